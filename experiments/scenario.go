@@ -1,0 +1,86 @@
+// Package experiments runs scenarios on a fabric and says what came of them: the scenario files, the runner, the metrics,
+// the verdict and the report.
+package experiments
+
+import (
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Scenario is a resolved scenario: everything a run needs but the controller's name and the seed.
+type Scenario struct {
+	Name        string
+	Description string
+	Topology    *topologies.Plan
+	Switch      switchagent.Settings
+	Host        hostagent.Settings
+	// Controllers are the ones that run when the user names none.
+	Controllers []string
+	// ControllerSettings are the scenario's own constants, by controller and parameter name ("dcqcn" -> "g" -> "1/256").
+	ControllerSettings map[string]map[string]string
+	Flows              []Flow
+	// Duration is when the run stops. With Drain it goes on until all flows with a size have ended and every queue is
+	// empty.
+	Duration vtime.Time
+	Drain    bool
+	Seed     uint64
+	Sample   Sampling
+	Panels   []Panel
+}
+
+// Flow is one flow.
+type Flow struct {
+	Tag         string
+	Source      topologies.NodeID
+	Destination topologies.NodeID
+	Size        units.Bytes // 0: unbounded, sends until the run ends
+	Start       vtime.Time
+	// Via are the switches the flow's path must go through; empty leaves the choice to ECMP.
+	Via []topologies.NodeID
+	// StartRate presets the controller's rate and target as if it had converged; 0 leaves it to the controller.
+	StartRate units.Rate
+	// ConstantRate paces the flow at this rate without congestion control; 0 uses the controller.
+	ConstantRate units.Rate
+}
+
+// Sampling says what is recorded over time.
+type Sampling struct {
+	// Interval is the time between two samples of ports and rates.
+	Interval vtime.Time
+	// Ports are the sampled ports, by "node:peer" pairs; empty: every switch port.
+	Ports []topologies.PortID
+	// Flows are tags of flows whose rates are sampled; empty: every flow.
+	Flows []string
+}
+
+// Panel is one plot of the report, controllers side by side.
+type Panel struct {
+	Title  string
+	Series []Series
+}
+
+// Quantity is what a series plots.
+type Quantity string
+
+// Quantities.
+const (
+	QueueBytes   Quantity = "queue"   // bytes in the egress queue of a port
+	IngressBytes Quantity = "ingress" // bytes held from an ingress port
+	PauseRate    Quantity = "pause"   // PAUSE frames per second sent by a port
+	Throughput   Quantity = "goodput" // delivered payload of the flows with a tag, bits per second
+	SendingRate  Quantity = "rate"    // the controller's rate of the flows with a tag
+)
+
+// Series is one line of a panel.
+type Series struct {
+	Label    string
+	Quantity Quantity
+	Port     topologies.PortID // for queue, ingress, pause
+	Tag      string            // for goodput, rate
+	// Reference is a level to draw across the panel, such as XOFF; 0: none.
+	Reference      float64
+	ReferenceLabel string
+}

@@ -1,0 +1,90 @@
+// Package cc holds the congestion controllers, one file each, and the interface they share.
+//
+// A controller is a sans-IO state machine of one flow at the sender (the reaction point). It is told what happened and
+// when, and answers with a rate and, if it has one, a window. It starts no goroutine, reads no clock and allocates
+// nothing after it is built.
+package cc
+
+import (
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Controller is one flow's congestion control.
+//
+// The hostagent calls it in virtual-time order. Embed Base and override what the algorithm uses.
+type Controller interface {
+	// Rate is the rate, in bits per second of line time, at which the next packet may be paced out.
+	Rate() float64
+	// Window is the most payload bytes in flight (sent and not acknowledged); 0 means no window.
+	Window() int64
+	// OnSent is told of each data packet as it leaves: its payload bytes.
+	OnSent(now vtime.Time, payload int)
+	// OnAck is told of each acknowledgement.
+	OnAck(s *Sample)
+	// OnCNP is told of each congestion notification packet for the flow.
+	OnCNP(s *Sample)
+	// OnCNM is told of each congestion notification message from a switch (DCON).
+	OnCNM(s *Sample)
+	// OnNak is told of a go-back-N request, OnTimeout of a retransmission timeout.
+	OnNak(now vtime.Time)
+	OnTimeout(now vtime.Time)
+	// Deadline is when OnTimer wants to be called next; vtime.Never for no timer. The hostagent asks again after
+	// every call of another method.
+	Deadline() vtime.Time
+	OnTimer(now vtime.Time)
+}
+
+// Sample is what one ACK, CNP or CNM says. Fields that the frame does not carry are zero.
+type Sample struct {
+	Now         vtime.Time // when the frame arrived
+	RTT         vtime.Time // of the acknowledged packet, from the start of its transmission; ACK only
+	AckedBytes  int64      // payload bytes newly acknowledged; ACK only
+	AckSequence int64      // payload bytes acknowledged in all, from the start of the flow; ACK only
+	NextSend    int64      // payload bytes sent in all: the sequence of the next packet (snd_nxt)
+	CE          bool       // the packet was marked congestion experienced (ACK echo, or the CNP's BECN)
+	UE          bool       // the packet was marked undetermined (ternary congestion detection)
+
+	CNMFlows int        // N: flows through the congested egress port; CNM only
+	CNMRate  units.Rate // C: the congested egress port's rate; CNM only
+}
+
+// Env is what a controller may know about its flow's path when it is built.
+type Env struct {
+	LineRate units.Rate // of the sender's port
+	MinRate  units.Rate // floor; 0: the algorithm's default
+	BaseRTT  vtime.Time // of the unloaded path for a full packet and its ACK
+	MTU      int        // payload bytes of a full packet
+	LineMTU  int64      // line bytes of a full packet
+	Seed     uint64     // for the flow; a controller that needs randomness derives it from here only
+}
+
+// Base is a controller that stays at line rate and ignores everything; others embed it.
+type Base struct{}
+
+// Window says that there is none.
+func (Base) Window() int64 { return 0 }
+
+// OnSent does nothing.
+func (Base) OnSent(vtime.Time, int) {}
+
+// OnAck does nothing.
+func (Base) OnAck(*Sample) {}
+
+// OnCNP does nothing.
+func (Base) OnCNP(*Sample) {}
+
+// OnCNM does nothing.
+func (Base) OnCNM(*Sample) {}
+
+// OnNak does nothing.
+func (Base) OnNak(vtime.Time) {}
+
+// OnTimeout does nothing.
+func (Base) OnTimeout(vtime.Time) {}
+
+// Deadline says that there is no timer.
+func (Base) Deadline() vtime.Time { return vtime.Never }
+
+// OnTimer does nothing.
+func (Base) OnTimer(vtime.Time) {}

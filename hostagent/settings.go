@@ -1,0 +1,48 @@
+// Package hostagent is a host's RDMA NIC: flows of RoCEv2 packets, pulled by the port when it is free and not paused,
+// paced by a congestion controller, acknowledged, and repaired by go-back-N.
+package hostagent
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Settings are a host's settings as a scenario gives them.
+type Settings struct {
+	DataPriority    uint8 // of data packets; sent as DSCP priority*8+2
+	ControlPriority uint8 // of ACK, NAK and CNP
+	// AckEvery is how many data packets one ACK answers; a flow's last packet is always answered.
+	AckEvery int
+	// CNPInterval is the least time between two CNPs of one flow at the receiver.
+	CNPInterval vtime.Time
+	// RetransmitTimeout is how long a flow waits without progress before it goes back to the first unacknowledged
+	// packet; 0: never.
+	RetransmitTimeout vtime.Time
+	// NakInterval is the least time between two NAKs for one expected sequence number.
+	NakInterval vtime.Time
+}
+
+// Default are the settings of the seeds' hosts: ACK per packet in a control class, CNP every 50 us.
+func Default() Settings {
+	return Settings{
+		DataPriority: 3, ControlPriority: 6, AckEvery: 1,
+		CNPInterval: 50 * vtime.Microsecond, NakInterval: 500 * vtime.Microsecond,
+	}
+}
+
+// Validate says everything that is wrong with s, joined; nil if it can work.
+func (s *Settings) Validate() error {
+	var errs []error
+	if s.DataPriority > 7 || s.ControlPriority > 7 {
+		errs = append(errs, errors.New("a priority is 0..7"))
+	}
+	if s.AckEvery < 1 {
+		errs = append(errs, fmt.Errorf("ack_every %d: acknowledge at least every packet (1)", s.AckEvery))
+	}
+	if s.CNPInterval < 0 || s.RetransmitTimeout < 0 || s.NakInterval < 0 {
+		errs = append(errs, errors.New("an interval must not be negative"))
+	}
+	return errors.Join(errs...)
+}

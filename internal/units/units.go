@@ -1,0 +1,164 @@
+// Package units parses and prints the quantities users write: rates ("40Gbps"), sizes ("320KB", "64KiB") and
+// spans of virtual time ("5us").
+package units
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Rate is a data rate in bits per second.
+type Rate int64
+
+// Rates.
+const (
+	BitPerSecond Rate = 1
+	Kbps              = 1000 * BitPerSecond
+	Mbps              = 1000 * Kbps
+	Gbps              = 1000 * Mbps
+	Tbps              = 1000 * Gbps
+)
+
+// TimeFor is the time n bytes take at rate r, rounded up to a picosecond. It panics unless r > 0 and n >= 0.
+func (r Rate) TimeFor(n int64) vtime.Time {
+	if r <= 0 || n < 0 {
+		panic("units: TimeFor needs a positive rate and a size that is not negative")
+	}
+	// n*8e12/r in 128 bits: 10 GB at 1 b/s does not fit in 64.
+	hi, lo := bits.Mul64(uint64(n), 8_000_000_000_000)
+	if hi >= uint64(r) {
+		return vtime.Never
+	}
+	q, rem := bits.Div64(hi, lo, uint64(r))
+	if rem != 0 {
+		q++
+	}
+	if q > math.MaxInt64 {
+		return vtime.Never
+	}
+	return vtime.Time(q)
+}
+
+// BytesIn is how many whole bytes pass at rate r within t.
+func (r Rate) BytesIn(t vtime.Time) int64 {
+	hi, lo := bits.Mul64(uint64(r), uint64(t))
+	q, _ := bits.Div64(hi, lo, 8_000_000_000_000)
+	return int64(q)
+}
+
+// Gigabits is r in Gb/s.
+func (r Rate) Gigabits() float64 { return float64(r) / float64(Gbps) }
+
+// String prints r such as "40Gbps".
+func (r Rate) String() string {
+	return scaled(int64(r), []scale{{int64(Tbps), "Tbps"}, {int64(Gbps), "Gbps"}, {int64(Mbps), "Mbps"}, {int64(Kbps), "Kbps"}}, "bps")
+}
+
+// MarshalJSON writes r as a number of bits per second.
+func (r Rate) MarshalJSON() ([]byte, error) { return json.Marshal(int64(r)) }
+
+// Bytes is a size in bytes.
+type Bytes int64
+
+// Sizes.
+const (
+	KB Bytes = 1000
+	MB       = 1000 * KB
+	GB       = 1000 * MB
+)
+
+// String prints b such as "320KB" (decimal units).
+func (b Bytes) String() string {
+	return scaled(int64(b), []scale{{int64(GB), "GB"}, {int64(MB), "MB"}, {int64(KB), "KB"}}, "B")
+}
+
+type scale struct {
+	factor int64
+	name   string
+}
+
+func scaled(v int64, scales []scale, base string) string {
+	for _, s := range scales {
+		if v >= s.factor || v <= -s.factor {
+			return strconv.FormatFloat(float64(v)/float64(s.factor), 'f', -1, 64) + s.name
+		}
+	}
+	return strconv.FormatInt(v, 10) + base
+}
+
+// ParseRate reads a rate: "40Gbps", "40G", "100Mbps", "2.5Gb/s"; a bare number is bits per second.
+func ParseRate(s string) (Rate, error) {
+	v, err := parse(s, "rate", "40Gbps", map[string]float64{
+		"": 1, "b/s": 1, "bps": 1, "bit": 1,
+		"k": 1e3, "kbps": 1e3, "kb/s": 1e3, "kbit": 1e3,
+		"m": 1e6, "mbps": 1e6, "mb/s": 1e6, "mbit": 1e6,
+		"g": 1e9, "gbps": 1e9, "gb/s": 1e9, "gbit": 1e9,
+		"t": 1e12, "tbps": 1e12, "tb/s": 1e12, "tbit": 1e12,
+	})
+	return Rate(math.Round(v)), err
+}
+
+// ParseBytes reads a size: "320KB" (1000 B), "64KiB" (1024 B), "22MB", "1.5GB"; a bare number is bytes.
+func ParseBytes(s string) (Bytes, error) {
+	v, err := parse(s, "size", "320KB", map[string]float64{
+		"": 1, "b": 1,
+		"k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "t": 1e12, "tb": 1e12,
+		"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30,
+	})
+	return Bytes(math.Round(v)), err
+}
+
+// ParseTime reads a span of virtual time: "5us", "1.5ms", "209.6ns", "2s"; a bare number other than 0 is refused,
+// since its unit would be a guess.
+func ParseTime(s string) (vtime.Time, error) {
+	t := strings.TrimSpace(s)
+	if f, err := strconv.ParseFloat(t, 64); err == nil && f != 0 {
+		return 0, fmt.Errorf("time %q has no unit: write %sus or %sms", s, t, t)
+	}
+	v, err := parse(s, "time", "5us", map[string]float64{
+		"": 1, "ps": 1, "ns": 1e3, "us": 1e6, "µs": 1e6, "μs": 1e6, "ms": 1e9, "s": 1e12,
+	})
+	return vtime.Time(math.Round(v)), err
+}
+
+func parse(s, what, example string, suffixes map[string]float64) (float64, error) {
+	t := strings.TrimSpace(s)
+	end := strings.IndexFunc(t, func(r rune) bool {
+		return (r < '0' || r > '9') && r != '.' && r != '-' && r != '+' && r != '_'
+	})
+	// An exponent ("22e6") belongs to the number when digits follow it.
+	if end > 0 && (t[end] == 'e' || t[end] == 'E') && end+1 < len(t) {
+		rest := t[end+1:]
+		n := strings.IndexFunc(rest, func(r rune) bool { return (r < '0' || r > '9') && r != '-' && r != '+' })
+		if n != 0 {
+			if n < 0 {
+				end = -1
+			} else {
+				end += 1 + n
+			}
+		}
+	}
+	number, suffix := t, ""
+	if end >= 0 {
+		number, suffix = t[:end], strings.ToLower(strings.TrimSpace(t[end:]))
+	}
+	v, err := strconv.ParseFloat(strings.ReplaceAll(number, "_", ""), 64)
+	factor, known := suffixes[suffix]
+	if err != nil || !known {
+		return 0, fmt.Errorf("%q is not a %s: write one like %s", s, what, example)
+	}
+	v *= factor
+	if math.IsNaN(v) || math.Abs(v) > 9e18 {
+		return 0, fmt.Errorf("%s %q is too large", what, s)
+	}
+	if v < 0 {
+		return 0, fmt.Errorf("%s %q is negative", what, s)
+	}
+	return v, nil
+}

@@ -1,0 +1,75 @@
+// Package vtime is the virtual clock's unit.
+//
+// Virtual time is counted in picoseconds since the start of a run. A byte takes 200 ps at 40 Gb/s, 80 ps at 100 Gb/s
+// and 20 ps at 400 Gb/s, so serialisation times are exact integers at every Ethernet rate; a nanosecond clock would
+// round 209.6 ns up to 210 ns for each frame and lose 0.2 % of the line rate. An int64 holds 106 days.
+package vtime
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Time is a point in virtual time, or a span of it, in picoseconds.
+type Time int64
+
+// Spans.
+const (
+	Picosecond  Time = 1
+	Nanosecond       = 1000 * Picosecond
+	Microsecond      = 1000 * Nanosecond
+	Millisecond      = 1000 * Microsecond
+	Second           = 1000 * Millisecond
+)
+
+// Never is later than every event.
+const Never Time = math.MaxInt64
+
+// Nanoseconds is t in whole nanoseconds, rounded down.
+func (t Time) Nanoseconds() int64 { return int64(t / Nanosecond) }
+
+// Microseconds is t in microseconds.
+func (t Time) Microseconds() float64 { return float64(t) / float64(Microsecond) }
+
+// Seconds is t in seconds.
+func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
+
+// Duration is t as a wall-clock duration, rounded down to a nanosecond.
+func (t Time) Duration() time.Duration { return time.Duration(t.Nanoseconds()) }
+
+// FromDuration is d in virtual time.
+func FromDuration(d time.Duration) Time { return Time(d.Nanoseconds()) * Nanosecond }
+
+// FromSeconds is s seconds, rounded to a picosecond.
+func FromSeconds(s float64) Time { return Time(math.Round(s * float64(Second))) }
+
+// FromMicroseconds is us microseconds, rounded to a picosecond.
+func FromMicroseconds(us float64) Time { return Time(math.Round(us * float64(Microsecond))) }
+
+// String prints t in the largest unit that leaves a whole part, such as "209.6ns" or "20ms".
+func (t Time) String() string {
+	if t == Never {
+		return "never"
+	}
+	sign := ""
+	v := t
+	if v < 0 {
+		sign, v = "-", -v
+	}
+	unit, name := Picosecond, "ps"
+	switch {
+	case v >= Second:
+		unit, name = Second, "s"
+	case v >= Millisecond:
+		unit, name = Millisecond, "ms"
+	case v >= Microsecond:
+		unit, name = Microsecond, "us"
+	case v >= Nanosecond:
+		unit, name = Nanosecond, "ns"
+	case v == 0:
+		return "0s"
+	}
+	return fmt.Sprintf("%s%s%s", sign, strconv.FormatFloat(float64(v)/float64(unit), 'f', -1, 64), name)
+}

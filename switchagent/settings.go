@@ -1,0 +1,143 @@
+// Package switchagent is a switch's traffic manager: per-port, per-priority queues, the scheduler, the shared buffer and
+// its headroom, serialisation, the PFC gate, and the records of what left and when. The switch's pipelines (package
+// ebpf) decide; this holds the packets.
+package switchagent
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Priorities is the number of priorities of a port (IEEE 802.1Q).
+const Priorities = 8
+
+// Settings are a switch's settings as a scenario gives them.
+type Settings struct {
+	Buffer    units.Bytes // shared packet buffer; a node of the topology may have its own
+	PFC       PFC
+	ECN       ECN
+	CNM       CNM
+	Scheduler Scheduler
+	// LossyLimit is the most bytes one egress queue of a lossy priority holds; beyond it frames are dropped.
+	LossyLimit units.Bytes
+}
+
+// PFC is priority flow control (IEEE 802.1Qbb).
+type PFC struct {
+	Priorities uint8 // bit n: priority n is lossless
+	// XOFF is the bytes of one priority held from one ingress port at which PAUSE is sent: at or above it. With Alpha
+	// it is the upper bound of the dynamic threshold; 0 means unbounded.
+	XOFF units.Bytes
+	// XON is the level at or below which RESUME is sent. With Alpha: XON = dynamic threshold - XOFFToXON.
+	XON       units.Bytes
+	XOFFToXON units.Bytes
+	// Alpha > 0 makes XOFF dynamic: Alpha * (shared buffer that is free).
+	Alpha float64
+	// Headroom is the bytes one priority of one ingress port may hold beyond XOFF: what is in flight when PAUSE is sent.
+	Headroom units.Bytes
+	// Quanta is the pause time of a PAUSE frame, in units of 512 bit times of the link. PAUSE is refreshed when half of
+	// it has passed.
+	Quanta uint16
+}
+
+// ECN is the egress queue's marking of ECN-capable packets.
+type ECN struct {
+	Mode       ECNMode
+	Priorities uint8 // bit n: priority n is marked
+	// KMin and KMax are queue lengths. ECNRED marks with a probability rising from 0 at KMin to PMax at KMax and always
+	// above KMax. ECNStep marks a packet that finds more than KMax at enqueue.
+	KMin, KMax units.Bytes
+	PMax       float64
+}
+
+// ECNMode is how ECN marks.
+type ECNMode uint8
+
+// Modes.
+const (
+	ECNOff ECNMode = iota
+	ECNRED
+	ECNStep
+)
+
+// CNM is DCON's burst detection and direct congestion notification (DCON paper, sections 4.2 to 4.4). Whether it is
+// on depends on the controller.
+type CNM struct {
+	// QECN is the egress queue length at which congestion is persistent, and under which a burst ends.
+	QECN units.Bytes
+	// QCNM is the egress queue length at which a burst begins. 0: dynamic, max(QECN, XOFF/M - 3*d*C*(M-1)) with M the
+	// number of egress ports that the ingress port holds packets for (section 4.4).
+	QCNM units.Bytes
+	// Window is T: an ingress port on which a packet to an uncongested egress arrived less than T ago is shared.
+	Window vtime.Time
+	// Repeat is the least time between two CNMs for one flow while N, the number of flows, has not grown by 1/8.
+	Repeat vtime.Time
+}
+
+// Scheduler shares a port among its priorities.
+type Scheduler struct {
+	// Quantum is each priority's DWRR quantum in bytes; 0 makes the priority strict. Strict priorities are served first,
+	// the highest number first; the others share what is left by deficit weighted round robin.
+	Quantum [Priorities]units.Bytes
+}
+
+// Default are the settings of the seeds' switches: 22 MB shared buffer, XOFF 320 KB, XON two packets below, ECN by RED
+// 5/200 KB/1 %, every priority strict.
+func Default() Settings {
+	return Settings{
+		Buffer: 22 * units.MB,
+		PFC: PFC{
+			Priorities: 1 << 3,
+			XOFF:       320 * units.KB, XON: 318 * units.KB, XOFFToXON: 2 * units.KB,
+			Headroom: 75 * units.KB, Quanta: 0xFFFF,
+		},
+		ECN: ECN{Mode: ECNRED, Priorities: 1 << 3, KMin: 5 * units.KB, KMax: 200 * units.KB, PMax: 0.01},
+		CNM: CNM{
+			QECN: 200 * units.KB, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond,
+		},
+		LossyLimit: 1 * units.MB,
+	}
+}
+
+// Validate says everything that is wrong with s, joined; nil if it can work.
+func (s *Settings) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if s.Buffer <= 0 {
+		bad("buffer must be positive")
+	}
+	if s.PFC.Priorities != 0 {
+		if s.PFC.Alpha < 0 || s.PFC.Alpha > 64 {
+			bad("pfc.alpha %g is outside 0..64", s.PFC.Alpha)
+		}
+		if s.PFC.Alpha == 0 {
+			if s.PFC.XOFF <= 0 {
+				bad("pfc.xoff must be positive, or pfc.alpha set for a dynamic threshold")
+			}
+			if s.PFC.XON >= s.PFC.XOFF {
+				bad("pfc.xon %v must be below pfc.xoff %v", s.PFC.XON, s.PFC.XOFF)
+			}
+		}
+		if s.PFC.Quanta == 0 {
+			bad("pfc.quanta must be 1..65535: a pause of 0 quanta is a resume")
+		}
+	}
+	if s.ECN.Mode != ECNOff {
+		if s.ECN.KMin > s.ECN.KMax {
+			bad("ecn.kmin %v is above ecn.kmax %v", s.ECN.KMin, s.ECN.KMax)
+		}
+		if s.ECN.PMax < 0 || s.ECN.PMax > 1 {
+			bad("ecn.pmax %g is not a probability", s.ECN.PMax)
+		}
+	}
+	if s.CNM.QCNM != 0 && s.CNM.QCNM < s.CNM.QECN {
+		bad("cnm.threshold %v is below cnm.ecn_threshold %v", s.CNM.QCNM, s.CNM.QECN)
+	}
+	if s.CNM.Window < 0 || s.CNM.Repeat < 0 {
+		bad("cnm.window and cnm.repeat must not be negative")
+	}
+	return errors.Join(errs...)
+}

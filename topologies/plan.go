@@ -1,0 +1,138 @@
+// Package topologies turns a topology spec (YAML, a builder's parameters, an import) into an immutable, validated Plan:
+// which nodes there are, which port of which node is cabled to which, at what rate and delay, and which ports a switch
+// may forward through towards each host.
+package topologies
+
+import (
+	"net/netip"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// NodeID indexes Plan.Nodes. PortID indexes Plan.Ports. Both are dense and start at 0.
+type (
+	NodeID int
+	PortID int
+)
+
+// Kind says what a node is.
+type Kind uint8
+
+// Kinds of nodes.
+const (
+	Host Kind = iota
+	Switch
+)
+
+// String is "host" or "switch".
+func (k Kind) String() string {
+	if k == Switch {
+		return "switch"
+	}
+	return "host"
+}
+
+// Framing says how many bytes of line time a frame costs beyond its own.
+type Framing uint8
+
+const (
+	// FramingEthernet counts what a real cable carries: FCS (4 B), preamble and SFD (8 B) and the inter-packet gap
+	// (12 B) beside the frame, and pads a frame to 60 B (IEEE 802.3 clause 4).
+	FramingEthernet Framing = iota
+	// FramingNS3 counts what the ns-3 RDMA simulators count, so that results compare with papers that used them: a
+	// packet of 1000 B payload costs 1048 B, nothing costs under 60 B. Our frames have real RoCEv2 headers, 10 B
+	// longer (BTH 12 + ICRC 4 against 6), hence 10 B less than the frame.
+	FramingNS3
+)
+
+// LineBytes is the line time, in bytes, of a frame of n bytes (headers and payload, without FCS).
+func (f Framing) LineBytes(n int) int64 {
+	if f == FramingNS3 {
+		return int64(max(n-10, 60))
+	}
+	return int64(max(n, 60) + 24)
+}
+
+// String is the framing's name in specs: "ethernet" or "ns3".
+func (f Framing) String() string {
+	if f == FramingNS3 {
+		return "ns3"
+	}
+	return "ethernet"
+}
+
+// Plan is a resolved topology. It does not change after it is built; treat every slice as read-only.
+type Plan struct {
+	Name    string
+	Nodes   []Node
+	Ports   []Port
+	Links   []Link
+	Hosts   []NodeID // by host index
+	Switch  []NodeID // by switch index
+	Framing Framing
+	MTU     int // payload bytes of a full RoCE packet
+
+	routes Routes
+}
+
+// Node is a host or a switch.
+type Node struct {
+	ID     NodeID
+	Name   string
+	Kind   Kind
+	Index  int // among the nodes of its kind: indexes Plan.Hosts or Plan.Switch
+	Tier   int // 0 for hosts, 1 for the switches hosts hang off, 2 above them, ...
+	Ports  []PortID
+	Addr   netip.Addr  // of a host; invalid for a switch
+	Buffer units.Bytes // shared buffer of a switch; 0: as the scenario's switch settings say
+}
+
+// Port is one end of a link.
+type Port struct {
+	ID     PortID
+	Node   NodeID
+	Number int    // 1 for the node's first port
+	Name   string // interface name, such as "leaf0-eth1"; at most 15 characters
+	Peer   PortID
+	Link   int // indexes Plan.Links
+	MAC    [6]byte
+	Rate   units.Rate
+	Delay  vtime.Time // propagation, one way
+}
+
+// Link is a cable between two ports.
+type Link struct {
+	A, B  PortID
+	Rate  units.Rate
+	Delay vtime.Time // propagation, one way
+}
+
+// Routes are the shortest paths: for each switch and host index the ports that lie on one.
+type Routes struct {
+	// Groups are sets of equal-cost ports, each in ascending order; equal sets are stored once.
+	Groups [][]PortID
+	// Group indexes Groups: Group[switch index*len(hosts)+host index].
+	Group []int32
+}
+
+// Routes are the plan's shortest paths.
+func (p *Plan) Routes() *Routes { return &p.routes }
+
+// NextHops are the ports of the switch with index sw on shortest paths to the host with index host.
+func (p *Plan) NextHops(sw, host int) []PortID {
+	return p.routes.Groups[p.routes.Group[sw*len(p.Hosts)+host]]
+}
+
+// PeerNode is the node at the other end of port id.
+func (p *Plan) PeerNode(id PortID) *Node { return &p.Nodes[p.Ports[p.Ports[id].Peer].Node] }
+
+// NodeByName finds a node, nil if there is none.
+func (p *Plan) NodeByName(name string) *Node {
+	for i := range p.Nodes {
+		if p.Nodes[i].Name == name {
+			return &p.Nodes[i]
+		}
+	}
+	return nil
+}
