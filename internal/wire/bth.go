@@ -1,0 +1,174 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// BTH is an InfiniBand base transport header (IBTA volume 1 section 9.2) and what follows it.
+type BTH []byte
+
+// BTHLen is the header's length.
+const BTHLen = 12
+
+const (
+	bthOpcode = 0
+	bthFlags  = 1 // SE(1) M(1) Pad(2) TVer(4)
+	bthPKey   = 2
+	bthECN    = 4 // FECN(1) BECN(1) reserved(6)
+	bthDestQP = 5
+	bthAck    = 8 // A(1) reserved(7)
+	bthPSN    = 9
+)
+
+const (
+	bthMigReq      = 0x40
+	bthPadShift    = 4
+	bthTVerMask    = 0x0f
+	bthDefaultPKey = 0xffff
+	bthFECN        = 0x80
+	bthBECN        = 0x40
+	bthAckReq      = 0x80
+)
+
+// PSNMask is the width of packet sequence numbers, message sequence numbers and QP numbers: 24 bits.
+const PSNMask = 1<<24 - 1
+
+// PSNDiff is how far PSN a is ahead of b, in -2^23..2^23-1, by 24-bit serial arithmetic.
+func PSNDiff(a, b uint32) int32 { return int32((a-b)<<8) >> 8 }
+
+// Opcode is a BTH opcode (IBTA section 9.2; wire.md 2).
+type Opcode uint8
+
+// Opcodes of the reliable connection service, and RoCEv2's CNP (annex A17).
+const (
+	OpSendFirst   Opcode = 0x00
+	OpSendMiddle  Opcode = 0x01
+	OpSendLast    Opcode = 0x02
+	OpSendOnly    Opcode = 0x04
+	OpWriteFirst  Opcode = 0x06
+	OpWriteMiddle Opcode = 0x07
+	OpWriteLast   Opcode = 0x08
+	OpWriteOnly   Opcode = 0x0a
+	OpAck         Opcode = 0x11
+	OpCNP         Opcode = 0x81
+)
+
+// HasRETH says whether packets of the opcode carry a RETH: WRITE first and only.
+func (o Opcode) HasRETH() bool { return o == OpWriteFirst || o == OpWriteOnly }
+
+// IsData says whether the opcode is one of the eight data opcodes above.
+func (o Opcode) IsData() bool { return o <= OpWriteOnly && dataOpcodes>>o&1 != 0 }
+
+const dataOpcodes = 1<<OpSendFirst | 1<<OpSendMiddle | 1<<OpSendLast | 1<<OpSendOnly |
+	1<<OpWriteFirst | 1<<OpWriteMiddle | 1<<OpWriteLast | 1<<OpWriteOnly
+
+// String is the opcode's name, such as "WRITE_ONLY".
+func (o Opcode) String() string {
+	switch o {
+	case OpSendFirst:
+		return "SEND_FIRST"
+	case OpSendMiddle:
+		return "SEND_MIDDLE"
+	case OpSendLast:
+		return "SEND_LAST"
+	case OpSendOnly:
+		return "SEND_ONLY"
+	case OpWriteFirst:
+		return "WRITE_FIRST"
+	case OpWriteMiddle:
+		return "WRITE_MIDDLE"
+	case OpWriteLast:
+		return "WRITE_LAST"
+	case OpWriteOnly:
+		return "WRITE_ONLY"
+	case OpAck:
+		return "ACK"
+	case OpCNP:
+		return "CNP"
+	}
+	return fmt.Sprintf("opcode 0x%02x", uint8(o))
+}
+
+// Opcode is the operation.
+func (b BTH) Opcode() Opcode { return Opcode(b[bthOpcode]) }
+
+// PadCount is how many bytes of padding, 0..3, follow the payload.
+func (b BTH) PadCount() int { return int(b[bthFlags] >> bthPadShift & 3) }
+
+// TVer is the transport version, 0.
+func (b BTH) TVer() uint8 { return b[bthFlags] & bthTVerMask }
+
+// PKey is the partition key.
+func (b BTH) PKey() uint16 { return binary.BigEndian.Uint16(b[bthPKey:]) }
+
+// FECN is the forward congestion bit; in our CNPs it means "undetermined" (wire.md 2).
+func (b BTH) FECN() bool { return b[bthECN]&bthFECN != 0 }
+
+// BECN is the backward congestion bit, set in CNPs.
+func (b BTH) BECN() bool { return b[bthECN]&bthBECN != 0 }
+
+// DestQP is the receiver's queue pair.
+func (b BTH) DestQP() uint32 { return uint24(b[bthDestQP:]) }
+
+// AckReq says whether the sender asks for an ACK.
+func (b BTH) AckReq() bool { return b[bthAck]&bthAckReq != 0 }
+
+// PSN is the packet sequence number.
+func (b BTH) PSN() uint32 { return uint24(b[bthPSN:]) }
+
+// RETH is an RDMA extended transport header (IBTA section 9.3.3), after the BTH of WRITE first and only.
+type RETH []byte
+
+// RETHLen is the header's length.
+const RETHLen = 16
+
+const (
+	rethVA     = 0
+	rethRKey   = 8
+	rethDMALen = 12
+)
+
+// VA is the virtual address written to.
+func (r RETH) VA() uint64 { return binary.BigEndian.Uint64(r[rethVA:]) }
+
+// RKey is the remote key.
+func (r RETH) RKey() uint32 { return binary.BigEndian.Uint32(r[rethRKey:]) }
+
+// DMALen is the length of the whole message.
+func (r RETH) DMALen() uint32 { return binary.BigEndian.Uint32(r[rethDMALen:]) }
+
+// AETH is an ACK extended transport header (IBTA section 9.3.5), after the BTH of an ACK or NAK.
+type AETH []byte
+
+// AETHLen is the header's length.
+const AETHLen = 4
+
+const (
+	aethSyndrome = 0
+	aethMSN      = 1
+)
+
+// Syndromes (IBTA section 9.3.5; wire.md 2 and 7). Bits 6 and 5 tell ACK (00), RNR NAK (01) and NAK (11) apart.
+const (
+	SyndromeAck         uint8 = 0x1f // ACK, credits unlimited
+	SyndromeRNR         uint8 = 0x20 // receiver not ready; low 5 bits: the timer
+	SyndromeNakSequence uint8 = 0x60 // PSN sequence error: go back to the PSN expected
+)
+
+const (
+	syndromeKindMask = 0x60
+	syndromeKindAck  = 0x00
+	syndromeKindRNR  = 0x20
+	syndromeKindNak  = 0x60
+)
+
+// Syndrome says what the acknowledgement means.
+func (a AETH) Syndrome() uint8 { return a[aethSyndrome] }
+
+// MSN is the message sequence number.
+func (a AETH) MSN() uint32 { return uint24(a[aethMSN:]) }
+
+func uint24(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
+
+func putUint24(b []byte, v uint32) { b[0], b[1], b[2] = byte(v>>16), byte(v>>8), byte(v) }

@@ -1,0 +1,49 @@
+package wire
+
+import "encoding/binary"
+
+// CNM is a whole DCON congestion notification message, Ethernet header included: figure 5 of the DCON paper with its
+// padding filled (wire.md 4.3). Each switch rewrites its addresses on the way to the flow's source.
+type CNM []byte
+
+// CNMLen is the length of the frames we send: padded to the minimum.
+const CNMLen = MinFrame
+
+const (
+	cnmFlowLow  = 14 // low byte of the flow id
+	cnmFlowsSat = 15 // min(N, 255)
+	cnmFlowID   = 16
+	cnmFlows    = 18 // min(N, 65535)
+	cnmRate     = 20 // Mb/s
+	cnmEnd      = 24
+)
+
+// FlowID is the congested flow's id.
+func (c CNM) FlowID() uint16 { return binary.BigEndian.Uint16(c[cnmFlowID:]) }
+
+// Flows is N, the number of flows through the congested egress port; 65535 stands for more as well.
+func (c CNM) Flows() int { return int(binary.BigEndian.Uint16(c[cnmFlows:])) }
+
+// RateMbps is the congested egress port's rate.
+func (c CNM) RateMbps() uint32 { return binary.BigEndian.Uint32(c[cnmRate:]) }
+
+// FlowIDLow is the low byte of the id: all of it that the figure has.
+func (c CNM) FlowIDLow() uint8 { return c[cnmFlowLow] }
+
+// FlowsShort is N saturated at 255, as in the figure.
+func (c CNM) FlowsShort() uint8 { return c[cnmFlowsSat] }
+
+// PutCNM writes a message and returns its length. len(buf) must be at least CNMLen; flows must not be negative.
+func PutCNM(buf []byte, dst, src MAC, flowID uint16, flows int, rateMbps uint32) int {
+	f := buf[:CNMLen]
+	Ethernet(f).SetDst(dst)
+	Ethernet(f).SetSrc(src)
+	Ethernet(f).SetType(EtherTypeCNM)
+	f[cnmFlowLow] = byte(flowID)
+	f[cnmFlowsSat] = byte(min(flows, 0xff))
+	binary.BigEndian.PutUint16(f[cnmFlowID:], flowID)
+	binary.BigEndian.PutUint16(f[cnmFlows:], uint16(min(flows, 0xffff)))
+	binary.BigEndian.PutUint32(f[cnmRate:], rateMbps)
+	clear(f[cnmEnd:])
+	return CNMLen
+}

@@ -1,0 +1,77 @@
+package wire
+
+import "encoding/binary"
+
+// Frame lengths.
+const (
+	AckLen = roceHeaderLen + AETHLen + ICRCLen        // 62
+	CNPLen = roceHeaderLen + CNPReservedLen + ICRCLen // 74
+)
+
+// CNPReservedLen is how many reserved bytes a CNP carries after its BTH (IBTA annex A17; wire.md 2).
+const CNPReservedLen = 16
+
+// PutAck writes an ACK or NAK and returns its length, AckLen. psn is the last one received in order for an ACK, the one
+// expected for a NAK. h is the way back to the sender.
+func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {
+	crc := h.put(buf, AckLen, OpAck, bthMigReq, 0, psn&PSNMask)
+	aeth := buf[roceHeaderLen : roceHeaderLen+AETHLen]
+	binary.BigEndian.PutUint32(aeth, uint32(syndrome)<<24|msn&PSNMask)
+	return putICRC(buf, roceHeaderLen+AETHLen, crcShort(crc, aeth))
+}
+
+// CNPFlags are a CNP's congestion bits.
+type CNPFlags uint8
+
+// Flags. A standard CNP has BECN. Under ternary congestion detection BECN stands for CE and FECN alone for "undetermined"
+// (wire.md 2).
+const (
+	CNPFECN CNPFlags = bthFECN
+	CNPBECN CNPFlags = bthBECN
+)
+
+// PutCNP writes a congestion notification packet and returns its length, CNPLen. A nil reserved is all zeros, as the
+// standard has it. h is the way back to the sender.
+func PutCNP(buf []byte, h *FlowHeader, flags CNPFlags, reserved *[CNPReservedLen]byte) int {
+	crc := h.put(buf, CNPLen, OpCNP, 0, byte(flags&(CNPFECN|CNPBECN)), 0)
+	r := buf[roceHeaderLen : roceHeaderLen+CNPReservedLen]
+	if reserved != nil {
+		copy(r, reserved[:])
+	} else {
+		clear(r)
+	}
+	return putICRC(buf, roceHeaderLen+CNPReservedLen, crcShort(crc, r))
+}
+
+// PCNReport is what a PCN receiver puts into a CNP's reserved bytes (wire.md 2).
+type PCNReport struct {
+	RateMbps  uint32 // receiving rate
+	Congested bool   // equals BECN
+	Packets   uint16 // counted
+}
+
+const (
+	pcnRate      = 0
+	pcnFlags     = 4
+	pcnPackets   = 6
+	pcnCongested = 1
+)
+
+// Bytes is the report as it goes into PutCNP.
+func (r PCNReport) Bytes() (b [CNPReservedLen]byte) {
+	binary.BigEndian.PutUint32(b[pcnRate:], r.RateMbps)
+	if r.Congested {
+		binary.BigEndian.PutUint16(b[pcnFlags:], pcnCongested)
+	}
+	binary.BigEndian.PutUint16(b[pcnPackets:], r.Packets)
+	return b
+}
+
+// ParsePCNReport reads the reserved bytes of a CNP, all 16.
+func ParsePCNReport(b []byte) PCNReport {
+	return PCNReport{
+		RateMbps:  binary.BigEndian.Uint32(b[pcnRate:]),
+		Congested: binary.BigEndian.Uint16(b[pcnFlags:])&pcnCongested != 0,
+		Packets:   binary.BigEndian.Uint16(b[pcnPackets:]),
+	}
+}

@@ -1,0 +1,78 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// MaxPayload is the largest path MTU of InfiniBand and RoCE.
+const MaxPayload = 4096
+
+// MaxFrame is the length of the longest frame that PutData writes.
+const MaxFrame = roceHeaderLen + RETHLen + MaxPayload + ICRCLen
+
+// pattern is what every payload consists of, from its start: 00 01 .. ff 00 ..
+var pattern = func() (p [MaxPayload]byte) {
+	for i := range p {
+		p[i] = byte(i)
+	}
+	return p
+}()
+
+// padCount is how many bytes fill a payload up to a multiple of 4.
+func padCount(payload int) int { return -payload & 3 }
+
+// DataLen is the length of the frame that PutData writes.
+func DataLen(op Opcode, payload int) int {
+	return max(dataLen(op, payload), MinFrame)
+}
+
+func dataLen(op Opcode, payload int) int {
+	n := roceHeaderLen + payload + padCount(payload) + ICRCLen
+	if op.HasRETH() {
+		n += RETHLen
+	}
+	return n
+}
+
+// PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen. op is one of the
+// data opcodes, payload at most MaxPayload; anything else is a mistake of the caller's and panics.
+//
+// The payload is a constant pattern. With fill it is written; copying a full packet takes a few nanoseconds, so fill
+// unless you know better. Without fill buf must hold it already: its last use must have been a PutData with an opcode of
+// the same header length and the same payload. Otherwise that frame's RETH or ICRC sits in this one's payload, and the
+// ICRC, which for a full packet comes from a table, does not fit it.
+func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackRequest, fill bool) (n int) {
+	if !op.IsData() || payload < 0 || payload > MaxPayload {
+		panic(fmt.Sprintf("wire: PutData of %v with %d B", op, payload))
+	}
+	padding := padCount(payload)
+	ackPSN := psn & PSNMask
+	if ackRequest {
+		ackPSN |= bthAckReq << 24
+	}
+	n = dataLen(op, payload)
+	crc := h.put(buf, n, op, bthMigReq|byte(padding)<<bthPadShift, 0, ackPSN)
+
+	at := roceHeaderLen
+	if op.HasRETH() {
+		reth := buf[at : at+RETHLen]
+		binary.BigEndian.PutUint64(reth[rethVA:], h.va)
+		binary.BigEndian.PutUint32(reth[rethRKey:], h.rkey)
+		binary.BigEndian.PutUint32(reth[rethDMALen:], h.dmaLen)
+		crc = crcShort(crc, reth)
+		at += RETHLen
+	}
+	body := buf[at : at+payload+padding]
+	if fill {
+		copy(body[:payload], pattern[:])
+	}
+	clear(body[payload:])
+	if payload == h.mtu && h.full != nil {
+		crc = h.full.shift.combine(crc, h.full.crc)
+	} else {
+		crc = crc32.Update(crc, crc32.IEEETable, body)
+	}
+	return pad(buf, putICRC(buf, at+len(body), crc))
+}

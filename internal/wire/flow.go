@@ -1,0 +1,131 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// FlowParams say how one direction of a flow is addressed.
+type FlowParams struct {
+	SrcMAC, DstMAC MAC
+	Src, Dst       Addr
+	SrcPort        uint16 // MinEntropyPort..0xffff: spreads flows over equal paths
+	DestQP         uint32 // the receiver's queue pair, 24 bits
+	TOS            uint8  // DataTOS or ControlTOS of the priority
+	RKey           uint32 // in the RETH of data
+	// MTU is the payload length for which PutData is to be fast: that of a full packet, at most MaxPayload. 0 for a
+	// header that carries no data.
+	MTU int
+}
+
+// Reverse is the way back: where the receiver's ACKs and CNPs go, or the sender's data. The source port stays, as with
+// RNICs: it is the flow's entropy, not an address.
+func (p FlowParams) Reverse(destQP uint32, tos uint8) FlowParams {
+	p.SrcMAC, p.DstMAC = p.DstMAC, p.SrcMAC
+	p.Src, p.Dst = p.Dst, p.Src
+	p.DestQP, p.TOS = destQP, tos
+	p.RKey, p.MTU = 0, 0
+	return p
+}
+
+// roceHeaderLen is all headers of a packet without RETH or AETH.
+const roceHeaderLen = EthernetLen + rocePrefixLen
+
+// FlowHeader is one direction of a flow, prebuilt: per packet only lengths, checksum, BTH and ICRC remain to be done. It
+// remembers a little between packets, so one goroutine at a time may use it.
+type FlowHeader struct {
+	header [roceHeaderLen]byte    // lengths, checksum, opcode, flags and PSN are zero
+	masked [IPv4Len + UDPLen]byte // as the ICRC sees IP and UDP; lengths as of prefixLen
+	sum    uint32                 // of header's IP header, unfolded
+
+	prefixLen int    // IP total length that prefix holds for
+	prefix    uint32 // CRC of the LRH's stand-in and masked
+
+	mtu  int
+	full *payloadCRC // of a full packet; nil if mtu is 0
+
+	rkey   uint32
+	va     uint64
+	dmaLen uint32
+}
+
+// NewFlowHeader prebuilds the frames of p.
+func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
+	switch {
+	case p.DestQP > PSNMask:
+		return nil, fmt.Errorf("destination QP %#x does not fit in 24 bits", p.DestQP)
+	case p.SrcPort < MinEntropyPort:
+		return nil, fmt.Errorf("UDP source port %#x is below %#x", p.SrcPort, MinEntropyPort)
+	case p.MTU < 0 || p.MTU > MaxPayload:
+		return nil, fmt.Errorf("MTU %d is not in 0..%d", p.MTU, MaxPayload)
+	}
+	h := &FlowHeader{mtu: p.MTU, rkey: p.RKey}
+	eth := Ethernet(h.header[:])
+	eth.SetDst(p.DstMAC)
+	eth.SetSrc(p.SrcMAC)
+	eth.SetType(EtherTypeIPv4)
+
+	ip := h.header[EthernetLen:]
+	ip[ipVersionIHL] = ipVersion4NoOptions
+	ip[ipTOS] = p.TOS
+	binary.BigEndian.PutUint16(ip[ipFragment:], ipDontFragment)
+	ip[ipTTL] = DefaultTTL
+	ip[ipProtocol] = ProtocolUDP
+	copy(ip[ipSrc:], p.Src[:])
+	copy(ip[ipDst:], p.Dst[:])
+	h.sum = sum16(ip[:IPv4Len])
+
+	udp := ip[IPv4Len:]
+	binary.BigEndian.PutUint16(udp[udpSrcPort:], p.SrcPort)
+	binary.BigEndian.PutUint16(udp[udpDstPort:], PortRoCE)
+
+	bth := udp[UDPLen:]
+	binary.BigEndian.PutUint16(bth[bthPKey:], bthDefaultPKey)
+	putUint24(bth[bthDestQP:], p.DestQP)
+
+	copy(h.masked[:], ip)
+	maskIPUDP(h.masked[:])
+	if p.MTU > 0 {
+		h.full = payloadCRCFor(p.MTU)
+	}
+	return h, nil
+}
+
+// SetMessage says what the RETH of the following WRITE first or only packets names: the remote address and the length of
+// the whole message.
+func (h *FlowHeader) SetMessage(va uint64, length uint32) { h.va, h.dmaLen = va, length }
+
+// SetTOS changes the TOS byte of the packets to come. The ICRC does not cover it.
+func (h *FlowHeader) SetTOS(tos uint8) {
+	ip := h.header[EthernetLen:]
+	h.sum += uint32(tos) - uint32(ip[ipTOS]) // cannot underflow: the old byte is part of the sum
+	ip[ipTOS] = tos
+}
+
+// put writes the headers up to the BTH of a frame of n bytes without padding to the minimum. flags and ecn are the
+// BTH's bytes 1 and 4, ackPSN its last four. It returns the CRC as far as the BTH's end.
+func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN uint32) (crc uint32) {
+	f := buf[:roceHeaderLen]
+	copy(f, h.header[:])
+	ipLen := n - EthernetLen
+	ip := f[EthernetLen:]
+	binary.BigEndian.PutUint16(ip[ipTotalLen:], uint16(ipLen))
+	binary.BigEndian.PutUint16(ip[ipChecksum:], ^fold(h.sum+uint32(ipLen)))
+	binary.BigEndian.PutUint16(ip[IPv4Len+udpLength:], uint16(ipLen-IPv4Len))
+	bth := ip[IPv4Len+UDPLen:]
+	bth[bthOpcode] = byte(op)
+	bth[bthFlags] = flags
+	binary.BigEndian.PutUint32(bth[bthAck:], ackPSN)
+
+	// The packets of a flow mostly have the same length, so the CRC over IP and UDP mostly stands.
+	if ipLen != h.prefixLen {
+		h.prefixLen = ipLen
+		copy(h.masked[ipTotalLen:], ip[ipTotalLen:ipTotalLen+2])
+		copy(h.masked[IPv4Len+udpLength:], ip[IPv4Len+udpLength:IPv4Len+udpLength+2])
+		h.prefix = crcShort(crcLRH, h.masked[:])
+	}
+	bth[bthECN] = 0xff
+	crc = crcShort(h.prefix, bth[:BTHLen])
+	bth[bthECN] = ecn
+	return crc
+}

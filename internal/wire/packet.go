@@ -1,0 +1,163 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Kind is what a frame is to the fabric.
+type Kind uint8
+
+// Kinds.
+const (
+	KindOther Kind = iota // not ours: ordinary traffic, or a RoCE opcode that we do not use
+	KindData
+	KindAck
+	KindNak // sequence error, RNR or another refusal: see Packet.Syndrome
+	KindCNP
+	KindCNM
+	KindPFC
+)
+
+// String is the kind's name.
+func (k Kind) String() string {
+	switch k {
+	case KindData:
+		return "data"
+	case KindAck:
+		return "ack"
+	case KindNak:
+		return "nak"
+	case KindCNP:
+		return "cnp"
+	case KindCNM:
+		return "cnm"
+	case KindPFC:
+		return "pfc"
+	}
+	return "other"
+}
+
+// Why Parse refuses a frame.
+var (
+	ErrTruncated  = errors.New("frame is shorter than its headers say")
+	ErrIPHeader   = errors.New("malformed IPv4 header")
+	ErrLength     = errors.New("RoCEv2 lengths contradict each other")
+	ErrBTHVersion = errors.New("unknown BTH transport version")
+)
+
+// Packet is a parsed frame. It refers to the frame's bytes and is valid as long as they are.
+type Packet struct {
+	Kind Kind
+
+	// Of every IPv4 frame.
+	TOS      uint8
+	Protocol uint8
+	Src, Dst Addr
+
+	// Of RoCEv2 frames (Opcode says nothing when BTH() is nil).
+	Opcode     Opcode
+	Syndrome   uint8 // ACK and NAK
+	AckReq     bool
+	FECN, BECN bool
+	SrcPort    uint16
+	DstPort    uint16
+	DestQP     uint32
+	PSN        uint32
+	MSN        uint32 // ACK and NAK
+	Payload    int    // data: payload bytes, without padding
+
+	frame   []byte
+	ip, bth bool
+	body    int // offset of what follows BTH, RETH and AETH
+	icrc    int // offset of the ICRC
+}
+
+// ECN is an IPv4 frame's congestion codepoint.
+func (p *Packet) ECN() ECN { return ECN(p.TOS & 3) }
+
+// Priority is the priority that an IPv4 frame's DSCP stands for.
+func (p *Packet) Priority() uint8 { return PriorityOfDSCP(p.TOS >> 2) }
+
+// Ethernet is the frame.
+func (p *Packet) Ethernet() Ethernet { return p.frame }
+
+// IPv4 is the IPv4 packet, nil if the frame has none.
+func (p *Packet) IPv4() IPv4 {
+	if !p.ip {
+		return nil
+	}
+	return p.frame[EthernetLen:]
+}
+
+// UDP is a RoCEv2 frame's UDP datagram, nil if it is none.
+func (p *Packet) UDP() UDP { return UDP(p.roce(EthernetLen + IPv4Len)) }
+
+// BTH is the base transport header, nil if the frame is not RoCEv2.
+func (p *Packet) BTH() BTH { return BTH(p.roce(EthernetLen + IPv4Len + UDPLen)) }
+
+func (p *Packet) roce(off int) []byte {
+	if !p.bth {
+		return nil
+	}
+	return p.frame[off : p.icrc+ICRCLen]
+}
+
+// RETH is the header of a WRITE first or only, else nil.
+func (p *Packet) RETH() RETH {
+	if p.Kind != KindData || !p.Opcode.HasRETH() {
+		return nil
+	}
+	return p.frame[roceHeaderLen : roceHeaderLen+RETHLen]
+}
+
+// AETH is the header of an ACK or NAK, else nil.
+func (p *Packet) AETH() AETH {
+	if p.Kind != KindAck && p.Kind != KindNak {
+		return nil
+	}
+	return p.frame[roceHeaderLen : roceHeaderLen+AETHLen]
+}
+
+// Data is a data packet's payload, nil if it is none.
+func (p *Packet) Data() []byte {
+	if p.Kind != KindData {
+		return nil
+	}
+	return p.frame[p.body : p.body+p.Payload]
+}
+
+// Reserved are the 16 reserved bytes of a CNP, else nil.
+func (p *Packet) Reserved() []byte {
+	if p.Kind != KindCNP {
+		return nil
+	}
+	return p.frame[roceHeaderLen : roceHeaderLen+CNPReservedLen]
+}
+
+// PFC is the frame if it is a PFC frame, else nil.
+func (p *Packet) PFC() PFC {
+	if p.Kind != KindPFC {
+		return nil
+	}
+	return p.frame
+}
+
+// CNM is the frame if it is a CNM, else nil.
+func (p *Packet) CNM() CNM {
+	if p.Kind != KindCNM {
+		return nil
+	}
+	return p.frame
+}
+
+// ICRCValid says whether the frame is RoCEv2 and its ICRC is right.
+func (p *Packet) ICRCValid() bool {
+	return p.bth && ICRC(p.frame[EthernetLen:p.icrc]) == binary.LittleEndian.Uint32(p.frame[p.icrc:])
+}
+
+// VerifyICRC says whether frame is a well-formed RoCEv2 frame with the right ICRC.
+func VerifyICRC(frame []byte) bool {
+	var p Packet
+	return Parse(frame, &p) == nil && p.ICRCValid()
+}

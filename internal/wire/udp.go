@@ -1,0 +1,36 @@
+package wire
+
+import "encoding/binary"
+
+// UDP is a UDP header (RFC 768) and what follows it.
+type UDP []byte
+
+// UDPLen is the header's length.
+const UDPLen = 8
+
+const (
+	udpSrcPort  = 0
+	udpDstPort  = 2
+	udpLength   = 4
+	udpChecksum = 6
+)
+
+const (
+	// PortRoCE is RoCEv2's destination port (IBTA annex A17).
+	PortRoCE = 4791
+	// MinEntropyPort is the first of the source ports that a QP may use to spread its flows over equal paths; the
+	// last is 0xffff (wire.md 2).
+	MinEntropyPort = 0xc000
+)
+
+// SrcPort is the source port: in RoCEv2 the QP's entropy for ECMP.
+func (u UDP) SrcPort() uint16 { return binary.BigEndian.Uint16(u[udpSrcPort:]) }
+
+// DstPort is the destination port.
+func (u UDP) DstPort() uint16 { return binary.BigEndian.Uint16(u[udpDstPort:]) }
+
+// Length is the datagram's length, header included.
+func (u UDP) Length() int { return int(binary.BigEndian.Uint16(u[udpLength:])) }
+
+// Checksum is the checksum; RoCEv2 sends 0, for none, since the ICRC is stronger.
+func (u UDP) Checksum() uint16 { return binary.BigEndian.Uint16(u[udpChecksum:]) }

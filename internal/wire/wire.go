@@ -1,0 +1,79 @@
+// Package wire holds the frame formats of the fabric, byte for byte: Ethernet, IPv4, UDP, RoCEv2 (BTH, RETH, AETH, CNP,
+// ICRC), 802.1Qbb PFC and DCON's congestion notification message.
+//
+// A header type is a byte slice with accessors at the standard's offsets, as in gVisor's tcpip/header. Accessors do not
+// check bounds: a view comes from Parse, which did, or from the caller, who must hand in at least the header's length.
+// The Put functions write a whole frame into the caller's buffer and return its length. Nothing here allocates, save
+// NewFlowHeader, once a flow. Frames carry no FCS, like captures.
+//
+// Everything is in network byte order except the ICRC, which like the FCS goes out least significant byte first.
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+)
+
+// MinFrame is the least length of an Ethernet frame without its FCS (IEEE 802.3 clause 4.2.3.3).
+const MinFrame = 60
+
+// MAC is an Ethernet address.
+type MAC [6]byte
+
+// String is the address such as "02:00:00:00:01:01".
+func (m MAC) String() string {
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
+}
+
+// Addr is an IPv4 address. It converts from and to netip.Addr by As4 and AddrFrom4, and is a fit map key.
+type Addr [4]byte
+
+// String is the address such as "10.0.0.1".
+func (a Addr) String() string { return netip.AddrFrom4(a).String() }
+
+// Ethernet is an Ethernet II header (IEEE 802.3 clause 3.1.1) and what follows it.
+type Ethernet []byte
+
+// EthernetLen is the header's length.
+const EthernetLen = 14
+
+const (
+	ethDst  = 0
+	ethSrc  = 6
+	ethType = 12
+)
+
+// EtherTypes.
+const (
+	EtherTypeIPv4       = 0x0800
+	EtherTypeMACControl = 0x8808 // IEEE 802.3 clause 31
+	EtherTypeCNM        = 0x88b5 // IEEE local experimental 1, DCON's CNM (wire.md 4.3)
+)
+
+// Dst is the destination address.
+func (e Ethernet) Dst() MAC { return MAC(e[ethDst:ethSrc]) }
+
+// Src is the source address.
+func (e Ethernet) Src() MAC { return MAC(e[ethSrc:ethType]) }
+
+// Type is the EtherType.
+func (e Ethernet) Type() uint16 { return binary.BigEndian.Uint16(e[ethType:]) }
+
+// SetDst rewrites the destination address.
+func (e Ethernet) SetDst(m MAC) { copy(e[ethDst:], m[:]) }
+
+// SetSrc rewrites the source address.
+func (e Ethernet) SetSrc(m MAC) { copy(e[ethSrc:], m[:]) }
+
+// SetType rewrites the EtherType.
+func (e Ethernet) SetType(t uint16) { binary.BigEndian.PutUint16(e[ethType:], t) }
+
+// pad zeroes a frame of n bytes up to MinFrame and returns its length then.
+func pad(buf []byte, n int) int {
+	if n >= MinFrame {
+		return n
+	}
+	clear(buf[n:MinFrame])
+	return MinFrame
+}
