@@ -59,7 +59,14 @@ type Env struct {
 	Seed     uint64     // for the flow; a controller that needs randomness derives it from here only
 }
 
-// Base is a controller that stays at line rate and ignores everything; others embed it.
+// Presetter is a controller whose flow may start as if it had converged.
+type Presetter interface {
+	// Preset sets the current and the target rate, in bits per second of line time, limited to what the algorithm
+	// allows. It is for a flow that has not started: timers do not run and nothing else changes.
+	Preset(rate float64)
+}
+
+// Base ignores everything and has neither window nor timer. Others embed it, add Rate and override what they use.
 type Base struct{}
 
 // Window says that there is none.

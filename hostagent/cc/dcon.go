@@ -1,0 +1,178 @@
+package cc
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+var dconSpec = define(Spec{
+	Name:    "dcon",
+	Summary: "DCON: DCQCN, and in a burst the switch tells senders of culprit flows to go to C/N at once",
+	Source: "the DCON paper, section 4.3 and algorithm 1; where that is silent or unworkable (what follows a CNM, whether " +
+		"it may raise a rate, what an unmarked CNP is) as the parameters say; literal=true takes algorithm 1 at its word",
+	Needs:    SwitchNeeds{ECN: true, CNM: true},
+	Selector: "literal",
+	Parameters: append([]Parameter{
+		{
+			Name: "literal", Kind: FlagKind, Default: "false",
+			Doc: "take algorithm 1 at its word: changes the defaults of recovery, cnm_rate and increase",
+		},
+		{
+			Name: "recovery", Kind: ChoiceKind, Choices: recoveryChoices, Default: "freeze", When: "false", Doc: recoveryDoc,
+		},
+		{
+			Name: "recovery", Kind: ChoiceKind, Choices: recoveryChoices, Default: "jump", When: "true", Doc: recoveryDoc,
+		},
+		{
+			Name: "cnm_rate", Kind: ChoiceKind, Choices: cnmRateChoices, Default: "lower", When: "false", Doc: cnmRateDoc,
+		},
+		{
+			Name: "cnm_rate", Kind: ChoiceKind, Choices: cnmRateChoices, Default: "set", When: "true", Doc: cnmRateDoc,
+		},
+		{
+			Name: "increase", Kind: ChoiceKind, Choices: increaseChoices, Default: "dcqcn", When: "false", Doc: increaseDoc,
+		},
+		{
+			Name: "increase", Kind: ChoiceKind, Choices: increaseChoices, Default: "halve", When: "true", Doc: increaseDoc,
+		},
+		{
+			Name: "hold", Kind: TimeKind, Default: "55us", Max: "1s",
+			Doc: "how long after the last CNM increases stay frozen",
+		},
+		{
+			Name: "cnm_window", Kind: TimeKind, Default: "50us", Max: "1s",
+			Doc: "a CNM less than this after another may only lower the rate",
+		},
+		{
+			Name: "cnp_in_hold", Kind: ChoiceKind, Choices: []string{"cut", "keep-target"}, Default: "cut",
+			Doc: "cut: a CNP while frozen makes the burst's rate the target, as any CNP does; keep-target: it only cuts",
+		},
+	}, reactionPointParameters("")...),
+}, func(env Env, s *Settings) (*dconConstants, error) {
+	c := &dconConstants{
+		rp:   *newRPConstants(env, s),
+		jump: s.Choice("recovery") == "jump", mayRaise: s.Choice("cnm_rate") == "set", halve: s.Choice("increase") == "halve",
+		hold: s.Time("hold"), window: s.Time("cnm_window"), keepTarget: s.Choice("cnp_in_hold") == "keep-target",
+	}
+	if c.halve {
+		// Algorithm 1 has fast recovery only, and no byte counter.
+		c.rp.fastRecovery, c.rp.byteCounter = math.MaxInt, 0
+	}
+	return c, nil
+}, func(_ Env, c *dconConstants) Controller { return newDCON(c) })
+
+var (
+	recoveryChoices = []string{"freeze", "jump"}
+	cnmRateChoices  = []string{"lower", "set"}
+	increaseChoices = []string{"dcqcn", "halve"}
+)
+
+const (
+	recoveryDoc = "freeze: a CNM stops increases for the hold time, then fast recovery leads back to the rate before the " +
+		"burst; jump: a CNM touches neither timers nor target"
+	cnmRateDoc  = "lower: a CNM never raises the rate; set: it may, unless another came less than cnm_window ago"
+	increaseDoc = "dcqcn: all its stages; halve: only (target+rate)/2, by the timer or an unmarked CNP; the target never grows"
+)
+
+// dconConstants are DCON's constants, shared by all flows.
+type dconConstants struct {
+	rp           rpConstants
+	jump         bool // recovery=jump
+	mayRaise     bool // cnm_rate=set
+	halve        bool // increase=halve
+	keepTarget   bool // cnp_in_hold=keep-target
+	hold, window vtime.Time
+}
+
+// dcon is DCON's sender: DCQCN's reaction point whose rate a congestion notification message sets to C/N, C the rate of
+// the congested egress port and N the number of flows through it (DCON paper, algorithm 1, lines 1 and 2).
+type dcon struct {
+	dcqcn
+	dc *dconConstants
+
+	lastCNM   vtime.Time // when the last CNM came; meaningful if anyCNM
+	anyCNM    bool
+	holdUntil vtime.Time // increases are frozen until then
+	// episode: no increase since the last CNM, so that the next one belongs to the same burst.
+	episode bool
+}
+
+func newDCON(c *dconConstants) *dcon {
+	d := &dcon{dc: c}
+	d.init(&c.rp)
+	return d
+}
+
+// OnCNM sets the rate to C/N.
+func (d *dcon) OnCNM(s *Sample) {
+	port := float64(s.CNMRate)
+	if port <= 0 {
+		port = d.c.line // a CNM of figure 5's format does not say C: take the fabric for uniform
+	}
+	share := clamp(port/float64(max(s.CNMFlows, 1)), d.c.min, d.c.line)
+	before := d.rate
+	if share < d.rate || (d.dc.mayRaise && !(d.anyCNM && s.Now-d.lastCNM < d.dc.window)) {
+		d.rate = share
+	}
+	d.lastCNM, d.anyCNM = s.Now, true
+
+	if !d.active() {
+		d.restart(s.Now) // a rate below the line must have a way back even if no CNP ever comes
+	}
+	if d.dc.jump {
+		return
+	}
+	if !d.episode {
+		d.target = before
+		d.episode = true
+	}
+	d.holdUntil = s.Now + d.dc.hold
+	d.restartIncrease(s.Now)
+	d.freeze()
+}
+
+// freeze puts the next timer increase off until increases are free.
+func (d *dcon) freeze() { d.increaseAt = max(d.increaseAt, d.holdUntil) }
+
+// OnCNP cuts the rate as DCQCN does, or, if algorithm 1 is taken at its word and the CNP is unmarked, increases it.
+func (d *dcon) OnCNP(s *Sample) {
+	if d.dc.halve && !s.CE && !s.UE {
+		d.alpha *= 1 - d.c.g
+		if s.Now >= d.holdUntil {
+			d.increase()
+			d.episode = false
+		}
+		d.restart(s.Now)
+		d.freeze()
+		return
+	}
+	target := d.target
+	d.dcqcn.OnCNP(s)
+	if d.dc.keepTarget && d.episode {
+		d.target = target
+	}
+	d.freeze()
+}
+
+// OnSent counts the packet's line bytes, but not while increases are frozen.
+func (d *dcon) OnSent(now vtime.Time, payload int) {
+	if now < d.holdUntil {
+		return
+	}
+	d.dcqcn.OnSent(now, payload)
+	d.endEpisode()
+}
+
+// OnTimer runs what is due.
+func (d *dcon) OnTimer(now vtime.Time) {
+	d.dcqcn.OnTimer(now)
+	d.endEpisode()
+}
+
+// endEpisode notes that the rate is on its way up again.
+func (d *dcon) endEpisode() {
+	if d.timeStage > 0 || d.byteStage > 0 {
+		d.episode = false
+	}
+}

@@ -1,0 +1,251 @@
+package cc
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+var dcqcnSpec = define(Spec{
+	Name:    "dcqcn",
+	Summary: "DCQCN: cut by a congestion estimate on each CNP, recover by timer and byte counter",
+	Source: "Zhu et al., SIGCOMM 2015, with the constants of its authors' ns-3 simulator (profile a: the paper's reaction " +
+		"point at 40 Gb/s, rates scaled to the line) or of HPCC's (profile b: a Mellanox NIC)",
+	Needs:    SwitchNeeds{ECN: true},
+	Selector: "profile",
+	Parameters: append(append([]Parameter{{
+		Name: "profile", Kind: ChoiceKind, Choices: []string{"a", "b"}, Default: "a",
+		Doc: "a: the paper's reaction point; b: the NIC of HPCC's simulator, whose timers are independent",
+	}}, reactionPointParameters("a")...), mlxParameters("b")...),
+}, func(env Env, s *Settings) (*dcqcnConstants, error) {
+	if s.Choice("profile") == "b" {
+		return &dcqcnConstants{mlx: newMLXConstants(env, s)}, nil
+	}
+	return &dcqcnConstants{rp: newRPConstants(env, s)}, nil
+}, func(_ Env, c *dcqcnConstants) Controller {
+	if c.mlx != nil {
+		return newMLX(c.mlx)
+	}
+	return newDCQCN(c.rp)
+})
+
+// dcqcnConstants are those of one profile.
+type dcqcnConstants struct {
+	rp  *rpConstants
+	mlx *mlxConstants
+}
+
+// reactionPointParameters are the constants of the paper's reaction point.
+func reactionPointParameters(when string) []Parameter {
+	return []Parameter{
+		{
+			Name: "order", Kind: ChoiceKind, Choices: []string{"alpha-first", "paper"}, Default: "alpha-first", When: when,
+			Doc: "on a CNP, raise alpha before the cut (as the simulators and DCON's algorithm 1 do), or after it",
+		},
+		{
+			Name: "initial_alpha", Kind: NumberKind, Default: "1", Min: "0", Max: "1", When: when,
+			Doc: "congestion estimate of a new flow (its authors' simulator: 0.5)",
+		},
+		{
+			Name: "g", Kind: NumberKind, Default: "1/256", Min: "0", Max: "1", When: when,
+			Doc: "weight of the newest observation in alpha",
+		},
+		{
+			Name: "alpha_timer", Kind: TimeKind, Default: "55us", Min: "1ns", Max: "1s", When: when,
+			Doc: "time without a CNP after which alpha decays, again and again",
+		},
+		{
+			Name: "increase_timer", Kind: TimeKind, Default: "55us", Min: "1ns", Max: "1s", When: when,
+			Doc: "time between increases; half in the hyper stage",
+		},
+		{
+			Name: "byte_counter", Kind: SizeKind, Default: "10MB", When: when,
+			Doc: "line bytes sent between increases; half in the hyper stage; 0 switches it off",
+		},
+		{
+			Name: "fast_recovery", Kind: IntegerKind, Default: "5", Min: "1", When: when,
+			Doc: "F: increases of one kind before additive increase, of both before hyper increase",
+		},
+		{
+			Name: "rai", Kind: RateKind, Default: "line/1000", When: when,
+			Doc: "R_AI: step of the target rate in the additive stage (40 Mb/s at 40 Gb/s)",
+		},
+		{
+			Name: "rhai", Kind: RateKind, Default: "line/200", When: when,
+			Doc: "R_HAI: step of the target rate in the hyper stage, times the number of hyper increases",
+		},
+		{
+			Name: minRateName, Kind: RateKind, Default: "min(100Mbps, line/400)", Min: "1bps", Max: "line", When: when,
+			Doc: "least rate",
+		},
+		{
+			Name: "clamp_target", Kind: FlagKind, Default: "true", When: when,
+			Doc: "every cut makes the current rate the target; false: only a cut after an increase does",
+		},
+	}
+}
+
+// rpConstants are the constants of a reaction point, shared by all flows. Rates are in bits per second.
+type rpConstants struct {
+	line, min                 float64
+	alpha, g                  float64
+	alphaTimer, increaseTimer vtime.Time
+	byteCounter               int64 // line bytes; 0: off
+	fastRecovery              int   // F
+	rai, rhai                 float64
+	paperOrder, clampTarget   bool
+	overhead                  int64 // line bytes of a packet beyond its payload
+}
+
+func newRPConstants(env Env, s *Settings) *rpConstants {
+	return &rpConstants{
+		line: float64(env.LineRate), min: s.Rate(minRateName),
+		alpha: s.Number("initial_alpha"), g: s.Number("g"),
+		alphaTimer: s.Time("alpha_timer"), increaseTimer: s.Time("increase_timer"),
+		byteCounter: int64(s.Size("byte_counter")), fastRecovery: int(s.Integer("fast_recovery")),
+		rai: s.Rate("rai"), rhai: s.Rate("rhai"),
+		paperOrder: s.Choice("order") == "paper", clampTarget: s.Flag("clamp_target"),
+		overhead: env.LineMTU - int64(env.MTU),
+	}
+}
+
+// clamp limits a rate to [min, line]; what is no number becomes min.
+func clamp(rate, lowest, line float64) float64 {
+	if !(rate >= lowest) {
+		return lowest
+	}
+	return min(rate, line)
+}
+
+// dcqcn is the reaction point of the DCQCN paper. Its timers and its byte counter start with the first CNP.
+//
+// The byte counter counts line bytes, as the rate does: its authors' simulator subtracts whole frames. As there, the
+// bytes by which a packet overshoots the counter are forgotten.
+type dcqcn struct {
+	Base
+	c *rpConstants
+
+	rate, target float64 // R_C and R_T, bits per second
+	alpha        float64 // congestion estimate, 0..1
+
+	alphaAt, increaseAt  vtime.Time // when the timers expire; Never before the first CNP
+	sent, bytePeriod     int64      // line bytes since the last byte event, and until the next
+	timeStage, byteStage int        // T and BC: timer and byte events since the last cut
+}
+
+func newDCQCN(c *rpConstants) *dcqcn {
+	d := new(dcqcn)
+	d.init(c)
+	return d
+}
+
+func (d *dcqcn) init(c *rpConstants) {
+	*d = dcqcn{c: c, rate: c.line, target: c.line, alpha: c.alpha, alphaAt: vtime.Never, increaseAt: vtime.Never}
+}
+
+// Rate is R_C.
+func (d *dcqcn) Rate() float64 { return d.rate }
+
+// Preset sets R_C and R_T.
+func (d *dcqcn) Preset(rate float64) {
+	d.rate = clamp(rate, d.c.min, d.c.line)
+	d.target = d.rate
+}
+
+// OnCNP cuts the rate. A CNP that says undetermined and not congested holds it instead (TCD).
+func (d *dcqcn) OnCNP(s *Sample) {
+	if s.UE && !s.CE {
+		d.target = d.rate
+	} else {
+		d.cut()
+	}
+	d.restart(s.Now)
+}
+
+// cut is the paper's multiplicative decrease.
+func (d *dcqcn) cut() {
+	if d.c.clampTarget || d.timeStage > 0 || d.byteStage > 0 {
+		d.target = d.rate
+	}
+	raised := float64((1-d.c.g)*d.alpha) + d.c.g
+	if !d.c.paperOrder {
+		d.alpha = raised
+	}
+	d.rate = max(d.c.min, d.rate*(1-float64(d.alpha/2)))
+	d.alpha = raised
+}
+
+// restart begins fast recovery.
+func (d *dcqcn) restart(now vtime.Time) {
+	d.alphaAt = now + d.c.alphaTimer
+	d.restartIncrease(now)
+}
+
+func (d *dcqcn) restartIncrease(now vtime.Time) {
+	d.increaseAt = now + d.c.increaseTimer
+	d.sent, d.bytePeriod = 0, d.c.byteCounter
+	d.timeStage, d.byteStage = 0, 0
+}
+
+// active says whether timers and byte counter run.
+func (d *dcqcn) active() bool { return d.increaseAt != vtime.Never }
+
+// hyper says whether the flow is in the hyper increase stage.
+func (d *dcqcn) hyper() bool { return min(d.timeStage, d.byteStage) >= d.c.fastRecovery }
+
+// increase raises the target as the stage says and takes the rate half the way there.
+func (d *dcqcn) increase() {
+	switch lesser := min(d.timeStage, d.byteStage); {
+	case d.hyper():
+		d.target += float64(float64(lesser-d.c.fastRecovery+1) * d.c.rhai)
+	case max(d.timeStage, d.byteStage) >= d.c.fastRecovery:
+		d.target += d.c.rai
+	}
+	d.target = min(d.target, d.c.line)
+	d.rate = (d.rate + d.target) / 2
+}
+
+// OnSent counts the packet's line bytes.
+func (d *dcqcn) OnSent(_ vtime.Time, payload int) {
+	if d.c.byteCounter == 0 || !d.active() {
+		return
+	}
+	d.sent += int64(payload) + d.c.overhead
+	if d.sent < d.bytePeriod {
+		return
+	}
+	d.byteStage = addStage(d.byteStage)
+	d.increase()
+	d.sent, d.bytePeriod = 0, d.c.byteCounter
+	if d.hyper() {
+		d.bytePeriod /= 2
+	}
+}
+
+// Deadline is when the next of the two timers expires.
+func (d *dcqcn) Deadline() vtime.Time { return min(d.alphaAt, d.increaseAt) }
+
+// OnTimer runs what is due, in order; called late it does what calls in time would have done.
+func (d *dcqcn) OnTimer(now vtime.Time) {
+	for {
+		at := d.Deadline()
+		if at > now || at == vtime.Never {
+			return
+		}
+		if d.alphaAt == at {
+			d.alpha *= 1 - d.c.g
+			d.alphaAt = at + d.c.alphaTimer
+		}
+		if d.increaseAt == at {
+			d.timeStage = addStage(d.timeStage)
+			d.increase()
+			d.increaseAt = at + d.c.increaseTimer
+			if d.hyper() {
+				d.increaseAt = at + d.c.increaseTimer/2
+			}
+		}
+	}
+}
+
+// addStage counts one more event, without end but without overflow.
+func addStage(stage int) int { return min(stage+1, math.MaxInt32) }

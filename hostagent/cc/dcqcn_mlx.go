@@ -1,0 +1,195 @@
+package cc
+
+import "github.com/pausenet/pausenet/internal/vtime"
+
+// mlxParameters are the constants of the NIC in HPCC's simulator (run.py's dcqcn).
+func mlxParameters(when string) []Parameter {
+	return []Parameter{
+		{
+			Name: "g", Kind: NumberKind, Default: "1/256", Min: "0", Max: "1", When: when,
+			Doc: "weight of the newest observation in alpha",
+		},
+		{
+			Name: "alpha_timer", Kind: TimeKind, Default: "1us", Min: "1ns", Max: "1s", When: when,
+			Doc: "time between updates of alpha (run.py's dcqcn_paper: 50us)",
+		},
+		{
+			Name: "decrease_timer", Kind: TimeKind, Default: "4us", Min: "1ns", Max: "1s", When: when,
+			Doc: "time between looks whether a CNP came and the rate must be cut (dcqcn_paper: 50us)",
+		},
+		{
+			Name: "increase_timer", Kind: TimeKind, Default: "300us", Min: "1ns", Max: "1s", When: when,
+			Doc: "time between increases (dcqcn_paper: 55us)",
+		},
+		{
+			Name: "fast_recovery", Kind: IntegerKind, Default: "1", Min: "1", When: when,
+			Doc: "F: the increase after F is additive, those after it are hyper",
+		},
+		{
+			Name: "rai", Kind: RateKind, Default: "line/5000", When: when,
+			Doc: "R_AI: step of the target rate in the additive stage",
+		},
+		{
+			Name: "rhai", Kind: RateKind, Default: "line/500", When: when,
+			Doc: "R_HAI: step of the target rate in the hyper stage",
+		},
+		{
+			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line", When: when,
+			Doc: "least rate",
+		},
+		{
+			Name: "clamp_target", Kind: FlagKind, Default: "false", When: when,
+			Doc: "every cut makes the current rate the target; false: only a cut after an increase does",
+		},
+	}
+}
+
+// mlxConstants are the constants of profile b, shared by all flows. Rates are in bits per second.
+type mlxConstants struct {
+	line, min, rai, rhai                     float64
+	g                                        float64
+	alphaTimer, decreaseTimer, increaseTimer vtime.Time
+	fastRecovery                             int // F
+	clampTarget                              bool
+}
+
+func newMLXConstants(env Env, s *Settings) *mlxConstants {
+	return &mlxConstants{
+		line: float64(env.LineRate), min: s.Rate(minRateName), rai: s.Rate("rai"), rhai: s.Rate("rhai"),
+		g:          s.Number("g"),
+		alphaTimer: s.Time("alpha_timer"), decreaseTimer: s.Time("decrease_timer"), increaseTimer: s.Time("increase_timer"),
+		fastRecovery: int(s.Integer("fast_recovery")), clampTarget: s.Flag("clamp_target"),
+	}
+}
+
+// firstDecreaseDelay makes the looks for CNPs come after the updates of alpha (1 ns, as in HPCC's rdma-hw.cc).
+const firstDecreaseDelay = vtime.Nanosecond
+
+// mlx is the reaction point of a Mellanox NIC as HPCC's simulator has it (cc mode 1): three independent timers, no byte
+// counter; the first CNP only starts the timers.
+//
+// Alpha is updated every alpha timer and the NIC looks for a CNP every decrease timer, but neither changes the rate
+// unless a CNP came. So both are worked out when needed and the host is asked only for calls that change the rate. At
+// equal times a CNP comes before the timers, alpha's timer before the others, an increase before a cut: the order in
+// which ns-3 runs events that were scheduled in this order.
+type mlx struct {
+	Base
+	c *mlxConstants
+
+	rate, target float64 // R_C and R_T, bits per second
+	alpha        float64 // congestion estimate, 0..1, as of the last update before alphaAt
+
+	started             bool       // the first CNP came
+	alphaCNP, cutCNP    bool       // a CNP came since the last update of alpha, since the last look
+	alphaAt, decreaseAt vtime.Time // next update of alpha; next look (or an earlier one that would have found nothing)
+	increaseAt          vtime.Time // next increase; Never before the first cut
+	stage               int        // increases since the last cut
+}
+
+func newMLX(c *mlxConstants) *mlx {
+	return &mlx{
+		c: c, rate: c.line, target: c.line, alpha: 1,
+		alphaAt: vtime.Never, decreaseAt: vtime.Never, increaseAt: vtime.Never,
+	}
+}
+
+// Rate is R_C.
+func (m *mlx) Rate() float64 { return m.rate }
+
+// Preset sets R_C and R_T.
+func (m *mlx) Preset(rate float64) {
+	m.rate = clamp(rate, m.c.min, m.c.line)
+	m.target = m.rate
+}
+
+// OnCNP notes the CNP for the timers. One that says undetermined and not congested holds the rate (TCD).
+func (m *mlx) OnCNP(s *Sample) {
+	now := s.Now
+	if s.UE && !s.CE {
+		m.target = m.rate
+		m.stage = 0
+		if m.increaseAt != vtime.Never {
+			m.increaseAt = now + m.c.increaseTimer
+		}
+		return
+	}
+	if !m.started {
+		m.started = true
+		m.target = m.rate
+		m.alphaAt = now + m.c.alphaTimer
+		m.decreaseAt = now + m.c.decreaseTimer + firstDecreaseDelay
+		m.cutCNP = true
+		return
+	}
+	m.updateAlpha(now - 1)
+	m.alphaCNP = true
+	if !m.cutCNP {
+		m.cutCNP = true
+		if missed := now - m.decreaseAt; missed > 0 {
+			m.decreaseAt += (missed + m.c.decreaseTimer - 1) / m.c.decreaseTimer * m.c.decreaseTimer
+		}
+	}
+}
+
+// updateAlpha makes up for the updates of alpha until and including now.
+func (m *mlx) updateAlpha(now vtime.Time) {
+	for ; m.alphaAt <= now; m.alphaAt += m.c.alphaTimer {
+		m.alpha = float64((1 - m.c.g) * m.alpha)
+		if m.alphaCNP {
+			m.alpha += m.c.g
+			m.alphaCNP = false
+		}
+		if m.alpha < 1e-300 { // long idle: nothing is left, and what a processor has left of it is slow
+			m.alpha = 0
+			m.alphaAt += (now - m.alphaAt) / m.c.alphaTimer * m.c.alphaTimer
+		}
+	}
+}
+
+// Deadline is the next increase, or the next look if it will find a CNP.
+func (m *mlx) Deadline() vtime.Time {
+	if m.cutCNP {
+		return min(m.decreaseAt, m.increaseAt)
+	}
+	return m.increaseAt
+}
+
+// OnTimer runs what is due, in order; called late it does what calls in time would have done.
+func (m *mlx) OnTimer(now vtime.Time) {
+	for {
+		at := m.Deadline()
+		if at > now || at == vtime.Never {
+			return
+		}
+		if m.increaseAt == at {
+			m.increase(at)
+		} else {
+			m.cut(at)
+		}
+	}
+}
+
+func (m *mlx) increase(at vtime.Time) {
+	switch {
+	case m.stage == m.c.fastRecovery:
+		m.target += m.c.rai
+	case m.stage > m.c.fastRecovery:
+		m.target += m.c.rhai
+	}
+	m.target = min(m.target, m.c.line)
+	m.rate = (m.rate + m.target) / 2
+	m.stage = addStage(m.stage)
+	m.increaseAt = at + m.c.increaseTimer
+}
+
+func (m *mlx) cut(at vtime.Time) {
+	m.updateAlpha(at)
+	if m.c.clampTarget || m.stage > 0 {
+		m.target = m.rate
+	}
+	m.rate = max(m.c.min, m.rate*(1-float64(m.alpha/2)))
+	m.stage = 0
+	m.cutCNP = false
+	m.decreaseAt = at + m.c.decreaseTimer
+	m.increaseAt = at + m.c.increaseTimer
+}

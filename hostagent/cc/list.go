@@ -1,0 +1,111 @@
+package cc
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// WriteTable writes all congestion controls, one a line.
+func WriteTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tSWITCH\tWHAT IT IS")
+	for _, s := range registry {
+		fmt.Fprintf(t, "%s\t%v\t%s\n", s.Name, s.Needs, s.Summary)
+	}
+	return t.Flush()
+}
+
+// WriteJSON writes all congestion controls with their parameters as one JSON array.
+func WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(registry)
+}
+
+// WriteTable writes the congestion control with its parameters, one a line.
+func (spec *Spec) WriteTable(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "%s: %s\nsource: %s\nneeds of the switch: %v\n", spec.Name, spec.Summary, spec.Source, spec.Needs); err != nil {
+		return err
+	}
+	if len(spec.Parameters) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "\nPARAMETER\tKIND\tDEFAULT\tWHAT IT IS")
+	for i := range spec.Parameters {
+		p := &spec.Parameters[i]
+		kind := p.Kind.String()
+		if p.Kind == ChoiceKind {
+			kind = strings.Join(p.Choices, "|")
+		}
+		doc := p.Doc
+		if i > 0 && spec.Parameters[i-1].Name == p.Name && spec.Parameters[i-1].Doc == p.Doc {
+			doc = "as above"
+		}
+		if p.When != "" {
+			doc = spec.Selector + "=" + p.When + ": " + doc
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Name, kind, p.Default, doc)
+	}
+	return t.Flush()
+}
+
+// foldName makes spellings of one name equal: case, and dashes for underscores, do not matter.
+func foldName(s string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")
+}
+
+// didYouMean suggests the names that are like what was written; empty if none is.
+func didYouMean(written string, names []string) string {
+	type near struct {
+		name     string
+		distance int
+	}
+	var found []near
+	for _, n := range names {
+		folded := foldName(n)
+		d := distance(written, folded)
+		switch {
+		case d <= max(1, min(len(written), len(folded))/3):
+		case len(written) >= 2 && (strings.Contains(folded, written) || strings.Contains(written, folded)):
+		default:
+			continue
+		}
+		found = append(found, near{n, d})
+	}
+	if found == nil {
+		return ""
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return a.distance - b.distance })
+	var quoted []string
+	for _, f := range found[:min(3, len(found))] {
+		quoted = append(quoted, fmt.Sprintf("%q", f.name))
+	}
+	return "; did you mean " + strings.Join(quoted, " or ") + "?"
+}
+
+// distance is the Levenshtein distance of a and b in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substitute := diagonal
+			if a[i] != b[j] {
+				substitute++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substitute, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,23 @@
+package cc
+
+var noneSpec = define(Spec{
+	Name:    "none",
+	Summary: "no congestion control: every flow at line rate, PFC alone prevents loss",
+	Source:  "the baseline of the DCON paper's section 3.1",
+}, func(env Env, _ *Settings) (*constant, error) {
+	return &constant{rate: float64(env.LineRate)}, nil
+}, func(_ Env, c *constant) Controller {
+	return c // It has no state, so all flows may share it.
+})
+
+// constant sends at one rate whatever happens.
+type constant struct {
+	Base
+	rate float64
+}
+
+// Constant is a controller that sends at a rate, in bits per second of line time, whatever happens.
+func Constant(rate float64) Controller { return &constant{rate: rate} }
+
+// Rate is the one rate.
+func (c *constant) Rate() float64 { return c.rate }

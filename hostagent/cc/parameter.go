@@ -1,0 +1,239 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Kind is the kind of values a parameter takes.
+type Kind uint8
+
+// Kinds. A rate, a time or a size may also be written relative to the flow's path: "line/1000", "2line/3", "1.25rtt",
+// "0.5bdp" (line rate times base RTT), and as the lesser or greater of several: "min(100Mbps, line/400)".
+const (
+	RateKind    Kind = iota // "40Mbps"; rounded to 1 b/s
+	TimeKind                // "55us"; rounded to 1 ps
+	SizeKind                // "10MB"; rounded to 1 B
+	NumberKind              // "0.8", "1/256", "-0.36"
+	IntegerKind             // "5"
+	FlagKind                // "true", "false"; also yes, no, on, off
+	ChoiceKind              // one of Parameter.Choices
+)
+
+var kindNames = [...]string{"rate", "time", "size", "number", "integer", "flag", "choice"}
+
+// String is the kind's name.
+func (k Kind) String() string { return kindNames[k] }
+
+// MarshalText writes the kind's name.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// Parameter is one constant of a congestion control, as users may set it.
+type Parameter struct {
+	Name    string   `json:"name"`
+	Kind    Kind     `json:"kind"`
+	Choices []string `json:"choices,omitempty"` // of a ChoiceKind
+	Default string   `json:"default"`
+	// Min and Max bound the value, both inclusive, spelled like one; empty: no bound.
+	Min string `json:"min,omitempty"`
+	Max string `json:"max,omitempty"`
+	// When is the value of the Spec's Selector for which this entry holds; empty: always. A parameter has one entry per
+	// value if its default depends on it.
+	When string `json:"when,omitempty"`
+	Doc  string `json:"doc"`
+}
+
+// value is a parsed value: number for rates (b/s) and numbers; integer for the others, with a choice's index.
+type value struct {
+	number  float64
+	integer int64
+}
+
+// parse reads text as a value of p and checks its bounds.
+func (p *Parameter) parse(text string, env Env) (value, error) {
+	v, err := p.value(text, env)
+	if err != nil {
+		return v, err
+	}
+	for _, bound := range []struct {
+		text, word string
+		sign       float64
+	}{{p.Min, "below", -1}, {p.Max, "above", 1}} {
+		if bound.text == "" {
+			continue
+		}
+		limit, err := p.value(bound.text, env)
+		if err != nil {
+			return v, fmt.Errorf("its bound %q: %w", bound.text, err)
+		}
+		if bound.sign*(v.number-limit.number) > 0 || bound.sign*float64(v.integer-limit.integer) > 0 {
+			return v, fmt.Errorf("is %s %s", bound.word, p.bound(bound.text, limit))
+		}
+	}
+	return v, nil
+}
+
+func (p *Parameter) bound(text string, limit value) string {
+	if spelled := p.spell(limit); spelled != text {
+		return fmt.Sprintf("%s, which is %s here", text, spelled)
+	}
+	return text
+}
+
+func (p *Parameter) value(text string, env Env) (value, error) {
+	t := strings.ToLower(strings.TrimSpace(text))
+	switch p.Kind {
+	case RateKind, TimeKind, SizeKind:
+		return p.quantity(t, env)
+	case NumberKind:
+		f, err := number(t)
+		return value{number: f}, err
+	case IntegerKind:
+		i, err := strconv.ParseInt(t, 10, 32)
+		if err != nil {
+			return value{}, errors.New("is not an integer: write one like 5")
+		}
+		return value{integer: i}, nil
+	case FlagKind:
+		switch t {
+		case "true", "yes", "on":
+			return value{integer: 1}, nil
+		case "false", "no", "off":
+			return value{}, nil
+		}
+		return value{}, errors.New("is neither true nor false")
+	default:
+		for i, c := range p.Choices {
+			if foldName(c) == foldName(t) {
+				return value{integer: int64(i)}, nil
+			}
+		}
+		return value{}, fmt.Errorf("is not one of %s%s", strings.Join(p.Choices, ", "), didYouMean(foldName(t), p.Choices))
+	}
+}
+
+// quantity reads a rate, time or size: absolute, relative to the path, or the min or max of some.
+func (p *Parameter) quantity(t string, env Env) (value, error) {
+	for _, f := range []struct {
+		name   string
+		choose func(float64, float64) float64
+	}{{"min", math.Min}, {"max", math.Max}} {
+		list, ok := strings.CutPrefix(t, f.name+"(")
+		if !ok {
+			continue
+		}
+		if list, ok = strings.CutSuffix(list, ")"); !ok {
+			return value{}, fmt.Errorf("%s( is not closed", f.name)
+		}
+		var chosen value
+		for i, part := range strings.Split(list, ",") {
+			v, err := p.quantity(strings.TrimSpace(part), env)
+			if err != nil {
+				return v, err
+			}
+			// Whole numbers below 2^53 all: a float64 compares them exactly.
+			if i == 0 || f.choose(v.size(), chosen.size()) != chosen.size() {
+				chosen = v
+			}
+		}
+		return chosen, nil
+	}
+	switch p.Kind {
+	case RateKind:
+		if f, ok, err := relative(t, "line", float64(env.LineRate)); ok || err != nil {
+			return value{number: math.Round(f)}, err
+		}
+		r, err := units.ParseRate(t)
+		return value{number: float64(r)}, err
+	case TimeKind:
+		if f, ok, err := relative(t, "rtt", float64(env.BaseRTT)); ok || err != nil {
+			return value{integer: int64(math.Round(f))}, err
+		}
+		d, err := units.ParseTime(t)
+		return value{integer: int64(d)}, err
+	default:
+		if f, ok, err := relative(t, "bdp", float64(env.LineRate.BytesIn(env.BaseRTT))); ok || err != nil {
+			return value{integer: int64(math.Round(f))}, err
+		}
+		b, err := units.ParseBytes(t)
+		return value{integer: int64(b)}, err
+	}
+}
+
+// size is v whichever field it is in.
+func (v value) size() float64 { return v.number + float64(v.integer) }
+
+// relative reads "line", "2line", "line/1000" and "2line/3", given what a line is.
+func relative(t, symbol string, one float64) (float64, bool, error) {
+	before, after, ok := strings.Cut(t, symbol)
+	if !ok {
+		return 0, false, nil
+	}
+	if one <= 0 {
+		return 0, true, fmt.Errorf("%s is not known for this flow", symbol)
+	}
+	factor, divisor := 1.0, 1.0
+	before = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(before), "*"))
+	after = strings.TrimSpace(after)
+	var err error
+	if before != "" {
+		if factor, err = number(before); err != nil {
+			return 0, true, err
+		}
+	}
+	if after != "" {
+		d, ok := strings.CutPrefix(after, "/")
+		if !ok {
+			return 0, true, fmt.Errorf("%q after %s: write one like %s/1000 or 1.25%s", after, symbol, symbol, symbol)
+		}
+		if divisor, err = number(strings.TrimSpace(d)); err != nil {
+			return 0, true, err
+		}
+	}
+	f := float64(one*factor) / divisor
+	if !(f >= 0 && f <= 1<<53) {
+		return 0, true, errors.New("is out of range")
+	}
+	return f, true, nil
+}
+
+// number reads a finite number, possibly as a fraction: "0.8", "1/256", "-0.36".
+func number(t string) (float64, error) {
+	above, below, fraction := strings.Cut(t, "/")
+	f, err := strconv.ParseFloat(strings.TrimSpace(above), 64)
+	if err == nil && fraction {
+		var d float64
+		d, err = strconv.ParseFloat(strings.TrimSpace(below), 64)
+		f /= d
+	}
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, fmt.Errorf("%q is not a number: write one like 0.8 or 1/256", t)
+	}
+	return f, nil
+}
+
+// spell writes v so that it reads back exactly.
+func (p *Parameter) spell(v value) string {
+	switch p.Kind {
+	case RateKind:
+		return units.Rate(v.number).String()
+	case TimeKind:
+		return vtime.Time(v.integer).String()
+	case SizeKind:
+		return units.Bytes(v.integer).String()
+	case NumberKind:
+		return strconv.FormatFloat(v.number, 'g', -1, 64)
+	case IntegerKind:
+		return strconv.FormatInt(v.integer, 10)
+	case FlagKind:
+		return strconv.FormatBool(v.integer != 0)
+	default:
+		return p.Choices[v.integer]
+	}
+}

@@ -1,0 +1,201 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// registry lists every congestion control, by name in ascending order. Adding one is one file and one line here.
+var registry = []*Spec{
+	dconSpec,
+	dcqcnSpec,
+	noneSpec,
+}
+
+// Spec describes one congestion control: what it is, which constants it has and how to build it. Specs are read-only.
+type Spec struct {
+	Name       string      `json:"name"`
+	Summary    string      `json:"summary"`
+	Source     string      `json:"source"` // where the algorithm and its constants come from
+	Needs      SwitchNeeds `json:"needs"`
+	Parameters []Parameter `json:"parameters"`
+	// Selector names the parameter, a flag or a choice, whose value decides which entries of Parameters apply (see
+	// Parameter.When); empty: all do.
+	Selector string `json:"selector,omitempty"`
+	// New builds the controller of one flow. The settings must come from Resolve for this controller and for an Env
+	// that differs from this one in its Seed at most. It is cheap: it looks nothing up and parses nothing.
+	New func(Env, Settings) (Controller, error) `json:"-"`
+
+	compile func(Env, *Settings) (any, error)
+}
+
+// SwitchNeeds says what switches have to do for a congestion control.
+type SwitchNeeds struct {
+	ECN bool `json:"ecn"` // mark packets congestion experienced, as the switch settings' ECN part says
+	CNM bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
+	INT bool `json:"int"` // append in-band telemetry to data packets (HPCC)
+	PCN bool `json:"pcn"` // mark by PCN's rule: never what waited through a pause, else what leaves a queue behind
+}
+
+// String lists the needs, such as "ECN, CNM"; "-" for none.
+func (n SwitchNeeds) String() string {
+	var s []string
+	for _, need := range []struct {
+		on   bool
+		name string
+	}{{n.ECN, "ECN"}, {n.CNM, "CNM"}, {n.INT, "INT"}, {n.PCN, "PCN"}} {
+		if need.on {
+			s = append(s, need.name)
+		}
+	}
+	if s == nil {
+		return "-"
+	}
+	return strings.Join(s, ", ")
+}
+
+// define completes s: compile turns resolved settings into the constants P that all flows of a run share (and must not
+// change), build makes one flow's controller of them.
+func define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(Env, *P) Controller) *Spec {
+	if s.Parameters == nil {
+		s.Parameters = []Parameter{} // [] in JSON, not null
+	}
+	s.compile = func(env Env, set *Settings) (any, error) { return compile(env, set) }
+	s.New = func(env Env, set Settings) (Controller, error) {
+		p, ok := set.constants.(*P)
+		if !ok || set.spec.Name != s.Name {
+			return nil, fmt.Errorf("%s: these settings were not resolved for it", s.Name)
+		}
+		if shared(env) != set.env {
+			return nil, fmt.Errorf("%s: settings were resolved for %+v, not for %+v: resolve once per distinct Env", s.Name, set.env, env)
+		}
+		return build(env, p), nil
+	}
+	return &s
+}
+
+// shared is the part of env that flows share.
+func shared(env Env) Env {
+	env.Seed = 0
+	return env
+}
+
+// Names are the names of all congestion controls, in ascending order.
+func Names() []string {
+	names := make([]string, len(registry))
+	for i, s := range registry {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// Lookup finds a congestion control by name; upper case is as good as lower.
+func Lookup(name string) (*Spec, error) {
+	folded := foldName(name)
+	for _, s := range registry {
+		if foldName(s.Name) == folded {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown congestion control %q (there are %s)%s",
+		name, strings.Join(Names(), ", "), didYouMean(folded, Names()))
+}
+
+// Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and reports
+// everything that is wrong at once. Do it once per run, or once per distinct Env if paths differ; env.Seed is ignored.
+//
+// A given min_rate goes before env.MinRate, which goes before the algorithm's default.
+func Resolve(name string, given map[string]string, env Env) (Settings, error) {
+	spec, err := Lookup(name)
+	if err != nil {
+		return Settings{}, err
+	}
+	if env.LineRate <= 0 || env.BaseRTT < 0 || env.MinRate < 0 || env.MTU <= 0 || env.LineMTU < int64(env.MTU) {
+		return Settings{}, fmt.Errorf("%s: cannot work with %+v: it needs a line rate, an MTU and a line MTU no smaller", spec.Name, env)
+	}
+	s := Settings{spec: spec, env: shared(env)}
+	texts, errs := spec.texts(given)
+
+	selected := ""
+	if spec.Selector != "" {
+		p := spec.entry(spec.Selector, "")
+		if _, selected, err = s.read(p, texts); err != nil {
+			return Settings{}, errors.Join(append(errs, err)...)
+		}
+	}
+	applies := map[string]bool{}
+	for i := range spec.Parameters {
+		p := &spec.Parameters[i]
+		if p.When != "" && p.When != selected {
+			continue
+		}
+		applies[p.Name] = true
+		v, text, err := s.read(p, texts)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.values = append(s.values, setting{p.Name, p.Kind, v, text})
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if !applies[name] {
+			errs = append(errs, fmt.Errorf("%s.%s means nothing with %s=%s", spec.Name, name, spec.Selector, selected))
+		}
+	}
+	if len(errs) > 0 {
+		return Settings{}, errors.Join(errs...)
+	}
+	if s.constants, err = spec.compile(s.env, &s); err != nil {
+		return Settings{}, fmt.Errorf("%s: %w", spec.Name, err)
+	}
+	return s, nil
+}
+
+// texts are the given values under the parameters' own names.
+func (spec *Spec) texts(given map[string]string) (map[string]string, []error) {
+	texts := map[string]string{}
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		name := foldName(key)
+		if !slices.ContainsFunc(spec.Parameters, func(p Parameter) bool { return p.Name == name }) {
+			errs = append(errs, fmt.Errorf("%s has no parameter %q (value %q)%s", spec.Name, key, given[key], spec.near(name)))
+			continue
+		}
+		if _, twice := texts[name]; twice {
+			errs = append(errs, fmt.Errorf("%s.%s is given twice, as %q too", spec.Name, name, key))
+			continue
+		}
+		texts[name] = given[key]
+	}
+	return texts, errs
+}
+
+// near suggests parameters whose names are like name.
+func (spec *Spec) near(name string) string {
+	var names []string
+	for i := range spec.Parameters {
+		if !slices.Contains(names, spec.Parameters[i].Name) {
+			names = append(names, spec.Parameters[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return "; it has none"
+	}
+	if s := didYouMean(name, names); s != "" {
+		return s
+	}
+	return "; it has " + strings.Join(names, ", ")
+}
+
+// entry is the parameter of that name and selection.
+func (spec *Spec) entry(name, when string) *Parameter {
+	for i := range spec.Parameters {
+		if p := &spec.Parameters[i]; p.Name == name && p.When == when {
+			return p
+		}
+	}
+	panic("cc: " + spec.Name + " has no parameter " + name)
+}

@@ -1,0 +1,206 @@
+package cc
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/units"
+)
+
+func TestRegistryIsWellFormed(t *testing.T) {
+	if names := Names(); !slices.IsSorted(names) || len(slices.Compact(names)) != len(registry) {
+		t.Errorf("names %v", names)
+	}
+	for _, s := range registry {
+		if s.Summary == "" || s.Source == "" || s.New == nil {
+			t.Errorf("%s is incomplete", s.Name)
+		}
+		seen := map[string]bool{}
+		for _, p := range s.Parameters {
+			if p.Doc == "" || p.Default == "" || foldName(p.Name) != p.Name || (p.Kind == ChoiceKind) != (p.Choices != nil) {
+				t.Errorf("%s.%s is incomplete", s.Name, p.Name)
+			}
+			if seen[p.Name+"\n"+p.When] || seen[p.Name+"\n"] {
+				t.Errorf("%s.%s is there twice", s.Name, p.Name)
+			}
+			seen[p.Name+"\n"+p.When] = true
+			if _, err := p.parse(p.Default, env40); err != nil {
+				t.Errorf("%s.%s: default %q %v", s.Name, p.Name, p.Default, err)
+			}
+		}
+	}
+}
+
+func TestResolveErrors(t *testing.T) {
+	for _, c := range []struct {
+		cc, parameter, value string
+		want                 []string
+	}{
+		{"dcqn", "", "", []string{`unknown congestion control "dcqn"`, `did you mean "dcon" or "dcqcn"?`, "dcon, dcqcn, none"}},
+		{"zzz", "", "", []string{"there are dcon"}},
+		{"dcqcn", "alpha_timr", "55us", []string{`no parameter "alpha_timr"`, `"55us"`, `did you mean "alpha_timer"`}},
+		{"dcqcn", "timer", "55us", []string{`did you mean "alpha_timer" or`}},
+		{"none", "g", "1/256", []string{`no parameter "g"`, "it has none"}},
+		{"dcqcn", "alpha_timer", "55", []string{`dcqcn.alpha_timer = "55"`, "write 55us or 55ms"}},
+		{"dcqcn", "alpha_timer", "0s", []string{"dcqcn.alpha_timer", "below 1ns"}},
+		{"dcqcn", "g", "1/0", []string{`dcqcn.g = "1/0"`, "not a number"}},
+		{"dcqcn", "g", "2", []string{"dcqcn.g", "above 1"}},
+		{"dcqcn", "rai", "40", []string{}},
+		{"dcqcn", "rai", "40Mbp", []string{`dcqcn.rai = "40Mbp"`, "not a rate"}},
+		{"dcqcn", "rai", "line*2", []string{"dcqcn.rai", "line/1000"}},
+		{"dcqcn", "rai", "line/0", []string{"dcqcn.rai", "out of range"}},
+		{"dcqcn", "rai", "min(line, 3x)", []string{"dcqcn.rai", "not a rate"}},
+		{"dcqcn", "rai", "min(line", []string{"dcqcn.rai", "not closed"}},
+		{"dcqcn", "alpha_timer", "2rtt", []string{"rtt is not known"}},
+		{"dcqcn", "min_rate", "41Gbps", []string{"above line, which is 40Gbps here"}},
+		{"dcqcn", "fast_recovery", "5.5", []string{"dcqcn.fast_recovery", "not an integer"}},
+		{"dcqcn", "clamp_target", "maybe", []string{"neither true nor false"}},
+		{"dcqcn", "order", "alpha", []string{"not one of alpha-first, paper", `did you mean "alpha-first"`}},
+		{"dcqcn", "profile", "c", []string{`dcqcn.profile = "c"`, "a, b"}},
+		{"dcqcn", "decrease_timer", "4us", []string{"dcqcn.decrease_timer means nothing with profile=a"}},
+	} {
+		given := map[string]string{}
+		if c.parameter != "" {
+			given[c.parameter] = c.value
+		}
+		env := env40
+		env.BaseRTT = 0
+		_, err := Resolve(c.cc, given, env)
+		if err == nil {
+			if len(c.want) > 0 {
+				t.Errorf("%v: no error", c)
+			}
+			continue
+		}
+		for _, w := range c.want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%v: error %q does not say %q", c, err, w)
+			}
+		}
+	}
+	_, err := Resolve("dcqcn", map[string]string{"g": "x", "rai": "y", "nonsense": "z"}, env40)
+	if err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("not every mistake is reported: %v", err)
+	}
+	if _, err := Resolve("dcqcn", map[string]string{"alpha-timer": "1us", "Alpha_Timer": "2us"}, env40); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("a parameter given twice: %v", err)
+	}
+	if _, err := Resolve("dcqcn", nil, Env{}); err == nil {
+		t.Error("an empty Env was taken")
+	}
+}
+
+func TestResolveValues(t *testing.T) {
+	s, err := Resolve("DCQCN", map[string]string{
+		"alpha-timer": "1.5rtt", "byte_counter": "2bdp", "rai": "2*line/1000", "min_rate": "max(1Mbps, line/100, 3Mbps)", "g": "0.0625",
+		"clamp_target": "no", "order": "PAPER",
+	}, env40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Time("alpha_timer") != 60*us || s.Size("byte_counter") != 400*units.KB || s.Rate("rai") != 80e6 ||
+		s.Rate("min_rate") != 400e6 || s.Number("g") != 0.0625 || s.Flag("clamp_target") || s.Choice("order") != "paper" {
+		t.Errorf("%v", s.Map())
+	}
+	third, err := Resolve("dcqcn", map[string]string{"rai": "line/3", "alpha_timer": "rtt/7"}, env40)
+	if err != nil || third.Rate("rai") != 13_333_333_333 || third.Time("alpha_timer") != 5_714_286 || third.Map()["rai"] != "13.333333333Gbps" {
+		t.Errorf("%v, %v: not rounded to 1 b/s and 1 ps", third.Map(), err)
+	}
+	js, err := json.Marshal(s)
+	if err != nil || !strings.HasPrefix(string(js), `{"profile":"a","order":"paper","initial_alpha":"1","g":"0.0625","alpha_timer":"60us"`) {
+		t.Errorf("%s, %v", js, err)
+	}
+}
+
+func TestNewRefusesOtherSettings(t *testing.T) {
+	s, err := Resolve("dcqcn", nil, env40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dconSpec.New(env40, s); err == nil {
+		t.Error("dcon took dcqcn's settings")
+	}
+	if _, err := dcqcnSpec.New(env40, Settings{}); err == nil {
+		t.Error("dcqcn took empty settings")
+	}
+	if _, err := dcqcnSpec.New(env100, s); err == nil {
+		t.Error("settings for one line rate were taken for another")
+	}
+	env := env40
+	env.Seed = 9
+	if _, err := dcqcnSpec.New(env, s); err != nil {
+		t.Errorf("another seed: %v", err)
+	}
+	if n := testing.AllocsPerRun(100, func() { _, _ = dcqcnSpec.New(env, s) }); n > 1 {
+		t.Errorf("New allocates %g times", n)
+	}
+}
+
+func TestNone(t *testing.T) {
+	c := mustBuild(t, "none", nil, env40)
+	c.OnCNP(cnp(0))
+	c.OnCNM(cnm(0, 16))
+	if c.Rate() != 40e9 {
+		t.Errorf("rate %g", c.Rate())
+	}
+	if Constant(3e9).Rate() != 3e9 {
+		t.Error("a constant rate is not constant")
+	}
+}
+
+func TestListing(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range registry {
+		if err := s.WriteTable(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"NAME ", "dcon   ECN, CNM", "none   -", "profile=a: R_AI", "min(100Mbps, line/400)", "alpha-first|paper"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var list []struct {
+		Name       string
+		Needs      struct{ CNM bool }
+		Parameters []struct{ Name, Kind, Default, When string }
+	}
+	if err := json.Unmarshal(b.Bytes(), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != len(registry) || list[0].Name != "dcon" || !list[0].Needs.CNM || list[1].Parameters[0].Kind != "choice" || list[2].Parameters == nil {
+		t.Errorf("%s", b.String())
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	s, err := Resolve("dcon", nil, env40)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := dconSpec.New(env40, s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkOnSent(b *testing.B) {
+	c := mustBuild(b, "dcon", nil, env40)
+	c.OnCNP(cnp(0))
+	b.ReportAllocs()
+	for b.Loop() {
+		c.OnSent(0, 1000)
+	}
+}

@@ -1,0 +1,129 @@
+package cc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Settings are a congestion control's constants, checked and with every default filled in for one Env. Get them from
+// Resolve; they are read-only and may be shared by any number of flows.
+type Settings struct {
+	spec      *Spec
+	env       Env // with Seed 0
+	values    []setting
+	constants any // what the Spec's New wants: a pointer to the controller's own struct
+}
+
+// setting is one parameter's value.
+type setting struct {
+	name string
+	kind Kind
+	value
+	text string // a spelling that reads back as exactly this value
+}
+
+// Controller is the congestion control's name.
+func (s *Settings) Controller() string {
+	if s.spec == nil {
+		return ""
+	}
+	return s.spec.Name
+}
+
+// Map is every constant that applies, by parameter name. Resolving it again, for the same Env, gives equal settings.
+func (s *Settings) Map() map[string]string {
+	m := make(map[string]string, len(s.values))
+	for i := range s.values {
+		m[s.values[i].name] = s.values[i].text
+	}
+	return m
+}
+
+// MarshalJSON writes every constant that applies as an object of strings, in the order of the controller's parameters.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i := range s.values {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(s.values[i].name)
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(s.values[i].text)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(text)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Rate is the value of a rate parameter in bits per second. Like all of these it panics if no parameter of that name and
+// kind applies.
+func (s *Settings) Rate(name string) float64 { return s.get(name, RateKind).number }
+
+// Time is the value of a time parameter.
+func (s *Settings) Time(name string) vtime.Time { return vtime.Time(s.get(name, TimeKind).integer) }
+
+// Size is the value of a size parameter in bytes.
+func (s *Settings) Size(name string) units.Bytes { return units.Bytes(s.get(name, SizeKind).integer) }
+
+// Number is the value of a number parameter.
+func (s *Settings) Number(name string) float64 { return s.get(name, NumberKind).number }
+
+// Integer is the value of an integer parameter.
+func (s *Settings) Integer(name string) int64 { return s.get(name, IntegerKind).integer }
+
+// Flag is the value of a flag.
+func (s *Settings) Flag(name string) bool { return s.get(name, FlagKind).integer != 0 }
+
+// Choice is the chosen one of a parameter's Choices.
+func (s *Settings) Choice(name string) string { return s.get(name, ChoiceKind).text }
+
+// Has says whether a parameter of that name applies.
+func (s *Settings) Has(name string) bool {
+	for i := range s.values {
+		if s.values[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Settings) get(name string, kind Kind) *setting {
+	for i := range s.values {
+		if v := &s.values[i]; v.name == name && v.kind == kind {
+			return v
+		}
+	}
+	panic(fmt.Sprintf("cc: no %v parameter %q of %s applies", kind, name, s.Controller()))
+}
+
+// read is p's value and spelling: the given text, or the default.
+func (s *Settings) read(p *Parameter, texts map[string]string) (value, string, error) {
+	text, given := texts[p.Name]
+	switch {
+	case given:
+	case p.Name == minRateName && s.env.MinRate > 0:
+		text = s.env.MinRate.String()
+	default:
+		text = p.Default
+	}
+	v, err := p.parse(text, s.env)
+	if err != nil {
+		return value{}, "", fmt.Errorf("%s.%s = %q: %w", s.spec.Name, p.Name, text, err)
+	}
+	return v, p.spell(v), nil
+}
+
+// minRateName is the parameter that every controller with a rate floor calls its floor.
+const minRateName = "min_rate"
