@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* DCON's switch (DCON paper, sections 4.2 to 4.4 and 5): burst detection at the egress queue, identification of the
+ * congested flows that share their ingress port with others, and the messages to their senders. */
+#ifndef PAUSENET_BURST_H
+#define PAUSENET_BURST_H
+
+#define CNM_PRIORITY 7
+#define WALK_STEPS 32 /* flows looked at in one tick */
+
+/* Whether a packet for an uncongested egress came in by this port less than T ago. */
+static __always_inline int shared(const struct switch_state *sw, const struct port *in, __u64 now)
+{
+	return in->t_last && now - in->t_last < sw->cnm_window;
+}
+
+/* Q_CNM for packets of one ingress port: fixed, or max(Q_ECN, XOFF/M - 3dC(M-1)) (section 4.4). */
+static __always_inline __u64 burst_threshold(const struct switch_state *sw, const struct port *in,
+					     const struct port *out)
+{
+	__u64 m = in->fanout ? in->fanout : 1;
+	__u64 share, reserve;
+
+	if (sw->q_cnm)
+		return sw->q_cnm;
+	share = xoff_threshold(sw) / m;
+	reserve = out->three_d_c * (m - 1);
+	if (share <= reserve || share - reserve < sw->q_ecn)
+		return sw->q_ecn;
+	return share - reserve;
+}
+
+/* Counts the packet under its flow and ingress port, as held by the egress queue until the traffic manager lets it go. */
+static __always_inline struct flow *enlist(struct crossing *x, struct port *in, __u32 out_port, struct port *out,
+					   __u32 entry, const __u8 *h)
+{
+	struct flow *f = flow_at(entry);
+	__u64 *holds = fanout_at(in->fanout_row + out_port - in->first_port);
+
+	if (!f || !holds)
+		return 0;
+	if (!(*holds)++)
+		in->fanout++;
+	f->last_seen = x->now;
+	f->ingress = x->in_port;
+	put_mac(f->mac, h + 6);
+	if (!f->queued) {
+		struct flow *head = out->flow_head ? flow_at(out->flow_head - 1) : 0;
+
+		f->egress = out_port;
+		f->previous = 0;
+		f->next = out->flow_head;
+		if (head)
+			head->previous = entry + 1;
+		out->flow_head = entry + 1;
+		out->flows++;
+	}
+	f->queued++;
+	x->flow = entry + 1;
+	return f;
+}
+
+/* The egress queue's state as a packet of len bytes joins it, and the CNMs that follow. What dequeues did since the
+ * last packet came is seen in the queue's length before this one: it only fell in between. */
+static __always_inline void detect_burst(struct crossing *x, struct switch_state *sw, struct port *in, struct port *out,
+					 struct flow *f, __u32 priority, __u32 len)
+{
+	__u64 before = out->queue_bytes[priority & 7];
+	__u32 state = out->burst[priority & 7];
+
+	if (state == BURST_BURST && before < sw->q_ecn)
+		state = BURST_NONE;
+	if (state != BURST_BURST) {
+		in->t_last = x->now;
+		if (before + len >= burst_threshold(sw, in, out)) {
+			state = BURST_BURST;
+			out->bursts++;
+			out->walk = out->flow_head;
+			x->want |= WANT_WALK;
+		} else {
+			state = before + len >= sw->q_ecn ? BURST_PERSISTENT : BURST_NONE;
+		}
+	} else if (shared(sw, in, x->now) &&
+		   (!f->last_cnm || x->now - f->last_cnm >= sw->cnm_repeat || out->flows * 8 > f->cnm_flows * 9)) {
+		x->want |= WANT_FLOW;
+		x->want_flow = x->flow - 1;
+	}
+	out->burst[priority & 7] = state;
+}
+
+/* Builds the CNM for a flow, to leave by the port the flow came in by, for the previous hop. */
+static __always_inline void notify(struct crossing *x, struct flow *f, __u32 entry, struct port *back,
+				   struct port *congested, __u8 *h)
+{
+	f->last_cnm = x->now;
+	f->cnm_flows = congested->flows;
+	congested->cnms_sent++;
+	build_cnm(h, f->mac, back->mac, (__u16)entry, congested->flows, congested->rate_mbps);
+	x->verdict = VERDICT_FORWARD;
+	x->egress = f->ingress;
+	x->out_priority = CNM_PRIORITY;
+}
+
+/* TICK_FLOW. */
+static __always_inline int notify_flow(struct crossing *x, __u8 *h)
+{
+	struct flow *f = flow_at(x->argument);
+	struct port *back, *congested;
+
+	if (!f)
+		return 0;
+	back = port_at(f->ingress);
+	congested = port_at(f->egress);
+	if (!back || !congested)
+		return 0;
+	notify(x, f, x->argument, back, congested, h);
+	return 1;
+}
+
+/* TICK_WALK: the next identified flow of the burst at port x->in_port. Asks for another tick while flows are left. */
+static __always_inline int notify_next(struct crossing *x, struct switch_state *sw, struct port *congested, __u8 *h)
+{
+	int built = 0;
+
+	for (int i = 0; i < WALK_STEPS && !built && congested->walk; i++) {
+		__u32 entry = congested->walk - 1;
+		struct flow *f = flow_at(entry);
+		struct port *back;
+
+		if (!f)
+			return 0;
+		congested->walk = f->next;
+		back = port_at(f->ingress);
+		if (back && shared(sw, back, x->now)) {
+			notify(x, f, entry, back, congested, h);
+			built = 1;
+		}
+	}
+	if (congested->walk)
+		x->want |= WANT_WALK;
+	x->egress = built ? x->egress : x->in_port;
+	return built;
+}
+
+/* A CNM from the next switch: on to the hop before this one, as the flow table has it. */
+static __always_inline void forward_cnm(struct crossing *x, struct port *in, __u8 *h)
+{
+	struct flow *f = flow_at(in->node * FLOW_IDS + get16(h + OFF_CNM_ID));
+	struct port *back;
+
+	x->verdict = VERDICT_DROP;
+	x->reason = REASON_CNM_LOST;
+	if (!f || !f->last_seen)
+		return;
+	back = port_at(f->ingress);
+	if (!back)
+		return;
+	put_mac(h, f->mac);
+	put_mac(h + 6, back->mac);
+	back->cnms_forwarded++;
+	x->verdict = VERDICT_FORWARD;
+	x->egress = f->ingress;
+	x->out_priority = CNM_PRIORITY;
+}
+
+#endif

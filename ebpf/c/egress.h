@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The egress pipeline: what depends on the queue as the frame left it. It runs when the frame reaches the far end of the
+ * cable, on the departure record that was taken as it left; nobody sees a frame in flight, so nothing can tell. */
+#ifndef PAUSENET_EGRESS_H
+#define PAUSENET_EGRESS_H
+
+/* The n-th 32-bit random number of a port (SplitMix64): by count, so that no order of events can change it. */
+static __always_inline __u32 draw(const struct switch_state *sw, __u32 port_id, __u64 n)
+{
+	__u64 z = sw->seed + ((__u64)port_id << 40) + (n + 1) * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return (z ^ z >> 31) >> 32;
+}
+
+/* RED on the instantaneous queue (DCQCN paper, section 3.1): never up to Kmin, Pmax*(q-Kmin)/(Kmax-Kmin) up to Kmax,
+ * always above. */
+static __always_inline int red_marks(const struct switch_state *sw, struct port *out, __u32 port_id, __u64 queue)
+{
+	__u64 probability;
+
+	if (queue <= sw->ecn_kmin)
+		return 0;
+	if (queue > sw->ecn_kmax)
+		return 1;
+	/* 32 bits of pmax times a queue below 2^32 bytes fit in 64 bits. */
+	probability = sw->ecn_pmax * (queue - sw->ecn_kmin) / (sw->ecn_kmax - sw->ecn_kmin);
+	return draw(sw, port_id, out->draws++) < probability;
+}
+
+static __always_inline void egress(struct crossing *x, __u8 *h)
+{
+	struct port *out;
+	struct switch_state *sw;
+	__u32 priority;
+
+	x->marked++;
+	if (x->tick || x->out_port == NO_PORT)
+		return;
+	out = port_at(x->out_port);
+	if (!out || out->kind != PORT_SWITCH)
+		return;
+	sw = switch_at(out->node);
+	if (!sw || sw->ecn_mode != ECN_RED || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
+		return;
+	priority = h[OFF_TOS] >> 5;
+	if (!(sw->ecn_priorities >> priority & 1) || !(h[OFF_TOS] & ECN_MASK))
+		return;
+	/* DCON: no ECN from the start of a burst until the queue is below Q_ECN (section 4.1). */
+	if (sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= sw->q_ecn)
+		return;
+	if (red_marks(sw, out, x->out_port, x->queue_bytes) && (h[OFF_TOS] & ECN_MASK) != ECN_CE) {
+		set_ce(h);
+		out->ecn_marked++;
+	}
+}
+
+#endif

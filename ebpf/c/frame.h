@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Parser and deparser. A frame is at least FRAME_MIN bytes; h points to that many that may be read and written. */
+#ifndef PAUSENET_FRAME_H
+#define PAUSENET_FRAME_H
+
+#define FRAME_MIN 60
+
+#define ETHERTYPE_IPV4 0x0800
+#define ETHERTYPE_MAC_CONTROL 0x8808 /* IEEE 802.3 clause 31 */
+#define ETHERTYPE_CNM 0x88b5         /* IEEE local experimental 1 */
+#define OPCODE_PFC 0x0101            /* IEEE 802.1Qbb */
+#define UDP_ROCE 4791
+#define IPPROTO_UDP_ 17
+
+/* Offsets. */
+#define OFF_ETHERTYPE 12
+#define OFF_IP 14
+#define OFF_TOS 15
+#define OFF_TTL 22
+#define OFF_PROTOCOL 23
+#define OFF_CHECKSUM 24
+#define OFF_SOURCE 26
+#define OFF_DESTINATION 30
+#define OFF_SPORT 34
+#define OFF_DPORT 36
+#define OFF_BTH 42
+#define OFF_PFC_OPCODE 14
+#define OFF_PFC_ENABLE 16
+#define OFF_PFC_TIME 18
+#define OFF_CNM_ID8 14
+#define OFF_CNM_FLOWS8 15
+#define OFF_CNM_ID 16
+#define OFF_CNM_FLOWS 18
+#define OFF_CNM_RATE 20
+
+#define BTH_ACK 0x11
+#define BTH_CNP 0x81
+
+#define ECN_MASK 3
+#define ECN_CE 3
+
+struct packet {
+	__u32 source;
+	__u32 destination;
+	__u16 sport;
+	__u16 dport;
+	__u8 protocol;
+	__u8 tos;
+	__u8 data; /* a RoCE data packet: what DCON calls a flow's packet */
+};
+
+static __always_inline __u16 get16(const __u8 *p)
+{
+	return (__u16)p[0] << 8 | p[1];
+}
+
+static __always_inline __u32 get32(const __u8 *p)
+{
+	return (__u32)p[0] << 24 | (__u32)p[1] << 16 | (__u32)p[2] << 8 | p[3];
+}
+
+static __always_inline void put16(__u8 *p, __u16 v)
+{
+	p[0] = v >> 8;
+	p[1] = (__u8)v;
+}
+
+static __always_inline void put32(__u8 *p, __u32 v)
+{
+	put16(p, v >> 16);
+	put16(p + 2, (__u16)v);
+}
+
+static __always_inline void put_mac(__u8 *p, const __u8 *mac)
+{
+	for (int i = 0; i < 6; i++)
+		p[i] = mac[i];
+}
+
+/* 0: an IPv4 packet without options, filled into p. A fragment's ports are 0, as it has none that can be trusted. */
+static __always_inline int parse_ipv4(const __u8 *h, struct packet *p)
+{
+	if (h[OFF_IP] != 0x45)
+		return -1;
+	p->tos = h[OFF_TOS];
+	p->protocol = h[OFF_PROTOCOL];
+	p->source = get32(h + OFF_SOURCE);
+	p->destination = get32(h + OFF_DESTINATION);
+	p->sport = p->dport = 0;
+	p->data = 0;
+	if (!(get16(h + OFF_IP + 6) & 0x3fff) && (p->protocol == IPPROTO_UDP_ || p->protocol == 6)) {
+		p->sport = get16(h + OFF_SPORT);
+		p->dport = get16(h + OFF_DPORT);
+		if (p->protocol == IPPROTO_UDP_ && p->dport == UDP_ROCE) {
+			__u8 opcode = h[OFF_BTH];
+			p->data = opcode != BTH_CNP && (opcode & 0x1f) != BTH_ACK;
+		}
+	}
+	return 0;
+}
+
+/* Changes one 16-bit word under the IPv4 checksum (RFC 1624, equation 3). */
+static __always_inline void checksum_replace(__u8 *h, __u16 old, __u16 new)
+{
+	__u32 sum = (__u16)~get16(h + OFF_CHECKSUM) + (__u16)~old + new;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	put16(h + OFF_CHECKSUM, (__u16)~sum);
+}
+
+static __always_inline void set_ce(__u8 *h)
+{
+	__u16 old = get16(h + OFF_IP);
+
+	h[OFF_TOS] |= ECN_CE;
+	checksum_replace(h, old, old | ECN_CE);
+}
+
+static __always_inline void decrement_ttl(__u8 *h)
+{
+	__u16 old = get16(h + OFF_TTL);
+
+	h[OFF_TTL]--;
+	checksum_replace(h, old, old - 0x100);
+}
+
+/* A PFC frame for one priority: time in quanta, 0 resumes (IEEE 802.1Qbb; 802.3 annex 31D). */
+static __always_inline void build_pfc(__u8 *h, const __u8 *mac, __u32 priority, __u16 quanta)
+{
+	h[0] = 0x01;
+	h[1] = 0x80;
+	h[2] = 0xc2;
+	h[3] = h[4] = 0;
+	h[5] = 1;
+	put_mac(h + 6, mac);
+	put16(h + OFF_ETHERTYPE, ETHERTYPE_MAC_CONTROL);
+	put16(h + OFF_PFC_OPCODE, OPCODE_PFC);
+	put16(h + OFF_PFC_ENABLE, 1u << (priority & 7));
+	for (int i = 0; i < PRIORITIES; i++)
+		put16(h + OFF_PFC_TIME + 2 * i, (__u32)i == priority ? quanta : 0);
+	for (int i = OFF_PFC_TIME + 2 * PRIORITIES; i < FRAME_MIN; i++)
+		h[i] = 0;
+}
+
+/* A CNM: DCON's figure 5, its padding filled with the whole id, N and C. */
+static __always_inline void build_cnm(__u8 *h, const __u8 *destination, const __u8 *source, __u16 id, __u32 flows,
+				      __u32 rate_mbps)
+{
+	put_mac(h, destination);
+	put_mac(h + 6, source);
+	put16(h + OFF_ETHERTYPE, ETHERTYPE_CNM);
+	h[OFF_CNM_ID8] = (__u8)id;
+	h[OFF_CNM_FLOWS8] = flows > 255 ? 255 : flows;
+	put16(h + OFF_CNM_ID, id);
+	put16(h + OFF_CNM_FLOWS, flows > 65535 ? 65535 : flows);
+	put32(h + OFF_CNM_RATE, rate_mbps);
+	for (int i = OFF_CNM_RATE + 4; i < FRAME_MIN; i++)
+		h[i] = 0;
+}
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The ingress pipeline: parse, forward, account, detect. */
+#ifndef PAUSENET_INGRESS_H
+#define PAUSENET_INGRESS_H
+
+/* Mixes the 5-tuple and the switch's seed (the finaliser of MurmurHash3): equal-cost paths are chosen by it. */
+static __always_inline __u32 ecmp_hash(__u32 seed, const struct packet *p)
+{
+	__u32 h = seed ^ p->source;
+
+	h = (h ^ h >> 16) * 0x85ebca6b;
+	h ^= p->destination;
+	h = (h ^ h >> 13) * 0xc2b2ae35;
+	h ^= (__u32)p->sport << 16 | p->dport;
+	h = (h ^ h >> 16) * 0x85ebca6b;
+	h ^= p->protocol;
+	h = (h ^ h >> 13) * 0xc2b2ae35;
+	return h ^ h >> 16;
+}
+
+/* The egress port towards p's destination; NO_PORT if there is none. Host n has the address 10.0.0.0 + n + 1. */
+static __always_inline __u32 choose_port(const struct switch_state *sw, __u32 node, const struct packet *p)
+{
+	struct route *r = p->destination >> 24 == 10 ? route_at(node, (p->destination & 0xffffff) - 1) : 0;
+	__u64 *hop;
+
+	if (!r || !r->count)
+		return NO_PORT;
+	if (r->count == 1)
+		return r->port_or_first;
+	hop = next_hop_at(r->port_or_first + ecmp_hash(sw->ecmp_seed, p) % r->count);
+	return hop ? (__u32)*hop : NO_PORT;
+}
+
+static __always_inline void drop(struct crossing *x, __u32 reason)
+{
+	x->verdict = VERDICT_DROP;
+	x->reason = reason;
+}
+
+static __always_inline void forward_ipv4(struct crossing *x, struct switch_state *sw, struct port *in, __u8 *h,
+					 __u32 len)
+{
+	struct packet p;
+	struct port *out;
+	__u32 egress, priority;
+
+	if (parse_ipv4(h, &p))
+		return drop(x, REASON_MALFORMED);
+	if (h[OFF_TTL] <= 1)
+		return drop(x, REASON_TTL);
+	egress = choose_port(sw, in->node, &p);
+	out = egress == NO_PORT ? 0 : port_at(egress);
+	if (!out)
+		return drop(x, REASON_NO_ROUTE);
+	priority = p.tos >> 5; /* the class selector bits of the DSCP */
+	account(x, sw, in, priority, len);
+	if (sw->cnm && p.data && sw->lossless >> priority & 1) {
+		struct flow *f = enlist(x, in, egress, out, in->node * FLOW_IDS + flow_id(&p), h);
+
+		if (f)
+			detect_burst(x, sw, in, out, f, priority, len);
+	}
+	if (sw->ecn_mode == ECN_STEP && sw->ecn_priorities >> priority & 1 && p.tos & ECN_MASK &&
+	    out->burst[priority & 7] != BURST_BURST && out->queue_bytes[priority & 7] + len > sw->ecn_kmax) {
+		set_ce(h);
+		out->ecn_marked++;
+	}
+	decrement_ttl(h);
+	put_mac(h, out->peer_mac);
+	put_mac(h + 6, out->mac);
+	x->verdict = VERDICT_FORWARD;
+	x->egress = egress;
+	x->out_priority = priority;
+}
+
+/* A tick has no frame: what is built is written over the blank one that carries it. */
+static __always_inline void tick(struct crossing *x, struct switch_state *sw, struct port *in, __u8 *h)
+{
+	int built = 0;
+
+	if (x->tick == TICK_PAUSE || x->tick == TICK_RESUME) {
+		built = build_pause(x, sw, in, h);
+		x->verdict = VERDICT_FORWARD;
+		x->egress = x->in_port;
+	} else if (x->tick == TICK_WALK) {
+		built = notify_next(x, sw, in, h);
+	} else if (x->tick == TICK_FLOW) {
+		built = notify_flow(x, h);
+	}
+	if (!built) {
+		x->verdict = VERDICT_CONSUMED;
+		in->idle_ticks += x->tick != TICK_WALK;
+	}
+}
+
+static __always_inline int addressed_to(const struct port *in, const __u8 *h)
+{
+	int equal = 1;
+
+	for (int i = 0; i < 6; i++)
+		equal &= h[i] == in->mac[i];
+	return equal;
+}
+
+static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
+{
+	struct port *in = port_at(x->in_port);
+	struct switch_state *sw;
+	__u16 ethertype;
+
+	x->verdict = VERDICT_DROP;
+	x->reason = REASON_MALFORMED;
+	x->egress = NO_PORT;
+	x->out_priority = 0;
+	x->flow = 0;
+	x->want = 0;
+	x->changed = 0;
+	if (!in)
+		return;
+	sw = in->kind == PORT_SWITCH ? switch_at(in->node) : 0;
+	if (x->tick) {
+		if (sw)
+			tick(x, sw, in, h);
+		return;
+	}
+	in->rx_frames++;
+	in->rx_bytes += len;
+	ethertype = get16(h + OFF_ETHERTYPE);
+	if (ethertype == ETHERTYPE_MAC_CONTROL) {
+		if (get16(h + OFF_PFC_OPCODE) == OPCODE_PFC) {
+			receive_pfc(x, in, h);
+			x->verdict = VERDICT_CONSUMED;
+		}
+	} else if (!sw) {
+		struct packet p;
+
+		x->verdict = VERDICT_STACK;
+		if (ethertype == ETHERTYPE_CNM || (ethertype == ETHERTYPE_IPV4 && !parse_ipv4(h, &p) &&
+						   p.protocol == IPPROTO_UDP_ && p.dport == UDP_ROCE)) {
+			x->verdict = VERDICT_HOST;
+			x->egress = x->in_port;
+		}
+	} else if (addressed_to(in, h)) {
+		if (ethertype == ETHERTYPE_IPV4) {
+			forward_ipv4(x, sw, in, h, len);
+		} else if (ethertype == ETHERTYPE_CNM) {
+			forward_cnm(x, in, h);
+			if (x->verdict == VERDICT_FORWARD)
+				account(x, sw, in, CNM_PRIORITY, len);
+		}
+	}
+	if (x->verdict == VERDICT_DROP && x->reason < REASONS)
+		in->dropped[x->reason]++;
+}
+
+#endif

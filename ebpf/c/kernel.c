@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* The kernel's rim of the pipelines: maps, hooks, redirection. No decision is taken here. */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+
+#include "state.h"
+
+/* The engine sets max_entries to the fabric's size as it loads the object. */
+#define TABLE(name, value_type)                        \
+	struct {                                       \
+		__uint(type, BPF_MAP_TYPE_ARRAY);      \
+		__uint(map_flags, BPF_F_MMAPABLE);     \
+		__uint(max_entries, 1);                \
+		__type(key, __u32);                    \
+		__type(value, value_type);             \
+	} name SEC(".maps")
+
+TABLE(crossings, struct crossing);
+TABLE(ports, struct port);
+TABLE(switches, struct switch_state);
+TABLE(routes, struct route);
+TABLE(next_hops, __u64);
+TABLE(flows, struct flow);
+TABLE(fanouts, __u64);
+
+/* Hosts of the fabric: the width of a row of the route table. Set as the object is loaded. */
+const volatile __u32 hosts = 1;
+
+static __always_inline struct port *port_at(__u32 i)
+{
+	return bpf_map_lookup_elem(&ports, &i);
+}
+
+static __always_inline struct switch_state *switch_at(__u32 i)
+{
+	return bpf_map_lookup_elem(&switches, &i);
+}
+
+static __always_inline struct route *route_at(__u32 node, __u32 host)
+{
+	__u32 i = node * hosts + host;
+
+	return host < hosts ? bpf_map_lookup_elem(&routes, &i) : 0;
+}
+
+static __always_inline __u64 *next_hop_at(__u32 i)
+{
+	return bpf_map_lookup_elem(&next_hops, &i);
+}
+
+static __always_inline struct flow *flow_at(__u32 i)
+{
+	return bpf_map_lookup_elem(&flows, &i);
+}
+
+static __always_inline __u64 *fanout_at(__u32 i)
+{
+	return bpf_map_lookup_elem(&fanouts, &i);
+}
+
+#include "frame.h"
+#include "crc16.h"
+#include "pfc.h"
+#include "burst.h"
+#include "ingress.h"
+#include "egress.h"
+
+static __always_inline struct crossing *crossing(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&crossings, &zero);
+}
+
+/* TCX or clsact egress of a port's outer end: the pipeline of the port that the frame left. */
+SEC("tc")
+int pausenet_egress(struct __sk_buff *skb)
+{
+	struct crossing *x = crossing();
+	__u8 *h = (__u8 *)(long)skb->data;
+
+	if (!x || h + FRAME_MIN > (__u8 *)(long)skb->data_end)
+		return TC_ACT_SHOT;
+	egress(x, h);
+	return TC_ACT_OK;
+}
+
+/* TCX or clsact ingress of a port's inner end: the pipeline of the port that the frame enters. */
+SEC("tc")
+int pausenet_ingress(struct __sk_buff *skb)
+{
+	struct crossing *x = crossing();
+	__u8 *h = (__u8 *)(long)skb->data;
+	struct port *out;
+	__u32 verdict, ifindex = 0;
+
+	if (!x)
+		return TC_ACT_SHOT;
+	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end) {
+		x->verdict = VERDICT_DROP;
+		x->reason = REASON_MALFORMED;
+		x->done++;
+		return TC_ACT_SHOT;
+	}
+	ingress(x, h, skb->len);
+	verdict = x->verdict;
+	if (verdict == VERDICT_FORWARD || verdict == VERDICT_HOST) {
+		out = port_at(x->egress);
+		if (out)
+			ifindex = out->ifindex;
+	}
+	x->done++;
+	if (ifindex)
+		return bpf_redirect_peer(ifindex, 0);
+	return verdict == VERDICT_STACK ? TC_ACT_OK : TC_ACT_SHOT;
+}
+
+/* Referenced, so that the object's type information names them for Go. */
+const enum tick *tick_type __attribute__((unused));
+const enum verdict *verdict_type __attribute__((unused));
+const enum reason *reason_type __attribute__((unused));
+const enum want *want_type __attribute__((unused));
+const enum port_kind *port_kind_type __attribute__((unused));
+const enum burst_state *burst_state_type __attribute__((unused));
+const enum ecn_mode *ecn_mode_type __attribute__((unused));
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

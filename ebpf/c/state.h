@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* What the pipelines know and remember: P4-like tables and registers.
+ *
+ * Every structure lives in an array that the engine maps into its memory: it fills the tables, the traffic manager
+ * keeps the queue lengths and takes departed frames off the accounts, the pipelines do the rest. The engine and a
+ * pipeline never run at the same time (a crossing is a barrier), so plain loads and stores suffice.
+ *
+ * Times are picoseconds of virtual time. Sizes are bytes of the frame without FCS. Go's view of these structures is
+ * generated from here. */
+#ifndef PAUSENET_STATE_H
+#define PAUSENET_STATE_H
+
+#define PRIORITIES 8
+#define NO_PORT 0xffffffffu
+#define FLOW_IDS 65536 /* a CRC-16 flow id is an index */
+
+/* What a crossing is for. */
+enum tick {
+	TICK_NONE = 0,   /* a frame off the wire */
+	TICK_PAUSE = 1,  /* build a PAUSE for (in_port, priority), first or refreshing */
+	TICK_RESUME = 2, /* build a RESUME for (in_port, priority) */
+	TICK_WALK = 3,   /* build the next CNM of the burst at egress in_port */
+	TICK_FLOW = 4,   /* build a CNM for the flow table's entry argument */
+};
+
+/* What became of the frame. */
+enum verdict {
+	VERDICT_NONE = 0,     /* the pipeline did not run */
+	VERDICT_FORWARD = 1,  /* came out of port egress, to be queued there */
+	VERDICT_HOST = 2,     /* came out of the port it went in: for the hostagent */
+	VERDICT_STACK = 3,    /* went up the host's kernel stack */
+	VERDICT_CONSUMED = 4, /* ended here as it should */
+	VERDICT_DROP = 5,     /* ended here, counted under reason */
+};
+
+enum reason {
+	REASON_NONE = 0,
+	REASON_NO_ROUTE = 1,   /* no table entry for the destination */
+	REASON_TTL = 2,        /* IPv4 TTL ran out */
+	REASON_MALFORMED = 3,  /* not a frame the parser knows */
+	REASON_CNM_LOST = 4,   /* CNM for a flow this switch has not seen */
+	REASONS = 5,
+};
+
+/* Bits of what a result asks the engine for. */
+enum want {
+	WANT_PAUSE = 1,    /* TICK_PAUSE on (in_port, out_priority) */
+	WANT_WALK = 2,     /* TICK_WALK on egress; from a TICK_WALK: on in_port, again */
+	WANT_FLOW = 4,     /* TICK_FLOW on want_flow */
+	STATE_CHANGED = 8, /* in_port went ON or OFF for the priorities in changed */
+};
+
+/* One crossing: what the engine says before it, what the pipelines answer. */
+struct crossing {
+	/* in */
+	__u64 now;           /* the frame's arrival at in_port */
+	__u32 in_port;       /* where it arrives */
+	__u32 tick;          /* enum tick */
+	__u32 argument;      /* of the tick */
+	__u32 priority;      /* of the tick */
+	/* in: departure record of the port it left, taken as it left */
+	__u64 departed;      /* start of serialisation */
+	__u64 on_since;      /* end of that queue's last OFF period; 0: never was OFF */
+	__u32 out_port;      /* the port it left; NO_PORT on a tick */
+	__u32 queue_bytes;   /* left behind in its queue */
+	__u32 queue_packets;
+	__u32 burst;         /* that queue's burst state then */
+	/* out */
+	__u32 verdict;
+	__u32 egress;        /* port it came out of */
+	__u32 out_priority;
+	__u32 flow;          /* flow table entry + 1 of a counted frame; 0: none */
+	__u32 want;          /* WANT_* */
+	__u32 want_flow;     /* entry for TICK_FLOW */
+	__u32 changed;       /* priorities with STATE_CHANGED */
+	__u32 reason;
+	__u64 done;          /* crossings that ended here: the barrier's counter */
+	__u64 marked;        /* frames the egress pipelines looked at: one a crossing */
+};
+
+enum port_kind { PORT_HOST = 0, PORT_SWITCH = 1 };
+
+/* DCON's state of an egress queue (paper, section 4.1). */
+enum burst_state { BURST_NONE = 0, BURST_PERSISTENT = 1, BURST_BURST = 2 };
+
+struct port {
+	/* table */
+	__u32 kind;
+	__u32 node;          /* index among the switches, or among the hosts */
+	__u32 ifindex;       /* inner end, in its device's namespace */
+	__u32 first_port;    /* id of the switch's first port */
+	__u32 ports;         /* of the switch */
+	__u32 fanout_row;    /* where this port's row of the fanout matrix starts */
+	__u64 quantum;       /* 512 bit times */
+	__u64 three_d_c;     /* 3*d*C in bytes (DCON section 4.4) */
+	__u32 rate_mbps;
+	__u8 mac[6];
+	__u8 peer_mac[6];
+
+	/* registers of the ingress side, by priority */
+	__u64 held[PRIORITIES];       /* bytes in the switch that came in here */
+	__u32 pausing[PRIORITIES];    /* 1: the peer was sent PAUSE and no RESUME since */
+	__u64 overshoot[PRIORITIES];  /* most bytes ever held */
+	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
+	__u32 fanout;        /* M: egress ports this port holds packets for */
+	__u32 unused;
+
+	/* registers of the egress side, by priority */
+	__u64 queue_bytes[PRIORITIES];   /* kept by the traffic manager */
+	__u64 paused_until[PRIORITIES];  /* OFF while now is less */
+	__u64 off_since[PRIORITIES];     /* start of the last OFF period */
+	__u32 burst[PRIORITIES];         /* enum burst_state */
+	__u64 bursts;        /* times BURST was entered */
+	__u64 draws;         /* random numbers drawn */
+	__u32 flows;         /* N: flows with packets queued */
+	__u32 flow_head;     /* entry + 1 of the first of them; 0: none */
+	__u32 walk;          /* entry + 1 of the next flow to notify; 0: done */
+	__u32 unused2;
+
+	/* counters */
+	__u64 rx_frames;
+	__u64 rx_bytes;
+	__u64 pauses_received;
+	__u64 resumes_received;
+	__u64 pauses_sent;
+	__u64 resumes_sent;
+	__u64 cnms_sent;
+	__u64 cnms_forwarded;
+	__u64 ecn_marked;    /* at dequeue or enqueue of this egress port */
+	__u64 idle_ticks;    /* ticks that built nothing */
+	__u64 dropped[REASONS];
+};
+
+/* A switch's settings and the registers it has once. */
+struct switch_state {
+	__u64 buffer;
+	__u64 used;          /* bytes held, all ports */
+	__u64 xoff;          /* with alpha: upper bound, 0 for none */
+	__u64 xon;
+	__u64 xoff_to_xon;   /* with alpha: XON = threshold - this */
+	__u64 alpha;         /* 16.16 fixed point; 0: static */
+	__u32 lossless;      /* bit n: priority n */
+	__u32 quanta;        /* of a PAUSE */
+	__u32 ecn_mode;      /* enum ecn_mode */
+	__u32 ecn_priorities;
+	__u64 ecn_kmin;
+	__u64 ecn_kmax;
+	__u64 ecn_pmax;      /* 0.32 fixed point, 1<<32 is always */
+	__u32 cnm;           /* 1: burst detection is on */
+	__u32 unused;
+	__u64 q_ecn;
+	__u64 q_cnm;         /* 0: dynamic */
+	__u64 cnm_window;    /* T */
+	__u64 cnm_repeat;
+	__u64 seed;          /* of this switch's random numbers */
+	__u32 ecmp_seed;
+	__u32 unused2;
+};
+
+enum ecn_mode { ECN_OFF = 0, ECN_RED = 1, ECN_STEP = 2 };
+
+/* Where to send towards a host: one port, or the first of count entries of the next-hop table. */
+struct route {
+	__u32 port_or_first;
+	__u32 count;         /* 0: no route; 1: port; else: next hops */
+};
+
+/* DCON's flow table, indexed by switch and CRC-16 flow id (paper, section 5). */
+struct flow {
+	__u64 last_seen;     /* 0: never */
+	__u64 last_cnm;      /* 0: never */
+	__u32 cnm_flows;     /* N in that CNM */
+	__u32 queued;        /* packets in the egress queue */
+	__u32 ingress;       /* port it last came in by */
+	__u32 egress;        /* port whose queue holds its packets */
+	__u32 next;          /* entry + 1 of the next flow with packets there */
+	__u32 previous;
+	__u8 mac[6];         /* previous hop */
+	__u16 unused;
+};
+
+#endif

@@ -1,0 +1,168 @@
+// Package ebpf holds the switches' pipelines: the C source, the committed object generated from it, and a typed Go view
+// of the tables and registers that the pipelines and the traffic manager share.
+package ebpf
+
+import "github.com/pausenet/pausenet/internal/vtime"
+
+// The structures of c/state.h. Times in them are picoseconds (vtime.Time), sizes bytes.
+type (
+	Crossing    = pipelinesCrossing
+	Port        = pipelinesPort
+	SwitchState = pipelinesSwitchState
+	Route       = pipelinesRoute
+	Flow        = pipelinesFlow
+)
+
+// Verdicts: what became of the frame of a crossing.
+const (
+	VerdictNone     = uint32(pipelinesVerdictVERDICT_NONE)
+	VerdictForward  = uint32(pipelinesVerdictVERDICT_FORWARD)
+	VerdictHost     = uint32(pipelinesVerdictVERDICT_HOST)
+	VerdictStack    = uint32(pipelinesVerdictVERDICT_STACK)
+	VerdictConsumed = uint32(pipelinesVerdictVERDICT_CONSUMED)
+	VerdictDrop     = uint32(pipelinesVerdictVERDICT_DROP)
+)
+
+// Reasons of VerdictDrop; they index Port.Dropped.
+const (
+	ReasonNoRoute   = uint32(pipelinesReasonREASON_NO_ROUTE)
+	ReasonTTL       = uint32(pipelinesReasonREASON_TTL)
+	ReasonMalformed = uint32(pipelinesReasonREASON_MALFORMED)
+	ReasonCNMLost   = uint32(pipelinesReasonREASON_CNM_LOST)
+)
+
+// ReasonNames name the reasons in reports.
+var ReasonNames = [...]string{"", "no route", "TTL expired", "malformed", "CNM for an unknown flow"}
+
+// Ticks: crossings that carry no frame but ask a pipeline to build one.
+const (
+	TickNone   = uint32(pipelinesTickTICK_NONE)
+	TickPause  = uint32(pipelinesTickTICK_PAUSE)
+	TickResume = uint32(pipelinesTickTICK_RESUME)
+	TickWalk   = uint32(pipelinesTickTICK_WALK)
+	TickFlow   = uint32(pipelinesTickTICK_FLOW)
+)
+
+// Bits of Crossing.Want.
+const (
+	WantPause    = uint32(pipelinesWantWANT_PAUSE)
+	WantWalk     = uint32(pipelinesWantWANT_WALK)
+	WantFlow     = uint32(pipelinesWantWANT_FLOW)
+	StateChanged = uint32(pipelinesWantSTATE_CHANGED)
+)
+
+// Kinds of ports.
+const (
+	KindHost   = uint32(pipelinesPortKindPORT_HOST)
+	KindSwitch = uint32(pipelinesPortKindPORT_SWITCH)
+)
+
+// States of an egress queue under DCON.
+const (
+	BurstNone       = uint32(pipelinesBurstStateBURST_NONE)
+	BurstPersistent = uint32(pipelinesBurstStateBURST_PERSISTENT)
+	BurstBurst      = uint32(pipelinesBurstStateBURST_BURST)
+)
+
+// ECN modes.
+const (
+	ECNOff  = uint32(pipelinesEcnModeECN_OFF)
+	ECNRED  = uint32(pipelinesEcnModeECN_RED)
+	ECNStep = uint32(pipelinesEcnModeECN_STEP)
+)
+
+// NoPort is Crossing.OutPort where no frame left any port.
+const NoPort = ^uint32(0)
+
+// FlowIDs is the number of flow table entries of one switch: a CRC-16 flow id is an index.
+const FlowIDs = 65536
+
+// FrameMin is the least frame that a pipeline reads, and the size of the blank frame that carries a tick.
+const FrameMin = 60
+
+// State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' maps, mapped;
+// nothing but the engine may touch it, and only between crossings.
+type State struct {
+	Crossing *Crossing
+	Ports    []Port
+	Switches []SwitchState
+	Routes   []Route
+	NextHops []uint64
+	Flows    []Flow   // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
+	Fanouts  []uint64 // packets held, by (ingress port, egress port) of a switch; nil without burst detection
+}
+
+// Paused says whether port p may send nothing of the priority at now.
+func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
+	return s.Ports[p].PausedUntil[priority] > uint64(now)
+}
+
+// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves the queue of port out.
+// entry is Crossing.Flow of the crossing that brought it, 0 if its flow is not counted.
+func (s *State) Release(in, out int, priority uint8, n uint64, entry uint32) {
+	p := &s.Ports[in]
+	p.Held[priority] -= n
+	s.Switches[p.Node].Used -= n
+	if entry == 0 {
+		return
+	}
+	hold := &s.Fanouts[p.FanoutRow+uint32(out)-p.FirstPort]
+	*hold--
+	if *hold == 0 {
+		p.Fanout--
+	}
+	s.unlist(entry - 1)
+}
+
+// unlist takes one packet off a flow, and the flow off its egress port's list with its last.
+func (s *State) unlist(entry uint32) {
+	f := &s.Flows[entry]
+	f.Queued--
+	if f.Queued != 0 {
+		return
+	}
+	out := &s.Ports[f.Egress]
+	if f.Previous != 0 {
+		s.Flows[f.Previous-1].Next = f.Next
+	} else {
+		out.FlowHead = f.Next
+	}
+	if f.Next != 0 {
+		s.Flows[f.Next-1].Previous = f.Previous
+	}
+	f.Next, f.Previous = 0, 0
+	out.Flows--
+}
+
+// Threshold is XOFF of switch sw now: the bytes of one priority from one ingress port at which its peer is paused.
+// It is c/pfc.h's xoff_threshold; a tick that builds nothing betrays any difference.
+func (s *State) Threshold(sw int) uint64 { return xoff(&s.Switches[sw]) }
+
+func xoff(sw *SwitchState) uint64 {
+	if sw.Alpha == 0 {
+		return sw.Xoff
+	}
+	var threshold uint64
+	if sw.Used < sw.Buffer {
+		threshold = (sw.Buffer - sw.Used) * sw.Alpha >> 16
+	}
+	if sw.Xoff != 0 && threshold > sw.Xoff {
+		threshold = sw.Xoff
+	}
+	return threshold
+}
+
+// ResumeDue says whether the peer of port p is to be sent a RESUME for the priority.
+func (s *State) ResumeDue(p int, priority uint8) bool {
+	port := &s.Ports[p]
+	if port.Pausing[priority] == 0 {
+		return false
+	}
+	sw := &s.Switches[port.Node]
+	xon := sw.Xon
+	if sw.Alpha != 0 {
+		xon = xoff(sw)
+		xon -= min(xon, sw.XoffToXon)
+	}
+	return port.Held[priority] <= xon
+}
