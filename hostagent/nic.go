@@ -1,0 +1,190 @@
+package hostagent
+
+import (
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+// Clock is what a NIC asks of whoever drives it.
+type Clock interface {
+	// Arm has s.OnTimer called at the given time; a sender is armed at one time at most, a later Arm replaces it.
+	Arm(s *Sender, at vtime.Time)
+	// Done is told that the last byte of s was acknowledged.
+	Done(now vtime.Time, s *Sender)
+}
+
+// NIC is one host's RDMA NIC. It is a sans-IO state machine: the engine hands it the frames that arrive and takes a frame
+// whenever the port is free, as a NIC's port pulls the next eligible packet.
+type NIC struct {
+	settings *Settings
+	clock    Clock
+	pool     *frame.Pool
+	mtu      int
+	// lineBytes is the line time of a frame in bytes.
+	lineBytes func(n int) int64
+
+	control   frame.Queue // ACK, NAK, CNP
+	waiting   pacer       // flows not yet eligible, by the time they will be
+	ready     []*Sender   // eligible flows, served in turn; a ring
+	readyHead int
+	readyLen  int
+
+	senders   map[uint32]*Sender
+	receivers map[uint32]*Receiver
+	byFlowID  map[uint16][]*Sender // for CNMs; kept in the order of starting
+
+	packet wire.Packet
+
+	Counters
+}
+
+// Counters are a NIC's totals over the run.
+type Counters struct {
+	DataSent, DataReceived       int64 // packets
+	AcksSent, AcksReceived       int64
+	NaksSent, NaksReceived       int64
+	CNPsSent, CNPsReceived       int64
+	CNMsReceived                 int64
+	CNMsUnknown                  int64 // CNMs whose flow this host does not send
+	Corrupted                    int64 // frames with a wrong ICRC
+	Stray                        int64 // frames for no queue pair of this host
+	Duplicates, OutOfOrder       int64 // data packets
+	BytesDelivered               int64 // payload, in order, once
+	BytesSent                    int64 // payload, retransmissions included
+	BytesDropped, FramesReceived int64
+	Marked                       int64 // data packets received with CE
+}
+
+// NewNIC is a host's NIC. Frames come from pool; mtu is a full packet's payload; lineBytes gives a frame's line time.
+func NewNIC(settings *Settings, clock Clock, pool *frame.Pool, mtu int, lineBytes func(int) int64) *NIC {
+	return &NIC{
+		settings: settings, clock: clock, pool: pool, mtu: mtu, lineBytes: lineBytes,
+		senders: map[uint32]*Sender{}, receivers: map[uint32]*Receiver{}, byFlowID: map[uint16][]*Sender{},
+	}
+}
+
+// Dequeue takes the next frame that may leave at now, given the priorities that are OFF. Without one it says when one
+// becomes eligible, vtime.Never if only an event can bring one.
+func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Time) {
+	if off>>n.settings.ControlPriority&1 == 0 {
+		if f := n.control.Pop(); f != nil {
+			return f, 0
+		}
+	}
+	if off>>n.settings.DataPriority&1 != 0 {
+		return nil, vtime.Never
+	}
+	for n.waiting.len() > 0 && n.waiting.first().eligible <= now {
+		n.makeReady(n.waiting.pop())
+	}
+	for n.readyLen > 0 {
+		s := n.takeReady()
+		if s.state == senderDone { // acknowledged in full after it had gone back
+			continue
+		}
+		if s.blocked() {
+			s.state = senderBlocked
+			continue
+		}
+		return s.send(now), 0
+	}
+	if n.waiting.len() > 0 {
+		return nil, n.waiting.first().eligible
+	}
+	return nil, vtime.Never
+}
+
+// Backlog is the control frames waiting to be sent.
+func (n *NIC) Backlog() int64 { return int64(n.control.Packets) }
+
+// BacklogBytes is the bytes of the control frames waiting to be sent.
+func (n *NIC) BacklogBytes() int64 { return n.control.Bytes }
+
+// Receive takes a frame that arrived and was not a pause. The frame stays the caller's.
+func (n *NIC) Receive(now vtime.Time, data []byte) {
+	n.FramesReceived++
+	p := &n.packet
+	if err := wire.Parse(data, p); err != nil {
+		n.Stray++
+		return
+	}
+	switch p.Kind {
+	case wire.KindData, wire.KindAck, wire.KindNak, wire.KindCNP:
+		if !p.ICRCValid() {
+			n.Corrupted++
+			return
+		}
+	}
+	switch p.Kind {
+	case wire.KindData:
+		if r := n.receivers[p.DestQP]; r != nil {
+			r.receive(now, p)
+			return
+		}
+	case wire.KindAck, wire.KindNak, wire.KindCNP:
+		if s := n.senders[p.DestQP]; s != nil {
+			switch p.Kind {
+			case wire.KindAck:
+				n.AcksReceived++
+				s.onAck(now, p)
+			case wire.KindNak:
+				n.NaksReceived++
+				s.onNak(now, p)
+			case wire.KindCNP:
+				n.CNPsReceived++
+				s.onCNP(now, p)
+			}
+			return
+		}
+	case wire.KindCNM:
+		cnm := p.CNM()
+		n.CNMsReceived++
+		senders := n.byFlowID[cnm.FlowID()]
+		if len(senders) == 0 {
+			n.CNMsUnknown++
+		}
+		// Flows of one host whose CRC-16 ids collide cannot be told apart: all are slowed.
+		for _, s := range senders {
+			s.onCNM(now, cnm)
+		}
+		return
+	}
+	n.Stray++
+}
+
+func (n *NIC) makeReady(s *Sender) {
+	s.state = senderReady
+	if n.readyLen == len(n.ready) {
+		grown := make([]*Sender, max(8, 2*len(n.ready)))
+		for i := range n.readyLen {
+			grown[i] = n.ready[(n.readyHead+i)%len(n.ready)]
+		}
+		n.ready, n.readyHead = grown, 0
+	}
+	n.ready[(n.readyHead+n.readyLen)%len(n.ready)] = s
+	n.readyLen++
+}
+
+func (n *NIC) takeReady() *Sender {
+	s := n.ready[n.readyHead]
+	n.ready[n.readyHead] = nil
+	n.readyHead = (n.readyHead + 1) % len(n.ready)
+	n.readyLen--
+	return s
+}
+
+// remove forgets a flow that has ended.
+func (n *NIC) remove(s *Sender) {
+	delete(n.senders, s.qp)
+	peers := n.byFlowID[s.flowID]
+	for i, p := range peers {
+		if p == s {
+			n.byFlowID[s.flowID] = append(peers[:i:i], peers[i+1:]...)
+			break
+		}
+	}
+	if len(n.byFlowID[s.flowID]) == 0 {
+		delete(n.byFlowID, s.flowID)
+	}
+}

@@ -1,0 +1,85 @@
+package hostagent
+
+import (
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+// Receiver is the receiving half of a flow's queue pair, the notification point.
+type Receiver struct {
+	nic      *NIC
+	Flow     int
+	back     *wire.FlowHeader
+	expected int64 // number of the next packet in order
+	messages uint32
+
+	lastCNP vtime.Time
+	lastNak vtime.Time
+	nakFor  int64
+
+	Delivered int64 // payload bytes, in order, once
+}
+
+// Expect readies a flow's receiving half. back is the way to the sender, its DestQP the flow's.
+func (n *NIC) Expect(flow int, back wire.FlowParams) (*Receiver, error) {
+	header, err := wire.NewFlowHeader(back)
+	if err != nil {
+		return nil, err
+	}
+	r := &Receiver{nic: n, Flow: flow, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1}
+	n.receivers[back.DestQP] = r
+	return r, nil
+}
+
+// Forget ends a flow's receiving half.
+func (n *NIC) Forget(qp uint32) { delete(n.receivers, qp) }
+
+func (r *Receiver) receive(now vtime.Time, p *wire.Packet) {
+	n := r.nic
+	n.DataReceived++
+	if p.ECN() == wire.CE {
+		n.Marked++
+		if now-r.lastCNP >= n.settings.CNPInterval {
+			r.lastCNP = now
+			f := n.pool.Get(wire.CNPLen)
+			wire.PutCNP(f.Data, r.back, wire.CNPBECN, nil)
+			f.Priority = n.settings.ControlPriority
+			n.control.Push(f)
+			n.CNPsSent++
+		}
+	}
+	switch ahead := wire.PSNDiff(p.PSN, uint32(r.expected)&wire.PSNMask); {
+	case ahead == 0:
+		r.expected++
+		r.Delivered += int64(p.Payload)
+		n.BytesDelivered += int64(p.Payload)
+		if p.Opcode == wire.OpWriteLast || p.Opcode == wire.OpWriteOnly {
+			r.messages++
+		}
+		if p.AckReq {
+			r.answer(wire.SyndromeAck, uint32(r.expected-1))
+			n.AcksSent++
+		}
+	case ahead < 0: // again: the sender missed our ACK
+		n.Duplicates++
+		r.answer(wire.SyndromeAck, uint32(r.expected-1))
+		n.AcksSent++
+	default:
+		n.OutOfOrder++
+		if r.nakFor != r.expected || now-r.lastNak >= n.settings.NakInterval {
+			r.nakFor, r.lastNak = r.expected, now
+			r.answer(wire.SyndromeNakSequence, uint32(r.expected))
+			n.NaksSent++
+		}
+	}
+}
+
+func (r *Receiver) answer(syndrome uint8, psn uint32) {
+	f := r.nic.pool.Get(wire.AckLen)
+	wire.PutAck(f.Data, r.back, syndrome, psn&wire.PSNMask, r.messages)
+	f.Priority = r.nic.settings.ControlPriority
+	r.nic.control.Push(f)
+}
+
+// longAgo is before every event, yet far enough from the end of the range to be subtracted from.
+const longAgo = -vtime.Never / 2

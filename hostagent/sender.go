@@ -1,0 +1,309 @@
+package hostagent
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+// messagePackets is the packets of one RDMA WRITE: a long flow is a row of writes, as one is limited to 2 GB (IBTA
+// section 9.4).
+const messagePackets = 1 << 18
+
+// SenderConfig says what a sender needs to know of its flow.
+type SenderConfig struct {
+	Flow       int   // the engine's number of the flow
+	Size       int64 // payload bytes; 0: unbounded
+	Controller cc.Controller
+	Wire       wire.FlowParams // towards the receiver
+}
+
+// Sender is the sending half of a flow's queue pair, the reaction point.
+type Sender struct {
+	nic        *NIC
+	Flow       int
+	controller cc.Controller
+	header     *wire.FlowHeader
+	qp         uint32
+	flowID     uint16
+
+	size  int64 // math.MaxInt64 if unbounded
+	mtu   int64
+	next  int64 // bytes sent in sequence (snd_nxt)
+	acked int64 // bytes acknowledged (snd_una)
+	high  int64 // most of next ever: below it is retransmission
+
+	state     senderState
+	position  int // in the pacer
+	rate      float64
+	eligible  vtime.Time
+	lastStart vtime.Time // of the last packet sent
+	lastLine  int64
+	sent      []vtime.Time // starts of the packets in flight, by packet number modulo the length
+	progress  vtime.Time   // last time that acked moved, or the window opened
+	armed     vtime.Time
+
+	sample cc.Sample
+
+	Retransmitted int64 // payload bytes
+	LastRTT       vtime.Time
+	RTT           RTTCounter
+}
+
+// RTTCounter is told of every RTT sample; nil is fine.
+type RTTCounter interface{ Record(rtt vtime.Time) }
+
+type senderState uint8
+
+const (
+	senderWaiting senderState = iota // in the pacer
+	senderReady                      // in the ready ring
+	senderBlocked                    // by its window
+	senderDrained                    // everything is sent, not everything acknowledged
+	senderDone
+)
+
+// Start adds a flow that begins to send now.
+func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
+	header, err := wire.NewFlowHeader(c.Wire)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sender{
+		nic: n, Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
+		flowID: wire.FlowID(c.Wire.Src, c.Wire.SrcPort, c.Wire.Dst, wire.PortRoCE, wire.ProtocolUDP),
+		size:   c.Size, mtu: int64(n.mtu), sent: make([]vtime.Time, 64),
+		eligible: now, lastStart: now, progress: now, armed: vtime.Never, rate: c.Controller.Rate(),
+	}
+	if s.size == 0 {
+		s.size = math.MaxInt64
+	}
+	n.senders[s.qp] = s
+	n.byFlowID[s.flowID] = append(n.byFlowID[s.flowID], s)
+	n.makeReady(s)
+	s.rearm()
+	return s, nil
+}
+
+// Sent is the payload bytes sent in sequence, Acked those acknowledged.
+func (s *Sender) Sent() int64  { return s.next }
+func (s *Sender) Acked() int64 { return s.acked }
+
+// Rate is the controller's rate now, in bits per second of line time.
+func (s *Sender) Rate() float64 { return s.rate }
+
+// Controller is the flow's congestion control.
+func (s *Sender) Controller() cc.Controller { return s.controller }
+
+func (s *Sender) blocked() bool {
+	w := s.controller.Window()
+	return w > 0 && s.next-s.acked >= w
+}
+
+// send makes the next packet. The caller has checked that there is one and that it may go.
+func (s *Sender) send(now vtime.Time) *frame.Frame {
+	n := s.nic
+	payload := min(s.mtu, s.size-s.next)
+	number := s.next / s.mtu
+	op, last := s.opcode(number, payload)
+	ackRequest := last || (number+1)%int64(n.settings.AckEvery) == 0
+	f := n.pool.Get(wire.DataLen(op, int(payload)))
+	wire.PutData(f.Data, s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
+	f.Priority = n.settings.DataPriority
+
+	s.remember(number, now)
+	if s.next < s.high {
+		s.Retransmitted += payload
+	}
+	s.next += payload
+	s.high = max(s.high, s.next)
+	s.lastStart, s.lastLine = now, n.lineBytes(len(f.Data))
+	n.DataSent++
+	n.BytesSent += payload
+	s.controller.OnSent(now, int(payload))
+	s.rate = s.controller.Rate()
+	s.eligible = s.lastStart + s.gap()
+	if s.next < s.size {
+		s.state = senderWaiting
+		n.waiting.push(s)
+	} else {
+		s.state = senderDrained
+	}
+	s.rearm()
+	return f
+}
+
+// opcode is that of packet number, and whether it ends its message.
+func (s *Sender) opcode(number, payload int64) (op wire.Opcode, last bool) {
+	first := number%messagePackets == 0
+	last = number%messagePackets == messagePackets-1 || s.next+payload == s.size
+	if first {
+		remaining := min(s.size-s.next, messagePackets*s.mtu)
+		s.header.SetMessage(uint64(s.next), uint32(remaining))
+	}
+	switch {
+	case first && last:
+		return wire.OpWriteOnly, last
+	case first:
+		return wire.OpWriteFirst, last
+	case last:
+		return wire.OpWriteLast, last
+	}
+	return wire.OpWriteMiddle, last
+}
+
+// gap is the time from the start of the last packet to the earliest start of the next, at the present rate.
+func (s *Sender) gap() vtime.Time {
+	return vtime.Time(math.Round(float64(s.lastLine) * 8e12 / s.rate))
+}
+
+func (s *Sender) remember(number int64, now vtime.Time) {
+	if number-s.acked/s.mtu >= int64(len(s.sent)) {
+		grown := make([]vtime.Time, 2*len(s.sent))
+		for i := s.acked / s.mtu; i < number; i++ {
+			grown[i%int64(len(grown))] = s.sent[i%int64(len(s.sent))]
+		}
+		s.sent = grown
+	}
+	s.sent[number%int64(len(s.sent))] = now
+}
+
+// packetNumber is the whole number of a 24-bit PSN, near what is in flight.
+func (s *Sender) packetNumber(psn uint32) int64 {
+	una := s.acked / s.mtu
+	return una + int64(wire.PSNDiff(psn, uint32(una)&wire.PSNMask))
+}
+
+func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
+	number := s.packetNumber(p.PSN)
+	acked := min((number+1)*s.mtu, s.size)
+	if s.state == senderDone || acked <= s.acked || acked > s.high {
+		return
+	}
+	rtt := now - s.sent[number%int64(len(s.sent))]
+	newly := acked - s.acked
+	s.acked = acked
+	s.progress = now
+	if s.next < acked { // an ACK overtook a go-back
+		s.next = acked
+	}
+	s.LastRTT = rtt
+	if s.RTT != nil {
+		s.RTT.Record(rtt)
+	}
+	if acked == s.size {
+		s.finish(now)
+		return
+	}
+	s.sample = cc.Sample{
+		Now: now, RTT: rtt, AckedBytes: newly, AckSequence: acked, NextSend: s.next, CE: p.FECN,
+	}
+	s.controller.OnAck(&s.sample)
+	s.adjust()
+}
+
+func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
+	expected := min(s.packetNumber(p.PSN)*s.mtu, s.size)
+	if s.state == senderDone || expected < s.acked || expected > s.high {
+		return
+	}
+	if expected > s.acked {
+		s.acked = expected
+		s.progress = now
+	}
+	s.goBack()
+	s.controller.OnNak(now)
+	s.adjust()
+}
+
+// goBack sends again from the first byte that is not acknowledged.
+func (s *Sender) goBack() {
+	s.next = s.acked
+	if s.state == senderDrained {
+		s.state = senderWaiting
+		s.nic.waiting.push(s)
+	}
+}
+
+func (s *Sender) onCNP(now vtime.Time, p *wire.Packet) {
+	if s.state == senderDone {
+		return
+	}
+	s.sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, CE: p.BECN, UE: p.FECN}
+	s.controller.OnCNP(&s.sample)
+	s.adjust()
+}
+
+func (s *Sender) onCNM(now vtime.Time, cnm wire.CNM) {
+	s.sample = cc.Sample{
+		Now: now, AckSequence: s.acked, NextSend: s.next,
+		CNMFlows: cnm.Flows(), CNMRate: units.Rate(cnm.RateMbps()) * units.Mbps,
+	}
+	s.controller.OnCNM(&s.sample)
+	s.adjust()
+}
+
+// OnTimer is called at the time armed.
+func (s *Sender) OnTimer(now vtime.Time) {
+	s.armed = vtime.Never
+	if s.state == senderDone {
+		return
+	}
+	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.next > s.acked && now >= s.progress+t {
+		s.progress = now
+		s.goBack()
+		s.controller.OnTimeout(now)
+	}
+	if s.controller.Deadline() <= now {
+		s.controller.OnTimer(now)
+	}
+	s.adjust()
+}
+
+// adjust follows up on a controller's change of rate or window: the wait for the next packet began with the last one and
+// is as long as the new rate says.
+func (s *Sender) adjust() {
+	if rate := s.controller.Rate(); rate != s.rate {
+		s.rate = rate
+		if s.state == senderWaiting {
+			s.eligible = s.lastStart + s.gap()
+			s.nic.waiting.fix(s)
+		}
+	}
+	if s.state == senderBlocked && !s.blocked() {
+		s.state = senderWaiting
+		s.eligible = s.lastStart + s.gap()
+		s.nic.waiting.push(s)
+	}
+	s.rearm()
+}
+
+func (s *Sender) rearm() {
+	at := s.controller.Deadline()
+	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.next > s.acked {
+		at = min(at, s.progress+t)
+	}
+	if at != s.armed {
+		s.armed = at
+		if at != vtime.Never {
+			s.nic.clock.Arm(s, at)
+		}
+	}
+}
+
+func (s *Sender) finish(now vtime.Time) {
+	if s.state == senderWaiting {
+		s.nic.waiting.remove(s)
+	}
+	s.state = senderDone
+	s.armed = vtime.Never
+	s.nic.remove(s)
+	s.nic.clock.Done(now, s)
+}
+
+// Armed is the time at which OnTimer is due; vtime.Never if it is not.
+func (s *Sender) Armed() vtime.Time { return s.armed }

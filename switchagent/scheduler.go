@@ -1,0 +1,44 @@
+package switchagent
+
+import "math/bits"
+
+// schedule picks the priority to serve among those open: strict priorities first, the highest number first; then deficit
+// weighted round robin (Shreedhar and Varghese, SIGCOMM'95) among the rest.
+func (s *Switch) schedule(port *Port, open uint8) uint8 {
+	strict := open &^ s.weighted
+	if strict != 0 {
+		return uint8(bits.Len8(strict) - 1)
+	}
+	if open&(open-1) == 0 { // one queue: its turn whatever its deficit
+		return uint8(bits.TrailingZeros8(open))
+	}
+	for {
+		priority := uint8(port.round)
+		if open>>priority&1 != 0 {
+			if !port.fresh {
+				port.deficit[priority] += int64(s.settings.Scheduler.Quantum[priority])
+				port.fresh = true
+			}
+			if n := int64(len(port.queues[priority].Head().Data)); n <= port.deficit[priority] {
+				port.deficit[priority] -= n
+				if port.queues[priority].Packets == 1 { // an emptied queue keeps no credit
+					port.deficit[priority] = 0
+				}
+				return priority
+			}
+		}
+		port.round = (port.round + 1) % Priorities
+		port.fresh = false
+	}
+}
+
+// weighted are the priorities with a DWRR quantum.
+func (s *Scheduler) weighted() uint8 {
+	var m uint8
+	for i, q := range s.Quantum {
+		if q > 0 {
+			m |= 1 << i
+		}
+	}
+	return m
+}

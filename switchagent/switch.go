@@ -1,0 +1,252 @@
+package switchagent
+
+import (
+	"math/bits"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Switch is one switch's traffic manager. It is a sans-IO state machine: the engine hands it the frames that the ingress
+// pipeline forwarded and takes a frame for a port whenever the port is free.
+type Switch struct {
+	state    *ebpf.State
+	settings *Settings
+	index    int // among the switches
+	first    int // fabric id of port 0
+	weighted uint8
+	ports    []Port
+	pausing  []pausing // what is paused, in the order of pausing
+	due      []Due
+}
+
+// Port is an egress port's queues and counters.
+type Port struct {
+	queues  [Priorities]frame.Queue
+	control frame.Queue
+	backlog uint8 // bit n: queue n has frames
+	round   int   // DWRR: whose turn it is
+	fresh   bool  // DWRR: the turn's quantum is not yet given
+	deficit [Priorities]int64
+
+	Counters
+}
+
+// Counters are a port's totals over the run.
+type Counters struct {
+	TxFrames, TxBytes             int64
+	EnqueuedFrames, EnqueuedBytes int64
+	DroppedFrames, DroppedBytes   [Drops]int64
+	QueuePeak                     int64 // most bytes in all queues of the port
+}
+
+// Drop says why the traffic manager refused a frame.
+type Drop uint8
+
+// Reasons of drops. The first two are losses in a lossless class: a broken promise.
+const (
+	DropHeadroom Drop = iota // a lossless priority overran XOFF and its headroom
+	DropBuffer               // a lossless frame found the shared buffer full
+	DropLossy                // a lossy frame found its queue or the buffer full
+	Drops
+	Admitted
+)
+
+// String names the reason.
+func (d Drop) String() string {
+	return [...]string{"headroom overrun", "shared buffer full", "lossy queue full", "", "admitted"}[d]
+}
+
+// Due is a RESUME to be built for an ingress port.
+type Due struct {
+	Port     int // fabric id
+	Priority uint8
+}
+
+type pausing struct {
+	Due
+	level uint64 // XOFF when it was paused
+}
+
+// New is the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ...
+func New(state *ebpf.State, settings *Settings, index, first, ports int) *Switch {
+	return &Switch{
+		state: state, settings: settings, index: index, first: first,
+		weighted: settings.Scheduler.weighted(), ports: make([]Port, ports),
+	}
+}
+
+// Port is the queues and counters of the port with the fabric id p.
+func (s *Switch) Port(p int) *Port { return &s.ports[p-s.first] }
+
+// Enqueue takes a frame that came out of port p, or says why not; the frame stays the caller's then. Control frames
+// (PFC) are always taken: they are not held in the shared buffer.
+func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
+	port := &s.ports[p-s.first]
+	if f.Control {
+		port.control.Push(f)
+		return Admitted
+	}
+	n := int64(len(f.Data))
+	q := &port.queues[f.Priority]
+	if d := s.admit(q, f, n); d != Admitted {
+		if f.InPort >= 0 {
+			s.state.Release(int(f.InPort), p, f.Priority, uint64(n), f.Entry)
+		}
+		port.DroppedFrames[d]++
+		port.DroppedBytes[d] += n
+		return d
+	}
+	q.Push(f)
+	port.backlog |= 1 << f.Priority
+	s.state.Ports[p].QueueBytes[f.Priority] = uint64(q.Bytes)
+	port.EnqueuedFrames++
+	port.EnqueuedBytes += n
+	port.QueuePeak = max(port.QueuePeak, port.EnqueuedBytes-port.TxBytes)
+	return Admitted
+}
+
+func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
+	full := s.state.Switches[s.index].Used > uint64(s.settings.Buffer)
+	if s.settings.PFC.Priorities>>f.Priority&1 == 0 {
+		if full || q.Bytes+n > int64(s.settings.LossyLimit) {
+			return DropLossy
+		}
+		return Admitted
+	}
+	if full {
+		return DropBuffer
+	}
+	if f.InPort < 0 {
+		return Admitted
+	}
+	in := &s.state.Ports[f.InPort]
+	if in.Pausing[f.Priority] == 0 {
+		return Admitted
+	}
+	for i := range s.pausing {
+		d := &s.pausing[i]
+		if d.Port == int(f.InPort) && d.Priority == f.Priority {
+			if in.Held[f.Priority] > d.level+uint64(s.settings.PFC.Headroom) {
+				return DropHeadroom
+			}
+			break
+		}
+	}
+	return Admitted
+}
+
+// Dequeue takes the next frame that may leave port p at now, with its departure record filled in. Without one it says
+// when there might be, if only time is needed (a pause that runs out). Due tells which RESUMEs follow.
+func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time) {
+	port := &s.ports[p-s.first]
+	s.due = s.due[:0]
+	if f := port.control.Pop(); f != nil {
+		return f, 0
+	}
+	open, wake := s.gate(now, p, port.backlog)
+	if open == 0 {
+		return nil, wake
+	}
+	priority := s.schedule(port, open)
+	q := &port.queues[priority]
+	f = q.Pop()
+	if q.Packets == 0 {
+		port.backlog &^= 1 << priority
+	}
+	n := int64(len(f.Data))
+	port.TxFrames++
+	port.TxBytes += n
+	registers := &s.state.Ports[p]
+	registers.QueueBytes[priority] = uint64(q.Bytes)
+	f.OnSince = registers.PausedUntil[priority]
+	f.QueueBytes = uint32(q.Bytes)
+	f.QueuePackets = uint32(q.Packets)
+	f.Burst = registers.Burst[priority]
+	if f.InPort >= 0 {
+		s.state.Release(int(f.InPort), p, priority, uint64(n), f.Entry)
+		s.FindDue()
+	}
+	return f, 0
+}
+
+// gate is PFC's: the priorities of backlog that are ON, and when the first of the others comes ON by itself.
+func (s *Switch) gate(now vtime.Time, p int, backlog uint8) (open uint8, wake vtime.Time) {
+	wake = vtime.Never
+	registers := &s.state.Ports[p]
+	for m := backlog; m != 0; m &= m - 1 {
+		priority := bits.TrailingZeros8(m)
+		until := vtime.Time(registers.PausedUntil[priority])
+		if until > now {
+			wake = min(wake, until)
+		} else {
+			open |= 1 << priority
+		}
+	}
+	return open, wake
+}
+
+// FindDue collects the paused ingress ports whose account has fallen to XON. With a dynamic threshold any dequeue may
+// have raised it, so all are looked at.
+func (s *Switch) FindDue() {
+	s.due = s.due[:0]
+	for i := range s.pausing {
+		if d := s.pausing[i].Due; s.state.ResumeDue(d.Port, d.Priority) {
+			s.due = append(s.due, d)
+		}
+	}
+}
+
+// Due are the RESUMEs that the last Dequeue or FindDue found due, valid until the next.
+func (s *Switch) Due() []Due { return s.due }
+
+// Paused notes that the ingress port's peer was sent PAUSE; Resumed, that it was sent RESUME.
+func (s *Switch) Paused(p int, priority uint8) {
+	s.Resumed(p, priority)
+	s.pausing = append(s.pausing, pausing{Due: Due{p, priority}, level: s.state.Threshold(s.index)})
+}
+
+// Resumed notes that the ingress port's peer was sent RESUME.
+func (s *Switch) Resumed(p int, priority uint8) {
+	for i := range s.pausing {
+		if s.pausing[i].Due == (Due{p, priority}) {
+			s.pausing = append(s.pausing[:i], s.pausing[i+1:]...)
+			return
+		}
+	}
+}
+
+// Queue is the bytes and packets of one priority queued at the port.
+func (p *Port) Queue(priority uint8) (queued int64, packets int32) {
+	q := &p.queues[priority]
+	return q.Bytes, q.Packets
+}
+
+// QueuedBytes is the bytes queued at the port, without control frames.
+func (p *Port) QueuedBytes() int64 {
+	var n int64
+	for i := range p.queues {
+		n += p.queues[i].Bytes
+	}
+	return n
+}
+
+// Backlog is the frames queued at the port and their bytes, control frames included.
+func (p *Port) Backlog() (frames, bytes int64) {
+	frames, bytes = int64(p.control.Packets), p.control.Bytes+p.QueuedBytes()
+	for i := range p.queues {
+		frames += int64(p.queues[i].Packets)
+	}
+	return frames, bytes
+}
+
+// Each calls f with every queued frame but the control frames.
+func (p *Port) Each(f func(*frame.Frame)) {
+	for i := range p.queues {
+		p.queues[i].Each(f)
+	}
+}
+
+// EachControl calls f with every queued control frame.
+func (p *Port) EachControl(f func(*frame.Frame)) { p.control.Each(f) }
