@@ -1,0 +1,246 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// EngineConfig is what an engine drives.
+type EngineConfig struct {
+	Plan  *topologies.Plan
+	Plane Plane
+	// Switches are the switches' settings, by switch index.
+	Switches []*switchagent.Settings
+	Hosts    *hostagent.Settings
+	// BurstDetection turns DCON's detector on in every switch.
+	BurstDetection bool
+	Seed           uint64
+	Observer       Observer
+}
+
+// Observer is told what happens. It must not change anything.
+type Observer interface {
+	// FlowDone is told of a flow whose last byte was acknowledged.
+	FlowDone(now vtime.Time, flow int)
+	// PFC is told of each PAUSE and RESUME as it leaves a port.
+	PFC(now vtime.Time, port int, priority uint8, pause bool)
+}
+
+// Engine is the virtual clock, the event queue, and what connects ports, pipelines, traffic managers and NICs. One
+// goroutine drives it.
+type Engine struct {
+	plan     *topologies.Plan
+	plane    Plane
+	state    *ebpf.State
+	crossing *ebpf.Crossing
+	observer Observer
+	settings []*switchagent.Settings
+	hosts    *hostagent.Settings
+
+	now    vtime.Time
+	events eventQueue
+	calls  []func(now vtime.Time)
+
+	ports    []port
+	switches []*switchagent.Switch
+	nics     []*hostagent.NIC
+	pool     *frame.Pool
+	flows    []Flow
+	open     int // flows with a size that have not ended
+	blank    int // bytes of a tick's frame
+
+	hash   fingerprint
+	broken []Violation
+
+	Totals
+}
+
+// Totals are an engine's counts over the run.
+type Totals struct {
+	Events    int64
+	Crossings int64 // through the pipelines, ticks included
+	Hops      int64 // frames that reached the far end of a link
+	Ticks     int64
+	Created   Amount // frames made by hosts and switches
+	Ended     Amount // frames that ended: delivered, consumed, dropped
+	Dropped   int64  // of Ended
+	LossLost  int64  // of Dropped: in a lossless class
+}
+
+// Amount counts frames and their bytes.
+type Amount struct{ Frames, Bytes int64 }
+
+func (a *Amount) add(n int) {
+	a.Frames++
+	a.Bytes += int64(n)
+}
+
+// port is the engine's side of a port: the transmitter and the wire.
+type port struct {
+	id       int32
+	peer     int32
+	isSwitch bool
+	busy     bool
+	index    int32 // of its switch or host
+	wakeAt   vtime.Time
+	perByte  vtime.Time // 0: not a whole number of picoseconds
+	rate     units.Rate
+	delay    vtime.Time
+	wire     frame.Queue // on their way to the peer
+	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
+	refreshAt [switchagent.Priorities]vtime.Time
+	arrived   int64
+	pfcSent   [2]int64 // RESUMEs, PAUSEs that left
+	txBytes   int64
+	txFrames  int64
+}
+
+// NewEngine is an engine at virtual time 0.
+func NewEngine(c EngineConfig) *Engine {
+	plan := c.Plan
+	e := &Engine{
+		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Crossing, observer: c.Observer,
+		settings: c.Switches, hosts: c.Hosts,
+		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
+	}
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		node := &plan.Nodes[p.Node]
+		e.ports[i] = port{
+			id: int32(i), peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch, index: int32(node.Index),
+			wakeAt: vtime.Never, rate: p.Rate, delay: p.Delay,
+		}
+		if 8_000_000_000_000%int64(p.Rate) == 0 {
+			e.ports[i].perByte = vtime.Time(8_000_000_000_000 / int64(p.Rate))
+		}
+	}
+	for i, id := range plan.Switch {
+		node := &plan.Nodes[id]
+		fillSwitch(&e.state.Switches[i], c.Switches[i], len(node.Ports), c.BurstDetection,
+			splitmix(c.Seed)^splitmix(uint64(i)), ECMPSeed(i))
+		e.switches = append(e.switches,
+			switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), len(node.Ports)))
+	}
+	for range plan.Hosts {
+		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))
+	}
+	return e
+}
+
+// FrameSize is the most bytes of a frame in a plan's fabric, rounded up to a cache line.
+func FrameSize(plan *topologies.Plan) int { return (mtuOf(plan) + 14 + 63) &^ 63 }
+
+// Now is the virtual time.
+func (e *Engine) Now() vtime.Time { return e.now }
+
+// Plan is the topology.
+func (e *Engine) Plan() *topologies.Plan { return e.plan }
+
+// State is the pipelines' tables and registers.
+func (e *Engine) State() *ebpf.State { return e.state }
+
+// Switch is the traffic manager of the switch with this index, NIC the NIC of a host.
+func (e *Engine) Switch(index int) *switchagent.Switch { return e.switches[index] }
+
+// NIC is the RDMA NIC of the host with this index.
+func (e *Engine) NIC(index int) *hostagent.NIC { return e.nics[index] }
+
+// TxBytes is the bytes of frames that port p has begun to send.
+func (e *Engine) TxBytes(p int) int64 { return e.ports[p].txBytes }
+
+// OpenFlows is how many flows with a size have not ended.
+func (e *Engine) OpenFlows() int { return e.open }
+
+// Call has f called at the given time.
+func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
+	e.calls = append(e.calls, f)
+	e.events.push(at, eventCall, int32(len(e.calls)-1))
+}
+
+// Progress is told now and then how far the run is.
+type Progress func(now vtime.Time, t *Totals)
+
+// eventsPerLook is the events between two looks at the wall clock and the context.
+const eventsPerLook = 1 << 14
+
+// Run drives the fabric until the given time. With drain it ends as soon as after that time, or before it, all flows with
+// a size have ended and no frame is left. A cancelled context ends it between two events, with the context's error.
+func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress Progress) error {
+	look := eventsPerLook
+	next := time.Now()
+	for !e.events.empty() {
+		if at := e.events.next(); at > until {
+			if !drain || e.idle() {
+				break
+			}
+		}
+		if look--; look == 0 {
+			look = eventsPerLook
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if t := time.Now(); progress != nil && t.After(next) {
+				next = t.Add(100 * time.Millisecond)
+				progress(e.now, &e.Totals)
+			}
+		}
+		ev := e.events.pop()
+		e.now = ev.at
+		e.Events++
+		if err := e.handle(ev); err != nil {
+			return err
+		}
+		if drain && e.open == 0 && e.idle() {
+			return nil
+		}
+	}
+	e.now = max(e.now, until)
+	return nil
+}
+
+// idle says whether nothing moves any more: no flow is open and no frame is anywhere.
+func (e *Engine) idle() bool { return e.open == 0 && e.pool.Out() == 0 }
+
+func (e *Engine) handle(ev event) error {
+	switch ev.kind {
+	case eventArrival:
+		return e.arrive(&e.ports[ev.id])
+	case eventFree:
+		p := &e.ports[ev.id]
+		p.busy = false
+		return e.serve(p)
+	case eventWake:
+		p := &e.ports[ev.id]
+		if p.wakeAt == ev.at {
+			p.wakeAt = vtime.Never
+		}
+		return e.serve(p)
+	case eventTimer:
+		return e.flowTimer(int(ev.id))
+	case eventStart:
+		return e.startFlow(int(ev.id))
+	case eventRefresh:
+		return e.refresh(int(ev.id>>3), uint8(ev.id&7))
+	case eventCall:
+		e.calls[ev.id](e.now)
+		e.calls[ev.id] = nil
+		return nil
+	}
+	return fmt.Errorf("unknown event %d", ev.kind)
+}
+
+// fail notes a broken law.
+func (e *Engine) fail(law, place, format string, args ...any) {
+	if len(e.broken) < maxViolations {
+		e.broken = append(e.broken, Violation{Law: law, Place: place, Time: e.now, Detail: fmt.Sprintf(format, args...)})
+	}
+}

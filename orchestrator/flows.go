@@ -1,0 +1,122 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// FlowConfig is a flow to be run.
+type FlowConfig struct {
+	Source, Destination topologies.NodeID
+	Size                int64 // payload bytes; 0: unbounded
+	Start               vtime.Time
+	// SourcePort is the UDP source port: with the addresses it decides the path (ECMP).
+	SourcePort uint16
+	// NewController makes the flow's congestion control, as the flow starts.
+	NewController func() (cc.Controller, error)
+	// RTT is told of the flow's RTT samples; nil: nobody.
+	RTT hostagent.RTTCounter
+}
+
+// Flow is a flow of a run.
+type Flow struct {
+	FlowConfig
+	Sender   *hostagent.Sender   // nil before the start
+	Receiver *hostagent.Receiver // nil before the start
+	Finished vtime.Time          // when its last byte was acknowledged; vtime.Never before
+	timerAt  vtime.Time          // of its earliest timer event
+}
+
+// AddFlow adds a flow and returns its number. Flows are numbered from 0.
+func (e *Engine) AddFlow(c FlowConfig) int {
+	id := len(e.flows)
+	e.flows = append(e.flows, Flow{FlowConfig: c, Finished: vtime.Never, timerAt: vtime.Never})
+	if c.Size > 0 {
+		e.open++
+	}
+	e.events.push(c.Start, eventStart, int32(id))
+	return id
+}
+
+// Flows are the flows, by number.
+func (e *Engine) Flows() []Flow { return e.flows }
+
+// queuePair is the queue pair number of both ends of a flow.
+func queuePair(flow int) uint32 { return uint32(flow+1) & wire.PSNMask }
+
+func (e *Engine) startFlow(id int) error {
+	f := &e.flows[id]
+	source, destination := &e.plan.Nodes[f.Source], &e.plan.Nodes[f.Destination]
+	port := &e.plan.Ports[source.Ports[0]]
+	back := &e.plan.Ports[destination.Ports[0]]
+	forward := wire.FlowParams{
+		SrcMAC: port.MAC, DstMAC: e.plan.Ports[port.Peer].MAC,
+		Src: source.Addr.As4(), Dst: destination.Addr.As4(),
+		SrcPort: f.SourcePort, DestQP: queuePair(id), MTU: e.plan.MTU,
+		TOS: wire.DataTOS(e.hosts.DataPriority, wire.ECT0),
+	}
+	answers := forward.Reverse(queuePair(id), wire.ControlTOS(e.hosts.ControlPriority))
+	answers.SrcMAC, answers.DstMAC = back.MAC, e.plan.Ports[back.Peer].MAC
+	controller, err := f.NewController()
+	if err != nil {
+		return fmt.Errorf("flow %d: %w", id, err)
+	}
+	if f.Receiver, err = e.nics[destination.Index].Expect(id, answers); err != nil {
+		return fmt.Errorf("flow %d: %w", id, err)
+	}
+	f.Sender, err = e.nics[source.Index].Start(e.now, hostagent.SenderConfig{
+		Flow: id, Size: f.Size, Controller: controller, Wire: forward,
+	})
+	if err != nil {
+		return fmt.Errorf("flow %d: %w", id, err)
+	}
+	f.Sender.RTT = f.RTT
+	return e.serve(&e.ports[port.ID])
+}
+
+// flowTimer serves a flow's timer event. Timers that were put off in the meantime are pushed again.
+func (e *Engine) flowTimer(id int) error {
+	f := &e.flows[id]
+	if f.timerAt != e.now {
+		return nil
+	}
+	f.timerAt = vtime.Never
+	at := f.Sender.Armed()
+	if at == vtime.Never {
+		return nil
+	}
+	if at > e.now {
+		e.armFlow(id, at)
+		return nil
+	}
+	f.Sender.OnTimer(e.now)
+	return e.serve(&e.ports[e.plan.Nodes[f.Source].Ports[0]])
+}
+
+func (e *Engine) armFlow(id int, at vtime.Time) {
+	f := &e.flows[id]
+	if at < f.timerAt {
+		f.timerAt = at
+		e.events.push(at, eventTimer, int32(id))
+	}
+}
+
+// clock is the engine as its NICs see it.
+type clock struct{ e *Engine }
+
+func (c clock) Arm(s *hostagent.Sender, at vtime.Time) { c.e.armFlow(s.Flow, max(at, c.e.now)) }
+
+func (c clock) Done(now vtime.Time, s *hostagent.Sender) {
+	f := &c.e.flows[s.Flow]
+	f.Finished = now
+	c.e.open--
+	c.e.nics[c.e.plan.Nodes[f.Destination].Index].Forget(queuePair(s.Flow))
+	if c.e.observer != nil {
+		c.e.observer.FlowDone(now, s.Flow)
+	}
+}

@@ -1,0 +1,310 @@
+package orchestrator
+
+import (
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// serve sends the next frame of a port that is free, if there is one.
+func (e *Engine) serve(p *port) error {
+	if p.busy {
+		return nil
+	}
+	var f *frame.Frame
+	var wake vtime.Time
+	if p.isSwitch {
+		f, wake = e.switches[p.index].Dequeue(e.now, int(p.id))
+	} else {
+		f, wake = e.pull(p)
+	}
+	if f == nil {
+		if wake < p.wakeAt {
+			p.wakeAt = wake
+			e.events.push(wake, eventWake, p.id)
+		}
+		return nil
+	}
+	if !f.Control && e.state.Paused(int(p.id), f.Priority, e.now) {
+		e.fail("no data leaves a paused port", e.plan.Ports[p.id].Name, "a frame of priority %d left", f.Priority)
+	}
+	n := len(f.Data)
+	serialisation := p.serialise(e.plan.Framing.LineBytes(n))
+	f.Departed = e.now
+	f.Arrival = e.now + serialisation + p.delay
+	p.busy = true
+	p.txFrames++
+	p.txBytes += int64(n)
+	e.events.push(e.now+serialisation, eventFree, p.id)
+	if p.wire.Packets == 0 {
+		e.events.push(f.Arrival, eventArrival, p.id)
+	}
+	p.wire.Push(f)
+	if f.Control {
+		e.observePFC(p, f)
+	}
+	if p.isSwitch {
+		return e.resume(e.switches[p.index])
+	}
+	return nil
+}
+
+func (p *port) serialise(lineBytes int64) vtime.Time {
+	if p.perByte != 0 {
+		return p.perByte * vtime.Time(lineBytes)
+	}
+	return p.rate.TimeFor(lineBytes)
+}
+
+// pull asks a host's NIC for its next frame.
+func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
+	registers := &e.state.Ports[p.id]
+	var off uint8
+	ends := vtime.Never
+	for i, until := range registers.PausedUntil {
+		if vtime.Time(until) > e.now {
+			off |= 1 << i
+			ends = min(ends, vtime.Time(until))
+		}
+	}
+	f, wake := e.nics[p.index].Dequeue(e.now, off)
+	if f == nil {
+		return nil, min(wake, ends)
+	}
+	e.Created.add(len(f.Data))
+	f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0
+	f.OnSince = registers.PausedUntil[f.Priority]
+	return f, 0
+}
+
+// arrive takes the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's ingress
+// pipeline, and to where that sends it.
+func (e *Engine) arrive(p *port) error {
+	f := p.wire.Pop()
+	if head := p.wire.Head(); head != nil {
+		e.events.push(head.Arrival, eventArrival, p.id)
+	}
+	in := &e.ports[p.peer]
+	in.arrived++
+	e.Hops++
+	x := e.crossing
+	x.Tick = ebpf.TickNone
+	x.OutPort = uint32(p.id)
+	x.Departed = uint64(f.Departed)
+	x.OnSince = f.OnSince
+	x.QueueBytes = f.QueueBytes
+	x.QueuePackets = f.QueuePackets
+	x.Burst = f.Burst
+	if err := e.cross(in, f); err != nil {
+		return err
+	}
+	// The crossing's results do not survive the next one, a tick's.
+	want, priority := x.Want, uint8(x.OutPriority)
+	egress, flow := int32(x.Egress), x.WantFlow
+	forward := x.Verdict == ebpf.VerdictForward
+	if forward {
+		f.InPort = in.id
+		f.Entry = x.Flow
+	} else {
+		e.end(in, f)
+	}
+	// What the pipeline decided on this frame's arrival is done before the frame can leave again.
+	if want != 0 {
+		if err := e.follow(in, want, priority, egress, flow); err != nil {
+			return err
+		}
+	}
+	if forward {
+		return e.enqueue(egress, f, priority)
+	}
+	return nil
+}
+
+// cross carries a frame into port in at the present time.
+func (e *Engine) cross(in *port, f *frame.Frame) error {
+	x := e.crossing
+	x.Now = uint64(e.now)
+	x.InPort = uint32(in.id)
+	e.Crossings++
+	if err := e.plane.Cross(int(in.id), f); err != nil {
+		return err
+	}
+	e.hash.frame(e.now, x, f.Data)
+	return nil
+}
+
+// end deals with a frame whose way ends at port in.
+func (e *Engine) end(in *port, f *frame.Frame) {
+	x := e.crossing
+	e.Ended.add(len(f.Data))
+	switch x.Verdict {
+	case ebpf.VerdictHost:
+		e.nics[in.index].Receive(e.now, f.Data)
+		e.pool.Put(f)
+		e.mustServe(in)
+		return
+	case ebpf.VerdictDrop:
+		e.Dropped++
+		if x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonMalformed {
+			e.fail("pipelines lose nothing", e.plan.Ports[in.id].Name, "a frame was dropped: %s", ebpf.ReasonNames[x.Reason])
+		}
+	case ebpf.VerdictNone:
+		e.fail("every frame is dealt with", e.plan.Ports[in.id].Name, "the ingress pipeline gave no verdict")
+	}
+	e.pool.Put(f)
+}
+
+// mustServe serves a host's port; a host's port makes no crossing, so nothing can go wrong.
+func (e *Engine) mustServe(p *port) {
+	if err := e.serve(p); err != nil {
+		e.fail("a host's port makes no crossing", e.plan.Ports[p.id].Name, "%v", err)
+	}
+}
+
+// enqueue hands a frame that came out of port out to its switch's traffic manager.
+func (e *Engine) enqueue(out int32, f *frame.Frame, priority uint8) error {
+	p := &e.ports[out]
+	f.Priority = priority
+	if d := e.switches[p.index].Enqueue(int(out), f); d != switchagent.Admitted {
+		e.Ended.add(len(f.Data))
+		e.Dropped++
+		if d != switchagent.DropLossy {
+			e.LossLost++
+			e.fail("nothing is dropped in a lossless class", e.plan.Ports[out].Name, "priority %d: %v", priority, d)
+		}
+		e.pool.Put(f)
+		return nil
+	}
+	return e.serve(p)
+}
+
+// follow does what the result of a crossing asks for.
+func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
+	if want&ebpf.StateChanged != 0 {
+		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
+		if err := e.serve(in); err != nil {
+			return err
+		}
+	}
+	if want&ebpf.WantPause != 0 {
+		if err := e.pause(in, priority); err != nil {
+			return err
+		}
+	}
+	for walk := want&ebpf.WantWalk != 0; walk; {
+		again, err := e.tick(&e.ports[egress], ebpf.TickWalk, 0, 0)
+		if err != nil {
+			return err
+		}
+		walk = again&ebpf.WantWalk != 0
+	}
+	if want&ebpf.WantFlow != 0 {
+		if _, err := e.tick(&e.ports[egress], ebpf.TickFlow, flow, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tick sends a blank frame into port in for the ingress pipeline to build a frame over, and queues what it built.
+func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uint32, err error) {
+	x := e.crossing
+	x.Tick = kind
+	x.Argument = argument
+	x.Priority = uint32(priority)
+	x.OutPort = ebpf.NoPort
+	f := e.pool.Get(e.blank)
+	clear(f.Data)
+	e.Ticks++
+	if err := e.cross(in, f); err != nil {
+		return 0, err
+	}
+	want = x.Want
+	if x.Verdict != ebpf.VerdictForward {
+		e.pool.Put(f)
+		return want, nil
+	}
+	e.Created.add(len(f.Data))
+	f.InPort = -1
+	f.Control = kind == ebpf.TickPause || kind == ebpf.TickResume
+	return want, e.enqueue(int32(x.Egress), f, uint8(x.OutPriority))
+}
+
+// pause has the pipeline of ingress port in build the PAUSE it asked for.
+func (e *Engine) pause(in *port, priority uint8) error {
+	before := e.state.Ports[in.id].PausesSent
+	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {
+		return err
+	}
+	if e.state.Ports[in.id].PausesSent == before {
+		return nil
+	}
+	e.switches[in.index].Paused(int(in.id), priority)
+	e.scheduleRefresh(in, priority)
+	return nil
+}
+
+// scheduleRefresh has the PAUSE sent again when half of it has passed, so that it does not run out while it is needed.
+func (e *Engine) scheduleRefresh(in *port, priority uint8) {
+	at := e.now + quantaTime(in.rate, e.settings[in.index].PFC.Quanta)/2
+	in.refreshAt[priority] = at
+	e.events.push(at, eventRefresh, in.id<<3|int32(priority))
+}
+
+// refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
+func (e *Engine) refresh(id int, priority uint8) error {
+	in := &e.ports[id]
+	if e.state.Ports[id].Pausing[priority] == 0 || in.refreshAt[priority] != e.now {
+		return nil
+	}
+	if e.state.ResumeDue(id, priority) { // a dynamic threshold rose meanwhile
+		return e.resume(e.switches[in.index])
+	}
+	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {
+		return err
+	}
+	e.scheduleRefresh(in, priority)
+	return nil
+}
+
+// resume has the RESUMEs built that the last dequeue of a switch made due.
+func (e *Engine) resume(s *switchagent.Switch) error {
+	for len(s.Due()) > 0 {
+		d := s.Due()[0]
+		s.Resumed(d.Port, d.Priority)
+		// Serving the ingress port may dequeue, and so replace what is due; what was due and not built still is.
+		if _, err := e.tick(&e.ports[d.Port], ebpf.TickResume, 0, d.Priority); err != nil {
+			return err
+		}
+		s.FindDue()
+	}
+	return nil
+}
+
+// observePFC notes a PFC frame as it leaves.
+func (e *Engine) observePFC(p *port, f *frame.Frame) {
+	pfc := wire.PFC(f.Data)
+	for i := range uint8(switchagent.Priorities) {
+		if pfc.ClassEnable()>>i&1 == 0 {
+			continue
+		}
+		pause := pfc.Time(i) != 0
+		p.pfcSent[pauseIndex(f)]++
+		if e.observer != nil {
+			e.observer.PFC(e.now, int(p.id), i, pause)
+		}
+	}
+}
+
+// pauseIndex is 1 for a PAUSE and 0 for a RESUME: one of the pipelines' frames, which speak of one priority.
+func pauseIndex(f *frame.Frame) int {
+	pfc := wire.PFC(f.Data)
+	for i := range uint8(switchagent.Priorities) {
+		if pfc.ClassEnable()>>i&1 != 0 && pfc.Time(i) != 0 {
+			return 1
+		}
+	}
+	return 0
+}

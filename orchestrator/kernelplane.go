@@ -1,0 +1,160 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+)
+
+// KernelPlane carries frames through the kernel: into a port's outer end, through the programs, out of another's into the
+// receive ring.
+type KernelPlane struct {
+	fabric   *Fabric
+	state    *ebpf.State
+	crossing *ebpf.Crossing
+	ring     *ring
+	done     uint64 // crossings begun: what crossing.Done must become
+	expected uint64 // frames that had to come out
+
+	taps map[int]*tap
+	// Waits counts crossings that were not over when the system call returned.
+	Waits uint64
+}
+
+// crossingPatience is how long a crossing may take. It is microseconds; on an overloaded machine the kernel may hand the
+// work to a thread that has to wait for a processor.
+const crossingPatience = 20 * time.Second
+
+// NewKernelPlane drives a fabric. frameSize is the most bytes of a frame.
+func NewKernelPlane(f *Fabric, frameSize int) (*KernelPlane, error) {
+	p := &KernelPlane{fabric: f, state: f.State(), crossing: f.State().Crossing, taps: map[int]*tap{}}
+	err := p.inBackplane(func() (err error) {
+		p.ring, err = newRing(frameSize)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *KernelPlane) inBackplane(f func() error) error {
+	return onOwnThread(func() error {
+		if err := netns.Set(p.fabric.backplane); err != nil {
+			return fmt.Errorf("enter the backplane's namespace: %w", err)
+		}
+		return f()
+	})
+}
+
+// State is the pipelines' tables and registers.
+func (p *KernelPlane) State() *ebpf.State { return p.state }
+
+// Cross sends the frame into the outer end of port in and waits until the programs have dealt with it.
+func (p *KernelPlane) Cross(in int, f *frame.Frame) error {
+	x := p.crossing
+	x.Verdict = ebpf.VerdictNone
+	p.done++
+	if err := p.ring.send(outerIfindex(0)+int32(in), f.Data); err != nil {
+		return fmt.Errorf("send into %s: %w", p.fabric.plan.Ports[in].Name, err)
+	}
+	if atomic.LoadUint64(&x.Done) != p.done {
+		if err := p.wait(func() bool { return atomic.LoadUint64(&x.Done) == p.done }); err != nil {
+			return fmt.Errorf("frame into %s: the pipelines did not finish: %w", p.fabric.plan.Ports[in].Name, err)
+		}
+	}
+	if len(p.taps) > 0 {
+		if t := p.taps[in]; t != nil {
+			if err := t.drain(); err != nil {
+				return err
+			}
+		}
+	}
+	if x.Verdict != ebpf.VerdictForward && x.Verdict != ebpf.VerdictHost {
+		return nil
+	}
+	p.expected++
+	data, ifindex, ok := p.ring.receive()
+	if !ok {
+		err := p.wait(func() bool { data, ifindex, ok = p.ring.receive(); return ok })
+		if err != nil {
+			return fmt.Errorf("frame into %s: it did not come out of %s: %w",
+				p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[x.Egress].Name, err)
+		}
+	}
+	if want := outerIfindex(0) + int32(x.Egress); ifindex != want {
+		return fmt.Errorf("frame into %s came out of interface %d of the backplane instead of %d (%s)",
+			p.fabric.plan.Ports[in].Name, ifindex, want, p.fabric.plan.Ports[x.Egress].Name)
+	}
+	if len(data) != len(f.Data) {
+		return fmt.Errorf("frame into %s went in with %d bytes and came out with %d",
+			p.fabric.plan.Ports[in].Name, len(f.Data), len(data))
+	}
+	copy(f.Data, data)
+	p.ring.release()
+	return nil
+}
+
+// wait spins until ready: first on the processor, then giving it to the thread that the kernel may have left the work to.
+func (p *KernelPlane) wait(ready func() bool) error {
+	p.Waits++
+	deadline := time.Now().Add(crossingPatience)
+	for i := 0; ; i++ {
+		if ready() {
+			return nil
+		}
+		switch {
+		case i < 100:
+		case i < 1000:
+			unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) //nolint:errcheck // it cannot fail
+			runtime.Gosched()
+		default:
+			time.Sleep(50 * time.Microsecond)
+			if time.Now().After(deadline) {
+				return fmt.Errorf("nothing for %v", crossingPatience)
+			}
+		}
+	}
+}
+
+// Check compares what the kernel counted with what was sent and taken.
+func (p *KernelPlane) Check() []string {
+	var problems []string
+	if p.crossing.Done != p.done {
+		problems = append(problems, fmt.Sprintf("%d crossings were begun, %d ended", p.done, p.crossing.Done))
+	}
+	if p.crossing.Marked != p.done {
+		problems = append(problems, fmt.Sprintf("%d crossings were begun, the egress pipelines saw %d", p.done, p.crossing.Marked))
+	}
+	packets, drops, err := p.ring.statistics()
+	if err != nil {
+		return append(problems, err.Error())
+	}
+	if drops != 0 {
+		problems = append(problems, fmt.Sprintf("the receive ring had no room for %d frames", drops))
+	}
+	// The kernel's count is 32 bits wide.
+	if packets != uint32(p.expected) || p.ring.Received != p.expected {
+		problems = append(problems, fmt.Sprintf("%d frames had to come out, the kernel counted %d, the ring gave %d",
+			p.expected, packets, p.ring.Received))
+	}
+	return problems
+}
+
+// Close closes the sockets; the fabric stays.
+func (p *KernelPlane) Close() error {
+	var errs []error
+	for _, t := range p.taps {
+		errs = append(errs, t.Close())
+	}
+	p.taps = nil
+	return errors.Join(append(errs, p.ring.Close())...)
+}

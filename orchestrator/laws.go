@@ -1,0 +1,176 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Violation is a conservation law that a run broke.
+type Violation struct {
+	Law    string
+	Place  string
+	Time   vtime.Time
+	Detail string
+}
+
+// String is the violation as a sentence.
+func (v Violation) String() string {
+	return fmt.Sprintf("%s: %s at %v: %s", v.Law, v.Place, v.Time, v.Detail)
+}
+
+const maxViolations = 100
+
+// Check closes the books: what the engine, the traffic managers, the NICs, the pipelines and the plane counted must
+// agree. It returns every law that does not hold, and those broken during the run.
+func (e *Engine) Check() []Violation {
+	e.checkFrames()
+	e.checkAccounts()
+	e.checkPorts()
+	e.checkFlows()
+	for _, problem := range e.plane.Check() {
+		e.fail("the plane's counts agree", "plane", "%s", problem)
+	}
+	return e.broken
+}
+
+// checkFrames: every frame made has ended, is queued or is on a wire.
+func (e *Engine) checkFrames() {
+	var left Amount
+	for i := range e.ports {
+		p := &e.ports[i]
+		left.Frames += int64(p.wire.Packets)
+		left.Bytes += p.wire.Bytes
+	}
+	var queued int64
+	for _, n := range e.nics {
+		queued += n.Backlog()
+	}
+	waiting := queued // a host's frames are made as they leave the NIC
+	for i, s := range e.switches {
+		for _, id := range e.switchPorts(i) {
+			p := s.Port(int(id))
+			n, bytes := p.Backlog()
+			queued += n
+			left.Frames += n
+			left.Bytes += bytes
+			if kept := p.EnqueuedBytes - p.TxBytes; kept != p.QueuedBytes() {
+				e.fail("bytes are conserved", e.plan.Ports[id].Name, "%d bytes came and did not go, %d are queued", kept, p.QueuedBytes())
+			}
+		}
+	}
+	if e.Created.Frames != e.Ended.Frames+left.Frames || e.Created.Bytes != e.Ended.Bytes+left.Bytes {
+		e.fail("bytes are conserved", "fabric", "%+v made, %+v ended, %+v left", e.Created, e.Ended, left)
+	}
+	if out := int64(e.pool.Out()); out != left.Frames+waiting {
+		e.fail("frames are conserved", "fabric", "%d frames are in use, %d can be found", out, left.Frames+waiting)
+	}
+}
+
+func (e *Engine) switchPorts(index int) []topologies.PortID {
+	return e.plan.Nodes[e.plan.Switch[index]].Ports
+}
+
+// checkAccounts: what a switch says it holds from each ingress port is what its queues hold, and nothing when they are
+// empty.
+func (e *Engine) checkAccounts() {
+	held := make([][switchagent.Priorities]uint64, len(e.ports))
+	for i, s := range e.switches {
+		var used uint64
+		for _, id := range e.switchPorts(i) {
+			s.Port(int(id)).Each(func(f *frame.Frame) {
+				if f.InPort >= 0 {
+					held[f.InPort][f.Priority] += uint64(len(f.Data))
+					used += uint64(len(f.Data))
+				}
+			})
+		}
+		if got := e.state.Switches[i].Used; got != used {
+			e.fail("accounts are the queues", e.plan.Nodes[e.plan.Switch[i]].Name, "shared buffer account %d, queued %d", got, used)
+		}
+		for _, id := range e.switchPorts(i) {
+			r := &e.state.Ports[id]
+			for priority := range held[id] {
+				if r.Held[priority] != held[id][priority] {
+					e.fail("accounts are the queues", e.plan.Ports[id].Name, "ingress account of priority %d is %d, queued %d",
+						priority, r.Held[priority], held[id][priority])
+				}
+				if queued, _ := s.Port(int(id)).Queue(uint8(priority)); r.QueueBytes[priority] != uint64(queued) {
+					e.fail("accounts are the queues", e.plan.Ports[id].Name, "queue register of priority %d is %d, queued %d",
+						priority, r.QueueBytes[priority], queued)
+				}
+			}
+			if used == 0 && (r.Flows != 0 || r.FlowHead != 0 || r.Fanout != 0) {
+				e.fail("accounts are the queues", e.plan.Ports[id].Name, "%d flows and a fan-out of %d are counted in an empty switch",
+					r.Flows, r.Fanout)
+			}
+		}
+	}
+}
+
+// checkPorts: the pipelines saw each frame that was sent, and each pause that was sent arrived.
+func (e *Engine) checkPorts() {
+	for i := range e.ports {
+		p, r := &e.ports[i], &e.state.Ports[i]
+		name := e.plan.Ports[i].Name
+		peer := &e.ports[p.peer]
+		if r.RxFrames != uint64(p.arrived) || p.arrived != peer.txFrames-int64(peer.wire.Packets) {
+			e.fail("every frame sent arrives", name, "%d sent, %d on the wire, %d arrived, the pipeline saw %d",
+				peer.txFrames, peer.wire.Packets, p.arrived, r.RxFrames)
+		}
+		if r.IdleTicks != 0 {
+			e.fail("pipelines and traffic managers agree", name, "%d ticks built nothing", r.IdleTicks)
+		}
+		var flying, waiting [2]int64
+		count := func(into *[2]int64) func(f *frame.Frame) {
+			return func(f *frame.Frame) {
+				if f.Control {
+					into[pauseIndex(f)]++
+				}
+			}
+		}
+		p.wire.Each(count(&flying))
+		if p.isSwitch {
+			e.switches[p.index].Port(i).EachControl(count(&waiting))
+		}
+		sent := [2]int64{int64(r.ResumesSent), int64(r.PausesSent)}
+		far := &e.state.Ports[p.peer]
+		received := [2]int64{int64(far.ResumesReceived), int64(far.PausesReceived)}
+		for k, what := range [2]string{"RESUME", "PAUSE"} {
+			if sent[k] != p.pfcSent[k]+waiting[k] || p.pfcSent[k] != received[k]+flying[k] {
+				e.fail("every pause arrives", name, "%s: %d built, %d waiting, %d sent, %d on the wire, %d received",
+					what, sent[k], waiting[k], p.pfcSent[k], flying[k], received[k])
+			}
+		}
+	}
+}
+
+// checkFlows: each flow arrived in order, exactly once.
+func (e *Engine) checkFlows() {
+	for i := range e.flows {
+		f := &e.flows[i]
+		if f.Receiver == nil {
+			continue
+		}
+		name := fmt.Sprintf("flow %d", i)
+		if f.Finished != vtime.Never && f.Receiver.Delivered != f.Size {
+			e.fail("flows arrive in order, exactly once", name, "%d of %d bytes were delivered", f.Receiver.Delivered, f.Size)
+		}
+		if f.Receiver.Delivered < f.Sender.Acked() || f.Receiver.Delivered > f.Sender.Sent() && f.Sender.Retransmitted == 0 {
+			e.fail("flows arrive in order, exactly once", name, "%d bytes sent, %d delivered, %d acknowledged",
+				f.Sender.Sent(), f.Receiver.Delivered, f.Sender.Acked())
+		}
+	}
+	for i, n := range e.nics {
+		name := e.plan.Nodes[e.plan.Hosts[i]].Name
+		if e.Dropped == 0 && (n.Duplicates != 0 || n.OutOfOrder != 0) {
+			e.fail("flows arrive in order, exactly once", name, "%d packets came twice, %d out of order", n.Duplicates, n.OutOfOrder)
+		}
+		if n.Corrupted != 0 {
+			e.fail("frames arrive as they were sent", name, "%d frames had a wrong ICRC", n.Corrupted)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package orchestrator
+
+import (
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// tableSizes are the sizes of the pipelines' tables for a plan.
+func tableSizes(plan *topologies.Plan, flows bool) ebpf.Sizes {
+	n := ebpf.Sizes{Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Hosts), Flows: flows}
+	for _, g := range plan.Routes().Groups {
+		n.NextHops += len(g)
+	}
+	for _, s := range plan.Switch {
+		k := len(plan.Nodes[s].Ports)
+		n.Fanouts += k * k
+	}
+	return n
+}
+
+// fillTables writes a plan's ports and routes into the pipelines' tables.
+func fillTables(plan *topologies.Plan, state *ebpf.State) {
+	row := uint32(0)
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		node := &plan.Nodes[p.Node]
+		t := &state.Ports[i]
+		t.Kind = ebpf.KindHost
+		if node.Kind == topologies.Switch {
+			t.Kind = ebpf.KindSwitch
+			t.FanoutRow = row
+			row += uint32(len(node.Ports))
+		}
+		t.Node = uint32(node.Index)
+		t.Ifindex = uint32(innerIfindex(p))
+		t.FirstPort = uint32(node.Ports[0])
+		t.Ports = uint32(len(node.Ports))
+		t.Quantum = uint64(p.Rate.TimeFor(512 / 8))
+		t.ThreeD_c = uint64(p.Rate.BytesIn(3 * p.Delay))
+		t.RateMbps = uint32(p.Rate / units.Mbps)
+		t.Mac = p.MAC
+		t.PeerMac = plan.Ports[p.Peer].MAC
+	}
+	first := make([]uint32, len(plan.Routes().Groups))
+	next := uint32(0)
+	for g, ports := range plan.Routes().Groups {
+		first[g] = next
+		for _, p := range ports {
+			state.NextHops[next] = uint64(p)
+			next++
+		}
+	}
+	for i, g := range plan.Routes().Group {
+		ports := plan.Routes().Groups[g]
+		r := &state.Routes[i]
+		r.Count = uint32(len(ports))
+		r.PortOrFirst = first[g]
+		if len(ports) == 1 {
+			r.PortOrFirst = uint32(ports[0])
+		}
+	}
+}
+
+// fillSwitch writes a switch's settings into the pipelines' tables. ports is how many it has.
+func fillSwitch(t *ebpf.SwitchState, s *switchagent.Settings, ports int, burstDetection bool, seed uint64, ecmpSeed uint32) {
+	classes := 0
+	for m := s.PFC.Priorities; m != 0; m &= m - 1 {
+		classes++
+	}
+	*t = ebpf.SwitchState{
+		Buffer: uint64(s.Buffer), Xoff: uint64(s.PFC.XOFF), Xon: uint64(s.PFC.XON),
+		XoffToXon: uint64(s.PFC.XOFFToXON), Alpha: uint64(s.PFC.Alpha * 65536),
+		Lossless: uint32(s.PFC.Priorities), Quanta: uint32(s.PFC.Quanta),
+		EcnMode: uint32(s.ECN.Mode), EcnPriorities: uint32(s.ECN.Priorities),
+		EcnKmin: uint64(s.ECN.KMin), EcnKmax: uint64(s.ECN.KMax), EcnPmax: uint64(s.ECN.PMax * (1 << 32)),
+		Q_ecn: uint64(s.CNM.QECN), Q_cnm: uint64(s.CNM.QCNM),
+		CnmWindow: uint64(s.CNM.Window), CnmRepeat: uint64(s.CNM.Repeat),
+		Seed: seed, EcmpSeed: ecmpSeed,
+	}
+	if burstDetection {
+		t.Cnm = 1
+	}
+	if s.PFC.Alpha > 0 {
+		// The dynamic threshold shares out what is not set aside as headroom.
+		reserved := uint64(ports*classes) * uint64(s.PFC.Headroom)
+		t.Buffer -= min(t.Buffer, reserved)
+	}
+}
+
+// ECMPSeed is the seed of a switch's choice among equal-cost ports. It does not depend on the run's seed: a flow keeps
+// its path from run to run.
+func ECMPSeed(sw int) uint32 { return uint32(splitmix(uint64(sw)+1) >> 32) }
+
+// splitmix is the finaliser of SplitMix64.
+func splitmix(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// quantaTime is how long q quanta last on a port: 512 bit times each (IEEE 802.3 annex 31B).
+func quantaTime(rate units.Rate, q uint16) vtime.Time { return rate.TimeFor(512/8) * vtime.Time(q) }
