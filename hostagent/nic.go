@@ -54,6 +54,7 @@ type Counters struct {
 	BytesSent                    int64 // payload, retransmissions included
 	BytesDropped, FramesReceived int64
 	Marked                       int64 // data packets received with CE
+	RateChanges                  int64 // times a flow's controller changed its rate
 }
 
 // NewNIC is a host's NIC. Frames come from pool; mtu is a full packet's payload; lineBytes gives a frame's line time.

@@ -269,6 +269,7 @@ func (s *Sender) OnTimer(now vtime.Time) {
 func (s *Sender) adjust() {
 	if rate := s.controller.Rate(); rate != s.rate {
 		s.rate = rate
+		s.nic.RateChanges++
 		if s.state == senderWaiting {
 			s.eligible = s.lastStart + s.gap()
 			s.nic.waiting.fix(s)

@@ -61,9 +61,9 @@ type Env struct {
 
 // Presetter is a controller whose flow may start as if it had converged.
 type Presetter interface {
-	// Preset sets the current and the target rate, in bits per second of line time, limited to what the algorithm
-	// allows. It is for a flow that has not started: timers do not run and nothing else changes.
-	Preset(rate float64)
+	// Preset puts the controller of a flow that starts now into the state it has when it has held about this rate for
+	// long, in bits per second of line time, limited to what the algorithm allows.
+	Preset(now vtime.Time, rate float64)
 }
 
 // Base ignores everything and has neither window nor timer. Others embed it, add Rate and override what they use.

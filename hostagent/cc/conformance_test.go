@@ -86,8 +86,8 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 		a, b := build(t), build(t)
 		start := rapid.SampledFrom([]float64{0, 1, 1e9, 20e9, 1e15, math.NaN()}).Draw(t, "preset")
 		if p, ok := a.(Presetter); ok && start != 0 {
-			p.Preset(start)
-			b.(Presetter).Preset(start)
+			p.Preset(0, start)
+			b.(Presetter).Preset(0, start)
 		}
 		var now vtime.Time
 		for range rapid.IntRange(1, 120).Draw(t, "events") {

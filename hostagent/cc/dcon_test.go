@@ -99,7 +99,8 @@ func TestDCONLiteralUnmarked(t *testing.T) {
 // Resolution 9: increases freeze until 55us after the last CNM, then fast recovery leads back to where the burst began.
 func TestDCONRecovery(t *testing.T) {
 	d := dcon40(t, nil)
-	d.Preset(20e9)
+	d.Preset(0, 20e9)
+	d.OnCNM(cnm(0, 16))
 	for now := vtime.Time(0); now <= 150*us; now += 50 * us {
 		d.OnTimer(now)
 		d.OnSent(now, 20_000_000) // not counted: frozen

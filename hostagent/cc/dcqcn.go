@@ -146,10 +146,16 @@ func (d *dcqcn) init(c *rpConstants) {
 // Rate is R_C.
 func (d *dcqcn) Rate() float64 { return d.rate }
 
-// Preset sets R_C and R_T.
-func (d *dcqcn) Preset(rate float64) {
+// Preset sets R_C and R_T, lets the timers run in the additive stage, and sets alpha to what it is in the steady state: a
+// flow that gets a CNP every n increases has cut alpha/2 of its rate per n*R_AI regained, and alpha is about 1/n, as each
+// CNP adds g and each alpha timer takes g*alpha; hence alpha^2 = 2*R_AI/R. An alpha of 1, a new flow's, would have a
+// converged flow halve its rate at the first mark.
+func (d *dcqcn) Preset(now vtime.Time, rate float64) {
 	d.rate = clamp(rate, d.c.min, d.c.line)
 	d.target = d.rate
+	d.alpha = min(d.c.alpha, math.Sqrt(2*d.c.rai/d.rate))
+	d.restart(now)
+	d.timeStage = d.c.fastRecovery
 }
 
 // OnCNP cuts the rate. A CNP that says undetermined and not congested holds it instead (TCD).

@@ -96,8 +96,8 @@ func newMLX(c *mlxConstants) *mlx {
 // Rate is R_C.
 func (m *mlx) Rate() float64 { return m.rate }
 
-// Preset sets R_C and R_T.
-func (m *mlx) Preset(rate float64) {
+// Preset sets R_C and R_T. Whatever alpha was, the first CNP sets it to 1.
+func (m *mlx) Preset(_ vtime.Time, rate float64) {
 	m.rate = clamp(rate, m.c.min, m.c.line)
 	m.target = m.rate
 }
