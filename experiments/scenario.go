@@ -29,6 +29,15 @@ type Scenario struct {
 	Seed     uint64
 	Sample   Sampling
 	Panels   []Panel
+	// LookAt tells the report's reader what to look at, a paragraph each. Spans are shaded in its plots.
+	LookAt []string
+	Spans  []Span
+}
+
+// Span is a labelled stretch of virtual time.
+type Span struct {
+	From, To vtime.Time
+	Label    string
 }
 
 // Flow is one flow.
@@ -59,6 +68,7 @@ type Sampling struct {
 // Panel is one plot of the report, controllers side by side.
 type Panel struct {
 	Title  string
+	Note   string // a line under the title; may be empty
 	Series []Series
 }
 

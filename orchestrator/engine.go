@@ -100,7 +100,7 @@ type port struct {
 	refreshAt [switchagent.Priorities]vtime.Time
 	arrived   int64
 	pfcSent   [2]int64 // RESUMEs, PAUSEs that left
-	txBytes   int64
+	txBytes   [switchagent.Priorities]int64
 	txFrames  int64
 }
 
@@ -154,8 +154,8 @@ func (e *Engine) Switch(index int) *switchagent.Switch { return e.switches[index
 // NIC is the RDMA NIC of the host with this index.
 func (e *Engine) NIC(index int) *hostagent.NIC { return e.nics[index] }
 
-// TxBytes is the bytes of frames that port p has begun to send.
-func (e *Engine) TxBytes(p int) int64 { return e.ports[p].txBytes }
+// TxBytes is the bytes of a priority's frames that port p has begun to send.
+func (e *Engine) TxBytes(p int, priority uint8) int64 { return e.ports[p].txBytes[priority] }
 
 // OpenFlows is how many flows with a size have not ended.
 func (e *Engine) OpenFlows() int { return e.open }

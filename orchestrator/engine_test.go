@@ -25,16 +25,11 @@ func TestScratch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fabric, err := NewFabric(plan, FabricOptions{})
+	plane, err := OpenKernelPlane(plan, FabricOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%+v tcx %v", fabric.Timing, fabric.TCX)
-	defer fabric.Close()
-	plane, err := NewKernelPlane(fabric, FrameSize(plan))
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Logf("%+v tcx %v", plane.Fabric().Timing, plane.Fabric().TCX)
 	defer plane.Close()
 	sw := switchagent.Default()
 	host := hostagent.Default()

@@ -36,7 +36,7 @@ func (e *Engine) serve(p *port) error {
 	f.Arrival = e.now + serialisation + p.delay
 	p.busy = true
 	p.txFrames++
-	p.txBytes += int64(n)
+	p.txBytes[f.Priority] += int64(n)
 	e.events.push(e.now+serialisation, eventFree, p.id)
 	if p.wire.Packets == 0 {
 		e.events.push(f.Arrival, eventArrival, p.id)
@@ -308,3 +308,6 @@ func pauseIndex(f *frame.Frame) int {
 	}
 	return 0
 }
+
+// Departed is when the frame that is crossing left its port; for a Tap.
+func (e *Engine) Departed() vtime.Time { return vtime.Time(e.crossing.Departed) }

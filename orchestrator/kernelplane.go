@@ -73,7 +73,7 @@ func (p *KernelPlane) Cross(in int, f *frame.Frame) error {
 	}
 	if len(p.taps) > 0 {
 		if t := p.taps[in]; t != nil {
-			if err := t.drain(); err != nil {
+			if err := t.drain(x.Tick == ebpf.TickNone); err != nil {
 				return err
 			}
 		}
@@ -149,12 +149,12 @@ func (p *KernelPlane) Check() []string {
 	return problems
 }
 
-// Close closes the sockets; the fabric stays.
+// Close removes the sockets and the fabric.
 func (p *KernelPlane) Close() error {
 	var errs []error
 	for _, t := range p.taps {
 		errs = append(errs, t.Close())
 	}
 	p.taps = nil
-	return errors.Join(append(errs, p.ring.Close())...)
+	return errors.Join(append(errs, p.ring.Close(), p.fabric.Close())...)
 }

@@ -34,7 +34,8 @@ func (p *KernelPlane) Tap(in int, call func(wire []byte)) error {
 	return nil
 }
 
-func (t *tap) drain() error {
+// drain takes what the crossing left. A tick is on no wire: it is taken and forgotten.
+func (t *tap) drain(onWire bool) error {
 	for {
 		n, from, err := unix.Recvfrom(t.fd, t.buffer, 0)
 		if err == unix.EAGAIN {
@@ -44,7 +45,7 @@ func (t *tap) drain() error {
 			return fmt.Errorf("read a captured frame: %w", err)
 		}
 		// The port's outer end also receives what comes out of the port; that is not on this wire yet.
-		if a, ok := from.(*unix.SockaddrLinklayer); ok && a.Pkttype == unix.PACKET_OUTGOING {
+		if a, ok := from.(*unix.SockaddrLinklayer); ok && onWire && a.Pkttype == unix.PACKET_OUTGOING {
 			t.call(t.buffer[:n])
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/pausenet/pausenet/internal/vtime"
 )
 
-// NodeID indexes Plan.Nodes. PortID indexes Plan.Ports. Both are dense and start at 0.
+// NodeID indexes Plan.Nodes. PortID indexes Plan.Ports. Both are dense and start at 0; the ports of a node follow one
+// another.
 type (
 	NodeID int
 	PortID int
@@ -64,14 +65,15 @@ func (f Framing) String() string {
 
 // Plan is a resolved topology. It does not change after it is built; treat every slice as read-only.
 type Plan struct {
-	Name    string
-	Nodes   []Node
-	Ports   []Port
-	Links   []Link
-	Hosts   []NodeID // by host index
-	Switch  []NodeID // by switch index
-	Framing Framing
-	MTU     int // payload bytes of a full RoCE packet
+	Name        string
+	Description string
+	Nodes       []Node
+	Ports       []Port
+	Links       []Link
+	Hosts       []NodeID // by host index
+	Switch      []NodeID // by switch index
+	Framing     Framing
+	MTU         int // payload bytes of a full RoCE packet
 
 	routes Routes
 }
@@ -126,6 +128,27 @@ func (p *Plan) NextHops(sw, host int) []PortID {
 
 // PeerNode is the node at the other end of port id.
 func (p *Plan) PeerNode(id PortID) *Node { return &p.Nodes[p.Ports[p.Ports[id].Peer].Node] }
+
+// PortBetween is the ports of a that are cabled to b, in ascending order: none, one, or several where links run in
+// parallel.
+func (p *Plan) PortBetween(a, b NodeID) []PortID {
+	var ports []PortID
+	for _, id := range p.Nodes[a].Ports {
+		if p.Ports[p.Ports[id].Peer].Node == b {
+			ports = append(ports, id)
+		}
+	}
+	return ports
+}
+
+// Names are the nodes' names, in the order of Nodes.
+func (p *Plan) Names() []string {
+	names := make([]string, len(p.Nodes))
+	for i := range p.Nodes {
+		names[i] = p.Nodes[i].Name
+	}
+	return names
+}
 
 // NodeByName finds a node, nil if there is none.
 func (p *Plan) NodeByName(name string) *Node {

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/experiments"
+)
+
+// checkPrivileges says what to do when the fabric cannot be built by this user.
+func checkPrivileges() error {
+	if os.Geteuid() != 0 {
+		return &exitError{exitEnvironment, errors.New(
+			"the kernel plane builds namespaces and loads eBPF programs, which needs root: run it with sudo")}
+	}
+	return nil
+}
+
+// lockResults keeps two runs from writing into one scenario's folder at a time. The lock ends with the process.
+func lockResults(suite *experiments.Suite) (unlock func(), err error) {
+	var files []*os.File
+	unlock = func() {
+		for _, f := range files {
+			os.Remove(f.Name())
+			f.Close()
+		}
+	}
+	for i := range suite.Scenarios {
+		folder := filepath.Join(suite.Directory, suite.Scenarios[i].Scenario.Name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			unlock()
+			return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
+		}
+		f, err := os.OpenFile(filepath.Join(folder, ".lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o644)
+		if err != nil {
+			unlock()
+			return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w", err)}
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			f.Close()
+			unlock()
+			return nil, badInput(fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out", folder))
+		}
+		files = append(files, f)
+	}
+	return unlock, nil
+}
+
+// version is pausenet's: the module's, or the commit it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "devel"
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				v = s.Value[:12]
+			}
+		}
+	}
+	return v
+}

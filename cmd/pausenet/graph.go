@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func newGraphCommand() *cobra.Command {
+	var (
+		dot, mermaid, svg bool
+		output            string
+	)
+	c := &cobra.Command{
+		Use:   "graph NAME|FILE",
+		Short: "Draw a topology as SVG, Graphviz or Mermaid",
+		Example: `  pausenet graph dcon-testbed -o testbed.svg
+  pausenet graph fabric.yaml --dot | dot -Tpdf > fabric.pdf`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeSubjects,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := load(args[0], nil)
+			if err != nil {
+				return err
+			}
+			draw := s.topology.SVG
+			switch {
+			case dot:
+				draw = s.topology.Dot
+			case mermaid:
+				draw = s.topology.Mermaid
+			}
+			if output == "" || output == "-" {
+				return draw(c.OutOrStdout())
+			}
+			var b bytes.Buffer
+			if err := draw(&b); err != nil {
+				return err
+			}
+			return badInput(os.WriteFile(output, b.Bytes(), 0o644))
+		},
+	}
+	c.Flags().BoolVar(&svg, "svg", false, "a self-contained SVG drawing (the default)")
+	c.Flags().BoolVar(&dot, "dot", false, "a Graphviz graph")
+	c.Flags().BoolVar(&mermaid, "mermaid", false, "a Mermaid flowchart, for Markdown")
+	c.Flags().StringVarP(&output, "output", "o", "", "write to this file")
+	c.MarkFlagsMutuallyExclusive("svg", "dot", "mermaid")
+	return c
+}

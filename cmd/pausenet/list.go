@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/spf13/cobra"
+)
+
+// listControllers prints the congestion controls for "list --cc".
+var listControllers func(w io.Writer, asJSON bool) error
+
+// listing is what "list -f json" prints.
+type listing struct {
+	Scenarios  []listed `json:"scenarios"`
+	Topologies []listed `json:"topologies"`
+}
+
+type listed struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Flows       int    `json:"flows,omitempty"`
+	Hosts       int    `json:"hosts"`
+	Switches    int    `json:"switches"`
+}
+
+func newListCommand() *cobra.Command {
+	var (
+		format      string
+		controllers bool
+	)
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the built-in scenarios, topologies and, with --cc, congestion controls",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			out := c.OutOrStdout()
+			if controllers {
+				if listControllers == nil {
+					return errors.New("this build lists no congestion controls")
+				}
+				return listControllers(out, format == "json")
+			}
+			l, err := builtins()
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(out, l)
+			}
+			return l.write(out)
+		},
+	}
+	formatFlag(c, &format)
+	c.Flags().BoolVar(&controllers, "cc", false, "list the congestion controls instead")
+	return c
+}
+
+func builtins() (*listing, error) {
+	l := &listing{}
+	for _, name := range experiments.BuiltinNames() {
+		s, err := experiments.LoadScenario(name, nil)
+		if err != nil {
+			return nil, err
+		}
+		l.Scenarios = append(l.Scenarios, listed{
+			Name: name, Description: s.Description, Flows: len(s.Flows),
+			Hosts: len(s.Topology.Hosts), Switches: len(s.Topology.Switch),
+		})
+	}
+	for _, name := range topologies.BuiltinNames() {
+		p, err := topologies.Builtin(name)
+		if err != nil {
+			return nil, err
+		}
+		l.Topologies = append(l.Topologies, listed{
+			Name: name, Description: p.Description, Hosts: len(p.Hosts), Switches: len(p.Switch),
+		})
+	}
+	return l, nil
+}
+
+func (l *listing) write(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SCENARIO\tHOSTS\tSWITCHES\tFLOWS\tDESCRIPTION")
+	for _, s := range l.Scenarios {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", s.Name, s.Hosts, s.Switches, s.Flows, s.Description)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintln(t, "TOPOLOGY\tHOSTS\tSWITCHES\tDESCRIPTION")
+	for _, p := range l.Topologies {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", p.Name, p.Hosts, p.Switches, p.Description)
+	}
+	return t.Flush()
+}

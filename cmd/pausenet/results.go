@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pausenet/pausenet/experiments"
+)
+
+// writeResults prints a table a scenario: one row a run.
+func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiments.Result) {
+	for i := range suite.Scenarios {
+		s := suite.Scenarios[i].Scenario
+		fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, experiments.DescribeTopology(s.Topology), suite.Scenarios[i].Seed)
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "  cc\tverdict\tflows done\tFCT mean\tFCT p99\tslowdown p99\tPAUSE\tbetween switches\tECN marks\tCNPs\tCNMs\tdrops\twall")
+		any := false
+		for _, r := range results[i] {
+			if r == nil {
+				continue
+			}
+			any = true
+			sum := &r.Summary
+			verdict := string(sum.Verdict.Status)
+			if sum.Partial {
+				verdict += " (partial)"
+			}
+			fmt.Fprintf(t, "  %s\t%s\t%d/%d\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1fs\n",
+				r.Controller, verdict, sum.Flows.Completed, sum.Flows.Count,
+				span(sum.Flows, sum.Flows.FCT.Mean), span(sum.Flows, sum.Flows.FCT.P99), ratio(sum.Flows),
+				sum.PFC.Pauses, sum.PFC.SwitchPauses, sum.ECNMarks, sum.CNPs, sum.CNMs, sum.Drops.Frames, sum.Speed.WallSeconds)
+		}
+		t.Flush()
+		if !any {
+			continue
+		}
+		fmt.Fprintln(w)
+		for _, r := range results[i] {
+			if r == nil {
+				continue
+			}
+			for _, m := range r.Summary.Verdict.Messages {
+				fmt.Fprintf(w, "  %s %s: %s\n", r.Controller, r.Summary.Verdict.Status, m)
+			}
+			fmt.Fprintf(w, "  %-8s fingerprint %s\n", r.Controller, r.Summary.Fingerprint)
+		}
+		fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Name))
+		if i < len(suite.Scenarios)-1 {
+			fmt.Fprintln(w)
+		}
+	}
+}
+
+// span prints nanoseconds for a person.
+func span(f experiments.FlowStatistics, ns float64) string {
+	switch {
+	case f.Completed == 0:
+		return "-"
+	case ns >= 1e9:
+		return fmt.Sprintf("%.3fs", ns/1e9)
+	case ns >= 1e6:
+		return fmt.Sprintf("%.3fms", ns/1e6)
+	default:
+		return fmt.Sprintf("%.2fus", ns/1e3)
+	}
+}
+
+func ratio(f experiments.FlowStatistics) string {
+	if f.Completed == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", f.Slowdown.P99)
+}
+
+// commandLine is the user's command, quoted where a shell needs it.
+func commandLine(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		if i == 0 {
+			a = "pausenet"
+		}
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?[]#~`!") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		quoted[i] = a
+	}
+	return strings.Join(quoted, " ")
+}

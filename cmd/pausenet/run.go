@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+type runFlags struct {
+	controllers []string
+	plane       string
+	seed        uint64
+	sets        []string
+	jobs        int
+	out         string
+	capture     []string
+	format      string
+}
+
+func newRunCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run SCENARIO...",
+		Short: "Run scenarios, write their results and a report",
+		Long: `run runs each SCENARIO, a built-in's name or a file, once under each congestion
+control, and writes the results below the output folder:
+
+  DIR/<scenario>/report.html    the controllers side by side; open it in a browser
+  DIR/<scenario>/<cc>/          flows.csv, ports.csv, pfc.csv, rates.csv,
+                                summary.json, manifest.json`,
+		Example: `  sudo pausenet run dcon-burst
+  sudo pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c, args, c.Flags().Changed("seed"))
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return experiments.BuiltinNames(), cobra.ShellCompDirectiveDefault
+		},
+	}
+	flags := c.Flags()
+	flags.StringSliceVar(&f.controllers, "cc", nil, "congestion controls, separated by commas (default: the scenario's)")
+	flags.StringVar(&f.plane, "plane", "kernel", "where the pipelines run: kernel")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
+	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
+	flags.IntVar(&f.jobs, "jobs", 1, "runs at the same time")
+	flags.StringVar(&f.out, "out", "results", "folder for the results")
+	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as node:peer, whose wires are captured into capture.pcapng")
+	formatFlag(c, &f.format)
+	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(cc.Names(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
+	if err := checkFormat(f.format); err != nil {
+		return err
+	}
+	if f.plane != "kernel" {
+		return badInput(fmt.Errorf("unknown plane %q: this version has the kernel plane only", f.plane))
+	}
+	if f.jobs < 1 {
+		return badInput(fmt.Errorf("--jobs %d: at least 1", f.jobs))
+	}
+	suite := &experiments.Suite{
+		Directory: f.out, Jobs: f.jobs, Version: version(), Command: commandLine(os.Args), Sets: f.sets,
+	}
+	for _, name := range names {
+		s, err := f.scenario(name, seedGiven)
+		if err != nil {
+			return badInput(err)
+		}
+		for i := range suite.Scenarios {
+			if suite.Scenarios[i].Scenario.Name == s.Scenario.Name {
+				return badInput(fmt.Errorf("two scenarios are named %s: their results would overwrite each other", s.Scenario.Name))
+			}
+		}
+		suite.Scenarios = append(suite.Scenarios, *s)
+	}
+	if err := checkPrivileges(); err != nil {
+		return err
+	}
+	unlock, err := lockResults(suite)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	progress := newProgress(os.Stderr)
+	suite.Started = progress.start(suite)
+	results, err := suite.Run(ctx)
+	progress.wait()
+	return f.conclude(c.OutOrStdout(), suite, results, err)
+}
+
+func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScenario, error) {
+	scenario, err := experiments.LoadScenario(name, f.sets)
+	if err != nil {
+		return nil, err
+	}
+	s := &experiments.SuiteScenario{Scenario: scenario, Controllers: scenario.Controllers, Seed: scenario.Seed}
+	if seedGiven {
+		s.Seed = f.seed
+		scenario.Seed = f.seed
+	}
+	if len(f.controllers) > 0 {
+		s.Controllers = f.controllers
+	}
+	seen := map[string]bool{}
+	for i, given := range s.Controllers {
+		spec, err := cc.Lookup(strings.TrimSpace(given))
+		if err != nil {
+			return nil, err
+		}
+		if seen[spec.Name] {
+			return nil, fmt.Errorf("congestion control %s is named twice", spec.Name)
+		}
+		seen[spec.Name] = true
+		s.Controllers[i] = spec.Name
+	}
+	for _, port := range f.capture {
+		id, err := topologies.ParsePort(scenario.Topology, port)
+		if err != nil {
+			return nil, fmt.Errorf("--pcap: %w", err)
+		}
+		s.Capture = append(s.Capture, id)
+	}
+	if err := experiments.Check(scenario, s.Controllers); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// conclude prints what the runs came to and decides the exit code.
+func (f *runFlags) conclude(w io.Writer, suite *experiments.Suite, results [][]*experiments.Result, err error) error {
+	if f.format == "json" {
+		var all []*experiments.Summary
+		for _, scenario := range results {
+			for _, r := range scenario {
+				if r != nil {
+					all = append(all, &r.Summary)
+				}
+			}
+		}
+		if err := writeJSON(w, all); err != nil {
+			return err
+		}
+	} else {
+		writeResults(w, suite, results)
+	}
+	var environment *experiments.EnvironmentError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &exitError{exitVerdict, errors.New("interrupted: the results so far are kept and marked partial")}
+	case errors.As(err, &environment):
+		return &exitError{exitEnvironment, err}
+	case errors.Is(err, syscall.ENOSPC):
+		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", err)}
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+		return &exitError{exitEnvironment, fmt.Errorf("%w: choose another folder with --out", err)}
+	case err != nil:
+		return &exitError{exitVerdict, err}
+	}
+	for _, scenario := range results {
+		for _, r := range scenario {
+			if r == nil || r.Summary.Verdict.Status == experiments.Fail {
+				return &exitError{exitVerdict, errors.New("the verdict of a run is FAIL: its numbers cannot be trusted")}
+			}
+		}
+	}
+	return nil
+}

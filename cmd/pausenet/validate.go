@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newValidateCommand() *cobra.Command {
+	var sets []string
+	c := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check scenario and topology files",
+		Long: `validate reads scenario and topology files, tells which is which, resolves them as a
+run would, and reports every mistake with its place. Nothing is built or run.`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeSubjects,
+		RunE: func(c *cobra.Command, args []string) error {
+			failed := 0
+			for _, name := range args {
+				s, err := load(name, sets)
+				switch {
+				case err != nil:
+					failed++
+					fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
+				case s.scenario != nil:
+					fmt.Fprintf(c.OutOrStdout(), "%s: scenario %s is fine: %d flows on %s\n",
+						name, s.scenario.Name, len(s.scenario.Flows), s.topology.Summary())
+				default:
+					fmt.Fprintf(c.OutOrStdout(), "%s: topology %s is fine: %s\n", name, s.topology.Name, s.topology.Summary())
+				}
+			}
+			if failed > 0 {
+				return badInput(fmt.Errorf("%d of %d files have mistakes", failed, len(args)))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringArrayVar(&sets, "set", nil, "change a place of the scenario: path=value (repeatable)")
+	return c
+}

@@ -1,0 +1,65 @@
+package experiments
+
+import (
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// ackFrame is the bytes of an ACK's frame.
+const ackFrame = wire.AckLen
+
+// fullFrame is the bytes of a full data packet's frame.
+func fullFrame(plan *topologies.Plan) int { return wire.DataLen(wire.OpWriteMiddle, plan.MTU) }
+
+// steady is how many packets of a flow are followed one by one; later ones leave as fast as the slowest link takes
+// them, which the pipeline of links does from the first few on.
+const steady = 64
+
+// idealFCT is the time a flow takes alone on its path: from the start of its first packet until the ACK of its last has
+// arrived, every link storing and forwarding.
+func idealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64) vtime.Time {
+	mtu := int64(plan.MTU)
+	packets := (size + mtu - 1) / mtu
+	last := size - (packets-1)*mtu
+	// free is when each link has serialised the packet before; the first link starts at 0.
+	free := make([]vtime.Time, len(path))
+	send := func(frame int) (arrival vtime.Time) {
+		at := vtime.Time(0)
+		for i, id := range path {
+			p := &plan.Ports[id]
+			free[i] = max(free[i], at) + p.Rate.TimeFor(plan.Framing.LineBytes(frame))
+			at = free[i] + p.Delay
+		}
+		return at
+	}
+	if packets == 1 {
+		return send(wire.DataLen(wire.OpWriteOnly, int(last))) + oneWay(plan, back, ackFrame)
+	}
+	send(wire.DataLen(wire.OpWriteFirst, plan.MTU))
+	middle := packets - 2
+	followed := min(middle, steady)
+	for range followed {
+		send(fullFrame(plan))
+	}
+	if middle > followed {
+		var slowest vtime.Time
+		for _, id := range path {
+			slowest = max(slowest, plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(fullFrame(plan))))
+		}
+		for i := range free {
+			free[i] += slowest * vtime.Time(middle-followed)
+		}
+	}
+	return send(wire.DataLen(wire.OpWriteLast, int(last))) + oneWay(plan, back, ackFrame)
+}
+
+// oneWay is the time a lone frame takes along a path.
+func oneWay(plan *topologies.Plan, path []topologies.PortID, frame int) vtime.Time {
+	var t vtime.Time
+	for _, id := range path {
+		p := &plan.Ports[id]
+		t += p.Delay + p.Rate.TimeFor(plan.Framing.LineBytes(frame))
+	}
+	return t
+}

@@ -1,0 +1,108 @@
+package experiments
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// manifest is manifest.json: the full resolved configuration of a run, enough to repeat it.
+type manifest struct {
+	Status     string   `json:"status"` // running, complete or partial
+	Scenario   string   `json:"scenario"`
+	Controller string   `json:"controller"`
+	Seed       uint64   `json:"seed"`
+	Version    string   `json:"version"`
+	Command    string   `json:"command"`
+	Settings   []string `json:"set"`
+	Plane      string   `json:"plane"`
+	Kernel     string   `json:"kernel"`
+	Hooks      string   `json:"hooks"` // tcx or clsact
+	Go         string   `json:"go"`
+	Machine    string   `json:"machine"`
+
+	// Configuration is the scenario with every default filled in and every setting of the user's applied.
+	Configuration View              `json:"configuration"`
+	Constants     []constants       `json:"controller_constants"`
+	Paths         []flowPath        `json:"paths"` // by flow
+	Fingerprint   string            `json:"fingerprint,omitempty"`
+	Verdict       Status            `json:"verdict,omitempty"`
+	Files         map[string]string `json:"files"`
+}
+
+// constants are a controller's for the flows whose paths are alike.
+type constants struct {
+	LineRateBPS int64             `json:"line_rate_bps"`
+	BaseRTTPS   int64             `json:"base_rtt_ps"`
+	Values      map[string]string `json:"values"`
+}
+
+// flowPath is the way a flow takes, and the UDP source port that makes ECMP choose it.
+type flowPath struct {
+	Port uint16   `json:"udp_source_port"`
+	Path []string `json:"path"`
+}
+
+func newManifest(r *runner, plane *orchestrator.KernelPlane) *manifest {
+	s, o := r.scenario, &r.options
+	m := &manifest{
+		Status: "running", Scenario: s.Name, Controller: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
+		Settings: append([]string{}, o.Sets...), Plane: "kernel", Kernel: kernelRelease(), Hooks: "clsact",
+		Go: runtime.Version(), Machine: runtime.GOARCH,
+		Configuration: s.View(),
+		Files: map[string]string{
+			"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
+			"summary.json": "the run in numbers",
+		},
+	}
+	if plane.Fabric().TCX {
+		m.Hooks = "tcx"
+	}
+	// In the order of the flows that need them first, so that equal runs have equal manifests.
+	seen := map[any]bool{}
+	for i := range s.Flows {
+		f, set := &s.Flows[i], &r.flows[i]
+		if !seen[set.env] {
+			seen[set.env] = true
+			m.Constants = append(m.Constants, constants{
+				LineRateBPS: int64(set.env.LineRate), BaseRTTPS: int64(set.env.BaseRTT), Values: set.settings.Map(),
+			})
+		}
+		m.Paths = append(m.Paths, flowPath{
+			Port: set.port,
+			Path: pathNames(s.Topology, orchestrator.Path(s.Topology, f.Source, f.Destination, set.port)),
+		})
+	}
+	return m
+}
+
+// pathNames are the nodes along a path, source and destination included.
+func pathNames(plan *topologies.Plan, path []topologies.PortID) []string {
+	names := make([]string, 0, len(path)+1)
+	for _, p := range path {
+		names = append(names, plan.Nodes[plan.Ports[p].Node].Name)
+	}
+	return append(names, plan.PeerNode(path[len(path)-1]).Name)
+}
+
+func (m *manifest) finish(s *Summary) {
+	m.Status = "complete"
+	if s.Partial {
+		m.Status = "partial"
+	}
+	m.Fingerprint = s.Fingerprint
+	m.Verdict = s.Verdict.Status
+}
+
+func (m *manifest) write(directory string) error { return writeJSON(directory, "manifest.json", m) }
+
+func kernelRelease() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "unknown"
+	}
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}

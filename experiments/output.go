@@ -1,0 +1,183 @@
+package experiments
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// output is a run's CSV files. What was measured is written as the run goes, so that nothing is lost when it is stopped.
+type output struct {
+	directory string
+	ports     csvFile
+	pauses    csvFile
+	rates     csvFile
+}
+
+// csvFile writes rows without allocating.
+type csvFile struct {
+	file   *os.File
+	buffer *bufio.Writer
+	row    []byte
+}
+
+func createOutput(directory string) (*output, error) {
+	o := &output{directory: directory}
+	err := errors.Join(
+		o.ports.create(directory, "ports.csv", "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes"),
+		o.pauses.create(directory, "pfc.csv", "time_ns,node,port,peer,priority,event"),
+		o.rates.create(directory, "rates.csv", "time_ns,flow,rate_bps,goodput_bps,rtt_ns"),
+	)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create the results: %w", err), o.Close())
+	}
+	return o, nil
+}
+
+func (c *csvFile) create(directory, name, header string) (err error) {
+	c.file, err = os.Create(filepath.Join(directory, name))
+	if err != nil {
+		return err
+	}
+	c.buffer = bufio.NewWriterSize(c.file, 1<<16)
+	_, err = c.buffer.WriteString(header + "\n")
+	return err
+}
+
+func (c *csvFile) begin(now vtime.Time) {
+	c.row = strconv.AppendInt(c.row[:0], wholeNanoseconds(now), 10)
+}
+
+func (c *csvFile) text(s string) { c.row = append(append(c.row, ','), s...) }
+
+func (c *csvFile) number(v int64) { c.row = strconv.AppendInt(append(c.row, ','), v, 10) }
+
+func (c *csvFile) end() error {
+	c.row = append(c.row, '\n')
+	_, err := c.buffer.Write(c.row)
+	return err
+}
+
+func (c *csvFile) close() error {
+	if c.file == nil {
+		return nil
+	}
+	err := errors.Join(c.buffer.Flush(), c.file.Close())
+	c.file = nil
+	return err
+}
+
+func (o *output) port(now vtime.Time, node, port, peer string, priority uint8, queue, ingress uint64, paused int, tx int64) error {
+	c := &o.ports
+	c.begin(now)
+	c.text(node)
+	c.text(port)
+	c.text(peer)
+	c.number(int64(priority))
+	c.number(int64(queue))
+	c.number(int64(ingress))
+	c.number(int64(paused))
+	c.number(tx)
+	return c.end()
+}
+
+func (o *output) pfc(now vtime.Time, node, port, peer string, priority uint8, event string) error {
+	c := &o.pauses
+	c.begin(now)
+	c.text(node)
+	c.text(port)
+	c.text(peer)
+	c.number(int64(priority))
+	c.text(event)
+	return c.end()
+}
+
+func (o *output) rate(now vtime.Time, flow int, rate, goodput float64, rtt vtime.Time) error {
+	c := &o.rates
+	c.begin(now)
+	c.number(int64(flow))
+	c.number(int64(rate + 0.5))
+	c.number(int64(goodput + 0.5))
+	c.number(wholeNanoseconds(rtt))
+	return c.end()
+}
+
+// Close writes what is left and closes the files.
+func (o *output) Close() error {
+	return errors.Join(o.ports.close(), o.pauses.close(), o.rates.close())
+}
+
+// writeFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
+func (o *output) writeFlows(e *orchestrator.Engine, s *Scenario, r *recorder) error {
+	var c csvFile
+	err := c.create(o.directory, "flows.csv",
+		"flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes")
+	if err != nil {
+		return err
+	}
+	flows := e.Flows()
+	for i := range flows {
+		f, spec := &flows[i], &s.Flows[i]
+		c.row = strconv.AppendInt(c.row[:0], int64(i), 10)
+		c.text(spec.Tag)
+		c.text(s.Topology.Nodes[spec.Source].Name)
+		c.text(s.Topology.Nodes[spec.Destination].Name)
+		c.number(int64(spec.Size))
+		c.number(wholeNanoseconds(spec.Start))
+		if f.Finished != vtime.Never {
+			fct, ideal := flowTimes(s, f)
+			c.number(wholeNanoseconds(fct))
+			c.number(wholeNanoseconds(ideal))
+			c.text(strconv.FormatFloat(float64(fct)/float64(ideal), 'f', 6, 64))
+		} else {
+			c.row = append(c.row, ",,,"...)
+		}
+		retransmitted := int64(0)
+		if f.Sender != nil {
+			retransmitted = f.Sender.Retransmitted
+		}
+		c.number(retransmitted)
+		if err := c.end(); err != nil {
+			return errors.Join(err, c.close())
+		}
+	}
+	return c.close()
+}
+
+// flowTimes are an ended flow's completion time and the time it would have taken alone.
+func flowTimes(s *Scenario, f *orchestrator.Flow) (fct, ideal vtime.Time) {
+	path := orchestrator.Path(s.Topology, f.Source, f.Destination, f.SourcePort)
+	back := orchestrator.Path(s.Topology, f.Destination, f.Source, f.SourcePort)
+	return f.Finished - f.Start, idealFCT(s.Topology, path, back, f.Size)
+}
+
+// writeJSON writes v as a file of the folder, whole or not at all.
+func writeJSON(directory, name string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return writeWhole(filepath.Join(directory, name), append(data, '\n'))
+}
+
+// writeWhole replaces a file by one with the given content, so that no reader ever sees half of it.
+func writeWhole(path string, data []byte) error {
+	temporary := path + ".tmp"
+	if err := os.WriteFile(temporary, data, 0o644); err != nil {
+		os.Remove(temporary)
+		return err
+	}
+	return os.Rename(temporary, path)
+}
+
+func sortByStart(ids []int, flows []Flow) {
+	sort.SliceStable(ids, func(a, b int) bool { return flows[ids[a]].Start < flows[ids[b]].Start })
+}

@@ -1,0 +1,251 @@
+package experiments
+
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// recorder takes a run's measurements: samples at fixed times, and what the engine tells it.
+type recorder struct {
+	scenario *Scenario
+	engine   *orchestrator.Engine
+	out      *output
+	err      error // the first that writing met: the run goes on, and says so at its end
+
+	priority uint8 // of data: what samples are of
+	ports    []topologies.PortID
+	sampled  map[string]bool // tags of sampled flows; nil: all
+	tags     map[string][]int
+	active   []int // flows that have started and not ended, of the sampled ones
+	waiting  []int // flows not yet started, of the sampled ones, the next first
+	before   []int64
+
+	series [][]Points
+	rtt    *rttRecorder
+	pfc    pfcTotals
+	ended  int
+}
+
+// pfcTotals count the PFC frames of a run.
+type pfcTotals struct {
+	pauses, resumes int64
+	switchPauses    int64              // between switches
+	byPort          map[int]*portPause // with any
+	order           []int
+}
+
+type portPause struct {
+	pauses, resumes int64
+	paused          vtime.Time
+	since           [8]vtime.Time
+	on              [8]bool
+}
+
+func newRecorder(s *Scenario) *recorder {
+	r := &recorder{
+		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tags: map[string][]int{},
+		before: make([]int64, len(s.Flows)),
+		rtt:    newRTTRecorder(), pfc: pfcTotals{byPort: map[int]*portPause{}},
+	}
+	if len(r.ports) == 0 {
+		for _, id := range s.Topology.Switch {
+			r.ports = append(r.ports, s.Topology.Nodes[id].Ports...)
+		}
+	}
+	if len(s.Sample.Flows) > 0 {
+		r.sampled = map[string]bool{}
+		for _, tag := range s.Sample.Flows {
+			r.sampled[tag] = true
+		}
+	}
+	for i := range s.Flows {
+		tag := s.Flows[i].Tag
+		r.tags[tag] = append(r.tags[tag], i)
+		if r.sampled == nil || r.sampled[tag] {
+			r.waiting = append(r.waiting, i)
+		}
+	}
+	sortByStart(r.waiting, s.Flows)
+	for _, p := range s.Panels {
+		r.series = append(r.series, make([]Points, len(p.Series)))
+	}
+	return r
+}
+
+// start begins to sample.
+func (r *recorder) start(e *orchestrator.Engine, out *output) {
+	r.engine, r.out = e, out
+	if r.scenario.Sample.Interval > 0 {
+		e.Call(0, r.sample)
+	}
+}
+
+// sample records ports, flows and panels and asks to be called again.
+func (r *recorder) sample(now vtime.Time) {
+	for _, id := range r.ports {
+		r.samplePort(now, id)
+	}
+	r.sampleFlows(now)
+	r.samplePanels(now)
+	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration ||
+		r.scenario.Drain && r.engine.OpenFlows() > 0 {
+		r.engine.Call(next, r.sample)
+	}
+}
+
+func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
+	plan := r.scenario.Topology
+	p := &plan.Ports[id]
+	reg := &r.engine.State().Ports[id]
+	paused := 0
+	if r.engine.State().Paused(int(id), r.priority, now) {
+		paused = 1
+	}
+	r.keep(r.out.port(now, plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(id).Name, r.priority,
+		reg.QueueBytes[r.priority], reg.Held[r.priority], paused, r.engine.TxBytes(int(id), r.priority)))
+}
+
+func (r *recorder) sampleFlows(now vtime.Time) {
+	flows := r.engine.Flows()
+	for len(r.waiting) > 0 && r.scenario.Flows[r.waiting[0]].Start < now {
+		r.active = append(r.active, r.waiting[0])
+		r.waiting = r.waiting[1:]
+	}
+	kept := r.active[:0]
+	for _, i := range r.active {
+		f := &flows[i]
+		if f.Sender == nil {
+			kept = append(kept, i)
+			continue
+		}
+		delivered := f.Receiver.Delivered
+		goodput := float64(delivered-r.before[i]) * 8 / r.scenario.Sample.Interval.Seconds()
+		r.before[i] = delivered
+		rate := f.Sender.Rate()
+		if f.Finished != vtime.Never {
+			rate = 0
+		} else {
+			kept = append(kept, i)
+		}
+		r.keep(r.out.rate(now, i, rate, goodput, f.Sender.LastRTT))
+	}
+	r.active = kept
+}
+
+func (r *recorder) samplePanels(now vtime.Time) {
+	interval := r.scenario.Sample.Interval.Seconds()
+	state := r.engine.State()
+	for i := range r.scenario.Panels {
+		for k := range r.scenario.Panels[i].Series {
+			s, points := &r.scenario.Panels[i].Series[k], &r.series[i][k]
+			var v float64
+			switch s.Quantity {
+			case QueueBytes:
+				v = float64(state.Ports[s.Port].QueueBytes[r.priority])
+			case IngressBytes:
+				v = float64(state.Ports[s.Port].Held[r.priority])
+			case PauseRate:
+				sent := int64(0)
+				if p := r.pfc.byPort[int(s.Port)]; p != nil {
+					sent = p.pauses
+				}
+				v = float64(sent-points.before) / interval
+				points.before = sent
+			case Throughput:
+				var sum int64
+				for _, id := range r.tags[s.Tag] {
+					if rcv := r.engine.Flows()[id].Receiver; rcv != nil {
+						sum += rcv.Delivered
+					}
+				}
+				v = float64(sum-points.before) * 8 / interval
+				points.before = sum
+			case SendingRate:
+				for _, id := range r.tags[s.Tag] {
+					if f := &r.engine.Flows()[id]; f.Sender != nil && f.Finished == vtime.Never {
+						v += f.Sender.Rate()
+					}
+				}
+			}
+			points.Time = append(points.Time, wholeNanoseconds(now))
+			points.Value = append(points.Value, v)
+		}
+	}
+}
+
+func (r *recorder) panels() [][]Points { return r.series }
+
+func (r *recorder) keep(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// FlowDone is told by the engine.
+func (r *recorder) FlowDone(vtime.Time, int) { r.ended++ }
+
+// PFC is told by the engine.
+func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
+	plan := r.scenario.Topology
+	p := r.pfc.byPort[port]
+	if p == nil {
+		p = &portPause{}
+		r.pfc.byPort[port] = p
+		r.pfc.order = append(r.pfc.order, port)
+	}
+	event := "resume"
+	if pause {
+		event = "pause"
+		p.pauses++
+		r.pfc.pauses++
+		if plan.PeerNode(topologies.PortID(port)).Kind == topologies.Switch {
+			r.pfc.switchPauses++
+		}
+		if !p.on[priority] {
+			p.on[priority], p.since[priority] = true, now
+		}
+	} else {
+		p.resumes++
+		r.pfc.resumes++
+		if p.on[priority] {
+			p.on[priority] = false
+			p.paused += now - p.since[priority]
+		}
+	}
+	at := &plan.Ports[port]
+	r.keep(r.out.pfc(now, plan.Nodes[at.Node].Name, at.Name, plan.PeerNode(topologies.PortID(port)).Name, priority, event))
+}
+
+// pausedTime is how long a port has held its peer paused, up to now.
+func (p *portPause) pausedTime(now vtime.Time) vtime.Time {
+	t := p.paused
+	for i, on := range p.on {
+		if on {
+			t += now - p.since[i]
+		}
+	}
+	return t
+}
+
+// rttRecorder is the distribution of a run's RTT samples. It takes no memory per sample.
+type rttRecorder struct {
+	histogram *hdrhistogram.Histogram // in ns, three digits
+	sum       float64                 // of ps
+	max       vtime.Time
+	count     int64
+}
+
+func newRTTRecorder() *rttRecorder {
+	return &rttRecorder{histogram: hdrhistogram.New(1, 10_000_000_000, 3)}
+}
+
+// Record takes one sample.
+func (r *rttRecorder) Record(rtt vtime.Time) {
+	r.count++
+	r.sum += float64(rtt)
+	r.max = max(r.max, rtt)
+	_ = r.histogram.RecordValue(min(wholeNanoseconds(rtt), 10_000_000_000)) // within its range
+}

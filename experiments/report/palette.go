@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// theme is the colours of a page or a stand-alone drawing.
+type theme struct {
+	paper, ink, muted, grid, level, span string
+	series                               [8]string
+}
+
+// The first series colours are those of Okabe and Ito, which stay apart for colour-blind readers, made darker or lighter
+// until each has enough contrast on its paper. The later ones rely on their dash patterns as well.
+var (
+	light = theme{
+		paper: "#ffffff", ink: "#1b1f24", muted: "#57606a", grid: "#e3e6ea", level: "#6e7781", span: "#eef1f5",
+		series: [8]string{"#0068a8", "#c04d00", "#00785a", "#a03d78", "#856000", "#6a4fc3", "#687078", "#1b1f24"},
+	}
+	dark = theme{
+		paper: "#12161c", ink: "#e8ebef", muted: "#a3acb8", grid: "#2a313b", level: "#98a2af", span: "#1d242d",
+		series: [8]string{"#5cb6f2", "#f58a45", "#2fc79c", "#e58fc2", "#e3bd34", "#a99bff", "#9aa3ae", "#ffffff"},
+	}
+)
+
+// dashes tell the series apart without colour. The first is solid; the lengths are in pixels.
+var dashes = [8]string{"", "7 3", "2 2.5", "9 3 2 3", "14 4", "5 2 2 2 2 2", "1.2 4", "14 3 5 3"}
+
+// variables are t as CSS custom properties.
+func (t *theme) variables() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "--paper:%s;--ink:%s;--muted:%s;--grid:%s;--level:%s;--span:%s;", t.paper, t.ink, t.muted, t.grid, t.level, t.span)
+	for i, c := range t.series {
+		fmt.Fprintf(&b, "--s%d:%s;", i, c)
+	}
+	return b.String()
+}
+
+// rules colours a drawing in t. Drawings carry the light colours as attributes, for programs that know no CSS.
+func (t *theme) rules() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".paper{fill:%s}.ink{fill:%s}.muted{fill:%s}.halo{stroke:%s}.grid{stroke:%s}.axis{stroke:%s}.level{stroke:%s}.span{fill:%s}",
+		t.paper, t.ink, t.muted, t.paper, t.grid, t.muted, t.level, t.span)
+	for i, c := range t.series {
+		fmt.Fprintf(&b, ".s%d{stroke:%s}", i, c)
+	}
+	return b.String()
+}
+
+// pageColours is the style sheet's colour part, for the page. Drawings in the page take their colours from it.
+func pageColours() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ":root{color-scheme:light dark;%s}\n", light.variables())
+	fmt.Fprintf(&b, "@media (prefers-color-scheme:dark){:root{%s}}\n", dark.variables())
+	// Ink on dark paper would drown a printer.
+	fmt.Fprintf(&b, "@media print{:root{color-scheme:light;%s}}\n", light.variables())
+	b.WriteString(".paper{fill:var(--paper)}.ink{fill:var(--ink)}.muted{fill:var(--muted)}.halo{stroke:var(--paper)}" +
+		".grid{stroke:var(--grid)}.axis{stroke:var(--muted)}.level{stroke:var(--level)}.span{fill:var(--span)}\n")
+	for i := range light.series {
+		fmt.Fprintf(&b, ".s%d{stroke:var(--s%d)}", i, i)
+	}
+	return b.String()
+}
+
+// styleOf is the colour and dash pattern of the i-th line as attributes. Past the last colour the pattern shifts against
+// the colours, so that 64 lines remain distinct.
+func styleOf(i int) string {
+	n := len(light.series)
+	colour, dash := i%n, dashes[(i+i/n)%n]
+	s := fmt.Sprintf(`class="s%d" fill="none" stroke="%s"`, colour, light.series[colour])
+	if dash != "" {
+		s += fmt.Sprintf(` stroke-dasharray="%s"`, dash)
+	}
+	return s
+}

@@ -1,0 +1,221 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// plots is one panel made ready to draw: a chart a controller, all on the same scales.
+type plots struct {
+	title  string
+	legend []legendItem
+	names  []string   // of the charts: the controllers
+	charts []*chart   // by controller
+	ranges [][]string // by controller and line: the values it covered
+}
+
+const noData = "no data"
+
+type legendItem struct {
+	Label string
+	style int
+}
+
+// chartSize is the box of a panel's chart. A lone chart may be wider.
+func chartSize(controllers int) (width, height float64) {
+	if controllers == 1 {
+		return 560, 255
+	}
+	return 480, 255
+}
+
+// timeSpan is from the first to the last point of all panels, so that every chart of the page has the same time axis.
+func (r *Report) timeSpan() (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, p := range r.Panels {
+		for _, run := range r.Runs {
+			for _, s := range p.Series[run.Controller] {
+				if n := len(s.X); n > 0 {
+					lo, hi = min(lo, float64(s.X[0])), max(hi, float64(s.X[n-1]))
+				}
+			}
+		}
+	}
+	if lo > hi {
+		return 0, 1
+	}
+	if lo < hi/10 {
+		lo = 0 // a first sample at 1 µs is a start at zero
+	}
+	return lo, hi
+}
+
+// newPlots prepares panel i for the runs.
+func newPlots(r *Report, i int, runs []Run) *plots {
+	p := &r.Panels[i]
+	out := &plots{title: p.Title}
+	styles := make(map[string]int)
+	// All runs count, also those not drawn: a chart alone has the scales it has in company.
+	lo, hi, smallest := math.Inf(1), math.Inf(-1), math.Inf(1)
+	drawn := make(map[string][]line)
+	for _, run := range r.Runs {
+		for _, s := range p.Series[run.Controller] {
+			if _, ok := styles[s.Label]; !ok {
+				styles[s.Label] = len(styles)
+				out.legend = append(out.legend, legendItem{s.Label, styles[s.Label]})
+			}
+			l := line{style: styles[s.Label], label: s.Label, points: s.drawn(), step: s.Step}
+			drawn[run.Controller] = append(drawn[run.Controller], l)
+			for _, pt := range l.points {
+				if !math.IsNaN(pt.y) {
+					lo, hi = min(lo, pt.y), max(hi, pt.y)
+					if pt.y > 0 {
+						smallest = min(smallest, pt.y)
+					}
+				}
+			}
+			if s.Reference != nil {
+				lo, hi = min(lo, s.Reference.Value), max(hi, s.Reference.Value)
+			}
+		}
+	}
+	if lo > hi {
+		lo, hi = 0, 0
+	}
+	y := roundAxis(lo, hi, p.Unit, 5)
+	if p.Log {
+		y = logAxis(smallest, hi, p.Unit)
+	}
+	x0, x1 := r.timeSpan()
+	x := exactAxis(x0, x1, Nanoseconds, 8)
+	width, height := chartSize(len(r.Runs))
+	var levels []drawnLevel
+	for k, run := range runs {
+		c := &chart{
+			id: fmt.Sprintf("p%dc%d", i, k), title: p.Title + " — " + run.Controller,
+			group: "time", width: width, height: height, x: x, y: y, lines: drawn[run.Controller], spans: r.Spans,
+		}
+		c.layout()
+		if k == 0 {
+			levels = p.levels(r.Runs, c, drawn)
+		}
+		c.levels = levels
+		ranges := make([]string, 0, len(c.lines))
+		for _, l := range c.lines {
+			text := noData
+			if lo, hi, ok := l.extent(r.window()); ok {
+				text = y.in.between(lo, hi)
+			}
+			ranges = append(ranges, text)
+		}
+		c.desc = describe(c, r.windowName(), ranges)
+		out.names = append(out.names, run.Controller)
+		out.charts, out.ranges = append(out.charts, c), append(out.ranges, ranges)
+	}
+	return out
+}
+
+// levels are the panel's reference lines. Every controller's chart shows them all, each once, with its label on the side
+// where fewer lines of all the charts run.
+func (p *Panel) levels(runs []Run, c *chart, drawn map[string][]line) []drawnLevel {
+	var out []drawnLevel
+	seen := make(map[Level]bool)
+	for _, run := range runs {
+		for _, s := range p.Series[run.Controller] {
+			if s.Reference == nil || seen[*s.Reference] {
+				continue
+			}
+			seen[*s.Reference] = true
+			y := c.y.at(s.Reference.Value)
+			width := c.x.p1 - c.x.p0
+			leftHits, rightHits := 0, 0
+			for _, run := range runs {
+				for _, l := range drawn[run.Controller] {
+					for _, pt := range l.points {
+						if py := c.y.at(pt.y); py > y || py < y-14 {
+							continue
+						}
+						switch px := c.x.at(pt.x) - c.x.p0; {
+						case px < width*0.3:
+							leftHits++
+						case px > width*0.7:
+							rightHits++
+						}
+					}
+				}
+			}
+			out = append(out, drawnLevel{*s.Reference, leftHits < rightHits})
+		}
+	}
+	return out
+}
+
+// window is the stretch of time whose ranges are printed: the one shaded span, or else all the run. Over all the run most
+// lines go from nothing to line rate, which tells nobody anything.
+func (r *Report) window() (from, to float64) {
+	if len(r.Spans) == 1 {
+		return float64(r.Spans[0].From), float64(r.Spans[0].To)
+	}
+	return math.Inf(-1), math.Inf(1)
+}
+
+func (r *Report) windowName() string {
+	if len(r.Spans) == 1 {
+		return r.Spans[0].Label
+	}
+	return ""
+}
+
+// extent is the lowest and highest value that the line takes from one time to another; ok is false if there is none.
+func (l *line) extent(from, to float64) (lo, hi float64, ok bool) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	take := func(v float64) {
+		if !math.IsNaN(v) {
+			lo, hi, ok = min(lo, v), max(hi, v), true
+		}
+	}
+	for i, p := range l.points {
+		if p.x >= from && p.x <= to {
+			take(p.y)
+		}
+		if i+1 == len(l.points) {
+			break
+		}
+		// What the line is between two points also counts where the window begins and ends.
+		next := l.points[i+1]
+		for _, edge := range []float64{from, to} {
+			switch {
+			case edge <= p.x || edge >= next.x:
+			case l.step:
+				take(p.y)
+			default:
+				take(p.y + float64((next.y-p.y)*(edge-p.x)/(next.x-p.x)))
+			}
+		}
+	}
+	return lo, hi, ok
+}
+
+// describe says in words what a chart shows, for readers who cannot see it.
+func describe(c *chart, window string, ranges []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Line chart over virtual time, %s.", c.x.in.named(c.x.in.between(c.x.lo, c.x.hi)))
+	if window != "" {
+		window = ", " + window
+	}
+	for i, l := range c.lines {
+		text := ranges[i]
+		if text != noData {
+			text = c.y.in.named(text)
+		}
+		fmt.Fprintf(&b, " %s%s: %s.", l.label, window, text)
+	}
+	for _, l := range c.levels {
+		fmt.Fprintf(&b, " Reference %s: %s.", l.Label, c.y.in.text(l.Value))
+	}
+	for _, s := range c.spans {
+		fmt.Fprintf(&b, " %s: %s.", s.Label, c.x.in.named(c.x.in.between(float64(s.From), float64(s.To))))
+	}
+	return b.String()
+}

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestThinKeepsSpikes(t *testing.T) {
+	s := Series{Step: true}
+	for i := range int64(450_000) {
+		y := 10.0
+		switch i {
+		case 77_777:
+			y = 6e6 // one sample high
+		case 300_001:
+			y = -3 // one sample low
+		}
+		s.Append(i*1000, y)
+	}
+	if len(s.X) > holdAll {
+		t.Errorf("holds %d points", len(s.X))
+	}
+	if !slices.IsSorted(s.X) {
+		t.Error("points out of order")
+	}
+	points := s.drawn()
+	if len(points) > 5*columns {
+		t.Errorf("draws %d points", len(points))
+	}
+	lo, hi, _ := (&line{points: points}).extent(math.Inf(-1), math.Inf(1))
+	if lo != -3 || hi != 6e6 {
+		t.Errorf("spikes are gone: %v to %v", lo, hi)
+	}
+	if first, last := points[0].x, points[len(points)-1].x; first != 0 || last != 449_999_000 {
+		t.Errorf("from %v to %v", first, last)
+	}
+	if n := testing.AllocsPerRun(1, func() { s.drawn() }); n > 3 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestThinKeepsGaps(t *testing.T) {
+	var s Series
+	for i := range int64(10_000) {
+		y := 1.0
+		if i == 5000 {
+			y = math.NaN()
+		}
+		s.Append(i, y)
+	}
+	if !slices.ContainsFunc(s.drawn(), func(p point) bool { return math.IsNaN(p.y) }) {
+		t.Error("the gap is gone")
+	}
+}
+
+func TestExtent(t *testing.T) {
+	all := math.Inf(1)
+	points := []point{{0, 0}, {10, 100}, {20, 50}, {30, math.NaN()}, {40, 7}}
+	for _, c := range []struct {
+		step             bool
+		from, to, lo, hi float64
+		ok               bool
+	}{
+		{true, -all, all, 0, 100, true},
+		{true, 2, 4, 0, 0, true},       // between two points
+		{true, 10, 15, 100, 100, true}, // a point on the edge ends the step before it
+		{false, 2, 4, 20, 40, true},
+		{false, 15, 20, 50, 75, true},
+		{true, 31, 39, all, -all, false}, // in a gap
+		{false, 50, 60, all, -all, false},
+	} {
+		lo, hi, ok := (&line{points: points, step: c.step}).extent(c.from, c.to)
+		if lo != c.lo || hi != c.hi || ok != c.ok {
+			t.Errorf("%+v: got %v to %v, %v", c, lo, hi, ok)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		axis axis
+		want string
+	}{
+		{roundAxis(0, 5.98e6, Bytes, 5), "0 2 4 6 [MB]"},
+		{roundAxis(0, 395e3, Bytes, 5), "0 100 200 300 400 [KB]"},
+		{roundAxis(0, 20.3e9, BitsPerSecond, 5), "0 5 10 15 20 25 [Gb/s]"},
+		{roundAxis(0, 0, Bytes, 5), "0.0 0.2 0.4 0.6 0.8 1.0 [B]"},
+		{roundAxis(-3, 7, None, 5), "-4 -2 0 2 4 6 8 []"},
+		{roundAxis(0, 90e3, "frames/s", 5), "0 20k 40k 60k 80k 100k [frames/s]"},
+		{roundAxis(0, 100, Percent, 4), "0 50% 100% []"},
+		{exactAxis(0, 40e6, Nanoseconds, 8), "0 5 10 15 20 25 30 35 40 [ms]"},
+		{exactAxis(2e9, 2.05e9, Nanoseconds, 8), "2.00 2.01 2.02 2.03 2.04 2.05 [s]"},
+		{exactAxis(0, 450e3, Nanoseconds, 8), "0 100 200 300 400 [µs]"},
+		{logAxis(1, 233, None), "1 2 5 10 20 50 100 200 500 []"},
+		{logAxis(1, 90e3, None), "1 10 100 1k 10k 100k []"},
+		{logAxis(0, 0, Bytes), "0.1 0.2 0.5 1 [B]"},
+	} {
+		var got []string
+		for _, k := range c.axis.ticks {
+			got = append(got, k.label)
+			if k.value < c.axis.lo-1e-6*c.axis.hi || k.value > c.axis.hi*(1+1e-6) {
+				t.Errorf("tick %v off the axis %v to %v", k.value, c.axis.lo, c.axis.hi)
+			}
+		}
+		if s := strings.Join(got, " ") + " [" + c.axis.in.name + "]"; s != c.want {
+			t.Errorf("got %s, want %s", s, c.want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Bytes.measure(5.98e6).text(5.98e6), "5.98\u00a0MB"},
+		{Bytes.measure(320e3).text(320e3), "320\u00a0KB"},
+		{BitsPerSecond.measure(40e9).between(0.31e9, 20e9), "0.31–20"},
+		{Nanoseconds.measure(7.1e6).text(7.1e6), "7.1\u00a0ms"},
+		{Percent.measure(100).text(99.9), "99.9%"},
+		{Unit("frames/s").measure(20e3).text(20e3), "20k\u00a0frames/s"},
+		{Unit("frames/s").measure(20e3).text(0), "0\u00a0frames/s"},
+		{count(1234567), "1\u202f234\u202f567"},
+		{count(-123), "-123"},
+		{digits(0.00001), "1e-05"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestPath(t *testing.T) {
+	x, y := axis{hi: 100, p1: 100}, axis{hi: 100, p0: 100}
+	points := []point{{0, 0}, {10, 0}, {20, 0}, {30, 50.5}, {30, 20}, {40, math.NaN()}, {50, 1}, {60, 1}}
+	for _, c := range []struct {
+		step bool
+		want string
+	}{
+		{true, "M0 100h30v-50.5v30.5h10M50 99h10"},
+		{false, "M0 100h20l10-50.5v30.5M50 99h10"},
+	} {
+		if got := pathData(points, &x, &y, c.step); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
+func TestContest(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name   string
+		values []float64
+		better better
+		mayWin []bool
+		want   string
+	}{
+		{"lower wins", []float64{2e6, 1e6, 3e6}, lower, []bool{true, true, true}, "2.00 1.00* 3.00"},
+		{"a failed run cannot win", []float64{2e6, 1e6, 3e6}, lower, []bool{true, false, true}, "2.00* 1.00 3.00"},
+		{"nobody to beat", []float64{2e6, 1e6}, lower, []bool{true, false}, "2.00 1.00"},
+		{"no merit", []float64{2e6, 1e6}, neither, []bool{true, true}, "2.00 1.00"},
+		{"equal as printed", []float64{2.0001e6, 2e6}, lower, []bool{true, true}, "2.00 2.00"},
+		{"a tie", []float64{2e6, 2e6, 3e6}, lower, []bool{true, true, true}, "2.00* 2.00* 3.00"},
+		{"nothing", []float64{nan, 2e6}, lower, []bool{true, true}, "– 2.00"},
+		{"zero wins", []float64{0, 2e6}, lower, []bool{true, true}, "0* 2.00"},
+	} {
+		cells, unit := contest(c.values, Nanoseconds, c.better, c.mayWin)
+		var got []string
+		for _, cell := range cells {
+			s := cell.Text
+			if cell.Best {
+				s += "*"
+			}
+			got = append(got, s)
+		}
+		if s := strings.Join(got, " "); s != c.want || unit != "ms" {
+			t.Errorf("%s: got %s %s, want %s ms", c.name, s, unit, c.want)
+		}
+	}
+}
+
+// contrast is the WCAG 2 contrast ratio of two colours.
+func contrast(a, b string) float64 {
+	luminance := func(hex string) float64 {
+		sum := 0.0
+		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+			n, _ := strconv.ParseUint(hex[1+2*i:3+2*i], 16, 8)
+			c := float64(n) / 255
+			if c <= 0.04045 {
+				c /= 12.92
+			} else {
+				c = math.Pow((c+0.055)/1.055, 2.4)
+			}
+			sum += weight * c
+		}
+		return sum
+	}
+	la, lb := luminance(a), luminance(b)
+	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
+}
+
+func TestContrast(t *testing.T) {
+	for name, th := range map[string]theme{"light": light, "dark": dark} {
+		check := func(what, colour, on string, want float64) {
+			if got := contrast(colour, on); got < want {
+				t.Errorf("%s: %s has a contrast of %.2f on %s, want %v", name, what, got, on, want)
+			}
+		}
+		for _, paper := range []string{th.paper, th.span} {
+			check("ink", th.ink, paper, 4.5)
+			check("muted", th.muted, paper, 4.5)
+			check("level", th.level, paper, 3)
+			for i, c := range th.series {
+				check(fmt.Sprint("series ", i), c, paper, 4)
+			}
+		}
+	}
+}

@@ -1,0 +1,167 @@
+// Package report writes what a scenario's runs came to as one self-contained HTML page: the controllers side by side, on
+// the same scales. It also writes each plot as a stand-alone SVG.
+//
+// The page needs no network, no script and no colour to be read. It has no clock in it: equal runs give equal bytes,
+// except for the wall-clock seconds a caller chooses to put into Speed. It knows nothing of any scenario: every word
+// about what the plots mean comes from the caller.
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// Report is everything one page shows.
+type Report struct {
+	Scenario    string
+	Description string
+	// Topology says in plain language what the fabric looks like, such as "3 leaves, 2 spines, 18 hosts, 40 Gb/s links".
+	Topology string
+	// Version is the pausenet that made the runs.
+	Version string
+	Seed    uint64
+	// Plane is where the pipelines ran: "kernel" or "wasm".
+	Plane string
+	// Command repeats the runs.
+	Command string
+	// LookAt tells the reader what to look at, one paragraph each.
+	LookAt []string
+	// Runs are the columns, in this order.
+	Runs   []Run
+	Panels []Panel
+	// Spans are stretches of time to shade in every panel, such as a burst.
+	Spans []Span
+}
+
+// Run is what one controller's run came to.
+type Run struct {
+	Controller  string
+	Verdict     Verdict
+	Fingerprint string
+	Summary     Summary
+	// Slowdowns are the flows' slowdowns by tag, for the cumulative distributions; they need no order.
+	Slowdowns []Distribution
+	// Partial says that the run was cut short: its numbers cover only a part of the scenario.
+	Partial bool
+}
+
+// Verdict says whether a run's numbers can be trusted.
+type Verdict struct {
+	Status   Status
+	Messages []string
+}
+
+// Status is a verdict in one word.
+type Status string
+
+// Statuses.
+const (
+	Pass Status = "PASS"
+	Warn Status = "WARN"
+	Fail Status = "FAIL"
+)
+
+// Distribution is the slowdowns of the flows with a tag.
+type Distribution struct {
+	Tag       string
+	Slowdowns []float64
+}
+
+// Panel is one plot, drawn once for each controller on the same scales.
+type Panel struct {
+	Title string
+	// Note is a line under the title; may be empty.
+	Note string
+	Unit Unit
+	// Log draws y on a logarithmic scale.
+	Log bool
+	// Series are the lines, by controller. A label keeps its colour and dash pattern across the controllers.
+	Series map[string][]Series
+}
+
+// Series is one line of a plot.
+type Series struct {
+	Label string
+	// X are virtual nanoseconds, ascending; Y are values in the panel's base unit (bytes, bits per second, nanoseconds).
+	// A NaN in Y is a gap.
+	X []int64
+	Y []float64
+	// Step holds each value until the next one, as a queue does; otherwise points are joined by straight lines.
+	Step bool
+	// Reference is a level to draw across the plot, such as XOFF; nil: none.
+	Reference *Level
+}
+
+// Level is a labelled horizontal line.
+type Level struct {
+	Value float64
+	Label string
+}
+
+// Span is a labelled stretch of virtual time, in nanoseconds.
+type Span struct {
+	From, To int64
+	Label    string
+}
+
+// Write writes the page.
+func Write(w io.Writer, r *Report) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	p, err := newPage(r)
+	if err != nil {
+		return err
+	}
+	return pageTemplate.Execute(w, p)
+}
+
+// check finds the mistakes a caller can make. A plot of wrong data is worse than none.
+func (r *Report) check() error {
+	if len(r.Runs) == 0 {
+		return fmt.Errorf("report %s: no runs", r.Scenario)
+	}
+	known := make(map[string]bool, len(r.Runs))
+	for _, run := range r.Runs {
+		if known[run.Controller] {
+			return fmt.Errorf("report %s: controller %s has two runs", r.Scenario, run.Controller)
+		}
+		known[run.Controller] = true
+		switch run.Verdict.Status {
+		case Pass, Warn, Fail:
+		default:
+			return fmt.Errorf("report %s: controller %s: unknown verdict %q", r.Scenario, run.Controller, run.Verdict.Status)
+		}
+	}
+	for _, p := range r.Panels {
+		for _, run := range r.Runs {
+			for _, s := range p.Series[run.Controller] {
+				if err := s.check(); err != nil {
+					return fmt.Errorf("report %s: panel %q: controller %s: series %s: %w", r.Scenario, p.Title, run.Controller, s.Label, err)
+				}
+			}
+		}
+		for name := range p.Series {
+			if !known[name] {
+				return fmt.Errorf("report %s: panel %q: series of an unknown controller", r.Scenario, p.Title)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Series) check() error {
+	if len(s.X) != len(s.Y) {
+		return fmt.Errorf("%d times but %d values", len(s.X), len(s.Y))
+	}
+	for i := range s.X {
+		if i > 0 && s.X[i] < s.X[i-1] {
+			return fmt.Errorf("time goes back at point %d", i)
+		}
+		if math.IsInf(s.Y[i], 0) {
+			return fmt.Errorf("infinite value at point %d", i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	update = flag.Bool("update", false, "rewrite the golden files")
+	keep   = flag.String("keep", "", "also write the pages to this directory, to look at")
+)
+
+func render(t *testing.T, r *Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// save writes what a test made to where it can be looked at.
+func save(t *testing.T, name, content string) {
+	t.Helper()
+	dir := t.TempDir()
+	if *keep != "" {
+		dir = *keep
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wellFormed(t *testing.T, doc string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(doc))
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v in %.200s", err, doc)
+		}
+	}
+}
+
+var (
+	svgs   = regexp.MustCompile(`(?s)<svg.*?</svg>`)
+	remote = regexp.MustCompile(`(?i)https?:|//[a-z]|url\((?:[^#]|$)|@import|<link|<img|<iframe|\bsrc=`)
+	uses   = regexp.MustCompile(`\b(?:href|xlink:href)=`)
+)
+
+func TestPage(t *testing.T) {
+	for name, r := range map[string]*Report{
+		"two":   synthetic(),
+		"one":   synthetic("dcqcn"),
+		"four":  synthetic("dcqcn", "swift", "pcn", "dcon"),
+		"eight": synthetic("dcqcn", "timely", "swift", "dctcp", "hpcc", "pcn", "lstm-pid", "dcon"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			page := render(t, r)
+			save(t, name+".html", page)
+			found := svgs.FindAllString(page, -1)
+			if want := len(r.Panels) * len(r.Runs); len(found) < want {
+				t.Errorf("%d drawings, want at least %d", len(found), want)
+			}
+			ids := make(map[string]bool)
+			for _, s := range found {
+				wellFormed(t, s)
+				if !strings.Contains(s, "swatch") && (!strings.Contains(s, "<title") || !strings.Contains(s, "<desc")) {
+					t.Errorf("no title or desc in %.100s", s)
+				}
+			}
+			for _, m := range regexp.MustCompile(`\bid="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+				if ids[m[1]] {
+					t.Errorf("id %s twice", m[1])
+				}
+				ids[m[1]] = true
+			}
+			for _, ref := range regexp.MustCompile(`aria-labelledby="([^"]*)"|url\(#([^)]*)\)`).FindAllStringSubmatch(page, -1) {
+				for _, id := range strings.Fields(ref[1] + " " + ref[2]) {
+					if !ids[id] {
+						t.Errorf("nothing has the id %s", id)
+					}
+				}
+			}
+			// The one address is the name of a namespace in the script, which nobody fetches.
+			if m := remote.FindString(strings.ReplaceAll(stripComments(page), `"http://www.w3.org/2000/svg"`, "")); m != "" {
+				t.Errorf("the page refers to something outside: %s", m)
+			}
+			if uses.MatchString(page) {
+				t.Error("the page has a link")
+			}
+			if strings.Contains(page, "ZgotmplZ") || strings.Contains(page, "NaN") {
+				t.Error("a value was refused by the template, or is NaN")
+			}
+		})
+	}
+}
+
+// stripComments takes the script's line comments away: "//" is what remote looks for.
+func stripComments(page string) string {
+	return regexp.MustCompile(`(?m)(^|\s)// .*$`).ReplaceAllString(page, "")
+}
+
+func TestEqualInputEqualBytes(t *testing.T) {
+	first, second := render(t, synthetic()), render(t, synthetic())
+	if first != second {
+		t.Error("two pages of the same report differ")
+	}
+}
+
+func TestSVG(t *testing.T) {
+	r := synthetic()
+	for i, p := range r.Panels {
+		for _, names := range [][]string{nil, {"dcon"}} {
+			var b bytes.Buffer
+			if err := WriteSVG(&b, r, i, names...); err != nil {
+				t.Fatal(err)
+			}
+			wellFormed(t, b.String())
+			save(t, regexp.MustCompile(`\W+`).ReplaceAllString(p.Title, "-")+strings.Join(names, "")+".svg", b.String())
+			if m := remote.FindString(strings.Replace(b.String(), `xmlns="http://www.w3.org/2000/svg"`, "", 1)); m != "" {
+				t.Errorf("the drawing refers to something outside: %s", m)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := WriteFlowSVG(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	wellFormed(t, b.String())
+	save(t, "flows.svg", b.String())
+	b.Reset()
+	if err := WriteSVG(&b, synthetic("a", "b", "c", "d", "e", "f"), 3); err != nil {
+		t.Fatal(err)
+	}
+	save(t, "six.svg", b.String())
+	for i := range r.Runs {
+		r.Runs[i].Slowdowns, r.Runs[i].Summary.BySize = nil, nil
+	}
+	if err := WriteFlowSVG(io.Discard, r); !errors.Is(err, ErrNoFlows) {
+		t.Errorf("got %v, want %v", err, ErrNoFlows)
+	}
+	if WriteSVG(io.Discard, r, 99) == nil || WriteSVG(io.Discard, r, 0, "nobody") == nil {
+		t.Error("no error for a panel or controller that is not there")
+	}
+}
+
+func TestTinyGolden(t *testing.T) {
+	r := &Report{
+		Scenario: "tiny", Runs: []Run{{Controller: "a&b", Verdict: Verdict{Status: Pass}}},
+		Panels: []Panel{{Title: "Queue <0>", Unit: Bytes, Series: map[string][]Series{"a&b": {
+			{Label: "port \"1\"", X: []int64{0, 10e6, 20e6, 30e6, 40e6}, Y: []float64{0, 320e3, 320e3, math.NaN(), 64e3}, Step: true, Reference: &Level{300e3, "X_off"}},
+			{Label: "port 2", X: []int64{0, 40e6}, Y: []float64{100e3, 200e3}},
+		}}}},
+		Spans: []Span{{10e6, 20e6, "burst"}},
+	}
+	var b bytes.Buffer
+	if err := WriteSVG(&b, r, 0); err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "tiny.svg")
+	if *update {
+		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), want) {
+		t.Errorf("the drawing differs from %s (run with -update if that is meant):\n%s", golden, b.String())
+	}
+}
+
+func TestTextIsEscaped(t *testing.T) {
+	const evil = `"><script>alert(1)</script>`
+	r := synthetic()
+	r.Scenario, r.Description, r.Topology, r.Version, r.Plane, r.Command = evil, evil, evil, evil, evil, evil
+	r.LookAt, r.Spans[0].Label = []string{evil}, evil
+	for i := range r.Panels {
+		p := &r.Panels[i]
+		p.Title, p.Note, p.Unit = evil, evil, Unit(evil)
+		for j := range r.Runs {
+			for k := range p.Series[r.Runs[j].Controller] {
+				s := &p.Series[r.Runs[j].Controller][k]
+				s.Label, s.Reference = evil, &Level{1, evil}
+			}
+		}
+	}
+	run := &r.Runs[0]
+	for i := range r.Panels {
+		r.Panels[i].Series[evil] = r.Panels[i].Series[run.Controller]
+		delete(r.Panels[i].Series, run.Controller)
+	}
+	run.Controller, run.Fingerprint, run.Verdict.Messages = evil, evil, []string{evil}
+	run.Slowdowns[0].Tag, run.Summary.ByTag[0].Name = evil, evil
+	page := render(t, r)
+	if strings.Contains(page, "<script>alert") {
+		t.Error("text got out of its place")
+	}
+	for _, s := range svgs.FindAllString(page, -1) {
+		wellFormed(t, s)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for name, spoil := range map[string]func(*Report){
+		"no runs":            func(r *Report) { r.Runs = nil },
+		"twice":              func(r *Report) { r.Runs[1].Controller = r.Runs[0].Controller },
+		"unknown verdict":    func(r *Report) { r.Runs[0].Verdict.Status = "MAYBE" },
+		"lengths":            func(r *Report) { r.Panels[0].Series["dcon"][0].X = nil },
+		"time goes back":     func(r *Report) { r.Panels[0].Series["dcon"][0].X[3] = -1 },
+		"infinite":           func(r *Report) { r.Panels[0].Series["dcon"][0].Y[3] = math.Inf(1) },
+		"unknown controller": func(r *Report) { r.Panels[0].Series["nobody"] = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := synthetic()
+			spoil(r)
+			if Write(io.Discard, r) == nil || WriteSVG(io.Discard, r, 0) == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+// A report of nothing but runs must still be a page: a scenario may sample nothing, and a run may end at once.
+func TestEmpty(t *testing.T) {
+	r := &Report{Scenario: "empty", Runs: []Run{
+		{Controller: "a", Verdict: Verdict{Status: Fail, Messages: []string{"no-drop: L2, port 3, at 20.013 ms: 1 frame lost"}}, Partial: true},
+		{Controller: "b", Verdict: Verdict{Status: Pass}},
+	}}
+	render(t, r)
+	r.Panels = []Panel{
+		{Title: "none", Unit: Bytes},
+		{Title: "log of none", Unit: Bytes, Log: true},
+		{Title: "zero", Unit: "frames/s", Series: map[string][]Series{"a": {{Label: "x", X: []int64{5}, Y: []float64{0}}}}},
+		{Title: "gap", Unit: "frames/s", Log: true, Series: map[string][]Series{"b": {{Label: "x", X: []int64{5}, Y: []float64{math.NaN()}}}}},
+	}
+	page := render(t, r)
+	save(t, "empty.html", page)
+	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") {
+		t.Error("a number that is none got into the page")
+	}
+}

@@ -1,0 +1,221 @@
+package report
+
+import "math"
+
+// table compares the controllers, a column each; or under each head a column each.
+type table struct {
+	Caption string
+	Corner  string   // heads the first column
+	Heads   []string // of the columns, or of groups of columns
+	Sub     []string // the columns of each group, if there are groups
+	Bodies  []body
+}
+
+// body is a run of rows with a heading of its own, or none.
+type body struct {
+	Heading string
+	Rows    []row
+}
+
+type row struct {
+	Label, Unit string
+	Cells       []cell
+}
+
+// Span is how many columns t has.
+func (t table) Span() int { return 1 + len(t.Heads)*max(1, len(t.Sub)) }
+
+// Class is the style class of the i-th cell of a row: the best stands out, and a group's first column has a rule.
+func (t table) Class(i int, c cell) string {
+	switch first := len(t.Sub) > 0 && i%len(t.Sub) == 0; {
+	case first && c.Best:
+		return "group best"
+	case first:
+		return "group"
+	case c.Best:
+		return "best"
+	}
+	return ""
+}
+
+// cell is one number. Bar is its share of the row's largest, in percent, or negative for no bar.
+type cell struct {
+	Text string
+	Best bool
+	Bar  float64
+}
+
+// counts is the unit of whole numbers that are printed in full.
+const counts Unit = "counts"
+
+// better says which of two numbers is the better one.
+type better int
+
+const (
+	neither better = iota // it is a fact, not a merit
+	lower
+)
+
+// contest makes a row's cells. All cells share one prefix, so that a reader compares digits, not units. The best is marked
+// among the runs that may win, if it differs from any other as printed: a failed or partial run proves nothing, and a
+// lone one beats nobody.
+func contest(values []float64, u Unit, b better, mayWin []bool) ([]cell, string) {
+	top := math.Inf(-1)
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			top = max(top, v)
+		}
+	}
+	m := u.measure(top)
+	if u == None || u == counts || math.IsInf(top, -1) {
+		m = measure{div: 1}
+	}
+	cells := make([]cell, len(values))
+	best, runners, differ := math.NaN(), 0, false
+	for i, v := range values {
+		cells[i] = cell{Text: m.cell(v, u == counts), Bar: -1}
+		if math.IsNaN(v) {
+			continue
+		}
+		if b == lower && top > 0 {
+			cells[i].Bar = 100 * v / top
+		}
+		if mayWin[i] {
+			runners++
+			if math.IsNaN(best) || v < best {
+				best = v
+			}
+		}
+	}
+	if b == neither || runners < 2 {
+		return cells, m.name
+	}
+	bestText := ""
+	for i, v := range values {
+		if mayWin[i] && v == best {
+			bestText = cells[i].Text
+		}
+	}
+	for i := range values {
+		if mayWin[i] && !math.IsNaN(values[i]) && cells[i].Text != bestText {
+			differ = true
+		}
+	}
+	for i := range cells {
+		cells[i].Best = differ && mayWin[i] && cells[i].Text == bestText
+	}
+	return cells, m.name
+}
+
+// cell prints v for a column of numbers: trailing zeros stay, so that the digits line up.
+func (m measure) cell(v float64, whole bool) string {
+	switch {
+	case v == 0 || math.IsNaN(v):
+		return digits(v)
+	case whole || m.div == 1 && math.Abs(v) >= 1000:
+		return count(int64(math.Round(v)))
+	default:
+		return digits(v/m.div) + m.suffix
+	}
+}
+
+// mayWin says whose numbers count in a contest.
+func (r *Report) mayWin() []bool {
+	out := make([]bool, len(r.Runs))
+	for i, run := range r.Runs {
+		out[i] = run.Verdict.Status != Fail && !run.Partial
+	}
+	return out
+}
+
+func (r *Report) names() []string {
+	out := make([]string, len(r.Runs))
+	for i, run := range r.Runs {
+		out[i] = run.Controller
+	}
+	return out
+}
+
+// row takes one number of each run.
+func (r *Report) row(label string, u Unit, b better, of func(*Run) float64) row {
+	values := make([]float64, len(r.Runs))
+	for i := range r.Runs {
+		values[i] = of(&r.Runs[i])
+	}
+	cells, unit := contest(values, u, b, r.mayWin())
+	return row{label, unit, cells}
+}
+
+// some is v, or nothing if it was computed from no samples: a mean of nothing is not zero.
+func some(samples int64, v float64) float64 {
+	if samples == 0 {
+		return math.NaN()
+	}
+	return v
+}
+
+// comparison is the table of the whole runs.
+func comparison(r *Report) table {
+	flow := func(label string, u Unit, of func(*Flows) float64) row {
+		return r.row(label, u, lower, func(run *Run) float64 {
+			all := &run.Summary.All
+			return some(int64(all.Count), of(all))
+		})
+	}
+	rtt := func(label string, of func(*RTT) float64) row {
+		return r.row(label, Nanoseconds, lower, func(run *Run) float64 {
+			return some(run.Summary.RTT.Samples, of(&run.Summary.RTT))
+		})
+	}
+	t := table{Caption: "All flows of a run. Lower is better wherever a value is marked as best.", Corner: "Measure", Heads: r.names(), Bodies: []body{
+		{"Flow completion time", []row{
+			r.row("Flows ended", counts, neither, func(run *Run) float64 { return float64(run.Summary.All.Count) }),
+			flow("FCT, mean", Nanoseconds, func(f *Flows) float64 { return f.FCT.Mean }),
+			flow("FCT, median", Nanoseconds, func(f *Flows) float64 { return f.FCT.P50 }),
+			flow("FCT, 95 %", Nanoseconds, func(f *Flows) float64 { return f.FCT.P95 }),
+			flow("FCT, 99 %", Nanoseconds, func(f *Flows) float64 { return f.FCT.P99 }),
+			flow("Slowdown, mean", None, func(f *Flows) float64 { return f.Slowdown.Mean }),
+			flow("Slowdown, median", None, func(f *Flows) float64 { return f.Slowdown.P50 }),
+			flow("Slowdown, 95 %", None, func(f *Flows) float64 { return f.Slowdown.P95 }),
+			flow("Slowdown, 99 %", None, func(f *Flows) float64 { return f.Slowdown.P99 }),
+		}},
+		{"Flow control and marks", []row{
+			r.row("PFC PAUSE frames", counts, lower, func(run *Run) float64 { return float64(run.Summary.PFCFrames) }),
+			r.row("PAUSE rate", "frames/s", lower, func(run *Run) float64 { return run.Summary.PFCRate }),
+			r.row("Port time paused", Nanoseconds, lower, func(run *Run) float64 { return float64(run.Summary.Paused) }),
+			r.row("ECN marks", counts, neither, func(run *Run) float64 { return float64(run.Summary.ECNMarks) }),
+			r.row("CNPs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNPs) }),
+			r.row("CNMs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNMs) }),
+			r.row("Drops", counts, lower, func(run *Run) float64 { return float64(run.Summary.Drops) }),
+		}},
+		{"Round-trip time", []row{
+			rtt("RTT, mean", func(t *RTT) float64 { return t.Mean }),
+			rtt("RTT, 99 %", func(t *RTT) float64 { return t.P99 }),
+			rtt("RTT, max", func(t *RTT) float64 { return t.Max }),
+		}},
+	}}
+	speed := func(label string, u Unit, of func(*Speed) float64) row {
+		return r.row(label, u, neither, func(run *Run) float64 { return of(&run.Summary.Speed) })
+	}
+	rows := []row{
+		speed("Frames", counts, func(s *Speed) float64 { return float64(s.Frames) }),
+		speed("Virtual time", Nanoseconds, func(s *Speed) float64 { return s.VirtualSeconds * 1e9 }),
+	}
+	for _, run := range r.Runs {
+		if run.Summary.Speed.WallSeconds > 0 {
+			rows = append(rows,
+				speed("Wall time", "s", func(s *Speed) float64 { return orNothing(s.WallSeconds) }),
+				speed("Packet-hops", "hops/s", func(s *Speed) float64 { return orNothing(s.HopsPerSecond) }))
+			break
+		}
+	}
+	t.Bodies = append(t.Bodies, body{"Speed of the emulation", rows})
+	return t
+}
+
+func orNothing(v float64) float64 {
+	if v == 0 {
+		return math.NaN()
+	}
+	return v
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Unit is the base unit of a plot's values. Values of the named units are printed with SI prefixes (a KB is 1000 bytes, as
+// everywhere in pausenet); any other string is shown as it is, its values as 1, 10k, 2M.
+type Unit string
+
+// Units.
+const (
+	Bytes         Unit = "B"
+	BitsPerSecond Unit = "b/s"
+	Nanoseconds   Unit = "ns"
+	Percent       Unit = "%"
+	None          Unit = ""
+)
+
+// measure is a unit with its prefix chosen, so that all the numbers of one axis or table row compare at a glance.
+type measure struct {
+	div    float64
+	suffix string // printed after each number
+	name   string // printed once an axis, or after a space
+}
+
+var prefixes = map[Unit][]measure{
+	Bytes:         {{1, "", "B"}, {1e3, "", "KB"}, {1e6, "", "MB"}, {1e9, "", "GB"}, {1e12, "", "TB"}},
+	BitsPerSecond: {{1, "", "b/s"}, {1e3, "", "kb/s"}, {1e6, "", "Mb/s"}, {1e9, "", "Gb/s"}, {1e12, "", "Tb/s"}},
+	Nanoseconds:   {{1, "", "ns"}, {1e3, "", "µs"}, {1e6, "", "ms"}, {1e9, "", "s"}},
+	Percent:       {{1, "%", ""}},
+}
+
+// measure chooses the prefix for numbers up to top.
+func (u Unit) measure(top float64) measure {
+	choice, ok := prefixes[u]
+	if !ok {
+		n := string(u)
+		choice = []measure{{1, "", n}, {1e3, "k", n}, {1e6, "M", n}, {1e9, "G", n}}
+	}
+	best := choice[0]
+	for _, m := range choice[1:] {
+		if top >= m.div {
+			best = m
+		}
+	}
+	return best
+}
+
+// number prints v with three significant digits and no needless zeros, without the unit's name: "5.98", "20k".
+func (m measure) number(v float64) string {
+	s := trimZeros(digits(v / m.div))
+	if s == "0" && m.name != "" {
+		return s // "0 frames/s", not "0k frames/s"
+	}
+	return s + m.suffix
+}
+
+// text prints v with its unit: "5.98 MB".
+func (m measure) text(v float64) string { return m.named(m.number(v)) }
+
+// between prints a range: "0–5.98".
+func (m measure) between(lo, hi float64) string {
+	a, b := m.number(lo), m.number(hi)
+	switch {
+	case a == b:
+		return a
+	case lo < 0:
+		return a + " to " + b
+	default:
+		return a + "–" + b
+	}
+}
+
+// named puts the unit's name after s, if it has one.
+func (m measure) named(s string) string {
+	if m.name == "" {
+		return s
+	}
+	return s + "\u00a0" + m.name // a number and its unit stay on one line
+}
+
+// digits prints v with three significant digits, but never an exponent for what a run can measure.
+func digits(v float64) string {
+	a := math.Abs(v)
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case a == 0:
+		return "0"
+	case a >= 99.95:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 0.9995:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case a >= 0.0005:
+		return strconv.FormatFloat(v, 'f', 3, 64)
+	default:
+		return strconv.FormatFloat(v, 'g', 2, 64)
+	}
+}
+
+func trimZeros(s string) string {
+	if !strings.Contains(s, ".") || strings.ContainsAny(s, "eE") {
+		return s
+	}
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// count prints n with its digits in groups of three.
+func count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	var b strings.Builder
+	for i, c := range s {
+		if i > 0 && (len(s)-i)%3 == 0 && s[i-1] != '-' {
+			b.WriteRune('\u202f') // narrow, and no line break
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

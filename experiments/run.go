@@ -1,0 +1,236 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Options say how a scenario is to be run.
+type Options struct {
+	Controller string
+	Seed       uint64
+	// Directory is where the run's files go; it is made.
+	Directory string
+	// Capture are the ports whose wires are captured into capture.pcapng.
+	Capture []topologies.PortID
+	// Version is pausenet's, Command the user's; both go into the manifest.
+	Version, Command string
+	// Sets are the user's settings ("path=value"), for the manifest.
+	Sets     []string
+	Progress orchestrator.Progress
+}
+
+// Result is what one run came to.
+type Result struct {
+	Scenario   *Scenario
+	Controller string
+	Summary    Summary
+	// Panels are the points of the scenario's panels, one slice of series a panel.
+	Panels [][]Points
+	// Slowdowns are those of the flows that ended, by tag in the order of first appearance.
+	Slowdowns []TagSlowdowns
+}
+
+// TagSlowdowns are the slowdowns of the flows with a tag.
+type TagSlowdowns struct {
+	Tag       string
+	Slowdowns []float64
+}
+
+// Points is one series of a panel.
+type Points struct {
+	Time  []int64 // virtual ns
+	Value []float64
+
+	before int64 // running total at the last sample
+}
+
+// Run runs a scenario under one controller on the kernel plane. If ctx is cancelled the run ends early: what was
+// measured is written, marked partial, and returned with the context's error. Any other error leaves the files written
+// so far.
+func Run(ctx context.Context, s *Scenario, o Options) (*Result, error) {
+	spec, err := cc.Lookup(o.Controller)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{scenario: s, options: o, spec: spec, environments: map[cc.Env]cc.Settings{}}
+	if err := r.resolveControllers(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Directory, 0o755); err != nil {
+		return nil, fmt.Errorf("make the results' folder: %w", err)
+	}
+	plane, err := orchestrator.OpenKernelPlane(s.Topology, orchestrator.FabricOptions{Flows: spec.Needs.CNM})
+	if err != nil {
+		return nil, &EnvironmentError{err}
+	}
+	result, err := r.run(ctx, plane)
+	return result, errors.Join(err, plane.Close())
+}
+
+// EnvironmentError says that this machine cannot run the fabric.
+type EnvironmentError struct{ Err error }
+
+func (e *EnvironmentError) Error() string { return e.Err.Error() }
+func (e *EnvironmentError) Unwrap() error { return e.Err }
+
+// runner is one run.
+type runner struct {
+	scenario     *Scenario
+	options      Options
+	spec         *cc.Spec
+	environments map[cc.Env]cc.Settings
+	flows        []flowSettings
+
+	engine   *orchestrator.Engine
+	recorder *recorder
+}
+
+// flowSettings are what a flow's controller is built from.
+type flowSettings struct {
+	env      cc.Env
+	settings cc.Settings
+	port     uint16
+}
+
+// resolveControllers finds every mistake in the controller's constants before anything is built.
+func (r *runner) resolveControllers() error {
+	s := r.scenario
+	r.flows = make([]flowSettings, len(s.Flows))
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		env := environment(s, f)
+		settings, known := r.environments[env]
+		if !known {
+			var err error
+			if settings, err = cc.Resolve(r.spec.Name, s.ControllerSettings[r.spec.Name], env); err != nil {
+				return err
+			}
+			r.environments[env] = settings
+		}
+		port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, r.options.Seed<<32^uint64(i))
+		if err != nil {
+			return fmt.Errorf("flow %d (%s): %w", i, f.Tag, err)
+		}
+		r.flows[i] = flowSettings{env: env, settings: settings, port: port}
+	}
+	return nil
+}
+
+func (r *runner) run(ctx context.Context, plane *orchestrator.KernelPlane) (*Result, error) {
+	s := r.scenario
+	settings := switchSettings(s, r.spec.Needs)
+	r.recorder = newRecorder(s)
+	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
+		Plan: s.Topology, Plane: plane, Switches: settings, Hosts: &s.Host,
+		BurstDetection: r.spec.Needs.CNM, Seed: r.options.Seed, Observer: r.recorder,
+	})
+	r.addFlows()
+	out, err := createOutput(r.options.Directory)
+	if err != nil {
+		return nil, err
+	}
+	r.recorder.start(r.engine, out)
+	m := newManifest(r, plane)
+	if err := m.write(r.options.Directory); err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	captured, err := startCapture(r, plane)
+	if err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	start := time.Now()
+	runErr := r.engine.Run(ctx, s.Duration, s.Drain, r.options.Progress)
+	wall := time.Since(start)
+	if runErr == nil {
+		runErr = r.recorder.err
+	}
+	result := r.conclude(wall, runErr)
+	m.finish(&result.Summary)
+	writeErr := errors.Join(
+		captured.Close(),
+		out.writeFlows(r.engine, s, r.recorder),
+		out.Close(),
+		writeJSON(r.options.Directory, "summary.json", &result.Summary),
+		m.write(r.options.Directory),
+	)
+	if writeErr != nil {
+		writeErr = fmt.Errorf("write the results: %w", writeErr)
+	}
+	return result, errors.Join(runErr, writeErr)
+}
+
+func (r *runner) addFlows() {
+	for i := range r.scenario.Flows {
+		f, set := &r.scenario.Flows[i], &r.flows[i]
+		r.engine.AddFlow(orchestrator.FlowConfig{
+			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
+			SourcePort: set.port, RTT: r.recorder.rtt,
+			NewController: func() (cc.Controller, error) { return r.controller(f, set) },
+		})
+	}
+}
+
+func (r *runner) controller(f *Flow, set *flowSettings) (cc.Controller, error) {
+	if f.ConstantRate > 0 {
+		return cc.Constant(float64(f.ConstantRate)), nil
+	}
+	c, err := r.spec.New(set.env, set.settings)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := c.(cc.Presetter); ok && f.StartRate > 0 {
+		p.Preset(f.Start, float64(f.StartRate))
+	}
+	return c, nil
+}
+
+// environment is what a flow's controller may know of its path.
+func environment(s *Scenario, f *Flow) cc.Env {
+	plan := s.Topology
+	return cc.Env{
+		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[0]].Rate,
+		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, fullFrame(plan), ackFrame),
+		MTU:      plan.MTU,
+		LineMTU:  plan.Framing.LineBytes(fullFrame(plan)),
+	}
+}
+
+// switchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking
+// that the controller does not listen to.
+func switchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
+	settings := make([]*switchagent.Settings, len(s.Topology.Switch))
+	for i, id := range s.Topology.Switch {
+		own := s.Switch
+		if b := s.Topology.Nodes[id].Buffer; b > 0 {
+			own.Buffer = b
+		}
+		if !needs.ECN {
+			own.ECN.Mode = switchagent.ECNOff
+		}
+		settings[i] = &own
+	}
+	return settings
+}
+
+// conclude closes the books of a run that has ended, or was ended by runErr.
+func (r *runner) conclude(wall time.Duration, runErr error) *Result {
+	result := &Result{Scenario: r.scenario, Controller: r.spec.Name, Panels: r.recorder.panels()}
+	result.Summary = r.summarise(wall)
+	result.Slowdowns = r.slowdowns()
+	result.Summary.Verdict = r.verdict(runErr)
+	result.Summary.Partial = runErr != nil
+	return result
+}
+
+// wholeNanoseconds rounds to the files' unit.
+func wholeNanoseconds(t vtime.Time) int64 { return int64((t + vtime.Nanosecond/2) / vtime.Nanosecond) }

@@ -1,0 +1,214 @@
+package experiments
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// maxDuration bounds a run: virtual time counts picoseconds, and a slip of the unit would keep a machine busy for days.
+const maxDuration = 3600 * vtime.Second
+
+// scenarioName is what a scenario may be called: it names a folder of results.
+var scenarioName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// tagName is what a flow's tag may be: it stands in CSV files and lists.
+var tagName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
+
+// LoadScenario resolves a scenario: a built-in's name or a file's path, with the settings of --set applied.
+func LoadScenario(nameOrPath string, sets []string) (*Scenario, error) {
+	if data, err := BuiltinSource(nameOrPath); err == nil {
+		return ParseScenario(nameOrPath+".yaml", data, sets)
+	} else if !looksLikePath(nameOrPath) {
+		return nil, err
+	}
+	data, err := os.ReadFile(nameOrPath)
+	if err != nil {
+		return nil, err
+	}
+	return ParseScenario(nameOrPath, data, sets)
+}
+
+// looksLikePath says that a reference means a file: it is there, or it is written like one.
+func looksLikePath(s string) bool {
+	return strings.ContainsRune(s, filepath.Separator) || strings.HasSuffix(s, ".yaml") || strings.HasSuffix(s, ".yml") || isFile(s)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// ParseScenario resolves the scenario in data, with the settings of --set applied. The error holds every mistake, each
+// with its place: in the file, in the topology's file, or in a setting.
+func ParseScenario(filename string, data []byte, sets []string) (*Scenario, error) {
+	report := new(yamlspec.Report)
+	root := report.Parse(filename, data)
+	if root != nil {
+		root = applySettings(root, filepath.Dir(filename), sets)
+		d := &decoder{dir: filepath.Dir(filename), root: root, s: &Scenario{
+			Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)),
+			Seed: 1,
+		}}
+		d.decode()
+		if err := report.Err(); err == nil {
+			return d.s, nil
+		}
+	}
+	return nil, report.Err()
+}
+
+// applySettings changes the places of the scenario that the settings name. A setting below "topology" reaches into the
+// topology even if the scenario only names it.
+func applySettings(root *yamlspec.Value, dir string, sets []string) *yamlspec.Value {
+	for _, set := range sets {
+		if strings.HasPrefix(strings.TrimSpace(set), "topology.") && root.At("topology").IsScalar() {
+			if v, _ := readTopology(root.At("topology"), dir); v != nil {
+				root = root.With("topology", v)
+			}
+		}
+		root = root.Override(set)
+	}
+	return root
+}
+
+// readTopology is the spec that a scenario's topology refers to, a built-in's name or a file relative to dir, and the
+// name it has if it says none.
+func readTopology(v *yamlspec.Value, dir string) (spec *yamlspec.Value, name string) {
+	ref := v.Raw()
+	if data, err := topologies.BuiltinSource(ref); err == nil {
+		return v.Report().Parse(ref+".yaml", data), ref
+	} else if !looksLikePath(ref) && !isFile(filepath.Join(dir, ref)) {
+		v.Errorf("%v", err)
+		return nil, ""
+	}
+	path := ref
+	if !filepath.IsAbs(ref) {
+		path = filepath.Join(dir, ref)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		v.Errorf("topology: %v", err)
+		return nil, ""
+	}
+	return v.Report().Parse(path, data), strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+}
+
+// decoder resolves one scenario.
+type decoder struct {
+	dir  string
+	root *yamlspec.Value
+	s    *Scenario
+
+	nodes map[string]topologies.NodeID // nil if the topology has mistakes: names cannot be judged then
+	names []string
+}
+
+func (d *decoder) decode() {
+	m := d.root.Mapping()
+	if name := m.Get("name"); name.String(&d.s.Name) && !scenarioName.MatchString(d.s.Name) {
+		name.Errorf("name %q: a scenario's name is letters, digits, '.', '_' and '-', since it names a folder", d.s.Name)
+	}
+	m.Get("description").String(&d.s.Description)
+	d.topology(m.Need("topology"))
+	duration := m.Need("duration")
+	if duration.Time(&d.s.Duration) {
+		switch {
+		case d.s.Duration == 0:
+			duration.Errorf("duration must be positive")
+		case d.s.Duration > maxDuration:
+			duration.Errorf("duration %v is above %v", d.s.Duration, maxDuration)
+		}
+	}
+	m.Get("drain").Bool(&d.s.Drain)
+	seed := int(d.s.Seed)
+	if m.Get("seed").Int(&seed, 0, 1<<62) {
+		d.s.Seed = uint64(seed)
+	}
+
+	host, sw := m.Get("host"), m.Get("switch")
+	d.s.Host = decodeHost(host, hostagent.Default())
+	d.s.Switch = decodeSwitch(sw, switchagent.Default(), d.s.Host.DataPriority)
+	d.locate(host, d.s.Host.Validate())
+	d.locate(sw, d.s.Switch.Validate())
+
+	flows := m.Need("flows")
+	d.flows(flows)
+	if flows != nil && len(flows.Items()) == 0 {
+		m.Key("flows").Errorf("a scenario has at least one flow")
+	}
+	d.controllers(m.Get("controllers"), m.Get("cc"))
+	d.sampling(m.Get("sample"))
+	d.report(m.Get("report"))
+	m.Done()
+}
+
+func (d *decoder) topology(v *yamlspec.Value) {
+	name := d.s.Name
+	spec := v
+	switch {
+	case v == nil:
+		return
+	case v.IsScalar():
+		spec, name = readTopology(v, d.dir)
+	case !v.IsMapping():
+		v.Errorf("a topology is a built-in's name, a file's path, or a mapping as in a topology file")
+		return
+	}
+	plan := topologies.Decode(spec, name)
+	if plan == nil {
+		return
+	}
+	d.s.Topology = plan
+	d.names = plan.Names()
+	d.nodes = make(map[string]topologies.NodeID, len(plan.Nodes))
+	for i := range plan.Nodes {
+		d.nodes[plan.Nodes[i].Name] = plan.Nodes[i].ID
+	}
+}
+
+// locate reports the problems of settings (joined errors of a Validate method) at v, or deeper where a message begins
+// with the path of the key it is about, such as "pfc.xon 320KB must be below ...".
+func (d *decoder) locate(v *yamlspec.Value, err error) {
+	if err == nil {
+		return
+	}
+	if v == nil {
+		v = d.root
+	}
+	for _, err := range unjoin(err) {
+		path, _, _ := strings.Cut(err.Error(), " ")
+		v.At(strings.TrimSuffix(path, ":")).Errorf("%v", err)
+	}
+}
+
+// unjoin is the errors that errors.Join put together.
+func unjoin(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// find is the nodes that v names; unknown ones are reported.
+func (d *decoder) find(v *yamlspec.Value) (found []topologies.NodeID, at []*yamlspec.Value) {
+	for _, n := range v.Names() {
+		if d.nodes == nil {
+			continue
+		}
+		id, ok := d.nodes[n.Text]
+		if !ok {
+			n.At.Errorf("no node %q in topology %s%s", n.Text, d.s.Topology.Name, yamlspec.Suggest(n.Text, d.names))
+			continue
+		}
+		found, at = append(found, id), append(at, n.At)
+	}
+	return found, at
+}

@@ -1,0 +1,92 @@
+package experiments
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// defaultController is what runs if neither the scenario nor the user names one.
+const defaultController = "dcqcn"
+
+// controllers reads the controllers a scenario runs and its constants for them, under the registry's spelling. It comes
+// after the flows: a constant may be given in terms of the path's round-trip time, which is the first flow's here.
+func (d *decoder) controllers(list, constants *yamlspec.Value) {
+	for _, n := range list.Names() {
+		spec, err := cc.Lookup(n.Text)
+		switch {
+		case err != nil:
+			n.At.Errorf("%v", err)
+		case slices.Contains(d.s.Controllers, spec.Name):
+			n.At.Errorf("controller %q is listed twice", n.Text)
+		default:
+			d.s.Controllers = append(d.s.Controllers, spec.Name)
+		}
+	}
+	if len(d.s.Controllers) == 0 {
+		d.s.Controllers = []string{defaultController}
+	}
+	d.s.ControllerSettings = map[string]map[string]string{}
+	constants.Mapping().All(func(key, value *yamlspec.Value) {
+		spec, err := cc.Lookup(key.Raw())
+		if err != nil {
+			key.Errorf("%v", err)
+			return
+		}
+		if d.s.ControllerSettings[spec.Name] != nil {
+			key.Errorf("controller %q has constants already", spec.Name)
+			return
+		}
+		m := value.Mapping()
+		settings := map[string]string{}
+		m.All(func(name, constant *yamlspec.Value) {
+			var text string
+			if constant.String(&text) {
+				settings[name.Raw()] = text
+			}
+		})
+		d.s.ControllerSettings[spec.Name] = settings
+		if _, err := cc.Resolve(spec.Name, settings, d.env()); err != nil {
+			d.locateConstants(spec.Name, m, value, err)
+		}
+	})
+}
+
+// locateConstants reports what cc.Resolve found wrong, at the constant that a message is about. They read
+// `dcqcn.g = "2": ...` and `dcqcn has no parameter "gg" ...`.
+func (d *decoder) locateConstants(name string, m *yamlspec.Mapping, at *yamlspec.Value, err error) {
+	for _, err := range unjoin(err) {
+		message := err.Error()
+		place := at
+		m.All(func(key, value *yamlspec.Value) {
+			switch {
+			case strings.HasPrefix(message, name+"."+key.Raw()+" "):
+				place = value
+			case strings.Contains(message, "no parameter "+strconv.Quote(key.Raw())):
+				place = key
+			}
+		})
+		place.Errorf("%s", message)
+	}
+}
+
+// env is the path that constants are checked for: the first flow's, or an ordinary one while there is none.
+func (d *decoder) env() cc.Env {
+	env := cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 10 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
+	plan := d.s.Topology
+	if plan == nil || len(d.s.Flows) == 0 {
+		return env
+	}
+	f := &d.s.Flows[0]
+	data := wire.DataLen(wire.OpWriteMiddle, plan.MTU)
+	env.LineRate = plan.Ports[plan.Nodes[f.Source].Ports[0]].Rate
+	env.BaseRTT = plan.BaseRTT(f.Source, f.Destination, data, wire.AckLen)
+	env.MTU, env.LineMTU = plan.MTU, plan.Framing.LineBytes(data)
+	return env
+}

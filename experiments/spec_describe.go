@@ -1,0 +1,191 @@
+package experiments
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Describe writes s for people: what runs, where, under which settings, and what is looked at.
+func (s *Scenario) Describe(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "scenario %s\n", s.Name)
+	if s.Description != "" {
+		fmt.Fprintf(&b, "  %s\n", s.Description)
+	}
+	end := "stops then"
+	if s.Drain {
+		end = "then drains"
+	}
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(label, format string, args ...any) { fmt.Fprintf(t, "  "+label+"\t"+format+"\n", args...) }
+	row("duration", "%v, %s; seed %d", s.Duration, end, s.Seed)
+	row("controllers", "%s", strings.Join(s.Controllers, ", "))
+	for _, name := range slices.Sorted(maps.Keys(s.ControllerSettings)) {
+		constants := s.ControllerSettings[name]
+		for _, key := range slices.Sorted(maps.Keys(constants)) {
+			row("", "%s.%s = %s", name, key, constants[key])
+		}
+	}
+	s.describeSwitch(row)
+	h := &s.Host
+	row("hosts", "data in priority %d, control in %d; ACK every %d; CNP at most every %v; NAK every %v; retransmit timeout %s",
+		h.DataPriority, h.ControlPriority, h.AckEvery, h.CNPInterval, h.NakInterval, orNever(h.RetransmitTimeout))
+	row("samples", "every %v of %s and %s", s.Sample.Interval, s.sampledPorts(), s.sampledFlows())
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	s.describeFlows(&b)
+	for _, p := range s.Panels {
+		labels := make([]string, len(p.Series))
+		for i := range p.Series {
+			labels[i] = p.Series[i].Label
+		}
+		fmt.Fprintf(&b, "panel %s: %s\n", p.Title, strings.Join(labels, "; "))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	return s.Topology.Describe(w)
+}
+
+var ecnModes = [...]string{switchagent.ECNOff: "off", switchagent.ECNRED: "red", switchagent.ECNStep: "step"}
+
+func (s *Scenario) describeSwitch(row func(label, format string, args ...any)) {
+	sw := &s.Switch
+	row("switches", "shared buffer %v; at most %v in a lossy queue", sw.Buffer, sw.LossyLimit)
+	if sw.PFC.Priorities == 0 {
+		row("", "PFC off: nothing is lossless")
+	} else {
+		xoff := fmt.Sprintf("XOFF %v, XON %v", sw.PFC.XOFF, sw.PFC.XON)
+		if sw.PFC.Alpha > 0 {
+			xoff = fmt.Sprintf("XOFF %g of the free buffer (at most %v), XON %v below", sw.PFC.Alpha, sw.PFC.XOFF, sw.PFC.XOFFToXON)
+		}
+		row("", "PFC on priorities %v: %s, headroom %v, %d quanta", priorities(sw.PFC.Priorities), xoff, sw.PFC.Headroom, sw.PFC.Quanta)
+	}
+	switch sw.ECN.Mode {
+	case switchagent.ECNOff:
+		row("", "ECN off")
+	case switchagent.ECNStep:
+		row("", "ECN on priorities %v: marks above %v", priorities(sw.ECN.Priorities), sw.ECN.KMax)
+	default:
+		row("", "ECN on priorities %v: RED from %v to %v, up to %g %%", priorities(sw.ECN.Priorities),
+			sw.ECN.KMin, sw.ECN.KMax, 100*sw.ECN.PMax)
+	}
+	threshold := sw.CNM.QCNM.String()
+	if sw.CNM.QCNM == 0 {
+		threshold = "dynamic"
+	}
+	row("", "CNM: threshold %s, ECN threshold %v, window %v, repeat %v", threshold, sw.CNM.QECN, sw.CNM.Window, sw.CNM.Repeat)
+	for p, quantum := range sw.Scheduler.Quantum {
+		if quantum > 0 {
+			row("", "priority %d: DWRR quantum %v", p, quantum)
+		}
+	}
+}
+
+// describeFlows writes one line for each tag, size and rate, however many flows they are.
+func (s *Scenario) describeFlows(b *strings.Builder) {
+	type kind struct {
+		tag             string
+		size            units.Bytes
+		start, constant units.Rate
+	}
+	type group struct {
+		kind
+		count         int
+		from, to, via nodeList
+		first, last   vtime.Time
+	}
+	var groups []*group
+	index := map[kind]*group{}
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		k := kind{f.Tag, f.Size, f.StartRate, f.ConstantRate}
+		g := index[k]
+		if g == nil {
+			g = &group{kind: k, first: f.Start}
+			index[k], groups = g, append(groups, g)
+		}
+		g.count++
+		g.from.add(s.Topology, f.Source)
+		g.to.add(s.Topology, f.Destination)
+		for _, id := range f.Via {
+			g.via.add(s.Topology, id)
+		}
+		g.first, g.last = min(g.first, f.Start), max(g.last, f.Start)
+	}
+	fmt.Fprintf(b, "flows: %d\n", len(s.Flows))
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, g := range groups {
+		size := Unbounded
+		if g.size > 0 {
+			size = "of " + g.size.String()
+		}
+		when := fmt.Sprintf("at %v", g.first)
+		if g.last > g.first {
+			when = fmt.Sprintf("at %v to %v", g.first, g.last)
+		}
+		if len(g.via.names) > 0 {
+			when += ", via " + strings.Join(g.via.names, " and ")
+		}
+		if g.start > 0 {
+			when += fmt.Sprintf(", from %v", g.start)
+		}
+		if g.constant > 0 {
+			when += fmt.Sprintf(", constant %v", g.constant)
+		}
+		fmt.Fprintf(t, "  %s\t%d %s\t%s to %s\t%s\n", g.tag, g.count, size,
+			topologies.Abbreviate(g.from.names), topologies.Abbreviate(g.to.names), when)
+	}
+	t.Flush() // Writes to a strings.Builder, which does not fail.
+}
+
+// nodeList is the names of nodes, each once, in the order of their coming.
+type nodeList struct {
+	names []string
+	seen  map[topologies.NodeID]bool
+}
+
+func (l *nodeList) add(plan *topologies.Plan, id topologies.NodeID) {
+	if l.seen == nil {
+		l.seen = map[topologies.NodeID]bool{}
+	}
+	if !l.seen[id] {
+		l.seen[id] = true
+		l.names = append(l.names, plan.Nodes[id].Name)
+	}
+}
+
+func (s *Scenario) sampledPorts() string {
+	if len(s.Sample.Ports) == 0 {
+		return "every switch port"
+	}
+	labels := make([]string, len(s.Sample.Ports))
+	for i, id := range s.Sample.Ports {
+		labels[i] = PortLabel(s.Topology, id)
+	}
+	return strings.Join(labels, " ")
+}
+
+func (s *Scenario) sampledFlows() string {
+	if len(s.Sample.Flows) == 0 {
+		return "every flow"
+	}
+	return "flows " + strings.Join(s.Sample.Flows, " ")
+}
+
+func orNever(t vtime.Time) string {
+	if t == 0 {
+		return "never"
+	}
+	return t.String()
+}

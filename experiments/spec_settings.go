@@ -1,0 +1,119 @@
+package experiments
+
+import (
+	"strconv"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// decodeHost reads a scenario's host settings over the defaults s.
+func decodeHost(v *yamlspec.Value, s hostagent.Settings) hostagent.Settings {
+	m := v.Mapping()
+	decodePriority(m.Get("data_priority"), &s.DataPriority)
+	decodePriority(m.Get("control_priority"), &s.ControlPriority)
+	m.Get("ack_every").Int(&s.AckEvery, 1, 1<<20)
+	m.Get("cnp_interval").Time(&s.CNPInterval)
+	m.Get("retransmit_timeout").Time(&s.RetransmitTimeout)
+	m.Get("nak_interval").Time(&s.NakInterval)
+	m.Done()
+	return s
+}
+
+// decodeSwitch reads a scenario's switch settings over the defaults s. PFC and ECN act on the hosts' data priority
+// unless the scenario names priorities.
+func decodeSwitch(v *yamlspec.Value, s switchagent.Settings, data uint8) switchagent.Settings {
+	m := v.Mapping()
+	m.Get("buffer").Bytes(&s.Buffer)
+	m.Get("lossy_limit").Bytes(&s.LossyLimit)
+	decodePFC(m.Get("pfc"), &s.PFC, data)
+	decodeECN(m.Get("ecn"), &s.ECN, data)
+	decodeCNM(m.Get("cnm"), &s.CNM)
+
+	scheduler := m.Get("scheduler").Mapping()
+	scheduler.Get("dwrr").Mapping().All(func(key, value *yamlspec.Value) {
+		priority, err := strconv.Atoi(key.Raw())
+		if err != nil || priority < 0 || priority >= switchagent.Priorities {
+			key.Errorf("%q is not a priority: 0..7", key.Raw())
+			return
+		}
+		if value.Bytes(&s.Scheduler.Quantum[priority]) && s.Scheduler.Quantum[priority] == 0 {
+			value.Errorf("a quantum must be positive; leave the priority out to make it strict")
+		}
+	})
+	scheduler.Done()
+	m.Done()
+	return s
+}
+
+func decodePFC(v *yamlspec.Value, s *switchagent.PFC, data uint8) {
+	m := v.Mapping()
+	s.Priorities = 1 << data
+	decodePriorities(m.Get("priorities"), &s.Priorities)
+	m.Get("alpha").Float(&s.Alpha)
+	m.Get("xoff").Bytes(&s.XOFF)
+	m.Get("xoff_to_xon").Bytes(&s.XOFFToXON)
+	// XON follows XOFF, so that a sweep over XOFF needs to change one key.
+	s.XON = max(0, s.XOFF-s.XOFFToXON)
+	m.Get("xon").Bytes(&s.XON)
+	m.Get("headroom").Bytes(&s.Headroom)
+	quanta := int(s.Quanta)
+	m.Get("quanta").Int(&quanta, 1, 0xFFFF)
+	s.Quanta = uint16(quanta)
+	m.Done()
+}
+
+func decodeECN(v *yamlspec.Value, s *switchagent.ECN, data uint8) {
+	m := v.Mapping()
+	mode := ""
+	if m.Get("mode").Choice(&mode, "red", "step", "off") {
+		s.Mode = map[string]switchagent.ECNMode{
+			"red": switchagent.ECNRED, "step": switchagent.ECNStep, "off": switchagent.ECNOff,
+		}[mode]
+	}
+	s.Priorities = 1 << data
+	decodePriorities(m.Get("priorities"), &s.Priorities)
+	m.Get("kmin").Bytes(&s.KMin)
+	m.Get("kmax").Bytes(&s.KMax)
+	m.Get("pmax").Float(&s.PMax)
+	m.Done()
+}
+
+func decodeCNM(v *yamlspec.Value, s *switchagent.CNM) {
+	m := v.Mapping()
+	m.Get("ecn_threshold").Bytes(&s.QECN)
+	if threshold := m.Get("threshold"); threshold.Raw() == "dynamic" {
+		s.QCNM = 0
+	} else if threshold != nil {
+		if _, err := units.ParseBytes(threshold.Raw()); threshold.IsScalar() && err != nil {
+			threshold.Errorf("%q is neither a size such as 320KB nor dynamic", threshold.Raw())
+		} else if threshold.Bytes(&s.QCNM) && s.QCNM == 0 {
+			threshold.Errorf("threshold 0: write dynamic for the threshold of section 4.4")
+		}
+	}
+	m.Get("window").Time(&s.Window)
+	m.Get("repeat").Time(&s.Repeat)
+	m.Done()
+}
+
+func decodePriority(v *yamlspec.Value, into *uint8) {
+	n := int(*into)
+	v.Int(&n, 0, switchagent.Priorities-1)
+	*into = uint8(n)
+}
+
+// decodePriorities reads a list of priorities into a set of bits.
+func decodePriorities(v *yamlspec.Value, into *uint8) {
+	if v == nil {
+		return
+	}
+	*into = 0
+	for _, item := range v.Items() {
+		n := 0
+		if item.Int(&n, 0, switchagent.Priorities-1) {
+			*into |= 1 << n
+		}
+	}
+}

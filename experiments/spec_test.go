@@ -1,0 +1,279 @@
+package experiments
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (run go test -update)", err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+func mustLoad(t *testing.T, name string, sets ...string) *Scenario {
+	t.Helper()
+	s, err := LoadScenario(name, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestErrors(t *testing.T) {
+	files, err := filepath.Glob("testdata/errors/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			s, err := LoadScenario(file, nil)
+			if err == nil || s != nil {
+				t.Fatal("accepted")
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+		})
+	}
+}
+
+func TestEverything(t *testing.T) {
+	s := mustLoad(t, "testdata/good.yaml")
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	if err := e.Encode(s.View()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/good.json", b.String())
+	b.Reset()
+	if err := s.Describe(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/good.txt", b.String())
+
+	if s.Switch.PFC.Priorities != 1<<3|1<<4 || s.Switch.ECN.Priorities != 1<<4 || s.Switch.ECN.Mode != switchagent.ECNStep ||
+		s.Switch.PFC.XON != 96*units.KB || s.Switch.PFC.Alpha != 0.125 || s.Switch.ECN.PMax != 0.2 {
+		t.Errorf("switch %+v", s.Switch)
+	}
+	// 1 unbounded, 1 of constant rate, and two rounds of h0..h3 to h0 and h3, none to itself.
+	if len(s.Flows) != 2+2*6 || s.Flows[0].Size != 0 || s.Flows[1].ConstantRate != 5*units.Gbps {
+		t.Errorf("%d flows: %+v", len(s.Flows), s.Flows)
+	}
+}
+
+// An omitted key is the packages' default.
+func TestDefaults(t *testing.T) {
+	s, err := ParseScenario("mine.yaml", []byte("topology: star\nflows: [{from: h0, to: h1, size: 1MB}]\nduration: 1ms\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := switchagent.Default(); s.Switch != want {
+		t.Errorf("switch %+v, want %+v", s.Switch, want)
+	}
+	if want := hostagent.Default(); s.Host != want {
+		t.Errorf("host %+v, want %+v", s.Host, want)
+	}
+	if s.Name != "mine" || s.Seed != 1 || s.Drain || s.Sample.Interval != vtime.Microsecond || len(s.Sample.Ports) != 0 ||
+		len(s.Controllers) != 1 || s.Flows[0].Start != 0 {
+		t.Errorf("scenario %+v", s)
+	}
+}
+
+// PFC and ECN follow the data's priority, XON follows XOFF.
+func TestFollowingDefaults(t *testing.T) {
+	s := mustLoad(t, "incast", "host.data_priority=5", "switch.pfc.xoff=100KB")
+	if s.Switch.PFC.Priorities != 1<<5 || s.Switch.ECN.Priorities != 1<<5 || s.Switch.PFC.XON != 98*units.KB {
+		t.Errorf("switch %+v", s.Switch)
+	}
+}
+
+// DCON-BASIC as spec/scenarios.md resolves it.
+func TestDCONBurst(t *testing.T) {
+	s := mustLoad(t, "dcon-burst")
+	p := s.Topology
+	id := func(name string) topologies.NodeID { return p.NodeByName(name).ID }
+	port := func(node, peer string) topologies.PortID { return p.PortBetween(id(node), id(peer))[0] }
+
+	sw := s.Switch
+	if sw.Buffer != 22*units.MB || sw.PFC.XOFF != 320*units.KB || sw.PFC.XON != 318*units.KB || sw.PFC.Headroom != 75*units.KB ||
+		sw.PFC.Alpha != 0 || sw.CNM.QECN != 200*units.KB || sw.CNM.QCNM != 0 || sw.ECN.KMax != 200*units.KB {
+		t.Errorf("switch %+v", sw)
+	}
+	if sw != switchagent.Default() {
+		t.Errorf("the switch settings differ from the defaults, which are the seeds' switches: %+v", sw)
+	}
+	if len(s.Flows) != 2+14*35 {
+		t.Fatalf("%d flows, want 492", len(s.Flows))
+	}
+	for i, want := range []Flow{
+		{Tag: "f0", Source: id("H0"), Destination: id("R0")},
+		{Tag: "f1", Source: id("H1"), Destination: id("R1")},
+	} {
+		want.Size, want.Via, want.StartRate = 250*units.MB, []topologies.NodeID{id("S1")}, 20*units.Gbps
+		if !reflect.DeepEqual(s.Flows[i], want) {
+			t.Errorf("flow %d is %+v, want %+v", i, s.Flows[i], want)
+		}
+	}
+	var burst units.Bytes
+	perSender := map[topologies.NodeID]int{}
+	for i, f := range s.Flows[2:] {
+		perSender[f.Source]++
+		burst += f.Size
+		if start := 20*vtime.Millisecond + vtime.Time(i/14)*15*vtime.Microsecond; f.Tag != "burst" || f.Destination != id("R1") ||
+			f.Size != 64*units.KB || f.Start != start || f.Via != nil || f.StartRate != 0 {
+			t.Fatalf("burst flow %d is %+v", i, f)
+		}
+	}
+	if len(perSender) != 14 || perSender[id("H2")] != 35 || perSender[id("H15")] != 35 || burst != 31_360*units.KB {
+		t.Errorf("burst of %v by %v", burst, perSender)
+	}
+	// The burst and what it held up drain at R1's 40 Gb/s, headers included (1048 for 1000), while f0 and f1 must still
+	// be sending at the end at up to line rate... of 20 Gb/s each.
+	drained := 20*vtime.Millisecond + (40 * units.Gbps).TimeFor(int64(burst)*1048/1000)
+	if s.Duration < drained+10*vtime.Millisecond || s.Duration > (20*units.Gbps).TimeFor(250e6) {
+		t.Errorf("duration %v; the burst has drained at %v", s.Duration, drained)
+	}
+	if got := []Series{s.Panels[0].Series[0], s.Panels[0].Series[1], s.Panels[0].Series[2]}; got[0].Port != port("L2", "R1") ||
+		got[0].Quantity != QueueBytes || got[1].Port != port("L2", "S1") || got[1].Quantity != IngressBytes ||
+		got[1].Reference != 320e3 || got[2].Port != port("S1", "L2") || got[2].Quantity != QueueBytes {
+		t.Errorf("queues %+v", got)
+	}
+	for i, want := range []topologies.PortID{port("L2", "S1"), port("S1", "L0"), port("S1", "L1")} {
+		if got := s.Panels[1].Series[i]; got.Port != want || got.Quantity != PauseRate {
+			t.Errorf("pause series %d is %+v", i, got)
+		}
+	}
+	if got := s.Panels[2].Series; got[0].Tag != "f0" || got[1].Tag != "f1" || got[0].Quantity != Throughput {
+		t.Errorf("throughput %+v", got)
+	}
+}
+
+func TestBuiltins(t *testing.T) {
+	for _, name := range BuiltinNames() {
+		s := mustLoad(t, name)
+		if s.Name != name || s.Description == "" || len(s.Panels) == 0 {
+			t.Errorf("%s calls itself %q, %q, and has %d panels", name, s.Name, s.Description, len(s.Panels))
+		}
+		if _, err := topologies.BuiltinSource(name); err == nil {
+			t.Errorf("%s is a topology too: commands could not tell which is meant", name)
+		}
+	}
+	if _, err := LoadScenario("dcon-burts", nil); err == nil || !strings.Contains(err.Error(), `did you mean "dcon-burst"?`) {
+		t.Errorf("dcon-burts: %v", err)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	s := mustLoad(t, "dcon-burst", "switch.pfc.xoff=256KB", "cc.dcqcn.g=1/128", "flows.2.count=10", "flows.f0.size=unbounded",
+		"topology.rate=100Gbps", "topology.nodes.0.buffer=9MB", "seed=5")
+	if s.Switch.PFC.XOFF != 256*units.KB || s.ControllerSettings["dcqcn"]["g"] != "1/128" || len(s.Flows) != 2+140 ||
+		s.Flows[0].Size != 0 || s.Topology.Links[0].Rate != 100*units.Gbps || s.Topology.NodeByName("L2").Buffer != 9*units.MB || s.Seed != 5 {
+		t.Errorf("settings did not arrive: %+v", s.View())
+	}
+	if s := mustLoad(t, "incast", "topology=leafspine", "topology.leafspine.leaves=2", "flows.0.to=h7", "report=[]"); len(s.Topology.Hosts) != 8 {
+		t.Errorf("topology %s", s.Topology.Summary())
+	}
+	_, err := LoadScenario("dcon-burst", []string{
+		"switch.pfc.xof=256KB", "switch.pfc.xoff=256", "swich.buffer=1MB", "flows.9.count=1", "flows.fO.size=1MB",
+		"topology.spines=3", "duration=40", "switch.pfc.xon=400KB",
+	})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	golden(t, "testdata/settings.golden", err.Error()+"\n")
+}
+
+// Controllers and their constants are judged by the registry, whose words are its own, and shown where they stand.
+func TestControllers(t *testing.T) {
+	const start = "topology: star\nflows: [{from: h0, to: h1, size: 1MB}]\nduration: 1ms\n"
+	for text, want := range map[string]string{
+		"controllers: [dcqcn, dcqn]": "x.yaml:4:22: ",
+		"cc: {dcqcn: {g: two}}":      "x.yaml:4:17: dcqcn.g",
+		"cc: {dcqcn: {g: 1, gg: 1}}": "x.yaml:4:20: ",
+		"cc: {tcp: {g: 1}}":          "x.yaml:4:6: ",
+		"cc: {dcqcn: 3}":             "x.yaml:4:13: expected a mapping",
+		"cc: {dcqcn: {g: [1]}}":      "x.yaml:4:17: expected text",
+	} {
+		_, err := ParseScenario("x.yaml", []byte(start+text), nil)
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "x.yaml:") != 1 {
+			t.Errorf("%s: %v, want one problem that begins with %q", text, err, want)
+		}
+	}
+	s, err := ParseScenario("x.yaml", []byte(start+"controllers: DCQCN\ncc: {DCQCN: {g: 1/16}}"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Controllers[0] != "dcqcn" || s.ControllerSettings["dcqcn"]["g"] != "1/16" {
+		t.Errorf("controllers %q, constants %q", s.Controllers, s.ControllerSettings)
+	}
+}
+
+// Two ways to one scenario give the same one.
+func TestFileOrBuiltin(t *testing.T) {
+	data, err := BuiltinSource("dcon-burst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "copy.yaml")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := mustLoad(t, path), mustLoad(t, "dcon-burst"); !reflect.DeepEqual(a, b) {
+		t.Error("the copy differs")
+	}
+}
+
+func FuzzParseScenario(f *testing.F) {
+	for _, name := range BuiltinNames() {
+		data, err := BuiltinSource(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, "seed=2")
+	}
+	good, err := os.ReadFile("testdata/good.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(bytes.Replace(good, []byte("fabrics/two-leaves.yaml"), []byte("leafspine"), 1), "topology.leafspine.leaves=2")
+	f.Fuzz(func(t *testing.T, data []byte, set string) {
+		if len(data) > 1<<12 {
+			return
+		}
+		s, err := ParseScenario("fuzz.yaml", data, []string{set})
+		if (err == nil) == (s == nil) {
+			t.Fatalf("scenario %v, error %v", s, err)
+		}
+		if err != nil || len(s.Flows) > 1000 {
+			return
+		}
+		if _, err := json.Marshal(s.View()); err != nil {
+			t.Error(err)
+		}
+	})
+}

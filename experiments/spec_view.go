@@ -1,0 +1,179 @@
+package experiments
+
+import (
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// View is a resolved scenario for programs: names instead of indexes, units in the names of the JSON fields, every
+// default filled in. Spans of time are virtual nanoseconds.
+type View struct {
+	Name        string                       `json:"name"`
+	Description string                       `json:"description,omitempty"`
+	Topology    topologies.View              `json:"topology"`
+	Switch      SwitchView                   `json:"switch"`
+	Host        HostView                     `json:"host"`
+	Controllers []string                     `json:"controllers"`
+	Constants   map[string]map[string]string `json:"cc,omitempty"`
+	Flows       []FlowView                   `json:"flows"`
+	Duration    float64                      `json:"duration_ns"`
+	Drain       bool                         `json:"drain"`
+	Seed        uint64                       `json:"seed"`
+	Sample      SampleView                   `json:"sample"`
+	Report      []PanelView                  `json:"report,omitempty"`
+}
+
+// SwitchView is the switch settings of a View.
+type SwitchView struct {
+	Buffer     units.Bytes `json:"buffer_bytes"`
+	LossyLimit units.Bytes `json:"lossy_limit_bytes"`
+	PFC        struct {
+		Priorities []int       `json:"priorities"`
+		XOFF       units.Bytes `json:"xoff_bytes"`
+		XON        units.Bytes `json:"xon_bytes"`
+		XOFFToXON  units.Bytes `json:"xoff_to_xon_bytes"`
+		Alpha      float64     `json:"alpha"`
+		Headroom   units.Bytes `json:"headroom_bytes"`
+		Quanta     uint16      `json:"quanta"`
+	} `json:"pfc"`
+	ECN struct {
+		Mode       string      `json:"mode"`
+		Priorities []int       `json:"priorities"`
+		KMin       units.Bytes `json:"kmin_bytes"`
+		KMax       units.Bytes `json:"kmax_bytes"`
+		PMax       float64     `json:"pmax"`
+	} `json:"ecn"`
+	CNM struct {
+		QECN   units.Bytes `json:"ecn_threshold_bytes"`
+		QCNM   units.Bytes `json:"threshold_bytes"` // 0: dynamic
+		Window float64     `json:"window_ns"`
+		Repeat float64     `json:"repeat_ns"`
+	} `json:"cnm"`
+	// Quanta are the DWRR quanta by priority; 0: strict.
+	Quanta [switchagent.Priorities]units.Bytes `json:"dwrr_quantum_bytes"`
+}
+
+// HostView is the host settings of a View.
+type HostView struct {
+	DataPriority      uint8   `json:"data_priority"`
+	ControlPriority   uint8   `json:"control_priority"`
+	AckEvery          int     `json:"ack_every"`
+	CNPInterval       float64 `json:"cnp_interval_ns"`
+	RetransmitTimeout float64 `json:"retransmit_timeout_ns"`
+	NakInterval       float64 `json:"nak_interval_ns"`
+}
+
+// FlowView is a flow of a View; its number is its index.
+type FlowView struct {
+	Tag          string      `json:"tag"`
+	From         string      `json:"from"`
+	To           string      `json:"to"`
+	Size         units.Bytes `json:"size_bytes"` // 0: unbounded
+	Start        float64     `json:"start_ns"`
+	Via          []string    `json:"via,omitempty"`
+	StartRate    units.Rate  `json:"start_rate_bps,omitempty"`
+	ConstantRate units.Rate  `json:"constant_rate_bps,omitempty"`
+}
+
+// SampleView is what a View's run records over time. Ports are written "node:peer"; empty lists mean all.
+type SampleView struct {
+	Interval float64  `json:"interval_ns"`
+	Ports    []string `json:"ports,omitempty"`
+	Flows    []string `json:"flows,omitempty"`
+}
+
+// PanelView is a panel of a View's report.
+type PanelView struct {
+	Title  string       `json:"title"`
+	Series []SeriesView `json:"series"`
+}
+
+// SeriesView is a series of a PanelView. Subject is a port ("node:peer") or a flow's tag, as the quantity asks.
+type SeriesView struct {
+	Label          string   `json:"label"`
+	Quantity       Quantity `json:"quantity"`
+	Subject        string   `json:"subject"`
+	Reference      float64  `json:"reference,omitempty"`
+	ReferenceLabel string   `json:"reference_label,omitempty"`
+}
+
+// View is s for programs.
+func (s *Scenario) View() View {
+	v := View{
+		Name: s.Name, Description: s.Description, Topology: s.Topology.View(),
+		Switch: viewSwitch(&s.Switch), Host: viewHost(&s.Host),
+		Controllers: s.Controllers, Constants: s.ControllerSettings,
+		Duration: nanoseconds(s.Duration), Drain: s.Drain, Seed: s.Seed,
+		Sample: SampleView{Interval: nanoseconds(s.Sample.Interval), Flows: s.Sample.Flows},
+	}
+	name := func(id topologies.NodeID) string { return s.Topology.Nodes[id].Name }
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		flow := FlowView{
+			Tag: f.Tag, From: name(f.Source), To: name(f.Destination), Size: f.Size, Start: nanoseconds(f.Start),
+			StartRate: f.StartRate, ConstantRate: f.ConstantRate,
+		}
+		for _, id := range f.Via {
+			flow.Via = append(flow.Via, name(id))
+		}
+		v.Flows = append(v.Flows, flow)
+	}
+	for _, id := range s.Sample.Ports {
+		v.Sample.Ports = append(v.Sample.Ports, PortLabel(s.Topology, id))
+	}
+	for _, p := range s.Panels {
+		panel := PanelView{Title: p.Title}
+		for _, q := range p.Series {
+			subject := q.Tag
+			if subject == "" {
+				subject = PortLabel(s.Topology, q.Port)
+			}
+			panel.Series = append(panel.Series, SeriesView{
+				Label: q.Label, Quantity: q.Quantity, Subject: subject, Reference: q.Reference, ReferenceLabel: q.ReferenceLabel,
+			})
+		}
+		v.Report = append(v.Report, panel)
+	}
+	return v
+}
+
+// PortLabel is a port as scenarios write it: "node:peer".
+func PortLabel(plan *topologies.Plan, id topologies.PortID) string {
+	return plan.Nodes[plan.Ports[id].Node].Name + ":" + plan.PeerNode(id).Name
+}
+
+func viewSwitch(s *switchagent.Settings) SwitchView {
+	v := SwitchView{Buffer: s.Buffer, LossyLimit: s.LossyLimit, Quanta: s.Scheduler.Quantum}
+	v.PFC.Priorities = priorities(s.PFC.Priorities)
+	v.PFC.XOFF, v.PFC.XON, v.PFC.XOFFToXON = s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON
+	v.PFC.Alpha, v.PFC.Headroom, v.PFC.Quanta = s.PFC.Alpha, s.PFC.Headroom, s.PFC.Quanta
+	v.ECN.Mode, v.ECN.Priorities = ecnModes[s.ECN.Mode], priorities(s.ECN.Priorities)
+	v.ECN.KMin, v.ECN.KMax, v.ECN.PMax = s.ECN.KMin, s.ECN.KMax, s.ECN.PMax
+	v.CNM.QECN, v.CNM.QCNM = s.CNM.QECN, s.CNM.QCNM
+	v.CNM.Window, v.CNM.Repeat = nanoseconds(s.CNM.Window), nanoseconds(s.CNM.Repeat)
+	return v
+}
+
+func viewHost(s *hostagent.Settings) HostView {
+	return HostView{
+		DataPriority: s.DataPriority, ControlPriority: s.ControlPriority, AckEvery: s.AckEvery,
+		CNPInterval: nanoseconds(s.CNPInterval), RetransmitTimeout: nanoseconds(s.RetransmitTimeout),
+		NakInterval: nanoseconds(s.NakInterval),
+	}
+}
+
+// priorities is a set of bits as a list.
+func priorities(set uint8) []int {
+	list := []int{}
+	for p := range switchagent.Priorities {
+		if set&(1<<p) != 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func nanoseconds(t vtime.Time) float64 { return float64(t) / float64(vtime.Nanosecond) }

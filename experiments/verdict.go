@@ -1,0 +1,99 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Status is a verdict in one word.
+type Status string
+
+// Statuses.
+const (
+	// Pass: every law held and everything that was switched on had an effect.
+	Pass Status = "PASS"
+	// Warn: every law held, but a knob had no effect, so the run may not show what it is meant to.
+	Warn Status = "WARN"
+	// Fail: a law was broken, or the run did not reach its end. The numbers cannot be trusted, or not as a whole.
+	Fail Status = "FAIL"
+)
+
+// Verdict says whether a run's numbers can be trusted, and why not.
+type Verdict struct {
+	Status   Status   `json:"status"`
+	Messages []string `json:"messages"`
+}
+
+// verdict closes the books. runErr is what ended the run early; nil if nothing did.
+func (r *runner) verdict(runErr error) Verdict {
+	v := Verdict{Status: Pass, Messages: []string{}}
+	worsen := func(s Status, format string, args ...any) {
+		v.Messages = append(v.Messages, fmt.Sprintf(format, args...))
+		if s == Fail || v.Status == Pass {
+			v.Status = s
+		}
+	}
+	switch {
+	case errors.Is(runErr, context.Canceled):
+		worsen(Fail, "interrupted at %v of %v: the results are partial", r.engine.Now(), r.scenario.Duration)
+	case runErr != nil:
+		worsen(Fail, "stopped at %v: %v", r.engine.Now(), runErr)
+	}
+	for _, broken := range r.engine.Check() {
+		worsen(Fail, "%v", broken)
+	}
+	if v.Status == Fail {
+		return v
+	}
+	for _, warning := range r.idleKnobs() {
+		worsen(Warn, "%s", warning)
+	}
+	return v
+}
+
+// idleKnobs are the settings that had no effect on the run.
+func (r *runner) idleKnobs() []string {
+	var idle []string
+	s, p := r.scenario, &r.recorder.pfc
+	if s.Switch.PFC.Priorities != 0 && p.pauses == 0 {
+		idle = append(idle, "PFC was never reached: no switch sent a PAUSE")
+	}
+	var marks, cnps, cnms, changes int64
+	state := r.engine.State()
+	for i := range state.Ports {
+		marks += int64(state.Ports[i].EcnMarked)
+		cnms += int64(state.Ports[i].CnmsSent)
+	}
+	for i := range s.Topology.Hosts {
+		cnps += r.engine.NIC(i).CNPsReceived
+		changes += r.engine.NIC(i).RateChanges
+	}
+	if r.spec.Needs.ECN && marks == 0 {
+		idle = append(idle, "ECN never marked a packet")
+	}
+	if r.spec.Needs.CNM && cnms == 0 {
+		idle = append(idle, "no switch sent a CNM")
+	}
+	if r.spec.Name != "none" && changes == 0 {
+		idle = append(idle, fmt.Sprintf("the controller never reacted: no %s flow changed its rate", r.spec.Name))
+	}
+	if !s.Drain {
+		if late := r.unstarted(); late > 0 {
+			idle = append(idle, fmt.Sprintf("%d flows never started: they were to start after %v", late, s.Duration))
+		}
+	}
+	return idle
+}
+
+func (r *runner) unstarted() int {
+	n := 0
+	for i := range r.engine.Flows() {
+		if f := &r.engine.Flows()[i]; f.Sender == nil && f.Finished == vtime.Never {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,136 @@
+package yamlspec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxRange bounds the names that one sequence shorthand stands for.
+const maxRange = 1 << 16
+
+// Name is a name in a file and where it stands.
+type Name struct {
+	Text string
+	At   *Value
+}
+
+// Names decodes a name, a list of names, or a sequence shorthand: "H2..H15" is H2, H3, ... H15.
+func (v *Value) Names() []Name {
+	var names []Name
+	for _, item := range v.Items() {
+		var s string
+		if !item.String(&s) {
+			continue
+		}
+		expanded, err := Expand(s)
+		if err != nil {
+			item.Errorf("%v", err)
+			continue
+		}
+		for _, n := range expanded {
+			names = append(names, Name{Text: n, At: item})
+		}
+		if len(names) > maxRange {
+			item.Errorf("more than %d names in one list", maxRange)
+			return nil
+		}
+	}
+	return names
+}
+
+// Expand is the names that a sequence shorthand stands for: "H2..H4" is H2, H3, H4. Leading zeros are kept: "n01..n12".
+// Text without ".." stands for itself.
+func Expand(s string) ([]string, error) {
+	left, right, found := strings.Cut(s, "..")
+	if !found {
+		return []string{s}, nil
+	}
+	leftWord, first := splitNumber(strings.TrimSpace(left))
+	rightWord, last := splitNumber(strings.TrimSpace(right))
+	if first == "" || last == "" || (rightWord != "" && rightWord != leftWord) {
+		return nil, fmt.Errorf("%q is not a sequence: write one like H2..H15", s)
+	}
+	from, err := strconv.Atoi(first)
+	to, err2 := strconv.Atoi(last)
+	switch {
+	case err != nil || err2 != nil || to-from >= maxRange:
+		return nil, fmt.Errorf("sequence %q is longer than %d names", s, maxRange)
+	case to < from:
+		return nil, fmt.Errorf("sequence %q runs backwards: write %s%s..%s%s", s, leftWord, last, leftWord, first)
+	}
+	width := 0
+	if strings.HasPrefix(first, "0") {
+		width = len(first)
+	}
+	names := make([]string, 0, to-from+1)
+	for i := from; i <= to; i++ {
+		names = append(names, fmt.Sprintf("%s%0*d", leftWord, width, i))
+	}
+	return names, nil
+}
+
+// splitNumber parts a name from the number at its end.
+func splitNumber(s string) (word, number string) {
+	word = strings.TrimRight(s, "0123456789")
+	return word, s[len(word):]
+}
+
+// Suggest is the end of a message about an unknown name: ": did you mean ...?" if one of the candidates is near,
+// otherwise the candidates if they are few, otherwise nothing.
+func Suggest(name string, candidates []string) string {
+	if near := Nearest(name, candidates); near != "" {
+		return fmt.Sprintf(": did you mean %q?", near)
+	}
+	if len(candidates) > 0 && len(candidates) <= 16 {
+		return " (there is " + strings.Join(candidates, ", ") + ")"
+	}
+	return ""
+}
+
+// Nearest is the candidate that name is most likely a slip of, "" if none is near.
+func Nearest(name string, candidates []string) string {
+	best, bestDistance := "", 1+max(1, (len(name)+1)/3)
+	lower := strings.ToLower(name)
+	for _, c := range candidates {
+		other := strings.ToLower(c)
+		d := distance(lower, other)
+		// A word left unfinished ("prio" for "priorities") is near, whatever is missing.
+		if len(lower) >= 3 && len(other) > len(lower) && strings.HasPrefix(other, lower) {
+			d = min(d, 1)
+		}
+		if d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, delete, replace or swap with the next to get from a to b (optimal string
+// alignment), cut off for texts too long to be names.
+func distance(a, b string) int {
+	const longest = 64
+	if len(a) > longest || len(b) > longest {
+		return longest
+	}
+	var rows [3][longest + 1]int
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := 0; j <= len(b); j++ {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,136 @@
+package yamlspec
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// SettingName is the file name that problems of Override carry: the command-line flag that settings come from.
+const SettingName = "--set"
+
+// Override is v with one place changed, as "--set path=value" asks for: "switch.pfc.xoff=256KB", "flows.2.count=10". A
+// list item is chosen by its index, or by its tag or name ("flows.burst.count=10", all items of that tag). Mappings on
+// the way that are missing are made; whether the keys are known is the decoder's to say, and it will point into the
+// setting. v itself does not change. Problems are reported; the result is v then.
+func (v *Value) Override(setting string) *Value {
+	s := v.Report().open(SettingName, []byte(setting))
+	path, text, found := strings.Cut(setting, "=")
+	if !found || strings.TrimSpace(path) == "" || strings.ContainsRune(setting, '\n') {
+		s.problem(1, 1, utf8.RuneCountInString(setting), "a setting is path=value, such as switch.pfc.xoff=256KB")
+		return v
+	}
+	if strings.TrimSpace(text) == "" {
+		s.problem(1, utf8.RuneCountInString(setting), 1, "a value is missing after the equals sign")
+		return v
+	}
+	// Blanks in the path's place keep the value's columns those of the setting.
+	value := s.parse(strings.Repeat(" ", utf8.RuneCountInString(path)+1) + text)
+	if value == nil {
+		return v
+	}
+	var parts []*Value
+	column := 1
+	for _, word := range strings.Split(path, ".") {
+		width := utf8.RuneCountInString(word)
+		part := &Value{kind: scalar, text: strings.TrimSpace(word), source: s, line: 1, column: column, width: max(1, width)}
+		if part.text == "" {
+			part.Errorf("a word is missing in the path")
+			return v
+		}
+		parts = append(parts, part)
+		column += width + 1
+	}
+	before := v.Report().Count()
+	changed := v.override(parts, value)
+	if v.Report().Count() != before {
+		return v
+	}
+	return changed
+}
+
+func (v *Value) override(path []*Value, value *Value) *Value {
+	if len(path) == 0 {
+		return value
+	}
+	part := path[0]
+	changed := *v // Copied on the way down: aliases share parts of the tree.
+	switch v.kind {
+	case broken:
+	case null:
+		changed = Value{kind: mapping, source: part.source, line: 1, column: part.column, width: part.width}
+		return changed.override(path, value)
+	case scalar:
+		part.Errorf("%q goes into %q, which is a single value (%s)", part.text, v.text, v.where())
+		return v
+	case sequence:
+		changed.items = slices.Clone(v.items)
+		indexes := v.choose(part)
+		for _, i := range indexes {
+			changed.items[i] = v.items[i].override(path[1:], value)
+		}
+	case mapping:
+		changed.fields = slices.Clone(v.fields)
+		for i, f := range v.fields {
+			if f.key.text == part.text {
+				changed.fields[i].value = f.value.override(path[1:], value)
+				return &changed
+			}
+		}
+		empty := &Value{kind: null, source: part.source, line: 1, column: part.column, width: part.width}
+		changed.fields = append(changed.fields, field{key: part, value: empty.override(path[1:], value)})
+	}
+	return &changed
+}
+
+// choose is the indexes of the items that part means.
+func (v *Value) choose(part *Value) []int {
+	var names []string
+	var chosen []int
+	for i, item := range v.items {
+		for _, key := range []string{"tag", "name", "title"} {
+			if name := item.get(key).Raw(); name != "" {
+				if name == part.text {
+					chosen = append(chosen, i)
+				}
+				if !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+				break
+			}
+		}
+	}
+	if len(chosen) > 0 {
+		return chosen
+	}
+	i, err := strconv.Atoi(part.text)
+	switch {
+	case err != nil:
+		part.Errorf("no item %q in the list (%s)%s", part.text, v.where(), Suggest(part.text, names))
+	case i < 0 || i >= len(v.items):
+		part.Errorf("the list (%s) has %d items: 0..%d", v.where(), len(v.items), len(v.items)-1)
+	default:
+		return []int{i}
+	}
+	return nil
+}
+
+func (v *Value) where() string {
+	return v.source.name + " line " + strconv.Itoa(v.line)
+}
+
+// With is the mapping v with the value of key replaced, or added. v itself does not change.
+func (v *Value) With(key string, value *Value) *Value {
+	changed := *v
+	changed.fields = slices.Clone(v.fields)
+	for i := range changed.fields {
+		if changed.fields[i].key.text == key {
+			changed.fields[i].value = value
+			return &changed
+		}
+	}
+	name := &Value{kind: scalar, text: key, source: v.source, line: v.line, column: v.column, width: v.width}
+	changed.fields = append(changed.fields, field{key: name, value: value})
+	return &changed
+}

@@ -1,0 +1,255 @@
+package yamlspec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	yaml "github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds on a file. The parser is recursive and an alias can be used many times, so a small hostile file could
+// exhaust the stack (which no recover catches) or the memory.
+const (
+	maxBytes  = 4 << 20
+	maxNested = 64
+	maxValues = 1 << 20
+)
+
+// Parse reads the one YAML document in data; an empty one is an empty mapping. Mistakes are reported to r; after a
+// syntax error the tree is nil. Parse never panics.
+func (r *Report) Parse(name string, data []byte) *Value {
+	return r.open(name, data).parse(string(data))
+}
+
+func (s *source) parse(text string) (root *Value) {
+	before := s.report.Count()
+	// The parser has had panics on malformed input. A spec file must never take the program down.
+	defer func() {
+		if v := recover(); v != nil {
+			if s.report.Count() == before {
+				s.problem(0, 0, 0, fmt.Sprintf("not YAML that can be read (%v)", v))
+			}
+			root = nil
+		}
+	}()
+	switch {
+	case len(text) > maxBytes:
+		s.problem(0, 0, 0, fmt.Sprintf("the file has %d bytes; a spec has at most %d", len(text), maxBytes))
+		return nil
+	case !utf8.ValidString(text):
+		s.problem(0, 0, 0, "not a text file in UTF-8")
+		return nil
+	}
+	tokens := lexer.Tokenize(text)
+	if tk := tooDeep(tokens); tk != nil {
+		s.problem(tk.Position.Line, tk.Position.Column, 1, fmt.Sprintf("nested more than %d deep", maxNested))
+		return nil
+	}
+	// Duplicate keys are reported here, with all other mistakes, and not by the parser, which stops at the first.
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		var e yaml.Error
+		if errors.As(err, &e) && e.GetToken() != nil {
+			at := e.GetToken().Position
+			s.problem(at.Line, at.Column, 1, e.GetMessage())
+		} else {
+			s.problem(0, 0, 0, err.Error())
+		}
+		return nil
+	}
+	c := converter{source: s, anchors: map[string]*Value{}}
+	for _, doc := range file.Docs {
+		if doc == nil || doc.Body == nil {
+			continue
+		}
+		switch doc.Body.(type) {
+		case *ast.DirectiveNode, *ast.CommentGroupNode:
+			continue
+		}
+		if root != nil {
+			line, column, width := place(doc.Body)
+			s.problem(line, column, width, "a second document: a spec is one")
+			break
+		}
+		root = c.value(doc.Body, 0)
+	}
+	if root == nil {
+		root = &Value{kind: mapping, source: s, line: 1, column: 1, width: 1}
+	}
+	if c.tooLarge {
+		return nil
+	}
+	return root
+}
+
+// tooDeep is the token at which the nesting passes maxNested, nil if it does not.
+func tooDeep(tokens token.Tokens) *token.Token {
+	flow, line, onLine := 0, 0, 0
+	for _, tk := range tokens {
+		if tk.Position == nil {
+			continue
+		}
+		if tk.Position.Line != line {
+			line, onLine = tk.Position.Line, 0
+		}
+		switch tk.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+		case token.MappingEndType, token.SequenceEndType:
+			flow = max(0, flow-1)
+		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
+			// "- - - -" nests without brackets. Flow sequences use none of these in numbers.
+			if flow == 0 {
+				onLine++
+			}
+		}
+		if flow > maxNested || onLine > maxNested || tk.Position.IndentLevel > maxNested {
+			return tk
+		}
+	}
+	return nil
+}
+
+// converter turns the parser's tree into Values: anchors and merges resolved, positions kept.
+type converter struct {
+	*source
+	anchors  map[string]*Value
+	count    int
+	tooLarge bool
+}
+
+// value converts n. What cannot be used is reported and becomes a broken value.
+func (c *converter) value(n ast.Node, depth int) *Value {
+	v := &Value{source: c.source, kind: broken}
+	v.line, v.column, v.width = place(n)
+	c.count++
+	if depth > maxNested || c.count > maxValues {
+		c.tooLarge = true
+		v.Errorf("too deep or too large for a spec")
+		return v
+	}
+	switch n := n.(type) {
+	case *ast.NullNode:
+		v.kind = null
+	case *ast.MappingNode:
+		v.kind = mapping
+		for _, entry := range n.Values {
+			c.field(v, entry, depth)
+		}
+	case *ast.MappingValueNode:
+		v.kind = mapping
+		c.field(v, n, depth)
+	case *ast.SequenceNode:
+		v.kind = sequence
+		for _, item := range n.Values {
+			v.items = append(v.items, c.value(item, depth+1))
+		}
+	case *ast.AnchorNode:
+		x := c.value(n.Value, depth+1)
+		if n.Name != nil {
+			c.anchors[n.Name.GetToken().Value] = x
+		}
+		return x
+	case *ast.AliasNode:
+		name := n.Value.GetToken().Value
+		x := c.anchors[name]
+		if x == nil {
+			v.Errorf("no anchor &%s above", name)
+			return v
+		}
+		// The tree shares the part, yet a decoder walks it each time: count it each time.
+		if c.count += x.size(); c.count > maxValues {
+			c.tooLarge = true
+			v.Errorf("too large for a spec once its aliases are expanded")
+			return v
+		}
+		return x
+	case *ast.TagNode:
+		return c.value(n.Value, depth+1)
+	case *ast.LiteralNode:
+		v.kind, v.text = scalar, n.Value.Value
+	case ast.ScalarNode:
+		v.kind, v.text = scalar, n.GetToken().Value
+	default:
+		v.Errorf("a spec has no use for this kind of YAML")
+	}
+	return v
+}
+
+func (c *converter) field(into *Value, entry *ast.MappingValueNode, depth int) {
+	if entry.Key.IsMergeKey() {
+		c.merge(into, entry.Value, depth)
+		return
+	}
+	key := c.value(entry.Key, depth+1)
+	value := c.value(entry.Value, depth+1)
+	if key.kind != scalar {
+		key.Errorf("a key must be a word")
+		return
+	}
+	for i, f := range into.fields {
+		if f.key.text != key.text {
+			continue
+		}
+		if !f.merged {
+			key.Errorf("key %q stands here twice (first in line %d)", key.text, f.key.line)
+			return
+		}
+		into.fields[i] = field{key: key, value: value} // A mapping's own keys win over merged ones.
+		return
+	}
+	into.fields = append(into.fields, field{key: key, value: value})
+}
+
+func (c *converter) merge(into *Value, n ast.Node, depth int) {
+	from := c.value(n, depth+1)
+	parts := []*Value{from}
+	if from.kind == sequence {
+		parts = from.items
+	}
+	for _, part := range parts {
+		if part.kind != mapping && part.kind != broken {
+			from.Errorf("<< merges mappings only")
+			return
+		}
+		for _, f := range part.fields {
+			if into.get(f.key.text) == nil {
+				f.merged = true
+				into.fields = append(into.fields, f)
+			}
+		}
+	}
+}
+
+// place is where n begins and how many characters of its first line it covers.
+func place(n ast.Node) (line, column, width int) {
+	switch x := n.(type) {
+	case *ast.MappingNode:
+		// A block mapping's own token is the colon of its first entry; its first key is what a reader sees.
+		if !x.IsFlowStyle && len(x.Values) > 0 {
+			return place(x.Values[0])
+		}
+	case *ast.MappingValueNode:
+		return place(x.Key)
+	}
+	tk := n.GetToken()
+	if tk == nil || tk.Position == nil {
+		return 0, 0, 0
+	}
+	width = 1
+	switch n.(type) {
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode, *ast.NullNode:
+		text := strings.TrimSpace(tk.Origin)
+		if first, _, more := strings.Cut(text, "\n"); more {
+			text = first
+		}
+		width = max(1, utf8.RuneCountInString(text))
+	}
+	return tk.Position.Line, tk.Position.Column, width
+}

@@ -1,0 +1,145 @@
+package yamlspec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// The decoders of scalars leave *into as it is and say false when the value is absent or wrong; what is wrong is
+// reported.
+
+// Raw is a scalar's text as it stands in the file, without quotes; "" for anything else.
+func (v *Value) Raw() string {
+	if v == nil || v.kind != scalar {
+		return ""
+	}
+	return v.text
+}
+
+// String decodes text.
+func (v *Value) String(into *string) bool {
+	if v == nil || v.kind == broken {
+		return false
+	}
+	if v.kind != scalar {
+		v.Errorf("expected text, found %v", v.kind)
+		return false
+	}
+	*into = v.text
+	return true
+}
+
+// Choice decodes one of the words in options.
+func (v *Value) Choice(into *string, options ...string) bool {
+	var s string
+	if !v.String(&s) {
+		return false
+	}
+	if !slices.Contains(options, s) {
+		hint := ""
+		if near := Nearest(s, options); near != "" {
+			hint = fmt.Sprintf(": did you mean %q?", near)
+		}
+		v.Errorf("%q is not one of %s%s", s, strings.Join(options, ", "), hint)
+		return false
+	}
+	*into = s
+	return true
+}
+
+// Bool decodes true or false.
+func (v *Value) Bool(into *bool) bool {
+	var s string
+	if !v.Choice(&s, "true", "false") {
+		return false
+	}
+	*into = s == "true"
+	return true
+}
+
+// Int decodes an integer within least..most.
+func (v *Value) Int(into *int, least, most int) bool {
+	var s string
+	if !v.String(&s) {
+		return false
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(s), 0, 64)
+	if err != nil {
+		v.Errorf("%q is not a whole number", s)
+		return false
+	}
+	if n < int64(least) || n > int64(most) {
+		v.Errorf("%d is outside %d..%d", n, least, most)
+		return false
+	}
+	*into = int(n)
+	return true
+}
+
+// Float decodes a number; "1/256" and "1%" are numbers too.
+func (v *Value) Float(into *float64) bool {
+	var s string
+	if !v.String(&s) {
+		return false
+	}
+	x, ok := parseFloat(s)
+	if !ok {
+		v.Errorf("%q is not a number: write one like 0.5, 1/256 or 1%%", s)
+		return false
+	}
+	*into = x
+	return true
+}
+
+func parseFloat(s string) (float64, bool) {
+	s = strings.TrimSpace(s)
+	over, under, fraction := strings.Cut(s, "/")
+	percent := false
+	if !fraction {
+		over, percent = strings.CutSuffix(s, "%")
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(over), 64)
+	if err != nil {
+		return 0, false
+	}
+	if fraction {
+		y, err := strconv.ParseFloat(strings.TrimSpace(under), 64)
+		if err != nil || y == 0 {
+			return 0, false
+		}
+		x /= y
+	}
+	if percent {
+		x /= 100
+	}
+	return x, !math.IsNaN(x) && !math.IsInf(x, 0)
+}
+
+// Rate decodes a rate such as "40Gbps".
+func (v *Value) Rate(into *units.Rate) bool { return quantity(v, into, units.ParseRate) }
+
+// Bytes decodes a size such as "320KB".
+func (v *Value) Bytes(into *units.Bytes) bool { return quantity(v, into, units.ParseBytes) }
+
+// Time decodes a span of virtual time such as "5us".
+func (v *Value) Time(into *vtime.Time) bool { return quantity(v, into, units.ParseTime) }
+
+func quantity[T any](v *Value, into *T, parse func(string) (T, error)) bool {
+	var s string
+	if !v.String(&s) {
+		return false
+	}
+	x, err := parse(s)
+	if err != nil {
+		v.Errorf("%v", err)
+		return false
+	}
+	*into = x
+	return true
+}

@@ -1,0 +1,214 @@
+package yamlspec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+type kind uint8
+
+const (
+	null kind = iota
+	scalar
+	sequence
+	mapping
+	broken // reported already: decodes to nothing, and nobody says more about it
+)
+
+func (k kind) String() string {
+	return [...]string{"nothing", "a single value", "a list", "a mapping", "a mistake"}[k]
+}
+
+// Value is a place in a file and what stands there: a scalar, a sequence, a mapping or nothing. A nil *Value is a value
+// that is absent: every method takes it, decodes nothing and reports nothing, so that defaults stay as they are.
+type Value struct {
+	kind   kind
+	text   string   // of a scalar
+	items  []*Value // of a sequence
+	fields []field  // of a mapping, in the file's order
+
+	source              *source
+	line, column, width int
+}
+
+type field struct {
+	key, value *Value
+	merged     bool // came by "<<"
+}
+
+// Errorf reports a problem at v.
+func (v *Value) Errorf(format string, args ...any) {
+	if v != nil {
+		v.source.problem(v.line, v.column, v.width, fmt.Sprintf(format, args...))
+	}
+}
+
+// Line is the line that v stands in, from 1, 0 for an absent value.
+func (v *Value) Line() int {
+	if v == nil {
+		return 0
+	}
+	return v.line
+}
+
+// File is the name of the file that v stands in.
+func (v *Value) File() string {
+	if v == nil {
+		return ""
+	}
+	return v.source.name
+}
+
+// Report is where v's problems go.
+func (v *Value) Report() *Report { return v.source.report }
+
+// IsScalar says that v is a single value; IsSequence and IsMapping are its siblings.
+func (v *Value) IsScalar() bool { return v != nil && v.kind == scalar }
+
+// IsSequence says that v is a list.
+func (v *Value) IsSequence() bool { return v != nil && v.kind == sequence }
+
+// IsMapping says that v is a mapping.
+func (v *Value) IsMapping() bool { return v != nil && v.kind == mapping }
+
+// Has says that v is a mapping with the key.
+func (v *Value) Has(key string) bool { return v != nil && v.get(key) != nil }
+
+func (v *Value) get(key string) *Value {
+	for _, f := range v.fields {
+		if f.key.text == key {
+			return f.value
+		}
+	}
+	return nil
+}
+
+// At is the value at a path such as "pfc.xoff" below v, or the deepest one on the way there that exists.
+func (v *Value) At(path string) *Value {
+	for _, part := range strings.Split(path, ".") {
+		next := v.child(part)
+		if next == nil {
+			break
+		}
+		v = next
+	}
+	return v
+}
+
+func (v *Value) child(part string) *Value {
+	if v == nil {
+		return nil
+	}
+	if v.kind == sequence {
+		if i, err := strconv.Atoi(part); err == nil && i >= 0 && i < len(v.items) {
+			return v.items[i]
+		}
+		return nil
+	}
+	return v.get(part)
+}
+
+func (v *Value) size() int {
+	n := 1
+	for _, x := range v.items {
+		n += x.size()
+	}
+	for _, f := range v.fields {
+		n += 1 + f.value.size()
+	}
+	return n
+}
+
+// Items are the values of a sequence; a single value counts as a sequence of one. It reports anything else.
+func (v *Value) Items() []*Value {
+	switch {
+	case v == nil || v.kind == null || v.kind == broken:
+		return nil
+	case v.kind == sequence:
+		return v.items
+	case v.kind == scalar:
+		return []*Value{v}
+	}
+	v.Errorf("expected a list, found %v", v.kind)
+	return nil
+}
+
+// Mapping is a mapping as a decoder reads it. Each key the decoder asks for becomes a known one; Done reports the rest:
+//
+//	m := v.Mapping()
+//	m.Get("buffer").Bytes(&s.Buffer)
+//	m.Get("quanta").Int(&s.Quanta, 1, 65535)
+//	m.Done()
+type Mapping struct {
+	value *Value
+	known []string
+}
+
+// Mapping begins to decode v as a mapping. It reports anything else but nothing at all.
+func (v *Value) Mapping() *Mapping {
+	if v != nil && v.kind != mapping {
+		if v.kind != null && v.kind != broken {
+			v.Errorf("expected a mapping (key: value), found %v", v.kind)
+		}
+		v = nil
+	}
+	return &Mapping{value: v}
+}
+
+// Get is the value of key, nil if it is absent.
+func (m *Mapping) Get(key string) *Value {
+	m.known = append(m.known, key)
+	if m.value == nil {
+		return nil
+	}
+	return m.value.get(key)
+}
+
+// Need is Get for a key that must not be absent.
+func (m *Mapping) Need(key string) *Value {
+	v := m.Get(key)
+	if v == nil && m.value != nil {
+		m.value.Errorf("missing key %q", key)
+	}
+	return v
+}
+
+// Key is the place of the key itself, for a problem with its being there.
+func (m *Mapping) Key(key string) *Value {
+	if m.value != nil {
+		for _, f := range m.value.fields {
+			if f.key.text == key {
+				return f.key
+			}
+		}
+	}
+	return nil
+}
+
+// All are the keys and values in the file's order, for mappings whose keys are the user's own. No key is unknown then.
+func (m *Mapping) All(each func(key, value *Value)) {
+	if m.value == nil {
+		return
+	}
+	for _, f := range m.value.fields {
+		m.known = append(m.known, f.key.text)
+		each(f.key, f.value)
+	}
+}
+
+// Done reports the keys that the decoder did not ask for.
+func (m *Mapping) Done() {
+	if m.value == nil {
+		return
+	}
+	known := make(map[string]bool, len(m.known))
+	for _, k := range m.known {
+		known[k] = true
+	}
+	for _, f := range m.value.fields {
+		if !known[f.key.text] {
+			f.key.Errorf("unknown key %q%s", f.key.text, Suggest(f.key.text, m.known))
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package topologies
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// plan builds the plan of a checked draft.
+func (d *draft) plan() *Plan {
+	p := &Plan{
+		Name: d.name, Description: d.description, Framing: d.framing, MTU: d.mtu,
+		Nodes: make([]Node, len(d.nodes)),
+		Ports: make([]Port, 2*len(d.links)),
+		Links: make([]Link, len(d.links)),
+	}
+	for i := range d.nodes {
+		from := &d.nodes[i]
+		n := &p.Nodes[i]
+		*n = Node{ID: NodeID(i), Name: from.name, Kind: from.kind, Buffer: from.buffer}
+		if n.Kind == Host {
+			n.Index, n.Addr = len(p.Hosts), hostAddress(len(p.Hosts))
+			p.Hosts = append(p.Hosts, n.ID)
+		} else {
+			n.Index = len(p.Switch)
+			p.Switch = append(p.Switch, n.ID)
+		}
+	}
+	// The ports of a node have consecutive ids: pipelines and traffic managers index by the difference.
+	first := make([]PortID, len(d.nodes)+1)
+	for i := range d.links {
+		first[d.links[i].a+1]++
+		first[d.links[i].b+1]++
+	}
+	for i := range d.nodes {
+		first[i+1] += first[i]
+	}
+	for i := range d.links {
+		from := &d.links[i]
+		l := &p.Links[i]
+		l.Rate, l.Delay = from.rate, from.delay
+		l.A, l.B = p.addPort(first[from.a], from.a, i, from.cable), p.addPort(first[from.b], from.b, i, from.cable)
+		p.Ports[l.A].Peer, p.Ports[l.B].Peer = l.B, l.A
+	}
+	p.setTiers()
+	p.routes = p.shortestPaths()
+	return p
+}
+
+func (p *Plan) addPort(first PortID, node, link int, c cable) PortID {
+	n := &p.Nodes[node]
+	id := first + PortID(len(n.Ports))
+	n.Ports = append(n.Ports, id)
+	p.Ports[id] = Port{
+		ID: id, Node: n.ID, Number: len(n.Ports), Name: interfaceName(n.Name, len(n.Ports)),
+		Link: link, MAC: portMAC(id), Rate: c.rate, Delay: c.delay,
+	}
+	return id
+}
+
+// portMAC is a locally administered unicast address (IEEE 802 section 8.4: bit 1 of the first octet) that holds the
+// port's id in its last four octets.
+func portMAC(id PortID) [6]byte {
+	mac := [6]byte{0x02}
+	binary.BigEndian.PutUint32(mac[2:], uint32(id))
+	return mac
+}
+
+// hostAddress is 10.0.0.0 + index + 1. The pipelines read the host's index back from the lower 24 bits.
+func hostAddress(index int) netip.Addr {
+	var a [4]byte
+	binary.BigEndian.PutUint32(a[:], 10<<24+uint32(index)+1)
+	return netip.AddrFrom4(a)
+}
+
+// setTiers sets each switch's tier: its distance from the nearest host.
+func (p *Plan) setTiers() {
+	queue := append([]NodeID(nil), p.Hosts...)
+	for len(queue) > 0 {
+		n := &p.Nodes[queue[0]]
+		queue = queue[1:]
+		for _, id := range n.Ports {
+			next := p.PeerNode(id)
+			if next.Kind == Switch && next.Tier == 0 {
+				next.Tier = n.Tier + 1
+				queue = append(queue, next.ID)
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package topologies
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// builder is what the builders' parameters have in common: cables towards hosts and between switches, name patterns, and
+// the buffer of the switches.
+type builder struct {
+	*draft
+	at           *yamlspec.Value
+	host, fabric cable
+	buffer       units.Bytes
+	patterns     map[string]string
+}
+
+// begin reads the common parameters. patterns are the default name patterns by role.
+func (d *draft) begin(m *yamlspec.Mapping, v *yamlspec.Value, base cable, patterns map[string]string, roles ...string) *builder {
+	base = decodeCable(m, base)
+	b := &builder{draft: d, at: v, host: base, fabric: base, patterns: patterns}
+	decodeRate(m.Get("host_rate"), &b.host.rate)
+	if buffer := m.Get("buffer"); buffer.Bytes(&b.buffer) && b.buffer == 0 {
+		buffer.Errorf("a buffer must be positive; leave it out to use the scenario's")
+	}
+	names := m.Get("names").Mapping()
+	for _, role := range roles {
+		given := names.Get(role)
+		var pattern string
+		if !given.String(&pattern) {
+			continue
+		}
+		if strings.Count(pattern, "%") != 1 || !strings.Contains(pattern, "%d") {
+			given.Errorf("name pattern %q needs one %%d, the number's place, such as \"L%%d\"", pattern)
+			continue
+		}
+		patterns[role] = pattern
+	}
+	names.Done()
+	return b
+}
+
+func (b *builder) node(role string, index int) int {
+	n := draftNode{
+		name: strings.Replace(b.patterns[role], "%d", strconv.Itoa(index), 1),
+		kind: Switch, buffer: b.buffer, at: b.at,
+	}
+	if role == "host" {
+		n.kind, n.buffer = Host, 0
+	}
+	return b.add(n)
+}
+
+func (b *builder) nodesOf(role string, count int) []int {
+	ids := make([]int, count)
+	for i := range ids {
+		ids[i] = b.node(role, i)
+	}
+	return ids
+}
+
+// need reads a count that must be given.
+func need(m *yamlspec.Mapping, key string, most int) int {
+	n := 0
+	m.Need(key).Int(&n, 1, most)
+	return n
+}
+
+// star: hosts around one switch.
+func (d *draft) star(v *yamlspec.Value, base cable) {
+	m := v.Mapping()
+	hosts := need(m, "hosts", MaxPortsPerSwitch)
+	b := d.begin(m, v, base, map[string]string{"switch": "s%d", "host": "h%d"}, "switch", "host")
+	m.Done()
+	if hosts == 0 {
+		return
+	}
+	center := b.node("switch", 0)
+	for _, h := range b.nodesOf("host", hosts) {
+		b.link(h, center, b.host, v)
+	}
+}
+
+// leafSpine: every leaf is cabled to every spine; a leaf's ports are its hosts', then its uplinks in the spines' order.
+func (d *draft) leafSpine(v *yamlspec.Value, base cable) {
+	m := v.Mapping()
+	spines, leaves := need(m, "spines", MaxSwitches), need(m, "leaves", MaxSwitches)
+	perLeaf := need(m, "hosts_per_leaf", MaxPortsPerSwitch)
+	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine", "host")
+	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
+	m.Done()
+	if spines == 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines) {
+		return
+	}
+	leaf, spine, host := b.nodesOf("leaf", leaves), b.nodesOf("spine", spines), b.nodesOf("host", leaves*perLeaf)
+	for i, l := range leaf {
+		for _, h := range host[i*perLeaf : (i+1)*perLeaf] {
+			b.link(h, l, b.host, v)
+		}
+		for _, s := range spine {
+			b.link(l, s, b.fabric, v)
+		}
+	}
+}
+
+// fatTree: three layers. With k alone it is the k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008, section 3): k pods of
+// k/2 edge and k/2 aggregation switches, k/2 hosts an edge switch, (k/2)^2 core switches. Each number can be given
+// instead: the fabric of the HPCC simulations is {pods: 5, edges: 4, aggregations: 4, cores: 16, hosts_per_edge: 16}.
+// Aggregation switch i of every pod is cabled to the same cores, the i-th part of them.
+func (d *draft) fatTree(v *yamlspec.Value, base cable) {
+	m := v.Mapping()
+	k := 0
+	kGiven := m.Get("k")
+	if kGiven.Int(&k, 2, 2*MaxSwitches) && k%2 != 0 {
+		kGiven.Errorf("k must be even: half of a switch's ports go up, half go down")
+		k = 0
+	}
+	count := func(key string, byK int) int {
+		n := byK
+		if given := m.Get(key); given != nil {
+			given.Int(&n, 1, MaxHosts)
+		} else if kGiven == nil && v.IsMapping() {
+			v.Errorf("missing key %q (or give k for a k-ary fat-tree)", key)
+		}
+		return n
+	}
+	pods, edges, aggregations := count("pods", k), count("edges", k/2), count("aggregations", k/2)
+	cores, perEdge := count("cores", k*k/4), count("hosts_per_edge", k/2)
+	b := d.begin(m, v, base,
+		map[string]string{"edge": "edge%d", "aggregation": "agg%d", "core": "core%d", "host": "h%d"},
+		"edge", "aggregation", "core", "host")
+	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
+	m.Done()
+	if min(pods, edges, aggregations, cores, perEdge) == 0 ||
+		b.tooLarge(pods*edges*perEdge, pods*(edges+aggregations)+cores) {
+		return
+	}
+	if cores%aggregations != 0 {
+		v.Errorf("%d cores cannot be shared evenly by %d aggregation switches of a pod", cores, aggregations)
+		return
+	}
+	edge, aggregation := b.nodesOf("edge", pods*edges), b.nodesOf("aggregation", pods*aggregations)
+	core, host := b.nodesOf("core", cores), b.nodesOf("host", pods*edges*perEdge)
+	perAggregation := cores / aggregations
+	for i, e := range edge {
+		for _, h := range host[i*perEdge : (i+1)*perEdge] {
+			b.link(h, e, b.host, v)
+		}
+		pod := i / edges
+		for _, a := range aggregation[pod*aggregations : (pod+1)*aggregations] {
+			b.link(e, a, b.fabric, v)
+		}
+	}
+	for i, a := range aggregation {
+		share := i % aggregations * perAggregation
+		for _, c := range core[share : share+perAggregation] {
+			b.link(a, c, b.fabric, v)
+		}
+	}
+}
+
+// tooLarge reports sizes past the bounds before anything of them is built.
+func (b *builder) tooLarge(hosts, switches int) bool {
+	if hosts <= MaxHosts && switches <= MaxSwitches {
+		return false
+	}
+	b.at.Errorf("%d hosts and %d switches: at most %d and %d are possible", hosts, switches, MaxHosts, MaxSwitches)
+	return true
+}

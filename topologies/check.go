@@ -1,0 +1,127 @@
+package topologies
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// maxInterfaceName is the longest name of a Linux network interface, IFNAMSIZ less the terminating zero.
+const maxInterfaceName = 15
+
+var nodeName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+func interfaceName(node string, port int) string { return fmt.Sprintf("%s-eth%d", node, port) }
+
+// check reports everything that keeps d from becoming a plan. Without sound, parts of d are missing since the spec has
+// other mistakes, and only what cannot be a consequence of those is reported.
+func (d *draft) check(sound bool) {
+	hosts := 0
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		if n.kind == Host {
+			hosts++
+		}
+		if !nodeName.MatchString(n.name) {
+			n.at.Errorf("name %q: a node's name is letters, digits, _ and -, and begins with a letter", n.name)
+		}
+		// Judge the name even of a node whose links are in doubt: it has one port at least.
+		name := interfaceName(n.name, max(1, len(n.links)))
+		if len(name) > maxInterfaceName {
+			n.at.Errorf("node %q: its interface %q would have %d characters, and Linux allows %d: use a shorter name",
+				n.name, name, len(name), maxInterfaceName)
+		}
+	}
+	if hosts > MaxHosts || len(d.nodes)-hosts > MaxSwitches {
+		d.at.Errorf("%d hosts and %d switches: at most %d and %d are possible",
+			hosts, len(d.nodes)-hosts, MaxHosts, MaxSwitches)
+	}
+	for i := range d.links {
+		l := &d.links[i]
+		if d.nodes[l.a].kind == Host && d.nodes[l.b].kind == Host {
+			l.at.Errorf("%s and %s are hosts: put a switch between them", d.nodes[l.a].name, d.nodes[l.b].name)
+		}
+	}
+	d.checkTwice()
+	if !sound {
+		return
+	}
+	for i := range d.nodes {
+		d.checkPorts(&d.nodes[i])
+	}
+	if hosts < 2 {
+		d.at.Errorf("a fabric has at least two hosts; this one has %d", hosts)
+		return
+	}
+	d.checkReach()
+}
+
+// checkTwice reports links that two different entries make: parallel links are asked for by count.
+func (d *draft) checkTwice() {
+	type pair struct{ a, b int }
+	first := make(map[pair]*yamlspec.Value, len(d.links))
+	for i := range d.links {
+		l := &d.links[i]
+		p := pair{min(l.a, l.b), max(l.a, l.b)}
+		at, ok := first[p]
+		if !ok {
+			first[p] = l.at
+		} else if at != l.at {
+			l.at.Errorf("%s and %s are linked already (line %d): for parallel links write count: 2",
+				d.nodes[l.a].name, d.nodes[l.b].name, at.Line())
+		}
+	}
+}
+
+func (d *draft) checkPorts(n *draftNode) {
+	switch {
+	case len(n.links) == 0:
+		n.at.Errorf("%v %s has no link", n.kind, n.name)
+	case n.kind == Host && len(n.links) > 1:
+		n.at.Errorf("host %s has %d links; a host has one port", n.name, len(n.links))
+	case len(n.links) > MaxPortsPerSwitch:
+		n.at.Errorf("switch %s has %d ports; at most %d are possible", n.name, len(n.links), MaxPortsPerSwitch)
+	}
+}
+
+// checkReach reports each part of the fabric that the first host cannot reach.
+func (d *draft) checkReach() {
+	part := make([]int, len(d.nodes)) // 0: not visited
+	visit := func(from, number int) (size int) {
+		queue := []int{from}
+		part[from] = number
+		for len(queue) > 0 {
+			n := queue[0]
+			queue = queue[1:]
+			size++
+			for _, l := range d.nodes[n].links {
+				for _, next := range []int{d.links[l].a, d.links[l].b} {
+					if part[next] == 0 {
+						part[next] = number
+						queue = append(queue, next)
+					}
+				}
+			}
+		}
+		return size
+	}
+	root := 0
+	for d.nodes[root].kind != Host {
+		root++
+	}
+	visit(root, 1)
+	parts := 1
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		if part[i] != 0 || len(n.links) == 0 {
+			continue
+		}
+		parts++
+		others := ""
+		if size := visit(i, parts); size > 1 {
+			others = fmt.Sprintf(" (and %d nodes connected to it)", size-1)
+		}
+		n.at.Errorf("%s%s cannot be reached from %s: no path of links", n.name, others, d.nodes[root].name)
+	}
+}

@@ -1,0 +1,224 @@
+package topologies
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Measures of the drawing, in SVG user units (CSS pixels at natural size).
+const (
+	margin        = 28.0
+	tierLabel     = 64.0  // room for "tier 2" at the left
+	titleHeight   = 64.0  // room for the title above
+	tierGap       = 116.0 // between two tiers' middles, at least
+	switchHeight  = 30.0
+	hostHeight    = 22.0
+	cellGap       = 6.0
+	blockGap      = 26.0 // between the hosts of two switches
+	blockPadding  = 8.0
+	fontWidth     = 7.0 // of a character at 12 px, roughly
+	smallFont     = 5.9 // of one at 10 px
+	openRow       = 6   // most hosts of a switch that hang in a row by lines of their own
+	mostHostCells = 480 // above it a switch's hosts are one box with a count
+	nodeGap       = 18.0
+)
+
+// box is a rectangle around its middle.
+type box struct{ x, y, w, h float64 }
+
+// hostBlock are the hosts of one switch: open in a row, each with its own line; or in a frame that one line leads to; or
+// summed up in a single box.
+type hostBlock struct {
+	parent NodeID
+	hosts  []NodeID
+	frame  box
+	framed bool
+	summed bool
+}
+
+// layout is where everything goes: tiers in rows, hosts at the bottom under their switches.
+type layout struct {
+	width, height float64
+	nodes         map[NodeID]box // hosts of summed blocks are absent
+	blocks        []hostBlock
+	tierY         []float64 // middle of each tier's row
+}
+
+func (p *Plan) layout() *layout {
+	tiers := p.tiers()
+	l := &layout{nodes: make(map[NodeID]box, len(p.Nodes))}
+	p.arrangeHosts(l, tiers[1])
+	p.arrangeSwitches(l, tiers)
+	p.placeRows(l, tiers)
+	return l
+}
+
+func (p *Plan) switchWidth(id NodeID) float64 {
+	return math.Max(46, float64(len(p.Nodes[id].Name))*fontWidth+18)
+}
+
+// arrangeHosts sets the shapes and the x of the hosts' blocks, and the x of the switches above them.
+func (p *Plan) arrangeHosts(l *layout, access []NodeID) {
+	cell := 0.0
+	for _, h := range p.Hosts {
+		cell = math.Max(cell, math.Max(24, float64(len(p.Nodes[h].Name))*smallFont+9))
+	}
+	summed := len(p.Hosts) > mostHostCells
+	gap := blockGap
+	if summed {
+		gap = cellGap
+	}
+	x := margin + tierLabel
+	for _, id := range access {
+		b := hostBlock{parent: id, summed: summed}
+		for _, port := range p.Nodes[id].Ports {
+			if n := p.PeerNode(port); n.Kind == Host {
+				b.hosts = append(b.hosts, n.ID)
+			}
+		}
+		columns := len(b.hosts)
+		w := 0.0
+		switch {
+		case summed:
+			w = math.Max(56, float64(len(b.label(p)))*smallFont+8)
+			b.frame = box{w: w, h: 38}
+		case columns > openRow:
+			b.framed = true
+			columns = gridColumns(len(b.hosts), len(access))
+			rows := (len(b.hosts) + columns - 1) / columns
+			w = float64(columns)*(cell+cellGap) - cellGap + 2*blockPadding
+			b.frame = box{w: w, h: float64(rows)*(hostHeight+cellGap) - cellGap + 2*blockPadding}
+		default:
+			w = float64(columns)*(cell+cellGap) - cellGap
+			b.frame = box{w: w, h: hostHeight}
+		}
+		span := math.Max(w, p.switchWidth(id))
+		middle := x + span/2
+		b.frame.x = middle
+		if !summed {
+			left := middle - float64(columns)*(cell+cellGap)/2 + (cell+cellGap)/2
+			for i, h := range b.hosts {
+				// y is relative to the block's first row until the rows are placed.
+				l.nodes[h] = box{
+					x: left + float64(i%columns)*(cell+cellGap), y: float64(i/columns) * (hostHeight + cellGap),
+					w: cell, h: hostHeight,
+				}
+			}
+		}
+		l.nodes[id] = box{x: middle, w: p.switchWidth(id), h: switchHeight}
+		l.blocks = append(l.blocks, b)
+		x += span + gap
+	}
+	l.width = x - gap + margin
+}
+
+// gridColumns is how many columns a frame of hosts has: about square in a fabric of few switches, narrow in one of many,
+// and without empty cells where a column less achieves that.
+func gridColumns(hosts, blocks int) int {
+	width := 0.8
+	if blocks > 6 {
+		width = 0.4
+	}
+	columns := min(12, int(math.Ceil(math.Sqrt(float64(hosts)*width))))
+	if columns > 1 && hosts%columns != 0 && hosts%(columns-1) == 0 {
+		columns--
+	}
+	return columns
+}
+
+// arrangeSwitches sets the x of the upper tiers: ordered by where their neighbours below stand, spread over the width.
+func (p *Plan) arrangeSwitches(l *layout, tiers [][]NodeID) {
+	left := margin + tierLabel
+	for t := 2; t < len(tiers); t++ {
+		need := 0.0
+		for _, id := range tiers[t] {
+			need += p.switchWidth(id) + nodeGap
+		}
+		l.width = math.Max(l.width, left+need+margin)
+	}
+	if lower := l.width - margin - left; lower > 0 && len(l.blocks) > 0 {
+		// Middle the lower rows if an upper one is wider.
+		last := l.blocks[len(l.blocks)-1]
+		right := math.Max(last.frame.x+last.frame.w/2, l.nodes[last.parent].x+l.nodes[last.parent].w/2)
+		l.shift((l.width - margin - right) / 2)
+	}
+	for t := 2; t < len(tiers); t++ {
+		order := slices.Clone(tiers[t])
+		middle := make(map[NodeID]float64, len(order))
+		for _, id := range order {
+			sum, count := 0.0, 0.0
+			for _, port := range p.Nodes[id].Ports {
+				if n := p.PeerNode(port); n.Tier == t-1 {
+					sum += l.nodes[n.ID].x
+					count++
+				}
+			}
+			middle[id] = math.Round(sum / count)
+		}
+		slices.SortStableFunc(order, func(a, b NodeID) int { return cmp.Compare(middle[a], middle[b]) })
+		step := (l.width - margin - left) / float64(len(order))
+		for i, id := range order {
+			l.nodes[id] = box{x: left + (float64(i)+0.5)*step, w: p.switchWidth(id), h: switchHeight}
+		}
+	}
+}
+
+func (l *layout) shift(dx float64) {
+	for id, b := range l.nodes {
+		b.x += dx
+		l.nodes[id] = b
+	}
+	for i := range l.blocks {
+		l.blocks[i].frame.x += dx
+	}
+}
+
+// placeRows sets every y.
+func (p *Plan) placeRows(l *layout, tiers [][]NodeID) {
+	l.tierY = make([]float64, len(tiers))
+	y := margin + titleHeight + switchHeight/2
+	for t := len(tiers) - 1; t >= 1; t-- {
+		l.tierY[t] = y
+		for _, id := range tiers[t] {
+			b := l.nodes[id]
+			b.y = y
+			l.nodes[id] = b
+		}
+		// Lines that run far to the side need height to stay apart.
+		y += tierGap + math.Min(320, math.Max(0, (l.width-900)/14))
+		if t == 1 {
+			y = l.tierY[1] + tierGap*0.7
+		}
+	}
+	top := y - hostHeight/2
+	deepest := 0.0
+	l.tierY[0] = y
+	for i := range l.blocks {
+		b := &l.blocks[i]
+		b.frame.y = top + b.frame.h/2
+		deepest = math.Max(deepest, b.frame.h)
+		if b.summed {
+			continue
+		}
+		first := y
+		if b.framed {
+			first += blockPadding
+		}
+		for _, h := range b.hosts {
+			n := l.nodes[h]
+			n.y += first
+			l.nodes[h] = n
+		}
+	}
+	l.height = top + deepest + margin
+}
+
+// label is what a summed block says.
+func (b *hostBlock) label(p *Plan) string {
+	first, last := p.Nodes[b.hosts[0]].Name, p.Nodes[b.hosts[len(b.hosts)-1]].Name
+	if first == last {
+		return first
+	}
+	return first + "–" + last
+}

@@ -1,0 +1,297 @@
+package topologies
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (run go test -update)", err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+func mustParse(t testing.TB, text string) *Plan {
+	t.Helper()
+	p, err := Parse("test.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestErrors(t *testing.T) {
+	files, err := filepath.Glob("testdata/errors/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			p, err := Load(file)
+			if err == nil || p != nil {
+				t.Fatal("accepted")
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+		})
+	}
+}
+
+// The DCON testbed is what the paper's figures rest on: it is pinned here, address by address.
+func TestDCONTestbed(t *testing.T) {
+	p, err := Builtin("dcon-testbed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Hosts) != 18 || len(p.Switch) != 5 || len(p.Links) != 24 || p.Framing != FramingNS3 || p.MTU != 1000 {
+		t.Errorf("%s, framing %v, MTU %d", p.Summary(), p.Framing, p.MTU)
+	}
+	if got, want := strings.Join(p.Names(), " "),
+		"L0 L1 L2 S0 S1 H0 H1 H2 H3 H4 H5 H6 H7 H8 H9 H10 H11 H12 H13 H14 H15 R0 R1"; got != want {
+		t.Errorf("nodes %s, want %s", got, want)
+	}
+	neighbours := map[string]string{
+		"L0": "H0 S0 S1", "L1": "H1 S0 S1", "L2": "R0 R1 H2..H15 S0 S1", "S0": "L0..L2", "S1": "L0..L2", "H0": "L0", "R1": "L2",
+	}
+	for name, want := range neighbours {
+		n := p.NodeByName(name)
+		var names []string
+		for _, id := range n.Ports {
+			names = append(names, p.PeerNode(id).Name)
+		}
+		if got := Abbreviate(names); got != want {
+			t.Errorf("%s is cabled to %s, want %s", name, got, want)
+		}
+	}
+	for _, l := range p.Links {
+		if l.Rate != 40*units.Gbps || l.Delay != 5*vtime.Microsecond {
+			t.Errorf("a link of %v, %v", l.Rate, l.Delay)
+		}
+	}
+	for name, tier := range map[string]int{"H0": 0, "L0": 1, "L2": 1, "S0": 2, "S1": 2} {
+		if got := p.NodeByName(name).Tier; got != tier {
+			t.Errorf("%s is in tier %d, want %d", name, got, tier)
+		}
+	}
+	h0, r0, h15 := p.NodeByName("H0"), p.NodeByName("R0"), p.NodeByName("H15")
+	if h0.Addr.String() != "10.0.0.1" || h15.Addr.String() != "10.0.0.16" || r0.Addr.String() != "10.0.0.17" {
+		t.Errorf("addresses %v, %v, %v", h0.Addr, h15.Addr, r0.Addr)
+	}
+
+	// 40 us of propagation and four serialisations each way: 1048 B and 60 B at 40 Gb/s (ns-3 framing).
+	want := 40*vtime.Microsecond + 4*(209_600+12_000)
+	if got := p.BaseRTT(h0.ID, r0.ID, 1058, 62); got != want {
+		t.Errorf("base RTT %v, want %v", got, want)
+	}
+	path := func(ids []PortID) string {
+		var names []string
+		for _, id := range ids {
+			names = append(names, p.Ports[id].Name)
+		}
+		return strings.Join(names, " ")
+	}
+	if got, want := path(p.PathOf(h0.ID, r0.ID)), "H0-eth1 L0-eth2 S0-eth3 L2-eth1"; got != want {
+		t.Errorf("path %s, want %s", got, want)
+	}
+	s1, l2 := p.NodeByName("S1").ID, p.NodeByName("L2").ID
+	if got, want := path(p.PathVia(h0.ID, r0.ID, []NodeID{l2, s1})), "H0-eth1 L0-eth3 S1-eth3 L2-eth1"; got != want {
+		t.Errorf("path through L2 and S1 %s, want %s", got, want)
+	}
+	for _, via := range [][]NodeID{{p.NodeByName("L1").ID}, {s1, p.NodeByName("S0").ID}, {h15.ID}} {
+		if got := p.PathVia(h0.ID, r0.ID, via); got != nil {
+			t.Errorf("a path through %v: %s", via, path(got))
+		}
+	}
+	if got := p.PathOf(h0.ID, h0.ID); len(got) != 0 {
+		t.Errorf("path to itself %s", path(got))
+	}
+	if got := path(p.PortBetween(l2, s1)); got != "L2-eth18" {
+		t.Errorf("L2's port to S1 is %s", got)
+	}
+	if got := p.PortBetween(s1, h0.ID); got != nil {
+		t.Errorf("S1 has ports to H0: %v", got)
+	}
+}
+
+func TestBuilders(t *testing.T) {
+	for _, c := range []struct{ spec, want, nodes string }{
+		{"star: {hosts: 3}", "3 hosts, 1 switch, 3 links of 40Gbps, 1us", "s0 h0..h2"},
+		{
+			"leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24, rate: 40Gbps, delay: 5us}",
+			"240 hosts, 18 switches, 320 links of 40Gbps, 5us", "leaf0..leaf9 spine0..spine7 h0..h239",
+		},
+		{
+			"leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 10Gbps, fabric_rate: 25Gbps, names: {leaf: L%d, host: n-%d}}",
+			"2 hosts, 3 switches, 4 links: 2 of 10Gbps, 1us; 2 of 25Gbps, 1us", "L0 L1 spine0 n-0 n-1",
+		},
+		{"fattree: {k: 4}", "16 hosts, 20 switches, 48 links of 40Gbps, 1us", "edge0..edge7 agg0..agg7 core0..core3 h0..h15"},
+		{"fattree: {k: 10}", "250 hosts, 125 switches, 750 links of 40Gbps, 1us", "edge0..edge49 agg0..agg49 core0..core24 h0..h249"},
+		{"fattree: {k: 4, hosts_per_edge: 1}", "8 hosts, 20 switches, 40 links of 40Gbps, 1us", "edge0..edge7 agg0..agg7 core0..core3 h0..h7"},
+		{
+			"fattree: {pods: 5, edges: 4, aggregations: 4, cores: 16, hosts_per_edge: 16, host_rate: 100Gbps, fabric_rate: 400Gbps}",
+			"320 hosts, 56 switches, 480 links: 320 of 100Gbps, 1us; 160 of 400Gbps, 1us", "edge0..edge19 agg0..agg19 core0..core15 h0..h319",
+		},
+		{
+			"star: {hosts: 2}\nnodes: [{name: x, kind: switch, buffer: 9MB}, {name: y, kind: host}]\n" +
+				"links: [{from: y, to: x, rate: 1Gbps}, {from: x, to: s0, count: 2, delay: 2us}]",
+			"3 hosts, 2 switches, 5 links: 1 of 1Gbps, 1us; 2 of 40Gbps, 1us; 2 of 40Gbps, 2us", "s0 h0 h1 x y",
+		},
+	} {
+		p := mustParse(t, c.spec)
+		if got := p.Summary(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.spec, got, c.want)
+		}
+		if got := Abbreviate(p.Names()); got != c.nodes {
+			t.Errorf("%s: nodes %s, want %s", c.spec, got, c.nodes)
+		}
+	}
+}
+
+func TestBuffers(t *testing.T) {
+	p := mustParse(t, "star: {hosts: 2, buffer: 12MB}\nnodes: [{name: x, kind: switch, buffer: 9MB}, {name: y, kind: host}]\nlinks: [{from: [y, s0], to: x}]")
+	for name, want := range map[string]units.Bytes{"s0": 12 * units.MB, "x": 9 * units.MB, "h0": 0, "y": 0} {
+		if got := p.NodeByName(name).Buffer; got != want {
+			t.Errorf("buffer of %s is %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestParallelLinks(t *testing.T) {
+	p := mustParse(t, "nodes: [{name: s0..s1, kind: switch}, {name: h0..h1, kind: host}]\n"+
+		"links: [{from: h0, to: s0}, {from: s0, to: s1, count: 3}, {from: h1, to: s1}]")
+	s0, s1 := p.NodeByName("s0"), p.NodeByName("s1")
+	if got := len(p.PortBetween(s0.ID, s1.ID)); got != 3 {
+		t.Errorf("%d ports, want 3", got)
+	}
+	if got := len(p.NextHops(s0.Index, 1)); got != 3 {
+		t.Errorf("%d next hops, want 3", got)
+	}
+}
+
+func TestInterfaceNameLimit(t *testing.T) {
+	// "a234567890" + "-eth1" has exactly 15 characters; two ports of one digit fit too, ten do not.
+	spec := "nodes: [{name: a234567890, kind: switch}, {name: h0..h%d, kind: host}]\nlinks: [{from: h0..h%d, to: a234567890}]"
+	if _, err := Parse("x", fmt.Appendf(nil, spec, 8, 8)); err != nil {
+		t.Errorf("nine ports: %v", err)
+	}
+	if _, err := Parse("x", fmt.Appendf(nil, spec, 9, 9)); err == nil || !strings.Contains(err.Error(), "would have 16 characters") {
+		t.Errorf("ten ports: %v", err)
+	}
+}
+
+// Large fabrics resolve in well under a second; the bound is loose, for loaded machines.
+func TestLargeFabric(t *testing.T) {
+	p := mustParse(t, "fattree: {k: 16}")
+	if len(p.Hosts) != 1024 || len(p.NextHops(0, 1023)) != 8 {
+		t.Errorf("%s; %d next hops", p.Summary(), len(p.NextHops(0, 1023)))
+	}
+	if n := p.PathOf(p.Hosts[0], p.Hosts[1023]); len(n) != 6 {
+		t.Errorf("path of %d links, want 6", len(n))
+	}
+}
+
+func BenchmarkParseFatTree1024(b *testing.B) {
+	for b.Loop() {
+		mustParse(b, "fattree: {k: 16}")
+	}
+}
+
+func TestBuiltins(t *testing.T) {
+	for _, name := range BuiltinNames() {
+		p, err := Builtin(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if p.Name != name || p.Description == "" {
+			t.Errorf("%s calls itself %q, %q", name, p.Name, p.Description)
+		}
+	}
+	if _, err := Builtin("leafspin"); err == nil || !strings.Contains(err.Error(), `did you mean "leafspine"?`) {
+		t.Errorf("leafspin: %v", err)
+	}
+}
+
+func TestGraphs(t *testing.T) {
+	p, err := Builtin("leafspine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ext, draw := range map[string]func(io.Writer) error{
+		"dot": p.Dot, "mermaid": p.Mermaid, "svg": p.SVG, "txt": p.Describe,
+		"json": func(w io.Writer) error { return json.NewEncoder(w).Encode(p.View()) },
+	} {
+		var b bytes.Buffer
+		if err := draw(&b); err != nil {
+			t.Errorf("%s: %v", ext, err)
+		}
+		golden(t, "testdata/leafspine."+ext, b.String())
+	}
+}
+
+// Every drawing is well-formed XML, refers to nothing outside, and stays inside its frame.
+func TestSVG(t *testing.T) {
+	for _, spec := range []string{
+		"star: {hosts: 2}", "star: {hosts: 100}", "fattree: {k: 4}", "fattree: {k: 16}",
+		"leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}", "leafspine: {spines: 40, leaves: 1, hosts_per_leaf: 2}",
+		"nodes: [{name: s0..s3, kind: switch}, {name: h0..h3, kind: host}]\n" +
+			"links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, to: s3}, {from: s0, to: s1, count: 2}, {from: s0, to: [s2, s3]}]",
+	} {
+		p := mustParse(t, spec)
+		var b bytes.Buffer
+		if err := p.SVG(&b); err != nil {
+			t.Fatal(err)
+		}
+		for d := xml.NewDecoder(bytes.NewReader(b.Bytes())); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Errorf("%s: %v", spec, err)
+				break
+			}
+		}
+		text := strings.Replace(b.String(), "http://www.w3.org/2000/svg", "", 1)
+		if strings.Contains(text, "http") || strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+			t.Errorf("%s: the drawing has an address or a number that is none", spec)
+		}
+		l := p.layout()
+		for id, n := range l.nodes {
+			if n.x-n.w/2 < 0 || n.x+n.w/2 > l.width || n.y-n.h/2 < 0 || n.y+n.h/2 > l.height {
+				t.Errorf("%s: %s is outside the drawing", spec, p.Nodes[id].Name)
+			}
+		}
+		for a, n := range l.nodes {
+			for b, m := range l.nodes {
+				if a < b && abs(n.x-m.x) < (n.w+m.w)/2-0.01 && abs(n.y-m.y) < (n.h+m.h)/2-0.01 {
+					t.Fatalf("%s: %s and %s overlap", spec, p.Nodes[a].Name, p.Nodes[b].Name)
+				}
+			}
+		}
+	}
+}
+
+func abs(x float64) float64 { return max(x, -x) }

@@ -1,0 +1,201 @@
+package topologies
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// fabrics generates specs of connected fabrics: a tree of switches with extra links, hosts anywhere; or a builder's.
+func fabrics() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		case 0:
+			return fmt.Sprintf("leafspine: {spines: %d, leaves: %d, hosts_per_leaf: %d}", rapid.IntRange(1, 5).Draw(t, "spines"),
+				rapid.IntRange(2, 6).Draw(t, "leaves"), rapid.IntRange(1, 5).Draw(t, "hosts"))
+		case 1:
+			return fmt.Sprintf("fattree: {k: %d}", 2*rapid.IntRange(1, 4).Draw(t, "k/2"))
+		}
+		switches, hosts := rapid.IntRange(1, 9).Draw(t, "switches"), rapid.IntRange(2, 12).Draw(t, "hosts")
+		var b strings.Builder
+		fmt.Fprintf(&b, "nodes:\n  - {name: h0..h%d, kind: host}\n  - {name: s0..s%d, kind: switch}\nlinks:\n", hosts-1, switches-1)
+		linked := map[[2]int]bool{}
+		for i := 1; i < switches; i++ {
+			to := rapid.IntRange(0, i-1).Draw(t, "parent")
+			linked[[2]int{to, i}] = true
+			fmt.Fprintf(&b, "  - {from: s%d, to: s%d, count: %d}\n", i, to, rapid.IntRange(1, 3).Draw(t, "count"))
+		}
+		for range rapid.IntRange(0, 8).Draw(t, "extra") {
+			x, y := rapid.IntRange(0, switches-1).Draw(t, "x"), rapid.IntRange(0, switches-1).Draw(t, "y")
+			pair := [2]int{min(x, y), max(x, y)}
+			if x != y && !linked[pair] {
+				linked[pair] = true
+				fmt.Fprintf(&b, "  - {from: s%d, to: s%d}\n", x, y)
+			}
+		}
+		for i := range hosts {
+			fmt.Fprintf(&b, "  - {from: h%d, to: s%d}\n", i, rapid.IntRange(0, switches-1).Draw(t, "switch"))
+		}
+		return b.String()
+	})
+}
+
+func TestPlanProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := fabrics().Draw(t, "spec")
+		p, err := Parse("x.yaml", []byte(spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPorts(t, p)
+		checkRoutes(t, p)
+		again, err := Parse("x.yaml", []byte(spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b bytes.Buffer
+		if p.SVG(&a) != nil || again.SVG(&b) != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+			t.Fatal("two drawings of one spec differ")
+		}
+	})
+}
+
+// checkPorts: ids are dense and point to each other, peers are involutions, names and MACs are unique.
+func checkPorts(t *rapid.T, p *Plan) {
+	names, macs := map[string]bool{}, map[[6]byte]bool{}
+	for i := range p.Ports {
+		port := &p.Ports[i]
+		peer := &p.Ports[port.Peer]
+		if port.ID != PortID(i) || peer.Peer != port.ID || peer.ID == port.ID || peer.Node == port.Node {
+			t.Fatalf("port %d: id %d, peer %d, whose peer is %d", i, port.ID, port.Peer, peer.Peer)
+		}
+		if l := p.Links[port.Link]; peer.Link != port.Link || (l.A != port.ID && l.B != port.ID) ||
+			l.Rate != port.Rate || l.Delay != port.Delay {
+			t.Fatalf("port %s and its link disagree", port.Name)
+		}
+		n := &p.Nodes[port.Node]
+		if n.Ports[port.Number-1] != port.ID || port.Name != fmt.Sprintf("%s-eth%d", n.Name, port.Number) || len(port.Name) > 15 {
+			t.Fatalf("port %s is not number %d of %s", port.Name, port.Number, n.Name)
+		}
+		if names[port.Name] || macs[port.MAC] || port.MAC[0] != 2 {
+			t.Fatalf("port %s: name or MAC %x is not its own", port.Name, port.MAC)
+		}
+		names[port.Name], macs[port.MAC] = true, true
+	}
+	for i, id := range p.Hosts {
+		n := &p.Nodes[id]
+		a := n.Addr.As4()
+		if n.Index != i || n.Kind != Host || n.Tier != 0 || len(n.Ports) != 1 || a[0] != 10 ||
+			int(a[1])<<16+int(a[2])<<8+int(a[3]) != i+1 {
+			t.Fatalf("host %d is %+v", i, n)
+		}
+	}
+	for i, id := range p.Switch {
+		if n := &p.Nodes[id]; n.Index != i || n.Kind != Switch || n.Tier < 1 {
+			t.Fatalf("switch %d is %+v", i, n)
+		}
+	}
+}
+
+// checkRoutes compares the routes with distances found by Floyd and Warshall's algorithm, which has nothing in common
+// with how they are computed.
+func checkRoutes(t *rapid.T, p *Plan) {
+	const far = 1 << 20
+	n := len(p.Nodes)
+	distance := make([][]int, n)
+	for i := range distance {
+		distance[i] = slices.Repeat([]int{far}, n)
+		distance[i][i] = 0
+	}
+	for i := range p.Ports {
+		distance[p.Ports[i].Node][p.Ports[p.Ports[i].Peer].Node] = 1
+	}
+	for k := range n {
+		if p.Nodes[k].Kind == Host {
+			continue // Hosts never transit.
+		}
+		for i := range n {
+			for j := range n {
+				distance[i][j] = min(distance[i][j], distance[i][k]+distance[k][j])
+			}
+		}
+	}
+	for sw, id := range p.Switch {
+		for h, host := range p.Hosts {
+			hops := p.NextHops(sw, h)
+			if !slices.IsSorted(hops) || len(hops) == 0 {
+				t.Fatalf("next hops %v", hops)
+			}
+			for _, port := range p.Nodes[id].Ports {
+				nearer := distance[p.PeerNode(port).ID][host] == distance[id][host]-1
+				if nearer != slices.Contains(hops, port) {
+					t.Fatalf("port %s towards %s: nearer %t, in %v", p.Ports[port].Name, p.Nodes[host].Name, nearer, hops)
+				}
+			}
+		}
+	}
+	for _, a := range p.Hosts {
+		for _, b := range p.Hosts {
+			path, back := p.PathOf(a, b), p.PathOf(b, a)
+			if a == b {
+				continue
+			}
+			if len(path) != distance[a][b] || len(back) != len(path) || p.Hops(a, b) != len(path) {
+				t.Fatalf("path of %d links and %d back, distance %d", len(path), len(back), distance[a][b])
+			}
+			at := a
+			var via []NodeID
+			for _, id := range path {
+				if p.Ports[id].Node != at {
+					t.Fatalf("the path breaks at %s", p.Ports[id].Name)
+				}
+				if at = p.PeerNode(id).ID; at != b {
+					via = append(via, at)
+				}
+			}
+			if at != b || !slices.Equal(p.PathVia(a, b, via), path) {
+				t.Fatalf("the path ends at %s; through its own nodes it is another", p.Nodes[at].Name)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, g := range p.Routes().Groups {
+		key := fmt.Sprint(g)
+		if seen[key] {
+			t.Fatalf("group %s is stored twice", key)
+		}
+		seen[key] = true
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range BuiltinNames() {
+		data, err := BuiltinSource(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte("fattree: {pods: 1, edges: 1, aggregations: 1, cores: 1, hosts_per_edge: 2}"))
+	f.Add([]byte("star: {hosts: 2, names: {host: h%d}}\nnodes: [{name: a, kind: switch}]\nlinks: [{from: a, to: s0}]"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<12 {
+			return
+		}
+		p, err := Parse("fuzz.yaml", data)
+		if (err == nil) == (p == nil) {
+			t.Fatalf("plan %v, error %v", p, err)
+		}
+		if err != nil || len(p.Nodes) > 200 {
+			return
+		}
+		var b bytes.Buffer
+		if err := p.SVG(&b); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package topologies
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// shortestPaths finds, for each switch and host, the ports on paths with the fewest hops. Hosts have one port each, so
+// all hosts of a switch share the paths to that switch: one breadth-first search serves them all.
+func (p *Plan) shortestPaths() Routes {
+	r := Routes{Group: make([]int32, len(p.Switch)*len(p.Hosts))}
+	stored := map[string]int32{}
+	store := func(ports []PortID) int32 {
+		key := make([]byte, 0, 4*len(ports))
+		for _, id := range ports {
+			key = binary.LittleEndian.AppendUint32(key, uint32(id))
+		}
+		g, ok := stored[string(key)]
+		if !ok {
+			g = int32(len(r.Groups))
+			stored[string(key)] = g
+			r.Groups = append(r.Groups, slices.Clone(ports))
+		}
+		return g
+	}
+
+	distance := make([]int32, len(p.Nodes))
+	queue := make([]NodeID, 0, len(p.Switch))
+	var ports []PortID
+	for _, root := range p.Switch {
+		var hosts []int
+		for _, id := range p.Nodes[root].Ports {
+			if peer := p.PeerNode(id); peer.Kind == Host {
+				hosts = append(hosts, peer.Index)
+				r.Group[p.Nodes[root].Index*len(p.Hosts)+peer.Index] = store([]PortID{id})
+			}
+		}
+		if len(hosts) == 0 {
+			continue
+		}
+		for i := range distance {
+			distance[i] = -1
+		}
+		distance[root] = 0
+		queue = append(queue[:0], root)
+		for len(queue) > 0 {
+			n := &p.Nodes[queue[0]]
+			queue = queue[1:]
+			ports = ports[:0]
+			for _, id := range n.Ports {
+				peer := p.PeerNode(id)
+				switch {
+				case peer.Kind == Host:
+				case distance[peer.ID] < 0:
+					distance[peer.ID] = distance[n.ID] + 1
+					queue = append(queue, peer.ID)
+				case distance[peer.ID] == distance[n.ID]-1:
+					ports = append(ports, id)
+				}
+			}
+			if n.ID == root {
+				continue
+			}
+			g := store(ports)
+			for _, h := range hosts {
+				r.Group[n.Index*len(p.Hosts)+h] = g
+			}
+		}
+	}
+	return r
+}
+
+// Hops is the number of links from node to host on a shortest path.
+func (p *Plan) Hops(node, host NodeID) int {
+	hops := 0
+	for node != host {
+		node = p.PeerNode(p.firstHop(node, host)).ID
+		hops++
+	}
+	return hops
+}
+
+// firstHop is the first port of node on a shortest path to host.
+func (p *Plan) firstHop(node, host NodeID) PortID {
+	n := &p.Nodes[node]
+	if n.Kind == Host {
+		return n.Ports[0]
+	}
+	return p.NextHops(n.Index, p.Nodes[host].Index)[0]
+}
+
+// PathOf is the first shortest path from one host to another: the ports, in order, that a frame leaves by, beginning
+// with the source's own. It is empty if the hosts are the same.
+func (p *Plan) PathOf(source, destination NodeID) []PortID {
+	return p.PathVia(source, destination, nil)
+}
+
+// PathVia is the first shortest path between two hosts that goes through every node of via, in any order; nil if there
+// is none.
+func (p *Plan) PathVia(source, destination NodeID, via []NodeID) []PortID {
+	// A node on a shortest path is a fixed number of hops away from its end, so at each distance at most one node can be
+	// asked for, and whether the path can be completed depends on the node alone.
+	hops := 0
+	if source != destination {
+		hops = p.Hops(source, destination)
+	}
+	want := make(map[int]NodeID, len(via))
+	for _, v := range via {
+		if p.Nodes[v].Kind == Host && v != source && v != destination {
+			return nil
+		}
+		h := p.Hops(v, destination)
+		if other, taken := want[h]; h > hops || (taken && other != v) {
+			return nil
+		}
+		want[h] = v
+	}
+	path := make([]PortID, 0, hops)
+	failed := map[NodeID]bool{}
+	var walk func(node NodeID, left int) bool
+	walk = func(node NodeID, left int) bool {
+		if v, asked := want[left]; failed[node] || (asked && v != node) {
+			return false
+		}
+		if left == 0 {
+			return true
+		}
+		n := &p.Nodes[node]
+		next := n.Ports
+		if n.Kind == Switch {
+			next = p.NextHops(n.Index, p.Nodes[destination].Index)
+		}
+		for _, id := range next {
+			path = append(path, id)
+			if walk(p.PeerNode(id).ID, left-1) {
+				return true
+			}
+			path = path[:len(path)-1]
+		}
+		failed[node] = true
+		return false
+	}
+	if !walk(source, hops) {
+		return nil
+	}
+	return path
+}
+
+// BaseRTT is the time from the start of a data frame's transmission until its acknowledgement has arrived, when nothing
+// else is under way: the propagation delays and store-and-forward serialisations of the first shortest path, there and
+// back. dataBytes and ackBytes are frames with headers, without FCS, as Framing.LineBytes takes them.
+func (p *Plan) BaseRTT(source, destination NodeID, dataBytes, ackBytes int) vtime.Time {
+	var t vtime.Time
+	for _, id := range p.PathOf(source, destination) {
+		port := &p.Ports[id]
+		t += 2*port.Delay + port.Rate.TimeFor(p.Framing.LineBytes(dataBytes)) + port.Rate.TimeFor(p.Framing.LineBytes(ackBytes))
+	}
+	return t
+}

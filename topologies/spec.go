@@ -1,0 +1,288 @@
+package topologies
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// Bounds of what a spec may ask for. They are far above what an emulation on one machine is good for, and low enough to
+// refuse a slip of the pen before it costs memory.
+const (
+	MaxHosts          = 4096
+	MaxSwitches       = 1024
+	MaxPortsPerSwitch = 1024
+	maxLinks          = MaxSwitches * MaxPortsPerSwitch / 2
+
+	minRate  = units.Mbps
+	maxRate  = 10 * units.Tbps
+	maxDelay = vtime.Second
+	minMTU   = 64
+	maxMTU   = 4096 // the largest path MTU of RoCE
+)
+
+// What a spec gets that says nothing about them.
+const (
+	defaultRate  = 40 * units.Gbps
+	defaultDelay = vtime.Microsecond
+	defaultMTU   = 1000
+)
+
+// Parse resolves the spec in data. The error holds every mistake, each with its place in the file.
+func Parse(filename string, data []byte) (*Plan, error) {
+	report := new(yamlspec.Report)
+	plan := Decode(report.Parse(filename, data), nameOf(filename))
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// Load resolves the spec in the file at path.
+func Load(path string) (*Plan, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+// nameOf is the name of a topology that has none of its own.
+func nameOf(filename string) string {
+	base := filepath.Base(filename)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// Decode resolves the spec in v, a part of a larger file perhaps; name is used if the spec has none. Mistakes go to v's
+// report, and the plan is nil then.
+func Decode(v *yamlspec.Value, name string) *Plan {
+	if v == nil {
+		return nil
+	}
+	report := v.Report()
+	before := report.Count()
+	d := &draft{name: name, mtu: defaultMTU, at: v, byName: map[string]int{}}
+	d.decode(v)
+	// A wrong scalar leaves its default and the rest is still worth checking; what was built from it may not be.
+	sound := report.Count() == before
+	d.check(sound)
+	if report.Count() != before {
+		return nil
+	}
+	return d.plan()
+}
+
+// cable is what a link is made of.
+type cable struct {
+	rate  units.Rate
+	delay vtime.Time
+}
+
+// draft is a topology whose names are resolved and that nobody has checked yet.
+type draft struct {
+	name, description string
+	framing           Framing
+	mtu               int
+	at                *yamlspec.Value
+
+	nodes  []draftNode
+	links  []draftLink
+	byName map[string]int
+}
+
+type draftNode struct {
+	name   string
+	kind   Kind
+	buffer units.Bytes
+	at     *yamlspec.Value
+	links  []int
+}
+
+type draftLink struct {
+	a, b int
+	cable
+	at *yamlspec.Value
+}
+
+func (d *draft) decode(v *yamlspec.Value) {
+	m := v.Mapping()
+	m.Get("name").String(&d.name)
+	m.Get("description").String(&d.description)
+	framing := "ethernet"
+	m.Get("framing").Choice(&framing, "ethernet", "ns3")
+	if framing == "ns3" {
+		d.framing = FramingNS3
+	}
+	m.Get("mtu").Int(&d.mtu, minMTU, maxMTU)
+	base := decodeCable(m, cable{defaultRate, defaultDelay})
+
+	builders := 0
+	for _, b := range []struct {
+		key   string
+		build func(*draft, *yamlspec.Value, cable)
+	}{{"star", (*draft).star}, {"leafspine", (*draft).leafSpine}, {"fattree", (*draft).fatTree}} {
+		part := m.Get(b.key)
+		if part == nil {
+			continue
+		}
+		if builders++; builders > 1 {
+			m.Key(b.key).Errorf("one of star, leafspine and fattree, not several: add to it with nodes and links")
+			continue
+		}
+		b.build(d, part, base)
+	}
+	nodes := m.Get("nodes")
+	for _, item := range nodes.Items() {
+		d.decodeNodes(item)
+	}
+	for _, item := range m.Get("links").Items() {
+		d.decodeLinks(item, base)
+	}
+	m.Done()
+	if builders == 0 && nodes == nil && v.IsMapping() {
+		v.Errorf("a topology is a star, a leafspine, a fattree, or nodes and links of your own")
+	}
+}
+
+// decodeCable reads rate and delay beside other keys of m.
+func decodeCable(m *yamlspec.Mapping, c cable) cable {
+	decodeRate(m.Get("rate"), &c.rate)
+	if v := m.Get("delay"); v.Time(&c.delay) && c.delay > maxDelay {
+		v.Errorf("delay %v is above %v", c.delay, maxDelay)
+	}
+	return c
+}
+
+func decodeRate(v *yamlspec.Value, into *units.Rate) {
+	var rate units.Rate
+	switch {
+	case !v.Rate(&rate):
+		return
+	case rate < minRate:
+		hint := ""
+		if rate > 0 && !strings.ContainsAny(v.Raw(), "bBkKmMgGtT") {
+			hint = fmt.Sprintf(": a bare number is bits per second; write %sGbps", v.Raw())
+		}
+		v.Errorf("rate %v is below %v%s", rate, minRate, hint)
+	case rate > maxRate:
+		v.Errorf("rate %v is above %v", rate, maxRate)
+	default:
+		*into = rate
+	}
+}
+
+// decodeNodes reads one entry of nodes: {name: S0..S1, kind: switch, buffer: 22MB}.
+func (d *draft) decodeNodes(v *yamlspec.Value) {
+	if !v.IsMapping() {
+		v.Errorf("a node is a mapping such as {name: H0..H15, kind: host}")
+		return
+	}
+	m := v.Mapping()
+	names := m.Need("name").Names()
+	kind := ""
+	m.Need("kind").Choice(&kind, "host", "switch")
+	var buffer units.Bytes
+	switch b := m.Get("buffer"); {
+	case b != nil && kind == "host":
+		m.Key("buffer").Errorf("a host has no shared buffer; switches do")
+	case b.Bytes(&buffer) && buffer == 0:
+		b.Errorf("a buffer must be positive; leave it out to use the scenario's")
+	}
+	m.Done()
+	if len(d.nodes)+len(names) > MaxHosts+MaxSwitches {
+		v.Errorf("more than %d hosts and %d switches", MaxHosts, MaxSwitches)
+		return
+	}
+	for _, n := range names {
+		node := draftNode{name: n.Text, at: n.At, buffer: buffer}
+		if kind == "switch" {
+			node.kind = Switch
+		}
+		d.add(node)
+	}
+}
+
+// decodeLinks reads one entry of links: {from: H2..H15, to: L2, rate: 40Gbps, delay: 5us, count: 1}. Each name on one
+// side is cabled to each on the other.
+func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
+	if !v.IsMapping() {
+		v.Errorf("a link is a mapping such as {from: H0..H15, to: L2}")
+		return
+	}
+	m := v.Mapping()
+	from, to := m.Need("from").Names(), m.Need("to").Names()
+	c := decodeCable(m, base)
+	count := 1
+	m.Get("count").Int(&count, 1, MaxPortsPerSwitch)
+	m.Done()
+	if len(d.links)+len(from)*len(to)*count > maxLinks {
+		v.Errorf("more than %d links", maxLinks)
+		return
+	}
+	ends, others := d.find(from), d.find(to)
+	made := make(map[[2]int]bool, len(from)*len(to))
+	for i, a := range ends {
+		for j, b := range others {
+			if a < 0 || b < 0 {
+				continue
+			}
+			if a == b {
+				from[i].At.Errorf("%s would be linked to itself", from[i].Text)
+				continue
+			}
+			if pair := [2]int{min(a, b), max(a, b)}; made[pair] {
+				to[j].At.Errorf("%s and %s stand in this entry twice", from[i].Text, to[j].Text)
+				continue
+			} else {
+				made[pair] = true
+			}
+			for range count {
+				d.link(a, b, c, to[j].At)
+			}
+		}
+	}
+}
+
+// find is the nodes of the names, -1 for unknown ones, which it reports.
+func (d *draft) find(names []yamlspec.Name) []int {
+	found := make([]int, len(names))
+	for i, n := range names {
+		id, ok := d.byName[n.Text]
+		if !ok {
+			id = -1
+			n.At.Errorf("no node %q%s", n.Text, yamlspec.Suggest(n.Text, d.names()))
+		}
+		found[i] = id
+	}
+	return found
+}
+
+func (d *draft) names() []string {
+	names := make([]string, len(d.nodes))
+	for i := range d.nodes {
+		names[i] = d.nodes[i].name
+	}
+	return names
+}
+
+// add adds a node; the second of a name is reported.
+func (d *draft) add(n draftNode) int {
+	if first, ok := d.byName[n.name]; ok {
+		n.at.Errorf("node %q exists already (line %d)", n.name, d.nodes[first].at.Line())
+		return first
+	}
+	d.byName[n.name] = len(d.nodes)
+	d.nodes = append(d.nodes, n)
+	return len(d.nodes) - 1
+}
+
+func (d *draft) link(a, b int, c cable, at *yamlspec.Value) {
+	d.nodes[a].links = append(d.nodes[a].links, len(d.links))
+	d.nodes[b].links = append(d.nodes[b].links, len(d.links))
+	d.links = append(d.links, draftLink{a: a, b: b, cable: c, at: at})
+}

@@ -1,0 +1,199 @@
+package topologies
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Line styles of the link classes, the slowest first; a fabric with more classes repeats the last.
+const lineClasses = 5
+
+// The drawing brings its own colours for light and dark, so that it reads well as a file, in a page and in an issue.
+const svgStyle = `
+  .fabric { --bg: #ffffff; --ink: #1f2430; --muted: #687083; --line: #9aa3b5; --frame: #d5dae4; --pad: #f6f7fa;
+    --switch: #dce6fb; --switch-edge: #4469b8; --host: #e9f3ec; --host-edge: #5b9a72;
+    --l0: #97a1b4; --l1: #4469b8; --l2: #b8652f; --l3: #7d4fb0; --l4: #2f8f83; }
+  @media (prefers-color-scheme: dark) {
+    .fabric { --bg: #14171e; --ink: #e7eaf1; --muted: #98a1b3; --line: #5d6780; --frame: #343c4d; --pad: #1a1f29;
+      --switch: #24365f; --switch-edge: #86a8f0; --host: #1f3a2b; --host-edge: #74c08f;
+      --l0: #66718a; --l1: #86a8f0; --l2: #e39a62; --l3: #b994ea; --l4: #63c7ba; }
+  }
+  .fabric { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+  .fabric .bg { fill: var(--bg); }
+  .fabric text { fill: var(--ink); font-size: 12px; text-anchor: middle; dominant-baseline: central; }
+  .fabric .title { font-size: 18px; font-weight: 600; text-anchor: start; }
+  .fabric .sub, .fabric .tier { fill: var(--muted); text-anchor: start; }
+  .fabric .host text { font-size: 10px; }
+  .fabric .switch rect { fill: var(--switch); stroke: var(--switch-edge); stroke-width: 1.4; }
+  .fabric .switch text { font-weight: 600; }
+  .fabric .host rect { fill: var(--host); stroke: var(--host-edge); }
+  .fabric .frame { fill: var(--pad); stroke: var(--frame); }
+  .fabric path { fill: none; stroke-linecap: round; }
+  .fabric path:hover { stroke-opacity: 1; stroke-width: 4; }
+  .fabric .l0 { stroke: var(--l0); } .fabric .l1 { stroke: var(--l1); } .fabric .l2 { stroke: var(--l2); }
+  .fabric .l3 { stroke: var(--l3); } .fabric .l4 { stroke: var(--l4); }
+`
+
+// SVG writes the plan as a drawing: one self-contained file, tiers in rows, hosts under their switches, a colour for
+// each kind of cable. The same plan gives the same bytes.
+func (p *Plan) SVG(w io.Writer) error {
+	l := p.layout()
+	d := &drawing{plan: p, layout: l}
+	classes, class := p.linkClasses()
+
+	summary := p.Summary()
+	// The title line needs its room too, whatever the fabric's shape.
+	width := math.Max(l.width, math.Max(float64(len(summary))*6.4+2*margin, 360))
+	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="fabric" width="%.0f" height="%.0f" viewBox="%.1f 0 %.1f %.1f" role="img">`+"\n",
+		width, l.height, (l.width-width)/2, width, l.height)
+	d.printf("<title>%s: %s</title>\n<style>%s</style>\n", html.EscapeString(p.Name), html.EscapeString(summary), svgStyle)
+	left := (l.width - width) / 2
+	d.printf(`<rect class="bg" x="%.1f" width="%.1f" height="%.1f"/>`+"\n", left, width, l.height)
+	d.printf(`<text class="title" x="%.1f" y="%.1f">%s</text>`+"\n", left+margin, margin, html.EscapeString(p.Name))
+	d.legend(left+margin, margin+26, classes)
+	for t, y := range l.tierY {
+		name := fmt.Sprintf("tier %d", t)
+		if t == 0 {
+			name = "hosts"
+		}
+		d.printf(`<text class="tier" x="%.1f" y="%.1f">%s</text>`+"\n", left+margin, y, name)
+	}
+	d.links(class)
+	for i := range l.blocks {
+		d.block(&l.blocks[i])
+	}
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.Kind == Switch {
+			d.node(n, "switch", 6)
+		}
+	}
+	d.printf("</svg>\n")
+	_, err := io.WriteString(w, d.String())
+	return err
+}
+
+type drawing struct {
+	strings.Builder
+	plan   *Plan
+	layout *layout
+}
+
+func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
+
+// legend is the summary line; with several kinds of cable each gets a sample of its line.
+func (d *drawing) legend(x, y float64, classes []linkClass) {
+	if len(classes) <= 1 {
+		d.printf(`<text class="sub" x="%.1f" y="%.1f">%s</text>`+"\n", x, y, html.EscapeString(d.plan.Summary()))
+		return
+	}
+	text := fmt.Sprintf("%s, %s, %s:", plural(len(d.plan.Hosts), "host"), plural(len(d.plan.Switch), "switch"),
+		plural(len(d.plan.Links), "link"))
+	d.printf(`<text class="sub" x="%.1f" y="%.1f">%s</text>`+"\n", x, y, text)
+	x += float64(len(text))*6.1 + 6
+	for i, c := range classes {
+		d.printf(`<path class="l%d" stroke-width="%.1f" d="M%.1f %.1fh20"/>`+"\n", min(i, lineClasses-1), lineWidth(i), x, y)
+		text := fmt.Sprintf("%d of %v", c.Count, c)
+		d.printf(`<text class="sub" x="%.1f" y="%.1f">%s</text>`+"\n", x+26, y, text)
+		x += 26 + float64(len(text))*6.1 + 24
+	}
+}
+
+func lineWidth(class int) float64 { return 1.4 + 0.7*float64(min(class, lineClasses-1)) }
+
+// links draws the cables: between switches, to hosts in an open row, and one to each frame of hosts.
+func (d *drawing) links(class []int) {
+	between := 0
+	for i := range d.plan.Links {
+		if low, _ := d.plan.ends(i); low.Kind == Switch {
+			between++
+		}
+	}
+	// Many crossing lines read better faint.
+	opacity := math.Max(0.22, math.Min(0.9, 40/float64(max(between, 1))))
+	drawn := map[NodeID]bool{} // frames that have their line
+	d.printf("<g>\n")
+	for i := range d.plan.Links {
+		low, high := d.plan.ends(i)
+		from, to := d.layout.nodes[low.ID], d.layout.nodes[high.ID]
+		strength := opacity
+		if low.Kind == Host {
+			strength = 0.9
+			block := d.blockOf(high.ID)
+			if block.framed || block.summed {
+				if drawn[high.ID] {
+					continue
+				}
+				drawn[high.ID] = true
+				from = block.frame
+			}
+		}
+		together := d.plan.PortBetween(low.ID, high.ID)
+		position := slices.IndexFunc(together, func(id PortID) bool { return d.plan.Ports[id].Link == i })
+		aside := 6 * (float64(position) - float64(len(together)-1)/2)
+		name := fmt.Sprintf("%s – %s: %v, %v", low.Name, high.Name, d.plan.Links[i].Rate, d.plan.Links[i].Delay)
+		d.printf(`<path class="l%d" stroke-width="%.1f" stroke-opacity="%.2f" d="%s"><title>%s</title></path>`+"\n",
+			min(class[i], lineClasses-1), lineWidth(class[i]), strength, curve(from, to, aside), html.EscapeString(name))
+	}
+	d.printf("</g>\n")
+}
+
+// curve leads from the top of one box to the bottom of another above it, or in an arc between two of one row. aside is
+// how far parallel links stand off.
+func curve(from, to box, aside float64) string {
+	if from.y == to.y {
+		y := from.y + from.h/2
+		depth := math.Min(48, 14+math.Abs(to.x-from.x)/10) + aside
+		return fmt.Sprintf("M%.1f %.1fQ%.1f %.1f %.1f %.1f", from.x, y, (from.x+to.x)/2, y+2*depth, to.x, y)
+	}
+	return fmt.Sprintf("M%.1f %.1fL%.1f %.1f", from.x+aside, from.y-from.h/2, to.x+aside, to.y+to.h/2)
+}
+
+func (d *drawing) blockOf(parent NodeID) *hostBlock {
+	for i := range d.layout.blocks {
+		if d.layout.blocks[i].parent == parent {
+			return &d.layout.blocks[i]
+		}
+	}
+	return nil
+}
+
+func (d *drawing) block(b *hostBlock) {
+	if b.framed {
+		d.rect("frame", b.frame, 8)
+	}
+	if b.summed {
+		d.printf(`<g class="host">`)
+		d.rect("", b.frame, 8)
+		d.printf(`<text x="%.1f" y="%.1f">%s</text><text x="%.1f" y="%.1f">%s</text></g>`+"\n",
+			b.frame.x, b.frame.y-7, plural(len(b.hosts), "host"), b.frame.x, b.frame.y+8, b.label(d.plan))
+		return
+	}
+	for _, h := range b.hosts {
+		d.node(&d.plan.Nodes[h], "host", 5)
+	}
+}
+
+func (d *drawing) node(n *Node, class string, radius float64) {
+	b := d.layout.nodes[n.ID]
+	d.printf(`<g class="%s"><title>%s: %s</title>`, class, n.Name, d.describe(n))
+	d.rect("", b, radius)
+	d.printf(`<text x="%.1f" y="%.1f">%s</text></g>`+"\n", b.x, b.y, n.Name)
+}
+
+func (d *drawing) describe(n *Node) string {
+	if n.Kind == Host {
+		return n.Addr.String()
+	}
+	return plural(len(n.Ports), "port")
+}
+
+func (d *drawing) rect(class string, b box, radius float64) {
+	if class != "" {
+		class = fmt.Sprintf(` class="%s"`, class)
+	}
+	d.printf(`<rect%s x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.0f"/>`, class, b.x-b.w/2, b.y-b.h/2, b.w, b.h, radius)
+}

@@ -1,0 +1,113 @@
+package topologies
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// View is a plan for programs: names instead of indexes, units in the names of the JSON fields.
+type View struct {
+	Name        string     `json:"name"`
+	Description string     `json:"description,omitempty"`
+	Framing     string     `json:"framing"`
+	MTU         int        `json:"mtu_bytes"`
+	Nodes       []NodeView `json:"nodes"`
+	Links       []LinkView `json:"links"`
+}
+
+// NodeView is a node of a View.
+type NodeView struct {
+	Name    string      `json:"name"`
+	Kind    string      `json:"kind"`
+	Tier    int         `json:"tier"`
+	Address string      `json:"address,omitempty"`
+	Buffer  units.Bytes `json:"buffer_bytes,omitempty"`
+}
+
+// LinkView is a link of a View; its ends are interface names.
+type LinkView struct {
+	A     string     `json:"a"`
+	B     string     `json:"b"`
+	Rate  units.Rate `json:"rate_bps"`
+	Delay float64    `json:"delay_ns"`
+}
+
+// View is p for programs.
+func (p *Plan) View() View {
+	v := View{Name: p.Name, Description: p.Description, Framing: p.Framing.String(), MTU: p.MTU}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		node := NodeView{Name: n.Name, Kind: n.Kind.String(), Tier: n.Tier, Buffer: n.Buffer}
+		if n.Kind == Host {
+			node.Address = n.Addr.String()
+		}
+		v.Nodes = append(v.Nodes, node)
+	}
+	for i := range p.Links {
+		l := &p.Links[i]
+		v.Links = append(v.Links, LinkView{
+			A: p.Ports[l.A].Name, B: p.Ports[l.B].Name, Rate: l.Rate, Delay: float64(l.Delay) / float64(vtime.Nanosecond),
+		})
+	}
+	return v
+}
+
+// Describe writes p for people: a line about the whole, and one about each switch's neighbours.
+func (p *Plan) Describe(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "topology %s: %s\n", p.Name, p.Summary())
+	if p.Description != "" {
+		fmt.Fprintf(&b, "  %s\n", p.Description)
+	}
+	fmt.Fprintf(&b, "  framing %v, MTU %d B\n", p.Framing, p.MTU)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, id := range p.Switch {
+		n := &p.Nodes[id]
+		names := make([]string, len(n.Ports))
+		for i, port := range n.Ports {
+			names[i] = p.PeerNode(port).Name
+		}
+		buffer := ""
+		if n.Buffer > 0 {
+			buffer = fmt.Sprintf(", buffer %v", n.Buffer)
+		}
+		fmt.Fprintf(t, "  %s\ttier %d, %s%s\t%s\n", n.Name, n.Tier, plural(len(n.Ports), "port"), buffer, Abbreviate(names))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Abbreviate lists names with runs of numbers shortened the way specs write them: "R0 R1 H2..H15".
+func Abbreviate(names []string) string {
+	var parts []string
+	for i := 0; i < len(names); {
+		word, number, ok := numbered(names[i])
+		last := i
+		for ok && last+1 < len(names) && names[last+1] == fmt.Sprintf("%s%d", word, number+last+1-i) {
+			last++
+		}
+		if last-i >= 2 {
+			parts = append(parts, names[i]+".."+names[last])
+			i = last + 1
+			continue
+		}
+		parts = append(parts, names[i])
+		i++
+	}
+	return strings.Join(parts, " ")
+}
+
+// numbered parts a name from the number it ends with.
+func numbered(name string) (word string, number int, ok bool) {
+	word = strings.TrimRight(name, "0123456789")
+	_, err := fmt.Sscanf(name[len(word):], "%d", &number)
+	return word, number, err == nil
+}
