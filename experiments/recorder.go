@@ -136,44 +136,53 @@ func (r *recorder) sampleFlows(now vtime.Time) {
 }
 
 func (r *recorder) samplePanels(now vtime.Time) {
-	interval := r.scenario.Sample.Interval.Seconds()
-	state := r.engine.State()
 	for i := range r.scenario.Panels {
-		for k := range r.scenario.Panels[i].Series {
-			s, points := &r.scenario.Panels[i].Series[k], &r.series[i][k]
-			var v float64
-			switch s.Quantity {
-			case QueueBytes:
-				v = float64(state.Ports[s.Port].QueueBytes[r.priority])
-			case IngressBytes:
-				v = float64(state.Ports[s.Port].Held[r.priority])
-			case PauseRate:
-				sent := int64(0)
-				if p := r.pfc.byPort[int(s.Port)]; p != nil {
-					sent = p.pauses
+		panel := &r.scenario.Panels[i]
+		window := max(panel.Window, r.scenario.Sample.Interval)
+		for k := range panel.Series {
+			v, level := r.measure(&panel.Series[k])
+			points := &r.series[i][k]
+			if !level { // a running total: its growth within the window counts
+				if now%window != 0 {
+					continue
 				}
-				v = float64(sent-points.before) / interval
-				points.before = sent
-			case Throughput:
-				var sum int64
-				for _, id := range r.tags[s.Tag] {
-					if rcv := r.engine.Flows()[id].Receiver; rcv != nil {
-						sum += rcv.Delivered
-					}
-				}
-				v = float64(sum-points.before) * 8 / interval
-				points.before = sum
-			case SendingRate:
-				for _, id := range r.tags[s.Tag] {
-					if f := &r.engine.Flows()[id]; f.Sender != nil && f.Finished == vtime.Never {
-						v += f.Sender.Rate()
-					}
-				}
+				total := v
+				v = (total - points.before) / window.Seconds()
+				points.before = total
 			}
 			points.Time = append(points.Time, wholeNanoseconds(now))
 			points.Value = append(points.Value, v)
 		}
 	}
+}
+
+// measure is what a series plots: a level as it is now, or a total whose growth a second is plotted.
+func (r *recorder) measure(s *Series) (v float64, level bool) {
+	state := r.engine.State()
+	switch s.Quantity {
+	case QueueBytes:
+		return float64(state.Ports[s.Port].QueueBytes[r.priority]), true
+	case IngressBytes:
+		return float64(state.Ports[s.Port].Held[r.priority]), true
+	case SendingRate:
+		for _, id := range r.tags[s.Tag] {
+			if f := &r.engine.Flows()[id]; f.Sender != nil && f.Finished == vtime.Never {
+				v += f.Sender.Rate()
+			}
+		}
+		return v, true
+	case PauseRate:
+		if p := r.pfc.byPort[int(s.Port)]; p != nil {
+			v = float64(p.pauses)
+		}
+		return v, false
+	}
+	for _, id := range r.tags[s.Tag] {
+		if to := r.engine.Flows()[id].Receiver; to != nil {
+			v += float64(to.Delivered) * 8
+		}
+	}
+	return v, false
 }
 
 func (r *recorder) panels() [][]Points { return r.series }

@@ -2,20 +2,15 @@ package experiments
 
 import (
 	"bytes"
-	"fmt"
-	"math"
-	"strings"
 
 	"github.com/pausenet/pausenet/experiments/report"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/topologies"
 )
 
 // render makes a scenario's report.html of its results.
 func render(results []*Result, seed uint64, version, command string) ([]byte, error) {
 	s := results[0].Scenario
 	page := &report.Report{
-		Scenario: s.Name, Description: s.Description, Topology: DescribeTopology(s.Topology), Version: version,
+		Scenario: s.Name, Description: s.Description, Topology: s.Topology.Summary(), Version: version,
 		Seed: seed, Plane: results[0].Summary.Plane, Command: command, LookAt: s.LookAt,
 	}
 	for _, r := range results {
@@ -101,44 +96,4 @@ func unitOf(q Quantity) report.Unit {
 		return "frames/s"
 	}
 	return report.None
-}
-
-// DescribeTopology says in plain language what a fabric looks like, such as "3 leaves, 2 spines, 18 hosts; 40Gbps links
-// of 5us".
-func DescribeTopology(plan *topologies.Plan) string {
-	tiers := map[int]int{}
-	top := 0
-	for _, id := range plan.Switch {
-		t := plan.Nodes[id].Tier
-		tiers[t]++
-		top = max(top, t)
-	}
-	names := map[int][2]string{1: {"leaf switch", "leaf switches"}, 2: {"spine switch", "spine switches"}, 3: {"core switch", "core switches"}}
-	if top == 1 {
-		names[1] = [2]string{"switch", "switches"}
-	}
-	if top == 3 {
-		names[1], names[2] = [2]string{"edge switch", "edge switches"}, [2]string{"aggregation switch", "aggregation switches"}
-	}
-	var parts []string
-	for t := 1; t <= top; t++ {
-		parts = append(parts, count(tiers[t], names[t]))
-	}
-	parts = append(parts, count(len(plan.Hosts), [2]string{"host", "hosts"}))
-	low, high := units.Rate(math.MaxInt64), units.Rate(0)
-	for i := range plan.Links {
-		low, high = min(low, plan.Links[i].Rate), max(high, plan.Links[i].Rate)
-	}
-	rate := low.String()
-	if high != low {
-		rate += " to " + high.String()
-	}
-	return fmt.Sprintf("%s; links of %s", strings.Join(parts, ", "), rate)
-}
-
-func count(n int, name [2]string) string {
-	if n == 1 {
-		return "1 " + name[0]
-	}
-	return fmt.Sprintf("%d %s", n, name[1])
 }

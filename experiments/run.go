@@ -51,7 +51,7 @@ type Points struct {
 	Time  []int64 // virtual ns
 	Value []float64
 
-	before int64 // running total at the last sample
+	before float64 // running total at the last point
 }
 
 // Run runs a scenario under one controller on the kernel plane. If ctx is cancelled the run ends early: what was

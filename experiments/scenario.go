@@ -67,8 +67,10 @@ type Sampling struct {
 
 // Panel is one plot of the report, controllers side by side.
 type Panel struct {
-	Title  string
-	Note   string // a line under the title; may be empty
+	Title string
+	Note  string // a line under the title; may be empty
+	// Window is the time that pauses and throughput are averaged over, in whole sampling intervals; 0: one interval.
+	Window vtime.Time
 	Series []Series
 }
 

@@ -147,6 +147,13 @@ func (d *decoder) decode() {
 	d.controllers(m.Get("controllers"), m.Get("cc"))
 	d.sampling(m.Get("sample"))
 	d.report(m.Get("report"))
+	for _, item := range m.Get("look_at").Items() {
+		var paragraph string
+		if item.String(&paragraph) {
+			d.s.LookAt = append(d.s.LookAt, strings.TrimSpace(paragraph))
+		}
+	}
+	d.spans(m.Get("spans"))
 	m.Done()
 }
 

@@ -45,7 +45,7 @@ func (d *decoder) checkTag(tag string, at *yamlspec.Value) bool {
 			tags = append(tags, t)
 		}
 	}
-	for _, item := range d.root.At("flows").Items() {
+	for _, item := range d.root.Mapping().Get("flows").Items() {
 		if t := item.At("tag").Raw(); t != "" && !slices.Contains(tags, t) {
 			tags = append(tags, t)
 		}
@@ -113,6 +113,10 @@ func (d *decoder) report(v *yamlspec.Value) {
 		m := item.Mapping()
 		var panel Panel
 		m.Need("title").String(&panel.Title)
+		if window := m.Get("window"); window.Time(&panel.Window) && d.s.Sample.Interval > 0 && panel.Window%d.s.Sample.Interval != 0 {
+			window.Errorf("window %v is not a multiple of the sampling interval %v", panel.Window, d.s.Sample.Interval)
+		}
+		m.Get("note").String(&panel.Note)
 		for _, series := range m.Need("series").Items() {
 			if !series.IsMapping() {
 				series.Errorf("a series is a mapping such as {label: L2 to R1, queue: \"L2:R1\"}")
@@ -124,6 +128,26 @@ func (d *decoder) report(v *yamlspec.Value) {
 		}
 		m.Done()
 		d.s.Panels = append(d.s.Panels, panel)
+	}
+}
+
+// spans reads the stretches of time that the report's plots shade.
+func (d *decoder) spans(v *yamlspec.Value) {
+	for _, item := range v.Items() {
+		if !item.IsMapping() {
+			item.Errorf("a span is a mapping such as {from: 20ms, to: 27ms, label: burst}")
+			continue
+		}
+		m := item.Mapping()
+		var s Span
+		sound := m.Need("from").Time(&s.From)
+		sound = m.Need("to").Time(&s.To) && sound
+		m.Need("label").String(&s.Label)
+		m.Done()
+		if sound && s.To <= s.From {
+			m.Get("to").Errorf("a span ends after it begins: %v is not after %v", s.To, s.From)
+		}
+		d.s.Spans = append(d.s.Spans, s)
 	}
 }
 

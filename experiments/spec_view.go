@@ -24,6 +24,8 @@ type View struct {
 	Seed        uint64                       `json:"seed"`
 	Sample      SampleView                   `json:"sample"`
 	Report      []PanelView                  `json:"report,omitempty"`
+	LookAt      []string                     `json:"look_at,omitempty"`
+	Spans       []SpanView                   `json:"spans,omitempty"`
 }
 
 // SwitchView is the switch settings of a View.
@@ -87,7 +89,9 @@ type SampleView struct {
 
 // PanelView is a panel of a View's report.
 type PanelView struct {
+	Window float64      `json:"window_ns,omitempty"`
 	Title  string       `json:"title"`
+	Note   string       `json:"note,omitempty"`
 	Series []SeriesView `json:"series"`
 }
 
@@ -100,6 +104,13 @@ type SeriesView struct {
 	ReferenceLabel string   `json:"reference_label,omitempty"`
 }
 
+// SpanView is a stretch of time that a View's report shades.
+type SpanView struct {
+	From  float64 `json:"from_ns"`
+	To    float64 `json:"to_ns"`
+	Label string  `json:"label"`
+}
+
 // View is s for programs.
 func (s *Scenario) View() View {
 	v := View{
@@ -107,6 +118,7 @@ func (s *Scenario) View() View {
 		Switch: viewSwitch(&s.Switch), Host: viewHost(&s.Host),
 		Controllers: s.Controllers, Constants: s.ControllerSettings,
 		Duration: nanoseconds(s.Duration), Drain: s.Drain, Seed: s.Seed,
+		LookAt: s.LookAt,
 		Sample: SampleView{Interval: nanoseconds(s.Sample.Interval), Flows: s.Sample.Flows},
 	}
 	name := func(id topologies.NodeID) string { return s.Topology.Nodes[id].Name }
@@ -124,8 +136,11 @@ func (s *Scenario) View() View {
 	for _, id := range s.Sample.Ports {
 		v.Sample.Ports = append(v.Sample.Ports, PortLabel(s.Topology, id))
 	}
+	for _, span := range s.Spans {
+		v.Spans = append(v.Spans, SpanView{From: nanoseconds(span.From), To: nanoseconds(span.To), Label: span.Label})
+	}
 	for _, p := range s.Panels {
-		panel := PanelView{Title: p.Title}
+		panel := PanelView{Title: p.Title, Note: p.Note, Window: nanoseconds(p.Window)}
 		for _, q := range p.Series {
 			subject := q.Tag
 			if subject == "" {

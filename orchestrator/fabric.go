@@ -32,8 +32,8 @@ type BuildTiming struct{ Load, Namespaces, Links, Attach, Total time.Duration }
 type FabricOptions struct {
 	// Flows says whether switches detect bursts (DCON) and need their flow tables.
 	Flows bool
-	// ForceClsact attaches by clsact even where the kernel has TCX.
-	ForceClsact bool
+	// Hooks is the way the pipelines are attached.
+	Hooks Hooks
 }
 
 // NewFabric builds the fabric in the kernel. It needs root. Whatever ends the process, the fabric ends with it.
@@ -62,7 +62,7 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 			return err
 		}
 		lap(&f.Timing.Links)
-		if err := f.attachAll(o.ForceClsact); err != nil {
+		if err := f.attachAll(o.Hooks); err != nil {
 			return err
 		}
 		lap(&f.Timing.Attach)

@@ -66,6 +66,15 @@ func TestPlanProperties(t *testing.T) {
 
 // checkPorts: ids are dense and point to each other, peers are involutions, names and MACs are unique.
 func checkPorts(t *rapid.T, p *Plan) {
+	next := PortID(0)
+	for i := range p.Nodes {
+		for _, id := range p.Nodes[i].Ports {
+			if id != next {
+				t.Fatalf("the ports of a node do not follow one another: %v", p.Nodes[i].Ports)
+			}
+			next++
+		}
+	}
 	names, macs := map[string]bool{}, map[[6]byte]bool{}
 	for i := range p.Ports {
 		port := &p.Ports[i]

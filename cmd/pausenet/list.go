@@ -1,18 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/spf13/cobra"
 )
-
-// listControllers prints the congestion controls for "list --cc".
-var listControllers func(w io.Writer, asJSON bool) error
 
 // listing is what "list -f json" prints.
 type listing struct {
@@ -43,10 +40,10 @@ func newListCommand() *cobra.Command {
 			}
 			out := c.OutOrStdout()
 			if controllers {
-				if listControllers == nil {
-					return errors.New("this build lists no congestion controls")
+				if format == "json" {
+					return cc.WriteJSON(out)
 				}
-				return listControllers(out, format == "json")
+				return cc.WriteTable(out)
 			}
 			l, err := builtins()
 			if err != nil {

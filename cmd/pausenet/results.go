@@ -13,7 +13,7 @@ import (
 func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiments.Result) {
 	for i := range suite.Scenarios {
 		s := suite.Scenarios[i].Scenario
-		fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, experiments.DescribeTopology(s.Topology), suite.Scenarios[i].Seed)
+		fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, s.Topology.Summary(), suite.Scenarios[i].Seed)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "  cc\tverdict\tflows done\tFCT mean\tFCT p99\tslowdown p99\tPAUSE\tbetween switches\tECN marks\tCNPs\tCNMs\tdrops\twall")
 		any := false

@@ -14,7 +14,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/topologies"
 )
 
 type runFlags struct {
@@ -130,11 +129,11 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScen
 		s.Controllers[i] = spec.Name
 	}
 	for _, port := range f.capture {
-		id, err := topologies.ParsePort(scenario.Topology, port)
+		ids, err := experiments.FindPorts(scenario.Topology, port)
 		if err != nil {
 			return nil, fmt.Errorf("--pcap: %w", err)
 		}
-		s.Capture = append(s.Capture, id)
+		s.Capture = append(s.Capture, ids...)
 	}
 	if err := experiments.Check(scenario, s.Controllers); err != nil {
 		return nil, err

@@ -24,10 +24,10 @@ run would, and reports every mistake with its place. Nothing is built or run.`,
 					failed++
 					fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
 				case s.scenario != nil:
-					fmt.Fprintf(c.OutOrStdout(), "%s: scenario %s is fine: %d flows on %s\n",
+					fmt.Fprintf(c.OutOrStdout(), "%s: scenario %s is fine; flows: %d; fabric: %s\n",
 						name, s.scenario.Name, len(s.scenario.Flows), s.topology.Summary())
 				default:
-					fmt.Fprintf(c.OutOrStdout(), "%s: topology %s is fine: %s\n", name, s.topology.Name, s.topology.Summary())
+					fmt.Fprintf(c.OutOrStdout(), "%s: topology %s is fine; fabric: %s\n", name, s.topology.Name, s.topology.Summary())
 				}
 			}
 			if failed > 0 {

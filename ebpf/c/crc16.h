@@ -40,7 +40,11 @@ static const __u16 crc16_table[256] = {
 
 static __always_inline __u16 crc16_byte(__u16 crc, __u8 b)
 {
-	return crc >> 8 ^ crc16_table[(crc ^ b) & 0xff];
+	__u32 i = crc ^ b;
+
+	/* Keeps the compiler from masking before the xor: before Linux 6.10 the verifier knows no bounds of a xor. */
+	__asm__("" : "+r"(i));
+	return crc >> 8 ^ crc16_table[i & 0xff];
 }
 
 /* Over source address, source port, destination address, destination port, protocol: the DCON paper's order. */

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// command runs a command line and is what it wrote and its exit code.
+func command(args ...string) (stdout, stderr string, code int) {
+	var out, errs bytes.Buffer
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	code = exit(&errs, root.Execute())
+	return out.String(), errs.String(), code
+}
+
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	fabric := file("fabric.yaml", "star: {hosts: 3}\n")
+	wrong := file("wrong.yaml", "star: {host: 3}\n")
+	scenario := file("mine.yaml", "topology: fabric.yaml\nflows: [{from: h0, to: h2, size: 1MB}]\nduration: 1ms\n")
+
+	for _, c := range []struct {
+		args           string
+		code           int
+		stdout, stderr string // parts of them
+	}{
+		{"list", exitFine, "dcon-testbed", ""},
+		{"list -f json", exitFine, `"name": "dcon-burst"`, ""},
+		{"list -f xml", exitBadInput, "", `pausenet: format "xml": text or json`},
+		{"list extra", exitBadInput, "", "pausenet: unknown command"},
+		{"show dcon-burst", exitFine, "490 of 64KB", ""},
+		{"show dcon-burst -f json --set switch.pfc.xoff=256KB", exitFine, `"xon_bytes": 254000`, ""},
+		{"show dcon-burst --source", exitFine, "# DCON, sections 3.1", ""},
+		{"show dcon-burst --source --set seed=1", exitBadInput, "", "[set source] were all set"},
+		{"show dcon-burst --set seed=x", exitBadInput, "", "pausenet: --set: \"x\" is not a whole number\n    | seed=x\n    |      ^\n"},
+		{"show star --set x=1", exitBadInput, "", "star.yaml is a topology: --set changes scenarios"},
+		{"show leafspin", exitBadInput, "", `"leafspin" is neither a built-in nor a file: did you mean "leafspine"?`},
+		{"show " + fabric, exitFine, "3 hosts, 1 switch", ""},
+		{"show " + dir, exitBadInput, "", "is a directory"},
+		{"validate " + fabric + " " + scenario, exitFine, scenario + ": scenario mine is fine; flows: 1; fabric: 3 hosts", ""},
+		{"validate " + fabric + " " + wrong, exitBadInput, "topology fabric is fine", wrong + ":1:8: unknown key \"host\": did you mean \"hosts\"?\n  1 | star: {host: 3}\n    |        ^^^^\n"},
+		{"validate", exitBadInput, "", "requires at least 1 arg"},
+		{"graph star --dot", exitFine, `"h0" -- "s0";`, ""},
+		{"graph dcon-burst --mermaid", exitFine, "flowchart BT", ""},
+		{"graph star", exitFine, "<svg xmlns=", ""},
+		{"graph star --dot --svg", exitBadInput, "", "pausenet: if any flags"},
+		{"graph star -o " + filepath.Join(dir, "none", "x.svg"), exitBadInput, "", "no such file"},
+		{"graph star -o " + filepath.Join(dir, "x.svg"), exitFine, "", ""},
+		{"nonsense", exitBadInput, "", `pausenet: unknown command "nonsense"`},
+	} {
+		stdout, stderr, code := command(strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("%s: exit code %d, want %d\nstdout %q, want %q\nstderr %q, want %q", c.args, code, c.code,
+				stdout, c.stdout, stderr, c.stderr)
+		}
+		if c.code == exitFine && stderr != "" {
+			t.Errorf("%s: on stderr: %s", c.args, stderr)
+		}
+		if strings.Contains(stderr, "Usage:") || strings.Contains(stderr, "goroutine") {
+			t.Errorf("%s: a usage dump or a stack trace:\n%s", c.args, stderr)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "x.svg")); err != nil || !bytes.HasPrefix(data, []byte("<svg")) {
+		t.Errorf("drawing %q, %v", data, err)
+	}
+}
+
+func TestShowIsJSON(t *testing.T) {
+	for _, name := range []string{"dcon-burst", "fattree"} {
+		stdout, _, _ := command("show", name, "-f", "json")
+		if !json.Valid([]byte(stdout)) {
+			t.Errorf("%s: not JSON", name)
+		}
+	}
+}
