@@ -80,7 +80,7 @@ func (f *Fabric) attachTCX() error {
 	err := f.eachNamespace(func() error {
 		for i := range f.plan.Ports {
 			p := &f.plan.Ports[i]
-			if err := attach(f.pipelines.Egress, outerIfindex(p.ID), cilium.AttachTCXEgress, p.Name); err != nil {
+			if err := attach(f.egress, outerIfindex(p.ID), cilium.AttachTCXEgress, p.Name); err != nil {
 				return err
 			}
 		}
@@ -88,7 +88,7 @@ func (f *Fabric) attachTCX() error {
 	}, func(n *topologies.Node) error {
 		for _, id := range n.Ports {
 			p := &f.plan.Ports[id]
-			if err := attach(f.pipelines.Ingress, innerIfindex(p), cilium.AttachTCXIngress, p.Name); err != nil {
+			if err := attach(f.ingress, innerIfindex(p), cilium.AttachTCXIngress, p.Name); err != nil {
 				return err
 			}
 		}
@@ -133,8 +133,8 @@ func (f *Fabric) attachClsact() error {
 	}
 	outer := func(p *topologies.Port) int32 { return outerIfindex(p.ID) }
 	return f.eachNamespace(func() error {
-		return attach(f.pipelines.Egress, all, outer, netlink.HANDLE_MIN_EGRESS)
+		return attach(f.egress, all, outer, netlink.HANDLE_MIN_EGRESS)
 	}, func(n *topologies.Node) error {
-		return attach(f.pipelines.Ingress, n.Ports, innerIfindex, netlink.HANDLE_MIN_INGRESS)
+		return attach(f.ingress, n.Ports, innerIfindex, netlink.HANDLE_MIN_INGRESS)
 	})
 }

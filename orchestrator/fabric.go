@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	cilium "github.com/cilium/ebpf"
 	"github.com/vishvananda/netns"
 
 	"github.com/pausenet/pausenet/ebpf"
@@ -18,6 +19,8 @@ import (
 type Fabric struct {
 	plan      *topologies.Plan
 	pipelines *ebpf.Kernel
+	ingress   *cilium.Program
+	egress    *cilium.Program
 	backplane netns.NsHandle
 	devices   []netns.NsHandle // by node
 	hooks     []hook
@@ -34,6 +37,8 @@ type FabricOptions struct {
 	Flows bool
 	// Hooks is the way the pipelines are attached.
 	Hooks Hooks
+
+	bare *ebpf.Bare // in place of the pipelines
 }
 
 // NewFabric builds the fabric in the kernel. It needs root. Whatever ends the process, the fabric ends with it.
@@ -49,6 +54,10 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	f.pipelines, err = ebpf.Load(tableSizes(plan, o.Flows))
 	if err != nil {
 		return f, err
+	}
+	f.ingress, f.egress = f.pipelines.Ingress, f.pipelines.Egress
+	if o.bare != nil {
+		f.ingress, f.egress = o.bare.Ingress, o.bare.Egress
 	}
 	f.Timing.Load = time.Since(start)
 	err = onOwnThread(func() error {

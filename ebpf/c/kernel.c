@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /* The kernel's rim of the pipelines: maps, hooks, redirection. No decision is taken here. */
 #include <linux/bpf.h>
+#include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
@@ -111,8 +112,11 @@ int pausenet_ingress(struct __sk_buff *skb)
 			ifindex = out->ifindex;
 	}
 	x->done++;
-	if (ifindex)
+	if (ifindex) {
+		/* The ring has seen the frame by then: the backplane's IP stack is to drop it at a glance. */
+		bpf_skb_change_type(skb, PACKET_OTHERHOST);
 		return bpf_redirect_peer(ifindex, 0);
+	}
 	return verdict == VERDICT_STACK ? TC_ACT_OK : TC_ACT_SHOT;
 }
 

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments"
+)
+
+func newBenchCommand() *cobra.Command {
+	rounds := 5
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure what a packet-hop costs on this machine, and how fast fabrics come up",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkPrivileges(); err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			return experiments.Bench(ctx, c.OutOrStdout(), rounds)
+		},
+	}
+	c.Flags().IntVar(&rounds, "rounds", rounds, "times each workload is measured")
+	return c
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* Programs that do nothing but let a frame cross and come back: what the kernel itself costs, for the benchmark. */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+
+SEC("tc")
+int bare_egress(struct __sk_buff *skb)
+{
+	(void)skb;
+	return TC_ACT_OK;
+}
+
+SEC("tc")
+int bare_ingress(struct __sk_buff *skb)
+{
+	return bpf_redirect_peer(skb->ifindex, 0);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
