@@ -8,3 +8,8 @@ package ebpf
 // The programs that the benchmark compares with.
 //
 //go:generate go tool bpf2go -go-package ebpf -target bpfel -cc clang -cflags "-O2 -g -Wall -Wextra -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu" bare c/bare.c
+
+// The same pipelines for WebAssembly.
+//
+//go:generate clang --target=wasm32 -O3 -nostdlib -ffreestanding -Wall -Wextra -Werror -Wno-int-to-pointer-cast -Wno-pointer-to-int-cast -mbulk-memory -Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=8192 -o pipelines.wasm c/wasm.c
+//go:generate chmod 644 pipelines.wasm

@@ -275,3 +275,28 @@ func plainIP(in, dst int, protocol, ttl, tos uint8) []byte {
 	ip.UpdateChecksum()
 	return frame
 }
+
+// snapshot is a copy of all registers and counters but the crossing.
+type snapshot struct {
+	ports    []ebpf.Port
+	switches []ebpf.SwitchState
+	fanouts  []uint64
+}
+
+func (r *rig) snapshot() snapshot {
+	return snapshot{slices.Clone(r.State.Ports), slices.Clone(r.State.Switches), slices.Clone(r.State.Fanouts)}
+}
+
+// unchanged holds the registers against a snapshot.
+func (r *rig) unchanged(s snapshot) {
+	r.t.Helper()
+	for i := range s.ports {
+		if s.ports[i] != r.State.Ports[i] {
+			r.fatalf("port %d became\n%+v, was\n%+v", i, r.State.Ports[i], s.ports[i])
+		}
+	}
+	if !slices.Equal(s.switches, r.State.Switches) || !slices.Equal(s.fanouts, r.State.Fanouts) {
+		r.fatalf("switches became\n%+v, were\n%+v\nfanouts %v, were %v",
+			r.State.Switches, s.switches, r.State.Fanouts, s.fanouts)
+	}
+}

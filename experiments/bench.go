@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
@@ -202,13 +200,4 @@ func benchBringUp(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\nmemory: %d MB peak resident\n", peakResident()>>20)
 	return nil
-}
-
-// peakResident is the most memory this process has had resident, in bytes.
-func peakResident() int64 {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return u.Maxrss << 10
 }

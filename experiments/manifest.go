@@ -3,8 +3,6 @@ package experiments
 import (
 	"runtime"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -20,7 +18,7 @@ type manifest struct {
 	Settings   []string `json:"set"`
 	Plane      string   `json:"plane"`
 	Kernel     string   `json:"kernel"`
-	Hooks      string   `json:"hooks"` // tcx or clsact
+	Hooks      string   `json:"hooks,omitempty"` // tcx or clsact; empty on the wasm plane
 	Go         string   `json:"go"`
 	Machine    string   `json:"machine"`
 
@@ -46,20 +44,17 @@ type flowPath struct {
 	Path []string `json:"path"`
 }
 
-func newManifest(r *runner, plane *orchestrator.KernelPlane) *manifest {
+func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 	s, o := r.scenario, &r.options
 	m := &manifest{
 		Status: "running", Scenario: s.Name, Controller: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
-		Settings: append([]string{}, o.Sets...), Plane: "kernel", Kernel: kernelRelease(), Hooks: "clsact",
+		Settings: append([]string{}, o.Sets...), Plane: plane.Name(), Kernel: kernelRelease(), Hooks: orchestrator.HooksOf(plane),
 		Go: runtime.Version(), Machine: runtime.GOARCH,
 		Configuration: s.View(),
 		Files: map[string]string{
 			"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
 			"summary.json": "the run in numbers",
 		},
-	}
-	if plane.Fabric().TCX {
-		m.Hooks = "tcx"
 	}
 	// In the order of the flows that need them first, so that equal runs have equal manifests.
 	seen := map[any]bool{}
@@ -98,11 +93,3 @@ func (m *manifest) finish(s *Summary) {
 }
 
 func (m *manifest) write(directory string) error { return writeJSON(directory, "manifest.json", m) }
-
-func kernelRelease() string {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return "unknown"
-	}
-	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
-}

@@ -17,7 +17,9 @@ import (
 // Options say how a scenario is to be run.
 type Options struct {
 	Controller string
-	Seed       uint64
+	// Plane is orchestrator.PlaneKernel or PlaneWasm.
+	Plane string
+	Seed  uint64
 	// Directory is where the run's files go; it is made.
 	Directory string
 	// Capture are the ports whose wires are captured into capture.pcapng.
@@ -54,7 +56,7 @@ type Points struct {
 	before float64 // running total at the last point
 }
 
-// Run runs a scenario under one controller on the kernel plane. If ctx is cancelled the run ends early: what was
+// Run runs a scenario under one controller. If ctx is cancelled the run ends early: what was
 // measured is written, marked partial, and returned with the context's error. Any other error leaves the files written
 // so far.
 func Run(ctx context.Context, s *Scenario, o Options) (*Result, error) {
@@ -69,7 +71,7 @@ func Run(ctx context.Context, s *Scenario, o Options) (*Result, error) {
 	if err := os.MkdirAll(o.Directory, 0o755); err != nil {
 		return nil, fmt.Errorf("make the results' folder: %w", err)
 	}
-	plane, err := orchestrator.OpenKernelPlane(s.Topology, orchestrator.FabricOptions{Flows: spec.Needs.CNM})
+	plane, err := orchestrator.OpenPlane(o.Plane, s.Topology, orchestrator.FabricOptions{Flows: spec.Needs.CNM})
 	if err != nil {
 		return nil, &EnvironmentError{err}
 	}
@@ -91,6 +93,7 @@ type runner struct {
 	environments map[cc.Env]cc.Settings
 	flows        []flowSettings
 
+	plane    orchestrator.Plane
 	engine   *orchestrator.Engine
 	recorder *recorder
 }
@@ -126,8 +129,9 @@ func (r *runner) resolveControllers() error {
 	return nil
 }
 
-func (r *runner) run(ctx context.Context, plane *orchestrator.KernelPlane) (*Result, error) {
+func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, error) {
 	s := r.scenario
+	r.plane = plane
 	settings := switchSettings(s, r.spec.Needs)
 	r.recorder = newRecorder(s)
 	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{

@@ -17,6 +17,7 @@ type Suite struct {
 	Scenarios []SuiteScenario
 	Directory string
 	Jobs      int
+	Plane     string
 	Version   string
 	Command   string
 	Sets      []string
@@ -93,7 +94,7 @@ func (s *Suite) run(ctx context.Context, c *SuiteScenario, controller string) (*
 		progress, ended = s.Started(c.Scenario.Name, controller)
 	}
 	r, err := Run(ctx, c.Scenario, Options{
-		Controller: controller, Seed: c.Seed, Directory: s.Folder(c.Scenario.Name, controller), Capture: c.Capture,
+		Controller: controller, Plane: s.Plane, Seed: c.Seed, Directory: s.Folder(c.Scenario.Name, controller), Capture: c.Capture,
 		Version: s.Version, Command: s.Command, Sets: s.Sets, Progress: progress,
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {

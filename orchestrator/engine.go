@@ -177,6 +177,9 @@ const eventsPerLook = 1 << 14
 func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress Progress) error {
 	look := eventsPerLook
 	next := time.Now()
+	for _, n := range e.nics {
+		n.VerifyICRC = e.plane.CarriesPayload()
+	}
 	for !e.events.empty() {
 		if at := e.events.next(); at > until {
 			if !drain || e.idle() {

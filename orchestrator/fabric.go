@@ -31,16 +31,6 @@ type Fabric struct {
 // BuildTiming says where the time of bringing a fabric up went.
 type BuildTiming struct{ Load, Namespaces, Links, Attach, Total time.Duration }
 
-// FabricOptions are what is not in the plan.
-type FabricOptions struct {
-	// Flows says whether switches detect bursts (DCON) and need their flow tables.
-	Flows bool
-	// Hooks is the way the pipelines are attached.
-	Hooks Hooks
-
-	bare *ebpf.Bare // in place of the pipelines
-}
-
 // NewFabric builds the fabric in the kernel. It needs root. Whatever ends the process, the fabric ends with it.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	f = &Fabric{plan: plan, backplane: netns.None()}

@@ -25,12 +25,12 @@ func (h *fingerprint) mix(v, w uint64) {
 func (h *fingerprint) frame(now vtime.Time, x *ebpf.Crossing, data []byte) {
 	h.events++
 	h.mix(uint64(now), uint64(x.InPort)<<32|uint64(x.Egress))
+	// Type and IPv4, UDP, BTH; or PFC's times; or CNM's id, N and C. What follows the BTH only the kernel plane carries.
 	h.mix(uint64(x.Verdict)<<56|uint64(x.Tick)<<48|uint64(x.Want)<<32|uint64(len(data)),
 		binary.LittleEndian.Uint64(data[12:]))
-	// IPv4: TTL to addresses, BTH. PFC: times. CNM: id, N and C.
 	h.mix(binary.LittleEndian.Uint64(data[20:]), binary.LittleEndian.Uint64(data[28:]))
 	h.mix(binary.LittleEndian.Uint64(data[36:]), binary.LittleEndian.Uint64(data[44:]))
-	h.mix(binary.LittleEndian.Uint64(data[52:]), h.events)
+	h.mix(uint64(binary.LittleEndian.Uint16(data[52:])), h.events)
 }
 
 func (h *fingerprint) String() string {

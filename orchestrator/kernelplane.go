@@ -55,6 +55,12 @@ func (p *KernelPlane) inBackplane(f func() error) error {
 	})
 }
 
+// Name is "kernel".
+func (p *KernelPlane) Name() string { return PlaneKernel }
+
+// CarriesPayload says that frames are whole: they are real.
+func (p *KernelPlane) CarriesPayload() bool { return true }
+
 // State is the pipelines' tables and registers.
 func (p *KernelPlane) State() *ebpf.State { return p.state }
 

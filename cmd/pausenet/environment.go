@@ -10,15 +10,30 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/orchestrator"
 )
 
 // checkPrivileges says what to do when the fabric cannot be built by this user.
 func checkPrivileges() error {
 	if os.Geteuid() != 0 {
 		return &exitError{exitEnvironment, errors.New(
-			"the kernel plane builds namespaces and loads eBPF programs, which needs root: run it with sudo")}
+			"the kernel plane builds namespaces and loads eBPF programs, which needs root: run it with sudo, or use --plane wasm")}
 	}
 	return nil
+}
+
+// choosePlane resolves --plane; why says what auto decided by.
+func choosePlane(given string) (plane, why string, err error) {
+	switch given {
+	case "auto":
+		plane, why = orchestrator.ChoosePlane()
+		return plane, why, nil
+	case orchestrator.PlaneKernel:
+		return given, "", checkPrivileges()
+	case orchestrator.PlaneWasm:
+		return given, "", nil
+	}
+	return "", "", badInput(fmt.Errorf("unknown plane %q: kernel, wasm or auto", given))
 }
 
 // lockResults keeps two runs from writing into one scenario's folder at a time. The lock ends with the process.

@@ -38,7 +38,8 @@ control, and writes the results below the output folder:
   DIR/<scenario>/report.html    the controllers side by side; open it in a browser
   DIR/<scenario>/<cc>/          flows.csv, ports.csv, pfc.csv, rates.csv,
                                 summary.json, manifest.json`,
-		Example: `  sudo pausenet run dcon-burst
+		Example: `  pausenet run dcon-burst
+  sudo pausenet run dcon-burst --plane kernel
   sudo pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -50,7 +51,7 @@ control, and writes the results below the output folder:
 	}
 	flags := c.Flags()
 	flags.StringSliceVar(&f.controllers, "cc", nil, "congestion controls, separated by commas (default: the scenario's)")
-	flags.StringVar(&f.plane, "plane", "kernel", "where the pipelines run: kernel")
+	flags.StringVar(&f.plane, "plane", "auto", "where the pipelines run: kernel, wasm, or auto for what this machine allows")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
 	flags.IntVar(&f.jobs, "jobs", 1, "runs at the same time")
@@ -65,14 +66,15 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	if err := checkFormat(f.format); err != nil {
 		return err
 	}
-	if f.plane != "kernel" {
-		return badInput(fmt.Errorf("unknown plane %q: this version has the kernel plane only", f.plane))
+	plane, why, err := choosePlane(f.plane)
+	if err != nil {
+		return err
 	}
 	if f.jobs < 1 {
 		return badInput(fmt.Errorf("--jobs %d: at least 1", f.jobs))
 	}
 	suite := &experiments.Suite{
-		Directory: f.out, Jobs: f.jobs, Version: version(), Command: commandLine(os.Args), Sets: f.sets,
+		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets,
 	}
 	for _, name := range names {
 		s, err := f.scenario(name, seedGiven)
@@ -86,9 +88,6 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		}
 		suite.Scenarios = append(suite.Scenarios, *s)
 	}
-	if err := checkPrivileges(); err != nil {
-		return err
-	}
 	unlock, err := lockResults(suite)
 	if err != nil {
 		return err
@@ -96,6 +95,9 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	defer unlock()
 	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if why != "" {
+		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
+	}
 	progress := newProgress(os.Stderr)
 	suite.Started = progress.start(suite)
 	results, err := suite.Run(ctx)

@@ -17,6 +17,9 @@ func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {
 	crc := h.put(buf, AckLen, OpAck, bthMigReq, 0, psn&PSNMask)
 	aeth := buf[roceHeaderLen : roceHeaderLen+AETHLen]
 	binary.BigEndian.PutUint32(aeth, uint32(syndrome)<<24|msn&PSNMask)
+	if h.headersOnly {
+		return AckLen
+	}
 	return putICRC(buf, roceHeaderLen+AETHLen, crcShort(crc, aeth))
 }
 
@@ -39,6 +42,9 @@ func PutCNP(buf []byte, h *FlowHeader, flags CNPFlags, reserved *[CNPReservedLen
 		copy(r, reserved[:])
 	} else {
 		clear(r)
+	}
+	if h.headersOnly {
+		return CNPLen
 	}
 	return putICRC(buf, roceHeaderLen+CNPReservedLen, crcShort(crc, r))
 }

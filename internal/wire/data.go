@@ -42,7 +42,8 @@ func dataLen(op Opcode, payload int) int {
 // The payload is a constant pattern. With fill it is written; copying a full packet takes a few nanoseconds, so fill
 // unless you know better. Without fill buf must hold it already: its last use must have been a PutData with an opcode of
 // the same header length and the same payload. Otherwise that frame's RETH or ICRC sits in this one's payload, and the
-// ICRC, which for a full packet comes from a table, does not fit it.
+// ICRC, which for a full packet comes from a table, does not fit it. A flow of headers only writes neither payload nor
+// ICRC.
 func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackRequest, fill bool) (n int) {
 	if !op.IsData() || payload < 0 || payload > MaxPayload {
 		panic(fmt.Sprintf("wire: PutData of %v with %d B", op, payload))
@@ -61,8 +62,13 @@ func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackR
 		binary.BigEndian.PutUint64(reth[rethVA:], h.va)
 		binary.BigEndian.PutUint32(reth[rethRKey:], h.rkey)
 		binary.BigEndian.PutUint32(reth[rethDMALen:], h.dmaLen)
-		crc = crcShort(crc, reth)
 		at += RETHLen
+		if !h.headersOnly {
+			crc = crcShort(crc, reth)
+		}
+	}
+	if h.headersOnly {
+		return max(n, MinFrame)
 	}
 	body := buf[at : at+payload+padding]
 	if fill {

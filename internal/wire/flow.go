@@ -16,6 +16,8 @@ type FlowParams struct {
 	// MTU is the payload length for which PutData is to be fast: that of a full packet, at most MaxPayload. 0 for a
 	// header that carries no data.
 	MTU int
+	// HeadersOnly leaves payload and ICRC of the frames as they are: nobody looks at them.
+	HeadersOnly bool
 }
 
 // Reverse is the way back: where the receiver's ACKs and CNPs go, or the sender's data. The source port stays, as with
@@ -38,6 +40,8 @@ type FlowHeader struct {
 	masked [IPv4Len + UDPLen]byte // as the ICRC sees IP and UDP; lengths as of prefixLen
 	sum    uint32                 // of header's IP header, unfolded
 
+	headersOnly bool
+
 	prefixLen int    // IP total length that prefix holds for
 	prefix    uint32 // CRC of the LRH's stand-in and masked
 
@@ -59,7 +63,7 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	case p.MTU < 0 || p.MTU > MaxPayload:
 		return nil, fmt.Errorf("MTU %d is not in 0..%d", p.MTU, MaxPayload)
 	}
-	h := &FlowHeader{mtu: p.MTU, rkey: p.RKey}
+	h := &FlowHeader{mtu: p.MTU, rkey: p.RKey, headersOnly: p.HeadersOnly}
 	eth := Ethernet(h.header[:])
 	eth.SetDst(p.DstMAC)
 	eth.SetSrc(p.SrcMAC)
@@ -85,7 +89,7 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 
 	copy(h.masked[:], ip)
 	maskIPUDP(h.masked[:])
-	if p.MTU > 0 {
+	if p.MTU > 0 && !p.HeadersOnly {
 		h.full = payloadCRCFor(p.MTU)
 	}
 	return h, nil
@@ -117,6 +121,10 @@ func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN u
 	bth[bthFlags] = flags
 	binary.BigEndian.PutUint32(bth[bthAck:], ackPSN)
 
+	if h.headersOnly {
+		bth[bthECN] = ecn
+		return 0
+	}
 	// The packets of a flow mostly have the same length, so the CRC over IP and UDP mostly stands.
 	if ipLen != h.prefixLen {
 		h.prefixLen = ipLen

@@ -10,16 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sizes are the numbers of entries a fabric needs.
-type Sizes struct {
-	Ports    int
-	Switches int
-	Hosts    int
-	NextHops int
-	Fanouts  int  // ports times ports, summed over the switches
-	Flows    bool // whether burst detection is on
-}
-
 // Kernel is the pipelines loaded into the kernel.
 type Kernel struct {
 	// Ingress belongs on the TC ingress hook of a port's inner end, Egress on the TC egress hook of its outer end.

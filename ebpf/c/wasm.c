@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* WebAssembly's rim of the pipelines: tables in linear memory, one call a crossing. No decision is taken here. */
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+#define __always_inline inline __attribute__((always_inline))
+#define EXPORT(name) __attribute__((export_name(name)))
+#define PAGE 65536u
+
+#include "state.h"
+
+/* The frame's first bytes. The engine copies them in and, where a frame comes out, out again. */
+#define HEADER 64
+
+static struct crossing crossing;
+static __u8 header[HEADER] __attribute__((aligned(8)));
+
+/* Where the tables are, for the engine. */
+static struct tables {
+	__u32 crossing;
+	__u32 header;
+	__u32 ports;
+	__u32 switches;
+	__u32 routes;
+	__u32 next_hops;
+	__u32 flows;
+	__u32 fanouts;
+} tables;
+
+static __u32 n_ports, n_switches, n_hosts, n_next_hops, n_flows, n_fanouts;
+static struct port *ports;
+static struct switch_state *switches;
+static struct route *routes;
+static __u64 *next_hops;
+static struct flow *flows;
+static __u64 *fanouts;
+
+static __always_inline struct port *port_at(__u32 i)
+{
+	return i < n_ports ? ports + i : 0;
+}
+
+static __always_inline struct switch_state *switch_at(__u32 i)
+{
+	return i < n_switches ? switches + i : 0;
+}
+
+static __always_inline struct route *route_at(__u32 node, __u32 host)
+{
+	return node < n_switches && host < n_hosts ? routes + node * n_hosts + host : 0;
+}
+
+static __always_inline __u64 *next_hop_at(__u32 i)
+{
+	return i < n_next_hops ? next_hops + i : 0;
+}
+
+static __always_inline struct flow *flow_at(__u32 i)
+{
+	return i < n_flows ? flows + i : 0;
+}
+
+static __always_inline __u64 *fanout_at(__u32 i)
+{
+	return i < n_fanouts ? fanouts + i : 0;
+}
+
+#include "frame.h"
+#include "crc16.h"
+#include "pfc.h"
+#include "burst.h"
+#include "ingress.h"
+#include "egress.h"
+
+/* Fresh memory is zero. 0: there is no more. */
+static void *table(__u32 *at, __u32 n, __u32 size)
+{
+	__u64 bytes = (__u64)n * size;
+	__u32 start = *at;
+
+	if (bytes > 0xffffffffu - start - PAGE)
+		return 0;
+	*at = (start + (__u32)bytes + 63) & ~63u;
+	while (__builtin_wasm_memory_size(0) * PAGE < *at) {
+		__u32 missing = (*at - __builtin_wasm_memory_size(0) * PAGE + PAGE - 1) / PAGE;
+
+		if (__builtin_wasm_memory_grow(0, missing) == (__SIZE_TYPE__)-1)
+			return 0;
+	}
+	return (void *)start;
+}
+
+extern __u8 __heap_base;
+
+/* Makes the tables; returns the address of struct tables, 0 without memory for them. To be called once. */
+EXPORT("setup")
+struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_hop, __u32 n_flow, __u32 n_fanout)
+{
+	__u32 at = ((__u32)&__heap_base + 63) & ~63u;
+
+	n_ports = n_port;
+	n_switches = n_switch;
+	n_hosts = n_host;
+	n_next_hops = n_hop;
+	n_flows = n_flow;
+	n_fanouts = n_fanout;
+	ports = table(&at, n_port, sizeof(*ports));
+	switches = table(&at, n_switch, sizeof(*switches));
+	routes = table(&at, n_switch * n_host, sizeof(*routes));
+	next_hops = table(&at, n_hop, sizeof(*next_hops));
+	flows = table(&at, n_flow, sizeof(*flows));
+	fanouts = table(&at, n_fanout, sizeof(*fanouts));
+	if (!ports || !switches || !routes || !next_hops || !flows || !fanouts)
+		return 0;
+	tables.crossing = (__u32)&crossing;
+	tables.header = (__u32)header;
+	tables.ports = (__u32)ports;
+	tables.switches = (__u32)switches;
+	tables.routes = (__u32)routes;
+	tables.next_hops = (__u32)next_hops;
+	tables.flows = (__u32)flows;
+	tables.fanouts = (__u32)fanouts;
+	return &tables;
+}
+
+/* The egress pipeline of the port that the frame left, alone: for a tap on the wire. */
+EXPORT("leave")
+void leave(void)
+{
+	egress(&crossing, header);
+}
+
+/* The ingress pipeline of the port that the frame enters. */
+EXPORT("enter")
+void enter(__u32 length)
+{
+	ingress(&crossing, header, length);
+	crossing.done++;
+}
+
+/* Both. */
+EXPORT("cross")
+void cross(__u32 length)
+{
+	leave();
+	enter(length);
+}

@@ -1,0 +1,262 @@
+package ebpf_test
+
+import (
+	"bytes"
+	"math"
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+// ce is a frame as it looks with CE set and the checksum computed afresh.
+func ce(frame []byte) []byte {
+	f := slices.Clone(frame)
+	ipHeader(f)[1] |= 3
+	ipHeader(f).UpdateChecksum()
+	return f
+}
+
+// splitMix is Vigna's SplitMix64 as published: a state that grows by the golden ratio, and a finaliser.
+type splitMix struct{ state uint64 }
+
+func (s *splitMix) next() uint64 {
+	s.state += 0x9e3779b97f4a7c15
+	z := s.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// redProbability is Pmax*(q-Kmin)/(Kmax-Kmin) of 2^32, in 128 bits.
+func redProbability(sw *ebpf.SwitchState, q uint64) uint64 {
+	hi, lo := bits.Mul64(sw.EcnPmax, q-sw.EcnKmin)
+	p, _ := bits.Div64(hi, lo, sw.EcnKmax-sw.EcnKmin)
+	return p
+}
+
+// RED marks as often as its curve says, and just the frames that the port's random numbers pick.
+func TestREDFrequency(t *testing.T) {
+	r := newRig(t)
+	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0, payload: 1}.frame(t)
+	marked := ce(frame)
+	for _, c := range []struct {
+		kmin, kmax uint64
+		pmax       float64
+		queue      uint32
+		want       float64
+		frames     int
+	}{
+		{5_000, 200_000, 0.01, 50_000, 0.0023077, 50_000}, // the vectors of algorithms.md section 1
+		{5_000, 200_000, 0.01, 102_500, 0.005, 30_000},
+		{5_000, 200_000, 0.01, 200_000, 0.01, 20_000},
+		{100_000, 400_000, 0.2, 250_000, 0.1, 5_000}, // profile B
+		{0, 200_000, 1, 100_000, 0.5, 5_000},
+		{0, 4_000_000_000, 1, 3_000_000_000, 0.75, 5_000}, // wide numbers
+	} {
+		r.reset()
+		sw := r.sw()
+		sw.EcnMode, sw.EcnKmin, sw.EcnKmax, sw.EcnPmax = ebpf.ECNRED, c.kmin, c.kmax, uint64(c.pmax*(1<<32))
+		const out = 4
+		random := splitMix{sw.Seed + out<<40}
+		threshold := redProbability(sw, uint64(c.queue))
+		count := 0
+		for i := range c.frames {
+			want := frame
+			if random.next()>>32 < threshold {
+				want = marked
+				count++
+			}
+			if got := r.leave(out, c.queue, ebpf.BurstNone, frame); !bytes.Equal(got, want) {
+				t.Fatalf("%+v: frame %d left as\n%x, want\n%x", c, i, got, want)
+			}
+		}
+		if p := r.port(out); p.EcnMarked != uint64(count) || p.Draws != uint64(c.frames) {
+			t.Errorf("%+v: %d marks counted of %d, %d draws", c, p.EcnMarked, count, p.Draws)
+		}
+		n := float64(c.frames)
+		if sd := math.Sqrt(n * c.want * (1 - c.want)); math.Abs(float64(count)-n*c.want) > 4*sd {
+			t.Errorf("%+v: %d of %d frames marked, want %.1f ± %.1f", c, count, c.frames, n*c.want, sd)
+		}
+	}
+}
+
+// Each port of each switch has random numbers of its own.
+func TestREDPortsAreIndependent(t *testing.T) {
+	r := newRig(t)
+	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0, payload: 1}.frame(t)
+	const frames = 256
+	seen := map[[frames]bool]int{}
+	for out := range rigHostPort {
+		sw := &r.State.Switches[r.port(out).Node]
+		sw.EcnMode, sw.EcnPmax = ebpf.ECNRED, 1<<31
+		var pattern [frames]bool
+		for i := range pattern {
+			pattern[i] = !bytes.Equal(r.leave(out, 200_000, ebpf.BurstNone, frame), frame)
+		}
+		if other, ok := seen[pattern]; ok {
+			t.Errorf("ports %d and %d mark alike", other, out)
+		}
+		seen[pattern] = out
+	}
+}
+
+// What RED marks, and what it leaves alone.
+func TestREDEdges(t *testing.T) {
+	r := newRig(t)
+	ect := func(priority uint8, ecn wire.ECN) []byte {
+		return roce{in: 0, dst: 1, priority: priority, ecn: ecn, payload: 1}.frame(t)
+	}
+	const kmin, kmax = 5_000, 200_000
+	for _, c := range []struct {
+		name   string
+		edit   func(sw *ebpf.SwitchState)
+		out    int
+		queue  uint32
+		burst  uint32
+		frame  []byte
+		marked bool // always; otherwise never
+		draws  bool
+	}{
+		{name: "empty queue", queue: 0, frame: ect(3, 2)},
+		{name: "at Kmin", queue: kmin, frame: ect(3, 2)},
+		{name: "just above Kmin", queue: kmin + 1, frame: ect(3, 2), draws: true},
+		{name: "above Kmax", queue: kmax + 1, frame: ect(3, 2), marked: true},
+		{name: "far above Kmax", queue: math.MaxUint32, frame: ect(3, 2), marked: true},
+		{name: "ECT(1)", queue: kmax + 1, frame: ect(3, 1), marked: true},
+		{name: "Not-ECT", queue: kmax + 1, frame: ect(3, 0)},
+		{name: "CE stays CE", queue: kmax + 1, frame: ect(3, 3)},
+		{name: "another priority", queue: kmax + 1, frame: ect(2, 2)},
+		{name: "priority 0", queue: kmax + 1, frame: ect(0, 2)},
+		{name: "each priority that is to be marked", queue: kmax + 1, frame: ect(7, 2), marked: true, edit: func(sw *ebpf.SwitchState) { sw.EcnPriorities = 0xff }},
+		{name: "off", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnMode = ebpf.ECNOff }},
+		{name: "step marks at enqueue", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnMode = ebpf.ECNStep }},
+		{name: "Pmax 1", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnPmax = 1 << 32 }, marked: true, draws: true},
+		{name: "Pmax 0", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnPmax = 0 }, draws: true},
+		{name: "Kmin = Kmax, at it", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnKmin = kmax }},
+		{name: "Kmin = Kmax, above", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnKmin = kmax }, marked: true},
+		{name: "a host does not mark", out: rigHostPort, queue: kmax + 1, frame: ect(3, 2)},
+		{name: "the other switch has its own mode", out: 6, queue: kmax + 1, frame: ect(3, 2)},
+		{name: "in a burst", queue: kmax + 1, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: withCNM},
+		{name: "in a burst, at Q_ECN", queue: 200_000, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.EcnKmax = 1, 199_000 }},
+		{name: "a burst that ends, below Q_ECN", queue: 199_999, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.EcnKmax = 1, 199_000 }, marked: true},
+		{name: "persistent congestion", queue: kmax + 1, burst: ebpf.BurstPersistent, frame: ect(3, 2), edit: withCNM, marked: true},
+		{name: "burst state means nothing without DCON", queue: kmax + 1, burst: ebpf.BurstBurst, frame: ect(3, 2), marked: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r.t = t
+			r.reset()
+			r.sw().EcnMode, r.sw().EcnKmin, r.sw().EcnKmax = ebpf.ECNRED, kmin, kmax
+			if c.edit != nil {
+				c.edit(r.sw())
+			}
+			want := *r.port(c.out)
+			for range 20 {
+				wantData := c.frame
+				if c.marked {
+					wantData = ce(c.frame)
+					want.EcnMarked++
+				}
+				if c.draws {
+					want.Draws++
+				}
+				if got := r.leave(c.out, c.queue, c.burst, c.frame); !bytes.Equal(got, wantData) {
+					t.Fatalf("left as\n%x, want\n%x", got, wantData)
+				}
+			}
+			if got := *r.port(c.out); got != want {
+				t.Errorf("port\n%+v, want\n%+v", got, want)
+			}
+		})
+	}
+}
+
+func withCNM(sw *ebpf.SwitchState) { sw.Cnm = 1 }
+
+// Frames that are not IPv4, ticks, and frames that left no port pass the egress pipeline untouched.
+func TestEgressLeavesAlone(t *testing.T) {
+	r := newRig(t)
+	r.sw().EcnMode, r.sw().EcnPriorities = ebpf.ECNRED, 0xff
+	before := r.snapshot()
+	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)
+	for _, ethertype := range []uint16{wire.EtherTypeCNM, wire.EtherTypeMACControl, 0x86dd, 0x0806} {
+		other := slices.Clone(frame)
+		wire.Ethernet(other).SetType(ethertype)
+		if got := r.leave(0, 1_000_000, 0, other); !bytes.Equal(got, other) {
+			t.Errorf("EtherType %#x left as\n%x", ethertype, got)
+		}
+	}
+	x := r.State.Crossing
+	x.QueueBytes = 1_000_000
+	for _, c := range []struct{ tick, port uint32 }{
+		{ebpf.TickPause, 0}, {ebpf.TickWalk, ebpf.NoPort}, {ebpf.TickNone, ebpf.NoPort}, {ebpf.TickNone, rigPorts},
+	} {
+		x.Tick, x.OutPort = c.tick, c.port
+		marked := x.Marked
+		if code, got := r.run(r.Egress, frame); code != actOK || !bytes.Equal(got, frame) || x.Marked != marked+1 {
+			t.Errorf("%+v: action %d, marked moved by %d", c, code, x.Marked-marked)
+		}
+	}
+	r.unchanged(before)
+}
+
+// A frame too short to be one is not for the egress pipeline to swallow: nobody would learn what became of it.
+func TestEgressShortFrame(t *testing.T) {
+	r := newRig(t)
+	r.sw().EcnMode = ebpf.ECNRED
+	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)[:ebpf.FrameMin-1]
+	if got := r.leave(0, 1_000_000, 0, frame); !bytes.Equal(got, frame) {
+		t.Errorf("left as %x", got)
+	}
+}
+
+// Step marks the packet with which the queue is longer than the threshold.
+func TestStep(t *testing.T) {
+	r := newRig(t)
+	n := uint64(dataLen)
+	const k = 120_000
+	for _, c := range []struct {
+		name   string
+		queue  uint64 // before the packet
+		ecn    wire.ECN
+		dst    int
+		burst  uint32
+		marked bool
+	}{
+		{name: "up to the threshold", queue: k - n, ecn: wire.ECT0},
+		{name: "beyond it", queue: k - n + 1, ecn: wire.ECT0, marked: true},
+		{name: "ECT(1)", queue: k, ecn: wire.ECT1, marked: true},
+		{name: "Not-ECT", queue: k, ecn: wire.NotECT},
+		{name: "CE stays CE", queue: k, ecn: wire.CE},
+		{name: "the queue of another port", queue: k, ecn: wire.ECT0, dst: 1},
+		{name: "in a burst", queue: k, ecn: wire.ECT0, burst: ebpf.BurstBurst},
+		{name: "persistent congestion", queue: k, ecn: wire.ECT0, burst: ebpf.BurstPersistent, marked: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r.t = t
+			r.reset()
+			r.sw().EcnMode, r.sw().EcnKmax = ebpf.ECNStep, k
+			r.port(0).QueueBytes[lossless] = c.queue
+			r.port(0).Burst[lossless] = c.burst
+			frame := roce{in: 2, dst: c.dst, priority: lossless, ecn: c.ecn}.frame(t)
+			want, marks := routed(frame, c.dst), uint64(0)
+			if c.marked {
+				want, marks = ce(want), 1
+			}
+			if got := r.enter(2, frame); !bytes.Equal(got.data, want) {
+				t.Errorf("forwarded\n%x, want\n%x", got.data[:60], want[:60])
+			}
+			if p := r.port(c.dst); p.EcnMarked != marks || p.Draws != 0 {
+				t.Errorf("%d marks and %d draws counted, want %d and 0", p.EcnMarked, p.Draws, marks)
+			}
+			// A priority that is not to be marked is not, whatever its queue.
+			r.port(0).QueueBytes[4] = 1 << 40
+			other := roce{in: 2, dst: 0, priority: 4, ecn: wire.ECT0}.frame(t)
+			if got := r.enter(2, other); !bytes.Equal(got.data, routed(other, 0)) {
+				t.Error("a packet of another priority was changed")
+			}
+		})
+	}
+}

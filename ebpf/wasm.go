@@ -1,0 +1,143 @@
+package ebpf
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// The same pipelines as the kernel's, compiled for WebAssembly from the same source.
+//
+//go:embed pipelines.wasm
+var wasmPipelines []byte
+
+// HeaderBytes is how much of a frame the pipelines in process see and may change.
+const HeaderBytes = 64
+
+// Process is the pipelines loaded into this process.
+type Process struct {
+	State State
+	// Header is where a frame's first bytes go before a call and come from after it.
+	Header *[HeaderBytes]byte
+
+	runtime wazero.Runtime
+	module  api.Module
+	cross   api.Function
+	leave   api.Function
+	enter   api.Function
+	stack   [1]uint64
+	context context.Context
+}
+
+// compilation keeps the machine code: fabrics of one process share it.
+var compilation = sync.OnceValue(wazero.NewCompilationCache)
+
+// LoadProcess loads the pipelines and makes their tables.
+func LoadProcess(n Sizes) (p *Process, err error) {
+	p = &Process{context: context.Background()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+			p = nil
+		}
+	}()
+	p.runtime = wazero.NewRuntimeWithConfig(p.context, wazero.NewRuntimeConfig().WithCompilationCache(compilation()))
+	if p.module, err = p.runtime.Instantiate(p.context, wasmPipelines); err != nil {
+		return p, fmt.Errorf("load the embedded pipelines: %w", err)
+	}
+	p.cross, p.leave, p.enter = p.module.ExportedFunction("cross"), p.module.ExportedFunction("leave"), p.module.ExportedFunction("enter")
+	flows, fanouts := 1, 1
+	if n.Flows {
+		flows, fanouts = n.Switches*FlowIDs, max(n.Fanouts, 1)
+	}
+	result, err := p.module.ExportedFunction("setup").Call(p.context, uint64(n.Ports), uint64(n.Switches), uint64(n.Hosts),
+		uint64(max(n.NextHops, 1)), uint64(flows), uint64(fanouts))
+	if err != nil {
+		return p, fmt.Errorf("make the tables: %w", err)
+	}
+	tables := uint32(result[0])
+	if tables == 0 {
+		return p, fmt.Errorf("make the tables: %d switches with %d ports need more than the 4 GB that WebAssembly can address",
+			n.Switches, n.Ports)
+	}
+	return p, p.mapTables(tables, n, flows, fanouts)
+}
+
+// mapTables gives the tables Go types. They do not move any more: nothing grows the memory after setup.
+func (p *Process) mapTables(tables uint32, n Sizes, flows, fanouts int) error {
+	memory := p.module.Memory()
+	all, ok := memory.Read(0, memory.Size())
+	if !ok {
+		return errors.New("map the tables: no memory")
+	}
+	var at [8]uint32
+	for i := range at {
+		if at[i], ok = memory.ReadUint32Le(tables + uint32(4*i)); !ok {
+			return errors.New("map the tables: bad address")
+		}
+	}
+	var errs [8]error
+	var crossings []Crossing
+	crossings, errs[0] = view[Crossing](all, at[0], 1)
+	var headers [][HeaderBytes]byte
+	headers, errs[1] = view[[HeaderBytes]byte](all, at[1], 1)
+	p.State.Ports, errs[2] = view[Port](all, at[2], n.Ports)
+	p.State.Switches, errs[3] = view[SwitchState](all, at[3], n.Switches)
+	p.State.Routes, errs[4] = view[Route](all, at[4], n.Switches*n.Hosts)
+	p.State.NextHops, errs[5] = view[uint64](all, at[5], max(n.NextHops, 1))
+	p.State.Flows, errs[6] = view[Flow](all, at[6], flows)
+	p.State.Fanouts, errs[7] = view[uint64](all, at[7], fanouts)
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	p.State.Crossing, p.Header = &crossings[0], &headers[0]
+	if !n.Flows {
+		p.State.Flows, p.State.Fanouts = nil, nil
+	}
+	return nil
+}
+
+// view gives n entries at an address of linear memory their Go type. WebAssembly is little-endian, and so must we be.
+func view[T any](memory []byte, at uint32, n int) ([]T, error) {
+	var entry T
+	end := uint64(at) + uint64(n)*uint64(unsafe.Sizeof(entry))
+	if n < 1 || end > uint64(len(memory)) {
+		return nil, fmt.Errorf("map the tables: %d entries of %d bytes at %#x are not in %d bytes", n, unsafe.Sizeof(entry), at, len(memory))
+	}
+	first := (*T)(unsafe.Pointer(&memory[at]))
+	if uintptr(unsafe.Pointer(first))%unsafe.Alignof(entry) != 0 {
+		return nil, errors.New("map the tables: linear memory is not aligned")
+	}
+	return unsafe.Slice(first, n), nil
+}
+
+// Cross runs the egress pipeline of the port that the frame in Header left and the ingress pipeline of the port it
+// enters. length is the frame's. It does not allocate.
+func (p *Process) Cross(length int) error {
+	p.stack[0] = uint64(length)
+	return p.cross.CallWithStack(p.context, p.stack[:])
+}
+
+// Leave runs the egress pipeline alone, Enter the ingress pipeline alone: between them Header is what is on the wire.
+func (p *Process) Leave() error { return p.leave.CallWithStack(p.context, p.stack[:]) }
+
+// Enter runs the ingress pipeline alone.
+func (p *Process) Enter(length int) error {
+	p.stack[0] = uint64(length)
+	return p.enter.CallWithStack(p.context, p.stack[:])
+}
+
+// Close frees the memory. State must not be used afterwards.
+func (p *Process) Close() error {
+	if p.runtime == nil {
+		return nil
+	}
+	p.State = State{}
+	return p.runtime.Close(p.context)
+}

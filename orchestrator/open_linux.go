@@ -1,0 +1,71 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// FabricOptions are what is not in the plan.
+type FabricOptions struct {
+	// Flows says whether switches detect bursts (DCON) and need their flow tables.
+	Flows bool
+	// Hooks is the way the pipelines are attached on the kernel plane.
+	Hooks Hooks
+
+	bare *ebpf.Bare // in place of the pipelines
+}
+
+// OpenPlane opens the plane of the given name for a plan.
+func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (Plane, error) {
+	switch name {
+	case PlaneKernel:
+		p, err := OpenKernelPlane(plan, o)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	case PlaneWasm:
+		return openWasm(plan, o)
+	}
+	return nil, fmt.Errorf("unknown plane %q", name)
+}
+
+// ChoosePlane is the plane that fits this process, and why.
+func ChoosePlane() (name, why string) {
+	if os.Geteuid() != 0 {
+		return PlaneWasm, "the kernel plane needs root"
+	}
+	return PlaneKernel, "root on Linux"
+}
+
+// OpenKernelPlane builds a fabric in the kernel and the plane that drives it; closing the plane removes the fabric.
+func OpenKernelPlane(plan *topologies.Plan, o FabricOptions) (*KernelPlane, error) {
+	f, err := NewFabric(plan, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := NewKernelPlane(f, FrameSize(plan))
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return p, nil
+}
+
+// Fabric is the fabric that the plane drives.
+func (p *KernelPlane) Fabric() *Fabric { return p.fabric }
+
+// HooksOf says how a plane's programs are attached: "tcx" or "clsact"; empty if they are not.
+func HooksOf(p Plane) string {
+	k, ok := p.(*KernelPlane)
+	switch {
+	case !ok:
+		return ""
+	case k.fabric.TCX:
+		return "tcx"
+	}
+	return "clsact"
+}

@@ -1,0 +1,33 @@
+//go:build !linux
+
+package orchestrator
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// FabricOptions are what is not in the plan.
+type FabricOptions struct {
+	// Flows says whether switches detect bursts (DCON) and need their flow tables.
+	Flows bool
+}
+
+// OpenPlane opens the plane of the given name for a plan.
+func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (Plane, error) {
+	switch name {
+	case PlaneKernel:
+		return nil, fmt.Errorf("the kernel plane needs Linux, this is %s: use --plane wasm", runtime.GOOS)
+	case PlaneWasm:
+		return openWasm(plan, o)
+	}
+	return nil, fmt.Errorf("unknown plane %q", name)
+}
+
+// ChoosePlane is the plane that fits this process, and why.
+func ChoosePlane() (name, why string) { return PlaneWasm, "the kernel plane needs Linux" }
+
+// HooksOf says how a plane's programs are attached: they are not.
+func HooksOf(Plane) string { return "" }

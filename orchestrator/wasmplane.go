@@ -1,0 +1,98 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// WasmPlane carries frames through the pipelines in this process: the kernel plane's C source, compiled to WebAssembly.
+// It needs no root and no Linux, and does to each frame exactly what the kernel plane does.
+type WasmPlane struct {
+	plan    *topologies.Plan
+	process *ebpf.Process
+	done    uint64
+	taps    map[int]func(wire []byte)
+}
+
+// OpenWasmPlane loads the pipelines and fills in the plan's tables. flows says whether switches detect bursts (DCON).
+func OpenWasmPlane(plan *topologies.Plan, flows bool) (*WasmPlane, error) {
+	process, err := ebpf.LoadProcess(tableSizes(plan, flows))
+	if err != nil {
+		return nil, err
+	}
+	fillTables(plan, &process.State)
+	return &WasmPlane{plan: plan, process: process, taps: map[int]func([]byte){}}, nil
+}
+
+// Name is "wasm".
+func (p *WasmPlane) Name() string { return PlaneWasm }
+
+// State is the pipelines' tables and registers.
+func (p *WasmPlane) State() *ebpf.State { return &p.process.State }
+
+// CarriesPayload says whether frames need their payload: only a capture looks at it.
+func (p *WasmPlane) CarriesPayload() bool { return len(p.taps) > 0 }
+
+// Cross runs the pipelines on the frame's header.
+func (p *WasmPlane) Cross(in int, f *frame.Frame) error {
+	x := p.process.State.Crossing
+	x.Verdict = ebpf.VerdictNone
+	p.done++
+	header := f.Data[:ebpf.HeaderBytes]
+	*p.process.Header = [ebpf.HeaderBytes]byte(header)
+	var err error
+	if len(p.taps) > 0 {
+		err = p.crossTapped(in, f)
+	} else {
+		err = p.process.Cross(len(f.Data))
+	}
+	if err != nil {
+		return fmt.Errorf("frame into %s: %w", p.plan.Ports[in].Name, err)
+	}
+	if x.Verdict == ebpf.VerdictForward || x.Verdict == ebpf.VerdictHost {
+		copy(header, p.process.Header[:])
+	}
+	return nil
+}
+
+// crossTapped shows what is on the wire between the two pipelines. A tick is on no wire.
+func (p *WasmPlane) crossTapped(in int, f *frame.Frame) error {
+	if err := p.process.Leave(); err != nil {
+		return err
+	}
+	if tap := p.taps[in]; tap != nil && p.process.State.Crossing.Tick == ebpf.TickNone {
+		n := min(len(f.Data), ebpf.HeaderBytes)
+		copy(f.Data[:n], p.process.Header[:n])
+		tap(f.Data)
+	}
+	return p.process.Enter(len(f.Data))
+}
+
+// Tap has tap called with each frame as it is on the wire into port in.
+func (p *WasmPlane) Tap(in int, tap func(wire []byte)) error {
+	p.taps[in] = tap
+	return nil
+}
+
+// Check compares the pipelines' counts with the crossings made.
+func (p *WasmPlane) Check() []string {
+	var problems []string
+	if x := p.process.State.Crossing; x.Done != p.done || x.Marked != p.done {
+		problems = append(problems, fmt.Sprintf("%d crossings were begun, %d ended, the egress pipelines saw %d", p.done, x.Done, x.Marked))
+	}
+	return problems
+}
+
+// Close frees the pipelines.
+func (p *WasmPlane) Close() error { return p.process.Close() }
+
+func openWasm(plan *topologies.Plan, o FabricOptions) (Plane, error) {
+	p, err := OpenWasmPlane(plan, o.Flows)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
