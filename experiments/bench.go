@@ -11,7 +11,6 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
-	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -21,183 +20,158 @@ import (
 type benchmark struct {
 	name     string
 	topology string
-	flows    func(plan *topologies.Plan) []Flow
-	duration vtime.Time
+	senders  int // to one receiver; 0: a permutation, each host to the next rack's
+	size     units.Bytes
 }
 
 // benchmarks are the workloads: (a) an incast on one switch, (b) a burst across leaves and spines. PFC works in both,
 // every data packet is acknowledged.
 var benchmarks = []benchmark{
 	{
-		name: "20-to-1 incast on one switch", topology: "{name: incast, rate: 100Gbps, delay: 1us, framing: ns3, star: {hosts: 21}}",
-		flows:    func(plan *topologies.Plan) []Flow { return incast(plan, 20, 200_000) },
-		duration: 2 * vtime.Millisecond,
+		name:     "(a) 20-to-1 incast on one switch",
+		topology: "{name: a, rate: 100Gbps, delay: 1us, framing: ns3, star: {hosts: 21}}", senders: 20, size: 5 * units.MB,
 	},
 	{
-		name: "burst over 3 leaves and 2 spines", topology: "{name: burst, rate: 40Gbps, delay: 5us, framing: ns3, leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 6}}",
-		flows:    func(plan *topologies.Plan) []Flow { return incast(plan, 17, 200_000) },
-		duration: 2 * vtime.Millisecond,
+		name:     "(b) burst over 3 leaves and 2 spines",
+		topology: "{name: b, rate: 40Gbps, delay: 5us, framing: ns3, leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 6}}",
+		senders:  17, size: 5 * units.MB,
 	},
 }
 
-// incast is a flow from each of the last n hosts to the first.
-func incast(plan *topologies.Plan, n int, size int64) []Flow {
+// scaling are the fabrics on which the cost of a hop is compared from small to large: the same load on each host.
+var scaling = []benchmark{
+	{name: "16 hosts, k=4", topology: "{name: k4, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 4}}", size: 2 * units.MB},
+	{name: "128 hosts, k=8", topology: "{name: k8, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 8}}", size: 1 * units.MB},
+	{name: "1024 hosts, k=16", topology: "{name: k16, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 16}}", size: 200 * units.KB},
+}
+
+func (b *benchmark) flows(plan *topologies.Plan) []Flow {
 	var flows []Flow
+	n := len(plan.Hosts)
+	if b.senders > 0 {
+		for i := range b.senders {
+			flows = append(flows, Flow{Source: plan.Hosts[n-1-i], Destination: plan.Hosts[0], Size: b.size})
+		}
+		return flows
+	}
 	for i := range n {
-		flows = append(flows, Flow{Source: plan.Hosts[len(plan.Hosts)-1-i], Destination: plan.Hosts[0], Size: units.Bytes(size)})
+		flows = append(flows, Flow{Source: plan.Hosts[i], Destination: plan.Hosts[(i+n/4)%n], Size: b.size})
 	}
 	return flows
 }
 
-// Bench measures what a packet-hop costs, against a bare crossing of the kernel measured in turn with it, and how long
-// fabrics take to come up. It prints as it goes.
-func Bench(ctx context.Context, w io.Writer, rounds int) error {
-	fmt.Fprintf(w, "%s, %s, %d processors\n\n", kernelRelease(), runtime.Version(), runtime.NumCPU())
-	for i := range benchmarks {
-		if err := benchmarks[i].run(ctx, w, rounds); err != nil {
-			return err
-		}
-	}
-	return benchBringUp(w)
+// cost is what one run of a workload took.
+type cost struct {
+	hops      int64
+	wall, cpu time.Duration
+	mallocs   uint64
 }
 
-func (b *benchmark) run(ctx context.Context, w io.Writer, rounds int) error {
+// run runs the workload on a plane.
+func (b *benchmark) run(ctx context.Context, plane string) (c cost, err error) {
 	plan, err := topologies.Parse(b.name, []byte(b.topology))
 	if err != nil {
-		return err
+		return c, err
 	}
-	frames, err := bareFrames(plan)
+	p, err := orchestrator.OpenPlane(plane, plan, orchestrator.FabricOptions{})
 	if err != nil {
-		return err
+		return c, err
 	}
-	bare, err := orchestrator.NewBareCrossing(plan, frames)
-	if err != nil {
-		return err
-	}
-	defer bare.Close()
-	const crossings = 100_000
-	var ratios, hop, base []float64
-	var hopsPerSecond, allocated float64
-	for range rounds {
-		before, err := bare.Measure(crossings)
-		if err != nil {
-			return err
-		}
-		hops, wall, mallocs, err := b.once(ctx, plan)
-		if err != nil {
-			return err
-		}
-		after, err := bare.Measure(crossings)
-		if err != nil {
-			return err
-		}
-		crossing := float64((before + after).Nanoseconds()) / (2 * crossings)
-		cost := float64(wall.Nanoseconds()) / float64(hops)
-		hop, base, ratios = append(hop, cost), append(base, crossing), append(ratios, cost/crossing)
-		hopsPerSecond, allocated = max(hopsPerSecond, 1e9/cost), float64(mallocs)/float64(hops)
-	}
-	fmt.Fprintf(w, "%s\n", b.name)
-	fmt.Fprintf(w, "  packet-hops per second  %9.0f (best of %d)\n", hopsPerSecond, rounds)
-	fmt.Fprintf(w, "  ns per packet-hop       %9.0f (median; ticks, timers and sampling of nothing included)\n", quantiles(hop).P50)
-	fmt.Fprintf(w, "  ns per bare crossing    %9.0f (median, in turn with the above)\n", quantiles(base).P50)
-	fmt.Fprintf(w, "  ratio                   %9.2f (median; %.2f to %.2f)\n", quantiles(ratios).P50, ratios[0], ratios[len(ratios)-1])
-	fmt.Fprintf(w, "  allocations per hop     %9.4f\n\n", allocated)
-	return nil
-}
-
-// bareFrames are a full data packet and an ACK. They are addressed to nobody, so that the kernel's own stack drops them
-// at once, as it does with the fabric's.
-func bareFrames(plan *topologies.Plan) (frames [2][]byte, err error) {
-	from, to := plan.Nodes[plan.Hosts[0]].Addr.As4(), plan.Nodes[plan.Hosts[1]].Addr.As4()
-	h, err := wire.NewFlowHeader(wire.FlowParams{
-		SrcMAC: wire.MAC{2, 0xee, 1}, DstMAC: wire.MAC{2, 0xee, 2}, Src: from, Dst: to, SrcPort: wire.MinEntropyPort, DestQP: 1,
-		TOS: wire.DataTOS(3, wire.ECT0), MTU: plan.MTU,
-	})
-	if err != nil {
-		return frames, err
-	}
-	frames[0], frames[1] = make([]byte, fullFrame(plan)), make([]byte, ackFrame)
-	wire.PutData(frames[0], h, wire.OpWriteMiddle, 0, plan.MTU, true, true)
-	wire.PutAck(frames[1], h, wire.SyndromeAck, 0, 0)
-	return frames, nil
-}
-
-// once runs the workload and returns the hops it took, the wall time and the number of allocations.
-func (b *benchmark) once(ctx context.Context, plan *topologies.Plan) (hops int64, wall time.Duration, mallocs uint64, err error) {
-	plane, err := orchestrator.OpenKernelPlane(plan, orchestrator.FabricOptions{Hooks: orchestrator.HooksClsact})
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	defer plane.Close()
+	defer p.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	settings := make([]*switchagent.Settings, len(plan.Switch))
 	for i := range settings {
 		settings[i] = &sw
 	}
-	e := orchestrator.NewEngine(orchestrator.EngineConfig{Plan: plan, Plane: plane, Switches: settings, Hosts: &host, Seed: 1})
-	s := &Scenario{Topology: plan}
-	for i, f := range b.flows(plan) {
+	e := orchestrator.NewEngine(orchestrator.EngineConfig{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Seed: 1})
+	if err := b.addFlows(e); err != nil {
+		return c, err
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	c.mallocs = m.Mallocs
+	start, cpu := time.Now(), processorTime()
+	if err := e.Run(ctx, vtime.Millisecond, true, nil); err != nil {
+		return c, err
+	}
+	c.wall, c.cpu = time.Since(start), time.Duration(processorTime()-cpu)
+	runtime.ReadMemStats(&m)
+	c.mallocs = m.Mallocs - c.mallocs
+	c.hops = e.Hops
+	for _, v := range e.Check() {
+		return c, fmt.Errorf("%s: %v", b.name, v)
+	}
+	return c, nil
+}
+
+func (b *benchmark) addFlows(e *orchestrator.Engine) error {
+	spec, err := cc.Lookup("dcqcn")
+	if err != nil {
+		return err
+	}
+	s := &Scenario{Topology: e.Plan()}
+	for i, f := range b.flows(e.Plan()) {
 		env := environment(s, &f)
-		constants, err := cc.Resolve("dcqcn", nil, env)
+		constants, err := cc.Resolve(spec.Name, nil, env)
 		if err != nil {
-			return 0, 0, 0, err
+			return err
 		}
-		spec, err := cc.Lookup("dcqcn")
+		port, err := orchestrator.PinPath(e.Plan(), f.Source, f.Destination, nil, uint64(i))
 		if err != nil {
-			return 0, 0, 0, err
-		}
-		port, err := orchestrator.PinPath(plan, f.Source, f.Destination, nil, uint64(i))
-		if err != nil {
-			return 0, 0, 0, err
+			return err
 		}
 		e.AddFlow(orchestrator.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), SourcePort: port,
 			NewController: func() (cc.Controller, error) { return spec.New(env, constants) },
 		})
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	mallocs = m.Mallocs
-	start := time.Now()
-	if err := e.Run(ctx, b.duration, true, nil); err != nil {
-		return 0, 0, 0, err
-	}
-	wall = time.Since(start)
-	runtime.ReadMemStats(&m)
-	for _, v := range e.Check() {
-		return 0, 0, 0, fmt.Errorf("%v", v)
-	}
-	return e.Hops, wall, m.Mallocs - mallocs, nil
+	return nil
 }
 
-func benchBringUp(w io.Writer) error {
-	fmt.Fprintln(w, "bring-up: namespaces, veth pairs, addresses, programs attached")
-	for _, spec := range []string{
-		"{name: h18, leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 6}}",
-		"{name: h240, leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}}",
-		"{name: h1024, fattree: {k: 16}}",
-	} {
-		plan, err := topologies.Parse("bench", []byte(spec))
+// Bench measures what a packet-hop costs on both planes, and how fabrics come up. It prints as it goes. Figures are
+// medians over the rounds; on a shared machine trust the ratios, which are taken within a round.
+func Bench(ctx context.Context, w io.Writer, rounds int) error {
+	fmt.Fprintf(w, "%s, %s, %d processors\n\n", kernelRelease(), runtime.Version(), runtime.NumCPU())
+	fmt.Fprintln(w, "wasm plane: data and ACK hops, an ACK a packet")
+	for i := range benchmarks {
+		if _, err := benchWasm(ctx, w, &benchmarks[i], rounds); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w, "\nwasm plane, by size of the fabric: every host sends across the pods")
+	var first float64
+	for i := range scaling {
+		perHop, err := benchWasm(ctx, w, &scaling[i], min(rounds, 3))
 		if err != nil {
 			return err
 		}
-		var up, down []float64
-		for range 3 {
-			start := time.Now()
-			plane, err := orchestrator.OpenKernelPlane(plan, orchestrator.FabricOptions{})
-			if err != nil {
-				return err
-			}
-			up = append(up, time.Since(start).Seconds())
-			start = time.Now()
-			if err := plane.Close(); err != nil {
-				return err
-			}
-			down = append(down, time.Since(start).Seconds())
+		if i == 0 {
+			first = perHop
+		} else {
+			fmt.Fprintf(w, "  %-40s %6.2f times the smallest's cost a hop\n", "", perHop/first)
 		}
-		fmt.Fprintf(w, "  %4d hosts, %3d switches, %4d ports: up in %.2f s, down in %.2f s (medians of 3)\n",
-			len(plan.Hosts), len(plan.Switch), len(plan.Ports), quantiles(up).P50, quantiles(down).P50)
 	}
-	fmt.Fprintf(w, "\nmemory: %d MB peak resident\n", peakResident()>>20)
-	return nil
+	fmt.Fprintf(w, "\nmemory so far: %d MB peak resident\n", peakResident()>>20)
+	return benchKernel(ctx, w, rounds)
+}
+
+// benchWasm prints a workload's speed and returns its median processor time a hop, in ns.
+func benchWasm(ctx context.Context, w io.Writer, b *benchmark, rounds int) (float64, error) {
+	var perHop, wall, allocated []float64
+	var hops int64
+	for range rounds {
+		c, err := b.run(ctx, orchestrator.PlaneWasm)
+		if err != nil {
+			return 0, err
+		}
+		hops = c.hops
+		perHop = append(perHop, float64(c.cpu.Nanoseconds())/float64(c.hops))
+		wall = append(wall, float64(c.wall.Nanoseconds())/float64(c.hops))
+		allocated = append(allocated, float64(c.mallocs)/float64(c.hops))
+	}
+	cpu := quantiles(perHop)
+	fmt.Fprintf(w, "  %-40s %6.2f million packet-hops a CPU-second (%.0f ns; %.0f ns of wall time; %.4f allocations; %d hops)\n",
+		b.name, 1e3/cpu.P50, cpu.P50, quantiles(wall).P50, quantiles(allocated).P50, hops)
+	return cpu.P50, nil
 }

@@ -36,8 +36,8 @@ type NIC struct {
 
 	packet wire.Packet
 
-	// VerifyICRC has the NIC discard frames with a wrong ICRC; off where frames are headers only.
-	VerifyICRC bool
+	// HeadersOnly says that frames carry neither payload nor ICRC; otherwise frames with a wrong ICRC are discarded.
+	HeadersOnly bool
 
 	Counters
 }
@@ -106,16 +106,16 @@ func (n *NIC) Backlog() int64 { return int64(n.control.Packets) }
 func (n *NIC) BacklogBytes() int64 { return n.control.Bytes }
 
 // Receive takes a frame that arrived and was not a pause. The frame stays the caller's.
-func (n *NIC) Receive(now vtime.Time, data []byte) {
+func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 	n.FramesReceived++
 	p := &n.packet
-	if err := wire.Parse(data, p); err != nil {
+	if err := n.parse(f, p); err != nil {
 		n.Stray++
 		return
 	}
 	switch p.Kind {
 	case wire.KindData, wire.KindAck, wire.KindNak, wire.KindCNP:
-		if n.VerifyICRC && !p.ICRCValid() {
+		if !n.HeadersOnly && !p.ICRCValid() {
 			n.Corrupted++
 			return
 		}
@@ -156,6 +156,16 @@ func (n *NIC) Receive(now vtime.Time, data []byte) {
 	}
 	n.Stray++
 }
+
+func (n *NIC) parse(f *frame.Frame, p *wire.Packet) error {
+	if n.HeadersOnly {
+		return wire.ParseHeaders(f.Data, int(f.Length), p)
+	}
+	return wire.Parse(f.Data, p)
+}
+
+// Waiting says whether a frame may be ready as soon as the port is free.
+func (n *NIC) Waiting() bool { return n.control.Packets > 0 || n.readyLen > 0 || n.waiting.len() > 0 }
 
 func (n *NIC) makeReady(s *Sender) {
 	s.state = senderReady

@@ -121,7 +121,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	}
 	s.next += payload
 	s.high = max(s.high, s.next)
-	s.lastStart, s.lastLine = now, n.lineBytes(len(f.Data))
+	s.lastStart, s.lastLine = now, n.lineBytes(int(f.Length))
 	n.DataSent++
 	n.BytesSent += payload
 	s.controller.OnSent(now, int(payload))

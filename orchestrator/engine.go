@@ -1,3 +1,5 @@
+// Package orchestrator builds and removes the fabric (namespaces, veth pairs, programs) and drives it: the virtual clock,
+// the event queue, and the crossings of frames through the kernel.
 package orchestrator
 
 import (
@@ -57,6 +59,7 @@ type Engine struct {
 	flows    []Flow
 	open     int // flows with a size that have not ended
 	blank    int // bytes of a tick's frame
+	started  bool
 
 	hash   fingerprint
 	broken []Violation
@@ -89,13 +92,15 @@ type port struct {
 	id       int32
 	peer     int32
 	isSwitch bool
-	busy     bool
-	index    int32 // of its switch or host
-	wakeAt   vtime.Time
-	perByte  vtime.Time // 0: not a whole number of picoseconds
-	rate     units.Rate
-	delay    vtime.Time
-	wire     frame.Queue // on their way to the peer
+	// busyUntil is when the last frame has been serialised; freeArmed says that an event waits for that moment.
+	busyUntil vtime.Time
+	freeArmed bool
+	index     int32 // of its switch or host
+	wakeAt    vtime.Time
+	perByte   vtime.Time // 0: not a whole number of picoseconds
+	rate      units.Rate
+	delay     vtime.Time
+	wire      frame.Queue // on their way to the peer
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
 	arrived   int64
@@ -109,7 +114,7 @@ func NewEngine(c EngineConfig) *Engine {
 	plan := c.Plan
 	e := &Engine{
 		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Crossing, observer: c.Observer,
-		settings: c.Switches, hosts: c.Hosts,
+		settings: c.Switches, hosts: c.Hosts, events: newEventQueue(plan),
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}
 	for i := range plan.Ports {
@@ -177,8 +182,14 @@ const eventsPerLook = 1 << 14
 func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress Progress) error {
 	look := eventsPerLook
 	next := time.Now()
-	for _, n := range e.nics {
-		n.VerifyICRC = e.plane.CarriesPayload()
+	if !e.started {
+		e.started = true
+		if !e.plane.CarriesPayload() {
+			e.pool.HeadersOnly()
+		}
+		for _, n := range e.nics {
+			n.HeadersOnly = !e.plane.CarriesPayload()
+		}
 	}
 	for !e.events.empty() {
 		if at := e.events.next(); at > until {
@@ -219,7 +230,7 @@ func (e *Engine) handle(ev event) error {
 		return e.arrive(&e.ports[ev.id])
 	case eventFree:
 		p := &e.ports[ev.id]
-		p.busy = false
+		p.freeArmed = false
 		return e.serve(p)
 	case eventWake:
 		p := &e.ports[ev.id]

@@ -1,13 +1,20 @@
 package orchestrator
 
-import "github.com/pausenet/pausenet/internal/vtime"
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/topologies"
+)
 
 // eventKind says what happens.
 type eventKind uint8
 
 const (
 	eventArrival eventKind = iota // the first frame on the wire from port id reaches the far end
-	eventFree                     // port id has serialised its frame
+	eventFree                     // port id has serialised its frame and more is waiting
 	eventWake                     // port id asked to be looked at again
 	eventTimer                    // flow id's controller timer
 	eventStart                    // flow id starts
@@ -24,68 +31,189 @@ type event struct {
 	kind eventKind
 }
 
-// eventQueue is a 4-ary heap: shallower than a binary one, and the four children share a cache line or two.
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+
+// eventQueue is a calendar queue (Brown, CACM 1988): nearly all events of a fabric are due within a few microseconds, so
+// they go into a ring of narrow buckets, which are sorted one at a time as they come up. Later events wait in a heap. The
+// cost of an event does not grow with the number of ports.
 type eventQueue struct {
-	heap []event
-	seq  uint64
+	seq    uint64
+	shift  uint    // a bucket is 1<<shift picoseconds wide
+	bucket int64   // the present bucket's number: time >> shift
+	now    []event // the present bucket, sorted
+	head   int     // of now: what comes before it has happened
+	ring   [][]event
+	used   []uint64 // a bit a bucket of the ring
+	near   int      // events in the ring
+	far    eventHeap
 }
 
-func (q *eventQueue) empty() bool { return len(q.heap) == 0 }
+// ringBuckets is the number of buckets in the ring, a power of 2.
+const ringBuckets = 1 << 13
+
+// newEventQueue is an empty queue whose buckets suit the rate of events in a plan's fabric.
+func newEventQueue(plan *topologies.Plan) eventQueue {
+	// At most two events a packet and port when all send at line rate; a bucket is to hold a few.
+	perSecond := 1.0
+	line := float64(plan.Framing.LineBytes(plan.MTU + 58))
+	for i := range plan.Ports {
+		perSecond += 2 * float64(plan.Ports[i].Rate) / 8 / line
+	}
+	const perBucket = 8
+	width := vtime.Time(perBucket * float64(vtime.Second) / perSecond)
+	return eventQueue{
+		shift: min(max(uint(bits.Len64(uint64(width))), 10), 22),
+		ring:  make([][]event, ringBuckets), used: make([]uint64, ringBuckets/64),
+	}
+}
+
+func (q *eventQueue) empty() bool { return q.head == len(q.now) && q.near == 0 && len(q.far) == 0 }
 
 // next is the time of the first event; vtime.Never if there is none.
 func (q *eventQueue) next() vtime.Time {
-	if len(q.heap) == 0 {
+	if q.head == len(q.now) && !q.advance() {
 		return vtime.Never
 	}
-	return q.heap[0].at
+	return q.now[q.head].at
+}
+
+// pop takes the first event; the queue must not be empty.
+func (q *eventQueue) pop() event {
+	if q.head == len(q.now) {
+		q.advance()
+	}
+	e := q.now[q.head]
+	q.head++
+	return e
 }
 
 func (q *eventQueue) push(at vtime.Time, kind eventKind, id int32) {
 	e := event{at: at, seq: q.seq, id: id, kind: kind}
 	q.seq++
-	q.heap = append(q.heap, e)
-	h := q.heap
-	i := len(h) - 1
-	for i > 0 {
-		parent := (i - 1) / 4
-		if h[parent].at <= at { // an equal time was scheduled earlier: it stays first
-			break
-		}
-		h[i] = h[parent]
-		i = parent
+	b := int64(at) >> q.shift
+	switch {
+	case b <= q.bucket:
+		q.insert(e)
+	case b < q.bucket+ringBuckets:
+		q.put(b, e)
+	default:
+		q.far.push(e)
 	}
-	h[i] = e
 }
 
-func (q *eventQueue) pop() event {
-	h := q.heap
-	first := h[0]
-	n := len(h) - 1
-	e := h[n]
-	q.heap = h[:n]
-	h = q.heap
+// insert puts an event into the present bucket. It was scheduled last, so it comes after those of its time.
+func (q *eventQueue) insert(e event) {
+	i := len(q.now)
+	q.now = append(q.now, e)
+	for i > q.head && q.now[i-1].at > e.at {
+		q.now[i] = q.now[i-1]
+		i--
+	}
+	q.now[i] = e
+}
+
+func (q *eventQueue) put(bucket int64, e event) {
+	slot := int(bucket & (ringBuckets - 1))
+	q.ring[slot] = append(q.ring[slot], e)
+	q.used[slot>>6] |= 1 << (slot & 63)
+	q.near++
+}
+
+// advance makes the next bucket with events the present one; false if there is none.
+func (q *eventQueue) advance() bool {
+	switch {
+	case q.near > 0:
+		q.bucket = q.nextUsed()
+	case len(q.far) > 0:
+		q.bucket = int64(q.far[0].at) >> q.shift
+	default:
+		return false
+	}
+	// The ring has moved on: what has come within its reach leaves the heap.
+	for len(q.far) > 0 && int64(q.far[0].at)>>q.shift < q.bucket+ringBuckets {
+		e := q.far.pop()
+		q.put(int64(e.at)>>q.shift, e)
+	}
+	slot := int(q.bucket & (ringBuckets - 1))
+	q.now, q.ring[slot] = q.ring[slot], q.now[:0]
+	q.used[slot>>6] &^= 1 << (slot & 63)
+	q.near -= len(q.now)
+	q.head = 0
+	sortEvents(q.now)
+	return true
+}
+
+// nextUsed is the number of the first bucket of the ring with events.
+func (q *eventQueue) nextUsed() int64 {
+	start := int((q.bucket + 1) & (ringBuckets - 1))
+	word := start >> 6
+	w := q.used[word] &^ (1<<(start&63) - 1)
+	for w == 0 {
+		word = (word + 1) & (len(q.used) - 1)
+		w = q.used[word]
+	}
+	slot := word<<6 + bits.TrailingZeros64(w)
+	return q.bucket + 1 + int64((slot-start)&(ringBuckets-1))
+}
+
+func sortEvents(events []event) {
+	if len(events) > 24 {
+		slices.SortFunc(events, func(a, b event) int {
+			if a.at != b.at {
+				return cmp.Compare(a.at, b.at)
+			}
+			return cmp.Compare(a.seq, b.seq)
+		})
+		return
+	}
+	for i := 1; i < len(events); i++ {
+		e := events[i]
+		k := i
+		for k > 0 && e.before(&events[k-1]) {
+			events[k] = events[k-1]
+			k--
+		}
+		events[k] = e
+	}
+}
+
+// eventHeap is a binary heap of events.
+type eventHeap []event
+
+func (h *eventHeap) push(e event) {
+	s := append(*h, e)
+	i := len(s) - 1
+	for i > 0 && e.before(&s[(i-1)/2]) {
+		s[i] = s[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	s[i] = e
+	*h = s
+}
+
+func (h *eventHeap) pop() event {
+	s := *h
+	first, n := s[0], len(s)-1
+	e := s[n]
+	s = s[:n]
 	i := 0
 	for {
-		child := 4*i + 1
-		if child >= n {
+		least := 2*i + 1
+		if least >= n {
 			break
 		}
-		least := child
-		for c := child + 1; c < min(child+4, n); c++ {
-			if h[c].before(&h[least]) {
-				least = c
-			}
+		if least+1 < n && s[least+1].before(&s[least]) {
+			least++
 		}
-		if e.before(&h[least]) {
+		if e.before(&s[least]) {
 			break
 		}
-		h[i] = h[least]
+		s[i] = s[least]
 		i = least
 	}
 	if n > 0 {
-		h[i] = e
+		s[i] = e
 	}
+	*h = s
 	return first
 }
-
-func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }

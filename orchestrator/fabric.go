@@ -1,5 +1,5 @@
-// Package orchestrator builds and removes the fabric (namespaces, veth pairs, programs) and drives it: the virtual clock,
-// the event queue, and the crossings of frames through the kernel.
+//go:build linux
+
 package orchestrator
 
 import (

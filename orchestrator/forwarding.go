@@ -10,7 +10,11 @@ import (
 
 // serve sends the next frame of a port that is free, if there is one.
 func (e *Engine) serve(p *port) error {
-	if p.busy {
+	if e.now < p.busyUntil {
+		if !p.freeArmed {
+			p.freeArmed = true
+			e.events.push(p.busyUntil, eventFree, p.id)
+		}
 		return nil
 	}
 	var f *frame.Frame
@@ -30,14 +34,17 @@ func (e *Engine) serve(p *port) error {
 	if !f.Control && e.state.Paused(int(p.id), f.Priority, e.now) {
 		e.fail("no data leaves a paused port", e.plan.Ports[p.id].Name, "a frame of priority %d left", f.Priority)
 	}
-	n := len(f.Data)
+	n := int(f.Length)
 	serialisation := p.serialise(e.plan.Framing.LineBytes(n))
 	f.Departed = e.now
 	f.Arrival = e.now + serialisation + p.delay
-	p.busy = true
+	p.busyUntil = e.now + serialisation
 	p.txFrames++
 	p.txBytes[f.Priority] += int64(n)
-	e.events.push(e.now+serialisation, eventFree, p.id)
+	if e.waiting(p) && !p.freeArmed {
+		p.freeArmed = true
+		e.events.push(p.busyUntil, eventFree, p.id)
+	}
 	if p.wire.Packets == 0 {
 		e.events.push(f.Arrival, eventArrival, p.id)
 	}
@@ -49,6 +56,15 @@ func (e *Engine) serve(p *port) error {
 		return e.resume(e.switches[p.index])
 	}
 	return nil
+}
+
+// waiting says whether anything may want to leave a port as soon as it is free. Without, the port needs no event: what
+// comes later finds it busy or free by the time.
+func (e *Engine) waiting(p *port) bool {
+	if p.isSwitch {
+		return e.switches[p.index].Port(int(p.id)).Waiting()
+	}
+	return e.nics[p.index].Waiting()
 }
 
 func (p *port) serialise(lineBytes int64) vtime.Time {
@@ -73,7 +89,7 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 	if f == nil {
 		return nil, min(wake, ends)
 	}
-	e.Created.add(len(f.Data))
+	e.Created.add(int(f.Length))
 	f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0
 	f.OnSince = registers.PausedUntil[f.Priority]
 	return f, 0
@@ -96,7 +112,7 @@ func (e *Engine) arrive(p *port) error {
 	x.OnSince = f.OnSince
 	x.QueueBytes = f.QueueBytes
 	x.QueuePackets = f.QueuePackets
-	x.Burst = f.Burst
+	x.Burst = uint32(f.Burst)
 	if err := e.cross(in, f); err != nil {
 		return err
 	}
@@ -131,17 +147,17 @@ func (e *Engine) cross(in *port, f *frame.Frame) error {
 	if err := e.plane.Cross(int(in.id), f); err != nil {
 		return err
 	}
-	e.hash.frame(e.now, x, f.Data)
+	e.hash.frame(e.now, x, f)
 	return nil
 }
 
 // end deals with a frame whose way ends at port in.
 func (e *Engine) end(in *port, f *frame.Frame) {
 	x := e.crossing
-	e.Ended.add(len(f.Data))
+	e.Ended.add(int(f.Length))
 	switch x.Verdict {
 	case ebpf.VerdictHost:
-		e.nics[in.index].Receive(e.now, f.Data)
+		e.nics[in.index].Receive(e.now, f)
 		e.pool.Put(f)
 		e.mustServe(in)
 		return
@@ -168,7 +184,7 @@ func (e *Engine) enqueue(out int32, f *frame.Frame, priority uint8) error {
 	p := &e.ports[out]
 	f.Priority = priority
 	if d := e.switches[p.index].Enqueue(int(out), f); d != switchagent.Admitted {
-		e.Ended.add(len(f.Data))
+		e.Ended.add(int(f.Length))
 		e.Dropped++
 		if d != switchagent.DropLossy {
 			e.LossLost++
@@ -226,7 +242,7 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 		e.pool.Put(f)
 		return want, nil
 	}
-	e.Created.add(len(f.Data))
+	e.Created.add(int(f.Length))
 	f.InPort = -1
 	f.Control = kind == ebpf.TickPause || kind == ebpf.TickResume
 	return want, e.enqueue(int32(x.Egress), f, uint8(x.OutPriority))

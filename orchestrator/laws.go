@@ -83,8 +83,8 @@ func (e *Engine) checkAccounts() {
 		for _, id := range e.switchPorts(i) {
 			s.Port(int(id)).Each(func(f *frame.Frame) {
 				if f.InPort >= 0 {
-					held[f.InPort][f.Priority] += uint64(len(f.Data))
-					used += uint64(len(f.Data))
+					held[f.InPort][f.Priority] += uint64(f.Length)
+					used += uint64(f.Length)
 				}
 			})
 		}

@@ -1,3 +1,5 @@
+//go:build linux
+
 package orchestrator
 
 import (
@@ -12,32 +14,47 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// firstIfindex is the index that a namespace's first interface after lo gets from us. Indexes are chosen, not asked for:
-// that saves a dump of every namespace and gives the ring a port from an interface by subtraction.
-const firstIfindex = 2
-
 // vethInfoPeer is VETH_INFO_PEER of linux/veth.h.
 const vethInfoPeer = 1
 
 // gateway is the address hosts route through. It is nobody's: a static neighbour gives it the leaf port's MAC.
 var gateway = net.IPv4(10, 255, 255, 254)
 
-// makeLinks makes each port's veth pair straight into its namespaces, both ends up. The thread is in the backplane.
+// makeLinks makes each port's veth pair straight into its namespaces, both ends up, and marks the namespaces as ours. The
+// thread is in the backplane.
 func (f *Fabric) makeLinks() error {
-	socket, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_ROUTE)
+	// Before Linux 6.15 the kernel takes an interface's index for used if the namespace that the request comes from has
+	// it, wherever the interface is to be. So the requests come from a namespace that has none but lo.
+	empty, err := newNamespace()
 	if err != nil {
-		return fmt.Errorf("open a netlink socket: %w", err)
+		return err
 	}
-	defer socket.Close()
-	sockets := map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: {Socket: socket}}
+	defer empty.Close()
+	create, err := linkSocket()
+	if err != nil {
+		return err
+	}
+	defer create.Close()
+	if err := netns.Set(f.backplane); err != nil {
+		return fmt.Errorf("enter the backplane's namespace: %w", err)
+	}
+	change, err := linkSocket()
+	if err != nil {
+		return err
+	}
+	defer change.Close()
 	for i := range f.plan.Ports {
 		p := &f.plan.Ports[i]
-		for _, req := range []*nl.NetlinkRequest{newVeth(f.plan, p, f.devices[p.Node], f.backplane), bringUp(p)} {
-			req.Sockets = sockets
-			if _, err := req.Execute(unix.NETLINK_ROUTE, 0); err != nil {
-				return fmt.Errorf("create the veth pair of %s: %w", p.Name, err)
-			}
+		err := execute(create, newVeth(f.plan, p, f.devices[p.Node], f.backplane))
+		if err == nil {
+			err = execute(change, bringUp(p))
 		}
+		if err != nil {
+			return fmt.Errorf("create the veth pair of %s: %w", p.Name, err)
+		}
+	}
+	if err := f.markNamespaces(); err != nil {
+		return err
 	}
 	for _, h := range f.plan.Hosts {
 		if err := f.configureHost(&f.plan.Nodes[h]); err != nil {
@@ -47,8 +64,20 @@ func (f *Fabric) makeLinks() error {
 	return netns.Set(f.backplane)
 }
 
-// mtuOf is the interfaces' MTU: a full RoCE packet with every header an algorithm may add fits.
-func mtuOf(plan *topologies.Plan) int { return max(1500, plan.MTU+160) }
+// linkSocket is a netlink socket in the thread's namespace; it stays there.
+func linkSocket() (*nl.NetlinkSocket, error) {
+	socket, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, fmt.Errorf("open a netlink socket: %w", err)
+	}
+	return socket, nil
+}
+
+func execute(socket *nl.NetlinkSocket, req *nl.NetlinkRequest) error {
+	req.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: {Socket: socket}}
+	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
+	return err
+}
 
 // newVeth asks for a port's inner end, in its device's namespace and up, and its outer end, in the backplane. A veth's
 // second end cannot be created up, as it has no peer yet then: bringUp does that.
@@ -96,24 +125,17 @@ func linkMessage(index int32, flags uint32) *nl.IfInfomsg {
 	return m
 }
 
-// outerIfindex is the index in the backplane of port id's outer end.
-func outerIfindex(id topologies.PortID) int32 { return firstIfindex + int32(id) }
-
-// innerIfindex is the index in its device's namespace of a port's inner end.
-func innerIfindex(p *topologies.Port) int32 { return firstIfindex + int32(p.Number) - 1 }
-
 // configureHost gives a host its address, its route and the static neighbour behind it. It leaves the thread in the
 // host's namespace.
 func (f *Fabric) configureHost(n *topologies.Node) error {
 	if err := netns.Set(f.devices[n.ID]); err != nil {
 		return fmt.Errorf("enter the namespace of %s: %w", n.Name, err)
 	}
-	socket, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_ROUTE)
+	socket, err := linkSocket()
 	if err != nil {
-		return fmt.Errorf("open a netlink socket in %s: %w", n.Name, err)
+		return fmt.Errorf("%s: %w", n.Name, err)
 	}
 	defer socket.Close()
-	sockets := map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: {Socket: socket}}
 	port := &f.plan.Ports[n.Ports[0]]
 	index := uint32(innerIfindex(port))
 	peer := f.plan.Ports[port.Peer].MAC
@@ -146,8 +168,7 @@ func (f *Fabric) configureHost(n *topologies.Node) error {
 		what string
 		req  *nl.NetlinkRequest
 	}{{"address", address}, {"static neighbour", neighbour}, {"route", route}} {
-		step.req.Sockets = sockets
-		if _, err := step.req.Execute(unix.NETLINK_ROUTE, 0); err != nil {
+		if err := execute(socket, step.req); err != nil {
 			return fmt.Errorf("set the %s of %s: %w", step.what, n.Name, err)
 		}
 	}

@@ -47,7 +47,7 @@ func (p *WasmPlane) Cross(in int, f *frame.Frame) error {
 	if len(p.taps) > 0 {
 		err = p.crossTapped(in, f)
 	} else {
-		err = p.process.Cross(len(f.Data))
+		err = p.process.Cross(int(f.Length))
 	}
 	if err != nil {
 		return fmt.Errorf("frame into %s: %w", p.plan.Ports[in].Name, err)
@@ -68,7 +68,7 @@ func (p *WasmPlane) crossTapped(in int, f *frame.Frame) error {
 		copy(f.Data[:n], p.process.Header[:n])
 		tap(f.Data)
 	}
-	return p.process.Enter(len(f.Data))
+	return p.process.Enter(int(f.Length))
 }
 
 // Tap has tap called with each frame as it is on the wire into port in.

@@ -88,7 +88,7 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 		port.control.Push(f)
 		return Admitted
 	}
-	n := int64(len(f.Data))
+	n := int64(f.Length)
 	q := &port.queues[f.Priority]
 	if d := s.admit(q, f, n); d != Admitted {
 		if f.InPort >= 0 {
@@ -155,7 +155,7 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	if q.Packets == 0 {
 		port.backlog &^= 1 << priority
 	}
-	n := int64(len(f.Data))
+	n := int64(f.Length)
 	port.TxFrames++
 	port.TxBytes += n
 	registers := &s.state.Ports[p]
@@ -163,7 +163,7 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	f.OnSince = registers.PausedUntil[priority]
 	f.QueueBytes = uint32(q.Bytes)
 	f.QueuePackets = uint32(q.Packets)
-	f.Burst = registers.Burst[priority]
+	f.Burst = uint8(registers.Burst[priority])
 	if f.InPort >= 0 {
 		s.state.Release(int(f.InPort), p, priority, uint64(n), f.Entry)
 		s.FindDue()
@@ -222,6 +222,9 @@ func (p *Port) Queue(priority uint8) (queued int64, packets int32) {
 	q := &p.queues[priority]
 	return q.Bytes, q.Packets
 }
+
+// Waiting says whether frames wait at the port, of priorities that are ON or OFF.
+func (p *Port) Waiting() bool { return p.backlog != 0 || p.control.Packets > 0 }
 
 // QueuedBytes is the bytes queued at the port, without control frames.
 func (p *Port) QueuedBytes() int64 {

@@ -16,9 +16,6 @@ func newBenchCommand() *cobra.Command {
 		Short: "Measure what a packet-hop costs on this machine, and how fast fabrics come up",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkPrivileges(); err != nil {
-				return err
-			}
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			return experiments.Bench(ctx, c.OutOrStdout(), rounds)

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/orchestrator"
 )
@@ -51,12 +49,12 @@ func lockResults(suite *experiments.Suite) (unlock func(), err error) {
 			unlock()
 			return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
 		}
-		f, err := os.OpenFile(filepath.Join(folder, ".lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o644)
+		f, err := os.OpenFile(filepath.Join(folder, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 		if err != nil {
 			unlock()
 			return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w", err)}
 		}
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if err := lockFile(f); err != nil {
 			f.Close()
 			unlock()
 			return nil, badInput(fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out", folder))

@@ -16,6 +16,8 @@ var commands = []func() *cobra.Command{
 	newValidateCommand,
 	newGraphCommand,
 	newBenchCommand,
+	newDoctorCommand,
+	newCleanCommand,
 }
 
 func newRootCommand() *cobra.Command {

@@ -4,38 +4,62 @@ package frame
 
 import "github.com/pausenet/pausenet/internal/vtime"
 
+// HeaderBytes is how much of a frame a pool of headers keeps: every header that an algorithm may add fits.
+const HeaderBytes = 128
+
 // Frame is a frame on its way through the fabric.
 type Frame struct {
-	Data   []byte // the frame without FCS; its capacity is the pool's frame size
-	next   *Frame
-	pooled bool
+	// Data is the frame without FCS, or the first HeaderBytes of it where frames carry no payload.
+	Data []byte
+	next *Frame
 
-	Priority uint8
-	Control  bool   // MAC control: overtakes data, no priority's pause holds it
-	InPort   int32  // switch port whose account holds it; -1: none
-	Entry    uint32 // its flow table entry + 1; 0: not counted
+	Length  int32      // of the whole frame, without FCS
+	InPort  int32      // switch port whose account holds it; -1: none
+	Entry   uint32     // its flow table entry + 1; 0: not counted
+	Arrival vtime.Time // at the far end of the cable
 
 	// The departure record: the state of the port it left, as it left.
 	Departed     vtime.Time // start of serialisation
-	Arrival      vtime.Time // at the far end of the cable
 	OnSince      uint64
 	QueueBytes   uint32
 	QueuePackets uint32
-	Burst        uint32
+	Burst        uint8
+
+	Priority uint8
+	Control  bool // MAC control: overtakes data, no priority's pause holds it
+	pooled   bool
+}
+
+// withHeader keeps a frame's header beside it: one place in memory instead of two.
+type withHeader struct {
+	Frame
+	header [HeaderBytes]byte
 }
 
 // Pool hands out frames and takes them back. The zero Pool is not ready: use NewPool.
 type Pool struct {
-	size  int
-	free  *Frame
-	out   int
-	chunk int
+	size    int
+	headers bool
+	free    *Frame
+	out     int
+	chunk   int
 }
 
-// NewPool is a pool of frames of up to size bytes.
-func NewPool(size int) *Pool { return &Pool{size: size, chunk: 64} }
+// firstChunk is the number of frames a pool makes first.
+const firstChunk = 64
 
-// Get hands out a frame with Data of n bytes; their content is what an earlier user left.
+// NewPool is a pool of frames of up to size bytes.
+func NewPool(size int) *Pool { return &Pool{size: size, chunk: firstChunk} }
+
+// HeadersOnly has the pool keep only the first HeaderBytes of each frame. It comes before the first Get.
+func (p *Pool) HeadersOnly() {
+	if p.chunk != firstChunk {
+		panic("frame: the pool has been used")
+	}
+	p.headers = true
+}
+
+// Get hands out a frame of n bytes; their content is what an earlier user left.
 func (p *Pool) Get(n int) *Frame {
 	if p.free == nil {
 		p.grow()
@@ -44,6 +68,10 @@ func (p *Pool) Get(n int) *Frame {
 	p.free = f.next
 	f.next = nil
 	f.pooled = false
+	f.Length = int32(n)
+	if p.headers && n > HeaderBytes {
+		n = HeaderBytes
+	}
 	f.Data = f.Data[:n]
 	f.InPort = -1
 	f.Entry = 0
@@ -66,19 +94,28 @@ func (p *Pool) Put(f *Frame) {
 // Out is how many frames are handed out.
 func (p *Pool) Out() int { return p.out }
 
-// Size is the most bytes a frame holds.
-func (p *Pool) Size() int { return p.size }
-
 func (p *Pool) grow() {
-	frames := make([]Frame, p.chunk)
-	memory := make([]byte, p.chunk*p.size)
-	for i := range frames {
-		frames[i].Data = memory[i*p.size : i*p.size : (i+1)*p.size]
-		frames[i].pooled = true
-		frames[i].next = p.free
-		p.free = &frames[i]
+	if p.headers {
+		frames := make([]withHeader, p.chunk)
+		for i := range frames {
+			frames[i].Data = frames[i].header[:0]
+			p.add(&frames[i].Frame)
+		}
+	} else {
+		frames := make([]Frame, p.chunk)
+		memory := make([]byte, p.chunk*p.size)
+		for i := range frames {
+			frames[i].Data = memory[i*p.size : i*p.size : (i+1)*p.size]
+			p.add(&frames[i])
+		}
 	}
 	p.chunk = min(2*p.chunk, 8192)
+}
+
+func (p *Pool) add(f *Frame) {
+	f.pooled = true
+	f.next = p.free
+	p.free = f
 }
 
 // Queue is a first-in, first-out queue of frames. The zero Queue is empty.
@@ -97,7 +134,7 @@ func (q *Queue) Push(f *Frame) {
 		q.tail.next = f
 	}
 	q.tail = f
-	q.Bytes += int64(len(f.Data))
+	q.Bytes += int64(f.Length)
 	q.Packets++
 }
 
@@ -115,7 +152,7 @@ func (q *Queue) Pop() *Frame {
 		q.tail = nil
 	}
 	f.next = nil
-	q.Bytes -= int64(len(f.Data))
+	q.Bytes -= int64(f.Length)
 	q.Packets--
 	return f
 }

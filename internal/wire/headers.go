@@ -1,0 +1,65 @@
+package wire
+
+// ParseHeaders is Parse for a frame of which only the first bytes are there: h, at least as long as the headers, of a
+// frame of the given length. The accessors that give what follows the BTH must not be used but for ACK and CNM.
+func ParseHeaders(h []byte, length int, p *Packet) error {
+	*p = Packet{frame: h}
+	if len(h) < MinFrame {
+		return ErrTruncated
+	}
+	switch Ethernet(h).Type() {
+	case EtherTypeCNM:
+		p.Kind = KindCNM
+		return nil
+	case EtherTypeIPv4:
+	default:
+		return nil
+	}
+	ip := IPv4(h[EthernetLen:])
+	if ip[ipVersionIHL] != ipVersion4NoOptions {
+		return ErrIPHeader
+	}
+	if EthernetLen+ip.TotalLen() > length {
+		return ErrTruncated
+	}
+	p.ip = true
+	p.TOS, p.Protocol = ip.TOS(), ip.Protocol()
+	p.Src, p.Dst = ip.Src(), ip.Dst()
+	udp := UDP(ip[IPv4Len:])
+	if ip.Protocol() != ProtocolUDP || udp.DstPort() != PortRoCE {
+		return nil
+	}
+	p.SrcPort, p.DstPort = udp.SrcPort(), udp.DstPort()
+	b := BTH(udp[UDPLen:])
+	p.Opcode = b.Opcode()
+	p.DestQP, p.PSN = b.DestQP(), b.PSN()
+	p.AckReq, p.FECN, p.BECN = b.AckReq(), b.FECN(), b.BECN()
+	rest := ip.TotalLen() - IPv4Len - UDPLen - BTHLen - ICRCLen
+	switch op := p.Opcode; {
+	case op.IsData():
+		if op.HasRETH() {
+			rest -= RETHLen
+		}
+		p.Payload = rest - b.PadCount()
+		if p.Payload < 0 {
+			return ErrLength
+		}
+		p.Kind = KindData
+	case op == OpAck:
+		if rest != AETHLen {
+			return ErrLength
+		}
+		aeth := AETH(b[BTHLen:])
+		p.Syndrome, p.MSN = aeth.Syndrome(), aeth.MSN()
+		p.Kind = KindNak
+		if p.Syndrome&syndromeKindMask == syndromeKindAck {
+			p.Kind = KindAck
+		}
+	case op == OpCNP:
+		if rest != CNPReservedLen {
+			return ErrLength
+		}
+		p.Kind = KindCNP
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package switchagent_test
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// Whatever comes and goes: every byte is queued, sent or counted as dropped, each account holds just what is queued, no
+// frame leaves through a closed gate, and no queue is left out of the backlog.
+func TestConservation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := newRig(t, func(s *switchagent.Settings) {
+			s.Buffer = bytesOf(rapid.IntRange(5_000, 100_000).Draw(t, "buffer"))
+			s.LossyLimit = bytesOf(rapid.IntRange(1_000, 20_000).Draw(t, "lossy"))
+			s.PFC.Priorities = rapid.Byte().Draw(t, "lossless")
+			s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = 8_000, 6_000, bytesOf(rapid.IntRange(0, 8_000).Draw(t, "headroom"))
+			for i := range s.Scheduler.Quantum {
+				s.Scheduler.Quantum[i] = rapid.SampledFrom([]units.Bytes{0, 1, 700, 3000}).Draw(t, "quantum")
+			}
+		})
+		type totals struct{ in, out, dropped, queued int64 }
+		var all [first + ports]totals
+		var order [first + ports][8][]*frame.Frame
+		var now vtime.Time
+		check := func() {
+			t.Helper()
+			var held [first + ports][8]uint64
+			var used uint64
+			for p := first; p < first+ports; p++ {
+				port := r.Port(p)
+				var frames, bytes int64
+				port.Each(func(f *frame.Frame) {
+					frames++
+					bytes += int64(len(f.Data))
+					if f.InPort >= 0 {
+						held[f.InPort][f.Priority] += uint64(len(f.Data))
+						used += uint64(len(f.Data))
+					}
+				})
+				port.EachControl(func(f *frame.Frame) { frames++; bytes += int64(len(f.Data)) })
+				if f, b := port.Backlog(); f != frames || b != bytes {
+					t.Fatalf("port %d: backlog of %d frames, %d bytes; counted %d, %d", p, f, b, frames, bytes)
+				}
+				c, want := port.Counters, all[p]
+				if c.EnqueuedBytes != want.in || c.TxBytes != want.out || port.QueuedBytes() != want.in-want.out ||
+					c.DroppedBytes[0]+c.DroppedBytes[1]+c.DroppedBytes[2] != want.dropped || c.QueuePeak != want.queued {
+					t.Fatalf("port %d: %+v, %d queued; want %+v", p, c, port.QueuedBytes(), want)
+				}
+				for priority := range uint8(8) {
+					queued, packets := port.Queue(priority)
+					if queued != int64(r.state.Ports[p].QueueBytes[priority]) || int(packets) != len(order[p][priority]) {
+						t.Fatalf("port %d, priority %d: %d bytes in %d packets, register %d, %d expected", p, priority,
+							queued, packets, r.state.Ports[p].QueueBytes[priority], len(order[p][priority]))
+					}
+				}
+			}
+			for p := range held {
+				if r.state.Ports[p].Held != held[p] {
+					t.Fatalf("port %d holds %v, queued are %v", p, r.state.Ports[p].Held, held[p])
+				}
+			}
+			if r.state.Switches[index].Used != used {
+				t.Fatalf("%d used, %d queued", r.state.Switches[index].Used, used)
+			}
+		}
+		dequeue := func(out int) bool {
+			f, wake := r.Dequeue(now, out)
+			if f == nil {
+				// Only a closed gate can hold a queue, and the wake-up is when the first of them opens.
+				opens := vtime.Never
+				for priority, q := range order[out] {
+					until := vtime.Time(r.state.Ports[out].PausedUntil[priority])
+					if len(q) == 0 {
+						continue
+					}
+					if until <= now {
+						t.Fatalf("port %d does not send its priority %d, which is ON", out, priority)
+					}
+					opens = min(opens, until)
+				}
+				if wake != opens {
+					t.Fatalf("wake %v, want %v", wake, opens)
+				}
+				return false
+			}
+			if !f.Control {
+				q := order[out][f.Priority]
+				if vtime.Time(r.state.Ports[out].PausedUntil[f.Priority]) > now || len(q) == 0 || q[0] != f {
+					t.Fatalf("port %d sent a frame of priority %d out of turn", out, f.Priority)
+				}
+				order[out][f.Priority] = q[1:]
+				all[out].out += int64(len(f.Data))
+			}
+			r.pool.Put(f)
+			return true
+		}
+		for range rapid.IntRange(1, 150).Draw(t, "steps") {
+			out := rapid.IntRange(first, first+ports-1).Draw(t, "port")
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			default:
+				in := rapid.IntRange(first, first+ports-1).Draw(t, "in")
+				if rapid.IntRange(0, 9).Draw(t, "own") == 0 {
+					in = -1
+				}
+				n := rapid.IntRange(60, 1518).Draw(t, "size")
+				f := r.frame(in, uint8(rapid.IntRange(0, 7).Draw(t, "priority")), n)
+				a := &all[out]
+				if r.Enqueue(out, f) != switchagent.Admitted {
+					a.dropped += int64(n)
+					r.pool.Put(f)
+					break
+				}
+				a.in += int64(n)
+				a.queued = max(a.queued, a.in-a.out)
+				order[out][f.Priority] = append(order[out][f.Priority], f)
+			case 0:
+				f := r.frame(-1, 0, 60)
+				f.Control = true
+				r.Enqueue(out, f)
+			case 1:
+				now += vtime.Time(rapid.IntRange(0, 3).Draw(t, "wait"))
+				r.state.Ports[out].PausedUntil[rapid.IntRange(0, 7).Draw(t, "class")] =
+					uint64(now) + uint64(rapid.IntRange(0, 5).Draw(t, "pause"))
+			case 2:
+				r.pause(out, uint8(rapid.IntRange(0, 7).Draw(t, "class")))
+			case 3, 4, 5, 6:
+				dequeue(out)
+			}
+			check()
+		}
+		now = math.MaxInt64 / 2
+		for p := first; p < first+ports; p++ {
+			for dequeue(p) {
+			}
+		}
+		check()
+		if r.pool.Out() != 0 || r.state.Switches[index].Used != 0 {
+			t.Fatalf("%d frames and %d bytes are left", r.pool.Out(), r.state.Switches[index].Used)
+		}
+	})
+}

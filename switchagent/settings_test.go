@@ -1,0 +1,52 @@
+package switchagent_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		edit func(s *switchagent.Settings)
+		want []string // none: valid
+	}{
+		{edit: func(*switchagent.Settings) {}},
+		{edit: func(s *switchagent.Settings) { s.Buffer = 0 }, want: []string{"buffer"}},
+		{edit: func(s *switchagent.Settings) { s.PFC.XOFF = 0; s.PFC.XON = -1 }, want: []string{"pfc.xoff"}},
+		{edit: func(s *switchagent.Settings) { s.PFC.XON = s.PFC.XOFF }, want: []string{"pfc.xon"}},
+		{edit: func(s *switchagent.Settings) { s.PFC.XON = s.PFC.XOFF - 1 }},
+		{edit: func(s *switchagent.Settings) { s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON = 1, 0, 0 }},
+		{edit: func(s *switchagent.Settings) { s.PFC.Alpha = 65 }, want: []string{"pfc.alpha"}},
+		{edit: func(s *switchagent.Settings) { s.PFC.Alpha = -1 }, want: []string{"pfc.alpha"}},
+		{edit: func(s *switchagent.Settings) { s.PFC.Quanta = 0 }, want: []string{"pfc.quanta"}},
+		{edit: func(s *switchagent.Settings) { s.PFC = switchagent.PFC{} }}, // no lossless priority, nothing to be wrong
+		{edit: func(s *switchagent.Settings) { s.ECN.KMin = s.ECN.KMax }},
+		{edit: func(s *switchagent.Settings) { s.ECN.KMin = s.ECN.KMax + 1 }, want: []string{"ecn.kmin"}},
+		{edit: func(s *switchagent.Settings) { s.ECN.PMax = 1 }},
+		{edit: func(s *switchagent.Settings) { s.ECN.PMax = 1.01 }, want: []string{"ecn.pmax"}},
+		{edit: func(s *switchagent.Settings) { s.ECN.PMax, s.ECN.Mode = 2, switchagent.ECNOff }},
+		{edit: func(s *switchagent.Settings) { s.CNM.QCNM = s.CNM.QECN }},
+		{edit: func(s *switchagent.Settings) { s.CNM.QCNM = 100 * units.KB }, want: []string{"cnm.threshold"}},
+		{edit: func(s *switchagent.Settings) { s.CNM.Window = -1 }, want: []string{"cnm.window"}},
+		{
+			edit: func(s *switchagent.Settings) { s.Buffer, s.PFC.Quanta, s.ECN.PMax = -1, 0, -1 },
+			want: []string{"buffer", "pfc.quanta", "ecn.pmax"},
+		},
+	} {
+		s := switchagent.Default()
+		c.edit(&s)
+		err := s.Validate()
+		if (err != nil) != (len(c.want) > 0) {
+			t.Errorf("%+v: %v", s, err)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v does not speak of %s", err, want)
+			}
+		}
+	}
+}

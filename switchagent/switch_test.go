@@ -1,0 +1,255 @@
+package switchagent_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// Each priority's gate is its own; a closed one opens by itself when the pause runs out.
+func TestPFCGate(t *testing.T) {
+	r := newRig(t, nil)
+	const out = first + 2
+	if f, wake := r.Dequeue(0, out); f != nil || wake != vtime.Never {
+		t.Errorf("an empty port: %v, wake %v", f, wake)
+	}
+	r.put(first, out, 3, 100)
+	r.put(first, out, 5, 100)
+	r.put(first, out, 1, 100)
+	until := &r.state.Ports[out].PausedUntil
+	until[3], until[5], until[6] = 2000, 1000, 10 // priority 6 has nothing to send
+	if f, _ := r.Dequeue(500, out); f == nil || f.Priority != 1 {
+		t.Fatal("the priority that is ON does not send")
+	}
+	if f, wake := r.Dequeue(500, out); f != nil || wake != 1000 {
+		t.Errorf("all OFF: wake %v, want 1000", wake)
+	}
+	if f, wake := r.Dequeue(999, out); f != nil || wake != 1000 {
+		t.Errorf("a picosecond before: wake %v", wake)
+	}
+	control := r.frame(-1, 0, 60)
+	control.Control = true
+	r.Enqueue(out, control)
+	if f, _ := r.Dequeue(999, out); f != control {
+		t.Error("a pause holds a control frame")
+	}
+	if f, _ := r.Dequeue(1000, out); f == nil || f.Priority != 5 {
+		t.Error("the pause of priority 5 did not end in time")
+	}
+	if f, wake := r.Dequeue(1000, out); f != nil || wake != 2000 {
+		t.Errorf("wake %v, want 2000", wake)
+	}
+	until[3] = 1500 // a RESUME
+	if f, _ := r.Dequeue(1500, out); f == nil || f.Priority != 3 {
+		t.Error("not resumed")
+	}
+}
+
+// The departure record is the port's state with the frame gone.
+func TestDepartureRecord(t *testing.T) {
+	r := newRig(t, nil)
+	r.put(first, first+1, 3, 1000)
+	r.put(first+2, first+1, 3, 600)
+	r.put(first+2, first+1, 3, 70)
+	p := &r.state.Ports[first+1]
+	p.PausedUntil[3], p.Burst[3], p.Burst[4] = 77, 2, 1
+	if p.QueueBytes != [8]uint64{3: 1670} {
+		t.Errorf("queued %v", p.QueueBytes)
+	}
+	for _, want := range [][2]uint32{{670, 2}, {70, 1}, {0, 0}} {
+		f, _ := r.Dequeue(100, first+1)
+		if f.QueueBytes != want[0] || f.QueuePackets != want[1] || f.OnSince != 77 || f.Burst != 2 {
+			t.Errorf("left behind %d bytes in %d packets, ON since %d, burst %d", f.QueueBytes, f.QueuePackets, f.OnSince, f.Burst)
+		}
+		if p.QueueBytes[3] != uint64(want[0]) {
+			t.Errorf("register says %d", p.QueueBytes[3])
+		}
+	}
+	if r.state.Ports[first].Held[3]+r.state.Ports[first+2].Held[3]+r.state.Switches[index].Used != 0 {
+		t.Error("not released")
+	}
+}
+
+func TestAdmission(t *testing.T) {
+	const n, in, out = 1000, first, first + 1
+	for _, c := range []struct {
+		name     string
+		priority uint8
+		edit     func(s *switchagent.Settings)
+		prepare  func(r *rig)
+		in       int
+		want     switchagent.Drop
+	}{
+		{name: "lossless", priority: 3, in: in, want: switchagent.Admitted},
+		{name: "fills the buffer", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
+			r.state.Switches[index].Used = uint64(r.settings.Buffer) - n
+		}},
+		{name: "one byte over the buffer", priority: 3, in: in, want: switchagent.DropBuffer, prepare: func(r *rig) {
+			r.state.Switches[index].Used = uint64(r.settings.Buffer) - n + 1
+		}},
+		{name: "lossy, one byte over the buffer", priority: 0, in: in, want: switchagent.DropLossy, prepare: func(r *rig) {
+			r.state.Switches[index].Used = uint64(r.settings.Buffer) - n + 1
+		}},
+		{
+			name: "lossy, fills its queue", priority: 0, in: in, want: switchagent.Admitted,
+			edit: func(s *switchagent.Settings) { s.LossyLimit = n },
+		},
+		{
+			name: "lossy, one byte over its queue", priority: 0, in: in, want: switchagent.DropLossy,
+			edit: func(s *switchagent.Settings) { s.LossyLimit = n - 1 },
+		},
+		{
+			name: "lossless knows no lossy limit", priority: 3, in: in, want: switchagent.Admitted,
+			edit: func(s *switchagent.Settings) { s.LossyLimit = 1 },
+		},
+		{name: "above XOFF, not paused yet", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
+			r.state.Ports[in].Held[3] = 10_000_000
+		}},
+		{name: "fills the headroom", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
+			r.pause(in, 3)
+			r.state.Ports[in].Held[3] = 320_000 + 75_000 - n
+		}},
+		{name: "one byte over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, prepare: func(r *rig) {
+			r.pause(in, 3)
+			r.state.Ports[in].Held[3] = 320_000 + 75_000 - n + 1
+		}},
+		{name: "another port is paused", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
+			r.pause(in+1, 3)
+			r.pause(in, 4)
+			r.state.Ports[in].Held[3] = 1_000_000
+		}},
+		{name: "resumed", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
+			r.pause(in, 3)
+			r.state.Ports[in].Pausing[3] = 0
+			r.Resumed(in, 3)
+			r.state.Ports[in].Held[3] = 1_000_000
+		}},
+		{name: "the switch's own frame has no account", priority: 3, in: -1, want: switchagent.Admitted},
+		// The headroom counts from the threshold at which PAUSE was sent, not from what it is now.
+		{name: "dynamic threshold, headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
+			r.state.Switches[index].Used = 6_000_000 // XOFF 500 000
+			r.pause(in, 3)
+			r.state.Switches[index].Used = 9_000_000
+			r.state.Ports[in].Held[3] = 500_000 + 75_000 - n
+		}},
+		{name: "dynamic threshold, over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, edit: dynamic, prepare: func(r *rig) {
+			r.state.Switches[index].Used = 6_000_000
+			r.pause(in, 3)
+			r.state.Switches[index].Used = 1_000_000
+			r.state.Ports[in].Held[3] = 500_000 + 75_000 - n + 1
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, c.edit)
+			if c.prepare != nil {
+				c.prepare(r)
+			}
+			held, used := r.state.Ports[in].Held, r.state.Switches[index].Used
+			got := r.Enqueue(out, r.frame(c.in, c.priority, n))
+			if got != c.want {
+				t.Fatalf("%v, want %v", got, c.want)
+			}
+			p := r.Port(out)
+			queued, packets := p.Queue(c.priority)
+			if c.want == switchagent.Admitted {
+				if queued != n || packets != 1 || p.EnqueuedFrames != 1 || p.EnqueuedBytes != n || p.QueuePeak != n {
+					t.Errorf("%d bytes in %d packets queued; %+v", queued, packets, p.Counters)
+				}
+				return
+			}
+			// A refused frame leaves no trace but its counter.
+			want := switchagent.Counters{}
+			want.DroppedFrames[got], want.DroppedBytes[got] = 1, n
+			if queued != 0 || packets != 0 || p.Counters != want {
+				t.Errorf("%d bytes in %d packets queued; %+v", queued, packets, p.Counters)
+			}
+			if r.state.Ports[in].Held != held || r.state.Switches[index].Used != used {
+				t.Errorf("%v held, %d used after a drop; before %v, %d", r.state.Ports[in].Held, r.state.Switches[index].Used, held, used)
+			}
+		})
+	}
+}
+
+// dynamic makes XOFF an eighth of what is free of 10 MB.
+func dynamic(s *switchagent.Settings) {
+	s.Buffer = 10 * units.MB
+	s.PFC.Alpha, s.PFC.XOFF, s.PFC.XOFFToXON = 0.125, 0, 2*units.KB
+}
+
+// A paused ingress port is due for RESUME once its account has fallen to XON.
+func TestDueStatic(t *testing.T) {
+	r := newRig(t, func(s *switchagent.Settings) { s.PFC.XOFF, s.PFC.XON = 5000, 3000 })
+	for range 5 {
+		r.put(first, first+1, 3, 1000)
+		r.put(first+2, first+1, 3, 1000)
+	}
+	r.pause(first, 3)
+	for i := range 10 {
+		f := r.take(first + 1)
+		// Port first has 4, 4, 3, ... frames left; it was paused, the other was not.
+		want := []switchagent.Due{{Port: first, Priority: 3}}
+		if r.state.Ports[first].Held[3] > 3000 {
+			want = nil
+		}
+		if !slices.Equal(r.Due(), want) {
+			t.Errorf("after %d frames (this from port %d): due %v, want %v", i+1, f.InPort, r.Due(), want)
+		}
+	}
+	// It stays due until the RESUME was sent.
+	if r.FindDue(); len(r.Due()) != 1 {
+		t.Errorf("due %v", r.Due())
+	}
+	r.state.Ports[first].Pausing[3] = 0
+	r.Resumed(first, 3)
+	if r.FindDue(); len(r.Due()) != 0 {
+		t.Errorf("due %v after RESUME", r.Due())
+	}
+}
+
+// With a dynamic threshold a dequeue of any port may make a RESUME due of any other; in the order of pausing.
+func TestDueDynamic(t *testing.T) {
+	r := newRig(t, dynamic)
+	used := &r.state.Switches[index].Used
+	for _, p := range []int{first + 2, first} {
+		r.state.Ports[p].Held[3] = 300_000
+	}
+	*used = 8_000_000 // XOFF 250 000
+	r.pause(first+2, 3)
+	r.pause(first, 3)
+	// Another port's frame leaves: XON is (10e6-used)/8 - 2000, which is 300 000 when 2 416 000 are free.
+	r.put(first+1, first+3, 3, 1000)
+	*used = 7_584_001 + 1000
+	if r.take(first + 3); len(r.Due()) != 0 {
+		t.Errorf("XON %d: due %v", r.state.Threshold(index)-2000, r.Due())
+	}
+	r.put(first+1, first+3, 3, 1000)
+	*used = 7_584_000 + 1000
+	r.take(first + 3)
+	if want := []switchagent.Due{{Port: first + 2, Priority: 3}, {Port: first, Priority: 3}}; !slices.Equal(r.Due(), want) {
+		t.Errorf("XON %d: due %v, want %v", r.state.Threshold(index)-2000, r.Due(), want)
+	}
+	r.Resumed(first+2, 3)
+	r.FindDue()
+	if want := []switchagent.Due{{Port: first, Priority: 3}}; !slices.Equal(r.Due(), want) {
+		t.Errorf("due %v, want %v", r.Due(), want)
+	}
+	// A second PAUSE of the same port counts once.
+	r.Paused(first, 3)
+	if r.FindDue(); len(r.Due()) != 1 {
+		t.Errorf("due %v", r.Due())
+	}
+}
+
+func TestDropNames(t *testing.T) {
+	for d := switchagent.DropHeadroom; d < switchagent.Drops; d++ {
+		if d.String() == "" {
+			t.Errorf("drop %d has no name", d)
+		}
+	}
+	if switchagent.Admitted.String() != "admitted" {
+		t.Error(switchagent.Admitted)
+	}
+}
