@@ -17,8 +17,9 @@ import (
 //go:embed pipelines.wasm
 var wasmPipelines []byte
 
-// HeaderBytes is how much of a frame the pipelines in process see and may change.
-const HeaderBytes = 64
+// HeaderBytes is how much of a frame is copied for the pipelines in process and back: they look at no more than the BTH,
+// which ends at 54. What they build over a tick is longer only by zeros.
+const HeaderBytes = 56
 
 // Process is the pipelines loaded into this process.
 type Process struct {

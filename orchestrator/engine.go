@@ -60,6 +60,7 @@ type Engine struct {
 	open     int // flows with a size that have not ended
 	blank    int // bytes of a tick's frame
 	started  bool
+	warmth   int32 // keeps the compiler from dropping warm's loads
 
 	hash   fingerprint
 	broken []Violation
@@ -87,26 +88,27 @@ func (a *Amount) add(n int) {
 	a.Bytes += int64(n)
 }
 
-// port is the engine's side of a port: the transmitter and the wire.
+// port is the engine's side of a port: the transmitter and the wire. What every frame touches comes first.
 type port struct {
 	id       int32
 	peer     int32
+	index    int32 // of its switch or host
 	isSwitch bool
-	// busyUntil is when the last frame has been serialised; freeArmed says that an event waits for that moment.
-	busyUntil vtime.Time
+	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
 	freeArmed bool
-	index     int32 // of its switch or host
+	busyUntil vtime.Time
 	wakeAt    vtime.Time
 	perByte   vtime.Time // 0: not a whole number of picoseconds
-	rate      units.Rate
 	delay     vtime.Time
-	wire      frame.Queue // on their way to the peer
+	wire      flight // to the peer
+	arrived   int64
+	txFrames  int64
+	txBytes   [switchagent.Priorities]int64
+
+	rate    units.Rate
+	pfcSent [2]int64 // RESUMEs, PAUSEs that left
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
-	arrived   int64
-	pfcSent   [2]int64 // RESUMEs, PAUSEs that left
-	txBytes   [switchagent.Priorities]int64
-	txFrames  int64
 }
 
 // NewEngine is an engine at virtual time 0.
@@ -206,6 +208,10 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 				next = t.Add(100 * time.Millisecond)
 				progress(e.now, &e.Totals)
 			}
+		}
+		if e.events.fresh {
+			e.events.fresh = false
+			e.warm(e.events.now)
 		}
 		ev := e.events.pop()
 		e.now = ev.at

@@ -45,6 +45,7 @@ type eventQueue struct {
 	ring   [][]event
 	used   []uint64 // a bit a bucket of the ring
 	near   int      // events in the ring
+	fresh  bool     // the present bucket has just come up
 	far    eventHeap
 }
 
@@ -139,6 +140,7 @@ func (q *eventQueue) advance() bool {
 	q.used[slot>>6] &^= 1 << (slot & 63)
 	q.near -= len(q.now)
 	q.head = 0
+	q.fresh = true
 	sortEvents(q.now)
 	return true
 }

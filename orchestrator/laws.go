@@ -42,8 +42,8 @@ func (e *Engine) checkFrames() {
 	var left Amount
 	for i := range e.ports {
 		p := &e.ports[i]
-		left.Frames += int64(p.wire.Packets)
-		left.Bytes += p.wire.Bytes
+		left.Frames += int64(p.wire.count)
+		left.Bytes += p.wire.bytes
 	}
 	var queued int64
 	for _, n := range e.nics {
@@ -117,9 +117,9 @@ func (e *Engine) checkPorts() {
 		p, r := &e.ports[i], &e.state.Ports[i]
 		name := e.plan.Ports[i].Name
 		peer := &e.ports[p.peer]
-		if r.RxFrames != uint64(p.arrived) || p.arrived != peer.txFrames-int64(peer.wire.Packets) {
+		if r.RxFrames != uint64(p.arrived) || p.arrived != peer.txFrames-int64(peer.wire.count) {
 			e.fail("every frame sent arrives", name, "%d sent, %d on the wire, %d arrived, the pipeline saw %d",
-				peer.txFrames, peer.wire.Packets, p.arrived, r.RxFrames)
+				peer.txFrames, peer.wire.count, p.arrived, r.RxFrames)
 		}
 		if r.IdleTicks != 0 {
 			e.fail("pipelines and traffic managers agree", name, "%d ticks built nothing", r.IdleTicks)
@@ -132,7 +132,7 @@ func (e *Engine) checkPorts() {
 				}
 			}
 		}
-		p.wire.Each(count(&flying))
+		p.wire.each(count(&flying))
 		if p.isSwitch {
 			e.switches[p.index].Port(i).EachControl(count(&waiting))
 		}

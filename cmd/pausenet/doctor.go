@@ -36,7 +36,7 @@ It exits with 0 if the kernel plane works here, and with 3 if it does not.`,
 				writeDiagnosis(c.OutOrStdout(), d)
 			}
 			if !d.Works {
-				return &exitError{exitEnvironment, errors.New("the kernel plane cannot work here")}
+				return &exitError{exitEnvironment, errors.New("the kernel plane cannot work here; --plane wasm can")}
 			}
 			return nil
 		},

@@ -32,6 +32,9 @@ and seed give the same results, byte for byte, on any machine.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	var config string
+	root.PersistentFlags().StringVar(&config, "config", "", "configuration file (default: pausenet/config.yaml in the user's configuration folder)")
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
 	cobra.EnableCommandSorting = false
 	for _, command := range commands {
 		root.AddCommand(command())

@@ -1,0 +1,198 @@
+package orchestrator
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// lab is a fabric in the kernel with an engine on it, and what was seen there.
+type lab struct {
+	testing.TB
+	*Engine
+	plan  *topologies.Plan
+	plane *KernelPlane
+	pfc   []pfcFrame
+}
+
+// pfcFrame is a PAUSE or RESUME as it leaves a port.
+type pfcFrame struct {
+	at       vtime.Time
+	port     int
+	priority uint8
+	pause    bool
+}
+
+// labOptions are what a test changes.
+type labOptions struct {
+	sw    func(*switchagent.Settings)
+	host  func(*hostagent.Settings)
+	hooks Hooks // HooksAuto: clsact, the quicker one to build
+	seed  uint64
+	burst bool
+}
+
+// newLab builds the fabric of a topology's YAML. ECN is off, as nothing here listens to it, unless o says otherwise.
+func newLab(t testing.TB, topology string, o labOptions) *lab {
+	t.Helper()
+	testenv.NeedRoot(t)
+	plan, err := topologies.Parse("lab.yaml", []byte(topology))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.hooks == HooksAuto {
+		o.hooks = HooksClsact
+	}
+	plane, err := OpenKernelPlane(plan, FabricOptions{Flows: o.burst, Hooks: o.hooks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	sw, host := switchagent.Default(), hostagent.Default()
+	sw.ECN.Mode = switchagent.ECNOff
+	if o.sw != nil {
+		o.sw(&sw)
+	}
+	if o.host != nil {
+		o.host(&host)
+	}
+	for _, err := range []error{sw.Validate(), host.Validate()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := &lab{TB: t, plan: plan, plane: plane}
+	settings := make([]*switchagent.Settings, len(plan.Switch))
+	for i := range settings {
+		settings[i] = &sw
+	}
+	l.Engine = NewEngine(EngineConfig{
+		Plan: plan, Plane: plane, Switches: settings, Hosts: &host, BurstDetection: o.burst, Seed: o.seed, Observer: l,
+	})
+	return l
+}
+
+// FlowDone is told by the engine.
+func (l *lab) FlowDone(vtime.Time, int) {}
+
+// PFC is told by the engine.
+func (l *lab) PFC(now vtime.Time, port int, priority uint8, pause bool) {
+	l.pfc = append(l.pfc, pfcFrame{now, port, priority, pause})
+}
+
+// node finds a node by its name, port the port of a that leads to b.
+func (l *lab) node(name string) *topologies.Node {
+	l.Helper()
+	n := l.plan.NodeByName(name)
+	if n == nil {
+		l.Fatalf("no node %s", name)
+	}
+	return n
+}
+
+func (l *lab) port(a, b string) int {
+	l.Helper()
+	ports := l.plan.PortBetween(l.node(a).ID, l.node(b).ID)
+	if len(ports) != 1 {
+		l.Fatalf("%d ports from %s to %s", len(ports), a, b)
+	}
+	return int(ports[0])
+}
+
+// send adds a flow that is paced at a constant rate, its source's line rate if 0.
+func (l *lab) send(from, to string, size int64, start vtime.Time, rate units.Rate) int {
+	l.Helper()
+	source := l.node(from)
+	if rate == 0 {
+		rate = l.plan.Ports[source.Ports[0]].Rate
+	}
+	return l.sendUnder(from, to, size, start, func() (cc.Controller, error) { return cc.Constant(float64(rate)), nil })
+}
+
+func (l *lab) sendUnder(from, to string, size int64, start vtime.Time, controller func() (cc.Controller, error)) int {
+	l.Helper()
+	return l.AddFlow(FlowConfig{
+		Source: l.node(from).ID, Destination: l.node(to).ID, Size: size, Start: start,
+		SourcePort: wire.MinEntropyPort + uint16(len(l.Flows())), NewController: controller,
+	})
+}
+
+// run runs until the given time, or, with 0, until nothing moves any more; and no law may break.
+func (l *lab) run(until vtime.Time) {
+	l.Helper()
+	l.drive(until)
+	for _, v := range l.Check() {
+		l.Error(v)
+	}
+}
+
+func (l *lab) drive(until vtime.Time) {
+	l.Helper()
+	drain := until == 0
+	if drain {
+		until = vtime.Second
+	}
+	if err := l.Run(context.Background(), until, drain, nil); err != nil {
+		l.Fatal(err)
+	}
+	if drain && l.OpenFlows() > 0 {
+		l.Fatalf("%d flows have not ended after %v", l.OpenFlows(), until)
+	}
+}
+
+// fct is how long a flow took.
+func (l *lab) fct(flow int) vtime.Time {
+	f := &l.Flows()[flow]
+	return f.Finished - f.Start
+}
+
+// passage is a frame on the wire into a port.
+type passage struct {
+	left, arrived vtime.Time // left: when its serialisation began
+	wire.Packet
+	quanta uint16 // of a PFC frame for priority 3
+}
+
+// watch records the frames on the wire into a port.
+func (l *lab) watch(into int) *[]passage {
+	l.Helper()
+	seen := new([]passage)
+	err := l.plane.Tap(into, func(frame []byte) {
+		p := passage{left: l.Departed(), arrived: l.Now()}
+		if err := wire.Parse(append([]byte(nil), frame...), &p.Packet); err != nil {
+			l.Errorf("frame into port %d: %v", into, err)
+		}
+		if pfc := p.PFC(); pfc != nil {
+			p.quanta = pfc.Time(3)
+		}
+		*seen = append(*seen, p)
+	})
+	if err != nil {
+		l.Fatal(err)
+	}
+	return seen
+}
+
+// bytesOf is n as settings have it.
+func bytesOf(n int64) units.Bytes { return units.Bytes(n) }
+
+// rtts keeps RTT samples.
+type rtts []vtime.Time
+
+func (r *rtts) Record(rtt vtime.Time) { *r = append(*r, rtt) }
