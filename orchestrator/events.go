@@ -49,24 +49,29 @@ type eventQueue struct {
 	far    eventHeap
 }
 
-// ringBuckets is the number of buckets in the ring, a power of 2.
-const ringBuckets = 1 << 13
-
-// newEventQueue is an empty queue whose buckets suit the rate of events in a plan's fabric.
+// newEventQueue is an empty queue that suits the rate of events in a plan's fabric: a bucket holds a few when all ports
+// send at line rate, and the ring reaches beyond the longest link.
 func newEventQueue(plan *topologies.Plan) eventQueue {
-	// At most two events a packet and port when all send at line rate; a bucket is to hold a few.
-	perSecond := 1.0
-	line := float64(plan.Framing.LineBytes(plan.MTU + 58))
+	const perBucket, reserve = 8, 16
+	perSecond, longest := 1.0, vtime.Time(0)
+	line := plan.Framing.LineBytes(plan.MTU + 58)
 	for i := range plan.Ports {
-		perSecond += 2 * float64(plan.Ports[i].Rate) / 8 / line
+		p := &plan.Ports[i]
+		perSecond += 2 * float64(p.Rate) / 8 / float64(line) // at most two events a packet and port
+		longest = max(longest, p.Delay+p.Rate.TimeFor(line))
 	}
-	const perBucket = 8
-	width := vtime.Time(perBucket * float64(vtime.Second) / perSecond)
-	return eventQueue{
-		shift: min(max(uint(bits.Len64(uint64(width))), 10), 22),
-		ring:  make([][]event, ringBuckets), used: make([]uint64, ringBuckets/64),
+	shift := min(max(uint(bits.Len64(uint64(perBucket*float64(vtime.Second)/perSecond))), 10), 22)
+	n := 1 << min(max(bits.Len64(uint64(longest+longest/2)>>shift), 10), 16)
+	q := eventQueue{shift: shift, ring: make([][]event, n), used: make([]uint64, n/64)}
+	memory := make([]event, n*reserve)
+	for i := range q.ring {
+		q.ring[i] = memory[i*reserve : i*reserve : (i+1)*reserve]
 	}
+	return q
 }
+
+// slot is a bucket's place in the ring.
+func (q *eventQueue) slot(bucket int64) int { return int(bucket) & (len(q.ring) - 1) }
 
 func (q *eventQueue) empty() bool { return q.head == len(q.now) && q.near == 0 && len(q.far) == 0 }
 
@@ -95,7 +100,7 @@ func (q *eventQueue) push(at vtime.Time, kind eventKind, id int32) {
 	switch {
 	case b <= q.bucket:
 		q.insert(e)
-	case b < q.bucket+ringBuckets:
+	case b < q.bucket+int64(len(q.ring)):
 		q.put(b, e)
 	default:
 		q.far.push(e)
@@ -114,7 +119,7 @@ func (q *eventQueue) insert(e event) {
 }
 
 func (q *eventQueue) put(bucket int64, e event) {
-	slot := int(bucket & (ringBuckets - 1))
+	slot := q.slot(bucket)
 	q.ring[slot] = append(q.ring[slot], e)
 	q.used[slot>>6] |= 1 << (slot & 63)
 	q.near++
@@ -131,11 +136,11 @@ func (q *eventQueue) advance() bool {
 		return false
 	}
 	// The ring has moved on: what has come within its reach leaves the heap.
-	for len(q.far) > 0 && int64(q.far[0].at)>>q.shift < q.bucket+ringBuckets {
+	for len(q.far) > 0 && int64(q.far[0].at)>>q.shift < q.bucket+int64(len(q.ring)) {
 		e := q.far.pop()
 		q.put(int64(e.at)>>q.shift, e)
 	}
-	slot := int(q.bucket & (ringBuckets - 1))
+	slot := q.slot(q.bucket)
 	q.now, q.ring[slot] = q.ring[slot], q.now[:0]
 	q.used[slot>>6] &^= 1 << (slot & 63)
 	q.near -= len(q.now)
@@ -147,7 +152,7 @@ func (q *eventQueue) advance() bool {
 
 // nextUsed is the number of the first bucket of the ring with events.
 func (q *eventQueue) nextUsed() int64 {
-	start := int((q.bucket + 1) & (ringBuckets - 1))
+	start := q.slot(q.bucket + 1)
 	word := start >> 6
 	w := q.used[word] &^ (1<<(start&63) - 1)
 	for w == 0 {
@@ -155,7 +160,7 @@ func (q *eventQueue) nextUsed() int64 {
 		w = q.used[word]
 	}
 	slot := word<<6 + bits.TrailingZeros64(w)
-	return q.bucket + 1 + int64((slot-start)&(ringBuckets-1))
+	return q.bucket + 1 + int64((slot-start)&(len(q.ring)-1))
 }
 
 func sortEvents(events []event) {

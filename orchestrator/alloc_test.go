@@ -1,0 +1,69 @@
+package orchestrator
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// In the steady state nothing allocates: not a frame, not an event, not a crossing. A run of unbounded flows with PFC, ECN
+// and CNPs going on is warmed up until every pool and queue has its size; from then on the heap's count must stand.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	plan, err := topologies.Builtin("star")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := OpenWasmPlane(plan, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plane.Close()
+	sw, host := switchagent.Default(), hostagent.Default()
+	sw.PFC.XOFF, sw.PFC.XON = 40_000, 38_000
+	e := NewEngine(EngineConfig{
+		Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host, BurstDetection: true, Seed: 1,
+	})
+	env := cc.Env{
+		LineRate: plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: plan.MTU,
+		LineMTU: plan.Framing.LineBytes(plan.MTU + 58),
+	}
+	settings, err := cc.Resolve("dcon", nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := cc.Lookup("dcon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < len(plan.Hosts); i++ {
+		e.AddFlow(FlowConfig{
+			Source: plan.Hosts[i], Destination: plan.Hosts[0], SourcePort: 0xc000,
+			NewController: func() (cc.Controller, error) { return spec.New(env, settings) },
+		})
+	}
+	run := func(until vtime.Time) {
+		if err := e.Run(context.Background(), until, false, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(20 * vtime.Millisecond)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	crossings := e.Crossings
+	run(30 * vtime.Millisecond)
+	runtime.ReadMemStats(&after)
+	if crossings = e.Crossings - crossings; crossings < 100_000 {
+		t.Fatalf("only %d crossings", crossings)
+	}
+	// The runtime's own background work may allocate a little.
+	if n := after.Mallocs - before.Mallocs; n > 20 {
+		t.Errorf("%d allocations in %d crossings", n, crossings)
+	}
+}
