@@ -44,10 +44,6 @@ func Load(n Sizes) (*Kernel, error) {
 	}
 	k := &Kernel{}
 	if err := spec.LoadAndAssign(&k.objects, nil); err != nil {
-		var verifier *ebpf.VerifierError
-		if errors.As(err, &verifier) {
-			return nil, fmt.Errorf("load the pipelines: %+v", verifier)
-		}
 		return nil, fmt.Errorf("load the pipelines: %w", err)
 	}
 	k.Ingress, k.Egress = k.objects.PausenetIngress, k.objects.PausenetEgress

@@ -22,6 +22,9 @@ import (
 // FindLeftovers looks through the namespaces of all processes and mounts for those that bear our mark and whose owner
 // is gone. It changes nothing. It needs root.
 func FindLeftovers() ([]Leftover, error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("other processes' namespaces are shown to root alone: run it with sudo")
+	}
 	spaces, err := findSpaces()
 	if err != nil {
 		return nil, err
@@ -32,17 +35,7 @@ func FindLeftovers() ([]Leftover, error) {
 	}
 	protected := ancestors()
 	var left []Leftover
-	err = onOwnThread(func() error {
-		// The thread goes back before it ends: it takes a moment to end, and the main thread, should it be that one, does
-		// not end at all. It would hold the last namespace.
-		home, err := netns.Get()
-		if err != nil {
-			return fmt.Errorf("open the own network namespace: %w", err)
-		}
-		defer func() {
-			_ = netns.Set(home) // a thread can always go back
-			home.Close()
-		}()
+	err = visiting(func() error {
 		for _, number := range slices.Sorted(maps.Keys(spaces)) {
 			s := spaces[number]
 			alias, err := s.alias(number)
@@ -71,6 +64,19 @@ func FindLeftovers() ([]Leftover, error) {
 		return nil
 	})
 	return left, err
+}
+
+// visiting calls f on a thread of its own that may change its namespace, and takes the thread back before it ends: ending
+// takes a moment, and Go does not end the main thread, should it be that one, but parks it. It would hold the namespace.
+func visiting(f func() error) error {
+	return onOwnThread(func() error {
+		home, err := netns.Get()
+		if err != nil {
+			return fmt.Errorf("open the own network namespace: %w", err)
+		}
+		defer home.Close()
+		return errors.Join(f(), netns.Set(home))
+	})
 }
 
 // Remove ends the programs in the namespace and removes its mounts: with the last of them it vanishes.

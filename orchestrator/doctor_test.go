@@ -36,6 +36,23 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// needTCX skips a test of TCX where the kernel has none (before Linux 6.6): test/kernels runs there too.
+func needTCX(t testing.TB) {
+	t.Helper()
+	if c := checkTCX(); c.Status == CheckNote {
+		t.Skip(c.Found)
+	}
+}
+
+// TestTCX: where the kernel has it, it carries the fabric.
+func TestTCX(t *testing.T) {
+	testenv.NeedRoot(t)
+	needTCX(t)
+	if c := checkTCX(); c.Status != CheckFine {
+		t.Errorf("%+v", c)
+	}
+}
+
 // The fabric is tried where it cannot work: by a user without privileges, and with too few files.
 func TestExplainForReal(t *testing.T) {
 	testenv.NeedRoot(t)

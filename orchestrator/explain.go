@@ -88,7 +88,7 @@ func moduleRemedy(modules ...string) string {
 // permissionRemedy is what to do about an EPERM. Root gets one only where something else holds it back.
 func permissionRemedy() string {
 	if os.Geteuid() != 0 {
-		return "this needs root: run it with sudo"
+		return "this needs root: run it with sudo, or use --plane wasm"
 	}
 	if missing := missingCapabilities(); len(missing) > 0 {
 		return fmt.Sprintf("root here lacks %s, as in a container: run it with --privileged, or with "+

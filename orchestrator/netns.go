@@ -17,6 +17,12 @@ func onOwnThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if unix.Gettid() == unix.Getpid() {
+			// Go parks the main thread instead of ending it, in whatever namespace it is. Hold it while another thread works.
+			done <- onOwnThread(f)
+			runtime.UnlockOSThread()
+			return
+		}
 		done <- f()
 	}()
 	return <-done

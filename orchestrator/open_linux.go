@@ -25,7 +25,7 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (Plane, erro
 	case PlaneKernel:
 		p, err := OpenKernelPlane(plan, o)
 		if err != nil {
-			return nil, err
+			return nil, Explain(err)
 		}
 		return p, nil
 	case PlaneWasm:

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -37,9 +35,6 @@ and whose process no longer runs.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
-			}
-			if os.Geteuid() != 0 {
-				return &exitError{exitEnvironment, errors.New("clean looks into other processes' namespaces, which needs root: run it with sudo")}
 			}
 			left, err := orchestrator.FindLeftovers()
 			if err != nil {

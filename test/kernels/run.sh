@@ -12,11 +12,11 @@ if [ ${#packages[@]} -eq 0 ]; then
 	packages=(linux-image-cloud-amd64 linux-image-6.12-cloud-amd64)
 fi
 cache=${PAUSENET_KERNELS:-${XDG_CACHE_HOME:-$HOME/.cache}/pausenet-kernels}
-work=$(mktemp -d)
+work=$(mktemp -d) # on disk: three binaries and two images
 trap 'rm -rf "$work"' EXIT
 
 # What the pipelines hang on: the devices, and for kernels without TCX the hook and the classifier.
-modules=(veth sch_ingress cls_bpf)
+read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf}"
 
 need() {
 	local missing=()
@@ -59,7 +59,7 @@ binaries() {
 	go build -trimpath -o "$image/init" ./test/kernels/init
 	go build -trimpath -o "$image/bin/pausenet" ./cmd/pausenet
 	local package list="$image/tests/list"
-	: # doctor
+	printf 'doctor\t/tmp\t/bin/pausenet doctor\n' >"$list"
 	for package in ebpf orchestrator; do
 		go test -c -trimpath -o "$image/tests/$package.test" "./$package"
 		[ -e "$image/tests/$package.test" ] || continue # it has no tests yet
@@ -70,7 +70,7 @@ binaries() {
 	done
 	# The same scenario and seed must come to the same fingerprint on every kernel.
 	cp "$here/incast.yaml" "$image/tests/"
-	printf 'run\t/tmp\t/bin/pausenet run /tests/incast.yaml\n' >>"$list"
+	printf 'run\t/tmp\t/bin/pausenet run --plane kernel /tests/incast.yaml\n' >>"$list"
 }
 
 # image FOLDER OUT: the binaries and one kernel's modules as an initramfs.
@@ -80,6 +80,7 @@ image() {
 	version=$(ls "$folder/lib/modules")
 	cp -r "$work/image/." "$tree/"
 	mkdir -p "$tree/modules"
+	chmod 755 "$tree" # it becomes /, which other users than root must enter
 	PATH=$PATH:/usr/sbin:/sbin depmod -b "$folder" "$version"
 	for module in "${modules[@]}"; do
 		# Each module after those it needs, once.
