@@ -1,3 +1,5 @@
+//go:build linux
+
 package ebpf_test
 
 import (
@@ -175,12 +177,13 @@ func TestFragmentsShareAPath(t *testing.T) {
 		}
 	}
 	// DF and the reserved bit make no fragment, and neither TCP nor another protocol is left out.
-	for _, protocol := range []uint8{6, 17, 1, 47} {
+	for i := range 4 * 20 {
+		protocol := []uint8{6, 17, 1, 47}[i%4]
 		frame := plainIP(0, 4, protocol, 64, 0)
 		ip := ipHeader(frame)
-		ip[6] = 0xc0
+		ip[6], ip[20] = 0xc0, byte(i)
 		ip.UpdateChecksum()
-		sport, dport := uint16(0x0001), uint16(0x0203)
+		sport, dport := uint16(i)<<8|1, uint16(0x0203)
 		if protocol != 6 && protocol != 17 {
 			sport, dport = 0, 0
 		}
@@ -216,6 +219,24 @@ func TestChecksumStaysValid(t *testing.T) {
 			t.Fatalf("forwarded\n%x, want\n%x", got.data[:64], want[:64])
 		}
 	})
+}
+
+// Every checksum that a header can have, those with two carries to fold among them: the identification runs through all
+// its values.
+func TestChecksumOfEveryValue(t *testing.T) {
+	r := newRig(t)
+	r.sw().EcnMode, r.sw().EcnKmax = ebpf.ECNStep, 0
+	for _, ecn := range []wire.ECN{wire.ECT1, wire.ECT0} {
+		frame := roce{in: 0, dst: 1, priority: lossless, ecn: ecn, payload: 1}.frame(t)
+		ip := ipHeader(frame)
+		for id := range 1 << 16 {
+			binary.BigEndian.PutUint16(ip[4:], uint16(id))
+			ip.UpdateChecksum()
+			if got := ipHeader(r.enter(0, frame).data); !got.ChecksumValid() || got.ECN() != wire.CE || got.Checksum() == 0xffff {
+				t.Fatalf("%v, checksum %#04x became %#04x: %x", ecn, ip.Checksum(), got.Checksum(), got[:20])
+			}
+		}
+	}
 }
 
 // The rewrites leave the ICRC alone: it masks what switches rewrite.

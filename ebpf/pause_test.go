@@ -1,3 +1,5 @@
+//go:build linux
+
 package ebpf_test
 
 import (
@@ -29,7 +31,7 @@ func TestAccounting(t *testing.T) {
 				i := rapid.IntRange(0, len(queued)-1).Draw(t, "which")
 				h := queued[i]
 				queued = append(queued[:i], queued[i+1:]...)
-				r.State.Release(h.in, h.out, h.priority, h.n, 0)
+				r.release(h.in, h.out, h.priority, h.n, 0)
 				account[h.in][h.priority] -= h.n
 				used -= h.n
 			} else {
@@ -237,7 +239,7 @@ func TestPauseEpisode(t *testing.T) {
 		if r.tick(0, ebpf.TickPause, 0, lossless).Verdict != ebpf.VerdictForward {
 			t.Fatalf("no refresh with %d frames held", held)
 		}
-		r.State.Release(0, 1, lossless, n, 0)
+		r.release(0, 1, lossless, n, 0)
 	}
 	if !r.State.ResumeDue(0, lossless) || r.tick(0, ebpf.TickResume, 0, lossless).Verdict != ebpf.VerdictForward {
 		t.Fatal("no RESUME at XON")

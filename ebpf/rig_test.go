@@ -1,8 +1,10 @@
+//go:build linux
+
 package ebpf_test
 
 import (
 	"bytes"
-	"encoding/binary"
+	"errors"
 	"slices"
 	"testing"
 
@@ -39,11 +41,13 @@ const (
 	actRedirect = 7
 )
 
-// rig is the pipelines in the kernel, without interfaces: BPF_PROG_TEST_RUN runs them on one frame at a time.
+// rig is the pipelines in the kernel, without interfaces: BPF_PROG_TEST_RUN runs them on one frame at a time. Each
+// crossing is made by the pipelines in process as well, which must do just the same.
 type rig struct {
 	*ebpf.Kernel
-	t   testing.TB
-	out [4096]byte
+	twin *ebpf.Process
+	t    testing.TB
+	out  [4096]byte
 }
 
 // result is what a crossing left behind.
@@ -56,19 +60,27 @@ type result struct {
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	testenv.NeedRoot(t)
-	k, err := ebpf.Load(ebpf.Sizes{
+	sizes := ebpf.Sizes{
 		Ports: rigPorts, Switches: 2, Hosts: rigHosts, NextHops: 16,
 		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Flows: true,
-	})
+	}
+	k, err := ebpf.Load(sizes)
 	if err != nil {
 		t.Fatal(err)
 	}
+	twin, err := ebpf.LoadProcess(sizes)
+	if err != nil {
+		t.Fatal(errors.Join(err, k.Close()))
+	}
 	t.Cleanup(func() {
-		if err := k.Close(); err != nil {
+		if !slices.Equal(k.State.Flows, twin.State.Flows) {
+			t.Error("the flow tables of kernel and WebAssembly differ")
+		}
+		if err := errors.Join(k.Close(), twin.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	r := &rig{Kernel: k, t: t}
+	r := &rig{Kernel: k, twin: twin, t: t}
 	r.reset()
 	return r
 }
@@ -79,6 +91,7 @@ func (r *rig) reset() {
 	*s.Crossing = ebpf.Crossing{Now: uint64(vtime.Millisecond)}
 	clear(s.Ports)
 	clear(s.Flows)
+	clear(r.twin.State.Flows)
 	clear(s.Fanouts)
 	clear(s.NextHops)
 	clear(s.Routes)
@@ -139,11 +152,65 @@ func (r *rig) fatalf(format string, args ...any) { r.t.Helper(); r.t.Fatalf(form
 func (r *rig) run(p *cilium.Program, frame []byte) (code uint32, data []byte) {
 	r.t.Helper()
 	o := cilium.RunOptions{Data: frame, DataOut: r.out[:]}
+	if len(frame) >= ebpf.FrameMin {
+		r.copyToTwin()
+	}
 	code, err := p.Run(&o)
 	if err != nil {
 		r.fatalf("run on %d bytes: %v", len(frame), err)
 	}
+	if len(frame) >= ebpf.FrameMin {
+		r.compareTwin(p == r.Egress, frame, o.DataOut)
+	}
 	return code, slices.Clone(o.DataOut)
+}
+
+// copyToTwin gives the pipelines in process the kernel's registers. The flow table is not copied: it lives its own life.
+func (r *rig) copyToTwin() {
+	from, to := &r.State, &r.twin.State
+	*to.Crossing = *from.Crossing
+	copy(to.Ports, from.Ports)
+	copy(to.Switches, from.Switches)
+	copy(to.Routes, from.Routes)
+	copy(to.NextHops, from.NextHops)
+	copy(to.Fanouts, from.Fanouts)
+}
+
+// compareTwin has the pipelines in process do what the kernel's did to frame.
+func (r *rig) compareTwin(egress bool, frame, want []byte) {
+	r.t.Helper()
+	clear(r.twin.Header[:])
+	copy(r.twin.Header[:], frame)
+	run := func() error { return r.twin.Enter(len(frame)) }
+	if egress {
+		run = r.twin.Leave
+	}
+	if err := run(); err != nil {
+		r.fatalf("WebAssembly: %v", err)
+	}
+	a, b := &r.State, &r.twin.State
+	if *a.Crossing != *b.Crossing {
+		r.fatalf("the kernel says\n%+v, WebAssembly\n%+v", *a.Crossing, *b.Crossing)
+	}
+	if !slices.Equal(a.Ports, b.Ports) || !slices.Equal(a.Switches, b.Switches) || !slices.Equal(a.Fanouts, b.Fanouts) {
+		r.fatalf("the registers of kernel and WebAssembly differ")
+	}
+	// In process the rest of a frame is not touched; what is built over a tick, a blank then, is longer only by zeros.
+	n := min(len(want), ebpf.HeaderBytes)
+	rest := frame[n:]
+	if a.Crossing.Tick != ebpf.TickNone && a.Crossing.Verdict == ebpf.VerdictForward {
+		rest = make([]byte, len(rest))
+	}
+	if !bytes.Equal(want[:n], r.twin.Header[:n]) || !bytes.Equal(want[n:], rest) {
+		r.fatalf("the kernel's frame is\n%x, WebAssembly's\n%x", want, r.twin.Header[:n])
+	}
+}
+
+// release takes a frame off the accounts, as it leaves the queue of port out.
+func (r *rig) release(in, out int, priority uint8, n uint64, entry uint32) {
+	r.copyToTwin()
+	r.State.Release(in, out, priority, n, entry)
+	r.twin.State.Release(in, out, priority, n, entry)
 }
 
 // enter runs the ingress pipeline of port in on a frame, and holds what it did against what holds for any frame.
@@ -202,78 +269,6 @@ func (r *rig) leave(out int, queue, burst uint32, frame []byte) []byte {
 			code, x.Marked-marked, x.Done-done, len(data), len(frame))
 	}
 	return data
-}
-
-// roce describes a RoCE data packet on its way into a port.
-type roce struct {
-	in, src, dst int // port, hosts
-	sport        uint16
-	priority     uint8
-	ecn          wire.ECN
-	payload      int // 0: mtu
-}
-
-func (p roce) header(t testing.TB) *wire.FlowHeader {
-	t.Helper()
-	h, err := wire.NewFlowHeader(wire.FlowParams{
-		SrcMAC: peerMAC(p.in), DstMAC: portMAC(p.in), Src: hostIP(p.src), Dst: hostIP(p.dst), SrcPort: p.sport | 0xc000,
-		DestQP: 7, TOS: wire.DataTOS(p.priority, p.ecn),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
-func (p roce) frame(t testing.TB) []byte {
-	t.Helper()
-	n := p.payload
-	if n == 0 {
-		n = mtu
-	}
-	buf := make([]byte, wire.MaxFrame)
-	return buf[:wire.PutData(buf, p.header(t), wire.OpWriteMiddle, 1, n, false, true)]
-}
-
-// id is the packet's flow id, as the receiver of a CNM computes it.
-func (p roce) id() uint16 {
-	return wire.FlowID(hostIP(p.src), p.sport|0xc000, hostIP(p.dst), wire.PortRoCE, wire.ProtocolUDP)
-}
-
-// entry is the flow table entry of the packet's flow at switch 0.
-func (p roce) entry() uint32 { return uint32(p.id()) }
-
-// data sends a full packet of the lossless priority from host 0 to host dst into port in of switch 0.
-func (r *rig) data(in, dst int, sport uint16) (roce, result) {
-	r.t.Helper()
-	p := roce{in: in, dst: dst, sport: sport, priority: lossless, ecn: wire.ECT0}
-	return p, r.enter(in, p.frame(r.t))
-}
-
-// dataLen is the length of the frame that data sends.
-var dataLen = wire.DataLen(wire.OpWriteMiddle, mtu)
-
-// ipHeader is the IP header of a frame.
-func ipHeader(frame []byte) wire.IPv4 { return wire.IPv4(frame[wire.EthernetLen:]) }
-
-// plainIP is an IPv4 packet of another protocol for a host: no RoCE.
-func plainIP(in, dst int, protocol, ttl, tos uint8) []byte {
-	frame := make([]byte, 100)
-	eth := wire.Ethernet(frame)
-	eth.SetDst(portMAC(in))
-	eth.SetSrc(peerMAC(in))
-	eth.SetType(wire.EtherTypeIPv4)
-	ip := ipHeader(frame)
-	ip[0], ip[1], ip[8], ip[9] = 0x45, tos, ttl, protocol
-	binary.BigEndian.PutUint16(ip[2:], uint16(len(ip)))
-	src, addr := hostIP(0), hostIP(dst)
-	copy(ip[12:], src[:])
-	copy(ip[16:], addr[:])
-	for i := range ip[20:] {
-		ip[20+i] = byte(i)
-	}
-	ip.UpdateChecksum()
-	return frame
 }
 
 // snapshot is a copy of all registers and counters but the crossing.

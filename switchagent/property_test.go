@@ -38,13 +38,13 @@ func TestConservation(t *testing.T) {
 				var frames, bytes int64
 				port.Each(func(f *frame.Frame) {
 					frames++
-					bytes += int64(len(f.Data))
+					bytes += int64(f.Length)
 					if f.InPort >= 0 {
-						held[f.InPort][f.Priority] += uint64(len(f.Data))
-						used += uint64(len(f.Data))
+						held[f.InPort][f.Priority] += uint64(f.Length)
+						used += uint64(f.Length)
 					}
 				})
-				port.EachControl(func(f *frame.Frame) { frames++; bytes += int64(len(f.Data)) })
+				port.EachControl(func(f *frame.Frame) { frames++; bytes += int64(f.Length) })
 				if f, b := port.Backlog(); f != frames || b != bytes {
 					t.Fatalf("port %d: backlog of %d frames, %d bytes; counted %d, %d", p, f, b, frames, bytes)
 				}
@@ -96,7 +96,7 @@ func TestConservation(t *testing.T) {
 					t.Fatalf("port %d sent a frame of priority %d out of turn", out, f.Priority)
 				}
 				order[out][f.Priority] = q[1:]
-				all[out].out += int64(len(f.Data))
+				all[out].out += int64(f.Length)
 			}
 			r.pool.Put(f)
 			return true

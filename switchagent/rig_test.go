@@ -50,9 +50,10 @@ func newRig(t failer, edit func(s *switchagent.Settings)) *rig {
 		Buffer: uint64(settings.Buffer), Xoff: uint64(pfc.XOFF), Xon: uint64(pfc.XON), XoffToXon: uint64(pfc.XOFFToXON),
 		Alpha: uint64(pfc.Alpha * 65536), Lossless: uint32(pfc.Priorities),
 	}
+	pool := frame.NewPool(9216)
+	pool.HeadersOnly() // what counts is a frame's length, not what is kept of it
 	return &rig{
-		Switch: switchagent.New(state, &settings, index, first, ports), t: t, state: state, settings: &settings,
-		pool: frame.NewPool(9216),
+		Switch: switchagent.New(state, &settings, index, first, ports), t: t, state: state, settings: &settings, pool: pool,
 	}
 }
 

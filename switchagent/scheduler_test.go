@@ -82,6 +82,24 @@ func TestDWRRByHand(t *testing.T) {
 	}
 }
 
+// A queue that runs empty keeps no credit: filled again it waits for its turn and gets its quantum, no more.
+func TestDWRRKeepsNoCredit(t *testing.T) {
+	r := newRig(t, func(s *switchagent.Settings) { s.Scheduler.Quantum = [8]units.Bytes{1: 1000, 2: 500} })
+	r.put(first, first, 1, 400)
+	for range 3 {
+		r.put(first, first, 2, 300)
+	}
+	if got := r.take(first); got.Priority != 1 { // 600 of its quantum are left, and lost
+		t.Fatalf("priority %d first", got.Priority)
+	}
+	for range 5 {
+		r.put(first, first, 1, 400)
+	}
+	if got, want := r.order(first), []uint8{2, 1, 1, 2, 2, 1, 1, 1}; !slices.Equal(got, want) {
+		t.Errorf("order %v, want %v", got, want)
+	}
+}
+
 // While queues are never empty each gets its quantum's share of the bytes, to within a quantum and a frame a round.
 func TestDWRRShares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,8 +125,8 @@ func TestDWRRShares(t *testing.T) {
 		total := 0
 		for total < 5*sum+100_000 && total < 1_000_000 {
 			f := r.take(first)
-			sent[f.Priority] += len(f.Data)
-			total += len(f.Data)
+			sent[f.Priority] += int(f.Length)
+			total += int(f.Length)
 			r.pool.Put(f)
 			r.put(-1, first, f.Priority, size())
 		}

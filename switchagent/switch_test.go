@@ -48,6 +48,20 @@ func TestPFCGate(t *testing.T) {
 	}
 }
 
+// With several gates closed the port is looked at again when the first of them opens, whichever that is.
+func TestWakeIsTheFirst(t *testing.T) {
+	for _, until := range [][3]uint64{{1000, 1500, 2000}, {1500, 1000, 2000}, {2000, 1500, 1000}} {
+		r := newRig(t, nil)
+		for i, u := range until {
+			r.put(first, first, uint8(2*i+1), 100)
+			r.state.Ports[first].PausedUntil[2*i+1] = u
+		}
+		if f, wake := r.Dequeue(10, first); f != nil || wake != 1000 {
+			t.Errorf("paused until %v: wake %v", until, wake)
+		}
+	}
+}
+
 // The departure record is the port's state with the frame gone.
 func TestDepartureRecord(t *testing.T) {
 	r := newRig(t, nil)

@@ -81,9 +81,12 @@ int pausenet_egress(struct __sk_buff *skb)
 	struct crossing *x = crossing();
 	__u8 *h = (__u8 *)(long)skb->data;
 
-	if (!x || h + FRAME_MIN > (__u8 *)(long)skb->data_end)
+	if (!x)
 		return TC_ACT_SHOT;
-	egress(x, h);
+	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end)
+		x->marked++; /* too short: the ingress hook drops it, and says so to the engine that waits for it */
+	else
+		egress(x, h);
 	return TC_ACT_OK;
 }
 
@@ -101,6 +104,7 @@ int pausenet_ingress(struct __sk_buff *skb)
 	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end) {
 		x->verdict = VERDICT_DROP;
 		x->reason = REASON_MALFORMED;
+		x->want = x->changed = x->flow = 0;
 		x->done++;
 		return TC_ACT_SHOT;
 	}

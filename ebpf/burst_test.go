@@ -1,0 +1,306 @@
+//go:build linux
+
+package ebpf_test
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+// newBurstRig is a rig with burst detection on; qCNM 0 makes the threshold dynamic.
+func newBurstRig(t testing.TB, qCNM uint64) *rig {
+	r := newRig(t)
+	r.sw().Cnm, r.sw().Q_cnm = 1, qCNM
+	return r
+}
+
+// land sends a packet of a flow to host dst into port in so that the queue is of so many bytes with it.
+func (r *rig) land(in, dst int, sport uint16, queue int) result {
+	r.t.Helper()
+	out := int(rigGroups[dst][0])
+	r.queue(out, queue-dataLen)
+	_, got := r.data(in, dst, sport)
+	if got.Verdict != ebpf.VerdictForward || got.Egress != uint32(out) {
+		r.fatalf("verdict %d, port %d of a packet for port %d", got.Verdict, got.Egress, out)
+	}
+	return got
+}
+
+// walk has the CNMs of a burst built, as the engine does.
+func (r *rig) walk(out int) (built []result, ticks int) {
+	r.t.Helper()
+	for {
+		got := r.tick(out, ebpf.TickWalk, 0, 0)
+		ticks++
+		if got.Verdict == ebpf.VerdictForward {
+			built = append(built, got)
+		}
+		if got.Want&^ebpf.WantWalk != 0 {
+			r.fatalf("a walk asks for %d", got.Want)
+		}
+		if got.Want == 0 {
+			return built, ticks
+		}
+		if ticks > 10_000 {
+			r.fatalf("the walk does not end")
+		}
+	}
+}
+
+// The vector of algorithms.md section 2 (f).
+func TestBurstStates(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	for i, c := range []struct {
+		queue int
+		state uint32
+		want  uint32
+	}{
+		{150_000, ebpf.BurstNone, 0},
+		{210_000, ebpf.BurstPersistent, 0},
+		{255_000, ebpf.BurstBurst, ebpf.WantWalk},
+		{230_000, ebpf.BurstBurst, ebpf.WantFlow},
+		{199_000, ebpf.BurstNone, 0},
+		{205_000, ebpf.BurstPersistent, 0},
+		{249_999, ebpf.BurstPersistent, 0}, // and on, at the edges
+		{200_000, ebpf.BurstPersistent, 0},
+		{199_999, ebpf.BurstNone, 0},
+		{250_000, ebpf.BurstBurst, ebpf.WantWalk},
+	} {
+		r.after(vtime.Microsecond)
+		got := r.land(0, 1, uint16(i), c.queue) // each of a flow of its own, which had no CNM
+		if state := r.port(1).Burst; state != [8]uint32{lossless: c.state} || got.Want != c.want {
+			t.Errorf("queue %d: states %v, want mask %d; want %d, %d", c.queue, state, got.Want, c.state, c.want)
+		}
+		if c.want == ebpf.WantFlow && got.WantFlow != got.Flow-1 {
+			t.Errorf("CNM for entry %d, want %d", got.WantFlow, got.Flow-1)
+		}
+		if c.want == ebpf.WantWalk {
+			if n := r.port(1).Bursts; r.port(1).Walk != r.port(1).FlowHead || n != 1+uint64(i/9) {
+				t.Errorf("walk from %d of list %d, burst number %d", r.port(1).Walk, r.port(1).FlowHead, n)
+			}
+		}
+	}
+}
+
+// A burst lasts until the queue was below Q_ECN, and nothing is marked at egress before.
+func TestBurstHysteresis(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	r.sw().EcnMode, r.sw().EcnKmax = ebpf.ECNRED, 100_000
+	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)
+	r.land(0, 1, 0, 260_000)
+	// mark says whether a frame that leaves the queue with so many bytes behind is marked.
+	mark := func(queue uint32) bool {
+		return ipHeader(r.leave(1, queue, r.port(1).Burst[lossless], frame)).ECN() == wire.CE
+	}
+	for _, queue := range []uint32{400_000, 250_000, 200_001, 200_000} {
+		if mark(queue) {
+			t.Errorf("marked in a burst, queue %d", queue)
+		}
+		// Arrivals above Q_ECN keep it up, however often.
+		if r.land(0, 1, 0, int(queue)+dataLen); r.port(1).Burst[lossless] != ebpf.BurstBurst {
+			t.Errorf("burst ended with %d bytes queued", queue)
+		}
+	}
+	if !mark(199_999) {
+		t.Error("not marked below Q_ECN")
+	}
+	// The packet after which the queue is above Q_ECN again finds that the burst has ended.
+	if r.land(0, 1, 0, 199_999+dataLen); r.port(1).Burst[lossless] != ebpf.BurstPersistent {
+		t.Errorf("state %d after the burst", r.port(1).Burst[lossless])
+	}
+	if !mark(230_000) {
+		t.Error("not marked after the burst")
+	}
+	if r.port(1).Bursts != 1 {
+		t.Errorf("%d bursts", r.port(1).Bursts)
+	}
+}
+
+// Only RoCE data of a lossless priority counts.
+func TestBurstIgnores(t *testing.T) {
+	r := newBurstRig(t, 1)
+	buf := make([]byte, 200)
+	h := roce{in: 0, dst: 1}.header(t)
+	h.SetTOS(wire.DataTOS(lossless, wire.ECT0))
+	tcp := plainIP(0, 1, 6, 64, wire.DataTOS(lossless, 0))
+	udp := roce{in: 0, dst: 1, priority: lossless}.frame(t)
+	udp[37]++
+	fragment := roce{in: 0, dst: 1, priority: lossless}.frame(t)
+	ipHeader(fragment)[6] = 0x20
+	for name, frame := range map[string][]byte{
+		"ACK": buf[:wire.PutAck(buf, h, 0x1f, 1, 1)],
+		"NAK": append([]byte(nil), buf[:wire.PutAck(buf, h, 0x60, 1, 1)]...),
+		"CNP": append([]byte(nil), buf[:wire.PutCNP(buf, h, wire.CNPBECN, nil)]...),
+		"TCP": tcp, "UDP": udp, "fragment": fragment,
+		"data of a lossy priority": roce{in: 0, dst: 1, priority: 4}.frame(t),
+	} {
+		r.after(vtime.Microsecond)
+		got := r.enter(0, frame)
+		p := r.port(0)
+		if got.Verdict != ebpf.VerdictForward || got.Want != 0 || got.Flow != 0 || r.port(1).Burst != [8]uint32{} ||
+			p.T_last != 0 || p.Fanout != 0 || r.port(1).Flows != 0 {
+			t.Errorf("%s: verdict %d, want mask %d, flow %d, states %v", name, got.Verdict, got.Want, got.Flow, r.port(1).Burst)
+		}
+	}
+	r.sw().Cnm = 0
+	if got := r.land(0, 1, 0, 1_000_000); got.Want != 0 || got.Flow != 0 {
+		t.Errorf("burst detection is off: want mask %d, flow %d", got.Want, got.Flow)
+	}
+	r.sw().Cnm = 1
+	if got := r.land(0, 1, 0, 1_000_000); got.Want != ebpf.WantWalk {
+		t.Errorf("and on: want mask %d", got.Want)
+	}
+}
+
+// An ingress port is shared while now - T_last < T, strictly; T_last is the last packet for an egress not in BURST.
+func TestSharedWindow(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	const window = 120 * vtime.Microsecond
+	start := r.now()
+	r.land(0, 1, 0, 260_000) // begins the burst; its egress was not in BURST as it came
+	if r.port(0).T_last != uint64(start) {
+		t.Fatalf("T_last %d, want %d", r.port(0).T_last, start)
+	}
+	sport := uint16(1)
+	want := func(after vtime.Time, in int, mask uint32) {
+		t.Helper()
+		r.at(start + after)
+		if got := r.land(in, 1, sport, 260_000); got.Want != mask {
+			t.Errorf("%v later, port %d: want mask %d, want %d", after, in, got.Want, mask)
+		}
+		sport++
+	}
+	want(1, 0, ebpf.WantFlow)
+	want(window-1, 0, ebpf.WantFlow)
+	want(window, 0, 0)
+	want(window+vtime.Second, 0, 0)
+	want(window-1, 2, 0) // a port by which nothing else ever came
+	if r.port(0).T_last != uint64(start) || r.port(2).T_last != 0 {
+		t.Error("a packet for the burst moved T_last")
+	}
+	// A packet for another, uncongested egress makes the port shared again; one of another switch's does not.
+	r.at(start + 2*window)
+	r.land(0, 0, 0, 10_000)
+	want(3*window-1, 0, ebpf.WantFlow)
+	want(3*window, 0, 0)
+	want(3*window-1, 2, 0)
+}
+
+// "Never" is not "at time 0": in the first T of a run too a port that carried nothing else is not shared.
+func TestNotSharedEarly(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	r.at(vtime.Microsecond)
+	r.land(0, 1, 0, 260_000)
+	r.after(1)
+	if got := r.land(2, 1, 1, 260_000); got.Want != 0 {
+		t.Errorf("want mask %d", got.Want)
+	}
+	if got := r.land(0, 1, 2, 260_000); got.Want != ebpf.WantFlow {
+		t.Errorf("want mask %d of the port that began it", got.Want)
+	}
+}
+
+// A flow that was sent a CNM is sent another after 50 us, or when N has grown by more than an eighth.
+func TestCNMRepeat(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	const repeat = 50 * vtime.Microsecond
+	for i := range uint16(16) {
+		r.land(0, 1, i, 100_000)
+	}
+	r.land(0, 1, 0, 260_000)
+	built, _ := r.walk(1)
+	if len(built) != 16 {
+		t.Fatalf("%d CNMs of 16", len(built))
+	}
+	start := r.now()
+	want := func(after vtime.Time, sport uint16, mask uint32) {
+		t.Helper()
+		r.at(start + after)
+		if got := r.land(0, 1, sport, 260_000); got.Want != mask {
+			t.Errorf("%v later with N = %d: want mask %d, want %d", after, r.port(1).Flows, got.Want, mask)
+		}
+	}
+	want(0, 3, 0)
+	want(repeat-1, 3, 0)
+	want(repeat, 3, ebpf.WantFlow)
+	r.tick(1, ebpf.TickFlow, roce{dst: 1, sport: 3}.entry(), 0)
+	want(2*repeat-1, 3, 0)
+	want(2*repeat, 3, ebpf.WantFlow)
+	// 17 and 18 flows are no more than 9/8 of 16; 19 are.
+	want(1, 100, ebpf.WantFlow) // a new flow always
+	want(2, 5, 0)
+	want(3, 101, ebpf.WantFlow)
+	want(4, 5, 0)
+	want(5, 102, ebpf.WantFlow)
+	want(6, 5, ebpf.WantFlow)
+	if r.port(1).Flows != 19 {
+		t.Errorf("N = %d", r.port(1).Flows)
+	}
+}
+
+// Q_CNM = max(Q_ECN, XOFF/M - 3dC(M-1)): the vectors of algorithms.md section 2 (d), and wider ones.
+func TestDynamicThreshold(t *testing.T) {
+	r := newBurstRig(t, 0)
+	for _, c := range []struct {
+		xoff, threeDC uint64
+		want          []int // by M, from 1
+	}{
+		{320_000, 75_000, []int{320_000, 200_000, 200_000}},
+		{1_000_000, 37_500, []int{1_000_000, 462_500, 258_333, 200_000}},
+		{200_000, 75_000, []int{200_000, 200_000}},
+		{100_000, 75_000, []int{200_000}},
+	} {
+		for m := 1; m <= len(c.want); m++ {
+			r.reset()
+			r.sw().Cnm, r.sw().Xoff, r.port(0).ThreeD_c = 1, c.xoff, c.threeDC
+			// Port 5 holds packets for m-1 other egress ports, two for each; port 4's do not matter.
+			for i, dst := range []int{1, 2, 6}[:m-1] {
+				r.data(5, dst, 0)
+				r.data(5, dst, 1)
+				r.data(4, []int{1, 2, 6}[2-i], 2)
+			}
+			threshold := c.want[m-1]
+			// XOFF itself is of no interest here.
+			if got := r.land(5, 0, 0, threshold-1); got.Want&ebpf.WantWalk != 0 || r.port(5).Fanout != uint32(m) {
+				t.Errorf("XOFF %d, M = %d: burst one byte below %d (fanout %d)", c.xoff, m, threshold, r.port(5).Fanout)
+			}
+			if got := r.land(5, 0, 0, threshold); got.Want&ebpf.WantWalk == 0 {
+				t.Errorf("XOFF %d, M = %d: no burst at %d", c.xoff, m, threshold)
+			}
+		}
+	}
+}
+
+// M follows what is held: a port's last packet for an egress takes that egress out.
+func TestThresholdFollowsFanout(t *testing.T) {
+	r := newBurstRig(t, 0)
+	p, _ := r.data(5, 1, 7)
+	if got := r.land(5, 0, 0, 250_000); got.Want != ebpf.WantWalk { // M = 2: Q_ECN
+		t.Fatalf("want mask %d", got.Want)
+	}
+	r.queue(0, 0)
+	r.release(5, 1, lossless, uint64(dataLen), p.entry()+1)
+	if got := r.land(5, 0, 0, 319_999); got.Want != ebpf.WantFlow { // the burst goes on; no CNM was built
+		t.Fatalf("want mask %d", got.Want)
+	}
+	r.land(5, 0, 0, 1500) // ends it
+	if got := r.land(5, 0, 0, 319_999); got.Want != 0 {
+		t.Errorf("M = 1, just below 320 KB: want mask %d", got.Want)
+	}
+	if got := r.land(5, 0, 0, 320_000); got.Want != ebpf.WantWalk {
+		t.Errorf("M = 1, 320 KB: want mask %d", got.Want)
+	}
+	// With a dynamic XOFF the threshold is a share of that: 1/8 of what is free.
+	r.reset()
+	r.sw().Cnm, r.sw().Q_cnm, r.sw().Alpha, r.sw().Xoff = 1, 0, 1<<13, 0
+	r.sw().Used = r.sw().Buffer - 3_200_000 - uint64(2*dataLen)
+	if got := r.land(5, 0, 0, 400_000+dataLen/8-1); got.Want != 0 {
+		t.Errorf("just below the share: want mask %d", got.Want)
+	}
+	if got := r.land(5, 0, 0, 400_000); got.Want != ebpf.WantWalk {
+		t.Errorf("at the share: want mask %d", got.Want)
+	}
+}

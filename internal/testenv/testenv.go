@@ -1,0 +1,21 @@
+// Package testenv says what a test needs of the machine it runs on.
+package testenv
+
+import (
+	"os"
+	"testing"
+)
+
+// NeedRoot skips a test that loads programs into the kernel or makes namespaces where the user may not. In CI (environment
+// variable CI set) it fails instead: there a skipped test would be a hole that nobody sees.
+func NeedRoot(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		return
+	}
+	const why = "this test loads eBPF programs or makes network namespaces, which only root may: run it with sudo"
+	if os.Getenv("CI") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
