@@ -81,33 +81,32 @@ type pipelinesPort struct {
 	RateMbps        uint32
 	Mac             [6]uint8
 	PeerMac         [6]uint8
-	Held            [8]uint64
-	Pausing         [8]uint32
-	Overshoot       [8]uint64
 	T_last          uint64
-	Fanout          uint32
-	Unused          uint32
+	Held            [8]uint64
+	Overshoot       [8]uint64
+	Pausing         [8]uint32
+	Burst           [8]uint32
 	QueueBytes      [8]uint64
 	PausedUntil     [8]uint64
 	OffSince        [8]uint64
-	Burst           [8]uint32
-	Bursts          uint64
+	RxFrames        uint64
+	RxBytes         uint64
+	EcnMarked       uint64
 	Draws           uint64
+	Bursts          uint64
+	Fanout          uint32
 	Flows           uint32
 	FlowHead        uint32
 	Walk            uint32
-	Unused2         uint32
-	RxFrames        uint64
-	RxBytes         uint64
+	IdleTicks       uint64
 	PausesReceived  uint64
 	ResumesReceived uint64
 	PausesSent      uint64
 	ResumesSent     uint64
 	CnmsSent        uint64
 	CnmsForwarded   uint64
-	EcnMarked       uint64
-	IdleTicks       uint64
 	Dropped         [5]uint64
+	Unused          [5]uint64
 }
 
 type pipelinesPortKind uint32

@@ -25,6 +25,7 @@ type KernelPlane struct {
 	ring     *ring
 	done     uint64 // crossings begun: what crossing.Done must become
 	expected uint64 // frames that had to come out
+	counted  uint32 // frames that the kernel put into the ring, as far as Check has asked
 
 	taps map[int]*tap
 	// Waits counts crossings that were not over when the system call returned.
@@ -142,10 +143,12 @@ func (p *KernelPlane) Check() []string {
 	if p.crossing.Marked != p.done {
 		problems = append(problems, fmt.Sprintf("%d crossings were begun, the egress pipelines saw %d", p.done, p.crossing.Marked))
 	}
-	packets, drops, err := p.ring.statistics()
+	packets, drops, err := p.ring.statistics() // since the last time
 	if err != nil {
 		return append(problems, err.Error())
 	}
+	p.counted += packets
+	packets = p.counted
 	if drops != 0 {
 		problems = append(problems, fmt.Sprintf("the receive ring had no room for %d frames", drops))
 	}

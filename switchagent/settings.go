@@ -48,7 +48,7 @@ type ECN struct {
 	Mode       ECNMode
 	Priorities uint8 // bit n: priority n is marked
 	// KMin and KMax are queue lengths. ECNRED marks with a probability rising from 0 at KMin to PMax at KMax and always
-	// above KMax. ECNStep marks a packet that finds more than KMax at enqueue.
+	// above KMax. ECNStep marks a packet at enqueue that makes the queue longer than KMax.
 	KMin, KMax units.Bytes
 	PMax       float64
 }

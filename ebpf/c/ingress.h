@@ -117,7 +117,7 @@ static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
 	x->flow = 0;
 	x->want = 0;
 	x->changed = 0;
-	if (!in)
+	if (!in || len < FRAME_MIN)
 		return;
 	sw = in->kind == PORT_SWITCH ? switch_at(in->node) : 0;
 	if (x->tick) {

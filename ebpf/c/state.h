@@ -83,6 +83,7 @@ enum port_kind { PORT_HOST = 0, PORT_SWITCH = 1 };
 /* DCON's state of an egress queue (paper, section 4.1). */
 enum burst_state { BURST_NONE = 0, BURST_PERSISTENT = 1, BURST_BURST = 2 };
 
+/* In cache lines of 64 bytes: what a frame touches of a port lies in few, as a large fabric's ports fill no cache. */
 struct port {
 	/* table */
 	__u32 kind;
@@ -96,39 +97,39 @@ struct port {
 	__u32 rate_mbps;
 	__u8 mac[6];
 	__u8 peer_mac[6];
-
-	/* registers of the ingress side, by priority */
-	__u64 held[PRIORITIES];       /* bytes in the switch that came in here */
-	__u32 pausing[PRIORITIES];    /* 1: the peer was sent PAUSE and no RESUME since */
-	__u64 overshoot[PRIORITIES];  /* most bytes ever held */
+	/* register of the ingress side */
 	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
-	__u32 fanout;        /* M: egress ports this port holds packets for */
-	__u32 unused;
 
-	/* registers of the egress side, by priority */
+	/* registers by priority. Of the ingress side: */
+	__u64 held[PRIORITIES];       /* bytes in the switch that came in here */
+	__u64 overshoot[PRIORITIES];  /* most bytes ever held */
+	__u32 pausing[PRIORITIES];    /* 1: the peer was sent PAUSE and no RESUME since */
+	/* of the egress side: */
+	__u32 burst[PRIORITIES];         /* enum burst_state */
 	__u64 queue_bytes[PRIORITIES];   /* kept by the traffic manager */
 	__u64 paused_until[PRIORITIES];  /* OFF while now is less */
 	__u64 off_since[PRIORITIES];     /* start of the last OFF period */
-	__u32 burst[PRIORITIES];         /* enum burst_state */
-	__u64 bursts;        /* times BURST was entered */
+
+	/* counters and registers of the port as a whole */
+	__u64 rx_frames;
+	__u64 rx_bytes;
+	__u64 ecn_marked;    /* at dequeue or enqueue of this egress port */
 	__u64 draws;         /* random numbers drawn */
+	__u64 bursts;        /* times BURST was entered */
+	__u32 fanout;        /* M: egress ports this port holds packets for */
 	__u32 flows;         /* N: flows with packets queued */
 	__u32 flow_head;     /* entry + 1 of the first of them; 0: none */
 	__u32 walk;          /* entry + 1 of the next flow to notify; 0: done */
-	__u32 unused2;
+	__u64 idle_ticks;    /* ticks that built nothing */
 
-	/* counters */
-	__u64 rx_frames;
-	__u64 rx_bytes;
 	__u64 pauses_received;
 	__u64 resumes_received;
 	__u64 pauses_sent;
 	__u64 resumes_sent;
 	__u64 cnms_sent;
 	__u64 cnms_forwarded;
-	__u64 ecn_marked;    /* at dequeue or enqueue of this egress port */
-	__u64 idle_ticks;    /* ticks that built nothing */
 	__u64 dropped[REASONS];
+	__u64 unused[5];
 };
 
 /* A switch's settings and the registers it has once. */

@@ -94,6 +94,9 @@ func scaled(v int64, scales []scale, base string) string {
 
 // ParseRate reads a rate: "40Gbps", "40G", "100Mbps", "2.5Gb/s"; a bare number is bits per second.
 func ParseRate(s string) (Rate, error) {
+	if strings.HasSuffix(strings.TrimSpace(s), "B/s") {
+		return 0, fmt.Errorf("rate %q is in bytes: write it in bits per second, such as 40Gbps", s)
+	}
 	v, err := parse(s, "rate", "40Gbps", map[string]float64{
 		"": 1, "b/s": 1, "bps": 1, "bit": 1,
 		"k": 1e3, "kbps": 1e3, "kb/s": 1e3, "kbit": 1e3,
