@@ -24,7 +24,11 @@ func (p *KernelPlane) Tap(in int, call func(wire []byte)) error {
 		if err != nil {
 			return fmt.Errorf("open a capture socket: %w", err)
 		}
-		// A crossing leaves one frame here and takes it at once: no room is needed beyond it.
+		// The port's outer end also receives what comes out of the port. That is not on this wire, and would fill the
+		// socket between two frames that are.
+		if err := outgoingOnly(t.fd); err != nil {
+			return err
+		}
 		return unix.Bind(t.fd, &unix.SockaddrLinklayer{
 			Protocol: hostToNetwork(unix.ETH_P_ALL), Ifindex: int(outerIfindex(0)) + in,
 		})
@@ -36,18 +40,34 @@ func (p *KernelPlane) Tap(in int, call func(wire []byte)) error {
 	return nil
 }
 
+// outgoingOnly has a packet socket receive outgoing frames only.
+func outgoingOnly(fd int) error {
+	const adPacketType = 0xfffff000 + 4 // SKF_AD_OFF + SKF_AD_PKTTYPE of linux/filter.h
+	program := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: adPacketType},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.PACKET_OUTGOING, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+	}
+	err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+	if err != nil {
+		return fmt.Errorf("filter the capture socket: %w", err)
+	}
+	return nil
+}
+
 // drain takes what the crossing left. A tick is on no wire: it is taken and forgotten.
 func (t *tap) drain(onWire bool) error {
 	for {
-		n, from, err := unix.Recvfrom(t.fd, t.buffer, 0)
+		n, _, err := unix.Recvfrom(t.fd, t.buffer, 0)
 		if err == unix.EAGAIN {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read a captured frame: %w", err)
 		}
-		// The port's outer end also receives what comes out of the port; that is not on this wire yet.
-		if a, ok := from.(*unix.SockaddrLinklayer); ok && onWire && a.Pkttype == unix.PACKET_OUTGOING {
+		if onWire {
 			t.call(t.buffer[:n])
 		}
 	}
