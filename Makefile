@@ -1,6 +1,89 @@
-# Everything a user or a contributor runs. `make` lists nothing but builds; see README.md.
+# make            build bin/pausenet
+# make run        build it and run dcon-burst under dcqcn and dcon
+# make test       every test; those that need root run through sudo unless you are root
+# make help       the rest
 GO ?= go
+SUDO ?= sudo
+# Flags of go test.
+TESTFLAGS ?=
+
+# Without git, or in somebody else's checkout (sudo make), the binary goes without the commit's name.
+BUILDFLAGS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
+
+# Packages with tests that load eBPF programs and make namespaces.
+ROOT_PACKAGES = $(sort $(dir $(addprefix ./,$(shell grep -rl --include='*_test.go' 'testenv\.NeedRoot' cmd ebpf experiments orchestrator))))
+# Packages whose code runs in several goroutines, or shares memory with the kernel.
+RACE_PACKAGES = ./cmd/... ./experiments/... ./orchestrator/... ./ebpf/... ./internal/...
+
+# What `make generate` writes.
+GENERATED = ebpf/*_bpfel.go ebpf/*_bpfel.o ebpf/pipelines.wasm
 
 .PHONY: build
-build:
-	$(GO) build -o bin/pausenet ./cmd/pausenet
+build: ## build bin/pausenet (the default)
+	$(GO) build $(BUILDFLAGS) -o bin/pausenet ./cmd/pausenet
+
+.PHONY: run
+run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-burst/report.html
+	bin/pausenet run dcon-burst
+
+.PHONY: test
+test: ## run every test
+ifeq ($(shell id -u),0)
+	$(GO) test $(TESTFLAGS) ./...
+else ifneq ($(shell command -v $(SUDO)),)
+	CI= $(GO) test $(TESTFLAGS) ./...
+	@echo "the tests that need root:"
+	$(SUDO) -v && $(GO) test -count=1 -exec '$(SUDO)' $(ROOT_PACKAGES)
+else
+	$(GO) test $(TESTFLAGS) ./...
+	@echo "the tests that need root were skipped: there is no $(SUDO); run make test as root for them"
+endif
+
+.PHONY: race
+race: ## run the tests of the packages with goroutines under the race detector (needs gcc)
+	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race $(RACE_PACKAGES)
+
+.PHONY: fmt
+fmt: ## format the Go files
+	$(GO) tool gofumpt -w .
+
+.PHONY: check-fmt
+check-fmt: ## list Go files that are not formatted
+	@unformatted=$$($(GO) tool gofumpt -l .); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt):"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet: ## run go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: check-fmt ## check the format and run staticcheck
+	$(GO) tool staticcheck ./...
+
+.PHONY: generate
+generate: ## compile the pipelines again: eBPF objects, their Go view, WebAssembly (needs clang 14, llvm, lld, libbpf-dev)
+	$(GO) generate ./ebpf
+
+.PHONY: check-generated
+check-generated: ## fail if compiling the pipelines again changes what is committed
+	@before=$$(mktemp -d) && trap 'rm -rf "$$before"' EXIT && cp $(GENERATED) "$$before" && \
+	$(GO) generate ./ebpf && after=$$(mktemp -d) && cp $(GENERATED) "$$after" && \
+	if ! diff -rq "$$before" "$$after"; then rm -rf "$$after"; \
+		echo "the committed objects are not what $$(clang --version | head -n 1) makes of ebpf/c: commit the new ones"; exit 1; \
+	fi; rm -rf "$$after"; echo "the committed objects are what clang makes of ebpf/c"
+
+.PHONY: bench
+bench: build ## measure this machine (needs root): packet-hops a second, their cost, bring-up
+	bin/pausenet bench
+
+.PHONY: test-kernels
+test-kernels: ## run the fabric tests under Debian's 6.1 and 6.12 kernels, in qemu
+	test/kernels/run.sh
+
+.PHONY: clean
+clean: ## remove what make build and make run wrote
+	rm -rf bin results
+
+.PHONY: help
+help: ## list these
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | awk -F'\t' '{ printf "  %-16s %s\n", $$1, $$2 }'

@@ -1,0 +1,213 @@
+// Package internal holds the test of the fences between the repository's folders.
+package internal
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/pausenet/pausenet"
+
+// rooms says which other rooms a room may import. Every room may import internal, which may import none.
+var rooms = map[string][]string{
+	"topologies":   {},
+	"ebpf":         {},
+	"hostagent":    {},
+	"switchagent":  {"ebpf"},
+	"orchestrator": {"topologies", "ebpf", "hostagent", "switchagent"},
+	"experiments":  {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator"},
+	"cmd":          {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator", "experiments"},
+	"internal":     {},
+	"test":         {},
+}
+
+// pure are the rooms of state machines without IO: they are given the time and events, and say what to do.
+var pure = []string{"hostagent", "switchagent"}
+
+// impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
+// randomness that no seed decides, or the kernel's eBPF. The room ebpf is not among them: switchagent shares its tables.
+var impure = []string{
+	"time", "sync", "context", "os", "log", "net", "syscall", "runtime", "unsafe", "math/rand", "crypto/rand",
+	"golang.org/x/sys", "golang.org/x/net", "github.com/cilium/ebpf", "github.com/vishvananda",
+}
+
+// harmless are exceptions from impure: values, no IO.
+var harmless = []string{"net/netip"}
+
+// prints are the functions of package fmt that write or read by themselves.
+var prints = []string{"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"}
+
+// TestFences holds every file of the repository to the table of rooms. External test packages may import what they like.
+func TestFences(t *testing.T) {
+	files := 0
+	problems, err := breaches(os.DirFS(".."), &files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+	if files < 100 {
+		t.Errorf("%d Go files were looked at: is this the repository?", files)
+	}
+}
+
+// TestFencesHold breaks each fence once.
+func TestFencesHold(t *testing.T) {
+	imports := func(name string, paths ...string) string {
+		s := "package " + name + "\n"
+		for _, p := range paths {
+			s += "import _ " + strconv.Quote(p) + "\n"
+		}
+		return s
+	}
+	room := func(name string) string { return module + "/" + name }
+	for _, c := range []struct{ file, source, want string }{
+		{"topologies/x.go", imports("topologies", room("internal/units"), "os", "net"), ""},
+		{"topologies/x.go", imports("topologies", room("ebpf")), "may not import room ebpf"},
+		{"topologies/x_test.go", imports("topologies", room("orchestrator")), "may not import room orchestrator"},
+		{"topologies/x_test.go", imports("topologies_test", room("orchestrator")), ""},
+		{"ebpf/x.go", imports("ebpf", room("switchagent")), "may not import room switchagent"},
+		{"switchagent/x.go", imports("switchagent", room("ebpf"), room("internal/wire"), "net/netip"), ""},
+		{"switchagent/x.go", imports("switchagent", room("hostagent")), "may not import room hostagent"},
+		{"switchagent/x.go", imports("switchagent", room("topologies")), "may not import room topologies"},
+		{"switchagent/x.go", imports("switchagent", "github.com/cilium/ebpf"), "without IO"},
+		{"hostagent/x.go", imports("hostagent", room("hostagent/cc")), ""},
+		{"hostagent/x.go", imports("hostagent", room("ebpf")), "may not import room ebpf"},
+		{"hostagent/cc/x.go", imports("cc", room("switchagent")), "may not import room switchagent"},
+		{"hostagent/cc/x.go", imports("cc", "time"), "without IO"},
+		{"hostagent/cc/x.go", imports("cc", "log/slog"), "without IO"},
+		{"hostagent/cc/x.go", imports("cc", "net"), "without IO"},
+		{"hostagent/x.go", imports("hostagent", "golang.org/x/sys/unix"), "without IO"},
+		{"hostagent/x.go", imports("hostagent", "math/rand/v2"), "without IO"},
+		{"hostagent/x.go", "package hostagent\nfunc f() { go f() }\n", "starts a goroutine"},
+		{"hostagent/x.go", "package hostagent\nimport \"fmt\"\nfunc f() { fmt.Println() }\n", "fmt.Println"},
+		{"hostagent/x.go", "package hostagent\nimport p \"fmt\"\nfunc f() { p.Printf(\"\") }\n", "fmt.Printf"},
+		{"hostagent/x.go", "package hostagent\nfunc f() { println() }\n", "println"},
+		{"hostagent/x.go", "package hostagent\nimport \"fmt\"\nvar e = fmt.Errorf(\"\")\n", ""},
+		{"hostagent/x_test.go", imports("hostagent", "time", "os"), ""},
+		{"orchestrator/x.go", imports("orchestrator", room("ebpf"), room("hostagent/cc"), "time"), ""},
+		{"orchestrator/x.go", imports("orchestrator", room("experiments/report")), "may not import room experiments"},
+		{"experiments/x.go", imports("experiments", room("orchestrator"), room("experiments/report")), ""},
+		{"experiments/x.go", imports("experiments", room("cmd/pausenet")), "may not import room cmd"},
+		{"internal/vtime/x.go", imports("vtime", room("topologies")), "may not import room topologies"},
+		{"newroom/x.go", imports("newroom"), "is in no room"},
+	} {
+		problems := breachesOf(c.file, []byte(c.source))
+		switch {
+		case c.want == "" && len(problems) > 0:
+			t.Errorf("%s:\n%s%q, want nothing", c.file, c.source, problems)
+		case c.want != "" && (len(problems) != 1 || !strings.Contains(problems[0], c.want)):
+			t.Errorf("%s:\n%s%q, want one problem with %q", c.file, c.source, problems, c.want)
+		}
+	}
+}
+
+// breaches are those of every Go file in a tree; files counts them.
+func breaches(tree fs.FS, files *int) (problems []string, err error) {
+	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			// Not the project's: tools keep what they like below hidden folders.
+			if base := path.Base(name); name != "." && (strings.HasPrefix(base, ".") || base == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		source, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		*files++
+		problems = append(problems, breachesOf(name, source)...)
+		return nil
+	})
+	return problems, err
+}
+
+// breachesOf are a file's breaches of the fences, for whatever system it is built.
+func breachesOf(name string, source []byte) (problems []string) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	test := strings.HasSuffix(name, "_test.go")
+	if test && strings.HasSuffix(file.Name.Name, "_test") {
+		return nil
+	}
+	bad := func(at ast.Node, format string, args ...any) {
+		problems = append(problems, fmt.Sprintf("%v: %s", set.Position(at.Pos()), fmt.Sprintf(format, args...)))
+	}
+	room, _, _ := strings.Cut(name, "/")
+	allowed, known := rooms[room]
+	if !known {
+		return []string{fmt.Sprintf("%s is in no room: say in fences_test.go and docs/architecture.md what %s may import", name, room)}
+	}
+	sansIO := !test && slices.Contains(pure, room)
+	formatter := "" // what the file calls package fmt
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			bad(spec, "%v", err)
+			continue
+		}
+		if imported == "fmt" {
+			formatter = "fmt"
+			if spec.Name != nil {
+				formatter = spec.Name.Name
+			}
+		}
+		if other, ok := strings.CutPrefix(imported, module+"/"); ok {
+			other, _, _ = strings.Cut(other, "/")
+			if other != room && other != "internal" && !slices.Contains(allowed, other) {
+				bad(spec, "room %s may not import room %s", room, other)
+			}
+		} else if sansIO && within(impure, imported) && !within(harmless, imported) {
+			bad(spec, "room %s is without IO: it may not import %s", room, imported)
+		}
+	}
+	if !sansIO {
+		return problems
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			bad(n, "room %s is without IO: it starts a goroutine", room)
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && formatter != "" && x.Name == formatter && slices.Contains(prints, n.Sel.Name) {
+				bad(n, "room %s is without IO: it calls fmt.%s", room, n.Sel.Name)
+			}
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "print" || f.Name == "println") {
+				bad(n, "room %s is without IO: it calls %s", room, f.Name)
+			}
+		}
+		return true
+	})
+	return problems
+}
+
+// within says whether an import path is one of the packages or below one.
+func within(packages []string, imported string) bool {
+	for _, p := range packages {
+		if imported == p || strings.HasPrefix(imported, p+"/") {
+			return true
+		}
+	}
+	return false
+}
