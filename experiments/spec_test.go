@@ -158,17 +158,17 @@ func TestDCONBurst(t *testing.T) {
 	if s.Duration < drained+10*vtime.Millisecond || s.Duration > (20*units.Gbps).TimeFor(250e6) {
 		t.Errorf("duration %v; the burst has drained at %v", s.Duration, drained)
 	}
-	if got := []Series{s.Panels[0].Series[0], s.Panels[0].Series[1], s.Panels[0].Series[2]}; got[0].Port != port("L2", "R1") ||
+	if got := []Series{s.Panels[0].Series[0], s.Panels[1].Series[0], s.Panels[1].Series[1]}; got[0].Port != port("L2", "R1") ||
 		got[0].Quantity != QueueBytes || got[1].Port != port("L2", "S1") || got[1].Quantity != IngressBytes ||
 		got[1].Reference != 320e3 || got[2].Port != port("S1", "L2") || got[2].Quantity != QueueBytes {
 		t.Errorf("queues %+v", got)
 	}
 	for i, want := range []topologies.PortID{port("L2", "S1"), port("S1", "L0"), port("S1", "L1")} {
-		if got := s.Panels[1].Series[i]; got.Port != want || got.Quantity != PauseRate {
+		if got := s.Panels[2].Series[i]; got.Port != want || got.Quantity != PauseRate {
 			t.Errorf("pause series %d is %+v", i, got)
 		}
 	}
-	if got := s.Panels[2].Series; got[0].Tag != "f0" || got[1].Tag != "f1" || got[0].Quantity != Throughput {
+	if got := s.Panels[3].Series; got[0].Tag != "f0" || got[1].Tag != "f1" || got[0].Quantity != Throughput {
 		t.Errorf("throughput %+v", got)
 	}
 }

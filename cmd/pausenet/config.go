@@ -27,12 +27,14 @@ func applyConfiguration(c *cobra.Command, file string) error {
 		if f.Changed || f.Name == "config" || f.Name == "help" || !v.IsSet(f.Name) {
 			return
 		}
-		value := v.GetString(f.Name)
-		if list := v.GetStringSlice(f.Name); strings.Contains(f.Value.Type(), "Slice") || strings.Contains(f.Value.Type(), "Array") {
-			value = strings.Join(list, ",")
+		values := []string{v.GetString(f.Name)}
+		if _, list := f.Value.(pflag.SliceValue); list {
+			values = v.GetStringSlice(f.Name)
 		}
-		if err := c.Flags().Set(f.Name, value); err != nil {
-			errs = append(errs, fmt.Errorf("%s from the environment or the configuration file: %w", f.Name, err))
+		for _, value := range values {
+			if err := c.Flags().Set(f.Name, value); err != nil {
+				errs = append(errs, fmt.Errorf("%s from the environment or the configuration file: %w", f.Name, err))
+			}
 		}
 	})
 	return badInput(errors.Join(errs...))

@@ -167,9 +167,9 @@ func (f *runFlags) conclude(w io.Writer, suite *experiments.Suite, results [][]*
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}
 	case errors.Is(err, syscall.ENOSPC):
-		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", err)}
+		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", fileError(err))}
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
-		return &exitError{exitEnvironment, fmt.Errorf("%w: choose another folder with --out", err)}
+		return &exitError{exitEnvironment, fmt.Errorf("%w: choose another folder with --out", fileError(err))}
 	case err != nil:
 		return &exitError{exitVerdict, err}
 	}
@@ -181,4 +181,13 @@ func (f *runFlags) conclude(w io.Writer, suite *experiments.Suite, results [][]*
 		}
 	}
 	return nil
+}
+
+// fileError is the first file that err is about: what is wrong with a folder shows in every file of it.
+func fileError(err error) error {
+	var file *os.PathError
+	if errors.As(err, &file) {
+		return fmt.Errorf("write the results: %w", file)
+	}
+	return err
 }
