@@ -3,6 +3,7 @@ package experiments
 import (
 	"container/heap"
 	"path/filepath"
+	"slices"
 
 	"github.com/pausenet/pausenet/internal/capture"
 	"github.com/pausenet/pausenet/internal/vtime"
@@ -49,7 +50,10 @@ func startCapture(r *runner, plane orchestrator.Plane) (*wireCapture, error) {
 		}
 		taps[into] = append(taps[into], f)
 	}
-	for _, id := range r.options.Capture {
+	for i, id := range r.options.Capture {
+		if slices.Contains(r.options.Capture[:i], id) { // named twice
+			continue
+		}
 		p := &plan.Ports[id]
 		n, err := file.AddPort(p.Name)
 		if err != nil {

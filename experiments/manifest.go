@@ -1,10 +1,21 @@
 package experiments
 
 import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
 	"runtime"
 
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+)
+
+// Statuses of a run in its manifest.
+const (
+	statusRunning  = "running"
+	statusPartial  = "partial"
+	statusComplete = "complete"
 )
 
 // manifest is manifest.json: the full resolved configuration of a run, enough to repeat it.
@@ -47,7 +58,7 @@ type flowPath struct {
 func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 	s, o := r.scenario, &r.options
 	m := &manifest{
-		Status: "running", Scenario: s.Name, Controller: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
+		Status: statusRunning, Scenario: s.Name, Controller: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
 		Settings: append([]string{}, o.Sets...), Plane: plane.Name(), Kernel: kernelRelease(), Hooks: orchestrator.HooksOf(plane),
 		Go: runtime.Version(), Machine: runtime.GOARCH,
 		Configuration: s.View(),
@@ -84,12 +95,32 @@ func pathNames(plan *topologies.Plan, path []topologies.PortID) []string {
 }
 
 func (m *manifest) finish(s *Summary) {
-	m.Status = "complete"
+	m.Status = statusComplete
 	if s.Partial {
-		m.Status = "partial"
+		m.Status = statusPartial
 	}
 	m.Fingerprint = s.Fingerprint
 	m.Verdict = s.Verdict.Status
 }
 
 func (m *manifest) write(directory string) error { return writeJSON(directory, "manifest.json", m) }
+
+// markPartial changes the status of the manifest that stands, for when there is no room for another: the words are equally
+// long.
+func (m *manifest) markPartial(directory string) error {
+	path := filepath.Join(directory, "manifest.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	at := bytes.Index(data, []byte(statusRunning))
+	if at < 0 {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte(statusPartial), int64(at))
+	return errors.Join(err, f.Close())
+}

@@ -2,9 +2,11 @@ package experiments
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sort"
@@ -70,9 +72,27 @@ func (c *csvFile) close() error {
 	if c.file == nil {
 		return nil
 	}
-	err := errors.Join(c.buffer.Flush(), c.file.Close())
+	err := c.buffer.Flush()
+	if err != nil {
+		err = errors.Join(err, c.trim())
+	}
+	err = errors.Join(err, c.file.Close())
 	c.file = nil
 	return err
+}
+
+// trim takes a row that was written in part, as the disk was full, off the file's end.
+func (c *csvFile) trim() error {
+	size, err := c.file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	tail := make([]byte, min(size, 1<<12))
+	if _, err := c.file.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return err
+	}
+	rest := len(tail) - 1 - bytes.LastIndexByte(tail, '\n')
+	return c.file.Truncate(size - int64(rest))
 }
 
 func (o *output) port(now vtime.Time, node, port, peer string, priority uint8, queue, ingress uint64, paused int, tx int64) error {

@@ -13,7 +13,8 @@ type recorder struct {
 	scenario *Scenario
 	engine   *orchestrator.Engine
 	out      *output
-	err      error // the first that writing met: the run goes on, and says so at its end
+	err      error  // the first that writing met
+	stop     func() // ends the run: what it would measure cannot be kept
 
 	priority uint8 // of data: what samples are of
 	ports    []topologies.PortID
@@ -188,8 +189,9 @@ func (r *recorder) measure(s *Series) (v float64, level bool) {
 func (r *recorder) panels() [][]Points { return r.series }
 
 func (r *recorder) keep(err error) {
-	if r.err == nil {
+	if err != nil && r.err == nil {
 		r.err = err
+		r.stop()
 	}
 }
 

@@ -153,20 +153,28 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 		return nil, errors.Join(err, out.Close())
 	}
 	start := time.Now()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r.recorder.stop = stop
 	runErr := r.engine.Run(ctx, s.Duration, s.Drain, r.options.Progress)
 	wall := time.Since(start)
-	if runErr == nil {
-		runErr = r.recorder.err
+	if r.recorder.err != nil {
+		runErr = fmt.Errorf("write the results: %w", r.recorder.err)
 	}
 	result := r.conclude(wall, runErr)
-	m.finish(&result.Summary)
 	writeErr := errors.Join(
 		captured.Close(),
 		out.writeFlows(r.engine, s, r.recorder),
 		out.Close(),
 		writeJSON(r.options.Directory, "summary.json", &result.Summary),
-		m.write(r.options.Directory),
 	)
+	m.finish(&result.Summary)
+	if writeErr != nil {
+		m.Status = statusPartial
+	}
+	if err := m.write(r.options.Directory); err != nil {
+		writeErr = errors.Join(writeErr, err, m.markPartial(r.options.Directory))
+	}
 	if writeErr != nil {
 		writeErr = fmt.Errorf("write the results: %w", writeErr)
 	}

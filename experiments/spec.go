@@ -16,6 +16,9 @@ import (
 // maxDuration bounds a run: virtual time counts picoseconds, and a slip of the unit would keep a machine busy for days.
 const maxDuration = 3600 * vtime.Second
 
+// lossyTimeout is the retransmission timeout of a scenario whose data may be lost, unless it says otherwise.
+const lossyTimeout = vtime.Millisecond
+
 // scenarioName is what a scenario may be called: it names a folder of results.
 var scenarioName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
@@ -136,6 +139,9 @@ func (d *decoder) decode() {
 	host, sw := m.Get("host"), m.Get("switch")
 	d.s.Host = decodeHost(host, hostagent.Default())
 	d.s.Switch = decodeSwitch(sw, switchagent.Default(), d.s.Host.DataPriority)
+	if d.s.Switch.PFC.Priorities>>d.s.Host.DataPriority&1 == 0 && !host.Has("retransmit_timeout") {
+		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
+	}
 	d.locate(host, d.s.Host.Validate())
 	d.locate(sw, d.s.Switch.Validate())
 

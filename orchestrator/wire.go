@@ -43,6 +43,14 @@ func (w *flight) pop() *frame.Frame {
 	return f
 }
 
+// first is the frame that pop would take; nil if the wire is empty.
+func (w *flight) first() *frame.Frame {
+	if w.count == 0 {
+		return nil
+	}
+	return w.ring[w.head].frame
+}
+
 // next is when the first frame arrives; vtime.Never if the wire is empty.
 func (w *flight) next() vtime.Time {
 	if w.count == 0 {

@@ -34,12 +34,14 @@ func choosePlane(given string) (plane, why string, err error) {
 	return "", "", badInput(fmt.Errorf("unknown plane %q: kernel, wasm or auto", given))
 }
 
+// errLocked says that another process has the lock.
+var errLocked = errors.New("locked by another process")
+
 // lockResults keeps two runs from writing into one scenario's folder at a time. The lock ends with the process.
 func lockResults(suite *experiments.Suite) (unlock func(), err error) {
 	var files []*os.File
 	unlock = func() {
 		for _, f := range files {
-			os.Remove(f.Name())
 			f.Close()
 		}
 	}
@@ -49,15 +51,14 @@ func lockResults(suite *experiments.Suite) (unlock func(), err error) {
 			unlock()
 			return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
 		}
-		f, err := os.OpenFile(filepath.Join(folder, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+		f, err := lockFolder(folder)
+		if errors.Is(err, errLocked) {
+			unlock()
+			return nil, badInput(fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out", folder))
+		}
 		if err != nil {
 			unlock()
 			return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w", err)}
-		}
-		if err := lockFile(f); err != nil {
-			f.Close()
-			unlock()
-			return nil, badInput(fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out", folder))
 		}
 		files = append(files, f)
 	}

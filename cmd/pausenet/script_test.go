@@ -1,0 +1,38 @@
+//go:build linux
+
+package main
+
+import (
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/pausenet/pausenet/internal/testenv"
+)
+
+// TestMain makes pausenet a command of the scripts: this binary, run under that name.
+func TestMain(m *testing.M) {
+	testscript.Main(leakTest{m}, map[string]func(){"pausenet": main})
+}
+
+// leakTest fails if goroutines outlive the tests.
+type leakTest struct{ m *testing.M }
+
+func (l leakTest) Run() int {
+	code := l.m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		println(err.Error())
+		return 1
+	}
+	return code
+}
+
+// TestScripts runs testdata/*.txtar: pausenet as its user sees it, with what can go wrong. Beside testscript's own commands
+// the scripts have those of scriptCommands.
+func TestScripts(t *testing.T) {
+	testenv.NeedRoot(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata", Cmds: scriptCommands, Setup: setupScript, RequireExplicitExec: true, RequireUniqueNames: true,
+	})
+}

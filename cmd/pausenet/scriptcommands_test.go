@@ -1,0 +1,257 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"exits":  exits,
+	"tmpfs":  tmpfs,
+	"start":  start,
+	"signal": signalTo,
+	"await":  await,
+	"until":  until,
+	"holds":  holds,
+	"gone":   gone,
+}
+
+// patience is how long a script waits for what takes a moment, on a machine that is busy with other things.
+const patience = 60 * time.Second
+
+// started are a script's processes by name.
+type started map[string]*process
+
+type process struct {
+	cmd        *exec.Cmd
+	done       chan struct{} // closed when it has ended
+	programs   []ebpf.ProgramID
+	namespaces []string // links such as net:[4026532177]
+}
+
+type startedKey struct{}
+
+// setupScript gives a script $OPEN, a folder that anybody may use, with pausenet in it.
+func setupScript(env *testscript.Env) error {
+	open, err := os.MkdirTemp("", "pausenet-open")
+	if err != nil {
+		return err
+	}
+	env.Defer(func() { os.RemoveAll(open) })
+	env.Setenv("OPEN", open)
+	if err := os.Chmod(open, 0o777); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	binary, err := os.ReadFile(self)
+	if err != nil {
+		return err
+	}
+	all := started{}
+	env.Values[startedKey{}] = all
+	env.Defer(func() {
+		for _, p := range all {
+			_ = p.cmd.Process.Kill()
+			<-p.done
+		}
+	})
+	return os.WriteFile(filepath.Join(open, "pausenet"), binary, 0o755)
+}
+
+func need(ts *testscript.TestScript, neg bool, args []string, least int, usage string) {
+	if neg || len(args) < least {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+// exits runs a command that ends with the given code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "exits code command args...")
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// tmpfs mounts an empty file system of a size.
+func tmpfs(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "tmpfs folder size")
+	at := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(at, 0o755))
+	ts.Check(unix.Mount("tmpfs", at, "tmpfs", 0, "size="+args[1]))
+	ts.Defer(func() { ts.Check(unix.Unmount(at, unix.MNT_DETACH)) })
+}
+
+// start runs a command at the back; what it writes goes to name.out and name.err.
+func start(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "start name command args...")
+	p := &process{cmd: exec.Command(args[1], args[2:]...), done: make(chan struct{})}
+	p.cmd.Dir = ts.MkAbs(".")
+	p.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "TMPDIR="+ts.Getenv("TMPDIR"))
+	out, err := os.Create(ts.MkAbs(args[0] + ".out"))
+	ts.Check(err)
+	defer out.Close()
+	errs, err := os.Create(ts.MkAbs(args[0] + ".err"))
+	ts.Check(err)
+	defer errs.Close()
+	p.cmd.Stdout, p.cmd.Stderr = out, errs
+	ts.Check(p.cmd.Start())
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.done)
+	}()
+	ts.Value(startedKey{}).(started)[args[0]] = p
+}
+
+func find(ts *testscript.TestScript, name string) *process {
+	p := ts.Value(startedKey{}).(started)[name]
+	if p == nil {
+		ts.Fatalf("nothing was started as %s", name)
+	}
+	return p
+}
+
+// signalTo sends a started command a signal, such as TERM.
+func signalTo(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "signal name signal")
+	n := unix.SignalNum("SIG" + args[1])
+	if n == 0 {
+		ts.Fatalf("unknown signal %s", args[1])
+	}
+	ts.Check(find(ts, args[0]).cmd.Process.Signal(n))
+}
+
+// await waits for a started command to end with a code, -1 for one that a signal ended.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "await name code")
+	p := find(ts, args[0])
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		ts.Fatalf("%s has not ended after %v", args[0], patience)
+	}
+	if got := p.cmd.ProcessState.ExitCode(); strconv.Itoa(got) != args[1] {
+		errs, _ := os.ReadFile(ts.MkAbs(args[0] + ".err"))
+		ts.Fatalf("%s ended with %d, want %s\n%s", args[0], got, args[1], errs)
+	}
+}
+
+func wait(ts *testscript.TestScript, what string, done func() bool) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("not after %v: %s", patience, what)
+		}
+	}
+}
+
+// until waits for a file to have as many bytes, while a started command writes it.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 3, "until name file bytes")
+	p := find(ts, args[0])
+	least, err := strconv.ParseInt(args[2], 10, 64)
+	ts.Check(err)
+	wait(ts, args[1]+" has "+args[2]+" bytes", func() bool {
+		select {
+		case <-p.done:
+			errs, _ := os.ReadFile(ts.MkAbs(args[0] + ".err"))
+			ts.Fatalf("%s has ended: %v\n%s", args[0], p.cmd.ProcessState, errs)
+		default:
+		}
+		info, err := os.Stat(ts.MkAbs(args[1]))
+		return err == nil && info.Size() >= least
+	})
+}
+
+// holds notes the BPF programs and network namespaces that a started command holds; it must hold some.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "holds name")
+	p := find(ts, args[0])
+	proc := fmt.Sprintf("/proc/%d", p.cmd.Process.Pid)
+	infos, err := filepath.Glob(proc + "/fdinfo/*")
+	ts.Check(err)
+	for _, f := range infos {
+		info, _ := os.ReadFile(f)
+		if _, id, ok := strings.Cut(string(info), "prog_id:\t"); ok {
+			var n ebpf.ProgramID
+			_, err := fmt.Sscan(id, &n)
+			ts.Check(err)
+			p.programs = append(p.programs, n)
+		}
+	}
+	own, err := os.Readlink("/proc/self/ns/net")
+	ts.Check(err)
+	for _, link := range netLinks(proc) {
+		if link != own {
+			p.namespaces = append(p.namespaces, link)
+		}
+	}
+	if len(p.programs) < 2 || len(p.namespaces) < 3 {
+		ts.Fatalf("%s holds programs %v and namespaces %v", args[0], p.programs, p.namespaces)
+	}
+}
+
+// netLinks are the network namespaces that processes hold by a descriptor or are in.
+func netLinks(proc string) []string {
+	var links []string
+	for _, pattern := range []string{"/fd/*", "/task/*/ns/net"} {
+		files, _ := filepath.Glob(proc + pattern)
+		for _, f := range files {
+			if to, err := os.Readlink(f); err == nil && strings.HasPrefix(to, "net:") {
+				links = append(links, to)
+			}
+		}
+	}
+	return links
+}
+
+// gone waits until nothing is left of what a command held. The programs hang on interfaces in its namespaces, by clsact in
+// a fabric of this size, so as long as one of these lived, so would they.
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "gone name")
+	p := find(ts, args[0])
+	wait(ts, fmt.Sprintf("programs %v are unloaded", p.programs), func() bool {
+		for _, id := range p.programs {
+			prog, err := ebpf.NewProgramFromID(id)
+			if err == nil {
+				prog.Close()
+				return false
+			}
+			if !errors.Is(err, os.ErrNotExist) {
+				ts.Fatalf("program %d: %v", id, err)
+			}
+		}
+		return true
+	})
+	if err := p.cmd.Process.Signal(syscall.Signal(0)); !errors.Is(err, os.ErrProcessDone) {
+		ts.Fatalf("%s still runs: %v", args[0], err)
+	}
+	for _, link := range netLinks("/proc/[0-9]*") {
+		if slices.Contains(p.namespaces, link) {
+			ts.Fatalf("a process still holds %s", link)
+		}
+	}
+}

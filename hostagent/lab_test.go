@@ -1,0 +1,149 @@
+package hostagent
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+const (
+	us = vtime.Microsecond
+	// line is the bits per second of the tests' ports: a byte takes 200 ps.
+	line     = 40e9
+	bytePS   = 200
+	mtu      = 1000
+	overhead = 24
+)
+
+// pair is two NICs of hosts h0, the sender, and h1, on no wire: the test carries the frames.
+type pair struct {
+	testing.TB
+	now      vtime.Time
+	from, to *NIC
+	pool     *frame.Pool
+	armed    map[*Sender]vtime.Time
+	done     []int
+	flows    int
+}
+
+func (p *pair) Arm(s *Sender, at vtime.Time)   { p.armed[s] = at }
+func (p *pair) Done(now vtime.Time, s *Sender) { p.done = append(p.done, s.Flow) }
+func lineBytes(n int) int64                    { return int64(max(n, 60) + overhead) }
+func newPair(t testing.TB, c func(*Settings)) *pair {
+	s := Default()
+	if c != nil {
+		c(&s)
+	}
+	p := &pair{TB: t, pool: frame.NewPool(1200), armed: map[*Sender]vtime.Time{}}
+	p.from, p.to = NewNIC(&s, p, p.pool, mtu, lineBytes), NewNIC(&s, p, p.pool, mtu, lineBytes)
+	return p
+}
+
+// start begins a flow from h0 to h1.
+func (p *pair) start(size int64, c cc.Controller) (*Sender, *Receiver) {
+	p.Helper()
+	id := p.flows
+	p.flows++
+	forward := wire.FlowParams{
+		SrcMAC: wire.MAC{2, 0, 0, 0, 0, 1}, DstMAC: wire.MAC{2, 0, 0, 0, 0, 2},
+		Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: wire.MinEntropyPort + uint16(id),
+		DestQP: uint32(id + 1), MTU: mtu, TOS: wire.DataTOS(3, wire.ECT0),
+	}
+	r, err := p.to.Expect(id, forward.Reverse(forward.DestQP, wire.ControlTOS(6)))
+	if err != nil {
+		p.Fatal(err)
+	}
+	s, err := p.from.Start(p.now, SenderConfig{Flow: id, Size: size, Controller: c, Wire: forward})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return s, r
+}
+
+// pull takes the next frame of a NIC, nil if there is none now.
+func (p *pair) pull(n *NIC) []byte {
+	f, _ := n.Dequeue(p.now, 0)
+	if f == nil {
+		return nil
+	}
+	data := slices.Clone(f.Data)
+	p.pool.Put(f)
+	return data
+}
+
+// next takes the next data packet of h0, moving the clock on to when there is one.
+func (p *pair) next() []byte {
+	p.Helper()
+	f, wake := p.from.Dequeue(p.now, 0)
+	if f == nil && wake != vtime.Never {
+		p.now = wake
+		f, _ = p.from.Dequeue(p.now, 0)
+	}
+	if f == nil {
+		p.Fatal("h0 has nothing to send")
+	}
+	data := slices.Clone(f.Data)
+	p.pool.Put(f)
+	return data
+}
+
+func (p *pair) parse(data []byte) wire.Packet {
+	p.Helper()
+	var w wire.Packet
+	if err := wire.Parse(data, &w); err != nil {
+		p.Fatal(err)
+	}
+	return w
+}
+
+// answers carries all that h1 wants to send to h0 and returns it.
+func (p *pair) answers() []wire.Packet {
+	p.Helper()
+	var list []wire.Packet
+	for data := p.pull(p.to); data != nil; data = p.pull(p.to) {
+		w := p.parse(data)
+		list = append(list, w)
+		p.from.Receive(p.now, whole(data))
+	}
+	return list
+}
+
+// mark sets congestion experienced on a data packet, as a switch does.
+func mark(data []byte) []byte {
+	wire.IPv4(data[wire.EthernetLen:]).SetECN(wire.CE)
+	return data
+}
+
+// told is a controller that remembers what it is told.
+type told struct {
+	cc.Base
+	rate   float64
+	window int64
+	acks   []cc.Sample
+	cnps   []cc.Sample
+	cnms   []cc.Sample
+	naks   []vtime.Time
+	late   []vtime.Time
+	sent   int64
+	alarm  vtime.Time
+	rang   []vtime.Time
+}
+
+func newTold() *told                       { return &told{rate: line, alarm: vtime.Never} }
+func (c *told) Rate() float64              { return c.rate }
+func (c *told) Window() int64              { return c.window }
+func (c *told) OnSent(_ vtime.Time, n int) { c.sent += int64(n) }
+func (c *told) OnAck(s *cc.Sample)         { c.acks = append(c.acks, *s) }
+func (c *told) OnCNP(s *cc.Sample)         { c.cnps = append(c.cnps, *s) }
+func (c *told) OnCNM(s *cc.Sample)         { c.cnms = append(c.cnms, *s) }
+func (c *told) OnNak(t vtime.Time)         { c.naks = append(c.naks, t) }
+func (c *told) OnTimeout(t vtime.Time)     { c.late = append(c.late, t) }
+func (c *told) Deadline() vtime.Time       { return c.alarm }
+func (c *told) OnTimer(t vtime.Time)       { c.rang, c.alarm = append(c.rang, t), vtime.Never }
+
+// whole is a frame of these bytes.
+func whole(data []byte) *frame.Frame { return &frame.Frame{Data: data, Length: int32(len(data))} }
