@@ -5,6 +5,8 @@ package orchestrator
 import (
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
+
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 )
@@ -28,6 +30,8 @@ func busy(t testing.TB, hooks Hooks, seed uint64) *lab {
 
 // TestHooksAgree: the way the programs are attached does not show in the run.
 func TestHooksAgree(t *testing.T) {
+	testenv.NeedRoot(t)
+	needTCX(t)
 	tcx, clsact := busy(t, HooksTCX, 1), busy(t, HooksClsact, 1)
 	if !tcx.plane.Fabric().TCX || clsact.plane.Fabric().TCX {
 		t.Fatalf("TCX: %t and %t", tcx.plane.Fabric().TCX, clsact.plane.Fabric().TCX)
@@ -57,6 +61,8 @@ func TestHooksAgree(t *testing.T) {
 
 // TestAutomaticHooks: TCX for a fabric of a few ports, clsact for one of many.
 func TestAutomaticHooks(t *testing.T) {
+	testenv.NeedRoot(t)
+	needTCX(t)
 	for topology, tcx := range map[string]bool{"star: {hosts: 4}": true, "star: {hosts: 5}": false} {
 		plan := parsePlan(t, "rate: 40Gbps\ndelay: 1us\n"+topology)
 		f, err := NewFabric(plan, FabricOptions{})

@@ -93,6 +93,8 @@ func waitFor(t *testing.T, what string, done func() bool) {
 // TestNothingLeaks: twenty fabrics up and down, by either hook, leave no descriptor, no thread in a namespace, no namespace
 // and no program.
 func TestNothingLeaks(t *testing.T) {
+	testenv.NeedRoot(t)
+	needTCX(t)
 	plan := parsePlan(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}")
 	ids := map[cilium.ProgramID]bool{}
 	namespaces := map[uint64]bool{} // inodes, which the kernel gives out again
