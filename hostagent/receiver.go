@@ -13,6 +13,7 @@ type Receiver struct {
 	expected int64 // number of the next packet in order
 	messages uint32
 
+	marked  bool // a packet since the last ACK was marked
 	lastCNP vtime.Time
 	lastNak vtime.Time
 	nakFor  int64
@@ -39,6 +40,7 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet) {
 	n.DataReceived++
 	if p.ECN() == wire.CE {
 		n.Marked++
+		r.marked = true
 		if now-r.lastCNP >= n.settings.CNPInterval {
 			r.lastCNP = now
 			f := n.pool.Get(wire.CNPLen)
@@ -77,6 +79,10 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet) {
 func (r *Receiver) answer(syndrome uint8, psn uint32) {
 	f := r.nic.pool.Get(wire.AckLen)
 	wire.PutAck(f.Data, r.back, syndrome, psn&wire.PSNMask, r.messages)
+	if r.marked {
+		r.marked = false
+		wire.EchoCE(f.Data)
+	}
 	f.Priority = r.nic.settings.ControlPriority
 	r.nic.control.Push(f)
 }

@@ -23,6 +23,10 @@ func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {
 	return putICRC(buf, roceHeaderLen+AETHLen, crcShort(crc, aeth))
 }
 
+// EchoCE sets the FECN bit of an ACK that PutAck wrote: the packet that it answers was marked. RC ACKs leave the bit
+// unused; DCTCP's sender needs the mark of each packet, and the ICRC does not cover the bit.
+func EchoCE(ack []byte) { ack[EthernetLen+IPv4Len+UDPLen+bthECN] |= bthFECN }
+
 // CNPFlags are a CNP's congestion bits.
 type CNPFlags uint8
 

@@ -22,6 +22,9 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 			n = PutData(buf, h, op, psn, rapid.IntRange(0, 1000).Draw(t, "payload"), rapid.Bool().Draw(t, "ack"), true)
 		case 1:
 			n = PutAck(buf, h, rapid.SampledFrom([]uint8{SyndromeAck, SyndromeNakSequence}).Draw(t, "syndrome"), psn, psn/2)
+			if rapid.Bool().Draw(t, "echo") {
+				EchoCE(buf)
+			}
 		case 2:
 			n = PutCNP(buf, h, CNPBECN, nil)
 		case 3:
@@ -31,13 +34,16 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 		if err := Parse(buf[:n], &whole); err != nil {
 			t.Fatal(err)
 		}
+		if whole.bth && !whole.ICRCValid() {
+			t.Fatal("wrong ICRC")
+		}
 		if err := ParseHeaders(buf[:MinFrame:MinFrame], n, &headers); err != nil {
 			t.Fatal(err)
 		}
 		whole.frame, whole.bth, whole.body, whole.icrc = headers.frame, false, 0, 0
 		if whole.Kind != headers.Kind || whole.Payload != headers.Payload || whole.PSN != headers.PSN ||
 			whole.DestQP != headers.DestQP || whole.TOS != headers.TOS || whole.AckReq != headers.AckReq ||
-			whole.MSN != headers.MSN || whole.Syndrome != headers.Syndrome || whole.BECN != headers.BECN || whole.Src != headers.Src {
+			whole.MSN != headers.MSN || whole.Syndrome != headers.Syndrome || whole.BECN != headers.BECN || whole.FECN != headers.FECN || whole.Src != headers.Src {
 			t.Fatalf("whole %+v\nheaders %+v", whole, headers)
 		}
 	})
