@@ -1,0 +1,38 @@
+package yamlspec
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Library is the spec files that come with the program: *.yaml in the embedded folder "builtin".
+type Library struct {
+	Files embed.FS
+	Kind  string // what they are, for messages: "scenario"
+}
+
+// Names are the names of the library's files, sorted.
+func (l Library) Names() []string {
+	entries, err := l.Files.ReadDir("builtin")
+	if err != nil {
+		panic(err) // They are compiled in.
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(e.Name(), ".yaml")
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Source is a file as its author wrote it.
+func (l Library) Source(name string) ([]byte, error) {
+	data, err := l.Files.ReadFile(path.Join("builtin", name+".yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("no built-in %s %q%s", l.Kind, name, Suggest(name, l.Names()))
+	}
+	return data, nil
+}
