@@ -11,7 +11,7 @@ TESTFLAGS ?=
 BUILDFLAGS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 
 # Packages with tests that load eBPF programs and make namespaces.
-ROOT_PACKAGES = $(sort $(dir $(addprefix ./,$(shell grep -rl --include='*_test.go' 'testenv\.NeedRoot' cmd ebpf experiments orchestrator))))
+ROOT_PACKAGES = $(sort $(dir $(addprefix ./,$(shell grep -rl --include='*_test.go' 'testenv\.NeedRoot' cmd ebpf experiments internal orchestrator))))
 # Packages whose code runs in several goroutines, or shares memory with the kernel.
 RACE_PACKAGES = ./cmd/... ./experiments/... ./orchestrator/... ./ebpf/... ./internal/...
 
@@ -87,3 +87,8 @@ clean: ## remove what make build and make run wrote
 .PHONY: help
 help: ## list these
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | awk -F'\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
+
+.PHONY: fuzz-planes
+fuzz-planes: ## compare the planes on CASES random scenarios (needs root); failures go to results/fuzz-planes
+	$(GO) test ./internal/planefuzz -count=1 -v -timeout 0 -run '^TestFuzz$$' -planefuzz.cases=$(or $(CASES),10000) \
+		-planefuzz.seed=$(or $(SEED),1) -planefuzz.out=$(CURDIR)/results/fuzz-planes

@@ -57,6 +57,7 @@ type Counters struct {
 	BytesSent                    int64 // payload, retransmissions included
 	BytesDropped, FramesReceived int64
 	Marked                       int64 // data packets received with CE
+	Timeouts                     int64 // retransmission timeouts
 	RateChanges                  int64 // times a flow's controller changed its rate
 }
 

@@ -89,9 +89,10 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	return s, nil
 }
 
-// Sent is the payload bytes sent in sequence, Acked those acknowledged.
-func (s *Sender) Sent() int64  { return s.next }
-func (s *Sender) Acked() int64 { return s.acked }
+// Sent is the payload bytes sent in sequence, MostSent the most that this has been, Acked those acknowledged.
+func (s *Sender) Sent() int64     { return s.next }
+func (s *Sender) MostSent() int64 { return s.high }
+func (s *Sender) Acked() int64    { return s.acked }
 
 // Rate is the controller's rate now, in bits per second of line time.
 func (s *Sender) Rate() float64 { return s.rate }
@@ -255,6 +256,7 @@ func (s *Sender) OnTimer(now vtime.Time) {
 	}
 	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.next > s.acked && now >= s.progress+t {
 		s.progress = now
+		s.nic.Timeouts++
 		s.goBack()
 		s.controller.OnTimeout(now)
 	}

@@ -83,6 +83,12 @@ int pausenet_egress(struct __sk_buff *skb)
 
 	if (!x)
 		return TC_ACT_SHOT;
+	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end) {
+		/* Of a packet socket's frame that does not fit into a page, the kernel leaves only the Ethernet header in the
+		 * linear part. What is pulled here stays there for the ingress hook. */
+		bpf_skb_pull_data(skb, FRAME_MIN);
+		h = (__u8 *)(long)skb->data;
+	}
 	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end)
 		x->marked++; /* too short: the ingress hook drops it, and says so to the engine that waits for it */
 	else

@@ -1,0 +1,177 @@
+package planefuzz_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// testCase is one scenario, controller and seed. What runs is its YAML: a failure's file is the failure.
+type testCase struct {
+	Fabric     fabric
+	Switch     switchagent.Settings
+	Host       hostagent.Settings
+	Controller string
+	Constants  []constant
+	Flows      []flow
+	Duration   vtime.Time
+	Seed       uint64
+
+	// What follows is not part of the scenario. Hops is how long the case may get; Finish has it run on until its flows have
+	// ended, if that is not far away. Tap has what is on the wires compared too.
+	Hops   int64
+	Finish bool
+	Tap    bool
+}
+
+// fabric is a topology. Hosts are called h0, h1, ..., switches s0, s1, ...
+type fabric struct {
+	Shape   string // how it was made
+	MTU     int
+	NS3     bool
+	Buffers []units.Bytes // by switch; 0: the scenario's
+	Hosts   []hostLink
+	Trunks  []trunk
+}
+
+type cable struct {
+	Rate  units.Rate
+	Delay vtime.Time
+}
+
+type hostLink struct {
+	Switch int
+	cable
+}
+
+type trunk struct {
+	A, B, Count int
+	cable
+}
+
+type constant struct{ Name, Value string }
+
+type flow struct {
+	From, To     int
+	Size         units.Bytes // 0: unbounded
+	Start        vtime.Time
+	StartRate    units.Rate
+	ConstantRate units.Rate
+}
+
+func (c *testCase) clone() *testCase {
+	d := *c
+	d.Constants, d.Flows = slices.Clone(c.Constants), slices.Clone(c.Flows)
+	d.Fabric.Buffers, d.Fabric.Hosts, d.Fabric.Trunks = slices.Clone(c.Fabric.Buffers), slices.Clone(c.Fabric.Hosts), slices.Clone(c.Fabric.Trunks)
+	return &d
+}
+
+// scenario is the case as everything that runs it sees it.
+func (c *testCase) scenario() (*experiments.Scenario, error) {
+	s, err := experiments.ParseScenario("case.yaml", []byte(c.yaml()), nil)
+	if err != nil {
+		return nil, fmt.Errorf("the generator made a scenario that is none: %w\n%s", err, c.yaml())
+	}
+	return s, nil
+}
+
+// yaml is the case as a scenario file. Quantities are in their smallest units, so that nothing is rounded.
+func (c *testCase) yaml() string {
+	var b strings.Builder
+	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	w("name: case")
+	w("topology:")
+	c.Fabric.write(w)
+	w("duration: %dps", c.Duration)
+	w("seed: %d", c.Seed)
+	w("controllers: [%s]", c.Controller)
+	if len(c.Constants) > 0 {
+		w("cc:")
+		w("  %s:", c.Controller)
+		for _, k := range c.Constants {
+			w("    %s: %q", k.Name, k.Value)
+		}
+	}
+	h := &c.Host
+	w("host: {data_priority: %d, control_priority: %d, ack_every: %d, cnp_interval: %dps, retransmit_timeout: %dps, nak_interval: %dps}",
+		h.DataPriority, h.ControlPriority, h.AckEvery, h.CNPInterval, h.RetransmitTimeout, h.NakInterval)
+	s := &c.Switch
+	w("switch:")
+	w("  buffer: %dB", s.Buffer)
+	w("  lossy_limit: %dB", s.LossyLimit)
+	w("  pfc: {priorities: %s, alpha: %v, xoff: %dB, xon: %dB, xoff_to_xon: %dB, headroom: %dB, quanta: %d}",
+		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta)
+	mode := map[switchagent.ECNMode]string{switchagent.ECNOff: `"off"`, switchagent.ECNRED: "red", switchagent.ECNStep: "step"}[s.ECN.Mode]
+	w("  ecn: {mode: %s, priorities: %s, kmin: %dB, kmax: %dB, pmax: %v}", mode, bits(s.ECN.Priorities), s.ECN.KMin, s.ECN.KMax, s.ECN.PMax)
+	threshold := "dynamic"
+	if s.CNM.QCNM > 0 {
+		threshold = fmt.Sprintf("%dB", s.CNM.QCNM)
+	}
+	w("  cnm: {ecn_threshold: %dB, threshold: %s, window: %dps, repeat: %dps}", s.CNM.QECN, threshold, s.CNM.Window, s.CNM.Repeat)
+	var weighted []string
+	for i, q := range s.Scheduler.Quantum {
+		if q > 0 {
+			weighted = append(weighted, fmt.Sprintf("%d: %dB", i, q))
+		}
+	}
+	if weighted != nil {
+		w("  scheduler: {dwrr: {%s}}", strings.Join(weighted, ", "))
+	}
+	w("flows:")
+	for _, f := range c.Flows {
+		size, rest := experiments.Unbounded, ""
+		if f.Size > 0 {
+			size = fmt.Sprintf("%dB", f.Size)
+		}
+		if f.StartRate > 0 {
+			rest = fmt.Sprintf(", start_rate: %dbps", f.StartRate)
+		}
+		if f.ConstantRate > 0 {
+			rest = fmt.Sprintf(", constant_rate: %dbps", f.ConstantRate)
+		}
+		w("  - {from: h%d, to: h%d, size: %s, start: %dps%s}", f.From, f.To, size, f.Start, rest)
+	}
+	return b.String()
+}
+
+func (f *fabric) write(w func(format string, args ...any)) {
+	framing := "ethernet"
+	if f.NS3 {
+		framing = "ns3"
+	}
+	w("  mtu: %d", f.MTU)
+	w("  framing: %s", framing)
+	w("  nodes:")
+	w("    - {name: h0..h%d, kind: host}", len(f.Hosts)-1)
+	for i, b := range f.Buffers {
+		buffer := ""
+		if b > 0 {
+			buffer = fmt.Sprintf(", buffer: %dB", b)
+		}
+		w("    - {name: s%d, kind: switch%s}", i, buffer)
+	}
+	w("  links:")
+	for i, l := range f.Hosts {
+		w("    - {from: h%d, to: s%d, rate: %dbps, delay: %dps}", i, l.Switch, l.Rate, l.Delay)
+	}
+	for _, l := range f.Trunks {
+		w("    - {from: s%d, to: s%d, rate: %dbps, delay: %dps, count: %d}", l.A, l.B, l.Rate, l.Delay, l.Count)
+	}
+}
+
+func bits(set uint8) string {
+	var list []string
+	for i := range 8 {
+		if set>>i&1 != 0 {
+			list = append(list, strconv.Itoa(i))
+		}
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}

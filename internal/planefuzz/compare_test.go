@@ -1,0 +1,132 @@
+package planefuzz_test
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// mostDifferences bounds a report: the first ones tell.
+const mostDifferences = 30
+
+// differ collects what differs between two runs.
+type differ struct{ found []string }
+
+func (d *differ) note(where string, a, b any) {
+	d.found = append(d.found, fmt.Sprintf("%s: %v on the kernel plane, %v on the wasm plane", where, a, b))
+}
+
+// differences are those between a run on the kernel plane and one on the wasm plane; none if they are equal.
+func differences(kernel, wasm *run) []string {
+	d := new(differ)
+	k, w := kernel.engine, wasm.engine
+	d.any("error", text(kernel.err), text(wasm.err))
+	d.any("fingerprint", k.Fingerprint(), w.Fingerprint())
+	d.any("time", k.Now(), w.Now())
+	d.any("open flows", k.OpenFlows(), w.OpenFlows())
+	d.any("totals", k.Totals, w.Totals)
+	d.any("law broken", kernel.violations, wasm.violations)
+	d.any("PFC frames", kernel.pauses.sent, wasm.pauses.sent)
+	for i := range k.Flows() {
+		d.any(fmt.Sprintf("flow %d", i), outcome(&k.Flows()[i]), outcome(&w.Flows()[i]))
+	}
+	plan := k.Plan()
+	for i, id := range plan.Hosts {
+		d.any("NIC of "+plan.Nodes[id].Name, k.NIC(i).Counters, w.NIC(i).Counters)
+	}
+	for i, id := range plan.Switch {
+		for _, p := range plan.Nodes[id].Ports {
+			d.any("traffic manager at "+plan.Ports[p].Name, k.Switch(i).Port(int(p)).Counters, w.Switch(i).Port(int(p)).Counters)
+		}
+	}
+	d.states(k, w)
+	return d.found
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// flowOutcome is what became of a flow.
+type flowOutcome struct {
+	Started                               bool
+	Finished, LastRTT                     int64
+	Sent, Acked, Retransmitted, Delivered int64
+	Rate                                  float64
+}
+
+func outcome(f *orchestrator.Flow) flowOutcome {
+	o := flowOutcome{Finished: int64(f.Finished)}
+	if f.Sender != nil {
+		o.Started, o.LastRTT, o.Rate = true, int64(f.Sender.LastRTT), f.Sender.Rate()
+		o.Sent, o.Acked, o.Retransmitted = f.Sender.Sent(), f.Sender.Acked(), f.Sender.Retransmitted
+		o.Delivered = f.Receiver.Delivered
+	}
+	return o
+}
+
+// states compares every table and register of the pipelines.
+func (d *differ) states(k, w *orchestrator.Engine) {
+	a, b := tablesOf(k.State()), tablesOf(w.State())
+	if len(a) != len(b) {
+		d.note("tables", len(a), len(b))
+		return
+	}
+	va, vb := reflect.ValueOf(k.State()).Elem(), reflect.ValueOf(w.State()).Elem()
+	for i := range a {
+		if !bytes.Equal(a[i].memory, b[i].memory) {
+			d.compare(a[i].name, va.FieldByName(a[i].name), vb.FieldByName(a[i].name))
+		}
+	}
+}
+
+func (d *differ) any(where string, a, b any) {
+	d.compare(where, reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+// compare notes the smallest parts in which two values of one type differ.
+func (d *differ) compare(where string, a, b reflect.Value) {
+	if len(d.found) >= mostDifferences {
+		return
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			d.compare(where+"."+a.Type().Field(i).Name, a.Field(i), b.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		if a.Len() != b.Len() {
+			d.note("length of "+where, a.Len(), b.Len())
+		}
+		for i := range min(a.Len(), b.Len()) {
+			d.compare(fmt.Sprintf("%s[%d]", where, i), a.Index(i), b.Index(i))
+		}
+	default:
+		if !a.Equal(b) {
+			d.note(where, a, b)
+		}
+	}
+}
+
+// losing is the law that a scenario's settings can break: too little headroom, or too small a buffer.
+const losing = "nothing is dropped in a lossless class"
+
+// broken are the broken laws that no settings excuse.
+func broken(r *run) []string {
+	laws := slices.DeleteFunc(slices.Clone(r.violations), func(v string) bool {
+		return strings.HasPrefix(v, losing)
+	})
+	for i := range r.engine.Flows() {
+		if f := &r.engine.Flows()[i]; f.Sender != nil && (f.Receiver.Delivered < f.Sender.Acked() || f.Size > 0 && f.Receiver.Delivered > f.Size) {
+			laws = append(laws, fmt.Sprintf("flow %d of %d bytes: %d delivered, %d acknowledged", i, f.Size, f.Receiver.Delivered, f.Sender.Acked()))
+		}
+	}
+	return laws
+}

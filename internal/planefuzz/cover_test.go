@@ -1,0 +1,172 @@
+package planefuzz_test
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// pauseWatch is an observer that follows each pause to its end.
+type pauseWatch struct {
+	scenario *experiments.Scenario
+	until    map[pausedPort]vtime.Time // when the pause in force ends by itself, at the port that it holds up
+	sent     [2]int                    // RESUMEs, PAUSEs
+	ranOut   int                       // pauses that ended by themselves
+}
+
+type pausedPort struct {
+	port     int
+	priority uint8
+}
+
+func newPauseWatch(s *experiments.Scenario) pauseWatch {
+	return pauseWatch{scenario: s, until: map[pausedPort]vtime.Time{}}
+}
+
+// FlowDone is told by the engine.
+func (w *pauseWatch) FlowDone(vtime.Time, int) {}
+
+// PFC is told by the engine.
+func (w *pauseWatch) PFC(now vtime.Time, port int, priority uint8, pause bool) {
+	plan := w.scenario.Topology
+	from := &plan.Ports[port]
+	arrival := now + from.Rate.TimeFor(plan.Framing.LineBytes(wire.PFCLen)) + from.Delay
+	at := pausedPort{int(from.Peer), priority}
+	if until, paused := w.until[at]; paused && until <= arrival {
+		w.ranOut++
+	}
+	delete(w.until, at)
+	if !pause {
+		w.sent[0]++
+		return
+	}
+	w.sent[1]++
+	w.until[at] = arrival + from.Rate.TimeFor(512/8)*vtime.Time(w.scenario.Switch.PFC.Quanta)
+}
+
+func (w *pauseWatch) end(now vtime.Time) {
+	for _, until := range w.until {
+		if until <= now {
+			w.ranOut++
+		}
+	}
+}
+
+// features are the names of what happened in a run: what it has tested.
+func features(r *run) []string {
+	var names []string
+	on := func(happened bool, name string) {
+		if happened {
+			names = append(names, name)
+		}
+	}
+	s, e := r.scenario, r.engine
+	var ports ebpf.Port // sums
+	for i := range e.State().Ports {
+		p := &e.State().Ports[i]
+		ports.CnmsSent += p.CnmsSent
+		ports.CnmsForwarded += p.CnmsForwarded
+		ports.EcnMarked += p.EcnMarked
+		ports.Bursts += p.Bursts
+		ports.Draws += p.Draws
+		ports.Dropped[ebpf.ReasonCNMLost] += p.Dropped[ebpf.ReasonCNMLost]
+	}
+	var drops [switchagent.Drops]int64
+	for i, id := range s.Topology.Switch {
+		for _, p := range s.Topology.Nodes[id].Ports {
+			for k, n := range e.Switch(i).Port(int(p)).DroppedFrames {
+				drops[k] += n
+			}
+		}
+	}
+	var naks, cnps, unknown, duplicates, changes int64
+	for i := range s.Topology.Hosts {
+		n := e.NIC(i)
+		naks += n.NaksReceived
+		cnps += n.CNPsReceived
+		unknown += n.CNMsUnknown
+		duplicates += n.Duplicates
+		changes += n.RateChanges
+	}
+	again, ended, unbounded, constant, preset := false, 0, false, false, false
+	for i := range e.Flows() {
+		f := &e.Flows()[i]
+		again = again || f.Sender != nil && f.Sender.Retransmitted > 0
+		if f.Finished != vtime.Never {
+			ended++
+		}
+		unbounded = unbounded || f.Size == 0
+		constant = constant || s.Flows[i].ConstantRate > 0
+		preset = preset || s.Flows[i].StartRate > 0
+	}
+	weighted := 0
+	for _, q := range s.Switch.Scheduler.Quantum {
+		if q > 0 {
+			weighted++
+		}
+	}
+	pfc := &s.Switch.PFC
+	names = append(names, "controller "+s.Controllers[0])
+	on(r.pauses.sent[1] > 0, "PAUSE")
+	on(r.pauses.sent[0] > 0, "RESUME")
+	on(r.pauses.ranOut > 0, "PAUSE ran out")
+	on(r.pauses.sent[1] > 0 && pfc.Alpha > 0, "PAUSE at a dynamic threshold")
+	on(r.pauses.sent[1] > 0 && int(e.State().Switches[0].Buffer) < int(s.Switch.Buffer), "PAUSE with reserved headroom")
+	on(pfc.Priorities == 0, "PFC off")
+	on(e.Dropped > 0, "frames dropped")
+	on(drops[switchagent.DropHeadroom] > 0, "headroom overrun")
+	on(drops[switchagent.DropBuffer] > 0, "lossless frame, full buffer")
+	on(drops[switchagent.DropLossy] > 0, "lossy queue full")
+	on(ports.Dropped[ebpf.ReasonCNMLost] > 0, "CNM lost")
+	on(naks > 0, "NAK")
+	on(again, "retransmission")
+	on(again && naks == 0, "retransmission by timeout alone")
+	on(duplicates > 0, "duplicates")
+	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNRED, "ECN marks by RED")
+	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNStep, "ECN marks by step")
+	on(ports.Draws > 0, "random numbers drawn")
+	on(cnps > 0, "CNP")
+	on(ports.Bursts > 0, "burst")
+	on(ports.Bursts > 0 && s.Switch.CNM.QCNM == 0, "burst at a dynamic threshold")
+	on(ports.CnmsSent > 0, "CNM")
+	on(ports.CnmsForwarded > 0, "CNM forwarded")
+	on(unknown > 0, "CNM for an ended flow")
+	on(changes > 0, "rate change")
+	on(weighted > 0, "DWRR")
+	on(weighted > 1, "DWRR of several priorities")
+	on(choices(s.Topology), "ECMP")
+	on(s.Topology.Framing != 0, "framing ns3")
+	on(s.Host.DataPriority == s.Host.ControlPriority, "data and control of one priority")
+	on(s.Host.AckEvery > 1, "ACK of several packets")
+	on(unbounded, "unbounded flow")
+	on(constant, "constant rate")
+	on(preset, "preset rate")
+	on(e.OpenFlows() == 0, "all flows ended")
+	on(ended > 0, "a flow ended")
+	on(e.Created == e.Ended, "fabric empty at the end")
+	on(slices.ContainsFunc(r.violations, func(v string) bool { return strings.HasPrefix(v, losing) }), "lossless loss, reported alike")
+	return names
+}
+
+// coverage counts cases by what happened in them.
+type coverage map[string]int
+
+func (c coverage) add(names []string) {
+	for _, n := range names {
+		c[n]++
+	}
+}
+
+func (c coverage) write(w io.Writer, cases int) {
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		fmt.Fprintf(w, "%8d  %5.1f %%  %s\n", c[name], 100*float64(c[name])/float64(max(cases, 1)), name)
+	}
+}

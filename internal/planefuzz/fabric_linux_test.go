@@ -1,0 +1,11 @@
+package planefuzz_test
+
+import (
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// fabricOptions attach the programs by clsact, where a fabric comes up much sooner than with TCX.
+func fabricOptions(s *experiments.Scenario) orchestrator.FabricOptions {
+	return orchestrator.FabricOptions{Flows: detects(s), Hooks: orchestrator.HooksClsact}
+}

@@ -1,0 +1,127 @@
+package planefuzz_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// pool keeps the fabrics of the last topologies in the kernel: bringing one up takes longer than a case. Before a fabric
+// is used again its tables become what they were when it was new. A pool belongs to one goroutine.
+type pool struct {
+	limit   int
+	fabrics []*kernelFabric // the last used last
+
+	opened  int
+	opening time.Duration
+}
+
+type kernelFabric struct {
+	key    string
+	plane  reusedPlane
+	tables []table
+}
+
+// reusedPlane is a plane that serves several engines. The kernel's count of frames can be read once only, so the plane's
+// own books are closed when it is, and not with each engine.
+type reusedPlane struct{ orchestrator.Plane }
+
+// Check says nothing yet.
+func (reusedPlane) Check() []string { return nil }
+
+// end closes the plane and, before, its books. A plane whose crossings failed has none.
+func (p reusedPlane) end(failed bool) error {
+	var errs []error
+	if problems := p.Plane.Check(); !failed && problems != nil {
+		errs = append(errs, fmt.Errorf("the kernel plane's counts do not agree: %s", strings.Join(problems, "; ")))
+	}
+	return errors.Join(append(errs, p.Plane.Close())...)
+}
+
+// get is a fabric for the scenario, as good as new.
+func (p *pool) get(s *experiments.Scenario) (*kernelFabric, error) {
+	// The plan is made of the topology's text, so equal plans print equally.
+	plan := *s.Topology
+	plan.Name = ""
+	key := fmt.Sprintf("%t %+v", detects(s), plan)
+	if i := slices.IndexFunc(p.fabrics, func(f *kernelFabric) bool { return f.key == key }); i >= 0 {
+		f := p.fabrics[i]
+		p.fabrics = append(slices.Delete(p.fabrics, i, i+1), f)
+		for _, t := range f.tables {
+			t.restore()
+		}
+		return f, nil
+	}
+	if len(p.fabrics) >= p.limit {
+		if err := p.discard(p.fabrics[0], false); err != nil {
+			return nil, err
+		}
+	}
+	start := time.Now()
+	plane, err := orchestrator.OpenPlane(orchestrator.PlaneKernel, s.Topology, fabricOptions(s))
+	if err != nil {
+		return nil, err
+	}
+	p.opened++
+	p.opening += time.Since(start)
+	f := &kernelFabric{key: key, plane: reusedPlane{plane}, tables: tablesOf(plane.State())}
+	p.fabrics = append(p.fabrics, f)
+	return f, nil
+}
+
+// discard removes a fabric. failed says that a crossing did.
+func (p *pool) discard(f *kernelFabric, failed bool) error {
+	p.fabrics = slices.DeleteFunc(p.fabrics, func(o *kernelFabric) bool { return o == f })
+	return f.plane.end(failed)
+}
+
+func (p *pool) close() error {
+	var errs []error
+	for len(p.fabrics) > 0 {
+		errs = append(errs, p.discard(p.fabrics[0], false))
+	}
+	return errors.Join(errs...)
+}
+
+// table is one of a state's tables and what it held when it was new.
+type table struct {
+	name   string
+	memory []byte
+	fresh  []byte // nil: zeros
+}
+
+// tablesOf are all tables that a state has, whatever they are called. The crossing is no table: each crossing fills it in
+// again, and what it counts is the plane's.
+func tablesOf(state *ebpf.State) []table {
+	var tables []table
+	v := reflect.ValueOf(state).Elem()
+	for i := range v.NumField() {
+		field := v.Field(i)
+		if field.Kind() != reflect.Slice || field.Len() == 0 {
+			continue
+		}
+		t := table{name: v.Type().Field(i).Name}
+		t.memory = unsafe.Slice((*byte)(field.UnsafePointer()), field.Len()*int(field.Type().Elem().Size()))
+		if slices.ContainsFunc(t.memory, func(b byte) bool { return b != 0 }) {
+			t.fresh = slices.Clone(t.memory)
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+func (t *table) restore() {
+	if t.fresh == nil {
+		clear(t.memory)
+	} else {
+		copy(t.memory, t.fresh)
+	}
+}

@@ -1,0 +1,281 @@
+package planefuzz_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// patience is how long one run may take. It takes tens of milliseconds.
+const patience = 30 * time.Second
+
+// run is one scenario on one plane.
+type run struct {
+	scenario *experiments.Scenario
+	plane    orchestrator.Plane
+	engine   *orchestrator.Engine
+	pauses   pauseWatch
+
+	violations []string
+	err        error
+	wires      hash.Hash64 // over what the taps saw; nil: none
+}
+
+// environment is what a flow's controller may know of its path, as package experiments tells it.
+func environment(s *experiments.Scenario, f *experiments.Flow) cc.Env {
+	plan := s.Topology
+	full := wire.DataLen(wire.OpWriteMiddle, plan.MTU)
+	return cc.Env{
+		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[0]].Rate,
+		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, full, wire.AckLen),
+		MTU:      plan.MTU, LineMTU: plan.Framing.LineBytes(full),
+	}
+}
+
+// newRun readies a scenario on a plane, under the scenario's first controller.
+func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
+	spec, err := cc.Lookup(s.Controllers[0])
+	if err != nil {
+		return nil, err
+	}
+	r := &run{scenario: s, plane: plane, pauses: newPauseWatch(s)}
+	settings := make([]*switchagent.Settings, len(s.Topology.Switch))
+	for i, id := range s.Topology.Switch {
+		own := s.Switch
+		if b := s.Topology.Nodes[id].Buffer; b > 0 {
+			own.Buffer = b
+		}
+		if !spec.Needs.ECN {
+			own.ECN.Mode = switchagent.ECNOff
+		}
+		settings[i] = &own
+	}
+	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
+		Plan: s.Topology, Plane: plane, Switches: settings, Hosts: &s.Host,
+		BurstDetection: spec.Needs.CNM, Seed: s.Seed, Observer: &r.pauses,
+	})
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, s.Seed<<32^uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		r.engine.AddFlow(orchestrator.FlowConfig{
+			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, SourcePort: port,
+			NewController: func() (cc.Controller, error) { return newController(s, f, spec) },
+		})
+	}
+	prepare(r.engine, s)
+	return r, nil
+}
+
+// prepare is where faults belong that a scenario asks for: whatever is to happen to the engine, on both planes alike,
+// before it runs.
+func prepare(*orchestrator.Engine, *experiments.Scenario) {}
+
+func newController(s *experiments.Scenario, f *experiments.Flow, spec *cc.Spec) (cc.Controller, error) {
+	if f.ConstantRate > 0 {
+		return cc.Constant(float64(f.ConstantRate)), nil
+	}
+	env := environment(s, f)
+	settings, err := cc.Resolve(spec.Name, s.ControllerSettings[spec.Name], env)
+	if err != nil {
+		return nil, err
+	}
+	c, err := spec.New(env, settings)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := c.(cc.Presetter); ok && f.StartRate > 0 {
+		p.Preset(f.Start, float64(f.StartRate))
+	}
+	return c, nil
+}
+
+// until runs on to the given time; a panic counts as an error of the run.
+func (r *run) until(t vtime.Time) {
+	if r.err != nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			r.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	r.err = r.engine.Run(ctx, t, false, nil)
+}
+
+// finish runs to the scenario's end and closes the books.
+func (r *run) finish() {
+	r.until(r.scenario.Duration)
+	for _, v := range r.engine.Check() {
+		r.violations = append(r.violations, v.String())
+	}
+	r.pauses.end(r.engine.Now())
+}
+
+// tapAll hashes what is on every wire.
+func (r *run) tapAll() error {
+	r.wires = fnv.New64a()
+	for port := range r.scenario.Topology.Ports {
+		if err := r.plane.Tap(port, func(frame []byte) {
+			fmt.Fprintf(r.wires, "%d %d %d:", port, len(frame), r.engine.Now())
+			r.wires.Write(frame)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func openWasm(s *experiments.Scenario) (orchestrator.Plane, error) {
+	return orchestrator.OpenPlane(orchestrator.PlaneWasm, s.Topology, orchestrator.FabricOptions{Flows: detects(s)})
+}
+
+// detects says whether the scenario's switches detect bursts.
+func detects(s *experiments.Scenario) bool {
+	spec, err := cc.Lookup(s.Controllers[0])
+	return err == nil && spec.Needs.CNM
+}
+
+// fit ends the case when it is long enough: by the wasm plane, after about c.Hops frame-hops; with c.Finish it may run on
+// until every flow has ended. Flows that would start later are left out.
+func fit(c *testCase) error {
+	s, err := c.scenario()
+	if err != nil {
+		return err
+	}
+	plane, err := openWasm(s)
+	if err != nil {
+		return err
+	}
+	r, err := newRun(s, plane)
+	if err != nil {
+		return errors.Join(err, plane.Close())
+	}
+	const parts = 32
+	slice := max(c.Duration/parts, 1)
+	end := c.Duration
+	if c.Finish {
+		end = 6 * c.Duration
+	}
+	at, last := vtime.Time(0), false
+	for r.err == nil && at < end && r.engine.Hops < c.Hops && !last {
+		last = at >= c.Duration && r.engine.OpenFlows() == 0 // one more: what is on its way arrives
+		at += slice
+		r.until(at)
+	}
+	c.Duration = at
+	c.Flows = slices.DeleteFunc(c.Flows, func(f flow) bool { return f.Start >= c.Duration })
+	if len(c.Flows) == 0 {
+		return errEmpty
+	}
+	return plane.Close()
+}
+
+// errEmpty says that no flow of a case starts.
+var errEmpty = errors.New("the case has no flow")
+
+// result is what a case came to on both planes.
+type result struct {
+	differences []string
+	broken      []string // laws broken on both planes, that settings cannot break
+	features    []string
+	fingerprint string // on the kernel plane
+	hops        int64
+	kernel      time.Duration // of the run in the kernel, without bringing the fabric up
+	wasm        time.Duration
+}
+
+func (r *result) failed() bool { return len(r.differences)+len(r.broken) > 0 }
+
+// compare runs a scenario on both planes. An error says that it could not be run, which is no difference.
+func compare(s *experiments.Scenario, pool *pool, taps bool) (*result, error) {
+	plane, err := openWasm(s)
+	if err != nil {
+		return nil, err
+	}
+	defer plane.Close()
+	wasm, err := newRun(s, plane)
+	if err != nil {
+		return nil, err
+	}
+	result := new(result)
+	start := time.Now()
+	wasm.finish()
+	result.wasm = time.Since(start)
+
+	k, err := pool.get(s)
+	if err != nil {
+		return nil, err
+	}
+	kernel, err := newRun(s, k.plane)
+	if err != nil {
+		return nil, err
+	}
+	start = time.Now()
+	kernel.finish()
+	result.kernel = time.Since(start)
+	result.differences = differences(kernel, wasm)
+	result.broken = broken(kernel)
+	result.fingerprint, result.hops = kernel.engine.Fingerprint(), kernel.engine.Hops
+	result.features = features(kernel)
+	if kernel.err != nil {
+		// The fabric's tables are gone with it.
+		return result, pool.discard(k, true)
+	}
+	if taps && !result.failed() {
+		result.features = append(result.features, "wires compared")
+		result.differences, err = compareWires(s, kernel)
+	}
+	return result, err
+}
+
+// compareWires runs a scenario on new planes with a tap on every wire, and compares with a run without.
+func compareWires(s *experiments.Scenario, plain *run) ([]string, error) {
+	var runs []*run
+	for _, name := range []string{orchestrator.PlaneKernel, orchestrator.PlaneWasm} {
+		plane, err := orchestrator.OpenPlane(name, s.Topology, fabricOptions(s))
+		if err != nil {
+			return nil, err
+		}
+		defer plane.Close()
+		r, err := newRun(s, plane)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.tapAll(); err != nil {
+			return nil, err
+		}
+		r.finish()
+		runs = append(runs, r)
+	}
+	d := differences(runs[0], runs[1])
+	if a, b := runs[0].wires.Sum64(), runs[1].wires.Sum64(); a != b {
+		d = append(d, fmt.Sprintf("what the taps saw: %x, %x", a, b))
+	}
+	if a, b := plain.engine.Fingerprint(), runs[0].engine.Fingerprint(); a != b {
+		d = append(d, fmt.Sprintf("fingerprint without taps and with: %s, %s", a, b))
+	}
+	return d, nil
+}
+
+// choices says whether the topology leaves ECMP a choice.
+func choices(plan *topologies.Plan) bool {
+	return slices.ContainsFunc(plan.Routes().Groups, func(g []topologies.PortID) bool { return len(g) > 1 })
+}

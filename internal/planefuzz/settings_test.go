@@ -1,0 +1,223 @@
+package planefuzz_test
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// drawCase is a case on a fabric. Its thresholds are small, so that a short run reaches them.
+func drawCase(d chooser, f fabric) *testCase {
+	c := &testCase{
+		Fabric: f, Switch: switchagent.Default(), Host: drawHost(d),
+		Controller: pick(d, "controller", cc.Names()...),
+		Duration:   d.time("duration", 50*vtime.Microsecond, vtime.Millisecond),
+		Seed:       uint64(d.Int("seed", 1, 1<<30)),
+		Hops:       int64(d.scale("hops", 1000, 20_000)),
+		Finish:     d.chance("finish", 60),
+		Tap:        d.chance("tap", 2),
+	}
+	c.drawPFC(d)
+	c.drawMarking(d)
+	if d.chance("dwrr", 40) {
+		for _, p := range []uint8{c.Host.DataPriority, c.Host.ControlPriority, 7} {
+			if !d.chance("strict", 25) {
+				c.Switch.Scheduler.Quantum[p] = d.size("dwrr quantum", 10, 20*units.KB)
+			}
+		}
+	}
+	c.drawFlows(d)
+	c.drawConstants(d)
+	return c
+}
+
+func drawHost(d chooser) hostagent.Settings {
+	h := hostagent.Default()
+	if d.chance("other priorities", 30) {
+		h.DataPriority, h.ControlPriority = uint8(d.Int("data priority", 0, 7)), uint8(d.Int("control priority", 0, 7))
+	}
+	h.AckEvery = pick(d, "ack every", 1, 1, 1, 2, 5, 16, 64)
+	h.CNPInterval = pick[vtime.Time](d, "cnp interval", 50, 10, 2, 0) * vtime.Microsecond
+	h.NakInterval = pick[vtime.Time](d, "nak interval", 500, 50, 5, 0) * vtime.Microsecond
+	if d.chance("timeout", 60) {
+		h.RetransmitTimeout = d.time("retransmission timeout", 10*vtime.Microsecond, 500*vtime.Microsecond)
+	}
+	return h
+}
+
+// drawPFC draws what decides between pausing and dropping.
+func (c *testCase) drawPFC(d chooser) {
+	s, p := &c.Switch, &c.Switch.PFC
+	p.Priorities = 1 << c.Host.DataPriority
+	mtu := units.Bytes(c.Fabric.MTU)
+	if d.chance("lossy", 20) {
+		p.Priorities = 0
+	} else if d.chance("more lossless priorities", 15) {
+		p.Priorities |= uint8(d.Int("lossless", 0, 255))
+	}
+	if d.chance("small lossy queues", 50) {
+		s.LossyLimit = d.size("lossy limit", mtu, 50*units.KB+mtu)
+	}
+	if p.Priorities == 0 && c.Host.RetransmitTimeout == 0 && !d.chance("no timeout", 15) {
+		c.Host.RetransmitTimeout = d.time("retransmission timeout", 10*vtime.Microsecond, 200*vtime.Microsecond)
+	}
+	p.XOFF = d.size("xoff", mtu, 100*units.KB)
+	p.XOFFToXON = d.size("xoff to xon", 0, p.XOFF)
+	p.XON = max(0, p.XOFF-1-d.size("below xoff", 0, p.XOFF))
+	p.Headroom = c.Fabric.roundTrip()
+	if d.chance("small headroom", 12) {
+		p.Headroom = d.size("headroom", 0, p.Headroom)
+	}
+	p.Quanta = pick[uint16](d, "quanta", 0xFFFF, 0xFFFF, 0)
+	if p.Quanta == 0 {
+		p.Quanta = uint16(d.scale("small quanta", 1, 2000))
+	}
+	s.Buffer = pick(d, "buffer", 22*units.MB, 22*units.MB, 0)
+	if s.Buffer == 0 {
+		s.Buffer = d.size("small buffer", 2*units.KB, 2*units.MB)
+	}
+	if d.chance("dynamic threshold", 35) {
+		p.Alpha = pick(d, "alpha", 1.0, 0.5, 0.125, 0.03125, 0.3, 4, 64)
+		s.Buffer = d.size("shared buffer", 20*units.KB, units.MB) +
+			units.Bytes(d.Int("reserved", 0, 4))*p.Headroom*units.Bytes(len(c.Fabric.Hosts))/2
+		if !d.chance("bounded", 40) {
+			p.XOFF = 0
+		}
+	}
+}
+
+// roundTrip is what may be in flight on the worst link when PAUSE is sent.
+func (f *fabric) roundTrip() units.Bytes {
+	var most units.Bytes
+	look := func(c cable) {
+		most = max(most, units.Bytes(c.Rate.BytesIn(2*c.Delay))+units.Bytes(3*(f.MTU+100)))
+	}
+	for i := range f.Hosts {
+		look(f.Hosts[i].cable)
+	}
+	for i := range f.Trunks {
+		look(f.Trunks[i].cable)
+	}
+	return most
+}
+
+// drawMarking draws what ECN and DCON's detector go by.
+func (c *testCase) drawMarking(d chooser) {
+	e, n := &c.Switch.ECN, &c.Switch.CNM
+	e.Mode = pick(d, "ecn", switchagent.ECNRED, switchagent.ECNRED, switchagent.ECNStep, switchagent.ECNOff)
+	e.Priorities = 1 << c.Host.DataPriority
+	if d.chance("more marked priorities", 10) {
+		e.Priorities = uint8(d.Int("marked", 0, 255))
+	}
+	e.KMin = d.size("kmin", 0, 20*units.KB)
+	e.KMax = e.KMin + d.size("kmax over kmin", 0, 60*units.KB)
+	e.PMax = pick(d, "pmax", 0.01, 0.1, 0.2, 0.5, 1, 0)
+	n.QECN = d.size("q_ecn", 0, 40*units.KB)
+	n.QCNM = 0
+	if d.chance("fixed q_cnm", 50) {
+		n.QCNM = max(1, n.QECN+d.size("q_cnm over q_ecn", 0, 40*units.KB))
+	}
+	n.Window = pick[vtime.Time](d, "window", 120, 10, 1, 0) * vtime.Microsecond
+	n.Repeat = pick[vtime.Time](d, "repeat", 50, 10, 1, 0) * vtime.Microsecond
+}
+
+func (c *testCase) drawFlows(d chooser) {
+	hosts := len(c.Fabric.Hosts)
+	sink := -1
+	if d.chance("incast", 60) {
+		sink = d.Int("sink", 0, hosts-1)
+	}
+	together := vtime.Time(d.Int("common start", 0, int(c.Duration/4)))
+	for range d.Int("flows", 1, 12) {
+		f := flow{From: d.Int("from", 0, hosts-1), To: d.Int("to", 0, hosts-1)}
+		if sink >= 0 && !d.chance("elsewhere", 25) {
+			f.To = sink
+		}
+		if f.From == f.To {
+			f.From = (f.From + 1) % hosts
+		}
+		f.Size = d.size("size", 1, 300*units.KB)
+		if d.chance("large", 50) {
+			f.Size = d.size("large size", 20*units.KB, 300*units.KB)
+		}
+		if d.chance("unbounded", 8) {
+			f.Size = 0
+		}
+		switch d.Int("start's kind", 0, 2) {
+		case 1:
+			f.Start = together
+		case 2:
+			f.Start = vtime.Time(d.Int("start", 0, int(c.Duration/2)))
+		}
+		line := int(c.Fabric.Hosts[f.From].Rate)
+		switch d.Int("rate's kind", 0, 19) {
+		case 17:
+			f.StartRate = units.Rate(d.scale("start rate", line/1000, line))
+		case 18:
+			f.ConstantRate = units.Rate(d.scale("constant rate", line/100, line))
+		case 19:
+			f.ConstantRate = units.Rate(line)
+		}
+		c.Flows = append(c.Flows, f)
+	}
+}
+
+// drawConstants draws some of the controller's constants. What cannot be is left out again.
+func (c *testCase) drawConstants(d chooser) {
+	spec, err := cc.Lookup(c.Controller)
+	if err != nil {
+		panic(err) // its name is the registry's
+	}
+	for i := range spec.Parameters {
+		p := &spec.Parameters[i]
+		if !d.chance("constant "+p.Name, 20) {
+			continue
+		}
+		var value string
+		switch p.Kind {
+		case cc.RateKind:
+			value = fmt.Sprintf("line/%d", d.scale(p.Name, 1, 2000))
+		case cc.TimeKind:
+			value = fmt.Sprintf("%dns", d.scale(p.Name, 500, 200_000))
+		case cc.SizeKind:
+			value = fmt.Sprintf("%dB", d.scale(p.Name, 100, 1_000_000))
+		case cc.NumberKind:
+			value = fmt.Sprintf("1/%d", d.scale(p.Name, 1, 1024))
+		case cc.IntegerKind:
+			value = fmt.Sprint(d.Int(p.Name, 1, 8))
+		case cc.FlagKind:
+			value = pick(d, p.Name, "true", "false")
+		case cc.ChoiceKind:
+			value = pick(d, p.Name, p.Choices...)
+		}
+		c.Constants = append(c.Constants, constant{p.Name, value})
+	}
+	for len(c.Constants) > 0 && !c.resolves() {
+		c.Constants = c.Constants[:len(c.Constants)-1]
+	}
+}
+
+// resolves says whether the constants can be, for every flow.
+func (c *testCase) resolves() bool {
+	given := map[string]string{}
+	for _, k := range c.Constants {
+		if _, twice := given[k.Name]; twice {
+			return false
+		}
+		given[k.Name] = k.Value
+	}
+	s, err := (&testCase{Fabric: c.Fabric, Switch: c.Switch, Host: c.Host, Controller: c.Controller, Flows: c.Flows, Duration: c.Duration}).scenario()
+	if err != nil {
+		panic(err)
+	}
+	for i := range s.Flows {
+		if _, err := cc.Resolve(c.Controller, given, environment(s, &s.Flows[i])); err != nil {
+			return false
+		}
+	}
+	return true
+}
