@@ -25,9 +25,12 @@ type recorder struct {
 	before   []int64
 
 	series [][]Points
-	rtt    *rttRecorder
-	pfc    pfcTotals
-	ended  int
+	hops   int64 // at the last sample
+	still  int   // samples since then without another
+
+	rtt   *rttRecorder
+	pfc   pfcTotals
+	ended int
 }
 
 // pfcTotals count the PFC frames of a run.
@@ -91,10 +94,25 @@ func (r *recorder) sample(now vtime.Time) {
 	}
 	r.sampleFlows(now)
 	r.samplePanels(now)
-	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration ||
-		r.scenario.Drain && r.engine.OpenFlows() > 0 {
+	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration || r.scenario.Drain && r.moves() {
 		r.engine.Call(next, r.sample)
 	}
+}
+
+// stillSamples is how many samples in a row a draining fabric may stand still before it is no longer sampled.
+const stillSamples = 1000
+
+// moves says whether there is still something to sample after the scenario's time. A flow that has stopped for good would
+// otherwise fill the disk with samples of nothing.
+func (r *recorder) moves() bool {
+	if r.engine.OpenFlows() == 0 {
+		return false
+	}
+	if r.engine.Hops != r.hops {
+		r.hops, r.still = r.engine.Hops, 0
+	}
+	r.still++
+	return r.still < stillSamples
 }
 
 func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
@@ -226,12 +227,27 @@ func switchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 		if b := s.Topology.Nodes[id].Buffer; b > 0 {
 			own.Buffer = b
 		}
-		if !needs.ECN {
+		switch {
+		case !needs.ECN:
 			own.ECN.Mode = switchagent.ECNOff
+		case needs.ECNStep && own.ECN.Mode == switchagent.ECNRED:
+			own.ECN.Mode = switchagent.ECNStep
+			own.ECN.KMax = stepThreshold(s.Topology, id)
+			own.ECN.KMin = own.ECN.KMax
 		}
 		settings[i] = &own
 	}
 	return settings
+}
+
+// stepThreshold is DCTCP's K in a scenario that gives RED's thresholds: 30 KB for each 10 Gb/s of the switch's slowest port
+// (HPCC simulator, run.py).
+func stepThreshold(plan *topologies.Plan, node topologies.NodeID) units.Bytes {
+	slowest := plan.Ports[plan.Nodes[node].Ports[0]].Rate
+	for _, p := range plan.Nodes[node].Ports {
+		slowest = min(slowest, plan.Ports[p].Rate)
+	}
+	return units.Bytes(int64(slowest) / int64(10*units.Gbps/(30*1000)))
 }
 
 // conclude closes the books of a run that has ended, or was ended by runErr.

@@ -42,6 +42,9 @@ func (r *runner) verdict(runErr error) Verdict {
 	case runErr != nil:
 		worsen(Fail, "stopped at %v: %v", r.engine.Now(), runErr)
 	}
+	if open := r.engine.OpenFlows(); runErr == nil && r.scenario.Drain && open > 0 {
+		worsen(Fail, "%d flows never ended: they have stopped for good (with loss, set host.retransmit_timeout)", open)
+	}
 	for _, broken := range r.engine.Check() {
 		worsen(Fail, "%v", broken)
 	}

@@ -111,7 +111,10 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	payload := min(s.mtu, s.size-s.next)
 	number := s.next / s.mtu
 	op, last := s.opcode(number, payload)
-	ackRequest := last || (number+1)%int64(n.settings.AckEvery) == 0
+	// A packet that fills the window asks for its ACK too: nothing else would open it again.
+	window := s.controller.Window()
+	full := window > 0 && s.next+payload-s.acked >= window
+	ackRequest := last || full || (number+1)%int64(n.settings.AckEvery) == 0
 	f := n.pool.Get(wire.DataLen(op, int(payload)))
 	wire.PutData(f.Data, s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
 	f.Priority = n.settings.DataPriority

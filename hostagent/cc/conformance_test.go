@@ -37,11 +37,23 @@ var variants = map[string][]map[string]string{
 		{"increase": "halve"},
 		{"cnp_in_hold": "keep-target", "hold": "0s"},
 	},
+	"dcqcn+win": {{"profile": "b", "window": "1B"}},
+	"dctcp":     {{"window": "1B"}, {"ai": "line", "g": "1"}},
+	"swift": {
+		{"pacing": "below-one"},
+		{"fs_range": "0s", "ai": "0", "max_mdf": "1", "beta": "1", "base_target": "1.1rtt", "hop_delay": "1us"},
+		{"max_cwnd": "1B", "initial_cwnd": "10bdp", "reset_after": "1"},
+	},
+	"timely": {{"scaled": "true"}, {"beta": "1", "hai_after": "0", "min_rtt": "1ns"}},
 }
 
 // TestConformance holds every registered controller to what the hostagent relies on.
 func TestConformance(t *testing.T) {
-	for _, name := range Names() {
+	names := Names()
+	for _, s := range windowedSpecs {
+		names = append(names, s.Name)
+	}
+	for _, name := range names {
 		for _, given := range append([]map[string]string{nil}, variants[name]...) {
 			for _, env := range []Env{env40, env100, {LineRate: units.Gbps, BaseRTT: 100 * us, MTU: 1000, LineMTU: 1082}} {
 				t.Run(fmt.Sprintf("%s/%v/%v", name, given, env.LineRate), func(t *testing.T) { conforms(t, name, given, env) })

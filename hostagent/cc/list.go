@@ -16,7 +16,11 @@ func WriteTable(w io.Writer) error {
 	for _, s := range registry {
 		fmt.Fprintf(t, "%s\t%v\t%s\n", s.Name, s.Needs, s.Summary)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nNAME%s, for %s: with at most BDP*R/C in flight at rate R on a line of rate C\n", windowSuffix, windowless())
+	return err
 }
 
 // WriteJSON writes all congestion controls with their parameters as one JSON array.

@@ -15,7 +15,7 @@ import (
 type Kind uint8
 
 // Kinds. A rate, a time or a size may also be written relative to the flow's path: "line/1000", "2line/3", "1.25rtt",
-// "0.5bdp" (line rate times base RTT), and as the lesser or greater of several: "min(100Mbps, line/400)".
+// "0.5bdp" (line rate times base RTT), "mtu/rtt" (one packet's payload per base RTT), and as the lesser or greater of several: "min(100Mbps, line/400)".
 const (
 	RateKind    Kind = iota // "40Mbps"; rounded to 1 b/s
 	TimeKind                // "55us"; rounded to 1 ps
@@ -147,6 +147,13 @@ func (p *Parameter) quantity(t string, env Env) (value, error) {
 	switch p.Kind {
 	case RateKind:
 		if f, ok, err := relative(t, "line", float64(env.LineRate)); ok || err != nil {
+			return value{number: math.Round(f)}, err
+		}
+		perRTT := 0.0
+		if env.BaseRTT > 0 {
+			perRTT = float64(env.MTU) * 8e12 / float64(env.BaseRTT)
+		}
+		if f, ok, err := relative(t, "mtu/rtt", perRTT); ok || err != nil {
 			return value{number: math.Round(f)}, err
 		}
 		r, err := units.ParseRate(t)

@@ -12,7 +12,10 @@ import (
 var registry = []*Spec{
 	dconSpec,
 	dcqcnSpec,
+	dctcpSpec,
 	noneSpec,
+	swiftSpec,
+	timelySpec,
 }
 
 // Spec describes one congestion control: what it is, which constants it has and how to build it. Specs are read-only.
@@ -21,6 +24,7 @@ type Spec struct {
 	Summary    string      `json:"summary"`
 	Source     string      `json:"source"` // where the algorithm and its constants come from
 	Needs      SwitchNeeds `json:"needs"`
+	HasWindow  bool        `json:"window"` // it limits what is in flight; any other does so under its name and "+win"
 	Parameters []Parameter `json:"parameters"`
 	// Selector names the parameter, a flag or a choice, whose value decides which entries of Parameters apply (see
 	// Parameter.When); empty: all do.
@@ -30,14 +34,18 @@ type Spec struct {
 	New func(Env, Settings) (Controller, error) `json:"-"`
 
 	compile func(Env, *Settings) (any, error)
+	build   func(Env, any) Controller // of what compile made
 }
 
 // SwitchNeeds says what switches have to do for a congestion control.
 type SwitchNeeds struct {
 	ECN bool `json:"ecn"` // mark packets congestion experienced, as the switch settings' ECN part says
-	CNM bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
-	INT bool `json:"int"` // append in-band telemetry to data packets (HPCC)
-	PCN bool `json:"pcn"` // mark by PCN's rule: never what waited through a pause, else what leaves a queue behind
+	// ECNStep says that ECN should mark every packet above one queue length (the switch settings' step mode) and not by
+	// RED: the algorithm takes the fraction of marks for the fraction of time that the queue was longer.
+	ECNStep bool `json:"ecn_step"`
+	CNM     bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
+	INT     bool `json:"int"` // append in-band telemetry to data packets (HPCC)
+	PCN     bool `json:"pcn"` // mark by PCN's rule: never what waited through a pause, else what leaves a queue behind
 }
 
 // String lists the needs, such as "ECN, CNM"; "-" for none.
@@ -46,7 +54,7 @@ func (n SwitchNeeds) String() string {
 	for _, need := range []struct {
 		on   bool
 		name string
-	}{{n.ECN, "ECN"}, {n.CNM, "CNM"}, {n.INT, "INT"}, {n.PCN, "PCN"}} {
+	}{{n.ECN && !n.ECNStep, "ECN"}, {n.ECN && n.ECNStep, "ECN step"}, {n.CNM, "CNM"}, {n.INT, "INT"}, {n.PCN, "PCN"}} {
 		if need.on {
 			s = append(s, need.name)
 		}
@@ -64,6 +72,7 @@ func define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(
 		s.Parameters = []Parameter{} // [] in JSON, not null
 	}
 	s.compile = func(env Env, set *Settings) (any, error) { return compile(env, set) }
+	s.build = func(env Env, p any) Controller { return build(env, p.(*P)) }
 	s.New = func(env Env, set Settings) (Controller, error) {
 		p, ok := set.constants.(*P)
 		if !ok || set.spec.Name != s.Name {
@@ -92,16 +101,38 @@ func Names() []string {
 	return names
 }
 
-// Lookup finds a congestion control by name; upper case is as good as lower.
+// Lookup finds a congestion control by name; upper case is as good as lower. NAME+win is the one of that name held to a
+// window of BDP*R/C, if it has none of its own.
 func Lookup(name string) (*Spec, error) {
 	folded := foldName(name)
-	for _, s := range registry {
-		if foldName(s.Name) == folded {
+	if s := find(registry, folded); s != nil {
+		return s, nil
+	}
+	names := Names()
+	if plain, ok := strings.CutSuffix(folded, windowSuffix); ok {
+		if s := find(windowedSpecs, folded); s != nil {
 			return s, nil
+		}
+		if s := find(registry, plain); s != nil {
+			return nil, fmt.Errorf("congestion control %q: %s has a window of its own; %s may follow %s",
+				name, s.Name, windowSuffix, windowless())
+		}
+		for _, s := range windowedSpecs {
+			names = append(names, s.Name)
 		}
 	}
 	return nil, fmt.Errorf("unknown congestion control %q (there are %s)%s",
-		name, strings.Join(Names(), ", "), didYouMean(folded, Names()))
+		name, strings.Join(Names(), ", "), didYouMean(folded, names))
+}
+
+// find is the one of that folded name; nil if there is none.
+func find(specs []*Spec, folded string) *Spec {
+	for _, s := range specs {
+		if foldName(s.Name) == folded {
+			return s
+		}
+	}
+	return nil
 }
 
 // Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and reports

@@ -14,7 +14,7 @@ func TestRegistryIsWellFormed(t *testing.T) {
 	if names := Names(); !slices.IsSorted(names) || len(slices.Compact(names)) != len(registry) {
 		t.Errorf("names %v", names)
 	}
-	for _, s := range registry {
+	for _, s := range append(slices.Clone(registry), windowedSpecs...) {
 		if s.Summary == "" || s.Source == "" || s.New == nil {
 			t.Errorf("%s is incomplete", s.Name)
 		}
@@ -39,7 +39,7 @@ func TestResolveErrors(t *testing.T) {
 		cc, parameter, value string
 		want                 []string
 	}{
-		{"dcqn", "", "", []string{`unknown congestion control "dcqn"`, `did you mean "dcon" or "dcqcn"?`, "dcon, dcqcn, none"}},
+		{"dcqn", "", "", []string{`unknown congestion control "dcqn"`, `did you mean "dcon" or "dcqcn"?`, "dcon, dcqcn, dctcp, none"}},
 		{"zzz", "", "", []string{"there are dcon"}},
 		{"dcqcn", "alpha_timr", "55us", []string{`no parameter "alpha_timr"`, `"55us"`, `did you mean "alpha_timer"`}},
 		{"dcqcn", "timer", "55us", []string{`did you mean "alpha_timer" or`}},
@@ -161,7 +161,7 @@ func TestListing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"NAME ", "dcon   ECN, CNM", "none   -", "profile=a: R_AI", "min(100Mbps, line/400)", "alpha-first|paper"} {
+	for _, want := range []string{"NAME ", "dcon    ECN, CNM", "dctcp   ECN step ", "none    -", "NAME+win, for dcon, dcqcn, none, timely:", "profile=a: R_AI", "min(100Mbps, line/400)", "alpha-first|paper"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -178,7 +178,8 @@ func TestListing(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &list); err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != len(registry) || list[0].Name != "dcon" || !list[0].Needs.CNM || list[1].Parameters[0].Kind != "choice" || list[2].Parameters == nil {
+	none := slices.Index(Names(), "none")
+	if len(list) != len(registry) || list[0].Name != "dcon" || !list[0].Needs.CNM || list[1].Parameters[0].Kind != "choice" || list[none].Parameters == nil {
 		t.Errorf("%s", b.String())
 	}
 }

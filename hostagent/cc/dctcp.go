@@ -1,0 +1,115 @@
+package cc
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+var dctcpSpec = define(Spec{
+	Name: "dctcp",
+	Summary: "DCTCP as a rate: at most once per RTT a marked ACK cuts by half the smoothed fraction of marks; " +
+		"wants step marking at 30 KB per 10 Gb/s of the port",
+	Source: "Alizadeh et al., SIGCOMM 2010, as HPCC's simulator has it: a rate, and a window in proportion to it",
+	Needs:  SwitchNeeds{ECN: true, ECNStep: true},
+
+	HasWindow: true,
+	Parameters: []Parameter{
+		{
+			Name: "g", Kind: NumberKind, Default: "1/16", Min: "0", Max: "1",
+			Doc: "weight of the last RTT's fraction of marked packets in alpha",
+		},
+		{
+			Name: "initial_alpha", Kind: NumberKind, Default: "1", Min: "0", Max: "1",
+			Doc: "fraction of marked packets that a new flow assumes",
+		},
+		{
+			Name: "ai", Kind: RateKind, Default: "min(615Mbps, mtu/rtt)",
+			Doc: "step per RTT without a cut: one packet per RTT, at most the simulator's (one per 13us)",
+		},
+		{
+			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",
+			Doc: "least rate",
+		},
+		windowParameter,
+	},
+}, func(env Env, s *Settings) (*dctcpConstants, error) {
+	return &dctcpConstants{
+		g: s.Number("g"), alpha: s.Number("initial_alpha"), ai: s.Rate("ai"),
+		line: float64(env.LineRate), min: s.Rate(minRateName), mtu: int64(env.MTU), window: float64(s.Size(windowName)),
+	}, nil
+}, func(_ Env, c *dctcpConstants) Controller { return &dctcp{c: c, rate: c.line, alpha: c.alpha} })
+
+// dctcpConstants are DCTCP's constants, shared by all flows. Rates are in bits per second.
+type dctcpConstants struct {
+	g, alpha, ai float64
+	line, min    float64
+	mtu          int64   // payload bytes
+	window       float64 // payload bytes in flight at line rate
+}
+
+// dctcp is DCTCP's sender in the rate version of HPCC's simulator. It needs the mark of every packet back in the
+// packet's ACK; an ACK for several packets counts as so many marks.
+type dctcp struct {
+	Base
+	c *dctcpConstants
+
+	rate    float64 // R, bits per second
+	alpha   float64 // smoothed fraction of marked packets, 0..1
+	marks   int64   // marked packets acknowledged in this RTT
+	batch   int64   // packets that this RTT's end acknowledges, about
+	endAt   int64   // an ACK beyond this sequence number ends the RTT
+	started bool    // the first ACK came
+
+	reduced   bool  // CWR: no further cut until an ACK goes beyond reducedAt
+	reducedAt int64 // what was sent at the cut
+}
+
+// Rate is R.
+func (d *dctcp) Rate() float64 { return d.rate }
+
+// Window is in proportion to the rate.
+func (d *dctcp) Window() int64 { return inFlight(d.c.window, d.rate, d.c.line) }
+
+// Preset sets R, and alpha to what it is in the steady state: a flow that cuts alpha/2 of its rate every n RTTs and
+// regains n*AI has alpha about 1/n, as one RTT in n is marked; hence alpha^2 = 2*AI/R.
+func (d *dctcp) Preset(_ vtime.Time, rate float64) {
+	d.rate = clamp(rate, d.c.min, d.c.line)
+	d.alpha = min(d.c.alpha, math.Sqrt(2*d.c.ai/d.rate))
+}
+
+// OnAck counts marks, updates alpha once per RTT and moves the rate.
+func (d *dctcp) OnAck(s *Sample) {
+	if s.CE {
+		d.marks += (s.AckedBytes + d.c.mtu - 1) / d.c.mtu
+	}
+	ended := d.endRTT(s)
+	if d.reduced && s.AckSequence > d.reducedAt {
+		d.reduced = false
+	}
+	if s.CE && !d.reduced {
+		d.rate = max(d.c.min, d.rate*(1-float64(d.alpha/2)))
+		d.reduced, d.reducedAt = true, s.NextSend
+	}
+	if ended && !d.reduced {
+		d.rate = min(d.c.line, d.rate+d.c.ai)
+	}
+}
+
+// endRTT updates alpha if the ACK is the first for a packet that was sent after the last update, and says whether it is.
+// The first ACK of a flow only begins the first RTT; as in the simulator that one takes in the marks since the start.
+func (d *dctcp) endRTT(s *Sample) bool {
+	if !d.started {
+		d.started = true
+		d.endAt, d.batch = s.NextSend, s.NextSend/d.c.mtu+1
+		return false
+	}
+	if s.AckSequence <= d.endAt {
+		return false
+	}
+	fraction := min(1, float64(d.marks)/float64(d.batch))
+	d.alpha = float64((1-d.c.g)*d.alpha) + float64(d.c.g*fraction)
+	d.endAt, d.marks = s.NextSend, 0
+	d.batch = max(0, s.NextSend-s.AckSequence)/d.c.mtu + 1
+	return true
+}

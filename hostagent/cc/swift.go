@@ -1,0 +1,234 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+var swiftSpec = define(Spec{
+	Name:    "swift",
+	Summary: "Swift: a window that delay above a target cuts by as much as it is above; paced, below one packet too",
+	Source: "Kumar et al., SIGCOMM 2020, as htsim's swift.cpp has it, for the fabric's delay alone; beta and max_mdf are " +
+		"htsim's, the targets and max_cwnd are scaled to the path (the paper's are for its own fabric)",
+	HasWindow: true,
+	Parameters: []Parameter{
+		{
+			Name: "base_target", Kind: TimeKind, Default: "1.25rtt", Min: "1ns", Max: "10s",
+			Doc: "target delay of a flow with a large window; it and hops*hop_delay together must exceed the unloaded RTT",
+		},
+		{
+			Name: "hop_delay", Kind: TimeKind, Default: "0s", Max: "1s",
+			Doc: "h: what each hop adds to the target; with it take a base_target less than 1.25rtt",
+		},
+		{
+			Name: "hops", Kind: IntegerKind, Default: "4", Min: "0", Max: "64",
+			Doc: "forward links that hop_delay counts for (4: between two leaves)",
+		},
+		{
+			Name: "fs_range", Kind: TimeKind, Default: "min(0.25rtt, 10us)", Max: "10s",
+			Doc: "most that flow scaling adds to the target, at a window of fs_min packets; 0 switches it off",
+		},
+		{
+			Name: "fs_min", Kind: NumberKind, Default: "0.1", Min: "1/1000000",
+			Doc: "window in packets up to which flow scaling adds all of fs_range",
+		},
+		{
+			Name: "fs_max", Kind: NumberKind, Default: "100", Max: "1000000",
+			Doc: "window in packets from which flow scaling adds nothing",
+		},
+		{
+			Name: "ai", Kind: NumberKind, Default: "1", Min: "0", Max: "1000",
+			Doc: "packets that the window grows per RTT; below one packet, per acknowledged packet",
+		},
+		{
+			Name: "beta", Kind: NumberKind, Default: "0.8", Min: "0", Max: "1",
+			Doc: "cut per relative excess of the delay over the target (htsim's)",
+		},
+		{
+			Name: "max_mdf", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
+			Doc: "most that one cut takes of the window; a NAK or a retransmission timeout takes this much",
+		},
+		{
+			Name: "initial_cwnd", Kind: SizeKind, Default: "1bdp", Min: "1B", Max: "1000GB",
+			Doc: "payload in flight of a new flow; held to min_cwnd and max_cwnd",
+		},
+		{
+			Name: "max_cwnd", Kind: SizeKind, Default: "2bdp", Min: "1B", Max: "1000GB",
+			Doc: "most payload in flight",
+		},
+		{
+			Name: "min_cwnd", Kind: NumberKind, Default: "0.001", Min: "1/1000000",
+			Doc: "least window in packets",
+		},
+		{
+			Name: "reset_after", Kind: IntegerKind, Default: "5", Min: "1",
+			Doc: "retransmission timeouts without an ACK between them that take the window to min_cwnd",
+		},
+		{
+			Name: "pacing", Kind: ChoiceKind, Choices: []string{"always", "below-one"}, Default: "always",
+			Doc: "always: at cwnd/RTT, within the line rate; below-one: as in the paper, at line rate from one packet up, and " +
+				"only whole packets of the window count",
+		},
+	},
+}, func(env Env, s *Settings) (*swiftConstants, error) {
+	mtu := float64(env.MTU)
+	c := &swiftConstants{
+		base:    float64(s.Time("base_target")) + float64(s.Integer("hops")*int64(s.Time("hop_delay"))),
+		fsRange: float64(s.Time("fs_range")),
+		ai:      s.Number("ai"), beta: s.Number("beta"), maxMDF: s.Number("max_mdf"),
+		minCwnd: s.Number("min_cwnd"), maxCwnd: float64(s.Size("max_cwnd")) / mtu,
+		resetAfter: int(s.Integer("reset_after")), always: s.Choice("pacing") == "always",
+		line: float64(env.LineRate), mtu: mtu, lineBits: float64(env.LineMTU) * 8e12, baseRTT: float64(env.BaseRTT),
+	}
+	c.cwnd = clamp(float64(s.Size("initial_cwnd"))/mtu, c.minCwnd, c.maxCwnd)
+	fsMin, fsMax := s.Number("fs_min"), s.Number("fs_max")
+	switch {
+	case c.base <= c.baseRTT:
+		return nil, fmt.Errorf("a base_target of %v does not exceed the path's unloaded RTT of %v (with hops*hop_delay, %v): "+
+			"every ACK would come late and the window would shrink to min_cwnd",
+			s.Time("base_target"), env.BaseRTT, vtime.Time(c.base))
+	case fsMin >= fsMax:
+		return nil, fmt.Errorf("fs_min is %g, which is not below fs_max, %g", fsMin, fsMax)
+	case c.minCwnd > c.maxCwnd:
+		return nil, errors.New("min_cwnd is more than max_cwnd")
+	}
+	c.fsAlpha = c.fsRange / (1/math.Sqrt(fsMin) - 1/math.Sqrt(fsMax))
+	c.fsBeta = -c.fsAlpha / math.Sqrt(fsMax)
+	return c, nil
+}, func(_ Env, c *swiftConstants) Controller {
+	return &swift{c: c, cwnd: c.cwnd, srtt: c.baseRTT, lastCut: longAgo, rate: c.rate(c.cwnd, c.baseRTT)}
+})
+
+// longAgo is before every event, yet far enough from the end of the range to be subtracted from.
+const longAgo = -vtime.Never / 2
+
+// swiftConstants are Swift's constants, shared by all flows. Times are in picoseconds, windows in packets.
+type swiftConstants struct {
+	base             float64 // base_target + hops*hop_delay
+	fsRange          float64
+	fsAlpha, fsBeta  float64 // the target's part fsAlpha/sqrt(cwnd) + fsBeta: ps*sqrt(packet), ps
+	ai, beta, maxMDF float64
+	cwnd             float64 // of a new flow
+	minCwnd, maxCwnd float64
+	resetAfter       int
+	always           bool    // pacing=always
+	line             float64 // b/s
+	mtu              float64 // payload bytes of a packet
+	lineBits         float64 // line bits of a packet times picoseconds per second
+	baseRTT          float64
+}
+
+// target is the delay that a flow with this window aims at.
+func (c *swiftConstants) target(cwnd float64) float64 {
+	scaling := float64(c.fsAlpha/math.Sqrt(cwnd)) + c.fsBeta
+	return c.base + max(0, min(scaling, c.fsRange))
+}
+
+// rate is what a window amounts to, in bits per second of line time, held to the line rate.
+func (c *swiftConstants) rate(cwnd, rtt float64) float64 {
+	return min(c.line, float64(cwnd*c.lineBits)/rtt)
+}
+
+// swift is Swift's sender for the fabric's window; a host's own delay does not exist here.
+type swift struct {
+	Base
+	c *swiftConstants
+
+	cwnd     float64    // packets
+	srtt     float64    // smoothed RTT, ps; the unloaded one before the first sample
+	measured bool       // srtt is from samples
+	lastCut  vtime.Time // when cwnd last fell
+	timeouts int        // since the last ACK
+	rate     float64    // of cwnd and srtt
+}
+
+// Rate is cwnd packets per smoothed RTT, so that the gap below one packet is RTT/cwnd; with pacing=below-one it is the
+// line rate from one packet up.
+func (w *swift) Rate() float64 {
+	if !w.c.always && w.cwnd >= 1 {
+		return w.c.line
+	}
+	return w.rate
+}
+
+// Window is cwnd in payload bytes, and one packet if it is less: then the pacing alone makes it less than one.
+func (w *swift) Window() int64 {
+	cwnd := max(1, w.cwnd)
+	if !w.c.always {
+		cwnd = math.Floor(cwnd) // a window lets a packet start while anything of it is left
+	}
+	return int64(cwnd * w.c.mtu)
+}
+
+// Preset takes the flow for one that had its rate at its target delay.
+func (w *swift) Preset(_ vtime.Time, rate float64) {
+	cwnd := float64(rate*w.c.base) / w.c.lineBits
+	w.srtt, w.measured = w.c.target(clamp(cwnd, w.c.minCwnd, w.c.maxCwnd)), true
+	w.set(float64(rate*w.srtt) / w.c.lineBits)
+}
+
+// OnAck moves the window by the packet's delay.
+func (w *swift) OnAck(s *Sample) {
+	w.timeouts = 0
+	delay := float64(max(s.RTT, vtime.Picosecond))
+	if w.measured {
+		w.srtt += float64((delay - w.srtt) / 8)
+	} else {
+		w.srtt, w.measured = delay, true
+	}
+	cwnd, target := w.cwnd, w.c.target(w.cwnd)
+	switch {
+	case delay < target:
+		step := float64(w.c.ai*float64(s.AckedBytes)) / w.c.mtu
+		if cwnd >= 1 {
+			step /= cwnd
+		}
+		cwnd += step
+	case w.mayCut(s.Now):
+		excess := (delay - target) / delay
+		cwnd *= max(1-float64(w.c.beta*excess), 1-w.c.maxMDF)
+	}
+	w.move(s.Now, cwnd)
+}
+
+// mayCut says whether the last cut is a smoothed RTT ago.
+func (w *swift) mayCut(now vtime.Time) bool { return float64(now-w.lastCut) >= w.srtt }
+
+// move sets the window and notes whether that was a cut.
+func (w *swift) move(now vtime.Time, cwnd float64) {
+	before := w.cwnd
+	w.set(cwnd)
+	if w.cwnd < before {
+		w.lastCut = now
+	}
+}
+
+func (w *swift) set(cwnd float64) {
+	w.cwnd = clamp(cwnd, w.c.minCwnd, w.c.maxCwnd)
+	w.rate = w.c.rate(w.cwnd, w.srtt)
+}
+
+// OnNak cuts the window as a fast retransmission does.
+func (w *swift) OnNak(now vtime.Time) {
+	w.timeouts = 0
+	w.cutMost(now)
+}
+
+// OnTimeout cuts the window, and takes it to the least after several in a row.
+func (w *swift) OnTimeout(now vtime.Time) {
+	w.timeouts = addStage(w.timeouts)
+	if w.timeouts >= w.c.resetAfter {
+		w.move(now, w.c.minCwnd)
+		return
+	}
+	w.cutMost(now)
+}
+
+func (w *swift) cutMost(now vtime.Time) {
+	if w.mayCut(now) {
+		w.move(now, w.cwnd*(1-w.c.maxMDF))
+	}
+}

@@ -1,0 +1,146 @@
+package cc
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+var timelySpec = define(Spec{
+	Name:    "timely",
+	Summary: "TIMELY: once per RTT, a rising RTT cuts the rate and a falling or small one raises it",
+	Source: "Mittal et al., SIGCOMM 2015, as HPCC's simulator has it (one update per RTT, by sequence numbers), with its " +
+		"constants; scaled=true takes thresholds in proportion to the path's RTT instead",
+	Selector: "scaled",
+	Parameters: []Parameter{
+		{
+			Name: "scaled", Kind: FlagKind, Default: "false",
+			Doc: "changes the defaults of t_low, t_high and min_rtt from the simulator's times to multiples of the path's RTT",
+		},
+		{Name: "t_low", Kind: TimeKind, Default: "50us", Max: "10s", When: "false", Doc: tLowDoc},
+		{Name: "t_low", Kind: TimeKind, Default: "1.25rtt", Max: "10s", When: "true", Doc: tLowDoc},
+		{Name: "t_high", Kind: TimeKind, Default: "500us", Max: "10s", When: "false", Doc: tHighDoc},
+		{Name: "t_high", Kind: TimeKind, Default: "12.5rtt", Max: "10s", When: "true", Doc: tHighDoc},
+		{Name: "min_rtt", Kind: TimeKind, Default: "20us", Min: "1ns", Max: "10s", When: "false", Doc: minRTTDoc},
+		{Name: "min_rtt", Kind: TimeKind, Default: "rtt", Min: "1ns", Max: "10s", When: "true", Doc: minRTTDoc},
+		{
+			Name: "alpha", Kind: NumberKind, Default: "0.875", Min: "0", Max: "1",
+			Doc: "weight of the newest difference of RTTs",
+		},
+		{
+			Name: "beta", Kind: NumberKind, Default: "0.8", Min: "0", Max: "1",
+			Doc: "cut per gradient, and per relative excess of the RTT over t_high",
+		},
+		{
+			Name: "ai", Kind: RateKind, Default: "line/1000",
+			Doc: "step of an increase (10 Mb/s per 10 Gb/s of line rate)",
+		},
+		{
+			Name: "hai", Kind: RateKind, Default: "line/200",
+			Doc: "step of an increase after hai_after of them in a row",
+		},
+		{
+			Name: "hai_after", Kind: IntegerKind, Default: "5", Min: "0",
+			Doc: "N: increases in a row that take ai before hai",
+		},
+		{
+			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",
+			Doc: "least rate",
+		},
+	},
+}, func(env Env, s *Settings) (*timelyConstants, error) {
+	low, high := s.Time("t_low"), s.Time("t_high")
+	switch {
+	case high <= env.BaseRTT:
+		return nil, fmt.Errorf("a t_high of %v does not exceed the path's unloaded RTT of %v: the rate could only fall "+
+			"(scaled=true takes thresholds in proportion to the RTT)", high, env.BaseRTT)
+	case low > high:
+		return nil, fmt.Errorf("a t_low of %v is more than t_high, %v", low, high)
+	}
+	return &timelyConstants{
+		low: low, high: high, minRTT: float64(s.Time("min_rtt")),
+		alpha: s.Number("alpha"), beta: s.Number("beta"),
+		ai: s.Rate("ai"), hai: s.Rate("hai"), haiAfter: int(s.Integer("hai_after")),
+		line: float64(env.LineRate), min: s.Rate(minRateName),
+	}, nil
+}, func(_ Env, c *timelyConstants) Controller { return &timely{c: c, rate: c.line} })
+
+const (
+	tLowDoc   = "RTT below which the rate rises whatever the gradient"
+	tHighDoc  = "RTT above which the rate falls whatever the gradient; must exceed the unloaded RTT"
+	minRTTDoc = "what differences of RTTs are divided by to make the gradient"
+)
+
+// timelyConstants are TIMELY's constants, shared by all flows. Rates are in bits per second.
+type timelyConstants struct {
+	low, high   vtime.Time
+	minRTT      float64 // ps
+	alpha, beta float64
+	ai, hai     float64
+	haiAfter    int
+	line, min   float64
+}
+
+// timely is TIMELY's sender.
+type timely struct {
+	Base
+	c *timelyConstants
+
+	rate      float64    // R, bits per second
+	rttDiff   float64    // smoothed difference of successive RTTs, ps
+	lastRTT   vtime.Time // of the last update
+	increases int        // in a row, before the next
+	updateAt  int64      // an ACK beyond this sequence number ends the RTT
+	started   bool       // the first ACK came
+}
+
+// Rate is R.
+func (t *timely) Rate() float64 { return t.rate }
+
+// Preset sets R.
+func (t *timely) Preset(_ vtime.Time, rate float64) { t.rate = clamp(rate, t.c.min, t.c.line) }
+
+// OnAck updates the rate if the ACK is the first for a packet that was sent after the last update.
+func (t *timely) OnAck(s *Sample) {
+	switch {
+	case !t.started:
+		t.started = true
+	case s.AckSequence > t.updateAt:
+		t.update(s.RTT)
+	default:
+		return
+	}
+	t.lastRTT, t.updateAt = s.RTT, s.NextSend
+}
+
+// update is TIMELY's decision on a new RTT.
+func (t *timely) update(rtt vtime.Time) {
+	c := t.c
+	t.rttDiff = float64((1-c.alpha)*t.rttDiff) + float64(c.alpha*float64(rtt-t.lastRTT))
+	gradient := t.rttDiff / c.minRTT
+	switch {
+	case rtt < c.low:
+		t.increase()
+	case rtt > c.high:
+		t.decrease(1 - float64(c.beta*(1-float64(c.high)/float64(rtt))))
+	case gradient <= 0:
+		t.increase()
+	default:
+		t.decrease(1 - float64(c.beta*gradient))
+	}
+}
+
+func (t *timely) increase() {
+	step := t.c.ai
+	if t.increases >= t.c.haiAfter {
+		step = t.c.hai
+	}
+	t.increases = addStage(t.increases)
+	t.rate = min(t.c.line, t.rate+step)
+}
+
+// decrease multiplies the rate; a factor below zero, of a steep gradient, takes it to the least.
+func (t *timely) decrease(factor float64) {
+	t.increases = 0
+	t.rate = max(t.c.min, t.rate*factor)
+}

@@ -1,0 +1,84 @@
+package cc
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// windowSuffix after the name of a congestion control without a window gives it one (see withWindow).
+const windowSuffix = "+win"
+
+// windowedSpecs are the registry's congestion controls without a window, each with one.
+var windowedSpecs = func() []*Spec {
+	var all []*Spec
+	for _, s := range registry {
+		if !s.HasWindow {
+			all = append(all, withWindow(s))
+		}
+	}
+	return all
+}()
+
+// windowless lists the congestion controls that NAME+win is for.
+func windowless() string {
+	names := make([]string, len(windowedSpecs))
+	for i, s := range windowedSpecs {
+		names[i] = strings.TrimSuffix(s.Name, windowSuffix)
+	}
+	return strings.Join(names, ", ")
+}
+
+// windowName is the parameter that is the window at line rate.
+const windowName = "window"
+
+var windowParameter = Parameter{
+	Name: windowName, Kind: SizeKind, Default: "1bdp", Min: "1B", Max: "1000GB",
+	Doc: "payload in flight at line rate; at another rate it is in proportion, and one packet at least",
+}
+
+// inFlight is HPCC's variable window, in payload bytes: the share of the window at line rate that the rate is of the
+// line. The last packet may exceed it, so that one packet always goes.
+func inFlight(full, rate, line float64) int64 { return max(1, int64(float64(full*rate)/line)) }
+
+// withWindow is another congestion control: base, which has no window, held to one in proportion to its rate.
+func withWindow(base *Spec) *Spec {
+	s := *base
+	s.Name += windowSuffix
+	s.Summary += "; with a window of BDP*R/C"
+	s.Source += "; the window is that of HPCC's simulator (its variable window)"
+	s.HasWindow = true
+	s.Parameters = append(slices.Clone(base.Parameters), windowParameter)
+	return define(s, func(env Env, set *Settings) (*windowConstants, error) {
+		inner, err := base.compile(env, set)
+		if err != nil {
+			return nil, err
+		}
+		return &windowConstants{inner: inner, full: float64(set.Size(windowName)), line: float64(env.LineRate)}, nil
+	}, func(env Env, c *windowConstants) Controller {
+		return &windowed{Controller: base.build(env, c.inner), c: c}
+	})
+}
+
+// windowConstants are those of a congestion control and of its window, shared by all flows.
+type windowConstants struct {
+	inner      any
+	full, line float64 // payload bytes, b/s
+}
+
+// windowed is a rate-based controller with a window.
+type windowed struct {
+	Controller
+	c *windowConstants
+}
+
+// Window is in proportion to the rate.
+func (w *windowed) Window() int64 { return inFlight(w.c.full, w.Rate(), w.c.line) }
+
+// Preset is the rate-based controller's; one that has none starts as ever.
+func (w *windowed) Preset(now vtime.Time, rate float64) {
+	if p, ok := w.Controller.(Presetter); ok {
+		p.Preset(now, rate)
+	}
+}

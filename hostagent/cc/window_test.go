@@ -1,0 +1,74 @@
+package cc
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWindowed(t *testing.T) {
+	c := mustBuild(t, "DCQCN+win", nil, env40)
+	if c.Rate() != 40e9 || c.Window() != 200_000 {
+		t.Fatalf("a new flow has rate %g and window %d", c.Rate(), c.Window())
+	}
+	c.OnCNP(cnp(0))
+	if c.Rate() != 20e9 || c.Window() != 100_000 {
+		t.Errorf("after a CNP: rate %g, window %d", c.Rate(), c.Window())
+	}
+	for c.Deadline() <= 55*us {
+		c.OnTimer(c.Deadline())
+	}
+	if c.Rate() != 30e9 || c.Window() != 150_000 {
+		t.Errorf("55us later: rate %g, window %d", c.Rate(), c.Window())
+	}
+	c.(Presetter).Preset(0, 10e9)
+	if c.Rate() != 10e9 || c.Window() != 50_000 {
+		t.Errorf("preset: rate %g, window %d", c.Rate(), c.Window())
+	}
+	c = mustBuild(t, "timely+win", map[string]string{"window": "1B"}, env100)
+	if c.Window() != 1 {
+		t.Errorf("window %d: no packet could go", c.Window())
+	}
+	if c := mustBuild(t, "none+win", nil, env100); c.Window() != 52_000 {
+		t.Errorf("window %d", c.Window())
+	}
+	if c := mustBuild(t, "dcon", nil, env40); c.Window() != 0 {
+		t.Errorf("window %d without one", c.Window())
+	}
+}
+
+func TestWindowedLookup(t *testing.T) {
+	s, err := Lookup(" Dcon+WIN ")
+	if err != nil || s.Name != "dcon+win" || !s.HasWindow || !s.Needs.CNM || s.Selector != "literal" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if again, _ := Lookup("dcon+win"); again != s {
+		t.Error("two specs of one congestion control")
+	}
+	if len(dconSpec.Parameters)+1 != len(s.Parameters) || dconSpec.HasWindow {
+		t.Error("dcon itself got the window's parameter")
+	}
+	for name, want := range map[string]string{
+		"swift+win":     "swift has a window of its own; +win may follow dcon, dcqcn, none, timely",
+		"dctcp+win":     "dctcp has a window of its own",
+		"dcqn+win":      `did you mean "dcon+win" or "dcqcn+win"`,
+		"dcqcn+wim":     "unknown congestion control",
+		"dcqcn+win+win": "unknown congestion control",
+		"+win":          "unknown congestion control",
+	} {
+		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Resolve("dcqcn+win", map[string]string{"g": "2"}, env40); err == nil || !strings.Contains(err.Error(), "dcqcn+win.g") {
+		t.Errorf("%v", err)
+	}
+	given, err := Resolve("dcqcn", nil, env40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, _ := Lookup("dcqcn+win"); s != nil {
+		if _, err := s.New(env40, given); err == nil {
+			t.Error("dcqcn+win took dcqcn's settings")
+		}
+	}
+}
