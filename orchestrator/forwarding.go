@@ -264,7 +264,7 @@ func (e *Engine) pause(in *port, priority uint8) error {
 
 // scheduleRefresh has the PAUSE sent again when half of it has passed, so that it does not run out while it is needed.
 func (e *Engine) scheduleRefresh(in *port, priority uint8) {
-	at := e.now + quantaTime(in.rate, e.settings[in.index].PFC.Quanta)/2
+	at := e.now + vtime.Time(e.state.Ports[in.id].Quantum*uint64(e.settings[in.index].PFC.Quanta))/2
 	in.refreshAt[priority] = at
 	e.events.push(at, eventRefresh, in.id<<3|int32(priority))
 }
@@ -275,8 +275,11 @@ func (e *Engine) refresh(id int, priority uint8) error {
 	if e.state.Ports[id].Pausing[priority] == 0 || in.refreshAt[priority] != e.now {
 		return nil
 	}
-	if e.state.ResumeDue(id, priority) { // a dynamic threshold rose meanwhile
-		return e.resume(e.switches[in.index])
+	// A frame that was refused left its account without a dequeue; with a dynamic threshold that may be enough to resume.
+	s := e.switches[in.index]
+	s.FindDue()
+	if err := e.resume(s); err != nil || e.state.Ports[id].Pausing[priority] == 0 {
+		return err
 	}
 	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {
 		return err
@@ -354,7 +357,7 @@ func (e *Engine) warm(events []event) {
 	for i, p := range ports[:n] {
 		frames[i] = p.wire.first()
 		in := &e.state.Ports[p.peer]
-		sum += int32(in.Kind) + int32(in.RxFrames) + int32(in.Held[3])
+		sum += int32(in.Kind) + int32(in.RxFrames) + int32(in.Held[0])
 	}
 	for i := range n {
 		if f := frames[i]; f != nil {
