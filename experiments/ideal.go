@@ -3,6 +3,7 @@ package experiments
 import (
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -11,6 +12,26 @@ const ackFrame = wire.AckLen
 
 // fullFrame is the bytes of a full data packet's frame.
 func fullFrame(plan *topologies.Plan) int { return wire.DataLen(wire.OpWriteMiddle, plan.MTU) }
+
+// flowTime is an ended flow's completion time and the time it would have taken alone.
+type flowTime struct{ fct, ideal vtime.Time }
+
+func (t flowTime) slowdown() float64 { return float64(t.fct) / float64(t.ideal) }
+
+// flowTimes are the times of the flows that have ended, by flow; those of the others are zero.
+func flowTimes(plan *topologies.Plan, flows []orchestrator.Flow) []flowTime {
+	times := make([]flowTime, len(flows))
+	for i := range flows {
+		f := &flows[i]
+		if f.Finished == vtime.Never {
+			continue
+		}
+		path := orchestrator.Path(plan, f.Source, f.Destination, f.SourcePort)
+		back := orchestrator.Path(plan, f.Destination, f.Source, f.SourcePort)
+		times[i] = flowTime{f.Finished - f.Start, idealFCT(plan, path, back, f.Size)}
+	}
+	return times
+}
 
 // steady is how many packets of a flow are followed one by one; later ones leave as fast as the slowest link takes
 // them, which the pipeline of links does from the first few on.

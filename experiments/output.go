@@ -136,7 +136,7 @@ func (o *output) Close() error {
 }
 
 // writeFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
-func (o *output) writeFlows(e *orchestrator.Engine, s *Scenario, r *recorder) error {
+func (o *output) writeFlows(e *orchestrator.Engine, s *Scenario, times []flowTime) error {
 	var c csvFile
 	err := c.create(o.directory, "flows.csv",
 		"flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes")
@@ -153,10 +153,9 @@ func (o *output) writeFlows(e *orchestrator.Engine, s *Scenario, r *recorder) er
 		c.number(int64(spec.Size))
 		c.number(wholeNanoseconds(spec.Start))
 		if f.Finished != vtime.Never {
-			fct, ideal := flowTimes(s, f)
-			c.number(wholeNanoseconds(fct))
-			c.number(wholeNanoseconds(ideal))
-			c.text(strconv.FormatFloat(float64(fct)/float64(ideal), 'f', 6, 64))
+			c.number(wholeNanoseconds(times[i].fct))
+			c.number(wholeNanoseconds(times[i].ideal))
+			c.text(strconv.FormatFloat(times[i].slowdown(), 'f', 6, 64))
 		} else {
 			c.row = append(c.row, ",,,"...)
 		}
@@ -170,13 +169,6 @@ func (o *output) writeFlows(e *orchestrator.Engine, s *Scenario, r *recorder) er
 		}
 	}
 	return c.close()
-}
-
-// flowTimes are an ended flow's completion time and the time it would have taken alone.
-func flowTimes(s *Scenario, f *orchestrator.Flow) (fct, ideal vtime.Time) {
-	path := orchestrator.Path(s.Topology, f.Source, f.Destination, f.SourcePort)
-	back := orchestrator.Path(s.Topology, f.Destination, f.Source, f.SourcePort)
-	return f.Finished - f.Start, idealFCT(s.Topology, path, back, f.Size)
 }
 
 // writeJSON writes v as a file of the folder, whole or not at all.

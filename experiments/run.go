@@ -97,6 +97,7 @@ type runner struct {
 	plane    orchestrator.Plane
 	engine   *orchestrator.Engine
 	recorder *recorder
+	times    []flowTime // of the flows, once the run has ended
 }
 
 // flowSettings are what a flow's controller is built from.
@@ -151,7 +152,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 	}
 	captured, err := startCapture(r, plane)
 	if err != nil {
-		return nil, errors.Join(err, out.Close())
+		return nil, errors.Join(err, captured.Close(), out.Close())
 	}
 	start := time.Now()
 	ctx, stop := context.WithCancel(ctx)
@@ -165,7 +166,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 	result := r.conclude(wall, runErr)
 	writeErr := errors.Join(
 		captured.Close(),
-		out.writeFlows(r.engine, s, r.recorder),
+		out.writeFlows(r.engine, s, r.times),
 		out.Close(),
 		writeJSON(r.options.Directory, "summary.json", &result.Summary),
 	)
@@ -253,6 +254,7 @@ func stepThreshold(plan *topologies.Plan, node topologies.NodeID) units.Bytes {
 // conclude closes the books of a run that has ended, or was ended by runErr.
 func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	result := &Result{Scenario: r.scenario, Controller: r.spec.Name, Panels: r.recorder.panels()}
+	r.times = flowTimes(r.scenario.Topology, r.engine.Flows())
 	result.Summary = r.summarise(wall)
 	result.Slowdowns = r.slowdowns()
 	result.Summary.Verdict = r.verdict(runErr)

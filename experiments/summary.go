@@ -173,8 +173,7 @@ func (r *runner) summariseFlows(sum *Summary) {
 		}
 		var v *sample
 		if f.Finished != vtime.Never {
-			fct, ideal := flowTimes(s, f)
-			v = &sample{float64(fct) / float64(vtime.Nanosecond), float64(fct) / float64(ideal)}
+			v = &sample{float64(r.times[i].fct) / float64(vtime.Nanosecond), r.times[i].slowdown()}
 		}
 		var delivered int64
 		if f.Receiver != nil {
@@ -301,8 +300,7 @@ func (r *runner) slowdowns() []TagSlowdowns {
 			index[tag] = k
 			list = append(list, TagSlowdowns{Tag: tag})
 		}
-		fct, ideal := flowTimes(r.scenario, f)
-		list[k].Slowdowns = append(list[k].Slowdowns, float64(fct)/float64(ideal))
+		list[k].Slowdowns = append(list[k].Slowdowns, r.times[i].slowdown())
 	}
 	return list
 }

@@ -44,21 +44,21 @@ type NIC struct {
 
 // Counters are a NIC's totals over the run.
 type Counters struct {
-	DataSent, DataReceived       int64 // packets
-	AcksSent, AcksReceived       int64
-	NaksSent, NaksReceived       int64
-	CNPsSent, CNPsReceived       int64
-	CNMsReceived                 int64
-	CNMsUnknown                  int64 // CNMs whose flow this host does not send
-	Corrupted                    int64 // frames with a wrong ICRC
-	Stray                        int64 // frames for no queue pair of this host
-	Duplicates, OutOfOrder       int64 // data packets
-	BytesDelivered               int64 // payload, in order, once
-	BytesSent                    int64 // payload, retransmissions included
-	BytesDropped, FramesReceived int64
-	Marked                       int64 // data packets received with CE
-	Timeouts                     int64 // retransmission timeouts
-	RateChanges                  int64 // times a flow's controller changed its rate
+	DataSent, DataReceived int64 // packets
+	AcksSent, AcksReceived int64
+	NaksSent, NaksReceived int64
+	CNPsSent, CNPsReceived int64
+	CNMsReceived           int64
+	CNMsUnknown            int64 // CNMs whose flow this host does not send
+	Corrupted              int64 // frames with a wrong ICRC
+	Stray                  int64 // frames for no queue pair of this host
+	Duplicates, OutOfOrder int64 // data packets
+	BytesDelivered         int64 // payload, in order, once
+	BytesSent              int64 // payload, retransmissions included
+	FramesReceived         int64
+	Marked                 int64 // data packets received with CE
+	Timeouts               int64 // retransmission timeouts
+	RateChanges            int64 // times a flow's controller changed its rate
 }
 
 // NewNIC is a host's NIC. Frames come from pool; mtu is a full packet's payload; lineBytes gives a frame's line time.

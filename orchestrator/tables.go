@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -101,6 +100,3 @@ func splitmix(z uint64) uint64 {
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
 }
-
-// quantaTime is how long q quanta last on a port: 512 bit times each (IEEE 802.3 annex 31B).
-func quantaTime(rate units.Rate, q uint16) vtime.Time { return rate.TimeFor(512/8) * vtime.Time(q) }

@@ -123,12 +123,13 @@ func TestPortNumbers(t *testing.T) {
 	}
 }
 
-// The traffic manager's idea of a pause's length, the pipeline's and the wire format's are one, where rates are Ethernet's.
+// The pipeline's idea of a pause's length, quanta times the port's quantum, and the wire format's are one, where rates are
+// Ethernet's.
 func TestQuantaTime(t *testing.T) {
 	for _, rate := range []units.Rate{10 * units.Gbps, 25 * units.Gbps, 40 * units.Gbps, 100 * units.Gbps, 400 * units.Gbps} {
 		for _, q := range []uint16{0, 1, 2, 1000, 0x7fff, 0xffff} {
 			want := vtime.Time(int64(q) * 512 * 1000 / (int64(rate) / int64(units.Gbps)))
-			if got := quantaTime(rate, q); got != want || wire.PauseTime(q, rate) != want {
+			if got := vtime.Time(q) * rate.TimeFor(512/8); got != want || wire.PauseTime(q, rate) != want {
 				t.Errorf("%d quanta at %v: %v and %v, want %v", q, rate, got, wire.PauseTime(q, rate), want)
 			}
 		}
