@@ -71,7 +71,7 @@ func TestBurstStates(t *testing.T) {
 	} {
 		r.after(vtime.Microsecond)
 		got := r.land(0, 1, uint16(i), c.queue) // each of a flow of its own, which had no CNM
-		if state := r.port(1).Burst; state != [8]uint32{lossless: c.state} || got.Want != c.want {
+		if state := each(r.port(1), burst); state != [8]uint8{lossless: uint8(c.state)} || got.Want != c.want {
 			t.Errorf("queue %d: states %v, want mask %d; want %d, %d", c.queue, state, got.Want, c.state, c.want)
 		}
 		if c.want == ebpf.WantFlow && got.WantFlow != got.Flow-1 {
@@ -93,14 +93,14 @@ func TestBurstHysteresis(t *testing.T) {
 	r.land(0, 1, 0, 260_000)
 	// mark says whether a frame that leaves the queue with so many bytes behind is marked.
 	mark := func(queue uint32) bool {
-		return ipHeader(r.leave(1, queue, r.port(1).Burst[lossless], frame)).ECN() == wire.CE
+		return ipHeader(r.leave(1, queue, uint32(r.port(1).Class[lossless].Burst), frame)).ECN() == wire.CE
 	}
 	for _, queue := range []uint32{400_000, 250_000, 200_001, 200_000} {
 		if mark(queue) {
 			t.Errorf("marked in a burst, queue %d", queue)
 		}
 		// Arrivals above Q_ECN keep it up, however often.
-		if r.land(0, 1, 0, int(queue)+dataLen); r.port(1).Burst[lossless] != ebpf.BurstBurst {
+		if r.land(0, 1, 0, int(queue)+dataLen); uint32(r.port(1).Class[lossless].Burst) != ebpf.BurstBurst {
 			t.Errorf("burst ended with %d bytes queued", queue)
 		}
 	}
@@ -108,8 +108,8 @@ func TestBurstHysteresis(t *testing.T) {
 		t.Error("not marked below Q_ECN")
 	}
 	// The packet after which the queue is above Q_ECN again finds that the burst has ended.
-	if r.land(0, 1, 0, 199_999+dataLen); r.port(1).Burst[lossless] != ebpf.BurstPersistent {
-		t.Errorf("state %d after the burst", r.port(1).Burst[lossless])
+	if r.land(0, 1, 0, 199_999+dataLen); uint32(r.port(1).Class[lossless].Burst) != ebpf.BurstPersistent {
+		t.Errorf("state %d after the burst", r.port(1).Class[lossless].Burst)
 	}
 	if !mark(230_000) {
 		t.Error("not marked after the burst")
@@ -140,9 +140,9 @@ func TestBurstIgnores(t *testing.T) {
 		r.after(vtime.Microsecond)
 		got := r.enter(0, frame)
 		p := r.port(0)
-		if got.Verdict != ebpf.VerdictForward || got.Want != 0 || got.Flow != 0 || r.port(1).Burst != [8]uint32{} ||
+		if got.Verdict != ebpf.VerdictForward || got.Want != 0 || got.Flow != 0 || each(r.port(1), burst) != [8]uint8{} ||
 			p.T_last != 0 || p.Fanout != 0 || r.port(1).Flows != 0 {
-			t.Errorf("%s: verdict %d, want mask %d, flow %d, states %v", name, got.Verdict, got.Want, got.Flow, r.port(1).Burst)
+			t.Errorf("%s: verdict %d, want mask %d, flow %d, states %v", name, got.Verdict, got.Want, got.Flow, each(r.port(1), burst))
 		}
 	}
 	r.sw().Cnm = 0

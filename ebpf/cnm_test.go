@@ -155,7 +155,7 @@ func TestCNMForwarding(t *testing.T) {
 	r := newBurstRig(t, 250_000)
 	p := roce{in: 4, src: 3, dst: 1, sport: 77, priority: lossless}
 	r.enter(p.in, p.frame(t))
-	r.sw().Used, r.port(4).Held = 0, [8]uint64{}
+	r.sw().Used, r.port(4).Class = 0, [8]ebpf.PortClass{}
 	// The next switch sends it into the port that the flow's packets left by.
 	message := make([]byte, wire.CNMLen)
 	wire.PutCNM(message, portMAC(1), peerMAC(1), p.id(), 491, 100_000)
@@ -166,8 +166,8 @@ func TestCNMForwarding(t *testing.T) {
 	if got.Verdict != ebpf.VerdictForward || got.Egress != 4 || got.OutPriority != 7 || !bytes.Equal(got.data, want) {
 		t.Errorf("verdict %d, port %d, priority %d\n%x, want\n%x", got.Verdict, got.Egress, got.OutPriority, got.data, want)
 	}
-	if r.port(4).CnmsForwarded != 1 || r.port(1).Held != [8]uint64{7: wire.CNMLen} || r.sw().Used != wire.CNMLen {
-		t.Errorf("%d forwarded, %v held, %d used", r.port(4).CnmsForwarded, r.port(1).Held, r.sw().Used)
+	if r.port(4).CnmsForwarded != 1 || each(r.port(1), held) != [8]uint64{7: wire.CNMLen} || r.sw().Used != wire.CNMLen {
+		t.Errorf("%d forwarded, %v held, %d used", r.port(4).CnmsForwarded, each(r.port(1), held), r.sw().Used)
 	}
 	if got.Want != 0 || got.Flow != 0 || r.port(4).CnmsSent+r.port(1).CnmsSent != 0 {
 		t.Errorf("want mask %d, flow %d", got.Want, got.Flow)

@@ -240,8 +240,8 @@ func TestStep(t *testing.T) {
 			r.t = t
 			r.reset()
 			r.sw().EcnMode, r.sw().EcnKmax = ebpf.ECNStep, k
-			r.port(0).QueueBytes[lossless] = c.queue
-			r.port(0).Burst[lossless] = c.burst
+			r.port(0).Class[lossless].QueueBytes = c.queue
+			r.port(0).Class[lossless].Burst = uint8(c.burst)
 			frame := roce{in: 2, dst: c.dst, priority: lossless, ecn: c.ecn}.frame(t)
 			want, marks := routed(frame, c.dst), uint64(0)
 			if c.marked {
@@ -254,7 +254,7 @@ func TestStep(t *testing.T) {
 				t.Errorf("%d marks and %d draws counted, want %d and 0", p.EcnMarked, p.Draws, marks)
 			}
 			// A priority that is not to be marked is not, whatever its queue.
-			r.port(0).QueueBytes[4] = 1 << 40
+			r.port(0).Class[4].QueueBytes = 1 << 40
 			other := roce{in: 2, dst: 0, priority: 4, ecn: wire.ECT0}.frame(t)
 			if got := r.enter(2, other); !bytes.Equal(got.data, routed(other, 0)) {
 				t.Error("a packet of another priority was changed")

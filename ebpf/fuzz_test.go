@@ -48,7 +48,7 @@ func FuzzIngress(f *testing.F) {
 		// A flow is queued, so that ticks and CNMs find one.
 		r.enter(0, data.frame(t))
 		for i := range r.State.Ports {
-			r.port(i).QueueBytes[lossless] = uint64(queue)
+			r.port(i).Class[lossless].QueueBytes = uint64(queue)
 			r.port(i).Walk = uint32(settings >> 7 & 1 * (uint16(data.id()) + 1))
 		}
 		wired := r.leave(int(in), queue, uint32(settings>>8&3), frame)
@@ -63,7 +63,7 @@ func FuzzIngress(f *testing.F) {
 		}
 		used := uint64(0)
 		for i := range rigSwitch0 {
-			for _, n := range r.port(i).Held {
+			for _, n := range each(r.port(i), held) {
 				used += n
 			}
 		}
@@ -120,7 +120,7 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 	}
 	for i := range r.State.Ports {
 		p, old := r.State.Ports[i], before.ports[i]
-		account := old.Held
+		account := each(&old, held)
 		if uint32(i) == in {
 			if len(frame) >= ebpf.FrameMin {
 				old.RxFrames++
@@ -130,8 +130,8 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 				account[got.OutPriority] += n
 			}
 		}
-		if p.Held != account || p.RxFrames != old.RxFrames || p.RxBytes != old.RxBytes || p.Pausing != old.Pausing ||
-			p.QueueBytes != old.QueueBytes || p.IdleTicks != old.IdleTicks || p.CnmsSent != old.CnmsSent {
+		if each(&p, held) != account || p.RxFrames != old.RxFrames || p.RxBytes != old.RxBytes || each(&p, pausing) != each(&old, pausing) ||
+			each(&p, queueBytes) != each(&old, queueBytes) || p.IdleTicks != old.IdleTicks || p.CnmsSent != old.CnmsSent {
 			t.Fatalf("port %d became\n%+v, was\n%+v", i, p, old)
 		}
 		if uint32(i) != in && uint32(i) != got.Egress && p != old {

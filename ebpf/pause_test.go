@@ -15,14 +15,14 @@ import (
 // Every forwarded frame is on the account of its (ingress port, priority) until it is released.
 func TestAccounting(t *testing.T) {
 	r := newRig(t)
-	type held struct {
+	type inside struct {
 		in, out  int
 		priority uint8
 		n        uint64
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		r.reset()
-		var queued []held
+		var queued []inside
 		var account, peak [rigSwitch0][8]uint64
 		var frames, received [rigSwitch0]uint64
 		var used uint64
@@ -42,7 +42,7 @@ func TestAccounting(t *testing.T) {
 				frame := p.frame(r.t)
 				n := uint64(len(frame))
 				got := r.enter(p.in, frame)
-				queued = append(queued, held{p.in, int(got.Egress), p.priority, n})
+				queued = append(queued, inside{p.in, int(got.Egress), p.priority, n})
 				account[p.in][p.priority] += n
 				peak[p.in][p.priority] = max(peak[p.in][p.priority], account[p.in][p.priority])
 				frames[p.in]++
@@ -51,9 +51,9 @@ func TestAccounting(t *testing.T) {
 			}
 			for i := range account {
 				p := r.port(i)
-				if p.Held != account[i] || p.Overshoot != peak[i] || p.RxFrames != frames[i] || p.RxBytes != received[i] {
+				if each(p, held) != account[i] || each(p, overshoot) != peak[i] || p.RxFrames != frames[i] || p.RxBytes != received[i] {
 					t.Fatalf("port %d holds %v (most %v), received %d frames of %d bytes; want %v (%v), %d, %d", i,
-						p.Held, p.Overshoot, p.RxFrames, p.RxBytes, account[i], peak[i], frames[i], received[i])
+						each(p, held), each(p, overshoot), p.RxFrames, p.RxBytes, account[i], peak[i], frames[i], received[i])
 				}
 			}
 			if r.sw().Used != used || r.State.Switches[1].Used != 0 {
@@ -101,8 +101,8 @@ func TestXOFF(t *testing.T) {
 			if pause.Verdict != ebpf.VerdictForward || pause.Egress != 1 || !bytes.Equal(pause.data, want) {
 				t.Fatalf("verdict %d, port %d\n%x, want\n%x", pause.Verdict, pause.Egress, pause.data, want)
 			}
-			if p := r.port(1); p.Pausing != [8]uint32{lossless: 1} || p.PausesSent != 1 || p.IdleTicks != 0 {
-				t.Errorf("pausing %v, %d sent, %d idle ticks", p.Pausing, p.PausesSent, p.IdleTicks)
+			if p := r.port(1); each(p, pausing) != [8]uint8{lossless: 1} || p.PausesSent != 1 || p.IdleTicks != 0 {
+				t.Errorf("pausing %v, %d sent, %d idle ticks", each(p, pausing), p.PausesSent, p.IdleTicks)
 			}
 			for range 3 {
 				if _, got := r.data(1, 0, 0); got.Want != 0 {
@@ -143,7 +143,7 @@ func TestPauseFrame(t *testing.T) {
 	r := newRig(t)
 	p := r.port(1)
 	p.Mac = wire.MAC{0x02, 0, 0, 0, 0x01, 0x01}
-	p.Held[3] = 320_000
+	p.Class[3].Held = 320_000
 	header := "\x01\x80\xc2\x00\x00\x01\x02\x00\x00\x00\x01\x01\x88\x08\x01\x01\x00\x08\x00\x00\x00\x00\x00\x00"
 	for _, c := range []struct {
 		quanta uint32
@@ -156,7 +156,7 @@ func TestPauseFrame(t *testing.T) {
 	} {
 		r.sw().Quanta = c.quanta
 		if c.tick == ebpf.TickResume {
-			p.Held[3] = 0
+			p.Class[3].Held = 0
 		}
 		want := []byte(header + c.time + string(make([]byte, 34)))
 		if got := r.tick(1, c.tick, 0, 3); !bytes.Equal(got.data, want) || len(want) != 60 {
@@ -190,9 +190,9 @@ func TestPauseTicks(t *testing.T) {
 			r.t = t
 			r.reset()
 			p := r.port(2)
-			p.Held[lossless] = c.held
+			p.Class[lossless].Held = c.held
 			if c.pausing {
-				p.Pausing[lossless] = 1
+				p.Class[lossless].Pausing = 1
 			}
 			want := *p
 			switch {
@@ -200,10 +200,10 @@ func TestPauseTicks(t *testing.T) {
 				want.IdleTicks++
 			case c.tick == ebpf.TickPause:
 				want.PausesSent++
-				want.Pausing[lossless] = 1
+				want.Class[lossless].Pausing = 1
 			default:
 				want.ResumesSent++
-				want.Pausing[lossless] = 0
+				want.Class[lossless].Pausing = 0
 			}
 			if due := r.State.ResumeDue(2, lossless); due != (c.pausing && c.held <= xon) {
 				t.Errorf("ResumeDue says %v", due)
@@ -247,8 +247,8 @@ func TestPauseEpisode(t *testing.T) {
 	if r.State.ResumeDue(0, lossless) || r.tick(0, ebpf.TickResume, 0, lossless).Verdict != ebpf.VerdictConsumed {
 		t.Fatal("a second RESUME")
 	}
-	if p := r.port(0); p.PausesSent != 5 || p.ResumesSent != 1 || p.IdleTicks != 5 || p.Overshoot[lossless] != 12*n {
+	if p := r.port(0); p.PausesSent != 5 || p.ResumesSent != 1 || p.IdleTicks != 5 || uint64(p.Class[lossless].Overshoot) != 12*n {
 		t.Errorf("%d pauses, %d resumes, %d idle ticks, at most %d bytes held",
-			p.PausesSent, p.ResumesSent, p.IdleTicks, p.Overshoot[lossless])
+			p.PausesSent, p.ResumesSent, p.IdleTicks, p.Class[lossless].Overshoot)
 	}
 }

@@ -72,26 +72,20 @@ type pipelinesPort struct {
 	_               structs.HostLayout
 	Kind            uint32
 	Node            uint32
-	Ifindex         uint32
 	FirstPort       uint32
-	Ports           uint32
 	FanoutRow       uint32
-	Quantum         uint64
-	ThreeD_c        uint64
-	RateMbps        uint32
 	Mac             [6]uint8
 	PeerMac         [6]uint8
+	RateMbps        uint32
 	T_last          uint64
-	Held            [8]uint64
-	Overshoot       [8]uint64
-	Pausing         [8]uint32
-	Burst           [8]uint32
-	QueueBytes      [8]uint64
-	PausedUntil     [8]uint64
-	OffSince        [8]uint64
 	RxFrames        uint64
 	RxBytes         uint64
 	EcnMarked       uint64
+	Class           [8]pipelinesPortClass
+	Ifindex         uint32
+	Ports           uint32
+	Quantum         uint64
+	ThreeD_c        uint64
 	Draws           uint64
 	Bursts          uint64
 	Fanout          uint32
@@ -107,6 +101,20 @@ type pipelinesPort struct {
 	CnmsForwarded   uint64
 	Dropped         [5]uint64
 	Unused          [5]uint64
+}
+
+type pipelinesPortClass struct {
+	_           structs.HostLayout
+	Held        uint64
+	QueueBytes  uint64
+	PausedUntil uint64
+	OffSince    uint64
+	Unused      [2]uint64
+	Overshoot   uint32
+	Unused2     [2]uint32
+	Pausing     uint8
+	Burst       uint8
+	Unused3     [2]uint8
 }
 
 type pipelinesPortKind uint32

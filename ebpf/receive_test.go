@@ -42,7 +42,7 @@ func TestPauseLasts(t *testing.T) {
 				if !r.State.Paused(in, lossless, start) || !r.State.Paused(in, lossless, start+lasts-1) ||
 					r.State.Paused(in, lossless, start+lasts) {
 					t.Errorf("%d quanta at %d Gb/s: paused until %d, want %v after %v",
-						q, rate, r.port(in).PausedUntil[lossless], lasts, start)
+						q, rate, r.port(in).Class[lossless].PausedUntil, lasts, start)
 				}
 				if r.State.Paused(in, lossless-1, start) || r.State.Paused(in, lossless+1, start) {
 					t.Error("another priority is paused")
@@ -59,7 +59,7 @@ func TestLongestPause(t *testing.T) {
 		r.reset()
 		r.port(0).Quantum = quantum
 		r.pfc(0, 1, [8]uint16{0xffff})
-		if got := vtime.Time(r.port(0).PausedUntil[0]) - r.now(); got != want {
+		if got := vtime.Time(r.port(0).Class[0].PausedUntil) - r.now(); got != want {
 			t.Errorf("a quantum of %d ps: %v, want %v", quantum, got, want)
 		}
 	}
@@ -72,19 +72,19 @@ func TestRefreshKeepsOffSince(t *testing.T) {
 	r.pfc(0, 8, [8]uint16{3: 100})
 	r.after(50 * 12_800)
 	r.pfc(0, 8, [8]uint16{3: 100})
-	if p.OffSince[3] != uint64(start) || p.PausedUntil[3] != uint64(start+150*12_800) {
-		t.Errorf("refreshed: OFF from %d to %d", p.OffSince[3], p.PausedUntil[3])
+	if p.Class[3].OffSince != uint64(start) || p.Class[3].PausedUntil != uint64(start+150*12_800) {
+		t.Errorf("refreshed: OFF from %d to %d", p.Class[3].OffSince, p.Class[3].PausedUntil)
 	}
 	// A shorter pause replaces a longer one: the last frame counts.
 	r.pfc(0, 8, [8]uint16{3: 1})
-	if p.OffSince[3] != uint64(start) || p.PausedUntil[3] != uint64(start+51*12_800) {
-		t.Errorf("shortened: OFF from %d to %d", p.OffSince[3], p.PausedUntil[3])
+	if p.Class[3].OffSince != uint64(start) || p.Class[3].PausedUntil != uint64(start+51*12_800) {
+		t.Errorf("shortened: OFF from %d to %d", p.Class[3].OffSince, p.Class[3].PausedUntil)
 	}
 	// At the very end of the pause the port is ON, so this is a new OFF period.
 	r.after(12_800)
 	r.pfc(0, 8, [8]uint16{3: 1})
-	if p.OffSince[3] != uint64(start+51*12_800) {
-		t.Errorf("a new period: OFF from %d", p.OffSince[3])
+	if p.Class[3].OffSince != uint64(start+51*12_800) {
+		t.Errorf("a new period: OFF from %d", p.Class[3].OffSince)
 	}
 	if p.PausesReceived != 4 || p.ResumesReceived != 0 {
 		t.Errorf("%d pauses and %d resumes received", p.PausesReceived, p.ResumesReceived)
@@ -95,25 +95,25 @@ func TestResume(t *testing.T) {
 	r := newRig(t)
 	p := r.port(0)
 	// A RESUME where nothing is paused changes nothing.
-	if got := r.pfc(0, 8, [8]uint16{}); got.Want != 0 || got.Changed != 0 || p.PausedUntil[3] != 0 {
-		t.Errorf("want mask %d, changed %d, paused until %d", got.Want, got.Changed, p.PausedUntil[3])
+	if got := r.pfc(0, 8, [8]uint16{}); got.Want != 0 || got.Changed != 0 || p.Class[3].PausedUntil != 0 {
+		t.Errorf("want mask %d, changed %d, paused until %d", got.Want, got.Changed, p.Class[3].PausedUntil)
 	}
 	r.pfc(0, 8, [8]uint16{3: 100})
-	since := p.OffSince[3]
+	since := p.Class[3].OffSince
 	r.after(10)
 	got := r.pfc(0, 8, [8]uint16{})
-	if got.Want != ebpf.StateChanged || got.Changed != 8 || r.State.Paused(0, 3, r.now()) || p.PausedUntil[3] != uint64(r.now()) {
-		t.Errorf("want mask %d, changed %d, paused until %d at %d", got.Want, got.Changed, p.PausedUntil[3], r.now())
+	if got.Want != ebpf.StateChanged || got.Changed != 8 || r.State.Paused(0, 3, r.now()) || p.Class[3].PausedUntil != uint64(r.now()) {
+		t.Errorf("want mask %d, changed %d, paused until %d at %d", got.Want, got.Changed, p.Class[3].PausedUntil, r.now())
 	}
-	if p.OffSince[3] != since || p.ResumesReceived != 2 || p.PausesReceived != 1 {
-		t.Errorf("OFF since %d, %d resumes, %d pauses", p.OffSince[3], p.ResumesReceived, p.PausesReceived)
+	if p.Class[3].OffSince != since || p.ResumesReceived != 2 || p.PausesReceived != 1 {
+		t.Errorf("OFF since %d, %d resumes, %d pauses", p.Class[3].OffSince, p.ResumesReceived, p.PausesReceived)
 	}
 	// One that comes after the pause ran out does not move the end of the OFF period.
 	r.pfc(0, 8, [8]uint16{3: 1})
-	end := p.PausedUntil[3]
+	end := p.Class[3].PausedUntil
 	r.after(1 * vtime.Microsecond)
-	if got := r.pfc(0, 8, [8]uint16{}); got.Want != 0 || p.PausedUntil[3] != end {
-		t.Errorf("late RESUME: want mask %d, paused until %d, was %d", got.Want, p.PausedUntil[3], end)
+	if got := r.pfc(0, 8, [8]uint16{}); got.Want != 0 || p.Class[3].PausedUntil != end {
+		t.Errorf("late RESUME: want mask %d, paused until %d, was %d", got.Want, p.Class[3].PausedUntil, end)
 	}
 }
 
@@ -170,15 +170,15 @@ func TestReceiveAnyPFC(t *testing.T) {
 			}
 			p := r.port(in)
 			for i, m := range model {
-				if p.OffSince[i] != uint64(m.since) || p.PausedUntil[i] != uint64(m.until) {
-					t.Fatalf("class %d: OFF from %d to %d, want %d to %d", i, p.OffSince[i], p.PausedUntil[i], m.since, m.until)
+				if p.Class[i].OffSince != uint64(m.since) || p.Class[i].PausedUntil != uint64(m.until) {
+					t.Fatalf("class %d: OFF from %d to %d, want %d to %d", i, p.Class[i].OffSince, p.Class[i].PausedUntil, m.since, m.until)
 				}
 			}
 			if p.PausesReceived != pauses || p.ResumesReceived != resumes {
 				t.Fatalf("%d pauses, %d resumes; want %d, %d", p.PausesReceived, p.ResumesReceived, pauses, resumes)
 			}
 		}
-		if p := r.port(in); p.Held != [8]uint64{} || r.sw().Used != 0 || p.Dropped != [5]uint64{} {
+		if p := r.port(in); each(p, held) != [8]uint64{} || r.sw().Used != 0 || p.Dropped != [5]uint64{} {
 			t.Fatal("a PFC frame was put on an account or counted as a drop")
 		}
 	})

@@ -145,7 +145,7 @@ func (r *rig) sw() *ebpf.SwitchState             { return &r.State.Switches[0] }
 func (r *rig) at(now vtime.Time)                 { r.State.Crossing.Now = uint64(now) }
 func (r *rig) now() vtime.Time                   { return vtime.Time(r.State.Crossing.Now) }
 func (r *rig) after(d vtime.Time)                { r.State.Crossing.Now += uint64(d) }
-func (r *rig) queue(out int, bytes int)          { r.port(out).QueueBytes[lossless] = uint64(bytes) }
+func (r *rig) queue(out int, bytes int)          { r.port(out).Class[lossless].QueueBytes = uint64(bytes) }
 func (r *rig) fatalf(format string, args ...any) { r.t.Helper(); r.t.Fatalf(format, args...) }
 
 // run runs one program; it does not touch frame.
@@ -295,3 +295,17 @@ func (r *rig) unchanged(s snapshot) {
 			r.State.Switches, s.switches, r.State.Fanouts, s.fanouts)
 	}
 }
+
+// each is one register of every priority.
+func each[T any](p *ebpf.Port, register func(*ebpf.PortClass) T) (all [8]T) {
+	for i := range all {
+		all[i] = register(&p.Class[i])
+	}
+	return all
+}
+
+func held(c *ebpf.PortClass) uint64       { return c.Held }
+func overshoot(c *ebpf.PortClass) uint64  { return uint64(c.Overshoot) }
+func queueBytes(c *ebpf.PortClass) uint64 { return c.QueueBytes }
+func pausing(c *ebpf.PortClass) uint8     { return c.Pausing }
+func burst(c *ebpf.PortClass) uint8       { return c.Burst }

@@ -8,6 +8,7 @@ import "github.com/pausenet/pausenet/internal/vtime"
 type (
 	Crossing    = pipelinesCrossing
 	Port        = pipelinesPort
+	PortClass   = pipelinesPortClass
 	SwitchState = pipelinesSwitchState
 	Route       = pipelinesRoute
 	Flow        = pipelinesFlow
@@ -94,14 +95,14 @@ type State struct {
 
 // Paused says whether port p may send nothing of the priority at now.
 func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
-	return s.Ports[p].PausedUntil[priority] > uint64(now)
+	return s.Ports[p].Class[priority].PausedUntil > uint64(now)
 }
 
 // Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves the queue of port out.
 // entry is Crossing.Flow of the crossing that brought it, 0 if its flow is not counted.
 func (s *State) Release(in, out int, priority uint8, n uint64, entry uint32) {
 	p := &s.Ports[in]
-	p.Held[priority] -= n
+	p.Class[priority].Held -= n
 	s.Switches[p.Node].Used -= n
 	if entry == 0 {
 		return
@@ -155,7 +156,7 @@ func xoff(sw *SwitchState) uint64 {
 // ResumeDue says whether the peer of port p is to be sent a RESUME for the priority.
 func (s *State) ResumeDue(p int, priority uint8) bool {
 	port := &s.Ports[p]
-	if port.Pausing[priority] == 0 {
+	if port.Class[priority].Pausing == 0 {
 		return false
 	}
 	sw := &s.Switches[port.Node]
@@ -164,5 +165,5 @@ func (s *State) ResumeDue(p int, priority uint8) bool {
 		xon = xoff(sw)
 		xon -= min(xon, sw.XoffToXon)
 	}
-	return port.Held[priority] <= xon
+	return port.Class[priority].Held <= xon
 }

@@ -62,9 +62,9 @@ func TestThresholdsAgree(t *testing.T) {
 		sw, p := r.sw(), r.port(1)
 		held := anyThresholds(t, sw)
 		pausing := rapid.Bool().Draw(t, "pausing")
-		p.Held[lossless] = held
+		p.Class[lossless].Held = held
 		if pausing {
-			p.Pausing[lossless] = 1
+			p.Class[lossless].Pausing = 1
 		}
 		xoff, xon := xoffOf(sw), xonOf(sw)
 		if got := r.State.Threshold(0); got != xoff {
@@ -79,10 +79,10 @@ func TestThresholdsAgree(t *testing.T) {
 			t.Fatalf("RESUME built: %v, due: %v", got, due)
 		}
 		// ... and a PAUSE from XOFF on, or to refresh above XON.
-		p.Pausing[lossless] = 0
+		p.Class[lossless].Pausing = 0
 		pause := held >= xoff
 		if pausing {
-			p.Pausing[lossless] = 1
+			p.Class[lossless].Pausing = 1
 			pause = held > xon
 		}
 		if got := r.tick(1, ebpf.TickPause, 0, lossless).Verdict == ebpf.VerdictForward; got != pause {
@@ -100,8 +100,8 @@ func TestDynamicXOFF(t *testing.T) {
 		held := anyThresholds(t, sw)
 		frame := roce{in: 0, dst: 1, priority: lossless}.frame(r.t)
 		n := uint64(len(frame))
-		p.Held[lossless] = held - min(held, n)
-		held = p.Held[lossless] + n
+		p.Class[lossless].Held = held - min(held, n)
+		held = p.Class[lossless].Held + n
 		after := *sw
 		after.Used += n
 		want := uint32(0)

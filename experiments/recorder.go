@@ -124,7 +124,7 @@ func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
 		paused = 1
 	}
 	r.keep(r.out.port(now, plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(id).Name, r.priority,
-		reg.QueueBytes[r.priority], reg.Held[r.priority], paused, r.engine.TxBytes(int(id), r.priority)))
+		reg.Class[r.priority].QueueBytes, reg.Class[r.priority].Held, paused, r.engine.TxBytes(int(id), r.priority)))
 }
 
 func (r *recorder) sampleFlows(now vtime.Time) {
@@ -180,9 +180,9 @@ func (r *recorder) measure(s *Series) (v float64, level bool) {
 	state := r.engine.State()
 	switch s.Quantity {
 	case QueueBytes:
-		return float64(state.Ports[s.Port].QueueBytes[r.priority]), true
+		return float64(state.Ports[s.Port].Class[r.priority].QueueBytes), true
 	case IngressBytes:
-		return float64(state.Ports[s.Port].Held[r.priority]), true
+		return float64(state.Ports[s.Port].Class[r.priority].Held), true
 	case SendingRate:
 		for _, id := range r.tags[s.Tag] {
 			if f := &r.engine.Flows()[id]; f.Sender != nil && f.Finished == vtime.Never {

@@ -274,7 +274,7 @@ func (r *runner) summariseSwitches(sum *Summary) {
 		for _, port := range plan.Nodes[id].Ports {
 			reg := &state.Ports[port]
 			peak.QueuePeak = max(peak.QueuePeak, r.engine.Switch(i).Port(int(port)).QueuePeak)
-			peak.Ingress = max(peak.Ingress, int64(reg.Overshoot[r.recorder.priority]))
+			peak.Ingress = max(peak.Ingress, int64(reg.Class[r.recorder.priority].Overshoot))
 			peak.Bursts += int64(reg.Bursts)
 			sum.ECNMarks += int64(reg.EcnMarked)
 			sum.CNMs += int64(reg.CnmsSent)

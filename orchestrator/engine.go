@@ -88,7 +88,8 @@ func (a *Amount) add(n int) {
 	a.Bytes += int64(n)
 }
 
-// port is the engine's side of a port: the transmitter and the wire. What every frame touches comes first.
+// port is the engine's side of a port: the transmitter and the wire. What every frame touches comes first, in two cache
+// lines.
 type port struct {
 	id       int32
 	peer     int32
@@ -100,15 +101,16 @@ type port struct {
 	wakeAt    vtime.Time
 	perByte   vtime.Time // 0: not a whole number of picoseconds
 	delay     vtime.Time
-	wire      flight // to the peer
 	arrived   int64
 	txFrames  int64
+	wire      flight // to the peer
 	txBytes   [switchagent.Priorities]int64
 
 	rate    units.Rate
 	pfcSent [2]int64 // RESUMEs, PAUSEs that left
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
+	_         [8]int64
 }
 
 // NewEngine is an engine at virtual time 0.

@@ -79,10 +79,10 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 	registers := &e.state.Ports[p.id]
 	var off uint8
 	ends := vtime.Never
-	for i, until := range registers.PausedUntil {
-		if vtime.Time(until) > e.now {
-			off |= 1 << i
-			ends = min(ends, vtime.Time(until))
+	for _, priority := range [...]uint8{e.hosts.DataPriority, e.hosts.ControlPriority} {
+		if until := vtime.Time(registers.Class[priority].PausedUntil); until > e.now {
+			off |= 1 << priority
+			ends = min(ends, until)
 		}
 	}
 	f, wake := e.nics[p.index].Dequeue(e.now, off)
@@ -91,7 +91,7 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 	}
 	e.Created.add(int(f.Length))
 	f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0
-	f.OnSince = registers.PausedUntil[f.Priority]
+	f.OnSince = registers.Class[f.Priority].PausedUntil
 	return f, 0
 }
 
@@ -272,13 +272,13 @@ func (e *Engine) scheduleRefresh(in *port, priority uint8) {
 // refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
 func (e *Engine) refresh(id int, priority uint8) error {
 	in := &e.ports[id]
-	if e.state.Ports[id].Pausing[priority] == 0 || in.refreshAt[priority] != e.now {
+	if e.state.Ports[id].Class[priority].Pausing == 0 || in.refreshAt[priority] != e.now {
 		return nil
 	}
 	// A frame that was refused left its account without a dequeue; with a dynamic threshold that may be enough to resume.
 	s := e.switches[in.index]
 	s.FindDue()
-	if err := e.resume(s); err != nil || e.state.Ports[id].Pausing[priority] == 0 {
+	if err := e.resume(s); err != nil || e.state.Ports[id].Class[priority].Pausing == 0 {
 		return err
 	}
 	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {
@@ -357,11 +357,11 @@ func (e *Engine) warm(events []event) {
 	for i, p := range ports[:n] {
 		frames[i] = p.wire.first()
 		in := &e.state.Ports[p.peer]
-		sum += int32(in.Kind) + int32(in.RxFrames) + int32(in.Held[0])
+		sum += int32(in.Kind)
 	}
-	for i := range n {
+	for i, p := range ports[:n] {
 		if f := frames[i]; f != nil {
-			sum += f.Length + int32(f.Data[0])
+			sum += f.Length + int32(f.Data[0]) + int32(e.state.Ports[p.peer].Class[f.Priority].Held)
 		}
 	}
 	e.warmth = sum

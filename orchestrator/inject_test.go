@@ -15,7 +15,7 @@ func (l *lab) sendPFC(from int, at vtime.Time, priority uint8, quanta uint16) (a
 	l.Call(at, func(vtime.Time) {
 		*arrival = at + p.serialise(l.plan.Framing.LineBytes(wire.PFCLen)) + p.delay
 		for i := range p.wire.count {
-			*arrival = max(*arrival, p.wire.ring[(p.wire.head+i)&(len(p.wire.ring)-1)].arrival)
+			*arrival = max(*arrival, p.wire.ring[(p.wire.head+i)&p.wire.mask()].arrival)
 		}
 		f := l.pool.Get(wire.PFCLen)
 		wire.PutPause(f.Data, l.plan.Ports[from].MAC, priority, quanta)

@@ -94,13 +94,13 @@ func (e *Engine) checkAccounts() {
 		for _, id := range e.switchPorts(i) {
 			r := &e.state.Ports[id]
 			for priority := range held[id] {
-				if r.Held[priority] != held[id][priority] {
+				if r.Class[priority].Held != held[id][priority] {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "ingress account of priority %d is %d, queued %d",
-						priority, r.Held[priority], held[id][priority])
+						priority, r.Class[priority].Held, held[id][priority])
 				}
-				if queued, _ := s.Port(int(id)).Queue(uint8(priority)); r.QueueBytes[priority] != uint64(queued) {
+				if queued, _ := s.Port(int(id)).Queue(uint8(priority)); r.Class[priority].QueueBytes != uint64(queued) {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "queue register of priority %d is %d, queued %d",
-						priority, r.QueueBytes[priority], queued)
+						priority, r.Class[priority].QueueBytes, queued)
 				}
 			}
 			if used == 0 && (r.Flows != 0 || r.FlowHead != 0 || r.Fanout != 0) {

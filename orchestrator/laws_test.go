@@ -28,10 +28,10 @@ func TestLawsCatchWrongs(t *testing.T) {
 		after      func(l *lab)
 	}{
 		{name: "nothing"},
-		{name: "ingress account", law: accounts, place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].Held[3] += 1058 }},
-		{name: "ingress account of another priority", law: accounts, place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].Held[6]++ }},
+		{name: "ingress account", law: accounts, place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].Class[3].Held += 1058 }},
+		{name: "ingress account of another priority", law: accounts, place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[6].Held++ }},
 		{name: "shared buffer", law: accounts, place: "s0", after: func(l *lab) { l.state.Switches[0].Used++ }},
-		{name: "queue register", law: accounts, place: "s0-eth3", after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].QueueBytes[3] = 1 }},
+		{name: "queue register", law: accounts, place: "s0-eth3", after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Class[3].QueueBytes = 1 }},
 		{name: "flow count of an empty switch", law: accounts, place: "s0-eth3", after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Flows = 1 }},
 		{name: "fan-out of an empty switch", law: accounts, place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].Fanout = 1 }},
 		{name: "frames received", law: arrives, place: "h2-eth1", after: func(l *lab) { l.state.Ports[l.port("h2", "s0")].RxFrames-- }},
@@ -66,7 +66,7 @@ func TestLawsCatchWrongs(t *testing.T) {
 			// A frame that the gate takes for a control frame.
 			out := l.port("s0", "h2")
 			f, _ := l.Switch(0).Dequeue(l.Now(), out)
-			l.state.Ports[out].PausedUntil[3] = uint64(l.Now() + 5*vtime.Microsecond)
+			l.state.Ports[out].Class[3].PausedUntil = uint64(l.Now() + 5*vtime.Microsecond)
 			f.Control = true
 			l.Switch(0).Enqueue(out, f)
 			f.Control = false

@@ -9,8 +9,8 @@ import (
 // arrival touches no frame, which has long left the processor's cache.
 type flight struct {
 	ring  []flying // a power of 2 long
-	head  int
-	count int
+	head  uint32
+	count uint32
 	bytes int64
 }
 
@@ -19,15 +19,17 @@ type flying struct {
 	arrival vtime.Time
 }
 
+func (w *flight) mask() uint32 { return uint32(len(w.ring) - 1) }
+
 func (w *flight) push(f *frame.Frame, arrival vtime.Time) {
-	if w.count == len(w.ring) {
+	if int(w.count) == len(w.ring) {
 		grown := make([]flying, max(8, 2*len(w.ring)))
 		for i := range w.count {
-			grown[i] = w.ring[(w.head+i)&(len(w.ring)-1)]
+			grown[i] = w.ring[(w.head+i)&w.mask()]
 		}
 		w.ring, w.head = grown, 0
 	}
-	w.ring[(w.head+w.count)&(len(w.ring)-1)] = flying{f, arrival}
+	w.ring[(w.head+w.count)&w.mask()] = flying{f, arrival}
 	w.count++
 	w.bytes += int64(f.Length)
 }
@@ -37,7 +39,7 @@ func (w *flight) pop() *frame.Frame {
 	at := &w.ring[w.head]
 	f := at.frame
 	at.frame = nil
-	w.head = (w.head + 1) & (len(w.ring) - 1)
+	w.head = (w.head + 1) & w.mask()
 	w.count--
 	w.bytes -= int64(f.Length)
 	return f
@@ -61,6 +63,6 @@ func (w *flight) next() vtime.Time {
 
 func (w *flight) each(f func(*frame.Frame)) {
 	for i := range w.count {
-		f(w.ring[(w.head+i)&(len(w.ring)-1)].frame)
+		f(w.ring[(w.head+i)&w.mask()].frame)
 	}
 }

@@ -55,15 +55,15 @@ func TestConservation(t *testing.T) {
 				}
 				for priority := range uint8(8) {
 					queued, packets := port.Queue(priority)
-					if queued != int64(r.state.Ports[p].QueueBytes[priority]) || int(packets) != len(order[p][priority]) {
+					if queued != int64(r.state.Ports[p].Class[priority].QueueBytes) || int(packets) != len(order[p][priority]) {
 						t.Fatalf("port %d, priority %d: %d bytes in %d packets, register %d, %d expected", p, priority,
-							queued, packets, r.state.Ports[p].QueueBytes[priority], len(order[p][priority]))
+							queued, packets, r.state.Ports[p].Class[priority].QueueBytes, len(order[p][priority]))
 					}
 				}
 			}
 			for p := range held {
-				if r.state.Ports[p].Held != held[p] {
-					t.Fatalf("port %d holds %v, queued are %v", p, r.state.Ports[p].Held, held[p])
+				if r.held(p) != held[p] {
+					t.Fatalf("port %d holds %v, queued are %v", p, r.held(p), held[p])
 				}
 			}
 			if r.state.Switches[index].Used != used {
@@ -76,7 +76,7 @@ func TestConservation(t *testing.T) {
 				// Only a closed gate can hold a queue, and the wake-up is when the first of them opens.
 				opens := vtime.Never
 				for priority, q := range order[out] {
-					until := vtime.Time(r.state.Ports[out].PausedUntil[priority])
+					until := vtime.Time(r.state.Ports[out].Class[priority].PausedUntil)
 					if len(q) == 0 {
 						continue
 					}
@@ -92,7 +92,7 @@ func TestConservation(t *testing.T) {
 			}
 			if !f.Control {
 				q := order[out][f.Priority]
-				if vtime.Time(r.state.Ports[out].PausedUntil[f.Priority]) > now || len(q) == 0 || q[0] != f {
+				if vtime.Time(r.state.Ports[out].Class[f.Priority].PausedUntil) > now || len(q) == 0 || q[0] != f {
 					t.Fatalf("port %d sent a frame of priority %d out of turn", out, f.Priority)
 				}
 				order[out][f.Priority] = q[1:]
@@ -126,7 +126,7 @@ func TestConservation(t *testing.T) {
 				r.Enqueue(out, f)
 			case 1:
 				now += vtime.Time(rapid.IntRange(0, 3).Draw(t, "wait"))
-				r.state.Ports[out].PausedUntil[rapid.IntRange(0, 7).Draw(t, "class")] =
+				r.state.Ports[out].Class[rapid.IntRange(0, 7).Draw(t, "class")].PausedUntil =
 					uint64(now) + uint64(rapid.IntRange(0, 5).Draw(t, "pause"))
 			case 2:
 				r.pause(out, uint8(rapid.IntRange(0, 7).Draw(t, "class")))

@@ -62,7 +62,7 @@ func (r *rig) frame(in int, priority uint8, n int) *frame.Frame {
 	f := r.pool.Get(n)
 	f.Priority, f.InPort = priority, int32(in)
 	if in >= 0 {
-		r.state.Ports[in].Held[priority] += uint64(n)
+		r.state.Ports[in].Class[priority].Held += uint64(n)
 		r.state.Switches[index].Used += uint64(n)
 	}
 	return f
@@ -90,8 +90,16 @@ func (r *rig) take(out int) *frame.Frame {
 
 // pause has the pipeline pause the peer of an ingress port.
 func (r *rig) pause(p int, priority uint8) {
-	r.state.Ports[p].Pausing[priority] = 1
+	r.state.Ports[p].Class[priority].Pausing = 1
 	r.Paused(p, priority)
 }
 
 func bytesOf(n int) units.Bytes { return units.Bytes(n) }
+
+// held is the accounts of an ingress port, by priority.
+func (r *rig) held(p int) (all [8]uint64) {
+	for i := range all {
+		all[i] = r.state.Ports[p].Class[i].Held
+	}
+	return all
+}

@@ -13,7 +13,7 @@ func (s *Switch) schedule(port *Port, open uint8) uint8 {
 		return uint8(bits.TrailingZeros8(open))
 	}
 	for {
-		priority := uint8(port.round)
+		priority := port.round
 		if open>>priority&1 != 0 {
 			if !port.fresh {
 				port.deficit[priority] += int64(s.settings.Scheduler.Quantum[priority])

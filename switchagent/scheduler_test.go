@@ -151,7 +151,7 @@ func TestDWRRWithPause(t *testing.T) {
 			r.put(first, first, priority, 500)
 		}
 	}
-	r.state.Ports[first].PausedUntil[2] = 100
+	r.state.Ports[first].Class[2].PausedUntil = 100
 	var sent [8]int
 	for range 8 {
 		sent[r.take(first).Priority]++

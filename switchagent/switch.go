@@ -21,24 +21,27 @@ type Switch struct {
 	due      []Due
 }
 
-// Port is an egress port's queues and counters.
+// Port is an egress port's queues and counters. In cache lines of 64 bytes: a frame touches the first and its queue's.
 type Port struct {
-	queues  [Priorities]frame.Queue
-	control frame.Queue
 	backlog uint8 // bit n: queue n has frames
-	round   int   // DWRR: whose turn it is
+	urgent  bool  // control frames wait
 	fresh   bool  // DWRR: the turn's quantum is not yet given
-	deficit [Priorities]int64
+	round   uint8 // DWRR: whose turn it is
 
 	Counters
+
+	queues  [Priorities]frame.Queue
+	control frame.Queue
+	deficit [Priorities]int64
+	_       [8]int64
 }
 
 // Counters are a port's totals over the run.
 type Counters struct {
 	TxFrames, TxBytes             int64
 	EnqueuedFrames, EnqueuedBytes int64
-	DroppedFrames, DroppedBytes   [Drops]int64
 	QueuePeak                     int64 // most bytes in all queues of the port
+	DroppedFrames, DroppedBytes   [Drops]int64
 }
 
 // Drop says why the traffic manager refused a frame.
@@ -86,6 +89,7 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 	port := &s.ports[p-s.first]
 	if f.Control {
 		port.control.Push(f)
+		port.urgent = true
 		return Admitted
 	}
 	n := int64(f.Length)
@@ -100,7 +104,7 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 	}
 	q.Push(f)
 	port.backlog |= 1 << f.Priority
-	s.state.Ports[p].QueueBytes[f.Priority] = uint64(q.Bytes)
+	s.state.Ports[p].Class[f.Priority].QueueBytes = uint64(q.Bytes)
 	port.EnqueuedFrames++
 	port.EnqueuedBytes += n
 	port.QueuePeak = max(port.QueuePeak, port.EnqueuedBytes-port.TxBytes)
@@ -122,13 +126,13 @@ func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 		return Admitted
 	}
 	in := &s.state.Ports[f.InPort]
-	if in.Pausing[f.Priority] == 0 {
+	if in.Class[f.Priority].Pausing == 0 {
 		return Admitted
 	}
 	for i := range s.pausing {
 		d := &s.pausing[i]
 		if d.Port == int(f.InPort) && d.Priority == f.Priority {
-			if in.Held[f.Priority] > d.level+uint64(s.settings.PFC.Headroom) {
+			if in.Class[f.Priority].Held > d.level+uint64(s.settings.PFC.Headroom) {
 				return DropHeadroom
 			}
 			break
@@ -142,7 +146,9 @@ func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time) {
 	port := &s.ports[p-s.first]
 	s.due = s.due[:0]
-	if f := port.control.Pop(); f != nil {
+	if port.urgent {
+		f = port.control.Pop()
+		port.urgent = port.control.Packets > 0
 		return f, 0
 	}
 	open, wake := s.gate(now, p, port.backlog)
@@ -159,11 +165,11 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	port.TxFrames++
 	port.TxBytes += n
 	registers := &s.state.Ports[p]
-	registers.QueueBytes[priority] = uint64(q.Bytes)
-	f.OnSince = registers.PausedUntil[priority]
+	registers.Class[priority].QueueBytes = uint64(q.Bytes)
+	f.OnSince = registers.Class[priority].PausedUntil
 	f.QueueBytes = uint32(q.Bytes)
 	f.QueuePackets = uint32(q.Packets)
-	f.Burst = uint8(registers.Burst[priority])
+	f.Burst = uint8(registers.Class[priority].Burst)
 	if f.InPort >= 0 {
 		s.state.Release(int(f.InPort), p, priority, uint64(n), f.Entry)
 		s.FindDue()
@@ -177,7 +183,7 @@ func (s *Switch) gate(now vtime.Time, p int, backlog uint8) (open uint8, wake vt
 	registers := &s.state.Ports[p]
 	for m := backlog; m != 0; m &= m - 1 {
 		priority := bits.TrailingZeros8(m)
-		until := vtime.Time(registers.PausedUntil[priority])
+		until := vtime.Time(registers.Class[priority].PausedUntil)
 		if until > now {
 			wake = min(wake, until)
 		} else {
@@ -224,7 +230,7 @@ func (p *Port) Queue(priority uint8) (queued int64, packets int32) {
 }
 
 // Waiting says whether frames wait at the port, of priorities that are ON or OFF.
-func (p *Port) Waiting() bool { return p.backlog != 0 || p.control.Packets > 0 }
+func (p *Port) Waiting() bool { return p.backlog != 0 || p.urgent }
 
 // QueuedBytes is the bytes queued at the port, without control frames.
 func (p *Port) QueuedBytes() int64 {

@@ -19,8 +19,8 @@ func TestPFCGate(t *testing.T) {
 	r.put(first, out, 3, 100)
 	r.put(first, out, 5, 100)
 	r.put(first, out, 1, 100)
-	until := &r.state.Ports[out].PausedUntil
-	until[3], until[5], until[6] = 2000, 1000, 10 // priority 6 has nothing to send
+	class := &r.state.Ports[out].Class
+	class[3].PausedUntil, class[5].PausedUntil, class[6].PausedUntil = 2000, 1000, 10 // priority 6 has nothing to send
 	if f, _ := r.Dequeue(500, out); f == nil || f.Priority != 1 {
 		t.Fatal("the priority that is ON does not send")
 	}
@@ -42,7 +42,7 @@ func TestPFCGate(t *testing.T) {
 	if f, wake := r.Dequeue(1000, out); f != nil || wake != 2000 {
 		t.Errorf("wake %v, want 2000", wake)
 	}
-	until[3] = 1500 // a RESUME
+	class[3].PausedUntil = 1500 // a RESUME
 	if f, _ := r.Dequeue(1500, out); f == nil || f.Priority != 3 {
 		t.Error("not resumed")
 	}
@@ -54,7 +54,7 @@ func TestWakeIsTheFirst(t *testing.T) {
 		r := newRig(t, nil)
 		for i, u := range until {
 			r.put(first, first, uint8(2*i+1), 100)
-			r.state.Ports[first].PausedUntil[2*i+1] = u
+			r.state.Ports[first].Class[2*i+1].PausedUntil = u
 		}
 		if f, wake := r.Dequeue(10, first); f != nil || wake != 1000 {
 			t.Errorf("paused until %v: wake %v", until, wake)
@@ -69,20 +69,22 @@ func TestDepartureRecord(t *testing.T) {
 	r.put(first+2, first+1, 3, 600)
 	r.put(first+2, first+1, 3, 70)
 	p := &r.state.Ports[first+1]
-	p.PausedUntil[3], p.Burst[3], p.Burst[4] = 77, 2, 1
-	if p.QueueBytes != [8]uint64{3: 1670} {
-		t.Errorf("queued %v", p.QueueBytes)
+	p.Class[3].PausedUntil, p.Class[3].Burst, p.Class[4].Burst = 77, 2, 1
+	for priority, c := range p.Class {
+		if want := map[int]uint64{3: 1670}[priority]; c.QueueBytes != want {
+			t.Errorf("priority %d: %d bytes queued, want %d", priority, c.QueueBytes, want)
+		}
 	}
 	for _, want := range [][2]uint32{{670, 2}, {70, 1}, {0, 0}} {
 		f, _ := r.Dequeue(100, first+1)
 		if f.QueueBytes != want[0] || f.QueuePackets != want[1] || f.OnSince != 77 || f.Burst != 2 {
 			t.Errorf("left behind %d bytes in %d packets, ON since %d, burst %d", f.QueueBytes, f.QueuePackets, f.OnSince, f.Burst)
 		}
-		if p.QueueBytes[3] != uint64(want[0]) {
-			t.Errorf("register says %d", p.QueueBytes[3])
+		if p.Class[3].QueueBytes != uint64(want[0]) {
+			t.Errorf("register says %d", p.Class[3].QueueBytes)
 		}
 	}
-	if r.state.Ports[first].Held[3]+r.state.Ports[first+2].Held[3]+r.state.Switches[index].Used != 0 {
+	if r.state.Ports[first].Class[3].Held+r.state.Ports[first+2].Class[3].Held+r.state.Switches[index].Used != 0 {
 		t.Error("not released")
 	}
 }
@@ -120,26 +122,26 @@ func TestAdmission(t *testing.T) {
 			edit: func(s *switchagent.Settings) { s.LossyLimit = 1 },
 		},
 		{name: "above XOFF, not paused yet", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
-			r.state.Ports[in].Held[3] = 10_000_000
+			r.state.Ports[in].Class[3].Held = 10_000_000
 		}},
 		{name: "fills the headroom", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
 			r.pause(in, 3)
-			r.state.Ports[in].Held[3] = 320_000 + 75_000 - n
+			r.state.Ports[in].Class[3].Held = 320_000 + 75_000 - n
 		}},
 		{name: "one byte over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, prepare: func(r *rig) {
 			r.pause(in, 3)
-			r.state.Ports[in].Held[3] = 320_000 + 75_000 - n + 1
+			r.state.Ports[in].Class[3].Held = 320_000 + 75_000 - n + 1
 		}},
 		{name: "another port is paused", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
 			r.pause(in+1, 3)
 			r.pause(in, 4)
-			r.state.Ports[in].Held[3] = 1_000_000
+			r.state.Ports[in].Class[3].Held = 1_000_000
 		}},
 		{name: "resumed", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
 			r.pause(in, 3)
-			r.state.Ports[in].Pausing[3] = 0
+			r.state.Ports[in].Class[3].Pausing = 0
 			r.Resumed(in, 3)
-			r.state.Ports[in].Held[3] = 1_000_000
+			r.state.Ports[in].Class[3].Held = 1_000_000
 		}},
 		{name: "the switch's own frame has no account", priority: 3, in: -1, want: switchagent.Admitted},
 		// The headroom counts from the threshold at which PAUSE was sent, not from what it is now.
@@ -147,13 +149,13 @@ func TestAdmission(t *testing.T) {
 			r.state.Switches[index].Used = 6_000_000 // XOFF 500 000
 			r.pause(in, 3)
 			r.state.Switches[index].Used = 9_000_000
-			r.state.Ports[in].Held[3] = 500_000 + 75_000 - n
+			r.state.Ports[in].Class[3].Held = 500_000 + 75_000 - n
 		}},
 		{name: "dynamic threshold, over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, edit: dynamic, prepare: func(r *rig) {
 			r.state.Switches[index].Used = 6_000_000
 			r.pause(in, 3)
 			r.state.Switches[index].Used = 1_000_000
-			r.state.Ports[in].Held[3] = 500_000 + 75_000 - n + 1
+			r.state.Ports[in].Class[3].Held = 500_000 + 75_000 - n + 1
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -161,7 +163,7 @@ func TestAdmission(t *testing.T) {
 			if c.prepare != nil {
 				c.prepare(r)
 			}
-			held, used := r.state.Ports[in].Held, r.state.Switches[index].Used
+			held, used := r.held(in), r.state.Switches[index].Used
 			got := r.Enqueue(out, r.frame(c.in, c.priority, n))
 			if got != c.want {
 				t.Fatalf("%v, want %v", got, c.want)
@@ -180,8 +182,8 @@ func TestAdmission(t *testing.T) {
 			if queued != 0 || packets != 0 || p.Counters != want {
 				t.Errorf("%d bytes in %d packets queued; %+v", queued, packets, p.Counters)
 			}
-			if r.state.Ports[in].Held != held || r.state.Switches[index].Used != used {
-				t.Errorf("%v held, %d used after a drop; before %v, %d", r.state.Ports[in].Held, r.state.Switches[index].Used, held, used)
+			if r.held(in) != held || r.state.Switches[index].Used != used {
+				t.Errorf("%v held, %d used after a drop; before %v, %d", r.held(in), r.state.Switches[index].Used, held, used)
 			}
 		})
 	}
@@ -205,7 +207,7 @@ func TestDueStatic(t *testing.T) {
 		f := r.take(first + 1)
 		// Port first has 4, 4, 3, ... frames left; it was paused, the other was not.
 		want := []switchagent.Due{{Port: first, Priority: 3}}
-		if r.state.Ports[first].Held[3] > 3000 {
+		if r.state.Ports[first].Class[3].Held > 3000 {
 			want = nil
 		}
 		if !slices.Equal(r.Due(), want) {
@@ -216,7 +218,7 @@ func TestDueStatic(t *testing.T) {
 	if r.FindDue(); len(r.Due()) != 1 {
 		t.Errorf("due %v", r.Due())
 	}
-	r.state.Ports[first].Pausing[3] = 0
+	r.state.Ports[first].Class[3].Pausing = 0
 	r.Resumed(first, 3)
 	if r.FindDue(); len(r.Due()) != 0 {
 		t.Errorf("due %v after RESUME", r.Due())
@@ -228,7 +230,7 @@ func TestDueDynamic(t *testing.T) {
 	r := newRig(t, dynamic)
 	used := &r.state.Switches[index].Used
 	for _, p := range []int{first + 2, first} {
-		r.state.Ports[p].Held[3] = 300_000
+		r.state.Ports[p].Class[3].Held = 300_000
 	}
 	*used = 8_000_000 // XOFF 250 000
 	r.pause(first+2, 3)

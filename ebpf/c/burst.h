@@ -64,8 +64,9 @@ static __always_inline struct flow *enlist(struct crossing *x, struct port *in, 
 static __always_inline void detect_burst(struct crossing *x, struct switch_state *sw, struct port *in, struct port *out,
 					 struct flow *f, __u32 priority, __u32 len)
 {
-	__u64 before = out->queue_bytes[priority & 7];
-	__u32 state = out->burst[priority & 7];
+	struct port_class *c = &out->class[priority & 7];
+	__u64 before = c->queue_bytes;
+	__u32 state = c->burst;
 
 	if (state == BURST_BURST && before < sw->q_ecn)
 		state = BURST_NONE;
@@ -84,7 +85,7 @@ static __always_inline void detect_burst(struct crossing *x, struct switch_state
 		x->want |= WANT_FLOW;
 		x->want_flow = x->flow - 1;
 	}
-	out->burst[priority & 7] = state;
+	c->burst = state;
 }
 
 /* Builds the CNM for a flow, to leave by the port the flow came in by, for the previous hop. */

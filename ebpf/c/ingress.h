@@ -62,8 +62,8 @@ static __always_inline void forward_ipv4(struct crossing *x, struct switch_state
 			detect_burst(x, sw, in, out, f, priority, len);
 	}
 	if (sw->ecn_mode == ECN_STEP && sw->ecn_priorities >> priority & 1 && p.tos & ECN_MASK &&
-	    (p.tos & ECN_MASK) != ECN_CE && out->burst[priority & 7] != BURST_BURST &&
-	    out->queue_bytes[priority & 7] + len > sw->ecn_kmax) {
+	    (p.tos & ECN_MASK) != ECN_CE && out->class[priority & 7].burst != BURST_BURST &&
+	    out->class[priority & 7].queue_bytes + len > sw->ecn_kmax) {
 		set_ce(h);
 		out->ecn_marked++;
 	}

@@ -31,13 +31,13 @@ static __always_inline __u64 xon_threshold(const struct switch_state *sw)
 static __always_inline void account(struct crossing *x, struct switch_state *sw, struct port *in, __u32 priority,
 				    __u32 len)
 {
-	__u64 held = in->held[priority & 7] + len;
+	struct port_class *c = &in->class[priority & 7];
 
-	in->held[priority & 7] = held;
-	if (held > in->overshoot[priority & 7])
-		in->overshoot[priority & 7] = held;
+	c->held += len;
+	if (c->held > c->overshoot)
+		c->overshoot = c->held;
 	sw->used += len;
-	if (sw->lossless >> priority & 1 && !in->pausing[priority & 7] && held >= xoff_threshold(sw))
+	if (sw->lossless >> priority & 1 && !c->pausing && c->held >= xoff_threshold(sw))
 		x->want |= WANT_PAUSE;
 }
 
@@ -45,19 +45,19 @@ static __always_inline void account(struct crossing *x, struct switch_state *sw,
 static __always_inline int build_pause(struct crossing *x, struct switch_state *sw, struct port *in, __u8 *h)
 {
 	__u32 priority = x->priority & 7;
-	__u64 held = in->held[priority];
+	struct port_class *c = &in->class[priority];
 
 	if (x->tick == TICK_PAUSE) {
-		if (in->pausing[priority] ? held <= xon_threshold(sw) : held < xoff_threshold(sw))
+		if (c->pausing ? c->held <= xon_threshold(sw) : c->held < xoff_threshold(sw))
 			return 0;
-		in->pausing[priority] = 1;
+		c->pausing = 1;
 		in->pauses_sent++;
 		build_pfc(h, in->mac, priority, (__u16)sw->quanta);
 		return 1;
 	}
-	if (!in->pausing[priority] || held > xon_threshold(sw))
+	if (!c->pausing || c->held > xon_threshold(sw))
 		return 0;
-	in->pausing[priority] = 0;
+	c->pausing = 0;
 	in->resumes_sent++;
 	build_pfc(h, in->mac, priority, 0);
 	return 1;
@@ -70,23 +70,24 @@ static __always_inline void receive_pfc(struct crossing *x, struct port *in, con
 	__u32 changed = 0;
 
 	for (int i = 0; i < PRIORITIES; i++) {
+		struct port_class *c = &in->class[i];
 		__u64 quanta;
 		int off;
 
 		if (!(enabled >> i & 1))
 			continue;
 		quanta = get16(h + OFF_PFC_TIME + 2 * i);
-		off = in->paused_until[i] > x->now;
+		off = c->paused_until > x->now;
 		if (quanta) {
 			in->pauses_received++;
 			if (!off)
-				in->off_since[i] = x->now;
-			in->paused_until[i] = x->now + quanta * in->quantum;
+				c->off_since = x->now;
+			c->paused_until = x->now + quanta * in->quantum;
 			changed |= 1u << i;
 		} else {
 			in->resumes_received++;
 			if (off) {
-				in->paused_until[i] = x->now;
+				c->paused_until = x->now;
 				changed |= 1u << i;
 			}
 		}

@@ -83,37 +83,45 @@ enum port_kind { PORT_HOST = 0, PORT_SWITCH = 1 };
 /* DCON's state of an egress queue (paper, section 4.1). */
 enum burst_state { BURST_NONE = 0, BURST_PERSISTENT = 1, BURST_BURST = 2 };
 
-/* In cache lines of 64 bytes: what a frame touches of a port lies in few, as a large fabric's ports fill no cache. */
+/* What a port remembers of one priority: a cache line, as one frame touches all of it. */
+struct port_class {
+	/* of the ingress side */
+	__u64 held;          /* bytes in the switch that came in here */
+	/* of the egress side */
+	__u64 queue_bytes;   /* kept by the traffic manager */
+	__u64 paused_until;  /* OFF while now is less */
+	__u64 off_since;     /* start of the last OFF period */
+	__u64 unused[2];
+	/* of the ingress side */
+	__u32 overshoot;     /* most bytes ever held */
+	__u32 unused2[2];
+	__u8 pausing;        /* 1: the peer was sent PAUSE and no RESUME since */
+	/* of the egress side */
+	__u8 burst;          /* enum burst_state */
+	__u8 unused3[2];
+};
+
+/* In cache lines of 64 bytes, as a large fabric's ports are more than the processor's cache holds: a frame touches the
+ * first and its priority's. */
 struct port {
-	/* table */
 	__u32 kind;
 	__u32 node;          /* index among the switches, or among the hosts */
-	__u32 ifindex;       /* inner end, in its device's namespace */
 	__u32 first_port;    /* id of the switch's first port */
-	__u32 ports;         /* of the switch */
 	__u32 fanout_row;    /* where this port's row of the fanout matrix starts */
-	__u64 quantum;       /* 512 bit times */
-	__u64 three_d_c;     /* 3*d*C in bytes (DCON section 4.4) */
-	__u32 rate_mbps;
 	__u8 mac[6];
 	__u8 peer_mac[6];
-	/* register of the ingress side */
+	__u32 rate_mbps;
 	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
-
-	/* registers by priority. Of the ingress side: */
-	__u64 held[PRIORITIES];       /* bytes in the switch that came in here */
-	__u64 overshoot[PRIORITIES];  /* most bytes ever held */
-	__u32 pausing[PRIORITIES];    /* 1: the peer was sent PAUSE and no RESUME since */
-	/* of the egress side: */
-	__u32 burst[PRIORITIES];         /* enum burst_state */
-	__u64 queue_bytes[PRIORITIES];   /* kept by the traffic manager */
-	__u64 paused_until[PRIORITIES];  /* OFF while now is less */
-	__u64 off_since[PRIORITIES];     /* start of the last OFF period */
-
-	/* counters and registers of the port as a whole */
 	__u64 rx_frames;
 	__u64 rx_bytes;
 	__u64 ecn_marked;    /* at dequeue or enqueue of this egress port */
+
+	struct port_class class[PRIORITIES];
+
+	__u32 ifindex;       /* inner end, in its device's namespace */
+	__u32 ports;         /* of the switch */
+	__u64 quantum;       /* 512 bit times */
+	__u64 three_d_c;     /* 3*d*C in bytes (DCON section 4.4) */
 	__u64 draws;         /* random numbers drawn */
 	__u64 bursts;        /* times BURST was entered */
 	__u32 fanout;        /* M: egress ports this port holds packets for */
