@@ -12,8 +12,8 @@ import (
 )
 
 // wireCapture is a run's --pcap: what is on the wires of some ports, both ways, in one pcapng file. A frame is seen as
-// it arrives at the far end; one that a captured port sends is stamped with the time it left, so records are held back
-// until no earlier one can come.
+// it arrives at the far end; one that a captured port sends is stamped with the time it left, and the engine's regions do not
+// go in step, so records are held back until no earlier one can come.
 type wireCapture struct {
 	file   *capture.Writer
 	engine *orchestrator.Engine
@@ -80,7 +80,7 @@ func startCapture(r *runner, plane orchestrator.Plane) (*wireCapture, error) {
 func (c *wireCapture) keep(at vtime.Time, port int, frame []byte) {
 	heap.Push(&c.held, record{at: at, order: c.order, port: port, frame: append([]byte(nil), frame...)})
 	c.order++
-	c.flush(c.engine.Now() - c.lag)
+	c.flush(c.engine.Settled() - c.lag)
 }
 
 // flush writes the records up to the given time.

@@ -3,9 +3,8 @@
 package orchestrator
 
 import (
-	"context"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
@@ -48,9 +47,14 @@ type Engine struct {
 	settings []*switchagent.Settings
 	hosts    *hostagent.Settings
 
-	now    vtime.Time
-	events eventQueue
-	calls  []func(now vtime.Time)
+	now       vtime.Time // in the region that is driven
+	settled   vtime.Time
+	regions   []region
+	due       []vtime.Time // of each region's next event, or before it
+	lookahead vtime.Time
+	calls     []call    // by time
+	ended     []int32   // flows that have ended since the regions last met
+	pfcSeen   []pfcSeen // and PFC frames that left
 
 	ports    []port
 	switches []*switchagent.Switch
@@ -94,6 +98,7 @@ type port struct {
 	id       int32
 	peer     int32
 	index    int32 // of its switch or host
+	region   int32
 	isSwitch bool
 	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
 	freeArmed bool
@@ -110,7 +115,7 @@ type port struct {
 	pfcSent [2]int64 // RESUMEs, PAUSEs that left
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
-	_         [8]int64
+	_         [7]int64
 }
 
 // NewEngine is an engine at virtual time 0.
@@ -118,16 +123,24 @@ func NewEngine(c EngineConfig) *Engine {
 	plan := c.Plan
 	e := &Engine{
 		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Crossing, observer: c.Observer,
-		settings: c.Switches, hosts: c.Hosts, events: newEventQueue(plan),
+		settings: c.Switches, hosts: c.Hosts,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
+	}
+	ofPort, regions, lookahead := divide(plan)
+	e.lookahead = lookahead
+	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
+	for i := range regions {
+		e.regions = append(e.regions, region{events: newEventQueue(plan, func(p int) bool { return int(ofPort[p]) == i })})
 	}
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
 		node := &plan.Nodes[p.Node]
 		e.ports[i] = port{
-			id: int32(i), peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch, index: int32(node.Index),
+			id: int32(i), region: ofPort[i], peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch, index: int32(node.Index),
 			wakeAt: vtime.Never, rate: p.Rate, delay: p.Delay,
 		}
+		r := &e.regions[ofPort[i]]
+		r.ports = append(r.ports, int32(i))
 		if 8_000_000_000_000%int64(p.Rate) == 0 {
 			e.ports[i].perByte = vtime.Time(8_000_000_000_000 / int64(p.Rate))
 		}
@@ -151,6 +164,10 @@ func FrameSize(plan *topologies.Plan) int { return (mtuOf(plan) + 14 + 63) &^ 63
 // Now is the virtual time.
 func (e *Engine) Now() vtime.Time { return e.now }
 
+// Settled is the time before which all that will happen has happened. Of observers and calls it is Now; a Tap may see
+// frames of one region at times after it before those of another.
+func (e *Engine) Settled() vtime.Time { return e.settled }
+
 // Plan is the topology.
 func (e *Engine) Plan() *topologies.Plan { return e.plan }
 
@@ -169,64 +186,18 @@ func (e *Engine) TxBytes(p int, priority uint8) int64 { return e.ports[p].txByte
 // OpenFlows is how many flows with a size have not ended.
 func (e *Engine) OpenFlows() int { return e.open }
 
-// Call has f called at the given time.
-func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
-	e.calls = append(e.calls, f)
-	e.events.push(at, eventCall, int32(len(e.calls)-1))
-}
-
-// Progress is told now and then how far the run is.
-type Progress func(now vtime.Time, t *Totals)
-
-// eventsPerLook is the events between two looks at the wall clock and the context.
-const eventsPerLook = 1 << 14
-
-// Run drives the fabric until the given time. With drain it ends as soon as after that time, or before it, all flows with
-// a size have ended and no frame is left. A cancelled context ends it between two events, with the context's error.
-func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress Progress) error {
-	look := eventsPerLook
-	next := time.Now()
-	if !e.started {
-		e.started = true
-		if !e.plane.CarriesPayload() {
-			e.pool.HeadersOnly()
-		}
-		for _, n := range e.nics {
-			n.HeadersOnly = !e.plane.CarriesPayload()
-		}
+// start readies the engine as the first event comes.
+func (e *Engine) start() {
+	if e.started {
+		return
 	}
-	for !e.events.empty() {
-		if at := e.events.next(); at > until {
-			if !drain || e.idle() {
-				break
-			}
-		}
-		if look--; look == 0 {
-			look = eventsPerLook
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if t := time.Now(); progress != nil && t.After(next) {
-				next = t.Add(100 * time.Millisecond)
-				progress(e.now, &e.Totals)
-			}
-		}
-		if e.events.fresh {
-			e.events.fresh = false
-			e.warm(e.events.now)
-		}
-		ev := e.events.pop()
-		e.now = ev.at
-		e.Events++
-		if err := e.handle(ev); err != nil {
-			return err
-		}
-		if drain && e.open == 0 && e.idle() {
-			return nil
-		}
+	e.started = true
+	if !e.plane.CarriesPayload() {
+		e.pool.HeadersOnly()
 	}
-	e.now = max(e.now, until)
-	return nil
+	for _, n := range e.nics {
+		n.HeadersOnly = !e.plane.CarriesPayload()
+	}
 }
 
 // idle says whether nothing moves any more: no flow is open and no frame is anywhere.
@@ -252,10 +223,6 @@ func (e *Engine) handle(ev event) error {
 		return e.startFlow(int(ev.id))
 	case eventRefresh:
 		return e.refresh(int(ev.id>>3), uint8(ev.id&7))
-	case eventCall:
-		e.calls[ev.id](e.now)
-		e.calls[ev.id] = nil
-		return nil
 	}
 	return fmt.Errorf("unknown event %d", ev.kind)
 }

@@ -19,7 +19,6 @@ const (
 	eventTimer                    // flow id's controller timer
 	eventStart                    // flow id starts
 	eventRefresh                  // PAUSE of (port, priority) id is to be sent again
-	eventCall                     // call number id
 )
 
 // event is one entry of the event queue. Events are ordered by time, and those of one time by the order in which they
@@ -45,23 +44,25 @@ type eventQueue struct {
 	ring   [][]event
 	used   []uint64 // a bit a bucket of the ring
 	near   int      // events in the ring
-	fresh  bool     // the present bucket has just come up
 	far    eventHeap
 }
 
-// newEventQueue is an empty queue that suits the rate of events in a plan's fabric: a bucket holds a few when all ports
-// send at line rate, and the ring reaches beyond the longest link.
-func newEventQueue(plan *topologies.Plan) eventQueue {
+// newEventQueue is an empty queue that suits the rate of events at some of a plan's ports: a bucket holds a few when all of
+// them send at line rate, and the ring reaches beyond the longest link.
+func newEventQueue(plan *topologies.Plan, of func(port int) bool) eventQueue {
 	const perBucket, reserve = 8, 16
 	perSecond, longest := 1.0, vtime.Time(0)
 	line := plan.Framing.LineBytes(plan.MTU + 58)
 	for i := range plan.Ports {
+		if !of(i) {
+			continue
+		}
 		p := &plan.Ports[i]
 		perSecond += 2 * float64(p.Rate) / 8 / float64(line) // at most two events a packet and port
 		longest = max(longest, p.Delay+p.Rate.TimeFor(line))
 	}
 	shift := min(max(uint(bits.Len64(uint64(perBucket*float64(vtime.Second)/perSecond))), 10), 22)
-	n := 1 << min(max(bits.Len64(uint64(longest+longest/2)>>shift), 10), 16)
+	n := 1 << min(max(bits.Len64(uint64(longest+longest/2)>>shift), 6), 16)
 	q := eventQueue{shift: shift, ring: make([][]event, n), used: make([]uint64, n/64)}
 	memory := make([]event, n*reserve)
 	for i := range q.ring {
@@ -72,8 +73,6 @@ func newEventQueue(plan *topologies.Plan) eventQueue {
 
 // slot is a bucket's place in the ring.
 func (q *eventQueue) slot(bucket int64) int { return int(bucket) & (len(q.ring) - 1) }
-
-func (q *eventQueue) empty() bool { return q.head == len(q.now) && q.near == 0 && len(q.far) == 0 }
 
 // next is the time of the first event; vtime.Never if there is none.
 func (q *eventQueue) next() vtime.Time {
@@ -145,7 +144,6 @@ func (q *eventQueue) advance() bool {
 	q.used[slot>>6] &^= 1 << (slot & 63)
 	q.near -= len(q.now)
 	q.head = 0
-	q.fresh = true
 	sortEvents(q.now)
 	return true
 }

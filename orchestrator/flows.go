@@ -39,7 +39,7 @@ func (e *Engine) AddFlow(c FlowConfig) int {
 	if c.Size > 0 {
 		e.open++
 	}
-	e.events.push(c.Start, eventStart, int32(id))
+	e.push(c.Start, eventStart, int32(id))
 	return id
 }
 
@@ -102,7 +102,7 @@ func (e *Engine) armFlow(id int, at vtime.Time) {
 	f := &e.flows[id]
 	if at < f.timerAt {
 		f.timerAt = at
-		e.events.push(at, eventTimer, int32(id))
+		e.push(at, eventTimer, int32(id))
 	}
 }
 
@@ -115,8 +115,5 @@ func (c clock) Done(now vtime.Time, s *hostagent.Sender) {
 	f := &c.e.flows[s.Flow]
 	f.Finished = now
 	c.e.open--
-	c.e.nics[c.e.plan.Nodes[f.Destination].Index].Forget(queuePair(s.Flow))
-	if c.e.observer != nil {
-		c.e.observer.FlowDone(now, s.Flow)
-	}
+	c.e.ended = append(c.e.ended, int32(s.Flow))
 }

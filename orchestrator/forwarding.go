@@ -13,7 +13,7 @@ func (e *Engine) serve(p *port) error {
 	if e.now < p.busyUntil {
 		if !p.freeArmed {
 			p.freeArmed = true
-			e.events.push(p.busyUntil, eventFree, p.id)
+			e.push(p.busyUntil, eventFree, p.id)
 		}
 		return nil
 	}
@@ -27,7 +27,7 @@ func (e *Engine) serve(p *port) error {
 	if f == nil {
 		if wake < p.wakeAt {
 			p.wakeAt = wake
-			e.events.push(wake, eventWake, p.id)
+			e.push(wake, eventWake, p.id)
 		}
 		return nil
 	}
@@ -42,11 +42,11 @@ func (e *Engine) serve(p *port) error {
 	p.txBytes[f.Priority] += int64(n)
 	if e.waiting(p) && !p.freeArmed {
 		p.freeArmed = true
-		e.events.push(p.busyUntil, eventFree, p.id)
+		e.push(p.busyUntil, eventFree, p.id)
 	}
 	arrival := p.busyUntil + p.delay
 	if p.wire.count == 0 {
-		e.events.push(arrival, eventArrival, p.id)
+		e.push(arrival, eventArrival, p.id)
 	}
 	p.wire.push(f, arrival)
 	if f.Control {
@@ -100,7 +100,7 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 func (e *Engine) arrive(p *port) error {
 	f := p.wire.pop()
 	if next := p.wire.next(); next != vtime.Never {
-		e.events.push(next, eventArrival, p.id)
+		e.push(next, eventArrival, p.id)
 	}
 	in := &e.ports[p.peer]
 	in.arrived++
@@ -266,7 +266,7 @@ func (e *Engine) pause(in *port, priority uint8) error {
 func (e *Engine) scheduleRefresh(in *port, priority uint8) {
 	at := e.now + vtime.Time(e.state.Ports[in.id].Quantum*uint64(e.settings[in.index].PFC.Quanta))/2
 	in.refreshAt[priority] = at
-	e.events.push(at, eventRefresh, in.id<<3|int32(priority))
+	e.push(at, eventRefresh, in.id<<3|int32(priority))
 }
 
 // refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
@@ -312,7 +312,7 @@ func (e *Engine) observePFC(p *port, f *frame.Frame) {
 		pause := pfc.Time(i) != 0
 		p.pfcSent[pauseIndex(f)]++
 		if e.observer != nil {
-			e.observer.PFC(e.now, int(p.id), i, pause)
+			e.pfcSeen = append(e.pfcSeen, pfcSeen{e.now, p.id, i, pause})
 		}
 	}
 }
@@ -330,39 +330,3 @@ func pauseIndex(f *frame.Frame) int {
 
 // Departed is when the frame that is crossing left its port; for a Tap.
 func (e *Engine) Departed() vtime.Time { return vtime.Time(e.crossing.Departed) }
-
-// warm reads what the events of a bucket will need first. In a large fabric the frames on the wires and the ports' registers
-// are far more than the processor's cache holds; here their loads overlap, where in the handlers each would wait for the
-// one before. It goes step by step, as each step's addresses come from the one before. It changes nothing.
-func (e *Engine) warm(events []event) {
-	if len(events) < 4 {
-		return
-	}
-	const most = 64
-	var ports [most]*port
-	var frames [most]*frame.Frame
-	n, sum := 0, int32(0)
-	for i := range events[:min(len(events), most)] {
-		switch ev := &events[i]; ev.kind {
-		case eventArrival:
-			ports[n] = &e.ports[ev.id]
-			sum += ports[n].peer + int32(ports[n].wire.count)
-			n++
-		case eventFree:
-			if p := &e.ports[ev.id]; p.isSwitch {
-				sum += int32(e.switches[p.index].Port(int(p.id)).TxFrames)
-			}
-		}
-	}
-	for i, p := range ports[:n] {
-		frames[i] = p.wire.first()
-		in := &e.state.Ports[p.peer]
-		sum += int32(in.Kind)
-	}
-	for i, p := range ports[:n] {
-		if f := frames[i]; f != nil {
-			sum += f.Length + int32(f.Data[0]) + int32(e.state.Ports[p.peer].Class[f.Priority].Held)
-		}
-	}
-	e.warmth = sum
-}

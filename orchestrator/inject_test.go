@@ -21,7 +21,7 @@ func (l *lab) sendPFC(from int, at vtime.Time, priority uint8, quanta uint16) (a
 		wire.PutPause(f.Data, l.plan.Ports[from].MAC, priority, quanta)
 		f.Control, f.Priority, f.Departed = true, priority, at
 		if p.wire.count == 0 {
-			l.events.push(*arrival, eventArrival, p.id)
+			l.push(*arrival, eventArrival, p.id)
 		}
 		p.wire.push(f, *arrival)
 		p.txFrames++

@@ -42,6 +42,9 @@ func (w *flight) pop() *frame.Frame {
 	w.head = (w.head + 1) & w.mask()
 	w.count--
 	w.bytes -= int64(f.Length)
+	if next := w.ring[w.head].frame; next != nil {
+		frame.Prefetch(next)
+	}
 	return f
 }
 

@@ -151,6 +151,8 @@ func (q *Queue) Pop() *Frame {
 	q.head = f.next
 	if q.head == nil {
 		q.tail = nil
+	} else {
+		Prefetch(q.head)
 	}
 	f.next = nil
 	q.Bytes -= int64(f.Length)

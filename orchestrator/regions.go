@@ -1,0 +1,249 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// A region is a part of the fabric that the engine drives for itself for a while: a switch with its hosts. What leaves a
+// region needs at least the delay of the shortest link between regions to reach another. So all regions can be driven one
+// after the other from one time to that much later (the lookahead of a conservative parallel simulation; Chandy and Misra,
+// 1979, Fujimoto, CACM 1990), and a region's ports, queues and frames stay in the processor's cache meanwhile. In a
+// large fabric they would not if the events of all ports were taken in turn.
+
+// region is one part's events.
+type region struct {
+	events eventQueue
+	ports  []int32
+}
+
+// divide makes the regions of a plan and says to which one each port belongs. lookahead is the time for which they can be
+// driven apart; vtime.Never if there is but one.
+func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime.Time) {
+	ofNode := make([]int32, len(plan.Nodes))
+	for i, id := range plan.Switch {
+		ofNode[id] = int32(i)
+	}
+	for _, id := range plan.Hosts {
+		ofNode[id] = int32(plan.PeerNode(plan.Nodes[id].Ports[0]).Index) // every host is at a switch
+	}
+	regions = len(plan.Switch)
+	lookahead = vtime.Never
+	ofPort = make([]int32, len(plan.Ports))
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		ofPort[i] = ofNode[p.Node]
+		if ofPort[i] != ofNode[plan.Ports[p.Peer].Node] {
+			lookahead = min(lookahead, p.Delay)
+		}
+	}
+	if regions == 1 || lookahead == 0 {
+		clear(ofPort)
+		return ofPort, 1, vtime.Never
+	}
+	return ofPort, regions, lookahead
+}
+
+// push schedules an event in the region where it will happen.
+func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
+	var r int32
+	switch kind {
+	case eventArrival:
+		r = e.ports[e.ports[id].peer].region
+	case eventFree, eventWake:
+		r = e.ports[id].region
+	case eventRefresh:
+		r = e.ports[id>>3].region
+	case eventTimer, eventStart:
+		r = e.ports[e.plan.Nodes[e.flows[id].Source].Ports[0]].region
+	}
+	e.regions[r].events.push(at, kind, id)
+	e.due[r] = min(e.due[r], at)
+}
+
+// call is something to be done at a time when all regions are there.
+type call struct {
+	at vtime.Time
+	f  func(now vtime.Time)
+}
+
+// Call has f called at the given time, before what happens in the fabric at that time; calls of one time in the order
+// given.
+func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
+	i, _ := slices.BinarySearchFunc(e.calls, at, func(c call, at vtime.Time) int {
+		if c.at <= at {
+			return -1
+		}
+		return 1
+	})
+	e.calls = slices.Insert(e.calls, i, call{at, f})
+}
+
+// Progress is told now and then how far the run is.
+type Progress func(now vtime.Time, t *Totals)
+
+// eventsPerLook is the events between two looks at the wall clock and the context.
+const eventsPerLook = 1 << 14
+
+// Run drives the fabric until the given time. With drain it ends as soon as after that time, or before it, all flows with
+// a size have ended and no frame is left. A cancelled context ends it between two events, with the context's error.
+func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress Progress) error {
+	e.start()
+	look := &look{ctx: ctx, left: eventsPerLook, next: time.Now(), progress: progress}
+	for {
+		from := vtime.Never
+		for _, at := range e.due {
+			from = min(from, at)
+		}
+		if len(e.calls) > 0 && e.calls[0].at <= from {
+			from = e.calls[0].at
+		} else if from == vtime.Never {
+			break
+		}
+		if from > until && (!drain || e.idle()) {
+			break
+		}
+		e.settled = from
+		if len(e.calls) > 0 && e.calls[0].at == from {
+			c := e.calls[0]
+			e.calls = slices.Delete(e.calls, 0, 1)
+			e.now = from
+			e.Events++
+			c.f(from)
+			continue
+		}
+		end := vtime.Never
+		if e.lookahead < vtime.Never-from {
+			end = from + e.lookahead
+		}
+		if len(e.calls) > 0 {
+			end = min(end, e.calls[0].at)
+		}
+		if until >= from {
+			end = min(end, until+1)
+		}
+		if err := e.drive(end, drain, look); err != nil {
+			return err
+		}
+		if drain && e.idle() {
+			return nil
+		}
+	}
+	e.now = max(e.now, until)
+	return nil
+}
+
+// drive takes every region to the given time, which lies within the lookahead.
+func (e *Engine) drive(end vtime.Time, drain bool, look *look) error {
+	latest := e.now
+	for i := range e.regions {
+		if e.due[i] >= end {
+			continue
+		}
+		events := &e.regions[i].events
+		if len(e.regions) > 1 {
+			e.warm(e.regions[i].ports)
+		}
+		for events.next() < end {
+			if look.left--; look.left == 0 {
+				if err := look.around(e); err != nil {
+					return err
+				}
+			}
+			ev := events.pop()
+			e.now = ev.at
+			e.Events++
+			if err := e.handle(ev); err != nil {
+				return err
+			}
+			if drain && len(e.regions) == 1 && e.idle() {
+				break
+			}
+		}
+		e.due[i] = events.next()
+		latest = max(latest, e.now)
+	}
+	e.now = latest
+	e.meet()
+	return nil
+}
+
+// warm reads what a region's ports will need first. Each load waits for the one before only where its address comes from
+// it; in the handlers all would. It changes nothing.
+func (e *Engine) warm(ports []int32) {
+	sum := 0
+	for _, id := range ports {
+		p := &e.ports[id]
+		from := &e.ports[p.peer]
+		registers := &e.state.Ports[id]
+		sum += int(from.wire.head) + int(registers.RxFrames) + int(p.txBytes[0]) +
+			int(registers.Class[e.hosts.DataPriority].Held) + int(registers.Class[e.hosts.ControlPriority].Held)
+		if p.isSwitch {
+			sum += int(e.switches[p.index].Port(int(id)).TxFrames)
+		}
+	}
+	for _, id := range ports {
+		if f := e.ports[e.ports[id].peer].wire.first(); f != nil {
+			frame.Prefetch(f)
+		}
+	}
+	e.warmth = int32(sum)
+}
+
+// pfcSeen is a PAUSE or RESUME that left, for the observer.
+type pfcSeen struct {
+	at       vtime.Time
+	port     int32
+	priority uint8
+	pause    bool
+}
+
+// meet does what has waited for all regions to be at one time: an observer is told of things in their order.
+func (e *Engine) meet() {
+	for _, f := range e.ended {
+		e.nics[e.plan.Nodes[e.flows[f].Destination].Index].Forget(queuePair(int(f)))
+	}
+	if e.observer != nil {
+		if len(e.regions) > 1 {
+			slices.SortFunc(e.ended, func(a, b int32) int {
+				return cmp.Or(cmp.Compare(e.flows[a].Finished, e.flows[b].Finished), cmp.Compare(a, b))
+			})
+			slices.SortStableFunc(e.pfcSeen, func(a, b pfcSeen) int {
+				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.port, b.port))
+			})
+		}
+		for _, p := range e.pfcSeen {
+			e.observer.PFC(p.at, int(p.port), p.priority, p.pause)
+		}
+		for _, f := range e.ended {
+			e.observer.FlowDone(e.flows[f].Finished, int(f))
+		}
+	}
+	e.ended, e.pfcSeen = e.ended[:0], e.pfcSeen[:0]
+}
+
+// look is a run's looks at the wall.
+type look struct {
+	ctx      context.Context
+	left     int
+	next     time.Time
+	progress Progress
+}
+
+func (l *look) around(e *Engine) error {
+	l.left = eventsPerLook
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	if t := time.Now(); l.progress != nil && t.After(l.next) {
+		l.next = t.Add(100 * time.Millisecond)
+		l.progress(e.now, &e.Totals)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// TestDivide: a switch and its hosts are one region, and the shortest cable between regions says how long they go apart.
+func TestDivide(t *testing.T) {
+	for _, c := range []struct {
+		name, topology string
+		regions        int
+		lookahead      vtime.Time
+	}{
+		{"one switch", "delay: 2us\nstar: {hosts: 5}", 1, vtime.Never},
+		{"leaves and spines", "delay: 3us\nleafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2}", 5, 3 * vtime.Microsecond},
+		{"a shorter cable", `delay: 3us
+nodes: [{name: s0..s2, kind: switch}, {name: h0..h2, kind: host}]
+links: [{from: h0, to: s0, delay: 1ns}, {from: h1, to: s1}, {from: h2, to: s2}, {from: s0, to: s1, delay: 700ns}, {from: s1, to: s2}]`, 3, 700 * vtime.Nanosecond},
+		{"cables without delay", "delay: 0us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1}", 1, vtime.Never},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plan, err := topologies.Parse("lab.yaml", []byte(c.topology))
+			if err != nil {
+				t.Fatal(err)
+			}
+			of, regions, lookahead := divide(plan)
+			if regions != c.regions || lookahead != c.lookahead {
+				t.Errorf("%d regions for %v, want %d for %v", regions, lookahead, c.regions, c.lookahead)
+			}
+			for i := range plan.Ports {
+				p, q := &plan.Ports[i], &plan.Ports[plan.Ports[i].Peer]
+				apart := of[i] != of[p.Peer]
+				if between := plan.Nodes[p.Node].Kind == plan.Nodes[q.Node].Kind; apart != (between && regions > 1) {
+					t.Errorf("%s and %s: apart %v", p.Name, q.Name, apart)
+				}
+			}
+		})
+	}
+}
+
+// TestRegionsChangeNothing: where no two events fall on one picosecond, regions driven apart come to what all events in
+// one order come to.
+func TestRegionsChangeNothing(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			apart, together := oddFabric(t, seed, false), oddFabric(t, seed, true)
+			if apart.regions < 4 || together.regions != 1 {
+				t.Fatalf("%d and %d regions", apart.regions, together.regions)
+			}
+			if len(apart.pfc) == 0 {
+				t.Error("no PAUSE: the test tests little")
+			}
+			if !slices.Equal(apart.pfc, together.pfc) {
+				t.Errorf("PFC frames differ: %d and %d", len(apart.pfc), len(together.pfc))
+			}
+			if !slices.IsSortedFunc(apart.pfc, func(a, b pfcSeen) int { return int(a.at - b.at) }) {
+				t.Error("the observer was not told in order")
+			}
+			if !slices.Equal(apart.ended, together.ended) {
+				t.Errorf("flows ended %v, together %v", apart.ended, together.ended)
+			}
+			if !reflect.DeepEqual(apart.registers, together.registers) {
+				t.Error("the ports' registers differ")
+			}
+		})
+	}
+}
+
+// outcome is what a run of oddFabric came to.
+type outcome struct {
+	regions   int
+	pfc       []pfcSeen
+	ended     []string
+	registers any
+}
+
+// FlowDone is told by the engine.
+func (o *outcome) FlowDone(now vtime.Time, flow int) {
+	o.ended = append(o.ended, fmt.Sprint(flow, int64(now)))
+}
+
+// PFC is told by the engine.
+func (o *outcome) PFC(now vtime.Time, port int, priority uint8, pause bool) {
+	o.pfc = append(o.pfc, pfcSeen{now, int32(port), priority, pause})
+}
+
+// oddFabric runs random flows under DCQCN over leaves and spines whose cables all differ in delay by odd times.
+func oddFabric(t *testing.T, seed uint64, together bool) *outcome {
+	random := rand.New(rand.NewPCG(seed, 1))
+	topology := "name: odd\nrate: 25Gbps\nnodes: [{name: [l0..l2, s0..s1], kind: switch}, {name: h0..h8, kind: host}]\nlinks:\n"
+	cable := func(a, b string) {
+		topology += fmt.Sprintf("  - {from: %s, to: %s, delay: %dns}\n", a, b, 901+2*random.IntN(2000))
+	}
+	for i := range 9 {
+		cable(fmt.Sprint("h", i), fmt.Sprint("l", i/3))
+	}
+	for leaf := range 3 {
+		for spine := range 2 {
+			cable(fmt.Sprint("l", leaf), fmt.Sprint("s", spine))
+		}
+	}
+	plan, err := topologies.Parse("odd.yaml", []byte(topology))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := OpenWasmPlane(plan, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plane.Close()
+	sw, host := switchagent.Default(), hostagent.Default()
+	sw.PFC.XOFF, sw.PFC.XON = 30_000, 28_000
+	o := &outcome{}
+	e := NewEngine(EngineConfig{
+		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Seed: seed, Observer: o,
+	})
+	if together {
+		unite(e)
+	}
+	spec, err := cc.Lookup("dcqcn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		a := random.IntN(9)
+		b := (a + 1 + random.IntN(8)) % 9
+		if i%3 > 0 {
+			b = 8 - a/8
+		}
+		env := cc.Env{LineRate: plan.Ports[0].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: plan.MTU, LineMTU: 1082}
+		settings, err := cc.Resolve("dcqcn", nil, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.AddFlow(FlowConfig{
+			Source: plan.Hosts[a], Destination: plan.Hosts[b], Size: 1 + random.Int64N(200_000),
+			Start: vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))), SourcePort: wire.MinEntropyPort + uint16(i),
+			NewController: func() (cc.Controller, error) { return spec.New(env, settings) },
+		})
+	}
+	if err := e.Run(context.Background(), vtime.Second, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range e.Check() {
+		t.Error(v)
+	}
+	o.regions = len(e.regions)
+	o.registers = slices.Clone(e.state.Ports)
+	return o
+}
+
+// unite makes one region of all of an engine's.
+func unite(e *Engine) {
+	one := region{events: newEventQueue(e.plan, func(int) bool { return true })}
+	for i := range e.ports {
+		e.ports[i].region = 0
+		one.ports = append(one.ports, int32(i))
+	}
+	e.regions, e.due, e.lookahead = []region{one}, []vtime.Time{vtime.Never}, vtime.Never
+}
+
+// TestRunEndsAtItsTime: without drain a run of several regions goes no further than it was told, and goes on from there.
+func TestRunEndsAtItsTime(t *testing.T) {
+	plan, err := topologies.Parse("lab.yaml", []byte("delay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := OpenWasmPlane(plan, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plane.Close()
+	sw, host := switchagent.Default(), hostagent.Default()
+	e := NewEngine(EngineConfig{
+		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 3), Hosts: &host,
+	})
+	e.AddFlow(FlowConfig{
+		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 100_000, SourcePort: wire.MinEntropyPort,
+		NewController: func() (cc.Controller, error) { return cc.Constant(40e9), nil },
+	})
+	var called []vtime.Time
+	for _, at := range []vtime.Time{5000, 300, 5000, 0} {
+		e.Call(at*vtime.Nanosecond, func(now vtime.Time) { called = append(called, now) })
+	}
+	// The first packet needs four cables' delay and serialisation: 4 us and 4 times 1098 B at
+	// 40 Gb/s.
+	arrives := 4*vtime.Microsecond + 4*219_600
+	for _, c := range []struct {
+		until    vtime.Time
+		received int64
+	}{{arrives - 1, 0}, {arrives, 1}} {
+		if err := e.Run(context.Background(), c.until, false, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.NIC(1).DataReceived; got != c.received || e.Now() != c.until {
+			t.Errorf("at %v (now %v): %d packets received, want %d", c.until, e.Now(), got, c.received)
+		}
+	}
+	if err := e.Run(context.Background(), vtime.Second, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := []vtime.Time{0, 300_000, 5_000_000, 5_000_000}; !slices.Equal(called, want) {
+		t.Errorf("called at %v, want %v", called, want)
+	}
+	if f := e.Flows()[0].Finished; f == vtime.Never || e.Now() < f || e.Now() > f+2*vtime.Microsecond {
+		t.Errorf("the run ended at %v, the flow at %v", e.Now(), f)
+	}
+}
