@@ -15,11 +15,15 @@ func TestNoAllocation(t *testing.T) {
 	if err := Parse(frame, &p); err != nil {
 		t.Fatal(err)
 	}
+	telemetry := make(INT, INTLen)
 	var reserved [CNPReservedLen]byte
 	for name, f := range map[string]func(){
 		"PutData":       func() { PutData(buf, data, OpWriteMiddle, 1, 1000, true, true) },
 		"PutData short": func() { PutData(buf, data, OpWriteLast, 1, 77, true, true) },
 		"PutAck":        func() { PutAck(buf, back, SyndromeAck, 1, 1) },
+		"PutData INT":   func() { PutData(buf, data, OpWriteMiddle.WithINT(), 1, 1000, true, true) },
+		"PutAckINT":     func() { PutAckINT(buf, back, SyndromeAck, 1, 1, telemetry) },
+		"Stamp, Hop":    func() { clear(telemetry); telemetry.Stamp(1, INTHop{}); telemetry.Hop(0) },
 		"PutCNP":        func() { reserved = PCNReport{RateMbps: 1}.Bytes(); PutCNP(buf, back, CNPBECN, &reserved) },
 		"PutPause":      func() { PutPause(buf, switchMAC, 3, PauseMax) },
 		"PutCNM":        func() { PutCNM(buf, hostMAC, switchMAC, 1, 2, 3) },

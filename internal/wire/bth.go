@@ -54,17 +54,64 @@ const (
 	OpCNP         Opcode = 0x81
 )
 
-// HasRETH says whether packets of the opcode carry a RETH: WRITE first and only.
-func (o Opcode) HasRETH() bool { return o == OpWriteFirst || o == OpWriteOnly }
+// A data packet or an acknowledgement with telemetry (INT) has, before its operation's five bits, three of the range that the
+// standard leaves to manufacturers.
+const (
+	opINT       Opcode = 0xc0
+	opINTMask   Opcode = 0xe0
+	opOperation Opcode = 0x1f
+)
 
-// IsData says whether the opcode is one of the eight data opcodes above.
-func (o Opcode) IsData() bool { return o <= OpWriteOnly && dataOpcodes>>o&1 != 0 }
+// WithINT is the opcode of a data packet or acknowledgement that does the same and carries telemetry.
+func (o Opcode) WithINT() Opcode { return opINT | o&opOperation }
+
+// HasINT says whether the opcode is one with telemetry.
+func (o Opcode) HasINT() bool { return o&opINTMask == opINT }
+
+// Operation is the opcode without telemetry.
+func (o Opcode) Operation() Opcode {
+	if o.HasINT() {
+		return o & opOperation
+	}
+	return o
+}
+
+// HasRETH says whether packets of the opcode carry a RETH: WRITE first and only.
+func (o Opcode) HasRETH() bool { return o.Operation() == OpWriteFirst || o.Operation() == OpWriteOnly }
+
+// IsData says whether the opcode is one of the eight data opcodes above, with telemetry or without.
+func (o Opcode) IsData() bool {
+	o = o.Operation()
+	return o <= OpWriteOnly && dataOpcodes>>o&1 != 0
+}
+
+// extensions is how many bytes of headers a data packet has between its BTH and its payload.
+func (o Opcode) extensions() (n int) {
+	if o.HasINT() {
+		n = INTLen
+	}
+	if o.HasRETH() {
+		n += RETHLen
+	}
+	return n
+}
 
 const dataOpcodes = 1<<OpSendFirst | 1<<OpSendMiddle | 1<<OpSendLast | 1<<OpSendOnly |
 	1<<OpWriteFirst | 1<<OpWriteMiddle | 1<<OpWriteLast | 1<<OpWriteOnly
 
-// String is the opcode's name, such as "WRITE_ONLY".
+// answerLen is how many bytes follow the BTH of an acknowledgement.
+func (o Opcode) answerLen() int {
+	if o.HasINT() {
+		return AETHLen + INTLen
+	}
+	return AETHLen
+}
+
+// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT".
 func (o Opcode) String() string {
+	if o.HasINT() && (o.IsData() || o.Operation() == OpAck) {
+		return o.Operation().String() + " INT"
+	}
 	switch o {
 	case OpSendFirst:
 		return "SEND_FIRST"
@@ -117,7 +164,8 @@ func (b BTH) AckReq() bool { return b[bthAck]&bthAckReq != 0 }
 // PSN is the packet sequence number.
 func (b BTH) PSN() uint32 { return uint24(b[bthPSN:]) }
 
-// RETH is an RDMA extended transport header (IBTA section 9.3.3), after the BTH of WRITE first and only.
+// RETH is an RDMA extended transport header (IBTA section 9.3.3), after the BTH, and the telemetry if there is any, of WRITE
+// first and only.
 type RETH []byte
 
 // RETHLen is the header's length.

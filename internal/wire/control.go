@@ -4,8 +4,9 @@ import "encoding/binary"
 
 // Frame lengths.
 const (
-	AckLen = roceHeaderLen + AETHLen + ICRCLen        // 62
-	CNPLen = roceHeaderLen + CNPReservedLen + ICRCLen // 74
+	AckLen    = roceHeaderLen + AETHLen + ICRCLen        // 62
+	AckINTLen = AckLen + INTLen                          // 104
+	CNPLen    = roceHeaderLen + CNPReservedLen + ICRCLen // 74
 )
 
 // CNPReservedLen is how many reserved bytes a CNP carries after its BTH (IBTA annex A17; wire.md 2).
@@ -21,6 +22,18 @@ func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {
 		return AckLen
 	}
 	return putICRC(buf, roceHeaderLen+AETHLen, crcShort(crc, aeth))
+}
+
+// PutAckINT is PutAck for the answer to a packet with telemetry, which it carries back; its length is AckINTLen.
+func PutAckINT(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, t INT) int {
+	crc := h.put(buf, AckINTLen, OpAck.WithINT(), bthMigReq, 0, psn&PSNMask)
+	aeth := buf[roceHeaderLen : roceHeaderLen+AETHLen]
+	binary.BigEndian.PutUint32(aeth, uint32(syndrome)<<24|msn&PSNMask)
+	copy(buf[roceHeaderLen+AETHLen:], t[:INTLen])
+	if h.headersOnly {
+		return AckINTLen
+	}
+	return putICRC(buf, roceHeaderLen+AETHLen+INTLen, intCRC.after(crcShort(crc, aeth)))
 }
 
 // EchoCE sets the FECN bit of an ACK that PutAck wrote: the packet that it answers was marked. RC ACKs leave the bit

@@ -9,8 +9,11 @@ import (
 // MaxPayload is the largest path MTU of InfiniBand and RoCE.
 const MaxPayload = 4096
 
+// maxExtensions is the most bytes of headers between a BTH and its payload.
+const maxExtensions = INTLen + RETHLen
+
 // MaxFrame is the length of the longest frame that PutData writes.
-const MaxFrame = roceHeaderLen + RETHLen + MaxPayload + ICRCLen
+const MaxFrame = roceHeaderLen + maxExtensions + MaxPayload + ICRCLen
 
 // pattern is what every payload consists of, from its start: 00 01 .. ff 00 ..
 var pattern = func() (p [MaxPayload]byte) {
@@ -29,15 +32,12 @@ func DataLen(op Opcode, payload int) int {
 }
 
 func dataLen(op Opcode, payload int) int {
-	n := roceHeaderLen + payload + padCount(payload) + ICRCLen
-	if op.HasRETH() {
-		n += RETHLen
-	}
-	return n
+	return roceHeaderLen + op.extensions() + payload + padCount(payload) + ICRCLen
 }
 
 // PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen. op is one of the
-// data opcodes, payload at most MaxPayload; anything else is a mistake of the caller's and panics.
+// data opcodes, with telemetry (empty, for switches to fill) or without, payload at most MaxPayload; anything else is a
+// mistake of the caller's and panics.
 //
 // The payload is a constant pattern. With fill it is written; copying a full packet takes a few nanoseconds, so fill
 // unless you know better. Without fill buf must hold it already: its last use must have been a PutData with an opcode of
@@ -57,6 +57,13 @@ func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackR
 	crc := h.put(buf, n, op, bthMigReq|byte(padding)<<bthPadShift, 0, ackPSN)
 
 	at := roceHeaderLen
+	if op.HasINT() {
+		clear(buf[at : at+INTLen])
+		at += INTLen
+		if !h.headersOnly {
+			crc = intCRC.after(crc)
+		}
+	}
 	if op.HasRETH() {
 		reth := buf[at : at+RETHLen]
 		binary.BigEndian.PutUint64(reth[rethVA:], h.va)
@@ -76,7 +83,7 @@ func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackR
 	}
 	clear(body[payload:])
 	if payload == h.mtu && h.full != nil {
-		crc = h.full.shift.combine(crc, h.full.crc)
+		crc = h.full.after(crc)
 	} else {
 		crc = crc32.Update(crc, crc32.IEEETable, body)
 	}

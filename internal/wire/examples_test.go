@@ -246,6 +246,13 @@ func TestNumbers(t *testing.T) {
 		{"WRITE_MIDDLE 1000 B", DataLen(OpWriteMiddle, 1000), 1058},
 		{"ACK", AckLen, 62},
 		{"CNP", CNPLen, 74},
+		{"WRITE_FIRST 1000 B with telemetry", DataLen(OpWriteFirst.WithINT(), 1000), 1074 + 42},
+		{"ACK with telemetry", AckINTLen, 104},
+		{"time's wrap", INTTimeWrap, 16_777_216 * vtime.Nanosecond},
+		{"bytes' wrap", int64(INTTxWrap), int64(134_217_728)},
+		{"longest queue", int64(INTQueueMost), int64(5_242_800)},
+		{"telemetry's opcodes", [2]Opcode{OpAck.WithINT(), OpWriteOnly.WithINT()}, [2]Opcode{0xd1, 0xca}},
+		{"without telemetry", [3]Opcode{Opcode(0xc7).Operation(), OpWriteMiddle.Operation(), OpCNP.Operation()}, [3]Opcode{7, 7, 0x81}},
 		{"empty WRITE_MIDDLE", DataLen(OpWriteMiddle, 0), 60},
 		{"CRC-16/ARC check value", CRC16([]byte("123456789")), uint16(0xbb3d)},
 		{"flow id", FlowID(ip1, 49153, Addr{10, 0, 2, 2}, PortRoCE, ProtocolUDP), uint16(0x871d)},
@@ -258,7 +265,7 @@ func TestNumbers(t *testing.T) {
 		{"PSN wraps", PSNDiff(2, PSNMask), int32(3)},
 		{"PSN behind", PSNDiff(PSNMask, 2), int32(-3)},
 		{"ECN name", fmt.Sprint(NotECT, ECT1, UE, CE), "Not-ECT ECT(1) ECT(0) CE"},
-		{"opcode names", fmt.Sprint(OpWriteOnly, Opcode(0x42)), "WRITE_ONLY opcode 0x42"},
+		{"opcode names", fmt.Sprint(OpWriteOnly, OpAck.WithINT(), Opcode(0x42), Opcode(0xcc)), "WRITE_ONLY ACK INT opcode 0x42 opcode 0xcc"},
 		{"addresses", fmt.Sprint(switchMAC, ip1), "02:00:00:00:01:01 10.0.0.1"},
 	} {
 		if c.got != c.want {

@@ -1,7 +1,10 @@
 package wire
 
+// minINTFrame is as long as any packet with telemetry is: one without payload.
+const minINTFrame = roceHeaderLen + INTLen + ICRCLen
+
 // ParseHeaders is Parse for a frame of which only the first bytes are there: h, at least as long as the headers, of a
-// frame of the given length. The accessors that give what follows the BTH must not be used but for ACK and CNM.
+// frame of the given length. Of what follows the BTH the accessors AETH, INT, Reserved and CNM may be used.
 func ParseHeaders(h []byte, length int, p *Packet) error {
 	*p = Packet{frame: h}
 	if len(h) < MinFrame {
@@ -34,19 +37,19 @@ func ParseHeaders(h []byte, length int, p *Packet) error {
 	p.Opcode = b.Opcode()
 	p.DestQP, p.PSN = b.DestQP(), b.PSN()
 	p.AckReq, p.FECN, p.BECN = b.AckReq(), b.FECN(), b.BECN()
+	if p.Opcode.HasINT() && len(h) < minINTFrame {
+		return ErrTruncated
+	}
 	rest := ip.TotalLen() - IPv4Len - UDPLen - BTHLen - ICRCLen
 	switch op := p.Opcode; {
 	case op.IsData():
-		if op.HasRETH() {
-			rest -= RETHLen
-		}
-		p.Payload = rest - b.PadCount()
+		p.Payload = rest - op.extensions() - b.PadCount()
 		if p.Payload < 0 {
 			return ErrLength
 		}
 		p.Kind = KindData
-	case op == OpAck:
-		if rest != AETHLen {
+	case op.Operation() == OpAck:
+		if rest != op.answerLen() {
 			return ErrLength
 		}
 		aeth := AETH(b[BTHLen:])
@@ -58,6 +61,9 @@ func ParseHeaders(h []byte, length int, p *Packet) error {
 	case op == OpCNP:
 		if rest != CNPReservedLen {
 			return ErrLength
+		}
+		if len(h) < roceHeaderLen+CNPReservedLen {
+			return ErrTruncated
 		}
 		p.Kind = KindCNP
 	}

@@ -1,12 +1,14 @@
 package wire
 
 import (
+	"bytes"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/frame"
 	"pgregory.net/rapid"
 )
 
-// ParseHeaders says of the first 60 bytes what Parse says of the whole frame.
+// ParseHeaders says of what a pool of headers keeps of a frame what Parse says of the whole frame.
 func TestParseHeadersAgreesWithParse(t *testing.T) {
 	h, err := NewFlowHeader(FlowParams{Src: Addr{10, 0, 0, 1}, Dst: Addr{10, 0, 0, 2}, SrcPort: 0xc001, DestQP: 77, TOS: DataTOS(3, CE), MTU: 1000})
 	if err != nil {
@@ -18,15 +20,21 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 		var n int
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
-			op := rapid.SampledFrom([]Opcode{OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly}).Draw(t, "op")
+			op := rapid.SampledFrom(dataOps).Draw(t, "op")
 			n = PutData(buf, h, op, psn, rapid.IntRange(0, 1000).Draw(t, "payload"), rapid.Bool().Draw(t, "ack"), true)
 		case 1:
-			n = PutAck(buf, h, rapid.SampledFrom([]uint8{SyndromeAck, SyndromeNakSequence}).Draw(t, "syndrome"), psn, psn/2)
+			syndrome := rapid.SampledFrom([]uint8{SyndromeAck, SyndromeNakSequence}).Draw(t, "syndrome")
+			if rapid.Bool().Draw(t, "telemetry") {
+				n = PutAckINT(buf, h, syndrome, psn, psn/2, rapid.SliceOfN(rapid.Byte(), INTLen, INTLen).Draw(t, "INT"))
+			} else {
+				n = PutAck(buf, h, syndrome, psn, psn/2)
+			}
 			if rapid.Bool().Draw(t, "echo") {
 				EchoCE(buf)
 			}
 		case 2:
-			n = PutCNP(buf, h, CNPBECN, nil)
+			reserved := PCNReport{RateMbps: psn, Congested: true}.Bytes()
+			n = PutCNP(buf, h, CNPBECN, &reserved)
 		case 3:
 			n = PutCNM(buf, MAC{1}, MAC{2}, uint16(psn), 17, 40000)
 		}
@@ -37,14 +45,57 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 		if whole.bth && !whole.ICRCValid() {
 			t.Fatal("wrong ICRC")
 		}
-		if err := ParseHeaders(buf[:MinFrame:MinFrame], n, &headers); err != nil {
+		kept := min(n, frame.HeaderBytes)
+		if err := ParseHeaders(buf[:kept:kept], n, &headers); err != nil {
 			t.Fatal(err)
 		}
+		if !bytes.Equal(whole.INT(), headers.INT()) || !bytes.Equal(whole.AETH(), headers.AETH()) || !bytes.Equal(whole.Reserved(), headers.Reserved()) {
+			t.Fatalf("whole %+v\nheaders %+v", whole, headers)
+		}
 		whole.frame, whole.bth, whole.body, whole.icrc = headers.frame, false, 0, 0
-		if whole.Kind != headers.Kind || whole.Payload != headers.Payload || whole.PSN != headers.PSN ||
+		if whole.Kind != headers.Kind || whole.Opcode != headers.Opcode || whole.Payload != headers.Payload || whole.PSN != headers.PSN ||
 			whole.DestQP != headers.DestQP || whole.TOS != headers.TOS || whole.AckReq != headers.AckReq ||
 			whole.MSN != headers.MSN || whole.Syndrome != headers.Syndrome || whole.BECN != headers.BECN || whole.FECN != headers.FECN || whole.Src != headers.Src {
 			t.Fatalf("whole %+v\nheaders %+v", whole, headers)
+		}
+	})
+}
+
+// TestHeadersFit: a pool of headers keeps all headers of a data packet.
+func TestHeadersFit(t *testing.T) {
+	if most := DataLen(OpWriteFirst.WithINT(), 0) - ICRCLen; most != 14+20+8+12+42+16 || most > frame.HeaderBytes {
+		t.Errorf("%d bytes of headers, of which %d are kept", most, frame.HeaderBytes)
+	}
+}
+
+// FuzzParseHeaders: no bytes make ParseHeaders, or an accessor that may be used after it, read past what is there.
+func FuzzParseHeaders(f *testing.F) {
+	for _, b := range sampleFrames(f) {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		kept := min(len(b), frame.HeaderBytes)
+		var p Packet
+		if ParseHeaders(b[:kept:kept], len(b), &p) != nil {
+			return
+		}
+		if p.Payload < 0 || p.Payload > len(b) {
+			t.Fatalf("%d B of payload in %d B", p.Payload, len(b))
+		}
+		if telemetry := p.INT(); telemetry != nil {
+			_ = telemetry.PathID()
+			for i := range telemetry.Hops() {
+				_ = telemetry.Hop(i)
+			}
+		}
+		if a := p.AETH(); a != nil && (a.Syndrome() != p.Syndrome || a.MSN() != p.MSN) {
+			t.Fatal("packet and AETH differ")
+		}
+		if r := p.Reserved(); r != nil {
+			_ = ParsePCNReport(r)
+		}
+		if c := p.CNM(); c != nil {
+			_, _, _ = c.FlowID(), c.Flows(), c.RateMbps()
 		}
 	})
 }

@@ -8,8 +8,8 @@ import (
 // ICRCLen is the invariant CRC's length. It ends a RoCEv2 packet.
 //
 // It is the Ethernet CRC-32 over 8 bytes 0xff in place of InfiniBand's LRH, then the packet from the IP header on, with
-// all that a switch may change set to ones (IBTA annex A17; wire.md 2): TOS, TTL, IP and UDP checksum, the BTH's byte 4. So it
-// survives ECN marking.
+// all that a switch may change set to ones (IBTA annex A17; wire.md 2 and 6): TOS, TTL, IP and UDP checksum, the BTH's byte 4,
+// and telemetry. So it survives what switches write.
 const ICRCLen = 4
 
 // rocePrefixLen is the masked part: IP, UDP and BTH headers.
@@ -34,7 +34,12 @@ func ICRC(packet []byte) uint32 {
 	copy(head[:], packet[:rocePrefixLen])
 	maskIPUDP(head[:])
 	head[IPv4Len+UDPLen+bthECN] = 0xff
-	return crc32.Update(crcShort(crcLRH, head[:]), crc32.IEEETable, packet[rocePrefixLen:])
+	crc, rest := crcShort(crcLRH, head[:]), packet[rocePrefixLen:]
+	if at := intOffset(Opcode(head[IPv4Len+UDPLen+bthOpcode])); at >= 0 && len(rest) >= at+INTLen {
+		crc = intCRC.after(crc32.Update(crc, crc32.IEEETable, rest[:at]))
+		rest = rest[at+INTLen:]
+	}
+	return crc32.Update(crc, crc32.IEEETable, rest)
 }
 
 // putICRC writes crc at frame[n:] and returns the frame's length with it.

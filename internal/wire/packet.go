@@ -56,8 +56,8 @@ type Packet struct {
 	Src, Dst Addr
 
 	// Of RoCEv2 frames (Opcode says nothing when BTH() is nil).
-	Opcode     Opcode
-	Syndrome   uint8 // ACK and NAK
+	Opcode     Opcode // as on the wire: with telemetry it is none of the standard's
+	Syndrome   uint8  // ACK and NAK
 	AckReq     bool
 	FECN, BECN bool
 	SrcPort    uint16
@@ -69,7 +69,7 @@ type Packet struct {
 
 	frame   []byte
 	ip, bth bool
-	body    int // offset of what follows BTH, RETH and AETH
+	body    int // offset of what follows the headers
 	icrc    int // offset of the ICRC
 }
 
@@ -108,7 +108,20 @@ func (p *Packet) RETH() RETH {
 	if p.Kind != KindData || !p.Opcode.HasRETH() {
 		return nil
 	}
-	return p.frame[roceHeaderLen : roceHeaderLen+RETHLen]
+	at := roceHeaderLen
+	if p.Opcode.HasINT() {
+		at += INTLen
+	}
+	return p.frame[at : at+RETHLen]
+}
+
+// INT is the telemetry of a data packet, ACK or NAK, nil if it carries none.
+func (p *Packet) INT() INT {
+	at := intOffset(p.Opcode)
+	if at < 0 || p.Kind == KindOther {
+		return nil
+	}
+	return p.frame[roceHeaderLen+at : roceHeaderLen+at+INTLen]
 }
 
 // AETH is the header of an ACK or NAK, else nil.

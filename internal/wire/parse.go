@@ -86,19 +86,17 @@ func (p *Packet) parseBTH(b BTH) error {
 	rest := b[BTHLen : len(b)-ICRCLen]
 	switch op := p.Opcode; {
 	case op.IsData():
-		if op.HasRETH() {
-			p.body += RETHLen
-		}
+		p.body += op.extensions()
 		p.Payload = p.icrc - p.body - b.PadCount()
 		if p.Payload < 0 || (p.Payload+b.PadCount())&3 != 0 {
 			return ErrLength
 		}
 		p.Kind = KindData
-	case op == OpAck:
-		if len(rest) != AETHLen {
+	case op.Operation() == OpAck:
+		if len(rest) != op.answerLen() {
 			return ErrLength
 		}
-		p.body += AETHLen
+		p.body += len(rest)
 		aeth := AETH(rest)
 		p.Syndrome, p.MSN = aeth.Syndrome(), aeth.MSN()
 		switch p.Syndrome & syndromeKindMask {

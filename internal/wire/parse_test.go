@@ -18,6 +18,8 @@ func sampleFrames(t testing.TB) map[string][]byte {
 		"last": put(func(b []byte) int { return PutData(b, data, OpWriteLast, 8, 33, true, true) }),
 		"ack":  put(func(b []byte) int { return PutAck(b, back, SyndromeAck, 7, 1) }),
 		"nak":  put(func(b []byte) int { return PutAck(b, back, SyndromeNakSequence, 7, 1) }),
+		"int":  put(func(b []byte) int { return PutData(b, data, OpWriteFirst.WithINT(), 7, 1000, false, true) }),
+		"aint": put(func(b []byte) int { return PutAckINT(b, back, SyndromeAck, 7, 1, make(INT, INTLen)) }),
 		"cnp":  put(func(b []byte) int { return PutCNP(b, back, CNPBECN, nil) }),
 		"cnm":  put(func(b []byte) int { return PutCNM(b, hostMAC, switchMAC, 1, 2, 3) }),
 		"pfc":  put(func(b []byte) int { return PutPause(b, switchMAC, 3, PauseMax) }),
@@ -71,6 +73,11 @@ func TestParseEdges(t *testing.T) {
 		{"RNR", "ack", set(bth+BTHLen, 0x21), KindNak, nil},
 		{"ACK as long as a CNP", "cnp", set(bth, byte(OpAck)), KindOther, ErrLength},
 		{"CNP as short as an ACK", "ack", set(bth, byte(OpCNP)), KindOther, ErrLength},
+		{"ACK too short for telemetry", "ack", set(bth, byte(OpAck.WithINT())), KindOther, ErrLength},
+		{"ACK with telemetry that its opcode denies", "aint", set(bth, byte(OpAck)), KindOther, ErrLength},
+		{"data too short for telemetry", "last", set(bth, byte(OpWriteOnly.WithINT()), 0x70), KindOther, ErrLength},
+		{"unused opcode with telemetry", "int", set(bth, 0xcc), KindOther, nil},
+		{"CNP with telemetry", "int", set(bth, 0xe1), KindOther, nil},
 		{"pad more than payload", "ack", set(bth, byte(OpWriteOnly), 0x70), KindOther, ErrLength},
 		{"payload of 3 B", "ack", set(bth, byte(OpWriteMiddle), 0x50), KindData, nil},
 		{"lengths not in words", "last", func(f []byte) []byte {
@@ -137,6 +144,12 @@ func FuzzParse(f *testing.F) {
 			_, _, _, _ = ip.TTL(), ip.ID(), ip.Src(), ip.Dst()
 			if ip.TotalLen() > len(ip) {
 				t.Fatal("total length leads past the frame")
+			}
+		}
+		if telemetry := p.INT(); telemetry != nil {
+			_ = telemetry.PathID()
+			for i := range telemetry.Hops() {
+				_ = telemetry.Hop(i)
 			}
 		}
 		if b := p.BTH(); b != nil {

@@ -11,6 +11,7 @@ import (
 
 var dataOps = []Opcode{
 	OpSendFirst, OpSendMiddle, OpSendLast, OpSendOnly, OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly,
+	OpSendFirst.WithINT(), OpSendOnly.WithINT(), OpWriteFirst.WithINT(), OpWriteMiddle.WithINT(), OpWriteOnly.WithINT(),
 }
 
 var (
@@ -90,6 +91,9 @@ func TestDataRoundTrip(t *testing.T) {
 			} else if r != nil && (r.VA() != va || r.RKey() != fp.RKey || r.DMALen() != dma) {
 				t.Fatalf("RETH %x", r)
 			}
+			if (p.INT() != nil) != op.HasINT() || bytes.ContainsFunc(p.INT(), func(r rune) bool { return r != 0 }) {
+				t.Fatalf("%v: telemetry %x", op, p.INT())
+			}
 			// The same packet again without filling gives the same bytes.
 			first := bytes.Clone(buf[:n])
 			if n = PutData(buf, h, op, psn, payload, ack, false); !bytes.Equal(buf[:n], first) {
@@ -113,7 +117,12 @@ func TestControlRoundTrip(t *testing.T) {
 		} {
 			syndrome := rapid.SampledFrom(syndromes).Draw(t, "syndrome")
 			p := parsed(t, buf[:PutAck(buf, h, syndrome, psn, msn)], kind, fp)
-			if p.Syndrome != syndrome || p.PSN != psn || p.MSN != msn || p.AETH().MSN() != msn {
+			if p.Syndrome != syndrome || p.PSN != psn || p.MSN != msn || p.AETH().MSN() != msn || p.INT() != nil {
+				t.Fatalf("%+v", p)
+			}
+			telemetry := rapid.SliceOfN(rapid.Byte(), INTLen, INTLen).Draw(t, "telemetry")
+			p = parsed(t, buf[:PutAckINT(buf, h, syndrome, psn, msn, telemetry)], kind, fp)
+			if p.Syndrome != syndrome || p.PSN != psn || p.MSN != msn || p.AETH().MSN() != msn || !bytes.Equal(p.INT(), telemetry) {
 				t.Fatalf("%+v", p)
 			}
 		}
@@ -137,8 +146,13 @@ func TestRewriteInFlight(t *testing.T) {
 			t.Fatal(err)
 		}
 		buf := dirty()
-		frame := buf[:PutData(buf, h, OpWriteOnly, any24.Draw(t, "psn"), rapid.IntRange(0, 100).Draw(t, "n"), true, true)]
+		op := rapid.SampledFrom([]Opcode{OpWriteOnly, OpWriteOnly.WithINT()}).Draw(t, "op")
+		frame := buf[:PutData(buf, h, op, any24.Draw(t, "psn"), rapid.IntRange(0, 100).Draw(t, "n"), true, true)]
 		ip := IPv4(frame[EthernetLen:])
+		var p Packet
+		if err := Parse(frame, &p); err != nil {
+			t.Fatal(err)
+		}
 		for range rapid.IntRange(1, 6).Draw(t, "hops") {
 			ecn := ECN(rapid.Uint8Range(0, 3).Draw(t, "ecn"))
 			ttl := rapid.Byte().Draw(t, "ttl")
@@ -146,6 +160,9 @@ func TestRewriteInFlight(t *testing.T) {
 			Ethernet(frame).SetSrc(anyMAC.Draw(t, "src"))
 			ip.SetECN(ecn)
 			ip.SetTTL(ttl)
+			if op.HasINT() {
+				p.INT().Stamp(rapid.Uint16().Draw(t, "switch"), ParseINTSlot(rapid.Uint64().Draw(t, "slot")))
+			}
 			if ip.ECN() != ecn || ip.TTL() != ttl || ip.DSCP() != fp.TOS>>2 {
 				t.Fatalf("TOS %02x TTL %d", ip.TOS(), ip.TTL())
 			}

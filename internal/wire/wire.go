@@ -1,5 +1,5 @@
 // Package wire holds the frame formats of the fabric, byte for byte: Ethernet, IPv4, UDP, RoCEv2 (BTH, RETH, AETH, CNP,
-// ICRC), 802.1Qbb PFC and DCON's congestion notification message.
+// ICRC), HPCC's telemetry within it, 802.1Qbb PFC and DCON's congestion notification message.
 //
 // A header type is a byte slice with accessors at the standard's offsets, as in gVisor's tcpip/header. Accessors do not
 // check bounds: a view comes from Parse, which did, or from the caller, who must hand in at least the header's length.
