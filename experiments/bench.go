@@ -110,9 +110,8 @@ func (b *benchmark) addFlows(e *orchestrator.Engine) error {
 	if err != nil {
 		return err
 	}
-	s := &Scenario{Topology: e.Plan()}
 	for i, f := range b.flows(e.Plan()) {
-		env := environment(s, &f)
+		env := environment(e.Plan(), &f, spec.Needs)
 		constants, err := cc.Resolve(spec.Name, nil, env)
 		if err != nil {
 			return err

@@ -7,10 +7,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// ackFrame is the bytes of an ACK's frame.
+// ackFrame is the bytes of an ACK's frame without telemetry.
 const ackFrame = wire.AckLen
 
-// fullFrame is the bytes of a full data packet's frame.
+// fullFrame is the bytes of a full data packet's frame without telemetry.
 func fullFrame(plan *topologies.Plan) int { return wire.DataLen(wire.OpWriteMiddle, plan.MTU) }
 
 // flowTime is an ended flow's completion time and the time it would have taken alone.
@@ -38,7 +38,7 @@ func flowTimes(plan *topologies.Plan, flows []orchestrator.Flow) []flowTime {
 const steady = 64
 
 // idealFCT is the time a flow takes alone on its path: from the start of its first packet until the ACK of its last has
-// arrived, every link storing and forwarding.
+// arrived, every link storing and forwarding, no packet carrying telemetry.
 func idealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64) vtime.Time {
 	mtu := int64(plan.MTU)
 	packets := (size + mtu - 1) / mtu

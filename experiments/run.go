@@ -7,9 +7,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -113,7 +115,7 @@ func (r *runner) resolveControllers() error {
 	r.flows = make([]flowSettings, len(s.Flows))
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		env := environment(s, f)
+		env := environment(s.Topology, f, r.spec.Needs)
 		settings, known := r.environments[env]
 		if !known {
 			var err error
@@ -137,7 +139,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 	settings := switchSettings(s, r.spec.Needs)
 	r.recorder = newRecorder(s)
 	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
-		Plan: s.Topology, Plane: plane, Switches: settings, Hosts: &s.Host,
+		Plan: s.Topology, Plane: plane, Switches: settings, Hosts: hostSettings(s, r.spec.Needs),
 		BurstDetection: r.spec.Needs.CNM, Seed: r.options.Seed, Observer: r.recorder,
 	})
 	r.addFlows()
@@ -208,15 +210,26 @@ func (r *runner) controller(f *Flow, set *flowSettings) (cc.Controller, error) {
 	return c, nil
 }
 
-// environment is what a flow's controller may know of its path.
-func environment(s *Scenario, f *Flow) cc.Env {
-	plan := s.Topology
+// environment is what a controller that needs this of switches may know of its flow's path.
+func environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
+	op, ack := wire.OpWriteMiddle, wire.AckLen
+	if needs.INT {
+		op, ack = op.WithINT(), wire.AckINTLen
+	}
+	data := wire.DataLen(op, plan.MTU)
 	return cc.Env{
 		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[0]].Rate,
-		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, fullFrame(plan), ackFrame),
+		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, data, ack),
 		MTU:      plan.MTU,
-		LineMTU:  plan.Framing.LineBytes(fullFrame(plan)),
+		LineMTU:  plan.Framing.LineBytes(data),
 	}
+}
+
+// hostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts.
+func hostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
+	own := s.Host
+	own.INT = needs.INT
+	return &own
 }
 
 // switchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking

@@ -8,7 +8,6 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
-	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -52,7 +51,7 @@ func (d *decoder) controllers(list, constants *yamlspec.Value) {
 			}
 		})
 		d.s.ControllerSettings[spec.Name] = settings
-		if _, err := cc.Resolve(spec.Name, settings, d.env()); err != nil {
+		if _, err := cc.Resolve(spec.Name, settings, d.env(spec.Needs)); err != nil {
 			d.locateConstants(spec.Name, m, value, err)
 		}
 	})
@@ -77,16 +76,9 @@ func (d *decoder) locateConstants(name string, m *yamlspec.Mapping, at *yamlspec
 }
 
 // env is the path that constants are checked for: the first flow's, or an ordinary one while there is none.
-func (d *decoder) env() cc.Env {
-	env := cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 10 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
-	plan := d.s.Topology
-	if plan == nil || len(d.s.Flows) == 0 {
-		return env
+func (d *decoder) env(needs cc.SwitchNeeds) cc.Env {
+	if d.s.Topology == nil || len(d.s.Flows) == 0 {
+		return cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 10 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
 	}
-	f := &d.s.Flows[0]
-	data := wire.DataLen(wire.OpWriteMiddle, plan.MTU)
-	env.LineRate = plan.Ports[plan.Nodes[f.Source].Ports[0]].Rate
-	env.BaseRTT = plan.BaseRTT(f.Source, f.Destination, data, wire.AckLen)
-	env.MTU, env.LineMTU = plan.MTU, plan.Framing.LineBytes(data)
-	return env
+	return environment(d.s.Topology, &d.s.Flows[0], needs)
 }

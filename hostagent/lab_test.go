@@ -30,6 +30,12 @@ type pair struct {
 	flows    int
 }
 
+// headersOnly has the NICs send no payload. It comes before the first flow.
+func (p *pair) headersOnly() {
+	p.pool.HeadersOnly()
+	p.from.HeadersOnly, p.to.HeadersOnly = true, true
+}
+
 func (p *pair) Arm(s *Sender, at vtime.Time)   { p.armed[s] = at }
 func (p *pair) Done(now vtime.Time, s *Sender) { p.done = append(p.done, s.Flow) }
 func lineBytes(n int) int64                    { return int64(max(n, 60) + overhead) }
@@ -52,6 +58,7 @@ func (p *pair) start(size int64, c cc.Controller) (*Sender, *Receiver) {
 		SrcMAC: wire.MAC{2, 0, 0, 0, 0, 1}, DstMAC: wire.MAC{2, 0, 0, 0, 0, 2},
 		Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: wire.MinEntropyPort + uint16(id),
 		DestQP: uint32(id + 1), MTU: mtu, TOS: wire.DataTOS(3, wire.ECT0),
+		HeadersOnly: p.from.HeadersOnly,
 	}
 	r, err := p.to.Expect(id, forward.Reverse(forward.DestQP, wire.ControlTOS(6)))
 	if err != nil {
@@ -137,13 +144,17 @@ func newTold() *told                       { return &told{rate: line, alarm: vti
 func (c *told) Rate() float64              { return c.rate }
 func (c *told) Window() int64              { return c.window }
 func (c *told) OnSent(_ vtime.Time, n int) { c.sent += int64(n) }
-func (c *told) OnAck(s *cc.Sample)         { c.acks = append(c.acks, *s) }
-func (c *told) OnCNP(s *cc.Sample)         { c.cnps = append(c.cnps, *s) }
-func (c *told) OnCNM(s *cc.Sample)         { c.cnms = append(c.cnms, *s) }
-func (c *told) OnNak(t vtime.Time)         { c.naks = append(c.naks, t) }
-func (c *told) OnTimeout(t vtime.Time)     { c.late = append(c.late, t) }
-func (c *told) Deadline() vtime.Time       { return c.alarm }
-func (c *told) OnTimer(t vtime.Time)       { c.rang, c.alarm = append(c.rang, t), vtime.Never }
+func (c *told) OnAck(s *cc.Sample) {
+	kept := *s
+	kept.Hops = slices.Clone(s.Hops)
+	c.acks = append(c.acks, kept)
+}
+func (c *told) OnCNP(s *cc.Sample)     { c.cnps = append(c.cnps, *s) }
+func (c *told) OnCNM(s *cc.Sample)     { c.cnms = append(c.cnms, *s) }
+func (c *told) OnNak(t vtime.Time)     { c.naks = append(c.naks, t) }
+func (c *told) OnTimeout(t vtime.Time) { c.late = append(c.late, t) }
+func (c *told) Deadline() vtime.Time   { return c.alarm }
+func (c *told) OnTimer(t vtime.Time)   { c.rang, c.alarm = append(c.rang, t), vtime.Never }
 
 // whole is a frame of these bytes.
 func whole(data []byte) *frame.Frame { return &frame.Frame{Data: data, Length: int32(len(data))} }

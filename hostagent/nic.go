@@ -35,6 +35,7 @@ type NIC struct {
 	byFlowID  map[uint16][]*Sender // for CNMs; kept in the order of starting
 
 	packet wire.Packet
+	hops   [wire.INTHops]wire.INTHop // of packet
 
 	// HeadersOnly says that frames carry neither payload nor ICRC; otherwise frames with a wrong ICRC are discarded.
 	HeadersOnly bool
@@ -163,6 +164,20 @@ func (n *NIC) parse(f *frame.Frame, p *wire.Packet) error {
 		return wire.ParseHeaders(f.Data, int(f.Length), p)
 	}
 	return wire.Parse(f.Data, p)
+}
+
+// telemetry is what the switches wrote into a packet: hops in the order of its way, valid until the next packet, and the
+// way's id. Without telemetry it is nil and 0.
+func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
+	t := p.INT()
+	if t == nil {
+		return nil, 0
+	}
+	hops = n.hops[:t.Hops()]
+	for i := range hops {
+		hops[i] = t.Hop(i)
+	}
+	return hops, t.PathID()
 }
 
 // Waiting says whether a frame may be ready as soon as the port is free.

@@ -1,6 +1,7 @@
 package hostagent
 
 import (
+	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 )
@@ -55,36 +56,44 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet) {
 		r.expected++
 		r.Delivered += int64(p.Payload)
 		n.BytesDelivered += int64(p.Payload)
-		if p.Opcode == wire.OpWriteLast || p.Opcode == wire.OpWriteOnly {
+		if op := p.Opcode.Operation(); op == wire.OpWriteLast || op == wire.OpWriteOnly {
 			r.messages++
 		}
 		if p.AckReq {
-			r.answer(wire.SyndromeAck, uint32(r.expected-1))
+			r.answer(p, wire.SyndromeAck, uint32(r.expected-1))
 			n.AcksSent++
 		}
 	case ahead < 0: // again: the sender missed our ACK
 		n.Duplicates++
-		r.answer(wire.SyndromeAck, uint32(r.expected-1))
+		r.answer(p, wire.SyndromeAck, uint32(r.expected-1))
 		n.AcksSent++
 	default:
 		n.OutOfOrder++
 		if r.nakFor != r.expected || now-r.lastNak >= n.settings.NakInterval {
 			r.nakFor, r.lastNak = r.expected, now
-			r.answer(wire.SyndromeNakSequence, uint32(r.expected))
+			r.answer(p, wire.SyndromeNakSequence, uint32(r.expected))
 			n.NaksSent++
 		}
 	}
 }
 
-func (r *Receiver) answer(syndrome uint8, psn uint32) {
-	f := r.nic.pool.Get(wire.AckLen)
-	wire.PutAck(f.Data, r.back, syndrome, psn&wire.PSNMask, r.messages)
+// answer acknowledges packet p, or refuses it; the telemetry that it brought goes back.
+func (r *Receiver) answer(p *wire.Packet, syndrome uint8, psn uint32) {
+	n, telemetry := r.nic, p.INT()
+	var f *frame.Frame
+	if telemetry == nil {
+		f = n.pool.Get(wire.AckLen)
+		wire.PutAck(f.Data, r.back, syndrome, psn&wire.PSNMask, r.messages)
+	} else {
+		f = n.pool.Get(wire.AckINTLen)
+		wire.PutAckINT(f.Data, r.back, syndrome, psn&wire.PSNMask, r.messages, telemetry)
+	}
 	if r.marked {
 		r.marked = false
 		wire.EchoCE(f.Data)
 	}
-	f.Priority = r.nic.settings.ControlPriority
-	r.nic.control.Push(f)
+	f.Priority = n.settings.ControlPriority
+	n.control.Push(f)
 }
 
 // longAgo is before every event, yet far enough from the end of the range to be subtracted from.

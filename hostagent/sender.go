@@ -115,6 +115,9 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	window := s.controller.Window()
 	full := window > 0 && s.next+payload-s.acked >= window
 	ackRequest := last || full || (number+1)%int64(n.settings.AckEvery) == 0
+	if n.settings.INT {
+		op = op.WithINT()
+	}
 	f := n.pool.Get(wire.DataLen(op, int(payload)))
 	wire.PutData(f.Data, s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
 	f.Priority = n.settings.DataPriority
@@ -206,6 +209,7 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 	s.sample = cc.Sample{
 		Now: now, RTT: rtt, AckedBytes: newly, AckSequence: acked, NextSend: s.next, CE: p.FECN,
 	}
+	s.sample.Hops, s.sample.PathID = s.nic.telemetry(p)
 	s.controller.OnAck(&s.sample)
 	s.adjust()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/internal/vtime"
 )
 
-// Settings are a host's settings as a scenario gives them.
+// Settings are a host's settings: what a scenario gives, and what its congestion control asks of hosts.
 type Settings struct {
 	DataPriority    uint8 // of data packets; sent as DSCP priority*8+2
 	ControlPriority uint8 // of ACK, NAK and CNP
@@ -22,6 +22,10 @@ type Settings struct {
 	RetransmitTimeout vtime.Time
 	// NakInterval is the least time between two NAKs for one expected sequence number.
 	NakInterval vtime.Time
+
+	// INT has data packets carry telemetry for switches to fill in (HPCC). Answers carry back what a packet brought
+	// whatever this says.
+	INT bool
 }
 
 // Default are the settings of the seeds' hosts: ACK per packet in a control class, CNP every 50 us.

@@ -8,6 +8,7 @@ package cc
 import (
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
 )
 
 // Controller is one flow's congestion control.
@@ -44,6 +45,13 @@ type Sample struct {
 	NextSend    int64      // payload bytes sent in all: the sequence of the next packet (snd_nxt)
 	CE          bool       // the packet was marked congestion experienced (ACK echo, or the CNP's BECN)
 	UE          bool       // the packet was marked undetermined (ternary congestion detection)
+
+	// Hops are what the switches on the acknowledged packet's way say of the ports that it left by, in order (INT): line
+	// rate in b/s, 0 if the format cannot name it; time of departure in whole nanoseconds, modulo wire.INTTimeWrap; bytes
+	// sent by the port, in units of 128, modulo wire.INTTxWrap; bytes left behind in the queue, in units of 80. They are
+	// the caller's and valid during the call; nil without telemetry. ACK only.
+	Hops   []wire.INTHop
+	PathID uint16 // exclusive or of the 12-bit ids of those switches
 
 	CNMFlows int        // N: flows through the congested egress port; CNM only
 	CNMRate  units.Rate // C: the congested egress port's rate; CNM only
