@@ -9,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
 	"pgregory.net/rapid"
 )
 
@@ -39,6 +40,7 @@ var variants = map[string][]map[string]string{
 	},
 	"dcqcn+win": {{"profile": "b", "window": "1B"}},
 	"dctcp":     {{"window": "1B"}, {"ai": "line", "g": "1"}},
+	"hpcc":      {{"max_stage": "5"}, {"window": "1B", "rtt": "1ns", "eta": "1/1000", "ai": "line"}},
 	"swift": {
 		{"pacing": "below-one"},
 		{"fs_range": "0s", "ai": "0", "max_mdf": "1", "beta": "1", "base_target": "1.1rtt", "hop_delay": "1us"},
@@ -140,6 +142,7 @@ func drawEvent(t *rapid.T) event {
 		kind: rapid.IntRange(0, 6).Draw(t, "kind"),
 		late: rapid.Bool().Draw(t, "late"),
 		sample: Sample{
+			Hops: drawHops(t), PathID: rapid.SampledFrom([]uint16{0, 7}).Draw(t, "path"),
 			RTT:        vtime.Time(rapid.Int64Range(1, int64(vtime.Millisecond)).Draw(t, "rtt")),
 			AckedBytes: 1000,
 			CE:         rapid.Bool().Draw(t, "ce"), UE: rapid.Bool().Draw(t, "ue"),
@@ -147,6 +150,15 @@ func drawEvent(t *rapid.T) event {
 			CNMRate:  rapid.SampledFrom([]units.Rate{0, units.Gbps, 40 * units.Gbps, 400 * units.Gbps}).Draw(t, "port"),
 		},
 	}
+}
+
+// drawHops is telemetry of up to five switches, most often of two; their counters may have gone round.
+func drawHops(t *rapid.T) []wire.INTHop {
+	hops := make([]wire.INTHop, rapid.SampledFrom([]int{2, 2, 0, 1, 5}).Draw(t, "hops"))
+	for i := range hops {
+		hops[i] = wire.ParseINTSlot(rapid.Uint64().Draw(t, "slot"))
+	}
+	return hops
 }
 
 // apply runs the timers of c until the event and then the event, and says when that was.
@@ -190,10 +202,16 @@ func (e event) apply(c Controller, now vtime.Time) vtime.Time {
 func allocatesNothing(t *testing.T, c Controller) {
 	t.Helper()
 	var now vtime.Time
-	s := &Sample{RTT: 50 * us, AckedBytes: 1000, CE: true, CNMFlows: 16, CNMRate: 40 * units.Gbps}
+	s := &Sample{
+		RTT: 50 * us, AckedBytes: 1000, CE: true, CNMFlows: 16, CNMRate: 40 * units.Gbps,
+		Hops: []wire.INTHop{{Rate: 40 * units.Gbps}, {Rate: 100 * units.Gbps}},
+	}
 	n := testing.AllocsPerRun(300, func() {
 		now += 7 * us
 		s.Now = now
+		for i := range s.Hops {
+			s.Hops[i].Departed = now % wire.INTTimeWrap
+		}
 		if c.Deadline() <= now {
 			c.OnTimer(now)
 		}

@@ -13,6 +13,7 @@ var registry = []*Spec{
 	dconSpec,
 	dcqcnSpec,
 	dctcpSpec,
+	hpccSpec,
 	noneSpec,
 	swiftSpec,
 	timelySpec,

@@ -39,7 +39,7 @@ func TestResolveErrors(t *testing.T) {
 		cc, parameter, value string
 		want                 []string
 	}{
-		{"dcqn", "", "", []string{`unknown congestion control "dcqn"`, `did you mean "dcon" or "dcqcn"?`, "dcon, dcqcn, dctcp, none"}},
+		{"dcqn", "", "", []string{`unknown congestion control "dcqn"`, `did you mean "dcon" or "dcqcn"?`, "(there are dcon, dcqcn, "}},
 		{"zzz", "", "", []string{"there are dcon"}},
 		{"dcqcn", "alpha_timr", "55us", []string{`no parameter "alpha_timr"`, `"55us"`, `did you mean "alpha_timer"`}},
 		{"dcqcn", "timer", "55us", []string{`did you mean "alpha_timer" or`}},

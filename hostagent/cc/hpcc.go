@@ -1,0 +1,162 @@
+package cc
+
+import (
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+var hpccSpec = define(Spec{
+	Name:    "hpcc",
+	Summary: "HPCC: each ACK tells how busy every link of the path is, and the rate goes at once to where the busiest is eta full",
+	Source: "Li et al., SIGCOMM 2019, as HPCC's simulator has it (one rate for all hops, a reaction to every ACK), with its " +
+		"constants scaled to the line",
+	Needs: SwitchNeeds{INT: true},
+
+	HasWindow: true,
+	Parameters: []Parameter{
+		{
+			Name: "eta", Kind: NumberKind, Default: "0.95", Min: "1/1000", Max: "1",
+			Doc: "share of a link that its flows are to fill",
+		},
+		{
+			Name: "max_stage", Kind: IntegerKind, Default: "0", Min: "0",
+			Doc: "RTTs in a row that add ai alone while the busiest link is below eta, before the rate goes to eta at once",
+		},
+		{
+			Name: "ai", Kind: RateKind, Default: "line/2500",
+			Doc: "step added to every new rate (10 Mb/s per 25 Gb/s of line rate)",
+		},
+		{
+			Name: "rtt", Kind: TimeKind, Default: "rtt", Min: "1ns", Max: "10s",
+			Doc: "T: time over which the links' use is averaged (the simulator: the greatest unloaded RTT of the network)",
+		},
+		{
+			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",
+			Doc: "least rate",
+		},
+		windowParameter,
+	},
+}, func(env Env, s *Settings) (*hpccConstants, error) {
+	return &hpccConstants{
+		eta: s.Number("eta"), maxStage: int(s.Integer("max_stage")), ai: s.Rate("ai"), rtt: float64(s.Time("rtt")),
+		line: float64(env.LineRate), min: s.Rate(minRateName), window: float64(s.Size(windowName)),
+	}, nil
+}, func(_ Env, c *hpccConstants) Controller { return &hpcc{c: c, rate: c.line, settled: c.line, use: 1} })
+
+// hpccConstants are HPCC's constants, shared by all flows. Rates are in bits per second.
+type hpccConstants struct {
+	eta       float64
+	maxStage  int
+	ai        float64
+	rtt       float64 // T, ps
+	line, min float64
+	window    float64 // W_init: payload bytes in flight at line rate
+}
+
+// hpcc is HPCC's sender.
+type hpcc struct {
+	Base
+	c *hpccConstants
+
+	rate    float64 // R, bits per second: follows every ACK
+	settled float64 // R_c: R as of the last RTT's end, from which an RTT's ACKs all start
+	use     float64 // U: smoothed use of the busiest link, 1 for full
+	stage   int     // increases by ai alone since the last other change
+	endAt   int64   // an ACK beyond this sequence number ends the RTT
+
+	// The telemetry of the ACK before; none if hopCount is 0.
+	hops     [wire.INTHops]wire.INTHop
+	hopCount int
+	pathID   uint16
+	at       vtime.Time // when it came
+}
+
+// Rate is R.
+func (h *hpcc) Rate() float64 { return h.rate }
+
+// Window is in proportion to the rate.
+func (h *hpcc) Window() int64 { return inFlight(h.c.window, h.rate, h.c.line) }
+
+// Preset sets R and R_c, and U to what it is in the steady state, eta.
+func (h *hpcc) Preset(_ vtime.Time, rate float64) {
+	h.rate = clamp(rate, h.c.min, h.c.line)
+	h.settled, h.use = h.rate, h.c.eta
+}
+
+// OnAck moves the rate by what the path's links did since the ACK before. The first ACK of a flow, of a path or after a
+// long silence has no such ACK and is only remembered; so is all that there is to know if no switch wrote anything.
+func (h *hpcc) OnAck(s *Sample) {
+	if len(s.Hops) == 0 || len(s.Hops) > len(h.hops) {
+		return
+	}
+	first := h.hopCount == 0
+	use, elapsed, known := 0.0, 0.0, false
+	if h.comparable(s) {
+		use, elapsed, known = h.busiest(s.Hops)
+	}
+	h.hopCount = copy(h.hops[:], s.Hops)
+	h.pathID, h.at = s.PathID, s.Now
+	if first {
+		h.endAt = s.NextSend
+	}
+	if known {
+		h.react(s, use, elapsed)
+	}
+}
+
+// comparable says whether the ACK's telemetry continues that of the ACK before: the same path, and not so long ago that a
+// hop's counters may have gone round. An ACK's way varies, so half of what the counters hold is the limit.
+func (h *hpcc) comparable(s *Sample) bool {
+	if len(s.Hops) != h.hopCount || s.PathID != h.pathID {
+		return false
+	}
+	elapsed := s.Now - h.at
+	if elapsed >= wire.INTTimeWrap/2 {
+		return false
+	}
+	for i := range s.Hops {
+		if float64(s.Hops[i].Rate)*float64(elapsed)/8e12 >= wire.INTTxWrap/2 {
+			return false
+		}
+	}
+	return true
+}
+
+// busiest is the use of the busiest link since the ACK before, and over which time that was, in picoseconds; known is
+// false if no hop says. The use is what the port sent, and what waits at it if that were to be sent within a full window.
+func (h *hpcc) busiest(hops []wire.INTHop) (use, elapsed float64, known bool) {
+	for i := range hops {
+		now, before := &hops[i], &h.hops[i]
+		tau, sent := now.Since(before)
+		if tau == 0 || now.Rate == 0 {
+			continue
+		}
+		link := float64(now.Rate)
+		queue := float64(min(now.QueueBytes, before.QueueBytes))
+		u := float64(sent)*8e12/float64(tau)/link + queue*h.c.line/(link*h.c.window)
+		if !known || u > use {
+			use, elapsed, known = u, float64(tau), true
+		}
+	}
+	return use, elapsed, known
+}
+
+// react takes in a new use of the busiest link and sets the rate. It always starts from R_c, which moves once per RTT: the
+// ACKs of one RTT tell of the same packets in flight.
+func (h *hpcc) react(s *Sample, use, elapsed float64) {
+	c := h.c
+	elapsed = min(elapsed, c.rtt)
+	h.use = (float64((c.rtt-elapsed)*h.use) + float64(elapsed*use)) / c.rtt
+	excess := h.use / c.eta
+	stage := 0
+	if excess >= 1 || h.stage >= c.maxStage {
+		h.rate = h.settled/excess + c.ai // a link at rest, 0, allows any rate
+	} else {
+		h.rate = h.settled + c.ai
+		stage = addStage(h.stage)
+	}
+	h.rate = clamp(h.rate, c.min, c.line)
+	if s.AckSequence > h.endAt {
+		h.settled, h.stage, h.endAt = h.rate, stage, s.NextSend
+	}
+}
