@@ -27,6 +27,7 @@ type pair struct {
 	pool     *frame.Pool
 	armed    map[*Sender]vtime.Time
 	done     []int
+	reports  []report
 	flows    int
 }
 
@@ -36,7 +37,16 @@ func (p *pair) headersOnly() {
 	p.from.HeadersOnly, p.to.HeadersOnly = true, true
 }
 
-func (p *pair) Arm(s *Sender, at vtime.Time)   { p.armed[s] = at }
+// report is a receiver's timer.
+type report struct {
+	receiver *Receiver
+	at       vtime.Time
+}
+
+func (p *pair) Arm(s *Sender, at vtime.Time) { p.armed[s] = at }
+func (p *pair) ArmReceiver(r *Receiver, at vtime.Time) {
+	p.reports = append(p.reports, report{r, at})
+}
 func (p *pair) Done(now vtime.Time, s *Sender) { p.done = append(p.done, s.Flow) }
 func lineBytes(n int) int64                    { return int64(max(n, 60) + overhead) }
 func newPair(t testing.TB, c func(*Settings)) *pair {
@@ -117,6 +127,22 @@ func (p *pair) answers() []wire.Packet {
 		p.from.Receive(p.now, whole(data))
 	}
 	return list
+}
+
+// until moves the clock on, with the receivers' timers in the order of their times, and carries what they lead to.
+func (p *pair) until(end vtime.Time) (told []wire.Packet) {
+	p.Helper()
+	for len(p.reports) > 0 && p.reports[0].at <= end {
+		due := p.reports[0]
+		p.reports = p.reports[1:]
+		p.now = due.at
+		if due.receiver.Armed() == due.at {
+			due.receiver.OnTimer(p.now)
+		}
+		told = append(told, p.answers()...)
+	}
+	p.now = end
+	return told
 }
 
 // mark sets congestion experienced on a data packet, as a switch does.

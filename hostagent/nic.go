@@ -10,6 +10,8 @@ import (
 type Clock interface {
 	// Arm has s.OnTimer called at the given time; a sender is armed at one time at most, a later Arm replaces it.
 	Arm(s *Sender, at vtime.Time)
+	// ArmReceiver has r.OnTimer called at the given time, unless r.Armed is another by then.
+	ArmReceiver(r *Receiver, at vtime.Time)
 	// Done is told that the last byte of s was acknowledged.
 	Done(now vtime.Time, s *Sender)
 }
@@ -125,7 +127,7 @@ func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 	switch p.Kind {
 	case wire.KindData:
 		if r := n.receivers[p.DestQP]; r != nil {
-			r.receive(now, p)
+			r.receive(now, p, int(f.Length))
 			return
 		}
 	case wire.KindAck, wire.KindNak, wire.KindCNP:

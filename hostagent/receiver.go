@@ -16,6 +16,12 @@ type Receiver struct {
 
 	marked  bool // a packet since the last ACK was marked
 	lastCNP vtime.Time
+
+	// Of a notification point with periods (notify.go).
+	origin   vtime.Time // when the first began; Never before
+	armed    vtime.Time // the end of the present one, if there will be something to tell; else Never
+	arrivals arrivals
+
 	lastNak vtime.Time
 	nakFor  int64
 
@@ -28,29 +34,24 @@ func (n *NIC) Expect(flow int, back wire.FlowParams) (*Receiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Receiver{nic: n, Flow: flow, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1}
+	r := &Receiver{nic: n, Flow: flow, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never}
 	n.receivers[back.DestQP] = r
 	return r, nil
 }
 
 // Forget ends a flow's receiving half.
-func (n *NIC) Forget(qp uint32) { delete(n.receivers, qp) }
+func (n *NIC) Forget(qp uint32) {
+	if r := n.receivers[qp]; r != nil {
+		r.armed = vtime.Never
+	}
+	delete(n.receivers, qp)
+}
 
-func (r *Receiver) receive(now vtime.Time, p *wire.Packet) {
+// receive takes a data packet with a frame of so many bytes.
+func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 	n := r.nic
 	n.DataReceived++
-	if p.ECN() == wire.CE {
-		n.Marked++
-		r.marked = true
-		if now-r.lastCNP >= n.settings.CNPInterval {
-			r.lastCNP = now
-			f := n.pool.Get(wire.CNPLen)
-			wire.PutCNP(f.Data, r.back, wire.CNPBECN, nil)
-			f.Priority = n.settings.ControlPriority
-			n.control.Push(f)
-			n.CNPsSent++
-		}
-	}
+	r.notice(now, p, length)
 	switch ahead := wire.PSNDiff(p.PSN, uint32(r.expected)&wire.PSNMask); {
 	case ahead == 0:
 		r.expected++

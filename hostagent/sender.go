@@ -242,6 +242,10 @@ func (s *Sender) onCNP(now vtime.Time, p *wire.Packet) {
 		return
 	}
 	s.sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, CE: p.BECN, UE: p.FECN}
+	if reserved := p.Reserved(); reserved != nil {
+		report := wire.ParsePCNReport(reserved)
+		s.sample.Received, s.sample.ReceivingRate = int(report.Packets), units.Rate(report.RateMbps)*units.Mbps
+	}
 	s.controller.OnCNP(&s.sample)
 	s.adjust()
 }

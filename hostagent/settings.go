@@ -15,7 +15,7 @@ type Settings struct {
 	ControlPriority uint8 // of ACK, NAK and CNP
 	// AckEvery is how many data packets one ACK answers; a flow's last packet is always answered.
 	AckEvery int
-	// CNPInterval is the least time between two CNPs of one flow at the receiver.
+	// CNPInterval is the least time between two CNPs of one flow at the receiver, and PCN's time between two.
 	CNPInterval vtime.Time
 	// RetransmitTimeout is how long a flow waits without progress before it goes back to the first unacknowledged
 	// packet; 0: never.
@@ -26,6 +26,8 @@ type Settings struct {
 	// INT has data packets carry telemetry for switches to fill in (HPCC). Answers carry back what a packet brought
 	// whatever this says.
 	INT bool
+	// Notify is what receivers tell senders of congestion by themselves.
+	Notify Notify
 }
 
 // Default are the settings of the seeds' hosts: ACK per packet in a control class, CNP every 50 us.
@@ -44,6 +46,9 @@ func (s *Settings) Validate() error {
 	}
 	if s.AckEvery < 1 {
 		errs = append(errs, fmt.Errorf("ack_every %d: acknowledge at least every packet (1)", s.AckEvery))
+	}
+	if s.Notify == NotifyPCN && s.CNPInterval == 0 {
+		errs = append(errs, errors.New("PCN reports each cnp_interval, which must not be 0"))
 	}
 	if s.CNPInterval < 0 || s.RetransmitTimeout < 0 || s.NakInterval < 0 {
 		errs = append(errs, errors.New("an interval must not be negative"))

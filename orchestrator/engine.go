@@ -219,6 +219,8 @@ func (e *Engine) handle(ev event) error {
 		return e.serve(p)
 	case eventTimer:
 		return e.flowTimer(int(ev.id))
+	case eventReport:
+		return e.reportTimer(int(ev.id))
 	case eventStart:
 		return e.startFlow(int(ev.id))
 	case eventRefresh:

@@ -17,6 +17,7 @@ const (
 	eventFree                     // port id has serialised its frame and more is waiting
 	eventWake                     // port id asked to be looked at again
 	eventTimer                    // flow id's controller timer
+	eventReport                   // flow id's receiver's timer
 	eventStart                    // flow id starts
 	eventRefresh                  // PAUSE of (port, priority) id is to be sent again
 )

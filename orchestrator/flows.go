@@ -98,6 +98,16 @@ func (e *Engine) flowTimer(id int) error {
 	return e.serve(&e.ports[e.plan.Nodes[f.Source].Ports[0]])
 }
 
+// reportTimer serves the timer of a flow's receiver, unless it was put off.
+func (e *Engine) reportTimer(id int) error {
+	f := &e.flows[id]
+	if f.Receiver.Armed() != e.now {
+		return nil
+	}
+	f.Receiver.OnTimer(e.now)
+	return e.serve(&e.ports[e.plan.Nodes[f.Destination].Ports[0]])
+}
+
 func (e *Engine) armFlow(id int, at vtime.Time) {
 	f := &e.flows[id]
 	if at < f.timerAt {
@@ -110,6 +120,10 @@ func (e *Engine) armFlow(id int, at vtime.Time) {
 type clock struct{ e *Engine }
 
 func (c clock) Arm(s *hostagent.Sender, at vtime.Time) { c.e.armFlow(s.Flow, max(at, c.e.now)) }
+
+func (c clock) ArmReceiver(r *hostagent.Receiver, at vtime.Time) {
+	c.e.events.push(at, eventReport, int32(r.Flow))
+}
 
 func (c clock) Done(now vtime.Time, s *hostagent.Sender) {
 	f := &c.e.flows[s.Flow]

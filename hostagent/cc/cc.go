@@ -53,6 +53,10 @@ type Sample struct {
 	Hops   []wire.INTHop
 	PathID uint16 // exclusive or of the 12-bit ids of those switches
 
+	// PCN's report of the time since the CNP before; CNP only.
+	Received      int        // packets of the flow that arrived; 0: the CNP carries no report
+	ReceivingRate units.Rate // at which they did, in line time
+
 	CNMFlows int        // N: flows through the congested egress port; CNM only
 	CNMRate  units.Rate // C: the congested egress port's rate; CNM only
 }

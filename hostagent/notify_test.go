@@ -1,0 +1,184 @@
+package hostagent
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+// pcnPair is a pair whose receivers report as PCN's do, each frame taking 1020 B of line, as in PCN's simulator.
+func pcnPair(t *testing.T) *pair {
+	p := newPair(t, func(s *Settings) { s.Notify = NotifyPCN })
+	p.to.lineBytes = func(int) int64 { return 1020 }
+	return p
+}
+
+// arriveAt has n packets of the flow arrive at h1, spread evenly over [from, to); the first marked are marked.
+func (p *pair) arriveAt(from, to vtime.Time, n, marked int) (told []wire.Packet) {
+	p.Helper()
+	for i := range n {
+		told = append(told, p.until(from+(to-from)*vtime.Time(i)/vtime.Time(n))...)
+		f, _ := p.from.Dequeue(p.now+vtime.Second, 0) // as if sent long ago
+		if f == nil {
+			p.Fatal("h0 has nothing to send")
+		}
+		data := slices.Clone(f.Data)
+		p.pool.Put(f)
+		if i < marked {
+			mark(data)
+		}
+		p.to.Receive(p.now, whole(data))
+		told = append(told, p.answers()...)
+	}
+	return told
+}
+
+// cnps are the CNPs of a list.
+func cnps(list []wire.Packet) []wire.Packet {
+	return slices.DeleteFunc(list, func(w wire.Packet) bool { return w.Kind != wire.KindCNP })
+}
+
+// TestPCNReport: the numbers of the algorithm notes' section 7(f). 50 packets of 1020 B in 50 us are 8.16 Gb/s; 95 % and no
+// less are congestion.
+func TestPCNReport(t *testing.T) {
+	for _, c := range []struct {
+		packets, marked int
+		mbps            uint32
+		congested       bool
+	}{
+		{50, 50, 8160, true},
+		{50, 0, 8160, false},
+		{40, 38, 6528, true},
+		{40, 37, 6528, false},
+		{2, 2, 326, true}, // 326.4
+	} {
+		p := pcnPair(t)
+		controller := newTold()
+		p.start(1000*mtu, controller)
+		if got := cnps(p.arriveAt(100*us, 149*us, c.packets, c.marked)); len(got) != 0 {
+			t.Fatalf("%d CNPs within the period", len(got))
+		}
+		got := cnps(p.until(150*us - 1))
+		if len(got) != 0 {
+			t.Fatalf("a CNP before the period's end")
+		}
+		got = cnps(p.until(150 * us))
+		want := wire.PCNReport{RateMbps: c.mbps, Congested: c.congested, Packets: uint16(c.packets)}
+		if len(got) != 1 || wire.ParsePCNReport(got[0].Reserved()) != want || got[0].BECN != c.congested || got[0].FECN || got[0].Priority() != 6 {
+			t.Fatalf("%+v: %+v", c, got)
+		}
+		s := controller.cnps[0]
+		if s.Now != 150*us || s.Received != c.packets || s.ReceivingRate != units.Rate(c.mbps)*units.Mbps || s.CE != c.congested {
+			t.Errorf("%+v: the sender is told %+v", c, s)
+		}
+		if p.to.CNPsSent != 1 || p.to.Marked != int64(c.marked) {
+			t.Errorf("%+v", p.to.Counters)
+		}
+	}
+}
+
+// TestPCNPeriods: periods follow each other from the first packet on. One without packets draws nothing, and no timer.
+func TestPCNPeriods(t *testing.T) {
+	p := pcnPair(t)
+	controller := newTold()
+	_, r := p.start(1000*mtu, controller)
+	if r.Armed() != vtime.Never {
+		t.Fatal("a receiver without a packet has a timer")
+	}
+	p.arriveAt(7*us, 20*us, 5, 0)
+	p.until(300 * us)
+	if r.Armed() != vtime.Never || len(p.reports) != 0 {
+		t.Fatalf("a silent flow's timer: %v", r.Armed())
+	}
+	p.arriveAt(310*us, 320*us, 3, 0) // in the period 307..357
+	p.arriveAt(357*us, 407*us, 4, 0) // a packet at a period's end belongs to the next
+	p.until(500 * us)
+	var at []vtime.Time
+	var received []int
+	for _, s := range controller.cnps {
+		at, received = append(at, s.Now), append(received, s.Received)
+	}
+	if !slices.Equal(at, []vtime.Time{57 * us, 357 * us, 407 * us}) || !slices.Equal(received, []int{5, 3, 4}) {
+		t.Errorf("reports at %v of %v packets", at, received)
+	}
+}
+
+// TestPCNLonePacket: its rate is by the smoothed gap between packets, which starts at the period and is forgotten after
+// 10 ms.
+func TestPCNLonePacket(t *testing.T) {
+	p := pcnPair(t)
+	controller := newTold()
+	p.start(1000*mtu, controller)
+	// Gaps: none, so 50 us; 110 us, so 80; 40 ms, so 50 again; 10 ms exactly, so 5025 us.
+	for _, at := range []vtime.Time{0, 110 * us, 40_110 * us, 50_110 * us} {
+		p.arriveAt(at, at, 1, 0)
+	}
+	p.until(60_000 * us)
+	var mbps []units.Rate
+	for _, s := range controller.cnps {
+		mbps = append(mbps, s.ReceivingRate/units.Mbps)
+	}
+	if want := []units.Rate{163, 102, 163, 2}; !slices.Equal(mbps, want) { // 8160 bits over 50, 80, 50, 5025 us
+		t.Errorf("%d Mb/s, want %d", mbps, want)
+	}
+}
+
+// TestPCNForgotten: a flow that has ended draws no report.
+func TestPCNForgotten(t *testing.T) {
+	p := pcnPair(t)
+	_, r := p.start(1000*mtu, newTold())
+	p.arriveAt(0, 10*us, 2, 2)
+	if r.Armed() != 50*us {
+		t.Fatalf("armed at %v", r.Armed())
+	}
+	p.to.Forget(1)
+	if got := p.until(200 * us); len(got) != 0 || r.Armed() != vtime.Never {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestNotifyNone: marks draw no CNP, but their echo.
+func TestNotifyNone(t *testing.T) {
+	p := newPair(t, func(s *Settings) { s.Notify = NotifyNone })
+	controller := newTold()
+	_, r := p.start(1000*mtu, controller)
+	got := p.arriveAt(0, 200*us, 20, 20)
+	if len(got) != 20 || !got[0].FECN || p.to.CNPsSent != 0 || r.Armed() != vtime.Never || !controller.acks[0].CE {
+		t.Errorf("%d answers, the first %+v", len(got), got[0])
+	}
+}
+
+func TestNotifySettings(t *testing.T) {
+	s := Default()
+	s.Notify, s.CNPInterval = NotifyPCN, 0
+	if s.Validate() == nil {
+		t.Error("PCN without a period")
+	}
+	s.CNPInterval = 1
+	if err := s.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReportsAllocateNothing: counting and reporting take no memory.
+func TestReportsAllocateNothing(t *testing.T) {
+	p := pcnPair(t)
+	p.start(1000*mtu, newTold())
+	f := whole(p.next())
+	round := func() {
+		p.now += 60 * us
+		p.to.Receive(p.now, f)
+		p.reports[0].receiver.OnTimer(p.now)
+		p.reports = p.reports[:0]
+		for f, _ := p.to.Dequeue(p.now, 0); f != nil; f, _ = p.to.Dequeue(p.now, 0) {
+			p.pool.Put(f)
+		}
+	}
+	round()
+	if n := testing.AllocsPerRun(100, round); n != 0 || p.to.CNPsSent < 100 {
+		t.Errorf("%g allocations, %d reports", n, p.to.CNPsSent)
+	}
+}
