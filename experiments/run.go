@@ -229,6 +229,9 @@ func environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 func hostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	own := s.Host
 	own.INT = needs.INT
+	if needs.PCN {
+		own.Notify = hostagent.NotifyPCN
+	}
 	return &own
 }
 

@@ -41,6 +41,7 @@ var variants = map[string][]map[string]string{
 	"dcqcn+win": {{"profile": "b", "window": "1B"}},
 	"dctcp":     {{"window": "1B"}, {"ai": "line", "g": "1"}},
 	"hpcc":      {{"max_stage": "5"}, {"window": "1B", "rtt": "1ns", "eta": "1/1000", "ai": "line"}},
+	"pcn":       {{"w_max": "1/2"}, {"w_min": "1", "w_max": "1"}},
 	"swift": {
 		{"pacing": "below-one"},
 		{"fs_range": "0s", "ai": "0", "max_mdf": "1", "beta": "1", "base_target": "1.1rtt", "hop_delay": "1us"},
@@ -143,9 +144,11 @@ func drawEvent(t *rapid.T) event {
 		late: rapid.Bool().Draw(t, "late"),
 		sample: Sample{
 			Hops: drawHops(t), PathID: rapid.SampledFrom([]uint16{0, 7}).Draw(t, "path"),
-			RTT:        vtime.Time(rapid.Int64Range(1, int64(vtime.Millisecond)).Draw(t, "rtt")),
-			AckedBytes: 1000,
-			CE:         rapid.Bool().Draw(t, "ce"), UE: rapid.Bool().Draw(t, "ue"),
+			Received:      rapid.SampledFrom([]int{0, 1, 50, 65535}).Draw(t, "received"),
+			ReceivingRate: rapid.SampledFrom([]units.Rate{0, 102 * units.Mbps, 8 * units.Gbps, 1 << 32 * units.Mbps}).Draw(t, "receiving rate"),
+			RTT:           vtime.Time(rapid.Int64Range(1, int64(vtime.Millisecond)).Draw(t, "rtt")),
+			AckedBytes:    1000,
+			CE:            rapid.Bool().Draw(t, "ce"), UE: rapid.Bool().Draw(t, "ue"),
 			CNMFlows: rapid.SampledFrom([]int{0, 1, 2, 15, 490, 65535}).Draw(t, "flows"),
 			CNMRate:  rapid.SampledFrom([]units.Rate{0, units.Gbps, 40 * units.Gbps, 400 * units.Gbps}).Draw(t, "port"),
 		},
@@ -203,7 +206,7 @@ func allocatesNothing(t *testing.T, c Controller) {
 	t.Helper()
 	var now vtime.Time
 	s := &Sample{
-		RTT: 50 * us, AckedBytes: 1000, CE: true, CNMFlows: 16, CNMRate: 40 * units.Gbps,
+		RTT: 50 * us, AckedBytes: 1000, CE: true, CNMFlows: 16, CNMRate: 40 * units.Gbps, Received: 50, ReceivingRate: 8 * units.Gbps,
 		Hops: []wire.INTHop{{Rate: 40 * units.Gbps}, {Rate: 100 * units.Gbps}},
 	}
 	n := testing.AllocsPerRun(300, func() {

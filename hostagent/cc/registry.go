@@ -15,6 +15,7 @@ var registry = []*Spec{
 	dctcpSpec,
 	hpccSpec,
 	noneSpec,
+	pcnSpec,
 	swiftSpec,
 	timelySpec,
 }

@@ -1,0 +1,74 @@
+package cc
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+var pcnSpec = define(Spec{
+	Name:    "pcn",
+	Summary: "PCN: the receiver reports, and a congested flow jumps to the rate at which it arrives; others grow, gently at first",
+	Source: "Cheng et al., NSDI 2020, with the constants of its authors' simulator; its period is the hosts' cnp_interval, and " +
+		"must not be less than the RTT",
+	Needs: SwitchNeeds{PCN: true},
+	Parameters: []Parameter{
+		{
+			Name: "w_min", Kind: NumberKind, Default: "1/128", Min: "1/1000000", Max: "1",
+			Doc: "share of the way to the line rate that the first increase after a decrease takes, and how far below its rate of " +
+				"arrival a congested flow goes",
+		},
+		{
+			Name: "w_max", Kind: NumberKind, Default: "1/4", Min: "1/1000000", Max: "1",
+			Doc: "share of the way to the line rate that increases come to take (the paper: 1/2)",
+		},
+		{
+			Name: minRateName, Kind: RateKind, Default: "min(100Mbps, line/400)", Min: "1bps", Max: "line",
+			Doc: "least rate",
+		},
+	},
+}, func(env Env, s *Settings) (*pcnConstants, error) {
+	c := &pcnConstants{line: float64(env.LineRate), min: s.Rate(minRateName), wMin: s.Number("w_min"), wMax: s.Number("w_max")}
+	if c.wMin > c.wMax {
+		return nil, fmt.Errorf("w_min is %g, which is above w_max, %g", c.wMin, c.wMax)
+	}
+	return c, nil
+}, func(_ Env, c *pcnConstants) Controller { return &pcn{c: c, rate: c.line, w: c.wMin} })
+
+// pcnConstants are PCN's constants, shared by all flows. Rates are in bits per second.
+type pcnConstants struct {
+	line, min  float64
+	wMin, wMax float64
+}
+
+// pcn is PCN's sender. It has no timer: the receiver's reports are its clock, so that a flow whose packets wait in paused
+// queues keeps its rate.
+type pcn struct {
+	Base
+	c *pcnConstants
+
+	rate float64 // R, bits per second
+	w    float64 // share of the way to the line rate that the next increase takes
+}
+
+// Rate is R.
+func (p *pcn) Rate() float64 { return p.rate }
+
+// Preset sets R, and w to what it is after a decrease.
+func (p *pcn) Preset(_ vtime.Time, rate float64) {
+	p.rate, p.w = clamp(rate, p.c.min, p.c.line), p.c.wMin
+}
+
+// OnCNP follows a report. A CNP without one says nothing that could be followed.
+func (p *pcn) OnCNP(s *Sample) {
+	c := p.c
+	switch {
+	case s.Received == 0:
+	case s.CE:
+		p.rate = clamp(float64(s.ReceivingRate)*(1-c.wMin), c.min, p.rate)
+		p.w = c.wMin
+	default:
+		p.rate = clamp(float64(p.rate*(1-p.w))+float64(c.line*p.w), c.min, c.line)
+		p.w = float64(p.w*(1-p.w)) + float64(c.wMax*p.w)
+	}
+}
