@@ -67,7 +67,7 @@ func (p *pair) start(size int64, c cc.Controller) (*Sender, *Receiver) {
 	forward := wire.FlowParams{
 		SrcMAC: wire.MAC{2, 0, 0, 0, 0, 1}, DstMAC: wire.MAC{2, 0, 0, 0, 0, 2},
 		Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: wire.MinEntropyPort + uint16(id),
-		DestQP: uint32(id + 1), MTU: mtu, TOS: wire.DataTOS(3, wire.ECT0),
+		DestQP: uint32(id + 1), MTU: mtu, TOS: p.from.settings.DataTOS(),
 		HeadersOnly: p.from.HeadersOnly,
 	}
 	r, err := p.to.Expect(id, forward.Reverse(forward.DestQP, wire.ControlTOS(6)))

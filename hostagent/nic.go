@@ -60,6 +60,7 @@ type Counters struct {
 	BytesSent              int64 // payload, retransmissions included
 	FramesReceived         int64
 	Marked                 int64 // data packets received with CE
+	Undetermined           int64 // data packets received with UE, under ternary congestion detection
 	Timeouts               int64 // retransmission timeouts
 	RateChanges            int64 // times a flow's controller changed its rate
 }

@@ -12,7 +12,9 @@ import (
 type Notify uint8
 
 const (
-	// NotifyCNP is DCQCN's: a CNP at once when a marked packet arrives, unless another went less than CNPInterval ago.
+	// NotifyCNP is DCQCN's: a CNP at once when a marked packet arrives, unless another went less than CNPInterval ago. With
+	// Ternary marks it is TCD's: at the end of each CNPInterval in which marked packets arrived, a CNP with the strongest
+	// of their marks, so that no UE keeps a CE from being told.
 	NotifyCNP Notify = iota
 	// NotifyPCN is PCN's: at the end of each CNPInterval in which packets arrived, a CNP that reports how fast they did
 	// and whether nearly all were marked.
@@ -24,19 +26,32 @@ const (
 // notice takes note of a data packet with a frame of so many bytes, in order or not.
 func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 	n := r.nic
-	marked := p.ECN() == wire.CE
-	if marked {
+	mark := p.ECN()
+	switch {
+	case mark == wire.CE:
 		n.Marked++
-		r.marked = true
+	case mark == wire.UE && n.settings.Ternary:
+		n.Undetermined++
+	default:
+		mark = wire.NotECT
+	}
+	r.echo = max(r.echo, mark)
+	if r.origin == vtime.Never {
+		r.origin = now
 	}
 	switch n.settings.Notify {
 	case NotifyCNP:
-		if marked && now-r.lastCNP >= n.settings.CNPInterval {
+		switch {
+		case mark == wire.NotECT:
+		case n.settings.Ternary:
+			r.strongest = max(r.strongest, mark)
+			r.arm(now)
+		case now-r.lastCNP >= n.settings.CNPInterval:
 			r.lastCNP = now
 			r.notify(wire.CNPBECN, nil)
 		}
 	case NotifyPCN:
-		r.arrivals.add(now, marked, n.lineBytes(length), n.settings.CNPInterval)
+		r.arrivals.add(now, mark == wire.CE, n.lineBytes(length), n.settings.CNPInterval)
 		r.arm(now)
 	}
 }
@@ -57,9 +72,6 @@ func (r *Receiver) arm(now vtime.Time) {
 	if r.armed != vtime.Never {
 		return
 	}
-	if r.origin == vtime.Never {
-		r.origin = now
-	}
 	interval := r.nic.settings.CNPInterval
 	r.armed = r.origin + ((now-r.origin)/interval+1)*interval
 	r.nic.clock.ArmReceiver(r, r.armed)
@@ -71,13 +83,22 @@ func (r *Receiver) Armed() vtime.Time { return r.armed }
 // OnTimer is called at the time armed: a period ends.
 func (r *Receiver) OnTimer(vtime.Time) {
 	r.armed = vtime.Never
-	report := r.arrivals.report(r.nic.settings.CNPInterval)
-	var flags wire.CNPFlags
-	if report.Congested {
+	if r.nic.settings.Notify == NotifyPCN {
+		report := r.arrivals.report(r.nic.settings.CNPInterval)
+		reserved := report.Bytes()
+		flags := wire.CNPFlags(0)
+		if report.Congested {
+			flags = wire.CNPBECN
+		}
+		r.notify(flags, &reserved)
+		return
+	}
+	flags := wire.CNPFECN
+	if r.strongest == wire.CE {
 		flags = wire.CNPBECN
 	}
-	reserved := report.Bytes()
-	r.notify(flags, &reserved)
+	r.strongest = wire.NotECT
+	r.notify(flags, nil)
 }
 
 // arrivals are a period's data packets of a flow, for PCN's report.

@@ -152,14 +152,108 @@ func TestNotifyNone(t *testing.T) {
 }
 
 func TestNotifySettings(t *testing.T) {
-	s := Default()
-	s.Notify, s.CNPInterval = NotifyPCN, 0
-	if s.Validate() == nil {
-		t.Error("PCN without a period")
+	for name, change := range map[string]func(s *Settings){
+		"PCN": func(s *Settings) { s.Notify = NotifyPCN },
+		"TCD": func(s *Settings) { s.Ternary = true },
+	} {
+		s := Default()
+		change(&s)
+		if err := s.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if s.CNPInterval = 0; s.Validate() == nil {
+			t.Errorf("%s without a period", name)
+		}
 	}
-	s.CNPInterval = 1
-	if err := s.Validate(); err != nil {
-		t.Error(err)
+	s := Default()
+	if s.DataTOS() != 26<<2|2 {
+		t.Errorf("data's TOS is %#x", s.DataTOS())
+	}
+	if s.Ternary = true; s.DataTOS() != 26<<2|1 {
+		t.Errorf("data's TOS under ternary detection is %#x", s.DataTOS())
+	}
+}
+
+// receiveAs has h1 receive the next packet of h0 with that codepoint.
+func (p *pair) receiveAs(mark wire.ECN) {
+	p.Helper()
+	data := p.next()
+	wire.IPv4(data[wire.EthernetLen:]).SetECN(mark)
+	p.to.Receive(p.now, whole(data))
+}
+
+// TestTernaryCNPs: each period's CNP carries the stronger mark, BECN for CE and FECN for UE alone; what is not marked draws
+// none, whatever it says with other packets.
+func TestTernaryCNPs(t *testing.T) {
+	p := newPair(t, func(s *Settings) { s.Ternary = true })
+	c := newTold()
+	p.start(1000*mtu, c)
+	var answers []wire.Packet
+	for i, marks := range [][]wire.ECN{
+		{wire.ECT1},
+		{wire.ECT1, wire.UE, wire.ECT1}, // not CE, though 01 and 10 make 11
+		{wire.UE, wire.CE, wire.UE},
+		{wire.CE},
+		{},
+		{wire.UE, wire.NotECT},
+	} {
+		answers = append(answers, p.until(vtime.Time(50*i+3)*us)...)
+		for _, mark := range marks {
+			p.receiveAs(mark)
+		}
+	}
+	answers = append(answers, p.until(400*us)...)
+	type said struct {
+		at     vtime.Time
+		ce, ue bool
+	}
+	var got []said
+	for _, s := range c.cnps {
+		got = append(got, said{s.Now, s.CE, s.UE})
+	}
+	// Periods count from the first packet, at 3 us.
+	want := []said{{103 * us, false, true}, {153 * us, true, false}, {203 * us, true, false}, {303 * us, false, true}}
+	if !slices.Equal(got, want) || p.to.CNPsSent != 4 || p.to.Marked != 2 || p.to.Undetermined != 4 {
+		t.Errorf("%v, want %v; %+v", got, want, p.to.Counters)
+	}
+	for i, w := range cnps(answers) {
+		if w.FECN != want[i].ue || w.BECN != want[i].ce || slices.ContainsFunc(w.Reserved(), func(b byte) bool { return b != 0 }) {
+			t.Errorf("CNP %d: %+v", i, w)
+		}
+	}
+}
+
+// TestTernaryEcho: an ACK echoes the strongest mark since the one before, FECN for CE and BECN for UE alone.
+func TestTernaryEcho(t *testing.T) {
+	for _, ternary := range []bool{true, false} {
+		p := newPair(t, func(s *Settings) { s.Ternary, s.AckEvery, s.Notify = ternary, 3, NotifyNone })
+		c := newTold()
+		p.start(1000*mtu, c)
+		var got []string
+		for _, marks := range [][3]wire.ECN{
+			{wire.ECT1, wire.NotECT, wire.ECT1},
+			{wire.UE, wire.ECT1, wire.ECT1},
+			{wire.UE, wire.CE, wire.UE},
+			{wire.ECT1, wire.ECT1, wire.ECT1},
+		} {
+			for _, mark := range marks {
+				p.receiveAs(mark)
+			}
+			for _, w := range p.answers() {
+				s := c.acks[len(c.acks)-1]
+				if w.FECN != s.CE || w.BECN != s.UE {
+					t.Errorf("%+v is told as %+v", w, s)
+				}
+				got = append(got, map[[2]bool]string{{true, false}: "CE", {false, true}: "UE", {false, false}: "-"}[[2]bool{s.CE, s.UE}])
+			}
+		}
+		want := []string{"-", "UE", "CE", "-"}
+		if !ternary { // 10 is how data leaves
+			want[1] = "-"
+		}
+		if !slices.Equal(got, want) || p.to.CNPsSent != 0 {
+			t.Errorf("ternary %v: %v, want %v", ternary, got, want)
+		}
 	}
 }
 

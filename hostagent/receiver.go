@@ -14,13 +14,14 @@ type Receiver struct {
 	expected int64 // number of the next packet in order
 	messages uint32
 
-	marked  bool // a packet since the last ACK was marked
+	echo    wire.ECN // the strongest mark since the last ACK: CE, UE or NotECT
 	lastCNP vtime.Time
 
 	// Of a notification point with periods (notify.go).
-	origin   vtime.Time // when the first began; Never before
-	armed    vtime.Time // the end of the present one, if there will be something to tell; else Never
-	arrivals arrivals
+	origin    vtime.Time // when the first began, with the flow's first packet; Never before
+	armed     vtime.Time // the end of the present one, if there will be something to tell; else Never
+	strongest wire.ECN   // mark in the present one (TCD)
+	arrivals  arrivals   // in the present one (PCN)
 
 	lastNak vtime.Time
 	nakFor  int64
@@ -89,10 +90,8 @@ func (r *Receiver) answer(p *wire.Packet, syndrome uint8, psn uint32) {
 		f = n.pool.Get(wire.AckINTLen)
 		wire.PutAckINT(f.Data, r.back, syndrome, psn&wire.PSNMask, r.messages, telemetry)
 	}
-	if r.marked {
-		r.marked = false
-		wire.EchoCE(f.Data)
-	}
+	wire.EchoMark(f.Data, r.echo)
+	r.echo = wire.NotECT
 	f.Priority = n.settings.ControlPriority
 	n.control.Push(f)
 }

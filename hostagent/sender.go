@@ -207,7 +207,8 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 		return
 	}
 	s.sample = cc.Sample{
-		Now: now, RTT: rtt, AckedBytes: newly, AckSequence: acked, NextSend: s.next, CE: p.FECN,
+		Now: now, RTT: rtt, AckedBytes: newly, AckSequence: acked, NextSend: s.next,
+		CE: p.FECN, UE: p.BECN && !p.FECN, // see wire.EchoMark
 	}
 	s.sample.Hops, s.sample.PathID = s.nic.telemetry(p)
 	s.controller.OnAck(&s.sample)
@@ -241,7 +242,7 @@ func (s *Sender) onCNP(now vtime.Time, p *wire.Packet) {
 	if s.state == senderDone {
 		return
 	}
-	s.sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, CE: p.BECN, UE: p.FECN}
+	s.sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, CE: p.BECN, UE: p.FECN && !p.BECN}
 	if reserved := p.Reserved(); reserved != nil {
 		report := wire.ParsePCNReport(reserved)
 		s.sample.Received, s.sample.ReceivingRate = int(report.Packets), units.Rate(report.RateMbps)*units.Mbps

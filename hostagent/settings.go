@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
 )
 
 // Settings are a host's settings: what a scenario gives, and what its congestion control asks of hosts.
@@ -15,7 +16,7 @@ type Settings struct {
 	ControlPriority uint8 // of ACK, NAK and CNP
 	// AckEvery is how many data packets one ACK answers; a flow's last packet is always answered.
 	AckEvery int
-	// CNPInterval is the least time between two CNPs of one flow at the receiver, and PCN's time between two.
+	// CNPInterval is the least time between two CNPs of one flow at the receiver; PCN's and TCD's come at multiples of it.
 	CNPInterval vtime.Time
 	// RetransmitTimeout is how long a flow waits without progress before it goes back to the first unacknowledged
 	// packet; 0: never.
@@ -26,6 +27,9 @@ type Settings struct {
 	// INT has data packets carry telemetry for switches to fill in (HPCC). Answers carry back what a packet brought
 	// whatever this says.
 	INT bool
+	// Ternary has data packets say ECT(1), receivers take 10 in the ECN field for "undetermined" (UE) besides CE, and
+	// answers and CNPs tell of it (ternary congestion detection, TCD).
+	Ternary bool
 	// Notify is what receivers tell senders of congestion by themselves.
 	Notify Notify
 }
@@ -47,11 +51,24 @@ func (s *Settings) Validate() error {
 	if s.AckEvery < 1 {
 		errs = append(errs, fmt.Errorf("ack_every %d: acknowledge at least every packet (1)", s.AckEvery))
 	}
-	if s.Notify == NotifyPCN && s.CNPInterval == 0 {
-		errs = append(errs, errors.New("PCN reports each cnp_interval, which must not be 0"))
+	if s.periodic() && s.CNPInterval == 0 {
+		errs = append(errs, errors.New("PCN's and TCD's CNPs come each cnp_interval, which must not be 0"))
 	}
 	if s.CNPInterval < 0 || s.RetransmitTimeout < 0 || s.NakInterval < 0 {
 		errs = append(errs, errors.New("an interval must not be negative"))
 	}
 	return errors.Join(errs...)
+}
+
+// DataTOS is the TOS byte of data packets as they leave.
+func (s *Settings) DataTOS() uint8 {
+	if s.Ternary {
+		return wire.DataTOS(s.DataPriority, wire.ECT1) // so that 10 is no more than a mark, and 11 no merger of two
+	}
+	return wire.DataTOS(s.DataPriority, wire.ECT0)
+}
+
+// periodic says whether CNPs come at multiples of CNPInterval.
+func (s *Settings) periodic() bool {
+	return s.Notify == NotifyPCN || s.Notify == NotifyCNP && s.Ternary
 }

@@ -58,7 +58,7 @@ func (e *Engine) startFlow(id int) error {
 		SrcMAC: port.MAC, DstMAC: e.plan.Ports[port.Peer].MAC,
 		Src: source.Addr.As4(), Dst: destination.Addr.As4(),
 		SrcPort: f.SourcePort, DestQP: queuePair(id), MTU: e.plan.MTU,
-		TOS: wire.DataTOS(e.hosts.DataPriority, wire.ECT0), HeadersOnly: !e.plane.CarriesPayload(),
+		TOS: e.hosts.DataTOS(), HeadersOnly: !e.plane.CarriesPayload(),
 	}
 	answers := forward.Reverse(queuePair(id), wire.ControlTOS(e.hosts.ControlPriority))
 	answers.SrcMAC, answers.DstMAC = back.MAC, e.plan.Ports[back.Peer].MAC

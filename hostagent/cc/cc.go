@@ -44,7 +44,7 @@ type Sample struct {
 	AckSequence int64      // payload bytes acknowledged in all, from the start of the flow; ACK only
 	NextSend    int64      // payload bytes sent in all: the sequence of the next packet (snd_nxt)
 	CE          bool       // the packet was marked congestion experienced (ACK echo, or the CNP's BECN)
-	UE          bool       // the packet was marked undetermined (ternary congestion detection)
+	UE          bool       // it was marked undetermined and not CE (ternary congestion detection; likewise, or the CNP's FECN)
 
 	// Hops are what the switches on the acknowledged packet's way say of the ports that it left by, in order (INT): line
 	// rate in b/s, 0 if the format cannot name it; time of departure in whole nanoseconds, modulo wire.INTTimeWrap; bytes

@@ -149,10 +149,10 @@ func (b BTH) TVer() uint8 { return b[bthFlags] & bthTVerMask }
 // PKey is the partition key.
 func (b BTH) PKey() uint16 { return binary.BigEndian.Uint16(b[bthPKey:]) }
 
-// FECN is the forward congestion bit; in our CNPs it means "undetermined" (wire.md 2).
+// FECN is the forward congestion bit. Without BECN it means "undetermined" in our CNPs (wire.md 2); in ACKs it echoes CE.
 func (b BTH) FECN() bool { return b[bthECN]&bthFECN != 0 }
 
-// BECN is the backward congestion bit, set in CNPs.
+// BECN is the backward congestion bit, set in CNPs; in ACKs it echoes "undetermined".
 func (b BTH) BECN() bool { return b[bthECN]&bthBECN != 0 }
 
 // DestQP is the receiver's queue pair.

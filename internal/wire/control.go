@@ -36,9 +36,18 @@ func PutAckINT(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, t INT
 	return putICRC(buf, roceHeaderLen+AETHLen+INTLen, intCRC.after(crcShort(crc, aeth)))
 }
 
-// EchoCE sets the FECN bit of an ACK that PutAck wrote: the packet that it answers was marked. RC ACKs leave the bit
-// unused; DCTCP's sender needs the mark of each packet, and the ICRC does not cover the bit.
-func EchoCE(ack []byte) { ack[EthernetLen+IPv4Len+UDPLen+bthECN] |= bthFECN }
+// EchoMark tells, in an ACK that PutAck or PutAckINT wrote, of the strongest mark of the packets that it answers: the FECN
+// bit stands for CE, the BECN bit alone for UE, as in CNPs each direction's own bit stands for CE; other codepoints set none.
+// RC ACKs leave both bits unused, and the ICRC does not cover them. DCTCP's sender needs the mark of each packet, TIMELY's
+// under ternary congestion detection too.
+func EchoMark(ack []byte, mark ECN) {
+	switch mark {
+	case CE:
+		ack[EthernetLen+IPv4Len+UDPLen+bthECN] |= bthFECN
+	case UE:
+		ack[EthernetLen+IPv4Len+UDPLen+bthECN] |= bthBECN
+	}
+}
 
 // CNPFlags are a CNP's congestion bits.
 type CNPFlags uint8

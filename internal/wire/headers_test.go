@@ -29,9 +29,7 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 			} else {
 				n = PutAck(buf, h, syndrome, psn, psn/2)
 			}
-			if rapid.Bool().Draw(t, "echo") {
-				EchoCE(buf)
-			}
+			EchoMark(buf, rapid.SampledFrom([]ECN{NotECT, ECT1, UE, CE}).Draw(t, "echo"))
 		case 2:
 			reserved := PCNReport{RateMbps: psn, Congested: true}.Bytes()
 			n = PutCNP(buf, h, CNPBECN, &reserved)
