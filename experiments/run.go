@@ -228,7 +228,7 @@ func environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 // hostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts.
 func hostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	own := s.Host
-	own.INT = needs.INT
+	own.INT, own.Ternary = needs.INT, needs.TCD
 	if needs.PCN {
 		own.Notify = hostagent.NotifyPCN
 	}

@@ -94,19 +94,25 @@ type rpConstants struct {
 	fastRecovery              int   // F
 	rai, rhai                 float64
 	paperOrder, clampTarget   bool
-	overhead                  int64 // line bytes of a packet beyond its payload
+	hold                      bool    // on a CNP that says undetermined (TCD)
+	ceAlpha                   float64 // least alpha of a cut (TCD)
+	overhead                  int64   // line bytes of a packet beyond its payload
 }
 
 func newRPConstants(env Env, s *Settings) *rpConstants {
-	return &rpConstants{
+	c := &rpConstants{
 		line: float64(env.LineRate), min: s.Rate(minRateName),
 		alpha: s.Number("initial_alpha"), g: s.Number("g"),
 		alphaTimer: s.Time("alpha_timer"), increaseTimer: s.Time("increase_timer"),
 		byteCounter: int64(s.Size("byte_counter")), fastRecovery: int(s.Integer("fast_recovery")),
 		rai: s.Rate("rai"), rhai: s.Rate("rhai"),
 		paperOrder: s.Choice("order") == "paper", clampTarget: s.Flag("clamp_target"),
-		overhead: env.LineMTU - int64(env.MTU),
+		overhead: env.LineMTU - int64(env.MTU), hold: s.ternary(),
 	}
+	if s.Has(ceAlphaName) {
+		c.ceAlpha = s.Number(ceAlphaName)
+	}
+	return c
 }
 
 // clamp limits a rate to [min, line]; what is no number becomes min.
@@ -158,12 +164,16 @@ func (d *dcqcn) Preset(now vtime.Time, rate float64) {
 	d.timeStage = d.c.fastRecovery
 }
 
-// OnCNP cuts the rate. A CNP that says undetermined and not congested holds it instead (TCD).
+// OnCNP cuts the rate. A CNP that says undetermined and not congested holds it, as far as the flow knows of such marks.
 func (d *dcqcn) OnCNP(s *Sample) {
-	if s.UE && !s.CE {
-		d.target = d.rate
-	} else {
+	switch {
+	case s.CE || !s.UE:
+		d.alpha = max(d.alpha, d.c.ceAlpha)
 		d.cut()
+	case d.c.hold:
+		d.target = d.rate
+	default:
+		return
 	}
 	d.restart(s.Now)
 }

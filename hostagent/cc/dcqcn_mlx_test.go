@@ -127,7 +127,7 @@ func TestMLXAgainstEagerTimers(t *testing.T) {
 }
 
 func TestMLXUndetermined(t *testing.T) {
-	m := mustBuild(t, "dcqcn", map[string]string{"profile": "b"}, env100).(*mlx)
+	m := mustBuild(t, "dcqcn+tcd", map[string]string{"profile": "b"}, env100).(*mlx)
 	m.OnCNP(&Sample{Now: 1, UE: true})
 	if m.Rate() != 100e9 || m.Deadline() != vtime.Never {
 		t.Errorf("rate %g, deadline %v: timers start with the first real CNP", m.Rate(), m.Deadline())
@@ -139,6 +139,15 @@ func TestMLXUndetermined(t *testing.T) {
 	expect(t, "R_C", m.rate, 50.776684273)
 	m.OnTimer(500 * us)
 	expect(t, "R_C: its target is itself", m.rate, 50.776684273)
+
+	m = mustBuild(t, "dcqcn", map[string]string{"profile": "b"}, env100).(*mlx)
+	m.OnCNP(cnp(0))
+	m.OnTimer(5 * us)
+	before := *m
+	m.OnCNP(&Sample{Now: 200 * us, UE: true})
+	if *m != before {
+		t.Errorf("dcqcn: %+v, then %+v", before, *m)
+	}
 }
 
 func TestMLXLongIdle(t *testing.T) {

@@ -135,14 +135,14 @@ func TestDCQCNTargetClamp(t *testing.T) {
 	expect(t, "R_T after an increase", d.target, 25)
 }
 
-// Section 9.2: a CNP that says undetermined holds the rate.
+// Section 9.2: a CNP that says undetermined holds the rate under TCD, and nothing without.
 func TestDCQCNUndetermined(t *testing.T) {
-	start := func() *dcqcn {
-		d := dcqcn40(t, nil)
+	start := func(name string, given map[string]string) *dcqcn {
+		d := mustBuild(t, name, given, env40).(*dcqcn)
 		d.rate, d.target, d.timeStage, d.alpha = 20e9, 40e9, 2, 0.9
 		return d
 	}
-	d := start()
+	d := start("dcqcn+tcd", nil)
 	d.OnCNP(&Sample{Now: 1 * us, UE: true})
 	expect(t, "R_C", d.rate, 20)
 	expect(t, "R_T", d.target, 20)
@@ -153,11 +153,35 @@ func TestDCQCNUndetermined(t *testing.T) {
 	d.OnTimer(56 * us)
 	expect(t, "R_C 55us later", d.rate, 20)
 
-	d = start()
-	d.OnCNP(&Sample{Now: 1 * us, CE: true, UE: true})
-	expect(t, "R_C", d.rate, 10.99609375)
-	expect(t, "R_T", d.target, 20)
-	expectAlpha(t, d.alpha, 0.900390625)
+	for _, name := range []string{"dcqcn+tcd", "dcqcn"} {
+		d = start(name, nil)
+		d.OnCNP(&Sample{Now: 1 * us, CE: true, UE: true})
+		expect(t, "R_C", d.rate, 10.99609375)
+		expect(t, "R_T", d.target, 20)
+		expectAlpha(t, d.alpha, 0.900390625)
+	}
+
+	d = start("dcqcn", nil)
+	before := *d
+	d.OnCNP(&Sample{Now: 1 * us, UE: true})
+	if *d != before {
+		t.Errorf("dcqcn: %+v, then %+v", before, *d)
+	}
+}
+
+// TestDCQCNLeastAlpha: ce_alpha deepens the cut for CE, whatever came before, and is off by default.
+func TestDCQCNLeastAlpha(t *testing.T) {
+	for text, want := range map[string]float64{"0": 20 * (1 - 0.103515625/2), "1/2": 20 * (1 - 0.501953125/2)} {
+		d := mustBuild(t, "dcqcn+tcd", map[string]string{ceAlphaName: text}, env40).(*dcqcn)
+		d.rate, d.alpha = 20e9, 0.1
+		d.OnCNP(&Sample{Now: us, UE: true})
+		expectAlpha(t, d.alpha, 0.1)
+		d.OnCNP(cnp(2 * us)) // alpha first: 255/256 of it, and 1/256
+		expect(t, "R_C with ce_alpha "+text, d.rate, want)
+	}
+	if _, err := Resolve("dcqcn", map[string]string{ceAlphaName: "1/2"}, env40); err == nil {
+		t.Error("dcqcn took TCD's parameter")
+	}
 }
 
 func TestDCQCNFloorAndScaling(t *testing.T) {

@@ -12,12 +12,14 @@ import (
 var registry = []*Spec{
 	dconSpec,
 	dcqcnSpec,
+	dcqcnTCDSpec,
 	dctcpSpec,
 	hpccSpec,
 	noneSpec,
 	pcnSpec,
 	swiftSpec,
 	timelySpec,
+	timelyTCDSpec,
 }
 
 // Spec describes one congestion control: what it is, which constants it has and how to build it. Specs are read-only.
@@ -47,6 +49,7 @@ type SwitchNeeds struct {
 	ECNStep bool `json:"ecn_step"`
 	CNM     bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
 	INT     bool `json:"int"` // append in-band telemetry to data packets (HPCC)
+	TCD     bool `json:"tcd"` // mark by ternary congestion detection: CE where a queue grows by itself, UE where pauses may be why
 	PCN     bool `json:"pcn"` // mark by PCN's rule: never what waited through a pause, else what leaves a queue behind
 }
 
@@ -56,7 +59,7 @@ func (n SwitchNeeds) String() string {
 	for _, need := range []struct {
 		on   bool
 		name string
-	}{{n.ECN && !n.ECNStep, "ECN"}, {n.ECN && n.ECNStep, "ECN step"}, {n.CNM, "CNM"}, {n.INT, "INT"}, {n.PCN, "PCN"}} {
+	}{{n.ECN && !n.ECNStep, "ECN"}, {n.ECN && n.ECNStep, "ECN step"}, {n.CNM, "CNM"}, {n.TCD, "TCD"}, {n.INT, "INT"}, {n.PCN, "PCN"}} {
 		if need.on {
 			s = append(s, need.name)
 		}
@@ -75,17 +78,21 @@ func define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(
 	}
 	s.compile = func(env Env, set *Settings) (any, error) { return compile(env, set) }
 	s.build = func(env Env, p any) Controller { return build(env, p.(*P)) }
-	s.New = func(env Env, set Settings) (Controller, error) {
-		p, ok := set.constants.(*P)
-		if !ok || set.spec.Name != s.Name {
-			return nil, fmt.Errorf("%s: these settings were not resolved for it", s.Name)
+	return complete(s)
+}
+
+// complete adds New, by compile and build.
+func complete(spec Spec) *Spec {
+	spec.New = func(env Env, set Settings) (Controller, error) {
+		if set.Controller() != spec.Name {
+			return nil, fmt.Errorf("%s: these settings were not resolved for it", spec.Name)
 		}
 		if shared(env) != set.env {
-			return nil, fmt.Errorf("%s: settings were resolved for %+v, not for %+v: resolve once per distinct Env", s.Name, set.env, env)
+			return nil, fmt.Errorf("%s: settings were resolved for %+v, not for %+v: resolve once per distinct Env", spec.Name, set.env, env)
 		}
-		return build(env, p), nil
+		return spec.build(env, set.constants), nil
 	}
-	return &s
+	return &spec
 }
 
 // shared is the part of env that flows share.
@@ -104,7 +111,7 @@ func Names() []string {
 }
 
 // Lookup finds a congestion control by name; upper case is as good as lower. NAME+win is the one of that name held to a
-// window of BDP*R/C, if it has none of its own.
+// window of BDP*R/C, if it has none of its own; NAME may be one with +tcd.
 func Lookup(name string) (*Spec, error) {
 	folded := foldName(name)
 	if s := find(registry, folded); s != nil {
@@ -121,6 +128,14 @@ func Lookup(name string) (*Spec, error) {
 		}
 		for _, s := range windowedSpecs {
 			names = append(names, s.Name)
+		}
+	}
+	if plain, ok := strings.CutSuffix(folded, tcdSuffix); ok {
+		switch {
+		case find(windowedSpecs, plain) != nil:
+			return nil, fmt.Errorf("congestion control %q: %s comes before %s", name, tcdSuffix, windowSuffix)
+		case find(registry, plain) != nil:
+			return nil, fmt.Errorf("congestion control %q: %s may follow %s", name, tcdSuffix, ternaryNames())
 		}
 	}
 	return nil, fmt.Errorf("unknown congestion control %q (there are %s)%s",

@@ -161,7 +161,7 @@ func TestListing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"NAME ", "dcon    ECN, CNM", "dctcp   ECN step ", "none    -", "NAME+win, for dcon, dcqcn, none, pcn, timely:", "profile=a: R_AI", "min(100Mbps, line/400)", "alpha-first|paper"} {
+	for _, want := range []string{"NAME ", "dcon        ECN, CNM", "dctcp       ECN step ", "none        -", "dcqcn+tcd   ECN, TCD", "timely+tcd  ECN, TCD", "hpcc        INT", "pcn         PCN", "NAME+win, for dcon, dcqcn, dcqcn+tcd, none, pcn, timely, timely+tcd:", "profile=a: R_AI", "min(100Mbps, line/400)", "alpha-first|paper"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

@@ -61,7 +61,7 @@ var timelySpec = define(Spec{
 		low: low, high: high, minRTT: float64(s.Time("min_rtt")),
 		alpha: s.Number("alpha"), beta: s.Number("beta"),
 		ai: s.Rate("ai"), hai: s.Rate("hai"), haiAfter: int(s.Integer("hai_after")),
-		line: float64(env.LineRate), min: s.Rate(minRateName),
+		line: float64(env.LineRate), min: s.Rate(minRateName), ternary: s.ternary(),
 	}, nil
 }, func(_ Env, c *timelyConstants) Controller { return &timely{c: c, rate: c.line} })
 
@@ -79,6 +79,7 @@ type timelyConstants struct {
 	ai, hai     float64
 	haiAfter    int
 	line, min   float64
+	ternary     bool // knows of undetermined marks (TCD)
 }
 
 // timely is TIMELY's sender.
@@ -106,25 +107,27 @@ func (t *timely) OnAck(s *Sample) {
 	case !t.started:
 		t.started = true
 	case s.AckSequence > t.updateAt:
-		t.update(s.RTT)
+		t.update(s)
 	default:
 		return
 	}
 	t.lastRTT, t.updateAt = s.RTT, s.NextSend
 }
 
-// update is TIMELY's decision on a new RTT.
-func (t *timely) update(rtt vtime.Time) {
-	c := t.c
+// update is TIMELY's decision on a new RTT. Under TCD it is none on the RTT of an undetermined packet, which is no measure
+// of congestion, and a CE packet's RTT does not raise the rate.
+func (t *timely) update(s *Sample) {
+	c, rtt := t.c, s.RTT
 	t.rttDiff = float64((1-c.alpha)*t.rttDiff) + float64(c.alpha*float64(rtt-t.lastRTT))
 	gradient := t.rttDiff / c.minRTT
+	rises := rtt < c.low || rtt <= c.high && gradient <= 0
 	switch {
-	case rtt < c.low:
+	case c.ternary && (s.CE && rises || s.UE && !s.CE):
+		t.increases = 0
+	case rises:
 		t.increase()
 	case rtt > c.high:
 		t.decrease(1 - float64(c.beta*(1-float64(c.high)/float64(rtt))))
-	case gradient <= 0:
-		t.increase()
 	default:
 		t.decrease(1 - float64(c.beta*gradient))
 	}

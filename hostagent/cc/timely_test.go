@@ -46,6 +46,46 @@ func TestTIMELYUpdate(t *testing.T) {
 	}
 }
 
+// Section 9.2: an undetermined packet's RTT moves no rate, a CE packet's raises none; either is noted. Without TCD marks mean
+// nothing. The rates are those of section 4(f).
+func TestTIMELYTernary(t *testing.T) {
+	for _, c := range []struct {
+		ce, ue    bool
+		last, rtt vtime.Time
+
+		want, plain   float64
+		wantIncreases int
+	}{
+		{false, false, 40, 45, 20.04, 20.04, 4},
+		{true, false, 40, 45, 20, 20.04, 0},
+		{false, true, 40, 45, 20, 20.04, 0},
+		{true, true, 40, 45, 20, 20.04, 0},
+		{false, false, 60, 70, 13, 13, 0},
+		{true, false, 60, 70, 13, 13, 0},
+		{false, true, 60, 70, 20, 13, 0},
+		{true, true, 60, 70, 13, 13, 0},
+		{true, false, 60, 600, 17.333333333, 17.333333333, 0},
+		{false, true, 60, 600, 20, 17.333333333, 0},
+		{true, false, 80, 79, 20, 20.04, 0}, // a falling gradient
+	} {
+		for _, name := range []string{"timely+tcd", "timely"} {
+			f := mustBuild(t, name, map[string]string{"min_rate": "100Mbps"}, env40).(*timely)
+			f.rate, f.lastRTT, f.increases = 20e9, c.last*us, 3
+			f.started, f.updateAt = true, 1000
+			f.OnAck(&Sample{RTT: c.rtt * us, AckSequence: 2000, NextSend: 9000, CE: c.ce, UE: c.ue})
+			want := c.want
+			if name == "timely" {
+				want = c.plain
+			}
+			expect(t, name+": rate", f.Rate(), want)
+			near(t, "rttDiff", f.rttDiff/1e6, 0.875*float64(c.rtt-c.last), 1e-9)
+			if f.lastRTT != c.rtt*us || f.updateAt != 9000 || name == "timely+tcd" && f.increases != c.wantIncreases {
+				t.Errorf("%s, %+v: %+v", name, c, f)
+			}
+		}
+	}
+}
+
 func TestTIMELYOncePerRTT(t *testing.T) {
 	f := timely40(t, nil)
 	f.rate = 20e9

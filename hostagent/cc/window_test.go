@@ -28,6 +28,15 @@ func TestWindowed(t *testing.T) {
 	if c.Window() != 1 {
 		t.Errorf("window %d: no packet could go", c.Window())
 	}
+	c = mustBuild(t, "dcqcn+tcd+win", nil, env40)
+	c.OnCNP(cnp(0))
+	c.OnCNP(&Sample{Now: 10 * us, UE: true})
+	for c.Deadline() <= 65*us {
+		c.OnTimer(c.Deadline())
+	}
+	if c.Rate() != 20e9 || c.Window() != 100_000 {
+		t.Errorf("held: rate %g, window %d", c.Rate(), c.Window())
+	}
 	if c := mustBuild(t, "none+win", nil, env100); c.Window() != 52_000 {
 		t.Errorf("window %d", c.Window())
 	}
@@ -48,12 +57,16 @@ func TestWindowedLookup(t *testing.T) {
 		t.Error("dcon itself got the window's parameter")
 	}
 	for name, want := range map[string]string{
-		"swift+win":     "swift has a window of its own; +win may follow dcon, dcqcn, none, pcn, timely",
+		"swift+win":     "swift has a window of its own; +win may follow dcon, dcqcn, dcqcn+tcd, none, pcn, timely, timely+tcd",
 		"dctcp+win":     "dctcp has a window of its own",
 		"dcqn+win":      `did you mean "dcon+win" or "dcqcn+win"`,
 		"dcqcn+wim":     "unknown congestion control",
 		"dcqcn+win+win": "unknown congestion control",
 		"+win":          "unknown congestion control",
+		"dcqcn+win+tcd": "+tcd comes before +win",
+		"swift+tcd":     "+tcd may follow dcqcn, timely",
+		"dcqcn+tcd+tcd": "+tcd may follow dcqcn, timely",
+		"+tcd":          "unknown congestion control",
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

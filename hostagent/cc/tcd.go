@@ -1,0 +1,52 @@
+package cc
+
+import (
+	"slices"
+	"strings"
+)
+
+// tcdSuffix after the name of a congestion control makes it tell "undetermined" from congested.
+const tcdSuffix = "+tcd"
+
+// withTCD is another congestion control: base, whose switches mark by ternary congestion detection and which knows what
+// an undetermined mark means. Constants say so to what they are compiled into (Settings.ternary); more are their own.
+func withTCD(base *Spec, how, source string, more ...Parameter) *Spec {
+	s := *base
+	s.Name += tcdSuffix
+	s.Summary += "; " + how
+	s.Source += "; " + source
+	s.Needs.ECN, s.Needs.TCD = true, true
+	s.Parameters = append(slices.Clone(base.Parameters), more...)
+	return complete(s)
+}
+
+// ternaryNames lists the congestion controls that tcdSuffix may follow.
+func ternaryNames() string {
+	var names []string
+	for _, s := range registry {
+		if name, ok := strings.CutSuffix(s.Name, tcdSuffix); ok {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// ternary says whether the settings are of a congestion control that knows what an undetermined mark means.
+func (s *Settings) ternary() bool { return s.spec.Needs.TCD }
+
+// ceAlphaName is the parameter that makes DCQCN's cuts for CE deeper.
+const ceAlphaName = "ce_alpha"
+
+var dcqcnTCDSpec = withTCD(dcqcnSpec,
+	"a CNP that says undetermined holds the rate and puts increases off",
+	"its answer to ternary marks is that of TCD's authors' simulator",
+	Parameter{
+		Name: ceAlphaName, Kind: NumberKind, Default: "0", Min: "0", Max: "1", When: "a",
+		Doc: "least alpha of a cut, for the aggressive decrease that TCD's patent asks for on CE; 0: DCQCN's own",
+	},
+)
+
+var timelyTCDSpec = withTCD(timelySpec,
+	"an RTT taken from an undetermined packet moves no rate, one from a CE packet raises none",
+	"what ternary marks change is our inference, as no source has it",
+)
