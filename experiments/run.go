@@ -119,7 +119,7 @@ func (r *runner) resolveControllers() error {
 		settings, known := r.environments[env]
 		if !known {
 			var err error
-			if settings, err = cc.Resolve(r.spec.Name, s.ControllerSettings[r.spec.Name], env); err != nil {
+			if settings, err = cc.Resolve(r.spec.Name, r.spec.Constants(s.ControllerSettings), env); err != nil {
 				return err
 			}
 			r.environments[env] = settings

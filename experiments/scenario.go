@@ -20,6 +20,7 @@ type Scenario struct {
 	// Controllers are the ones that run when the user names none.
 	Controllers []string
 	// ControllerSettings are the scenario's own constants, by controller and parameter name ("dcqcn" -> "g" -> "1/256").
+	// cc.Spec.Constants are those that hold for one controller.
 	ControllerSettings map[string]map[string]string
 	Flows              []Flow
 	// Duration is when the run stops. With Drain it goes on until all flows with a size have ended and every queue is

@@ -32,6 +32,7 @@ func (d *decoder) controllers(list, constants *yamlspec.Value) {
 		d.s.Controllers = []string{defaultController}
 	}
 	d.s.ControllerSettings = map[string]map[string]string{}
+	var checks []func()
 	constants.Mapping().All(func(key, value *yamlspec.Value) {
 		spec, err := cc.Lookup(key.Raw())
 		if err != nil {
@@ -51,10 +52,30 @@ func (d *decoder) controllers(list, constants *yamlspec.Value) {
 			}
 		})
 		d.s.ControllerSettings[spec.Name] = settings
-		if _, err := cc.Resolve(spec.Name, settings, d.env(spec.Needs)); err != nil {
-			d.locateConstants(spec.Name, m, value, err)
-		}
+		checks = append(checks, func() { d.checkConstants(spec, m, value) })
 	})
+	// What a controller has by its base's name may stand below its own.
+	for _, check := range checks {
+		check()
+	}
+}
+
+// checkConstants reports what is wrong with a controller's constants, but for what is wrong with one that it is derived
+// from.
+func (d *decoder) checkConstants(spec *cc.Spec, m *yamlspec.Mapping, at *yamlspec.Value) {
+	resolve := func(spec *cc.Spec) error {
+		_, err := cc.Resolve(spec.Name, spec.Constants(d.s.ControllerSettings), d.env(spec.Needs))
+		return err
+	}
+	err := resolve(spec)
+	for b := spec.Base(); b != nil && err != nil; b = b.Base() {
+		if d.s.ControllerSettings[b.Name] != nil && resolve(b) != nil {
+			return
+		}
+	}
+	if err != nil {
+		d.locateConstants(spec.Name, m, at, err)
+	}
 }
 
 // locateConstants reports what cc.Resolve found wrong, at the constant that a message is about. They read

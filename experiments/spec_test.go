@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
@@ -218,6 +219,12 @@ func TestControllers(t *testing.T) {
 		"cc: {tcp: {g: 1}}":          "x.yaml:4:6: ",
 		"cc: {dcqcn: 3}":             "x.yaml:4:13: expected a mapping",
 		"cc: {dcqcn: {g: [1]}}":      "x.yaml:4:17: expected text",
+
+		// What is wrong with a base's constants is reported there and not again.
+		"cc: {dcqcn+win: {rai: 1Mbps}, dcqcn: {g: two}}":            "x.yaml:4:42: dcqcn.g",
+		"cc: {timely+win: {t_low: 600us}}":                          "x.yaml:4:18: timely+win: a t_low of 600us is more than t_high, 500us",
+		"cc: {timely+win: {t_high: 40us}, timely: {t_low: 45us}}":   "x.yaml:4:18: timely+win: a t_low of 45us",
+		"cc: {dcqcn+win: {profile: b}, dcqcn: {byte_counter: 1MB}}": "x.yaml:4:17: dcqcn+win.byte_counter means nothing with profile=b",
 	} {
 		_, err := ParseScenario("x.yaml", []byte(start+text), nil)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "x.yaml:") != 1 {
@@ -228,8 +235,27 @@ func TestControllers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := ParseScenario("x.yaml", []byte(start+"cc: {timely+win: {t_low: 600us}, timely: {t_high: 700us}}"), nil); err != nil {
+		t.Errorf("constants that only fit together: %v", err)
+	}
 	if s.Controllers[0] != "dcqcn" || s.ControllerSettings["dcqcn"]["g"] != "1/16" {
 		t.Errorf("controllers %q, constants %q", s.Controllers, s.ControllerSettings)
+	}
+}
+
+// A run of NAME+win takes NAME's constants, but for its own.
+func TestDerivedConstants(t *testing.T) {
+	s := mustLoad(t, "incast", "cc={dcqcn: {g: 1/16, rai: 1Mbps}, dcqcn+win: {rai: 2Mbps}}")
+	spec, err := cc.Lookup("dcqcn+win")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runner{scenario: s, spec: spec, environments: map[cc.Env]cc.Settings{}}
+	if err := r.resolveControllers(); err != nil {
+		t.Fatal(err)
+	}
+	if m := r.flows[0].settings.Map(); m["g"] != "0.0625" || m["rai"] != "2Mbps" || m["window"] == "" {
+		t.Errorf("%v", m)
 	}
 }
 

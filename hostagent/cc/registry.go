@@ -152,6 +152,33 @@ func find(specs []*Spec, folded string) *Spec {
 	return nil
 }
 
+// Base is the congestion control that this one is by a suffix (+tcd, +win); nil if it is one by itself.
+func (spec *Spec) Base() *Spec {
+	suffix := strings.LastIndexByte(spec.Name, '+')
+	if suffix < 0 {
+		return nil
+	}
+	base, _ := Lookup(spec.Name[:suffix])
+	return base
+}
+
+// Constants are the congestion control's among constants by name, as the registry spells names. What is given for NAME
+// holds for NAME+win and NAME+tcd too, but for what is given for these themselves.
+func (spec *Spec) Constants(given map[string]map[string]string) map[string]string {
+	all, taken := map[string]string{}, map[string]bool{}
+	for ; spec != nil; spec = spec.Base() {
+		for key, text := range given[spec.Name] {
+			if !taken[foldName(key)] {
+				all[key] = text
+			}
+		}
+		for key := range all {
+			taken[foldName(key)] = true
+		}
+	}
+	return all
+}
+
 // Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and reports
 // everything that is wrong at once. Do it once per run, or once per distinct Env if paths differ; env.Seed is ignored.
 //

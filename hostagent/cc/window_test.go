@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"maps"
 	"strings"
 	"testing"
 )
@@ -83,5 +84,37 @@ func TestWindowedLookup(t *testing.T) {
 		if _, err := s.New(env40, given); err == nil {
 			t.Error("dcqcn+win took dcqcn's settings")
 		}
+	}
+}
+
+// TestDerivedConstants: NAME's constants are NAME+win's and NAME+tcd's too, under whichever spelling, but for their own.
+func TestDerivedConstants(t *testing.T) {
+	given := map[string]map[string]string{
+		"timely":         {"AI": "1Mbps", "t-low": "60us", "beta": "1"},
+		"timely+tcd":     {"t_low": "70us", "alpha": "1/2"},
+		"timely+tcd+win": {"alpha": "1/4", "window": "9KB"},
+		"dcqcn":          {"g": "1"},
+	}
+	for name, want := range map[string]map[string]string{
+		"timely":         {"AI": "1Mbps", "t-low": "60us", "beta": "1"},
+		"timely+win":     {"AI": "1Mbps", "t-low": "60us", "beta": "1"},
+		"timely+tcd":     {"AI": "1Mbps", "t_low": "70us", "beta": "1", "alpha": "1/2"},
+		"timely+tcd+win": {"AI": "1Mbps", "t_low": "70us", "beta": "1", "alpha": "1/4", "window": "9KB"},
+		"swift":          {},
+	} {
+		spec, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := spec.Constants(given)
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		if _, err := Resolve(name, got, env40); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := dcqcnTCDSpec.Constants(map[string]map[string]string{"dcqcn+tcd": {"alpha-timer": "1us", "Alpha_Timer": "2us"}}); len(got) != 2 {
+		t.Errorf("a constant given twice under one name is the user's mistake, not to be hidden: %v", got)
 	}
 }

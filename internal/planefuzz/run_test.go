@@ -91,7 +91,7 @@ func newController(s *experiments.Scenario, f *experiments.Flow, spec *cc.Spec) 
 		return cc.Constant(float64(f.ConstantRate)), nil
 	}
 	env := environment(s, f)
-	settings, err := cc.Resolve(spec.Name, s.ControllerSettings[spec.Name], env)
+	settings, err := cc.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
 	if err != nil {
 		return nil, err
 	}
