@@ -122,7 +122,7 @@ type clock struct{ e *Engine }
 func (c clock) Arm(s *hostagent.Sender, at vtime.Time) { c.e.armFlow(s.Flow, max(at, c.e.now)) }
 
 func (c clock) ArmReceiver(r *hostagent.Receiver, at vtime.Time) {
-	c.e.events.push(at, eventReport, int32(r.Flow))
+	c.e.push(at, eventReport, int32(r.Flow))
 }
 
 func (c clock) Done(now vtime.Time, s *hostagent.Sender) {

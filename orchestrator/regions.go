@@ -62,6 +62,8 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 		r = e.ports[id>>3].region
 	case eventTimer, eventStart:
 		r = e.ports[e.plan.Nodes[e.flows[id].Source].Ports[0]].region
+	case eventReport:
+		r = e.ports[e.plan.Nodes[e.flows[id].Destination].Ports[0]].region
 	}
 	e.regions[r].events.push(at, kind, id)
 	e.due[r] = min(e.due[r], at)
