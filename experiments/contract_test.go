@@ -132,7 +132,7 @@ func TestManifestAndSummary(t *testing.T) {
 	sum := o.json("summary.json")
 	for _, key := range []string{
 		"scenario", "controller", "seed", "plane", "verdict", "partial", "fingerprint", "virtual_ns", "flows", "by_tag", "by_size",
-		"pfc", "ecn_marks", "cnps", "cnms", "rtt", "drops", "peak_ingress_bytes", "switches", "speed",
+		"pfc", "ecn_marks", "cnps", "cnms", "rtt", "rtt_sampled", "drops", "peak_ingress_bytes", "switches", "speed",
 	} {
 		if _, ok := sum[key]; !ok {
 			t.Errorf("summary: no %s", key)
@@ -152,8 +152,14 @@ func TestManifestAndSummary(t *testing.T) {
 	if tags, _ := sum["by_tag"].(map[string]any); len(tags) != 2 || tags["incast"] == nil || tags["other"] == nil {
 		t.Errorf("summary: by_tag %v", sum["by_tag"])
 	}
-	if r := o.Summary.RTT; r.Samples == 0 || r.Mean < 4000 || r.P99 < r.Mean || r.Max < r.P99*0.99 {
-		t.Errorf("%+v", r)
+	for _, r := range []RTTSummary{o.Summary.RTT, o.Summary.RTTSampled} {
+		if r.Samples == 0 || r.Mean < 4000 || r.P50 > r.P95 || r.P95 > r.P99 || r.P99 < r.Mean || r.Max < r.P99*0.99 {
+			t.Errorf("%+v", r)
+		}
+	}
+	// 13 flows of 60 and 100 packets: each has a sample, and no two of the packets that are in flight at a time are one.
+	if r := o.Summary.RTTSampled; r.Samples < 13 || r.Samples > o.Summary.RTT.Samples/4 {
+		t.Errorf("%d samples of %d", r.Samples, o.Summary.RTT.Samples)
 	}
 }
 

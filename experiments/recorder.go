@@ -1,8 +1,6 @@
 package experiments
 
 import (
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -28,7 +26,7 @@ type recorder struct {
 	hops   int64 // at the last sample
 	still  int   // samples since then without another
 
-	rtt   *rttRecorder
+	rtt   *rttRecorders
 	pfc   pfcTotals
 	ended int
 }
@@ -52,7 +50,7 @@ func newRecorder(s *Scenario) *recorder {
 	r := &recorder{
 		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tags: map[string][]int{},
 		before: make([]int64, len(s.Flows)),
-		rtt:    newRTTRecorder(), pfc: pfcTotals{byPort: map[int]*portPause{}},
+		rtt:    newRTTRecorders(len(s.Flows)), pfc: pfcTotals{byPort: map[int]*portPause{}},
 	}
 	if len(r.ports) == 0 {
 		for _, id := range s.Topology.Switch {
@@ -81,7 +79,7 @@ func newRecorder(s *Scenario) *recorder {
 
 // start begins to sample.
 func (r *recorder) start(e *orchestrator.Engine, out *output) {
-	r.engine, r.out = e, out
+	r.engine, r.out, r.rtt.clock = e, out, e
 	if r.scenario.Sample.Interval > 0 {
 		e.Call(0, r.sample)
 	}
@@ -257,24 +255,4 @@ func (p *portPause) pausedTime(now vtime.Time) vtime.Time {
 		}
 	}
 	return t
-}
-
-// rttRecorder is the distribution of a run's RTT samples. It takes no memory per sample.
-type rttRecorder struct {
-	histogram *hdrhistogram.Histogram // in ns, three digits
-	sum       float64                 // of ps
-	max       vtime.Time
-	count     int64
-}
-
-func newRTTRecorder() *rttRecorder {
-	return &rttRecorder{histogram: hdrhistogram.New(1, 10_000_000_000, 3)}
-}
-
-// Record takes one sample.
-func (r *rttRecorder) Record(rtt vtime.Time) {
-	r.count++
-	r.sum += float64(rtt)
-	r.max = max(r.max, rtt)
-	_ = r.histogram.RecordValue(min(wholeNanoseconds(rtt), 10_000_000_000)) // within its range
 }

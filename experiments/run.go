@@ -190,7 +190,7 @@ func (r *runner) addFlows() {
 		f, set := &r.scenario.Flows[i], &r.flows[i]
 		r.engine.AddFlow(orchestrator.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
-			SourcePort: set.port, RTT: r.recorder.rtt,
+			SourcePort: set.port, RTT: &r.recorder.rtt.flows[i],
 			NewController: func() (cc.Controller, error) { return r.controller(f, set) },
 		})
 	}

@@ -1,11 +1,9 @@
 package experiments
 
 import (
-	"math"
 	"sort"
 	"time"
 
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 )
 
@@ -24,16 +22,18 @@ type Summary struct {
 	ByTag  map[string]FlowStatistics `json:"by_tag"`
 	BySize []SizeBin                 `json:"by_size"`
 
-	PFC       PFCSummary   `json:"pfc"`
-	ECNMarks  int64        `json:"ecn_marks"`
-	CNPs      int64        `json:"cnps"`
-	CNMs      int64        `json:"cnms"`
-	RTT       RTTSummary   `json:"rtt"`
-	Drops     DropSummary  `json:"drops"`
-	Overshoot int64        `json:"peak_ingress_bytes"` // most bytes any ingress port held of the data priority
-	Switches  []SwitchPeak `json:"switches"`
-	Speed     SpeedSummary `json:"speed"`
-	tags      []string
+	PFC      PFCSummary `json:"pfc"`
+	ECNMarks int64      `json:"ecn_marks"`
+	CNPs     int64      `json:"cnps"`
+	CNMs     int64      `json:"cnms"`
+	RTT      RTTSummary `json:"rtt"`
+	// RTTSampled are one sample at a time of each flow, as flowRTT takes them; RTT is of every acknowledged packet.
+	RTTSampled RTTSummary   `json:"rtt_sampled"`
+	Drops      DropSummary  `json:"drops"`
+	Overshoot  int64        `json:"peak_ingress_bytes"` // most bytes any ingress port held of the data priority
+	Switches   []SwitchPeak `json:"switches"`
+	Speed      SpeedSummary `json:"speed"`
+	tags       []string
 }
 
 // FlowStatistics are those of a set of flows.
@@ -44,6 +44,11 @@ type FlowStatistics struct {
 	Slowdown  Quantiles `json:"slowdown"`
 	// Goodput is the payload delivered over the run, in bits per second, summed over the flows.
 	Goodput float64 `json:"goodput_bps"`
+	// MeanRate is the payload of the flows that ended over the sum of their FCTs, in bits per second (the LSTM-PID
+	// thesis, equation 30): what a byte meets on average, not a throughput. It favours ending short flows first.
+	MeanRate float64 `json:"mean_rate_bps"`
+	// Finish is the time from the first flow's start to the last flow's end; 0 unless all of them have ended.
+	Finish int64 `json:"finish_ns"`
 }
 
 // Quantiles describe a distribution; all 0 without values.
@@ -88,6 +93,8 @@ type PFCLink struct {
 type RTTSummary struct {
 	Samples int64   `json:"samples"`
 	Mean    float64 `json:"mean_ns"`
+	P50     float64 `json:"p50_ns"`
+	P95     float64 `json:"p95_ns"`
 	P99     float64 `json:"p99_ns"`
 	Max     float64 `json:"max_ns"`
 }
@@ -118,9 +125,6 @@ type SpeedSummary struct {
 	Events        int64   `json:"events"`
 }
 
-// sizeBins are the upper ends, in bytes, of the bins by flow size.
-var sizeBins = []int64{10_000, 100_000, 1_000_000, 10_000_000, 0}
-
 func (r *runner) summarise(wall time.Duration) Summary {
 	e, s := r.engine, r.scenario
 	now := e.Now()
@@ -135,12 +139,7 @@ func (r *runner) summarise(wall time.Duration) Summary {
 	for i := range s.Topology.Hosts {
 		sum.CNPs += e.NIC(i).CNPsSent
 	}
-	if t := r.recorder.rtt; t.count > 0 {
-		sum.RTT = RTTSummary{
-			Samples: t.count, Mean: t.sum / float64(t.count) / float64(vtime.Nanosecond),
-			P99: float64(t.histogram.ValueAtQuantile(99)), Max: float64(wholeNanoseconds(t.max)),
-		}
-	}
+	sum.RTT, sum.RTTSampled = r.recorder.rtt.every.summary(), r.recorder.rtt.sampled.summary()
 	sum.Speed = SpeedSummary{
 		WallSeconds: wall.Seconds(), VirtualPerSec: now.Seconds() / wall.Seconds(), Frames: e.Created.Frames,
 		Hops: e.Hops, HopsPerSecond: float64(e.Hops) / wall.Seconds(), Crossings: e.Crossings, Events: e.Events,
@@ -149,99 +148,6 @@ func (r *runner) summarise(wall time.Duration) Summary {
 		sum.Speed.NSPerHop = float64(wall.Nanoseconds()) / float64(e.Hops)
 	}
 	return sum
-}
-
-// sample is what the statistics need of a flow.
-type sample struct{ fct, slowdown float64 }
-
-func (r *runner) summariseFlows(sum *Summary) {
-	s := r.scenario
-	var all collection
-	tags := map[string]*collection{}
-	bins := make([]collection, len(sizeBins))
-	for i := range r.engine.Flows() {
-		f := &r.engine.Flows()[i]
-		tag := s.Flows[i].Tag
-		if tags[tag] == nil {
-			tags[tag] = &collection{}
-			sum.tags = append(sum.tags, tag)
-		}
-		sets := []*collection{&all, tags[tag]}
-		if f.Size > 0 {
-			b := sort.Search(len(sizeBins)-1, func(b int) bool { return f.Size <= sizeBins[b] })
-			sets = append(sets, &bins[b])
-		}
-		var v *sample
-		if f.Finished != vtime.Never {
-			v = &sample{float64(r.times[i].fct) / float64(vtime.Nanosecond), r.times[i].slowdown()}
-		}
-		var delivered int64
-		if f.Receiver != nil {
-			delivered = f.Receiver.Delivered
-		}
-		for _, c := range sets {
-			c.add(v, delivered)
-		}
-	}
-	seconds := r.engine.Now().Seconds()
-	sum.Flows = all.statistics(seconds)
-	for tag, c := range tags {
-		sum.ByTag[tag] = c.statistics(seconds)
-	}
-	low := int64(0)
-	for i, high := range sizeBins {
-		if bins[i].count > 0 {
-			label := "over " + units.Bytes(low).String()
-			if high > 0 {
-				label = "up to " + units.Bytes(high).String()
-			}
-			sum.BySize = append(sum.BySize, SizeBin{Label: label, UpTo: high, FlowStatistics: bins[i].statistics(seconds)})
-		}
-		low = high
-	}
-}
-
-// collection gathers flows.
-type collection struct {
-	count     int
-	fct       []float64
-	slowdown  []float64
-	delivered int64
-}
-
-func (c *collection) add(v *sample, delivered int64) {
-	c.count++
-	c.delivered += delivered
-	if v != nil {
-		c.fct = append(c.fct, v.fct)
-		c.slowdown = append(c.slowdown, v.slowdown)
-	}
-}
-
-func (c *collection) statistics(seconds float64) FlowStatistics {
-	s := FlowStatistics{Count: c.count, Completed: len(c.fct), FCT: quantiles(c.fct), Slowdown: quantiles(c.slowdown)}
-	if seconds > 0 {
-		s.Goodput = float64(c.delivered) * 8 / seconds
-	}
-	return s
-}
-
-// quantiles sorts values. A quantile is the smallest value that at least that part of the values do not exceed.
-func quantiles(values []float64) Quantiles {
-	if len(values) == 0 {
-		return Quantiles{}
-	}
-	sort.Float64s(values)
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	at := func(q float64) float64 {
-		return values[max(int(math.Ceil(q*float64(len(values))))-1, 0)]
-	}
-	return Quantiles{
-		Mean: sum / float64(len(values)), P50: at(0.50), P95: at(0.95), P99: at(0.99), Max: values[len(values)-1],
-	}
 }
 
 func (r *runner) summarisePFC(sum *Summary) {

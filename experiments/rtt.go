@@ -1,0 +1,76 @@
+package experiments
+
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// rttRecorders are the RTT samples of a run's flows, in two ways of sampling.
+type rttRecorders struct {
+	every   *rttRecorder // of every acknowledged packet that asked for its ACK
+	sampled *rttRecorder // one at a time of each flow
+	flows   []flowRTT
+	clock   interface{ Now() vtime.Time }
+}
+
+func newRTTRecorders(flows int) *rttRecorders {
+	all := &rttRecorders{every: newRTTRecorder(), sampled: newRTTRecorder(), flows: make([]flowRTT, flows)}
+	for i := range all.flows {
+		all.flows[i].all = all
+	}
+	return all
+}
+
+// flowRTT is told of the RTTs of one flow. Beside taking them all it samples one per RTT, as the LSTM-PID thesis does: the
+// first packet sent while no sample is pending is timed until its ACK. Which packet that is shows in its RTT: it is the
+// first that was sent when the ACK of the sample before it had come, or later. So sampling costs nothing as packets are sent.
+type flowRTT struct {
+	all  *rttRecorders
+	from vtime.Time // when the last sample's ACK came
+}
+
+// Record takes the RTT of a packet whose ACK has just arrived.
+func (f *flowRTT) Record(rtt vtime.Time) {
+	f.all.every.Record(rtt)
+	now := f.all.clock.Now()
+	if now-rtt < f.from {
+		return
+	}
+	f.from = now
+	f.all.sampled.Record(rtt)
+}
+
+// rttRecorder is a distribution of RTT samples. It takes no memory per sample.
+type rttRecorder struct {
+	histogram *hdrhistogram.Histogram // in ns, three digits
+	sum       float64                 // of ps
+	max       vtime.Time
+	count     int64
+}
+
+// longestRTT bounds the histogram, in ns. Longer ones count as this long, but for the mean and the greatest.
+const longestRTT = 10_000_000_000
+
+func newRTTRecorder() *rttRecorder {
+	return &rttRecorder{histogram: hdrhistogram.New(1, longestRTT, 3)}
+}
+
+// Record takes one sample.
+func (r *rttRecorder) Record(rtt vtime.Time) {
+	r.count++
+	r.sum += float64(rtt)
+	r.max = max(r.max, rtt)
+	_ = r.histogram.RecordValue(min(wholeNanoseconds(rtt), longestRTT)) // within its range
+}
+
+func (r *rttRecorder) summary() RTTSummary {
+	if r.count == 0 {
+		return RTTSummary{}
+	}
+	return RTTSummary{
+		Samples: r.count, Mean: r.sum / float64(r.count) / float64(vtime.Nanosecond),
+		P50: float64(r.histogram.ValueAtQuantile(50)), P95: float64(r.histogram.ValueAtQuantile(95)),
+		P99: float64(r.histogram.ValueAtQuantile(99)), Max: float64(wholeNanoseconds(r.max)),
+	}
+}

@@ -1,0 +1,82 @@
+package experiments
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// dial is a clock that is set by hand.
+type dial struct{ now vtime.Time }
+
+func (d *dial) Now() vtime.Time { return d.now }
+
+// TestSampledRTT: the samples are those of a sender that keeps the thesis' rule literally, with a flag for the pending
+// sample which it looks at as it sends.
+func TestSampledRTT(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		clock := &dial{}
+		all := newRTTRecorders(1)
+		all.clock = clock
+
+		// Packets leave and are acknowledged in order; times are whole ns, and no two are equal.
+		type packet struct{ sent, acked vtime.Time }
+		var packets []packet
+		var sent, acked vtime.Time
+		for range 300 {
+			sent += vtime.Time(2*rng.IntN(2000)+2) * vtime.Nanosecond
+			acked = max(acked, sent) + vtime.Time(2*rng.IntN(3000)+2)*vtime.Nanosecond
+			acked += (1 - acked/vtime.Nanosecond%2) * vtime.Nanosecond // odd
+			packets = append(packets, packet{sent, acked})
+		}
+		var want []vtime.Time
+		pending, leaving := -1, 0
+		for i, p := range packets {
+			for ; leaving < len(packets) && packets[leaving].sent < p.acked; leaving++ {
+				if pending < 0 {
+					pending = leaving
+				}
+			}
+			due := i == pending
+			if due {
+				want = append(want, p.acked-p.sent)
+				pending = -1
+			}
+			before := all.sampled.count
+			clock.now = p.acked
+			all.flows[0].Record(p.acked - p.sent)
+			if took := all.sampled.count > before; took != due {
+				t.Fatalf("seed %d: packet %d, sent %v, acknowledged %v: sampled %t", seed, i, p.sent, p.acked, took)
+			}
+		}
+		var sum float64
+		for _, rtt := range want {
+			sum += float64(rtt)
+		}
+		if len(want) < 5 || all.every.count != 300 || all.sampled.count != int64(len(want)) || all.sampled.sum != sum ||
+			all.sampled.max != slices.Max(want) {
+			t.Errorf("seed %d: %d samples of %d, want %d", seed, all.sampled.count, all.every.count, len(want))
+		}
+	}
+}
+
+// TestRateAndFinish: mean rate and finish of two flows, worked by hand.
+func TestRateAndFinish(t *testing.T) {
+	const us = vtime.Microsecond
+	var c collection
+	c.add(&sample{size: 1000, delivered: 1000, start: 10 * us, end: 14 * us, ended: true, slowdown: 1})
+	c.add(&sample{size: 3000, delivered: 3000, start: 5 * us, end: 9 * us, ended: true, slowdown: 2})
+	s := c.statistics(20 * us)
+	// 4000 B in 4 us + 4 us is 4 Gb/s; 4000 B in the run of 20 us is 1.6 Gb/s; from 5 to 14 us are 9.
+	if s.MeanRate != 4e9 || math.Abs(s.Goodput-1.6e9) > 1 || s.Finish != 9000 {
+		t.Errorf("mean rate %g, goodput %g, finish %d", s.MeanRate, s.Goodput, s.Finish)
+	}
+	c.add(&sample{size: 3000, delivered: 500, start: 6 * us, end: vtime.Never})
+	if s := c.statistics(20 * us); s.Finish != 0 || s.MeanRate != 4e9 || s.Count != 3 || s.Completed != 2 {
+		t.Errorf("with a flow that has not ended: %+v", s)
+	}
+}
