@@ -12,12 +12,12 @@ import (
 func Check(s *Scenario, controllers []string) error {
 	var errs []error
 	for _, name := range controllers {
-		spec, err := cc.Lookup(name)
+		own, name, spec, err := s.under(name)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		r := &runner{scenario: s, spec: spec, environments: map[cc.Env]cc.Settings{}}
+		r := &runner{scenario: own, name: name, spec: spec, environments: map[cc.Env]cc.Settings{}}
 		if err := r.resolveControllers(); err != nil {
 			errs = append(errs, fmt.Errorf("scenario %s: %w", s.Name, err))
 		}

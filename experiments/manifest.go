@@ -23,6 +23,7 @@ type manifest struct {
 	Status     string   `json:"status"` // running, complete or partial
 	Scenario   string   `json:"scenario"`
 	Controller string   `json:"controller"`
+	CC         string   `json:"congestion_control"` // of a variant the one that it is of; otherwise the controller
 	Seed       uint64   `json:"seed"`
 	Version    string   `json:"version"`
 	Command    string   `json:"command"`
@@ -58,7 +59,7 @@ type flowPath struct {
 func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 	s, o := r.scenario, &r.options
 	m := &manifest{
-		Status: statusRunning, Scenario: s.Name, Controller: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
+		Status: statusRunning, Scenario: s.Name, Controller: r.name, CC: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
 		Settings: append([]string{}, o.Sets...), Plane: plane.Name(), Kernel: kernelRelease(), Hooks: orchestrator.HooksOf(plane),
 		Go: runtime.Version(), Machine: runtime.GOARCH,
 		Configuration: s.View(),

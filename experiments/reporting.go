@@ -46,6 +46,9 @@ func reportRun(r *Result) report.Run {
 			},
 		},
 	}
+	if v := r.Scenario.variant(r.Controller); v != nil {
+		run.Note = v.Describe()
+	}
 	for _, tag := range sum.tags {
 		run.Summary.ByTag = append(run.Summary.ByTag, report.Group{Name: tag, Flows: reportFlows(sum.ByTag[tag])})
 	}

@@ -19,7 +19,7 @@ import (
 
 // Options say how a scenario is to be run.
 type Options struct {
-	Controller string
+	Controller string // or a variant of the scenario's
 	// Plane is orchestrator.PlaneKernel or PlaneWasm.
 	Plane string
 	Seed  uint64
@@ -63,11 +63,11 @@ type Points struct {
 // measured is written, marked partial, and returned with the context's error. Any other error leaves the files written
 // so far.
 func Run(ctx context.Context, s *Scenario, o Options) (*Result, error) {
-	spec, err := cc.Lookup(o.Controller)
+	own, name, spec, err := s.under(o.Controller)
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{scenario: s, options: o, spec: spec, environments: map[cc.Env]cc.Settings{}}
+	r := &runner{scenario: own, options: o, name: name, spec: spec, environments: map[cc.Env]cc.Settings{}}
 	if err := r.resolveControllers(); err != nil {
 		return nil, err
 	}
@@ -90,8 +90,9 @@ func (e *EnvironmentError) Unwrap() error { return e.Err }
 
 // runner is one run.
 type runner struct {
-	scenario     *Scenario
+	scenario     *Scenario // as the controller or variant meets it
 	options      Options
+	name         string // of the controller or variant
 	spec         *cc.Spec
 	environments map[cc.Env]cc.Settings
 	flows        []flowSettings
@@ -269,7 +270,7 @@ func stepThreshold(plan *topologies.Plan, node topologies.NodeID) units.Bytes {
 
 // conclude closes the books of a run that has ended, or was ended by runErr.
 func (r *runner) conclude(wall time.Duration, runErr error) *Result {
-	result := &Result{Scenario: r.scenario, Controller: r.spec.Name, Panels: r.recorder.panels()}
+	result := &Result{Scenario: r.scenario, Controller: r.name, Panels: r.recorder.panels()}
 	r.times = flowTimes(r.scenario.Topology, r.engine.Flows())
 	result.Summary = r.summarise(wall)
 	result.Slowdowns = r.slowdowns()

@@ -17,8 +17,9 @@ type Scenario struct {
 	Topology    *topologies.Plan
 	Switch      switchagent.Settings
 	Host        hostagent.Settings
-	// Controllers are the ones that run when the user names none.
+	// Controllers are the ones that run when the user names none: congestion controls and variants, by name.
 	Controllers []string
+	Variants    []Variant
 	// ControllerSettings are the scenario's own constants, by controller and parameter name ("dcqcn" -> "g" -> "1/256").
 	// cc.Spec.Constants are those that hold for one controller.
 	ControllerSettings map[string]map[string]string

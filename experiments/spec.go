@@ -150,7 +150,8 @@ func (d *decoder) decode() {
 	if flows != nil && len(flows.Items()) == 0 {
 		m.Key("flows").Errorf("a scenario has at least one flow")
 	}
-	d.controllers(m.Get("controllers"), m.Get("cc"))
+	d.constants(m.Get("cc"))
+	d.controllers(m.Get("controllers"), sw)
 	d.sampling(m.Get("sample"))
 	d.report(m.Get("report"))
 	for _, item := range m.Get("look_at").Items() {

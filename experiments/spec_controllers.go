@@ -9,31 +9,18 @@ import (
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/switchagent"
 )
 
 // defaultController is what runs if neither the scenario nor the user names one.
 const defaultController = "dcqcn"
 
-// controllers reads the controllers a scenario runs and its constants for them, under the registry's spelling. It comes
-// after the flows: a constant may be given in terms of the path's round-trip time, which is the first flow's here.
-func (d *decoder) controllers(list, constants *yamlspec.Value) {
-	for _, n := range list.Names() {
-		spec, err := cc.Lookup(n.Text)
-		switch {
-		case err != nil:
-			n.At.Errorf("%v", err)
-		case slices.Contains(d.s.Controllers, spec.Name):
-			n.At.Errorf("controller %q is listed twice", n.Text)
-		default:
-			d.s.Controllers = append(d.s.Controllers, spec.Name)
-		}
-	}
-	if len(d.s.Controllers) == 0 {
-		d.s.Controllers = []string{defaultController}
-	}
+// constants reads the scenario's constants for controllers, under the registry's spelling. It comes after the flows: a
+// constant may be given in terms of the path's round-trip time, which is the first flow's here.
+func (d *decoder) constants(v *yamlspec.Value) {
 	d.s.ControllerSettings = map[string]map[string]string{}
 	var checks []func()
-	constants.Mapping().All(func(key, value *yamlspec.Value) {
+	v.Mapping().All(func(key, value *yamlspec.Value) {
 		spec, err := cc.Lookup(key.Raw())
 		if err != nil {
 			key.Errorf("%v", err)
@@ -44,13 +31,7 @@ func (d *decoder) controllers(list, constants *yamlspec.Value) {
 			return
 		}
 		m := value.Mapping()
-		settings := map[string]string{}
-		m.All(func(name, constant *yamlspec.Value) {
-			var text string
-			if constant.String(&text) {
-				settings[name.Raw()] = text
-			}
-		})
+		settings := texts(m)
 		d.s.ControllerSettings[spec.Name] = settings
 		checks = append(checks, func() { d.checkConstants(spec, m, value) })
 	})
@@ -76,6 +57,93 @@ func (d *decoder) checkConstants(spec *cc.Spec, m *yamlspec.Mapping, at *yamlspe
 	if err != nil {
 		d.locateConstants(spec.Name, m, at, err)
 	}
+}
+
+// texts are the scalars of a mapping whose keys are the user's own.
+func texts(m *yamlspec.Mapping) map[string]string {
+	all := map[string]string{}
+	m.All(func(key, value *yamlspec.Value) {
+		var text string
+		if value.String(&text) {
+			all[key.Raw()] = text
+		}
+	})
+	return all
+}
+
+// controllers reads the controllers and variants that a scenario runs. It comes after the constants and the switch
+// settings (sw), which variants change.
+func (d *decoder) controllers(list, sw *yamlspec.Value) {
+	for _, item := range list.Items() {
+		if item.IsMapping() {
+			d.variant(item, sw)
+			continue
+		}
+		for _, n := range item.Names() {
+			spec, err := cc.Lookup(n.Text)
+			switch {
+			case err != nil:
+				n.At.Errorf("%v", err)
+			case slices.Contains(d.s.Controllers, spec.Name):
+				n.At.Errorf("controller %q is listed twice", n.Text)
+			default:
+				d.s.Controllers = append(d.s.Controllers, spec.Name)
+			}
+		}
+	}
+	if len(d.s.Controllers) == 0 {
+		d.s.Controllers = []string{defaultController}
+	}
+}
+
+// variant reads a controller that runs under settings of its own.
+func (d *decoder) variant(v, sw *yamlspec.Value) {
+	m := v.Mapping()
+	var variant Variant
+	name, base := m.Need("name"), m.Need("cc")
+	set, own := m.Get("set"), m.Get("switch")
+	m.Done()
+	if name.String(&variant.Name) {
+		_, err := cc.Lookup(variant.Name)
+		switch {
+		case !scenarioName.MatchString(variant.Name):
+			name.Errorf("name %q: a variant's name is letters, digits, '.', '_' and '-', since it names a folder", variant.Name)
+		case err == nil:
+			name.Errorf("%q is a congestion control itself: give the variant a name of its own", variant.Name)
+		case strings.EqualFold(variant.Name, AllControllers):
+			name.Errorf("--cc %s means every congestion control: give the variant another name", variant.Name)
+		case d.s.variant(variant.Name) != nil:
+			name.Errorf("variant %q is listed twice", variant.Name)
+		}
+	}
+	if set == nil && own == nil {
+		v.Errorf("a variant changes something: set (constants of the congestion control) or switch (settings of the switches)")
+	}
+	if own != nil {
+		laid := own.Over(sw)
+		settings := decodeSwitch(laid, switchagent.Default(), d.s.Host.DataPriority)
+		d.locate(laid, settings.Validate())
+		variant.Switch = &settings
+	}
+	constants := set.Mapping()
+	variant.Constants = texts(constants)
+	if text := ""; base.String(&text) {
+		spec, err := cc.Lookup(text)
+		if err != nil {
+			base.Errorf("%v", err)
+			return
+		}
+		variant.CC = spec.Name
+		env := d.env(spec.Needs)
+		// What is wrong with the scenario's own constants has been said.
+		if _, err := cc.Resolve(spec.Name, d.s.constants(spec, nil), env); err == nil && len(variant.Constants) > 0 {
+			if _, err := cc.Resolve(spec.Name, d.s.constants(spec, variant.Constants), env); err != nil {
+				d.locateConstants(spec.Name, constants, set, err)
+			}
+		}
+	}
+	d.s.Variants = append(d.s.Variants, variant)
+	d.s.Controllers = append(d.s.Controllers, variant.Name)
 }
 
 // locateConstants reports what cc.Resolve found wrong, at the constant that a message is about. They read

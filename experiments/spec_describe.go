@@ -35,7 +35,15 @@ func (s *Scenario) Describe(w io.Writer) error {
 			row("", "%s.%s = %s", name, key, constants[key])
 		}
 	}
-	s.describeSwitch(row)
+	for i := range s.Variants {
+		row("", "%s is %s", s.Variants[i].Name, s.Variants[i].Describe())
+	}
+	describeSwitch("switches", &s.Switch, row)
+	for i := range s.Variants {
+		if v := &s.Variants[i]; v.Switch != nil {
+			describeSwitch("under "+v.Name, v.Switch, row)
+		}
+	}
 	h := &s.Host
 	row("hosts", "data in priority %d, control in %d; ACK every %d; CNP at most every %v; NAK every %v; retransmit timeout %s",
 		h.DataPriority, h.ControlPriority, h.AckEvery, h.CNPInterval, h.NakInterval, orNever(h.RetransmitTimeout))
@@ -59,9 +67,8 @@ func (s *Scenario) Describe(w io.Writer) error {
 
 var ecnModes = [...]string{switchagent.ECNOff: "off", switchagent.ECNRED: "red", switchagent.ECNStep: "step"}
 
-func (s *Scenario) describeSwitch(row func(label, format string, args ...any)) {
-	sw := &s.Switch
-	row("switches", "shared buffer %v; at most %v in a lossy queue", sw.Buffer, sw.LossyLimit)
+func describeSwitch(label string, sw *switchagent.Settings, row func(label, format string, args ...any)) {
+	row(label, "shared buffer %v; at most %v in a lossy queue", sw.Buffer, sw.LossyLimit)
 	if sw.PFC.Priorities == 0 {
 		row("", "PFC off: nothing is lossless")
 	} else {

@@ -17,6 +17,7 @@ type View struct {
 	Switch      SwitchView                   `json:"switch"`
 	Host        HostView                     `json:"host"`
 	Controllers []string                     `json:"controllers"`
+	Variants    []VariantView                `json:"variants,omitempty"`
 	Constants   map[string]map[string]string `json:"cc,omitempty"`
 	Flows       []FlowView                   `json:"flows"`
 	Duration    float64                      `json:"duration_ns"`
@@ -66,6 +67,14 @@ type HostView struct {
 	CNPInterval       float64 `json:"cnp_interval_ns"`
 	RetransmitTimeout float64 `json:"retransmit_timeout_ns"`
 	NakInterval       float64 `json:"nak_interval_ns"`
+}
+
+// VariantView is a controller of a View under settings of its own. Constants that it does not name are the View's.
+type VariantView struct {
+	Name      string            `json:"name"`
+	CC        string            `json:"cc"`
+	Constants map[string]string `json:"set,omitempty"`
+	Switch    *SwitchView       `json:"switch,omitempty"` // absent: the View's
 }
 
 // FlowView is a flow of a View; its number is its index.
@@ -120,6 +129,15 @@ func (s *Scenario) View() View {
 		Duration: nanoseconds(s.Duration), Drain: s.Drain, Seed: s.Seed,
 		LookAt: s.LookAt,
 		Sample: SampleView{Interval: nanoseconds(s.Sample.Interval), Flows: s.Sample.Flows},
+	}
+	for i := range s.Variants {
+		from := &s.Variants[i]
+		variant := VariantView{Name: from.Name, CC: from.CC, Constants: from.Constants}
+		if from.Switch != nil {
+			own := viewSwitch(from.Switch)
+			variant.Switch = &own
+		}
+		v.Variants = append(v.Variants, variant)
 	}
 	name := func(id topologies.NodeID) string { return s.Topology.Nodes[id].Name }
 	for i := range s.Flows {

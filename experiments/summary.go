@@ -129,7 +129,7 @@ func (r *runner) summarise(wall time.Duration) Summary {
 	e, s := r.engine, r.scenario
 	now := e.Now()
 	sum := Summary{
-		Scenario: s.Name, Controller: r.spec.Name, Seed: r.options.Seed, Plane: r.plane.Name(),
+		Scenario: s.Name, Controller: r.name, Seed: r.options.Seed, Plane: r.plane.Name(),
 		Fingerprint: e.Fingerprint(), VirtualNS: wholeNanoseconds(now), ByTag: map[string]FlowStatistics{},
 		Drops: DropSummary{Frames: e.Dropped, Lossless: e.LossLost},
 	}

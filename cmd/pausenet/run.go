@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -50,7 +49,7 @@ control, and writes the results below the output folder:
 		},
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.controllers, "cc", nil, "congestion controls, separated by commas (default: the scenario's)")
+	flags.StringSliceVar(&f.controllers, "cc", nil, "congestion controls or the scenario's variants, separated by commas, or all (default: the scenario's)")
 	flags.StringVar(&f.plane, "plane", "auto", "where the pipelines run: kernel, wasm, or auto for what this machine allows")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
@@ -58,7 +57,7 @@ control, and writes the results below the output folder:
 	flags.StringVar(&f.out, "out", "results", "folder for the results")
 	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as node:peer, whose wires are captured into capture.pcapng")
 	formatFlag(c, &f.format)
-	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(cc.Names(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(append(cc.Names(), experiments.AllControllers), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -116,19 +115,9 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScen
 		scenario.Seed = f.seed
 	}
 	if len(f.controllers) > 0 {
-		s.Controllers = f.controllers
-	}
-	seen := map[string]bool{}
-	for i, given := range s.Controllers {
-		spec, err := cc.Lookup(strings.TrimSpace(given))
-		if err != nil {
+		if s.Controllers, err = scenario.ControllerNames(f.controllers); err != nil {
 			return nil, err
 		}
-		if seen[spec.Name] {
-			return nil, fmt.Errorf("congestion control %s is named twice", spec.Name)
-		}
-		seen[spec.Name] = true
-		s.Controllers[i] = spec.Name
 	}
 	for _, port := range f.capture {
 		ids, err := experiments.FindPorts(scenario.Topology, port)

@@ -36,7 +36,9 @@ type Report struct {
 
 // Run is what one controller's run came to.
 type Run struct {
-	Controller  string
+	Controller string
+	// Note says what the controller is, where its name does not; may be empty.
+	Note        string
 	Verdict     Verdict
 	Fingerprint string
 	Summary     Summary

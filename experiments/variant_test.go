@@ -1,0 +1,82 @@
+package experiments
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+const someVariants = small + `
+cc: {dcqcn: {rai: 80Mbps, g: 1/128}}
+controllers:
+  - dcqcn
+  - {name: dcqcn-half, cc: dcqcn, set: {initial_alpha: 1/2}}
+  - {name: dcqcn-xoff, cc: dcqcn, switch: {pfc: {xoff: 40KB}}}
+`
+
+// TestVariants: a variant's run is the run of a scenario that has its settings itself.
+func TestVariants(t *testing.T) {
+	s := parse(t, someVariants)
+	if want := []string{"dcqcn", "dcqcn-half", "dcqcn-xoff"}; !reflect.DeepEqual(s.Controllers, want) {
+		t.Fatalf("controllers %q, want %q", s.Controllers, want)
+	}
+	wasm := func(s *Scenario, controller string) *outcome {
+		return run(t, s, controller, Options{Plane: orchestrator.PlaneWasm})
+	}
+	seen := map[string]string{}
+	for name, sets := range map[string][]string{
+		"dcqcn": nil, "dcqcn-half": {"cc.dcqcn.initial_alpha=1/2"}, "dcqcn-xoff": {"switch.pfc.xoff=40KB"},
+	} {
+		got, want := wasm(s, name), wasm(parse(t, someVariants, sets...), "dcqcn")
+		if got.Summary.Fingerprint != want.Summary.Fingerprint {
+			t.Errorf("%s: %s, and %s with %q", name, got.Summary.Fingerprint, want.Summary.Fingerprint, sets)
+		}
+		if other := seen[got.Summary.Fingerprint]; other != "" {
+			t.Errorf("%s and %s are one run: this tests nothing", name, other)
+		}
+		seen[got.Summary.Fingerprint] = name
+		m := got.json("manifest.json")
+		if got.Summary.Controller != name || got.Controller != name || m["controller"] != name || m["congestion_control"] != "dcqcn" {
+			t.Errorf("%s: summary of %s, manifest of %v", name, got.Summary.Controller, m["controller"])
+		}
+		// The manifest has the constants that apply: the variant's, the scenario's, the defaults.
+		constants := m["controller_constants"].([]any)[0].(map[string]any)["values"].(map[string]any)
+		alpha := "1"
+		if name == "dcqcn-half" {
+			alpha = "0.5"
+		}
+		if constants["initial_alpha"] != alpha || constants["g"] != "0.0078125" || constants["rai"] != "80Mbps" || constants["alpha_timer"] != "55us" {
+			t.Errorf("%s: constants %v", name, constants)
+		}
+	}
+}
+
+func TestControllerNames(t *testing.T) {
+	s := parse(t, someVariants)
+	for given, want := range map[string]string{
+		"dcqcn, DCQCN-Half":     "dcqcn dcqcn-half",
+		"timely+win":         "timely+win",
+		"all,dcqcn-half":     strings.Join(cc.Names(), " ") + " dcqcn-half",
+		"dcqcn,all":          "error: congestion control dcqcn is named twice",
+		"dcqcn-half,dcqcn-Half": "error: congestion control dcqcn-half is named twice",
+		"dcqcn-halff":        `error: unknown congestion control "dcqcn-halff": did you mean small's variant "dcqcn-half"?`,
+	} {
+		names, err := s.ControllerNames(strings.Split(given, ","))
+		got := strings.Join(names, " ")
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", given, got, want)
+		}
+	}
+	if _, err := s.ControllerNames([]string{"zzz"}); err == nil || !strings.HasSuffix(err.Error(), "; small has the variants dcqcn-half, dcqcn-xoff") {
+		t.Errorf("zzz: %v", err)
+	}
+	if err := Check(s, []string{"dcqcn-half", "nobody"}); err == nil || strings.Count(err.Error(), "\n") != 0 {
+		t.Errorf("Check: %v", err)
+	}
+}
