@@ -31,6 +31,8 @@ type Scenario struct {
 	Seed     uint64
 	Sample   Sampling
 	Panels   []Panel
+	// MayIdle are the knobs (of idleKnobs) that may have no effect on a run without a warning: the scenario is not about them.
+	MayIdle []string
 	// LookAt tells the report's reader what to look at, a paragraph each. Spans are shaded in its plots.
 	LookAt []string
 	Spans  []Span

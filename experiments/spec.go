@@ -161,6 +161,12 @@ func (d *decoder) decode() {
 		}
 	}
 	d.spans(m.Get("spans"))
+	for _, item := range m.Get("may_idle").Items() {
+		var knob string
+		if item.Choice(&knob, idleKnobs...) {
+			d.s.MayIdle = append(d.s.MayIdle, knob)
+		}
+	}
 	m.Done()
 }
 

@@ -48,6 +48,9 @@ func (s *Scenario) Describe(w io.Writer) error {
 	row("hosts", "data in priority %d, control in %d; ACK every %d; CNP at most every %v; NAK every %v; retransmit timeout %s",
 		h.DataPriority, h.ControlPriority, h.AckEvery, h.CNPInterval, h.NakInterval, orNever(h.RetransmitTimeout))
 	row("samples", "every %v of %s and %s", s.Sample.Interval, s.sampledPorts(), s.sampledFlows())
+	if len(s.MayIdle) > 0 {
+		row("no warning", "if these have no effect: %s", strings.Join(s.MayIdle, ", "))
+	}
 	if err := t.Flush(); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type View struct {
 	Report      []PanelView                  `json:"report,omitempty"`
 	LookAt      []string                     `json:"look_at,omitempty"`
 	Spans       []SpanView                   `json:"spans,omitempty"`
+	MayIdle     []string                     `json:"may_idle,omitempty"`
 }
 
 // SwitchView is the switch settings of a View.
@@ -127,7 +128,7 @@ func (s *Scenario) View() View {
 		Switch: viewSwitch(&s.Switch), Host: viewHost(&s.Host),
 		Controllers: s.Controllers, Constants: s.ControllerSettings,
 		Duration: nanoseconds(s.Duration), Drain: s.Drain, Seed: s.Seed,
-		LookAt: s.LookAt,
+		LookAt: s.LookAt, MayIdle: s.MayIdle,
 		Sample: SampleView{Interval: nanoseconds(s.Sample.Interval), Flows: s.Sample.Flows},
 	}
 	for i := range s.Variants {

@@ -58,11 +58,11 @@ func TestControllerNames(t *testing.T) {
 	s := parse(t, someVariants)
 	for given, want := range map[string]string{
 		"dcqcn, DCQCN-Half":     "dcqcn dcqcn-half",
-		"timely+win":         "timely+win",
-		"all,dcqcn-half":     strings.Join(cc.Names(), " ") + " dcqcn-half",
-		"dcqcn,all":          "error: congestion control dcqcn is named twice",
+		"timely+win":            "timely+win",
+		"all,dcqcn-half":        strings.Join(cc.Names(), " ") + " dcqcn-half",
+		"dcqcn,all":             "error: congestion control dcqcn is named twice",
 		"dcqcn-half,dcqcn-Half": "error: congestion control dcqcn-half is named twice",
-		"dcqcn-halff":        `error: unknown congestion control "dcqcn-halff": did you mean small's variant "dcqcn-half"?`,
+		"dcqcn-halff":           `error: unknown congestion control "dcqcn-halff": did you mean small's variant "dcqcn-half"?`,
 	} {
 		names, err := s.ControllerNames(strings.Split(given, ","))
 		got := strings.Join(names, " ")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pausenet/pausenet/internal/vtime"
 )
@@ -51,18 +52,36 @@ func (r *runner) verdict(runErr error) Verdict {
 	if v.Status == Fail {
 		return v
 	}
-	for _, warning := range r.idleKnobs() {
-		worsen(Warn, "%s", warning)
+	for _, idle := range r.idle() {
+		if !slices.Contains(r.scenario.MayIdle, idle.knob) {
+			worsen(Warn, "%s", idle.what)
+		}
 	}
 	return v
 }
 
-// idleKnobs are the settings that had no effect on the run.
-func (r *runner) idleKnobs() []string {
-	var idle []string
+// Knobs whose having no effect is worth a warning, by the names that scenarios give them in may_idle.
+const (
+	knobPFC        = "pfc"
+	knobECN        = "ecn"
+	knobCNM        = "cnm"
+	knobController = "controller"
+	knobFlows      = "flows"
+)
+
+var idleKnobs = []string{knobPFC, knobECN, knobCNM, knobController, knobFlows}
+
+// idleKnob is a knob that had no effect on the run.
+type idleKnob struct{ knob, what string }
+
+func (r *runner) idle() []idleKnob {
+	var idle []idleKnob
+	say := func(knob, format string, args ...any) {
+		idle = append(idle, idleKnob{knob, fmt.Sprintf(format, args...)})
+	}
 	s, p := r.scenario, &r.recorder.pfc
 	if s.Switch.PFC.Priorities != 0 && p.pauses == 0 {
-		idle = append(idle, "PFC was never reached: no switch sent a PAUSE")
+		say(knobPFC, "PFC was never reached: no switch sent a PAUSE")
 	}
 	var marks, cnps, cnms, changes int64
 	state := r.engine.State()
@@ -75,17 +94,17 @@ func (r *runner) idleKnobs() []string {
 		changes += r.engine.NIC(i).RateChanges
 	}
 	if r.spec.Needs.ECN && marks == 0 {
-		idle = append(idle, "ECN never marked a packet")
+		say(knobECN, "ECN never marked a packet")
 	}
 	if r.spec.Needs.CNM && cnms == 0 {
-		idle = append(idle, "no switch sent a CNM")
+		say(knobCNM, "no switch sent a CNM")
 	}
 	if r.spec.Name != "none" && changes == 0 {
-		idle = append(idle, fmt.Sprintf("the controller never reacted: no %s flow changed its rate", r.spec.Name))
+		say(knobController, "the controller never reacted: no %s flow changed its rate", r.spec.Name)
 	}
 	if !s.Drain {
 		if late := r.unstarted(); late > 0 {
-			idle = append(idle, fmt.Sprintf("%d flows never started: they were to start after %v", late, s.Duration))
+			say(knobFlows, "%d flows never started: they were to start after %v", late, s.Duration)
 		}
 	}
 	return idle
