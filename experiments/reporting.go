@@ -24,6 +24,9 @@ func render(results []*Result, seed uint64, version, command string) ([]byte, er
 			From: wholeNanoseconds(span.From), To: wholeNanoseconds(span.To), Label: span.Label,
 		})
 	}
+	for _, c := range Compare(s, results) {
+		page.Published = append(page.Published, reportPublished(&c))
+	}
 	var b bytes.Buffer
 	if err := report.Write(&b, page); err != nil {
 		return nil, err
@@ -59,6 +62,18 @@ func reportRun(r *Result) report.Run {
 		run.Slowdowns = append(run.Slowdowns, report.Distribution{Tag: d.Tag, Slowdowns: d.Slowdowns})
 	}
 	return run
+}
+
+func reportPublished(c *Comparison) report.Published {
+	p := report.Published{Title: c.Title, Source: c.Source, Note: c.Note, Columns: c.Columns}
+	for _, from := range c.Rows {
+		row := report.PublishedRow{Label: from.Label, Unit: from.Unit}
+		for _, cell := range from.Cells {
+			row.Cells = append(row.Cells, report.PublishedCell(cell))
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return p
 }
 
 func reportFlows(f FlowStatistics) report.Flows {

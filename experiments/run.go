@@ -43,6 +43,8 @@ type Result struct {
 	Panels [][]Points
 	// Slowdowns are those of the flows that ended, by tag in the order of first appearance.
 	Slowdowns []TagSlowdowns
+
+	figures map[figure]float64 // that the scenario's published tables are about
 }
 
 // TagSlowdowns are the slowdowns of the flows with a tag.
@@ -276,6 +278,8 @@ func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	result.Slowdowns = r.slowdowns()
 	result.Summary.Verdict = r.verdict(runErr)
 	result.Summary.Partial = runErr != nil
+	result.figures = r.measureFigures(&result.Summary)
+	result.Summary.Published = result.claims()
 	return result
 }
 

@@ -33,6 +33,8 @@ type Scenario struct {
 	Panels   []Panel
 	// MayIdle are the knobs (of idleKnobs) that may have no effect on a run without a warning: the scenario is not about them.
 	MayIdle []string
+	// Published are figures that a source gives for the scenario, to be put beside what runs measure.
+	Published []PublishedTable
 	// LookAt tells the report's reader what to look at, a paragraph each. Spans are shaded in its plots.
 	LookAt []string
 	Spans  []Span

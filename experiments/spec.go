@@ -161,6 +161,7 @@ func (d *decoder) decode() {
 		}
 	}
 	d.spans(m.Get("spans"))
+	d.published(m.Get("published"))
 	for _, item := range m.Get("may_idle").Items() {
 		var knob string
 		if item.Choice(&knob, idleKnobs...) {

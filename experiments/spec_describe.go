@@ -62,6 +62,10 @@ func (s *Scenario) Describe(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "panel %s: %s\n", p.Title, strings.Join(labels, "; "))
 	}
+	for i := range s.Published {
+		t := &s.Published[i]
+		fmt.Fprintf(&b, "published %s: %d figures of %s\n", t.heading(), len(t.Rows), strings.Join(t.Columns, ", "))
+	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
@@ -77,7 +81,11 @@ func describeSwitch(label string, sw *switchagent.Settings, row func(label, form
 	} else {
 		xoff := fmt.Sprintf("XOFF %v, XON %v", sw.PFC.XOFF, sw.PFC.XON)
 		if sw.PFC.Alpha > 0 {
-			xoff = fmt.Sprintf("XOFF %g of the free buffer (at most %v), XON %v below", sw.PFC.Alpha, sw.PFC.XOFF, sw.PFC.XOFFToXON)
+			bound := ""
+			if sw.PFC.XOFF > 0 {
+				bound = fmt.Sprintf(" (at most %v)", sw.PFC.XOFF)
+			}
+			xoff = fmt.Sprintf("XOFF %g of the free buffer%s, XON %v below", sw.PFC.Alpha, bound, sw.PFC.XOFFToXON)
 		}
 		row("", "PFC on priorities %v: %s, headroom %v, %d quanta", priorities(sw.PFC.Priorities), xoff, sw.PFC.Headroom, sw.PFC.Quanta)
 	}

@@ -1,6 +1,8 @@
 package experiments
 
 import (
+	"strconv"
+
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
@@ -28,6 +30,7 @@ type View struct {
 	LookAt      []string                     `json:"look_at,omitempty"`
 	Spans       []SpanView                   `json:"spans,omitempty"`
 	MayIdle     []string                     `json:"may_idle,omitempty"`
+	Published   []PublishedView              `json:"published,omitempty"`
 }
 
 // SwitchView is the switch settings of a View.
@@ -76,6 +79,27 @@ type VariantView struct {
 	CC        string            `json:"cc"`
 	Constants map[string]string `json:"set,omitempty"`
 	Switch    *SwitchView       `json:"switch,omitempty"` // absent: the View's
+}
+
+// PublishedView is a table of figures that a source gives.
+type PublishedView struct {
+	Title   string             `json:"title"`
+	Source  string             `json:"source,omitempty"`
+	Note    string             `json:"note,omitempty"`
+	Columns []string           `json:"columns"`
+	Rows    []PublishedRowView `json:"rows"`
+}
+
+// PublishedRowView is a row of a PublishedView, with a value a column; null where the source has none.
+type PublishedRowView struct {
+	Label      string      `json:"label"`
+	Metric     string      `json:"metric"`
+	Tag        string      `json:"tag,omitempty"`
+	Over       units.Bytes `json:"over_bytes,omitempty"`
+	UpTo       units.Bytes `json:"up_to_bytes,omitempty"`
+	RelativeTo string      `json:"relative_to,omitempty"`
+	Unit       string      `json:"unit,omitempty"`
+	Values     []*float64  `json:"values"`
 }
 
 // FlowView is a flow of a View; its number is its index.
@@ -128,7 +152,7 @@ func (s *Scenario) View() View {
 		Switch: viewSwitch(&s.Switch), Host: viewHost(&s.Host),
 		Controllers: s.Controllers, Constants: s.ControllerSettings,
 		Duration: nanoseconds(s.Duration), Drain: s.Drain, Seed: s.Seed,
-		LookAt: s.LookAt, MayIdle: s.MayIdle,
+		LookAt: s.LookAt, MayIdle: s.MayIdle, Published: viewPublished(s.Published),
 		Sample: SampleView{Interval: nanoseconds(s.Sample.Interval), Flows: s.Sample.Flows},
 	}
 	for i := range s.Variants {
@@ -172,6 +196,31 @@ func (s *Scenario) View() View {
 		v.Report = append(v.Report, panel)
 	}
 	return v
+}
+
+func viewPublished(tables []PublishedTable) []PublishedView {
+	var views []PublishedView
+	for i := range tables {
+		t := &tables[i]
+		view := PublishedView{Title: t.Title, Source: t.Source, Note: t.Note, Columns: t.Columns}
+		for k := range t.Rows {
+			r := &t.Rows[k]
+			row := PublishedRowView{
+				Label: r.Label, Metric: r.Metric, Tag: r.Flows.Tag, Over: r.Flows.Over, UpTo: r.Flows.UpTo,
+				RelativeTo: r.RelativeTo, Unit: r.Unit,
+			}
+			for _, text := range r.Values {
+				var value *float64
+				if v, err := strconv.ParseFloat(text, 64); err == nil {
+					value = &v
+				}
+				row.Values = append(row.Values, value)
+			}
+			view.Rows = append(view.Rows, row)
+		}
+		views = append(views, view)
+	}
+	return views
 }
 
 // PortLabel is a port as scenarios write it: "node:peer".

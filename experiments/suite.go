@@ -76,7 +76,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
 		go func() {
 			defer all.Done()
 			runs.Wait()
-			reports[i] = s.writeReport(scenario, results[i])
+			reports[i] = errors.Join(s.writeReport(scenario, results[i]), s.writePublished(scenario, results[i]))
 		}()
 	}
 	all.Wait()
@@ -125,4 +125,27 @@ func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
 	}
 	return nil
+}
+
+// writePublished writes published.json if the scenario has published tables, and gives the summaries the claims that
+// compare runs.
+func (s *Suite) writePublished(c *SuiteScenario, results []*Result) error {
+	all := claims(c.Scenario, results)
+	if len(all) == 0 {
+		return nil
+	}
+	for _, r := range results {
+		for i := range all {
+			if r != nil && all[i].Controller == r.Controller && all[i].RelativeTo != "" {
+				r.Summary.Published = append(r.Summary.Published, all[i])
+			}
+		}
+	}
+	folder := filepath.Join(s.Directory, c.Scenario.Name)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return writeJSON(folder, "published.json", &PublishedFile{
+		Scenario: c.Scenario.Name, Seed: c.Seed, Settings: append([]string{}, s.Sets...), Claims: all,
+	})
 }

@@ -33,7 +33,11 @@ type Summary struct {
 	Overshoot  int64        `json:"peak_ingress_bytes"` // most bytes any ingress port held of the data priority
 	Switches   []SwitchPeak `json:"switches"`
 	Speed      SpeedSummary `json:"speed"`
-	tags       []string
+	// Published are a source's figures for this run beside what it measured; those relative to another run only once
+	// that one has been made too.
+	Published []Claim `json:"published,omitempty"`
+
+	tags []string
 }
 
 // FlowStatistics are those of a set of flows.

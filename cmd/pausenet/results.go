@@ -16,12 +16,12 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 		fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, s.Topology.Summary(), suite.Scenarios[i].Seed)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "  cc\tverdict\tflows done\tFCT mean\tFCT p99\tslowdown p99\tPAUSE\tbetween switches\tECN marks\tCNPs\tCNMs\tdrops\twall")
-		any := false
+		any, longest := false, 8
 		for _, r := range results[i] {
 			if r == nil {
 				continue
 			}
-			any = true
+			any, longest = true, max(longest, len(r.Controller))
 			sum := &r.Summary
 			verdict := string(sum.Verdict.Status)
 			if sum.Partial {
@@ -41,15 +41,31 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 			if r == nil {
 				continue
 			}
-			for _, m := range r.Summary.Verdict.Messages {
-				fmt.Fprintf(w, "  %s %s: %s\n", r.Controller, r.Summary.Verdict.Status, m)
-			}
-			fmt.Fprintf(w, "  %-8s fingerprint %s\n", r.Controller, r.Summary.Fingerprint)
+			writeMessages(w, r)
 		}
+		for _, r := range results[i] {
+			if r != nil {
+				fmt.Fprintf(w, "  %-*s fingerprint %s\n", longest, r.Controller, r.Summary.Fingerprint)
+			}
+		}
+		writePublished(w, experiments.Compare(s, results[i]), len(suite.Sets) > 0)
 		fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Name))
 		if i < len(suite.Scenarios)-1 {
 			fmt.Fprintln(w)
 		}
+	}
+}
+
+// mostMessages is how many messages of a verdict are printed. A law that breaks once often breaks at every frame.
+const mostMessages = 5
+
+func writeMessages(w io.Writer, r *experiments.Result) {
+	messages := r.Summary.Verdict.Messages
+	for _, m := range messages[:min(len(messages), mostMessages)] {
+		fmt.Fprintf(w, "  %s %s: %s\n", r.Controller, r.Summary.Verdict.Status, m)
+	}
+	if more := len(messages) - mostMessages; more > 0 {
+		fmt.Fprintf(w, "  %s %s: and %d more, in its summary.json\n", r.Controller, r.Summary.Verdict.Status, more)
 	}
 }
 

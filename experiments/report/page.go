@@ -27,6 +27,8 @@ type page struct {
 	Rows    []plotRow
 	Compare table
 	Groups  []table
+	// Sources are the tables of published values.
+	Sources []table
 	// Flows are charts that compare the controllers' lines in one plot; FlowLegend names those lines.
 	Flows      []figure
 	FlowLegend []legend
@@ -67,6 +69,7 @@ func newPage(r *Report) (*page, error) {
 		Script:  template.JS(pageJS),
 		Compare: comparison(r),
 		Groups:  groupTables(r),
+		Sources: publishedTables(r),
 	}
 	signs := map[Status]string{Pass: "✓", Warn: "!", Fail: "✕"}
 	for _, run := range r.Runs {

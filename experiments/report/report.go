@@ -32,7 +32,25 @@ type Report struct {
 	Panels []Panel
 	// Spans are stretches of time to shade in every panel, such as a burst.
 	Spans []Span
+	// Published are tables of what a source says of the scenario, beside what the runs measured.
+	Published []Published
 }
+
+// Published is one table of a source. Everything in it is text as it is to be read.
+type Published struct {
+	Title, Source, Note string
+	Columns             []string // controllers, with a run here or without
+	Rows                []PublishedRow
+}
+
+// PublishedRow is one figure, with a cell a column.
+type PublishedRow struct {
+	Label, Unit string
+	Cells       []PublishedCell
+}
+
+// PublishedCell is a value as published, as measured, and their difference; empty where there is none.
+type PublishedCell struct{ Published, Measured, Difference string }
 
 // Run is what one controller's run came to.
 type Run struct {
@@ -134,6 +152,13 @@ func (r *Report) check() error {
 		case Pass, Warn, Fail:
 		default:
 			return fmt.Errorf("report %s: controller %s: unknown verdict %q", r.Scenario, run.Controller, run.Verdict.Status)
+		}
+	}
+	for _, p := range r.Published {
+		for _, row := range p.Rows {
+			if len(row.Cells) != len(p.Columns) {
+				return fmt.Errorf("report %s: published %s: %s has %d cells in %d columns", r.Scenario, p.Title, row.Label, len(row.Cells), len(p.Columns))
+			}
 		}
 	}
 	for _, p := range r.Panels {

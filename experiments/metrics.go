@@ -1,0 +1,221 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pausenet/pausenet/internal/units"
+)
+
+// metric is a figure of a run that a source can make a claim about.
+type metric struct {
+	name  string // in scenario files
+	label string // for people
+	kind  metricKind
+	// ofRun says that the figure is of the whole run and not of a set of flows.
+	ofRun bool
+	// of is the figure of a run and of the flows that are meant, in the kind's base unit; NaN if there is none.
+	of func(*Summary, *FlowStatistics) float64
+}
+
+// metricKind is the units that a metric may be given in, each with what it is in the base unit; none for a bare number.
+type metricKind struct {
+	name  string
+	units []metricUnit
+}
+
+type metricUnit struct {
+	name   string
+	factor float64
+}
+
+var (
+	kindTime  = metricKind{"a time", []metricUnit{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}}
+	kindRate  = metricKind{"a rate", []metricUnit{{"bps", 1}, {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}}}
+	kindSize  = metricKind{"a size", []metricUnit{{"B", 1}, {"KB", 1e3}, {"MB", 1e6}}}
+	kindCount = metricKind{"a number", nil}
+)
+
+func (k metricKind) unitNames() []string {
+	names := make([]string, len(k.units))
+	for i, u := range k.units {
+		names[i] = u.name
+	}
+	return names
+}
+
+// factor is one of a unit in the base unit; an unknown one is the base unit.
+func (k metricKind) factor(unit string) float64 {
+	for _, u := range k.units {
+		if u.name == unit {
+			return u.factor
+		}
+	}
+	return 1
+}
+
+// metrics are every figure that scenario files may name.
+var metrics = buildMetrics()
+
+func buildMetrics() []metric {
+	var all []metric
+	quantiles := []struct {
+		name, label string
+		of          func(*Quantiles) float64
+	}{
+		{"mean", "mean", func(q *Quantiles) float64 { return q.Mean }},
+		{"p50", "median", func(q *Quantiles) float64 { return q.P50 }},
+		{"p95", "95 %", func(q *Quantiles) float64 { return q.P95 }},
+		{"p99", "99 %", func(q *Quantiles) float64 { return q.P99 }},
+		{"max", "max", func(q *Quantiles) float64 { return q.Max }},
+	}
+	for _, group := range []struct {
+		name, label string
+		kind        metricKind
+		ofRun       bool
+		of          func(*Summary, *FlowStatistics) (q Quantiles, samples int64)
+	}{
+		{"fct", "FCT", kindTime, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.FCT, int64(f.Completed) }},
+		{"slowdown", "Slowdown", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.Slowdown, int64(f.Completed) }},
+		{"rtt", "RTT of every ACK", kindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) { return s.RTT.quantiles(), s.RTT.Samples }},
+		{"rtt_sampled", "RTT", kindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
+			return s.RTTSampled.quantiles(), s.RTTSampled.Samples
+		}},
+	} {
+		for _, q := range quantiles {
+			all = append(all, metric{
+				group.name + "_" + q.name, group.label + ", " + q.label, group.kind, group.ofRun,
+				func(s *Summary, f *FlowStatistics) float64 {
+					values, samples := group.of(s, f)
+					return unless(samples == 0, q.of(&values))
+				},
+			})
+		}
+	}
+	ofRun := func(name, label string, kind metricKind, of func(*Summary) float64) metric {
+		return metric{name, label, kind, true, func(s *Summary, _ *FlowStatistics) float64 { return of(s) }}
+	}
+	ofFlows := func(name, label string, kind metricKind, of func(*FlowStatistics) float64) metric {
+		return metric{name, label, kind, false, func(_ *Summary, f *FlowStatistics) float64 { return of(f) }}
+	}
+	return append(
+		all,
+		ofFlows("mean_rate", "Mean rate", kindRate, func(f *FlowStatistics) float64 { return unless(f.Completed == 0, f.MeanRate) }),
+		ofFlows("goodput", "Goodput", kindRate, func(f *FlowStatistics) float64 { return f.Goodput }),
+		ofFlows("finish", "Finish", kindTime, func(f *FlowStatistics) float64 { return unless(f.Finish == 0, float64(f.Finish)) }),
+		ofRun("pauses", "PAUSE frames", kindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),
+		ofRun("pauses_between_switches", "PAUSE frames between switches", kindCount, func(s *Summary) float64 { return float64(s.PFC.SwitchPauses) }),
+		ofRun("pause_rate", "PAUSE frames a second", kindCount, func(s *Summary) float64 { return s.PFC.Rate }),
+		ofRun("pause_rate_between_switches", "PAUSE frames a second between switches", kindCount, func(s *Summary) float64 {
+			return unless(s.VirtualNS == 0, float64(s.PFC.SwitchPauses)/(float64(s.VirtualNS)/1e9))
+		}),
+		ofRun("paused", "Time paused, all ports", kindTime, func(s *Summary) float64 { return float64(s.PFC.PausedNS) }),
+		ofRun("ecn_marks", "ECN marks", kindCount, func(s *Summary) float64 { return float64(s.ECNMarks) }),
+		ofRun("cnps", "CNPs", kindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
+		ofRun("cnms", "CNMs", kindCount, func(s *Summary) float64 { return float64(s.CNMs) }),
+		ofRun("drops", "Drops", kindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
+		ofRun("peak_ingress", "Most held of an ingress port", kindSize, func(s *Summary) float64 { return float64(s.Overshoot) }),
+		ofRun("peak_egress", "Longest egress queue", kindSize, func(s *Summary) float64 {
+			most := int64(0)
+			for i := range s.Switches {
+				most = max(most, s.Switches[i].QueuePeak)
+			}
+			return float64(most)
+		}),
+	)
+}
+
+// unless is v, or nothing.
+func unless(nothing bool, v float64) float64 {
+	if nothing {
+		return math.NaN()
+	}
+	return v
+}
+
+func (r *RTTSummary) quantiles() Quantiles {
+	return Quantiles{Mean: r.Mean, P50: r.P50, P95: r.P95, P99: r.P99, Max: r.Max}
+}
+
+// metricByName is a metric, nil if there is none of that name.
+func metricByName(name string) *metric {
+	for i := range metrics {
+		if metrics[i].name == name {
+			return &metrics[i]
+		}
+	}
+	return nil
+}
+
+func metricNames() []string {
+	names := make([]string, len(metrics))
+	for i := range metrics {
+		names[i] = metrics[i].name
+	}
+	return names
+}
+
+// FlowSet says which of a run's flows are meant: those with Tag, over Over and up to UpTo bytes; what is zero holds for all.
+type FlowSet struct {
+	Tag        string
+	Over, UpTo units.Bytes
+}
+
+// String describes the set, "" for all flows: "normal, over 300B up to 325B".
+func (f FlowSet) String() string {
+	text := f.Tag
+	add := func(separator, format string, args ...any) {
+		if text != "" {
+			text += separator
+		}
+		text += fmt.Sprintf(format, args...)
+	}
+	if f.Over > 0 {
+		add(", ", "over %v", f.Over)
+	}
+	if f.UpTo > 0 && f.Over > 0 {
+		add(" ", "up to %v", f.UpTo)
+	} else if f.UpTo > 0 {
+		add(", ", "up to %v", f.UpTo)
+	}
+	return text
+}
+
+func (f FlowSet) has(flow *Flow) bool {
+	return (f.Tag == "" || f.Tag == flow.Tag) && flow.Size > f.Over && (f.UpTo == 0 || flow.Size <= f.UpTo) || f == FlowSet{}
+}
+
+// figure is a metric of some flows.
+type figure struct {
+	metric string
+	flows  FlowSet
+}
+
+// measureFigures are the figures that the scenario's published tables are about, as this run measured them. One that a run
+// has none of is absent.
+func (r *runner) measureFigures(sum *Summary) map[figure]float64 {
+	measured := map[figure]float64{}
+	statistics := map[FlowSet]*FlowStatistics{}
+	for i := range r.scenario.Published {
+		for k := range r.scenario.Published[i].Rows {
+			row := &r.scenario.Published[i].Rows[k]
+			of := statistics[row.Flows]
+			if of == nil {
+				var c collection
+				for id := range r.scenario.Flows {
+					if row.Flows.has(&r.scenario.Flows[id]) {
+						v := r.sample(id)
+						c.add(&v)
+					}
+				}
+				s := c.statistics(r.engine.Now())
+				of = &s
+				statistics[row.Flows] = of
+			}
+			if v := metricByName(row.Metric).of(sum, of); !math.IsNaN(v) {
+				measured[figure{row.Metric, row.Flows}] = v
+			}
+		}
+	}
+	return measured
+}
