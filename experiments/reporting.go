@@ -85,7 +85,7 @@ func reportFlows(f FlowStatistics) report.Flows {
 }
 
 func reportPanel(p *Panel, index int, results []*Result) report.Panel {
-	panel := report.Panel{Title: p.Title, Note: p.Note, Series: map[string][]report.Series{}}
+	panel := report.Panel{Title: p.Title, Note: p.Note, Log: p.Log, Series: map[string][]report.Series{}}
 	for k := range p.Series {
 		spec := &p.Series[k]
 		panel.Unit = unitOf(spec.Quantity)

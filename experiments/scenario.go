@@ -77,6 +77,7 @@ type Panel struct {
 	Note  string // a line under the title; may be empty
 	// Window is the time that pauses and throughput are averaged over, in whole sampling intervals; 0: one interval.
 	Window vtime.Time
+	Log    bool // a logarithmic scale, for what spans decades; what is 0 lies at its low end
 	Series []Series
 }
 

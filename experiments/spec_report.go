@@ -117,6 +117,7 @@ func (d *decoder) report(v *yamlspec.Value) {
 			window.Errorf("window %v is not a multiple of the sampling interval %v", panel.Window, d.s.Sample.Interval)
 		}
 		m.Get("note").String(&panel.Note)
+		m.Get("log").Bool(&panel.Log)
 		for _, series := range m.Need("series").Items() {
 			if !series.IsMapping() {
 				series.Errorf("a series is a mapping such as {label: L2 to R1, queue: \"L2:R1\"}")

@@ -126,6 +126,7 @@ type PanelView struct {
 	Window float64      `json:"window_ns,omitempty"`
 	Title  string       `json:"title"`
 	Note   string       `json:"note,omitempty"`
+	Log    bool         `json:"log,omitempty"`
 	Series []SeriesView `json:"series"`
 }
 
@@ -183,7 +184,7 @@ func (s *Scenario) View() View {
 		v.Spans = append(v.Spans, SpanView{From: nanoseconds(span.From), To: nanoseconds(span.To), Label: span.Label})
 	}
 	for _, p := range s.Panels {
-		panel := PanelView{Title: p.Title, Note: p.Note, Window: nanoseconds(p.Window)}
+		panel := PanelView{Title: p.Title, Note: p.Note, Window: nanoseconds(p.Window), Log: p.Log}
 		for _, q := range p.Series {
 			subject := q.Tag
 			if subject == "" {
