@@ -21,7 +21,7 @@ func FuzzIngress(f *testing.F) {
 	cnm := make([]byte, wire.CNMLen)
 	wire.PutCNM(cnm, portMAC(0), peerMAC(0), data.id(), 2, 40_000)
 	frames := [][]byte{
-		data.frame(f), data.frame(f)[:77], data.frame(f)[:40], bytes.Clone(buf[:wire.PutAck(buf, data.header(f), 0x1f, 1, 1)]),
+		data.frame(f), data.frame(f)[:77], data.frame(f)[:40], withTelemetry(data.frame(f), 0xc7, 2, 3), bytes.Clone(buf[:wire.PutAck(buf, data.header(f), 0x1f, 1, 1)]),
 		bytes.Clone(buf[:wire.PutCNP(buf, data.header(f), wire.CNPBECN, nil)]), pfc, cnm, plainIP(0, 1, 6, 64, 0xff),
 		make([]byte, 14), make([]byte, 64), bytes.Repeat([]byte{0xff}, 80),
 	}
@@ -51,8 +51,13 @@ func FuzzIngress(f *testing.F) {
 			r.port(i).Class[lossless].QueueBytes = uint64(queue)
 			r.port(i).Walk = uint32(settings >> 7 & 1 * (uint16(data.id()) + 1))
 		}
+		sw.IntOn = uint32(settings >> 12 & 1)
 		wired := r.leave(int(in), queue, uint32(settings>>8&3), frame)
-		marked(t, frame, wired)
+		unstamped := bytes.Clone(wired)
+		if sw.IntOn != 0 && len(frame) >= intAt+intLen && frame[42] >= 0xc0 {
+			copy(unstamped[intAt:intAt+intLen], frame[intAt:])
+		}
+		marked(t, frame, unstamped)
 		before := r.snapshot()
 		if tick%8 == 0 {
 			checkFrame(t, r, before, r.enter(int(in), wired), wired)

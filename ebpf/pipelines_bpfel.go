@@ -100,7 +100,12 @@ type pipelinesPort struct {
 	CnmsSent        uint64
 	CnmsForwarded   uint64
 	Dropped         [5]uint64
-	Unused          [5]uint64
+	LineOverhead    int32
+	LineMin         uint32
+	RateCode        uint32
+	Unused          uint32
+	TxLineBytes     uint64
+	Unused2         [2]uint64
 }
 
 type pipelinesPortClass struct {
@@ -157,14 +162,14 @@ type pipelinesSwitchState struct {
 	EcnKmax       uint64
 	EcnPmax       uint64
 	Cnm           uint32
-	Unused        uint32
+	IntOn         uint32
 	Q_ecn         uint64
 	Q_cnm         uint64
 	CnmWindow     uint64
 	CnmRepeat     uint64
 	Seed          uint64
 	EcmpSeed      uint32
-	Unused2       uint32
+	Unused        uint32
 }
 
 type pipelinesTick uint32

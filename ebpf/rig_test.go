@@ -62,7 +62,7 @@ func newRig(t testing.TB) *rig {
 	testenv.NeedRoot(t)
 	sizes := ebpf.Sizes{
 		Ports: rigPorts, Switches: 2, Hosts: rigHosts, NextHops: 16,
-		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Flows: true,
+		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Flows: true, Telemetry: true,
 	}
 	k, err := ebpf.Load(sizes)
 	if err != nil {
@@ -181,11 +181,11 @@ func (r *rig) compareTwin(egress bool, frame, want []byte) {
 	r.t.Helper()
 	clear(r.twin.Header[:])
 	copy(r.twin.Header[:], frame)
-	run := func() error { return r.twin.Enter(len(frame)) }
+	run := r.twin.Enter
 	if egress {
 		run = r.twin.Leave
 	}
-	if err := run(); err != nil {
+	if err := run(len(frame)); err != nil {
 		r.fatalf("WebAssembly: %v", err)
 	}
 	a, b := &r.State, &r.twin.State
@@ -196,7 +196,7 @@ func (r *rig) compareTwin(egress bool, frame, want []byte) {
 		r.fatalf("the registers of kernel and WebAssembly differ")
 	}
 	// In process the rest of a frame is not touched; what is built over a tick, a blank then, is longer only by zeros.
-	n := min(len(want), ebpf.HeaderBytes)
+	n := min(len(want), ebpf.TelemetryBytes)
 	rest := frame[n:]
 	if a.Crossing.Tick != ebpf.TickNone && a.Crossing.Verdict == ebpf.VerdictForward {
 		rest = make([]byte, len(rest))

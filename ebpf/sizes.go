@@ -8,4 +8,6 @@ type Sizes struct {
 	NextHops int
 	Fanouts  int  // ports times ports, summed over the switches
 	Flows    bool // whether burst detection is on
+	// Telemetry says that switches may be told to stamp it: the pipelines look further into frames then.
+	Telemetry bool
 }

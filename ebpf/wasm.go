@@ -18,14 +18,20 @@ import (
 var wasmPipelines []byte
 
 // HeaderBytes is how much of a frame is copied for the pipelines in process and back: they look at no more than the BTH,
-// which ends at 54. What they build over a tick is longer only by zeros.
-const HeaderBytes = 56
+// which ends at 54. What they build over a tick is longer only by zeros. TelemetryBytes is how much of it where switches
+// stamp telemetry, which ends there.
+const (
+	HeaderBytes    = 56
+	TelemetryBytes = 96
+)
 
 // Process is the pipelines loaded into this process.
 type Process struct {
 	State State
-	// Header is where a frame's first bytes go before a call and come from after it.
-	Header *[HeaderBytes]byte
+	// Header is where a frame's first bytes go before a call and come from after it: HeaderBytes of them or, with
+	// Telemetry, TelemetryBytes.
+	Header    *[TelemetryBytes]byte
+	Telemetry bool
 
 	runtime wazero.Runtime
 	module  api.Module
@@ -41,7 +47,7 @@ var compilation = sync.OnceValue(wazero.NewCompilationCache)
 
 // LoadProcess loads the pipelines and makes their tables.
 func LoadProcess(n Sizes) (p *Process, err error) {
-	p = &Process{context: context.Background()}
+	p = &Process{Telemetry: n.Telemetry, context: context.Background()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -86,8 +92,8 @@ func (p *Process) mapTables(tables uint32, n Sizes, flows, fanouts int) error {
 	var errs [8]error
 	var crossings []Crossing
 	crossings, errs[0] = view[Crossing](all, at[0], 1)
-	var headers [][HeaderBytes]byte
-	headers, errs[1] = view[[HeaderBytes]byte](all, at[1], 1)
+	var headers [][TelemetryBytes]byte
+	headers, errs[1] = view[[TelemetryBytes]byte](all, at[1], 1)
 	p.State.Ports, errs[2] = view[Port](all, at[2], n.Ports)
 	p.State.Switches, errs[3] = view[SwitchState](all, at[3], n.Switches)
 	p.State.Routes, errs[4] = view[Route](all, at[4], n.Switches*n.Hosts)
@@ -126,7 +132,10 @@ func (p *Process) Cross(length int) error {
 }
 
 // Leave runs the egress pipeline alone, Enter the ingress pipeline alone: between them Header is what is on the wire.
-func (p *Process) Leave() error { return p.leave.CallWithStack(p.context, p.stack[:]) }
+func (p *Process) Leave(length int) error {
+	p.stack[0] = uint64(length)
+	return p.leave.CallWithStack(p.context, p.stack[:])
+}
 
 // Enter runs the ingress pipeline alone.
 func (p *Process) Enter(length int) error {

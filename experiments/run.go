@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
@@ -76,7 +77,7 @@ func Run(ctx context.Context, s *Scenario, o Options) (*Result, error) {
 	if err := os.MkdirAll(o.Directory, 0o755); err != nil {
 		return nil, fmt.Errorf("make the results' folder: %w", err)
 	}
-	plane, err := orchestrator.OpenPlane(o.Plane, s.Topology, orchestrator.FabricOptions{Flows: spec.Needs.CNM})
+	plane, err := orchestrator.OpenPlane(o.Plane, s.Topology, orchestrator.FabricOptions{Flows: spec.Needs.CNM, Telemetry: spec.Needs.INT})
 	if err != nil {
 		return nil, &EnvironmentError{err}
 	}
@@ -115,6 +116,9 @@ type flowSettings struct {
 // resolveControllers finds every mistake in the controller's constants before anything is built.
 func (r *runner) resolveControllers() error {
 	s := r.scenario
+	if err := telemetryFits(s.Topology, r.spec); err != nil {
+		return err
+	}
 	r.flows = make([]flowSettings, len(s.Flows))
 	for i := range s.Flows {
 		f := &s.Flows[i]
@@ -136,6 +140,21 @@ func (r *runner) resolveControllers() error {
 	return nil
 }
 
+// telemetryFits refuses a topology with a link that the telemetry of the controller cannot speak of.
+func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
+	if !spec.Needs.INT {
+		return nil
+	}
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		if _, ok := ebpf.RateCode(p.Rate); !ok && plan.Nodes[p.Node].Kind == topologies.Switch {
+			return fmt.Errorf("%s reads links' rates from in-band telemetry, which has codes for 1, 10, 25, 40, 50, 100, 200 and 400 Gb/s only: %s is a link of %v",
+				spec.Name, PortLabel(plan, p.ID), p.Rate)
+		}
+	}
+	return nil
+}
+
 func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, error) {
 	s := r.scenario
 	r.plane = plane
@@ -143,7 +162,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 	r.recorder = newRecorder(s)
 	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
 		Plan: s.Topology, Plane: plane, Switches: settings, Hosts: hostSettings(s, r.spec.Needs),
-		BurstDetection: r.spec.Needs.CNM, Seed: r.options.Seed, Observer: r.recorder,
+		BurstDetection: r.spec.Needs.CNM, Telemetry: r.spec.Needs.INT, Seed: r.options.Seed, Observer: r.recorder,
 	})
 	r.addFlows()
 	out, err := createOutput(r.options.Directory)

@@ -19,7 +19,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, true)
+	plane, err := OpenWasmPlane(plan, FabricOptions{Flows: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,10 @@ type EngineConfig struct {
 	Hosts    *hostagent.Settings
 	// BurstDetection turns DCON's detector on in every switch.
 	BurstDetection bool
-	Seed           uint64
-	Observer       Observer
+	// Telemetry has every switch stamp telemetry onto data packets that have room for it (HPCC).
+	Telemetry bool
+	Seed      uint64
+	Observer  Observer
 }
 
 // Observer is told what happens. It must not change anything.
@@ -149,6 +151,10 @@ func NewEngine(c EngineConfig) *Engine {
 		node := &plan.Nodes[id]
 		fillSwitch(&e.state.Switches[i], c.Switches[i], len(node.Ports), c.BurstDetection,
 			splitmix(c.Seed)^splitmix(uint64(i)), ECMPSeed(i))
+		if c.Telemetry {
+			e.state.Switches[i].IntOn = 1
+			e.hash.telemetry = true
+		}
 		e.switches = append(e.switches,
 			switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), len(node.Ports)))
 	}

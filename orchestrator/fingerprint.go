@@ -13,8 +13,9 @@ import (
 // fingerprint hashes every frame event of a run, in order: when and where each frame crossed, what became of it, and the
 // bytes that say which frame it was. Equal fingerprints mean equal runs; it is not meant to resist forgery.
 type fingerprint struct {
-	a, b   uint64
-	events uint64
+	a, b      uint64
+	events    uint64
+	telemetry bool // frames may carry some
 }
 
 func (h *fingerprint) mix(v, w uint64) {
@@ -33,6 +34,11 @@ func (h *fingerprint) frame(now vtime.Time, x *ebpf.Crossing, f *frame.Frame) {
 	h.mix(binary.LittleEndian.Uint64(data[20:]), binary.LittleEndian.Uint64(data[28:]))
 	h.mix(binary.LittleEndian.Uint64(data[36:]), binary.LittleEndian.Uint64(data[44:]))
 	h.mix(uint64(binary.LittleEndian.Uint16(data[52:])), h.events)
+	if h.telemetry && len(data) >= ebpf.TelemetryBytes && data[42] >= 0xc0 { // its opcode says that 42 bytes of it follow
+		h.mix(binary.LittleEndian.Uint64(data[54:]), binary.LittleEndian.Uint64(data[62:]))
+		h.mix(binary.LittleEndian.Uint64(data[70:]), binary.LittleEndian.Uint64(data[78:]))
+		h.mix(binary.LittleEndian.Uint64(data[86:]), uint64(binary.LittleEndian.Uint16(data[94:])))
+	}
 }
 
 func (h *fingerprint) String() string {

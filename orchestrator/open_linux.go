@@ -13,6 +13,8 @@ import (
 type FabricOptions struct {
 	// Flows says whether switches detect bursts (DCON) and need their flow tables.
 	Flows bool
+	// Telemetry says whether switches stamp telemetry onto data packets (HPCC).
+	Telemetry bool
 	// Hooks is the way the pipelines are attached on the kernel plane.
 	Hooks Hooks
 

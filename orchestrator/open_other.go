@@ -13,6 +13,8 @@ import (
 type FabricOptions struct {
 	// Flows says whether switches detect bursts (DCON) and need their flow tables.
 	Flows bool
+	// Telemetry says whether switches stamp telemetry onto data packets (HPCC).
+	Telemetry bool
 }
 
 // OpenPlane opens the plane of the given name for a plan.

@@ -17,8 +17,8 @@ type Plane interface {
 	Name() string
 	// State is the tables and registers; its Crossing says what the next Cross is for and what became of it.
 	State() *ebpf.State
-	// CarriesPayload says whether frames need their payload and ICRC. Without, only the first ebpf.HeaderBytes bytes of a
-	// frame are meaningful. It does not change once a flow has started.
+	// CarriesPayload says whether frames need their payload and ICRC. Without, only a frame's headers are meaningful.
+	// It does not change once a flow has started.
 	CarriesPayload() bool
 	// Cross takes the frame through the egress pipeline of the port it left and the ingress pipeline of port in, where it
 	// arrives, and waits for what comes out. With VerdictForward or VerdictHost the frame is then what came out.

@@ -115,7 +115,7 @@ func oddFabric(t *testing.T, seed uint64, together bool) *outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, false)
+	plane, err := OpenWasmPlane(plan, FabricOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestRunEndsAtItsTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, false)
+	plane, err := OpenWasmPlane(plan, FabricOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

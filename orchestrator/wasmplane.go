@@ -17,9 +17,11 @@ type WasmPlane struct {
 	taps    map[int]func(wire []byte)
 }
 
-// OpenWasmPlane loads the pipelines and fills in the plan's tables. flows says whether switches detect bursts (DCON).
-func OpenWasmPlane(plan *topologies.Plan, flows bool) (*WasmPlane, error) {
-	process, err := ebpf.LoadProcess(tableSizes(plan, flows))
+// OpenWasmPlane loads the pipelines and fills in the plan's tables.
+func OpenWasmPlane(plan *topologies.Plan, o FabricOptions) (*WasmPlane, error) {
+	sizes := tableSizes(plan, o.Flows)
+	sizes.Telemetry = o.Telemetry
+	process, err := ebpf.LoadProcess(sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +44,15 @@ func (p *WasmPlane) Cross(in int, f *frame.Frame) error {
 	x.Verdict = ebpf.VerdictNone
 	p.done++
 	header := f.Data[:ebpf.HeaderBytes]
-	*p.process.Header = [ebpf.HeaderBytes]byte(header)
+	if p.process.Telemetry {
+		header = f.Data[:min(len(f.Data), ebpf.TelemetryBytes)]
+		copy(p.process.Header[:], header)
+	} else {
+		*(*[ebpf.HeaderBytes]byte)(p.process.Header[:]) = [ebpf.HeaderBytes]byte(header)
+	}
 	var err error
 	if len(p.taps) > 0 {
-		err = p.crossTapped(in, f)
+		err = p.crossTapped(in, f, header)
 	} else {
 		err = p.process.Cross(int(f.Length))
 	}
@@ -59,13 +66,12 @@ func (p *WasmPlane) Cross(in int, f *frame.Frame) error {
 }
 
 // crossTapped shows what is on the wire between the two pipelines. A tick is on no wire.
-func (p *WasmPlane) crossTapped(in int, f *frame.Frame) error {
-	if err := p.process.Leave(); err != nil {
+func (p *WasmPlane) crossTapped(in int, f *frame.Frame, header []byte) error {
+	if err := p.process.Leave(int(f.Length)); err != nil {
 		return err
 	}
 	if tap := p.taps[in]; tap != nil && p.process.State.Crossing.Tick == ebpf.TickNone {
-		n := min(len(f.Data), ebpf.HeaderBytes)
-		copy(f.Data[:n], p.process.Header[:n])
+		copy(header, p.process.Header[:])
 		tap(f.Data)
 	}
 	return p.process.Enter(int(f.Length))
@@ -90,7 +96,7 @@ func (p *WasmPlane) Check() []string {
 func (p *WasmPlane) Close() error { return p.process.Close() }
 
 func openWasm(plan *topologies.Plan, o FabricOptions) (Plane, error) {
-	p, err := OpenWasmPlane(plan, o.Flows)
+	p, err := OpenWasmPlane(plan, o)
 	if err != nil {
 		return nil, err
 	}

@@ -29,20 +29,11 @@ static __always_inline int red_marks(const struct switch_state *sw, struct port 
 	return draw(sw, port_id, out->draws++) < probability;
 }
 
-static __always_inline void egress(struct crossing *x, __u8 *h)
+static __always_inline void mark(struct crossing *x, struct switch_state *sw, struct port *out, __u8 *h)
 {
-	struct port *out;
-	struct switch_state *sw;
 	__u32 priority;
 
-	x->marked++;
-	if (x->tick || x->out_port == NO_PORT)
-		return;
-	out = port_at(x->out_port);
-	if (!out || out->kind != PORT_SWITCH)
-		return;
-	sw = switch_at(out->node);
-	if (!sw || sw->ecn_mode != ECN_RED || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
+	if (sw->ecn_mode != ECN_RED || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
 		return;
 	priority = h[OFF_TOS] >> 5;
 	if (!(sw->ecn_priorities >> priority & 1) || !(h[OFF_TOS] & ECN_MASK))
@@ -54,6 +45,28 @@ static __always_inline void egress(struct crossing *x, __u8 *h)
 		set_ce(h);
 		out->ecn_marked++;
 	}
+}
+
+/* 1: the frame has telemetry. The rim is to call stamp() on it, with INT_END bytes that may be read and written. */
+static __always_inline int egress(struct crossing *x, __u8 *h, __u32 len)
+{
+	struct port *out;
+	struct switch_state *sw;
+
+	x->marked++;
+	if (x->tick || x->out_port == NO_PORT)
+		return 0;
+	out = port_at(x->out_port);
+	if (!out || out->kind != PORT_SWITCH)
+		return 0;
+	sw = switch_at(out->node);
+	if (!sw)
+		return 0;
+	mark(x, sw, out, h);
+	if (!sw->int_on)
+		return 0;
+	count_line_bytes(out, len);
+	return has_telemetry(h, len);
 }
 
 #endif

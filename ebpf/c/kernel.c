@@ -65,6 +65,7 @@ static __always_inline __u64 *fanout_at(__u32 i)
 #include "pfc.h"
 #include "burst.h"
 #include "ingress.h"
+#include "telemetry.h"
 #include "egress.h"
 
 static __always_inline struct crossing *crossing(void)
@@ -89,10 +90,16 @@ int pausenet_egress(struct __sk_buff *skb)
 		bpf_skb_pull_data(skb, FRAME_MIN);
 		h = (__u8 *)(long)skb->data;
 	}
-	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end)
+	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end) {
 		x->marked++; /* too short: the ingress hook drops it, and says so to the engine that waits for it */
-	else
-		egress(x, h);
+	} else if (egress(x, h, skb->len)) {
+		if (h + INT_END > (__u8 *)(long)skb->data_end) {
+			bpf_skb_pull_data(skb, INT_END);
+			h = (__u8 *)(long)skb->data;
+		}
+		if (h + INT_END <= (__u8 *)(long)skb->data_end)
+			stamp(x, h);
+	}
 	return TC_ACT_OK;
 }
 

@@ -137,7 +137,14 @@ struct port {
 	__u64 cnms_sent;
 	__u64 cnms_forwarded;
 	__u64 dropped[REASONS];
-	__u64 unused[5];
+
+	/* Of telemetry. A frame of n bytes takes the link's time of n + line_overhead bytes, at least line_min. */
+	__s32 line_overhead;
+	__u32 line_min;
+	__u32 rate_code;     /* of rate_mbps */
+	__u32 unused;
+	__u64 tx_line_bytes; /* left by this port */
+	__u64 unused2[2];
 };
 
 /* A switch's settings and the registers it has once. */
@@ -156,14 +163,14 @@ struct switch_state {
 	__u64 ecn_kmax;
 	__u64 ecn_pmax;      /* 0.32 fixed point, 1<<32 is always */
 	__u32 cnm;           /* 1: burst detection is on */
-	__u32 unused;
+	__u32 int_on;        /* 1: data packets are stamped with telemetry */
 	__u64 q_ecn;
 	__u64 q_cnm;         /* 0: dynamic */
 	__u64 cnm_window;    /* T */
 	__u64 cnm_repeat;
 	__u64 seed;          /* of this switch's random numbers */
 	__u32 ecmp_seed;
-	__u32 unused2;
+	__u32 unused;
 };
 
 enum ecn_mode { ECN_OFF = 0, ECN_RED = 1, ECN_STEP = 2 };

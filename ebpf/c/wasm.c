@@ -3,6 +3,7 @@
 typedef unsigned char __u8;
 typedef unsigned short __u16;
 typedef unsigned int __u32;
+typedef int __s32;
 typedef unsigned long long __u64;
 #define __always_inline inline __attribute__((always_inline))
 #define EXPORT(name) __attribute__((export_name(name)))
@@ -10,8 +11,9 @@ typedef unsigned long long __u64;
 
 #include "state.h"
 
-/* The frame's first bytes. The engine copies them in and, where a frame comes out, out again. */
-#define HEADER 64
+/* The frame's first bytes. The engine copies them in, up to the end of what the pipelines will look at, and, where a frame
+ * comes out, out again. */
+#define HEADER 128
 
 static struct crossing crossing;
 static __u8 header[HEADER] __attribute__((aligned(8)));
@@ -71,6 +73,7 @@ static __always_inline __u64 *fanout_at(__u32 i)
 #include "pfc.h"
 #include "burst.h"
 #include "ingress.h"
+#include "telemetry.h"
 #include "egress.h"
 
 /* Fresh memory is zero. 0: there is no more. */
@@ -126,9 +129,10 @@ struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_hop, __
 
 /* The egress pipeline of the port that the frame left, alone: for a tap on the wire. */
 EXPORT("leave")
-void leave(void)
+void leave(__u32 length)
 {
-	egress(&crossing, header);
+	if (egress(&crossing, header, length))
+		stamp(&crossing, header);
 }
 
 /* The ingress pipeline of the port that the frame enters. */
@@ -143,6 +147,6 @@ void enter(__u32 length)
 EXPORT("cross")
 void cross(__u32 length)
 {
-	leave();
+	leave(length);
 	enter(length);
 }

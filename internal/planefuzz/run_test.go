@@ -65,7 +65,7 @@ func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
 	}
 	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
 		Plan: s.Topology, Plane: plane, Switches: settings, Hosts: &s.Host,
-		BurstDetection: spec.Needs.CNM, Seed: s.Seed, Observer: &r.pauses,
+		BurstDetection: spec.Needs.CNM, Telemetry: spec.Needs.INT, Seed: s.Seed, Observer: &r.pauses,
 	})
 	for i := range s.Flows {
 		f := &s.Flows[i]
@@ -144,13 +144,19 @@ func (r *run) tapAll() error {
 }
 
 func openWasm(s *experiments.Scenario) (orchestrator.Plane, error) {
-	return orchestrator.OpenPlane(orchestrator.PlaneWasm, s.Topology, orchestrator.FabricOptions{Flows: detects(s)})
+	return orchestrator.OpenPlane(orchestrator.PlaneWasm, s.Topology, fabricOptions(s))
 }
 
 // detects says whether the scenario's switches detect bursts.
 func detects(s *experiments.Scenario) bool {
 	spec, err := cc.Lookup(s.Controllers[0])
 	return err == nil && spec.Needs.CNM
+}
+
+// stamps says whether the scenario's switches stamp telemetry.
+func stamps(s *experiments.Scenario) bool {
+	spec, err := cc.Lookup(s.Controllers[0])
+	return err == nil && spec.Needs.INT
 }
 
 // fit ends the case when it is long enough: by the wasm plane, after about c.Hops frame-hops; with c.Finish it may run on

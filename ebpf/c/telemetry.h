@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* HPCC's in-band telemetry (HPCC paper, section 4.1): every switch port that a data packet leaves by writes what it was
+ * doing into the next free slot of the packet's header. */
+#ifndef PAUSENET_TELEMETRY_H
+#define PAUSENET_TELEMETRY_H
+
+/* The header stands behind the BTH: 16 bits nHop(4)|pathID(12), then 5 slots of 64 bits, the most significant first:
+ * B(4) the port's rate as a code, TS(24) ns, txBytes(20) in 128 B, qLen(16) in 80 B. */
+#define OFF_INT (OFF_BTH + 12)
+#define INT_HOPS 5
+#define INT_SLOT 8
+#define INT_END (OFF_INT + 2 + INT_HOPS * INT_SLOT)
+#define INT_TX_UNIT 128
+#define INT_QUEUE_UNIT 80
+#define BTH_INT 0xc0 /* opcodes of the manufacturer's range carry telemetry: 0xc0 | the standard's opcode */
+
+/* Whether a frame of len bytes is a RoCE data packet with telemetry: what is needed of it is within FRAME_MIN. */
+static __always_inline int has_telemetry(const __u8 *h, __u32 len)
+{
+	struct packet p;
+
+	if (len < INT_END || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4 || parse_ipv4(h, &p))
+		return 0;
+	return p.data && h[OFF_BTH] >= BTH_INT;
+}
+
+/* Counts a frame that leaves the port as the link's time that it takes. The port's rate, with which HPCC compares the
+ * growth of this count (U = txRate/B + qLen/(B*T)), is that of the line: were preamble, gap and FCS left out, a saturated
+ * link would never be seen at U = 1. Frames pass here in the order in which they left. */
+static __always_inline void count_line_bytes(struct port *out, __u32 len)
+{
+	__s32 line = (__s32)len + out->line_overhead;
+
+	out->tx_line_bytes += line < (__s32)out->line_min ? (__s32)out->line_min : line;
+}
+
+/* Writes the next slot; a frame that has passed more switches than there are slots keeps the first. The count includes the
+ * frame itself; the time is the start of its serialisation; the queue is what it left behind. */
+static __always_inline void stamp(struct crossing *x, __u8 *h)
+{
+	struct port *out = port_at(x->out_port);
+	__u32 hop = h[OFF_INT] >> 4;
+	__u32 path, time, tx, queue, high, low;
+
+	if (!out || hop >= INT_HOPS)
+		return;
+	time = (__u32)(x->departed / 1000) & 0xffffff; /* ps to ns */
+	tx = (__u32)(out->tx_line_bytes / INT_TX_UNIT) & 0xfffff;
+	queue = x->queue_bytes / INT_QUEUE_UNIT;
+	if (queue > 0xffff)
+		queue = 0xffff;
+	high = out->rate_code << 28 | time << 4 | tx >> 16;
+	low = tx << 16 | queue;
+	/* Constant offsets: the verifier forgets a frame's bounds when a variable is added to its address. */
+	for (__u32 i = 0; i < INT_HOPS; i++) {
+		if (i == hop) {
+			put32(h + OFF_INT + 2 + i * INT_SLOT, high);
+			put32(h + OFF_INT + 2 + i * INT_SLOT + 4, low);
+		}
+	}
+	path = get16(h + OFF_INT) & 0xfff;
+	path ^= (out->node + 1) & 0xfff;
+	put16(h + OFF_INT, (__u16)((hop + 1) << 12 | path));
+}
+
+#endif
