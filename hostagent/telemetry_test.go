@@ -42,6 +42,10 @@ func TestTelemetry(t *testing.T) {
 			if f.Length != 104 {
 				t.Errorf("an ACK of %d bytes", f.Length)
 			}
+			var w wire.Packet
+			if err := p.from.parse(f, &w); err != nil || int(w.MSN) != int(w.PSN)/2 { // the third packet ends the message
+				t.Errorf("%v: %+v", err, w)
+			}
 			p.from.Receive(p.now, f)
 			p.pool.Put(f)
 		}

@@ -121,6 +121,11 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 		if !reflect.DeepEqual(a, b) {
 			t.Fatalf("equal events, unequal states:\n%+v\n%+v", a, b)
 		}
+		// "Undetermined" is no congestion: whoever knows the mark must not slow down for it, nor who does not.
+		before := a.Rate()
+		if a.OnCNP(&Sample{Now: now, UE: true}); a.Rate() < before {
+			t.Fatalf("an undetermined mark took the rate from %g to %g", before, a.Rate())
+		}
 	})
 	if after := fmt.Sprintf("%+v", reflect.ValueOf(set.constants).Elem()); after != constantsBefore {
 		t.Errorf("flows changed the constants they share from %s to %s", constantsBefore, after)

@@ -101,6 +101,8 @@ func TestHPCCBusiest(t *testing.T) {
 		},
 		{"clock stands", []wire.INTHop{link(us, 0, 9), link(us, 0, 0)}, []wire.INTHop{link(us, 99_000, 9), link(us+4160*vtime.Nanosecond, 26_000, 0)}, 0.5},
 		{"rate unknown", []wire.INTHop{{}, link(0, 0, 0)}, []wire.INTHop{unknown, link(4160*vtime.Nanosecond, 26_000, 0)}, 0.5},
+		// Over more than T, the new use is all that counts.
+		{"long", []wire.INTHop{link(0, 0, 0)}, []wire.INTHop{link(10*us, 62_500, 0)}, 0.5},
 		{"nothing known", []wire.INTHop{{}}, []wire.INTHop{unknown}, 1},
 		// Counters that went round: 1 us before 16.777216 ms to 1 us after; 25 000 B over 2 us.
 		{
