@@ -80,6 +80,17 @@ bench: build ## measure this machine (needs root): packet-hops a second, their c
 test-kernels: ## run the fabric tests under Debian's 6.1 and 6.12 kernels, in qemu
 	test/kernels/run.sh
 
+# Congestion controls of the gallery: all of the registry, and some of those with an addition.
+GALLERY ?= all,dcqcn+win,timely+win
+
+.PHONY: gallery
+gallery: build ## draw docs/figures/controllers anew: two and eight flows on one link under every controller
+	rm -rf results/gallery
+	bin/pausenet run convergence-2 convergence-8 --cc $(GALLERY) --plane wasm --figures --out results/gallery
+	@mkdir -p docs/figures/controllers && rm -f docs/figures/controllers/*.svg
+	@for n in 2 8; do for d in results/gallery/convergence-$$n/*/; do \
+		cp "$${d}figure.svg" "docs/figures/controllers/$$(basename "$$d")-$$n.svg"; done; done
+
 .PHONY: clean
 clean: ## remove what make build and make run wrote
 	rm -rf bin results

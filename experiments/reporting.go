@@ -8,10 +8,33 @@ import (
 
 // render makes a scenario's report.html of its results.
 func render(results []*Result, seed uint64, version, command string) ([]byte, error) {
+	page := reportOf(results)
+	page.Version, page.Seed, page.Command = version, seed, command
+	for _, c := range Compare(results[0].Scenario, results) {
+		page.Published = append(page.Published, reportPublished(&c))
+	}
+	var b bytes.Buffer
+	if err := report.Write(&b, page); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// renderFigure draws a run's panels.
+func renderFigure(r *Result) ([]byte, error) {
+	var b bytes.Buffer
+	if err := report.WriteFigure(&b, reportOf([]*Result{r}), r.Controller); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// reportOf is the results as package report takes them.
+func reportOf(results []*Result) *report.Report {
 	s := results[0].Scenario
 	page := &report.Report{
-		Scenario: s.Name, Description: s.Description, Topology: s.Topology.Summary(), Version: version,
-		Seed: seed, Plane: results[0].Summary.Plane, Command: command, LookAt: s.LookAt,
+		Scenario: s.Name, Description: s.Description, Topology: s.Topology.Summary(),
+		Plane: results[0].Summary.Plane, LookAt: s.LookAt,
 	}
 	for _, r := range results {
 		page.Runs = append(page.Runs, reportRun(r))
@@ -24,14 +47,7 @@ func render(results []*Result, seed uint64, version, command string) ([]byte, er
 			From: wholeNanoseconds(span.From), To: wholeNanoseconds(span.To), Label: span.Label,
 		})
 	}
-	for _, c := range Compare(s, results) {
-		page.Published = append(page.Published, reportPublished(&c))
-	}
-	var b bytes.Buffer
-	if err := report.Write(&b, page); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return page
 }
 
 func reportRun(r *Result) report.Run {

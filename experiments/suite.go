@@ -21,6 +21,8 @@ type Suite struct {
 	Version   string
 	Command   string
 	Sets      []string
+	// Figures says that each run's panels are drawn into figure.svg in its folder.
+	Figures bool
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
 	// Both may be called from several goroutines.
 	Started func(scenario, controller string) (orchestrator.Progress, func(*Result, error))
@@ -118,6 +120,13 @@ func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
 	if err != nil {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
 	}
+	if s.Figures {
+		for _, r := range have {
+			if err := s.writeFigure(r); err != nil {
+				return fmt.Errorf("figure of %s under %s: %w", c.Scenario.Name, r.Controller, err)
+			}
+		}
+	}
 	if err := os.MkdirAll(filepath.Join(s.Directory, c.Scenario.Name), 0o755); err != nil {
 		return err
 	}
@@ -148,4 +157,17 @@ func (s *Suite) writePublished(c *SuiteScenario, results []*Result) error {
 	return writeJSON(folder, "published.json", &PublishedFile{
 		Scenario: c.Scenario.Name, Seed: c.Seed, Settings: append([]string{}, s.Sets...), Claims: all,
 	})
+}
+
+// FigurePath is where a run's figure goes.
+func (s *Suite) FigurePath(scenario, controller string) string {
+	return filepath.Join(s.Folder(scenario, controller), "figure.svg")
+}
+
+func (s *Suite) writeFigure(r *Result) error {
+	figure, err := renderFigure(r)
+	if err != nil {
+		return err
+	}
+	return writeWhole(s.FigurePath(r.Scenario.Name, r.Controller), figure)
 }

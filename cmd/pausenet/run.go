@@ -23,6 +23,7 @@ type runFlags struct {
 	jobs        int
 	out         string
 	capture     []string
+	figures     bool
 	format      string
 }
 
@@ -56,6 +57,7 @@ control, and writes the results below the output folder:
 	flags.IntVar(&f.jobs, "jobs", 1, "runs at the same time")
 	flags.StringVar(&f.out, "out", "results", "folder for the results")
 	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as node:peer, whose wires are captured into capture.pcapng")
+	flags.BoolVar(&f.figures, "figures", false, "also draw each run's plots into figure.svg beside its files")
 	formatFlag(c, &f.format)
 	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(append(cc.Names(), experiments.AllControllers), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -73,7 +75,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		return badInput(fmt.Errorf("--jobs %d: at least 1", f.jobs))
 	}
 	suite := &experiments.Suite{
-		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets,
+		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
 	}
 	for _, name := range names {
 		s, err := f.scenario(name, seedGiven)
