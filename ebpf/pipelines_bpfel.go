@@ -52,6 +52,7 @@ const (
 	pipelinesEcnModeECN_OFF  pipelinesEcnMode = 0
 	pipelinesEcnModeECN_RED  pipelinesEcnMode = 1
 	pipelinesEcnModeECN_STEP pipelinesEcnMode = 2
+	pipelinesEcnModeECN_PCN  pipelinesEcnMode = 3
 )
 
 type pipelinesFlow struct {
@@ -114,9 +115,11 @@ type pipelinesPortClass struct {
 	QueueBytes  uint64
 	PausedUntil uint64
 	OffSince    uint64
-	Unused      [2]uint64
+	OnSeen      uint64
+	Unused      uint64
 	Overshoot   uint32
-	Unused2     [2]uint32
+	Waited      uint32
+	Unused2     uint32
 	Pausing     uint8
 	Burst       uint8
 	Unused3     [2]uint8

@@ -70,6 +70,7 @@ const (
 	ECNOff  = uint32(pipelinesEcnModeECN_OFF)
 	ECNRED  = uint32(pipelinesEcnModeECN_RED)
 	ECNStep = uint32(pipelinesEcnModeECN_STEP)
+	ECNPCN  = uint32(pipelinesEcnModeECN_PCN)
 )
 
 // NoPort is Crossing.OutPort where no frame left any port.

@@ -267,6 +267,8 @@ func switchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 			own.Buffer = b
 		}
 		switch {
+		case needs.PCN && own.ECN.Mode != switchagent.ECNOff:
+			own.ECN.Mode = switchagent.ECNPCN
 		case !needs.ECN:
 			own.ECN.Mode = switchagent.ECNOff
 		case needs.ECNStep && own.ECN.Mode == switchagent.ECNRED:

@@ -72,7 +72,7 @@ func (s *Scenario) Describe(w io.Writer) error {
 	return s.Topology.Describe(w)
 }
 
-var ecnModes = [...]string{switchagent.ECNOff: "off", switchagent.ECNRED: "red", switchagent.ECNStep: "step"}
+var ecnModes = [...]string{switchagent.ECNOff: "off", switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}
 
 func describeSwitch(label string, sw *switchagent.Settings, row func(label, format string, args ...any)) {
 	row(label, "shared buffer %v; at most %v in a lossy queue", sw.Buffer, sw.LossyLimit)
@@ -94,6 +94,8 @@ func describeSwitch(label string, sw *switchagent.Settings, row func(label, form
 		row("", "ECN off")
 	case switchagent.ECNStep:
 		row("", "ECN on priorities %v: marks above %v", priorities(sw.ECN.Priorities), sw.ECN.KMax)
+	case switchagent.ECNPCN:
+		row("", "ECN on priorities %v: PCN's, which spares what waited through a pause", priorities(sw.ECN.Priorities))
 	default:
 		row("", "ECN on priorities %v: RED from %v to %v, up to %g %%", priorities(sw.ECN.Priorities),
 			sw.ECN.KMin, sw.ECN.KMax, 100*sw.ECN.PMax)

@@ -68,9 +68,9 @@ func decodePFC(v *yamlspec.Value, s *switchagent.PFC, data uint8) {
 func decodeECN(v *yamlspec.Value, s *switchagent.ECN, data uint8) {
 	m := v.Mapping()
 	mode := ""
-	if m.Get("mode").Choice(&mode, "red", "step", "off") {
+	if m.Get("mode").Choice(&mode, "red", "step", "pcn", "off") {
 		s.Mode = map[string]switchagent.ECNMode{
-			"red": switchagent.ECNRED, "step": switchagent.ECNStep, "off": switchagent.ECNOff,
+			"red": switchagent.ECNRED, "step": switchagent.ECNStep, "pcn": switchagent.ECNPCN, "off": switchagent.ECNOff,
 		}[mode]
 	}
 	s.Priorities = 1 << data

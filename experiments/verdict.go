@@ -93,7 +93,7 @@ func (r *runner) idle() []idleKnob {
 		cnps += r.engine.NIC(i).CNPsReceived
 		changes += r.engine.NIC(i).RateChanges
 	}
-	if r.spec.Needs.ECN && marks == 0 {
+	if (r.spec.Needs.ECN || r.spec.Needs.PCN) && marks == 0 {
 		say(knobECN, "ECN never marked a packet")
 	}
 	if r.spec.Needs.CNM && cnms == 0 {

@@ -180,6 +180,7 @@ func TestFillSwitch(t *testing.T) {
 	// The modes have the same numbers on both sides.
 	for mode, want := range map[switchagent.ECNMode]uint32{
 		switchagent.ECNOff: ebpf.ECNOff, switchagent.ECNRED: ebpf.ECNRED, switchagent.ECNStep: ebpf.ECNStep,
+		switchagent.ECNPCN: ebpf.ECNPCN,
 	} {
 		if uint32(mode) != want {
 			t.Errorf("mode %d is %d to the pipelines", mode, want)

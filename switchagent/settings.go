@@ -48,7 +48,7 @@ type ECN struct {
 	Mode       ECNMode
 	Priorities uint8 // bit n: priority n is marked
 	// KMin and KMax are queue lengths. ECNRED marks with a probability rising from 0 at KMin to PMax at KMax and always
-	// above KMax. ECNStep marks a packet at enqueue that makes the queue longer than KMax.
+	// above KMax. ECNStep marks a packet at enqueue that makes the queue longer than KMax. ECNPCN needs no thresholds.
 	KMin, KMax units.Bytes
 	PMax       float64
 }
@@ -61,6 +61,8 @@ const (
 	ECNOff ECNMode = iota
 	ECNRED
 	ECNStep
+	// ECNPCN is PCN's NP-ECN: a packet that leaves others behind is marked, unless it was queued when a pause ended.
+	ECNPCN
 )
 
 // CNM is DCON's burst detection and direct congestion notification (DCON paper, sections 4.2 to 4.4). Whether it is

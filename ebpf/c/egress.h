@@ -29,19 +29,26 @@ static __always_inline int red_marks(const struct switch_state *sw, struct port 
 	return draw(sw, port_id, out->draws++) < probability;
 }
 
+/* ECN at dequeue. A detector sees every packet of its priorities, whether it can be marked or not. */
 static __always_inline void mark(struct crossing *x, struct switch_state *sw, struct port *out, __u8 *h)
 {
 	__u32 priority;
+	int marks;
 
-	if (sw->ecn_mode != ECN_RED || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
+	if (sw->ecn_mode == ECN_OFF || sw->ecn_mode == ECN_STEP || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
 		return;
 	priority = h[OFF_TOS] >> 5;
-	if (!(sw->ecn_priorities >> priority & 1) || !(h[OFF_TOS] & ECN_MASK))
+	if (!(sw->ecn_priorities >> priority & 1))
 		return;
-	/* DCON: no ECN from the start of a burst until the queue is below Q_ECN (section 4.1). */
-	if (sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= sw->q_ecn)
-		return;
-	if (red_marks(sw, out, x->out_port, x->queue_bytes) && (h[OFF_TOS] & ECN_MASK) != ECN_CE) {
+	if (sw->ecn_mode == ECN_PCN) {
+		marks = np_ecn_marks(x, &out->class[priority & 7]);
+	} else {
+		/* DCON: no ECN from the start of a burst until the queue is below Q_ECN (section 4.1). */
+		if (!(h[OFF_TOS] & ECN_MASK) || (sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= sw->q_ecn))
+			return;
+		marks = red_marks(sw, out, x->out_port, x->queue_bytes);
+	}
+	if (marks && h[OFF_TOS] & ECN_MASK && (h[OFF_TOS] & ECN_MASK) != ECN_CE) {
 		set_ce(h);
 		out->ecn_marked++;
 	}

@@ -66,6 +66,7 @@ static __always_inline __u64 *fanout_at(__u32 i)
 #include "burst.h"
 #include "ingress.h"
 #include "telemetry.h"
+#include "pcn.h"
 #include "egress.h"
 
 static __always_inline struct crossing *crossing(void)

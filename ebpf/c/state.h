@@ -91,10 +91,14 @@ struct port_class {
 	__u64 queue_bytes;   /* kept by the traffic manager */
 	__u64 paused_until;  /* OFF while now is less */
 	__u64 off_since;     /* start of the last OFF period */
-	__u64 unused[2];
+	__u64 on_seen;       /* of the last departure that a detector looked at: end of the OFF period before it */
+	__u64 unused;
 	/* of the ingress side */
 	__u32 overshoot;     /* most bytes ever held */
-	__u32 unused2[2];
+	/* of the egress side */
+	__u32 waited;        /* PCN: packets still queued that were there when the last pause ended */
+	__u32 unused2;
+	/* of the ingress side */
 	__u8 pausing;        /* 1: the peer was sent PAUSE and no RESUME since */
 	/* of the egress side */
 	__u8 burst;          /* enum burst_state */
@@ -173,7 +177,12 @@ struct switch_state {
 	__u32 unused;
 };
 
-enum ecn_mode { ECN_OFF = 0, ECN_RED = 1, ECN_STEP = 2 };
+enum ecn_mode {
+	ECN_OFF = 0,
+	ECN_RED = 1,
+	ECN_STEP = 2, /* at enqueue; the others at dequeue */
+	ECN_PCN = 3,  /* NP-ECN */
+};
 
 /* Where to send towards a host: one port, or the first of count entries of the next-hop table. */
 struct route {

@@ -108,7 +108,7 @@ func (c *testCase) yaml() string {
 	w("  lossy_limit: %dB", s.LossyLimit)
 	w("  pfc: {priorities: %s, alpha: %v, xoff: %dB, xon: %dB, xoff_to_xon: %dB, headroom: %dB, quanta: %d}",
 		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta)
-	mode := map[switchagent.ECNMode]string{switchagent.ECNOff: `"off"`, switchagent.ECNRED: "red", switchagent.ECNStep: "step"}[s.ECN.Mode]
+	mode := map[switchagent.ECNMode]string{switchagent.ECNOff: `"off"`, switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}[s.ECN.Mode]
 	w("  ecn: {mode: %s, priorities: %s, kmin: %dB, kmax: %dB, pmax: %v}", mode, bits(s.ECN.Priorities), s.ECN.KMin, s.ECN.KMax, s.ECN.PMax)
 	threshold := "dynamic"
 	if s.CNM.QCNM > 0 {

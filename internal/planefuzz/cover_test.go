@@ -132,6 +132,8 @@ func features(r *run) []string {
 	on(duplicates > 0, "duplicates")
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNRED, "ECN marks by RED")
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNStep, "ECN marks by step")
+	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNPCN, "ECN marks by PCN")
+	on(sawPause(r), "pause seen by an ECN detector")
 	on(ports.Draws > 0, "random numbers drawn")
 	on(cnps > 0, "CNP")
 	on(ports.Bursts > 0, "burst")
@@ -154,6 +156,18 @@ func features(r *run) []string {
 	on(e.Created == e.Ended, "fabric empty at the end")
 	on(slices.ContainsFunc(r.violations, func(v string) bool { return strings.HasPrefix(v, losing) }), "lossless loss, reported alike")
 	return names
+}
+
+// sawPause says whether a packet left a switch after a pause, and ECN went by that.
+func sawPause(r *run) bool {
+	for i := range r.engine.State().Ports {
+		for _, c := range r.engine.State().Ports[i].Class {
+			if c.OnSeen != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // coverage counts cases by what happened in them.

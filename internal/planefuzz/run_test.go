@@ -58,7 +58,10 @@ func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
 		if b := s.Topology.Nodes[id].Buffer; b > 0 {
 			own.Buffer = b
 		}
-		if !spec.Needs.ECN {
+		switch {
+		case spec.Needs.PCN && own.ECN.Mode != switchagent.ECNOff:
+			own.ECN.Mode = switchagent.ECNPCN
+		case !spec.Needs.ECN:
 			own.ECN.Mode = switchagent.ECNOff
 		}
 		settings[i] = &own

@@ -108,7 +108,7 @@ func (f *fabric) roundTrip() units.Bytes {
 // drawMarking draws what ECN and DCON's detector go by.
 func (c *testCase) drawMarking(d chooser) {
 	e, n := &c.Switch.ECN, &c.Switch.CNM
-	e.Mode = pick(d, "ecn", switchagent.ECNRED, switchagent.ECNRED, switchagent.ECNStep, switchagent.ECNOff)
+	e.Mode = pick(d, "ecn", switchagent.ECNRED, switchagent.ECNRED, switchagent.ECNStep, switchagent.ECNPCN, switchagent.ECNOff)
 	e.Priorities = 1 << c.Host.DataPriority
 	if d.chance("more marked priorities", 10) {
 		e.Priorities = uint8(d.Int("marked", 0, 255))
