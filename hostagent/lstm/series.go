@@ -1,0 +1,29 @@
+package lstm
+
+// smoothing is sigma of equation 2, the weight of the newest RTT.
+const smoothing = 0.2
+
+// Series turns a flow's RTT samples into features (thesis, section 3.3.1). Any unit of time will do: features are ratios.
+type Series struct {
+	Features Features // K_{t-2}, K_{t-1}, K_t; 0, as of an RTT that stands still, before the flow's first sample
+	Smoothed float64  // S_t
+	Count    int      // samples; no more than Steps are counted
+}
+
+// Add takes the next sample.
+func (s *Series) Add(rtt float64) {
+	if s.Count == 0 {
+		s.Smoothed = rtt
+	} else {
+		s.Smoothed = float64(smoothing*rtt) + float64((1-smoothing)*s.Smoothed)
+	}
+	s.Count = min(s.Count+1, Steps)
+	s.Features[0], s.Features[1] = s.Features[1], s.Features[2]
+	s.Features[2] = (rtt - s.Smoothed) / s.Smoothed
+}
+
+// Label is L_t, what the network ought to say at this point if the next sample is next (equation 3).
+func (s *Series) Label(next float64) float64 { return (next - s.Smoothed) / s.Smoothed }
+
+// Prediction is the next sample that the network's output means (equation 12).
+func (s *Series) Prediction(out float64) float64 { return (1 + out) * s.Smoothed }

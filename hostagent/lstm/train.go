@@ -1,0 +1,132 @@
+package lstm
+
+import "math"
+
+// Pair is one training example: the features at a sample and the label that the next sample made.
+type Pair struct {
+	Features Features
+	Label    float64
+}
+
+// Adam's constants are PyTorch's defaults; the thesis names no optimiser, only the learning rate.
+const (
+	adamMean    = 0.9
+	adamSquare  = 0.999
+	adamEpsilon = 1e-8
+)
+
+// Trainer learns parameters from pairs.
+type Trainer struct {
+	Parameters Parameters
+	// Rate is the learning rate (thesis, section 3.4.2: 0.001).
+	Rate float64
+
+	network    Network
+	gradient   Parameters
+	mean       Parameters // of the gradients, Adam's first moment
+	square     Parameters // of their squares, Adam's second
+	meanBias   float64    // adamMean to the power of the steps done
+	squareBias float64
+}
+
+// NewTrainer starts from parameters as PyTorch's modules do: uniform within 1/sqrt(hidden) of zero.
+func NewTrainer(random *Random, rate float64) *Trainer {
+	t := &Trainer{Rate: rate, meanBias: 1, squareBias: 1}
+	bound := 1 / math.Sqrt(Hidden)
+	for i := range t.Parameters {
+		t.Parameters[i] = random.Between(-bound, bound)
+	}
+	t.network.load(&t.Parameters)
+	return t
+}
+
+// Network is the network as trained so far. It is the trainer's: the next Step changes it.
+func (t *Trainer) Network() *Network { return &t.network }
+
+// Step makes one step of Adam down the gradient of the pairs' mean absolute error (equation 11), and says what that error
+// was before the step.
+func (t *Trainer) Step(pairs []Pair) float64 {
+	loss := t.differentiate(pairs)
+	t.meanBias *= adamMean
+	t.squareBias *= adamSquare
+	for i := range t.Parameters {
+		g := t.gradient[i]
+		t.mean[i] = float64(adamMean*t.mean[i]) + float64((1-adamMean)*g)
+		t.square[i] = float64(adamSquare*t.square[i]) + float64((1-adamSquare)*float64(g*g))
+		mean := t.mean[i] / (1 - t.meanBias)
+		square := t.square[i] / (1 - t.squareBias)
+		t.Parameters[i] -= float64(t.Rate*mean) / (math.Sqrt(square) + adamEpsilon)
+	}
+	t.network.load(&t.Parameters)
+	return loss
+}
+
+// differentiate sets the gradient of the pairs' mean absolute error, and is that error.
+func (t *Trainer) differentiate(pairs []Pair) float64 {
+	t.gradient = Parameters{}
+	var loss float64
+	for i := range pairs {
+		miss := t.network.backward(&pairs[i], 1/float64(len(pairs)), &t.gradient)
+		loss += math.Abs(miss) / float64(len(pairs))
+	}
+	return loss
+}
+
+// backward adds weight times the gradient of |out - label| to g by back-propagation through time, and is out - label.
+func (n *Network) backward(p *Pair, weight float64, g *Parameters) float64 {
+	var s [Steps]state
+	n.first(p.Features[0], &s[0])
+	for t := 1; t < Steps; t++ {
+		n.next(p.Features[t], &s[t-1], &s[t])
+	}
+	miss := n.head(&s[Steps-1]) - p.Label
+	var d float64 // of the loss by the output
+	switch {
+	case miss > 0:
+		d = weight
+	case miss < 0:
+		d = -weight
+	default: // the kink of |x|: PyTorch takes 0 for its slope
+		return 0
+	}
+	var dh, dc [Hidden]float64 // of the loss by h and c after the step at hand
+	g[atOutputBias] += d
+	for j := range dh {
+		g[atOutputWeights+j] += float64(d * s[Steps-1].out[j])
+		dh[j] = d * n.output[j]
+	}
+	for t := Steps - 1; t >= 0; t-- {
+		from := new(state)
+		if t > 0 {
+			from = &s[t-1]
+		}
+		dh = n.backwardStep(p.Features[t], from, &s[t], &dh, &dc, g)
+	}
+	return miss
+}
+
+// backwardStep goes back over the step that led from one state to another: it adds to g, turns dc into the derivative by
+// the earlier c, and is the derivative by the earlier h.
+func (n *Network) backwardStep(x float64, from, s *state, dh, dc *[Hidden]float64, g *Parameters) (earlier [Hidden]float64) {
+	var dz [rows]float64 // by the gates before their activation
+	for j := range dh {
+		i, f, candidate, o := s.gates[j], s.gates[Hidden+j], s.gates[2*Hidden+j], s.gates[3*Hidden+j]
+		c := dc[j] + float64(float64(dh[j]*o)*(1-float64(s.tanh[j]*s.tanh[j])))
+		dz[j] = float64(c*candidate) * float64(i*(1-i))
+		dz[Hidden+j] = float64(c*from.cell[j]) * float64(f*(1-f))
+		dz[2*Hidden+j] = float64(c*i) * (1 - float64(candidate*candidate))
+		dz[3*Hidden+j] = float64(dh[j]*s.tanh[j]) * float64(o*(1-o))
+		dc[j] = c * f
+	}
+	for r := range dz {
+		g[atInputWeights+r] += float64(dz[r] * x)
+		g[atInputBias+r] += dz[r]
+		g[atRecurrentBias+r] += dz[r]
+		row := g[atRecurrentWeights+r*Hidden:][:Hidden]
+		for j := range row {
+			row[j] += float64(dz[r] * from.out[j])
+			earlier[j] += float64(dz[r] * n.recurrent[r][j])
+		}
+	}
+	return earlier
+}
