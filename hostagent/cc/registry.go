@@ -17,6 +17,8 @@ var registry = []*Spec{
 	hpccSpec,
 	noneSpec,
 	pcnSpec,
+	pidSpec,
+	pidRTTchSpec,
 	swiftSpec,
 	timelySpec,
 	timelyTCDSpec,

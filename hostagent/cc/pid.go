@@ -1,0 +1,186 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/pausenet/pausenet/hostagent/lstm"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+var (
+	pidSpec      = newPIDSpec("pid", "false")
+	pidRTTchSpec = newPIDSpec("pid+rttch", "true")
+)
+
+// rttchSummary is what the summary of a PID control with adjusted target adds.
+const rttchSummary = "; a target that the RTT keeps missing moves to the mean RTT"
+
+// newPIDSpec is the PID control alone: the measured RTT stands for the predicted one (thesis, section 4.2.3).
+func newPIDSpec(name, rttch string) *Spec {
+	s := Spec{
+		Name:       name,
+		Summary:    "PID: once per RTT, the rate changes by how far the RTT is from its target",
+		Source:     "the LSTM-PID thesis, section 3.5, without the prediction (its section 4.2.3)",
+		Parameters: pidParameters(rttch),
+	}
+	if rttch == "true" {
+		s.Summary += rttchSummary
+	}
+	return define(s, func(env Env, set *Settings) (*pidConstants, error) { return newPIDConstants(env, set, nil) }, newPID)
+}
+
+// pidParameters are those of all PID controls; rttch is that flag's default.
+func pidParameters(rttch string) []Parameter {
+	return []Parameter{
+		{
+			Name: "target", Kind: TimeKind, Default: "1.2rtt", Min: "1ns", Max: "10s",
+			Doc: "RTT to hold (5 us for the thesis' 4.16 us); must exceed the unloaded RTT",
+		},
+		{
+			Name: "kp", Kind: NumberKind, Default: "-0.358", Min: "-1000", Max: "1000",
+			Doc: "change of the rate per error of the RTT, relative to the target",
+		},
+		{
+			Name: "ki", Kind: NumberKind, Default: "-0.06", Min: "-1000", Max: "1000",
+			Doc: "change of the rate per mean error since the flow's start",
+		},
+		{
+			Name: "kd", Kind: NumberKind, Default: "0.04", Min: "-1000", Max: "1000",
+			Doc: "change of the rate per difference of successive errors; positive, as the thesis prints it",
+		},
+		{Name: "initial_rate", Kind: RateKind, Default: "line/10", Min: "1bps", Max: "line", Doc: "rate of a new flow"},
+		{Name: minRateName, Kind: RateKind, Default: "line/100", Min: "1bps", Max: "line", Doc: "least rate"},
+		{
+			Name: "rttch", Kind: FlagKind, Default: rttch,
+			Doc: "moves the target to the flow's mean RTT, at most 10 unloaded ones, after more than 6 samples in a row on one side of it",
+		},
+	}
+}
+
+// Limits of one change of the rate (equation 20; the thesis' table 3 has 0.6 for 0.5, which never binds with errors
+// relative to the target).
+const (
+	pidMostCut  = -0.6
+	pidMostRise = 0.5
+)
+
+// pidConstants are a PID control's, shared by all flows.
+type pidConstants struct {
+	target            float64 // ps
+	gains             PIDGains
+	initial, min, max float64 // b/s
+	rttch             bool
+	mostTarget        float64       // ps
+	network           *lstm.Network // nil: the measured RTT stands for the prediction
+}
+
+// PIDGains weigh the three terms of equation 15.
+type PIDGains struct{ P, I, D float64 }
+
+func newPIDConstants(env Env, set *Settings, network *lstm.Network) (*pidConstants, error) {
+	target := set.Time("target")
+	c := &pidConstants{
+		target: float64(target), gains: PIDGains{set.Number("kp"), set.Number("ki"), set.Number("kd")},
+		initial: set.Rate("initial_rate"), min: set.Rate(minRateName), max: float64(env.LineRate),
+		rttch: set.Flag("rttch"), mostTarget: max(float64(target), rttchMost*float64(env.BaseRTT)), network: network,
+	}
+	switch {
+	case target <= env.BaseRTT:
+		return nil, fmt.Errorf("a target of %v does not exceed the path's unloaded RTT of %v: no RTT could be below it and the "+
+			"rate would fall to min_rate; take 1.2rtt or more", target, env.BaseRTT)
+	case c.initial < c.min:
+		return nil, errors.New("initial_rate " + units.Rate(c.initial).String() + " is below min_rate, " + units.Rate(c.min).String())
+	}
+	return c, nil
+}
+
+func newPID(_ Env, c *pidConstants) Controller { return &pid{c: c, rate: c.initial, target: c.target} }
+
+// pid is the thesis' sender: it times one packet per round trip, predicts the next RTT if it has a network, and changes
+// its rate by a PID law on that.
+type pid struct {
+	Base
+	c *pidConstants
+
+	rate      float64    // b/s
+	target    float64    // ps
+	sampledAt vtime.Time // of the last sample's ACK: only packets sent from then on are timed
+	series    lstm.Series
+
+	errors    pidErrors
+	adjusting targetAdjustment
+}
+
+// Rate is the rate, between min_rate and that of the line.
+func (p *pid) Rate() float64 { return p.rate }
+
+// Preset sets the rate; the target stays.
+func (p *pid) Preset(_ vtime.Time, rate float64) {
+	if !math.IsNaN(rate) {
+		p.rate = clamp(rate, p.c.min, p.c.max)
+	}
+}
+
+// OnAck runs the control law once a sample.
+func (p *pid) OnAck(s *Sample) {
+	if rtt, ok := p.sample(s); ok {
+		p.control(p.c.gains, p.predict(rtt))
+	}
+}
+
+// sample is the RTT, in ps, of an acknowledged packet that was sent since the last sample's ACK came: it is then the first
+// such packet, the one that is timed (section 3.2, figure 6). Packets in between are not.
+func (p *pid) sample(s *Sample) (rtt float64, ok bool) {
+	if s.Now-s.RTT < p.sampledAt {
+		return 0, false
+	}
+	p.sampledAt = s.Now
+	rtt = float64(max(s.RTT, vtime.Picosecond))
+	if p.c.rttch {
+		p.target = p.adjusting.adjust(rtt, p.target, p.c.mostTarget)
+	}
+	return rtt, true
+}
+
+// predict is the RTT expected next.
+func (p *pid) predict(rtt float64) float64 {
+	if p.c.network == nil {
+		return rtt
+	}
+	p.series.Add(rtt)
+	return p.series.Prediction(p.c.network.Predict(&p.series.Features))
+}
+
+// control changes the rate by the error of a predicted RTT (equations 14 to 20), and is the three terms.
+func (p *pid) control(k PIDGains, predicted float64) pidTerms {
+	terms := p.errors.add((predicted - p.target) / p.target)
+	change := float64(k.P*terms.p) + float64(k.I*terms.i) + float64(k.D*terms.d)
+	p.rate = clamp(p.rate*(1+clamp(change, pidMostCut, pidMostRise)), p.c.min, p.c.max)
+	return terms
+}
+
+// pidErrors remembers a flow's errors, which are relative to the target.
+type pidErrors struct {
+	sum   float64
+	count float64
+	last  float64
+}
+
+// pidTerms are out_p, out_i and out_d.
+type pidTerms struct{ p, i, d float64 }
+
+// add takes the next error. The integral is the mean since the flow's start, as the text under equation 17 has it; the
+// first difference is 0.
+func (e *pidErrors) add(miss float64) pidTerms {
+	e.sum += miss
+	e.count++
+	t := pidTerms{p: miss, i: e.sum / e.count}
+	if e.count > 1 {
+		t.d = miss - e.last
+	}
+	e.last = miss
+	return t
+}
