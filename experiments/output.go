@@ -49,10 +49,12 @@ func (c *csvFile) create(directory, name, header string) (err error) {
 	if err != nil {
 		return err
 	}
-	c.buffer = bufio.NewWriterSize(c.file, 1<<16)
+	c.buffer = newCSVBuffer(c.file)
 	_, err = c.buffer.WriteString(header + "\n")
 	return err
 }
+
+func newCSVBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 1<<16) }
 
 func (c *csvFile) begin(now vtime.Time) {
 	c.row = strconv.AppendInt(c.row[:0], wholeNanoseconds(now), 10)
@@ -177,11 +179,11 @@ func writeJSON(directory, name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return writeWhole(filepath.Join(directory, name), append(data, '\n'))
+	return WriteWhole(filepath.Join(directory, name), append(data, '\n'))
 }
 
-// writeWhole replaces a file by one with the given content, so that no reader ever sees half of it.
-func writeWhole(path string, data []byte) error {
+// WriteWhole replaces a file by one with the given content, so that no reader ever sees half of it.
+func WriteWhole(path string, data []byte) error {
 	temporary := path + ".tmp"
 	if err := os.WriteFile(temporary, data, 0o644); err != nil {
 		os.Remove(temporary)

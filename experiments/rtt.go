@@ -28,6 +28,7 @@ func newRTTRecorders(flows int) *rttRecorders {
 type flowRTT struct {
 	all  *rttRecorders
 	from vtime.Time // when the last sample's ACK came
+	tell func(now, rtt vtime.Time) // nil, or told of each sample
 }
 
 // Record takes the RTT of a packet whose ACK has just arrived.
@@ -39,6 +40,9 @@ func (f *flowRTT) Record(rtt vtime.Time) {
 	}
 	f.from = now
 	f.all.sampled.Record(rtt)
+	if f.tell != nil {
+		f.tell(now, rtt)
+	}
 }
 
 // rttRecorder is a distribution of RTT samples. It takes no memory per sample.

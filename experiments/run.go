@@ -66,23 +66,39 @@ type Points struct {
 // measured is written, marked partial, and returned with the context's error. Any other error leaves the files written
 // so far.
 func Run(ctx context.Context, s *Scenario, o Options) (*Result, error) {
-	own, name, spec, err := s.under(o.Controller)
+	r, err := newRunner(s, o)
 	if err != nil {
-		return nil, err
-	}
-	r := &runner{scenario: own, options: o, name: name, spec: spec, environments: map[cc.Env]cc.Settings{}}
-	if err := r.resolveControllers(); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Directory, 0o755); err != nil {
 		return nil, fmt.Errorf("make the results' folder: %w", err)
 	}
-	plane, err := orchestrator.OpenPlane(o.Plane, s.Topology, orchestrator.FabricOptions{Flows: spec.Needs.CNM, Telemetry: spec.Needs.INT})
+	plane, err := r.openPlane()
 	if err != nil {
-		return nil, &EnvironmentError{err}
+		return nil, err
 	}
 	result, err := r.run(ctx, plane)
 	return result, errors.Join(err, plane.Close())
+}
+
+// newRunner is a run whose settings have been checked.
+func newRunner(s *Scenario, o Options) (*runner, error) {
+	own, name, spec, err := s.under(o.Controller)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{scenario: own, options: o, name: name, spec: spec, environments: map[cc.Env]cc.Settings{}}
+	return r, r.resolveControllers()
+}
+
+func (r *runner) openPlane() (orchestrator.Plane, error) {
+	needs := r.spec.Needs
+	plane, err := orchestrator.OpenPlane(r.options.Plane, r.scenario.Topology,
+		orchestrator.FabricOptions{Flows: needs.CNM, Telemetry: needs.INT})
+	if err != nil {
+		return nil, &EnvironmentError{err}
+	}
+	return plane, nil
 }
 
 // EnvironmentError says that this machine cannot run the fabric.
@@ -103,6 +119,7 @@ type runner struct {
 	plane    orchestrator.Plane
 	engine   *orchestrator.Engine
 	recorder *recorder
+	watching *Watching  // nil: nobody does
 	times    []flowTime // of the flows, once the run has ended
 }
 
@@ -157,14 +174,7 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 
 func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, error) {
 	s := r.scenario
-	r.plane = plane
-	settings := switchSettings(s, r.spec.Needs)
-	r.recorder = newRecorder(s)
-	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
-		Plan: s.Topology, Plane: plane, Switches: settings, Hosts: hostSettings(s, r.spec.Needs),
-		BurstDetection: r.spec.Needs.CNM, Telemetry: r.spec.Needs.INT, Seed: r.options.Seed, Observer: r.recorder,
-	})
-	r.addFlows()
+	r.build(plane)
 	out, err := createOutput(r.options.Directory)
 	if err != nil {
 		return nil, err
@@ -207,22 +217,42 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 	return result, errors.Join(runErr, writeErr)
 }
 
+// build makes the engine with the scenario's flows.
+func (r *runner) build(plane orchestrator.Plane) {
+	s := r.scenario
+	r.plane = plane
+	r.recorder = newRecorder(s)
+	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
+		Plan: s.Topology, Plane: plane, Switches: switchSettings(s, r.spec.Needs), Hosts: hostSettings(s, r.spec.Needs),
+		BurstDetection: r.spec.Needs.CNM, Telemetry: r.spec.Needs.INT, Seed: r.options.Seed, Observer: r.recorder,
+	})
+	r.addFlows()
+}
+
 func (r *runner) addFlows() {
 	for i := range r.scenario.Flows {
 		f, set := &r.scenario.Flows[i], &r.flows[i]
+		if r.watching != nil && r.watching.Sample != nil {
+			r.recorder.rtt.flows[i].tell = func(now, rtt vtime.Time) { r.watching.Sample(i, now, rtt) }
+		}
 		r.engine.AddFlow(orchestrator.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
 			SourcePort: set.port, RTT: &r.recorder.rtt.flows[i],
-			NewController: func() (cc.Controller, error) { return r.controller(f, set) },
+			NewController: func() (cc.Controller, error) { return r.controller(i, set) },
 		})
 	}
 }
 
-func (r *runner) controller(f *Flow, set *flowSettings) (cc.Controller, error) {
+func (r *runner) controller(flow int, set *flowSettings) (cc.Controller, error) {
+	f := &r.scenario.Flows[flow]
 	if f.ConstantRate > 0 {
 		return cc.Constant(float64(f.ConstantRate)), nil
 	}
-	c, err := r.spec.New(set.env, set.settings)
+	build := r.spec.New
+	if r.watching != nil && r.watching.Controller != nil {
+		build = func(env cc.Env, set cc.Settings) (cc.Controller, error) { return r.watching.Controller(flow, env, set) }
+	}
+	c, err := build(set.env, set.settings)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
 	if err := os.MkdirAll(filepath.Join(s.Directory, c.Scenario.Name), 0o755); err != nil {
 		return err
 	}
-	if err := writeWhole(s.ReportPath(c.Scenario.Name), page); err != nil {
+	if err := WriteWhole(s.ReportPath(c.Scenario.Name), page); err != nil {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
 	}
 	return nil
@@ -169,5 +169,5 @@ func (s *Suite) writeFigure(r *Result) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(s.FigurePath(r.Scenario.Name, r.Controller), figure)
+	return WriteWhole(s.FigurePath(r.Scenario.Name, r.Controller), figure)
 }

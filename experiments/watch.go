@@ -1,0 +1,52 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// Watching is a run that somebody learns from while it goes on.
+type Watching struct {
+	// Plane is orchestrator.PlaneKernel or PlaneWasm.
+	Plane string
+	Seed  uint64
+	// Sample is told of one RTT a round trip of each flow.
+	Sample func(flow int, now, rtt vtime.Time)
+	// Controller makes a flow's controller in place of the congestion control's own.
+	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)
+	Progress   orchestrator.Progress
+}
+
+// Watch runs a scenario under a controller without writing anything.
+func Watch(ctx context.Context, s *Scenario, controller string, w Watching) (*Summary, error) {
+	r, err := newRunner(s, Options{Controller: controller, Plane: w.Plane, Seed: w.Seed})
+	if err != nil {
+		return nil, err
+	}
+	r.watching = &w
+	plane, err := r.openPlane()
+	if err != nil {
+		return nil, err
+	}
+	r.build(plane)
+	r.recorder.start(r.engine, discardOutput())
+	start := time.Now()
+	runErr := r.engine.Run(ctx, s.Duration, s.Drain, w.Progress)
+	result := r.conclude(time.Since(start), runErr)
+	return &result.Summary, errors.Join(runErr, plane.Close())
+}
+
+// discardOutput keeps nothing.
+func discardOutput() *output {
+	o := &output{}
+	for _, c := range []*csvFile{&o.ports, &o.pauses, &o.rates} {
+		c.buffer = newCSVBuffer(io.Discard)
+	}
+	return o
+}
