@@ -15,6 +15,7 @@ var commands = []func() *cobra.Command{
 	newShowCommand,
 	newValidateCommand,
 	newGraphCommand,
+	newTrainCommand,
 	newBenchCommand,
 	newDoctorCommand,
 	newCleanCommand,

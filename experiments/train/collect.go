@@ -1,0 +1,103 @@
+package train
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/hostagent/lstm"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// untrained are the constants of the PID control that RTTs are collected under: its gains before their training (thesis,
+// section 3.5.3).
+var untrained = map[string]string{"target": "5us", "kp": "-0.2", "ki": "-0.05", "kd": "0.1"}
+
+// collectedUnder are the controllers that RTTs are collected under (thesis, end of section 3.3.1).
+var collectedUnder = []string{"timely", "pid"}
+
+// sequence is the RTTs, in us, of one flow: one a round trip, as its controller sees them.
+type sequence []float64
+
+// collect runs a scenario under a controller and is the RTTs of its flows.
+func collect(ctx context.Context, o *Options, s *experiments.Scenario, controller string) ([]sequence, error) {
+	s.ControllerSettings = map[string]map[string]string{"pid": untrained}
+	flows := make([]sequence, len(s.Flows))
+	sum, err := experiments.Watch(ctx, s, controller, experiments.Watching{
+		Plane: o.Plane, Seed: s.Seed,
+		Sample: func(flow int, _, rtt vtime.Time) {
+			flows[flow] = append(flows[flow], rtt.Microseconds())
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if sum.Verdict.Status == experiments.Fail {
+		return nil, fmt.Errorf("%s under %s: the run's verdict is FAIL: %v", s.Name, controller, sum.Verdict.Messages)
+	}
+	return flows, nil
+}
+
+// run is one run's RTTs.
+type run struct {
+	scenario, controller string
+	flows                []sequence
+}
+
+type runs []run
+
+// gather makes count runs of random incasts under each controller; the scenarios' seeds begin after from.
+func gather(ctx context.Context, o *Options, from uint64, count int) (runs, error) {
+	var all runs
+	for i := range count {
+		for _, controller := range collectedUnder {
+			s, err := randomIncast(from + uint64(i) + 1)
+			if err != nil {
+				return nil, err
+			}
+			flows, err := collect(ctx, o, s, controller)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, run{s.Name, controller, flows})
+			o.tell("%s under %s: %d RTTs", s.Name, controller, samples(flows))
+		}
+	}
+	return all, nil
+}
+
+func samples(flows []sequence) (n int) {
+	for _, q := range flows {
+		n += len(q)
+	}
+	return n
+}
+
+// sequences are those of all flows of the runs.
+func (r runs) sequences() (all []sequence) {
+	for i := range r {
+		all = append(all, r[i].flows...)
+	}
+	return all
+}
+
+// names are the runs, as the weights' provenance lists them.
+func (r runs) names() (names []string) {
+	for i := range r {
+		names = append(names, r[i].scenario+" under "+r[i].controller)
+	}
+	return names
+}
+
+// pairs are the training pairs of a sequence: features of three samples, label of the one after.
+func (q sequence) pairs() []lstm.Pair {
+	var pairs []lstm.Pair
+	var series lstm.Series
+	for _, rtt := range q {
+		if series.Count == lstm.Steps {
+			pairs = append(pairs, lstm.Pair{Features: series.Features, Label: series.Label(rtt)})
+		}
+		series.Add(rtt)
+	}
+	return pairs
+}

@@ -1,0 +1,104 @@
+package train
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/hostagent/lstm"
+)
+
+// wanted is the pairs of the thesis' dataset (section 3.4.2).
+const wanted = 19058
+
+// strata are the upper ends of the ranges of |K_t| that are sampled equally (end of section 3.3.1): most samples lie in
+// the first, and a network that saw all of them would learn to expect no change.
+var strata = [...]float64{0.02, 0.08, 0.15, math.Inf(1)}
+
+// dataset is pairs, those of each stratum equally often as far as there are enough of them.
+type dataset struct {
+	pairs     []lstm.Pair
+	available [len(strata)]int // pairs of each stratum there were
+	taken     [len(strata)]int
+}
+
+// newDataset draws pairs of all the sequences.
+func newDataset(sequences []sequence, random *lstm.Random) *dataset {
+	var d dataset
+	var of [len(strata)][]lstm.Pair
+	for _, q := range sequences {
+		for _, p := range q.pairs() {
+			i := stratum(p.Features[lstm.Steps-1])
+			of[i] = append(of[i], p)
+		}
+	}
+	for i, all := range of {
+		d.available[i] = len(all)
+		// 19058 is not a multiple of 4: the first strata take the remainder.
+		quota := wanted / len(strata)
+		if i < wanted%len(strata) {
+			quota++
+		}
+		for _, k := range permutation(random, len(all))[:min(quota, len(all))] {
+			d.pairs = append(d.pairs, all[k])
+			d.taken[i]++
+		}
+	}
+	return &d
+}
+
+// stratum is the index of K's range.
+func stratum(k float64) int {
+	for i, end := range strata {
+		if math.Abs(k) < end {
+			return i
+		}
+	}
+	return len(strata) - 1
+}
+
+// permutation is 0..n-1 in random order.
+func permutation(random *lstm.Random, n int) []int {
+	indices := make([]int, n)
+	for i := range indices {
+		indices[i] = i
+	}
+	random.Shuffle(indices)
+	return indices
+}
+
+// deck deals a dataset's pairs in random order, each once before any comes again: 19 rounds of 800 and 200 pairs are the
+// 19 000 of 19 058 that whole rounds can be made of, which is why the thesis says that the amount limits it to 19 rounds.
+type deck struct {
+	pairs  []lstm.Pair
+	random *lstm.Random
+	order  []int // of the pairs not dealt yet
+}
+
+// deal is the next n pairs; what is left of the deck and not enough is passed over.
+func (d *deck) deal(n int) []lstm.Pair {
+	if len(d.order) < n {
+		d.order = permutation(d.random, len(d.pairs))
+	}
+	dealt := make([]lstm.Pair, 0, n)
+	for _, i := range d.order[:n] {
+		dealt = append(dealt, d.pairs[i])
+	}
+	d.order = d.order[n:]
+	return dealt
+}
+
+// mape is the mean absolute percentage error of the RTTs that a network predicts, as a fraction of 1 (equation 13).
+func mape(n *lstm.Network, pairs []lstm.Pair) float64 {
+	if len(pairs) == 0 {
+		return math.NaN()
+	}
+	sum := 0.0
+	for i := range pairs {
+		sum += relativeError(n, &pairs[i])
+	}
+	return sum / float64(len(pairs))
+}
+
+// relativeError is |predicted - true| / true of the RTT that a pair's label means.
+func relativeError(n *lstm.Network, p *lstm.Pair) float64 {
+	return math.Abs(n.Predict(&p.Features)-p.Label) / (1 + p.Label)
+}

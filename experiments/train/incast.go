@@ -1,0 +1,46 @@
+package train
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/hostagent/lstm"
+)
+
+// fabric is the thesis' star: 100 Gb/s, 1 us a link, one switch with HPCC's buffer and marking, packets of 1048 B.
+const fabric = `name: %s
+topology: {name: star%[2]d, rate: 100Gbps, delay: 1us, framing: ns3, star: {hosts: %[2]d}}
+switch: {buffer: 32MB, pfc: {alpha: 0.125, headroom: 37500B}, ecn: {mode: red, kmin: 400KB, kmax: 1600KB, pmax: 0.2}}
+duration: 100us
+drain: true
+flows:
+`
+
+// thesisIncast is the incast of the thesis' section 4.1.2: 20 flows at once into one host.
+func thesisIncast() (*experiments.Scenario, error) {
+	text := fmt.Sprintf(fabric, "thesis-incast", 21) + `  - {from: [h0, h1], to: h20, size: 200MB}
+  - {from: h2, to: h20, size: 150MB}
+  - {from: h3..h19, to: h20, size: 5MB}
+`
+	return experiments.ParseScenario("thesis-incast.yaml", []byte(text), nil)
+}
+
+// randomIncast is an incast like the thesis', scaled down, with another degree, other sizes and other starts: 4 to 32
+// flows, up to three of them long.
+func randomIncast(seed uint64) (*experiments.Scenario, error) {
+	random := lstm.NewRandom(seed)
+	degree := 4 + random.Intn(29)
+	long := 1 + random.Intn(3)
+	name := fmt.Sprintf("incast-%dto1-seed%d", degree, seed)
+	var b strings.Builder
+	fmt.Fprintf(&b, fabric, name, degree+1)
+	for i := range degree {
+		size := random.Between(0.5e6, 5e6)
+		if i < long {
+			size = random.Between(40e6, 120e6)
+		}
+		fmt.Fprintf(&b, "  - {from: h%d, to: h%d, size: %dB, start: %dns}\n", i, degree, int64(size), random.Intn(50_000))
+	}
+	return experiments.ParseScenario(name+".yaml", []byte(b.String()), nil)
+}

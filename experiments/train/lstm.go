@@ -1,0 +1,211 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent/lstm"
+)
+
+// The thesis' training (section 3.4.2), and how we fill what it leaves open: the optimiser is Adam; a step takes one pair;
+// a round goes over its 800 pairs so often that the prediction gets as good as the thesis reports for round 19.
+const (
+	Rounds     = 19
+	Batch      = 1
+	Passes     = 40
+	trainPairs = 800
+	testPairs  = 200
+	learning   = 0.001
+)
+
+// Runs that pairs are collected in, and that the result is tried on, under each controller.
+const (
+	collectRuns = 12
+	unseenRuns  = 6
+	unseenFrom  = 500
+)
+
+// PublishedMAPE is the thesis' table 1, by round.
+var PublishedMAPE = [Rounds]lstm.MAPE{
+	{Train: .113, Test: .081},
+	{Train: .089, Test: .079},
+	{Train: .083, Test: .059},
+	{Train: .064, Test: .083},
+	{Train: .061, Test: .058},
+	{Train: .050, Test: .067},
+	{Train: .052, Test: .053},
+	{Train: .055, Test: .045},
+	{Train: .051, Test: .044},
+	{Train: .046, Test: .042},
+	{Train: .044, Test: .045},
+	{Train: .042, Test: .039},
+	{Train: .039, Test: .044},
+	{Train: .040, Test: .037},
+	{Train: .042, Test: .043},
+	{Train: .040, Test: .035},
+	{Train: .040, Test: .038},
+	{Train: .036, Test: .042},
+	{Train: .035, Test: .036},
+}
+
+// LSTMResult is what the training of the network came to.
+type LSTMResult struct {
+	Weights *lstm.Weights
+	// Available and Taken are the pairs of each stratum of |K| that were collected and that the dataset has.
+	Available, Taken []int
+	// Loss is the mean absolute error of each fifth part of each round's first pass, before its steps.
+	Loss []float64
+	// Unseen is how well the network does on runs of other seeds.
+	Unseen Unseen
+	// Predictions are stretches of flows of unseen runs.
+	Predictions []Prediction
+}
+
+// Unseen are the errors (MAPE, fractions of 1) on runs that no pair was taken from.
+type Unseen struct {
+	Pairs  int
+	All    float64 // every sample counts alike
+	Strata float64 // every stratum of |K| counts alike, as in training
+	// Standstill is the error, over all samples, of expecting the last RTT again: what a prediction has to beat.
+	Standstill float64
+	// Smoothed is that of expecting the smoothed RTT.
+	Smoothed float64
+}
+
+// Prediction is a stretch of one flow: its RTTs in us and what was expected of each one sample before.
+type Prediction struct {
+	Scenario, Controller string
+	Flow                 int
+	From                 int // number of the first sample shown
+	Measured, Predicted  []float64
+}
+
+// LSTM trains the network.
+func LSTM(ctx context.Context, o *Options) (*LSTMResult, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	collected, err := gather(ctx, o, o.Seed*1000, cmp.Or(o.collect, collectRuns))
+	if err != nil {
+		return nil, err
+	}
+	unseen, err := gather(ctx, o, o.Seed*1000+unseenFrom, cmp.Or(o.unseen, unseenRuns))
+	if err != nil {
+		return nil, err
+	}
+	random := lstm.NewRandom(o.Seed)
+	data := newDataset(collected.sequences(), random)
+	if len(data.pairs) < trainPairs+testPairs {
+		return nil, fmt.Errorf("only %d pairs were collected", len(data.pairs))
+	}
+	trainer := lstm.NewTrainer(random, learning)
+	cards := deck{pairs: data.pairs, random: random}
+	r := &LSTMResult{
+		Available: data.available[:], Taken: data.taken[:],
+		Weights: &lstm.Weights{Provenance: lstm.Provenance{
+			Command: fmt.Sprintf("pausenet train lstm --seed %d --rounds %d --batch %d --passes %d", o.Seed, o.Rounds, o.Batch, o.Passes),
+			Version: o.Version, Seed: o.Seed, Scenarios: collected.names(), Pairs: len(data.pairs),
+			Rounds: o.Rounds, Train: trainPairs, Test: testPairs, Passes: o.Passes, Batch: o.Batch, LearningRate: learning,
+			Loss: "mean absolute error", Optimiser: "Adam(0.9, 0.999, 1e-8)",
+		}},
+	}
+	for round := range o.Rounds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		m := r.round(trainer, cards.deal(trainPairs+testPairs), random, o)
+		r.Weights.Provenance.MAPE = append(r.Weights.Provenance.MAPE, m)
+		o.tell("round %d of %d: MAPE %.1f %% train, %.1f %% test", round+1, o.Rounds, 100*m.Train, 100*m.Test)
+	}
+	r.Weights.Parameters = trainer.Parameters
+	r.judge(trainer.Network(), unseen, random)
+	return r, nil
+}
+
+// lossParts is how many values of the loss a round gives.
+const lossParts = 5
+
+// round trains on the first of the drawn pairs and tests on the others. The MAPE of the train pairs is of the first pass,
+// each predicted before the step that learns from it, as a training loop counts it on the way; that of the test pairs is
+// after the round.
+func (r *LSTMResult) round(t *lstm.Trainer, drawn []lstm.Pair, random *lstm.Random, o *Options) lstm.MAPE {
+	train, test := slices.Clone(drawn[:trainPairs]), drawn[trainPairs:]
+	var m lstm.MAPE
+	loss := make([]float64, lossParts)
+	for pass := range o.Passes {
+		if pass > 0 {
+			for i, k := range permutation(random, trainPairs) {
+				train[i] = drawn[k]
+			}
+		}
+		for i := 0; i < trainPairs; i += o.Batch {
+			batch := train[i:min(i+o.Batch, trainPairs)]
+			share := float64(len(batch)) / trainPairs
+			if pass == 0 {
+				m.Train += float64(share * mape(t.Network(), batch))
+			}
+			l := t.Step(batch)
+			if pass == 0 {
+				loss[i*lossParts/trainPairs] += float64(lossParts * share * l)
+			}
+		}
+	}
+	r.Loss = append(r.Loss, loss...)
+	m.Test = mape(t.Network(), test)
+	return m
+}
+
+// judge tries the network on unseen runs.
+func (r *LSTMResult) judge(n *lstm.Network, runs runs, random *lstm.Random) {
+	all := runs.sequences()
+	var pairs []lstm.Pair
+	for _, q := range all {
+		pairs = append(pairs, q.pairs()...)
+	}
+	u := &r.Unseen
+	u.Pairs = len(pairs)
+	u.All, u.Strata = mape(n, pairs), mape(n, newDataset(all, random).pairs)
+	for i := range pairs {
+		p := &pairs[i]
+		u.Standstill += math.Abs(p.Features[lstm.Steps-1]-p.Label) / (1 + p.Label) / float64(len(pairs))
+		u.Smoothed += math.Abs(p.Label) / (1 + p.Label) / float64(len(pairs))
+	}
+	r.Weights.Provenance.UnseenMAPE = u.All
+	for _, controller := range collectedUnder {
+		for i := range runs {
+			if runs[i].controller == controller {
+				r.Predictions = append(r.Predictions, predict(n, &runs[i]))
+				break
+			}
+		}
+	}
+}
+
+// shown is how many samples a prediction shows.
+const shown = 150
+
+// predict follows the longest flow of a run, from its first sample.
+func predict(n *lstm.Network, r *run) Prediction {
+	p := Prediction{Scenario: r.scenario, Controller: r.controller}
+	for i, q := range r.flows {
+		if len(q) > len(r.flows[p.Flow]) {
+			p.Flow = i
+		}
+	}
+	var series lstm.Series
+	q := r.flows[p.Flow]
+	for i := range q[:min(shown, len(q))] {
+		if series.Count == lstm.Steps {
+			if p.From == 0 {
+				p.From = i
+			}
+			p.Measured = append(p.Measured, q[i])
+			p.Predicted = append(p.Predicted, series.Prediction(n.Predict(&series.Features)))
+		}
+		series.Add(q[i])
+	}
+	return p
+}

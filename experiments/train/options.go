@@ -1,0 +1,46 @@
+// Package train repeats the training of the LSTM-PID thesis on this emulator: the network that predicts RTTs, and the
+// gains of the PID control. The same options give the same result, to the byte.
+package train
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Options say how to train.
+type Options struct {
+	// Plane is orchestrator.PlaneKernel or PlaneWasm: where the runs' pipelines are. It does not change the result.
+	Plane string
+	// Seed decides the scenarios, the draws and the first parameters.
+	Seed uint64
+	// Rounds is how often pairs are drawn and trained on (LSTM), or the incast is run (Gains).
+	Rounds int
+	// Batch is the pairs of one step of the optimiser, Passes how often a round goes over its pairs. LSTM only.
+	Batch, Passes int
+	// Version is pausenet's, for the weights' provenance.
+	Version string
+	// Progress is told what is being done, a line each; nil: nobody.
+	Progress func(line string)
+
+	collect, unseen int // runs under each controller, for tests; 0: as many as it takes
+}
+
+// Validate says everything that is wrong with o, joined; nil if it can work.
+func (o *Options) Validate() error {
+	var errs []error
+	for _, n := range []struct {
+		value, most int
+		name        string
+	}{{o.Rounds, 10_000, "rounds"}, {o.Batch, trainPairs, "batch"}, {o.Passes, 10_000, "passes"}} {
+		if n.value < 1 || n.value > n.most {
+			errs = append(errs, fmt.Errorf("--%s %d: at least 1 and at most %d", n.name, n.value, n.most))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) tell(format string, args ...any) {
+	if o.Progress != nil {
+		o.Progress(fmt.Sprintf(format, args...))
+	}
+}
