@@ -27,7 +27,7 @@ func newRTTRecorders(flows int) *rttRecorders {
 // first that was sent when the ACK of the sample before it had come, or later. So sampling costs nothing as packets are sent.
 type flowRTT struct {
 	all  *rttRecorders
-	from vtime.Time // when the last sample's ACK came
+	from vtime.Time                // when the last sample's ACK came
 	tell func(now, rtt vtime.Time) // nil, or told of each sample
 }
 
