@@ -143,7 +143,7 @@ func (r *runner) resolveControllers() error {
 		settings, known := r.environments[env]
 		if !known {
 			var err error
-			if settings, err = cc.Resolve(r.spec.Name, r.spec.Constants(s.ControllerSettings), env); err != nil {
+			if settings, err = resolver.Resolve(r.spec.Name, r.spec.Constants(s.ControllerSettings), env); err != nil {
 				return err
 			}
 			r.environments[env] = settings

@@ -45,7 +45,7 @@ func (d *decoder) constants(v *yamlspec.Value) {
 // from.
 func (d *decoder) checkConstants(spec *cc.Spec, m *yamlspec.Mapping, at *yamlspec.Value) {
 	resolve := func(spec *cc.Spec) error {
-		_, err := cc.Resolve(spec.Name, spec.Constants(d.s.ControllerSettings), d.env(spec.Needs))
+		_, err := resolver.Resolve(spec.Name, spec.Constants(d.s.ControllerSettings), d.env(spec.Needs))
 		return err
 	}
 	err := resolve(spec)
@@ -136,8 +136,8 @@ func (d *decoder) variant(v, sw *yamlspec.Value) {
 		variant.CC = spec.Name
 		env := d.env(spec.Needs)
 		// What is wrong with the scenario's own constants has been said.
-		if _, err := cc.Resolve(spec.Name, d.s.constants(spec, nil), env); err == nil && len(variant.Constants) > 0 {
-			if _, err := cc.Resolve(spec.Name, d.s.constants(spec, variant.Constants), env); err != nil {
+		if _, err := resolver.Resolve(spec.Name, d.s.constants(spec, nil), env); err == nil && len(variant.Constants) > 0 {
+			if _, err := resolver.Resolve(spec.Name, d.s.constants(spec, variant.Constants), env); err != nil {
 				d.locateConstants(spec.Name, constants, set, err)
 			}
 		}
@@ -146,7 +146,7 @@ func (d *decoder) variant(v, sw *yamlspec.Value) {
 	d.s.Controllers = append(d.s.Controllers, variant.Name)
 }
 
-// locateConstants reports what cc.Resolve found wrong, at the constant that a message is about. They read
+// locateConstants reports what resolving found wrong, at the constant that a message is about. They read
 // `dcqcn.g = "2": ...` and `dcqcn has no parameter "gg" ...`.
 func (d *decoder) locateConstants(name string, m *yamlspec.Mapping, at *yamlspec.Value, err error) {
 	for _, err := range unjoin(err) {

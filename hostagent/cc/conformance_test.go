@@ -48,8 +48,9 @@ var variants = map[string][]map[string]string{
 		{"fs_range": "0s", "ai": "0", "max_mdf": "1", "beta": "1", "base_target": "1.1rtt", "hop_delay": "1us"},
 		{"max_cwnd": "1B", "initial_cwnd": "10bdp", "reset_after": "1"},
 	},
-	"pid":    {{"ki": "1000", "initial_rate": "line", "min_rate": "1bps"}, {"rttch": "true", "target": "20rtt"}},
-	"timely": {{"scaled": "true"}, {"beta": "1", "hai_after": "0", "min_rtt": "1ns"}},
+	"lstm-pid": {{"target": "1.01rtt", "kp": "-1000", "kd": "1000"}},
+	"pid":      {{"ki": "1000", "initial_rate": "line", "min_rate": "1bps"}, {"rttch": "true", "target": "20rtt"}},
+	"timely":   {{"scaled": "true"}, {"beta": "1", "hai_after": "0", "min_rtt": "1ns"}},
 }
 
 // TestConformance holds every registered controller to what the hostagent relies on.

@@ -24,9 +24,10 @@ const (
 	IntegerKind             // "5"
 	FlagKind                // "true", "false"; also yes, no, on, off
 	ChoiceKind              // one of Parameter.Choices
+	FileKind                // a file's path, or "built-in"; see Resolver
 )
 
-var kindNames = [...]string{"rate", "time", "size", "number", "integer", "flag", "choice"}
+var kindNames = [...]string{"rate", "time", "size", "number", "integer", "flag", "choice", "file"}
 
 // String is the kind's name.
 func (k Kind) String() string { return kindNames[k] }
@@ -49,10 +50,12 @@ type Parameter struct {
 	Doc  string `json:"doc"`
 }
 
-// value is a parsed value: number for rates (b/s) and numbers; integer for the others, with a choice's index.
+// value is a parsed value: number for rates (b/s) and numbers; a file's content; integer for the others, with a choice's
+// index.
 type value struct {
 	number  float64
 	integer int64
+	content []byte
 }
 
 // parse reads text as a value of p and checks its bounds.
@@ -108,6 +111,8 @@ func (p *Parameter) value(text string, env Env) (value, error) {
 			return value{}, nil
 		}
 		return value{}, errors.New("is neither true nor false")
+	case FileKind:
+		return value{}, nil // whoever resolves it reads it
 	default:
 		for i, c := range p.Choices {
 			if foldName(c) == foldName(t) {

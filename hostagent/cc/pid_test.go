@@ -91,8 +91,8 @@ func TestPIDConstants(t *testing.T) {
 	if c.target != 4.992e6 || c.gains != (PIDGains{-0.358, -0.060, 0.040}) || c.initial != 10e9 || c.min != 1e9 || c.max != 100e9 || c.rttch {
 		t.Errorf("%+v", c)
 	}
-	c = mustBuild(t, "pid+rttch+win", nil, env40).(*windowed).Controller.(*pid).c
-	if c.target != 48e6 || c.initial != 4e9 || c.min != 4e8 || !c.rttch || c.network != nil || c.mostTarget != 400e6 {
+	c = mustBuild(t, "lstm-pid+rttch+win", nil, env40).(*windowed).Controller.(*pid).c
+	if c.target != 48e6 || c.initial != 4e9 || c.min != 4e8 || !c.rttch || c.network == nil || c.mostTarget != 400e6 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -104,7 +104,7 @@ func TestPIDRefusals(t *testing.T) {
 		want  string
 	}{
 		{"pid", map[string]string{"target": "4.16us"}, "a target of 4.16us does not exceed the path's unloaded RTT of 4.16us"},
-		{"pid+rttch", map[string]string{"target": "4us"}, "take 1.2rtt or more"},
+		{"lstm-pid", map[string]string{"target": "4us"}, "take 1.2rtt or more"},
 		{"pid", map[string]string{"initial_rate": "500Mbps"}, "initial_rate 500Mbps is below min_rate, 1Gbps"},
 		{"pid", map[string]string{"kp": "1e9"}, "above 1000"},
 		{"pid", map[string]string{"weights": "w.json"}, `pid has no parameter "weights"`},
@@ -156,4 +156,22 @@ func TestPIDTrainee(t *testing.T) {
 	}
 	near(t, "kp", g.Gains.P, -.199, 1e-15)
 	near(t, "kd", g.Gains.D, .1, 0)
+	other, err := Resolve("lstm-pid", nil, env100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Controller(other); err == nil {
+		t.Error("a control with prediction was taken")
+	}
+}
+
+// BenchmarkLSTMPID is a sample with its prediction.
+func BenchmarkLSTMPID(b *testing.B) {
+	c := mustBuild(b, "lstm-pid", nil, env100)
+	s := Sample{RTT: 5 * us}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Now += 5 * us
+		c.OnAck(&s)
+	}
 }

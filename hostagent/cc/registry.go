@@ -15,6 +15,8 @@ var registry = []*Spec{
 	dcqcnTCDSpec,
 	dctcpSpec,
 	hpccSpec,
+	lstmPIDSpec,
+	lstmPIDRTTchSpec,
 	noneSpec,
 	pcnSpec,
 	pidSpec,
@@ -184,8 +186,14 @@ func (spec *Spec) Constants(given map[string]map[string]string) map[string]strin
 // Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and reports
 // everything that is wrong at once. Do it once per run, or once per distinct Env if paths differ; env.Seed is ignored.
 //
-// A given min_rate goes before env.MinRate, which goes before the algorithm's default.
+// A given min_rate goes before env.MinRate, which goes before the algorithm's default. Files cannot be given: for that
+// there is a Resolver.
 func Resolve(name string, given map[string]string, env Env) (Settings, error) {
+	return Resolver{}.Resolve(name, given, env)
+}
+
+// Resolve is as the function of this name, with files.
+func (r Resolver) Resolve(name string, given map[string]string, env Env) (Settings, error) {
 	spec, err := Lookup(name)
 	if err != nil {
 		return Settings{}, err
@@ -199,7 +207,7 @@ func Resolve(name string, given map[string]string, env Env) (Settings, error) {
 	selected := ""
 	if spec.Selector != "" {
 		p := spec.entry(spec.Selector, "")
-		if _, selected, err = s.read(p, texts); err != nil {
+		if _, selected, err = s.read(p, texts, r); err != nil {
 			return Settings{}, errors.Join(append(errs, err)...)
 		}
 	}
@@ -210,7 +218,7 @@ func Resolve(name string, given map[string]string, env Env) (Settings, error) {
 			continue
 		}
 		applies[p.Name] = true
-		v, text, err := s.read(p, texts)
+		v, text, err := s.read(p, texts, r)
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -89,6 +89,13 @@ func (s *Settings) Flag(name string) bool { return s.get(name, FlagKind).integer
 // Choice is the chosen one of a parameter's Choices.
 func (s *Settings) Choice(name string) string { return s.get(name, ChoiceKind).text }
 
+// File is the content of the file that a parameter names, and its path; nil for what is built in.
+func (s *Settings) File(name string) (path string, content []byte) {
+	v := s.get(name, FileKind)
+	path, _ = cutDigest(v.text)
+	return path, v.content
+}
+
 // Has says whether a parameter of that name applies.
 func (s *Settings) Has(name string) bool {
 	for i := range s.values {
@@ -109,7 +116,7 @@ func (s *Settings) get(name string, kind Kind) *setting {
 }
 
 // read is p's value and spelling: the given text, or the default.
-func (s *Settings) read(p *Parameter, texts map[string]string) (value, string, error) {
+func (s *Settings) read(p *Parameter, texts map[string]string, r Resolver) (value, string, error) {
 	text, given := texts[p.Name]
 	switch {
 	case given:
@@ -117,6 +124,13 @@ func (s *Settings) read(p *Parameter, texts map[string]string) (value, string, e
 		text = s.env.MinRate.String()
 	default:
 		text = p.Default
+	}
+	if p.Kind == FileKind {
+		v, spelled, err := r.file(text)
+		if err != nil {
+			return value{}, "", fmt.Errorf("%s.%s = %q: %w", s.spec.Name, p.Name, text, err)
+		}
+		return v, spelled, nil
 	}
 	v, err := p.parse(text, s.env)
 	if err != nil {

@@ -1,0 +1,53 @@
+package cc
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Resolver resolves settings that name files. Controllers do no IO: whoever has files to give brings the reading along.
+type Resolver struct {
+	// ReadFile is the content of the file at a path; nil: no parameter may name a file.
+	ReadFile func(path string) ([]byte, error)
+}
+
+// builtIn is how a parameter names the file that came with the program.
+const builtIn = "built-in"
+
+// digest ends a file's path where settings are written out: it holds whoever repeats a run to the same content.
+var digest = regexp.MustCompile(`#sha256=([0-9a-f]{16})$`)
+
+// cutDigest parts a path from the digest after it; empty if there is none.
+func cutDigest(text string) (path, sum string) {
+	if m := digest.FindStringSubmatch(text); m != nil {
+		return strings.TrimSuffix(text, m[0]), m[1]
+	}
+	return text, ""
+}
+
+// file reads the file that text names, and spells its path with the digest of what was read.
+func (r Resolver) file(text string) (value, string, error) {
+	path, given := cutDigest(strings.TrimSpace(text))
+	switch {
+	case path == builtIn:
+		return value{}, builtIn, nil
+	case path == "":
+		return value{}, "", fmt.Errorf("is no path: write a file's, or %s", builtIn)
+	case r.ReadFile == nil:
+		return value{}, "", errors.New("files cannot be read here")
+	}
+	content, err := r.ReadFile(path)
+	if err != nil {
+		return value{}, "", err
+	}
+	sum := sha256.Sum256(content)
+	own := hex.EncodeToString(sum[:8])
+	if given != "" && given != own {
+		return value{}, "", fmt.Errorf("holds other bytes than it did: their SHA-256 begins with %s now; leave #sha256=%s out to take it as it is", own, given)
+	}
+	return value{content: append([]byte{}, content...)}, path + "#sha256=" + own, nil
+}

@@ -1,0 +1,40 @@
+package cc
+
+import "github.com/pausenet/pausenet/hostagent/lstm"
+
+var (
+	lstmPIDSpec      = newLSTMPIDSpec("lstm-pid", "false")
+	lstmPIDRTTchSpec = newLSTMPIDSpec("lstm-pid+rttch", "true")
+)
+
+// newLSTMPIDSpec is the thesis' whole algorithm: a network predicts the next RTT, and PID control acts on the prediction.
+// While a flow has fewer than three samples the network is fed K = 0 for those that it does not have, as of an RTT that
+// stood still before; the thesis does not say.
+func newLSTMPIDSpec(name, rttch string) *Spec {
+	s := Spec{
+		Name:    name,
+		Summary: "LSTM-PID: a small neural network predicts the next RTT, and the rate changes by how far that is from its target",
+		Source:  "the LSTM-PID thesis, chapter 3; its weights were not published: the built-in ones are pausenet's own (see docs/lstm-pid.md)",
+		Parameters: append(pidParameters(rttch), Parameter{
+			Name: "weights", Kind: FileKind, Default: builtIn,
+			Doc: "the network's weights, a file that pausenet train lstm wrote; relative to the working directory",
+		}),
+	}
+	if rttch == "true" {
+		s.Summary += rttchSummary
+	}
+	return define(s, func(env Env, set *Settings) (*pidConstants, error) {
+		path, content := set.File("weights")
+		var w *lstm.Weights
+		var err error
+		if content == nil {
+			w, err = lstm.BuiltIn()
+		} else {
+			w, err = lstm.Parse(path, content)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return newPIDConstants(env, set, lstm.New(&w.Parameters))
+	}, newPID)
+}
