@@ -261,6 +261,36 @@ func TestDerivedConstants(t *testing.T) {
 	}
 }
 
+// Hosts do what the controller needs of them, and nothing more; the path counts what that adds to packets.
+func TestHostSettings(t *testing.T) {
+	s := mustLoad(t, "incast")
+	for name, change := range map[string]func(h *hostagent.Settings){
+		"dcqcn": func(*hostagent.Settings) {}, "dctcp": func(*hostagent.Settings) {},
+		"hpcc":       func(h *hostagent.Settings) { h.INT = true },
+		"pcn+win":    func(h *hostagent.Settings) { h.Notify = hostagent.NotifyPCN },
+		"timely+tcd": func(h *hostagent.Settings) { h.Ternary = true },
+	} {
+		spec, err := cc.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := s.Host
+		change(&want)
+		if got := *hostSettings(s, spec.Needs); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+		// 58 B around a payload of 1000 and 24 B of line around a frame; 42 B of telemetry in data and in ACKs. Two links of
+		// 40 Gb/s and 1 us each way.
+		line, rtt := int64(1082), 4*vtime.Microsecond+2*200*(1082+86)
+		if name == "hpcc" {
+			line, rtt = 1124, 4*vtime.Microsecond+2*200*(1124+128)
+		}
+		if env := environment(s.Topology, &s.Flows[0], spec.Needs); env.LineMTU != line || env.BaseRTT != rtt {
+			t.Errorf("%s: %+v, want a line MTU of %d and an RTT of %v", name, env, line, rtt)
+		}
+	}
+}
+
 // Two ways to one scenario give the same one.
 func TestFileOrBuiltin(t *testing.T) {
 	data, err := BuiltinSource("dcon-burst")
