@@ -31,19 +31,21 @@ func newListCommand() *cobra.Command {
 		controllers bool
 	)
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the built-in scenarios, topologies and, with --cc, congestion controls",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		Use:   "list [--cc [NAME...]]",
+		Short: "List the built-in scenarios, topologies and, with --cc, congestion controls or the constants of those named",
+		Args: func(c *cobra.Command, args []string) error {
+			if controllers {
+				return nil
+			}
+			return cobra.NoArgs(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
 			out := c.OutOrStdout()
 			if controllers {
-				if format == "json" {
-					return cc.WriteJSON(out)
-				}
-				return cc.WriteTable(out)
+				return listControllers(out, args, format)
 			}
 			l, err := builtins()
 			if err != nil {
@@ -58,6 +60,32 @@ func newListCommand() *cobra.Command {
 	formatFlag(c, &format)
 	c.Flags().BoolVar(&controllers, "cc", false, "list the congestion controls instead")
 	return c
+}
+
+// listControllers lists all congestion controls, or the named ones with their constants.
+func listControllers(w io.Writer, names []string, format string) error {
+	specs := make([]*cc.Spec, len(names))
+	for i, name := range names {
+		var err error
+		if specs[i], err = cc.Lookup(name); err != nil {
+			return badInput(err)
+		}
+	}
+	switch {
+	case format == "json":
+		return cc.WriteJSON(w, specs...)
+	case len(specs) == 0:
+		return cc.WriteTable(w)
+	}
+	for i, spec := range specs {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := spec.WriteTable(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func builtins() (*listing, error) {

@@ -23,12 +23,15 @@ func WriteTable(w io.Writer) error {
 	return err
 }
 
-// WriteJSON writes all congestion controls with their parameters as one JSON array.
-func WriteJSON(w io.Writer) error {
+// WriteJSON writes congestion controls, all if none is given, with their parameters as one JSON array.
+func WriteJSON(w io.Writer, specs ...*Spec) error {
+	if len(specs) == 0 {
+		specs = registry
+	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(registry)
+	return e.Encode(specs)
 }
 
 // WriteTable writes the congestion control with its parameters, one a line.
@@ -56,7 +59,12 @@ func (spec *Spec) WriteTable(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Name, kind, p.Default, doc)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w, "\nA rate is in bits per second of line time (40Mbps, line/1000, mtu/rtt), a time has a unit (55us, 1.25rtt), a size is in\n"+
+		"bytes (10MB, 1bdp); line and rtt are those of the flow's unloaded path, bdp is line times rtt. A number has no unit (1/256).\n")
+	return err
 }
 
 // foldName makes spellings of one name equal: case, and dashes for underscores, do not matter.
