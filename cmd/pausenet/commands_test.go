@@ -42,7 +42,7 @@ func TestCommands(t *testing.T) {
 		{"list -f json", exitFine, `"name": "dcon-burst"`, ""},
 		{"list -f xml", exitBadInput, "", `pausenet: format "xml": text or json`},
 		{"list extra", exitBadInput, "", "pausenet: unknown command"},
-		{"list --cc", exitFine, "hpcc        INT ", ""},
+		{"list --cc", exitFine, "hpcc            INT ", ""},
 		{"list --cc hpcc PCN+win", exitFine, "max_stage  integer  0  ", ""},
 		{"list --cc hpcc PCN+win", exitFine, "pcn+win: PCN: ", ""},
 		{"list --cc timely+tcd -f json", exitFine, `"tcd": true`, ""},

@@ -46,6 +46,9 @@ func (a *aimd) Rate() float64 { return a.rate }
 
 // OnCNP cuts, and puts the next step off by an RTT.
 func (a *aimd) OnCNP(s *Sample) {
+	if !s.CE { // of a port that may not be congested (TCD)
+		return
+	}
 	a.rate = max(a.c.min, a.rate*a.c.factor)
 	a.raiseAt = s.Now + a.c.rtt
 }
