@@ -42,7 +42,7 @@ func FuzzIngress(f *testing.F) {
 		r.reset()
 		in %= rigPorts
 		sw := r.sw()
-		sw.Cnm, sw.EcnMode, sw.EcnPriorities = uint32(settings&1), uint32(settings>>1&3), 0xff
+		sw.Cnm, sw.EcnMode, sw.EcnPriorities = uint32(settings&1), uint32(settings>>1&3|settings>>13&1<<2), 0xff
 		sw.Lossless, sw.Q_cnm = uint32(settings>>3&1)*0xff, uint64(settings>>4&1)*250_000
 		sw.Alpha, sw.Xoff = uint64(settings>>5&1)<<16, uint64(settings>>6&1)*1000
 		// A flow is queued, so that ticks and CNMs find one.

@@ -53,6 +53,7 @@ const (
 	pipelinesEcnModeECN_RED  pipelinesEcnMode = 1
 	pipelinesEcnModeECN_STEP pipelinesEcnMode = 2
 	pipelinesEcnModeECN_PCN  pipelinesEcnMode = 3
+	pipelinesEcnModeECN_TCD  pipelinesEcnMode = 4
 )
 
 type pipelinesFlow struct {
@@ -106,23 +107,27 @@ type pipelinesPort struct {
 	RateCode        uint32
 	Unused          uint32
 	TxLineBytes     uint64
-	Unused2         [2]uint64
+	T_max           uint64
+	UeMarked        uint64
+	Entered         [4]uint64
+	Unused2         [4]uint64
 }
 
 type pipelinesPortClass struct {
-	_           structs.HostLayout
-	Held        uint64
-	QueueBytes  uint64
-	PausedUntil uint64
-	OffSince    uint64
-	OnSeen      uint64
-	Unused      uint64
-	Overshoot   uint32
-	Waited      uint32
-	Unused2     uint32
-	Pausing     uint8
-	Burst       uint8
-	Unused3     [2]uint8
+	_             structs.HostLayout
+	Held          uint64
+	QueueBytes    uint64
+	PausedUntil   uint64
+	OffSince      uint64
+	OnSeen        uint64
+	ReferenceTime uint64
+	Overshoot     uint32
+	Waited        uint32
+	Reference     uint32
+	Pausing       uint8
+	Burst         uint8
+	Ternary       uint8
+	Falling       uint8
 }
 
 type pipelinesPortKind uint32
@@ -172,8 +177,18 @@ type pipelinesSwitchState struct {
 	CnmRepeat     uint64
 	Seed          uint64
 	EcmpSeed      uint32
-	Unused        uint32
+	TcdRed        uint32
+	Q_len         uint32
+	TrendSlack    uint32
 }
+
+type pipelinesTcdState uint32
+
+const (
+	pipelinesTcdStateTCD_NONCONGESTED pipelinesTcdState = 0
+	pipelinesTcdStateTCD_UNDETERMINED pipelinesTcdState = 1
+	pipelinesTcdStateTCD_CONGESTED    pipelinesTcdState = 2
+)
 
 type pipelinesTick uint32
 
@@ -223,6 +238,7 @@ const (
 	pipelinesVarHosts            = "hosts"
 	pipelinesVarPortKindType     = "port_kind_type"
 	pipelinesVarReasonType       = "reason_type"
+	pipelinesVarTcdStateType     = "tcd_state_type"
 	pipelinesVarTickType         = "tick_type"
 	pipelinesVarVerdictType      = "verdict_type"
 	pipelinesVarWantType         = "want_type"
@@ -296,6 +312,7 @@ type pipelinesVariableSpecs struct {
 	Hosts          *ebpf.VariableSpec `ebpf:"hosts"`
 	PortKindType   *ebpf.VariableSpec `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.VariableSpec `ebpf:"reason_type"`
+	TcdStateType   *ebpf.VariableSpec `ebpf:"tcd_state_type"`
 	TickType       *ebpf.VariableSpec `ebpf:"tick_type"`
 	VerdictType    *ebpf.VariableSpec `ebpf:"verdict_type"`
 	WantType       *ebpf.VariableSpec `ebpf:"want_type"`
@@ -351,6 +368,7 @@ type pipelinesVariables struct {
 	Hosts          *ebpf.Variable `ebpf:"hosts"`
 	PortKindType   *ebpf.Variable `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.Variable `ebpf:"reason_type"`
+	TcdStateType   *ebpf.Variable `ebpf:"tcd_state_type"`
 	TickType       *ebpf.Variable `ebpf:"tick_type"`
 	VerdictType    *ebpf.Variable `ebpf:"verdict_type"`
 	WantType       *ebpf.Variable `ebpf:"want_type"`

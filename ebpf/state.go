@@ -71,6 +71,14 @@ const (
 	ECNRED  = uint32(pipelinesEcnModeECN_RED)
 	ECNStep = uint32(pipelinesEcnModeECN_STEP)
 	ECNPCN  = uint32(pipelinesEcnModeECN_PCN)
+	ECNTCD  = uint32(pipelinesEcnModeECN_TCD)
+)
+
+// States of an egress port under ternary congestion detection: PortClass.Ternary; they index Port.Entered.
+const (
+	TCDNonCongested = uint8(pipelinesTcdStateTCD_NONCONGESTED)
+	TCDUndetermined = uint8(pipelinesTcdStateTCD_UNDETERMINED)
+	TCDCongested    = uint8(pipelinesTcdStateTCD_CONGESTED)
 )
 
 // NoPort is Crossing.OutPort where no frame left any port.

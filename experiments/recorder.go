@@ -181,6 +181,12 @@ func (r *recorder) measure(s *Series) (v float64, level bool) {
 		return float64(state.Ports[s.Port].Class[r.priority].QueueBytes), true
 	case IngressBytes:
 		return float64(state.Ports[s.Port].Class[r.priority].Held), true
+	case PortState:
+		return float64(state.Ports[s.Port].Class[r.priority].Ternary), true
+	case CongestedMarks:
+		return float64(state.Ports[s.Port].EcnMarked), false
+	case UndeterminedMarks:
+		return float64(state.Ports[s.Port].UeMarked), false
 	case SendingRate:
 		for _, id := range r.tags[s.Tag] {
 			if f := &r.engine.Flows()[id]; f.Sender != nil && f.Finished == vtime.Never {

@@ -109,7 +109,7 @@ func reportPanel(p *Panel, index int, results []*Result) report.Panel {
 			points := &r.Panels[index][k]
 			series := report.Series{
 				Label: spec.Label, X: points.Time, Y: points.Value,
-				Step: spec.Quantity == QueueBytes || spec.Quantity == IngressBytes,
+				Step: spec.Quantity == QueueBytes || spec.Quantity == IngressBytes || spec.Quantity == PortState,
 			}
 			if spec.Reference > 0 {
 				series.Reference = &report.Level{Value: spec.Reference, Label: spec.ReferenceLabel}
@@ -128,6 +128,8 @@ func unitOf(q Quantity) report.Unit {
 		return report.BitsPerSecond
 	case PauseRate:
 		return "frames/s"
+	case CongestedMarks, UndeterminedMarks:
+		return "marks/s"
 	}
 	return report.None
 }

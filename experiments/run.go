@@ -288,7 +288,8 @@ func hostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 }
 
 // switchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking
-// that the controller does not listen to.
+// that the controller does not listen to. A detector that the scenario asks for works under every controller, to be
+// looked at, but for one that comes with its own.
 func switchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 	settings := make([]*switchagent.Settings, len(s.Topology.Switch))
 	for i, id := range s.Topology.Switch {
@@ -298,7 +299,7 @@ func switchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 		}
 		switch {
 		case needs.PCN && own.ECN.Mode != switchagent.ECNOff:
-			own.ECN.Mode = switchagent.ECNPCN
+			own.ECN.Mode, own.Detector = switchagent.ECNPCN, switchagent.DetectorThreshold
 		case !needs.ECN:
 			own.ECN.Mode = switchagent.ECNOff
 		case needs.ECNStep && own.ECN.Mode == switchagent.ECNRED:

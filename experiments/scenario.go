@@ -86,18 +86,21 @@ type Quantity string
 
 // Quantities.
 const (
-	QueueBytes   Quantity = "queue"   // bytes in the egress queue of a port
-	IngressBytes Quantity = "ingress" // bytes held from an ingress port
-	PauseRate    Quantity = "pause"   // PAUSE frames per second sent by a port
-	Throughput   Quantity = "goodput" // delivered payload of the flows with a tag, bits per second
-	SendingRate  Quantity = "rate"    // the controller's rate of the flows with a tag
+	QueueBytes        Quantity = "queue"   // bytes in the egress queue of a port
+	IngressBytes      Quantity = "ingress" // bytes held from an ingress port
+	PauseRate         Quantity = "pause"   // PAUSE frames per second sent by a port
+	Throughput        Quantity = "goodput" // delivered payload of the flows with a tag, bits per second
+	SendingRate       Quantity = "rate"    // the controller's rate of the flows with a tag
+	CongestedMarks    Quantity = "ce"      // packets marked CE per second by a port
+	UndeterminedMarks Quantity = "ue"      // packets marked UE per second by a port (TCD)
+	PortState         Quantity = "state"   // TCD's state of a port: 0 not congested, 1 undetermined, 2 congested
 )
 
 // Series is one line of a panel.
 type Series struct {
 	Label    string
 	Quantity Quantity
-	Port     topologies.PortID // for queue, ingress, pause
+	Port     topologies.PortID // for queue, ingress, pause, ce, ue, state
 	Tag      string            // for goodput, rate
 	// Reference is a level to draw across the panel, such as XOFF; 0: none.
 	Reference      float64

@@ -89,6 +89,16 @@ func describeSwitch(label string, sw *switchagent.Settings, row func(label, form
 		}
 		row("", "PFC on priorities %v: %s, headroom %v, %d quanta", priorities(sw.PFC.Priorities), xoff, sw.PFC.Headroom, sw.PFC.Quanta)
 	}
+	if sw.Detector == switchagent.DetectorTCD {
+		tMax, mark := "by the patent's formula", "every packet"
+		if sw.TCD.TMax > 0 {
+			tMax = sw.TCD.TMax.String()
+		}
+		if sw.TCD.RED {
+			mark = fmt.Sprintf("RED from %v to %v, up to %g %%", sw.ECN.KMin, sw.ECN.KMax, 100*sw.ECN.PMax)
+		}
+		row("", "TCD on priorities %v: congested above %v, T_max %s; marks %s", priorities(sw.ECN.Priorities), sw.TCD.QLen, tMax, mark)
+	}
 	switch sw.ECN.Mode {
 	case switchagent.ECNOff:
 		row("", "ECN off")

@@ -152,12 +152,17 @@ func (d *decoder) spans(v *yamlspec.Value) {
 	}
 }
 
+// quantities are what a series may show.
+var quantities = [...]Quantity{
+	QueueBytes, IngressBytes, PauseRate, CongestedMarks, UndeterminedMarks, PortState, Throughput, SendingRate,
+}
+
 func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 	m := v.Mapping()
 	defer m.Done()
 	m.Get("label").String(&s.Label)
 	var subject *yamlspec.Value
-	for _, q := range []Quantity{QueueBytes, IngressBytes, PauseRate, Throughput, SendingRate} {
+	for _, q := range quantities {
 		value := m.Get(string(q))
 		if value == nil {
 			continue
@@ -171,7 +176,7 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 	reference := m.Get("reference")
 	m.Get("reference_label").String(&s.ReferenceLabel)
 	if subject == nil {
-		v.Errorf("a series shows one of queue, ingress, pause (of a port), goodput, rate (of a flow's tag)")
+		v.Errorf("a series shows one of queue, ingress, pause, ce, ue, state (of a port), goodput, rate (of a flow's tag)")
 		return s, false
 	}
 	if s.Label == "" {
@@ -183,7 +188,7 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 		var rate units.Rate
 		reference.Rate(&rate)
 		s.Reference = float64(rate)
-	case PauseRate:
+	case PauseRate, CongestedMarks, UndeterminedMarks, PortState:
 		s.Port, ok = d.seriesPort(subject)
 		reference.Float(&s.Reference)
 	default:

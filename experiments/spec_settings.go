@@ -30,6 +30,13 @@ func decodeSwitch(v *yamlspec.Value, s switchagent.Settings, data uint8) switcha
 	m.Get("lossy_limit").Bytes(&s.LossyLimit)
 	decodePFC(m.Get("pfc"), &s.PFC, data)
 	decodeECN(m.Get("ecn"), &s.ECN, data)
+	detector := ""
+	if m.Get("detector").Choice(&detector, "threshold", "tcd") {
+		s.Detector = map[string]switchagent.Detector{
+			"threshold": switchagent.DetectorThreshold, "tcd": switchagent.DetectorTCD,
+		}[detector]
+	}
+	decodeTCD(m.Get("tcd"), &s.TCD)
 	decodeCNM(m.Get("cnm"), &s.CNM)
 
 	scheduler := m.Get("scheduler").Mapping()
@@ -78,6 +85,23 @@ func decodeECN(v *yamlspec.Value, s *switchagent.ECN, data uint8) {
 	m.Get("kmin").Bytes(&s.KMin)
 	m.Get("kmax").Bytes(&s.KMax)
 	m.Get("pmax").Float(&s.PMax)
+	m.Done()
+}
+
+func decodeTCD(v *yamlspec.Value, s *switchagent.TCD) {
+	m := v.Mapping()
+	m.Get("q_len").Bytes(&s.QLen)
+	if t := m.Get("t_max"); t.Raw() == "auto" {
+		s.TMax = 0
+	} else if t.Time(&s.TMax) && s.TMax == 0 {
+		t.Errorf("t_max 0: write auto for the patent's formula")
+	}
+	m.Get("epsilon").Float(&s.Epsilon)
+	m.Get("credit_periods").Float(&s.CreditPeriods)
+	mark := ""
+	if m.Get("mark").Choice(&mark, "step", "red") {
+		s.RED = mark == "red"
+	}
 	m.Done()
 }
 

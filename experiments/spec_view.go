@@ -53,7 +53,9 @@ type SwitchView struct {
 		KMax       units.Bytes `json:"kmax_bytes"`
 		PMax       float64     `json:"pmax"`
 	} `json:"ecn"`
-	CNM struct {
+	Detector string   `json:"detector,omitempty"` // empty: threshold
+	TCD      *TCDView `json:"tcd,omitempty"`      // with detector tcd
+	CNM      struct {
 		QECN   units.Bytes `json:"ecn_threshold_bytes"`
 		QCNM   units.Bytes `json:"threshold_bytes"` // 0: dynamic
 		Window float64     `json:"window_ns"`
@@ -61,6 +63,15 @@ type SwitchView struct {
 	} `json:"cnm"`
 	// Quanta are the DWRR quanta by priority; 0: strict.
 	Quanta [switchagent.Priorities]units.Bytes `json:"dwrr_quantum_bytes"`
+}
+
+// TCDView is the settings of ternary congestion detection.
+type TCDView struct {
+	QLen          units.Bytes `json:"q_len_bytes"`
+	TMax          float64     `json:"t_max_ns"` // 0: by the formula
+	Epsilon       float64     `json:"epsilon"`
+	CreditPeriods float64     `json:"credit_periods"`
+	RED           bool        `json:"red"`
 }
 
 // HostView is the host settings of a View.
@@ -236,6 +247,10 @@ func viewSwitch(s *switchagent.Settings) SwitchView {
 	v.PFC.Alpha, v.PFC.Headroom, v.PFC.Quanta = s.PFC.Alpha, s.PFC.Headroom, s.PFC.Quanta
 	v.ECN.Mode, v.ECN.Priorities = ecnModes[s.ECN.Mode], priorities(s.ECN.Priorities)
 	v.ECN.KMin, v.ECN.KMax, v.ECN.PMax = s.ECN.KMin, s.ECN.KMax, s.ECN.PMax
+	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
+		v.Detector = "tcd"
+		v.TCD = &TCDView{QLen: t.QLen, TMax: nanoseconds(t.TMax), Epsilon: t.Epsilon, CreditPeriods: t.CreditPeriods, RED: t.RED}
+	}
 	v.CNM.QECN, v.CNM.QCNM = s.CNM.QECN, s.CNM.QCNM
 	v.CNM.Window, v.CNM.Repeat = nanoseconds(s.CNM.Window), nanoseconds(s.CNM.Repeat)
 	return v

@@ -24,6 +24,7 @@ type Summary struct {
 
 	PFC      PFCSummary `json:"pfc"`
 	ECNMarks int64      `json:"ecn_marks"`
+	UEMarks  int64      `json:"ue_marks,omitempty"` // undetermined encountered (TCD)
 	CNPs     int64      `json:"cnps"`
 	CNMs     int64      `json:"cnms"`
 	RTT      RTTSummary `json:"rtt"`
@@ -187,6 +188,7 @@ func (r *runner) summariseSwitches(sum *Summary) {
 			peak.Ingress = max(peak.Ingress, int64(reg.Class[r.recorder.priority].Overshoot))
 			peak.Bursts += int64(reg.Bursts)
 			sum.ECNMarks += int64(reg.EcnMarked)
+			sum.UEMarks += int64(reg.UeMarked)
 			sum.CNMs += int64(reg.CnmsSent)
 		}
 		sum.Overshoot = max(sum.Overshoot, peak.Ingress)

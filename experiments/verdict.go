@@ -86,7 +86,7 @@ func (r *runner) idle() []idleKnob {
 	var marks, cnps, cnms, changes int64
 	state := r.engine.State()
 	for i := range state.Ports {
-		marks += int64(state.Ports[i].EcnMarked)
+		marks += int64(state.Ports[i].EcnMarked + state.Ports[i].UeMarked)
 		cnms += int64(state.Ports[i].CnmsSent)
 	}
 	for i := range s.Topology.Hosts {

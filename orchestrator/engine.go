@@ -151,6 +151,7 @@ func NewEngine(c EngineConfig) *Engine {
 		node := &plan.Nodes[id]
 		fillSwitch(&e.state.Switches[i], c.Switches[i], len(node.Ports), c.BurstDetection,
 			splitmix(c.Seed)^splitmix(uint64(i)), ECMPSeed(i))
+		fillDetector(plan, e.state, i, c.Switches[i])
 		if c.Telemetry {
 			e.state.Switches[i].IntOn = 1
 			e.hash.telemetry = true

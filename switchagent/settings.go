@@ -19,6 +19,8 @@ type Settings struct {
 	Buffer    units.Bytes // shared packet buffer; a node of the topology may have its own
 	PFC       PFC
 	ECN       ECN
+	Detector  Detector
+	TCD       TCD
 	CNM       CNM
 	Scheduler Scheduler
 	// LossyLimit is the most bytes one egress queue of a lossy priority holds; beyond it frames are dropped.
@@ -97,6 +99,7 @@ func Default() Settings {
 			Headroom: 75 * units.KB, Quanta: 0xFFFF,
 		},
 		ECN: ECN{Mode: ECNRED, Priorities: 1 << 3, KMin: 5 * units.KB, KMax: 200 * units.KB, PMax: 0.01},
+		TCD: TCD{QLen: 5 * units.KB, Epsilon: 0.05, CreditPeriods: 1.05},
 		CNM: CNM{
 			QECN: 200 * units.KB, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond,
 		},
@@ -133,6 +136,20 @@ func (s *Settings) Validate() error {
 		}
 		if s.ECN.PMax < 0 || s.ECN.PMax > 1 {
 			bad("ecn.pmax %g is not a probability", s.ECN.PMax)
+		}
+	}
+	if s.Detector == DetectorTCD {
+		if s.TCD.QLen < 0 || s.TCD.QLen >= 4*units.GB {
+			bad("tcd.q_len %v is outside 0..4GB", s.TCD.QLen)
+		}
+		if s.TCD.Epsilon < 0.001 || s.TCD.Epsilon > 1 {
+			bad("tcd.epsilon %g is outside 0.001..1", s.TCD.Epsilon)
+		}
+		if s.TCD.CreditPeriods < 0.001 || s.TCD.CreditPeriods > 1000 {
+			bad("tcd.credit_periods %g is outside 0.001..1000", s.TCD.CreditPeriods)
+		}
+		if s.TCD.TMax < 0 {
+			bad("tcd.t_max must not be negative")
 		}
 	}
 	if s.CNM.QCNM != 0 && s.CNM.QCNM < s.CNM.QECN {

@@ -28,6 +28,14 @@ func TestValidate(t *testing.T) {
 		{edit: func(s *switchagent.Settings) { s.ECN.PMax = 1 }},
 		{edit: func(s *switchagent.Settings) { s.ECN.PMax = 1.01 }, want: []string{"ecn.pmax"}},
 		{edit: func(s *switchagent.Settings) { s.ECN.PMax, s.ECN.Mode = 2, switchagent.ECNOff }},
+		{edit: func(s *switchagent.Settings) { s.Detector = switchagent.DetectorTCD }},
+		{edit: func(s *switchagent.Settings) { s.TCD.Epsilon = 0 }}, // nobody goes by it
+		{
+			edit: func(s *switchagent.Settings) {
+				s.Detector, s.TCD.Epsilon, s.TCD.QLen, s.TCD.CreditPeriods, s.TCD.TMax = switchagent.DetectorTCD, 0, -1, 0, -1
+			},
+			want: []string{"tcd.epsilon", "tcd.q_len", "tcd.credit_periods", "tcd.t_max"},
+		},
 		{edit: func(s *switchagent.Settings) { s.CNM.QCNM = s.CNM.QECN }},
 		{edit: func(s *switchagent.Settings) { s.CNM.QCNM = 100 * units.KB }, want: []string{"cnm.threshold"}},
 		{edit: func(s *switchagent.Settings) { s.CNM.Window = -1 }, want: []string{"cnm.window"}},

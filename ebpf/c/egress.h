@@ -29,29 +29,40 @@ static __always_inline int red_marks(const struct switch_state *sw, struct port 
 	return draw(sw, port_id, out->draws++) < probability;
 }
 
-/* ECN at dequeue. A detector sees every packet of its priorities, whether it can be marked or not. */
-static __always_inline void mark(struct crossing *x, struct switch_state *sw, struct port *out, __u8 *h)
+/* ECN at dequeue. A detector sees every packet of its priorities, whether it can be marked or not. A mark only ever makes
+ * the field greater: CE over UE over ECT(1). */
+static __always_inline void mark(struct crossing *x, struct switch_state *sw, struct port *out, __u8 *h, __u32 len)
 {
-	__u32 priority;
-	int marks;
+	__u32 field = h[OFF_TOS] & ECN_MASK;
+	__u32 priority, to;
+	struct port_class *c;
 
 	if (sw->ecn_mode == ECN_OFF || sw->ecn_mode == ECN_STEP || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
 		return;
 	priority = h[OFF_TOS] >> 5;
 	if (!(sw->ecn_priorities >> priority & 1))
 		return;
-	if (sw->ecn_mode == ECN_PCN) {
-		marks = np_ecn_marks(x, &out->class[priority & 7]);
-	} else {
-		/* DCON: no ECN from the start of a burst until the queue is below Q_ECN (section 4.1). */
-		if (!(h[OFF_TOS] & ECN_MASK) || (sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= sw->q_ecn))
-			return;
-		marks = red_marks(sw, out, x->out_port, x->queue_bytes);
-	}
-	if (marks && h[OFF_TOS] & ECN_MASK && (h[OFF_TOS] & ECN_MASK) != ECN_CE) {
-		set_ce(h);
+	c = &out->class[priority & 7];
+	to = ECN_CE;
+	if (sw->ecn_mode == ECN_PCN)
+		to = np_ecn_marks(x, c) ? ECN_CE : 0;
+	else if (sw->ecn_mode == ECN_TCD)
+		to = detect_congestion(x, sw, out, c, len);
+	if (!field || !to)
+		return;
+	/* DCON: no ECN from the start of a burst until the queue is below Q_ECN (section 4.1). */
+	if (to == ECN_CE && sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= sw->q_ecn)
+		return;
+	if (to == ECN_CE && (sw->ecn_mode == ECN_RED || (sw->ecn_mode == ECN_TCD && sw->tcd_red)) &&
+	    !red_marks(sw, out, x->out_port, x->queue_bytes))
+		return;
+	if (to <= field)
+		return;
+	set_ecn(h, to);
+	if (to == ECN_CE)
 		out->ecn_marked++;
-	}
+	else
+		out->ue_marked++;
 }
 
 /* 1: the frame has telemetry. The rim is to call stamp() on it, with INT_END bytes that may be read and written. */
@@ -69,7 +80,7 @@ static __always_inline int egress(struct crossing *x, __u8 *h, __u32 len)
 	sw = switch_at(out->node);
 	if (!sw)
 		return 0;
-	mark(x, sw, out, h);
+	mark(x, sw, out, h, len);
 	if (!sw->int_on)
 		return 0;
 	count_line_bytes(out, len);

@@ -37,6 +37,7 @@
 #define BTH_CNP 0x81
 
 #define ECN_MASK 3
+#define ECN_UE 2 /* TCD: undetermined encountered; its senders send ECT(1), 1 (ECT(0) to anybody else) */
 #define ECN_CE 3
 
 struct packet {
@@ -109,12 +110,13 @@ static __always_inline void checksum_replace(__u8 *h, __u16 old, __u16 new)
 	put16(h + OFF_CHECKSUM, (__u16)~sum);
 }
 
-static __always_inline void set_ce(__u8 *h)
+static __always_inline void set_ecn(__u8 *h, __u32 field)
 {
 	__u16 old = get16(h + OFF_IP);
+	__u16 new = (__u16)((old & ~ECN_MASK) | field);
 
-	h[OFF_TOS] |= ECN_CE;
-	checksum_replace(h, old, old | ECN_CE);
+	h[OFF_TOS] = (__u8)new;
+	checksum_replace(h, old, new);
 }
 
 static __always_inline void decrement_ttl(__u8 *h)

@@ -67,6 +67,7 @@ static __always_inline __u64 *fanout_at(__u32 i)
 #include "ingress.h"
 #include "telemetry.h"
 #include "pcn.h"
+#include "tcd.h"
 #include "egress.h"
 
 static __always_inline struct crossing *crossing(void)
@@ -146,5 +147,6 @@ const enum want *want_type __attribute__((unused));
 const enum port_kind *port_kind_type __attribute__((unused));
 const enum burst_state *burst_state_type __attribute__((unused));
 const enum ecn_mode *ecn_mode_type __attribute__((unused));
+const enum tcd_state *tcd_state_type __attribute__((unused));
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -92,18 +92,22 @@ struct port_class {
 	__u64 paused_until;  /* OFF while now is less */
 	__u64 off_since;     /* start of the last OFF period */
 	__u64 on_seen;       /* of the last departure that a detector looked at: end of the OFF period before it */
-	__u64 unused;
+	__u64 reference_time; /* TCD: when the queue was the reference */
 	/* of the ingress side */
 	__u32 overshoot;     /* most bytes ever held */
 	/* of the egress side */
 	__u32 waited;        /* PCN: packets still queued that were there when the last pause ended */
-	__u32 unused2;
+	__u32 reference;     /* TCD: queue that a later one is compared with */
 	/* of the ingress side */
 	__u8 pausing;        /* 1: the peer was sent PAUSE and no RESUME since */
 	/* of the egress side */
 	__u8 burst;          /* enum burst_state */
-	__u8 unused3[2];
+	__u8 ternary;        /* enum tcd_state */
+	__u8 falling;        /* TCD: 1: undetermined after T_max, as the queue falls */
 };
+
+/* TCD's states of an egress port (patent, paragraph 0052): 0, / and 1 there. */
+enum tcd_state { TCD_NONCONGESTED = 0, TCD_UNDETERMINED = 1, TCD_CONGESTED = 2 };
 
 /* In cache lines of 64 bytes, as a large fabric's ports are more than the processor's cache holds: a frame touches the
  * first and its priority's. */
@@ -148,7 +152,12 @@ struct port {
 	__u32 rate_code;     /* of rate_mbps */
 	__u32 unused;
 	__u64 tx_line_bytes; /* left by this port */
-	__u64 unused2[2];
+
+	/* Of ternary congestion detection. */
+	__u64 t_max;         /* as long as it has been ON for less, the port is undetermined */
+	__u64 ue_marked;
+	__u64 entered[4];    /* times that each state of a class was entered */
+	__u64 unused2[4];
 };
 
 /* A switch's settings and the registers it has once. */
@@ -174,7 +183,9 @@ struct switch_state {
 	__u64 cnm_repeat;
 	__u64 seed;          /* of this switch's random numbers */
 	__u32 ecmp_seed;
-	__u32 unused;
+	__u32 tcd_red;       /* TCD: 1: a packet that meets congestion is marked by RED; 0: always */
+	__u32 q_len;         /* TCD: longest queue of a port that is not congested */
+	__u32 trend_slack;   /* TCD: growth of a queue that still counts as falling */
 };
 
 enum ecn_mode {
@@ -182,6 +193,7 @@ enum ecn_mode {
 	ECN_RED = 1,
 	ECN_STEP = 2, /* at enqueue; the others at dequeue */
 	ECN_PCN = 3,  /* NP-ECN */
+	ECN_TCD = 4,  /* by TCD's detector */
 };
 
 /* Where to send towards a host: one port, or the first of count entries of the next-hop table. */

@@ -75,6 +75,7 @@ static __always_inline __u64 *fanout_at(__u32 i)
 #include "ingress.h"
 #include "telemetry.h"
 #include "pcn.h"
+#include "tcd.h"
 #include "egress.h"
 
 /* Fresh memory is zero. 0: there is no more. */

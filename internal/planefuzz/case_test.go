@@ -110,6 +110,17 @@ func (c *testCase) yaml() string {
 		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta)
 	mode := map[switchagent.ECNMode]string{switchagent.ECNOff: `"off"`, switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}[s.ECN.Mode]
 	w("  ecn: {mode: %s, priorities: %s, kmin: %dB, kmax: %dB, pmax: %v}", mode, bits(s.ECN.Priorities), s.ECN.KMin, s.ECN.KMax, s.ECN.PMax)
+	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
+		tMax, mark := "auto", "step"
+		if t.TMax > 0 {
+			tMax = fmt.Sprintf("%dps", t.TMax)
+		}
+		if t.RED {
+			mark = "red"
+		}
+		w("  detector: tcd")
+		w("  tcd: {q_len: %dB, t_max: %s, epsilon: %v, credit_periods: %v, mark: %s}", t.QLen, tMax, t.Epsilon, t.CreditPeriods, mark)
+	}
 	threshold := "dynamic"
 	if s.CNM.QCNM > 0 {
 		threshold = fmt.Sprintf("%dB", s.CNM.QCNM)

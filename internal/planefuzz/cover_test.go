@@ -77,6 +77,10 @@ func features(r *run) []string {
 		ports.EcnMarked += p.EcnMarked
 		ports.Bursts += p.Bursts
 		ports.Draws += p.Draws
+		ports.UeMarked += p.UeMarked
+		for k, n := range p.Entered {
+			ports.Entered[k] += n
+		}
 		ports.Dropped[ebpf.ReasonCNMLost] += p.Dropped[ebpf.ReasonCNMLost]
 	}
 	var drops [switchagent.Drops]int64
@@ -133,6 +137,9 @@ func features(r *run) []string {
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNRED, "ECN marks by RED")
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNStep, "ECN marks by step")
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNPCN, "ECN marks by PCN")
+	on(ports.Entered[ebpf.TCDUndetermined] > 0, "TCD: undetermined")
+	on(ports.Entered[ebpf.TCDCongested] > 0, "TCD: congested")
+	on(ports.UeMarked > 0, "TCD: UE marks")
 	on(sawPause(r), "pause seen by an ECN detector")
 	on(ports.Draws > 0, "random numbers drawn")
 	on(cnps > 0, "CNP")

@@ -60,7 +60,7 @@ func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
 		}
 		switch {
 		case spec.Needs.PCN && own.ECN.Mode != switchagent.ECNOff:
-			own.ECN.Mode = switchagent.ECNPCN
+			own.ECN.Mode, own.Detector = switchagent.ECNPCN, switchagent.DetectorThreshold
 		case !spec.Needs.ECN:
 			own.ECN.Mode = switchagent.ECNOff
 		}

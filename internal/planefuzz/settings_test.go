@@ -116,6 +116,14 @@ func (c *testCase) drawMarking(d chooser) {
 	e.KMin = d.size("kmin", 0, 20*units.KB)
 	e.KMax = e.KMin + d.size("kmax over kmin", 0, 60*units.KB)
 	e.PMax = pick(d, "pmax", 0.01, 0.1, 0.2, 0.5, 1, 0)
+	if d.chance("tcd", 20) {
+		t := &c.Switch.TCD
+		c.Switch.Detector, t.QLen, t.RED = switchagent.DetectorTCD, d.size("q_len", 0, 20*units.KB), d.chance("red", 40)
+		t.Epsilon = pick(d, "epsilon", 0.05, 0.2, 1)
+		if d.chance("t_max", 50) {
+			t.TMax = d.time("t_max", 100*vtime.Nanosecond, 100*vtime.Microsecond)
+		}
+	}
 	n.QECN = d.size("q_ecn", 0, 40*units.KB)
 	n.QCNM = 0
 	if d.chance("fixed q_cnm", 50) {

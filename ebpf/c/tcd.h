@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Ternary congestion detection (patent CN 113572655 A, paragraphs 0090 to 0098): a port that flow control switches ON and
+ * OFF is undetermined, as its queue says nothing, until it has stayed ON for T_max. */
+#ifndef PAUSENET_TCD_H
+#define PAUSENET_TCD_H
+
+static __always_inline void enter_state(struct port *out, struct port_class *c, __u32 state)
+{
+	if (c->ternary == state)
+		return;
+	c->ternary = state;
+	out->entered[state & 3]++;
+}
+
+/* Whether a queue above q_len has fallen over the last T_max (step S3), by the authors' simulator's references: at the end
+ * of the undetermined period, the queue as the OFF period ended; from then on, every T_max, the queue then. */
+static __always_inline int has_fallen(const struct crossing *x, const struct switch_state *sw, const struct port *out,
+				      struct port_class *c)
+{
+	if (!c->falling) {
+		if (x->queue_bytes >= c->reference)
+			return 0;
+	} else if (x->departed - c->reference_time < out->t_max) {
+		return 1;
+	} else if (x->queue_bytes >= c->reference + sw->trend_slack) {
+		return 0;
+	}
+	c->falling = 1;
+	c->reference = x->queue_bytes;
+	c->reference_time = x->departed;
+	return 1;
+}
+
+/* Takes a packet of len bytes that left at x->departed into account; what it has met: ECN_CE, ECN_UE, or 0. */
+static __always_inline __u32 detect_congestion(const struct crossing *x, const struct switch_state *sw, struct port *out,
+					       struct port_class *c, __u32 len)
+{
+	if (x->on_since != c->on_seen) {
+		/* The first to leave after an OFF period: the queue was what it left behind, and itself. */
+		c->on_seen = x->on_since;
+		c->reference = x->queue_bytes + len;
+		c->falling = 0;
+	}
+	if (x->on_since && x->departed - x->on_since < out->t_max) {
+		enter_state(out, c, TCD_UNDETERMINED);
+		return ECN_UE;
+	}
+	if (x->queue_bytes <= sw->q_len) {
+		enter_state(out, c, TCD_NONCONGESTED);
+		return 0;
+	}
+	if (c->ternary == TCD_UNDETERMINED && has_fallen(x, sw, out, c))
+		return 0;
+	enter_state(out, c, TCD_CONGESTED);
+	return ECN_CE;
+}
+
+#endif

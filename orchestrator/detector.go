@@ -1,0 +1,25 @@
+package orchestrator
+
+import (
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// fillDetector writes what a switch's congestion detector goes by into the pipelines' tables.
+func fillDetector(plan *topologies.Plan, state *ebpf.State, index int, s *switchagent.Settings) {
+	if s.Detector != switchagent.DetectorTCD {
+		return
+	}
+	t := &state.Switches[index]
+	t.EcnMode = ebpf.ECNTCD
+	t.Q_len = uint32(s.TCD.QLen)
+	t.TrendSlack = uint32(9 * plan.MTU / 10) // 0.9 packets, as TCD's authors' simulator has it
+	if s.TCD.RED {
+		t.TcdRed = 1
+	}
+	for _, id := range plan.Nodes[plan.Switch[index]].Ports {
+		p := &plan.Ports[id]
+		state.Ports[id].T_max = uint64(s.UndeterminedTime(p.Rate, p.Delay, plan.MTU))
+	}
+}

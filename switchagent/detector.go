@@ -1,0 +1,44 @@
+package switchagent
+
+import (
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Detector is how a switch tells congestion at an egress port.
+type Detector uint8
+
+// Detectors.
+const (
+	// DetectorThreshold goes by the queue's length alone, as ECN's mode says.
+	DetectorThreshold Detector = iota
+	// DetectorTCD is ternary congestion detection: a port that flow control switches ON and OFF is undetermined.
+	DetectorTCD
+)
+
+// TCD is ternary congestion detection (patent CN 113572655 A), in place of ECN's mode, on ECN's priorities.
+type TCD struct {
+	// QLen is the longest queue of a port that is not congested (the patent's q_len: 5 KB to 200 KB).
+	QLen units.Bytes
+	// TMax is how long a port must have been ON before its queue says anything. 0: by the patent's formula with Epsilon,
+	// or CreditPeriods update periods where flow control goes by credits.
+	TMax          vtime.Time
+	Epsilon       float64
+	CreditPeriods float64
+	// RED has a packet that meets congestion marked by ECN's RED, as TCD's authors have it under DCQCN; otherwise each is.
+	RED bool
+}
+
+// UndeterminedTime is T_max of a port that pauses hold up: (2(XOFF-XON) + tau*C)/(2*epsilon*C) + tau with
+// tau = 2*delay + 2*MTU/C, the patent's response time (paragraphs 0074 and 0075).
+func (s *Settings) UndeterminedTime(rate units.Rate, delay vtime.Time, mtu int) vtime.Time {
+	if s.TCD.TMax > 0 {
+		return s.TCD.TMax
+	}
+	gap := s.PFC.XOFF - s.PFC.XON
+	if s.PFC.Alpha > 0 {
+		gap = s.PFC.XOFFToXON
+	}
+	tau := 2*delay + rate.TimeFor(int64(2*mtu))
+	return vtime.Time(float64(rate.TimeFor(int64(2*gap))+tau)/(2*s.TCD.Epsilon)+0.5) + tau
+}

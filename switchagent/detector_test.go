@@ -1,0 +1,39 @@
+package switchagent_test
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// T_max of the patent's simulation (paragraph 0099: 100.4 us) and its scaling (algorithms.md section 9 (d)).
+func TestUndeterminedTime(t *testing.T) {
+	for _, c := range []struct {
+		rate  units.Rate
+		delay vtime.Time
+		want  float64 // us
+		edit  func(s *switchagent.Settings)
+	}{
+		{40 * units.Gbps, 4 * vtime.Microsecond, 100.4, nil},
+		{40 * units.Gbps, 5 * vtime.Microsecond, 122.4, nil},
+		{100 * units.Gbps, vtime.Microsecond, 26.96, nil},
+		{10 * units.Gbps, 4 * vtime.Microsecond, 137.6, nil},
+		{1 * units.Gbps, 4 * vtime.Microsecond, 584, nil},
+		{40 * units.Gbps, 4 * vtime.Microsecond, 54.4, func(s *switchagent.Settings) { s.TCD.Epsilon = 0.1 }},
+		{40 * units.Gbps, 4 * vtime.Microsecond, 33, func(s *switchagent.Settings) { s.TCD.TMax = 33 * vtime.Microsecond }},
+		// With a dynamic threshold XON stays a fixed distance below XOFF.
+		{40 * units.Gbps, 4 * vtime.Microsecond, 104.4, func(s *switchagent.Settings) {
+			s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON = 1, 0, 0, 3*units.KB
+		}},
+	} {
+		s := switchagent.Default()
+		if c.edit != nil {
+			c.edit(&s)
+		}
+		if got := s.UndeterminedTime(c.rate, c.delay, 1000); got != vtime.Time(c.want*float64(vtime.Microsecond)+0.5) {
+			t.Errorf("%v, %v: T_max %v, want %g us", c.rate, c.delay, got, c.want)
+		}
+	}
+}
