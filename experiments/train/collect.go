@@ -81,6 +81,16 @@ func (r runs) sequences() (all []sequence) {
 	return all
 }
 
+// under are the runs of one controller.
+func (r runs) under(controller string) (some runs) {
+	for i := range r {
+		if r[i].controller == controller {
+			some = append(some, r[i])
+		}
+	}
+	return some
+}
+
 // names are the runs, as the weights' provenance lists them.
 func (r runs) names() (names []string) {
 	for i := range r {

@@ -69,6 +69,8 @@ type Unseen struct {
 	Pairs  int
 	All    float64 // every sample counts alike
 	Strata float64 // every stratum of |K| counts alike, as in training
+	// Under are the errors on the runs of each controller that RTTs are collected under, every sample counted alike.
+	Under []float64
 	// Standstill is the error, over all samples, of expecting the last RTT again: what a prediction has to beat.
 	Standstill float64
 	// Smoothed is that of expecting the smoothed RTT.
@@ -167,6 +169,13 @@ func (r *LSTMResult) judge(n *lstm.Network, runs runs, random *lstm.Random) {
 	}
 	u := &r.Unseen
 	u.Pairs = len(pairs)
+	for _, controller := range collectedUnder {
+		var under []lstm.Pair
+		for _, q := range runs.under(controller).sequences() {
+			under = append(under, q.pairs()...)
+		}
+		u.Under = append(u.Under, mape(n, under))
+	}
 	u.All, u.Strata = mape(n, pairs), mape(n, newDataset(all, random).pairs)
 	for i := range pairs {
 		p := &pairs[i]
@@ -175,12 +184,7 @@ func (r *LSTMResult) judge(n *lstm.Network, runs runs, random *lstm.Random) {
 	}
 	r.Weights.Provenance.UnseenMAPE = u.All
 	for _, controller := range collectedUnder {
-		for i := range runs {
-			if runs[i].controller == controller {
-				r.Predictions = append(r.Predictions, predict(n, &runs[i]))
-				break
-			}
-		}
+		r.Predictions = append(r.Predictions, predict(n, &runs.under(controller)[0]))
 	}
 }
 

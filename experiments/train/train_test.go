@@ -38,7 +38,7 @@ func TestLSTM(t *testing.T) {
 	if err := r.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"4 runs, 19058 pairs", "4765 of", "0.113        0.081", "on runs of other seeds"} {
+	for _, want := range []string{"4 runs, 19058 pairs", "4765 of", "0.113        0.081", "on runs of other seeds", "  under timely: 0.", "  under pid: 0."} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
