@@ -277,10 +277,11 @@ func environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	}
 }
 
-// hostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts.
+// hostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts. Where switches mark
+// undetermined packets, hosts know it, whatever the controller makes of it.
 func hostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	own := s.Host
-	own.INT, own.Ternary = needs.INT, needs.TCD
+	own.INT, own.Ternary = needs.INT, needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
 	if needs.PCN {
 		own.Notify = hostagent.NotifyPCN
 	}
@@ -296,6 +297,10 @@ func switchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 		own := s.Switch
 		if b := s.Topology.Nodes[id].Buffer; b > 0 {
 			own.Buffer = b
+		}
+		if needs.TCD && own.Detector != switchagent.DetectorTCD {
+			// As TCD's authors have it: where the threshold detector would draw by RED, so does this one.
+			own.Detector, own.TCD.RED = switchagent.DetectorTCD, own.ECN.Mode == switchagent.ECNRED
 		}
 		switch {
 		case needs.PCN && own.ECN.Mode != switchagent.ECNOff:
