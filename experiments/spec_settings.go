@@ -98,6 +98,7 @@ func decodeTCD(v *yamlspec.Value, s *switchagent.TCD) {
 	}
 	m.Get("epsilon").Float(&s.Epsilon)
 	m.Get("credit_periods").Float(&s.CreditPeriods)
+	m.Get("trend_slack").Bytes(&s.TrendSlack)
 	mark := ""
 	if m.Get("mark").Choice(&mark, "step", "red") {
 		s.RED = mark == "red"

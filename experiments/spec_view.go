@@ -71,6 +71,7 @@ type TCDView struct {
 	TMax          float64     `json:"t_max_ns"` // 0: by the formula
 	Epsilon       float64     `json:"epsilon"`
 	CreditPeriods float64     `json:"credit_periods"`
+	TrendSlack    units.Bytes `json:"trend_slack_bytes"`
 	RED           bool        `json:"red"`
 }
 
@@ -249,7 +250,7 @@ func viewSwitch(s *switchagent.Settings) SwitchView {
 	v.ECN.KMin, v.ECN.KMax, v.ECN.PMax = s.ECN.KMin, s.ECN.KMax, s.ECN.PMax
 	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
 		v.Detector = "tcd"
-		v.TCD = &TCDView{QLen: t.QLen, TMax: nanoseconds(t.TMax), Epsilon: t.Epsilon, CreditPeriods: t.CreditPeriods, RED: t.RED}
+		v.TCD = &TCDView{QLen: t.QLen, TMax: nanoseconds(t.TMax), Epsilon: t.Epsilon, CreditPeriods: t.CreditPeriods, TrendSlack: t.TrendSlack, RED: t.RED}
 	}
 	v.CNM.QECN, v.CNM.QCNM = s.CNM.QECN, s.CNM.QCNM
 	v.CNM.Window, v.CNM.Repeat = nanoseconds(s.CNM.Window), nanoseconds(s.CNM.Repeat)

@@ -56,6 +56,7 @@ type sample struct {
 	start, end      vtime.Time
 	ended           bool
 	slowdown        float64 // of a flow that has ended
+	ce, ue          int64   // marked packets that arrived
 }
 
 func (r *runner) sample(flow int) sample {
@@ -65,7 +66,7 @@ func (r *runner) sample(flow int) sample {
 		v.slowdown = r.times[flow].slowdown()
 	}
 	if f.Receiver != nil {
-		v.delivered = f.Receiver.Delivered
+		v.delivered, v.ce, v.ue = f.Receiver.Delivered, f.Receiver.Marked, f.Receiver.Undetermined
 	}
 	return v
 }
@@ -76,6 +77,7 @@ type collection struct {
 	fct         []float64 // ns; of the flows that ended, like slowdown
 	slowdown    []float64
 	delivered   int64
+	ce, ue      int64
 	ended       int64      // payload bytes of the flows that ended
 	taken       vtime.Time // the sum of their FCTs
 	first, last vtime.Time // the first start of any, the last end
@@ -87,6 +89,8 @@ func (c *collection) add(v *sample) {
 	}
 	c.count++
 	c.delivered += v.delivered
+	c.ce += v.ce
+	c.ue += v.ue
 	if v.ended {
 		fct := v.end - v.start
 		c.fct = append(c.fct, float64(fct)/float64(vtime.Nanosecond))
@@ -99,7 +103,7 @@ func (c *collection) add(v *sample) {
 
 // statistics are those of the flows gathered, in a run that took until now.
 func (c *collection) statistics(now vtime.Time) FlowStatistics {
-	s := FlowStatistics{Count: c.count, Completed: len(c.fct), FCT: quantiles(c.fct), Slowdown: quantiles(c.slowdown)}
+	s := FlowStatistics{Count: c.count, Completed: len(c.fct), FCT: quantiles(c.fct), Slowdown: quantiles(c.slowdown), CE: c.ce, UE: c.ue}
 	if now > 0 {
 		s.Goodput = float64(c.delivered) * 8 / now.Seconds()
 	}

@@ -54,6 +54,9 @@ type FlowStatistics struct {
 	MeanRate float64 `json:"mean_rate_bps"`
 	// Finish is the time from the first flow's start to the last flow's end; 0 unless all of them have ended.
 	Finish int64 `json:"finish_ns"`
+	// CE and UE are the flows' packets that arrived marked congestion experienced, and undetermined encountered (TCD).
+	CE int64 `json:"ce_packets"`
+	UE int64 `json:"ue_packets,omitempty"`
 }
 
 // Quantiles describe a distribution; all 0 without values.

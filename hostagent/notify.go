@@ -30,8 +30,10 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 	switch {
 	case mark == wire.CE:
 		n.Marked++
+		r.Marked++
 	case mark == wire.UE && n.settings.Ternary:
 		n.Undetermined++
+		r.Undetermined++
 	default:
 		mark = wire.NotECT
 	}

@@ -26,7 +26,9 @@ type Receiver struct {
 	lastNak vtime.Time
 	nakFor  int64
 
-	Delivered int64 // payload bytes, in order, once
+	Delivered    int64 // payload bytes, in order, once
+	Marked       int64 // data packets received with CE
+	Undetermined int64 // and with UE (TCD)
 }
 
 // Expect readies a flow's receiving half. back is the way to the sender, its DestQP the flow's.

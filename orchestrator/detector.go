@@ -14,7 +14,7 @@ func fillDetector(plan *topologies.Plan, state *ebpf.State, index int, s *switch
 	t := &state.Switches[index]
 	t.EcnMode = ebpf.ECNTCD
 	t.Q_len = uint32(s.TCD.QLen)
-	t.TrendSlack = uint32(9 * plan.MTU / 10) // 0.9 packets, as TCD's authors' simulator has it
+	t.TrendSlack = uint32(s.TCD.TrendSlack)
 	if s.TCD.RED {
 		t.TcdRed = 1
 	}

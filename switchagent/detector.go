@@ -25,6 +25,10 @@ type TCD struct {
 	TMax          vtime.Time
 	Epsilon       float64
 	CreditPeriods float64
+	// TrendSlack is how much longer than TMax before a queue may be and still count as falling. The patent says 0 (paragraph
+	// 0093); its authors' simulator has 0.9 packets, by which a queue that its full upstream ports hold level never counts
+	// as congested.
+	TrendSlack units.Bytes
 	// RED has a packet that meets congestion marked by ECN's RED, as TCD's authors have it under DCQCN; otherwise each is.
 	RED bool
 }
