@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pausenet/pausenet/internal/vtime"
 )
@@ -99,7 +100,7 @@ func (r *runner) idle() []idleKnob {
 	if r.spec.Needs.CNM && cnms == 0 {
 		say(knobCNM, "no switch sent a CNM")
 	}
-	if r.spec.Name != "none" && changes == 0 {
+	if plain, _, _ := strings.Cut(r.spec.Name, "+"); plain != "none" && changes == 0 {
 		say(knobController, "the controller never reacted: no %s flow changed its rate", r.spec.Name)
 	}
 	if !s.Drain {

@@ -35,3 +35,13 @@ func TestMayIdle(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingToReact: none, with a window or without, has no rate to change.
+func TestNothingToReact(t *testing.T) {
+	s := mustLoad(t, "line-rate")
+	for _, controller := range []string{"none", "none+win"} {
+		if v := run(t, s, controller, Options{Plane: orchestrator.PlaneWasm}).Summary.Verdict; v.Status != Pass {
+			t.Errorf("%s: %+v", controller, v)
+		}
+	}
+}

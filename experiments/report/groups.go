@@ -35,9 +35,13 @@ func groupTables(r *Report) []table {
 		{"Slowdown (FCT over the ideal FCT)", None, func(f *Flows) *Quantiles { return &f.Slowdown }},
 		{"Flow completion time", Nanoseconds, func(f *Flows) *Quantiles { return &f.FCT }},
 	}
+	// 32 columns fit neither screen nor paper.
 	parts := len(quantiles)
-	if len(r.Runs) > 4 {
-		parts = 2 // 32 columns fit neither screen nor paper
+	switch {
+	case len(r.Runs) > 6:
+		parts = 1
+	case len(r.Runs) > 4:
+		parts = 2
 	}
 	var tables []table
 	for _, m := range measures {
@@ -45,6 +49,9 @@ func groupTables(r *Report) []table {
 			t := table{Caption: m.caption, Corner: "Flows", Sub: r.names()}
 			for _, q := range part {
 				t.Heads = append(t.Heads, q.name)
+			}
+			if parts == 1 {
+				t.Caption, t.Heads, t.Sub = m.caption+", "+part[0].name, r.names(), nil
 			}
 			for _, kind := range kinds {
 				b := body{Heading: kind.heading}

@@ -39,7 +39,13 @@ type card struct {
 	Run
 	Kind, Sign string
 	Short      string // the fingerprint's first digits
+	// Said are the first of the verdict's messages; More are folded away. A law that breaks once often breaks at every
+	// frame.
+	Said, More []string
 }
+
+// mostSaid is how many messages a card shows.
+const mostSaid = 3
 
 type plotRow struct {
 	Title, Note, Unit string
@@ -77,7 +83,11 @@ func newPage(r *Report) (*page, error) {
 		if len(short) > 16 {
 			short = short[:16]
 		}
-		p.Cards = append(p.Cards, card{run, strings.ToLower(string(run.Verdict.Status)), signs[run.Verdict.Status], short})
+		said := min(len(run.Verdict.Messages), mostSaid)
+		p.Cards = append(p.Cards, card{
+			run, strings.ToLower(string(run.Verdict.Status)), signs[run.Verdict.Status], short,
+			run.Verdict.Messages[:said], run.Verdict.Messages[said:],
+		})
 	}
 	for i := range r.Panels {
 		plots := newPlots(r, i, r.Runs)

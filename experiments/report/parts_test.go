@@ -217,3 +217,34 @@ func TestContrast(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupTables: what is compared stands side by side, as long as it fits.
+func TestGroupTables(t *testing.T) {
+	for runs, want := range map[int]struct{ tables, heads, sub int }{2: {2, 4, 2}, 4: {2, 4, 4}, 5: {4, 2, 5}, 6: {4, 2, 6}, 7: {8, 7, 0}, 10: {8, 10, 0}} {
+		var names []string
+		for i := range runs {
+			names = append(names, fmt.Sprintf("c%d", i))
+		}
+		tables := groupTables(synthetic(names...))
+		if len(tables) != want.tables {
+			t.Errorf("%d runs: %d tables, want %d", runs, len(tables), want.tables)
+		}
+		captions := map[string]bool{}
+		for _, table := range tables {
+			captions[table.Caption+strings.Join(table.Heads, " ")] = true
+			if len(table.Heads) != want.heads || len(table.Sub) != want.sub {
+				t.Errorf("%d runs: %q under %q", runs, table.Sub, table.Heads)
+			}
+			for _, b := range table.Bodies {
+				for _, row := range b.Rows {
+					if len(row.Cells) != table.Span()-1 {
+						t.Errorf("%d runs: %d cells in %d columns", runs, len(row.Cells), table.Span())
+					}
+				}
+			}
+		}
+		if len(captions) != want.tables {
+			t.Errorf("%d runs: tables that cannot be told apart: %v", runs, captions)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -253,5 +254,52 @@ func TestEmpty(t *testing.T) {
 	save(t, "empty.html", page)
 	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") {
 		t.Error("a number that is none got into the page")
+	}
+}
+
+// TestManyMessages: a card shows the first messages of a verdict and folds the others away, none of them lost.
+func TestManyMessages(t *testing.T) {
+	r := synthetic()
+	r.Runs[0].Verdict = Verdict{Status: Fail}
+	for i := range 77 {
+		r.Runs[0].Verdict.Messages = append(r.Runs[0].Verdict.Messages, fmt.Sprintf("message %d.", i))
+	}
+	page := render(t, r)
+	open, folded, found := strings.Cut(page, "<details><summary>74 more</summary>")
+	folded, _, ended := strings.Cut(folded, "</details>")
+	if !found || !ended || strings.Count(open, "message ") != 3 || strings.Count(folded, "message ") != 74 || !strings.Contains(folded, "message 76.") {
+		t.Errorf("%d messages open, %d folded", strings.Count(open, "message "), strings.Count(folded, "message "))
+	}
+	if strings.Count(page, "<details>") != 1 {
+		t.Error("a verdict of one message is folded")
+	}
+}
+
+// TestPublished: each table, those with many controllers in parts, with a dash where there is no value; and a table that
+// does not fit together is a mistake.
+func TestPublished(t *testing.T) {
+	r := synthetic()
+	p := Published{Title: "Table 6", Source: "section 4", Note: "A note", Columns: []string{"dcqcn", "dcon", "a", "b", "c"}}
+	for _, label := range []string{"FCT", "RTT"} {
+		row := PublishedRow{Label: label, Unit: "us"}
+		for i := range p.Columns {
+			row.Cells = append(row.Cells, PublishedCell{Published: fmt.Sprintf("%s%d", label, i), Measured: "1", Difference: "+2 %"})
+		}
+		row.Cells[4].Measured, row.Cells[4].Difference = "", ""
+		p.Rows = append(p.Rows, row)
+	}
+	r.Published = []Published{p}
+	page := render(t, r)
+	if n := strings.Count(page, "<caption><span>Table 6 (section 4). A note</span></caption>"); n != 2 {
+		t.Errorf("%d tables, want 2", n)
+	}
+	for _, want := range []string{"<td class=\"group\">FCT0</td><td>1</td><td>&#43;2 %</td>", "<td class=\"group\">RTT4</td><td>–</td><td>–</td>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	r.Published[0].Rows[1].Cells = r.Published[0].Rows[1].Cells[:4]
+	if Write(io.Discard, r) == nil {
+		t.Error("a row without a cell for each column was accepted")
 	}
 }
