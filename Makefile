@@ -81,7 +81,7 @@ test-kernels: ## run the fabric tests under Debian's 6.1 and 6.12 kernels, in qe
 	test/kernels/run.sh
 
 # Congestion controls of the gallery: all of the registry, and some of those with an addition.
-GALLERY ?= all,dcqcn+win,timely+win
+GALLERY ?= all,dcqcn+win,lstm-pid+win,timely+win
 
 .PHONY: gallery
 gallery: build ## draw docs/figures/controllers anew: two and eight flows on one link under every controller
