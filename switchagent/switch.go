@@ -69,7 +69,7 @@ type Due struct {
 
 type pausing struct {
 	Due
-	level uint64 // XOFF when it was paused
+	level uint64 // XOFF when it was paused, or what the port held then, above which it may hold the headroom
 }
 
 // New is the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ...
@@ -207,10 +207,21 @@ func (s *Switch) FindDue() {
 // Due are the RESUMEs that the last Dequeue or FindDue found due, valid until the next.
 func (s *Switch) Due() []Due { return s.due }
 
-// Paused notes that the ingress port's peer was sent PAUSE; Resumed, that it was sent RESUME.
+// Paused notes that the ingress port's peer was sent PAUSE, for the first time or again; Resumed, that it was sent RESUME.
 func (s *Switch) Paused(p int, priority uint8) {
+	level, again := s.state.Threshold(s.index), false
+	for i := range s.pausing {
+		if d := &s.pausing[i]; d.Due == (Due{p, priority}) {
+			level, again = max(level, d.level), true
+		}
+	}
+	// A dynamic threshold may have fallen far below what a port holds whose peer was silent for a while. The headroom is for
+	// what is in flight, and that comes on top of what is there.
+	if !again && s.settings.PFC.Alpha > 0 {
+		level = max(level, s.state.Ports[p].Class[priority].Held)
+	}
 	s.Resumed(p, priority)
-	s.pausing = append(s.pausing, pausing{Due: Due{p, priority}, level: s.state.Threshold(s.index)})
+	s.pausing = append(s.pausing, pausing{Due: Due{p, priority}, level: level})
 }
 
 // Resumed notes that the ingress port's peer was sent RESUME.

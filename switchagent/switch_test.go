@@ -157,6 +157,17 @@ func TestAdmission(t *testing.T) {
 			r.state.Switches[index].Used = 1_000_000
 			r.state.Ports[in].Class[3].Held = 500_000 + 75_000 - n + 1
 		}},
+		// Others have filled the buffer while the port's peer sent nothing: XOFF is 100 000, the port holds 400 000. What may
+		// come is what was in flight as PAUSE was sent, however often it is sent again.
+		{name: "dynamic threshold that fell, headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
+			fallen(r, in)
+			r.state.Ports[in].Class[3].Held = 400_000 + 75_000 - n
+		}},
+		{name: "dynamic threshold that fell, over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, edit: dynamic, prepare: func(r *rig) {
+			fallen(r, in)
+			r.state.Ports[in].Class[3].Held = 400_000 + 75_000 - n + 1
+			r.Paused(in, 3)
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, c.edit)
@@ -268,4 +279,14 @@ func TestDropNames(t *testing.T) {
 	if switchagent.Admitted.String() != "admitted" {
 		t.Error(switchagent.Admitted)
 	}
+}
+
+// fallen pauses a port that holds 400 000 B when XOFF is 100 000 (of dynamic's threshold).
+func fallen(r *rig, in int) {
+	r.state.Switches[index].Used = 9_200_000
+	r.state.Ports[in].Class[3].Held = 400_000
+	if xoff := r.state.Threshold(index); xoff != 100_000 {
+		r.t.Fatalf("XOFF %d", xoff)
+	}
+	r.pause(in, 3)
 }
