@@ -72,3 +72,33 @@ func TestTCDScenarios(t *testing.T) {
 		}
 	})
 }
+
+// TestTCDSparesVictims: told which ports only wait, DCQCN and TIMELY slow flows less that do no more than pass by.
+func TestTCDSparesVictims(t *testing.T) {
+	for seed := range uint64(3) {
+		victims := map[string]FlowStatistics{}
+		for _, controller := range []string{"dcqcn", "dcqcn+tcd", "timely", "timely+tcd"} {
+			r, err := Run(context.Background(), mustLoad(t, "tcd-victims"), Options{
+				Controller: controller, Plane: orchestrator.PlaneWasm, Seed: seed, Directory: t.TempDir(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Summary.Verdict.Status != Pass {
+				t.Errorf("%s: %s: %v", controller, r.Summary.Verdict.Status, r.Summary.Verdict.Messages)
+			}
+			victims[controller] = r.Summary.ByTag["victim"]
+		}
+		for _, controller := range []string{"dcqcn", "timely"} {
+			plain, ternary := victims[controller].Slowdown, victims[controller+"+tcd"].Slowdown
+			// Under TIMELY half of the victims meet no pause at all, with ternary detection or without.
+			if ternary.P50 > plain.P50 || ternary.P50 == plain.P50 && controller == "dcqcn" || ternary.P99 >= plain.P99 {
+				t.Errorf("seed %d, %s: slowdown %.3f at the median and %.3f at 99 %%, with ternary detection %.3f and %.3f",
+					seed, controller, plain.P50, plain.P99, ternary.P50, ternary.P99)
+			}
+		}
+		if p, q := victims["dcqcn"].CE, victims["dcqcn+tcd"].CE; q > p/2 {
+			t.Errorf("seed %d: of the victims' packets %d marked CE, with ternary detection %d", seed, p, q)
+		}
+	}
+}

@@ -13,8 +13,8 @@ type Notify uint8
 
 const (
 	// NotifyCNP is DCQCN's: a CNP at once when a marked packet arrives, unless another went less than CNPInterval ago. With
-	// Ternary marks it is TCD's: at the end of each CNPInterval in which marked packets arrived, a CNP with the strongest
-	// of their marks, so that no UE keeps a CE from being told.
+	// Ternary marks one that tells of CE goes even if the last told of UE alone, so that no UE keeps a CE from being told.
+	// (TCD's simulator collects marks for a period, under plain DCQCN too, and tells at its end.)
 	NotifyCNP Notify = iota
 	// NotifyPCN is PCN's: at the end of each CNPInterval in which packets arrived, a CNP that reports how fast they did
 	// and whether nearly all were marked.
@@ -43,14 +43,16 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 	}
 	switch n.settings.Notify {
 	case NotifyCNP:
-		switch {
-		case mark == wire.NotECT:
-		case n.settings.Ternary:
-			r.strongest = max(r.strongest, mark)
-			r.arm(now)
-		case now-r.lastCNP >= n.settings.CNPInterval:
-			r.lastCNP = now
-			r.notify(wire.CNPBECN, nil)
+		if now-r.lastCNP >= n.settings.CNPInterval {
+			r.told = wire.NotECT
+		}
+		if mark > r.told {
+			r.told, r.lastCNP = mark, now
+			flags := wire.CNPBECN
+			if mark == wire.UE {
+				flags = wire.CNPFECN
+			}
+			r.notify(flags, nil)
 		}
 	case NotifyPCN:
 		r.arrivals.add(now, mark == wire.CE, n.lineBytes(length), n.settings.CNPInterval)
@@ -85,22 +87,13 @@ func (r *Receiver) Armed() vtime.Time { return r.armed }
 // OnTimer is called at the time armed: a period ends.
 func (r *Receiver) OnTimer(vtime.Time) {
 	r.armed = vtime.Never
-	if r.nic.settings.Notify == NotifyPCN {
-		report := r.arrivals.report(r.nic.settings.CNPInterval)
-		reserved := report.Bytes()
-		flags := wire.CNPFlags(0)
-		if report.Congested {
-			flags = wire.CNPBECN
-		}
-		r.notify(flags, &reserved)
-		return
-	}
-	flags := wire.CNPFECN
-	if r.strongest == wire.CE {
+	report := r.arrivals.report(r.nic.settings.CNPInterval)
+	reserved := report.Bytes()
+	flags := wire.CNPFlags(0)
+	if report.Congested {
 		flags = wire.CNPBECN
 	}
-	r.strongest = wire.NotECT
-	r.notify(flags, nil)
+	r.notify(flags, &reserved)
 }
 
 // arrivals are a period's data packets of a flow, for PCN's report.

@@ -182,8 +182,8 @@ func (p *pair) receiveAs(mark wire.ECN) {
 	p.to.Receive(p.now, whole(data))
 }
 
-// TestTernaryCNPs: each period's CNP carries the stronger mark, BECN for CE and FECN for UE alone; what is not marked draws
-// none, whatever it says with other packets.
+// TestTernaryCNPs: a mark draws a CNP at once, BECN for CE and FECN for UE alone, and within CNPInterval only a stronger one
+// another; what is not marked draws none, whatever it says with other packets.
 func TestTernaryCNPs(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.Ternary = true })
 	c := newTold()
@@ -193,13 +193,14 @@ func TestTernaryCNPs(t *testing.T) {
 		{wire.ECT1},
 		{wire.ECT1, wire.UE, wire.ECT1}, // not CE, though 01 and 10 make 11
 		{wire.UE, wire.CE, wire.UE},
-		{wire.CE},
+		{wire.CE, wire.UE, wire.CE},
 		{},
 		{wire.UE, wire.NotECT},
 	} {
 		answers = append(answers, p.until(vtime.Time(50*i+3)*us)...)
 		for _, mark := range marks {
 			p.receiveAs(mark)
+			answers = append(answers, p.answers()...)
 		}
 	}
 	answers = append(answers, p.until(400*us)...)
@@ -211,9 +212,13 @@ func TestTernaryCNPs(t *testing.T) {
 	for _, s := range c.cnps {
 		got = append(got, said{s.Now, s.CE, s.UE})
 	}
-	// Periods count from the first packet, at 3 us.
-	want := []said{{103 * us, false, true}, {153 * us, true, false}, {203 * us, true, false}, {303 * us, false, true}}
-	if !slices.Equal(got, want) || p.to.CNPsSent != 4 || p.to.Marked != 2 || p.to.Undetermined != 4 {
+	// Packets are 216.4 ns apart. The UE at 103 us and the CE at 153 us come less than 50 us after a CNP of their kind.
+	const packet = 216_400
+	want := []said{
+		{53*us + packet, false, true}, {103*us + packet, true, false}, {153*us + packet, false, true},
+		{153*us + 2*packet, true, false}, {253 * us, false, true},
+	}
+	if !slices.Equal(got, want) || p.to.CNPsSent != 5 || p.to.Marked != 3 || p.to.Undetermined != 5 {
 		t.Errorf("%v, want %v; %+v", got, want, p.to.Counters)
 	}
 	for i, w := range cnps(answers) {

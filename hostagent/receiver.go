@@ -16,12 +16,12 @@ type Receiver struct {
 
 	echo    wire.ECN // the strongest mark since the last ACK: CE, UE or NotECT
 	lastCNP vtime.Time
+	told    wire.ECN // by the last CNP, if it went less than CNPInterval ago
 
 	// Of a notification point with periods (notify.go).
-	origin    vtime.Time // when the first began, with the flow's first packet; Never before
-	armed     vtime.Time // the end of the present one, if there will be something to tell; else Never
-	strongest wire.ECN   // mark in the present one (TCD)
-	arrivals  arrivals   // in the present one (PCN)
+	origin   vtime.Time // when the first began, with the flow's first packet; Never before
+	armed    vtime.Time // the end of the present one, if there will be something to tell; else Never
+	arrivals arrivals   // in the present one
 
 	lastNak vtime.Time
 	nakFor  int64
