@@ -215,8 +215,11 @@ func TestTernaryCNPs(t *testing.T) {
 	// Packets are 216.4 ns apart. The UE at 103 us and the CE at 153 us come less than 50 us after a CNP of their kind.
 	const packet = 216_400
 	want := []said{
-		{53*us + packet, false, true}, {103*us + packet, true, false}, {153*us + packet, false, true},
-		{153*us + 2*packet, true, false}, {253 * us, false, true},
+		{53*us + packet, false, true},
+		{103*us + packet, true, false},
+		{153*us + packet, false, true},
+		{153*us + 2*packet, true, false},
+		{253 * us, false, true},
 	}
 	if !slices.Equal(got, want) || p.to.CNPsSent != 5 || p.to.Marked != 3 || p.to.Undetermined != 5 {
 		t.Errorf("%v, want %v; %+v", got, want, p.to.Counters)
