@@ -141,3 +141,6 @@ func (s *source) problem(line, column, width int, message string) {
 	}
 	s.report.add(p)
 }
+
+// Problem reports what is wrong with a file as a whole.
+func (r *Report) Problem(name, message string) { r.open(name, nil).problem(0, 0, 0, message) }

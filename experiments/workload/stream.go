@@ -1,0 +1,71 @@
+// Package workload makes flows: sizes from empirical distributions, arrivals, and who sends to whom. It is pure: what comes
+// out depends on the parameters and the seed alone, on every machine down to the last bit. So floating-point operations
+// that a compiler may fuse into one with a single rounding (x*y + z, on arm64 and others) are kept apart by conversions, and
+// no function of package math is used that has an assembly version of its own somewhere.
+package workload
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Stream is random numbers by their index: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) as a function of the counter.
+// A number does not depend on which others were drawn, so what a workload draws for one purpose leaves the rest alone.
+type Stream uint64
+
+// golden is SplitMix64's increment: 2^64 over the golden ratio, odd.
+const golden = 0x9E3779B97F4A7C15
+
+// NewStream is the stream of a seed and a purpose. Streams of different purposes are independent.
+func NewStream(seed uint64, purpose string) Stream {
+	s := Stream(mix(seed + golden))
+	for i := range len(purpose) {
+		s = s.Sub(uint64(purpose[i]))
+	}
+	return s.Sub(uint64(len(purpose)) + 256)
+}
+
+// Sub is the n-th stream of those that belong to s.
+func (s Stream) Sub(n uint64) Stream { return Stream(mix(s.Bits(n) ^ 0xD1B54A32D192ED03)) }
+
+// Bits is the i-th number: 64 random bits.
+func (s Stream) Bits(i uint64) uint64 { return mix(uint64(s) + (i+1)*golden) }
+
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// Uniform is the i-th number as one of [0, 1), a multiple of 2^-53.
+func (s Stream) Uniform(i uint64) float64 { return float64(s.Bits(i)>>11) / (1 << 53) }
+
+// Below is the i-th number as one of 0 to n-1. Which are more likely by up to n/2^64 does not matter.
+func (s Stream) Below(i uint64, n int) int {
+	high, _ := bits.Mul64(s.Bits(i), uint64(n))
+	return int(high)
+}
+
+// Exponential is the i-th number as one of an exponential distribution with mean 1.
+func (s Stream) Exponential(i uint64) float64 { return -logarithm(1 - s.Uniform(i)) }
+
+// reciprocals are 1/21, 1/19, ... 1.
+var reciprocals = [11]float64{1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1}
+
+// logarithm is the natural logarithm of x > 0, within 1e-15 of it or of 1e-15 of its value. math.Log is assembly on some
+// machines and may be fused on others. With x = f*2^e and f from 0.71 to 1.41, ln f is 2 artanh((f-1)/(f+1)): its series in
+// powers of at most 0.172 has done after 11 terms.
+func logarithm(x float64) float64 {
+	f, e := math.Frexp(x)
+	if f < math.Sqrt2/2 {
+		f *= 2
+		e--
+	}
+	s := (f - 1) / (f + 1)
+	square := float64(s * s)
+	sum := 0.0
+	for _, r := range reciprocals {
+		sum = float64(sum*square) + r
+	}
+	return float64(float64(e)*math.Ln2) + float64(2*s*sum)
+}

@@ -1,0 +1,58 @@
+package yamlspec
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestRows: fields with their places, by blanks and by commas; comments and blank lines are no rows.
+func TestRows(t *testing.T) {
+	for _, c := range []struct{ name, text, separator, want string }{
+		{"blanks", "# title\n\n  10\t20 # ten\r\n x\n", "", "[3:3 10][3:6 20]/[4:2 x]/"},
+		{"commas", "a, b,,é,c\n,\n \n", ",", "[1:1 a][1:4 b][1:6 ][1:7 é][1:9 c]/[2:1 ][2:2 ]/"},
+		{"empty", "", "", ""},
+		{"no line end", "1 2", "", "[1:1 1][1:3 2]/"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := new(Report)
+			var b strings.Builder
+			for row := range r.Rows("t.txt", []byte(c.text), c.separator) {
+				for _, f := range row.Fields {
+					fmt.Fprintf(&b, "[%d:%d %s]", f.line, f.column, f.Raw())
+				}
+				b.WriteByte('/')
+			}
+			if b.String() != c.want || r.Err() != nil {
+				t.Errorf("got %q, want %q (%v)", b.String(), c.want, r.Err())
+			}
+		})
+	}
+}
+
+// TestRowProblems: what is said of a field or a row points there.
+func TestRowProblems(t *testing.T) {
+	r := new(Report)
+	for row := range r.Rows("t.txt", []byte("1 2\n  3 é4  5\n"), "") {
+		if len(row.Fields) != 2 {
+			row.Line.Errorf("%d columns", len(row.Fields))
+			row.Fields[1].Errorf("this one")
+		}
+	}
+	const want = `t.txt:2:3: 3 columns
+  2 |   3 é4  5
+    |   ^^^^^^^
+t.txt:2:5: this one
+  2 |   3 é4  5
+    |     ^^`
+	if err := r.Err(); err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	r = new(Report)
+	for range r.Rows("t.txt", []byte("\xff\xfe"), "") {
+		t.Error("a row of a binary file")
+	}
+	if r.Err() == nil {
+		t.Error("a binary file is no table")
+	}
+}
