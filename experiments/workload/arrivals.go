@@ -1,0 +1,207 @@
+package workload
+
+import (
+	"iter"
+	"math"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Flow is a flow that a workload starts, between hosts by their numbers.
+type Flow struct {
+	Start    vtime.Time
+	Size     int64 // payload bytes, at least 1
+	From, To int
+}
+
+// Clock says when a workload does something.
+type Clock struct {
+	Start vtime.Time // nothing before it
+	Until vtime.Time // nothing at or after it; vtime.Never for no end
+	Count int        // at most so many times; 0: no bound. Until or Count must bound it.
+	// Every is the time between two events in picoseconds, on average if Random: a Poisson process then, and otherwise one
+	// event at Start and one every Every.
+	Every  float64
+	Random bool
+}
+
+// events are the times, numbered from 0.
+func (c *Clock) events(s Stream) iter.Seq2[uint64, vtime.Time] {
+	return func(yield func(uint64, vtime.Time) bool) {
+		at := c.Start
+		for i := uint64(0); c.Count == 0 || i < uint64(c.Count); i++ {
+			switch {
+			case c.Random:
+				at += vtime.Time(math.Round(float64(c.Every * s.Exponential(i))))
+			case i > 0:
+				at = c.Start + vtime.Time(math.Round(float64(float64(i)*c.Every)))
+			}
+			if at >= c.Until || at < c.Start || !yield(i, at) {
+				return
+			}
+		}
+	}
+}
+
+// Expected is how many events there are, on average if the clock is random, and up to so many.
+func (c *Clock) Expected() float64 {
+	n := math.Inf(1)
+	if c.Until < vtime.Never {
+		n = float64(c.Until-c.Start) / c.Every
+		if !c.Random {
+			n = math.Ceil(n)
+		}
+	}
+	if c.Count > 0 {
+		n = min(n, float64(c.Count))
+	}
+	return max(n, 0)
+}
+
+// Purposes of a workload's streams.
+const (
+	purposeTimes uint64 = iota
+	purposeSizes
+	purposeFirst
+	purposeSecond
+)
+
+// Poisson starts flows between random pairs of hosts, independent of each other. It has four streams of its own, so that
+// with another load the same flows come at other times, and with other sizes the same pairs at the same times.
+type Poisson struct {
+	Clock
+	Sizes *Sizes
+	Pairs *Pairs // senders first
+}
+
+// Flows are the workload's, by start.
+func (p *Poisson) Flows(s Stream) iter.Seq[Flow] {
+	times, sizes, senders, receivers := s.Sub(purposeTimes), s.Sub(purposeSizes), s.Sub(purposeFirst), s.Sub(purposeSecond)
+	return func(yield func(Flow) bool) {
+		for i, at := range p.events(times) {
+			from := p.Pairs.First(senders.Below(i, p.Pairs.Len()))
+			to := p.Pairs.Second(from, receivers.Below(i, p.Pairs.Choices(from)))
+			if !yield(Flow{Start: at, Size: p.Sizes.Quantile(sizes.Uniform(i)), From: from, To: to}) {
+				return
+			}
+		}
+	}
+}
+
+// Incast has several senders start a flow to one receiver at once, again and again.
+type Incast struct {
+	Clock
+	Sizes  *Sizes
+	Pairs  *Pairs // receivers first; each has at least Degree senders
+	Degree int
+}
+
+// Flows are the workload's, by start; those of one event by sender.
+func (w *Incast) Flows(s Stream) iter.Seq[Flow] {
+	times, sizes, receivers, senders := s.Sub(purposeTimes), s.Sub(purposeSizes), s.Sub(purposeFirst), s.Sub(purposeSecond)
+	return func(yield func(Flow) bool) {
+		var some []int
+		for i, at := range w.events(times) {
+			to := w.Pairs.First(receivers.Below(i, w.Pairs.Len()))
+			some = choose(some[:0], w.Pairs.Choices(to), w.Degree, senders.Sub(i))
+			for k, choice := range some {
+				size := w.Sizes.Quantile(sizes.Uniform(i*uint64(w.Degree) + uint64(k)))
+				if !yield(Flow{Start: at, Size: size, From: w.Pairs.Second(to, choice), To: to}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// choose appends k of 0 to n-1, each subset equally likely, in ascending order (Knuth, The Art of Computer Programming,
+// volume 2, section 3.4.2, algorithm S).
+func choose(some []int, n, k int, s Stream) []int {
+	for i := 0; i < n && k > 0; i++ {
+		if s.Below(uint64(i), n-i) < k {
+			some = append(some, i)
+			k--
+		}
+	}
+	return some
+}
+
+// AllToAll has every host send to every other that it may, all at once, again and again.
+type AllToAll struct {
+	Clock
+	Sizes *Sizes
+	Pairs *Pairs // senders first
+}
+
+// Flows are the workload's, by start, then by sender and receiver.
+func (w *AllToAll) Flows(s Stream) iter.Seq[Flow] {
+	sizes := s.Sub(purposeSizes)
+	return func(yield func(Flow) bool) {
+		n := uint64(0)
+		for _, at := range w.events(s.Sub(purposeTimes)) {
+			for i := range w.Pairs.Len() {
+				from := w.Pairs.First(i)
+				for k := range w.Pairs.Choices(from) {
+					if !yield(Flow{Start: at, Size: w.Sizes.Quantile(sizes.Uniform(n)), From: from, To: w.Pairs.Second(from, k)}) {
+						return
+					}
+					n++
+				}
+			}
+		}
+	}
+}
+
+// PerRound is how many flows start at each event.
+func (w *AllToAll) PerRound() int {
+	n := 0
+	for i := range w.Pairs.Len() {
+		n += w.Pairs.Choices(w.Pairs.First(i))
+	}
+	return n
+}
+
+// Permutation has every host send to one other and receive from one other, all at once, again and again with other partners.
+type Permutation struct {
+	Clock
+	Sizes *Sizes
+	Hosts []int // at least two, each once
+}
+
+// Flows are the workload's, by start, then by sender.
+func (w *Permutation) Flows(s Stream) iter.Seq[Flow] {
+	sizes, partners := s.Sub(purposeSizes), s.Sub(purposeSecond)
+	return func(yield func(Flow) bool) {
+		n := uint64(len(w.Hosts))
+		for i, at := range w.events(s.Sub(purposeTimes)) {
+			for k, to := range derangement(len(w.Hosts), partners.Sub(i)) {
+				size := w.Sizes.Quantile(sizes.Uniform(i*n + uint64(k)))
+				if !yield(Flow{Start: at, Size: size, From: w.Hosts[k], To: w.Hosts[to]}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// derangement is a permutation of 0 to n-1, n at least 2, that leaves nothing in its place, each equally likely: shuffled
+// until there is one, which takes e = 2.7 tries on average.
+func derangement(n int, s Stream) []int {
+	p := make([]int, n)
+	for try := uint64(0); ; try++ {
+		draws := s.Sub(try)
+		for i := range p {
+			p[i] = i
+		}
+		fixed := false
+		// Fisher and Yates from the end: what has been swapped into place i stays there.
+		for i := n - 1; i >= 0 && !fixed; i-- {
+			k := draws.Below(uint64(i), i+1)
+			p[i], p[k] = p[k], p[i]
+			fixed = p[i] == i
+		}
+		if !fixed {
+			return p
+		}
+	}
+}
