@@ -37,7 +37,7 @@ type manifest struct {
 	// Configuration is the scenario with every default filled in and every setting of the user's applied.
 	Configuration View              `json:"configuration"`
 	Constants     []constants       `json:"controller_constants"`
-	Paths         []flowPath        `json:"paths"` // by flow
+	Paths         []flowPath        `json:"paths"` // by flow, of those that the scenario lists
 	Fingerprint   string            `json:"fingerprint,omitempty"`
 	Verdict       Status            `json:"verdict,omitempty"`
 	Files         map[string]string `json:"files"`
@@ -77,6 +77,9 @@ func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 			m.Constants = append(m.Constants, constants{
 				LineRateBPS: int64(set.env.LineRate), BaseRTTPS: int64(set.env.BaseRTT), Values: set.settings.Map(),
 			})
+		}
+		if i >= len(s.Listed()) {
+			continue
 		}
 		m.Paths = append(m.Paths, flowPath{
 			Port: set.port,

@@ -87,6 +87,9 @@ func newRunner(s *Scenario, o Options) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	if own, err = own.WithSeed(o.Seed); err != nil {
+		return nil, err
+	}
 	r := &runner{scenario: own, options: o, name: name, spec: spec, environments: map[cc.Env]cc.Settings{}}
 	return r, r.resolveControllers()
 }
@@ -148,7 +151,7 @@ func (r *runner) resolveControllers() error {
 			}
 			r.environments[env] = settings
 		}
-		port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, r.options.Seed<<32^uint64(i))
+		port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, s.salt(i, r.options.Seed))
 		if err != nil {
 			return fmt.Errorf("flow %d (%s): %w", i, f.Tag, err)
 		}

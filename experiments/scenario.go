@@ -23,7 +23,9 @@ type Scenario struct {
 	// ControllerSettings are the scenario's own constants, by controller and parameter name ("dcqcn" -> "g" -> "1/256").
 	// cc.Spec.Constants are those that hold for one controller.
 	ControllerSettings map[string]map[string]string
-	Flows              []Flow
+	// Flows are the ones that are listed, and after them those of Workloads, drawn with Seed.
+	Flows     []Flow
+	Workloads []Workload
 	// Duration is when the run stops. With Drain it goes on until all flows with a size have ended and every queue is
 	// empty.
 	Duration vtime.Time
@@ -38,6 +40,9 @@ type Scenario struct {
 	// LookAt tells the report's reader what to look at, a paragraph each. Spans are shaded in its plots.
 	LookAt []string
 	Spans  []Span
+
+	listed int    // of Flows
+	drawn  uint64 // the seed that the others were drawn with
 }
 
 // Span is a labelled stretch of virtual time.

@@ -145,9 +145,13 @@ func (d *decoder) decode() {
 	d.locate(host, d.s.Host.Validate())
 	d.locate(sw, d.s.Switch.Validate())
 
-	flows := m.Need("flows")
+	flows, workloads := m.Get("flows"), m.Get("workloads")
+	if workloads == nil {
+		flows = m.Need("flows")
+	}
 	d.flows(flows)
-	if flows != nil && len(flows.Items()) == 0 {
+	d.workloads(workloads)
+	if flows != nil && workloads == nil && len(flows.Items()) == 0 {
 		m.Key("flows").Errorf("a scenario has at least one flow")
 	}
 	d.constants(m.Get("cc"))

@@ -137,8 +137,9 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 	}
 	var groups []*group
 	index := map[kind]*group{}
-	for i := range s.Flows {
-		f := &s.Flows[i]
+	listed := s.Listed()
+	for i := range listed {
+		f := &listed[i]
 		k := kind{f.Tag, f.Size, f.StartRate, f.ConstantRate}
 		g := index[k]
 		if g == nil {
@@ -175,6 +176,9 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 		}
 		fmt.Fprintf(t, "  %s\t%d %s\t%s to %s\t%s\n", g.tag, g.count, size,
 			topologies.Abbreviate(g.from.names), topologies.Abbreviate(g.to.names), when)
+	}
+	for i := range s.Workloads {
+		fmt.Fprintf(t, "  %s\t%s\n", s.Workloads[i].Tag, s.Workloads[i].View.describe())
 	}
 	t.Flush() // Writes to a strings.Builder, which does not fail.
 }

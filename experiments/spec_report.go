@@ -45,9 +45,15 @@ func (d *decoder) checkTag(tag string, at *yamlspec.Value) bool {
 			tags = append(tags, t)
 		}
 	}
-	for _, item := range d.root.Mapping().Get("flows").Items() {
-		if t := item.At("tag").Raw(); t != "" && !slices.Contains(tags, t) {
-			tags = append(tags, t)
+	for _, key := range []string{"flows", "workloads"} {
+		for _, item := range d.root.Mapping().Get(key).Items() {
+			t := item.At("tag").Raw()
+			if t == "" {
+				t = workloadKind(item)
+			}
+			if t != "" && !slices.Contains(tags, t) {
+				tags = append(tags, t)
+			}
 		}
 	}
 	if len(tags) > 0 && !slices.Contains(tags, tag) {

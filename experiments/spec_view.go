@@ -21,7 +21,8 @@ type View struct {
 	Controllers []string                     `json:"controllers"`
 	Variants    []VariantView                `json:"variants,omitempty"`
 	Constants   map[string]map[string]string `json:"cc,omitempty"`
-	Flows       []FlowView                   `json:"flows"`
+	Flows       []FlowView                   `json:"flows"` // those listed
+	Workloads   []WorkloadView               `json:"workloads,omitempty"`
 	Duration    float64                      `json:"duration_ns"`
 	Drain       bool                         `json:"drain"`
 	Seed        uint64                       `json:"seed"`
@@ -178,8 +179,9 @@ func (s *Scenario) View() View {
 		v.Variants = append(v.Variants, variant)
 	}
 	name := func(id topologies.NodeID) string { return s.Topology.Nodes[id].Name }
-	for i := range s.Flows {
-		f := &s.Flows[i]
+	listed := s.Listed()
+	for i := range listed {
+		f := &listed[i]
 		flow := FlowView{
 			Tag: f.Tag, From: name(f.Source), To: name(f.Destination), Size: f.Size, Start: nanoseconds(f.Start),
 			StartRate: f.StartRate, ConstantRate: f.ConstantRate,
@@ -188,6 +190,9 @@ func (s *Scenario) View() View {
 			flow.Via = append(flow.Via, name(id))
 		}
 		v.Flows = append(v.Flows, flow)
+	}
+	for i := range s.Workloads {
+		v.Workloads = append(v.Workloads, s.Workloads[i].View)
 	}
 	for _, id := range s.Sample.Ports {
 		v.Sample.Ports = append(v.Sample.Ports, PortLabel(s.Topology, id))

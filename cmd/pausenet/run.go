@@ -113,8 +113,10 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScen
 	}
 	s := &experiments.SuiteScenario{Scenario: scenario, Controllers: scenario.Controllers, Seed: scenario.Seed}
 	if seedGiven {
-		s.Seed = f.seed
-		scenario.Seed = f.seed
+		if scenario, err = scenario.WithSeed(f.seed); err != nil {
+			return nil, err
+		}
+		s.Scenario, s.Seed = scenario, f.seed
 	}
 	if len(f.controllers) > 0 {
 		if s.Controllers, err = scenario.ControllerNames(f.controllers); err != nil {

@@ -59,7 +59,7 @@ func parse(filename string, data []byte, scenario bool, sets []string) (*subject
 // isScenario says that data reads like a scenario and not like a topology. Only scenarios have these keys.
 func isScenario(data []byte) bool {
 	root := new(yamlspec.Report).Parse("", data)
-	return slices.ContainsFunc([]string{"flows", "topology", "duration", "switch", "host", "controllers", "report"}, root.Has)
+	return slices.ContainsFunc([]string{"flows", "workloads", "topology", "duration", "switch", "host", "controllers", "report"}, root.Has)
 }
 
 // completeSubjects offers the built-ins beside files.
