@@ -46,6 +46,7 @@ func (n *NIC) Expect(flow int, back wire.FlowParams) (*Receiver, error) {
 func (n *NIC) Forget(qp uint32) {
 	if r := n.receivers[qp]; r != nil {
 		r.armed = vtime.Never
+		r.back = nil
 	}
 	delete(n.receivers, qp)
 }

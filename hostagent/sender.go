@@ -97,7 +97,7 @@ func (s *Sender) Acked() int64    { return s.acked }
 // Rate is the controller's rate now, in bits per second of line time.
 func (s *Sender) Rate() float64 { return s.rate }
 
-// Controller is the flow's congestion control.
+// Controller is the flow's congestion control; nil once it has ended.
 func (s *Sender) Controller() cc.Controller { return s.controller }
 
 func (s *Sender) blocked() bool {
@@ -316,6 +316,8 @@ func (s *Sender) finish(now vtime.Time) {
 	}
 	s.state = senderDone
 	s.armed = vtime.Never
+	// A run of many flows keeps their counters and not what only a live flow needs.
+	s.sent, s.header, s.controller = nil, nil, nil
 	s.nic.remove(s)
 	s.nic.clock.Done(now, s)
 }

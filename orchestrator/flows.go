@@ -76,6 +76,7 @@ func (e *Engine) startFlow(id int) error {
 		return fmt.Errorf("flow %d: %w", id, err)
 	}
 	f.Sender.RTT = f.RTT
+	f.NewController = nil // it has done, and holds what it was made from
 	return e.serve(&e.ports[port.ID])
 }
 
