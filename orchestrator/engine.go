@@ -131,8 +131,9 @@ func NewEngine(c EngineConfig) *Engine {
 	ofPort, regions, lookahead := divide(plan)
 	e.lookahead = lookahead
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
+	store := &eventStore{}
 	for i := range regions {
-		e.regions = append(e.regions, region{events: newEventQueue(plan, func(p int) bool { return int(ofPort[p]) == i })})
+		e.regions = append(e.regions, region{events: newEventQueue(plan, store, func(p int) bool { return int(ofPort[p]) == i })})
 	}
 	for i := range plan.Ports {
 		p := &plan.Ports[i]

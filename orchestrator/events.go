@@ -35,23 +35,67 @@ func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.
 
 // eventQueue is a calendar queue (Brown, CACM 1988): nearly all events of a fabric are due within a few microseconds, so
 // they go into a ring of narrow buckets, which are sorted one at a time as they come up. Later events wait in a heap. The
-// cost of an event does not grow with the number of ports.
+// cost of an event does not grow with the number of ports. A bucket is a list; what one gives back the next takes, so that
+// the queues of a large fabric, which share a store, touch little memory.
 type eventQueue struct {
 	seq    uint64
-	shift  uint    // a bucket is 1<<shift picoseconds wide
-	bucket int64   // the present bucket's number: time >> shift
-	now    []event // the present bucket, sorted
-	head   int     // of now: what comes before it has happened
-	ring   [][]event
+	shift  uint     // a bucket is 1<<shift picoseconds wide
+	bucket int64    // the present bucket's number: time >> shift
+	now    []event  // the present bucket, sorted
+	head   int      // of now: what comes before it has happened
+	ring   []int32  // the list of each bucket to come
 	used   []uint64 // a bit a bucket of the ring
 	near   int      // events in the ring
+	store  *eventStore
 	far    eventHeap
+}
+
+// eventStore holds the events of buckets to come, of any number of queues. The zero eventStore is ready.
+type eventStore struct {
+	nodes []eventNode // number 0 is none
+	free  int32       // the first of those given back
+}
+
+type eventNode struct {
+	event
+	next int32
+}
+
+// add puts an event before a list.
+func (s *eventStore) add(list int32, e event) int32 {
+	n := s.free
+	if n == 0 {
+		if len(s.nodes) == 0 {
+			s.nodes = append(s.nodes, eventNode{})
+		}
+		n = int32(len(s.nodes))
+		s.nodes = append(s.nodes, eventNode{})
+	} else {
+		s.free = s.nodes[n].next
+	}
+	s.nodes[n] = eventNode{e, list}
+	return n
+}
+
+// take gives a list's events back and appends them to some, the oldest first.
+func (s *eventStore) take(list int32, events []event) []event {
+	from := len(events)
+	for n := list; n != 0; {
+		node := &s.nodes[n]
+		events = append(events, node.event)
+		next := node.next
+		node.next = s.free
+		s.free = n
+		n = next
+	}
+	slices.Reverse(events[from:])
+	return events
 }
 
 // newEventQueue is an empty queue that suits the rate of events at some of a plan's ports: a bucket holds a few when all of
 // them send at line rate, and the ring reaches beyond the longest link.
-func newEventQueue(plan *topologies.Plan, of func(port int) bool) eventQueue {
-	const perBucket, reserve = 8, 16
+func newEventQueue(plan *topologies.Plan, store *eventStore, of func(port int) bool) eventQueue {
+	const perBucket = 8
 	perSecond, longest := 1.0, vtime.Time(0)
 	line := plan.Framing.LineBytes(plan.MTU + 58)
 	for i := range plan.Ports {
@@ -64,12 +108,7 @@ func newEventQueue(plan *topologies.Plan, of func(port int) bool) eventQueue {
 	}
 	shift := min(max(uint(bits.Len64(uint64(perBucket*float64(vtime.Second)/perSecond))), 10), 22)
 	n := 1 << min(max(bits.Len64(uint64(longest+longest/2)>>shift), 6), 16)
-	q := eventQueue{shift: shift, ring: make([][]event, n), used: make([]uint64, n/64)}
-	memory := make([]event, n*reserve)
-	for i := range q.ring {
-		q.ring[i] = memory[i*reserve : i*reserve : (i+1)*reserve]
-	}
-	return q
+	return eventQueue{shift: shift, ring: make([]int32, n), used: make([]uint64, n/64), store: store}
 }
 
 // slot is a bucket's place in the ring.
@@ -120,7 +159,7 @@ func (q *eventQueue) insert(e event) {
 
 func (q *eventQueue) put(bucket int64, e event) {
 	slot := q.slot(bucket)
-	q.ring[slot] = append(q.ring[slot], e)
+	q.ring[slot] = q.store.add(q.ring[slot], e)
 	q.used[slot>>6] |= 1 << (slot & 63)
 	q.near++
 }
@@ -141,7 +180,7 @@ func (q *eventQueue) advance() bool {
 		q.put(int64(e.at)>>q.shift, e)
 	}
 	slot := q.slot(q.bucket)
-	q.now, q.ring[slot] = q.ring[slot], q.now[:0]
+	q.now, q.ring[slot] = q.store.take(q.ring[slot], q.now[:0]), 0
 	q.used[slot>>6] &^= 1 << (slot & 63)
 	q.near -= len(q.now)
 	q.head = 0

@@ -163,7 +163,7 @@ func oddFabric(t *testing.T, seed uint64, together bool) *outcome {
 
 // unite makes one region of all of an engine's.
 func unite(e *Engine) {
-	one := region{events: newEventQueue(e.plan, func(int) bool { return true })}
+	one := region{events: newEventQueue(e.plan, &eventStore{}, func(int) bool { return true })}
 	for i := range e.ports {
 		e.ports[i].region = 0
 		one.ports = append(one.ports, int32(i))
