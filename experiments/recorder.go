@@ -66,7 +66,7 @@ func newRecorder(s *Scenario) *recorder {
 	for i := range s.Flows {
 		tag := s.Flows[i].Tag
 		r.tags[tag] = append(r.tags[tag], i)
-		if r.sampled == nil || r.sampled[tag] {
+		if !s.Sample.NoFlows && (r.sampled == nil || r.sampled[tag]) {
 			r.waiting = append(r.waiting, i)
 		}
 	}

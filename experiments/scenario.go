@@ -31,6 +31,8 @@ type Scenario struct {
 	Duration vtime.Time
 	Drain    bool
 	Seed     uint64
+	// HasQuick says that the scenario has changes for a quick run, be they applied or not.
+	HasQuick bool
 	Sample   Sampling
 	Panels   []Panel
 	// MayIdle are the knobs (of idleKnobs) that may have no effect on a run without a warning: the scenario is not about them.
@@ -72,8 +74,9 @@ type Sampling struct {
 	Interval vtime.Time
 	// Ports are the sampled ports, by "node:peer" pairs; empty: every switch port.
 	Ports []topologies.PortID
-	// Flows are tags of flows whose rates are sampled; empty: every flow.
-	Flows []string
+	// Flows are tags of flows whose rates are sampled; empty: every flow, or none with NoFlows.
+	Flows   []string
+	NoFlows bool
 }
 
 // Panel is one plot of the report, controllers side by side.

@@ -27,8 +27,19 @@ var tagName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
 
 // LoadScenario resolves a scenario: a built-in's name or a file's path, with the settings of --set applied.
 func LoadScenario(nameOrPath string, sets []string) (*Scenario, error) {
+	return Reading{Sets: sets}.Load(nameOrPath)
+}
+
+// Reading says how a scenario is read.
+type Reading struct {
+	Quick bool     // with its quick changes, if it has any
+	Sets  []string // of --set; they come after the quick changes
+}
+
+// Load is LoadScenario.
+func (r Reading) Load(nameOrPath string) (*Scenario, error) {
 	if data, err := BuiltinSource(nameOrPath); err == nil {
-		return ParseScenario(nameOrPath+".yaml", data, sets)
+		return r.Parse(nameOrPath+".yaml", data)
 	} else if !looksLikePath(nameOrPath) {
 		return nil, err
 	}
@@ -36,7 +47,7 @@ func LoadScenario(nameOrPath string, sets []string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseScenario(nameOrPath, data, sets)
+	return r.Parse(nameOrPath, data)
 }
 
 // looksLikePath says that a reference means a file: it is there, or it is written like one.
@@ -52,15 +63,28 @@ func isFile(path string) bool {
 // ParseScenario resolves the scenario in data, with the settings of --set applied. The error holds every mistake, each
 // with its place: in the file, in the topology's file, or in a setting.
 func ParseScenario(filename string, data []byte, sets []string) (*Scenario, error) {
+	return Reading{Sets: sets}.Parse(filename, data)
+}
+
+// Parse is ParseScenario.
+func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 	report := new(yamlspec.Report)
 	root := report.Parse(filename, data)
 	if root != nil {
-		root = applySettings(root, filepath.Dir(filename), sets)
+		quick := root.Has("quick")
+		if r.Quick {
+			root = applyQuick(root, filepath.Dir(filename))
+		}
+		root = applySettings(root, filepath.Dir(filename), r.Sets)
 		d := &decoder{dir: filepath.Dir(filename), root: root, s: &Scenario{
 			Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)),
 			Seed: 1,
 		}}
 		d.decode()
+		d.s.HasQuick = quick
+		if quick && r.Quick {
+			d.s.Name += quickSuffix
+		}
 		if err := report.Err(); err == nil {
 			return d.s, nil
 		}
@@ -72,12 +96,17 @@ func ParseScenario(filename string, data []byte, sets []string) (*Scenario, erro
 // topology even if the scenario only names it.
 func applySettings(root *yamlspec.Value, dir string, sets []string) *yamlspec.Value {
 	for _, set := range sets {
-		if strings.HasPrefix(strings.TrimSpace(set), "topology.") && root.At("topology").IsScalar() {
-			if v, _ := readTopology(root.At("topology"), dir); v != nil {
-				root = root.With("topology", v)
-			}
+		root = reachTopology(root, dir, set).Override(set)
+	}
+	return root
+}
+
+// reachTopology is the scenario with the topology that it only names put in its place, if a path goes below it.
+func reachTopology(root *yamlspec.Value, dir, path string) *yamlspec.Value {
+	if strings.HasPrefix(strings.TrimSpace(path), "topology.") && root.At("topology").IsScalar() {
+		if v, _ := readTopology(root.At("topology"), dir); v != nil {
+			return root.With("topology", v)
 		}
-		root = root.Override(set)
 	}
 	return root
 }
@@ -137,6 +166,7 @@ func (d *decoder) decode() {
 	}
 
 	host, sw := m.Get("host"), m.Get("switch")
+	m.Get("quick") // has been applied, or is not wanted
 	d.s.Host = decodeHost(host, hostagent.Default())
 	d.s.Switch = decodeSwitch(sw, switchagent.Default(), d.s.Host.DataPriority)
 	if d.s.Switch.PFC.Priorities>>d.s.Host.DataPriority&1 == 0 && !host.Has("retransmit_timeout") {

@@ -211,7 +211,10 @@ func (s *Scenario) sampledPorts() string {
 }
 
 func (s *Scenario) sampledFlows() string {
-	if len(s.Sample.Flows) == 0 {
+	switch {
+	case s.Sample.NoFlows:
+		return "no flow"
+	case len(s.Sample.Flows) == 0:
 		return "every flow"
 	}
 	return "flows " + strings.Join(s.Sample.Flows, " ")

@@ -12,6 +12,9 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
+// noFlows is what users write for the tags of flows to be sampled if there are to be none.
+const noFlows = "none"
+
 // samplesPerRun is how many samples a run takes of everything if the scenario does not say how often.
 const samplesPerRun = 1000
 
@@ -29,8 +32,10 @@ func (d *decoder) sampling(v *yamlspec.Value) {
 			}
 		}
 	}
-	for _, n := range m.Get("flows").Names() {
-		if d.checkTag(n.Text, n.At) {
+	flows := m.Get("flows")
+	s.NoFlows = flows.Raw() == noFlows
+	for _, n := range flows.Names() {
+		if !s.NoFlows && d.checkTag(n.Text, n.At) {
 			s.Flows = append(s.Flows, n.Text)
 		}
 	}

@@ -131,7 +131,7 @@ type FlowView struct {
 type SampleView struct {
 	Interval float64  `json:"interval_ns"`
 	Ports    []string `json:"ports,omitempty"`
-	Flows    []string `json:"flows,omitempty"`
+	Flows    []string `json:"flows,omitempty"` // ["none"]: none
 }
 
 // PanelView is a panel of a View's report.
@@ -177,6 +177,9 @@ func (s *Scenario) View() View {
 			variant.Switch = &own
 		}
 		v.Variants = append(v.Variants, variant)
+	}
+	if s.Sample.NoFlows {
+		v.Sample.Flows = []string{noFlows}
 	}
 	name := func(id topologies.NodeID) string { return s.Topology.Nodes[id].Name }
 	listed := s.Listed()

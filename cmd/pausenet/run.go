@@ -20,6 +20,7 @@ type runFlags struct {
 	plane       string
 	seed        uint64
 	sets        []string
+	quick       bool
 	jobs        int
 	out         string
 	capture     []string
@@ -54,6 +55,7 @@ control, and writes the results below the output folder:
 	flags.StringVar(&f.plane, "plane", "auto", "where the pipelines run: kernel, wasm, or auto for what this machine allows")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
+	flags.BoolVar(&f.quick, "quick", false, "run long scenarios in their quick form, as NAME-quick")
 	flags.IntVar(&f.jobs, "jobs", 1, "runs at the same time")
 	flags.StringVar(&f.out, "out", "results", "folder for the results")
 	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as node:peer, whose wires are captured into capture.pcapng")
@@ -107,7 +109,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 }
 
 func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScenario, error) {
-	scenario, err := experiments.LoadScenario(name, f.sets)
+	scenario, err := experiments.Reading{Quick: f.quick, Sets: f.sets}.Load(name)
 	if err != nil {
 		return nil, err
 	}

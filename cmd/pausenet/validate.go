@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/pausenet/pausenet/experiments"
 	"github.com/spf13/cobra"
 )
 
@@ -19,6 +20,9 @@ run would, and reports every mistake with its place. Nothing is built or run.`,
 			failed := 0
 			for _, name := range args {
 				s, err := load(name, sets)
+				if err == nil && s.scenario != nil && s.scenario.HasQuick {
+					_, err = experiments.Reading{Quick: true, Sets: sets}.Load(name)
+				}
 				switch {
 				case err != nil:
 					failed++

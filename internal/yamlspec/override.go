@@ -30,11 +30,17 @@ func (v *Value) Override(setting string) *Value {
 	if value == nil {
 		return v
 	}
+	return v.Change(&Value{kind: scalar, text: path, source: s, line: 1, column: 1}, value)
+}
+
+// Change is v with one place changed to value. path, a scalar, names the place as settings of Override do. v itself does not
+// change. Problems are reported; the result is v then.
+func (v *Value) Change(path, value *Value) *Value {
 	var parts []*Value
-	column := 1
-	for _, word := range strings.Split(path, ".") {
+	column := path.column
+	for _, word := range strings.Split(path.text, ".") {
 		width := utf8.RuneCountInString(word)
-		part := &Value{kind: scalar, text: strings.TrimSpace(word), source: s, line: 1, column: column, width: max(1, width)}
+		part := &Value{kind: scalar, text: strings.TrimSpace(word), source: path.source, line: path.line, column: column, width: max(1, width)}
 		if part.text == "" {
 			part.Errorf("a word is missing in the path")
 			return v
@@ -59,7 +65,7 @@ func (v *Value) override(path []*Value, value *Value) *Value {
 	switch v.kind {
 	case broken:
 	case null:
-		changed = Value{kind: mapping, source: part.source, line: 1, column: part.column, width: part.width}
+		changed = Value{kind: mapping, source: part.source, line: part.line, column: part.column, width: part.width}
 		return changed.override(path, value)
 	case scalar:
 		part.Errorf("%q goes into %q, which is a single value (%s)", part.text, v.text, v.where())
@@ -78,7 +84,7 @@ func (v *Value) override(path []*Value, value *Value) *Value {
 				return &changed
 			}
 		}
-		empty := &Value{kind: null, source: part.source, line: 1, column: part.column, width: part.width}
+		empty := &Value{kind: null, source: part.source, line: part.line, column: part.column, width: part.width}
 		changed.fields = append(changed.fields, field{key: part, value: empty.override(path[1:], value)})
 	}
 	return &changed
