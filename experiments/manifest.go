@@ -2,6 +2,9 @@ package experiments
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -20,27 +23,35 @@ const (
 
 // manifest is manifest.json: the full resolved configuration of a run, enough to repeat it.
 type manifest struct {
-	Status     string   `json:"status"` // running, complete or partial
-	Scenario   string   `json:"scenario"`
-	Controller string   `json:"controller"`
-	CC         string   `json:"congestion_control"` // of a variant the one that it is of; otherwise the controller
-	Seed       uint64   `json:"seed"`
-	Version    string   `json:"version"`
-	Command    string   `json:"command"`
-	Settings   []string `json:"set"`
-	Plane      string   `json:"plane"`
-	Kernel     string   `json:"kernel"`
-	Hooks      string   `json:"hooks,omitempty"` // tcx or clsact; empty on the wasm plane
-	Go         string   `json:"go"`
-	Machine    string   `json:"machine"`
+	Status     string `json:"status"` // running, complete or partial
+	Scenario   string `json:"scenario"`
+	Controller string `json:"controller"`
+	CC         string `json:"congestion_control"` // of a variant the one that it is of; otherwise the controller
+	Seed       uint64 `json:"seed"`
+	// Hash is ConfigurationHash. With Version and Build it says whether another run would come to the same.
+	Hash     string   `json:"configuration_sha256"`
+	Version  string   `json:"version"`
+	Build    string   `json:"build,omitempty"` // of the program, where it was asked for
+	Command  string   `json:"command"`
+	Settings []string `json:"set"`
+	Plane    string   `json:"plane"`
+	Kernel   string   `json:"kernel"`
+	Hooks    string   `json:"hooks,omitempty"` // tcx or clsact; empty on the wasm plane
+	Go       string   `json:"go"`
+	Machine  string   `json:"machine"`
 
+	resolution
+	Fingerprint string            `json:"fingerprint,omitempty"`
+	Verdict     Status            `json:"verdict,omitempty"`
+	Files       map[string]string `json:"files"`
+}
+
+// resolution is what a scenario comes to under a controller and a seed.
+type resolution struct {
 	// Configuration is the scenario with every default filled in and every setting of the user's applied.
-	Configuration View              `json:"configuration"`
-	Constants     []constants       `json:"controller_constants"`
-	Paths         []flowPath        `json:"paths"` // by flow, of those that the scenario lists
-	Fingerprint   string            `json:"fingerprint,omitempty"`
-	Verdict       Status            `json:"verdict,omitempty"`
-	Files         map[string]string `json:"files"`
+	Configuration View        `json:"configuration"`
+	Constants     []constants `json:"controller_constants"`
+	Paths         []flowPath  `json:"paths"` // by flow, of those that the scenario lists
 }
 
 // constants are a controller's for the flows whose paths are alike.
@@ -61,13 +72,20 @@ func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 	m := &manifest{
 		Status: statusRunning, Scenario: s.Name, Controller: r.name, CC: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
 		Settings: append([]string{}, o.Sets...), Plane: plane.Name(), Kernel: kernelRelease(), Hooks: orchestrator.HooksOf(plane),
-		Go: runtime.Version(), Machine: runtime.GOARCH,
-		Configuration: s.View(),
+		Go: runtime.Version(), Machine: runtime.GOARCH, Build: o.Build, resolution: r.resolution(),
 		Files: map[string]string{
 			"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
 			"summary.json": "the run in numbers",
 		},
 	}
+	m.Hash = r.hash(&m.resolution)
+	return m
+}
+
+// resolution is the run's. It comes after resolveControllers.
+func (r *runner) resolution() resolution {
+	s := r.scenario
+	m := resolution{Configuration: s.View()}
 	// In the order of the flows that need them first, so that equal runs have equal manifests.
 	seen := map[any]bool{}
 	for i := range s.Flows {
@@ -87,6 +105,24 @@ func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 		})
 	}
 	return m
+}
+
+// hash sums up everything that decides what the run comes to, but for the program that runs it.
+func (r *runner) hash(m *resolution) string {
+	sum := sha256.New()
+	_ = json.NewEncoder(sum).Encode([]any{r.scenario.Name, r.name, r.spec.Name, r.options.Seed, m}) // of texts and numbers
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// ConfigurationHash is equal for two runs of one program that come to the same: their scenario, with all defaults and
+// settings, controller, constants, paths and seed are equal. It is in the manifest of a run.
+func ConfigurationHash(s *Scenario, controller string, seed uint64) (string, error) {
+	r, err := newRunner(s, Options{Controller: controller, Seed: seed})
+	if err != nil {
+		return "", err
+	}
+	m := r.resolution()
+	return r.hash(&m), nil
 }
 
 // pathNames are the nodes along a path, source and destination included.

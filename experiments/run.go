@@ -28,8 +28,8 @@ type Options struct {
 	Directory string
 	// Capture are the ports whose wires are captured into capture.pcapng.
 	Capture []topologies.PortID
-	// Version is pausenet's, Command the user's; both go into the manifest.
-	Version, Command string
+	// Version is pausenet's, Command the user's, Build tells builds of one version apart; all go into the manifest.
+	Version, Command, Build string
 	// Sets are the user's settings ("path=value"), for the manifest.
 	Sets     []string
 	Progress orchestrator.Progress
