@@ -31,7 +31,8 @@ type line struct {
 	label  string
 	points []point
 	step   bool
-	dots   bool // mark the points, where each is a fact and what lies between is not
+	dots   bool      // mark the points, where each is a fact and what lies between is not
+	halves []float64 // of the points' confidence intervals, to be drawn as bars; nil: none
 }
 
 // drawnLevel is a reference line with its label at the left or right end, wherever there is less to cover.
@@ -109,6 +110,7 @@ func (c *chart) draw(b *bytes.Buffer) {
 			thin = ` stroke-width="1"` // a line that covers its neighbourhood anyway should not be fat too
 		}
 		fmt.Fprintf(b, `<path %s data-label="%s"%s%s d="%s"/>`, styleOf(l.style), escape(l.label), step, thin, pathData(l.points, &c.x, &c.y, l.step))
+		b.WriteString(l.bars(&c.x, &c.y))
 		if !l.dots {
 			continue
 		}

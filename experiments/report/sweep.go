@@ -1,0 +1,225 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+)
+
+// Sweep is everything the page of a sweep shows.
+type Sweep struct {
+	Name, Description, Version, Command string
+	// Facts are the sweep in a few words, such as what it varied.
+	Facts []Fact
+	// Problems are points that are in no chart, since they failed or are missing, a line each.
+	Problems []string
+	X        SweepAxis
+	Lines    []string // what the lines of every chart are, in the order of their values
+	Metrics  []SweepMetric
+}
+
+// Fact is a labelled word or two.
+type Fact struct{ Label, Text string }
+
+// SweepAxis is what a sweep's charts have from left to right.
+type SweepAxis struct {
+	Title string
+	Names []string // of the places, as the user wrote them
+	// Values are the places as numbers in Unit's base unit, ascending; nil if they are none: then they stand side by side.
+	Values []float64
+	Unit   Unit
+}
+
+// SweepMetric is one metric: a chart and a table.
+type SweepMetric struct {
+	Title string
+	Unit  Unit
+	Lines [][]Estimate // by line and place on the axis
+}
+
+// Estimate is a mean over runs with half the width of its confidence interval, in the metric's base unit.
+type Estimate struct {
+	N          int // runs; 0: there is nothing
+	Mean, Half float64
+}
+
+//go:embed sweep.html
+var sweepHTML string
+
+var sweepTemplate = template.Must(template.Must(pageTemplate.Clone()).New("sweep").Parse(sweepHTML))
+
+type sweepPage struct {
+	*Sweep
+	Style   template.CSS
+	Script  template.JS
+	Legend  []legend
+	Figures []figure
+	Tables  []table
+}
+
+// WriteSweep writes the page.
+func WriteSweep(w io.Writer, s *Sweep) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	p := &sweepPage{Sweep: s, Style: template.CSS(pageColours() + "\n" + pageCSS), Script: template.JS(pageJS)}
+	for i, name := range s.Lines {
+		p.Legend = append(p.Legend, legend{name, swatch(i)})
+	}
+	for i := range s.Metrics {
+		if c := s.chart(i); c != nil {
+			p.Figures = append(p.Figures, figure{Name: s.Metrics[i].Title, SVG: template.HTML(c.inline())})
+		}
+		p.Tables = append(p.Tables, s.table(i))
+	}
+	return sweepTemplate.Execute(w, p)
+}
+
+func (s *Sweep) check() error {
+	if n := len(s.X.Values); n > 0 && n != len(s.X.Names) {
+		return fmt.Errorf("sweep %s: %d values of %d places", s.Name, n, len(s.X.Names))
+	}
+	for _, m := range s.Metrics {
+		if len(m.Lines) != len(s.Lines) {
+			return fmt.Errorf("sweep %s: %s has %d lines of %d", s.Name, m.Title, len(m.Lines), len(s.Lines))
+		}
+		for _, l := range m.Lines {
+			if len(l) != len(s.X.Names) {
+				return fmt.Errorf("sweep %s: %s has %d values at %d places", s.Name, m.Title, len(l), len(s.X.Names))
+			}
+		}
+	}
+	return nil
+}
+
+// axis maps the places. A tick stands at each as far as their names fit: they are what was run.
+func (x *SweepAxis) axis() axis {
+	if x.Values == nil {
+		return namedAxis(x.Names)
+	}
+	lo, hi := x.Values[0], x.Values[len(x.Values)-1]
+	if lo > 0 && hi/lo >= 20 {
+		a := logAxis(lo, hi, x.Unit)
+		a.lo, a.hi = lo*math.Pow(hi/lo, -0.04), hi*math.Pow(hi/lo, 0.04)
+		a.ticks = within(a.ticks, a.lo, a.hi)
+		return a
+	}
+	margin := (hi - lo) * 0.04
+	a := exactAxis(lo-margin, hi+margin, x.Unit, 8)
+	a.ticks = within(a.ticks, lo-margin, hi+margin)
+	return a
+}
+
+func within(ticks []tick, lo, hi float64) []tick {
+	var kept []tick
+	for _, t := range ticks {
+		if t.value >= lo && t.value <= hi {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// chart is a metric's chart, nil if no run has the metric.
+func (s *Sweep) chart(i int) *chart {
+	m := &s.Metrics[i]
+	c := &chart{
+		id: fmt.Sprintf("m%d", i), group: "sweep", title: m.Title, xTitle: s.X.Title, width: 480, height: 275,
+		desc: fmt.Sprintf("%s by %s.", m.Title, s.X.Title), x: s.X.axis(),
+	}
+	if s.X.Values == nil {
+		c.names = s.X.Names
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for k, estimates := range m.Lines {
+		l := line{style: k, label: s.Lines[k], dots: true}
+		var least, most float64 = math.Inf(1), math.Inf(-1)
+		for n, e := range estimates {
+			p := point{float64(n), math.NaN()}
+			if s.X.Values != nil {
+				p.x = s.X.Values[n]
+			}
+			half := 0.0
+			if e.N > 0 {
+				p.y = e.Mean
+				if !math.IsNaN(e.Half) {
+					half = e.Half
+				}
+				least, most = min(least, e.Mean), max(most, e.Mean)
+				lo, hi = min(lo, e.Mean-half), max(hi, e.Mean+half)
+			}
+			l.points, l.halves = append(l.points, p), append(l.halves, half)
+		}
+		c.lines = append(c.lines, l)
+		if least <= most {
+			u := m.Unit.measure(most)
+			c.desc += fmt.Sprintf(" %s: %s.", l.label, u.named(u.between(least, most)))
+		}
+	}
+	if lo > hi {
+		return nil
+	}
+	// An interval may reach below zero where no value can be: the plot need not.
+	c.y = roundAxis(max(lo, 0), hi, m.Unit, 5)
+	c.layout()
+	return c
+}
+
+// bars draws the confidence intervals of a line's points.
+func (l *line) bars(x, y *axis) string {
+	const cap = 3.0
+	var b strings.Builder
+	for i, p := range l.points {
+		if i >= len(l.halves) || l.halves[i] == 0 || math.IsNaN(p.y) {
+			continue
+		}
+		at, low, high := x.at(p.x), y.at(p.y-l.halves[i]), y.at(p.y+l.halves[i])
+		fmt.Fprintf(&b, "M%s %sV%sM%s %sh%sM%s %sh%s", num(at), num(low), num(high),
+			num(at-cap), num(low), num(2*cap), num(at-cap), num(high), num(2*cap))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	n := l.style % len(light.series)
+	return fmt.Sprintf(`<path class="s%d" fill="none" stroke="%s" stroke-width="1.1" d="%s"/>`, n, light.series[n], b.String())
+}
+
+// table has a metric's numbers: a row a place, a column a line.
+func (s *Sweep) table(i int) table {
+	m := &s.Metrics[i]
+	top := 0.0
+	for _, l := range m.Lines {
+		for _, e := range l {
+			if e.N > 0 {
+				top = max(top, math.Abs(e.Mean))
+			}
+		}
+	}
+	u := m.Unit.measure(top)
+	if m.Unit == None {
+		u = measure{div: 1}
+	}
+	t := table{Caption: u.named(m.Title + ","), Corner: s.X.Title, Heads: s.Lines, Bodies: []body{{}}}
+	if u.name == "" {
+		t.Caption = m.Title
+	}
+	for n, name := range s.X.Names {
+		r := row{Label: name}
+		for k := range s.Lines {
+			e := m.Lines[k][n]
+			text := digits(math.NaN())
+			if e.N > 0 {
+				text = u.cell(e.Mean, false)
+				if !math.IsNaN(e.Half) {
+					text += " ± " + u.cell(e.Half, false)
+				}
+			}
+			r.Cells = append(r.Cells, cell{Text: text, Bar: -1})
+		}
+		t.Bodies[0].Rows = append(t.Bodies[0].Rows, r)
+	}
+	return t
+}

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// syntheticSweep is two controllers at three places, the second without a value at the last, the first from one run there.
+func syntheticSweep() *Sweep {
+	return &Sweep{
+		Name: "sweep <1>", Description: "what & why", Version: "v1", Command: "pausenet sweep a --set x=1..3",
+		Facts: []Fact{{"Scenario", "a"}}, Problems: []string{"x=3 dcon: <killed>"},
+		X:     SweepAxis{Title: "flows.a.interval", Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds},
+		Lines: []string{"dcqcn", "dcon"},
+		Metrics: []SweepMetric{
+			{Title: "FCT, mean", Unit: Nanoseconds, Lines: [][]Estimate{
+				{{5, 2e6, 1e5}, {5, 3e6, 2e5}, {1, 4e6, math.NaN()}},
+				{{5, 1e6, 1e5}, {5, 1.5e6, 0}, {}},
+			}},
+			{Title: "Nothing", Unit: None, Lines: [][]Estimate{{{}, {}, {}}, {{}, {}, {}}}},
+		},
+	}
+}
+
+func renderSweep(t *testing.T, s *Sweep) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteSweep(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+var barPaths = regexp.MustCompile(`<path class="s(\d)" fill="none" stroke="[^"]*" stroke-width="1.1" d="([^"]*)"/>`)
+
+func TestSweepPage(t *testing.T) {
+	page := renderSweep(t, syntheticSweep())
+	save(t, "sweep.html", page)
+	for _, s := range svgs.FindAllString(page, -1) {
+		wellFormed(t, s)
+	}
+	if n := strings.Count(page, `<svg class="chart"`); n != 1 {
+		t.Errorf("%d charts: a metric that no run has needs none", n)
+	}
+	for _, want := range []string{
+		"sweep &lt;1&gt;", "what &amp; why", "x=3 dcon: &lt;killed&gt;", "2.00 ± 0.100", "3.00 ± 0.200", "1.50 ± 0", "<td>4.00</td>", "<td>–</td>",
+		"dcqcn: 2–4", "dcon: 1–1.5", `data-label="dcqcn"`, "flows.a.interval", "pausenet sweep a --set x=1..3",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if m := remote.FindString(strings.ReplaceAll(stripComments(page), `"http://www.w3.org/2000/svg"`, "")); m != "" {
+		t.Errorf("the page refers to something outside: %s", m)
+	}
+	if strings.Contains(page, "ZgotmplZ") || strings.Contains(page, "NaN") {
+		t.Error("a value was refused by the template, or is NaN")
+	}
+	if page != renderSweep(t, syntheticSweep()) {
+		t.Error("two pages of one sweep differ")
+	}
+}
+
+// TestSweepBars: a bar where there is an interval, as high as it, and around its point.
+func TestSweepBars(t *testing.T) {
+	c := syntheticSweep().chart(0)
+	bars := barPaths.FindAllStringSubmatch(c.inline(), -1)
+	if len(bars) != 2 || bars[0][1] != "0" || bars[1][1] != "1" {
+		t.Fatalf("%q", bars)
+	}
+	// Each bar is three strokes: itself and its two ends.
+	if n := strings.Count(bars[0][2], "M"); n != 2*3 {
+		t.Errorf("%d strokes of the first line: its third point is of one run", n)
+	}
+	if n := strings.Count(bars[1][2], "M"); n != 1*3 {
+		t.Errorf("%d strokes of the second line", n)
+	}
+	want := "M" + num(c.x.at(10e3)) + " " + num(c.y.at(1.9e6)) + "V" + num(c.y.at(2.1e6))
+	if !strings.HasPrefix(bars[0][2], want) {
+		t.Errorf("%q begins not with %q", bars[0][2], want)
+	}
+}
+
+// TestSweepAxis: numbers stand where they are, on a logarithmic scale if they span decades; words stand side by side.
+func TestSweepAxis(t *testing.T) {
+	for _, c := range []struct {
+		axis   SweepAxis
+		log    bool
+		first  float64 // places of the second of three, as a part of the way from the first to the third
+		second string  // a tick's label
+	}{
+		{SweepAxis{Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds}, false, 0.25, "20"},
+		{SweepAxis{Names: []string{"1KB", "10KB", "100KB"}, Values: []float64{1e3, 1e4, 1e5}, Unit: Bytes}, true, 0.5, "10"},
+		{SweepAxis{Names: []string{"red", "step", "off"}}, false, 0.5, "step"},
+	} {
+		a := c.axis.axis()
+		a = a.place(0, 1000)
+		at := func(i int) float64 {
+			if c.axis.Values == nil {
+				return a.at(float64(i))
+			}
+			return a.at(c.axis.Values[i])
+		}
+		if got := (at(1) - at(0)) / (at(2) - at(0)); a.log != c.log || math.Abs(got-c.first) > 1e-9 || at(0) <= 0 || at(2) >= 1000 {
+			t.Errorf("%v: log %t, places %g %g %g", c.axis.Names, a.log, at(0), at(1), at(2))
+		}
+		found := false
+		for _, tick := range a.ticks {
+			found = found || tick.label == c.second
+		}
+		if !found {
+			t.Errorf("%v: ticks %v", c.axis.Names, a.ticks)
+		}
+	}
+}
+
+func TestSweepCheck(t *testing.T) {
+	for what, spoil := range map[string]func(*Sweep){
+		"a line too few":  func(s *Sweep) { s.Metrics[0].Lines = s.Metrics[0].Lines[:1] },
+		"a value too few": func(s *Sweep) { s.Metrics[0].Lines[1] = s.Metrics[0].Lines[1][:2] },
+		"a place too few": func(s *Sweep) { s.X.Values = s.X.Values[:2] },
+	} {
+		s := syntheticSweep()
+		spoil(s)
+		if err := WriteSweep(&bytes.Buffer{}, s); err == nil {
+			t.Errorf("%s goes unnoticed", what)
+		}
+	}
+}
