@@ -1,0 +1,149 @@
+package experiments
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// IsSweep says that data reads like a sweep's file: only those have the key.
+func IsSweep(data []byte) bool { return new(yamlspec.Report).Parse("", data).Has("sweep") }
+
+// ParseSweep reads a sweep's file. The error holds every mistake in it, each with its place; those that only a point's
+// scenario can tell come from Points.
+func ParseSweep(filename string, data []byte) (*Sweep, error) {
+	report := new(yamlspec.Report)
+	root := report.Parse(filename, data)
+	if root == nil {
+		return nil, report.Err()
+	}
+	s := &Sweep{Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)), report: report}
+	m := root.Mapping()
+	if name := m.Get("name"); name.String(&s.Name) && !scenarioName.MatchString(s.Name) {
+		name.Errorf("name %q: a sweep's name is letters, digits, '.', '_' and '-', since it names a folder", s.Name)
+	}
+	m.Get("description").String(&s.Description)
+	s.decode(m.Need("sweep"), filepath.Dir(filename))
+	m.Done()
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Sweep) decode(v *yamlspec.Value, dir string) {
+	m := v.Mapping()
+	s.scenario(m.Need("scenario"), dir)
+	m.Get("parameters").Mapping().All(func(key, value *yamlspec.Value) {
+		if p := decodeParameter(key, value); len(p.Values) > 0 {
+			s.Parameters = append(s.Parameters, p)
+		}
+	})
+	for _, item := range m.Get("controllers").Items() {
+		var name string
+		if item.String(&name) {
+			s.Controllers = append(s.Controllers, name)
+		}
+	}
+	seeds := m.Get("seeds")
+	var texts []string
+	for _, item := range seeds.Items() {
+		texts = append(texts, item.Raw())
+	}
+	if seeds != nil {
+		var err error
+		if s.Seeds, err = ParseSeeds(strings.Join(texts, ",")); err != nil {
+			seeds.Errorf("%v", err)
+		}
+	}
+	for _, item := range m.Get("metrics").Items() {
+		var name string
+		if item.Choice(&name, metricNames()...) {
+			s.Metrics = append(s.Metrics, name)
+		}
+	}
+	m.Done()
+}
+
+// scenario takes what the sweep is of: a built-in's name, or a file's path relative to the sweep's.
+func (s *Sweep) scenario(v *yamlspec.Value, dir string) {
+	if !v.String(&s.Scenario) {
+		return
+	}
+	if _, err := BuiltinSource(s.Scenario); err == nil {
+		return
+	} else if path := filepath.Join(dir, s.Scenario); !filepath.IsAbs(s.Scenario) && (looksLikePath(s.Scenario) || isFile(path)) {
+		s.Scenario = path
+	} else if !looksLikePath(s.Scenario) {
+		v.Errorf("%v", err)
+		return
+	}
+	if _, err := os.Stat(s.Scenario); err != nil {
+		v.Errorf("scenario: %v", err)
+	}
+}
+
+// decodeParameter reads a parameter's values: a list, whose items may be ranges, or one such item.
+func decodeParameter(key, value *yamlspec.Value) SweepParameter {
+	p := SweepParameter{Path: key.Raw(), key: key}
+	if value.IsMapping() {
+		value.Errorf("a parameter has a list of values, or a range such as 10us..30us:5us")
+		return p
+	}
+	if value.IsScalar() && len(splitValues(value.Raw())) > 1 {
+		value.Errorf("write several values as a list: [%s]", value.Raw())
+		return p
+	}
+	seen := map[string]bool{}
+	for _, item := range value.Items() {
+		var text string
+		if item.IsSequence() {
+			item.Errorf("a value that is a list goes in quotes: '[3, 4]'")
+			continue
+		}
+		if !item.String(&text) {
+			continue
+		}
+		values := []string{text}
+		if rangeText.MatchString(strings.TrimSpace(text)) {
+			var err error
+			if values, err = ParseValues(text); err != nil {
+				item.Errorf("%v", err)
+			}
+		}
+		for _, v := range values {
+			if seen[v] {
+				item.Errorf("value %s is there twice", v)
+			}
+			seen[v] = true
+			p.Values, p.at = append(p.Values, v), append(p.at, item)
+		}
+	}
+	if len(p.Values) == 0 {
+		key.Errorf("parameter %s has no values", p.Path)
+	}
+	return p
+}
+
+// LoadSweep reads what a sweep is of: a sweep's file, or a scenario by a built-in's name or a file's path.
+func LoadSweep(nameOrPath string) (*Sweep, error) {
+	if _, err := BuiltinSource(nameOrPath); err == nil {
+		return &Sweep{Name: nameOrPath, Scenario: nameOrPath}, nil
+	} else if !looksLikePath(nameOrPath) {
+		return nil, err
+	}
+	data, err := os.ReadFile(nameOrPath)
+	if err != nil {
+		return nil, err
+	}
+	if IsSweep(data) {
+		return ParseSweep(nameOrPath, data)
+	}
+	s, err := ParseScenario(nameOrPath, data, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Sweep{Name: s.Name, Scenario: nameOrPath}, nil
+}

@@ -1,0 +1,349 @@
+package experiments
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// Sweep is a scenario to be run at every combination of its parameters' values, its seeds and its controllers.
+type Sweep struct {
+	Name        string // for people
+	Description string
+	Scenario    string // a built-in's name or a file's path
+	Parameters  []SweepParameter
+	Controllers []string // as a user names them; empty: the scenario's
+	Seeds       []uint64 // empty: the scenario's
+	Metrics     []string // that tables and charts show, of docs/scenarios.md; empty: sweepMetrics
+
+	report *yamlspec.Report // of the file that it was read from; nil: it came from flags
+}
+
+// SweepParameter is a place of the scenario, as --set names it, and the values it takes. One value is a setting of every
+// point, and names none.
+type SweepParameter struct {
+	Path   string
+	Values []string
+
+	key *yamlspec.Value   // the path's place in the sweep's file; nil: in a flag
+	at  []*yamlspec.Value // of each value
+}
+
+// SweepPoint is one run of a sweep.
+type SweepPoint struct {
+	// Folder names the point among those of the sweep; its controllers' runs are below it.
+	Folder     string
+	Controller string
+	Seed       uint64
+	Values     []string // by parameter that varies
+	Sets       []string // the settings that make the scenario the point's, the seed among them
+	// Hash is that of the resolved configuration, as in the run's manifest.
+	Hash     string
+	Duration vtime.Time // virtual, of the scenario
+}
+
+// Name is the point for people: "xoff=256KB,seed=2 dcqcn".
+func (p *SweepPoint) Name() string { return p.Folder + " " + p.Controller }
+
+// mostPoints bounds a sweep: more is a slip, and would fill any disk.
+const mostPoints = 100_000
+
+// Varying are the parameters with several values.
+func (s *Sweep) Varying() []SweepParameter {
+	var varying []SweepParameter
+	for _, p := range s.Parameters {
+		if len(p.Values) > 1 {
+			varying = append(varying, p)
+		}
+	}
+	return varying
+}
+
+// Points are the sweep's runs: by the parameters' values, the first parameter slowest, then by controller, then by seed.
+// Every point is resolved, jobs at a time, so the error has the mistakes of all of them, each once.
+func (s *Sweep) Points(jobs int) ([]SweepPoint, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	cells := s.cells()
+	resolved := make([][]SweepPoint, len(cells))
+	errs := make([]error, len(cells))
+	slots := make(chan struct{}, max(jobs, 1))
+	var all sync.WaitGroup
+	for i := range cells {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			resolved[i], errs[i] = s.resolve(&cells[i])
+		})
+	}
+	all.Wait()
+	if err := s.mistakes(errs); err != nil {
+		return nil, err
+	}
+	points := slices.Concat(resolved...)
+	order := map[string]int{}
+	for i := range points {
+		key := strings.Join(points[i].Values, "\n")
+		if _, known := order[key]; !known {
+			order[key] = len(order)
+		}
+	}
+	controllers := map[string]int{}
+	for i := range points {
+		if _, known := controllers[points[i].Controller]; !known {
+			controllers[points[i].Controller] = len(controllers)
+		}
+	}
+	slices.SortStableFunc(points, func(a, b SweepPoint) int {
+		return cmp.Or(
+			cmp.Compare(order[strings.Join(a.Values, "\n")], order[strings.Join(b.Values, "\n")]),
+			cmp.Compare(controllers[a.Controller], controllers[b.Controller]),
+		)
+	})
+	return points, nil
+}
+
+// check finds what is wrong with the sweep itself.
+func (s *Sweep) check() error {
+	n := max(len(s.Seeds), 1)
+	for i, p := range s.Parameters {
+		switch {
+		case p.Path == "seed":
+			return errors.New("seeds are swept with --seeds, or with seeds in the sweep's file, not as a parameter")
+		case slices.ContainsFunc(s.Parameters[:i], func(o SweepParameter) bool { return o.Path == p.Path }):
+			return fmt.Errorf("parameter %s is there twice", p.Path)
+		}
+		if n *= len(p.Values); n > mostPoints {
+			return fmt.Errorf("more than %d points", mostPoints)
+		}
+	}
+	for _, name := range s.Metrics {
+		if metricByName(name) == nil {
+			return fmt.Errorf("unknown metric %q%s", name, yamlspec.Suggest(name, metricNames()))
+		}
+	}
+	return nil
+}
+
+// cell is a combination of values with a seed, under any controller.
+type cell struct {
+	folder string
+	values []string
+	sets   []string
+}
+
+// cells are all combinations.
+func (s *Sweep) cells() []cell {
+	varying := s.Varying()
+	labels := shortest(varying)
+	cells := []cell{{}}
+	for _, p := range s.Parameters {
+		var next []cell
+		for _, c := range cells {
+			for _, v := range p.Values {
+				n := cell{values: c.values, sets: append(slices.Clip(c.sets), p.Path+"="+v)}
+				if len(p.Values) > 1 {
+					n.values = append(slices.Clip(c.values), v)
+				}
+				next = append(next, n)
+			}
+		}
+		cells = next
+	}
+	if len(s.Seeds) > 0 {
+		var next []cell
+		for _, c := range cells {
+			for _, seed := range s.Seeds {
+				next = append(next, cell{values: c.values, sets: append(slices.Clip(c.sets), fmt.Sprintf("seed=%d", seed))})
+			}
+		}
+		cells = next
+	}
+	taken := map[string]bool{}
+	for i := range cells {
+		c := &cells[i]
+		var words []string
+		for k, v := range c.values {
+			words = append(words, labels[k]+"="+v)
+		}
+		if len(s.Seeds) > 0 {
+			words = append(words, c.sets[len(c.sets)-1])
+		}
+		c.folder = folderName(words, taken)
+	}
+	return cells
+}
+
+// shortest are the ends of the parameters' paths, in whole words, as many as tell them apart: xoff of switch.pfc.xoff.
+func shortest(parameters []SweepParameter) []string {
+	end := func(path string, words int) string {
+		all := strings.Split(path, ".")
+		return strings.Join(all[max(0, len(all)-words):], ".")
+	}
+	labels := make([]string, len(parameters))
+	for i, p := range parameters {
+		words := 1
+		for slices.ContainsFunc(parameters, func(o SweepParameter) bool {
+			return o.Path != p.Path && end(o.Path, words) == end(p.Path, words) && end(p.Path, words) != p.Path
+		}) {
+			words++
+		}
+		labels[i] = end(p.Path, words)
+	}
+	return labels
+}
+
+// unsafeName is what a folder's name should not have on one of the systems that pausenet runs on, or in a shell.
+var unsafeName = regexp.MustCompile(`[^A-Za-z0-9._=+,%-]+`)
+
+// longestFolder leaves room below the 255 bytes that file systems allow.
+const longestFolder = 120
+
+// folderName is a name for a point's folder that no other has, on a file system that tells capitals apart or not.
+func folderName(words []string, taken map[string]bool) string {
+	whole := strings.Join(words, ",")
+	name := strings.Trim(unsafeName.ReplaceAllString(whole, "_"), ".")
+	if name == "" {
+		name = "point"
+	}
+	if len(name) > longestFolder || taken[strings.ToLower(name)] {
+		sum := sha256.Sum256([]byte(whole))
+		name = name[:min(len(name), longestFolder)] + "-" + hex.EncodeToString(sum[:4])
+	}
+	taken[strings.ToLower(name)] = true
+	return name
+}
+
+// resolve makes a cell's points, one a controller.
+func (s *Sweep) resolve(c *cell) ([]SweepPoint, error) {
+	scenario, err := LoadScenario(s.Scenario, c.sets)
+	if err != nil {
+		return nil, err
+	}
+	controllers := scenario.Controllers
+	if len(s.Controllers) > 0 {
+		if controllers, err = scenario.ControllerNames(s.Controllers); err != nil {
+			return nil, err
+		}
+	}
+	if err := Check(scenario, controllers); err != nil {
+		return nil, err
+	}
+	points := make([]SweepPoint, len(controllers))
+	for i, controller := range controllers {
+		hash, err := ConfigurationHash(scenario, controller, scenario.Seed)
+		if err != nil {
+			return nil, err
+		}
+		points[i] = SweepPoint{
+			Folder: c.folder, Controller: controller, Seed: scenario.Seed, Values: c.values,
+			Sets: c.sets, Hash: hash, Duration: scenario.Duration,
+		}
+	}
+	return points, nil
+}
+
+// mistakes joins what is wrong with the points, each mistake once, and says where in the sweep's file a value is that a
+// scenario refuses.
+func (s *Sweep) mistakes(errs []error) error {
+	seen := map[string]bool{}
+	var all []error
+	add := func(err error) {
+		if !seen[err.Error()] {
+			seen[err.Error()] = true
+			all = append(all, err)
+		}
+	}
+	for _, err := range errs {
+		var problems yamlspec.Problems
+		if !errors.As(err, &problems) {
+			if err != nil {
+				add(err)
+			}
+			continue
+		}
+		for _, p := range problems {
+			if at := s.place(p); at != nil {
+				at.Errorf("%s", p.Message)
+			} else {
+				add(p)
+			}
+		}
+	}
+	if s.report != nil && s.report.Err() != nil {
+		all = append([]error{s.report.Err()}, all...)
+	}
+	return errors.Join(all...)
+}
+
+// place is where in the sweep's file the setting stands that a problem is about; nil if it is about something else.
+func (s *Sweep) place(p yamlspec.Problem) *yamlspec.Value {
+	if p.File != yamlspec.SettingName {
+		return nil
+	}
+	for _, parameter := range s.Parameters {
+		for i, v := range parameter.Values {
+			switch {
+			case parameter.key == nil || parameter.Path+"="+v != p.Source:
+			case p.Column <= len([]rune(parameter.Path)):
+				return parameter.key
+			default:
+				return parameter.at[i]
+			}
+		}
+	}
+	return nil
+}
+
+// ParseSweepSetting reads a parameter of a sweep from a flag: "path=v1,v2" or "path=a..b:step".
+func ParseSweepSetting(setting string) (SweepParameter, error) {
+	report := new(yamlspec.Report)
+	path, text, found := strings.Cut(setting, "=")
+	at := report.Parse(yamlspec.SettingName, []byte(setting))
+	if !found || strings.TrimSpace(path) == "" {
+		at.Errorf("a parameter is path=values, such as switch.pfc.xoff=256KB,320KB or flows.burst.interval=10us..30us:5us")
+		return SweepParameter{}, report.Err()
+	}
+	values, err := ParseValues(text)
+	if err != nil {
+		at.Errorf("%v", err)
+	}
+	return SweepParameter{Path: strings.TrimSpace(path), Values: values}, report.Err()
+}
+
+// ParseSeeds reads seeds: "1..5" or "1,7,9".
+func ParseSeeds(text string) ([]uint64, error) {
+	values, err := ParseValues(text)
+	if err != nil {
+		return nil, err
+	}
+	seeds := make([]uint64, len(values))
+	for i, v := range values {
+		if seeds[i], err = strconv.ParseUint(v, 10, 62); err != nil {
+			return nil, fmt.Errorf("seed %q is not a whole number from 0 to 2^62-1", v)
+		}
+	}
+	return seeds, nil
+}
+
+// Replace gives the sweep a parameter, in place of one of its path if it has that.
+func (s *Sweep) Replace(p SweepParameter) {
+	for i := range s.Parameters {
+		if s.Parameters[i].Path == p.Path && s.Parameters[i].key != nil {
+			s.Parameters[i] = p
+			return
+		}
+	}
+	s.Parameters = append(s.Parameters, p)
+}

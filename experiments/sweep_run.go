@@ -1,0 +1,223 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// SweepState is how far a point is.
+type SweepState string
+
+// States of a point.
+const (
+	SweepWaiting     SweepState = "waiting"
+	SweepRunning     SweepState = "running"
+	SweepKept        SweepState = "kept"        // it had been made before, and is as it would be again
+	SweepDone        SweepState = "done"        // it was made now
+	SweepFailed      SweepState = "failed"      // it was not: Err says why
+	SweepInterrupted SweepState = "interrupted" // it was not, since the sweep was ended
+)
+
+// SweepOutcome is what a point came to.
+type SweepOutcome struct {
+	State   SweepState
+	Err     error         // of a failed one
+	Wall    time.Duration // that making it took
+	Verdict Verdict       // of one that is done or kept, as are the next two
+	// Fingerprint is the run's.
+	Fingerprint string
+	Figures     map[string]float64 // by metric, in the metric's base unit; one that the run has none of is absent
+}
+
+// Complete says that there are results.
+func (o *SweepOutcome) Complete() bool { return o.State == SweepDone || o.State == SweepKept }
+
+// SweepRunner makes the points of a sweep, side by side.
+type SweepRunner struct {
+	Points    []SweepPoint
+	Scenario  string // a built-in's name or a file's path
+	Directory string // belongs to the sweep; a point's files go to Directory/<folder>/<controller>
+	Jobs      int
+	Plane     string
+	// Version and Build are the program's: results of another are not kept.
+	Version, Build, Command string
+	// Make makes a point. It may do so in another process: nothing is taken from it but what it leaves in the folder. It may
+	// call progress from another goroutine.
+	Make func(ctx context.Context, job *SweepJob, progress orchestrator.Progress) error
+	// Begun is told of a point as it begins, and what it returns of the point's progress; Ended of what it came to, kept ones
+	// too. Calls come from several goroutines.
+	Begun func(point int) orchestrator.Progress
+	Ended func(point int, o *SweepOutcome)
+}
+
+// SweepJob is all that it takes to make one point. It can be sent to another process as JSON.
+type SweepJob struct {
+	Scenario   string   `json:"scenario"`
+	Sets       []string `json:"sets"`
+	Controller string   `json:"controller"`
+	Plane      string   `json:"plane"`
+	Directory  string   `json:"directory"`
+	Version    string   `json:"version"`
+	Build      string   `json:"build"`
+	Command    string   `json:"command"`
+	Hash       string   `json:"hash"` // what the configuration must come to
+}
+
+// Run makes the point in this process.
+func (j *SweepJob) Run(ctx context.Context, progress orchestrator.Progress) error {
+	s, err := LoadScenario(j.Scenario, j.Sets)
+	if err != nil {
+		return err
+	}
+	hash, err := ConfigurationHash(s, j.Controller, s.Seed)
+	if err != nil {
+		return err
+	}
+	if hash != j.Hash {
+		return fmt.Errorf("%s is no longer what it was as the sweep began: start the sweep again", j.Scenario)
+	}
+	_, err = Run(ctx, s, Options{
+		Controller: j.Controller, Plane: j.Plane, Seed: s.Seed, Directory: j.Directory,
+		Version: j.Version, Build: j.Build, Command: j.Command, Sets: j.Sets, Progress: progress,
+	})
+	return err
+}
+
+// Run makes the points that are not there yet, and returns what each came to. A point that fails does not keep the others
+// from being made. When ctx is cancelled those that run are ended, and no other begins.
+func (r *SweepRunner) Run(ctx context.Context) []SweepOutcome {
+	outcomes := make([]SweepOutcome, len(r.Points))
+	slots := make(chan struct{}, max(r.Jobs, 1))
+	var all sync.WaitGroup
+	for i := range r.Points {
+		outcomes[i].State = SweepWaiting
+	}
+	for i := range r.Points {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			outcomes[i] = r.point(ctx, i)
+			if r.Ended != nil && outcomes[i].State != SweepWaiting {
+				r.Ended(i, &outcomes[i])
+			}
+		})
+	}
+	all.Wait()
+	return outcomes
+}
+
+// point sees to it that a point's results are there.
+func (r *SweepRunner) point(ctx context.Context, i int) SweepOutcome {
+	if ctx.Err() != nil {
+		return SweepOutcome{State: SweepWaiting}
+	}
+	job := r.job(i)
+	if o, err := r.read(job); err == nil {
+		o.State = SweepKept
+		return o
+	}
+	var progress orchestrator.Progress
+	if r.Begun != nil {
+		progress = r.Begun(i)
+	}
+	start := time.Now()
+	made := r.Make(ctx, job, progress)
+	wall := time.Since(start)
+	// What counts is what is there: a run that a law of its verdict failed is complete, and a process that says it is fine
+	// may have left nothing.
+	o, err := r.read(job)
+	o.Wall = wall
+	switch {
+	case err == nil:
+		o.State = SweepDone
+	case ctx.Err() != nil:
+		o.State = SweepInterrupted
+	case made != nil:
+		o.State, o.Err = SweepFailed, made
+	default:
+		o.State, o.Err = SweepFailed, err
+	}
+	return o
+}
+
+func (r *SweepRunner) job(i int) *SweepJob {
+	p := &r.Points[i]
+	return &SweepJob{
+		Scenario: r.Scenario, Sets: p.Sets, Controller: p.Controller, Plane: r.Plane,
+		Directory: filepath.Join(r.Directory, p.Folder, p.Controller),
+		Version:   r.Version, Build: r.Build, Command: r.Command, Hash: p.Hash,
+	}
+}
+
+// read is what a job's run came to, if its folder has a complete one of this configuration, program and plane.
+func (r *SweepRunner) read(job *SweepJob) (SweepOutcome, error) {
+	var m struct {
+		Status      string `json:"status"`
+		Hash        string `json:"configuration_sha256"`
+		Version     string `json:"version"`
+		Build       string `json:"build"`
+		Plane       string `json:"plane"`
+		Fingerprint string `json:"fingerprint"`
+	}
+	if err := readJSON(filepath.Join(job.Directory, "manifest.json"), &m); err != nil {
+		return SweepOutcome{}, err
+	}
+	switch {
+	case m.Status != statusComplete:
+		return SweepOutcome{}, fmt.Errorf("%s: the run is %s", job.Directory, m.Status)
+	case m.Hash != job.Hash || m.Version != job.Version || m.Build != job.Build || m.Plane != job.Plane:
+		return SweepOutcome{}, fmt.Errorf("%s: the run is of another configuration or program", job.Directory)
+	}
+	var sum Summary
+	if err := readJSON(filepath.Join(job.Directory, "summary.json"), &sum); err != nil {
+		return SweepOutcome{}, err
+	}
+	if sum.Fingerprint != m.Fingerprint {
+		return SweepOutcome{}, fmt.Errorf("%s: manifest and summary are of different runs", job.Directory)
+	}
+	o := SweepOutcome{Verdict: sum.Verdict, Fingerprint: sum.Fingerprint, Figures: map[string]float64{}}
+	for i := range metrics {
+		if v := metrics[i].of(&sum, &sum.Flows); !math.IsNaN(v) {
+			o.Figures[metrics[i].name] = v
+		}
+	}
+	return o, nil
+}
+
+func readJSON(path string, into any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// SweepErr says what is wrong with a sweep's outcomes: points that were not made, and verdicts that are FAIL, each named;
+// nil if there are none of either.
+func SweepErr(points []SweepPoint, outcomes []SweepOutcome) error {
+	var errs []error
+	for i := range outcomes {
+		o := &outcomes[i]
+		switch {
+		case o.Err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", points[i].Name(), o.Err))
+		case o.Complete() && o.Verdict.Status == Fail && len(o.Verdict.Messages) > 0:
+			errs = append(errs, fmt.Errorf("%s: FAIL: %s", points[i].Name(), o.Verdict.Messages[0]))
+		case o.Complete() && o.Verdict.Status == Fail:
+			errs = append(errs, fmt.Errorf("%s: FAIL", points[i].Name()))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,244 @@
+package experiments
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// sweepMetrics are what a sweep's tables and charts show unless its user says.
+var sweepMetrics = []string{"fct_mean", "fct_p99", "slowdown_p99", "goodput", "pause_rate"}
+
+// shown are the metrics that tables and charts show.
+func (s *Sweep) shown() []*metric {
+	names := s.Metrics
+	if len(names) == 0 {
+		names = sweepMetrics
+	}
+	all := make([]*metric, len(names))
+	for i, name := range names {
+		all[i] = metricByName(name)
+	}
+	return all
+}
+
+// WriteCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point has
+// none of is empty; equal sweeps give equal bytes.
+func (s *Sweep) WriteCSV(directory string, points []SweepPoint, outcomes []SweepOutcome) error {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	header := []string{"point"}
+	for _, p := range s.Varying() {
+		header = append(header, p.Path)
+	}
+	header = append(header, "controller", "seed", "state", "verdict", "fingerprint")
+	for i := range metrics {
+		header = append(header, metrics[i].column())
+	}
+	_ = w.Write(header) // into a buffer; Flush would tell
+	for i := range points {
+		p, o := &points[i], &outcomes[i]
+		state := "complete"
+		if !o.Complete() {
+			state = string(o.State)
+		}
+		row := append([]string{p.Folder}, p.Values...)
+		row = append(row, p.Controller, strconv.FormatUint(p.Seed, 10), state, string(o.Verdict.Status), o.Fingerprint)
+		for k := range metrics {
+			text := ""
+			if v, ok := o.Figures[metrics[k].name]; ok {
+				text = strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			row = append(row, text)
+		}
+		_ = w.Write(row)
+	}
+	if w.Flush(); w.Error() != nil {
+		return w.Error()
+	}
+	return writeWhole(filepath.Join(directory, "sweep.csv"), b.Bytes())
+}
+
+// column is the metric's name with its base unit: "fct_mean_ns".
+func (m *metric) column() string {
+	if len(m.kind.units) == 0 {
+		return m.name
+	}
+	return m.name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.kind.units[0].name]
+}
+
+// SweepRow is a combination of parameters' values under a controller, over the seeds.
+type SweepRow struct {
+	Values     []string // by parameter that varies
+	Controller string
+	Points     int // one a seed
+	// Passed, Warned and Failed are the verdicts of those that are complete.
+	Passed, Warned, Failed int
+	Estimates              []Estimate // by metric shown, of the runs that can be trusted
+}
+
+// Rows are the sweep's points over their seeds, in the points' order. Runs that failed are not in the estimates.
+func (s *Sweep) Rows(points []SweepPoint, outcomes []SweepOutcome) []SweepRow {
+	shown := s.shown()
+	var rows []SweepRow
+	var values [][]float64
+	finish := func() {
+		for _, v := range values {
+			rows[len(rows)-1].Estimates = append(rows[len(rows)-1].Estimates, estimate(v))
+		}
+	}
+	for i := range points {
+		p, o := &points[i], &outcomes[i]
+		if i == 0 || p.Controller != points[i-1].Controller || !slices.Equal(p.Values, points[i-1].Values) {
+			if i > 0 {
+				finish()
+			}
+			rows = append(rows, SweepRow{Values: p.Values, Controller: p.Controller})
+			values = make([][]float64, len(shown))
+		}
+		row := &rows[len(rows)-1]
+		row.Points++
+		if !o.Complete() {
+			continue
+		}
+		switch o.Verdict.Status {
+		case Fail:
+			row.Failed++
+			continue
+		case Warn:
+			row.Warned++
+		default:
+			row.Passed++
+		}
+		for k, m := range shown {
+			if v, ok := o.Figures[m.name]; ok {
+				values[k] = append(values[k], v)
+			}
+		}
+	}
+	if len(points) > 0 {
+		finish()
+	}
+	return rows
+}
+
+// Verdicts are a row's verdicts in few words: "PASS", or "3 PASS, 1 WARN, 1 missing".
+func (r *SweepRow) Verdicts() string {
+	text, kinds := "", 0
+	add := func(n int, what string) {
+		if n == 0 {
+			return
+		}
+		if kinds++; kinds > 1 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d %s", n, what)
+	}
+	add(r.Passed, string(Pass))
+	add(r.Warned, string(Warn))
+	add(r.Failed, string(Fail))
+	add(r.Points-r.Passed-r.Warned-r.Failed, "missing")
+	if kinds == 1 {
+		return text[len(strconv.Itoa(r.Points))+1:]
+	}
+	return text
+}
+
+// MetricLabels are the metrics shown, for people.
+func (s *Sweep) MetricLabels() []string {
+	var labels []string
+	for _, m := range s.shown() {
+		labels = append(labels, m.label)
+	}
+	return labels
+}
+
+// Text is an estimate of the k-th metric shown for people: "5.23 ± 0.04 ms", "5.23 ms" of one run, "-" of none.
+func (s *Sweep) Text(k int, e Estimate) string {
+	if e.N == 0 {
+		return "-"
+	}
+	unit, factor := "", 1.0
+	for _, u := range s.shown()[k].kind.units {
+		if unit == "" || math.Abs(e.Mean) >= u.factor {
+			unit, factor = " "+u.name, u.factor
+		}
+	}
+	mean, half := e.Mean/factor, e.Half/factor
+	decimals := decimalsFor(mean, half)
+	text := strconv.FormatFloat(mean, 'f', decimals, 64)
+	if !math.IsNaN(half) {
+		text += " ± " + strconv.FormatFloat(half, 'f', decimals, 64)
+	}
+	return text + unit
+}
+
+// decimalsFor are as many decimals as show two digits of the half-width, or four of the mean if it has none; six digits of
+// the mean at most.
+func decimalsFor(mean, half float64) int {
+	digits := func(v float64, n int) int { return n - 1 - int(math.Floor(math.Log10(math.Abs(v)))) }
+	switch {
+	case mean == 0 && (half == 0 || math.IsNaN(half)):
+		return 0
+	case half == 0 || math.IsNaN(half):
+		return max(0, digits(mean, 4))
+	case mean == 0:
+		return max(0, digits(half, 2))
+	}
+	return max(0, min(digits(half, 2), digits(mean, 6)))
+}
+
+// SweepView is a point for programs.
+type SweepView struct {
+	Point       string             `json:"point"`
+	Parameters  map[string]string  `json:"parameters"`
+	Controller  string             `json:"controller"`
+	Seed        uint64             `json:"seed"`
+	State       SweepState         `json:"state"`
+	Error       string             `json:"error,omitempty"`
+	Verdict     *Verdict           `json:"verdict,omitempty"`
+	Fingerprint string             `json:"fingerprint,omitempty"`
+	Metrics     map[string]float64 `json:"metrics,omitempty"` // in base units
+}
+
+// View is what the points came to, for programs.
+func (s *Sweep) View(points []SweepPoint, outcomes []SweepOutcome) []SweepView {
+	views := make([]SweepView, len(points))
+	for i := range points {
+		p, o := &points[i], &outcomes[i]
+		v := SweepView{
+			Point: p.Folder, Parameters: map[string]string{}, Controller: p.Controller, Seed: p.Seed, State: o.State,
+			Fingerprint: o.Fingerprint, Metrics: o.Figures,
+		}
+		for k, parameter := range s.Varying() {
+			v.Parameters[parameter.Path] = p.Values[k]
+		}
+		if o.Err != nil {
+			v.Error = o.Err.Error()
+		}
+		if o.Complete() {
+			v.Verdict = &o.Verdict
+		}
+		views[i] = v
+	}
+	return views
+}
+
+// Write writes sweep.csv and sweep.html into the sweep's folder.
+func (s *Sweep) Write(directory string, r *SweepRunner, outcomes []SweepOutcome) error {
+	if err := s.WriteCSV(directory, r.Points, outcomes); err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	page, err := s.page(r, outcomes)
+	if err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	if err := writeWhole(filepath.Join(directory, "sweep.html"), page); err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	return nil
+}
