@@ -1,8 +1,11 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -46,23 +49,29 @@ func lockResults(suite *experiments.Suite) (unlock func(), err error) {
 		}
 	}
 	for i := range suite.Scenarios {
-		folder := filepath.Join(suite.Directory, suite.Scenarios[i].Scenario.Name)
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			unlock()
-			return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
-		}
-		f, err := lockFolder(folder)
-		if errors.Is(err, errLocked) {
-			unlock()
-			return nil, badInput(fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out", folder))
-		}
+		f, err := lockResultsFolder(filepath.Join(suite.Directory, suite.Scenarios[i].Scenario.Name))
 		if err != nil {
 			unlock()
-			return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w", err)}
+			return nil, err
 		}
 		files = append(files, f)
 	}
 	return unlock, nil
+}
+
+// lockResultsFolder makes a folder for results and locks it until the file is closed.
+func lockResultsFolder(folder string) (*os.File, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
+	}
+	f, err := lockFolder(folder)
+	if errors.Is(err, errLocked) {
+		return nil, badInput(fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out (%w)", folder, errLocked))
+	}
+	if err != nil {
+		return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w", err)}
+	}
+	return f, nil
 }
 
 // version is pausenet's: the module's, or the commit it was built from.
@@ -81,4 +90,22 @@ func version() string {
 		}
 	}
 	return v
+}
+
+// build tells this program from others of one version, such as one built before the last commit: a hash of its file.
+func build() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }

@@ -11,6 +11,7 @@ import (
 // commands make the verbs, in the order that help lists them. A verb is one file and one line here.
 var commands = []func() *cobra.Command{
 	newRunCommand,
+	newSweepCommand,
 	newListCommand,
 	newShowCommand,
 	newValidateCommand,
@@ -19,6 +20,7 @@ var commands = []func() *cobra.Command{
 	newBenchCommand,
 	newDoctorCommand,
 	newCleanCommand,
+	newSweepPointCommand,
 }
 
 func newRootCommand() *cobra.Command {

@@ -155,6 +155,21 @@ func (f *runFlags) conclude(w io.Writer, suite *experiments.Suite, results [][]*
 	} else {
 		writeResults(w, suite, results)
 	}
+	if err != nil {
+		return runError(err)
+	}
+	for _, scenario := range results {
+		for _, r := range scenario {
+			if r == nil || r.Summary.Verdict.Status == experiments.Fail {
+				return &exitError{exitVerdict, errors.New("the verdict of a run is FAIL: its numbers cannot be trusted")}
+			}
+		}
+	}
+	return nil
+}
+
+// runError decides the exit code of a run that came to an error.
+func runError(err error) error {
 	var environment *experiments.EnvironmentError
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -165,17 +180,8 @@ func (f *runFlags) conclude(w io.Writer, suite *experiments.Suite, results [][]*
 		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", fileError(err))}
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return &exitError{exitEnvironment, fmt.Errorf("%w: choose another folder with --out", fileError(err))}
-	case err != nil:
-		return &exitError{exitVerdict, err}
 	}
-	for _, scenario := range results {
-		for _, r := range scenario {
-			if r == nil || r.Summary.Verdict.Status == experiments.Fail {
-				return &exitError{exitVerdict, errors.New("the verdict of a run is FAIL: its numbers cannot be trusted")}
-			}
-		}
-	}
-	return nil
+	return &exitError{exitVerdict, err}
 }
 
 // fileError is the first file that err is about: what is wrong with a folder shows in every file of it.

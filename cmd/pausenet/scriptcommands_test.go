@@ -21,14 +21,16 @@ import (
 )
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"exits":  exits,
-	"tmpfs":  tmpfs,
-	"start":  start,
-	"signal": signalTo,
-	"await":  await,
-	"until":  until,
-	"holds":  holds,
-	"gone":   gone,
+	"exits":    exits,
+	"tmpfs":    tmpfs,
+	"start":    start,
+	"signal":   signalTo,
+	"child":    signalToChild,
+	"await":    await,
+	"until":    until,
+	"contains": contains,
+	"holds":    holds,
+	"gone":     gone,
 }
 
 // patience is how long a script waits for what takes a moment, on a machine that is busy with other things.
@@ -144,6 +146,38 @@ func signalTo(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("unknown signal %s", args[1])
 	}
 	ts.Check(find(ts, args[0]).cmd.Process.Signal(n))
+}
+
+// signalToChild sends the one child process of a started command a signal.
+func signalToChild(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "child name signal")
+	parent := find(ts, args[0]).cmd.Process.Pid
+	var children []int
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	ts.Check(err)
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path)
+		// pid (name) state parent; the name may have anything in it.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			ts.Check(err)
+			children = append(children, pid)
+		}
+	}
+	if len(children) != 1 {
+		ts.Fatalf("%s has the children %v", args[0], children)
+	}
+	ts.Check(syscall.Kill(children[0], unix.SignalNum("SIG"+args[1])))
+}
+
+// contains waits for a file to have a text in it.
+func contains(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "contains file text")
+	wait(ts, args[0]+" has "+args[1], func() bool {
+		data, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && strings.Contains(string(data), args[1])
+	})
 }
 
 // await waits for a started command to end with a code, -1 for one that a signal ended.

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+type sweepFlags struct {
+	sets        []string
+	controllers []string
+	seeds       string
+	metrics     []string
+	plane       string
+	jobs        int
+	out         string
+	format      string
+}
+
+func newSweepCommand() *cobra.Command {
+	var f sweepFlags
+	c := &cobra.Command{
+		Use:   "sweep SCENARIO|FILE",
+		Short: "Run a scenario over values of its parameters, over seeds and controllers",
+		Long: `sweep runs a scenario, a built-in's name or a file, at every combination of the values
+given, side by side. FILE may also be a sweep's own, with the key sweep. It writes into
+the output folder:
+
+  DIR/<point>/<cc>/    each point's results, as run writes them
+  DIR/sweep.csv        a row a point: parameters, controller, seed, verdict, metrics
+  DIR/sweep.html       a chart a metric, with 95 % confidence intervals over the seeds
+
+Points that are finished are kept, and not made again by the next sweep into DIR, as long
+as their configuration and the program are the same. One that fails, or is killed, is
+reported and keeps no other from being made.`,
+		Example: `  pausenet sweep dcon-burst --set flows.burst.interval=10us..30us:5us --seeds 1..5
+  pausenet sweep dcon-burst --set switch.pfc.xoff=256KB,320KB --cc dcqcn,dcon --jobs 4
+  pausenet sweep intensity.yaml`,
+		Args:              cobra.ExactArgs(1),
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+		ValidArgsFunction: completeSubjects,
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.sets, "set", nil, "a parameter and its values, as path=v1,v2 or path=a..b:step; with one value a setting of every point; may be repeated")
+	flags.StringSliceVar(&f.controllers, "cc", nil, "congestion controls or the scenario's variants, separated by commas, or all (default: the scenario's)")
+	flags.StringVar(&f.seeds, "seeds", "", "seeds, as 1..5 or 1,7,9 (default: the scenario's own)")
+	flags.StringSliceVar(&f.metrics, "metrics", nil, "what the table and the charts show (default: fct_mean,fct_p99,slowdown_p99,goodput,pause_rate)")
+	flags.StringVar(&f.plane, "plane", "auto", "where the pipelines run: kernel, wasm, or auto for what this machine allows")
+	flags.IntVar(&f.jobs, "jobs", 0, "points at the same time (default: as many as there are processors)")
+	flags.StringVar(&f.out, "out", "", "folder of the sweep (default: results/sweep-NAME)")
+	formatFlag(c, &f.format)
+	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(append(cc.Names(), experiments.AllControllers), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func (f *sweepFlags) run(c *cobra.Command, name string) error {
+	if err := checkFormat(f.format); err != nil {
+		return err
+	}
+	if f.jobs < 0 {
+		return badInput(fmt.Errorf("--jobs %d: at least 1", f.jobs))
+	}
+	if f.jobs == 0 {
+		f.jobs = runtime.GOMAXPROCS(0)
+	}
+	plane, why, err := choosePlane(f.plane)
+	if err != nil {
+		return err
+	}
+	sweep, err := f.sweep(name)
+	if err != nil {
+		return badInput(err)
+	}
+	points, err := sweep.Points(f.jobs)
+	if err != nil {
+		return badInput(err)
+	}
+	if f.out == "" {
+		f.out = filepath.Join("results", "sweep-"+sweep.Name)
+	}
+	lock, err := lockResultsFolder(f.out)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	own, err := build()
+	if err != nil {
+		return &exitError{exitEnvironment, fmt.Errorf("read this program's own file: %w", err)}
+	}
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if why != "" {
+		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
+	}
+	display := newSweepDisplay(os.Stderr, sweep.Name, points)
+	runner := &experiments.SweepRunner{
+		Points: points, Scenario: sweep.Scenario, Directory: f.out, Jobs: f.jobs, Plane: plane,
+		Version: version(), Build: own, Command: commandLine(os.Args),
+		Make: startPoint, Begun: display.begun, Ended: display.ended,
+	}
+	outcomes := runner.Run(ctx)
+	display.close()
+	written := sweep.Write(f.out, runner, outcomes)
+	if f.format == "json" {
+		err = writeJSON(c.OutOrStdout(), sweep.View(points, outcomes))
+	} else {
+		writeSweep(c.OutOrStdout(), sweep, points, outcomes, f.out)
+	}
+	if err := errors.Join(err, written); err != nil {
+		return runError(err)
+	}
+	return sweepError(points, outcomes, ctx.Err() != nil)
+}
+
+// sweep is what the command line asks for: what the flags say goes before the sweep's file.
+func (f *sweepFlags) sweep(name string) (*experiments.Sweep, error) {
+	s, err := experiments.LoadSweep(name)
+	if os.IsNotExist(err) {
+		return nil, fmt.Errorf("%q is neither a built-in scenario nor a file%s", name, yamlspec.Suggest(name, experiments.BuiltinNames()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, set := range f.sets {
+		p, err := experiments.ParseSweepSetting(set)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.Replace(p)
+	}
+	if f.seeds != "" {
+		if s.Seeds, err = experiments.ParseSeeds(f.seeds); err != nil {
+			errs = append(errs, fmt.Errorf("--seeds %s: %w", f.seeds, err))
+		}
+	}
+	if len(f.controllers) > 0 {
+		s.Controllers = f.controllers
+	}
+	if len(f.metrics) > 0 {
+		s.Metrics = f.metrics
+	}
+	return s, errors.Join(errs...)
+}
+
+// sweepError decides the exit code of a sweep.
+func sweepError(points []experiments.SweepPoint, outcomes []experiments.SweepOutcome, interrupted bool) error {
+	wrong := experiments.SweepErr(points, outcomes)
+	if interrupted {
+		return &exitError{exitVerdict, errors.New("interrupted: finished points are kept, and the next sweep into this folder goes on from them")}
+	}
+	if wrong == nil {
+		return nil
+	}
+	code := exitVerdict
+	for i := range outcomes {
+		var e *exitError
+		if errors.As(outcomes[i].Err, &e) && e.code == exitEnvironment {
+			code = exitEnvironment
+		}
+	}
+	list := strings.Split(wrong.Error(), "\n")
+	n := 0
+	for i := range outcomes {
+		if o := &outcomes[i]; o.Err != nil || o.Complete() && o.Verdict.Status == experiments.Fail {
+			n++
+		}
+	}
+	if len(list) > mostProblems {
+		list = append(list[:mostProblems], "and more: sweep.csv has them all")
+	}
+	return &exitError{code, fmt.Errorf("%d of %d points failed:\n  %s", n, len(points), strings.Join(list, "\n  "))}
+}
+
+// mostProblems is how many lines about failed points are printed.
+const mostProblems = 20
+
+// writeSweep prints a row a combination of parameters and controller, over the seeds.
+func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoint, outcomes []experiments.SweepOutcome, directory string) {
+	head := []string{}
+	for _, p := range s.Varying() {
+		head = append(head, p.Path)
+	}
+	head = append(append(head, "cc", "verdict"), s.MetricLabels()...)
+	lines := [][]string{head}
+	for _, row := range s.Rows(points, outcomes) {
+		line := append(append([]string{}, row.Values...), row.Controller, row.Verdicts())
+		for k, e := range row.Estimates {
+			line = append(line, s.Text(k, e))
+		}
+		lines = append(lines, line)
+	}
+	kept := 0
+	for i := range outcomes {
+		if outcomes[i].State == experiments.SweepKept {
+			kept++
+		}
+	}
+	fmt.Fprintf(w, "%s: %d points", s.Name, len(points))
+	if kept > 0 {
+		fmt.Fprintf(w, ", %d kept from before", kept)
+	}
+	if n := len(s.Seeds); n > 1 {
+		fmt.Fprintf(w, "; means over %d seeds with 95 %% confidence intervals", n)
+	}
+	fmt.Fprintf(w, "\n\n")
+	writeColumns(w, lines)
+	fmt.Fprintf(w, "\n  %s\n  %s\n", filepath.Join(directory, "sweep.csv"), filepath.Join(directory, "sweep.html"))
+}
+
+// writeColumns prints lines of cells: words to the left, and from the verdict on, which the head names, to the right.
+func writeColumns(w io.Writer, lines [][]string) {
+	widths := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	words := slices.Index(lines[0], "verdict")
+	for _, line := range lines {
+		var b strings.Builder
+		for i, cell := range line {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i > words {
+				b.WriteString("  " + pad + cell)
+			} else {
+				b.WriteString("  " + cell + pad)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}
