@@ -60,7 +60,7 @@ func (s *Sweep) WriteCSV(directory string, points []SweepPoint, outcomes []Sweep
 	if w.Flush(); w.Error() != nil {
 		return w.Error()
 	}
-	return writeWhole(filepath.Join(directory, "sweep.csv"), b.Bytes())
+	return WriteWhole(filepath.Join(directory, "sweep.csv"), b.Bytes())
 }
 
 // column is the metric's name with its base unit: "fct_mean_ns".
@@ -237,7 +237,7 @@ func (s *Sweep) Write(directory string, r *SweepRunner, outcomes []SweepOutcome)
 	if err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
-	if err := writeWhole(filepath.Join(directory, "sweep.html"), page); err != nil {
+	if err := WriteWhole(filepath.Join(directory, "sweep.html"), page); err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
 	return nil
