@@ -45,6 +45,12 @@ func FuzzIngress(f *testing.F) {
 		sw.Cnm, sw.EcnMode, sw.EcnPriorities = uint32(settings&1), uint32(settings>>1&3|settings>>13&1<<2), 0xff
 		sw.Lossless, sw.Q_cnm = uint32(settings>>3&1)*0xff, uint64(settings>>4&1)*250_000
 		sw.Alpha, sw.Xoff = uint64(settings>>5&1)<<16, uint64(settings>>6&1)*1000
+		if settings>>14&1 != 0 {
+			r.byCredits(uint32(argument))
+			for i := range r.State.Ports {
+				r.port(i).CreditVls = byte(argument >> 8)
+			}
+		}
 		// A flow is queued, so that ticks and CNMs find one.
 		r.enter(0, data.frame(t))
 		for i := range r.State.Ports {
@@ -62,7 +68,13 @@ func FuzzIngress(f *testing.F) {
 		if tick%8 == 0 {
 			checkFrame(t, r, before, r.enter(int(in), wired), wired)
 		} else if got := r.tick(int(in), uint32(tick%8), argument, byte(settings>>9&7)); got.Verdict == ebpf.VerdictForward {
-			checkBuilt(t, got)
+			if got.Tick == ebpf.TickCredit {
+				if !bytes.Equal(got.data[12:14], []byte{0x88, 0xb6}) || got.data[14]>>4 != 0 || uint32(got.data[16]>>4) != got.Priority || got.Egress != uint32(in) {
+					t.Fatalf("built %x for port %d", got.data, got.Egress)
+				}
+			} else {
+				checkBuilt(t, got)
+			}
 		} else if got.Verdict == ebpf.VerdictConsumed && !bytes.Equal(got.data, bytes.Repeat([]byte{0xee}, ebpf.FrameMin)) {
 			t.Fatalf("a tick that built nothing left %x", got.data)
 		}

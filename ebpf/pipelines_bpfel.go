@@ -21,6 +21,14 @@ const (
 	pipelinesBurstStateBURST_BURST      pipelinesBurstState = 2
 )
 
+type pipelinesCredit struct {
+	_        structs.HostLayout
+	Sent     uint16
+	Limit    uint16
+	Needed   uint16
+	Received uint16
+}
+
 type pipelinesCrossing struct {
 	_            structs.HostLayout
 	Now          uint64
@@ -78,7 +86,9 @@ type pipelinesPort struct {
 	FanoutRow       uint32
 	Mac             [6]uint8
 	PeerMac         [6]uint8
-	RateMbps        uint32
+	CreditVls       uint8
+	BlockShift      uint8
+	Unused          uint16
 	T_last          uint64
 	RxFrames        uint64
 	RxBytes         uint64
@@ -105,12 +115,18 @@ type pipelinesPort struct {
 	LineOverhead    int32
 	LineMin         uint32
 	RateCode        uint32
-	Unused          uint32
+	RateMbps        uint32
 	TxLineBytes     uint64
 	T_max           uint64
 	UeMarked        uint64
-	Entered         [4]uint64
-	Unused2         [4]uint64
+	Entered         [3]uint64
+	CreditBuffer    uint32
+	Unused2         uint32
+	CreditsSent     uint64
+	CreditsReceived uint64
+	CreditRepairs   uint64
+	CreditStalls    uint64
+	Credit          [8]pipelinesCredit
 }
 
 type pipelinesPortClass struct {
@@ -198,6 +214,7 @@ const (
 	pipelinesTickTICK_RESUME pipelinesTick = 2
 	pipelinesTickTICK_WALK   pipelinesTick = 3
 	pipelinesTickTICK_FLOW   pipelinesTick = 4
+	pipelinesTickTICK_CREDIT pipelinesTick = 5
 )
 
 type pipelinesVerdict uint32

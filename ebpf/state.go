@@ -9,6 +9,7 @@ type (
 	Crossing    = pipelinesCrossing
 	Port        = pipelinesPort
 	PortClass   = pipelinesPortClass
+	Credit      = pipelinesCredit
 	SwitchState = pipelinesSwitchState
 	Route       = pipelinesRoute
 	Flow        = pipelinesFlow
@@ -42,6 +43,7 @@ const (
 	TickResume = uint32(pipelinesTickTICK_RESUME)
 	TickWalk   = uint32(pipelinesTickTICK_WALK)
 	TickFlow   = uint32(pipelinesTickTICK_FLOW)
+	TickCredit = uint32(pipelinesTickTICK_CREDIT)
 )
 
 // Bits of Crossing.Want.

@@ -53,3 +53,36 @@ report:
 		t.Error(r.Summary.Verdict.Messages)
 	}
 }
+
+// A scenario's flow control is a setting away: the same incast by credits loses nothing and sends no PAUSE, and says so.
+func TestFlowControlSetting(t *testing.T) {
+	const scenario = `
+topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 3}}
+duration: 1ms
+drain: true
+switch: {pfc: {xoff: 60KB}}
+flows:
+  - {tag: in, from: [h0, h1, h2, h4], to: h3, size: 300KB}
+controllers: [none]
+`
+	for _, sets := range [][]string{nil, {"switch.flow_control=cbfc"}, {"switch.flow_control=cbfc", "switch.cbfc.buffer=64KB", "switch.cbfc.block=256B"}} {
+		s, err := ParseScenario("t.yaml", []byte(scenario), sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(context.Background(), s, Options{Controller: "none", Plane: orchestrator.PlaneWasm, Seed: 1, Directory: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, credits := &r.Summary, len(sets) > 0
+		if sum.Verdict.Status != Pass || sum.Flows.Completed != 4 || sum.Drops.Frames != 0 {
+			t.Errorf("%v: %+v, %d flows ended, %d frames lost", sets, sum.Verdict, sum.Flows.Completed, sum.Drops.Frames)
+		}
+		if (sum.PFC.Pauses == 0) != credits || (sum.Credits != nil) != credits {
+			t.Errorf("%v: %d PAUSEs, credits %+v", sets, sum.PFC.Pauses, sum.Credits)
+		}
+		if credits && (sum.Credits.Messages == 0 || sum.Credits.Stalls == 0 || sum.Credits.SwitchStalls > sum.Credits.Stalls) {
+			t.Errorf("%v: credits %+v", sets, sum.Credits)
+		}
+	}
+}

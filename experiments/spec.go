@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -169,11 +170,12 @@ func (d *decoder) decode() {
 	m.Get("quick") // has been applied, or is not wanted
 	d.s.Host = decodeHost(host, hostagent.Default())
 	d.s.Switch = decodeSwitch(sw, switchagent.Default(), d.s.Host.DataPriority)
-	if d.s.Switch.PFC.Priorities>>d.s.Host.DataPriority&1 == 0 && !host.Has("retransmit_timeout") {
+	if d.s.Switch.Lossless()>>d.s.Host.DataPriority&1 == 0 && !host.Has("retransmit_timeout") {
 		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
 	}
 	d.locate(host, d.s.Host.Validate())
 	d.locate(sw, d.s.Switch.Validate())
+	d.locate(sw, orchestrator.CheckFlowControl(d.s.Topology, &d.s.Switch))
 
 	flows, workloads := m.Get("flows"), m.Get("workloads")
 	if workloads == nil {

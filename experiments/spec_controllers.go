@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
@@ -123,6 +124,7 @@ func (d *decoder) variant(v, sw *yamlspec.Value) {
 		laid := own.Over(sw)
 		settings := decodeSwitch(laid, switchagent.Default(), d.s.Host.DataPriority)
 		d.locate(laid, settings.Validate())
+		d.locate(laid, orchestrator.CheckFlowControl(d.s.Topology, &settings))
 		variant.Switch = &settings
 	}
 	constants := set.Mapping()

@@ -38,10 +38,10 @@ func (s *Scenario) Describe(w io.Writer) error {
 	for i := range s.Variants {
 		row("", "%s is %s", s.Variants[i].Name, s.Variants[i].Describe())
 	}
-	describeSwitch("switches", &s.Switch, row)
+	s.describeSwitch("switches", &s.Switch, row)
 	for i := range s.Variants {
 		if v := &s.Variants[i]; v.Switch != nil {
-			describeSwitch("under "+v.Name, v.Switch, row)
+			s.describeSwitch("under "+v.Name, v.Switch, row)
 		}
 	}
 	h := &s.Host
@@ -74,9 +74,11 @@ func (s *Scenario) Describe(w io.Writer) error {
 
 var ecnModes = [...]string{switchagent.ECNOff: "off", switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}
 
-func describeSwitch(label string, sw *switchagent.Settings, row func(label, format string, args ...any)) {
+func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row func(label, format string, args ...any)) {
 	row(label, "shared buffer %v; at most %v in a lossy queue", sw.Buffer, sw.LossyLimit)
-	if sw.PFC.Priorities == 0 {
+	if c := &sw.CBFC; sw.FlowControl == switchagent.FlowCBFC {
+		row("", "CBFC on priorities %v: %v a port, in blocks of %v, credits every %v", priorities(c.Priorities), c.Buffer, c.BlockSize(fullFrame(s.Topology)), c.Period)
+	} else if sw.PFC.Priorities == 0 {
 		row("", "PFC off: nothing is lossless")
 	} else {
 		xoff := fmt.Sprintf("XOFF %v, XON %v", sw.PFC.XOFF, sw.PFC.XON)
@@ -91,6 +93,9 @@ func describeSwitch(label string, sw *switchagent.Settings, row func(label, form
 	}
 	if sw.Detector == switchagent.DetectorTCD {
 		tMax, mark := "by the patent's formula", "every packet"
+		if sw.FlowControl == switchagent.FlowCBFC {
+			tMax = fmt.Sprintf("%g credit periods", sw.TCD.CreditPeriods)
+		}
 		if sw.TCD.TMax > 0 {
 			tMax = sw.TCD.TMax.String()
 		}

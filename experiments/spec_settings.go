@@ -22,13 +22,18 @@ func decodeHost(v *yamlspec.Value, s hostagent.Settings) hostagent.Settings {
 	return s
 }
 
-// decodeSwitch reads a scenario's switch settings over the defaults s. PFC and ECN act on the hosts' data priority
+// decodeSwitch reads a scenario's switch settings over the defaults s. PFC, CBFC and ECN act on the hosts' data priority
 // unless the scenario names priorities.
 func decodeSwitch(v *yamlspec.Value, s switchagent.Settings, data uint8) switchagent.Settings {
 	m := v.Mapping()
 	m.Get("buffer").Bytes(&s.Buffer)
 	m.Get("lossy_limit").Bytes(&s.LossyLimit)
+	flowControl := ""
+	if m.Get("flow_control").Choice(&flowControl, "pfc", "cbfc") {
+		s.FlowControl = map[string]switchagent.FlowControl{"pfc": switchagent.FlowPFC, "cbfc": switchagent.FlowCBFC}[flowControl]
+	}
 	decodePFC(m.Get("pfc"), &s.PFC, data)
+	decodeCBFC(m.Get("cbfc"), &s.CBFC, data)
 	decodeECN(m.Get("ecn"), &s.ECN, data)
 	detector := ""
 	if m.Get("detector").Choice(&detector, "threshold", "tcd") {
@@ -69,6 +74,20 @@ func decodePFC(v *yamlspec.Value, s *switchagent.PFC, data uint8) {
 	quanta := int(s.Quanta)
 	m.Get("quanta").Int(&quanta, 1, 0xFFFF)
 	s.Quanta = uint16(quanta)
+	m.Done()
+}
+
+func decodeCBFC(v *yamlspec.Value, s *switchagent.CBFC, data uint8) {
+	m := v.Mapping()
+	s.Priorities = 1 << data
+	decodePriorities(m.Get("priorities"), &s.Priorities)
+	m.Get("period").Time(&s.Period)
+	m.Get("buffer").Bytes(&s.Buffer)
+	if block := m.Get("block"); block.Raw() == "auto" {
+		s.Block = 0
+	} else if block.Bytes(&s.Block) && s.Block == 0 {
+		block.Errorf("block 0: write auto for the least that fits")
+	}
 	m.Done()
 }
 

@@ -54,9 +54,11 @@ type SwitchView struct {
 		KMax       units.Bytes `json:"kmax_bytes"`
 		PMax       float64     `json:"pmax"`
 	} `json:"ecn"`
-	Detector string   `json:"detector,omitempty"` // empty: threshold
-	TCD      *TCDView `json:"tcd,omitempty"`      // with detector tcd
-	CNM      struct {
+	FlowControl string    `json:"flow_control,omitempty"` // empty: pfc
+	CBFC        *CBFCView `json:"cbfc,omitempty"`         // with flow control cbfc
+	Detector    string    `json:"detector,omitempty"`     // empty: threshold
+	TCD         *TCDView  `json:"tcd,omitempty"`          // with detector tcd
+	CNM         struct {
 		QECN   units.Bytes `json:"ecn_threshold_bytes"`
 		QCNM   units.Bytes `json:"threshold_bytes"` // 0: dynamic
 		Window float64     `json:"window_ns"`
@@ -64,6 +66,14 @@ type SwitchView struct {
 	} `json:"cnm"`
 	// Quanta are the DWRR quanta by priority; 0: strict.
 	Quanta [switchagent.Priorities]units.Bytes `json:"dwrr_quantum_bytes"`
+}
+
+// CBFCView is the settings of credit-based flow control.
+type CBFCView struct {
+	Priorities []int       `json:"priorities"`
+	Period     float64     `json:"period_ns"`
+	Buffer     units.Bytes `json:"buffer_bytes"`
+	Block      units.Bytes `json:"block_bytes"`
 }
 
 // TCDView is the settings of ternary congestion detection.
@@ -163,7 +173,7 @@ type SpanView struct {
 func (s *Scenario) View() View {
 	v := View{
 		Name: s.Name, Description: s.Description, Topology: s.Topology.View(),
-		Switch: viewSwitch(&s.Switch), Host: viewHost(&s.Host),
+		Switch: viewSwitch(&s.Switch, fullFrame(s.Topology)), Host: viewHost(&s.Host),
 		Controllers: s.Controllers, Constants: s.ControllerSettings,
 		Duration: nanoseconds(s.Duration), Drain: s.Drain, Seed: s.Seed,
 		LookAt: s.LookAt, MayIdle: s.MayIdle, Published: viewPublished(s.Published),
@@ -173,7 +183,7 @@ func (s *Scenario) View() View {
 		from := &s.Variants[i]
 		variant := VariantView{Name: from.Name, CC: from.CC, Constants: from.Constants}
 		if from.Switch != nil {
-			own := viewSwitch(from.Switch)
+			own := viewSwitch(from.Switch, fullFrame(s.Topology))
 			variant.Switch = &own
 		}
 		v.Variants = append(v.Variants, variant)
@@ -249,13 +259,17 @@ func PortLabel(plan *topologies.Plan, id topologies.PortID) string {
 	return plan.Nodes[plan.Ports[id].Node].Name + ":" + plan.PeerNode(id).Name
 }
 
-func viewSwitch(s *switchagent.Settings) SwitchView {
+func viewSwitch(s *switchagent.Settings, frame int) SwitchView {
 	v := SwitchView{Buffer: s.Buffer, LossyLimit: s.LossyLimit, Quanta: s.Scheduler.Quantum}
 	v.PFC.Priorities = priorities(s.PFC.Priorities)
 	v.PFC.XOFF, v.PFC.XON, v.PFC.XOFFToXON = s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON
 	v.PFC.Alpha, v.PFC.Headroom, v.PFC.Quanta = s.PFC.Alpha, s.PFC.Headroom, s.PFC.Quanta
 	v.ECN.Mode, v.ECN.Priorities = ecnModes[s.ECN.Mode], priorities(s.ECN.Priorities)
 	v.ECN.KMin, v.ECN.KMax, v.ECN.PMax = s.ECN.KMin, s.ECN.KMax, s.ECN.PMax
+	if c := &s.CBFC; s.FlowControl == switchagent.FlowCBFC {
+		v.FlowControl = "cbfc"
+		v.CBFC = &CBFCView{Priorities: priorities(c.Priorities), Period: nanoseconds(c.Period), Buffer: c.Buffer, Block: c.BlockSize(frame)}
+	}
 	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
 		v.Detector = "tcd"
 		v.TCD = &TCDView{QLen: t.QLen, TMax: nanoseconds(t.TMax), Epsilon: t.Epsilon, CreditPeriods: t.CreditPeriods, TrendSlack: t.TrendSlack, RED: t.RED}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // Summary is summary.json: a run in numbers. Times are virtual nanoseconds unless a name says otherwise.
@@ -22,12 +24,14 @@ type Summary struct {
 	ByTag  map[string]FlowStatistics `json:"by_tag"`
 	BySize []SizeBin                 `json:"by_size"`
 
-	PFC      PFCSummary `json:"pfc"`
-	ECNMarks int64      `json:"ecn_marks"`
-	UEMarks  int64      `json:"ue_marks,omitempty"` // undetermined encountered (TCD)
-	CNPs     int64      `json:"cnps"`
-	CNMs     int64      `json:"cnms"`
-	RTT      RTTSummary `json:"rtt"`
+	PFC PFCSummary `json:"pfc"`
+	// Credits are of credit-based flow control; nil where flow control is another.
+	Credits  *CreditSummary `json:"credits,omitempty"`
+	ECNMarks int64          `json:"ecn_marks"`
+	UEMarks  int64          `json:"ue_marks,omitempty"` // undetermined encountered (TCD)
+	CNPs     int64          `json:"cnps"`
+	CNMs     int64          `json:"cnms"`
+	RTT      RTTSummary     `json:"rtt"`
 	// RTTSampled are one sample at a time of each flow, as flowRTT takes them; RTT is of every acknowledged packet.
 	RTTSampled RTTSummary   `json:"rtt_sampled"`
 	Drops      DropSummary  `json:"drops"`
@@ -84,6 +88,14 @@ type PFCSummary struct {
 	Rate         float64   `json:"pauses_per_second"`
 	PausedNS     int64     `json:"paused_ns"` // summed over the ports that sent PAUSE, from PAUSE to RESUME
 	Links        []PFCLink `json:"links"`
+}
+
+// CreditSummary counts credit messages at their senders.
+type CreditSummary struct {
+	Messages int64 `json:"messages"`
+	// Stalls are the times that a port went OFF for want of credits, SwitchStalls those of switches' ports.
+	Stalls       int64 `json:"stalls"`
+	SwitchStalls int64 `json:"switch_stalls"`
 }
 
 // PFCLink is one port that sent PAUSE.
@@ -143,6 +155,7 @@ func (r *runner) summarise(wall time.Duration) Summary {
 	}
 	r.summariseFlows(&sum)
 	r.summarisePFC(&sum)
+	r.summariseCredits(&sum)
 	r.summariseSwitches(&sum)
 	for i := range s.Topology.Hosts {
 		sum.CNPs += e.NIC(i).CNPsSent
@@ -178,6 +191,22 @@ func (r *runner) summarisePFC(sum *Summary) {
 			Pauses: of.pauses, Resumes: of.resumes, Rate: float64(of.pauses) / seconds, PausedNS: paused,
 		})
 	}
+}
+
+func (r *runner) summariseCredits(sum *Summary) {
+	if r.scenario.Switch.FlowControl != switchagent.FlowCBFC {
+		return
+	}
+	c := &CreditSummary{Messages: r.engine.CreditMessages()}
+	plan := r.scenario.Topology
+	for i := range plan.Ports {
+		n := int64(r.engine.State().Ports[i].CreditStalls)
+		c.Stalls += n
+		if plan.Nodes[plan.Ports[i].Node].Kind == topologies.Switch {
+			c.SwitchStalls += n
+		}
+	}
+	sum.Credits = c
 }
 
 func (r *runner) summariseSwitches(sum *Summary) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
 )
 
 // Status is a verdict in one word.
@@ -81,7 +82,15 @@ func (r *runner) idle() []idleKnob {
 		idle = append(idle, idleKnob{knob, fmt.Sprintf(format, args...)})
 	}
 	s, p := r.scenario, &r.recorder.pfc
-	if s.Switch.PFC.Priorities != 0 && p.pauses == 0 {
+	if s.Switch.FlowControl == switchagent.FlowCBFC {
+		stalls := uint64(0)
+		for i := range r.engine.State().Ports {
+			stalls += r.engine.State().Ports[i].CreditStalls
+		}
+		if s.Switch.CBFC.Priorities != 0 && stalls == 0 {
+			say(knobPFC, "flow control was never reached: no port ran out of credits")
+		}
+	} else if s.Switch.PFC.Priorities != 0 && p.pauses == 0 {
 		say(knobPFC, "PFC was never reached: no switch sent a PAUSE")
 	}
 	var marks, cnps, cnms, changes int64

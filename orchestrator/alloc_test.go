@@ -15,6 +15,12 @@ import (
 // In the steady state nothing allocates: not a frame, not an event, not a crossing. A run of unbounded flows with PFC, ECN
 // and CNPs going on is warmed up until every pool and queue has its size; from then on the heap's count must stand.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	t.Run("pfc", func(t *testing.T) { steadyState(t, switchagent.FlowPFC) })
+	t.Run("cbfc", func(t *testing.T) { steadyState(t, switchagent.FlowCBFC) })
+}
+
+func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
+	t.Helper()
 	plan, err := topologies.Builtin("star")
 	if err != nil {
 		t.Fatal(err)
@@ -26,6 +32,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	defer plane.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON = 40_000, 38_000
+	sw.FlowControl = flowControl
 	e := NewEngine(EngineConfig{
 		Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host, BurstDetection: true, Seed: 1,
 	})

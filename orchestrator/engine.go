@@ -63,8 +63,9 @@ type Engine struct {
 	nics     []*hostagent.NIC
 	pool     *frame.Pool
 	flows    []Flow
-	open     int // flows with a size that have not ended
-	blank    int // bytes of a tick's frame
+	open     int      // flows with a size that have not ended
+	blank    int      // bytes of a tick's frame
+	credits  *credits // nil: flow control is PFC
 	started  bool
 	warmth   int32 // keeps the compiler from dropping warm's loads
 
@@ -160,6 +161,7 @@ func NewEngine(c EngineConfig) *Engine {
 		e.switches = append(e.switches,
 			switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), len(node.Ports)))
 	}
+	e.credits = newCredits(plan, e.state, c.Switches)
 	for range plan.Hosts {
 		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))
 	}
@@ -233,6 +235,8 @@ func (e *Engine) handle(ev event) error {
 		return e.startFlow(int(ev.id))
 	case eventRefresh:
 		return e.refresh(int(ev.id>>3), uint8(ev.id&7))
+	case eventCredit:
+		return e.sendCredits(&e.ports[ev.id])
 	}
 	return fmt.Errorf("unknown event %d", ev.kind)
 }

@@ -20,6 +20,7 @@ const (
 	eventReport                   // flow id's receiver's timer
 	eventStart                    // flow id starts
 	eventRefresh                  // PAUSE of (port, priority) id is to be sent again
+	eventCredit                   // port id's credit messages are due
 )
 
 // event is one entry of the event queue. Events are ordered by time, and those of one time by the order in which they

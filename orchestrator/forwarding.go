@@ -51,6 +51,8 @@ func (e *Engine) serve(p *port) error {
 	p.wire.push(f, arrival)
 	if f.Control {
 		e.observePFC(p, f)
+	} else if e.credits != nil {
+		e.spendCredits(p, f)
 	}
 	if p.isSwitch {
 		return e.resume(e.switches[p.index])
@@ -64,7 +66,7 @@ func (e *Engine) waiting(p *port) bool {
 	if p.isSwitch {
 		return e.switches[p.index].Port(int(p.id)).Waiting()
 	}
-	return e.nics[p.index].Waiting()
+	return e.nics[p.index].Waiting() || e.credits != nil && e.credits.hosts[p.index].Packets > 0
 }
 
 func (p *port) serialise(lineBytes int64) vtime.Time {
@@ -77,6 +79,12 @@ func (p *port) serialise(lineBytes int64) vtime.Time {
 // pull asks a host's NIC for its next frame.
 func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 	registers := &e.state.Ports[p.id]
+	if e.credits != nil {
+		if f := e.credits.hosts[p.index].Pop(); f != nil {
+			return f, 0
+		}
+		e.gateHost(p)
+	}
 	var off uint8
 	ends := vtime.Never
 	for _, priority := range [...]uint8{e.hosts.DataPriority, e.hosts.ControlPriority} {
@@ -161,6 +169,10 @@ func (e *Engine) end(in *port, f *frame.Frame) {
 		e.pool.Put(f)
 		e.mustServe(in)
 		return
+	case ebpf.VerdictConsumed:
+		if e.credits != nil && f.Control {
+			e.credits.alive--
+		}
 	case ebpf.VerdictDrop:
 		e.Dropped++
 		if x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonMalformed {
@@ -231,7 +243,11 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 	x.Argument = argument
 	x.Priority = uint32(priority)
 	x.OutPort = ebpf.NoPort
-	f := e.pool.Get(e.blank)
+	n := e.blank
+	if kind == ebpf.TickCredit {
+		n = ebpf.CreditLen
+	}
+	f := e.pool.Get(n)
 	clear(f.Data)
 	e.Ticks++
 	if err := e.cross(in, f); err != nil {
@@ -244,7 +260,10 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 	}
 	e.Created.add(int(f.Length))
 	f.InPort = -1
-	f.Control = kind == ebpf.TickPause || kind == ebpf.TickResume
+	f.Control = kind == ebpf.TickPause || kind == ebpf.TickResume || kind == ebpf.TickCredit
+	if kind == ebpf.TickCredit {
+		return want, e.queueCredit(in, f)
+	}
 	return want, e.enqueue(int32(x.Egress), f, uint8(x.OutPriority))
 }
 
@@ -304,6 +323,10 @@ func (e *Engine) resume(s *switchagent.Switch) error {
 
 // observePFC notes a PFC frame as it leaves.
 func (e *Engine) observePFC(p *port, f *frame.Frame) {
+	if e.credits != nil { // all control frames are credit messages then
+		e.credits.sent++
+		return
+	}
 	pfc := wire.PFC(f.Data)
 	for i := range uint8(switchagent.Priorities) {
 		if pfc.ClassEnable()>>i&1 == 0 {

@@ -30,6 +30,7 @@ func (e *Engine) Check() []Violation {
 	e.checkFrames()
 	e.checkAccounts()
 	e.checkPorts()
+	e.checkCredits()
 	e.checkFlows()
 	for _, problem := range e.plane.Check() {
 		e.fail("the plane's counts agree", "plane", "%s", problem)
@@ -50,6 +51,12 @@ func (e *Engine) checkFrames() {
 		queued += n.Backlog()
 	}
 	waiting := queued // a host's frames are made as they leave the NIC
+	if e.credits != nil {
+		for i := range e.credits.hosts { // but for credit messages
+			left.Frames += int64(e.credits.hosts[i].Packets)
+			left.Bytes += e.credits.hosts[i].Bytes
+		}
+	}
 	for i, s := range e.switches {
 		for _, id := range e.switchPorts(i) {
 			p := s.Port(int(id))
@@ -127,7 +134,7 @@ func (e *Engine) checkPorts() {
 		var flying, waiting [2]int64
 		count := func(into *[2]int64) func(f *frame.Frame) {
 			return func(f *frame.Frame) {
-				if f.Control {
+				if f.Control && e.credits == nil {
 					into[pauseIndex(f)]++
 				}
 			}

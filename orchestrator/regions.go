@@ -56,7 +56,7 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	switch kind {
 	case eventArrival:
 		r = e.ports[e.ports[id].peer].region
-	case eventFree, eventWake:
+	case eventFree, eventWake, eventCredit:
 		r = e.ports[id].region
 	case eventRefresh:
 		r = e.ports[id>>3].region
@@ -172,7 +172,7 @@ func (e *Engine) drive(end vtime.Time, drain bool, look *look) error {
 		latest = max(latest, e.now)
 	}
 	e.now = latest
-	e.meet()
+	e.meet(end)
 	return nil
 }
 
@@ -206,8 +206,11 @@ type pfcSeen struct {
 	pause    bool
 }
 
-// meet does what has waited for all regions to be at one time: an observer is told of things in their order.
-func (e *Engine) meet() {
+// meet does what has waited for all regions to be at one time, the given one: an observer is told of things in their order.
+func (e *Engine) meet(now vtime.Time) {
+	if e.credits != nil && e.credits.wake {
+		e.wakeCredits(now)
+	}
 	for _, f := range e.ended {
 		e.nics[e.plan.Nodes[e.flows[f].Destination].Index].Forget(queuePair(int(f)))
 	}

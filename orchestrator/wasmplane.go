@@ -43,13 +43,33 @@ func (p *WasmPlane) Cross(in int, f *frame.Frame) error {
 	x := p.process.State.Crossing
 	x.Verdict = ebpf.VerdictNone
 	p.done++
+	if p.process.Telemetry || len(p.taps) > 0 {
+		return p.crossSlowly(in, f)
+	}
+	header := (*[ebpf.HeaderBytes]byte)(f.Data)
+	shared := (*[ebpf.HeaderBytes]byte)(p.process.Header[:])
+	*shared = *header
+	if err := p.process.Cross(int(f.Length)); err != nil {
+		return p.failed(in, err)
+	}
+	if x.Verdict == ebpf.VerdictForward || x.Verdict == ebpf.VerdictHost {
+		*header = *shared
+	}
+	return nil
+}
+
+func (p *WasmPlane) failed(in int, err error) error {
+	return fmt.Errorf("frame into %s: %w", p.plan.Ports[in].Name, err)
+}
+
+// crossSlowly copies as much of the header as telemetry takes, and has taps look.
+func (p *WasmPlane) crossSlowly(in int, f *frame.Frame) error {
+	x := p.process.State.Crossing
 	header := f.Data[:ebpf.HeaderBytes]
 	if p.process.Telemetry {
 		header = f.Data[:min(len(f.Data), ebpf.TelemetryBytes)]
-		copy(p.process.Header[:], header)
-	} else {
-		*(*[ebpf.HeaderBytes]byte)(p.process.Header[:]) = [ebpf.HeaderBytes]byte(header)
 	}
+	copy(p.process.Header[:], header)
 	var err error
 	if len(p.taps) > 0 {
 		err = p.crossTapped(in, f, header)
@@ -57,7 +77,7 @@ func (p *WasmPlane) Cross(in int, f *frame.Frame) error {
 		err = p.process.Cross(int(f.Length))
 	}
 	if err != nil {
-		return fmt.Errorf("frame into %s: %w", p.plan.Ports[in].Name, err)
+		return p.failed(in, err)
 	}
 	if x.Verdict == ebpf.VerdictForward || x.Verdict == ebpf.VerdictHost {
 		copy(header, p.process.Header[:])

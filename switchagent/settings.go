@@ -16,13 +16,15 @@ const Priorities = 8
 
 // Settings are a switch's settings as a scenario gives them.
 type Settings struct {
-	Buffer    units.Bytes // shared packet buffer; a node of the topology may have its own
-	PFC       PFC
-	ECN       ECN
-	Detector  Detector
-	TCD       TCD
-	CNM       CNM
-	Scheduler Scheduler
+	Buffer      units.Bytes // shared packet buffer; a node of the topology may have its own
+	FlowControl FlowControl
+	PFC         PFC
+	CBFC        CBFC
+	ECN         ECN
+	Detector    Detector
+	TCD         TCD
+	CNM         CNM
+	Scheduler   Scheduler
 	// LossyLimit is the most bytes one egress queue of a lossy priority holds; beyond it frames are dropped.
 	LossyLimit units.Bytes
 }
@@ -89,7 +91,7 @@ type Scheduler struct {
 }
 
 // Default are the settings of the seeds' switches: 22 MB shared buffer, XOFF 320 KB, XON two packets below, ECN by RED
-// 5/200 KB/1 %, every priority strict.
+// 5/200 KB/1 %, every priority strict; and the patent's for what it has: credits of 280 KB a port every 40 us, q_len 5 KB.
 func Default() Settings {
 	return Settings{
 		Buffer: 22 * units.MB,
@@ -98,8 +100,9 @@ func Default() Settings {
 			XOFF:       320 * units.KB, XON: 318 * units.KB, XOFFToXON: 2 * units.KB,
 			Headroom: 75 * units.KB, Quanta: 0xFFFF,
 		},
-		ECN: ECN{Mode: ECNRED, Priorities: 1 << 3, KMin: 5 * units.KB, KMax: 200 * units.KB, PMax: 0.01},
-		TCD: TCD{QLen: 5 * units.KB, Epsilon: 0.05, CreditPeriods: 1.05},
+		CBFC: CBFC{Priorities: 1 << 3, Period: 40 * vtime.Microsecond, Buffer: 280 * units.KB},
+		ECN:  ECN{Mode: ECNRED, Priorities: 1 << 3, KMin: 5 * units.KB, KMax: 200 * units.KB, PMax: 0.01},
+		TCD:  TCD{QLen: 5 * units.KB, Epsilon: 0.05, CreditPeriods: 1.05},
 		CNM: CNM{
 			QECN: 200 * units.KB, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond,
 		},
@@ -114,7 +117,9 @@ func (s *Settings) Validate() error {
 	if s.Buffer <= 0 {
 		bad("buffer must be positive")
 	}
-	if s.PFC.Priorities != 0 {
+	if s.FlowControl == FlowCBFC {
+		s.CBFC.validate(bad)
+	} else if s.PFC.Priorities != 0 {
 		if s.PFC.Alpha < 0 || s.PFC.Alpha > 64 {
 			bad("pfc.alpha %g is outside 0..64", s.PFC.Alpha)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
@@ -28,6 +29,16 @@ func TestValidate(t *testing.T) {
 		{edit: func(s *switchagent.Settings) { s.ECN.PMax = 1 }},
 		{edit: func(s *switchagent.Settings) { s.ECN.PMax = 1.01 }, want: []string{"ecn.pmax"}},
 		{edit: func(s *switchagent.Settings) { s.ECN.PMax, s.ECN.Mode = 2, switchagent.ECNOff }},
+		{edit: func(s *switchagent.Settings) { s.FlowControl = switchagent.FlowCBFC }},
+		{edit: func(s *switchagent.Settings) { s.FlowControl, s.PFC.Quanta = switchagent.FlowCBFC, 0 }}, // PFC is off
+		{edit: func(s *switchagent.Settings) { s.CBFC = switchagent.CBFC{} }},
+		{
+			edit: func(s *switchagent.Settings) {
+				s.FlowControl, s.CBFC.Period, s.CBFC.Block = switchagent.FlowCBFC, vtime.Nanosecond, 96
+			},
+			want: []string{"cbfc.period", "cbfc.block"},
+		},
+		{edit: func(s *switchagent.Settings) { s.FlowControl, s.CBFC.Buffer = switchagent.FlowCBFC, 0 }, want: []string{"cbfc.buffer"}},
 		{edit: func(s *switchagent.Settings) { s.Detector = switchagent.DetectorTCD }},
 		{edit: func(s *switchagent.Settings) { s.TCD.Epsilon = 0 }}, // nobody goes by it
 		{

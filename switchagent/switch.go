@@ -16,6 +16,9 @@ type Switch struct {
 	index    int // among the switches
 	first    int // fabric id of port 0
 	weighted uint8
+	lossless uint8
+	credits  bool   // flow control goes by them
+	limit    uint64 // bytes that the switch holds: the shared buffer and what ports have of their own
 	ports    []Port
 	pausing  []pausing // what is paused, in the order of pausing
 	due      []Due
@@ -74,10 +77,15 @@ type pausing struct {
 
 // New is the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ...
 func New(state *ebpf.State, settings *Settings, index, first, ports int) *Switch {
-	return &Switch{
+	s := &Switch{
 		state: state, settings: settings, index: index, first: first,
-		weighted: settings.Scheduler.weighted(), ports: make([]Port, ports),
+		weighted: settings.Scheduler.weighted(), lossless: settings.Lossless(), credits: settings.FlowControl == FlowCBFC,
+		limit: uint64(settings.Buffer), ports: make([]Port, ports),
 	}
+	if s.credits {
+		s.limit += uint64(ports*bits.OnesCount8(s.lossless)) * uint64(settings.CBFC.Buffer)
+	}
+	return s
 }
 
 // Port is the queues and counters of the port with the fabric id p.
@@ -112,8 +120,8 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 }
 
 func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
-	full := s.state.Switches[s.index].Used > uint64(s.settings.Buffer)
-	if s.settings.PFC.Priorities>>f.Priority&1 == 0 {
+	full := s.state.Switches[s.index].Used > s.limit
+	if s.lossless>>f.Priority&1 == 0 {
 		if full || q.Bytes+n > int64(s.settings.LossyLimit) {
 			return DropLossy
 		}
@@ -151,6 +159,9 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 		port.urgent = port.control.Packets > 0
 		return f, 0
 	}
+	if s.credits {
+		s.checkCredits(now, p)
+	}
 	open, wake := s.gate(now, p, port.backlog)
 	if open == 0 {
 		return nil, wake
@@ -177,7 +188,8 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	return f, 0
 }
 
-// gate is PFC's: the priorities of backlog that are ON, and when the first of the others comes ON by itself.
+// gate is PFC's: the priorities of backlog that are ON, and when the first of the others comes ON by itself. What is OFF
+// for want of credits does not.
 func (s *Switch) gate(now vtime.Time, p int, backlog uint8) (open uint8, wake vtime.Time) {
 	wake = vtime.Never
 	registers := &s.state.Ports[p]

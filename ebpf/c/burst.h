@@ -143,7 +143,7 @@ static __always_inline int notify_next(struct crossing *x, struct switch_state *
 }
 
 /* A CNM from the next switch: on to the hop before this one, as the flow table has it. */
-static __always_inline void forward_cnm(struct crossing *x, struct port *in, __u8 *h)
+COLD void forward_cnm(struct crossing *x, struct port *in, __u8 *h)
 {
 	struct flow *f = flow_at(in->node * FLOW_IDS + get16(h + OFF_CNM_ID));
 	struct port *back;

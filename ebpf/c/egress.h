@@ -29,40 +29,56 @@ static __always_inline int red_marks(const struct switch_state *sw, struct port 
 	return draw(sw, port_id, out->draws++) < probability;
 }
 
-/* ECN at dequeue. A detector sees every packet of its priorities, whether it can be marked or not. A mark only ever makes
- * the field greater: CE over UE over ECT(1). */
-static __always_inline void mark(struct crossing *x, struct switch_state *sw, struct port *out, __u8 *h, __u32 len)
+/* DCON: no ECN from the start of a burst until the queue is below Q_ECN (section 4.1). */
+static __always_inline int in_burst(const struct crossing *x, const struct switch_state *sw)
+{
+	return sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= sw->q_ecn;
+}
+
+/* A mark by a detector of pauses, which sees every packet of its priorities, whether it can be marked or not. It only ever
+ * makes the field greater: CE over UE over ECT(1). */
+COLD void mark_detected(struct crossing *x, struct switch_state *sw, struct port *out,
+					  struct port_class *c, __u8 *h, __u32 len)
 {
 	__u32 field = h[OFF_TOS] & ECN_MASK;
-	__u32 priority, to;
-	struct port_class *c;
+	__u32 to;
 
-	if (sw->ecn_mode == ECN_OFF || sw->ecn_mode == ECN_STEP || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
-		return;
-	priority = h[OFF_TOS] >> 5;
-	if (!(sw->ecn_priorities >> priority & 1))
-		return;
-	c = &out->class[priority & 7];
-	to = ECN_CE;
 	if (sw->ecn_mode == ECN_PCN)
 		to = np_ecn_marks(x, c) ? ECN_CE : 0;
-	else if (sw->ecn_mode == ECN_TCD)
+	else
 		to = detect_congestion(x, sw, out, c, len);
-	if (!field || !to)
+	if (to == ECN_CE && (!field || in_burst(x, sw) ||
+			     (sw->ecn_mode == ECN_TCD && sw->tcd_red && !red_marks(sw, out, x->out_port, x->queue_bytes))))
 		return;
-	/* DCON: no ECN from the start of a burst until the queue is below Q_ECN (section 4.1). */
-	if (to == ECN_CE && sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= sw->q_ecn)
-		return;
-	if (to == ECN_CE && (sw->ecn_mode == ECN_RED || (sw->ecn_mode == ECN_TCD && sw->tcd_red)) &&
-	    !red_marks(sw, out, x->out_port, x->queue_bytes))
-		return;
-	if (to <= field)
+	if (!field || to <= field)
 		return;
 	set_ecn(h, to);
 	if (to == ECN_CE)
 		out->ecn_marked++;
 	else
 		out->ue_marked++;
+}
+
+/* ECN at dequeue. */
+static __always_inline void mark(struct crossing *x, struct switch_state *sw, struct port *out, __u8 *h, __u32 len)
+{
+	__u32 priority;
+
+	if (sw->ecn_mode == ECN_OFF || sw->ecn_mode == ECN_STEP || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
+		return;
+	priority = h[OFF_TOS] >> 5;
+	if (!(sw->ecn_priorities >> priority & 1))
+		return;
+	if (sw->ecn_mode != ECN_RED) {
+		mark_detected(x, sw, out, &out->class[priority & 7], h, len);
+		return;
+	}
+	if (!(h[OFF_TOS] & ECN_MASK) || in_burst(x, sw))
+		return;
+	if (red_marks(sw, out, x->out_port, x->queue_bytes) && (h[OFF_TOS] & ECN_MASK) != ECN_CE) {
+		set_ecn(h, ECN_CE);
+		out->ecn_marked++;
+	}
 }
 
 /* 1: the frame has telemetry. The rim is to call stamp() on it, with INT_END bytes that may be read and written. */

@@ -8,6 +8,7 @@
 #define ETHERTYPE_IPV4 0x0800
 #define ETHERTYPE_MAC_CONTROL 0x8808 /* IEEE 802.3 clause 31 */
 #define ETHERTYPE_CNM 0x88b5         /* IEEE local experimental 1 */
+#define ETHERTYPE_CREDIT 0x88b6      /* IEEE local experimental 2 */
 #define OPCODE_PFC 0x0101            /* IEEE 802.1Qbb */
 #define UDP_ROCE 4791
 #define IPPROTO_UDP_ 17
@@ -127,8 +128,8 @@ static __always_inline void decrement_ttl(__u8 *h)
 	checksum_replace(h, old, old - 0x100);
 }
 
-/* A PFC frame for one priority: time in quanta, 0 resumes (IEEE 802.1Qbb; 802.3 annex 31D). */
-static __always_inline void build_pfc(__u8 *h, const __u8 *mac, __u32 priority, __u16 quanta)
+/* The Ethernet header of a frame for the other end of the link alone (IEEE 802.3 annex 31A: 01-80-C2-00-00-01). */
+static __always_inline void put_control(__u8 *h, const __u8 *mac, __u16 ethertype)
 {
 	h[0] = 0x01;
 	h[1] = 0x80;
@@ -136,7 +137,13 @@ static __always_inline void build_pfc(__u8 *h, const __u8 *mac, __u32 priority, 
 	h[3] = h[4] = 0;
 	h[5] = 1;
 	put_mac(h + 6, mac);
-	put16(h + OFF_ETHERTYPE, ETHERTYPE_MAC_CONTROL);
+	put16(h + OFF_ETHERTYPE, ethertype);
+}
+
+/* A PFC frame for one priority: time in quanta, 0 resumes (IEEE 802.1Qbb; 802.3 annex 31D). */
+static __always_inline void build_pfc(__u8 *h, const __u8 *mac, __u32 priority, __u16 quanta)
+{
+	put_control(h, mac, ETHERTYPE_MAC_CONTROL);
 	put16(h + OFF_PFC_OPCODE, OPCODE_PFC);
 	put16(h + OFF_PFC_ENABLE, 1u << (priority & 7));
 	for (int i = 0; i < PRIORITIES; i++)

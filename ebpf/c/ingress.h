@@ -75,12 +75,18 @@ static __always_inline void forward_ipv4(struct crossing *x, struct switch_state
 	x->out_priority = priority;
 }
 
-/* A tick has no frame: what is built is written over the blank one that carries it. */
-static __always_inline void tick(struct crossing *x, struct switch_state *sw, struct port *in, __u8 *h)
+/* A tick has no frame: what is built is written over the blank one that carries it. Without sw, a host's: TICK_CREDIT. */
+COLD void tick(struct crossing *x, struct switch_state *sw, struct port *in, __u8 *h)
 {
 	int built = 0;
 
-	if (x->tick == TICK_PAUSE || x->tick == TICK_RESUME) {
+	if (x->tick == TICK_CREDIT) {
+		built = build_credit(x, in, h);
+		x->verdict = VERDICT_FORWARD;
+		x->egress = x->in_port;
+	} else if (!sw) {
+		return;
+	} else if (x->tick == TICK_PAUSE || x->tick == TICK_RESUME) {
 		built = build_pause(x, sw, in, h);
 		x->verdict = VERDICT_FORWARD;
 		x->egress = x->in_port;
@@ -121,13 +127,15 @@ static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
 		return;
 	sw = in->kind == PORT_SWITCH ? switch_at(in->node) : 0;
 	if (x->tick) {
-		if (sw)
+		if (sw || x->tick == TICK_CREDIT)
 			tick(x, sw, in, h);
 		return;
 	}
 	in->rx_frames++;
 	in->rx_bytes += len;
 	ethertype = get16(h + OFF_ETHERTYPE);
+	if (in->credit_vls && (ethertype == ETHERTYPE_IPV4 || ethertype == ETHERTYPE_CNM))
+		receive_blocks(in, ethertype == ETHERTYPE_IPV4 ? h[OFF_TOS] >> 5 : CNM_PRIORITY, len);
 	if (ethertype == ETHERTYPE_MAC_CONTROL) {
 		if (get16(h + OFF_PFC_OPCODE) == OPCODE_PFC) {
 			receive_pfc(x, in, h);
@@ -137,6 +145,8 @@ static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
 		struct packet p;
 
 		x->verdict = VERDICT_STACK;
+		if (ethertype == ETHERTYPE_CREDIT && in->credit_vls)
+			x->verdict = receive_credit(x, in, h) ? VERDICT_CONSUMED : VERDICT_DROP;
 		if (ethertype == ETHERTYPE_CNM || (ethertype == ETHERTYPE_IPV4 && !parse_ipv4(h, &p) &&
 						   p.protocol == IPPROTO_UDP_ && p.dport == UDP_ROCE)) {
 			x->verdict = VERDICT_HOST;
@@ -150,6 +160,8 @@ static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
 			if (x->verdict == VERDICT_FORWARD)
 				account(x, sw, in, CNM_PRIORITY, len);
 		}
+	} else if (ethertype == ETHERTYPE_CREDIT && receive_credit(x, in, h)) {
+		x->verdict = VERDICT_CONSUMED;
 	}
 	if (x->verdict == VERDICT_DROP && x->reason < REASONS)
 		in->dropped[x->reason]++;

@@ -7,6 +7,9 @@
 
 #include "state.h"
 
+/* What few frames need. The verifier knows most about one function. */
+#define COLD static __always_inline
+
 /* The engine sets max_entries to the fabric's size as it loads the object. */
 #define TABLE(name, value_type)                        \
 	struct {                                       \
@@ -63,6 +66,7 @@ static __always_inline __u64 *fanout_at(__u32 i)
 #include "frame.h"
 #include "crc16.h"
 #include "pfc.h"
+#include "cbfc.h"
 #include "burst.h"
 #include "ingress.h"
 #include "telemetry.h"

@@ -64,7 +64,7 @@ static __always_inline int build_pause(struct crossing *x, struct switch_state *
 }
 
 /* A PFC frame arrived: the port's own queues go ON or OFF. A pause of q quanta lasts q*512 bit times from now. */
-static __always_inline void receive_pfc(struct crossing *x, struct port *in, const __u8 *h)
+COLD void receive_pfc(struct crossing *x, struct port *in, const __u8 *h)
 {
 	__u32 enabled = h[OFF_PFC_ENABLE + 1];
 	__u32 changed = 0;

@@ -21,6 +21,7 @@ enum tick {
 	TICK_RESUME = 2, /* build a RESUME for (in_port, priority) */
 	TICK_WALK = 3,   /* build the next CNM of the burst at egress in_port */
 	TICK_FLOW = 4,   /* build a CNM for the flow table's entry argument */
+	TICK_CREDIT = 5, /* build the credit message of (in_port, priority) */
 };
 
 /* What became of the frame. */
@@ -109,6 +110,16 @@ struct port_class {
 /* TCD's states of an egress port (patent, paragraph 0052): 0, / and 1 there. */
 enum tcd_state { TCD_NONCONGESTED = 0, TCD_UNDETERMINED = 1, TCD_CONGESTED = 2 };
 
+/* What a port knows of a priority's credits: blocks, modulo 4096. */
+struct credit {
+	/* of the egress side */
+	__u16 sent;          /* FCTBS, kept by the engine */
+	__u16 limit;         /* FCCL: how far sent may go */
+	__u16 needed;        /* of the frame that waits for credits; 0: none does */
+	/* of the ingress side */
+	__u16 received;      /* ABR */
+};
+
 /* In cache lines of 64 bytes, as a large fabric's ports are more than the processor's cache holds: a frame touches the
  * first and its priority's. */
 struct port {
@@ -118,7 +129,9 @@ struct port {
 	__u32 fanout_row;    /* where this port's row of the fanout matrix starts */
 	__u8 mac[6];
 	__u8 peer_mac[6];
-	__u32 rate_mbps;
+	__u8 credit_vls;     /* bit n: priority n goes by credits */
+	__u8 block_shift;    /* a credit is for 1<<block_shift bytes */
+	__u16 unused;
 	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
 	__u64 rx_frames;
 	__u64 rx_bytes;
@@ -150,14 +163,22 @@ struct port {
 	__s32 line_overhead;
 	__u32 line_min;
 	__u32 rate_code;     /* of rate_mbps */
-	__u32 unused;
+	__u32 rate_mbps;
 	__u64 tx_line_bytes; /* left by this port */
 
 	/* Of ternary congestion detection. */
 	__u64 t_max;         /* as long as it has been ON for less, the port is undetermined */
 	__u64 ue_marked;
-	__u64 entered[4];    /* times that each state of a class was entered */
-	__u64 unused2[4];
+	__u64 entered[3];    /* times that each state of a class was entered */
+
+	/* Of credit-based flow control. */
+	__u32 credit_buffer; /* bytes of one priority that may be held here */
+	__u32 unused2;
+	__u64 credits_sent;  /* messages */
+	__u64 credits_received;
+	__u64 credit_repairs; /* messages that told of other blocks than had come */
+	__u64 credit_stalls; /* times that a priority went OFF for want of credits */
+	struct credit credit[PRIORITIES];
 };
 
 /* A switch's settings and the registers it has once. */

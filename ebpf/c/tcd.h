@@ -9,7 +9,7 @@ static __always_inline void enter_state(struct port *out, struct port_class *c, 
 	if (c->ternary == state)
 		return;
 	c->ternary = state;
-	out->entered[state & 3]++;
+	out->entered[state]++;
 }
 
 /* Whether a queue above q_len has fallen over the last T_max (step S3), by the authors' simulator's references: at the end

@@ -15,7 +15,7 @@
 #define BTH_INT 0xc0 /* opcodes of the manufacturer's range carry telemetry: 0xc0 | the standard's opcode */
 
 /* Whether a frame of len bytes is a RoCE data packet with telemetry: what is needed of it is within FRAME_MIN. */
-static __always_inline int has_telemetry(const __u8 *h, __u32 len)
+COLD int has_telemetry(const __u8 *h, __u32 len)
 {
 	struct packet p;
 
@@ -36,7 +36,7 @@ static __always_inline void count_line_bytes(struct port *out, __u32 len)
 
 /* Writes the next slot; a frame that has passed more switches than there are slots keeps the first. The count includes the
  * frame itself; the time is the start of its serialisation; the queue is what it left behind. */
-static __always_inline void stamp(struct crossing *x, __u8 *h)
+COLD void stamp(struct crossing *x, __u8 *h)
 {
 	struct port *out = port_at(x->out_port);
 	__u32 hop = h[OFF_INT] >> 4;

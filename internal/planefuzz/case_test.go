@@ -106,6 +106,14 @@ func (c *testCase) yaml() string {
 	w("switch:")
 	w("  buffer: %dB", s.Buffer)
 	w("  lossy_limit: %dB", s.LossyLimit)
+	if k := &s.CBFC; s.FlowControl == switchagent.FlowCBFC {
+		block := "auto"
+		if k.Block > 0 {
+			block = fmt.Sprintf("%dB", k.Block)
+		}
+		w("  flow_control: cbfc")
+		w("  cbfc: {priorities: %s, period: %dps, buffer: %dB, block: %s}", bits(k.Priorities), k.Period, k.Buffer, block)
+	}
 	w("  pfc: {priorities: %s, alpha: %v, xoff: %dB, xon: %dB, xoff_to_xon: %dB, headroom: %dB, quanta: %d}",
 		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta)
 	mode := map[switchagent.ECNMode]string{switchagent.ECNOff: `"off"`, switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}[s.ECN.Mode]

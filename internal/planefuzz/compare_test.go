@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
 )
 
 // mostDifferences bounds a report: the first ones tell.
@@ -115,13 +116,13 @@ func (d *differ) compare(where string, a, b reflect.Value) {
 	}
 }
 
-// losing is the law that a scenario's settings can break: too little headroom, or too small a buffer.
+// losing is the law that a scenario's settings can break: too little headroom, or too small a buffer. With credits none can.
 const losing = "nothing is dropped in a lossless class"
 
 // broken are the broken laws that no settings excuse.
 func broken(r *run) []string {
 	laws := slices.DeleteFunc(slices.Clone(r.violations), func(v string) bool {
-		return strings.HasPrefix(v, losing)
+		return strings.HasPrefix(v, losing) && r.scenario.Switch.FlowControl != switchagent.FlowCBFC
 	})
 	for i := range r.engine.Flows() {
 		if f := &r.engine.Flows()[i]; f.Sender != nil && (f.Receiver.Delivered < f.Sender.Acked() || f.Size > 0 && f.Receiver.Delivered > f.Size) {

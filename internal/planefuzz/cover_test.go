@@ -78,6 +78,8 @@ func features(r *run) []string {
 		ports.Bursts += p.Bursts
 		ports.Draws += p.Draws
 		ports.UeMarked += p.UeMarked
+		ports.CreditsReceived += p.CreditsReceived
+		ports.CreditStalls += p.CreditStalls
 		for k, n := range p.Entered {
 			ports.Entered[k] += n
 		}
@@ -124,6 +126,9 @@ func features(r *run) []string {
 	on(r.pauses.ranOut > 0, "PAUSE ran out")
 	on(r.pauses.sent[1] > 0 && pfc.Alpha > 0, "PAUSE at a dynamic threshold")
 	on(r.pauses.sent[1] > 0 && int(e.State().Switches[0].Buffer) < int(s.Switch.Buffer), "PAUSE with reserved headroom")
+	on(s.Switch.FlowControl == switchagent.FlowCBFC, "credits")
+	on(ports.CreditsReceived > 0, "credit messages")
+	on(ports.CreditStalls > 0, "credits ran out")
 	on(pfc.Priorities == 0, "PFC off")
 	on(e.Dropped > 0, "frames dropped")
 	on(drops[switchagent.DropHeadroom] > 0, "headroom overrun")

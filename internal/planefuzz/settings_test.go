@@ -22,6 +22,7 @@ func drawCase(d chooser, f fabric) *testCase {
 		Tap:        d.chance("tap", 2),
 	}
 	c.drawPFC(d)
+	c.drawCredits(d)
 	c.drawMarking(d)
 	if d.chance("dwrr", 40) {
 		for _, p := range []uint8{c.Host.DataPriority, c.Host.ControlPriority, 7} {
@@ -87,6 +88,30 @@ func (c *testCase) drawPFC(d chooser) {
 		if !d.chance("bounded", 40) {
 			p.XOFF = 0
 		}
+	}
+}
+
+// drawCredits draws credit-based flow control in place of PFC, of lanes that may be the control frames' too.
+func (c *testCase) drawCredits(d chooser) {
+	if !d.chance("cbfc", 20) {
+		return
+	}
+	s, k := &c.Switch, &c.Switch.CBFC
+	s.FlowControl = switchagent.FlowCBFC
+	k.Priorities = 1 << c.Host.DataPriority
+	if d.chance("more lanes", 30) {
+		k.Priorities |= uint8(d.Int("lanes", 0, 255))
+	}
+	k.Period = d.time("credit period", vtime.Microsecond, 100*vtime.Microsecond)
+	// A block above a frame's length, or a few, is as good as any; room for a frame there must be.
+	least := 2 * units.Bytes(c.Fabric.MTU+200)
+	k.Buffer = d.size("credit buffer", least, 400*units.KB)
+	if d.chance("block", 40) {
+		k.Block = 64 << d.Int("block", 0, 6)
+		for k.Block > k.Buffer/4 || k.Block > 64 && k.Block > least/2 {
+			k.Block /= 2
+		}
+		k.Block = max(k.Block, 64)
 	}
 }
 

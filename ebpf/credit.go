@@ -1,0 +1,46 @@
+package ebpf
+
+import "github.com/pausenet/pausenet/internal/vtime"
+
+// Credits are counted modulo CreditRange; CreditMost may be granted at once (IBTA vol. 1, section 7.9).
+const (
+	CreditRange = 4096
+	CreditMost  = 2048
+)
+
+// CreditLen is the length of a credit message: tshark's dissector reads up to 62 bytes of the frame.
+const CreditLen = 62
+
+// Blocks is what n bytes count at port p.
+func (s *State) Blocks(p, n int) uint16 {
+	shift := s.Ports[p].BlockShift
+	return uint16((n + 1<<shift - 1) >> shift)
+}
+
+// Credits is the blocks of the priority that port p may send; above CreditMost it has sent more than it may.
+func (s *State) Credits(p int, priority uint8) uint16 {
+	c := &s.Ports[p].Credit[priority]
+	return (c.Limit - c.Sent) % CreditRange
+}
+
+// HasCredit says whether port p may send a frame of n bytes of the priority, which goes by credits. If not, the priority is
+// OFF, until a message from the peer grants enough for that frame.
+func (s *State) HasCredit(now vtime.Time, p int, priority uint8, n int) bool {
+	port := &s.Ports[p]
+	c := &port.Credit[priority]
+	needed := s.Blocks(p, n)
+	if (c.Limit-c.Sent-needed)%CreditRange <= CreditMost {
+		return true
+	}
+	c.Needed = needed
+	port.Class[priority].OffSince = uint64(now)
+	port.Class[priority].PausedUntil = uint64(vtime.Never)
+	port.CreditStalls++
+	return false
+}
+
+// Spend counts a frame of n bytes of the priority that leaves port p.
+func (s *State) Spend(p int, priority uint8, n int) {
+	c := &s.Ports[p].Credit[priority]
+	c.Sent = (c.Sent + s.Blocks(p, n)) % CreditRange
+}

@@ -1,0 +1,223 @@
+package orchestrator
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// credits is the engine's part of credit-based flow control: the ports' message timers, and the hosts' side, whose NICs
+// know nothing of it. A fabric whose flow control is PFC has none.
+//
+// A port sends a message about each priority every period, and the ports' timers run at fixed distances from each other: free
+// running, as in a real fabric. Were they in step, the whole fabric would stop and go to the beat of the period. The timers
+// rest while nothing but messages moves and every peer has been told so: nothing would be said but what is known.
+type credits struct {
+	settings *switchagent.CBFC
+	full     int           // bytes of the longest frame that a NIC sends
+	hosts    []frame.Queue // messages that wait at the hosts' ports, by host
+	alive    int           // messages that are waiting or on a wire
+	sent     int64         // messages that left a port
+	spent    uint64        // frames of all priorities that have left a port
+	told     []uint64      // by port: what spent was when it last sent while nothing else moved
+	resting  bool          // some timers do
+	rests    []bool        // by port
+	wake     bool          // they are to be set going when the regions meet
+}
+
+// longestFrame is the longest frame that a NIC sends in a plan's fabric.
+func longestFrame(plan *topologies.Plan) int {
+	const telemetry = ebpf.TelemetryBytes - 54 // what it adds to a data packet
+	return wire.DataLen(wire.OpWriteFirst, plan.MTU) + telemetry
+}
+
+// CheckFlowControl says what of a fabric's flow control does not go with its topology; nil without a topology.
+func CheckFlowControl(plan *topologies.Plan, s *switchagent.Settings) error {
+	if plan == nil || s.FlowControl != switchagent.FlowCBFC {
+		return nil
+	}
+	if longest := longestFrame(plan); !s.CBFC.Holds(longest, wire.DataLen(wire.OpWriteMiddle, plan.MTU)) {
+		return fmt.Errorf("cbfc.buffer %v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
+			s.CBFC.Buffer, longest, plan.MTU)
+	}
+	return nil
+}
+
+// newCredits readies a fabric whose switches' flow control goes by credits. Its links have been initialised: each port knows
+// that its peer's buffer is empty, as InfiniBand's initial messages (Op 1) would have told it before the link came up.
+func newCredits(plan *topologies.Plan, state *ebpf.State, settings []*switchagent.Settings) *credits {
+	if len(settings) == 0 || settings[0].FlowControl != switchagent.FlowCBFC {
+		return nil
+	}
+	s := &settings[0].CBFC // of the whole fabric
+	c := &credits{
+		settings: s, full: longestFrame(plan), hosts: make([]frame.Queue, len(plan.Hosts)),
+		told: make([]uint64, len(plan.Ports)), rests: make([]bool, len(plan.Ports)), resting: true,
+	}
+	block := s.BlockSize(wire.DataLen(wire.OpWriteMiddle, plan.MTU))
+	for i := range state.Ports[:len(plan.Ports)] {
+		c.rests[i] = true
+		p := &state.Ports[i]
+		p.CreditVls = s.Priorities
+		p.BlockShift = uint8(bits.TrailingZeros64(uint64(block)))
+		p.CreditBuffer = uint32(s.Buffer)
+		for m := s.Priorities; m != 0; m &= m - 1 {
+			p.Credit[bits.TrailingZeros8(m)].Limit = uint16(min(s.Buffer/block, ebpf.CreditMost))
+		}
+	}
+	for i := range settings {
+		t := &state.Switches[i]
+		// No account reaches XOFF: it is what the peer can never make a port hold, and DCON's detector goes by it.
+		t.Lossless, t.Alpha, t.Buffer = uint32(s.Priorities), 0, uint64(settings[i].Buffer)
+		t.Xoff, t.Xon = uint64(s.Buffer)+1, uint64(s.Buffer)
+	}
+	return c
+}
+
+// phase is a port's place in the period: multiples of the golden ratio are spread evenly, however many ports there are, and
+// ports with adjacent numbers stand far apart.
+func (c *credits) phase(port int) vtime.Time {
+	const golden = 0x9e3779b9 // 2^32 divided by it
+	return vtime.Time(uint64(uint32(port)*golden) * uint64(c.settings.Period/vtime.Nanosecond) >> 32 * uint64(vtime.Nanosecond))
+}
+
+// spendCredits counts a frame that has left port p, and sets the timers going that rest.
+func (e *Engine) spendCredits(p *port, f *frame.Frame) {
+	c := e.credits
+	if c.settings.Priorities>>f.Priority&1 != 0 {
+		e.state.Spend(int(p.id), f.Priority, int(f.Length))
+	}
+	c.spent++
+	if !c.resting {
+		return
+	}
+	if len(e.regions) > 1 { // others may be ahead of this one: they have passed what is a port's next time here
+		c.wake = true
+		return
+	}
+	e.wakeCredits(e.now)
+}
+
+// wakeCredits sets the timers going that rest, each at its port's first time after the given one.
+func (e *Engine) wakeCredits(after vtime.Time) {
+	c := e.credits
+	c.resting, c.wake = false, false
+	for port, rests := range c.rests {
+		if rests {
+			c.rests[port] = false
+			at := c.phase(port)
+			if at <= after {
+				at += ((after-at)/c.settings.Period + 1) * c.settings.Period
+			}
+			e.push(at, eventCredit, int32(port))
+		}
+	}
+}
+
+// sendCredits has port p's messages built and sent: its time has come.
+func (e *Engine) sendCredits(p *port) error {
+	c := e.credits
+	quiet := e.pool.Out() == c.alive
+	if quiet && c.told[p.id] == c.spent {
+		c.resting, c.rests[p.id] = true, true
+		return nil
+	}
+	if quiet {
+		c.told[p.id] = c.spent
+	}
+	e.push(e.now+c.settings.Period, eventCredit, p.id)
+	for m := c.settings.Priorities; m != 0; m &= m - 1 {
+		if _, err := e.tick(p, ebpf.TickCredit, 0, uint8(bits.TrailingZeros8(m))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queueCredit puts a message that was built into the queue of its port.
+func (e *Engine) queueCredit(p *port, f *frame.Frame) error {
+	e.credits.alive++
+	if p.isSwitch {
+		return e.enqueue(p.id, f, 0)
+	}
+	f.Priority = 0
+	e.credits.hosts[p.index].Push(f)
+	return e.serve(p)
+}
+
+// gateHost has a host's port go OFF for a priority that lacks the credits for a full frame: the port does not know what the
+// NIC would send next.
+func (e *Engine) gateHost(p *port) {
+	if !e.nics[p.index].Waiting() {
+		return
+	}
+	for _, priority := range [...]uint8{e.hosts.DataPriority, e.hosts.ControlPriority} {
+		if e.credits.settings.Priorities>>priority&1 != 0 && !e.state.Paused(int(p.id), priority, e.now) {
+			e.state.HasCredit(e.now, int(p.id), priority, e.credits.full)
+		}
+	}
+}
+
+// CreditMessages is how many credit messages have left a port.
+func (e *Engine) CreditMessages() int64 {
+	if e.credits == nil {
+		return 0
+	}
+	return e.credits.sent
+}
+
+// checkCredits: what a port counts as sent its peer has received or is on the wire; none has sent more than it may, nor has
+// any held more than its buffer; every message arrives, and none told of anything but what had come.
+func (e *Engine) checkCredits() {
+	if e.credits == nil {
+		return
+	}
+	const law = "credits add up"
+	buffer := uint32(e.credits.settings.Buffer)
+	for i := range e.ports {
+		p, r := &e.ports[i], &e.state.Ports[i]
+		far := &e.state.Ports[p.peer]
+		name := e.plan.Ports[i].Name
+		var flying [switchagent.Priorities]uint16
+		var messages, waiting uint64
+		p.wire.each(func(f *frame.Frame) {
+			if f.Control {
+				messages++
+			} else {
+				flying[f.Priority] += e.state.Blocks(i, int(f.Length))
+			}
+		})
+		if p.isSwitch {
+			e.switches[p.index].Port(i).EachControl(func(*frame.Frame) { waiting++ })
+		} else {
+			waiting = uint64(e.credits.hosts[p.index].Packets)
+		}
+		if r.CreditsSent != far.CreditsReceived+messages+waiting {
+			e.fail(law, name, "%d messages built, %d waiting, %d on the wire, %d received", r.CreditsSent, waiting, messages, far.CreditsReceived)
+		}
+		if r.CreditRepairs != 0 {
+			e.fail(law, name, "%d messages told of other blocks than had come", r.CreditRepairs)
+		}
+		for m := e.credits.settings.Priorities; m != 0; m &= m - 1 {
+			priority := uint8(bits.TrailingZeros8(m))
+			sent, received := r.Credit[priority].Sent, far.Credit[priority].Received
+			if (sent-received-flying[priority])%ebpf.CreditRange != 0 {
+				e.fail(law, name, "priority %d: %d blocks sent, %d on the wire, %d received (modulo %d)",
+					priority, sent, flying[priority], received, ebpf.CreditRange)
+			}
+			if left := e.state.Credits(i, priority); left > ebpf.CreditMost {
+				e.fail(law, name, "priority %d: %d blocks sent of %d granted (modulo %d)", priority, sent, r.Credit[priority].Limit, ebpf.CreditRange)
+			}
+			if most := r.Class[priority].Overshoot; most > buffer {
+				e.fail(law, name, "priority %d: %d bytes were held, the buffer is %v", priority, most, units.Bytes(buffer))
+			}
+		}
+	}
+}

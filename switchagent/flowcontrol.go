@@ -1,0 +1,96 @@
+package switchagent
+
+import (
+	"math/bits"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// FlowControl is how the ports of a whole fabric keep their peers from sending more than they have room for.
+type FlowControl uint8
+
+// Flow controls.
+const (
+	// FlowPFC pauses the peer (IEEE 802.1Qbb).
+	FlowPFC FlowControl = iota
+	// FlowCBFC grants the peer credits (InfiniBand).
+	FlowCBFC
+)
+
+// CBFC is credit-based flow control (IBTA vol. 1, section 7.9), for switches' and hosts' ports alike.
+type CBFC struct {
+	Priorities uint8 // bit n: priority n goes by credits, and is lossless by them
+	// Period is the time between two messages of a port about one priority (the patent's Tc).
+	Period vtime.Time
+	// Buffer is what a port can hold of one priority. It is the port's own: no part of the shared buffer.
+	Buffer units.Bytes
+	// Block is what a credit is for: 64 B times a power of 2, the same at both ends of every link. 0: see BlockSize.
+	Block units.Bytes
+}
+
+// minBlock is InfiniBand's block.
+const minBlock = 64
+
+// BlockSize is the size of a block where most frames have frame bytes. A frame takes whole blocks, so that small ones waste
+// least of the buffer, but only 2048 can be granted at a time: of 280 KB, 120 frames of 1058 B in blocks of 64 B, 227 in
+// blocks of 128 B, 218 in blocks of 256 B. It is what grants the most frames, and the least such.
+func (c *CBFC) BlockSize(frame int) units.Bytes {
+	if c.Block != 0 {
+		return c.Block
+	}
+	best, most := units.Bytes(minBlock), units.Bytes(0)
+	for block := best; block <= c.Buffer; block *= 2 {
+		if frames := min(c.Buffer/block, ebpf.CreditMost) / c.blocks(frame, block); frames > most {
+			best, most = block, frames
+		}
+	}
+	return best
+}
+
+func (c *CBFC) blocks(n int, block units.Bytes) units.Bytes {
+	return (units.Bytes(n) + block - 1) / block
+}
+
+// Holds says whether frames of up to longest bytes can be granted to a port, where most frames have frame bytes.
+func (c *CBFC) Holds(longest, frame int) bool {
+	block := c.BlockSize(frame)
+	return c.blocks(longest, block) <= min(c.Buffer/block, ebpf.CreditMost)
+}
+
+// Lossless is the set of priorities that lose nothing.
+func (s *Settings) Lossless() uint8 {
+	if s.FlowControl == FlowCBFC {
+		return s.CBFC.Priorities
+	}
+	return s.PFC.Priorities
+}
+
+func (c *CBFC) validate(bad func(format string, args ...any)) {
+	// Each message takes 86 bytes of line: below, a slow link would carry little else.
+	if c.Period < vtime.Microsecond || c.Period > vtime.Second {
+		bad("cbfc.period %v is outside 1us..1s", c.Period)
+	}
+	if c.Buffer < minBlock || c.Buffer >= 4*units.GB {
+		bad("cbfc.buffer %v is outside 64B..4GB", c.Buffer)
+		return
+	}
+	if b := c.Block; b != 0 && (b < minBlock || b > c.Buffer || b&(b-1) != 0) {
+		bad("cbfc.block %v is not 64B times a power of 2, up to cbfc.buffer", b)
+	}
+}
+
+// checkCredits has the priorities go OFF that are ON and lack the credits for their first frame. What leaves is counted by
+// the engine, at a switch's port as at a NIC's (State.Spend). Inlined it would slow Dequeue down for the others.
+//
+//go:noinline
+func (s *Switch) checkCredits(now vtime.Time, p int) {
+	port := s.Port(p)
+	for m := port.backlog & s.lossless; m != 0; m &= m - 1 {
+		priority := uint8(bits.TrailingZeros8(m))
+		if !s.state.Paused(p, priority, now) {
+			s.state.HasCredit(now, p, priority, int(port.queues[priority].Head().Length))
+		}
+	}
+}
