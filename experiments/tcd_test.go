@@ -28,49 +28,51 @@ func TestTCDScenarios(t *testing.T) {
 	last := func(v []float64) float64 { return v[len(v)-1] }
 	passersBy := []string{"F0", "F2"}
 
-	t.Run("single", func(t *testing.T) {
-		r, p1, p2, p3 := run(t, "tcd-single", "ternary")
-		if slices.Max(p3) != congested || slices.Contains(p3[:300], undetermined) {
-			t.Error("P3 is not just congested while the bursts last")
-		}
-		for name, states := range map[string][]float64{"P1": p1, "P2": p2} {
-			if slices.Max(states) != undetermined || last(states) != noncongested {
-				t.Errorf("%s: greatest state %g, last %g; want undetermined, then not congested", name, slices.Max(states), last(states))
+	for _, flowControl := range []string{"", "-cbfc"} {
+		t.Run("single"+flowControl, func(t *testing.T) {
+			r, p1, p2, p3 := run(t, "tcd-single", "ternary"+flowControl)
+			if slices.Max(p3) != congested || slices.Contains(p3[:300], undetermined) {
+				t.Error("P3 is not just congested while the bursts last")
 			}
-		}
-		for _, f := range passersBy {
-			if by := r.Summary.ByTag[f]; by.CE != 0 || by.UE == 0 {
-				t.Errorf("%s: %d packets CE, %d UE", f, by.CE, by.UE)
+			for name, states := range map[string][]float64{"P1": p1, "P2": p2} {
+				if slices.Max(states) != undetermined || last(states) != noncongested {
+					t.Errorf("%s: greatest state %g, last %g; want undetermined, then not congested", name, slices.Max(states), last(states))
+				}
 			}
-		}
-		if by := r.Summary.ByTag["F1"]; by.CE == 0 {
-			t.Error("F1 goes through P3 and is not marked")
-		}
-		threshold, _, _, _ := run(t, "tcd-single", "threshold")
-		for _, f := range passersBy {
-			if by := threshold.Summary.ByTag[f]; by.CE == 0 || by.UE != 0 {
-				t.Errorf("threshold, %s: %d packets CE, %d UE", f, by.CE, by.UE)
+			for _, f := range passersBy {
+				if by := r.Summary.ByTag[f]; by.CE != 0 || by.UE == 0 {
+					t.Errorf("%s: %d packets CE, %d UE", f, by.CE, by.UE)
+				}
 			}
-		}
-	})
-	t.Run("multi", func(t *testing.T) {
-		r, p1, p2, p3 := run(t, "tcd-multi", "ternary")
-		if slices.Max(p3) != congested {
-			t.Error("P3 is not congested")
-		}
-		first := slices.Index(p2, congested)
-		if first < 0 || slices.Index(p2, undetermined) < 0 || slices.Index(p2, undetermined) > first || last(p2) != congested {
-			t.Errorf("P2 is not first undetermined and then congested: %v", slices.Compact(slices.Clone(p2)))
-		}
-		if slices.Max(p1) != undetermined || last(p1) != undetermined {
-			t.Errorf("P1 is not undetermined: %v", slices.Compact(slices.Clone(p1)))
-		}
-		for _, f := range passersBy {
-			if by := r.Summary.ByTag[f]; by.CE == 0 || by.UE == 0 {
-				t.Errorf("%s: %d packets CE, %d UE", f, by.CE, by.UE)
+			if by := r.Summary.ByTag["F1"]; by.CE == 0 {
+				t.Error("F1 goes through P3 and is not marked")
 			}
-		}
-	})
+			threshold, _, _, _ := run(t, "tcd-single", "threshold"+flowControl)
+			for _, f := range passersBy {
+				if by := threshold.Summary.ByTag[f]; by.CE == 0 || by.UE != 0 {
+					t.Errorf("threshold, %s: %d packets CE, %d UE", f, by.CE, by.UE)
+				}
+			}
+		})
+		t.Run("multi"+flowControl, func(t *testing.T) {
+			r, p1, p2, p3 := run(t, "tcd-multi", "ternary"+flowControl)
+			if slices.Max(p3) != congested {
+				t.Error("P3 is not congested")
+			}
+			first := slices.Index(p2, congested)
+			if first < 0 || slices.Index(p2, undetermined) < 0 || slices.Index(p2, undetermined) > first || last(p2) != congested {
+				t.Errorf("P2 is not first undetermined and then congested: %v", slices.Compact(slices.Clone(p2)))
+			}
+			if slices.Max(p1) != undetermined || last(p1) != undetermined {
+				t.Errorf("P1 is not undetermined: %v", slices.Compact(slices.Clone(p1)))
+			}
+			for _, f := range passersBy {
+				if by := r.Summary.ByTag[f]; by.CE == 0 || by.UE == 0 {
+					t.Errorf("%s: %d packets CE, %d UE", f, by.CE, by.UE)
+				}
+			}
+		})
+	}
 }
 
 // TestTCDSparesVictims: told which ports only wait, DCQCN and TIMELY slow flows less that do no more than pass by.
