@@ -111,14 +111,15 @@ type port struct {
 	delay     vtime.Time
 	arrived   int64
 	txFrames  int64
-	wire      flight // to the peer
+	wire      flight     // to the peer
+	busy      vtime.Time // serialising, of frames begun
 	txBytes   [switchagent.Priorities]int64
 
 	rate    units.Rate
 	pfcSent [2]int64 // RESUMEs, PAUSEs that left
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
-	_         [7]int64
+	_         [6]int64
 }
 
 // NewEngine is an engine at virtual time 0.
@@ -192,6 +193,14 @@ func (e *Engine) NIC(index int) *hostagent.NIC { return e.nics[index] }
 
 // TxBytes is the bytes of a priority's frames that port p has begun to send.
 func (e *Engine) TxBytes(p int, priority uint8) int64 { return e.ports[p].txBytes[priority] }
+
+// TxFrames is how many frames port p has begun to send.
+func (e *Engine) TxFrames(p int) int64 { return e.ports[p].txFrames }
+
+// BusyTime is how long port p has been sending frames, up to now.
+func (e *Engine) BusyTime(p int) vtime.Time {
+	return e.ports[p].busy - max(0, e.ports[p].busyUntil-e.now)
+}
 
 // OpenFlows is how many flows with a size have not ended.
 func (e *Engine) OpenFlows() int { return e.open }

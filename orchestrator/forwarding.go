@@ -38,6 +38,7 @@ func (e *Engine) serve(p *port) error {
 	serialisation := p.serialise(e.plan.Framing.LineBytes(n))
 	f.Departed = e.now
 	p.busyUntil = e.now + serialisation
+	p.busy += serialisation
 	p.txFrames++
 	p.txBytes[f.Priority] += int64(n)
 	if e.waiting(p) && !p.freeArmed {

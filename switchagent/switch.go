@@ -43,7 +43,7 @@ type Port struct {
 type Counters struct {
 	TxFrames, TxBytes             int64
 	EnqueuedFrames, EnqueuedBytes int64
-	QueuePeak                     int64 // most bytes in all queues of the port
+	QueuePeak                     int64 // most bytes in all queues of the port since TakePeak
 	DroppedFrames, DroppedBytes   [Drops]int64
 }
 
@@ -244,6 +244,13 @@ func (s *Switch) Resumed(p int, priority uint8) {
 			return
 		}
 	}
+}
+
+// TakePeak is QueuePeak, which begins anew with what is queued now: so a port's longest queue shows for each stretch of time.
+func (p *Port) TakePeak() int64 {
+	peak := p.QueuePeak
+	p.QueuePeak = p.EnqueuedBytes - p.TxBytes
+	return peak
 }
 
 // Queue is the bytes and packets of one priority queued at the port.

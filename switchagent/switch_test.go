@@ -290,3 +290,28 @@ func fallen(r *rig, in int) {
 	}
 	r.pause(in, 3)
 }
+
+// TestTakePeak: the longest queue of each stretch of time, which begins with what is queued.
+func TestTakePeak(t *testing.T) {
+	r := newRig(t, nil)
+	const out = first + 1
+	p := r.Port(out)
+	r.put(first, out, 3, 1000)
+	r.put(first, out, 6, 500)
+	r.take(out)
+	if got := p.TakePeak(); got != 1500 {
+		t.Errorf("%d", got)
+	}
+	if got := p.TakePeak(); got != 1000 { // what is left, of priority 3
+		t.Errorf("%d after it was taken", got)
+	}
+	r.take(out)
+	r.put(first, out, 3, 200)
+	if got := p.TakePeak(); got != 1000 {
+		t.Errorf("%d: the stretch began with 1000 bytes", got)
+	}
+	r.take(out)
+	if first, second := p.TakePeak(), p.TakePeak(); first != 200 || second != 0 {
+		t.Errorf("%d, %d", first, second)
+	}
+}
