@@ -112,6 +112,19 @@ func buildMetrics() []metric {
 			return unless(s.VirtualNS == 0, float64(s.PFC.SwitchPauses)/(float64(s.VirtualNS)/1e9))
 		}),
 		ofRun("paused", "Time paused, all ports", kindTime, func(s *Summary) float64 { return float64(s.PFC.PausedNS) }),
+		ofRun("pause_depth", "Hops that PAUSE spread", kindCount, func(s *Summary) float64 { return float64(s.PFC.Spread.Depth) }),
+		ofRun("victims", "Victim flows", kindCount, func(s *Summary) float64 { return float64(s.Victims.Count) }),
+		ofRun("fairness", "Jain's fairness, least of the tags", kindCount, func(s *Summary) float64 {
+			least := math.NaN()
+			for _, f := range s.Fairness.ByTag {
+				if !(f.Mean > least) { // also of the first
+					least = f.Mean
+				}
+			}
+			return least
+		}),
+		ofRun("utilisation_mean", "Utilisation between switches, mean", kindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Mean }),
+		ofRun("utilisation_max", "Utilisation between switches, max", kindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Max }),
 		ofRun("ecn_marks", "ECN marks", kindCount, func(s *Summary) float64 { return float64(s.ECNMarks) }),
 		ofRun("cnps", "CNPs", kindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
 		ofRun("cnms", "CNMs", kindCount, func(s *Summary) float64 { return float64(s.CNMs) }),

@@ -160,6 +160,9 @@ func TestFigures(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	sum := Summary{VirtualNS: 2e6, Overshoot: 11, Switches: []SwitchPeak{{QueuePeak: 12}, {QueuePeak: 14}, {QueuePeak: 13}}}
 	sum.PFC = PFCSummary{Pauses: 1, SwitchPauses: 2, Rate: 3, PausedNS: 4}
+	sum.PFC.Spread.Depth, sum.Victims.Count = 15, 16
+	sum.Fairness.ByTag = map[string]Fairness{"a": {1, 0.75, 0.25}, "b": {1, 0.5, 0.125}, "c": {1, 1, 1}}
+	sum.Links.BetweenSwitches = Quantiles{Mean: 17, Max: 18}
 	sum.ECNMarks, sum.CNPs, sum.CNMs, sum.Drops.Frames = 5, 6, 7, 8
 	sum.RTT = RTTSummary{1, 21, 22, 23, 24, 25}
 	sum.RTTSampled = RTTSummary{1, 31, 32, 33, 34, 35}
@@ -169,6 +172,7 @@ func TestMetrics(t *testing.T) {
 	}
 	want := map[string]float64{
 		"pauses": 1, "pauses_between_switches": 2, "pause_rate": 3, "pause_rate_between_switches": 1000, "paused": 4,
+		"pause_depth": 15, "victims": 16, "fairness": 0.5, "utilisation_mean": 17, "utilisation_max": 18,
 		"ecn_marks": 5, "cnps": 6, "cnms": 7, "drops": 8, "peak_ingress": 11, "peak_egress": 14,
 		"rtt_mean": 21, "rtt_p50": 22, "rtt_p95": 23, "rtt_p99": 24, "rtt_max": 25,
 		"rtt_sampled_mean": 31, "rtt_sampled_p50": 32, "rtt_sampled_p95": 33, "rtt_sampled_p99": 34, "rtt_sampled_max": 35,

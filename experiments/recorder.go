@@ -29,6 +29,10 @@ type recorder struct {
 	rtt   *rttRecorders
 	pfc   pfcTotals
 	ended int
+
+	spread     *spread
+	congestion *congestion
+	fairness   *fairness
 }
 
 // pfcTotals count the PFC frames of a run.
@@ -51,6 +55,7 @@ func newRecorder(s *Scenario) *recorder {
 		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tags: map[string][]int{},
 		before: make([]int64, len(s.Flows)),
 		rtt:    newRTTRecorders(len(s.Flows)), pfc: pfcTotals{byPort: map[int]*portPause{}},
+		spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s),
 	}
 	if len(r.ports) == 0 {
 		for _, id := range s.Topology.Switch {
@@ -79,7 +84,7 @@ func newRecorder(s *Scenario) *recorder {
 
 // start begins to sample.
 func (r *recorder) start(e *orchestrator.Engine, out *output) {
-	r.engine, r.out, r.rtt.clock = e, out, e
+	r.engine, r.out, r.rtt.clock, r.congestion.engine = e, out, e, e
 	if r.scenario.Sample.Interval > 0 {
 		e.Call(0, r.sample)
 	}
@@ -92,6 +97,8 @@ func (r *recorder) sample(now vtime.Time) {
 	}
 	r.sampleFlows(now)
 	r.samplePanels(now)
+	r.congestion.sample(now)
+	r.fairness.sample(now, r.engine.Flows())
 	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration || r.scenario.Drain && r.moves() {
 		r.engine.Call(next, r.sample)
 	}
@@ -239,6 +246,10 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		}
 		if !p.on[priority] {
 			p.on[priority], p.since[priority] = true, now
+			r.spread.pause(now, topologies.PortID(port), priority)
+			if priority == r.priority {
+				r.congestion.pause(now, plan.Ports[port].Peer)
+			}
 		}
 	} else {
 		p.resumes++
@@ -246,6 +257,10 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		if p.on[priority] {
 			p.on[priority] = false
 			p.paused += now - p.since[priority]
+			r.spread.resume(now, topologies.PortID(port), priority)
+			if priority == r.priority {
+				r.congestion.resume(now, plan.Ports[port].Peer)
+			}
 		}
 	}
 	at := &plan.Ports[port]

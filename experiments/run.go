@@ -124,6 +124,7 @@ type runner struct {
 	recorder *recorder
 	watching *Watching  // nil: nobody does
 	times    []flowTime // of the flows, once the run has ended
+	linkRows []Link     // likewise
 }
 
 // flowSettings are what a flow's controller is built from.
@@ -204,6 +205,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 	writeErr := errors.Join(
 		captured.Close(),
 		out.writeFlows(r.engine, s, r.times),
+		out.writeLinks(r.linkRows),
 		out.Close(),
 		writeJSON(r.options.Directory, "summary.json", &result.Summary),
 	)

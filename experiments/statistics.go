@@ -16,7 +16,8 @@ func (r *runner) summariseFlows(sum *Summary) {
 	var all collection
 	tags := map[string]*collection{}
 	bins := make([]collection, len(sizeBins))
-	for i := range r.engine.Flows() {
+	samples := make([]sample, len(r.engine.Flows()))
+	for i := range samples {
 		tag := s.Flows[i].Tag
 		if tags[tag] == nil {
 			tags[tag] = &collection{}
@@ -27,12 +28,13 @@ func (r *runner) summariseFlows(sum *Summary) {
 			b := sort.Search(len(sizeBins)-1, func(b int) bool { return size <= sizeBins[b] })
 			sets = append(sets, &bins[b])
 		}
-		v := r.sample(i)
+		samples[i] = r.sample(i)
 		for _, c := range sets {
-			c.add(&v)
+			c.add(&samples[i])
 		}
 	}
 	now := r.engine.Now()
+	sum.BySizeShare = sizeSharesOf(samples, now)
 	sum.Flows = all.statistics(now)
 	for tag, c := range tags {
 		sum.ByTag[tag] = c.statistics(now)

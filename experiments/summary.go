@@ -1,6 +1,8 @@
 package experiments
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"time"
 
@@ -23,6 +25,11 @@ type Summary struct {
 	Flows  FlowStatistics            `json:"flows"`
 	ByTag  map[string]FlowStatistics `json:"by_tag"`
 	BySize []SizeBin                 `json:"by_size"`
+	// BySizeShare are twenty bins of equal count; absent if there are too few flows, or they are of one size.
+	BySizeShare []SizeShare     `json:"by_size_share,omitempty"`
+	Fairness    FairnessSummary `json:"fairness"`
+	Victims     VictimSummary   `json:"victims"`
+	Links       LinkSummary     `json:"links"`
 
 	PFC PFCSummary `json:"pfc"`
 	// Credits are of credit-based flow control; nil where flow control is another.
@@ -84,10 +91,12 @@ type PFCSummary struct {
 	Pauses  int64 `json:"pauses"`
 	Resumes int64 `json:"resumes"`
 	// SwitchPauses are the PAUSEs that a switch sent to a switch.
-	SwitchPauses int64     `json:"pauses_between_switches"`
-	Rate         float64   `json:"pauses_per_second"`
-	PausedNS     int64     `json:"paused_ns"` // summed over the ports that sent PAUSE, from PAUSE to RESUME
-	Links        []PFCLink `json:"links"`
+	SwitchPauses int64   `json:"pauses_between_switches"`
+	Rate         float64 `json:"pauses_per_second"`
+	PausedNS     int64   `json:"paused_ns"` // summed over the ports that sent PAUSE, from PAUSE to RESUME
+	// Spread is how far PAUSE spread from where it began.
+	Spread SpreadSummary `json:"spread"`
+	Links  []PFCLink     `json:"links"` // those that sent PAUSE for longest; links.csv has all
 }
 
 // CreditSummary counts credit messages at their senders.
@@ -153,9 +162,12 @@ func (r *runner) summarise(wall time.Duration) Summary {
 		Fingerprint: e.Fingerprint(), VirtualNS: wholeNanoseconds(now), ByTag: map[string]FlowStatistics{},
 		Drops: DropSummary{Frames: e.Dropped, Lossless: e.LossLost},
 	}
+	r.recorder.congestion.look(now)
+	r.linkRows = r.links()
 	r.summariseFlows(&sum)
 	r.summarisePFC(&sum)
 	r.summariseCredits(&sum)
+	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), summariseLinks(r.linkRows)
 	r.summariseSwitches(&sum)
 	for i := range s.Topology.Hosts {
 		sum.CNPs += e.NIC(i).CNPsSent
@@ -191,6 +203,9 @@ func (r *runner) summarisePFC(sum *Summary) {
 			Pauses: of.pauses, Resumes: of.resumes, Rate: float64(of.pauses) / seconds, PausedNS: paused,
 		})
 	}
+	slices.SortStableFunc(sum.PFC.Links, func(a, b PFCLink) int { return cmp.Compare(b.PausedNS, a.PausedNS) })
+	sum.PFC.Links = sum.PFC.Links[:min(len(sum.PFC.Links), mostPFCLinks)]
+	sum.PFC.Spread = r.recorder.spread.summary()
 }
 
 func (r *runner) summariseCredits(sum *Summary) {
@@ -209,14 +224,17 @@ func (r *runner) summariseCredits(sum *Summary) {
 	sum.Credits = c
 }
 
+// mostPFCLinks is how many links that sent PAUSE the summary names.
+const mostPFCLinks = 32
+
 func (r *runner) summariseSwitches(sum *Summary) {
 	plan, state := r.scenario.Topology, r.engine.State()
 	sum.Switches = []SwitchPeak{}
-	for i, id := range plan.Switch {
+	for _, id := range plan.Switch {
 		peak := SwitchPeak{Node: plan.Nodes[id].Name}
 		for _, port := range plan.Nodes[id].Ports {
 			reg := &state.Ports[port]
-			peak.QueuePeak = max(peak.QueuePeak, r.engine.Switch(i).Port(int(port)).QueuePeak)
+			peak.QueuePeak = max(peak.QueuePeak, r.recorder.congestion.ports[port].peak)
 			peak.Ingress = max(peak.Ingress, int64(reg.Class[r.recorder.priority].Overshoot))
 			peak.Bursts += int64(reg.Bursts)
 			sum.ECNMarks += int64(reg.EcnMarked)

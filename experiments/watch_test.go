@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
-const watched = `
+const incastWatched = `
 topology: {star: {hosts: 4}, rate: 100Gbps, delay: 1us, framing: ns3}
 switch: {pfc: {xoff: 100KB}}
 flows: [{from: [h0, h1, h2], to: h3, size: 300KB}]
@@ -17,9 +17,9 @@ duration: 10us
 drain: true
 `
 
-// TestWatch compares a watched run with an ordinary one.
+// TestWatch compares a incastWatched run with an ordinary one.
 func TestWatch(t *testing.T) {
-	s := parse(t, watched)
+	s := parse(t, incastWatched)
 	var samples []int64
 	perFlow := map[int]vtime.Time{}
 	sum, err := Watch(context.Background(), s, "timely", Watching{
@@ -37,7 +37,7 @@ func TestWatch(t *testing.T) {
 	}
 	plain := run(t, s, "timely", Options{Plane: orchestrator.PlaneWasm})
 	if sum.Fingerprint != plain.Summary.Fingerprint || sum.Verdict.Status != plain.Summary.Verdict.Status || sum.PFC.Pauses == 0 {
-		t.Errorf("watched %s %v, run %s %v", sum.Fingerprint, sum.Verdict, plain.Summary.Fingerprint, plain.Summary.Verdict)
+		t.Errorf("incastWatched %s %v, run %s %v", sum.Fingerprint, sum.Verdict, plain.Summary.Fingerprint, plain.Summary.Verdict)
 	}
 	most, total := int64(0), int64(0)
 	for _, v := range samples {
@@ -54,7 +54,7 @@ func TestWatch(t *testing.T) {
 
 // TestWatchController replaces the controllers by constant rates.
 func TestWatchController(t *testing.T) {
-	s := parse(t, watched)
+	s := parse(t, incastWatched)
 	built := map[int]bool{}
 	sum, err := Watch(context.Background(), s, "timely", Watching{
 		Plane: orchestrator.PlaneWasm, Seed: s.Seed,
@@ -76,7 +76,7 @@ func TestWatchController(t *testing.T) {
 }
 
 func TestWatchRefuses(t *testing.T) {
-	if _, err := Watch(context.Background(), parse(t, watched), "nonsense", Watching{Plane: orchestrator.PlaneWasm}); err == nil {
+	if _, err := Watch(context.Background(), parse(t, incastWatched), "nonsense", Watching{Plane: orchestrator.PlaneWasm}); err == nil {
 		t.Error("an unknown congestion control was taken")
 	}
 }

@@ -1,0 +1,128 @@
+package experiments
+
+import (
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// congestion finds out when an egress port of a switch was congested, and when it was held by PFC.
+//
+// A port is *congested* while its queue is at or above a threshold though nothing but its own link keeps it from sending:
+// the root of a congestion. The threshold is where ECN always marks (kmax), whether the controller listens or not, so that
+// controllers compare; without ECN it is XOFF. A port that PAUSE holds is not congested, however long its queue. Nor is it
+// afterwards while it clears what was held up, here and at the ports before it: until its queue has once been below the
+// threshold, but for no longer than it had been held.
+//
+// The longest queue comes from the port's own counter, which is taken every so often, and just before a PAUSE arrives. So no
+// congestion is missed, however short; when it began and ended is known to that time.
+type congestion struct {
+	scenario *Scenario
+	engine   *orchestrator.Engine
+	every    vtime.Time // between two looks, and the gap that parts two stretches
+	next     vtime.Time
+	ports    []watched // by port
+}
+
+// watched is what is known of an egress port.
+type watched struct {
+	peak      int64 // bytes in its queues, over the run
+	state     holding
+	since     vtime.Time // when the peak was last taken
+	stopped   vtime.Time // when PAUSE held the port that was free
+	resumed   vtime.Time // when it was last let go
+	congested stretches
+	held      stretches // of the data's priority
+}
+
+type holding uint8
+
+const (
+	free     holding = iota
+	held             // by PFC
+	clearing         // what PFC held up
+)
+
+// looks is how many looks a scenario's duration has at most.
+const looks = 1000
+
+func newCongestion(s *Scenario) *congestion {
+	return &congestion{scenario: s, every: max(s.Sample.Interval, s.Duration/looks), ports: make([]watched, len(s.Topology.Ports))}
+}
+
+// threshold is that of a switch, in bytes; with a dynamic XOFF, as it is now.
+func (c *congestion) threshold(sw int) int64 {
+	s := &c.scenario.Switch
+	switch {
+	case s.ECN.Mode != switchagent.ECNOff:
+		return int64(s.ECN.KMax)
+	case s.PFC.Priorities == 0:
+		return int64(s.Buffer)
+	}
+	return int64(c.engine.State().Threshold(sw))
+}
+
+// sample looks at all ports, if it is time.
+func (c *congestion) sample(now vtime.Time) {
+	if now >= c.next {
+		c.look(now)
+		c.next = now + c.every
+	}
+}
+
+func (c *congestion) look(now vtime.Time) {
+	plan := c.scenario.Topology
+	for sw, id := range plan.Switch {
+		threshold := c.threshold(sw)
+		for _, port := range plan.Nodes[id].Ports {
+			c.take(now, sw, port, threshold)
+		}
+	}
+}
+
+// take reads a port's longest queue since the last time.
+func (c *congestion) take(now vtime.Time, sw int, id topologies.PortID, threshold int64) {
+	w, port := &c.ports[id], c.engine.Switch(sw).Port(int(id))
+	peak := port.TakePeak()
+	w.peak = max(w.peak, peak)
+	switch w.state {
+	case free:
+		if peak >= threshold {
+			w.congested.add(w.since, now, c.every)
+		}
+	case clearing:
+		if port.QueuedBytes() < threshold || now-w.resumed >= w.resumed-w.stopped {
+			w.state = free
+		}
+	}
+	w.since = now
+}
+
+// pause is told that the peer of an egress port has sent it PAUSE; the frame is on its way.
+func (c *congestion) pause(now vtime.Time, id topologies.PortID) {
+	w := &c.ports[id]
+	w.held.begin(now+c.scenario.Topology.Ports[id].Delay, c.every)
+	if sw, ok := c.switchOf(id); ok {
+		c.take(now, sw, id, c.threshold(sw))
+		if w.state == free {
+			w.stopped = now
+		}
+		w.state = held
+	}
+}
+
+// resume is told that the peer has sent it RESUME.
+func (c *congestion) resume(now vtime.Time, id topologies.PortID) {
+	w := &c.ports[id]
+	w.held.end(now + c.scenario.Topology.Ports[id].Delay)
+	if sw, ok := c.switchOf(id); ok {
+		c.take(now, sw, id, c.threshold(sw))
+		w.state, w.resumed = clearing, now
+	}
+}
+
+func (c *congestion) switchOf(id topologies.PortID) (index int, ok bool) {
+	n := &c.scenario.Topology.Nodes[c.scenario.Topology.Ports[id].Node]
+	return n.Index, n.Kind == topologies.Switch
+}

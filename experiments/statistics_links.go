@@ -1,0 +1,132 @@
+package experiments
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// mostLinks is how many links the summary names of those that lead a list; links.csv has all.
+const mostLinks = 10
+
+// LinkSummary is how busy links were. A link counts once a direction.
+type LinkSummary struct {
+	// BetweenSwitches and ToHosts are the distributions of utilisation, the part of the run's time that a port spent sending,
+	// over the ports of switches.
+	BetweenSwitches Quantiles `json:"utilisation_between_switches"`
+	ToHosts         Quantiles `json:"utilisation_to_hosts"`
+	Busiest         []Link    `json:"busiest"`
+	// Congested are the egress ports that were congested longest (see congestion), Held those that PFC held longest.
+	Congested []Link `json:"congested"`
+	Held      []Link `json:"held"`
+}
+
+// Link is one direction of a link: a row of links.csv.
+type Link struct {
+	Node        string  `json:"node"`
+	Port        string  `json:"port"`
+	Peer        string  `json:"peer"`
+	RateBPS     int64   `json:"rate_bps"`
+	TxFrames    int64   `json:"tx_frames"`
+	TxBytes     int64   `json:"tx_bytes"`
+	Utilisation float64 `json:"utilisation"`
+	PeakQueue   int64   `json:"peak_queue_bytes"` // of a switch's port
+	CongestedNS int64   `json:"congested_ns"`
+	// Pauses and Resumes are the frames that the peer sent to hold this port, PausedNS the time from PAUSE to RESUME at
+	// the peer, summed over priorities.
+	Pauses    int64   `json:"pauses"`
+	Resumes   int64   `json:"resumes"`
+	PauseRate float64 `json:"pauses_per_second"`
+	PausedNS  int64   `json:"paused_ns"`
+
+	fromSwitch, toSwitch bool
+}
+
+// links are all of them, by port.
+func (r *runner) links() []Link {
+	plan, now := r.scenario.Topology, r.engine.Now()
+	all := make([]Link, len(plan.Ports))
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		node, peer, w := &plan.Nodes[p.Node], plan.PeerNode(p.ID), &r.recorder.congestion.ports[i]
+		l := Link{
+			Node: node.Name, Port: p.Name, Peer: peer.Name, RateBPS: int64(p.Rate), TxFrames: r.engine.TxFrames(i),
+			PeakQueue: w.peak, CongestedNS: wholeNanoseconds(w.congested.within(now)),
+			fromSwitch: node.Kind == topologies.Switch, toSwitch: peer.Kind == topologies.Switch,
+		}
+		for priority := range uint8(classes) {
+			l.TxBytes += r.engine.TxBytes(i, priority)
+		}
+		if now > 0 {
+			l.Utilisation = r.engine.BusyTime(i).Seconds() / now.Seconds()
+		}
+		if by := r.recorder.pfc.byPort[int(p.Peer)]; by != nil {
+			l.Pauses, l.Resumes, l.PausedNS = by.pauses, by.resumes, wholeNanoseconds(by.pausedTime(now))
+			l.PauseRate = float64(by.pauses) / now.Seconds()
+		}
+		all[i] = l
+	}
+	return all
+}
+
+func summariseLinks(all []Link) LinkSummary {
+	var sum LinkSummary
+	var between, hosts []float64
+	for i := range all {
+		switch l := &all[i]; {
+		case l.fromSwitch && l.toSwitch:
+			between = append(between, l.Utilisation)
+		case l.fromSwitch:
+			hosts = append(hosts, l.Utilisation)
+		}
+	}
+	sum.BetweenSwitches, sum.ToHosts = quantiles(between), quantiles(hosts)
+	sum.Busiest = leading(all, func(l *Link) float64 { return l.Utilisation })
+	sum.Congested = leading(all, func(l *Link) float64 { return float64(l.CongestedNS) })
+	sum.Held = leading(all, func(l *Link) float64 { return float64(l.PausedNS) })
+	return sum
+}
+
+// leading are the links with most of something, those with none left out; among equals the first.
+func leading(all []Link, of func(*Link) float64) []Link {
+	some := []Link{}
+	for i := range all {
+		if of(&all[i]) > 0 {
+			some = append(some, all[i])
+		}
+	}
+	slices.SortStableFunc(some, func(a, b Link) int { return cmp.Compare(of(&b), of(&a)) })
+	return some[:min(len(some), mostLinks)]
+}
+
+// writeLinks writes links.csv: one row a direction of a link.
+func (o *output) writeLinks(all []Link) error {
+	var c csvFile
+	err := c.create(o.directory, "links.csv", "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns")
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		l := &all[i]
+		c.row = append(c.row[:0], l.Node...)
+		c.text(l.Port)
+		c.text(l.Peer)
+		c.number(l.RateBPS)
+		c.number(l.TxFrames)
+		c.number(l.TxBytes)
+		c.text(strconv.FormatFloat(l.Utilisation, 'f', 6, 64))
+		c.number(l.PeakQueue)
+		c.number(l.CongestedNS)
+		c.number(l.Pauses)
+		c.number(l.Resumes)
+		c.text(strconv.FormatFloat(l.PauseRate, 'f', 3, 64))
+		c.number(l.PausedNS)
+		if err := c.end(); err != nil {
+			return errors.Join(err, c.close())
+		}
+	}
+	return c.close()
+}

@@ -1,0 +1,49 @@
+package experiments
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// sizeShares is how many bins of equal count the flows are cut into by size, as by the analysis of HPCC's simulator
+// (fct_analysis.py): 5 % of the flows each.
+const sizeShares = 20
+
+// SizeShare is a twentieth of the flows that ended, by size.
+type SizeShare struct {
+	// Over is the size of the largest flow of the bin before, UpTo that of the largest of this one. Flows of one size may
+	// fall into two bins.
+	Over int64 `json:"over_bytes"`
+	UpTo int64 `json:"up_to_bytes"`
+	FlowStatistics
+}
+
+// sizeSharesOf cuts flows into the bins, by size and among equals by number; nil if there are fewer than bins, or all are
+// of one size. Bin k of n flows has those from k*n/20 up to (k+1)*n/20.
+func sizeSharesOf(flows []sample, now vtime.Time) []SizeShare {
+	var ended []sample
+	for _, f := range flows {
+		if f.ended && f.size > 0 {
+			ended = append(ended, f)
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b sample) int { return cmp.Compare(a.size, b.size) })
+	n := len(ended)
+	if n < sizeShares || ended[0].size == ended[n-1].size {
+		return nil
+	}
+	bins := make([]SizeShare, sizeShares)
+	over := int64(0)
+	for k := range bins {
+		var c collection
+		part := ended[k*n/sizeShares : (k+1)*n/sizeShares]
+		for i := range part {
+			c.add(&part[i])
+		}
+		bins[k] = SizeShare{Over: over, UpTo: part[len(part)-1].size, FlowStatistics: c.statistics(now)}
+		over = bins[k].UpTo
+	}
+	return bins
+}

@@ -1,0 +1,367 @@
+package experiments
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+const us = vtime.Microsecond
+
+// chainPlan is a line of three switches with a host each, and a second host at the last: a - s0 - s1 - s2 - c, b at s1.
+func chainPlan(t *testing.T) (plan *topologies.Plan, port func(from, to string) topologies.PortID) {
+	t.Helper()
+	plan, err := topologies.Parse("chain", []byte(`
+delay: 1us
+nodes: [{name: s0..s2, kind: switch}, {name: [a, b, c, d], kind: host}]
+links: [{from: a, to: s0}, {from: b, to: s1}, {from: [c, d], to: s2}, {from: s0, to: s1}, {from: s1, to: s2}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan, func(from, to string) topologies.PortID {
+		return plan.PortBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
+	}
+}
+
+// TestSpread: chains by hand. A hold begins and ends a link's delay, 1 us, after its frame was sent.
+func TestSpread(t *testing.T) {
+	type event struct {
+		at       vtime.Time // us
+		from, to string     // the PFC frame's way
+		priority uint8
+		resume   bool
+	}
+	for name, c := range map[string]struct {
+		events  []event
+		byDepth []int64
+		chain   string
+	}{
+		"none": {nil, nil, ""},
+		"the root alone, twice": {
+			[]event{{10, "s2", "s1", 3, false}, {20, "s2", "s1", 3, true}, {30, "s2", "s1", 3, false}},
+			[]int64{2},
+			"s2 s1",
+		},
+		"from end to end": {
+			[]event{{10, "s2", "s1", 3, false}, {11, "s1", "s0", 3, false}, {12, "s1", "b", 3, false}, {20, "s0", "a", 3, false}},
+			[]int64{1, 2, 1},
+			"s2 s1 s0 a",
+		},
+		"a hold has begun only when the frame has crossed": {
+			[]event{{10, "s2", "s1", 3, false}, {10 + 0, "s1", "s0", 3, false}},
+			[]int64{2},
+			"s2 s1",
+		},
+		"a hold has ended when RESUME has crossed": {
+			[]event{{10, "s2", "s1", 3, false}, {20, "s2", "s1", 3, true}, {21, "s1", "s0", 3, false}},
+			[]int64{2},
+			"s2 s1",
+		},
+		"and not before": {
+			[]event{{10, "s2", "s1", 3, false}, {21, "s2", "s1", 3, true}, {21, "s1", "s0", 3, false}},
+			[]int64{1, 1},
+			"s2 s1 s0",
+		},
+		"of another priority": {
+			[]event{{10, "s2", "s1", 3, false}, {12, "s1", "s0", 4, false}},
+			[]int64{2},
+			"s2 s1",
+		},
+		"back the way it came is no chain": { // s1 holds s2; s2 holds s1's port towards it: nothing that s2 waits for
+			[]event{{10, "s1", "s2", 3, false}, {12, "s2", "s1", 3, false}},
+			[]int64{2},
+			"s1 s2",
+		},
+		"but beyond it is": {
+			[]event{{10, "s1", "s2", 3, false}, {12, "s2", "c", 3, false}, {12, "s2", "d", 3, false}},
+			[]int64{1, 2},
+			"s1 s2 c",
+		},
+	} {
+		plan, port := chainPlan(t)
+		s := newSpread(plan)
+		for _, e := range c.events {
+			if e.resume {
+				s.resume(e.at*us, port(e.from, e.to), e.priority)
+			} else {
+				s.pause(e.at*us, port(e.from, e.to), e.priority)
+			}
+		}
+		got := s.summary()
+		if !slices.Equal(got.ByDepth, c.byDepth) || strings.Join(got.Chain, " ") != c.chain || got.Depth != len(c.byDepth) {
+			t.Errorf("%s: %+v, want %v, %s", name, got, c.byDepth, c.chain)
+		}
+	}
+}
+
+// TestSpreadRing: where switches wait for each other in a ring, a chain ends where it would bite its tail.
+func TestSpreadRing(t *testing.T) {
+	plan, err := topologies.Parse("ring", []byte(`
+nodes: [{name: s0..s2, kind: switch}, {name: [a, b], kind: host}]
+links: [{from: a, to: s0}, {from: b, to: s1}, {from: s0, to: [s1, s2]}, {from: s1, to: s2}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := func(from, to string) topologies.PortID {
+		return plan.PortBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
+	}
+	s := newSpread(plan)
+	for i := range vtime.Time(30) { // s0 holds s1, s1 holds s2, s2 holds s0, and around again
+		way := [][2]string{{"s0", "s1"}, {"s1", "s2"}, {"s2", "s0"}}[i%3]
+		if i >= 3 {
+			s.resume((10*i-5)*us, port(way[0], way[1]), 3)
+		}
+		s.pause(10*i*us, port(way[0], way[1]), 3)
+	}
+	if got := s.summary(); got.Depth != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestStretches(t *testing.T) {
+	var s stretches
+	s.add(10, 20, 5)
+	s.add(24, 30, 5) // nearer than the gap: one stretch
+	s.add(40, 50, 5)
+	s.begin(70, 5)
+	s.begin(72, 5) // open already
+	if !slices.Equal(s, stretches{{10, 30}, {40, 50}, {70, vtime.Never}}) {
+		t.Fatalf("%v", s)
+	}
+	for _, c := range []struct {
+		from, to vtime.Time
+		want     bool
+	}{{0, 10, false}, {0, 11, true}, {29, 35, true}, {30, 40, false}, {30, 41, true}, {50, 70, false}, {50, 71, true}, {1000, 1001, true}} {
+		if got := s.meet(c.from, c.to); got != c.want {
+			t.Errorf("%d to %d: %t", c.from, c.to, got)
+		}
+	}
+	if got := s.within(100); got != 20+10+30 {
+		t.Errorf("%d within", got)
+	}
+	s.end(80)
+	s.end(90)
+	if got := s.within(100); got != 20+10+10 {
+		t.Errorf("%d within", got)
+	}
+}
+
+// TestJain: the index of known shares (Jain's own example: of n with k equal shares it is k/n).
+func TestJain(t *testing.T) {
+	for _, c := range []struct {
+		x    []float64
+		want float64
+	}{
+		{[]float64{5, 5, 5}, 1},
+		{[]float64{1, 1, 0, 0, 0}, 0.4},
+		{[]float64{1, 2, 3}, 36. / 42},
+		{[]float64{7}, 0},
+		{[]float64{0, 0}, 0},
+		{nil, 0},
+	} {
+		var s shares
+		for _, x := range c.x {
+			s.add(x)
+		}
+		if got := s.jain(); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v: %g, want %g", c.x, got, c.want)
+		}
+	}
+	var f Fairness
+	for _, j := range []float64{0.5, 1, 0.75} {
+		f.take(j)
+	}
+	if f != (Fairness{Windows: 3, Mean: 0.75, Least: 0.5}) {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestFairnessOfConstantRates: two flows of one tag at 10 and 30 Gb/s, one of which ends early, and one of another tag.
+// Their index is 40^2/(2*(10^2+30^2)) = 0.8 in every window, and there is none once one is alone.
+func TestFairnessOfConstantRates(t *testing.T) {
+	o := run(t, parse(t, `
+topology: {rate: 100Gbps, delay: 1us, star: {hosts: 6}}
+flows:
+  - {tag: pair, from: h0, to: h3, size: unbounded, constant_rate: 10Gbps}
+  - {tag: pair, from: h1, to: h4, size: 1MB, constant_rate: 30Gbps}
+  - {tag: alone, from: h2, to: h5, size: unbounded, constant_rate: 50Gbps}
+duration: 2ms
+sample: {interval: 5us}
+may_idle: [pfc, ecn, controller]
+`), "none", Options{Plane: orchestrator.PlaneWasm})
+	got := o.Summary.Fairness
+	pair := got.ByTag["pair"]
+	// 1 MB takes some 0.27 ms at 30 Gb/s of line rate; windows are of 20 us, and the first has both only from its end on.
+	if got.WindowNS != 20_000 || len(got.ByTag) != 1 || pair.Windows < 10 || pair.Windows > 14 {
+		t.Errorf("%+v", got)
+	}
+	if math.Abs(pair.Mean-0.8) > 0.01 || math.Abs(pair.Least-0.8) > 0.02 {
+		t.Errorf("%+v", pair)
+	}
+}
+
+// TestSizeShares: forty flows of sizes 1000 to 40000 fall two by two; flows that have not ended, or of one size, into none.
+func TestSizeShares(t *testing.T) {
+	var flows []sample
+	for i := range 40 {
+		size := int64(1000 * (1 + i*7%40)) // each size once, in another order
+		flows = append(flows, sample{size: size, delivered: size, end: vtime.Time(size) * vtime.Nanosecond, ended: true, slowdown: float64(size) / 1000})
+	}
+	flows = append(flows, sample{size: 5}, sample{size: 0, ended: true})
+	bins := sizeSharesOf(flows, vtime.Second)
+	if len(bins) != 20 {
+		t.Fatalf("%d bins", len(bins))
+	}
+	for k, b := range bins {
+		low, high := float64(2*k+1), float64(2*k+2)
+		if b.Count != 2 || b.Over != int64(2000*k) || b.UpTo != int64(2000*(k+1)) || b.Slowdown.Mean != (low+high)/2 || b.Slowdown.P50 != low ||
+			b.Slowdown.P95 != high || b.FCT.P99 != high*1000 {
+			t.Errorf("bin %d: %+v", k, b)
+		}
+	}
+	// Not a multiple of twenty: HPCC's bins, whose counts differ by one.
+	counts := 0
+	for _, b := range sizeSharesOf(flows[:33], vtime.Second) {
+		if counts += b.Count; b.Count < 1 || b.Count > 2 {
+			t.Errorf("%d flows in a bin", b.Count)
+		}
+	}
+	if counts != 33 {
+		t.Errorf("%d flows in all bins", counts)
+	}
+	if sizeSharesOf(flows[:19], vtime.Second) != nil {
+		t.Error("bins of 19 flows")
+	}
+	for i := range flows {
+		flows[i].size = 9
+	}
+	if sizeSharesOf(flows, vtime.Second) != nil {
+		t.Error("bins of one size")
+	}
+}
+
+// TestVictims: in DCON's burst f0 passes only ports that PAUSE held and is slowed by that alone: it is the victim under
+// DCQCN. f1 and the burst go through the port that is congested. Under DCON no PAUSE is sent between switches.
+func TestVictims(t *testing.T) {
+	s := mustLoad(t, "dcon-burst")
+	for controller, c := range map[string]struct {
+		depth   int
+		chain   string
+		victims map[string]int
+	}{
+		"dcqcn": {3, "L2 S1 L0 H0", map[string]int{"f0": 1}},
+		"dcon":  {1, "", map[string]int{}},
+	} {
+		o := run(t, s, controller, Options{Plane: orchestrator.PlaneWasm})
+		spread, victims := o.Summary.PFC.Spread, o.Summary.Victims
+		if spread.Depth != c.depth || c.chain != "" && strings.Join(spread.Chain, " ") != c.chain || spread.Time < burstStart {
+			t.Errorf("%s: %+v", controller, spread)
+		}
+		if len(victims.ByTag) != len(c.victims) || victims.ByTag["f0"] != c.victims["f0"] || victims.Count != c.victims["f0"] {
+			t.Errorf("%s: victims %+v", controller, victims)
+		}
+		if c.victims["f0"] == 1 && (victims.Worst[0].Flow != 0 || victims.Worst[0].Slowdown <= victims.Over) {
+			t.Errorf("%+v", victims.Worst)
+		}
+		var held int64
+		for _, n := range spread.ByDepth {
+			held += n
+		}
+		if held == 0 || held > o.Summary.PFC.Pauses {
+			t.Errorf("%s: held %d times by %d PAUSEs", controller, held, o.Summary.PFC.Pauses)
+		}
+		// The root is L2's port towards R1, for as long as the burst takes to drain.
+		root := o.Summary.Links.Congested[0]
+		if root.Node != "L2" || root.Peer != "R1" || root.CongestedNS < 6e6 || root.CongestedNS > 8e6 {
+			t.Errorf("%s: congested %+v", controller, o.Summary.Links.Congested)
+		}
+	}
+}
+
+// TestLinks holds links.csv against the other files and against arithmetic: a link's bytes and frames give its utilisation.
+func TestLinks(t *testing.T) {
+	o := run(t, parse(t, small), "dcqcn", Options{Plane: orchestrator.PlaneWasm})
+	rows := o.table("links.csv")
+	if rows.header != "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns" ||
+		len(rows.rows) != len(o.Scenario.Topology.Ports) {
+		t.Fatalf("%s, %d rows", rows.header, len(rows.rows))
+	}
+	sent := map[string]int64{} // PAUSEs by link in pfc.csv: to, from
+	for _, row := range o.table("pfc.csv").rows {
+		if row["event"] == "pause" {
+			sent[row["peer"]+" "+row["node"]]++
+		}
+	}
+	seconds := float64(o.Summary.VirtualNS) / 1e9
+	var pauses, pausedNS, peak int64
+	for _, row := range rows.rows {
+		frames, bytes := number(t, row, "tx_frames"), number(t, row, "tx_bytes")
+		// Every frame here is longer than the shortest, so each takes 24 bytes of line beside its own.
+		want := float64(bytes+24*frames) * 8 / 40e9 / seconds
+		if got, err := strconv.ParseFloat(row["utilisation"], 64); err != nil || math.Abs(got-want) > 2e-6 {
+			t.Errorf("%s to %s: utilisation %g, want %g", row["node"], row["peer"], got, want)
+		}
+		if got, want := number(t, row, "pauses"), sent[row["node"]+" "+row["peer"]]; got != want {
+			t.Errorf("%s to %s: %d PAUSEs, %d in pfc.csv", row["node"], row["peer"], got, want)
+		}
+		pauses += number(t, row, "pauses")
+		pausedNS += number(t, row, "paused_ns")
+		peak = max(peak, number(t, row, "peak_queue_bytes"))
+	}
+	if p := o.Summary.PFC; p.Pauses != pauses || p.PausedNS != pausedNS || pauses == 0 {
+		t.Errorf("%d PAUSEs for %d ns, in the summary %d for %d ns", pauses, pausedNS, p.Pauses, p.PausedNS)
+	}
+	most := int64(0)
+	for _, row := range o.table("ports.csv").rows {
+		most = max(most, number(t, row, "queue_bytes"))
+	}
+	if peak < most {
+		t.Errorf("longest queue %d, %d in ports.csv", peak, most)
+	}
+	if _, err := os.Stat(filepath.Join(o.dir, "links.csv.tmp")); err == nil {
+		t.Error("links.csv.tmp is left")
+	}
+	l := o.Summary.Links
+	if l.Busiest[0].Node != "leaf1" || l.Busiest[0].Peer != "h7" || l.BetweenSwitches.Max <= 0 || l.ToHosts.Max != l.Busiest[0].Utilisation {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestCongestionThreshold: the port that congests is found whatever the controller listens to, and with PFC alone by XOFF;
+// a queue below is no congestion.
+func TestCongestionThreshold(t *testing.T) {
+	text := `
+topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
+switch: {pfc: {xoff: 100KB}, ecn: {kmin: 5KB, kmax: 50KB, pmax: 0.1}}
+flows: [{from: h0..h2, to: h3, size: 100KB}]
+duration: 100us
+drain: true
+may_idle: [pfc, ecn, controller]
+`
+	// Three senders at 40 Gb/s into one: two thirds of what has come wait, 2/3 of 3*100 KB of payload as the last comes.
+	for set, want := range map[string]bool{
+		"switch.ecn.kmax=190KB": true,
+		"switch.ecn.kmax=250KB": false,
+		"switch.ecn.mode=off":   true, // XOFF
+	} {
+		sets := []string{set}
+		if set != "switch.ecn.mode=off" {
+			sets = append(sets, "switch.pfc.xoff=400KB") // which is never reached
+		}
+		o := run(t, parse(t, text, sets...), "none", Options{Plane: orchestrator.PlaneWasm})
+		congested := o.Summary.Links.Congested
+		if (len(congested) == 1) != want || want && (congested[0].Node != "s0" || congested[0].Peer != "h3") {
+			t.Errorf("%s: %+v", set, congested)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package experiments
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// victimSlowdown is the slowdown above which a flow counts as slowed: it had less than half of what its path could carry.
+const victimSlowdown = 2
+
+// mostVictims is how many victim flows the summary names.
+const mostVictims = 10
+
+// VictimSummary counts victim flows: flows that were slowed, though they share no congested port. A flow is one if its
+// slowdown is above Over, PFC held an egress port of its path while it was active, its own NIC's included, and none of them
+// was congested then (see congestion). The slowdown of a flow that has not ended is its time so far over the ideal time of
+// what it has delivered.
+type VictimSummary struct {
+	Over  float64        `json:"slowdown_over"`
+	Count int            `json:"count"`
+	ByTag map[string]int `json:"by_tag"`
+	Worst []VictimFlow   `json:"worst"` // the most slowed, at most ten
+}
+
+// VictimFlow is a victim.
+type VictimFlow struct {
+	Flow     int     `json:"flow"`
+	Tag      string  `json:"tag"`
+	Slowdown float64 `json:"slowdown"`
+}
+
+func (r *runner) victims() VictimSummary {
+	sum := VictimSummary{Over: victimSlowdown, ByTag: map[string]int{}, Worst: []VictimFlow{}}
+	if r.recorder.pfc.pauses == 0 {
+		return sum
+	}
+	plan, ports := r.scenario.Topology, r.recorder.congestion.ports
+	now := r.engine.Now()
+	flows := r.engine.Flows()
+	for i := range flows {
+		f := &flows[i]
+		slowdown := r.slowdownSoFar(i)
+		if slowdown <= victimSlowdown {
+			continue
+		}
+		end := min(f.Finished, now)
+		paused, congested := false, false
+		for _, id := range orchestrator.Path(plan, f.Source, f.Destination, f.SourcePort) {
+			paused = paused || ports[id].held.meet(f.Start, end)
+			congested = congested || ports[id].congested.meet(f.Start, end)
+		}
+		if paused && !congested {
+			sum.Count++
+			sum.ByTag[r.scenario.Flows[i].Tag]++
+			sum.Worst = append(sum.Worst, VictimFlow{i, r.scenario.Flows[i].Tag, slowdown})
+		}
+	}
+	slices.SortStableFunc(sum.Worst, func(a, b VictimFlow) int { return cmp.Compare(b.Slowdown, a.Slowdown) })
+	sum.Worst = sum.Worst[:min(len(sum.Worst), mostVictims)]
+	return sum
+}
+
+// slowdownSoFar is a flow's slowdown, or what it has come to; 0 of one that has not begun.
+func (r *runner) slowdownSoFar(i int) float64 {
+	f := &r.engine.Flows()[i]
+	switch {
+	case f.Finished != vtime.Never:
+		return r.times[i].slowdown()
+	case f.Receiver == nil:
+		return 0
+	}
+	plan := r.scenario.Topology
+	path := orchestrator.Path(plan, f.Source, f.Destination, f.SourcePort)
+	back := orchestrator.Path(plan, f.Destination, f.Source, f.SourcePort)
+	t := flowTime{r.engine.Now() - f.Start, idealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}
+	return t.slowdown()
+}
