@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -42,6 +44,7 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 				continue
 			}
 			writeMessages(w, r)
+			writeSpread(w, r, longest)
 		}
 		for _, r := range results[i] {
 			if r != nil {
@@ -67,6 +70,20 @@ func writeMessages(w io.Writer, r *experiments.Result) {
 	if more := len(messages) - mostMessages; more > 0 {
 		fmt.Fprintf(w, "  %s %s: and %d more, in its summary.json\n", r.Controller, r.Summary.Verdict.Status, more)
 	}
+}
+
+// writeSpread prints how far PAUSE spread, if it went farther than to the root's neighbours, and which flows were its victims.
+func writeSpread(w io.Writer, r *experiments.Result, width int) {
+	spread, victims := &r.Summary.PFC.Spread, &r.Summary.Victims
+	if spread.Depth < 2 && victims.Count == 0 {
+		return
+	}
+	fmt.Fprintf(w, "  %-*s PAUSE spread %d hops: %s; victim flows: %d", width, r.Controller, spread.Depth,
+		strings.Join(spread.Chain, " to "), victims.Count)
+	if tags := slices.Sorted(maps.Keys(victims.ByTag)); len(tags) > 0 {
+		fmt.Fprintf(w, " (%s)", strings.Join(tags, ", "))
+	}
+	fmt.Fprintln(w)
 }
 
 // span prints nanoseconds for a person.

@@ -37,7 +37,7 @@ func newRunCommand() *cobra.Command {
 control, and writes the results below the output folder:
 
   DIR/<scenario>/report.html    the controllers side by side; open it in a browser
-  DIR/<scenario>/<cc>/          flows.csv, ports.csv, pfc.csv, rates.csv,
+  DIR/<scenario>/<cc>/          flows.csv, links.csv, ports.csv, pfc.csv, rates.csv,
                                 summary.json, manifest.json`,
 		Example: `  pausenet run dcon-burst
   sudo pausenet run dcon-burst --plane kernel
