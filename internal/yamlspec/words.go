@@ -1,0 +1,73 @@
+package yamlspec
+
+import (
+	"iter"
+	"strconv"
+)
+
+// WordReader reads a file as a row of words, as C++ streams do: lines have no meaning.
+type WordReader struct {
+	report *Report
+	name   string
+	next   func() (*Value, bool)
+	stop   func()
+	last   *Value
+	ended  bool
+}
+
+// Words reads data as words. The reader is to be closed.
+func (r *Report) Words(name string, data []byte) *WordReader {
+	w := &WordReader{report: r, name: name}
+	w.next, w.stop = iter.Pull(func(yield func(*Value) bool) {
+		for row := range r.Rows(name, data, "") {
+			for _, f := range row.Fields {
+				if !yield(f) {
+					return
+				}
+			}
+		}
+	})
+	return w
+}
+
+// Close ends the reading.
+func (w *WordReader) Close() { w.stop() }
+
+// Next is the next word, nil after the last; that it is missing is reported, once.
+func (w *WordReader) Next(what string) *Value {
+	v, ok := w.next()
+	switch {
+	case ok:
+		w.last = v
+		return v
+	case w.ended:
+	case w.last == nil:
+		w.report.Problem(w.name, "the file is empty")
+	default:
+		w.last.Errorf("the file ends here, and a %s is missing", what)
+	}
+	w.ended = true
+	return nil
+}
+
+// Last is the last word read.
+func (w *WordReader) Last() *Value { return w.last }
+
+// Int reads a whole number within least..most.
+func (w *WordReader) Int(into *int, what string, least, most int) bool {
+	v := w.Next(what)
+	if v == nil {
+		return false
+	}
+	n, err := strconv.Atoi(v.Raw())
+	switch {
+	case err != nil:
+		v.Errorf("%q is not a %s", v.Raw(), what)
+	case n < least || n > most:
+		v.Errorf("%s %d is outside %d..%d", what, n, least, most)
+	default:
+		*into = n
+		return true
+	}
+	return false
+}
