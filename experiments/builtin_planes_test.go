@@ -11,6 +11,9 @@ import (
 // planesUntil is how much of a long scenario is compared on both planes; the kernel takes its time.
 const planesUntil = 25 * vtime.Millisecond
 
+// burstUntil is that of a scenario whose burst has begun at 0 and is in full swing by then.
+const burstUntil = 3 * vtime.Millisecond
+
 // largeUntil is that of a scenario that is too long to be run in full every day, even on the wasm plane.
 const largeUntil = 300 * vtime.Microsecond
 
@@ -24,8 +27,11 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 		}
 		long := s.Duration > 5*vtime.Millisecond
 		until := planesUntil
-		if s.HasQuick {
+		switch {
+		case s.HasQuick:
 			until = largeUntil
+		case name == "dcon-interval" || name == "dcon-size":
+			until = burstUntil
 		}
 		if s.Duration > until {
 			s.Duration, s.Drain = until, false

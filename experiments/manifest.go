@@ -78,6 +78,9 @@ func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 			"links.csv": "links, each way", "summary.json": "the run in numbers",
 		},
 	}
+	if o.Export == ExportHPCC {
+		m.Files[hpccFCTFile], m.Files[hpccPFCFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
+	}
 	m.Hash = r.hash(&m.resolution)
 	return m
 }

@@ -28,6 +28,7 @@ type recorder struct {
 
 	rtt   *rttRecorders
 	pfc   pfcTotals
+	hpcc  *hpccTrace // nil unless it is to be exported
 	ended int
 
 	spread     *spread
@@ -262,6 +263,9 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 				r.congestion.resume(now, plan.Ports[port].Peer)
 			}
 		}
+	}
+	if r.hpcc != nil {
+		r.hpcc.add(plan, now, topologies.PortID(port), pause)
 	}
 	at := &plan.Ports[port]
 	r.keep(r.out.pfc(now, plan.Nodes[at.Node].Name, at.Name, plan.PeerNode(topologies.PortID(port)).Name, priority, event))

@@ -26,6 +26,8 @@ type Options struct {
 	Seed  uint64
 	// Directory is where the run's files go; it is made.
 	Directory string
+	// Export names a simulator whose result files are to be written too (ExportHPCC); empty: none.
+	Export string
 	// Capture are the ports whose wires are captured into capture.pcapng.
 	Capture []topologies.PortID
 	// Version is pausenet's, Command the user's, Build tells builds of one version apart; all go into the manifest.
@@ -184,6 +186,9 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 		return nil, err
 	}
 	r.recorder.start(r.engine, out)
+	if r.options.Export == ExportHPCC {
+		r.recorder.hpcc = &hpccTrace{}
+	}
 	m := newManifest(r, plane)
 	if err := m.write(r.options.Directory); err != nil {
 		return nil, errors.Join(err, out.Close())
@@ -207,6 +212,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 		out.writeFlows(r.engine, s, r.times),
 		out.writeLinks(r.linkRows),
 		out.Close(),
+		r.export(),
 		writeJSON(r.options.Directory, "summary.json", &result.Summary),
 	)
 	m.finish(&result.Summary)

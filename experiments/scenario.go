@@ -45,6 +45,8 @@ type Scenario struct {
 
 	listed int    // of Flows
 	drawn  uint64 // the seed that the others were drawn with
+	// origin is the time at which the run begins on the clock of the file that its flows come from.
+	origin vtime.Time
 }
 
 // Span is a labelled stretch of virtual time.

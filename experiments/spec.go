@@ -142,6 +142,8 @@ type decoder struct {
 
 	nodes map[string]topologies.NodeID // nil if the topology has mistakes: names cannot be judged then
 	names []string
+
+	defaultTag bool // the workload that is read gives its flows no tag
 }
 
 func (d *decoder) decode() {

@@ -23,6 +23,7 @@ type Suite struct {
 	Sets      []string
 	// Figures says that each run's panels are drawn into figure.svg in its folder.
 	Figures bool
+	Export  string // as of Options
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
 	// Both may be called from several goroutines.
 	Started func(scenario, controller string) (orchestrator.Progress, func(*Result, error))
@@ -97,7 +98,7 @@ func (s *Suite) run(ctx context.Context, c *SuiteScenario, controller string) (*
 	}
 	r, err := Run(ctx, c.Scenario, Options{
 		Controller: controller, Plane: s.Plane, Seed: c.Seed, Directory: s.Folder(c.Scenario.Name, controller), Capture: c.Capture,
-		Version: s.Version, Command: s.Command, Sets: s.Sets, Progress: progress,
+		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Progress: progress,
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, controller, err)

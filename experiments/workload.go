@@ -75,12 +75,20 @@ func (s *Scenario) draw() error {
 // salt is where the search for a flow's UDP source port begins. A workload's flows have it from the workload's stream, so
 // that they take the same ways whatever other flows there are.
 func (s *Scenario) salt(flow int, seed uint64) uint64 {
-	for i := len(s.Workloads) - 1; i >= 0; i-- {
-		if w := &s.Workloads[i]; flow >= w.first {
-			return workload.NewStream(seed, w.purpose+" ports").Bits(uint64(flow - w.first))
-		}
+	if w := s.workloadOf(flow); w != nil {
+		return workload.NewStream(seed, w.purpose+" ports").Bits(uint64(flow - w.first))
 	}
 	return seed<<32 ^ uint64(flow)
+}
+
+// workloadOf is the workload of a flow, nil for one that is listed.
+func (s *Scenario) workloadOf(flow int) *Workload {
+	for i := len(s.Workloads) - 1; i >= 0; i-- {
+		if w := &s.Workloads[i]; flow >= w.first {
+			return w
+		}
+	}
+	return nil
 }
 
 // racks are the switches of a plan's hosts, by the hosts' and the switches' indexes.

@@ -32,7 +32,8 @@ type WorkloadView struct {
 	Until    float64     `json:"until_ns,omitempty"`
 	Count    int         `json:"count,omitempty"` // at most so many flows, events or rounds
 	File     string      `json:"file,omitempty"`
-	SHA256   string      `json:"sha256,omitempty"` // of the file
+	SHA256   string      `json:"sha256,omitempty"`    // of the file
+	Origin   float64     `json:"origin_ns,omitempty"` // of the run on the file's clock
 	// Flows and Bytes are what the seed gives.
 	Flows int         `json:"flows"`
 	Bytes units.Bytes `json:"payload_bytes"`

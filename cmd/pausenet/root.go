@@ -16,6 +16,7 @@ var commands = []func() *cobra.Command{
 	newShowCommand,
 	newValidateCommand,
 	newGraphCommand,
+	newImportCommand,
 	newTrainCommand,
 	newBenchCommand,
 	newDoctorCommand,

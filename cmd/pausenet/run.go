@@ -21,6 +21,7 @@ type runFlags struct {
 	seed        uint64
 	sets        []string
 	quick       bool
+	export      string
 	jobs        int
 	out         string
 	capture     []string
@@ -60,6 +61,7 @@ control, and writes the results below the output folder:
 	flags.StringVar(&f.out, "out", "results", "folder for the results")
 	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as node:peer, whose wires are captured into capture.pcapng")
 	flags.BoolVar(&f.figures, "figures", false, "also draw each run's plots into figure.svg beside its files")
+	flags.StringVar(&f.export, "export", "", "write results as another simulator does, too: hpcc for fct.txt and pfc.txt")
 	formatFlag(c, &f.format)
 	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(append(cc.Names(), experiments.AllControllers), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -76,8 +78,12 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	if f.jobs < 1 {
 		return badInput(fmt.Errorf("--jobs %d: at least 1", f.jobs))
 	}
+	if f.export != "" && f.export != experiments.ExportHPCC {
+		return badInput(fmt.Errorf("--export %q: %s is what there is", f.export, experiments.ExportHPCC))
+	}
 	suite := &experiments.Suite{
 		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
+		Export: f.export,
 	}
 	for _, name := range names {
 		s, err := f.scenario(name, seedGiven)

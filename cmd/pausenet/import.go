@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/units"
+)
+
+func newImportCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "import",
+		Short: "Make a scenario of another simulator's files",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newImportHPCCCommand())
+	return c
+}
+
+func newImportHPCCCommand() *cobra.Command {
+	var (
+		h            experiments.HPCCImport
+		span, output string
+	)
+	c := &cobra.Command{
+		Use:   "hpcc --topology FILE (--flow FILE | --cdf FILE)",
+		Short: "Make a scenario of files of HPCC's simulator",
+		Long: `import hpcc writes a scenario that runs a topology file and a flow file of HPCC's
+simulator, or, in the place of flows, the ones that its traffic_gen.py would draw from
+a distribution of sizes. The files stay where they are and are read when the scenario
+is. With run --export hpcc the results are written as the simulator writes them.`,
+		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt -o fat.yaml
+  pausenet import hpcc --topology mix/fat.txt --cdf FbHdp_distribution.txt --load 0.3 --time 10ms -o hadoop.yaml
+  pausenet run fat.yaml --export hpcc`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var err error
+			switch {
+			case h.Topology == "":
+				return badInput(errors.New("--topology FILE is needed"))
+			case (h.Flows == "") == (h.CDF == ""):
+				return badInput(errors.New("either --flow FILE or --cdf FILE is needed"))
+			}
+			if h.Time, err = units.ParseTime(span); err != nil {
+				return badInput(fmt.Errorf("--time: %w", err))
+			}
+			folder := "."
+			if output != "" && output != "-" {
+				folder = filepath.Dir(output)
+			}
+			text, err := h.Scenario(folder)
+			if err != nil {
+				return badInput(err)
+			}
+			if _, err := experiments.ParseScenario(filepath.Join(folder, "import.yaml"), []byte(text), nil); err != nil {
+				return badInput(err)
+			}
+			if output == "" || output == "-" {
+				_, err := c.OutOrStdout().Write([]byte(text))
+				return err
+			}
+			return badInput(os.WriteFile(output, []byte(text), 0o644))
+		},
+	}
+	c.Flags().StringVar(&h.Topology, "topology", "", "topology file (mix/fat.txt)")
+	c.Flags().StringVar(&h.Flows, "flow", "", "flow file (mix/flow.txt)")
+	c.Flags().StringVar(&h.CDF, "cdf", "", "size distribution (traffic_gen/WebSearch_distribution.txt)")
+	c.Flags().Float64Var(&h.Load, "load", 0.3, "with --cdf: part of the hosts' bandwidth that arrives")
+	c.Flags().StringVar(&span, "time", "10ms", "with --cdf: how long flows arrive")
+	c.Flags().StringVarP(&output, "output", "o", "", "write to this file")
+	return c
+}

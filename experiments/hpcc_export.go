@@ -1,0 +1,156 @@
+package experiments
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// ExportHPCC is the name of the files that HPCC's simulator writes: fct.txt and pfc.txt.
+const ExportHPCC = "hpcc"
+
+// Names of the simulator's files in a run's folder.
+const (
+	hpccFCTFile = "fct.txt"
+	hpccPFCFile = "pfc.txt"
+)
+
+// What the simulator counts beside the payload of a packet, in bytes: PPP 14, IPv4 20, UDP 8, its sequence header 6.
+const hpccHeader = 48
+
+// hpccFirstPort is the source port of a host's first flow; the others' follow.
+const hpccFirstPort = 10000
+
+// hpccPFC is a PFC frame as the simulator's trace has it: at the port that it arrives at.
+type hpccPFC struct {
+	at    vtime.Time
+	port  topologies.PortID
+	pause bool
+}
+
+// hpccTrace gathers a run's PFC frames for pfc.txt.
+type hpccTrace struct{ frames []hpccPFC }
+
+// add takes a PFC frame that begins to leave a port.
+func (t *hpccTrace) add(plan *topologies.Plan, now vtime.Time, port topologies.PortID, pause bool) {
+	p := &plan.Ports[port]
+	arrival := now + p.Rate.TimeFor(plan.Framing.LineBytes(wire.PFCLen)) + p.Delay
+	t.frames = append(t.frames, hpccPFC{arrival, p.Peer, pause})
+}
+
+// export writes the files that the options ask for.
+func (r *runner) export() error {
+	if r.options.Export != ExportHPCC {
+		return nil
+	}
+	return r.exportHPCC()
+}
+
+// exportHPCC writes fct.txt and pfc.txt as HPCC's simulator does (simulation/scratch/third.cc: qp_finish and get_pfc), for the
+// scripts that read them. Times are nanoseconds on the clock of the flow file, if the flows come from one.
+func (r *runner) exportHPCC() error {
+	return errors.Join(
+		writeLines(filepath.Join(r.options.Directory, hpccFCTFile), r.hpccFCT),
+		writeLines(filepath.Join(r.options.Directory, hpccPFCFile), r.hpccPFC),
+	)
+}
+
+func writeLines(path string, lines func(*bufio.Writer)) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	lines(w)
+	return errors.Join(w.Flush(), f.Close())
+}
+
+// hpccFCT is a line for each flow that has ended, in the order of their ends: the addresses in hexadecimal, the ports, bytes,
+// start, completion time, and the completion time alone on the path.
+func (r *runner) hpccFCT(w *bufio.Writer) {
+	flows := r.engine.Flows()
+	byStart, byEnd := make([]int, len(flows)), []int{}
+	for i := range flows {
+		byStart[i] = i
+		if flows[i].Finished != vtime.Never {
+			byEnd = append(byEnd, i)
+		}
+	}
+	slices.SortStableFunc(byStart, func(a, b int) int { return cmp.Compare(flows[a].Start, flows[b].Start) })
+	slices.SortStableFunc(byEnd, func(a, b int) int { return cmp.Compare(flows[a].Finished, flows[b].Finished) })
+	ports := make([]uint16, len(flows))
+	used := map[topologies.NodeID]uint16{}
+	for _, i := range byStart {
+		source := flows[i].Source
+		ports[i] = hpccFirstPort + used[source]
+		used[source]++
+	}
+	s := r.scenario
+	for _, i := range byEnd {
+		f := &flows[i]
+		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", hpccAddress(f.Source), hpccAddress(f.Destination),
+			ports[i], hpccPort(s.workloadOf(i), s.Flows[i].Tag), f.Size, wholeNanoseconds(f.Start+s.origin),
+			wholeNanoseconds(f.Finished-f.Start), hpccAlone(s.Topology, f))
+	}
+}
+
+// hpccAddress is the simulator's address of a node: 11.a.b.1, with the node's number in a and b.
+func hpccAddress(id topologies.NodeID) uint32 {
+	return 0x0b000001 + uint32(id)/256*0x00010000 + uint32(id)%256*0x00000100
+}
+
+// hpccAlone is the completion time of a flow alone as the simulator reckons it, in whole nanoseconds: the delays there and
+// back, a full packet's serialisation on each link, and the flow's bytes with headers at the slowest link's rate.
+func hpccAlone(plan *topologies.Plan, f *orchestrator.Flow) int64 {
+	var delay, transmission int64
+	mtu, slowest := int64(plan.MTU), int64(0)
+	for _, id := range plan.PathOf(f.Source, f.Destination) {
+		p := &plan.Ports[id]
+		rate := int64(p.Rate)
+		delay += p.Delay.Nanoseconds()
+		transmission += mtu * 8_000_000_000 / rate
+		if slowest == 0 || rate < slowest {
+			slowest = rate
+		}
+	}
+	bytes := f.Size + ((f.Size-1)/mtu+1)*hpccHeader
+	return 2*delay + transmission + wholeTime(bytes, slowest)
+}
+
+// wholeTime is the whole nanoseconds that bytes take at a rate, rounded down.
+func wholeTime(bytes, rate int64) int64 {
+	high, low := bits.Mul64(uint64(bytes), 8_000_000_000)
+	t, _ := bits.Div64(high, low, uint64(rate))
+	return int64(t)
+}
+
+// hpccPFC is a line for each PFC frame that has arrived, in the order of time: when, at which node, whether that is a host (0)
+// or a switch (1), at which of its ports, from 1, and PAUSE (1) or RESUME (0).
+func (r *runner) hpccPFC(w *bufio.Writer) {
+	frames, plan := r.recorder.hpcc.frames, r.scenario.Topology
+	slices.SortStableFunc(frames, func(a, b hpccPFC) int { return cmp.Compare(a.at, b.at) })
+	for _, f := range frames {
+		if f.at > r.engine.Now() {
+			break // on the wire still
+		}
+		p := &plan.Ports[f.port]
+		kind, event := 0, 0
+		if plan.Nodes[p.Node].Kind == topologies.Switch {
+			kind = 1
+		}
+		if f.pause {
+			event = 1
+		}
+		fmt.Fprintf(w, "%d %d %d %d %d\n", wholeNanoseconds(f.at+r.scenario.origin), p.Node, kind, p.Number, event)
+	}
+}

@@ -1,0 +1,152 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// HPCCImport names files of HPCC's simulator that are to become a scenario: a topology, and either flows or a size
+// distribution from which its traffic_gen.py would draw them. Paths are as the user gives them.
+type HPCCImport struct {
+	Topology string
+	Flows    string
+	CDF      string
+	Load     float64    // of the hosts, with a CDF: traffic_gen.py's --load
+	Time     vtime.Time // for which flows arrive, with a CDF
+}
+
+// Scenario is the text of a scenario that runs the files, for a file in the given folder. The files stay where they are. The
+// switches are those that the simulator's run.py makes for the hosts' bandwidth, as far as our settings can say it.
+func (h HPCCImport) Scenario(folder string) (string, error) {
+	relative := func(path string) (string, error) {
+		from, err := filepath.Abs(folder)
+		to, err2 := filepath.Abs(path)
+		if err := errors.Join(err, err2); err != nil {
+			return "", err
+		}
+		return filepath.Rel(from, to)
+	}
+	topology, err := relative(h.Topology)
+	if err != nil {
+		return "", err
+	}
+	name := strings.TrimSuffix(filepath.Base(h.Topology), filepath.Ext(h.Topology))
+	// Read as its scenario will, so that mistakes show now.
+	plan, err := topologies.Parse("import.yaml", fmt.Appendf(nil, "name: %q\nhpcc: %q\n", name, h.Topology))
+	if err != nil {
+		return "", err
+	}
+	var item string
+	duration := h.Time
+	if h.Flows != "" {
+		path, err := relative(h.Flows)
+		if err != nil {
+			return "", err
+		}
+		first, last, err := hpccSpan(h.Flows)
+		if err != nil {
+			return "", err
+		}
+		origin := first / vtime.Second * vtime.Second // traffic_gen.py begins at 2 s
+		item = fmt.Sprintf("hpcc: {file: %q, origin: %v}", path, origin)
+		duration = (last-origin)/vtime.Millisecond*vtime.Millisecond + vtime.Millisecond
+	} else {
+		path, err := relative(h.CDF)
+		if err != nil {
+			return "", err
+		}
+		data, err := os.ReadFile(h.CDF)
+		if err != nil {
+			return "", err
+		}
+		report := new(yamlspec.Report)
+		if workload.ParseSizes(report, path, h.CDF, data) == nil {
+			return "", report.Err()
+		}
+		if !strings.ContainsAny(path, "./") {
+			path = "./" + path // and not a built-in distribution
+		}
+		item = fmt.Sprintf("tag: normal, poisson: {sizes: %q, load: %g, of: hosts}", path, h.Load)
+	}
+	line, headroom := units.Rate(math.MaxInt64), units.Bytes(0)
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		line = min(line, p.Rate)
+		headroom = max(headroom, 3*units.Bytes(p.Rate.BytesIn(p.Delay)))
+	}
+	per25 := float64(line) / float64(25*units.Gbps)
+	return fmt.Sprintf(`# Imported from HPCC's simulator. The switches are those of its run.py for hosts of %[1]v: PAUSE at an eighth of the free
+# buffer, RED by the hosts' rate. Not the same: thresholds are one for all ports, where run.py's grow with a port's rate, and
+# headroom is that of the port that needs most.
+name: %[2]s
+topology: {name: %[2]q, framing: ns3, hpcc: %[3]q}
+switch:
+  buffer: %[4]gMiB
+  pfc: {alpha: 1/8, xoff: 0, xoff_to_xon: 3KB, headroom: %[5]dB}
+  ecn: {mode: red, kmin: %[6]gKB, kmax: %[7]gKB, pmax: 0.2}
+cc:
+  dcqcn: {profile: b}
+controllers: [dcqcn]
+workloads:
+  - {%[8]s}
+duration: %[9]v
+drain: true
+sample: {flows: none}
+`, line, scenarioNameOf(name), topology, 16*float64(line)/float64(50*units.Gbps), headroom, 100*per25, 400*per25, item, duration), nil
+}
+
+// scenarioNameOf makes a name that scenarios may have of any text.
+func scenarioNameOf(text string) string {
+	name := strings.Map(func(c rune) rune {
+		if scenarioName.MatchString("x" + string(c)) {
+			return c
+		}
+		return '-'
+	}, text)
+	if !scenarioName.MatchString(name) {
+		return "hpcc" + name
+	}
+	return name
+}
+
+// hpccSpan is the first and the last start in a flow file of the simulator. Other mistakes in it are found as the scenario is
+// read.
+func hpccSpan(path string) (first, last vtime.Time, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	report := new(yamlspec.Report)
+	w := report.Words(path, data)
+	defer w.Close()
+	count := 0
+	if !w.Int(&count, "number of flows", 1, maxFlows) {
+		return 0, 0, report.Err()
+	}
+	first = vtime.Never
+	for range count {
+		var start *yamlspec.Value
+		for _, what := range []string{"source of a flow", "destination of a flow", "priority group", "destination port", "size in bytes", "start in seconds"} {
+			if start = w.Next(what); start == nil {
+				return 0, 0, report.Err()
+			}
+		}
+		at, err := units.ParseTime(start.Raw() + "s")
+		if err != nil {
+			start.Errorf("%q is not a time in seconds", start.Raw())
+			return 0, 0, report.Err()
+		}
+		first, last = min(first, at), max(last, at)
+	}
+	return first, last, nil
+}
