@@ -17,7 +17,7 @@ duration: 10us
 drain: true
 `
 
-// TestWatch compares a incastWatched run with an ordinary one.
+// TestWatch compares a watched run with an ordinary one.
 func TestWatch(t *testing.T) {
 	s := parse(t, incastWatched)
 	var samples []int64
@@ -37,7 +37,7 @@ func TestWatch(t *testing.T) {
 	}
 	plain := run(t, s, "timely", Options{Plane: orchestrator.PlaneWasm})
 	if sum.Fingerprint != plain.Summary.Fingerprint || sum.Verdict.Status != plain.Summary.Verdict.Status || sum.PFC.Pauses == 0 {
-		t.Errorf("incastWatched %s %v, run %s %v", sum.Fingerprint, sum.Verdict, plain.Summary.Fingerprint, plain.Summary.Verdict)
+		t.Errorf("watched %s %v, run %s %v", sum.Fingerprint, sum.Verdict, plain.Summary.Fingerprint, plain.Summary.Verdict)
 	}
 	most, total := int64(0), int64(0)
 	for _, v := range samples {
