@@ -178,11 +178,11 @@ func (s *Sweep) Text(k int, e Estimate) string {
 }
 
 // decimalsFor are as many decimals as show two digits of the half-width, or four of the mean if it has none; six digits of
-// the mean at most.
+// the mean at most, and none of a whole number that does not vary.
 func decimalsFor(mean, half float64) int {
 	digits := func(v float64, n int) int { return n - 1 - int(math.Floor(math.Log10(math.Abs(v)))) }
 	switch {
-	case mean == 0 && (half == 0 || math.IsNaN(half)):
+	case mean == math.Trunc(mean) && (half == 0 || math.IsNaN(half)):
 		return 0
 	case half == 0 || math.IsNaN(half):
 		return max(0, digits(mean, 4))

@@ -32,6 +32,8 @@ func TestCommands(t *testing.T) {
 	fabric := file("fabric.yaml", "star: {hosts: 3}\n")
 	wrong := file("wrong.yaml", "star: {host: 3}\n")
 	scenario := file("mine.yaml", "topology: fabric.yaml\nflows: [{from: h0, to: h2, size: 1MB}]\nduration: 1ms\n")
+	sweep := file("both.yaml", "sweep: {scenario: mine.yaml, parameters: {flows.0.size: [1MB, 2MB]}, seeds: 1..2}\n")
+	wrongSweep := file("none.yaml", "sweep: {scenario: mine.yaml, parameters: {flows.0.sise: [1MB]}}\n")
 
 	for _, c := range []struct {
 		args           string
@@ -58,6 +60,8 @@ func TestCommands(t *testing.T) {
 		{"show " + dir, exitBadInput, "", "is a directory"},
 		{"validate " + fabric + " " + scenario, exitFine, scenario + ": scenario mine is fine; flows: 1; fabric: 3 hosts", ""},
 		{"validate " + fabric + " " + wrong, exitBadInput, "topology fabric is fine", wrong + ":1:8: unknown key \"host\": did you mean \"hosts\"?\n  1 | star: {host: 3}\n    |        ^^^^\n"},
+		{"validate " + sweep, exitFine, sweep + ": sweep both is fine; points: 4", ""},
+		{"validate " + wrongSweep + " " + fabric, exitBadInput, "topology fabric is fine", wrongSweep + ":1:43: unknown key \"sise\""},
 		{"validate", exitBadInput, "", "requires at least 1 arg"},
 		{"graph star --dot", exitFine, `"h0" -- "s0";`, ""},
 		{"graph dcon-burst --mermaid", exitFine, "flowchart BT", ""},

@@ -2,23 +2,35 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"runtime"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments"
 )
 
 func newValidateCommand() *cobra.Command {
 	var sets []string
 	c := &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Check scenario and topology files",
-		Long: `validate reads scenario and topology files, tells which is which, resolves them as a
-run would, and reports every mistake with its place. Nothing is built or run.`,
+		Short: "Check scenario, topology and sweep files",
+		Long: `validate reads scenario, topology and sweep files, tells which is which, resolves them as
+a run would, and reports every mistake with its place. Nothing is built or run.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
 			failed := 0
 			for _, name := range args {
+				if data, err := os.ReadFile(name); err == nil && experiments.IsSweep(data) {
+					if err := validateSweep(c.OutOrStdout(), name, data); err != nil {
+						failed++
+						fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
+					}
+					continue
+				}
 				s, err := load(name, sets)
 				if err == nil && s.scenario != nil && s.scenario.HasQuick {
 					_, err = experiments.Reading{Quick: true, Sets: sets}.Load(name)
@@ -42,4 +54,17 @@ run would, and reports every mistake with its place. Nothing is built or run.`,
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "change a place of the scenario: path=value (repeatable)")
 	return c
+}
+
+func validateSweep(w io.Writer, name string, data []byte) error {
+	s, err := experiments.ParseSweep(name, data)
+	if err != nil {
+		return err
+	}
+	points, err := s.Points(runtime.GOMAXPROCS(0))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s: sweep %s is fine; points: %d\n", name, s.Name, len(points))
+	return nil
 }
