@@ -21,9 +21,12 @@ func TestPatentScenarios(t *testing.T) {
 		name   string
 		rate   units.Rate // of F0 and F2
 		p1, p2 uint8      // states in the end
+		flow   switchagent.FlowControl
 	}{
-		{"single", 5 * units.Gbps, ebpf.TCDNonCongested, ebpf.TCDNonCongested},
-		{"multi", 25 * units.Gbps, ebpf.TCDUndetermined, ebpf.TCDCongested},
+		{"single", 5 * units.Gbps, ebpf.TCDNonCongested, ebpf.TCDNonCongested, switchagent.FlowPFC},
+		{"multi", 25 * units.Gbps, ebpf.TCDUndetermined, ebpf.TCDCongested, switchagent.FlowPFC},
+		{"single by credits", 5 * units.Gbps, ebpf.TCDNonCongested, ebpf.TCDNonCongested, switchagent.FlowCBFC},
+		{"multi by credits", 25 * units.Gbps, ebpf.TCDUndetermined, ebpf.TCDCongested, switchagent.FlowCBFC},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLab(t, `
@@ -44,6 +47,7 @@ links:
 				s.ECN = switchagent.Default().ECN
 				s.Detector, s.TCD.RED = switchagent.DetectorTCD, true
 				s.PFC.Headroom = 100 * units.KB
+				s.FlowControl = c.flow
 			}})
 			const burst = 3 * vtime.Millisecond
 			l.dcqcn("S1", "R1")
