@@ -9,7 +9,6 @@ import (
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
 )
 
 func newValidateCommand() *cobra.Command {
