@@ -8,7 +8,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/spf13/cobra"
-
 )
 
 func newValidateCommand() *cobra.Command {
