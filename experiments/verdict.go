@@ -46,7 +46,7 @@ func (r *runner) verdict(runErr error) Verdict {
 		worsen(Fail, "stopped at %v: %v", r.engine.Now(), runErr)
 	}
 	if open := r.engine.OpenFlows(); runErr == nil && r.scenario.Drain && open > 0 {
-		worsen(Fail, "%d flows never ended: they have stopped for good (with loss, set host.retransmit_timeout)", open)
+		worsen(Fail, "%d flows never ended: they have stopped for good (with loss, set host.retransmit_timeout; around a circle of links, flow control may have each wait for the next: a deadlock)", open)
 	}
 	for _, broken := range r.engine.Check() {
 		worsen(Fail, "%v", broken)

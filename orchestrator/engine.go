@@ -63,9 +63,11 @@ type Engine struct {
 	nics     []*hostagent.NIC
 	pool     *frame.Pool
 	flows    []Flow
-	open     int      // flows with a size that have not ended
-	blank    int      // bytes of a tick's frame
-	credits  *credits // nil: flow control is PFC
+	open     int        // flows with a size that have not ended
+	starting int        // flows that have not started
+	moved    vtime.Time // when a frame of a flow last arrived anywhere
+	blank    int        // bytes of a tick's frame
+	credits  *credits   // nil: flow control is PFC
 	started  bool
 	warmth   int32 // keeps the compiler from dropping warm's loads
 

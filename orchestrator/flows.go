@@ -39,6 +39,7 @@ func (e *Engine) AddFlow(c FlowConfig) int {
 	if c.Size > 0 {
 		e.open++
 	}
+	e.starting++
 	e.push(c.Start, eventStart, int32(id))
 	return id
 }
@@ -51,6 +52,7 @@ func queuePair(flow int) uint32 { return uint32(flow+1) & wire.PSNMask }
 
 func (e *Engine) startFlow(id int) error {
 	f := &e.flows[id]
+	e.starting--
 	source, destination := &e.plan.Nodes[f.Source], &e.plan.Nodes[f.Destination]
 	port := &e.plan.Ports[source.Ports[0]]
 	back := &e.plan.Ports[destination.Ports[0]]

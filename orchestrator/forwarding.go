@@ -114,6 +114,9 @@ func (e *Engine) arrive(p *port) error {
 	in := &e.ports[p.peer]
 	in.arrived++
 	e.Hops++
+	if !f.Control {
+		e.moved = e.now
+	}
 	x := e.crossing
 	x.Tick = ebpf.TickNone
 	x.OutPort = uint32(p.id)

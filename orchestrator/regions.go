@@ -93,8 +93,13 @@ type Progress func(now vtime.Time, t *Totals)
 // eventsPerLook is the events between two looks at the wall clock and the context.
 const eventsPerLook = 1 << 14
 
+// patience is for how long a draining fabric may move nothing but flow control's own messages. What PAUSE, or a want of credits,
+// holds up in a circle is held up for good, and the messages go on. It is far longer than any timer of a flow's.
+const patience = 200 * vtime.Millisecond
+
 // Run drives the fabric until the given time. With drain it ends as soon as after that time, or before it, all flows with
-// a size have ended and no frame is left. A cancelled context ends it between two events, with the context's error.
+// a size have ended and no frame is left; and after that time when nothing of the flows has moved for long. A cancelled
+// context ends it between two events, with the context's error.
 func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress Progress) error {
 	e.start()
 	look := &look{ctx: ctx, left: eventsPerLook, next: time.Now(), progress: progress}
@@ -108,7 +113,7 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 		} else if from == vtime.Never {
 			break
 		}
-		if from > until && (!drain || e.idle()) {
+		if from > until && (!drain || e.idle() || e.stuck(from)) {
 			break
 		}
 		e.settled = from
@@ -140,6 +145,9 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 	e.now = max(e.now, until)
 	return nil
 }
+
+// stuck says whether nothing of any flow has moved for long, and nothing more is to come.
+func (e *Engine) stuck(now vtime.Time) bool { return now-e.moved > patience && e.starting == 0 }
 
 // drive takes every region to the given time, which lies within the lookahead.
 func (e *Engine) drive(end vtime.Time, drain bool, look *look) error {
