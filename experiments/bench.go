@@ -111,7 +111,7 @@ func (b *benchmark) addFlows(e *orchestrator.Engine) error {
 		return err
 	}
 	for i, f := range b.flows(e.Plan()) {
-		env := environment(e.Plan(), &f, spec.Needs)
+		env := Environment(e.Plan(), &f, spec.Needs)
 		constants, err := cc.Resolve(spec.Name, nil, env)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ func TestLSTMIncast(t *testing.T) {
 	if len(s.Flows) != 20 || len(perSender) != 20 || sizes != 635*units.MB {
 		t.Errorf("%d flows of %d hosts, %v", len(s.Flows), len(perSender), sizes)
 	}
-	if rtt := environment(s.Topology, &s.Flows[0], cc.SwitchNeeds{}).BaseRTT; rtt < 4160*vtime.Nanosecond || rtt > 4200*vtime.Nanosecond {
+	if rtt := Environment(s.Topology, &s.Flows[0], cc.SwitchNeeds{}).BaseRTT; rtt < 4160*vtime.Nanosecond || rtt > 4200*vtime.Nanosecond {
 		t.Errorf("RTT %v", rtt)
 	}
 }

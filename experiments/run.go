@@ -142,10 +142,13 @@ func (r *runner) resolveControllers() error {
 	if err := telemetryFits(s.Topology, r.spec); err != nil {
 		return err
 	}
+	if err := HostSettings(s, r.spec.Needs).Validate(); err != nil {
+		return fmt.Errorf("%s: host: %w", r.spec.Name, err)
+	}
 	r.flows = make([]flowSettings, len(s.Flows))
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		env := environment(s.Topology, f, r.spec.Needs)
+		env := Environment(s.Topology, f, r.spec.Needs)
 		settings, known := r.environments[env]
 		if !known {
 			var err error
@@ -234,7 +237,7 @@ func (r *runner) build(plane orchestrator.Plane) {
 	r.plane = plane
 	r.recorder = newRecorder(s)
 	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
-		Plan: s.Topology, Plane: plane, Switches: switchSettings(s, r.spec.Needs), Hosts: hostSettings(s, r.spec.Needs),
+		Plan: s.Topology, Plane: plane, Switches: SwitchSettings(s, r.spec.Needs), Hosts: HostSettings(s, r.spec.Needs),
 		BurstDetection: r.spec.Needs.CNM, Telemetry: r.spec.Needs.INT, Seed: r.options.Seed, Observer: r.recorder,
 	})
 	r.addFlows()
@@ -273,8 +276,8 @@ func (r *runner) controller(flow int, set *flowSettings) (cc.Controller, error) 
 	return c, nil
 }
 
-// environment is what a controller that needs this of switches may know of its flow's path.
-func environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
+// Environment is what a controller that needs this of switches may know of its flow's path.
+func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	op, ack := wire.OpWriteMiddle, wire.AckLen
 	if needs.INT {
 		op, ack = op.WithINT(), wire.AckINTLen
@@ -288,9 +291,9 @@ func environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	}
 }
 
-// hostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts. Where switches mark
+// HostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts. Where switches mark
 // undetermined packets, hosts know it, whatever the controller makes of it.
-func hostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
+func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	own := s.Host
 	own.INT, own.Ternary = needs.INT, needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
 	if needs.PCN {
@@ -299,10 +302,10 @@ func hostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	return &own
 }
 
-// switchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking
+// SwitchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking
 // that the controller does not listen to. A detector that the scenario asks for works under every controller, to be
 // looked at, but for one that comes with its own.
-func switchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
+func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 	settings := make([]*switchagent.Settings, len(s.Topology.Switch))
 	for i, id := range s.Topology.Switch {
 		own := s.Switch

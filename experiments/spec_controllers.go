@@ -171,5 +171,5 @@ func (d *decoder) env(needs cc.SwitchNeeds) cc.Env {
 	if d.s.Topology == nil || len(d.s.Flows) == 0 {
 		return cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 10 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
 	}
-	return environment(d.s.Topology, &d.s.Flows[0], needs)
+	return Environment(d.s.Topology, &d.s.Flows[0], needs)
 }

@@ -276,7 +276,7 @@ func TestHostSettings(t *testing.T) {
 		}
 		want := s.Host
 		change(&want)
-		if got := *hostSettings(s, spec.Needs); got != want {
+		if got := *HostSettings(s, spec.Needs); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 		// 58 B around a payload of 1000 and 24 B of line around a frame; 42 B of telemetry in data and in ACKs. Two links of
@@ -285,7 +285,7 @@ func TestHostSettings(t *testing.T) {
 		if name == "hpcc" {
 			line, rtt = 1124, 4*vtime.Microsecond+2*200*(1124+128)
 		}
-		if env := environment(s.Topology, &s.Flows[0], spec.Needs); env.LineMTU != line || env.BaseRTT != rtt {
+		if env := Environment(s.Topology, &s.Flows[0], spec.Needs); env.LineMTU != line || env.BaseRTT != rtt {
 			t.Errorf("%s: %+v, want a line MTU of %d and an RTT of %v", name, env, line, rtt)
 		}
 	}

@@ -51,8 +51,8 @@ func (s *Settings) Validate() error {
 	if s.AckEvery < 1 {
 		errs = append(errs, fmt.Errorf("ack_every %d: acknowledge at least every packet (1)", s.AckEvery))
 	}
-	if s.periodic() && s.CNPInterval == 0 {
-		errs = append(errs, errors.New("PCN's and TCD's CNPs come each cnp_interval, which must not be 0"))
+	if s.Notify == NotifyPCN && s.CNPInterval == 0 {
+		errs = append(errs, errors.New("cnp_interval 0: PCN's receivers report once in each, 50us in its paper"))
 	}
 	if s.CNPInterval < 0 || s.RetransmitTimeout < 0 || s.NakInterval < 0 {
 		errs = append(errs, errors.New("an interval must not be negative"))
@@ -66,9 +66,4 @@ func (s *Settings) DataTOS() uint8 {
 		return wire.DataTOS(s.DataPriority, wire.ECT1) // so that 10 is no more than a mark, and 11 no merger of two
 	}
 	return wire.DataTOS(s.DataPriority, wire.ECT0)
-}
-
-// periodic says whether CNPs come at multiples of CNPInterval.
-func (s *Settings) periodic() bool {
-	return s.Notify == NotifyPCN || s.Notify == NotifyCNP && s.Ternary
 }

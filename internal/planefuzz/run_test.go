@@ -13,9 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/vtime"
-	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -34,17 +32,6 @@ type run struct {
 	wires      hash.Hash64 // over what the taps saw; nil: none
 }
 
-// environment is what a flow's controller may know of its path, as package experiments tells it.
-func environment(s *experiments.Scenario, f *experiments.Flow) cc.Env {
-	plan := s.Topology
-	full := wire.DataLen(wire.OpWriteMiddle, plan.MTU)
-	return cc.Env{
-		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[0]].Rate,
-		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, full, wire.AckLen),
-		MTU:      plan.MTU, LineMTU: plan.Framing.LineBytes(full),
-	}
-}
-
 // newRun readies a scenario on a plane, under the scenario's first controller.
 func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
 	spec, err := cc.Lookup(s.Controllers[0])
@@ -52,22 +39,8 @@ func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
 		return nil, err
 	}
 	r := &run{scenario: s, plane: plane, pauses: newPauseWatch(s)}
-	settings := make([]*switchagent.Settings, len(s.Topology.Switch))
-	for i, id := range s.Topology.Switch {
-		own := s.Switch
-		if b := s.Topology.Nodes[id].Buffer; b > 0 {
-			own.Buffer = b
-		}
-		switch {
-		case spec.Needs.PCN && own.ECN.Mode != switchagent.ECNOff:
-			own.ECN.Mode, own.Detector = switchagent.ECNPCN, switchagent.DetectorThreshold
-		case !spec.Needs.ECN:
-			own.ECN.Mode = switchagent.ECNOff
-		}
-		settings[i] = &own
-	}
 	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
-		Plan: s.Topology, Plane: plane, Switches: settings, Hosts: &s.Host,
+		Plan: s.Topology, Plane: plane, Switches: experiments.SwitchSettings(s, spec.Needs), Hosts: experiments.HostSettings(s, spec.Needs),
 		BurstDetection: spec.Needs.CNM, Telemetry: spec.Needs.INT, Seed: s.Seed, Observer: &r.pauses,
 	})
 	for i := range s.Flows {
@@ -93,7 +66,7 @@ func newController(s *experiments.Scenario, f *experiments.Flow, spec *cc.Spec) 
 	if f.ConstantRate > 0 {
 		return cc.Constant(float64(f.ConstantRate)), nil
 	}
-	env := environment(s, f)
+	env := experiments.Environment(s.Topology, f, spec.Needs)
 	settings, err := cc.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package planefuzz_test
 import (
 	"fmt"
 
+	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
@@ -30,6 +31,9 @@ func drawCase(d chooser, f fabric) *testCase {
 				c.Switch.Scheduler.Quantum[p] = d.size("dwrr quantum", 10, 20*units.KB)
 			}
 		}
+	}
+	if spec, err := cc.Lookup(c.Controller); err == nil && spec.Needs.PCN {
+		c.Host.CNPInterval = max(c.Host.CNPInterval, 2*vtime.Microsecond) // reports without a period are refused
 	}
 	c.drawFlows(d)
 	c.drawConstants(d)
@@ -247,8 +251,12 @@ func (c *testCase) resolves() bool {
 	if err != nil {
 		panic(err)
 	}
+	spec, err := cc.Lookup(c.Controller)
+	if err != nil {
+		panic(err)
+	}
 	for i := range s.Flows {
-		if _, err := cc.Resolve(c.Controller, given, environment(s, &s.Flows[i])); err != nil {
+		if _, err := cc.Resolve(c.Controller, given, experiments.Environment(s.Topology, &s.Flows[i], spec.Needs)); err != nil {
 			return false
 		}
 	}
