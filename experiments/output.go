@@ -31,7 +31,26 @@ type csvFile struct {
 	row    []byte
 }
 
+// resultFiles are all files that a run may leave in its folder, but for the manifest.
+var resultFiles = []string{
+	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "summary.json", "capture.pcapng", "figure.svg", hpccFCTFile, hpccPFCFile,
+}
+
+// removeFiles removes files of an earlier run, which would look like the new one's.
+func removeFiles(directory string, names ...string) error {
+	var errs []error
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(directory, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func createOutput(directory string) (*output, error) {
+	if err := removeFiles(directory, resultFiles...); err != nil {
+		return nil, fmt.Errorf("create the results: %w", err)
+	}
 	o := &output{directory: directory}
 	err := errors.Join(
 		o.ports.create(directory, "ports.csv", "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes"),

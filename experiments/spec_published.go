@@ -1,6 +1,8 @@
 package experiments
 
 import (
+	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,7 +162,10 @@ func (d *decoder) values(v *yamlspec.Value, r *draftRow, columns []string) {
 		absent := !item.IsScalar() && !item.IsSequence() && !item.IsMapping()
 		number, percent := strings.CutSuffix(text, "%")
 		number = strings.TrimSpace(number)
-		_, err := strconv.ParseFloat(number, 64)
+		x, err := strconv.ParseFloat(number, 64)
+		if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
+			err = errors.New("not finite")
+		}
 		switch {
 		case absent:
 			number = ""

@@ -58,6 +58,9 @@ func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
 	reports := make([]error, len(s.Scenarios))
 	for i := range s.Scenarios {
 		scenario := &s.Scenarios[i]
+		if err := removeFiles(filepath.Join(s.Directory, scenario.Scenario.Name), "report.html", "published.json"); err != nil {
+			reports[i] = err
+		}
 		results[i] = make([]*Result, len(scenario.Controllers))
 		errs[i] = make([]error, len(scenario.Controllers))
 		var runs sync.WaitGroup
@@ -79,7 +82,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
 		go func() {
 			defer all.Done()
 			runs.Wait()
-			reports[i] = errors.Join(s.writeReport(scenario, results[i]), s.writePublished(scenario, results[i]))
+			reports[i] = errors.Join(reports[i], s.writeReport(scenario, results[i]), s.writePublished(scenario, results[i]))
 		}()
 	}
 	all.Wait()

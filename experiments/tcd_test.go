@@ -75,11 +75,14 @@ func TestTCDScenarios(t *testing.T) {
 	}
 }
 
-// TestTCDSparesVictims: told which ports only wait, DCQCN and TIMELY slow flows less that do no more than pass by.
+// TestTCDSparesVictims: told which ports only wait, DCQCN slows flows less that do no more than pass by: at the median over six
+// seeds, and at 99 per cent under each.
 func TestTCDSparesVictims(t *testing.T) {
-	for seed := range uint64(3) {
-		victims := map[string]FlowStatistics{}
-		for _, controller := range []string{"dcqcn", "dcqcn+tcd", "timely", "timely+tcd"} {
+	const seeds = 6
+	var medians [2]float64
+	for seed := range uint64(seeds) {
+		var victims [2]FlowStatistics
+		for i, controller := range []string{"dcqcn", "dcqcn+tcd"} {
 			r, err := Run(context.Background(), mustLoad(t, "tcd-victims"), Options{
 				Controller: controller, Plane: orchestrator.PlaneWasm, Seed: seed, Directory: t.TempDir(),
 			})
@@ -89,18 +92,18 @@ func TestTCDSparesVictims(t *testing.T) {
 			if r.Summary.Verdict.Status != Pass {
 				t.Errorf("%s: %s: %v", controller, r.Summary.Verdict.Status, r.Summary.Verdict.Messages)
 			}
-			victims[controller] = r.Summary.ByTag["victim"]
+			victims[i] = r.Summary.ByTag["victim"]
+			medians[i] += victims[i].Slowdown.P50 / seeds
 		}
-		for _, controller := range []string{"dcqcn", "timely"} {
-			plain, ternary := victims[controller].Slowdown, victims[controller+"+tcd"].Slowdown
-			// Under TIMELY half of the victims meet no pause at all, with ternary detection or without.
-			if ternary.P50 > plain.P50 || ternary.P50 == plain.P50 && controller == "dcqcn" || ternary.P99 >= plain.P99 {
-				t.Errorf("seed %d, %s: slowdown %.3f at the median and %.3f at 99 %%, with ternary detection %.3f and %.3f",
-					seed, controller, plain.P50, plain.P99, ternary.P50, ternary.P99)
-			}
+		if plain, ternary := victims[0].Slowdown.P99, victims[1].Slowdown.P99; ternary > plain/1.5 {
+			t.Errorf("seed %d: slowdown %.2f at 99 %%, with ternary detection %.2f", seed, plain, ternary)
 		}
-		if p, q := victims["dcqcn"].CE, victims["dcqcn+tcd"].CE; q > p/2 {
-			t.Errorf("seed %d: of the victims' packets %d marked CE, with ternary detection %d", seed, p, q)
+		if plain, ternary := victims[0].CE, victims[1].CE; ternary > plain/2 {
+			t.Errorf("seed %d: of the victims' packets %d marked CE, with ternary detection %d", seed, plain, ternary)
 		}
 	}
+	if medians[1] >= medians[0] {
+		t.Errorf("a median slowdown of %.3f, with ternary detection %.3f", medians[0], medians[1])
+	}
+	t.Logf("median %.3f, with ternary detection %.3f", medians[0], medians[1])
 }

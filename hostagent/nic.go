@@ -186,6 +186,11 @@ func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
 // Waiting says whether a frame may be ready as soon as the port is free.
 func (n *NIC) Waiting() bool { return n.control.Packets > 0 || n.readyLen > 0 || n.waiting.len() > 0 }
 
+// Pacing says whether a flow waits for the time that its rate gives its next packet, now or later, and for nothing else.
+func (n *NIC) Pacing(now vtime.Time) bool {
+	return n.waiting.len() > 0 && n.waiting.first().eligible >= now
+}
+
 func (n *NIC) makeReady(s *Sender) {
 	s.state = senderReady
 	if n.readyLen == len(n.ready) {

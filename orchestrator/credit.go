@@ -29,7 +29,9 @@ type credits struct {
 	told     []uint64      // by port: what spent was when it last sent while nothing else moved
 	resting  bool          // some timers do
 	rests    []bool        // by port
-	wake     bool          // they are to be set going when the regions meet
+	// Of several regions these stand as the last cell ended; of one they are looked at as they are needed.
+	quiet bool   // nothing but messages moved
+	moved uint64 // what spent was
 }
 
 // longestFrame is the longest frame that a NIC sends in a plan's fabric.
@@ -95,20 +97,25 @@ func (e *Engine) spendCredits(p *port, f *frame.Frame) {
 		e.state.Spend(int(p.id), f.Priority, int(f.Length))
 	}
 	c.spent++
-	if !c.resting {
-		return
+	if c.resting && len(e.regions) == 1 {
+		e.wakeCredits(e.now)
 	}
-	if len(e.regions) > 1 { // others may be ahead of this one: they have passed what is a port's next time here
-		c.wake = true
-		return
+}
+
+// settleCredits looks at what moves, at the end of a cell: within, some regions are ahead of others. Timers that rest are set
+// going if a frame has left any port.
+func (e *Engine) settleCredits(now vtime.Time) {
+	c := e.credits
+	if c.resting && c.spent != c.moved {
+		e.wakeCredits(now)
 	}
-	e.wakeCredits(e.now)
+	c.quiet, c.moved = e.pool.Out() == c.alive, c.spent
 }
 
 // wakeCredits sets the timers going that rest, each at its port's first time after the given one.
 func (e *Engine) wakeCredits(after vtime.Time) {
 	c := e.credits
-	c.resting, c.wake = false, false
+	c.resting = false
 	for port, rests := range c.rests {
 		if rests {
 			c.rests[port] = false
@@ -124,13 +131,15 @@ func (e *Engine) wakeCredits(after vtime.Time) {
 // sendCredits has port p's messages built and sent: its time has come.
 func (e *Engine) sendCredits(p *port) error {
 	c := e.credits
-	quiet := e.pool.Out() == c.alive
-	if quiet && c.told[p.id] == c.spent {
+	if len(e.regions) == 1 {
+		c.quiet, c.moved = e.pool.Out() == c.alive, c.spent
+	}
+	if c.quiet && c.told[p.id] == c.moved {
 		c.resting, c.rests[p.id] = true, true
 		return nil
 	}
-	if quiet {
-		c.told[p.id] = c.spent
+	if c.quiet {
+		c.told[p.id] = c.moved
 	}
 	e.push(e.now+c.settings.Period, eventCredit, p.id)
 	for m := c.settings.Priorities; m != 0; m &= m - 1 {

@@ -54,24 +54,28 @@ type Engine struct {
 	regions   []region
 	due       []vtime.Time // of each region's next event, or before it
 	lookahead vtime.Time
-	calls     []call    // by time
-	ended     []int32   // flows that have ended since the regions last met
-	pfcSeen   []pfcSeen // and PFC frames that left
+	cell      vtime.Time // the end of the present cell; of one region there are none
+	divided   bool       // there are several regions
+	calls     []call     // by time
+	ended     []int32    // flows that have ended and the observer has not been told of
+	pfcSeen   []pfcSeen  // and PFC frames that left
+	gone      []int32    // flows that have ended and whose receivers have not been told
 
 	ports    []port
 	switches []*switchagent.Switch
 	nics     []*hostagent.NIC
 	pool     *frame.Pool
 	flows    []Flow
-	open     int        // flows with a size that have not ended
-	starting int        // flows that have not started
+	open     int // flows with a size that have not ended
+	starting int // flows that have not started
+	patience vtime.Time
+	last     vtime.Time // of any event so far
 	moved    vtime.Time // when a frame of a flow last arrived anywhere
 	blank    int        // bytes of a tick's frame
 	credits  *credits   // nil: flow control is PFC
 	started  bool
 	warmth   int32 // keeps the compiler from dropping warm's loads
 
-	hash   fingerprint
 	broken []Violation
 
 	Totals
@@ -133,7 +137,7 @@ func NewEngine(c EngineConfig) *Engine {
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}
 	ofPort, regions, lookahead := divide(plan)
-	e.lookahead = lookahead
+	e.lookahead, e.divided = lookahead, regions > 1
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
 	store := &eventStore{}
 	for i := range regions {
@@ -159,12 +163,15 @@ func NewEngine(c EngineConfig) *Engine {
 		fillDetector(plan, e.state, i, c.Switches[i])
 		if c.Telemetry {
 			e.state.Switches[i].IntOn = 1
-			e.hash.telemetry = true
+			for i := range e.regions {
+				e.regions[i].hash.telemetry = true
+			}
 		}
 		e.switches = append(e.switches,
 			switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), len(node.Ports)))
 	}
 	e.credits = newCredits(plan, e.state, c.Switches)
+	e.patience = patience(plan, c.Hosts, e.credits)
 	for range plan.Hosts {
 		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))
 	}

@@ -24,7 +24,8 @@ const (
 )
 
 // event is one entry of the event queue. Events are ordered by time, and those of one time by the order in which they
-// were scheduled: a total order that depends on nothing but the scenario.
+// were scheduled; but where there are several regions, which may schedule arrivals in any order, arrivals come first, in the
+// order of their ports. It is a total order that depends on nothing but the scenario.
 type event struct {
 	at   vtime.Time
 	seq  uint64
@@ -133,10 +134,8 @@ func (q *eventQueue) pop() event {
 	return e
 }
 
-func (q *eventQueue) push(at vtime.Time, kind eventKind, id int32) {
-	e := event{at: at, seq: q.seq, id: id, kind: kind}
-	q.seq++
-	b := int64(at) >> q.shift
+func (q *eventQueue) push(e event) {
+	b := int64(e.at) >> q.shift
 	switch {
 	case b <= q.bucket:
 		q.insert(e)
@@ -147,11 +146,11 @@ func (q *eventQueue) push(at vtime.Time, kind eventKind, id int32) {
 	}
 }
 
-// insert puts an event into the present bucket. It was scheduled last, so it comes after those of its time.
+// insert puts an event into the present bucket.
 func (q *eventQueue) insert(e event) {
 	i := len(q.now)
 	q.now = append(q.now, e)
-	for i > q.head && q.now[i-1].at > e.at {
+	for i > q.head && e.before(&q.now[i-1]) {
 		q.now[i] = q.now[i-1]
 		i--
 	}

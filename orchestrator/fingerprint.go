@@ -48,5 +48,13 @@ func (h *fingerprint) String() string {
 	return fmt.Sprintf("%016x%016x", f.a, f.b)
 }
 
-// Fingerprint is the hash of every frame event so far.
-func (e *Engine) Fingerprint() string { return e.hash.String() }
+// Fingerprint is the hash of every frame event so far: those of each region in their order, and of the regions' hashes.
+func (e *Engine) Fingerprint() string {
+	all := e.regions[0].hash
+	for i := range e.regions[1:] {
+		h := &e.regions[i+1].hash
+		all.mix(h.a, h.b)
+		all.events += h.events
+	}
+	return all.String()
+}

@@ -53,6 +53,7 @@ func queuePair(flow int) uint32 { return uint32(flow+1) & wire.PSNMask }
 func (e *Engine) startFlow(id int) error {
 	f := &e.flows[id]
 	e.starting--
+	e.moved = max(e.moved, e.now)
 	source, destination := &e.plan.Nodes[f.Source], &e.plan.Nodes[f.Destination]
 	port := &e.plan.Ports[source.Ports[0]]
 	back := &e.plan.Ports[destination.Ports[0]]
@@ -133,4 +134,14 @@ func (c clock) Done(now vtime.Time, s *hostagent.Sender) {
 	f.Finished = now
 	c.e.open--
 	c.e.ended = append(c.e.ended, int32(s.Flow))
+	if len(c.e.regions) == 1 {
+		c.e.forget(int32(s.Flow))
+	} else { // the receiver may be ahead of us, or behind
+		c.e.gone = append(c.e.gone, int32(s.Flow))
+	}
+}
+
+// forget ends the receiving half of a flow that has ended.
+func (e *Engine) forget(flow int32) {
+	e.nics[e.plan.Nodes[e.flows[flow].Destination].Index].Forget(queuePair(int(flow)))
 }

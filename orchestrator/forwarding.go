@@ -115,7 +115,7 @@ func (e *Engine) arrive(p *port) error {
 	in.arrived++
 	e.Hops++
 	if !f.Control {
-		e.moved = e.now
+		e.moved = max(e.moved, e.now)
 	}
 	x := e.crossing
 	x.Tick = ebpf.TickNone
@@ -159,7 +159,7 @@ func (e *Engine) cross(in *port, f *frame.Frame) error {
 	if err := e.plane.Cross(int(in.id), f); err != nil {
 		return err
 	}
-	e.hash.frame(e.now, x, f)
+	e.regions[in.region].hash.frame(e.now, x, f)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/topologies"
@@ -16,11 +17,15 @@ import (
 // after the other from one time to that much later (the lookahead of a conservative parallel simulation; Chandy and Misra,
 // 1979, Fujimoto, CACM 1990), and a region's ports, queues and frames stay in the processor's cache meanwhile. In a
 // large fabric they would not if the events of all ports were taken in turn.
+//
+// Time is divided into cells of that length. What concerns more than one region is settled at the end of a cell, when all are
+// there. An observer's calls, or a run's end, may have the regions meet within a cell; nothing may depend on that.
 
-// region is one part's events.
+// region is one part's events, and the hash of what came of them.
 type region struct {
 	events eventQueue
 	ports  []int32
+	hash   fingerprint
 }
 
 // divide makes the regions of a plan and says to which one each port belongs. lookahead is the time for which they can be
@@ -65,7 +70,13 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	case eventReport:
 		r = e.ports[e.plan.Nodes[e.flows[id].Destination].Ports[0]].region
 	}
-	e.regions[r].events.push(at, kind, id)
+	q := &e.regions[r].events
+	seq := uint64(id)
+	if kind != eventArrival || !e.divided {
+		seq = 1<<32 + q.seq
+		q.seq++
+	}
+	q.push(event{at: at, seq: seq, id: id, kind: kind})
 	e.due[r] = min(e.due[r], at)
 }
 
@@ -93,9 +104,21 @@ type Progress func(now vtime.Time, t *Totals)
 // eventsPerLook is the events between two looks at the wall clock and the context.
 const eventsPerLook = 1 << 14
 
-// patience is for how long a draining fabric may move nothing but flow control's own messages. What PAUSE, or a want of credits,
-// holds up in a circle is held up for good, and the messages go on. It is far longer than any timer of a flow's.
-const patience = 200 * vtime.Millisecond
+// leastPatience is for how long at least a draining fabric may move nothing but flow control's own messages. What PAUSE, or a
+// want of credits, holds up in a circle is held up for good, and the messages go on.
+const leastPatience = 200 * vtime.Millisecond
+
+// patience is that time in a fabric: longer than any of its timers.
+func patience(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits) vtime.Time {
+	p := max(leastPatience, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval)
+	if credits != nil {
+		p = max(p, 4*credits.settings.Period)
+	}
+	for i := range plan.Ports {
+		p = max(p, 4*plan.Ports[i].Delay)
+	}
+	return p
+}
 
 // Run drives the fabric until the given time. With drain it ends as soon as after that time, or before it, all flows with
 // a size have ended and no frame is left; and after that time when nothing of the flows has moved for long. A cancelled
@@ -104,16 +127,18 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 	e.start()
 	look := &look{ctx: ctx, left: eventsPerLook, next: time.Now(), progress: progress}
 	for {
-		from := vtime.Never
-		for _, at := range e.due {
-			from = min(from, at)
+		from := e.earliest()
+		if len(e.regions) > 1 && from >= e.cell {
+			e.settle(e.cell)
+			if drain && e.cell > 0 && e.idle() {
+				e.now = e.last
+				return nil
+			}
+			if from = e.earliest(); from != vtime.Never {
+				e.cell = (from/e.lookahead + 1) * e.lookahead
+			}
 		}
-		if len(e.calls) > 0 && e.calls[0].at <= from {
-			from = e.calls[0].at
-		} else if from == vtime.Never {
-			break
-		}
-		if from > until && (!drain || e.idle() || e.stuck(from)) {
+		if from == vtime.Never || from > until && (!drain || e.idle() || e.stuck(from)) {
 			break
 		}
 		e.settled = from
@@ -126,19 +151,22 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 			continue
 		}
 		end := vtime.Never
-		if e.lookahead < vtime.Never-from {
-			end = from + e.lookahead
+		if len(e.regions) > 1 {
+			end = e.cell
 		}
 		if len(e.calls) > 0 {
 			end = min(end, e.calls[0].at)
 		}
 		if until >= from {
 			end = min(end, until+1)
+		} else {
+			end = min(end, from+e.patience) // to be asked again whether it is stuck
 		}
 		if err := e.drive(end, drain, look); err != nil {
 			return err
 		}
-		if drain && e.idle() {
+		e.tell()
+		if len(e.regions) == 1 && drain && e.idle() {
 			return nil
 		}
 	}
@@ -146,12 +174,34 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 	return nil
 }
 
-// stuck says whether nothing of any flow has moved for long, and nothing more is to come.
-func (e *Engine) stuck(now vtime.Time) bool { return now-e.moved > patience && e.starting == 0 }
+// earliest is when the next event or call is; vtime.Never without any.
+func (e *Engine) earliest() vtime.Time {
+	at := vtime.Never
+	for _, due := range e.due {
+		at = min(at, due)
+	}
+	if len(e.calls) > 0 {
+		at = min(at, e.calls[0].at)
+	}
+	return at
+}
+
+// stuck says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, and none waits
+// for its pace.
+func (e *Engine) stuck(now vtime.Time) bool {
+	if now-e.moved <= e.patience || e.starting > 0 {
+		return false
+	}
+	for _, n := range e.nics {
+		if n.Pacing(now) {
+			return false
+		}
+	}
+	return true
+}
 
 // drive takes every region to the given time, which lies within the lookahead.
 func (e *Engine) drive(end vtime.Time, drain bool, look *look) error {
-	latest := e.now
 	for i := range e.regions {
 		if e.due[i] >= end {
 			continue
@@ -177,10 +227,9 @@ func (e *Engine) drive(end vtime.Time, drain bool, look *look) error {
 			}
 		}
 		e.due[i] = events.next()
-		latest = max(latest, e.now)
+		e.last = max(e.last, e.now)
 	}
-	e.now = latest
-	e.meet(end)
+	e.now = e.last
 	return nil
 }
 
@@ -214,14 +263,19 @@ type pfcSeen struct {
 	pause    bool
 }
 
-// meet does what has waited for all regions to be at one time, the given one: an observer is told of things in their order.
-func (e *Engine) meet(now vtime.Time) {
-	if e.credits != nil && e.credits.wake {
-		e.wakeCredits(now)
+// settle does what has waited for all regions to be at the end of a cell.
+func (e *Engine) settle(now vtime.Time) {
+	for _, f := range e.gone {
+		e.forget(f)
 	}
-	for _, f := range e.ended {
-		e.nics[e.plan.Nodes[e.flows[f].Destination].Index].Forget(queuePair(int(f)))
+	e.gone = e.gone[:0]
+	if e.credits != nil && len(e.regions) > 1 {
+		e.settleCredits(now)
 	}
+}
+
+// tell tells the observer what it has not been told of, in the order of time.
+func (e *Engine) tell() {
 	if e.observer != nil {
 		if len(e.regions) > 1 {
 			slices.SortFunc(e.ended, func(a, b int32) int {

@@ -143,19 +143,21 @@ func (s *Settings) Validate() error {
 			bad("ecn.pmax %g is not a probability", s.ECN.PMax)
 		}
 	}
-	if s.Detector == DetectorTCD {
-		if s.TCD.QLen < 0 || s.TCD.QLen >= 4*units.GB {
-			bad("tcd.q_len %v is outside 0..4GB", s.TCD.QLen)
-		}
-		if s.TCD.Epsilon < 0.001 || s.TCD.Epsilon > 1 {
-			bad("tcd.epsilon %g is outside 0.001..1", s.TCD.Epsilon)
-		}
-		if s.TCD.CreditPeriods < 0.001 || s.TCD.CreditPeriods > 1000 {
-			bad("tcd.credit_periods %g is outside 0.001..1000", s.TCD.CreditPeriods)
-		}
-		if s.TCD.TMax < 0 {
-			bad("tcd.t_max must not be negative")
-		}
+	// Whatever the detector: a congestion control may turn this one on.
+	if s.TCD.QLen < 0 || s.TCD.QLen >= 4*units.GB {
+		bad("tcd.q_len %v is outside 0..4GB", s.TCD.QLen)
+	}
+	if s.TCD.TrendSlack < 0 || s.TCD.TrendSlack >= units.GB {
+		bad("tcd.trend_slack %v is outside 0..1GB", s.TCD.TrendSlack)
+	}
+	if s.TCD.Epsilon < 0.001 || s.TCD.Epsilon > 1 {
+		bad("tcd.epsilon %g is outside 0.001..1", s.TCD.Epsilon)
+	}
+	if s.TCD.CreditPeriods < 0.001 || s.TCD.CreditPeriods > 1000 {
+		bad("tcd.credit_periods %g is outside 0.001..1000", s.TCD.CreditPeriods)
+	}
+	if s.TCD.TMax < 0 || s.TCD.TMax > vtime.Second {
+		bad("tcd.t_max %v is outside 0..1s", s.TCD.TMax)
 	}
 	if s.CNM.QCNM != 0 && s.CNM.QCNM < s.CNM.QECN {
 		bad("cnm.threshold %v is below cnm.ecn_threshold %v", s.CNM.QCNM, s.CNM.QECN)

@@ -40,7 +40,7 @@ func TestValidate(t *testing.T) {
 		},
 		{edit: func(s *switchagent.Settings) { s.FlowControl, s.CBFC.Buffer = switchagent.FlowCBFC, 0 }, want: []string{"cbfc.buffer"}},
 		{edit: func(s *switchagent.Settings) { s.Detector = switchagent.DetectorTCD }},
-		{edit: func(s *switchagent.Settings) { s.TCD.Epsilon = 0 }}, // nobody goes by it
+		{edit: func(s *switchagent.Settings) { s.TCD.Epsilon = 0 }, want: []string{"tcd.epsilon"}}, // NAME+tcd would go by it
 		{
 			edit: func(s *switchagent.Settings) {
 				s.Detector, s.TCD.Epsilon, s.TCD.QLen, s.TCD.CreditPeriods, s.TCD.TMax = switchagent.DetectorTCD, 0, -1, 0, -1

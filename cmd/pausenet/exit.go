@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
 // Exit codes, part of the command line's contract.
@@ -29,6 +30,14 @@ func badInput(err error) error {
 		return nil
 	}
 	return &exitError{exitBadInput, err}
+}
+
+// writeError is a file that could not be written: the environment's fault, but for a folder that is not there.
+func writeError(err error) error {
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return badInput(err)
+	}
+	return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another place with -o", err)}
 }
 
 // exit prints err, if there is one, and is the code to exit with. An error that carries no code comes from cobra, which

@@ -2,9 +2,10 @@ package main
 
 import (
 	"bytes"
-	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments"
 )
 
 func newGraphCommand() *cobra.Command {
@@ -38,7 +39,7 @@ func newGraphCommand() *cobra.Command {
 			if err := draw(&b); err != nil {
 				return err
 			}
-			return badInput(os.WriteFile(output, b.Bytes(), 0o644))
+			return writeError(experiments.WriteWhole(output, b.Bytes()))
 		},
 	}
 	c.Flags().BoolVar(&svg, "svg", false, "a self-contained SVG drawing (the default)")

@@ -54,6 +54,11 @@ is. With run --export hpcc the results are written as the simulator writes them.
 			if output != "" && output != "-" {
 				folder = filepath.Dir(output)
 			}
+			for _, input := range []string{h.Topology, h.Flows, h.CDF} {
+				if sameFile(input, output) {
+					return badInput(fmt.Errorf("--output %s is one of the files to be read: write to another", output))
+				}
+			}
 			text, err := h.Scenario(folder)
 			if err != nil {
 				return badInput(err)
@@ -65,7 +70,7 @@ is. With run --export hpcc the results are written as the simulator writes them.
 				_, err := c.OutOrStdout().Write([]byte(text))
 				return err
 			}
-			return badInput(os.WriteFile(output, []byte(text), 0o644))
+			return writeError(experiments.WriteWhole(output, []byte(text)))
 		},
 	}
 	c.Flags().StringVar(&h.Topology, "topology", "", "topology file (mix/fat.txt)")
@@ -75,4 +80,14 @@ is. With run --export hpcc the results are written as the simulator writes them.
 	c.Flags().StringVar(&span, "time", "10ms", "with --cdf: how long flows arrive")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this file")
 	return c
+}
+
+// sameFile says whether two names are one existing file.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
