@@ -70,7 +70,7 @@ type Engine struct {
 	starting int // flows that have not started
 	patience vtime.Time
 	last     vtime.Time // of any event so far
-	moved    vtime.Time // when a frame of a flow last arrived anywhere
+	moved    vtime.Time // when a frame of a flow last left a port
 	blank    int        // bytes of a tick's frame
 	credits  *credits   // nil: flow control is PFC
 	started  bool

@@ -52,8 +52,11 @@ func (e *Engine) serve(p *port) error {
 	p.wire.push(f, arrival)
 	if f.Control {
 		e.observePFC(p, f)
-	} else if e.credits != nil {
-		e.spendCredits(p, f)
+	} else {
+		e.moved = max(e.moved, e.now)
+		if e.credits != nil {
+			e.spendCredits(p, f)
+		}
 	}
 	if p.isSwitch {
 		return e.resume(e.switches[p.index])
@@ -114,9 +117,6 @@ func (e *Engine) arrive(p *port) error {
 	in := &e.ports[p.peer]
 	in.arrived++
 	e.Hops++
-	if !f.Control {
-		e.moved = max(e.moved, e.now)
-	}
 	x := e.crossing
 	x.Tick = ebpf.TickNone
 	x.OutPort = uint32(p.id)
