@@ -274,7 +274,8 @@ func TestDynamicThreshold(t *testing.T) {
 	}
 }
 
-// M follows what is held: a port's last packet for an egress takes that egress out.
+// M follows what is held: a port's last packet for an egress takes that egress out, and a port that no packets came from for
+// T is forgotten.
 func TestThresholdFollowsFanout(t *testing.T) {
 	r := newBurstRig(t, 0)
 	p, _ := r.data(5, 1, 7)
@@ -287,6 +288,7 @@ func TestThresholdFollowsFanout(t *testing.T) {
 		t.Fatalf("want mask %d", got.Want)
 	}
 	r.land(5, 0, 0, 1500) // ends it
+	r.after(120 * vtime.Microsecond)
 	if got := r.land(5, 0, 0, 319_999); got.Want != 0 {
 		t.Errorf("M = 1, just below 320 KB: want mask %d", got.Want)
 	}
@@ -302,5 +304,28 @@ func TestThresholdFollowsFanout(t *testing.T) {
 	}
 	if got := r.land(5, 0, 0, 400_000); got.Want != ebpf.WantWalk {
 		t.Errorf("at the share: want mask %d", got.Want)
+	}
+}
+
+// The threshold is the least over the ingress ports: one that has packets for two egress ports lowers it for all, for T.
+func TestThresholdIsTheWidestPorts(t *testing.T) {
+	for _, c := range []struct {
+		after vtime.Time // that port's packet for this egress
+		queue int
+		want  uint32
+	}{
+		{0, 199_999, 0},
+		{0, 200_000, ebpf.WantWalk},
+		{120*vtime.Microsecond - 1, 200_000, ebpf.WantWalk},
+		{120 * vtime.Microsecond, 319_999, 0},
+		{120 * vtime.Microsecond, 320_000, ebpf.WantWalk},
+	} {
+		r := newBurstRig(t, 0)
+		r.data(5, 1, 7)
+		r.land(5, 0, 8, 1500) // port 5 now has packets for ports 1 and 0
+		r.after(c.after)
+		if got := r.land(4, 0, 9, c.queue); got.Want != c.want || r.port(4).Fanout != 1 {
+			t.Errorf("%v later, queue %d: want mask %d, not %d (fan-out %d)", c.after, c.queue, got.Want, c.want, r.port(4).Fanout)
+		}
 	}
 }

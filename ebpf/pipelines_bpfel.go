@@ -104,6 +104,9 @@ type pipelinesPort struct {
 	Flows           uint32
 	FlowHead        uint32
 	Walk            uint32
+	Widest          uint32
+	Unused3         uint32
+	WidestAt        uint64
 	IdleTicks       uint64
 	PausesReceived  uint64
 	ResumesReceived uint64

@@ -75,12 +75,16 @@ type CNM struct {
 	// QECN is the egress queue length at which congestion is persistent, and under which a burst ends.
 	QECN units.Bytes
 	// QCNM is the egress queue length at which a burst begins. 0: dynamic, max(QECN, XOFF/M - 3*d*C*(M-1)) with M the
-	// number of egress ports that the ingress port holds packets for (section 4.4).
+	// number of egress ports that an ingress port holds packets for (section 4.4): of those whose packets came for this
+	// egress port within the last T, the one with the most.
 	QCNM units.Bytes
 	// Window is T: an ingress port on which a packet to an uncongested egress arrived less than T ago is shared.
 	Window vtime.Time
 	// Repeat is the least time between two CNMs for one flow while N, the number of flows, has not grown by 1/8.
 	Repeat vtime.Time
+	// RED says that what comes outside of bursts is marked by ECN's curve if that is RED's. Otherwise all that finds more than
+	// QECN is, as section 4.1 has it.
+	RED bool
 }
 
 // Scheduler shares a port among its priorities.

@@ -13,11 +13,10 @@ static __always_inline int shared(const struct switch_state *sw, const struct po
 	return in->t_last && now - in->t_last < sw->cnm_window;
 }
 
-/* Q_CNM for packets of one ingress port: fixed, or max(Q_ECN, XOFF/M - 3dC(M-1)) (section 4.4). */
-static __always_inline __u64 burst_threshold(const struct switch_state *sw, const struct port *in,
-					     const struct port *out)
+/* Q_CNM of an egress queue: fixed, or max(Q_ECN, XOFF/M - 3dC(M-1)) (section 4.4). */
+static __always_inline __u64 burst_threshold(const struct switch_state *sw, const struct port *out)
 {
-	__u64 m = in->fanout ? in->fanout : 1;
+	__u64 m = out->widest ? out->widest : 1;
 	__u64 share, reserve;
 
 	if (sw->q_cnm)
@@ -27,6 +26,16 @@ static __always_inline __u64 burst_threshold(const struct switch_state *sw, cons
 	if (share <= reserve || share - reserve < sw->q_ecn)
 		return sw->q_ecn;
 	return share - reserve;
+}
+
+/* M of an egress port is that of the ingress port that has packets for the most others: the one that PAUSE is closest to. What
+ * is queued below Q_CNM came within less than T, so a port whose packets are all gone is soon forgotten. */
+static __always_inline void widen(const struct switch_state *sw, const struct port *in, struct port *out, __u64 now)
+{
+	if (in->fanout >= out->widest || now - out->widest_at >= sw->cnm_window) {
+		out->widest = in->fanout;
+		out->widest_at = now;
+	}
 }
 
 /* Counts the packet under its flow and ingress port, as held by the egress queue until the traffic manager lets it go. */
@@ -72,7 +81,8 @@ static __always_inline void detect_burst(struct crossing *x, struct switch_state
 		state = BURST_NONE;
 	if (state != BURST_BURST) {
 		in->t_last = x->now;
-		if (before + len >= burst_threshold(sw, in, out)) {
+		widen(sw, in, out, x->now);
+		if (before + len >= burst_threshold(sw, out)) {
 			state = BURST_BURST;
 			out->bursts++;
 			out->walk = out->flow_head;

@@ -149,6 +149,9 @@ struct port {
 	__u32 flows;         /* N: flows with packets queued */
 	__u32 flow_head;     /* entry + 1 of the first of them; 0: none */
 	__u32 walk;          /* entry + 1 of the next flow to notify; 0: done */
+	__u32 widest;        /* the greatest M of an ingress port whose packets came for this egress port lately */
+	__u32 unused3;
+	__u64 widest_at;     /* when it last was so great */
 	__u64 idle_ticks;    /* ticks that built nothing */
 
 	__u64 pauses_received;
