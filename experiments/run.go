@@ -321,6 +321,10 @@ func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 			own.ECN.Mode, own.Detector = switchagent.ECNPCN, switchagent.DetectorThreshold
 		case !needs.ECN:
 			own.ECN.Mode = switchagent.ECNOff
+		case needs.CNM && own.ECN.Mode == switchagent.ECNRED && !own.CNM.RED:
+			own.ECN.Mode = switchagent.ECNStep
+			own.ECN.KMax = own.CNM.QECN
+			own.ECN.KMin = own.ECN.KMax
 		case needs.ECNStep && own.ECN.Mode == switchagent.ECNRED:
 			own.ECN.Mode = switchagent.ECNStep
 			own.ECN.KMax = stepThreshold(s.Topology, id)

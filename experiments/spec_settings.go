@@ -139,6 +139,10 @@ func decodeCNM(v *yamlspec.Value, s *switchagent.CNM) {
 	}
 	m.Get("window").Time(&s.Window)
 	m.Get("repeat").Time(&s.Repeat)
+	var mark string
+	if m.Get("mark").Choice(&mark, "step", "red") {
+		s.RED = mark == "red"
+	}
 	m.Done()
 }
 

@@ -63,6 +63,7 @@ type SwitchView struct {
 		QCNM   units.Bytes `json:"threshold_bytes"` // 0: dynamic
 		Window float64     `json:"window_ns"`
 		Repeat float64     `json:"repeat_ns"`
+		RED    bool        `json:"mark_red"`
 	} `json:"cnm"`
 	// Quanta are the DWRR quanta by priority; 0: strict.
 	Quanta [switchagent.Priorities]units.Bytes `json:"dwrr_quantum_bytes"`
@@ -276,6 +277,7 @@ func viewSwitch(s *switchagent.Settings, frame int) SwitchView {
 	}
 	v.CNM.QECN, v.CNM.QCNM = s.CNM.QECN, s.CNM.QCNM
 	v.CNM.Window, v.CNM.Repeat = nanoseconds(s.CNM.Window), nanoseconds(s.CNM.Repeat)
+	v.CNM.RED = s.CNM.RED
 	return v
 }
 
