@@ -37,16 +37,17 @@ var dconSpec = define(Spec{
 			Name: "increase", Kind: ChoiceKind, Choices: increaseChoices, Default: "halve", When: "true", Doc: increaseDoc,
 		},
 		{
-			Name: "hold", Kind: TimeKind, Default: "55us", Max: "1s",
-			Doc: "how long after the last CNM increases stay frozen",
+			Name: "hold", Kind: TimeKind, Default: "3rtt", Max: "1s",
+			Doc: "how long after the last CNM increases stay frozen (the switch's T is 3 RTT)",
 		},
 		{
 			Name: "cnm_window", Kind: TimeKind, Default: "50us", Max: "1s",
 			Doc: "a CNM less than this after another may only lower the rate",
 		},
 		{
-			Name: "cnp_in_hold", Kind: ChoiceKind, Choices: []string{"cut", "keep-target"}, Default: "cut",
-			Doc: "cut: a CNP while frozen makes the burst's rate the target, as any CNP does; keep-target: it only cuts",
+			Name: "cnp_in_hold", Kind: ChoiceKind, Choices: []string{"cut", "keep-target"}, Default: "keep-target",
+			Doc: "keep-target: a CNP while frozen only cuts, as its mark is from before the burst; cut: it also makes the burst's " +
+				"rate the target, as any CNP does",
 		},
 	}, reactionPointParameters("")...),
 }, func(env Env, s *Settings) (*dconConstants, error) {

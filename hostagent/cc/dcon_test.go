@@ -98,7 +98,7 @@ func TestDCONLiteralUnmarked(t *testing.T) {
 
 // Resolution 9: increases freeze until 55us after the last CNM, then fast recovery leads back to where the burst began.
 func TestDCONRecovery(t *testing.T) {
-	d := dcon40(t, nil)
+	d := dcon40(t, map[string]string{"hold": "55us"})
 	d.Preset(0, 20e9)
 	d.OnCNM(cnm(0, 16))
 	for now := vtime.Time(0); now <= 150*us; now += 50 * us {
@@ -125,7 +125,7 @@ func TestDCONRecovery(t *testing.T) {
 
 // A CNM at the very instant at which increases thaw belongs to the same burst, whichever comes first.
 func TestDCONEpisodeEndsWithAnIncrease(t *testing.T) {
-	d := dcon40(t, nil)
+	d := dcon40(t, map[string]string{"hold": "55us"})
 	d.OnCNM(cnm(0, 16))
 	d.OnCNM(cnm(55*us, 20))
 	expect(t, "R_T", d.target, 40)
@@ -142,8 +142,8 @@ func TestDCONLongIncreaseTimerOrHold(t *testing.T) {
 		want  vtime.Time
 	}{
 		{map[string]string{"increase_timer": "300us"}, 300 * us},
-		{map[string]string{"increase_timer": "20us"}, 55 * us},
-		{map[string]string{"hold": "120us"}, 120 * us},
+		{map[string]string{"increase_timer": "20us"}, 120 * us}, // three base RTTs, as the switch's T
+		{map[string]string{"hold": "55us"}, 55 * us},
 	} {
 		d := dcon40(t, c.given)
 		d.OnCNM(cnm(0, 16))
@@ -156,7 +156,7 @@ func TestDCONLongIncreaseTimerOrHold(t *testing.T) {
 
 func TestDCONCNPWhileFrozen(t *testing.T) {
 	for mode, target := range map[string]float64{"cut": 2.5, "keep-target": 40} {
-		d := dcon40(t, map[string]string{"cnp_in_hold": mode})
+		d := dcon40(t, map[string]string{"cnp_in_hold": mode, "hold": "55us"})
 		d.OnCNM(cnm(0, 16))
 		d.OnCNP(cnp(10 * us))
 		expect(t, mode+" R_C", d.rate, 1.25)
@@ -168,7 +168,7 @@ func TestDCONCNPWhileFrozen(t *testing.T) {
 }
 
 func TestDCONUnmarkedCNPWhileFrozen(t *testing.T) {
-	d := dcon40(t, map[string]string{"increase": "halve"})
+	d := dcon40(t, map[string]string{"increase": "halve", "hold": "55us"})
 	d.OnCNM(cnm(0, 16))
 	d.OnCNP(&Sample{Now: 50 * us})
 	expect(t, "R_C", d.rate, 2.5)
@@ -181,7 +181,7 @@ func TestDCONUnmarkedCNPWhileFrozen(t *testing.T) {
 
 // The byte counter, too, ends a burst's episode.
 func TestDCONByteIncreaseEndsEpisode(t *testing.T) {
-	d := dcon40(t, map[string]string{"byte_counter": "1KB", "increase_timer": "1ms"})
+	d := dcon40(t, map[string]string{"byte_counter": "1KB", "increase_timer": "1ms", "hold": "55us"})
 	d.OnCNM(cnm(0, 16))
 	d.OnSent(54*us, 1000)
 	expect(t, "R_C while frozen", d.rate, 2.5)
