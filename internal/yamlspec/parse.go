@@ -63,6 +63,7 @@ func (s *source) parse(text string) (root *Value) {
 		}
 		return nil
 	}
+	settle(tokens, strings.Split(text, "\n"))
 	c := converter{source: s, anchors: map[string]*Value{}}
 	for _, doc := range file.Docs {
 		if doc == nil || doc.Body == nil {
@@ -114,6 +115,29 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		}
 	}
 	return nil
+}
+
+// settle puts tokens where they stand: behind a tab or a tag the lexer counts columns too low. A token stands in its line
+// behind the one before it. It comes after the parser, which takes indentation from the columns.
+func settle(tokens token.Tokens, lines []string) {
+	number, rest, column := 0, "", 1 // of the line, what of it is to come and where that begins
+	for _, tk := range tokens {
+		if tk.Position == nil || tk.Position.Line < 1 || tk.Position.Line > len(lines) {
+			continue
+		}
+		if tk.Position.Line != number {
+			number, column = tk.Position.Line, 1
+			rest = lines[number-1]
+		}
+		word, _, _ := strings.Cut(strings.TrimSpace(tk.Origin), "\n")
+		before, after, found := strings.Cut(rest, strings.TrimRight(word, "\r"))
+		if word == "" || !found {
+			continue
+		}
+		tk.Position.Column = column + utf8.RuneCountInString(before)
+		column = tk.Position.Column + utf8.RuneCountInString(word)
+		rest = after
+	}
 }
 
 // converter turns the parser's tree into Values: anchors and merges resolved, positions kept.

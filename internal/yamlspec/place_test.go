@@ -1,0 +1,41 @@
+package yamlspec
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPlaces: what a value's place shows of the file is the value, whatever stands before it in its line.
+func TestPlaces(t *testing.T) {
+	for _, text := range []string{
+		"a: [b, c]\n", "a: [ b , c ]\n", "a: ['b', \"cc\", d]\n", "- [b, c]\n- {x: [d, e], y: f}\n", "a: [é, \"ü\", z]\n",
+		"a: [b,\tc, d]\n", "a:\t[b, c]\n", "a: [!!str b, c]\n", "a: !!seq [b, c]\n", "a: {b:\tc, d: e}\n", "a: &x [b, c]\ne: [*x, f]\n",
+		"a: [b, # comment, c\n  c,\td]\n", "a: [\n  b, c,\n  d e, f\n]\n", "a:\r\n  - [b,\tc]\r\n  - [d, e]\r\n", "a: [bb, b, b]\n",
+		"rows:\n  - {values: [-47%, ~, 5.0]}\n  - {values: [!!str 5 , 6 , 7]}\n",
+	} {
+		r := new(Report)
+		root := r.Parse("f", []byte(text))
+		if root == nil {
+			t.Fatalf("%q: %v", text, r.Err())
+		}
+		lines := strings.Split(text, "\n")
+		var check func(v *Value)
+		check = func(v *Value) {
+			for _, item := range v.items {
+				check(item)
+			}
+			for _, f := range v.fields {
+				check(f.key)
+				check(f.value)
+			}
+			if v.kind != scalar {
+				return
+			}
+			line, from := []rune(lines[v.line-1]), v.column-1
+			if got := string(line[from:min(from+v.width, len(line))]); strings.Trim(got, `'"`) != v.text {
+				t.Errorf("%q: %q has the place %d:%d, which shows %q", text, v.text, v.line, v.column, got)
+			}
+		}
+		check(root)
+	}
+}
