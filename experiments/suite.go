@@ -35,6 +35,7 @@ type SuiteScenario struct {
 	Controllers []string
 	Seed        uint64
 	Capture     []topologies.PortID
+	Reported    bool // Run has written the report
 }
 
 // Folder is where a run's files go.
@@ -137,6 +138,7 @@ func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
 	if err := WriteWhole(s.ReportPath(c.Scenario.Name), page); err != nil {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
 	}
+	c.Reported = true
 	return nil
 }
 

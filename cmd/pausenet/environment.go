@@ -66,7 +66,7 @@ func lockResultsFolder(folder string) (*os.File, error) {
 	}
 	f, err := lockFolder(folder)
 	if errors.Is(err, errLocked) {
-		return nil, badInput(fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out (%w)", folder, errLocked))
+		return nil, &exitError{exitEnvironment, fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out (%w)", folder, errLocked)}
 	}
 	if err != nil {
 		return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w", err)}

@@ -4,5 +4,7 @@ package main
 import "os"
 
 func main() {
-	os.Exit(exit(os.Stderr, newRootCommand().Execute()))
+	root, out := newRootCommand(), &output{to: os.Stdout}
+	root.SetOut(out)
+	os.Exit(exit(os.Stderr, out.failed(root.Execute())))
 }

@@ -52,7 +52,9 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 			}
 		}
 		writePublished(w, experiments.Compare(s, results[i]), len(suite.Sets) > 0)
-		fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Name))
+		if suite.Scenarios[i].Reported {
+			fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Name))
+		}
 		if i < len(suite.Scenarios)-1 {
 			fmt.Fprintln(w)
 		}

@@ -183,18 +183,28 @@ func runError(err error) error {
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}
 	case errors.Is(err, syscall.ENOSPC):
-		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", fileError(err))}
-	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+		if file := fileError(err); file != nil {
+			err = file
+		}
+		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", err)}
+	case fileError(err) != nil:
 		return &exitError{exitEnvironment, fmt.Errorf("%w: choose another folder with --out", fileError(err))}
 	}
 	return &exitError{exitVerdict, err}
 }
 
-// fileError is the first file that err is about: what is wrong with a folder shows in every file of it.
+// fileError is the first file that err is about, nil if it is about none: what is wrong with a folder shows in every file of
+// it.
 func fileError(err error) error {
-	var file *os.PathError
-	if errors.As(err, &file) {
+	var (
+		file *os.PathError
+		link *os.LinkError
+	)
+	switch {
+	case errors.As(err, &file):
 		return fmt.Errorf("write the results: %w", file)
+	case errors.As(err, &link):
+		return fmt.Errorf("write the results: %w", link)
 	}
-	return err
+	return nil
 }

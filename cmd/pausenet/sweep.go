@@ -118,7 +118,10 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if f.format == "json" {
 		err = writeJSON(c.OutOrStdout(), sweep.View(points, outcomes))
 	} else {
-		writeSweep(c.OutOrStdout(), sweep, points, outcomes, f.out)
+		writeSweep(c.OutOrStdout(), sweep, points, outcomes)
+		if written == nil {
+			fmt.Fprintf(c.OutOrStdout(), "\n  %s\n  %s\n", filepath.Join(f.out, "sweep.csv"), filepath.Join(f.out, "sweep.html"))
+		}
 	}
 	if err := errors.Join(err, written); err != nil {
 		return runError(err)
@@ -191,7 +194,7 @@ func sweepError(points []experiments.SweepPoint, outcomes []experiments.SweepOut
 const mostProblems = 20
 
 // writeSweep prints a row a combination of parameters and controller, over the seeds.
-func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoint, outcomes []experiments.SweepOutcome, directory string) {
+func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoint, outcomes []experiments.SweepOutcome) {
 	head := []string{}
 	for _, p := range s.Varying() {
 		head = append(head, p.Path)
@@ -220,7 +223,6 @@ func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoi
 	}
 	fmt.Fprintf(w, "\n\n")
 	writeColumns(w, lines)
-	fmt.Fprintf(w, "\n  %s\n  %s\n", filepath.Join(directory, "sweep.csv"), filepath.Join(directory, "sweep.html"))
 }
 
 // writeColumns prints lines of cells: words to the left, and from the verdict on, which the head names, to the right.
