@@ -35,6 +35,9 @@ func TestCommands(t *testing.T) {
 	sweep := file("both.yaml", "sweep: {scenario: mine.yaml, parameters: {flows.0.size: [1MB, 2MB]}, seeds: 1..2}\n")
 	wrongSweep := file("none.yaml", "sweep: {scenario: mine.yaml, parameters: {flows.0.sise: [1MB]}}\n")
 
+	strange := file("strange.yaml", "plane: wasm\njob: 3\nswitch: {buffer: 1MB}\n")
+	words := file("words.yaml", "format: xml\njobs: many\n")
+
 	for _, c := range []struct {
 		args           string
 		code           int
@@ -69,6 +72,11 @@ func TestCommands(t *testing.T) {
 		{"graph star --dot --svg", exitBadInput, "", "pausenet: if any flags"},
 		{"graph star -o " + filepath.Join(dir, "none", "x.svg"), exitBadInput, "", "no such file"},
 		{"graph star -o " + filepath.Join(dir, "x.svg"), exitFine, "", ""},
+		// A configuration file serves every command, so it may have any flag of any, and no other key.
+		{"list --config " + file("wasm.yaml", "plane: wasm\nsource: true\n"), exitFine, "dcon-testbed", ""},
+		{"list --config " + strange, exitBadInput, "", strange + ": unknown key \"job\": did you mean \"jobs\"?\n" + strange + ": unknown key \"switch.buffer\": a key is"},
+		{"list --config " + words, exitBadInput, "", `format "xml"`},
+		{"run incast --config " + words, exitBadInput, "", words + `: jobs: invalid argument "many"`},
 		{"nonsense", exitBadInput, "", `pausenet: unknown command "nonsense"`},
 	} {
 		stdout, stderr, code := command(strings.Fields(c.args)...)
