@@ -164,7 +164,7 @@ func (d *decoder) decode() {
 	}
 	m.Get("drain").Bool(&d.s.Drain)
 	seed := int(d.s.Seed)
-	if m.Get("seed").Int(&seed, 0, 1<<62) {
+	if m.Get("seed").Int(&seed, 0, 1<<seedBits-1) {
 		d.s.Seed = uint64(seed)
 	}
 

@@ -16,6 +16,9 @@ func newBenchCommand() *cobra.Command {
 		Short: "Measure what a packet-hop costs on this machine, and how fast fabrics come up",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := atLeastOne(c.Flags(), "rounds"); err != nil {
+				return err
+			}
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			return experiments.Bench(ctx, c.OutOrStdout(), rounds)

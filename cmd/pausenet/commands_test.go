@@ -77,6 +77,11 @@ func TestCommands(t *testing.T) {
 		{"list --config " + strange, exitBadInput, "", strange + ": unknown key \"job\": did you mean \"jobs\"?\n" + strange + ": unknown key \"switch.buffer\": a key is"},
 		{"list --config " + words, exitBadInput, "", `format "xml"`},
 		{"run incast --config " + words, exitBadInput, "", words + `: jobs: invalid argument "many"`},
+		{"bench --rounds 0", exitBadInput, "", "pausenet: --rounds 0: at least 1"},
+		{"sweep incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: at least 1"},
+		{"run incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: at least 1"},
+		{"run incast --seed -1", exitBadInput, "", `seed "-1" is not a whole number from 0 to 2^62-1`},
+		{"train lstm --seed 1.5", exitBadInput, "", `seed "1.5" is not a whole number from 0 to 2^62-1`},
 		{"nonsense", exitBadInput, "", `pausenet: unknown command "nonsense"`},
 	} {
 		stdout, stderr, code := command(strings.Fields(c.args)...)

@@ -54,7 +54,7 @@ control, and writes the results below the output folder:
 	flags := c.Flags()
 	flags.StringSliceVar(&f.controllers, "cc", nil, "congestion controls or the scenario's variants, separated by commas, or all (default: the scenario's)")
 	flags.StringVar(&f.plane, "plane", "auto", "where the pipelines run: kernel, wasm, or auto for what this machine allows")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
+	flags.Var((*seedFlag)(&f.seed), "seed", "seed of everything random (default: the scenario's)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
 	flags.BoolVar(&f.quick, "quick", false, "run long scenarios in their quick form, as NAME-quick")
 	flags.IntVar(&f.jobs, "jobs", 1, "runs at the same time")
@@ -75,8 +75,8 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	if err != nil {
 		return err
 	}
-	if f.jobs < 1 {
-		return badInput(fmt.Errorf("--jobs %d: at least 1", f.jobs))
+	if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+		return err
 	}
 	if f.export != "" && f.export != experiments.ExportHPCC {
 		return badInput(fmt.Errorf("--export %q: %s is what there is", f.export, experiments.ExportHPCC))

@@ -71,11 +71,10 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if err := checkFormat(f.format); err != nil {
 		return err
 	}
-	if f.jobs < 0 {
-		return badInput(fmt.Errorf("--jobs %d: at least 1", f.jobs))
-	}
-	if f.jobs == 0 {
+	if !c.Flags().Changed("jobs") {
 		f.jobs = runtime.GOMAXPROCS(0)
+	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+		return err
 	}
 	plane, why, err := choosePlane(f.plane)
 	if err != nil {

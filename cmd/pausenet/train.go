@@ -75,7 +75,7 @@ runs is two fifths larger.`,
 		},
 	}
 	flags := c.Flags()
-	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of the scenarios, the draws and the first weights")
+	flags.Var((*seedFlag)(&o.Seed), "seed", "seed of the scenarios, the draws and the first weights")
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds of 800 pairs to train and 200 to test")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "pairs of one step of the optimiser")
 	flags.IntVar(&o.Passes, "passes", o.Passes, "times that a round goes over its pairs")
