@@ -71,6 +71,10 @@ func ParseScenario(filename string, data []byte, sets []string) (*Scenario, erro
 func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 	report := new(yamlspec.Report)
 	root := report.Parse(filename, data)
+	if root.Has("sweep") {
+		root.Mapping().Key("sweep").Errorf("this is a sweep and not a scenario: run it with pausenet sweep %s", filename)
+		return nil, report.Err()
+	}
 	if root != nil {
 		quick := root.Has("quick")
 		if r.Quick {

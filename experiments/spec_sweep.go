@@ -44,7 +44,7 @@ func (s *Sweep) decode(v *yamlspec.Value, dir string) {
 	for _, item := range m.Get("controllers").Items() {
 		var name string
 		if item.String(&name) {
-			s.Controllers = append(s.Controllers, name)
+			s.Controllers, s.controllersAt = append(s.Controllers, name), append(s.controllersAt, item)
 		}
 	}
 	seeds := m.Get("seeds")
@@ -80,8 +80,10 @@ func (s *Sweep) scenario(v *yamlspec.Value, dir string) {
 		v.Errorf("%v", err)
 		return
 	}
-	if _, err := os.Stat(s.Scenario); err != nil {
+	if info, err := os.Stat(s.Scenario); err != nil {
 		v.Errorf("scenario: %v", err)
+	} else if info.IsDir() {
+		v.Errorf("scenario: %s is a folder, not a scenario's file", s.Scenario)
 	}
 }
 

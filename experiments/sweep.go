@@ -26,7 +26,8 @@ type Sweep struct {
 	Seeds       []uint64 // empty: the scenario's
 	Metrics     []string // that tables and charts show, of docs/scenarios.md; empty: sweepMetrics
 
-	report *yamlspec.Report // of the file that it was read from; nil: it came from flags
+	report        *yamlspec.Report  // of the file that it was read from; nil: it came from flags
+	controllersAt []*yamlspec.Value // of each controller of the file's
 }
 
 // SweepParameter is a place of the scenario, as --set names it, and the values it takes. One value is a setting of every
@@ -48,7 +49,9 @@ type SweepPoint struct {
 	Values     []string // by parameter that varies
 	Sets       []string // the settings that make the scenario the point's, the seed among them
 	// Hash is that of the resolved configuration, as in the run's manifest.
-	Hash     string
+	Hash string
+	// SameAs names an earlier point of an equal configuration, which this one comes out like; empty: there is none.
+	SameAs   string
 	Duration vtime.Time // virtual, of the scenario
 }
 
@@ -111,6 +114,7 @@ func (s *Sweep) Points(jobs int) ([]SweepPoint, error) {
 			cmp.Compare(controllers[a.Controller], controllers[b.Controller]),
 		)
 	})
+	nameDuplicates(points)
 	return points, nil
 }
 
@@ -130,10 +134,14 @@ func (s *Sweep) check() error {
 	}
 	for _, name := range s.Metrics {
 		if metricByName(name) == nil {
-			return fmt.Errorf("unknown metric %q%s", name, yamlspec.Suggest(name, metricNames()))
+			hint := yamlspec.Suggest(name, metricNames())
+			if hint == "" {
+				hint = ": the metrics are " + strings.Join(metricNames(), ", ")
+			}
+			return fmt.Errorf("unknown metric %q%s", name, hint)
 		}
 	}
-	return nil
+	return s.overwritten()
 }
 
 // cell is a combination of values with a seed, under any controller.
@@ -233,7 +241,7 @@ func (s *Sweep) resolve(c *cell) ([]SweepPoint, error) {
 	}
 	controllers := scenario.Controllers
 	if len(s.Controllers) > 0 {
-		if controllers, err = scenario.ControllerNames(s.Controllers); err != nil {
+		if controllers, err = s.controllerNames(scenario); err != nil {
 			return nil, err
 		}
 	}
@@ -254,6 +262,31 @@ func (s *Sweep) resolve(c *cell) ([]SweepPoint, error) {
 	return points, nil
 }
 
+// placedError is a mistake with its place in the sweep's file.
+type placedError struct {
+	at  *yamlspec.Value
+	err error
+}
+
+func (e *placedError) Error() string { return e.err.Error() }
+
+// controllerNames are the names of the sweep's controllers in a scenario.
+func (s *Sweep) controllerNames(scenario *Scenario) ([]string, error) {
+	names, err := scenario.ControllerNames(s.Controllers)
+	if err == nil {
+		return names, nil
+	}
+	for i, at := range s.controllersAt {
+		if i >= len(s.Controllers) || s.Controllers[i] != at.Raw() {
+			break // flags have replaced the file's
+		}
+		if _, err := scenario.ControllerNames(s.Controllers[:i+1]); err != nil {
+			return nil, &placedError{at, err}
+		}
+	}
+	return nil, err
+}
+
 // mistakes joins what is wrong with the points, each mistake once, and says where in the sweep's file a value is that a
 // scenario refuses.
 func (s *Sweep) mistakes(errs []error) error {
@@ -266,7 +299,14 @@ func (s *Sweep) mistakes(errs []error) error {
 		}
 	}
 	for _, err := range errs {
-		var problems yamlspec.Problems
+		var (
+			problems yamlspec.Problems
+			placed   *placedError
+		)
+		if errors.As(err, &placed) {
+			placed.at.Errorf("%v", placed.err)
+			continue
+		}
 		if !errors.As(err, &problems) {
 			if err != nil {
 				add(err)
@@ -320,6 +360,20 @@ func ParseSweepSetting(setting string) (SweepParameter, error) {
 		at.Errorf("%v", err)
 	}
 	return SweepParameter{Path: strings.TrimSpace(path), Values: values}, report.Err()
+}
+
+// Set gives the sweep parameters of flags, as ParseSweepSetting reads them; each takes the place of the file's own of its path.
+func (s *Sweep) Set(settings []string) error {
+	var errs []error
+	for _, setting := range settings {
+		p, err := ParseSweepSetting(setting)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.Replace(p)
+	}
+	return errors.Join(errs...)
 }
 
 // ParseSeeds reads seeds: "1..5" or "1,7,9".

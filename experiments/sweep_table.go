@@ -35,7 +35,7 @@ func (s *Sweep) WriteCSV(directory string, points []SweepPoint, outcomes []Sweep
 	for _, p := range s.Varying() {
 		header = append(header, p.Path)
 	}
-	header = append(header, "controller", "seed", "state", "verdict", "fingerprint")
+	header = append(header, "controller", "seed", "state", "verdict", "fingerprint", "same_as")
 	for i := range metrics {
 		header = append(header, metrics[i].column())
 	}
@@ -47,7 +47,7 @@ func (s *Sweep) WriteCSV(directory string, points []SweepPoint, outcomes []Sweep
 			state = string(o.State)
 		}
 		row := append([]string{p.Folder}, p.Values...)
-		row = append(row, p.Controller, strconv.FormatUint(p.Seed, 10), state, string(o.Verdict.Status), o.Fingerprint)
+		row = append(row, p.Controller, strconv.FormatUint(p.Seed, 10), state, string(o.Verdict.Status), o.Fingerprint, p.SameAs)
 		for k := range metrics {
 			text := ""
 			if v, ok := o.Figures[metrics[k].name]; ok {
@@ -198,6 +198,7 @@ type SweepView struct {
 	Parameters  map[string]string  `json:"parameters"`
 	Controller  string             `json:"controller"`
 	Seed        uint64             `json:"seed"`
+	SameAs      string             `json:"same_as,omitempty"` // an earlier point of equal configuration
 	State       SweepState         `json:"state"`
 	Error       string             `json:"error,omitempty"`
 	Verdict     *Verdict           `json:"verdict,omitempty"`
@@ -211,7 +212,7 @@ func (s *Sweep) View(points []SweepPoint, outcomes []SweepOutcome) []SweepView {
 	for i := range points {
 		p, o := &points[i], &outcomes[i]
 		v := SweepView{
-			Point: p.Folder, Parameters: map[string]string{}, Controller: p.Controller, Seed: p.Seed, State: o.State,
+			Point: p.Folder, Parameters: map[string]string{}, Controller: p.Controller, Seed: p.Seed, SameAs: p.SameAs, State: o.State,
 			Fingerprint: o.Fingerprint, Metrics: o.Figures,
 		}
 		for k, parameter := range s.Varying() {

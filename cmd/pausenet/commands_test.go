@@ -36,6 +36,7 @@ func TestCommands(t *testing.T) {
 	wrongSweep := file("none.yaml", "sweep: {scenario: mine.yaml, parameters: {flows.0.sise: [1MB]}}\n")
 
 	strange := file("strange.yaml", "plane: wasm\njob: 3\nswitch: {buffer: 1MB}\n")
+	tagged := file("tagged.yaml", "topology: fabric.yaml\nflows: [{tag: burst, from: h0, to: h2, size: 1MB}]\nduration: 1ms\n")
 	words := file("words.yaml", "format: xml\njobs: many\n")
 
 	for _, c := range []struct {
@@ -77,6 +78,22 @@ func TestCommands(t *testing.T) {
 		{"list --config " + strange, exitBadInput, "", strange + ": unknown key \"job\": did you mean \"jobs\"?\n" + strange + ": unknown key \"switch.buffer\": a key is"},
 		{"list --config " + words, exitBadInput, "", `format "xml"`},
 		{"run incast --config " + words, exitBadInput, "", words + `: jobs: invalid argument "many"`},
+		// A sweep is told from a scenario, by every verb, and is validated with what --set makes of it.
+		{"run " + sweep, exitBadInput, "", sweep + ":1:1: this is a sweep and not a scenario: run it with pausenet sweep " + sweep},
+		{"show " + sweep, exitBadInput, "", "this is a sweep and not a scenario"},
+		{"graph " + sweep, exitBadInput, "", "this is a sweep and not a scenario"},
+		{"validate " + sweep + " --set host.cnp_interval=10us,20us,30us", exitFine, "points: 12", ""},
+		{"validate " + sweep + " --set flows.0.sise=1", exitBadInput, "", `unknown key "sise"`},
+		{"validate " + sweep + " --set nothing", exitBadInput, "", "a parameter is path=values"},
+		{"sweep incast --metrics fct", exitBadInput, "", `unknown metric "fct": did you mean "fct_`},
+		{"sweep incast --metrics foo", exitBadInput, "", "the metrics are fct_mean, fct_p50, "},
+		{"validate " + file("cc.yaml", "sweep: {scenario: mine.yaml, controllers: [dcqcn, foo]}\n"), exitBadInput, "", "cc.yaml:1:51: unknown congestion control \"foo\""},
+		{"validate " + file("twice.yaml", "sweep: {scenario: mine.yaml, controllers: [dcqcn, DCQCN]}\n"), exitBadInput, "", "twice.yaml:1:51: congestion control dcqcn is named twice"},
+		{"validate " + file("folder.yaml", "sweep: {scenario: "+dir+"}\n"), exitBadInput, "", "folder.yaml:1:19: scenario: " + dir + " is a folder"},
+		// One place under two names, and one value under two.
+		{"validate " + file("one.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 2MB], flows.0.size: [3MB]}}\n"), exitBadInput, "", "one.yaml:1:45: parameter flows.burst.size has no effect: flows.0.size sets the same place (flows.0.size) after it"},
+		{"sweep " + tagged + " --set flows.0.size=1MB,2MB --set flows.0={from:h0,to:h1,size:1MB}", exitBadInput, "", "parameter flows.0.size has no effect: flows.0 sets"},
+		{"validate " + file("equal.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 1000KB]}, controllers: [none]}\n"), exitFine, "size=1000KB none is the same run as size=1MB none", ""},
 		{"bench --rounds 0", exitBadInput, "", "pausenet: --rounds 0: at least 1"},
 		{"sweep incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: at least 1"},
 		{"run incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: at least 1"},

@@ -56,10 +56,11 @@ func parse(filename string, data []byte, scenario bool, sets []string) (*subject
 	return s, nil
 }
 
-// isScenario says that data reads like a scenario and not like a topology. Only scenarios have these keys.
+// isScenario says that data reads like a scenario and not like a topology. Only scenarios have these keys, but for sweep: that
+// a sweep is no scenario is for their reader to say.
 func isScenario(data []byte) bool {
 	root := new(yamlspec.Report).Parse("", data)
-	return slices.ContainsFunc([]string{"flows", "workloads", "topology", "duration", "switch", "host", "controllers", "report"}, root.Has)
+	return slices.ContainsFunc([]string{"flows", "workloads", "topology", "duration", "switch", "host", "controllers", "report", "sweep"}, root.Has)
 }
 
 // completeSubjects offers the built-ins beside files.

@@ -137,15 +137,7 @@ func (f *sweepFlags) sweep(name string) (*experiments.Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	for _, set := range f.sets {
-		p, err := experiments.ParseSweepSetting(set)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		s.Replace(p)
-	}
+	errs := []error{s.Set(f.sets)}
 	if f.seeds != "" {
 		if s.Seeds, err = experiments.ParseSeeds(f.seeds); err != nil {
 			errs = append(errs, fmt.Errorf("--seeds %s: %w", f.seeds, err))
@@ -189,7 +181,7 @@ func sweepError(points []experiments.SweepPoint, outcomes []experiments.SweepOut
 	return &exitError{code, fmt.Errorf("%d of %d points failed:\n  %s", n, len(points), strings.Join(list, "\n  "))}
 }
 
-// mostProblems is how many lines about failed points are printed.
+// mostProblems is how many lines about failed points, or about equal ones, are printed.
 const mostProblems = 20
 
 // writeSweep prints a row a combination of parameters and controller, over the seeds.
@@ -222,6 +214,27 @@ func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoi
 	}
 	fmt.Fprintf(w, "\n\n")
 	writeColumns(w, lines)
+	writeDuplicates(w, points)
+}
+
+// writeDuplicates tells which points are the same run as an earlier one.
+func writeDuplicates(w io.Writer, points []experiments.SweepPoint) {
+	var same []string
+	for i := range points {
+		if p := &points[i]; p.SameAs != "" {
+			same = append(same, fmt.Sprintf("%s is the same run as %s", p.Name(), p.SameAs))
+		}
+	}
+	if len(same) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	for _, line := range same[:min(len(same), mostProblems)] {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	if more := len(same) - mostProblems; more > 0 {
+		fmt.Fprintf(w, "  and %d more: same_as in sweep.csv has them all\n", more)
+	}
 }
 
 // writeColumns prints lines of cells: words to the left, and from the verdict on, which the head names, to the right.

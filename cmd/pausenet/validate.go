@@ -23,7 +23,7 @@ a run would, and reports every mistake with its place. Nothing is built or run.`
 			failed := 0
 			for _, name := range args {
 				if data, err := os.ReadFile(name); err == nil && experiments.IsSweep(data) {
-					if err := validateSweep(c.OutOrStdout(), name, data); err != nil {
+					if err := validateSweep(c.OutOrStdout(), name, data, sets); err != nil {
 						failed++
 						fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
 					}
@@ -50,13 +50,16 @@ a run would, and reports every mistake with its place. Nothing is built or run.`
 			return nil
 		},
 	}
-	c.Flags().StringArrayVar(&sets, "set", nil, "change a place of the scenario: path=value (repeatable)")
+	c.Flags().StringArrayVar(&sets, "set", nil, "change a place of the scenario: path=value (repeatable); of a sweep, also path=v1,v2")
 	return c
 }
 
-func validateSweep(w io.Writer, name string, data []byte) error {
+func validateSweep(w io.Writer, name string, data []byte, sets []string) error {
 	s, err := experiments.ParseSweep(name, data)
 	if err != nil {
+		return err
+	}
+	if err := s.Set(sets); err != nil {
 		return err
 	}
 	points, err := s.Points(runtime.GOMAXPROCS(0))
@@ -64,5 +67,6 @@ func validateSweep(w io.Writer, name string, data []byte) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s: sweep %s is fine; points: %d\n", name, s.Name, len(points))
+	writeDuplicates(w, points)
 	return nil
 }

@@ -90,14 +90,12 @@ func (v *Value) override(path []*Value, value *Value) *Value {
 	return &changed
 }
 
-// choose is the indexes of the items that part means.
-func (v *Value) choose(part *Value) []int {
-	var names []string
-	var chosen []int
+// named is the indexes of the items whose tag or name is this, and the names that there are.
+func (v *Value) named(word string) (chosen []int, names []string) {
 	for i, item := range v.items {
 		for _, key := range []string{"tag", "name", "title"} {
 			if name := item.get(key).Raw(); name != "" {
-				if name == part.text {
+				if name == word {
 					chosen = append(chosen, i)
 				}
 				if !slices.Contains(names, name) {
@@ -107,6 +105,12 @@ func (v *Value) choose(part *Value) []int {
 			}
 		}
 	}
+	return chosen, names
+}
+
+// choose is the indexes of the items that part means.
+func (v *Value) choose(part *Value) []int {
+	chosen, names := v.named(part.text)
 	if len(chosen) > 0 {
 		return chosen
 	}
@@ -120,6 +124,45 @@ func (v *Value) choose(part *Value) []int {
 		return []int{i}
 	}
 	return nil
+}
+
+// Places are the places that Change would change, each as its path with the items of lists by index: "flows.burst.size" is
+// "flows.2.size". A path that fits nowhere has none.
+func (v *Value) Places(path string) []string {
+	places := []string{""}
+	at := []*Value{v}
+	for _, word := range strings.Split(path, ".") {
+		word = strings.TrimSpace(word)
+		var next []string
+		var below []*Value
+		for i, v := range at {
+			words := []string{word}
+			if v.IsSequence() {
+				words = v.indexes(word)
+			} else if v.IsScalar() {
+				words = nil
+			}
+			for _, w := range words {
+				next = append(next, strings.TrimPrefix(places[i]+"."+w, "."))
+				below = append(below, v.child(w))
+			}
+		}
+		places, at = next, below
+	}
+	return places
+}
+
+// indexes are the items of a list that a word means, as words.
+func (v *Value) indexes(word string) []string {
+	chosen, _ := v.named(word)
+	if i, err := strconv.Atoi(word); len(chosen) == 0 && err == nil && i >= 0 && i < len(v.items) {
+		chosen = []int{i}
+	}
+	words := make([]string, len(chosen))
+	for i, c := range chosen {
+		words[i] = strconv.Itoa(c)
+	}
+	return words
 }
 
 func (v *Value) where() string {

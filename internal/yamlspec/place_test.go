@@ -39,3 +39,16 @@ func TestPlaces(t *testing.T) {
 		check(root)
 	}
 }
+
+// TestPathPlaces: one place is one, however a path spells it; a path that Change would refuse has none.
+func TestPathPlaces(t *testing.T) {
+	root := new(Report).Parse("f", []byte("a: {b: 1}\nflows:\n  - {tag: x, size: 1}\n  - {tag: y}\n  - {tag: x}\n"))
+	for path, want := range map[string]string{
+		"flows.0.size": "flows.0.size", "flows.x.size": "flows.0.size flows.2.size", "flows.y": "flows.1", "flows. x .size": "flows.0.size flows.2.size",
+		"flows.3.size": "", "flows.z": "", "a.b": "a.b", "a.c.d": "a.c.d", "new.c": "new.c", "a.b.c": "",
+	} {
+		if got := strings.Join(root.Places(path), " "); got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+}

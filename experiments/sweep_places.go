@@ -1,0 +1,62 @@
+package experiments
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// overwritten finds parameters without effect, since a later one sets all that they set, however it spells the place:
+// "flows.burst.size" and "flows.0.size" can be one.
+func (s *Sweep) overwritten() error {
+	if len(s.Parameters) < 2 {
+		return nil
+	}
+	data, err := BuiltinSource(s.Scenario)
+	if err != nil {
+		if data, err = os.ReadFile(s.Scenario); err != nil {
+			return err
+		}
+	}
+	root := new(yamlspec.Report).Parse(s.Scenario, data)
+	if root == nil {
+		return nil // its points say what is wrong with it
+	}
+	places := make([][]string, len(s.Parameters))
+	for i, p := range s.Parameters {
+		root = reachTopology(root, filepath.Dir(s.Scenario), p.Path)
+		places[i] = root.Places(p.Path)
+	}
+	for i, p := range s.Parameters {
+		for k := i + 1; k < len(s.Parameters); k++ {
+			within := func(place string) bool {
+				return slices.ContainsFunc(places[k], func(other string) bool { return strings.HasPrefix(place+".", other+".") })
+			}
+			if len(places[i]) == 0 || slices.ContainsFunc(places[i], func(place string) bool { return !within(place) }) {
+				continue
+			}
+			err := fmt.Errorf("parameter %s has no effect: %s sets the same place (%s) after it", p.Path, s.Parameters[k].Path, places[i][0])
+			if p.key == nil {
+				return err
+			}
+			return s.mistakes([]error{&placedError{p.key, err}})
+		}
+	}
+	return nil
+}
+
+// nameDuplicates tells of each point that is the same run as an earlier one which that is.
+func nameDuplicates(points []SweepPoint) {
+	first := map[string]int{}
+	for i := range points {
+		if k, known := first[points[i].Hash]; known {
+			points[i].SameAs = points[k].Name()
+		} else {
+			first[points[i].Hash] = i
+		}
+	}
+}
