@@ -25,6 +25,39 @@ type HPCCImport struct {
 	Time     vtime.Time // for which flows arrive, with a CDF
 }
 
+// SetLoad takes the load as a user writes it: 0.3, 30% or 3/10, above 0 and up to mostLoad.
+func (h *HPCCImport) SetLoad(text string) error {
+	report := new(yamlspec.Report)
+	v := report.Parse("--load", []byte(text))
+	if v.Float(&h.Load) {
+		checkLoad(v, h.Load)
+	}
+	return report.Err()
+}
+
+// SetTime takes the time as a user writes it.
+func (h *HPCCImport) SetTime(text string) error {
+	report := new(yamlspec.Report)
+	v := report.Parse("--time", []byte(text))
+	if v.Time(&h.Time) && (h.Time == 0 || h.Time > maxDuration) {
+		v.Errorf("flows arrive for more than nothing and up to %v", maxDuration)
+	}
+	return report.Err()
+}
+
+// checkLoad reports a load that no workload can have.
+func checkLoad(v *yamlspec.Value, load float64) bool {
+	switch {
+	case load <= 0:
+		v.Errorf("load must be positive")
+	case load > mostLoad:
+		v.Errorf("load %g is above %d: write 0.8 or 80%%", load, mostLoad)
+	default:
+		return true
+	}
+	return false
+}
+
 // Scenario is the text of a scenario that runs the files, for a file in the given folder. The files stay where they are. The
 // switches are those that the simulator's run.py makes for the hosts' bandwidth, as far as our settings can say it.
 func (h HPCCImport) Scenario(folder string) (string, error) {

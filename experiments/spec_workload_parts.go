@@ -199,11 +199,7 @@ func (d *decoder) readLoad(m *yamlspec.Mapping, w *Workload) func(senders []int,
 		return nil
 	}
 	switch {
-	case part <= 0:
-		load.Errorf("load must be positive")
-		return nil
-	case part > mostLoad:
-		load.Errorf("load %g is above %d: write 0.8 or 80%%", part, mostLoad)
+	case !checkLoad(load, part):
 		return nil
 	case of == nil:
 		load.Errorf("load %g of what? Write of: core or of: hosts", part)

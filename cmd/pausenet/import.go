@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/internal/units"
 )
 
 func newImportCommand() *cobra.Command {
@@ -25,8 +24,8 @@ func newImportCommand() *cobra.Command {
 
 func newImportHPCCCommand() *cobra.Command {
 	var (
-		h            experiments.HPCCImport
-		span, output string
+		h                  experiments.HPCCImport
+		load, span, output string
 	)
 	c := &cobra.Command{
 		Use:   "hpcc --topology FILE (--flow FILE | --cdf FILE)",
@@ -40,22 +39,29 @@ is. With run --export hpcc the results are written as the simulator writes them.
   pausenet run fat.yaml --export hpcc`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var err error
 			switch {
 			case h.Topology == "":
 				return badInput(errors.New("--topology FILE is needed"))
 			case (h.Flows == "") == (h.CDF == ""):
 				return badInput(errors.New("either --flow FILE or --cdf FILE is needed"))
 			}
-			if h.Time, err = units.ParseTime(span); err != nil {
-				return badInput(fmt.Errorf("--time: %w", err))
+			for _, name := range []string{"load", "time"} {
+				if h.CDF == "" && c.Flags().Changed(name) {
+					return badInput(fmt.Errorf("--%s goes with --cdf: the flows of --flow %s arrive as the file says", name, h.Flows))
+				}
+			}
+			if err := errors.Join(h.SetLoad(load), h.SetTime(span)); err != nil {
+				return badInput(err)
 			}
 			folder := "."
 			if output != "" && output != "-" {
 				folder = filepath.Dir(output)
 			}
-			for _, input := range []string{h.Topology, h.Flows, h.CDF} {
-				if sameFile(input, output) {
+			for _, input := range []struct{ flag, name string }{{"topology", h.Topology}, {"flow", h.Flows}, {"cdf", h.CDF}} {
+				if _, err := os.Stat(input.name); input.name != "" && err != nil {
+					return badInput(fmt.Errorf("--%s: %w", input.flag, err))
+				}
+				if sameFile(input.name, output) {
 					return badInput(fmt.Errorf("--output %s is one of the files to be read: write to another", output))
 				}
 			}
@@ -64,7 +70,7 @@ is. With run --export hpcc the results are written as the simulator writes them.
 				return badInput(err)
 			}
 			if _, err := experiments.ParseScenario(filepath.Join(folder, "import.yaml"), []byte(text), nil); err != nil {
-				return badInput(err)
+				return badInput(fmt.Errorf("the files make no scenario that can run; nothing is written\n%w", err))
 			}
 			if output == "" || output == "-" {
 				_, err := c.OutOrStdout().Write([]byte(text))
@@ -76,7 +82,7 @@ is. With run --export hpcc the results are written as the simulator writes them.
 	c.Flags().StringVar(&h.Topology, "topology", "", "topology file (mix/fat.txt)")
 	c.Flags().StringVar(&h.Flows, "flow", "", "flow file (mix/flow.txt)")
 	c.Flags().StringVar(&h.CDF, "cdf", "", "size distribution (traffic_gen/WebSearch_distribution.txt)")
-	c.Flags().Float64Var(&h.Load, "load", 0.3, "with --cdf: part of the hosts' bandwidth that arrives")
+	c.Flags().StringVar(&load, "load", "0.3", "with --cdf: part of the hosts' bandwidth that arrives, as 0.3 or 30%")
 	c.Flags().StringVar(&span, "time", "10ms", "with --cdf: how long flows arrive")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this file")
 	return c
