@@ -189,8 +189,12 @@ func (d *decoder) decode() {
 	}
 	d.flows(flows)
 	d.workloads(workloads)
-	if flows != nil && workloads == nil && len(flows.Items()) == 0 {
-		m.Key("flows").Errorf("a scenario has at least one flow")
+	if !flows.IsMapping() && !workloads.IsMapping() && len(flows.Items()) == 0 && len(workloads.Items()) == 0 {
+		at := m.Key("flows")
+		if at == nil {
+			at = m.Key("workloads")
+		}
+		at.Errorf("a scenario has at least one flow")
 	}
 	d.constants(m.Get("cc"))
 	d.controllers(m.Get("controllers"), sw)

@@ -149,14 +149,14 @@ func (d *decoder) variant(v, sw *yamlspec.Value) {
 }
 
 // locateConstants reports what resolving found wrong, at the constant that a message is about. They read
-// `dcqcn.g = "2": ...` and `dcqcn has no parameter "gg" ...`.
+// `dcqcn.g = "2": ...`, `lstm-pid: weights file ...` and `dcqcn has no parameter "gg" ...`.
 func (d *decoder) locateConstants(name string, m *yamlspec.Mapping, at *yamlspec.Value, err error) {
 	for _, err := range unjoin(err) {
 		message := err.Error()
 		place := at
 		m.All(func(key, value *yamlspec.Value) {
 			switch {
-			case strings.HasPrefix(message, name+"."+key.Raw()+" "):
+			case strings.HasPrefix(message, name+"."+key.Raw()+" "), strings.HasPrefix(message, name+": "+key.Raw()+" "):
 				place = value
 			case strings.Contains(message, "no parameter "+strconv.Quote(key.Raw())):
 				place = key

@@ -57,7 +57,9 @@ func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		}
 	}
 	if columns == nil {
-		v.Errorf("%s has no line of column names", path)
+		v.Errorf("%s is empty: its first line names the columns, such as tag,src,dst,size_bytes,start_ns, and each other line is a flow", path)
+	} else if len(w.flows) == 0 && v.Report().Count() == before {
+		v.Errorf("%s has no flow: each line below the first is one", path)
 	}
 	return v.Report().Count() == before
 }

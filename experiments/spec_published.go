@@ -25,7 +25,14 @@ func (d *decoder) published(v *yamlspec.Value) {
 		columns := m.Need("columns")
 		t.Columns = d.runNames(columns)
 		whole := d.publishedRow(m, nil)
-		for _, row := range m.Need("rows").Items() {
+		rows := m.Need("rows")
+		if columns.IsSequence() && len(columns.Items()) == 0 {
+			columns.Errorf("a table has at least one column, named as its run")
+		}
+		if rows.IsSequence() && len(rows.Items()) == 0 {
+			rows.Errorf("a table has at least one row")
+		}
+		for _, row := range rows.Items() {
 			if !row.IsMapping() {
 				row.Errorf("a row is a mapping such as {metric: fct_mean, unit: ms, values: [5.2]}")
 				continue

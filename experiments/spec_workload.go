@@ -99,9 +99,9 @@ func (d *decoder) poisson(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) b
 		p.Sizes = d.sizes(m, w)
 		from, to := d.hostSet(m.Get("from"), &w.View.From), d.hostSet(m.Get("to"), &w.View.To)
 		relation := d.relation(m, w)
-		d.readClock(m, &p.Clock, "flows", w)
+		clock := d.readClock(m, &p.Clock, "flows", w)
 		rate := d.readLoad(m, w)
-		if p.Sizes == nil || from == nil || to == nil || rate == nil {
+		if p.Sizes == nil || from == nil || to == nil || rate == nil || !clock {
 			return false
 		}
 		p.Pairs = workload.NewPairs(from, to, racks(d.s.Topology), relation)
@@ -130,10 +130,10 @@ func (d *decoder) incast(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 		m.Get("arrivals").Choice(&arrivals, "periodic", "poisson")
 		p.Random = arrivals == "poisson"
 		w.View.Arrivals = arrivals
-		d.readClock(m, &p.Clock, "events", w)
+		clock := d.readClock(m, &p.Clock, "events", w)
 		rate := d.readLoad(m, w)
 		degree := m.Need("degree")
-		if !degree.Int(&p.Degree, 1, topologies.MaxHosts) || p.Sizes == nil || from == nil || to == nil || rate == nil {
+		if !degree.Int(&p.Degree, 1, topologies.MaxHosts) || p.Sizes == nil || from == nil || to == nil || rate == nil || !clock {
 			return false
 		}
 		w.View.Degree = p.Degree

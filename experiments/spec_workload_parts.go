@@ -121,11 +121,15 @@ func (d *decoder) relation(m *yamlspec.Mapping, w *Workload) workload.Relation {
 }
 
 // readClock reads when a workload begins and ends: until a time, or after a number of events, whose key is given. Without
-// either it ends with the run.
-func (d *decoder) readClock(m *yamlspec.Mapping, c *workload.Clock, count string, w *Workload) {
+// either it ends with the run. It says whether what it read can be used.
+func (d *decoder) readClock(m *yamlspec.Mapping, c *workload.Clock, count string, w *Workload) bool {
 	start, until, number := m.Get("start"), m.Get("until"), m.Get(count)
+	before := d.root.Report().Count()
 	start.Time(&c.Start)
 	number.Int(&c.Count, 1, maxFlows)
+	if d.root.Report().Count() != before {
+		return false
+	}
 	c.Until = d.s.Duration
 	switch {
 	case until.Time(&c.Until):
@@ -139,6 +143,7 @@ func (d *decoder) readClock(m *yamlspec.Mapping, c *workload.Clock, count string
 		start.Errorf("start %v is not before the run's end (duration %v)", c.Start, d.s.Duration)
 	}
 	w.View.Start, w.View.Count = nanoseconds(c.Start), c.Count
+	return d.root.Report().Count() == before
 }
 
 // readRounds reads when the rounds of a workload begin that does the same again and again.
@@ -146,10 +151,14 @@ func (d *decoder) readRounds(m *yamlspec.Mapping, c *workload.Clock, w *Workload
 	c.Count, c.Until = 1, vtime.Never
 	start, rounds, interval := m.Get("start"), m.Get("rounds"), m.Get("interval")
 	var every vtime.Time
+	before := d.root.Report().Count()
 	start.Time(&c.Start)
 	rounds.Int(&c.Count, 1, maxFlows)
+	interval.Time(&every)
 	switch {
-	case interval.Time(&every) && every == 0:
+	case d.root.Report().Count() != before:
+		return false
+	case interval != nil && every == 0:
 		interval.Errorf("interval must be positive")
 	case interval != nil && c.Count == 1:
 		m.Key("interval").Errorf("interval has no effect without several rounds")

@@ -106,7 +106,12 @@ func ParseSizes(report *yamlspec.Report, name, filename string, data []byte) *Si
 		report.Problem(filename, "a size distribution has at least one line of bytes and percent")
 		return nil
 	}
-	if p := s.Points[len(s.Points)-1]; p.Percent != 100 {
+	p := s.Points[len(s.Points)-1]
+	if p.Bytes < 1 {
+		end.Errorf("no flow is longer than %v B: a flow has at least 1", p.Bytes)
+		return nil
+	}
+	if p.Percent != 100 {
 		hint := ""
 		if p.Percent == 1 {
 			hint = ": are these fractions? Multiply them by 100"

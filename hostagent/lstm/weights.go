@@ -133,7 +133,11 @@ func Parse(filename string, data []byte) (*Weights, error) {
 	case errors.As(err, &syntax):
 		err = fmt.Errorf("%s: not whole JSON: %w: it was cut short or edited", position(data, syntax.Offset), err)
 	case errors.As(err, &kind):
-		err = fmt.Errorf("%s: %s is a JSON %s", position(data, kind.Offset), kind.Field, kind.Value)
+		field := kind.Field
+		if field == "" {
+			field = "the whole"
+		}
+		err = fmt.Errorf("%s: %s is a JSON %s, which it is not in a weights file", position(data, kind.Offset), field, kind.Value)
 	}
 	return nil, fmt.Errorf("weights file %s: %w: %s", filename, err,
 		"restore the file, or train another with: pausenet train lstm --out "+filename)
