@@ -55,7 +55,8 @@ func TestQuick(t *testing.T) {
 func TestQuickProblems(t *testing.T) {
 	text := strings.Replace(quickText, "flows.b.size: 3KB", "flows.c.size: 3KB\n  flows.0.sise: 1KB\n  drain: maybe\n  a..b: 1", 1)
 	_, err := Reading{Quick: true}.Parse("test.yaml", []byte(text))
-	const want = `test.yaml:9:9: no item "c" in the list (test.yaml line 4): did you mean "a"?
+	const want = `test.yaml in its quick form, which is with what quick changes:
+test.yaml:9:9: no item "c" in the list (test.yaml line 4): did you mean "a"?
   9 |   flows.c.size: 3KB
     |         ^
 test.yaml:10:11: unknown key "sise": did you mean "size"?
@@ -80,5 +81,34 @@ func TestBuiltinsAreSound(t *testing.T) {
 				t.Errorf("%s, quick %t: %v", name, quick, err)
 			}
 		}
+	}
+}
+
+// TestQuickFormIsNamed: a mistake that only the quick form makes stands where the file is fine otherwise, so it is said to be
+// of the quick form; --set cannot change the quick form, and says what can be done instead.
+func TestQuickFormIsNamed(t *testing.T) {
+	const text = "topology: star\nflows: [{from: h0, to: h1, size: 1KB, start: 500us}]\nduration: 1ms\nquick: {duration: 100us}\n"
+	if _, err := ParseScenario("test.yaml", []byte(text), nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Reading{Quick: true}.Parse("test.yaml", []byte(text))
+	const want = "test.yaml in its quick form, which is with what quick changes:\ntest.yaml:2:46: start 500us is not before the run's end (duration 100us)\n"
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	for setting, want := range map[string]string{
+		"quick.duration=2ms": "as --set duration=2ms", "quick.flows.0.size=3KB": "as --set flows.0.size=3KB", "quick=x": "as --set path=x",
+	} {
+		for _, quick := range []bool{false, true} {
+			_, err := Reading{Quick: quick, Sets: []string{setting}}.Parse("test.yaml", []byte(text))
+			if err == nil || !strings.Contains(err.Error(), "--set: quick is what --quick changes, before --set does") || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", setting, err)
+			}
+		}
+	}
+	// What --set makes of it holds in the quick form too.
+	s, err := Reading{Quick: true, Sets: []string{"duration=600us"}}.Parse("test.yaml", []byte(text))
+	if err != nil || s.Duration != 600*vtime.Microsecond {
+		t.Errorf("%v", err)
 	}
 }

@@ -90,9 +90,14 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 		if quick && r.Quick {
 			d.s.Name += quickSuffix
 		}
-		if err := report.Err(); err == nil {
-			return d.s, nil
+		err := report.Err()
+		if quick && r.Quick {
+			err = quickError(filename, err)
 		}
+		if err != nil {
+			return nil, err
+		}
+		return d.s, nil
 	}
 	return nil, report.Err()
 }
@@ -101,7 +106,9 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 // topology even if the scenario only names it.
 func applySettings(root *yamlspec.Value, dir string, sets []string) *yamlspec.Value {
 	for _, set := range sets {
-		root = reachTopology(root, dir, set).Override(set)
+		if !refuseQuickSetting(root, set) {
+			root = reachTopology(root, dir, set).Override(set)
+		}
 	}
 	return root
 }
