@@ -93,6 +93,8 @@ func TestForwardDrops(t *testing.T) {
 			wire.Ethernet(f).SetType(wire.EtherTypeMACControl)
 			f[14], f[15] = 0, 1
 		}), ebpf.ReasonMalformed},
+		{"PFC for another address", pfcTo(wire.MAC{0x01, 0x80, 0xc2, 0x00, 0x00, 0x00}), ebpf.ReasonMalformed},
+		{"PFC for this port alone", pfcTo(portMAC(0)), ebpf.ReasonMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t

@@ -42,6 +42,8 @@ func TestHostPort(t *testing.T) {
 			wire.Ethernet(f).SetType(wire.EtherTypeMACControl)
 			f[14], f[15] = 0, 1
 		}), ebpf.VerdictDrop},
+		{"PFC for another address", pfcTo(wire.MAC{0x01, 0x80, 0xc2, 0x00, 0x00, 0x00}), ebpf.VerdictDrop},
+		{"PFC for this port alone", pfcTo(portMAC(rigHostPort)), ebpf.VerdictDrop},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t

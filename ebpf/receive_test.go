@@ -24,6 +24,14 @@ func (r *rig) pfc(in int, enable uint8, times [8]uint16) result {
 	return got
 }
 
+// pfcTo is a PFC frame with another destination than the standard's: no pause of the link it comes over.
+func pfcTo(address wire.MAC) []byte {
+	frame := make([]byte, wire.PFCLen)
+	wire.PutPFC(frame, peerMAC(0), 1<<lossless, &[8]uint16{lossless: 0xffff})
+	wire.Ethernet(frame).SetDst(address)
+	return frame
+}
+
 // A pause of q quanta lasts q*512 bit times: to the picosecond, at a switch's port and at a host's.
 func TestPauseLasts(t *testing.T) {
 	r := newRig(t)

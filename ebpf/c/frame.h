@@ -128,6 +128,12 @@ static __always_inline void decrement_ttl(__u8 *h)
 	checksum_replace(h, old, old - 0x100);
 }
 
+/* For this end of the link, as MAC control frames are that no bridge forwards (IEEE 802.3 annex 31A). */
+static __always_inline int is_control(const __u8 *h)
+{
+	return get32(h) == 0x0180c200 && get16(h + 4) == 1;
+}
+
 /* The Ethernet header of a frame for the other end of the link alone (IEEE 802.3 annex 31A: 01-80-C2-00-00-01). */
 static __always_inline void put_control(__u8 *h, const __u8 *mac, __u16 ethertype)
 {

@@ -137,7 +137,7 @@ static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
 	if (in->credit_vls && (ethertype == ETHERTYPE_IPV4 || ethertype == ETHERTYPE_CNM))
 		receive_blocks(in, ethertype == ETHERTYPE_IPV4 ? h[OFF_TOS] >> 5 : CNM_PRIORITY, len);
 	if (ethertype == ETHERTYPE_MAC_CONTROL) {
-		if (get16(h + OFF_PFC_OPCODE) == OPCODE_PFC) {
+		if (is_control(h) && get16(h + OFF_PFC_OPCODE) == OPCODE_PFC) {
 			receive_pfc(x, in, h);
 			x->verdict = VERDICT_CONSUMED;
 		}
