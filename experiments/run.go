@@ -296,8 +296,11 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	own := s.Host
 	own.INT, own.Ternary = needs.INT, needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
-	if needs.PCN {
+	switch {
+	case needs.PCN:
 		own.Notify = hostagent.NotifyPCN
+	case !needs.CNP:
+		own.Notify = hostagent.NotifyNone
 	}
 	return &own
 }

@@ -265,10 +265,13 @@ func TestDerivedConstants(t *testing.T) {
 func TestHostSettings(t *testing.T) {
 	s := mustLoad(t, "incast")
 	for name, change := range map[string]func(h *hostagent.Settings){
-		"dcqcn": func(*hostagent.Settings) {}, "dctcp": func(*hostagent.Settings) {},
-		"hpcc":       func(h *hostagent.Settings) { h.INT = true },
+		"dcqcn": func(*hostagent.Settings) {}, "dcon+win": func(*hostagent.Settings) {},
+		"dctcp":      func(h *hostagent.Settings) { h.Notify = hostagent.NotifyNone },
+		"none":       func(h *hostagent.Settings) { h.Notify = hostagent.NotifyNone },
+		"hpcc":       func(h *hostagent.Settings) { h.INT, h.Notify = true, hostagent.NotifyNone },
 		"pcn+win":    func(h *hostagent.Settings) { h.Notify = hostagent.NotifyPCN },
-		"timely+tcd": func(h *hostagent.Settings) { h.Ternary = true },
+		"timely+tcd": func(h *hostagent.Settings) { h.Ternary, h.Notify = true, hostagent.NotifyNone },
+		"dcqcn+tcd":  func(h *hostagent.Settings) { h.Ternary = true },
 	} {
 		spec, err := cc.Lookup(name)
 		if err != nil {

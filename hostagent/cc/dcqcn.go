@@ -11,7 +11,7 @@ var dcqcnSpec = define(Spec{
 	Summary: "DCQCN: cut by a congestion estimate on each CNP, recover by timer and byte counter",
 	Source: "Zhu et al., SIGCOMM 2015, with the constants of its authors' ns-3 simulator (profile a: the paper's reaction " +
 		"point at 40 Gb/s, rates scaled to the line) or of HPCC's (profile b: a Mellanox NIC)",
-	Needs:    SwitchNeeds{ECN: true},
+	Needs:    SwitchNeeds{ECN: true, CNP: true},
 	Selector: "profile",
 	Parameters: append(append([]Parameter{{
 		Name: "profile", Kind: ChoiceKind, Choices: []string{"a", "b"}, Default: "a",

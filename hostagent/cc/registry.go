@@ -45,19 +45,22 @@ type Spec struct {
 	build   func(Env, any) Controller // of what compile made
 }
 
-// SwitchNeeds says what switches have to do for a congestion control.
+// SwitchNeeds says what switches have to do for a congestion control, and what receivers.
 type SwitchNeeds struct {
 	ECN bool `json:"ecn"` // mark packets congestion experienced, as the switch settings' ECN part says
 	// ECNStep says that ECN should mark every packet above one queue length (the switch settings' step mode) and not by
 	// RED: the algorithm takes the fraction of marks for the fraction of time that the queue was longer.
 	ECNStep bool `json:"ecn_step"`
-	CNM     bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
-	INT     bool `json:"int"` // append in-band telemetry to data packets (HPCC)
-	TCD     bool `json:"tcd"` // mark by ternary congestion detection: CE where a queue grows by itself, UE where pauses may be why
-	PCN     bool `json:"pcn"` // mark by PCN's rule: never what waited through a pause, else what leaves a queue behind
+	// CNP says that receivers tell senders of marks by congestion notification packets, as DCQCN's do. Without it, and
+	// without PCN, they send none: what the algorithm needs is the ACKs' echo.
+	CNP bool `json:"cnp"`
+	CNM bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
+	INT bool `json:"int"` // append in-band telemetry to data packets (HPCC)
+	TCD bool `json:"tcd"` // mark by ternary congestion detection: CE where a queue grows by itself, UE where pauses may be why
+	PCN bool `json:"pcn"` // mark by PCN's rule: never what waited through a pause, else what leaves a queue behind
 }
 
-// String lists the needs, such as "ECN, CNM"; "-" for none.
+// String lists the needs of switches, such as "ECN, CNM"; "-" for none.
 func (n SwitchNeeds) String() string {
 	var s []string
 	for _, need := range []struct {
