@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 )
@@ -179,16 +178,5 @@ func TestTelemetryLineBytes(t *testing.T) {
 	r.leave(1, 0, ebpf.BurstNone, roce{in: 0, dst: 1, payload: 1}.frame(t))
 	if want := uint64(dataLen - 10 + 60); p.TxLineBytes != want {
 		t.Errorf("%d line bytes, want %d", p.TxLineBytes, want)
-	}
-}
-
-func TestRateCode(t *testing.T) {
-	for code, gigabits := range []units.Rate{10, 25, 40, 50, 100, 200, 400, 1} {
-		if got, ok := ebpf.RateCode(gigabits * units.Gbps); !ok || int(got) != code {
-			t.Errorf("%d Gb/s has code %d, %v; want %d", gigabits, got, ok, code)
-		}
-	}
-	if _, ok := ebpf.RateCode(56 * units.Gbps); ok {
-		t.Error("56 Gb/s has a code")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
@@ -173,7 +172,7 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 	}
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
-		if _, ok := ebpf.RateCode(p.Rate); !ok && plan.Nodes[p.Node].Kind == topologies.Switch {
+		if _, ok := wire.INTRateCode(p.Rate); !ok && plan.Nodes[p.Node].Kind == topologies.Switch {
 			return fmt.Errorf("%s reads links' rates from in-band telemetry, which has codes for 1, 10, 25, 40, 50, 100, 200 and 400 Gb/s only: %s is a link of %v",
 				spec.Name, PortLabel(plan, p.ID), p.Rate)
 		}

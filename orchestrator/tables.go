@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -40,7 +41,8 @@ func fillTables(plan *topologies.Plan, state *ebpf.State) {
 		t.Quantum = uint64(p.Rate.TimeFor(512 / 8))
 		t.ThreeD_c = uint64(p.Rate.BytesIn(3 * p.Delay))
 		t.RateMbps = uint32(p.Rate / units.Mbps)
-		t.RateCode, _ = ebpf.RateCode(p.Rate)
+		code, _ := wire.INTRateCode(p.Rate)
+		t.RateCode = uint32(code)
 		t.LineOverhead = int32(plan.Framing.LineBytes(plan.MTU) - int64(plan.MTU)) // an MTU is far above line_min
 		t.LineMin = uint32(plan.Framing.LineBytes(0))
 		t.Mac = p.MAC

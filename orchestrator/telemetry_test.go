@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/vtime"
@@ -98,7 +97,7 @@ func checkTelemetry(t *testing.T, plan *topologies.Plan, seen []byte, line int64
 	for hop := range 4 {
 		port := &plan.Ports[id]
 		if hop > 0 {
-			code, _ := ebpf.RateCode(port.Rate)
+			code, _ := wire.INTRateCode(port.Rate)
 			want := uint64(code)<<60 | uint64(at/vtime.Nanosecond)<<36 | uint64(line/128)<<16
 			if got := binary.BigEndian.Uint64(seen[56+8*(hop-1):]); got != want {
 				t.Errorf("hop %d, at %v: %016x, want %016x", hop, at, got, want)
