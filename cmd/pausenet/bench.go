@@ -14,7 +14,12 @@ func newBenchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what a packet-hop costs on this machine, and how fast fabrics come up",
-		Args:  cobra.NoArgs,
+		Long: `bench measures, on this machine, what a packet-hop costs on the wasm plane and, as root, on
+the kernel plane beside a bare crossing of the kernel, and how fast fabrics are built.
+docs/performance.md has results and says how to read them.`,
+		Example: `  sudo pausenet bench
+  pausenet bench --rounds 1`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := atLeastOne(c.Flags(), "rounds"); err != nil {
 				return err
@@ -24,6 +29,6 @@ func newBenchCommand() *cobra.Command {
 			return experiments.Bench(ctx, c.OutOrStdout(), rounds)
 		},
 	}
-	c.Flags().IntVar(&rounds, "rounds", rounds, "times each workload is measured")
+	c.Flags().IntVar(&rounds, "rounds", rounds, "`times` each workload is measured")
 	return c
 }

@@ -45,7 +45,7 @@ func newGraphCommand() *cobra.Command {
 	c.Flags().BoolVar(&svg, "svg", false, "a self-contained SVG drawing (the default)")
 	c.Flags().BoolVar(&dot, "dot", false, "a Graphviz graph")
 	c.Flags().BoolVar(&mermaid, "mermaid", false, "a Mermaid flowchart, for Markdown")
-	c.Flags().StringVarP(&output, "output", "o", "", "write to this file")
+	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` (default: standard output)")
 	c.MarkFlagsMutuallyExclusive("svg", "dot", "mermaid")
 	return c
 }

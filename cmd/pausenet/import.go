@@ -13,10 +13,11 @@ import (
 
 func newImportCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "import",
-		Short: "Make a scenario of another simulator's files",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:     "import",
+		Short:   "Make a scenario of another simulator's files",
+		Example: "  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt -o fat.yaml",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newImportHPCCCommand())
 	return c
@@ -79,12 +80,12 @@ is. With run --export hpcc the results are written as the simulator writes them.
 			return writeError(experiments.WriteWhole(output, []byte(text)))
 		},
 	}
-	c.Flags().StringVar(&h.Topology, "topology", "", "topology file (mix/fat.txt)")
-	c.Flags().StringVar(&h.Flows, "flow", "", "flow file (mix/flow.txt)")
-	c.Flags().StringVar(&h.CDF, "cdf", "", "size distribution (traffic_gen/WebSearch_distribution.txt)")
-	c.Flags().StringVar(&load, "load", "0.3", "with --cdf: part of the hosts' bandwidth that arrives, as 0.3 or 30%")
-	c.Flags().StringVar(&span, "time", "10ms", "with --cdf: how long flows arrive")
-	c.Flags().StringVarP(&output, "output", "o", "", "write to this file")
+	c.Flags().StringVar(&h.Topology, "topology", "", "topology `file` (mix/fat.txt)")
+	c.Flags().StringVar(&h.Flows, "flow", "", "flow `file` (mix/flow.txt)")
+	c.Flags().StringVar(&h.CDF, "cdf", "", "`file` of a size distribution (traffic_gen/WebSearch_distribution.txt)")
+	c.Flags().StringVar(&load, "load", "0.3", "with --cdf: `part` of the hosts' bandwidth that arrives, as 0.3 or 30%")
+	c.Flags().StringVar(&span, "time", "10ms", "with --cdf: for how much virtual `time` flows arrive")
+	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` (default: standard output)")
 	return c
 }
 

@@ -32,7 +32,13 @@ func newListCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "list [--cc [NAME...]]",
-		Short: "List the built-in scenarios, topologies and, with --cc, congestion controls or the constants of those named",
+		Short: "List the built-in scenarios and topologies, or the congestion controls",
+		Long: `list prints the scenarios and topologies that come with the program; their names are what
+run, show and graph take. With --cc it prints the congestion controls, and with names
+behind it the constants of these, which --set cc.NAME.CONSTANT=value changes.`,
+		Example: `  pausenet list
+  pausenet list --cc
+  pausenet list --cc dcqcn timely+win`,
 		Args: func(c *cobra.Command, args []string) error {
 			if controllers {
 				return nil

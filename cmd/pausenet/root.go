@@ -6,6 +6,9 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/hostagent/cc"
 )
 
 // commands make the verbs, in the order that help lists them. A verb is one file and one line here.
@@ -31,13 +34,21 @@ func newRootCommand() *cobra.Command {
 		Long: `pausenet is Mininet for lossless data-center fabrics. It builds a fabric of switches
 and RDMA NICs on one machine, with real frames in real eBPF pipelines, and runs
 incast and congestion-control experiments on it in virtual time: the same scenario
-and seed give the same results, byte for byte, on any machine.`,
+and seed give the same results, byte for byte, on any machine.
+
+Flags may also come from the environment (PAUSENET_OUT for --out) or from a YAML file
+(--config). Exit codes: 0 fine; 1 a run's verdict is FAIL, or it was interrupted; 2 usage
+or a mistake in a file; 3 the environment, such as no root or no space.`,
+		Example: `  pausenet run incast                    a run of a millisecond, under PFC and DCQCN
+  pausenet list                          the scenarios and topologies that come with it
+  pausenet list --cc                     the congestion controls
+  pausenet show incast --source > mine.yaml && pausenet run mine.yaml --cc dcqcn,dcon`,
 		// main prints errors, without the usage text: a mistake in a file is not a question about flags.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	var config string
-	root.PersistentFlags().StringVar(&config, "config", "", "configuration file (default: pausenet/config.yaml in the user's configuration folder)")
+	root.PersistentFlags().StringVar(&config, "config", "", "configuration `file` (default: pausenet/config.yaml in the user's configuration folder)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
 	cobra.EnableCommandSorting = false
 	for _, command := range commands {
@@ -46,9 +57,24 @@ and seed give the same results, byte for byte, on any machine.`,
 	return root
 }
 
+// The flags that several commands share, each with one text.
+
+func controllersFlag(c *cobra.Command, names *[]string) {
+	c.Flags().StringSliceVar(names, "cc", nil, "congestion controls, or variants of the scenario, by `names` separated by commas, or all (default: the scenario's)")
+	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(append(cc.Names(), experiments.AllControllers), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func planeFlag(c *cobra.Command, plane *string) {
+	c.Flags().StringVar(plane, "plane", "auto", "`plane` that the pipelines run on: kernel, wasm, or auto for what this machine allows")
+}
+
+func setFlag(c *cobra.Command, sets *[]string) {
+	c.Flags().StringArrayVar(sets, "set", nil, "change a place of the scenario: `path=value`; may be repeated")
+}
+
 // formatFlag adds -f to a command that can print JSON.
 func formatFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVarP(format, "format", "f", "text", "output format: text or json")
+	c.Flags().StringVarP(format, "format", "f", "text", "output `format`: text or json")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/hostagent/cc"
 )
 
 type runFlags struct {
@@ -52,18 +51,17 @@ control, and writes the results below the output folder:
 		},
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.controllers, "cc", nil, "congestion controls or the scenario's variants, separated by commas, or all (default: the scenario's)")
-	flags.StringVar(&f.plane, "plane", "auto", "where the pipelines run: kernel, wasm, or auto for what this machine allows")
-	flags.Var((*seedFlag)(&f.seed), "seed", "seed of everything random (default: the scenario's)")
-	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
+	controllersFlag(c, &f.controllers)
+	planeFlag(c, &f.plane)
+	flags.Var((*seedFlag)(&f.seed), "seed", "`seed` of everything random (default: the scenario's)")
+	setFlag(c, &f.sets)
 	flags.BoolVar(&f.quick, "quick", false, "run long scenarios in their quick form, as NAME-quick")
-	flags.IntVar(&f.jobs, "jobs", 1, "runs at the same time")
-	flags.StringVar(&f.out, "out", "results", "folder for the results")
-	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as node:peer, whose wires are captured into capture.pcapng")
+	flags.IntVar(&f.jobs, "jobs", 1, "`number` of runs at the same time")
+	flags.StringVar(&f.out, "out", "results", "`folder` for the results")
+	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as `node:peer,...`, whose wires are captured into capture.pcapng")
 	flags.BoolVar(&f.figures, "figures", false, "also draw each run's plots into figure.svg beside its files")
-	flags.StringVar(&f.export, "export", "", "write results as another simulator does, too: hpcc for fct.txt and pfc.txt")
+	flags.StringVar(&f.export, "export", "", "write results as another simulator does, too: `hpcc` for fct.txt and pfc.txt")
 	formatFlag(c, &f.format)
-	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(append(cc.Names(), experiments.AllControllers), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 

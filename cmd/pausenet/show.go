@@ -46,7 +46,7 @@ built-in to start your own from.`,
 	}
 	formatFlag(c, &format)
 	c.Flags().BoolVar(&source, "source", false, "print the file itself")
-	c.Flags().StringArrayVar(&sets, "set", nil, "change a place of the scenario: path=value (repeatable)")
+	setFlag(c, &sets)
 	c.MarkFlagsMutuallyExclusive("source", "set")
 	c.MarkFlagsMutuallyExclusive("source", "format")
 	return c

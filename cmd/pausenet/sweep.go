@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -55,15 +54,14 @@ reported and keeps no other from being made.`,
 		ValidArgsFunction: completeSubjects,
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.sets, "set", nil, "a parameter and its values, as path=v1,v2 or path=a..b:step; with one value a setting of every point; may be repeated")
-	flags.StringSliceVar(&f.controllers, "cc", nil, "congestion controls or the scenario's variants, separated by commas, or all (default: the scenario's)")
-	flags.StringVar(&f.seeds, "seeds", "", "seeds, as 1..5 or 1,7,9 (default: the scenario's own)")
-	flags.StringSliceVar(&f.metrics, "metrics", nil, "what the table and the charts show (default: fct_mean,fct_p99,slowdown_p99,goodput,pause_rate)")
-	flags.StringVar(&f.plane, "plane", "auto", "where the pipelines run: kernel, wasm, or auto for what this machine allows")
-	flags.IntVar(&f.jobs, "jobs", 0, "points at the same time (default: as many as there are processors)")
-	flags.StringVar(&f.out, "out", "", "folder of the sweep (default: results/sweep-NAME)")
+	flags.StringArrayVar(&f.sets, "set", nil, "a parameter and its values, as `path=v1,v2` or path=a..b:step; with one value a setting of every point; may be repeated")
+	controllersFlag(c, &f.controllers)
+	flags.StringVar(&f.seeds, "seeds", "", "`seeds`, as 1..5 or 1,7,9 (default: the scenario's own)")
+	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` that the table and the charts show; a name that there is not gets the list (default: fct_mean,fct_p99,slowdown_p99,goodput,pause_rate)")
+	planeFlag(c, &f.plane)
+	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at the same time (default: as many as there are processors)")
+	flags.StringVar(&f.out, "out", "", "`folder` of the sweep (default: results/sweep-NAME)")
 	formatFlag(c, &f.format)
-	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(append(cc.Names(), experiments.AllControllers), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 

@@ -120,8 +120,8 @@ optimum to come to. The incast has nothing random in it.`,
 }
 
 func trainFlags(c *cobra.Command, o *train.Options, out *string, file, content string) {
-	c.Flags().StringVar(out, "out", file, "file for "+content+"; in a folder, it is called "+file)
-	c.Flags().StringVar(&o.Plane, "plane", "wasm", "where the pipelines run: kernel, wasm, or auto; it does not change the result")
+	c.Flags().StringVar(out, "out", file, "`file` for "+content+"; in a folder, it is called "+file)
+	c.Flags().StringVar(&o.Plane, "plane", "wasm", "`plane` that the pipelines run on: kernel, wasm, or auto; it does not change the result")
 }
 
 // training is what a training came to.

@@ -16,7 +16,10 @@ func newValidateCommand() *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Check scenario, topology and sweep files",
 		Long: `validate reads scenario, topology and sweep files, tells which is which, resolves them as
-a run would, and reports every mistake with its place. Nothing is built or run.`,
+a run would, and reports every mistake with its place. Nothing is built or run. --set changes what it reads,
+as it does for run, and for sweep if the file is a sweep's.`,
+		Example: `  pausenet validate fabric.yaml incast.yaml sweep.yaml
+  pausenet validate incast.yaml --set switch.pfc.xoff=256KB`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -50,7 +53,7 @@ a run would, and reports every mistake with its place. Nothing is built or run.`
 			return nil
 		},
 	}
-	c.Flags().StringArrayVar(&sets, "set", nil, "change a place of the scenario: path=value (repeatable); of a sweep, also path=v1,v2")
+	setFlag(c, &sets)
 	return c
 }
 
