@@ -35,7 +35,7 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{"workloads: [{incast: {size: 1KB, load: 0.5, of: hosts, degree: 2, events: x}}]\n", `1:75 "x" is not a whole number`},
 		{"workloads: [{csv: empty.csv}]\n", "1:19 " + filepath.Join(dir, "empty.csv") + " is empty: its first line names the columns"},
 		{"workloads: [{csv: head.csv}]\n", "1:19 " + filepath.Join(dir, "head.csv") + " has no flow"},
-		{"workloads: [{poisson: {sizes: nothing.txt, load: 0.5, of: hosts}}]\n", "1:3 no flow is longer than 0 B"},
+		{"workloads: [{poisson: {sizes: nothing.txt, load: 0.5, of: hosts}}]\n", "1:1 no flow is longer than 0 B"},
 		{flow + "published: [{title: x, columns: [], rows: [{metric: fct_mean, unit: ms, values: []}]}]\n", "2:33 a table has at least one column"},
 		{flow + "published: [{title: x, columns: [dcqcn], rows: []}]\n", "2:48 a table has at least one row"},
 		{

@@ -73,7 +73,7 @@ func Fixed(bytes int64) *Sizes {
 func ParseSizes(report *yamlspec.Report, name, filename string, data []byte) *Sizes {
 	before := report.Count()
 	s := &Sizes{Name: name}
-	var end *yamlspec.Value // the last percentage
+	var longest, end *yamlspec.Value // the last size and percentage
 	for row := range report.Rows(filename, data, "") {
 		if len(row.Fields) != 2 {
 			row.Line.Errorf("a line is a size in bytes and the percentage of flows up to it, such as 10000 15")
@@ -97,7 +97,7 @@ func ParseSizes(report *yamlspec.Report, name, filename string, data []byte) *Si
 				row.Line.Errorf("this point stands here twice")
 			}
 		}
-		s.Points, end = append(s.Points, p), row.Fields[1]
+		s.Points, longest, end = append(s.Points, p), row.Fields[0], row.Fields[1]
 	}
 	if report.Count() != before {
 		return nil
@@ -108,7 +108,7 @@ func ParseSizes(report *yamlspec.Report, name, filename string, data []byte) *Si
 	}
 	p := s.Points[len(s.Points)-1]
 	if p.Bytes < 1 {
-		end.Errorf("no flow is longer than %v B: a flow has at least 1", p.Bytes)
+		longest.Errorf("no flow is longer than %v B: a flow has at least 1", p.Bytes)
 		return nil
 	}
 	if p.Percent != 100 {
