@@ -47,6 +47,7 @@ func TestCommands(t *testing.T) {
 		{"list", exitFine, "dcon-testbed", ""},
 		{"list -f json", exitFine, `"name": "dcon-burst"`, ""},
 		{"list -f xml", exitBadInput, "", `pausenet: format "xml": text or json`},
+		{"show", exitBadInput, "", "pausenet: accepts 1 arg(s), received 0: write pausenet show NAME|FILE [flags]"},
 		{"list extra", exitBadInput, "", "pausenet: unknown command"},
 		{"list --cc", exitFine, "hpcc            INT ", ""},
 		{"list --cc hpcc PCN+win", exitFine, "max_stage  integer  0  ", ""},

@@ -13,7 +13,7 @@ import (
 
 func newImportCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "import",
+		Use:     "import hpcc",
 		Short:   "Make a scenario of another simulator's files",
 		Example: "  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt -o fat.yaml",
 		Args:    cobra.NoArgs,

@@ -52,9 +52,23 @@ or a mistake in a file; 3 the environment, such as no root or no space.`,
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
 	cobra.EnableCommandSorting = false
 	for _, command := range commands {
-		root.AddCommand(command())
+		c := command()
+		if c.Args != nil {
+			c.Args = withUsage(c.Args)
+		}
+		root.AddCommand(c)
 	}
 	return root
+}
+
+// withUsage adds to what is wrong with a command's arguments which ones it takes.
+func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return fmt.Errorf("%w: write %s", err, c.UseLine())
+		}
+		return nil
+	}
 }
 
 // The flags that several commands share, each with one text.

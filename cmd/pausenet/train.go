@@ -19,7 +19,7 @@ import (
 
 func newTrainCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "train",
+		Use:   "train lstm|pid",
 		Short: "Repeat the training of the LSTM-PID congestion control",
 		Long: `train repeats the training of the LSTM-PID thesis on this emulator: of the network
 that predicts a flow's next RTT, and of the gains of the PID control that acts on it.`,
