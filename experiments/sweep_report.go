@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/internal/interval"
 	"github.com/pausenet/pausenet/internal/units"
 )
 
@@ -52,11 +53,11 @@ func (s *Sweep) page(r *SweepRunner, outcomes []SweepOutcome) ([]byte, error) {
 	for k, m := range s.shown() {
 		metric := report.SweepMetric{Title: m.label, Unit: m.kind.reportUnit()}
 		for range out.Lines {
-			metric.Lines = append(metric.Lines, make([]report.Estimate, len(out.X.Names)))
+			metric.Lines = append(metric.Lines, make([]interval.Estimate, len(out.X.Names)))
 		}
 		for i := range rows {
 			line, at := slices.Index(out.Lines, label(&rows[i])), slices.Index(out.X.Names, place(&rows[i]))
-			metric.Lines[line][at] = report.Estimate(rows[i].Estimates[k])
+			metric.Lines[line][at] = rows[i].Estimates[k]
 		}
 		out.Metrics = append(out.Metrics, metric)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/pausenet/pausenet/internal/interval"
 )
 
 // sweepMetrics are what a sweep's tables and charts show unless its user says.
@@ -78,7 +80,7 @@ type SweepRow struct {
 	Points     int // one a seed
 	// Passed, Warned and Failed are the verdicts of those that are complete.
 	Passed, Warned, Failed int
-	Estimates              []Estimate // by metric shown, of the runs that can be trusted
+	Estimates              []interval.Estimate // by metric shown, of the runs that can be trusted
 }
 
 // Rows are the sweep's points over their seeds, in the points' order. Runs that failed are not in the estimates.
@@ -88,7 +90,7 @@ func (s *Sweep) Rows(points []SweepPoint, outcomes []SweepOutcome) []SweepRow {
 	var values [][]float64
 	finish := func() {
 		for _, v := range values {
-			rows[len(rows)-1].Estimates = append(rows[len(rows)-1].Estimates, estimate(v))
+			rows[len(rows)-1].Estimates = append(rows[len(rows)-1].Estimates, interval.Of(v))
 		}
 	}
 	for i := range points {
@@ -158,7 +160,7 @@ func (s *Sweep) MetricLabels() []string {
 }
 
 // Text is an estimate of the k-th metric shown for people: "5.23 ± 0.04 ms", "5.23 ms" of one run, "-" of none.
-func (s *Sweep) Text(k int, e Estimate) string {
+func (s *Sweep) Text(k int, e interval.Estimate) string {
 	if e.N == 0 {
 		return "-"
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/interval"
 )
 
 // Sweep is everything the page of a sweep shows.
@@ -37,13 +39,7 @@ type SweepAxis struct {
 type SweepMetric struct {
 	Title string
 	Unit  Unit
-	Lines [][]Estimate // by line and place on the axis
-}
-
-// Estimate is a mean over runs with half the width of its confidence interval, in the metric's base unit.
-type Estimate struct {
-	N          int // runs; 0: there is nothing
-	Mean, Half float64
+	Lines [][]interval.Estimate // by line and place on the axis
 }
 
 //go:embed sweep.html

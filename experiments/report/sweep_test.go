@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/internal/interval"
 )
 
 // syntheticSweep is two controllers at three places, the second without a value at the last, the first from one run there.
@@ -16,13 +18,17 @@ func syntheticSweep() *Sweep {
 		X:     SweepAxis{Title: "flows.a.interval", Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds},
 		Lines: []string{"dcqcn", "dcon"},
 		Metrics: []SweepMetric{
-			{Title: "FCT, mean", Unit: Nanoseconds, Lines: [][]Estimate{
-				{{5, 2e6, 1e5}, {5, 3e6, 2e5}, {1, 4e6, math.NaN()}},
-				{{5, 1e6, 1e5}, {5, 1.5e6, 0}, {}},
+			{Title: "FCT, mean", Unit: Nanoseconds, Lines: [][]interval.Estimate{
+				{estimate(5, 2e6, 1e5), estimate(5, 3e6, 2e5), estimate(1, 4e6, math.NaN())},
+				{estimate(5, 1e6, 1e5), estimate(5, 1.5e6, 0), {}},
 			}},
-			{Title: "Nothing", Unit: None, Lines: [][]Estimate{{{}, {}, {}}, {{}, {}, {}}}},
+			{Title: "Nothing", Unit: None, Lines: [][]interval.Estimate{{{}, {}, {}}, {{}, {}, {}}}},
 		},
 	}
+}
+
+func estimate(n int, mean, half float64) interval.Estimate {
+	return interval.Estimate{N: n, Mean: mean, Half: half}
 }
 
 func renderSweep(t *testing.T, s *Sweep) string {

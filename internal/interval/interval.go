@@ -1,4 +1,5 @@
-package experiments
+// Package interval estimates means over repetitions, with confidence intervals.
+package interval
 
 import "math"
 
@@ -10,8 +11,8 @@ type Estimate struct {
 	Half float64
 }
 
-// estimate is that of some values.
-func estimate(values []float64) Estimate {
+// Of is the estimate of some values.
+func Of(values []float64) Estimate {
 	n := len(values)
 	if n == 0 {
 		return Estimate{Mean: math.NaN(), Half: math.NaN()}
