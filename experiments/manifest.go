@@ -26,6 +26,7 @@ type manifest struct {
 	Status     string `json:"status"` // running, complete or partial
 	Scenario   string `json:"scenario"`
 	Controller string `json:"controller"`
+	Fabric     string `json:"fabric"`             // in a line
 	CC         string `json:"congestion_control"` // of a variant the one that it is of; otherwise the controller
 	Seed       uint64 `json:"seed"`
 	// Hash is ConfigurationHash. With Version and Build it says whether another run would come to the same.
@@ -70,7 +71,7 @@ type flowPath struct {
 func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 	s, o := r.scenario, &r.options
 	m := &manifest{
-		Status: statusRunning, Scenario: s.Name, Controller: r.name, CC: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
+		Status: statusRunning, Scenario: s.Name, Controller: r.name, Fabric: s.Topology.Summary(), CC: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
 		Settings: append([]string{}, o.Sets...), Plane: plane.Name(), Kernel: kernelRelease(), Hooks: orchestrator.HooksOf(plane),
 		Go: runtime.Version(), Machine: runtime.GOARCH, Build: o.Build, resolution: r.resolution(),
 		Files: map[string]string{
@@ -80,6 +81,9 @@ func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 	}
 	if o.Export == ExportHPCC {
 		m.Files[hpccFCTFile], m.Files[hpccPFCFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
+	}
+	if len(s.Panels) > 0 {
+		m.Files["panels.csv"] = "the report's plots over time"
 	}
 	m.Hash = r.hash(&m.resolution)
 	return m

@@ -206,6 +206,32 @@ type figure struct {
 	flows  FlowSet
 }
 
+// Figure is a metric of some of a run's flows, in the metric's base unit.
+type Figure struct {
+	Metric string      `json:"metric"`
+	Tag    string      `json:"tag,omitempty"`
+	Over   units.Bytes `json:"over_bytes,omitempty"`
+	UpTo   units.Bytes `json:"up_to_bytes,omitempty"`
+	Value  float64     `json:"value"`
+}
+
+// listFigures are figures in the order in which tables name them.
+func listFigures(tables []PublishedTable, measured map[figure]float64) []Figure {
+	var list []Figure
+	listed := map[figure]bool{}
+	for i := range tables {
+		for k := range tables[i].Rows {
+			row := &tables[i].Rows[k]
+			at := figure{row.Metric, row.Flows}
+			if v, ok := measured[at]; ok && !listed[at] {
+				listed[at] = true
+				list = append(list, Figure{row.Metric, row.Flows.Tag, row.Flows.Over, row.Flows.UpTo, v})
+			}
+		}
+	}
+	return list
+}
+
 // measureFigures are the figures that the scenario's published tables are about, as this run measured them. One that a run
 // has none of is absent.
 func (r *runner) measureFigures(sum *Summary) map[figure]float64 {

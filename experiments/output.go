@@ -33,7 +33,7 @@ type csvFile struct {
 
 // resultFiles are all files that a run may leave in its folder, but for the manifest.
 var resultFiles = []string{
-	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "summary.json", "capture.pcapng", "figure.svg", hpccFCTFile, hpccPFCFile,
+	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "panels.csv", "summary.json", "capture.pcapng", "figure.svg", hpccFCTFile, hpccPFCFile,
 }
 
 // removeFiles removes files of an earlier run, which would look like the new one's.
@@ -187,6 +187,35 @@ func (o *output) writeFlows(e *orchestrator.Engine, s *Scenario, times []flowTim
 		c.number(retransmitted)
 		if err := c.end(); err != nil {
 			return errors.Join(err, c.close())
+		}
+	}
+	return c.close()
+}
+
+// panelsHeader heads panels.csv. Panels and series are numbered from 0, as the manifest's configuration lists them.
+const panelsHeader = "panel,series,time_ns,value"
+
+// writePanels writes panels.csv, the points of the scenario's plots, if it has any.
+func (o *output) writePanels(panels [][]Points) error {
+	if len(panels) == 0 {
+		return nil
+	}
+	var c csvFile
+	if err := c.create(o.directory, "panels.csv", panelsHeader); err != nil {
+		return err
+	}
+	for i := range panels {
+		for k := range panels[i] {
+			p := &panels[i][k]
+			for n := range p.Time {
+				c.row = strconv.AppendInt(c.row[:0], int64(i), 10)
+				c.number(int64(k))
+				c.number(p.Time[n])
+				c.row = strconv.AppendFloat(append(c.row, ','), p.Value[n], 'g', -1, 64)
+				if err := c.end(); err != nil {
+					return errors.Join(err, c.close())
+				}
+			}
 		}
 	}
 	return c.close()

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/interval"
 )
 
 // PublishedTable is figures that a source gives for runs of a scenario: a column a run, a row a figure.
@@ -51,6 +53,10 @@ type Claim struct {
 	Published  float64 `json:"published"`
 	// Measured is absent if the run, or the one that it compares with, was not made, is partial or has the verdict FAIL.
 	Measured *float64 `json:"measured,omitempty"`
+	// Half is half the width of the 95 % confidence interval around Measured, and Runs how many runs it is the mean of;
+	// both absent if it is of one.
+	Half *float64 `json:"half_width_95,omitempty"`
+	Runs int      `json:"runs,omitempty"`
 	// Difference is of Measured against Published, in per cent of Published; of changes in percentage points.
 	Difference *float64 `json:"difference,omitempty"`
 
@@ -58,18 +64,31 @@ type Claim struct {
 	column int
 }
 
-// claims are a scenario's published values beside what its runs measured. Runs that are absent, and those whose numbers
-// cannot be trusted, leave values unmeasured.
-func claims(s *Scenario, results []*Result) []Claim {
-	measured := map[string]map[figure]float64{}
+// measurement is what a run measured of the figures that published tables are about.
+type measurement struct {
+	controller string
+	seed       uint64
+	figures    map[figure]float64
+}
+
+// measurements are those of the runs that can be trusted: not of runs that are absent, partial or have the verdict FAIL.
+func measurements(results []*Result) []measurement {
+	var all []measurement
 	for _, r := range results {
-		if r != nil && !r.Summary.Partial && r.Summary.Verdict.Status != Fail {
-			measured[r.Controller] = r.figures
+		if r != nil && r.Summary.trusted() {
+			all = append(all, measurement{r.Controller, r.Summary.Seed, r.figures})
 		}
 	}
+	return all
+}
+
+func (s *Summary) trusted() bool { return !s.Partial && s.Verdict.Status != Fail }
+
+// claims are published values beside what runs measured. What no run has measured stays unmeasured.
+func claims(tables []PublishedTable, runs []measurement) []Claim {
 	var all []Claim
-	for i := range s.Published {
-		t := &s.Published[i]
+	for i := range tables {
+		t := &tables[i]
 		for k := range t.Rows {
 			row := &t.Rows[k]
 			for column, text := range row.Values {
@@ -82,7 +101,7 @@ func claims(s *Scenario, results []*Result) []Claim {
 					Over: int64(row.Flows.Over), UpTo: int64(row.Flows.UpTo), RelativeTo: row.RelativeTo, Unit: row.Unit,
 					Published: published, row: row, column: column,
 				}
-				c.compare(measured)
+				c.compare(runs)
 				all = append(all, c)
 			}
 		}
@@ -93,7 +112,7 @@ func claims(s *Scenario, results []*Result) []Claim {
 // claims are the published values of this run alone.
 func (r *Result) claims() []Claim {
 	var own []Claim
-	for _, c := range claims(r.Scenario, []*Result{r}) {
+	for _, c := range claims(r.Scenario.Published, measurements([]*Result{r})) {
 		if c.Controller == r.Controller && c.RelativeTo == "" {
 			own = append(own, c)
 		}
@@ -105,31 +124,45 @@ func (r *Result) claims() []Claim {
 type PublishedFile struct {
 	Scenario string   `json:"scenario"`
 	Seed     uint64   `json:"seed"`
-	Settings []string `json:"set"` // that changed the scenario: its claims may not hold for what was run
+	Seeds    []uint64 `json:"seeds,omitempty"` // several: measured values are means over them
+	Settings []string `json:"set"`             // that changed the scenario: its claims may not hold for what was run
 	Claims   []Claim  `json:"claims"`
 }
 
-// compare fills in what was measured, by run.
-func (c *Claim) compare(measured map[string]map[figure]float64) {
+// compare fills in what was measured: the mean over the seeds. A change against another run is taken seed by seed, between
+// runs that have met the same flows, so that what varies from seed to seed for both is not in the interval.
+func (c *Claim) compare(runs []measurement) {
 	at := figure{c.Metric, c.row.Flows}
-	v, ok := measured[c.Controller][at]
-	if c.RelativeTo != "" {
-		base, known := measured[c.RelativeTo][at]
-		ok = ok && known && base != 0
-		v = 100 * (v/base - 1)
-	} else {
-		v /= metricByName(c.Metric).kind.factor(c.Unit)
+	var values []float64
+	for i := range runs {
+		v, ok := runs[i].figures[at]
+		if runs[i].controller != c.Controller || !ok {
+			continue
+		}
+		if c.RelativeTo == "" {
+			values = append(values, v/metricByName(c.Metric).kind.factor(c.Unit))
+			continue
+		}
+		for k := range runs {
+			if base := runs[k].figures[at]; runs[k].controller == c.RelativeTo && runs[k].seed == runs[i].seed && base != 0 {
+				values = append(values, 100*(v/base-1))
+			}
+		}
 	}
-	if !ok {
+	e := interval.Of(values)
+	if e.N == 0 {
 		return
 	}
-	c.Measured = &v
+	c.Measured = &e.Mean
+	if e.N > 1 {
+		c.Half, c.Runs = &e.Half, e.N
+	}
 	switch {
 	case c.RelativeTo != "":
-		d := v - c.Published
+		d := e.Mean - c.Published
 		c.Difference = &d
 	case c.Published != 0:
-		d := 100 * (v/c.Published - 1)
+		d := 100 * (e.Mean/c.Published - 1)
 		c.Difference = &d
 	}
 }
@@ -147,15 +180,20 @@ type ComparisonRow struct {
 	Cells       []ComparisonCell
 }
 
-// ComparisonCell is one value: as published, as measured with as many decimals, and the difference. Measured and
+// ComparisonCell is one value: as published, as measured with as many decimals (± the half-width of its confidence interval,
+// if there are several seeds), and the difference. Measured and
 // Difference are empty if the run was not made or cannot be trusted, all three where the source has no value.
 type ComparisonCell struct{ Published, Measured, Difference string }
 
 // Compare is a scenario's published tables beside what its runs measured. A table of which no run was made is left out.
 func Compare(s *Scenario, results []*Result) []Comparison {
+	return compare(s.Published, measurements(results))
+}
+
+func compare(tables []PublishedTable, runs []measurement) []Comparison {
 	cells := map[*PublishedRow][]ComparisonCell{}
 	made := map[*PublishedRow]bool{}
-	for _, c := range claims(s, results) {
+	for _, c := range claims(tables, runs) {
 		if cells[c.row] == nil {
 			cells[c.row] = make([]ComparisonCell, len(c.row.Values))
 		}
@@ -163,8 +201,8 @@ func Compare(s *Scenario, results []*Result) []Comparison {
 		made[c.row] = made[c.row] || c.Measured != nil
 	}
 	var all []Comparison
-	for i := range s.Published {
-		t := &s.Published[i]
+	for i := range tables {
+		t := &tables[i]
 		out := Comparison{Title: t.Title, Source: t.Source, Note: t.Note, Columns: t.Columns}
 		any := false
 		for k := range t.Rows {
@@ -192,9 +230,17 @@ func (c *Claim) cell() ComparisonCell {
 	if _, fraction, ok := strings.Cut(text, "."); ok {
 		decimals = len(fraction)
 	}
-	cell.Measured = strconv.FormatFloat(*c.Measured, 'f', decimals, 64)
+	sign := ""
 	if c.RelativeTo != "" {
-		cell.Measured = fmt.Sprintf("%+.*f", decimals, *c.Measured)
+		sign = "+"
+	}
+	if c.Half != nil && *c.Half > 0 {
+		// An interval of ±0 would be wrong: it has a digit, if two decimals more are enough for one.
+		decimals = max(decimals, min(decimals+2, -int(math.Floor(math.Log10(*c.Half)))))
+	}
+	cell.Measured = fmt.Sprintf("%"+sign+".*f", decimals, *c.Measured)
+	if c.Half != nil {
+		cell.Measured += fmt.Sprintf(" ± %.*f", decimals, *c.Half)
 	}
 	if c.Difference == nil {
 		return cell

@@ -213,6 +213,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 		captured.Close(),
 		out.writeFlows(r.engine, s, r.times),
 		out.writeLinks(r.linkRows),
+		out.writePanels(result.Panels),
 		out.Close(),
 		r.export(),
 		writeJSON(r.options.Directory, "summary.json", &result.Summary),
@@ -357,6 +358,7 @@ func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	result.Summary.Partial = runErr != nil
 	result.figures = r.measureFigures(&result.Summary)
 	result.Summary.Published = result.claims()
+	result.Summary.Figures = listFigures(r.scenario.Published, result.figures)
 	return result
 }
 

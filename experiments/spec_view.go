@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/pausenet/pausenet/hostagent"
@@ -123,7 +124,8 @@ type PublishedRowView struct {
 	UpTo       units.Bytes `json:"up_to_bytes,omitempty"`
 	RelativeTo string      `json:"relative_to,omitempty"`
 	Unit       string      `json:"unit,omitempty"`
-	Values     []*float64  `json:"values"`
+	// Values have the source's decimals.
+	Values []*json.Number `json:"values"`
 }
 
 // FlowView is a flow of a View; its number is its index.
@@ -242,17 +244,26 @@ func viewPublished(tables []PublishedTable) []PublishedView {
 				RelativeTo: r.RelativeTo, Unit: r.Unit,
 			}
 			for _, text := range r.Values {
-				var value *float64
-				if v, err := strconv.ParseFloat(text, 64); err == nil {
-					value = &v
-				}
-				row.Values = append(row.Values, value)
+				row.Values = append(row.Values, jsonNumber(text))
 			}
 			view.Rows = append(view.Rows, row)
 		}
 		views = append(views, view)
 	}
 	return views
+}
+
+// jsonNumber is a number with the digits that text has, nil if it is none.
+func jsonNumber(text string) *json.Number {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil
+	}
+	if !json.Valid([]byte(text)) { // such as +5
+		text = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	n := json.Number(text)
+	return &n
 }
 
 // PortLabel is a port as scenarios write it: "node:peer".

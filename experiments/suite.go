@@ -145,7 +145,7 @@ func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
 // writePublished writes published.json if the scenario has published tables, and gives the summaries the claims that
 // compare runs.
 func (s *Suite) writePublished(c *SuiteScenario, results []*Result) error {
-	all := claims(c.Scenario, results)
+	all := claims(c.Scenario.Published, measurements(results))
 	if len(all) == 0 {
 		return nil
 	}

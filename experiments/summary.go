@@ -48,6 +48,8 @@ type Summary struct {
 	// Published are a source's figures for this run beside what it measured; those relative to another run only once
 	// that one has been made too.
 	Published []Claim `json:"published,omitempty"`
+	// Figures are all that the scenario's published tables are about, those of other runs and of changes too.
+	Figures []Figure `json:"figures,omitempty"`
 
 	tags []string
 }
