@@ -156,11 +156,12 @@ func (o *output) Close() error {
 	return errors.Join(o.ports.close(), o.pauses.close(), o.rates.close())
 }
 
+const flowsHeader = "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes"
+
 // writeFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
 func (o *output) writeFlows(e *orchestrator.Engine, s *Scenario, times []flowTime) error {
 	var c csvFile
-	err := c.create(o.directory, "flows.csv",
-		"flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes")
+	err := c.create(o.directory, "flows.csv", flowsHeader)
 	if err != nil {
 		return err
 	}

@@ -2,82 +2,233 @@ package experiments
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 
 	"github.com/pausenet/pausenet/experiments/report"
 )
 
-// render makes a scenario's report.html of its results.
-func render(results []*Result, seed uint64, version, command string) ([]byte, error) {
-	page := reportOf(results)
-	page.Version, page.Seed, page.Command = version, seed, command
-	for _, c := range Compare(results[0].Scenario, results) {
+// column is a column of a page: the runs of a name, which differ in their seed alone.
+type column struct {
+	name string
+	runs []*RunFolder
+}
+
+// reportPage is a page to be made of folders' files, and of nothing else: so it can be made again at any time.
+type reportPage struct {
+	columns          []column // with a run each
+	problems         []string
+	command, version string
+	compares         bool
+}
+
+// page is the page as package report takes it.
+func (p *reportPage) page() *report.Report {
+	first := &p.columns[0].runs[0].manifest
+	view := &first.Configuration
+	page := &report.Report{
+		Scenario: first.Scenario, Description: view.Description, Topology: first.Fabric, Version: p.version, Plane: first.Plane,
+		Command: p.command, LookAt: view.LookAt, Seed: first.Seed, Compares: p.compares, Problems: slices.Clone(p.problems),
+	}
+	for i := range p.columns {
+		c := &p.columns[i]
+		for _, r := range c.runs {
+			page.Problems = append(page.Problems, r.Missing...)
+			if len(c.runs) > 1 && !slices.Contains(page.Seeds, r.manifest.Seed) {
+				page.Seeds = append(page.Seeds, r.manifest.Seed)
+			}
+		}
+		page.Runs = append(page.Runs, c.report())
+	}
+	p.panels(page)
+	if p.compares {
+		p.wholes(page)
+		return page
+	}
+	for _, span := range view.Spans {
+		page.Spans = append(page.Spans, report.Span{From: int64(span.From + 0.5), To: int64(span.To + 0.5), Label: span.Label})
+	}
+	for _, c := range compare(view.tables(), p.measurements()) {
 		page.Published = append(page.Published, reportPublished(&c))
 	}
+	return page
+}
+
+func (p *reportPage) render() ([]byte, error) {
 	var b bytes.Buffer
-	if err := report.Write(&b, page); err != nil {
+	if err := report.Write(&b, p.page()); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
 }
 
 // renderFigure draws a run's panels.
-func renderFigure(r *Result) ([]byte, error) {
+func renderFigure(r *RunFolder) ([]byte, error) {
+	p := reportPage{columns: []column{{r.manifest.Controller, []*RunFolder{r}}}}
 	var b bytes.Buffer
-	if err := report.WriteFigure(&b, reportOf([]*Result{r}), r.Controller); err != nil {
+	if err := report.WriteFigure(&b, p.page(), r.manifest.Controller); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
 }
 
-// reportOf is the results as package report takes them.
-func reportOf(results []*Result) *report.Report {
-	s := results[0].Scenario
-	page := &report.Report{
-		Scenario: s.Name, Description: s.Description, Topology: s.Topology.Summary(),
-		Plane: results[0].Summary.Plane, LookAt: s.LookAt,
+// measurements are what the runs measured of the published tables' figures.
+func (p *reportPage) measurements() []measurement {
+	var all []measurement
+	for i := range p.columns {
+		for _, r := range p.columns[i].runs {
+			if !r.summary.trusted() {
+				continue
+			}
+			m := measurement{p.columns[i].name, r.manifest.Seed, map[figure]float64{}}
+			for _, f := range r.summary.Figures {
+				m.figures[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo}}] = f.Value
+			}
+			all = append(all, m)
+		}
 	}
-	for _, r := range results {
-		page.Runs = append(page.Runs, reportRun(r))
-	}
-	for i := range s.Panels {
-		page.Panels = append(page.Panels, reportPanel(&s.Panels[i], i, results))
-	}
-	for _, span := range s.Spans {
-		page.Spans = append(page.Spans, report.Span{
-			From: wholeNanoseconds(span.From), To: wholeNanoseconds(span.To), Label: span.Label,
-		})
-	}
-	return page
+	return all
 }
 
-func reportRun(r *Result) report.Run {
-	sum := &r.Summary
+// tables are the published ones of a view. A metric that this pausenet does not know is left out.
+func (v *View) tables() []PublishedTable {
+	var tables []PublishedTable
+	for _, from := range v.Published {
+		t := PublishedTable{Title: from.Title, Source: from.Source, Note: from.Note, Columns: from.Columns}
+		for _, row := range from.Rows {
+			if metricByName(row.Metric) == nil || len(row.Values) != len(from.Columns) {
+				continue
+			}
+			r := PublishedRow{
+				Label: row.Label, Metric: row.Metric, Flows: FlowSet{row.Tag, row.Over, row.UpTo}, RelativeTo: row.RelativeTo, Unit: row.Unit,
+			}
+			for _, value := range row.Values {
+				text := ""
+				if value != nil {
+					text = value.String()
+				}
+				r.Values = append(r.Values, text)
+			}
+			t.Rows = append(t.Rows, r)
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+// report is the column for package report: the first run, and with it the others.
+func (c *column) report() report.Run {
+	run := c.runs[0].report(c.name)
+	if len(c.runs) == 1 {
+		return run
+	}
+	run.Verdict = report.Verdict{Status: report.Pass}
+	run.Partial = false
+	for _, r := range c.runs {
+		own := r.report(c.name)
+		run.Repeats = append(run.Repeats, own)
+		run.Partial = run.Partial || own.Partial
+		for _, m := range own.Verdict.Messages {
+			run.Verdict.Messages = append(run.Verdict.Messages, fmt.Sprintf("seed %d: %s", r.manifest.Seed, m))
+		}
+		if s := own.Verdict.Status; s == report.Fail || s == report.Warn && run.Verdict.Status == report.Pass {
+			run.Verdict.Status = s
+		}
+	}
+	return run
+}
+
+// report is the run for package report.
+func (r *RunFolder) report(name string) report.Run {
+	sum := &r.summary
 	run := report.Run{
-		Controller: r.Controller, Fingerprint: sum.Fingerprint, Partial: sum.Partial,
+		Controller: name, Fingerprint: sum.Fingerprint, Partial: sum.Partial, Seed: r.manifest.Seed, Settings: r.settings(),
 		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Messages: sum.Verdict.Messages},
 		Summary: report.Summary{
-			All: reportFlows(sum.Flows), PFCFrames: sum.PFC.Pauses, PFCRate: sum.PFC.Rate, Paused: sum.PFC.PausedNS,
-			ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
+			All: reportFlows(sum.Flows), PFCFrames: sum.PFC.Pauses, SwitchPauses: sum.PFC.SwitchPauses, PFCRate: sum.PFC.Rate,
+			Paused: sum.PFC.PausedNS, ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
 			RTT: report.RTT{Samples: sum.RTT.Samples, Mean: sum.RTT.Mean, P99: sum.RTT.P99, Max: sum.RTT.Max},
 			Speed: report.Speed{
 				Frames: sum.Speed.Frames, HopsPerSecond: sum.Speed.HopsPerSecond, WallSeconds: sum.Speed.WallSeconds,
 				VirtualSeconds: float64(sum.VirtualNS) / 1e9,
 			},
+			PeakIngress: sum.Overshoot,
+			Spread: report.Spread{
+				Depth: sum.PFC.Spread.Depth, ByDepth: sum.PFC.Spread.ByDepth, Chain: sum.PFC.Spread.Chain, Time: sum.PFC.Spread.Time,
+			},
+			Victims: report.Victims{Over: sum.Victims.Over, Count: sum.Victims.Count},
+			Links:   r.reportLinks(),
 		},
 	}
-	if v := r.Scenario.variant(r.Controller); v != nil {
-		run.Note = v.Describe()
+	for i := range r.manifest.Configuration.Variants {
+		if v := &r.manifest.Configuration.Variants[i]; v.Name == r.manifest.Controller {
+			run.Note = v.describe()
+		}
 	}
-	for _, tag := range sum.tags {
-		run.Summary.ByTag = append(run.Summary.ByTag, report.Group{Name: tag, Flows: reportFlows(sum.ByTag[tag])})
+	for _, s := range sum.Switches {
+		run.Summary.PeakEgress = max(run.Summary.PeakEgress, s.QueuePeak)
+	}
+	for _, v := range sum.Victims.Worst {
+		run.Summary.Victims.Worst = append(run.Summary.Victims.Worst, report.Victim(v))
+	}
+	for _, tag := range r.orderOf(sum) {
+		if f, ok := sum.ByTag[tag]; ok {
+			run.Summary.ByTag = append(run.Summary.ByTag, report.Group{Name: tag, Flows: reportFlows(f)})
+		}
+		if f, ok := sum.Fairness.ByTag[tag]; ok {
+			run.Summary.Fairness = append(run.Summary.Fairness, report.Fairness{Tag: tag, Mean: f.Mean, Least: f.Least})
+		}
 	}
 	for _, b := range sum.BySize {
 		run.Summary.BySize = append(run.Summary.BySize, report.Group{Name: b.Label, Flows: reportFlows(b.FlowStatistics)})
 	}
-	for _, d := range r.Slowdowns {
-		run.Slowdowns = append(run.Slowdowns, report.Distribution{Tag: d.Tag, Slowdowns: d.Slowdowns})
+	for _, b := range sum.BySizeShare {
+		run.Summary.ByShare = append(run.Summary.ByShare, report.Share{UpTo: b.UpTo, Flows: reportFlows(b.FlowStatistics)})
+	}
+	for _, f := range r.flows {
+		run.Slowdowns = append(run.Slowdowns, report.Distribution{Tag: f.tag, Slowdowns: f.slowdowns, FCTs: f.fcts})
 	}
 	return run
+}
+
+// orderOf is the order of tags: the flows', or without flows.csv the alphabet's.
+func (r *RunFolder) orderOf(sum *Summary) []string {
+	if r.tags != nil {
+		return r.tags
+	}
+	var tags []string
+	for tag := range sum.ByTag {
+		tags = append(tags, tag)
+	}
+	slices.Sort(tags)
+	return tags
+}
+
+// reportLinks are all links, or without links.csv those that the summary names.
+func (r *RunFolder) reportLinks() []report.Link {
+	links := r.links
+	if links == nil {
+		seen := map[string]bool{}
+		for _, l := range slices.Concat(r.summary.Links.Busiest, r.summary.Links.Congested, r.summary.Links.Held) {
+			if !seen[l.Port] {
+				seen[l.Port] = true
+				links = append(links, l)
+			}
+		}
+	}
+	switches := map[string]bool{}
+	for _, n := range r.manifest.Configuration.Topology.Nodes {
+		switches[n.Name] = n.Kind == "switch"
+	}
+	all := make([]report.Link, len(links))
+	for i := range links {
+		l := &links[i]
+		all[i] = report.Link{
+			Node: l.Node, Port: l.Port, Peer: l.Peer, FromSwitch: switches[l.Node], ToSwitch: switches[l.Peer], Utilisation: l.Utilisation,
+			PauseRate: l.PauseRate, Held: l.PausedNS, Congested: l.CongestedNS, PeakQueue: l.PeakQueue,
+		}
+	}
+	return all
 }
 
 func reportPublished(c *Comparison) report.Published {
@@ -100,24 +251,42 @@ func reportFlows(f FlowStatistics) report.Flows {
 	}
 }
 
-func reportPanel(p *Panel, index int, results []*Result) report.Panel {
-	panel := report.Panel{Title: p.Title, Note: p.Note, Log: p.Log, Series: map[string][]report.Series{}}
-	for k := range p.Series {
-		spec := &p.Series[k]
-		panel.Unit = unitOf(spec.Quantity)
-		for _, r := range results {
-			points := &r.Panels[index][k]
-			series := report.Series{
-				Label: spec.Label, X: points.Time, Y: points.Value,
-				Step: spec.Quantity == QueueBytes || spec.Quantity == IngressBytes || spec.Quantity == PortState,
+// panels are the plots over time of each column's first run. Columns of different scenarios share those of one title.
+func (p *reportPage) panels(page *report.Report) {
+	for i := range p.columns {
+		c := &p.columns[i]
+		r := c.runs[0]
+		if r.panels == nil {
+			continue
+		}
+		for k, view := range r.manifest.Configuration.Report {
+			unit := report.None
+			if len(view.Series) > 0 {
+				unit = unitOf(view.Series[len(view.Series)-1].Quantity)
 			}
-			if spec.Reference > 0 {
-				series.Reference = &report.Level{Value: spec.Reference, Label: spec.ReferenceLabel}
+			at := slices.IndexFunc(page.Panels, func(o report.Panel) bool {
+				return o.Title == view.Title && o.Unit == unit && len(o.Series[c.name]) == 0
+			})
+			if at < 0 {
+				at = len(page.Panels)
+				page.Panels = append(page.Panels, report.Panel{Title: view.Title, Note: view.Note, Unit: unit, Log: view.Log, Series: map[string][]report.Series{}})
 			}
-			panel.Series[r.Controller] = append(panel.Series[r.Controller], series)
+			for n := range view.Series {
+				page.Panels[at].Series[c.name] = append(page.Panels[at].Series[c.name], reportSeries(&view.Series[n], &r.panels[k][n]))
+			}
 		}
 	}
-	return panel
+}
+
+func reportSeries(v *SeriesView, points *Points) report.Series {
+	s := report.Series{
+		Label: v.Label, X: points.Time, Y: points.Value,
+		Step: v.Quantity == QueueBytes || v.Quantity == IngressBytes || v.Quantity == PortState,
+	}
+	if v.Reference > 0 {
+		s.Reference = &report.Level{Value: v.Reference, Label: v.ReferenceLabel}
+	}
+	return s
 }
 
 func unitOf(q Quantity) report.Unit {

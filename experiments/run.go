@@ -43,16 +43,8 @@ type Result struct {
 	Summary    Summary
 	// Panels are the points of the scenario's panels, one slice of series a panel.
 	Panels [][]Points
-	// Slowdowns are those of the flows that ended, by tag in the order of first appearance.
-	Slowdowns []TagSlowdowns
 
 	figures map[figure]float64 // that the scenario's published tables are about
-}
-
-// TagSlowdowns are the slowdowns of the flows with a tag.
-type TagSlowdowns struct {
-	Tag       string
-	Slowdowns []float64
 }
 
 // Points is one series of a panel.
@@ -353,7 +345,6 @@ func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	result := &Result{Scenario: r.scenario, Controller: r.name, Panels: r.recorder.panels()}
 	r.times = flowTimes(r.scenario.Topology, r.engine.Flows())
 	result.Summary = r.summarise(wall)
-	result.Slowdowns = r.slowdowns()
 	result.Summary.Verdict = r.verdict(runErr)
 	result.Summary.Partial = runErr != nil
 	result.figures = r.measureFigures(&result.Summary)

@@ -21,7 +21,6 @@ func (r *runner) summariseFlows(sum *Summary) {
 		tag := s.Flows[i].Tag
 		if tags[tag] == nil {
 			tags[tag] = &collection{}
-			sum.tags = append(sum.tags, tag)
 		}
 		sets := []*collection{&all, tags[tag]}
 		if size := int64(s.Flows[i].Size); size > 0 {

@@ -102,10 +102,12 @@ func leading(all []Link, of func(*Link) float64) []Link {
 	return some[:min(len(some), mostLinks)]
 }
 
+const linksHeader = "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns"
+
 // writeLinks writes links.csv: one row a direction of a link.
 func (o *output) writeLinks(all []Link) error {
 	var c csvFile
-	err := c.create(o.directory, "links.csv", "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns")
+	err := c.create(o.directory, "links.csv", linksHeader)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/pausenet/pausenet/orchestrator"
@@ -21,8 +22,9 @@ type Suite struct {
 	Version   string
 	Command   string
 	Sets      []string
-	// Figures says that each run's panels are drawn into figure.svg in its folder.
-	Figures bool
+	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg each run's
+	// panels are drawn into figure.svg in its folder, too.
+	Figures []string
 	Export  string // as of Options
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
 	// Both may be called from several goroutines.
@@ -34,13 +36,25 @@ type SuiteScenario struct {
 	Scenario    *Scenario
 	Controllers []string
 	Seed        uint64
-	Capture     []topologies.PortID
-	Reported    bool // Run has written the report
+	// Seeds are several, instead of Seed: each run is made under each, and reports have means over them.
+	Seeds    []uint64
+	Capture  []topologies.PortID
+	Reported bool // Run has written the report
 }
 
-// Folder is where a run's files go.
-func (s *Suite) Folder(scenario, controller string) string {
-	return filepath.Join(s.Directory, scenario, controller)
+// places are where the runs of a scenario go: by seed, then by controller.
+func (s *Suite) places(c *SuiteScenario) []runPlace {
+	seeds := c.Seeds
+	if len(seeds) == 0 {
+		seeds = []uint64{c.Seed}
+	}
+	var places []runPlace
+	for _, seed := range seeds {
+		for _, controller := range c.Controllers {
+			places = append(places, runPlace{filepath.Join(s.Directory, c.Scenario.Name), seed, len(seeds) > 1, controller})
+		}
+	}
+	return places
 }
 
 // ReportPath is where a scenario's report goes.
@@ -48,7 +62,7 @@ func (s *Suite) ReportPath(scenario string) string {
 	return filepath.Join(s.Directory, scenario, "report.html")
 }
 
-// Run runs the suite. It returns the results in the order of scenarios and controllers, nil for a run that came to
+// Run runs the suite. It returns the results in the order of scenarios, seeds and controllers, nil for a run that came to
 // none, and every error, joined. Each scenario's report is written as soon as its runs have ended, whatever the others
 // came to.
 func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
@@ -59,13 +73,14 @@ func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
 	reports := make([]error, len(s.Scenarios))
 	for i := range s.Scenarios {
 		scenario := &s.Scenarios[i]
-		if err := removeFiles(filepath.Join(s.Directory, scenario.Scenario.Name), "report.html", "published.json"); err != nil {
+		if err := removeFiles(filepath.Join(s.Directory, scenario.Scenario.Name), "report.html", "published.json", runsName); err != nil {
 			reports[i] = err
 		}
-		results[i] = make([]*Result, len(scenario.Controllers))
-		errs[i] = make([]error, len(scenario.Controllers))
+		places := s.places(scenario)
+		results[i] = make([]*Result, len(places))
+		errs[i] = make([]error, len(places))
 		var runs sync.WaitGroup
-		for k := range scenario.Controllers {
+		for k := range places {
 			slots <- struct{}{}
 			if ctx.Err() != nil {
 				<-slots
@@ -76,7 +91,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
 			go func() {
 				defer runs.Done()
 				defer func() { <-slots }()
-				results[i][k], errs[i][k] = s.run(ctx, scenario, scenario.Controllers[k])
+				results[i][k], errs[i][k] = s.run(ctx, scenario, places[k])
 			}()
 		}
 		all.Add(1)
@@ -94,52 +109,49 @@ func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
 	return results, joined
 }
 
-func (s *Suite) run(ctx context.Context, c *SuiteScenario, controller string) (*Result, error) {
+func (s *Suite) run(ctx context.Context, c *SuiteScenario, at runPlace) (*Result, error) {
 	var progress orchestrator.Progress
 	ended := func(*Result, error) {}
 	if s.Started != nil {
-		progress, ended = s.Started(c.Scenario.Name, controller)
+		progress, ended = s.Started(c.Scenario.Name, filepath.ToSlash(at.below()))
 	}
 	r, err := Run(ctx, c.Scenario, Options{
-		Controller: controller, Plane: s.Plane, Seed: c.Seed, Directory: s.Folder(c.Scenario.Name, controller), Capture: c.Capture,
+		Controller: at.controller, Plane: s.Plane, Seed: at.seed, Directory: at.path(), Capture: c.Capture,
 		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Progress: progress,
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, controller, err)
+		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.below()), err)
 	}
 	ended(r, err)
 	return r, err
 }
 
+// writeReport writes the report from the files that the runs left, as pausenet report does later.
 func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
-	var have []*Result
-	for _, r := range results {
-		if r != nil {
-			have = append(have, r)
+	list := &runsFile{Scenario: c.Scenario.Name, Version: s.Version, Command: s.Command}
+	var have []runPlace
+	for k, place := range s.places(c) {
+		if results[k] != nil {
+			have = append(have, place)
+			list.Runs = append(list.Runs, filepath.ToSlash(place.below()))
 		}
 	}
 	if len(have) == 0 {
 		return nil
 	}
-	page, err := render(have, c.Seed, s.Version, s.Command)
+	of := &ScenarioResults{Path: filepath.Join(s.Directory, c.Scenario.Name)}
+	err := of.read(have, list)
+	if err == nil {
+		_, err = of.Write("", s.Figures)
+	}
+	if err == nil && slices.Contains(s.Figures, "svg") && len(c.Scenario.Panels) > 0 {
+		err = of.page.writeRunFigures()
+	}
 	if err != nil {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
 	}
-	if s.Figures {
-		for _, r := range have {
-			if err := s.writeFigure(r); err != nil {
-				return fmt.Errorf("figure of %s under %s: %w", c.Scenario.Name, r.Controller, err)
-			}
-		}
-	}
-	if err := os.MkdirAll(filepath.Join(s.Directory, c.Scenario.Name), 0o755); err != nil {
-		return err
-	}
-	if err := WriteWhole(s.ReportPath(c.Scenario.Name), page); err != nil {
-		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
-	}
 	c.Reported = true
-	return nil
+	return writeJSON(of.Path, runsName, list)
 }
 
 // writePublished writes published.json if the scenario has published tables, and gives the summaries the claims that
@@ -150,9 +162,14 @@ func (s *Suite) writePublished(c *SuiteScenario, results []*Result) error {
 		return nil
 	}
 	for _, r := range results {
-		for i := range all {
-			if r != nil && all[i].Controller == r.Controller && all[i].RelativeTo != "" {
-				r.Summary.Published = append(r.Summary.Published, all[i])
+		if r == nil {
+			continue
+		}
+		// Those of its own seed.
+		mates := slices.DeleteFunc(slices.Clone(results), func(o *Result) bool { return o == nil || o.Summary.Seed != r.Summary.Seed })
+		for _, claim := range claims(c.Scenario.Published, measurements(mates)) {
+			if claim.Controller == r.Controller && claim.RelativeTo != "" {
+				r.Summary.Published = append(r.Summary.Published, claim)
 			}
 		}
 	}
@@ -160,20 +177,9 @@ func (s *Suite) writePublished(c *SuiteScenario, results []*Result) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	return writeJSON(folder, "published.json", &PublishedFile{
-		Scenario: c.Scenario.Name, Seed: c.Seed, Settings: append([]string{}, s.Sets...), Claims: all,
-	})
-}
-
-// FigurePath is where a run's figure goes.
-func (s *Suite) FigurePath(scenario, controller string) string {
-	return filepath.Join(s.Folder(scenario, controller), "figure.svg")
-}
-
-func (s *Suite) writeFigure(r *Result) error {
-	figure, err := renderFigure(r)
-	if err != nil {
-		return err
+	file := &PublishedFile{Scenario: c.Scenario.Name, Seed: c.Seed, Settings: append([]string{}, s.Sets...), Claims: all}
+	if len(c.Seeds) > 1 {
+		file.Seeds = c.Seeds
 	}
-	return WriteWhole(s.FigurePath(r.Scenario.Name, r.Controller), figure)
+	return writeJSON(folder, "published.json", file)
 }

@@ -6,7 +6,6 @@ import (
 	"sort"
 	"time"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -50,8 +49,6 @@ type Summary struct {
 	Published []Claim `json:"published,omitempty"`
 	// Figures are all that the scenario's published tables are about, those of other runs and of changes too.
 	Figures []Figure `json:"figures,omitempty"`
-
-	tags []string
 }
 
 // FlowStatistics are those of a set of flows.
@@ -246,25 +243,4 @@ func (r *runner) summariseSwitches(sum *Summary) {
 		sum.Overshoot = max(sum.Overshoot, peak.Ingress)
 		sum.Switches = append(sum.Switches, peak)
 	}
-}
-
-// slowdowns are those of the ended flows, by tag.
-func (r *runner) slowdowns() []TagSlowdowns {
-	var list []TagSlowdowns
-	index := map[string]int{}
-	for i := range r.engine.Flows() {
-		f := &r.engine.Flows()[i]
-		if f.Finished == vtime.Never {
-			continue
-		}
-		tag := r.scenario.Flows[i].Tag
-		k, known := index[tag]
-		if !known {
-			k = len(list)
-			index[tag] = k
-			list = append(list, TagSlowdowns{Tag: tag})
-		}
-		list[k].Slowdowns = append(list[k].Slowdowns, r.times[i].slowdown())
-	}
-	return list
 }

@@ -15,6 +15,10 @@ import (
 func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiments.Result) {
 	for i := range suite.Scenarios {
 		s := suite.Scenarios[i].Scenario
+		if len(suite.Scenarios[i].Seeds) > 1 {
+			writeRepetitions(w, suite, i, results[i])
+			continue
+		}
 		fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, s.Topology.Summary(), suite.Scenarios[i].Seed)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "  cc\tverdict\tflows done\tFCT mean\tFCT p99\tslowdown p99\tPAUSE\tbetween switches\tECN marks\tCNPs\tCNMs\tdrops\twall")
@@ -43,7 +47,7 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 			if r == nil {
 				continue
 			}
-			writeMessages(w, r)
+			writeMessages(w, r.Controller, r)
 			writeSpread(w, r, longest)
 		}
 		for _, r := range results[i] {
@@ -61,16 +65,48 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 	}
 }
 
+// writeRepetitions prints a scenario's runs under several seeds: one row a controller.
+func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*experiments.Result) {
+	s := &suite.Scenarios[i]
+	fmt.Fprintf(w, "%s: %s; means over %d seeds with 95 %% confidence intervals\n\n", s.Scenario.Name, s.Scenario.Topology.Summary(), len(s.Seeds))
+	lines := [][]string{append([]string{"cc", "verdict"}, experiments.RepetitionLabels...)}
+	for _, r := range experiments.Repeat(s.Controllers, len(s.Seeds), results) {
+		lines = append(lines, append([]string{r.Controller, r.Verdicts}, r.Cells...))
+	}
+	writeColumns(w, lines)
+	any := false
+	for _, r := range results {
+		if r == nil {
+			continue
+		}
+		if !any {
+			fmt.Fprintln(w)
+		}
+		any = true
+		if r.Summary.Verdict.Status == experiments.Fail || r.Summary.Partial {
+			writeMessages(w, fmt.Sprintf("%s seed=%d", r.Controller, r.Summary.Seed), r)
+		}
+	}
+	if !any {
+		return
+	}
+	writePublished(w, experiments.Compare(s.Scenario, results), len(suite.Sets) > 0)
+	fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Scenario.Name))
+	if i < len(suite.Scenarios)-1 {
+		fmt.Fprintln(w)
+	}
+}
+
 // mostMessages is how many messages of a verdict are printed. A law that breaks once often breaks at every frame.
 const mostMessages = 5
 
-func writeMessages(w io.Writer, r *experiments.Result) {
+func writeMessages(w io.Writer, name string, r *experiments.Result) {
 	messages := r.Summary.Verdict.Messages
 	for _, m := range messages[:min(len(messages), mostMessages)] {
-		fmt.Fprintf(w, "  %s %s: %s\n", r.Controller, r.Summary.Verdict.Status, m)
+		fmt.Fprintf(w, "  %s %s: %s\n", name, r.Summary.Verdict.Status, m)
 	}
 	if more := len(messages) - mostMessages; more > 0 {
-		fmt.Fprintf(w, "  %s %s: and %d more, in its summary.json\n", r.Controller, r.Summary.Verdict.Status, more)
+		fmt.Fprintf(w, "  %s %s: and %d more, in its summary.json\n", name, r.Summary.Verdict.Status, more)
 	}
 }
 

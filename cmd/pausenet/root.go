@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 var commands = []func() *cobra.Command{
 	newRunCommand,
 	newSweepCommand,
+	newReportCommand,
 	newListCommand,
 	newShowCommand,
 	newValidateCommand,
@@ -90,6 +92,12 @@ func setFlag(c *cobra.Command, sets *[]string) {
 func formatFlag(c *cobra.Command, format *string) {
 	c.Flags().StringVarP(format, "format", "f", "text", "output `format`: text or json")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// figuresFlag adds --figures to a command that writes reports.
+func figuresFlag(c *cobra.Command, formats *[]string) {
+	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot of the report, in `formats`: svg, csv or both; without a value both")
+	c.Flags().Lookup("figures").NoOptDefVal = strings.Join(experiments.FigureFormats, ",")
 }
 
 // checkFormat refuses formats that there are not.

@@ -24,7 +24,8 @@ type runFlags struct {
 	jobs        int
 	out         string
 	capture     []string
-	figures     bool
+	figures     []string
+	seeds       string
 	format      string
 }
 
@@ -38,9 +39,13 @@ control, and writes the results below the output folder:
 
   DIR/<scenario>/report.html    the controllers side by side; open it in a browser
   DIR/<scenario>/<cc>/          flows.csv, links.csv, ports.csv, pfc.csv, rates.csv,
-                                summary.json, manifest.json`,
+                                panels.csv, summary.json, manifest.json
+
+With several seeds a run's folder is DIR/<scenario>/seed=<n>/<cc>, and the report has
+means over the seeds with 95 % confidence intervals.`,
 		Example: `  pausenet run dcon-burst
   sudo pausenet run dcon-burst --plane kernel
+  pausenet run dcon-websearch --quick --seeds 1..5 --jobs 4
   sudo pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -54,12 +59,13 @@ control, and writes the results below the output folder:
 	controllersFlag(c, &f.controllers)
 	planeFlag(c, &f.plane)
 	flags.Var((*seedFlag)(&f.seed), "seed", "`seed` of everything random (default: the scenario's)")
+	flags.StringVar(&f.seeds, "seeds", "", "several `seeds`, as 1..5 or 1,7,9: reports and tables have means over them, with 95 % confidence intervals")
 	setFlag(c, &f.sets)
 	flags.BoolVar(&f.quick, "quick", false, "run long scenarios in their quick form, as NAME-quick")
 	flags.IntVar(&f.jobs, "jobs", 1, "`number` of runs at the same time")
 	flags.StringVar(&f.out, "out", "results", "`folder` for the results")
 	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as `node:peer,...`, whose wires are captured into capture.pcapng")
-	flags.BoolVar(&f.figures, "figures", false, "also draw each run's plots into figure.svg beside its files")
+	figuresFlag(c, &f.figures)
 	flags.StringVar(&f.export, "export", "", "write results as another simulator does, too: `hpcc` for fct.txt and pfc.txt")
 	formatFlag(c, &f.format)
 	return c
@@ -75,6 +81,12 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	}
 	if err := atLeastOne(c.Flags(), "jobs"); err != nil {
 		return err
+	}
+	if err := experiments.CheckFigureFormats(f.figures); err != nil {
+		return badInput(fmt.Errorf("--figures: %w", err))
+	}
+	if f.seeds != "" && seedGiven {
+		return badInput(errors.New("--seed and --seeds: one or the other"))
 	}
 	if f.export != "" && f.export != experiments.ExportHPCC {
 		return badInput(fmt.Errorf("--export %q: %s is what there is", f.export, experiments.ExportHPCC))
@@ -123,6 +135,19 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScen
 			return nil, err
 		}
 		s.Scenario, s.Seed = scenario, f.seed
+	}
+	if f.seeds != "" {
+		seeds, err := experiments.ParseSeeds(f.seeds)
+		if err != nil {
+			return nil, fmt.Errorf("--seeds %s: %w", f.seeds, err)
+		}
+		if scenario, err = scenario.WithSeed(seeds[0]); err != nil {
+			return nil, err
+		}
+		s.Scenario, s.Seed = scenario, seeds[0]
+		if len(seeds) > 1 {
+			s.Seeds = seeds
+		}
 	}
 	if len(f.controllers) > 0 {
 		if s.Controllers, err = scenario.ControllerNames(f.controllers); err != nil {

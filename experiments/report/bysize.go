@@ -3,57 +3,115 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
-// bySize are charts of slowdown over the size bins, a line a controller: at the median and in the tail.
+// bySize are charts of slowdown over bins of flow size, a line a controller: at the median and in the tail, by decade and by
+// parts of equal count.
 func bySize(r *Report) []*chart {
-	names := r.groupNames(func(s *Summary) []Group { return s.BySize })
-	if len(names) < 3 {
-		return nil // two points make no curve; the table has them
-	}
 	var charts []*chart
-	for i, q := range []quantile{quantiles[1], quantiles[3]} {
-		title := "Slowdown by flow size, " + q.name
-		c := &chart{
-			id: fmt.Sprintf("size%d", i), group: "size", title: title, desc: title + ".",
-			xTitle: "flow size", names: names, width: 480, height: 255,
-		}
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for k := range r.Runs {
-			l := line{style: k, label: r.Runs[k].Controller, dots: true}
-			for n, name := range names {
-				p := point{float64(n), math.NaN()}
-				if g := sizeBin(&r.Runs[k], name); g != nil {
-					p.y = q.of(&g.Flows.Slowdown)
-					lo, hi = min(lo, p.y), max(hi, p.y)
+	if names := r.groupNames(func(s *Summary) []Group { return s.BySize }); len(names) >= 3 { // two points make no curve
+		for _, q := range quantiles[1:] {
+			charts = append(charts, r.sizeChart("size", "Slowdown by decade of flow size, "+q.name, q, names, func(run *Run, bin int) *Flows {
+				for i := range run.Summary.BySize {
+					if g := &run.Summary.BySize[i]; g.Name == names[bin] {
+						return &g.Flows
+					}
 				}
-				l.points = append(l.points, p)
-			}
-			c.lines = append(c.lines, l)
-			if lo, hi, ok := l.extent(math.Inf(-1), math.Inf(1)); ok {
-				c.desc += fmt.Sprintf(" %s: %s to %s.", l.label, digits(lo), digits(hi))
-			}
+				return nil
+			}))
 		}
-		if lo > 0 && hi/lo > 20 {
-			c.y = logAxis(lo, hi, None)
-		} else {
-			c.y = roundAxis(lo, hi, None, 5)
+	}
+	if names := r.shareNames(); len(names) >= 3 {
+		for _, q := range quantiles[1:] {
+			charts = append(charts, r.sizeChart("share", fmt.Sprintf("Slowdown by flow size in %d parts of as many flows, %s", len(names), q.name), q, names, share))
 		}
-		c.x = namedAxis(names)
-		c.layout()
-		charts = append(charts, c)
 	}
 	return charts
 }
 
-// sizeBin is the run's size bin of that name, or nil if no flow of it ended.
-func sizeBin(run *Run, name string) *Group {
-	for i := range run.Summary.BySize {
-		if g := &run.Summary.BySize[i]; g.Name == name && g.Flows.Count > 0 {
-			return g
+// share is a run's part of as many flows, nil if it has none.
+func share(run *Run, bin int) *Flows {
+	if bin >= len(run.Summary.ByShare) {
+		return nil
+	}
+	return &run.Summary.ByShare[bin].Flows
+}
+
+// shareNames are the sizes up to which the parts go, of the first run that has them: the flows of all are the same, but for
+// those that have not ended.
+func (r *Report) shareNames() []string {
+	for i := range r.Runs {
+		for _, run := range r.Runs[i].counted() {
+			if len(run.Summary.ByShare) == 0 {
+				continue
+			}
+			var names []string
+			for _, s := range run.Summary.ByShare {
+				m := Bytes.measure(float64(s.UpTo))
+				names = append(names, trimZeros(digits(float64(s.UpTo)/m.div))+m.name)
+			}
+			return names
 		}
 	}
 	return nil
+}
+
+func (r *Report) sizeChart(id, title string, q quantile, names []string, bin func(*Run, int) *Flows) *chart {
+	c := &chart{
+		id: id + q.id, group: id, title: title, desc: title + ".", xTitle: "flow size, up to", names: names, width: 480, height: 275,
+		yTitle: "slowdown", xColumn: "size_up_to", yColumn: "slowdown_" + q.id,
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for k := range r.Runs {
+		l := line{style: k, label: r.Runs[k].Controller, dots: true}
+		for n := range names {
+			e := r.Runs[k].estimate(func(run *Run) float64 {
+				if f := bin(run, n); f != nil && f.Count > 0 {
+					return q.of(&f.Slowdown)
+				}
+				return math.NaN()
+			})
+			p := point{float64(n), math.NaN()}
+			if e.N > 0 {
+				p.y = e.Mean
+				lo, hi = min(lo, max(p.y-half(e), p.y/2)), max(hi, p.y+half(e))
+			}
+			l.points, l.halves = append(l.points, p), append(l.halves, half(e))
+		}
+		c.lines = append(c.lines, l)
+		if lo, hi, ok := l.extent(math.Inf(-1), math.Inf(1)); ok {
+			c.desc += fmt.Sprintf(" %s: %s to %s.", l.label, digits(lo), digits(hi))
+		}
+	}
+	if lo > 0 && hi/lo > 20 {
+		c.y = logAxis(lo, hi, None)
+	} else {
+		c.y = roundAxis(lo, hi, None, 5)
+	}
+	c.yTitle = "slowdown"
+	c.x = namedAxis(names)
+	c.layout()
+	return c
+}
+
+// shareTables have the numbers of the parts of as many flows.
+func shareTables(r *Report) []table {
+	names := r.shareNames()
+	if names == nil {
+		return nil
+	}
+	var tables []table
+	for part := range slices.Chunk(quantiles, r.quantilesAbreast()) {
+		t := r.quantileTable(fmt.Sprintf("Slowdown by flow size, %d parts of as many flows", len(names)), "Up to", part)
+		b := body{}
+		for n, name := range names {
+			b.Rows = append(b.Rows, r.quantileRow(name, None, part, slowdownOf, func(run *Run) *Flows { return share(run, n) }))
+		}
+		t.Bodies = []body{b}
+		tables = append(tables, t)
+	}
+	return tables
 }
 
 // namedAxis has one place a name, half a place from the ends, and as many labels as fit.

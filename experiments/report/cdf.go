@@ -5,50 +5,77 @@ import (
 	"slices"
 )
 
-// flowCharts are the charts in which the controllers are the lines.
-func flowCharts(r *Report) []*chart { return slices.Concat(cdfs(r), bySize(r)) }
-
-// cdfs are the distributions of slowdown, one chart a tag with a line a controller: here the lines are what is compared,
-// so they share a chart.
+// cdfs are the distributions of slowdown and of FCT, one chart a tag with a line a controller: here the lines are what is
+// compared, so they share a chart. A tag of which no run has two flows has no distribution.
 func cdfs(r *Report) []*chart {
 	var tags []string
-	for _, run := range r.Runs {
-		for _, d := range run.Slowdowns {
-			if len(d.Slowdowns) > 0 && !slices.Contains(tags, d.Tag) {
-				tags = append(tags, d.Tag)
+	for i := range r.Runs {
+		for _, run := range r.Runs[i].counted() {
+			for _, d := range run.Slowdowns {
+				if len(d.Slowdowns) > 1 && !slices.Contains(tags, d.Tag) {
+					tags = append(tags, d.Tag)
+				}
 			}
 		}
 	}
-	charts := make([]*chart, 0, len(tags))
-	for i, tag := range tags {
-		c := &chart{id: fmt.Sprintf("cdf%d", i), group: fmt.Sprintf("cdf%d", i), title: "Share of flows up to a slowdown: " + tag, xTitle: "slowdown", width: 480, height: 255}
-		lo, hi := 0.0, 0.0
-		c.desc = "Cumulative distribution of the slowdown of the flows tagged " + tag + "."
-		for k, run := range r.Runs {
-			for _, d := range run.Slowdowns {
-				if d.Tag != tag || len(d.Slowdowns) == 0 {
-					continue
+	var charts []*chart
+	for _, of := range []struct {
+		id, title, axis, column string
+		unit                    Unit
+		values                  func(*Distribution) []float64
+	}{
+		{"cdf", "Share of flows up to a slowdown", "slowdown (FCT over ideal FCT)", "slowdown", None, func(d *Distribution) []float64 { return d.Slowdowns }},
+		{"fct", "Share of flows up to an FCT", "flow completion time", "fct_ns", Nanoseconds, func(d *Distribution) []float64 { return d.FCTs }},
+	} {
+		for i, tag := range tags {
+			c := &chart{
+				id: fmt.Sprintf("%s%d", of.id, i), group: fmt.Sprintf("%s%d", of.id, i), title: of.title + ": " + tag, xTitle: of.axis,
+				width: 480, height: 275, yTitle: "flows", xColumn: of.column, yColumn: "flows_percent",
+			}
+			c.desc = "Cumulative distribution, flows tagged " + tag + "."
+			r.distributions(c, of.unit, func(run *Run) []float64 {
+				for k := range run.Slowdowns {
+					if run.Slowdowns[k].Tag == tag {
+						return of.values(&run.Slowdowns[k])
+					}
 				}
-				v := slices.Clone(d.Slowdowns)
-				slices.Sort(v)
-				if lo == 0 || v[0] < lo {
-					lo = v[0]
-				}
-				hi = max(hi, v[len(v)-1])
-				c.lines = append(c.lines, line{style: k, label: run.Controller, points: cumulate(v), step: true})
-				c.desc += fmt.Sprintf(" %s: half below %s, all below %s.", run.Controller, digits(v[len(v)/2]), digits(v[len(v)-1]))
+				return nil
+			})
+			if len(c.lines) > 0 {
+				charts = append(charts, c)
 			}
 		}
-		if lo > 0 && hi/lo > 20 {
-			c.x = logAxis(lo, hi, None)
-		} else {
-			c.x = exactAxis(min(lo, 1), hi, None, 8)
-		}
-		c.y = roundAxis(0, 100, Percent, 4)
-		c.layout()
-		charts = append(charts, c)
 	}
 	return charts
+}
+
+// distributions draws each run's cumulative distribution of some values, of its repeats together.
+func (r *Report) distributions(c *chart, u Unit, of func(*Run) []float64) {
+	lo, hi := 0.0, 0.0
+	for k := range r.Runs {
+		v := r.Runs[k].pooled(of)
+		if len(v) == 0 {
+			continue
+		}
+		slices.Sort(v)
+		if len(c.lines) == 0 || v[0] < lo {
+			lo = v[0]
+		}
+		hi = max(hi, v[len(v)-1])
+		c.lines = append(c.lines, line{style: k, label: r.Runs[k].Controller, points: cumulate(v), step: true})
+		m := u.measure(v[len(v)-1])
+		c.desc += fmt.Sprintf(" %s: half up to %s, all up to %s.", r.Runs[k].Controller, m.text(v[(len(v)-1)/2]), m.text(v[len(v)-1]))
+	}
+	switch {
+	case lo > 0 && hi/lo > 20:
+		c.x = logAxis(lo, hi, u)
+	case u == None:
+		c.x = exactAxis(min(lo, 1), hi, u, 8)
+	default:
+		c.x = exactAxis(0, hi, u, 8)
+	}
+	c.y = roundAxis(0, 100, Percent, 4)
+	c.layout()
 }
 
 // cumulate is the distribution of the sorted values, in percent, as few points as its picture needs. The last hundred

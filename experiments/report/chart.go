@@ -17,6 +17,9 @@ type chart struct {
 	title, desc string
 	group       string // charts of a group share the crosshair
 	xTitle      string
+	yTitle      string // beside the unit, if it has one
+	xColumn     string // what x and y are in a CSV file
+	yColumn     string
 	names       []string // of the values 0, 1, 2, ... of x, where x is not a number but a category
 	width       float64
 	height      float64
@@ -55,11 +58,19 @@ func (c *chart) layout() {
 		bottom -= titleHeight
 	}
 	top := marginTop
-	if c.y.in.name == "" && len(c.spans) == 0 {
+	if c.yName() == "" && len(c.spans) == 0 {
 		top = bareTop
 	}
 	c.x = c.x.place(marginLeft, c.width-marginRight)
 	c.y = c.y.place(bottom, top)
+}
+
+// yName is what stands over the y axis: what it shows, and the unit.
+func (c *chart) yName() string {
+	if c.yTitle != "" && c.y.in.name != "" {
+		return c.yTitle + ", " + c.y.in.name
+	}
+	return c.yTitle + c.y.in.name
 }
 
 // inline is the chart as an svg element for the page.
@@ -170,8 +181,8 @@ func (c *chart) drawY(b *bytes.Buffer) {
 		drawText(b, c.x.p0-6, c.y.at(t.value)+3.8, "end", "muted", t.label)
 	}
 	b.WriteString(`</g>`)
-	if c.y.in.name != "" {
-		drawText(b, 1, marginTop-17, "start", "muted", c.y.in.name)
+	if name := c.yName(); name != "" {
+		drawText(b, 1, marginTop-17, "start", "muted", name)
 	}
 }
 

@@ -3,19 +3,23 @@ package report
 import (
 	"math"
 	"slices"
+
+	"github.com/pausenet/pausenet/internal/interval"
 )
 
 type quantile struct {
-	name string
-	of   func(*Quantiles) float64
+	id, name string
+	of       func(*Quantiles) float64
 }
 
 var quantiles = []quantile{
-	{"mean", func(q *Quantiles) float64 { return q.Mean }},
-	{"median", func(q *Quantiles) float64 { return q.P50 }},
-	{"95 %", func(q *Quantiles) float64 { return q.P95 }},
-	{"99 %", func(q *Quantiles) float64 { return q.P99 }},
+	{"mean", "mean", func(q *Quantiles) float64 { return q.Mean }},
+	{"p50", "median", func(q *Quantiles) float64 { return q.P50 }},
+	{"p95", "95 %", func(q *Quantiles) float64 { return q.P95 }},
+	{"p99", "99 %", func(q *Quantiles) float64 { return q.P99 }},
 }
+
+func slowdownOf(f *Flows) *Quantiles { return &f.Slowdown }
 
 // groupTables compare the parts of the flows: a row a tag or size bin, and under each quantile the controllers, so that
 // what is compared stands side by side.
@@ -32,27 +36,13 @@ func groupTables(r *Report) []table {
 		unit    Unit
 		of      func(*Flows) *Quantiles
 	}{
-		{"Slowdown (FCT over the ideal FCT)", None, func(f *Flows) *Quantiles { return &f.Slowdown }},
+		{"Slowdown (FCT over the ideal FCT)", None, slowdownOf},
 		{"Flow completion time", Nanoseconds, func(f *Flows) *Quantiles { return &f.FCT }},
-	}
-	// 32 columns fit neither screen nor paper.
-	parts := len(quantiles)
-	switch {
-	case len(r.Runs) > 6:
-		parts = 1
-	case len(r.Runs) > 4:
-		parts = 2
 	}
 	var tables []table
 	for _, m := range measures {
-		for part := range slices.Chunk(quantiles, parts) {
-			t := table{Caption: m.caption, Corner: "Flows", Sub: r.names()}
-			for _, q := range part {
-				t.Heads = append(t.Heads, q.name)
-			}
-			if parts == 1 {
-				t.Caption, t.Heads, t.Sub = m.caption+", "+part[0].name, r.names(), nil
-			}
+		for part := range slices.Chunk(quantiles, r.quantilesAbreast()) {
+			t := r.quantileTable(m.caption, "Flows", part)
 			for _, kind := range kinds {
 				b := body{Heading: kind.heading}
 				for _, name := range r.groupNames(kind.of) {
@@ -70,15 +60,45 @@ func groupTables(r *Report) []table {
 	return tables
 }
 
+// quantilesAbreast is how many quantiles a table has beside each other: 32 columns fit neither screen nor paper. Numbers
+// with intervals are twice as wide.
+func (r *Report) quantilesAbreast() int {
+	wide := len(r.Runs)
+	if len(r.Seeds) > 1 {
+		wide *= 2
+	}
+	switch {
+	case wide > 6:
+		return 1
+	case wide > 4:
+		return 2
+	}
+	return len(quantiles)
+}
+
+// quantileTable is a table of some quantiles under each controller, without its rows.
+func (r *Report) quantileTable(caption, corner string, part []quantile) table {
+	if len(part) == 1 {
+		return table{Caption: caption + ", " + part[0].name, Corner: corner, Heads: r.names()}
+	}
+	t := table{Caption: caption, Corner: corner, Sub: r.names()}
+	for _, q := range part {
+		t.Heads = append(t.Heads, q.name)
+	}
+	return t
+}
+
 // groupNames are the names of all runs' groups that have flows, in the order in which the runs give them.
 func (r *Report) groupNames(of func(*Summary) []Group) []string {
 	var names []string
 	seen := make(map[string]bool)
 	for i := range r.Runs {
-		for _, g := range of(&r.Runs[i].Summary) {
-			if g.Flows.Count > 0 && !seen[g.Name] {
-				seen[g.Name] = true
-				names = append(names, g.Name)
+		for _, run := range r.Runs[i].counted() {
+			for _, g := range of(&run.Summary) {
+				if g.Flows.Count > 0 && !seen[g.Name] {
+					seen[g.Name] = true
+					names = append(names, g.Name)
+				}
 			}
 		}
 	}
@@ -87,28 +107,43 @@ func (r *Report) groupNames(of func(*Summary) []Group) []string {
 
 // groupRow is one group's row: each quantile is a contest of its own, but the prefix is the row's.
 func (r *Report) groupRow(name string, u Unit, part []quantile, groups func(*Summary) []Group, of func(*Flows) *Quantiles) row {
-	values := make([]float64, 0, len(part)*len(r.Runs))
+	return r.quantileRow(name, u, part, of, func(run *Run) *Flows {
+		for _, g := range groups(&run.Summary) {
+			if g.Name == name {
+				return &g.Flows
+			}
+		}
+		return nil
+	})
+}
+
+// quantileRow is the row of the flows that each run gives for it, nil if it has none.
+func (r *Report) quantileRow(label string, u Unit, part []quantile, of func(*Flows) *Quantiles, flows func(*Run) *Flows) row {
+	values := make([]interval.Estimate, 0, len(part)*len(r.Runs))
 	top := 0.0
 	for _, q := range part {
 		for i := range r.Runs {
-			v := math.NaN()
-			for _, g := range groups(&r.Runs[i].Summary) {
-				if g.Name == name && g.Flows.Count > 0 {
-					v = q.of(of(&g.Flows))
-					top = max(top, v)
+			e := r.Runs[i].estimate(func(run *Run) float64 {
+				if f := flows(run); f != nil && f.Count > 0 {
+					return q.of(of(f))
 				}
+				return math.NaN()
+			})
+			if e.N > 0 {
+				top = max(top, e.Mean)
 			}
-			values = append(values, v)
+			values = append(values, e)
 		}
 	}
 	m := u.measure(top)
 	if u == None {
 		m = measure{div: 1}
 	}
-	out := row{Label: name, Unit: m.name, Cells: make([]cell, 0, len(values))}
+	out := row{Label: label, Unit: m.name, Cells: make([]cell, 0, len(values))}
 	for values := range slices.Chunk(values, len(r.Runs)) {
 		for i := range values {
-			values[i] /= m.div
+			values[i].Mean /= m.div
+			values[i].Half /= m.div
 		}
 		cells, _ := contest(values, None, lower, r.mayWin())
 		for i := range cells {

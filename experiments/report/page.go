@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 )
 
@@ -26,19 +27,31 @@ type page struct {
 	Cards   []card
 	Rows    []plotRow
 	Compare table
-	Groups  []table
 	// Sources are the tables of published values.
 	Sources []table
+	// Differ are the settings in which the runs differ, Same those in which they do not.
+	Differ, Same []table
 	// Flows are charts that compare the controllers' lines in one plot; FlowLegend names those lines.
 	Flows      []figure
 	FlowLegend []legend
+	Groups     []table
+	Sections   []section
+}
+
+// section is charts that compare the controllers' lines, and tables.
+type section struct {
+	ID, Title, Hint string
+	Charts          []figure
+	Tables          []table
+	Folded          []table // to be unfolded
+	Fold            string  // what they are
 }
 
 // card is one run's verdict.
 type card struct {
 	Run
 	Kind, Sign string
-	Short      string // the fingerprint's first digits
+	Prints     []print
 	// Said are the first of the verdict's messages; More are folded away. A law that breaks once often breaks at every
 	// frame.
 	Said, More []string
@@ -46,6 +59,14 @@ type card struct {
 
 // mostSaid is how many messages a card shows.
 const mostSaid = 3
+
+// print is a fingerprint, and of which seed it is if there are several.
+type print struct {
+	Seed   string
+	Whole  string
+	Short  string // the first digits
+	SameAs string // the first column before this one with the same; empty: there is none
+}
 
 type plotRow struct {
 	Title, Note, Unit string
@@ -78,14 +99,10 @@ func newPage(r *Report) (*page, error) {
 		Sources: publishedTables(r),
 	}
 	signs := map[Status]string{Pass: "✓", Warn: "!", Fail: "✕"}
-	for _, run := range r.Runs {
-		short := run.Fingerprint
-		if len(short) > 16 {
-			short = short[:16]
-		}
+	for k, run := range r.Runs {
 		said := min(len(run.Verdict.Messages), mostSaid)
 		p.Cards = append(p.Cards, card{
-			run, strings.ToLower(string(run.Verdict.Status)), signs[run.Verdict.Status], short,
+			run, strings.ToLower(string(run.Verdict.Status)), signs[run.Verdict.Status], r.prints(k),
 			run.Verdict.Messages[:said], run.Verdict.Messages[said:],
 		})
 	}
@@ -109,13 +126,71 @@ func newPage(r *Report) (*page, error) {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	for _, c := range flowCharts(r) {
-		p.Flows = append(p.Flows, figure{Name: c.title, SVG: template.HTML(c.inline())})
-	}
+	p.Same, p.Differ = settingTables(r)
+	p.Flows = figuresOf(cdfs(r))
+	p.Sections = r.sections()
 	for k, name := range r.names() {
 		p.FlowLegend = append(p.FlowLegend, legend{name, swatch(k)})
 	}
 	return p, nil
+}
+
+// sections are what comes after the numbers of the whole runs; those without content are left out.
+func (r *Report) sections() []section {
+	var kept []section
+	for _, s := range []section{
+		{
+			ID: "sizes", Title: "By flow size", Hint: "Slowdown is a flow's completion time over that of the flow alone on its path.",
+			Charts: figuresOf(bySize(r)), Folded: shareTables(r), Fold: "Numbers of the parts of as many flows",
+		},
+		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), pfcTables(r))},
+		{
+			ID: "links", Title: "Links", Charts: figuresOf(linkCharts(r)), Tables: utilisationTable(r),
+			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",
+		},
+		{ID: "fairness", Title: "Fairness", Tables: fairnessTable(r)},
+	} {
+		if len(s.Charts)+len(s.Tables)+len(s.Folded) > 0 {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+func figuresOf(charts []*chart) []figure {
+	var all []figure
+	for _, c := range charts {
+		all = append(all, figure{Name: c.title, SVG: template.HTML(c.inline())})
+	}
+	return all
+}
+
+// prints are the fingerprints of a column's runs.
+func (r *Report) prints(column int) []print {
+	all := r.Runs[column].Repeats
+	if len(all) == 0 {
+		all = r.Runs[column : column+1]
+	}
+	var prints []print
+	for i := range all {
+		if all[i].Fingerprint == "" {
+			continue
+		}
+		p := print{Whole: all[i].Fingerprint, Short: all[i].Fingerprint}
+		if len(p.Short) > 16 {
+			p.Short = p.Short[:16]
+		}
+		if len(r.Runs[column].Repeats) > 0 {
+			p.Seed = fmt.Sprintf("seed %d", all[i].Seed)
+		}
+		for k := range r.Runs[:column] {
+			if p.SameAs == "" && slices.ContainsFunc(r.Runs[k].counted(), func(other *Run) bool { return other.Fingerprint == p.Whole }) {
+				p.SameAs = r.Runs[k].Controller
+			}
+		}
+		prints = append(prints, p)
+	}
+	return prints
 }
 
 // swatch is a sample of a line.

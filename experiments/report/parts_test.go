@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/internal/interval"
 )
 
 func TestThinKeepsSpikes(t *testing.T) {
@@ -165,7 +167,13 @@ func TestContest(t *testing.T) {
 		{"nothing", []float64{nan, 2e6}, lower, []bool{true, true}, "– 2.00"},
 		{"zero wins", []float64{0, 2e6}, lower, []bool{true, true}, "0* 2.00"},
 	} {
-		cells, unit := contest(c.values, Nanoseconds, c.better, c.mayWin)
+		values := make([]interval.Estimate, len(c.values))
+		for i, v := range c.values {
+			if values[i] = (interval.Estimate{Mean: v, Half: nan}); !math.IsNaN(v) {
+				values[i].N = 1
+			}
+		}
+		cells, unit := contest(values, Nanoseconds, c.better, c.mayWin)
 		var got []string
 		for _, cell := range cells {
 			s := cell.Text

@@ -21,6 +21,14 @@ type Report struct {
 	// Version is the pausenet that made the runs.
 	Version string
 	Seed    uint64
+	// Seeds are several: each number is then a mean over them. The plots over time are of Seed.
+	Seeds []uint64
+	// Compares says that the runs are of several commands, each to be read against the first.
+	Compares bool
+	// Findings say what a comparison shows of the runs as wholes, a line each.
+	Findings []string
+	// Problems are what is not in the page, a line each, with what to do about it.
+	Problems []string
 	// Plane is where the pipelines ran: "kernel" or "wasm".
 	Plane string
 	// Command repeats the runs.
@@ -60,11 +68,19 @@ type Run struct {
 	Verdict     Verdict
 	Fingerprint string
 	Summary     Summary
-	// Slowdowns are the flows' slowdowns by tag, for the cumulative distributions; they need no order.
+	// Slowdowns are the flows' by tag, for the cumulative distributions; they need no order.
 	Slowdowns []Distribution
 	// Partial says that the run was cut short: its numbers cover only a part of the scenario.
 	Partial bool
+	Seed    uint64
+	// Repeats are the run under each seed, this one among them, if there are several.
+	Repeats []Run
+	// Settings are what was configured, in the order in which they are to be read.
+	Settings []Setting
 }
+
+// Setting is a setting's place and value. Runs with equal places are compared.
+type Setting struct{ Group, Name, Value string }
 
 // Verdict says whether a run's numbers can be trusted.
 type Verdict struct {
@@ -82,10 +98,11 @@ const (
 	Fail Status = "FAIL"
 )
 
-// Distribution is the slowdowns of the flows with a tag.
+// Distribution is the slowdowns of the flows with a tag, and their completion times in nanoseconds.
 type Distribution struct {
 	Tag       string
 	Slowdowns []float64
+	FCTs      []float64
 }
 
 // Panel is one plot, drawn once for each controller on the same scales.

@@ -137,22 +137,10 @@ func TestSVG(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := WriteFlowSVG(&b, r); err != nil {
-		t.Fatal(err)
-	}
-	wellFormed(t, b.String())
-	save(t, "flows.svg", b.String())
-	b.Reset()
 	if err := WriteSVG(&b, synthetic("a", "b", "c", "d", "e", "f"), 3); err != nil {
 		t.Fatal(err)
 	}
 	save(t, "six.svg", b.String())
-	for i := range r.Runs {
-		r.Runs[i].Slowdowns, r.Runs[i].Summary.BySize = nil, nil
-	}
-	if err := WriteFlowSVG(io.Discard, r); !errors.Is(err, ErrNoFlows) {
-		t.Errorf("got %v, want %v", err, ErrNoFlows)
-	}
 	if WriteSVG(io.Discard, r, 99) == nil || WriteSVG(io.Discard, r, 0, "nobody") == nil {
 		t.Error("no error for a panel or controller that is not there")
 	}

@@ -5,8 +5,12 @@ type Summary struct {
 	All    Flows
 	ByTag  []Group
 	BySize []Group
+	// ByShare are bins of equal count by size, the smallest flows first; empty: there are none.
+	ByShare []Share
 
 	PFCFrames int64
+	// SwitchPauses are those that a switch sent to a switch.
+	SwitchPauses int64
 	// PFCRate is PAUSE frames per virtual second.
 	PFCRate float64
 	// Paused is the time ports spent paused, summed over ports.
@@ -16,7 +20,62 @@ type Summary struct {
 	RTT                  RTT
 	Drops                int64
 	Speed                Speed
+
+	// PeakIngress is the most that an ingress port held, PeakEgress the longest egress queue, in bytes.
+	PeakIngress, PeakEgress int64
+	Spread                  Spread
+	Victims                 Victims
+	Fairness                []Fairness
+	Links                   []Link
 }
+
+// Share is the part of the flows up to a size, in bytes, that no smaller part has.
+type Share struct {
+	UpTo  int64
+	Flows Flows
+}
+
+// Spread says how far PAUSE spread.
+type Spread struct {
+	Depth   int      // hops; 0: there was none
+	ByDepth []int64  // holds at 1, 2, ... hops
+	Chain   []string // the nodes of the first chain of that depth, the root first
+	Time    int64    // of that chain, in nanoseconds
+}
+
+// Victims are flows that were slowed though they share no congested port.
+type Victims struct {
+	Over  float64 // the slowdown above which a flow counts
+	Count int
+	Worst []Victim
+}
+
+// Victim is a flow.
+type Victim struct {
+	Flow     int
+	Tag      string
+	Slowdown float64
+}
+
+// Fairness is Jain's index of the flows with a tag.
+type Fairness struct {
+	Tag         string
+	Mean, Least float64
+}
+
+// Link is one direction of a link.
+type Link struct {
+	Node, Port, Peer string
+	// FromSwitch and ToSwitch say what is at its ends: false for a host.
+	FromSwitch, ToSwitch bool
+	Utilisation          float64 // 0 to 1
+	PauseRate            float64 // PAUSE frames that held it, per virtual second
+	Held, Congested      int64   // ns
+	PeakQueue            int64   // bytes
+}
+
+// Name is the link for people.
+func (l *Link) Name() string { return l.Node + " → " + l.Peer }
 
 // Flows are the statistics of the flows that ended.
 type Flows struct {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -29,29 +28,6 @@ func WriteSVG(w io.Writer, r *Report, panel int, controllers ...string) error {
 		}
 	}
 	_, err := w.Write(newPlots(r, panel, runs).standAlone())
-	return err
-}
-
-// ErrNoFlows says that a report has no flow charts.
-var ErrNoFlows = errors.New("no run has slowdowns to draw")
-
-// WriteFlowSVG writes the charts of the flows' slowdowns, which have the controllers as their lines, as one stand-alone
-// SVG drawing. It returns ErrNoFlows if there are none.
-func WriteFlowSVG(w io.Writer, r *Report) error {
-	if err := r.check(); err != nil {
-		return err
-	}
-	p := &plots{title: r.Scenario + ": slowdown of the flows", charts: flowCharts(r)}
-	if len(p.charts) == 0 {
-		return fmt.Errorf("report %s: %w", r.Scenario, ErrNoFlows)
-	}
-	for i, name := range r.names() {
-		p.legend = append(p.legend, legendItem{name, i})
-	}
-	for _, c := range p.charts {
-		p.names = append(p.names, c.title)
-	}
-	_, err := w.Write(p.standAlone())
 	return err
 }
 

@@ -1,6 +1,11 @@
 package report
 
-import "math"
+import (
+	"fmt"
+	"math"
+
+	"github.com/pausenet/pausenet/internal/interval"
+)
 
 // table compares the controllers, a column each; or under each head a column each.
 type table struct {
@@ -34,15 +39,20 @@ func (t table) Class(i int, c cell) string {
 		return "group"
 	case c.Best:
 		return "best"
+	case c.Words:
+		return "words"
 	}
 	return ""
 }
 
-// cell is one number. Bar is its share of the row's largest, in percent, or negative for no bar.
+// cell is one number. Bar is its share of the row's largest, in percent, or negative for no bar. Change is how far it is
+// from the first column's, in a comparison.
 type cell struct {
-	Text string
-	Best bool
-	Bar  float64
+	Text   string
+	Change string
+	Words  bool // text, which may take several lines
+	Best   bool
+	Bar    float64
 }
 
 // counts is the unit of whole numbers that are printed in full.
@@ -57,13 +67,13 @@ const (
 )
 
 // contest makes a row's cells. All cells share one prefix, so that a reader compares digits, not units. The best is marked
-// among the runs that may win, if it differs from any other as printed: a failed or partial run proves nothing, and a
-// lone one beats nobody.
-func contest(values []float64, u Unit, b better, mayWin []bool) ([]cell, string) {
+// among the runs that may win, if it differs from any other as printed, and its interval, if there is one, meets no other's:
+// a failed or partial run proves nothing, and a lone one beats nobody.
+func contest(values []interval.Estimate, u Unit, b better, mayWin []bool) ([]cell, string) {
 	top := math.Inf(-1)
 	for _, v := range values {
-		if !math.IsNaN(v) {
-			top = max(top, v)
+		if v.N > 0 {
+			top = max(top, v.Mean)
 		}
 	}
 	m := u.measure(top)
@@ -71,38 +81,38 @@ func contest(values []float64, u Unit, b better, mayWin []bool) ([]cell, string)
 		m = measure{div: 1}
 	}
 	cells := make([]cell, len(values))
-	best, runners, differ := math.NaN(), 0, false
+	best := -1
 	for i, v := range values {
-		cells[i] = cell{Text: m.cell(v, u == counts), Bar: -1}
-		if math.IsNaN(v) {
+		cells[i] = cell{Text: m.cell(v.Mean, u == counts), Bar: -1}
+		if v.N == 0 {
 			continue
 		}
-		if b == lower && top > 0 {
-			cells[i].Bar = 100 * v / top
+		if v.N > 1 {
+			// A mean of counts is no count.
+			cells[i].Text = m.cell(v.Mean, false) + " ± " + m.cell(half(v), false)
 		}
-		if mayWin[i] {
-			runners++
-			if math.IsNaN(best) || v < best {
-				best = v
-			}
+		if b == lower && top > 0 {
+			cells[i].Bar = 100 * v.Mean / top
+		}
+		if mayWin[i] && (best < 0 || v.Mean < values[best].Mean) {
+			best = i
 		}
 	}
-	if b == neither || runners < 2 {
+	if b == neither || best < 0 {
 		return cells, m.name
 	}
-	bestText := ""
+	beaten := false
 	for i, v := range values {
-		if mayWin[i] && v == best {
-			bestText = cells[i].Text
+		if !mayWin[i] || v.N == 0 || cells[i].Text == cells[best].Text {
+			continue
 		}
-	}
-	for i := range values {
-		if mayWin[i] && !math.IsNaN(values[i]) && cells[i].Text != bestText {
-			differ = true
+		beaten = true
+		if values[best].Mean+half(values[best]) >= v.Mean-half(v) && v.N+values[best].N > 2 {
+			return cells, m.name // nobody knows which of the two is better
 		}
 	}
 	for i := range cells {
-		cells[i].Best = differ && mayWin[i] && cells[i].Text == bestText
+		cells[i].Best = beaten && mayWin[i] && values[i].N > 0 && cells[i].Text == cells[best].Text
 	}
 	return cells, m.name
 }
@@ -119,15 +129,6 @@ func (m measure) cell(v float64, whole bool) string {
 	}
 }
 
-// mayWin says whose numbers count in a contest.
-func (r *Report) mayWin() []bool {
-	out := make([]bool, len(r.Runs))
-	for i, run := range r.Runs {
-		out[i] = run.Verdict.Status != Fail && !run.Partial
-	}
-	return out
-}
-
 func (r *Report) names() []string {
 	out := make([]string, len(r.Runs))
 	for i, run := range r.Runs {
@@ -138,12 +139,32 @@ func (r *Report) names() []string {
 
 // row takes one number of each run.
 func (r *Report) row(label string, u Unit, b better, of func(*Run) float64) row {
-	values := make([]float64, len(r.Runs))
+	values := make([]interval.Estimate, len(r.Runs))
 	for i := range r.Runs {
-		values[i] = of(&r.Runs[i])
+		values[i] = r.Runs[i].estimate(of)
 	}
 	cells, unit := contest(values, u, b, r.mayWin())
+	if r.Compares {
+		for i := 1; i < len(cells); i++ {
+			cells[i].Change = change(values[0], values[i])
+		}
+	}
 	return row{label, unit, cells}
+}
+
+// change is how far a number is from another, in per cent of it; empty if there is no such figure.
+func change(from, to interval.Estimate) string {
+	switch {
+	case from.N == 0 || to.N == 0 || from.Mean == 0 && to.Mean != 0:
+		return ""
+	case from.Mean == to.Mean:
+		return "="
+	}
+	d := 100 * (to.Mean/from.Mean - 1)
+	if math.Abs(d) >= 1000 {
+		return fmt.Sprintf("%+.0f %%", d)
+	}
+	return fmt.Sprintf("%+.1f %%", d)
 }
 
 // some is v, or nothing if it was computed from no samples: a mean of nothing is not zero.
@@ -181,8 +202,13 @@ func comparison(r *Report) table {
 		}},
 		{"Flow control and marks", []row{
 			r.row("PFC PAUSE frames", counts, lower, func(run *Run) float64 { return float64(run.Summary.PFCFrames) }),
+			r.row("PAUSE frames between switches", counts, lower, func(run *Run) float64 { return float64(run.Summary.SwitchPauses) }),
 			r.row("PAUSE rate", "frames/s", lower, func(run *Run) float64 { return run.Summary.PFCRate }),
 			r.row("Port time paused", Nanoseconds, lower, func(run *Run) float64 { return float64(run.Summary.Paused) }),
+			r.row("Hops that PAUSE spread", counts, lower, func(run *Run) float64 { return float64(run.Summary.Spread.Depth) }),
+			r.row("Victim flows", counts, lower, func(run *Run) float64 { return float64(run.Summary.Victims.Count) }),
+			r.row("Most held of an ingress port", Bytes, lower, func(run *Run) float64 { return float64(run.Summary.PeakIngress) }),
+			r.row("Longest egress queue", Bytes, lower, func(run *Run) float64 { return float64(run.Summary.PeakEgress) }),
 			r.row("ECN marks", counts, neither, func(run *Run) float64 { return float64(run.Summary.ECNMarks) }),
 			r.row("CNPs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNPs) }),
 			r.row("CNMs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNMs) }),
@@ -201,8 +227,8 @@ func comparison(r *Report) table {
 		speed("Frames", counts, func(s *Speed) float64 { return float64(s.Frames) }),
 		speed("Virtual time", Nanoseconds, func(s *Speed) float64 { return s.VirtualSeconds * 1e9 }),
 	}
-	for _, run := range r.Runs {
-		if run.Summary.Speed.WallSeconds > 0 {
+	for i := range r.Runs {
+		if r.Runs[i].Summary.Speed.WallSeconds > 0 {
 			rows = append(rows,
 				speed("Wall time", "s", func(s *Speed) float64 { return orNothing(s.WallSeconds) }),
 				speed("Packet-hops", "hops/s", func(s *Speed) float64 { return orNothing(s.HopsPerSecond) }))

@@ -82,6 +82,14 @@ func (m measure) named(s string) string {
 	return s + "\u00a0" + m.name // a number and its unit stay on one line
 }
 
+// titled is a column's heading: its name and the unit of its numbers.
+func (m measure) titled(s string) string {
+	if m.name == "" || strings.Contains(s, m.name) {
+		return s
+	}
+	return s + ", " + m.name
+}
+
 // digits prints v with three significant digits, but never an exponent for what a run can measure.
 func digits(v float64) string {
 	a := math.Abs(v)

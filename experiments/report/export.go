@@ -1,0 +1,135 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Figure is one plot of a page to be taken away.
+type Figure struct {
+	Name string // good for a file's
+	SVG  []byte // a stand-alone drawing
+	CSV  []byte // its points, a row each
+}
+
+// Figures are all plots of the page, each with the controllers side by side or as its lines.
+func Figures(r *Report) ([]Figure, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	var all []Figure
+	taken := map[string]bool{}
+	for i := range r.Panels {
+		p := newPlots(r, i, r.Runs)
+		table, err := r.panelCSV(i)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Figure{figureName(fmt.Sprintf("panel-%d-%s", i+1, r.Panels[i].Title), taken), p.standAlone(), table})
+	}
+	for _, c := range slices.Concat(cdfs(r), bySize(r), linkCharts(r)) {
+		p := &plots{title: r.Scenario, names: []string{c.title}, charts: []*chart{c}}
+		for _, l := range c.lines {
+			p.legend = append(p.legend, legendItem{l.label, l.style})
+		}
+		table, err := c.csv()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Figure{figureName(c.title, taken), p.standAlone(), table})
+	}
+	return all, nil
+}
+
+var noName = regexp.MustCompile(`[^a-z0-9.+]+`)
+
+// longestName keeps a figure's name handy.
+const longestName = 80
+
+// figureName is a name that no other figure has.
+func figureName(title string, taken map[string]bool) string {
+	title = strings.ReplaceAll(strings.ToLower(title), "%", "percent")
+	base := strings.Trim(noName.ReplaceAllString(title, "-"), "-.")
+	base = strings.Trim(base[:min(len(base), longestName)], "-.")
+	if base == "" {
+		base = "figure"
+	}
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	taken[name] = true
+	return name
+}
+
+// panelCSV has every point of a panel, those that the drawing leaves out as well.
+func (r *Report) panelCSV(i int) ([]byte, error) {
+	p := &r.Panels[i]
+	rows := [][]string{{"controller", "series", "time_ns", column(p.Unit)}}
+	for k := range r.Runs {
+		name := r.Runs[k].Controller
+		for _, s := range p.Series[name] {
+			for n := range s.X {
+				rows = append(rows, []string{name, s.Label, strconv.FormatInt(s.X[n], 10), csvNumber(s.Y[n])})
+			}
+		}
+	}
+	return csvOf(rows)
+}
+
+// column is what a panel's values are.
+func column(u Unit) string {
+	switch u {
+	case Bytes:
+		return "bytes"
+	case BitsPerSecond:
+		return "bits_per_second"
+	case None:
+		return "value"
+	}
+	return strings.Trim(noName.ReplaceAllString(strings.ReplaceAll(strings.ToLower(string(u)), "/s", "_per_second"), "_"), "_")
+}
+
+// csv has the chart's points as they are drawn.
+func (c *chart) csv() ([]byte, error) {
+	head := []string{"controller", c.xColumn, c.yColumn}
+	intervals := slices.ContainsFunc(c.lines, func(l line) bool { return slices.ContainsFunc(l.halves, func(h float64) bool { return h > 0 }) })
+	if intervals {
+		head = append(head, "half_width_95")
+	}
+	rows := [][]string{head}
+	for _, l := range c.lines {
+		for i, p := range l.points {
+			x := csvNumber(p.x)
+			if c.names != nil {
+				x = c.names[i]
+			}
+			row := []string{l.label, x, csvNumber(p.y)}
+			if intervals {
+				row = append(row, csvNumber(l.halves[i]))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return csvOf(rows)
+}
+
+// csvNumber is a number, empty for none.
+func csvNumber(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+func csvOf(rows [][]string) ([]byte, error) {
+	var b bytes.Buffer
+	err := csv.NewWriter(&b).WriteAll(rows)
+	return b.Bytes(), err
+}

@@ -1,0 +1,227 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// mostLinks is how many links a table has.
+const mostLinks = 12
+
+// linkCharts are distributions of how busy links are.
+func linkCharts(r *Report) []*chart {
+	var charts []*chart
+	for _, of := range []struct {
+		id, title string
+		has       func(*Link) bool
+	}{
+		{"util0", "Share of links up to a utilisation: between switches", func(l *Link) bool { return l.FromSwitch && l.ToSwitch }},
+		{"util1", "Share of links up to a utilisation: to hosts", func(l *Link) bool { return l.FromSwitch && !l.ToSwitch }},
+	} {
+		c := &chart{
+			id: of.id, group: of.id, title: of.title, desc: of.title + ".", xTitle: "utilisation, part of the run's time", width: 480, height: 275,
+			yTitle: "links", xColumn: "utilisation_percent", yColumn: "links_percent",
+		}
+		r.distributions(c, Percent, func(run *Run) []float64 {
+			var all []float64
+			for i := range run.Summary.Links {
+				if l := &run.Summary.Links[i]; of.has(l) {
+					all = append(all, 100*l.Utilisation)
+				}
+			}
+			return all
+		})
+		if len(c.lines) == 0 {
+			continue
+		}
+		c.x = exactAxis(0, 100, Percent, 5)
+		c.layout()
+		charts = append(charts, c)
+	}
+	return charts
+}
+
+// linkMeasure is something that links are compared by.
+type linkMeasure struct {
+	name string
+	unit Unit
+	of   func(*Link) float64
+}
+
+var (
+	utilisationOf = linkMeasure{"utilisation", Percent, func(l *Link) float64 { return 100 * l.Utilisation }}
+	heldOf        = linkMeasure{"time held by PFC", Nanoseconds, func(l *Link) float64 { return float64(l.Held) }}
+	pauseRateOf   = linkMeasure{"PAUSE frames/s", "frames/s", func(l *Link) float64 { return l.PauseRate }}
+	congestedOf   = linkMeasure{"time congested", Nanoseconds, func(l *Link) float64 { return float64(l.Congested) }}
+	peakQueueOf   = linkMeasure{"longest queue", Bytes, func(l *Link) float64 { return float64(l.PeakQueue) }}
+)
+
+// pfcTables have the links that PFC held longest, the worst of any controller first.
+func pfcTables(r *Report) []table {
+	return r.linkTables("Links that PFC held longest, each way: A → B is held by the PAUSE frames that B sends", heldOf, heldOf, pauseRateOf)
+}
+
+// busyTables have the links that were congested longest, and the busiest.
+func busyTables(r *Report) []table {
+	return slices.Concat(
+		r.linkTables("Busiest links, each way", utilisationOf, utilisationOf, peakQueueOf),
+		r.linkTables("Egress ports that were congested longest", congestedOf, congestedOf, peakQueueOf),
+	)
+}
+
+// linkTables compare links by some measures: those that lead by the first, over all controllers.
+func (r *Report) linkTables(caption string, by linkMeasure, measures ...linkMeasure) []table {
+	most, ports := map[string]float64{}, map[string]bool{}
+	var order []*Link
+	for i := range r.Runs {
+		for _, run := range r.Runs[i].counted() {
+			for k := range run.Summary.Links {
+				l := &run.Summary.Links[k]
+				if !ports[l.Port] {
+					ports[l.Port] = true
+					order = append(order, l)
+				}
+				most[l.Port] = max(most[l.Port], by.of(l))
+			}
+		}
+	}
+	order = slices.DeleteFunc(order, func(l *Link) bool { return most[l.Port] == 0 })
+	slices.SortStableFunc(order, func(a, b *Link) int { return cmp.Compare(most[b.Port], most[a.Port]) })
+	order = order[:min(len(order), mostLinks)]
+	if len(order) == 0 {
+		return nil
+	}
+	shown := map[string]int{}
+	for _, l := range order {
+		shown[l.Name()]++
+	}
+	var tables []table
+	abreast := len(measures)
+	if r.quantilesAbreast() < len(measures) {
+		abreast = 1
+	}
+	for part := range slices.Chunk(measures, abreast) {
+		t := table{Caption: caption, Corner: "Link", Sub: r.names()}
+		var units []measure
+		for _, m := range part {
+			u := r.linkUnit(order, m)
+			units = append(units, u)
+			t.Heads = append(t.Heads, u.titled(m.name))
+		}
+		if len(part) == 1 {
+			t.Caption, t.Heads, t.Sub = caption+": "+units[0].titled(part[0].name), r.names(), nil
+		}
+		b := body{}
+		for _, l := range order {
+			row := row{Label: l.Name()}
+			if shown[l.Name()] > 1 {
+				row.Label += " (" + l.Port + ")" // one of parallel links
+			}
+			for n, m := range part {
+				row.Cells = append(row.Cells, r.linkCells(l.Port, m, units[n])...)
+			}
+			b.Rows = append(b.Rows, row)
+		}
+		t.Bodies = []body{b}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+// linkOf is a run's link with a port at its beginning, nil if the run does not say.
+func (run *Run) linkOf(port string) *Link {
+	for i := range run.Summary.Links {
+		if l := &run.Summary.Links[i]; l.Port == port {
+			return l
+		}
+	}
+	return nil
+}
+
+func (r *Report) linkUnit(links []*Link, m linkMeasure) measure {
+	top := 0.0
+	for _, l := range links {
+		for i := range r.Runs {
+			for _, run := range r.Runs[i].counted() {
+				if own := run.linkOf(l.Port); own != nil {
+					top = max(top, m.of(own))
+				}
+			}
+		}
+	}
+	return m.unit.measure(top)
+}
+
+func (r *Report) linkCells(port string, m linkMeasure, u measure) []cell {
+	var cells []cell
+	for i := range r.Runs {
+		e := r.Runs[i].estimate(func(run *Run) float64 {
+			if l := run.linkOf(port); l != nil {
+				return m.of(l)
+			}
+			return math.NaN()
+		})
+		c := cell{Text: u.cell(e.Mean, false), Bar: -1}
+		if e.N > 1 {
+			c.Text += " ± " + u.cell(half(e), false)
+		}
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+// utilisationTable has the distributions in numbers.
+func utilisationTable(r *Report) []table {
+	t := table{Caption: "Utilisation of links, each way: the part of the run's time that a port spent sending", Corner: "Links", Heads: r.names()}
+	for _, of := range []struct {
+		heading string
+		has     func(*Link) bool
+	}{
+		{"Between switches", func(l *Link) bool { return l.FromSwitch && l.ToSwitch }},
+		{"From switches to hosts", func(l *Link) bool { return l.FromSwitch && !l.ToSwitch }},
+	} {
+		b := body{Heading: of.heading}
+		values := func(run *Run) []float64 {
+			var all []float64
+			for i := range run.Summary.Links {
+				if l := &run.Summary.Links[i]; of.has(l) {
+					all = append(all, 100*l.Utilisation)
+				}
+			}
+			slices.Sort(all)
+			return all
+		}
+		any := false
+		for _, q := range []struct {
+			name string
+			of   func([]float64) float64
+		}{
+			{"mean", func(v []float64) float64 {
+				sum := 0.0
+				for _, x := range v {
+					sum += x
+				}
+				return sum / float64(len(v))
+			}},
+			{"median", func(v []float64) float64 { return v[(len(v)-1)/2] }},
+			{"max", func(v []float64) float64 { return v[len(v)-1] }},
+		} {
+			b.Rows = append(b.Rows, r.row(q.name, Percent, neither, func(run *Run) float64 {
+				v := values(run)
+				if len(v) == 0 {
+					return math.NaN()
+				}
+				any = true
+				return q.of(v)
+			}))
+		}
+		if any {
+			t.Bodies = append(t.Bodies, b)
+		}
+	}
+	if len(t.Bodies) == 0 {
+		return nil
+	}
+	return []table{t}
+}

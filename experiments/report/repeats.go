@@ -1,0 +1,68 @@
+package report
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/internal/interval"
+)
+
+// counted are the runs whose numbers a column's are means of: the run itself, or those of its repeats that can be trusted;
+// all of them if none can.
+func (run *Run) counted() []*Run {
+	if len(run.Repeats) == 0 {
+		return []*Run{run}
+	}
+	var trusted, all []*Run
+	for i := range run.Repeats {
+		r := &run.Repeats[i]
+		all = append(all, r)
+		if r.trusted() {
+			trusted = append(trusted, r)
+		}
+	}
+	if len(trusted) == 0 {
+		return all
+	}
+	return trusted
+}
+
+func (run *Run) trusted() bool { return run.Verdict.Status != Fail && !run.Partial }
+
+// estimate is a number of a run, over its repeats. Those that have none, NaN, do not count.
+func (run *Run) estimate(of func(*Run) float64) interval.Estimate {
+	var values []float64
+	for _, r := range run.counted() {
+		if v := of(r); !math.IsNaN(v) {
+			values = append(values, v)
+		}
+	}
+	return interval.Of(values)
+}
+
+// half is the half-width that a chart or a table shows; 0 if there is none to show.
+func half(e interval.Estimate) float64 {
+	if math.IsNaN(e.Half) {
+		return 0
+	}
+	return e.Half
+}
+
+// pooled are the values of all repeats together, as one sample.
+func (run *Run) pooled(of func(*Run) []float64) []float64 {
+	var all []float64
+	for _, r := range run.counted() {
+		all = append(all, of(r)...)
+	}
+	return all
+}
+
+// mayWin says whose numbers count in a contest.
+func (r *Report) mayWin() []bool {
+	out := make([]bool, len(r.Runs))
+	for i := range r.Runs {
+		for _, run := range r.Runs[i].counted() {
+			out[i] = out[i] || run.trusted()
+		}
+	}
+	return out
+}

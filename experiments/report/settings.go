@@ -1,0 +1,74 @@
+package report
+
+import "slices"
+
+// Differences are the settings in which runs differ, with a value a run; empty where a run has none.
+func Differences(runs []Run) []Difference {
+	var all []Difference
+	for _, d := range settingsOf(runs) {
+		if !d.equal() {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// Difference is a setting's place, and its value in each run.
+type Difference struct {
+	Group  string   `json:"group"`
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+func (d *Difference) equal() bool {
+	return !slices.ContainsFunc(d.Values, func(v string) bool { return v != d.Values[0] })
+}
+
+// settingsOf are all settings that any run has.
+func settingsOf(runs []Run) []Difference {
+	var all []Difference
+	index := map[[2]string]int{}
+	for i := range runs {
+		for _, s := range runs[i].Settings {
+			at := [2]string{s.Group, s.Name}
+			k, known := index[at]
+			if !known {
+				k = len(all)
+				index[at] = k
+				all = append(all, Difference{s.Group, s.Name, make([]string, len(runs))})
+			}
+			all[k].Values[i] = s.Value
+		}
+	}
+	return all
+}
+
+// settingTables are what the runs' settings have in common, and where they differ.
+func settingTables(r *Report) (same, differ []table) {
+	settings := settingsOf(r.Runs)
+	build := func(caption string, heads []string, want bool) []table {
+		t := table{Caption: caption, Corner: "Setting", Heads: heads}
+		for _, d := range settings {
+			if d.equal() != want {
+				continue
+			}
+			// A group's settings may stand apart, where runs have different ones.
+			at := slices.IndexFunc(t.Bodies, func(b body) bool { return b.Heading == d.Group })
+			if at < 0 {
+				at = len(t.Bodies)
+				t.Bodies = append(t.Bodies, body{Heading: d.Group})
+			}
+			out := row{Label: d.Name}
+			for i := range heads {
+				out.Cells = append(out.Cells, words(d.Values[i]))
+			}
+			t.Bodies[at].Rows = append(t.Bodies[at].Rows, out)
+		}
+		if len(t.Bodies) == 0 {
+			return nil
+		}
+		return []table{t}
+	}
+	heads := []string{"value"}
+	return build("The same in all runs", heads, true), build("Where the runs differ", r.names(), false)
+}
