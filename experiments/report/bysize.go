@@ -12,7 +12,7 @@ func bySize(r *Report) []*chart {
 	var charts []*chart
 	if names := r.groupNames(func(s *Summary) []Group { return s.BySize }); len(names) >= 3 { // two points make no curve
 		for _, q := range quantiles[1:] {
-			charts = append(charts, r.sizeChart("size", "Slowdown by decade of flow size, "+q.name, q, names, func(run *Run, bin int) *Flows {
+			charts = append(charts, r.sizeChart("size", "Slowdown by flow size, decades, "+q.name, "flow size", q, names, func(run *Run, bin int) *Flows {
 				for i := range run.Summary.BySize {
 					if g := &run.Summary.BySize[i]; g.Name == names[bin] {
 						return &g.Flows
@@ -24,7 +24,7 @@ func bySize(r *Report) []*chart {
 	}
 	if names := r.shareNames(); len(names) >= 3 {
 		for _, q := range quantiles[1:] {
-			charts = append(charts, r.sizeChart("share", fmt.Sprintf("Slowdown by flow size in %d parts of as many flows, %s", len(names), q.name), q, names, share))
+			charts = append(charts, r.sizeChart("share", fmt.Sprintf("Slowdown by flow size, %dths of the flows, %s", len(names), q.name), "flow size, up to", q, names, share))
 		}
 	}
 	return charts
@@ -39,7 +39,7 @@ func share(run *Run, bin int) *Flows {
 }
 
 // shareNames are the sizes up to which the parts go, of the first run that has them: the flows of all are the same, but for
-// those that have not ended.
+// those that have not ended. Where most flows are of one size there are none: the parts would not be of different sizes.
 func (r *Report) shareNames() []string {
 	for i := range r.Runs {
 		for _, run := range r.Runs[i].counted() {
@@ -51,15 +51,18 @@ func (r *Report) shareNames() []string {
 				m := Bytes.measure(float64(s.UpTo))
 				names = append(names, trimZeros(digits(float64(s.UpTo)/m.div))+m.name)
 			}
+			if different := len(slices.Compact(slices.Clone(names))); 2*different < len(names) {
+				return nil
+			}
 			return names
 		}
 	}
 	return nil
 }
 
-func (r *Report) sizeChart(id, title string, q quantile, names []string, bin func(*Run, int) *Flows) *chart {
+func (r *Report) sizeChart(id, title, xTitle string, q quantile, names []string, bin func(*Run, int) *Flows) *chart {
 	c := &chart{
-		id: id + q.id, group: id, title: title, desc: title + ".", xTitle: "flow size, up to", names: names, width: 480, height: 275,
+		id: id + q.id, group: id, title: title, desc: title + ".", xTitle: xTitle, names: names, width: 480, height: 275,
 		yTitle: "slowdown", xColumn: "size_up_to", yColumn: "slowdown_" + q.id,
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -103,7 +106,7 @@ func shareTables(r *Report) []table {
 	}
 	var tables []table
 	for part := range slices.Chunk(quantiles, r.quantilesAbreast()) {
-		t := r.quantileTable(fmt.Sprintf("Slowdown by flow size, %d parts of as many flows", len(names)), "Up to", part)
+		t := r.quantileTable(fmt.Sprintf("Slowdown by flow size, %dths of the flows", len(names)), "Up to", part)
 		b := body{}
 		for n, name := range names {
 			b.Rows = append(b.Rows, r.quantileRow(name, None, part, slowdownOf, func(run *Run) *Flows { return share(run, n) }))
@@ -122,7 +125,7 @@ func namedAxis(names []string) axis {
 		longest = max(longest, len([]rune(name)))
 	}
 	// A letter takes up to 8 units in the largest print, and the plot has about 420.
-	fit := max(2, 420/(8*(longest+1)))
+	fit := max(2, 420/(8*longest+14))
 	stride := (len(names) + fit - 1) / fit
 	for i := 0; i < len(names); i += stride {
 		a.ticks = append(a.ticks, tick{float64(i), names[i]})

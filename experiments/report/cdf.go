@@ -5,46 +5,45 @@ import (
 	"slices"
 )
 
-// cdfs are the distributions of slowdown and of FCT, one chart a tag with a line a controller: here the lines are what is
-// compared, so they share a chart. A tag of which no run has two flows has no distribution.
-func cdfs(r *Report) []*chart {
+// slowdownCDFs are the distributions of slowdown, one chart a tag with a line a controller: here the lines are what is
+// compared, so they share a chart.
+func slowdownCDFs(r *Report) []*chart {
+	return r.flowCDFs("cdf", "Share of flows up to a slowdown", "slowdown (FCT over ideal FCT)", "slowdown", None, func(d *Distribution) []float64 { return d.Slowdowns })
+}
+
+// fctCDFs are those of the completion times.
+func fctCDFs(r *Report) []*chart {
+	return r.flowCDFs("fct", "Share of flows up to an FCT", "flow completion time", "fct_ns", Nanoseconds, func(d *Distribution) []float64 { return d.FCTs })
+}
+
+// flowCDFs are distributions by tag. A tag of which no run has two flows has none.
+func (r *Report) flowCDFs(id, title, axis, column string, u Unit, values func(*Distribution) []float64) []*chart {
 	var tags []string
 	for i := range r.Runs {
 		for _, run := range r.Runs[i].counted() {
-			for _, d := range run.Slowdowns {
-				if len(d.Slowdowns) > 1 && !slices.Contains(tags, d.Tag) {
+			for k := range run.Slowdowns {
+				if d := &run.Slowdowns[k]; len(values(d)) > 1 && !slices.Contains(tags, d.Tag) {
 					tags = append(tags, d.Tag)
 				}
 			}
 		}
 	}
-	var charts []*chart
-	for _, of := range []struct {
-		id, title, axis, column string
-		unit                    Unit
-		values                  func(*Distribution) []float64
-	}{
-		{"cdf", "Share of flows up to a slowdown", "slowdown (FCT over ideal FCT)", "slowdown", None, func(d *Distribution) []float64 { return d.Slowdowns }},
-		{"fct", "Share of flows up to an FCT", "flow completion time", "fct_ns", Nanoseconds, func(d *Distribution) []float64 { return d.FCTs }},
-	} {
-		for i, tag := range tags {
-			c := &chart{
-				id: fmt.Sprintf("%s%d", of.id, i), group: fmt.Sprintf("%s%d", of.id, i), title: of.title + ": " + tag, xTitle: of.axis,
-				width: 480, height: 275, yTitle: "flows", xColumn: of.column, yColumn: "flows_percent",
-			}
-			c.desc = "Cumulative distribution, flows tagged " + tag + "."
-			r.distributions(c, of.unit, func(run *Run) []float64 {
-				for k := range run.Slowdowns {
-					if run.Slowdowns[k].Tag == tag {
-						return of.values(&run.Slowdowns[k])
-					}
-				}
-				return nil
-			})
-			if len(c.lines) > 0 {
-				charts = append(charts, c)
-			}
+	charts := make([]*chart, 0, len(tags))
+	for i, tag := range tags {
+		name := fmt.Sprintf("%s%d", id, i)
+		c := &chart{
+			id: name, group: name, title: title + ": " + tag, desc: "Cumulative distribution, flows tagged " + tag + ".",
+			xTitle: axis, yTitle: "flows", width: 480, height: 275, xColumn: column, yColumn: "flows_percent",
 		}
+		r.distributions(c, u, func(run *Run) []float64 {
+			for k := range run.Slowdowns {
+				if run.Slowdowns[k].Tag == tag {
+					return values(&run.Slowdowns[k])
+				}
+			}
+			return nil
+		})
+		charts = append(charts, c)
 	}
 	return charts
 }

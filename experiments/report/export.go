@@ -33,7 +33,7 @@ func Figures(r *Report) ([]Figure, error) {
 		}
 		all = append(all, Figure{figureName(fmt.Sprintf("panel-%d-%s", i+1, r.Panels[i].Title), taken), p.standAlone(), table})
 	}
-	for _, c := range slices.Concat(cdfs(r), bySize(r), linkCharts(r)) {
+	for _, c := range slices.Concat(slowdownCDFs(r), fctCDFs(r), bySize(r), linkCharts(r)) {
 		p := &plots{title: r.Scenario, names: []string{c.title}, charts: []*chart{c}}
 		for _, l := range c.lines {
 			p.legend = append(p.legend, legendItem{l.label, l.style})

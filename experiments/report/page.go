@@ -127,7 +127,7 @@ func newPage(r *Report) (*page, error) {
 		p.Rows = append(p.Rows, row)
 	}
 	p.Same, p.Differ = settingTables(r)
-	p.Flows = figuresOf(cdfs(r))
+	p.Flows = figuresOf(slowdownCDFs(r))
 	p.Sections = r.sections()
 	for k, name := range r.names() {
 		p.FlowLegend = append(p.FlowLegend, legend{name, swatch(k)})
@@ -140,8 +140,8 @@ func (r *Report) sections() []section {
 	var kept []section
 	for _, s := range []section{
 		{
-			ID: "sizes", Title: "By flow size", Hint: "Slowdown is a flow's completion time over that of the flow alone on its path.",
-			Charts: figuresOf(bySize(r)), Folded: shareTables(r), Fold: "Numbers of the parts of as many flows",
+			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) over that of the flow alone on its path.",
+			Charts: figuresOf(slices.Concat(bySize(r), fctCDFs(r))), Folded: shareTables(r), Fold: "Slowdown by flow size in finer parts",
 		},
 		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), pfcTables(r))},
 		{

@@ -47,7 +47,7 @@ func settingsOf(runs []Run) []Difference {
 func settingTables(r *Report) (same, differ []table) {
 	settings := settingsOf(r.Runs)
 	build := func(caption string, heads []string, want bool) []table {
-		t := table{Caption: caption, Corner: "Setting", Heads: heads}
+		t := table{Caption: caption, Corner: "Setting", Heads: heads, Texts: true}
 		for _, d := range settings {
 			if d.equal() != want {
 				continue
@@ -70,5 +70,5 @@ func settingTables(r *Report) (same, differ []table) {
 		return []table{t}
 	}
 	heads := []string{"value"}
-	return build("The same in all runs", heads, true), build("Where the runs differ", r.names(), false)
+	return build("The same in all runs", heads, true), build("Settings in which the runs differ", r.names(), false)
 }

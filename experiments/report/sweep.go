@@ -208,9 +208,8 @@ func (s *Sweep) table(i int) table {
 			e := m.Lines[k][n]
 			text := digits(math.NaN())
 			if e.N > 0 {
-				text = u.cell(e.Mean, false)
-				if !math.IsNaN(e.Half) {
-					text += " ± " + u.cell(e.Half, false)
+				if text = u.cell(e.Mean, false); !math.IsNaN(e.Half) {
+					text = u.plusMinus(e.Mean, e.Half)
 				}
 			}
 			r.Cells = append(r.Cells, cell{Text: text, Bar: -1})

@@ -52,7 +52,7 @@ func TestSweepPage(t *testing.T) {
 		t.Errorf("%d charts: a metric that no run has needs none", n)
 	}
 	for _, want := range []string{
-		"sweep &lt;1&gt;", "what &amp; why", "x=3 dcon: &lt;killed&gt;", "2.00 ± 0.100", "3.00 ± 0.200", "1.50 ± 0", "<td>4.00</td>", "<td>–</td>",
+		"sweep &lt;1&gt;", "what &amp; why", "x=3 dcon: &lt;killed&gt;", "2.00 ± 0.10", "3.00 ± 0.20", "1.50 ± 0", "<td>4.00</td>", "<td>–</td>",
 		"dcqcn: 2–4", "dcon: 1–1.5", `data-label="dcqcn"`, "flows.a.interval", "pausenet sweep a --set x=1..3",
 	} {
 		if !strings.Contains(page, want) {

@@ -14,6 +14,7 @@ type table struct {
 	Heads   []string // of the columns, or of groups of columns
 	Sub     []string // the columns of each group, if there are groups
 	Bodies  []body
+	Texts   bool // all cells are texts
 }
 
 // body is a run of rows with a heading of its own, or none.
@@ -88,8 +89,7 @@ func contest(values []interval.Estimate, u Unit, b better, mayWin []bool) ([]cel
 			continue
 		}
 		if v.N > 1 {
-			// A mean of counts is no count.
-			cells[i].Text = m.cell(v.Mean, false) + " ± " + m.cell(half(v), false)
+			cells[i].Text = m.plusMinus(v.Mean, half(v))
 		}
 		if b == lower && top > 0 {
 			cells[i].Bar = 100 * v.Mean / top

@@ -82,6 +82,15 @@ func (m measure) named(s string) string {
 	return s + "\u00a0" + m.name // a number and its unit stay on one line
 }
 
+// plusMinus prints a mean and the half-width of its interval, with as many decimals as show two digits of the half-width.
+func (m measure) plusMinus(mean, half float64) string {
+	if half == 0 || math.Abs(half/m.div) >= 100 {
+		return m.cell(mean, half != 0 && m.div == 1) + " ± " + m.cell(half, m.div == 1)
+	}
+	decimals := max(0, min(6, 1-int(math.Floor(math.Log10(half/m.div)))))
+	return strconv.FormatFloat(mean/m.div, 'f', decimals, 64) + m.suffix + " ± " + strconv.FormatFloat(half/m.div, 'f', decimals, 64) + m.suffix
+}
+
 // titled is a column's heading: its name and the unit of its numbers.
 func (m measure) titled(s string) string {
 	if m.name == "" || strings.Contains(s, m.name) {
