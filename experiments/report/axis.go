@@ -102,13 +102,17 @@ func logAxis(lo, hi float64, u Unit) axis {
 	return a
 }
 
+// mostTicks bounds the ticks of an axis; a readable one has about ten.
+const mostTicks = 100
+
 // linearTicks are the multiples of step, which counts in m, from lo to hi.
 func linearTicks(lo, hi, step float64, m measure) []tick {
 	lo, hi = lo/m.div, hi/m.div
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []tick
 	// Counting in whole steps adds no rounding errors up.
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-9)+1e-12; i++ {
+	// Where the ends are too close for the numbers' precision i does not grow: mostTicks ends that.
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-9)+step*1e-9 && len(ticks) < mostTicks; i++ {
 		v := i*step + 0 // the zero turns -0 into 0
 		label := strconv.FormatFloat(v, 'f', decimals, 64)
 		if v != 0 {
