@@ -74,18 +74,22 @@ func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*e
 		lines = append(lines, append([]string{r.Controller, r.Verdicts}, r.Cells...))
 	}
 	writeColumns(w, lines)
-	any := false
+	any, told := false, map[string]bool{}
 	for _, r := range results {
 		if r == nil {
 			continue
 		}
-		if !any {
+		any = true
+		// Seeds mostly have the same to say: once is enough.
+		what := r.Controller + ": " + strings.Join(r.Summary.Verdict.Messages, "; ")
+		if told[what] || len(r.Summary.Verdict.Messages) == 0 {
+			continue
+		}
+		if len(told) == 0 {
 			fmt.Fprintln(w)
 		}
-		any = true
-		if r.Summary.Verdict.Status == experiments.Fail || r.Summary.Partial {
-			writeMessages(w, fmt.Sprintf("%s seed=%d", r.Controller, r.Summary.Seed), r)
-		}
+		told[what] = true
+		writeMessages(w, fmt.Sprintf("%s seed=%d", r.Controller, r.Summary.Seed), r)
 	}
 	if !any {
 		return
