@@ -74,7 +74,7 @@ func (p *reportPage) wholes(page *report.Report) {
 	}
 	page.Scenario = strings.Join(scenarios, ", ")
 	if len(scenarios) > 1 {
-		page.Description, page.Topology, page.LookAt = "", "", nil
+		page.Description, page.Topology, page.LookAt, page.Spans = "", "", nil, nil
 	}
 	page.Plane, page.Version = "", ""
 	names := make([]string, len(page.Runs))

@@ -41,12 +41,12 @@ func (p *reportPage) page() *report.Report {
 		page.Runs = append(page.Runs, c.report())
 	}
 	p.panels(page)
+	for _, span := range view.Spans {
+		page.Spans = append(page.Spans, report.Span{From: int64(span.From + 0.5), To: int64(span.To + 0.5), Label: span.Label})
+	}
 	if p.compares {
 		p.wholes(page)
 		return page
-	}
-	for _, span := range view.Spans {
-		page.Spans = append(page.Spans, report.Span{From: int64(span.From + 0.5), To: int64(span.To + 0.5), Label: span.Label})
 	}
 	for _, c := range compare(view.tables(), p.measurements()) {
 		page.Published = append(page.Published, reportPublished(&c))

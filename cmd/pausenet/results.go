@@ -95,7 +95,9 @@ func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*e
 		return
 	}
 	writePublished(w, experiments.Compare(s.Scenario, results), len(suite.Sets) > 0)
-	fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Scenario.Name))
+	if s.Reported {
+		fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Scenario.Name))
+	}
 	if i < len(suite.Scenarios)-1 {
 		fmt.Fprintln(w)
 	}

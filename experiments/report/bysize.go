@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // bySize are charts of slowdown over bins of flow size, a line a controller: at the median and in the tail, by decade and by
@@ -11,8 +12,12 @@ import (
 func bySize(r *Report) []*chart {
 	var charts []*chart
 	if names := r.groupNames(func(s *Summary) []Group { return s.BySize }); len(names) >= 3 { // two points make no curve
+		short := make([]string, len(names))
+		for i, name := range names {
+			short[i] = strings.NewReplacer("up to ", "≤ ", "over ", "> ").Replace(name)
+		}
 		for _, q := range quantiles[1:] {
-			charts = append(charts, r.sizeChart("size", "Slowdown by flow size, decades, "+q.name, "flow size", q, names, func(run *Run, bin int) *Flows {
+			charts = append(charts, r.sizeChart("size", "Slowdown by flow size, decades, "+q.name, "flow size", q, short, func(run *Run, bin int) *Flows {
 				for i := range run.Summary.BySize {
 					if g := &run.Summary.BySize[i]; g.Name == names[bin] {
 						return &g.Flows
@@ -63,7 +68,7 @@ func (r *Report) shareNames() []string {
 func (r *Report) sizeChart(id, title, xTitle string, q quantile, names []string, bin func(*Run, int) *Flows) *chart {
 	c := &chart{
 		id: id + q.id, group: id, title: title, desc: title + ".", xTitle: xTitle, names: names, width: 480, height: 275,
-		yTitle: "slowdown", xColumn: "size_up_to", yColumn: "slowdown_" + q.id,
+		yTitle: "slowdown", xColumn: "size", yColumn: "slowdown_" + q.id,
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for k := range r.Runs {
