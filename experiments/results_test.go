@@ -416,3 +416,31 @@ func FuzzReadJSON(f *testing.F) {
 		}
 	})
 }
+
+// TestPanelsFile: the plots' points are what ports.csv samples, under the numbers that the manifest gives panels and series.
+func TestPanelsFile(t *testing.T) {
+	dir, _ := runSuite(t, somePanels, []string{"dcqcn"}, []uint64{1})
+	o := &outcome{TB: t, dir: filepath.Join(dir, "small", "dcqcn")}
+	points := map[string][][2]string{}
+	for _, row := range o.table("panels.csv").rows {
+		at := row["panel"] + "." + row["series"]
+		points[at] = append(points[at], [2]string{row["time_ns"], row["value"]})
+	}
+	want := map[string][][2]string{}
+	for _, row := range o.table("ports.csv").rows {
+		switch row["node"] + ":" + row["peer"] {
+		case "leaf1:h7":
+			want["0.0"] = append(want["0.0"], [2]string{row["time_ns"], row["queue_bytes"]})
+		case "leaf1:spine0":
+			want["0.1"] = append(want["0.1"], [2]string{row["time_ns"], row["ingress_bytes"]})
+		}
+	}
+	for at, w := range want {
+		if !reflect.DeepEqual(points[at], w) || len(w) < 30 {
+			t.Errorf("series %s: %d points, ports.csv has %d", at, len(points[at]), len(w))
+		}
+	}
+	if len(points) != 4 || len(points["1.0"]) == 0 || len(points["1.1"]) == 0 {
+		t.Errorf("%d series", len(points))
+	}
+}
