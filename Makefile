@@ -86,10 +86,10 @@ GALLERY ?= all,dcqcn+win,lstm-pid+win,timely+win
 .PHONY: gallery
 gallery: build ## draw docs/figures/controllers anew: two and eight flows on one link under every controller
 	rm -rf results/gallery
-	bin/pausenet run convergence-2 convergence-8 --cc $(GALLERY) --plane wasm --figures --out results/gallery
+	bin/pausenet run convergence-2 convergence-8 --cc $(GALLERY) --plane wasm --figures=svg --out results/gallery
 	@mkdir -p docs/figures/controllers && rm -f docs/figures/controllers/*.svg
-	@for n in 2 8; do for d in results/gallery/convergence-$$n/*/; do \
-		cp "$${d}figure.svg" "docs/figures/controllers/$$(basename "$$d")-$$n.svg"; done; done
+	@for n in 2 8; do for f in results/gallery/convergence-$$n/*/figure.svg; do \
+		cp "$$f" "docs/figures/controllers/$$(basename "$$(dirname "$$f")")-$$n.svg"; done; done
 
 .PHONY: clean
 clean: ## remove what make build and make run wrote
