@@ -218,6 +218,7 @@ const (
 	pipelinesTickTICK_WALK   pipelinesTick = 3
 	pipelinesTickTICK_FLOW   pipelinesTick = 4
 	pipelinesTickTICK_CREDIT pipelinesTick = 5
+	pipelinesTickTICK_LOST   pipelinesTick = 6
 )
 
 type pipelinesVerdict uint32

@@ -27,6 +27,7 @@ const (
 
 // Reasons of VerdictDrop; they index Port.Dropped.
 const (
+	ReasonNone      = uint32(pipelinesReasonREASON_NONE)
 	ReasonNoRoute   = uint32(pipelinesReasonREASON_NO_ROUTE)
 	ReasonTTL       = uint32(pipelinesReasonREASON_TTL)
 	ReasonMalformed = uint32(pipelinesReasonREASON_MALFORMED)
@@ -36,7 +37,8 @@ const (
 // ReasonNames name the reasons in reports.
 var ReasonNames = [...]string{"", "no route", "TTL expired", "malformed", "CNM for an unknown flow"}
 
-// Ticks: crossings that carry no frame but ask a pipeline to build one.
+// Ticks: crossings that carry no frame but ask a pipeline to build one. TickLost carries one that the wire lost or damaged: the
+// egress pipeline of the port it left sees it leave, the ingress pipeline gives it VerdictDrop and ReasonNone.
 const (
 	TickNone   = uint32(pipelinesTickTICK_NONE)
 	TickPause  = uint32(pipelinesTickTICK_PAUSE)
@@ -44,6 +46,7 @@ const (
 	TickWalk   = uint32(pipelinesTickTICK_WALK)
 	TickFlow   = uint32(pipelinesTickTICK_FLOW)
 	TickCredit = uint32(pipelinesTickTICK_CREDIT)
+	TickLost   = uint32(pipelinesTickTICK_LOST)
 )
 
 // Bits of Crossing.Want.

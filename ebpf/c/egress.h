@@ -88,7 +88,7 @@ static __always_inline int egress(struct crossing *x, __u8 *h, __u32 len)
 	struct switch_state *sw;
 
 	x->marked++;
-	if (x->tick || x->out_port == NO_PORT)
+	if ((x->tick && x->tick != TICK_LOST) || x->out_port == NO_PORT)
 		return 0;
 	out = port_at(x->out_port);
 	if (!out || out->kind != PORT_SWITCH)

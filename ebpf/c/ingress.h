@@ -127,7 +127,9 @@ static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
 		return;
 	sw = in->kind == PORT_SWITCH ? switch_at(in->node) : 0;
 	if (x->tick) {
-		if (sw || x->tick == TICK_CREDIT)
+		if (x->tick == TICK_LOST)
+			x->reason = REASON_NONE;
+		else if (sw || x->tick == TICK_CREDIT)
 			tick(x, sw, in, h);
 		return;
 	}

@@ -22,6 +22,7 @@ enum tick {
 	TICK_WALK = 3,   /* build the next CNM of the burst at egress in_port */
 	TICK_FLOW = 4,   /* build a CNM for the flow table's entry argument */
 	TICK_CREDIT = 5, /* build the credit message of (in_port, priority) */
+	TICK_LOST = 6,   /* no tick: a frame that left out_port and that the wire lost or damaged. in_port does not get it */
 };
 
 /* What became of the frame. */
