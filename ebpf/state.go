@@ -153,13 +153,15 @@ func (s *State) unlist(entry uint32) {
 // It is c/pfc.h's xoff_threshold; a tick that builds nothing betrays any difference.
 func (s *State) Threshold(sw int) uint64 { return xoff(&s.Switches[sw]) }
 
-func xoff(sw *SwitchState) uint64 {
+func xoff(sw *SwitchState) uint64 { return xoffAt(sw, sw.Used) }
+
+func xoffAt(sw *SwitchState, used uint64) uint64 {
 	if sw.Alpha == 0 {
 		return sw.Xoff
 	}
 	var threshold uint64
-	if sw.Used < sw.Buffer {
-		threshold = (sw.Buffer - sw.Used) * sw.Alpha >> 16
+	if used < sw.Buffer {
+		threshold = (sw.Buffer - used) * sw.Alpha >> 16
 	}
 	if sw.Xoff != 0 && threshold > sw.Xoff {
 		threshold = sw.Xoff
@@ -173,11 +175,15 @@ func (s *State) ResumeDue(p int, priority uint8) bool {
 	if port.Class[priority].Pausing == 0 {
 		return false
 	}
-	sw := &s.Switches[port.Node]
-	xon := sw.Xon
-	if sw.Alpha != 0 {
-		xon = xoff(sw)
-		xon -= min(xon, sw.XoffToXon)
+	return port.Class[priority].Held <= s.ResumeLevel(int(port.Node), s.Switches[port.Node].Used)
+}
+
+// ResumeLevel is XON of switch sw if it held used bytes: a RESUME is due for what holds no more than it.
+func (s *State) ResumeLevel(sw int, used uint64) uint64 {
+	t := &s.Switches[sw]
+	if t.Alpha == 0 {
+		return t.Xon
 	}
-	return port.Class[priority].Held <= xon
+	xon := xoffAt(t, used)
+	return xon - min(xon, t.XoffToXon)
 }

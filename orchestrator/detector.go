@@ -2,6 +2,8 @@ package orchestrator
 
 import (
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -20,6 +22,13 @@ func fillDetector(plan *topologies.Plan, state *ebpf.State, index int, s *switch
 	}
 	for _, id := range plan.Nodes[plan.Switch[index]].Ports {
 		p := &plan.Ports[id]
-		state.Ports[id].T_max = uint64(s.UndeterminedTime(p.Rate, p.Delay, plan.MTU))
+		fillUndetermined(&state.Ports[id], s, p.Rate, p.Delay, plan.MTU)
+	}
+}
+
+// fillUndetermined writes T_max of a port, if its switch's detector goes by it.
+func fillUndetermined(t *ebpf.Port, s *switchagent.Settings, rate units.Rate, delay vtime.Time, mtu int) {
+	if s.Detector == switchagent.DetectorTCD {
+		t.T_max = uint64(s.UndeterminedTime(rate, delay, mtu))
 	}
 }

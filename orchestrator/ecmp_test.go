@@ -96,7 +96,7 @@ func TestPathIsThePipelines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k := loadBare(t, tableSizes(plan, false))
+			k := loadBare(t, tableSizes(plan, false, false))
 			fillTables(plan, &k.State)
 			for i := range k.State.Switches {
 				k.State.Switches[i].EcmpSeed = ECMPSeed(i)

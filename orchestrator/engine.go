@@ -73,10 +73,19 @@ type Engine struct {
 	moved    vtime.Time // when a frame of a flow last left a port
 	blank    int        // bytes of a tick's frame
 	credits  *credits   // nil: flow control is PFC
+	seed     uint64
 	started  bool
 	warmth   int32 // keeps the compiler from dropping warm's loads
 
 	broken []Violation
+
+	lost      [Losses]Amount // by faults
+	happened  []FaultEvent   // that the observer has not been told of
+	pending   int            // calls of At to come
+	failed    error          // of one
+	rerouted  bool
+	watchdogs []watch // by port and priority; nil: no switch has one
+	circles   circles
 
 	Totals
 }
@@ -111,6 +120,7 @@ type port struct {
 	isSwitch bool
 	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
 	freeArmed bool
+	faulty    bool // fault is not nil
 	busyUntil vtime.Time
 	wakeAt    vtime.Time
 	perByte   vtime.Time // 0: not a whole number of picoseconds
@@ -125,7 +135,8 @@ type port struct {
 	pfcSent [2]int64 // RESUMEs, PAUSEs that left
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
-	_         [6]int64
+	fault     *portFault // nil: there never was one
+	_         [5]int64
 }
 
 // NewEngine is an engine at virtual time 0.
@@ -133,7 +144,7 @@ func NewEngine(c EngineConfig) *Engine {
 	plan := c.Plan
 	e := &Engine{
 		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Crossing, observer: c.Observer,
-		settings: c.Switches, hosts: c.Hosts,
+		settings: c.Switches, hosts: c.Hosts, seed: c.Seed,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}
 	ofPort, regions, lookahead := divide(plan)
@@ -148,13 +159,11 @@ func NewEngine(c EngineConfig) *Engine {
 		node := &plan.Nodes[p.Node]
 		e.ports[i] = port{
 			id: int32(i), region: ofPort[i], peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch, index: int32(node.Index),
-			wakeAt: vtime.Never, rate: p.Rate, delay: p.Delay,
+			wakeAt: vtime.Never, delay: p.Delay,
 		}
+		e.ports[i].setRate(p.Rate)
 		r := &e.regions[ofPort[i]]
 		r.ports = append(r.ports, int32(i))
-		if 8_000_000_000_000%int64(p.Rate) == 0 {
-			e.ports[i].perByte = vtime.Time(8_000_000_000_000 / int64(p.Rate))
-		}
 	}
 	for i, id := range plan.Switch {
 		node := &plan.Nodes[id]
@@ -172,6 +181,8 @@ func NewEngine(c EngineConfig) *Engine {
 	}
 	e.credits = newCredits(plan, e.state, c.Switches)
 	e.patience = patience(plan, c.Hosts, e.credits)
+	e.newWatchdogs(c.Switches)
+	e.circles.next = lookEvery
 	for range plan.Hosts {
 		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))
 	}
@@ -255,6 +266,14 @@ func (e *Engine) handle(ev event) error {
 		return e.refresh(int(ev.id>>3), uint8(ev.id&7))
 	case eventCredit:
 		return e.sendCredits(&e.ports[ev.id])
+	case eventWatch:
+		return e.watchQueue(int(ev.id>>3), uint8(ev.id&7))
+	case eventDrain:
+		return e.drainReceiver(&e.ports[ev.id])
+	case eventHold:
+		return e.holdAgain(&e.ports[ev.id])
+	case eventFlood:
+		return e.floodAgain(&e.ports[ev.id])
 	}
 	return fmt.Errorf("unknown event %d", ev.kind)
 }

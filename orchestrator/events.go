@@ -21,6 +21,10 @@ const (
 	eventStart                    // flow id starts
 	eventRefresh                  // PAUSE of (port, priority) id is to be sent again
 	eventCredit                   // port id's credit messages are due
+	eventWatch                    // the watchdog is to look at the queue (port, priority) id
+	eventDrain                    // the slow receiver at port id has taken its first frame
+	eventHold                     // its PAUSE is to be sent again
+	eventFlood                    // port id floods its peer with PAUSE
 )
 
 // event is one entry of the event queue. Events are ordered by time, and those of one time by the order in which they

@@ -41,7 +41,7 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 		}
 	}()
 	start := time.Now()
-	f.pipelines, err = ebpf.Load(tableSizes(plan, o.Flows))
+	f.pipelines, err = ebpf.Load(tableSizes(plan, o.Flows, o.Reroute))
 	if err != nil {
 		return f, err
 	}

@@ -31,7 +31,7 @@ func (e *Engine) serve(p *port) error {
 		}
 		return nil
 	}
-	if !f.Control && e.state.Paused(int(p.id), f.Priority, e.now) {
+	if !f.Control && e.state.Paused(int(p.id), f.Priority, e.now) && !(p.isSwitch && e.switches[p.index].Ignores(int(p.id), f.Priority)) {
 		e.fail("no data leaves a paused port", e.plan.Ports[p.id].Name, "a frame of priority %d left", f.Priority)
 	}
 	n := int(f.Length)
@@ -46,6 +46,9 @@ func (e *Engine) serve(p *port) error {
 		e.push(p.busyUntil, eventFree, p.id)
 	}
 	arrival := p.busyUntil + p.delay
+	if p.faulty {
+		arrival = max(arrival, p.fault.wireEnd)
+	}
 	if p.wire.count == 0 {
 		e.push(arrival, eventArrival, p.id)
 	}
@@ -70,7 +73,7 @@ func (e *Engine) waiting(p *port) bool {
 	if p.isSwitch {
 		return e.switches[p.index].Port(int(p.id)).Waiting()
 	}
-	return e.nics[p.index].Waiting() || e.credits != nil && e.credits.hosts[p.index].Packets > 0
+	return e.nics[p.index].Waiting() || e.credits != nil && e.credits.hosts[p.index].Packets > 0 || p.faulty && p.fault.control.Packets > 0
 }
 
 func (p *port) serialise(lineBytes int64) vtime.Time {
@@ -83,6 +86,14 @@ func (p *port) serialise(lineBytes int64) vtime.Time {
 // pull asks a host's NIC for its next frame.
 func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 	registers := &e.state.Ports[p.id]
+	if p.faulty {
+		if p.fault.down {
+			return nil, vtime.Never
+		}
+		if f := p.fault.control.Pop(); f != nil {
+			return f, 0
+		}
+	}
 	if e.credits != nil {
 		if f := e.credits.hosts[p.index].Pop(); f != nil {
 			return f, 0
@@ -110,6 +121,11 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 // arrive takes the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's ingress
 // pipeline, and to where that sends it.
 func (e *Engine) arrive(p *port) error {
+	if p.faulty {
+		if done, err := e.arriveFaulty(p); done || err != nil {
+			return err
+		}
+	}
 	f := p.wire.pop()
 	if next := p.wire.next(); next != vtime.Never {
 		e.push(next, eventArrival, p.id)
@@ -117,14 +133,9 @@ func (e *Engine) arrive(p *port) error {
 	in := &e.ports[p.peer]
 	in.arrived++
 	e.Hops++
+	e.depart(p, f)
 	x := e.crossing
 	x.Tick = ebpf.TickNone
-	x.OutPort = uint32(p.id)
-	x.Departed = uint64(f.Departed)
-	x.OnSince = f.OnSince
-	x.QueueBytes = f.QueueBytes
-	x.QueuePackets = f.QueuePackets
-	x.Burst = uint32(f.Burst)
 	if err := e.cross(in, f); err != nil {
 		return err
 	}
@@ -150,6 +161,17 @@ func (e *Engine) arrive(p *port) error {
 	return nil
 }
 
+// depart puts a frame's departure record beside the crossing.
+func (e *Engine) depart(p *port, f *frame.Frame) {
+	x := e.crossing
+	x.OutPort = uint32(p.id)
+	x.Departed = uint64(f.Departed)
+	x.OnSince = f.OnSince
+	x.QueueBytes = f.QueueBytes
+	x.QueuePackets = f.QueuePackets
+	x.Burst = uint32(f.Burst)
+}
+
 // cross carries a frame into port in at the present time.
 func (e *Engine) cross(in *port, f *frame.Frame) error {
 	x := e.crossing
@@ -166,6 +188,9 @@ func (e *Engine) cross(in *port, f *frame.Frame) error {
 // end deals with a frame whose way ends at port in.
 func (e *Engine) end(in *port, f *frame.Frame) {
 	x := e.crossing
+	if in.faulty && e.endFaulty(in, f) {
+		return
+	}
 	e.Ended.add(int(f.Length))
 	switch x.Verdict {
 	case ebpf.VerdictHost:
@@ -179,7 +204,10 @@ func (e *Engine) end(in *port, f *frame.Frame) {
 		}
 	case ebpf.VerdictDrop:
 		e.Dropped++
-		if x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonMalformed {
+		if e.rerouted && (x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL) {
+			e.lost[LossRoute].add(int(f.Length))
+			e.faultOf(in).lost[LossRoute].add(int(f.Length))
+		} else if x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonMalformed {
 			e.fail("pipelines lose nothing", e.plan.Ports[in.id].Name, "a frame was dropped: %s", ebpf.ReasonNames[x.Reason])
 		}
 	case ebpf.VerdictNone:
@@ -200,21 +228,38 @@ func (e *Engine) enqueue(out int32, f *frame.Frame, priority uint8) error {
 	p := &e.ports[out]
 	f.Priority = priority
 	if d := e.switches[p.index].Enqueue(int(out), f); d != switchagent.Admitted {
-		e.Ended.add(int(f.Length))
-		e.Dropped++
-		if d != switchagent.DropLossy {
-			e.LossLost++
-			e.fail("nothing is dropped in a lossless class", e.plan.Ports[out].Name, "priority %d: %v", priority, d)
-		}
-		e.pool.Put(f)
+		e.drop(p, f, d)
 		return nil
 	}
 	return e.serve(p)
 }
 
+// drop deals with a frame that the traffic manager did not take at port p.
+//
+//go:noinline
+func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
+	switch {
+	case why == switchagent.DropDiscard:
+		e.refused(p, f)
+		return
+	case why != switchagent.DropLossy && e.pauseWasLost(f):
+		e.countLoss(&e.ports[f.InPort], LossPause, f)
+		return
+	case why != switchagent.DropLossy:
+		e.LossLost++
+		e.fail("nothing is dropped in a lossless class", e.plan.Ports[p.id].Name, "priority %d: %v", f.Priority, why)
+	}
+	e.Ended.add(int(f.Length))
+	e.Dropped++
+	e.pool.Put(f)
+}
+
 // follow does what the result of a crossing asks for.
 func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
 	if want&ebpf.StateChanged != 0 {
+		if e.watchdogs != nil {
+			e.watchPort(in)
+		}
 		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
 		if err := e.serve(in); err != nil {
 			return err
@@ -273,6 +318,9 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 
 // pause has the pipeline of ingress port in build the PAUSE it asked for.
 func (e *Engine) pause(in *port, priority uint8) error {
+	if in.faulty {
+		in.fault.pauseLost &^= 1 << priority
+	}
 	before := e.state.Ports[in.id].PausesSent
 	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {
 		return err
@@ -344,15 +392,23 @@ func (e *Engine) observePFC(p *port, f *frame.Frame) {
 	}
 }
 
-// pauseIndex is 1 for a PAUSE and 0 for a RESUME: one of the pipelines' frames, which speak of one priority.
+// pauseIndex is 1 for a PAUSE and 0 for a RESUME: frames that speak of one priority, as pipelines and hosts build them.
 func pauseIndex(f *frame.Frame) int {
+	if pausedBy(f) != 0 {
+		return 1
+	}
+	return 0
+}
+
+// pausedBy is the priorities that a PFC frame pauses.
+func pausedBy(f *frame.Frame) (priorities uint8) {
 	pfc := wire.PFC(f.Data)
 	for i := range uint8(switchagent.Priorities) {
 		if pfc.ClassEnable()>>i&1 != 0 && pfc.Time(i) != 0 {
-			return 1
+			priorities |= 1 << i
 		}
 	}
-	return 0
+	return priorities
 }
 
 // Departed is when the frame that is crossing left its port; for a Tap.

@@ -32,6 +32,7 @@ func (e *Engine) Check() []Violation {
 	e.checkPorts()
 	e.checkCredits()
 	e.checkFlows()
+	e.checkLosses()
 	for _, problem := range e.plane.Check() {
 		e.fail("the plane's counts agree", "plane", "%s", problem)
 	}
@@ -45,6 +46,14 @@ func (e *Engine) checkFrames() {
 		p := &e.ports[i]
 		left.Frames += int64(p.wire.count)
 		left.Bytes += p.wire.bytes
+		if p.fault != nil {
+			left.Frames += int64(p.fault.control.Packets)
+			left.Bytes += p.fault.control.Bytes
+		}
+		if r := p.receiver(); r != nil {
+			left.Frames += int64(r.queue.Packets)
+			left.Bytes += r.queue.Bytes
+		}
 	}
 	var queued int64
 	for _, n := range e.nics {
@@ -124,9 +133,17 @@ func (e *Engine) checkPorts() {
 		p, r := &e.ports[i], &e.state.Ports[i]
 		name := e.plan.Ports[i].Name
 		peer := &e.ports[p.peer]
-		if r.RxFrames != uint64(p.arrived) || p.arrived != peer.txFrames-int64(peer.wire.count) {
-			e.fail("every frame sent arrives", name, "%d sent, %d on the wire, %d arrived, the pipeline saw %d",
-				peer.txFrames, peer.wire.count, p.arrived, r.RxFrames)
+		var lost int64
+		var lostPFC, refusedPFC [2]int64
+		if f := peer.fault; f != nil {
+			lost = f.lost[LossLink].Frames + f.lost[LossWire].Frames + f.lost[LossFCS].Frames
+		}
+		if f := p.fault; f != nil {
+			lostPFC, refusedPFC = f.lostPFC, f.refusedPFC
+		}
+		if r.RxFrames != uint64(p.arrived) || p.arrived != peer.txFrames-int64(peer.wire.count)-lost {
+			e.fail("every frame sent arrives", name, "%d sent, %d on the wire, %d lost by faults, %d arrived, the pipeline saw %d",
+				peer.txFrames, peer.wire.count, lost, p.arrived, r.RxFrames)
 		}
 		if r.IdleTicks != 0 {
 			e.fail("pipelines and traffic managers agree", name, "%d ticks built nothing", r.IdleTicks)
@@ -142,14 +159,16 @@ func (e *Engine) checkPorts() {
 		p.wire.each(count(&flying))
 		if p.isSwitch {
 			e.switches[p.index].Port(i).EachControl(count(&waiting))
+		} else if p.fault != nil {
+			p.fault.control.Each(count(&waiting))
 		}
 		sent := [2]int64{int64(r.ResumesSent), int64(r.PausesSent)}
 		far := &e.state.Ports[p.peer]
 		received := [2]int64{int64(far.ResumesReceived), int64(far.PausesReceived)}
 		for k, what := range [2]string{"RESUME", "PAUSE"} {
-			if sent[k] != p.pfcSent[k]+waiting[k] || p.pfcSent[k] != received[k]+flying[k] {
-				e.fail("every pause arrives", name, "%s: %d built, %d waiting, %d sent, %d on the wire, %d received",
-					what, sent[k], waiting[k], p.pfcSent[k], flying[k], received[k])
+			if sent[k] != p.pfcSent[k]+waiting[k]+refusedPFC[k] || p.pfcSent[k] != received[k]+flying[k]+lostPFC[k] {
+				e.fail("every pause arrives", name, "%s: %d built, %d waiting, %d without a link, %d sent, %d on the wire, %d lost by faults, %d received",
+					what, sent[k], waiting[k], refusedPFC[k], p.pfcSent[k], flying[k], lostPFC[k], received[k])
 			}
 		}
 	}
@@ -177,11 +196,25 @@ func (e *Engine) checkFlows() {
 	}
 	for i, n := range e.nics {
 		name := e.plan.Nodes[e.plan.Hosts[i]].Name
-		if e.Dropped == 0 && timeouts == 0 && (n.Duplicates != 0 || n.OutOfOrder != 0) {
+		if e.Dropped == 0 && timeouts == 0 && !e.rerouted && (n.Duplicates != 0 || n.OutOfOrder != 0) {
 			e.fail("flows arrive in order, exactly once", name, "%d packets came twice, %d out of order", n.Duplicates, n.OutOfOrder)
 		}
 		if n.Corrupted != 0 {
 			e.fail("frames arrive as they were sent", name, "%d frames had a wrong ICRC", n.Corrupted)
 		}
+	}
+}
+
+// checkLosses: what faults cost in all is what they cost at each port.
+func (e *Engine) checkLosses() {
+	var sum [Losses]Amount
+	for i := range e.ports {
+		for why, n := range e.LostAt(i) {
+			sum[why].Frames += n.Frames
+			sum[why].Bytes += n.Bytes
+		}
+	}
+	if sum != e.lost {
+		e.fail("bytes are conserved", "fabric", "faults cost %+v, the ports' %+v", e.lost, sum)
 	}
 }

@@ -15,6 +15,8 @@ type FabricOptions struct {
 	Flows bool
 	// Telemetry says whether switches stamp telemetry onto data packets (HPCC).
 	Telemetry bool
+	// Reroute says whether routes may change (Engine.Reroute), and need room for it.
+	Reroute bool
 	// Hooks is the way the pipelines are attached on the kernel plane.
 	Hooks Hooks
 

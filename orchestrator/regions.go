@@ -61,9 +61,9 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	switch kind {
 	case eventArrival:
 		r = e.ports[e.ports[id].peer].region
-	case eventFree, eventWake, eventCredit:
+	case eventFree, eventWake, eventCredit, eventDrain, eventHold, eventFlood:
 		r = e.ports[id].region
-	case eventRefresh:
+	case eventRefresh, eventWatch:
 		r = e.ports[id>>3].region
 	case eventTimer, eventStart:
 		r = e.ports[e.plan.Nodes[e.flows[id].Source].Ports[0]].region
@@ -142,12 +142,19 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 			break
 		}
 		e.settled = from
+		if from >= e.circles.next {
+			e.lookForCircles(from)
+		}
 		if len(e.calls) > 0 && e.calls[0].at == from {
 			c := e.calls[0]
 			e.calls = slices.Delete(e.calls, 0, 1)
 			e.now = from
 			e.Events++
 			c.f(from)
+			e.tell()
+			if e.failed != nil {
+				return e.failed
+			}
 			continue
 		}
 		end := vtime.Never
@@ -157,6 +164,7 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 		if len(e.calls) > 0 {
 			end = min(end, e.calls[0].at)
 		}
+		end = min(end, e.circles.next)
 		if until >= from {
 			end = min(end, until+1)
 		} else {
@@ -171,6 +179,8 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 		}
 	}
 	e.now = max(e.now, until)
+	e.seekCircle()
+	e.tell()
 	return nil
 }
 
@@ -186,10 +196,10 @@ func (e *Engine) earliest() vtime.Time {
 	return at
 }
 
-// stuck says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, and none waits
-// for its pace.
+// stuck says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none waits for its
+// pace, and no fault is to come or go.
 func (e *Engine) stuck(now vtime.Time) bool {
-	if now-e.moved <= e.patience || e.starting > 0 {
+	if now-e.moved <= e.patience || e.starting > 0 || e.pending > 0 {
 		return false
 	}
 	for _, n := range e.nics {
@@ -293,6 +303,9 @@ func (e *Engine) tell() {
 		}
 	}
 	e.ended, e.pfcSeen = e.ended[:0], e.pfcSeen[:0]
+	if len(e.happened) > 0 {
+		e.tellFaults()
+	}
 }
 
 // look is a run's looks at the wall.

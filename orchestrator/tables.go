@@ -1,22 +1,34 @@
 package orchestrator
 
 import (
+	"fmt"
+
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // tableSizes are the sizes of the pipelines' tables for a plan.
-func tableSizes(plan *topologies.Plan, flows bool) ebpf.Sizes {
+func tableSizes(plan *topologies.Plan, flows, reroute bool) ebpf.Sizes {
 	n := ebpf.Sizes{Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Hosts), Flows: flows}
 	for _, g := range plan.Routes().Groups {
 		n.NextHops += len(g)
 	}
+	leaves := 0 // hosts of one switch share their routes
 	for _, s := range plan.Switch {
 		k := len(plan.Nodes[s].Ports)
 		n.Fanouts += k * k
+		if plan.Nodes[s].Tier == 1 {
+			leaves++
+		}
+	}
+	if reroute { // to each leaf there may be any of a switch's ports
+		for _, s := range plan.Switch {
+			n.NextHops += leaves * len(plan.Nodes[s].Ports)
+		}
 	}
 	return n
 }
@@ -38,27 +50,45 @@ func fillTables(plan *topologies.Plan, state *ebpf.State) {
 		t.Ifindex = uint32(innerIfindex(p))
 		t.FirstPort = uint32(node.Ports[0])
 		t.Ports = uint32(len(node.Ports))
-		t.Quantum = uint64(p.Rate.TimeFor(512 / 8))
-		t.ThreeD_c = uint64(p.Rate.BytesIn(3 * p.Delay))
-		t.RateMbps = uint32(p.Rate / units.Mbps)
-		code, _ := wire.INTRateCode(p.Rate)
-		t.RateCode = uint32(code)
+		fillCable(t, p.Rate, p.Delay)
 		t.LineOverhead = int32(plan.Framing.LineBytes(plan.MTU) - int64(plan.MTU)) // an MTU is far above line_min
 		t.LineMin = uint32(plan.Framing.LineBytes(0))
 		t.Mac = p.MAC
 		t.PeerMac = plan.Ports[p.Peer].MAC
 	}
-	first := make([]uint32, len(plan.Routes().Groups))
-	next := uint32(0)
-	for g, ports := range plan.Routes().Groups {
-		first[g] = next
+	if err := fillRoutes(plan.Routes(), state); err != nil {
+		panic(err) // the tables are the plan's
+	}
+}
+
+// fillCable writes what the pipelines know of a port's cable.
+func fillCable(t *ebpf.Port, rate units.Rate, delay vtime.Time) {
+	t.Quantum = uint64(rate.TimeFor(512 / 8))
+	t.ThreeD_c = uint64(rate.BytesIn(3 * delay))
+	t.RateMbps = uint32(rate / units.Mbps)
+	code, _ := wire.INTRateCode(rate)
+	t.RateCode = uint32(code)
+}
+
+// fillRoutes writes routes into the pipelines' tables. They may be of other links than those before.
+func fillRoutes(routes *topologies.Routes, state *ebpf.State) error {
+	first := make([]uint32, len(routes.Groups))
+	next := 0
+	for g, ports := range routes.Groups {
+		first[g] = uint32(next)
+		if len(ports) < 2 {
+			continue
+		}
+		if next+len(ports) > len(state.NextHops) {
+			return fmt.Errorf("the routes have more than the %d next hops that there is room for", len(state.NextHops))
+		}
 		for _, p := range ports {
 			state.NextHops[next] = uint64(p)
 			next++
 		}
 	}
-	for i, g := range plan.Routes().Group {
-		ports := plan.Routes().Groups[g]
+	for i, g := range routes.Group {
+		ports := routes.Groups[g]
 		r := &state.Routes[i]
 		r.Count = uint32(len(ports))
 		r.PortOrFirst = first[g]
@@ -66,6 +96,7 @@ func fillTables(plan *topologies.Plan, state *ebpf.State) {
 			r.PortOrFirst = uint32(ports[0])
 		}
 	}
+	return nil
 }
 
 // fillSwitch writes a switch's settings into the pipelines' tables. ports is how many it has.

@@ -13,7 +13,7 @@ import (
 
 // memory is the tables of a plan without pipelines.
 func memory(plan *topologies.Plan) *ebpf.State {
-	n := tableSizes(plan, true)
+	n := tableSizes(plan, true, false)
 	s := &ebpf.State{
 		Crossing: new(ebpf.Crossing), Ports: make([]ebpf.Port, n.Ports), Switches: make([]ebpf.SwitchState, n.Switches),
 		Routes: make([]ebpf.Route, n.Switches*n.Hosts), NextHops: make([]uint64, n.NextHops), Fanouts: make([]uint64, n.Fanouts),

@@ -19,7 +19,7 @@ type WasmPlane struct {
 
 // OpenWasmPlane loads the pipelines and fills in the plan's tables.
 func OpenWasmPlane(plan *topologies.Plan, o FabricOptions) (*WasmPlane, error) {
-	sizes := tableSizes(plan, o.Flows)
+	sizes := tableSizes(plan, o.Flows, o.Reroute)
 	sizes.Telemetry = o.Telemetry
 	process, err := ebpf.LoadProcess(sizes)
 	if err != nil {

@@ -44,7 +44,8 @@ type PFC struct {
 	Headroom units.Bytes
 	// Quanta is the pause time of a PAUSE frame, in units of 512 bit times of the link. PAUSE is refreshed when half of
 	// it has passed.
-	Quanta uint16
+	Quanta   uint16
+	Watchdog Watchdog
 }
 
 // ECN is the egress queue's marking of ECN-capable packets.
@@ -121,8 +122,12 @@ func (s *Settings) Validate() error {
 	if s.Buffer <= 0 {
 		bad("buffer must be positive")
 	}
+	s.PFC.Watchdog.validate(bad)
 	if s.FlowControl == FlowCBFC {
 		s.CBFC.validate(bad)
+		if s.PFC.Watchdog.On() {
+			bad("pfc.watchdog: there is no PFC under flow_control cbfc")
+		}
 	} else if s.PFC.Priorities != 0 {
 		if s.PFC.Alpha < 0 || s.PFC.Alpha > 64 {
 			bad("pfc.alpha %g is outside 0..64", s.PFC.Alpha)

@@ -30,6 +30,10 @@ type Port struct {
 	urgent  bool  // control frames wait
 	fresh   bool  // DWRR: the turn's quantum is not yet given
 	round   uint8 // DWRR: whose turn it is
+	discard uint8 // bit n: frames of priority n are not taken (discard.go)
+	ignore  uint8 // bit n: PAUSE does not hold priority n
+	stormy  uint8 // of discard: by Discard
+	closed  bool  // by Close: nothing is taken
 
 	Counters
 
@@ -55,13 +59,14 @@ const (
 	DropHeadroom Drop = iota // a lossless priority overran XOFF and its headroom
 	DropBuffer               // a lossless frame found the shared buffer full
 	DropLossy                // a lossy frame found its queue or the buffer full
+	DropDiscard              // the port takes no frames of the priority, as its link is down or its queue in a PFC storm
 	Drops
 	Admitted
 )
 
 // String names the reason.
 func (d Drop) String() string {
-	return [...]string{"headroom overrun", "shared buffer full", "lossy queue full", "", "admitted"}[d]
+	return [...]string{"headroom overrun", "shared buffer full", "lossy queue full", "discarded", "", "admitted"}[d]
 }
 
 // Due is a RESUME to be built for an ingress port.
@@ -95,6 +100,9 @@ func (s *Switch) Port(p int) *Port { return &s.ports[p-s.first] }
 // (PFC) are always taken: they are not held in the shared buffer.
 func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 	port := &s.ports[p-s.first]
+	if port.discard != 0 && port.refuses(f) {
+		return s.refuse(p, f)
+	}
 	if f.Control {
 		port.control.Push(f)
 		port.urgent = true
@@ -196,7 +204,7 @@ func (s *Switch) gate(now vtime.Time, p int, backlog uint8) (open uint8, wake vt
 	for m := backlog; m != 0; m &= m - 1 {
 		priority := bits.TrailingZeros8(m)
 		until := vtime.Time(registers.Class[priority].PausedUntil)
-		if until > now {
+		if until > now && s.Port(p).ignore>>priority&1 == 0 {
 			wake = min(wake, until)
 		} else {
 			open |= 1 << priority
@@ -286,6 +294,9 @@ func (p *Port) Each(f func(*frame.Frame)) {
 		p.queues[i].Each(f)
 	}
 }
+
+// EachOf calls f with every queued frame of a priority.
+func (p *Port) EachOf(priority uint8, f func(*frame.Frame)) { p.queues[priority].Each(f) }
 
 // EachControl calls f with every queued control frame.
 func (p *Port) EachControl(f func(*frame.Frame)) { p.control.Each(f) }

@@ -9,7 +9,11 @@ import (
 
 // shortestPaths finds, for each switch and host, the ports on paths with the fewest hops. Hosts have one port each, so
 // all hosts of a switch share the paths to that switch: one breadth-first search serves them all.
-func (p *Plan) shortestPaths() Routes {
+func (p *Plan) shortestPaths() Routes { return p.RoutesOver(func(PortID) bool { return true }) }
+
+// RoutesOver are the shortest paths over the links of the ports that can be used; a link is used from both ends or from none.
+// Where no way is left a group is empty.
+func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	r := Routes{Group: make([]int32, len(p.Switch)*len(p.Hosts))}
 	stored := map[string]int32{}
 	store := func(ports []PortID) int32 {
@@ -34,12 +38,17 @@ func (p *Plan) shortestPaths() Routes {
 		for _, id := range p.Nodes[root].Ports {
 			if peer := p.PeerNode(id); peer.Kind == Host {
 				hosts = append(hosts, peer.Index)
-				r.Group[p.Nodes[root].Index*len(p.Hosts)+peer.Index] = store([]PortID{id})
+				last := []PortID{id}
+				if !usable(id) {
+					last = nil
+				}
+				r.Group[p.Nodes[root].Index*len(p.Hosts)+peer.Index] = store(last)
 			}
 		}
 		if len(hosts) == 0 {
 			continue
 		}
+		nowhere := int32(-1)
 		for i := range distance {
 			distance[i] = -1
 		}
@@ -52,7 +61,7 @@ func (p *Plan) shortestPaths() Routes {
 			for _, id := range n.Ports {
 				peer := p.PeerNode(id)
 				switch {
-				case peer.Kind == Host:
+				case peer.Kind == Host || !usable(id):
 				case distance[peer.ID] < 0:
 					distance[peer.ID] = distance[n.ID] + 1
 					queue = append(queue, peer.ID)
@@ -66,6 +75,17 @@ func (p *Plan) shortestPaths() Routes {
 			g := store(ports)
 			for _, h := range hosts {
 				r.Group[n.Index*len(p.Hosts)+h] = g
+			}
+		}
+		for _, id := range p.Switch {
+			if distance[id] >= 0 {
+				continue
+			}
+			if nowhere < 0 {
+				nowhere = store(nil)
+			}
+			for _, h := range hosts {
+				r.Group[p.Nodes[id].Index*len(p.Hosts)+h] = nowhere
 			}
 		}
 	}

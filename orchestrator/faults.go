@@ -1,0 +1,352 @@
+package orchestrator
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Faults are made by Set methods of the engine, between two events: within a function given to Call or At, or while Run does
+// not run. They take effect at once, on both planes alike. What a fault costs is counted by cause and never breaks a law;
+// everything else must still add up.
+
+// Loss is why a fault cost a frame.
+type Loss uint8
+
+// Causes of losses.
+const (
+	LossLink     Loss = iota // it was on the wire, or being sent, as its link went down
+	LossPort                 // it was queued at a port whose link went down, or sent there afterwards
+	LossWire                 // the wire lost it
+	LossFCS                  // the wire damaged it: the receiver's MAC found its FCS wrong
+	LossReceiver             // it found a slow receiver's buffer full
+	LossWatchdog             // it was in a queue in a PFC storm, or sent there
+	LossRoute                // after routes changed there was no way, or it had gone round in circles
+	LossPause                // there was no room for it, as a fault had lost the PAUSE that would have held it back
+	Losses
+)
+
+// LossNames name the causes in files.
+var LossNames = [Losses]string{"link_down", "port_down", "wire", "fcs", "receive_buffer", "watchdog", "no_route", "lost_pause"}
+
+// portFault is what is wrong, or has been, with a port and the wire from it.
+type portFault struct {
+	down    bool
+	loss    float64 // probability that the wire loses a frame
+	corrupt float64 // that it damages one
+	ber     float64 // that it damages a bit
+	seed    uint64
+	draws   uint64
+	wireEnd vtime.Time // before it nothing arrives: a delay was shorter than what it took the place of
+
+	lost        [Losses]Amount
+	lostPFC     [2]int64 // RESUMEs, PAUSEs that left and did not arrive
+	refusedPFC  [2]int64 // and those that could not leave
+	lostCredits int64    // credit messages, likewise both ways
+	pauseLost   uint8    // priorities whose present PAUSE to the peer was lost, once at least
+
+	// Of a host's port.
+	receiver *receiver
+	flood    *flood
+	control  frame.Queue // PFC frames that wait
+}
+
+// FaultEvent is something that happened to the fabric, and not to a frame.
+type FaultEvent struct {
+	At     vtime.Time
+	Port   int // -1: the whole fabric
+	Kind   string
+	Detail string
+}
+
+// Kinds of FaultEvent.
+const (
+	EventLinkDown    = "link_down"
+	EventLinkUp      = "link_up"
+	EventLoss        = "loss"
+	EventCorruption  = "corruption"
+	EventDelay       = "delay"
+	EventRate        = "rate"
+	EventReceiver    = "receiver"
+	EventPauseFlood  = "pause_flood"
+	EventReroute     = "reroute"
+	EventStorm       = "storm"
+	EventStormEnd    = "storm_end"
+	EventDeadlock    = "deadlock"
+	EventDeadlockEnd = "deadlock_end"
+)
+
+// EventObserver is an Observer that is told of faults, storms and deadlocks too, in the order of time.
+type EventObserver interface{ FaultEvent(FaultEvent) }
+
+func (e *Engine) note(port int, kind, format string, args ...any) {
+	e.happened = append(e.happened, FaultEvent{e.now, port, kind, fmt.Sprintf(format, args...)})
+}
+
+// At is Call for what may fail, as faults on a plane that fails do; the run ends then. A draining run does not end for want of
+// movement before it.
+func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {
+	e.pending++
+	e.Call(at, func(now vtime.Time) {
+		e.pending--
+		if err := f(now); err != nil && e.failed == nil {
+			e.failed = err
+		}
+	})
+}
+
+// faultOf is a port's fault, which it has from now on.
+func (e *Engine) faultOf(p *port) *portFault {
+	if p.fault == nil {
+		p.fault = &portFault{seed: splitmix(e.seed^0x6c6f7373) ^ splitmix(uint64(p.id))}
+		p.faulty = true
+	}
+	return p.fault
+}
+
+// Lost is what faults have cost so far, by cause.
+func (e *Engine) Lost() [Losses]Amount { return e.lost }
+
+// LostAt is that of the frames that left port p, or were to; LossReceiver's that came in there.
+func (e *Engine) LostAt(p int) [Losses]Amount {
+	if f := e.ports[p].fault; f != nil {
+		return f.lost
+	}
+	return [Losses]Amount{}
+}
+
+// countLoss ends a frame that a fault cost.
+func (e *Engine) countLoss(p *port, why Loss, f *frame.Frame) {
+	n := int(f.Length)
+	e.Ended.add(n)
+	e.Dropped++
+	e.lost[why].add(n)
+	e.faultOf(p).lost[why].add(n)
+	if f.Control && e.credits != nil {
+		e.credits.alive--
+	}
+	e.pool.Put(f)
+}
+
+// SetLoss has the wire from a port lose frames, each with the probability.
+func (e *Engine) SetLoss(port int, probability float64) error {
+	if !(probability >= 0 && probability <= 1) {
+		return fmt.Errorf("loss %v is not a probability", probability)
+	}
+	e.faultOf(&e.ports[port]).loss = probability
+	e.note(port, EventLoss, "%v", probability)
+	return nil
+}
+
+// Corruption is how a wire damages frames; the receiver's MAC drops those, as their FCS is wrong.
+type Corruption struct {
+	Frame float64 // probability that a frame is damaged
+	Bit   float64 // bit error rate, FCS included
+}
+
+// SetCorruption has the wire from a port damage frames.
+func (e *Engine) SetCorruption(port int, c Corruption) error {
+	if !(c.Frame >= 0 && c.Frame <= 1 && c.Bit >= 0 && c.Bit <= 1) {
+		return fmt.Errorf("corruption %+v: not probabilities", c)
+	}
+	f := e.faultOf(&e.ports[port])
+	f.corrupt, f.ber = c.Frame, c.Bit
+	e.note(port, EventCorruption, "frame %v, bit %v", c.Frame, c.Bit)
+	return nil
+}
+
+// draw is the next random number of a port's, from 0 up to 1: by count, so that no order of events can change it.
+func (f *portFault) draw() float64 {
+	f.draws++
+	return float64(splitmix(f.seed+f.draws*0x9e3779b97f4a7c15)>>11) / (1 << 53)
+}
+
+// fate is what becomes of a frame on the wire; Losses: it arrives.
+func (f *portFault) fate(n int) Loss {
+	if f.loss > 0 && f.draw() < f.loss {
+		return LossWire
+	}
+	damaged := f.corrupt > 0 && f.draw() < f.corrupt
+	if f.ber > 0 {
+		const fcs = 4
+		damaged = f.draw() < -math.Expm1(float64(8*(n+fcs))*math.Log1p(-f.ber)) || damaged
+	}
+	if damaged {
+		return LossFCS
+	}
+	return Losses
+}
+
+// arriveFaulty deals with an arrival from a port that has or had a fault. It says whether that was all there is to do.
+//
+//go:noinline
+func (e *Engine) arriveFaulty(p *port) (done bool, err error) {
+	if p.wire.next() != e.now { // the frame that the event was for went down with its link
+		return true, nil
+	}
+	why := p.fault.fate(int(p.wire.first().Length))
+	if why == Losses {
+		return false, nil
+	}
+	f := p.wire.pop()
+	if next := p.wire.next(); next != vtime.Never {
+		e.push(next, eventArrival, p.id)
+	}
+	return true, e.lose(p, f, why)
+}
+
+// lose ends a frame on the wire from port p. Its crossing runs the egress pipeline of p, which it has left, and no other.
+func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
+	in := &e.ports[p.peer]
+	e.depart(p, f)
+	e.crossing.Tick = ebpf.TickLost
+	if err := e.cross(in, f); err != nil {
+		return err
+	}
+	fault := e.faultOf(p)
+	if f.Control {
+		if e.credits != nil {
+			fault.lostCredits++
+			e.tellAgain()
+		} else {
+			fault.lostPFC[pauseIndex(f)]++
+			fault.pauseLost |= pausedBy(f)
+		}
+	}
+	e.countLoss(p, why, f)
+	return nil
+}
+
+// refused deals with a frame that the traffic manager does not take at port p, as its link is down or its queue in a storm.
+func (e *Engine) refused(p *port, f *frame.Frame) {
+	fault := e.faultOf(p)
+	why := LossWatchdog
+	if fault.down {
+		why = LossPort
+	}
+	if f.Control {
+		e.refuseControl(fault, f)
+	}
+	e.countLoss(p, why, f)
+}
+
+func (e *Engine) refuseControl(fault *portFault, f *frame.Frame) {
+	if e.credits != nil {
+		fault.lostCredits++
+		return
+	}
+	fault.refusedPFC[pauseIndex(f)]++
+	fault.pauseLost |= pausedBy(f)
+}
+
+// pauseWasLost says whether a fault lost a PAUSE that would have held the frame back.
+func (e *Engine) pauseWasLost(f *frame.Frame) bool {
+	if f.InPort < 0 {
+		return false
+	}
+	in := e.ports[f.InPort].fault
+	return in != nil && in.pauseLost>>f.Priority&1 != 0
+}
+
+// tellFaults tells the observer what happened to the fabric, in the order of time.
+func (e *Engine) tellFaults() {
+	slices.SortStableFunc(e.happened, func(a, b FaultEvent) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Port, b.Port))
+	})
+	if o, ok := e.observer.(EventObserver); ok {
+		for _, h := range e.happened {
+			o.FaultEvent(h)
+		}
+	}
+	e.happened = e.happened[:0]
+}
+
+// SetDelay changes the propagation delay of the wire from a port. What is on the wire arrives as it would have, and nothing
+// overtakes it.
+func (e *Engine) SetDelay(port int, delay vtime.Time) error {
+	if delay < vtime.Nanosecond || delay > vtime.Second {
+		return fmt.Errorf("delay %v is outside 1ns..1s", delay)
+	}
+	p := &e.ports[port]
+	fault := e.faultOf(p)
+	if n := p.wire.count; n > 0 {
+		fault.wireEnd = p.wire.ring[(p.wire.head+n-1)&p.wire.mask()].arrival
+	}
+	p.delay = delay
+	e.patience = max(e.patience, 4*delay)
+	if e.divided {
+		e.lookahead = vtime.Never
+		for i := range e.ports {
+			if q := &e.ports[i]; q.region != e.ports[q.peer].region {
+				e.lookahead = min(e.lookahead, q.delay)
+			}
+		}
+		e.cell = min(e.cell, e.now+e.lookahead)
+	}
+	e.describeCable(p)
+	e.note(port, EventDelay, "%v", delay)
+	return nil
+}
+
+// SetRate changes the rate of a port. A frame that is being sent ends at the old one. PAUSEs in force are sent again, as their
+// quanta are of the link's rate.
+func (e *Engine) SetRate(port int, rate units.Rate) error {
+	if rate < units.Mbps || rate > 10*units.Tbps {
+		return fmt.Errorf("rate %v is outside 1Mbps..10Tbps", rate)
+	}
+	p := &e.ports[port]
+	p.setRate(rate)
+	e.faultOf(p)
+	e.describeCable(p)
+	e.note(port, EventRate, "%v", rate)
+	return e.pauseAgain(&e.ports[p.peer])
+}
+
+func (p *port) setRate(rate units.Rate) {
+	p.rate, p.perByte = rate, 0
+	if 8_000_000_000_000%int64(rate) == 0 {
+		p.perByte = vtime.Time(8_000_000_000_000 / int64(rate))
+	}
+}
+
+// describeCable tells the pipelines what they know of a port's cable.
+func (e *Engine) describeCable(p *port) {
+	fillCable(&e.state.Ports[p.id], p.rate, p.delay)
+	if p.isSwitch {
+		fillUndetermined(&e.state.Ports[p.id], e.settings[p.index], p.rate, p.delay, e.plan.MTU)
+	}
+}
+
+// pauseAgain has the PAUSEs sent again that hold the peer of port p: it may know nothing of them, or for too short a time.
+func (e *Engine) pauseAgain(p *port) error {
+	if e.credits != nil || p.fault != nil && p.fault.down {
+		return nil
+	}
+	if !p.isSwitch {
+		if r := p.receiver(); r != nil && r.pausing {
+			e.holdPeer(p, r)
+		}
+		return e.serve(p)
+	}
+	for m := e.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
+		priority := uint8(bits.TrailingZeros8(m))
+		if e.state.Ports[p.id].Class[priority].Pausing == 0 {
+			continue
+		}
+		if e.state.ResumeDue(int(p.id), priority) {
+			continue // the RESUME will tell
+		}
+		if _, err := e.tick(p, ebpf.TickPause, 0, priority); err != nil {
+			return err
+		}
+		e.scheduleRefresh(p, priority)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package switchagent
+
+import (
+	"github.com/pausenet/pausenet/internal/frame"
+)
+
+// A port whose link is down is closed: what is queued there is flushed, and what the pipelines send there is refused, as a
+// switch's MAC has it. Were it kept, PAUSE would spread from a dead link all over the fabric. A queue in a PFC storm is treated
+// likewise (Discard), or sends although it is paused (Ignore); both are the watchdog's.
+
+// Close has port p take nothing any more; Open undoes it.
+func (s *Switch) Close(p int) { s.Port(p).set(true, s.Port(p).stormy) }
+
+// Open has port p take frames again, but those of priorities that Discard is for.
+func (s *Switch) Open(p int) { s.Port(p).set(false, s.Port(p).stormy) }
+
+// Closed says whether port p is closed.
+func (s *Switch) Closed(p int) bool { return s.Port(p).closed }
+
+// Discard has port p take no frames of a priority, or take them again. PFC frames are not concerned.
+func (s *Switch) Discard(p int, priority uint8, on bool) {
+	port := s.Port(p)
+	port.set(port.closed, with(port.stormy, priority, on))
+}
+
+// Ignore has PAUSE not hold a priority of port p, or hold it again.
+func (s *Switch) Ignore(p int, priority uint8, on bool) {
+	port := s.Port(p)
+	port.ignore = with(port.ignore, priority, on)
+}
+
+// Ignores says whether PAUSE does not hold a priority of port p.
+func (s *Switch) Ignores(p int, priority uint8) bool { return s.Port(p).ignore>>priority&1 != 0 }
+
+func with(set uint8, priority uint8, on bool) uint8 {
+	set &^= 1 << priority
+	if on {
+		set |= 1 << priority
+	}
+	return set
+}
+
+func (p *Port) set(closed bool, stormy uint8) {
+	p.closed, p.stormy, p.discard = closed, stormy, stormy
+	if closed {
+		p.discard = 0xff
+	}
+}
+
+func (p *Port) refuses(f *frame.Frame) bool {
+	return p.closed || !f.Control && p.stormy>>f.Priority&1 != 0
+}
+
+// refuse is Enqueue's drop of a frame that the port does not take.
+//
+//go:noinline
+func (s *Switch) refuse(p int, f *frame.Frame) Drop {
+	port, n := s.Port(p), int64(f.Length)
+	if f.InPort >= 0 {
+		s.state.Release(int(f.InPort), p, f.Priority, uint64(n), f.Entry)
+	}
+	port.DroppedFrames[DropDiscard]++
+	port.DroppedBytes[DropDiscard] += n
+	return DropDiscard
+}
+
+// Flush takes every frame of a priority out of the queue of port p, the oldest first, off the accounts too, and hands each to
+// drop. Due tells which RESUMEs follow.
+func (s *Switch) Flush(p int, priority uint8, drop func(*frame.Frame)) {
+	port := s.Port(p)
+	q := &port.queues[priority]
+	for f := q.Pop(); f != nil; f = q.Pop() {
+		n := int64(f.Length)
+		if f.InPort >= 0 {
+			s.state.Release(int(f.InPort), p, priority, uint64(n), f.Entry)
+		}
+		port.EnqueuedFrames--
+		port.EnqueuedBytes -= n
+		port.DroppedFrames[DropDiscard]++
+		port.DroppedBytes[DropDiscard] += n
+		drop(f)
+	}
+	port.backlog &^= 1 << priority
+	port.deficit[priority] = 0
+	s.state.Ports[p].Class[priority].QueueBytes = 0
+	s.FindDue()
+}
+
+// FlushControl takes the control frames out of the queue of port p and hands each to drop.
+func (s *Switch) FlushControl(p int, drop func(*frame.Frame)) {
+	port := s.Port(p)
+	for f := port.control.Pop(); f != nil; f = port.control.Pop() {
+		drop(f)
+	}
+	port.urgent = false
+}

@@ -1,0 +1,23 @@
+package switchagent
+
+import "github.com/pausenet/pausenet/internal/vtime"
+
+// Watchdog is the PFC watchdog of a switch's egress queues, SONiC's: a queue that PFC has held without interruption for Detect is
+// in a storm, until no PAUSE has held it for Restore.
+type Watchdog struct {
+	Detect, Restore vtime.Time // Detect 0: there is no watchdog
+	// Forward has a queue in a storm send although it is paused; otherwise its frames, and those to come, are dropped.
+	Forward bool
+}
+
+// On says whether there is one.
+func (w *Watchdog) On() bool { return w.Detect > 0 }
+
+func (w *Watchdog) validate(bad func(format string, args ...any)) {
+	if w.Detect < 0 || w.Detect > 10*vtime.Second {
+		bad("pfc.watchdog.detect %v is outside 0..10s", w.Detect)
+	}
+	if w.On() && (w.Restore <= 0 || w.Restore > 10*vtime.Second) {
+		bad("pfc.watchdog.restore %v is outside 1ps..10s", w.Restore)
+	}
+}
