@@ -76,7 +76,7 @@ func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 		Go: runtime.Version(), Machine: runtime.GOARCH, Build: o.Build, resolution: r.resolution(),
 		Files: map[string]string{
 			"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
-			"links.csv": "links, each way", "summary.json": "the run in numbers",
+			"links.csv": "links, each way", "events.csv": "faults, PFC storms and deadlocks", "summary.json": "the run in numbers",
 		},
 	}
 	if o.Export == ExportHPCC {

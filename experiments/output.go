@@ -22,6 +22,7 @@ type output struct {
 	ports     csvFile
 	pauses    csvFile
 	rates     csvFile
+	events    csvFile
 }
 
 // csvFile writes rows without allocating.
@@ -33,7 +34,8 @@ type csvFile struct {
 
 // resultFiles are all files that a run may leave in its folder, but for the manifest.
 var resultFiles = []string{
-	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "panels.csv", "summary.json", "capture.pcapng", "figure.svg", hpccFCTFile, hpccPFCFile,
+	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "summary.json", "capture.pcapng", "figure.svg",
+	hpccFCTFile, hpccPFCFile,
 }
 
 // removeFiles removes files of an earlier run, which would look like the new one's.
@@ -56,6 +58,7 @@ func createOutput(directory string) (*output, error) {
 		o.ports.create(directory, "ports.csv", "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes"),
 		o.pauses.create(directory, "pfc.csv", "time_ns,node,port,peer,priority,event"),
 		o.rates.create(directory, "rates.csv", "time_ns,flow,rate_bps,goodput_bps,rtt_ns"),
+		o.events.create(directory, "events.csv", "time_ns,node,port,peer,event,detail"),
 	)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create the results: %w", err), o.Close())
@@ -153,7 +156,7 @@ func (o *output) rate(now vtime.Time, flow int, rate, goodput float64, rtt vtime
 
 // Close writes what is left and closes the files.
 func (o *output) Close() error {
-	return errors.Join(o.ports.close(), o.pauses.close(), o.rates.close())
+	return errors.Join(o.ports.close(), o.pauses.close(), o.rates.close(), o.events.close())
 }
 
 const flowsHeader = "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes"

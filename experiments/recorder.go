@@ -31,6 +31,8 @@ type recorder struct {
 	hpcc  *hpccTrace // nil unless it is to be exported
 	ended int
 
+	events map[string]int // of the fabric, by kind
+
 	spread     *spread
 	congestion *congestion
 	fairness   *fairness
@@ -56,7 +58,7 @@ func newRecorder(s *Scenario) *recorder {
 		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tags: map[string][]int{},
 		before: make([]int64, len(s.Flows)),
 		rtt:    newRTTRecorders(len(s.Flows)), pfc: pfcTotals{byPort: map[int]*portPause{}},
-		spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s),
+		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s),
 	}
 	if len(r.ports) == 0 {
 		for _, id := range s.Topology.Switch {

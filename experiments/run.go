@@ -90,7 +90,7 @@ func newRunner(s *Scenario, o Options) (*runner, error) {
 func (r *runner) openPlane() (orchestrator.Plane, error) {
 	needs := r.spec.Needs
 	plane, err := orchestrator.OpenPlane(r.options.Plane, r.scenario.Topology,
-		orchestrator.FabricOptions{Flows: needs.CNM, Telemetry: needs.INT})
+		orchestrator.FabricOptions{Flows: needs.CNM, Telemetry: needs.INT, Reroute: r.scenario.reroutes()})
 	if err != nil {
 		return nil, &EnvironmentError{err}
 	}
@@ -130,7 +130,7 @@ type flowSettings struct {
 // resolveControllers finds every mistake in the controller's constants before anything is built.
 func (r *runner) resolveControllers() error {
 	s := r.scenario
-	if err := telemetryFits(s.Topology, r.spec); err != nil {
+	if err := errors.Join(telemetryFits(s.Topology, r.spec), faultsFit(s, r.spec)); err != nil {
 		return err
 	}
 	if err := HostSettings(s, r.spec.Needs).Validate(); err != nil {
@@ -165,8 +165,23 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
 		if _, ok := wire.INTRateCode(p.Rate); !ok && plan.Nodes[p.Node].Kind == topologies.Switch {
-			return fmt.Errorf("%s reads links' rates from in-band telemetry, which has codes for 1, 10, 25, 40, 50, 100, 200 and 400 Gb/s only: %s is a link of %v",
-				spec.Name, PortLabel(plan, p.ID), p.Rate)
+			return fmt.Errorf("%s %s: %s is a link of %v", spec.Name, telemetryCodes, PortLabel(plan, p.ID), p.Rate)
+		}
+	}
+	return nil
+}
+
+const telemetryCodes = "reads links' rates from in-band telemetry, which has codes for 1, 10, 25, 40, 50, 100, 200 and 400 Gb/s only"
+
+// faultsFit refuses what the faults would do that the controller, or the variant's switches, cannot have.
+func faultsFit(s *Scenario, spec *cc.Spec) error {
+	for i := range s.Faults {
+		f := &s.Faults[i]
+		if _, ok := wire.INTRateCode(f.Rate); f.Kind == FaultRate && spec.Needs.INT && !ok {
+			return fmt.Errorf("%s %s: a fault changes a link to %v", spec.Name, telemetryCodes, f.Rate)
+		}
+		if f.Kind == FaultPause && s.Switch.FlowControl == switchagent.FlowCBFC {
+			return errors.New("a fault has a host send PAUSE: there is none under flow_control cbfc")
 		}
 	}
 	return nil
@@ -233,6 +248,7 @@ func (r *runner) build(plane orchestrator.Plane) {
 		BurstDetection: r.spec.Needs.CNM, Telemetry: r.spec.Needs.INT, Seed: r.options.Seed, Observer: r.recorder,
 	})
 	r.addFlows()
+	ScheduleFaults(r.engine, s)
 }
 
 func (r *runner) addFlows() {

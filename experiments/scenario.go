@@ -31,6 +31,8 @@ type Scenario struct {
 	Duration vtime.Time
 	Drain    bool
 	Seed     uint64
+	// Faults are what goes wrong, in the file's order.
+	Faults []Fault
 	// HasQuick says that the scenario has changes for a quick run, be they applied or not.
 	HasQuick bool
 	Sample   Sampling

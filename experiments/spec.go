@@ -205,6 +205,8 @@ func (d *decoder) decode() {
 	}
 	d.constants(m.Get("cc"))
 	d.controllers(m.Get("controllers"), sw)
+	d.faults(m.Get("faults"))
+	d.repairs(host)
 	d.sampling(m.Get("sample"))
 	d.report(m.Get("report"))
 	for _, item := range m.Get("look_at").Items() {

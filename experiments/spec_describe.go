@@ -47,6 +47,13 @@ func (s *Scenario) Describe(w io.Writer) error {
 	h := &s.Host
 	row("hosts", "data in priority %d, control in %d; ACK every %d; CNP at most every %v; NAK every %v; retransmit timeout %s",
 		h.DataPriority, h.ControlPriority, h.AckEvery, h.CNPInterval, h.NakInterval, orNever(h.RetransmitTimeout))
+	for i := range s.Faults {
+		label := ""
+		if i == 0 {
+			label = "faults"
+		}
+		row(label, "%s", s.Faults[i].Describe(s.Topology))
+	}
 	row("samples", "every %v of %s and %s", s.Sample.Interval, s.sampledPorts(), s.sampledFlows())
 	if len(s.MayIdle) > 0 {
 		row("no warning", "if these have no effect: %s", strings.Join(s.MayIdle, ", "))
@@ -90,6 +97,9 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row fu
 			xoff = fmt.Sprintf("XOFF %g of the free buffer%s, XON %v below", sw.PFC.Alpha, bound, sw.PFC.XOFFToXON)
 		}
 		row("", "PFC on priorities %v: %s, headroom %v, %d quanta", priorities(sw.PFC.Priorities), xoff, sw.PFC.Headroom, sw.PFC.Quanta)
+	}
+	if w := &sw.PFC.Watchdog; w.On() {
+		row("", "PFC watchdog: a queue held for %v is in a storm (%s) until none holds it for %v", w.Detect, watchdogAction(w), w.Restore)
 	}
 	if sw.Detector == switchagent.DetectorTCD {
 		tMax, mark := "by the patent's formula", "every packet"

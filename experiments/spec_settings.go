@@ -5,6 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/switchagent"
 )
@@ -74,6 +75,29 @@ func decodePFC(v *yamlspec.Value, s *switchagent.PFC, data uint8) {
 	quanta := int(s.Quanta)
 	m.Get("quanta").Int(&quanta, 1, 0xFFFF)
 	s.Quanta = uint16(quanta)
+	decodeWatchdog(m.Get("watchdog"), &s.Watchdog)
+	m.Done()
+}
+
+// decodeWatchdog reads a PFC watchdog, which is there if it is given: with SONiC's times unless it has its own.
+func decodeWatchdog(v *yamlspec.Value, w *switchagent.Watchdog) {
+	if v == nil {
+		return
+	}
+	if v.Raw() == "off" {
+		*w = switchagent.Watchdog{}
+		return
+	}
+	m := v.Mapping()
+	w.Detect, w.Restore = 200*vtime.Millisecond, 200*vtime.Millisecond
+	if detect := m.Get("detect"); detect.Time(&w.Detect) && w.Detect == 0 {
+		detect.Errorf("detect 0s: write watchdog: off for none")
+	}
+	m.Get("restore").Time(&w.Restore)
+	action := ""
+	if m.Get("action").Choice(&action, "drop", "forward") {
+		w.Forward = action == "forward"
+	}
 	m.Done()
 }
 

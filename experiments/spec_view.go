@@ -32,6 +32,7 @@ type View struct {
 	LookAt      []string                     `json:"look_at,omitempty"`
 	Spans       []SpanView                   `json:"spans,omitempty"`
 	MayIdle     []string                     `json:"may_idle,omitempty"`
+	Faults      []FaultView                  `json:"faults,omitempty"`
 	Published   []PublishedView              `json:"published,omitempty"`
 }
 
@@ -40,13 +41,14 @@ type SwitchView struct {
 	Buffer     units.Bytes `json:"buffer_bytes"`
 	LossyLimit units.Bytes `json:"lossy_limit_bytes"`
 	PFC        struct {
-		Priorities []int       `json:"priorities"`
-		XOFF       units.Bytes `json:"xoff_bytes"`
-		XON        units.Bytes `json:"xon_bytes"`
-		XOFFToXON  units.Bytes `json:"xoff_to_xon_bytes"`
-		Alpha      float64     `json:"alpha"`
-		Headroom   units.Bytes `json:"headroom_bytes"`
-		Quanta     uint16      `json:"quanta"`
+		Priorities []int         `json:"priorities"`
+		XOFF       units.Bytes   `json:"xoff_bytes"`
+		XON        units.Bytes   `json:"xon_bytes"`
+		XOFFToXON  units.Bytes   `json:"xoff_to_xon_bytes"`
+		Alpha      float64       `json:"alpha"`
+		Headroom   units.Bytes   `json:"headroom_bytes"`
+		Quanta     uint16        `json:"quanta"`
+		Watchdog   *WatchdogView `json:"watchdog,omitempty"` // absent: none
 	} `json:"pfc"`
 	ECN struct {
 		Mode       string      `json:"mode"`
@@ -213,6 +215,7 @@ func (s *Scenario) View() View {
 	for _, id := range s.Sample.Ports {
 		v.Sample.Ports = append(v.Sample.Ports, PortLabel(s.Topology, id))
 	}
+	v.Faults = s.viewFaults()
 	for _, span := range s.Spans {
 		v.Spans = append(v.Spans, SpanView{From: nanoseconds(span.From), To: nanoseconds(span.To), Label: span.Label})
 	}
@@ -276,6 +279,9 @@ func viewSwitch(s *switchagent.Settings, frame int) SwitchView {
 	v.PFC.Priorities = priorities(s.PFC.Priorities)
 	v.PFC.XOFF, v.PFC.XON, v.PFC.XOFFToXON = s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON
 	v.PFC.Alpha, v.PFC.Headroom, v.PFC.Quanta = s.PFC.Alpha, s.PFC.Headroom, s.PFC.Quanta
+	if w := &s.PFC.Watchdog; w.On() {
+		v.PFC.Watchdog = &WatchdogView{nanoseconds(w.Detect), nanoseconds(w.Restore), watchdogAction(w)}
+	}
 	v.ECN.Mode, v.ECN.Priorities = ecnModes[s.ECN.Mode], priorities(s.ECN.Priorities)
 	v.ECN.KMin, v.ECN.KMax, v.ECN.PMax = s.ECN.KMin, s.ECN.KMax, s.ECN.PMax
 	if c := &s.CBFC; s.FlowControl == switchagent.FlowCBFC {

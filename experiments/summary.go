@@ -39,11 +39,13 @@ type Summary struct {
 	CNMs     int64          `json:"cnms"`
 	RTT      RTTSummary     `json:"rtt"`
 	// RTTSampled are one sample at a time of each flow, as flowRTT takes them; RTT is of every acknowledged packet.
-	RTTSampled RTTSummary   `json:"rtt_sampled"`
-	Drops      DropSummary  `json:"drops"`
-	Overshoot  int64        `json:"peak_ingress_bytes"` // most bytes any ingress port held of the data priority
-	Switches   []SwitchPeak `json:"switches"`
-	Speed      SpeedSummary `json:"speed"`
+	RTTSampled RTTSummary  `json:"rtt_sampled"`
+	Drops      DropSummary `json:"drops"`
+	// Faults is nil for a run in which nothing went wrong and nothing was to.
+	Faults    *FaultSummary `json:"faults,omitempty"`
+	Overshoot int64         `json:"peak_ingress_bytes"` // most bytes any ingress port held of the data priority
+	Switches  []SwitchPeak  `json:"switches"`
+	Speed     SpeedSummary  `json:"speed"`
 	// Published are a source's figures for this run beside what it measured; those relative to another run only once
 	// that one has been made too.
 	Published []Claim `json:"published,omitempty"`
@@ -130,7 +132,7 @@ type RTTSummary struct {
 // DropSummary counts lost frames.
 type DropSummary struct {
 	Frames   int64 `json:"frames"`
-	Lossless int64 `json:"lossless_frames"` // of them in a lossless class
+	Lossless int64 `json:"lossless_frames"` // of them in a lossless class, and not by a fault
 }
 
 // SwitchPeak is the fullest a switch's ports have been.
@@ -168,6 +170,7 @@ func (r *runner) summarise(wall time.Duration) Summary {
 	r.summariseCredits(&sum)
 	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), summariseLinks(r.linkRows)
 	r.summariseSwitches(&sum)
+	sum.Faults = r.summariseFaults()
 	for i := range s.Topology.Hosts {
 		sum.CNPs += e.NIC(i).CNPsSent
 	}

@@ -45,8 +45,16 @@ func (r *runner) verdict(runErr error) Verdict {
 	case runErr != nil:
 		worsen(Fail, "stopped at %v: %v", r.engine.Now(), runErr)
 	}
+	deadlock := r.engine.Deadlocked()
+	if deadlock != nil {
+		worsen(Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", deadlock.Since, r.engine.Circle(deadlock))
+	}
 	if open := r.engine.OpenFlows(); runErr == nil && r.scenario.Drain && open > 0 {
-		worsen(Fail, "%d flows never ended: they have stopped for good (with loss, set host.retransmit_timeout; around a circle of links, flow control may have each wait for the next: a deadlock)", open)
+		why := "with loss, set host.retransmit_timeout; a host that sends PAUSE without end, or a link that stays down, stops flows too"
+		if deadlock != nil {
+			why = "the deadlock holds them up"
+		}
+		worsen(Fail, "%d flows never ended: they have stopped for good (%s)", open, why)
 	}
 	for _, broken := range r.engine.Check() {
 		worsen(Fail, "%v", broken)
@@ -69,9 +77,10 @@ const (
 	knobCNM        = "cnm"
 	knobController = "controller"
 	knobFlows      = "flows"
+	knobFaults     = "faults"
 )
 
-var idleKnobs = []string{knobPFC, knobECN, knobCNM, knobController, knobFlows}
+var idleKnobs = []string{knobPFC, knobECN, knobCNM, knobController, knobFlows, knobFaults}
 
 // idleKnob is a knob that had no effect on the run.
 type idleKnob struct{ knob, what string }
@@ -111,6 +120,15 @@ func (r *runner) idle() []idleKnob {
 	}
 	if plain, _, _ := strings.Cut(r.spec.Name, "+"); plain != "none" && changes == 0 {
 		say(knobController, "the controller never reacted: no %s flow changed its rate", r.spec.Name)
+	}
+	late := 0
+	for i := range s.Faults {
+		if s.Faults[i].At > r.engine.Now() {
+			late++
+		}
+	}
+	if late > 0 {
+		say(knobFaults, "%d faults never happened: they were to come after %v, when the run ended", late, r.engine.Now())
 	}
 	if !s.Drain {
 		if late := r.unstarted(); late > 0 {

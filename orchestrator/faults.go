@@ -162,6 +162,25 @@ func (e *Engine) SetCorruption(port int, c Corruption) error {
 	return nil
 }
 
+// Wire is the state of the wire from a port.
+type Wire struct {
+	Rate       units.Rate
+	Delay      vtime.Time
+	Up         bool
+	Loss       float64
+	Corruption Corruption
+}
+
+// Wire is the present state of the wire from a port.
+func (e *Engine) Wire(port int) Wire {
+	p := &e.ports[port]
+	w := Wire{Rate: p.rate, Delay: p.delay, Up: e.LinkUp(port)}
+	if f := p.fault; f != nil {
+		w.Loss, w.Corruption = f.loss, Corruption{f.corrupt, f.ber}
+	}
+	return w
+}
+
 // draw is the next random number of a port's, from 0 up to 1: by count, so that no order of events can change it.
 func (f *portFault) draw() float64 {
 	f.draws++

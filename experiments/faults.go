@@ -1,0 +1,133 @@
+package experiments
+
+import (
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// ScheduleFaults has a scenario's faults happen to an engine on its topology. It comes before the engine runs.
+func ScheduleFaults(e *orchestrator.Engine, s *Scenario) {
+	for i := range s.Faults {
+		scheduleFault(e, &s.Faults[i], s.Faults[i].At, 1, s.Duration)
+	}
+}
+
+// scheduleFault schedules the n-th time that a fault happens.
+func scheduleFault(e *orchestrator.Engine, f *Fault, at vtime.Time, n int, duration vtime.Time) {
+	e.At(at, func(now vtime.Time) error {
+		undo, err := f.apply(e)
+		if err != nil {
+			return err
+		}
+		if f.For > 0 {
+			e.At(now+f.For, func(vtime.Time) error { return undo() })
+		}
+		if next := now + f.Every; f.Every > 0 && (n < f.Times || f.Times == 0 && next <= duration) {
+			scheduleFault(e, f, next, n+1, duration)
+		}
+		return nil
+	})
+}
+
+// apply makes the fault happen and says how it is undone: what it changed becomes what it was.
+func (f *Fault) apply(e *orchestrator.Engine) (undo func() error, err error) {
+	var undone []func() error
+	each := func(do, back func() error) {
+		if err == nil {
+			err = do()
+			undone = append(undone, back)
+		}
+	}
+	for _, id := range f.Ports {
+		if f.Kind == FaultDown {
+			each(func() error { return f.link(e, id, f.Up) }, func() error { return f.link(e, id, true) })
+			continue
+		}
+		for _, p := range f.directions(e, id) {
+			do, back := f.ofWire(e, p)
+			each(do, back)
+		}
+	}
+	for _, id := range f.Hosts {
+		do, back := f.ofHost(e, id)
+		each(do, back)
+	}
+	return func() error {
+		for _, back := range undone {
+			if err := back(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, err
+}
+
+// link takes a link down or up and has the routes follow.
+func (f *Fault) link(e *orchestrator.Engine, id topologies.PortID, up bool) error {
+	if err := e.SetLink(int(id), up); err != nil || f.Reroute == vtime.Never {
+		return err
+	}
+	e.At(e.Now()+f.Reroute, func(vtime.Time) error { return e.Reroute() })
+	return nil
+}
+
+func (f *Fault) directions(e *orchestrator.Engine, id topologies.PortID) []int {
+	if f.OneWay {
+		return []int{int(id)}
+	}
+	return []int{int(id), int(e.Plan().Ports[id].Peer)}
+}
+
+// ofWire is a fault of the wire from a port, and how it is undone.
+func (f *Fault) ofWire(e *orchestrator.Engine, p int) (do, back func() error) {
+	was := e.Wire(p)
+	switch f.Kind {
+	case FaultLoss:
+		return func() error { return e.SetLoss(p, f.Probability) }, func() error { return e.SetLoss(p, was.Loss) }
+	case FaultCorrupt, FaultBER:
+		c := was.Corruption
+		if f.Kind == FaultCorrupt {
+			c.Frame = f.Probability
+		} else {
+			c.Bit = f.Probability
+		}
+		return func() error { return e.SetCorruption(p, c) }, func() error {
+			now := e.Wire(p).Corruption
+			if f.Kind == FaultCorrupt {
+				now.Frame = was.Corruption.Frame
+			} else {
+				now.Bit = was.Corruption.Bit
+			}
+			return e.SetCorruption(p, now)
+		}
+	case FaultDelay:
+		return func() error { return e.SetDelay(p, f.Delay) }, func() error { return e.SetDelay(p, was.Delay) }
+	}
+	return func() error { return e.SetRate(p, f.Rate) }, func() error { return e.SetRate(p, was.Rate) }
+}
+
+// ofHost is a fault of a host's NIC, and how it is undone.
+func (f *Fault) ofHost(e *orchestrator.Engine, id topologies.NodeID) (do, back func() error) {
+	host := e.Plan().Nodes[id].Index
+	if f.Kind == FaultReceiver {
+		return func() error { return e.SetReceiver(host, &f.Receiver) }, func() error { return e.SetReceiver(host, nil) }
+	}
+	interval := f.Interval
+	if interval == 0 {
+		interval = wire.PauseTime(wire.PauseMax, e.Wire(int(e.Plan().Nodes[id].Ports[0])).Rate) / 2
+	}
+	return func() error { return e.SetPauseFlood(host, f.Priorities, interval) },
+		func() error { return e.SetPauseFlood(host, 0, 0) }
+}
+
+// reroutes says whether any of the scenario's faults has the routes change.
+func (s *Scenario) reroutes() bool {
+	for i := range s.Faults {
+		if s.Faults[i].Kind == FaultDown && s.Faults[i].Reroute != vtime.Never {
+			return true
+		}
+	}
+	return false
+}
