@@ -226,7 +226,7 @@ func TestControllers(t *testing.T) {
 		"cc: {timely+win: {t_high: 40us}, timely: {t_low: 45us}}":   "x.yaml:4:18: timely+win: a t_low of 45us",
 		"cc: {dcqcn+win: {profile: b}, dcqcn: {byte_counter: 1MB}}": "x.yaml:4:17: dcqcn+win.byte_counter means nothing with profile=b",
 		"controllers: [{name: one, cc: dcqcm, set: {g: 1}}]":        "x.yaml:4:31: ",
-		"may_idle: [pfc, pcf]":                                      `x.yaml:4:17: "pcf" is not one of pfc, ecn, cnm, controller, flows: did you mean "pfc"?`,
+		"may_idle: [pfc, pcf]":                                      `x.yaml:4:17: "pcf" is not one of pfc, ecn, cnm, controller, flows, faults: did you mean "pfc"?`,
 	} {
 		_, err := ParseScenario("x.yaml", []byte(start+text), nil)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "x.yaml:") != 1 {

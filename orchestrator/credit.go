@@ -166,6 +166,10 @@ func (e *Engine) queueCredit(p *port, f *frame.Frame) error {
 		return e.enqueue(p.id, f, 0)
 	}
 	f.Priority = 0
+	if p.faulty && p.fault.down {
+		e.refused(p, f)
+		return nil
+	}
 	e.credits.hosts[p.index].Push(f)
 	return e.serve(p)
 }

@@ -21,6 +21,7 @@ type testCase struct {
 	Controller string
 	Constants  []constant
 	Flows      []flow
+	Faults     []fault
 	Duration   vtime.Time
 	Seed       uint64
 
@@ -68,7 +69,7 @@ type flow struct {
 
 func (c *testCase) clone() *testCase {
 	d := *c
-	d.Constants, d.Flows = slices.Clone(c.Constants), slices.Clone(c.Flows)
+	d.Constants, d.Flows, d.Faults = slices.Clone(c.Constants), slices.Clone(c.Flows), slices.Clone(c.Faults)
 	d.Fabric.Buffers, d.Fabric.Hosts, d.Fabric.Trunks = slices.Clone(c.Fabric.Buffers), slices.Clone(c.Fabric.Hosts), slices.Clone(c.Fabric.Trunks)
 	return &d
 }
@@ -114,8 +115,16 @@ func (c *testCase) yaml() string {
 		w("  flow_control: cbfc")
 		w("  cbfc: {priorities: %s, period: %dps, buffer: %dB, block: %s}", bits(k.Priorities), k.Period, k.Buffer, block)
 	}
-	w("  pfc: {priorities: %s, alpha: %v, xoff: %dB, xon: %dB, xoff_to_xon: %dB, headroom: %dB, quanta: %d}",
-		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta)
+	watchdog := ""
+	if k := &s.PFC.Watchdog; k.On() {
+		action := "drop"
+		if k.Forward {
+			action = "forward"
+		}
+		watchdog = fmt.Sprintf(", watchdog: {detect: %dps, restore: %dps, action: %s}", k.Detect, k.Restore, action)
+	}
+	w("  pfc: {priorities: %s, alpha: %v, xoff: %dB, xon: %dB, xoff_to_xon: %dB, headroom: %dB, quanta: %d%s}",
+		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta, watchdog)
 	mode := map[switchagent.ECNMode]string{switchagent.ECNOff: `"off"`, switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}[s.ECN.Mode]
 	w("  ecn: {mode: %s, priorities: %s, kmin: %dB, kmax: %dB, pmax: %v}", mode, bits(s.ECN.Priorities), s.ECN.KMin, s.ECN.KMax, s.ECN.PMax)
 	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
@@ -156,6 +165,12 @@ func (c *testCase) yaml() string {
 			rest = fmt.Sprintf(", constant_rate: %dbps", f.ConstantRate)
 		}
 		w("  - {from: h%d, to: h%d, size: %s, start: %dps%s}", f.From, f.To, size, f.Start, rest)
+	}
+	if len(c.Faults) > 0 {
+		w("faults:")
+		for i := range c.Faults {
+			c.Faults[i].write(w)
+		}
 	}
 	return b.String()
 }

@@ -32,6 +32,9 @@ func differences(kernel, wasm *run) []string {
 	d.any("totals", k.Totals, w.Totals)
 	d.any("law broken", kernel.violations, wasm.violations)
 	d.any("PFC frames", kernel.pauses.sent, wasm.pauses.sent)
+	d.any("losses by faults", k.Lost(), w.Lost())
+	d.any("deadlocks", k.Deadlocks(), w.Deadlocks())
+	d.any("fault events", kernel.pauses.events, wasm.pauses.events)
 	for i := range k.Flows() {
 		d.any(fmt.Sprintf("flow %d", i), outcome(&k.Flows()[i]), outcome(&w.Flows()[i]))
 	}
@@ -116,7 +119,8 @@ func (d *differ) compare(where string, a, b reflect.Value) {
 	}
 }
 
-// losing is the law that a scenario's settings can break: too little headroom, or too small a buffer. With credits none can.
+// losing is the law that a scenario's settings can break: too little headroom, or too small a buffer, or with faults too long a
+// link. With credits none can.
 const losing = "nothing is dropped in a lossless class"
 
 // broken are the broken laws that no settings excuse.

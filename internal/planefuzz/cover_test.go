@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
@@ -20,6 +21,7 @@ type pauseWatch struct {
 	until    map[pausedPort]vtime.Time // when the pause in force ends by itself, at the port that it holds up
 	sent     [2]int                    // RESUMEs, PAUSEs
 	ranOut   int                       // pauses that ended by themselves
+	events   []orchestrator.FaultEvent
 }
 
 type pausedPort struct {
@@ -33,6 +35,9 @@ func newPauseWatch(s *experiments.Scenario) pauseWatch {
 
 // FlowDone is told by the engine.
 func (w *pauseWatch) FlowDone(vtime.Time, int) {}
+
+// FaultEvent is told by the engine.
+func (w *pauseWatch) FaultEvent(ev orchestrator.FaultEvent) { w.events = append(w.events, ev) }
 
 // PFC is told by the engine.
 func (w *pauseWatch) PFC(now vtime.Time, port int, priority uint8, pause bool) {
@@ -166,6 +171,16 @@ func features(r *run) []string {
 	on(e.OpenFlows() == 0, "all flows ended")
 	on(ended > 0, "a flow ended")
 	on(e.Created == e.Ended, "fabric empty at the end")
+	for why, n := range e.Lost() {
+		on(n.Frames > 0, "lost: "+orchestrator.LossNames[why])
+	}
+	kinds := map[string]bool{}
+	for _, ev := range r.pauses.events {
+		if !kinds[ev.Kind] {
+			kinds[ev.Kind] = true
+			names = append(names, "event "+ev.Kind)
+		}
+	}
 	on(slices.ContainsFunc(r.violations, func(v string) bool { return strings.HasPrefix(v, losing) }), "lossless loss, reported alike")
 	return names
 }

@@ -37,6 +37,8 @@ func drawCase(d chooser, f fabric) *testCase {
 	}
 	c.drawFlows(d)
 	c.drawConstants(d)
+	c.drawWatchdog(d)
+	c.drawFaults(d)
 	return c
 }
 

@@ -1,9 +1,11 @@
 package planefuzz_test
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
@@ -40,7 +42,34 @@ func (c *testCase) sound() bool {
 			return false
 		}
 	}
-	return len(c.Flows) > 0 && len(c.Fabric.Hosts) > 1
+	return len(c.Flows) > 0 && len(c.Fabric.Hosts) > 1 && c.faultsFit()
+}
+
+// faultsFit says whether the faults' places are of the fabric and their flows can repair what they lose.
+func (c *testCase) faultsFit() bool {
+	if (len(c.Faults) > 0 || c.Switch.PFC.Watchdog.On()) && c.Host.RetransmitTimeout == 0 {
+		return false
+	}
+	for i := range c.Faults {
+		f := &c.Faults[i]
+		if f.Host >= len(c.Fabric.Hosts) || f.Link != "" && !c.Fabric.linked(f.Link) {
+			return false
+		}
+		if f.Kind == experiments.FaultPause && c.Switch.FlowControl == switchagent.FlowCBFC {
+			return false
+		}
+	}
+	return true
+}
+
+// linked says whether a link by the name of a fault's is there.
+func (f *fabric) linked(name string) bool {
+	for i, h := range f.Hosts {
+		if fmt.Sprintf("h%d:s%d", i, h.Switch) == name {
+			return true
+		}
+	}
+	return slices.ContainsFunc(f.Trunks, func(t trunk) bool { return fmt.Sprintf("s%d:s%d", t.A, t.B) == name })
 }
 
 // smallerCases are steps towards a smaller case, the largest first. A step says whether it applies.
@@ -70,6 +99,22 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	defaults, host := switchagent.Default(), hostagent.Default()
 	set(func(c *testCase) { c.Switch, c.Host = defaults, host })
 	set(func(c *testCase) { c.Constants = nil })
+	set(func(c *testCase) { c.Faults = nil })
+	for i := len(c.Faults) - 1; i >= 0; i-- {
+		step(func(c *testCase) bool {
+			if i >= len(c.Faults) {
+				return false
+			}
+			c.Faults = slices.Delete(c.Faults, i, i+1)
+			return true
+		})
+	}
+	set(func(c *testCase) {
+		for i := range c.Faults {
+			c.Faults[i].Every = 0
+		}
+	})
+	set(func(c *testCase) { c.Switch.PFC.Watchdog = switchagent.Watchdog{} })
 	set(func(c *testCase) { c.Switch.Scheduler = defaults.Scheduler })
 	set(func(c *testCase) { c.Switch.CNM = defaults.CNM })
 	set(func(c *testCase) { c.Switch.ECN.Mode = switchagent.ECNOff })
@@ -84,7 +129,10 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	set(func(c *testCase) { c.Switch.LossyLimit = defaults.LossyLimit })
 	set(func(c *testCase) { c.Host = host })
 	set(func(c *testCase) { c.Host.AckEvery = 1 })
-	set(func(c *testCase) { c.Host.RetransmitTimeout = 0 })
+	step(func(c *testCase) bool {
+		c.Host.RetransmitTimeout = 0
+		return len(c.Faults) == 0 && !c.Switch.PFC.Watchdog.On()
+	})
 	set(func(c *testCase) { c.Host.CNPInterval, c.Host.NakInterval = host.CNPInterval, host.NakInterval })
 	set(func(c *testCase) { c.Controller, c.Constants = "none", nil })
 	set(func(c *testCase) { c.Seed = 1 })
