@@ -52,10 +52,11 @@ func (e *Engine) Deadlocked() *Deadlock {
 	return nil
 }
 
-// lookForCircles looks for one at the time that is due. All that comes before now has happened.
-func (e *Engine) lookForCircles(now vtime.Time) {
-	e.now = max(e.now, now/lookEvery*lookEvery)
-	e.circles.next = now/lookEvery*lookEvery + lookEvery
+// lookForCircles looks for one at the time that is due. The next event is at coming; all that comes before has happened, so that it
+// is one and the same fabric until then.
+func (e *Engine) lookForCircles(coming vtime.Time) {
+	e.now = max(e.now, e.circles.next)
+	e.circles.next = coming/lookEvery*lookEvery + lookEvery
 	e.seekCircle()
 }
 

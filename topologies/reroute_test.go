@@ -1,0 +1,68 @@
+package topologies
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestRoutesOver: without some links every switch has just those ports to a host that lie on a shortest path of what is left, by
+// Floyd and Warshall.
+func TestRoutesOver(t *testing.T) {
+	const spec = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2}\nlinks: [{from: leaf0, to: leaf1}, {from: spine0, to: spine1, count: 2}]"
+	plan, err := Parse("x.yaml", []byte(spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		down := map[int]bool{}
+		for _, l := range rapid.SliceOfN(rapid.IntRange(0, len(plan.Links)-1), 0, 12).Draw(t, "down") {
+			down[l] = true
+		}
+		const far = 1 << 20
+		distance := make([][]int, len(plan.Nodes))
+		for i := range distance {
+			distance[i] = slices.Repeat([]int{far}, len(plan.Nodes))
+			distance[i][i] = 0
+		}
+		for i := range plan.Ports {
+			if p := &plan.Ports[i]; !down[p.Link] {
+				distance[p.Node][plan.Ports[p.Peer].Node] = 1
+			}
+		}
+		for k := range plan.Nodes {
+			if plan.Nodes[k].Kind == Host {
+				continue // hosts forward nothing
+			}
+			for i := range plan.Nodes {
+				for j := range plan.Nodes {
+					distance[i][j] = min(distance[i][j], distance[i][k]+distance[k][j])
+				}
+			}
+		}
+		r := plan.RoutesOver(func(p PortID) bool { return !down[plan.Ports[p].Link] })
+		for s, sw := range plan.Switch {
+			for h, host := range plan.Hosts {
+				var want []PortID
+				// A host's own link counts at its switch alone: the others send there whether it is up or not.
+				leaf := plan.PeerNode(plan.Nodes[host].Ports[0]).ID
+				for _, p := range plan.Nodes[sw].Ports {
+					peer := plan.PeerNode(p)
+					switch {
+					case down[plan.Ports[p].Link]:
+					case sw == leaf && peer.ID == host, sw != leaf && peer.Kind == Switch && distance[sw][leaf] < far && distance[peer.ID][leaf] == distance[sw][leaf]-1:
+						want = append(want, p)
+					}
+				}
+				if got := r.Groups[r.Group[s*len(plan.Hosts)+h]]; !slices.Equal(got, want) {
+					t.Fatalf("without %v: %s to %s by %v, want %v", down, plan.Nodes[sw].Name, plan.Nodes[host].Name, got, want)
+				}
+			}
+		}
+		if len(down) == 0 && fmt.Sprint(r) != fmt.Sprint(*plan.Routes()) {
+			t.Fatal("with all links the routes differ from the plan's")
+		}
+	})
+}
