@@ -47,6 +47,12 @@ func (r *recorder) FaultEvent(ev orchestrator.FaultEvent) {
 	if ev.Port >= 0 {
 		p := &plan.Ports[ev.Port]
 		node, port, peer = plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(topologies.PortID(ev.Port)).Name
+		if ev.Kind == orchestrator.EventLinkDown { // neither end is held any more
+			for priority := range uint8(8) {
+				r.letGo(ev.At, p.ID, priority)
+				r.letGo(ev.At, p.Peer, priority)
+			}
+		}
 	}
 	r.keep(r.out.event(ev.At, node, port, peer, ev.Kind, ev.Detail))
 }

@@ -169,7 +169,7 @@ func TestLinkFailure(t *testing.T) {
 	if got := strings.Join(o.kinds(), " "); got != "link_down reroute link_up reroute" {
 		t.Errorf("events %s", got)
 	}
-	if row := o.table("events.csv").rows[0]; row["time_ns"] != "1000000" || row["node"] != "leaf0" || row["peer"] != "spine0" {
+	if row := o.table("events.csv").rows[0]; row["time_ns"] != "500000" || row["node"] != "leaf0" || row["peer"] != "spine0" {
 		t.Errorf("%v", row)
 	}
 	f := o.Summary.Faults

@@ -257,20 +257,27 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	} else {
 		p.resumes++
 		r.pfc.resumes++
-		if p.on[priority] {
-			p.on[priority] = false
-			p.paused += now - p.since[priority]
-			r.spread.resume(now, topologies.PortID(port), priority)
-			if priority == r.priority {
-				r.congestion.resume(now, plan.Ports[port].Peer)
-			}
-		}
+		r.letGo(now, topologies.PortID(port), priority)
 	}
 	if r.hpcc != nil {
 		r.hpcc.add(plan, now, topologies.PortID(port), pause)
 	}
 	at := &plan.Ports[port]
 	r.keep(r.out.pfc(now, plan.Nodes[at.Node].Name, at.Name, plan.PeerNode(topologies.PortID(port)).Name, priority, event))
+}
+
+// letGo ends a pause, if there is one.
+func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8) {
+	p := r.pfc.byPort[int(port)]
+	if p == nil || !p.on[priority] {
+		return
+	}
+	p.on[priority] = false
+	p.paused += now - p.since[priority]
+	r.spread.resume(now, port, priority)
+	if priority == r.priority {
+		r.congestion.resume(now, r.scenario.Topology.Ports[port].Peer)
+	}
 }
 
 // pausedTime is how long a port has held its peer paused, up to now.
