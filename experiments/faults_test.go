@@ -263,3 +263,14 @@ func TestRepeatedFault(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultsWhateverIsLookedAt: nothing of a run with faults depends on when it is looked at.
+func TestFaultsWhateverIsLookedAt(t *testing.T) {
+	for _, name := range []string{"link-failure", "pfc-storm", "deadlock"} {
+		controller := mustLoad(t, name).Controllers[1]
+		often, seldom := runWasm(t, name, controller, "report=[]", "sample.interval=1700ns"), runWasm(t, name, controller, "report=[]", "sample.interval=1ms")
+		if often.Summary.Fingerprint != seldom.Summary.Fingerprint || strings.Join(often.kinds(), " ") != strings.Join(seldom.kinds(), " ") {
+			t.Errorf("%s: looked at often %s, seldom %s", name, often.Summary.Fingerprint, seldom.Summary.Fingerprint)
+		}
+	}
+}

@@ -3,14 +3,13 @@ package orchestrator
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
 )
 
 // Faults are made by Set methods of the engine, between two events: within a function given to Call or At, or while Run does
@@ -135,74 +134,6 @@ func (e *Engine) countLoss(p *port, why Loss, f *frame.Frame) {
 	e.pool.Put(f)
 }
 
-// SetLoss has the wire from a port lose frames, each with the probability.
-func (e *Engine) SetLoss(port int, probability float64) error {
-	if !(probability >= 0 && probability <= 1) {
-		return fmt.Errorf("loss %v is not a probability", probability)
-	}
-	e.faultOf(&e.ports[port]).loss = probability
-	e.note(port, EventLoss, "%v", probability)
-	return nil
-}
-
-// Corruption is how a wire damages frames; the receiver's MAC drops those, as their FCS is wrong.
-type Corruption struct {
-	Frame float64 // probability that a frame is damaged
-	Bit   float64 // bit error rate, FCS included
-}
-
-// SetCorruption has the wire from a port damage frames.
-func (e *Engine) SetCorruption(port int, c Corruption) error {
-	if !(c.Frame >= 0 && c.Frame <= 1 && c.Bit >= 0 && c.Bit <= 1) {
-		return fmt.Errorf("corruption %+v: not probabilities", c)
-	}
-	f := e.faultOf(&e.ports[port])
-	f.corrupt, f.ber = c.Frame, c.Bit
-	e.note(port, EventCorruption, "frame %v, bit %v", c.Frame, c.Bit)
-	return nil
-}
-
-// Wire is the state of the wire from a port.
-type Wire struct {
-	Rate       units.Rate
-	Delay      vtime.Time
-	Up         bool
-	Loss       float64
-	Corruption Corruption
-}
-
-// Wire is the present state of the wire from a port.
-func (e *Engine) Wire(port int) Wire {
-	p := &e.ports[port]
-	w := Wire{Rate: p.rate, Delay: p.delay, Up: e.LinkUp(port)}
-	if f := p.fault; f != nil {
-		w.Loss, w.Corruption = f.loss, Corruption{f.corrupt, f.ber}
-	}
-	return w
-}
-
-// draw is the next random number of a port's, from 0 up to 1: by count, so that no order of events can change it.
-func (f *portFault) draw() float64 {
-	f.draws++
-	return float64(splitmix(f.seed+f.draws*0x9e3779b97f4a7c15)>>11) / (1 << 53)
-}
-
-// fate is what becomes of a frame on the wire; Losses: it arrives.
-func (f *portFault) fate(n int) Loss {
-	if f.loss > 0 && f.draw() < f.loss {
-		return LossWire
-	}
-	damaged := f.corrupt > 0 && f.draw() < f.corrupt
-	if f.ber > 0 {
-		const fcs = 4
-		damaged = f.draw() < -math.Expm1(float64(8*(n+fcs))*math.Log1p(-f.ber)) || damaged
-	}
-	if damaged {
-		return LossFCS
-	}
-	return Losses
-}
-
 // arriveFaulty deals with an arrival from a port that has or had a fault. It says whether that was all there is to do.
 //
 //go:noinline
@@ -265,6 +196,26 @@ func (e *Engine) refuseControl(fault *portFault, f *frame.Frame) {
 	fault.pauseLost |= pausedBy(f)
 }
 
+// drop deals with a frame that the traffic manager did not take at port p.
+//
+//go:noinline
+func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
+	switch {
+	case why == switchagent.DropDiscard:
+		e.refused(p, f)
+		return
+	case why != switchagent.DropLossy && e.pauseWasLost(f):
+		e.countLoss(&e.ports[f.InPort], LossPause, f)
+		return
+	case why != switchagent.DropLossy:
+		e.LossLost++
+		e.fail("nothing is dropped in a lossless class", e.plan.Ports[p.id].Name, "priority %d: %v", f.Priority, why)
+	}
+	e.Ended.add(int(f.Length))
+	e.Dropped++
+	e.pool.Put(f)
+}
+
 // pauseWasLost says whether a fault lost a PAUSE that would have held the frame back.
 func (e *Engine) pauseWasLost(f *frame.Frame) bool {
 	if f.InPort < 0 {
@@ -285,62 +236,6 @@ func (e *Engine) tellFaults() {
 		}
 	}
 	e.happened = e.happened[:0]
-}
-
-// SetDelay changes the propagation delay of the wire from a port. What is on the wire arrives as it would have, and nothing
-// overtakes it.
-func (e *Engine) SetDelay(port int, delay vtime.Time) error {
-	if delay < vtime.Nanosecond || delay > vtime.Second {
-		return fmt.Errorf("delay %v is outside 1ns..1s", delay)
-	}
-	p := &e.ports[port]
-	fault := e.faultOf(p)
-	if n := p.wire.count; n > 0 {
-		fault.wireEnd = p.wire.ring[(p.wire.head+n-1)&p.wire.mask()].arrival
-	}
-	p.delay = delay
-	e.patience = max(e.patience, 4*delay)
-	if e.divided {
-		e.lookahead = vtime.Never
-		for i := range e.ports {
-			if q := &e.ports[i]; q.region != e.ports[q.peer].region {
-				e.lookahead = min(e.lookahead, q.delay)
-			}
-		}
-		e.cell = min(e.cell, e.now+e.lookahead)
-	}
-	e.describeCable(p)
-	e.note(port, EventDelay, "%v", delay)
-	return nil
-}
-
-// SetRate changes the rate of a port. A frame that is being sent ends at the old one. PAUSEs in force are sent again, as their
-// quanta are of the link's rate.
-func (e *Engine) SetRate(port int, rate units.Rate) error {
-	if rate < units.Mbps || rate > 10*units.Tbps {
-		return fmt.Errorf("rate %v is outside 1Mbps..10Tbps", rate)
-	}
-	p := &e.ports[port]
-	p.setRate(rate)
-	e.faultOf(p)
-	e.describeCable(p)
-	e.note(port, EventRate, "%v", rate)
-	return e.pauseAgain(&e.ports[p.peer])
-}
-
-func (p *port) setRate(rate units.Rate) {
-	p.rate, p.perByte = rate, 0
-	if 8_000_000_000_000%int64(rate) == 0 {
-		p.perByte = vtime.Time(8_000_000_000_000 / int64(rate))
-	}
-}
-
-// describeCable tells the pipelines what they know of a port's cable.
-func (e *Engine) describeCable(p *port) {
-	fillCable(&e.state.Ports[p.id], p.rate, p.delay)
-	if p.isSwitch {
-		fillUndetermined(&e.state.Ports[p.id], e.settings[p.index], p.rate, p.delay, e.plan.MTU)
-	}
 }
 
 // pauseAgain has the PAUSEs sent again that hold the peer of port p: it may know nothing of them, or for too short a time.

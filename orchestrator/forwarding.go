@@ -234,26 +234,6 @@ func (e *Engine) enqueue(out int32, f *frame.Frame, priority uint8) error {
 	return e.serve(p)
 }
 
-// drop deals with a frame that the traffic manager did not take at port p.
-//
-//go:noinline
-func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
-	switch {
-	case why == switchagent.DropDiscard:
-		e.refused(p, f)
-		return
-	case why != switchagent.DropLossy && e.pauseWasLost(f):
-		e.countLoss(&e.ports[f.InPort], LossPause, f)
-		return
-	case why != switchagent.DropLossy:
-		e.LossLost++
-		e.fail("nothing is dropped in a lossless class", e.plan.Ports[p.id].Name, "priority %d: %v", f.Priority, why)
-	}
-	e.Ended.add(int(f.Length))
-	e.Dropped++
-	e.pool.Put(f)
-}
-
 // follow does what the result of a crossing asks for.
 func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
 	if want&ebpf.StateChanged != 0 {
