@@ -31,7 +31,7 @@ sample: {interval: 5us}
 `
 
 // files are a run's files that depend on nothing but scenario and seed.
-var files = []string{"flows.csv", "ports.csv", "pfc.csv", "rates.csv"}
+var files = []string{"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "events.csv"}
 
 func (o *outcome) content() string {
 	var b strings.Builder
