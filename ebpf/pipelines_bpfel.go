@@ -78,6 +78,12 @@ type pipelinesFlow struct {
 	Unused   uint16
 }
 
+type pipelinesFrameMark uint32
+
+const (
+	pipelinesFrameMarkFRAME_MARK pipelinesFrameMark = 1885435251
+)
+
 type pipelinesPort struct {
 	_               structs.HostLayout
 	Kind            uint32
@@ -256,6 +262,7 @@ const (
 	pipelinesProgPausenetIngress = "pausenet_ingress"
 	pipelinesVarBurstStateType   = "burst_state_type"
 	pipelinesVarEcnModeType      = "ecn_mode_type"
+	pipelinesVarFrameMarkType    = "frame_mark_type"
 	pipelinesVarHosts            = "hosts"
 	pipelinesVarPortKindType     = "port_kind_type"
 	pipelinesVarReasonType       = "reason_type"
@@ -330,6 +337,7 @@ type pipelinesMapSpecs struct {
 type pipelinesVariableSpecs struct {
 	BurstStateType *ebpf.VariableSpec `ebpf:"burst_state_type"`
 	EcnModeType    *ebpf.VariableSpec `ebpf:"ecn_mode_type"`
+	FrameMarkType  *ebpf.VariableSpec `ebpf:"frame_mark_type"`
 	Hosts          *ebpf.VariableSpec `ebpf:"hosts"`
 	PortKindType   *ebpf.VariableSpec `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.VariableSpec `ebpf:"reason_type"`
@@ -386,6 +394,7 @@ func (m *pipelinesMaps) Close() error {
 type pipelinesVariables struct {
 	BurstStateType *ebpf.Variable `ebpf:"burst_state_type"`
 	EcnModeType    *ebpf.Variable `ebpf:"ecn_mode_type"`
+	FrameMarkType  *ebpf.Variable `ebpf:"frame_mark_type"`
 	Hosts          *ebpf.Variable `ebpf:"hosts"`
 	PortKindType   *ebpf.Variable `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.Variable `ebpf:"reason_type"`

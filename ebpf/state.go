@@ -86,6 +86,9 @@ const (
 	TCDCongested    = uint8(pipelinesTcdStateTCD_CONGESTED)
 )
 
+// FrameMark is the mark (SO_MARK, skb->mark) of what comes out of the pipelines on the kernel plane.
+const FrameMark = uint32(pipelinesFrameMarkFRAME_MARK)
+
 // NoPort is Crossing.OutPort where no frame left any port.
 const NoPort = ^uint32(0)
 

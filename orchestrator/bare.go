@@ -38,7 +38,7 @@ func NewBareCrossing(plan *topologies.Plan, frames [2][]byte) (b *BareCrossing, 
 	}
 	p := &KernelPlane{fabric: b.fabric}
 	return b, p.inBackplane(func() (err error) {
-		b.ring, err = newRing(FrameSize(plan))
+		b.ring, err = newRing(FrameSize(plan), ringSlots, nil)
 		return err
 	})
 }

@@ -164,7 +164,7 @@ func probeVeth() (string, error) {
 
 func probeRing() (string, error) {
 	err := inNewNamespace(func() error {
-		r, err := newRing(2048)
+		r, err := newRing(2048, ringSlots, nil)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,8 @@ type EngineConfig struct {
 	Telemetry bool
 	Seed      uint64
 	Observer  Observer
+	// Live has hosts' ports carry what programs in their namespaces send; see Live. The fabric is one region then.
+	Live bool
 }
 
 // Observer is told what happens. It must not change anything.
@@ -84,7 +86,8 @@ type Engine struct {
 	pending   int            // calls of At to come
 	failed    error          // of one
 	rerouted  bool
-	watchdogs []watch // by port and priority; nil: no switch has one
+	watchdogs []watch          // by port and priority; nil: no switch has one
+	replies   func(host *port) // takes what a host's kernel sent as a frame went up its stack; nil: not live
 	circles   circles
 
 	Totals
@@ -100,6 +103,7 @@ type Totals struct {
 	Ended     Amount // frames that ended: delivered, consumed, dropped
 	Dropped   int64  // of Ended
 	LossLost  int64  // of Dropped: in a lossless class
+	Refused   int64  // frames of programs that the fabric dropped; not of Dropped
 }
 
 // Amount counts frames and their bytes.
@@ -136,7 +140,8 @@ type port struct {
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
 	fault     *portFault // nil: there never was one
-	_         [5]int64
+	ordinary  *ordinary  // of a host's port in a live fabric
+	_         [4]int64
 }
 
 // NewEngine is an engine at virtual time 0.
@@ -147,7 +152,7 @@ func NewEngine(c EngineConfig) *Engine {
 		settings: c.Switches, hosts: c.Hosts, seed: c.Seed,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}
-	ofPort, regions, lookahead := divide(plan)
+	ofPort, regions, lookahead := divide(plan, c.Live)
 	e.lookahead, e.divided = lookahead, regions > 1
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
 	store := &eventStore{}
@@ -162,6 +167,9 @@ func NewEngine(c EngineConfig) *Engine {
 			wakeAt: vtime.Never, delay: p.Delay,
 		}
 		e.ports[i].setRate(p.Rate)
+		if c.Live && node.Kind == topologies.Host {
+			e.ports[i].ordinary = &ordinary{}
+		}
 		r := &e.regions[ofPort[i]]
 		r.ports = append(r.ports, int32(i))
 	}
@@ -274,6 +282,8 @@ func (e *Engine) handle(ev event) error {
 		return e.holdAgain(&e.ports[ev.id])
 	case eventFlood:
 		return e.floodAgain(&e.ports[ev.id])
+	case eventOrdinary:
+		return e.ordinaryDue(&e.ports[ev.id])
 	}
 	return fmt.Errorf("unknown event %d", ev.kind)
 }

@@ -24,6 +24,7 @@ type Fabric struct {
 	backplane netns.NsHandle
 	devices   []netns.NsHandle // by node
 	hooks     []hook
+	live      bool
 	TCX       bool // whether the programs hang on TCX; clsact otherwise
 	Timing    BuildTiming
 }
@@ -33,7 +34,7 @@ type BuildTiming struct{ Load, Namespaces, Links, Attach, Total time.Duration }
 
 // NewFabric builds the fabric in the kernel. It needs root. Whatever ends the process, the fabric ends with it.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
-	f = &Fabric{plan: plan, backplane: netns.None()}
+	f = &Fabric{plan: plan, live: o.Live, backplane: netns.None()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())

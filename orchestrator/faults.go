@@ -29,11 +29,12 @@ const (
 	LossWatchdog             // it was in a queue in a PFC storm, or sent there
 	LossRoute                // after routes changed there was no way, or it had gone round in circles
 	LossPause                // there was no room for it, as a fault had lost the PAUSE that would have held it back
+	LossDevice               // the interface that it came to was down, or its program gone: somebody's doing in a live fabric
 	Losses
 )
 
 // LossNames name the causes in files.
-var LossNames = [Losses]string{"link_down", "port_down", "wire", "fcs", "receive_buffer", "watchdog", "no_route", "lost_pause"}
+var LossNames = [Losses]string{"link_down", "port_down", "wire", "fcs", "receive_buffer", "watchdog", "no_route", "lost_pause", "device"}
 
 // portFault is what is wrong, or has been, with a port and the wire from it.
 type portFault struct {
@@ -157,9 +158,15 @@ func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
 	in := &e.ports[p.peer]
 	e.depart(p, f)
 	e.crossing.Tick = ebpf.TickLost
-	if err := e.cross(in, f); err != nil {
+	if err := unlessUnfinished(e.cross(in, f)); err != nil {
 		return err
 	}
+	e.lostOnWire(p, f, why)
+	return nil
+}
+
+// lostOnWire counts a frame that left port p and did not arrive.
+func (e *Engine) lostOnWire(p *port, f *frame.Frame, why Loss) {
 	fault := e.faultOf(p)
 	if f.Control {
 		if e.credits != nil {
@@ -171,7 +178,6 @@ func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
 		}
 	}
 	e.countLoss(p, why, f)
-	return nil
 }
 
 // refused deals with a frame that the traffic manager does not take at port p, as its link is down or its queue in a storm.
@@ -212,7 +218,11 @@ func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 		e.fail("nothing is dropped in a lossless class", e.plan.Ports[p.id].Name, "priority %d: %v", f.Priority, why)
 	}
 	e.Ended.add(int(f.Length))
-	e.Dropped++
+	if f.Ordinary() {
+		e.refuseOrdinary(f)
+	} else {
+		e.Dropped++
+	}
 	e.pool.Put(f)
 }
 

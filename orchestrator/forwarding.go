@@ -73,7 +73,8 @@ func (e *Engine) waiting(p *port) bool {
 	if p.isSwitch {
 		return e.switches[p.index].Port(int(p.id)).Waiting()
 	}
-	return e.nics[p.index].Waiting() || e.credits != nil && e.credits.hosts[p.index].Packets > 0 || p.faulty && p.fault.control.Packets > 0
+	return e.nics[p.index].Waiting() || e.credits != nil && e.credits.hosts[p.index].Packets > 0 || p.faulty && p.fault.control.Packets > 0 ||
+		p.ordinary != nil && p.ordinary.packets > 0
 }
 
 func (p *port) serialise(lineBytes int64) vtime.Time {
@@ -100,6 +101,21 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 		}
 		e.gateHost(p)
 	}
+	f, wake := e.choose(p, registers)
+	if f == nil {
+		return nil, wake
+	}
+	e.Created.add(int(f.Length))
+	f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0
+	f.OnSince = registers.Class[f.Priority].PausedUntil
+	return f, 0
+}
+
+// choose takes the next frame that the flow control of a host's port lets go.
+func (e *Engine) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) {
+	if p.ordinary != nil {
+		return e.pullShared(p)
+	}
 	var off uint8
 	ends := vtime.Never
 	for _, priority := range [...]uint8{e.hosts.DataPriority, e.hosts.ControlPriority} {
@@ -109,13 +125,7 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 		}
 	}
 	f, wake := e.nics[p.index].Dequeue(e.now, off)
-	if f == nil {
-		return nil, min(wake, ends)
-	}
-	e.Created.add(int(f.Length))
-	f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0
-	f.OnSince = registers.Class[f.Priority].PausedUntil
-	return f, 0
+	return f, min(wake, ends)
 }
 
 // arrive takes the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's ingress
@@ -137,7 +147,7 @@ func (e *Engine) arrive(p *port) error {
 	x := e.crossing
 	x.Tick = ebpf.TickNone
 	if err := e.cross(in, f); err != nil {
-		return err
+		return e.uncrossed(p, f, err)
 	}
 	// The crossing's results do not survive the next one, a tick's.
 	want, priority := x.Want, uint8(x.OutPriority)
@@ -188,6 +198,10 @@ func (e *Engine) cross(in *port, f *frame.Frame) error {
 // end deals with a frame whose way ends at port in.
 func (e *Engine) end(in *port, f *frame.Frame) {
 	x := e.crossing
+	if f.Ordinary() {
+		e.endOrdinary(in, f)
+		return
+	}
 	if in.faulty && e.endFaulty(in, f) {
 		return
 	}
@@ -280,7 +294,8 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 	clear(f.Data)
 	e.Ticks++
 	if err := e.cross(in, f); err != nil {
-		return 0, err
+		e.pool.Put(f)
+		return 0, unlessUnfinished(err)
 	}
 	want = x.Want
 	if x.Verdict != ebpf.VerdictForward {

@@ -28,6 +28,7 @@ type KernelPlane struct {
 	counted  uint32 // frames that the kernel put into the ring, as far as Check has asked
 
 	taps map[int]*tap
+	live *livePlane // nil: in virtual time
 	// Waits counts crossings that were not over when the system call returned.
 	Waits uint64
 }
@@ -40,7 +41,11 @@ const crossingPatience = 20 * time.Second
 func NewKernelPlane(f *Fabric, frameSize int) (*KernelPlane, error) {
 	p := &KernelPlane{fabric: f, state: f.State(), crossing: f.State().Crossing, taps: map[int]*tap{}}
 	err := p.inBackplane(func() (err error) {
-		p.ring, err = newRing(frameSize)
+		if !f.live {
+			p.ring, err = newRing(frameSize, ringSlots, nil)
+			return err
+		}
+		p.ring, p.live, err = newLiveRings(frameSize, len(f.plan.Ports))
 		return err
 	})
 	if err != nil {
@@ -69,6 +74,9 @@ func (p *KernelPlane) State() *ebpf.State { return p.state }
 
 // Cross sends the frame into the outer end of port in and waits until the programs have dealt with it.
 func (p *KernelPlane) Cross(in int, f *frame.Frame) error {
+	if p.live != nil {
+		return p.crossLive(in, f)
+	}
 	x := p.crossing
 	x.Verdict = ebpf.VerdictNone
 	p.done++
@@ -140,7 +148,11 @@ func (p *KernelPlane) Check() []string {
 	if p.crossing.Done != p.done {
 		problems = append(problems, fmt.Sprintf("%d crossings were begun, %d ended", p.done, p.crossing.Done))
 	}
-	if p.crossing.Marked != p.done {
+	unfinished := uint64(0)
+	if p.live != nil {
+		unfinished = p.live.Unfinished
+	}
+	if p.crossing.Marked < p.done || p.crossing.Marked > p.done+unfinished {
 		problems = append(problems, fmt.Sprintf("%d crossings were begun, the egress pipelines saw %d", p.done, p.crossing.Marked))
 	}
 	packets, drops, err := p.ring.statistics() // since the last time
@@ -167,5 +179,8 @@ func (p *KernelPlane) Close() error {
 		errs = append(errs, t.Close())
 	}
 	p.taps = nil
+	if p.live != nil {
+		errs = append(errs, p.live.outside.Close())
+	}
 	return errors.Join(append(errs, p.ring.Close(), p.fabric.Close())...)
 }

@@ -59,6 +59,11 @@ func (e *Engine) checkFrames() {
 	for _, n := range e.nics {
 		queued += n.Backlog()
 	}
+	for i := range e.ports {
+		if o := e.ports[i].ordinary; o != nil {
+			queued += int64(o.packets + o.to.queue.Packets)
+		}
+	}
 	waiting := queued // a host's frames are made as they leave the NIC
 	if e.credits != nil {
 		for i := range e.credits.hosts { // but for credit messages
@@ -136,7 +141,7 @@ func (e *Engine) checkPorts() {
 		var lost int64
 		var lostPFC, refusedPFC [2]int64
 		if f := peer.fault; f != nil {
-			lost = f.lost[LossLink].Frames + f.lost[LossWire].Frames + f.lost[LossFCS].Frames
+			lost = f.lost[LossLink].Frames + f.lost[LossWire].Frames + f.lost[LossFCS].Frames + f.lost[LossDevice].Frames
 		}
 		if f := p.fault; f != nil {
 			lostPFC, refusedPFC = f.lostPFC, f.refusedPFC
@@ -162,11 +167,15 @@ func (e *Engine) checkPorts() {
 		} else if p.fault != nil {
 			p.fault.control.Each(count(&waiting))
 		}
+		var forged [2]int64 // by programs
+		if p.ordinary != nil {
+			forged = p.ordinary.forged
+		}
 		sent := [2]int64{int64(r.ResumesSent), int64(r.PausesSent)}
 		far := &e.state.Ports[p.peer]
 		received := [2]int64{int64(far.ResumesReceived), int64(far.PausesReceived)}
 		for k, what := range [2]string{"RESUME", "PAUSE"} {
-			if sent[k] != p.pfcSent[k]+waiting[k]+refusedPFC[k] || p.pfcSent[k] != received[k]+flying[k]+lostPFC[k] {
+			if sent[k] != p.pfcSent[k]+waiting[k]+refusedPFC[k] || p.pfcSent[k]+forged[k] != received[k]+flying[k]+lostPFC[k] {
 				e.fail("every pause arrives", name, "%s: %d built, %d waiting, %d without a link, %d sent, %d on the wire, %d lost by faults, %d received",
 					what, sent[k], waiting[k], refusedPFC[k], p.pfcSent[k], flying[k], lostPFC[k], received[k])
 			}

@@ -172,6 +172,9 @@ func (f *Fabric) configureHost(n *topologies.Node) error {
 			return fmt.Errorf("set the %s of %s: %w", step.what, n.Name, err)
 		}
 	}
+	if f.live {
+		return readyForPrograms(n.Name, socket, f.plan.Ports[n.Ports[0]].Name)
+	}
 	return nil
 }
 

@@ -17,6 +17,8 @@ type FabricOptions struct {
 	Telemetry bool
 	// Reroute says whether routes may change (Engine.Reroute), and need room for it.
 	Reroute bool
+	// Live says whether programs are to use the fabric (Live): the kernel plane's alone.
+	Live bool
 	// Hooks is the way the pipelines are attached on the kernel plane.
 	Hooks Hooks
 

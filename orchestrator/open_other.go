@@ -17,6 +17,8 @@ type FabricOptions struct {
 	Telemetry bool
 	// Reroute says whether routes may change (Engine.Reroute), and need room for it.
 	Reroute bool
+	// Live says whether programs are to use the fabric (Live): the kernel plane's alone.
+	Live bool
 }
 
 // OpenPlane opens the plane of the given name for a plan.

@@ -29,8 +29,9 @@ type region struct {
 }
 
 // divide makes the regions of a plan and says to which one each port belongs. lookahead is the time for which they can be
-// driven apart; vtime.Never if there is but one.
-func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime.Time) {
+// driven apart; vtime.Never if there is but one,
+// as there is where the plan is to stay whole.
+func divide(plan *topologies.Plan, whole bool) (ofPort []int32, regions int, lookahead vtime.Time) {
 	ofNode := make([]int32, len(plan.Nodes))
 	for i, id := range plan.Switch {
 		ofNode[id] = int32(i)
@@ -48,7 +49,7 @@ func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime
 			lookahead = min(lookahead, p.Delay)
 		}
 	}
-	if regions == 1 || lookahead == 0 {
+	if whole || regions == 1 || lookahead == 0 {
 		clear(ofPort)
 		return ofPort, 1, vtime.Never
 	}
@@ -61,7 +62,7 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	switch kind {
 	case eventArrival:
 		r = e.ports[e.ports[id].peer].region
-	case eventFree, eventWake, eventCredit, eventDrain, eventHold, eventFlood:
+	case eventFree, eventWake, eventCredit, eventDrain, eventHold, eventFlood, eventOrdinary:
 		r = e.ports[id].region
 	case eventRefresh, eventWatch:
 		r = e.ports[id>>3].region

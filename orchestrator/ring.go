@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
 )
 
 // ring is an AF_PACKET receive ring (TPACKET_V2) over every interface of the backplane, and the socket that frames are
@@ -31,15 +33,17 @@ const ringSlots = 256
 // Offsets in a TPACKET_V2 slot: struct tpacket2_hdr, then struct sockaddr_ll.
 const (
 	tpStatus   = 0
+	tpLen      = 4
 	tpSnapLen  = 8
 	tpMAC      = 12
 	tpIfindex  = 32 + 4
 	tpHeadroom = 32 + 20 + 64 // header, address, and what the kernel aligns before the frame
 )
 
-// newRing opens the sockets in the calling thread's namespace. frame is the most bytes of a frame.
-func newRing(frame int) (r *ring, err error) {
-	r = &ring{rx: -1, tx: -1, slots: ringSlots, slot: 2048}
+// newRing opens the sockets in the calling thread's namespace. frame is the most bytes of a frame; slots a power of 2, at
+// least 32. With a filter the ring gets only the frames that it accepts.
+func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
+	r = &ring{rx: -1, tx: -1, slots: slots, slot: 2048}
 	for r.slot < frame+tpHeadroom {
 		r.slot *= 2
 	}
@@ -72,6 +76,11 @@ func newRing(frame int) (r *ring, err error) {
 	if err != nil {
 		return r, fmt.Errorf("map the receive ring: %w", err)
 	}
+	if filter != nil {
+		if err := attachFilter(r.rx, filter); err != nil {
+			return r, fmt.Errorf("filter the receive ring: %w", err)
+		}
+	}
 	if err := unix.Bind(r.rx, &unix.SockaddrLinklayer{Protocol: hostToNetwork(unix.ETH_P_ALL)}); err != nil {
 		return r, fmt.Errorf("bind the receive ring: %w", err)
 	}
@@ -81,6 +90,26 @@ func newRing(frame int) (r *ring, err error) {
 	}
 	r.address = unix.RawSockaddrLinklayer{Family: unix.AF_PACKET}
 	return r, nil
+}
+
+// marked is a filter that accepts the frames whose mark is that of the pipelines' output, or all others.
+func marked(want bool) []unix.SockFilter {
+	const adMark = 0xfffff000 + 20 // SKF_AD_OFF + SKF_AD_MARK of linux/filter.h
+	accept := [2]uint32{1 << 18, 0}
+	if !want {
+		accept = [2]uint32{0, 1 << 18}
+	}
+	return []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: adMark},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: ebpf.FrameMark, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: accept[0]},
+		{Code: unix.BPF_RET | unix.BPF_K, K: accept[1]},
+	}
+}
+
+func attachFilter(fd int, program []unix.SockFilter) error {
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
 }
 
 func hostToNetwork(v uint16) uint16 { return v<<8 | v>>8 }
@@ -108,6 +137,14 @@ func (r *ring) receive() (frame []byte, ifindex int32, ok bool) {
 	at := *(*uint16)(unsafe.Pointer(&slot[tpMAC]))
 	ifindex = *(*int32)(unsafe.Pointer(&slot[tpIfindex]))
 	return slot[at : uint32(at)+n], ifindex, true
+}
+
+// whole says whether the frame that receive returned is all there was on the interface: neither was it cut to fit, nor was a
+// VLAN tag taken off it.
+func (r *ring) whole() bool {
+	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
+	return atomic.LoadUint32(r.status(slot))&unix.TP_STATUS_VLAN_VALID == 0 &&
+		*(*uint32)(unsafe.Pointer(&slot[tpLen])) == *(*uint32)(unsafe.Pointer(&slot[tpSnapLen]))
 }
 
 // release gives the slot of the last frame back to the kernel.

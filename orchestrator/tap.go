@@ -49,9 +49,7 @@ func outgoingOnly(fd int) error {
 		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18},
 		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
 	}
-	err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
-		&unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
-	if err != nil {
+	if err := attachFilter(fd, program); err != nil {
 		return fmt.Errorf("filter the capture socket: %w", err)
 	}
 	return nil

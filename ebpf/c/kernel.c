@@ -7,6 +7,10 @@
 
 #include "state.h"
 
+/* What comes out of the pipelines has this mark, and nothing that a program sends from a device's namespace: skb->mark is
+ * cleared when a frame goes through a veth pair into another namespace, and survives bpf_redirect_peer. */
+enum frame_mark { FRAME_MARK = 0x70617573 };
+
 /* What few frames need. The verifier knows most about one function. */
 #define COLD static __always_inline
 
@@ -138,6 +142,7 @@ int pausenet_ingress(struct __sk_buff *skb)
 	if (ifindex) {
 		/* The ring has seen the frame by then: the backplane's IP stack is to drop it at a glance. */
 		bpf_skb_change_type(skb, PACKET_OTHERHOST);
+		skb->mark = FRAME_MARK;
 		return bpf_redirect_peer(ifindex, 0);
 	}
 	return verdict == VERDICT_STACK ? TC_ACT_OK : TC_ACT_SHOT;
@@ -152,5 +157,6 @@ const enum port_kind *port_kind_type __attribute__((unused));
 const enum burst_state *burst_state_type __attribute__((unused));
 const enum ecn_mode *ecn_mode_type __attribute__((unused));
 const enum tcd_state *tcd_state_type __attribute__((unused));
+const enum frame_mark *frame_mark_type __attribute__((unused));
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

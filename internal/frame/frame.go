@@ -21,7 +21,7 @@ type Frame struct {
 
 	Priority uint8
 	Control  bool // MAC control: overtakes data, no priority's pause holds it
-	pooled   bool
+	flags    uint8
 
 	// The departure record: the state of the port it left, as it left.
 	Burst        uint8
@@ -30,6 +30,17 @@ type Frame struct {
 	QueueBytes   uint32
 	QueuePackets uint32
 }
+
+const (
+	pooled   uint8 = 1 << iota
+	ordinary       // a program's in a host's namespace
+)
+
+// Ordinary says whether a program in a host's namespace made the frame: nothing about its content can be relied on.
+func (f *Frame) Ordinary() bool { return f.flags&ordinary != 0 }
+
+// MakeOrdinary makes it such a frame, until it is put back.
+func (f *Frame) MakeOrdinary() { f.flags |= ordinary }
 
 // withHeader keeps a frame's header beside it: one place in memory instead of two.
 type withHeader struct {
@@ -68,7 +79,7 @@ func (p *Pool) Get(n int) *Frame {
 	f := p.free
 	p.free = f.next
 	f.next = nil
-	f.pooled = false
+	f.flags = 0
 	f.Length = int32(n)
 	if p.headers && n > HeaderBytes {
 		n = HeaderBytes
@@ -83,10 +94,10 @@ func (p *Pool) Get(n int) *Frame {
 
 // Put takes f back. Putting a frame twice panics: it would be in two queues.
 func (p *Pool) Put(f *Frame) {
-	if f.pooled {
+	if f.flags&pooled != 0 {
 		panic("frame: put twice")
 	}
-	f.pooled = true
+	f.flags = pooled
 	f.next = p.free
 	p.free = f
 	p.out--
@@ -114,7 +125,7 @@ func (p *Pool) grow() {
 }
 
 func (p *Pool) add(f *Frame) {
-	f.pooled = true
+	f.flags = pooled
 	f.next = p.free
 	p.free = f
 }

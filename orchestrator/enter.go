@@ -1,0 +1,74 @@
+//go:build linux
+
+package orchestrator
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Namespace is the file descriptor of a node's network namespace.
+func (f *Fabric) Namespace(node topologies.NodeID) int { return int(f.devices[node]) }
+
+// Hosts is a fabric's hosts file (hosts(5)): its hosts' names and addresses.
+func Hosts(plan *topologies.Plan) string {
+	text := "127.0.0.1 localhost\n"
+	for _, id := range plan.Hosts {
+		text += fmt.Sprintf("%v %s\n", plan.Nodes[id].Addr, plan.Nodes[id].Name)
+	}
+	return text
+}
+
+// RunIn runs a command in a network namespace, given as a file descriptor, until it ends. hosts is /etc/hosts there. The
+// command dies with the calling process.
+func RunIn(namespace int, hosts string, cmd *exec.Cmd) error {
+	return onOwnThread(func() error {
+		if err := enter(namespace, hosts); err != nil {
+			return err
+		}
+		if cmd.SysProcAttr == nil {
+			cmd.SysProcAttr = &unix.SysProcAttr{}
+		}
+		cmd.SysProcAttr.Pdeathsig = unix.SIGKILL // as this thread ends, which waits
+		return cmd.Run()
+	})
+}
+
+// enter takes the calling thread into a network namespace and a mount namespace of its own, whose /sys shows that and whose
+// /etc/hosts is hosts. The mounts end with the namespace.
+func enter(namespace int, hosts string) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make the mounts private: %w", err)
+	}
+	if err := unix.Setns(namespace, unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter the namespace: %w", err)
+	}
+	// Where /sys or /etc/hosts cannot be mounted over, as in some containers, programs see the outer ones.
+	_ = unix.Mount("pausenet", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	return nameHosts(hosts)
+}
+
+// nameHosts puts the hosts file over /etc/hosts. It is written into a file system in memory that covers a folder for as long.
+func nameHosts(hosts string) error {
+	const cover = "/mnt"
+	if err := unix.Mount("pausenet", cover, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=755"); err != nil {
+		return nil //nolint:nilerr // names stay unknown, addresses work
+	}
+	defer unix.Unmount(cover, unix.MNT_DETACH) //nolint:errcheck // it ends with the mount namespace
+	file := cover + "/hosts"
+	if err := os.WriteFile(file, []byte(hosts), 0o644); err != nil {
+		return fmt.Errorf("write the hosts file: %w", err)
+	}
+	if err := unix.Mount(file, "/etc/hosts", "", unix.MS_BIND, ""); err != nil && err != unix.ENOENT {
+		return fmt.Errorf("put the hosts file over /etc/hosts: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+//go:build linux
+
+package orchestrator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// liveFabric is a live fabric that runs until the test ends; its laws hold then.
+type liveFabric struct {
+	*Live
+	plan   *topologies.Plan
+	fabric *Fabric
+}
+
+func newLiveFabric(t testing.TB, plan *topologies.Plan, slowdown float64) *liveFabric {
+	t.Helper()
+	testenv.NeedRoot(t)
+	p, err := OpenKernelPlane(plan, FabricOptions{Live: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sw, hosts := switchagent.Default(), hostagent.Default()
+	settings := make([]*switchagent.Settings, len(plan.Switch))
+	for i := range settings {
+		settings[i] = &sw
+	}
+	e := NewEngine(EngineConfig{Plan: plan, Plane: p, Switches: settings, Hosts: &hosts, Seed: 1, Live: true})
+	l, err := NewLive(e, p, slowdown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- l.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the fabric ended: %v", err)
+		}
+		for _, v := range e.Check() {
+			t.Error(v)
+		}
+		t.Logf("%+v", l.Status())
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &liveFabric{l, plan, p.Fabric()}
+}
+
+// run runs a command on a node.
+func (f *liveFabric) run(t testing.TB, node string, command ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := RunIn(f.fabric.Namespace(f.plan.NodeByName(node).ID), Hosts(f.plan), cmd); err != nil {
+		t.Fatalf("%s: %v: %v\n%s", node, command, err, &out)
+	}
+	return out.String()
+}
+
+func livePlan(t testing.TB, name string) *topologies.Plan {
+	t.Helper()
+	plan, err := topologies.Builtin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func TestLivePing(t *testing.T) {
+	f := newLiveFabric(t, livePlan(t, "leafspine"), 1000)
+	t.Log(f.run(t, "h0", "ping", "-c", "3", "-i", "0.2", "h15"))
+}

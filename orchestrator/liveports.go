@@ -1,0 +1,62 @@
+//go:build linux
+
+package orchestrator
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// Commands of the ethtool ioctl (linux/ethtool.h) that turn an offload on or off.
+var offloads = []struct {
+	command uint32
+	name    string
+}{
+	{0x17, "transmit checksums"}, // ETHTOOL_STXCSUM; without it there is no segmentation offload
+	{0x1f, "TSO"},                // ETHTOOL_STSO
+	{0x24, "GSO"},                // ETHTOOL_SGSO
+	{0x2c, "GRO"},                // ETHTOOL_SGRO
+}
+
+// readyForPrograms makes a host's namespace, in which the thread is, one where programs work: lo is up, the kernel hands frames
+// over as they go onto a wire, and its TCP asks for ECN.
+func readyForPrograms(host string, socket *nl.NetlinkSocket, port string) error {
+	lo := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
+	lo.AddData(linkMessage(1, unix.IFF_UP))
+	if err := execute(socket, lo); err != nil {
+		return fmt.Errorf("%s: set lo up: %w", host, err)
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", host, err)
+	}
+	defer unix.Close(fd)
+	for _, o := range offloads {
+		if err := turnOff(fd, port, o.command); err != nil {
+			return fmt.Errorf("%s: turn %s off: %w", port, o.name, err)
+		}
+	}
+	if err := writeExisting("/proc/sys/net/ipv4/tcp_ecn", "1"); err != nil {
+		return fmt.Errorf("%s: %w", host, err)
+	}
+	return nil
+}
+
+// turnOff turns an offload of an interface off.
+func turnOff(fd int, name string, command uint32) error {
+	value := struct{ command, data uint32 }{command, 0}
+	request := struct {
+		name [unix.IFNAMSIZ]byte
+		data unsafe.Pointer
+		_    [16]byte
+	}{data: unsafe.Pointer(&value)}
+	copy(request.name[:unix.IFNAMSIZ-1], name)
+	_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
+	if e != 0 {
+		return e
+	}
+	return nil
+}

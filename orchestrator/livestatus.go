@@ -1,0 +1,41 @@
+//go:build linux
+
+package orchestrator
+
+import (
+	"time"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// LiveStatus says how well the machine follows the wall clock.
+type LiveStatus struct {
+	Slowdown float64
+	Virtual  vtime.Time // now
+	Wall     time.Duration
+	// LatenessP50 and LatenessP99 are of events, in virtual time: how long after its time an event happened.
+	LatenessP50, LatenessP99 vtime.Time
+	// Busy is the share of the time, 0 to 1, in which the engine was not waiting.
+	Busy float64
+	// Held is for how long virtual time stood still, as the machine was more than 200 ms late.
+	Held time.Duration
+	// Lost counts frames of programs for which the kernel's ring had no room.
+	Lost int64
+	// Stray counts frames that came out of switches' namespaces.
+	Stray int64
+}
+
+// Status is how the fabric follows the clock so far. It is for a function given to Do, or after Run.
+func (l *Live) Status() LiveStatus {
+	wall := time.Since(l.started)
+	quantile := func(q float64) vtime.Time { return vtime.Time(l.lateness.ValueAtQuantile(q)) * vtime.Nanosecond }
+	_, drops, err := l.plane.live.outside.statistics()
+	if err == nil {
+		l.lost += int64(drops)
+	}
+	return LiveStatus{
+		Slowdown: l.slowdown, Virtual: l.engine.now, Wall: wall,
+		LatenessP50: quantile(50), LatenessP99: quantile(99), Busy: l.busy.Seconds() / wall.Seconds(),
+		Held: l.held, Lost: l.lost, Stray: l.stray,
+	}
+}

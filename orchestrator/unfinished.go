@@ -1,0 +1,30 @@
+package orchestrator
+
+import (
+	"errors"
+
+	"github.com/pausenet/pausenet/internal/frame"
+)
+
+// errUnfinished is a Plane's: the frame went in, and the pipelines did not deal with it. In a live fabric a user may take an
+// interface down or a program away.
+var errUnfinished = errors.New("the pipelines did not finish")
+
+// unlessUnfinished is err, if it ends a run.
+func unlessUnfinished(err error) error {
+	if errors.Is(err, errUnfinished) {
+		return nil
+	}
+	return err
+}
+
+// uncrossed deals with a frame from port p whose crossing came to err.
+func (e *Engine) uncrossed(p *port, f *frame.Frame, err error) error {
+	if !errors.Is(err, errUnfinished) {
+		return err
+	}
+	e.Hops--
+	e.ports[p.peer].arrived--
+	e.lostOnWire(p, f, LossDevice)
+	return nil
+}
