@@ -35,6 +35,7 @@ func LoadScenario(nameOrPath string, sets []string) (*Scenario, error) {
 type Reading struct {
 	Quick bool     // with its quick changes, if it has any
 	Sets  []string // of --set; they come after the quick changes
+	Live  bool     // for a live fabric, which needs neither flows nor a duration
 }
 
 // Load is LoadScenario.
@@ -81,7 +82,7 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 			root = applyQuick(root, filepath.Dir(filename))
 		}
 		root = applySettings(root, filepath.Dir(filename), r.Sets)
-		d := &decoder{dir: filepath.Dir(filename), root: root, s: &Scenario{
+		d := &decoder{dir: filepath.Dir(filename), live: r.Live, root: root, s: &Scenario{
 			Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)),
 			Seed: 1,
 		}}
@@ -149,6 +150,7 @@ func readTopology(v *yamlspec.Value, dir string) (spec *yamlspec.Value, name str
 type decoder struct {
 	dir  string
 	root *yamlspec.Value
+	live bool
 	s    *Scenario
 
 	nodes map[string]topologies.NodeID // nil if the topology has mistakes: names cannot be judged then
@@ -164,7 +166,12 @@ func (d *decoder) decode() {
 	}
 	m.Get("description").String(&d.s.Description)
 	d.topology(m.Need("topology"))
-	duration := m.Need("duration")
+	duration := m.Get("duration")
+	if !d.live {
+		duration = m.Need("duration")
+	} else if duration == nil {
+		d.s.Duration = maxDuration
+	}
 	if duration.Time(&d.s.Duration) {
 		switch {
 		case d.s.Duration == 0:
@@ -183,7 +190,7 @@ func (d *decoder) decode() {
 	m.Get("quick") // has been applied, or is not wanted
 	d.s.Host = decodeHost(host, hostagent.Default())
 	d.s.Switch = decodeSwitch(sw, switchagent.Default(), d.s.Host.DataPriority)
-	if d.s.Switch.Lossless()>>d.s.Host.DataPriority&1 == 0 && !host.Has("retransmit_timeout") {
+	if (d.live || d.s.Switch.Lossless()>>d.s.Host.DataPriority&1 == 0) && !host.Has("retransmit_timeout") {
 		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
 	}
 	d.locate(host, d.s.Host.Validate())
@@ -191,7 +198,7 @@ func (d *decoder) decode() {
 	d.locate(sw, orchestrator.CheckFlowControl(d.s.Topology, &d.s.Switch))
 
 	flows, workloads := m.Get("flows"), m.Get("workloads")
-	if workloads == nil {
+	if workloads == nil && !d.live {
 		flows = m.Need("flows")
 	}
 	d.flows(flows)

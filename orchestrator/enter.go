@@ -72,3 +72,15 @@ func nameHosts(hosts string) error {
 	}
 	return nil
 }
+
+// SocketIn opens a socket in a network namespace, given as a file descriptor. It stays there.
+func SocketIn(namespace, domain, kind, protocol int) (fd int, err error) {
+	err = onOwnThread(func() (err error) {
+		if err := unix.Setns(namespace, unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		fd, err = unix.Socket(domain, kind, protocol)
+		return err
+	})
+	return fd, err
+}

@@ -73,3 +73,13 @@ func (t *tap) drain(onWire bool) error {
 
 // Close closes the tap.
 func (t *tap) Close() error { return unix.Close(t.fd) }
+
+// Untap ends the tap of port in.
+func (p *KernelPlane) Untap(in int) error {
+	t := p.taps[in]
+	if t == nil {
+		return nil
+	}
+	delete(p.taps, in)
+	return t.Close()
+}

@@ -48,12 +48,13 @@ or a mistake in a file; 3 the environment, such as no root or no space.`,
 		// main prints errors, without the usage text: a mistake in a file is not a question about flags.
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		RunE:          func(c *cobra.Command, _ []string) error { return runBare(c) },
 	}
 	var config string
 	root.PersistentFlags().StringVar(&config, "config", "", "configuration `file` (default: pausenet/config.yaml in the user's configuration folder)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
 	cobra.EnableCommandSorting = false
-	for _, command := range commands {
+	for _, command := range append(liveCommands, commands...) {
 		c := command()
 		if c.Args != nil {
 			c.Args = withUsage(c.Args)

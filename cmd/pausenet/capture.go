@@ -1,0 +1,79 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/live"
+)
+
+func newCaptureCommand() *cobra.Command {
+	var fabric, file string
+	c := &cobra.Command{
+		Use:   "capture NODE [PORT]",
+		Short: "Capture what is on the wires of a live fabric's node",
+		Long: `capture writes what is on the wires of a node, or of one port of it (a neighbour's name, or
+a number), both ways, as pcapng with virtual timestamps. Without -w it has tshark or
+tcpdump print it.`,
+		Example: `  sudo pausenet capture leaf0 spine0 -w leaf0.pcapng
+  sudo pausenet capture h1 -w - | wireshark -k -i -`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := dial(fabric)
+			if err != nil {
+				return err
+			}
+			request := live.Request{Verb: "capture", Node: args[0]}
+			if len(args) > 1 {
+				request.Port = args[1]
+			}
+			if _, err := client.Ask(request); err != nil {
+				client.Close()
+				return badInput(err)
+			}
+			stop := make(chan os.Signal, 1)
+			signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+			go func() {
+				<-stop
+				_ = client.Finish()
+			}()
+			defer client.Close()
+			return capturedTo(c.OutOrStdout(), file, client)
+		},
+	}
+	fabricFlag(c, &fabric)
+	c.Flags().StringVarP(&file, "write", "w", "", "file to write, - for standard output")
+	return c
+}
+
+// capturedTo copies a capture to a file, or to a program that prints it.
+func capturedTo(out io.Writer, file string, from io.Reader) error {
+	switch file {
+	case "":
+		for _, reader := range [][]string{{"tshark", "-l", "-r", "-"}, {"tcpdump", "-l", "-n", "-r", "-"}} {
+			if path, err := exec.LookPath(reader[0]); err == nil {
+				cmd := exec.Command(path, reader[1:]...)
+				cmd.Stdin, cmd.Stdout, cmd.Stderr = from, out, os.Stderr
+				return cmd.Run()
+			}
+		}
+		return &exitError{exitEnvironment, errors.New("neither tshark nor tcpdump is installed: apt-get install tshark, or write a file with -w")}
+	case "-":
+		_, err := io.Copy(out, from)
+		return err
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return writeError(err)
+	}
+	_, err = io.Copy(f, from)
+	return writeError(errors.Join(err, f.Close()))
+}

@@ -1,0 +1,45 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func newExecCommand() *cobra.Command {
+	var fabric string
+	c := &cobra.Command{
+		Use:   "exec NODE -- COMMAND...",
+		Short: "Run a program on a node of a live fabric",
+		Long: `exec runs a program in the network namespace of a node, where the fabric's hosts have
+their names, and exits with its code.`,
+		Example: `  sudo pausenet exec h1 -- ping -c 3 h2
+  sudo pausenet exec h1 -- bash`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			client, err := dial(fabric)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			signal.Ignore(syscall.SIGINT, syscall.SIGQUIT) // they are for the program
+			err = client.Exec(args[0], args[1:])
+			var ended *exec.ExitError
+			switch {
+			case errors.As(err, &ended) && ended.ExitCode() > 0:
+				return &exitError{ended.ExitCode(), fmt.Errorf("%s: exit code %d", args[1], ended.ExitCode())}
+			case errors.As(err, &ended):
+				return &exitError{exitVerdict, fmt.Errorf("%s: %w", args[1], err)}
+			}
+			return badInput(err)
+		},
+	}
+	fabricFlag(c, &fabric)
+	return c
+}

@@ -1,0 +1,93 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+func newInspectCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:               "inspect [NAME]",
+		Short:             "Print the live fabrics, or one with its nodes and links",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFabrics,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if err := checkRoot("a live fabric belongs to root"); err != nil {
+				return err
+			}
+			names, err := live.Names()
+			if err != nil {
+				return &exitError{exitEnvironment, err}
+			}
+			if len(args) > 0 {
+				names = args
+			}
+			all := []*live.Description{}
+			for _, name := range names {
+				client, err := dial(name)
+				if err != nil {
+					return err
+				}
+				reply, err := client.Ask(live.Request{Verb: "inspect"})
+				client.Close()
+				if err != nil {
+					return &exitError{exitEnvironment, err}
+				}
+				all = append(all, reply.Inspect)
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), all)
+			}
+			writeFabrics(c.OutOrStdout(), all, len(args) > 0)
+			return nil
+		},
+	}
+	formatFlag(c, &format)
+	return c
+}
+
+func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
+	if len(all) == 0 {
+		fmt.Fprintln(out, "no fabric is up")
+		return
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	defer w.Flush()
+	fmt.Fprintln(w, "name\tprocess\tscenario\tcc\tslow-down\tvirtual time\tup for\tlate p50\tp99\tbusy")
+	for _, d := range all {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%g\t%v\t%v\t%v\t%v\t%.1f%%\n", d.Name, d.PID, d.Scenario, d.Controller, d.Clock.Slowdown,
+			vtime.Time(d.Clock.VirtualNS)*vtime.Nanosecond, time.Duration(d.Clock.WallSeconds*float64(time.Second)).Round(time.Second),
+			vtime.Time(d.Clock.LatenessP50NS)*vtime.Nanosecond, vtime.Time(d.Clock.LatenessP99NS)*vtime.Nanosecond, 100*d.Clock.Busy)
+	}
+	if !whole {
+		return
+	}
+	for _, d := range all {
+		fmt.Fprintln(w)
+		for _, n := range d.Nodes {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d ports\n", n.Name, n.Kind, n.Address, n.Ports)
+		}
+		fmt.Fprintln(w)
+		for _, l := range d.Links {
+			state := "up"
+			if !l.Up {
+				state = "down"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%s\n", l.A, l.B, units.Rate(l.RateBPS), vtime.Time(l.DelayNS)*vtime.Nanosecond, state)
+		}
+	}
+}

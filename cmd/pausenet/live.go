@@ -1,0 +1,63 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/spf13/cobra"
+)
+
+// liveCommands are the verbs of live fabrics.
+var liveCommands = []func() *cobra.Command{newUpCommand, newExecCommand, newInspectCommand, newCaptureCommand, newDownCommand}
+
+// liveScenario reads what a live fabric is made from: a scenario, or a topology alone under the default settings.
+func liveScenario(nameOrPath string, sets []string) (*experiments.Scenario, error) {
+	s, err := load(nameOrPath, nil)
+	reading := experiments.Reading{Live: true, Sets: sets}
+	switch {
+	case err == nil && s.scenario == nil:
+		data := []byte(fmt.Sprintf("topology: %q\n", nameOrPath))
+		scenario, err := reading.Parse("", data)
+		if err == nil {
+			scenario.Name = s.topology.Name
+		}
+		return scenario, badInput(err)
+	case err == nil:
+		scenario, err := reading.Parse(nameOrPath+".yaml", s.source)
+		if err == nil {
+			scenario.Name = s.scenario.Name
+		}
+		return scenario, badInput(err)
+	}
+	return nil, err
+}
+
+// dial connects to a live fabric.
+func dial(name string) (*live.Client, error) {
+	if err := checkRoot("a live fabric belongs to root"); err != nil {
+		return nil, err
+	}
+	c, err := live.Dial(name)
+	if errors.Is(err, live.ErrNone) {
+		return nil, badInput(err)
+	}
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	return c, nil
+}
+
+// fabricFlag adds --fabric to a verb that is about one.
+func fabricFlag(c *cobra.Command, name *string) {
+	c.Flags().StringVar(name, "fabric", "", "the fabric's name (default: the only one that is up)")
+	_ = c.RegisterFlagCompletionFunc("fabric", completeFabrics)
+}
+
+func completeFabrics(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	names, _ := live.Names()
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

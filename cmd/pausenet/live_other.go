@@ -1,0 +1,11 @@
+//go:build !linux
+
+package main
+
+import "github.com/spf13/cobra"
+
+// liveCommands are the verbs of live fabrics, which need the kernel plane: none here.
+var liveCommands []func() *cobra.Command
+
+// runBare is pausenet without arguments: its help.
+func runBare(c *cobra.Command) error { return c.Help() }

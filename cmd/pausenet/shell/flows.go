@@ -1,0 +1,177 @@
+//go:build linux
+
+package shell
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/units"
+)
+
+var flowVerbs = []verb{
+	{"flow", "FROM TO SIZE [cc=NAME] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow},
+	{"incast", "N TO SIZE [cc=NAME] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast},
+	{"iperf", "[FROM TO] [SECONDS]", "measure TCP between two hosts, the first and the last (needs iperf3)", (*Shell).iperf},
+}
+
+// options takes cc=NAME and & off a verb's arguments.
+func options(args []string) (rest []string, cc string, background bool) {
+	for _, a := range args {
+		if name, found := strings.CutPrefix(a, "cc="); found {
+			cc = name
+		} else if a == "&" {
+			background = true
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	return rest, cc, background
+}
+
+func (s *Shell) flow(args []string) error {
+	rest, cc, background := options(args)
+	if len(rest) != 3 {
+		return errUsage
+	}
+	size, err := units.ParseBytes(rest[2])
+	if err != nil {
+		return err
+	}
+	return s.start([]live.FlowRequest{{From: rest[0], To: rest[1], Size: size, CC: cc}}, background)
+}
+
+func (s *Shell) incast(args []string) error {
+	rest, cc, background := options(args)
+	if len(rest) != 3 {
+		return errUsage
+	}
+	n, err := strconv.Atoi(rest[0])
+	if err != nil {
+		return errUsage
+	}
+	size, err := units.ParseBytes(rest[2])
+	if err != nil {
+		return err
+	}
+	requests, err := s.Fabric.Incast(n, rest[1], size, cc)
+	if err != nil {
+		return err
+	}
+	return s.start(requests, background)
+}
+
+// start starts flows, and unless in the background waits for them and prints what they came to.
+func (s *Shell) start(requests []live.FlowRequest, background bool) error {
+	ended := make(chan live.FlowResult, len(requests))
+	if err := s.Fabric.StartFlows(requests, func(r live.FlowResult) { ended <- r }); err != nil || background {
+		return err
+	}
+	interrupted, stop := interrupts()
+	defer stop()
+	var sum, most float64
+	for i := range requests {
+		select {
+		case r := <-ended:
+			if len(requests) <= 16 {
+				fmt.Fprintf(s.Out, "%s -> %s %v: FCT %v, slowdown %.2f, %v\n", r.From, r.To, r.Size, r.FCT, r.Slowdown(), r.Rate)
+			}
+			sum += r.Slowdown()
+			most = max(most, r.Slowdown())
+		case <-interrupted:
+			return fmt.Errorf("%d of %d flows go on", len(requests)-i, len(requests))
+		case <-s.Fabric.Done():
+			return live.ErrNone
+		}
+	}
+	if n := len(requests); n > 1 {
+		fmt.Fprintf(s.Out, "%d flows: slowdown mean %.2f, max %.2f\n", n, sum/float64(n), most)
+	}
+	return nil
+}
+
+func (s *Shell) iperf(args []string) error {
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		return errors.New("iperf3 is not installed: apt-get install iperf3 (Debian, Ubuntu), dnf install iperf3 (Fedora)")
+	}
+	seconds := "5"
+	if n := len(args); n > 0 {
+		if _, err := strconv.Atoi(args[n-1]); err == nil {
+			seconds, args = args[n-1], args[:n-1]
+		}
+	}
+	hosts := s.Fabric.Plan.Hosts
+	from, to := s.Fabric.Plan.Nodes[hosts[0]].Name, s.Fabric.Plan.Nodes[hosts[len(hosts)-1]].Name
+	switch len(args) {
+	case 0:
+	case 2:
+		from, to = args[0], args[1]
+	default:
+		return errUsage
+	}
+	target, err := s.Fabric.Host(to)
+	if err != nil {
+		return err
+	}
+	source, err := s.Fabric.Host(from)
+	if err != nil {
+		return err
+	}
+	server := exec.Command("iperf3", "-s", "-1", "--forceflush")
+	listening := &firstLine{seen: make(chan struct{})}
+	server.Stdout = listening
+	serverEnd := make(chan error, 1)
+	go func() { serverEnd <- s.Fabric.Run(to, server) }()
+	select {
+	case <-listening.seen:
+	case err := <-serverEnd:
+		return fmt.Errorf("iperf3 -s on %s: %w", to, err)
+	case <-time.After(5 * time.Second):
+	}
+	var out bytes.Buffer
+	client := exec.Command("iperf3", "-c", target.Addr.String(), "-t", seconds, "-J")
+	client.Stdout = &out
+	err = s.Fabric.Run(from, client)
+	var report struct {
+		Error string `json:"error"`
+		End   struct {
+			Sent struct {
+				Retransmits int `json:"retransmits"`
+			} `json:"sum_sent"`
+			Received struct {
+				Rate float64 `json:"bits_per_second"`
+			} `json:"sum_received"`
+		} `json:"end"`
+	}
+	if jerr := json.Unmarshal(out.Bytes(), &report); jerr != nil || report.Error != "" || err != nil {
+		return fmt.Errorf("iperf3 from %s to %s: %s", from, to, strings.TrimSpace(report.Error+" "+fmt.Sprint(err)))
+	}
+	<-serverEnd
+	rate := report.End.Received.Rate
+	virtual := units.Rate(rate * s.Fabric.Slowdown())
+	line := s.Fabric.Plan.Ports[source.Ports[0]].Rate
+	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s of the wall, %.2f Gb/s of virtual time (%.1f %% of %v), %d retransmissions\n",
+		from, to, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(line), line, report.End.Sent.Retransmits)
+	return nil
+}
+
+// firstLine closes seen as the first line is complete.
+type firstLine struct {
+	seen chan struct{}
+	done bool
+}
+
+func (f *firstLine) Write(p []byte) (int, error) {
+	if !f.done && bytes.Contains(p, []byte("listening")) {
+		f.done = true
+		close(f.seen)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,96 @@
+//go:build linux
+
+package shell
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// lookVerbs print what there is.
+var lookVerbs = []verb{
+	{"nodes", "", "print the nodes", (*Shell).nodes},
+	{"net", "", "print what each port is cabled to", (*Shell).net},
+	{"links", "", "print the links, their rates and whether they are up", (*Shell).links},
+	{"dump", "", "print each node's address, or its switch settings", (*Shell).dump},
+	{"intfs", "", "print each node's interfaces", (*Shell).intfs},
+}
+
+func (s *Shell) nodes([]string) error {
+	var hosts, switches []string
+	for i := range s.Fabric.Plan.Nodes {
+		n := &s.Fabric.Plan.Nodes[i]
+		if n.Kind == topologies.Host {
+			hosts = append(hosts, n.Name)
+		} else {
+			switches = append(switches, n.Name)
+		}
+	}
+	fmt.Fprintf(s.Out, "hosts: %s\nswitches: %s\n", strings.Join(hosts, " "), strings.Join(switches, " "))
+	return nil
+}
+
+func (s *Shell) net([]string) error {
+	plan := s.Fabric.Plan
+	for i := range plan.Nodes {
+		fmt.Fprintf(s.Out, "%s", plan.Nodes[i].Name)
+		for _, id := range plan.Nodes[i].Ports {
+			p := &plan.Ports[id]
+			fmt.Fprintf(s.Out, " %s:%s", p.Name, plan.Ports[p.Peer].Name)
+		}
+		fmt.Fprintln(s.Out)
+	}
+	return nil
+}
+
+func (s *Shell) links([]string) error {
+	plan := s.Fabric.Plan
+	return s.Fabric.Do(func(e *orchestrator.Engine) error {
+		w := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)
+		for i := range plan.Links {
+			l := &plan.Links[i]
+			wire := e.Wire(int(l.A))
+			state := "up"
+			if !wire.Up {
+				state = "down"
+			}
+			fmt.Fprintf(w, "%s<->%s\t%v\t%v\t%s\n", plan.Ports[l.A].Name, plan.Ports[l.B].Name, wire.Rate, wire.Delay, state)
+		}
+		return w.Flush()
+	})
+}
+
+func (s *Shell) dump([]string) error {
+	plan := s.Fabric.Plan
+	return s.Fabric.Do(func(e *orchestrator.Engine) error {
+		w := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)
+		for i := range plan.Nodes {
+			n := &plan.Nodes[i]
+			if n.Kind == topologies.Host {
+				o := e.Ordinary(n.Index)
+				fmt.Fprintf(w, "%s\t%v\tprograms: %d frames sent, %d delivered, %d dropped in the host, %d in the fabric\n", n.Name, n.Addr,
+					o.Sent.Frames, o.Delivered.Frames, o.HostDrops+o.Unknown, o.Refused)
+				continue
+			}
+			t := &e.State().Switches[n.Index]
+			fmt.Fprintf(w, "%s\t%d ports\t%d bytes queued, XOFF %d, XON %d, ECN %d to %d\n", n.Name, len(n.Ports), t.Used, t.Xoff, t.Xon, t.EcnKmin, t.EcnKmax)
+		}
+		return w.Flush()
+	})
+}
+
+func (s *Shell) intfs([]string) error {
+	plan := s.Fabric.Plan
+	for i := range plan.Nodes {
+		names := []string{"lo"}
+		for _, id := range plan.Nodes[i].Ports {
+			names = append(names, plan.Ports[id].Name)
+		}
+		fmt.Fprintf(s.Out, "%s: %s\n", plan.Nodes[i].Name, strings.Join(names, ","))
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+//go:build linux
+
+package shell
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+var pingVerbs = []verb{
+	{"pingall", "", "have every host ping every other", (*Shell).pingAll},
+	{"pingpair", "", "have the first two hosts ping each other", (*Shell).pingPair},
+	{"ping", "HOST HOST...", "have these hosts ping each other", (*Shell).ping},
+}
+
+func (s *Shell) pingAll([]string) error { return s.pingAmong(s.hosts(s.Fabric.Plan.Hosts)) }
+
+func (s *Shell) pingPair([]string) error {
+	return s.pingAmong(s.hosts(s.Fabric.Plan.Hosts[:min(2, len(s.Fabric.Plan.Hosts))]))
+}
+
+func (s *Shell) ping(names []string) error {
+	if len(names) < 2 {
+		return errUsage
+	}
+	var hosts []*topologies.Node
+	for _, name := range names {
+		h, err := s.Fabric.Host(name)
+		if err != nil {
+			return err
+		}
+		hosts = append(hosts, h)
+	}
+	return s.pingAmong(hosts)
+}
+
+func (s *Shell) hosts(ids []topologies.NodeID) (hosts []*topologies.Node) {
+	for _, id := range ids {
+		hosts = append(hosts, &s.Fabric.Plan.Nodes[id])
+	}
+	return hosts
+}
+
+// pingAmong has each host ping all others at once, one host after the other.
+func (s *Shell) pingAmong(hosts []*topologies.Node) error {
+	var sent, lost int
+	var least, most, sum time.Duration
+	for _, from := range hosts {
+		var others []*topologies.Node
+		for _, to := range hosts {
+			if to != from {
+				others = append(others, to)
+			}
+		}
+		took, err := s.Fabric.Ping(from, others, s.patience(from, others))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Out, "%s ->", from.Name)
+		for i, d := range took {
+			sent++
+			if d == 0 {
+				lost++
+				fmt.Fprint(s.Out, " X")
+				continue
+			}
+			fmt.Fprintf(s.Out, " %s", others[i].Name)
+			sum += d
+			most = max(most, d)
+			if least == 0 || d < least {
+				least = d
+			}
+		}
+		fmt.Fprintln(s.Out)
+	}
+	fmt.Fprintf(s.Out, "%.0f%% dropped (%d/%d received)\n", 100*float64(lost)/float64(max(1, sent)), sent-lost, sent)
+	if sent > lost {
+		mean := sum / time.Duration(sent-lost)
+		fmt.Fprintf(s.Out, "RTT min/mean/max %s/%s/%s of virtual time\n", s.virtual(least), s.virtual(mean), s.virtual(most))
+	}
+	return nil
+}
+
+// patience is how long answers may take: a hundred round trips, and a second.
+func (s *Shell) patience(from *topologies.Node, others []*topologies.Node) time.Duration {
+	longest := vtime.Time(0)
+	for _, to := range others {
+		longest = max(longest, s.Fabric.Plan.BaseRTT(from.ID, to.ID, wire.CNPLen, wire.CNPLen))
+	}
+	return time.Second + s.Fabric.Wall(100*longest)
+}
+
+// virtual is a span of the wall clock in virtual time, as text.
+func (s *Shell) virtual(d time.Duration) string {
+	return vtime.FromDuration(time.Duration(float64(d) / s.Fabric.Slowdown()).Round(time.Nanosecond)).String()
+}

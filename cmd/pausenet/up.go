@@ -1,0 +1,195 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/pausenet/pausenet/cmd/pausenet/shell"
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/hostagent/cc"
+)
+
+// defaultFabric is what up brings up without an argument, and the name of a fabric that nobody names.
+const defaultTopology, defaultFabric = "small", "pausenet"
+
+type upFlags struct {
+	name       string
+	slowdown   float64
+	controller string
+	sets       []string
+	seed       uint64
+	detach     bool
+}
+
+func newUpCommand() *cobra.Command {
+	var f upFlags
+	c := &cobra.Command{
+		Use:   "up [TOPOLOGY|SCENARIO]",
+		Short: "Bring a live fabric up, and a shell to use it",
+		Long: `up builds a fabric whose clock goes with the wall, slowed down, so that ping, iperf3 or
+any program in a host's namespace can use it, and opens a shell: help there prints its
+verbs. Without an argument it is a small leaf-spine. The fabric ends with the shell.
+
+With --detach the fabric stays in the background: exec, inspect and capture use it from
+any terminal, down ends it.`,
+		Example: `  sudo pausenet up
+  sudo pausenet up dcon-testbed --cc dcon
+  sudo pausenet up leafspine --name lab --detach`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeSubjects,
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	f.register(c)
+	return c
+}
+
+func (f *upFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.name, "name", defaultFabric, "name by which other terminals find the fabric")
+	flags.Float64Var(&f.slowdown, "slowdown", 0, "seconds of the wall for one of virtual time (default: as fits this machine)")
+	flags.StringVar(&f.controller, "cc", "", "congestion control of RDMA flows (default: the scenario's first)")
+	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
+	flags.BoolVar(&f.detach, "detach", false, "leave the fabric in the background")
+	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(cc.Names(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// checkRoot says what to do when this user may not.
+func checkRoot(why string) error {
+	if os.Geteuid() != 0 {
+		return &exitError{exitEnvironment, fmt.Errorf("%s: run it with sudo", why)}
+	}
+	return nil
+}
+
+func (f *upFlags) run(c *cobra.Command, args []string) error {
+	subject := defaultTopology
+	if len(args) > 0 {
+		subject = args[0]
+	}
+	if f.slowdown < 0 || c.Flags().Changed("slowdown") && !(f.slowdown > 0) {
+		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100", f.slowdown))
+	}
+	reread := func(sets []string) (*experiments.Scenario, error) {
+		return liveScenario(subject, append(append([]string(nil), f.sets...), sets...))
+	}
+	scenario, err := reread(nil)
+	if err != nil {
+		return err
+	}
+	made, err := experiments.NewLive(scenario, f.controller)
+	if err != nil {
+		return badInput(err)
+	}
+	if err := checkRoot("a live fabric builds namespaces and loads eBPF programs, which needs root"); err != nil {
+		return err
+	}
+	if f.detach && os.Getenv(detachedVariable) == "" {
+		return detach(c.OutOrStdout(), f.name)
+	}
+	fabric, err := live.BringUp(made, live.Options{Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread})
+	var environment *experiments.EnvironmentError
+	switch {
+	case errors.Is(err, live.ErrName):
+		return badInput(err)
+	case errors.As(err, &environment):
+		return &exitError{exitEnvironment, err}
+	case err != nil:
+		return badInput(err)
+	}
+	out := c.OutOrStdout()
+	describeUp(out, fabric)
+	if f.detach {
+		waitForEnd(fabric)
+	} else {
+		useShell(out, fabric)
+	}
+	return conclude(out, fabric)
+}
+
+// describeUp says what has come up.
+func describeUp(out io.Writer, f *live.Fabric) {
+	plan := f.Plan
+	fmt.Fprintf(out, "%s: %d hosts, %d switches, %d links, up in %v; %s\n", f.Made.Scenario.Name, len(plan.Hosts), len(plan.Switch),
+		len(plan.Links), f.BringUp.Round(10*time.Millisecond), f.Made.Name)
+	why := "as you said"
+	if f.Chosen {
+		why = fmt.Sprintf("as a crossing takes %v here: a quarter of the hosts at line rate need half a processor", f.Crossing.Round(10*time.Nanosecond))
+	}
+	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(), f.Wall(1e9).Round(time.Microsecond), why)
+}
+
+// useShell reads what the user types until the end.
+func useShell(out io.Writer, f *live.Fabric) {
+	s := &shell.Shell{Fabric: f, Out: out}
+	typed := make(chan struct{})
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(ended)
+	terminal := term.IsTerminal(int(os.Stdin.Fd()))
+	if terminal {
+		s.In = os.Stdin
+		fmt.Fprintln(out, "help prints the verbs; exit or Ctrl-D ends the fabric")
+	}
+	go func() {
+		defer close(typed)
+		if terminal {
+			if err := s.Terminal(); err != nil {
+				fmt.Fprintln(os.Stderr, "pausenet:", err)
+			}
+		} else {
+			_ = s.Lines(os.Stdin) // printed
+		}
+	}()
+	select {
+	case <-typed:
+	case <-ended:
+	case <-f.Done():
+	case <-f.Asked():
+	}
+}
+
+func waitForEnd(f *live.Fabric) {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
+	signal.Ignore(syscall.SIGHUP)
+	detached()
+	select {
+	case <-ended:
+	case <-f.Done():
+	case <-f.Asked():
+	}
+}
+
+// conclude ends a fabric and prints its verdict.
+func conclude(out io.Writer, f *live.Fabric) error {
+	v, err := f.Close()
+	v.Write(out)
+	if err != nil {
+		return &exitError{exitVerdict, err}
+	}
+	if v.Status == experiments.Fail {
+		return &exitError{exitVerdict, errors.New("the fabric's verdict is FAIL: its numbers cannot be trusted")}
+	}
+	return nil
+}
+
+// runBare is pausenet without arguments: a small fabric and its shell; its help for who may not have one.
+func runBare(c *cobra.Command) error {
+	if os.Geteuid() != 0 {
+		return c.Help()
+	}
+	f := upFlags{name: defaultFabric, seed: 1}
+	return f.run(c, nil)
+}

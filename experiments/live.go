@@ -1,0 +1,109 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Live is what a live fabric is made from: a scenario, without its flows, under one congestion control or variant.
+type Live struct {
+	Scenario *Scenario
+	Name     string // of the congestion control or variant
+	spec     *cc.Spec
+}
+
+// NewLive is a scenario, read with Reading.Live, under the named congestion control; empty: the scenario's first.
+func NewLive(s *Scenario, controller string) (*Live, error) {
+	if controller == "" {
+		controller = s.Controllers[0]
+	}
+	own, name, spec, err := s.under(controller)
+	if err != nil {
+		return nil, err
+	}
+	if err := telemetryFits(own.Topology, spec); err != nil {
+		return nil, err
+	}
+	if err := HostSettings(own, spec.Needs).Validate(); err != nil {
+		return nil, fmt.Errorf("%s: host: %w", name, err)
+	}
+	return &Live{Scenario: own, Name: name, spec: spec}, nil
+}
+
+// Fabric are the options to build the fabric with.
+func (l *Live) Fabric() orchestrator.FabricOptions {
+	return orchestrator.FabricOptions{Flows: l.spec.Needs.CNM, Telemetry: l.spec.Needs.INT, Reroute: true, Live: true}
+}
+
+// Engine is the engine's configuration but for its plane and observer.
+func (l *Live) Engine(seed uint64) orchestrator.EngineConfig {
+	needs := l.spec.Needs
+	return orchestrator.EngineConfig{
+		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: HostSettings(l.Scenario, needs),
+		BurstDetection: needs.CNM, Telemetry: needs.INT, Seed: seed, Live: true,
+	}
+}
+
+// Switches are the switches' settings, by index.
+func (l *Live) Switches() []*switchagent.Settings { return SwitchSettings(l.Scenario, l.spec.Needs) }
+
+// Controllers are the congestion controls that flows may have on these switches, the fabric's own first.
+func (l *Live) Controllers() []string {
+	names := []string{l.spec.Name}
+	for _, name := range cc.Names() {
+		if spec, err := cc.Lookup(name); err == nil && name != l.spec.Name && fits(spec.Needs, l.spec.Needs) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// fits says whether a controller can work on switches that are as another needs them.
+func fits(needs, are cc.SwitchNeeds) bool {
+	return (!needs.ECN || are.ECN) && needs.ECNStep == are.ECNStep && (!needs.CNM || are.CNM) && (!needs.INT || are.INT) &&
+		needs.TCD == are.TCD && needs.PCN == are.PCN
+}
+
+// Flow is a flow that starts at a time. controller is empty for the fabric's.
+func (l *Live) Flow(source, destination topologies.NodeID, size units.Bytes, controller string, start vtime.Time, salt uint64) (orchestrator.FlowConfig, error) {
+	s := l.Scenario
+	spec := l.spec
+	if controller != "" {
+		_, named, err := s.controller(controller)
+		if err != nil {
+			return orchestrator.FlowConfig{}, err
+		}
+		if spec = named; spec.Name != l.spec.Name && !slices.Contains(l.Controllers(), spec.Name) {
+			return orchestrator.FlowConfig{}, fmt.Errorf("%s needs other switches (%v) than this fabric's (%v): bring it up with --cc %s",
+				spec.Name, spec.Needs, l.spec.Needs, spec.Name)
+		}
+	}
+	f := &Flow{Source: source, Destination: destination, Size: size, Start: start}
+	env := Environment(s.Topology, f, l.spec.Needs)
+	settings, err := resolver.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
+	if err != nil {
+		return orchestrator.FlowConfig{}, err
+	}
+	port, err := orchestrator.PinPath(s.Topology, source, destination, nil, salt)
+	if err != nil {
+		return orchestrator.FlowConfig{}, err
+	}
+	return orchestrator.FlowConfig{
+		Source: source, Destination: destination, Size: int64(size), Start: start, SourcePort: port,
+		NewController: func() (cc.Controller, error) { return spec.New(env, settings) },
+	}, nil
+}
+
+// IdealFCT is the flow completion time of a flow that has its path to itself.
+func IdealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, sourcePort uint16) vtime.Time {
+	path := orchestrator.Path(plan, source, destination, sourcePort)
+	back := orchestrator.Path(plan, destination, source, sourcePort)
+	return idealFCT(plan, path, back, size)
+}

@@ -1,0 +1,183 @@
+//go:build linux
+
+package live
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/pausenet/pausenet/internal/capture"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// seen is a frame on a captured wire.
+type seen struct {
+	at    vtime.Time
+	port  int // of the file
+	frame []byte
+}
+
+// Capture is what is on the wires of some ports, both ways, while a fabric lives.
+type Capture struct {
+	fabric *Fabric
+	frames chan seen
+	lag    vtime.Time // the longest time from a frame's departure to its arrival
+	into   []int      // tapped ports
+	// Missed counts frames that came faster than they could be written.
+	Missed int64
+}
+
+// wires are the captures that look at the wire into a port.
+type wires struct {
+	in    *orchestrator.KernelPlane
+	port  int
+	sinks map[*Capture]func(frame []byte)
+}
+
+func (w *wires) end() {
+	for c := range w.sinks {
+		c.close()
+	}
+}
+
+// captureBacklog is how many frames may wait to be written.
+const captureBacklog = 1 << 14
+
+// Capture captures the wires of ports into out until stop is closed, the fabric ends, or out takes no more.
+func (f *Fabric) Capture(ports []topologies.PortID, out io.Writer, stop <-chan struct{}) (err error) {
+	file := capture.NewWriter(struct{ io.Writer }{out})
+	c := &Capture{fabric: f, frames: make(chan seen, captureBacklog)}
+	for _, id := range ports {
+		if _, err := file.AddPort(f.Plan.Ports[id].Name); err != nil {
+			return err
+		}
+	}
+	err = f.Do(func(e *orchestrator.Engine) error {
+		for n, id := range ports {
+			p := &f.Plan.Ports[id]
+			c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(f.Plan.Framing.LineBytes(orchestrator.FrameSize(f.Plan))))
+			if err := c.tap(int(id), func(frame []byte) { c.keep(e.Now(), n, frame) }); err != nil {
+				return err
+			}
+			if err := c.tap(int(p.Peer), func(frame []byte) { c.keep(e.Departed(), n, frame) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := file.Flush(); err != nil {
+		return err
+	}
+	defer f.Do(func(*orchestrator.Engine) error { c.untap(); return nil }) //nolint:errcheck // the fabric has ended then
+	return c.write(file, stop)
+}
+
+// tap has call called with the frames on the wire into a port. It runs on the engine's goroutine, as all that follows.
+func (c *Capture) tap(in int, call func(frame []byte)) error {
+	f := c.fabric
+	w := f.captures[in]
+	if w == nil {
+		w = &wires{in: f.plane, port: in, sinks: map[*Capture]func([]byte){}}
+		err := f.plane.Tap(in, func(frame []byte) {
+			for _, sink := range w.sinks {
+				sink(frame)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		f.captures[in] = w
+	}
+	if before := w.sinks[c]; before != nil { // both ends are captured
+		after := call
+		call = func(frame []byte) { before(frame); after(frame) }
+	} else {
+		c.into = append(c.into, in)
+	}
+	w.sinks[c] = call
+	return nil
+}
+
+func (c *Capture) untap() {
+	for _, in := range c.into {
+		w := c.fabric.captures[in]
+		if delete(w.sinks, c); len(w.sinks) == 0 {
+			_ = c.fabric.plane.Untap(in)
+			delete(c.fabric.captures, in)
+		}
+	}
+	c.into = nil
+}
+
+func (c *Capture) keep(at vtime.Time, port int, frame []byte) {
+	select {
+	case c.frames <- seen{at, port, slices.Clone(frame)}:
+	default:
+		c.Missed++
+	}
+}
+
+func (c *Capture) close() {
+	for _, in := range c.into {
+		delete(c.fabric.captures[in].sinks, c)
+	}
+	c.into = nil
+	close(c.frames)
+}
+
+// flushEvery is how long frames may wait for earlier ones, and in the file's buffer, while the fabric is silent.
+const flushEvery = 100 * time.Millisecond
+
+// write writes the frames in the order of their times.
+func (c *Capture) write(file *capture.Writer, stop <-chan struct{}) error {
+	var held []seen
+	flush := func(until vtime.Time) error {
+		n := 0
+		for n < len(held) && held[n].at <= until {
+			if err := file.Write(held[n].port, held[n].at, held[n].frame); err != nil {
+				return err
+			}
+			n++
+		}
+		held = held[:copy(held, held[n:])]
+		return nil
+	}
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	idle := true
+	for {
+		select {
+		case s, ok := <-c.frames:
+			if !ok {
+				return errorsOf(flush(vtime.Never), file.Close())
+			}
+			idle = false
+			i := len(held)
+			for i > 0 && held[i-1].at > s.at {
+				i--
+			}
+			held = slices.Insert(held, i, s)
+			if err := flush(s.at - c.lag); err != nil {
+				return err
+			}
+		case <-tick.C:
+			if idle {
+				if err := flush(vtime.Never); err != nil {
+					return err
+				}
+			}
+			idle = true
+			if err := file.Flush(); err != nil {
+				return err
+			}
+		case <-stop:
+			return errorsOf(flush(vtime.Never), file.Close())
+		}
+	}
+}

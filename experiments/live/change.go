@@ -1,0 +1,90 @@
+//go:build linux
+
+package live
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Set changes a setting of a switch, or of all: "leaf2.pfc.xoff=320KB", "switch.ecn.kmax=400KB".
+func (f *Fabric) Set(setting string) error {
+	node, rest, found := strings.Cut(setting, ".")
+	if !found || !strings.Contains(rest, "=") {
+		return errors.New("write node.setting=value, such as leaf0.pfc.xoff=320KB; switch.pfc.xoff=320KB for all switches")
+	}
+	var which []topologies.NodeID
+	if node == "switch" {
+		which = f.Plan.Switch
+		node = ""
+	} else {
+		n, err := f.Node(node)
+		if err != nil {
+			return err
+		}
+		if n.Kind != topologies.Switch {
+			return fmt.Errorf("%s is a host: settings that can change are those of switches", node)
+		}
+		which = []topologies.NodeID{n.ID}
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	change := "switch." + rest
+	for _, id := range which {
+		n := &f.Plan.Nodes[id]
+		sets := append(slices.Clone(f.sets[n.Name]), change)
+		s, err := f.options.Reread(sets)
+		if err != nil {
+			return err
+		}
+		again, err := experiments.NewLive(s, f.Made.Name)
+		if err != nil {
+			return err
+		}
+		settings := again.Switches()[n.Index]
+		if err := f.Do(func(e *orchestrator.Engine) error { return e.SetSwitch(n.Index, settings) }); err != nil {
+			return err
+		}
+		f.sets[n.Name] = sets
+	}
+	return nil
+}
+
+// Link takes the links between two nodes down or up, and has the routes follow.
+func (f *Fabric) Link(a, b string, up bool) error {
+	ports, err := f.Between(a, b)
+	if err != nil {
+		return err
+	}
+	return f.Do(func(e *orchestrator.Engine) error {
+		for _, p := range ports {
+			if err := e.SetLink(int(p), up); err != nil {
+				return err
+			}
+		}
+		return e.Reroute()
+	})
+}
+
+// Between are the ports of a node that are cabled to another.
+func (f *Fabric) Between(a, b string) ([]topologies.PortID, error) {
+	from, err := f.Node(a)
+	if err != nil {
+		return nil, err
+	}
+	to, err := f.Node(b)
+	if err != nil {
+		return nil, err
+	}
+	ports := f.Plan.PortBetween(from.ID, to.ID)
+	if len(ports) == 0 {
+		return nil, fmt.Errorf("there is no link between %s and %s: links prints those there are", a, b)
+	}
+	return ports, nil
+}

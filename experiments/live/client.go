@@ -1,0 +1,125 @@
+//go:build linux
+
+package live
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// Client is another terminal's way to a fabric.
+type Client struct {
+	conn  net.Conn
+	lines *bufio.Reader
+}
+
+// Names are the fabrics that are up, sorted. A socket that a killed fabric left behind is removed.
+func Names() ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(Folder, "*.sock"))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, path := range paths {
+		conn, err := net.Dial("unix", path)
+		if errors.Is(err, unix.ECONNREFUSED) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		conn.Close()
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".sock"))
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// ErrNone says that there is no such fabric.
+var ErrNone = errors.New("no such fabric")
+
+// Dial connects to the fabric of a name; empty: to the only one.
+func Dial(name string) (*Client, error) {
+	names, err := Names()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(names) == 0:
+		return nil, fmt.Errorf("%w: none is up; bring one up with: sudo pausenet up", ErrNone)
+	case name == "" && len(names) > 1:
+		return nil, fmt.Errorf("%w: several are up, name one with --fabric: %s", ErrNone, strings.Join(names, ", "))
+	case name == "":
+		name = names[0]
+	case !slices.Contains(names, name):
+		return nil, fmt.Errorf("%w as %q: up are %s", ErrNone, name, strings.Join(names, ", "))
+	}
+	conn, err := net.Dial("unix", socketPath(name))
+	if err != nil {
+		return nil, err
+	}
+	return &Client{conn: conn, lines: bufio.NewReader(conn)}, nil
+}
+
+// Close closes the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Ask sends a request and waits for its reply.
+func (c *Client) Ask(r Request) (*Reply, error) {
+	if err := json.NewEncoder(c.conn).Encode(r); err != nil {
+		return nil, err
+	}
+	line, err := c.lines.ReadBytes('\n')
+	if err != nil {
+		return nil, fmt.Errorf("the fabric has ended: %w", err)
+	}
+	var reply Reply
+	if err := json.Unmarshal(line, &reply); err != nil {
+		return nil, err
+	}
+	if reply.Error != "" {
+		return nil, errors.New(reply.Error)
+	}
+	return &reply, nil
+}
+
+// Read reads what follows a reply to capture.
+func (c *Client) Read(p []byte) (int, error) { return c.lines.Read(p) }
+
+// Exec runs a command on a node until it ends, with our terminal. It is killed if the fabric ends.
+func (c *Client) Exec(node string, command []string) error {
+	reply, err := c.Ask(Request{Verb: "node", Node: node})
+	if err != nil {
+		return err
+	}
+	ns, err := os.Open(fmt.Sprintf("/proc/%d/fd/%d", reply.PID, reply.FD))
+	if err != nil {
+		return fmt.Errorf("open the namespace of %s: %w", node, err)
+	}
+	defer ns.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		_, _ = c.lines.ReadByte() // until the fabric has ended, or we close
+		cancel()
+	}()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return orchestrator.RunIn(int(ns.Fd()), reply.Hosts, cmd)
+}
+
+// Finish ends a capture; what it holds back still comes.
+func (c *Client) Finish() error { return c.conn.(*net.UnixConn).CloseWrite() }

@@ -1,0 +1,266 @@
+//go:build linux
+
+package live
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Folder is where fabrics' sockets are. It is root's alone, as they are.
+const Folder = "/run/pausenet"
+
+// maxRequest bounds a request, a line of JSON.
+const maxRequest = 1 << 16
+
+// Request is what another terminal asks of a fabric: one line of JSON.
+type Request struct {
+	Verb string `json:"verb"` // inspect, node, capture, down
+	Node string `json:"node,omitempty"`
+	Port string `json:"port,omitempty"` // of capture: a neighbour or a number; empty: all
+}
+
+// Reply answers a request: one line of JSON. What is captured follows it.
+type Reply struct {
+	Error   string       `json:"error,omitempty"`
+	Inspect *Description `json:"inspect,omitempty"`
+	// PID and FD are where the node's namespace is: /proc/PID/fd/FD. Hosts is its /etc/hosts.
+	PID   int    `json:"pid,omitempty"`
+	FD    int    `json:"fd,omitempty"`
+	Hosts string `json:"hosts,omitempty"`
+	// Verdict answers down.
+	Verdict *Verdict `json:"verdict,omitempty"`
+}
+
+var fabricName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// server is a fabric's socket.
+type server struct {
+	listener *net.UnixListener
+	mutex    sync.Mutex
+	open     map[net.Conn]bool
+	waiting  []chan Verdict // those who asked for the end
+	asked    chan struct{}  // closed as somebody does
+	once     sync.Once
+	handlers sync.WaitGroup
+}
+
+func socketPath(name string) string { return filepath.Join(Folder, name+".sock") }
+
+// listen opens the fabric's socket. One that a killed process left is replaced.
+func (f *Fabric) listen() error {
+	if !fabricName.MatchString(f.Name) {
+		return fmt.Errorf("a fabric's name is letters, digits, '.', '_' and '-', 64 at most: not %q", f.Name)
+	}
+	if err := os.MkdirAll(Folder, 0o700); err != nil {
+		return &experiments.EnvironmentError{Err: fmt.Errorf("make the sockets' folder: %w", err)}
+	}
+	folder, err := os.Open(Folder)
+	if err != nil {
+		return &experiments.EnvironmentError{Err: err}
+	}
+	defer folder.Close()
+	if err := unix.Flock(int(folder.Fd()), unix.LOCK_EX); err != nil { // against another up of that name
+		return &experiments.EnvironmentError{Err: fmt.Errorf("lock %s: %w", Folder, err)}
+	}
+	path := socketPath(f.Name)
+	if conn, err := net.Dial("unix", path); err == nil {
+		conn.Close()
+		return fmt.Errorf("%w: a fabric named %s is up; choose another with --name, or end it with: pausenet down %s", ErrName, f.Name, f.Name)
+	}
+	_ = os.Remove(path)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return &experiments.EnvironmentError{Err: err}
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return errors.Join(&experiments.EnvironmentError{Err: err}, l.Close())
+	}
+	f.server = &server{listener: l, open: map[net.Conn]bool{}, asked: make(chan struct{})}
+	f.server.handlers.Add(1)
+	go f.accept()
+	return nil
+}
+
+// ErrName says that a fabric's name is taken.
+var ErrName = errors.New("the name is taken")
+
+// Asked is closed when another terminal asks for the fabric's end; never without a name.
+func (f *Fabric) Asked() <-chan struct{} {
+	if f.server == nil {
+		return nil
+	}
+	return f.server.asked
+}
+
+func (f *Fabric) accept() {
+	s := f.server
+	defer s.handlers.Done()
+	for {
+		conn, err := s.listener.AcceptUnix()
+		if err != nil {
+			return
+		}
+		if !ownedByUs(conn) {
+			conn.Close()
+			continue
+		}
+		s.mutex.Lock()
+		s.open[conn] = true
+		s.mutex.Unlock()
+		s.handlers.Add(1)
+		go func() {
+			defer s.handlers.Done()
+			f.serve(conn)
+			s.mutex.Lock()
+			delete(s.open, conn)
+			s.mutex.Unlock()
+			conn.Close()
+		}()
+	}
+}
+
+// ownedByUs says whether the process at the other end is root's or our own user's.
+func ownedByUs(conn *net.UnixConn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var peer *unix.Ucred
+	if cerr := raw.Control(func(fd uintptr) {
+		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); cerr != nil || err != nil {
+		return false
+	}
+	return peer.Uid == 0 || int(peer.Uid) == os.Geteuid()
+}
+
+// serve answers requests until the other end has had enough.
+func (f *Fabric) serve(conn net.Conn) {
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(nil, maxRequest)
+	for lines.Scan() {
+		var r Request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			if send(conn, Reply{Error: "not a request: " + err.Error()}) != nil {
+				return
+			}
+			continue
+		}
+		if r.Verb == "capture" {
+			f.serveCapture(conn, r)
+			return
+		}
+		if send(conn, f.answer(r)) != nil {
+			return
+		}
+	}
+}
+
+func send(w io.Writer, r Reply) error { return json.NewEncoder(w).Encode(r) }
+
+func (f *Fabric) answer(r Request) (reply Reply) {
+	switch r.Verb {
+	case "inspect":
+		d, err := f.Describe()
+		if err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{Inspect: d}
+	case "node":
+		n, err := f.Node(r.Node)
+		if err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{PID: os.Getpid(), FD: f.plane.Fabric().Namespace(n.ID), Hosts: orchestrator.Hosts(f.Plan)}
+	case "down":
+		s := f.server
+		end := make(chan Verdict, 1)
+		s.mutex.Lock()
+		s.waiting = append(s.waiting, end)
+		s.mutex.Unlock()
+		s.once.Do(func() { close(s.asked) })
+		v := <-end
+		return Reply{Verdict: &v}
+	}
+	return Reply{Error: fmt.Sprintf("unknown verb %q", r.Verb)}
+}
+
+func (f *Fabric) serveCapture(conn net.Conn, r Request) {
+	ports, err := f.CapturePorts(r.Node, r.Port)
+	if err == nil {
+		err = send(conn, Reply{})
+	} else {
+		_ = send(conn, Reply{Error: err.Error()})
+	}
+	if err != nil {
+		return
+	}
+	stop := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, conn) // until the other end closes
+		close(stop)
+	}()
+	_ = f.Capture(ports, conn, stop)
+	_ = conn.Close()
+	<-stop
+}
+
+// CapturePorts are a node's ports, or the one that a neighbour's name or a number says.
+func (f *Fabric) CapturePorts(node, port string) ([]topologies.PortID, error) {
+	n, err := f.Node(node)
+	if err != nil || port == "" {
+		if err != nil {
+			return nil, err
+		}
+		return n.Ports, nil
+	}
+	return experiments.FindPorts(f.Plan, node+":"+port)
+}
+
+// hangUp closes the socket and what is connected, but for those who wait for the verdict.
+func (f *Fabric) hangUp() {
+	if f.server == nil {
+		return
+	}
+	_ = f.server.listener.Close() // and removes the file
+}
+
+// tell gives the verdict to those who asked for the end, and waits until all connections are closed.
+func (f *Fabric) tell(v Verdict) {
+	s := f.server
+	if s == nil {
+		return
+	}
+	s.mutex.Lock()
+	for _, w := range s.waiting {
+		w <- v
+	}
+	waited := len(s.waiting) > 0
+	s.waiting = nil
+	for conn := range s.open {
+		if c, ok := conn.(*net.UnixConn); ok && waited {
+			_ = c.CloseRead() // a reply may be under way
+		} else {
+			_ = conn.Close()
+		}
+	}
+	s.mutex.Unlock()
+	s.handlers.Wait()
+}
+
+func errorsOf(errs ...error) error { return errors.Join(errs...) }

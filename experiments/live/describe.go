@@ -1,0 +1,66 @@
+//go:build linux
+
+package live
+
+import (
+	"os"
+
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Description is a live fabric as another terminal sees it.
+type Description struct {
+	Name       string            `json:"name"`
+	PID        int               `json:"pid"`
+	Scenario   string            `json:"scenario"`
+	Controller string            `json:"cc"`
+	Clock      Clock             `json:"clock"`
+	Nodes      []NodeDescription `json:"nodes"`
+	Links      []LinkDescription `json:"links"`
+}
+
+// NodeDescription is a node of it.
+type NodeDescription struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`
+	Address string `json:"address,omitempty"`
+	Ports   int    `json:"ports"`
+	// Of a host: what became of its programs' frames.
+	Programs *orchestrator.Ordinary `json:"programs,omitempty"`
+}
+
+// LinkDescription is a link of it.
+type LinkDescription struct {
+	A       string `json:"a"` // interface names
+	B       string `json:"b"`
+	RateBPS int64  `json:"rate_bps"`
+	DelayNS int64  `json:"delay_ns"`
+	Up      bool   `json:"up"`
+}
+
+// Describe is the fabric as it is now.
+func (f *Fabric) Describe() (*Description, error) {
+	d := &Description{Name: f.Name, PID: os.Getpid(), Scenario: f.Made.Scenario.Name, Controller: f.Made.Name}
+	return d, f.Do(func(e *orchestrator.Engine) error {
+		d.Clock = clockOf(f.live.Status())
+		for i := range f.Plan.Nodes {
+			n := &f.Plan.Nodes[i]
+			own := NodeDescription{Name: n.Name, Kind: n.Kind.String(), Ports: len(n.Ports)}
+			if n.Kind == topologies.Host {
+				own.Address = n.Addr.String()
+				counts := e.Ordinary(n.Index)
+				own.Programs = &counts
+			}
+			d.Nodes = append(d.Nodes, own)
+		}
+		for i := range f.Plan.Links {
+			l := &f.Plan.Links[i]
+			w := e.Wire(int(l.A))
+			d.Links = append(d.Links, LinkDescription{
+				A: f.Plan.Ports[l.A].Name, B: f.Plan.Ports[l.B].Name, RateBPS: int64(w.Rate), DelayNS: w.Delay.Nanoseconds(), Up: w.Up,
+			})
+		}
+		return nil
+	})
+}

@@ -1,0 +1,135 @@
+//go:build linux
+
+// Package live brings live fabrics up, and is what a shell and other terminals do with one: start flows, change settings, run
+// programs on nodes, look at what happens.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Options say how a fabric is brought up.
+type Options struct {
+	Name     string  // by which other terminals find it; empty: none can
+	Slowdown float64 // 0: as fits the machine
+	Seed     uint64
+	// Reread reads the scenario again, with more settings.
+	Reread func(sets []string) (*experiments.Scenario, error)
+}
+
+// Fabric is a live fabric.
+type Fabric struct {
+	Name     string
+	Plan     *topologies.Plan
+	Made     *experiments.Live
+	Crossing time.Duration // measured at bring-up
+	BringUp  time.Duration
+	// Chosen says that the slow-down was chosen by that measurement.
+	Chosen bool
+
+	options Options
+	live    *orchestrator.Live
+	plane   *orchestrator.KernelPlane
+	watch   *watcher
+	cancel  context.CancelFunc
+	done    chan struct{}
+	err     error
+
+	mutex    sync.Mutex
+	sets     map[string][]string // by switch; "" for all
+	captures map[int]*wires      // by port that frames come to
+	server   *server
+}
+
+// BringUp builds a fabric and starts its clock.
+func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
+	start := time.Now()
+	plan := made.Scenario.Topology
+	plane, err := orchestrator.OpenKernelPlane(plan, made.Fabric())
+	if err != nil {
+		return nil, &experiments.EnvironmentError{Err: orchestrator.Explain(err)}
+	}
+	f = &Fabric{
+		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, done: make(chan struct{}), watch: newWatcher(),
+		sets: map[string][]string{}, captures: map[int]*wires{},
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, plane.Close())
+			f = nil
+		}
+	}()
+	config := made.Engine(o.Seed)
+	config.Plane, config.Observer = plane, f.watch
+	engine := orchestrator.NewEngine(config)
+	if f.Crossing, err = engine.CrossingCost(); err != nil {
+		return f, err
+	}
+	slowdown := o.Slowdown
+	if slowdown == 0 {
+		f.Chosen = true
+		slowdown = orchestrator.FittingSlowdown(plan, f.Crossing)
+	}
+	if f.live, err = orchestrator.NewLive(engine, plane, slowdown); err != nil {
+		return f, err
+	}
+	experiments.ScheduleFaults(engine, made.Scenario)
+	ctx, cancel := context.WithCancel(context.Background())
+	f.cancel = cancel
+	if o.Name != "" {
+		if err := f.listen(); err != nil {
+			return f, err
+		}
+	}
+	f.BringUp = time.Since(start)
+	go func() {
+		f.err = f.live.Run(ctx)
+		close(f.done)
+	}()
+	return f, nil
+}
+
+// Slowdown is how many seconds of the wall a second of virtual time takes.
+func (f *Fabric) Slowdown() float64 { return f.live.Slowdown() }
+
+// Done is closed when the fabric has ended by itself, or was closed.
+func (f *Fabric) Done() <-chan struct{} { return f.done }
+
+// Do has a function run between two events.
+func (f *Fabric) Do(do func(e *orchestrator.Engine) error) error {
+	return f.live.Do(func() error { return do(f.live.Engine()) })
+}
+
+// Wall is how long a span of virtual time takes.
+func (f *Fabric) Wall(t vtime.Time) time.Duration {
+	return time.Duration(float64(t.Nanoseconds()) * f.live.Slowdown())
+}
+
+// Close ends the fabric and says what its books say.
+func (f *Fabric) Close() (Verdict, error) {
+	f.cancel()
+	<-f.done
+	f.hangUp()
+	for _, w := range f.captures {
+		w.end()
+	}
+	v := f.verdict()
+	f.tell(v)
+	err := f.err
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	if cerr := f.plane.Close(); cerr != nil {
+		err = errors.Join(err, fmt.Errorf("remove the fabric: %w", cerr))
+	}
+	return v, err
+}

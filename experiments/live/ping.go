@@ -1,0 +1,76 @@
+//go:build linux
+
+package live
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took on the wall
+// clock; 0: none came in time.
+func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience time.Duration) ([]time.Duration, error) {
+	fd, err := orchestrator.SocketIn(f.plane.Fabric().Namespace(from.ID), unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+	if err != nil {
+		return nil, fmt.Errorf("ping from %s: %w", from.Name, err)
+	}
+	defer unix.Close(fd)
+	const echo, reply = 8, 0
+	identifier := uint16(time.Now().UnixNano())
+	sent := make([]time.Time, len(to))
+	took := make([]time.Duration, len(to))
+	index := map[netip.Addr]int{}
+	for i, n := range to {
+		var b [64]byte
+		b[0] = echo
+		binary.BigEndian.PutUint16(b[4:], identifier)
+		binary.BigEndian.PutUint16(b[6:], uint16(i))
+		var sum uint32
+		for k := 0; k < len(b); k += 2 {
+			sum += uint32(binary.BigEndian.Uint16(b[k:]))
+		}
+		for sum>>16 != 0 {
+			sum = sum>>16 + sum&0xffff
+		}
+		binary.BigEndian.PutUint16(b[2:], ^uint16(sum))
+		index[n.Addr] = i
+		sent[i] = time.Now()
+		if err := unix.Sendto(fd, b[:], 0, &unix.SockaddrInet4{Addr: n.Addr.As4()}); err != nil {
+			continue // an interface that is down: no answer
+		}
+	}
+	deadline := time.Now().Add(patience)
+	buffer := make([]byte, 256)
+	for left := len(to); left > 0; {
+		wait := time.Until(deadline)
+		if wait <= 0 {
+			break
+		}
+		limit := unix.NsecToTimeval(int64(max(wait, time.Millisecond)))
+		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
+			return nil, err
+		}
+		n, peer, err := unix.Recvfrom(fd, buffer, 0)
+		if err != nil {
+			continue
+		}
+		at := time.Now()
+		header := int(buffer[0]&0xf) * 4
+		from, ok := peer.(*unix.SockaddrInet4)
+		if !ok || n < header+8 || buffer[header] != reply || binary.BigEndian.Uint16(buffer[header+4:]) != identifier {
+			continue
+		}
+		if i, known := index[netip.AddrFrom4(from.Addr)]; known && took[i] == 0 {
+			took[i] = at.Sub(sent[i])
+			left--
+		}
+	}
+	return took, nil
+}
