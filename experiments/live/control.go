@@ -154,21 +154,23 @@ func (f *Fabric) serve(conn net.Conn) {
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(nil, maxRequest)
 	for lines.Scan() {
-		var r Request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			if send(conn, Reply{Error: "not a request: " + err.Error()}) != nil {
-				return
-			}
-			continue
-		}
-		if r.Verb == "capture" {
+		r, reply := f.handle(lines.Bytes())
+		if r.Verb == "capture" && reply.Error == "" {
 			f.serveCapture(conn, r)
 			return
 		}
-		if send(conn, f.answer(r)) != nil {
+		if send(conn, reply) != nil {
 			return
 		}
 	}
+}
+
+// handle answers a request, but for the frames of a capture.
+func (f *Fabric) handle(line []byte) (r Request, reply Reply) {
+	if err := json.Unmarshal(line, &r); err != nil {
+		return Request{}, Reply{Error: "not a request: " + err.Error()}
+	}
+	return r, f.answer(r)
 }
 
 func send(w io.Writer, r Reply) error { return json.NewEncoder(w).Encode(r) }
@@ -187,6 +189,11 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 			return Reply{Error: err.Error()}
 		}
 		return Reply{PID: os.Getpid(), FD: f.plane.Fabric().Namespace(n.ID), Hosts: orchestrator.Hosts(f.Plan)}
+	case "capture":
+		if _, err := f.CapturePorts(r.Node, r.Port); err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{}
 	case "down":
 		s := f.server
 		end := make(chan Verdict, 1)
@@ -202,12 +209,7 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 
 func (f *Fabric) serveCapture(conn net.Conn, r Request) {
 	ports, err := f.CapturePorts(r.Node, r.Port)
-	if err == nil {
-		err = send(conn, Reply{})
-	} else {
-		_ = send(conn, Reply{Error: err.Error()})
-	}
-	if err != nil {
+	if err != nil || send(conn, Reply{}) != nil {
 		return
 	}
 	stop := make(chan struct{})

@@ -1,0 +1,164 @@
+//go:build linux
+
+package live
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bringUp brings the small leaf-spine up.
+func bringUp(t testing.TB, name string, sets ...string) *Fabric {
+	t.Helper()
+	testenv.NeedRoot(t)
+	reread := func(more []string) (*experiments.Scenario, error) {
+		return experiments.Reading{Live: true, Sets: append(sets[:len(sets):len(sets)], more...)}.Parse("", []byte("topology: small\n"))
+	}
+	s, err := reread(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := experiments.NewLive(s, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := BringUp(made, Options{Name: name, Slowdown: 500, Seed: 1, Reread: reread})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// down ends a fabric, whose laws must hold. That the machine follows the clock is not asked for.
+func down(t testing.TB, f *Fabric) {
+	t.Helper()
+	v, err := f.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Status == experiments.Fail && v.Clock.HeldSeconds == 0 || len(v.Reasons) > 1 {
+		t.Errorf("%+v", v)
+	}
+}
+
+func openFiles(t testing.TB) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// TestCycles brings a fabric up and down again and again. Descriptors hold its namespaces, maps and programs: none may be left, and
+// no memory.
+func TestCycles(t *testing.T) {
+	cycles := 4
+	if s := os.Getenv("PAUSENET_CYCLES"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cycles = n
+	}
+	cycle := func() {
+		f := bringUp(t, "test-cycles")
+		ended := make(chan FlowResult, 1)
+		if err := f.StartFlows([]FlowRequest{{From: "h0", To: "h5", Size: 10000}}, func(r FlowResult) { ended <- r }); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-ended; r.Slowdown() < 1 || r.Slowdown() > 1.1 {
+			t.Errorf("a flow alone has a slowdown of %v", r.Slowdown())
+		}
+		down(t, f)
+	}
+	cycle() // what is opened once and kept
+	files := openFiles(t)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range cycles {
+		cycle()
+	}
+	if n := openFiles(t); n > files {
+		t.Errorf("%d files are open after %d cycles, %d before", n, cycles, files)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
+		t.Errorf("the heap has grown by %d bytes in %d cycles", grown, cycles)
+	}
+}
+
+// TestSet changes a switch while it works, and is refused what cannot change.
+func TestSet(t *testing.T) {
+	f := bringUp(t, "", "switch.pfc.priorities=[3,4]")
+	defer down(t, f)
+	if err := f.Set("leaf1.pfc.xoff=160KB"); err != nil {
+		t.Fatal(err)
+	}
+	err := f.Do(func(e *orchestrator.Engine) error {
+		own, other := &e.State().Switches[1], &e.State().Switches[0]
+		if own.Xoff != 160_000 || own.Xon != 158_000 || own.Lossless != 1<<3|1<<4 || other.Xoff != 320_000 {
+			t.Errorf("leaf1: XOFF %d, XON %d, lossless %#x; leaf0: XOFF %d", own.Xoff, own.Xon, own.Lossless, other.Xoff)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"leaf1.pfc.priorities=[2]", "leaf1.pfc.xof=1KB", "leaf9.pfc.xoff=1KB", "h0.pfc.xoff=1KB", "leaf1", "leaf1.buffer=1MB"} {
+		if err := f.Set(bad); err == nil {
+			t.Errorf("%s was taken", bad)
+		}
+	}
+}
+
+// TestPing has every host answer the first.
+func TestPing(t *testing.T) {
+	f := bringUp(t, "")
+	defer down(t, f)
+	from := &f.Plan.Nodes[f.Plan.Hosts[0]]
+	var others []*topologies.Node
+	for _, id := range f.Plan.Hosts[1:] {
+		others = append(others, &f.Plan.Nodes[id])
+	}
+	took, err := f.Ping(from, others, 1e10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range took {
+		if d < f.Wall(4*vtime.Microsecond) { // 4us: there and back over two links of 1us
+			t.Errorf("%s answered after %v", others[i].Name, d)
+		}
+	}
+}
+
+// FuzzRequest sends lines to a fabric's socket handler: it answers or refuses, and lives.
+func FuzzRequest(f *testing.F) {
+	f.Add([]byte(`{"verb":"inspect"}`))
+	f.Add([]byte(`{"verb":"node","node":"h1"}`))
+	f.Add([]byte(`{"verb":"capture","node":"h1","port":"9"}`))
+	f.Add([]byte(`{"verb":1}`))
+	fabric := bringUp(f, "")
+	f.Cleanup(func() { down(f, fabric) })
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if bytes.Contains(line, []byte("down")) {
+			return
+		}
+		fabric.handle(line)
+	})
+}
