@@ -9,6 +9,13 @@ const firstIfindex = 2
 // mtuOf is the interfaces' MTU: a full RoCE packet with every header an algorithm may add fits.
 func mtuOf(plan *topologies.Plan) int { return max(1500, plan.MTU+160) }
 
+// TCPShare is the share of a link's rate that is payload where the kernel's TCP sends full segments (IPv4, timestamps).
+func TCPShare(plan *topologies.Plan) float64 {
+	const headers = 20 + 20 + 12 // IPv4, TCP, timestamps
+	mtu := mtuOf(plan)
+	return float64(mtu-headers) / float64(plan.Framing.LineBytes(mtu+14))
+}
+
 // outerIfindex is the index in the backplane of port id's outer end.
 func outerIfindex(id topologies.PortID) int32 { return firstIfindex + int32(id) }
 

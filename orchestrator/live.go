@@ -118,11 +118,7 @@ func (l *Live) wall(t vtime.Time, now time.Time) time.Duration {
 func (l *Live) Run(ctx context.Context) (err error) {
 	runtime.LockOSThread() // so that its timers are exact
 	defer runtime.UnlockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	// Before the programs that send into the fabric; where that may not be, the fabric is late more often.
-	if nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && unix.Setpriority(unix.PRIO_PROCESS, 0, -20) == nil {
-		defer unix.Setpriority(unix.PRIO_PROCESS, 0, 20-nice) //nolint:errcheck // the kernel's call returns 20 - nice
-	}
+	defer preferThread()()
 	stop := context.AfterFunc(ctx, func() { _ = l.Do(func() error { l.stopped = ctx.Err(); return nil }) })
 	defer stop()
 	defer func() { l.end(err) }()

@@ -58,7 +58,7 @@ func (f *Fabric) verdict() Verdict {
 			s.Held.Round(time.Millisecond), orchestrator.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Held.Seconds()/s.Wall.Seconds())))
 	case s.LatenessP99 > base:
 		worse(experiments.Warn, "1 %% of the events came later than a round trip between two hosts of a switch (%v): times that programs measured are off by that; --slowdown %g would fit",
-			base, orchestrator.RoundSlowdown(s.Slowdown*float64(s.LatenessP99)/float64(base)))
+			base, orchestrator.RoundSlowdown(s.Slowdown*min(10, float64(s.LatenessP99)/float64(base))))
 	}
 	if s.Lost > 0 {
 		worse(experiments.Warn, "programs sent %d frames faster than the engine could take them; they were dropped before they reached their NIC", s.Lost)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/orchestrator"
 )
 
 var flowVerbs = []verb{
@@ -81,7 +82,7 @@ func (s *Shell) start(requests []live.FlowRequest, background bool) error {
 		select {
 		case r := <-ended:
 			if len(requests) <= 16 {
-				fmt.Fprintf(s.Out, "%s -> %s %v: FCT %v, slowdown %.2f, %v\n", r.From, r.To, r.Size, r.FCT, r.Slowdown(), r.Rate)
+				fmt.Fprintf(s.Out, "%s -> %s %v: FCT %v, slowdown %.2f, %.2f Gb/s\n", r.From, r.To, r.Size, r.FCT, r.Slowdown(), r.Rate.Gigabits())
 			}
 			sum += r.Slowdown()
 			most = max(most, r.Slowdown())
@@ -157,8 +158,9 @@ func (s *Shell) iperf(args []string) error {
 	rate := report.End.Received.Rate
 	virtual := units.Rate(rate * s.Fabric.Slowdown())
 	line := s.Fabric.Plan.Ports[source.Ports[0]].Rate
-	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s of the wall, %.2f Gb/s of virtual time (%.1f %% of %v), %d retransmissions\n",
-		from, to, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(line), line, report.End.Sent.Retransmits)
+	most := units.Rate(float64(line) * orchestrator.TCPShare(s.Fabric.Plan))
+	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s of the wall, %.2f Gb/s of virtual time: %.1f %% of the %.2f Gb/s that full segments can have of %v; %d retransmissions\n",
+		from, to, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most), most.Gigabits(), line, report.End.Sent.Retransmits)
 	return nil
 }
 
