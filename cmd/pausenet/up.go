@@ -138,7 +138,12 @@ func useShell(out io.Writer, f *live.Fabric) {
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ended)
 	terminal := term.IsTerminal(int(os.Stdin.Fd()))
-	if terminal {
+	if !terminal {
+		signal.Notify(ended, os.Interrupt)
+	} else {
+		ignored := make(chan os.Signal, 1) // Ctrl-C ends what a line does; not by Ignore, which programs would inherit
+		signal.Notify(ignored, os.Interrupt)
+		defer signal.Stop(ignored)
 		s.In = os.Stdin
 		fmt.Fprintln(out, "help prints the verbs; exit or Ctrl-D ends the fabric")
 	}

@@ -10,8 +10,7 @@ import (
 
 // watcher is told what happens and tells who waits for it. It runs on the engine's goroutine alone.
 type watcher struct {
-	ends   map[int]func(now vtime.Time) // by flow
-	pauses int64
+	ends map[int]func(now vtime.Time) // by flow
 }
 
 func newWatcher() *watcher { return &watcher{ends: map[int]func(vtime.Time){}} }
@@ -25,11 +24,7 @@ func (w *watcher) FlowDone(now vtime.Time, flow int) {
 }
 
 // PFC implements orchestrator.Observer.
-func (w *watcher) PFC(_ vtime.Time, _ int, _ uint8, pause bool) {
-	if pause {
-		w.pauses++
-	}
-}
+func (w *watcher) PFC(vtime.Time, int, uint8, bool) {}
 
 // percent is a share as text.
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
