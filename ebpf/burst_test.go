@@ -88,7 +88,7 @@ func TestBurstStates(t *testing.T) {
 // A burst lasts until the queue was below Q_ECN, and nothing is marked at egress before.
 func TestBurstHysteresis(t *testing.T) {
 	r := newBurstRig(t, 250_000)
-	r.sw().EcnMode, r.sw().EcnKmax = ebpf.ECNRED, 100_000
+	r.sw().EcnMode, r.sw().AtRate[0].EcnKmax = ebpf.ECNRED, 100_000
 	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)
 	r.land(0, 1, 0, 260_000)
 	// mark says whether a frame that leaves the queue with so many bytes behind is marked.
@@ -297,7 +297,7 @@ func TestThresholdFollowsFanout(t *testing.T) {
 	}
 	// With a dynamic XOFF the threshold is a share of that: 1/8 of what is free.
 	r.reset()
-	r.sw().Cnm, r.sw().Q_cnm, r.sw().Alpha, r.sw().Xoff = 1, 0, 1<<13, 0
+	r.sw().Cnm, r.sw().Q_cnm, r.sw().AtRate[0].Alpha, r.sw().Xoff = 1, 0, 1<<13, 0
 	r.sw().Used = r.sw().Buffer - 3_200_000 - uint64(2*dataLen)
 	if got := r.land(5, 0, 0, 400_000+dataLen/8-1); got.Want != 0 {
 		t.Errorf("just below the share: want mask %d", got.Want)

@@ -34,8 +34,8 @@ func (s *splitMix) next() uint64 {
 
 // redProbability is Pmax*(q-Kmin)/(Kmax-Kmin) of 2^32, in 128 bits.
 func redProbability(sw *ebpf.SwitchState, q uint64) uint64 {
-	hi, lo := bits.Mul64(sw.EcnPmax, q-sw.EcnKmin)
-	p, _ := bits.Div64(hi, lo, sw.EcnKmax-sw.EcnKmin)
+	hi, lo := bits.Mul64(sw.EcnPmax, q-sw.AtRate[0].EcnKmin)
+	p, _ := bits.Div64(hi, lo, sw.AtRate[0].EcnKmax-sw.AtRate[0].EcnKmin)
 	return p
 }
 
@@ -60,7 +60,7 @@ func TestREDFrequency(t *testing.T) {
 	} {
 		r.reset()
 		sw := r.sw()
-		sw.EcnMode, sw.EcnKmin, sw.EcnKmax, sw.EcnPmax = ebpf.ECNRED, c.kmin, c.kmax, uint64(c.pmax*(1<<32))
+		sw.EcnMode, sw.AtRate[0].EcnKmin, sw.AtRate[0].EcnKmax, sw.EcnPmax = ebpf.ECNRED, c.kmin, c.kmax, uint64(c.pmax*(1<<32))
 		const out = 4
 		random := splitMix{sw.Seed + out<<40}
 		threshold := redProbability(sw, uint64(c.queue))
@@ -137,20 +137,20 @@ func TestREDEdges(t *testing.T) {
 		{name: "step marks at enqueue", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnMode = ebpf.ECNStep }},
 		{name: "Pmax 1", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnPmax = 1 << 32 }, marked: true, draws: true},
 		{name: "Pmax 0", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnPmax = 0 }, draws: true},
-		{name: "Kmin = Kmax, at it", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnKmin = kmax }},
-		{name: "Kmin = Kmax, above", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnKmin = kmax }, marked: true},
+		{name: "Kmin = Kmax, at it", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.AtRate[0].EcnKmin = kmax }},
+		{name: "Kmin = Kmax, above", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.AtRate[0].EcnKmin = kmax }, marked: true},
 		{name: "a host does not mark", out: rigHostPort, queue: kmax + 1, frame: ect(3, 2)},
 		{name: "the other switch has its own mode", out: 6, queue: kmax + 1, frame: ect(3, 2)},
 		{name: "in a burst", queue: kmax + 1, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: withCNM},
-		{name: "in a burst, at Q_ECN", queue: 200_000, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.EcnKmax = 1, 199_000 }},
-		{name: "a burst that ends, below Q_ECN", queue: 199_999, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.EcnKmax = 1, 199_000 }, marked: true},
+		{name: "in a burst, at Q_ECN", queue: 200_000, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.AtRate[0].EcnKmax = 1, 199_000 }},
+		{name: "a burst that ends, below Q_ECN", queue: 199_999, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.AtRate[0].EcnKmax = 1, 199_000 }, marked: true},
 		{name: "persistent congestion", queue: kmax + 1, burst: ebpf.BurstPersistent, frame: ect(3, 2), edit: withCNM, marked: true},
 		{name: "burst state means nothing without DCON", queue: kmax + 1, burst: ebpf.BurstBurst, frame: ect(3, 2), marked: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
 			r.reset()
-			r.sw().EcnMode, r.sw().EcnKmin, r.sw().EcnKmax = ebpf.ECNRED, kmin, kmax
+			r.sw().EcnMode, r.sw().AtRate[0].EcnKmin, r.sw().AtRate[0].EcnKmax = ebpf.ECNRED, kmin, kmax
 			if c.edit != nil {
 				c.edit(r.sw())
 			}
@@ -239,7 +239,7 @@ func TestStep(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
 			r.reset()
-			r.sw().EcnMode, r.sw().EcnKmax = ebpf.ECNStep, k
+			r.sw().EcnMode, r.sw().AtRate[0].EcnKmax = ebpf.ECNStep, k
 			r.port(0).Class[lossless].QueueBytes = c.queue
 			r.port(0).Class[lossless].Burst = uint8(c.burst)
 			frame := roce{in: 2, dst: c.dst, priority: lossless, ecn: c.ecn}.frame(t)
@@ -260,5 +260,35 @@ func TestStep(t *testing.T) {
 				t.Error("a packet of another priority was changed")
 			}
 		})
+	}
+}
+
+// A port goes by the thresholds of its rate class: RED and the step by those of the port that the packet leaves by.
+func TestECNByRate(t *testing.T) {
+	r := newRig(t)
+	data := roce{in: 2, dst: 0, priority: lossless, ecn: wire.ECT0}.frame(t)
+	r.sw().AtRate[3].EcnKmin, r.sw().AtRate[3].EcnKmax = 800_000, 800_000
+	r.port(0).RateClass = 3
+	r.sw().EcnMode = ebpf.ECNRED
+	for _, c := range []struct {
+		port   int
+		queue  uint32
+		marked bool
+	}{{0, 800_000, false}, {0, 800_001, true}, {1, 200_001, true}} {
+		if marked := !bytes.Equal(r.leave(c.port, c.queue, ebpf.BurstNone, data), data); marked != c.marked {
+			t.Errorf("RED at port %d with a queue of %d: marked %v", c.port, c.queue, marked)
+		}
+	}
+	r.sw().EcnMode = ebpf.ECNStep
+	for _, c := range []struct {
+		dst    int
+		queue  uint64
+		marked bool
+	}{{0, 800_000 - uint64(len(data)), false}, {0, 800_001 - uint64(len(data)), true}, {1, 200_001, true}} {
+		r.port(c.dst).Class[lossless].QueueBytes = c.queue
+		frame := roce{in: 2, dst: c.dst, priority: lossless, ecn: wire.ECT0}.frame(t)
+		if marked := !bytes.Equal(r.enter(2, frame).data, routed(frame, c.dst)); marked != c.marked {
+			t.Errorf("step at port %d with a queue of %d: marked %v", c.dst, c.queue, marked)
+		}
 	}
 }

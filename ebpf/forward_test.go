@@ -209,7 +209,7 @@ func TestChecksumStaysValid(t *testing.T) {
 		ip.UpdateChecksum()
 		step := rapid.Bool().Draw(t, "mark")
 		if step {
-			r.sw().EcnMode, r.sw().EcnKmax, r.sw().EcnPriorities = ebpf.ECNStep, 0, 0xff
+			r.sw().EcnMode, r.sw().AtRate[0].EcnKmax, r.sw().EcnPriorities = ebpf.ECNStep, 0, 0xff
 		}
 		want := routed(frame, 1)
 		if step && ip.ECN() != wire.NotECT {
@@ -227,7 +227,7 @@ func TestChecksumStaysValid(t *testing.T) {
 // its values.
 func TestChecksumOfEveryValue(t *testing.T) {
 	r := newRig(t)
-	r.sw().EcnMode, r.sw().EcnKmax = ebpf.ECNStep, 0
+	r.sw().EcnMode, r.sw().AtRate[0].EcnKmax = ebpf.ECNStep, 0
 	for _, ecn := range []wire.ECN{wire.ECT1, wire.ECT0} {
 		frame := roce{in: 0, dst: 1, priority: lossless, ecn: ecn, payload: 1}.frame(t)
 		ip := ipHeader(frame)
@@ -244,7 +244,7 @@ func TestChecksumOfEveryValue(t *testing.T) {
 // The rewrites leave the ICRC alone: it masks what switches rewrite.
 func TestICRCSurvives(t *testing.T) {
 	r := newRig(t)
-	r.sw().EcnMode, r.sw().EcnKmax = ebpf.ECNStep, 0
+	r.sw().EcnMode, r.sw().AtRate[0].EcnKmax = ebpf.ECNStep, 0
 	_, got := r.data(0, 1, 1)
 	var p wire.Packet
 	if err := wire.Parse(got.data, &p); err != nil || !p.ICRCValid() || p.IPv4().ECN() != wire.CE || p.IPv4().TTL() != 63 {

@@ -44,7 +44,7 @@ func FuzzIngress(f *testing.F) {
 		sw := r.sw()
 		sw.Cnm, sw.EcnMode, sw.EcnPriorities = uint32(settings&1), uint32(settings>>1&3|settings>>13&1<<2), 0xff
 		sw.Lossless, sw.Q_cnm = uint32(settings>>3&1)*0xff, uint64(settings>>4&1)*250_000
-		sw.Alpha, sw.Xoff = uint64(settings>>5&1)<<16, uint64(settings>>6&1)*1000
+		sw.AtRate[0].Alpha, sw.Xoff = uint64(settings>>5&1)<<16, uint64(settings>>6&1)*1000
 		if settings>>14&1 != 0 {
 			r.byCredits(uint32(argument))
 			for i := range r.State.Ports {

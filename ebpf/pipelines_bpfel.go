@@ -94,7 +94,8 @@ type pipelinesPort struct {
 	PeerMac         [6]uint8
 	CreditVls       uint8
 	BlockShift      uint8
-	Unused          uint16
+	RateClass       uint8
+	Unused          uint8
 	T_last          uint64
 	RxFrames        uint64
 	RxBytes         uint64
@@ -186,13 +187,10 @@ type pipelinesSwitchState struct {
 	Xoff          uint64
 	Xon           uint64
 	XoffToXon     uint64
-	Alpha         uint64
 	Lossless      uint32
 	Quanta        uint32
 	EcnMode       uint32
 	EcnPriorities uint32
-	EcnKmin       uint64
-	EcnKmax       uint64
 	EcnPmax       uint64
 	Cnm           uint32
 	IntOn         uint32
@@ -205,6 +203,13 @@ type pipelinesSwitchState struct {
 	TcdRed        uint32
 	Q_len         uint32
 	TrendSlack    uint32
+	AtRate        [8]struct {
+		_        structs.HostLayout
+		EcnKmin  uint64
+		EcnKmax  uint64
+		Alpha    uint64
+		Headroom uint64
+	}
 }
 
 type pipelinesTcdState uint32

@@ -118,9 +118,10 @@ func (r *rig) reset() {
 		s.Switches[i] = ebpf.SwitchState{
 			Buffer: 22_000_000, Xoff: 320_000, Xon: 318_000, XoffToXon: 2_000, Lossless: 1 << lossless, Quanta: 0xffff,
 			Q_ecn: 200_000, CnmWindow: uint64(120 * vtime.Microsecond), CnmRepeat: uint64(50 * vtime.Microsecond),
-			EcnPriorities: 1 << lossless, EcnKmin: 5_000, EcnKmax: 200_000, EcnPmax: 1 << 32 / 100,
+			EcnPriorities: 1 << lossless, EcnPmax: 1 << 32 / 100,
 			Seed: 0x1234_5678_9abc_def0 + uint64(i), EcmpSeed: 0xdecafbad + uint32(i),
 		}
+		s.Switches[i].AtRate[0].EcnKmin, s.Switches[i].AtRate[0].EcnKmax = 5_000, 200_000
 	}
 	next := 0
 	for host, group := range rigGroups {

@@ -152,19 +152,31 @@ func (s *State) unlist(entry uint32) {
 	out.Flows--
 }
 
-// Threshold is XOFF of switch sw now: the bytes of one priority from one ingress port at which its peer is paused.
+// RateClasses is how many rates of ports a switch can have settings for.
+const RateClasses = len(SwitchState{}.AtRate)
+
+// Threshold is XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its peer is paused.
 // It is c/pfc.h's xoff_threshold; a tick that builds nothing betrays any difference.
-func (s *State) Threshold(sw int) uint64 { return xoff(&s.Switches[sw]) }
+func (s *State) Threshold(p int) uint64 {
+	port := &s.Ports[p]
+	sw := &s.Switches[port.Node]
+	return xoffAt(sw, port, sw.Used)
+}
 
-func xoff(sw *SwitchState) uint64 { return xoffAt(sw, sw.Used) }
+// Headroom is what port p of a switch may hold of one priority beyond XOFF.
+func (s *State) Headroom(p int) uint64 {
+	port := &s.Ports[p]
+	return s.Switches[port.Node].AtRate[port.RateClass].Headroom
+}
 
-func xoffAt(sw *SwitchState, used uint64) uint64 {
-	if sw.Alpha == 0 {
+func xoffAt(sw *SwitchState, port *Port, used uint64) uint64 {
+	alpha := sw.AtRate[port.RateClass].Alpha
+	if alpha == 0 {
 		return sw.Xoff
 	}
 	var threshold uint64
 	if used < sw.Buffer {
-		threshold = (sw.Buffer - used) * sw.Alpha >> 16
+		threshold = (sw.Buffer - used) * alpha >> 16
 	}
 	if sw.Xoff != 0 && threshold > sw.Xoff {
 		threshold = sw.Xoff
@@ -178,15 +190,16 @@ func (s *State) ResumeDue(p int, priority uint8) bool {
 	if port.Class[priority].Pausing == 0 {
 		return false
 	}
-	return port.Class[priority].Held <= s.ResumeLevel(int(port.Node), s.Switches[port.Node].Used)
+	return port.Class[priority].Held <= s.ResumeLevel(p, s.Switches[port.Node].Used)
 }
 
-// ResumeLevel is XON of switch sw if it held used bytes: a RESUME is due for what holds no more than it.
-func (s *State) ResumeLevel(sw int, used uint64) uint64 {
-	t := &s.Switches[sw]
-	if t.Alpha == 0 {
+// ResumeLevel is XON of port p of a switch that holds used bytes: a RESUME is due for what holds no more than it.
+func (s *State) ResumeLevel(p int, used uint64) uint64 {
+	port := &s.Ports[p]
+	t := &s.Switches[port.Node]
+	if t.AtRate[port.RateClass].Alpha == 0 {
 		return t.Xon
 	}
-	xon := xoffAt(t, used)
+	xon := xoffAt(t, port, used)
 	return xon - min(xon, t.XoffToXon)
 }

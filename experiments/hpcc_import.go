@@ -111,22 +111,21 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 		}
 		item = fmt.Sprintf("tag: normal, poisson: {sizes: %q, load: %g, of: hosts}", path, h.Load)
 	}
-	line, headroom := units.Rate(math.MaxInt64), units.Bytes(0)
+	line, delay := units.Rate(math.MaxInt64), vtime.Time(0)
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
-		line = min(line, p.Rate)
-		headroom = max(headroom, 3*units.Bytes(p.Rate.BytesIn(p.Delay)))
+		line, delay = min(line, p.Rate), max(delay, p.Delay)
 	}
+	headroom := 3 * units.Bytes(line.BytesIn(delay))
 	per25 := float64(line) / float64(25*units.Gbps)
 	return fmt.Sprintf(`# Imported from HPCC's simulator. The switches are those of its run.py for hosts of %[1]v: PAUSE at an eighth of the free
-# buffer, RED by the hosts' rate. Not the same: thresholds are one for all ports, where run.py's grow with a port's rate, and
-# headroom is that of the port that needs most.
+# buffer, RED by the hosts' rate, and more at faster ports in proportion. Not the same: headroom is for the longest delay.
 name: %[2]s
 topology: {name: %[2]q, framing: ns3, hpcc: %[3]q}
 switch:
   buffer: %[4]gMiB
-  pfc: {alpha: 1/8, xoff: 0, xoff_to_xon: 3KB, headroom: %[5]dB}
-  ecn: {mode: red, kmin: %[6]gKB, kmax: %[7]gKB, pmax: 0.2}
+  pfc: {alpha: 1/8, xoff: 0, xoff_to_xon: 3KB, headroom: %[5]dB, per_rate: %[1]v}
+  ecn: {mode: red, kmin: %[6]gKB, kmax: %[7]gKB, pmax: 0.2, per_rate: %[1]v}
 cc:
   dcqcn: {profile: b}
 controllers: [dcqcn]

@@ -13,10 +13,16 @@ const ackFrame = wire.AckLen
 // fullFrame is the bytes of a full data packet's frame without telemetry.
 func fullFrame(plan *topologies.Plan) int { return wire.DataLen(wire.OpWriteMiddle, plan.MTU) }
 
-// flowTime is an ended flow's completion time and the time it would have taken alone.
-type flowTime struct{ fct, ideal vtime.Time }
+// flowTime is an ended flow's completion time and what it is compared with: the time the flow would have taken alone, that by
+// HPCC's simulator, and its bytes at the sender's line rate.
+type flowTime struct{ fct, ideal, hpcc, line vtime.Time }
 
 func (t flowTime) slowdown() float64 { return float64(t.fct) / float64(t.ideal) }
+
+// slowdownHPCC is never below 1, as in the simulator's fct_analysis.py.
+func (t flowTime) slowdownHPCC() float64 { return max(1, float64(t.fct)/float64(t.hpcc)) }
+
+func (t flowTime) slowdownLine() float64 { return float64(t.fct) / float64(t.line) }
 
 // flowTimes are the times of the flows that have ended, by flow; those of the others are zero.
 func flowTimes(plan *topologies.Plan, flows []orchestrator.Flow) []flowTime {
@@ -28,7 +34,10 @@ func flowTimes(plan *topologies.Plan, flows []orchestrator.Flow) []flowTime {
 		}
 		path := orchestrator.Path(plan, f.Source, f.Destination, f.SourcePort)
 		back := orchestrator.Path(plan, f.Destination, f.Source, f.SourcePort)
-		times[i] = flowTime{f.Finished - f.Start, idealFCT(plan, path, back, f.Size)}
+		times[i] = flowTime{
+			fct: f.Finished - f.Start, ideal: idealFCT(plan, path, back, f.Size),
+			hpcc: vtime.Time(hpccAlone(plan, f)) * vtime.Nanosecond, line: plan.Ports[path[0]].Rate.TimeFor(f.Size),
+		}
 	}
 	return times
 }

@@ -77,6 +77,12 @@ func buildMetrics() []metric {
 	}{
 		{"fct", "FCT", kindTime, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.FCT, int64(f.Completed) }},
 		{"slowdown", "Slowdown", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.Slowdown, int64(f.Completed) }},
+		{"slowdown_hpcc", "Slowdown as HPCC's simulator has it", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+			return f.SlowdownHPCC, int64(f.Completed)
+		}},
+		{"slowdown_line", "FCT over size at line rate", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+			return f.SlowdownLine, int64(f.Completed)
+		}},
 		{"rtt", "RTT of every ACK", kindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) { return s.RTT.quantiles(), s.RTT.Samples }},
 		{"rtt_sampled", "RTT", kindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
 			return s.RTTSampled.quantiles(), s.RTTSampled.Samples
@@ -170,13 +176,15 @@ func metricNames() []string {
 	return names
 }
 
-// FlowSet says which of a run's flows are meant: those with Tag, over Over and up to UpTo bytes; what is zero holds for all.
+// FlowSet says which of a run's flows are meant: those with Tag, over Over and up to UpTo bytes, and of these the Share-th
+// twentieth by size (see sizeSharesOf), from 1; what is zero holds for all.
 type FlowSet struct {
 	Tag        string
 	Over, UpTo units.Bytes
+	Share      int
 }
 
-// String describes the set, "" for all flows: "normal, over 300B up to 325B".
+// String describes the set, "" for all flows: "normal, over 300B up to 325B", "normal, twentieth 3 by size".
 func (f FlowSet) String() string {
 	text := f.Tag
 	add := func(separator, format string, args ...any) {
@@ -193,9 +201,13 @@ func (f FlowSet) String() string {
 	} else if f.UpTo > 0 {
 		add(", ", "up to %v", f.UpTo)
 	}
+	if f.Share > 0 {
+		add(", ", "twentieth %d by size", f.Share)
+	}
 	return text
 }
 
+// has says whether a flow is in the set, whatever its share.
 func (f FlowSet) has(flow *Flow) bool {
 	return (f.Tag == "" || f.Tag == flow.Tag) && flow.Size > f.Over && (f.UpTo == 0 || flow.Size <= f.UpTo) || f == FlowSet{}
 }
@@ -212,6 +224,7 @@ type Figure struct {
 	Tag    string      `json:"tag,omitempty"`
 	Over   units.Bytes `json:"over_bytes,omitempty"`
 	UpTo   units.Bytes `json:"up_to_bytes,omitempty"`
+	Share  int         `json:"share,omitempty"` // twentieth by size, from 1
 	Value  float64     `json:"value"`
 }
 
@@ -225,7 +238,7 @@ func listFigures(tables []PublishedTable, measured map[figure]float64) []Figure 
 			at := figure{row.Metric, row.Flows}
 			if v, ok := measured[at]; ok && !listed[at] {
 				listed[at] = true
-				list = append(list, Figure{row.Metric, row.Flows.Tag, row.Flows.Over, row.Flows.UpTo, v})
+				list = append(list, Figure{row.Metric, row.Flows.Tag, row.Flows.Over, row.Flows.UpTo, row.Flows.Share, v})
 			}
 		}
 	}
@@ -242,14 +255,7 @@ func (r *runner) measureFigures(sum *Summary) map[figure]float64 {
 			row := &r.scenario.Published[i].Rows[k]
 			of := statistics[row.Flows]
 			if of == nil {
-				var c collection
-				for id := range r.scenario.Flows {
-					if row.Flows.has(&r.scenario.Flows[id]) {
-						v := r.sample(id)
-						c.add(&v)
-					}
-				}
-				s := c.statistics(r.engine.Now())
+				s := r.statisticsOf(row.Flows)
 				of = &s
 				statistics[row.Flows] = of
 			}
@@ -259,4 +265,22 @@ func (r *runner) measureFigures(sum *Summary) map[figure]float64 {
 		}
 	}
 	return measured
+}
+
+// statisticsOf are those of a set of the run's flows.
+func (r *runner) statisticsOf(set FlowSet) FlowStatistics {
+	var flows []sample
+	for id := range r.scenario.Flows {
+		if set.has(&r.scenario.Flows[id]) {
+			flows = append(flows, r.sample(id))
+		}
+	}
+	if set.Share > 0 {
+		flows = sizeShare(endedBySize(flows), set.Share-1)
+	}
+	var c collection
+	for i := range flows {
+		c.add(&flows[i])
+	}
+	return c.statistics(r.engine.Now())
 }

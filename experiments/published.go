@@ -47,6 +47,8 @@ type Claim struct {
 	Tag        string `json:"tag,omitempty"`
 	Over       int64  `json:"over_bytes,omitempty"`
 	UpTo       int64  `json:"up_to_bytes,omitempty"`
+	// Share is which twentieth of these flows by size the values are of, from 1; absent: all of them.
+	Share int `json:"share,omitempty"`
 	// RelativeTo is set where the values are changes against that run, in per cent.
 	RelativeTo string  `json:"relative_to,omitempty"`
 	Unit       string  `json:"unit,omitempty"` // of both values: "us", "Gbps", ...; "%" of changes
@@ -98,7 +100,7 @@ func claims(tables []PublishedTable, runs []measurement) []Claim {
 				}
 				c := Claim{
 					Title: t.Title, Source: t.Source, Controller: t.Columns[column], Metric: row.Metric, Tag: row.Flows.Tag,
-					Over: int64(row.Flows.Over), UpTo: int64(row.Flows.UpTo), RelativeTo: row.RelativeTo, Unit: row.Unit,
+					Over: int64(row.Flows.Over), UpTo: int64(row.Flows.UpTo), Share: row.Flows.Share, RelativeTo: row.RelativeTo, Unit: row.Unit,
 					Published: published, row: row, column: column,
 				}
 				c.compare(runs)

@@ -168,6 +168,7 @@ func TestMetrics(t *testing.T) {
 	sum.RTTSampled = RTTSummary{1, 31, 32, 33, 34, 35}
 	flows := FlowStatistics{
 		Completed: 1, FCT: Quantiles{41, 42, 43, 44, 45}, Slowdown: Quantiles{51, 52, 53, 54, 55},
+		SlowdownHPCC: Quantiles{71, 72, 73, 74, 75}, SlowdownLine: Quantiles{81, 82, 83, 84, 85},
 		Goodput: 61, MeanRate: 62, Finish: 63, CE: 64, UE: 65,
 	}
 	want := map[string]float64{
@@ -178,6 +179,8 @@ func TestMetrics(t *testing.T) {
 		"rtt_sampled_mean": 31, "rtt_sampled_p50": 32, "rtt_sampled_p95": 33, "rtt_sampled_p99": 34, "rtt_sampled_max": 35,
 		"fct_mean": 41, "fct_p50": 42, "fct_p95": 43, "fct_p99": 44, "fct_max": 45,
 		"slowdown_mean": 51, "slowdown_p50": 52, "slowdown_p95": 53, "slowdown_p99": 54, "slowdown_max": 55,
+		"slowdown_hpcc_mean": 71, "slowdown_hpcc_p50": 72, "slowdown_hpcc_p95": 73, "slowdown_hpcc_p99": 74, "slowdown_hpcc_max": 75,
+		"slowdown_line_mean": 81, "slowdown_line_p50": 82, "slowdown_line_p95": 83, "slowdown_line_p99": 84, "slowdown_line_max": 85,
 		"goodput": 61, "mean_rate": 62, "finish": 63, "ce_packets": 64, "ue_packets": 65,
 	}
 	got := map[string]float64{}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
@@ -131,6 +132,9 @@ func (v *VariantView) describe() string {
 	variant := Variant{Name: v.Name, CC: v.CC, Constants: v.Constants}
 	if v.Switch != nil {
 		variant.Switch = &switchagent.Settings{}
+	}
+	if v.Host != nil {
+		variant.Host = &hostagent.Settings{}
 	}
 	return variant.Describe()
 }

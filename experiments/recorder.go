@@ -16,10 +16,10 @@ type recorder struct {
 
 	priority uint8 // of data: what samples are of
 	ports    []topologies.PortID
-	sampled  map[string]bool // tags of sampled flows; nil: all
-	tags     map[string][]int
-	active   []int // flows that have started and not ended, of the sampled ones
-	waiting  []int // flows not yet started, of the sampled ones, the next first
+	sampled  map[string]bool   // tags of sampled flows; nil: all
+	tallies  map[string]*tally // of the tags that panels are about
+	active   []int             // flows that have started and not ended, of the sampled ones
+	waiting  []int             // flows not yet started, of the sampled ones, the next first
 	before   []int64
 
 	series [][]Points
@@ -55,7 +55,7 @@ type portPause struct {
 
 func newRecorder(s *Scenario) *recorder {
 	r := &recorder{
-		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tags: map[string][]int{},
+		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tallies: map[string]*tally{},
 		before: make([]int64, len(s.Flows)),
 		rtt:    newRTTRecorders(len(s.Flows)), pfc: pfcTotals{byPort: map[int]*portPause{}},
 		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s),
@@ -71,16 +71,26 @@ func newRecorder(s *Scenario) *recorder {
 			r.sampled[tag] = true
 		}
 	}
+	for _, p := range s.Panels {
+		r.series = append(r.series, make([]Points, len(p.Series)))
+		for k := range p.Series {
+			if tag := p.Series[k].Tag; tag != "" {
+				r.tallies[tag] = &tally{}
+			}
+		}
+	}
 	for i := range s.Flows {
 		tag := s.Flows[i].Tag
-		r.tags[tag] = append(r.tags[tag], i)
+		if t := r.tallies[tag]; t != nil {
+			t.waiting = append(t.waiting, i)
+		}
 		if !s.Sample.NoFlows && (r.sampled == nil || r.sampled[tag]) {
 			r.waiting = append(r.waiting, i)
 		}
 	}
 	sortByStart(r.waiting, s.Flows)
-	for _, p := range s.Panels {
-		r.series = append(r.series, make([]Points, len(p.Series)))
+	for _, t := range r.tallies {
+		sortByStart(t.waiting, s.Flows)
 	}
 	return r
 }
@@ -163,6 +173,9 @@ func (r *recorder) sampleFlows(now vtime.Time) {
 }
 
 func (r *recorder) samplePanels(now vtime.Time) {
+	for _, t := range r.tallies {
+		t.look(now, r.scenario, r.engine.Flows())
+	}
 	for i := range r.scenario.Panels {
 		panel := &r.scenario.Panels[i]
 		window := max(panel.Window, r.scenario.Sample.Interval)
@@ -198,24 +211,14 @@ func (r *recorder) measure(s *Series) (v float64, level bool) {
 	case UndeterminedMarks:
 		return float64(state.Ports[s.Port].UeMarked), false
 	case SendingRate:
-		for _, id := range r.tags[s.Tag] {
-			if f := &r.engine.Flows()[id]; f.Sender != nil && f.Finished == vtime.Never {
-				v += f.Sender.Rate()
-			}
-		}
-		return v, true
+		return r.tallies[s.Tag].rate(r.engine.Flows()), true
 	case PauseRate:
 		if p := r.pfc.byPort[int(s.Port)]; p != nil {
 			v = float64(p.pauses)
 		}
 		return v, false
 	}
-	for _, id := range r.tags[s.Tag] {
-		if to := r.engine.Flows()[id].Receiver; to != nil {
-			v += float64(to.Delivered) * 8
-		}
-	}
-	return v, false
+	return float64(r.tallies[s.Tag].delivered(r.engine.Flows())) * 8, false
 }
 
 func (r *recorder) panels() [][]Points { return r.series }

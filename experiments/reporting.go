@@ -82,7 +82,7 @@ func (p *reportPage) measurements() []measurement {
 			}
 			m := measurement{p.columns[i].name, r.manifest.Seed, map[figure]float64{}}
 			for _, f := range r.summary.Figures {
-				m.figures[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo}}] = f.Value
+				m.figures[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo, f.Share}}] = f.Value
 			}
 			all = append(all, m)
 		}
@@ -100,7 +100,7 @@ func (v *View) tables() []PublishedTable {
 				continue
 			}
 			r := PublishedRow{
-				Label: row.Label, Metric: row.Metric, Flows: FlowSet{row.Tag, row.Over, row.UpTo}, RelativeTo: row.RelativeTo, Unit: row.Unit,
+				Label: row.Label, Metric: row.Metric, Flows: FlowSet{row.Tag, row.Over, row.UpTo, row.Share}, RelativeTo: row.RelativeTo, Unit: row.Unit,
 			}
 			for _, value := range row.Values {
 				text := ""

@@ -68,8 +68,8 @@ func TestSampledRTT(t *testing.T) {
 func TestRateAndFinish(t *testing.T) {
 	const us = vtime.Microsecond
 	var c collection
-	c.add(&sample{size: 1000, delivered: 1000, start: 10 * us, end: 14 * us, ended: true, slowdown: 1})
-	c.add(&sample{size: 3000, delivered: 3000, start: 5 * us, end: 9 * us, ended: true, slowdown: 2})
+	c.add(&sample{size: 1000, delivered: 1000, start: 10 * us, end: 14 * us, ended: true, times: flowTime{fct: 4 * us, ideal: 4 * us, hpcc: us, line: us}})
+	c.add(&sample{size: 3000, delivered: 3000, start: 5 * us, end: 9 * us, ended: true, times: flowTime{fct: 4 * us, ideal: 2 * us, hpcc: us, line: us}})
 	s := c.statistics(20 * us)
 	// 4000 B in 4 us + 4 us is 4 Gb/s; 4000 B in the run of 20 us is 1.6 Gb/s; from 5 to 14 us are 9.
 	if s.MeanRate != 4e9 || math.Abs(s.Goodput-1.6e9) > 1 || s.Finish != 9000 {

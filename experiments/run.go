@@ -338,7 +338,7 @@ func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 			own.ECN.KMin = own.ECN.KMax
 		case needs.ECNStep && own.ECN.Mode == switchagent.ECNRED:
 			own.ECN.Mode = switchagent.ECNStep
-			own.ECN.KMax = stepThreshold(s.Topology, id)
+			own.ECN.KMax = stepThreshold(s.Topology, id, own.ECN.PerRate)
 			own.ECN.KMin = own.ECN.KMax
 		}
 		settings[i] = &own
@@ -346,14 +346,16 @@ func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 	return settings
 }
 
-// stepThreshold is DCTCP's K in a scenario that gives RED's thresholds: 30 KB for each 10 Gb/s of the switch's slowest port
-// (HPCC simulator, run.py).
-func stepThreshold(plan *topologies.Plan, node topologies.NodeID) units.Bytes {
-	slowest := plan.Ports[plan.Nodes[node].Ports[0]].Rate
-	for _, p := range plan.Nodes[node].Ports {
-		slowest = min(slowest, plan.Ports[p].Rate)
+// stepThreshold is DCTCP's K in a scenario that gives RED's thresholds: 30 KB for each 10 Gb/s of the port (HPCC simulator,
+// run.py), which is the switch's slowest unless thresholds are in proportion to rates anyway: then it is one of rate per.
+func stepThreshold(plan *topologies.Plan, node topologies.NodeID, per units.Rate) units.Bytes {
+	if per == 0 {
+		per = plan.Ports[plan.Nodes[node].Ports[0]].Rate
+		for _, p := range plan.Nodes[node].Ports {
+			per = min(per, plan.Ports[p].Rate)
+		}
 	}
-	return units.Bytes(int64(slowest) / int64(10*units.Gbps/(30*1000)))
+	return units.Bytes(int64(per) / int64(10*units.Gbps/(30*1000)))
 }
 
 // conclude closes the books of a run that has ended, or was ended by runErr.

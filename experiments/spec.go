@@ -196,6 +196,7 @@ func (d *decoder) decode() {
 	d.locate(host, d.s.Host.Validate())
 	d.locate(sw, d.s.Switch.Validate())
 	d.locate(sw, orchestrator.CheckFlowControl(d.s.Topology, &d.s.Switch))
+	d.locate(sw, orchestrator.CheckRates(d.s.Topology, &d.s.Switch))
 
 	flows, workloads := m.Get("flows"), m.Get("workloads")
 	if workloads == nil && !d.live {
@@ -211,7 +212,7 @@ func (d *decoder) decode() {
 		at.Errorf("a scenario has at least one flow")
 	}
 	d.constants(m.Get("cc"))
-	d.controllers(m.Get("controllers"), sw)
+	d.controllers(m.Get("controllers"), sw, host)
 	d.faults(m.Get("faults"))
 	d.repairs(host)
 	d.sampling(m.Get("sample"))

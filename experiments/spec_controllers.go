@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
@@ -72,12 +73,12 @@ func texts(m *yamlspec.Mapping) map[string]string {
 	return all
 }
 
-// controllers reads the controllers and variants that a scenario runs. It comes after the constants and the switch
-// settings (sw), which variants change.
-func (d *decoder) controllers(list, sw *yamlspec.Value) {
+// controllers reads the controllers and variants that a scenario runs. It comes after the constants and the settings of
+// switches and hosts, which variants change.
+func (d *decoder) controllers(list, sw, host *yamlspec.Value) {
 	for _, item := range list.Items() {
 		if item.IsMapping() {
-			d.variant(item, sw)
+			d.variant(item, sw, host)
 			continue
 		}
 		for _, n := range item.Names() {
@@ -98,11 +99,11 @@ func (d *decoder) controllers(list, sw *yamlspec.Value) {
 }
 
 // variant reads a controller that runs under settings of its own.
-func (d *decoder) variant(v, sw *yamlspec.Value) {
+func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	m := v.Mapping()
 	var variant Variant
 	name, base := m.Need("name"), m.Need("cc")
-	set, own := m.Get("set"), m.Get("switch")
+	set, own, ownHost := m.Get("set"), m.Get("switch"), m.Get("host")
 	m.Done()
 	if name.String(&variant.Name) {
 		_, err := cc.Lookup(variant.Name)
@@ -117,14 +118,26 @@ func (d *decoder) variant(v, sw *yamlspec.Value) {
 			name.Errorf("variant %q is listed twice", variant.Name)
 		}
 	}
-	if set == nil && own == nil {
-		v.Errorf("a variant changes something: set (constants of the congestion control) or switch (settings of the switches)")
+	if set == nil && own == nil && ownHost == nil {
+		v.Errorf("a variant changes something: set (constants of the congestion control), switch or host (their settings)")
 	}
-	if own != nil {
+	hosts := d.s.Host
+	if ownHost != nil {
+		laid := ownHost.Over(host)
+		hosts = decodeHost(laid, hostagent.Default())
+		if !laid.Has("retransmit_timeout") {
+			hosts.RetransmitTimeout = d.s.Host.RetransmitTimeout
+		}
+		d.locate(laid, hosts.Validate())
+		variant.Host = &hosts
+	}
+	// What the switches do by default is on the data's priority.
+	if own != nil || hosts.DataPriority != d.s.Host.DataPriority {
 		laid := own.Over(sw)
-		settings := decodeSwitch(laid, switchagent.Default(), d.s.Host.DataPriority)
+		settings := decodeSwitch(laid, switchagent.Default(), hosts.DataPriority)
 		d.locate(laid, settings.Validate())
 		d.locate(laid, orchestrator.CheckFlowControl(d.s.Topology, &settings))
+		d.locate(laid, orchestrator.CheckRates(d.s.Topology, &settings))
 		variant.Switch = &settings
 	}
 	constants := set.Mapping()

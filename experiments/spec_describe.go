@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
@@ -44,9 +45,16 @@ func (s *Scenario) Describe(w io.Writer) error {
 			s.describeSwitch("under "+v.Name, v.Switch, row)
 		}
 	}
-	h := &s.Host
-	row("hosts", "data in priority %d, control in %d; ACK every %d; CNP at most every %v; NAK every %v; retransmit timeout %s",
-		h.DataPriority, h.ControlPriority, h.AckEvery, h.CNPInterval, h.NakInterval, orNever(h.RetransmitTimeout))
+	hosts := func(label string, h *hostagent.Settings) {
+		row(label, "data in priority %d, control in %d; ACK every %d; CNP at most every %v; NAK every %v; retransmit timeout %s",
+			h.DataPriority, h.ControlPriority, h.AckEvery, h.CNPInterval, h.NakInterval, orNever(h.RetransmitTimeout))
+	}
+	hosts("hosts", &s.Host)
+	for i := range s.Variants {
+		if v := &s.Variants[i]; v.Host != nil {
+			hosts("under "+v.Name, v.Host)
+		}
+	}
 	for i := range s.Faults {
 		label := ""
 		if i == 0 {
@@ -96,7 +104,8 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row fu
 			}
 			xoff = fmt.Sprintf("XOFF %g of the free buffer%s, XON %v below", sw.PFC.Alpha, bound, sw.PFC.XOFFToXON)
 		}
-		row("", "PFC on priorities %v: %s, headroom %v, %d quanta", priorities(sw.PFC.Priorities), xoff, sw.PFC.Headroom, sw.PFC.Quanta)
+		row("", "PFC on priorities %v: %s, headroom %v%s, %d quanta", priorities(sw.PFC.Priorities), xoff, sw.PFC.Headroom,
+			perRate(sw.PFC.PerRate), sw.PFC.Quanta)
 	}
 	if w := &sw.PFC.Watchdog; w.On() {
 		row("", "PFC watchdog: a queue held for %v is in a storm (%s) until none holds it for %v", w.Detect, watchdogAction(w), w.Restore)
@@ -118,12 +127,12 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row fu
 	case switchagent.ECNOff:
 		row("", "ECN off")
 	case switchagent.ECNStep:
-		row("", "ECN on priorities %v: marks above %v", priorities(sw.ECN.Priorities), sw.ECN.KMax)
+		row("", "ECN on priorities %v: marks above %v%s", priorities(sw.ECN.Priorities), sw.ECN.KMax, perRate(sw.ECN.PerRate))
 	case switchagent.ECNPCN:
 		row("", "ECN on priorities %v: PCN's, which spares what waited through a pause", priorities(sw.ECN.Priorities))
 	default:
-		row("", "ECN on priorities %v: RED from %v to %v, up to %g %%", priorities(sw.ECN.Priorities),
-			sw.ECN.KMin, sw.ECN.KMax, 100*sw.ECN.PMax)
+		row("", "ECN on priorities %v: RED from %v to %v, up to %g %%%s", priorities(sw.ECN.Priorities),
+			sw.ECN.KMin, sw.ECN.KMax, 100*sw.ECN.PMax, perRate(sw.ECN.PerRate))
 	}
 	threshold := sw.CNM.QCNM.String()
 	if sw.CNM.QCNM == 0 {
@@ -135,6 +144,14 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row fu
 			row("", "priority %d: DWRR quantum %v", p, quantum)
 		}
 	}
+}
+
+// perRate says which ports thresholds are for.
+func perRate(rate units.Rate) string {
+	if rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (at %v, others in proportion)", rate)
 }
 
 // describeFlows writes one line for each tag, size and rate, however many flows they are.

@@ -97,6 +97,7 @@ func (d *decoder) publishedRow(m *yamlspec.Mapping, table *draftRow) *draftRow {
 	}
 	get("over").Bytes(&r.Flows.Over)
 	get("up_to").Bytes(&r.Flows.UpTo)
+	get("share").Int(&r.Flows.Share, 1, sizeShares)
 	if relative := get("relative_to"); relative != nil {
 		if names := d.runNames(relative); len(names) == 1 {
 			r.RelativeTo = names[0]
@@ -119,7 +120,7 @@ func (d *decoder) checkRow(row *yamlspec.Value, r *draftRow) bool {
 		return false
 	}
 	if known.ofRun {
-		for _, key := range []string{"tag", "over", "up_to"} {
+		for _, key := range []string{"tag", "over", "up_to", "share"} {
 			r.at[key].Errorf("%s is of the whole run, not of some flows", r.Metric)
 		}
 	}

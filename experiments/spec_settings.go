@@ -72,6 +72,7 @@ func decodePFC(v *yamlspec.Value, s *switchagent.PFC, data uint8) {
 	s.XON = max(0, s.XOFF-s.XOFFToXON)
 	m.Get("xon").Bytes(&s.XON)
 	m.Get("headroom").Bytes(&s.Headroom)
+	decodePerRate(m.Get("per_rate"), &s.PerRate)
 	quanta := int(s.Quanta)
 	m.Get("quanta").Int(&quanta, 1, 0xFFFF)
 	s.Quanta = uint16(quanta)
@@ -128,7 +129,15 @@ func decodeECN(v *yamlspec.Value, s *switchagent.ECN, data uint8) {
 	m.Get("kmin").Bytes(&s.KMin)
 	m.Get("kmax").Bytes(&s.KMax)
 	m.Get("pmax").Float(&s.PMax)
+	decodePerRate(m.Get("per_rate"), &s.PerRate)
 	m.Done()
+}
+
+// decodePerRate reads the rate of the ports that thresholds are for, where those of others are in proportion.
+func decodePerRate(v *yamlspec.Value, into *units.Rate) {
+	if v.Rate(into) && *into == 0 {
+		v.Errorf("per_rate 0: leave it out for thresholds that are the same for all ports")
+	}
 }
 
 func decodeTCD(v *yamlspec.Value, s *switchagent.TCD) {

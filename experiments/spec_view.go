@@ -47,6 +47,7 @@ type SwitchView struct {
 		XOFFToXON  units.Bytes   `json:"xoff_to_xon_bytes"`
 		Alpha      float64       `json:"alpha"`
 		Headroom   units.Bytes   `json:"headroom_bytes"`
+		PerRate    units.Rate    `json:"per_rate_bps,omitempty"` // of the ports that alpha and headroom are for; absent: of all
 		Quanta     uint16        `json:"quanta"`
 		Watchdog   *WatchdogView `json:"watchdog,omitempty"` // absent: none
 	} `json:"pfc"`
@@ -56,6 +57,7 @@ type SwitchView struct {
 		KMin       units.Bytes `json:"kmin_bytes"`
 		KMax       units.Bytes `json:"kmax_bytes"`
 		PMax       float64     `json:"pmax"`
+		PerRate    units.Rate  `json:"per_rate_bps,omitempty"` // of the ports that kmin and kmax are for; absent: of all
 	} `json:"ecn"`
 	FlowControl string    `json:"flow_control,omitempty"` // empty: pfc
 	CBFC        *CBFCView `json:"cbfc,omitempty"`         // with flow control cbfc
@@ -105,7 +107,8 @@ type VariantView struct {
 	Name      string            `json:"name"`
 	CC        string            `json:"cc"`
 	Constants map[string]string `json:"set,omitempty"`
-	Switch    *SwitchView       `json:"switch,omitempty"` // absent: the View's
+	Switch    *SwitchView       `json:"switch,omitempty"` // absent, like Host: the View's
+	Host      *HostView         `json:"host,omitempty"`
 }
 
 // PublishedView is a table of figures that a source gives.
@@ -124,6 +127,7 @@ type PublishedRowView struct {
 	Tag        string      `json:"tag,omitempty"`
 	Over       units.Bytes `json:"over_bytes,omitempty"`
 	UpTo       units.Bytes `json:"up_to_bytes,omitempty"`
+	Share      int         `json:"share,omitempty"` // twentieth by size, from 1
 	RelativeTo string      `json:"relative_to,omitempty"`
 	Unit       string      `json:"unit,omitempty"`
 	// Values have the source's decimals.
@@ -191,6 +195,10 @@ func (s *Scenario) View() View {
 			own := viewSwitch(from.Switch, fullFrame(s.Topology))
 			variant.Switch = &own
 		}
+		if from.Host != nil {
+			own := viewHost(from.Host)
+			variant.Host = &own
+		}
 		v.Variants = append(v.Variants, variant)
 	}
 	if s.Sample.NoFlows {
@@ -243,7 +251,7 @@ func viewPublished(tables []PublishedTable) []PublishedView {
 		for k := range t.Rows {
 			r := &t.Rows[k]
 			row := PublishedRowView{
-				Label: r.Label, Metric: r.Metric, Tag: r.Flows.Tag, Over: r.Flows.Over, UpTo: r.Flows.UpTo,
+				Label: r.Label, Metric: r.Metric, Tag: r.Flows.Tag, Over: r.Flows.Over, UpTo: r.Flows.UpTo, Share: r.Flows.Share,
 				RelativeTo: r.RelativeTo, Unit: r.Unit,
 			}
 			for _, text := range r.Values {
@@ -278,12 +286,12 @@ func viewSwitch(s *switchagent.Settings, frame int) SwitchView {
 	v := SwitchView{Buffer: s.Buffer, LossyLimit: s.LossyLimit, Quanta: s.Scheduler.Quantum}
 	v.PFC.Priorities = priorities(s.PFC.Priorities)
 	v.PFC.XOFF, v.PFC.XON, v.PFC.XOFFToXON = s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON
-	v.PFC.Alpha, v.PFC.Headroom, v.PFC.Quanta = s.PFC.Alpha, s.PFC.Headroom, s.PFC.Quanta
+	v.PFC.Alpha, v.PFC.Headroom, v.PFC.Quanta, v.PFC.PerRate = s.PFC.Alpha, s.PFC.Headroom, s.PFC.Quanta, s.PFC.PerRate
 	if w := &s.PFC.Watchdog; w.On() {
 		v.PFC.Watchdog = &WatchdogView{nanoseconds(w.Detect), nanoseconds(w.Restore), watchdogAction(w)}
 	}
 	v.ECN.Mode, v.ECN.Priorities = ecnModes[s.ECN.Mode], priorities(s.ECN.Priorities)
-	v.ECN.KMin, v.ECN.KMax, v.ECN.PMax = s.ECN.KMin, s.ECN.KMax, s.ECN.PMax
+	v.ECN.KMin, v.ECN.KMax, v.ECN.PMax, v.ECN.PerRate = s.ECN.KMin, s.ECN.KMax, s.ECN.PMax, s.ECN.PerRate
 	if c := &s.CBFC; s.FlowControl == switchagent.FlowCBFC {
 		v.FlowControl = "cbfc"
 		v.CBFC = &CBFCView{Priorities: priorities(c.Priorities), Period: nanoseconds(c.Period), Buffer: c.Buffer, Block: c.BlockSize(frame)}

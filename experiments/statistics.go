@@ -56,15 +56,15 @@ type sample struct {
 	size, delivered int64 // payload bytes
 	start, end      vtime.Time
 	ended           bool
-	slowdown        float64 // of a flow that has ended
-	ce, ue          int64   // marked packets that arrived
+	times           flowTime // of a flow that has ended
+	ce, ue          int64    // marked packets that arrived
 }
 
 func (r *runner) sample(flow int) sample {
 	f := &r.engine.Flows()[flow]
 	v := sample{size: f.Size, start: f.Start, end: f.Finished, ended: f.Finished != vtime.Never}
 	if v.ended {
-		v.slowdown = r.times[flow].slowdown()
+		v.times = r.times[flow]
 	}
 	if f.Receiver != nil {
 		v.delivered, v.ce, v.ue = f.Receiver.Delivered, f.Receiver.Marked, f.Receiver.Undetermined
@@ -75,8 +75,8 @@ func (r *runner) sample(flow int) sample {
 // collection gathers flows.
 type collection struct {
 	count       int
-	fct         []float64 // ns; of the flows that ended, like slowdown
-	slowdown    []float64
+	fct         []float64    // ns; of the flows that ended, like slowdown
+	slowdown    [3][]float64 // over the time alone, that by HPCC's simulator, the size at line rate
 	delivered   int64
 	ce, ue      int64
 	ended       int64      // payload bytes of the flows that ended
@@ -95,7 +95,9 @@ func (c *collection) add(v *sample) {
 	if v.ended {
 		fct := v.end - v.start
 		c.fct = append(c.fct, float64(fct)/float64(vtime.Nanosecond))
-		c.slowdown = append(c.slowdown, v.slowdown)
+		for i, s := range [...]float64{v.times.slowdown(), v.times.slowdownHPCC(), v.times.slowdownLine()} {
+			c.slowdown[i] = append(c.slowdown[i], s)
+		}
 		c.ended += v.size
 		c.taken += fct
 		c.last = max(c.last, v.end)
@@ -104,7 +106,10 @@ func (c *collection) add(v *sample) {
 
 // statistics are those of the flows gathered, in a run that took until now.
 func (c *collection) statistics(now vtime.Time) FlowStatistics {
-	s := FlowStatistics{Count: c.count, Completed: len(c.fct), FCT: quantiles(c.fct), Slowdown: quantiles(c.slowdown), CE: c.ce, UE: c.ue}
+	s := FlowStatistics{
+		Count: c.count, Completed: len(c.fct), FCT: quantiles(c.fct), Slowdown: quantiles(c.slowdown[0]),
+		SlowdownHPCC: quantiles(c.slowdown[1]), SlowdownLine: quantiles(c.slowdown[2]), CE: c.ce, UE: c.ue,
+	}
 	if now > 0 {
 		s.Goodput = float64(c.delivered) * 8 / now.Seconds()
 	}

@@ -51,16 +51,17 @@ func newCongestion(s *Scenario) *congestion {
 	return &congestion{scenario: s, every: max(s.Sample.Interval, s.Duration/looks), ports: make([]watched, len(s.Topology.Ports))}
 }
 
-// threshold is that of a switch, in bytes; with a dynamic XOFF, as it is now.
-func (c *congestion) threshold(sw int) int64 {
+// threshold is that of a switch's port, in bytes; with a dynamic XOFF, as it is now.
+func (c *congestion) threshold(id topologies.PortID) int64 {
 	s := &c.scenario.Switch
 	switch {
 	case s.ECN.Mode != switchagent.ECNOff:
-		return int64(s.ECN.KMax)
+		_, kmax := s.ECN.At(c.scenario.Topology.Ports[id].Rate)
+		return int64(kmax)
 	case s.PFC.Priorities == 0:
 		return int64(s.Buffer)
 	}
-	return int64(c.engine.State().Threshold(sw))
+	return int64(c.engine.State().Threshold(int(id)))
 }
 
 // sample looks at all ports, if it is time.
@@ -74,9 +75,8 @@ func (c *congestion) sample(now vtime.Time) {
 func (c *congestion) look(now vtime.Time) {
 	plan := c.scenario.Topology
 	for sw, id := range plan.Switch {
-		threshold := c.threshold(sw)
 		for _, port := range plan.Nodes[id].Ports {
-			c.take(now, sw, port, threshold)
+			c.take(now, sw, port, c.threshold(port))
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (c *congestion) pause(now vtime.Time, id topologies.PortID) {
 	w := &c.ports[id]
 	w.held.begin(now+c.scenario.Topology.Ports[id].Delay, c.every)
 	if sw, ok := c.switchOf(id); ok {
-		c.take(now, sw, id, c.threshold(sw))
+		c.take(now, sw, id, c.threshold(id))
 		if w.state == free {
 			w.stopped = now
 		}
@@ -117,7 +117,7 @@ func (c *congestion) resume(now vtime.Time, id topologies.PortID) {
 	w := &c.ports[id]
 	w.held.end(now + c.scenario.Topology.Ports[id].Delay)
 	if sw, ok := c.switchOf(id); ok {
-		c.take(now, sw, id, c.threshold(sw))
+		c.take(now, sw, id, c.threshold(id))
 		w.state, w.resumed = clearing, now
 	}
 }

@@ -23,13 +23,7 @@ type SizeShare struct {
 // sizeSharesOf cuts flows into the bins, by size and among equals by number; nil if there are fewer than bins, or all are
 // of one size. Bin k of n flows has those from k*n/20 up to (k+1)*n/20.
 func sizeSharesOf(flows []sample, now vtime.Time) []SizeShare {
-	var ended []sample
-	for _, f := range flows {
-		if f.ended && f.size > 0 {
-			ended = append(ended, f)
-		}
-	}
-	slices.SortStableFunc(ended, func(a, b sample) int { return cmp.Compare(a.size, b.size) })
+	ended := endedBySize(flows)
 	n := len(ended)
 	if n < sizeShares || ended[0].size == ended[n-1].size {
 		return nil
@@ -38,7 +32,7 @@ func sizeSharesOf(flows []sample, now vtime.Time) []SizeShare {
 	over := int64(0)
 	for k := range bins {
 		var c collection
-		part := ended[k*n/sizeShares : (k+1)*n/sizeShares]
+		part := sizeShare(ended, k)
 		for i := range part {
 			c.add(&part[i])
 		}
@@ -46,4 +40,22 @@ func sizeSharesOf(flows []sample, now vtime.Time) []SizeShare {
 		over = bins[k].UpTo
 	}
 	return bins
+}
+
+// endedBySize are the flows with a size that have ended, by size and among equals by number.
+func endedBySize(flows []sample) []sample {
+	var ended []sample
+	for _, f := range flows {
+		if f.ended && f.size > 0 {
+			ended = append(ended, f)
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b sample) int { return cmp.Compare(a.size, b.size) })
+	return ended
+}
+
+// sizeShare is bin k of flows by size.
+func sizeShare(bySize []sample, k int) []sample {
+	n := len(bySize)
+	return bySize[k*n/sizeShares : (k+1)*n/sizeShares]
 }

@@ -215,7 +215,11 @@ func TestSizeShares(t *testing.T) {
 	var flows []sample
 	for i := range 40 {
 		size := int64(1000 * (1 + i*7%40)) // each size once, in another order
-		flows = append(flows, sample{size: size, delivered: size, end: vtime.Time(size) * vtime.Nanosecond, ended: true, slowdown: float64(size) / 1000})
+		fct := vtime.Time(size) * vtime.Nanosecond
+		flows = append(flows, sample{
+			size: size, delivered: size, end: fct, ended: true,
+			times: flowTime{fct: fct, ideal: vtime.Microsecond, hpcc: 2 * fct, line: 100 * vtime.Nanosecond},
+		})
 	}
 	flows = append(flows, sample{size: 5}, sample{size: 0, ended: true})
 	bins := sizeSharesOf(flows, vtime.Second)

@@ -75,6 +75,6 @@ func (r *runner) slowdownSoFar(i int) float64 {
 	plan := r.scenario.Topology
 	path := orchestrator.Path(plan, f.Source, f.Destination, f.SourcePort)
 	back := orchestrator.Path(plan, f.Destination, f.Source, f.SourcePort)
-	t := flowTime{r.engine.Now() - f.Start, idealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}
+	t := flowTime{fct: r.engine.Now() - f.Start, ideal: idealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}
 	return t.slowdown()
 }

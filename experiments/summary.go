@@ -59,6 +59,10 @@ type FlowStatistics struct {
 	Completed int       `json:"completed"`
 	FCT       Quantiles `json:"fct_ns"`
 	Slowdown  Quantiles `json:"slowdown"`
+	// SlowdownHPCC is the FCT over the time alone as HPCC's simulator reckons it (see hpccAlone), at least 1; SlowdownLine is
+	// the FCT over the size at line rate, without headers and delays, as TCD's patent has it.
+	SlowdownHPCC Quantiles `json:"slowdown_hpcc"`
+	SlowdownLine Quantiles `json:"slowdown_line"`
 	// Goodput is the payload delivered over the run, in bits per second, summed over the flows.
 	Goodput float64 `json:"goodput_bps"`
 	// MeanRate is the payload of the flows that ended over the sum of their FCTs, in bits per second (the LSTM-PID

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/switchagent"
@@ -22,6 +23,8 @@ type Variant struct {
 	Constants map[string]string
 	// Switch are the settings of the switches in its run; nil: the scenario's.
 	Switch *switchagent.Settings
+	// Host are the settings of the hosts in its run; nil: the scenario's.
+	Host *hostagent.Settings
 }
 
 // variant is the scenario's variant of that name, nil if it has none.
@@ -97,6 +100,9 @@ func (s *Scenario) under(name string) (*Scenario, string, *cc.Spec, error) {
 	if v.Switch != nil {
 		own.Switch = *v.Switch
 	}
+	if v.Host != nil {
+		own.Host = *v.Host
+	}
 	return &own, name, spec, nil
 }
 
@@ -120,6 +126,9 @@ func (v *Variant) Describe() string {
 	}
 	if v.Switch != nil {
 		text += "; own switch settings"
+	}
+	if v.Host != nil {
+		text += "; own host settings"
 	}
 	return text
 }

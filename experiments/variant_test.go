@@ -15,12 +15,14 @@ controllers:
   - dcqcn
   - {name: dcqcn-half, cc: dcqcn, set: {initial_alpha: 1/2}}
   - {name: dcqcn-xoff, cc: dcqcn, switch: {pfc: {xoff: 40KB}}}
+  - {name: dcqcn-acks, cc: dcqcn, host: {ack_every: 3}}
+  - {name: dcqcn-class, cc: dcqcn, host: {data_priority: 4}}
 `
 
 // TestVariants: a variant's run is the run of a scenario that has its settings itself.
 func TestVariants(t *testing.T) {
 	s := parse(t, someVariants)
-	if want := []string{"dcqcn", "dcqcn-half", "dcqcn-xoff"}; !reflect.DeepEqual(s.Controllers, want) {
+	if want := []string{"dcqcn", "dcqcn-half", "dcqcn-xoff", "dcqcn-acks", "dcqcn-class"}; !reflect.DeepEqual(s.Controllers, want) {
 		t.Fatalf("controllers %q, want %q", s.Controllers, want)
 	}
 	wasm := func(s *Scenario, controller string) *outcome {
@@ -29,6 +31,7 @@ func TestVariants(t *testing.T) {
 	seen := map[string]string{}
 	for name, sets := range map[string][]string{
 		"dcqcn": nil, "dcqcn-half": {"cc.dcqcn.initial_alpha=1/2"}, "dcqcn-xoff": {"switch.pfc.xoff=40KB"},
+		"dcqcn-acks": {"host.ack_every=3"}, "dcqcn-class": {"host.data_priority=4"},
 	} {
 		got, want := wasm(s, name), wasm(parse(t, someVariants, sets...), "dcqcn")
 		if got.Summary.Fingerprint != want.Summary.Fingerprint {
@@ -73,7 +76,7 @@ func TestControllerNames(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", given, got, want)
 		}
 	}
-	if _, err := s.ControllerNames([]string{"zzz"}); err == nil || !strings.HasSuffix(err.Error(), "; small has the variants dcqcn-half, dcqcn-xoff") {
+	if _, err := s.ControllerNames([]string{"zzz"}); err == nil || !strings.HasSuffix(err.Error(), "; small has the variants dcqcn-half, dcqcn-xoff, dcqcn-acks, dcqcn-class") {
 		t.Errorf("zzz: %v", err)
 	}
 	if err := Check(s, []string{"dcqcn-half", "nobody"}); err == nil || strings.Count(err.Error(), "\n") != 0 {

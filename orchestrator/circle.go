@@ -219,7 +219,7 @@ func (e *Engine) holdsForGood(h Hold, waits map[Hold]Hold, stuck *stuckAt) bool 
 		if needed := e.state.Ports[h.Port].Credit[h.Priority].Needed; needed == 0 || min(free>>r.BlockShift, ebpf.CreditMost) >= uint64(needed) {
 			return false
 		}
-	} else if sw := e.ports[peer].index; e.state.Ports[peer].Class[h.Priority].Pausing == 0 || bytes <= e.state.ResumeLevel(int(sw), stuck.used[sw]) {
+	} else if sw := e.ports[peer].index; e.state.Ports[peer].Class[h.Priority].Pausing == 0 || bytes <= e.state.ResumeLevel(peer, stuck.used[sw]) {
 		return false
 	}
 	best := Hold{-1, 0}

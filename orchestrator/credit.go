@@ -77,7 +77,10 @@ func newCredits(plan *topologies.Plan, state *ebpf.State, settings []*switchagen
 	for i := range settings {
 		t := &state.Switches[i]
 		// No account reaches XOFF: it is what the peer can never make a port hold, and DCON's detector goes by it.
-		t.Lossless, t.Alpha, t.Buffer = uint32(s.Priorities), 0, uint64(settings[i].Buffer)
+		t.Lossless, t.Buffer = uint32(s.Priorities), uint64(settings[i].Buffer)
+		for class := range t.AtRate {
+			t.AtRate[class].Alpha = 0
+		}
 		t.Xoff, t.Xon = uint64(s.Buffer)+1, uint64(s.Buffer)
 	}
 	return c

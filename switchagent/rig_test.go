@@ -48,8 +48,10 @@ func newRig(t failer, edit func(s *switchagent.Settings)) *rig {
 	pfc := settings.PFC
 	state.Switches[index] = ebpf.SwitchState{
 		Buffer: uint64(settings.Buffer), Xoff: uint64(pfc.XOFF), Xon: uint64(pfc.XON), XoffToXon: uint64(pfc.XOFFToXON),
-		Alpha: uint64(pfc.Alpha * 65536), Lossless: uint32(pfc.Priorities),
+		Lossless: uint32(pfc.Priorities),
 	}
+	at := &state.Switches[index].AtRate[0]
+	at.Alpha, at.Headroom = uint64(pfc.Alpha*65536), uint64(pfc.Headroom)
 	pool := frame.NewPool(9216)
 	pool.HeadersOnly() // what counts is a frame's length, not what is kept of it
 	return &rig{

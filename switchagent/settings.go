@@ -6,6 +6,7 @@ package switchagent
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
@@ -42,6 +43,8 @@ type PFC struct {
 	Alpha float64
 	// Headroom is the bytes one priority of one ingress port may hold beyond XOFF: what is in flight when PAUSE is sent.
 	Headroom units.Bytes
+	// PerRate > 0 has Alpha and Headroom stand for ports of this rate (see At).
+	PerRate units.Rate
 	// Quanta is the pause time of a PAUSE frame, in units of 512 bit times of the link. PAUSE is refreshed when half of
 	// it has passed.
 	Quanta   uint16
@@ -56,6 +59,31 @@ type ECN struct {
 	// above KMax. ECNStep marks a packet at enqueue that makes the queue longer than KMax. ECNPCN needs no thresholds.
 	KMin, KMax units.Bytes
 	PMax       float64
+	// PerRate > 0 has KMin and KMax stand for ports of this rate (see At).
+	PerRate units.Rate
+}
+
+// At are Alpha and Headroom of a port with this rate. With PerRate they are in proportion to it, as HPCC's simulator has
+// them (simulation/scratch/third.cc), but for Alpha, which that makes 1 at most.
+func (p *PFC) At(rate units.Rate) (alpha float64, headroom units.Bytes) {
+	if p.PerRate == 0 {
+		return p.Alpha, p.Headroom
+	}
+	alpha = p.Alpha * float64(rate) / float64(p.PerRate)
+	return min(alpha, max(1, p.Alpha)), proportional(p.Headroom, rate, p.PerRate)
+}
+
+// At are KMin and KMax of a port with this rate, with PerRate in proportion to it.
+func (e *ECN) At(rate units.Rate) (kmin, kmax units.Bytes) {
+	if e.PerRate == 0 {
+		return e.KMin, e.KMax
+	}
+	return proportional(e.KMin, rate, e.PerRate), proportional(e.KMax, rate, e.PerRate)
+}
+
+// proportional is b, which stands for a rate of per, at another rate.
+func proportional(b units.Bytes, rate, per units.Rate) units.Bytes {
+	return units.Bytes(math.Round(float64(b) * float64(rate) / float64(per)))
 }
 
 // ECNMode is how ECN marks.

@@ -1,6 +1,7 @@
 package switchagent_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -67,5 +68,35 @@ func TestValidate(t *testing.T) {
 				t.Errorf("%v does not speak of %s", err, want)
 			}
 		}
+	}
+}
+
+// Thresholds for ports of one rate, at others: HPCC's simulator at 100 Gb/s (run.py and third.cc), whose alpha doubles with
+// the rate up to 1.
+func TestPerRate(t *testing.T) {
+	for _, c := range []struct {
+		per, rate  units.Rate
+		alpha      float64
+		headroom   units.Bytes
+		kmin, kmax units.Bytes
+	}{
+		{0, 400 * units.Gbps, 0.125, 37_500, 400_000, 1_600_000},
+		{100 * units.Gbps, 100 * units.Gbps, 0.125, 37_500, 400_000, 1_600_000},
+		{100 * units.Gbps, 400 * units.Gbps, 0.5, 150_000, 1_600_000, 6_400_000},
+		{100 * units.Gbps, 25 * units.Gbps, 0.03125, 9_375, 100_000, 400_000},
+		{100 * units.Gbps, 1600 * units.Gbps, 1, 600_000, 6_400_000, 25_600_000},
+		{3 * units.Gbps, units.Gbps, 0.125 / 3, 12_500, 133_333, 533_333},
+	} {
+		pfc := switchagent.PFC{Alpha: 0.125, Headroom: 37_500, PerRate: c.per}
+		ecn := switchagent.ECN{KMin: 400_000, KMax: 1_600_000, PerRate: c.per}
+		alpha, headroom := pfc.At(c.rate)
+		kmin, kmax := ecn.At(c.rate)
+		if math.Abs(alpha-c.alpha) > 1e-12 || headroom != c.headroom || kmin != c.kmin || kmax != c.kmax {
+			t.Errorf("%v at %v: alpha %g, headroom %v, %v to %v; want %+v", c.per, c.rate, alpha, headroom, kmin, kmax, c)
+		}
+	}
+	// An alpha above 1 that is asked for stays.
+	if alpha, _ := (&switchagent.PFC{Alpha: 4, PerRate: units.Gbps}).At(2 * units.Gbps); alpha != 4 {
+		t.Errorf("alpha %g", alpha)
 	}
 }

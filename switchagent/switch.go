@@ -148,7 +148,7 @@ func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 	for i := range s.pausing {
 		d := &s.pausing[i]
 		if d.Port == int(f.InPort) && d.Priority == f.Priority {
-			if in.Class[f.Priority].Held > d.level+uint64(s.settings.PFC.Headroom) {
+			if in.Class[f.Priority].Held > d.level+s.state.Headroom(int(f.InPort)) {
 				return DropHeadroom
 			}
 			break
@@ -229,7 +229,7 @@ func (s *Switch) Due() []Due { return s.due }
 
 // Paused notes that the ingress port's peer was sent PAUSE, for the first time or again; Resumed, that it was sent RESUME.
 func (s *Switch) Paused(p int, priority uint8) {
-	level, again := s.state.Threshold(s.index), false
+	level, again := s.state.Threshold(p), false
 	for i := range s.pausing {
 		if d := &s.pausing[i]; d.Due == (Due{p, priority}) {
 			level, again = max(level, d.level), true

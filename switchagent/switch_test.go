@@ -250,13 +250,13 @@ func TestDueDynamic(t *testing.T) {
 	r.put(first+1, first+3, 3, 1000)
 	*used = 7_584_001 + 1000
 	if r.take(first + 3); len(r.Due()) != 0 {
-		t.Errorf("XON %d: due %v", r.state.Threshold(index)-2000, r.Due())
+		t.Errorf("XON %d: due %v", r.state.Threshold(first)-2000, r.Due())
 	}
 	r.put(first+1, first+3, 3, 1000)
 	*used = 7_584_000 + 1000
 	r.take(first + 3)
 	if want := []switchagent.Due{{Port: first + 2, Priority: 3}, {Port: first, Priority: 3}}; !slices.Equal(r.Due(), want) {
-		t.Errorf("XON %d: due %v, want %v", r.state.Threshold(index)-2000, r.Due(), want)
+		t.Errorf("XON %d: due %v, want %v", r.state.Threshold(first)-2000, r.Due(), want)
 	}
 	r.Resumed(first+2, 3)
 	r.FindDue()
@@ -285,7 +285,7 @@ func TestDropNames(t *testing.T) {
 func fallen(r *rig, in int) {
 	r.state.Switches[index].Used = 9_200_000
 	r.state.Ports[in].Class[3].Held = 400_000
-	if xoff := r.state.Threshold(index); xoff != 100_000 {
+	if xoff := r.state.Threshold(first); xoff != 100_000 {
 		r.t.Fatalf("XOFF %d", xoff)
 	}
 	r.pause(in, 3)

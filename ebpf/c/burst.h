@@ -13,15 +13,16 @@ static __always_inline int shared(const struct switch_state *sw, const struct po
 	return in->t_last && now - in->t_last < sw->cnm_window;
 }
 
-/* Q_CNM of an egress queue: fixed, or max(Q_ECN, XOFF/M - 3dC(M-1)) (section 4.4). */
-static __always_inline __u64 burst_threshold(const struct switch_state *sw, const struct port *out)
+/* Q_CNM of an egress queue: fixed, or max(Q_ECN, XOFF/M - 3dC(M-1)) (section 4.4), with XOFF of the packet's ingress port. */
+static __always_inline __u64 burst_threshold(const struct switch_state *sw, const struct port *in,
+					     const struct port *out)
 {
 	__u64 m = out->widest ? out->widest : 1;
 	__u64 share, reserve;
 
 	if (sw->q_cnm)
 		return sw->q_cnm;
-	share = xoff_threshold(sw) / m;
+	share = xoff_threshold(sw, in) / m;
 	reserve = out->three_d_c * (m - 1);
 	if (share <= reserve || share - reserve < sw->q_ecn)
 		return sw->q_ecn;
@@ -82,7 +83,7 @@ static __always_inline void detect_burst(struct crossing *x, struct switch_state
 	if (state != BURST_BURST) {
 		in->t_last = x->now;
 		widen(sw, in, out, x->now);
-		if (before + len >= burst_threshold(sw, out)) {
+		if (before + len >= burst_threshold(sw, in, out)) {
 			state = BURST_BURST;
 			out->bursts++;
 			out->walk = out->flow_head;

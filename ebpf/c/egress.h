@@ -18,14 +18,15 @@ static __always_inline __u32 draw(const struct switch_state *sw, __u32 port_id, 
  * always above. */
 static __always_inline int red_marks(const struct switch_state *sw, struct port *out, __u32 port_id, __u64 queue)
 {
+	const struct rate_settings *k = at_rate_of(sw, out);
 	__u64 probability;
 
-	if (queue <= sw->ecn_kmin)
+	if (queue <= k->ecn_kmin)
 		return 0;
-	if (queue > sw->ecn_kmax)
+	if (queue > k->ecn_kmax)
 		return 1;
 	/* 32 bits of pmax times a queue below 2^32 bytes fit in 64 bits. */
-	probability = sw->ecn_pmax * (queue - sw->ecn_kmin) / (sw->ecn_kmax - sw->ecn_kmin);
+	probability = sw->ecn_pmax * (queue - k->ecn_kmin) / (k->ecn_kmax - k->ecn_kmin);
 	return draw(sw, port_id, out->draws++) < probability;
 }
 

@@ -63,7 +63,7 @@ static __always_inline void forward_ipv4(struct crossing *x, struct switch_state
 	}
 	if (sw->ecn_mode == ECN_STEP && sw->ecn_priorities >> priority & 1 && p.tos & ECN_MASK &&
 	    (p.tos & ECN_MASK) != ECN_CE && out->class[priority & 7].burst != BURST_BURST &&
-	    out->class[priority & 7].queue_bytes + len > sw->ecn_kmax) {
+	    out->class[priority & 7].queue_bytes + len > at_rate_of(sw, out)->ecn_kmax) {
 		set_ecn(h, ECN_CE);
 		out->ecn_marked++;
 	}

@@ -4,26 +4,33 @@
 #ifndef PAUSENET_PFC_H
 #define PAUSENET_PFC_H
 
-/* Bytes of one priority from one ingress port at which its peer is paused: static, or alpha times the free buffer. */
-static __always_inline __u64 xoff_threshold(const struct switch_state *sw)
+/* What holds for a port by its rate. */
+static __always_inline const struct rate_settings *at_rate_of(const struct switch_state *sw, const struct port *p)
 {
+	return &sw->at_rate[p->rate_class & (RATE_CLASSES - 1)];
+}
+
+/* Bytes of one priority from one ingress port at which its peer is paused: static, or alpha times the free buffer. */
+static __always_inline __u64 xoff_threshold(const struct switch_state *sw, const struct port *in)
+{
+	__u64 alpha = at_rate_of(sw, in)->alpha;
 	__u64 threshold;
 
-	if (!sw->alpha)
+	if (!alpha)
 		return sw->xoff;
-	threshold = sw->used < sw->buffer ? (sw->buffer - sw->used) * sw->alpha >> 16 : 0;
+	threshold = sw->used < sw->buffer ? (sw->buffer - sw->used) * alpha >> 16 : 0;
 	if (sw->xoff && threshold > sw->xoff)
 		threshold = sw->xoff;
 	return threshold;
 }
 
-static __always_inline __u64 xon_threshold(const struct switch_state *sw)
+static __always_inline __u64 xon_threshold(const struct switch_state *sw, const struct port *in)
 {
 	__u64 threshold;
 
-	if (!sw->alpha)
+	if (!at_rate_of(sw, in)->alpha)
 		return sw->xon;
-	threshold = xoff_threshold(sw);
+	threshold = xoff_threshold(sw, in);
 	return threshold > sw->xoff_to_xon ? threshold - sw->xoff_to_xon : 0;
 }
 
@@ -37,7 +44,7 @@ static __always_inline void account(struct crossing *x, struct switch_state *sw,
 	if (c->held > c->overshoot)
 		c->overshoot = c->held;
 	sw->used += len;
-	if (sw->lossless >> priority & 1 && !c->pausing && c->held >= xoff_threshold(sw))
+	if (sw->lossless >> priority & 1 && !c->pausing && c->held >= xoff_threshold(sw, in))
 		x->want |= WANT_PAUSE;
 }
 
@@ -48,14 +55,14 @@ static __always_inline int build_pause(struct crossing *x, struct switch_state *
 	struct port_class *c = &in->class[priority];
 
 	if (x->tick == TICK_PAUSE) {
-		if (c->pausing ? c->held <= xon_threshold(sw) : c->held < xoff_threshold(sw))
+		if (c->pausing ? c->held <= xon_threshold(sw, in) : c->held < xoff_threshold(sw, in))
 			return 0;
 		c->pausing = 1;
 		in->pauses_sent++;
 		build_pfc(h, in->mac, priority, (__u16)sw->quanta);
 		return 1;
 	}
-	if (!c->pausing || c->held > xon_threshold(sw))
+	if (!c->pausing || c->held > xon_threshold(sw, in))
 		return 0;
 	c->pausing = 0;
 	in->resumes_sent++;

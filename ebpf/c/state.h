@@ -132,7 +132,8 @@ struct port {
 	__u8 peer_mac[6];
 	__u8 credit_vls;     /* bit n: priority n goes by credits */
 	__u8 block_shift;    /* a credit is for 1<<block_shift bytes */
-	__u16 unused;
+	__u8 rate_class;     /* which at_rate of its switch holds for it */
+	__u8 unused;
 	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
 	__u64 rx_frames;
 	__u64 rx_bytes;
@@ -185,20 +186,26 @@ struct port {
 	struct credit credit[PRIORITIES];
 };
 
+/* What a switch's ports of one rate have in common. */
+#define RATE_CLASSES 8 /* a power of 2 */
+struct rate_settings {
+	__u64 ecn_kmin;
+	__u64 ecn_kmax;
+	__u64 alpha;         /* 16.16 fixed point; 0: XOFF is static */
+	__u64 headroom;      /* kept by the traffic manager */
+};
+
 /* A switch's settings and the registers it has once. */
 struct switch_state {
 	__u64 buffer;
 	__u64 used;          /* bytes held, all ports */
-	__u64 xoff;          /* with alpha: upper bound, 0 for none */
+	__u64 xoff;          /* with a dynamic threshold: upper bound, 0 for none */
 	__u64 xon;
-	__u64 xoff_to_xon;   /* with alpha: XON = threshold - this */
-	__u64 alpha;         /* 16.16 fixed point; 0: static */
+	__u64 xoff_to_xon;   /* with a dynamic threshold: XON = threshold - this */
 	__u32 lossless;      /* bit n: priority n */
 	__u32 quanta;        /* of a PAUSE */
 	__u32 ecn_mode;      /* enum ecn_mode */
 	__u32 ecn_priorities;
-	__u64 ecn_kmin;
-	__u64 ecn_kmax;
 	__u64 ecn_pmax;      /* 0.32 fixed point, 1<<32 is always */
 	__u32 cnm;           /* 1: burst detection is on */
 	__u32 int_on;        /* 1: data packets are stamped with telemetry */
@@ -211,6 +218,7 @@ struct switch_state {
 	__u32 tcd_red;       /* TCD: 1: a packet that meets congestion is marked by RED; 0: always */
 	__u32 q_len;         /* TCD: longest queue of a port that is not congested */
 	__u32 trend_slack;   /* TCD: growth of a queue that still counts as falling */
+	struct rate_settings at_rate[RATE_CLASSES];
 };
 
 enum ecn_mode {
