@@ -37,7 +37,11 @@ func pidParameters(rttch string) []Parameter {
 	return []Parameter{
 		{
 			Name: "target", Kind: TimeKind, Default: "1.2rtt", Min: "1ns", Max: "10s",
-			Doc: "RTT to hold (5 us for the thesis' 4.16 us); must exceed the unloaded RTT",
+			Doc: "RTT to hold (5 us for the thesis' 4.16 us); must exceed the unloaded RTT, but for any_target",
+		},
+		{
+			Name: "any_target", Kind: FlagKind, Default: "false",
+			Doc: "takes a target that the unloaded RTT exceeds, too: without rttch the rate falls to min_rate then",
 		},
 		{
 			Name: "kp", Kind: NumberKind, Default: "-0.358", Min: "-1000", Max: "1000",
@@ -57,6 +61,18 @@ func pidParameters(rttch string) []Parameter {
 			Name: "rttch", Kind: FlagKind, Default: rttch,
 			Doc: "moves the target to the flow's mean RTT, at most 10 unloaded ones, after more than 6 samples in a row on one side of it",
 		},
+		{
+			Name: "rttch_count", Kind: ChoiceKind, Default: "signed", Choices: []string{"signed", "printed"},
+			Doc: "signed: samples below the target move it as those above do; printed: by the thesis' table 2, whose count knows no side, only those above",
+		},
+		{
+			Name: "rttch_mean", Kind: ChoiceKind, Default: "rtt", Choices: []string{"rtt", "deviation"},
+			Doc: "rtt: the target becomes the flow's mean RTT; deviation: it grows by the mean of all deviations, each from the target of its time",
+		},
+		{
+			Name: "control_from", Kind: IntegerKind, Default: "1", Min: "1", Max: "1000",
+			Doc: "the first sample of a flow that changes its rate; the thesis, whose network wants three, does not say",
+		},
 	}
 }
 
@@ -72,7 +88,9 @@ type pidConstants struct {
 	target            float64 // ps
 	gains             PIDGains
 	initial, min, max float64 // b/s
-	rttch             bool
+	rttch, printed    bool
+	deviations        bool // as rttch_mean says
+	controlFrom       int
 	mostTarget        float64       // ps
 	network           *lstm.Network // nil: the measured RTT stands for the prediction
 }
@@ -85,10 +103,10 @@ func newPIDConstants(env Env, set *Settings, network *lstm.Network) (*pidConstan
 	c := &pidConstants{
 		target: float64(target), gains: PIDGains{set.Number("kp"), set.Number("ki"), set.Number("kd")},
 		initial: set.Rate("initial_rate"), min: set.Rate(minRateName), max: float64(env.LineRate),
-		rttch: set.Flag("rttch"), mostTarget: max(float64(target), rttchMost*float64(env.BaseRTT)), network: network,
+		rttch: set.Flag("rttch"), printed: set.Choice("rttch_count") == "printed", deviations: set.Choice("rttch_mean") == "deviation", controlFrom: int(set.Integer("control_from")), mostTarget: max(float64(target), rttchMost*float64(env.BaseRTT)), network: network,
 	}
 	switch {
-	case target <= env.BaseRTT:
+	case target <= env.BaseRTT && !set.Flag("any_target"):
 		return nil, fmt.Errorf("a target of %v does not exceed the path's unloaded RTT of %v: no RTT could be below it and the "+
 			"rate would fall to min_rate; take 1.2rtt or more", target, env.BaseRTT)
 	case c.initial < c.min:
@@ -107,6 +125,7 @@ type pid struct {
 
 	rate      float64    // b/s
 	target    float64    // ps
+	samples   int        // so far, up to the first that changes the rate
 	sampledAt vtime.Time // of the last sample's ACK: only packets sent from then on are timed
 	series    lstm.Series
 
@@ -127,7 +146,13 @@ func (p *pid) Preset(_ vtime.Time, rate float64) {
 // OnAck runs the control law once a sample.
 func (p *pid) OnAck(s *Sample) {
 	if rtt, ok := p.sample(s); ok {
-		p.control(p.c.gains, p.predict(rtt))
+		predicted := p.predict(rtt)
+		if p.samples < p.c.controlFrom {
+			p.samples++
+		}
+		if p.samples == p.c.controlFrom {
+			p.control(p.c.gains, predicted)
+		}
 	}
 }
 
@@ -140,7 +165,7 @@ func (p *pid) sample(s *Sample) (rtt float64, ok bool) {
 	p.sampledAt = s.Now
 	rtt = float64(max(s.RTT, vtime.Picosecond))
 	if p.c.rttch {
-		p.target = p.adjusting.adjust(rtt, p.target, p.c.mostTarget)
+		p.target = p.adjusting.adjust(rtt, p.target, p.c)
 	}
 	return rtt, true
 }

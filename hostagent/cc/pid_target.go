@@ -8,28 +8,43 @@ const (
 )
 
 // targetAdjustment moves a target that the RTT stays on one side of. The thesis' table 2 counts samples with an unsigned
-// count and a signed side, by which samples below the target could never be counted: here the count has a sign.
+// count and a signed side, by which samples below the target can never be counted: here the count has a sign, but for
+// "printed".
 type targetAdjustment struct {
 	run        int     // samples in a row above the target; negative: at or below it
-	sum, count float64 // of all RTTs of the flow: ps, 1
+	sum, count float64 // of all RTTs of the flow, or of all deviations: ps, 1
 }
 
 // adjust takes a sample and is the target from then on: the old one, or the mean of all RTTs so far, which is what the
-// old one and the mean deviation from it add up to (equations 27 and 28).
-func (a *targetAdjustment) adjust(rtt, target, most float64) float64 {
+// old one and the mean deviation from it add up to (equations 27 and 28). With deviations each was taken from the target of
+// its time, so that the first ones count again with each change.
+func (a *targetAdjustment) adjust(rtt, target float64, c *pidConstants) float64 {
 	a.sum += rtt
+	if c.deviations {
+		a.sum -= target
+	}
 	a.count++
 	side := -1
 	if rtt > target {
 		side = 1
 	}
-	if a.run*side < 0 {
+	switch {
+	case c.printed && a.run*side < 0:
 		a.run = 0
+	case c.printed: // a first sample below counts as one above
+		a.run++
+	case a.run*side < 0:
+		a.run = side
+	default:
+		a.run += side
 	}
-	a.run += side
-	if a.run*side <= rttchAfter {
+	if max(a.run, -a.run) <= rttchAfter {
 		return target
 	}
 	a.run = 0
-	return min(a.sum/a.count, most)
+	mean := a.sum / a.count
+	if c.deviations {
+		mean += target
+	}
+	return clamp(mean, 1, c.mostTarget)
 }

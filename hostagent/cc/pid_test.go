@@ -2,6 +2,7 @@ package cc
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,15 @@ func TestPIDTargetAdjustment(t *testing.T) {
 			near(t, c.name, p.target, us(c.want[i]), 1e-3)
 		})
 	}
+	// A target that no RTT can meet: with rttch it moves, without it the rate goes to its least.
+	low := map[string]string{"target": "3us", "any_target": "true"}
+	moving := mustBuild(t, "pid+rttch", low, env100).(*pid)
+	roundTrips(moving, []float64{4.2, 4.2, 4.2, 4.2, 4.2, 4.2, 4.2}, func(int) {})
+	near(t, "target from below", moving.target, us(4.2), 1e-3)
+	sinking := mustBuild(t, "pid", low, env100).(*pid)
+	roundTrips(sinking, slices.Repeat([]float64{4.2}, 30), func(int) {})
+	near(t, "rate", sinking.rate, 1e9, 0)
+	near(t, "target", sinking.target, us(3), 0)
 	fixed := mustBuild(t, "pid", map[string]string{"target": "5us"}, env100).(*pid)
 	roundTrips(fixed, []float64{6, 6, 6, 6, 6, 6, 6, 6, 6}, func(int) { near(t, "fixed target", fixed.target, us(5), 0) })
 }
