@@ -14,8 +14,13 @@ const planesUntil = 25 * vtime.Millisecond
 // burstUntil is that of a scenario whose burst has begun at 0 and is in full swing by then.
 const burstUntil = 3 * vtime.Millisecond
 
-// largeUntil is that of a scenario that is too long to be run in full every day, even on the wasm plane.
-const largeUntil = 300 * vtime.Microsecond
+// largeUntil is that of a scenario that is too long to be run in full every day, even on the wasm plane, and hugeUntil of one
+// with more hosts than hugeHosts.
+const (
+	largeUntil = 300 * vtime.Microsecond
+	hugeUntil  = 60 * vtime.Microsecond
+	hugeHosts  = 249
+)
 
 // TestBuiltinsOnBothPlanes: every built-in scenario is the same run on both planes, under each of its controllers.
 func TestBuiltinsOnBothPlanes(t *testing.T) {
@@ -28,6 +33,10 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 		long := s.Duration > 5*vtime.Millisecond
 		until := planesUntil
 		switch {
+		case name == "dcon-qcnm" || name == "dcon-window": // dcon-websearch's variants
+			until, s.Controllers = hugeUntil, s.Controllers[:1]
+		case s.HasQuick && len(s.Topology.Hosts) > hugeHosts:
+			until = hugeUntil
 		case s.HasQuick:
 			until = largeUntil
 		case name == "dcon-interval" || name == "dcon-size":

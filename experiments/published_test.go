@@ -1,12 +1,15 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -206,6 +209,68 @@ func TestMetrics(t *testing.T) {
 		}
 		if !strings.Contains(string(documents), "`"+name+"`") && !(quantile && strings.Contains(string(documents), "`"+name+"mean`")) {
 			t.Errorf("docs/scenarios.md does not have %s", m.name)
+		}
+	}
+}
+
+// TestPublishedShares: figures of a twentieth of a tag's flows, and by each idea of a slowdown, worked out again from flows.csv.
+func TestPublishedShares(t *testing.T) {
+	text := `
+topology: {name: s, rate: 40Gbps, delay: 1us, framing: ns3, star: {hosts: 6}}
+controllers: [dcqcn]
+workloads:
+  - {tag: normal, poisson: {sizes: fbhadoop, load: 60%, of: hosts, flows: 210}}
+  - {tag: other, poisson: {size: 700B, interval: 1us, flows: 50}}
+duration: 1ms
+drain: true
+may_idle: [pfc, ecn]
+published:
+  - {title: own, columns: [dcqcn], tag: normal, metric: slowdown_p95, rows: [ROWS]}
+  - {title: hpcc, columns: [dcqcn], tag: normal, metric: slowdown_hpcc_p95, rows: [ROWS]}
+  - {title: line, columns: [dcqcn], tag: normal, metric: slowdown_line_p95, rows: [ROWS]}
+`
+	rows := make([]string, 20)
+	for k := range rows {
+		rows[k] = fmt.Sprintf("{share: %d, values: [1]}", k+1)
+	}
+	r := run(t, parse(t, strings.ReplaceAll(text, "ROWS", strings.Join(rows, ", "))), "dcqcn", Options{Plane: orchestrator.PlaneWasm})
+	type flow struct {
+		size  float64
+		slows [3]float64
+	}
+	var flows []flow
+	for _, f := range r.table("flows.csv").rows {
+		if f["tag"] != "normal" {
+			continue
+		}
+		number := func(key string) float64 {
+			v, err := strconv.ParseFloat(f[key], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		size, fct := number("size_bytes"), number("fct_ns")
+		// Two links: 4 us there and back, twice 200 ns, and the bytes with 48 B a packet at 40 Gb/s.
+		alone := 4400 + (size+math.Ceil(size/1000)*48)/5
+		flows = append(flows, flow{size, [3]float64{number("slowdown"), max(1, fct/alone), fct / (size / 5)}})
+	}
+	slices.SortStableFunc(flows, func(a, b flow) int { return cmp.Compare(a.size, b.size) })
+	claims := r.Summary.Published
+	if len(flows) != 210 || len(claims) != 60 {
+		t.Fatalf("%d flows, %d claims", len(flows), len(claims))
+	}
+	for i, c := range claims {
+		k := i % 20
+		part := flows[k*210/20 : (k+1)*210/20]
+		values := make([]float64, len(part))
+		for n := range part {
+			values[n] = part[n].slows[i/20]
+		}
+		slices.Sort(values)
+		want := values[int(math.Ceil(0.95*float64(len(values))))-1]
+		if c.Share != k+1 || c.Measured == nil || math.Abs(*c.Measured/want-1) > 2e-3 { // files have whole ns, and rounded slowdowns
+			t.Errorf("%s, share %d: measured %v, want %g", c.Title, c.Share, *c.Measured, want)
 		}
 	}
 }

@@ -47,18 +47,16 @@ func fat() string {
 	return b.String() + "\n"
 }
 
-// TestHPCCTopology: the simulator's fat-tree is the builder's with the same numbers, name for name and port for port.
+// TestHPCCTopology: the simulator's fat-tree is the built-in hpcc-fat, node for node and port for port.
 func TestHPCCTopology(t *testing.T) {
 	p, err := hpccPlan(t, fat())
 	if err != nil {
 		t.Fatal(err)
 	}
-	built := mustParse(t, `
-name: imported
-framing: ns3
-delay: 1us
-fattree: {pods: 5, edges: 4, aggregations: 4, cores: 16, hosts_per_edge: 16, host_rate: 100Gbps, fabric_rate: 400Gbps}
-`)
+	built, err := Builtin("hpcc-fat")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(p.Hosts) != 320 || len(p.Switch) != 56 || len(p.Links) != 480 {
 		t.Fatal(p.Summary())
 	}
