@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -38,6 +39,18 @@ func TestLSTMFatTree(t *testing.T) {
 	if most < 12_240*vtime.Nanosecond || most > 12_300*vtime.Nanosecond {
 		t.Errorf("greatest unloaded RTT %v", most)
 	}
+	// run.py --bw 100: DCTCP marks at 300 KB at 100 Gb/s and at 1200 KB at 400, RED from 400 and 1600 KB.
+	for needs, want := range map[cc.SwitchNeeds][2]units.Bytes{
+		{ECN: true, ECNStep: true}: {300 * units.KB, 1200 * units.KB}, {ECN: true}: {400 * units.KB, 1600 * units.KB},
+	} {
+		for _, sw := range SwitchSettings(s, needs) {
+			slow, _ := sw.ECN.At(100 * units.Gbps)
+			fast, _ := sw.ECN.At(400 * units.Gbps)
+			if got := [2]units.Bytes{slow, fast}; got != want {
+				t.Fatalf("marks from %v, want %v", got, want)
+			}
+		}
+	}
 	if s.ControllerSettings["hpcc"]["rtt"] != "12.24us" || s.ControllerSettings["hpcc"]["window"] != "153KB" {
 		t.Errorf("constants %v", s.ControllerSettings)
 	}
@@ -46,6 +59,7 @@ func TestLSTMFatTree(t *testing.T) {
 // TestFatTreeSizes: the sizes and the load of the fat-trees' workloads: Kolmogorov-Smirnov, which a right sample exceeds by
 // 2.23/sqrt(n) once in 10 000 times, and the payload over so many seeds that 1 % is three standard deviations.
 func TestFatTreeSizes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		scenario string
 		seeds    uint64
