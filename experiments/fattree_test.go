@@ -151,7 +151,7 @@ func TestDCONVariants(t *testing.T) {
 	for _, name := range []string{"dcon-qcnm", "dcon-window"} {
 		s := mustLoad(t, name)
 		if s.Switch != base.Switch || s.Host != base.Host || s.Topology.Name != base.Topology.Name || s.Duration != base.Duration ||
-			!reflect.DeepEqual(s.Flows, base.Flows) {
+			!reflect.DeepEqual(s.Flows, base.Flows) || !reflect.DeepEqual(s.ControllerSettings, base.ControllerSettings) {
 			t.Errorf("%s is not dcon-websearch", name)
 		}
 		for _, v := range s.Variants {
