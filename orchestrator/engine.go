@@ -175,11 +175,7 @@ func NewEngine(c EngineConfig) *Engine {
 	}
 	for i, id := range plan.Switch {
 		node := &plan.Nodes[id]
-		rates := make([]units.Rate, len(node.Ports))
-		for k, id := range node.Ports {
-			rates[k] = plan.Ports[id].Rate
-		}
-		fillSwitch(&e.state.Switches[i], c.Switches[i], rates, c.BurstDetection,
+		fillSwitch(&e.state.Switches[i], c.Switches[i], plannedRates(plan, node), c.BurstDetection,
 			splitmix(c.Seed)^splitmix(uint64(i)), ECMPSeed(i))
 		fillDetector(plan, e.state, i, c.Switches[i])
 		if c.Telemetry {

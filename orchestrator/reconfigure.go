@@ -21,7 +21,7 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	*own = *s
 	t := &e.state.Switches[index]
 	before := *t
-	fillSwitch(t, own, len(e.switchPorts(index)), before.Cnm != 0, before.Seed, before.EcmpSeed)
+	fillSwitch(t, own, plannedRates(e.plan, &e.plan.Nodes[e.plan.Switch[index]]), before.Cnm != 0, before.Seed, before.EcmpSeed)
 	t.Used, t.IntOn, t.TcdRed, t.Q_len, t.TrendSlack = before.Used, before.IntOn, before.TcdRed, before.Q_len, before.TrendSlack
 	sw := e.switches[index]
 	sw.FindDue()

@@ -131,6 +131,15 @@ func CheckRates(plan *topologies.Plan, s *switchagent.Settings) error {
 	return nil
 }
 
+// plannedRates are the rates of a node's ports as the plan has them: a switch's thresholds are by these.
+func plannedRates(plan *topologies.Plan, n *topologies.Node) []units.Rate {
+	rates := make([]units.Rate, len(n.Ports))
+	for i, id := range n.Ports {
+		rates[i] = plan.Ports[id].Rate
+	}
+	return rates
+}
+
 // fillSwitch writes a switch's settings into the pipelines' tables. ports are the rates of its ports.
 func fillSwitch(t *ebpf.SwitchState, s *switchagent.Settings, ports []units.Rate, burstDetection bool, seed uint64, ecmpSeed uint32) {
 	*t = ebpf.SwitchState{

@@ -77,7 +77,8 @@ func (s *Shell) dump([]string) error {
 				continue
 			}
 			t := &e.State().Switches[n.Index]
-			fmt.Fprintf(w, "%s\t%d ports\t%d bytes queued, XOFF %d, XON %d, ECN %d to %d\n", n.Name, len(n.Ports), t.Used, t.Xoff, t.Xon, t.EcnKmin, t.EcnKmax)
+			ecn := t.AtRate[0] // of the first port's rate
+			fmt.Fprintf(w, "%s\t%d ports\t%d bytes queued, XOFF %d, XON %d, ECN %d to %d\n", n.Name, len(n.Ports), t.Used, t.Xoff, t.Xon, ecn.EcnKmin, ecn.EcnKmax)
 		}
 		return w.Flush()
 	})
