@@ -41,6 +41,11 @@ var dconSpec = define(Spec{
 			Doc: "how long after the last CNM increases stay frozen (the switch's T is 3 RTT)",
 		},
 		{
+			Name: "cnm_target", Kind: ChoiceKind, Choices: []string{"before", "share"}, Default: "before",
+			Doc: "what increases lead back to after a burst, under recovery=freeze. before: the rate before it; share: C/N, which " +
+				"keeps PAUSE away, and flows slow for long",
+		},
+		{
 			Name: "cnm_window", Kind: TimeKind, Default: "50us", Max: "1s",
 			Doc: "a CNM less than this after another may only lower the rate",
 		},
@@ -55,6 +60,7 @@ var dconSpec = define(Spec{
 		rp:   *newRPConstants(env, s),
 		jump: s.Choice("recovery") == "jump", mayRaise: s.Choice("cnm_rate") == "set", halve: s.Choice("increase") == "halve",
 		hold: s.Time("hold"), window: s.Time("cnm_window"), keepTarget: s.Choice("cnp_in_hold") == "keep-target",
+		share: s.Choice("cnm_target") == "share",
 	}
 	if c.halve {
 		// Algorithm 1 has fast recovery only, and no byte counter.
@@ -83,6 +89,7 @@ type dconConstants struct {
 	mayRaise     bool // cnm_rate=set
 	halve        bool // increase=halve
 	keepTarget   bool // cnp_in_hold=keep-target
+	share        bool // cnm_target=share
 	hold, window vtime.Time
 }
 
@@ -127,6 +134,9 @@ func (d *dcon) OnCNM(s *Sample) {
 	if !d.episode {
 		d.target = before
 		d.episode = true
+	}
+	if d.dc.share {
+		d.target = d.rate
 	}
 	d.holdUntil = s.Now + d.dc.hold
 	d.restartIncrease(s.Now)

@@ -136,6 +136,16 @@ func TestDCONEpisodeEndsWithAnIncrease(t *testing.T) {
 	expect(t, "R_T", d.target, 21)
 }
 
+// With C/N for the target there is nothing to recover: the additive increase begins after fast recovery's five timers.
+func TestDCONShareForTarget(t *testing.T) {
+	d := dcon40(t, map[string]string{"cnm_target": "share", "hold": "55us"})
+	d.OnCNM(cnm(0, 16))
+	for i, want := range []float64{2.5, 2.5, 2.5, 2.5, 2.52, 2.55} {
+		d.OnTimer(vtime.Time(i+1) * 55 * us)
+		expect(t, "R_C", d.rate, want)
+	}
+}
+
 func TestDCONLongIncreaseTimerOrHold(t *testing.T) {
 	for _, c := range []struct {
 		given map[string]string
