@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command init is the only program of the virtual machine that test/kernels boots: it loads the modules that the fabric
 // needs, runs the tests that the image lists, prints a line about each, and powers the machine off.
 package main
