@@ -12,7 +12,7 @@ import (
 )
 
 // FigureFormats are the formats that figures are written in.
-var FigureFormats = []string{"svg", "csv"}
+var FigureFormats = []string{"svg", "png", "csv"}
 
 // CheckFigureFormats finds formats that there are not.
 func CheckFigureFormats(formats []string) error {
@@ -33,24 +33,41 @@ func (p *reportPage) writeFigures(folder string, formats []string) error {
 	if err != nil {
 		return err
 	}
+	return writeFigures(folder, figures, formats)
+}
+
+// writeFigures writes figures into a folder, in each format, and removes those that it had.
+func writeFigures(folder string, figures []report.Figure, formats []string) error {
 	if err := removeFigures(folder); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for _, f := range figures {
+	for i := range figures {
+		f := &figures[i]
 		for _, format := range formats {
-			data := f.SVG
-			if format == "csv" {
-				data = f.CSV
+			data, err := f.CSV, error(nil)
+			if format != "csv" {
+				data, err = drawn(f.SVG, format)
 			}
-			if err := WriteWhole(filepath.Join(folder, f.Name+"."+format), data); err != nil {
-				return err
+			if err == nil {
+				err = WriteWhole(filepath.Join(folder, f.Name+"."+format), data)
+			}
+			if err != nil {
+				return fmt.Errorf("figure %s: %w", f.Name, err)
 			}
 		}
 	}
 	return nil
+}
+
+// drawn is a drawing in one of the formats of pictures.
+func drawn(svg []byte, format string) ([]byte, error) {
+	if format == "png" {
+		return report.PNG(svg)
+	}
+	return svg, nil
 }
 
 // removeFigures removes the figures that a folder has, and nothing else.
@@ -65,16 +82,27 @@ func removeFigures(folder string) error {
 	return errors.Join(errs...)
 }
 
-// writeRunFigures draws each run's panels into figure.svg in its folder.
-func (p *reportPage) writeRunFigures() error {
+// writeRunFigures draws each run's panels in its folder: into figure.svg and figure.png, as far as these are among the
+// formats. Their numbers are in the run's own files.
+func (p *reportPage) writeRunFigures(formats []string) error {
+	formats = slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return f == "csv" })
+	if len(formats) == 0 {
+		return nil
+	}
 	for i := range p.columns {
 		for _, r := range p.columns[i].runs {
 			figure, err := renderFigure(r)
 			if err != nil {
 				return err
 			}
-			if err := WriteWhole(filepath.Join(r.Path, "figure.svg"), figure); err != nil {
-				return err
+			for _, format := range formats {
+				picture, err := drawn(figure, format)
+				if err == nil {
+					err = WriteWhole(filepath.Join(r.Path, "figure."+format), picture)
+				}
+				if err != nil {
+					return fmt.Errorf("%s: figure.%s: %w", r.Path, format, err)
+				}
 			}
 		}
 	}

@@ -35,7 +35,7 @@ type csvFile struct {
 // resultFiles are all files that a run may leave in its folder, but for the manifest.
 var resultFiles = []string{
 	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "summary.json", "capture.pcapng", "figure.svg",
-	hpccFCTFile, hpccPFCFile,
+	"figure.png", hpccFCTFile, hpccPFCFile,
 }
 
 // removeFiles removes files of an earlier run, which would look like the new one's.

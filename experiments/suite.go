@@ -22,8 +22,8 @@ type Suite struct {
 	Version   string
 	Command   string
 	Sets      []string
-	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg each run's
-	// panels are drawn into figure.svg in its folder, too.
+	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg and
+	// png each run's panels are drawn into figure.svg and figure.png in its folder, too.
 	Figures []string
 	Export  string // as of Options
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
@@ -144,8 +144,8 @@ func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
 	if err == nil {
 		_, err = of.Write("", s.Figures)
 	}
-	if err == nil && slices.Contains(s.Figures, "svg") && len(c.Scenario.Panels) > 0 {
-		err = of.page.writeRunFigures()
+	if err == nil && len(c.Scenario.Panels) > 0 {
+		err = of.page.writeRunFigures(s.Figures)
 	}
 	if err != nil {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)

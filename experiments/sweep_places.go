@@ -60,3 +60,14 @@ func nameDuplicates(points []SweepPoint) {
 		}
 	}
 }
+
+// Duplicates say of each point that comes out like an earlier one which that is.
+func Duplicates(points []SweepPoint) []string {
+	var same []string
+	for i := range points {
+		if p := &points[i]; p.SameAs != "" {
+			same = append(same, fmt.Sprintf("%s is the same run as %s", p.Name(), p.SameAs))
+		}
+	}
+	return same
+}

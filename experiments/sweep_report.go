@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,19 +11,19 @@ import (
 	"github.com/pausenet/pausenet/internal/units"
 )
 
-// page is sweep.html: a chart a metric shown, with the first parameter that varies along its axis and a line for each
+// shownIn is what sweep.html shows: a chart a metric shown, with the first parameter that varies along its axis and a line for each
 // controller with the other parameters' values. Without such a parameter the controllers stand along the axis.
-func (s *Sweep) page(r *SweepRunner, outcomes []SweepOutcome) ([]byte, error) {
+func (s *Sweep) shownIn(r *SweepRunner, outcomes []SweepOutcome) *report.Sweep {
 	rows := s.Rows(r.Points, outcomes)
 	out := &report.Sweep{
 		Name: s.Name, Description: s.Description, Version: r.Version, Command: r.Command, Facts: s.facts(r),
-		Problems: problemsOf(r.Points, outcomes),
+		Problems: problemsOf(r.Points, outcomes), Equal: Duplicates(r.Points),
 	}
 	varying := s.Varying()
 	labels := shortest(varying)
 	place := func(row *SweepRow) string { return row.Controller }
 	label := func(*SweepRow) string { return "all points" }
-	out.X.Title = "controller"
+	out.X.Title, out.X.Column = "controller", "controller"
 	if len(varying) > 0 {
 		out.X.Title = varying[0].Path
 		place = func(row *SweepRow) string { return row.Values[0] }
@@ -44,6 +43,7 @@ func (s *Sweep) page(r *SweepRunner, outcomes []SweepOutcome) ([]byte, error) {
 	if len(varying) > 0 {
 		out.X.Values, out.X.Unit = numbersOf(out.X.Names)
 		sortPlaces(&out.X)
+		out.X.Column = varying[0].Path + unitSuffixes[out.X.Unit]
 	}
 	for i := range rows {
 		if name := label(&rows[i]); !slices.Contains(out.Lines, name) {
@@ -51,7 +51,7 @@ func (s *Sweep) page(r *SweepRunner, outcomes []SweepOutcome) ([]byte, error) {
 		}
 	}
 	for k, m := range s.shown() {
-		metric := report.SweepMetric{Title: m.label, Unit: m.kind.reportUnit()}
+		metric := report.SweepMetric{Title: m.label, Column: m.column(), Unit: m.kind.reportUnit()}
 		for range out.Lines {
 			metric.Lines = append(metric.Lines, make([]interval.Estimate, len(out.X.Names)))
 		}
@@ -61,12 +61,11 @@ func (s *Sweep) page(r *SweepRunner, outcomes []SweepOutcome) ([]byte, error) {
 		}
 		out.Metrics = append(out.Metrics, metric)
 	}
-	var b bytes.Buffer
-	if err := report.WriteSweep(&b, out); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return out
 }
+
+// unitSuffixes end the names of columns of CSV files.
+var unitSuffixes = map[report.Unit]string{report.Nanoseconds: "_ns", report.Bytes: "_bytes", report.BitsPerSecond: "_bps"}
 
 func (s *Sweep) facts(r *SweepRunner) []report.Fact {
 	facts := []report.Fact{{Label: "Scenario", Text: s.Scenario}}

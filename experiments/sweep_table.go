@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pausenet/pausenet/experiments/report"
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
@@ -231,17 +232,33 @@ func (s *Sweep) View(points []SweepPoint, outcomes []SweepOutcome) []SweepView {
 	return views
 }
 
-// Write writes sweep.csv and sweep.html into the sweep's folder.
-func (s *Sweep) Write(directory string, r *SweepRunner, outcomes []SweepOutcome) error {
-	if err := s.WriteCSV(directory, r.Points, outcomes); err != nil {
-		return fmt.Errorf("write the results: %w", err)
+// Write writes sweep.csv and sweep.html into the sweep's folder, and the page's figures in the given formats into a folder
+// beside them.
+func (s *Sweep) Write(directory string, r *SweepRunner, outcomes []SweepOutcome, formats []string) error {
+	err := s.WriteCSV(directory, r.Points, outcomes)
+	if err == nil {
+		err = s.writePage(directory, s.shownIn(r, outcomes), formats)
 	}
-	page, err := s.page(r, outcomes)
 	if err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
-	if err := WriteWhole(filepath.Join(directory, "sweep.html"), page); err != nil {
-		return fmt.Errorf("write the results: %w", err)
-	}
 	return nil
+}
+
+func (s *Sweep) writePage(directory string, shown *report.Sweep, formats []string) error {
+	var page bytes.Buffer
+	if err := report.WriteSweep(&page, shown); err != nil {
+		return err
+	}
+	if err := WriteWhole(filepath.Join(directory, "sweep.html"), page.Bytes()); err != nil {
+		return err
+	}
+	if len(formats) == 0 {
+		return nil
+	}
+	figures, err := report.SweepFigures(shown)
+	if err != nil {
+		return err
+	}
+	return writeFigures(filepath.Join(directory, figuresFolder), figures, formats)
 }

@@ -411,12 +411,25 @@ func TestSweepRows(t *testing.T) {
 		column(1, "fingerprint") != "f0" {
 		t.Errorf("%v", records)
 	}
-	page, err := s.page(&SweepRunner{Points: points}, outcomes)
+	points[2].SameAs = points[0].Name()
+	if err := s.Write(dir, &SweepRunner{Points: points}, outcomes, FigureFormats); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "sweep.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if text := string(page); !strings.Contains(text, "xoff=2KB dcqcn: gone") || !strings.Contains(text, "xoff=2KB dcqcn: FAIL") ||
-		!strings.Contains(text, "2.0 ± 2.5") || outside.Find(page) != nil {
+		!strings.Contains(text, "2.0 ± 2.5") || !strings.Contains(text, points[2].Name()+" is the same run as "+points[0].Name()) || outside.Find(page) != nil {
 		t.Errorf("page: %s", text)
+	}
+	table, err := os.ReadFile(filepath.Join(dir, "figures", "fct-mean.csv"))
+	if want := "line,switch.pfc.xoff_bytes,fct_mean_ns,half_width_95\n"; err != nil || !strings.HasPrefix(string(table), want) || !strings.Contains(string(table), "\ndcqcn,1000,2") {
+		t.Errorf("%v: figure's table %s", err, table)
+	}
+	for _, name := range []string{"fct-mean.svg", "fct-mean.png"} {
+		if info, err := os.Stat(filepath.Join(dir, "figures", name)); err != nil || info.Size() < 1000 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
 	}
 }

@@ -95,9 +95,9 @@ func formatFlag(c *cobra.Command, format *string) {
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// figuresFlag adds --figures to a command that writes reports.
+// figuresFlag adds --figures to a command that writes pages with plots.
 func figuresFlag(c *cobra.Command, formats *[]string) {
-	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot of the report, in `formats`: svg, csv or both; without a value both")
+	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot of the page, in `formats`: "+strings.Join(experiments.FigureFormats, ", ")+"; without a value in all")
 	c.Flags().Lookup("figures").NoOptDefVal = strings.Join(experiments.FigureFormats, ",")
 }
 

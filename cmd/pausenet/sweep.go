@@ -27,6 +27,7 @@ type sweepFlags struct {
 	plane       string
 	jobs        int
 	out         string
+	figures     []string
 	format      string
 }
 
@@ -61,6 +62,7 @@ reported and keeps no other from being made.`,
 	planeFlag(c, &f.plane)
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at the same time (default: as many as there are processors)")
 	flags.StringVar(&f.out, "out", "", "`folder` of the sweep (default: results/sweep-NAME)")
+	figuresFlag(c, &f.figures)
 	formatFlag(c, &f.format)
 	return c
 }
@@ -68,6 +70,9 @@ reported and keeps no other from being made.`,
 func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if err := checkFormat(f.format); err != nil {
 		return err
+	}
+	if err := experiments.CheckFigureFormats(f.figures); err != nil {
+		return badInput(fmt.Errorf("--figures: %w", err))
 	}
 	if !c.Flags().Changed("jobs") {
 		f.jobs = runtime.GOMAXPROCS(0)
@@ -111,7 +116,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	}
 	outcomes := runner.Run(ctx)
 	display.close()
-	written := sweep.Write(f.out, runner, outcomes)
+	written := sweep.Write(f.out, runner, outcomes, f.figures)
 	if f.format == "json" {
 		err = writeJSON(c.OutOrStdout(), sweep.View(points, outcomes))
 	} else {
@@ -217,12 +222,7 @@ func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoi
 
 // writeDuplicates tells which points are the same run as an earlier one.
 func writeDuplicates(w io.Writer, points []experiments.SweepPoint) {
-	var same []string
-	for i := range points {
-		if p := &points[i]; p.SameAs != "" {
-			same = append(same, fmt.Sprintf("%s is the same run as %s", p.Name(), p.SameAs))
-		}
-	}
+	same := experiments.Duplicates(points)
 	if len(same) == 0 {
 		return
 	}

@@ -85,7 +85,7 @@ func (r *Report) sizeChart(id, title, xTitle string, q quantile, names []string,
 				p.y = e.Mean
 				lo, hi = min(lo, max(p.y-half(e), p.y/2)), max(hi, p.y+half(e))
 			}
-			l.points, l.halves = append(l.points, p), append(l.halves, half(e))
+			l.points, l.halves = append(l.points, p), append(l.halves, e.Half)
 		}
 		c.lines = append(c.lines, l)
 		if lo, hi, ok := l.extent(math.Inf(-1), math.Inf(1)); ok {

@@ -20,6 +20,7 @@ type chart struct {
 	yTitle      string // beside the unit, if it has one
 	xColumn     string // what x and y are in a CSV file
 	yColumn     string
+	lineColumn  string   // what the lines are there; empty: controllers
 	names       []string // of the values 0, 1, 2, ... of x, where x is not a number but a category
 	width       float64
 	height      float64
@@ -35,7 +36,7 @@ type line struct {
 	points []point
 	step   bool
 	dots   bool      // mark the points, where each is a fact and what lies between is not
-	halves []float64 // of the points' confidence intervals, to be drawn as bars; nil: none
+	halves []float64 // of the points' confidence intervals, to be drawn as bars; NaN, or nil: none
 }
 
 // drawnLevel is a reference line with its label at the left or right end, wherever there is less to cover.

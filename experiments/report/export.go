@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/raster"
 )
 
 // Figure is one plot of a page to be taken away.
@@ -18,7 +21,13 @@ type Figure struct {
 	CSV  []byte // its points, a row each
 }
 
-// Figures are all plots of the page, each with the controllers side by side or as its lines.
+// pixels is how many pixels of a PNG a unit of its drawing has: enough for print, and for dense screens.
+const pixels = 2
+
+// PNG is a stand-alone SVG drawing of this package's as a picture, on white.
+func PNG(drawing []byte) ([]byte, error) { return raster.PNG(drawing, pixels) }
+
+// Figures are all plots of a report's page, each with the controllers side by side or as its lines.
 func Figures(r *Report) ([]Figure, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -34,17 +43,44 @@ func Figures(r *Report) ([]Figure, error) {
 		all = append(all, Figure{figureName(fmt.Sprintf("panel-%d-%s", i+1, r.Panels[i].Title), taken), p.standAlone(), table})
 	}
 	for _, c := range slices.Concat(slowdownCDFs(r), fctCDFs(r), bySize(r), linkCharts(r)) {
-		p := &plots{title: r.Scenario, names: []string{c.title}, charts: []*chart{c}}
-		for _, l := range c.lines {
-			p.legend = append(p.legend, legendItem{l.label, l.style})
-		}
-		table, err := c.csv()
+		f, err := c.figure(r.Scenario, taken)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Figure{figureName(c.title, taken), p.standAlone(), table})
+		all = append(all, f)
 	}
 	return all, nil
+}
+
+// SweepFigures are all plots of a sweep's page.
+func SweepFigures(s *Sweep) ([]Figure, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	var all []Figure
+	taken := map[string]bool{}
+	for i := range s.Metrics {
+		c := s.chart(i)
+		if c == nil {
+			continue
+		}
+		f, err := c.figure(s.Name, taken)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// figure is a lone chart with its lines' legend, under the name of what it belongs to.
+func (c *chart) figure(of string, taken map[string]bool) (Figure, error) {
+	p := &plots{title: of, names: []string{c.title}, charts: []*chart{c}}
+	for _, l := range c.lines {
+		p.legend = append(p.legend, legendItem{l.label, l.style})
+	}
+	table, err := c.csv()
+	return Figure{figureName(c.title, taken), p.standAlone(), table}, err
 }
 
 var noName = regexp.MustCompile(`[^a-z0-9.+]+`)
@@ -98,7 +134,7 @@ func column(u Unit) string {
 
 // csv has the chart's points as they are drawn.
 func (c *chart) csv() ([]byte, error) {
-	head := []string{"controller", c.xColumn, c.yColumn}
+	head := []string{cmp.Or(c.lineColumn, "controller"), c.xColumn, c.yColumn}
 	intervals := slices.ContainsFunc(c.lines, func(l line) bool { return slices.ContainsFunc(l.halves, func(h float64) bool { return h > 0 }) })
 	if intervals {
 		head = append(head, "half_width_95")

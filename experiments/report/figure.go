@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // figureWidth is the width of a figure's chart: two abreast are as wide as a page of documentation.
@@ -52,6 +53,28 @@ type drawingCell struct {
 	chart         *chart
 }
 
+// noteHeight is a line of a note that stands under its caption.
+const noteHeight = 15.0
+
+// noteFits says whether the note has room beside the caption.
+func (c *drawingCell) noteFits() bool {
+	letters := len([]rune(c.caption)) + 2 + len([]rune(c.note))
+	return letter*float64(letters) <= c.chart.width-marginLeft-marginRight
+}
+
+// wrap breaks text between words into lines of a width; a longer word has a line of its own.
+func wrap(text string, width float64) []string {
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		if n := len(lines); n > 0 && letter*float64(len([]rune(lines[n-1]))+1+len([]rune(word))) <= width {
+			lines[n-1] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
 // placed is a legend's item within its cell.
 type placed struct {
 	legendItem
@@ -83,7 +106,15 @@ func (d *drawing) svg() []byte {
 		legends[i], height = layLegend(d.cells[i].legend, first.width)
 		tallest = max(tallest, height)
 	}
-	pitch := captionHeight + tallest + first.height
+	under, most := make([][]string, len(d.cells)), 0
+	for i := range d.cells {
+		if cell := &d.cells[i]; !cell.noteFits() {
+			under[i] = wrap(cell.note, first.width-marginLeft-marginRight)
+			most = max(most, len(under[i]))
+		}
+	}
+	caption := captionHeight + noteHeight*float64(most)
+	pitch := caption + tallest + first.height
 	columns := min(across, len(d.cells))
 	rows := (len(d.cells) + across - 1) / across
 	width, height := first.width*float64(columns), headHeight+pitch*float64(rows)
@@ -109,15 +140,18 @@ func (d *drawing) svg() []byte {
 		b.WriteString(`<g font-weight="600">`)
 		drawText(&b, x+marginLeft, y+captionHeight-4, "start", "ink", cell.caption)
 		b.WriteString(`</g>`)
-		if cell.note != "" {
+		if under[i] == nil && cell.note != "" {
 			drawText(&b, x+first.width-marginRight, y+captionHeight-4, "end", "muted", cell.note)
 		}
+		for n, text := range under[i] {
+			drawText(&b, x+marginLeft, y+captionHeight-4+noteHeight*float64(n+1), "start", "muted", text)
+		}
 		for _, item := range legends[i] {
-			at := y + captionHeight + item.y
+			at := y + caption + item.y
 			fmt.Fprintf(&b, `<path %s stroke-width="1.8" d="M%s %sh%s"/>`, styleOf(item.style), num(x+item.x), num(at+8), num(swatchWidth))
 			drawText(&b, x+item.x+swatchWidth+5, at+12, "start", "ink", item.Label)
 		}
-		fmt.Fprintf(&b, `<g transform="translate(%s %s)">`, num(x), num(y+captionHeight+tallest))
+		fmt.Fprintf(&b, `<g transform="translate(%s %s)">`, num(x), num(y+caption+tallest))
 		cell.chart.draw(&b)
 		b.WriteString("</g>\n")
 	}

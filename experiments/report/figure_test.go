@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"io"
+	"math"
 	"strings"
 	"testing"
 )
@@ -74,5 +75,41 @@ func TestLayLegend(t *testing.T) {
 				t.Errorf("%q: %+v", c.items[0].Label, at)
 			}
 		}
+	}
+}
+
+// TestNotes: a note stands beside its caption if it has room there, and else under it, broken between words, and no chart
+// is where it stands.
+func TestNotes(t *testing.T) {
+	if got := wrap("P1 is what L2 holds from S1", 12*letter); strings.Join(got, "|") != "P1 is what|L2 holds|from S1" {
+		t.Errorf("%q", got)
+	}
+	if got := wrap("Donaudampfschiff ahoi", 5*letter); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+	height := func(note string) (drawing string, height float64) {
+		r := synthetic()
+		for i := range r.Panels {
+			r.Panels[i].Note = ""
+		}
+		r.Panels[0].Note = note
+		var b bytes.Buffer
+		if err := WriteFigure(&b, r, "dcon"); err != nil {
+			t.Fatal(err)
+		}
+		p := picture(t, "note", b.Bytes())
+		return b.String(), float64(p.Bounds().Dy()) / 2
+	}
+	_, none := height("")
+	if drawing, beside := height("short"); beside != none || !strings.Contains(drawing, `text-anchor="end" fill="#57606a">short<`) {
+		t.Errorf("a short note makes the drawing %g high, without it is %g", beside, none)
+	}
+	long := strings.Repeat("a note of many words ", 6)
+	drawing, under := height(long)
+	if rows := math.Ceil(float64(len(synthetic().Panels)) / 2); math.Abs(under-none-2*noteHeight*rows) > 1 {
+		t.Errorf("a note of two lines makes the drawing %g high, without it is %g", under, none)
+	}
+	if strings.Contains(drawing, strings.TrimSpace(long)) || strings.Count(drawing, `fill="#57606a">a note of many words`) != 1 {
+		t.Error("the long note is not broken")
 	}
 }

@@ -18,9 +18,11 @@ type Sweep struct {
 	Facts []Fact
 	// Problems are points that are in no chart, since they failed or are missing, a line each.
 	Problems []string
-	X        SweepAxis
-	Lines    []string // what the lines of every chart are, in the order of their values
-	Metrics  []SweepMetric
+	// Equal are points that came out like an earlier one because nothing sets them apart, a line each.
+	Equal   []string
+	X       SweepAxis
+	Lines   []string // what the lines of every chart are, in the order of their values
+	Metrics []SweepMetric
 }
 
 // Fact is a labelled word or two.
@@ -28,8 +30,9 @@ type Fact struct{ Label, Text string }
 
 // SweepAxis is what a sweep's charts have from left to right.
 type SweepAxis struct {
-	Title string
-	Names []string // of the places, as the user wrote them
+	Title  string
+	Column string   // in a CSV file
+	Names  []string // of the places, as the user wrote them
 	// Values are the places as numbers in Unit's base unit, ascending; nil if they are none: then they stand side by side.
 	Values []float64
 	Unit   Unit
@@ -37,9 +40,10 @@ type SweepAxis struct {
 
 // SweepMetric is one metric: a chart and a table.
 type SweepMetric struct {
-	Title string
-	Unit  Unit
-	Lines [][]interval.Estimate // by line and place on the axis
+	Title  string
+	Column string // in a CSV file
+	Unit   Unit
+	Lines  [][]interval.Estimate // by line and place on the axis
 }
 
 //go:embed sweep.html
@@ -124,6 +128,7 @@ func (s *Sweep) chart(i int) *chart {
 	m := &s.Metrics[i]
 	c := &chart{
 		id: fmt.Sprintf("m%d", i), group: "sweep", title: m.Title, xTitle: s.X.Title, width: 480, height: 275,
+		xColumn: s.X.Column, yColumn: m.Column, lineColumn: "line",
 		desc: fmt.Sprintf("%s by %s.", m.Title, s.X.Title), x: s.X.axis(),
 	}
 	if s.X.Values == nil {
@@ -138,16 +143,14 @@ func (s *Sweep) chart(i int) *chart {
 			if s.X.Values != nil {
 				p.x = s.X.Values[n]
 			}
-			half := 0.0
+			bar := math.NaN() // of one run there is none
 			if e.N > 0 {
 				p.y = e.Mean
-				if !math.IsNaN(e.Half) {
-					half = e.Half
-				}
+				bar = e.Half
 				least, most = min(least, e.Mean), max(most, e.Mean)
-				lo, hi = min(lo, e.Mean-half), max(hi, e.Mean+half)
+				lo, hi = min(lo, e.Mean-half(e)), max(hi, e.Mean+half(e))
 			}
-			l.points, l.halves = append(l.points, p), append(l.halves, half)
+			l.points, l.halves = append(l.points, p), append(l.halves, bar)
 		}
 		c.lines = append(c.lines, l)
 		if least <= most {
@@ -169,7 +172,7 @@ func (l *line) bars(x, y *axis) string {
 	const cap = 3.0
 	var b strings.Builder
 	for i, p := range l.points {
-		if i >= len(l.halves) || l.halves[i] == 0 || math.IsNaN(p.y) {
+		if i >= len(l.halves) || !(l.halves[i] > 0) || math.IsNaN(p.y) {
 			continue
 		}
 		at, low, high := x.at(p.x), y.at(p.y-l.halves[i]), y.at(p.y+l.halves[i])

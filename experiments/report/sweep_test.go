@@ -14,11 +14,11 @@ import (
 func syntheticSweep() *Sweep {
 	return &Sweep{
 		Name: "sweep <1>", Description: "what & why", Version: "v1", Command: "pausenet sweep a --set x=1..3",
-		Facts: []Fact{{"Scenario", "a"}}, Problems: []string{"x=3 dcon: <killed>"},
-		X:     SweepAxis{Title: "flows.a.interval", Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds},
+		Facts: []Fact{{"Scenario", "a"}}, Problems: []string{"x=3 dcon: <killed>"}, Equal: []string{"x=2 dcon is the same run as <x=1> dcon"},
+		X:     SweepAxis{Title: "flows.a.interval", Column: "flows.a.interval_ns", Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds},
 		Lines: []string{"dcqcn", "dcon"},
 		Metrics: []SweepMetric{
-			{Title: "FCT, mean", Unit: Nanoseconds, Lines: [][]interval.Estimate{
+			{Title: "FCT, mean", Column: "fct_mean_ns", Unit: Nanoseconds, Lines: [][]interval.Estimate{
 				{estimate(5, 2e6, 1e5), estimate(5, 3e6, 2e5), estimate(1, 4e6, math.NaN())},
 				{estimate(5, 1e6, 1e5), estimate(5, 1.5e6, 0), {}},
 			}},
@@ -54,6 +54,7 @@ func TestSweepPage(t *testing.T) {
 	for _, want := range []string{
 		"sweep &lt;1&gt;", "what &amp; why", "x=3 dcon: &lt;killed&gt;", "2.00 ± 0.10", "3.00 ± 0.20", "1.50 ± 0", "<td>4.00</td>", "<td>–</td>",
 		"dcqcn: 2–4", "dcon: 1–1.5", `data-label="dcqcn"`, "flows.a.interval", "pausenet sweep a --set x=1..3",
+		"x=2 dcon is the same run as &lt;x=1&gt; dcon", "1 of the points is the same run as another",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
@@ -68,6 +69,30 @@ func TestSweepPage(t *testing.T) {
 	if page != renderSweep(t, syntheticSweep()) {
 		t.Error("two pages of one sweep differ")
 	}
+}
+
+// TestSweepFigures: each of the page's charts, with its legend, its table, and as a picture.
+func TestSweepFigures(t *testing.T) {
+	figures, err := SweepFigures(syntheticSweep())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(figures) != 1 || figures[0].Name != "fct-mean" {
+		t.Fatalf("%d figures", len(figures))
+	}
+	wellFormed(t, string(figures[0].SVG))
+	for _, want := range []string{"sweep &lt;1&gt;", ">FCT, mean<", ">dcqcn<", ">dcon<"} {
+		if !strings.Contains(string(figures[0].SVG), want) {
+			t.Errorf("the drawing has no %s", want)
+		}
+	}
+	want := "line,flows.a.interval_ns,fct_mean_ns,half_width_95\n" +
+		"dcqcn,10000,2000000,100000\ndcqcn,15000,3000000,200000\ndcqcn,30000,4000000,\n" +
+		"dcon,10000,1000000,100000\ndcon,15000,1500000,0\ndcon,30000,,\n"
+	if got := string(figures[0].CSV); got != want {
+		t.Errorf("table\n%swant\n%s", got, want)
+	}
+	picture(t, "sweep", figures[0].SVG)
 }
 
 // TestSweepBars: a bar where there is an interval, as high as it, and around its point.
