@@ -114,10 +114,13 @@ func (r *runner) resolution() resolution {
 	return m
 }
 
-// hash sums up everything that decides what the run comes to, but for the program that runs it.
+// hash sums up everything that decides what the run comes to, but for the program that runs it. Which other controllers
+// the scenario has, under which constants, decides nothing: the run's own are among what they resolved to.
 func (r *runner) hash(m *resolution) string {
+	own := *m
+	own.Configuration.Controllers, own.Configuration.Variants, own.Configuration.Constants = nil, nil, nil
 	sum := sha256.New()
-	_ = json.NewEncoder(sum).Encode([]any{r.scenario.Name, r.name, r.spec.Name, r.options.Seed, m}) // of texts and numbers
+	_ = json.NewEncoder(sum).Encode([]any{r.scenario.Name, r.name, r.spec.Name, r.options.Seed, own}) // of texts and numbers
 	return hex.EncodeToString(sum.Sum(nil))
 }
 

@@ -433,3 +433,44 @@ func TestSweepRows(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualPoints: a constant of one controller's sets no points of another apart, a variant's neither; their own do.
+func TestEqualPoints(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"some.yaml": `
+topology: star
+controllers: [dcqcn, {name: steady, cc: dcqcn, set: {rai: 10Mbps}}]
+flows: [{from: h0, to: h1, size: 10KB}]
+duration: 1ms
+`,
+		"sweep.yaml": `
+sweep: {scenario: some.yaml, parameters: {cc.dcqcn.rai: [40Mbps, 80Mbps]}, controllers: [dcqcn, dcon, steady]}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := LoadSweep(filepath.Join(dir, "sweep.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, err := s.Points(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"rai=40Mbps dcqcn": "", "rai=40Mbps dcon": "", "rai=40Mbps steady": "",
+		"rai=80Mbps dcqcn": "", "rai=80Mbps dcon": "rai=40Mbps dcon", "rai=80Mbps steady": "rai=40Mbps steady",
+	}
+	for i := range points {
+		same, known := want[points[i].Name()]
+		if !known || points[i].SameAs != same {
+			t.Errorf("%s is the same as %q, want %q", points[i].Name(), points[i].SameAs, same)
+		}
+	}
+	if lines := Duplicates(points); len(points) != len(want) || len(lines) != 2 || lines[0] != "rai=80Mbps dcon is the same run as rai=40Mbps dcon" {
+		t.Errorf("%d points, %q", len(points), lines)
+	}
+}
