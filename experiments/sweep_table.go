@@ -174,7 +174,10 @@ func (s *Sweep) Text(k int, e interval.Estimate) string {
 	mean, half := e.Mean/factor, e.Half/factor
 	decimals := decimalsFor(mean, half)
 	text := strconv.FormatFloat(mean, 'f', decimals, 64)
-	if !math.IsNaN(half) {
+	switch {
+	case half == 0:
+		text += " ± 0"
+	case !math.IsNaN(half):
 		text += " ± " + strconv.FormatFloat(half, 'f', decimals, 64)
 	}
 	return text + unit

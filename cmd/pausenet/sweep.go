@@ -8,10 +8,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -232,28 +230,5 @@ func writeDuplicates(w io.Writer, points []experiments.SweepPoint) {
 	}
 	if more := len(same) - mostProblems; more > 0 {
 		fmt.Fprintf(w, "  and %d more: same_as in sweep.csv has them all\n", more)
-	}
-}
-
-// writeColumns prints lines of cells: words to the left, and from the verdict on, which the head names, to the right.
-func writeColumns(w io.Writer, lines [][]string) {
-	widths := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	words := slices.Index(lines[0], "verdict")
-	for _, line := range lines {
-		var b strings.Builder
-		for i, cell := range line {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i > words {
-				b.WriteString("  " + pad + cell)
-			} else {
-				b.WriteString("  " + cell + pad)
-			}
-		}
-		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}
 }

@@ -49,7 +49,7 @@ func TestSweepDisplay(t *testing.T) {
 	points := []experiments.SweepPoint{{Folder: "a=1", Controller: "dcqcn", Duration: vtime.Millisecond}, {Folder: "a=2", Controller: "dcqcn"}, {Folder: "a=3", Controller: "dcqcn"}}
 	for _, terminal := range []bool{true, false} {
 		var out bytes.Buffer
-		d := &sweepDisplay{out: &out, points: points, table: sweepTable{name: "mine", total: 3}, stop: make(chan struct{})}
+		d := &sweepDisplay{out: &out, points: points, widest: len("a=10 dcqcn"), table: sweepTable{name: "mine", total: 3}, stop: make(chan struct{})}
 		if terminal {
 			d.size = func() (int, int) { return 80, 24 }
 		}
@@ -65,7 +65,7 @@ func TestSweepDisplay(t *testing.T) {
 		d.ended(0, &experiments.SweepOutcome{State: experiments.SweepDone, Wall: 1500 * time.Millisecond, Verdict: experiments.Verdict{Status: experiments.Fail}})
 		d.ended(2, &experiments.SweepOutcome{State: experiments.SweepFailed, Err: errors.New("no memory\ngoroutine 1")})
 		d.close()
-		ended, failed := "  FAIL  a=1 dcqcn  1.5s\n", "  failed  a=3 dcqcn: no memory\n"
+		ended, failed := "  FAIL  a=1 dcqcn      1.5s\n", "  failed  a=3 dcqcn: no memory\n"
 		want := ended + failed
 		if terminal {
 			want = "\x1b[2A\x1b[J" + ended + "mine: 2 of 3 points (1 kept), 1 failed  0s, about 0s left\n" +
@@ -125,5 +125,42 @@ func TestSweepErrors(t *testing.T) {
 		if got := exit(&b, sweepError(points, c.outcomes, c.interrupted)); got != c.code || !strings.Contains(b.String(), c.want) {
 			t.Errorf("exit code %d: %s", got, b.String())
 		}
+	}
+}
+
+// TestColumns: words to the left, numbers to the right; what a narrow screen has no room for stands below, with the words
+// again, and no line is wider than the screen unless a single number is.
+func TestColumns(t *testing.T) {
+	lines := [][]string{
+		{"size", "cc", "verdict", "FCT, mean", "Goodput", "PAUSE"},
+		{"20KB", "dcqcn", "PASS", "5.2 ± 0.1 ms", "40 Gbps", "7"},
+	}
+	wide := "" +
+		"  size  cc     verdict     FCT, mean  Goodput  PAUSE\n" +
+		"  20KB  dcqcn  PASS     5.2 ± 0.1 ms  40 Gbps      7\n"
+	two := "" +
+		"  size  cc     verdict     FCT, mean  Goodput\n" +
+		"  20KB  dcqcn  PASS     5.2 ± 0.1 ms  40 Gbps\n" +
+		"\n" +
+		"  size  cc     verdict  PAUSE\n" +
+		"  20KB  dcqcn  PASS         7\n"
+	three := "" +
+		"  size  cc     verdict     FCT, mean\n" +
+		"  20KB  dcqcn  PASS     5.2 ± 0.1 ms\n" +
+		"\n" +
+		"  size  cc     verdict  Goodput\n" +
+		"  20KB  dcqcn  PASS     40 Gbps\n" +
+		"\n" +
+		"  size  cc     verdict  PAUSE\n" +
+		"  20KB  dcqcn  PASS         7\n"
+	for width, want := range map[int]string{0: wide, 200: wide, 52: wide, 51: two, 45: two, 37: three, 10: three} {
+		var b bytes.Buffer
+		if writeColumnsWithin(&b, lines, width); b.String() != want {
+			t.Errorf("width %d:\n%s\nwant\n%s", width, b.String(), want)
+		}
+	}
+	var b bytes.Buffer
+	if writeColumns(&b, lines); b.String() != wide {
+		t.Errorf("not a terminal:\n%s", b.String())
 	}
 }

@@ -22,6 +22,7 @@ type sweepDisplay struct {
 	out    io.Writer
 	size   func() (width, height int) // of the terminal; nil: it is none
 	points []experiments.SweepPoint
+	widest int // of the points' names
 	table  sweepTable
 	stop   chan struct{}
 	all    sync.WaitGroup
@@ -57,6 +58,9 @@ const redraws = 200 * time.Millisecond
 
 func newSweepDisplay(f *os.File, name string, points []experiments.SweepPoint) *sweepDisplay {
 	d := &sweepDisplay{out: f, points: points, table: sweepTable{name: name, total: len(points)}, stop: make(chan struct{})}
+	for i := range points {
+		d.widest = max(d.widest, utf8.RuneCountInString(points[i].Name()))
+	}
 	if !term.IsTerminal(int(f.Fd())) {
 		return d
 	}
@@ -132,11 +136,11 @@ func (d *sweepDisplay) ended(i int, o *experiments.SweepOutcome) {
 	case o.State == experiments.SweepDone:
 		t.done++
 	}
-	d.draw(endedLines(d.points[i].Name(), o))
+	d.draw(endedLines(d.points[i].Name(), d.widest, o))
 }
 
-// endedLines say what a point came to.
-func endedLines(name string, o *experiments.SweepOutcome) []string {
+// endedLines say what a point came to; names are as wide as the widest, so that times stand below each other.
+func endedLines(name string, widest int, o *experiments.SweepOutcome) []string {
 	switch {
 	case o.State == experiments.SweepInterrupted:
 		return []string{"  interrupted  " + name}
@@ -144,7 +148,7 @@ func endedLines(name string, o *experiments.SweepOutcome) []string {
 		first, _, _ := strings.Cut(o.Err.Error(), "\n")
 		return []string{fmt.Sprintf("  failed  %s: %s", name, first)}
 	}
-	return []string{fmt.Sprintf("  %s  %s  %.1fs", o.Verdict.Status, name, o.Wall.Seconds())}
+	return []string{fmt.Sprintf("  %s  %-*s  %6.1fs", o.Verdict.Status, widest, name, o.Wall.Seconds())}
 }
 
 // draw writes lines that stay, and on a terminal the table below them.
