@@ -240,7 +240,7 @@ func (c *Claim) cell() ComparisonCell {
 		// An interval of ±0 would be wrong: it has a digit, if two decimals more are enough for one.
 		decimals = max(decimals, min(decimals+2, -int(math.Floor(math.Log10(*c.Half)))))
 	}
-	cell.Measured = fmt.Sprintf("%"+sign+".*f", decimals, *c.Measured)
+	cell.Measured = notMinusZero(fmt.Sprintf("%"+sign+".*f", decimals, *c.Measured))
 	if c.Half != nil {
 		cell.Measured += fmt.Sprintf(" ± %.*f", decimals, *c.Half)
 	}
@@ -257,4 +257,12 @@ func (c *Claim) cell() ComparisonCell {
 		cell.Difference = d + " points"
 	}
 	return cell
+}
+
+// notMinusZero is a number as printed, without the sign if it rounds to zero: a change of -0 % is none.
+func notMinusZero(text string) string {
+	if strings.Trim(text, "+-0.") == "" {
+		return strings.TrimLeft(text, "+-")
+	}
+	return text
 }

@@ -274,3 +274,11 @@ published:
 		}
 	}
 }
+
+func TestNotMinusZero(t *testing.T) {
+	for text, want := range map[string]string{"-0": "0", "+0.00": "0.00", "0": "0", "-0.01": "-0.01", "+10": "+10", "-42": "-42"} {
+		if got := notMinusZero(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -140,17 +140,17 @@ func (run *Run) linkOf(port string) *Link {
 }
 
 func (r *Report) linkUnit(links []*Link, m linkMeasure) measure {
-	top := 0.0
+	var all []float64
 	for _, l := range links {
 		for i := range r.Runs {
 			for _, run := range r.Runs[i].counted() {
 				if own := run.linkOf(l.Port); own != nil {
-					top = max(top, m.of(own))
+					all = append(all, m.of(own))
 				}
 			}
 		}
 	}
-	return m.unit.measure(top)
+	return m.unit.measureOf(all)
 }
 
 func (r *Report) linkCells(port string, m linkMeasure, u measure) []cell {

@@ -256,3 +256,29 @@ func TestGroupTables(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasureOf: one prefix for all numbers of a row; of those that are printed after each number none that is too large for
+// the smallest.
+func TestMeasureOf(t *testing.T) {
+	for _, c := range []struct {
+		unit   Unit
+		values []float64
+		want   string
+	}{
+		{"frames/s", []float64{1131, 58, 69_900, 0}, "1\u202f131 58.0 69\u202f900 0"},
+		{"hops/s", []float64{2.46e6, 2.13e6}, "2.46M 2.13M"},
+		{"frames/s", []float64{1131, 69_900}, "1.13k 69.9k"},
+		{"frames/s", []float64{8_000, 69_900}, "8.00k 69.9k"},
+		{Nanoseconds, []float64{5e6, 5e3}, "5.00 0.005"},
+		{"frames/s", []float64{0, math.NaN()}, "0 –"},
+	} {
+		m := c.unit.measureOf(c.values)
+		var texts []string
+		for _, v := range c.values {
+			texts = append(texts, m.cell(v, false))
+		}
+		if got := strings.Join(texts, " "); got != c.want {
+			t.Errorf("%v %s: %s, want %s", c.values, c.unit, got, c.want)
+		}
+	}
+}

@@ -72,12 +72,13 @@ const (
 // a failed or partial run proves nothing, and a lone one beats nobody.
 func contest(values []interval.Estimate, u Unit, b better, mayWin []bool) ([]cell, string) {
 	top := math.Inf(-1)
-	for _, v := range values {
-		if v.N > 0 {
+	means := make([]float64, len(values))
+	for i, v := range values {
+		if means[i] = v.Mean; v.N > 0 {
 			top = max(top, v.Mean)
 		}
 	}
-	m := u.measure(top)
+	m := u.measureOf(means)
 	if u == None || u == counts || math.IsInf(top, -1) {
 		m = measure{div: 1}
 	}

@@ -49,6 +49,22 @@ func (u Unit) measure(top float64) measure {
 	return best
 }
 
+// measureOf chooses the prefix for numbers that are read beside each other. One that is printed after each number is for
+// large numbers: 58 beside 69k is 58, not 0.058k.
+func (u Unit) measureOf(values []float64) measure {
+	top, least := 0.0, math.Inf(1)
+	for _, v := range values {
+		if v > 0 {
+			top, least = max(top, v), min(least, v)
+		}
+	}
+	m := u.measure(top)
+	if m.suffix != "" && least < m.div/10 {
+		return u.measure(least)
+	}
+	return m
+}
+
 // number prints v with three significant digits and no needless zeros, without the unit's name: "5.98", "20k".
 func (m measure) number(v float64) string {
 	s := trimZeros(digits(v / m.div))
