@@ -251,7 +251,8 @@ func (e *Engine) warm(ports []int32) {
 	for _, id := range ports {
 		p := &e.ports[id]
 		from := &e.ports[p.peer]
-		registers := &e.state.Ports[id]
+		registers, far := &e.state.Ports[id], &e.state.Ports[p.peer]
+		sum += int(far.Kind) + int(far.Class[e.hosts.DataPriority].Held) + int(far.Class[e.hosts.ControlPriority].Held)
 		sum += int(from.wire.head) + int(registers.RxFrames) + int(p.txBytes[0]) +
 			int(registers.Class[e.hosts.DataPriority].Held) + int(registers.Class[e.hosts.ControlPriority].Held)
 		if p.isSwitch {
