@@ -254,6 +254,9 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 		if e.watchdogs != nil {
 			e.watchPort(in)
 		}
+		if e.paused != nil {
+			e.notePaused(in)
+		}
 		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
 		if err := e.serve(in); err != nil {
 			return err

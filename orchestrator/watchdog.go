@@ -12,6 +12,7 @@ import (
 type watch struct {
 	armed bool // an event is to come
 	storm bool
+	at    vtime.Time // of that event; others are stale
 }
 
 func (e *Engine) newWatchdogs(settings []*switchagent.Settings) {
@@ -43,7 +44,51 @@ func (e *Engine) watchPort(p *port) {
 		}
 		w.armed = true
 		since := vtime.Time(e.state.Ports[p.id].Class[priority].OffSince)
-		e.push(max(since+settings.Watchdog.Detect, e.now), eventWatch, p.id<<3|int32(priority))
+		e.watchAt(p.id, priority, max(since+settings.Watchdog.Detect, e.now))
+	}
+}
+
+// watchAt has the watchdog look at a queue at a time.
+func (e *Engine) watchAt(id int32, priority uint8, at vtime.Time) {
+	e.watchOf(&e.ports[id], priority).at = at
+	e.push(at, eventWatch, id<<3|int32(priority))
+}
+
+// setWatchdog changes the watchdog of a switch that works: storms end, and what PAUSE holds is looked at anew.
+func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
+	settings := &e.settings[index].PFC
+	was := settings.Watchdog
+	if settings.Watchdog = dog; dog.On() && e.watchdogs == nil {
+		e.watchdogs = make([]watch, len(e.ports)*switchagent.Priorities)
+	}
+	if e.watchdogs == nil {
+		return nil
+	}
+	for _, id := range e.switchPorts(index) {
+		p := &e.ports[id]
+		for m := settings.Priorities; m != 0; m &= m - 1 {
+			priority := uint8(bits.TrailingZeros8(m))
+			w := e.watchOf(p, priority)
+			if w.storm {
+				e.endStorm(p, priority, was.Forward)
+				e.note(int(p.id), EventStormEnd, "priority %d: the watchdog was changed", priority)
+			}
+			*w = watch{}
+		}
+		e.watchPort(p)
+		if err := e.serve(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endStorm has a queue be as any other again.
+func (e *Engine) endStorm(p *port, priority uint8, forward bool) {
+	if forward {
+		e.switches[p.index].Ignore(int(p.id), priority, false)
+	} else {
+		e.switches[p.index].Discard(int(p.id), priority, false)
 	}
 }
 
@@ -51,10 +96,13 @@ func (e *Engine) watchPort(p *port) {
 func (e *Engine) watchQueue(id int, priority uint8) error {
 	p := &e.ports[id]
 	w, dog := e.watchOf(p, priority), &e.settings[p.index].PFC.Watchdog
+	if !w.armed || w.at != e.now {
+		return nil
+	}
 	c := &e.state.Ports[id].Class[priority]
 	until := vtime.Time(c.PausedUntil)
 	again := func(at vtime.Time) error {
-		e.push(at, eventWatch, int32(id)<<3|int32(priority))
+		e.watchAt(int32(id), priority, at)
 		return nil
 	}
 	if w.storm {
@@ -63,11 +111,7 @@ func (e *Engine) watchQueue(id int, priority uint8) error {
 		}
 		w.armed, w.storm = false, false
 		e.note(id, EventStormEnd, "priority %d: no PAUSE for %v", priority, dog.Restore)
-		if dog.Forward {
-			e.switches[p.index].Ignore(id, priority, false)
-		} else {
-			e.switches[p.index].Discard(id, priority, false)
-		}
+		e.endStorm(p, priority, dog.Forward)
 		return nil
 	}
 	if until <= e.now {
