@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
@@ -71,8 +70,8 @@ func fits(needs, are cc.SwitchNeeds) bool {
 		needs.TCD == are.TCD && needs.PCN == are.PCN
 }
 
-// Flow is a flow that starts at a time. controller is empty for the fabric's.
-func (l *Live) Flow(source, destination topologies.NodeID, size units.Bytes, controller string, start vtime.Time, salt uint64) (orchestrator.FlowConfig, error) {
+// Flow is the engine's configuration of a flow. controller is empty for the fabric's.
+func (l *Live) Flow(f *Flow, controller string, salt uint64) (orchestrator.FlowConfig, error) {
 	s := l.Scenario
 	spec := l.spec
 	if controller != "" {
@@ -85,19 +84,27 @@ func (l *Live) Flow(source, destination topologies.NodeID, size units.Bytes, con
 				spec.Name, spec.Needs, l.spec.Needs, spec.Name)
 		}
 	}
-	f := &Flow{Source: source, Destination: destination, Size: size, Start: start}
 	env := Environment(s.Topology, f, l.spec.Needs)
 	settings, err := resolver.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
 	if err != nil {
 		return orchestrator.FlowConfig{}, err
 	}
-	port, err := orchestrator.PinPath(s.Topology, source, destination, nil, salt)
+	port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, salt)
 	if err != nil {
 		return orchestrator.FlowConfig{}, err
 	}
 	return orchestrator.FlowConfig{
-		Source: source, Destination: destination, Size: int64(size), Start: start, SourcePort: port,
-		NewController: func() (cc.Controller, error) { return spec.New(env, settings) },
+		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, SourcePort: port,
+		NewController: func() (cc.Controller, error) {
+			if f.ConstantRate > 0 {
+				return cc.Constant(float64(f.ConstantRate)), nil
+			}
+			c, err := spec.New(env, settings)
+			if p, ok := c.(cc.Presetter); ok && err == nil && f.StartRate > 0 {
+				p.Preset(f.Start, float64(f.StartRate))
+			}
+			return c, err
+		},
 	}, nil
 }
 

@@ -35,6 +35,7 @@ type Live struct {
 	stopped  error // why Run is to end
 
 	lateness *hdrhistogram.Histogram // virtual ns
+	lateSum  int64                   // of those
 	busy     time.Duration           // not waiting
 	started  time.Time
 	stray    int64 // frames that came out of switches
@@ -163,7 +164,9 @@ func (l *Live) step(now time.Time) (worked bool, err error) {
 		l.origin = l.origin.Add(late - mostLate)
 		l.held += late - mostLate
 	}
-	_ = l.lateness.RecordValue(min(mostLateness, (virtual - at).Nanoseconds()))
+	nanoseconds := min(mostLateness, (virtual - at).Nanoseconds())
+	_ = l.lateness.RecordValue(nanoseconds)
+	l.lateSum += nanoseconds
 	return true, e.step(at)
 }
 

@@ -15,6 +15,9 @@ type LiveStatus struct {
 	Wall     time.Duration
 	// LatenessP50 and LatenessP99 are of events, in virtual time: how long after its time an event happened.
 	LatenessP50, LatenessP99 vtime.Time
+	// Late is how many events that is of, LateSum the sum of their latenesses.
+	Late    int64
+	LateSum vtime.Time
 	// Busy is the share of the time, 0 to 1, in which the engine was not waiting.
 	Busy float64
 	// Held is for how long virtual time stood still, as the machine was more than 200 ms late.
@@ -35,7 +38,8 @@ func (l *Live) Status() LiveStatus {
 	}
 	return LiveStatus{
 		Slowdown: l.slowdown, Virtual: l.engine.now, Wall: wall,
-		LatenessP50: quantile(50), LatenessP99: quantile(99), Busy: l.busy.Seconds() / wall.Seconds(),
+		LatenessP50: quantile(50), LatenessP99: quantile(99),
+		Late: l.lateness.TotalCount(), LateSum: vtime.Time(l.lateSum) * vtime.Nanosecond, Busy: l.busy.Seconds() / wall.Seconds(),
 		Held: l.held, Lost: l.lost, Stray: l.stray,
 	}
 }

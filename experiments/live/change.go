@@ -56,22 +56,6 @@ func (f *Fabric) Set(setting string) error {
 	return nil
 }
 
-// Link takes the links between two nodes down or up, and has the routes follow.
-func (f *Fabric) Link(a, b string, up bool) error {
-	ports, err := f.Between(a, b)
-	if err != nil {
-		return err
-	}
-	return f.Do(func(e *orchestrator.Engine) error {
-		for _, p := range ports {
-			if err := e.SetLink(int(p), up); err != nil {
-				return err
-			}
-		}
-		return e.Reroute()
-	})
-}
-
 // Between are the ports of a node that are cabled to another.
 func (f *Fabric) Between(a, b string) ([]topologies.PortID, error) {
 	from, err := f.Node(a)
@@ -87,4 +71,10 @@ func (f *Fabric) Between(a, b string) ([]topologies.PortID, error) {
 		return nil, fmt.Errorf("there is no link between %s and %s: links prints those there are", a, b)
 	}
 	return ports, nil
+}
+
+// Settings are the keys of a switch that can be changed while it works.
+var Settings = []string{
+	"pfc.xoff", "pfc.xon", "pfc.xoff_to_xon", "pfc.alpha", "pfc.headroom", "pfc.quanta", "pfc.watchdog", "ecn.mode", "ecn.kmin", "ecn.kmax",
+	"ecn.pmax", "cnm.ecn_threshold", "cnm.threshold", "cnm.window", "cnm.repeat", "lossy_limit",
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -77,11 +78,20 @@ func Dial(name string) (*Client, error) {
 // Close closes the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
+// Refusal is why a fabric did not do what it was asked for.
+type Refusal string
+
+func (r Refusal) Error() string { return string(r) }
+
 // Ask sends a request and waits for its reply.
 func (c *Client) Ask(r Request) (*Reply, error) {
 	if err := json.NewEncoder(c.conn).Encode(r); err != nil {
 		return nil, err
 	}
+	return c.reply()
+}
+
+func (c *Client) reply() (*Reply, error) {
 	line, err := c.lines.ReadBytes('\n')
 	if err != nil {
 		return nil, fmt.Errorf("the fabric has ended: %w", err)
@@ -91,9 +101,44 @@ func (c *Client) Ask(r Request) (*Reply, error) {
 		return nil, err
 	}
 	if reply.Error != "" {
-		return nil, errors.New(reply.Error)
+		return nil, Refusal(reply.Error)
 	}
 	return &reply, nil
+}
+
+// Do has the fabric's shell do a line and copies what it prints to out. Finish interrupts it.
+func (c *Client) Do(line string, out io.Writer) error {
+	if _, err := c.Ask(Request{Verb: "line", Line: line}); err != nil {
+		return err
+	}
+	for {
+		reply, err := c.reply()
+		if err != nil || reply.End {
+			return err
+		}
+		if _, err := io.WriteString(out, reply.Output); err != nil {
+			return err
+		}
+	}
+}
+
+// Events has each event of some kinds, or of all, go to each, until Close or the fabric's end.
+func (c *Client) Events(kinds []string, each func(line []byte) error) error {
+	if _, err := c.Ask(Request{Verb: "events", Kinds: kinds}); err != nil {
+		return err
+	}
+	for {
+		line, err := c.lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := each(line); err != nil {
+			return err
+		}
+	}
 }
 
 // Read reads what follows a reply to capture.
@@ -121,5 +166,5 @@ func (c *Client) Exec(node string, command []string) error {
 	return orchestrator.RunIn(int(ns.Fd()), reply.Hosts, cmd)
 }
 
-// Finish ends a capture; what it holds back still comes.
+// Finish ends a capture, or interrupts a line; what it holds back still comes.
 func (c *Client) Finish() error { return c.conn.(*net.UnixConn).CloseWrite() }

@@ -12,11 +12,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -29,9 +32,13 @@ const maxRequest = 1 << 16
 
 // Request is what another terminal asks of a fabric: one line of JSON.
 type Request struct {
-	Verb string `json:"verb"` // inspect, node, capture, down
+	Verb string `json:"verb"` // inspect, node, capture, down, snapshot, events, line, complete
 	Node string `json:"node,omitempty"`
 	Port string `json:"port,omitempty"` // of capture: a neighbour or a number; empty: all
+	// Kinds are the events that events gives; none: all.
+	Kinds []string `json:"kinds,omitempty"`
+	// Line is what line does as the fabric's shell would, and complete completes.
+	Line string `json:"line,omitempty"`
 }
 
 // Reply answers a request: one line of JSON. What is captured follows it.
@@ -39,9 +46,14 @@ type Reply struct {
 	Error   string       `json:"error,omitempty"`
 	Inspect *Description `json:"inspect,omitempty"`
 	// PID and FD are where the node's namespace is: /proc/PID/fd/FD. Hosts is its /etc/hosts.
-	PID   int    `json:"pid,omitempty"`
-	FD    int    `json:"fd,omitempty"`
-	Hosts string `json:"hosts,omitempty"`
+	PID      int       `json:"pid,omitempty"`
+	FD       int       `json:"fd,omitempty"`
+	Hosts    string    `json:"hosts,omitempty"`
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	// Lines are what complete offers. Output is what a line prints, in pieces; the reply with End is its last.
+	Lines  []string `json:"lines,omitempty"`
+	Output string   `json:"output,omitempty"`
+	End    bool     `json:"end,omitempty"`
 	// Verdict answers down.
 	Verdict *Verdict `json:"verdict,omitempty"`
 }
@@ -155,8 +167,8 @@ func (f *Fabric) serve(conn net.Conn) {
 	lines.Buffer(nil, maxRequest)
 	for lines.Scan() {
 		r, reply := f.handle(lines.Bytes())
-		if r.Verb == "capture" && reply.Error == "" {
-			f.serveCapture(conn, r)
+		if stream := streams[r.Verb]; stream != nil && reply.Error == "" {
+			stream(f, conn, r)
 			return
 		}
 		if send(conn, reply) != nil {
@@ -165,7 +177,12 @@ func (f *Fabric) serve(conn net.Conn) {
 	}
 }
 
-// handle answers a request, but for the frames of a capture.
+// streams are the verbs whose answer is more than one line. The connection ends with it.
+var streams = map[string]func(f *Fabric, conn net.Conn, r Request){
+	"capture": (*Fabric).serveCapture, "events": (*Fabric).serveEvents, "line": (*Fabric).serveLine,
+}
+
+// handle answers a request, but for what streams.
 func (f *Fabric) handle(line []byte) (r Request, reply Reply) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return Request{}, Reply{Error: "not a request: " + err.Error()}
@@ -194,6 +211,29 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 			return Reply{Error: err.Error()}
 		}
 		return Reply{}
+	case "events":
+		for _, kind := range r.Kinds {
+			if !slices.Contains(EventKinds, kind) {
+				return Reply{Error: fmt.Sprintf("no events are of kind %q%s", kind, yamlspec.Suggest(kind, EventKinds))}
+			}
+		}
+		return Reply{}
+	case "line":
+		if f.options.Line == nil {
+			return Reply{Error: "this fabric has no shell"}
+		}
+		return Reply{}
+	case "complete":
+		if f.options.Complete == nil {
+			return Reply{Error: "this fabric has no shell"}
+		}
+		return Reply{Lines: f.options.Complete(f, r.Line)}
+	case "snapshot":
+		s, err := f.Snapshot()
+		if err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{Snapshot: s}
 	case "down":
 		s := f.server
 		end := make(chan Verdict, 1)
@@ -212,11 +252,7 @@ func (f *Fabric) serveCapture(conn net.Conn, r Request) {
 	if err != nil || send(conn, Reply{}) != nil {
 		return
 	}
-	stop := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, conn) // until the other end closes
-		close(stop)
-	}()
+	stop := closed(conn)
 	_ = f.Capture(ports, conn, stop)
 	_ = conn.Close()
 	<-stop
@@ -233,6 +269,9 @@ func (f *Fabric) CapturePorts(node, port string) ([]topologies.PortID, error) {
 	}
 	return experiments.FindPorts(f.Plan, node+":"+port)
 }
+
+// lastPatience is how long, at the fabric's end, who is connected has to read the rest.
+const lastPatience = 2 * time.Second
 
 // hangUp closes the socket and what is connected, but for those who wait for the verdict.
 func (f *Fabric) hangUp() {
@@ -252,14 +291,10 @@ func (f *Fabric) tell(v Verdict) {
 	for _, w := range s.waiting {
 		w <- v
 	}
-	waited := len(s.waiting) > 0
 	s.waiting = nil
 	for conn := range s.open {
-		if c, ok := conn.(*net.UnixConn); ok && waited {
-			_ = c.CloseRead() // a reply may be under way
-		} else {
-			_ = conn.Close()
-		}
+		_ = conn.(*net.UnixConn).CloseRead()                    // a reply may be under way
+		_ = conn.SetWriteDeadline(time.Now().Add(lastPatience)) // to who still reads
 	}
 	s.mutex.Unlock()
 	s.handlers.Wait()

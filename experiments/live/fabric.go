@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -24,6 +25,14 @@ type Options struct {
 	Seed     uint64
 	// Reread reads the scenario again, with more settings.
 	Reread func(sets []string) (*experiments.Scenario, error)
+	// Line does what a line says that was typed in another terminal, until interrupted is closed; Complete offers lines that begin
+	// like one. nil: other terminals have no shell.
+	Line     func(f *Fabric, line string, out io.Writer, interrupted <-chan struct{}) error
+	Complete func(f *Fabric, line string) []string
+	// Events opens what events are written to, a line of JSON each, from virtual time 0; nil: nowhere.
+	Events func() (io.WriteCloser, error)
+	// Metrics is the TCP address that metrics are served at; empty: nowhere.
+	Metrics string
 }
 
 // Fabric is a live fabric.
@@ -48,6 +57,8 @@ type Fabric struct {
 	sets     map[string][]string // by switch; "" for all
 	captures map[int]*wires      // by port that frames come to
 	server   *server
+	metrics  *metricsServer
+	written  chan error // of Options.Events; nil without
 }
 
 // BringUp builds a fabric and starts its clock.
@@ -59,7 +70,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 		return nil, &experiments.EnvironmentError{Err: orchestrator.Explain(err)}
 	}
 	f = &Fabric{
-		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, done: make(chan struct{}), watch: newWatcher(),
+		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, done: make(chan struct{}), watch: newWatcher(plan),
 		sets: map[string][]string{}, captures: map[int]*wires{},
 	}
 	defer func() {
@@ -71,6 +82,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	config := made.Engine(o.Seed)
 	config.Plane, config.Observer = plane, f.watch
 	engine := orchestrator.NewEngine(config)
+	f.watch.flows = engine.Flows
 	if f.Crossing, err = engine.CrossingCost(); err != nil {
 		return f, err
 	}
@@ -89,6 +101,24 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 		if err := f.listen(); err != nil {
 			return f, err
 		}
+	}
+	if o.Metrics != "" {
+		if f.metrics, err = f.serveMetrics(o.Metrics); err != nil {
+			f.hangUp()
+			return f, err
+		}
+	}
+	if o.Events != nil {
+		file, err := o.Events()
+		if err != nil {
+			f.hangUp()
+			f.metrics.close()
+			return f, err
+		}
+		r := &reader{events: make(chan Event, eventBacklog), before: map[place]int64{}}
+		f.watch.readers = append(f.watch.readers, r)
+		f.written = make(chan error, 1)
+		go func() { f.written <- errors.Join(f.write(r, file, nil), file.Close()) }()
 	}
 	f.BringUp = time.Since(start)
 	go func() {
@@ -123,10 +153,22 @@ func (f *Fabric) Close() (Verdict, error) {
 		w.end()
 	}
 	v := f.verdict()
+	for _, r := range f.watch.readers {
+		if r.kinds == nil {
+			f.addUp(r)
+		}
+		r.end(verdictEvent(v))
+	}
 	f.tell(v)
+	f.metrics.close()
 	err := f.err
 	if errors.Is(err, context.Canceled) {
 		err = nil
+	}
+	if f.written != nil {
+		if werr := <-f.written; werr != nil {
+			err = errors.Join(err, fmt.Errorf("write the events: %w", werr))
+		}
 	}
 	if cerr := f.plane.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the fabric: %w", cerr))

@@ -3,7 +3,10 @@
 package live
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/units"
@@ -18,6 +21,8 @@ type FlowRequest struct {
 	From, To string
 	Size     units.Bytes
 	CC       string // empty: the fabric's
+
+	own *experiments.Flow // of the scenario's flows
 }
 
 // FlowResult is a flow that has ended.
@@ -49,9 +54,12 @@ func (f *Fabric) Host(name string) (*topologies.Node, error) {
 
 // StartFlows starts flows at one time. ended is told of each, on the engine's goroutine.
 func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) error {
-	type end struct{ source, destination topologies.NodeID }
-	ends := make([]end, len(requests))
+	flows := make([]experiments.Flow, len(requests))
 	for i, r := range requests {
+		if r.own != nil {
+			flows[i] = *r.own
+			continue
+		}
 		from, err := f.Host(r.From)
 		if err != nil {
 			return err
@@ -66,25 +74,26 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		if r.Size <= 0 {
 			return fmt.Errorf("a flow of %v: give a size such as 10MB", r.Size)
 		}
-		ends[i] = end{from.ID, to.ID}
+		flows[i] = experiments.Flow{Source: from.ID, Destination: to.ID, Size: r.Size}
 	}
 	return f.Do(func(e *orchestrator.Engine) error {
 		for i, r := range requests {
 			salt := f.options.Seed<<32 ^ uint64(len(e.Flows()))
-			config, err := f.Made.Flow(ends[i].source, ends[i].destination, r.Size, r.CC, e.Now(), salt)
+			own := &flows[i]
+			own.Start += e.Now()
+			config, err := f.Made.Flow(own, r.CC, salt)
 			if err != nil {
 				return err
 			}
-			start := e.Now()
-			ideal := experiments.IdealFCT(f.Plan, ends[i].source, ends[i].destination, int64(r.Size), config.SourcePort)
+			ideal := experiments.IdealFCT(f.Plan, own.Source, own.Destination, int64(own.Size), config.SourcePort)
 			id := e.AddFlow(config)
-			f.watch.ends[id] = func(now vtime.Time) {
-				fct := now - start
+			f.watch.flowAdded(e.Now(), id, func(now vtime.Time) {
+				fct := now - own.Start
 				ended(FlowResult{
 					FlowRequest: r, FCT: fct, Ideal: ideal,
 					Rate: units.Rate(float64(8*r.Size) / fct.Seconds()),
 				})
-			}
+			})
 		}
 		return nil
 	})
@@ -103,6 +112,30 @@ func (f *Fabric) Incast(n int, to string, size units.Bytes, cc string) ([]FlowRe
 	for i := range n {
 		host := f.Plan.Hosts[(receiver.Index+1+i)%len(f.Plan.Hosts)]
 		requests = append(requests, FlowRequest{From: f.Plan.Nodes[host].Name, To: to, Size: size, CC: cc})
+	}
+	return requests, nil
+}
+
+// ScenarioFlows are the flows of the scenario that the fabric was made from, of the given tag or all; each starts as long after the
+// others as there.
+func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
+	var requests []FlowRequest
+	var tags []string
+	all := f.Made.Scenario.Flows
+	for i := range all {
+		own := &all[i]
+		if !slices.Contains(tags, own.Tag) {
+			tags = append(tags, own.Tag)
+		}
+		if tag == "" || tag == own.Tag {
+			requests = append(requests, FlowRequest{From: f.Plan.Nodes[own.Source].Name, To: f.Plan.Nodes[own.Destination].Name, Size: own.Size, own: own})
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, errors.New("the fabric was brought up from a topology, which has no flows: bring a scenario up, or use flow and incast")
+	case len(requests) == 0:
+		return nil, fmt.Errorf("no flows are tagged %q: there are %s", tag, strings.Join(tags, ", "))
 	}
 	return requests, nil
 }

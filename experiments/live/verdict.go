@@ -51,6 +51,9 @@ func (f *Fabric) verdict() Verdict {
 	for _, broken := range f.live.Engine().Check() {
 		worse(experiments.Fail, "%v", broken)
 	}
+	if d := f.live.Engine().Deadlocked(); d != nil {
+		worse(experiments.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().Circle(d))
+	}
 	s := f.live.Status()
 	switch base := shortestRTT(f.Plan); {
 	case s.Held > 0:

@@ -4,27 +4,89 @@ package live
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
 )
 
-// watcher is told what happens and tells who waits for it. It runs on the engine's goroutine alone.
+// watcher is told what happens and tells who waits for it. It runs on the engine's goroutine alone. Without a reader of events
+// nothing is made of what it is told.
 type watcher struct {
-	ends map[int]func(now vtime.Time) // by flow
+	plan    *topologies.Plan
+	ends    map[int]func(now vtime.Time) // by flow
+	open    []int                        // flows that have not ended, by number
+	flows   func() []orchestrator.Flow
+	readers []*reader
 }
 
-func newWatcher() *watcher { return &watcher{ends: map[int]func(vtime.Time){}} }
+func newWatcher(plan *topologies.Plan) *watcher {
+	return &watcher{plan: plan, ends: map[int]func(vtime.Time){}}
+}
+
+// flowAdded is told of a flow and whom to tell of its end.
+func (w *watcher) flowAdded(now vtime.Time, flow int, ended func(now vtime.Time)) {
+	w.ends[flow] = ended
+	w.open = append(w.open, flow)
+	if len(w.readers) > 0 {
+		w.tell(w.flowEvent(now, EventFlowStart, flow))
+	}
+}
 
 // FlowDone implements orchestrator.Observer.
 func (w *watcher) FlowDone(now vtime.Time, flow int) {
+	if i, open := slices.BinarySearch(w.open, flow); open {
+		w.open = slices.Delete(w.open, i, i+1)
+	}
+	if len(w.readers) > 0 {
+		e := w.flowEvent(now, EventFlowEnd, flow)
+		e.FCTNS = (now - w.flows()[flow].Start).Nanoseconds()
+		w.tell(e)
+	}
 	if f := w.ends[flow]; f != nil {
 		delete(w.ends, flow)
 		f(now)
 	}
 }
 
+func (w *watcher) flowEvent(now vtime.Time, kind string, flow int) Event {
+	e := w.eventAt(now, kind, -1)
+	f := &w.flows()[flow]
+	e.Node, e.Peer = w.plan.Nodes[f.Source].Name, w.plan.Nodes[f.Destination].Name
+	e.Flow, e.SizeBytes = &flow, f.Size
+	return e
+}
+
 // PFC implements orchestrator.Observer.
-func (w *watcher) PFC(vtime.Time, int, uint8, bool) {}
+func (w *watcher) PFC(now vtime.Time, port int, priority uint8, pause bool) {
+	if len(w.readers) == 0 {
+		return
+	}
+	kind := EventResume
+	if pause {
+		kind = EventPause
+	}
+	e := w.eventAt(now, kind, port)
+	e.Priority = &priority
+	w.tell(e)
+}
+
+// FaultEvent implements orchestrator.EventObserver.
+func (w *watcher) FaultEvent(h orchestrator.FaultEvent) {
+	if len(w.readers) == 0 {
+		return
+	}
+	e := w.eventAt(h.At, h.Kind, h.Port)
+	e.Detail = h.Detail
+	w.tell(e)
+}
+
+func (w *watcher) tell(e Event) {
+	for _, r := range w.readers {
+		r.offer(e)
+	}
+}
 
 // percent is a share as text.
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

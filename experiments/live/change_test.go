@@ -1,0 +1,107 @@
+//go:build linux
+
+package live
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// TestLink changes a link, both ways, undoes it, and is refused what a link cannot be.
+func TestLink(t *testing.T) {
+	f := bringUp(t, "")
+	defer down(t, f)
+	from, to := f.Plan.NodeByName("leaf0"), f.Plan.NodeByName("spine0")
+	out := int(f.Plan.PortBetween(from.ID, to.ID)[0])
+	back := int(f.Plan.Ports[out].Peer)
+	wires := func() (w [2]orchestrator.Wire) {
+		must(t, f.Do(func(e *orchestrator.Engine) error { w = [2]orchestrator.Wire{e.Wire(out), e.Wire(back)}; return nil }))
+		return w
+	}
+	healthy := wires()
+	must(t, f.Link("leaf0", "spine0", strings.Fields("loss=1% corrupt=0.25 ber=1e-9 delay=20us rate=10Gbps")))
+	want := orchestrator.Wire{
+		Rate: 10 * units.Gbps, Delay: 20 * vtime.Microsecond, Up: true, Loss: 0.01, Corruption: orchestrator.Corruption{Frame: 0.25, Bit: 1e-9},
+	}
+	if got := wires(); got != [2]orchestrator.Wire{want, want} {
+		t.Errorf("the link is %+v, want %+v", got, want)
+	}
+	must(t, f.Link("spine0", "leaf0", []string{"down", "reroute=50us"}))
+	if got := wires(); got[0].Up || got[1].Up {
+		t.Errorf("the link is %+v", got)
+	}
+	must(t, f.Link("leaf0", "spine0", []string{"normal"}))
+	if got := wires(); got != healthy {
+		t.Errorf("the link is %+v, was %+v", got, healthy)
+	}
+	for words, says := range map[string]string{
+		"los=1%": "nothing that a link can be", "loss=101%": "a probability", "loss=": "a probability", "delay=5": "unit", "delay=2s": "1ns..1s",
+		"rate=1bps": "1Mbps..10Tbps", "down reroute=soon": "never, or a time", "loss=1% reroute=1us": "link leaf0 spine0 down",
+		"loss=1% x": "nothing that",
+	} {
+		if err := f.Link("leaf0", "spine0", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", words, err, says)
+		}
+	}
+	if got := wires(); got != healthy {
+		t.Errorf("what was refused has changed the link: %+v", got)
+	}
+}
+
+// TestHost makes a host a slow receiver and undoes it, and is refused what a host cannot be.
+func TestHost(t *testing.T) {
+	f := bringUp(t, "")
+	defer down(t, f)
+	rate := func() units.Rate {
+		t.Helper()
+		ended := make(chan FlowResult, 1)
+		must(t, f.StartFlows([]FlowRequest{{From: "h0", To: "h3", Size: 200_000}}, func(r FlowResult) { ended <- r }))
+		r := <-ended
+		return r.Rate
+	}
+	must(t, f.ChangeHost("h3", strings.Fields("receive=1Gbps buffer=100KB xoff=50KB")))
+	if r := rate(); r > units.Gbps || r < units.Gbps*7/10 {
+		t.Errorf("a flow to a receiver of 1 Gb/s has %v", r)
+	}
+	must(t, f.ChangeHost("h3", []string{"receive=normal"}))
+	if r := rate(); r < 8*units.Gbps {
+		t.Errorf("a flow to a healthy receiver has %v", r)
+	}
+	must(t, f.ChangeHost("h3", []string{"pause-flood", "on", "3,4", "interval=50us"}))
+	must(t, f.ChangeHost("h3", []string{"normal"}))
+	for words, says := range map[string]string{
+		"": "nothing that a host", "recieve=1Gbps": "receive=1Gbps", "receive=fast": "rate", "receive=1Gbps xoff=1GB": "xoff",
+		"receive=1Gbps speed=2": "buffer=, xoff= and xon=", "pause-flood": "pause-flood on", "pause-flood on 8": "0 to 7",
+		"pause-flood on interval=1ns": "below 1us", "normal please": "stands alone", "receive=normal xon=1KB": "rate",
+	} {
+		if err := f.ChangeHost("h3", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", words, err, says)
+		}
+	}
+	if err := f.ChangeHost("leaf0", []string{"normal"}); err == nil || !strings.Contains(err.Error(), "a switch: name a host") {
+		t.Errorf("leaf0: %v", err)
+	}
+}
+
+// TestSettings: what completion offers can be set.
+func TestSettings(t *testing.T) {
+	values := map[string]string{
+		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.headroom": "50KB", "pfc.quanta": "60000", "pfc.watchdog": "off",
+		"ecn.mode": "step", "ecn.kmin": "5KB", "ecn.kmax": "200KB", "ecn.pmax": "0.5", "cnm.ecn_threshold": "30KB", "cnm.threshold": "100KB",
+		"cnm.window": "50us", "cnm.repeat": "50us", "lossy_limit": "100KB",
+	}
+	f := bringUp(t, "")
+	defer down(t, f)
+	for _, key := range Settings {
+		if key == "pfc.alpha" { // of switches that came up with one
+			continue
+		}
+		if err := f.Set("leaf0." + key + "=" + values[key]); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}

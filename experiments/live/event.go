@@ -1,0 +1,103 @@
+//go:build linux
+
+package live
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// Event is something that happened in a live fabric: a line of JSON for who asks for events.
+type Event struct {
+	TimeNS int64     `json:"time_ns"` // virtual
+	Wall   time.Time `json:"wall"`
+	Kind   string    `json:"kind"` // one of the kinds below, or of orchestrator's of faults
+	// Where it happened: of PFC the sender of the frame, of a flow its sender's host and its receiver's.
+	Node     string `json:"node,omitempty"`
+	Port     string `json:"port,omitempty"`
+	Peer     string `json:"peer,omitempty"`
+	Priority *uint8 `json:"priority,omitempty"`
+	Detail   string `json:"detail,omitempty"`
+	// Of flows.
+	Flow      *int  `json:"flow,omitempty"`
+	SizeBytes int64 `json:"size_bytes,omitempty"`
+	FCTNS     int64 `json:"fct_ns,omitempty"`
+	// Of drops and missed: how many.
+	Count int64 `json:"count,omitempty"`
+	// Of the verdict.
+	Verdict *Verdict `json:"verdict,omitempty"`
+}
+
+// Kinds of Event beside those of orchestrator's faults.
+const (
+	EventPause     = "pause"
+	EventResume    = "resume"
+	EventFlowStart = "flow_start"
+	EventFlowEnd   = "flow_end"
+	EventDrops     = "drops"  // of frames at a place, for a cause, since the last such event
+	EventMissed    = "missed" // events that the reader was too slow for
+	EventVerdict   = "verdict"
+)
+
+// TroubleKinds are the kinds that a user at a prompt is told of.
+var TroubleKinds = []string{orchestrator.EventStorm, orchestrator.EventStormEnd, orchestrator.EventDeadlock, orchestrator.EventDeadlockEnd}
+
+// String is the event as a line of text.
+func (e *Event) String() string {
+	s := fmt.Sprintf("%v %s", virtualNS(e.TimeNS), e.Kind)
+	switch {
+	case e.Port != "":
+		s += fmt.Sprintf(" %s (to %s)", e.Port, e.Peer)
+	case e.Node != "" && e.Peer != "":
+		s += fmt.Sprintf(" %s -> %s", e.Node, e.Peer)
+	case e.Node != "":
+		s += " " + e.Node
+	}
+	if e.Priority != nil {
+		s += fmt.Sprintf(" priority %d", *e.Priority)
+	}
+	if e.Flow != nil {
+		s += fmt.Sprintf(" flow %d, %d bytes", *e.Flow, e.SizeBytes)
+	}
+	if e.FCTNS > 0 {
+		s += fmt.Sprintf(", FCT %v", virtualNS(e.FCTNS))
+	}
+	if e.Count > 0 {
+		s += fmt.Sprintf(" %d", e.Count)
+	}
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}
+
+// eventAt is an event at a port; -1: of the whole fabric.
+func (w *watcher) eventAt(at vtime.Time, kind string, port int) Event {
+	e := Event{TimeNS: at.Nanoseconds(), Wall: time.Now(), Kind: kind}
+	if port >= 0 {
+		p := &w.plan.Ports[port]
+		e.Node, e.Port, e.Peer = w.plan.Nodes[p.Node].Name, p.Name, w.plan.PeerNode(p.ID).Name
+	}
+	return e
+}
+
+// verdictEvent is the last event.
+func verdictEvent(v Verdict) Event {
+	e := Event{TimeNS: v.Clock.VirtualNS, Wall: time.Now(), Kind: EventVerdict, Detail: string(v.Status), Verdict: &v}
+	if v.Status != experiments.Pass && len(v.Reasons) > 0 {
+		e.Detail += ": " + v.Reasons[0]
+	}
+	return e
+}
+
+// EventKinds are all kinds of Event.
+var EventKinds = []string{
+	EventPause, EventResume, EventFlowStart, EventFlowEnd, EventDrops, EventMissed, EventVerdict, orchestrator.EventLinkDown,
+	orchestrator.EventLinkUp, orchestrator.EventLoss, orchestrator.EventCorruption, orchestrator.EventDelay, orchestrator.EventRate,
+	orchestrator.EventReceiver, orchestrator.EventPauseFlood, orchestrator.EventReroute, orchestrator.EventStorm, orchestrator.EventStormEnd,
+	orchestrator.EventDeadlock, orchestrator.EventDeadlockEnd,
+}

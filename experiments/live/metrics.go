@@ -1,0 +1,181 @@
+//go:build linux
+
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pausenet/pausenet/experiments"
+)
+
+// DefaultMetrics is where metrics are served unless told otherwise.
+const DefaultMetrics = "127.0.0.1:9464"
+
+// metricsServer serves Prometheus' metrics.
+type metricsServer struct {
+	server   *http.Server
+	listener net.Listener
+	ended    sync.WaitGroup
+}
+
+// serveMetrics serves /metrics at a TCP address.
+func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, &experiments.EnvironmentError{Err: fmt.Errorf("serve metrics: %w: choose another address with --metrics=127.0.0.1:PORT", err)}
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&collector{f})
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2}))
+	s := &metricsServer{
+		server:   &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute},
+		listener: listener,
+	}
+	s.ended.Go(func() { _ = s.server.Serve(listener) })
+	return s, nil
+}
+
+func (s *metricsServer) close() {
+	if s == nil {
+		return
+	}
+	_ = s.server.Close()
+	s.ended.Wait()
+}
+
+// MetricsAddress is where metrics are served; empty: nowhere.
+func (f *Fabric) MetricsAddress() string {
+	if f.metrics == nil {
+		return ""
+	}
+	return f.metrics.listener.Addr().String()
+}
+
+// collector makes metrics of a snapshot. It holds nothing between two scrapes.
+type collector struct{ fabric *Fabric }
+
+// Describe implements prometheus.Collector: which metrics there are depends on the fabric.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	s, err := c.fabric.Snapshot()
+	if err != nil {
+		if !errors.Is(err, ErrNone) {
+			out <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
+		}
+		return
+	}
+	s.metrics(out)
+}
+
+// A metric's labels: fabric, and those named.
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("pausenet_"+name, help, append([]string{"fabric"}, labels...), nil)
+}
+
+var (
+	metricQueue    = describe("queue_bytes", "Bytes in the egress queue.", "node", "port", "priority")
+	metricHeld     = describe("ingress_held_bytes", "Bytes in the switch, or in a slow receiver's buffer, that came in by the port.", "node", "port", "priority")
+	metricPaused   = describe("paused", "1 while flow control holds the egress queue.", "node", "port", "priority")
+	metricPausedS  = describe("paused_seconds_total", "Virtual time for which PFC has held the egress queue.", "node", "port", "priority")
+	metricStorm    = describe("storm", "1 while the PFC watchdog takes the egress queue to be in a storm.", "node", "port", "priority")
+	metricUp       = describe("link_up", "1 while the port's link is up.", "node", "port")
+	metricTx       = describe("transmitted_bytes_total", "Bytes of frames that the port has begun to send, without FCS.", "node", "port")
+	metricPausesTx = describe("pauses_sent_total", "PAUSE frames that the port has sent.", "node", "port")
+	metricPausesRx = describe("pauses_received_total", "Priorities paused by PFC frames that the port has received.", "node", "port")
+	metricECN      = describe("ecn_marks_total", "Packets marked CE (congestion experienced) at the egress port.", "node", "port")
+	metricUE       = describe("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port")
+	metricCNMs     = describe("cnms_sent_total", "Congestion notification messages that the switch's egress port has built.", "node", "port")
+	metricDrops    = describe("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "cause")
+	metricHostDrop = describe("host_dropped_frames_total", "Frames of the host's programs that were dropped before they left its NIC, by cause.", "node", "cause")
+	metricCNPsTx   = describe("cnps_sent_total", "Congestion notification packets that the host has sent.", "node")
+	metricCNPsRx   = describe("cnps_received_total", "Congestion notification packets that the host has received.", "node")
+	metricCNMsRx   = describe("cnms_received_total", "Congestion notification messages that the host has received.", "node")
+	metricRate     = describe("flow_rate_bytes_per_second", "Rate that congestion control gives an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source", "destination")
+	metricRTT      = describe("flow_rtt_seconds", "Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source", "destination")
+	metricFlows    = describe("open_flows", "RDMA flows that have not ended.")
+	metricDeadlock = describe("deadlock", "1 while the fabric is in a deadlock.")
+	metricVirtual  = describe("virtual_time_seconds", "Virtual time since bring-up.")
+	metricSlowdown = describe("slowdown_ratio", "Seconds of the wall for one of virtual time.")
+	metricLateness = describe("event_lateness_seconds", "How long after its time an event happened, in virtual time.")
+	metricHeldTime = describe("held_seconds_total", "Time of the wall for which virtual time stood still, as the machine could not follow.")
+	metricTook     = describe("snapshot_seconds", "For how long, of the wall, the engine stood still to be looked at for this scrape.")
+)
+
+// metrics gives a snapshot out as metrics.
+func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
+	emit := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, value, append([]string{s.Fabric}, labels...)...)
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		emit(d, prometheus.GaugeValue, value, labels...)
+	}
+	counter := func(d *prometheus.Desc, value float64, labels ...string) {
+		emit(d, prometheus.CounterValue, value, labels...)
+	}
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		gauge(metricUp, truth(p.Up), p.Node, p.Port)
+		counter(metricTx, float64(p.TxBytes), p.Node, p.Port)
+		counter(metricPausesTx, float64(p.PausesSent), p.Node, p.Port)
+		counter(metricPausesRx, float64(p.PausesReceived), p.Node, p.Port)
+		counter(metricECN, float64(p.ECNMarks), p.Node, p.Port)
+		counter(metricUE, float64(p.UEMarks), p.Node, p.Port)
+		counter(metricCNMs, float64(p.CNMs), p.Node, p.Port)
+		for _, d := range p.Drops {
+			counter(metricDrops, float64(d.Frames), p.Node, p.Port, d.Cause)
+		}
+		for k := range p.Classes {
+			c := &p.Classes[k]
+			priority := strconv.Itoa(int(c.Priority))
+			gauge(metricQueue, float64(c.QueueBytes), p.Node, p.Port, priority)
+			gauge(metricHeld, float64(c.HeldBytes), p.Node, p.Port, priority)
+			gauge(metricPaused, truth(c.Paused), p.Node, p.Port, priority)
+			counter(metricPausedS, seconds(c.PausedNS), p.Node, p.Port, priority)
+			gauge(metricStorm, truth(c.Storm), p.Node, p.Port, priority)
+		}
+	}
+	for i := range s.Hosts {
+		h := &s.Hosts[i]
+		counter(metricCNPsTx, float64(h.CNPsSent), h.Node)
+		counter(metricCNPsRx, float64(h.CNPsReceived), h.Node)
+		counter(metricCNMsRx, float64(h.CNMsReceived), h.Node)
+		for _, d := range h.Drops {
+			counter(metricHostDrop, float64(d.Frames), h.Node, d.Cause)
+		}
+	}
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		flow := strconv.Itoa(f.Flow)
+		gauge(metricRate, f.RateBPS/8, flow, f.From, f.To)
+		gauge(metricRTT, seconds(f.RTTNS), flow, f.From, f.To)
+	}
+	gauge(metricFlows, float64(s.OpenFlows))
+	gauge(metricDeadlock, truth(s.Deadlock != ""))
+	gauge(metricVirtual, seconds(s.Clock.VirtualNS))
+	gauge(metricSlowdown, s.Clock.Slowdown)
+	counter(metricHeldTime, s.Clock.HeldSeconds)
+	gauge(metricTook, seconds(s.TookNS))
+	out <- prometheus.MustNewConstSummary(metricLateness, uint64(s.Late), seconds(s.LateNS),
+		map[float64]float64{0.5: seconds(s.Clock.LatenessP50NS), 0.99: seconds(s.Clock.LatenessP99NS)}, s.Fabric)
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,175 @@
+//go:build linux
+
+package live
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+const (
+	// eventBacklog is how many events may wait for their reader.
+	eventBacklog = 1 << 13
+	// dropsEvery is the time, of the wall, within which drops are added up.
+	dropsEvery = time.Second
+)
+
+// reader is who reads events. What it is too slow for it misses, and is told how much that was.
+type reader struct {
+	events chan Event // closed at the fabric's end
+	kinds  []string   // that it wants; nil: all
+	missed int64
+	before map[place]int64 // drops
+	last   []Event         // what came as there was no room for it at the fabric's end; after events is closed
+}
+
+// place is where frames are dropped, and why.
+type place struct{ node, port, peer, cause string }
+
+// offer gives the reader an event.
+func (r *reader) offer(e Event) {
+	if r.kinds != nil && !slices.Contains(r.kinds, e.Kind) {
+		return
+	}
+	if r.missed > 0 {
+		select {
+		case r.events <- r.missedEvent(e):
+			r.missed = 0
+		default:
+			r.missed++
+			return
+		}
+	}
+	select {
+	case r.events <- e:
+	default:
+		r.missed++
+	}
+}
+
+// missedEvent is one, as of the event that follows.
+func (r *reader) missedEvent(next Event) Event {
+	return Event{TimeNS: next.TimeNS, Wall: next.Wall, Kind: EventMissed, Count: r.missed, Detail: "events: the reader was too slow for them"}
+}
+
+// end gives the reader the last event, whatever it has missed.
+func (r *reader) end(e Event) {
+	if r.kinds == nil {
+		if r.missed > 0 {
+			r.last = append(r.last, r.missedEvent(e))
+		}
+		r.last = append(r.last, e)
+	}
+	close(r.events)
+}
+
+// read makes a reader of events, as they happen from now on.
+func (f *Fabric) read(backlog int, kinds []string) (*reader, error) {
+	r := &reader{events: make(chan Event, backlog), kinds: kinds, before: map[place]int64{}}
+	return r, f.Do(func(e *orchestrator.Engine) error {
+		f.watch.readers = append(f.watch.readers, r)
+		if kinds == nil {
+			f.drops(func(p place, n int64) { r.before[p] = n })
+		}
+		return nil
+	})
+}
+
+// unread ends a reader.
+func (f *Fabric) unread(r *reader) {
+	_ = f.Do(func(*orchestrator.Engine) error { // or the fabric has ended
+		f.watch.readers = slices.DeleteFunc(f.watch.readers, func(o *reader) bool { return o == r })
+		return nil
+	})
+}
+
+// drops calls with each place where frames were dropped. It runs between two events.
+func (f *Fabric) drops(call func(p place, frames int64)) {
+	e := f.live.Engine()
+	for i := range f.Plan.Ports {
+		p := &f.Plan.Ports[i]
+		node := &f.Plan.Nodes[p.Node]
+		for _, d := range portDrops(e, i, node) {
+			call(place{node.Name, p.Name, f.Plan.PeerNode(p.ID).Name, d.Cause}, d.Frames)
+		}
+	}
+	for i, id := range f.Plan.Hosts {
+		var s HostSnapshot
+		snapshotHost(e, &s, i, f.Plan.Nodes[id].Name)
+		for _, d := range s.Drops {
+			call(place{node: s.Node, cause: d.Cause}, d.Frames)
+		}
+	}
+}
+
+// addUp gives a reader the drops since it was last told of them.
+func (f *Fabric) addUp(r *reader) {
+	now := f.live.Engine().Now().Nanoseconds()
+	f.drops(func(p place, n int64) {
+		if grown := n - r.before[p]; grown > 0 {
+			r.before[p] = n
+			r.offer(Event{TimeNS: now, Wall: time.Now(), Kind: EventDrops, Node: p.node, Port: p.port, Peer: p.peer, Detail: p.cause, Count: grown})
+		}
+	})
+}
+
+// Events gives out what happens from now on, of the kinds named or all, until stop is closed, the fabric ends (the verdict is the
+// last event then) or out returns an error. quiet is called when no more events wait.
+func (f *Fabric) Events(kinds []string, out func(*Event) error, quiet func() error, stop <-chan struct{}) error {
+	r, err := f.read(eventBacklog, kinds)
+	if err != nil {
+		return err
+	}
+	return f.follow(r, out, quiet, stop)
+}
+
+func (f *Fabric) follow(r *reader, out func(*Event) error, quiet func() error, stop <-chan struct{}) error {
+	defer f.unread(r)
+	tick := time.NewTicker(dropsEvery)
+	defer tick.Stop()
+	for {
+		if len(r.events) == 0 {
+			if err := quiet(); err != nil {
+				return err
+			}
+		}
+		select {
+		case e, ok := <-r.events:
+			if !ok {
+				for i := range r.last {
+					if err := out(&r.last[i]); err != nil {
+						return err
+					}
+				}
+				return quiet()
+			}
+			if err := out(&e); err != nil {
+				return err
+			}
+		case <-tick.C:
+			if r.kinds == nil {
+				_ = f.Do(func(*orchestrator.Engine) error { f.addUp(r); return nil }) // or the fabric has ended
+			}
+		case <-stop:
+			return nil
+		}
+	}
+}
+
+// Troubles are storms and deadlocks, as a prompt tells of them.
+type Troubles struct {
+	C      <-chan Event // closed at the fabric's end
+	fabric *Fabric
+	reader *reader
+}
+
+// Troubles tells of storms and deadlocks from now on.
+func (f *Fabric) Troubles() (*Troubles, error) {
+	r, err := f.read(64, TroubleKinds)
+	return &Troubles{r.events, f, r}, err
+}
+
+// Close ends it.
+func (t *Troubles) Close() { t.fabric.unread(t.reader) }

@@ -1,0 +1,210 @@
+//go:build linux
+
+package live
+
+import (
+	"time"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// mostFlows is how many open flows a snapshot has, the oldest first.
+const mostFlows = 1000
+
+// Snapshot is a live fabric at one moment between two events. Counters are since bring-up, times virtual unless they say otherwise.
+type Snapshot struct {
+	Fabric    string         `json:"fabric"`
+	Clock     Clock          `json:"clock"`
+	Late      int64          `json:"events"` // whose lateness the clock tells
+	LateNS    int64          `json:"lateness_sum_ns"`
+	Ports     []PortSnapshot `json:"ports"`
+	Hosts     []HostSnapshot `json:"hosts"`
+	Flows     []FlowSnapshot `json:"flows"` // open ones, 1000 at most
+	OpenFlows int            `json:"open_flows"`
+	// Deadlock is the circle of queues that the fabric is in, if it is in one.
+	Deadlock string `json:"deadlock,omitempty"`
+	// TookNS is for how long, of the wall, the engine did nothing else.
+	TookNS int64 `json:"took_ns"`
+}
+
+// PortSnapshot is one port.
+type PortSnapshot struct {
+	Node    string `json:"node"`
+	Port    string `json:"port"` // the interface's name
+	Peer    string `json:"peer"` // the node at the other end
+	Up      bool   `json:"up"`
+	RateBPS int64  `json:"rate_bps"`
+	TxBytes int64  `json:"tx_bytes"`
+	BusyNS  int64  `json:"busy_ns"` // sending
+	// PFC frames.
+	PausesSent      uint64 `json:"pauses_sent"`
+	PausesReceived  uint64 `json:"pauses_received"`
+	ResumesSent     uint64 `json:"resumes_sent"`
+	ResumesReceived uint64 `json:"resumes_received"`
+	// What the egress pipeline did.
+	ECNMarks uint64          `json:"ecn_marks"`
+	UEMarks  uint64          `json:"ue_marks"`
+	CNMs     uint64          `json:"cnms_sent"`
+	Drops    []Drop          `json:"drops,omitempty"`
+	Classes  []ClassSnapshot `json:"classes,omitempty"` // priorities that are lossless, or have sent or hold something
+}
+
+// ClassSnapshot is one priority of a port.
+type ClassSnapshot struct {
+	Priority   uint8  `json:"priority"`
+	QueueBytes uint64 `json:"queue_bytes"` // of the egress queue
+	HeldBytes  uint64 `json:"held_bytes"`  // in the switch, that came in by this port
+	Paused     bool   `json:"paused"`
+	PausedNS   int64  `json:"paused_ns"` // since bring-up, by PFC
+	Storm      bool   `json:"storm,omitempty"`
+}
+
+// Drop counts the frames that were dropped for one cause.
+type Drop struct {
+	Cause  string `json:"cause"`
+	Frames int64  `json:"frames"`
+}
+
+// HostSnapshot is a host's NIC.
+type HostSnapshot struct {
+	Node         string `json:"node"`
+	CNPsSent     int64  `json:"cnps_sent"`
+	CNPsReceived int64  `json:"cnps_received"`
+	CNMsReceived int64  `json:"cnms_received"`
+	Drops        []Drop `json:"drops,omitempty"` // of programs' frames, before they left
+}
+
+// FlowSnapshot is an RDMA flow that has not ended.
+type FlowSnapshot struct {
+	Flow           int     `json:"flow"`
+	From           string  `json:"from"`
+	To             string  `json:"to"`
+	SizeBytes      int64   `json:"size_bytes"`
+	StartNS        int64   `json:"start_ns"`
+	DeliveredBytes int64   `json:"delivered_bytes"`
+	RateBPS        float64 `json:"rate_bps"` // the congestion control's
+	RTTNS          int64   `json:"rtt_ns"`   // the last measured; 0: none yet
+}
+
+// Snapshot looks at the fabric.
+func (f *Fabric) Snapshot() (*Snapshot, error) {
+	s := &Snapshot{
+		Fabric: f.Name, Ports: make([]PortSnapshot, len(f.Plan.Ports)), Hosts: make([]HostSnapshot, len(f.Plan.Hosts)), Flows: []FlowSnapshot{},
+	}
+	classes := make([]ClassSnapshot, 0, 2*len(f.Plan.Ports))
+	return s, f.Do(func(e *orchestrator.Engine) error {
+		start := time.Now()
+		status := f.live.Status()
+		s.Clock, s.Late, s.LateNS = clockOf(status), status.Late, status.LateSum.Nanoseconds()
+		for i := range s.Ports {
+			classes = f.snapshotPort(e, &s.Ports[i], i, classes)
+		}
+		for i, id := range f.Plan.Hosts {
+			snapshotHost(e, &s.Hosts[i], i, f.Plan.Nodes[id].Name)
+		}
+		f.snapshotFlows(e, s)
+		s.OpenFlows = e.OpenFlows()
+		if d := e.Deadlocked(); d != nil {
+			s.Deadlock = e.Circle(d)
+		}
+		s.TookNS = time.Since(start).Nanoseconds()
+		return nil
+	})
+}
+
+// snapshotPort looks at a port. Its classes go to the end of classes.
+func (f *Fabric) snapshotPort(e *orchestrator.Engine, s *PortSnapshot, id int, classes []ClassSnapshot) []ClassSnapshot {
+	p := &f.Plan.Ports[id]
+	node := &f.Plan.Nodes[p.Node]
+	r := &e.State().Ports[id]
+	w := e.Wire(id)
+	*s = PortSnapshot{
+		Node: node.Name, Port: p.Name, Peer: f.Plan.PeerNode(p.ID).Name, Up: w.Up, RateBPS: int64(w.Rate), BusyNS: e.BusyTime(id).Nanoseconds(),
+		PausesSent: r.PausesSent, PausesReceived: r.PausesReceived, ResumesSent: r.ResumesSent, ResumesReceived: r.ResumesReceived,
+		ECNMarks: r.EcnMarked, UEMarks: r.UeMarked, CNMs: r.CnmsSent, Drops: portDrops(e, id, node),
+	}
+	lossless := uint8(0)
+	if node.Kind == topologies.Switch {
+		lossless = uint8(e.State().Switches[node.Index].Lossless)
+	} else if peer := f.Plan.PeerNode(p.ID); peer.Kind == topologies.Switch {
+		lossless = uint8(e.State().Switches[peer.Index].Lossless)
+	}
+	first := len(classes)
+	for i := range uint8(switchagent.Priorities) {
+		c, tx := &r.Class[i], e.TxBytes(id, i)
+		s.TxBytes += tx
+		if lossless>>i&1 == 0 && tx == 0 && c.QueueBytes == 0 && c.Held == 0 {
+			continue
+		}
+		classes = append(classes, ClassSnapshot{
+			Priority: i, QueueBytes: c.QueueBytes, HeldBytes: c.Held, Paused: e.State().Paused(id, i, e.Now()),
+			PausedNS: e.PausedTime(id, i).Nanoseconds(), Storm: e.Stormy(id, i),
+		})
+	}
+	s.Classes = classes[first:len(classes):len(classes)]
+	return classes
+}
+
+// portDrops are a port's drops, each frame once: what faults cost, what the traffic manager did not take, what the pipelines ended.
+func portDrops(e *orchestrator.Engine, id int, node *topologies.Node) (drops []Drop) {
+	add := func(cause string, frames int64) {
+		if frames > 0 {
+			drops = append(drops, Drop{cause, frames})
+		}
+	}
+	lost := e.LostAt(id)
+	for cause, amount := range lost {
+		switch orchestrator.Loss(cause) {
+		case orchestrator.LossRoute, orchestrator.LossPause: // the pipelines', and the traffic manager's below
+		default:
+			add(orchestrator.LossNames[cause], amount.Frames)
+		}
+	}
+	if node.Kind == topologies.Switch {
+		p := e.Switch(node.Index).Port(id)
+		add("headroom", p.DroppedFrames[switchagent.DropHeadroom])
+		add("shared_buffer", p.DroppedFrames[switchagent.DropBuffer])
+		add("lossy_queue", p.DroppedFrames[switchagent.DropLossy])
+	}
+	d := &e.State().Ports[id].Dropped
+	add("no_route", int64(d[ebpf.ReasonNoRoute]))
+	add("ttl", int64(d[ebpf.ReasonTTL]))
+	add("malformed", int64(d[ebpf.ReasonMalformed]))
+	add("cnm_unknown_flow", int64(d[ebpf.ReasonCNMLost]))
+	return drops
+}
+
+func snapshotHost(e *orchestrator.Engine, s *HostSnapshot, index int, name string) {
+	n, o := e.NIC(index), e.Ordinary(index)
+	*s = HostSnapshot{Node: name, CNPsSent: n.CNPsSent, CNPsReceived: n.CNPsReceived, CNMsReceived: n.CNMsReceived}
+	if o.HostDrops > 0 {
+		s.Drops = append(s.Drops, Drop{"host_queue", o.HostDrops})
+	}
+	if o.Unknown > 0 {
+		s.Drops = append(s.Drops, Drop{"not_carried", o.Unknown})
+	}
+}
+
+func (f *Fabric) snapshotFlows(e *orchestrator.Engine, s *Snapshot) {
+	flows := e.Flows()
+	for _, id := range f.watch.open[:min(len(f.watch.open), mostFlows)] {
+		w := &flows[id]
+		own := FlowSnapshot{
+			Flow: id, From: f.Plan.Nodes[w.Source].Name, To: f.Plan.Nodes[w.Destination].Name, SizeBytes: w.Size, StartNS: w.Start.Nanoseconds(),
+		}
+		if w.Sender != nil {
+			own.RateBPS, own.RTTNS = w.Sender.Rate(), w.Sender.LastRTT.Nanoseconds()
+		}
+		if w.Receiver != nil {
+			own.DeliveredBytes = w.Receiver.Delivered
+		}
+		s.Flows = append(s.Flows, own)
+	}
+}
+
+// virtualNS is a number of nanoseconds as virtual time.
+func virtualNS(ns int64) vtime.Time { return vtime.Time(ns) * vtime.Nanosecond }

@@ -1,0 +1,264 @@
+//go:build linux
+
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// bringUpFrom brings a fabric up from a scenario.
+func bringUpFrom(t testing.TB, yaml, controller string, o Options) *Fabric {
+	t.Helper()
+	testenv.NeedRoot(t)
+	o.Reread = func(sets []string) (*experiments.Scenario, error) {
+		return experiments.Reading{Live: true, Sets: sets}.Parse("lab.yaml", []byte(yaml))
+	}
+	s, err := o.Reread(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := experiments.NewLive(s, controller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Seed = 1
+	f, err := BringUp(made, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// until waits for something that must come.
+func until(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func snapshot(t testing.TB, f *Fabric) *Snapshot {
+	t.Helper()
+	s, err := f.Snapshot()
+	must(t, err)
+	return s
+}
+
+func portOf(t testing.TB, s *Snapshot, node, peer string) *PortSnapshot {
+	t.Helper()
+	for i := range s.Ports {
+		if p := &s.Ports[i]; p.Node == node && p.Peer == peer {
+			return p
+		}
+	}
+	t.Fatalf("no port of %s to %s", node, peer)
+	return nil
+}
+
+// TestMetrics: metrics are as Prometheus wants them, and what the engine counts.
+func TestMetrics(t *testing.T) {
+	f := bringUpFrom(t, "topology: small\n", "dcqcn", Options{Slowdown: 200, Metrics: "127.0.0.1:0"})
+	defer down(t, f)
+	requests, err := f.Incast(4, "h0", 256_000, "")
+	must(t, err)
+	ended := make(chan FlowResult, 4)
+	must(t, f.StartFlows(requests, func(r FlowResult) { ended <- r }))
+	must(t, f.StartFlows([]FlowRequest{{From: "h1", To: "h2", Size: 1 << 40}}, func(FlowResult) {}))
+	for range 4 {
+		<-ended
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(&collector{f})
+	problems, err := testutil.GatherAndLint(registry)
+	must(t, err)
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	response, err := http.Get("http://" + f.MetricsAddress() + "/metrics")
+	must(t, err)
+	defer response.Body.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	body, err := io.ReadAll(response.Body)
+	must(t, err)
+	var marked, cnps uint64
+	must(t, f.Do(func(e *orchestrator.Engine) error {
+		marked, cnps = e.State().Ports[f.Plan.PortBetween(f.Plan.NodeByName("leaf0").ID, f.Plan.NodeByName("h0").ID)[0]].EcnMarked, uint64(e.NIC(0).CNPsSent)
+		return nil
+	}))
+	if marked == 0 || cnps == 0 {
+		t.Errorf("an incast of 4 had %d marks and %d CNPs", marked, cnps)
+	}
+	lines := strings.Split(string(body), "\n")
+	for _, want := range []string{
+		`pausenet_ecn_marks_total{fabric="",node="leaf0",port="leaf0-eth1"} ` + number(marked),
+		`pausenet_cnps_sent_total{fabric="",node="h0"} ` + number(cnps),
+		`pausenet_open_flows{fabric=""} 1`,
+		`pausenet_slowdown_ratio{fabric=""} 200`,
+		`pausenet_link_up{fabric="",node="leaf0",port="leaf0-eth1"} 1`,
+		`pausenet_deadlock{fabric=""} 0`,
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line %s", want)
+		}
+	}
+	for _, begin := range []string{
+		`pausenet_flow_rate_bytes_per_second{destination="h2",fabric="",flow="4",source="h1"} `, `pausenet_queue_bytes{fabric="",node="leaf0",port="leaf0-eth3",priority="3"} `,
+		`pausenet_event_lateness_seconds{fabric="",quantile="0.99"} `,
+	} {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, begin) }) {
+			t.Errorf("no line begins with %s:\n%s", begin, body)
+		}
+	}
+	t.Logf("%d lines; the engine stood still for %d ns", len(lines), snapshot(t, f).TookNS)
+}
+
+func number(n uint64) string {
+	b, _ := json.Marshal(n)
+	return string(b)
+}
+
+// closing is a buffer as a file.
+type closing struct{ *bytes.Buffer }
+
+func (closing) Close() error { return nil }
+
+// TestEventsFile: what happens is written from time 0 on, a line of JSON each, in the order of time; the verdict is the last.
+func TestEventsFile(t *testing.T) {
+	var file bytes.Buffer
+	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 200, Events: func() (io.WriteCloser, error) { return closing{&file}, nil }})
+	ended := make(chan FlowResult, 4)
+	requests, err := f.Incast(4, "h0", 512_000, "")
+	must(t, err)
+	must(t, f.StartFlows(requests, func(r FlowResult) { ended <- r }))
+	fct := map[string]int64{}
+	for range 4 {
+		r := <-ended
+		fct[r.From] = r.FCT.Nanoseconds()
+	}
+	must(t, f.Link("leaf0", "spine0", []string{"down", "reroute=never"}))
+	must(t, f.StartFlows([]FlowRequest{{From: "h1", To: "h5", Size: 100_000}, {From: "h1", To: "h6", Size: 100_000}, {From: "h1", To: "h7", Size: 100_000}}, func(FlowResult) {}))
+	until(t, "frames are lost at the link", func() bool { return len(portOf(t, snapshot(t, f), "leaf0", "spine0").Drops) > 0 })
+	var pauses uint64
+	for _, p := range snapshot(t, f).Ports {
+		pauses += p.PausesSent
+	}
+	down(t, f)
+	count := map[string]int{}
+	dropped, last := int64(0), Event{}
+	lines := bufio.NewScanner(&file)
+	for lines.Scan() {
+		var e Event
+		must(t, json.Unmarshal(lines.Bytes(), &e))
+		if e.TimeNS < last.TimeNS {
+			t.Errorf("%+v comes after %+v", e, last)
+		}
+		count[e.Kind]++
+		switch e.Kind {
+		case EventFlowEnd:
+			if e.Peer == "h0" && e.FCTNS != fct[e.Node] {
+				t.Errorf("%s's FCT is %d, was %d", e.Node, e.FCTNS, fct[e.Node])
+			}
+		case EventDrops:
+			dropped += e.Count
+		case EventPause:
+			if e.Priority == nil || *e.Priority != 3 || e.Port == "" || e.Peer == "" {
+				t.Errorf("a PAUSE is told as %s", lines.Text())
+			}
+		}
+		last = e
+	}
+	if count[EventFlowStart] != 7 || count[EventFlowEnd] < 4 || count[EventPause] == 0 || count[EventPause] < int(pauses) || count[orchestrator.EventLinkDown] != 1 {
+		t.Errorf("%v, %d PAUSEs were sent", count, pauses)
+	}
+	if dropped == 0 || last.Kind != EventVerdict || last.Verdict == nil || len(last.Verdict.Status) == 0 {
+		t.Errorf("%d frames dropped, the last event is %+v", dropped, last)
+	}
+}
+
+// TestStorm: two commands make a storm, which is seen, and ends as documented: by the flood's end, or by a watchdog that is switched on.
+func TestStorm(t *testing.T) {
+	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 200})
+	defer down(t, f)
+	troubles, err := f.Troubles()
+	must(t, err)
+	defer troubles.Close()
+	requests, err := f.Incast(4, "h7", 20_000_000, "")
+	must(t, err)
+	must(t, f.StartFlows(requests, func(FlowResult) {}))
+	must(t, f.ChangeHost("h7", []string{"pause-flood", "on"}))
+	until(t, "the flood has held a queue two switches away", func() bool {
+		p := portOf(t, snapshot(t, f), "spine0", "leaf1")
+		return p.PausesReceived > 0 && p.Classes[0].Paused && p.Classes[0].PausedNS > 300_000
+	})
+	must(t, f.Set("switch.pfc.watchdog={detect: 200us, restore: 500us}"))
+	if e := <-troubles.C; e.Kind != orchestrator.EventStorm {
+		t.Errorf("got %+v, want a storm", e)
+	}
+	until(t, "the queue to h7 is in a storm, the spine's no longer held", func() bool {
+		s := snapshot(t, f)
+		return portOf(t, s, "leaf1", "h7").Classes[0].Storm && !portOf(t, s, "spine0", "leaf1").Classes[0].Paused
+	})
+	must(t, f.ChangeHost("h7", []string{"pause-flood", "off"}))
+	until(t, "the storm is over", func() bool { return !portOf(t, snapshot(t, f), "leaf1", "h7").Classes[0].Storm })
+	must(t, f.Set("switch.pfc.watchdog=off"))
+}
+
+// TestDeadlock: the scenario's links are down as it comes up; its flows, started by one command, end in a deadlock, which is named.
+// Taking a link of the circle down ends it.
+func TestDeadlock(t *testing.T) {
+	source, err := experiments.BuiltinSource("deadlock")
+	must(t, err)
+	f := bringUpFrom(t, string(source), "none", Options{Slowdown: 500})
+	defer down(t, f)
+	troubles, err := f.Troubles()
+	must(t, err)
+	defer troubles.Close()
+	requests, err := f.ScenarioFlows("")
+	must(t, err)
+	ended := make(chan FlowResult, len(requests))
+	must(t, f.StartFlows(requests, func(r FlowResult) { ended <- r }))
+	e := <-troubles.C
+	for _, name := range []string{"leaf2-eth5 (to spine0)", "spine0-eth4 (to leaf3)", "leaf3-eth6 (to spine1)", "spine1-eth3 (to leaf2)"} {
+		if e.Kind != orchestrator.EventDeadlock || !strings.Contains(e.Detail, name) {
+			t.Errorf("%s does not name %s", e.Detail, name)
+		}
+	}
+	s := snapshot(t, f)
+	if !strings.HasSuffix(e.Detail, s.Deadlock) || s.Deadlock == "" || s.OpenFlows != len(requests) {
+		t.Errorf("%q, %d of %d flows open", s.Deadlock, s.OpenFlows, len(requests))
+	}
+	must(t, f.Link("leaf2", "spine0", []string{"down"}))
+	if e := <-troubles.C; e.Kind != orchestrator.EventDeadlockEnd {
+		t.Errorf("got %+v, want the deadlock's end", e)
+	}
+	for range requests {
+		<-ended
+	}
+	if _, err := f.ScenarioFlows("nothing"); err == nil || !strings.Contains(err.Error(), "bouncing, straight") {
+		t.Errorf("flows of no tag: %v", err)
+	}
+}
