@@ -25,7 +25,8 @@ a number), both ways, as pcapng with virtual timestamps. Without -w it has tshar
 tcpdump print it.`,
 		Example: `  sudo pausenet capture leaf0 spine0 -w leaf0.pcapng
   sudo pausenet capture h1 -w - | wireshark -k -i -`,
-		Args: cobra.RangeArgs(1, 2),
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: completeNodes(&fabric, true),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := dial(fabric)
 			if err != nil {

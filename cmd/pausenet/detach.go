@@ -38,8 +38,8 @@ func detach(out io.Writer, name string) error {
 	lines := bufio.NewScanner(pipe)
 	for lines.Scan() {
 		if lines.Text() == upLine {
-			fmt.Fprintf(out, "%s is up, process %d. Use it with --fabric %s: pausenet exec NODE -- COMMAND, inspect, capture NODE; end it with: pausenet down %s\n",
-				name, cmd.Process.Pid, name, name)
+			fmt.Fprintf(out, "%s is up, process %d. Use it with: pausenet shell %s, or --fabric %s: pausenet exec NODE -- COMMAND, inspect, top, events, capture NODE; end it with: pausenet down %s\n",
+				name, cmd.Process.Pid, name, name, name)
 			return cmd.Process.Release()
 		}
 		fmt.Fprintln(out, lines.Text())

@@ -21,7 +21,8 @@ func newExecCommand() *cobra.Command {
 their names, and exits with its code.`,
 		Example: `  sudo pausenet exec h1 -- ping -c 3 h2
   sudo pausenet exec h1 -- bash`,
-		Args: cobra.MinimumNArgs(2),
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: completeNodes(&fabric, false),
 		RunE: func(_ *cobra.Command, args []string) error {
 			client, err := dial(fabric)
 			if err != nil {

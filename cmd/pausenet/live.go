@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
@@ -12,7 +13,9 @@ import (
 )
 
 // liveCommands are the verbs of live fabrics.
-var liveCommands = []func() *cobra.Command{newUpCommand, newExecCommand, newInspectCommand, newCaptureCommand, newDownCommand}
+var liveCommands = []func() *cobra.Command{
+	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand, newDownCommand,
+}
 
 // liveScenario reads what a live fabric is made from: a scenario, or a topology alone under the default settings.
 func liveScenario(nameOrPath string, sets []string) (*experiments.Scenario, error) {
@@ -55,6 +58,40 @@ func dial(name string) (*live.Client, error) {
 func fabricFlag(c *cobra.Command, name *string) {
 	c.Flags().StringVar(name, "fabric", "", "the fabric's name (default: the only one that is up)")
 	_ = c.RegisterFlagCompletionFunc("fabric", completeFabrics)
+}
+
+// completeNodes offers the nodes of the fabric that --fabric names, and for a second word the neighbours if ports is true.
+func completeNodes(fabric *string, ports bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		const no = cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 1 || len(args) == 1 && !ports {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		client, err := live.Dial(*fabric)
+		if err != nil {
+			return nil, no
+		}
+		defer client.Close()
+		if len(args) == 0 {
+			reply, err := client.Ask(live.Request{Verb: "inspect"})
+			if err != nil {
+				return nil, no
+			}
+			for _, n := range reply.Inspect.Nodes {
+				names = append(names, n.Name)
+			}
+			return names, no
+		}
+		line := "link " + args[0] + " " // offers neighbours
+		reply, err := client.Ask(live.Request{Verb: "complete", Line: line})
+		if err != nil {
+			return nil, no
+		}
+		for _, l := range reply.Lines {
+			names = append(names, strings.TrimSpace(strings.TrimPrefix(l, line)))
+		}
+		return names, no
+	}
 }
 
 func completeFabrics(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -3,10 +3,12 @@
 package main
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,10 +56,11 @@ func (t *terminal) enter(line string) {
 	t.tmux("send-keys", "-t", "lab", "Enter")
 }
 
-// TestTerminal is a session at a terminal: bring-up, pingall, iperf, incast, a link down, Ctrl-C, a shell on a host, exit.
-func TestTerminal(t *testing.T) {
+// newTerminal is a terminal with a shell in it, and the path of pausenet.
+func newTerminal(t *testing.T, programs ...string) (lab *terminal, pausenet string) {
+	t.Helper()
 	testenv.NeedRoot(t)
-	for _, program := range []string{"tmux", "iperf3"} {
+	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
 			if os.Getenv("CI") != "" {
 				t.Fatalf("this test needs %s: apt-get install %s", program, program)
@@ -70,13 +73,19 @@ func TestTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pausenet := filepath.Join(dir, "pausenet") // testscript.Main goes by the name
+	pausenet = filepath.Join(dir, "pausenet") // testscript.Main goes by the name
 	if err := os.Symlink(self, pausenet); err != nil {
 		t.Fatal(err)
 	}
-	lab := &terminal{T: t, socket: filepath.Join(dir, "tmux")}
+	lab = &terminal{T: t, socket: filepath.Join(dir, "tmux")}
 	lab.tmux("new-session", "-d", "-s", "lab", "-x", "180", "-y", "50", "sh")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", lab.socket, "kill-server").Run() })
+	return lab, pausenet
+}
+
+// TestTerminal is a session at a terminal: bring-up, pingall, iperf, incast, a link down, Ctrl-C, a shell on a host, exit.
+func TestTerminal(t *testing.T) {
+	lab, pausenet := newTerminal(t, "tmux", "iperf3")
 	lab.tmux("send-keys", "-t", "lab", "-l", pausenet+" up --name tmux-lab --slowdown 500; echo code $?")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
 	lab.see("help prints the verbs")
@@ -105,4 +114,72 @@ func TestTerminal(t *testing.T) {
 	if screen := lab.screen(); strings.Contains(screen, "conserved") || strings.Contains(screen, "panic") {
 		t.Errorf("a law does not hold:\n%s", screen)
 	}
+}
+
+// TestAttachedTerminal attaches a shell to a fabric in the background, watches it, and leaves it up, with a terminal that is as it
+// was before.
+func TestAttachedTerminal(t *testing.T) {
+	lab, pausenet := newTerminal(t, "tmux")
+	up := exec.Command(pausenet, "up", "--name", "tmux-attached", "--detach", "--slowdown", "500", "--cc", "none")
+	up.Env = append(os.Environ(), detachedVariable+"=1") // the process in the background itself
+	out, err := up.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = up.Process.Signal(syscall.SIGTERM)
+		_ = up.Wait() // whether the machine could follow is not asked for
+	})
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != upLine; {
+		t.Log(lines.Text())
+	}
+	shell := func(line string) {
+		lab.tmux("send-keys", "-t", "lab", "-l", line)
+		lab.tmux("send-keys", "-t", "lab", "Enter")
+	}
+	key := func(name string) { lab.tmux("send-keys", "-t", "lab", name) }
+	shell("export XDG_STATE_HOME=" + t.TempDir() + "; B=$(stty -a); " + pausenet + " shell tmux-attached; test \"$B\" = \"$(stty -a)\" && echo terminal 'sane'")
+	lab.see("attached to tmux-attached")
+	lab.enter("incast 4 h7 100MB &")
+	lab.enter("host h7 pause-flood on")
+	for _, end := range []string{"q", "C-c"} {
+		lab.enter("top")
+		lab.see("q ends; rates are of virtual time")
+		lab.see("leaf1-eth4      h7")
+		lab.see("4 flows open")
+		key(end)
+		lab.see("pausenet>")
+	}
+	lab.enter("set switch.pfc.watchdog={detect: 100us, restore: 100us}")
+	for deadline := time.Now().Add(patience); !strings.Contains(lab.screen(), "storm leaf1-eth4 (to h7)"); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no storm is told of:\n%s", lab.screen())
+		}
+		key("Enter") // it is told of before the next prompt
+	}
+	lab.enter("host h7 norm\t")
+	lab.enter("flow h0 h1 1GB")
+	time.Sleep(300 * time.Millisecond) // it has not begun to be done while it is shown only as typed
+	key("C-c")
+	lab.see("1 of 1 flows go on")
+	lab.enter("h1 echo from h2")
+	lab.see("from 10.0.0.3")
+	lab.enter("exit")
+	lab.see("terminal sane")
+	shell(pausenet + " shell tmux-attached")
+	lab.see("attached to")
+	lab.see("pausenet>")
+	lab.tmux("send-keys", "-t", "lab", "C-l")
+	key("Up")
+	key("Up")
+	lab.see("pausenet> h1 echo from h2") // of the session before
+	key("C-c")
+	lab.see("pausenet>")
+	shell("top")
+	lab.see("flows open")
+	key("q")
+	lab.tmux("kill-server")
 }

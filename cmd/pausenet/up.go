@@ -30,6 +30,8 @@ type upFlags struct {
 	sets       []string
 	seed       uint64
 	detach     bool
+	metrics    string
+	events     string
 }
 
 func newUpCommand() *cobra.Command {
@@ -41,8 +43,8 @@ func newUpCommand() *cobra.Command {
 any program in a host's namespace can use it, and opens a shell: help there prints its
 verbs. Without an argument it is a small leaf-spine. The fabric ends with the shell.
 
-With --detach the fabric stays in the background: exec, inspect and capture use it from
-any terminal, down ends it.`,
+With --detach the fabric stays in the background: shell, exec, inspect, capture, top and
+events use it from any terminal, down ends it.`,
 		Example: `  sudo pausenet up
   sudo pausenet up dcon-testbed --cc dcon
   sudo pausenet up leafspine --name lab --detach`,
@@ -62,6 +64,9 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
 	flags.BoolVar(&f.detach, "detach", false, "leave the fabric in the background")
+	flags.StringVar(&f.metrics, "metrics", "", "serve Prometheus' metrics at a TCP `address`; without one at "+live.DefaultMetrics)
+	flags.Lookup("metrics").NoOptDefVal = live.DefaultMetrics
+	flags.StringVar(&f.events, "events", "", "write what happens to a `file`, a line of JSON each")
 	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(cc.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -98,7 +103,13 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if f.detach && os.Getenv(detachedVariable) == "" {
 		return detach(c.OutOrStdout(), f.name)
 	}
-	fabric, err := live.BringUp(made, live.Options{Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread})
+	options := live.Options{
+		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete, Metrics: f.metrics,
+	}
+	if f.events != "" {
+		options.Events = func() (io.WriteCloser, error) { return os.Create(f.events) }
+	}
+	fabric, err := live.BringUp(made, options)
 	var environment *experiments.EnvironmentError
 	switch {
 	case errors.Is(err, live.ErrName):
@@ -128,6 +139,9 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		why = fmt.Sprintf("as a crossing takes %v here: a quarter of the hosts at line rate need half a processor", f.Crossing.Round(10*time.Nanosecond))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(), f.Wall(1e9).Round(time.Microsecond), why)
+	if address := f.MetricsAddress(); address != "" {
+		fmt.Fprintf(out, "metrics at http://%s/metrics\n", address)
+	}
 }
 
 // useShell reads what the user types until the end.
@@ -145,6 +159,7 @@ func useShell(out io.Writer, f *live.Fabric) {
 		signal.Notify(ignored, os.Interrupt)
 		defer signal.Stop(ignored)
 		s.In = os.Stdin
+		defer keepTerminal()()
 		fmt.Fprintln(out, "help prints the verbs; exit or Ctrl-D ends the fabric")
 	}
 	go func() {
@@ -163,6 +178,16 @@ func useShell(out io.Writer, f *live.Fabric) {
 	case <-f.Done():
 	case <-f.Asked():
 	}
+}
+
+// keepTerminal has the terminal be as it is now again, whatever the line editor was about when the fabric ended.
+func keepTerminal() (restore func()) {
+	fd := int(os.Stdin.Fd())
+	was, err := term.GetState(fd)
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = term.Restore(fd, was) }
 }
 
 func waitForEnd(f *live.Fabric) {

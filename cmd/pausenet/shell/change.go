@@ -2,22 +2,55 @@
 
 package shell
 
+import "strings"
+
 // changeVerbs change the fabric while it runs.
 var changeVerbs = []verb{
-	{"link", "A B down|up", "take the links between two nodes down, or up; routes follow", (*Shell).link},
-	{"set", "NODE.SETTING=VALUE", "change a switch's setting, such as leaf0.pfc.xoff=320KB; switch.… for all switches", (*Shell).set},
+	{"link", "A B down|up|normal|FAULT...", "take the links between two nodes down, or up, or have them lose, damage, delay", (*Shell).link, completeLink},
+	{"host", "HOST receive=RATE|pause-flood on|...", "make a host's NIC a slow receiver, or have it flood its switch with PAUSE", (*Shell).host, completeHost},
+	{"set", "NODE.SETTING=VALUE", "change a switch's setting, such as leaf0.pfc.xoff=320KB; switch.… for all switches", (*Shell).set, completeSet},
+}
+
+// details is what help says of a verb beside its line.
+var details = map[string]string{
+	"link": `  link leaf0 spine0 down                   routes follow at once; reroute=200us: then; reroute=never: not
+  link leaf0 spine0 up                     undoes it
+  link leaf0 spine0 loss=1% corrupt=0.1%   of frames, both ways; ber=1e-9 of bits
+  link leaf0 spine0 delay=20us rate=10Gbps
+  link leaf0 spine0 normal                 as the topology has it, and up
+`,
+	"host": `  host h3 receive=1Gbps                    takes frames at that rate only; buffer=512KB xoff=256KB xon=128KB
+  host h3 receive=normal                   undoes it
+  host h3 pause-flood on                   sends PAUSE of the longest time for the priority of data; on 3,4 interval=50us
+  host h3 pause-flood off                  ends that; the last PAUSE runs out
+  host h3 normal                           undoes both
+`,
+	"set": `  set leaf0.pfc.xoff=320KB
+  set switch.pfc.watchdog={detect: 200us, restore: 500us}   on all switches; action: forward sends in spite of PAUSE
+  set switch.pfc.watchdog=off
+`,
+	"start": `  start              all flows of the scenario that the fabric was brought up from, each after the time that it has there
+  start bouncing &   those of a tag, without waiting for their end
+`,
 }
 
 func (s *Shell) link(args []string) error {
-	if len(args) != 3 || args[2] != "up" && args[2] != "down" {
+	if len(args) < 3 {
 		return errUsage
 	}
-	return s.Fabric.Link(args[0], args[1], args[2] == "up")
+	return s.Fabric.Link(args[0], args[1], args[2:])
+}
+
+func (s *Shell) host(args []string) error {
+	if len(args) < 2 {
+		return errUsage
+	}
+	return s.Fabric.ChangeHost(args[0], args[1:])
 }
 
 func (s *Shell) set(args []string) error {
-	if len(args) != 1 {
+	if len(args) == 0 {
 		return errUsage
 	}
-	return s.Fabric.Set(args[0])
+	return s.Fabric.Set(strings.Join(args, " "))
 }

@@ -18,9 +18,10 @@ import (
 )
 
 var flowVerbs = []verb{
-	{"flow", "FROM TO SIZE [cc=NAME] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow},
-	{"incast", "N TO SIZE [cc=NAME] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast},
-	{"iperf", "[FROM TO] [SECONDS]", "measure TCP between two hosts, the first and the last (needs iperf3)", (*Shell).iperf},
+	{"flow", "FROM TO SIZE [cc=NAME] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow, completeFlow},
+	{"incast", "N TO SIZE [cc=NAME] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast, completeIncast},
+	{"start", "[TAG] [&]", "start the flows of the scenario, or those of one tag", (*Shell).scenario, completeTags},
+	{"iperf", "[FROM TO] [SECONDS]", "measure TCP between two hosts, the first and the last (needs iperf3)", (*Shell).iperf, completeHosts},
 }
 
 // options takes cc=NAME and & off a verb's arguments.
@@ -69,30 +70,67 @@ func (s *Shell) incast(args []string) error {
 	return s.start(requests, background)
 }
 
-// start starts flows, and unless in the background waits for them and prints what they came to.
+func (s *Shell) scenario(args []string) error {
+	rest, _, background := options(args)
+	if len(rest) > 1 {
+		return errUsage
+	}
+	requests, err := s.Fabric.ScenarioFlows(strings.Join(rest, ""))
+	if err != nil {
+		return err
+	}
+	return s.start(requests, background)
+}
+
+// start starts flows, and unless in the background waits for those that end and prints what they came to. A deadlock ends the wait.
 func (s *Shell) start(requests []live.FlowRequest, background bool) error {
 	ended := make(chan live.FlowResult, len(requests))
+	troubles := s.troubles
+	if troubles == nil && !background {
+		var err error
+		if troubles, err = s.Fabric.Troubles(); err != nil {
+			return err
+		}
+		defer troubles.Close()
+	}
 	if err := s.Fabric.StartFlows(requests, func(r live.FlowResult) { ended <- r }); err != nil || background {
 		return err
 	}
-	interrupted, stop := interrupts()
+	interrupted, stop := s.interrupts()
 	defer stop()
-	var sum, most float64
+	n := 0
 	for i := range requests {
+		if requests[i].Size > 0 {
+			n++
+		}
+	}
+	var sum, most float64
+	for left := n; left > 0; {
 		select {
 		case r := <-ended:
-			if len(requests) <= 16 {
+			left--
+			if n <= 16 {
 				fmt.Fprintf(s.Out, "%s -> %s %v: FCT %v, slowdown %.2f, %.2f Gb/s\n", r.From, r.To, r.Size, r.FCT, r.Slowdown(), r.Rate.Gigabits())
 			}
 			sum += r.Slowdown()
 			most = max(most, r.Slowdown())
+		case e, ok := <-troubles.C:
+			if !ok {
+				return live.ErrNone
+			}
+			if s.troubles != nil {
+				fmt.Fprintln(s.Out, e.String())
+			}
+			if e.Kind == orchestrator.EventDeadlock {
+				return fmt.Errorf("a deadlock: %d of %d flows have not ended, and go on if it does", left, n)
+			}
 		case <-interrupted:
-			return fmt.Errorf("%d of %d flows go on", len(requests)-i, len(requests))
+			return fmt.Errorf("%d of %d flows go on", left, n)
 		case <-s.Fabric.Done():
 			return live.ErrNone
 		}
 	}
-	if n := len(requests); n > 1 {
+	if n > 1 {
 		fmt.Fprintf(s.Out, "%d flows: slowdown mean %.2f, max %.2f\n", n, sum/float64(n), most)
 	}
 	return nil

@@ -13,11 +13,12 @@ import (
 
 // lookVerbs print what there is.
 var lookVerbs = []verb{
-	{"nodes", "", "print the nodes", (*Shell).nodes},
-	{"net", "", "print what each port is cabled to", (*Shell).net},
-	{"links", "", "print the links, their rates and whether they are up", (*Shell).links},
-	{"dump", "", "print each node's address, or its switch settings", (*Shell).dump},
-	{"intfs", "", "print each node's interfaces", (*Shell).intfs},
+	{"nodes", "", "print the nodes", (*Shell).nodes, nil},
+	{"net", "", "print what each port is cabled to", (*Shell).net, nil},
+	{"links", "", "print the links, their rates and whether they are up", (*Shell).links, nil},
+	{"dump", "", "print each node's address, or its switch settings", (*Shell).dump, nil},
+	{"intfs", "", "print each node's interfaces", (*Shell).intfs, nil},
+	{"top", "", "watch queues, pauses, marks and rates, the busiest first; q ends it", (*Shell).top, nil},
 }
 
 func (s *Shell) nodes([]string) error {

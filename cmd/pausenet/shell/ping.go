@@ -12,9 +12,9 @@ import (
 )
 
 var pingVerbs = []verb{
-	{"pingall", "", "have every host ping every other", (*Shell).pingAll},
-	{"pingpair", "", "have the first two hosts ping each other", (*Shell).pingPair},
-	{"ping", "HOST HOST...", "have these hosts ping each other", (*Shell).ping},
+	{"pingall", "", "have every host ping every other", (*Shell).pingAll, nil},
+	{"pingpair", "", "have the first two hosts ping each other", (*Shell).pingPair, nil},
+	{"ping", "HOST HOST...", "have these hosts ping each other", (*Shell).ping, completeHosts},
 }
 
 func (s *Shell) pingAll([]string) error { return s.pingAmong(s.hosts(s.Fabric.Plan.Hosts)) }

@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,17 +11,19 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
 var runVerbs = []verb{
-	{"sh", "COMMAND", "run a command outside of the fabric", (*Shell).sh},
-	{"source", "FILE", "do the lines of a file", (*Shell).source},
+	{"sh", "COMMAND", "run a command outside of the fabric", (*Shell).sh, nil},
+	{"source", "FILE", "do the lines of a file", (*Shell).source, nil},
 }
 
 // otherVerbs end the help.
 var otherVerbs = []verb{
-	{"help", "", "print the verbs", (*Shell).help},
-	{"exit", "", "end the fabric; Ctrl-D does too", func(*Shell, []string) error { return errExit }},
+	{"help", "[VERB]", "print the verbs, or what one takes", (*Shell).help, completeVerbs},
+	{"exit", "", "end the fabric, or leave it if it is attached to; Ctrl-D does too", func(*Shell, []string) error { return errExit }, nil},
 }
 
 // onNode runs a command on a node. Hosts' names among its words become their addresses, as Mininet has it.
@@ -28,16 +31,27 @@ func (s *Shell) onNode(node string, words []string, line string) error {
 	if len(words) == 0 {
 		return fmt.Errorf("write: %s COMMAND, such as %s ping -c 3 %s", node, node, s.Fabric.Plan.Nodes[s.Fabric.Plan.Hosts[0]].Name)
 	}
+	words = nodeCommand(words, line, func(name string) string {
+		if h, err := s.Fabric.Host(name); err == nil {
+			return h.Addr.String()
+		}
+		return ""
+	})
+	cmd := exec.Command(words[0], words[1:]...)
+	return s.attached(cmd, func() error { return s.Fabric.Run(node, cmd) })
+}
+
+// nodeCommand is the command that a line about a node means. address is a host's; "" of what is none.
+func nodeCommand(words []string, line string, address func(name string) string) []string {
 	for i, w := range words {
-		if h, err := s.Fabric.Host(w); err == nil && i > 0 {
-			words[i] = h.Addr.String()
+		if a := address(w); a != "" && i > 0 {
+			words[i] = a
 		}
 	}
-	cmd := exec.Command(words[0], words[1:]...)
 	if strings.ContainsAny(line, "|&;<>$*`") { // the shell's business
-		cmd = exec.Command("sh", "-c", strings.Join(words, " "))
+		return []string{"sh", "-c", strings.Join(words, " ")}
 	}
-	return s.attached(cmd, func() error { return s.Fabric.Run(node, cmd) })
+	return words
 }
 
 // attached runs a command with our terminal. Ctrl-C is for the command, and its exit code its own affair.
@@ -46,7 +60,7 @@ func (s *Shell) attached(cmd *exec.Cmd, run func() error) error {
 	if s.In == nil {
 		cmd.Stdin = nil
 	}
-	_, stop := interrupts()
+	_, stop := s.interrupts()
 	defer stop()
 	err := run()
 	var exit *exec.ExitError
@@ -56,11 +70,13 @@ func (s *Shell) attached(cmd *exec.Cmd, run func() error) error {
 	return err
 }
 
-// interrupts has Ctrl-C not end this process for a while.
-func interrupts() (interrupted <-chan os.Signal, stop func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt, syscall.SIGQUIT)
-	return c, func() { signal.Stop(c) }
+// interrupts has Ctrl-C not end this process for a while, but close a channel.
+func (s *Shell) interrupts() (interrupted <-chan struct{}, stop func()) {
+	if s.Interrupted != nil {
+		return s.Interrupted, func() {}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGQUIT)
+	return ctx.Done(), stop
 }
 
 func (s *Shell) sh(words []string) error {
@@ -94,9 +110,24 @@ func (s *Shell) source(args []string) error {
 	return nil
 }
 
-func (s *Shell) help([]string) error {
+func (s *Shell) help(args []string) error {
+	if len(args) > 1 {
+		return errUsage
+	}
+	if len(args) == 1 {
+		for i := range verbs {
+			if v := &verbs[i]; v.name == args[0] {
+				fmt.Fprintf(s.Out, "%s\n  %s\n", v.usage(), v.help)
+				if more := details[v.name]; more != "" {
+					fmt.Fprint(s.Out, more)
+				}
+				return nil
+			}
+		}
+		return fmt.Errorf("no verb %q%s; help prints the verbs", args[0], yamlspec.Suggest(args[0], completeVerbs(s, nil)))
+	}
 	for i := range verbs {
-		fmt.Fprintf(s.Out, "  %-38s %s\n", verbs[i].name+" "+verbs[i].arguments, verbs[i].help)
+		fmt.Fprintf(s.Out, "  %-38s %s\n", verbs[i].usage(), verbs[i].help)
 	}
 	fmt.Fprintf(s.Out, "  %-38s %s\n", "NODE COMMAND", "run a program on a node, hosts' names for addresses: h1 ping -c 3 h2, h1 bash")
 	return nil

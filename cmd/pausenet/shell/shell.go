@@ -4,14 +4,11 @@
 package shell
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-
-	"github.com/peterh/liner"
 
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -22,14 +19,19 @@ type Shell struct {
 	Fabric *live.Fabric
 	Out    io.Writer
 	// In is what programs on nodes read; nil: nothing.
-	In    *os.File
-	depth int // of source
+	In *os.File
+	// Interrupted ends what a line waits for; nil: Ctrl-C does.
+	Interrupted <-chan struct{}
+	troubles    *live.Troubles // that the prompt tells of; nil: nobody does
+	depth       int            // of source
 }
 
 // verb is a word that a line may begin with.
 type verb struct {
 	name, arguments, help string
 	run                   func(s *Shell, args []string) error
+	// complete offers words that may follow args; nil: none.
+	complete func(s *Shell, args []string) []string
 }
 
 // verbs are in the order of help. They are set by init, as help reads them.
@@ -61,7 +63,7 @@ func (s *Shell) Do(line string) (done bool, err error) {
 			return true, nil
 		}
 		if errors.Is(err, errUsage) {
-			err = fmt.Errorf("write: %s %s", verbs[i].name, verbs[i].arguments)
+			err = fmt.Errorf("write: %s", verbs[i].usage())
 		}
 		return false, err
 	}
@@ -71,6 +73,9 @@ func (s *Shell) Do(line string) (done bool, err error) {
 	}
 	return false, fmt.Errorf("no verb or node %q%s; help prints the verbs", words[0], yamlspec.Suggest(words[0], names))
 }
+
+// usage is a verb with its arguments.
+func (v *verb) usage() string { return strings.TrimSpace(v.name + " " + v.arguments) }
 
 // errUsage says that a verb got other arguments than it takes.
 var errUsage = errors.New("wrong arguments")
@@ -108,98 +113,4 @@ func split(line string) (words []string, err error) {
 		words = append(words, word.String())
 	}
 	return words, nil
-}
-
-// prompt is what a terminal shows.
-const prompt = "pausenet> "
-
-// Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
-func (s *Shell) Terminal() error {
-	for {
-		// Programs may change the terminal: the line editor has it only while it reads.
-		editor := liner.NewLiner()
-		editor.SetCtrlCAborts(true)
-		editor.SetCompleter(s.complete)
-		for _, line := range history {
-			editor.AppendHistory(line)
-		}
-		line, err := editor.Prompt(prompt)
-		editor.Close()
-		switch {
-		case errors.Is(err, liner.ErrPromptAborted): // Ctrl-C
-			fmt.Fprintln(s.Out)
-			continue
-		case errors.Is(err, io.EOF):
-			fmt.Fprintln(s.Out)
-			return nil
-		case err != nil:
-			return err
-		}
-		if strings.TrimSpace(line) != "" {
-			history = append(history, line)
-		}
-		done, err := s.Do(line)
-		if err != nil {
-			fmt.Fprintf(s.Out, "%v\n", err)
-		}
-		if done || s.ended() {
-			return nil
-		}
-	}
-}
-
-// history is the lines of this process's terminal.
-var history []string
-
-// Lines does what the lines of in say, until the end or exit, and prints each before it. The first line that fails is returned, the
-// others are done nevertheless.
-func (s *Shell) Lines(in io.Reader) error {
-	var first error
-	lines := bufio.NewScanner(in)
-	for number := 1; lines.Scan(); number++ {
-		if strings.TrimSpace(lines.Text()) == "" {
-			continue
-		}
-		fmt.Fprintf(s.Out, "%s%s\n", prompt, lines.Text())
-		done, err := s.Do(lines.Text())
-		if err != nil {
-			fmt.Fprintf(s.Out, "%v\n", err)
-			if first == nil {
-				first = fmt.Errorf("line %d: %w", number, err)
-			}
-		}
-		if done || s.ended() {
-			break
-		}
-	}
-	if first == nil {
-		first = lines.Err()
-	}
-	return first
-}
-
-func (s *Shell) ended() bool {
-	select {
-	case <-s.Fabric.Done():
-		return true
-	default:
-		return false
-	}
-}
-
-// complete offers verbs and nodes for the last word of a line.
-func (s *Shell) complete(line string) (lines []string) {
-	start := strings.LastIndexByte(line, ' ') + 1
-	names := s.Fabric.Plan.Names()
-	if start == 0 {
-		for i := range verbs {
-			names = append(names, verbs[i].name)
-		}
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, line[start:]) {
-			lines = append(lines, line[:start]+name+" ")
-		}
-	}
-	return lines
 }

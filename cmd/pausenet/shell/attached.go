@@ -1,0 +1,230 @@
+//go:build linux
+
+package shell
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/pausenet/pausenet/experiments/live"
+)
+
+// Attached is a shell in another terminal than the fabric's.
+type Attached struct {
+	Out io.Writer
+	In  *os.File // what programs on nodes read; nil: nothing
+	// Dial connects to the fabric.
+	Dial func() (*live.Client, error)
+
+	nodes    map[string]string // addresses, by name; "" of switches
+	name     string
+	events   *live.Client
+	mutex    sync.Mutex
+	troubles []live.Event // not told of yet
+	done     chan struct{}
+	local    *Shell // for what concerns no fabric
+	depth    int
+}
+
+// Attach finds out what fabric it is.
+func (a *Attached) Attach() error {
+	var d *live.Description
+	err := a.with(func(c *live.Client) error {
+		reply, err := c.Ask(live.Request{Verb: "inspect"})
+		if err == nil {
+			d = reply.Inspect
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.name, a.nodes, a.done = d.Name, map[string]string{}, make(chan struct{})
+	for _, n := range d.Nodes {
+		a.nodes[n.Name] = n.Address
+	}
+	a.local = &Shell{Out: a.Out, In: a.In}
+	if a.events, err = a.Dial(); err != nil {
+		return err
+	}
+	go func() {
+		defer close(a.done)
+		_ = a.events.Events(live.TroubleKinds, a.trouble) // or the fabric has ended
+	}()
+	return nil
+}
+
+// Name is the fabric's.
+func (a *Attached) Name() string { return a.name }
+
+// Done is closed when the fabric has ended.
+func (a *Attached) Done() <-chan struct{} { return a.done }
+
+// Close lets go of the fabric.
+func (a *Attached) Close() {
+	_ = a.events.Close()
+	<-a.done
+}
+
+// with does something with a connection to the fabric.
+func (a *Attached) with(do func(c *live.Client) error) error {
+	c, err := a.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return do(c)
+}
+
+func (a *Attached) trouble(line []byte) error {
+	var e live.Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		return err
+	}
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if len(a.troubles) < 64 {
+		a.troubles = append(a.troubles, e)
+	}
+	return nil
+}
+
+// tell prints the storms and deadlocks that nobody has been told of.
+func (a *Attached) tell() {
+	a.mutex.Lock()
+	troubles := a.troubles
+	a.troubles = nil
+	a.mutex.Unlock()
+	for i := range troubles {
+		fmt.Fprintln(a.Out, troubles[i].String())
+	}
+}
+
+func (a *Attached) ended() bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *Attached) session() *session {
+	return &session{out: a.Out, do: a.Do, complete: a.complete, tell: a.tell, ended: a.ended}
+}
+
+// Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
+func (a *Attached) Terminal() error { return a.session().terminal() }
+
+// Lines does what the lines of in say; see Shell.Lines.
+func (a *Attached) Lines(in io.Reader) error { return a.session().lines(in) }
+
+// Do does what a line says: programs and what concerns this terminal here, all else in the fabric's process.
+func (a *Attached) Do(line string) (done bool, err error) {
+	words, err := split(line)
+	if err != nil || len(words) == 0 {
+		return false, err
+	}
+	if _, node := a.nodes[words[0]]; node && len(words) > 1 {
+		return false, a.onNode(words[0], words[1:], line)
+	}
+	switch words[0] {
+	case "exit":
+		return true, nil
+	case "sh":
+		return false, a.local.sh(words[1:])
+	case "source":
+		return false, a.source(words[1:])
+	case "top":
+		return false, Top(a.In, a.Out, a.take)
+	}
+	return false, a.with(func(c *live.Client) error {
+		interrupted, stop := a.local.interrupts()
+		over := make(chan struct{})
+		defer stop()
+		defer close(over)
+		go func() {
+			select {
+			case <-interrupted:
+				_ = c.Finish()
+			case <-over:
+			}
+		}()
+		return c.Do(line, a.Out)
+	})
+}
+
+func (a *Attached) take() (s *live.Snapshot, err error) {
+	return s, a.with(func(c *live.Client) error {
+		reply, err := c.Ask(live.Request{Verb: "snapshot"})
+		if err == nil {
+			s = reply.Snapshot
+		}
+		return err
+	})
+}
+
+func (a *Attached) onNode(node string, words []string, line string) error {
+	command := nodeCommand(words, line, func(name string) string { return a.nodes[name] })
+	_, stop := a.local.interrupts() // they are for the program
+	defer stop()
+	return a.with(func(c *live.Client) error {
+		err := c.Exec(node, command)
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return nil
+		}
+		return err
+	})
+}
+
+func (a *Attached) source(args []string) error {
+	if len(args) != 1 {
+		return errors.New("write: source FILE")
+	}
+	if a.depth == deepest {
+		return fmt.Errorf("%s: files are sourced within each other more than %d deep", args[0], deepest)
+	}
+	f, err := os.Open(args[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	a.depth++
+	defer func() { a.depth-- }()
+	if err := a.Lines(f); err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	return nil
+}
+
+// complete asks the fabric for lines that begin like one.
+func (a *Attached) complete(line string) (lines []string) {
+	_ = a.with(func(c *live.Client) error {
+		reply, err := c.Ask(live.Request{Verb: "complete", Line: line})
+		if err == nil {
+			lines = reply.Lines
+		}
+		return err
+	})
+	return lines
+}
+
+// Line does a line of an Attached shell in the fabric's process.
+func Line(f *live.Fabric, line string, out io.Writer, interrupted <-chan struct{}) error {
+	if strings.TrimSpace(line) == "" {
+		return nil
+	}
+	s := &Shell{Fabric: f, Out: out, Interrupted: interrupted}
+	_, err := s.Do(line)
+	return err
+}
+
+// Complete offers lines of an Attached shell.
+func Complete(f *live.Fabric, line string) []string { return (&Shell{Fabric: f}).Complete(line) }

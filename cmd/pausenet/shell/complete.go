@@ -1,0 +1,155 @@
+//go:build linux
+
+package shell
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Complete offers lines that begin like one, whose last word is completed: a verb or a node, then what the verb takes, or for a
+// program on a node the hosts.
+func (s *Shell) Complete(line string) (lines []string) {
+	start := strings.LastIndexByte(line, ' ') + 1
+	words := strings.Fields(line[:start])
+	for _, word := range s.candidates(words, line[start:]) {
+		if !strings.HasPrefix(word, line[start:]) {
+			continue
+		}
+		if !strings.HasSuffix(word, "=") && !strings.HasSuffix(word, ".") && !strings.HasSuffix(word, "/") {
+			word += " "
+		}
+		lines = append(lines, line[:start]+word)
+	}
+	return lines
+}
+
+// candidates are the words that may follow others.
+func (s *Shell) candidates(words []string, begun string) []string {
+	if len(words) == 0 {
+		return append(completeVerbs(s, nil), s.Fabric.Plan.Names()...)
+	}
+	if s.Fabric.Plan.NodeByName(words[0]) != nil {
+		return s.names(s.Fabric.Plan.Hosts)
+	}
+	if words[0] == "source" {
+		paths, _ := filepath.Glob(begun + "*")
+		return paths
+	}
+	if words[0] == "set" && strings.Contains(begun, ".") {
+		return completeSetting(begun)
+	}
+	for i := range verbs {
+		if v := &verbs[i]; v.name == words[0] && v.complete != nil {
+			return v.complete(s, words[1:])
+		}
+	}
+	return nil
+}
+
+func (s *Shell) names(ids []topologies.NodeID) (names []string) {
+	for _, id := range ids {
+		names = append(names, s.Fabric.Plan.Nodes[id].Name)
+	}
+	return names
+}
+
+func completeVerbs(*Shell, []string) (names []string) {
+	for i := range verbs {
+		names = append(names, verbs[i].name)
+	}
+	return names
+}
+
+func completeHosts(s *Shell, _ []string) []string { return s.names(s.Fabric.Plan.Hosts) }
+
+func completeFlow(s *Shell, args []string) []string {
+	switch len(args) {
+	case 0, 1:
+		return completeHosts(s, args)
+	case 2:
+		return nil // a size
+	}
+	return completeControllers(s)
+}
+
+func completeIncast(s *Shell, args []string) []string {
+	switch len(args) {
+	case 0, 2:
+		return nil // numbers
+	case 1:
+		return completeHosts(s, args)
+	}
+	return completeControllers(s)
+}
+
+func completeControllers(s *Shell) (words []string) {
+	for _, name := range s.Fabric.Made.Controllers() {
+		words = append(words, "cc="+name)
+	}
+	return append(words, "&")
+}
+
+func completeTags(s *Shell, _ []string) (tags []string) {
+	for i := range s.Fabric.Made.Scenario.Flows {
+		if tag := s.Fabric.Made.Scenario.Flows[i].Tag; !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return append(tags, "&")
+}
+
+func completeLink(s *Shell, args []string) (names []string) {
+	plan := s.Fabric.Plan
+	switch len(args) {
+	case 0:
+		return plan.Names()
+	case 1:
+		n := plan.NodeByName(args[0])
+		if n == nil {
+			return nil
+		}
+		for _, id := range n.Ports {
+			if peer := plan.PeerNode(id).Name; !slices.Contains(names, peer) {
+				names = append(names, peer)
+			}
+		}
+		return names
+	}
+	return live.LinkWords
+}
+
+func completeHost(s *Shell, args []string) []string {
+	switch {
+	case len(args) == 0:
+		return completeHosts(s, args)
+	case args[len(args)-1] == "pause-flood":
+		return []string{"on", "off"}
+	}
+	return live.HostWords
+}
+
+// completeSet offers the nodes of settings.
+func completeSet(s *Shell, args []string) []string {
+	if len(args) > 0 {
+		return nil
+	}
+	names := []string{"switch."}
+	for _, name := range s.names(s.Fabric.Plan.Switch) {
+		names = append(names, name+".")
+	}
+	return names
+}
+
+// completeSetting offers the settings of a node.
+func completeSetting(begun string) (words []string) {
+	node, _, _ := strings.Cut(begun, ".")
+	for _, key := range live.Settings {
+		words = append(words, node+"."+key+"=")
+	}
+	return words
+}

@@ -1,0 +1,62 @@
+//go:build linux
+
+package shell
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// mostHistory is how many lines are remembered.
+const mostHistory = 1000
+
+// history is the lines that were typed, in this session and those before. It is kept in the user's state folder; where that cannot
+// be, for this session alone.
+type history struct {
+	path  string // empty: nowhere
+	lines []string
+}
+
+// historyPath is $XDG_STATE_HOME/pausenet/history, or below ~/.local/state.
+func historyPath() string {
+	folder := os.Getenv("XDG_STATE_HOME")
+	if folder == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		folder = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(folder, "pausenet", "history")
+}
+
+func openHistory() *history {
+	h := &history{path: historyPath()}
+	data, err := os.ReadFile(h.path)
+	if err != nil {
+		return h
+	}
+	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	if h.lines = lines[max(0, len(lines)-mostHistory):]; len(lines) > 2*mostHistory {
+		_ = os.WriteFile(h.path, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600)
+	}
+	return h
+}
+
+// add remembers a line, unless it is the one before again.
+func (h *history) add(line string) {
+	if n := len(h.lines); n > 0 && h.lines[n-1] == line {
+		return
+	}
+	h.lines = append(h.lines, line)
+	if h.path == "" || os.MkdirAll(filepath.Dir(h.path), 0o700) != nil {
+		return
+	}
+	f, err := os.OpenFile(h.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(line + "\n")
+	_ = f.Close()
+}

@@ -1,0 +1,143 @@
+//go:build linux
+
+package shell
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/peterh/liner"
+)
+
+// prompt is what a terminal shows.
+const prompt = "pausenet> "
+
+// session reads lines and has them done.
+type session struct {
+	out      io.Writer
+	do       func(line string) (done bool, err error)
+	complete func(line string) []string
+	tell     func() // prints what has happened meanwhile
+	ended    func() bool
+}
+
+// terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
+func (s *session) terminal() error {
+	history := openHistory()
+	for {
+		s.tell()
+		// Programs may change the terminal: the line editor has it only while it reads.
+		editor := liner.NewLiner()
+		editor.SetCtrlCAborts(true)
+		editor.SetCompleter(s.complete)
+		editor.SetTabCompletionStyle(liner.TabPrints)
+		for _, line := range history.lines {
+			editor.AppendHistory(line)
+		}
+		line, err := editor.Prompt(prompt)
+		editor.Close()
+		switch {
+		case errors.Is(err, liner.ErrPromptAborted): // Ctrl-C
+			fmt.Fprintln(s.out)
+			continue
+		case errors.Is(err, io.EOF):
+			fmt.Fprintln(s.out)
+			return nil
+		case err != nil:
+			return err
+		}
+		if strings.TrimSpace(line) != "" {
+			history.add(line)
+		}
+		done, err := s.do(line)
+		if err != nil {
+			fmt.Fprintf(s.out, "%v\n", err)
+		}
+		if done || s.ended() {
+			return nil
+		}
+	}
+}
+
+// lines does what the lines of in say, until the end or exit, and prints each before it. The first line that fails is returned, the
+// others are done nevertheless.
+func (s *session) lines(in io.Reader) error {
+	var first error
+	lines := bufio.NewScanner(in)
+	for number := 1; lines.Scan(); number++ {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		fmt.Fprintf(s.out, "%s%s\n", prompt, lines.Text())
+		done, err := s.do(lines.Text())
+		s.tell()
+		if err != nil {
+			fmt.Fprintf(s.out, "%v\n", err)
+			if first == nil {
+				first = fmt.Errorf("line %d: %w", number, err)
+			}
+		}
+		if done || s.ended() {
+			break
+		}
+	}
+	if first == nil {
+		first = lines.Err()
+	}
+	return first
+}
+
+func (s *Shell) session() *session {
+	return &session{out: s.Out, do: s.Do, complete: s.Complete, tell: s.tell, ended: s.ended}
+}
+
+// Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
+func (s *Shell) Terminal() error { return s.told(s.session().terminal) }
+
+// Lines does what the lines of in say, until the end or exit, and prints each before it. The first line that fails is returned, the
+// others are done nevertheless.
+func (s *Shell) Lines(in io.Reader) error {
+	return s.told(func() error { return s.session().lines(in) })
+}
+
+// told has the shell tell of storms and deadlocks while it does something.
+func (s *Shell) told(do func() error) error {
+	if s.troubles == nil {
+		var err error
+		if s.troubles, err = s.Fabric.Troubles(); err != nil {
+			return err
+		}
+		defer func() {
+			s.troubles.Close()
+			s.troubles = nil
+		}()
+	}
+	return do()
+}
+
+// tell prints the storms and deadlocks that nobody has been told of.
+func (s *Shell) tell() {
+	for s.troubles != nil {
+		select {
+		case e, ok := <-s.troubles.C:
+			if ok {
+				fmt.Fprintln(s.Out, e.String())
+				continue
+			}
+		default:
+		}
+		return
+	}
+}
+
+func (s *Shell) ended() bool {
+	select {
+	case <-s.Fabric.Done():
+		return true
+	default:
+		return false
+	}
+}

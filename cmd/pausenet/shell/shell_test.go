@@ -1,0 +1,240 @@
+//go:build linux
+
+package shell
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/testenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newShell is a shell of a small fabric, with three flows of a scenario, and what it prints.
+func newShell(t testing.TB) (*Shell, *bytes.Buffer) {
+	t.Helper()
+	testenv.NeedRoot(t)
+	const scenario = `
+topology: small
+flows:
+  - {tag: there, from: h0, to: h5, size: 20KB}
+  - {tag: there, from: h1, to: h6, size: 20KB}
+  - {tag: back, from: h5, to: h0, size: 20KB}
+`
+	reread := func(sets []string) (*experiments.Scenario, error) {
+		return experiments.Reading{Live: true, Sets: sets}.Parse("lab.yaml", []byte(scenario))
+	}
+	s, err := reread(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := experiments.NewLive(s, "dcqcn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := live.BringUp(made, live.Options{Slowdown: 200, Seed: 1, Reread: reread})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		v, err := f.Close()
+		if err != nil {
+			t.Error(err)
+		}
+		for _, reason := range v.Reasons {
+			if !strings.Contains(reason, "machine") && !strings.Contains(reason, "round trip") && !strings.Contains(reason, "programs sent") {
+				t.Error(reason)
+			}
+		}
+	})
+	out := &bytes.Buffer{}
+	return &Shell{Fabric: f, Out: out}, out
+}
+
+func TestSplit(t *testing.T) {
+	for line, want := range map[string][]string{
+		"":                           nil,
+		" \t":                        nil,
+		"# all of it":                nil,
+		"a b\tc":                     {"a", "b", "c"},
+		"a 'b c' \"d 'e\"":           {"a", "b c", "d 'e"},
+		"a # b":                      {"a"},
+		"a#b c":                      {"a#b", "c"},
+		"a ''":                       {"a", ""},
+		"x'y z'w":                    {"xy zw"},
+		"set s.w={a: 1, b: 2}":       {"set", "s.w={a:", "1,", "b:", "2}"},
+		"h1 sh -c \"echo '# no'\"\r": {"h1", "sh", "-c", "echo '# no'"},
+	} {
+		if got, err := split(line); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v; want %q", line, got, err, want)
+		}
+	}
+	for _, line := range []string{"'", "a \"b", "a 'b\""} {
+		if got, err := split(line); err == nil {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}
+
+// TestVerbs does lines and looks at what they print, or say is wrong.
+func TestVerbs(t *testing.T) {
+	s, out := newShell(t)
+	for _, c := range []struct{ line, prints, fails string }{
+		{"nodes", "hosts: h0 h1", ""},
+		{"net", "leaf0-eth5:spine0-eth1", ""},
+		{"links", "leaf0-eth5<->spine0-eth1", ""},
+		{"intfs", "leaf0: lo,leaf0-eth1", ""},
+		{"dump", "XOFF 320000", ""},
+		{"ping h0 h1", "0% dropped (2/2 received)", ""},
+		{"flow h0 h5 10KB", "h0 -> h5 10KB: FCT", ""},
+		{"flow h0 h5 10KB &", "", ""},
+		{"flow h0", "", "write: flow FROM TO SIZE"},
+		{"flow h0 h5 ten", "", "ten"},
+		{"flow h0 h0 10KB", "", "name two hosts"},
+		{"flow h0 leaf0 10KB", "", "a switch: name a host"},
+		{"flow h0 h5 10KB cc=hpcc", "", "bring it up with --cc hpcc"},
+		{"incast 3 h0 10KB", "3 flows: slowdown mean", ""},
+		{"incast 9 h0 10KB", "", "1..7 other hosts"},
+		{"start", "3 flows: slowdown mean", ""},
+		{"start back", "h5 -> h0 20KB: FCT", ""},
+		{"start forth", "", "there are there, back"},
+		{"top", "virtual time", ""},
+		{"top now", "", "write: top"},
+		{"link leaf0 spine0 loss=1%", "", ""},
+		{"link leaf0 spine0 normal", "", ""},
+		{"link leaf0 spine0", "", "write: link A B"},
+		{"link leaf0 h5 down", "", "no link between leaf0 and h5"},
+		{"host h3 receive=1Gbps", "", ""},
+		{"host h3 normal", "", ""},
+		{"host h3", "", "write: host HOST"},
+		{"set leaf0.pfc.watchdog={detect: 1ms, restore: 2ms}", "", ""},
+		{"set leaf0.pfc.watchdog={detect: 1ms, restor: 2ms}", "", "restor"},
+		{"set leaf0.pfc.watchdog=off", "", ""},
+		{"set leaf0", "", "node.setting=value"},
+		{"h1 echo h2", "10.0.0.3", ""},
+		{"h1 echo h2 | tr 0 x", "1x.x.x.3", ""},
+		{"h1", "", "h1 COMMAND"},
+		{"sh echo $((6*7))", "42", ""},
+		{"help", "link A B down|up|normal", ""},
+		{"help link", "reroute=never", ""},
+		{"help lnk", "", `did you mean "link"?`},
+		{"lnk", "", `did you mean "link"?`},
+		{"'", "", "is not closed"},
+		{"source /nowhere", "", "no such file"},
+	} {
+		out.Reset()
+		_, err := s.Do(c.line)
+		if c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+			t.Errorf("%s: %v, want %q", c.line, err, c.fails)
+		}
+		if !strings.Contains(out.String(), c.prints) {
+			t.Errorf("%s prints\n%swant %q", c.line, out, c.prints)
+		}
+	}
+	for i := range verbs {
+		if v := &verbs[i]; v.help == "" {
+			t.Errorf("%s has no help", v.name)
+		}
+	}
+	if done, err := s.Do("exit"); !done || err != nil {
+		t.Errorf("exit: %v, %v", done, err)
+	}
+}
+
+func TestComplete(t *testing.T) {
+	s, _ := newShell(t)
+	for line, want := range map[string][]string{
+		"pi":                     {"pingall ", "pingpair ", "ping "},
+		"leaf":                   {"leaf0 ", "leaf1 "},
+		"link leaf0 sp":          {"link leaf0 spine0 ", "link leaf0 spine1 "},
+		"link leaf0 spine0 d":    {"link leaf0 spine0 down ", "link leaf0 spine0 delay="},
+		"host h3 pa":             {"host h3 pause-flood "},
+		"host h3 pause-flood o":  {"host h3 pause-flood on ", "host h3 pause-flood off "},
+		"host le":                nil,
+		"set l":                  {"set leaf0.", "set leaf1."},
+		"set leaf0.pfc.xo":       {"set leaf0.pfc.xoff=", "set leaf0.pfc.xon=", "set leaf0.pfc.xoff_to_xon="},
+		"start ":                 {"start there ", "start back ", "start & "},
+		"flow h0 h5 1MB cc=dcqc": {"flow h0 h5 1MB cc=dcqcn "},
+		"flow h7":                {"flow h7 "},
+		"h1 ping -c 1 h7":        {"h1 ping -c 1 h7 "},
+		"help no":                {"help nodes "},
+		"nowhere ":               nil,
+		"source shell_test.g":    {"source shell_test.go "},
+		"link leaf9 ":            nil,
+	} {
+		if got := s.Complete(line); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestHistory: lines come back in the next session, one that is entered twice once, and no more than there is room for.
+func TestHistory(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", dir)
+	h := openHistory()
+	for _, line := range []string{"nodes", "nodes", "net"} {
+		h.add(line)
+	}
+	if h := openHistory(); !slices.Equal(h.lines, []string{"nodes", "net"}) {
+		t.Errorf("%q", h.lines)
+	}
+	path := filepath.Join(dir, "pausenet", "history")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("x\n", 2*mostHistory)+"last\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h = openHistory()
+	if n := len(h.lines); n != mostHistory || h.lines[n-1] != "last" {
+		t.Errorf("%d lines", n)
+	}
+	if data, err := os.ReadFile(path); err != nil || bytes.Count(data, []byte("\n")) != mostHistory {
+		t.Errorf("the file was not cut: %v", err)
+	}
+	t.Setenv("XDG_STATE_HOME", "/proc/nowhere")
+	openHistory().add("nodes") // and goes on without
+}
+
+// FuzzLine does lines on a fabric, but those that run programs or wait: they are done or refused, and the fabric lives.
+func FuzzLine(f *testing.F) {
+	for _, line := range []string{
+		"flow h0 h5 1KB cc=dcqcn &", "incast 3 h1 1KB &", "link leaf0 spine0 down reroute=1us", "link leaf0 spine0 loss=1% delay=5us rate=1Gbps ber=1e-9",
+		"link leaf1 spine1 normal", "host h3 receive=1Gbps xoff=1KB", "host h3 pause-flood on 3,4 interval=9us", "set leaf0.pfc.xoff=32KB",
+		"set switch.pfc.watchdog={detect: 1us, restore: 1us, action: forward}", "help link", "start back &", "dump", "set leaf0.ecn={kmin: 1KB}", "links 'a' # b",
+	} {
+		f.Add(line)
+	}
+	s, out := newShell(f)
+	f.Fuzz(func(t *testing.T, line string) {
+		words, _ := split(line)
+		_ = s.Complete(line)
+		if len(words) == 0 {
+			return
+		}
+		switch words[0] {
+		case "sh", "source", "iperf", "pingall", "pingpair", "ping", "top", "exit":
+			return
+		case "flow", "incast", "start":
+			line += " &"
+			if len(words) > 3 && len(words[3]) > 3 { // GBs would outlive the test
+				return
+			}
+		}
+		if s.Fabric.Plan.NodeByName(words[0]) != nil {
+			return
+		}
+		out.Reset()
+		_, _ = s.Do(line)
+	})
+}
