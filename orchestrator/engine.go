@@ -58,6 +58,7 @@ type Engine struct {
 	lookahead vtime.Time
 	cell      vtime.Time // the end of the present cell; of one region there are none
 	divided   bool       // there are several regions
+	byPort    bool       // frames that arrive at one time do so in the order of ports: regions driven apart know no other
 	calls     []call     // by time
 	ended     []int32    // flows that have ended and the observer has not been told of
 	pfcSeen   []pfcSeen  // and PFC frames that left
@@ -153,7 +154,12 @@ func NewEngine(c EngineConfig) *Engine {
 		settings: c.Switches, hosts: c.Hosts, seed: c.Seed,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}
-	ofPort, regions, lookahead := divide(plan, c.Live)
+	ofPort, regions, lookahead := divide(plan)
+	e.byPort = regions > 1
+	if c.Live { // driven as a whole, with what happens at one time in the order of a run
+		clear(ofPort)
+		regions, lookahead = 1, vtime.Never
+	}
 	e.lookahead, e.divided = lookahead, regions > 1
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
 	store := &eventStore{}

@@ -29,9 +29,8 @@ type region struct {
 }
 
 // divide makes the regions of a plan and says to which one each port belongs. lookahead is the time for which they can be
-// driven apart; vtime.Never if there is but one,
-// as there is where the plan is to stay whole.
-func divide(plan *topologies.Plan, whole bool) (ofPort []int32, regions int, lookahead vtime.Time) {
+// driven apart; vtime.Never if there is but one.
+func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime.Time) {
 	ofNode := make([]int32, len(plan.Nodes))
 	for i, id := range plan.Switch {
 		ofNode[id] = int32(i)
@@ -49,7 +48,7 @@ func divide(plan *topologies.Plan, whole bool) (ofPort []int32, regions int, loo
 			lookahead = min(lookahead, p.Delay)
 		}
 	}
-	if whole || regions == 1 || lookahead == 0 {
+	if regions == 1 || lookahead == 0 {
 		clear(ofPort)
 		return ofPort, 1, vtime.Never
 	}
@@ -73,7 +72,7 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	}
 	q := &e.regions[r].events
 	seq := uint64(id)
-	if kind != eventArrival || !e.divided {
+	if kind != eventArrival || !e.byPort {
 		seq = 1<<32 + q.seq
 		q.seq++
 	}

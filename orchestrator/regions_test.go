@@ -37,7 +37,7 @@ links: [{from: h0, to: s0, delay: 1ns}, {from: h1, to: s1}, {from: h2, to: s2}, 
 			if err != nil {
 				t.Fatal(err)
 			}
-			of, regions, lookahead := divide(plan, false)
+			of, regions, lookahead := divide(plan)
 			if regions != c.regions || lookahead != c.lookahead {
 				t.Errorf("%d regions for %v, want %d for %v", regions, lookahead, c.regions, c.lookahead)
 			}
