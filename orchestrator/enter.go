@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -15,9 +16,13 @@ import (
 // Namespace is the file descriptor of a node's network namespace.
 func (f *Fabric) Namespace(node topologies.NodeID) int { return int(f.devices[node]) }
 
-// Hosts is a fabric's hosts file (hosts(5)): its hosts' names and addresses.
+// Hosts is a fabric's hosts file (hosts(5)): its hosts' names and addresses. The machine's own name is in it, as on most machines:
+// many servers look that up as they start.
 func Hosts(plan *topologies.Plan) string {
 	text := "127.0.0.1 localhost\n"
+	if own, err := os.Hostname(); err == nil && plan.NodeByName(own) == nil {
+		text += "127.0.1.1 " + own + "\n"
+	}
 	for _, id := range plan.Hosts {
 		text += fmt.Sprintf("%v %s\n", plan.Nodes[id].Addr, plan.Nodes[id].Name)
 	}
@@ -39,8 +44,8 @@ func RunIn(namespace int, hosts string, cmd *exec.Cmd) error {
 	})
 }
 
-// enter takes the calling thread into a network namespace and a mount namespace of its own, whose /sys shows that and whose
-// /etc/hosts is hosts. The mounts end with the namespace.
+// enter takes the calling thread into a network namespace and a mount namespace of its own, whose /sys shows that, whose /etc/hosts
+// is hosts, and where no name server is known. The mounts end with the namespace.
 func enter(namespace int, hosts string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
@@ -51,24 +56,31 @@ func enter(namespace int, hosts string) error {
 	if err := unix.Setns(namespace, unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("enter the namespace: %w", err)
 	}
-	// Where /sys or /etc/hosts cannot be mounted over, as in some containers, programs see the outer ones.
+	// Where /sys, /etc/hosts or /etc/resolv.conf cannot be mounted over, as in some containers, programs see the outer ones.
 	_ = unix.Mount("pausenet", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	return nameHosts(hosts)
 }
 
-// nameHosts puts the hosts file over /etc/hosts. It is written into a file system in memory that covers a folder for as long.
+// resolver is /etc/resolv.conf on nodes (resolv.conf(5)). The machine's name servers cannot be reached from a fabric: with them, who asks
+// for a name that the hosts file has not would wait for 20 s, with none it is told at once that there is none.
+const resolver = "# no name server can be reached from a fabric: names are those of /etc/hosts\n"
+
+// nameHosts puts the hosts file over /etc/hosts, and an empty list of name servers over /etc/resolv.conf. They are written into a file
+// system in memory that covers a folder for as long.
 func nameHosts(hosts string) error {
 	const cover = "/mnt"
 	if err := unix.Mount("pausenet", cover, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=755"); err != nil {
 		return nil //nolint:nilerr // names stay unknown, addresses work
 	}
 	defer unix.Unmount(cover, unix.MNT_DETACH) //nolint:errcheck // it ends with the mount namespace
-	file := cover + "/hosts"
-	if err := os.WriteFile(file, []byte(hosts), 0o644); err != nil {
-		return fmt.Errorf("write the hosts file: %w", err)
-	}
-	if err := unix.Mount(file, "/etc/hosts", "", unix.MS_BIND, ""); err != nil && err != unix.ENOENT {
-		return fmt.Errorf("put the hosts file over /etc/hosts: %w", err)
+	for _, over := range []struct{ path, text string }{{"/etc/hosts", hosts}, {"/etc/resolv.conf", resolver}} {
+		file := cover + "/" + filepath.Base(over.path)
+		if err := os.WriteFile(file, []byte(over.text), 0o644); err != nil {
+			return fmt.Errorf("write what is to be %s: %w", over.path, err)
+		}
+		if err := unix.Mount(file, over.path, "", unix.MS_BIND, ""); err != nil && err != unix.ENOENT {
+			return fmt.Errorf("put a file over %s: %w", over.path, err)
+		}
 	}
 	return nil
 }
