@@ -20,7 +20,7 @@ read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf}"
 
 need() {
 	local missing=()
-	for pair in qemu-system-x86_64:qemu-system-x86 cpio:cpio depmod:kmod xz:xz-utils; do
+	for pair in qemu-system-x86_64:qemu-system-x86 cpio:cpio depmod:kmod xz:xz-utils ping:iputils-ping ip:iproute2; do
 		PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 	done
 	if [ ${#missing[@]} -gt 0 ]; then
@@ -50,6 +50,17 @@ fetch() {
 	echo "$folder"
 }
 
+# program IMAGE NAME: a program of this machine's and the libraries it is linked with.
+program() {
+	local path library
+	path=$(PATH=$PATH:/usr/sbin:/sbin command -v "$2")
+	cp -L "$path" "$1/bin/"
+	while read -r library; do
+		mkdir -p "$1$(dirname "$library")"
+		cp -L "$library" "$1$library"
+	done < <(ldd "$path" | grep -o '/[^ ]*')
+}
+
 # binaries: everything but the modules of the image, the same for all kernels.
 binaries() {
 	local image=$1
@@ -58,14 +69,19 @@ binaries() {
 	export CGO_ENABLED=0
 	go build -trimpath -o "$image/init" ./test/kernels/init
 	go build -trimpath -o "$image/bin/pausenet" ./cmd/pausenet
-	local package list="$image/tests/list"
+	# What programs in live fabrics' hosts find.
+	program "$image" ping
+	program "$image" ip
+	touch "$image/etc/hosts" "$image/etc/resolv.conf"
+	mkdir -p "$image/mnt"
+	local package name list="$image/tests/list"
 	printf 'doctor\t/tmp\t/bin/pausenet doctor\n' >"$list"
-	for package in ebpf orchestrator; do
-		go test -c -trimpath -o "$image/tests/$package.test" "./$package"
-		[ -e "$image/tests/$package.test" ] || continue # it has no tests yet
-		mkdir -p "$image/tests/$package"
-		[ ! -d "$package/testdata" ] || cp -r "$package/testdata" "$image/tests/$package/"
-		printf '%s\t/tests/%s\t/tests/%s.test -test.short -test.timeout=%s %s\n' "$package" "$package" "$package" \
+	for package in ebpf orchestrator experiments/live; do
+		name=${package//\//-}
+		go test -c -trimpath -o "$image/tests/$name.test" "./$package"
+		mkdir -p "$image/tests/$name"
+		[ ! -d "$package/testdata" ] || cp -r "$package/testdata" "$image/tests/$name/"
+		printf '%s\t/tests/%s\t/tests/%s.test -test.short -test.timeout=%s %s\n' "$name" "$name" "$name" \
 			"${PAUSENET_KERNELS_TIMEOUT:-10m}" "${PAUSENET_KERNELS_FLAGS:-}" >>"$list"
 	done
 	# The same scenario and seed must come to the same fingerprint on every kernel.
