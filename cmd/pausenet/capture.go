@@ -63,6 +63,7 @@ func capturedTo(out io.Writer, file string, from io.Reader) error {
 			if path, err := exec.LookPath(reader[0]); err == nil {
 				cmd := exec.Command(path, reader[1:]...)
 				cmd.Stdin, cmd.Stdout, cmd.Stderr = from, out, os.Stderr
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C ends the capture, and that the reader
 				return cmd.Run()
 			}
 		}

@@ -25,6 +25,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"tmpfs":    tmpfs,
 	"start":    start,
 	"signal":   signalTo,
+	"group":    signalToGroup,
 	"child":    signalToChild,
 	"await":    await,
 	"until":    until,
@@ -114,6 +115,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "start name command args...")
 	p := &process{cmd: exec.Command(args[1], args[2:]...), done: make(chan struct{})}
 	p.cmd.Dir = ts.MkAbs(".")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "TMPDIR="+ts.Getenv("TMPDIR"))
 	out, err := os.Create(ts.MkAbs(args[0] + ".out"))
 	ts.Check(err)
@@ -146,6 +148,12 @@ func signalTo(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("unknown signal %s", args[1])
 	}
 	ts.Check(find(ts, args[0]).cmd.Process.Signal(n))
+}
+
+// signalToGroup sends a started command and its children a signal, as a terminal does.
+func signalToGroup(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "group name signal")
+	ts.Check(syscall.Kill(-find(ts, args[0]).cmd.Process.Pid, unix.SignalNum("SIG"+args[1])))
 }
 
 // signalToChild sends the one child process of a started command a signal.

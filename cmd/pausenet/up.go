@@ -103,6 +103,11 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if f.detach && os.Getenv(detachedVariable) == "" {
 		return detach(c.OutOrStdout(), f.name)
 	}
+	done, err := guard()
+	if err != nil {
+		return &exitError{exitEnvironment, fmt.Errorf("start the guard: %w", err)}
+	}
+	defer done()
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete, Metrics: f.metrics,
 	}

@@ -18,6 +18,9 @@ trap 'rm -rf "$work"' EXIT
 # What the pipelines hang on: the devices, and for kernels without TCX the hook and the classifier.
 read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf}"
 
+# What tests of live fabrics run in hosts.
+programs=(ping ip tc sh cat getent)
+
 need() {
 	local missing=()
 	for pair in qemu-system-x86_64:qemu-system-x86 cpio:cpio depmod:kmod xz:xz-utils ping:iputils-ping ip:iproute2; do
@@ -70,8 +73,8 @@ binaries() {
 	go build -trimpath -o "$image/init" ./test/kernels/init
 	go build -trimpath -o "$image/bin/pausenet" ./cmd/pausenet
 	# What programs in live fabrics' hosts find.
-	program "$image" ping
-	program "$image" ip
+	local wanted
+	for wanted in "${programs[@]}"; do program "$image" "$wanted"; done
 	touch "$image/etc/hosts" "$image/etc/resolv.conf"
 	mkdir -p "$image/mnt"
 	local package name list="$image/tests/list"
