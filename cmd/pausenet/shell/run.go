@@ -48,10 +48,27 @@ func nodeCommand(words []string, line string, address func(name string) string) 
 			words[i] = a
 		}
 	}
-	if strings.ContainsAny(line, "|&;<>$*`") { // the shell's business
-		return []string{"sh", "-c", strings.Join(words, " ")}
+	if _, rest, _ := strings.Cut(strings.TrimSpace(line), " "); forSh(rest) { // as it is written; /etc/hosts has the names
+		return []string{"sh", "-c", rest}
 	}
 	return words
+}
+
+// forSh says whether a command has what only a shell does: pipes, redirections, variables and the like, outside of quotes.
+func forSh(command string) bool {
+	var quote rune
+	for _, c := range command {
+		switch {
+		case quote == '\'' && c != quote:
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		case strings.ContainsRune("$`\\", c), quote == 0 && strings.ContainsRune("|&;<>*?", c):
+			return true
+		}
+	}
+	return false
 }
 
 // attached runs a command with our terminal. Ctrl-C is for the command, and its exit code its own affair.
