@@ -76,6 +76,11 @@ check-generated: ## fail if compiling the pipelines again changes what is commit
 bench: build ## measure this machine (needs root): packet-hops a second, their cost, bring-up
 	bin/pausenet bench
 
+.PHONY: live-cycles
+live-cycles: ## bring a live fabric up and down CYCLES times, and kill one as often (needs root): nothing may be left
+	PAUSENET_CYCLES=$(or $(CYCLES),100) $(GO) test ./experiments/live -count=1 -v -run '^TestCycles$$'
+	PAUSENET_KILLS=$(or $(CYCLES),100) $(GO) test ./cmd/pausenet -count=1 -v -run '^TestKill$$'
+
 .PHONY: test-kernels
 test-kernels: ## run the fabric tests under Debian's 6.1 and 6.12 kernels, in qemu
 	test/kernels/run.sh

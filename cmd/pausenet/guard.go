@@ -44,7 +44,7 @@ func guard() (done func(), err error) {
 		return nil, err
 	}
 	cmd := exec.Command(path, "guard", strconv.Itoa(os.Getpid()))
-	cmd.Args[0] = "pausenet" // tests are this program too, by that name
+	cmd.Args[0] = "pausenet"                             // tests are this program too, by that name
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is not for it
 	pipe, err := cmd.StdinPipe()
 	if err != nil {

@@ -123,3 +123,52 @@ func nothingLeft(t *testing.T, what string, pid int, programs []ebpf.ProgramID) 
 		}
 	}
 }
+
+// TestHangUp: a terminal that goes away ends the fabric in order, with its verdict.
+func TestHangUp(t *testing.T) {
+	testenv.NeedRoot(t)
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pausenet := filepath.Join(dir, "pausenet")
+	if err := os.Symlink(self, pausenet); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(pausenet, "up", "--name", "test-hangup", "--slowdown", "500")
+	typed, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer typed.Close()
+	printed, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := typed.Write([]byte("sh echo ready\n")); err != nil {
+		t.Fatal(err)
+	}
+	var out []byte
+	buffer := make([]byte, 4096)
+	for sent := false; ; {
+		n, err := printed.Read(buffer)
+		out = append(out, buffer[:n]...)
+		if !sent && bytes.Contains(out, []byte("\nready\n")) {
+			sent = true
+			_ = cmd.Process.Signal(syscall.SIGHUP)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := cmd.Wait(); !bytes.Contains(out, []byte("verdict: ")) || cmd.ProcessState.ExitCode() < 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat("/run/pausenet/test-hangup.sock"); err == nil {
+		t.Error("the socket is left")
+	}
+}
