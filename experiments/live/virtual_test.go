@@ -130,10 +130,12 @@ func ranWithoutWall(t *testing.T, f *Fabric, requests []FlowRequest, start vtime
 	}
 	defer plane.Close()
 	config := f.Made.Engine(1)
-	config.Plane, config.Observer = plane, newWatcher()
+	config.Plane, config.Observer = plane, newWatcher(f.Plan)
 	engine := orchestrator.NewEngine(config)
 	for i, r := range requests {
-		flow, err := f.Made.Flow(f.Plan.NodeByName(r.From).ID, f.Plan.NodeByName(r.To).ID, r.Size, r.CC, start, uint64(1<<32)^uint64(i))
+		flow, err := f.Made.Flow(&experiments.Flow{
+			Source: f.Plan.NodeByName(r.From).ID, Destination: f.Plan.NodeByName(r.To).ID, Size: r.Size, Start: start,
+		}, r.CC, uint64(1<<32)^uint64(i))
 		if err != nil {
 			t.Fatal(err)
 		}
