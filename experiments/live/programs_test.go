@@ -233,8 +233,8 @@ func TestECN(t *testing.T) {
 	for _, port := range []string{"6000", "6001"} {
 		servers = append(servers, begin(t, f, "listening", "h5", "iperf3", "-s", "-1", "--forceflush", "-p", port))
 	}
-	one := begin(t, f, "1.00", "h1", "iperf3", "-c", "h5", "-p", "6000", "-t", "3", "-C", "reno", "-w", "128K", "--forceflush")
-	two := begin(t, f, "1.00", "h2", "iperf3", "-c", "h5", "-p", "6001", "-t", "3", "-C", "reno", "-w", "128K", "--forceflush")
+	one := begin(t, f, "0.00-", "h1", "iperf3", "-c", "h5", "-p", "6000", "-t", "3", "-C", "reno", "-w", "128K", "--forceflush")
+	two := begin(t, f, "0.00-", "h2", "iperf3", "-c", "h5", "-p", "6001", "-t", "3", "-C", "reno", "-w", "128K", "--forceflush")
 	sockets := on(t, f, "h1", "ss", "-tin", "dst", "10.0.0.6")
 	one()
 	two()
