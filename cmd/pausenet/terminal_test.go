@@ -49,7 +49,12 @@ func (t *terminal) see(text string) {
 // enter types a line, once there is a prompt, on a screen that has been cleared.
 func (t *terminal) enter(line string) {
 	t.Helper()
-	t.see("pausenet>")
+	// An earlier prompt is not enough: what is typed while a line is being done is lost.
+	for deadline := time.Now().Add(patience); !strings.HasSuffix(strings.TrimRight(t.screen(), " \n"), "\npausenet>"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no prompt:\n%s", t.screen())
+		}
+	}
 	t.tmux("send-keys", "-t", "lab", "C-l")
 	t.tmux("clear-history", "-t", "lab")
 	t.tmux("send-keys", "-t", "lab", "-l", line)

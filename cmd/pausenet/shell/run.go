@@ -96,11 +96,12 @@ func (s *Shell) interrupts() (interrupted <-chan struct{}, stop func()) {
 	return ctx.Done(), stop
 }
 
+// sh has sh do the rest of the line as it is written, quotes and all.
 func (s *Shell) sh(words []string) error {
 	if len(words) == 0 {
 		return errUsage
 	}
-	cmd := exec.Command("sh", "-c", strings.Join(words, " "))
+	cmd := exec.Command("sh", "-c", strings.TrimPrefix(strings.TrimSpace(s.line), "sh"))
 	return s.attached(cmd, cmd.Run)
 }
 

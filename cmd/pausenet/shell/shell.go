@@ -24,6 +24,7 @@ type Shell struct {
 	Interrupted <-chan struct{}
 	troubles    *live.Troubles // that the prompt tells of; nil: nobody does
 	depth       int            // of source
+	line        string         // that is done
 }
 
 // verb is a word that a line may begin with.
@@ -55,6 +56,7 @@ func (s *Shell) Do(line string) (done bool, err error) {
 	if s.Fabric.Plan.NodeByName(words[0]) != nil {
 		return false, s.onNode(words[0], words[1:], line)
 	}
+	s.line = line
 	for i := range verbs {
 		if verbs[i].name != words[0] {
 			continue

@@ -124,6 +124,7 @@ func TestVerbs(t *testing.T) {
 		{"h1 echo h2 | tr 2 x", "hx", ""}, // as it is written: /etc/hosts has the names
 		{"h1", "", "h1 COMMAND"},
 		{"sh echo $((6*7))", "42", ""},
+		{`sh printf '%s.' "a b" c`, "a b.c.", ""},
 		{"help", "link A B down|up|normal", ""},
 		{"help link", "reroute=never", ""},
 		{"help lnk", "", `did you mean "link"?`},
