@@ -55,6 +55,9 @@ const lockPatience = 10 * time.Second
 func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A sweep that is killed closes both pipes at once. A report that meets the closed one first must not end the process,
+	// which has its results to write and to mark.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := bufio.NewReader(in)
