@@ -41,7 +41,7 @@ endif
 
 .PHONY: race
 race: ## run the tests of the packages with goroutines under the race detector (needs gcc)
-	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race $(RACE_PACKAGES)
+	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race -timeout 40m $(RACE_PACKAGES)
 
 .PHONY: fmt
 fmt: ## format the Go files

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -18,6 +19,7 @@ const (
 // TestBurst runs the built-in dcon-burst under both controllers, and finds in the files what the paper's figures 2 and 6
 // show. The run is cut short once both flows are back at their rates.
 func TestBurst(t *testing.T) {
+	testenv.WholeScenario(t)
 	s := mustLoad(t, "dcon-burst", "duration=32ms")
 	for _, c := range []struct {
 		controller string

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
 // TestConvergence: what the convergence scenarios are for. The flows share the link about evenly just before the last to
 // come leaves, and it is full; the flow that was there first has the link back at the end.
 func TestConvergence(t *testing.T) {
+	testenv.WholeScenario(t)
 	for _, c := range []struct {
 		flows  int
 		before int64   // ns, when all the flows are there

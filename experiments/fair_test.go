@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -12,6 +13,7 @@ import (
 // each of forty windows, and leave little of it. (Whether one that comes later gets its share too is another matter: the
 // figures of docs/controllers.md.)
 func TestFairWithItself(t *testing.T) {
+	testenv.WholeScenario(t)
 	s, err := ParseScenario("fair.yaml", []byte(`
 topology: {rate: 40Gbps, delay: 10us, framing: ns3, star: {hosts: 5}}
 switch: {pfc: {headroom: 120KB}}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -59,6 +60,7 @@ func TestLSTMFatTree(t *testing.T) {
 // TestFatTreeSizes: the sizes and the load of the fat-trees' workloads: Kolmogorov-Smirnov, which a right sample exceeds by
 // 2.23/sqrt(n) once in 10 000 times, and the payload over so many seeds that 1 % is three standard deviations.
 func TestFatTreeSizes(t *testing.T) {
+	testenv.WholeScenario(t)
 	t.Parallel()
 	for _, c := range []struct {
 		scenario string

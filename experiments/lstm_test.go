@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -40,6 +41,7 @@ var unexplained = map[[2]string]bool{
 // TestLSTMFigures: every figure of the thesis that the scenario carries is within a quarter of what its settings give, but
 // for those known not to be, which must not come right unnoticed.
 func TestLSTMFigures(t *testing.T) {
+	testenv.WholeScenario(t)
 	s := mustLoad(t, "lstm-incast")
 	for _, controller := range s.Controllers {
 		t.Run(controller, func(t *testing.T) {

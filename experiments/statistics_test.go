@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -257,6 +258,7 @@ func TestSizeShares(t *testing.T) {
 // TestVictims: in DCON's burst f0 passes only ports that PAUSE held and is slowed by that alone: it is the victim under
 // DCQCN. f1 and the burst go through the port that is congested. Under DCON no PAUSE is sent between switches.
 func TestVictims(t *testing.T) {
+	testenv.WholeScenario(t)
 	s := mustLoad(t, "dcon-burst")
 	for controller, c := range map[string]struct {
 		depth   int

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
 // TestTCDScenarios: the states and marks that the patent tells of its two scenarios (paragraphs 0100 and 0101), and what a
 // threshold makes of the same.
 func TestTCDScenarios(t *testing.T) {
+	testenv.WholeScenario(t)
 	const noncongested, undetermined, congested = 0, 1, 2
 	run := func(t *testing.T, scenario, variant string) (r *Result, p1, p2, p3 []float64) {
 		t.Helper()
@@ -78,6 +80,7 @@ func TestTCDScenarios(t *testing.T) {
 // TestTCDSparesVictims: told which ports only wait, DCQCN slows flows less that do no more than pass by: at the median over six
 // seeds, and at 99 per cent under each.
 func TestTCDSparesVictims(t *testing.T) {
+	testenv.WholeScenario(t)
 	const seeds = 6
 	var medians [2]float64
 	for seed := range uint64(seeds) {
