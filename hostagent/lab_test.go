@@ -33,7 +33,7 @@ type pair struct {
 
 // headersOnly has the NICs send no payload. It comes before the first flow.
 func (p *pair) headersOnly() {
-	p.pool.HeadersOnly()
+	p.pool.HeadersOnly(true)
 	p.from.HeadersOnly, p.to.HeadersOnly = true, true
 }
 
@@ -87,7 +87,7 @@ func (p *pair) pull(n *NIC) []byte {
 	if f == nil {
 		return nil
 	}
-	data := slices.Clone(f.Data)
+	data := slices.Clone(f.Data())
 	p.pool.Put(f)
 	return data
 }
@@ -103,7 +103,7 @@ func (p *pair) next() []byte {
 	if f == nil {
 		p.Fatal("h0 has nothing to send")
 	}
-	data := slices.Clone(f.Data)
+	data := slices.Clone(f.Data())
 	p.pool.Put(f)
 	return data
 }
@@ -183,4 +183,8 @@ func (c *told) Deadline() vtime.Time   { return c.alarm }
 func (c *told) OnTimer(t vtime.Time)   { c.rang, c.alarm = append(c.rang, t), vtime.Never }
 
 // whole is a frame of these bytes.
-func whole(data []byte) *frame.Frame { return &frame.Frame{Data: data, Length: int32(len(data))} }
+func whole(data []byte) *frame.Frame {
+	f := frame.NewPool(len(data)).Get(len(data))
+	copy(f.Data(), data)
+	return f
+}

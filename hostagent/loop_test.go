@@ -104,7 +104,7 @@ func newLoop(t testing.TB, name string) *loop {
 		s.Notify = NotifyPCN
 	}
 	l := &loop{TB: t, pool: frame.NewPool(1200), needs: spec.Needs, wakeAt: vtime.Never, lastCNM: longAgo, resumed: longAgo, red: 1}
-	l.pool.HeadersOnly()
+	l.pool.HeadersOnly(spec.Needs.INT)
 	l.from, l.to = NewNIC(&s, l, l.pool, mtu, lineBytes), NewNIC(&s, l, l.pool, mtu, lineBytes)
 	l.from.HeadersOnly, l.to.HeadersOnly = true, true
 	// 18 us there, 18 back, two serialisations of a packet and none of an ACK.
@@ -167,7 +167,7 @@ func (l *loop) enqueue(f *frame.Frame) {
 	if l.needs.CNM && l.held >= 320_000 && l.now-l.lastCNM >= 50*us {
 		l.lastCNM = l.now
 		cnm := l.pool.Get(wire.CNMLen)
-		wire.PutCNM(cnm.Data, wire.MAC{}, wire.MAC{}, l.sender.flowID, 1, uint32(l.port/units.Mbps))
+		wire.PutCNM(cnm.Data(), wire.MAC{}, wire.MAC{}, l.sender.flowID, 1, uint32(l.port/units.Mbps))
 		l.at(l.now+loopHop, func() { l.deliver(cnm) })
 	}
 	start := max(l.now, l.portFree)
@@ -187,7 +187,7 @@ func (l *loop) leave(f *frame.Frame, n int64) {
 	mark := false
 	switch {
 	case l.needs.TCD && l.now-l.resumed < undetermined:
-		wire.IPv4(f.Data[wire.EthernetLen:]).SetECN(max(wire.UE, wire.IPv4(f.Data[wire.EthernetLen:]).ECN()))
+		wire.IPv4(f.Data()[wire.EthernetLen:]).SetECN(max(wire.UE, wire.IPv4(f.Data()[wire.EthernetLen:]).ECN()))
 	case l.needs.PCN:
 		mark = l.held > 0
 	case l.needs.ECNStep:
@@ -198,11 +198,11 @@ func (l *loop) leave(f *frame.Frame, n int64) {
 		mark = l.held > 200_000 || float64(l.red>>11)/(1<<53) < p
 	}
 	if mark {
-		wire.IPv4(f.Data[wire.EthernetLen:]).SetECN(wire.CE)
+		wire.IPv4(f.Data()[wire.EthernetLen:]).SetECN(wire.CE)
 	}
 	if l.needs.INT {
 		var p wire.Packet
-		if wire.ParseHeaders(f.Data, int(f.Length), &p) != nil || p.INT() == nil {
+		if wire.ParseHeaders(f.Data(), int(f.Length), &p) != nil || p.INT() == nil {
 			l.Fatal("a packet without telemetry")
 		}
 		p.INT().Stamp(0x123, wire.INTHop{Rate: l.port, Departed: l.now, TxBytes: l.sent, QueueBytes: l.held})

@@ -164,9 +164,9 @@ func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 
 func (n *NIC) parse(f *frame.Frame, p *wire.Packet) error {
 	if n.HeadersOnly {
-		return wire.ParseHeaders(f.Data, int(f.Length), p)
+		return wire.ParseHeaders(f.Data(), int(f.Length), p)
 	}
-	return wire.Parse(f.Data, p)
+	return wire.Parse(f.Data(), p)
 }
 
 // telemetry is what the switches wrote into a packet: hops in the order of its way, valid until the next packet, and the

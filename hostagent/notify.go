@@ -64,7 +64,7 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 func (r *Receiver) notify(flags wire.CNPFlags, reserved *[wire.CNPReservedLen]byte) {
 	n := r.nic
 	f := n.pool.Get(wire.CNPLen)
-	wire.PutCNP(f.Data, r.back, flags, reserved)
+	wire.PutCNP(f.Data(), r.back, flags, reserved)
 	f.Priority = n.settings.ControlPriority
 	n.control.Push(f)
 	n.CNPsSent++

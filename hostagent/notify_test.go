@@ -25,7 +25,7 @@ func (p *pair) arriveAt(from, to vtime.Time, n, marked int) (told []wire.Packet)
 		if f == nil {
 			p.Fatal("h0 has nothing to send")
 		}
-		data := slices.Clone(f.Data)
+		data := slices.Clone(f.Data())
 		p.pool.Put(f)
 		if i < marked {
 			mark(data)

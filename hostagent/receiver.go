@@ -88,12 +88,12 @@ func (r *Receiver) answer(p *wire.Packet, syndrome uint8, psn uint32) {
 	var f *frame.Frame
 	if telemetry == nil {
 		f = n.pool.Get(wire.AckLen)
-		wire.PutAck(f.Data, r.back, syndrome, psn&wire.PSNMask, r.messages)
+		wire.PutAck(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages)
 	} else {
 		f = n.pool.Get(wire.AckINTLen)
-		wire.PutAckINT(f.Data, r.back, syndrome, psn&wire.PSNMask, r.messages, telemetry)
+		wire.PutAckINT(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages, telemetry)
 	}
-	wire.EchoMark(f.Data, r.echo)
+	wire.EchoMark(f.Data(), r.echo)
 	r.echo = wire.NotECT
 	f.Priority = n.settings.ControlPriority
 	n.control.Push(f)

@@ -119,7 +119,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 		op = op.WithINT()
 	}
 	f := n.pool.Get(wire.DataLen(op, int(payload)))
-	wire.PutData(f.Data, s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
+	wire.PutData(f.Data(), s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
 	f.Priority = n.settings.DataPriority
 
 	s.remember(number, now)

@@ -22,7 +22,7 @@ func TestTelemetry(t *testing.T) {
 		hop := wire.INTHop{Rate: 100 * units.Gbps, Departed: 5 * vtime.Microsecond, TxBytes: 1280, QueueBytes: 800}
 		for i := range 3 {
 			f, _ := p.from.Dequeue(p.now, 0)
-			if want := dataFrame(mtu, i == 0) + 42; f == nil || int(f.Length) != want || !headersOnly && len(f.Data) != want {
+			if want := dataFrame(mtu, i == 0) + 42; f == nil || int(f.Length) != want || !headersOnly && len(f.Data()) != want {
 				t.Fatalf("packet %d: %+v, want %d bytes", i, f, want)
 			}
 			var w wire.Packet

@@ -36,11 +36,11 @@ func (e *Engine) CrossingCost() (time.Duration, error) {
 		*x = ebpf.Crossing{Done: x.Done, Marked: x.Marked}
 	}()
 	best := time.Duration(1 << 62)
-	f := &frame.Frame{Data: make([]byte, n), Length: int32(n)}
+	f := frame.NewPool(n).Get(n)
 	for range crossings / batch {
 		start := time.Now()
 		for range batch {
-			wire.PutData(f.Data, header, wire.OpWriteMiddle, 0, e.plan.MTU, false, false)
+			wire.PutData(f.Data(), header, wire.OpWriteMiddle, 0, e.plan.MTU, false, false)
 			x.Now, x.InPort, x.OutPort, x.Tick = 0, uint32(in.id), uint32(out.ID), ebpf.TickNone
 			if err := e.plane.Cross(int(in.id), f); err != nil {
 				return 0, err

@@ -64,21 +64,22 @@ type Engine struct {
 	pfcSeen   []pfcSeen  // and PFC frames that left
 	gone      []int32    // flows that have ended and whose receivers have not been told
 
-	ports    []port
-	switches []*switchagent.Switch
-	nics     []*hostagent.NIC
-	pool     *frame.Pool
-	flows    []Flow
-	open     int // flows with a size that have not ended
-	starting int // flows that have not started
-	patience vtime.Time
-	last     vtime.Time // of any event so far
-	moved    vtime.Time // when a frame of a flow last left a port
-	blank    int        // bytes of a tick's frame
-	credits  *credits   // nil: flow control is PFC
-	seed     uint64
-	started  bool
-	warmth   int32 // keeps the compiler from dropping warm's loads
+	ports     []port
+	switches  []*switchagent.Switch
+	nics      []*hostagent.NIC
+	pool      *frame.Pool
+	flows     []Flow
+	open      int // flows with a size that have not ended
+	starting  int // flows that have not started
+	patience  vtime.Time
+	last      vtime.Time // of any event so far
+	moved     vtime.Time // when a frame of a flow last left a port
+	blank     int        // bytes of a tick's frame
+	credits   *credits   // nil: flow control is PFC
+	telemetry bool       // frames may carry some
+	seed      uint64
+	started   bool
+	warmth    int32 // keeps the compiler from dropping warm's loads
 
 	broken []Violation
 
@@ -151,7 +152,7 @@ func NewEngine(c EngineConfig) *Engine {
 	plan := c.Plan
 	e := &Engine{
 		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Crossing, observer: c.Observer,
-		settings: c.Switches, hosts: c.Hosts, seed: c.Seed,
+		settings: c.Switches, hosts: c.Hosts, telemetry: c.Telemetry, seed: c.Seed,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}
 	ofPort, regions, lookahead := divide(plan)
@@ -250,7 +251,7 @@ func (e *Engine) start() {
 	}
 	e.started = true
 	if !e.plane.CarriesPayload() {
-		e.pool.HeadersOnly()
+		e.pool.HeadersOnly(e.telemetry)
 	}
 	for _, n := range e.nics {
 		n.HeadersOnly = !e.plane.CarriesPayload()

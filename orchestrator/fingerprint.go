@@ -25,7 +25,7 @@ func (h *fingerprint) mix(v, w uint64) {
 }
 
 func (h *fingerprint) frame(now vtime.Time, x *ebpf.Crossing, f *frame.Frame) {
-	data := f.Data
+	data := f.Data()
 	h.events++
 	h.mix(uint64(now), uint64(x.InPort)<<32|uint64(x.Egress))
 	// Type and IPv4, UDP, BTH; or PFC's times; or CNM's id, N and C. What follows the BTH only the kernel plane carries.

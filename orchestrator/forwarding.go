@@ -294,7 +294,7 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 		n = ebpf.CreditLen
 	}
 	f := e.pool.Get(n)
-	clear(f.Data)
+	clear(f.Data())
 	e.Ticks++
 	if err := e.cross(in, f); err != nil {
 		e.pool.Put(f)
@@ -377,7 +377,7 @@ func (e *Engine) observePFC(p *port, f *frame.Frame) {
 		e.credits.sent++
 		return
 	}
-	pfc := wire.PFC(f.Data)
+	pfc := wire.PFC(f.Data())
 	for i := range uint8(switchagent.Priorities) {
 		if pfc.ClassEnable()>>i&1 == 0 {
 			continue
@@ -400,7 +400,7 @@ func pauseIndex(f *frame.Frame) int {
 
 // pausedBy is the priorities that a PFC frame pauses.
 func pausedBy(f *frame.Frame) (priorities uint8) {
-	pfc := wire.PFC(f.Data)
+	pfc := wire.PFC(f.Data())
 	for i := range uint8(switchagent.Priorities) {
 		if pfc.ClassEnable()>>i&1 != 0 && pfc.Time(i) != 0 {
 			priorities |= 1 << i

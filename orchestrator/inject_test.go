@@ -18,7 +18,7 @@ func (l *lab) sendPFC(from int, at vtime.Time, priority uint8, quanta uint16) (a
 			*arrival = max(*arrival, p.wire.ring[(p.wire.head+i)&p.wire.mask()].arrival)
 		}
 		f := l.pool.Get(wire.PFCLen)
-		wire.PutPause(f.Data, l.plan.Ports[from].MAC, priority, quanta)
+		wire.PutPause(f.Data(), l.plan.Ports[from].MAC, priority, quanta)
 		f.Control, f.Priority, f.Departed = true, priority, at
 		if p.wire.count == 0 {
 			l.push(*arrival, eventArrival, p.id)

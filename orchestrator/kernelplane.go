@@ -80,7 +80,7 @@ func (p *KernelPlane) Cross(in int, f *frame.Frame) error {
 	x := p.crossing
 	x.Verdict = ebpf.VerdictNone
 	p.done++
-	if err := p.ring.send(outerIfindex(0)+int32(in), f.Data); err != nil {
+	if err := p.ring.send(outerIfindex(0)+int32(in), f.Data()); err != nil {
 		return fmt.Errorf("send into %s: %w", p.fabric.plan.Ports[in].Name, err)
 	}
 	if atomic.LoadUint64(&x.Done) != p.done {
@@ -111,11 +111,11 @@ func (p *KernelPlane) Cross(in int, f *frame.Frame) error {
 		return fmt.Errorf("frame into %s came out of interface %d of the backplane instead of %d (%s)",
 			p.fabric.plan.Ports[in].Name, ifindex, want, p.fabric.plan.Ports[x.Egress].Name)
 	}
-	if len(data) != len(f.Data) {
+	if len(data) != len(f.Data()) {
 		return fmt.Errorf("frame into %s went in with %d bytes and came out with %d",
-			p.fabric.plan.Ports[in].Name, len(f.Data), len(data))
+			p.fabric.plan.Ports[in].Name, len(f.Data()), len(data))
 	}
-	copy(f.Data, data)
+	copy(f.Data(), data)
 	p.ring.release()
 	return nil
 }

@@ -50,7 +50,7 @@ func TestLawsCatchWrongs(t *testing.T) {
 		{name: "delivered twice", law: once, place: "h2", after: func(l *lab) { l.NIC(2).Duplicates++ }},
 		{name: "out of order", law: once, place: "h2", after: func(l *lab) { l.NIC(2).OutOfOrder++ }},
 		{name: "bit error", law: "frames arrive as they were sent", place: "h2", during: func(l *lab) {
-			l.ports[l.port("h0", "s0")].wire.ring[l.ports[l.port("h0", "s0")].wire.head].frame.Data[100] ^= 0x10
+			l.ports[l.port("h0", "s0")].wire.ring[l.ports[l.port("h0", "s0")].wire.head].frame.Data()[100] ^= 0x10
 		}},
 		{name: "route lost", law: "pipelines lose nothing", place: "s0-eth1", during: func(l *lab) {
 			for i := range l.state.Routes {
@@ -59,7 +59,7 @@ func TestLawsCatchWrongs(t *testing.T) {
 		}},
 		{name: "packet swallowed by a wire", law: arrives, place: "s0-eth1", during: func(l *lab) {
 			f := l.ports[l.port("h0", "s0")].wire.pop() // the next one takes its place
-			l.Ended.add(len(f.Data))
+			l.Ended.add(len(f.Data()))
 			l.pool.Put(f)
 		}},
 		{name: "data through a closed gate", law: "no data leaves a paused port", place: "s0-eth3", during: func(l *lab) {

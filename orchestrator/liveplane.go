@@ -56,7 +56,7 @@ func (p *KernelPlane) crossLive(in int, f *frame.Frame) error {
 		p.catchUp()
 	}
 	x.Verdict = ebpf.VerdictNone
-	switch err := p.ring.send(outerIfindex(0)+int32(in), f.Data); err {
+	switch err := p.ring.send(outerIfindex(0)+int32(in), f.Data()); err {
 	case nil:
 	case unix.ENETDOWN, unix.ENXIO, unix.ENODEV, unix.ENOBUFS, unix.EAGAIN, unix.ENOMEM, unix.EMSGSIZE:
 		return p.unfinished(in)
@@ -89,12 +89,12 @@ func (p *KernelPlane) crossLive(in int, f *frame.Frame) error {
 				p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[x.Egress].Name)
 		}
 		p.expected++
-		if ifindex == want && len(data) == len(f.Data) {
+		if ifindex == want && len(data) == len(f.Data()) {
 			break
 		}
 		p.ring.release() // of a crossing that had been given up
 	}
-	copy(f.Data, data)
+	copy(f.Data(), data)
 	p.ring.release()
 	return nil
 }

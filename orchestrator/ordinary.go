@@ -71,7 +71,7 @@ func (e *Engine) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	}
 	n := max(len(data), ebpf.FrameMin)
 	f := e.pool.Get(n)
-	clear(f.Data[copy(f.Data, data):])
+	clear(f.Data()[copy(f.Data(), data):])
 	f.MakeOrdinary()
 	f.Priority = priority
 	at = max(at, o.to.last, e.now)
@@ -176,7 +176,7 @@ func (e *Engine) endOrdinary(in *port, f *frame.Frame) {
 	case ebpf.VerdictHost:
 		in.ordinary.RoCE++
 	case ebpf.VerdictConsumed:
-		pfc := wire.PFC(f.Data)
+		pfc := wire.PFC(f.Data())
 		for i := range uint8(switchagent.Priorities) {
 			if pfc.ClassEnable()>>i&1 != 0 {
 				k := 0
@@ -205,10 +205,10 @@ func (e *Engine) refuseOrdinary(f *frame.Frame) {
 
 // senderOf is the port of the host that a program's frame says it is from; nil if there is no such host.
 func (e *Engine) senderOf(f *frame.Frame) *port {
-	if wire.Ethernet(f.Data).Type() != wire.EtherTypeIPv4 {
+	if wire.Ethernet(f.Data()).Type() != wire.EtherTypeIPv4 {
 		return nil
 	}
-	source := binary.BigEndian.Uint32(f.Data[26:])
+	source := binary.BigEndian.Uint32(f.Data()[26:])
 	host := int(source&0xffffff) - 1
 	if source>>24 != 10 || host < 0 || host >= len(e.plan.Hosts) {
 		return nil

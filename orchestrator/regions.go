@@ -218,7 +218,7 @@ func (e *Engine) drive(end vtime.Time, drain bool, look *look) error {
 		}
 		events := &e.regions[i].events
 		if len(e.regions) > 1 {
-			e.warm(e.regions[i].ports)
+			e.warm(e.regions[i].ports, end)
 		}
 		for events.next() < end {
 			if look.left--; look.left == 0 {
@@ -243,24 +243,28 @@ func (e *Engine) drive(end vtime.Time, drain bool, look *look) error {
 	return nil
 }
 
-// warm reads what a region's ports will need first. Each load waits for the one before only where its address comes from
-// it; in the handlers all would. It changes nothing.
-func (e *Engine) warm(ports []int32) {
+// warm reads what a region's ports will need up to the given time, as far as their wires tell. Each load waits for the one
+// before only where its address comes from it; in the handlers all would. It changes nothing.
+func (e *Engine) warm(ports []int32, end vtime.Time) {
 	sum := 0
+	data, control := e.hosts.DataPriority, e.hosts.ControlPriority
 	for _, id := range ports {
 		p := &e.ports[id]
 		from := &e.ports[p.peer]
-		registers, far := &e.state.Ports[id], &e.state.Ports[p.peer]
-		sum += int(far.Kind) + int(far.Class[e.hosts.DataPriority].Held) + int(far.Class[e.hosts.ControlPriority].Held)
-		sum += int(from.wire.head) + int(registers.RxFrames) + int(p.txBytes[0]) +
-			int(registers.Class[e.hosts.DataPriority].Held) + int(registers.Class[e.hosts.ControlPriority].Held)
-		if p.isSwitch {
-			sum += int(e.switches[p.index].Port(int(id)).TxFrames)
+		if registers := &e.state.Ports[id]; from.wire.next() < end {
+			sum += int(from.id) + int(e.state.Ports[p.peer].Kind) + int(registers.RxFrames) +
+				int(registers.Class[data].Held) + int(registers.Class[control].Held)
+		}
+		if p.wire.count > 0 { // what left lately will go on
+			sum += int(p.txBytes[data])
+			if p.isSwitch {
+				sum += e.switches[p.index].Port(int(id)).Touch(data)
+			}
 		}
 	}
 	for _, id := range ports {
-		if f := e.ports[e.ports[id].peer].wire.first(); f != nil {
-			frame.Prefetch(f)
+		if from := &e.ports[e.ports[id].peer]; from.wire.next() < end {
+			frame.Prefetch(from.wire.first())
 		}
 	}
 	e.warmth = int32(sum)

@@ -71,7 +71,7 @@ func sendTelemetry(t *testing.T, plan *topologies.Plan, plane string, payload in
 		binary.BigEndian.PutUint16(data[16:], uint16(len(data)-wire.EthernetLen))
 		wire.IPv4(data[wire.EthernetLen:]).UpdateChecksum()
 		f := e.pool.Get(len(data))
-		copy(f.Data, data)
+		copy(f.Data(), data)
 		f.Priority, f.OnSince, f.QueueBytes, f.QueuePackets, f.Burst, f.Departed = host.DataPriority, 0, 0, 0, 0, now
 		at := &e.ports[port.ID]
 		arrival := now + at.serialise(plan.Framing.LineBytes(len(data))) + at.delay

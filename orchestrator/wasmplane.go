@@ -46,7 +46,7 @@ func (p *WasmPlane) Cross(in int, f *frame.Frame) error {
 	if p.process.Telemetry || len(p.taps) > 0 {
 		return p.crossSlowly(in, f)
 	}
-	header := (*[ebpf.HeaderBytes]byte)(f.Data)
+	header := (*[ebpf.HeaderBytes]byte)(f.Data())
 	shared := (*[ebpf.HeaderBytes]byte)(p.process.Header[:])
 	*shared = *header
 	if err := p.process.Cross(int(f.Length)); err != nil {
@@ -65,9 +65,9 @@ func (p *WasmPlane) failed(in int, err error) error {
 // crossSlowly copies as much of the header as telemetry takes, and has taps look.
 func (p *WasmPlane) crossSlowly(in int, f *frame.Frame) error {
 	x := p.process.State.Crossing
-	header := f.Data[:ebpf.HeaderBytes]
+	header := f.Data()[:ebpf.HeaderBytes]
 	if p.process.Telemetry {
-		header = f.Data[:min(len(f.Data), ebpf.TelemetryBytes)]
+		header = f.Data()[:min(len(f.Data()), ebpf.TelemetryBytes)]
 	}
 	copy(p.process.Header[:], header)
 	var err error
@@ -92,7 +92,7 @@ func (p *WasmPlane) crossTapped(in int, f *frame.Frame, header []byte) error {
 	}
 	if tap := p.taps[in]; tap != nil && p.process.State.Crossing.Tick == ebpf.TickNone {
 		copy(header, p.process.Header[:])
-		tap(f.Data)
+		tap(f.Data())
 	}
 	return p.process.Enter(int(f.Length))
 }

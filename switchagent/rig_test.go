@@ -53,7 +53,7 @@ func newRig(t failer, edit func(s *switchagent.Settings)) *rig {
 	at := &state.Switches[index].AtRate[0]
 	at.Alpha, at.Headroom = uint64(pfc.Alpha*65536), uint64(pfc.Headroom)
 	pool := frame.NewPool(9216)
-	pool.HeadersOnly() // what counts is a frame's length, not what is kept of it
+	pool.HeadersOnly(false) // what counts is a frame's length, not what is kept of it
 	return &rig{
 		Switch: switchagent.New(state, &settings, index, first, ports), t: t, state: state, settings: &settings, pool: pool,
 	}

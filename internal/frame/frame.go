@@ -2,17 +2,22 @@
 // its bytes. Nothing here allocates once the pool has grown to the most frames ever in the fabric at once.
 package frame
 
-import "github.com/pausenet/pausenet/internal/vtime"
+import (
+	"unsafe"
 
-// HeaderBytes is how much of a frame a pool of headers keeps: every header that an algorithm may add fits. What is known of
-// the frame takes 72 bytes before it, so that a frame takes three cache lines, of which the first two hold all up to the
-// BTH.
-const HeaderBytes = 120
+	"github.com/pausenet/pausenet/internal/vtime"
+)
 
-// Frame is a frame on its way through the fabric.
+// HeaderBytes is how much of a frame a pool of headers keeps: every header but telemetry's fits. With the 48 bytes that are known
+// of the frame it takes two cache lines, a pair that processors load together. In a large fabric frames are most of what is
+// touched: what they take of the cache decides what a hop costs.
+const HeaderBytes = 80
+
+// TelemetryHeaderBytes is how much a pool of headers keeps where frames carry telemetry. Frames take three cache lines then.
+const TelemetryHeaderBytes = 144
+
+// Frame is a frame on its way through the fabric. Its bytes lie behind it; see Data.
 type Frame struct {
-	// Data is the frame without FCS, or the first HeaderBytes of it where frames carry no payload.
-	Data []byte
 	next *Frame
 
 	Length int32  // of the whole frame, without FCS
@@ -34,6 +39,11 @@ type Frame struct {
 const (
 	pooled   uint8 = 1 << iota
 	ordinary       // a program's in a host's namespace
+	// Where its bytes are: without either, it is the first part of a withHeader.
+	long  // of a withTelemetry
+	whole // of a withMemory
+
+	place = long | whole
 )
 
 // Ordinary says whether a program in a host's namespace made the frame: nothing about its content can be relied on.
@@ -42,33 +52,62 @@ func (f *Frame) Ordinary() bool { return f.flags&ordinary != 0 }
 // MakeOrdinary makes it such a frame, until it is put back.
 func (f *Frame) MakeOrdinary() { f.flags |= ordinary }
 
-// withHeader keeps a frame's header beside it: one place in memory instead of two.
-type withHeader struct {
-	Frame
-	header [HeaderBytes]byte
+// What a frame is the first part of: one place in memory for what is known of it and for its bytes, if only headers are kept.
+type (
+	withHeader struct {
+		Frame
+		header [HeaderBytes]byte
+	}
+	withTelemetry struct {
+		Frame
+		header [TelemetryHeaderBytes]byte
+	}
+	withMemory struct {
+		Frame
+		memory []byte
+	}
+)
+
+// Data is the frame without FCS, or as much of it as its pool keeps.
+func (f *Frame) Data() []byte {
+	if f.flags&place != 0 {
+		return f.elsewhere()
+	}
+	return (*withHeader)(unsafe.Pointer(f)).header[:min(int(f.Length), HeaderBytes)]
+}
+
+func (f *Frame) elsewhere() []byte {
+	if f.flags&whole != 0 {
+		return (*withMemory)(unsafe.Pointer(f)).memory[:f.Length]
+	}
+	return (*withTelemetry)(unsafe.Pointer(f)).header[:min(int(f.Length), TelemetryHeaderBytes)]
 }
 
 // Pool hands out frames and takes them back. The zero Pool is not ready: use NewPool.
 type Pool struct {
-	size    int
-	headers bool
-	free    *Frame
-	out     int
-	chunk   int
+	size  int
+	place uint8 // of the frames' bytes
+	free  *Frame
+	out   int
+	chunk int
 }
 
 // firstChunk is the number of frames a pool makes first.
 const firstChunk = 64
 
 // NewPool is a pool of frames of up to size bytes.
-func NewPool(size int) *Pool { return &Pool{size: size, chunk: firstChunk} }
+func NewPool(size int) *Pool { return &Pool{size: size, place: whole, chunk: firstChunk} }
 
-// HeadersOnly has the pool keep only the first HeaderBytes of each frame. It comes before the first Get.
-func (p *Pool) HeadersOnly() {
+// HeadersOnly has the pool keep only the first HeaderBytes of each frame, or with telemetry TelemetryHeaderBytes. It comes
+// before the first Get.
+func (p *Pool) HeadersOnly(telemetry bool) {
 	if p.chunk != firstChunk {
 		panic("frame: the pool has been used")
 	}
-	p.headers = true
+	p.place = 0
+	if telemetry {
+		p.place = long
+	}
 }
 
 // Get hands out a frame of n bytes; their content is what an earlier user left.
@@ -76,15 +115,14 @@ func (p *Pool) Get(n int) *Frame {
 	if p.free == nil {
 		p.grow()
 	}
+	if n > p.size {
+		panic("frame: longer than the pool's frames")
+	}
 	f := p.free
 	p.free = f.next
 	f.next = nil
-	f.flags = 0
+	f.flags &= place
 	f.Length = int32(n)
-	if p.headers && n > HeaderBytes {
-		n = HeaderBytes
-	}
-	f.Data = f.Data[:n]
 	f.InPort = -1
 	f.Entry = 0
 	f.Control = false
@@ -97,7 +135,7 @@ func (p *Pool) Put(f *Frame) {
 	if f.flags&pooled != 0 {
 		panic("frame: put twice")
 	}
-	f.flags = pooled
+	f.flags = f.flags&place | pooled
 	f.next = p.free
 	p.free = f
 	p.out--
@@ -107,25 +145,30 @@ func (p *Pool) Put(f *Frame) {
 func (p *Pool) Out() int { return p.out }
 
 func (p *Pool) grow() {
-	if p.headers {
-		frames := make([]withHeader, p.chunk)
-		for i := range frames {
-			frames[i].Data = frames[i].header[:0]
-			p.add(&frames[i].Frame)
-		}
-	} else {
-		frames := make([]Frame, p.chunk)
+	switch p.place {
+	case whole:
+		frames := make([]withMemory, p.chunk)
 		memory := make([]byte, p.chunk*p.size)
 		for i := range frames {
-			frames[i].Data = memory[i*p.size : i*p.size : (i+1)*p.size]
-			p.add(&frames[i])
+			frames[i].memory = memory[i*p.size : (i+1)*p.size : (i+1)*p.size]
+			p.add(&frames[i].Frame)
+		}
+	case long:
+		frames := make([]withTelemetry, p.chunk)
+		for i := range frames {
+			p.add(&frames[i].Frame)
+		}
+	default:
+		frames := make([]withHeader, p.chunk)
+		for i := range frames {
+			p.add(&frames[i].Frame)
 		}
 	}
 	p.chunk = min(2*p.chunk, 8192)
 }
 
 func (p *Pool) add(f *Frame) {
-	f.flags = pooled
+	f.flags = p.place | pooled
 	f.next = p.free
 	p.free = f
 }

@@ -15,9 +15,13 @@ func TestPoolAndQueues(t *testing.T) {
 		const size = 256
 		pool := frame.NewPool(size)
 		kept := size
-		if rapid.Bool().Draw(t, "headers only") {
-			pool.HeadersOnly()
+		switch rapid.IntRange(0, 2).Draw(t, "kept") {
+		case 1:
+			pool.HeadersOnly(false)
 			kept = frame.HeaderBytes
+		case 2:
+			pool.HeadersOnly(true)
+			kept = frame.TelemetryHeaderBytes
 		}
 		var queues [2]frame.Queue
 		var model [2][]*frame.Frame
@@ -33,12 +37,12 @@ func TestPoolAndQueues(t *testing.T) {
 				if held[f] != 0 {
 					t.Fatal("a frame was handed out twice")
 				}
-				if int(f.Length) != n || len(f.Data) != min(n, kept) || f.Control || f.InPort != -1 || f.Entry != 0 {
+				if int(f.Length) != n || len(f.Data()) != min(n, kept) || f.Control || f.InPort != -1 || f.Entry != 0 {
 					t.Fatalf("a fresh frame is %+v", f)
 				}
 				serial = serial%255 + 1
-				for at := range f.Data {
-					f.Data[at] = serial
+				for at := range f.Data() {
+					f.Data()[at] = serial
 				}
 				f.Control, f.InPort, f.Entry = true, 7, 9
 				held[f] = serial
@@ -83,7 +87,7 @@ func TestPoolAndQueues(t *testing.T) {
 		}
 		// Nobody wrote into another's memory.
 		for f, serial := range held {
-			for _, b := range f.Data {
+			for _, b := range f.Data() {
 				if b != serial {
 					t.Fatal("two frames share memory")
 				}
@@ -97,17 +101,17 @@ func TestFramesDoNotOverlap(t *testing.T) {
 	pool := frame.NewPool(100)
 	frames := make([]*frame.Frame, 200)
 	for i := range frames {
-		frames[i] = pool.Get(0)
-		if cap(frames[i].Data) != 100 {
-			t.Fatalf("room for %d bytes", cap(frames[i].Data))
+		frames[i] = pool.Get(1)
+		if cap(frames[i].Data()) != 100 {
+			t.Fatalf("room for %d bytes", cap(frames[i].Data()))
 		}
-		frames[i].Data = append(frames[i].Data, make([]byte, 101)...)[:1]
+		_ = append(frames[i].Data(), make([]byte, 100)...)
 	}
 	for i, f := range frames {
-		f.Data[0] = byte(i)
+		f.Data()[0] = byte(i)
 	}
 	for i, f := range frames {
-		if f.Data[0] != byte(i) {
+		if f.Data()[0] != byte(i) {
 			t.Fatal("two frames share memory")
 		}
 	}
@@ -143,7 +147,7 @@ func TestHeadersOnlyComesFirst(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	pool.HeadersOnly()
+	pool.HeadersOnly(false)
 }
 
 // Once the pool has grown nothing allocates.
@@ -151,7 +155,7 @@ func TestNoAllocation(t *testing.T) {
 	for _, headersOnly := range []bool{false, true} {
 		pool := frame.NewPool(1500)
 		if headersOnly {
-			pool.HeadersOnly()
+			pool.HeadersOnly(false)
 		}
 		noAllocation(t, pool)
 	}
