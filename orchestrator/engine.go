@@ -56,6 +56,7 @@ type Engine struct {
 	regions   []region
 	due       []vtime.Time // of each region's next event, or before it
 	lookahead vtime.Time
+	turns     [][]int32  // regions that are driven together
 	cell      vtime.Time // the end of the present cell; of one region there are none
 	divided   bool       // there are several regions
 	byPort    bool       // frames that arrive at one time do so in the order of ports: regions driven apart know no other
@@ -161,7 +162,7 @@ func NewEngine(c EngineConfig) *Engine {
 		clear(ofPort)
 		regions, lookahead = 1, vtime.Never
 	}
-	e.lookahead, e.divided = lookahead, regions > 1
+	e.lookahead, e.divided, e.turns = lookahead, regions > 1, takeTurns(plan, ofPort, regions)
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
 	store := &eventStore{}
 	for i := range regions {

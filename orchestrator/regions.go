@@ -1,10 +1,7 @@
 package orchestrator
 
 import (
-	"cmp"
-	"context"
 	"slices"
-	"time"
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
@@ -18,7 +15,11 @@ import (
 // 1979, Fujimoto, CACM 1990), and a region's ports, queues and frames stay in the processor's cache meanwhile. In a
 // large fabric they would not if the events of all ports were taken in turn.
 //
-// Time is divided into cells of that length. What concerns more than one region is settled at the end of a cell, when all are
+// Where links join regions of two kinds only, as they do in fat-trees and between leaves and spines, the two kinds take turns: one
+// is driven to a lookahead beyond the other, then that to a lookahead beyond the first. So each turn takes a region two lookaheads on,
+// and what its memory costs to be loaded is shared by twice as many frames.
+//
+// Time is divided into cells of some lookaheads. What concerns more than one region is settled at the end of a cell, when all are
 // there. An observer's calls, or a run's end, may have the regions meet within a cell; nothing may depend on that.
 
 // region is one part's events, and the hash of what came of them.
@@ -55,6 +56,50 @@ func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime
 	return ofPort, regions, lookahead
 }
 
+// cellLookaheads is the length of a cell where nothing that is settled at its end can be seen.
+const cellLookaheads = 16
+
+// takeTurns divides the regions into those that can be driven together: into two kinds if every link between regions joins one
+// of each, else into one.
+func takeTurns(plan *topologies.Plan, ofPort []int32, regions int) [][]int32 {
+	const unknown = -1
+	kind := slices.Repeat([]int{unknown}, regions)
+	neighbours := make([][]int32, regions)
+	for i := range plan.Ports {
+		if a, b := ofPort[i], ofPort[plan.Ports[i].Peer]; a != b {
+			neighbours[a] = append(neighbours[a], b)
+		}
+	}
+	turns := make([][]int32, 2)
+	var all []int32
+	for first := range kind {
+		if kind[first] != unknown {
+			continue
+		}
+		kind[first] = 0
+		for reached := []int32{int32(first)}; len(reached) > 0; reached = reached[1:] {
+			for _, b := range neighbours[reached[0]] {
+				if kind[b] == unknown {
+					kind[b] = 1 - kind[reached[0]]
+					reached = append(reached, b)
+				} else if kind[b] == kind[reached[0]] {
+					turns = nil
+				}
+			}
+		}
+	}
+	for r, k := range kind {
+		all = append(all, int32(r))
+		if turns != nil {
+			turns[k] = append(turns[k], int32(r))
+		}
+	}
+	if turns == nil {
+		return [][]int32{all}
+	}
+	return turns
+}
+
 // push schedules an event in the region where it will happen.
 func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	var r int32
@@ -80,139 +125,38 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	e.due[r] = min(e.due[r], at)
 }
 
-// call is something to be done at a time when all regions are there.
-type call struct {
-	at vtime.Time
-	f  func(now vtime.Time)
-}
-
-// Call has f called at the given time, before what happens in the fabric at that time; calls of one time in the order
-// given.
-func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
-	i, _ := slices.BinarySearchFunc(e.calls, at, func(c call, at vtime.Time) int {
-		if c.at <= at {
-			return -1
-		}
-		return 1
-	})
-	e.calls = slices.Insert(e.calls, i, call{at, f})
-}
-
-// Progress is told now and then how far the run is.
-type Progress func(now vtime.Time, t *Totals)
-
-// eventsPerLook is the events between two looks at the wall clock and the context.
-const eventsPerLook = 1 << 14
-
-// leastPatience is for how long at least a draining fabric may move nothing but flow control's own messages. What PAUSE, or a
-// want of credits, holds up in a circle is held up for good, and the messages go on.
-const leastPatience = 200 * vtime.Millisecond
-
-// patience is that time in a fabric: longer than any of its timers.
-func patience(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits) vtime.Time {
-	p := max(leastPatience, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval)
-	if credits != nil {
-		p = max(p, 4*credits.settings.Period)
+// cellLength is the time between two settlements. Where it shows when something is settled, it is as short as can be: messages of
+// credits rest, and receivers' reports end, when a cell does.
+func (e *Engine) cellLength() vtime.Time {
+	if e.credits != nil || e.hosts.Notify == hostagent.NotifyPCN {
+		return e.lookahead
 	}
-	for i := range plan.Ports {
-		p = max(p, 4*plan.Ports[i].Delay)
-	}
-	return p
+	return cellLookaheads * e.lookahead
 }
 
-// Run drives the fabric until the given time. With drain it ends as soon as after that time, or before it, all flows with
-// a size have ended and no frame is left; and after that time when nothing of the flows has moved for long. A cancelled
-// context ends it between two events, with the context's error.
-func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress Progress) error {
-	e.start()
-	look := &look{ctx: ctx, left: eventsPerLook, next: time.Now(), progress: progress}
-	for {
-		from := e.earliest()
-		if len(e.regions) > 1 && from >= e.cell {
-			e.settle(e.cell)
-			if drain && e.cell > 0 && e.idle() {
-				e.now = e.last
-				return nil
-			}
-			if from = e.earliest(); from != vtime.Never {
-				e.cell = (from/e.lookahead + 1) * e.lookahead
-			}
+// drive takes every region from one time, before which nothing is left to happen, to another.
+func (e *Engine) drive(from, end vtime.Time, drain bool, look *look) error {
+	turn := 0
+	for at := from; at < end; turn++ {
+		if at = end; len(e.regions) > 1 {
+			at = min(at, from+vtime.Time(turn+1)*e.lookahead)
 		}
-		if from == vtime.Never || from > until && (!drain || e.idle() || e.stuck(from)) {
-			break
-		}
-		e.settled = from
-		if from >= e.circles.next {
-			e.lookForCircles(from)
-		}
-		if len(e.calls) > 0 && e.calls[0].at == from {
-			c := e.calls[0]
-			e.calls = slices.Delete(e.calls, 0, 1)
-			e.now = from
-			e.Events++
-			c.f(from)
-			e.tell()
-			if e.failed != nil {
-				return e.failed
-			}
-			continue
-		}
-		end := vtime.Never
-		if len(e.regions) > 1 {
-			end = e.cell
-		}
-		if len(e.calls) > 0 {
-			end = min(end, e.calls[0].at)
-		}
-		end = min(end, e.circles.next)
-		if until >= from {
-			end = min(end, until+1)
-		} else {
-			end = min(end, from+e.patience) // to be asked again whether it is stuck
-		}
-		if err := e.drive(end, drain, look); err != nil {
+		if err := e.driveSome(e.turns[turn%len(e.turns)], at, drain, look); err != nil {
 			return err
 		}
-		e.tell()
-		if len(e.regions) == 1 && drain && e.idle() {
-			return nil
+	}
+	if len(e.turns) > 1 { // the other kind is a lookahead behind
+		if err := e.driveSome(e.turns[turn%2], end, drain, look); err != nil {
+			return err
 		}
 	}
-	e.now = max(e.now, until)
-	e.seekCircle()
-	e.tell()
+	e.now = e.last
 	return nil
 }
 
-// earliest is when the next event or call is; vtime.Never without any.
-func (e *Engine) earliest() vtime.Time {
-	at := vtime.Never
-	for _, due := range e.due {
-		at = min(at, due)
-	}
-	if len(e.calls) > 0 {
-		at = min(at, e.calls[0].at)
-	}
-	return at
-}
-
-// stuck says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none waits for its
-// pace, and no fault is to come or go.
-func (e *Engine) stuck(now vtime.Time) bool {
-	if now-e.moved <= e.patience || e.starting > 0 || e.pending > 0 {
-		return false
-	}
-	for _, n := range e.nics {
-		if n.Pacing(now) {
-			return false
-		}
-	}
-	return true
-}
-
-// drive takes every region to the given time, which lies within the lookahead.
-func (e *Engine) drive(end vtime.Time, drain bool, look *look) error {
-	for i := range e.regions {
+// driveSome takes some regions to the given time, which no other region may be further behind than the lookahead.
+func (e *Engine) driveSome(regions []int32, end vtime.Time, drain bool, look *look) error {
+	for _, i := range regions {
 		if e.due[i] >= end {
 			continue
 		}
@@ -239,7 +183,6 @@ func (e *Engine) drive(end vtime.Time, drain bool, look *look) error {
 		e.due[i] = events.next()
 		e.last = max(e.last, e.now)
 	}
-	e.now = e.last
 	return nil
 }
 
@@ -268,67 +211,4 @@ func (e *Engine) warm(ports []int32, end vtime.Time) {
 		}
 	}
 	e.warmth = int32(sum)
-}
-
-// pfcSeen is a PAUSE or RESUME that left, for the observer.
-type pfcSeen struct {
-	at       vtime.Time
-	port     int32
-	priority uint8
-	pause    bool
-}
-
-// settle does what has waited for all regions to be at the end of a cell.
-func (e *Engine) settle(now vtime.Time) {
-	for _, f := range e.gone {
-		e.forget(f)
-	}
-	e.gone = e.gone[:0]
-	if e.credits != nil && len(e.regions) > 1 {
-		e.settleCredits(now)
-	}
-}
-
-// tell tells the observer what it has not been told of, in the order of time.
-func (e *Engine) tell() {
-	if e.observer != nil {
-		if len(e.regions) > 1 {
-			slices.SortFunc(e.ended, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(e.flows[a].Finished, e.flows[b].Finished), cmp.Compare(a, b))
-			})
-			slices.SortStableFunc(e.pfcSeen, func(a, b pfcSeen) int {
-				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.port, b.port))
-			})
-		}
-		for _, p := range e.pfcSeen {
-			e.observer.PFC(p.at, int(p.port), p.priority, p.pause)
-		}
-		for _, f := range e.ended {
-			e.observer.FlowDone(e.flows[f].Finished, int(f))
-		}
-	}
-	e.ended, e.pfcSeen = e.ended[:0], e.pfcSeen[:0]
-	if len(e.happened) > 0 {
-		e.tellFaults()
-	}
-}
-
-// look is a run's looks at the wall.
-type look struct {
-	ctx      context.Context
-	left     int
-	next     time.Time
-	progress Progress
-}
-
-func (l *look) around(e *Engine) error {
-	l.left = eventsPerLook
-	if err := l.ctx.Err(); err != nil {
-		return err
-	}
-	if t := time.Now(); l.progress != nil && t.After(l.next) {
-		l.next = t.Add(100 * time.Millisecond)
-		l.progress(e.now, &e.Totals)
-	}
-	return nil
 }

@@ -52,6 +52,51 @@ links: [{from: h0, to: s0, delay: 1ns}, {from: h1, to: s1}, {from: h2, to: s2}, 
 	}
 }
 
+// TestTurns: regions take turns where no link joins two of one kind, each region in one turn; else all go together.
+func TestTurns(t *testing.T) {
+	for _, c := range []struct {
+		name, topology string
+		turns          int
+	}{
+		{"leaves and spines", "leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2}", 2},
+		{"a fat-tree", "fattree: {k: 4}", 2},
+		{"a ring of four", `nodes: [{name: s0..s3, kind: switch}, {name: h0..h3, kind: host}]
+links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, to: s3}, {from: s0, to: s1}, {from: s1, to: s2}, {from: s2, to: s3}, {from: s3, to: s0}]`, 2},
+		{"a ring of three", `nodes: [{name: s0..s2, kind: switch}, {name: h0..h2, kind: host}]
+links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: s0, to: s1}, {from: s1, to: s2}, {from: s2, to: s0}]`, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plan, err := topologies.Parse("lab.yaml", []byte("delay: 1us\n"+c.topology))
+			if err != nil {
+				t.Fatal(err)
+			}
+			of, regions, _ := divide(plan)
+			turns := takeTurns(plan, of, regions)
+			if len(turns) != c.turns {
+				t.Errorf("%d turns, want %d", len(turns), c.turns)
+			}
+			turn := map[int32]int{}
+			for i, together := range turns {
+				for _, r := range together {
+					if _, twice := turn[r]; twice {
+						t.Errorf("region %d has two turns", r)
+					}
+					turn[r] = i
+				}
+			}
+			if len(turn) != regions {
+				t.Errorf("turns for %d of %d regions", len(turn), regions)
+			}
+			for i := range plan.Ports {
+				a, b := of[i], of[plan.Ports[i].Peer]
+				if c.turns == 2 && a != b && turn[a] == turn[b] {
+					t.Errorf("regions %d and %d are neighbours and go together", a, b)
+				}
+			}
+		})
+	}
+}
+
 // TestRegionsChangeNothing: where no two events fall on one picosecond, regions driven apart come to what all events in
 // one order come to.
 func TestRegionsChangeNothing(t *testing.T) {
@@ -194,7 +239,7 @@ func unite(e *Engine) {
 		e.ports[i].region = 0
 		one.ports = append(one.ports, int32(i))
 	}
-	e.regions, e.due, e.lookahead = []region{one}, []vtime.Time{vtime.Never}, vtime.Never
+	e.regions, e.due, e.lookahead, e.turns = []region{one}, []vtime.Time{vtime.Never}, vtime.Never, [][]int32{{0}}
 }
 
 // TestRunEndsAtItsTime: without drain a run of several regions goes no further than it was told, and goes on from there.

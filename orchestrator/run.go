@@ -1,0 +1,206 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// call is something to be done at a time when all regions are there.
+type call struct {
+	at vtime.Time
+	f  func(now vtime.Time)
+}
+
+// Call has f called at the given time, before what happens in the fabric at that time; calls of one time in the order
+// given.
+func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
+	i, _ := slices.BinarySearchFunc(e.calls, at, func(c call, at vtime.Time) int {
+		if c.at <= at {
+			return -1
+		}
+		return 1
+	})
+	e.calls = slices.Insert(e.calls, i, call{at, f})
+}
+
+// Progress is told now and then how far the run is.
+type Progress func(now vtime.Time, t *Totals)
+
+// eventsPerLook is the events between two looks at the wall clock and the context.
+const eventsPerLook = 1 << 14
+
+// leastPatience is for how long at least a draining fabric may move nothing but flow control's own messages. What PAUSE, or a
+// want of credits, holds up in a circle is held up for good, and the messages go on.
+const leastPatience = 200 * vtime.Millisecond
+
+// patience is that time in a fabric: longer than any of its timers.
+func patience(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits) vtime.Time {
+	p := max(leastPatience, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval)
+	if credits != nil {
+		p = max(p, 4*credits.settings.Period)
+	}
+	for i := range plan.Ports {
+		p = max(p, 4*plan.Ports[i].Delay)
+	}
+	return p
+}
+
+// Run drives the fabric until the given time. With drain it ends as soon as after that time, or before it, all flows with
+// a size have ended and no frame is left; and after that time when nothing of the flows has moved for long. A cancelled
+// context ends it between two events, with the context's error.
+func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress Progress) error {
+	e.start()
+	look := &look{ctx: ctx, left: eventsPerLook, next: time.Now(), progress: progress}
+	for {
+		from := e.earliest()
+		if len(e.regions) > 1 && from >= e.cell {
+			e.settle(e.cell)
+			if drain && e.cell > 0 && e.idle() {
+				e.now = e.last
+				return nil
+			}
+			if from = e.earliest(); from != vtime.Never {
+				length := e.cellLength()
+				e.cell = (from/length + 1) * length
+			}
+		}
+		if from == vtime.Never || from > until && (!drain || e.idle() || e.stuck(from)) {
+			break
+		}
+		e.settled = from
+		if from >= e.circles.next {
+			e.lookForCircles(from)
+		}
+		if len(e.calls) > 0 && e.calls[0].at == from {
+			c := e.calls[0]
+			e.calls = slices.Delete(e.calls, 0, 1)
+			e.now = from
+			e.Events++
+			c.f(from)
+			e.tell()
+			if e.failed != nil {
+				return e.failed
+			}
+			continue
+		}
+		end := vtime.Never
+		if len(e.regions) > 1 {
+			end = e.cell
+		}
+		if len(e.calls) > 0 {
+			end = min(end, e.calls[0].at)
+		}
+		end = min(end, e.circles.next)
+		if until >= from {
+			end = min(end, until+1)
+		} else {
+			end = min(end, from+e.patience) // to be asked again whether it is stuck
+		}
+		if err := e.drive(from, end, drain, look); err != nil {
+			return err
+		}
+		e.tell()
+		if len(e.regions) == 1 && drain && e.idle() {
+			return nil
+		}
+	}
+	e.now = max(e.now, until)
+	e.seekCircle()
+	e.tell()
+	return nil
+}
+
+// earliest is when the next event or call is; vtime.Never without any.
+func (e *Engine) earliest() vtime.Time {
+	at := vtime.Never
+	for _, due := range e.due {
+		at = min(at, due)
+	}
+	if len(e.calls) > 0 {
+		at = min(at, e.calls[0].at)
+	}
+	return at
+}
+
+// stuck says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none waits for its
+// pace, and no fault is to come or go.
+func (e *Engine) stuck(now vtime.Time) bool {
+	if now-e.moved <= e.patience || e.starting > 0 || e.pending > 0 {
+		return false
+	}
+	for _, n := range e.nics {
+		if n.Pacing(now) {
+			return false
+		}
+	}
+	return true
+}
+
+// pfcSeen is a PAUSE or RESUME that left, for the observer.
+type pfcSeen struct {
+	at       vtime.Time
+	port     int32
+	priority uint8
+	pause    bool
+}
+
+// settle does what has waited for all regions to be at the end of a cell.
+func (e *Engine) settle(now vtime.Time) {
+	for _, f := range e.gone {
+		e.forget(f)
+	}
+	e.gone = e.gone[:0]
+	if e.credits != nil && len(e.regions) > 1 {
+		e.settleCredits(now)
+	}
+}
+
+// tell tells the observer what it has not been told of, in the order of time.
+func (e *Engine) tell() {
+	if e.observer != nil {
+		if len(e.regions) > 1 {
+			slices.SortFunc(e.ended, func(a, b int32) int {
+				return cmp.Or(cmp.Compare(e.flows[a].Finished, e.flows[b].Finished), cmp.Compare(a, b))
+			})
+			slices.SortStableFunc(e.pfcSeen, func(a, b pfcSeen) int {
+				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.port, b.port))
+			})
+		}
+		for _, p := range e.pfcSeen {
+			e.observer.PFC(p.at, int(p.port), p.priority, p.pause)
+		}
+		for _, f := range e.ended {
+			e.observer.FlowDone(e.flows[f].Finished, int(f))
+		}
+	}
+	e.ended, e.pfcSeen = e.ended[:0], e.pfcSeen[:0]
+	if len(e.happened) > 0 {
+		e.tellFaults()
+	}
+}
+
+// look is a run's looks at the wall.
+type look struct {
+	ctx      context.Context
+	left     int
+	next     time.Time
+	progress Progress
+}
+
+func (l *look) around(e *Engine) error {
+	l.left = eventsPerLook
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	if t := time.Now(); l.progress != nil && t.After(l.next) {
+		l.next = t.Add(100 * time.Millisecond)
+		l.progress(e.now, &e.Totals)
+	}
+	return nil
+}
