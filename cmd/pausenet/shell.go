@@ -33,7 +33,7 @@ it does the lines of its standard input, and exits with 2 if one of them fails.`
 			if len(args) > 0 {
 				name = args[0]
 			}
-			a := &shell.Attached{Out: c.OutOrStdout(), Dial: func() (*live.Client, error) { return dial(name) }}
+			a := &shell.Attached{Out: c.OutOrStdout(), Programs: os.Stdout, Dial: func() (*live.Client, error) { return dial(name) }}
 			if err := a.Attach(); err != nil {
 				return err
 			}

@@ -107,9 +107,14 @@ func TestTerminal(t *testing.T) {
 	lab.see("icmp_seq=2")
 	lab.tmux("send-keys", "-t", "lab", "C-c")
 	lab.see("packets transmitted")
-	lab.enter("h1 sh")
-	time.Sleep(200 * time.Millisecond) // the shell has no prompt that could be waited for
-	lab.tmux("send-keys", "-t", "lab", "-l", "PS1=h1#; echo $((6*7)) h2; getent hosts h2; exit")
+	lab.enter("h1 test -t 1 && test -t 2 && echo the terminal it 'has'")
+	lab.see("the terminal it has")
+	lab.enter("sh test -t 1 && echo so does 'sh'")
+	lab.see("so does sh")
+	lab.enter("h5 sleep 1000 > /dev/null &") // what enter waits for next is the prompt
+	lab.enter("h1 env PS1=in-a-host: sh")
+	lab.see("\nin-a-host:")
+	lab.tmux("send-keys", "-t", "lab", "-l", "echo $((6*7)) h2; getent hosts h2; exit")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
 	lab.see("42 h2")
 	lab.see("10.0.0.3")

@@ -151,7 +151,7 @@ func describeUp(out io.Writer, f *live.Fabric) {
 
 // useShell reads what the user types until the end.
 func useShell(out io.Writer, f *live.Fabric) {
-	s := &shell.Shell{Fabric: f, Out: out}
+	s := &shell.Shell{Fabric: f, Out: out, Programs: os.Stdout}
 	typed := make(chan struct{})
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGHUP)

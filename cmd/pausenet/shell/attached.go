@@ -19,6 +19,8 @@ import (
 type Attached struct {
 	Out io.Writer
 	In  *os.File // what programs on nodes read; nil: nothing
+	// Programs is where programs print that are not on nodes; nil: Out.
+	Programs *os.File
 	// Dial connects to the fabric.
 	Dial func() (*live.Client, error)
 
@@ -49,7 +51,7 @@ func (a *Attached) Attach() error {
 	for _, n := range d.Nodes {
 		a.nodes[n.Name] = n.Address
 	}
-	a.local = &Shell{Out: a.Out, In: a.In}
+	a.local = &Shell{Out: a.Out, In: a.In, Programs: a.Programs}
 	if a.events, err = a.Dial(); err != nil {
 		return err
 	}

@@ -77,6 +77,9 @@ func (s *Shell) attached(cmd *exec.Cmd, run func() error) error {
 	if s.In == nil {
 		cmd.Stdin = nil
 	}
+	if s.Programs != nil {
+		cmd.Stdout, cmd.Stderr = s.Programs, s.Programs
+	}
 	_, stop := s.interrupts()
 	defer stop()
 	err := run()

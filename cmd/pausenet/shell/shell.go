@@ -20,6 +20,9 @@ type Shell struct {
 	Out    io.Writer
 	// In is what programs on nodes read; nil: nothing.
 	In *os.File
+	// Programs is where programs print; nil: Out. A file is theirs as it is: they find the terminal that it may be, and no pipe to Out
+	// is waited for that one in the background holds.
+	Programs *os.File
 	// Interrupted ends what a line waits for; nil: Ctrl-C does.
 	Interrupted <-chan struct{}
 	troubles    *live.Troubles // that the prompt tells of; nil: nobody does
