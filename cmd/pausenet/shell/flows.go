@@ -4,6 +4,7 @@ package shell
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,7 +143,10 @@ func (s *Shell) iperf(args []string) error {
 	}
 	seconds := "5"
 	if n := len(args); n > 0 {
-		if _, err := strconv.Atoi(args[n-1]); err == nil {
+		if given, err := strconv.Atoi(args[n-1]); err == nil {
+			if given < 1 { // iperf3 takes 0 for: without end
+				return fmt.Errorf("iperf of %d seconds: give 1 or more", given)
+			}
 			seconds, args = args[n-1], args[:n-1]
 		}
 	}
@@ -163,7 +167,21 @@ func (s *Shell) iperf(args []string) error {
 	if err != nil {
 		return err
 	}
-	server := exec.Command("iperf3", "-s", "-1", "--forceflush")
+	if source == target {
+		return fmt.Errorf("iperf from %s to itself crosses no link: name two hosts", from)
+	}
+	interrupted, stop := s.interrupts()
+	defer stop()
+	ctx, end := context.WithCancel(context.Background()) // of both programs, also where only one has failed
+	defer end()
+	go func() {
+		select {
+		case <-interrupted:
+			end()
+		case <-ctx.Done():
+		}
+	}()
+	server := exec.CommandContext(ctx, "iperf3", "-s", "-1", "--forceflush")
 	listening := &firstLine{seen: make(chan struct{})}
 	server.Stdout = listening
 	serverEnd := make(chan error, 1)
@@ -171,11 +189,14 @@ func (s *Shell) iperf(args []string) error {
 	select {
 	case <-listening.seen:
 	case err := <-serverEnd:
+		if ctx.Err() != nil {
+			return fmt.Errorf("iperf3 from %s to %s: interrupted", from, to)
+		}
 		return fmt.Errorf("iperf3 -s on %s: %w", to, err)
 	case <-time.After(5 * time.Second):
 	}
 	var out bytes.Buffer
-	client := exec.Command("iperf3", "-c", target.Addr.String(), "-t", seconds, "-J")
+	client := exec.CommandContext(ctx, "iperf3", "-c", target.Addr.String(), "-t", seconds, "-J")
 	client.Stdout = &out
 	err = s.Fabric.Run(from, client)
 	var report struct {
@@ -189,8 +210,22 @@ func (s *Shell) iperf(args []string) error {
 			} `json:"sum_received"`
 		} `json:"end"`
 	}
-	if jerr := json.Unmarshal(out.Bytes(), &report); jerr != nil || report.Error != "" || err != nil {
-		return fmt.Errorf("iperf3 from %s to %s: %s", from, to, strings.TrimSpace(report.Error+" "+fmt.Sprint(err)))
+	if jerr := json.Unmarshal(out.Bytes(), &report); err == nil {
+		err = jerr
+	}
+	if err != nil || report.Error != "" {
+		end()
+		<-serverEnd
+		why := report.Error
+		if why == "" {
+			why = err.Error()
+		}
+		select {
+		case <-interrupted:
+			why = "interrupted"
+		default:
+		}
+		return fmt.Errorf("iperf3 from %s to %s: %s", from, to, why)
 	}
 	<-serverEnd
 	rate := report.End.Received.Rate

@@ -4,6 +4,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pausenet/pausenet/internal/vtime"
@@ -32,6 +33,9 @@ func (s *Shell) ping(names []string) error {
 		h, err := s.Fabric.Host(name)
 		if err != nil {
 			return err
+		}
+		if slices.Contains(hosts, h) {
+			return fmt.Errorf("%s stands there twice: name two hosts", name)
 		}
 		hosts = append(hosts, h)
 	}

@@ -5,10 +5,12 @@ package shell
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -95,6 +97,7 @@ func TestVerbs(t *testing.T) {
 		{"intfs", "leaf0: lo,leaf0-eth1", ""},
 		{"dump", "XOFF 320000", ""},
 		{"ping h0 h1", "0% dropped (2/2 received)", ""},
+		{"ping h0 h0", "", "h0 stands there twice"},
 		{"flow h0 h5 10KB", "h0 -> h5 10KB: FCT", ""},
 		{"flow h0 h5 10KB &", "", ""},
 		{"flow h0", "", "write: flow FROM TO SIZE"},
@@ -148,6 +151,43 @@ func TestVerbs(t *testing.T) {
 	}
 	if done, err := s.Do("exit"); !done || err != nil {
 		t.Errorf("exit: %v, %v", done, err)
+	}
+}
+
+// TestIperf has iperf end when it is interrupted, as from a shell in another terminal, leave no server on the host, and refuse what
+// would not end or cross a link.
+func TestIperf(t *testing.T) {
+	s, out := newShell(t)
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("this test needs iperf3: apt-get install iperf3")
+		}
+		t.Skip("this test needs iperf3: apt-get install iperf3")
+	}
+	for line, fails := range map[string]string{
+		"iperf h0 h5 0":  "give 1 or more",
+		"iperf h0 h5 -1": "give 1 or more",
+		"iperf h0 h0":    "name two hosts",
+		"iperf h0":       "write: iperf",
+	} {
+		if _, err := s.Do(line); err == nil || !strings.Contains(err.Error(), fails) {
+			t.Errorf("%s: %v; want %q", line, err, fails)
+		}
+	}
+	for _, after := range []time.Duration{0, 400 * time.Millisecond} { // before there is a server, and while data flows
+		interrupted := make(chan struct{})
+		s.Interrupted = interrupted
+		time.AfterFunc(after, func() { close(interrupted) })
+		if _, err := s.Do("iperf h0 h5 3600"); err == nil || !strings.Contains(err.Error(), "interrupted") {
+			t.Errorf("interrupted after %v: %v", after, err)
+		}
+	}
+	s.Interrupted = make(chan struct{})
+	if _, err := s.Do("iperf h0 h5 1"); err != nil {
+		t.Errorf("after one that was interrupted: %v", err)
+	}
+	if !strings.Contains(out.String(), "h0 -> h5 TCP: ") {
+		t.Errorf("no rate:\n%s", out)
 	}
 }
 
