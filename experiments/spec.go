@@ -23,6 +23,9 @@ const lossyTimeout = vtime.Millisecond
 // scenarioName is what a scenario may be called: it names a folder of results.
 var scenarioName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
+// nameless says that a name taken from a file's, as "." of "..yaml", would be no folder of its own.
+func nameless(name string) bool { return strings.Trim(name, ".") == "" }
+
 // tagName is what a flow's tag may be: it stands in CSV files and lists.
 var tagName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
 
@@ -87,6 +90,9 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 			Seed: 1,
 		}}
 		d.decode()
+		if filename != "" && nameless(d.s.Name) {
+			root.Errorf("a file of this name gives the scenario no name, and it names a folder: write one as name")
+		}
 		d.s.HasQuick = quick
 		if quick && r.Quick {
 			d.s.Name += quickSuffix

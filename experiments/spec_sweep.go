@@ -23,6 +23,8 @@ func ParseSweep(filename string, data []byte) (*Sweep, error) {
 	m := root.Mapping()
 	if name := m.Get("name"); name.String(&s.Name) && !scenarioName.MatchString(s.Name) {
 		name.Errorf("name %q: a sweep's name is letters, digits, '.', '_' and '-', since it names a folder", s.Name)
+	} else if nameless(s.Name) {
+		root.Errorf("a file of this name gives the sweep no name, and it names a folder: write one as name")
 	}
 	m.Get("description").String(&s.Description)
 	s.decode(m.Need("sweep"), filepath.Dir(filename))

@@ -37,7 +37,7 @@ func applyConfiguration(c *cobra.Command, file string) error {
 		}
 		for _, value := range values {
 			if err := c.Flags().Set(f.Name, value); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", origin(f.Name, file), err))
+				errs = append(errs, fmt.Errorf("%s: %s", origin(f.Name, file), strings.TrimPrefix(flagError(err).Error(), "--"+f.Name+" ")))
 			}
 		}
 	})

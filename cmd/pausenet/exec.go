@@ -41,6 +41,9 @@ their names, and exits with its code.`,
 			return badInput(err)
 		},
 	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w: flags of the command go behind --: write pausenet %s", err, c.Use)
+	})
 	fabricFlag(c, &fabric)
 	return c
 }

@@ -21,6 +21,9 @@ func newGraphCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := atMostOne(c, "svg", "dot", "mermaid"); err != nil {
+				return err
+			}
 			s, err := load(args[0], nil)
 			if err != nil {
 				return err
@@ -46,6 +49,5 @@ func newGraphCommand() *cobra.Command {
 	c.Flags().BoolVar(&dot, "dot", false, "a Graphviz graph")
 	c.Flags().BoolVar(&mermaid, "mermaid", false, "a Mermaid flowchart, for Markdown")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` (default: standard output)")
-	c.MarkFlagsMutuallyExclusive("svg", "dot", "mermaid")
 	return c
 }

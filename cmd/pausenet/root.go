@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -50,6 +53,7 @@ or a mistake in a file; 3 the environment, such as no root or no space.`,
 		SilenceUsage:  true,
 		RunE:          func(c *cobra.Command, _ []string) error { return runBare(c) },
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	var config string
 	root.PersistentFlags().StringVar(&config, "config", "", "configuration `file` (default: pausenet/config.yaml in the user's configuration folder)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
@@ -74,6 +78,37 @@ func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// flagError says what a flag takes where the library has only its parser's words.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &invalid) || !errors.As(err, &number) {
+		return err
+	}
+	kind := "a whole number"
+	if invalid.GetFlag().Value.Type() == "float64" {
+		kind = "a number"
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		kind += " that is not as large"
+	}
+	return fmt.Errorf("--%s %s: %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+}
+
+// atMostOne refuses flags that exclude each other.
+func atMostOne(c *cobra.Command, names ...string) error {
+	var given []string
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) > 1 {
+		return badInput(fmt.Errorf("%s: one or the other", strings.Join(given, " and ")))
+	}
+	return nil
+}
+
 // The flags that several commands share, each with one text.
 
 func controllersFlag(c *cobra.Command, names *[]string) {
@@ -83,6 +118,7 @@ func controllersFlag(c *cobra.Command, names *[]string) {
 
 func planeFlag(c *cobra.Command, plane *string) {
 	c.Flags().StringVar(plane, "plane", "auto", "`plane` that the pipelines run on: kernel, wasm, or auto for what this machine allows")
+	_ = c.RegisterFlagCompletionFunc("plane", cobra.FixedCompletions([]string{"auto", "kernel", "wasm"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func setFlag(c *cobra.Command, sets *[]string) {

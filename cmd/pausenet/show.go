@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 )
 
@@ -22,7 +24,7 @@ built-in to start your own from.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := errors.Join(atMostOne(c, "source", "set"), atMostOne(c, "source", "format"), checkFormat(format)); err != nil {
 				return err
 			}
 			s, err := load(args[0], sets)
@@ -47,7 +49,5 @@ built-in to start your own from.`,
 	formatFlag(c, &format)
 	c.Flags().BoolVar(&source, "source", false, "print the file itself")
 	setFlag(c, &sets)
-	c.MarkFlagsMutuallyExclusive("source", "set")
-	c.MarkFlagsMutuallyExclusive("source", "format")
 	return c
 }

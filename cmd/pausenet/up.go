@@ -23,6 +23,9 @@ import (
 // defaultFabric is what up brings up without an argument, and the name of a fabric that nobody names.
 const defaultTopology, defaultFabric = "small", "pausenet"
 
+// maxSlowdown bounds --slowdown: a microsecond of virtual time takes a second.
+const maxSlowdown = 1e6
+
 type upFlags struct {
 	name       string
 	slowdown   float64
@@ -83,8 +86,8 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		subject = args[0]
 	}
-	if f.slowdown < 0 || c.Flags().Changed("slowdown") && !(f.slowdown > 0) {
-		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100", f.slowdown))
+	if c.Flags().Changed("slowdown") && !(f.slowdown > 0 && f.slowdown <= maxSlowdown) {
+		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown, int(maxSlowdown)))
 	}
 	reread := func(sets []string) (*experiments.Scenario, error) {
 		return liveScenario(subject, append(append([]string(nil), f.sets...), sets...))

@@ -1,6 +1,7 @@
 package yamlspec
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,9 +22,13 @@ const (
 	maxValues = 1 << 20
 )
 
+// byteOrderMark is what some editors begin a file in UTF-8 with, which says nothing.
+var byteOrderMark = []byte("\ufeff")
+
 // Parse reads the one YAML document in data; an empty one is an empty mapping. Mistakes are reported to r; after a
 // syntax error the tree is nil. Parse never panics.
 func (r *Report) Parse(name string, data []byte) *Value {
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	return r.open(name, data).parse(string(data))
 }
 

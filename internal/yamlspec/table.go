@@ -1,6 +1,7 @@
 package yamlspec
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"strings"
@@ -21,6 +22,7 @@ type Row struct {
 // they are decoded and complained about like those of a YAML file.
 func (r *Report) Rows(name string, data []byte, separator string) iter.Seq[Row] {
 	s := r.open(name, nil)
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	switch {
 	case len(data) > maxTableBytes:
 		s.problem(0, 0, 0, fmt.Sprintf("the file has %d bytes; a table has at most %d", len(data), maxTableBytes))

@@ -157,6 +157,23 @@ spec.yaml:2:1: unknown key "dela": did you mean "delay"?
 	}
 }
 
+// TestByteOrderMark: the mark that some editors begin a file with is none of its text.
+func TestByteOrderMark(t *testing.T) {
+	r := new(Report)
+	if root := r.Parse("spec.yaml", []byte("\ufeffname: pod\n")); !root.Has("name") {
+		t.Error("the first key is not seen")
+	}
+	for row := range r.Rows("table.txt", []byte("\ufeff10 20\n"), "") {
+		var first int
+		if row.Fields[0].Int(&first, 0, 100); first != 10 {
+			t.Errorf("the first field is %d, not 10", first)
+		}
+	}
+	if err := r.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestProblemsAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("name: a\n")
