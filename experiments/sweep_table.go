@@ -172,6 +172,10 @@ func (s *Sweep) Text(k int, e interval.Estimate) string {
 		}
 	}
 	mean, half := e.Mean/factor, e.Half/factor
+	if half > 0 && half < math.Abs(mean)/1e5 { // digits that say nothing: seeds hardly matter
+		decimals := decimalsFor(mean, 0)
+		return fmt.Sprintf("%.*f ± <%.*f%s", decimals, mean, decimals, math.Pow10(-decimals), unit)
+	}
 	decimals := decimalsFor(mean, half)
 	text := strconv.FormatFloat(mean, 'f', decimals, 64)
 	switch {

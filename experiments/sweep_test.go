@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/interval"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -391,6 +392,10 @@ func TestSweepRows(t *testing.T) {
 				t.Errorf("row %d, %s: %q, want %q", i, s.Metrics[k], got, text)
 			}
 		}
+	}
+	// Not "5.46076 ± 0.00000 ms".
+	if got := s.Text(0, interval.Estimate{N: 3, Mean: 5_460_764, Half: 4}); got != "5.461 ± <0.001 ms" {
+		t.Errorf("an interval that is next to nothing: %s", got)
 	}
 	dir := t.TempDir()
 	if err := s.WriteCSV(dir, points, outcomes); err != nil {

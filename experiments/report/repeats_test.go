@@ -21,6 +21,7 @@ func TestContestOfIntervals(t *testing.T) {
 		{"apart", []interval.Estimate{estimate(3, 2e6, 1e5), estimate(3, 1e6, 1e5)}, "2.00 ± 0.10 1.00 ± 0.10*"},
 		{"they meet", []interval.Estimate{estimate(3, 2e6, 6e5), estimate(3, 1e6, 5e5)}, "2.00 ± 0.60 1.00 ± 0.50"},
 		{"one meets", []interval.Estimate{estimate(3, 9e6, 1e5), estimate(3, 2e6, 6e5), estimate(3, 1e6, 5e5)}, "9.00 ± 0.10 2.00 ± 0.60 1.00 ± 0.50"},
+		{"hardly apart", []interval.Estimate{estimate(3, 5.460764e6, 4), estimate(3, 2e6, 1e5)}, "5.461 ± <0.001 2.00 ± 0.10*"},
 		{"one run", []interval.Estimate{estimate(3, 2e6, 1e5), estimate(1, 1e6, math.NaN())}, "2.00 ± 0.10 1.00*"},
 	} {
 		cells, _ := contest(c.values, Nanoseconds, lower, []bool{true, true, true}[:len(c.values)])

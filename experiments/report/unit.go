@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -102,6 +103,10 @@ func (m measure) named(s string) string {
 func (m measure) plusMinus(mean, half float64) string {
 	if half == 0 || math.Abs(half/m.div) >= 100 {
 		return m.cell(mean, half != 0 && m.div == 1) + " ± " + m.cell(half, m.div == 1)
+	}
+	if half < math.Abs(mean)/1e5 { // digits that say nothing: seeds hardly matter
+		decimals := max(0, 3-int(math.Floor(math.Log10(math.Abs(mean/m.div)))))
+		return fmt.Sprintf("%.*f%s ± <%.*f%s", decimals, mean/m.div, m.suffix, decimals, math.Pow10(-decimals), m.suffix)
 	}
 	decimals := max(0, min(6, 1-int(math.Floor(math.Log10(half/m.div)))))
 	return strconv.FormatFloat(mean/m.div, 'f', decimals, 64) + m.suffix + " ± " + strconv.FormatFloat(half/m.div, 'f', decimals, 64) + m.suffix
