@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// documented matches a command of a document's session, with what it printed.
+var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (run .*)\n((?:[^$` + "`" + `].*\n|\n)*)`)
+
+// TestDocumentedRuns: what the documents show of runs is what these print, but for the wall time and the plane.
+func TestDocumentedRuns(t *testing.T) {
+	dir := t.TempDir()
+	pausenet := filepath.Join(dir, "pausenet") // testscript.Main goes by the name
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, pausenet); err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	for _, document := range []string{"../../README.md", "../../docs/scenarios.md", "../../docs/faults.md", "../../docs/lab.md"} {
+		data, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, session := range documented.FindAllStringSubmatch(string(data), -1) {
+			arguments, printed := strings.Fields(session[1]), lasting(session[2])
+			if len(printed) == 0 || strings.HasPrefix(session[2], "pausenet: ") {
+				continue
+			}
+			runs++
+			if name, isFile := strings.CutSuffix(arguments[1], ".yaml"); isFile {
+				if err := os.WriteFile(filepath.Join(dir, arguments[1]), []byte(scenarioOf(t, string(data), name)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := exec.Command(pausenet, append(arguments, "--plane", "wasm")...)
+			c.Dir = dir
+			out, _ := c.Output() // a deadlock's verdict is FAIL, and is shown
+			got := "\n" + strings.Join(lasting(string(out)), "\n") + "\n"
+			for _, line := range printed {
+				if !strings.Contains(got, "\n"+line+"\n") {
+					t.Errorf("%s: pausenet %s does not print\n%s\nbut%s", document, session[1], line, got)
+				}
+			}
+		}
+	}
+	if runs < 7 {
+		t.Errorf("%d runs in the documents", runs)
+	}
+}
+
+// lasting are the lines of a run's tables and findings that are the same on every machine, their words apart by one blank.
+func lasting(printed string) (lines []string) {
+	for line := range strings.Lines(printed) {
+		words := strings.Fields(line)
+		if !strings.HasPrefix(line, "  ") || len(words) == 0 || words[0] == "report:" {
+			continue
+		}
+		if last := words[len(words)-1]; len(words) > 11 && (last == "wall" || wall.MatchString(last)) {
+			words = words[:len(words)-1]
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return lines
+}
+
+// wall matches a wall time in a table.
+var wall = regexp.MustCompile(`^[0-9.]+s$`)
+
+// scenarioOf is the scenario of a document that is called name, by its key or in its first line.
+func scenarioOf(t *testing.T, document, name string) string {
+	t.Helper()
+	for _, part := range strings.Split(document, "```yaml\n")[1:] {
+		text, _, _ := strings.Cut(part, "```")
+		if strings.Contains(text, "\nname: "+name+"\n") || strings.HasPrefix(text, "# "+name+".yaml") {
+			return text
+		}
+	}
+	t.Fatalf("no scenario %s", name)
+	return ""
+}
