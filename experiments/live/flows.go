@@ -87,13 +87,18 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			}
 			ideal := experiments.IdealFCT(f.Plan, own.Source, own.Destination, int64(own.Size), config.SourcePort)
 			id := e.AddFlow(config)
-			f.watch.flowAdded(e.Now(), id, func(now vtime.Time) {
+			f.watch.flowAdded(id, func(now vtime.Time) {
 				fct := now - own.Start
 				ended(FlowResult{
 					FlowRequest: r, FCT: fct, Ideal: ideal,
 					Rate: units.Rate(float64(8*r.Size) / fct.Seconds()),
 				})
 			})
+			if own.Start > e.Now() {
+				e.Call(own.Start, func(now vtime.Time) { f.watch.flowStarted(now, id) })
+			} else {
+				f.watch.flowStarted(e.Now(), id)
+			}
 		}
 		return nil
 	})

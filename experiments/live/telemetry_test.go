@@ -146,6 +146,41 @@ type closing struct{ *bytes.Buffer }
 
 func (closing) Close() error { return nil }
 
+// TestEventsOfLaterFlows: a flow of a scenario that starts later than others is told of as it starts, its FCT before its end.
+func TestEventsOfLaterFlows(t *testing.T) {
+	var file bytes.Buffer
+	f := bringUpFrom(t, `
+topology: small
+flows:
+  - {from: h0, to: h5, size: 20KB}
+  - {from: h1, to: h6, size: 20KB, start: 500us}
+`, "none", Options{Slowdown: 200, Events: func() (io.WriteCloser, error) { return closing{&file}, nil }})
+	requests, err := f.ScenarioFlows("")
+	must(t, err)
+	ended := make(chan FlowResult, 2)
+	must(t, f.StartFlows(requests, func(r FlowResult) { ended <- r }))
+	for range 2 {
+		<-ended
+	}
+	down(t, f)
+	started := map[int]int64{}
+	for lines := bufio.NewScanner(&file); lines.Scan(); {
+		var e Event
+		must(t, json.Unmarshal(lines.Bytes(), &e))
+		switch e.Kind {
+		case EventFlowStart:
+			started[*e.Flow] = e.TimeNS
+		case EventFlowEnd:
+			if start, told := started[*e.Flow]; !told || e.TimeNS-start < e.FCTNS-1 || e.TimeNS-start > e.FCTNS+1 { // rounded to ns
+				t.Errorf("flow %d started at %d and ended at %d ns, with an FCT of %d", *e.Flow, start, e.TimeNS, e.FCTNS)
+			}
+		}
+	}
+	if len(started) != 2 {
+		t.Errorf("%d flows started, of 2", len(started))
+	}
+}
+
 // TestEventsFile: what happens is written from time 0 on, a line of JSON each, in the order of time; the verdict is the last.
 func TestEventsFile(t *testing.T) {
 	var file bytes.Buffer

@@ -26,9 +26,13 @@ func newWatcher(plan *topologies.Plan) *watcher {
 }
 
 // flowAdded is told of a flow and whom to tell of its end.
-func (w *watcher) flowAdded(now vtime.Time, flow int, ended func(now vtime.Time)) {
+func (w *watcher) flowAdded(flow int, ended func(now vtime.Time)) {
 	w.ends[flow] = ended
 	w.open = append(w.open, flow)
+}
+
+// flowStarted is told of a flow's start, which may be long after it was added.
+func (w *watcher) flowStarted(now vtime.Time, flow int) {
 	if len(w.readers) > 0 {
 		w.tell(w.flowEvent(now, EventFlowStart, flow))
 	}
