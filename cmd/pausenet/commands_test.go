@@ -127,3 +127,9 @@ func TestShowIsJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	if one, more := count(1, "hop"), count(3, "hop"); one != "1 hop" || more != "3 hops" {
+		t.Error(one, more)
+	}
+}

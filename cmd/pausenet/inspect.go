@@ -79,7 +79,7 @@ func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
 	for _, d := range all {
 		fmt.Fprintln(w)
 		for _, n := range d.Nodes {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d ports\n", n.Name, n.Kind, n.Address, n.Ports)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Name, n.Kind, n.Address, count(n.Ports, "port"))
 		}
 		fmt.Fprintln(w)
 		for _, l := range d.Links {

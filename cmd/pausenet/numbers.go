@@ -34,3 +34,11 @@ func atLeastOne(flags *pflag.FlagSet, name string) error {
 	}
 	return nil
 }
+
+// count is a number of things: "1 hop", "3 hops".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

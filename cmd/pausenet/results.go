@@ -122,7 +122,7 @@ func writeSpread(w io.Writer, r *experiments.Result, width int) {
 	if spread.Depth < 2 && victims.Count == 0 {
 		return
 	}
-	fmt.Fprintf(w, "  %-*s PAUSE spread %d hops: %s; victim flows: %d", width, r.Controller, spread.Depth,
+	fmt.Fprintf(w, "  %-*s PAUSE spread %s: %s; victim flows: %d", width, r.Controller, count(spread.Depth, "hop"),
 		strings.Join(spread.Chain, " to "), victims.Count)
 	if tags := slices.Sorted(maps.Keys(victims.ByTag)); len(tags) > 0 {
 		fmt.Fprintf(w, " (%s)", strings.Join(tags, ", "))

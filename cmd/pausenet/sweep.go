@@ -206,7 +206,7 @@ func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoi
 			kept++
 		}
 	}
-	fmt.Fprintf(w, "%s: %d points", s.Name, len(points))
+	fmt.Fprintf(w, "%s: %s", s.Name, count(len(points), "point"))
 	if kept > 0 {
 		fmt.Fprintf(w, ", %d kept from before", kept)
 	}

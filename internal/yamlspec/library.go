@@ -32,7 +32,11 @@ func (l Library) Names() []string {
 func (l Library) Source(name string) ([]byte, error) {
 	data, err := l.Files.ReadFile(path.Join("builtin", name+".yaml"))
 	if err != nil {
-		return nil, fmt.Errorf("no built-in %s %q%s", l.Kind, name, Suggest(name, l.Names()))
+		hint := Suggest(name, l.Names())
+		if hint == "" {
+			hint = ": pausenet list has the names; a file goes by its name with .yaml"
+		}
+		return nil, fmt.Errorf("no built-in %s %q%s", l.Kind, name, hint)
 	}
 	return data, nil
 }
