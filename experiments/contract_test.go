@@ -242,3 +242,23 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("flows.csv: %v", rows)
 	}
 }
+
+// TestCancelledDraining: who stops a run that goes on after its duration to drain is told so, and not that 5 of 1 ms are over.
+func TestCancelledDraining(t *testing.T) {
+	s := parse(t, small, "drain=true", "duration=1us", "flows.0.size=1TB", "flows.0.count=1", "flows.0.interval=0")
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := Run(ctx, s, Options{
+		Controller: "dcqcn", Seed: 1, Plane: orchestrator.PlaneWasm, Directory: t.TempDir(),
+		Progress: func(now vtime.Time, _ *orchestrator.Totals) {
+			if now > 100*vtime.Microsecond {
+				cancel()
+			}
+		},
+	})
+	if !errors.Is(err, context.Canceled) || r == nil {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if m := r.Summary.Verdict.Messages; len(m) != 1 || !strings.HasSuffix(m[0], " after its duration, while it drained: the results are partial") {
+		t.Errorf("%q", m)
+	}
+}

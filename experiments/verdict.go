@@ -40,6 +40,8 @@ func (r *runner) verdict(runErr error) Verdict {
 		}
 	}
 	switch {
+	case errors.Is(runErr, context.Canceled) && r.engine.Now() > r.scenario.Duration: // it drains
+		worsen(Fail, "interrupted at %v, %v after its duration, while it drained: the results are partial", r.engine.Now(), r.engine.Now()-r.scenario.Duration)
 	case errors.Is(runErr, context.Canceled):
 		worsen(Fail, "interrupted at %v of %v: the results are partial", r.engine.Now(), r.scenario.Duration)
 	case runErr != nil:
