@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -39,6 +40,9 @@ func newInspectCommand() *cobra.Command {
 			all := []*live.Description{}
 			for _, name := range names {
 				client, err := dial(name)
+				if errors.Is(err, live.ErrNone) && len(args) == 0 {
+					continue // it has ended meanwhile
+				}
 				if err != nil {
 					return err
 				}

@@ -36,7 +36,7 @@ func Names() ([]string, error) {
 	var names []string
 	for _, path := range paths {
 		conn, err := net.Dial("unix", path)
-		if errors.Is(err, unix.ECONNREFUSED) {
+		if ended(err) {
 			continue
 		}
 		if err != nil {
@@ -47,6 +47,11 @@ func Names() ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// ended says of an error of Dial that the fabric has: its process is gone, or it has just taken its socket away.
+func ended(err error) bool {
+	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
 }
 
 // ErrNone says that there is no such fabric.
@@ -69,6 +74,9 @@ func Dial(name string) (*Client, error) {
 		return nil, fmt.Errorf("%w as %q: up are %s", ErrNone, name, strings.Join(names, ", "))
 	}
 	conn, err := net.Dial("unix", socketPath(name))
+	if ended(err) {
+		return nil, fmt.Errorf("%w as %q: it has just ended", ErrNone, name)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,35 @@
+//go:build linux
+
+package live
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/testenv"
+)
+
+// TestNamesWhileOneEnds: a fabric that takes its socket away between the listing and the connecting is not up, and no mistake of
+// whoever asks for another.
+func TestNamesWhileOneEnds(t *testing.T) {
+	testenv.NeedRoot(t)
+	if err := os.MkdirAll(Folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const name = "test-just-ended"
+	listed := filepath.Join(Folder, name+".sock") // what it leads to is gone
+	if err := os.Symlink("gone", listed); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(listed)
+	names, err := Names()
+	if err != nil || slices.Contains(names, name) {
+		t.Errorf("%v, %v", names, err)
+	}
+	if _, err := Dial(name); !errors.Is(err, ErrNone) {
+		t.Errorf("%v, want %v", err, ErrNone)
+	}
+}
