@@ -146,7 +146,7 @@ func (r *RunFolder) report(name string) report.Run {
 		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Messages: sum.Verdict.Messages},
 		Summary: report.Summary{
 			All: reportFlows(sum.Flows), PFCFrames: sum.PFC.Pauses, SwitchPauses: sum.PFC.SwitchPauses, PFCRate: sum.PFC.Rate,
-			Paused: sum.PFC.PausedNS, ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
+			Paused: sum.heldNS(), ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
 			RTT: report.RTT{Samples: sum.RTT.Samples, Mean: sum.RTT.Mean, P99: sum.RTT.P99, Max: sum.RTT.Max},
 			Speed: report.Speed{
 				Frames: sum.Speed.Frames, HopsPerSecond: sum.Speed.HopsPerSecond, WallSeconds: sum.Speed.WallSeconds,

@@ -40,7 +40,7 @@ type PortSnapshot struct {
 	RateBPS int64  `json:"rate_bps"`
 	TxBytes int64  `json:"tx_bytes"`
 	BusyNS  int64  `json:"busy_ns"` // sending
-	// PFC frames.
+	// PFC frames of all priorities.
 	PausesSent      uint64 `json:"pauses_sent"`
 	PausesReceived  uint64 `json:"pauses_received"`
 	ResumesSent     uint64 `json:"resumes_sent"`
@@ -50,7 +50,7 @@ type PortSnapshot struct {
 	UEMarks  uint64          `json:"ue_marks"`
 	CNMs     uint64          `json:"cnms_sent"`
 	Drops    []Drop          `json:"drops,omitempty"`
-	Classes  []ClassSnapshot `json:"classes,omitempty"` // priorities that are lossless, or have sent or hold something
+	Classes  []ClassSnapshot `json:"classes,omitempty"` // priorities that are lossless, or have sent, hold or paused something
 }
 
 // ClassSnapshot is one priority of a port.
@@ -58,9 +58,12 @@ type ClassSnapshot struct {
 	Priority   uint8  `json:"priority"`
 	QueueBytes uint64 `json:"queue_bytes"` // of the egress queue
 	HeldBytes  uint64 `json:"held_bytes"`  // in the switch, that came in by this port
-	Paused     bool   `json:"paused"`
-	PausedNS   int64  `json:"paused_ns"` // since bring-up, by PFC
-	Storm      bool   `json:"storm,omitempty"`
+	Paused     bool   `json:"paused"`      // by PFC, or for want of credits
+	PausedNS   int64  `json:"paused_ns"`   // since bring-up
+	// PAUSE frames.
+	PausesSent     uint64 `json:"pauses_sent"`
+	PausesReceived uint64 `json:"pauses_received"`
+	Storm          bool   `json:"storm,omitempty"`
 }
 
 // Drop counts the frames that were dropped for one cause.
@@ -137,12 +140,13 @@ func (f *Fabric) snapshotPort(e *orchestrator.Engine, s *PortSnapshot, id int, c
 	for i := range uint8(switchagent.Priorities) {
 		c, tx := &r.Class[i], e.TxBytes(id, i)
 		s.TxBytes += tx
-		if lossless>>i&1 == 0 && tx == 0 && c.QueueBytes == 0 && c.Held == 0 {
+		sent, received := e.Pauses(id, i)
+		if lossless>>i&1 == 0 && tx == 0 && c.QueueBytes == 0 && c.Held == 0 && sent+received == 0 {
 			continue
 		}
 		classes = append(classes, ClassSnapshot{
 			Priority: i, QueueBytes: c.QueueBytes, HeldBytes: c.Held, Paused: e.State().Paused(id, i, e.Now()),
-			PausedNS: e.PausedTime(id, i).Nanoseconds(), Storm: e.Stormy(id, i),
+			PausedNS: e.HeldTime(id, i).Nanoseconds(), PausesSent: sent, PausesReceived: received, Storm: e.Stormy(id, i),
 		})
 	}
 	s.Classes = classes[first:len(classes):len(classes)]

@@ -143,7 +143,7 @@ func (r *Report) sections() []section {
 			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) over that of the flow alone on its path.",
 			Charts: figuresOf(slices.Concat(bySize(r), fctCDFs(r))), Folded: shareTables(r), Fold: "Slowdown by flow size in finer parts",
 		},
-		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), pfcTables(r))},
+		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), heldTables(r))},
 		{
 			ID: "links", Title: "Links", Charts: figuresOf(linkCharts(r)), Tables: utilisationTable(r),
 			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",
