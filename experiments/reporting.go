@@ -160,6 +160,7 @@ func (r *RunFolder) report(name string) report.Run {
 			Links:   r.reportLinks(),
 		},
 	}
+	run.Events, run.MoreEvents = r.events, r.more
 	for i := range r.manifest.Configuration.Variants {
 		if v := &r.manifest.Configuration.Variants[i]; v.Name == r.manifest.Controller {
 			run.Note = v.describe()
