@@ -98,7 +98,16 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{
 		Fabric: f.Name, Ports: make([]PortSnapshot, len(f.Plan.Ports)), Hosts: make([]HostSnapshot, len(f.Plan.Hosts)), Flows: []FlowSnapshot{},
 	}
-	classes := make([]ClassSnapshot, 0, 2*len(f.Plan.Ports))
+	// The engine stands still within Do. What is known is written before, and with it the memory is there.
+	for i := range s.Ports {
+		p := &f.Plan.Ports[i]
+		s.Ports[i] = PortSnapshot{Node: f.Plan.Nodes[p.Node].Name, Port: p.Name, Peer: f.Plan.PeerNode(p.ID).Name}
+	}
+	classes := make([]ClassSnapshot, 2*len(f.Plan.Ports))
+	for i := range classes {
+		classes[i].Priority = 1
+	}
+	classes = classes[:0]
 	return s, f.Do(func(e *orchestrator.Engine) error {
 		start := time.Now()
 		status := f.live.Status()
@@ -125,19 +134,26 @@ func (f *Fabric) snapshotPort(e *orchestrator.Engine, s *PortSnapshot, id int, c
 	node := &f.Plan.Nodes[p.Node]
 	r := &e.State().Ports[id]
 	w := e.Wire(id)
-	*s = PortSnapshot{
-		Node: node.Name, Port: p.Name, Peer: f.Plan.PeerNode(p.ID).Name, Up: w.Up, RateBPS: int64(w.Rate), BusyNS: e.BusyTime(id).Nanoseconds(),
-		PausesSent: r.PausesSent, PausesReceived: r.PausesReceived, ResumesSent: r.ResumesSent, ResumesReceived: r.ResumesReceived,
-		ECNMarks: r.EcnMarked, UEMarks: r.UeMarked, CNMs: r.CnmsSent, Drops: portDrops(e, id, node),
-	}
+	s.Up, s.RateBPS, s.BusyNS = w.Up, int64(w.Rate), e.BusyTime(id).Nanoseconds()
+	s.PausesSent, s.PausesReceived, s.ResumesSent, s.ResumesReceived = r.PausesSent, r.PausesReceived, r.ResumesSent, r.ResumesReceived
+	s.ECNMarks, s.UEMarks, s.CNMs, s.Drops = r.EcnMarked, r.UeMarked, r.CnmsSent, portDrops(e, id, node)
+	used := e.TxFrames(id) > 0 || r.RxFrames > 0
 	lossless := uint8(0)
 	if node.Kind == topologies.Switch {
 		lossless = uint8(e.State().Switches[node.Index].Lossless)
+		used = used || e.Switch(node.Index).Port(id).Waiting()
 	} else if peer := f.Plan.PeerNode(p.ID); peer.Kind == topologies.Switch {
 		lossless = uint8(e.State().Switches[peer.Index].Lossless)
 	}
 	first := len(classes)
+	look := uint8(0xff)
+	if !used { // nothing is in the others' registers
+		look = lossless
+	}
 	for i := range uint8(switchagent.Priorities) {
+		if look>>i&1 == 0 {
+			continue
+		}
 		c, tx := &r.Class[i], e.TxBytes(id, i)
 		s.TxBytes += tx
 		sent, received := e.Pauses(id, i)
