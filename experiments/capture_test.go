@@ -17,6 +17,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -53,6 +54,62 @@ func tshark(t *testing.T, file, filter string, fields ...string) [][]string {
 		}
 	}
 	return rows
+}
+
+// TestFilters: every display filter that docs/captures.md has finds something in a capture that has it, and what it says it finds.
+func TestFilters(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "captures.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, found := strings.Cut(string(page), "display filters")
+	if !found {
+		t.Fatal("the page has no list of display filters")
+	}
+	var filters []string
+	for line := range strings.Lines(list) {
+		if rest, row := strings.CutPrefix(line, "| `"); row {
+			filter, _, _ := strings.Cut(rest, "`")
+			filters = append(filters, filter)
+		}
+	}
+	if len(filters) != 7 {
+		t.Errorf("the page has the filters %q", filters)
+	}
+	s := parse(t, small)
+	var captures []string
+	events := map[string]int{} // of PFC at the ports of the first
+	take := func(controller string, flow switchagent.FlowControl) {
+		s.Switch.FlowControl = flow
+		o := Options{Plane: orchestrator.PlaneWasm, Capture: s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports}
+		r := run(t, s, controller, o)
+		captures = append(captures, filepath.Join(r.dir, "capture.pcapng"))
+		for _, row := range r.table("pfc.csv").rows {
+			if len(captures) == 1 && (row["node"] == "leaf1" || row["peer"] == "leaf1") {
+				events[row["event"]]++
+			}
+		}
+	}
+	take("dcqcn", switchagent.FlowPFC)
+	take("dcon", switchagent.FlowPFC)
+	take("none", switchagent.FlowCBFC)
+	counts := map[string]int{}
+	for _, filter := range filters {
+		for _, file := range captures { // the first that has any
+			if counts[filter] = len(tshark(t, file, filter, "frame.number")); counts[filter] > 0 {
+				break
+			}
+		}
+		if counts[filter] == 0 {
+			t.Errorf("%s finds nothing", filter)
+		}
+	}
+	if got, want := counts["macc.opcode == 0x0101"], events["pause"]+events["resume"]; got != want {
+		t.Errorf("%d PFC frames, %d in pfc.csv", got, want)
+	}
+	if got := counts["macc.cbfc.pause_time.c3 > 0"]; got != events["pause"] {
+		t.Errorf("%d PAUSEs, %d in pfc.csv", got, events["pause"])
+	}
 }
 
 // epochNS reads a frame.time_epoch, seconds with nine decimals.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 )
@@ -27,7 +28,7 @@ func TestControllersDocument(t *testing.T) {
 	document, named := renewBlocks(t, string(data))
 	switch {
 	case document == string(data):
-	case *update:
+	case *testenv.Update:
 		if err := os.WriteFile(controllersDocument, []byte(document), 0o644); err != nil {
 			t.Fatal(err)
 		}

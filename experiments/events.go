@@ -57,6 +57,8 @@ func (r *recorder) FaultEvent(ev orchestrator.FaultEvent) {
 	r.keep(r.out.event(ev.At, node, port, peer, ev.Kind, ev.Detail))
 }
 
+const eventsHeader = "time_ns,node,port,peer,event,detail"
+
 // event writes a row of events.csv.
 func (o *output) event(now vtime.Time, node, port, peer, event, detail string) error {
 	c := &o.events

@@ -117,7 +117,7 @@ func buildMetrics() []metric {
 		ofRun("pause_rate_between_switches", "PAUSE frames a second between switches", kindCount, func(s *Summary) float64 {
 			return unless(s.VirtualNS == 0, float64(s.PFC.SwitchPauses)/(float64(s.VirtualNS)/1e9))
 		}),
-		ofRun("paused", "Time paused, all ports", kindTime, func(s *Summary) float64 { return float64(s.PFC.PausedNS) }),
+		ofRun("paused", "Time paused, all ports", kindTime, func(s *Summary) float64 { return float64(s.heldNS()) }),
 		ofRun("pause_depth", "Hops that PAUSE spread", kindCount, func(s *Summary) float64 { return float64(s.PFC.Spread.Depth) }),
 		ofRun("victims", "Victim flows", kindCount, func(s *Summary) float64 { return float64(s.Victims.Count) }),
 		ofRun("fairness", "Jain's fairness, least of the tags", kindCount, func(s *Summary) float64 {

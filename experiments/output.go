@@ -58,7 +58,7 @@ func createOutput(directory string) (*output, error) {
 		o.ports.create(directory, "ports.csv", "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes"),
 		o.pauses.create(directory, "pfc.csv", "time_ns,node,port,peer,priority,event"),
 		o.rates.create(directory, "rates.csv", "time_ns,flow,rate_bps,goodput_bps,rtt_ns"),
-		o.events.create(directory, "events.csv", "time_ns,node,port,peer,event,detail"),
+		o.events.create(directory, "events.csv", eventsHeader),
 	)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create the results: %w", err), o.Close())

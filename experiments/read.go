@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/pausenet/pausenet/experiments/report"
 )
 
 // RunFolder is a run as its folder has it.
@@ -23,7 +25,9 @@ type RunFolder struct {
 	tags     []string   // of the flows, in their order
 	flows    []tagFlows // of those that ended, by tag
 	links    []Link
-	panels   [][]Points // as Result.Panels
+	panels   [][]Points     // as Result.Panels
+	events   []report.Event // the first of events.csv
+	more     int            // how many there are beside
 }
 
 // tagFlows are the flows with a tag that ended.
@@ -95,6 +99,7 @@ func (r *RunFolder) readTables() error {
 	}{
 		{"flows.csv", "no distributions of FCT and slowdown", r.readFlows, false},
 		{"links.csv", "no table of links but the busiest", r.readLinks, false},
+		{"events.csv", "no events", r.readEvents, r.summary.Faults == nil || len(r.summary.Faults.Events) == 0},
 		{"panels.csv", "no plots over time", r.readPanels, len(r.manifest.Configuration.Report) == 0},
 	} {
 		err := file.read(filepath.Join(r.Path, file.name))

@@ -9,6 +9,9 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/report"
 )
 
 // csvRow is a row of a CSV file of results. Its fields are asked for by column; the first that is not what it should be is
@@ -20,6 +23,15 @@ type csvRow struct {
 }
 
 func (r *csvRow) text(column int) string { return string(r.fields[column]) }
+
+// quoted is a text that is between quotes if a comma or a quote is in it. Only the last column may be such.
+func (r *csvRow) quoted(column int) string {
+	text := r.text(column)
+	if n := len(text); n > 1 && text[0] == '"' && text[n-1] == '"' {
+		return strings.ReplaceAll(text[1:n-1], `""`, `"`)
+	}
+	return text
+}
 
 func (r *csvRow) empty(column int) bool { return len(r.fields[column]) == 0 }
 
@@ -68,13 +80,20 @@ func parseCSV(path string, from io.Reader, header string, each func(*csvRow) err
 			}
 			continue
 		}
-		if got := bytes.Count(lines.Bytes(), []byte{','}) + 1; got != len(row.names) {
+		plain, _, _ := bytes.Cut(lines.Bytes(), []byte(`,"`)) // what is quoted is the last field
+		got := bytes.Count(plain, []byte{','}) + 1
+		if len(plain) < len(lines.Bytes()) {
+			got++
+		}
+		if got != len(row.names) {
 			return at(n, fmt.Errorf("%d fields of %d: the file is damaged", got, len(row.names)))
 		}
 		rest := lines.Bytes()
-		for i := range row.fields {
+		last := len(row.fields) - 1
+		for i := range last {
 			row.fields[i], rest, _ = bytes.Cut(rest, []byte{','})
 		}
+		row.fields[last] = rest
 		row.err = nil
 		if err := errors.Join(each(&row), row.err); err != nil {
 			return at(n, err)
@@ -123,6 +142,34 @@ func (r *RunFolder) readLinks(path string) error {
 			Utilisation: row.number(6), PeakQueue: row.whole(7), CongestedNS: row.whole(8), Pauses: row.whole(9), Resumes: row.whole(10),
 			PauseRate: row.number(11), PausedNS: row.whole(12),
 		})
+		return nil
+	})
+}
+
+// mostEvents is how many events of a run a page shows.
+const mostEvents = 20
+
+// readEvents reads the first events, and counts the others.
+func (r *RunFolder) readEvents(path string) error {
+	before := int64(0)
+	return readCSV(path, eventsHeader, func(row *csvRow) error {
+		at := row.whole(0)
+		if row.err == nil && at < before {
+			return errors.New("time goes back")
+		}
+		before = at
+		if len(r.events) == mostEvents {
+			r.more++
+			return nil
+		}
+		e := report.Event{Time: at, Name: strings.ReplaceAll(row.text(4), "_", " "), Place: row.text(1), Detail: row.quoted(5)}
+		if peer := row.text(3); peer != "" {
+			e.Place += " → " + peer
+		}
+		if e.Detail == "ends" {
+			e.Name, e.Detail = e.Name+" ends", ""
+		}
+		r.events = append(r.events, e)
 		return nil
 	})
 }

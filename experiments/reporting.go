@@ -146,7 +146,7 @@ func (r *RunFolder) report(name string) report.Run {
 		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Messages: sum.Verdict.Messages},
 		Summary: report.Summary{
 			All: reportFlows(sum.Flows), PFCFrames: sum.PFC.Pauses, SwitchPauses: sum.PFC.SwitchPauses, PFCRate: sum.PFC.Rate,
-			Paused: sum.PFC.PausedNS, ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
+			Paused: sum.heldNS(), ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
 			RTT: report.RTT{Samples: sum.RTT.Samples, Mean: sum.RTT.Mean, P99: sum.RTT.P99, Max: sum.RTT.Max},
 			Speed: report.Speed{
 				Frames: sum.Speed.Frames, HopsPerSecond: sum.Speed.HopsPerSecond, WallSeconds: sum.Speed.WallSeconds,
@@ -160,6 +160,7 @@ func (r *RunFolder) report(name string) report.Run {
 			Links:   r.reportLinks(),
 		},
 	}
+	run.Events, run.MoreEvents = r.events, r.more
 	for i := range r.manifest.Configuration.Variants {
 		if v := &r.manifest.Configuration.Variants[i]; v.Name == r.manifest.Controller {
 			run.Note = v.describe()

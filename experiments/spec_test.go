@@ -3,7 +3,6 @@ package experiments
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,30 +11,12 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (run go test -update)", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
-	}
-}
 
 func mustLoad(t *testing.T, name string, sets ...string) *Scenario {
 	t.Helper()
@@ -57,7 +38,7 @@ func TestErrors(t *testing.T) {
 			if err == nil || s != nil {
 				t.Fatal("accepted")
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+			testenv.Golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
 		})
 	}
 }
@@ -70,12 +51,12 @@ func TestEverything(t *testing.T) {
 	if err := e.Encode(s.View()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/good.json", b.String())
+	testenv.Golden(t, "testdata/good.json", b.String())
 	b.Reset()
 	if err := s.Describe(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/good.txt", b.String())
+	testenv.Golden(t, "testdata/good.txt", b.String())
 
 	if s.Switch.PFC.Priorities != 1<<3|1<<4 || s.Switch.ECN.Priorities != 1<<4 || s.Switch.ECN.Mode != switchagent.ECNStep ||
 		s.Switch.PFC.XON != 96*units.KB || s.Switch.PFC.Alpha != 0.125 || s.Switch.ECN.PMax != 0.2 {
@@ -206,7 +187,7 @@ func TestSettings(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	golden(t, "testdata/settings.golden", err.Error()+"\n")
+	testenv.Golden(t, "testdata/settings.golden", err.Error()+"\n")
 }
 
 // Controllers and their constants are judged by the registry, whose words are its own, and shown where they stand.

@@ -19,7 +19,7 @@ type LinkSummary struct {
 	BetweenSwitches Quantiles `json:"utilisation_between_switches"`
 	ToHosts         Quantiles `json:"utilisation_to_hosts"`
 	Busiest         []Link    `json:"busiest"`
-	// Congested are the egress ports that were congested longest (see congestion), Held those that PFC held longest.
+	// Congested are the egress ports that were congested longest (see congestion), Held those that flow control held longest.
 	Congested []Link `json:"congested"`
 	Held      []Link `json:"held"`
 }
@@ -36,7 +36,7 @@ type Link struct {
 	PeakQueue   int64   `json:"peak_queue_bytes"` // of a switch's port
 	CongestedNS int64   `json:"congested_ns"`
 	// Pauses and Resumes are the frames that the peer sent to hold this port, PausedNS the time from PAUSE to RESUME at
-	// the peer, summed over priorities.
+	// the peer, summed over priorities. Under credits PausedNS is the time for which frames waited here for credits.
 	Pauses    int64   `json:"pauses"`
 	Resumes   int64   `json:"resumes"`
 	PauseRate float64 `json:"pauses_per_second"`
@@ -66,6 +66,9 @@ func (r *runner) links() []Link {
 		if by := r.recorder.pfc.byPort[int(p.Peer)]; by != nil {
 			l.Pauses, l.Resumes, l.PausedNS = by.pauses, by.resumes, wholeNanoseconds(by.pausedTime(now))
 			l.PauseRate = float64(by.pauses) / now.Seconds()
+		}
+		if r.byCredits() {
+			l.PausedNS = r.stalled(i)
 		}
 		all[i] = l
 	}

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -290,6 +293,54 @@ func TestVictims(t *testing.T) {
 		root := o.Summary.Links.Congested[0]
 		if root.Node != "L2" || root.Peer != "R1" || root.CongestedNS < 6e6 || root.CongestedNS > 8e6 {
 			t.Errorf("%s: congested %+v", controller, o.Summary.Links.Congested)
+		}
+	}
+}
+
+// TestLinksByCredits: under credits the time that links were held is the ports', as the samples of ports.csv have it, the same on
+// both planes, and no PAUSE's.
+func TestLinksByCredits(t *testing.T) {
+	s := parse(t, small)
+	s.Switch.FlowControl, s.Switch.CBFC.Buffer = switchagent.FlowCBFC, 64*units.KB
+	s.Sample.Interval = vtime.Microsecond
+	planes := []string{orchestrator.PlaneWasm}
+	if os.Geteuid() == 0 {
+		planes = append(planes, orchestrator.PlaneKernel)
+	}
+	var first []map[string]string // the rows of links.csv
+	for _, plane := range planes {
+		o := run(t, s, "dcqcn", Options{Plane: plane})
+		rows := o.table("links.csv").rows
+		if first == nil {
+			first = rows
+		} else if !slices.EqualFunc(rows, first, maps.Equal) {
+			t.Error("links.csv is not the same on both planes")
+		}
+		samples, off := map[string]int64{}, map[string]int64{}
+		for _, row := range o.table("ports.csv").rows {
+			samples[row["port"]]++
+			off[row["port"]] += number(t, row, "paused")
+		}
+		var sum int64
+		for _, row := range rows {
+			paused, port := number(t, row, "paused_ns"), row["port"]
+			sum += paused
+			if pauses := number(t, row, "pauses"); pauses != 0 {
+				t.Errorf("%s: %d PAUSEs", port, pauses)
+			}
+			if n := samples[port]; n > 0 {
+				share, want := float64(paused)/float64(o.Summary.VirtualNS), float64(off[port])/float64(n)
+				if math.Abs(share-want) > 0.02 || (paused == 0) != (off[port] == 0) {
+					t.Errorf("%s: held for %.3f of the time, in %.3f of the samples", port, share, want)
+				}
+			}
+		}
+		c := o.Summary.Credits
+		if c == nil || c.StalledNS != sum || sum == 0 || o.Summary.PFC.PausedNS != 0 || metricByName("paused").of(&o.Summary, nil) != float64(sum) {
+			t.Errorf("%s: %+v, links were held for %d ns", plane, c, sum)
+		}
+		if len(o.Summary.Links.Held) == 0 {
+			t.Error("no link leads those that were held")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -110,6 +111,8 @@ type CreditSummary struct {
 	// Stalls are the times that a port went OFF for want of credits, SwitchStalls those of switches' ports.
 	Stalls       int64 `json:"stalls"`
 	SwitchStalls int64 `json:"switch_stalls"`
+	// StalledNS is for how long, summed over ports and priorities.
+	StalledNS int64 `json:"stalled_ns"`
 }
 
 // PFCLink is one port that sent PAUSE.
@@ -215,7 +218,7 @@ func (r *runner) summarisePFC(sum *Summary) {
 }
 
 func (r *runner) summariseCredits(sum *Summary) {
-	if r.scenario.Switch.FlowControl != switchagent.FlowCBFC {
+	if !r.byCredits() {
 		return
 	}
 	c := &CreditSummary{Messages: r.engine.CreditMessages()}
@@ -223,11 +226,31 @@ func (r *runner) summariseCredits(sum *Summary) {
 	for i := range plan.Ports {
 		n := int64(r.engine.State().Ports[i].CreditStalls)
 		c.Stalls += n
+		c.StalledNS += r.stalled(i)
 		if plan.Nodes[plan.Ports[i].Node].Kind == topologies.Switch {
 			c.SwitchStalls += n
 		}
 	}
 	sum.Credits = c
+}
+
+func (r *runner) byCredits() bool { return r.scenario.Switch.FlowControl == switchagent.FlowCBFC }
+
+// stalled is for how many nanoseconds frames waited at a port for credits, summed over priorities.
+func (r *runner) stalled(port int) int64 {
+	var t vtime.Time
+	for priority := range uint8(classes) {
+		t += r.engine.HeldTime(port, priority)
+	}
+	return wholeNanoseconds(t)
+}
+
+// heldNS is for how long flow control held ports in all: by PAUSE, or for want of credits.
+func (s *Summary) heldNS() int64 {
+	if s.Credits != nil {
+		return s.Credits.StalledNS
+	}
+	return s.PFC.PausedNS
 }
 
 // mostPFCLinks is how many links that sent PAUSE the summary names.

@@ -45,7 +45,7 @@ func Watch(ctx context.Context, s *Scenario, controller string, w Watching) (*Su
 // discardOutput keeps nothing.
 func discardOutput() *output {
 	o := &output{}
-	for _, c := range []*csvFile{&o.ports, &o.pauses, &o.rates} {
+	for _, c := range []*csvFile{&o.ports, &o.pauses, &o.rates, &o.events} {
 		c.buffer = newCSVBuffer(io.Discard)
 	}
 	return o

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -27,12 +28,12 @@ func TestWorkloads(t *testing.T) {
 	if err := e.Encode(s.View().Workloads); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/workloads/all.json", b.String())
+	testenv.Golden(t, "testdata/workloads/all.json", b.String())
 	b.Reset()
 	if err := s.Describe(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/workloads/all.txt", b.String())
+	testenv.Golden(t, "testdata/workloads/all.txt", b.String())
 	if v := s.View(); len(v.Flows) != 1 || v.Flows[0].Tag != "long" {
 		t.Errorf("listed flows: %+v", v.Flows)
 	}

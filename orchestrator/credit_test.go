@@ -5,6 +5,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
@@ -69,6 +70,7 @@ func TestCreditIncast(t *testing.T) {
 	plan := parsePlan(t, "rate: 40Gbps\ndelay: 4us\nleafspine: {spines: 1, leaves: 3, hosts_per_leaf: 6}")
 	for _, buffer := range []units.Bytes{280 * units.KB, 100 * units.KB} {
 		var prints []string
+		var heldTimes [][]vtime.Time
 		for _, name := range []string{PlaneKernel, PlaneWasm} {
 			plane, err := OpenPlane(name, plan, FabricOptions{Hooks: HooksClsact})
 			if err != nil {
@@ -125,12 +127,20 @@ func TestCreditIncast(t *testing.T) {
 				t.Errorf("%s: the run ended at %v, the last flow at %v", name, e.Now(), last)
 			}
 			prints = append(prints, e.Fingerprint())
+			times := make([]vtime.Time, len(e.ports))
+			for p := range e.ports {
+				times[p] = e.HeldTime(p, 3)
+			}
+			heldTimes = append(heldTimes, times)
 			if err := plane.Close(); err != nil {
 				t.Error(err)
 			}
 		}
 		if prints[0] != prints[1] {
 			t.Errorf("fingerprint %s on the kernel plane, %s on the wasm plane", prints[0], prints[1])
+		}
+		if !slices.Equal(heldTimes[0], heldTimes[1]) || slices.Max(heldTimes[0]) == 0 {
+			t.Errorf("ports were held for %v on the kernel plane, %v on the wasm plane", heldTimes[0], heldTimes[1])
 		}
 	}
 }

@@ -92,7 +92,7 @@ type Engine struct {
 	watchdogs []watch          // by port and priority; nil: no switch has one
 	replies   func(host *port) // takes what a host's kernel sent as a frame went up its stack; nil: not live
 	circles   circles
-	paused    []pausedTime // by port and priority; nil: not live
+	held      []held // by port and priority; nil: not kept
 
 	Totals
 }
@@ -200,8 +200,8 @@ func NewEngine(c EngineConfig) *Engine {
 	e.patience = patience(plan, c.Hosts, e.credits)
 	e.newWatchdogs(c.Switches)
 	e.circles.next = lookEvery
-	if c.Live {
-		e.paused = make([]pausedTime, len(e.ports)*switchagent.Priorities)
+	if c.Live || e.credits != nil {
+		e.held = make([]held, len(e.ports)*switchagent.Priorities)
 	}
 	for range plan.Hosts {
 		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))

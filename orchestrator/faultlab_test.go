@@ -20,7 +20,8 @@ type faultLab struct {
 	testing.TB
 	*Engine
 	events []FaultEvent
-	pauses int // that hosts sent
+	pauses int               // that hosts sent
+	sent   map[[2]int]uint64 // PAUSEs, by port and priority
 }
 
 func newFaultLab(t testing.TB, topology string, set func(*switchagent.Settings, *hostagent.Settings)) *faultLab {
@@ -48,7 +49,7 @@ func newFaultLab(t testing.TB, topology string, set func(*switchagent.Settings, 
 			t.Fatal(err)
 		}
 	}
-	l := &faultLab{TB: t}
+	l := &faultLab{TB: t, sent: map[[2]int]uint64{}}
 	l.Engine = NewEngine(EngineConfig{
 		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host, Seed: 5, Observer: l,
 	})
@@ -59,7 +60,10 @@ func newFaultLab(t testing.TB, topology string, set func(*switchagent.Settings, 
 func (l *faultLab) FlowDone(vtime.Time, int) {}
 
 // PFC is told by the engine.
-func (l *faultLab) PFC(_ vtime.Time, port int, _ uint8, pause bool) {
+func (l *faultLab) PFC(_ vtime.Time, port int, priority uint8, pause bool) {
+	if pause {
+		l.sent[[2]int{port, int(priority)}]++
+	}
 	if pause && l.plan.Nodes[l.plan.Ports[port].Node].Kind == topologies.Host {
 		l.pauses++
 	}

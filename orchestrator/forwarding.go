@@ -254,9 +254,7 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 		if e.watchdogs != nil {
 			e.watchPort(in)
 		}
-		if e.paused != nil {
-			e.notePaused(in)
-		}
+		e.noteChanged(in, e.crossing.Changed)
 		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
 		if err := e.serve(in); err != nil {
 			return err
@@ -307,6 +305,9 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 	}
 	e.Created.add(int(f.Length))
 	f.InPort = -1
+	if kind == ebpf.TickPause {
+		e.notePauseBuilt(in, priority)
+	}
 	f.Control = kind == ebpf.TickPause || kind == ebpf.TickResume || kind == ebpf.TickCredit
 	if kind == ebpf.TickCredit {
 		return want, e.queueCredit(in, f)

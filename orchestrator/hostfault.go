@@ -177,7 +177,8 @@ func (e *Engine) holdAgain(p *port) error {
 func (e *Engine) queuePFC(p *port, priorities uint8, quanta uint16) {
 	for ; priorities != 0; priorities &= priorities - 1 {
 		f := e.pool.Get(wire.PFCLen)
-		wire.PutPause(f.Data(), e.plan.Ports[p.id].MAC, uint8(bits.TrailingZeros8(priorities)), quanta)
+		priority := uint8(bits.TrailingZeros8(priorities))
+		wire.PutPause(f.Data(), e.plan.Ports[p.id].MAC, priority, quanta)
 		f.Control, f.Priority = true, 0
 		f.OnSince, f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0, 0
 		e.Created.add(int(f.Length))
@@ -185,6 +186,7 @@ func (e *Engine) queuePFC(p *port, priorities uint8, quanta uint16) {
 			e.state.Ports[p.id].ResumesSent++
 		} else {
 			e.state.Ports[p.id].PausesSent++
+			e.notePauseBuilt(p, priority)
 		}
 		if p.fault.down {
 			e.refused(p, f)

@@ -89,10 +89,8 @@ func (p *KernelPlane) Cross(in int, f *frame.Frame) error {
 		}
 	}
 	if len(p.taps) > 0 {
-		if t := p.taps[in]; t != nil {
-			if err := t.drain(x.Tick == ebpf.TickNone); err != nil {
-				return err
-			}
+		if err := p.drainTap(in); err != nil {
+			return err
 		}
 	}
 	if x.Verdict != ebpf.VerdictForward && x.Verdict != ebpf.VerdictHost {

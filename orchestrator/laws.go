@@ -167,6 +167,17 @@ func (e *Engine) checkPorts() {
 		} else if p.fault != nil {
 			p.fault.control.Each(count(&waiting))
 		}
+		if e.held != nil {
+			var sent, received uint64
+			for k := range uint8(switchagent.Priorities) {
+				s, r := e.Pauses(i, k)
+				sent, received = sent+s, received+r
+			}
+			if sent != r.PausesSent || received != r.PausesReceived {
+				e.fail("pauses of all priorities are the port's", name, "%d built and %d received by priority, %d and %d by port",
+					sent, received, r.PausesSent, r.PausesReceived)
+			}
+		}
 		var forged [2]int64 // by programs
 		if p.ordinary != nil {
 			forged = p.ordinary.forged

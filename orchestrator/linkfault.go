@@ -52,11 +52,9 @@ func (e *Engine) linkDown(ends [2]*port) error {
 
 // forgetPauses ends what holds a port up: its peer, which would end it, is gone.
 func (e *Engine) forgetPauses(p *port) {
+	e.noteDown(p)
 	if e.credits != nil {
 		return // until the link comes up there are none
-	}
-	if e.paused != nil {
-		defer e.notePaused(p)
 	}
 	for i := range e.state.Ports[p.id].Class {
 		c := &e.state.Ports[p.id].Class[i]

@@ -70,10 +70,8 @@ func (p *KernelPlane) crossLive(in int, f *frame.Frame) error {
 	p.done = done
 	l.dead[in] = false
 	if len(p.taps) > 0 {
-		if t := p.taps[in]; t != nil {
-			if err := t.drain(x.Tick == ebpf.TickNone); err != nil {
-				return err
-			}
+		if err := p.drainTap(in); err != nil {
+			return err
 		}
 	}
 	if x.Verdict != ebpf.VerdictForward && x.Verdict != ebpf.VerdictHost {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
 )
 
 // tap sees what is on the wire into one port: the outgoing frames of its outer end, past the egress pipeline and before
@@ -51,6 +53,14 @@ func outgoingOnly(fd int) error {
 	}
 	if err := attachFilter(fd, program); err != nil {
 		return fmt.Errorf("filter the capture socket: %w", err)
+	}
+	return nil
+}
+
+// drainTap takes what a crossing into a port left for whoever taps it.
+func (p *KernelPlane) drainTap(in int) error {
+	if t := p.taps[in]; t != nil {
+		return t.drain(p.crossing.Tick == ebpf.TickNone)
 	}
 	return nil
 }

@@ -54,33 +54,3 @@ func TestSetWatchdog(t *testing.T) {
 		}
 	}
 }
-
-// TestPausedTime: the queue to a host that sends PAUSE is held from the first PAUSE's arrival until the last has run out, and another
-// that its link's going down ended, until then.
-func TestPausedTime(t *testing.T) {
-	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
-	l.paused = make([]pausedTime, len(l.ports)*switchagent.Priorities) // as of a live fabric
-	p := l.port("s2", "h2")
-	flood := func(priorities uint8) func() error {
-		return func() error { return l.SetPauseFlood(2, priorities, 50*vtime.Microsecond) }
-	}
-	l.at(100*vtime.Microsecond, flood(1<<3))
-	l.at(1000*vtime.Microsecond, flood(0))
-	longest := wire.PauseTime(wire.PauseMax, 40*units.Gbps)
-	var times [3]vtime.Time
-	l.Call(400*vtime.Microsecond, func(vtime.Time) { times[0] = l.PausedTime(p, 3) })
-	l.Call(2900*vtime.Microsecond, func(vtime.Time) { times[1] = l.PausedTime(p, 3) })
-	l.at(3000*vtime.Microsecond, flood(1<<3))
-	l.at(3010*vtime.Microsecond, flood(0))
-	l.at(3100*vtime.Microsecond, func() error { return l.SetLink(p, false) })
-	l.Call(4900*vtime.Microsecond, func(vtime.Time) { times[2] = l.PausedTime(p, 3) })
-	l.run(5000 * vtime.Microsecond)
-	first := 850*vtime.Microsecond + longest
-	want := [3]vtime.Time{400*vtime.Microsecond - floodAt, first, first + 3100*vtime.Microsecond - (floodAt + 2900*vtime.Microsecond)}
-	if times != want {
-		t.Errorf("held for %v, want %v", times, want)
-	}
-	if other := l.PausedTime(l.port("s2", "h3"), 3); other != 0 {
-		t.Errorf("the queue to h3 was held for %v", other)
-	}
-}

@@ -5,36 +5,16 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (run go test -update)", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
-	}
-}
 
 func mustParse(t testing.TB, text string) *Plan {
 	t.Helper()
@@ -56,7 +36,7 @@ func TestErrors(t *testing.T) {
 			if err == nil || p != nil {
 				t.Fatal("accepted")
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+			testenv.Golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
 		})
 	}
 }
@@ -249,7 +229,7 @@ func TestGraphs(t *testing.T) {
 		if err := draw(&b); err != nil {
 			t.Errorf("%s: %v", ext, err)
 		}
-		golden(t, "testdata/leafspine."+ext, b.String())
+		testenv.Golden(t, "testdata/leafspine."+ext, b.String())
 	}
 }
 

@@ -11,10 +11,6 @@ import (
 	"syscall"
 )
 
-// detachedVariable tells a process that it is the one in the background; its standard output is a pipe to the one in the
-// foreground, which goes as soon as the fabric is up.
-const detachedVariable = "PAUSENET_DETACHED"
-
 // upLine is what the process in the background says when the fabric is up.
 const upLine = "pausenet-is-up"
 

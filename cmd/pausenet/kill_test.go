@@ -39,15 +39,7 @@ func TestKill(t *testing.T) {
 		}
 		times = n
 	}
-	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pausenet := filepath.Join(dir, "pausenet") // testscript.Main goes by the name
-	if err := os.Symlink(self, pausenet); err != nil {
-		t.Fatal(err)
-	}
+	_, pausenet := program(t)
 	random := rand.New(rand.NewPCG(1, uint64(times)))
 	for i := range times {
 		// Bring-up takes 0.2 s, the lines half a second; a third is killed while it shuts down.

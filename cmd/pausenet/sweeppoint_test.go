@@ -16,15 +16,7 @@ import (
 // TestPointUnheard: a point whose sweep no longer reads what it reports goes on: what ends it, in order, is the end of its
 // standard input. A sweep that is killed closes both at once, and which of the two the point meets first is chance.
 func TestPointUnheard(t *testing.T) {
-	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pausenet := filepath.Join(dir, "pausenet") // testscript.Main goes by the name
-	if err := os.Symlink(self, pausenet); err != nil {
-		t.Fatal(err)
-	}
+	dir, pausenet := program(t)
 	s, err := experiments.LoadScenario("dcon-burst", nil)
 	if err != nil {
 		t.Fatal(err)

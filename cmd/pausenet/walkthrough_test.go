@@ -5,7 +5,6 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,15 +52,7 @@ func TestWalkthrough(t *testing.T) {
 	if len(typed) < 10 || typed[len(typed)-1] != "exit" {
 		t.Fatalf("the session of docs/walkthrough.md is %q", typed)
 	}
-	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pausenet := filepath.Join(dir, "pausenet") // testscript.Main goes by the name
-	if err := os.Symlink(self, pausenet); err != nil {
-		t.Fatal(err)
-	}
+	dir, pausenet := program(t)
 	cmd := exec.Command(pausenet, "up", "--name", "test-walkthrough", "--slowdown", "200")
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(strings.Join(typed, "\n")+"\n")
 	out, err := cmd.CombinedOutput()

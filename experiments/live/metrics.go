@@ -88,12 +88,12 @@ var (
 	metricQueue    = describe("queue_bytes", "Bytes in the egress queue.", "node", "port", "priority")
 	metricHeld     = describe("ingress_held_bytes", "Bytes in the switch, or in a slow receiver's buffer, that came in by the port.", "node", "port", "priority")
 	metricPaused   = describe("paused", "1 while flow control holds the egress queue.", "node", "port", "priority")
-	metricPausedS  = describe("paused_seconds_total", "Virtual time for which PFC has held the egress queue.", "node", "port", "priority")
+	metricPausedS  = describe("paused_seconds_total", "Virtual time for which flow control has held the egress queue: PAUSE, or frames that waited for credits.", "node", "port", "priority")
 	metricStorm    = describe("storm", "1 while the PFC watchdog takes the egress queue to be in a storm.", "node", "port", "priority")
 	metricUp       = describe("link_up", "1 while the port's link is up.", "node", "port")
 	metricTx       = describe("transmitted_bytes_total", "Bytes of frames that the port has begun to send, without FCS.", "node", "port")
-	metricPausesTx = describe("pauses_sent_total", "PAUSE frames that the port has sent.", "node", "port")
-	metricPausesRx = describe("pauses_received_total", "Priorities paused by PFC frames that the port has received.", "node", "port")
+	metricPausesTx = describe("pauses_sent_total", "PAUSE frames that the port has sent.", "node", "port", "priority")
+	metricPausesRx = describe("pauses_received_total", "PAUSE frames that the port has received.", "node", "port", "priority")
 	metricECN      = describe("ecn_marks_total", "Packets marked CE (congestion experienced) at the egress port.", "node", "port")
 	metricUE       = describe("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port")
 	metricCNMs     = describe("cnms_sent_total", "Congestion notification messages that the switch's egress port has built.", "node", "port")
@@ -128,8 +128,6 @@ func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 		p := &s.Ports[i]
 		gauge(metricUp, truth(p.Up), p.Node, p.Port)
 		counter(metricTx, float64(p.TxBytes), p.Node, p.Port)
-		counter(metricPausesTx, float64(p.PausesSent), p.Node, p.Port)
-		counter(metricPausesRx, float64(p.PausesReceived), p.Node, p.Port)
 		counter(metricECN, float64(p.ECNMarks), p.Node, p.Port)
 		counter(metricUE, float64(p.UEMarks), p.Node, p.Port)
 		counter(metricCNMs, float64(p.CNMs), p.Node, p.Port)
@@ -143,6 +141,8 @@ func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 			gauge(metricHeld, float64(c.HeldBytes), p.Node, p.Port, priority)
 			gauge(metricPaused, truth(c.Paused), p.Node, p.Port, priority)
 			counter(metricPausedS, seconds(c.PausedNS), p.Node, p.Port, priority)
+			counter(metricPausesTx, float64(c.PausesSent), p.Node, p.Port, priority)
+			counter(metricPausesRx, float64(c.PausesReceived), p.Node, p.Port, priority)
 			gauge(metricStorm, truth(c.Storm), p.Node, p.Port, priority)
 		}
 	}

@@ -40,7 +40,7 @@ type PortSnapshot struct {
 	RateBPS int64  `json:"rate_bps"`
 	TxBytes int64  `json:"tx_bytes"`
 	BusyNS  int64  `json:"busy_ns"` // sending
-	// PFC frames.
+	// PFC frames of all priorities.
 	PausesSent      uint64 `json:"pauses_sent"`
 	PausesReceived  uint64 `json:"pauses_received"`
 	ResumesSent     uint64 `json:"resumes_sent"`
@@ -50,7 +50,7 @@ type PortSnapshot struct {
 	UEMarks  uint64          `json:"ue_marks"`
 	CNMs     uint64          `json:"cnms_sent"`
 	Drops    []Drop          `json:"drops,omitempty"`
-	Classes  []ClassSnapshot `json:"classes,omitempty"` // priorities that are lossless, or have sent or hold something
+	Classes  []ClassSnapshot `json:"classes,omitempty"` // priorities that are lossless, or have sent, hold or paused something
 }
 
 // ClassSnapshot is one priority of a port.
@@ -58,9 +58,12 @@ type ClassSnapshot struct {
 	Priority   uint8  `json:"priority"`
 	QueueBytes uint64 `json:"queue_bytes"` // of the egress queue
 	HeldBytes  uint64 `json:"held_bytes"`  // in the switch, that came in by this port
-	Paused     bool   `json:"paused"`
-	PausedNS   int64  `json:"paused_ns"` // since bring-up, by PFC
-	Storm      bool   `json:"storm,omitempty"`
+	Paused     bool   `json:"paused"`      // by PFC, or for want of credits
+	PausedNS   int64  `json:"paused_ns"`   // since bring-up
+	// PAUSE frames.
+	PausesSent     uint64 `json:"pauses_sent"`
+	PausesReceived uint64 `json:"pauses_received"`
+	Storm          bool   `json:"storm,omitempty"`
 }
 
 // Drop counts the frames that were dropped for one cause.
@@ -95,7 +98,16 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{
 		Fabric: f.Name, Ports: make([]PortSnapshot, len(f.Plan.Ports)), Hosts: make([]HostSnapshot, len(f.Plan.Hosts)), Flows: []FlowSnapshot{},
 	}
-	classes := make([]ClassSnapshot, 0, 2*len(f.Plan.Ports))
+	// The engine stands still within Do. What is known is written before, and with it the memory is there.
+	for i := range s.Ports {
+		p := &f.Plan.Ports[i]
+		s.Ports[i] = PortSnapshot{Node: f.Plan.Nodes[p.Node].Name, Port: p.Name, Peer: f.Plan.PeerNode(p.ID).Name}
+	}
+	classes := make([]ClassSnapshot, 2*len(f.Plan.Ports))
+	for i := range classes {
+		classes[i].Priority = 1
+	}
+	classes = classes[:0]
 	return s, f.Do(func(e *orchestrator.Engine) error {
 		start := time.Now()
 		status := f.live.Status()
@@ -122,27 +134,35 @@ func (f *Fabric) snapshotPort(e *orchestrator.Engine, s *PortSnapshot, id int, c
 	node := &f.Plan.Nodes[p.Node]
 	r := &e.State().Ports[id]
 	w := e.Wire(id)
-	*s = PortSnapshot{
-		Node: node.Name, Port: p.Name, Peer: f.Plan.PeerNode(p.ID).Name, Up: w.Up, RateBPS: int64(w.Rate), BusyNS: e.BusyTime(id).Nanoseconds(),
-		PausesSent: r.PausesSent, PausesReceived: r.PausesReceived, ResumesSent: r.ResumesSent, ResumesReceived: r.ResumesReceived,
-		ECNMarks: r.EcnMarked, UEMarks: r.UeMarked, CNMs: r.CnmsSent, Drops: portDrops(e, id, node),
-	}
+	s.Up, s.RateBPS, s.BusyNS = w.Up, int64(w.Rate), e.BusyTime(id).Nanoseconds()
+	s.PausesSent, s.PausesReceived, s.ResumesSent, s.ResumesReceived = r.PausesSent, r.PausesReceived, r.ResumesSent, r.ResumesReceived
+	s.ECNMarks, s.UEMarks, s.CNMs, s.Drops = r.EcnMarked, r.UeMarked, r.CnmsSent, portDrops(e, id, node)
+	used := e.TxFrames(id) > 0 || r.RxFrames > 0
 	lossless := uint8(0)
 	if node.Kind == topologies.Switch {
 		lossless = uint8(e.State().Switches[node.Index].Lossless)
+		used = used || e.Switch(node.Index).Port(id).Waiting()
 	} else if peer := f.Plan.PeerNode(p.ID); peer.Kind == topologies.Switch {
 		lossless = uint8(e.State().Switches[peer.Index].Lossless)
 	}
 	first := len(classes)
+	look := uint8(0xff)
+	if !used { // nothing is in the others' registers
+		look = lossless
+	}
 	for i := range uint8(switchagent.Priorities) {
+		if look>>i&1 == 0 {
+			continue
+		}
 		c, tx := &r.Class[i], e.TxBytes(id, i)
 		s.TxBytes += tx
-		if lossless>>i&1 == 0 && tx == 0 && c.QueueBytes == 0 && c.Held == 0 {
+		sent, received := e.Pauses(id, i)
+		if lossless>>i&1 == 0 && tx == 0 && c.QueueBytes == 0 && c.Held == 0 && sent+received == 0 {
 			continue
 		}
 		classes = append(classes, ClassSnapshot{
 			Priority: i, QueueBytes: c.QueueBytes, HeldBytes: c.Held, Paused: e.State().Paused(id, i, e.Now()),
-			PausedNS: e.PausedTime(id, i).Nanoseconds(), Storm: e.Stormy(id, i),
+			PausedNS: e.HeldTime(id, i).Nanoseconds(), PausesSent: sent, PausesReceived: received, Storm: e.Stormy(id, i),
 		})
 	}
 	s.Classes = classes[first:len(classes):len(classes)]

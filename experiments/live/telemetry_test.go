@@ -79,6 +79,16 @@ func portOf(t testing.TB, s *Snapshot, node, peer string) *PortSnapshot {
 	return nil
 }
 
+// data is the priority of a port that data has by default.
+func data(p *PortSnapshot) *ClassSnapshot {
+	for i := range p.Classes {
+		if p.Classes[i].Priority == 3 {
+			return &p.Classes[i]
+		}
+	}
+	return &ClassSnapshot{}
+}
+
 // TestMetrics: metrics are as Prometheus wants them, and what the engine counts.
 func TestMetrics(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "dcqcn", Options{Slowdown: 200, Metrics: "127.0.0.1:0"})
@@ -249,6 +259,26 @@ func TestStorm(t *testing.T) {
 		p := portOf(t, snapshot(t, f), "spine0", "leaf1")
 		return p.PausesReceived > 0 && p.Classes[0].Paused && p.Classes[0].PausedNS > 300_000
 	})
+	s := snapshot(t, f)
+	if h := portOf(t, s, "h7", "leaf1"); data(h).PausesSent == 0 || data(h).PausesSent != h.PausesSent {
+		t.Errorf("the flood is of priority 3: %+v", h)
+	}
+	for i := range s.Ports {
+		var sent, received uint64
+		for _, c := range s.Ports[i].Classes {
+			sent, received = sent+c.PausesSent, received+c.PausesReceived
+		}
+		if p := &s.Ports[i]; sent != p.PausesSent || received != p.PausesReceived {
+			t.Errorf("%s: %d PAUSEs sent, %d received, by priority %d and %d", p.Port, p.PausesSent, p.PausesReceived, sent, received)
+		}
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(&collector{f})
+	for _, name := range []string{"pausenet_pauses_sent_total", "pausenet_pauses_received_total", "pausenet_paused_seconds_total"} {
+		if n, err := testutil.GatherAndCount(registry, name); err != nil || n < len(s.Ports) {
+			t.Errorf("%s has %d values: %v", name, n, err)
+		}
+	}
 	must(t, f.Set("switch.pfc.watchdog={detect: 200us, restore: 500us}"))
 	if e := <-troubles.C; e.Kind != orchestrator.EventStorm {
 		t.Errorf("got %+v, want a storm", e)
@@ -260,6 +290,33 @@ func TestStorm(t *testing.T) {
 	must(t, f.ChangeHost("h7", []string{"pause-flood", "off"}))
 	until(t, "the storm is over", func() bool { return !portOf(t, snapshot(t, f), "leaf1", "h7").Classes[0].Storm })
 	must(t, f.Set("switch.pfc.watchdog=off"))
+}
+
+// TestStalls: under credits the time that a queue is held is that for which frames waited for credits.
+func TestStalls(t *testing.T) {
+	f := bringUpFrom(t, "topology: small\nswitch: {flow_control: cbfc, cbfc: {buffer: 64KB}}\n", "none", Options{Slowdown: 200})
+	defer down(t, f)
+	before := snapshot(t, f)
+	requests, err := f.Incast(4, "h7", 20_000_000, "")
+	must(t, err)
+	must(t, f.StartFlows(requests, func(FlowResult) {}))
+	until(t, "queues have been held at a switch and at a host", func() bool {
+		s := snapshot(t, f)
+		return data(portOf(t, s, "leaf0", "spine0")).PausedNS > 300_000 && data(portOf(t, s, "h0", "leaf0")).PausedNS > 300_000
+	})
+	s := snapshot(t, f)
+	if p := portOf(t, s, "leaf1", "h7"); data(p).PausedNS != 0 || p.PausesSent+p.PausesReceived != 0 {
+		t.Errorf("the last port waits for no credits: %+v", p)
+	}
+	shares := 0
+	for _, p := range NewTop(before, s).ports {
+		if p.pausedShare > 0 {
+			shares++
+		}
+	}
+	if shares < 2 {
+		t.Errorf("%d ports have a share of the time", shares)
+	}
 }
 
 // TestDeadlock: the scenario's links are down as it comes up; its flows, started by one command, end in a deadlock, which is named.

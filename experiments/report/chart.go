@@ -28,6 +28,8 @@ type chart struct {
 	lines       []line
 	levels      []drawnLevel
 	spans       []Span
+	events      []Event
+	eventRoom   bool // above the plot, also where other controllers' charts have events
 }
 
 type line struct {
@@ -59,7 +61,7 @@ func (c *chart) layout() {
 		bottom -= titleHeight
 	}
 	top := marginTop
-	if c.yName() == "" && len(c.spans) == 0 {
+	if c.yName() == "" && len(c.spans) == 0 && !c.eventRoom {
 		top = bareTop
 	}
 	c.x = c.x.place(marginLeft, c.width-marginRight)
@@ -107,6 +109,8 @@ func (c *chart) draw(b *bytes.Buffer) {
 	c.drawSpans(b)
 	c.drawY(b)
 	c.drawX(b)
+	marks := c.marks()
+	c.drawEvents(b, marks)
 	for _, l := range c.levels {
 		y := num(c.y.at(l.Value))
 		fmt.Fprintf(b, `<path class="level" fill="none" stroke="%s" stroke-width="1" stroke-dasharray="3 2" d="M%s %sH%s"/>`, light.level, num(left), y, num(right))
@@ -148,6 +152,7 @@ func (c *chart) draw(b *bytes.Buffer) {
 		}
 		drawText(b, x, y, anchor, "muted halo", l.Label)
 	}
+	c.nameEvents(b, marks)
 }
 
 // drawSpans shades spans of time, with their labels above the plot, where no line can cover them, as far as there is room.

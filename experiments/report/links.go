@@ -51,15 +51,16 @@ type linkMeasure struct {
 
 var (
 	utilisationOf = linkMeasure{"utilisation", Percent, func(l *Link) float64 { return 100 * l.Utilisation }}
-	heldOf        = linkMeasure{"time held by PFC", Nanoseconds, func(l *Link) float64 { return float64(l.Held) }}
+	heldOf        = linkMeasure{"time held", Nanoseconds, func(l *Link) float64 { return float64(l.Held) }}
 	pauseRateOf   = linkMeasure{"PAUSE frames/s", "frames/s", func(l *Link) float64 { return l.PauseRate }}
 	congestedOf   = linkMeasure{"time congested", Nanoseconds, func(l *Link) float64 { return float64(l.Congested) }}
 	peakQueueOf   = linkMeasure{"longest queue", Bytes, func(l *Link) float64 { return float64(l.PeakQueue) }}
 )
 
-// pfcTables have the links that PFC held longest, the worst of any controller first.
-func pfcTables(r *Report) []table {
-	return r.linkTables("Links that PFC held longest, each way: A → B is held by the PAUSE frames that B sends", heldOf, heldOf, pauseRateOf)
+// heldTables have the links that flow control held longest, the worst of any controller first.
+func heldTables(r *Report) []table {
+	return r.linkTables("Links that flow control held longest, each way: A → B is held by the PAUSE frames that B sends, or for want of B's credits",
+		heldOf, heldOf, pauseRateOf)
 }
 
 // busyTables have the links that were congested longest, and the busiest.

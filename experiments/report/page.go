@@ -27,8 +27,12 @@ type page struct {
 	Cards   []card
 	Rows    []plotRow
 	Compare table
+	// Tail says what the plots leave out.
+	Tail string
 	// Sources are the tables of published values.
 	Sources []table
+	// Happened are the tables of events.
+	Happened []table
 	// Differ are the settings in which the runs differ, Same those in which they do not.
 	Differ, Same []table
 	// Flows are charts that compare the controllers' lines in one plot; FlowLegend names those lines.
@@ -91,12 +95,14 @@ type rangeText struct{ Label, Text string }
 
 func newPage(r *Report) (*page, error) {
 	p := &page{
-		Report:  r,
-		Style:   template.CSS(pageColours() + "\n" + pageCSS),
-		Script:  template.JS(pageJS),
-		Compare: comparison(r),
-		Groups:  groupTables(r),
-		Sources: publishedTables(r),
+		Report:   r,
+		Style:    template.CSS(pageColours() + "\n" + pageCSS),
+		Script:   template.JS(pageJS),
+		Compare:  comparison(r),
+		Groups:   groupTables(r),
+		Sources:  publishedTables(r),
+		Happened: eventTables(r),
+		Tail:     r.tail(),
 	}
 	signs := map[Status]string{Pass: "✓", Warn: "!", Fail: "✕"}
 	for k, run := range r.Runs {
@@ -143,7 +149,7 @@ func (r *Report) sections() []section {
 			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) over that of the flow alone on its path.",
 			Charts: figuresOf(slices.Concat(bySize(r), fctCDFs(r))), Folded: shareTables(r), Fold: "Slowdown by flow size in finer parts",
 		},
-		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), pfcTables(r))},
+		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), heldTables(r))},
 		{
 			ID: "links", Title: "Links", Charts: figuresOf(linkCharts(r)), Tables: utilisationTable(r),
 			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",

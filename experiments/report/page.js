@@ -75,9 +75,10 @@
 		const picked = make(svg, "rect", { class: "picked", y: y.p1, height: y.p0 - y.p1, visibility: "hidden" });
 		const cursor = make(svg, "path", { class: "cursor", visibility: "hidden" });
 		const dots = lines.map((l) => make(svg, "circle", { class: "dot " + l.style, r: 3, visibility: "hidden" }));
+		const happened = [...svg.querySelectorAll(".eventlabels text")].map((e) => ({ e, x: Number(e.getAttribute("x")) }));
 		return {
-			svg, x, y, names: svg.dataset.names && svg.dataset.names.split("\n"), lines, values, cover, picked, cursor, dots, group: svg.dataset.group, still: [...values.childNodes],
-			zoomed: [svg.querySelector(".lines"), svg.querySelector(".spans")].filter(Boolean), labels: svg.querySelector(".spanlabels"),
+			happened, svg, x, y, names: svg.dataset.names && svg.dataset.names.split("\n"), lines, values, cover, picked, cursor, dots, group: svg.dataset.group, still: [...values.childNodes],
+			zoomed: [svg.querySelector(".lines"), svg.querySelector(".spans"), svg.querySelector(".events")].filter(Boolean), labels: svg.querySelector(".spanlabels"),
 			ticks: svg.querySelector(".xticks"), marks: svg.querySelector(".xmarks"), tickHTML: svg.querySelector(".xticks").innerHTML,
 			markPath: svg.querySelector(".xmarks").getAttribute("d"), scale: 1, shift: 0,
 		};
@@ -131,6 +132,11 @@
 		c.shift = x.p0 - px0 * c.scale;
 		for (const g of c.zoomed) g.setAttribute("transform", whole ? "" : `matrix(${c.scale} 0 0 1 ${c.shift} 0)`);
 		if (c.labels) c.labels.setAttribute("visibility", whole ? "visible" : "hidden");
+		for (const { e, x: at } of c.happened) {
+			const to = at * c.scale + c.shift;
+			e.setAttribute("x", whole ? at : to);
+			e.setAttribute("visibility", whole || to > x.p0 - 5 && to < x.p1 ? "visible" : "hidden");
+		}
 		if (whole) {
 			c.ticks.innerHTML = c.tickHTML;
 			c.marks.setAttribute("d", c.markPath);

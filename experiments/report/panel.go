@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
+	"sort"
 	"strings"
 )
 
@@ -30,25 +32,64 @@ func chartSize(controllers int) (width, height float64) {
 	return 480, 255
 }
 
-// timeSpan is from the first to the last point of all panels, so that every chart of the page has the same time axis.
-func (r *Report) timeSpan() (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
+// timeSpan is from the first to the last point of all panels, so that every chart of the page has the same time axis. Where most of
+// that is a tail in which nothing changes, as after a deadlock, it ends soon after what came last, and end is where the points do.
+func (r *Report) timeSpan() (lo, hi, end float64) {
+	lo, end = math.Inf(1), math.Inf(-1)
+	last := math.Inf(-1) // that anything happened
 	for _, p := range r.Panels {
 		for _, run := range r.Runs {
 			for _, s := range p.Series[run.Controller] {
 				if n := len(s.X); n > 0 {
-					lo, hi = min(lo, float64(s.X[0])), max(hi, float64(s.X[n-1]))
+					lo, end, last = min(lo, float64(s.X[0])), max(end, float64(s.X[n-1])), max(last, float64(s.changed()))
 				}
 			}
 		}
 	}
-	if lo > hi {
-		return 0, 1
+	if lo > end {
+		return 0, 1, 1
 	}
-	if lo < hi/10 {
+	if lo < end/10 {
 		lo = 0 // a first sample at 1 µs is a start at zero
 	}
-	return lo, hi
+	for _, run := range r.Runs {
+		for _, e := range run.Events {
+			last = max(last, float64(e.Time))
+		}
+	}
+	for _, s := range r.Spans {
+		last = max(last, float64(s.To))
+	}
+	if tail := lo + 1.25*(last-lo); tail > lo && tail < lo+(end-lo)/3 {
+		return lo, tail, end
+	}
+	return lo, end, end
+}
+
+// changed is the time of the last point whose value is not that of the one before.
+func (s *Series) changed() int64 {
+	i := len(s.Y) - 1
+	for i > 0 && (s.Y[i] == s.Y[i-1] || math.IsNaN(s.Y[i]) && math.IsNaN(s.Y[i-1])) {
+		i--
+	}
+	return s.X[i]
+}
+
+// until is the series up to a time.
+func (s *Series) until(end float64) *Series {
+	n := sort.Search(len(s.X), func(i int) bool { return float64(s.X[i]) > end })
+	cut := *s
+	cut.X, cut.Y = s.X[:n], s.Y[:n]
+	return &cut
+}
+
+// tail says what the plots leave out.
+func (r *Report) tail() string {
+	_, hi, end := r.timeSpan()
+	if hi == end {
+		return ""
+	}
+	return fmt.Sprintf("Nothing changes from %s to %s: that is not drawn. ", Nanoseconds.measure(hi).text(hi), Nanoseconds.measure(end).text(end))
 }
 
 // newPlots prepares panel i for the runs.
@@ -58,6 +99,7 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 	styles := make(map[string]int)
 	// All runs count, also those not drawn: a chart alone has the scales it has in company.
 	lo, hi, smallest := math.Inf(1), math.Inf(-1), math.Inf(1)
+	x0, x1, _ := r.timeSpan()
 	drawn := make(map[string][]line)
 	for _, run := range r.Runs {
 		for _, s := range p.Series[run.Controller] {
@@ -65,7 +107,7 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 				styles[s.Label] = len(styles)
 				out.legend = append(out.legend, legendItem{s.Label, styles[s.Label]})
 			}
-			l := line{style: styles[s.Label], label: s.Label, points: s.drawn(), step: s.Step}
+			l := line{style: styles[s.Label], label: s.Label, points: s.until(x1).drawn(), step: s.Step}
 			drawn[run.Controller] = append(drawn[run.Controller], l)
 			for _, pt := range l.points {
 				if !math.IsNaN(pt.y) {
@@ -87,7 +129,6 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 	if p.Log {
 		y = logAxis(smallest, hi, p.Unit)
 	}
-	x0, x1 := r.timeSpan()
 	x := exactAxis(x0, x1, Nanoseconds, 8)
 	width, height := chartSize(len(r.Runs))
 	var levels []drawnLevel
@@ -95,6 +136,7 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 		c := &chart{
 			id: fmt.Sprintf("p%dc%d", i, k), title: p.Title + " — " + run.Controller,
 			group: "time", width: width, height: height, x: x, y: y, lines: drawn[run.Controller], spans: r.Spans,
+			events: run.Events, eventRoom: slices.ContainsFunc(r.Runs, func(o Run) bool { return len(o.Events) > 0 }),
 		}
 		c.layout()
 		if k == 0 {
@@ -217,5 +259,6 @@ func describe(c *chart, window string, ranges []string) string {
 	for _, s := range c.spans {
 		fmt.Fprintf(&b, " %s: %s.", s.Label, c.x.in.named(c.x.in.between(float64(s.From), float64(s.To))))
 	}
+	b.WriteString(c.described())
 	return b.String()
 }

@@ -131,7 +131,7 @@ func TestLinks(t *testing.T) {
 	}
 	r.Runs[1].Summary.Links = []Link{{Node: "c", Port: "c-eth1", Peer: "d", FromSwitch: true, ToSwitch: true, Held: 2e6}}
 	var got []string
-	for _, row := range pfcTables(r)[0].Bodies[0].Rows {
+	for _, row := range heldTables(r)[0].Bodies[0].Rows {
 		text := row.Label
 		for _, c := range row.Cells {
 			text += " " + c.Text

@@ -7,9 +7,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // Report is everything one page shows.
@@ -75,6 +77,9 @@ type Run struct {
 	Seed    uint64
 	// Repeats are the run under each seed, this one among them, if there are several.
 	Repeats []Run
+	// Events are the first of what happened to the fabric, in the order of time; MoreEvents is how many there were beside.
+	Events     []Event
+	MoreEvents int
 	// Settings are what was configured, in the order in which they are to be read.
 	Settings []Setting
 }
@@ -169,6 +174,11 @@ func (r *Report) check() error {
 		case Pass, Warn, Fail:
 		default:
 			return fmt.Errorf("report %s: controller %s: unknown verdict %q", r.Scenario, run.Controller, run.Verdict.Status)
+		}
+	}
+	for _, run := range r.Runs {
+		if !slices.IsSortedFunc(run.Events, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) }) {
+			return fmt.Errorf("report %s: controller %s: the events are not in the order of time", r.Scenario, run.Controller)
 		}
 	}
 	for _, p := range r.Published {

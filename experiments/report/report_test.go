@@ -13,12 +13,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-var (
-	update = flag.Bool("update", false, "rewrite the golden files")
-	keep   = flag.String("keep", "", "also write the pages to this directory, to look at")
-)
+var keep = flag.String("keep", "", "also write the pages to this directory, to look at")
 
 func render(t *testing.T, r *Report) string {
 	t.Helper()
@@ -159,19 +158,7 @@ func TestTinyGolden(t *testing.T) {
 	if err := WriteSVG(&b, r, 0); err != nil {
 		t.Fatal(err)
 	}
-	golden := filepath.Join("testdata", "tiny.svg")
-	if *update {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("the drawing differs from %s (run with -update if that is meant):\n%s", golden, b.String())
-	}
+	testenv.Golden(t, filepath.Join("testdata", "tiny.svg"), b.String())
 }
 
 func TestTextIsEscaped(t *testing.T) {

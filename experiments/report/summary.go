@@ -13,7 +13,7 @@ type Summary struct {
 	SwitchPauses int64
 	// PFCRate is PAUSE frames per virtual second.
 	PFCRate float64
-	// Paused is the time ports spent paused, summed over ports.
+	// Paused is the time for which flow control held ports, by PAUSE or for want of credits, summed.
 	Paused int64
 
 	ECNMarks, CNPs, CNMs int64

@@ -205,7 +205,7 @@ func comparison(r *Report) table {
 			r.row("PFC PAUSE frames", counts, lower, func(run *Run) float64 { return float64(run.Summary.PFCFrames) }),
 			r.row("PAUSE frames between switches", counts, lower, func(run *Run) float64 { return float64(run.Summary.SwitchPauses) }),
 			r.row("PAUSE rate", "frames/s", lower, func(run *Run) float64 { return run.Summary.PFCRate }),
-			r.row("Port time paused", Nanoseconds, lower, func(run *Run) float64 { return float64(run.Summary.Paused) }),
+			r.row("Port time held", Nanoseconds, lower, func(run *Run) float64 { return float64(run.Summary.Paused) }),
 			r.row("Hops that PAUSE spread", counts, lower, func(run *Run) float64 { return float64(run.Summary.Spread.Depth) }),
 			r.row("Victim flows", counts, lower, func(run *Run) float64 { return float64(run.Summary.Victims.Count) }),
 			r.row("Most held of an ingress port", Bytes, lower, func(run *Run) float64 { return float64(run.Summary.PeakIngress) }),

@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// fabric is the thesis' star: 100 Gb/s, 1 us a link, one switch with HPCC's buffer and marking, packets of 1048 B.
+// fabric is the thesis' star, as lstm-incast has it: 100 Gb/s, 1 us a link, one switch with HPCC's buffer and marking, packets of 1048 B.
 const fabric = `name: %s
 topology: {name: star%[2]d, rate: 100Gbps, delay: 1us, framing: ns3, star: {hosts: %[2]d}}
 switch: {buffer: 32MB, pfc: {alpha: 0.125, headroom: 37500B}, ecn: {mode: red, kmin: 400KB, kmax: 1600KB, pmax: 0.2}}
@@ -19,11 +19,7 @@ flows:
 
 // thesisIncast is the incast of the thesis' section 4.1.2: 20 flows at once into one host.
 func thesisIncast() (*experiments.Scenario, error) {
-	text := fmt.Sprintf(fabric, "thesis-incast", 21) + `  - {from: [h0, h1], to: h20, size: 200MB}
-  - {from: h2, to: h20, size: 150MB}
-  - {from: h3..h19, to: h20, size: 5MB}
-`
-	return experiments.ParseScenario("thesis-incast.yaml", []byte(text), nil)
+	return experiments.LoadScenario("lstm-incast", nil)
 }
 
 // randomIncast is an incast like the thesis', scaled down, with another degree, other sizes and other starts: 4 to 32

@@ -123,10 +123,17 @@ func (c *testCase) yaml() string {
 		}
 		watchdog = fmt.Sprintf(", watchdog: {detect: %dps, restore: %dps, action: %s}", k.Detect, k.Restore, action)
 	}
-	w("  pfc: {priorities: %s, alpha: %v, xoff: %dB, xon: %dB, xoff_to_xon: %dB, headroom: %dB, quanta: %d%s}",
-		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta, watchdog)
+	perRate := func(r units.Rate) string {
+		if r == 0 {
+			return ""
+		}
+		return fmt.Sprintf(", per_rate: %dbps", r)
+	}
+	w("  pfc: {priorities: %s, alpha: %v, xoff: %dB, xon: %dB, xoff_to_xon: %dB, headroom: %dB, quanta: %d%s%s}",
+		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta, perRate(s.PFC.PerRate), watchdog)
 	mode := map[switchagent.ECNMode]string{switchagent.ECNOff: `"off"`, switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}[s.ECN.Mode]
-	w("  ecn: {mode: %s, priorities: %s, kmin: %dB, kmax: %dB, pmax: %v}", mode, bits(s.ECN.Priorities), s.ECN.KMin, s.ECN.KMax, s.ECN.PMax)
+	w("  ecn: {mode: %s, priorities: %s, kmin: %dB, kmax: %dB, pmax: %v%s}",
+		mode, bits(s.ECN.Priorities), s.ECN.KMin, s.ECN.KMax, s.ECN.PMax, perRate(s.ECN.PerRate))
 	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
 		tMax, mark := "auto", "step"
 		if t.TMax > 0 {

@@ -134,6 +134,15 @@ func features(r *run) []string {
 	on(s.Switch.FlowControl == switchagent.FlowCBFC, "credits")
 	on(ports.CreditsReceived > 0, "credit messages")
 	on(ports.CreditStalls > 0, "credits ran out")
+	mixed := false // a switch has ports of several rates
+	for _, id := range s.Topology.Switch {
+		ports := s.Topology.Nodes[id].Ports
+		for _, p := range ports {
+			mixed = mixed || s.Topology.Ports[p].Rate != s.Topology.Ports[ports[0]].Rate
+		}
+	}
+	on(mixed && r.pauses.sent[1] > 0 && pfc.PerRate > 0 && pfc.Alpha > 0, "PAUSE at a dynamic threshold by rate")
+	on(mixed && ports.EcnMarked > 0 && s.Switch.ECN.PerRate > 0, "ECN marks by rate")
 	on(pfc.Priorities == 0, "PFC off")
 	on(e.Dropped > 0, "frames dropped")
 	on(drops[switchagent.DropHeadroom] > 0, "headroom overrun")

@@ -39,6 +39,7 @@ func drawCase(d chooser, f fabric) *testCase {
 	c.drawConstants(d)
 	c.drawWatchdog(d)
 	c.drawFaults(d)
+	c.drawPerRate(d)
 	return c
 }
 
@@ -237,6 +238,27 @@ func (c *testCase) drawConstants(d chooser) {
 	}
 	for len(c.Constants) > 0 && !c.resolves() {
 		c.Constants = c.Constants[:len(c.Constants)-1]
+	}
+}
+
+// drawPerRate has thresholds be those of ports of one of the fabric's rates, and others' in proportion. It is left out again where a switch
+// has ports of too many rates, or no buffer for their headroom.
+func (c *testCase) drawPerRate(d chooser) {
+	rate := func(label string) units.Rate {
+		if !d.chance(label, 30) {
+			return 0
+		}
+		if len(c.Fabric.Trunks) > 0 && d.chance(label+" of a trunk", 50) {
+			return c.Fabric.Trunks[d.Int(label+"'s trunk", 0, len(c.Fabric.Trunks)-1)].Rate
+		}
+		return c.Fabric.Hosts[d.Int(label+"'s host", 0, len(c.Fabric.Hosts)-1)].Rate
+	}
+	c.Switch.PFC.PerRate, c.Switch.ECN.PerRate = rate("pfc by rate"), rate("ecn by rate")
+	if c.Switch.PFC.PerRate == 0 && c.Switch.ECN.PerRate == 0 {
+		return
+	}
+	if _, err := c.scenario(); err != nil {
+		c.Switch.PFC.PerRate, c.Switch.ECN.PerRate = 0, 0
 	}
 }
 

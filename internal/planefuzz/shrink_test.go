@@ -115,6 +115,8 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 		}
 	})
 	set(func(c *testCase) { c.Switch.PFC.Watchdog = switchagent.Watchdog{} })
+	set(func(c *testCase) { c.Switch.PFC.PerRate = 0 })
+	set(func(c *testCase) { c.Switch.ECN.PerRate = 0 })
 	set(func(c *testCase) { c.Switch.Scheduler = defaults.Scheduler })
 	set(func(c *testCase) { c.Switch.CNM = defaults.CNM })
 	set(func(c *testCase) { c.Switch.ECN.Mode = switchagent.ECNOff })

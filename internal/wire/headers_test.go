@@ -43,7 +43,10 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 		if whole.bth && !whole.ICRCValid() {
 			t.Fatal("wrong ICRC")
 		}
-		kept := min(n, frame.HeaderBytes)
+		kept := min(n, frame.TelemetryHeaderBytes)
+		if headers := (&Packet{}); ParseHeaders(buf[:kept:kept], n, headers) == nil && headers.INT() == nil {
+			kept = min(n, frame.HeaderBytes)
+		}
 		if err := ParseHeaders(buf[:kept:kept], n, &headers); err != nil {
 			t.Fatal(err)
 		}
@@ -59,10 +62,18 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 	})
 }
 
-// TestHeadersFit: a pool of headers keeps all headers of a data packet.
+// TestHeadersFit: a pool of headers keeps all headers of a data packet, with telemetry if it keeps that, and what the receiver
+// sends whole.
 func TestHeadersFit(t *testing.T) {
-	if most := DataLen(OpWriteFirst.WithINT(), 0) - ICRCLen; most != 14+20+8+12+42+16 || most > frame.HeaderBytes {
-		t.Errorf("%d bytes of headers, of which %d are kept", most, frame.HeaderBytes)
+	for _, c := range []struct{ most, want, kept int }{
+		{DataLen(OpWriteFirst, 0) - ICRCLen, 14 + 20 + 8 + 12 + 16, frame.HeaderBytes},
+		{DataLen(OpWriteFirst.WithINT(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 42 + 16, frame.TelemetryHeaderBytes},
+		{max(AckLen, CNPLen, CNMLen, PFCLen), 14 + 20 + 8 + 12 + 16 + 4, frame.HeaderBytes},
+		{AckINTLen, 14 + 20 + 8 + 12 + 42 + 4 + 4, frame.TelemetryHeaderBytes},
+	} {
+		if c.most != c.want || c.most > c.kept {
+			t.Errorf("%d bytes of headers, want %d, of which %d are kept", c.most, c.want, c.kept)
+		}
 	}
 }
 
@@ -73,6 +84,9 @@ func FuzzParseHeaders(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		kept := min(len(b), frame.HeaderBytes)
+		if len(b)%2 == 0 {
+			kept = min(len(b), frame.TelemetryHeaderBytes)
+		}
 		var p Packet
 		if ParseHeaders(b[:kept:kept], len(b), &p) != nil {
 			return

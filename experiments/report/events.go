@@ -1,0 +1,167 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Event is something that happened to the fabric and not to a frame: a fault, a PFC storm, a deadlock.
+type Event struct {
+	Time   int64  // virtual nanoseconds
+	Name   string // in a word or two: "link down"
+	Place  string // empty: the whole fabric
+	Detail string // may be empty
+}
+
+// wideLetter is the width of a letter where the page shows a chart at its narrowest, with the largest text.
+const wideLetter = 1.35 * letter
+
+// mark is events that are too close for a label each.
+type mark struct {
+	first, last int // from 1, as the table has them
+	at          []float64
+	name        string // empty: they are not of one name
+}
+
+func (m *mark) number() string {
+	if m.first == m.last {
+		return fmt.Sprint(m.first)
+	}
+	return fmt.Sprintf("%d–%d", m.first, m.last)
+}
+
+func widthOf(text string) float64 { return wideLetter * float64(len([]rune(text))+1) }
+
+// marks are where the chart's events stand, those within it.
+func (c *chart) marks() []mark {
+	var all []mark
+	for i, e := range c.events {
+		if t := float64(e.Time); t < c.x.lo || t > c.x.hi {
+			continue
+		}
+		at := c.x.at(float64(e.Time))
+		if n := len(all); n > 0 && at < all[n-1].at[0]+widthOf(all[n-1].number()) {
+			m := &all[n-1]
+			m.last, m.at = i+1, append(m.at, at)
+			if m.name != e.Name {
+				m.name = ""
+			}
+			continue
+		}
+		all = append(all, mark{i + 1, i + 1, []float64{at}, e.Name})
+	}
+	return all
+}
+
+// drawEvents draws a line where something happened.
+func (c *chart) drawEvents(b *bytes.Buffer, marks []mark) {
+	if len(marks) == 0 {
+		return
+	}
+	fmt.Fprintf(b, `<g clip-path="url(#%s-c)"><g class="events">`, c.id)
+	for i := range marks {
+		drawn := ""
+		for _, at := range marks[i].at {
+			if x := num(at); x != drawn {
+				fmt.Fprintf(b, `<path class="axis" fill="none" stroke="%s" stroke-width="1" stroke-dasharray="5 3" d="M%s %sV%s"/>`,
+					light.muted, x, num(c.y.p1), num(c.y.p0))
+				drawn = x
+			}
+		}
+	}
+	b.WriteString(`</g></g>`)
+}
+
+// nameEvents writes each event's number in the table of events above its line, or beside it where the spans' labels are above, and its
+// name as far as there is room.
+func (c *chart) nameEvents(b *bytes.Buffer, marks []mark) {
+	if len(marks) == 0 {
+		return
+	}
+	b.WriteString(`<g class="eventlabels">`)
+	y, aside := c.y.p1-5, -3.0
+	if len(c.spans) > 0 {
+		y, aside = c.y.p1+12, 3
+	}
+	for i := range marks {
+		m := &marks[i]
+		end := c.width
+		if i+1 < len(marks) {
+			end = marks[i+1].at[0]
+		}
+		text, anchor, x := m.number(), "start", m.at[0]+aside
+		if named := text + " " + m.name; m.name != "" && x+widthOf(named) <= end {
+			text = named
+		} else if x+widthOf(text) > c.width {
+			anchor, x = "end", m.at[0]-aside
+		}
+		drawText(b, x, y, anchor, "ink halo", text)
+	}
+	b.WriteString(`</g>`)
+}
+
+// described is the chart's events in words.
+func (c *chart) described() string {
+	var b strings.Builder
+	for i, e := range c.events {
+		fmt.Fprintf(&b, " Event %d: %s at %s.", i+1, e.Name, c.x.in.text(float64(e.Time)))
+	}
+	return b.String()
+}
+
+// eventTables have what happened in the runs; nil if nothing did. Runs in which the same happened share their rows.
+func eventTables(r *Report) []table {
+	t := table{Caption: "What happened, with the numbers that it has in the plots", Corner: "No. and time", Heads: []string{"Event", "Where", "What"}, Texts: true}
+	unit := Nanoseconds.measure(float64(latest(r.Runs)))
+	known := map[string]int{} // bodies, by what they show
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		if len(run.Events) == 0 {
+			continue
+		}
+		key := fmt.Sprint(run.Events, run.MoreEvents)
+		if at, ok := known[key]; ok {
+			t.Bodies[at].Heading += ", " + run.Controller
+			continue
+		}
+		known[key] = len(t.Bodies)
+		t.Bodies = append(t.Bodies, body{run.Controller, eventRows(run, unit)})
+	}
+	if len(t.Bodies) == 0 {
+		return nil
+	}
+	if len(t.Bodies) == 1 && len(r.Runs) == 1 {
+		t.Bodies[0].Heading = ""
+	}
+	return []table{t}
+}
+
+func latest(runs []Run) (at int64) {
+	for i := range runs {
+		for _, e := range runs[i].Events {
+			at = max(at, e.Time)
+		}
+	}
+	return at
+}
+
+func eventRows(run *Run, unit measure) []row {
+	var rows []row
+	for i, e := range run.Events {
+		if e.Place == "" {
+			e.Place = "the whole fabric"
+		}
+		rows = append(rows, row{
+			Label: fmt.Sprintf("%d. %s", i+1, unit.named(strconv.FormatFloat(float64(e.Time)/unit.div, 'f', -1, 64))),
+			Cells: []cell{{Text: e.Name, Bar: -1}, {Text: e.Place, Bar: -1}, {Text: e.Detail, Bar: -1, Words: true}},
+		})
+	}
+	if run.MoreEvents > 0 {
+		rows = append(rows, row{Label: fmt.Sprintf("and %d more", run.MoreEvents), Cells: []cell{
+			{Bar: -1}, {Bar: -1}, words("They are in events.csv, in the run's folder, and have no line in the plots."),
+		}})
+	}
+	return rows
+}
