@@ -52,6 +52,8 @@ func (r *recorder) FaultEvent(ev orchestrator.FaultEvent) {
 				r.letGo(ev.At, p.ID, priority)
 				r.letGo(ev.At, p.Peer, priority)
 			}
+			r.congestion.linkDown(ev.At, p.ID)
+			r.congestion.linkDown(ev.At, p.Peer)
 		}
 	}
 	r.keep(r.out.event(ev.At, node, port, peer, ev.Kind, ev.Detail))

@@ -283,6 +283,13 @@ func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8)
 	}
 }
 
+// PFCCame is told by the engine.
+func (r *recorder) PFCCame(c orchestrator.PFCArrival) {
+	if c.Priority == r.priority {
+		r.congestion.came(c)
+	}
+}
+
 // pausedTime is how long a port has held its peer paused, up to now.
 func (p *portPause) pausedTime(now vtime.Time) vtime.Time {
 	t := p.paused

@@ -51,8 +51,8 @@ func newCongestion(s *Scenario) *congestion {
 	return &congestion{scenario: s, every: max(s.Sample.Interval, s.Duration/looks), ports: make([]watched, len(s.Topology.Ports))}
 }
 
-// threshold is that of a switch's port, in bytes; with a dynamic XOFF, as it is now.
-func (c *congestion) threshold(id topologies.PortID) int64 {
+// threshold is that of a switch's port, in bytes; with a dynamic XOFF, as it is.
+func (c *congestion) threshold(id topologies.PortID, xoff uint64) int64 {
 	s := &c.scenario.Switch
 	switch {
 	case s.ECN.Mode != switchagent.ECNOff:
@@ -61,7 +61,7 @@ func (c *congestion) threshold(id topologies.PortID) int64 {
 	case s.PFC.Priorities == 0:
 		return int64(s.Buffer)
 	}
-	return int64(c.engine.State().Threshold(int(id)))
+	return int64(xoff)
 }
 
 // sample looks at all ports, if it is time.
@@ -76,15 +76,19 @@ func (c *congestion) look(now vtime.Time) {
 	plan := c.scenario.Topology
 	for sw, id := range plan.Switch {
 		for _, port := range plan.Nodes[id].Ports {
-			c.take(now, sw, port, c.threshold(port))
+			c.lookAt(now, sw, port)
 		}
 	}
 }
 
-// take reads a port's longest queue since the last time.
-func (c *congestion) take(now vtime.Time, sw int, id topologies.PortID, threshold int64) {
-	w, port := &c.ports[id], c.engine.Switch(sw).Port(int(id))
-	peak := port.TakePeak()
+func (c *congestion) lookAt(now vtime.Time, sw int, id topologies.PortID) {
+	port := c.engine.Switch(sw).Port(int(id))
+	c.take(now, id, port.TakePeak(), port.QueuedBytes(), c.engine.State().Threshold(int(id)))
+}
+
+// take is told of a port's longest queue since the last time, and of its queue.
+func (c *congestion) take(now vtime.Time, id topologies.PortID, peak, queued int64, xoff uint64) {
+	w, threshold := &c.ports[id], c.threshold(id, xoff)
 	w.peak = max(w.peak, peak)
 	switch w.state {
 	case free:
@@ -92,7 +96,7 @@ func (c *congestion) take(now vtime.Time, sw int, id topologies.PortID, threshol
 			w.congested.add(w.since, now, c.every)
 		}
 	case clearing:
-		if port.QueuedBytes() < threshold || now-w.resumed >= w.resumed-w.stopped {
+		if queued < threshold || now-w.resumed >= w.resumed-w.stopped {
 			w.state = free
 		}
 	}
@@ -101,28 +105,40 @@ func (c *congestion) take(now vtime.Time, sw int, id topologies.PortID, threshol
 
 // pause is told that the peer of an egress port has sent it PAUSE; the frame is on its way.
 func (c *congestion) pause(now vtime.Time, id topologies.PortID) {
-	w := &c.ports[id]
-	w.held.begin(now+c.scenario.Topology.Ports[id].Delay, c.every)
-	if sw, ok := c.switchOf(id); ok {
-		c.take(now, sw, id, c.threshold(id))
-		if w.state == free {
-			w.stopped = now
-		}
-		w.state = held
-	}
+	c.ports[id].held.begin(now+c.scenario.Topology.Ports[id].Delay, c.every)
 }
 
 // resume is told that the peer has sent it RESUME.
 func (c *congestion) resume(now vtime.Time, id topologies.PortID) {
+	c.ports[id].held.end(now + c.scenario.Topology.Ports[id].Delay)
+}
+
+// came is told of a PAUSE or a RESUME that a switch's port has taken.
+func (c *congestion) came(a orchestrator.PFCArrival) {
+	id := topologies.PortID(a.Port)
+	c.take(a.At, id, a.Peak, a.Queued, a.XOFF)
 	w := &c.ports[id]
-	w.held.end(now + c.scenario.Topology.Ports[id].Delay)
-	if sw, ok := c.switchOf(id); ok {
-		c.take(now, sw, id, c.threshold(id))
-		w.state, w.resumed = clearing, now
+	if !a.Pause {
+		w.goOn(a.At)
+		return
+	}
+	if w.state == free {
+		w.stopped = a.At
+	}
+	w.state = held
+}
+
+// linkDown is told that a port's link has gone down: what held it is over.
+func (c *congestion) linkDown(now vtime.Time, id topologies.PortID) {
+	if n := &c.scenario.Topology.Nodes[c.scenario.Topology.Ports[id].Node]; n.Kind == topologies.Switch {
+		c.lookAt(now, n.Index, id)
+		c.ports[id].goOn(now)
 	}
 }
 
-func (c *congestion) switchOf(id topologies.PortID) (index int, ok bool) {
-	n := &c.scenario.Topology.Nodes[c.scenario.Topology.Ports[id].Node]
-	return n.Index, n.Kind == topologies.Switch
+// goOn is told that the port may send again.
+func (w *watched) goOn(now vtime.Time) {
+	if w.state == held {
+		w.state, w.resumed = clearing, now
+	}
 }

@@ -38,6 +38,20 @@ type Observer interface {
 	FlowDone(now vtime.Time, flow int)
 	// PFC is told of each PAUSE and RESUME as it leaves a port.
 	PFC(now vtime.Time, port int, priority uint8, pause bool)
+	// PFCCame is told of each that a switch's port has taken.
+	PFCCame(c PFCArrival)
+}
+
+// PFCArrival is a PAUSE or a RESUME of one priority that a switch's port has taken, and what the port's queues were then: by the time
+// that an observer is told, other things have happened there.
+type PFCArrival struct {
+	At       vtime.Time
+	Port     int
+	Priority uint8
+	Pause    bool
+	Peak     int64  // most bytes in the queues since the last look; this is one
+	Queued   int64  // bytes in them
+	XOFF     uint64 // threshold of the port's ingress side
 }
 
 // Engine is the virtual clock, the event queue, and what connects ports, pipelines, traffic managers and NICs. One
@@ -63,7 +77,8 @@ type Engine struct {
 	calls     []call     // by time
 	ended     []int32    // flows that have ended and the observer has not been told of
 	pfcSeen   []pfcSeen  // and PFC frames that left
-	gone      []int32    // flows that have ended and whose receivers have not been told
+	pfcCame   []PFCArrival
+	gone      []int32 // flows that have ended and whose receivers have not been told
 
 	ports     []port
 	switches  []*switchagent.Switch
@@ -74,6 +89,7 @@ type Engine struct {
 	starting  int // flows that have not started
 	patience  vtime.Time
 	last      vtime.Time // of any event so far
+	lastEnd   vtime.Time // of any frame
 	moved     vtime.Time // when a frame of a flow last left a port
 	blank     int        // bytes of a tick's frame
 	credits   *credits   // nil: flow control is PFC

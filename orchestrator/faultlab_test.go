@@ -59,6 +59,9 @@ func newFaultLab(t testing.TB, topology string, set func(*switchagent.Settings, 
 // FlowDone is told by the engine.
 func (l *faultLab) FlowDone(vtime.Time, int) {}
 
+// PFCCame implements Observer.
+func (l *faultLab) PFCCame(PFCArrival) {}
+
 // PFC is told by the engine.
 func (l *faultLab) PFC(_ vtime.Time, port int, priority uint8, pause bool) {
 	if pause {

@@ -206,6 +206,7 @@ func (e *Engine) end(in *port, f *frame.Frame) {
 		return
 	}
 	e.Ended.add(int(f.Length))
+	e.lastEnd = max(e.lastEnd, e.now)
 	switch x.Verdict {
 	case ebpf.VerdictHost:
 		e.nics[in.index].Receive(e.now, f)
@@ -215,6 +216,9 @@ func (e *Engine) end(in *port, f *frame.Frame) {
 	case ebpf.VerdictConsumed:
 		if e.credits != nil && f.Control {
 			e.credits.alive--
+		}
+		if e.observer != nil && e.credits == nil && in.isSwitch {
+			e.observeArrival(in, f)
 		}
 	case ebpf.VerdictDrop:
 		e.Dropped++
@@ -387,6 +391,20 @@ func (e *Engine) observePFC(p *port, f *frame.Frame) {
 		p.pfcSent[pauseIndex(f)]++
 		if e.observer != nil {
 			e.pfcSeen = append(e.pfcSeen, pfcSeen{e.now, p.id, i, pause})
+		}
+	}
+}
+
+// observeArrival notes a PFC frame that a switch's port has taken.
+func (e *Engine) observeArrival(in *port, f *frame.Frame) {
+	queues := e.switches[in.index].Port(int(in.id))
+	pfc := wire.PFC(f.Data())
+	for i := range uint8(switchagent.Priorities) {
+		if pfc.ClassEnable()>>i&1 != 0 {
+			e.pfcCame = append(e.pfcCame, PFCArrival{
+				At: e.now, Port: int(in.id), Priority: i, Pause: pfc.Time(i) != 0,
+				Peak: queues.TakePeak(), Queued: queues.QueuedBytes(), XOFF: e.state.Threshold(int(in.id)),
+			})
 		}
 	}
 }

@@ -93,6 +93,9 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 // FlowDone is told by the engine.
 func (l *lab) FlowDone(vtime.Time, int) {}
 
+// PFCCame implements Observer.
+func (l *lab) PFCCame(PFCArrival) {}
+
 // PFC is told by the engine.
 func (l *lab) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	l.pfc = append(l.pfc, pfcFrame{now, port, priority, pause})

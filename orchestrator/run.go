@@ -61,10 +61,6 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 		from := e.earliest()
 		if len(e.regions) > 1 && from >= e.cell {
 			e.settle(e.cell)
-			if drain && e.cell > 0 && e.idle() {
-				e.now = e.last
-				return nil
-			}
 			if from = e.earliest(); from != vtime.Never {
 				length := e.cellLength()
 				e.cell = (from/length + 1) * length
@@ -106,7 +102,8 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 			return err
 		}
 		e.tell()
-		if len(e.regions) == 1 && drain && e.idle() {
+		if drain && e.idle() { // it ended with its last frame; where some regions have gone on, nothing has happened
+			e.now = max(from, e.lastEnd)
 			return nil
 		}
 	}
@@ -172,14 +169,20 @@ func (e *Engine) tell() {
 				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.port, b.port))
 			})
 		}
+		slices.SortStableFunc(e.pfcCame, func(a, b PFCArrival) int {
+			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Port, b.Port))
+		})
 		for _, p := range e.pfcSeen {
 			e.observer.PFC(p.at, int(p.port), p.priority, p.pause)
+		}
+		for _, c := range e.pfcCame {
+			e.observer.PFCCame(c)
 		}
 		for _, f := range e.ended {
 			e.observer.FlowDone(e.flows[f].Finished, int(f))
 		}
 	}
-	e.ended, e.pfcSeen = e.ended[:0], e.pfcSeen[:0]
+	e.ended, e.pfcSeen, e.pfcCame = e.ended[:0], e.pfcSeen[:0], e.pfcCame[:0]
 	if len(e.happened) > 0 {
 		e.tellFaults()
 	}

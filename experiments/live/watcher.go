@@ -62,6 +62,9 @@ func (w *watcher) flowEvent(now vtime.Time, kind string, flow int) Event {
 	return e
 }
 
+// PFCCame implements orchestrator.Observer.
+func (w *watcher) PFCCame(orchestrator.PFCArrival) {}
+
 // PFC implements orchestrator.Observer.
 func (w *watcher) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	if len(w.readers) == 0 {

@@ -36,6 +36,9 @@ func newPauseWatch(s *experiments.Scenario) pauseWatch {
 // FlowDone is told by the engine.
 func (w *pauseWatch) FlowDone(vtime.Time, int) {}
 
+// PFCCame implements Observer.
+func (w *pauseWatch) PFCCame(orchestrator.PFCArrival) {}
+
 // FaultEvent is told by the engine.
 func (w *pauseWatch) FaultEvent(ev orchestrator.FaultEvent) { w.events = append(w.events, ev) }
 
