@@ -274,6 +274,7 @@ func TestStoppedClient(t *testing.T) {
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = up.Process.Kill() }) // should the test fail
 	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != upLine; {
 		t.Log(lines.Text())
 	}
@@ -286,6 +287,7 @@ func TestStoppedClient(t *testing.T) {
 	if err := client.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = client.Process.Kill() })
 	if line, err := bufio.NewReader(said).ReadString('\n'); line != "ready\n" {
 		t.Fatal(line, err)
 	}
