@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -29,19 +30,64 @@ func Hosts(plan *topologies.Plan) string {
 	return text
 }
 
-// RunIn runs a command in a network namespace, given as a file descriptor, until it ends. hosts is /etc/hosts there. The
-// command dies with the calling process.
-func RunIn(namespace int, hosts string, cmd *exec.Cmd) error {
+// Place is where a program runs.
+type Place struct {
+	Network int      // file descriptor of a node's network namespace
+	PIDs    *os.File // the fabric's PID namespace
+	Hosts   string   // /etc/hosts there
+}
+
+// RunIn runs a command in a place until it ends. It dies with the calling process, and with all else in the PID namespace when that ends;
+// then the error is pidns.ErrEnded if the command had not begun. started, unless nil, is called as soon as the place is not needed any more.
+func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 	return onOwnThread(func() error {
-		if err := enter(namespace, hosts); err != nil {
+		home, err := leaving()
+		if err != nil {
 			return err
 		}
-		if cmd.SysProcAttr == nil {
-			cmd.SysProcAttr = &unix.SysProcAttr{}
+		err = enter(place.Network, place.Hosts)
+		if err == nil {
+			restore := keepForeground(cmd)
+			defer restore()
+			err = pidns.Start(place.PIDs, cmd)
 		}
-		cmd.SysProcAttr.Pdeathsig = unix.SIGKILL // as this thread ends, which waits
-		return cmd.Run()
+		// The thread has to outlive the command, which dies with it. There it could hold the namespaces of a fabric that has ended.
+		home()
+		if err != nil {
+			return err
+		}
+		if started != nil {
+			started()
+		}
+		return cmd.Wait()
 	})
+}
+
+// leaving notes the namespaces that the calling thread is about to leave for those of its own. back takes it there again, as far as it can.
+func leaving() (back func(), err error) {
+	kinds := []struct {
+		name string
+		flag int
+	}{{"mnt", unix.CLONE_NEWNS}, {"net", unix.CLONE_NEWNET}, {"pid", unix.CLONE_NEWPID}}
+	var spaces []*os.File
+	for _, k := range kinds {
+		s, oerr := os.Open("/proc/thread-self/ns/" + k.name)
+		if oerr != nil {
+			err = fmt.Errorf("open the own namespace: %w", oerr)
+			break
+		}
+		spaces = append(spaces, s)
+	}
+	back = func() {
+		for i, s := range spaces {
+			_ = unix.Setns(int(s.Fd()), kinds[i].flag)
+			s.Close()
+		}
+	}
+	if err != nil {
+		back()
+	}
+	return back, err
 }
 
 // enter takes the calling thread into a network namespace and a mount namespace of its own, whose /sys shows that, whose /etc/hosts

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -64,7 +65,13 @@ func (f *liveFabric) run(t testing.TB, node string, command ...string) string {
 	var out bytes.Buffer
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := RunIn(f.fabric.Namespace(f.plan.NodeByName(node).ID), Hosts(f.plan), cmd); err != nil {
+	programs, err := pidns.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer programs.End()
+	place := Place{Network: f.fabric.Namespace(f.plan.NodeByName(node).ID), PIDs: programs.File(), Hosts: Hosts(f.plan)}
+	if err := RunIn(place, cmd, nil); err != nil {
 		t.Fatalf("%s: %v: %v\n%s", node, command, err, &out)
 	}
 	return out.String()

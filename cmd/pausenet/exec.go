@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"os/signal"
 	"syscall"
@@ -29,7 +30,9 @@ their names, and exits with its code.`,
 				return err
 			}
 			defer client.Close()
-			signal.Ignore(syscall.SIGINT, syscall.SIGQUIT) // they are for the program
+			ignored := make(chan os.Signal, 1) // they are for the program, which would inherit Ignore
+			signal.Notify(ignored, os.Interrupt, syscall.SIGQUIT)
+			defer signal.Stop(ignored)
 			err = client.Exec(args[0], args[1:])
 			var ended *exec.ExitError
 			switch {

@@ -3,12 +3,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,17 +23,22 @@ import (
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
-// killed is what the session of TestKill does in hosts before it is killed.
-const killed = `h1 sh -c 'iperf3 -s -D 2>/dev/null; sleep 1000 & sleep 1001 &'
-h5 sh -c 'sleep 1002 & sleep 0.1'
+// killed is what the session of TestKill does in hosts before it is killed: programs in the background, some in sessions of their own.
+const killed = `h1 sh -c 'iperf3 -s -D 2>/dev/null; sleep 1000 & sleep 1001 &' >/dev/null 2>&1
+h5 sh -c 'sleep 1002 & sleep 0.1' >/dev/null 2>&1
+h2 sh -c '(setsid sh -c "sleep 1003 & exec sleep 1004" &)' >/dev/null 2>&1
 h1 sh -c 'ping -i 0.01 h5'
 `
 
-// TestKill kills a live fabric, with programs in its hosts, at moments from before its first namespace to after its last, and looks for
-// what is left: processes in its namespaces, namespaces, programs. The next one of its name comes up at once.
+// others is what another terminal's program does meanwhile.
+const others = `(setsid sleep 1005 &) >/dev/null 2>&1; exec sleep 1006`
+
+// TestKill kills a live fabric and its guard, alone and in either order, with programs in its hosts, from this terminal and another, at
+// moments from before its first namespace to after its last, and looks for what is left: processes, namespaces, programs. The next one
+// of its name comes up at once.
 func TestKill(t *testing.T) {
 	testenv.NeedRoot(t)
-	times := 6
+	times := 10
 	if s := os.Getenv("PAUSENET_KILLS"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {
@@ -41,35 +48,79 @@ func TestKill(t *testing.T) {
 	}
 	_, pausenet := program(t)
 	random := rand.New(rand.NewPCG(1, uint64(times)))
+	pause := func(most int) { time.Sleep(time.Duration(random.IntN(most)) * time.Microsecond) }
 	for i := range times {
-		// Bring-up takes 0.2 s, the lines half a second; a third is killed while it shuts down.
+		// Bring-up takes 0.2 s, the lines half a second.
 		after := time.Duration(random.IntN(900)) * time.Millisecond
+		variable := fmt.Sprintf("PAUSENET_TEST_KILL=%d-%d", os.Getpid(), i)
 		cmd := exec.Command(pausenet, "up", "--name", "test-kill", "--slowdown", "500")
 		cmd.Stdin = strings.NewReader(killed)
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		cmd.WaitDelay = 10 * time.Second
+		cmd.Env = append(os.Environ(), variable)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(after)
-		programs := programsOf(cmd.Process.Pid)
-		if i%3 == 2 {
+		time.Sleep(after / 2)
+		client := exec.Command(pausenet, "exec", "--fabric", "test-kill", "h3", "--", "sh", "-c", others) // if it is up by now
+		client.Env = cmd.Env
+		if err := client.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(after / 2)
+		programs, guard := programsOf(cmd.Process.Pid), guardOf(cmd.Process.Pid)
+		kill := func(pid int) {
+			if pid > 0 {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		how := "main"
+		switch i % 5 {
+		case 1:
+			how = "main, as it shuts down"
 			_ = cmd.Process.Signal(syscall.SIGTERM)
-			time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+			pause(30_000)
+		case 2:
+			how = "main and then the guard"
+			kill(cmd.Process.Pid)
+			pause(500)
+			kill(guard)
+		case 3:
+			how = "the guard and then main"
+			kill(guard)
+			pause(500)
+		case 4:
+			how = "all, the client too"
+			kill(client.Process.Pid)
+			kill(guard)
 		}
-		_ = cmd.Process.Kill()
-		if err := cmd.Wait(); err == exec.ErrWaitDelay {
-			t.Errorf("killed after %v: a program still has its output", after)
-		}
-		nothingLeft(t, fmt.Sprintf("killed after %v, with %d programs", after, len(programs)), cmd.Process.Pid, programs)
+		kill(cmd.Process.Pid)
+		_, _ = cmd.Wait(), client.Wait() // however they ended
+		nothingLeft(t, fmt.Sprintf("%s killed after %v, with %d programs, guard %d", how, after, len(programs), guard), cmd.Process.Pid, variable, programs)
 	}
 	again := exec.Command(pausenet, "up", "--name", "test-kill", "--slowdown", "500")
 	again.Stdin = strings.NewReader("pingpair\n")
 	if out, err := again.CombinedOutput(); !strings.Contains(string(out), "0% dropped (2/2 received)") {
 		t.Errorf("the next fabric: %v\n%s", err, out)
 	}
+}
+
+// guardOf is the guard of a fabric's process; 0: there is none yet.
+func guardOf(pid int) int {
+	return aProcess(func(folder string) bool {
+		line, _ := os.ReadFile(folder + "/cmdline")
+		return string(line) == fmt.Sprintf("pausenet-guard\x00%d\x00", pid)
+	})
+}
+
+// aProcess is one that something is true of its folder of; 0: none.
+func aProcess(is func(folder string) bool) int {
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		if pid, err := strconv.Atoi(filepath.Base(folder)); err == nil && is(folder) {
+			return pid
+		}
+	}
+	return 0
 }
 
 // programsOf are the BPF programs that a process has open.
@@ -87,11 +138,19 @@ func programsOf(pid int) (ids []ebpf.ProgramID) {
 	return ids
 }
 
-// nothingLeft waits until no process is in a namespace of a killed one's and its programs are unloaded.
-func nothingLeft(t *testing.T, what string, pid int, programs []ebpf.ProgramID) {
+// nothingLeft waits until no process is left of a killed one's, nor any in a namespace of its, and its programs are unloaded.
+// All of its processes have a variable in their environment.
+func nothingLeft(t *testing.T, what string, pid int, variable string, programs []ebpf.ProgramID) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		var left []string
+		if pid := aProcess(func(folder string) bool {
+			environ, _ := os.ReadFile(folder + "/environ")
+			return bytes.Contains(environ, []byte(variable))
+		}); pid > 0 {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			left = append(left, fmt.Sprintf("process %d %q", pid, line))
+		}
 		leftovers, err := orchestrator.FindLeftovers()
 		if err != nil {
 			t.Fatal(err)
@@ -119,15 +178,7 @@ func nothingLeft(t *testing.T, what string, pid int, programs []ebpf.ProgramID) 
 // TestHangUp: a terminal that goes away ends the fabric in order, with its verdict.
 func TestHangUp(t *testing.T) {
 	testenv.NeedRoot(t)
-	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pausenet := filepath.Join(dir, "pausenet")
-	if err := os.Symlink(self, pausenet); err != nil {
-		t.Fatal(err)
-	}
+	_, pausenet := program(t)
 	cmd := exec.Command(pausenet, "up", "--name", "test-hangup", "--slowdown", "500")
 	typed, err := cmd.StdinPipe()
 	if err != nil {
@@ -162,5 +213,105 @@ func TestHangUp(t *testing.T) {
 	}
 	if _, err := os.Stat("/run/pausenet/test-hangup.sock"); err == nil {
 		t.Error("the socket is left")
+	}
+}
+
+// TestGuardKilled: a fabric whose guard alone is killed, and every program on its nodes with it, ends in order and says why.
+func TestGuardKilled(t *testing.T) {
+	testenv.NeedRoot(t)
+	_, pausenet := program(t)
+	cmd := exec.Command(pausenet, "up", "--name", "test-guard", "--slowdown", "500")
+	typed, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer typed.Close()
+	if _, err := typed.Write([]byte("h1 sh -c 'echo ready; exec sleep 1000'\n")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	printed := func() string {
+		text, _ := os.ReadFile(out.Name())
+		return string(text)
+	}
+	for deadline := time.Now().Add(patience); !strings.Contains(printed(), "\nready\n"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			t.Fatal(printed())
+		}
+	}
+	guard := guardOf(cmd.Process.Pid)
+	if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
+		t.Errorf("guard %d: %v", guard, err)
+	}
+	err = cmd.Wait()
+	text := printed()
+	if cmd.ProcessState.ExitCode() != exitVerdict || !strings.Contains(text, "verdict: ") ||
+		!strings.Contains(text, fmt.Sprintf("the guard, process %d, was killed, and the programs on nodes with it", guard)) {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestStoppedClient: another terminal's program that has been stopped there holds nothing of a fabric that is killed.
+func TestStoppedClient(t *testing.T) {
+	testenv.NeedRoot(t)
+	_, pausenet := program(t)
+	up := exec.Command(pausenet, "up", "--name", "test-stopped", "--slowdown", "500", "--detach")
+	up.Env = append(os.Environ(), detachedVariable+"=1") // the process in the background itself
+	up.Stdin = strings.NewReader("")
+	out, err := up.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = up.Process.Kill() }) // should the test fail
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != upLine; {
+		t.Log(lines.Text())
+	}
+	client := exec.Command(pausenet, "exec", "--fabric", "test-stopped", "h3", "--", "sh", "-c", "echo ready; exec sleep 1000")
+	client.Env = append(os.Environ(), fmt.Sprintf("PAUSENET_TEST_KILL=stopped-%d", os.Getpid()))
+	said, err := client.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Process.Kill() })
+	if line, err := bufio.NewReader(said).ReadString('\n'); line != "ready\n" {
+		t.Fatal(line, err)
+	}
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It lets go as soon as the program runs.
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		held := slices.DeleteFunc(netLinks(fmt.Sprintf("/proc/%d", client.Process.Pid)), func(link string) bool { return link == own })
+		if len(held) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it holds %v", held)
+		}
+	}
+	_ = client.Process.Signal(syscall.SIGSTOP)
+	programs := programsOf(up.Process.Pid)
+	_ = up.Process.Kill()
+	_ = up.Wait()
+	nothingLeft(t, "a client is stopped", up.Process.Pid, "no such variable", programs)
+	_ = client.Process.Signal(syscall.SIGCONT)
+	if err := client.Wait(); client.ProcessState.ExitCode() != exitVerdict {
+		t.Errorf("the client: %v", err)
 	}
 }

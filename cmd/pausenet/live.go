@@ -15,7 +15,6 @@ import (
 // liveCommands are the verbs of live fabrics.
 var liveCommands = []func() *cobra.Command{
 	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand, newDownCommand,
-	newGuardCommand,
 }
 
 // liveScenario reads what a live fabric is made from: a scenario, or a topology alone under the default settings.

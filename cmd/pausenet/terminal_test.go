@@ -112,18 +112,54 @@ func TestTerminal(t *testing.T) {
 	lab.enter("sh test -t 1 && echo so does 'sh'")
 	lab.see("so does sh")
 	lab.enter("h5 sleep 1000 > /dev/null &") // what enter waits for next is the prompt
-	lab.enter("h1 env PS1=in-a-host: sh")
-	lab.see("\nin-a-host:")
-	lab.tmux("send-keys", "-t", "lab", "-l", "echo $((6*7)) h2; getent hosts h2; exit")
-	lab.tmux("send-keys", "-t", "lab", "Enter")
+	// A shell on a host has a prompt and job control, and pausenet its terminal again when it ends, or is killed.
+	lab.enter("h1 env PS1=h1:_ bash --norc --noprofile")
+	typed := func(line, see string) {
+		lab.tmux("send-keys", "-t", "lab", "-l", line)
+		lab.tmux("send-keys", "-t", "lab", "Enter")
+		lab.see(see)
+	}
+	lab.see("h1:_")
+	typed("echo $((6*7)) h2; getent hosts h2; stty size", "50 180")
 	lab.see("42 h2")
 	lab.see("10.0.0.3")
+	typed("sh -c 'echo begun; exec sleep 1000'", "\nbegun")
+	lab.tmux("send-keys", "-t", "lab", "C-z")
+	lab.see("Stopped")
+	typed("fg", "fg\nsh -c")
+	lab.tmux("send-keys", "-t", "lab", "C-c")
+	typed("exit", "h1:_exit\nexit\npausenet>")
+	lab.enter("h1 env PS1=h1:_ bash --norc --noprofile")
+	lab.see("h1:_")
+	typed("kill -9 $$", "\npausenet>")
 	lab.enter("exi\t")
 	lab.see("verdict: ")
 	lab.see("code ")
 	if screen := lab.screen(); strings.Contains(screen, "conserved") || strings.Contains(screen, "panic") {
 		t.Errorf("a law does not hold:\n%s", screen)
 	}
+}
+
+// TestSuspend: Ctrl-Z stops the fabric with the program that it is running, and fg goes on with both.
+func TestSuspend(t *testing.T) {
+	lab, pausenet := newTerminal(t, "tmux")
+	shell := func(line string) {
+		lab.tmux("send-keys", "-t", "lab", "-l", line)
+		lab.tmux("send-keys", "-t", "lab", "Enter")
+	}
+	shell(pausenet + " up --name tmux-suspend --slowdown 500")
+	lab.see("help prints the verbs")
+	lab.enter("h1 sh -c 'echo begun; exec sleep 1000'")
+	lab.see("\nbegun")
+	lab.tmux("send-keys", "-t", "lab", "C-z")
+	lab.see("Stopped")
+	shell("fg")
+	lab.see("fg\n" + pausenet)
+	lab.tmux("send-keys", "-t", "lab", "C-c")
+	lab.see("^Cpausenet>")
+	lab.tmux("send-keys", "-t", "lab", "Enter")
+	lab.enter("exit")
+	lab.see("verdict: ")
 }
 
 // TestAttachedTerminal attaches a shell to a fabric in the background, watches it, and leaves it up, with a terminal that is as it
@@ -175,6 +211,10 @@ func TestAttachedTerminal(t *testing.T) {
 	time.Sleep(300 * time.Millisecond) // it has not begun to be done while it is shown only as typed
 	key("C-c")
 	lab.see("1 of 1 flows go on")
+	lab.enter("iperf h0 h7 1000")
+	time.Sleep(300 * time.Millisecond)
+	key("C-c")
+	lab.see("interrupted")
 	lab.enter("h1 echo from h2")
 	lab.see("from 10.0.0.3")
 	lab.enter("exit")

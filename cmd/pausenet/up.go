@@ -18,6 +18,7 @@ import (
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/orchestrator"
 )
 
 // defaultFabric is what up brings up without an argument, and the name of a fabric that nobody names.
@@ -106,11 +107,6 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if f.detach && os.Getenv(detachedVariable) == "" {
 		return detach(c.OutOrStdout(), f.name)
 	}
-	done, err := guard()
-	if err != nil {
-		return &exitError{exitEnvironment, fmt.Errorf("start the guard: %w", err)}
-	}
-	defer done()
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete, Metrics: f.metrics,
 	}
@@ -195,7 +191,10 @@ func keepTerminal() (restore func()) {
 	if err != nil {
 		return func() {}
 	}
-	return func() { _ = term.Restore(fd, was) }
+	return func() {
+		orchestrator.TakeBack(os.Stdin) // from a program on a node
+		_ = term.Restore(fd, was)
+	}
 }
 
 func waitForEnd(f *live.Fabric) {

@@ -23,8 +23,9 @@ import (
 
 // Client is another terminal's way to a fabric.
 type Client struct {
-	conn  net.Conn
-	lines *bufio.Reader
+	conn  *net.UnixConn
+	from  *receiver
+	lines *bufio.Reader // of from
 }
 
 // Names are the fabrics that are up, sorted. A socket that a killed fabric left behind is removed.
@@ -73,14 +74,15 @@ func Dial(name string) (*Client, error) {
 	case !slices.Contains(names, name):
 		return nil, fmt.Errorf("%w as %q: up are %s", ErrNone, name, strings.Join(names, ", "))
 	}
-	conn, err := net.Dial("unix", socketPath(name))
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socketPath(name), Net: "unix"})
 	if ended(err) {
 		return nil, fmt.Errorf("%w as %q: it has just ended", ErrNone, name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Client{conn: conn, lines: bufio.NewReader(conn)}, nil
+	from := &receiver{conn: conn}
+	return &Client{conn: conn, from: from, lines: bufio.NewReader(from)}, nil
 }
 
 // Close closes the connection.
@@ -155,14 +157,15 @@ func (c *Client) Read(p []byte) (int, error) { return c.lines.Read(p) }
 // Exec runs a command on a node until it ends, with our terminal. It is killed if the fabric ends.
 func (c *Client) Exec(node string, command []string) error {
 	reply, err := c.Ask(Request{Verb: "node", Node: node})
+	files := c.from.take()
+	letGo := func() { closeFiles(files) }
+	defer letGo()
 	if err != nil {
 		return err
 	}
-	ns, err := os.Open(fmt.Sprintf("/proc/%d/fd/%d", reply.PID, reply.FD))
-	if err != nil {
-		return fmt.Errorf("open the namespace of %s: %w", node, err)
+	if len(files) != mostFiles {
+		return fmt.Errorf("the fabric gave %d of the %d namespaces of %s", len(files), mostFiles, node)
 	}
-	defer ns.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -171,8 +174,9 @@ func (c *Client) Exec(node string, command []string) error {
 	}()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	return orchestrator.RunIn(int(ns.Fd()), reply.Hosts, cmd)
+	// Whoever is stopped while the program runs is not to hold the namespaces of a fabric that has ended.
+	return orchestrator.RunIn(orchestrator.Place{Network: int(files[0].Fd()), PIDs: files[1], Hosts: reply.Hosts}, cmd, letGo)
 }
 
 // Finish ends a capture, or interrupts a line; what it holds back still comes.
-func (c *Client) Finish() error { return c.conn.(*net.UnixConn).CloseWrite() }
+func (c *Client) Finish() error { return c.conn.CloseWrite() }

@@ -45,9 +45,7 @@ type Request struct {
 type Reply struct {
 	Error   string       `json:"error,omitempty"`
 	Inspect *Description `json:"inspect,omitempty"`
-	// PID and FD are where the node's namespace is: /proc/PID/fd/FD. Hosts is its /etc/hosts.
-	PID      int       `json:"pid,omitempty"`
-	FD       int       `json:"fd,omitempty"`
+	// Hosts is a node's /etc/hosts. Its network namespace and the fabric's PID namespace come with it, as open files.
 	Hosts    string    `json:"hosts,omitempty"`
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 	// Lines are what complete offers. Output is what a line prints, in pieces; the reply with End is its last.
@@ -56,6 +54,8 @@ type Reply struct {
 	End    bool     `json:"end,omitempty"`
 	// Verdict answers down.
 	Verdict *Verdict `json:"verdict,omitempty"`
+
+	files []int // descriptors that come with it
 }
 
 var fabricName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -171,7 +171,7 @@ func (f *Fabric) serve(conn net.Conn) {
 			stream(f, conn, r)
 			return
 		}
-		if send(conn, reply) != nil {
+		if err := sendFiles(conn, reply); err != nil {
 			return
 		}
 	}
@@ -205,7 +205,7 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 		if err != nil {
 			return Reply{Error: err.Error()}
 		}
-		return Reply{PID: os.Getpid(), FD: f.plane.Fabric().Namespace(n.ID), Hosts: orchestrator.Hosts(f.Plan)}
+		return Reply{Hosts: orchestrator.Hosts(f.Plan), files: []int{f.plane.Fabric().Namespace(n.ID), int(f.programs.File().Fd())}}
 	case "capture":
 		if _, err := f.CapturePorts(r.Node, r.Port); err != nil {
 			return Reply{Error: err.Error()}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -48,10 +49,12 @@ type Fabric struct {
 	options Options
 	live    *orchestrator.Live
 	plane   *orchestrator.KernelPlane
-	watch   *watcher
-	cancel  context.CancelFunc
-	done    chan struct{}
-	err     error
+	// programs is the PID namespace of those on nodes.
+	programs *pidns.Namespace
+	watch    *watcher
+	cancel   context.CancelCauseFunc
+	done     chan struct{}
+	err      error
 
 	mutex    sync.Mutex
 	sets     map[string][]string // by switch; "" for all
@@ -65,12 +68,21 @@ type Fabric struct {
 func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	start := time.Now()
 	plan := made.Scenario.Topology
+	programs, err := pidns.New()
+	if err != nil {
+		return nil, &experiments.EnvironmentError{Err: err}
+	}
+	defer func() {
+		if err != nil {
+			programs.End()
+		}
+	}()
 	plane, err := orchestrator.OpenKernelPlane(plan, made.Fabric())
 	if err != nil {
 		return nil, &experiments.EnvironmentError{Err: orchestrator.Explain(err)}
 	}
 	f = &Fabric{
-		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, done: make(chan struct{}), watch: newWatcher(plan),
+		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
 		sets: map[string][]string{}, captures: map[int]*wires{},
 	}
 	defer func() {
@@ -95,7 +107,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 		return f, err
 	}
 	experiments.ScheduleFaults(engine, made.Scenario)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	f.cancel = cancel
 	if o.Name != "" {
 		if err := f.listen(); err != nil {
@@ -123,7 +135,14 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	f.BringUp = time.Since(start)
 	go func() {
 		f.err = f.live.Run(ctx)
+		if errors.Is(f.err, context.Canceled) {
+			f.err = context.Cause(ctx)
+		}
 		close(f.done)
+	}()
+	go func() {
+		<-programs.Ended()
+		cancel(fmt.Errorf("the guard, process %d, was killed, and the programs on nodes with it: the fabric has ended", programs.Guard()))
 	}()
 	return f, nil
 }
@@ -146,7 +165,7 @@ func (f *Fabric) Wall(t vtime.Time) time.Duration {
 
 // Close ends the fabric and says what its books say.
 func (f *Fabric) Close() (Verdict, error) {
-	f.cancel()
+	f.cancel(context.Canceled)
 	<-f.done
 	f.hangUp()
 	for _, w := range f.captures {
@@ -170,6 +189,7 @@ func (f *Fabric) Close() (Verdict, error) {
 			err = errors.Join(err, fmt.Errorf("write the events: %w", werr))
 		}
 	}
+	f.programs.End()
 	if cerr := f.plane.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the fabric: %w", cerr))
 	}

@@ -153,7 +153,12 @@ func (f *Fabric) follow(r *reader, out func(*Event) error, quiet func() error, s
 				_ = f.Do(func(*orchestrator.Engine) error { f.addUp(r); return nil }) // or the fabric has ended
 			}
 		case <-stop:
-			return nil
+			select {
+			case <-f.done: // which closes what it reads from too: the last events come first
+				stop = nil
+			default:
+				return nil
+			}
 		}
 	}
 }

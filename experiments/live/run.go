@@ -14,5 +14,7 @@ func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	return orchestrator.RunIn(f.plane.Fabric().Namespace(n.ID), orchestrator.Hosts(f.Plan), cmd)
+	return orchestrator.RunIn(orchestrator.Place{
+		Network: f.plane.Fabric().Namespace(n.ID), PIDs: f.programs.File(), Hosts: orchestrator.Hosts(f.Plan),
+	}, cmd, nil)
 }

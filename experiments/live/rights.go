@@ -1,0 +1,77 @@
+//go:build linux
+
+package live
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// mostFiles is how many open files come with a reply at most.
+const mostFiles = 2
+
+// sendFiles sends a reply and the open files that come with it: a path below /proc could be that of another process by the time it is read.
+func sendFiles(conn net.Conn, r Reply) error {
+	if len(r.files) == 0 {
+		return send(conn, r)
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	n, _, err := conn.(*net.UnixConn).WriteMsgUnix(line, unix.UnixRights(r.files...), nil)
+	if err == nil {
+		_, err = conn.Write(line[n:])
+	}
+	return err
+}
+
+// receiver reads from a fabric's socket. files are those that came with what was read.
+type receiver struct {
+	conn  *net.UnixConn
+	files []*os.File
+	space [64]byte // for more than mostFiles
+}
+
+func (r *receiver) Read(p []byte) (int, error) {
+	n, control, _, _, err := r.conn.ReadMsgUnix(p, r.space[:])
+	if errors.Is(err, io.EOF) {
+		return 0, io.EOF // as io.Copy knows it
+	}
+	if err != nil {
+		return 0, err
+	}
+	messages, err := unix.ParseSocketControlMessage(r.space[:control])
+	if err != nil {
+		return n, err
+	}
+	for i := range messages {
+		fds, err := unix.ParseUnixRights(&messages[i])
+		if err != nil {
+			return n, err
+		}
+		for _, fd := range fds {
+			r.files = append(r.files, os.NewFile(uintptr(fd), "from a fabric"))
+		}
+	}
+	return n, nil
+}
+
+// take gives the files that came.
+func (r *receiver) take() []*os.File {
+	files := r.files
+	r.files = nil
+	return files
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}

@@ -1,0 +1,282 @@
+//go:build linux
+
+package pidns
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/testenv"
+)
+
+const patience = 30 * time.Second
+
+// in starts a command in a namespace, on a thread of its own with mounts of its own, and calls then while that thread lives.
+func in(n *Namespace, cmd *exec.Cmd, then func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		err := unix.Unshare(unix.CLONE_NEWNS)
+		if err == nil {
+			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil {
+			err = Start(n.File(), cmd)
+		}
+		if err == nil {
+			err = then()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+func namespace(t *testing.T) *Namespace {
+	t.Helper()
+	testenv.NeedRoot(t)
+	n, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.End)
+	return n
+}
+
+// output is what a shell's script writes in a namespace.
+func output(t *testing.T, n *Namespace, script string) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := in(n, cmd, cmd.Wait); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, &out)
+	}
+	return out.String()
+}
+
+// marked are the processes, zombies not, that have a variable in their environment.
+func marked(variable string) (pids []int) {
+	all, _ := os.ReadDir("/proc")
+	for _, p := range all {
+		pid, err := strconv.Atoi(p.Name())
+		if environ, _ := os.ReadFile("/proc/" + p.Name() + "/environ"); err == nil && bytes.Contains(environ, []byte(variable)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func gone(t *testing.T, variable string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		pids := marked(variable)
+		if len(pids) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("processes %v are left", pids)
+		}
+	}
+}
+
+// TestInside: programs see those of their namespace alone, whose first process is the guard, by the pids that they have there.
+func TestInside(t *testing.T) {
+	n := namespace(t)
+	got := output(t, n, `cat /proc/1/comm; echo /proc/[0-9]*; echo $$ $PPID; readlink /proc/self/ns/pid; sleep 1000 >/dev/null 2>&1 & kill $! && echo killed`)
+	lines := strings.Split(strings.TrimSpace(got), "\n")
+	if len(lines) != 5 || lines[0] != guardName || lines[4] != "killed" {
+		t.Fatal(got)
+	}
+	own := strings.Fields(lines[2])
+	if want := "/proc/1 /proc/" + own[0]; lines[1] != want || own[1] != "0" {
+		t.Errorf("processes are %q, want %q; parent %s", lines[1], want, own[1])
+	}
+	if outer, err := os.Readlink("/proc/self/ns/pid"); err != nil || lines[3] == outer {
+		t.Errorf("%v: the namespace is the outer one, %s", err, outer)
+	}
+	if who, err := os.ReadFile("/proc/1/comm"); err != nil || strings.TrimSpace(string(who)) == guardName {
+		t.Errorf("%v: the machine's own /proc shows %s", err, who)
+	}
+}
+
+// TestOrphans: what ends without a parent does not stay as a zombie, and what programs send to process 1 does it no harm.
+func TestOrphans(t *testing.T) {
+	n := namespace(t)
+	output(t, n, "for s in TERM INT HUP QUIT USR1 CHLD KILL STOP; do kill -$s 1; done; sh -c 'sleep 0.01 & :'")
+	var got string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if got = output(t, n, "exec cat /proc/[0-9]*/comm"); got == guardName+"\ncat\n" {
+			return
+		}
+	}
+	t.Errorf("left are %q", got)
+}
+
+// daemons is a script that leaves programs in the background, in sessions and groups of their own.
+const daemons = `(setsid sleep 1000 &) >/dev/null 2>&1; setsid sh -c 'sleep 1001 & exec sleep 1002' >/dev/null 2>&1 & echo begun; exec sleep 1003`
+
+// begin starts daemons in a namespace, marked, and waits for them. wait waits for the one in the foreground.
+func begin(t *testing.T, n *Namespace, variable string) (wait func() error) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", daemons)
+	cmd.Env = append(os.Environ(), variable)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- in(n, cmd, func() error {
+			_, _ = bufio.NewReader(out).ReadString('\n')
+			close(begun)
+			return cmd.Wait()
+		})
+	}()
+	select {
+	case <-begun:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); len(marked(variable)) < 4; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d processes are there", len(marked(variable)))
+		}
+	}
+	return func() error { return <-ended }
+}
+
+// TestEnd: with the namespace its programs end, however far from their parents, and none can be started any more.
+func TestEnd(t *testing.T) {
+	for name, end := range map[string]func(n *Namespace){
+		"end":     (*Namespace).End,
+		"killed":  func(n *Namespace) { _ = unix.Kill(n.Guard(), unix.SIGKILL) },
+		"stopped": func(n *Namespace) { _ = unix.Kill(n.Guard(), unix.SIGSTOP); _ = unix.Kill(n.Guard(), unix.SIGKILL) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := namespace(t)
+			variable := fmt.Sprintf("PIDNS_TEST=end-%s-%d", name, os.Getpid())
+			wait := begin(t, n, variable)
+			file, err := unix.Dup(int(n.File().Fd()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			later := &Namespace{file: os.NewFile(uintptr(file), "namespace")}
+			defer later.file.Close()
+			end(n)
+			var exit *exec.ExitError
+			if err := wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != unix.SIGKILL {
+				t.Errorf("the program in the foreground: %v", err)
+			}
+			gone(t, variable)
+			select {
+			case <-n.Ended():
+			case <-time.After(patience):
+				t.Error("it does not say that it has ended")
+			}
+			cmd := exec.Command("true")
+			if err := in(later, cmd, cmd.Wait); !errors.Is(err, ErrEnded) {
+				t.Errorf("a program after the end: %v", err)
+			}
+		})
+	}
+}
+
+// TestMistakes: what cannot be run is an error of Start, as it is of exec.Cmd's.
+func TestMistakes(t *testing.T) {
+	n := namespace(t)
+	folder := t.TempDir()
+	for path, want := range map[string]error{"nosuchprogram": exec.ErrNotFound, folder: unix.EACCES, folder + "/none": unix.ENOENT} {
+		cmd := exec.Command(path)
+		if err := in(n, cmd, cmd.Wait); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", path, err, want)
+		}
+	}
+}
+
+// TestRole is what TestKilled starts: a process that makes a namespace or uses one, of which it has a path, and waits.
+func TestRole(t *testing.T) {
+	path, there := os.LookupEnv("PIDNS_ROLE")
+	if !there {
+		t.Skip("a part of TestKilled")
+	}
+	n := &Namespace{}
+	var err error
+	if path == "" {
+		n, err = New()
+	} else {
+		n.file, err = os.Open(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", daemons)
+	cmd.Stdout = os.Stdout
+	t.Fatal(in(n, cmd, cmd.Wait))
+}
+
+// TestKilled: with the process that made a namespace all ends in it, also if the guard is stopped; with another that runs a program in it,
+// that program.
+func TestKilled(t *testing.T) {
+	n := namespace(t)
+	for _, c := range []struct {
+		name, path string
+		left       int
+	}{
+		{"maker", "", 0},
+		{"maker-stopped", "", 0},
+		{"user", fmt.Sprintf("/proc/%d/ns/pid", n.Guard()), 3}, // the daemons
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			variable := fmt.Sprintf("PIDNS_TEST=%s-%d", c.name, os.Getpid())
+			cmd := exec.Command("/proc/self/exe", "-test.run=^TestRole$")
+			cmd.Env = append(os.Environ(), "PIDNS_ROLE="+c.path, variable)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "begun"; {
+				t.Log(lines.Text())
+			}
+			all := 5 // the process, four programs
+			if c.path == "" {
+				all = 6 // and the guard
+			}
+			for deadline := time.Now().Add(patience); len(marked(variable)) < all; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("processes are %v", marked(variable))
+				}
+			}
+			if c.name == "maker-stopped" {
+				for _, pid := range marked(variable) {
+					if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(name)) == guardName {
+						_ = unix.Kill(pid, unix.SIGSTOP)
+					}
+				}
+			}
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			for deadline := time.Now().Add(patience); len(marked(variable)) != c.left; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("left are %v, want %d", marked(variable), c.left)
+				}
+			}
+		})
+	}
+	n.End()
+	gone(t, fmt.Sprintf("PIDNS_TEST=user-%d", os.Getpid()))
+}
