@@ -93,6 +93,11 @@ func TestFilters(t *testing.T) {
 	take("dcqcn", switchagent.FlowPFC)
 	take("dcon", switchagent.FlowPFC)
 	take("none", switchagent.FlowCBFC)
+	for _, file := range captures {
+		if n := len(tshark(t, file, "infiniband.mad", "frame.number")); n > 0 {
+			t.Errorf("%s: tshark takes %d frames for management datagrams", file, n)
+		}
+	}
 	counts := map[string]int{}
 	for _, filter := range filters {
 		for _, file := range captures { // the first that has any

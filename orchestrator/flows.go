@@ -47,8 +47,12 @@ func (e *Engine) AddFlow(c FlowConfig) int {
 // Flows are the flows, by number.
 func (e *Engine) Flows() []Flow { return e.flows }
 
+// firstQueuePair is the first flow's queue pair number, of 24 bits. 0 and 1 are for management (InfiniBand Architecture Specification, volume 1:
+// subnet management and general services), and whoever decodes a capture takes what goes there for that.
+const firstQueuePair = 0x11
+
 // queuePair is the queue pair number of both ends of a flow.
-func queuePair(flow int) uint32 { return uint32(flow+1) & wire.PSNMask }
+func queuePair(flow int) uint32 { return uint32(firstQueuePair + flow%(1<<24-firstQueuePair)) }
 
 func (e *Engine) startFlow(id int) error {
 	f := &e.flows[id]
