@@ -7,10 +7,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// ScheduleFaults has a scenario's faults happen to an engine on its topology. It comes before the engine runs.
-func ScheduleFaults(e *orchestrator.Engine, s *Scenario) {
+// ScheduleFaults has the faults happen of a scenario that begins at the given time on an engine of its topology, now or later.
+func ScheduleFaults(e *orchestrator.Engine, s *Scenario, begin vtime.Time) {
 	for i := range s.Faults {
-		scheduleFault(e, &s.Faults[i], s.Faults[i].At, 1, s.Duration)
+		scheduleFault(e, &s.Faults[i], begin+s.Faults[i].At, 1, begin+s.Duration)
 	}
 }
 

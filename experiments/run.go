@@ -248,7 +248,7 @@ func (r *runner) build(plane orchestrator.Plane) {
 		BurstDetection: r.spec.Needs.CNM, Telemetry: r.spec.Needs.INT, Seed: r.options.Seed, Observer: r.recorder,
 	})
 	r.addFlows()
-	ScheduleFaults(r.engine, s)
+	ScheduleFaults(r.engine, s, 0)
 }
 
 func (r *runner) addFlows() {

@@ -52,6 +52,7 @@ type Fabric struct {
 	// programs is the PID namespace of those on nodes.
 	programs *pidns.Namespace
 	watch    *watcher
+	begun    bool // the scenario: on the engine's goroutine
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
 	err      error
@@ -106,7 +107,6 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	if f.live, err = orchestrator.NewLive(engine, plane, slowdown); err != nil {
 		return f, err
 	}
-	experiments.ScheduleFaults(engine, made.Scenario)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f.cancel = cancel
 	if o.Name != "" {

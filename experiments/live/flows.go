@@ -25,6 +25,14 @@ type FlowRequest struct {
 	own *experiments.Flow // of the scenario's flows
 }
 
+// Start is how long after the request the flow is to start.
+func (r *FlowRequest) Start() vtime.Time {
+	if r.own == nil {
+		return 0
+	}
+	return r.own.Start
+}
+
 // FlowResult is a flow that has ended.
 type FlowResult struct {
 	FlowRequest
@@ -52,7 +60,8 @@ func (f *Fabric) Host(name string) (*topologies.Node, error) {
 	return n, err
 }
 
-// StartFlows starts flows at one time. ended is told of each, on the engine's goroutine.
+// StartFlows starts flows at one time. ended is told of each, on the engine's goroutine. With the first flows of the scenario the
+// scenario begins, faults and all.
 func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) error {
 	flows := make([]experiments.Flow, len(requests))
 	for i, r := range requests {
@@ -77,6 +86,10 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		flows[i] = experiments.Flow{Source: from.ID, Destination: to.ID, Size: r.Size}
 	}
 	return f.Do(func(e *orchestrator.Engine) error {
+		if !f.begun && slices.ContainsFunc(requests, func(r FlowRequest) bool { return r.own != nil }) {
+			f.begun = true
+			experiments.ScheduleFaults(e, f.Made.Scenario, e.Now())
+		}
 		for i, r := range requests {
 			salt := f.options.Seed<<32 ^ uint64(len(e.Flows()))
 			own := &flows[i]

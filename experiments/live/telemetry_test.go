@@ -18,6 +18,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -319,8 +320,8 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// TestDeadlock: the scenario's links are down as it comes up; its flows, started by one command, end in a deadlock, which is named.
-// Taking a link of the circle down ends it.
+// TestDeadlock: however late the scenario's flows are started, by one command, its links fail 100 us later, and PAUSE closes a circle, which
+// is named. Taking a link of the circle down ends it.
 func TestDeadlock(t *testing.T) {
 	source, err := experiments.BuiltinSource("deadlock")
 	must(t, err)
@@ -331,6 +332,9 @@ func TestDeadlock(t *testing.T) {
 	defer troubles.Close()
 	requests, err := f.ScenarioFlows("")
 	must(t, err)
+	for now := vtime.Time(0); now < 300*vtime.Microsecond; time.Sleep(10 * time.Millisecond) {
+		must(t, f.Do(func(e *orchestrator.Engine) error { now = e.Now(); return nil }))
+	}
 	ended := make(chan FlowResult, len(requests))
 	must(t, f.StartFlows(requests, func(r FlowResult) { ended <- r }))
 	e := <-troubles.C

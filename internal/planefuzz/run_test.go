@@ -60,7 +60,7 @@ func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
 
 // prepare is where faults belong that a scenario asks for: whatever is to happen to the engine, on both planes alike,
 // before it runs.
-func prepare(e *orchestrator.Engine, s *experiments.Scenario) { experiments.ScheduleFaults(e, s) }
+func prepare(e *orchestrator.Engine, s *experiments.Scenario) { experiments.ScheduleFaults(e, s, 0) }
 
 func newController(s *experiments.Scenario, f *experiments.Flow, spec *cc.Spec) (cc.Controller, error) {
 	if f.ConstantRate > 0 {

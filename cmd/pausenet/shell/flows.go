@@ -80,6 +80,13 @@ func (s *Shell) scenario(args []string) error {
 	if err != nil {
 		return err
 	}
+	first := requests[0].Start()
+	for i := range requests {
+		first = min(first, requests[i].Start())
+	}
+	if wall := s.Fabric.Wall(first); wall >= time.Second {
+		fmt.Fprintf(s.Out, "the first flow starts after %v of virtual time: in %v here\n", first, wall.Round(time.Second))
+	}
 	return s.start(requests, background)
 }
 
