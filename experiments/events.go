@@ -43,6 +43,7 @@ type CycleQueue struct {
 func (r *recorder) FaultEvent(ev orchestrator.FaultEvent) {
 	r.events[ev.Kind]++
 	plan := r.scenario.Topology
+	r.spread.anyWay = r.spread.anyWay || ev.Kind == orchestrator.EventReroute
 	node, port, peer := "", "", ""
 	if ev.Port >= 0 {
 		p := &plan.Ports[ev.Port]

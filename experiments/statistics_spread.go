@@ -1,6 +1,8 @@
 package experiments
 
 import (
+	"slices"
+
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -9,16 +11,18 @@ import (
 //
 // When a switch B sends PAUSE from its port towards A, A's egress port towards B is *held*, from the time at which the
 // frame has crossed the link until RESUME has. If at the time of sending an egress port of B's own is held for that
-// priority, B may fill up because it cannot send, and the new hold is one hop further from the root than that one; of
-// several, than the farthest. Otherwise B fills up by itself, it is the root, and the hold is the first hop. So a hold's
+// priority, by which packets from A leave, B may fill up because it cannot send, and the new hold is one hop further from the
+// root than that one; of several, than the farthest. Otherwise B fills up by itself, it is the root, and the hold is the first hop. So a hold's
 // *depth* is the length of the longest chain of egress ports, each held by the switch of the next, whose holds overlap as
 // each began. Switches do not say for which egress port the bytes are that made them send PAUSE: where one has a root and a
 // held port at a time, depth is an upper bound. A chain passes no port twice.
 type spread struct {
 	plan    *topologies.Plan
-	holds   []*hold // by egress port and priority; the last of each
-	byDepth []int64 // holds of depth 1, 2, ...
-	longest *hold   // the first of the greatest depth
+	anyWay  bool         // routes are no longer the plan's: packets may go any way
+	ways    map[way]bool // ports that packets may come in and leave by
+	holds   []*hold      // by egress port and priority; the last of each
+	byDepth []int64      // holds of depth 1, 2, ...
+	longest *hold        // the first of the greatest depth
 }
 
 // hold is one time that an egress port was held.
@@ -32,8 +36,33 @@ type hold struct {
 // classes is how many priorities PFC has.
 const classes = 8
 
+// way is through a switch: in by one port, out by another.
+type way struct{ in, out topologies.PortID }
+
 func newSpread(plan *topologies.Plan) *spread {
-	return &spread{plan: plan, holds: make([]*hold, len(plan.Ports)*classes)}
+	return &spread{plan: plan, ways: map[way]bool{}, holds: make([]*hold, len(plan.Ports)*classes)}
+}
+
+// goes says whether packets may go a way: on the shortest paths to any host, from the switch or the host that is at the way's beginning.
+func (s *spread) goes(w way) bool {
+	goes, known := s.ways[w]
+	if s.anyWay || known {
+		return goes || s.anyWay
+	}
+	from, before := s.plan.Ports[w.in].Peer, s.plan.PeerNode(w.in)
+	for host, id := range s.plan.Hosts {
+		if !slices.Contains(s.plan.NextHops(s.plan.Nodes[s.plan.Ports[w.in].Node].Index, host), w.out) {
+			continue
+		}
+		if goes = id != before.ID; before.Kind == topologies.Switch {
+			goes = slices.Contains(s.plan.NextHops(before.Index, host), from)
+		}
+		if goes {
+			break
+		}
+	}
+	s.ways[w] = goes
+	return goes
 }
 
 // pause is told that a port has sent PAUSE to a peer that it had not paused.
@@ -42,7 +71,7 @@ func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8)
 	h := &hold{port: p.Peer, from: now + p.Delay, to: vtime.Never, depth: 1}
 	for _, id := range s.plan.Nodes[p.Node].Ports {
 		c := s.holds[int(id)*classes+int(priority)]
-		if id == sender || c == nil || c.from > now || c.to <= now || c.depth < h.depth || c.passes(p.Peer) {
+		if id == sender || c == nil || c.from > now || c.to <= now || c.depth < h.depth || c.passes(p.Peer) || !s.goes(way{sender, id}) {
 			continue
 		}
 		h.by, h.depth = c, c.depth+1

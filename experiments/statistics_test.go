@@ -120,6 +120,7 @@ links: [{from: a, to: s0}, {from: b, to: s1}, {from: s0, to: [s1, s2]}, {from: s
 		return plan.PortBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
 	}
 	s := newSpread(plan)
+	s.anyWay = true // on the shortest paths nothing goes round the ring
 	for i := range vtime.Time(30) { // s0 holds s1, s1 holds s2, s2 holds s0, and around again
 		way := [][2]string{{"s0", "s1"}, {"s1", "s2"}, {"s2", "s0"}}[i%3]
 		if i >= 3 {
@@ -129,6 +130,37 @@ links: [{from: a, to: s0}, {from: b, to: s1}, {from: s0, to: [s1, s2]}, {from: s
 	}
 	if got := s.summary(); got.Depth != 3 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestSpreadGoesWherePacketsGo: what comes down to a leaf does not go up again, so a hold above the leaf is not the cause of another one
+// above it; once routes have changed it may be.
+func TestSpreadGoesWherePacketsGo(t *testing.T) {
+	plan, err := topologies.Parse("leafspine", []byte("leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 1}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := func(from, to string) topologies.PortID {
+		return plan.PortBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
+	}
+	for _, c := range []struct {
+		first, second [2]string
+		anyWay        bool
+		depth         int
+	}{
+		{[2]string{"leaf0", "spine0"}, [2]string{"spine0", "leaf1"}, false, 2},
+		{[2]string{"spine0", "leaf1"}, [2]string{"leaf1", "h1"}, false, 2},
+		{[2]string{"h0", "leaf0"}, [2]string{"leaf0", "spine1"}, false, 2},
+		{[2]string{"spine0", "leaf1"}, [2]string{"leaf1", "spine1"}, false, 1},
+		{[2]string{"spine0", "leaf1"}, [2]string{"leaf1", "spine1"}, true, 2},
+	} {
+		s := newSpread(plan)
+		s.anyWay = c.anyWay
+		s.pause(0, port(c.first[0], c.first[1]), 3)
+		s.pause(10*us, port(c.second[0], c.second[1]), 3)
+		if got := s.summary(); got.Depth != c.depth {
+			t.Errorf("%v, %v: %+v, want depth %d", c.first, c.second, got, c.depth)
+		}
 	}
 }
 
