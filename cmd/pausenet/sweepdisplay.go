@@ -61,7 +61,7 @@ func newSweepDisplay(f *os.File, name string, points []experiments.SweepPoint) *
 	for i := range points {
 		d.widest = max(d.widest, utf8.RuneCountInString(points[i].Name()))
 	}
-	if !term.IsTerminal(int(f.Fd())) {
+	if !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" { // which knows no cursor
 		return d
 	}
 	d.size = func() (int, int) {
