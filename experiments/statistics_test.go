@@ -120,7 +120,7 @@ links: [{from: a, to: s0}, {from: b, to: s1}, {from: s0, to: [s1, s2]}, {from: s
 		return plan.PortBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
 	}
 	s := newSpread(plan)
-	s.anyWay = true // on the shortest paths nothing goes round the ring
+	s.anyWay = true                 // on the shortest paths nothing goes round the ring
 	for i := range vtime.Time(30) { // s0 holds s1, s1 holds s2, s2 holds s0, and around again
 		way := [][2]string{{"s0", "s1"}, {"s1", "s2"}, {"s2", "s0"}}[i%3]
 		if i >= 3 {

@@ -85,14 +85,18 @@ func (p *WasmPlane) crossSlowly(in int, f *frame.Frame) error {
 	return nil
 }
 
-// crossTapped shows what is on the wire between the two pipelines. A tick is on no wire.
+// crossTapped shows what is on the wire between the two pipelines. A tick is on no wire. The frame itself stays as it is until it comes
+// out: one that the ingress pipeline ends never shows what the egress pipeline made of it, tapped or not.
 func (p *WasmPlane) crossTapped(in int, f *frame.Frame, header []byte) error {
 	if err := p.process.Leave(int(f.Length)); err != nil {
 		return err
 	}
 	if tap := p.taps[in]; tap != nil && p.process.State.Crossing.Tick == ebpf.TickNone {
+		var before [ebpf.TelemetryBytes]byte
+		n := copy(before[:], header)
 		copy(header, p.process.Header[:])
 		tap(f.Data())
+		copy(header, before[:n])
 	}
 	return p.process.Enter(int(f.Length))
 }

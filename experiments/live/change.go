@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -40,6 +41,9 @@ func (f *Fabric) Set(setting string) error {
 		n := &f.Plan.Nodes[id]
 		sets := append(slices.Clone(f.sets[n.Name]), change)
 		s, err := f.options.Reread(sets)
+		if problems := yamlspec.Problems(nil); errors.As(err, &problems) { // as of a --set that nobody has written
+			return fmt.Errorf("%s: %s", setting, problems[0].Message)
+		}
 		if err != nil {
 			return err
 		}
