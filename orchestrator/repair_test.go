@@ -186,7 +186,8 @@ func TestCNPInterval(t *testing.T) {
 			cnps[p.DestQP] = append(cnps[p.DestQP], p.left)
 		}
 	}
-	for qp := uint32(1); qp <= 2; qp++ {
+	for flow := range 2 {
+		qp := queuePair(flow)
 		// By hand: the first mark draws one, and each first mark 50 us or more after it the next. It leaves at once or
 		// behind a frame or two of control.
 		var want []vtime.Time
@@ -196,11 +197,11 @@ func TestCNPInterval(t *testing.T) {
 			}
 		}
 		if len(want) < 15 || len(cnps[qp]) < len(want)-1 || len(cnps[qp]) > len(want) {
-			t.Fatalf("flow %d: %d CNPs for %d marks, want %d", qp-1, len(cnps[qp]), len(marked[qp]), len(want))
+			t.Fatalf("flow %d: %d CNPs for %d marks, want %d", flow, len(cnps[qp]), len(marked[qp]), len(want))
 		}
 		for i, at := range cnps[qp] {
 			if late := at - want[i]; late < 0 || late > 60*vtime.Nanosecond {
-				t.Errorf("flow %d: CNP %d left at %v, due at %v", qp-1, i, at, want[i])
+				t.Errorf("flow %d: CNP %d left at %v, due at %v", flow, i, at, want[i])
 			}
 		}
 	}

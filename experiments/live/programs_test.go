@@ -142,7 +142,7 @@ func TestPIDs(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
 	first := on(t, f, "h0", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
-	got := on(t, f, "spine0", "sh", "-c", "for p in /proc/[0-9]*; do echo ${p#/proc/} $(cat $p/comm); done; exec kill "+first)
+	got := on(t, f, "spine0", "sh", "-c", "for p in /proc/[0-9]*; do echo ${p#/proc/} $(cat $p/comm); done; kill "+first)
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	if len(lines) != 3 || lines[0] != "1 pausenet-guard" || lines[1] != strings.TrimSpace(first)+" sleep" || !strings.HasSuffix(lines[2], " sh") {
 		t.Errorf("after sleep as %s the processes are\n%s", first, got)

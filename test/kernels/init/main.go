@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -71,6 +72,14 @@ func prepare() error {
 		if err := load(path); err != nil {
 			return fmt.Errorf("load %s: %w", filepath.Base(path), err)
 		}
+	}
+	// Metrics are served on the loopback.
+	loopback, err := netlink.LinkByName("lo")
+	if err != nil {
+		return fmt.Errorf("find the loopback: %w", err)
+	}
+	if err := netlink.LinkSetUp(loopback); err != nil {
+		return fmt.Errorf("bring the loopback up: %w", err)
 	}
 	for key, value := range map[string]string{"PATH": "/bin:/usr/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "TERM": "dumb"} {
 		if err := os.Setenv(key, value); err != nil {
