@@ -4,7 +4,6 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/vtime"
-	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
@@ -374,58 +373,6 @@ func (e *Engine) resume(s *switchagent.Switch) error {
 		s.FindDue()
 	}
 	return nil
-}
-
-// observePFC notes a PFC frame as it leaves.
-func (e *Engine) observePFC(p *port, f *frame.Frame) {
-	if e.credits != nil { // all control frames are credit messages then
-		e.credits.sent++
-		return
-	}
-	pfc := wire.PFC(f.Data())
-	for i := range uint8(switchagent.Priorities) {
-		if pfc.ClassEnable()>>i&1 == 0 {
-			continue
-		}
-		pause := pfc.Time(i) != 0
-		p.pfcSent[pauseIndex(f)]++
-		if e.observer != nil {
-			e.pfcSeen = append(e.pfcSeen, pfcSeen{e.now, p.id, i, pause})
-		}
-	}
-}
-
-// observeArrival notes a PFC frame that a switch's port has taken.
-func (e *Engine) observeArrival(in *port, f *frame.Frame) {
-	queues := e.switches[in.index].Port(int(in.id))
-	pfc := wire.PFC(f.Data())
-	for i := range uint8(switchagent.Priorities) {
-		if pfc.ClassEnable()>>i&1 != 0 {
-			e.pfcCame = append(e.pfcCame, PFCArrival{
-				At: e.now, Port: int(in.id), Priority: i, Pause: pfc.Time(i) != 0,
-				Peak: queues.TakePeak(), Queued: queues.QueuedBytes(), XOFF: e.state.Threshold(int(in.id)),
-			})
-		}
-	}
-}
-
-// pauseIndex is 1 for a PAUSE and 0 for a RESUME: frames that speak of one priority, as pipelines and hosts build them.
-func pauseIndex(f *frame.Frame) int {
-	if pausedBy(f) != 0 {
-		return 1
-	}
-	return 0
-}
-
-// pausedBy is the priorities that a PFC frame pauses.
-func pausedBy(f *frame.Frame) (priorities uint8) {
-	pfc := wire.PFC(f.Data())
-	for i := range uint8(switchagent.Priorities) {
-		if pfc.ClassEnable()>>i&1 != 0 && pfc.Time(i) != 0 {
-			priorities |= 1 << i
-		}
-	}
-	return priorities
 }
 
 // Departed is when the frame that is crossing left its port; for a Tap.

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -139,14 +138,6 @@ func (e *Engine) stuck(now vtime.Time) bool {
 	return true
 }
 
-// pfcSeen is a PAUSE or RESUME that left, for the observer.
-type pfcSeen struct {
-	at       vtime.Time
-	port     int32
-	priority uint8
-	pause    bool
-}
-
 // settle does what has waited for all regions to be at the end of a cell.
 func (e *Engine) settle(now vtime.Time) {
 	for _, f := range e.gone {
@@ -155,36 +146,6 @@ func (e *Engine) settle(now vtime.Time) {
 	e.gone = e.gone[:0]
 	if e.credits != nil && len(e.regions) > 1 {
 		e.settleCredits(now)
-	}
-}
-
-// tell tells the observer what it has not been told of, in the order of time.
-func (e *Engine) tell() {
-	if e.observer != nil {
-		if len(e.regions) > 1 {
-			slices.SortFunc(e.ended, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(e.flows[a].Finished, e.flows[b].Finished), cmp.Compare(a, b))
-			})
-			slices.SortStableFunc(e.pfcSeen, func(a, b pfcSeen) int {
-				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.port, b.port))
-			})
-		}
-		slices.SortStableFunc(e.pfcCame, func(a, b PFCArrival) int {
-			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Port, b.Port))
-		})
-		for _, p := range e.pfcSeen {
-			e.observer.PFC(p.at, int(p.port), p.priority, p.pause)
-		}
-		for _, c := range e.pfcCame {
-			e.observer.PFCCame(c)
-		}
-		for _, f := range e.ended {
-			e.observer.FlowDone(e.flows[f].Finished, int(f))
-		}
-	}
-	e.ended, e.pfcSeen, e.pfcCame = e.ended[:0], e.pfcSeen[:0], e.pfcCame[:0]
-	if len(e.happened) > 0 {
-		e.tellFaults()
 	}
 }
 
