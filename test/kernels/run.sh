@@ -19,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf}"
 
 # What tests of live fabrics run in hosts.
-programs=(ping ip tc sh cat getent)
+programs=(ping ip tc sh cat getent sleep setsid true)
 
 need() {
 	local missing=()
