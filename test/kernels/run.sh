@@ -56,7 +56,7 @@ fetch() {
 # program IMAGE NAME: a program of this machine's and the libraries it is linked with.
 program() {
 	local path library
-	path=$(PATH=$PATH:/usr/sbin:/sbin command -v "$2")
+	path=$(PATH=$PATH:/usr/sbin:/sbin type -P "$2")
 	cp -L "$path" "$1/bin/"
 	while read -r library; do
 		mkdir -p "$1$(dirname "$library")"
