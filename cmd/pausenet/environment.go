@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -41,7 +43,7 @@ func choosePlane(given string) (plane, why string, err error) {
 var errLocked = errors.New("locked by another process")
 
 // lockResults keeps two runs from writing into one scenario's folder at a time. The lock ends with the process.
-func lockResults(suite *experiments.Suite) (unlock func(), err error) {
+func lockResults(ctx context.Context, suite *experiments.Suite) (unlock func(), err error) {
 	var files []*os.File
 	unlock = func() {
 		for _, f := range files {
@@ -49,7 +51,7 @@ func lockResults(suite *experiments.Suite) (unlock func(), err error) {
 		}
 	}
 	for i := range suite.Scenarios {
-		f, err := lockResultsFolder(filepath.Join(suite.Directory, suite.Scenarios[i].Scenario.Name))
+		f, err := lockResultsFolder(ctx, filepath.Join(suite.Directory, suite.Scenarios[i].Scenario.Name), dyingPatience)
 		if err != nil {
 			unlock()
 			return nil, err
@@ -59,12 +61,20 @@ func lockResults(suite *experiments.Suite) (unlock func(), err error) {
 	return unlock, nil
 }
 
+// dyingPatience is how long a run waits for a folder that another one has: for as long as the kernel takes to end a process that was
+// killed, with its namespaces and programs.
+const dyingPatience = 2 * time.Second
+
 // lockResultsFolder makes a folder for results and locks it until the file is closed.
-func lockResultsFolder(folder string) (*os.File, error) {
+func lockResultsFolder(ctx context.Context, folder string, patience time.Duration) (*os.File, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
 	}
 	f, err := lockFolder(folder)
+	for deadline := time.Now().Add(patience); errors.Is(err, errLocked) && time.Now().Before(deadline) && ctx.Err() == nil; {
+		time.Sleep(20 * time.Millisecond)
+		f, err = lockFolder(folder)
+	}
 	if errors.Is(err, errLocked) {
 		return nil, &exitError{exitEnvironment, fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out (%w)", folder, errLocked)}
 	}

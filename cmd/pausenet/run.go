@@ -107,7 +107,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		}
 		suite.Scenarios = append(suite.Scenarios, *s)
 	}
-	unlock, err := lockResults(suite)
+	unlock, err := lockResults(c.Context(), suite)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if f.out == "" {
 		f.out = filepath.Join("results", "sweep-"+sweep.Name)
 	}
-	lock, err := lockResultsFolder(f.out)
+	lock, err := lockResultsFolder(c.Context(), f.out, dyingPatience)
 	if err != nil {
 		return err
 	}

@@ -73,11 +73,7 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 		_, _ = lines.ReadByte()
 		cancel()
 	}()
-	lock, err := lockResultsFolder(job.Directory)
-	for deadline := time.Now().Add(lockPatience); errors.Is(err, errLocked) && time.Now().Before(deadline) && ctx.Err() == nil; {
-		time.Sleep(50 * time.Millisecond)
-		lock, err = lockResultsFolder(job.Directory)
-	}
+	lock, err := lockResultsFolder(ctx, job.Directory, lockPatience)
 	if err != nil {
 		return err
 	}
