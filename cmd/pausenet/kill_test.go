@@ -274,7 +274,10 @@ func TestStoppedClient(t *testing.T) {
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = up.Process.Kill() }) // should the test fail
+	t.Cleanup(func() { // who is killed leaves the socket, which nobody answers
+		_ = up.Process.Kill()
+		_ = os.Remove("/run/pausenet/test-stopped.sock")
+	})
 	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != upLine; {
 		t.Log(lines.Text())
 	}
