@@ -100,9 +100,13 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 		if err := e.drive(from, end, drain, look); err != nil {
 			return err
 		}
-		e.tell()
-		if drain && e.idle() { // it ended with its last frame; where some regions have gone on, nothing has happened
+		over := drain && e.idle()
+		if over { // it ended with its last frame; where some regions have gone on, nothing has happened
 			e.now = max(from, e.lastEnd)
+			e.seekCircle() // a deadlock that was broken since the last look is over
+		}
+		e.tell()
+		if over {
 			return nil
 		}
 	}

@@ -168,6 +168,31 @@ func TestCircle(t *testing.T) {
 	}
 }
 
+// TestCircleEndsWithTheRun: a deadlock that is broken just before the last frame of a drained run, between two looks, is over when
+// the run is.
+func TestCircleEndsWithTheRun(t *testing.T) {
+	l := newFaultLab(t, ringFabric, func(s *switchagent.Settings, h *hostagent.Settings) {
+		storms(switchagent.Watchdog{Detect: 2 * vtime.Millisecond, Restore: vtime.Millisecond, Forward: true})(s, h)
+		s.PFC.XOFF, s.PFC.XON = 20*units.KB, 18*units.KB
+	})
+	for _, pair := range [][2]string{{"h0", "h2"}, {"h1", "h3"}, {"h2", "h4"}, {"h3", "h0"}, {"h4", "h1"}} {
+		l.send(pair[0], pair[1], 100_000, 0, 0)
+	}
+	l.run(0)
+	if len(l.Deadlocks()) != 1 {
+		t.Fatalf("%d deadlocks, want 1", len(l.Deadlocks()))
+	}
+	if storm := l.eventAt(EventStorm, 0); l.Now()-storm >= lookEvery || storm/lookEvery != l.Now()/lookEvery {
+		t.Errorf("a look fell between the storm at %v and the end at %v: the test tests nothing", storm, l.Now())
+	}
+	if d := l.Deadlocked(); d != nil {
+		t.Errorf("deadlocked for good since %v, and all flows have ended", d.Since)
+	}
+	if at := l.eventAt(EventDeadlockEnd, 0); at != l.Now() || l.Deadlocks()[0].Ended != at {
+		t.Errorf("its end is told for %v, noted for %v, the run ended at %v", at, l.Deadlocks()[0].Ended, l.Now())
+	}
+}
+
 // TestNoCircle: pauses that go all the way round a ring's switches, but end at a host that takes frames, are none.
 func TestNoCircle(t *testing.T) {
 	l := newFaultLab(t, ringFabric, storms(switchagent.Watchdog{}))
