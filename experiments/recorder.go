@@ -285,9 +285,7 @@ func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8)
 
 // PFCCame is told by the engine.
 func (r *recorder) PFCCame(c orchestrator.PFCArrival) {
-	if c.Priority == r.priority {
-		r.congestion.came(c)
-	}
+	r.congestion.came(c, c.Priority == r.priority)
 }
 
 // pausedTime is how long a port has held its peer paused, up to now.

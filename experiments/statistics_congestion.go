@@ -113,11 +113,15 @@ func (c *congestion) resume(now vtime.Time, id topologies.PortID) {
 	c.ports[id].held.end(now + c.scenario.Topology.Ports[id].Delay)
 }
 
-// came is told of a PAUSE or a RESUME that a switch's port has taken.
-func (c *congestion) came(a orchestrator.PFCArrival) {
+// came is told of a PAUSE or a RESUME that a switch's port has taken, whether of the data's priority or of another. Of another it says
+// only how long the queue has been: the port's counter has begun anew.
+func (c *congestion) came(a orchestrator.PFCArrival, data bool) {
 	id := topologies.PortID(a.Port)
 	c.take(a.At, id, a.Peak, a.Queued, a.XOFF)
 	w := &c.ports[id]
+	if !data {
+		return
+	}
 	if !a.Pause {
 		w.goOn(a.At)
 		return

@@ -454,3 +454,36 @@ may_idle: [pfc, ecn, controller]
 		}
 	}
 }
+
+// TestQueuesUnderPAUSEOfAnotherPriority: PAUSEs that hold no data take nothing from what is known of a port's queue, nor from when it
+// was congested.
+func TestQueuesUnderPAUSEOfAnotherPriority(t *testing.T) {
+	text := `
+topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
+switch: {pfc: {xoff: 400KB}, ecn: {kmin: 5KB, kmax: 50KB, pmax: 0.1}}
+flows: [{from: h0..h2, to: h3, size: 100KB}]
+duration: 200us
+sample: {interval: 200us}
+drain: true
+may_idle: [pfc, ecn, controller, faults]
+`
+	var peaks []int64
+	for _, faults := range []string{"", "faults: [{at: 1us, for: 150us, host: h3, pause: [5], interval: 1us}]\n"} {
+		o := run(t, parse(t, text+faults), "none", Options{Plane: orchestrator.PlaneWasm})
+		if pauses := o.Summary.PFC.Pauses; (pauses > 50) != (faults != "") {
+			t.Errorf("%d PAUSEs", pauses)
+		}
+		peak := int64(0)
+		for _, row := range o.table("links.csv").rows {
+			peak = max(peak, number(t, row, "peak_queue_bytes"))
+		}
+		peaks = append(peaks, peak)
+		if c := o.Summary.Links.Congested; len(c) != 1 || c[0].Peer != "h3" {
+			t.Errorf("%s: congested %+v", faults, c)
+		}
+	}
+	// Three senders at one time into one link of their rate: two thirds of what has come wait, 2/3 of 3*100 KB of payload.
+	if peaks[0] < 195_000 || peaks[1] != peaks[0] {
+		t.Errorf("the longest queue is of %d bytes, under PAUSE of priority 5 of %d", peaks[0], peaks[1])
+	}
+}
