@@ -247,7 +247,7 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		event = "pause"
 		p.pauses++
 		r.pfc.pauses++
-		if plan.PeerNode(topologies.PortID(port)).Kind == topologies.Switch {
+		if plan.Nodes[plan.Ports[port].Node].Kind == topologies.Switch && plan.PeerNode(topologies.PortID(port)).Kind == topologies.Switch {
 			r.pfc.switchPauses++
 		}
 		if !p.on[priority] {

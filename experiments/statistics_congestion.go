@@ -31,6 +31,7 @@ type watched struct {
 	state     holding
 	since     vtime.Time // when the peak was last taken
 	stopped   vtime.Time // when PAUSE held the port that was free
+	until     vtime.Time // when the last PAUSE runs out
 	resumed   vtime.Time // when it was last let go
 	congested stretches
 	held      stretches // of the data's priority
@@ -90,6 +91,9 @@ func (c *congestion) lookAt(now vtime.Time, sw int, id topologies.PortID) {
 func (c *congestion) take(now vtime.Time, id topologies.PortID, peak, queued int64, xoff uint64) {
 	w, threshold := &c.ports[id], c.threshold(id, xoff)
 	w.peak = max(w.peak, peak)
+	if now >= w.until { // no RESUME came: it was a host's, or it was lost
+		w.goOn(w.until)
+	}
 	switch w.state {
 	case free:
 		if peak >= threshold {
@@ -129,7 +133,7 @@ func (c *congestion) came(a orchestrator.PFCArrival, data bool) {
 	if w.state == free {
 		w.stopped = a.At
 	}
-	w.state = held
+	w.state, w.until = held, a.Until
 }
 
 // linkDown is told that a port's link has gone down: what held it is over.

@@ -487,3 +487,27 @@ may_idle: [pfc, ecn, controller, faults]
 		t.Errorf("the longest queue is of %d bytes, under PAUSE of priority 5 of %d", peaks[0], peaks[1])
 	}
 }
+
+// TestCongestionAfterPAUSERanOut: a port whose last PAUSE has run out, as a mad NIC's do without a RESUME, is as free as any.
+func TestCongestionAfterPAUSERanOut(t *testing.T) {
+	o := run(t, parse(t, `
+topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
+switch: {pfc: {xoff: 400KB}, ecn: {kmin: 5KB, kmax: 50KB, pmax: 0.1}}
+flows: [{from: h0, to: h3, size: 100KB}, {from: h0..h2, to: h3, size: 100KB, start: 5ms}]
+faults: [{at: 1us, for: 20us, host: h3, pause: [3], interval: 5us}]
+duration: 6ms
+may_idle: [pfc, ecn, controller, faults]
+`), "none", Options{Plane: orchestrator.PlaneWasm})
+	if p := o.Summary.PFC; p.Pauses != 4 || p.Resumes != 0 || p.SwitchPauses != 0 {
+		t.Errorf("%d PAUSEs, %d RESUMEs, %d PAUSEs between switches", p.Pauses, p.Resumes, p.SwitchPauses)
+	}
+	// 65535 quanta last for 839 us here; at 5 ms three senders congest one port.
+	c := o.Summary.Links.Congested
+	if len(c) != 1 || c[0].Peer != "h3" {
+		t.Fatalf("congested %+v", c)
+	}
+	// It is above 50 KB until that much of 300 KB is left, which takes some 53 us.
+	if ns := c[0].CongestedNS; ns < 40_000 || ns > 70_000 {
+		t.Errorf("congested for %d ns", ns)
+	}
+}

@@ -49,9 +49,10 @@ type PFCArrival struct {
 	Port     int
 	Priority uint8
 	Pause    bool
-	Peak     int64  // most bytes in the queues since the last look; this is one
-	Queued   int64  // bytes in them
-	XOFF     uint64 // threshold of the port's ingress side
+	Until    vtime.Time // when the PAUSE runs out
+	Peak     int64      // most bytes in the queues since the last look; this is one
+	Queued   int64      // bytes in them
+	XOFF     uint64     // threshold of the port's ingress side
 }
 
 // Engine is the virtual clock, the event queue, and what connects ports, pipelines, traffic managers and NICs. One

@@ -75,7 +75,8 @@ func (e *Engine) observeArrival(in *port, f *frame.Frame) {
 		if pfc.ClassEnable()>>i&1 != 0 {
 			e.pfcCame = append(e.pfcCame, PFCArrival{
 				At: e.now, Port: int(in.id), Priority: i, Pause: pfc.Time(i) != 0,
-				Peak: queues.TakePeak(), Queued: queues.QueuedBytes(), XOFF: e.state.Threshold(int(in.id)),
+				Until: vtime.Time(e.state.Ports[in.id].Class[i].PausedUntil),
+				Peak:  queues.TakePeak(), Queued: queues.QueuedBytes(), XOFF: e.state.Threshold(int(in.id)),
 			})
 		}
 	}
