@@ -51,6 +51,7 @@ type portPause struct {
 	paused          vtime.Time
 	since           [8]vtime.Time
 	on              [8]bool
+	until           [8]vtime.Time // when the last PAUSE that a switch's port has taken runs out; vtime.Never: none was since
 }
 
 func newRecorder(s *Scenario) *recorder {
@@ -250,8 +251,9 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		if plan.Nodes[plan.Ports[port].Node].Kind == topologies.Switch && plan.PeerNode(topologies.PortID(port)).Kind == topologies.Switch {
 			r.pfc.switchPauses++
 		}
+		r.expire(now, topologies.PortID(port), priority)
 		if !p.on[priority] {
-			p.on[priority], p.since[priority] = true, now
+			p.on[priority], p.since[priority], p.until[priority] = true, now, vtime.Never
 			r.spread.pause(now, topologies.PortID(port), priority)
 			if priority == r.priority {
 				r.congestion.pause(now, plan.Ports[port].Peer)
@@ -260,6 +262,7 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	} else {
 		p.resumes++
 		r.pfc.resumes++
+		r.expire(now, topologies.PortID(port), priority)
 		r.letGo(now, topologies.PortID(port), priority)
 	}
 	if r.hpcc != nil {
@@ -283,8 +286,27 @@ func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8)
 	}
 }
 
+// expire ends a pause that has run out before now without a RESUME.
+func (r *recorder) expire(now vtime.Time, port topologies.PortID, priority uint8) {
+	if p := r.pfc.byPort[int(port)]; p != nil && p.until[priority] < now {
+		r.letGo(p.until[priority]-r.scenario.Topology.Ports[port].Delay, port, priority) // as if that had been told
+	}
+}
+
+// expireAll ends all that have.
+func (r *recorder) expireAll(now vtime.Time) {
+	for _, port := range r.pfc.order {
+		for priority := range uint8(classes) {
+			r.expire(now, topologies.PortID(port), priority)
+		}
+	}
+}
+
 // PFCCame is told by the engine.
 func (r *recorder) PFCCame(c orchestrator.PFCArrival) {
+	if p := r.pfc.byPort[int(r.scenario.Topology.Ports[c.Port].Peer)]; p != nil && c.Pause {
+		p.until[c.Priority] = c.Until
+	}
 	r.congestion.came(c, c.Priority == r.priority)
 }
 

@@ -506,6 +506,10 @@ may_idle: [pfc, ecn, controller, faults]
 	if len(c) != 1 || c[0].Peer != "h3" {
 		t.Fatalf("congested %+v", c)
 	}
+	// The first PAUSE leaves at 1 us, the last 15 us later; that takes 17 ns on the line, and 65535 quanta of 512 bits 838 848 ns.
+	if ns := o.Summary.PFC.PausedNS; ns < 838_848+15_000 || ns > 838_848+15_020 {
+		t.Errorf("paused for %d ns", ns)
+	}
 	// It is above 50 KB until that much of 300 KB is left, which takes some 53 us.
 	if ns := c[0].CongestedNS; ns < 40_000 || ns > 70_000 {
 		t.Errorf("congested for %d ns", ns)

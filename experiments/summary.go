@@ -171,6 +171,7 @@ func (r *runner) summarise(wall time.Duration) Summary {
 		Drops: DropSummary{Frames: e.Dropped, Lossless: e.LossLost},
 	}
 	r.recorder.congestion.look(now)
+	r.recorder.expireAll(now)
 	r.linkRows = r.links()
 	r.summariseFlows(&sum)
 	r.summarisePFC(&sum)

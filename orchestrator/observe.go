@@ -32,10 +32,14 @@ func (e *Engine) tell() {
 		slices.SortStableFunc(e.pfcCame, func(a, b PFCArrival) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Port, b.Port))
 		})
-		for _, p := range e.pfcSeen {
+		came := e.pfcCame
+		for _, p := range e.pfcSeen { // in one order with those that came
+			for ; len(came) > 0 && came[0].At <= p.at; came = came[1:] {
+				e.observer.PFCCame(came[0])
+			}
 			e.observer.PFC(p.at, int(p.port), p.priority, p.pause)
 		}
-		for _, c := range e.pfcCame {
+		for _, c := range came {
 			e.observer.PFCCame(c)
 		}
 		for _, f := range e.ended {

@@ -98,6 +98,7 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 			end = min(end, from+e.patience) // to be asked again whether it is stuck
 		}
 		if err := e.drive(from, end, drain, look); err != nil {
+			e.tell() // what has happened has
 			return err
 		}
 		over := drain && e.idle()
