@@ -14,15 +14,7 @@ var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (run .*)\n((?:[^$
 
 // TestDocumentedRuns: what the documents show of runs is what these print, but for the wall time and the plane.
 func TestDocumentedRuns(t *testing.T) {
-	dir := t.TempDir()
-	pausenet := filepath.Join(dir, "pausenet") // testscript.Main goes by the name
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, pausenet); err != nil {
-		t.Fatal(err)
-	}
+	dir, pausenet := program(t)
 	runs := 0
 	for _, document := range []string{"../../README.md", "../../docs/scenarios.md", "../../docs/faults.md", "../../docs/lab.md"} {
 		data, err := os.ReadFile(document)

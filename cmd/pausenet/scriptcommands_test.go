@@ -76,6 +76,10 @@ func setupScript(env *testscript.Env) error {
 			<-p.done
 		}
 	})
+	// Another test's child that is forked meanwhile would have the file open for writing until it runs its own program, and
+	// nobody could run this one (text file busy).
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(filepath.Join(open, "pausenet"), binary, 0o755)
 }
 

@@ -73,15 +73,7 @@ func newTerminal(t *testing.T, programs ...string) (lab *terminal, pausenet stri
 			t.Skipf("this test needs %s: apt-get install %s", program, program)
 		}
 	}
-	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pausenet = filepath.Join(dir, "pausenet") // testscript.Main goes by the name
-	if err := os.Symlink(self, pausenet); err != nil {
-		t.Fatal(err)
-	}
+	dir, pausenet := program(t)
 	lab = &terminal{T: t, socket: filepath.Join(dir, "tmux")}
 	lab.tmux("new-session", "-d", "-s", "lab", "-x", "180", "-y", "50", "sh")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", lab.socket, "kill-server").Run() })
