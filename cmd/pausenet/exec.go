@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/orchestrator"
 )
 
 func newExecCommand() *cobra.Command {
@@ -19,7 +21,8 @@ func newExecCommand() *cobra.Command {
 		Use:   "exec NODE -- COMMAND...",
 		Short: "Run a program on a node of a live fabric",
 		Long: `exec runs a program in the network namespace of a node, where the fabric's hosts have
-their names, and exits with its code.`,
+their names, and exits with its code; with 128 and the signal's number if one ended it, as a
+shell does, and with 1 if the fabric ended.`,
 		Example: `  sudo pausenet exec h1 -- ping -c 3 h2
   sudo pausenet exec h1 -- bash`,
 		Args:              cobra.MinimumNArgs(2),
@@ -33,15 +36,7 @@ their names, and exits with its code.`,
 			ignored := make(chan os.Signal, 1) // they are for the program, which would inherit Ignore
 			signal.Notify(ignored, os.Interrupt, syscall.SIGQUIT)
 			defer signal.Stop(ignored)
-			err = client.Exec(args[0], args[1:])
-			var ended *exec.ExitError
-			switch {
-			case errors.As(err, &ended) && ended.ExitCode() > 0:
-				return &exitError{ended.ExitCode(), fmt.Errorf("%s: exit code %d", args[1], ended.ExitCode())}
-			case errors.As(err, &ended):
-				return &exitError{exitVerdict, fmt.Errorf("%s: %w", args[1], err)}
-			}
-			return badInput(err)
+			return programError(args[1], client.Exec(args[0], args[1:]))
 		},
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -49,4 +44,19 @@ their names, and exits with its code.`,
 	})
 	fabricFlag(c, &fabric)
 	return c
+}
+
+// programError is how a program ended, with the exit code that a shell would have: its own, or 128 and the signal's number.
+func programError(name string, err error) error {
+	var ended *exec.ExitError
+	if errors.Is(err, orchestrator.ErrEnded) {
+		return &exitError{exitVerdict, fmt.Errorf("%s: %w", name, err)}
+	}
+	if !errors.As(err, &ended) {
+		return badInput(err)
+	}
+	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return &exitError{128 + int(status.Signal()), fmt.Errorf("%s: %w", name, err)}
+	}
+	return &exitError{ended.ExitCode(), fmt.Errorf("%s: exit code %d", name, ended.ExitCode())}
 }

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -154,7 +156,10 @@ func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 // Read reads what follows a reply to capture.
 func (c *Client) Read(p []byte) (int, error) { return c.lines.Read(p) }
 
-// Exec runs a command on a node until it ends, with our terminal. It is killed if the fabric ends.
+// killPatience is how long Exec waits, when its program was killed, for word that the fabric has ended: that may come later.
+const killPatience = time.Second
+
+// Exec runs a command on a node until it ends, with our terminal. It is killed if the fabric ends; then the error is orchestrator.ErrEnded.
 func (c *Client) Exec(node string, command []string) error {
 	reply, err := c.Ask(Request{Verb: "node", Node: node})
 	files := c.from.take()
@@ -168,14 +173,27 @@ func (c *Client) Exec(node string, command []string) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	ended := make(chan struct{})
 	go func() {
 		_, _ = c.lines.ReadByte() // until the fabric has ended, or we close
+		close(ended)
 		cancel()
 	}()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Whoever is stopped while the program runs is not to hold the namespaces of a fabric that has ended.
-	return orchestrator.RunIn(orchestrator.Place{Network: int(files[0].Fd()), PIDs: files[1], Hosts: reply.Hosts}, cmd, letGo)
+	err = orchestrator.RunIn(orchestrator.Place{Network: int(files[0].Fd()), PIDs: files[1], Hosts: reply.Hosts}, cmd, letGo)
+	if cmd.ProcessState == nil {
+		return err // it did not begin
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == unix.SIGKILL {
+		select {
+		case <-ended:
+			return orchestrator.ErrEnded
+		case <-time.After(killPatience):
+		}
+	}
+	return err
 }
 
 // Finish ends a capture, or interrupts a line; what it holds back still comes.
