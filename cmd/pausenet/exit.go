@@ -10,7 +10,7 @@ import (
 // Exit codes, part of the command line's contract.
 const (
 	exitFine        = 0
-	exitVerdict     = 1 // the run's verdict failed
+	exitVerdict     = 1 // the run's verdict failed, or it was interrupted; a line of a shell's input failed
 	exitBadInput    = 2 // usage, or a file with mistakes
 	exitEnvironment = 3 // not root, kernel too old, ...: the message says what to do
 )

@@ -22,7 +22,7 @@ func newShellCommand() *cobra.Command {
 		Short: "Open a shell to use a live fabric that is up",
 		Long: `shell opens the shell of a live fabric that up --detach left in the background, or that
 has one in another terminal. exit leaves the fabric up; down ends it. Without a terminal
-it does the lines of its standard input, and exits with 2 if one of them fails.`,
+it does the lines of its standard input, all of them, and exits with 1 if any fails.`,
 		Example: `  sudo pausenet up leafspine --name lab --detach
   sudo pausenet shell lab
   echo pingall | sudo pausenet shell lab`,
@@ -47,7 +47,10 @@ it does the lines of its standard input, and exits with 2 if one of them fails.`
 // useAttached does what is typed until the end.
 func useAttached(a *shell.Attached) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return badInput(a.Lines(os.Stdin))
+		if err := a.Lines(os.Stdin); err != nil {
+			return &exitError{exitVerdict, err}
+		}
+		return nil
 	}
 	a.In = os.Stdin
 	defer keepTerminal()()

@@ -46,12 +46,15 @@ func newUpCommand() *cobra.Command {
 		Long: `up builds a fabric whose clock goes with the wall, slowed down, so that ping, iperf3 or
 any program in a host's namespace can use it, and opens a shell: help there prints its
 verbs. Without an argument it is a small leaf-spine. The fabric ends with the shell.
+Without a terminal it does the lines of its standard input, all of them, and exits with 1
+if any fails.
 
 With --detach the fabric stays in the background: shell, exec, inspect, capture, top and
 events use it from any terminal, down ends it.`,
 		Example: `  sudo pausenet up
   sudo pausenet up dcon-testbed --cc dcon
-  sudo pausenet up leafspine --name lab --detach`,
+  sudo pausenet up leafspine --name lab --detach
+  sudo pausenet up < lines`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args) },
@@ -125,12 +128,13 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	out := c.OutOrStdout()
 	describeUp(out, fabric)
+	var failed error
 	if f.detach {
 		waitForEnd(fabric)
 	} else {
-		useShell(out, fabric)
+		failed = useShell(out, fabric)
 	}
-	return conclude(out, fabric)
+	return conclude(out, fabric, failed)
 }
 
 // describeUp says what has come up.
@@ -148,10 +152,10 @@ func describeUp(out io.Writer, f *live.Fabric) {
 	}
 }
 
-// useShell reads what the user types until the end.
-func useShell(out io.Writer, f *live.Fabric) {
+// useShell reads what the user types until the end. The error says how many of the lines of a standard input that is no terminal failed.
+func useShell(out io.Writer, f *live.Fabric) error {
 	s := &shell.Shell{Fabric: f, Out: out, Programs: os.Stdout}
-	typed := make(chan struct{})
+	typed := make(chan error, 1)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ended)
@@ -167,21 +171,23 @@ func useShell(out io.Writer, f *live.Fabric) {
 		fmt.Fprintln(out, "help prints the verbs; exit or Ctrl-D ends the fabric")
 	}
 	go func() {
-		defer close(typed)
-		if terminal {
-			if err := s.Terminal(); err != nil {
-				fmt.Fprintln(os.Stderr, "pausenet:", err)
-			}
-		} else {
-			_ = s.Lines(os.Stdin) // printed
+		if !terminal {
+			typed <- s.Lines(os.Stdin)
+			return
 		}
+		if err := s.Terminal(); err != nil {
+			fmt.Fprintln(os.Stderr, "pausenet:", err)
+		}
+		typed <- nil
 	}()
 	select {
-	case <-typed:
+	case err := <-typed:
+		return err
 	case <-ended:
 	case <-f.Done():
 	case <-f.Asked():
 	}
+	return nil
 }
 
 // keepTerminal has the terminal be as it is now again, whatever the line editor was about when the fabric ended.
@@ -209,17 +215,22 @@ func waitForEnd(f *live.Fabric) {
 	}
 }
 
-// conclude ends a fabric and prints its verdict.
-func conclude(out io.Writer, f *live.Fabric) error {
+// conclude ends a fabric and prints its verdict. failed is what failed in its shell.
+func conclude(out io.Writer, f *live.Fabric, failed error) error {
 	v, err := f.Close()
 	v.Write(out)
-	if err != nil {
-		return &exitError{exitVerdict, err}
+	if err == nil && v.Status == experiments.Fail {
+		err = errors.New("the fabric's verdict is FAIL: its numbers cannot be trusted")
 	}
-	if v.Status == experiments.Fail {
-		return &exitError{exitVerdict, errors.New("the fabric's verdict is FAIL: its numbers cannot be trusted")}
+	switch {
+	case err == nil && failed == nil:
+		return nil
+	case err == nil:
+		err = failed
+	case failed != nil:
+		err = fmt.Errorf("%w; and %w", err, failed)
 	}
-	return nil
+	return &exitError{exitVerdict, err}
 }
 
 // runBare is pausenet without arguments: a small fabric and its shell; its help for who may not have one.

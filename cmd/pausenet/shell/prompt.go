@@ -62,21 +62,25 @@ func (s *session) terminal() error {
 	}
 }
 
-// lines does what the lines of in say, until the end or exit, and prints each before it. The first line that fails is returned, the
-// others are done nevertheless.
+// lines does what the lines of in say, until the end or exit, and prints each before it. A line that fails does not end it; the error
+// says how many did, and is that of the first. A program's exit code is its own affair.
 func (s *session) lines(in io.Reader) error {
 	var first error
+	did, failed := 0, 0
 	lines := bufio.NewScanner(in)
 	for number := 1; lines.Scan(); number++ {
-		if strings.TrimSpace(lines.Text()) == "" {
+		text := lines.Text()
+		if said := strings.TrimSpace(text); said == "" {
 			continue
+		} else if said[0] != '#' {
+			did++
 		}
-		fmt.Fprintf(s.out, "%s%s\n", prompt, lines.Text())
-		done, err := s.do(lines.Text())
+		fmt.Fprintf(s.out, "%s%s\n", prompt, text)
+		done, err := s.do(text)
 		s.tell()
 		if err != nil {
 			fmt.Fprintf(s.out, "%v\n", err)
-			if first == nil {
+			if failed++; first == nil {
 				first = fmt.Errorf("line %d: %w", number, err)
 			}
 		}
@@ -84,10 +88,13 @@ func (s *session) lines(in io.Reader) error {
 			break
 		}
 	}
-	if first == nil {
-		first = lines.Err()
+	switch {
+	case failed == 1:
+		return fmt.Errorf("1 of %d lines failed: %w", did, first)
+	case failed > 1:
+		return fmt.Errorf("%d of %d lines failed, the first is %w", failed, did, first)
 	}
-	return first
+	return lines.Err()
 }
 
 func (s *Shell) session() *session {
@@ -97,8 +104,8 @@ func (s *Shell) session() *session {
 // Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
 func (s *Shell) Terminal() error { return s.told(s.session().terminal) }
 
-// Lines does what the lines of in say, until the end or exit, and prints each before it. The first line that fails is returned, the
-// others are done nevertheless.
+// Lines does what the lines of in say, until the end or exit, and prints each before it. All are done, whichever fail; the error says how
+// many did.
 func (s *Shell) Lines(in io.Reader) error {
 	return s.told(func() error { return s.session().lines(in) })
 }
