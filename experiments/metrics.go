@@ -168,7 +168,8 @@ func metricByName(name string) *metric {
 	return nil
 }
 
-func metricNames() []string {
+// MetricNames are the names of all metrics, in the order of the documents.
+func MetricNames() []string {
 	names := make([]string, len(metrics))
 	for i := range metrics {
 		names[i] = metrics[i].name

@@ -116,7 +116,7 @@ func (d *decoder) checkRow(row *yamlspec.Value, r *draftRow) bool {
 	}
 	known := metricByName(r.Metric)
 	if known == nil {
-		r.at["metric"].Errorf("there is no metric %q%s", r.Metric, yamlspec.Suggest(r.Metric, metricNames()))
+		r.at["metric"].Errorf("there is no metric %q%s", r.Metric, yamlspec.Suggest(r.Metric, MetricNames()))
 		return false
 	}
 	if known.ofRun {

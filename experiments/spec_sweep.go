@@ -62,7 +62,7 @@ func (s *Sweep) decode(v *yamlspec.Value, dir string) {
 	}
 	for _, item := range m.Get("metrics").Items() {
 		var name string
-		if item.Choice(&name, metricNames()...) {
+		if item.Choice(&name, MetricNames()...) {
 			s.Metrics = append(s.Metrics, name)
 		}
 	}

@@ -134,9 +134,9 @@ func (s *Sweep) check() error {
 	}
 	for _, name := range s.Metrics {
 		if metricByName(name) == nil {
-			hint := yamlspec.Suggest(name, metricNames())
+			hint := yamlspec.Suggest(name, MetricNames())
 			if hint == "" {
-				hint = ": the metrics are " + strings.Join(metricNames(), ", ")
+				hint = ": the metrics are " + strings.Join(MetricNames(), ", ")
 			}
 			return fmt.Errorf("unknown metric %q%s", name, hint)
 		}

@@ -30,5 +30,6 @@ docs/performance.md has results and says how to read them.`,
 		},
 	}
 	c.Flags().IntVar(&rounds, "rounds", rounds, "`times` each workload is measured")
+	completeNothing(c, "rounds")
 	return c
 }

@@ -77,8 +77,8 @@ slowly misses events and is told how many.`,
 	}
 	fabricFlag(c, &fabric)
 	c.Flags().StringVarP(&format, "format", "f", "json", "output `format`: json, a line each, or text")
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"json", "text"}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(c, "format", "json", "text")
 	c.Flags().StringSliceVar(&kinds, "kinds", nil, "only events of these `kinds`, separated by commas")
-	_ = c.RegisterFlagCompletionFunc("kinds", cobra.FixedCompletions(live.EventKinds, cobra.ShellCompDirectiveNoFileComp))
+	completeList(c, "kinds", always(live.EventKinds))
 	return c
 }

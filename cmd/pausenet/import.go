@@ -85,6 +85,7 @@ is. With run --export hpcc the results are written as the simulator writes them.
 	c.Flags().StringVar(&h.CDF, "cdf", "", "`file` of a size distribution (traffic_gen/WebSearch_distribution.txt)")
 	c.Flags().StringVar(&load, "load", "0.3", "with --cdf: `part` of the hosts' bandwidth that arrives, as 0.3 or 30%")
 	c.Flags().StringVar(&span, "time", "10ms", "with --cdf: for how much virtual `time` flows arrive")
+	completeNothing(c, "load", "time")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` (default: standard output)")
 	return c
 }

@@ -45,6 +45,12 @@ behind it the constants of these, which --set cc.NAME.CONSTANT=value changes.`,
 			}
 			return cobra.NoArgs(c, args)
 		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			if !controllers {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return cc.Names(), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err

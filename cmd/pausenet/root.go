@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/hostagent/cc"
 )
 
 // commands make the verbs, in the order that help lists them. A verb is one file and one line here.
@@ -56,6 +55,7 @@ or a mistake in a file; 3 the environment, such as no root or no space.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	var config string
 	root.PersistentFlags().StringVar(&config, "config", "", "configuration `file` (default: pausenet/config.yaml in the user's configuration folder)")
+	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
 	cobra.EnableCommandSorting = false
 	for _, command := range append(liveCommands, commands...) {
@@ -113,28 +113,30 @@ func atMostOne(c *cobra.Command, names ...string) error {
 
 func controllersFlag(c *cobra.Command, names *[]string) {
 	c.Flags().StringSliceVar(names, "cc", nil, "congestion controls, or variants of the scenario, by `names` separated by commas, or all (default: the scenario's)")
-	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(append(cc.Names(), experiments.AllControllers), cobra.ShellCompDirectiveNoFileComp))
+	completeList(c, "cc", func(args []string) []string { return append(controllerWords(args), experiments.AllControllers) })
 }
 
 func planeFlag(c *cobra.Command, plane *string) {
 	c.Flags().StringVar(plane, "plane", "auto", "`plane` that the pipelines run on: kernel, wasm, or auto for what this machine allows")
-	_ = c.RegisterFlagCompletionFunc("plane", cobra.FixedCompletions([]string{"auto", "kernel", "wasm"}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(c, "plane", planes...)
 }
 
 func setFlag(c *cobra.Command, sets *[]string) {
 	c.Flags().StringArrayVar(sets, "set", nil, "change a place of the scenario: `path=value`; may be repeated")
+	completeNothing(c, "set")
 }
 
 // formatFlag adds -f to a command that can print JSON.
 func formatFlag(c *cobra.Command, format *string) {
 	c.Flags().StringVarP(format, "format", "f", "text", "output `format`: text or json")
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(c, "format", "text", "json")
 }
 
 // figuresFlag adds --figures to a command that writes pages with plots.
 func figuresFlag(c *cobra.Command, formats *[]string) {
 	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot of the page, in `formats`: "+strings.Join(experiments.FigureFormats, ", ")+"; without a value in all")
 	c.Flags().Lookup("figures").NoOptDefVal = strings.Join(experiments.FigureFormats, ",")
+	completeList(c, "figures", always(experiments.FigureFormats))
 }
 
 // checkFormat refuses formats that there are not.

@@ -68,6 +68,10 @@ means over the seeds with 95 % confidence intervals.`,
 	figuresFlag(c, &f.figures)
 	flags.StringVar(&f.export, "export", "", "write results as another simulator does, too: `hpcc` for fct.txt and pfc.txt")
 	formatFlag(c, &f.format)
+	completeList(c, "pcap", portWords)
+	completeFlag(c, "export", experiments.ExportHPCC)
+	completeFolder(c, "out")
+	completeNothing(c, "seed", "seeds", "jobs")
 	return c
 }
 

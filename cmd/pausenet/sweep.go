@@ -61,6 +61,9 @@ reported and keeps no other from being made.`,
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at the same time (default: as many as there are processors)")
 	flags.StringVar(&f.out, "out", "", "`folder` of the sweep (default: results/sweep-NAME)")
 	figuresFlag(c, &f.figures)
+	completeList(c, "metrics", always(experiments.MetricNames()))
+	completeFolder(c, "out")
+	completeNothing(c, "set", "seeds", "jobs")
 	formatFlag(c, &f.format)
 	return c
 }

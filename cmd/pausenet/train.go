@@ -79,6 +79,7 @@ runs is two fifths larger.`,
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds of 800 pairs to train and 200 to test")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "pairs of one step of the optimiser")
 	flags.IntVar(&o.Passes, "passes", o.Passes, "times that a round goes over its pairs")
+	completeNothing(c, "seed", "batch", "passes")
 	trainFlags(c, &o, &out, "lstm.json", "the weights")
 	return c
 }
@@ -121,7 +122,9 @@ optimum to come to. The incast has nothing random in it.`,
 
 func trainFlags(c *cobra.Command, o *train.Options, out *string, file, content string) {
 	c.Flags().StringVar(out, "out", file, "`file` for "+content+"; in a folder, it is called "+file)
+	completeNothing(c, "rounds")
 	c.Flags().StringVar(&o.Plane, "plane", "wasm", "`plane` that the pipelines run on: kernel, wasm, or auto; it does not change the result")
+	completeFlag(c, "plane", planes...)
 }
 
 // training is what a training came to.

@@ -17,7 +17,6 @@ import (
 	"github.com/pausenet/pausenet/cmd/pausenet/shell"
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
-	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -74,7 +73,9 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.metrics, "metrics", "", "serve Prometheus' metrics at a TCP `address`; without one at "+live.DefaultMetrics)
 	flags.Lookup("metrics").NoOptDefVal = live.DefaultMetrics
 	flags.StringVar(&f.events, "events", "", "write what happens to a `file`, a line of JSON each")
-	_ = c.RegisterFlagCompletionFunc("cc", cobra.FixedCompletions(cc.Names(), cobra.ShellCompDirectiveNoFileComp))
+	completeWord(c, "cc", controllerWords)
+	completeFlag(c, "metrics", live.DefaultMetrics)
+	completeNothing(c, "name", "slowdown", "set", "seed")
 }
 
 // checkRoot says what to do when this user may not.
