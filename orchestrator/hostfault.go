@@ -215,6 +215,10 @@ func (e *Engine) SetPauseFlood(host int, priorities uint8, interval vtime.Time) 
 	}
 	e.faultOf(p).flood = &flood{priorities: priorities, interval: interval, next: e.now}
 	e.note(int(p.id), EventPauseFlood, "priorities %v every %v", list(priorities), interval)
+	if !e.started { // frames are made from the first Run on
+		e.push(e.now, eventFlood, p.id)
+		return nil
+	}
 	return e.floodAgain(p)
 }
 

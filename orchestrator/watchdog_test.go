@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -217,5 +218,26 @@ func TestNoCircle(t *testing.T) {
 	l.run(0)
 	if held < 10 || len(l.Deadlocks()) != 0 {
 		t.Errorf("ports were found paused %d times, %d deadlocks", held, len(l.Deadlocks()))
+	}
+}
+
+// TestPauseFloodBeforeRun: a flood may begin before the fabric first runs. It is then the one that begins at time 0.
+func TestPauseFloodBeforeRun(t *testing.T) {
+	begin := func(before bool) *faultLab {
+		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
+		l.send("h0", "h2", 1_000_000, 0, 20*units.Gbps)
+		flood := func() error { return l.SetPauseFlood(2, 1<<3, 50*vtime.Microsecond) }
+		if !before {
+			l.at(0, flood)
+		} else if err := errors.Join(flood(), flood()); err != nil { // the second takes the first's place
+			t.Fatal(err)
+		}
+		l.at(470*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 0, 0) })
+		l.run(0)
+		return l
+	}
+	before, at := begin(true), begin(false)
+	if before.pauses != 10 || before.Fingerprint() != at.Fingerprint() {
+		t.Errorf("%d PAUSEs before, %d in the run; fingerprints %v, %v", before.pauses, at.pauses, before.Fingerprint(), at.Fingerprint())
 	}
 }
