@@ -50,7 +50,8 @@ type portFault struct {
 	lostPFC     [2]int64 // RESUMEs, PAUSEs that left and did not arrive
 	refusedPFC  [2]int64 // and those that could not leave
 	lostCredits int64    // credit messages, likewise both ways
-	pauseLost   uint8    // priorities whose present PAUSE to the peer was lost, once at least
+	lostPauses  []lostPause
+	pausedAt    [switchagent.Priorities]vtime.Time // when the port last began to pause its peer
 
 	// Of a host's port.
 	receiver *receiver
@@ -174,7 +175,7 @@ func (e *Engine) lostOnWire(p *port, f *frame.Frame, why Loss) {
 			e.tellAgain()
 		} else {
 			fault.lostPFC[pauseIndex(f)]++
-			fault.pauseLost |= pausedBy(f)
+			fault.losePause(p, f.Departed, e.now, pausedBy(f))
 		}
 	}
 	e.countLoss(p, why, f)
@@ -188,18 +189,19 @@ func (e *Engine) refused(p *port, f *frame.Frame) {
 		why = LossPort
 	}
 	if f.Control {
-		e.refuseControl(fault, f)
+		e.refuseControl(p, f)
 	}
 	e.countLoss(p, why, f)
 }
 
-func (e *Engine) refuseControl(fault *portFault, f *frame.Frame) {
+func (e *Engine) refuseControl(p *port, f *frame.Frame) {
+	fault := p.fault
 	if e.credits != nil {
 		fault.lostCredits++
 		return
 	}
 	fault.refusedPFC[pauseIndex(f)]++
-	fault.pauseLost |= pausedBy(f)
+	fault.losePause(p, e.now, e.now, pausedBy(f))
 }
 
 // drop deals with a frame that the traffic manager did not take at port p.
@@ -228,15 +230,6 @@ func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 		e.Dropped++
 	}
 	e.pool.Put(f)
-}
-
-// pauseWasLost says whether a fault lost a PAUSE that would have held the frame back.
-func (e *Engine) pauseWasLost(f *frame.Frame) bool {
-	if f.InPort < 0 {
-		return false
-	}
-	in := e.ports[f.InPort].fault
-	return in != nil && in.pauseLost>>f.Priority&1 != 0
 }
 
 // tellFaults tells the observer what happened to the fabric, in the order of time.

@@ -321,7 +321,7 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 // pause has the pipeline of ingress port in build the PAUSE it asked for.
 func (e *Engine) pause(in *port, priority uint8) error {
 	if in.faulty {
-		in.fault.pauseLost &^= 1 << priority
+		in.fault.beginPause(priority, e.now)
 	}
 	before := e.state.Ports[in.id].PausesSent
 	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {

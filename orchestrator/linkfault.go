@@ -67,7 +67,7 @@ func (e *Engine) flush(p *port) error {
 	fault := e.faultOf(p)
 	lose := func(f *frame.Frame) {
 		if f.Control {
-			e.refuseControl(fault, f)
+			e.refuseControl(p, f)
 		}
 		e.countLoss(p, LossPort, f)
 	}
@@ -98,9 +98,11 @@ func (e *Engine) linkUp(ends [2]*port) error {
 	}
 	for _, p := range ends {
 		// Until the PAUSE gets there the peer sends what it could not know that there is no room for.
+		var pausing uint8
 		for i := range e.state.Ports[p.id].Class {
-			p.fault.pauseLost |= e.state.Ports[p.id].Class[i].Pausing << i
+			pausing |= e.state.Ports[p.id].Class[i].Pausing << i
 		}
+		p.fault.losePause(p, e.now, e.now, pausing)
 		if err := e.pauseAgain(p); err != nil {
 			return err
 		}

@@ -1,0 +1,58 @@
+package orchestrator
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// TestLostPauseIsOfItsTime: a frame that overruns a port is a lost PAUSE's fault if it was sent after that should have come, and a
+// breach of the law if before, in whatever order the regions are driven. With a headroom of less than the cable holds there are both.
+func TestLostPauseIsOfItsTime(t *testing.T) {
+	both := 0
+	for headroom := units.Bytes(1000); headroom < 9000; headroom += 400 {
+		want := ""
+		for _, one := range []bool{true, false} {
+			for _, every := range []vtime.Time{0, 100 * vtime.Nanosecond, 730 * vtime.Nanosecond} { // at which all regions meet
+				overran, breaches := lostPauses(t, headroom, every, one)
+				got := fmt.Sprintf("%d of a lost PAUSE, %d breaches", overran, breaches)
+				if want == "" {
+					want = got
+				} else if got != want {
+					t.Errorf("headroom %v, regions meet every %v, one region %v: %s; else %s", headroom, every, one, got, want)
+				}
+				if overran > 0 && breaches > 0 {
+					both++
+				}
+			}
+		}
+	}
+	if both == 0 {
+		t.Error("no headroom had frames of both kinds")
+	}
+}
+
+// lostPauses runs two flows through a port whose cable loses half of the PAUSEs, and counts what overran it.
+func lostPauses(t *testing.T, headroom units.Bytes, every vtime.Time, one bool) (overran, breaches int64) {
+	l := newFaultLab(t, chainFabric, func(s *switchagent.Settings, h *hostagent.Settings) {
+		s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom, s.PFC.Quanta = 20*units.KB, 10*units.KB, headroom, 300
+		h.RetransmitTimeout = 100 * vtime.Microsecond
+	})
+	if one {
+		unite(l.Engine)
+	}
+	l.send("h0", "h2", 300_000, 0, 0)
+	l.send("h3", "h2", 300_000, 0, 0)
+	l.at(0, func() error { return l.SetLoss(l.port("s2", "s1"), 0.5) })
+	for at := every; every > 0 && at < 400*vtime.Microsecond; at += every {
+		l.Call(at, func(vtime.Time) {})
+	}
+	if err := l.Run(t.Context(), vtime.Second, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	return l.lost(LossPause), l.LossLost
+}
