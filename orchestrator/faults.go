@@ -126,7 +126,7 @@ func (e *Engine) LostAt(p int) [Losses]Amount {
 // countLoss ends a frame that a fault cost.
 func (e *Engine) countLoss(p *port, why Loss, f *frame.Frame) {
 	n := int(f.Length)
-	e.Ended.add(n)
+	e.endFrame(n)
 	e.Dropped++
 	e.lost[why].add(n)
 	e.faultOf(p).lost[why].add(n)
@@ -223,7 +223,7 @@ func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 		}
 		e.fail("nothing is dropped in a lossless class", place, "priority %d: %v: %s", f.Priority, why, missing)
 	}
-	e.Ended.add(int(f.Length))
+	e.endFrame(int(f.Length))
 	if f.Ordinary() {
 		e.refuseOrdinary(f)
 	} else {

@@ -194,6 +194,12 @@ func (e *Engine) cross(in *port, f *frame.Frame) error {
 	return nil
 }
 
+// endFrame counts a frame of n bytes that ends.
+func (e *Engine) endFrame(n int) {
+	e.Ended.add(n)
+	e.lastEnd = max(e.lastEnd, e.now)
+}
+
 // end deals with a frame whose way ends at port in.
 func (e *Engine) end(in *port, f *frame.Frame) {
 	x := e.crossing
@@ -204,8 +210,7 @@ func (e *Engine) end(in *port, f *frame.Frame) {
 	if in.faulty && e.endFaulty(in, f) {
 		return
 	}
-	e.Ended.add(int(f.Length))
-	e.lastEnd = max(e.lastEnd, e.now)
+	e.endFrame(int(f.Length))
 	switch x.Verdict {
 	case ebpf.VerdictHost:
 		e.nics[in.index].Receive(e.now, f)

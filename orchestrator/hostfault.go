@@ -144,7 +144,7 @@ func (e *Engine) drainReceiver(p *port) error {
 // take ends a frame at a NIC.
 func (e *Engine) take(p *port, f *frame.Frame) {
 	e.state.Ports[p.id].Class[f.Priority].Held -= uint64(f.Length)
-	e.Ended.add(int(f.Length))
+	e.endFrame(int(f.Length))
 	e.moved = max(e.moved, e.now)
 	e.nics[p.index].Receive(e.now, f)
 	e.pool.Put(f)

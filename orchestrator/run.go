@@ -102,8 +102,9 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 			return err
 		}
 		over := drain && e.idle()
-		if over { // it ended with its last frame; where some regions have gone on, nothing has happened
+		if over { // it ended with its last frame; where some regions have gone on, only timers have run out
 			e.now = max(from, e.lastEnd)
+			e.happened = slices.DeleteFunc(e.happened, func(h FaultEvent) bool { return h.At > e.now })
 			e.seekCircle() // a deadlock that was broken since the last look is over
 		}
 		e.tell()

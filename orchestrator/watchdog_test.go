@@ -241,3 +241,45 @@ func TestPauseFloodBeforeRun(t *testing.T) {
 		t.Errorf("%d PAUSEs before, %d in the run; fingerprints %v, %v", before.pauses, at.pauses, before.Fingerprint(), at.Fingerprint())
 	}
 }
+
+// TestNothingAfterTheEnd: a drained run ends with its last frame, and what the watchdog would have done later has not happened, though
+// some regions have been driven beyond.
+func TestNothingAfterTheEnd(t *testing.T) {
+	run := func(restore vtime.Time, one bool) *faultLab {
+		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{Detect: 100 * vtime.Microsecond, Restore: restore, Forward: true}))
+		if one {
+			unite(l.Engine)
+		}
+		// The storm's end falls about the end of the flow, whose frames it does not hold up. The sender takes its ACKs slowly.
+		l.send("h0", "h2", 6_000_000, 0, 20*units.Gbps)
+		l.at(0, func() error {
+			return l.SetReceiver(0, &Receiver{Rate: units.Gbps, Buffer: units.MB, XOFF: 900 * units.KB, XON: 100 * units.KB})
+		})
+		l.at(0, func() error { return l.SetPauseFlood(2, 1<<3, 50*vtime.Microsecond) })
+		l.at(1240*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 0, 0) })
+		l.run(0)
+		return l
+	}
+	over := 0
+	for restore := 1024 * vtime.Microsecond; restore < 1064*vtime.Microsecond; restore += 2 * vtime.Microsecond {
+		one, several := run(restore, true), run(restore, false)
+		if one.Now() != several.Now() || !slices.Equal(one.events, several.events) {
+			t.Errorf("restore %v: ended at %v, %v with several regions; events %+v, %+v", restore, one.Now(), several.Now(), one.events, several.events)
+		}
+		for _, l := range []*faultLab{one, several} {
+			last := l.Flows()[0].Finished
+			for _, ev := range l.events {
+				last = max(last, ev.At)
+			}
+			if last > l.Now() {
+				t.Errorf("restore %v: ended at %v, but something was at %v: %+v", restore, l.Now(), last, l.events)
+			}
+		}
+		if one.eventAt(EventStormEnd, 0) != vtime.Never {
+			over++
+		}
+	}
+	if over == 0 || over == 20 {
+		t.Errorf("the storm was over before the end in %d of 20 runs", over)
+	}
+}
