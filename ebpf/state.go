@@ -32,6 +32,7 @@ const (
 	ReasonTTL       = uint32(pipelinesReasonREASON_TTL)
 	ReasonMalformed = uint32(pipelinesReasonREASON_MALFORMED)
 	ReasonCNMLost   = uint32(pipelinesReasonREASON_CNM_LOST)
+	Reasons         = uint32(pipelinesReasonREASONS)
 )
 
 // ReasonNames name the reasons in reports.

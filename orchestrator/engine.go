@@ -109,7 +109,8 @@ type Engine struct {
 	watchdogs []watch          // by port and priority; nil: no switch has one
 	replies   func(host *port) // takes what a host's kernel sent as a frame went up its stack; nil: not live
 	circles   circles
-	held      []held // by port and priority; nil: not kept
+	held      []held        // by port and priority; nil: not kept
+	counts    []*portCounts // by port; nil: not kept
 
 	Totals
 }
@@ -219,6 +220,9 @@ func NewEngine(c EngineConfig) *Engine {
 	e.circles.next = lookEvery
 	if c.Live || e.credits != nil {
 		e.held = make([]held, len(e.ports)*switchagent.Priorities)
+	}
+	if c.Live {
+		e.counts = make([]*portCounts, len(e.ports))
 	}
 	for range plan.Hosts {
 		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))

@@ -129,6 +129,7 @@ func (e *Engine) countLoss(p *port, why Loss, f *frame.Frame) {
 	e.endFrame(n)
 	e.Dropped++
 	e.lost[why].add(n)
+	e.noteLost(p, why, f)
 	e.faultOf(p).lost[why].add(n)
 	if f.Control && e.credits != nil {
 		e.credits.alive--
@@ -161,6 +162,9 @@ func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
 	e.crossing.Tick = ebpf.TickLost
 	if err := unlessUnfinished(e.cross(in, f)); err != nil {
 		return err
+	}
+	if e.counts != nil {
+		e.noteMark(p, f)
 	}
 	e.lostOnWire(p, f, why)
 	return nil
@@ -208,6 +212,7 @@ func (e *Engine) refuseControl(p *port, f *frame.Frame) {
 //
 //go:noinline
 func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
+	e.noteRefused(p, why, f)
 	switch {
 	case why == switchagent.DropDiscard:
 		e.refused(p, f)

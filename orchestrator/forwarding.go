@@ -145,7 +145,11 @@ func (e *Engine) arrive(p *port) error {
 	e.depart(p, f)
 	x := e.crossing
 	x.Tick = ebpf.TickNone
-	if err := e.cross(in, f); err != nil {
+	err := e.cross(in, f)
+	if e.counts != nil {
+		e.noteMark(p, f)
+	}
+	if err != nil {
 		return e.uncrossed(p, f, err)
 	}
 	// The crossing's results do not survive the next one, a tick's.
@@ -203,6 +207,7 @@ func (e *Engine) endFrame(n int) {
 // end deals with a frame whose way ends at port in.
 func (e *Engine) end(in *port, f *frame.Frame) {
 	x := e.crossing
+	e.noteDropped(in, f)
 	if f.Ordinary() {
 		e.endOrdinary(in, f)
 		return
@@ -273,6 +278,10 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 			return err
 		}
 	}
+	if want&(ebpf.WantWalk|ebpf.WantFlow) == 0 {
+		return nil
+	}
+	before := e.state.Ports[egress].CnmsSent
 	for walk := want&ebpf.WantWalk != 0; walk; {
 		again, err := e.tick(&e.ports[egress], ebpf.TickWalk, 0, 0)
 		if err != nil {
@@ -285,6 +294,7 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 			return err
 		}
 	}
+	e.noteCNMs(egress, priority, before)
 	return nil
 }
 

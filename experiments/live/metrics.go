@@ -94,10 +94,10 @@ var (
 	metricTx       = describe("transmitted_bytes_total", "Bytes of frames that the port has begun to send, without FCS.", "node", "port")
 	metricPausesTx = describe("pauses_sent_total", "PAUSE frames that the port has sent.", "node", "port", "priority")
 	metricPausesRx = describe("pauses_received_total", "PAUSE frames that the port has received.", "node", "port", "priority")
-	metricECN      = describe("ecn_marks_total", "Packets marked CE (congestion experienced) at the egress port.", "node", "port")
-	metricUE       = describe("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port")
-	metricCNMs     = describe("cnms_sent_total", "Congestion notification messages that the switch's egress port has built.", "node", "port")
-	metricDrops    = describe("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "cause")
+	metricECN      = describe("ecn_marks_total", "Packets marked CE (congestion experienced) as they left the port.", "node", "port", "priority")
+	metricUE       = describe("ue_marks_total", "Packets marked UE (undetermined) as they left the port.", "node", "port", "priority")
+	metricCNMs     = describe("cnms_sent_total", "Congestion notification messages that the switch has built for bursts in the egress queue.", "node", "port", "priority")
+	metricDrops    = describe("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "priority", "cause")
 	metricHostDrop = describe("host_dropped_frames_total", "Frames of the host's programs that were dropped before they left its NIC, by cause.", "node", "cause")
 	metricCNPsTx   = describe("cnps_sent_total", "Congestion notification packets that the host has sent.", "node")
 	metricCNPsRx   = describe("cnps_received_total", "Congestion notification packets that the host has received.", "node")
@@ -128,11 +128,8 @@ func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 		p := &s.Ports[i]
 		gauge(metricUp, truth(p.Up), p.Node, p.Port)
 		counter(metricTx, float64(p.TxBytes), p.Node, p.Port)
-		counter(metricECN, float64(p.ECNMarks), p.Node, p.Port)
-		counter(metricUE, float64(p.UEMarks), p.Node, p.Port)
-		counter(metricCNMs, float64(p.CNMs), p.Node, p.Port)
 		for _, d := range p.Drops {
-			counter(metricDrops, float64(d.Frames), p.Node, p.Port, d.Cause)
+			counter(metricDrops, float64(d.Frames), p.Node, p.Port, strconv.Itoa(int(d.Priority)), d.Cause)
 		}
 		for k := range p.Classes {
 			c := &p.Classes[k]
@@ -144,6 +141,9 @@ func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 			counter(metricPausesTx, float64(c.PausesSent), p.Node, p.Port, priority)
 			counter(metricPausesRx, float64(c.PausesReceived), p.Node, p.Port, priority)
 			gauge(metricStorm, truth(c.Storm), p.Node, p.Port, priority)
+			counter(metricECN, float64(c.ECNMarks), p.Node, p.Port, priority)
+			counter(metricUE, float64(c.UEMarks), p.Node, p.Port, priority)
+			counter(metricCNMs, float64(c.CNMs), p.Node, p.Port, priority)
 		}
 	}
 	for i := range s.Hosts {

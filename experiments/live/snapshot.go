@@ -49,7 +49,7 @@ type PortSnapshot struct {
 	ECNMarks uint64          `json:"ecn_marks"`
 	UEMarks  uint64          `json:"ue_marks"`
 	CNMs     uint64          `json:"cnms_sent"`
-	Drops    []Drop          `json:"drops,omitempty"`
+	Drops    []PortDrop      `json:"drops,omitempty"`
 	Classes  []ClassSnapshot `json:"classes,omitempty"` // priorities that are lossless, or have sent, hold or paused something
 }
 
@@ -64,6 +64,17 @@ type ClassSnapshot struct {
 	PausesSent     uint64 `json:"pauses_sent"`
 	PausesReceived uint64 `json:"pauses_received"`
 	Storm          bool   `json:"storm,omitempty"`
+	// What the egress pipeline did. CNMs are those for bursts in the queue.
+	ECNMarks uint64 `json:"ecn_marks"`
+	UEMarks  uint64 `json:"ue_marks"`
+	CNMs     uint64 `json:"cnms_sent"`
+}
+
+// PortDrop counts a port's frames of one priority that were dropped for one cause.
+type PortDrop struct {
+	Cause    string `json:"cause"`
+	Priority uint8  `json:"priority"`
+	Frames   int64  `json:"frames"`
 }
 
 // Drop counts the frames that were dropped for one cause.
@@ -136,7 +147,7 @@ func (f *Fabric) snapshotPort(e *orchestrator.Engine, s *PortSnapshot, id int, c
 	w := e.Wire(id)
 	s.Up, s.RateBPS, s.BusyNS = w.Up, int64(w.Rate), e.BusyTime(id).Nanoseconds()
 	s.PausesSent, s.PausesReceived, s.ResumesSent, s.ResumesReceived = r.PausesSent, r.PausesReceived, r.ResumesSent, r.ResumesReceived
-	s.ECNMarks, s.UEMarks, s.CNMs, s.Drops = r.EcnMarked, r.UeMarked, r.CnmsSent, portDrops(e, id, node)
+	s.ECNMarks, s.UEMarks, s.CNMs, s.Drops = r.EcnMarked, r.UeMarked, r.CnmsSent, classDrops(e, id)
 	used := e.TxFrames(id) > 0 || r.RxFrames > 0
 	lossless := uint8(0)
 	if node.Kind == topologies.Switch {
@@ -157,16 +168,51 @@ func (f *Fabric) snapshotPort(e *orchestrator.Engine, s *PortSnapshot, id int, c
 		c, tx := &r.Class[i], e.TxBytes(id, i)
 		s.TxBytes += tx
 		sent, received := e.Pauses(id, i)
-		if lossless>>i&1 == 0 && tx == 0 && c.QueueBytes == 0 && c.Held == 0 && sent+received == 0 {
+		counts := e.Counts(id, i)
+		if lossless>>i&1 == 0 && tx == 0 && c.QueueBytes == 0 && c.Held == 0 && sent+received+counts.CNMs == 0 {
 			continue
 		}
 		classes = append(classes, ClassSnapshot{
 			Priority: i, QueueBytes: c.QueueBytes, HeldBytes: c.Held, Paused: e.State().Paused(id, i, e.Now()),
 			PausedNS: e.HeldTime(id, i).Nanoseconds(), PausesSent: sent, PausesReceived: received, Storm: e.Stormy(id, i),
+			ECNMarks: counts.CE, UEMarks: counts.UE, CNMs: counts.CNMs,
 		})
 	}
 	s.Classes = classes[first:len(classes):len(classes)]
 	return classes
+}
+
+// refusals and reasons name what the traffic manager did not take, and why the pipelines ended a frame.
+var (
+	refusals = [switchagent.Drops]string{"headroom", "shared_buffer", "lossy_queue", ""}
+	reasons  = [ebpf.Reasons]string{
+		ebpf.ReasonNoRoute: "no_route", ebpf.ReasonTTL: "ttl", ebpf.ReasonMalformed: "malformed", ebpf.ReasonCNMLost: "cnm_unknown_flow",
+	}
+)
+
+// classDrops are those of portDrops, by priority too.
+func classDrops(e *orchestrator.Engine, id int) (drops []PortDrop) {
+	if !e.Counted(id) {
+		return nil
+	}
+	for i := range uint8(switchagent.Priorities) {
+		counts := e.Counts(id, i)
+		add := func(cause string, frames uint64) {
+			if frames > 0 && cause != "" {
+				drops = append(drops, PortDrop{cause, i, int64(frames)})
+			}
+		}
+		for why, n := range counts.Lost {
+			add(orchestrator.LossNames[why], n)
+		}
+		for why, n := range counts.Refused {
+			add(refusals[why], n)
+		}
+		for why, n := range counts.Dropped {
+			add(reasons[why], n)
+		}
+	}
+	return drops
 }
 
 // portDrops are a port's drops, each frame once: what faults cost, what the traffic manager did not take, what the pipelines ended.
@@ -186,15 +232,17 @@ func portDrops(e *orchestrator.Engine, id int, node *topologies.Node) (drops []D
 	}
 	if node.Kind == topologies.Switch {
 		p := e.Switch(node.Index).Port(id)
-		add("headroom", p.DroppedFrames[switchagent.DropHeadroom])
-		add("shared_buffer", p.DroppedFrames[switchagent.DropBuffer])
-		add("lossy_queue", p.DroppedFrames[switchagent.DropLossy])
+		for why, cause := range refusals {
+			if cause != "" {
+				add(cause, p.DroppedFrames[why])
+			}
+		}
 	}
-	d := &e.State().Ports[id].Dropped
-	add("no_route", int64(d[ebpf.ReasonNoRoute]))
-	add("ttl", int64(d[ebpf.ReasonTTL]))
-	add("malformed", int64(d[ebpf.ReasonMalformed]))
-	add("cnm_unknown_flow", int64(d[ebpf.ReasonCNMLost]))
+	for why, cause := range reasons {
+		if cause != "" {
+			add(cause, int64(e.State().Ports[id].Dropped[why]))
+		}
+	}
 	return drops
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -125,7 +126,7 @@ func TestMetrics(t *testing.T) {
 	}
 	lines := strings.Split(string(body), "\n")
 	for _, want := range []string{
-		`pausenet_ecn_marks_total{fabric="",node="leaf0",port="leaf0-eth1"} ` + number(marked),
+		`pausenet_ecn_marks_total{fabric="",node="leaf0",port="leaf0-eth1",priority="3"} ` + number(marked),
 		`pausenet_cnps_sent_total{fabric="",node="h0"} ` + number(cnps),
 		`pausenet_open_flows{fabric=""} 1`,
 		`pausenet_slowdown_ratio{fabric=""} 200`,
@@ -145,6 +146,68 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	t.Logf("%d lines; the engine stood still for %d ns", len(lines), snapshot(t, f).TookNS)
+}
+
+// TestCountsOfPriorities: marks, CNMs and drops are told by the priority of the frames that they befell, and add up to what the pipelines
+// and the traffic managers count by port.
+func TestCountsOfPriorities(t *testing.T) {
+	f := bringUpFrom(t, "topology: small\n", "dcon", Options{Slowdown: 200})
+	defer down(t, f)
+	must(t, f.Set("leaf1.lossy_limit=500B"))
+	// Of what h0 sends to h5, leaf1 drops all that is lossy and longer.
+	for tos, count := range map[string]string{"0x40": "3", "0xa0": "2"} {
+		_ = f.Run("h0", exec.Command("ping", "-q", "-c", count, "-i", "0.01", "-W", "1", "-s", "900", "-Q", tos, "h5")) // no answer comes
+	}
+	requests, err := f.Incast(7, "h0", 1_000_000, "")
+	must(t, err)
+	ended := make(chan FlowResult, 7)
+	must(t, f.StartFlows(requests, func(r FlowResult) { ended <- r }))
+	must(t, f.StartFlows([]FlowRequest{{From: "h6", To: "h7", Size: 1 << 40}}, func(FlowResult) {}))
+	for range 7 {
+		<-ended
+	}
+	must(t, f.Link("h7", "leaf1", []string{"loss=100%"}))
+	until(t, "ACKs are lost", func() bool { return len(portOf(t, snapshot(t, f), "h7", "leaf1").Drops) > 0 })
+	s := snapshot(t, f)
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		var ce, ue, cnms uint64
+		for _, c := range p.Classes {
+			ce, ue, cnms = ce+c.ECNMarks, ue+c.UEMarks, cnms+c.CNMs
+			if c.Priority != 3 && c.ECNMarks+c.CNMs > 0 {
+				t.Errorf("%s: of priority %d: %+v", p.Port, c.Priority, c)
+			}
+		}
+		if ce != p.ECNMarks || ue != p.UEMarks || cnms != p.CNMs {
+			t.Errorf("%s has %d, %d marks and %d CNMs, its priorities %d, %d and %d", p.Port, p.ECNMarks, p.UEMarks, p.CNMs, ce, ue, cnms)
+		}
+	}
+	if p := portOf(t, s, "leaf0", "h0"); data(p).ECNMarks == 0 || data(p).CNMs == 0 {
+		t.Errorf("an incast of 7 had %+v", data(p))
+	}
+	if got, want := portOf(t, s, "leaf1", "h5").Drops, []PortDrop{{"lossy_queue", 2, 3}, {"lossy_queue", 5, 2}}; !slices.Equal(got, want) {
+		t.Errorf("dropped on the way to h5: %+v, want %+v", got, want)
+	}
+	lost := portOf(t, s, "h7", "leaf1").Drops
+	if len(lost) != 1 || lost[0].Cause != "wire" || lost[0].Priority != uint8(f.Made.Scenario.Host.ControlPriority) {
+		t.Errorf("lost from h7: %+v", lost)
+	}
+	// What the snapshot has by priority is what the events have without.
+	var totals, classes int64
+	must(t, f.Do(func(e *orchestrator.Engine) error {
+		for i := range f.Plan.Ports {
+			for _, d := range portDrops(e, i, &f.Plan.Nodes[f.Plan.Ports[i].Node]) {
+				totals += d.Frames
+			}
+			for _, d := range classDrops(e, i) {
+				classes += d.Frames
+			}
+		}
+		return nil
+	}))
+	if totals != classes {
+		t.Errorf("%d frames dropped, %d of all priorities", totals, classes)
+	}
 }
 
 func number(n uint64) string {
