@@ -3,6 +3,8 @@
 package main
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,11 +18,15 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakTest{m}, map[string]func(){"pausenet": main})
 }
 
-// leakTest fails if goroutines outlive the tests.
+// leakTest fails if goroutines outlive the tests. Processes do not outlive them.
 type leakTest struct{ m *testing.M }
 
 func (l leakTest) Run() int {
+	endLeftovers()
+	own := identity(os.Getpid())
+	_ = os.Setenv(testVariable, own)
 	code := l.m.Run()
+	endStarted(func(value string) bool { return strings.HasPrefix(value, own) })
 	if err := goleak.Find(); err != nil && code == 0 {
 		println(err.Error())
 		return 1

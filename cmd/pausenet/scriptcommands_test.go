@@ -68,6 +68,10 @@ func setupScript(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	// What the script leaves in the background ends with it, however it ends.
+	mark := identity(os.Getpid()) + " " + filepath.Base(env.WorkDir)
+	env.Setenv(testVariable, mark)
+	env.Defer(func() { endStarted(func(value string) bool { return value == mark }) })
 	all := started{}
 	env.Values[startedKey{}] = all
 	env.Defer(func() {
@@ -120,7 +124,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	p := &process{cmd: exec.Command(args[1], args[2:]...), done: make(chan struct{})}
 	p.cmd.Dir = ts.MkAbs(".")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "TMPDIR="+ts.Getenv("TMPDIR"))
+	p.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "TMPDIR="+ts.Getenv("TMPDIR"), testVariable+"="+ts.Getenv(testVariable))
 	out, err := os.Create(ts.MkAbs(args[0] + ".out"))
 	ts.Check(err)
 	defer out.Close()
