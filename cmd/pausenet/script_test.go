@@ -25,6 +25,15 @@ func (l leakTest) Run() int {
 	endLeftovers()
 	own := identity(os.Getpid())
 	_ = os.Setenv(testVariable, own)
+	// The user's own configuration and history are none of the tests' business.
+	folder, err := os.MkdirTemp("", "pausenet-test")
+	if err != nil {
+		println(err.Error())
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	_ = os.Setenv("XDG_CONFIG_HOME", folder)
+	_ = os.Setenv("XDG_STATE_HOME", folder)
 	code := l.m.Run()
 	endStarted(func(value string) bool { return strings.HasPrefix(value, own) })
 	if err := goleak.Find(); err != nil && code == 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -301,13 +302,12 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s still runs: %v", args[0], err)
 	}
 	// By the mark, not by the inode: the kernel gives a namespace's number to the next one, of a test beside this.
-	left, err := orchestrator.FindLeftovers()
-	if err != nil {
-		ts.Fatalf("%v", err)
-	}
-	for _, l := range left {
-		if l.Owner == p.cmd.Process.Pid {
-			ts.Fatalf("a process still holds the namespace of %s: %+v", l.Node, l)
+	// Who looks for leftovers at the same time, as other packages' tests do, has each open for a moment.
+	wait(ts, fmt.Sprintf("no process holds a namespace of %s", args[0]), func() bool {
+		left, err := orchestrator.FindLeftovers()
+		if err != nil {
+			ts.Fatalf("%v", err)
 		}
-	}
+		return !slices.ContainsFunc(left, func(l orchestrator.Leftover) bool { return l.Owner == p.cmd.Process.Pid })
+	})
 }

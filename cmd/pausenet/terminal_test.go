@@ -46,6 +46,18 @@ func (t *terminal) see(text string) {
 	}
 }
 
+// interrupt types Ctrl-C until a text is there: a line that is shown as typed may not have begun to be done, and one that
+// fg goes on with may not have the terminal yet: they are not interrupted then.
+func (t *terminal) interrupt(text string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !strings.Contains(t.screen(), text); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("Ctrl-C does not have the terminal show %q:\n%s", text, t.screen())
+		}
+		t.tmux("send-keys", "-t", "lab", "C-c")
+	}
+}
+
 // enter types a line, once there is a prompt, on a screen that has been cleared.
 func (t *terminal) enter(line string) {
 	t.Helper()
@@ -119,7 +131,7 @@ func TestTerminal(t *testing.T) {
 	lab.tmux("send-keys", "-t", "lab", "C-z")
 	lab.see("Stopped")
 	typed("fg", "fg\nsh -c")
-	lab.tmux("send-keys", "-t", "lab", "C-c")
+	lab.interrupt("^C\nh1:_")
 	typed("exit", "h1:_exit\nexit\npausenet>")
 	lab.enter("h1 env PS1=h1:_ bash --norc --noprofile")
 	lab.see("h1:_")
@@ -147,8 +159,7 @@ func TestSuspend(t *testing.T) {
 	lab.see("Stopped")
 	shell("fg")
 	lab.see("fg\n" + pausenet)
-	lab.tmux("send-keys", "-t", "lab", "C-c")
-	lab.see("^Cpausenet>")
+	lab.interrupt("^Cpausenet>")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
 	lab.enter("exit")
 	lab.see("verdict: ")
@@ -200,13 +211,9 @@ func TestAttachedTerminal(t *testing.T) {
 	}
 	lab.enter("host h7 norm\t")
 	lab.enter("flow h0 h1 1GB")
-	time.Sleep(300 * time.Millisecond) // it has not begun to be done while it is shown only as typed
-	key("C-c")
-	lab.see("1 of 1 flows go on")
+	lab.interrupt("1 of 1 flows go on")
 	lab.enter("iperf h0 h7 1000")
-	time.Sleep(300 * time.Millisecond)
-	key("C-c")
-	lab.see("interrupted")
+	lab.interrupt("interrupted")
 	lab.enter("h1 echo from h2")
 	lab.see("from 10.0.0.3")
 	lab.enter("exit")

@@ -5,11 +5,13 @@ package live
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -144,6 +146,11 @@ func TestPIDs(t *testing.T) {
 	first := on(t, f, "h0", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
 	got := on(t, f, "spine0", "sh", "-c", "for p in /proc/[0-9]*; do echo ${p#/proc/} $(cat $p/comm); done; kill "+first)
 	lines := strings.Split(strings.TrimSpace(got), "\n")
+	pid := func(line string) (n int) {
+		_, _ = fmt.Sscan(line, &n)
+		return n
+	}
+	slices.SortFunc(lines, func(a, b string) int { return pid(a) - pid(b) }) // the shell has 10 before 9
 	if len(lines) != 3 || lines[0] != "1 pausenet-guard" || lines[1] != strings.TrimSpace(first)+" sleep" || !strings.HasSuffix(lines[2], " sh") {
 		t.Errorf("after sleep as %s the processes are\n%s", first, got)
 	}

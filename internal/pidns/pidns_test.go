@@ -21,7 +21,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // in starts a command in a namespace, on a thread of its own with mounts of its own, and calls then while that thread lives.
 func in(n *Namespace, cmd *exec.Cmd, then func() error) error {
