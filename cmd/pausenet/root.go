@@ -41,8 +41,9 @@ incast and congestion-control experiments on it in virtual time: the same scenar
 and seed give the same results, byte for byte, on any machine.
 
 Flags may also come from the environment (PAUSENET_OUT for --out) or from a YAML file
-(--config). Exit codes: 0 fine; 1 a run's verdict is FAIL, or it was interrupted; 2 usage
-or a mistake in a file; 3 the environment, such as no root or no space.`,
+(--config). Exit codes: 0 fine; 1 a run's verdict is FAIL, or it was interrupted, or a line
+of a shell's input failed; 2 usage or a mistake in a file; 3 the environment, such as no
+root or no space. exec has the program's.`,
 		Example: `  pausenet run incast                    a run of a millisecond, under PFC and DCQCN
   pausenet list                          the scenarios and topologies that come with it
   pausenet list --cc                     the congestion controls
