@@ -189,6 +189,94 @@ func TestSharedWindow(t *testing.T) {
 	want(3*window-1, 2, 0)
 }
 
+// Judged as the burst begins, a port stays shared for as long as it lasts; what comes for another egress meanwhile makes it so too.
+func TestSharedAtOnset(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	r.sw().SharedAtOnset = 1
+	const window = 120 * vtime.Microsecond
+	r.land(4, 0, 100, 10_000) // port 4: T before the onset, and a moment more
+	r.after(1)
+	r.land(0, 0, 101, 10_000) // port 0: T before it
+	r.after(window)
+	onset := r.now()
+	r.land(5, 1, 0, 260_000)
+	sport := uint16(1)
+	want := func(after vtime.Time, in int, mask uint32) {
+		t.Helper()
+		r.at(onset + after)
+		if got := r.land(in, 1, sport, 260_000); got.Want != mask {
+			t.Errorf("%v later, port %d: want mask %d, want %d", after, in, got.Want, mask)
+		}
+		sport++
+	}
+	for _, after := range []vtime.Time{1, window, vtime.Second} {
+		want(after, 5, ebpf.WantFlow)
+		want(after, 4, 0)
+		want(after, 0, 0)
+		want(after, 2, 0)
+	}
+	r.land(2, 0, 102, 10_000)
+	want(3*vtime.Second, 2, ebpf.WantFlow)
+	// The next burst is judged anew.
+	r.at(onset + 4*vtime.Second)
+	onset = r.now()
+	r.land(5, 1, 0, 10_000) // the queue had gone
+	r.land(5, 1, 0, 260_000)
+	want(1, 2, 0)
+	want(2, 5, ebpf.WantFlow)
+	// A burst of one priority does not move another's onset.
+	if got, other := r.port(1).BurstSince[lossless], r.port(1).BurstSince[lossless+1]; got != uint64(onset) || other != 0 {
+		t.Errorf("onsets at %d and %d, want %d and 0", got, other, onset)
+	}
+}
+
+// Shared by others, a port is not so by the packets of the congested egress that came before the burst.
+func TestSharedByOthers(t *testing.T) {
+	for _, onset := range []uint32{0, 1} {
+		r := newBurstRig(t, 250_000)
+		r.sw().SharedBy, r.sw().SharedAtOnset = ebpf.SharedByOther, onset
+		r.land(0, 1, 0, 10_000)
+		r.land(2, 0, 1, 10_000) // port 2: for another egress, then for this one
+		r.land(2, 1, 2, 10_000)
+		r.land(4, 1, 3, 10_000) // port 4: for this one, then for another
+		r.land(4, 0, 4, 10_000)
+		r.after(vtime.Microsecond)
+		r.land(0, 1, 0, 260_000)
+		built, _ := r.walk(1)
+		ports := map[uint32]int{}
+		for _, b := range built {
+			ports[b.Egress]++
+		}
+		if len(built) != 2 || ports[2] != 1 || ports[4] != 1 {
+			t.Errorf("at onset %d: CNMs leave by ports %v, want one by 2 and one by 4", onset, ports)
+		}
+		r.after(vtime.Microsecond)
+		for in, mask := range map[int]uint32{0: 0, 2: ebpf.WantFlow, 4: ebpf.WantFlow} {
+			if got := r.land(in, 1, uint16(10+in), 260_000); got.Want != mask {
+				t.Errorf("at onset %d: port %d: want mask %d, want %d", onset, in, got.Want, mask)
+			}
+		}
+	}
+}
+
+// Shared as the edge asks, a port to a host is so by others, one to a switch by any.
+func TestSharedByEdge(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	r.sw().SharedBy, r.sw().SharedAtOnset = ebpf.SharedByEdge, 1
+	r.port(0).Edge, r.port(2).Edge = 1, 1
+	r.land(0, 1, 0, 10_000)
+	r.land(2, 0, 1, 10_000)
+	r.land(2, 1, 2, 10_000)
+	r.land(4, 1, 3, 10_000)
+	r.land(5, 1, 4, 260_000)
+	r.after(1)
+	for in, mask := range map[int]uint32{0: 0, 2: ebpf.WantFlow, 4: ebpf.WantFlow, 5: ebpf.WantFlow} {
+		if got := r.land(in, 1, uint16(10+in), 260_000); got.Want != mask {
+			t.Errorf("port %d: want mask %d, want %d", in, got.Want, mask)
+		}
+	}
+}
+
 // "Never" is not "at time 0": in the first T of a run too a port that carried nothing else is not shared.
 func TestNotSharedEarly(t *testing.T) {
 	r := newBurstRig(t, 250_000)

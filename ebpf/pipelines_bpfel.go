@@ -95,7 +95,7 @@ type pipelinesPort struct {
 	CreditVls       uint8
 	BlockShift      uint8
 	RateClass       uint8
-	Unused          uint8
+	Edge            uint8
 	T_last          uint64
 	RxFrames        uint64
 	RxBytes         uint64
@@ -112,8 +112,10 @@ type pipelinesPort struct {
 	FlowHead        uint32
 	Walk            uint32
 	Widest          uint32
-	Unused3         uint32
+	LastEgress      uint32
+	T_lastOther     uint64
 	WidestAt        uint64
+	BurstSince      [8]uint64
 	IdleTicks       uint64
 	PausesReceived  uint64
 	ResumesReceived uint64
@@ -180,6 +182,14 @@ type pipelinesRoute struct {
 	Count       uint32
 }
 
+type pipelinesSharedBy uint32
+
+const (
+	pipelinesSharedBySHARED_BY_ANY   pipelinesSharedBy = 0
+	pipelinesSharedBySHARED_BY_OTHER pipelinesSharedBy = 1
+	pipelinesSharedBySHARED_BY_EDGE  pipelinesSharedBy = 2
+)
+
 type pipelinesSwitchState struct {
 	_             structs.HostLayout
 	Buffer        uint64
@@ -198,6 +208,8 @@ type pipelinesSwitchState struct {
 	Q_cnm         uint64
 	CnmWindow     uint64
 	CnmRepeat     uint64
+	SharedAtOnset uint32
+	SharedBy      uint32
 	Seed          uint64
 	EcmpSeed      uint32
 	TcdRed        uint32
@@ -271,6 +283,7 @@ const (
 	pipelinesVarHosts            = "hosts"
 	pipelinesVarPortKindType     = "port_kind_type"
 	pipelinesVarReasonType       = "reason_type"
+	pipelinesVarSharedByType     = "shared_by_type"
 	pipelinesVarTcdStateType     = "tcd_state_type"
 	pipelinesVarTickType         = "tick_type"
 	pipelinesVarVerdictType      = "verdict_type"
@@ -346,6 +359,7 @@ type pipelinesVariableSpecs struct {
 	Hosts          *ebpf.VariableSpec `ebpf:"hosts"`
 	PortKindType   *ebpf.VariableSpec `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.VariableSpec `ebpf:"reason_type"`
+	SharedByType   *ebpf.VariableSpec `ebpf:"shared_by_type"`
 	TcdStateType   *ebpf.VariableSpec `ebpf:"tcd_state_type"`
 	TickType       *ebpf.VariableSpec `ebpf:"tick_type"`
 	VerdictType    *ebpf.VariableSpec `ebpf:"verdict_type"`
@@ -403,6 +417,7 @@ type pipelinesVariables struct {
 	Hosts          *ebpf.Variable `ebpf:"hosts"`
 	PortKindType   *ebpf.Variable `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.Variable `ebpf:"reason_type"`
+	SharedByType   *ebpf.Variable `ebpf:"shared_by_type"`
 	TcdStateType   *ebpf.Variable `ebpf:"tcd_state_type"`
 	TickType       *ebpf.Variable `ebpf:"tick_type"`
 	VerdictType    *ebpf.Variable `ebpf:"verdict_type"`

@@ -71,6 +71,13 @@ const (
 	BurstBurst      = uint32(pipelinesBurstStateBURST_BURST)
 )
 
+// Packets that make a port shared under DCON.
+const (
+	SharedByAny   = uint32(pipelinesSharedBySHARED_BY_ANY)
+	SharedByOther = uint32(pipelinesSharedBySHARED_BY_OTHER)
+	SharedByEdge  = uint32(pipelinesSharedBySHARED_BY_EDGE)
+)
+
 // ECN modes.
 const (
 	ECNOff  = uint32(pipelinesEcnModeECN_OFF)

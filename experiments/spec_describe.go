@@ -138,7 +138,15 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row fu
 	if sw.CNM.QCNM == 0 {
 		threshold = "dynamic"
 	}
-	row("", "CNM: threshold %s, ECN threshold %v, window %v, repeat %v", threshold, sw.CNM.QECN, sw.CNM.Window, sw.CNM.Repeat)
+	at := "the packet"
+	if sw.CNM.AtOnset {
+		at = "the onset"
+	}
+	by := map[switchagent.SharedBy]string{
+		switchagent.SharedByEdge: "another egress, or from a switch,", switchagent.SharedByAny: "any egress", switchagent.SharedByOther: "another egress",
+	}[sw.CNM.SharedBy]
+	row("", "CNM: threshold %s, ECN threshold %v, repeat %v", threshold, sw.CNM.QECN, sw.CNM.Repeat)
+	row("", "CNM by ports that packets for %s came by up to %v before %s, or since", by, sw.CNM.Window, at)
 	for p, quantum := range sw.Scheduler.Quantum {
 		if quantum > 0 {
 			row("", "priority %d: DWRR quantum %v", p, quantum)

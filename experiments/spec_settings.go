@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pausenet/pausenet/hostagent"
@@ -172,7 +173,13 @@ func decodeCNM(v *yamlspec.Value, s *switchagent.CNM) {
 	}
 	m.Get("window").Time(&s.Window)
 	m.Get("repeat").Time(&s.Repeat)
-	var mark string
+	var at, by, mark string
+	if m.Get("shared_at").Choice(&at, "onset", "packet") {
+		s.AtOnset = at == "onset"
+	}
+	if m.Get("shared_by").Choice(&by, switchagent.SharedByNames...) {
+		s.SharedBy = switchagent.SharedBy(slices.Index(switchagent.SharedByNames, by))
+	}
 	if m.Get("mark").Choice(&mark, "step", "red") {
 		s.RED = mark == "red"
 	}

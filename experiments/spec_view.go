@@ -69,6 +69,9 @@ type SwitchView struct {
 		Window float64     `json:"window_ns"`
 		Repeat float64     `json:"repeat_ns"`
 		RED    bool        `json:"mark_red"`
+		// AtOnset and SharedBy say when and by what an ingress port is shared.
+		AtOnset  bool   `json:"shared_at_onset"`
+		SharedBy string `json:"shared_by"`
 	} `json:"cnm"`
 	// Quanta are the DWRR quanta by priority; 0: strict.
 	Quanta [switchagent.Priorities]units.Bytes `json:"dwrr_quantum_bytes"`
@@ -302,7 +305,7 @@ func viewSwitch(s *switchagent.Settings, frame int) SwitchView {
 	}
 	v.CNM.QECN, v.CNM.QCNM = s.CNM.QECN, s.CNM.QCNM
 	v.CNM.Window, v.CNM.Repeat = nanoseconds(s.CNM.Window), nanoseconds(s.CNM.Repeat)
-	v.CNM.RED = s.CNM.RED
+	v.CNM.RED, v.CNM.AtOnset, v.CNM.SharedBy = s.CNM.RED, s.CNM.AtOnset, s.CNM.SharedBy.String()
 	return v
 }
 

@@ -46,6 +46,9 @@ func fillTables(plan *topologies.Plan, state *ebpf.State) {
 		if node.Kind == topologies.Switch {
 			t.Kind = ebpf.KindSwitch
 			t.FanoutRow = row
+			if plan.Nodes[plan.Ports[p.Peer].Node].Kind != topologies.Switch {
+				t.Edge = 1
+			}
 			row += uint32(len(node.Ports))
 		}
 		t.Node = uint32(node.Index)
@@ -155,6 +158,12 @@ func fillSwitch(t *ebpf.SwitchState, s *switchagent.Settings, ports []units.Rate
 	if burstDetection {
 		t.Cnm = 1
 	}
+	if s.CNM.AtOnset {
+		t.SharedAtOnset = 1
+	}
+	t.SharedBy = map[switchagent.SharedBy]uint32{
+		switchagent.SharedByEdge: ebpf.SharedByEdge, switchagent.SharedByAny: ebpf.SharedByAny, switchagent.SharedByOther: ebpf.SharedByOther,
+	}[s.CNM.SharedBy]
 	reserved, class := uint64(0), 0
 	for i, rate := range ports {
 		kmin, kmax := s.ECN.At(rate)

@@ -143,12 +143,12 @@ func TestFillSwitch(t *testing.T) {
 		Buffer: 10_000_000,
 		PFC:    switchagent.PFC{Priorities: 0b1001_1000, XOFF: 3, XON: 2, XOFFToXON: 1, Headroom: 100_000, Quanta: 77},
 		ECN:    switchagent.ECN{Mode: switchagent.ECNRED, Priorities: 8, KMin: 5, KMax: 6, PMax: 0.25},
-		CNM:    switchagent.CNM{QECN: 11, QCNM: 12, Window: 13, Repeat: 14},
+		CNM:    switchagent.CNM{QECN: 11, QCNM: 12, Window: 13, Repeat: 14, AtOnset: true, SharedBy: switchagent.SharedByOther},
 	}
 	want := ebpf.SwitchState{
 		Buffer: 10_000_000, Xoff: 3, Xon: 2, XoffToXon: 1, Lossless: 0b1001_1000, Quanta: 77,
 		EcnMode: ebpf.ECNRED, EcnPriorities: 8, EcnPmax: 1 << 30,
-		Cnm: 1, Q_ecn: 11, Q_cnm: 12, CnmWindow: 13, CnmRepeat: 14, Seed: 21, EcmpSeed: 22,
+		Cnm: 1, Q_ecn: 11, Q_cnm: 12, CnmWindow: 13, CnmRepeat: 14, SharedAtOnset: 1, SharedBy: ebpf.SharedByOther, Seed: 21, EcmpSeed: 22,
 	}
 	at := &want.AtRate[0]
 	at.EcnKmin, at.EcnKmax, at.Headroom = 5, 6, 100_000

@@ -107,14 +107,39 @@ type CNM struct {
 	// number of egress ports that an ingress port holds packets for (section 4.4): of those whose packets came for this
 	// egress port within the last T, the one with the most.
 	QCNM units.Bytes
-	// Window is T: an ingress port on which a packet to an uncongested egress arrived less than T ago is shared.
+	// Window is T: an ingress port on which a packet to an uncongested egress arrived less than T before T_current, or since, is
+	// shared.
 	Window vtime.Time
+	// AtOnset says that T_current is when the burst began, so that what is told to go slowly is told until the burst ends.
+	// Otherwise it is when the packet came that a CNM may answer, and T after a burst has stopped a port's other packets it is
+	// shared no more.
+	AtOnset bool
+	// SharedBy says which packets make a port shared.
+	SharedBy SharedBy
 	// Repeat is the least time between two CNMs for one flow while N, the number of flows, has not grown by 1/8.
 	Repeat vtime.Time
 	// RED says that what comes outside of bursts is marked by ECN's curve if that is RED's. Otherwise all that finds more than
 	// QECN is, as section 4.1 has it.
 	RED bool
 }
+
+// SharedBy says which packets for uncongested egress ports make an ingress port shared.
+type SharedBy uint8
+
+const (
+	// SharedByEdge is as SharedByOther at ports to hosts, as SharedByAny at those to switches: a PAUSE to a host stops nothing but
+	// what that host sends; one to a switch stops all that it would send this way next.
+	SharedByEdge SharedBy = iota
+	// SharedByAny takes those of the congested egress too that came before the burst.
+	SharedByAny
+	// SharedByOther takes only those of other egress ports.
+	SharedByOther
+)
+
+// SharedByNames are the values' names.
+var SharedByNames = []string{SharedByEdge: "edge", SharedByAny: "any", SharedByOther: "other"}
+
+func (s SharedBy) String() string { return SharedByNames[s] }
 
 // Scheduler shares a port among its priorities.
 type Scheduler struct {
@@ -137,7 +162,7 @@ func Default() Settings {
 		ECN:  ECN{Mode: ECNRED, Priorities: 1 << 3, KMin: 5 * units.KB, KMax: 200 * units.KB, PMax: 0.01},
 		TCD:  TCD{QLen: 5 * units.KB, Epsilon: 0.05, CreditPeriods: 1.05},
 		CNM: CNM{
-			QECN: 200 * units.KB, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond,
+			QECN: 200 * units.KB, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond, AtOnset: true,
 		},
 		LossyLimit: 1 * units.MB,
 	}

@@ -7,10 +7,26 @@
 #define CNM_PRIORITY 7
 #define WALK_STEPS 32 /* flows looked at in one tick */
 
-/* Whether a packet for an uncongested egress came in by this port less than T ago. */
-static __always_inline int shared(const struct switch_state *sw, const struct port *in, __u64 now)
+/* Notes a packet for an uncongested egress: T_last of its ingress port, and that of the egress port before it. */
+static __always_inline void innocent(struct port *in, __u32 egress, __u64 now)
 {
-	return in->t_last && now - in->t_last < sw->cnm_window;
+	if (in->last_egress != egress) {
+		in->t_last_other = in->t_last;
+		in->last_egress = egress;
+	}
+	in->t_last = now;
+}
+
+/* Whether a packet for an uncongested egress came in by this port less than T before a time, or since. A PAUSE to a host stops
+ * that host alone; one to a switch stops whatever would come by that port next, of which none may have come lately. */
+static __always_inline int shared(const struct switch_state *sw, const struct port *in, __u32 congested, __u64 at)
+{
+	__u64 last = in->t_last;
+
+	if (in->last_egress == congested &&
+	    (sw->shared_by == SHARED_BY_OTHER || (sw->shared_by == SHARED_BY_EDGE && in->edge)))
+		last = in->t_last_other;
+	return last && (last >= at || at - last < sw->cnm_window);
 }
 
 /* Q_CNM of an egress queue: fixed, or max(Q_ECN, XOFF/M - 3dC(M-1)) (section 4.4), with XOFF of the packet's ingress port. */
@@ -81,17 +97,18 @@ static __always_inline void detect_burst(struct crossing *x, struct switch_state
 	if (state == BURST_BURST && before < sw->q_ecn)
 		state = BURST_NONE;
 	if (state != BURST_BURST) {
-		in->t_last = x->now;
+		innocent(in, f->egress, x->now);
 		widen(sw, in, out, x->now);
 		if (before + len >= burst_threshold(sw, in, out)) {
 			state = BURST_BURST;
 			out->bursts++;
+			out->burst_since[priority & 7] = x->now;
 			out->walk = out->flow_head;
 			x->want |= WANT_WALK;
 		} else {
 			state = before + len >= sw->q_ecn ? BURST_PERSISTENT : BURST_NONE;
 		}
-	} else if (shared(sw, in, x->now) &&
+	} else if (shared(sw, in, f->egress, sw->shared_at_onset ? out->burst_since[priority & 7] : x->now) &&
 		   (!f->last_cnm || x->now - f->last_cnm >= sw->cnm_repeat || out->flows * 8 > f->cnm_flows * 9)) {
 		x->want |= WANT_FLOW;
 		x->want_flow = x->flow - 1;
@@ -142,7 +159,7 @@ static __always_inline int notify_next(struct crossing *x, struct switch_state *
 			return 0;
 		congested->walk = f->next;
 		back = port_at(f->ingress);
-		if (back && shared(sw, back, x->now)) {
+		if (back && shared(sw, back, f->egress, x->now)) { /* the walk is at the onset */
 			notify(x, f, entry, back, congested, h);
 			built = 1;
 		}

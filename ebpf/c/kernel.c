@@ -155,6 +155,7 @@ const enum reason *reason_type __attribute__((unused));
 const enum want *want_type __attribute__((unused));
 const enum port_kind *port_kind_type __attribute__((unused));
 const enum burst_state *burst_state_type __attribute__((unused));
+const enum shared_by *shared_by_type __attribute__((unused));
 const enum ecn_mode *ecn_mode_type __attribute__((unused));
 const enum tcd_state *tcd_state_type __attribute__((unused));
 const enum frame_mark *frame_mark_type __attribute__((unused));

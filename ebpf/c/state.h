@@ -133,7 +133,7 @@ struct port {
 	__u8 credit_vls;     /* bit n: priority n goes by credits */
 	__u8 block_shift;    /* a credit is for 1<<block_shift bytes */
 	__u8 rate_class;     /* which at_rate of its switch holds for it */
-	__u8 unused;
+	__u8 edge;           /* 1: of a switch, to a host */
 	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
 	__u64 rx_frames;
 	__u64 rx_bytes;
@@ -152,8 +152,10 @@ struct port {
 	__u32 flow_head;     /* entry + 1 of the first of them; 0: none */
 	__u32 walk;          /* entry + 1 of the next flow to notify; 0: done */
 	__u32 widest;        /* the greatest M of an ingress port whose packets came for this egress port lately */
-	__u32 unused3;
+	__u32 last_egress;   /* whose packet t_last is of */
+	__u64 t_last_other;  /* t_last of the egress ports but that */
 	__u64 widest_at;     /* when it last was so great */
+	__u64 burst_since[PRIORITIES]; /* when BURST was entered last */
 	__u64 idle_ticks;    /* ticks that built nothing */
 
 	__u64 pauses_received;
@@ -213,12 +215,21 @@ struct switch_state {
 	__u64 q_cnm;         /* 0: dynamic */
 	__u64 cnm_window;    /* T */
 	__u64 cnm_repeat;
+	__u32 shared_at_onset; /* 1: a port is judged as the burst begins; 0: as each packet comes */
+	__u32 shared_by;     /* enum shared_by */
 	__u64 seed;          /* of this switch's random numbers */
 	__u32 ecmp_seed;
 	__u32 tcd_red;       /* TCD: 1: a packet that meets congestion is marked by RED; 0: always */
 	__u32 q_len;         /* TCD: longest queue of a port that is not congested */
 	__u32 trend_slack;   /* TCD: growth of a queue that still counts as falling */
 	struct rate_settings at_rate[RATE_CLASSES];
+};
+
+/* The packets that make a port shared as they come for an egress that is not in BURST. */
+enum shared_by {
+	SHARED_BY_ANY = 0,
+	SHARED_BY_OTHER = 1, /* of other egress ports than the congested one */
+	SHARED_BY_EDGE = 2,  /* of others at the edge, any elsewhere */
 };
 
 enum ecn_mode {

@@ -149,7 +149,12 @@ func (c *testCase) yaml() string {
 	if s.CNM.QCNM > 0 {
 		threshold = fmt.Sprintf("%dB", s.CNM.QCNM)
 	}
-	w("  cnm: {ecn_threshold: %dB, threshold: %s, window: %dps, repeat: %dps}", s.CNM.QECN, threshold, s.CNM.Window, s.CNM.Repeat)
+	at := "packet"
+	if s.CNM.AtOnset {
+		at = "onset"
+	}
+	w("  cnm: {ecn_threshold: %dB, threshold: %s, window: %dps, repeat: %dps, shared_at: %s, shared_by: %s}", s.CNM.QECN, threshold,
+		s.CNM.Window, s.CNM.Repeat, at, s.CNM.SharedBy)
 	var weighted []string
 	for i, q := range s.Scheduler.Quantum {
 		if q > 0 {

@@ -168,6 +168,7 @@ func features(r *run) []string {
 	on(ports.Bursts > 0, "burst")
 	on(ports.Bursts > 0 && s.Switch.CNM.QCNM == 0, "burst at a dynamic threshold")
 	on(ports.CnmsSent > 0, "CNM")
+	on(ports.CnmsSent > 0 && s.Switch.CNM.AtOnset && s.Switch.CNM.SharedBy != switchagent.SharedByAny, "CNM by other ports' packets around the onset")
 	on(ports.CnmsForwarded > 0, "CNM forwarded")
 	on(unknown > 0, "CNM for an ended flow")
 	on(changes > 0, "rate change")

@@ -163,6 +163,8 @@ func (c *testCase) drawMarking(d chooser) {
 	}
 	n.Window = pick[vtime.Time](d, "window", 120, 10, 1, 0) * vtime.Microsecond
 	n.Repeat = pick[vtime.Time](d, "repeat", 50, 10, 1, 0) * vtime.Microsecond
+	n.AtOnset = d.chance("shared at onset", 50)
+	n.SharedBy = pick(d, "shared by", switchagent.SharedByEdge, switchagent.SharedByOther, switchagent.SharedByAny)
 }
 
 func (c *testCase) drawFlows(d chooser) {
