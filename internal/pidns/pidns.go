@@ -54,6 +54,10 @@ func New() (*Namespace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the guard: %w", err)
 	}
+	ready, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the guard: %w", err)
+	}
 	n := &Namespace{hold: hold, ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
@@ -68,8 +72,16 @@ func New() (*Namespace, error) {
 				_ = cmd.Wait()
 			}
 		}
-		if started <- err; err != nil {
+		if err != nil {
+			started <- err
 			return
+		}
+		if _, err := ready.Read(make([]byte, 1)); err != nil {
+			_ = cmd.Process.Kill()
+			_ = n.file.Close()
+			started <- fmt.Errorf("it ended at once: %w", err)
+		} else {
+			started <- nil
 		}
 		_ = cmd.Wait() // however it ended
 		close(n.ended)
@@ -86,6 +98,7 @@ func guard() {
 	// What programs send to process 1 is not for it. As SIGCHLD is ignored too, the kernel itself clears away the orphans that end.
 	signal.Ignore()
 	name(guardName)
+	_, _ = os.Stdout.Write([]byte{'\n'}) // only now can no signal end it
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
