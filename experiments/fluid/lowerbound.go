@@ -1,0 +1,76 @@
+package fluid
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// Job is a flow as one link meets it. Times are in picoseconds.
+type Job struct {
+	Release vtime.Time // the earliest that its first byte can be there
+	Work    vtime.Time // for which it takes the whole link
+}
+
+// LowerBound is the least sum, in picoseconds, of the times from jobs' releases to their ends that any service of them by one
+// link has: that of SRPT (Schrage, A proof of the optimality of the shortest remaining processing time discipline, 1968).
+//
+// If each flow of a fabric is given to one link of its path, the sum of the links' bounds is a bound for the fabric: that
+// flows have other links to pass as well, and links other flows to carry, only adds. It holds whatever the flows' packets
+// and the order of service are.
+func LowerBound(jobs []Job) float64 {
+	order := slices.Clone(jobs)
+	slices.SortFunc(order, func(a, b Job) int { return cmp.Or(cmp.Compare(a.Release, b.Release), cmp.Compare(a.Work, b.Work)) })
+	var (
+		sum  float64
+		now  vtime.Time
+		heap []Job // by work left
+	)
+	for next := 0; next < len(order) || len(heap) > 0; {
+		if len(heap) == 0 {
+			now = max(now, order[next].Release)
+		}
+		for next < len(order) && order[next].Release <= now {
+			heap = pushJob(heap, order[next])
+			next++
+		}
+		first := &heap[0]
+		if end := now + first.Work; next == len(order) || end <= order[next].Release {
+			now = end
+			sum += float64(now - first.Release)
+			heap = popJob(heap)
+			continue
+		}
+		first.Work -= order[next].Release - now // still the least
+		now = order[next].Release
+	}
+	return sum
+}
+
+func pushJob(heap []Job, j Job) []Job {
+	heap = append(heap, j)
+	for i := len(heap) - 1; i > 0 && heap[i].Work < heap[(i-1)/2].Work; i = (i - 1) / 2 {
+		heap[i], heap[(i-1)/2] = heap[(i-1)/2], heap[i]
+	}
+	return heap
+}
+
+func popJob(heap []Job) []Job {
+	last := len(heap) - 1
+	heap[0] = heap[last]
+	heap = heap[:last]
+	for i := 0; ; {
+		least := i
+		for c := 2*i + 1; c <= 2*i+2 && c < last; c++ {
+			if heap[c].Work < heap[least].Work {
+				least = c
+			}
+		}
+		if least == i {
+			return heap
+		}
+		heap[i], heap[least] = heap[least], heap[i]
+		i = least
+	}
+}

@@ -1,0 +1,60 @@
+package fluid
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/vtime"
+)
+
+// every is the least sum of the jobs' times that any schedule has which serves one job, or none, in each unit of time: all are
+// tried. done is a memory of states.
+func every(jobs []Job, now vtime.Time, done map[string]float64) float64 {
+	rest := false
+	for _, j := range jobs {
+		rest = rest || j.Work > 0
+	}
+	if !rest {
+		return 0
+	}
+	key := fmt.Sprint(now, jobs)
+	if sum, known := done[key]; known {
+		return sum
+	}
+	least := 1e9
+	for i := range jobs {
+		if jobs[i].Work == 0 || jobs[i].Release > now {
+			continue
+		}
+		jobs[i].Work--
+		sum := 0.0
+		if jobs[i].Work == 0 {
+			sum = float64(now + 1 - jobs[i].Release)
+		}
+		least = min(least, sum+every(jobs, now+1, done))
+		jobs[i].Work++
+	}
+	if now < 12 { // or leave the link idle
+		least = min(least, every(jobs, now+1, done))
+	}
+	done[key] = least
+	return least
+}
+
+// TestLowerBound compares the bound with the best of all schedules.
+func TestLowerBound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 80 {
+		jobs := make([]Job, 1+rng.IntN(4))
+		for i := range jobs {
+			jobs[i] = Job{Release: vtime.Time(rng.IntN(6)), Work: vtime.Time(1 + rng.IntN(4))}
+		}
+		if got, want := LowerBound(jobs), every(jobs, 0, map[string]float64{}); got != want {
+			t.Errorf("%v: %v, the best of all schedules %v", jobs, got, want)
+		}
+	}
+	if got := LowerBound(nil); got != 0 {
+		t.Errorf("no jobs: %v", got)
+	}
+}
