@@ -93,3 +93,18 @@ func oneWay(plan *topologies.Plan, path []topologies.PortID, frame int) vtime.Ti
 	}
 	return t
 }
+
+// framesOf are the frames, without telemetry, that a flow of a size makes: its first and last (the same, if it is one packet's),
+// and how many bytes of line time all take.
+func framesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
+	mtu := int64(plan.MTU)
+	packets := (size + mtu - 1) / mtu
+	rest := int(size - (packets-1)*mtu)
+	if packets == 1 {
+		only := wire.DataLen(wire.OpWriteOnly, rest)
+		return only, only, plan.Framing.LineBytes(only)
+	}
+	first, last = wire.DataLen(wire.OpWriteFirst, plan.MTU), wire.DataLen(wire.OpWriteLast, rest)
+	line = plan.Framing.LineBytes(first) + (packets-2)*plan.Framing.LineBytes(fullFrame(plan)) + plan.Framing.LineBytes(last)
+	return first, last, line
+}

@@ -162,13 +162,12 @@ func (o *output) Close() error {
 const flowsHeader = "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes"
 
 // writeFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
-func (o *output) writeFlows(e *orchestrator.Engine, s *Scenario, times []flowTime) error {
+func writeFlows(directory string, flows []orchestrator.Flow, s *Scenario, times []flowTime) error {
 	var c csvFile
-	err := c.create(o.directory, "flows.csv", flowsHeader)
+	err := c.create(directory, "flows.csv", flowsHeader)
 	if err != nil {
 		return err
 	}
-	flows := e.Flows()
 	for i := range flows {
 		f, spec := &flows[i], &s.Flows[i]
 		c.row = strconv.AppendInt(c.row[:0], int64(i), 10)

@@ -148,9 +148,9 @@ func (r *runner) resolveControllers() error {
 			}
 			r.environments[env] = settings
 		}
-		port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, s.salt(i, r.options.Seed))
+		port, err := s.sourcePort(i, r.options.Seed)
 		if err != nil {
-			return fmt.Errorf("flow %d (%s): %w", i, f.Tag, err)
+			return err
 		}
 		r.flows[i] = flowSettings{env: env, settings: settings, port: port}
 	}
@@ -218,7 +218,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 	result := r.conclude(wall, runErr)
 	writeErr := errors.Join(
 		captured.Close(),
-		out.writeFlows(r.engine, s, r.times),
+		writeFlows(r.options.Directory, r.engine.Flows(), s, r.times),
 		out.writeLinks(r.linkRows),
 		out.writePanels(result.Panels),
 		out.Close(),

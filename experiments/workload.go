@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -79,6 +80,17 @@ func (s *Scenario) salt(flow int, seed uint64) uint64 {
 		return workload.NewStream(seed, w.purpose+" ports").Bits(uint64(flow - w.first))
 	}
 	return seed<<32 ^ uint64(flow)
+}
+
+// sourcePort is the UDP source port that a flow has in a run with that seed. It decides the flow's path: see
+// orchestrator.Path.
+func (s *Scenario) sourcePort(flow int, seed uint64) (uint16, error) {
+	f := &s.Flows[flow]
+	port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, s.salt(flow, seed))
+	if err != nil {
+		return 0, fmt.Errorf("flow %d (%s): %w", flow, f.Tag, err)
+	}
+	return port, nil
 }
 
 // workloadOf is the workload of a flow, nil for one that is listed.

@@ -19,6 +19,7 @@ var commands = []func() *cobra.Command{
 	newRunCommand,
 	newSweepCommand,
 	newReportCommand,
+	newBoundCommand,
 	newListCommand,
 	newShowCommand,
 	newValidateCommand,

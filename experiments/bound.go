@@ -1,0 +1,216 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/pausenet/pausenet/experiments/fluid"
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Bound is what the links of a scenario's fabric allow its flows, whatever controls them: each flow is a fluid on the path
+// that its packets take in a run. To a flow's time as a fluid comes what its ideal time is above that of the fluid alone, so
+// that a flow alone takes its ideal time. ACKs and other control frames take no line time, and no packet carries telemetry.
+type Bound struct {
+	Scenario string `json:"scenario"`
+	Seed     uint64 `json:"seed"`
+	// Disciplines are the ways to share links that were looked at.
+	Disciplines []BoundDiscipline `json:"disciplines"`
+	// Sized are the flows with a size.
+	Sized int `json:"flows_with_size"`
+	// MeanFCT is proven: under no controller that ends all flows with a size is their mean FCT less. It is in ns; 0 if no
+	// flow has a size. See fluid.LowerBound.
+	MeanFCT float64 `json:"mean_fct_bound_ns"`
+	// Notes say what of the scenario is left out.
+	Notes []string `json:"notes,omitempty"`
+
+	scenario *Scenario
+}
+
+// BoundDiscipline is what the flows come to as fluids under a discipline, as FlowStatistics have it of a run.
+type BoundDiscipline struct {
+	Name      string    `json:"name"` // as fluid.Discipline's
+	Count     int       `json:"count"`
+	Completed int       `json:"completed"`
+	FCT       Quantiles `json:"fct_ns"`
+	Slowdown  Quantiles `json:"slowdown"`
+
+	flows []orchestrator.Flow // as a run would have left them
+	times []flowTime
+}
+
+// FindBound works out the scenario's bound under its seed. An error is a mistake in the scenario.
+func FindBound(s *Scenario) (*Bound, error) {
+	m := &fluidModel{s: s, flows: make([]fluidFlow, len(s.Flows))}
+	for i := range m.flows {
+		if err := m.flows[i].trace(s, i); err != nil {
+			return nil, err
+		}
+	}
+	b := &Bound{Scenario: s.Name, Seed: s.Seed, scenario: s}
+	for i := range s.Flows {
+		if s.Flows[i].Size > 0 {
+			b.Sized++
+		}
+	}
+	if b.Sized > 0 {
+		b.MeanFCT = m.leastSumOfAny() / float64(b.Sized) / float64(vtime.Nanosecond)
+	}
+	if n := len(s.Faults); n > 0 {
+		b.Notes = append(b.Notes, fmt.Sprintf("the bound is of the fabric without faults: the scenario's (%d) are left out", n))
+	}
+	for _, d := range []fluid.Discipline{fluid.MaxMin, fluid.ShortestFirst} {
+		b.Disciplines = append(b.Disciplines, m.under(d))
+	}
+	return b, nil
+}
+
+// Write writes DIR/<scenario>/<discipline>/flows.csv as runs do, and returns the files' paths.
+func (b *Bound) Write(directory string) ([]string, error) {
+	var paths []string
+	for i := range b.Disciplines {
+		d := &b.Disciplines[i]
+		folder := filepath.Join(directory, b.Scenario, d.Name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return paths, err
+		}
+		if err := writeFlows(folder, d.flows, b.scenario, d.times); err != nil {
+			return paths, err
+		}
+		paths = append(paths, filepath.Join(folder, "flows.csv"))
+	}
+	return paths, nil
+}
+
+// fluidModel is a scenario's flows as fluids. A link, one way, is the port that sends on it.
+type fluidModel struct {
+	s     *Scenario
+	flows []fluidFlow
+}
+
+// fluidFlow is a flow and its way. A flow without a size has no times.
+type fluidFlow struct {
+	port        uint16 // UDP source port
+	path        []topologies.PortID
+	back        vtime.Time // an ACK's way
+	first, last int        // frames
+	line        int64      // bytes of line time
+	latency     float64    // ps of the ideal FCT beyond the fluid's time alone
+}
+
+// trace finds the flow's way in a run.
+func (f *fluidFlow) trace(s *Scenario, number int) (err error) {
+	plan, given := s.Topology, &s.Flows[number]
+	if f.port, err = s.sourcePort(number, s.Seed); err != nil {
+		return err
+	}
+	f.path = orchestrator.Path(plan, given.Source, given.Destination, f.port)
+	if given.Size == 0 {
+		return nil
+	}
+	back := orchestrator.Path(plan, given.Destination, given.Source, f.port)
+	f.back = oneWay(plan, back, ackFrame)
+	f.first, f.last, f.line = framesOf(plan, int64(given.Size))
+	slowest := plan.Ports[f.path[0]].Rate
+	for _, id := range f.path {
+		slowest = min(slowest, plan.Ports[id].Rate)
+	}
+	alone := float64(f.line) * 8 * float64(vtime.Second) / float64(slowest)
+	f.latency = float64(idealFCT(plan, f.path, back, int64(given.Size))) - alone
+	return nil
+}
+
+// under has the fluids run under a discipline.
+func (m *fluidModel) under(d fluid.Discipline) BoundDiscipline {
+	plan := m.s.Topology
+	rates := make([]units.Rate, len(plan.Ports))
+	for i := range rates {
+		rates[i] = plan.Ports[i].Rate
+	}
+	fluids := make([]fluid.Flow, len(m.flows))
+	for i := range fluids {
+		given := &m.s.Flows[i]
+		fluids[i] = fluid.Flow{Start: given.Start, Work: m.flows[i].line, Cap: given.ConstantRate}
+		for _, id := range m.flows[i].path {
+			fluids[i].Path = append(fluids[i].Path, int(id))
+		}
+	}
+	until := vtime.Never
+	if !m.s.Drain {
+		until = m.s.Duration
+	}
+	result := BoundDiscipline{Name: d.String(), flows: make([]orchestrator.Flow, len(m.flows))}
+	for i, took := range fluid.Run(rates, fluids, d, until) {
+		given := &m.s.Flows[i]
+		f := orchestrator.Flow{Finished: vtime.Never, FlowConfig: orchestrator.FlowConfig{
+			Source: given.Source, Destination: given.Destination, Size: int64(given.Size), Start: given.Start, SourcePort: m.flows[i].port,
+		}}
+		if !math.IsInf(took, 1) {
+			if end := given.Start + vtime.Time(math.Round(took+m.flows[i].latency)); end <= until {
+				f.Finished = end
+			}
+		}
+		result.flows[i] = f
+	}
+	result.times = flowTimes(plan, result.flows)
+	var all collection
+	for i := range result.flows {
+		f := &result.flows[i]
+		all.add(&sample{size: f.Size, start: f.Start, end: f.Finished, ended: f.Finished != vtime.Never, times: result.times[i]})
+	}
+	sum := all.statistics(0)
+	result.Count, result.Completed, result.FCT, result.Slowdown = sum.Count, sum.Completed, sum.FCT, sum.Slowdown
+	return result
+}
+
+// leastSumOfAny is the best of the bounds that come of giving each flow to the first link of its path, to the last, and to the
+// busiest.
+func (m *fluidModel) leastSumOfAny() float64 {
+	busy := make([]vtime.Time, len(m.s.Topology.Ports))
+	for i := range m.flows {
+		for _, id := range m.flows[i].path {
+			busy[id] += m.s.Topology.Ports[id].Rate.TimeFor(m.flows[i].line)
+		}
+	}
+	return max(
+		m.leastSum(func([]topologies.PortID) int { return 0 }),
+		m.leastSum(func(path []topologies.PortID) int { return len(path) - 1 }),
+		m.leastSum(func(path []topologies.PortID) (at int) {
+			for i, id := range path {
+				if busy[id] > busy[path[at]] {
+					at = i
+				}
+			}
+			return at
+		}),
+	)
+}
+
+// leastSum is a lower bound, in ps, of the summed FCTs of the flows with a size: each takes what it takes at the link of its path that choose names, and
+// the way of its first frame until there and of its last from there on.
+func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64 {
+	plan := m.s.Topology
+	jobs := make([][]fluid.Job, len(plan.Ports))
+	sum := 0.0
+	for i := range m.flows {
+		f := &m.flows[i]
+		if f.line == 0 {
+			continue
+		}
+		at := choose(f.path)
+		link := &plan.Ports[f.path[at]]
+		before := oneWay(plan, f.path[:at], f.first)
+		after := link.Delay + oneWay(plan, f.path[at+1:], f.last) + f.back
+		jobs[link.ID] = append(jobs[link.ID], fluid.Job{Release: m.s.Flows[i].Start + before, Work: link.Rate.TimeFor(f.line)})
+		sum += float64(before + after)
+	}
+	for _, own := range jobs {
+		sum += fluid.LowerBound(own)
+	}
+	return sum
+}
