@@ -120,9 +120,13 @@ func (f *fluidFlow) trace(s *Scenario, number int) (err error) {
 	for _, id := range f.path {
 		slowest = min(slowest, plan.Ports[id].Rate)
 	}
-	alone := float64(f.line) * 8 * float64(vtime.Second) / float64(slowest)
-	f.latency = float64(idealFCT(plan, f.path, back, int64(given.Size))) - alone
+	f.latency = float64(idealFCT(plan, f.path, back, int64(given.Size))) - alone(f.line, slowest)
 	return nil
+}
+
+// alone is how long, in ps, a fluid takes on a link that it has to itself.
+func alone(line int64, rate units.Rate) float64 {
+	return float64(line) * 8 * float64(vtime.Second) / float64(rate)
 }
 
 // under has the fluids run under a discipline.
@@ -150,10 +154,8 @@ func (m *fluidModel) under(d fluid.Discipline) BoundDiscipline {
 		f := orchestrator.Flow{Finished: vtime.Never, FlowConfig: orchestrator.FlowConfig{
 			Source: given.Source, Destination: given.Destination, Size: int64(given.Size), Start: given.Start, SourcePort: m.flows[i].port,
 		}}
-		if !math.IsInf(took, 1) {
-			if end := given.Start + vtime.Time(math.Round(took+m.flows[i].latency)); end <= until {
-				f.Finished = end
-			}
+		if fct := math.Round(took + m.flows[i].latency); fct <= float64(until-given.Start) && fct < float64(vtime.Never) {
+			f.Finished = given.Start + vtime.Time(fct)
 		}
 		result.flows[i] = f
 	}
@@ -171,10 +173,10 @@ func (m *fluidModel) under(d fluid.Discipline) BoundDiscipline {
 // leastSumOfAny is the best of the bounds that come of giving each flow to the first link of its path, to the last, and to the
 // busiest.
 func (m *fluidModel) leastSumOfAny() float64 {
-	busy := make([]vtime.Time, len(m.s.Topology.Ports))
+	busy := make([]float64, len(m.s.Topology.Ports))
 	for i := range m.flows {
 		for _, id := range m.flows[i].path {
-			busy[id] += m.s.Topology.Ports[id].Rate.TimeFor(m.flows[i].line)
+			busy[id] += alone(m.flows[i].line, m.s.Topology.Ports[id].Rate)
 		}
 	}
 	return max(
@@ -206,7 +208,9 @@ func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64
 		link := &plan.Ports[f.path[at]]
 		before := oneWay(plan, f.path[:at], f.first)
 		after := link.Delay + oneWay(plan, f.path[at+1:], f.last) + f.back
-		jobs[link.ID] = append(jobs[link.ID], fluid.Job{Release: m.s.Flows[i].Start + before, Work: link.Rate.TimeFor(f.line)})
+		jobs[link.ID] = append(jobs[link.ID], fluid.Job{
+			Release: float64(m.s.Flows[i].Start + before), Work: alone(f.line, link.Rate),
+		})
 		sum += float64(before + after)
 	}
 	for _, own := range jobs {

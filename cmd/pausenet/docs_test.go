@@ -10,9 +10,9 @@ import (
 )
 
 // documented matches a command of a document's session, with what it printed.
-var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (run .*)\n((?:[^$` + "`" + `].*\n|\n)*)`)
+var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound) .*)\n((?:[^$` + "`" + `].*\n|\n)*)`)
 
-// TestDocumentedRuns: what the documents show of runs is what these print, but for the wall time and the plane.
+// TestDocumentedRuns: what the documents show of runs and bounds is what these print, but for the wall time and the plane.
 func TestDocumentedRuns(t *testing.T) {
 	dir, pausenet := program(t)
 	runs := 0
@@ -32,7 +32,10 @@ func TestDocumentedRuns(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := exec.Command(pausenet, append(arguments, "--plane", "wasm")...)
+			if arguments[0] == "run" {
+				arguments = append(arguments, "--plane", "wasm")
+			}
+			c := exec.Command(pausenet, arguments...)
 			c.Dir = dir
 			out, _ := c.Output() // a deadlock's verdict is FAIL, and is shown
 			got := "\n" + strings.Join(lasting(string(out)), "\n") + "\n"
@@ -43,7 +46,7 @@ func TestDocumentedRuns(t *testing.T) {
 			}
 		}
 	}
-	if runs < 7 {
+	if runs < 8 {
 		t.Errorf("%d runs in the documents", runs)
 	}
 }

@@ -231,7 +231,7 @@ func TestOneLink(t *testing.T) {
 		flows, jobs := make([]Flow, 1+rng.IntN(30)), []Job(nil)
 		for i := range flows {
 			flows[i] = Flow{Start: vtime.Time(rng.IntN(20_000)) * ns, Work: 1 + rng.Int64N(2000), Path: []int{0}}
-			jobs = append(jobs, Job{Release: flows[i].Start, Work: vtime.Time(flows[i].Work) * ns})
+			jobs = append(jobs, Job{Release: float64(flows[i].Start), Work: float64(flows[i].Work) * float64(ns)})
 		}
 		fair, served := Run([]units.Rate{unit}, flows, MaxMin, vtime.Never), Run([]units.Rate{unit}, flows, ShortestFirst, vtime.Never)
 		var lastFair, lastServed, sumFair, sum float64

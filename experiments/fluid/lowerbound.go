@@ -3,14 +3,12 @@ package fluid
 import (
 	"cmp"
 	"slices"
-
-	"github.com/pausenet/pausenet/internal/vtime"
 )
 
 // Job is a flow as one link meets it. Times are in picoseconds.
 type Job struct {
-	Release vtime.Time // the earliest that its first byte can be there
-	Work    vtime.Time // for which it takes the whole link
+	Release float64 // the earliest that its first byte can be there
+	Work    float64 // for how long it takes the whole link
 }
 
 // LowerBound is the least sum, in picoseconds, of the times from jobs' releases to their ends that any service of them by one
@@ -23,9 +21,8 @@ func LowerBound(jobs []Job) float64 {
 	order := slices.Clone(jobs)
 	slices.SortFunc(order, func(a, b Job) int { return cmp.Or(cmp.Compare(a.Release, b.Release), cmp.Compare(a.Work, b.Work)) })
 	var (
-		sum  float64
-		now  vtime.Time
-		heap []Job // by work left
+		sum, now float64
+		heap     []Job // by work left
 	)
 	for next := 0; next < len(order) || len(heap) > 0; {
 		if len(heap) == 0 {
@@ -38,7 +35,7 @@ func LowerBound(jobs []Job) float64 {
 		first := &heap[0]
 		if end := now + first.Work; next == len(order) || end <= order[next].Release {
 			now = end
-			sum += float64(now - first.Release)
+			sum += now - first.Release
 			heap = popJob(heap)
 			continue
 		}

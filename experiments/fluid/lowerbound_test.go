@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/pausenet/pausenet/internal/vtime"
 )
 
 // every is the least sum of the jobs' times that any schedule has which serves one job, or none, in each unit of time: all are
 // tried. done is a memory of states.
-func every(jobs []Job, now vtime.Time, done map[string]float64) float64 {
+func every(jobs []Job, now float64, done map[string]float64) float64 {
 	rest := false
 	for _, j := range jobs {
 		rest = rest || j.Work > 0
@@ -30,7 +28,7 @@ func every(jobs []Job, now vtime.Time, done map[string]float64) float64 {
 		jobs[i].Work--
 		sum := 0.0
 		if jobs[i].Work == 0 {
-			sum = float64(now + 1 - jobs[i].Release)
+			sum = now + 1 - jobs[i].Release
 		}
 		least = min(least, sum+every(jobs, now+1, done))
 		jobs[i].Work++
@@ -48,7 +46,7 @@ func TestLowerBound(t *testing.T) {
 	for range 80 {
 		jobs := make([]Job, 1+rng.IntN(4))
 		for i := range jobs {
-			jobs[i] = Job{Release: vtime.Time(rng.IntN(6)), Work: vtime.Time(1 + rng.IntN(4))}
+			jobs[i] = Job{Release: float64(rng.IntN(6)), Work: float64(1 + rng.IntN(4))}
 		}
 		if got, want := LowerBound(jobs), every(jobs, 0, map[string]float64{}); got != want {
 			t.Errorf("%v: %v, the best of all schedules %v", jobs, got, want)
