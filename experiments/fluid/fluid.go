@@ -85,7 +85,10 @@ type model struct {
 	free    []float64  // capacity that no flow has
 	waiting []int      // flows without a share
 	users   [][]*fluid // all flows
-	heap    []level
+	level   []float64
+	later   []bool // a flow of the link's meets one with a lower level
+	links   []int  // room for those with flows that wait, and for the flows
+	todo    []*fluid
 }
 
 func newModel(rates []units.Rate, flows []Flow) *model {
@@ -102,7 +105,9 @@ func newModel(rates []units.Rate, flows []Flow) *model {
 		}
 	}
 	slices.SortStableFunc(m.order, func(a, b int) int { return cmp.Compare(flows[a].Start, flows[b].Start) })
-	m.free, m.waiting, m.users = make([]float64, len(m.capacity)), make([]int, len(m.capacity)), make([][]*fluid, len(m.capacity))
+	n := len(m.capacity)
+	m.free, m.waiting, m.users = make([]float64, n), make([]int, n), make([][]*fluid, n)
+	m.level, m.later = make([]float64, n), make([]bool, n)
 	return m
 }
 
