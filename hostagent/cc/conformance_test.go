@@ -38,7 +38,7 @@ var variants = map[string][]map[string]string{
 		{"increase": "halve"},
 		{"cnp_in_hold": "keep-target", "hold": "0s"},
 	},
-	"dcqcn+tcd": {{"ce_alpha": "1"}, {"order": "paper", "ce_alpha": "1/2"}, {"profile": "b"}},
+	"dcqcn+tcd": {{"ce_alpha": "1"}, {"order": "paper", "ce_alpha": "1/2"}, {"profile": "b"}, {"ue": "hold"}, {"ue": "none"}, {"profile": "b", "ue": "hold"}},
 	"dcqcn+win": {{"profile": "b", "window": "1B"}},
 	"dctcp":     {{"window": "1B"}, {"ai": "line", "g": "1"}},
 	"hpcc":      {{"max_stage": "5"}, {"window": "1B", "rtt": "1ns", "eta": "1/1000", "ai": "line"}},

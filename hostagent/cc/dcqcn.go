@@ -94,7 +94,7 @@ type rpConstants struct {
 	fastRecovery              int   // F
 	rai, rhai                 float64
 	paperOrder, clampTarget   bool
-	hold                      bool    // on a CNP that says undetermined (TCD)
+	undetermined              undeterminedAnswer
 	ceAlpha                   float64 // least alpha of a cut (TCD)
 	overhead                  int64   // line bytes of a packet beyond its payload
 }
@@ -107,7 +107,7 @@ func newRPConstants(env Env, s *Settings) *rpConstants {
 		byteCounter: int64(s.Size("byte_counter")), fastRecovery: int(s.Integer("fast_recovery")),
 		rai: s.Rate("rai"), rhai: s.Rate("rhai"),
 		paperOrder: s.Choice("order") == "paper", clampTarget: s.Flag("clamp_target"),
-		overhead: env.LineMTU - int64(env.MTU), hold: s.ternary(),
+		overhead: env.LineMTU - int64(env.MTU), undetermined: s.undetermined(),
 	}
 	if s.Has(ceAlphaName) {
 		c.ceAlpha = s.Number(ceAlphaName)
@@ -164,16 +164,16 @@ func (d *dcqcn) Preset(now vtime.Time, rate float64) {
 	d.timeStage = d.c.fastRecovery
 }
 
-// OnCNP cuts the rate. A CNP that says undetermined and not congested holds it, as far as the flow knows of such marks.
+// OnCNP cuts the rate. A CNP that says undetermined and not congested leaves it.
 func (d *dcqcn) OnCNP(s *Sample) {
 	switch {
 	case s.CE || !s.UE:
 		d.alpha = max(d.alpha, d.c.ceAlpha)
 		d.cut()
-	case d.c.hold:
-		d.target = d.rate
-	default:
+	case d.c.undetermined == undeterminedNone:
 		return
+	case d.c.undetermined == undeterminedSettle:
+		d.target = d.rate
 	}
 	d.restart(s.Now)
 }

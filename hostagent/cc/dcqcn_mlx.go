@@ -51,7 +51,7 @@ type mlxConstants struct {
 	alphaTimer, decreaseTimer, increaseTimer vtime.Time
 	fastRecovery                             int // F
 	clampTarget                              bool
-	hold                                     bool // on a CNP that says undetermined (TCD)
+	undetermined                             undeterminedAnswer
 }
 
 func newMLXConstants(env Env, s *Settings) *mlxConstants {
@@ -60,7 +60,7 @@ func newMLXConstants(env Env, s *Settings) *mlxConstants {
 		g:          s.Number("g"),
 		alphaTimer: s.Time("alpha_timer"), decreaseTimer: s.Time("decrease_timer"), increaseTimer: s.Time("increase_timer"),
 		fastRecovery: int(s.Integer("fast_recovery")), clampTarget: s.Flag("clamp_target"),
-		hold: s.ternary(),
+		undetermined: s.undetermined(),
 	}
 }
 
@@ -104,15 +104,16 @@ func (m *mlx) Preset(_ vtime.Time, rate float64) {
 	m.target = m.rate
 }
 
-// OnCNP notes the CNP for the timers. One that says undetermined and not congested holds the rate, as far as the flow knows
-// of such marks.
+// OnCNP notes the CNP for the timers. One that says undetermined and not congested leaves the rate.
 func (m *mlx) OnCNP(s *Sample) {
 	now := s.Now
 	if s.UE && !s.CE {
-		if !m.c.hold {
+		switch m.c.undetermined {
+		case undeterminedNone:
 			return
+		case undeterminedSettle:
+			m.target = m.rate
 		}
-		m.target = m.rate
 		m.stage = 0
 		if m.increaseAt != vtime.Never {
 			m.increaseAt = now + m.c.increaseTimer

@@ -140,13 +140,24 @@ func TestMLXUndetermined(t *testing.T) {
 	m.OnTimer(500 * us)
 	expect(t, "R_C: its target is itself", m.rate, 50.776684273)
 
-	m = mustBuild(t, "dcqcn", map[string]string{"profile": "b"}, env100).(*mlx)
+	m = mustBuild(t, "dcqcn+tcd", map[string]string{"profile": "b", "ue": "hold"}, env100).(*mlx)
 	m.OnCNP(cnp(0))
 	m.OnTimer(5 * us)
-	before := *m
 	m.OnCNP(&Sample{Now: 200 * us, UE: true})
-	if *m != before {
-		t.Errorf("dcqcn: %+v, then %+v", before, *m)
+	m.OnTimer(499 * us)
+	expect(t, "R_C held", m.rate, 50.776684273)
+	m.OnTimer(500 * us)
+	expect(t, "R_C: half the way back to the line", m.rate, (50.776684273+100)/2)
+
+	for name, given := range map[string]map[string]string{"dcqcn": {"profile": "b"}, "dcqcn+tcd": {"profile": "b", "ue": "none"}} {
+		m = mustBuild(t, name, given, env100).(*mlx)
+		m.OnCNP(cnp(0))
+		m.OnTimer(5 * us)
+		before := *m
+		m.OnCNP(&Sample{Now: 200 * us, UE: true})
+		if *m != before {
+			t.Errorf("%s: %+v, then %+v", name, before, *m)
+		}
 	}
 }
 

@@ -34,12 +34,40 @@ func ternaryNames() string {
 // ternary says whether the settings are of a congestion control that knows what an undetermined mark means.
 func (s *Settings) ternary() bool { return s.spec.Needs.TCD }
 
+// undeterminedAnswer is what DCQCN does on a CNP that says undetermined, and not congested.
+type undeterminedAnswer uint8
+
+const (
+	undeterminedNone   undeterminedAnswer = iota // nothing; it is all that is known where no switch marks so
+	undeterminedHold                             // increases begin anew, a timer later
+	undeterminedSettle                           // and what they lead to is the rate
+)
+
+// undeterminedName is the parameter that chooses it.
+const undeterminedName = "ue"
+
+// undeterminedNames are its values.
+var undeterminedNames = []string{undeterminedNone: "none", undeterminedHold: "hold", undeterminedSettle: "settle"}
+
+// undetermined is what the settings say.
+func (s *Settings) undetermined() undeterminedAnswer {
+	if !s.ternary() {
+		return undeterminedNone
+	}
+	return undeterminedAnswer(slices.Index(undeterminedNames, s.Choice(undeterminedName)))
+}
+
 // ceAlphaName is the parameter that makes DCQCN's cuts for CE deeper.
 const ceAlphaName = "ce_alpha"
 
 var dcqcnTCDSpec = withTCD(dcqcnSpec,
 	"a CNP that says undetermined holds the rate and puts increases off",
-	"its answer to ternary marks is that of TCD's authors' simulator",
+	"its answer to ternary marks is that of TCD's authors' simulator; the patent's, paragraph 0102, is that the rate stays",
+	Parameter{
+		Name: undeterminedName, Kind: ChoiceKind, Choices: undeterminedNames, Default: "settle",
+		Doc: "what a CNP that says undetermined does beside leaving the rate: settle: it becomes the target and increases begin " +
+			"anew, as in the simulator; hold: they begin anew, towards the target that was; none: nothing",
+	},
 	Parameter{
 		Name: ceAlphaName, Kind: NumberKind, Default: "0", Min: "0", Max: "1", When: "a",
 		Doc: "least alpha of a cut, for the aggressive decrease that TCD's patent asks for on CE; 0: DCQCN's own",
