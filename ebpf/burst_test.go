@@ -259,6 +259,52 @@ func TestSharedByOthers(t *testing.T) {
 	}
 }
 
+// Two flows whose ids collide have one entry, and its egress is that of the one that is queued. A port is judged by where each packet
+// goes.
+func TestSharedDespiteCollision(t *testing.T) {
+	flows := collidingFlows(t, 1)
+	congested, other := flows[0], flows[len(flows)-1]
+	out := int(rigGroups[congested.dst][0])
+	for _, onset := range []uint32{0, 1} {
+		for _, c := range []struct {
+			name   string
+			before []roce
+			in     []roce // the burst
+			want   uint32
+		}{
+			{"the entry is the congested flow's, the other comes before the burst", []roce{congested, other}, nil, ebpf.WantFlow},
+			{"the entry is the congested flow's, the other comes in the burst", []roce{congested}, []roce{other}, ebpf.WantFlow},
+			{"the entry is the other flow's", []roce{other, congested}, nil, ebpf.WantFlow},
+			{"the congested flow's alone", []roce{congested}, nil, 0},
+		} {
+			r := newBurstRig(t, 250_000)
+			r.sw().SharedBy, r.sw().SharedAtOnset = ebpf.SharedByOther, onset
+			come := func(p roce, queue int) result {
+				p.in = 0
+				r.queue(int(rigGroups[p.dst][0]), queue-len(p.frame(t)))
+				return r.enter(p.in, p.frame(t))
+			}
+			for _, p := range c.before {
+				come(p, 10_000)
+			}
+			r.after(1)
+			r.land(4, congested.dst, 1, 260_000)
+			built, _ := r.walk(out)
+			if walked := len(c.before) == 2 && c.before[0] == congested; walked != (len(built) == 1) {
+				t.Errorf("at onset %d, %s: %d CNMs as the burst began", onset, c.name, len(built))
+			}
+			r.after(1)
+			for _, p := range c.in {
+				come(p, 10_000)
+			}
+			r.sw().CnmRepeat = 0
+			if got := come(congested, 260_000); got.Want != c.want {
+				t.Errorf("at onset %d, %s: want mask %d, want %d", onset, c.name, got.Want, c.want)
+			}
+		}
+	}
+}
+
 // Shared as the edge asks, a port to a host is so by others, one to a switch by any.
 func TestSharedByEdge(t *testing.T) {
 	r := newBurstRig(t, 250_000)

@@ -86,9 +86,10 @@ static __always_inline struct flow *enlist(struct crossing *x, struct port *in, 
 }
 
 /* The egress queue's state as a packet of len bytes joins it, and the CNMs that follow. What dequeues did since the
- * last packet came is seen in the queue's length before this one: it only fell in between. */
-static __always_inline void detect_burst(struct crossing *x, struct switch_state *sw, struct port *in, struct port *out,
-					 struct flow *f, __u32 priority, __u32 len)
+ * last packet came is seen in the queue's length before this one: it only fell in between. f->egress need not be egress:
+ * flows whose ids collide share f, and routes change. */
+static __always_inline void detect_burst(struct crossing *x, struct switch_state *sw, struct port *in, __u32 egress,
+					 struct port *out, struct flow *f, __u32 priority, __u32 len)
 {
 	struct port_class *c = &out->class[priority & 7];
 	__u64 before = c->queue_bytes;
@@ -97,7 +98,7 @@ static __always_inline void detect_burst(struct crossing *x, struct switch_state
 	if (state == BURST_BURST && before < sw->q_ecn)
 		state = BURST_NONE;
 	if (state != BURST_BURST) {
-		innocent(in, f->egress, x->now);
+		innocent(in, egress, x->now);
 		widen(sw, in, out, x->now);
 		if (before + len >= burst_threshold(sw, in, out)) {
 			state = BURST_BURST;
@@ -108,7 +109,7 @@ static __always_inline void detect_burst(struct crossing *x, struct switch_state
 		} else {
 			state = before + len >= sw->q_ecn ? BURST_PERSISTENT : BURST_NONE;
 		}
-	} else if (shared(sw, in, f->egress, sw->shared_at_onset ? out->burst_since[priority & 7] : x->now) &&
+	} else if (shared(sw, in, egress, sw->shared_at_onset ? out->burst_since[priority & 7] : x->now) &&
 		   (!f->last_cnm || x->now - f->last_cnm >= sw->cnm_repeat || out->flows * 8 > f->cnm_flows * 9)) {
 		x->want |= WANT_FLOW;
 		x->want_flow = x->flow - 1;

@@ -59,7 +59,7 @@ static __always_inline void forward_ipv4(struct crossing *x, struct switch_state
 		struct flow *f = enlist(x, in, egress, out, in->node * FLOW_IDS + flow_id(&p), h);
 
 		if (f)
-			detect_burst(x, sw, in, out, f, priority, len);
+			detect_burst(x, sw, in, egress, out, f, priority, len);
 	}
 	if (sw->ecn_mode == ECN_STEP && sw->ecn_priorities >> priority & 1 && p.tos & ECN_MASK &&
 	    (p.tos & ECN_MASK) != ECN_CE && out->class[priority & 7].burst != BURST_BURST &&
