@@ -12,7 +12,7 @@ import (
 // Counts are what befell the frames of one port and priority. They are kept in live fabrics: the pipelines count by port alone, and to
 // whom it happened is known as they return.
 type Counts struct {
-	CE, UE uint64 // packets marked congestion experienced, and undetermined, as they left
+	CE, UE uint64 // packets marked congestion experienced, and undetermined, as they left or, by a step, joined the queue
 	// CNMs are the messages built for a burst in the queue of the priority; they themselves are of another.
 	CNMs uint64
 	// Lost are frames that faults cost, but what overran a port or found no route; a PFC frame is of the priority that it is about.
@@ -46,15 +46,15 @@ func (e *Engine) Counts(p int, priority uint8) Counts {
 	return e.counts[p].of[priority]
 }
 
-// noteMark counts the mark that a frame may have got as it left port p.
-func (e *Engine) noteMark(p *port, f *frame.Frame) {
-	r := &e.state.Ports[p.id]
+// noteMark counts the mark that the frame which has crossed may have got as it left port p, or as it goes into p's queue.
+func (e *Engine) noteMark(p int32, priority uint8) {
+	r := &e.state.Ports[p]
 	if r.EcnMarked+r.UeMarked == 0 {
 		return
 	}
-	c := e.countsOf(p.id)
-	c.of[f.Priority].CE += r.EcnMarked - c.ce
-	c.of[f.Priority].UE += r.UeMarked - c.ue
+	c := e.countsOf(p)
+	c.of[priority].CE += r.EcnMarked - c.ce
+	c.of[priority].UE += r.UeMarked - c.ue
 	c.ce, c.ue = r.EcnMarked, r.UeMarked
 }
 

@@ -164,7 +164,7 @@ func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
 		return err
 	}
 	if e.counts != nil {
-		e.noteMark(p, f)
+		e.noteMark(p.id, f.Priority)
 	}
 	e.lostOnWire(p, f, why)
 	return nil

@@ -147,7 +147,7 @@ func (e *Engine) arrive(p *port) error {
 	x.Tick = ebpf.TickNone
 	err := e.cross(in, f)
 	if e.counts != nil {
-		e.noteMark(p, f)
+		e.noteMark(p.id, f.Priority)
 	}
 	if err != nil {
 		return e.uncrossed(p, f, err)
@@ -159,6 +159,9 @@ func (e *Engine) arrive(p *port) error {
 	if forward {
 		f.InPort = in.id
 		f.Entry = x.Flow
+		if e.counts != nil {
+			e.noteMark(egress, priority)
+		}
 	} else {
 		e.end(in, f)
 	}

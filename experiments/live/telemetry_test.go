@@ -210,6 +210,29 @@ func TestCountsOfPriorities(t *testing.T) {
 	}
 }
 
+// TestMarksAtEnqueue: a mark that a packet gets as it joins a queue is of its own priority, at once.
+func TestMarksAtEnqueue(t *testing.T) {
+	f := bringUpFrom(t, "topology: small\nswitch: {ecn: {mode: step, kmax: 5KB}, lossy_limit: 1MB}\n", "dctcp", Options{Slowdown: 200})
+	defer down(t, f)
+	requests, err := f.Incast(4, "h0", 1<<40, "")
+	must(t, err)
+	must(t, f.StartFlows(requests, func(FlowResult) {}))
+	until(t, "packets are marked", func() bool { return data(portOf(t, snapshot(t, f), "leaf0", "h0")).ECNMarks > 100 })
+	for range 20 { // frames of another priority leave the queue between those marked
+		_ = f.Run("h1", exec.Command("ping", "-q", "-c", "5", "-i", "0.002", "-W", "1", "-Q", "0xa0", "h0"))
+		p := portOf(t, snapshot(t, f), "leaf0", "h0")
+		var marks uint64
+		for _, c := range p.Classes {
+			if marks += c.ECNMarks; c.Priority != 3 && c.ECNMarks > 0 {
+				t.Fatalf("%d marks of priority %d", c.ECNMarks, c.Priority)
+			}
+		}
+		if marks != p.ECNMarks {
+			t.Fatalf("%d marks, of all priorities %d", p.ECNMarks, marks)
+		}
+	}
+}
+
 func number(n uint64) string {
 	b, _ := json.Marshal(n)
 	return string(b)
