@@ -121,6 +121,10 @@ func (f *fluidFlow) trace(s *Scenario, number int) (err error) {
 		slowest = min(slowest, plan.Ports[id].Rate)
 	}
 	f.latency = float64(idealFCT(plan, f.path, back, int64(given.Size))) - alone(f.line, slowest)
+	if rate := given.ConstantRate; rate > 0 && rate < slowest { // it says when packets leave: the last one goes as fast as any
+		last := plan.Framing.LineBytes(f.last)
+		f.latency -= alone(last, rate) - alone(last, slowest)
+	}
 	return nil
 }
 
@@ -148,8 +152,14 @@ func (m *fluidModel) under(d fluid.Discipline) BoundDiscipline {
 	if !m.s.Drain {
 		until = m.s.Duration
 	}
+	stop := until // when no flow can end any more in time
+	for i := range m.flows {
+		if late := vtime.Time(max(0, -m.flows[i].latency)); until != vtime.Never {
+			stop = max(stop, until+late)
+		}
+	}
 	result := BoundDiscipline{Name: d.String(), flows: make([]orchestrator.Flow, len(m.flows))}
-	for i, took := range fluid.Run(rates, fluids, d, until) {
+	for i, took := range fluid.Run(rates, fluids, d, stop) {
 		given := &m.s.Flows[i]
 		f := orchestrator.Flow{Finished: vtime.Never, FlowConfig: orchestrator.FlowConfig{
 			Source: given.Source, Destination: given.Destination, Size: int64(given.Size), Start: given.Start, SourcePort: m.flows[i].port,

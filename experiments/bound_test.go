@@ -3,6 +3,7 @@ package experiments
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,7 +120,7 @@ duration: 10ms
 	alone := func(size int64) vtime.Time { return byHand("ethernet", 1000, size, []int64{40, 40}, delay) }
 	// On Ethernet a packet of 1000 B takes 1082 B, the first one 16 more: 200 ps a byte at 40 Gb/s.
 	short, long := vtime.Time(100*1082+16)*200, vtime.Time(200*1082+16)*200
-	constant := vtime.Time(1000*1082+16) * 200
+	constant := vtime.Time(999*1082+16) * 200 // until its last packet begins
 	want := map[string][]vtime.Time{
 		// Halves until the short one is done; in all they take the link for short+long.
 		"max-min": {alone(100_000) + short, alone(200_000) + short, alone(10_001), alone(1_000_000) + 3*constant},
@@ -162,6 +163,30 @@ duration: 2ms
 `, c.sets...)
 		if d := findBound(t, cut).Disciplines[0]; d.Completed != c.completed {
 			t.Errorf("%v: %d flows ended, not %d", c.sets, d.Completed, c.completed)
+		}
+	}
+}
+
+// TestConstantRateAlone: alone, a flow of a constant rate takes as a fluid what it takes in a run, if its packets are of one size.
+func TestConstantRateAlone(t *testing.T) {
+	s := parse(t, `
+name: constant
+topology: {rate: 40Gbps, delay: 1us, star: {hosts: 3}}
+flows:
+  - {from: h0, to: h2, size: 1KB, constant_rate: 1Mbps}
+  - {from: h0, to: h1, size: 2KB, constant_rate: 10Gbps, start: 1ms}
+  - {from: h0, to: h1, size: 100KB, constant_rate: 10Gbps, start: 2ms}
+  - {from: h0, to: h2, size: 100KB, constant_rate: 40Gbps, start: 3ms}
+  - {from: h0, to: h2, size: 1KB, start: 4ms}
+duration: 4500us
+`)
+	o := run(t, s, "none", Options{Plane: orchestrator.PlaneWasm})
+	for _, d := range findBound(t, s).Disciplines {
+		for i, row := range o.table("flows.csv").rows {
+			took, want := float64(d.times[i].fct)/float64(vtime.Nanosecond), float64(number(t, row, "fct_ns"))
+			if math.Abs(took-want) > 14 { // the first packet's 16 B more at 10Gbps are 13 ns
+				t.Errorf("%s: flow %d takes %v ns, in a run %v", d.Name, i, took, want)
+			}
 		}
 	}
 }
