@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/frame"
@@ -15,8 +16,17 @@ type lostPause struct {
 	priorities uint8
 }
 
-// losePause notes one of port p.
+// losePause notes one of port p, unless an earlier one of the same pause was lost: what would have been held back by this would have been
+// by that.
 func (f *portFault) losePause(p *port, left, at vtime.Time, priorities uint8) {
+	for i := range f.lostPauses {
+		l := &f.lostPauses[i]
+		for known := l.priorities & priorities; known != 0; known &= known - 1 {
+			if k := bits.TrailingZeros8(known); l.at <= at && l.left >= f.pausedAt[k] {
+				priorities &^= 1 << k
+			}
+		}
+	}
 	if p.isSwitch && priorities != 0 { // no frame overruns a host
 		f.lostPauses = append(f.lostPauses, lostPause{left, at, priorities})
 	}

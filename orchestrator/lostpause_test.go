@@ -56,3 +56,25 @@ func lostPauses(t *testing.T, headroom units.Bytes, every vtime.Time, one bool) 
 	}
 	return l.lost(LossPause), l.LossLost
 }
+
+// TestLostPausesAreFew: a pause that lasts is sent again and again; however many are lost, the first says it all.
+func TestLostPausesAreFew(t *testing.T) {
+	l := newFaultLab(t, chainFabric, func(s *switchagent.Settings, _ *hostagent.Settings) {
+		s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom, s.PFC.Quanta = 20*units.KB, 10*units.KB, 100*units.KB, 300
+	})
+	l.send("h0", "h2", 3_000_000, 0, 0)
+	l.send("h3", "h2", 3_000_000, 0, 0)
+	p, most := l.port("s2", "s1"), 0
+	l.at(0, func() error { return l.SetLoss(p, 0.5) })
+	l.at(0, func() error { return l.SetPauseFlood(2, 1<<3, 20*vtime.Microsecond) }) // h2 takes nothing
+	for at := vtime.Time(0); at < vtime.Millisecond; at += 10 * vtime.Microsecond {
+		l.at(at, func() error {
+			most = max(most, len(l.ports[p].fault.lostPauses))
+			return nil
+		})
+	}
+	l.run(vtime.Millisecond)
+	if lost := l.ports[p].fault.lostPFC[1]; lost < 100 || most == 0 || most > 2 {
+		t.Errorf("of %d lost PAUSEs %d were kept", lost, most)
+	}
+}
