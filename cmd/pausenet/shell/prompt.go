@@ -68,7 +68,13 @@ func (s *session) lines(in io.Reader) error {
 	var first error
 	did, failed := 0, 0
 	lines := bufio.NewScanner(in)
-	for number := 1; lines.Scan(); number++ {
+	number := 1
+	fails := func(err error) {
+		if failed++; first == nil {
+			first = fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	for ; lines.Scan(); number++ {
 		text := lines.Text()
 		if said := strings.TrimSpace(text); said == "" {
 			continue
@@ -80,13 +86,20 @@ func (s *session) lines(in io.Reader) error {
 		s.tell()
 		if err != nil {
 			fmt.Fprintf(s.out, "%v\n", err)
-			if failed++; first == nil {
-				first = fmt.Errorf("line %d: %w", number, err)
-			}
+			fails(err)
 		}
 		if done || s.ended() {
 			break
 		}
+	}
+	if err := lines.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("longer than %d bytes", bufio.MaxScanTokenSize-1)
+		}
+		err = fmt.Errorf("%w; it and what follows it are not done", err)
+		fmt.Fprintf(s.out, "line %d: %v\n", number, err)
+		did++
+		fails(err)
 	}
 	switch {
 	case failed == 1:
@@ -94,7 +107,7 @@ func (s *session) lines(in io.Reader) error {
 	case failed > 1:
 		return fmt.Errorf("%d of %d lines failed, the first is %w", failed, did, first)
 	}
-	return lines.Err()
+	return nil
 }
 
 func (s *Shell) session() *session {

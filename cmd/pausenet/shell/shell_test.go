@@ -4,6 +4,8 @@ package shell
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -214,6 +216,31 @@ func TestComplete(t *testing.T) {
 	} {
 		if got := s.Complete(line); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestLongLine: a line that is too long to be read is said to be, by its number, and counts as one that failed.
+func TestLongLine(t *testing.T) {
+	long := strings.Repeat("a", 1<<16) + "\nsecond\n"
+	for text, want := range map[string]string{
+		"good\n" + long:           "1 of 2 lines failed: line 2: longer than 65535 bytes; it and what follows it are not done",
+		"bad\n" + long:            "2 of 2 lines failed, the first is line 1: bad",
+		strings.Repeat("a", 5000): "",
+	} {
+		var out bytes.Buffer
+		s := &session{out: &out, tell: func() {}, ended: func() bool { return false }, do: func(line string) (bool, error) {
+			if line == "bad" {
+				return false, errors.New(line)
+			}
+			return false, nil
+		}}
+		err := s.lines(strings.NewReader(text))
+		if got := fmt.Sprint(err); got != want && (err != nil || want != "") {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if said := strings.Contains(out.String(), "line 2: longer"); said != (want != "") {
+			t.Errorf("printed %.100q", out.String())
 		}
 	}
 }
