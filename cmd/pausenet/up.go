@@ -156,6 +156,7 @@ func describeUp(out io.Writer, f *live.Fabric) {
 // useShell reads what the user types until the end. The error says how many of the lines of a standard input that is no terminal failed.
 func useShell(out io.Writer, f *live.Fabric) error {
 	s := &shell.Shell{Fabric: f, Out: out, Programs: os.Stdout}
+	var tally shell.Tally
 	typed := make(chan error, 1)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGHUP)
@@ -173,7 +174,7 @@ func useShell(out io.Writer, f *live.Fabric) error {
 	}
 	go func() {
 		if !terminal {
-			typed <- s.Lines(os.Stdin)
+			typed <- s.LinesTo(os.Stdin, &tally)
 			return
 		}
 		if err := s.Terminal(); err != nil {
@@ -188,7 +189,7 @@ func useShell(out io.Writer, f *live.Fabric) error {
 	case <-f.Done():
 	case <-f.Asked():
 	}
-	return nil
+	return tally.Err() // of a script that the fabric's end cut short
 }
 
 // keepTerminal has the terminal be as it is now again, whatever the line editor was about when the fabric ended.

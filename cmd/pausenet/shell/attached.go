@@ -125,7 +125,7 @@ func (a *Attached) session() *session {
 func (a *Attached) Terminal() error { return a.session().terminal() }
 
 // Lines does what the lines of in say; see Shell.Lines.
-func (a *Attached) Lines(in io.Reader) error { return a.session().lines(in) }
+func (a *Attached) Lines(in io.Reader) error { return a.session().lines(in, &Tally{}) }
 
 // Do does what a line says: programs and what concerns this terminal here, all else in the fabric's process.
 func (a *Attached) Do(line string) (done bool, err error) {

@@ -64,29 +64,22 @@ func (s *session) terminal() error {
 
 // lines does what the lines of in say, until the end or exit, and prints each before it. A line that fails does not end it; the error
 // says how many did, and is that of the first. A program's exit code is its own affair.
-func (s *session) lines(in io.Reader) error {
-	var first error
-	did, failed := 0, 0
+func (s *session) lines(in io.Reader, t *Tally) error {
 	lines := bufio.NewScanner(in)
 	number := 1
-	fails := func(err error) {
-		if failed++; first == nil {
-			first = fmt.Errorf("line %d: %w", number, err)
-		}
-	}
 	for ; lines.Scan(); number++ {
 		text := lines.Text()
 		if said := strings.TrimSpace(text); said == "" {
 			continue
 		} else if said[0] != '#' {
-			did++
+			t.begins()
 		}
 		fmt.Fprintf(s.out, "%s%s\n", prompt, text)
 		done, err := s.do(text)
 		s.tell()
 		if err != nil {
+			t.fails(number, err)
 			fmt.Fprintf(s.out, "%v\n", err)
-			fails(err)
 		}
 		if done || s.ended() {
 			break
@@ -98,16 +91,10 @@ func (s *session) lines(in io.Reader) error {
 		}
 		err = fmt.Errorf("%w; it and what follows it are not done", err)
 		fmt.Fprintf(s.out, "line %d: %v\n", number, err)
-		did++
-		fails(err)
+		t.begins()
+		t.fails(number, err)
 	}
-	switch {
-	case failed == 1:
-		return fmt.Errorf("1 of %d lines failed: %w", did, first)
-	case failed > 1:
-		return fmt.Errorf("%d of %d lines failed, the first is %w", failed, did, first)
-	}
-	return nil
+	return t.Err()
 }
 
 func (s *Shell) session() *session {
@@ -119,8 +106,11 @@ func (s *Shell) Terminal() error { return s.told(s.session().terminal) }
 
 // Lines does what the lines of in say, until the end or exit, and prints each before it. All are done, whichever fail; the error says how
 // many did.
-func (s *Shell) Lines(in io.Reader) error {
-	return s.told(func() error { return s.session().lines(in) })
+func (s *Shell) Lines(in io.Reader) error { return s.LinesTo(in, &Tally{}) }
+
+// LinesTo is Lines with a tally of the caller's, who may have an end to wait for that comes before the lines'.
+func (s *Shell) LinesTo(in io.Reader, t *Tally) error {
+	return s.told(func() error { return s.session().lines(in, t) })
 }
 
 // told has the shell tell of storms and deadlocks while it does something.

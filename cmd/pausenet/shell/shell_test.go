@@ -235,7 +235,7 @@ func TestLongLine(t *testing.T) {
 			}
 			return false, nil
 		}}
-		err := s.lines(strings.NewReader(text))
+		err := s.lines(strings.NewReader(text), &Tally{})
 		if got := fmt.Sprint(err); got != want && (err != nil || want != "") {
 			t.Errorf("%q, want %q", got, want)
 		}
