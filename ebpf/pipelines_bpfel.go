@@ -185,9 +185,9 @@ type pipelinesRoute struct {
 type pipelinesSharedBy uint32
 
 const (
-	pipelinesSharedBySHARED_BY_ANY   pipelinesSharedBy = 0
-	pipelinesSharedBySHARED_BY_OTHER pipelinesSharedBy = 1
-	pipelinesSharedBySHARED_BY_EDGE  pipelinesSharedBy = 2
+	pipelinesSharedBySHARED_BY_EDGE  pipelinesSharedBy = 0
+	pipelinesSharedBySHARED_BY_ANY   pipelinesSharedBy = 1
+	pipelinesSharedBySHARED_BY_OTHER pipelinesSharedBy = 2
 )
 
 type pipelinesSwitchState struct {

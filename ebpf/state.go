@@ -73,9 +73,9 @@ const (
 
 // Packets that make a port shared under DCON.
 const (
+	SharedByEdge  = uint32(pipelinesSharedBySHARED_BY_EDGE)
 	SharedByAny   = uint32(pipelinesSharedBySHARED_BY_ANY)
 	SharedByOther = uint32(pipelinesSharedBySHARED_BY_OTHER)
-	SharedByEdge  = uint32(pipelinesSharedBySHARED_BY_EDGE)
 )
 
 // ECN modes.

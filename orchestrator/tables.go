@@ -152,7 +152,7 @@ func fillSwitch(t *ebpf.SwitchState, s *switchagent.Settings, ports []units.Rate
 		EcnMode: uint32(s.ECN.Mode), EcnPriorities: uint32(s.ECN.Priorities),
 		EcnPmax: uint64(s.ECN.PMax * (1 << 32)),
 		Q_ecn:   uint64(s.CNM.QECN), Q_cnm: uint64(s.CNM.QCNM),
-		CnmWindow: uint64(s.CNM.Window), CnmRepeat: uint64(s.CNM.Repeat),
+		CnmWindow: uint64(s.CNM.Window), CnmRepeat: uint64(s.CNM.Repeat), SharedBy: uint32(s.CNM.SharedBy),
 		Seed: seed, EcmpSeed: ecmpSeed,
 	}
 	if burstDetection {
@@ -161,9 +161,6 @@ func fillSwitch(t *ebpf.SwitchState, s *switchagent.Settings, ports []units.Rate
 	if s.CNM.AtOnset {
 		t.SharedAtOnset = 1
 	}
-	t.SharedBy = map[switchagent.SharedBy]uint32{
-		switchagent.SharedByEdge: ebpf.SharedByEdge, switchagent.SharedByAny: ebpf.SharedByAny, switchagent.SharedByOther: ebpf.SharedByOther,
-	}[s.CNM.SharedBy]
 	reserved, class := uint64(0), 0
 	for i, rate := range ports {
 		kmin, kmax := s.ECN.At(rate)

@@ -182,13 +182,20 @@ func TestFillSwitch(t *testing.T) {
 	if got.EcnPmax != 1<<32 || got.AtRate[0].Alpha != 64<<16 {
 		t.Errorf("Pmax %#x, alpha %#x", got.EcnPmax, got.AtRate[0].Alpha)
 	}
-	// The modes have the same numbers on both sides.
+	// The modes, and what makes a port shared, have the same numbers on both sides.
 	for mode, want := range map[switchagent.ECNMode]uint32{
 		switchagent.ECNOff: ebpf.ECNOff, switchagent.ECNRED: ebpf.ECNRED, switchagent.ECNStep: ebpf.ECNStep,
 		switchagent.ECNPCN: ebpf.ECNPCN,
 	} {
 		if uint32(mode) != want {
 			t.Errorf("mode %d is %d to the pipelines", mode, want)
+		}
+	}
+	for by, want := range map[switchagent.SharedBy]uint32{
+		switchagent.SharedByEdge: ebpf.SharedByEdge, switchagent.SharedByAny: ebpf.SharedByAny, switchagent.SharedByOther: ebpf.SharedByOther,
+	} {
+		if uint32(by) != want {
+			t.Errorf("shared by %v is %d to the pipelines", by, want)
 		}
 	}
 }

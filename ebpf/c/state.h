@@ -227,9 +227,9 @@ struct switch_state {
 
 /* The packets that make a port shared as they come for an egress that is not in BURST. */
 enum shared_by {
-	SHARED_BY_ANY = 0,
-	SHARED_BY_OTHER = 1, /* of other egress ports than the congested one */
-	SHARED_BY_EDGE = 2,  /* of others at the edge, any elsewhere */
+	SHARED_BY_EDGE = 0,  /* of others at the edge, any elsewhere */
+	SHARED_BY_ANY = 1,
+	SHARED_BY_OTHER = 2, /* of other egress ports than the congested one */
 };
 
 enum ecn_mode {
