@@ -43,9 +43,10 @@ func (l *Live) Fabric() orchestrator.FabricOptions {
 
 // Engine is the engine's configuration but for its plane and observer.
 func (l *Live) Engine(seed uint64) orchestrator.EngineConfig {
-	needs := l.spec.Needs
+	needs, hosts := l.spec.Needs, l.spec.Needs
+	hosts.ACK = true // some flow's control may work by ACKs
 	return orchestrator.EngineConfig{
-		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: HostSettings(l.Scenario, needs),
+		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: HostSettings(l.Scenario, hosts),
 		BurstDetection: needs.CNM, Telemetry: needs.INT, Seed: seed, Live: true,
 	}
 }

@@ -303,6 +303,9 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 // undetermined packets, hosts know it, whatever the controller makes of it.
 func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	own := s.Host
+	if own.CoalesceACKs > 0 && !needs.ACK {
+		own.AckEvery = own.CoalesceACKs
+	}
 	own.INT, own.Ternary = needs.INT, needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
 	switch {
 	case needs.PCN:

@@ -46,8 +46,12 @@ func (s *Scenario) Describe(w io.Writer) error {
 		}
 	}
 	hosts := func(label string, h *hostagent.Settings) {
-		row(label, "data in priority %d, control in %d; ACK every %d; CNP at most every %v; NAK every %v; retransmit timeout %s",
-			h.DataPriority, h.ControlPriority, h.AckEvery, h.CNPInterval, h.NakInterval, orNever(h.RetransmitTimeout))
+		coalesced := ""
+		if h.CoalesceACKs > 0 {
+			coalesced = fmt.Sprintf(", %d where no control works by them", h.CoalesceACKs)
+		}
+		row(label, "data in priority %d, control in %d; ACK every %d%s; CNP at most every %v; NAK every %v; retransmit timeout %s",
+			h.DataPriority, h.ControlPriority, h.AckEvery, coalesced, h.CNPInterval, h.NakInterval, orNever(h.RetransmitTimeout))
 	}
 	hosts("hosts", &s.Host)
 	for i := range s.Variants {

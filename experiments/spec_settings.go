@@ -17,6 +17,7 @@ func decodeHost(v *yamlspec.Value, s hostagent.Settings) hostagent.Settings {
 	decodePriority(m.Get("data_priority"), &s.DataPriority)
 	decodePriority(m.Get("control_priority"), &s.ControlPriority)
 	m.Get("ack_every").Int(&s.AckEvery, 1, 1<<20)
+	m.Get("coalesce_acks").Int(&s.CoalesceACKs, 1, 1<<20)
 	m.Get("cnp_interval").Time(&s.CNPInterval)
 	m.Get("retransmit_timeout").Time(&s.RetransmitTimeout)
 	m.Get("nak_interval").Time(&s.NakInterval)

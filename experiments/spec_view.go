@@ -100,6 +100,7 @@ type HostView struct {
 	DataPriority      uint8   `json:"data_priority"`
 	ControlPriority   uint8   `json:"control_priority"`
 	AckEvery          int     `json:"ack_every"`
+	CoalesceACKs      int     `json:"coalesce_acks,omitempty"`
 	CNPInterval       float64 `json:"cnp_interval_ns"`
 	RetransmitTimeout float64 `json:"retransmit_timeout_ns"`
 	NakInterval       float64 `json:"nak_interval_ns"`
@@ -312,7 +313,8 @@ func viewSwitch(s *switchagent.Settings, frame int) SwitchView {
 func viewHost(s *hostagent.Settings) HostView {
 	return HostView{
 		DataPriority: s.DataPriority, ControlPriority: s.ControlPriority, AckEvery: s.AckEvery,
-		CNPInterval: nanoseconds(s.CNPInterval), RetransmitTimeout: nanoseconds(s.RetransmitTimeout),
+		CoalesceACKs: s.CoalesceACKs,
+		CNPInterval:  nanoseconds(s.CNPInterval), RetransmitTimeout: nanoseconds(s.RetransmitTimeout),
 		NakInterval: nanoseconds(s.NakInterval),
 	}
 }

@@ -57,6 +57,25 @@ func TestVariants(t *testing.T) {
 	}
 }
 
+// TestCoalescedACKs: receivers coalesce ACKs under controllers that do not work by them, and under no other.
+func TestCoalescedACKs(t *testing.T) {
+	for _, name := range []string{"none", "dcqcn", "dcon", "pcn", "swift", "timely", "dcqcn+win"} {
+		works := name == "swift" || name == "timely" || name == "dcqcn+win"
+		prints := map[string]string{}
+		for _, set := range []string{"ack_every=1", "coalesce_acks=7", "ack_every=7"} {
+			s := parse(t, small, "host."+set)
+			prints[set] = run(t, s, name, Options{Plane: orchestrator.PlaneWasm}).Summary.Fingerprint
+		}
+		want := "ack_every=7"
+		if works {
+			want = "ack_every=1"
+		}
+		if prints["coalesce_acks=7"] != prints[want] || prints["ack_every=1"] == prints["ack_every=7"] {
+			t.Errorf("%s: want coalesce_acks=7 to be %s: %q", name, want, prints)
+		}
+	}
+}
+
 func TestControllerNames(t *testing.T) {
 	s := parse(t, someVariants)
 	for given, want := range map[string]string{

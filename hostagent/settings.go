@@ -16,6 +16,8 @@ type Settings struct {
 	ControlPriority uint8 // of ACK, NAK and CNP
 	// AckEvery is how many data packets one ACK answers; a flow's last packet is always answered.
 	AckEvery int
+	// CoalesceACKs is the same under a congestion control that does not work by ACKs; 0: AckEvery.
+	CoalesceACKs int
 	// CNPInterval is the least time between two CNPs of one flow at the receiver; PCN's and TCD's come at multiples of it.
 	CNPInterval vtime.Time
 	// RetransmitTimeout is how long a flow waits without progress before it goes back to the first unacknowledged

@@ -10,7 +10,7 @@ var hpccSpec = define(Spec{
 	Summary: "HPCC: each ACK tells how busy every link of the path is, and the rate goes at once to where the busiest is eta full",
 	Source: "Li et al., SIGCOMM 2019, as HPCC's simulator has it (one rate for all hops, a reaction to every ACK), with its " +
 		"constants scaled to the line",
-	Needs: SwitchNeeds{INT: true},
+	Needs: SwitchNeeds{INT: true, ACK: true},
 
 	HasWindow: true,
 	Parameters: []Parameter{

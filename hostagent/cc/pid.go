@@ -24,6 +24,7 @@ func newPIDSpec(name, rttch string) *Spec {
 		Name:       name,
 		Summary:    "PID: once per RTT, the rate changes by how far the RTT is from its target",
 		Source:     "the LSTM-PID thesis, section 3.5, without the prediction (its section 4.2.3)",
+		Needs:      SwitchNeeds{ACK: true},
 		Parameters: pidParameters(rttch),
 	}
 	if rttch == "true" {

@@ -54,6 +54,9 @@ type SwitchNeeds struct {
 	// CNP says that receivers tell senders of marks by congestion notification packets, as DCQCN's do. Without it, and
 	// without PCN, they send none: what the algorithm needs is the ACKs' echo.
 	CNP bool `json:"cnp"`
+	// ACK says that the algorithm works by what ACKs bring: RTTs, marks, telemetry, the room in its window. Without it
+	// receivers may answer many packets by one ACK (the scenario's host.coalesce_acks).
+	ACK bool `json:"ack"`
 	CNM bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
 	INT bool `json:"int"` // append in-band telemetry to data packets (HPCC)
 	TCD bool `json:"tcd"` // mark by ternary congestion detection: CE where a queue grows by itself, UE where pauses may be why

@@ -13,6 +13,7 @@ var swiftSpec = define(Spec{
 	Summary: "Swift: a window that delay above a target cuts by as much as it is above; paced, below one packet too",
 	Source: "Kumar et al., SIGCOMM 2020, as htsim's swift.cpp has it, for the fabric's delay alone; beta and max_mdf are " +
 		"htsim's, the targets and max_cwnd are scaled to the path (the paper's are for its own fabric)",
+	Needs:     SwitchNeeds{ACK: true},
 	HasWindow: true,
 	Parameters: []Parameter{
 		{

@@ -11,6 +11,7 @@ var timelySpec = define(Spec{
 	Summary: "TIMELY: once per RTT, a rising RTT cuts the rate and a falling or small one raises it",
 	Source: "Mittal et al., SIGCOMM 2015, as HPCC's simulator has it (one update per RTT, by sequence numbers), with its " +
 		"constants; scaled=true takes thresholds in proportion to the path's RTT instead",
+	Needs:    SwitchNeeds{ACK: true},
 	Selector: "scaled",
 	Parameters: []Parameter{
 		{

@@ -48,7 +48,7 @@ func withWindow(base *Spec) *Spec {
 	s.Name += windowSuffix
 	s.Summary += "; with a window of BDP*R/C"
 	s.Source += "; the window is that of HPCC's simulator (its variable window)"
-	s.HasWindow = true
+	s.HasWindow, s.Needs.ACK = true, true
 	s.Parameters = append(slices.Clone(base.Parameters), windowParameter)
 	return define(s, func(env Env, set *Settings) (*windowConstants, error) {
 		inner, err := base.compile(env, set)
