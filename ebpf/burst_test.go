@@ -408,29 +408,42 @@ func TestDynamicThreshold(t *testing.T) {
 	}
 }
 
-// M follows what is held: a port's last packet for an egress takes that egress out, and a port that no packets came from for
-// T is forgotten.
+// M counts the egress ports that packets came for in a period of T, or in the one before if those were more, queued or not.
 func TestThresholdFollowsFanout(t *testing.T) {
+	const window = 120 * vtime.Microsecond
+	for _, c := range []struct {
+		name  string
+		gap   vtime.Time // from the packet for port 1 to the first for port 0
+		again vtime.Time // from that to the one that is looked at
+		burst int        // queue at which a burst begins then
+	}{
+		{"in one period", 0, 0, 200_000},
+		{"at the end of one", window - 1, 0, 200_000},
+		{"in the next", window, 0, 320_000},
+		{"in one, and looked at in the next", window - 1, 1, 200_000},
+		{"in one, and looked at in the last of the next", window - 1, window, 200_000},
+		{"in one, and looked at when both are over", window - 1, window + 1, 320_000},
+	} {
+		r := newBurstRig(t, 0)
+		p, _ := r.data(5, 1, 7)
+		r.release(5, 1, lossless, uint64(dataLen), p.entry()+1) // it is queued no more
+		r.after(c.gap)
+		q, _ := r.data(5, 0, 0)
+		r.release(5, 0, lossless, uint64(dataLen), q.entry()+1)
+		r.after(c.again)
+		r.port(0).Widest = 0 // what T keeps of this is TestThresholdIsTheWidestPorts'
+		if got := r.land(5, 0, 0, c.burst-1); got.Want != 0 {
+			t.Errorf("%s: queue %d: want mask %d", c.name, c.burst-1, got.Want)
+		}
+		if got := r.land(5, 0, 0, c.burst); got.Want != ebpf.WantWalk {
+			t.Errorf("%s: queue %d: want mask %d", c.name, c.burst, got.Want)
+		}
+	}
+}
+
+// With a dynamic XOFF the threshold is a share of that: 1/8 of what is free.
+func TestThresholdFollowsDynamicXOFF(t *testing.T) {
 	r := newBurstRig(t, 0)
-	p, _ := r.data(5, 1, 7)
-	if got := r.land(5, 0, 0, 250_000); got.Want != ebpf.WantWalk { // M = 2: Q_ECN
-		t.Fatalf("want mask %d", got.Want)
-	}
-	r.queue(0, 0)
-	r.release(5, 1, lossless, uint64(dataLen), p.entry()+1)
-	if got := r.land(5, 0, 0, 319_999); got.Want != ebpf.WantFlow { // the burst goes on; no CNM was built
-		t.Fatalf("want mask %d", got.Want)
-	}
-	r.land(5, 0, 0, 1500) // ends it
-	r.after(120 * vtime.Microsecond)
-	if got := r.land(5, 0, 0, 319_999); got.Want != 0 {
-		t.Errorf("M = 1, just below 320 KB: want mask %d", got.Want)
-	}
-	if got := r.land(5, 0, 0, 320_000); got.Want != ebpf.WantWalk {
-		t.Errorf("M = 1, 320 KB: want mask %d", got.Want)
-	}
-	// With a dynamic XOFF the threshold is a share of that: 1/8 of what is free.
-	r.reset()
 	r.sw().Cnm, r.sw().Q_cnm, r.sw().AtRate[0].Alpha, r.sw().Xoff = 1, 0, 1<<13, 0
 	r.sw().Used = r.sw().Buffer - 3_200_000 - uint64(2*dataLen)
 	if got := r.land(5, 0, 0, 400_000+dataLen/8-1); got.Want != 0 {

@@ -59,21 +59,24 @@ func TestFlowLists(t *testing.T) {
 		var queued []packet
 		entries := map[uint32]*entry{}
 		var lists [rigSwitch0][]uint32 // the latest first
-		var holds [rigSwitch0][rigSwitch0]int
+		// For each ingress port, when its period of T began, and the egress ports of its packets in it and in the one before.
+		var periods [rigSwitch0]struct {
+			start       vtime.Time
+			now, before map[int]bool
+		}
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			if len(queued) > 0 && rapid.IntRange(0, 99).Draw(t, "release") < 48 {
 				i := rapid.IntRange(0, len(queued)-1).Draw(t, "which")
 				p := queued[i]
 				queued = slices.Delete(queued, i, i+1)
 				r.release(p.in, p.out, lossless, uint64(wire.DataLen(wire.OpWriteMiddle, 1)), p.entry()+1)
-				holds[p.in][p.out]--
 				e := entries[p.entry()]
 				if e.queued--; e.queued == 0 {
 					at := slices.Index(lists[e.egress], p.entry())
 					lists[e.egress] = slices.Delete(lists[e.egress], at, at+1)
 				}
 			} else {
-				r.after(1)
+				r.after(rapid.SampledFrom([]vtime.Time{1, 1, 1, 20_000, 120_000, 300_000}).Draw(t, "later"))
 				p := packet{roce: rapid.SampledFrom(flows).Draw(t, "flow")}
 				p.in = rapid.IntRange(0, rigSwitch0-1).Draw(t, "in")
 				p.out = int(rigGroups[p.dst][0])
@@ -81,7 +84,17 @@ func TestFlowLists(t *testing.T) {
 					t.Fatalf("entry %d, port %d; want %d, %d", got.Flow, got.Egress, p.entry()+1, p.out)
 				}
 				queued = append(queued, p)
-				holds[p.in][p.out]++
+				m := &periods[p.in]
+				if age := r.now() - m.start; age >= 120*vtime.Microsecond {
+					m.before, m.now, m.start = m.now, nil, r.now()
+					if age >= 240*vtime.Microsecond {
+						m.before = nil
+					}
+				}
+				if m.now == nil {
+					m.now = map[int]bool{}
+				}
+				m.now[p.out] = true
 				e := entries[p.entry()]
 				if e == nil {
 					e = &entry{}
@@ -116,18 +129,9 @@ func TestFlowLists(t *testing.T) {
 					t.Fatalf("port %d lists %v, N = %d; want %v", out, got, r.port(out).Flows, want)
 				}
 			}
-			for in := range holds {
-				m := 0
-				for out, n := range holds[in] {
-					if got := r.State.Fanouts[in*rigSwitch0+out]; got != uint64(n) {
-						t.Fatalf("port %d holds %d packets for port %d, want %d", in, got, out, n)
-					}
-					if n > 0 {
-						m++
-					}
-				}
-				if r.port(in).Fanout != uint32(m) {
-					t.Fatalf("port %d: M = %d, want %d", in, r.port(in).Fanout, m)
+			for in, m := range periods {
+				if p := r.port(in); p.Fanout != uint32(len(m.now)) || p.FanoutBefore != uint32(len(m.before)) {
+					t.Fatalf("port %d: packets for %d egress ports, %d before; want %v, %v", in, p.Fanout, p.FanoutBefore, m.now, m.before)
 				}
 			}
 		}
@@ -135,7 +139,7 @@ func TestFlowLists(t *testing.T) {
 			r.release(p.in, p.out, lossless, uint64(wire.DataLen(wire.OpWriteMiddle, 1)), p.entry()+1)
 		}
 		for i := range rigSwitch0 {
-			if p := r.port(i); each(p, held) != [8]uint64{} || p.Fanout != 0 || p.Flows != 0 || p.FlowHead != 0 {
+			if p := r.port(i); each(p, held) != [8]uint64{} || p.Flows != 0 || p.FlowHead != 0 {
 				t.Fatalf("port %d is not empty: %+v", i, p)
 			}
 		}

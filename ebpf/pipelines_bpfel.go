@@ -115,6 +115,9 @@ type pipelinesPort struct {
 	LastEgress      uint32
 	T_lastOther     uint64
 	WidestAt        uint64
+	FanoutSince     uint64
+	FanoutBefore    uint32
+	Unused3         uint32
 	BurstSince      [8]uint64
 	IdleTicks       uint64
 	PausesReceived  uint64

@@ -210,8 +210,8 @@ func (r *rig) compareTwin(egress bool, frame, want []byte) {
 // release takes a frame off the accounts, as it leaves the queue of port out.
 func (r *rig) release(in, out int, priority uint8, n uint64, entry uint32) {
 	r.copyToTwin()
-	r.State.Release(in, out, priority, n, entry)
-	r.twin.State.Release(in, out, priority, n, entry)
+	r.State.Release(in, priority, n, entry)
+	r.twin.State.Release(in, priority, n, entry)
 }
 
 // enter runs the ingress pipeline of port in on a frame, and holds what it did against what holds for any frame.

@@ -115,7 +115,7 @@ type State struct {
 	Routes   []Route
 	NextHops []uint64
 	Flows    []Flow   // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
-	Fanouts  []uint64 // packets held, by (ingress port, egress port) of a switch; nil without burst detection
+	Fanouts  []uint64 // 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
 }
 
 // Paused says whether port p may send nothing of the priority at now.
@@ -123,21 +123,14 @@ func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
 	return s.Ports[p].Class[priority].PausedUntil > uint64(now)
 }
 
-// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves the queue of port out.
-// entry is Crossing.Flow of the crossing that brought it, 0 if its flow is not counted.
-func (s *State) Release(in, out int, priority uint8, n uint64, entry uint32) {
+// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves its queue. entry is Crossing.Flow of the crossing that brought it, 0 if its flow is not counted.
+func (s *State) Release(in int, priority uint8, n uint64, entry uint32) {
 	p := &s.Ports[in]
 	p.Class[priority].Held -= n
 	s.Switches[p.Node].Used -= n
-	if entry == 0 {
-		return
+	if entry != 0 {
+		s.unlist(entry - 1)
 	}
-	hold := &s.Fanouts[p.FanoutRow+uint32(out)-p.FirstPort]
-	*hold--
-	if *hold == 0 {
-		p.Fanout--
-	}
-	s.unlist(entry - 1)
 }
 
 // unlist takes one packet off a flow, and the flow off its egress port's list with its last.

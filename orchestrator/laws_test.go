@@ -33,7 +33,6 @@ func TestLawsCatchWrongs(t *testing.T) {
 		{name: "shared buffer", law: accounts, place: "s0", after: func(l *lab) { l.state.Switches[0].Used++ }},
 		{name: "queue register", law: accounts, place: "s0-eth3", after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Class[3].QueueBytes = 1 }},
 		{name: "flow count of an empty switch", law: accounts, place: "s0-eth3", after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Flows = 1 }},
-		{name: "fan-out of an empty switch", law: accounts, place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].Fanout = 1 }},
 		{name: "frames received", law: arrives, place: "h2-eth1", after: func(l *lab) { l.state.Ports[l.port("h2", "s0")].RxFrames-- }},
 		{name: "frames sent", law: arrives, place: "s0-eth1", after: func(l *lab) { l.ports[l.port("h0", "s0")].txFrames++ }},
 		{name: "PAUSE sent", law: "every pause arrives", place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].PausesSent++ }},

@@ -57,7 +57,7 @@ func (p *Port) refuses(f *frame.Frame) bool {
 func (s *Switch) refuse(p int, f *frame.Frame) Drop {
 	port, n := s.Port(p), int64(f.Length)
 	if f.InPort >= 0 {
-		s.state.Release(int(f.InPort), p, f.Priority, uint64(n), f.Entry)
+		s.state.Release(int(f.InPort), f.Priority, uint64(n), f.Entry)
 	}
 	port.DroppedFrames[DropDiscard]++
 	port.DroppedBytes[DropDiscard] += n
@@ -72,7 +72,7 @@ func (s *Switch) Flush(p int, priority uint8, drop func(*frame.Frame)) {
 	for f := q.Pop(); f != nil; f = q.Pop() {
 		n := int64(f.Length)
 		if f.InPort >= 0 {
-			s.state.Release(int(f.InPort), p, priority, uint64(n), f.Entry)
+			s.state.Release(int(f.InPort), priority, uint64(n), f.Entry)
 		}
 		port.EnqueuedFrames--
 		port.EnqueuedBytes -= n

@@ -104,8 +104,9 @@ type CNM struct {
 	// QECN is the egress queue length at which congestion is persistent, and under which a burst ends.
 	QECN units.Bytes
 	// QCNM is the egress queue length at which a burst begins. 0: dynamic, max(QECN, XOFF/M - 3*d*C*(M-1)) with M the
-	// number of egress ports that an ingress port holds packets for (section 4.4): of those whose packets came for this
-	// egress port within the last T, the one with the most.
+	// number of egress ports that an ingress port's packets were for (section 4.4), in the running period of T or in the one
+	// before if those were more: of the ingress ports whose packets came for this egress port within the last T, the one with
+	// the most.
 	QCNM units.Bytes
 	// Window is T: an ingress port on which a packet to an uncongested egress arrived less than T before T_current, or since, is
 	// shared.

@@ -113,7 +113,7 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 	q := &port.queues[f.Priority]
 	if d := s.admit(q, f, n); d != Admitted {
 		if f.InPort >= 0 {
-			s.state.Release(int(f.InPort), p, f.Priority, uint64(n), f.Entry)
+			s.state.Release(int(f.InPort), f.Priority, uint64(n), f.Entry)
 		}
 		port.DroppedFrames[d]++
 		port.DroppedBytes[d] += n
@@ -191,7 +191,7 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	f.QueuePackets = uint32(q.Packets)
 	f.Burst = uint8(registers.Class[priority].Burst)
 	if f.InPort >= 0 {
-		s.state.Release(int(f.InPort), p, priority, uint64(n), f.Entry)
+		s.state.Release(int(f.InPort), priority, uint64(n), f.Entry)
 		s.FindDue()
 	}
 	return f, 0

@@ -45,27 +45,43 @@ static __always_inline __u64 burst_threshold(const struct switch_state *sw, cons
 	return share - reserve;
 }
 
-/* M of an egress port is that of the ingress port that has packets for the most others: the one that PAUSE is closest to. What
- * is queued below Q_CNM came within less than T, so a port whose packets are all gone is soon forgotten. */
+/* M of an ingress port, as a packet for an egress port comes, whose packet before came at the time *last - 1: a port has packets
+ * for another as long as T_last takes one for flowing, not as long as some are queued. Counted by periods of T. */
+static __always_inline void fan_out(struct port *in, __u64 *last, __u64 window, __u64 now)
+{
+	__u64 age = now - in->fanout_since;
+
+	if (age >= window) {
+		in->fanout_before = age - window < window ? in->fanout : 0;
+		in->fanout = 0;
+		in->fanout_since = now;
+	}
+	if (*last <= in->fanout_since)
+		in->fanout++;
+	*last = now + 1;
+}
+
+/* M of an egress port is that of the ingress port that has packets for the most others: the one that PAUSE is closest to. */
 static __always_inline void widen(const struct switch_state *sw, const struct port *in, struct port *out, __u64 now)
 {
-	if (in->fanout >= out->widest || now - out->widest_at >= sw->cnm_window) {
-		out->widest = in->fanout;
+	__u32 m = in->fanout > in->fanout_before ? in->fanout : in->fanout_before;
+
+	if (m >= out->widest || now - out->widest_at >= sw->cnm_window) {
+		out->widest = m;
 		out->widest_at = now;
 	}
 }
 
-/* Counts the packet under its flow and ingress port, as held by the egress queue until the traffic manager lets it go. */
+/* Counts the packet under its flow, as held by the egress queue until the traffic manager lets it go. */
 static __always_inline struct flow *enlist(struct crossing *x, struct port *in, __u32 out_port, struct port *out,
-					   __u32 entry, const __u8 *h)
+					   __u32 entry, const __u8 *h, __u64 window)
 {
 	struct flow *f = flow_at(entry);
-	__u64 *holds = fanout_at(in->fanout_row + out_port - in->first_port);
+	__u64 *last = fanout_at(in->fanout_row + out_port - in->first_port);
 
-	if (!f || !holds)
+	if (!f || !last)
 		return 0;
-	if (!(*holds)++)
-		in->fanout++;
+	fan_out(in, last, window, x->now);
 	f->last_seen = x->now;
 	f->ingress = x->in_port;
 	put_mac(f->mac, h + 6);

@@ -56,7 +56,8 @@ static __always_inline void forward_ipv4(struct crossing *x, struct switch_state
 	priority = p.tos >> 5; /* the class selector bits of the DSCP */
 	account(x, sw, in, priority, len);
 	if (sw->cnm && p.data && sw->lossless >> priority & 1) {
-		struct flow *f = enlist(x, in, egress, out, in->node * FLOW_IDS + flow_id(&p), h);
+		struct flow *f = enlist(x, in, egress, out, in->node * FLOW_IDS + flow_id(&p), h,
+					sw->cnm_window);
 
 		if (f)
 			detect_burst(x, sw, in, egress, out, f, priority, len);

@@ -147,7 +147,7 @@ struct port {
 	__u64 three_d_c;     /* 3*d*C in bytes (DCON section 4.4) */
 	__u64 draws;         /* random numbers drawn */
 	__u64 bursts;        /* times BURST was entered */
-	__u32 fanout;        /* M: egress ports this port holds packets for */
+	__u32 fanout;        /* egress ports that packets came in here for since fanout_since */
 	__u32 flows;         /* N: flows with packets queued */
 	__u32 flow_head;     /* entry + 1 of the first of them; 0: none */
 	__u32 walk;          /* entry + 1 of the next flow to notify; 0: done */
@@ -155,6 +155,9 @@ struct port {
 	__u32 last_egress;   /* whose packet t_last is of */
 	__u64 t_last_other;  /* t_last of the egress ports but that */
 	__u64 widest_at;     /* when it last was so great */
+	__u64 fanout_since;  /* start of a period of T */
+	__u32 fanout_before; /* fanout of the period before; 0: none ended just then */
+	__u32 unused3;
 	__u64 burst_since[PRIORITIES]; /* when BURST was entered last */
 	__u64 idle_ticks;    /* ticks that built nothing */
 
