@@ -9,14 +9,14 @@ import (
 var dconSpec = define(Spec{
 	Name:    "dcon",
 	Summary: "DCON: DCQCN, and in a burst the switch tells senders of culprit flows to go to C/N at once",
-	Source: "the DCON paper, section 4.3 and algorithm 1; where that is silent or unworkable (what follows a CNM, whether " +
-		"it may raise a rate, what an unmarked CNP is) as the parameters say; literal=true takes algorithm 1 at its word",
+	Source: "the DCON paper, section 4.3 and algorithm 1; where that is silent or unworkable (what follows a CNM, " +
+		"what an unmarked CNP is) as the parameters say; literal=true takes algorithm 1 at its word",
 	Needs:    SwitchNeeds{ECN: true, CNP: true, CNM: true},
 	Selector: "literal",
 	Parameters: append([]Parameter{
 		{
 			Name: "literal", Kind: FlagKind, Default: "false",
-			Doc: "take algorithm 1 at its word: changes the defaults of recovery, cnm_rate and increase",
+			Doc: "take algorithm 1 at its word: changes the defaults of recovery and increase",
 		},
 		{
 			Name: "recovery", Kind: ChoiceKind, Choices: recoveryChoices, Default: "freeze", When: "false", Doc: recoveryDoc,
@@ -25,10 +25,8 @@ var dconSpec = define(Spec{
 			Name: "recovery", Kind: ChoiceKind, Choices: recoveryChoices, Default: "jump", When: "true", Doc: recoveryDoc,
 		},
 		{
-			Name: "cnm_rate", Kind: ChoiceKind, Choices: cnmRateChoices, Default: "lower", When: "false", Doc: cnmRateDoc,
-		},
-		{
-			Name: "cnm_rate", Kind: ChoiceKind, Choices: cnmRateChoices, Default: "set", When: "true", Doc: cnmRateDoc,
+			Name: "cnm_rate", Kind: ChoiceKind, Choices: []string{"set", "lower"}, Default: "set",
+			Doc: "set: a CNM sets the rate to C/N, and may raise it unless another came less than cnm_window ago; lower: it never raises it",
 		},
 		{
 			Name: "increase", Kind: ChoiceKind, Choices: increaseChoices, Default: "dcqcn", When: "false", Doc: increaseDoc,
@@ -71,14 +69,12 @@ var dconSpec = define(Spec{
 
 var (
 	recoveryChoices = []string{"freeze", "jump"}
-	cnmRateChoices  = []string{"lower", "set"}
 	increaseChoices = []string{"dcqcn", "halve"}
 )
 
 const (
 	recoveryDoc = "freeze: a CNM stops increases for the hold time, then fast recovery leads back to the rate before the " +
 		"burst; jump: a CNM touches neither timers nor target"
-	cnmRateDoc  = "lower: a CNM never raises the rate; set: it may, unless another came less than cnm_window ago"
 	increaseDoc = "dcqcn: all its stages; halve: only (target+rate)/2, by the timer or an unmarked CNP; the target never grows"
 )
 
@@ -135,7 +131,7 @@ func (d *dcon) OnCNM(s *Sample) {
 		d.target = before
 		d.episode = true
 	}
-	if d.dc.share {
+	if d.dc.share || d.rate > d.target {
 		d.target = d.rate
 	}
 	d.holdUntil = s.Now + d.dc.hold

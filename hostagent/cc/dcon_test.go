@@ -44,16 +44,35 @@ func TestDCONSeveralCNMs(t *testing.T) {
 			expect(t, "R_C", d.rate, step.want)
 		}
 	}
-	d := dcon40(t, nil)
+	d := dcon40(t, map[string]string{"cnm_rate": "lower"})
 	d.OnCNM(cnm(0, 20))
 	d.OnCNM(cnm(51*us, 10))
 	expect(t, "R_C: a CNM never raises it", d.rate, 2)
-	d = dcon40(t, map[string]string{"cnm_rate": "set"})
+	d = dcon40(t, nil)
 	d.OnCNM(cnm(0, 20))
 	d.OnCNM(cnm(49*us, 10))
 	expect(t, "R_C within 50us", d.rate, 2)
 	d.OnCNM(cnm(99*us, 10))
 	expect(t, "R_C after 50us", d.rate, 4)
+}
+
+// A CNM that raises the rate beyond what increases lead back to takes that along: they never lower it. In algorithm 1's word
+// it leaves the target alone.
+func TestDCONRaisedRate(t *testing.T) {
+	d := dcon40(t, map[string]string{"hold": "55us"})
+	d.Preset(0, 5e9)
+	d.OnCNM(cnm(0, 4))
+	expect(t, "R_C", d.rate, 10)
+	expect(t, "R_T", d.target, 10)
+	d.OnCNM(cnm(50*us, 2))
+	expect(t, "R_T after the second", d.target, 20)
+	d.OnTimer(105 * us)
+	expect(t, "R_C after an increase", d.rate, 20)
+	d = dcon40(t, map[string]string{"literal": "true"})
+	d.Preset(0, 5e9)
+	d.OnCNM(cnm(0, 4))
+	expect(t, "R_C", d.rate, 10)
+	expect(t, "R_T in algorithm 1's word", d.target, 5)
 }
 
 func TestDCONMarkedCNP(t *testing.T) {
