@@ -44,7 +44,8 @@ type Sender struct {
 	lastStart vtime.Time // of the last packet sent
 	lastLine  int64
 	sent      []vtime.Time // starts of the packets in flight, by packet number modulo the length
-	progress  vtime.Time   // last time that acked moved, or the window opened
+	asked     int64        // bytes sent up to the last packet that asked for an ACK: one is due while they are more than acked
+	progress  vtime.Time   // last time that acked moved, or that an ACK became due for more than one packet
 	armed     vtime.Time
 
 	sample cc.Sample
@@ -100,10 +101,15 @@ func (s *Sender) Rate() float64 { return s.rate }
 // Controller is the flow's congestion control; nil once it has ended.
 func (s *Sender) Controller() cc.Controller { return s.controller }
 
+// blocked says whether the window holds the next packet up. It does not if no ACK is due that would open it, as when it closes
+// behind packets that asked for none: the next will ask.
 func (s *Sender) blocked() bool {
 	w := s.controller.Window()
-	return w > 0 && s.next-s.acked >= w
+	return w > 0 && s.next-s.acked >= w && s.due()
 }
+
+// due says whether an ACK is due. Where many packets share one, those since the last that asked for it say nothing of a loss.
+func (s *Sender) due() bool { return s.asked > s.acked }
 
 // send makes the next packet. The caller has checked that there is one and that it may go.
 func (s *Sender) send(now vtime.Time) *frame.Frame {
@@ -125,6 +131,12 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	s.remember(number, now)
 	if s.next < s.high {
 		s.Retransmitted += payload
+	}
+	if ackRequest {
+		if !s.due() && s.next > s.acked {
+			s.progress = now
+		}
+		s.asked = s.next + payload
 	}
 	s.next += payload
 	s.high = max(s.high, s.next)
@@ -231,7 +243,7 @@ func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
 
 // goBack sends again from the first byte that is not acknowledged.
 func (s *Sender) goBack() {
-	s.next = s.acked
+	s.next, s.asked = s.acked, s.acked
 	if s.state == senderDrained {
 		s.state = senderWaiting
 		s.nic.waiting.push(s)
@@ -266,7 +278,7 @@ func (s *Sender) OnTimer(now vtime.Time) {
 	if s.state == senderDone {
 		return
 	}
-	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.next > s.acked && now >= s.progress+t {
+	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.due() && now >= s.progress+t {
 		s.progress = now
 		s.nic.Timeouts++
 		s.goBack()
@@ -299,7 +311,7 @@ func (s *Sender) adjust() {
 
 func (s *Sender) rearm() {
 	at := s.controller.Deadline()
-	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.next > s.acked {
+	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.due() {
 		at = min(at, s.progress+t)
 	}
 	if at != s.armed {
