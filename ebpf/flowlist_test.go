@@ -76,7 +76,7 @@ func TestFlowLists(t *testing.T) {
 					lists[e.egress] = slices.Delete(lists[e.egress], at, at+1)
 				}
 			} else {
-				r.after(rapid.SampledFrom([]vtime.Time{1, 1, 1, 20_000, 120_000, 300_000}).Draw(t, "later"))
+				r.after(rapid.SampledFrom([]vtime.Time{1, 1, 1, 20 * vtime.Microsecond, 120 * vtime.Microsecond, 300 * vtime.Microsecond}).Draw(t, "later"))
 				p := packet{roce: rapid.SampledFrom(flows).Draw(t, "flow")}
 				p.in = rapid.IntRange(0, rigSwitch0-1).Draw(t, "in")
 				p.out = int(rigGroups[p.dst][0])

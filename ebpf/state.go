@@ -123,7 +123,8 @@ func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
 	return s.Ports[p].Class[priority].PausedUntil > uint64(now)
 }
 
-// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves its queue. entry is Crossing.Flow of the crossing that brought it, 0 if its flow is not counted.
+// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves its queue. entry is Crossing.Flow of
+// the crossing that brought it, 0 if its flow is not counted.
 func (s *State) Release(in int, priority uint8, n uint64, entry uint32) {
 	p := &s.Ports[in]
 	p.Class[priority].Held -= n
