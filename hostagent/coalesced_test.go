@@ -42,7 +42,7 @@ func (p *pair) carry(s *Sender, end vtime.Time) {
 // answers.
 func TestNothingLostNoTimeout(t *testing.T) {
 	for _, every := range []int{1, 256} {
-		for _, rate := range []float64{30e6, 100e6, 2e9, 40e9} {
+		for _, rate := range []float64{4e6, 30e6, 100e6, 2e9, 40e9} {
 			p := newPair(t, func(s *Settings) { s.RetransmitTimeout, s.AckEvery = vtime.Millisecond, every })
 			c := newTold()
 			c.rate = rate

@@ -45,7 +45,7 @@ type Sender struct {
 	lastLine  int64
 	sent      []vtime.Time // starts of the packets in flight, by packet number modulo the length
 	asked     int64        // bytes sent up to the last packet that asked for an ACK: one is due while they are more than acked
-	progress  vtime.Time   // last time that acked moved, or that an ACK became due for more than one packet
+	progress  vtime.Time   // last time that acked moved, or that an ACK became due
 	armed     vtime.Time
 
 	sample cc.Sample
@@ -132,13 +132,13 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	if s.next < s.high {
 		s.Retransmitted += payload
 	}
+	s.next += payload
 	if ackRequest {
-		if !s.due() && s.next > s.acked {
+		if !s.due() {
 			s.progress = now
 		}
-		s.asked = s.next + payload
+		s.asked = s.next
 	}
-	s.next += payload
 	s.high = max(s.high, s.next)
 	s.lastStart, s.lastLine = now, n.lineBytes(int(f.Length))
 	n.DataSent++
