@@ -40,7 +40,8 @@ var dconSpec = define(Spec{
 		},
 		{
 			Name: "cnm_target", Kind: ChoiceKind, Choices: []string{"before", "share"}, Default: "before",
-			Doc: "what increases lead back to after a burst, under recovery=freeze. before: the rate before it; share: C/N, which " +
+			Doc: "what increases lead back to after a burst, under recovery=freeze. before: the rate before it, " +
+				"or C/N where that is more; share: C/N, which " +
 				"keeps PAUSE away, and flows slow for long",
 		},
 		{
