@@ -36,7 +36,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 }
 
 // patience is how long a script waits for what takes a moment, on a machine that is busy with other things.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // started are a script's processes by name.
 type started map[string]*process
