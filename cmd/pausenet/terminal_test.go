@@ -46,11 +46,16 @@ func (t *terminal) see(text string) {
 	}
 }
 
-// interrupt types Ctrl-C until a text is there: a line that is shown as typed may not have begun to be done, and one that
-// fg goes on with may not have the terminal yet: they are not interrupted then.
-func (t *terminal) interrupt(text string) {
+// interrupt types Ctrl-C until a text is there, behind the last of another: a line that is shown as typed may not have begun to be
+// done, and one that fg goes on with may not have the terminal yet: they are not interrupted then. Whether the terminal shows ^C
+// depends on that, too.
+func (t *terminal) interrupt(after, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(t.screen(), text); time.Sleep(200 * time.Millisecond) {
+	shown := func() bool {
+		screen := t.screen()
+		return strings.Contains(screen[max(strings.LastIndex(screen, after), 0):], text)
+	}
+	for deadline := time.Now().Add(patience); !shown(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("Ctrl-C does not have the terminal show %q:\n%s", text, t.screen())
 		}
@@ -131,7 +136,7 @@ func TestTerminal(t *testing.T) {
 	lab.tmux("send-keys", "-t", "lab", "C-z")
 	lab.see("Stopped")
 	typed("fg", "fg\nsh -c")
-	lab.interrupt("^C\nh1:_")
+	lab.interrupt("fg\nsh -c", "h1:_")
 	typed("exit", "h1:_exit\nexit\npausenet>")
 	lab.enter("h1 env PS1=h1:_ bash --norc --noprofile")
 	lab.see("h1:_")
@@ -159,7 +164,7 @@ func TestSuspend(t *testing.T) {
 	lab.see("Stopped")
 	shell("fg")
 	lab.see("fg\n" + pausenet)
-	lab.interrupt("^Cpausenet>")
+	lab.interrupt("fg\n"+pausenet, "pausenet>")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
 	lab.enter("exit")
 	lab.see("verdict: ")
@@ -211,9 +216,9 @@ func TestAttachedTerminal(t *testing.T) {
 	}
 	lab.enter("host h7 norm\t")
 	lab.enter("flow h0 h1 1GB")
-	lab.interrupt("1 of 1 flows go on")
+	lab.interrupt("", "1 of 1 flows go on")
 	lab.enter("iperf h0 h7 1000")
-	lab.interrupt("interrupted")
+	lab.interrupt("", "interrupted")
 	lab.enter("h1 echo from h2")
 	lab.see("from 10.0.0.3")
 	lab.enter("exit")
