@@ -216,9 +216,9 @@ func TestAttachedTerminal(t *testing.T) {
 	}
 	lab.enter("host h7 norm\t")
 	lab.enter("flow h0 h1 1GB")
-	lab.interrupt("", "1 of 1 flows go on")
+	lab.interrupt("flow h0 h1 1GB", "1 of 1 flows go on")
 	lab.enter("iperf h0 h7 1000")
-	lab.interrupt("", "interrupted")
+	lab.interrupt("iperf h0 h7 1000", "interrupted")
 	lab.enter("h1 echo from h2")
 	lab.see("from 10.0.0.3")
 	lab.enter("exit")
