@@ -81,6 +81,10 @@ live-cycles: ## bring a live fabric up and down CYCLES times, and kill one as of
 	PAUSENET_CYCLES=$(or $(CYCLES),100) $(GO) test ./experiments/live -count=1 -v -run '^TestCycles$$'
 	PAUSENET_KILLS=$(or $(CYCLES),100) $(GO) test ./cmd/pausenet -count=1 -v -run '^TestKill$$'
 
+.PHONY: test-vagrant
+test-vagrant: ## run the Vagrantfile's provisioning in a Debian root (needs debootstrap)
+	$(if $(filter 0,$(shell id -u)),,$(SUDO)) test/vagrant/run.sh
+
 .PHONY: test-kernels
 test-kernels: ## run the fabric tests under Debian's 6.1 and 6.12 kernels, in qemu
 	test/kernels/run.sh
@@ -91,7 +95,7 @@ GALLERY ?= all,dcqcn+win,lstm-pid+win,timely+win
 .PHONY: gallery
 gallery: build ## draw docs/figures/controllers anew: two and eight flows on one link under every controller
 	rm -rf results/gallery
-	bin/pausenet run convergence-2 convergence-8 --cc $(GALLERY) --plane wasm --figures=svg --out results/gallery
+	bin/pausenet run convergence-2 convergence-8 --cc $(GALLERY) --plane wasm --figures=svg --out results/gallery --force
 	@mkdir -p docs/figures/controllers && rm -f docs/figures/controllers/*.svg
 	@for n in 2 8; do for f in results/gallery/convergence-$$n/*/figure.svg; do \
 		cp "$$f" "docs/figures/controllers/$$(basename "$$(dirname "$$f")")-$$n.svg"; done; done

@@ -88,7 +88,7 @@ func TestBurstStates(t *testing.T) {
 // A burst lasts until the queue was below Q_ECN, and nothing is marked at egress before.
 func TestBurstHysteresis(t *testing.T) {
 	r := newBurstRig(t, 250_000)
-	r.sw().EcnMode, r.sw().AtRate[0].EcnKmax = ebpf.ECNRED, 100_000
+	r.sw().EcnMode, r.sw().Profiles[0].EcnKmax = ebpf.ECNRED, 100_000
 	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)
 	r.land(0, 1, 0, 260_000)
 	// mark says whether a frame that leaves the queue with so many bytes behind is marked.
@@ -116,6 +116,38 @@ func TestBurstHysteresis(t *testing.T) {
 	}
 	if r.port(1).Bursts != 1 {
 		t.Errorf("%d bursts", r.port(1).Bursts)
+	}
+}
+
+// Q_ECN is the egress port's own: by it congestion is persistent, a burst ends, and what leaves is marked again.
+func TestBurstByProfile(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	r.sw().Profiles[5] = r.sw().Profiles[0]
+	r.sw().Profiles[5].Q_ecn = 100_000
+	r.port(0).Profile = 5 // where packets come in, which decides nothing
+	if r.land(0, 1, 0, 150_000); r.port(1).Class[lossless].Burst != uint8(ebpf.BurstNone) {
+		t.Error("by the ingress port's Q_ECN")
+	}
+	r.port(0).Profile, r.port(1).Profile = 0, 5
+	for _, c := range []struct {
+		queue int
+		state uint32
+	}{{99_999, ebpf.BurstNone}, {100_000, ebpf.BurstPersistent}, {250_000, ebpf.BurstBurst}, {100_000 + dataLen, ebpf.BurstBurst}, {99_999, ebpf.BurstNone}} {
+		if r.land(0, 1, 0, c.queue); uint32(r.port(1).Class[lossless].Burst) != c.state {
+			t.Errorf("queue %d: state %d, want %d", c.queue, r.port(1).Class[lossless].Burst, c.state)
+		}
+	}
+	r.sw().EcnMode, r.sw().Profiles[5].EcnKmax = ebpf.ECNRED, 50_000
+	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)
+	for queue, want := range map[uint32]bool{100_000: false, 99_999: true} {
+		if got := ipHeader(r.leave(1, queue, ebpf.BurstBurst, frame)).ECN() == wire.CE; got != want {
+			t.Errorf("%d bytes left behind in a burst: marked %v", queue, got)
+		}
+	}
+	// Of the dynamic threshold it is the least.
+	r.sw().Q_cnm, r.port(1).ThreeD_c, r.port(1).Widest, r.port(1).WidestAt = 0, 1<<30, 2, r.State.Crossing.Now
+	if got := r.land(0, 1, 0, 100_000); got.Want != ebpf.WantWalk {
+		t.Errorf("no burst at the port's Q_ECN: want mask %d", got.Want)
 	}
 }
 
@@ -389,7 +421,7 @@ func TestDynamicThreshold(t *testing.T) {
 	} {
 		for m := 1; m <= len(c.want); m++ {
 			r.reset()
-			r.sw().Cnm, r.sw().Xoff, r.port(0).ThreeD_c = 1, c.xoff, c.threeDC
+			r.sw().Cnm, r.sw().Profiles[0].Xoff, r.port(0).ThreeD_c = 1, c.xoff, c.threeDC
 			// Port 5 holds packets for m-1 other egress ports, two for each; port 4's do not matter.
 			for i, dst := range []int{1, 2, 6}[:m-1] {
 				r.data(5, dst, 0)
@@ -426,10 +458,10 @@ func TestThresholdFollowsFanout(t *testing.T) {
 	} {
 		r := newBurstRig(t, 0)
 		p, _ := r.data(5, 1, 7)
-		r.release(5, 1, lossless, uint64(dataLen), p.entry()+1) // it is queued no more
+		r.release(5, 1, lossless, int(dataLen), p.entry()+1) // it is queued no more
 		r.after(c.gap)
 		q, _ := r.data(5, 0, 0)
-		r.release(5, 0, lossless, uint64(dataLen), q.entry()+1)
+		r.release(5, 0, lossless, int(dataLen), q.entry()+1)
 		r.after(c.again)
 		r.port(0).Widest = 0 // what T keeps of this is TestThresholdIsTheWidestPorts'
 		if got := r.land(5, 0, 0, c.burst-1); got.Want != 0 {
@@ -444,7 +476,7 @@ func TestThresholdFollowsFanout(t *testing.T) {
 // With a dynamic XOFF the threshold is a share of that: 1/8 of what is free.
 func TestThresholdFollowsDynamicXOFF(t *testing.T) {
 	r := newBurstRig(t, 0)
-	r.sw().Cnm, r.sw().Q_cnm, r.sw().AtRate[0].Alpha, r.sw().Xoff = 1, 0, 1<<13, 0
+	r.sw().Cnm, r.sw().Q_cnm, r.sw().Profiles[0].Alpha, r.sw().Profiles[0].Xoff = 1, 0, 1<<13, 0
 	r.sw().Used = r.sw().Buffer - 3_200_000 - uint64(2*dataLen)
 	if got := r.land(5, 0, 0, 400_000+dataLen/8-1); got.Want != 0 {
 		t.Errorf("just below the share: want mask %d", got.Want)

@@ -174,7 +174,8 @@ func TestCNMForwarding(t *testing.T) {
 	}
 
 	// Its way back is found when the flow's packets are long gone ...
-	r.release(4, 1, lossless, 0, p.entry()+1)
+	r.sw().Used += uint64(dataLen)
+	r.release(4, 1, lossless, int(dataLen), p.entry()+1)
 	r.after(vtime.Second)
 	if got := r.enter(1, message); got.Verdict != ebpf.VerdictForward {
 		t.Errorf("verdict %d after the flow", got.Verdict)
@@ -201,7 +202,7 @@ func TestCNMForwarding(t *testing.T) {
 		}
 	}
 	// Where CNMs are lossless they pause like all else.
-	r.sw().Lossless, r.sw().Xoff = 1<<7, 1
+	r.sw().Lossless, r.sw().Profiles[0].Xoff = 1<<7, 1
 	if got := r.enter(1, message); got.Want != ebpf.WantPause || got.OutPriority != 7 {
 		t.Errorf("want mask %d, priority %d", got.Want, got.OutPriority)
 	}

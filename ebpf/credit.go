@@ -11,10 +11,10 @@ const (
 // CreditLen is the length of a credit message: tshark's dissector reads up to 62 bytes of the frame.
 const CreditLen = 62
 
-// Blocks is what n bytes count at port p.
+// Blocks is what a frame of n bytes counts at port p.
 func (s *State) Blocks(p, n int) uint16 {
-	shift := s.Ports[p].BlockShift
-	return uint16((n + 1<<shift - 1) >> shift)
+	port := &s.Ports[p]
+	return uint16((counted(n, port.Uncounted) + 1<<port.BlockShift - 1) >> port.BlockShift)
 }
 
 // Credits is the blocks of the priority that port p may send; above CreditMost it has sent more than it may.

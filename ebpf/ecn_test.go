@@ -34,8 +34,8 @@ func (s *splitMix) next() uint64 {
 
 // redProbability is Pmax*(q-Kmin)/(Kmax-Kmin) of 2^32, in 128 bits.
 func redProbability(sw *ebpf.SwitchState, q uint64) uint64 {
-	hi, lo := bits.Mul64(sw.EcnPmax, q-sw.AtRate[0].EcnKmin)
-	p, _ := bits.Div64(hi, lo, sw.AtRate[0].EcnKmax-sw.AtRate[0].EcnKmin)
+	hi, lo := bits.Mul64(sw.EcnPmax, q-sw.Profiles[0].EcnKmin)
+	p, _ := bits.Div64(hi, lo, sw.Profiles[0].EcnKmax-sw.Profiles[0].EcnKmin)
 	return p
 }
 
@@ -60,7 +60,7 @@ func TestREDFrequency(t *testing.T) {
 	} {
 		r.reset()
 		sw := r.sw()
-		sw.EcnMode, sw.AtRate[0].EcnKmin, sw.AtRate[0].EcnKmax, sw.EcnPmax = ebpf.ECNRED, c.kmin, c.kmax, uint64(c.pmax*(1<<32))
+		sw.EcnMode, sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax, sw.EcnPmax = ebpf.ECNRED, c.kmin, c.kmax, uint64(c.pmax*(1<<32))
 		const out = 4
 		random := splitMix{sw.Seed + out<<40}
 		threshold := redProbability(sw, uint64(c.queue))
@@ -134,23 +134,23 @@ func TestREDEdges(t *testing.T) {
 		{name: "priority 0", queue: kmax + 1, frame: ect(0, 2)},
 		{name: "each priority that is to be marked", queue: kmax + 1, frame: ect(7, 2), marked: true, edit: func(sw *ebpf.SwitchState) { sw.EcnPriorities = 0xff }},
 		{name: "off", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnMode = ebpf.ECNOff }},
-		{name: "step marks at enqueue", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnMode = ebpf.ECNStep }},
+		{name: "step marks at enqueue", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnMode, sw.EcnAtEnqueue = ebpf.ECNStep, 1 }},
 		{name: "Pmax 1", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnPmax = 1 << 32 }, marked: true, draws: true},
 		{name: "Pmax 0", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnPmax = 0 }, draws: true},
-		{name: "Kmin = Kmax, at it", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.AtRate[0].EcnKmin = kmax }},
-		{name: "Kmin = Kmax, above", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.AtRate[0].EcnKmin = kmax }, marked: true},
+		{name: "Kmin = Kmax, at it", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Profiles[0].EcnKmin = kmax }},
+		{name: "Kmin = Kmax, above", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Profiles[0].EcnKmin = kmax }, marked: true},
 		{name: "a host does not mark", out: rigHostPort, queue: kmax + 1, frame: ect(3, 2)},
 		{name: "the other switch has its own mode", out: 6, queue: kmax + 1, frame: ect(3, 2)},
 		{name: "in a burst", queue: kmax + 1, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: withCNM},
-		{name: "in a burst, at Q_ECN", queue: 200_000, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.AtRate[0].EcnKmax = 1, 199_000 }},
-		{name: "a burst that ends, below Q_ECN", queue: 199_999, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.AtRate[0].EcnKmax = 1, 199_000 }, marked: true},
+		{name: "in a burst, at Q_ECN", queue: 200_000, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.Profiles[0].EcnKmax = 1, 199_000 }},
+		{name: "a burst that ends, below Q_ECN", queue: 199_999, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.Profiles[0].EcnKmax = 1, 199_000 }, marked: true},
 		{name: "persistent congestion", queue: kmax + 1, burst: ebpf.BurstPersistent, frame: ect(3, 2), edit: withCNM, marked: true},
 		{name: "burst state means nothing without DCON", queue: kmax + 1, burst: ebpf.BurstBurst, frame: ect(3, 2), marked: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
 			r.reset()
-			r.sw().EcnMode, r.sw().AtRate[0].EcnKmin, r.sw().AtRate[0].EcnKmax = ebpf.ECNRED, kmin, kmax
+			r.sw().EcnMode, r.sw().Profiles[0].EcnKmin, r.sw().Profiles[0].EcnKmax = ebpf.ECNRED, kmin, kmax
 			if c.edit != nil {
 				c.edit(r.sw())
 			}
@@ -239,7 +239,7 @@ func TestStep(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
 			r.reset()
-			r.sw().EcnMode, r.sw().AtRate[0].EcnKmax = ebpf.ECNStep, k
+			r.sw().EcnMode, r.sw().EcnAtEnqueue, r.sw().Profiles[0].EcnKmax = ebpf.ECNStep, 1, k
 			r.port(0).Class[lossless].QueueBytes = c.queue
 			r.port(0).Class[lossless].Burst = uint8(c.burst)
 			frame := roce{in: 2, dst: c.dst, priority: lossless, ecn: c.ecn}.frame(t)
@@ -263,12 +263,12 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// A port goes by the thresholds of its rate class: RED and the step by those of the port that the packet leaves by.
-func TestECNByRate(t *testing.T) {
+// A port goes by the thresholds of its profile: RED and the step by those of the port that the packet leaves by.
+func TestECNByProfile(t *testing.T) {
 	r := newRig(t)
 	data := roce{in: 2, dst: 0, priority: lossless, ecn: wire.ECT0}.frame(t)
-	r.sw().AtRate[3].EcnKmin, r.sw().AtRate[3].EcnKmax = 800_000, 800_000
-	r.port(0).RateClass = 3
+	r.sw().Profiles[3].EcnKmin, r.sw().Profiles[3].EcnKmax = 800_000, 800_000
+	r.port(0).Profile = 3
 	r.sw().EcnMode = ebpf.ECNRED
 	for _, c := range []struct {
 		port   int
@@ -279,7 +279,7 @@ func TestECNByRate(t *testing.T) {
 			t.Errorf("RED at port %d with a queue of %d: marked %v", c.port, c.queue, marked)
 		}
 	}
-	r.sw().EcnMode = ebpf.ECNStep
+	r.sw().EcnMode, r.sw().EcnAtEnqueue = ebpf.ECNStep, 1
 	for _, c := range []struct {
 		dst    int
 		queue  uint64
@@ -289,6 +289,63 @@ func TestECNByRate(t *testing.T) {
 		frame := roce{in: 2, dst: c.dst, priority: lossless, ecn: wire.ECT0}.frame(t)
 		if marked := !bytes.Equal(r.enter(2, frame).data, routed(frame, c.dst)); marked != c.marked {
 			t.Errorf("step at port %d with a queue of %d: marked %v", c.dst, c.queue, marked)
+		}
+	}
+}
+
+// At which end of the queue a packet is marked, and by which queue: with itself as it comes, what it leaves behind as it goes.
+func TestECNPoint(t *testing.T) {
+	const k = 30_000
+	r := newRig(t)
+	frame := roce{in: 2, dst: 0, priority: lossless, ecn: wire.ECT0}.frame(t)
+	n := uint64(len(frame))
+	for name, mode := range map[string]uint32{"step": ebpf.ECNStep, "red": ebpf.ECNRED} {
+		for _, c := range []struct {
+			enqueue uint32
+			queue   uint64
+			burst   uint32
+			comes   bool // marked as it comes
+			leaves  bool
+		}{
+			{enqueue: 1, queue: k - n},
+			{enqueue: 1, queue: k - n + 1, comes: true},
+			{enqueue: 1, queue: k + 1, burst: ebpf.BurstBurst},
+			{enqueue: 0, queue: k},
+			{enqueue: 0, queue: k + 1, leaves: true},
+			{enqueue: 0, queue: k + 1, burst: ebpf.BurstBurst},
+		} {
+			r.reset()
+			sw := r.sw()
+			sw.EcnMode, sw.EcnAtEnqueue, sw.Cnm = mode, c.enqueue, uint32(c.burst/ebpf.BurstBurst)
+			sw.Profiles[0].Q_ecn = 1
+			sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax = k, k
+			r.port(0).Class[lossless].QueueBytes, r.port(0).Class[lossless].Burst = c.queue, uint8(c.burst)
+			if got := !bytes.Equal(r.enter(2, frame).data, routed(frame, 0)); got != c.comes {
+				t.Errorf("%s, %+v: marked as it comes: %v", name, c, got)
+			}
+			if got := !bytes.Equal(r.leave(0, uint32(c.queue), c.burst, frame), frame); got != c.leaves {
+				t.Errorf("%s, %+v: marked as it leaves: %v", name, c, got)
+			}
+			marks := uint64(0)
+			if c.comes || c.leaves {
+				marks = 1
+			}
+			if p := r.port(0); p.EcnMarked != marks || p.Draws != 0 {
+				t.Errorf("%s, %+v: %d marks counted, %d draws", name, c, p.EcnMarked, p.Draws)
+			}
+		}
+	}
+	// RED draws for a queue between its thresholds, at either end once.
+	for _, enqueue := range []uint32{0, 1} {
+		r.reset()
+		sw := r.sw()
+		sw.EcnMode, sw.EcnAtEnqueue, sw.EcnPmax = ebpf.ECNRED, enqueue, 1<<32
+		sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax = 0, 100_000
+		r.port(0).Class[lossless].QueueBytes = 50_000
+		r.enter(2, frame)
+		r.leave(0, 50_000, ebpf.BurstNone, frame)
+		if p := r.port(0); p.Draws != 1 {
+			t.Errorf("at enqueue %d: %d draws", enqueue, p.Draws)
 		}
 	}
 }

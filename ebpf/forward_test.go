@@ -5,6 +5,7 @@ package ebpf_test
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -162,6 +163,58 @@ func TestECMP(t *testing.T) {
 	}
 }
 
+// murmur3 is MurmurHash3 (x86, 32 bits) of words.
+func murmur3(seed uint32, words ...uint32) uint32 {
+	h := seed
+	for _, k := range words {
+		h = bits.RotateLeft32(h^bits.RotateLeft32(k*0xcc9e2d51, 15)*0x1b873593, 13)*5 + 0xe6546b64
+	}
+	h ^= uint32(4 * len(words))
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}
+
+// HPCC's simulator hashes the addresses that it knows hosts by, and the ports that a flow has there: those of a RoCE packet are its
+// source port and its identification, any other's its own.
+func TestHPCCHash(t *testing.T) {
+	r := newRig(t)
+	rng := rand.New(rand.NewPCG(8, 9))
+	for i := range 2000 {
+		r.reset()
+		r.sw().Hash, r.sw().EcmpSeed = ebpf.HashHPCC, rng.Uint32()
+		for host := range r.State.Addresses {
+			r.State.Addresses[host] = uint64(rng.Uint32())
+		}
+		frame := roce{in: 5, src: 1, dst: 4, sport: 1, priority: lossless}.frame(t)
+		ip := ipHeader(frame)
+		sport, dport, id := uint16(rng.Uint32()), uint16(rng.Uint32()), uint16(rng.Uint32())
+		source := uint32(r.State.Addresses[1])
+		if i%5 == 0 { // a program's, from nobody's address
+			source = rng.Uint32()&0xffff | 10<<24 | 0xff<<16
+			binary.BigEndian.PutUint32(ip[12:], source)
+		}
+		if i%2 == 0 {
+			dport = wire.PortRoCE
+		}
+		binary.BigEndian.PutUint16(ip[4:], id)
+		binary.BigEndian.PutUint16(ip[20:], sport)
+		binary.BigEndian.PutUint16(ip[22:], dport)
+		there := dport
+		switch {
+		case i%3 == 0:
+			ip[9] = 6 // TCP
+		case dport == wire.PortRoCE:
+			there = id
+		}
+		ip.UpdateChecksum()
+		h := murmur3(r.sw().EcmpSeed, source, uint32(r.State.Addresses[4]), uint32(sport)|uint32(there)<<16)
+		if got, want := r.enter(5, frame), uint32(rigGroups[4][h%3]); got.Verdict != ebpf.VerdictForward || got.Egress != want {
+			t.Fatalf("protocol %d, ports %d and %d, identification %d: verdict %d, port %d; want port %d", ip[9], sport, dport, id, got.Verdict, got.Egress, want)
+		}
+	}
+}
+
 // A fragment has no ports that can be trusted: all fragments of a packet must take one path.
 func TestFragmentsShareAPath(t *testing.T) {
 	r := newRig(t)
@@ -209,7 +262,7 @@ func TestChecksumStaysValid(t *testing.T) {
 		ip.UpdateChecksum()
 		step := rapid.Bool().Draw(t, "mark")
 		if step {
-			r.sw().EcnMode, r.sw().AtRate[0].EcnKmax, r.sw().EcnPriorities = ebpf.ECNStep, 0, 0xff
+			r.sw().EcnMode, r.sw().EcnAtEnqueue, r.sw().Profiles[0].EcnKmax, r.sw().EcnPriorities = ebpf.ECNStep, 1, 0, 0xff
 		}
 		want := routed(frame, 1)
 		if step && ip.ECN() != wire.NotECT {
@@ -227,7 +280,7 @@ func TestChecksumStaysValid(t *testing.T) {
 // its values.
 func TestChecksumOfEveryValue(t *testing.T) {
 	r := newRig(t)
-	r.sw().EcnMode, r.sw().AtRate[0].EcnKmax = ebpf.ECNStep, 0
+	r.sw().EcnMode, r.sw().EcnAtEnqueue, r.sw().Profiles[0].EcnKmax = ebpf.ECNStep, 1, 0
 	for _, ecn := range []wire.ECN{wire.ECT1, wire.ECT0} {
 		frame := roce{in: 0, dst: 1, priority: lossless, ecn: ecn, payload: 1}.frame(t)
 		ip := ipHeader(frame)
@@ -244,7 +297,7 @@ func TestChecksumOfEveryValue(t *testing.T) {
 // The rewrites leave the ICRC alone: it masks what switches rewrite.
 func TestICRCSurvives(t *testing.T) {
 	r := newRig(t)
-	r.sw().EcnMode, r.sw().AtRate[0].EcnKmax = ebpf.ECNStep, 0
+	r.sw().EcnMode, r.sw().EcnAtEnqueue, r.sw().Profiles[0].EcnKmax = ebpf.ECNStep, 1, 0
 	_, got := r.data(0, 1, 1)
 	var p wire.Packet
 	if err := wire.Parse(got.data, &p); err != nil || !p.ICRCValid() || p.IPv4().ECN() != wire.CE || p.IPv4().TTL() != 63 {

@@ -44,7 +44,9 @@ func FuzzIngress(f *testing.F) {
 		sw := r.sw()
 		sw.Cnm, sw.EcnMode, sw.EcnPriorities = uint32(settings&1), uint32(settings>>1&3|settings>>13&1<<2), 0xff
 		sw.Lossless, sw.Q_cnm = uint32(settings>>3&1)*0xff, uint64(settings>>4&1)*250_000
-		sw.AtRate[0].Alpha, sw.Xoff = uint64(settings>>5&1)<<16, uint64(settings>>6&1)*1000
+		sw.Profiles[0].Alpha, sw.Profiles[0].Xoff = uint64(settings>>5&1)<<16, uint64(settings>>6&1)*1000
+		sw.Uncounted = uint32(settings>>15&1) * 10
+		sw.EcnAtEnqueue, sw.Hash = argument>>16&1, argument>>17&1
 		if settings>>14&1 != 0 {
 			r.byCredits(uint32(argument))
 			for i := range r.State.Ports {
@@ -78,14 +80,17 @@ func FuzzIngress(f *testing.F) {
 		} else if got.Verdict == ebpf.VerdictConsumed && !bytes.Equal(got.data, bytes.Repeat([]byte{0xee}, ebpf.FrameMin)) {
 			t.Fatalf("a tick that built nothing left %x", got.data)
 		}
-		used := uint64(0)
+		var used, headroom uint64
 		for i := range rigSwitch0 {
-			for _, n := range each(r.port(i), held) {
-				used += n
+			for priority, n := range each(r.port(i), held) {
+				spilled := uint64(r.port(i).HeadroomHeld[priority])
+				if used, headroom = used+n, headroom+spilled; spilled > n {
+					t.Fatalf("port %d holds %d bytes, %d in its headroom", i, n, spilled)
+				}
 			}
 		}
-		if used != sw.Used {
-			t.Fatalf("%d bytes used, %d held", sw.Used, used)
+		if used != sw.Used || headroom != sw.HeadroomUsed {
+			t.Fatalf("%d bytes used, %d held; %d in the headroom, the ports' %d", sw.Used, used, sw.HeadroomUsed, headroom)
 		}
 	})
 }
@@ -144,7 +149,7 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 				old.RxBytes += n
 			}
 			if forward {
-				account[got.OutPriority] += n
+				account[got.OutPriority] += r.State.Switches[old.Node].Counted(len(frame))
 			}
 		}
 		if each(&p, held) != account || p.RxFrames != old.RxFrames || p.RxBytes != old.RxBytes || each(&p, pausing) != each(&old, pausing) ||

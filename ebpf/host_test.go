@@ -83,7 +83,7 @@ func TestHostPortDoesNotTick(t *testing.T) {
 // IPv4 packet shorter than its header.)
 func TestShortFrames(t *testing.T) {
 	r := newRig(t)
-	r.sw().Xoff, r.sw().Xon = 1, 0
+	r.sw().Profiles[0].Xoff, r.sw().Profiles[0].Xon = 1, 0
 	for _, in := range []int{0, rigHostPort} {
 		for n := 34; n < ebpf.FrameMin; n++ {
 			if got := r.enter(0, roce{in: 0, dst: 1, priority: lossless}.frame(t)); got.Want != ebpf.WantPause {

@@ -35,7 +35,7 @@ func Load(n Sizes) (*Kernel, error) {
 	}
 	for name, entries := range map[string]int{
 		"ports": n.Ports, "switches": n.Switches, "routes": n.Switches * n.Hosts, "next_hops": n.NextHops,
-		"flows": flows, "fanouts": fanouts,
+		"addresses": n.Hosts, "flows": flows, "fanouts": fanouts,
 	} {
 		spec.Maps[name].MaxEntries = uint32(max(entries, 1))
 	}
@@ -67,6 +67,7 @@ func (k *Kernel) mapTables() error {
 		assign(&k.State.Switches, k, k.objects.Switches),
 		assign(&k.State.Routes, k, k.objects.Routes),
 		assign(&k.State.NextHops, k, k.objects.NextHops),
+		assign(&k.State.Addresses, k, k.objects.Addresses),
 		assign(&k.State.Flows, k, k.objects.Flows),
 		assign(&k.State.Fanouts, k, k.objects.Fanouts),
 	)

@@ -31,7 +31,7 @@ func TestAccounting(t *testing.T) {
 				i := rapid.IntRange(0, len(queued)-1).Draw(t, "which")
 				h := queued[i]
 				queued = append(queued[:i], queued[i+1:]...)
-				r.release(h.in, h.out, h.priority, h.n, 0)
+				r.release(h.in, h.out, h.priority, int(h.n), 0)
 				account[h.in][h.priority] -= h.n
 				used -= h.n
 			} else {
@@ -80,7 +80,7 @@ func TestXOFF(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
 			r.reset()
-			r.sw().Xoff, r.sw().Xon = c.xoff, 0
+			r.sw().Profiles[0].Xoff, r.sw().Profiles[0].Xon = c.xoff, 0
 			for i := 1; i < c.at; i++ {
 				if _, got := r.data(1, 0, 0); got.Want != 0 {
 					t.Fatalf("frame %d asks for %d", i, got.Want)
@@ -116,7 +116,7 @@ func TestXOFF(t *testing.T) {
 // The lossy priorities never pause, each of several lossless ones does for itself.
 func TestXOFFPerPriority(t *testing.T) {
 	r := newRig(t)
-	r.sw().Xoff, r.sw().Xon, r.sw().Lossless = 100, 0, 0b1001_1000
+	r.sw().Profiles[0].Xoff, r.sw().Profiles[0].Xon, r.sw().Lossless = 100, 0, 0b1001_1000
 	for priority := range uint8(8) {
 		got := r.enter(0, roce{in: 0, dst: 1, priority: priority}.frame(t))
 		want := uint32(0)
@@ -226,7 +226,7 @@ func TestPauseTicks(t *testing.T) {
 func TestPauseEpisode(t *testing.T) {
 	r := newRig(t)
 	n := uint64(dataLen)
-	r.sw().Xoff, r.sw().Xon = 10*n, 8*n
+	r.sw().Profiles[0].Xoff, r.sw().Profiles[0].Xon = 10*n, 8*n
 	for range 12 {
 		if _, got := r.data(0, 1, 0); got.Want != 0 && r.tick(0, ebpf.TickPause, 0, lossless).Verdict != ebpf.VerdictForward {
 			t.Fatal("no PAUSE where one was asked for")
@@ -239,7 +239,7 @@ func TestPauseEpisode(t *testing.T) {
 		if r.tick(0, ebpf.TickPause, 0, lossless).Verdict != ebpf.VerdictForward {
 			t.Fatalf("no refresh with %d frames held", held)
 		}
-		r.release(0, 1, lossless, n, 0)
+		r.release(0, 1, lossless, int(n), 0)
 	}
 	if !r.State.ResumeDue(0, lossless) || r.tick(0, ebpf.TickResume, 0, lossless).Verdict != ebpf.VerdictForward {
 		t.Fatal("no RESUME at XON")

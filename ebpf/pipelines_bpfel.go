@@ -84,6 +84,13 @@ const (
 	pipelinesFrameMarkFRAME_MARK pipelinesFrameMark = 1885435251
 )
 
+type pipelinesPathHash uint32
+
+const (
+	pipelinesPathHashHASH_OWN  pipelinesPathHash = 0
+	pipelinesPathHashHASH_HPCC pipelinesPathHash = 1
+)
+
 type pipelinesPort struct {
 	_               structs.HostLayout
 	Kind            uint32
@@ -94,7 +101,7 @@ type pipelinesPort struct {
 	PeerMac         [6]uint8
 	CreditVls       uint8
 	BlockShift      uint8
-	RateClass       uint8
+	Profile         uint8
 	Edge            uint8
 	T_last          uint64
 	RxFrames        uint64
@@ -119,6 +126,7 @@ type pipelinesPort struct {
 	FanoutBefore    uint32
 	Unused3         uint32
 	BurstSince      [8]uint64
+	HeadroomHeld    [8]uint32
 	IdleTicks       uint64
 	PausesReceived  uint64
 	ResumesReceived uint64
@@ -136,7 +144,7 @@ type pipelinesPort struct {
 	UeMarked        uint64
 	Entered         [3]uint64
 	CreditBuffer    uint32
-	Unused2         uint32
+	Uncounted       uint32
 	CreditsSent     uint64
 	CreditsReceived uint64
 	CreditRepairs   uint64
@@ -168,6 +176,16 @@ const (
 	pipelinesPortKindPORT_SWITCH pipelinesPortKind = 1
 )
 
+type pipelinesProfile struct {
+	_       structs.HostLayout
+	EcnKmin uint64
+	EcnKmax uint64
+	Xoff    uint64
+	Xon     uint64
+	Alpha   uint64
+	Q_ecn   uint64
+}
+
 type pipelinesReason uint32
 
 const (
@@ -197,34 +215,30 @@ type pipelinesSwitchState struct {
 	_             structs.HostLayout
 	Buffer        uint64
 	Used          uint64
-	Xoff          uint64
-	Xon           uint64
 	XoffToXon     uint64
 	Lossless      uint32
-	Quanta        uint32
+	Uncounted     uint32
 	EcnMode       uint32
 	EcnPriorities uint32
 	EcnPmax       uint64
 	Cnm           uint32
 	IntOn         uint32
-	Q_ecn         uint64
 	Q_cnm         uint64
 	CnmWindow     uint64
 	CnmRepeat     uint64
 	SharedAtOnset uint32
 	SharedBy      uint32
+	HeadroomUsed  uint64
 	Seed          uint64
 	EcmpSeed      uint32
 	TcdRed        uint32
 	Q_len         uint32
 	TrendSlack    uint32
-	AtRate        [8]struct {
-		_        structs.HostLayout
-		EcnKmin  uint64
-		EcnKmax  uint64
-		Alpha    uint64
-		Headroom uint64
-	}
+	Quanta        uint32
+	EcnAtEnqueue  uint32
+	Hash          uint32
+	Unused        uint32
+	Profiles      [32]pipelinesProfile
 }
 
 type pipelinesTcdState uint32
@@ -271,6 +285,7 @@ const (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	pipelinesMapAddresses        = "addresses"
 	pipelinesMapCrossings        = "crossings"
 	pipelinesMapFanouts          = "fanouts"
 	pipelinesMapFlows            = "flows"
@@ -284,6 +299,7 @@ const (
 	pipelinesVarEcnModeType      = "ecn_mode_type"
 	pipelinesVarFrameMarkType    = "frame_mark_type"
 	pipelinesVarHosts            = "hosts"
+	pipelinesVarPathHashType     = "path_hash_type"
 	pipelinesVarPortKindType     = "port_kind_type"
 	pipelinesVarReasonType       = "reason_type"
 	pipelinesVarSharedByType     = "shared_by_type"
@@ -343,6 +359,7 @@ type pipelinesProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type pipelinesMapSpecs struct {
+	Addresses *ebpf.MapSpec `ebpf:"addresses"`
 	Crossings *ebpf.MapSpec `ebpf:"crossings"`
 	Fanouts   *ebpf.MapSpec `ebpf:"fanouts"`
 	Flows     *ebpf.MapSpec `ebpf:"flows"`
@@ -360,6 +377,7 @@ type pipelinesVariableSpecs struct {
 	EcnModeType    *ebpf.VariableSpec `ebpf:"ecn_mode_type"`
 	FrameMarkType  *ebpf.VariableSpec `ebpf:"frame_mark_type"`
 	Hosts          *ebpf.VariableSpec `ebpf:"hosts"`
+	PathHashType   *ebpf.VariableSpec `ebpf:"path_hash_type"`
 	PortKindType   *ebpf.VariableSpec `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.VariableSpec `ebpf:"reason_type"`
 	SharedByType   *ebpf.VariableSpec `ebpf:"shared_by_type"`
@@ -389,6 +407,7 @@ func (o *pipelinesObjects) Close() error {
 //
 // It can be passed to loadPipelinesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type pipelinesMaps struct {
+	Addresses *ebpf.Map `ebpf:"addresses"`
 	Crossings *ebpf.Map `ebpf:"crossings"`
 	Fanouts   *ebpf.Map `ebpf:"fanouts"`
 	Flows     *ebpf.Map `ebpf:"flows"`
@@ -400,6 +419,7 @@ type pipelinesMaps struct {
 
 func (m *pipelinesMaps) Close() error {
 	return _PipelinesClose(
+		m.Addresses,
 		m.Crossings,
 		m.Fanouts,
 		m.Flows,
@@ -418,6 +438,7 @@ type pipelinesVariables struct {
 	EcnModeType    *ebpf.Variable `ebpf:"ecn_mode_type"`
 	FrameMarkType  *ebpf.Variable `ebpf:"frame_mark_type"`
 	Hosts          *ebpf.Variable `ebpf:"hosts"`
+	PathHashType   *ebpf.Variable `ebpf:"path_hash_type"`
 	PortKindType   *ebpf.Variable `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.Variable `ebpf:"reason_type"`
 	SharedByType   *ebpf.Variable `ebpf:"shared_by_type"`

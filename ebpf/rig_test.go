@@ -95,6 +95,7 @@ func (r *rig) reset() {
 	clear(s.Fanouts)
 	clear(s.NextHops)
 	clear(s.Routes)
+	clear(s.Addresses)
 	for i := range s.Ports {
 		p := &s.Ports[i]
 		p.Ifindex = uint32(rigIfindex + i)
@@ -116,12 +117,12 @@ func (r *rig) reset() {
 	}
 	for i := range s.Switches {
 		s.Switches[i] = ebpf.SwitchState{
-			Buffer: 22_000_000, Xoff: 320_000, Xon: 318_000, XoffToXon: 2_000, Lossless: 1 << lossless, Quanta: 0xffff,
-			Q_ecn: 200_000, CnmWindow: uint64(120 * vtime.Microsecond), CnmRepeat: uint64(50 * vtime.Microsecond),
+			Buffer: 22_000_000, XoffToXon: 2_000, Lossless: 1 << lossless, Quanta: 0xffff,
+			CnmWindow: uint64(120 * vtime.Microsecond), CnmRepeat: uint64(50 * vtime.Microsecond),
 			EcnPriorities: 1 << lossless, EcnPmax: 1 << 32 / 100,
 			Seed: 0x1234_5678_9abc_def0 + uint64(i), EcmpSeed: 0xdecafbad + uint32(i),
 		}
-		s.Switches[i].AtRate[0].EcnKmin, s.Switches[i].AtRate[0].EcnKmax = 5_000, 200_000
+		s.Switches[i].Profiles[0] = ebpf.Profile{EcnKmin: 5_000, EcnKmax: 200_000, Xoff: 320_000, Xon: 318_000, Q_ecn: 200_000}
 	}
 	next := 0
 	for host, group := range rigGroups {
@@ -174,6 +175,7 @@ func (r *rig) copyToTwin() {
 	copy(to.Switches, from.Switches)
 	copy(to.Routes, from.Routes)
 	copy(to.NextHops, from.NextHops)
+	copy(to.Addresses, from.Addresses)
 	copy(to.Fanouts, from.Fanouts)
 }
 
@@ -208,7 +210,7 @@ func (r *rig) compareTwin(egress bool, frame, want []byte) {
 }
 
 // release takes a frame off the accounts, as it leaves the queue of port out.
-func (r *rig) release(in, out int, priority uint8, n uint64, entry uint32) {
+func (r *rig) release(in, out int, priority uint8, n int, entry uint32) {
 	r.copyToTwin()
 	r.State.Release(in, priority, n, entry)
 	r.twin.State.Release(in, priority, n, entry)

@@ -11,6 +11,7 @@ type (
 	PortClass   = pipelinesPortClass
 	Credit      = pipelinesCredit
 	SwitchState = pipelinesSwitchState
+	Profile     = pipelinesProfile
 	Route       = pipelinesRoute
 	Flow        = pipelinesFlow
 )
@@ -87,6 +88,12 @@ const (
 	ECNTCD  = uint32(pipelinesEcnModeECN_TCD)
 )
 
+// Hashes that choose among equal-cost ports.
+const (
+	HashOwn  = uint32(pipelinesPathHashHASH_OWN)
+	HashHPCC = uint32(pipelinesPathHashHASH_HPCC)
+)
+
 // States of an egress port under ternary congestion detection: PortClass.Ternary; they index Port.Entered.
 const (
 	TCDNonCongested = uint8(pipelinesTcdStateTCD_NONCONGESTED)
@@ -109,14 +116,21 @@ const FrameMin = 60
 // State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' maps, mapped;
 // nothing but the engine may touch it, and only between crossings.
 type State struct {
-	Crossing *Crossing
-	Ports    []Port
-	Switches []SwitchState
-	Routes   []Route
-	NextHops []uint64
-	Flows    []Flow   // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
-	Fanouts  []uint64 // 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
+	Crossing  *Crossing
+	Ports     []Port
+	Switches  []SwitchState
+	Routes    []Route
+	NextHops  []uint64
+	Addresses []uint64 // by host: what HashHPCC takes for its address
+	Flows     []Flow   // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
+	Fanouts   []uint64 // 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
 }
+
+// Counted is the size of a frame of n bytes in a switch: what it takes of buffers and of what is compared with thresholds. It is
+// c/pfc.h's counted.
+func (t *SwitchState) Counted(n int) uint64 { return counted(n, t.Uncounted) }
+
+func counted(n int, uncounted uint32) uint64 { return uint64(max(n-int(uncounted), FrameMin)) }
 
 // Paused says whether port p may send nothing of the priority at now.
 func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
@@ -125,10 +139,17 @@ func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
 
 // Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves its queue. entry is Crossing.Flow of
 // the crossing that brought it, 0 if its flow is not counted.
-func (s *State) Release(in int, priority uint8, n uint64, entry uint32) {
+func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	p := &s.Ports[in]
-	p.Class[priority].Held -= n
-	s.Switches[p.Node].Used -= n
+	t := &s.Switches[p.Node]
+	size := t.Counted(n)
+	p.Class[priority].Held -= size
+	t.Used -= size
+	if held := p.HeadroomHeld[priority]; t.HeadroomUsed != 0 && held != 0 { // the headroom is the first to be free again
+		freed := min(uint64(held), size)
+		p.HeadroomHeld[priority] -= uint32(freed)
+		t.HeadroomUsed -= freed
+	}
 	if entry != 0 {
 		s.unlist(entry - 1)
 	}
@@ -154,34 +175,39 @@ func (s *State) unlist(entry uint32) {
 	out.Flows--
 }
 
-// RateClasses is how many rates of ports a switch can have settings for.
-const RateClasses = len(SwitchState{}.AtRate)
+// Profiles is how many kinds of ports a switch can have thresholds for.
+const Profiles = len(SwitchState{}.Profiles)
 
 // Threshold is XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its peer is paused.
 // It is c/pfc.h's xoff_threshold; a tick that builds nothing betrays any difference.
 func (s *State) Threshold(p int) uint64 {
 	port := &s.Ports[p]
 	sw := &s.Switches[port.Node]
-	return xoffAt(sw, port, sw.Used)
+	return xoffAt(sw, port, sw.Used-sw.HeadroomUsed)
 }
 
-// Headroom is what port p of a switch may hold of one priority beyond XOFF.
-func (s *State) Headroom(p int) uint64 {
+// Overrun says whether port p of a switch holds more of the priority than its headroom beyond a level: that of the time when its
+// peer was paused, or what a dynamic threshold let it have.
+func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	port := &s.Ports[p]
-	return s.Switches[port.Node].AtRate[port.RateClass].Headroom
+	if s.Switches[port.Node].Profiles[port.Profile].Alpha != 0 {
+		return uint64(port.HeadroomHeld[priority]) > headroom
+	}
+	return port.Class[priority].Held > level+headroom
 }
 
-func xoffAt(sw *SwitchState, port *Port, used uint64) uint64 {
-	alpha := sw.AtRate[port.RateClass].Alpha
-	if alpha == 0 {
-		return sw.Xoff
+// xoffAt is XOFF of a port of a switch whose shared buffer has so much in it.
+func xoffAt(sw *SwitchState, port *Port, shared uint64) uint64 {
+	k := &sw.Profiles[port.Profile]
+	if k.Alpha == 0 {
+		return k.Xoff
 	}
 	var threshold uint64
-	if used < sw.Buffer {
-		threshold = (sw.Buffer - used) * alpha >> 16
+	if shared < sw.Buffer {
+		threshold = (sw.Buffer - shared) * k.Alpha >> 16
 	}
-	if sw.Xoff != 0 && threshold > sw.Xoff {
-		threshold = sw.Xoff
+	if k.Xoff != 0 && threshold > k.Xoff {
+		threshold = k.Xoff
 	}
 	return threshold
 }
@@ -189,19 +215,21 @@ func xoffAt(sw *SwitchState, port *Port, used uint64) uint64 {
 // ResumeDue says whether the peer of port p is to be sent a RESUME for the priority.
 func (s *State) ResumeDue(p int, priority uint8) bool {
 	port := &s.Ports[p]
-	if port.Class[priority].Pausing == 0 {
+	if port.Class[priority].Pausing == 0 || port.HeadroomHeld[priority] != 0 {
 		return false
 	}
-	return port.Class[priority].Held <= s.ResumeLevel(p, s.Switches[port.Node].Used)
+	t := &s.Switches[port.Node]
+	return port.Class[priority].Held <= s.ResumeLevel(p, t.Used-t.HeadroomUsed)
 }
 
-// ResumeLevel is XON of port p of a switch that holds used bytes: a RESUME is due for what holds no more than it.
-func (s *State) ResumeLevel(p int, used uint64) uint64 {
+// ResumeLevel is XON of port p of a switch whose shared buffer has so much in it: a RESUME is due for what holds no more than it,
+// and nothing in its headroom.
+func (s *State) ResumeLevel(p int, shared uint64) uint64 {
 	port := &s.Ports[p]
 	t := &s.Switches[port.Node]
-	if t.AtRate[port.RateClass].Alpha == 0 {
-		return t.Xon
+	if k := &t.Profiles[port.Profile]; k.Alpha == 0 {
+		return k.Xon
 	}
-	xon := xoffAt(t, port, used)
+	xon := xoffAt(t, port, shared)
 	return xon - min(xon, t.XoffToXon)
 }

@@ -11,53 +11,61 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// xoffOf is the threshold by exact arithmetic: alpha times the free buffer, rounded down, at most the upper bound.
-func xoffOf(sw *ebpf.SwitchState, class uint8) uint64 {
-	if sw.AtRate[class].Alpha == 0 {
-		return sw.Xoff
+// xoffOf is the threshold by exact arithmetic: alpha times what is free of the shared buffer, of which headroom is no part,
+// rounded down, at most the upper bound.
+func xoffOf(sw *ebpf.SwitchState, profile uint8) uint64 {
+	if sw.Profiles[profile].Alpha == 0 {
+		return sw.Profiles[profile].Xoff
 	}
 	free := new(big.Int)
-	if sw.Used < sw.Buffer {
-		free.SetUint64(sw.Buffer - sw.Used)
+	if shared := sw.Used - sw.HeadroomUsed; shared < sw.Buffer {
+		free.SetUint64(sw.Buffer - shared)
 	}
-	free.Mul(free, new(big.Int).SetUint64(sw.AtRate[class].Alpha))
+	free.Mul(free, new(big.Int).SetUint64(sw.Profiles[profile].Alpha))
 	free.Div(free, big.NewInt(1<<16))
 	threshold := free.Uint64()
-	if sw.Xoff != 0 {
-		threshold = min(threshold, sw.Xoff)
+	if bound := sw.Profiles[profile].Xoff; bound != 0 {
+		threshold = min(threshold, bound)
 	}
 	return threshold
 }
 
-func xonOf(sw *ebpf.SwitchState, class uint8) uint64 {
-	if sw.AtRate[class].Alpha == 0 {
-		return sw.Xon
+func xonOf(sw *ebpf.SwitchState, profile uint8) uint64 {
+	if sw.Profiles[profile].Alpha == 0 {
+		return sw.Profiles[profile].Xon
 	}
-	if x := xoffOf(sw, class); x > sw.XoffToXon {
+	if x := xoffOf(sw, profile); x > sw.XoffToXon {
 		return x - sw.XoffToXon
 	}
 	return 0
 }
 
-// anyThresholds draws settings, a port's rate class, and an account close to where something happens. Other classes have
-// another alpha.
+// anyThresholds draws settings, a port's profile, and an account close to where something happens. Other profiles have other
+// thresholds. With a dynamic threshold some of the account, and of others', may be in the headroom.
 func anyThresholds(t *rapid.T, sw *ebpf.SwitchState, p *ebpf.Port) (held uint64) {
-	class := uint8(rapid.IntRange(0, ebpf.RateClasses-1).Draw(t, "class"))
-	p.RateClass = class
+	profile := uint8(rapid.IntRange(0, ebpf.Profiles-1).Draw(t, "profile"))
+	p.Profile = profile
 	sw.Buffer = rapid.Uint64Range(0, 64_000_000).Draw(t, "buffer")
 	sw.Used = rapid.Uint64Range(0, 70_000_000).Draw(t, "used")
 	if rapid.Bool().Draw(t, "almost full") {
 		sw.Used = sw.Buffer + rapid.Uint64Range(0, 4000).Draw(t, "over") - min(sw.Buffer, 2000)
 	}
-	sw.Xoff = rapid.SampledFrom([]uint64{0, 1, 320_000, 1 << 40}).Draw(t, "xoff")
-	sw.Xon = rapid.Uint64Range(0, 400_000).Draw(t, "xon")
+	k := &sw.Profiles[profile]
+	xoff := rapid.SampledFrom([]uint64{0, 1, 320_000, 1 << 40}).Draw(t, "xoff")
+	xon := rapid.Uint64Range(0, 400_000).Draw(t, "xon")
 	sw.XoffToXon = rapid.SampledFrom([]uint64{0, 2_000, 100_000, 1 << 40}).Draw(t, "xoff to xon")
-	for i := range sw.AtRate {
-		sw.AtRate[i].Alpha = 5 << 12
+	for i := range sw.Profiles {
+		sw.Profiles[i] = ebpf.Profile{Alpha: 5 << 12, Xoff: 77_000, Xon: 33_000}
 	}
-	sw.AtRate[class].Alpha = rapid.SampledFrom([]uint64{0, 1, 1 << 13, 1 << 16, 3 << 16, 64 << 16}).Draw(t, "alpha")
-	near := rapid.SampledFrom([]uint64{xoffOf(sw, class), xonOf(sw, class), 0, sw.Used}).Draw(t, "near")
-	return near + rapid.Uint64Range(0, 4).Draw(t, "beside") - min(near, 2)
+	k.Xoff, k.Xon = xoff, xon
+	k.Alpha = rapid.SampledFrom([]uint64{0, 1, 1 << 13, 1 << 16, 3 << 16, 64 << 16}).Draw(t, "alpha")
+	if k.Alpha != 0 {
+		p.HeadroomHeld[lossless] = rapid.SampledFrom([]uint32{0, 0, 1, 1500, 75_000}).Draw(t, "headroom")
+		sw.Used += uint64(p.HeadroomHeld[lossless])
+		sw.HeadroomUsed = uint64(p.HeadroomHeld[lossless]) + rapid.Uint64Range(0, sw.Used-uint64(p.HeadroomHeld[lossless])).Draw(t, "others' headroom")
+	}
+	near := rapid.SampledFrom([]uint64{xoffOf(sw, profile), xonOf(sw, profile), 0, sw.Used}).Draw(t, "near")
+	return near + rapid.Uint64Range(0, 4).Draw(t, "beside") - min(near, 2) + uint64(p.HeadroomHeld[lossless])
 }
 
 // In any state: Go's view of XOFF and XON is the pipelines', and both are the formula.
@@ -72,11 +80,12 @@ func TestThresholdsAgree(t *testing.T) {
 		if pausing {
 			p.Class[lossless].Pausing = 1
 		}
-		xoff, xon := xoffOf(sw, p.RateClass), xonOf(sw, p.RateClass)
+		xoff, xon := xoffOf(sw, p.Profile), xonOf(sw, p.Profile)
 		if got := r.State.Threshold(1); got != xoff {
 			t.Fatalf("Threshold is %d, want %d", got, xoff)
 		}
-		due := pausing && held <= xon
+		spilled := p.HeadroomHeld[lossless] != 0
+		due := pausing && held <= xon && !spilled
 		if got := r.State.ResumeDue(1, lossless); got != due {
 			t.Fatalf("ResumeDue says %v with %d held and XON %d", got, held, xon)
 		}
@@ -86,10 +95,10 @@ func TestThresholdsAgree(t *testing.T) {
 		}
 		// ... and a PAUSE from XOFF on, or to refresh above XON.
 		p.Class[lossless].Pausing = 0
-		pause := held >= xoff
+		pause := held >= xoff || spilled
 		if pausing {
 			p.Class[lossless].Pausing = 1
-			pause = held > xon
+			pause = held > xon || spilled
 		}
 		if got := r.tick(1, ebpf.TickPause, 0, lossless).Verdict == ebpf.VerdictForward; got != pause {
 			t.Fatalf("PAUSE built: %v with %d held, XOFF %d, XON %d, pausing %v", got, held, xoff, xon, pausing)
@@ -104,18 +113,29 @@ func TestDynamicXOFF(t *testing.T) {
 		r.reset()
 		sw, p := r.sw(), r.port(0)
 		held := anyThresholds(t, sw, p)
+		sw.Uncounted = rapid.SampledFrom([]uint32{0, 10}).Draw(t, "uncounted")
 		frame := roce{in: 0, dst: 1, priority: lossless}.frame(r.t)
-		n := uint64(len(frame))
-		p.Class[lossless].Held = held - min(held, n)
-		held = p.Class[lossless].Held + n
+		n := uint64(len(frame)) - uint64(sw.Uncounted)
+		headroom := p.HeadroomHeld[lossless]
+		p.Class[lossless].Held = max(held-min(held, n), uint64(headroom))
+		shared := p.Class[lossless].Held - uint64(headroom)
 		after := *sw
 		after.Used += n
+		if sw.Profiles[p.Profile].Alpha != 0 && shared+n > xoffOf(sw, p.Profile) {
+			headroom += uint32(n)
+			after.HeadroomUsed += n
+		}
+		held = p.Class[lossless].Held + n
 		want := uint32(0)
-		if held >= xoffOf(&after, p.RateClass) {
+		if headroom != 0 || held >= xoffOf(&after, p.Profile) {
 			want = ebpf.WantPause
 		}
 		if got := r.enter(0, frame); got.Want != want {
-			t.Fatalf("asks for %d, want %d: %d held, XOFF %d", got.Want, want, held, xoffOf(&after, p.RateClass))
+			t.Fatalf("asks for %d, want %d: %d held, XOFF %d", got.Want, want, held, xoffOf(&after, p.Profile))
+		}
+		if p.Class[lossless].Held != held || p.HeadroomHeld[lossless] != headroom || sw.Used != after.Used || sw.HeadroomUsed != after.HeadroomUsed {
+			t.Fatalf("%d held, %d in headroom; %d used, %d in headroom; want %d, %d, %d, %d", p.Class[lossless].Held,
+				p.HeadroomHeld[lossless], sw.Used, sw.HeadroomUsed, held, headroom, after.Used, after.HeadroomUsed)
 		}
 		if built := r.tick(0, ebpf.TickPause, 0, lossless).Verdict == ebpf.VerdictForward; built != (want != 0) {
 			t.Fatalf("PAUSE built: %v, asked for: %v", built, want != 0)
@@ -136,9 +156,55 @@ func TestThresholdNumbers(t *testing.T) {
 		{1 << 17, 12_000_001, 0, 0},
 		{0, 6_000_000, 320_000, 320_000},
 	} {
-		r.sw().Buffer, r.sw().Used, r.sw().Xoff, r.sw().AtRate[0].Alpha = 12_000_000, c.used, c.bound, c.alpha
+		r.sw().Buffer, r.sw().Used, r.sw().Profiles[0].Xoff, r.sw().Profiles[0].Alpha = 12_000_000, c.used, c.bound, c.alpha
 		if got := r.State.Threshold(0); got != c.want {
 			t.Errorf("%+v: threshold %d", c, got)
 		}
+	}
+}
+
+// The headroom is no part of the shared buffer, and the first to be free again (HPCC's simulator, switch-mmu.cc). 12 MB at alpha
+// 1/8: alone, a port may have 12/9 MB.
+func TestHeadroomIsNotShared(t *testing.T) {
+	r := newRig(t)
+	sw, p, other := r.sw(), r.port(0), r.port(1)
+	sw.Buffer, sw.Profiles[0].Xoff, sw.XoffToXon, sw.Profiles[0].Alpha = 12_000_000, 0, 3_000, 1<<13
+	size := int(dataLen)
+	for p.HeadroomHeld[lossless] == 0 {
+		if _, got := r.data(0, 1, 0); got.Want != 0 && p.Class[lossless].Pausing == 0 {
+			r.tick(0, ebpf.TickPause, 0, lossless)
+		}
+	}
+	shared := p.Class[lossless].Held - uint64(size)
+	if shared < 12_000_000/9-uint64(size) || shared > 12_000_000/9+1 || p.Class[lossless].Pausing == 0 {
+		t.Fatalf("the first frame went into the headroom with %d B held", shared)
+	}
+	before := r.State.Threshold(1)
+	for range 20 {
+		r.data(0, 1, 0)
+	}
+	if got := r.State.Threshold(1); got != before || p.HeadroomHeld[lossless] != uint32(21*size) || sw.HeadroomUsed != uint64(21*size) {
+		t.Errorf("XOFF of the other port was %d and is %d; %d B in the headroom, %d in all", before, got, p.HeadroomHeld[lossless], sw.HeadroomUsed)
+	}
+	if other.HeadroomHeld != ([8]uint32{}) {
+		t.Errorf("the other port has %v in its headroom", other.HeadroomHeld)
+	}
+	for i := range 21 {
+		if r.State.ResumeDue(0, lossless) {
+			t.Fatalf("RESUME is due with %d frames in the headroom", 21-i)
+		}
+		r.release(0, 1, lossless, size, 0)
+	}
+	if sw.HeadroomUsed != 0 || p.HeadroomHeld[lossless] != 0 || p.Class[lossless].Held != shared || sw.Used != shared {
+		t.Errorf("%d B in the headroom, %d held, %d used; want 0 and %d", sw.HeadroomUsed, p.Class[lossless].Held, sw.Used, shared)
+	}
+	if r.State.ResumeDue(0, lossless) {
+		t.Error("RESUME is due at XOFF")
+	}
+	for !r.State.ResumeDue(0, lossless) {
+		r.release(0, 1, lossless, size, 0)
+	}
+	if held := p.Class[lossless].Held; held+3_000 > r.State.Threshold(0) || held+3_000+uint64(size)*9/8+2 < r.State.Threshold(0) {
+		t.Errorf("RESUME is due at %d B, XOFF is %d", held, r.State.Threshold(0))
 	}
 }

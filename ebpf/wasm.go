@@ -83,13 +83,13 @@ func (p *Process) mapTables(tables uint32, n Sizes, flows, fanouts int) error {
 	if !ok {
 		return errors.New("map the tables: no memory")
 	}
-	var at [8]uint32
+	var at [9]uint32
 	for i := range at {
 		if at[i], ok = memory.ReadUint32Le(tables + uint32(4*i)); !ok {
 			return errors.New("map the tables: bad address")
 		}
 	}
-	var errs [8]error
+	var errs [9]error
 	var crossings []Crossing
 	crossings, errs[0] = view[Crossing](all, at[0], 1)
 	var headers [][TelemetryBytes]byte
@@ -98,8 +98,9 @@ func (p *Process) mapTables(tables uint32, n Sizes, flows, fanouts int) error {
 	p.State.Switches, errs[3] = view[SwitchState](all, at[3], n.Switches)
 	p.State.Routes, errs[4] = view[Route](all, at[4], n.Switches*n.Hosts)
 	p.State.NextHops, errs[5] = view[uint64](all, at[5], max(n.NextHops, 1))
-	p.State.Flows, errs[6] = view[Flow](all, at[6], flows)
-	p.State.Fanouts, errs[7] = view[uint64](all, at[7], fanouts)
+	p.State.Addresses, errs[6] = view[uint64](all, at[6], n.Hosts)
+	p.State.Flows, errs[7] = view[Flow](all, at[7], flows)
+	p.State.Fanouts, errs[8] = view[uint64](all, at[8], fanouts)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}

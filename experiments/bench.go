@@ -92,7 +92,7 @@ func (b *benchmark) run(ctx context.Context, plane string) (c cost, err error) {
 	runtime.ReadMemStats(&m)
 	c.mallocs = m.Mallocs
 	start, cpu := time.Now(), processorTime()
-	if err := e.Run(ctx, vtime.Millisecond, true, nil); err != nil {
+	if err := e.Run(ctx, vtime.Millisecond, 60*vtime.Second, nil); err != nil {
 		return c, err
 	}
 	c.wall, c.cpu = time.Since(start), time.Duration(processorTime()-cpu)
@@ -116,12 +116,8 @@ func (b *benchmark) addFlows(e *orchestrator.Engine) error {
 		if err != nil {
 			return err
 		}
-		port, err := orchestrator.PinPath(e.Plan(), f.Source, f.Destination, nil, uint64(i))
-		if err != nil {
-			return err
-		}
 		e.AddFlow(orchestrator.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), SourcePort: port,
+			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Ports: orchestrator.FirstPorts(uint64(i)),
 			NewController: func() (cc.Controller, error) { return spec.New(env, constants) },
 		})
 	}

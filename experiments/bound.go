@@ -1,12 +1,13 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 
 	"github.com/pausenet/pausenet/experiments/fluid"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -47,8 +48,9 @@ type BoundDiscipline struct {
 // FindBound works out the scenario's bound under its seed. An error is a mistake in the scenario.
 func FindBound(s *Scenario) (*Bound, error) {
 	m := &fluidModel{s: s, flows: make([]fluidFlow, len(s.Flows))}
+	portsOf := s.portsOf(s.Seed)
 	for i := range m.flows {
-		if err := m.flows[i].trace(s, i); err != nil {
+		if err := m.flows[i].trace(s, portsOf, i); err != nil {
 			return nil, err
 		}
 	}
@@ -75,14 +77,15 @@ func (b *Bound) Write(directory string) ([]string, error) {
 	var paths []string
 	for i := range b.Disciplines {
 		d := &b.Disciplines[i]
-		folder := filepath.Join(directory, b.Scenario, d.Name)
-		if err := os.MkdirAll(folder, 0o755); err != nil {
+		folder, err := files.OpenFolder(directory, filepath.Join(directory, b.Scenario, d.Name))
+		if err != nil {
 			return paths, err
 		}
-		if err := writeFlows(folder, d.flows, b.scenario, d.times); err != nil {
+		err = errors.Join(writeFlows(folder, d.flows, b.scenario, d.times), folder.Close())
+		if err != nil {
 			return paths, err
 		}
-		paths = append(paths, filepath.Join(folder, "flows.csv"))
+		paths = append(paths, filepath.Join(folder.Path(), "flows.csv"))
 	}
 	return paths, nil
 }
@@ -95,7 +98,7 @@ type fluidModel struct {
 
 // fluidFlow is a flow and its way. A flow without a size has no times.
 type fluidFlow struct {
-	port        uint16 // UDP source port
+	ports       orchestrator.Ports
 	path        []topologies.PortID
 	back        vtime.Time // an ACK's way
 	first, last int        // frames
@@ -104,16 +107,16 @@ type fluidFlow struct {
 }
 
 // trace finds the flow's way in a run.
-func (f *fluidFlow) trace(s *Scenario, number int) (err error) {
+func (f *fluidFlow) trace(s *Scenario, portsOf func(int) (orchestrator.Ports, error), number int) (err error) {
 	plan, given := s.Topology, &s.Flows[number]
-	if f.port, err = s.sourcePort(number, s.Seed); err != nil {
+	if f.ports, err = portsOf(number); err != nil {
 		return err
 	}
-	f.path = orchestrator.Path(plan, given.Source, given.Destination, f.port)
+	f.path = orchestrator.Path(plan, given.Source, given.Destination, f.ports)
 	if given.Size == 0 {
 		return nil
 	}
-	back := orchestrator.Path(plan, given.Destination, given.Source, f.port)
+	back := orchestrator.WayBack(plan, given.Source, given.Destination, f.ports)
 	f.back = oneWay(plan, back, ackFrame)
 	f.first, f.last, f.line = framesOf(plan, int64(given.Size))
 	slowest := plan.Ports[f.path[0]].Rate
@@ -162,7 +165,7 @@ func (m *fluidModel) under(d fluid.Discipline) BoundDiscipline {
 	for i, took := range fluid.Run(rates, fluids, d, stop) {
 		given := &m.s.Flows[i]
 		f := orchestrator.Flow{Finished: vtime.Never, FlowConfig: orchestrator.FlowConfig{
-			Source: given.Source, Destination: given.Destination, Size: int64(given.Size), Start: given.Start, SourcePort: m.flows[i].port,
+			Source: given.Source, Destination: given.Destination, Size: int64(given.Size), Start: given.Start, Ports: m.flows[i].ports,
 		}}
 		if fct := math.Round(took + m.flows[i].latency); fct <= float64(until-given.Start) && fct < float64(vtime.Never) {
 			f.Finished = given.Start + vtime.Time(fct)

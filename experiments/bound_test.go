@@ -54,7 +54,7 @@ drain: true
 			used := map[string]bool{}
 			for i := range s.Flows {
 				var f fluidFlow
-				if err := f.trace(s, i); err != nil {
+				if err := f.trace(s, s.portsOf(s.Seed), i); err != nil {
 					t.Fatal(err)
 				}
 				used[fmt.Sprint(s.Flows[i].Source, s.Flows[i].Destination, f.path)] = true
@@ -63,7 +63,7 @@ drain: true
 					frames[id] += packets
 					sent[id] += f.line - packets*24
 				}
-				for _, id := range orchestrator.Path(s.Topology, s.Flows[i].Destination, s.Flows[i].Source, f.port) {
+				for _, id := range orchestrator.Path(s.Topology, s.Flows[i].Destination, s.Flows[i].Source, f.ports) {
 					frames[id] += packets
 					sent[id] += packets * wire.AckLen
 				}

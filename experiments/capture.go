@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"container/heap"
-	"path/filepath"
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/capture"
@@ -36,10 +35,11 @@ func startCapture(r *runner, plane orchestrator.Plane) (*wireCapture, error) {
 		return nil, nil
 	}
 	plan := r.scenario.Topology
-	file, err := capture.Create(filepath.Join(r.options.Directory, "capture.pcapng"))
+	to, err := r.folder.Create("capture.pcapng")
 	if err != nil {
 		return nil, err
 	}
+	file := capture.NewFile(to)
 	c := &wireCapture{file: file, engine: r.engine}
 	// A wire into a port is tapped once, whichever of its ends are captured.
 	taps := map[topologies.PortID][]func(wire []byte){}

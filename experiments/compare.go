@@ -142,7 +142,7 @@ func (c *RunComparison) Missing() []string { return c.page.missing() }
 
 // Write writes the page, and the figures in the given formats into a folder beside it.
 func (c *RunComparison) Write(path string, formats []string) error {
-	return c.page.write(path, strings.TrimSuffix(path, filepath.Ext(path))+"-"+figuresFolder, formats)
+	return c.page.write(path, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))+"-"+figuresFolder, formats)
 }
 
 // Labels head the cells of a comparison's runs for people.

@@ -84,6 +84,7 @@ func renewBlocks(t *testing.T, document string) (renewed string, named []string)
 		}
 		if m[1] == "constants" {
 			named = append(named, m[2])
+			out = append(out, departureLine(t, m[2], m[3])...)
 			out = append(out, constantsTables(t, m[2], m[3])...)
 			out = append(out, endMarker)
 			continue
@@ -97,6 +98,22 @@ func renewBlocks(t *testing.T, document string) (renewed string, named []string)
 		out = append(out, "```", endMarker)
 	}
 	return strings.Join(out, "\n"), named
+}
+
+// departureLine says what a change of a controller's rate does to a departure that is timed, if another does otherwise.
+func departureLine(t *testing.T, name, beyond string) []string {
+	t.Helper()
+	departure := func(name string) cc.Departure {
+		spec, err := cc.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return spec.Departure
+	}
+	if beyond != "" && departure(name) == departure(beyond) {
+		return nil
+	}
+	return []string{fmt.Sprintf("A departure that is already timed: %s.", departure(name)), ""}
 }
 
 // shownPath is the path that relative defaults are worked out for.

@@ -30,12 +30,12 @@ drain: true
 sample: {interval: 5us}
 `
 
-// files are a run's files that depend on nothing but scenario and seed.
-var files = []string{"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "events.csv"}
+// lasting are a run's files that depend on nothing but scenario and seed.
+var lasting = []string{"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "events.csv"}
 
 func (o *outcome) content() string {
 	var b strings.Builder
-	for _, name := range files {
+	for _, name := range lasting {
 		data, err := os.ReadFile(filepath.Join(o.dir, name))
 		if err != nil {
 			o.Fatal(err)

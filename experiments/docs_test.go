@@ -42,3 +42,18 @@ func TestDocumentedWorkloads(t *testing.T) {
 		}
 	}
 }
+
+// TestDocumentedUnused: all that a run may have no use for is described.
+func TestDocumentedUnused(t *testing.T) {
+	data, err := os.ReadFile("../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, row, _ := strings.Cut(string(data), "\n| `expect_unused` |")
+	row, _, _ = strings.Cut(row, "\n")
+	for _, name := range unusedNames {
+		if !strings.Contains(row, "`"+name+"`") {
+			t.Errorf("docs/scenarios.md does not have %s in expect_unused", name)
+		}
+	}
+}

@@ -135,7 +135,7 @@ func TestFatTreePaths(t *testing.T) {
 		from, to := plan.Hosts[0], plan.Hosts[len(plan.Hosts)-1]
 		seen := map[topologies.NodeID]bool{}
 		for port := range uint16(2000) {
-			path := orchestrator.Path(plan, from, to, 49152+port)
+			path := orchestrator.Path(plan, from, to, orchestrator.Ports{Source: 49152 + port})
 			if len(path) != 6 {
 				t.Fatalf("%s: a path of %d links", name, len(path))
 			}

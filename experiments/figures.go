@@ -1,14 +1,13 @@
 package experiments
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // FigureFormats are the formats that figures are written in.
@@ -25,7 +24,7 @@ func CheckFigureFormats(formats []string) error {
 }
 
 // writeFigures writes every plot of the page into a folder, in each format, and removes those of an earlier page.
-func (p *reportPage) writeFigures(folder string, formats []string) error {
+func (p *reportPage) writeFigures(folder *files.Folder, name string, formats []string) error {
 	if len(formats) == 0 {
 		return nil
 	}
@@ -33,15 +32,17 @@ func (p *reportPage) writeFigures(folder string, formats []string) error {
 	if err != nil {
 		return err
 	}
-	return writeFigures(folder, figures, formats)
+	return writeFigures(folder, name, figures, formats)
 }
 
-// writeFigures writes figures into a folder, in each format, and removes those that it had.
-func writeFigures(folder string, figures []report.Figure, formats []string) error {
-	if err := removeFigures(folder); err != nil {
+// writeFigures writes figures into the folder of a name, in each format, and removes those that it had.
+func writeFigures(in *files.Folder, name string, figures []report.Figure, formats []string) error {
+	folder, err := in.Sub(name)
+	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	defer folder.Close()
+	if err := folder.RemoveAny(isFigure); err != nil {
 		return err
 	}
 	for i := range figures {
@@ -52,7 +53,7 @@ func writeFigures(folder string, figures []report.Figure, formats []string) erro
 				data, err = drawn(f.SVG, format)
 			}
 			if err == nil {
-				err = WriteWhole(filepath.Join(folder, f.Name+"."+format), data)
+				err = folder.Write(f.Name+"."+format, data)
 			}
 			if err != nil {
 				return fmt.Errorf("figure %s: %w", f.Name, err)
@@ -70,21 +71,14 @@ func drawn(svg []byte, format string) ([]byte, error) {
 	return svg, nil
 }
 
-// removeFigures removes the figures that a folder has, and nothing else.
-func removeFigures(folder string) error {
-	var errs []error
-	for _, format := range FigureFormats {
-		old, _ := filepath.Glob(filepath.Join(folder, "*."+format)) // the pattern is sound
-		for _, path := range old {
-			errs = append(errs, os.Remove(path))
-		}
-	}
-	return errors.Join(errs...)
+// isFigure says whether a file is a figure of an earlier page, by its name.
+func isFigure(name string) bool {
+	return slices.Contains(FigureFormats, strings.TrimPrefix(filepath.Ext(name), "."))
 }
 
 // writeRunFigures draws each run's panels in its folder: into figure.svg and figure.png, as far as these are among the
 // formats. Their numbers are in the run's own files.
-func (p *reportPage) writeRunFigures(formats []string) error {
+func (p *reportPage) writeRunFigures(within string, formats []string) error {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return f == "csv" })
 	if len(formats) == 0 {
 		return nil
@@ -95,15 +89,27 @@ func (p *reportPage) writeRunFigures(formats []string) error {
 			if err != nil {
 				return err
 			}
-			for _, format := range formats {
-				picture, err := drawn(figure, format)
-				if err == nil {
-					err = WriteWhole(filepath.Join(r.Path, "figure."+format), picture)
-				}
-				if err != nil {
-					return fmt.Errorf("%s: figure.%s: %w", r.Path, format, err)
-				}
+			if err := writePictures(within, r.Path, figure, formats); err != nil {
+				return fmt.Errorf("%s: %w", r.Path, err)
 			}
+		}
+	}
+	return nil
+}
+
+func writePictures(within, path string, figure []byte, formats []string) error {
+	folder, err := files.OpenFolder(within, path)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	for _, format := range formats {
+		picture, err := drawn(figure, format)
+		if err == nil {
+			err = folder.Write("figure."+format, picture)
+		}
+		if err != nil {
+			return fmt.Errorf("figure.%s: %w", format, err)
 		}
 	}
 	return nil

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"os"
-	"path/filepath"
 	"slices"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -27,9 +26,6 @@ const (
 
 // What the simulator counts beside the payload of a packet, in bytes: PPP 14, IPv4 20, UDP 8, its sequence header 6.
 const hpccHeader = 48
-
-// hpccFirstPort is the source port of a host's first flow; the others' follow.
-const hpccFirstPort = 10000
 
 // hpccPFC is a PFC frame as the simulator's trace has it: at the port that it arrives at.
 type hpccPFC struct {
@@ -60,13 +56,13 @@ func (r *runner) export() error {
 // scripts that read them. Times are nanoseconds on the clock of the flow file, if the flows come from one.
 func (r *runner) exportHPCC() error {
 	return errors.Join(
-		writeLines(filepath.Join(r.options.Directory, hpccFCTFile), r.hpccFCT),
-		writeLines(filepath.Join(r.options.Directory, hpccPFCFile), r.hpccPFC),
+		writeLines(r.folder, hpccFCTFile, r.hpccFCT),
+		writeLines(r.folder, hpccPFCFile, r.hpccPFC),
 	)
 }
 
-func writeLines(path string, lines func(*bufio.Writer)) error {
-	f, err := os.Create(path)
+func writeLines(folder *files.Folder, name string, lines func(*bufio.Writer)) error {
+	f, err := folder.Create(name)
 	if err != nil {
 		return err
 	}
@@ -79,34 +75,21 @@ func writeLines(path string, lines func(*bufio.Writer)) error {
 // start, completion time, and the completion time alone on the path.
 func (r *runner) hpccFCT(w *bufio.Writer) {
 	flows := r.engine.Flows()
-	byStart, byEnd := make([]int, len(flows)), []int{}
+	byEnd := []int{}
 	for i := range flows {
-		byStart[i] = i
 		if flows[i].Finished != vtime.Never {
 			byEnd = append(byEnd, i)
 		}
 	}
-	slices.SortStableFunc(byStart, func(a, b int) int { return cmp.Compare(flows[a].Start, flows[b].Start) })
 	slices.SortStableFunc(byEnd, func(a, b int) int { return cmp.Compare(flows[a].Finished, flows[b].Finished) })
-	ports := make([]uint16, len(flows))
-	used := map[topologies.NodeID]uint16{}
-	for _, i := range byStart {
-		source := flows[i].Source
-		ports[i] = hpccFirstPort + used[source]
-		used[source]++
-	}
 	s := r.scenario
+	ports := s.hpccPorts()
 	for _, i := range byEnd {
 		f := &flows[i]
-		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", hpccAddress(f.Source), hpccAddress(f.Destination),
-			ports[i], hpccPort(s.workloadOf(i), s.Flows[i].Tag), f.Size, wholeNanoseconds(f.Start+s.origin),
+		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", orchestrator.HPCCAddress(f.Source), orchestrator.HPCCAddress(f.Destination),
+			ports[i].Source, ports[i].Destination, f.Size, wholeNanoseconds(f.Start+s.origin),
 			wholeNanoseconds(f.Finished-f.Start), hpccAlone(s.Topology, f))
 	}
-}
-
-// hpccAddress is the simulator's address of a node: 11.a.b.1, with the node's number in a and b.
-func hpccAddress(id topologies.NodeID) uint32 {
-	return 0x0b000001 + uint32(id)/256*0x00010000 + uint32(id)%256*0x00000100
 }
 
 // hpccAlone is the completion time of a flow alone as the simulator reckons it, in whole nanoseconds: the delays there and

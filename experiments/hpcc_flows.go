@@ -98,7 +98,7 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		}
 		f := Flow{
 			Tag: w.Tag, Source: topologies.NodeID(source), Destination: topologies.NodeID(destination),
-			Size: units.Bytes(size), Start: at - d.s.origin,
+			Size: units.Bytes(size), Start: at - d.s.origin, hpccPort: 1 + port,
 		}
 		if d.defaultTag {
 			f.Tag = hpccTag(port)
@@ -119,8 +119,13 @@ func (t *flowReader) isHost(at *yamlspec.Value, id topologies.NodeID) bool {
 	return n.Kind == topologies.Host
 }
 
-// hpccPort is the destination port that the simulator's scripts expect of a flow: 200 of an incast, 100 of others.
-func hpccPort(w *Workload, tag string) int {
+// hpccPort is a flow's destination port in the simulator: its file's, or what the simulator's scripts expect, 200 of an incast and
+// 100 of others.
+func (s *Scenario) hpccPort(flow int) int {
+	if port := s.Flows[flow].hpccPort; port > 0 {
+		return port - 1
+	}
+	w, tag := s.workloadOf(flow), s.Flows[flow].Tag
 	var port int
 	if _, err := fmt.Sscanf(tag, hpccPortPrefix+"%d", &port); err == nil && port >= 0 && port <= 0xFFFF {
 		return port

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -98,7 +98,7 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		data, err := os.ReadFile(h.CDF)
+		data, err := files.Read(h.CDF, yamlspec.TableFile)
 		if err != nil {
 			return "", err
 		}
@@ -119,13 +119,18 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 	headroom := 3 * units.Bytes(line.BytesIn(delay))
 	per25 := float64(line) / float64(25*units.Gbps)
 	return fmt.Sprintf(`# Imported from HPCC's simulator. The switches are those of its run.py for hosts of %[1]v: PAUSE at an eighth of the free
-# buffer, RED by the hosts' rate, and more at faster ports in proportion. Not the same: headroom is for the longest delay.
+# buffer, RED by the hosts' rate, and more at faster ports in proportion. Under dcqcn with profile b, its NIC, receivers tell of every
+# marked packet, as its do (host.cnp_interval). Not the same: headroom is for the longest delay.
 name: %[2]s
 topology: {name: %[2]q, framing: ns3, hpcc: %[3]q}
+routing: {hash: hpcc}
 switch:
   buffer: %[4]gMiB
   pfc: {alpha: 1/8, xoff: 0, xoff_to_xon: 3KB, headroom: %[5]dB, per_rate: %[1]v}
-  ecn: {mode: red, kmin: %[6]gKB, kmax: %[7]gKB, pmax: 0.2, per_rate: %[1]v}
+  ecn: {mode: red, at: dequeue, kmin: %[6]gKB, kmax: %[7]gKB, pmax: 0.2, per_rate: %[1]v}
+# ACKs, and the CNPs that are a bit of them there, go in the data's priority. Whether a paused host may send any is run.py's
+# ack_prio: 1 for dcqcn and timely, 0 for hpcc and dctcp, which ack_when_paused: false is.
+host: {control_priority: 3, ack_when_paused: true}
 cc:
   dcqcn: {profile: b}
 controllers: [dcqcn]
@@ -154,7 +159,7 @@ func scenarioNameOf(text string) string {
 // hpccSpan is the first and the last start in a flow file of the simulator. Other mistakes in it are found as the scenario is
 // read.
 func hpccSpan(path string) (first, last vtime.Time, err error) {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, yamlspec.TableFile)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // imported is a star of HPCC's simulator with a switch in the midst of the hosts, and flows of its kinds.
@@ -169,6 +170,40 @@ func TestHPCCExport(t *testing.T) {
 	}
 }
 
+// TestImportTellsOfEachMark: in an imported scenario's run receivers tell of every marked packet, as the simulator's do; those of
+// DCQCN's paper at most once in 50 us.
+func TestImportTellsOfEachMark(t *testing.T) {
+	dir := t.TempDir()
+	topology, flows := filepath.Join(dir, "topo.txt"), filepath.Join(dir, "flow.txt")
+	for path, text := range map[string]string{
+		topology: "4 1 3\n3\n0 3 40Gbps 1000ns 0\n1 3 40Gbps 1000ns 0\n2 3 40Gbps 1000ns 0\n",
+		flows:    "2\n0 2 3 100 4000000 2\n1 2 3 100 4000000 2\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := HPCCImport{Topology: topology, Flows: flows}.Scenario(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ParseScenario(filepath.Join(dir, "scenario.yaml"), []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := run(t, s, "dcqcn", Options{Plane: orchestrator.PlaneWasm}).Summary
+	if sum.CNPs != sum.ECNMarks || sum.CNPs < 100 {
+		t.Errorf("%d CNPs for %d marked packets", sum.CNPs, sum.ECNMarks)
+	}
+	s, err = ParseScenario(filepath.Join(dir, "scenario.yaml"), []byte(text), []string{"cc.dcqcn.profile=a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := run(t, s, "dcqcn", Options{Plane: orchestrator.PlaneWasm}).Summary; sum.CNPs >= sum.ECNMarks || sum.CNPs == 0 {
+		t.Errorf("under the paper's profile %d CNPs for %d marked packets", sum.CNPs, sum.ECNMarks)
+	}
+}
+
 // TestHPCCPorts: what the simulator's scripts tell apart by port.
 func TestHPCCPorts(t *testing.T) {
 	s := parse(t, `
@@ -181,10 +216,55 @@ duration: 20us
 `)
 	var got []int
 	for i := range s.Flows {
-		got = append(got, hpccPort(s.workloadOf(i), s.Flows[i].Tag))
+		got = append(got, s.hpccPort(i))
 	}
 	if fmt.Sprint(got) != "[100 200 200 7]" {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestHPCCRouting: with the simulator's hash, flows have the ports that they have there: the source's in the order of starts, the
+// destination's from the file whatever the tag. Without, ports are the seed's.
+func TestHPCCRouting(t *testing.T) {
+	const topology = "8 4 8\n4 5 6 7\n0 4 40Gbps 1us 0\n1 4 40Gbps 1us 0\n2 5 40Gbps 1us 0\n3 5 40Gbps 1us 0\n" +
+		"4 6 40Gbps 1us 0\n4 7 40Gbps 1us 0\n5 6 40Gbps 1us 0\n5 7 40Gbps 1us 0\n"
+	const flows = "4\n0 2 3 100 1000 2\n1 3 3 321 1000 2\n0 3 3 0 1000 2.00001\n0 2 3 200 1000 2.00002\n"
+	text := `
+name: spines
+topology: {name: spines, framing: ns3, hpcc: topo.txt}
+routing: {hash: hpcc}
+workloads: [{tag: all, hpcc: {file: flow.txt, origin: 2s}}]
+duration: 1ms
+drain: true
+`
+	s, err := LoadScenario(hpccFolder(t, topology, flows, text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []orchestrator.Ports{{Source: 10000, Destination: 100}, {Source: 10000, Destination: 321}, {Source: 10001}, {Source: 10002, Destination: 200}}
+	portsOf := s.portsOf(99)
+	for i := range s.Flows {
+		if got, err := portsOf(i); err != nil || got != want[i] {
+			t.Errorf("flow %d: ports %v (%v), want %v", i, got, err, want[i])
+		}
+	}
+	for _, spine := range []string{"s6", "s7"} {
+		via := s.Topology.NodeByName(spine).ID
+		s.Flows[1].Via = []topologies.NodeID{via}
+		ports, err := portsOf(1)
+		if err != nil || ports.Source < 10000 || ports.Destination != 321 ||
+			s.Topology.Ports[orchestrator.Path(s.Topology, s.Flows[1].Source, s.Flows[1].Destination, ports)[2]].Node != via {
+			t.Errorf("via %s: ports %v, %v", spine, ports, err)
+		}
+	}
+	if got := run(t, s, "dcqcn", Options{Plane: orchestrator.PlaneWasm, Export: ExportHPCC}); got.Summary.Flows.Completed != 4 {
+		t.Errorf("%+v", got.Summary.Flows)
+	}
+	if s, err = LoadScenario(hpccFolder(t, topology, flows, text), []string{"routing.hash=own"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.portsOf(99)(0); err != nil || got.Source < 0xc000 || got.Destination != 0 {
+		t.Errorf("ports %v (%v)", got, err)
 	}
 }
 

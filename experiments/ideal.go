@@ -10,6 +10,9 @@ import (
 // ackFrame is the bytes of an ACK's frame without telemetry.
 const ackFrame = wire.AckLen
 
+// fullSize is the size of a full data packet's frame in switches' buffers.
+func fullSize(plan *topologies.Plan) int { return plan.Framing.Counted(fullFrame(plan)) }
+
 // fullFrame is the bytes of a full data packet's frame without telemetry.
 func fullFrame(plan *topologies.Plan) int { return wire.DataLen(wire.OpWriteMiddle, plan.MTU) }
 
@@ -32,8 +35,8 @@ func flowTimes(plan *topologies.Plan, flows []orchestrator.Flow) []flowTime {
 		if f.Finished == vtime.Never {
 			continue
 		}
-		path := orchestrator.Path(plan, f.Source, f.Destination, f.SourcePort)
-		back := orchestrator.Path(plan, f.Destination, f.Source, f.SourcePort)
+		path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
+		back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
 		times[i] = flowTime{
 			fct: f.Finished - f.Start, ideal: idealFCT(plan, path, back, f.Size),
 			hpcc: vtime.Time(hpccAlone(plan, f)) * vtime.Nanosecond, line: plan.Ports[path[0]].Rate.TimeFor(f.Size),

@@ -27,11 +27,8 @@ func NewLive(s *Scenario, controller string) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := telemetryFits(own.Topology, spec); err != nil {
+	if err := fits(own, spec); err != nil {
 		return nil, err
-	}
-	if err := HostSettings(own, spec.Needs).Validate(); err != nil {
-		return nil, fmt.Errorf("%s: host: %w", name, err)
 	}
 	return &Live{Scenario: own, Name: name, spec: spec}, nil
 }
@@ -58,15 +55,15 @@ func (l *Live) Switches() []*switchagent.Settings { return SwitchSettings(l.Scen
 func (l *Live) Controllers() []string {
 	names := []string{l.spec.Name}
 	for _, name := range cc.Names() {
-		if spec, err := cc.Lookup(name); err == nil && name != l.spec.Name && fits(spec.Needs, l.spec.Needs) {
+		if spec, err := cc.Lookup(name); err == nil && name != l.spec.Name && suits(spec.Needs, l.spec.Needs) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// fits says whether a controller can work on switches that are as another needs them.
-func fits(needs, are cc.SwitchNeeds) bool {
+// suits says whether a controller can work on switches that are as another needs them.
+func suits(needs, are cc.SwitchNeeds) bool {
 	return (!needs.ECN || are.ECN) && needs.ECNStep == are.ECNStep && (!needs.CNM || are.CNM) && (!needs.INT || are.INT) &&
 		needs.TCD == are.TCD && needs.PCN == are.PCN
 }
@@ -90,12 +87,16 @@ func (l *Live) Flow(f *Flow, controller string, salt uint64) (orchestrator.FlowC
 	if err != nil {
 		return orchestrator.FlowConfig{}, err
 	}
-	port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, salt)
+	first := orchestrator.FirstPorts(salt)
+	if s.Topology.Hash == topologies.HashHPCC { // of flows that come one by one
+		first = orchestrator.Ports{Source: hpccFirstPort + uint16(salt), Destination: hpccNormalPort}
+	}
+	ports, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, first)
 	if err != nil {
 		return orchestrator.FlowConfig{}, err
 	}
 	return orchestrator.FlowConfig{
-		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, SourcePort: port,
+		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Controller: spec.Name,
 		NewController: func() (cc.Controller, error) {
 			if f.ConstantRate > 0 {
 				return cc.Constant(float64(f.ConstantRate)), nil
@@ -110,8 +111,8 @@ func (l *Live) Flow(f *Flow, controller string, salt uint64) (orchestrator.FlowC
 }
 
 // IdealFCT is the flow completion time of a flow that has its path to itself.
-func IdealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, sourcePort uint16) vtime.Time {
-	path := orchestrator.Path(plan, source, destination, sourcePort)
-	back := orchestrator.Path(plan, destination, source, sourcePort)
+func IdealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports orchestrator.Ports) vtime.Time {
+	path := orchestrator.Path(plan, source, destination, ports)
+	back := orchestrator.WayBack(plan, source, destination, ports)
 	return idealFCT(plan, path, back, size)
 }

@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"runtime"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -45,6 +45,9 @@ type manifest struct {
 	Fingerprint string            `json:"fingerprint,omitempty"`
 	Verdict     Status            `json:"verdict,omitempty"`
 	Files       map[string]string `json:"files"`
+
+	file *os.File // as begin has written it
+	at   int64    // of the status in it
 }
 
 // resolution is what a scenario comes to under a controller and a seed.
@@ -68,24 +71,31 @@ type flowPath struct {
 	Path []string `json:"path"`
 }
 
-func newManifest(r *runner, plane orchestrator.Plane) *manifest {
+// describe is a manifest as far as it says what is to run.
+func describe(r *runner) *manifest {
 	s, o := r.scenario, &r.options
 	m := &manifest{
-		Status: statusRunning, Scenario: s.Name, Controller: r.name, Fabric: s.Topology.Summary(), CC: r.spec.Name, Seed: o.Seed, Version: o.Version, Command: o.Command,
-		Settings: append([]string{}, o.Sets...), Plane: plane.Name(), Kernel: kernelRelease(), Hooks: orchestrator.HooksOf(plane),
-		Go: runtime.Version(), Machine: runtime.GOARCH, Build: o.Build, resolution: r.resolution(),
-		Files: map[string]string{
-			"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
-			"links.csv": "links, each way", "events.csv": "faults, PFC storms and deadlocks", "summary.json": "the run in numbers",
-		},
-	}
-	if o.Export == ExportHPCC {
-		m.Files[hpccFCTFile], m.Files[hpccPFCFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
-	}
-	if len(s.Panels) > 0 {
-		m.Files["panels.csv"] = "the report's plots over time"
+		Scenario: s.Name, Controller: r.name, Fabric: s.Topology.Summary(), CC: r.spec.Name, Seed: o.Seed, Version: o.Version, Build: o.Build,
+		Command: o.Command, Settings: append([]string{}, o.Sets...), resolution: r.resolution(),
 	}
 	m.Hash = r.hash(&m.resolution)
+	return m
+}
+
+func newManifest(r *runner, plane orchestrator.Plane) *manifest {
+	m := describe(r)
+	m.Status, m.Plane, m.Kernel, m.Hooks = statusRunning, plane.Name(), kernelRelease(), orchestrator.HooksOf(plane)
+	m.Go, m.Machine = runtime.Version(), runtime.GOARCH
+	m.Files = map[string]string{
+		"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
+		"links.csv": "links, each way", "events.csv": "faults, PFC storms and deadlocks", summaryName: "the run in numbers",
+	}
+	if r.options.Export == ExportHPCC {
+		m.Files[hpccFCTFile], m.Files[hpccPFCFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
+	}
+	if len(r.scenario.Panels) > 0 {
+		m.Files["panels.csv"] = "the report's plots over time"
+	}
 	return m
 }
 
@@ -93,6 +103,7 @@ func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 func (r *runner) resolution() resolution {
 	s := r.scenario
 	m := resolution{Configuration: s.View()}
+	r.references(&m.Configuration)
 	// In the order of the flows that need them first, so that equal runs have equal manifests.
 	seen := map[any]bool{}
 	for i := range s.Flows {
@@ -107,8 +118,8 @@ func (r *runner) resolution() resolution {
 			continue
 		}
 		m.Paths = append(m.Paths, flowPath{
-			Port: set.port,
-			Path: pathNames(s.Topology, orchestrator.Path(s.Topology, f.Source, f.Destination, set.port)),
+			Port: set.ports.Source,
+			Path: pathNames(s.Topology, orchestrator.Path(s.Topology, f.Source, f.Destination, set.ports)),
 		})
 	}
 	return m
@@ -117,11 +128,16 @@ func (r *runner) resolution() resolution {
 // hash sums up everything that decides what the run comes to, but for the program that runs it. Which other controllers
 // the scenario has, under which constants, decides nothing: the run's own are among what they resolved to.
 func (r *runner) hash(m *resolution) string {
+	sum := sha256.New()
+	_ = json.NewEncoder(sum).Encode([]any{r.scenario.Name, r.name, r.spec.Name, r.options.Seed, m.own()}) // of texts and numbers
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// own is the resolution without the scenario's other controllers.
+func (m *resolution) own() resolution {
 	own := *m
 	own.Configuration.Controllers, own.Configuration.Variants, own.Configuration.Constants = nil, nil, nil
-	sum := sha256.New()
-	_ = json.NewEncoder(sum).Encode([]any{r.scenario.Name, r.name, r.spec.Name, r.options.Seed, own}) // of texts and numbers
-	return hex.EncodeToString(sum.Sum(nil))
+	return own
 }
 
 // ConfigurationHash is equal for two runs of one program that come to the same: their scenario, with all defaults and
@@ -153,24 +169,42 @@ func (m *manifest) finish(s *Summary) {
 	m.Verdict = s.Verdict.Status
 }
 
-func (m *manifest) write(directory string) error { return writeJSON(directory, "manifest.json", m) }
+// Names of the files that say what a folder's results are.
+const (
+	manifestName = "manifest.json"
+	summaryName  = "summary.json"
+)
 
-// markPartial changes the status of the manifest that stands, for when there is no room for another: the words are equally
-// long.
-func (m *manifest) markPartial(directory string) error {
-	path := filepath.Join(directory, "manifest.json")
-	data, err := os.ReadFile(path)
+// begin writes the manifest of a run that begins, before anything else in the folder changes: from then on nobody takes what is
+// there for an earlier run's results. If it cannot be written, all is as it was.
+func (m *manifest) begin(folder *files.Folder) error {
+	data, err := formatJSON(manifestName, m)
+	if err == nil {
+		m.file, err = folder.Replace(manifestName, data)
+	}
+	before := []byte(`"status": "`)
+	m.at = int64(bytes.Index(data, append(before, statusRunning...)) + len(before))
+	return err
+}
+
+// markPartial marks the manifest that begin has written, in its place: the words are equally long. If end has written another, the
+// one that is marked is nobody's.
+func (m *manifest) markPartial() error {
+	_, err := m.file.WriteAt([]byte(statusPartial), m.at)
+	return err
+}
+
+// abandon ends a run that could not begin.
+func (m *manifest) abandon(folder *files.Folder) error {
+	m.Status = statusPartial
+	return m.end(folder)
+}
+
+// end writes the manifest of a run whose other files are written. If there is no room for it, the one that stands is marked.
+func (m *manifest) end(folder *files.Folder) error {
+	err := writeJSON(folder, manifestName, m)
 	if err != nil {
-		return err
+		err = errors.Join(err, m.markPartial())
 	}
-	at := bytes.Index(data, []byte(statusRunning))
-	if at < 0 {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt([]byte(statusPartial), int64(at))
-	return errors.Join(err, f.Close())
+	return errors.Join(err, m.file.Close())
 }

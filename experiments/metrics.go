@@ -111,7 +111,7 @@ func buildMetrics() []metric {
 		ofFlows("finish", "Finish", kindTime, func(f *FlowStatistics) float64 { return unless(f.Finish == 0, float64(f.Finish)) }),
 		ofFlows("ce_packets", "Packets marked CE", kindCount, func(f *FlowStatistics) float64 { return float64(f.CE) }),
 		ofFlows("ue_packets", "Packets marked UE", kindCount, func(f *FlowStatistics) float64 { return float64(f.UE) }),
-		ofRun("pauses", "PAUSE frames", kindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),
+		ofRun("pauses", "PAUSE frames, all", kindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),
 		ofRun("pauses_between_switches", "PAUSE frames between switches", kindCount, func(s *Summary) float64 { return float64(s.PFC.SwitchPauses) }),
 		ofRun("pause_rate", "PAUSE frames a second", kindCount, func(s *Summary) float64 { return s.PFC.Rate }),
 		ofRun("pause_rate_between_switches", "PAUSE frames a second between switches", kindCount, func(s *Summary) float64 {

@@ -8,21 +8,22 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sort"
 	"strconv"
 
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
 // output is a run's CSV files. What was measured is written as the run goes, so that nothing is lost when it is stopped.
 type output struct {
-	directory string
-	ports     csvFile
-	pauses    csvFile
-	rates     csvFile
-	events    csvFile
+	folder *files.Folder
+	ports  csvFile
+	pauses csvFile
+	rates  csvFile
+	events csvFile
 }
 
 // csvFile writes rows without allocating.
@@ -34,31 +35,21 @@ type csvFile struct {
 
 // resultFiles are all files that a run may leave in its folder, but for the manifest.
 var resultFiles = []string{
-	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "summary.json", "capture.pcapng", "figure.svg",
+	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", summaryName, "capture.pcapng", "figure.svg",
 	"figure.png", hpccFCTFile, hpccPFCFile,
 }
 
-// removeFiles removes files of an earlier run, which would look like the new one's.
-func removeFiles(directory string, names ...string) error {
-	var errs []error
-	for _, name := range names {
-		if err := os.Remove(filepath.Join(directory, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func createOutput(directory string) (*output, error) {
-	if err := removeFiles(directory, resultFiles...); err != nil {
+// createOutput begins a run's files. Those of an earlier run, which would look like the new one's, are removed.
+func createOutput(folder *files.Folder) (*output, error) {
+	if err := errors.Join(folder.Tidy(), folder.Remove(resultFiles...)); err != nil {
 		return nil, fmt.Errorf("create the results: %w", err)
 	}
-	o := &output{directory: directory}
+	o := &output{folder: folder}
 	err := errors.Join(
-		o.ports.create(directory, "ports.csv", "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes"),
-		o.pauses.create(directory, "pfc.csv", "time_ns,node,port,peer,priority,event"),
-		o.rates.create(directory, "rates.csv", "time_ns,flow,rate_bps,goodput_bps,rtt_ns"),
-		o.events.create(directory, "events.csv", eventsHeader),
+		o.ports.create(folder, "ports.csv", "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes"),
+		o.pauses.create(folder, "pfc.csv", "time_ns,node,port,peer,priority,event"),
+		o.rates.create(folder, "rates.csv", "time_ns,flow,rate_bps,goodput_bps,rtt_ns"),
+		o.events.create(folder, "events.csv", eventsHeader),
 	)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create the results: %w", err), o.Close())
@@ -66,8 +57,8 @@ func createOutput(directory string) (*output, error) {
 	return o, nil
 }
 
-func (c *csvFile) create(directory, name, header string) (err error) {
-	c.file, err = os.Create(filepath.Join(directory, name))
+func (c *csvFile) create(folder *files.Folder, name, header string) (err error) {
+	c.file, err = folder.Create(name)
 	if err != nil {
 		return err
 	}
@@ -76,7 +67,16 @@ func (c *csvFile) create(directory, name, header string) (err error) {
 	return err
 }
 
-func newCSVBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 1<<16) }
+func newCSVBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(keeper{w}, 1<<16) }
+
+// keeper writes what is to be kept: while it gets on, a process that is to end is not forced to.
+type keeper struct{ to io.Writer }
+
+func (k keeper) Write(p []byte) (int, error) {
+	n, err := k.to.Write(p)
+	shutdown.Alive()
+	return n, err
+}
 
 func (c *csvFile) begin(now vtime.Time) {
 	c.row = strconv.AppendInt(c.row[:0], wholeNanoseconds(now), 10)
@@ -162,9 +162,9 @@ func (o *output) Close() error {
 const flowsHeader = "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes"
 
 // writeFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
-func writeFlows(directory string, flows []orchestrator.Flow, s *Scenario, times []flowTime) error {
+func writeFlows(folder *files.Folder, flows []orchestrator.Flow, s *Scenario, times []flowTime) error {
 	var c csvFile
-	err := c.create(directory, "flows.csv", flowsHeader)
+	err := c.create(folder, "flows.csv", flowsHeader)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (o *output) writePanels(panels [][]Points) error {
 		return nil
 	}
 	var c csvFile
-	if err := c.create(o.directory, "panels.csv", panelsHeader); err != nil {
+	if err := c.create(o.folder, "panels.csv", panelsHeader); err != nil {
 		return err
 	}
 	for i := range panels {
@@ -225,22 +225,20 @@ func (o *output) writePanels(panels [][]Points) error {
 }
 
 // writeJSON writes v as a file of the folder, whole or not at all.
-func writeJSON(directory, name string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+func writeJSON(folder *files.Folder, name string, v any) error {
+	data, err := formatJSON(name, v)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return WriteWhole(filepath.Join(directory, name), append(data, '\n'))
-}
-
-// WriteWhole replaces a file by one with the given content, so that no reader ever sees half of it.
-func WriteWhole(path string, data []byte) error {
-	temporary := path + ".tmp"
-	if err := os.WriteFile(temporary, data, 0o644); err != nil {
-		os.Remove(temporary)
 		return err
 	}
-	return os.Rename(temporary, path)
+	return folder.Write(name, data)
+}
+
+func formatJSON(name string, v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return append(data, '\n'), nil
 }
 
 func sortByStart(ids []int, flows []Flow) {

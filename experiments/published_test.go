@@ -47,7 +47,7 @@ func TestCompare(t *testing.T) {
 	type cells = []ComparisonCell
 	want := func(relative ComparisonCell, rows ...cells) []Comparison {
 		first := Comparison{Title: "Table 1", Source: "section 2", Columns: []string{"dcqcn", "none"}}
-		for i, label := range []string{"FCT, mean", "FCT, 99 %: incast", "Slowdown, max: over 60KB", "PAUSE frames"} {
+		for i, label := range []string{"FCT, mean", "FCT, 99 %: incast", "Slowdown, max: over 60KB", "PAUSE frames, all"} {
 			unit := "us"
 			if i >= 2 {
 				unit = ""
@@ -223,7 +223,7 @@ workloads:
   - {tag: other, poisson: {size: 700B, interval: 1us, flows: 50}}
 duration: 1ms
 drain: true
-may_idle: [pfc, ecn]
+expect_unused: [pfc, ecn]
 published:
   - {title: own, columns: [dcqcn], tag: normal, metric: slowdown_p95, rows: [ROWS]}
   - {title: hpcc, columns: [dcqcn], tag: normal, metric: slowdown_hpcc_p95, rows: [ROWS]}

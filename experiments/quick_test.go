@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
 )
 
 const quickText = `
@@ -35,7 +36,7 @@ func TestQuick(t *testing.T) {
 		b, xoff  units.Bytes
 		delay    vtime.Time
 	}{
-		{full, "test", vtime.Millisecond, 2 * units.MB, 320 * units.KB, vtime.Microsecond},
+		{full, "test", vtime.Millisecond, 2 * units.MB, switchagent.Auto, vtime.Microsecond},
 		{quick, "test-quick", 100 * vtime.Microsecond, 3 * units.KB, 8 * units.KB, 7 * vtime.Microsecond},
 	} {
 		s := c.s

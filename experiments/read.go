@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
 // RunFolder is a run as its folder has it.
@@ -55,8 +57,8 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // isRunFolder says whether a folder is a run's.
 func isRunFolder(path string) bool {
-	for _, name := range []string{"manifest.json", "summary.json"} {
-		if info, err := os.Stat(filepath.Join(path, name)); err == nil && info.Mode().IsRegular() {
+	for _, name := range []string{manifestName, summaryName} {
+		if info, err := os.Lstat(filepath.Join(path, name)); err == nil && info.Mode().IsRegular() {
 			return true
 		}
 	}
@@ -66,13 +68,13 @@ func isRunFolder(path string) bool {
 // ReadRun reads a run's folder. An error is a FileError or one of the file system's; files that are not there are none.
 func ReadRun(path string) (*RunFolder, error) {
 	r := &RunFolder{Path: path}
-	if err := readResult(filepath.Join(path, "manifest.json"), &r.manifest); err != nil {
+	if err := readResult(filepath.Join(path, manifestName), &r.manifest); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = &FileError{Path: path, Err: errors.New("no manifest.json, without which nobody knows what ran: run the scenario again")}
 		}
 		return nil, err
 	}
-	err := readResult(filepath.Join(path, "summary.json"), &r.summary)
+	err := readResult(filepath.Join(path, summaryName), &r.summary)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.Unfinished = fmt.Sprintf("%s: no summary.json, the run is still going on or was killed: wait for it, or run it again", path)
@@ -90,7 +92,7 @@ func (r *RunFolder) readTables() error {
 	switch r.summary.Verdict.Status {
 	case Pass, Warn, Fail:
 	default:
-		return &FileError{Path: filepath.Join(r.Path, "summary.json"), Err: fmt.Errorf("unknown verdict %q", r.summary.Verdict.Status)}
+		return &FileError{Path: filepath.Join(r.Path, summaryName), Err: fmt.Errorf("unknown verdict %q", r.summary.Verdict.Status)}
 	}
 	for _, file := range []struct {
 		name, without string
@@ -103,6 +105,7 @@ func (r *RunFolder) readTables() error {
 		{"panels.csv", "no plots over time", r.readPanels, len(r.manifest.Configuration.Report) == 0},
 	} {
 		err := file.read(filepath.Join(r.Path, file.name))
+		shutdown.Alive() // a run that was interrupted gets its report
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if !file.needless {
@@ -116,9 +119,15 @@ func (r *RunFolder) readTables() error {
 	return nil
 }
 
+// What a folder of results is read from. Whoever can put a file there can put a link or a device there.
+var (
+	resultJSON = files.Kind{Name: "a result in JSON", Most: 256 << 20, Plain: true}
+	resultCSV  = files.Kind{Name: "a table of results", Most: 1 << 30, Plain: true}
+)
+
 // readResult reads a file of JSON; a mistake in it is a FileError.
 func readResult(path string, into any) error {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, resultJSON)
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // csvRow is a row of a CSV file of results. Its fields are asked for by column; the first that is not what it should be is
@@ -54,12 +54,12 @@ func (r *csvRow) number(column int) float64 {
 
 // readCSV reads a file of results with the given header, row by row.
 func readCSV(path, header string, each func(*csvRow) error) error {
-	f, err := os.Open(path)
+	f, err := files.Open(path, resultCSV)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return parseCSV(path, f, header, each)
+	return parseCSV(path, io.LimitReader(f, resultCSV.Most), header, each)
 }
 
 // longestRow bounds a row of a file that is none of ours.

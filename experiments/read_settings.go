@@ -16,8 +16,17 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 )
 
-// madeBy is the group of settings that follow from others.
-const madeBy = "Made by"
+// thisRun is the group of what makes a run one of its scenario's, and settingsName the user's settings in it.
+const (
+	thisRun      = "Run"
+	settingsName = "--set"
+)
+
+// Groups of settings that decide nothing about a run: those that follow from others, and what it ran on.
+const (
+	madeBy            = "Made by"
+	programAndMachine = "Program and machine"
+)
 
 // settings are what decided what a run came to, of its manifest.
 func (r *RunFolder) settings() []report.Setting {
@@ -28,17 +37,17 @@ func (r *RunFolder) settings() []report.Setting {
 			all = append(all, report.Setting{Group: group, Name: name, Value: value})
 		}
 	}
-	add("Run", "scenario", m.Scenario)
-	add("Run", "controller", m.Controller)
+	add(thisRun, "scenario", m.Scenario)
+	add(thisRun, "controller", m.Controller)
 	if m.CC != m.Controller {
-		add("Run", "congestion control", m.CC)
+		add(thisRun, "congestion control", m.CC)
 	}
-	add("Run", "seed", strconv.FormatUint(m.Seed, 10))
-	add("Run", "--set", strings.Join(m.Settings, ", "))
+	add(thisRun, "seed", strconv.FormatUint(m.Seed, 10))
+	add(thisRun, settingsName, strings.Join(m.Settings, ", "))
 	for _, s := range [][2]string{
 		{"version", m.Version}, {"build", m.Build}, {"plane", m.Plane}, {"kernel", m.Kernel}, {"hooks", m.Hooks}, {"Go", m.Go}, {"machine", m.Machine},
 	} {
-		add("Program and machine", s[0], s[1])
+		add(programAndMachine, s[0], s[1])
 	}
 	add("Fabric", "topology", v.Topology.Name)
 	add("Fabric", "size", m.Fabric)
@@ -48,6 +57,9 @@ func (r *RunFolder) settings() []report.Setting {
 	add("Fabric", "links", digest(len(v.Topology.Links), v.Topology.Links))
 	add("Traffic", "duration_ns", strconv.FormatFloat(v.Duration, 'f', -1, 64))
 	add("Traffic", "drain", strconv.FormatBool(v.Drain))
+	if v.DrainLimit > 0 {
+		add("Traffic", "drain_limit_ns", strconv.FormatFloat(v.DrainLimit, 'f', -1, 64))
+	}
 	add("Traffic", "flows listed", digest(len(v.Flows), v.Flows))
 	for i := range v.Workloads {
 		add("Traffic", "workload "+v.Workloads[i].Tag, v.Workloads[i].describe())
@@ -57,7 +69,15 @@ func (r *RunFolder) settings() []report.Setting {
 		value any
 	}{{"Switches", &v.Switch}, {"Hosts", &v.Host}, {"Sampling", &v.Sample}} {
 		for _, s := range flatten(part.value) {
-			add(part.group, s[0], s[1])
+			if !strings.HasPrefix(s[0], "auto.") {
+				add(part.group, s[0], s[1])
+			}
+		}
+	}
+	for _, s := range v.Switch.Auto.settings() { // those that are not the same for all
+		name, _, _ := strings.Cut(s[0], " ")
+		if !slices.ContainsFunc(all, func(known report.Setting) bool { return known.Group == "Switches" && known.Name == name }) {
+			add("Switches", s[0], s[1])
 		}
 	}
 	values := map[string][]string{} // of each constant, those of different paths

@@ -131,6 +131,9 @@ func (c *column) report() report.Run {
 		for _, m := range own.Verdict.Messages {
 			run.Verdict.Messages = append(run.Verdict.Messages, fmt.Sprintf("seed %d: %s", r.manifest.Seed, m))
 		}
+		for _, n := range own.Verdict.Notes {
+			run.Verdict.Notes = append(run.Verdict.Notes, fmt.Sprintf("seed %d: %s", r.manifest.Seed, n))
+		}
 		if s := own.Verdict.Status; s == report.Fail || s == report.Warn && run.Verdict.Status == report.Pass {
 			run.Verdict.Status = s
 		}
@@ -143,7 +146,7 @@ func (r *RunFolder) report(name string) report.Run {
 	sum := &r.summary
 	run := report.Run{
 		Controller: name, Fingerprint: sum.Fingerprint, Partial: sum.Partial, Seed: r.manifest.Seed, Settings: r.settings(),
-		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Messages: sum.Verdict.Messages},
+		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Messages: sum.Verdict.Messages, Notes: sum.Verdict.Notes},
 		Summary: report.Summary{
 			All: reportFlows(sum.Flows), PFCFrames: sum.PFC.Pauses, SwitchPauses: sum.PFC.SwitchPauses, PFCRate: sum.PFC.Rate,
 			Paused: sum.heldNS(), ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
@@ -245,9 +248,14 @@ func reportPublished(c *Comparison) report.Published {
 }
 
 func reportFlows(f FlowStatistics) report.Flows {
+	unfinished := 0
+	if f.Unfinished != nil {
+		unfinished = f.Unfinished.Flows
+	}
 	return report.Flows{
-		Count:    f.Completed,
-		FCT:      report.Quantiles{Mean: f.FCT.Mean, P50: f.FCT.P50, P95: f.FCT.P95, P99: f.FCT.P99},
-		Slowdown: report.Quantiles{Mean: f.Slowdown.Mean, P50: f.Slowdown.P50, P95: f.Slowdown.P95, P99: f.Slowdown.P99},
+		Unfinished: unfinished,
+		Count:      f.Completed,
+		FCT:        report.Quantiles{Mean: f.FCT.Mean, P50: f.FCT.P50, P95: f.FCT.P95, P99: f.FCT.P99},
+		Slowdown:   report.Quantiles{Mean: f.Slowdown.Mean, P50: f.Slowdown.P50, P95: f.Slowdown.P95, P99: f.Slowdown.P99},
 	}
 }

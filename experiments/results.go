@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // runsFile is runs.json: the runs that a scenario's report.html shows.
@@ -260,25 +262,37 @@ func (p *reportPage) missing() []string {
 // the folder beside it. It returns the report's path.
 func (s *ScenarioResults) Write(path string, formats []string) (string, error) {
 	if path == "" {
-		path = filepath.Join(s.Path, "report.html")
+		path = filepath.Join(s.Path, reportName)
 	}
-	return path, s.page.write(path, filepath.Join(filepath.Dir(path), figuresFolder), formats)
+	return path, s.page.write(path, figuresFolder, formats)
 }
 
 // figuresFolder is the folder of a report's figures.
 const figuresFolder = "figures"
 
-// write writes the page, and the figures if there are formats.
+// Files of a scenario's folder: its report, and its published tables.
+const (
+	reportName    = "report.html"
+	publishedName = "published.json"
+)
+
+// write writes the page, and if there are formats the figures, into a folder beside it.
 func (p *reportPage) write(path, figures string, formats []string) error {
+	folder, err := files.OpenFolder(filepath.Dir(path), filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return p.writeInto(folder, filepath.Base(path), figures, formats)
+}
+
+func (p *reportPage) writeInto(folder *files.Folder, name, figures string, formats []string) error {
 	content, err := p.render()
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := folder.Write(name, content); err != nil {
 		return err
 	}
-	if err := WriteWhole(path, content); err != nil {
-		return err
-	}
-	return p.writeFigures(figures, formats)
+	return p.writeFigures(folder, figures, formats)
 }

@@ -72,9 +72,11 @@ func (r *rttRecorder) summary() RTTSummary {
 	if r.count == 0 {
 		return RTTSummary{}
 	}
+	most := float64(wholeNanoseconds(r.max))
+	// The histogram says the greatest value that it does not tell from a quantile.
+	quantile := func(q float64) float64 { return min(float64(r.histogram.ValueAtQuantile(q)), most) }
 	return RTTSummary{
 		Samples: r.count, Mean: r.sum / float64(r.count) / float64(vtime.Nanosecond),
-		P50: float64(r.histogram.ValueAtQuantile(50)), P95: float64(r.histogram.ValueAtQuantile(95)),
-		P99: float64(r.histogram.ValueAtQuantile(99)), Max: float64(wholeNanoseconds(r.max)),
+		P50: quantile(50), P95: quantile(95), P99: quantile(99), Max: most,
 	}
 }

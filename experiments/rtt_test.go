@@ -64,6 +64,21 @@ func TestSampledRTT(t *testing.T) {
 	}
 }
 
+// TestRTTQuantiles: no quantile exceeds the greatest sample, though the histogram has three digits.
+func TestRTTQuantiles(t *testing.T) {
+	for _, ns := range []vtime.Time{1, 999, 2049, 21_147, 165_244, 1_044_844, 9_999_999_999} {
+		r := newRTTRecorder()
+		r.Record(ns * vtime.Nanosecond / 2)
+		for range 9 {
+			r.Record(ns * vtime.Nanosecond)
+		}
+		s := r.summary()
+		if s.Max != float64(ns) || s.P99 != s.Max || s.P95 != s.Max || s.P50 != s.Max {
+			t.Errorf("of %d ns: %+v", ns, s)
+		}
+	}
+}
+
 // TestRateAndFinish: mean rate and finish of two flows, worked by hand.
 func TestRateAndFinish(t *testing.T) {
 	const us = vtime.Microsecond

@@ -1,14 +1,16 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
@@ -25,6 +27,8 @@ type Options struct {
 	Seed  uint64
 	// Directory is where the run's files go; it is made.
 	Directory string
+	// Within is the part of Directory that the user named: below it, no link is followed that leads out of it. Empty: all of it.
+	Within string
 	// Export names a simulator whose result files are to be written too (ExportHPCC); empty: none.
 	Export string
 	// Capture are the ports whose wires are captured into capture.pcapng.
@@ -34,6 +38,8 @@ type Options struct {
 	// Sets are the user's settings ("path=value"), for the manifest.
 	Sets     []string
 	Progress orchestrator.Progress
+
+	begun func() // is called before anything of an earlier run is removed
 }
 
 // Result is what one run came to.
@@ -63,15 +69,17 @@ func Run(ctx context.Context, s *Scenario, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(o.Directory, 0o755); err != nil {
+	if r.folder, err = files.OpenFolder(cmp.Or(o.Within, o.Directory), o.Directory); err != nil {
 		return nil, fmt.Errorf("make the results' folder: %w", err)
 	}
+	defer r.folder.Close()
 	plane, err := r.openPlane()
 	if err != nil {
 		return nil, err
 	}
 	result, err := r.run(ctx, plane)
-	return result, errors.Join(err, plane.Close())
+	defer shutdown.Wait()() // for the kernel, which takes a fabric down
+	return result, errors.Join(environmental(err), plane.Close())
 }
 
 // newRunner is a run whose settings have been checked.
@@ -103,11 +111,21 @@ type EnvironmentError struct{ Err error }
 func (e *EnvironmentError) Error() string { return e.Err.Error() }
 func (e *EnvironmentError) Unwrap() error { return e.Err }
 
+// environmental marks the error of a run that the machine ended as EnvironmentError.
+func environmental(err error) error {
+	var machine *orchestrator.MachineError
+	if errors.As(err, &machine) {
+		return &EnvironmentError{err}
+	}
+	return err
+}
+
 // runner is one run.
 type runner struct {
 	scenario     *Scenario // as the controller or variant meets it
 	options      Options
-	name         string // of the controller or variant
+	folder       *files.Folder // Directory, opened
+	name         string        // of the controller or variant
 	spec         *cc.Spec
 	environments map[cc.Env]cc.Settings
 	flows        []flowSettings
@@ -118,25 +136,24 @@ type runner struct {
 	watching *Watching  // nil: nobody does
 	times    []flowTime // of the flows, once the run has ended
 	linkRows []Link     // likewise
+	stopped  []int      // likewise, the flows that can never end
 }
 
 // flowSettings are what a flow's controller is built from.
 type flowSettings struct {
 	env      cc.Env
 	settings cc.Settings
-	port     uint16
+	ports    orchestrator.Ports
 }
 
 // resolveControllers finds every mistake in the controller's constants before anything is built.
 func (r *runner) resolveControllers() error {
 	s := r.scenario
-	if err := errors.Join(telemetryFits(s.Topology, r.spec), faultsFit(s, r.spec)); err != nil {
+	if err := fits(s, r.spec); err != nil {
 		return err
 	}
-	if err := HostSettings(s, r.spec.Needs).Validate(); err != nil {
-		return fmt.Errorf("%s: host: %w", r.spec.Name, err)
-	}
 	r.flows = make([]flowSettings, len(s.Flows))
+	portsOf := s.portsOf(r.options.Seed)
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		env := Environment(s.Topology, f, r.spec.Needs)
@@ -146,13 +163,16 @@ func (r *runner) resolveControllers() error {
 			if settings, err = resolver.Resolve(r.spec.Name, r.spec.Constants(s.ControllerSettings), env); err != nil {
 				return err
 			}
+			if _, err := r.spec.New(env, settings); err != nil {
+				return fmt.Errorf("%s: %w", r.spec.Name, err)
+			}
 			r.environments[env] = settings
 		}
-		port, err := s.sourcePort(i, r.options.Seed)
+		ports, err := portsOf(i)
 		if err != nil {
 			return err
 		}
-		r.flows[i] = flowSettings{env: env, settings: settings, port: port}
+		r.flows[i] = flowSettings{env: env, settings: settings, ports: ports}
 	}
 	return nil
 }
@@ -171,7 +191,7 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 	return nil
 }
 
-const telemetryCodes = "reads links' rates from in-band telemetry, which has codes for 1, 10, 25, 40, 50, 100, 200 and 400 Gb/s only"
+const telemetryCodes = "reads links' rates from in-band telemetry, which has codes for Ethernet's only (" + wire.INTRates + ")"
 
 // faultsFit refuses what the faults would do that the controller, or the variant's switches, cannot have.
 func faultsFit(s *Scenario, spec *cc.Spec) error {
@@ -190,49 +210,51 @@ func faultsFit(s *Scenario, spec *cc.Spec) error {
 func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, error) {
 	s := r.scenario
 	r.build(plane)
-	out, err := createOutput(r.options.Directory)
+	m := newManifest(r, plane)
+	if err := m.begin(r.folder); err != nil {
+		return nil, fmt.Errorf("create the results: %w", err)
+	}
+	defer shutdown.Finally(func() { _ = m.markPartial() })()
+	if r.options.begun != nil {
+		r.options.begun()
+	}
+	out, err := createOutput(r.folder)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, m.abandon(r.folder))
 	}
 	r.recorder.start(r.engine, out)
 	if r.options.Export == ExportHPCC {
 		r.recorder.hpcc = &hpccTrace{}
 	}
-	m := newManifest(r, plane)
-	if err := m.write(r.options.Directory); err != nil {
-		return nil, errors.Join(err, out.Close())
-	}
 	captured, err := startCapture(r, plane)
 	if err != nil {
-		return nil, errors.Join(err, captured.Close(), out.Close())
+		return nil, errors.Join(err, captured.Close(), out.Close(), m.abandon(r.folder))
 	}
 	start := time.Now()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r.recorder.stop = stop
-	runErr := r.engine.Run(ctx, s.Duration, s.Drain, r.options.Progress)
+	runErr := r.engine.Run(ctx, s.Duration, s.drainTime(), r.options.Progress)
 	wall := time.Since(start)
 	if r.recorder.err != nil {
 		runErr = fmt.Errorf("write the results: %w", r.recorder.err)
 	}
+	shutdown.Alive()
 	result := r.conclude(wall, runErr)
 	writeErr := errors.Join(
 		captured.Close(),
-		writeFlows(r.options.Directory, r.engine.Flows(), s, r.times),
+		writeFlows(r.folder, r.engine.Flows(), s, r.times),
 		out.writeLinks(r.linkRows),
 		out.writePanels(result.Panels),
 		out.Close(),
 		r.export(),
-		writeJSON(r.options.Directory, "summary.json", &result.Summary),
+		writeJSON(r.folder, summaryName, &result.Summary),
 	)
 	m.finish(&result.Summary)
 	if writeErr != nil {
 		m.Status = statusPartial
 	}
-	if err := m.write(r.options.Directory); err != nil {
-		writeErr = errors.Join(writeErr, err, m.markPartial(r.options.Directory))
-	}
-	if writeErr != nil {
+	if writeErr = errors.Join(writeErr, m.end(r.folder)); writeErr != nil {
 		writeErr = fmt.Errorf("write the results: %w", writeErr)
 	}
 	return result, errors.Join(runErr, writeErr)
@@ -259,7 +281,7 @@ func (r *runner) addFlows() {
 		}
 		r.engine.AddFlow(orchestrator.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
-			SourcePort: set.port, RTT: &r.recorder.rtt.flows[i],
+			Ports: set.ports, RTT: &r.recorder.rtt.flows[i], Controller: r.name,
 			NewController: func() (cc.Controller, error) { return r.controller(i, set) },
 		})
 	}
@@ -287,8 +309,11 @@ func (r *runner) controller(flow int, set *flowSettings) (cc.Controller, error) 
 // Environment is what a controller that needs this of switches may know of its flow's path.
 func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	op, ack := wire.OpWriteMiddle, wire.AckLen
-	if needs.INT {
+	switch {
+	case needs.INT:
 		op, ack = op.WithINT(), wire.AckINTLen
+	case needs.Timestamps:
+		op, ack = op.WithTimestamp(), wire.AckTimestampLen
 	}
 	data := wire.DataLen(op, plan.MTU)
 	return cc.Env{
@@ -306,6 +331,8 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	if own.CoalesceACKs > 0 && !needs.ACK {
 		own.AckEvery = own.CoalesceACKs
 	}
+	own.ACKsWhenPaused = own.ACKsWhenPaused && s.Switch.FlowControl == switchagent.FlowPFC // without credits nothing may be sent
+	own.Timestamps = needs.Timestamps
 	own.INT, own.Ternary = needs.INT, needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
 	switch {
 	case needs.PCN:
@@ -320,12 +347,9 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 // that the controller does not listen to. A detector that the scenario asks for works under every controller, to be
 // looked at, but for one that comes with its own.
 func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
-	settings := make([]*switchagent.Settings, len(s.Topology.Switch))
+	settings := everySwitch(s.Topology, &s.Switch)
 	for i, id := range s.Topology.Switch {
-		own := s.Switch
-		if b := s.Topology.Nodes[id].Buffer; b > 0 {
-			own.Buffer = b
-		}
+		own := settings[i]
 		if needs.TCD && own.Detector != switchagent.DetectorTCD {
 			// As TCD's authors have it: where the threshold detector would draw by RED, so does this one.
 			own.Detector, own.TCD.RED = switchagent.DetectorTCD, own.ECN.Mode == switchagent.ECNRED
@@ -341,16 +365,18 @@ func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 			own.ECN.KMin = own.ECN.KMax
 		case needs.ECNStep && own.ECN.Mode == switchagent.ECNRED:
 			own.ECN.Mode = switchagent.ECNStep
+			if own.ECN.KMin == switchagent.Auto && own.ECN.KMax == switchagent.Auto {
+				own.ECN.PerRate = 10 * units.Gbps // of each port, as auto is
+			}
 			own.ECN.KMax = stepThreshold(s.Topology, id, own.ECN.PerRate)
 			own.ECN.KMin = own.ECN.KMax
 		}
-		settings[i] = &own
 	}
 	return settings
 }
 
-// stepThreshold is DCTCP's K in a scenario that gives RED's thresholds: 30 KB for each 10 Gb/s of the port (HPCC simulator,
-// run.py), which is the switch's slowest unless thresholds are in proportion to rates anyway: then it is one of rate per.
+// stepThreshold is DCTCP's K in a scenario that does not ask for a step: 30 KB for each 10 Gb/s of the port (HPCC simulator,
+// run.py), which is the switch's slowest unless thresholds go by each port's rate anyway: then it is one of rate per.
 func stepThreshold(plan *topologies.Plan, node topologies.NodeID, per units.Rate) units.Bytes {
 	if per == 0 {
 		per = plan.Ports[plan.Nodes[node].Ports[0]].Rate
@@ -365,8 +391,10 @@ func stepThreshold(plan *topologies.Plan, node topologies.NodeID, per units.Rate
 func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	result := &Result{Scenario: r.scenario, Controller: r.name, Panels: r.recorder.panels()}
 	r.times = flowTimes(r.scenario.Topology, r.engine.Flows())
+	r.stopped = r.engine.StoppedFlows()
 	result.Summary = r.summarise(wall)
-	result.Summary.Verdict = r.verdict(runErr)
+	shutdown.Alive()
+	result.Summary.Verdict = r.verdict(&result.Summary, runErr)
 	result.Summary.Partial = runErr != nil
 	result.figures = r.measureFigures(&result.Summary)
 	result.Summary.Published = result.claims()

@@ -85,7 +85,7 @@ duration: 1ms
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := ParseScenario("t.yaml", []byte(text+"controllers: [none]\ndrain: true\n"), nil)
+			s, err := ParseScenario("t.yaml", []byte(text+"controllers: [none]\ndrain: true\ndrain_limit: 100s\n"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,18 +27,20 @@ type Scenario struct {
 	Flows     []Flow
 	Workloads []Workload
 	// Duration is when the run stops. With Drain it goes on until all flows with a size have ended and every queue is
-	// empty.
-	Duration vtime.Time
-	Drain    bool
-	Seed     uint64
+	// empty, but for DrainLimit at most.
+	Duration   vtime.Time
+	Drain      bool
+	DrainLimit vtime.Time // after Duration; 0 without Drain
+	Seed       uint64
 	// Faults are what goes wrong, in the file's order.
 	Faults []Fault
 	// HasQuick says that the scenario has changes for a quick run, be they applied or not.
 	HasQuick bool
 	Sample   Sampling
 	Panels   []Panel
-	// MayIdle are the knobs (of idleKnobs) that may have no effect on a run without a warning: the scenario is not about them.
-	MayIdle []string
+	// ExpectUnused are the mechanisms (of unusedNames) of which the verdict does not say that a run had no use for them: the scenario is not about
+	// them.
+	ExpectUnused []string
 	// Published are figures that a source gives for the scenario, to be put beside what runs measure.
 	Published []PublishedTable
 	// LookAt tells the report's reader what to look at, a paragraph each. Spans are shaded in its plots.
@@ -64,12 +66,19 @@ type Flow struct {
 	Destination topologies.NodeID
 	Size        units.Bytes // 0: unbounded, sends until the run ends
 	Start       vtime.Time
+	// Jitter is the time within which the seed delays the start of a listed flow; Start has that in it.
+	Jitter vtime.Time
 	// Via are the switches the flow's path must go through; empty leaves the choice to ECMP.
 	Via []topologies.NodeID
 	// StartRate presets the controller's rate and target as if it had converged; 0 leaves it to the controller.
 	StartRate units.Rate
 	// ConstantRate paces the flow at this rate without congestion control; 0 uses the controller.
 	ConstantRate units.Rate
+	// ExpectUnfinished says that it may outlast the run: that is no fault of the run's.
+	ExpectUnfinished bool
+
+	listedStart vtime.Time // without the jitter
+	hpccPort    int        // 1 + its destination port, of a flow from a file of HPCC's simulator
 }
 
 // Sampling says what is recorded over time.
@@ -110,11 +119,9 @@ const (
 
 // Series is one line of a panel.
 type Series struct {
-	Label    string
-	Quantity Quantity
-	Port     topologies.PortID // for queue, ingress, pause, ce, ue, state
-	Tag      string            // for goodput, rate
-	// Reference is a level to draw across the panel, such as XOFF; 0: none.
-	Reference      float64
-	ReferenceLabel string
+	Label     string
+	Quantity  Quantity
+	Port      topologies.PortID // for queue, ingress, pause, ce, ue, state
+	Tag       string            // for goodput, rate
+	Reference Reference
 }

@@ -1,12 +1,14 @@
 package experiments
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -25,6 +27,13 @@ var scenarioName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // nameless says that a name taken from a file's, as "." of "..yaml", would be no folder of its own.
 func nameless(name string) bool { return strings.Trim(name, ".") == "" }
+
+// reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart or not.
+func reserved(name string) bool {
+	return slices.ContainsFunc(slices.Concat(resultFiles, []string{
+		manifestName, reportName, publishedName, runsName, figuresFolder, "sweep.csv", "sweep.html", "comparison.html",
+	}), func(file string) bool { return strings.EqualFold(file, name) })
+}
 
 // tagName is what a flow's tag may be: it stands in CSV files and lists.
 var tagName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
@@ -46,18 +55,31 @@ func (r Reading) Load(nameOrPath string) (*Scenario, error) {
 	if data, err := BuiltinSource(nameOrPath); err == nil {
 		return r.Parse(nameOrPath+".yaml", data)
 	} else if !looksLikePath(nameOrPath) {
+		if _, sweep := BuiltinSweepSource(nameOrPath); sweep == nil {
+			return nil, fmt.Errorf("%s is a sweep and not a scenario: run it with pausenet sweep %s", nameOrPath, nameOrPath)
+		}
 		return nil, err
 	}
-	data, err := os.ReadFile(nameOrPath)
+	filename, data, err := ReadSpec(nameOrPath)
 	if err != nil {
 		return nil, err
 	}
-	return r.Parse(nameOrPath, data)
+	return r.Parse(filename, data)
+}
+
+// ReadSpec is the file, or the stream, that a user names, and what to call it in messages: a stream is called stdin, and what it
+// names is relative to the working directory. A stream can be read once.
+func ReadSpec(path string) (filename string, data []byte, err error) {
+	data, err = files.Input(path, yamlspec.SpecFile)
+	if files.IsStream(path) {
+		path = "stdin"
+	}
+	return path, data, err
 }
 
 // looksLikePath says that a reference means a file: it is there, or it is written like one.
 func looksLikePath(s string) bool {
-	return strings.ContainsRune(s, filepath.Separator) || strings.HasSuffix(s, ".yaml") || strings.HasSuffix(s, ".yml") || isFile(s)
+	return files.IsStream(s) || strings.ContainsRune(s, filepath.Separator) || strings.HasSuffix(s, ".yaml") || strings.HasSuffix(s, ".yml") || isFile(s)
 }
 
 func isFile(path string) bool {
@@ -144,7 +166,7 @@ func readTopology(v *yamlspec.Value, dir string) (spec *yamlspec.Value, name str
 	if !filepath.IsAbs(ref) {
 		path = filepath.Join(dir, ref)
 	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, yamlspec.SpecFile)
 	if err != nil {
 		v.Errorf("topology: %v", err)
 		return nil, ""
@@ -169,9 +191,12 @@ func (d *decoder) decode() {
 	m := d.root.Mapping()
 	if name := m.Get("name"); name.String(&d.s.Name) && !scenarioName.MatchString(d.s.Name) {
 		name.Errorf("name %q: a scenario's name is letters, digits, '.', '_' and '-', since it names a folder", d.s.Name)
+	} else if reserved(d.s.Name) {
+		d.root.At("name").Errorf("name %q is that of a file of results, and a scenario's names a folder beside such: give it another", d.s.Name)
 	}
 	m.Get("description").String(&d.s.Description)
 	d.topology(m.Need("topology"))
+	d.routing(m.Get("routing"))
 	duration := m.Get("duration")
 	if !d.live {
 		duration = m.Need("duration")
@@ -187,6 +212,7 @@ func (d *decoder) decode() {
 		}
 	}
 	m.Get("drain").Bool(&d.s.Drain)
+	d.drainLimit(m)
 	seed := int(d.s.Seed)
 	if m.Get("seed").Int(&seed, 0, 1<<seedBits-1) {
 		d.s.Seed = uint64(seed)
@@ -194,15 +220,15 @@ func (d *decoder) decode() {
 
 	host, sw := m.Get("host"), m.Get("switch")
 	m.Get("quick") // has been applied, or is not wanted
-	d.s.Host = decodeHost(host, hostagent.Default())
+	d.s.Host = decodeHost(host, defaultHost())
 	d.s.Switch = decodeSwitch(sw, switchagent.Default(), d.s.Host.DataPriority)
 	if (d.live || d.s.Switch.Lossless()>>d.s.Host.DataPriority&1 == 0) && !host.Has("retransmit_timeout") {
 		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
 	}
-	d.locate(host, d.s.Host.Validate())
+	d.locate(host, checkHost(d.s.Host))
 	d.locate(sw, d.s.Switch.Validate())
 	d.locate(sw, orchestrator.CheckFlowControl(d.s.Topology, &d.s.Switch))
-	d.locate(sw, orchestrator.CheckRates(d.s.Topology, &d.s.Switch))
+	d.locate(sw, orchestrator.CheckThresholds(d.s.Topology, &d.s.Switch))
 
 	flows, workloads := m.Get("flows"), m.Get("workloads")
 	if workloads == nil && !d.live {
@@ -217,6 +243,7 @@ func (d *decoder) decode() {
 		}
 		at.Errorf("a scenario has at least one flow")
 	}
+	d.endless(m)
 	d.constants(m.Get("cc"))
 	d.controllers(m.Get("controllers"), sw, host)
 	d.faults(m.Get("faults"))
@@ -231,11 +258,16 @@ func (d *decoder) decode() {
 	}
 	d.spans(m.Get("spans"))
 	d.published(m.Get("published"))
-	for _, item := range m.Get("may_idle").Items() {
-		var knob string
-		if item.Choice(&knob, idleKnobs...) {
-			d.s.MayIdle = append(d.s.MayIdle, knob)
-		}
+	d.expectUnused(m)
+	m.Done()
+}
+
+// routing reads how switches choose among equal-cost ports.
+func (d *decoder) routing(v *yamlspec.Value) {
+	m := v.Mapping()
+	hash := ""
+	if m.Get("hash").Choice(&hash, topologies.HashNames...) && d.s.Topology != nil {
+		d.s.Topology = d.s.Topology.WithHash(topologies.Hash(slices.Index(topologies.HashNames, hash)))
 	}
 	m.Done()
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
@@ -110,6 +109,8 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		switch {
 		case !scenarioName.MatchString(variant.Name):
 			name.Errorf("name %q: a variant's name is letters, digits, '.', '_' and '-', since it names a folder", variant.Name)
+		case reserved(variant.Name):
+			name.Errorf("name %q is that of a file of results, and a variant's names a folder beside such: give it another", variant.Name)
 		case err == nil:
 			name.Errorf("%q is a congestion control itself: give the variant a name of its own", variant.Name)
 		case strings.EqualFold(variant.Name, AllControllers):
@@ -124,11 +125,11 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	hosts := d.s.Host
 	if ownHost != nil {
 		laid := ownHost.Over(host)
-		hosts = decodeHost(laid, hostagent.Default())
+		hosts = decodeHost(laid, defaultHost())
 		if !laid.Has("retransmit_timeout") {
 			hosts.RetransmitTimeout = d.s.Host.RetransmitTimeout
 		}
-		d.locate(laid, hosts.Validate())
+		d.locate(laid, checkHost(hosts))
 		variant.Host = &hosts
 	}
 	// What the switches do by default is on the data's priority.
@@ -137,7 +138,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		settings := decodeSwitch(laid, switchagent.Default(), hosts.DataPriority)
 		d.locate(laid, settings.Validate())
 		d.locate(laid, orchestrator.CheckFlowControl(d.s.Topology, &settings))
-		d.locate(laid, orchestrator.CheckRates(d.s.Topology, &settings))
+		d.locate(laid, orchestrator.CheckThresholds(d.s.Topology, &settings))
 		variant.Switch = &settings
 	}
 	constants := set.Mapping()

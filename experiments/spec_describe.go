@@ -15,6 +15,24 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
+// describeCNPs is how often receivers send CNPs under controllers that run with these host settings.
+func (s *Scenario) describeCNPs(h *hostagent.Settings, controllers []string) string {
+	if h.CNPInterval != cnpAuto {
+		return fmt.Sprintf("at most every %v", h.CNPInterval)
+	}
+	text := fmt.Sprintf("at most every %v", hostagent.Default().CNPInterval)
+	var each []string
+	for _, name := range controllers {
+		if own, name, _, err := s.under(name); err == nil && own.Host.CNPInterval == 0 {
+			each = append(each, name)
+		}
+	}
+	if len(each) > 0 {
+		text += ", for every mark under " + strings.Join(each, ", ")
+	}
+	return text
+}
+
 // Describe writes s for people: what runs, where, under which settings, and what is looked at.
 func (s *Scenario) Describe(w io.Writer) error {
 	var b strings.Builder
@@ -24,11 +42,14 @@ func (s *Scenario) Describe(w io.Writer) error {
 	}
 	end := "stops then"
 	if s.Drain {
-		end = "then drains"
+		end = fmt.Sprintf("then drains, for %v at most", s.DrainLimit)
 	}
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(label, format string, args ...any) { fmt.Fprintf(t, "  "+label+"\t"+format+"\n", args...) }
 	row("duration", "%v, %s; seed %d", s.Duration, end, s.Seed)
+	if s.Topology.Hash == topologies.HashHPCC {
+		row("routing", "equal-cost ports by the hash of HPCC's simulator")
+	}
 	row("controllers", "%s", strings.Join(s.Controllers, ", "))
 	for _, name := range slices.Sorted(maps.Keys(s.ControllerSettings)) {
 		constants := s.ControllerSettings[name]
@@ -45,18 +66,25 @@ func (s *Scenario) Describe(w io.Writer) error {
 			s.describeSwitch("under "+v.Name, v.Switch, row)
 		}
 	}
-	hosts := func(label string, h *hostagent.Settings) {
+	hosts := func(label string, h *hostagent.Settings, controllers ...string) {
 		coalesced := ""
 		if h.CoalesceACKs > 0 {
 			coalesced = fmt.Sprintf(", %d where no control works by them", h.CoalesceACKs)
 		}
-		row(label, "data in priority %d, control in %d; ACK every %d%s; CNP at most every %v; NAK every %v; retransmit timeout %s",
-			h.DataPriority, h.ControlPriority, h.AckEvery, coalesced, h.CNPInterval, h.NakInterval, orNever(h.RetransmitTimeout))
+		acks := ""
+		if h.ACKsWithData {
+			acks = ", ACKs with the data"
+		}
+		if h.ACKsWhenPaused {
+			acks += ", sent though it is paused"
+		}
+		row(label, "data in priority %d, control in %d%s; ACK every %d%s; CNP %s; NAK every %v; retransmit timeout %s",
+			h.DataPriority, h.ControlPriority, acks, h.AckEvery, coalesced, s.describeCNPs(h, controllers), h.NakInterval, orNever(h.RetransmitTimeout))
 	}
-	hosts("hosts", &s.Host)
+	hosts("hosts", &s.Host, s.Controllers...)
 	for i := range s.Variants {
 		if v := &s.Variants[i]; v.Host != nil {
-			hosts("under "+v.Name, v.Host)
+			hosts("under "+v.Name, v.Host, v.Name)
 		}
 	}
 	for i := range s.Faults {
@@ -67,11 +95,17 @@ func (s *Scenario) Describe(w io.Writer) error {
 		row(label, "%s", s.Faults[i].Describe(s.Topology))
 	}
 	row("samples", "every %v of %s and %s", s.Sample.Interval, s.sampledPorts(), s.sampledFlows())
-	if len(s.MayIdle) > 0 {
-		row("no warning", "if these have no effect: %s", strings.Join(s.MayIdle, ", "))
+	if len(s.ExpectUnused) > 0 {
+		row("may be unused", "%s", strings.Join(s.ExpectUnused, ", "))
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	describeAuto(&b, auto, s.Topology, &s.Switch, slices.ContainsFunc(s.Controllers, s.needsCNM))
+	for i := range s.Variants {
+		if v := &s.Variants[i]; v.Switch != nil && !slices.Equal(automatic(v.Switch, true), automatic(&s.Switch, true)) {
+			describeAuto(&b, auto+" under "+v.Name, s.Topology, v.Switch, s.needsCNM(v.Name))
+		}
 	}
 	s.describeFlows(&b)
 	for _, p := range s.Panels {
@@ -91,24 +125,38 @@ func (s *Scenario) Describe(w io.Writer) error {
 	return s.Topology.Describe(w)
 }
 
+// needsCNM says whether switches detect bursts under a controller or variant.
+func (s *Scenario) needsCNM(name string) bool {
+	_, spec, err := s.controller(name)
+	return err == nil && spec.Needs.CNM
+}
+
 var ecnModes = [...]string{switchagent.ECNOff: "off", switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}
 
+// ecnPoint is when ECN marks: "enqueue" or "dequeue".
+func ecnPoint(e *switchagent.ECN) string {
+	if e.AtEnqueue() {
+		return "enqueue"
+	}
+	return "dequeue"
+}
+
 func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row func(label, format string, args ...any)) {
-	row(label, "shared buffer %v; at most %v in a lossy queue", sw.Buffer, sw.LossyLimit)
+	row(label, "shared buffer %s; at most %v in a lossy queue", sizeOrAuto(sw.Buffer), sw.LossyLimit)
 	if c := &sw.CBFC; sw.FlowControl == switchagent.FlowCBFC {
-		row("", "CBFC on priorities %v: %v a port, in blocks of %v, credits every %v", priorities(c.Priorities), c.Buffer, c.BlockSize(fullFrame(s.Topology)), c.Period)
+		row("", "CBFC on priorities %v: %v a port, in blocks of %v, credits every %v", priorities(c.Priorities), c.Buffer, c.BlockSize(fullSize(s.Topology)), c.Period)
 	} else if sw.PFC.Priorities == 0 {
 		row("", "PFC off: nothing is lossless")
 	} else {
-		xoff := fmt.Sprintf("XOFF %v, XON %v", sw.PFC.XOFF, sw.PFC.XON)
+		xoff := fmt.Sprintf("XOFF %s, XON %s", sizeOrAuto(sw.PFC.XOFF), sizeOrAuto(sw.PFC.XON))
 		if sw.PFC.Alpha > 0 {
 			bound := ""
-			if sw.PFC.XOFF > 0 {
-				bound = fmt.Sprintf(" (at most %v)", sw.PFC.XOFF)
+			if sw.PFC.XOFF != 0 {
+				bound = fmt.Sprintf(" (at most %s)", sizeOrAuto(sw.PFC.XOFF))
 			}
 			xoff = fmt.Sprintf("XOFF %g of the free buffer%s, XON %v below", sw.PFC.Alpha, bound, sw.PFC.XOFFToXON)
 		}
-		row("", "PFC on priorities %v: %s, headroom %v%s, %d quanta", priorities(sw.PFC.Priorities), xoff, sw.PFC.Headroom,
+		row("", "PFC on priorities %v: %s, headroom %s%s, %d quanta", priorities(sw.PFC.Priorities), xoff, sizeOrAuto(sw.PFC.Headroom),
 			perRate(sw.PFC.PerRate), sw.PFC.Quanta)
 	}
 	if w := &sw.PFC.Watchdog; w.On() {
@@ -123,7 +171,7 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row fu
 			tMax = sw.TCD.TMax.String()
 		}
 		if sw.TCD.RED {
-			mark = fmt.Sprintf("RED from %v to %v, up to %g %%", sw.ECN.KMin, sw.ECN.KMax, 100*sw.ECN.PMax)
+			mark = fmt.Sprintf("RED from %s to %s, up to %g %%", sizeOrAuto(sw.ECN.KMin), sizeOrAuto(sw.ECN.KMax), 100*sw.ECN.PMax)
 		}
 		row("", "TCD on priorities %v: congested above %v, T_max %s; marks %s", priorities(sw.ECN.Priorities), sw.TCD.QLen, tMax, mark)
 	}
@@ -131,12 +179,12 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row fu
 	case switchagent.ECNOff:
 		row("", "ECN off")
 	case switchagent.ECNStep:
-		row("", "ECN on priorities %v: marks above %v%s", priorities(sw.ECN.Priorities), sw.ECN.KMax, perRate(sw.ECN.PerRate))
+		row("", "ECN on priorities %v: marks above %s%s, at %s", priorities(sw.ECN.Priorities), sizeOrAuto(sw.ECN.KMax), perRate(sw.ECN.PerRate), ecnPoint(&sw.ECN))
 	case switchagent.ECNPCN:
 		row("", "ECN on priorities %v: PCN's, which spares what waited through a pause", priorities(sw.ECN.Priorities))
 	default:
-		row("", "ECN on priorities %v: RED from %v to %v, up to %g %%%s", priorities(sw.ECN.Priorities),
-			sw.ECN.KMin, sw.ECN.KMax, 100*sw.ECN.PMax, perRate(sw.ECN.PerRate))
+		row("", "ECN on priorities %v: RED from %s to %s, up to %g %%%s, at %s", priorities(sw.ECN.Priorities),
+			sizeOrAuto(sw.ECN.KMin), sizeOrAuto(sw.ECN.KMax), 100*sw.ECN.PMax, perRate(sw.ECN.PerRate), ecnPoint(&sw.ECN))
 	}
 	threshold := sw.CNM.QCNM.String()
 	if sw.CNM.QCNM == 0 {
@@ -149,7 +197,7 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row fu
 	by := map[switchagent.SharedBy]string{
 		switchagent.SharedByEdge: "another egress, or from a switch,", switchagent.SharedByAny: "any egress", switchagent.SharedByOther: "another egress",
 	}[sw.CNM.SharedBy]
-	row("", "CNM: threshold %s, ECN threshold %v, repeat %v", threshold, sw.CNM.QECN, sw.CNM.Repeat)
+	row("", "CNM: threshold %s, ECN threshold %s, repeat %v", threshold, sizeOrAuto(sw.CNM.QECN), sw.CNM.Repeat)
 	row("", "CNM by ports that packets for %s came by up to %v before %s, or since", by, sw.CNM.Window, at)
 	for p, quantum := range sw.Scheduler.Quantum {
 		if quantum > 0 {
@@ -172,6 +220,8 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 		tag             string
 		size            units.Bytes
 		start, constant units.Rate
+		unfinished      bool
+		jitter          vtime.Time
 	}
 	type group struct {
 		kind
@@ -184,7 +234,7 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 	listed := s.Listed()
 	for i := range listed {
 		f := &listed[i]
-		k := kind{f.Tag, f.Size, f.StartRate, f.ConstantRate}
+		k := kind{f.Tag, f.Size, f.StartRate, f.ConstantRate, f.ExpectUnfinished, f.Jitter}
 		g := index[k]
 		if g == nil {
 			g = &group{kind: k, first: f.Start}
@@ -209,6 +259,9 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 		if g.last > g.first {
 			when = fmt.Sprintf("at %v to %v", g.first, g.last)
 		}
+		if g.jitter > 0 {
+			when += fmt.Sprintf(", %v of jitter in it", g.jitter)
+		}
 		if len(g.via.names) > 0 {
 			when += ", via " + strings.Join(g.via.names, " and ")
 		}
@@ -217,6 +270,9 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 		}
 		if g.constant > 0 {
 			when += fmt.Sprintf(", constant %v", g.constant)
+		}
+		if g.unfinished {
+			when += ", may outlast the run"
 		}
 		fmt.Fprintf(t, "  %s\t%d %s\t%s to %s\t%s\n", g.tag, g.count, size,
 			topologies.Abbreviate(g.from.names), topologies.Abbreviate(g.to.names), when)

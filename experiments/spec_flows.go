@@ -52,12 +52,17 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	case between != nil && count == 1 && m.Get("count") == nil:
 		m.Key("interval").Errorf("interval has no effect without a count")
 	}
-	d.checkStart(m, v, f.Start, interval, count)
+	if jitter := m.Get("jitter"); jitter.Time(&f.Jitter) && f.Jitter >= d.s.Duration && d.s.Duration > 0 {
+		jitter.Errorf("jitter %v is not less than the run's duration, %v", f.Jitter, d.s.Duration)
+		f.Jitter = 0
+	}
+	d.checkStart(m, v, f.Start+f.Jitter, interval, count)
 
 	via, viaAt := d.find(m.Get("via"))
 	f.Via = via
 	m.Get("start_rate").Rate(&f.StartRate)
 	m.Get("constant_rate").Rate(&f.ConstantRate)
+	m.Get("expect_unfinished").Bool(&f.ExpectUnfinished)
 	if f.StartRate > 0 && f.ConstantRate > 0 {
 		m.Key("constant_rate").Errorf("a flow of constant rate has no controller to preset: drop start_rate or constant_rate")
 	}
@@ -92,6 +97,7 @@ func (d *decoder) flow(v *yamlspec.Value) {
 			g := f
 			g.Source, g.Destination = pair[0], pair[1]
 			g.Start = f.Start + vtime.Time(i)*interval
+			g.listedStart = g.Start
 			d.s.Flows = append(d.s.Flows, g)
 		}
 	}

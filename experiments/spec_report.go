@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
@@ -184,8 +183,7 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 		}
 		s.Quantity, subject = q, value
 	}
-	reference := m.Get("reference")
-	m.Get("reference_label").String(&s.ReferenceLabel)
+	reference, label := m.Get("reference"), m.Get("reference_label")
 	if subject == nil {
 		v.Errorf("a series shows one of queue, ingress, pause, ce, ue, state (of a port), goodput, rate (of a flow's tag)")
 		return s, false
@@ -196,21 +194,10 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 	switch s.Quantity {
 	case Throughput, SendingRate:
 		ok = subject.String(&s.Tag) && d.checkTag(s.Tag, subject)
-		var rate units.Rate
-		reference.Rate(&rate)
-		s.Reference = float64(rate)
-	case PauseRate, CongestedMarks, UndeterminedMarks, PortState:
-		s.Port, ok = d.seriesPort(subject)
-		reference.Float(&s.Reference)
 	default:
 		s.Port, ok = d.seriesPort(subject)
-		var level units.Bytes
-		reference.Bytes(&level)
-		s.Reference = float64(level)
 	}
-	if reference != nil && s.ReferenceLabel == "" {
-		s.ReferenceLabel = reference.Raw()
-	}
+	s.Reference = d.reference(reference, label, s.Quantity)
 	return s, ok
 }
 

@@ -5,20 +5,58 @@ import (
 	"strconv"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
+// cnpAuto stands for the CNP interval of the simulator that the congestion control's constants are of: that of each run.
+const cnpAuto vtime.Time = -1
+
+// defaultHost are a scenario's host settings unless it says otherwise.
+func defaultHost() hostagent.Settings {
+	s := hostagent.Default()
+	s.CNPInterval = cnpAuto
+	return s
+}
+
+// withCNPInterval are host settings with the CNP interval of a congestion control under the given constants, if they leave it to it.
+func withCNPInterval(s hostagent.Settings, spec *cc.Spec, constants map[string]string) hostagent.Settings {
+	switch {
+	case s.CNPInterval != cnpAuto:
+	case spec != nil && spec.TellsEachMark(constants):
+		s.CNPInterval = 0
+	default:
+		s.CNPInterval = hostagent.Default().CNPInterval
+	}
+	return s
+}
+
+// checkHost says what is wrong with host settings under any congestion control.
+func checkHost(s hostagent.Settings) error {
+	s = withCNPInterval(s, nil, nil)
+	return s.Validate()
+}
+
 // decodeHost reads a scenario's host settings over the defaults s.
 func decodeHost(v *yamlspec.Value, s hostagent.Settings) hostagent.Settings {
 	m := v.Mapping()
 	decodePriority(m.Get("data_priority"), &s.DataPriority)
 	decodePriority(m.Get("control_priority"), &s.ControlPriority)
+	of := ""
+	if m.Get("ack_priority").Choice(&of, "control", "data") {
+		s.ACKsWithData = of == "data"
+	}
+	m.Get("ack_when_paused").Bool(&s.ACKsWhenPaused)
 	m.Get("ack_every").Int(&s.AckEvery, 1, 1<<20)
 	m.Get("coalesce_acks").Int(&s.CoalesceACKs, 1, 1<<20)
-	m.Get("cnp_interval").Time(&s.CNPInterval)
+	if interval := m.Get("cnp_interval"); interval.Raw() == "auto" {
+		s.CNPInterval = cnpAuto
+	} else {
+		interval.Time(&s.CNPInterval)
+	}
 	m.Get("retransmit_timeout").Time(&s.RetransmitTimeout)
 	m.Get("nak_interval").Time(&s.NakInterval)
 	m.Done()
@@ -29,7 +67,7 @@ func decodeHost(v *yamlspec.Value, s hostagent.Settings) hostagent.Settings {
 // unless the scenario names priorities.
 func decodeSwitch(v *yamlspec.Value, s switchagent.Settings, data uint8) switchagent.Settings {
 	m := v.Mapping()
-	m.Get("buffer").Bytes(&s.Buffer)
+	decodeAuto(m.Get("buffer"), &s.Buffer)
 	m.Get("lossy_limit").Bytes(&s.LossyLimit)
 	flowControl := ""
 	if m.Get("flow_control").Choice(&flowControl, "pfc", "cbfc") {
@@ -68,12 +106,16 @@ func decodePFC(v *yamlspec.Value, s *switchagent.PFC, data uint8) {
 	s.Priorities = 1 << data
 	decodePriorities(m.Get("priorities"), &s.Priorities)
 	m.Get("alpha").Float(&s.Alpha)
-	m.Get("xoff").Bytes(&s.XOFF)
+	decodeAuto(m.Get("xoff"), &s.XOFF)
 	m.Get("xoff_to_xon").Bytes(&s.XOFFToXON)
 	// XON follows XOFF, so that a sweep over XOFF needs to change one key.
-	s.XON = max(0, s.XOFF-s.XOFFToXON)
-	m.Get("xon").Bytes(&s.XON)
-	m.Get("headroom").Bytes(&s.Headroom)
+	if s.XON = switchagent.Auto; s.XOFF != switchagent.Auto {
+		s.XON = max(0, s.XOFF-s.XOFFToXON)
+	}
+	if xon := m.Get("xon"); xon.Raw() != auto {
+		xon.Bytes(&s.XON)
+	}
+	decodeAuto(m.Get("headroom"), &s.Headroom)
 	decodePerRate(m.Get("per_rate"), &s.PerRate)
 	quanta := int(s.Quanta)
 	m.Get("quanta").Int(&quanta, 1, 0xFFFF)
@@ -110,7 +152,7 @@ func decodeCBFC(v *yamlspec.Value, s *switchagent.CBFC, data uint8) {
 	decodePriorities(m.Get("priorities"), &s.Priorities)
 	m.Get("period").Time(&s.Period)
 	m.Get("buffer").Bytes(&s.Buffer)
-	if block := m.Get("block"); block.Raw() == "auto" {
+	if block := m.Get("block"); block.Raw() == auto {
 		s.Block = 0
 	} else if block.Bytes(&s.Block) && s.Block == 0 {
 		block.Errorf("block 0: write auto for the least that fits")
@@ -126,13 +168,29 @@ func decodeECN(v *yamlspec.Value, s *switchagent.ECN, data uint8) {
 			"red": switchagent.ECNRED, "step": switchagent.ECNStep, "pcn": switchagent.ECNPCN, "off": switchagent.ECNOff,
 		}[mode]
 	}
+	at := ""
+	if m.Get("at").Choice(&at, "enqueue", "dequeue") {
+		s.Point = map[string]switchagent.ECNPoint{"enqueue": switchagent.ECNEnqueue, "dequeue": switchagent.ECNDequeue}[at]
+	}
 	s.Priorities = 1 << data
 	decodePriorities(m.Get("priorities"), &s.Priorities)
-	m.Get("kmin").Bytes(&s.KMin)
-	m.Get("kmax").Bytes(&s.KMax)
+	decodeAuto(m.Get("kmin"), &s.KMin)
+	decodeAuto(m.Get("kmax"), &s.KMax)
 	m.Get("pmax").Float(&s.PMax)
 	decodePerRate(m.Get("per_rate"), &s.PerRate)
 	m.Done()
+}
+
+// auto in the place of a value leaves it to what it is for.
+const auto = "auto"
+
+// decodeAuto reads a size that may be auto: by each port's rate and cable.
+func decodeAuto(v *yamlspec.Value, into *units.Bytes) {
+	if v.IsScalar() && v.Raw() == auto {
+		*into = switchagent.Auto
+	} else {
+		v.Bytes(into)
+	}
 }
 
 // decodePerRate reads the rate of the ports that thresholds are for, where those of others are in proportion.
@@ -145,7 +203,7 @@ func decodePerRate(v *yamlspec.Value, into *units.Rate) {
 func decodeTCD(v *yamlspec.Value, s *switchagent.TCD) {
 	m := v.Mapping()
 	m.Get("q_len").Bytes(&s.QLen)
-	if t := m.Get("t_max"); t.Raw() == "auto" {
+	if t := m.Get("t_max"); t.Raw() == auto {
 		s.TMax = 0
 	} else if t.Time(&s.TMax) && s.TMax == 0 {
 		t.Errorf("t_max 0: write auto for the patent's formula")
@@ -162,7 +220,7 @@ func decodeTCD(v *yamlspec.Value, s *switchagent.TCD) {
 
 func decodeCNM(v *yamlspec.Value, s *switchagent.CNM) {
 	m := v.Mapping()
-	m.Get("ecn_threshold").Bytes(&s.QECN)
+	decodeAuto(m.Get("ecn_threshold"), &s.QECN)
 	if threshold := m.Get("threshold"); threshold.Raw() == "dynamic" {
 		s.QCNM = 0
 	} else if threshold != nil {

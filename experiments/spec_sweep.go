@@ -1,10 +1,12 @@
 package experiments
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -37,7 +39,9 @@ func ParseSweep(filename string, data []byte) (*Sweep, error) {
 
 func (s *Sweep) decode(v *yamlspec.Value, dir string) {
 	m := v.Mapping()
-	s.scenario(m.Need("scenario"), dir)
+	for _, item := range m.Need("scenario").Items() {
+		s.scenario(item, dir)
+	}
 	m.Get("parameters").Mapping().All(func(key, value *yamlspec.Value) {
 		if p := decodeParameter(key, value); len(p.Values) > 0 {
 			s.Parameters = append(s.Parameters, p)
@@ -45,6 +49,13 @@ func (s *Sweep) decode(v *yamlspec.Value, dir string) {
 	})
 	for _, item := range m.Get("controllers").Items() {
 		var name string
+		if item.IsMapping() {
+			// What is wrong with it the scenario says, which it is added to.
+			s.variants = append(s.variants, sweepVariant{"controllers.+=" + item.Flow(), item})
+			name = item.At("name").Raw()
+			s.Controllers, s.controllersAt = append(s.Controllers, name), append(s.controllersAt, item)
+			continue
+		}
 		if item.String(&name) {
 			s.Controllers, s.controllersAt = append(s.Controllers, name), append(s.controllersAt, item)
 		}
@@ -71,22 +82,24 @@ func (s *Sweep) decode(v *yamlspec.Value, dir string) {
 
 // scenario takes what the sweep is of: a built-in's name, or a file's path relative to the sweep's.
 func (s *Sweep) scenario(v *yamlspec.Value, dir string) {
-	if !v.String(&s.Scenario) {
+	var scenario string
+	if !v.String(&scenario) {
 		return
 	}
-	if _, err := BuiltinSource(s.Scenario); err == nil {
-		return
-	} else if path := filepath.Join(dir, s.Scenario); !filepath.IsAbs(s.Scenario) && (looksLikePath(s.Scenario) || isFile(path)) {
-		s.Scenario = path
-	} else if !looksLikePath(s.Scenario) {
-		v.Errorf("%v", err)
-		return
+	if _, err := BuiltinSource(scenario); err != nil {
+		if path := filepath.Join(dir, scenario); !filepath.IsAbs(scenario) && (looksLikePath(scenario) || isFile(path)) {
+			scenario = path
+		} else if !looksLikePath(scenario) {
+			v.Errorf("%v", err)
+			return
+		}
+		if info, err := os.Stat(scenario); err != nil {
+			v.Errorf("scenario: %v", err)
+		} else if info.IsDir() {
+			v.Errorf("scenario: %s is a folder, not a scenario's file", scenario)
+		}
 	}
-	if info, err := os.Stat(s.Scenario); err != nil {
-		v.Errorf("scenario: %v", err)
-	} else if info.IsDir() {
-		v.Errorf("scenario: %s is a folder, not a scenario's file", s.Scenario)
-	}
+	s.Scenarios = append(s.Scenarios, scenario)
 }
 
 // decodeParameter reads a parameter's values: a list, whose items may be ranges, or one such item.
@@ -131,23 +144,34 @@ func decodeParameter(key, value *yamlspec.Value) SweepParameter {
 	return p
 }
 
-// LoadSweep reads what a sweep is of: a sweep's file, or a scenario by a built-in's name or a file's path.
+// LoadSweep reads what a sweep is of: a sweep, or a scenario, by a built-in's name or a file's path.
 func LoadSweep(nameOrPath string) (*Sweep, error) {
-	if _, err := BuiltinSource(nameOrPath); err == nil {
-		return &Sweep{Name: nameOrPath, Scenario: nameOrPath}, nil
-	} else if !looksLikePath(nameOrPath) {
-		return nil, err
+	_, err := BuiltinSource(nameOrPath)
+	if err == nil {
+		return &Sweep{Name: nameOrPath, Scenarios: []string{nameOrPath}}, nil
 	}
-	data, err := os.ReadFile(nameOrPath)
+	if data, err := BuiltinSweepSource(nameOrPath); err == nil {
+		return ParseSweep(nameOrPath+".yaml", data)
+	} else if !looksLikePath(nameOrPath) {
+		hint := yamlspec.Suggest(nameOrPath, append(BuiltinSweepNames(), BuiltinNames()...))
+		if hint == "" {
+			hint = ": pausenet list has the names; a file goes by its name with .yaml"
+		}
+		return nil, fmt.Errorf("no built-in sweep or scenario %q%s", nameOrPath, hint)
+	}
+	filename, data, err := ReadSpec(nameOrPath)
 	if err != nil {
 		return nil, err
 	}
 	if IsSweep(data) {
-		return ParseSweep(nameOrPath, data)
+		return ParseSweep(filename, data)
 	}
-	s, err := ParseScenario(nameOrPath, data, nil)
+	if files.IsStream(nameOrPath) {
+		return nil, fmt.Errorf("%s is a scenario, which a sweep reads once for each point: write it to a file first", filename)
+	}
+	s, err := ParseScenario(filename, data, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Sweep{Name: s.Name, Scenario: nameOrPath}, nil
+	return &Sweep{Name: s.Name, Scenarios: []string{nameOrPath}}, nil
 }

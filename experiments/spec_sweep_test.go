@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/topologies"
 )
 
 func sweepFile(t *testing.T, text string) string {
@@ -69,24 +71,124 @@ sweep:
 	}
 }
 
+// TestSweepOfScenarios: several scenarios under variants of the sweep's own, in the order of the file.
+func TestSweepOfScenarios(t *testing.T) {
+	path := sweepFile(t, `
+sweep:
+  scenario: [swept.yaml, incast]
+  parameters: {flows.0.size: [60KB, 100KB]}
+  controllers:
+    - none
+    - {name: gentle, cc: dcqcn, set: {g: 1/16}, switch: {ecn: {kmin: 2KB}}}
+`)
+	s, err := LoadSweep(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, err := s.Points(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range points {
+		names = append(names, strings.Join(points[i].Values, " ")+": "+points[i].Name())
+	}
+	const want = `swept 60KB: swept,size=60KB none
+swept 60KB: swept,size=60KB gentle
+swept 100KB: swept,size=100KB none
+swept 100KB: swept,size=100KB gentle
+incast 60KB: incast,size=60KB none
+incast 60KB: incast,size=60KB gentle
+incast 100KB: incast,size=100KB none
+incast 100KB: incast,size=100KB gentle`
+	if got := strings.Join(names, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	gentle, err := LoadScenario(points[5].Scenario, points[5].Sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := gentle.variant("gentle"); v.CC != "dcqcn" || v.Constants["g"] != "1/16" || v.Switch.ECN.KMin != 2000 || v.Switch.PFC.XOFF != 100_000 {
+		t.Errorf("gentle is %+v with %+v", v, v.Switch)
+	}
+	if s.Varying()[0].Path != "scenario" || len(s.Varying()) != 2 {
+		t.Errorf("%+v", s.Varying())
+	}
+}
+
+// TestQuickSweep: scenarios with a quick form are in it, others are as they are, and neither's results pass for the other's.
+func TestQuickSweep(t *testing.T) {
+	s := &Sweep{Scenarios: []string{"tcd-fattree", "incast"}, Controllers: []string{"dcqcn"}, Quick: true}
+	quick, err := s.Points(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Quick = false
+	full, err := s.Points(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if quick[0].Hash == full[0].Hash || quick[1].Hash != full[1].Hash {
+		t.Errorf("quick %+v, full %+v", quick, full)
+	}
+}
+
+// TestBuiltinSweeps: each resolves, under a name of its own.
+func TestBuiltinSweeps(t *testing.T) {
+	for _, name := range BuiltinSweepNames() {
+		if _, err := BuiltinSource(name); err == nil {
+			t.Errorf("%s is a scenario too: commands could not tell which is meant", name)
+		}
+		if _, err := topologies.BuiltinSource(name); err == nil {
+			t.Errorf("%s is a topology too", name)
+		}
+		s, err := LoadSweep(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if s.Description == "" || s.Name != name {
+			t.Errorf("%s calls itself %q, %q", name, s.Name, s.Description)
+		}
+		s.Quick = true
+		points, err := s.Points(2)
+		if err != nil || len(points) < 3 {
+			t.Errorf("%s: %d points, %v", name, len(points), err)
+		}
+		if same := Duplicates(points); same != nil {
+			t.Errorf("%s makes runs twice: %q", name, same)
+		}
+	}
+	if _, err := LoadScenario("dcon-readings", nil); err == nil || !strings.Contains(err.Error(), "run it with pausenet sweep dcon-readings") {
+		t.Errorf("a sweep as a scenario: %v", err)
+	}
+	if _, err := LoadSweep("dcon-readngs"); err == nil || !strings.Contains(err.Error(), `did you mean "dcon-readings"?`) {
+		t.Errorf("a slip: %v", err)
+	}
+}
+
 // TestSweepFileMistakes: each with its place, also those that only the scenario knows.
 func TestSweepFileMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"sweep: {scenario: nothing}":                                                      `:1:19: no built-in scenario "nothing"`,
-		"sweep: {scenario: not.yaml}":                                                     ":1:19: scenario: stat ",
-		"sweep: {parameters: {x: 1}}":                                                     `missing key "scenario"`,
-		"sweep: {scenario: swept.yaml, parametres: {}}":                                   `:1:31: unknown key "parametres": did you mean "parameters"?`,
-		"sweep: {scenario: swept.yaml, parameters: {duration: 1ms..2ms}}":                 ":1:54: range \"1ms..2ms\" needs a step",
-		"sweep: {scenario: swept.yaml, parameters: {duration: []}}":                       ":1:44: parameter duration has no values",
-		"sweep: {scenario: swept.yaml, parameters: {duration: '1ms,2ms'}}":                "write several values as a list: [1ms,2ms]",
-		"sweep: {scenario: swept.yaml, parameters: {duration: [1ms, 1ms]}}":               "value 1ms is there twice",
-		"sweep: {scenario: swept.yaml, parameters: {duration: [[1ms]]}}":                  "goes in quotes",
-		"sweep: {scenario: swept.yaml, seeds: x}":                                         `seed "x" is not a whole number`,
-		"sweep: {scenario: swept.yaml, metrics: [fct_men]}":                               `did you mean "fct_mean"?`,
-		"sweep: {scenario: swept.yaml, parameters: {seed: [1, 2]}}":                       "seeds are swept with --seeds",
-		"sweep: {scenario: swept.yaml, controllers: [dcqc]}":                              `unknown congestion control "dcqc"`,
-		"sweep: {scenario: swept.yaml, parameters: {duration: [1ms, 2parsec]}}":           `:1:60: "2parsec" is not`,
-		"sweep:\n  scenario: swept.yaml\n  parameters:\n    switch.pfc.xof: [1KB, 2KB]\n": `:4:5: unknown key "xof": did you mean "xoff"?`,
+		"sweep: {scenario: nothing}":                                                       `:1:19: no built-in scenario "nothing"`,
+		"sweep: {scenario: not.yaml}":                                                      ":1:19: scenario: stat ",
+		"sweep: {parameters: {x: 1}}":                                                      `missing key "scenario"`,
+		"sweep: {scenario: swept.yaml, parametres: {}}":                                    `:1:31: unknown key "parametres": did you mean "parameters"?`,
+		"sweep: {scenario: swept.yaml, parameters: {duration: 1ms..2ms}}":                  ":1:54: range \"1ms..2ms\" needs a step",
+		"sweep: {scenario: swept.yaml, parameters: {duration: []}}":                        ":1:44: parameter duration has no values",
+		"sweep: {scenario: swept.yaml, parameters: {duration: '1ms,2ms'}}":                 "write several values as a list: [1ms,2ms]",
+		"sweep: {scenario: swept.yaml, parameters: {duration: [1ms, 1ms]}}":                "value 1ms is there twice",
+		"sweep: {scenario: swept.yaml, parameters: {duration: [[1ms]]}}":                   "goes in quotes",
+		"sweep: {scenario: swept.yaml, seeds: x}":                                          `seed "x" is not a whole number`,
+		"sweep: {scenario: swept.yaml, metrics: [fct_men]}":                                `did you mean "fct_mean"?`,
+		"sweep: {scenario: swept.yaml, parameters: {seed: [1, 2]}}":                        "seeds are swept with --seeds",
+		"sweep: {scenario: swept.yaml, controllers: [dcqc]}":                               `unknown congestion control "dcqc"`,
+		"sweep: {scenario: [swept.yaml, ./swept.yaml]}":                                    `two scenarios of the sweep are called swept`,
+		"sweep: {scenario: swept.yaml, controllers: [{name: a, cc: dcqc, set: {}}]}":       `:1:45: unknown congestion control "dcqc"`,
+		"sweep: {scenario: swept.yaml, controllers: [{cc: dcqcn, set: {g: 1}}]}":           `:1:45: missing key "name"`,
+		"sweep: {scenario: swept.yaml, controllers: [{name: a, cc: dcqcn, set: {gg: 1}}]}": `:1:45: dcqcn has no parameter "gg"`,
+		"sweep: {scenario: swept.yaml, parameters: {duration: [1ms, 2parsec]}}":            `:1:60: "2parsec" is not`,
+		"sweep:\n  scenario: swept.yaml\n  parameters:\n    switch.pfc.xof: [1KB, 2KB]\n":  `:4:5: unknown key "xof": did you mean "xoff"?`,
 	} {
 		s, err := LoadSweep(sweepFile(t, text+"\n"))
 		if err == nil {

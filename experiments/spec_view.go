@@ -17,6 +17,7 @@ type View struct {
 	Name        string                       `json:"name"`
 	Description string                       `json:"description,omitempty"`
 	Topology    topologies.View              `json:"topology"`
+	Routing     *RoutingView                 `json:"routing,omitempty"` // absent: by pausenet's own hash
 	Switch      SwitchView                   `json:"switch"`
 	Host        HostView                     `json:"host"`
 	Controllers []string                     `json:"controllers"`
@@ -26,55 +27,64 @@ type View struct {
 	Workloads   []WorkloadView               `json:"workloads,omitempty"`
 	Duration    float64                      `json:"duration_ns"`
 	Drain       bool                         `json:"drain"`
+	DrainLimit  float64                      `json:"drain_limit_ns,omitempty"` // with drain
 	Seed        uint64                       `json:"seed"`
 	Sample      SampleView                   `json:"sample"`
 	Report      []PanelView                  `json:"report,omitempty"`
 	LookAt      []string                     `json:"look_at,omitempty"`
 	Spans       []SpanView                   `json:"spans,omitempty"`
-	MayIdle     []string                     `json:"may_idle,omitempty"`
+	Unused      []string                     `json:"expect_unused,omitempty"`
 	Faults      []FaultView                  `json:"faults,omitempty"`
 	Published   []PublishedView              `json:"published,omitempty"`
 }
 
-// SwitchView is the switch settings of a View.
+// RoutingView is how a View's switches choose among equal-cost ports.
+type RoutingView struct {
+	Hash string `json:"hash"`
+}
+
+// SwitchView is the switch settings of a View. Those that are auto have a number if it is the same for all ports, or switches, and
+// are absent if it is not: Auto has each.
 type SwitchView struct {
-	Buffer     units.Bytes `json:"buffer_bytes"`
-	LossyLimit units.Bytes `json:"lossy_limit_bytes"`
+	Buffer     *units.Bytes `json:"buffer_bytes,omitempty"`
+	LossyLimit units.Bytes  `json:"lossy_limit_bytes"`
 	PFC        struct {
 		Priorities []int         `json:"priorities"`
-		XOFF       units.Bytes   `json:"xoff_bytes"`
-		XON        units.Bytes   `json:"xon_bytes"`
+		XOFF       *units.Bytes  `json:"xoff_bytes,omitempty"`
+		XON        *units.Bytes  `json:"xon_bytes,omitempty"`
 		XOFFToXON  units.Bytes   `json:"xoff_to_xon_bytes"`
 		Alpha      float64       `json:"alpha"`
-		Headroom   units.Bytes   `json:"headroom_bytes"`
+		Headroom   *units.Bytes  `json:"headroom_bytes,omitempty"`
 		PerRate    units.Rate    `json:"per_rate_bps,omitempty"` // of the ports that alpha and headroom are for; absent: of all
 		Quanta     uint16        `json:"quanta"`
 		Watchdog   *WatchdogView `json:"watchdog,omitempty"` // absent: none
 	} `json:"pfc"`
 	ECN struct {
-		Mode       string      `json:"mode"`
-		Priorities []int       `json:"priorities"`
-		KMin       units.Bytes `json:"kmin_bytes"`
-		KMax       units.Bytes `json:"kmax_bytes"`
-		PMax       float64     `json:"pmax"`
-		PerRate    units.Rate  `json:"per_rate_bps,omitempty"` // of the ports that kmin and kmax are for; absent: of all
+		Mode       string       `json:"mode"`
+		At         string       `json:"at"` // enqueue or dequeue
+		Priorities []int        `json:"priorities"`
+		KMin       *units.Bytes `json:"kmin_bytes,omitempty"`
+		KMax       *units.Bytes `json:"kmax_bytes,omitempty"`
+		PMax       float64      `json:"pmax"`
+		PerRate    units.Rate   `json:"per_rate_bps,omitempty"` // of the ports that kmin and kmax are for; absent: of all
 	} `json:"ecn"`
 	FlowControl string    `json:"flow_control,omitempty"` // empty: pfc
 	CBFC        *CBFCView `json:"cbfc,omitempty"`         // with flow control cbfc
 	Detector    string    `json:"detector,omitempty"`     // empty: threshold
 	TCD         *TCDView  `json:"tcd,omitempty"`          // with detector tcd
 	CNM         struct {
-		QECN   units.Bytes `json:"ecn_threshold_bytes"`
-		QCNM   units.Bytes `json:"threshold_bytes"` // 0: dynamic
-		Window float64     `json:"window_ns"`
-		Repeat float64     `json:"repeat_ns"`
-		RED    bool        `json:"mark_red"`
+		QECN   *units.Bytes `json:"ecn_threshold_bytes,omitempty"`
+		QCNM   units.Bytes  `json:"threshold_bytes"` // 0: dynamic
+		Window float64      `json:"window_ns"`
+		Repeat float64      `json:"repeat_ns"`
+		RED    bool         `json:"mark_red"`
 		// AtOnset and SharedBy say when and by what an ingress port is shared.
 		AtOnset  bool   `json:"shared_at_onset"`
 		SharedBy string `json:"shared_by"`
 	} `json:"cnm"`
 	// Quanta are the DWRR quanta by priority; 0: strict.
 	Quanta [switchagent.Priorities]units.Bytes `json:"dwrr_quantum_bytes"`
+	Auto   *AutoView                           `json:"auto,omitempty"` // absent: nothing is
 }
 
 // CBFCView is the settings of credit-based flow control.
@@ -97,13 +107,16 @@ type TCDView struct {
 
 // HostView is the host settings of a View.
 type HostView struct {
-	DataPriority      uint8   `json:"data_priority"`
-	ControlPriority   uint8   `json:"control_priority"`
-	AckEvery          int     `json:"ack_every"`
-	CoalesceACKs      int     `json:"coalesce_acks,omitempty"`
-	CNPInterval       float64 `json:"cnp_interval_ns"`
-	RetransmitTimeout float64 `json:"retransmit_timeout_ns"`
-	NakInterval       float64 `json:"nak_interval_ns"`
+	DataPriority    uint8 `json:"data_priority"`
+	ControlPriority uint8 `json:"control_priority"`
+	ACKPriority     uint8 `json:"ack_priority"`
+	ACKsWhenPaused  bool  `json:"ack_when_paused,omitempty"`
+	AckEvery        int   `json:"ack_every"`
+	CoalesceACKs    int   `json:"coalesce_acks,omitempty"`
+	// CNPInterval is absent where it is the controller's to say.
+	CNPInterval       *float64 `json:"cnp_interval_ns,omitempty"`
+	RetransmitTimeout float64  `json:"retransmit_timeout_ns"`
+	NakInterval       float64  `json:"nak_interval_ns"`
 }
 
 // VariantView is a controller of a View under settings of its own. Constants that it does not name are the View's.
@@ -145,9 +158,11 @@ type FlowView struct {
 	To           string      `json:"to"`
 	Size         units.Bytes `json:"size_bytes"` // 0: unbounded
 	Start        float64     `json:"start_ns"`
+	Jitter       float64     `json:"jitter_ns,omitempty"` // within which the seed delays the start, which has that in it
 	Via          []string    `json:"via,omitempty"`
 	StartRate    units.Rate  `json:"start_rate_bps,omitempty"`
 	ConstantRate units.Rate  `json:"constant_rate_bps,omitempty"`
+	Unfinished   bool        `json:"expect_unfinished,omitempty"`
 }
 
 // SampleView is what a View's run records over time. Ports are written "node:peer"; empty lists mean all.
@@ -168,11 +183,14 @@ type PanelView struct {
 
 // SeriesView is a series of a PanelView. Subject is a port ("node:peer") or a flow's tag, as the quantity asks.
 type SeriesView struct {
-	Label          string   `json:"label"`
-	Quantity       Quantity `json:"quantity"`
-	Subject        string   `json:"subject"`
-	Reference      float64  `json:"reference,omitempty"`
-	ReferenceLabel string   `json:"reference_label,omitempty"`
+	Label    string   `json:"label"`
+	Quantity Quantity `json:"quantity"`
+	Subject  string   `json:"subject"`
+	// Reference is the level to draw, 0: none. Of a setting (ReferenceTo) it is the run's: the view of a scenario without a
+	// controller has none.
+	Reference      float64 `json:"reference,omitempty"`
+	ReferenceTo    string  `json:"reference_to,omitempty"`
+	ReferenceLabel string  `json:"reference_label,omitempty"`
 }
 
 // SpanView is a stretch of time that a View's report shades.
@@ -186,17 +204,20 @@ type SpanView struct {
 func (s *Scenario) View() View {
 	v := View{
 		Name: s.Name, Description: s.Description, Topology: s.Topology.View(),
-		Switch: viewSwitch(&s.Switch, fullFrame(s.Topology)), Host: viewHost(&s.Host),
+		Switch: viewSwitch(s.Topology, &s.Switch), Host: viewHost(&s.Host),
 		Controllers: s.Controllers, Constants: s.ControllerSettings,
-		Duration: nanoseconds(s.Duration), Drain: s.Drain, Seed: s.Seed,
-		LookAt: s.LookAt, MayIdle: s.MayIdle, Published: viewPublished(s.Published),
+		Duration: nanoseconds(s.Duration), Drain: s.Drain, DrainLimit: nanoseconds(s.DrainLimit), Seed: s.Seed,
+		LookAt: s.LookAt, Unused: s.ExpectUnused, Published: viewPublished(s.Published),
 		Sample: SampleView{Interval: nanoseconds(s.Sample.Interval), Flows: s.Sample.Flows},
+	}
+	if h := s.Topology.Hash; h != topologies.HashOwn {
+		v.Routing = &RoutingView{h.String()}
 	}
 	for i := range s.Variants {
 		from := &s.Variants[i]
 		variant := VariantView{Name: from.Name, CC: from.CC, Constants: from.Constants}
 		if from.Switch != nil {
-			own := viewSwitch(from.Switch, fullFrame(s.Topology))
+			own := viewSwitch(s.Topology, from.Switch)
 			variant.Switch = &own
 		}
 		if from.Host != nil {
@@ -213,8 +234,8 @@ func (s *Scenario) View() View {
 	for i := range listed {
 		f := &listed[i]
 		flow := FlowView{
-			Tag: f.Tag, From: name(f.Source), To: name(f.Destination), Size: f.Size, Start: nanoseconds(f.Start),
-			StartRate: f.StartRate, ConstantRate: f.ConstantRate,
+			Tag: f.Tag, From: name(f.Source), To: name(f.Destination), Size: f.Size, Start: nanoseconds(f.Start), Jitter: nanoseconds(f.Jitter),
+			StartRate: f.StartRate, ConstantRate: f.ConstantRate, Unfinished: f.ExpectUnfinished,
 		}
 		for _, id := range f.Via {
 			flow.Via = append(flow.Via, name(id))
@@ -239,7 +260,8 @@ func (s *Scenario) View() View {
 				subject = PortLabel(s.Topology, q.Port)
 			}
 			panel.Series = append(panel.Series, SeriesView{
-				Label: q.Label, Quantity: q.Quantity, Subject: subject, Reference: q.Reference, ReferenceLabel: q.ReferenceLabel,
+				Label: q.Label, Quantity: q.Quantity, Subject: subject,
+				Reference: q.Reference.Level, ReferenceTo: q.Reference.Setting, ReferenceLabel: q.Reference.label(),
 			})
 		}
 		v.Report = append(v.Report, panel)
@@ -286,37 +308,49 @@ func PortLabel(plan *topologies.Plan, id topologies.PortID) string {
 	return plan.Nodes[plan.Ports[id].Node].Name + ":" + plan.PeerNode(id).Name
 }
 
-func viewSwitch(s *switchagent.Settings, frame int) SwitchView {
-	v := SwitchView{Buffer: s.Buffer, LossyLimit: s.LossyLimit, Quanta: s.Scheduler.Quantum}
+func viewSwitch(plan *topologies.Plan, s *switchagent.Settings) SwitchView {
+	v := SwitchView{LossyLimit: s.LossyLimit, Quanta: s.Scheduler.Quantum, Auto: viewAuto(plan, s)}
+	ports, buffers := kinds(plan, s)
+	v.Buffer = sameFor(s.Buffer, buffers, func(b *bufferKind) units.Bytes { return b.buffer })
+	v.PFC.XOFF = sameFor(s.PFC.XOFF, ports, func(k *portKind) units.Bytes { return k.thresholds.XOFF })
+	v.PFC.XON = sameFor(s.PFC.XON, ports, func(k *portKind) units.Bytes { return k.thresholds.XON })
+	v.PFC.Headroom = sameFor(s.PFC.Headroom, ports, func(k *portKind) units.Bytes { return k.thresholds.Headroom })
+	v.ECN.KMin = sameFor(s.ECN.KMin, ports, func(k *portKind) units.Bytes { return k.thresholds.KMin })
+	v.ECN.KMax = sameFor(s.ECN.KMax, ports, func(k *portKind) units.Bytes { return k.thresholds.KMax })
+	v.CNM.QECN = sameFor(s.CNM.QECN, ports, func(k *portKind) units.Bytes { return k.thresholds.QECN })
 	v.PFC.Priorities = priorities(s.PFC.Priorities)
-	v.PFC.XOFF, v.PFC.XON, v.PFC.XOFFToXON = s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON
-	v.PFC.Alpha, v.PFC.Headroom, v.PFC.Quanta, v.PFC.PerRate = s.PFC.Alpha, s.PFC.Headroom, s.PFC.Quanta, s.PFC.PerRate
+	v.PFC.XOFFToXON = s.PFC.XOFFToXON
+	v.PFC.Alpha, v.PFC.Quanta, v.PFC.PerRate = s.PFC.Alpha, s.PFC.Quanta, s.PFC.PerRate
 	if w := &s.PFC.Watchdog; w.On() {
 		v.PFC.Watchdog = &WatchdogView{nanoseconds(w.Detect), nanoseconds(w.Restore), watchdogAction(w)}
 	}
-	v.ECN.Mode, v.ECN.Priorities = ecnModes[s.ECN.Mode], priorities(s.ECN.Priorities)
-	v.ECN.KMin, v.ECN.KMax, v.ECN.PMax, v.ECN.PerRate = s.ECN.KMin, s.ECN.KMax, s.ECN.PMax, s.ECN.PerRate
+	v.ECN.Mode, v.ECN.At, v.ECN.Priorities = ecnModes[s.ECN.Mode], ecnPoint(&s.ECN), priorities(s.ECN.Priorities)
+	v.ECN.PMax, v.ECN.PerRate = s.ECN.PMax, s.ECN.PerRate
 	if c := &s.CBFC; s.FlowControl == switchagent.FlowCBFC {
 		v.FlowControl = "cbfc"
-		v.CBFC = &CBFCView{Priorities: priorities(c.Priorities), Period: nanoseconds(c.Period), Buffer: c.Buffer, Block: c.BlockSize(frame)}
+		v.CBFC = &CBFCView{Priorities: priorities(c.Priorities), Period: nanoseconds(c.Period), Buffer: c.Buffer, Block: c.BlockSize(fullSize(plan))}
 	}
 	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
 		v.Detector = "tcd"
 		v.TCD = &TCDView{QLen: t.QLen, TMax: nanoseconds(t.TMax), Epsilon: t.Epsilon, CreditPeriods: t.CreditPeriods, TrendSlack: t.TrendSlack, RED: t.RED}
 	}
-	v.CNM.QECN, v.CNM.QCNM = s.CNM.QECN, s.CNM.QCNM
+	v.CNM.QCNM = s.CNM.QCNM
 	v.CNM.Window, v.CNM.Repeat = nanoseconds(s.CNM.Window), nanoseconds(s.CNM.Repeat)
 	v.CNM.RED, v.CNM.AtOnset, v.CNM.SharedBy = s.CNM.RED, s.CNM.AtOnset, s.CNM.SharedBy.String()
 	return v
 }
 
 func viewHost(s *hostagent.Settings) HostView {
-	return HostView{
-		DataPriority: s.DataPriority, ControlPriority: s.ControlPriority, AckEvery: s.AckEvery,
-		CoalesceACKs: s.CoalesceACKs,
-		CNPInterval:  nanoseconds(s.CNPInterval), RetransmitTimeout: nanoseconds(s.RetransmitTimeout),
-		NakInterval: nanoseconds(s.NakInterval),
+	v := HostView{
+		DataPriority: s.DataPriority, ControlPriority: s.ControlPriority, ACKPriority: s.ACKPriority(),
+		ACKsWhenPaused: s.ACKsWhenPaused, AckEvery: s.AckEvery, CoalesceACKs: s.CoalesceACKs,
+		RetransmitTimeout: nanoseconds(s.RetransmitTimeout), NakInterval: nanoseconds(s.NakInterval),
 	}
+	if s.CNPInterval != cnpAuto {
+		interval := nanoseconds(s.CNPInterval)
+		v.CNPInterval = &interval
+	}
+	return v
 }
 
 // priorities is a set of bits as a list.

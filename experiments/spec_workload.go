@@ -75,6 +75,7 @@ func (d *decoder) workload(v *yamlspec.Value) {
 			usable = kind.read(d, part, m, &w)
 		}
 	}
+	m.Get("expect_unfinished").Bool(&w.View.Unfinished)
 	m.Done()
 	if w.View.Kind == "" {
 		v.Errorf("a workload says what it is by one of these keys: %s", strings.Join(kinds, ", "))

@@ -2,11 +2,11 @@ package experiments
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -63,7 +63,7 @@ func (d *decoder) read(v *yamlspec.Value, name string, unknown error) (path stri
 		v.Errorf("%v, and no file %s", unknown, path)
 		return path, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, yamlspec.TableFile)
 	if err != nil {
 		v.Errorf("%v", err)
 		return path, nil

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/pausenet/pausenet/internal/units"
@@ -56,13 +57,20 @@ type sample struct {
 	size, delivered int64 // payload bytes
 	start, end      vtime.Time
 	ended           bool
+	expected        bool // to outlast the run, as may be
+	started         bool
+	stopped         bool     // it can never end
 	times           flowTime // of a flow that has ended
 	ce, ue          int64    // marked packets that arrived
 }
 
 func (r *runner) sample(flow int) sample {
 	f := &r.engine.Flows()[flow]
-	v := sample{size: f.Size, start: f.Start, end: f.Finished, ended: f.Finished != vtime.Never}
+	v := sample{
+		size: f.Size, start: f.Start, end: f.Finished, ended: f.Finished != vtime.Never,
+		expected: r.scenario.Flows[flow].ExpectUnfinished, started: f.Sender != nil,
+	}
+	_, v.stopped = slices.BinarySearch(r.stopped, flow)
 	if v.ended {
 		v.times = r.times[flow]
 	}
@@ -79,6 +87,7 @@ type collection struct {
 	slowdown    [3][]float64 // over the time alone, that by HPCC's simulator, the size at line rate
 	delivered   int64
 	ce, ue      int64
+	unfinished  UnfinishedFlows
 	ended       int64      // payload bytes of the flows that ended
 	taken       vtime.Time // the sum of their FCTs
 	first, last vtime.Time // the first start of any, the last end
@@ -101,6 +110,20 @@ func (c *collection) add(v *sample) {
 		c.ended += v.size
 		c.taken += fct
 		c.last = max(c.last, v.end)
+	} else if v.size > 0 {
+		c.unfinished.add(v)
+	}
+}
+
+func (u *UnfinishedFlows) add(v *sample) {
+	u.Flows++
+	for _, c := range []struct {
+		so   bool
+		into *int
+	}{{v.expected, &u.Expected}, {!v.started, &u.NotStarted}, {v.stopped, &u.Stopped}} {
+		if c.so {
+			*c.into++
+		}
 	}
 }
 
@@ -109,6 +132,10 @@ func (c *collection) statistics(now vtime.Time) FlowStatistics {
 	s := FlowStatistics{
 		Count: c.count, Completed: len(c.fct), FCT: quantiles(c.fct), Slowdown: quantiles(c.slowdown[0]),
 		SlowdownHPCC: quantiles(c.slowdown[1]), SlowdownLine: quantiles(c.slowdown[2]), CE: c.ce, UE: c.ue,
+	}
+	if c.unfinished.Flows > 0 {
+		u := c.unfinished
+		s.Unfinished = &u
 	}
 	if now > 0 {
 		s.Goodput = float64(c.delivered) * 8 / now.Seconds()

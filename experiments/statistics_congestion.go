@@ -19,6 +19,7 @@ import (
 // congestion is missed, however short; when it began and ended is known to that time.
 type congestion struct {
 	scenario *Scenario
+	resolved *resolved // its switch settings, whatever the controller makes of them
 	engine   *orchestrator.Engine
 	every    vtime.Time // between two looks, and the gap that parts two stretches
 	next     vtime.Time
@@ -49,7 +50,10 @@ const (
 const looks = 1000
 
 func newCongestion(s *Scenario) *congestion {
-	return &congestion{scenario: s, every: max(s.Sample.Interval, s.Duration/looks), ports: make([]watched, len(s.Topology.Ports))}
+	return &congestion{
+		scenario: s, resolved: resolve(s.Topology, everySwitch(s.Topology, &s.Switch)),
+		every: max(s.Sample.Interval, s.Duration/looks), ports: make([]watched, len(s.Topology.Ports)),
+	}
 }
 
 // threshold is that of a switch's port, in bytes; with a dynamic XOFF, as it is.
@@ -57,10 +61,10 @@ func (c *congestion) threshold(id topologies.PortID, xoff uint64) int64 {
 	s := &c.scenario.Switch
 	switch {
 	case s.ECN.Mode != switchagent.ECNOff:
-		_, kmax := s.ECN.At(c.scenario.Topology.Ports[id].Rate)
-		return int64(kmax)
+		return int64(c.resolved.ports[id].KMax)
 	case s.PFC.Priorities == 0:
-		return int64(s.Buffer)
+		plan := c.scenario.Topology
+		return int64(c.resolved.buffers[plan.Nodes[plan.Ports[id].Node].Index])
 	}
 	return int64(xoff)
 }

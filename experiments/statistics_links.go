@@ -110,7 +110,7 @@ const linksHeader = "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak
 // writeLinks writes links.csv: one row a direction of a link.
 func (o *output) writeLinks(all []Link) error {
 	var c csvFile
-	err := c.create(o.directory, "links.csv", linksHeader)
+	err := c.create(o.folder, "links.csv", linksHeader)
 	if err != nil {
 		return err
 	}

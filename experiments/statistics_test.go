@@ -233,7 +233,7 @@ flows:
   - {tag: alone, from: h2, to: h5, size: unbounded, constant_rate: 50Gbps}
 duration: 2ms
 sample: {interval: 5us}
-may_idle: [pfc, ecn, controller]
+expect_unused: [pfc, ecn, controller]
 `), "none", Options{Plane: orchestrator.PlaneWasm})
 	got := o.Summary.Fairness
 	pair := got.ByTag["pair"]
@@ -439,7 +439,7 @@ switch: {pfc: {xoff: 100KB}, ecn: {kmin: 5KB, kmax: 50KB, pmax: 0.1}}
 flows: [{from: h0..h2, to: h3, size: 100KB}]
 duration: 100us
 drain: true
-may_idle: [pfc, ecn, controller]
+expect_unused: [pfc, ecn, controller]
 `
 	// Three senders at 40 Gb/s into one: two thirds of what has come wait, 2/3 of 3*100 KB of payload as the last comes.
 	for set, want := range map[string]bool{
@@ -469,7 +469,7 @@ flows: [{from: h0..h2, to: h3, size: 100KB}]
 duration: 200us
 sample: {interval: 200us}
 drain: true
-may_idle: [pfc, ecn, controller, faults]
+expect_unused: [pfc, ecn, controller, faults]
 `
 	var peaks []int64
 	for _, faults := range []string{"", "faults: [{at: 1us, for: 150us, host: h3, pause: [5], interval: 1us}]\n"} {
@@ -500,7 +500,7 @@ switch: {pfc: {xoff: 400KB}, ecn: {kmin: 5KB, kmax: 50KB, pmax: 0.1}}
 flows: [{from: h0, to: h3, size: 100KB}, {from: h0..h2, to: h3, size: 100KB, start: 5ms}]
 faults: [{at: 1us, for: 20us, host: h3, pause: [3], interval: 5us}]
 duration: 6ms
-may_idle: [pfc, ecn, controller, faults]
+expect_unused: [pfc, ecn, controller, faults]
 `), "none", Options{Plane: orchestrator.PlaneWasm})
 	if p := o.Summary.PFC; p.Pauses != 4 || p.Resumes != 0 || p.SwitchPauses != 0 {
 		t.Errorf("%d PAUSEs, %d RESUMEs, %d PAUSEs between switches", p.Pauses, p.Resumes, p.SwitchPauses)

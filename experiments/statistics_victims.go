@@ -48,7 +48,7 @@ func (r *runner) victims() VictimSummary {
 		}
 		end := min(f.Finished, now)
 		paused, congested := false, false
-		for _, id := range orchestrator.Path(plan, f.Source, f.Destination, f.SourcePort) {
+		for _, id := range orchestrator.Path(plan, f.Source, f.Destination, f.Ports) {
 			paused = paused || ports[id].held.meet(f.Start, end)
 			congested = congested || ports[id].congested.meet(f.Start, end)
 		}
@@ -73,8 +73,8 @@ func (r *runner) slowdownSoFar(i int) float64 {
 		return 0
 	}
 	plan := r.scenario.Topology
-	path := orchestrator.Path(plan, f.Source, f.Destination, f.SourcePort)
-	back := orchestrator.Path(plan, f.Destination, f.Source, f.SourcePort)
+	path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
+	back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
 	t := flowTime{fct: r.engine.Now() - f.Start, ideal: idealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}
 	return t.slowdown()
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -59,7 +59,7 @@ func (s *Suite) places(c *SuiteScenario) []runPlace {
 
 // ReportPath is where a scenario's report goes.
 func (s *Suite) ReportPath(scenario string) string {
-	return filepath.Join(s.Directory, scenario, "report.html")
+	return filepath.Join(s.Directory, scenario, reportName)
 }
 
 // Run runs the suite. It returns the results in the order of scenarios, seeds and controllers, nil for a run that came to
@@ -73,9 +73,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
 	reports := make([]error, len(s.Scenarios))
 	for i := range s.Scenarios {
 		scenario := &s.Scenarios[i]
-		if err := removeFiles(filepath.Join(s.Directory, scenario.Scenario.Name), "report.html", "published.json", runsName); err != nil {
-			reports[i] = err
-		}
+		begun := sync.OnceFunc(func() { reports[i] = s.removeReport(scenario) })
 		places := s.places(scenario)
 		results[i] = make([]*Result, len(places))
 		errs[i] = make([]error, len(places))
@@ -91,7 +89,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
 			go func() {
 				defer runs.Done()
 				defer func() { <-slots }()
-				results[i][k], errs[i][k] = s.run(ctx, scenario, places[k])
+				results[i][k], errs[i][k] = s.run(ctx, scenario, places[k], begun)
 			}()
 		}
 		all.Add(1)
@@ -109,15 +107,29 @@ func (s *Suite) Run(ctx context.Context) ([][]*Result, error) {
 	return results, joined
 }
 
-func (s *Suite) run(ctx context.Context, c *SuiteScenario, at runPlace) (*Result, error) {
+// folder opens a scenario's folder.
+func (s *Suite) folder(c *SuiteScenario) (*files.Folder, error) {
+	return files.OpenFolder(s.Directory, filepath.Join(s.Directory, c.Scenario.Name))
+}
+
+// removeReport removes what an earlier command wrote about runs that are to be others.
+func (s *Suite) removeReport(c *SuiteScenario) error {
+	folder, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Remove(reportName, publishedName, runsName), folder.Close())
+}
+
+func (s *Suite) run(ctx context.Context, c *SuiteScenario, at runPlace, begun func()) (*Result, error) {
 	var progress orchestrator.Progress
 	ended := func(*Result, error) {}
 	if s.Started != nil {
 		progress, ended = s.Started(c.Scenario.Name, filepath.ToSlash(at.below()))
 	}
 	r, err := Run(ctx, c.Scenario, Options{
-		Controller: at.controller, Plane: s.Plane, Seed: at.seed, Directory: at.path(), Capture: c.Capture,
-		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Progress: progress,
+		Controller: at.controller, Plane: s.Plane, Seed: at.seed, Directory: at.path(), Within: s.Directory, Capture: c.Capture,
+		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Progress: progress, begun: begun,
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.below()), err)
@@ -139,19 +151,24 @@ func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
 	if len(have) == 0 {
 		return nil
 	}
-	of := &ScenarioResults{Path: filepath.Join(s.Directory, c.Scenario.Name)}
-	err := of.read(have, list)
+	folder, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	of := &ScenarioResults{Path: folder.Path()}
+	err = of.read(have, list)
 	if err == nil {
-		_, err = of.Write("", s.Figures)
+		err = of.page.writeInto(folder, reportName, figuresFolder, s.Figures)
 	}
 	if err == nil && len(c.Scenario.Panels) > 0 {
-		err = of.page.writeRunFigures(s.Figures)
+		err = of.page.writeRunFigures(s.Directory, s.Figures)
 	}
 	if err != nil {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
 	}
 	c.Reported = true
-	return writeJSON(of.Path, runsName, list)
+	return writeJSON(folder, runsName, list)
 }
 
 // writePublished writes published.json if the scenario has published tables, and gives the summaries the claims that
@@ -173,13 +190,14 @@ func (s *Suite) writePublished(c *SuiteScenario, results []*Result) error {
 			}
 		}
 	}
-	folder := filepath.Join(s.Directory, c.Scenario.Name)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	folder, err := s.folder(c)
+	if err != nil {
 		return err
 	}
+	defer folder.Close()
 	file := &PublishedFile{Scenario: c.Scenario.Name, Seed: c.Seed, Settings: append([]string{}, s.Sets...), Claims: all}
 	if len(c.Seeds) > 1 {
 		file.Seeds = c.Seeds
 	}
-	return writeJSON(folder, "published.json", file)
+	return writeJSON(folder, publishedName, file)
 }

@@ -56,10 +56,12 @@ type Summary struct {
 
 // FlowStatistics are those of a set of flows.
 type FlowStatistics struct {
-	Count     int       `json:"count"`
-	Completed int       `json:"completed"`
-	FCT       Quantiles `json:"fct_ns"`
-	Slowdown  Quantiles `json:"slowdown"`
+	Count     int `json:"count"`
+	Completed int `json:"completed"`
+	// Unfinished are those with a size that had not ended as the run did; nil: all had.
+	Unfinished *UnfinishedFlows `json:"unfinished,omitempty"`
+	FCT        Quantiles        `json:"fct_ns"`
+	Slowdown   Quantiles        `json:"slowdown"`
 	// SlowdownHPCC is the FCT over the time alone as HPCC's simulator reckons it (see hpccAlone), at least 1; SlowdownLine is
 	// the FCT over the size at line rate, without headers and delays, as TCD's patent has it.
 	SlowdownHPCC Quantiles `json:"slowdown_hpcc"`

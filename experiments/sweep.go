@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,11 +17,12 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// Sweep is a scenario to be run at every combination of its parameters' values, its seeds and its controllers.
+// Sweep is scenarios to be run at every combination of their parameters' values, their seeds and their controllers.
 type Sweep struct {
 	Name        string // for people
 	Description string
-	Scenario    string // a built-in's name or a file's path
+	Scenarios   []string // built-ins' names or files' paths; of several the scenario is the first that varies
+	Quick       bool     // with the scenarios' quick changes, where they have any
 	Parameters  []SweepParameter
 	Controllers []string // as a user names them; empty: the scenario's
 	Seeds       []uint64 // empty: the scenario's
@@ -28,6 +30,13 @@ type Sweep struct {
 
 	report        *yamlspec.Report  // of the file that it was read from; nil: it came from flags
 	controllersAt []*yamlspec.Value // of each controller of the file's
+	variants      []sweepVariant
+}
+
+// sweepVariant is a variant that a sweep's file adds to its scenarios.
+type sweepVariant struct {
+	set string // the setting that adds it
+	at  *yamlspec.Value
 }
 
 // SweepParameter is a place of the scenario, as --set names it, and the values it takes. One value is a setting of every
@@ -44,9 +53,10 @@ type SweepParameter struct {
 type SweepPoint struct {
 	// Folder names the point among those of the sweep; its controllers' runs are below it.
 	Folder     string
+	Scenario   string // a built-in's name or a file's path
 	Controller string
 	Seed       uint64
-	Values     []string // by parameter that varies
+	Values     []string // by what varies
 	Sets       []string // the settings that make the scenario the point's, the seed among them
 	// Hash is that of the resolved configuration, as in the run's manifest.
 	Hash string
@@ -61,9 +71,19 @@ func (p *SweepPoint) Name() string { return p.Folder + " " + p.Controller }
 // mostPoints bounds a sweep: more is a slip, and would fill any disk.
 const mostPoints = 100_000
 
-// Varying are the parameters with several values.
+// scenarioPath stands for the scenario among what varies.
+const scenarioPath = "scenario"
+
+// Varying are the parameters with several values, and before them the scenario if there are several.
 func (s *Sweep) Varying() []SweepParameter {
 	var varying []SweepParameter
+	if len(s.Scenarios) > 1 {
+		names := make([]string, len(s.Scenarios))
+		for i, scenario := range s.Scenarios {
+			names[i] = scenarioLabel(scenario)
+		}
+		varying = append(varying, SweepParameter{Path: scenarioPath, Values: names})
+	}
 	for _, p := range s.Parameters {
 		if len(p.Values) > 1 {
 			varying = append(varying, p)
@@ -72,7 +92,12 @@ func (s *Sweep) Varying() []SweepParameter {
 	return varying
 }
 
-// Points are the sweep's runs: by the parameters' values, the first parameter slowest, then by controller, then by seed.
+// scenarioLabel is a scenario's name among a sweep's: its file's, less the extension.
+func scenarioLabel(nameOrPath string) string {
+	return strings.TrimSuffix(filepath.Base(nameOrPath), filepath.Ext(nameOrPath))
+}
+
+// Points are the sweep's runs: by scenario, then by the parameters' values, the first parameter slowest, then by controller, then by seed.
 // Every point is resolved, jobs at a time, so the error has the mistakes of all of them, each once.
 func (s *Sweep) Points(jobs int) ([]SweepPoint, error) {
 	if err := s.check(); err != nil {
@@ -120,7 +145,12 @@ func (s *Sweep) Points(jobs int) ([]SweepPoint, error) {
 
 // check finds what is wrong with the sweep itself.
 func (s *Sweep) check() error {
-	n := max(len(s.Seeds), 1)
+	n := max(len(s.Seeds), 1) * len(s.Scenarios)
+	for i, scenario := range s.Scenarios {
+		if slices.ContainsFunc(s.Scenarios[:i], func(o string) bool { return scenarioLabel(o) == scenarioLabel(scenario) }) {
+			return fmt.Errorf("two scenarios of the sweep are called %s", scenarioLabel(scenario))
+		}
+	}
 	for i, p := range s.Parameters {
 		switch {
 		case p.Path == "seed":
@@ -146,21 +176,32 @@ func (s *Sweep) check() error {
 
 // cell is a combination of values with a seed, under any controller.
 type cell struct {
-	folder string
-	values []string
-	sets   []string
+	folder   string
+	scenario string
+	values   []string
+	sets     []string
 }
 
 // cells are all combinations.
 func (s *Sweep) cells() []cell {
 	varying := s.Varying()
 	labels := shortest(varying)
-	cells := []cell{{}}
+	var cells []cell
+	for _, scenario := range s.Scenarios {
+		c := cell{scenario: scenario}
+		if len(s.Scenarios) > 1 {
+			c.values = []string{scenarioLabel(scenario)}
+		}
+		for _, v := range s.variants {
+			c.sets = append(c.sets, v.set)
+		}
+		cells = append(cells, c)
+	}
 	for _, p := range s.Parameters {
 		var next []cell
 		for _, c := range cells {
 			for _, v := range p.Values {
-				n := cell{values: c.values, sets: append(slices.Clip(c.sets), p.Path+"="+v)}
+				n := cell{scenario: c.scenario, values: c.values, sets: append(slices.Clip(c.sets), p.Path+"="+v)}
 				if len(p.Values) > 1 {
 					n.values = append(slices.Clip(c.values), v)
 				}
@@ -173,7 +214,7 @@ func (s *Sweep) cells() []cell {
 		var next []cell
 		for _, c := range cells {
 			for _, seed := range s.Seeds {
-				next = append(next, cell{values: c.values, sets: append(slices.Clip(c.sets), fmt.Sprintf("seed=%d", seed))})
+				next = append(next, cell{scenario: c.scenario, values: c.values, sets: append(slices.Clip(c.sets), fmt.Sprintf("seed=%d", seed))})
 			}
 		}
 		cells = next
@@ -183,7 +224,10 @@ func (s *Sweep) cells() []cell {
 		c := &cells[i]
 		var words []string
 		for k, v := range c.values {
-			words = append(words, labels[k]+"="+v)
+			if varying[k].Path != scenarioPath {
+				v = labels[k] + "=" + v
+			}
+			words = append(words, v)
 		}
 		if len(s.Seeds) > 0 {
 			words = append(words, c.sets[len(c.sets)-1])
@@ -235,7 +279,7 @@ func folderName(words []string, taken map[string]bool) string {
 
 // resolve makes a cell's points, one a controller.
 func (s *Sweep) resolve(c *cell) ([]SweepPoint, error) {
-	scenario, err := LoadScenario(s.Scenario, c.sets)
+	scenario, err := Reading{Quick: s.Quick, Sets: c.sets}.Load(c.scenario)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +299,7 @@ func (s *Sweep) resolve(c *cell) ([]SweepPoint, error) {
 			return nil, err
 		}
 		points[i] = SweepPoint{
-			Folder: c.folder, Controller: controller, Seed: scenario.Seed, Values: c.values,
+			Folder: c.folder, Scenario: c.scenario, Controller: controller, Seed: scenario.Seed, Values: c.values,
 			Sets: c.sets, Hash: hash, Duration: scenario.Duration,
 		}
 	}
@@ -331,6 +375,11 @@ func (s *Sweep) mistakes(errs []error) error {
 func (s *Sweep) place(p yamlspec.Problem) *yamlspec.Value {
 	if p.File != yamlspec.SettingName {
 		return nil
+	}
+	for _, v := range s.variants {
+		if v.set == p.Source {
+			return v.at
+		}
 	}
 	for _, parameter := range s.Parameters {
 		for i, v := range parameter.Values {

@@ -2,11 +2,11 @@ package experiments
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -16,19 +16,28 @@ func (s *Sweep) overwritten() error {
 	if len(s.Parameters) < 2 {
 		return nil
 	}
-	data, err := BuiltinSource(s.Scenario)
-	if err != nil {
-		if data, err = os.ReadFile(s.Scenario); err != nil {
+	for _, scenario := range s.Scenarios {
+		if err := s.overwrittenIn(scenario); err != nil {
 			return err
 		}
 	}
-	root := new(yamlspec.Report).Parse(s.Scenario, data)
+	return nil
+}
+
+func (s *Sweep) overwrittenIn(scenario string) error {
+	data, err := BuiltinSource(scenario)
+	if err != nil {
+		if data, err = files.Read(scenario, yamlspec.SpecFile); err != nil {
+			return err
+		}
+	}
+	root := new(yamlspec.Report).Parse(scenario, data)
 	if root == nil {
 		return nil // its points say what is wrong with it
 	}
 	places := make([][]string, len(s.Parameters))
 	for i, p := range s.Parameters {
-		root = reachTopology(root, filepath.Dir(s.Scenario), p.Path)
+		root = reachTopology(root, filepath.Dir(scenario), p.Path)
 		places[i] = root.Places(p.Path)
 	}
 	for i, p := range s.Parameters {

@@ -2,9 +2,11 @@ package experiments
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/pausenet/pausenet/experiments/report"
 	"github.com/pausenet/pausenet/internal/interval"
@@ -68,7 +70,10 @@ func (s *Sweep) shownIn(r *SweepRunner, outcomes []SweepOutcome) *report.Sweep {
 var unitSuffixes = map[report.Unit]string{report.Nanoseconds: "_ns", report.Bytes: "_bytes", report.BitsPerSecond: "_bps"}
 
 func (s *Sweep) facts(r *SweepRunner) []report.Fact {
-	facts := []report.Fact{{Label: "Scenario", Text: s.Scenario}}
+	facts := []report.Fact{{Label: "Scenario", Text: strings.Join(s.Scenarios, ", ")}}
+	if s.Quick {
+		facts = append(facts, report.Fact{Label: "Quick", Text: "the scenarios' quick form, where they have one"})
+	}
 	for _, p := range s.Parameters {
 		facts = append(facts, report.Fact{Label: p.Path, Text: strings.Join(p.Values, ", ")})
 	}
@@ -82,6 +87,28 @@ func (s *Sweep) facts(r *SweepRunner) []report.Fact {
 	return append(facts,
 		report.Fact{Label: "Points", Text: strconv.Itoa(len(r.Points))},
 		report.Fact{Label: "Plane", Text: r.Plane}, report.Fact{Label: "Version", Text: r.Version})
+}
+
+// Describe writes the sweep for people.
+func (s *Sweep) Describe(w io.Writer, points []SweepPoint) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "sweep %s\n", s.Name)
+	if s.Description != "" {
+		fmt.Fprintf(t, "  %s\n", s.Description)
+	}
+	for _, f := range s.facts(&SweepRunner{Points: points}) {
+		if f.Text != "" {
+			fmt.Fprintf(t, "  %s\t%s\n", strings.ToLower(f.Label), f.Text)
+		}
+	}
+	var controllers []string
+	for i := range points {
+		if c := points[i].Controller; !slices.Contains(controllers, c) {
+			controllers = append(controllers, c)
+		}
+	}
+	fmt.Fprintf(t, "  controllers\t%s\n  metrics\t%s\n", strings.Join(controllers, ", "), strings.Join(s.MetricLabels(), "; "))
+	return t.Flush()
 }
 
 // problemsOf are the points that no estimate has, each with the reason.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -44,7 +44,7 @@ func (o *SweepOutcome) Complete() bool { return o.State == SweepDone || o.State 
 // SweepRunner makes the points of a sweep, side by side.
 type SweepRunner struct {
 	Points    []SweepPoint
-	Scenario  string // a built-in's name or a file's path
+	Quick     bool   // the scenarios are in their quick form
 	Directory string // belongs to the sweep; a point's files go to Directory/<folder>/<controller>
 	Jobs      int
 	Plane     string
@@ -62,10 +62,12 @@ type SweepRunner struct {
 // SweepJob is all that it takes to make one point. It can be sent to another process as JSON.
 type SweepJob struct {
 	Scenario   string   `json:"scenario"`
+	Quick      bool     `json:"quick,omitempty"`
 	Sets       []string `json:"sets"`
 	Controller string   `json:"controller"`
 	Plane      string   `json:"plane"`
 	Directory  string   `json:"directory"`
+	Within     string   `json:"within"` // as Options.Within
 	Version    string   `json:"version"`
 	Build      string   `json:"build"`
 	Command    string   `json:"command"`
@@ -74,7 +76,7 @@ type SweepJob struct {
 
 // Run makes the point in this process.
 func (j *SweepJob) Run(ctx context.Context, progress orchestrator.Progress) error {
-	s, err := LoadScenario(j.Scenario, j.Sets)
+	s, err := Reading{Quick: j.Quick, Sets: j.Sets}.Load(j.Scenario)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (j *SweepJob) Run(ctx context.Context, progress orchestrator.Progress) erro
 		return fmt.Errorf("%s is no longer what it was as the sweep began: start the sweep again", j.Scenario)
 	}
 	_, err = Run(ctx, s, Options{
-		Controller: j.Controller, Plane: j.Plane, Seed: s.Seed, Directory: j.Directory,
+		Controller: j.Controller, Plane: j.Plane, Seed: s.Seed, Directory: j.Directory, Within: j.Within,
 		Version: j.Version, Build: j.Build, Command: j.Command, Sets: j.Sets, Progress: progress,
 	})
 	return err
@@ -152,9 +154,9 @@ func (r *SweepRunner) point(ctx context.Context, i int) SweepOutcome {
 func (r *SweepRunner) job(i int) *SweepJob {
 	p := &r.Points[i]
 	return &SweepJob{
-		Scenario: r.Scenario, Sets: p.Sets, Controller: p.Controller, Plane: r.Plane,
+		Scenario: p.Scenario, Quick: r.Quick, Sets: p.Sets, Controller: p.Controller, Plane: r.Plane,
 		Directory: filepath.Join(r.Directory, p.Folder, p.Controller),
-		Version:   r.Version, Build: r.Build, Command: r.Command, Hash: p.Hash,
+		Within:    r.Directory, Version: r.Version, Build: r.Build, Command: r.Command, Hash: p.Hash,
 	}
 }
 
@@ -168,7 +170,7 @@ func (r *SweepRunner) read(job *SweepJob) (SweepOutcome, error) {
 		Plane       string `json:"plane"`
 		Fingerprint string `json:"fingerprint"`
 	}
-	if err := readJSON(filepath.Join(job.Directory, "manifest.json"), &m); err != nil {
+	if err := readJSON(filepath.Join(job.Directory, manifestName), &m); err != nil {
 		return SweepOutcome{}, err
 	}
 	switch {
@@ -178,7 +180,7 @@ func (r *SweepRunner) read(job *SweepJob) (SweepOutcome, error) {
 		return SweepOutcome{}, fmt.Errorf("%s: the run is of another configuration or program", job.Directory)
 	}
 	var sum Summary
-	if err := readJSON(filepath.Join(job.Directory, "summary.json"), &sum); err != nil {
+	if err := readJSON(filepath.Join(job.Directory, summaryName), &sum); err != nil {
 		return SweepOutcome{}, err
 	}
 	if sum.Fingerprint != m.Fingerprint {
@@ -194,7 +196,7 @@ func (r *SweepRunner) read(job *SweepJob) (SweepOutcome, error) {
 }
 
 func readJSON(path string, into any) error {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, resultJSON)
 	if err != nil {
 		return err
 	}

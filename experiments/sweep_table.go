@@ -5,16 +5,16 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
 // sweepMetrics are what a sweep's tables and charts show unless its user says.
-var sweepMetrics = []string{"fct_mean", "fct_p99", "slowdown_p99", "goodput", "pause_rate"}
+var sweepMetrics = []string{"fct_mean", "fct_p99", "slowdown_p99", "goodput", "pauses", "pauses_between_switches"}
 
 // shown are the metrics that tables and charts show.
 func (s *Sweep) shown() []*metric {
@@ -31,7 +31,7 @@ func (s *Sweep) shown() []*metric {
 
 // WriteCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point has
 // none of is empty; equal sweeps give equal bytes.
-func (s *Sweep) WriteCSV(directory string, points []SweepPoint, outcomes []SweepOutcome) error {
+func (s *Sweep) writeCSV(folder *files.Folder, points []SweepPoint, outcomes []SweepOutcome) error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	header := []string{"point"}
@@ -63,7 +63,7 @@ func (s *Sweep) WriteCSV(directory string, points []SweepPoint, outcomes []Sweep
 	if w.Flush(); w.Error() != nil {
 		return w.Error()
 	}
-	return WriteWhole(filepath.Join(directory, "sweep.csv"), b.Bytes())
+	return folder.Write("sweep.csv", b.Bytes())
 }
 
 // column is the metric's name with its base unit: "fct_mean_ns".
@@ -242,9 +242,13 @@ func (s *Sweep) View(points []SweepPoint, outcomes []SweepOutcome) []SweepView {
 // Write writes sweep.csv and sweep.html into the sweep's folder, and the page's figures in the given formats into a folder
 // beside them.
 func (s *Sweep) Write(directory string, r *SweepRunner, outcomes []SweepOutcome, formats []string) error {
-	err := s.WriteCSV(directory, r.Points, outcomes)
+	folder, err := files.OpenFolder(directory, directory)
 	if err == nil {
-		err = s.writePage(directory, s.shownIn(r, outcomes), formats)
+		defer folder.Close()
+		err = s.writeCSV(folder, r.Points, outcomes)
+	}
+	if err == nil {
+		err = s.writePage(folder, s.shownIn(r, outcomes), formats)
 	}
 	if err != nil {
 		return fmt.Errorf("write the results: %w", err)
@@ -252,12 +256,12 @@ func (s *Sweep) Write(directory string, r *SweepRunner, outcomes []SweepOutcome,
 	return nil
 }
 
-func (s *Sweep) writePage(directory string, shown *report.Sweep, formats []string) error {
+func (s *Sweep) writePage(folder *files.Folder, shown *report.Sweep, formats []string) error {
 	var page bytes.Buffer
 	if err := report.WriteSweep(&page, shown); err != nil {
 		return err
 	}
-	if err := WriteWhole(filepath.Join(directory, "sweep.html"), page.Bytes()); err != nil {
+	if err := folder.Write("sweep.html", page.Bytes()); err != nil {
 		return err
 	}
 	if len(formats) == 0 {
@@ -267,5 +271,5 @@ func (s *Sweep) writePage(directory string, shown *report.Sweep, formats []strin
 	if err != nil {
 		return err
 	}
-	return writeFigures(filepath.Join(directory, figuresFolder), figures, formats)
+	return writeFigures(folder, figuresFolder, figures, formats)
 }

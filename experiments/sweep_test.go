@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/interval"
 	"github.com/pausenet/pausenet/orchestrator"
 )
@@ -76,6 +77,7 @@ func TestParseSeeds(t *testing.T) {
 func TestSweepFolders(t *testing.T) {
 	folders := func(s Sweep) []string {
 		var names []string
+		s.Scenarios = []string{"incast"}
 		for _, c := range s.cells() {
 			names = append(names, c.folder)
 		}
@@ -122,7 +124,7 @@ switch: {pfc: {xoff: 30KB}, ecn: {kmin: 5KB, kmax: 50KB, pmax: 0.5}}
 flows: [{from: h0..h2, to: h3, size: 100KB}]
 duration: 100us
 drain: true
-may_idle: [pfc, controller]
+expect_unused: [pfc, controller]
 `
 
 // lab is a folder with the scenario swept in it, and a sweep of 2 values, 2 controllers and 2 seeds.
@@ -134,7 +136,7 @@ func sweepLab(t *testing.T) (*Sweep, *SweepRunner) {
 		t.Fatal(err)
 	}
 	s := &Sweep{
-		Name: "lab", Scenario: path, Controllers: []string{"dcqcn", "none"}, Seeds: []uint64{1, 2},
+		Name: "lab", Scenarios: []string{path}, Controllers: []string{"dcqcn", "none"}, Seeds: []uint64{1, 2},
 		Parameters: []SweepParameter{{Path: "flows.0.size", Values: []string{"60KB", "100KB"}}},
 	}
 	points, err := s.Points(2)
@@ -145,7 +147,7 @@ func sweepLab(t *testing.T) (*Sweep, *SweepRunner) {
 		t.Fatalf("%d points", len(points))
 	}
 	return s, &SweepRunner{
-		Points: points, Scenario: path, Directory: filepath.Join(dir, "out"), Jobs: 4, Plane: orchestrator.PlaneWasm,
+		Points: points, Directory: filepath.Join(dir, "out"), Jobs: 4, Plane: orchestrator.PlaneWasm,
 		Version: "v1", Build: "b1",
 		Make: func(ctx context.Context, job *SweepJob, progress orchestrator.Progress) error {
 			return job.Run(ctx, progress)
@@ -176,7 +178,7 @@ func TestSweepFingerprints(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i, p := range runner.Points {
-		s, err := LoadScenario(runner.Scenario, []string{"flows.0.size=" + p.Values[0]})
+		s, err := LoadScenario(runner.Points[0].Scenario, []string{"flows.0.size=" + p.Values[0]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +249,7 @@ func TestSweepGoesOn(t *testing.T) {
 		}
 	}
 	// A change of the scenario is one of every point; one of a value alone is one of its points.
-	if err := os.WriteFile(runner.Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)), 0o644); err != nil {
+	if err := os.WriteFile(runner.Points[0].Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	outcomes := runner.Run(context.Background()) // of the points as they were: nothing is made of what changed behind the sweep's back
@@ -347,7 +349,7 @@ func TestSweepInterrupted(t *testing.T) {
 // TestSweepJobChanged: a job makes nothing of a scenario that is no longer what the sweep resolved.
 func TestSweepJobChanged(t *testing.T) {
 	_, runner := sweepLab(t)
-	if err := os.WriteFile(runner.Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)), 0o644); err != nil {
+	if err := os.WriteFile(runner.Points[0].Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	job := runner.job(0)
@@ -398,7 +400,12 @@ func TestSweepRows(t *testing.T) {
 		t.Errorf("an interval that is next to nothing: %s", got)
 	}
 	dir := t.TempDir()
-	if err := s.WriteCSV(dir, points, outcomes); err != nil {
+	folder, err := files.OpenFolder(dir, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	if err := s.writeCSV(folder, points, outcomes); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(filepath.Join(dir, "sweep.csv"))

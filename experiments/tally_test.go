@@ -18,7 +18,7 @@ flows:
   - {tag: a, from: h4, to: h2, size: 5KB, start: 90us}
 duration: 200us
 drain: true
-may_idle: [pfc, ecn]
+expect_unused: [pfc, ecn]
 `)
 	r, err := newRunner(s, Options{Controller: "dcqcn", Plane: orchestrator.PlaneWasm, Seed: 1})
 	if err != nil {
@@ -70,7 +70,7 @@ may_idle: [pfc, ecn]
 		}
 	}
 	r.engine.Call(0, look)
-	if err := r.engine.Run(t.Context(), s.Duration, true, nil); err != nil {
+	if err := r.engine.Run(t.Context(), s.Duration, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(seen) != 3 || !seen["waiting"] || !seen["active"] || !seen["ended"] {

@@ -90,19 +90,18 @@ func (s *Scenario) under(name string) (*Scenario, string, *cc.Spec, error) {
 	if err != nil {
 		return nil, "", nil, err
 	}
-	v := s.variant(name)
-	if v == nil {
-		return s, name, spec, nil
-	}
 	own := *s
-	own.ControllerSettings = maps.Clone(s.ControllerSettings)
-	own.ControllerSettings[spec.Name] = s.constants(spec, v.Constants)
-	if v.Switch != nil {
-		own.Switch = *v.Switch
+	if v := s.variant(name); v != nil {
+		own.ControllerSettings = maps.Clone(s.ControllerSettings)
+		own.ControllerSettings[spec.Name] = s.constants(spec, v.Constants)
+		if v.Switch != nil {
+			own.Switch = *v.Switch
+		}
+		if v.Host != nil {
+			own.Host = *v.Host
+		}
 	}
-	if v.Host != nil {
-		own.Host = *v.Host
-	}
+	own.Host = withCNPInterval(own.Host, spec, spec.Constants(own.ControllerSettings))
 	return &own, name, spec, nil
 }
 

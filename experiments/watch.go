@@ -37,9 +37,9 @@ func Watch(ctx context.Context, s *Scenario, controller string, w Watching) (*Su
 	r.build(plane)
 	r.recorder.start(r.engine, discardOutput())
 	start := time.Now()
-	runErr := r.engine.Run(ctx, s.Duration, s.Drain, w.Progress)
+	runErr := r.engine.Run(ctx, s.Duration, s.drainTime(), w.Progress)
 	result := r.conclude(time.Since(start), runErr)
-	return &result.Summary, errors.Join(runErr, plane.Close())
+	return &result.Summary, errors.Join(environmental(runErr), plane.Close())
 }
 
 // discardOutput keeps nothing.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -42,10 +42,16 @@ func (s *Scenario) WithSeed(seed uint64) (*Scenario, error) {
 // Listed are the flows that the scenario lists, the first of Flows.
 func (s *Scenario) Listed() []Flow { return s.Flows[:s.listed] }
 
-// draw appends the workloads' flows to the listed ones.
+// draw delays the listed flows that have jitter, and appends the workloads' flows.
 func (s *Scenario) draw() error {
 	s.listed = len(s.Flows)
 	s.drawn = s.Seed
+	delays := workload.NewStream(s.Seed, "jitter of flows")
+	for i := range s.Flows {
+		if f := &s.Flows[i]; f.Jitter > 0 {
+			f.Start = f.listedStart + vtime.Time(delays.Uniform(uint64(i))*float64(f.Jitter))
+		}
+	}
 	plan := s.Topology
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
@@ -68,6 +74,7 @@ func (s *Scenario) draw() error {
 		w.View.Flows, w.View.Bytes = len(s.Flows)-w.first, 0
 		for k := w.first; k < len(s.Flows); k++ {
 			w.View.Bytes += s.Flows[k].Size
+			s.Flows[k].ExpectUnfinished = w.View.Unfinished
 		}
 	}
 	return nil
@@ -80,17 +87,6 @@ func (s *Scenario) salt(flow int, seed uint64) uint64 {
 		return workload.NewStream(seed, w.purpose+" ports").Bits(uint64(flow - w.first))
 	}
 	return seed<<32 ^ uint64(flow)
-}
-
-// sourcePort is the UDP source port that a flow has in a run with that seed. It decides the flow's path: see
-// orchestrator.Path.
-func (s *Scenario) sourcePort(flow int, seed uint64) (uint16, error) {
-	f := &s.Flows[flow]
-	port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, s.salt(flow, seed))
-	if err != nil {
-		return 0, fmt.Errorf("flow %d (%s): %w", flow, f.Tag, err)
-	}
-	return port, nil
 }
 
 // workloadOf is the workload of a flow, nil for one that is listed.

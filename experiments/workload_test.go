@@ -117,7 +117,7 @@ func flowsOf(t *testing.T, s *Scenario, tag string) (list []string) {
 	t.Helper()
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, s.salt(i, s.Seed))
+		port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, orchestrator.FirstPorts(s.salt(i, s.Seed)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,5 +242,47 @@ duration: 1ms
 	}
 	if n := s.Topology.NodeByName("h3").ID; s.Topology.Nodes[n].Kind != topologies.Host {
 		t.Error("h3 is no host")
+	}
+}
+
+// TestJitter: the seed delays the flows that have it, within it, and no others; another seed does not add to an earlier one's.
+func TestJitter(t *testing.T) {
+	s := parse(t, small, "flows.incast.jitter=1us", "flows.incast.start=5us")
+	starts := func(s *Scenario, tag string) (all []vtime.Time) {
+		for i := range s.Flows {
+			if s.Flows[i].Tag == tag {
+				all = append(all, s.Flows[i].Start)
+			}
+		}
+		return all
+	}
+	other, err := s.WithSeed(9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := other.WithSeed(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[vtime.Time]bool{}
+	for i, start := range starts(s, "incast") {
+		listed := vtime.Time(5+20*(i/6)) * vtime.Microsecond // six senders, two flows each, 20 us apart
+		theirs := starts(other, "incast")[i]
+		if start < listed || start >= listed+vtime.Microsecond || theirs < listed || theirs >= listed+vtime.Microsecond {
+			t.Errorf("flow %d starts at %v and %v, listed at %v", i, start, theirs, listed)
+		}
+		if start != starts(again, "incast")[i] {
+			t.Errorf("flow %d: seed 1 has %v, and again %v", i, start, starts(again, "incast")[i])
+		}
+		seen[start-listed], seen[theirs-listed] = true, true
+	}
+	if len(seen) != 24 {
+		t.Errorf("%d delays of 24 flows", len(seen))
+	}
+	if o := starts(s, "other"); len(o) != 1 || o[0] != 0 {
+		t.Errorf("a flow without jitter starts at %v", o)
+	}
+	if _, err := ParseScenario("x.yaml", []byte(small), []string{"flows.incast.jitter=400us"}); err == nil || !strings.Contains(err.Error(), "jitter 400us is not less than the run's duration") {
+		t.Errorf("%v", err)
 	}
 }

@@ -15,25 +15,26 @@ import (
 // WorkloadView is a workload of a View: its rule, with which the seed gives the flows, or its file. What a kind does not have
 // is absent.
 type WorkloadView struct {
-	Tag      string      `json:"tag"`
-	Kind     string      `json:"kind"`
-	Sizes    *SizesView  `json:"sizes,omitempty"`
-	Size     units.Bytes `json:"size_bytes,omitempty"`
-	Load     float64     `json:"load,omitempty"`
-	Of       string      `json:"of,omitempty"`
-	Capacity units.Rate  `json:"capacity_bps,omitempty"` // what the load is a part of
-	Interval float64     `json:"interval_ns,omitempty"`  // between flows, events or rounds; on average if they are random
-	Arrivals string      `json:"arrivals,omitempty"`
-	Degree   int         `json:"degree,omitempty"`
-	Pairs    string      `json:"pairs,omitempty"`
-	From     []string    `json:"from,omitempty"` // absent, like To: all hosts
-	To       []string    `json:"to,omitempty"`
-	Start    float64     `json:"start_ns"`
-	Until    float64     `json:"until_ns,omitempty"`
-	Count    int         `json:"count,omitempty"` // at most so many flows, events or rounds
-	File     string      `json:"file,omitempty"`
-	SHA256   string      `json:"sha256,omitempty"`    // of the file
-	Origin   float64     `json:"origin_ns,omitempty"` // of the run on the file's clock
+	Tag        string      `json:"tag"`
+	Kind       string      `json:"kind"`
+	Sizes      *SizesView  `json:"sizes,omitempty"`
+	Size       units.Bytes `json:"size_bytes,omitempty"`
+	Load       float64     `json:"load,omitempty"`
+	Of         string      `json:"of,omitempty"`
+	Capacity   units.Rate  `json:"capacity_bps,omitempty"` // what the load is a part of
+	Interval   float64     `json:"interval_ns,omitempty"`  // between flows, events or rounds; on average if they are random
+	Arrivals   string      `json:"arrivals,omitempty"`
+	Degree     int         `json:"degree,omitempty"`
+	Pairs      string      `json:"pairs,omitempty"`
+	From       []string    `json:"from,omitempty"` // absent, like To: all hosts
+	To         []string    `json:"to,omitempty"`
+	Start      float64     `json:"start_ns"`
+	Until      float64     `json:"until_ns,omitempty"`
+	Count      int         `json:"count,omitempty"` // at most so many flows, events or rounds
+	File       string      `json:"file,omitempty"`
+	SHA256     string      `json:"sha256,omitempty"`    // of the file
+	Origin     float64     `json:"origin_ns,omitempty"` // of the run on the file's clock
+	Unfinished bool        `json:"expect_unfinished,omitempty"`
 	// Flows and Bytes are what the seed gives.
 	Flows int         `json:"flows"`
 	Bytes units.Bytes `json:"payload_bytes"`
@@ -83,6 +84,9 @@ func (v *WorkloadView) describe() string {
 	}
 	if v.File != "" {
 		say("%s", v.File)
+	}
+	if v.Unfinished {
+		say("may outlast the run")
 	}
 	return fmt.Sprintf("%s: %d flows, %v", strings.Join(parts, ", "), v.Flows, v.Bytes)
 }

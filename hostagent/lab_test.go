@@ -70,7 +70,7 @@ func (p *pair) start(size int64, c cc.Controller) (*Sender, *Receiver) {
 		DestQP: uint32(id + 1), MTU: mtu, TOS: p.from.settings.DataTOS(),
 		HeadersOnly: p.from.HeadersOnly,
 	}
-	r, err := p.to.Expect(id, forward.Reverse(forward.DestQP, wire.ControlTOS(6)))
+	r, err := p.to.Expect(id, forward.Reverse(forward.DestQP, wire.ControlTOS(p.to.settings.ACKPriority())))
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -156,6 +156,7 @@ type told struct {
 	cc.Base
 	rate   float64
 	window int64
+	moves  bool // what Retimes says
 	acks   []cc.Sample
 	cnps   []cc.Sample
 	cnms   []cc.Sample
@@ -168,6 +169,7 @@ type told struct {
 
 func newTold() *told                       { return &told{rate: line, alarm: vtime.Never} }
 func (c *told) Rate() float64              { return c.rate }
+func (c *told) Retimes() bool              { return c.moves }
 func (c *told) Window() int64              { return c.window }
 func (c *told) OnSent(_ vtime.Time, n int) { c.sent += int64(n) }
 func (c *told) OnAck(s *cc.Sample) {

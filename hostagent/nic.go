@@ -26,7 +26,8 @@ type NIC struct {
 	// lineBytes is the line time of a frame in bytes.
 	lineBytes func(n int) int64
 
-	control   frame.Queue // ACK, NAK, CNP
+	control   frame.Queue // CNP, and ACK and NAK if they have its priority
+	acks      frame.Queue // ACK and NAK if they have another
 	waiting   pacer       // flows not yet eligible, by the time they will be
 	ready     []*Sender   // eligible flows, served in turn; a ring
 	readyHead int
@@ -76,10 +77,17 @@ func NewNIC(settings *Settings, clock Clock, pool *frame.Pool, mtu int, lineByte
 // Dequeue takes the next frame that may leave at now, given the priorities that are OFF. Without one it says when one
 // becomes eligible, vtime.Never if only an event can bring one.
 func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Time) {
-	if off>>n.settings.ControlPriority&1 == 0 {
+	stopped := off
+	if n.settings.ACKsWhenPaused {
+		stopped = 0
+	}
+	if stopped>>n.settings.ControlPriority&1 == 0 {
 		if f := n.control.Pop(); f != nil {
 			return f, 0
 		}
+	}
+	if n.acks.Packets > 0 && stopped>>n.settings.DataPriority&1 == 0 {
+		return n.acks.Pop(), 0
 	}
 	if off>>n.settings.DataPriority&1 != 0 {
 		return nil, vtime.Never
@@ -92,7 +100,7 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 		if s.state == senderDone { // acknowledged in full after it had gone back
 			continue
 		}
-		if s.blocked() {
+		if s.blocked(now) {
 			s.state = senderBlocked
 			continue
 		}
@@ -104,11 +112,14 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 	return nil, vtime.Never
 }
 
-// Backlog is the control frames waiting to be sent.
-func (n *NIC) Backlog() int64 { return int64(n.control.Packets) }
+// Backlog is the control frames waiting to be sent: ACK, NAK and CNP.
+func (n *NIC) Backlog() int64 { return int64(n.control.Packets + n.acks.Packets) }
+
+// EachAnswer calls f with each of them.
+func (n *NIC) EachAnswer(f func(*frame.Frame)) { n.control.Each(f) }
 
 // BacklogBytes is the bytes of the control frames waiting to be sent.
-func (n *NIC) BacklogBytes() int64 { return n.control.Bytes }
+func (n *NIC) BacklogBytes() int64 { return n.control.Bytes + n.acks.Bytes }
 
 // Receive takes a frame that arrived and was not a pause. The frame stays the caller's.
 func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
@@ -184,11 +195,13 @@ func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
 }
 
 // Waiting says whether a frame may be ready as soon as the port is free.
-func (n *NIC) Waiting() bool { return n.control.Packets > 0 || n.readyLen > 0 || n.waiting.len() > 0 }
+func (n *NIC) Waiting() bool {
+	return n.control.Packets > 0 || n.acks.Packets > 0 || n.readyLen > 0 || n.waiting.len() > 0
+}
 
 // Pacing says whether a flow waits for the time that its rate gives its next packet, now or later, and for nothing else.
 func (n *NIC) Pacing(now vtime.Time) bool {
-	return n.waiting.len() > 0 && n.waiting.first().eligible >= now
+	return n.waiting.len() > 0 && n.waiting.first().eligible >= now && n.waiting.first().eligible != vtime.Never
 }
 
 func (n *NIC) makeReady(s *Sender) {

@@ -61,32 +61,97 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// TestPacing: a packet may leave when its predecessor's line time at the flow's rate has passed since that one left, and a
-// change of the rate counts from there too.
+// Line times of packets at line rate; the first has a RETH.
+var (
+	full  = vtime.Time(bytePS * lineBytes(dataFrame(mtu, false)))
+	first = vtime.Time(bytePS * lineBytes(dataFrame(mtu, true)))
+)
+
+// TestPacing: a packet may leave when its predecessor's line time at the flow's rate has passed since that one left. A change of
+// the rate meanwhile moves that time, counted from there too, or counts from the packet after it, as the controller says.
 func TestPacing(t *testing.T) {
-	p := newPair(t, nil)
-	c := newTold()
-	c.rate = line / 4
-	s, _ := p.start(100_000, c)
-	p.now = 7 * us
-	left := p.now
-	p.next()
-	first := vtime.Time(4 * bytePS * (dataFrame(mtu, true) + overhead))
-	p.next()
-	if p.now != left+first {
-		t.Errorf("second packet at %v, want %v", p.now, left+first)
+	for _, moves := range []bool{false, true} {
+		p := newPair(t, nil)
+		c := newTold()
+		c.rate, c.moves = line/4, moves
+		s, _ := p.start(100_000, c)
+		at := func(packet string, want vtime.Time) {
+			t.Helper()
+			p.next()
+			if p.now != want {
+				t.Errorf("a change moves a departure: %t: the %s packet left at %v, want %v", moves, packet, p.now, want)
+			}
+		}
+		p.now = 7 * us
+		at("first", 7*us)
+		left := 7*us + 4*first
+		at("second", left)
+		for i, rate := range []float64{line / 2, line / 8} { // faster, then slower, before it leaves
+			p.now = left + vtime.Time(i+1)*us/20
+			c.rate = rate
+			s.onCNP(p.now, &wire.Packet{BECN: true})
+		}
+		if left += 4 * full; moves {
+			left += 4 * full
+		}
+		at("third", left)
+		at("fourth", left+8*full)
+		if p.from.RateChanges != 2 || len(c.cnps) != 2 || !c.cnps[0].CE || c.sent != 4*mtu {
+			t.Errorf("%d rate changes, CNPs %+v, %d bytes sent", p.from.RateChanges, c.cnps, c.sent)
+		}
 	}
-	left = p.now
-	// Faster now: the wait is shortened by what the new rate says, from the last departure.
-	p.now += us / 10
-	c.rate = line / 2
-	s.onCNP(p.now, &wire.Packet{BECN: true})
-	p.next()
-	if want := left + vtime.Time(2*bytePS*(dataFrame(mtu, false)+overhead)); p.now != want {
-		t.Errorf("third packet at %v, want %v", p.now, want)
+}
+
+// TestRateOfThePacketItself: what a controller makes of a packet's leaving, as a byte counter does, comes after the next departure
+// has been timed: it moves that one only where a change of the rate does.
+func TestRateOfThePacketItself(t *testing.T) {
+	for _, moves := range []bool{false, true} {
+		p := newPair(t, nil)
+		c := &counting{told: *newTold()}
+		c.rate, c.moves = line/4, moves
+		p.start(100_000, c)
+		p.next()
+		p.next()
+		want := 4 * first
+		if moves {
+			want /= 2
+		}
+		if p.now != want {
+			t.Errorf("a change moves a departure: %t: the second packet left at %v, want %v", moves, p.now, want)
+		}
 	}
-	if p.from.RateChanges != 1 || len(c.cnps) != 1 || !c.cnps[0].CE || c.sent != 3*mtu {
-		t.Errorf("%d rate changes, CNPs %+v, %d bytes sent", p.from.RateChanges, c.cnps, c.sent)
+}
+
+// counting doubles its rate with every packet.
+type counting struct{ told }
+
+func (c *counting) OnSent(vtime.Time, int) { c.rate *= 2 }
+
+// TestDepartureWhileBlocked: a flow whose window opens goes when its packet was to leave, and at once if that is past, whatever
+// its rate has become meanwhile, unless a change of the rate moves departures.
+func TestDepartureWhileBlocked(t *testing.T) {
+	for _, moves := range []bool{false, true} {
+		p := newPair(t, nil)
+		c := newTold()
+		c.window, c.moves = mtu, moves
+		s, _ := p.start(10*mtu, c)
+		data := p.next()
+		p.now = 10 * us
+		if f, wake := p.from.Dequeue(p.now, 0); f != nil || wake != vtime.Never {
+			t.Fatal("the window is full")
+		}
+		c.rate = line / 1000
+		s.onCNP(p.now, &wire.Packet{BECN: true})
+		p.to.Receive(p.now, whole(data))
+		p.answers()
+		p.next()
+		want := 10 * us
+		if moves {
+			want = 1000 * first
+		}
+		if p.now != want {
+			t.Errorf("a change moves a departure: %t: the second packet left at %v, want %v", moves, p.now, want)
+		}
 	}
 }
 
@@ -200,5 +265,61 @@ func TestCNM(t *testing.T) {
 	p.from.Receive(4*us, whole(b[:]))
 	if p.from.CNMsReceived != 2 || p.from.CNMsUnknown != 1 || len(c.cnms) != 1 {
 		t.Errorf("%+v", p.from.Counters)
+	}
+}
+
+// TestACKsWithData: ACKs go in the data's priority, before data, and CNPs in their own; PAUSE stops each by its priority.
+func TestACKsWithData(t *testing.T) {
+	p := newPair(t, func(s *Settings) { s.ACKsWithData = true })
+	p.start(2*mtu, newTold())
+	for range 2 {
+		data := whole(p.next())
+		wire.Ethernet(data.Data())[15] |= byte(wire.CE) // of the IP header's TOS
+		p.to.Receive(p.now, data)
+	}
+	if p.to.Backlog() != 3 || p.to.BacklogBytes() != 2*wire.AckLen+wire.CNPLen {
+		t.Fatalf("%d frames of %d bytes wait, want two ACKs and a CNP", p.to.Backlog(), p.to.BacklogBytes())
+	}
+	leaves := func(off uint8, kind wire.Kind, priority uint8) {
+		t.Helper()
+		f, _ := p.to.Dequeue(p.now, off)
+		if f == nil {
+			t.Fatalf("nothing leaves with the priorities %08b OFF", off)
+		}
+		if got := p.parse(f.Data()); got.Kind != kind || got.Priority() != priority || f.Priority != priority || !got.ICRCValid() {
+			t.Errorf("%v of priority %d (%d in the frame), want %v of %d", got.Kind, f.Priority, got.Priority(), kind, priority)
+		}
+		p.pool.Put(f)
+	}
+	leaves(1<<6, wire.KindAck, 3)
+	if f, _ := p.to.Dequeue(p.now, 1<<3|1<<6); f != nil {
+		t.Error("a paused answer left")
+	}
+	leaves(1<<3, wire.KindCNP, 6)
+	if f, _ := p.to.Dequeue(p.now, 1<<3); f != nil {
+		t.Error("a paused ACK left")
+	}
+	if !p.to.Waiting() {
+		t.Error("nobody waits")
+	}
+	leaves(0, wire.KindAck, 3)
+}
+
+// TestACKsWhenPaused: PAUSE stops data and no answer.
+func TestACKsWhenPaused(t *testing.T) {
+	for _, withData := range []bool{false, true} {
+		p := newPair(t, func(s *Settings) { s.ACKsWithData, s.ACKsWhenPaused = withData, true })
+		p.start(10*mtu, newTold())
+		data := whole(p.next())
+		wire.Ethernet(data.Data())[15] |= byte(wire.CE)
+		p.to.Receive(p.now, data)
+		for left := range 2 { // a CNP and an ACK
+			if f, _ := p.to.Dequeue(p.now, 0xff); f == nil {
+				t.Errorf("ACKs with data %v: %d of two answers left a paused port", withData, left)
+			}
+		}
+		if f, _ := p.from.Dequeue(p.now, 1<<3); f != nil {
+			t.Error("data left a paused port")
+		}
 	}
 }

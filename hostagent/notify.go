@@ -64,7 +64,13 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 func (r *Receiver) notify(flags wire.CNPFlags, reserved *[wire.CNPReservedLen]byte) {
 	n := r.nic
 	f := n.pool.Get(wire.CNPLen)
-	wire.PutCNP(f.Data(), r.back, flags, reserved)
+	if s := n.settings; s.ACKPriority() == s.ControlPriority {
+		wire.PutCNP(f.Data(), r.back, flags, reserved)
+	} else {
+		r.back.SetTOS(wire.ControlTOS(s.ControlPriority))
+		wire.PutCNP(f.Data(), r.back, flags, reserved)
+		r.back.SetTOS(wire.ControlTOS(s.ACKPriority()))
+	}
 	f.Priority = n.settings.ControlPriority
 	n.control.Push(f)
 	n.CNPsSent++

@@ -31,7 +31,7 @@ type Receiver struct {
 	Undetermined int64 // and with UE (TCD)
 }
 
-// Expect readies a flow's receiving half. back is the way to the sender, its DestQP the flow's.
+// Expect readies a flow's receiving half. back is the way to the sender, its DestQP the flow's, its TOS that of ACKs.
 func (n *NIC) Expect(flow int, back wire.FlowParams) (*Receiver, error) {
 	header, err := wire.NewFlowHeader(back)
 	if err != nil {
@@ -82,11 +82,14 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 	}
 }
 
-// answer acknowledges packet p, or refuses it; the telemetry that it brought goes back.
+// answer acknowledges packet p, or refuses it; the telemetry or timestamp that it brought goes back.
 func (r *Receiver) answer(p *wire.Packet, syndrome uint8, psn uint32) {
 	n, telemetry := r.nic, p.INT()
 	var f *frame.Frame
-	if telemetry == nil {
+	if at, stamped := p.Timestamp(); stamped {
+		f = n.pool.Get(wire.AckTimestampLen)
+		wire.PutAckTimestamp(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages, at)
+	} else if telemetry == nil {
 		f = n.pool.Get(wire.AckLen)
 		wire.PutAck(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages)
 	} else {
@@ -95,8 +98,12 @@ func (r *Receiver) answer(p *wire.Packet, syndrome uint8, psn uint32) {
 	}
 	wire.EchoMark(f.Data(), r.echo)
 	r.echo = wire.NotECT
-	f.Priority = n.settings.ControlPriority
-	n.control.Push(f)
+	f.Priority = n.settings.ACKPriority()
+	if f.Priority == n.settings.ControlPriority {
+		n.control.Push(f)
+	} else {
+		n.acks.Push(f)
+	}
 }
 
 // longAgo is before every event, yet far enough from the end of the range to be subtracted from.

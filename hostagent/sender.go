@@ -40,7 +40,8 @@ type Sender struct {
 	state     senderState
 	position  int // in the pacer
 	rate      float64
-	eligible  vtime.Time
+	eligible  vtime.Time // when its next packet may leave; Never while no rate says when
+	held      vtime.Time // since when that is Never
 	lastStart vtime.Time // of the last packet sent
 	lastLine  int64
 	sent      []vtime.Time // starts of the packets in flight, by packet number modulo the length
@@ -49,6 +50,8 @@ type Sender struct {
 	armed     vtime.Time
 
 	sample cc.Sample
+	broken *Broken
+	again  int // times in a row that the controller's timer was to be called at once again
 
 	Retransmitted int64 // payload bytes
 	LastRTT       vtime.Time
@@ -78,14 +81,19 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 		nic: n, Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
 		flowID: wire.FlowID(c.Wire.Src, c.Wire.SrcPort, c.Wire.Dst, wire.PortRoCE, wire.ProtocolUDP),
 		size:   c.Size, mtu: int64(n.mtu), sent: make([]vtime.Time, 64),
-		eligible: now, lastStart: now, progress: now, armed: vtime.Never, rate: c.Controller.Rate(),
+		eligible: now, lastStart: now, progress: now, armed: vtime.Never,
 	}
 	if s.size == 0 {
 		s.size = math.MaxInt64
 	}
 	n.senders[s.qp] = s
 	n.byFlowID[s.flowID] = append(n.byFlowID[s.flowID], s)
-	n.makeReady(s)
+	if s.rate = s.sendable(now); s.rate > 0 {
+		n.makeReady(s)
+	} else {
+		s.state, s.eligible, s.held = senderWaiting, vtime.Never, now
+		n.waiting.push(s)
+	}
 	s.rearm()
 	return s, nil
 }
@@ -95,7 +103,7 @@ func (s *Sender) Sent() int64     { return s.next }
 func (s *Sender) MostSent() int64 { return s.high }
 func (s *Sender) Acked() int64    { return s.acked }
 
-// Rate is the controller's rate now, in bits per second of line time.
+// Rate is the controller's rate now, in bits per second of line time; 0 if nothing can be sent at what it says.
 func (s *Sender) Rate() float64 { return s.rate }
 
 // Controller is the flow's congestion control; nil once it has ended.
@@ -103,13 +111,27 @@ func (s *Sender) Controller() cc.Controller { return s.controller }
 
 // blocked says whether the window holds the next packet up. It does not if no ACK is due that would open it, as when it closes
 // behind packets that asked for none: the next will ask.
-func (s *Sender) blocked() bool {
+func (s *Sender) blocked(now vtime.Time) bool {
 	w := s.controller.Window()
+	if w < 0 {
+		s.breaks(now, Broken{Window: w})
+		return true
+	}
 	return w > 0 && s.next-s.acked >= w && s.due()
 }
 
 // due says whether an ACK is due. Where many packets share one, those since the last that asked for it say nothing of a loss.
 func (s *Sender) due() bool { return s.asked > s.acked }
+
+// Waits says whether nothing but an answer from the receiver can have the sender go on: it may send nothing more until one comes,
+// and no timer will have it send again.
+func (s *Sender) Waits() bool {
+	if s.nic.settings.RetransmitTimeout > 0 && s.due() {
+		return false
+	}
+	// A controller's timer may open the window. What has all been sent it cannot send again.
+	return s.state == senderDrained || s.state == senderBlocked && s.controller.Deadline() == vtime.Never
+}
 
 // send makes the next packet. The caller has checked that there is one and that it may go.
 func (s *Sender) send(now vtime.Time) *frame.Frame {
@@ -121,8 +143,12 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	window := s.controller.Window()
 	full := window > 0 && s.next+payload-s.acked >= window
 	ackRequest := last || full || (number+1)%int64(n.settings.AckEvery) == 0
-	if n.settings.INT {
+	switch {
+	case n.settings.INT:
 		op = op.WithINT()
+	case n.settings.Timestamps:
+		op = op.WithTimestamp()
+		s.header.SetTimestamp(uint64(now))
 	}
 	f := n.pool.Get(wire.DataLen(op, int(payload)))
 	wire.PutData(f.Data(), s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
@@ -143,16 +169,16 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	s.lastStart, s.lastLine = now, n.lineBytes(int(f.Length))
 	n.DataSent++
 	n.BytesSent += payload
-	s.controller.OnSent(now, int(payload))
-	s.rate = s.controller.Rate()
-	s.eligible = s.lastStart + s.gap()
+	// The next departure is timed before the controller hears of this one, as simulators do.
+	s.time(now)
 	if s.next < s.size {
 		s.state = senderWaiting
 		n.waiting.push(s)
 	} else {
 		s.state = senderDrained
 	}
-	s.rearm()
+	s.controller.OnSent(now, int(payload))
+	s.adjust(now)
 	return f
 }
 
@@ -175,9 +201,15 @@ func (s *Sender) opcode(number, payload int64) (op wire.Opcode, last bool) {
 	return wire.OpWriteMiddle, last
 }
 
-// gap is the time from the start of the last packet to the earliest start of the next, at the present rate.
-func (s *Sender) gap() vtime.Time {
-	return vtime.Time(math.Round(float64(s.lastLine) * 8e12 / s.rate))
+// time times the next departure, from the start of the last packet, at the present rate.
+func (s *Sender) time(now vtime.Time) {
+	gap := math.Round(float64(s.lastLine) * 8e12 / s.rate)
+	switch {
+	case gap < float64(vtime.Never-s.lastStart): // not so of no rate, nor of one that time has no end for
+		s.eligible = s.lastStart + vtime.Time(gap)
+	case s.eligible != vtime.Never:
+		s.eligible, s.held = vtime.Never, now
+	}
 }
 
 func (s *Sender) remember(number int64, now vtime.Time) {
@@ -203,7 +235,12 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 	if s.state == senderDone || acked <= s.acked || acked > s.high {
 		return
 	}
-	rtt := now - s.sent[number%int64(len(s.sent))]
+	sent := s.sent[number%int64(len(s.sent))]
+	// A packet that was sent twice has the time of each.
+	if at, ok := p.Timestamp(); ok && at <= uint64(s.lastStart) {
+		sent = vtime.Time(at)
+	}
+	rtt := now - sent
 	newly := acked - s.acked
 	s.acked = acked
 	s.progress = now
@@ -224,7 +261,7 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 	}
 	s.sample.Hops, s.sample.PathID = s.nic.telemetry(p)
 	s.controller.OnAck(&s.sample)
-	s.adjust()
+	s.adjust(now)
 }
 
 func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
@@ -238,7 +275,7 @@ func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
 	}
 	s.goBack()
 	s.controller.OnNak(now)
-	s.adjust()
+	s.adjust(now)
 }
 
 // goBack sends again from the first byte that is not acknowledged.
@@ -260,7 +297,7 @@ func (s *Sender) onCNP(now vtime.Time, p *wire.Packet) {
 		s.sample.Received, s.sample.ReceivingRate = int(report.Packets), units.Rate(report.RateMbps)*units.Mbps
 	}
 	s.controller.OnCNP(&s.sample)
-	s.adjust()
+	s.adjust(now)
 }
 
 func (s *Sender) onCNM(now vtime.Time, cnm wire.CNM) {
@@ -269,7 +306,7 @@ func (s *Sender) onCNM(now vtime.Time, cnm wire.CNM) {
 		CNMFlows: cnm.Flows(), CNMRate: units.Rate(cnm.RateMbps()) * units.Mbps,
 	}
 	s.controller.OnCNM(&s.sample)
-	s.adjust()
+	s.adjust(now)
 }
 
 // OnTimer is called at the time armed.
@@ -286,31 +323,36 @@ func (s *Sender) OnTimer(now vtime.Time) {
 	}
 	if s.controller.Deadline() <= now {
 		s.controller.OnTimer(now)
+		s.watchTimer(now)
 	}
-	s.adjust()
+	s.adjust(now)
 }
 
-// adjust follows up on a controller's change of rate or window: the wait for the next packet began with the last one and
-// is as long as the new rate says.
-func (s *Sender) adjust() {
-	if rate := s.controller.Rate(); rate != s.rate {
+// adjust follows up on a controller's change of rate or window. The departure of the next packet was timed as the last one
+// left; whether the new rate moves it, to where it would be had it been the rate then, is the controller's to say.
+func (s *Sender) adjust(now vtime.Time) {
+	if rate := s.sendable(now); rate != s.rate {
 		s.rate = rate
 		s.nic.RateChanges++
-		if s.state == senderWaiting {
-			s.eligible = s.lastStart + s.gap()
-			s.nic.waiting.fix(s)
+		if s.eligible == vtime.Never || s.controller.Retimes() {
+			s.time(now)
+			if s.state == senderWaiting {
+				s.nic.waiting.fix(s)
+			}
 		}
 	}
-	if s.state == senderBlocked && !s.blocked() {
+	if s.state == senderBlocked && !s.blocked(now) {
 		s.state = senderWaiting
-		s.eligible = s.lastStart + s.gap()
 		s.nic.waiting.push(s)
 	}
 	s.rearm()
 }
 
 func (s *Sender) rearm() {
-	at := s.controller.Deadline()
+	at := vtime.Never
+	if s.again < mostAgain {
+		at = s.controller.Deadline()
+	}
 	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.due() {
 		at = min(at, s.progress+t)
 	}

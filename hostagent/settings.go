@@ -13,12 +13,19 @@ import (
 // Settings are a host's settings: what a scenario gives, and what its congestion control asks of hosts.
 type Settings struct {
 	DataPriority    uint8 // of data packets; sent as DSCP priority*8+2
-	ControlPriority uint8 // of ACK, NAK and CNP
+	ControlPriority uint8 // of CNP, and of ACK and NAK unless ACKsWithData
+	// ACKsWithData has ACK and NAK go in DataPriority: they wait in switches' queues among the data, and PAUSE stops them with it. At
+	// the host they still go before data.
+	ACKsWithData bool
+	// ACKsWhenPaused has PAUSE not stop what this host answers: ACK, NAK and CNP. It is not for fabrics whose flow control goes by
+	// credits.
+	ACKsWhenPaused bool
 	// AckEvery is how many data packets one ACK answers; a flow's last packet is always answered.
 	AckEvery int
 	// CoalesceACKs is the same under a congestion control that does not work by ACKs; 0: AckEvery.
 	CoalesceACKs int
-	// CNPInterval is the least time between two CNPs of one flow at the receiver; PCN's and TCD's come at multiples of it.
+	// CNPInterval is the least time between two CNPs of one flow at the receiver, 0 for one for every marked packet; PCN's and
+	// TCD's come at multiples of it.
 	CNPInterval vtime.Time
 	// RetransmitTimeout is how long a flow waits without progress before it goes back to the first unacknowledged
 	// packet; 0: never.
@@ -29,6 +36,9 @@ type Settings struct {
 	// INT has data packets carry telemetry for switches to fill in (HPCC). Answers carry back what a packet brought
 	// whatever this says.
 	INT bool
+	// Timestamps has data packets carry the time at which they left, for their ACKs to carry back (TIMELY). With INT they do not.
+	// Answers carry back what a packet brought whatever this says.
+	Timestamps bool
 	// Ternary has data packets say ECT(1), receivers take 10 in the ECN field for "undetermined" (UE) besides CE, and
 	// answers and CNPs tell of it (ternary congestion detection, TCD).
 	Ternary bool
@@ -42,6 +52,14 @@ func Default() Settings {
 		DataPriority: 3, ControlPriority: 6, AckEvery: 1,
 		CNPInterval: 50 * vtime.Microsecond, NakInterval: 500 * vtime.Microsecond,
 	}
+}
+
+// ACKPriority is the priority of ACK and NAK.
+func (s *Settings) ACKPriority() uint8 {
+	if s.ACKsWithData {
+		return s.DataPriority
+	}
+	return s.ControlPriority
 }
 
 // Validate says everything that is wrong with s, joined; nil if it can work.

@@ -50,12 +50,12 @@ func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
 	}
 	for i := 1; i < len(plan.Hosts); i++ {
 		e.AddFlow(FlowConfig{
-			Source: plan.Hosts[i], Destination: plan.Hosts[0], SourcePort: 0xc000,
+			Source: plan.Hosts[i], Destination: plan.Hosts[0], Ports: Ports{Source: 0xc000},
 			NewController: func() (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}
 	run := func(until vtime.Time) {
-		if err := e.Run(context.Background(), until, false, nil); err != nil {
+		if err := e.Run(context.Background(), until, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -183,7 +183,7 @@ func (e *Engine) waitingForGood() map[Hold]Hold {
 type stuckAt struct {
 	bytes map[Hold]uint64         // by ingress port and priority
 	most  map[Hold]map[Hold]int64 // and by the queue that they are in
-	used  []uint64                // by switch
+	used  []uint64                // of the shared buffer, by switch
 }
 
 func (e *Engine) stuckBytes(waits map[Hold]Hold) *stuckAt {
@@ -195,15 +195,26 @@ func (e *Engine) stuckBytes(waits map[Hold]Hold) *stuckAt {
 				return
 			}
 			from := Hold{int(f.InPort), f.Priority}
-			s.bytes[from] += uint64(f.Length)
-			s.used[index] += uint64(f.Length)
+			size := e.state.Switches[index].Counted(int(f.Length))
+			s.bytes[from] += size
+			s.used[index] += size
 			if s.most[from] == nil {
 				s.most[from] = map[Hold]int64{}
 			}
-			s.most[from][h] += int64(f.Length)
+			s.most[from][h] += int64(size)
 		})
 	}
+	for from, bytes := range s.bytes {
+		s.used[e.ports[from.Port].index] -= e.headroomOf(from, bytes)
+	}
 	return s
+}
+
+// headroomOf is what of an account is in its headroom when it holds so many bytes: what leaves is taken off the headroom first.
+func (e *Engine) headroomOf(account Hold, bytes uint64) uint64 {
+	r := &e.state.Ports[account.Port]
+	in := uint64(r.HeadroomHeld[account.Priority])
+	return in - min(in, r.Class[account.Priority].Held-bytes)
 }
 
 // holdsForGood says whether what is stuck holds a queue for good. It notes in waits which queue it waits for: the one with most
@@ -219,7 +230,8 @@ func (e *Engine) holdsForGood(h Hold, waits map[Hold]Hold, stuck *stuckAt) bool 
 		if needed := e.state.Ports[h.Port].Credit[h.Priority].Needed; needed == 0 || min(free>>r.BlockShift, ebpf.CreditMost) >= uint64(needed) {
 			return false
 		}
-	} else if sw := e.ports[peer].index; e.state.Ports[peer].Class[h.Priority].Pausing == 0 || bytes <= e.state.ResumeLevel(peer, stuck.used[sw]) {
+	} else if sw := e.ports[peer].index; e.state.Ports[peer].Class[h.Priority].Pausing == 0 ||
+		e.headroomOf(account, bytes) == 0 && bytes <= e.state.ResumeLevel(peer, stuck.used[sw]) {
 		return false
 	}
 	best := Hold{-1, 0}

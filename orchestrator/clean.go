@@ -44,11 +44,11 @@ func FindLeftovers() ([]Leftover, error) {
 			}
 			by, node, ok := parseMark(alias)
 			// The pids of another pid namespace mean nothing here.
-			if !ok || by.pidSpace != pidSpace || by.alive() {
+			if !ok || by.pidSpace != pidSpace || by.Runs() {
 				continue
 			}
 			l := Leftover{
-				Node: node, Owner: by.pid, Inode: number, Mounts: append([]string{}, s.mounts...),
+				Node: node, Owner: by.PID, Inode: number, Mounts: append([]string{}, s.mounts...),
 				Programs: []Program{}, Bystanders: []Program{}, // JSON shows empty lists
 			}
 			for _, pid := range slices.Sorted(maps.Keys(s.holders)) {
@@ -211,17 +211,6 @@ func (s *space) alias(number uint64) (string, error) {
 	return lo.Attrs().Alias, nil
 }
 
-// alive says whether the process still runs: a process of the same pid that began at another time is another one, and a
-// zombie holds nothing any more.
-func (o owner) alive() bool {
-	start, state, err := processStart(o.pid)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-		return false
-	}
-	// Not knowing is no reason to end programs.
-	return err != nil || start == o.start && state != 'Z' && state != 'X'
-}
-
 // ancestors are this process and those it descends from: a user who cleans up from a shell inside keeps the shell.
 func ancestors() map[int]bool {
 	pids := map[int]bool{1: true}
@@ -276,16 +265,16 @@ func endProgram(pid int, space uint64) error {
 			}
 			return err
 		}
-		if ended(fd) {
+		if endedWithin(fd, endPatience) {
 			return nil
 		}
 	}
 	return errors.New("it does not end")
 }
 
-// ended waits for the process behind a pidfd.
-func ended(fd int) bool {
-	deadline := time.Now().Add(endPatience)
+// endedWithin waits for the process behind a pidfd to end.
+func endedWithin(fd int, patience time.Duration) bool {
+	deadline := time.Now().Add(patience)
 	for {
 		left := time.Until(deadline)
 		if left < 0 {

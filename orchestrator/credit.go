@@ -40,12 +40,17 @@ func longestFrame(plan *topologies.Plan) int {
 	return wire.DataLen(wire.OpWriteFirst, plan.MTU) + telemetry
 }
 
+// fullSize is the size of a full data packet's frame in switches' buffers.
+func fullSize(plan *topologies.Plan) int {
+	return plan.Framing.Counted(wire.DataLen(wire.OpWriteMiddle, plan.MTU))
+}
+
 // CheckFlowControl says what of a fabric's flow control does not go with its topology; nil without a topology.
 func CheckFlowControl(plan *topologies.Plan, s *switchagent.Settings) error {
 	if plan == nil || s.FlowControl != switchagent.FlowCBFC {
 		return nil
 	}
-	if longest := longestFrame(plan); !s.CBFC.Holds(longest, wire.DataLen(wire.OpWriteMiddle, plan.MTU)) {
+	if longest := longestFrame(plan); !s.CBFC.Holds(plan.Framing.Counted(longest), fullSize(plan)) {
 		return fmt.Errorf("cbfc.buffer %v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
 			s.CBFC.Buffer, longest, plan.MTU)
 	}
@@ -63,7 +68,7 @@ func newCredits(plan *topologies.Plan, state *ebpf.State, settings []*switchagen
 		settings: s, full: longestFrame(plan), hosts: make([]frame.Queue, len(plan.Hosts)),
 		told: make([]uint64, len(plan.Ports)), rests: make([]bool, len(plan.Ports)), resting: true,
 	}
-	block := s.BlockSize(wire.DataLen(wire.OpWriteMiddle, plan.MTU))
+	block := s.BlockSize(fullSize(plan))
 	for i := range state.Ports[:len(plan.Ports)] {
 		c.rests[i] = true
 		p := &state.Ports[i]
@@ -73,15 +78,6 @@ func newCredits(plan *topologies.Plan, state *ebpf.State, settings []*switchagen
 		for m := s.Priorities; m != 0; m &= m - 1 {
 			p.Credit[bits.TrailingZeros8(m)].Limit = uint16(min(s.Buffer/block, ebpf.CreditMost))
 		}
-	}
-	for i := range settings {
-		t := &state.Switches[i]
-		// No account reaches XOFF: it is what the peer can never make a port hold, and DCON's detector goes by it.
-		t.Lossless, t.Buffer = uint32(s.Priorities), uint64(settings[i].Buffer)
-		for class := range t.AtRate {
-			t.AtRate[class].Alpha = 0
-		}
-		t.Xoff, t.Xon = uint64(s.Buffer)+1, uint64(s.Buffer)
 	}
 	return c
 }

@@ -84,11 +84,11 @@ func TestCreditIncast(t *testing.T) {
 			const flows, size = 17, 300_000
 			for i := range flows {
 				e.AddFlow(FlowConfig{
-					Source: plan.Hosts[i+1], Destination: plan.Hosts[0], Size: size, SourcePort: wire.MinEntropyPort + uint16(i),
+					Source: plan.Hosts[i+1], Destination: plan.Hosts[0], Size: size, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
 					NewController: func() (cc.Controller, error) { return cc.Constant(40e9), nil },
 				})
 			}
-			if err := e.Run(context.Background(), vtime.Second, true, nil); err != nil {
+			if err := e.Run(context.Background(), vtime.Second, vtime.Second, nil); err != nil {
 				t.Fatal(err)
 			}
 			for _, v := range e.Check() {

@@ -65,7 +65,7 @@ func FittingSlowdown(plan *topologies.Plan, crossing time.Duration) float64 {
 	for i, a := range plan.Hosts {
 		b := plan.Hosts[(i+len(plan.Hosts)/2)%len(plan.Hosts)]
 		if a != b {
-			links += len(Path(plan, a, b, wire.MinEntropyPort))
+			links += len(Path(plan, a, b, Ports{Source: wire.MinEntropyPort}))
 			pairs++
 		}
 	}

@@ -189,12 +189,12 @@ func probeFabric(way Hooks) (found string, err error) {
 	switches, hosts := switchagent.Default(), hostagent.Default()
 	e := NewEngine(EngineConfig{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&switches}, Hosts: &hosts, Seed: 1})
 	e.AddFlow(FlowConfig{
-		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 1, SourcePort: 0xc000,
+		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 1, Ports: Ports{Source: 0xc000},
 		NewController: func() (cc.Controller, error) {
-			return fixedRate{rate: float64(plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate)}, nil
+			return cc.Constant(float64(plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate)), nil
 		},
 	})
-	if err := e.Run(context.Background(), vtime.Second, true, nil); err != nil {
+	if err := e.Run(context.Background(), vtime.Second, vtime.Second, nil); err != nil {
 		return "", err
 	}
 	if n := e.OpenFlows(); n != 0 {
@@ -206,14 +206,6 @@ func probeFabric(way Hooks) (found string, err error) {
 	return fmt.Sprintf("a fabric of 2 hosts is up in %v; a message crossed it in %d crossings",
 		up.Round(time.Millisecond), e.Crossings), nil
 }
-
-// fixedRate sends at one rate, whatever it is told.
-type fixedRate struct {
-	cc.Base
-	rate float64
-}
-
-func (c fixedRate) Rate() float64 { return c.rate }
 
 // checkTCX: clsact serves where there is no TCX, and all but the smallest fabrics anyway.
 func checkTCX() Check {

@@ -32,10 +32,10 @@ func loadBare(t *testing.T, n ebpf.Sizes) *ebpf.Kernel {
 }
 
 // choose is the port out of which the ingress pipeline of port in sends a packet of the 5-tuple.
-func choose(t *testing.T, k *ebpf.Kernel, in int, source, destination [4]byte, sourcePort uint16) topologies.PortID {
+func choose(t *testing.T, k *ebpf.Kernel, in int, source, destination [4]byte, ports Ports) topologies.PortID {
 	t.Helper()
 	h, err := wire.NewFlowHeader(wire.FlowParams{
-		DstMAC: k.State.Ports[in].Mac, Src: source, Dst: destination, SrcPort: sourcePort, TOS: wire.DataTOS(3, wire.ECT0),
+		DstMAC: k.State.Ports[in].Mac, Src: source, Dst: destination, SrcPort: ports.Source, ID: ports.Destination, TOS: wire.DataTOS(3, wire.ECT0),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestECMPHashIsThePipelines(t *testing.T) {
 		k.State.Routes[host] = ebpf.Route{PortOrFirst: start, Count: group}
 
 		want := topologies.PortID(start + ecmpHash(seed, source, destination, port)%group)
-		if got := choose(t, k, 0, source, destination, port); got != want {
+		if got := choose(t, k, 0, source, destination, Ports{Source: port}); got != want {
 			t.Fatalf("%v to %v from port %d, seed %#x: the pipeline takes port %d of %d from %d, Go %d",
 				source, destination, port, seed, got, group, start, want)
 		}
@@ -99,7 +99,7 @@ func TestPathIsThePipelines(t *testing.T) {
 			k := loadBare(t, tableSizes(plan, false, false))
 			fillTables(plan, &k.State)
 			for i := range k.State.Switches {
-				k.State.Switches[i].EcmpSeed = ECMPSeed(i)
+				k.State.Switches[i].EcmpSeed = ecmpSeed(plan, i)
 			}
 			rng := rand.New(rand.NewPCG(7, 11))
 			for range 1500 {
@@ -109,10 +109,10 @@ func TestPathIsThePipelines(t *testing.T) {
 				}
 				port := uint16(wire.MinEntropyPort + rng.IntN(1<<14))
 				source, destination := &plan.Nodes[plan.Hosts[a]], &plan.Nodes[plan.Hosts[b]]
-				path := Path(plan, source.ID, destination.ID, port)
+				path := Path(plan, source.ID, destination.ID, Ports{Source: port})
 				for i, left := range path[:len(path)-1] {
 					in := plan.Ports[left].Peer
-					if got := choose(t, k, int(in), source.Addr.As4(), destination.Addr.As4(), port); got != path[i+1] {
+					if got := choose(t, k, int(in), source.Addr.As4(), destination.Addr.As4(), Ports{Source: port}); got != path[i+1] {
 						t.Fatalf("%s to %s, port %d: at %s the pipeline takes %s, Path %s", source.Name, destination.Name, port,
 							plan.Nodes[plan.Ports[in].Node].Name, plan.Ports[got].Name, plan.Ports[path[i+1]].Name)
 					}
@@ -142,11 +142,11 @@ func TestPinPath(t *testing.T) {
 	if len(spines) != 8 {
 		t.Fatalf("%d spines", len(spines))
 	}
-	used := map[uint16]bool{}
+	used := map[Ports]bool{}
 	for _, spine := range spines {
 		for salt := range uint64(20) {
-			port, err := PinPath(plan, host(0), host(5), []topologies.NodeID{spine}, salt)
-			if err != nil || port < wire.MinEntropyPort {
+			port, err := PinPath(plan, host(0), host(5), []topologies.NodeID{spine}, FirstPorts(salt))
+			if err != nil || port.Source < wire.MinEntropyPort {
 				t.Fatalf("through %s: port %d, %v", plan.Nodes[spine].Name, port, err)
 			}
 			through := false
@@ -156,7 +156,7 @@ func TestPinPath(t *testing.T) {
 			if !through {
 				t.Errorf("port %d does not lead through %s", port, plan.Nodes[spine].Name)
 			}
-			if again, _ := PinPath(plan, host(0), host(5), []topologies.NodeID{spine}, salt); again != port {
+			if again, _ := PinPath(plan, host(0), host(5), []topologies.NodeID{spine}, FirstPorts(salt)); again != port {
 				t.Errorf("port %d, then %d", port, again)
 			}
 			used[port] = true
@@ -165,14 +165,14 @@ func TestPinPath(t *testing.T) {
 	if len(used) < 100 { // of 160: the salt spreads them
 		t.Errorf("%d different ports", len(used))
 	}
-	if _, err := PinPath(plan, host(0), host(5), nil, 1); err != nil {
+	if _, err := PinPath(plan, host(0), host(5), nil, FirstPorts(1)); err != nil {
 		t.Error(err)
 	}
 	// Two spines at once, or a spine between hosts of one leaf: there is no such path.
-	if port, err := PinPath(plan, host(0), host(5), spines[:2], 0); err == nil {
+	if port, err := PinPath(plan, host(0), host(5), spines[:2], FirstPorts(0)); err == nil {
 		t.Errorf("port %d through two spines", port)
 	}
-	if port, err := PinPath(plan, host(0), host(1), spines[:1], 0); err == nil {
+	if port, err := PinPath(plan, host(0), host(1), spines[:1], FirstPorts(0)); err == nil {
 		t.Errorf("port %d through a spine to the next host", port)
 	}
 }
@@ -186,7 +186,7 @@ func TestPinPathThroughTwoTiers(t *testing.T) {
 	source, destination := plan.Hosts[0], plan.Hosts[len(plan.Hosts)-1]
 	paths := map[string]bool{}
 	for salt := range uint64(300) {
-		port, err := PinPath(plan, source, destination, nil, salt)
+		port, err := PinPath(plan, source, destination, nil, FirstPorts(salt))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestPinPathThroughTwoTiers(t *testing.T) {
 		for _, p := range path[1:] {
 			via = append(via, plan.Ports[p].Node)
 		}
-		pinned, err := PinPath(plan, source, destination, via, salt+1)
+		pinned, err := PinPath(plan, source, destination, via, FirstPorts(salt+1))
 		if err != nil {
 			t.Fatalf("a path that exists is not found: %v", err)
 		}

@@ -64,6 +64,7 @@ type Engine struct {
 	crossing *ebpf.Crossing
 	observer Observer
 	settings []*switchagent.Settings
+	cables   [][]switchagent.Cable // of each switch's ports
 	hosts    *hostagent.Settings
 
 	now       vtime.Time // in the region that is driven
@@ -81,25 +82,30 @@ type Engine struct {
 	pfcCame   []PFCArrival
 	gone      []int32 // flows that have ended and whose receivers have not been told
 
-	ports     []port
-	switches  []*switchagent.Switch
-	nics      []*hostagent.NIC
-	pool      *frame.Pool
-	flows     []Flow
-	open      int // flows with a size that have not ended
-	starting  int // flows that have not started
-	patience  vtime.Time
-	last      vtime.Time // of any event so far
-	lastEnd   vtime.Time // of any frame
-	moved     vtime.Time // when a frame of a flow last left a port
-	blank     int        // bytes of a tick's frame
-	credits   *credits   // nil: flow control is PFC
-	telemetry bool       // frames may carry some
-	seed      uint64
-	started   bool
-	warmth    int32 // keeps the compiler from dropping warm's loads
+	ports        []port
+	switches     []*switchagent.Switch
+	nics         []*hostagent.NIC
+	pool         *frame.Pool
+	flows        []Flow
+	added        int      // flows so far
+	misledBefore []misled // of flows that have been freed
+	vacant       []int32  // flows that have ended and whose places others may take; of a live fabric
+	open         int      // flows with a size that have not ended
+	starting     int      // flows that have not started
+	patience     vtime.Time
+	last         vtime.Time // of any event so far
+	lastEnd      vtime.Time // of any frame
+	moved        vtime.Time // when a frame of a flow last left a port
+	blank        int        // bytes of a tick's frame
+	credits      *credits   // nil: flow control is PFC
+	telemetry    bool       // frames may carry some
+	seed         uint64
+	started      bool
+	live         bool
+	warmth       int32 // keeps the compiler from dropping warm's loads
 
-	broken []Violation
+	broken   []Violation
+	overruns map[overrun]int // which of broken a loss in a lossless class is
 
 	lost      [Losses]Amount // by faults
 	happened  []FaultEvent   // that the observer has not been told of
@@ -146,7 +152,8 @@ type port struct {
 	isSwitch bool
 	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
 	freeArmed bool
-	faulty    bool // fault is not nil
+	faulty    bool  // fault is not nil
+	pauses    uint8 // bit n: a PAUSE came for priority n, and no RESUME since
 	busyUntil vtime.Time
 	wakeAt    vtime.Time
 	perByte   vtime.Time // 0: not a whole number of picoseconds
@@ -158,6 +165,7 @@ type port struct {
 	txBytes   [switchagent.Priorities]int64
 
 	rate    units.Rate
+	stopped stopped  // of pauses
 	pfcSent [2]int64 // RESUMEs, PAUSEs that left
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
@@ -171,7 +179,7 @@ func NewEngine(c EngineConfig) *Engine {
 	plan := c.Plan
 	e := &Engine{
 		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Crossing, observer: c.Observer,
-		settings: c.Switches, hosts: c.Hosts, telemetry: c.Telemetry, seed: c.Seed,
+		settings: c.Switches, hosts: c.Hosts, telemetry: c.Telemetry, seed: c.Seed, live: c.Live,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}
 	ofPort, regions, lookahead := divide(plan)
@@ -202,17 +210,24 @@ func NewEngine(c EngineConfig) *Engine {
 	}
 	for i, id := range plan.Switch {
 		node := &plan.Nodes[id]
-		fillSwitch(&e.state.Switches[i], c.Switches[i], plannedRates(plan, node), c.BurstDetection,
-			splitmix(c.Seed)^splitmix(uint64(i)), ECMPSeed(i))
-		fillDetector(plan, e.state, i, c.Switches[i])
+		cables := Cables(plan, id, c.Live)
+		buffer, thresholds := c.Switches[i].Resolve(cables)
+		fillSwitch(&e.state.Switches[i], e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds, c.BurstDetection,
+			splitmix(c.Seed)^splitmix(uint64(i)), ecmpSeed(plan, i))
+		e.state.Switches[i].Uncounted = uint32(plan.Framing.Uncounted())
+		e.state.Switches[i].Hash = uint32(plan.Hash)
+		fillDetector(&e.state.Switches[i], c.Switches[i])
 		if c.Telemetry {
 			e.state.Switches[i].IntOn = 1
 			for i := range e.regions {
 				e.regions[i].hash.telemetry = true
 			}
 		}
-		e.switches = append(e.switches,
-			switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), len(node.Ports)))
+		e.switches = append(e.switches, switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), buffer, thresholds))
+		e.cables = append(e.cables, cables)
+		for _, port := range node.Ports {
+			e.describeDetector(&e.ports[port])
+		}
 	}
 	e.credits = newCredits(plan, e.state, c.Switches)
 	e.patience = patience(plan, c.Hosts, e.credits)
@@ -324,6 +339,6 @@ func (e *Engine) handle(ev event) error {
 // fail notes a broken law.
 func (e *Engine) fail(law, place, format string, args ...any) {
 	if len(e.broken) < maxViolations {
-		e.broken = append(e.broken, Violation{Law: law, Place: place, Time: e.now, Detail: fmt.Sprintf(format, args...)})
+		e.broken = append(e.broken, Violation{Law: law, Place: place, Time: e.now, Detail: fmt.Sprintf(format, args...), Times: 1})
 	}
 }

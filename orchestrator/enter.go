@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -17,39 +16,45 @@ import (
 // Namespace is the file descriptor of a node's network namespace.
 func (f *Fabric) Namespace(node topologies.NodeID) int { return int(f.devices[node]) }
 
-// Hosts is a fabric's hosts file (hosts(5)): its hosts' names and addresses. The machine's own name is in it, as on most machines:
-// many servers look that up as they start.
-func Hosts(plan *topologies.Plan) string {
-	text := "127.0.0.1 localhost\n"
-	if own, err := os.Hostname(); err == nil && plan.NodeByName(own) == nil {
-		text += "127.0.1.1 " + own + "\n"
-	}
-	for _, id := range plan.Hosts {
-		text += fmt.Sprintf("%v %s\n", plan.Nodes[id].Addr, plan.Nodes[id].Name)
-	}
-	return text
+// Place is where a program runs: file descriptors of a node's namespaces, which all of its programs share.
+type Place struct {
+	Network int
+	Mounts  int
+	Root    int // the root folder
+	Names   int // UTS
+	PIDs    int // the fabric's, of all of its nodes
+	// Privileged programs may do to the machine what root may.
+	Privileged bool
 }
 
-// Place is where a program runs.
-type Place struct {
-	Network int      // file descriptor of a node's network namespace
-	PIDs    *os.File // the fabric's PID namespace
-	Hosts   string   // /etc/hosts there
+// Files are the place's file descriptors, in the order in which PlaceOf takes them.
+func (p *Place) Files() []int { return []int{p.Network, p.Mounts, p.Root, p.Names, p.PIDs} }
+
+// PlaceFiles is how many files a place has.
+const PlaceFiles = 5
+
+// PlaceOf is the place that has those files.
+func PlaceOf(files [PlaceFiles]int, privileged bool) Place {
+	return Place{Network: files[0], Mounts: files[1], Root: files[2], Names: files[3], PIDs: files[4], Privileged: privileged}
 }
 
 // RunIn runs a command in a place until it ends. It dies with the calling process, and with all else in the PID namespace when that ends;
 // then the error is pidns.ErrEnded if the command had not begun. started, unless nil, is called as soon as the place is not needed any more.
+// The command begins in this process's working directory, or in / if there is none of that name there.
 func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 	return onOwnThread(func() error {
 		home, err := leaving()
 		if err != nil {
 			return err
 		}
-		err = enter(place.Network, place.Hosts)
-		if err == nil {
-			restore := keepForeground(cmd)
-			defer restore()
-			err = pidns.Start(place.PIDs, cmd)
+		restore := keepForeground(cmd)
+		defer restore()
+		if err = place.enter(); err == nil {
+			powers := nodePowers
+			if place.Privileged {
+				powers = pidns.AllPowers
+			}
+			err = pidns.Start(place.PIDs, cmd, powers)
 		}
 		// The thread has to outlive the command, which dies with it. There it could hold the namespaces of a fabric that has ended.
 		home()
@@ -63,12 +68,22 @@ func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 	})
 }
 
-// leaving notes the namespaces that the calling thread is about to leave for those of its own. back takes it there again, as far as it can.
+// nodePowers are what programs on nodes may do, root's too: all that concerns their node's network, files and each other. What they may
+// not would reach beyond the node, if by mistake only: to mount, to enter or make namespaces, to load BPF programs and modules, to look
+// into the machine, to set its clock. It is no fence against who means harm: the files are the machine's.
+var nodePowers = pidns.PowersOf(
+	unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE, unix.CAP_NET_BROADCAST,
+	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, // files
+	unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_SETFCAP, unix.CAP_SYS_CHROOT, unix.CAP_AUDIT_WRITE, // servers that become users
+	unix.CAP_KILL, unix.CAP_SYS_NICE, unix.CAP_SYS_RESOURCE, unix.CAP_IPC_LOCK, unix.CAP_IPC_OWNER, // processes
+)
+
+// leaving notes the namespaces that the calling thread is about to leave for those of a node. back takes it there again, as far as it can.
 func leaving() (back func(), err error) {
 	kinds := []struct {
 		name string
 		flag int
-	}{{"mnt", unix.CLONE_NEWNS}, {"net", unix.CLONE_NEWNET}, {"pid", unix.CLONE_NEWPID}}
+	}{{"mnt", unix.CLONE_NEWNS}, {"net", unix.CLONE_NEWNET}, {"uts", unix.CLONE_NEWUTS}, {"pid", unix.CLONE_NEWPID}}
 	var spaces []*os.File
 	for _, k := range kinds {
 		s, oerr := os.Open("/proc/thread-self/ns/" + k.name)
@@ -90,44 +105,21 @@ func leaving() (back func(), err error) {
 	return back, err
 }
 
-// enter takes the calling thread into a network namespace and a mount namespace of its own, whose /sys shows that, whose /etc/hosts
-// is hosts, and where no name server is known. The mounts end with the namespace.
-func enter(namespace int, hosts string) error {
-	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-		return fmt.Errorf("make a mount namespace: %w", err)
+// enter takes the calling thread into a place, but for its PID namespace.
+func (p *Place) enter() error {
+	folder, err := os.Getwd()
+	if err != nil {
+		folder = "/"
 	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make the mounts private: %w", err)
-	}
-	if err := unix.Setns(namespace, unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("enter the namespace: %w", err)
-	}
-	// Where /sys, /etc/hosts or /etc/resolv.conf cannot be mounted over, as in some containers, programs see the outer ones.
-	_ = unix.Mount("pausenet", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
-	return nameHosts(hosts)
-}
-
-// resolver is /etc/resolv.conf on nodes (resolv.conf(5)). The machine's name servers cannot be reached from a fabric: with them, who asks
-// for a name that the hosts file has not would wait for 20 s, with none it is told at once that there is none.
-const resolver = "# no name server can be reached from a fabric: names are those of /etc/hosts\n"
-
-// nameHosts puts the hosts file over /etc/hosts, and an empty list of name servers over /etc/resolv.conf. They are written into a file
-// system in memory that covers a folder for as long.
-func nameHosts(hosts string) error {
-	const cover = "/mnt"
-	if err := unix.Mount("pausenet", cover, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=755"); err != nil {
-		return nil //nolint:nilerr // names stay unknown, addresses work
-	}
-	defer unix.Unmount(cover, unix.MNT_DETACH) //nolint:errcheck // it ends with the mount namespace
-	for _, over := range []struct{ path, text string }{{"/etc/hosts", hosts}, {"/etc/resolv.conf", resolver}} {
-		file := cover + "/" + filepath.Base(over.path)
-		if err := os.WriteFile(file, []byte(over.text), 0o644); err != nil {
-			return fmt.Errorf("write what is to be %s: %w", over.path, err)
-		}
-		if err := unix.Mount(file, over.path, "", unix.MS_BIND, ""); err != nil && err != unix.ENOENT {
-			return fmt.Errorf("put a file over %s: %w", over.path, err)
+	for _, space := range []struct{ file, flag int }{{p.Network, unix.CLONE_NEWNET}, {p.Names, unix.CLONE_NEWUTS}} {
+		if err := unix.Setns(space.file, space.flag); err != nil {
+			return fmt.Errorf("enter a namespace of the node: %w", err)
 		}
 	}
+	if err := pidns.EnterMounts(p.Mounts, p.Root); err != nil {
+		return err
+	}
+	_ = unix.Chdir(folder)
 	return nil
 }
 

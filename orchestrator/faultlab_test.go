@@ -106,7 +106,7 @@ func (l *faultLab) send(from, to string, size int64, start vtime.Time, rate unit
 	}
 	return l.AddFlow(FlowConfig{
 		Source: source.ID, Destination: l.plan.NodeByName(to).ID, Size: size, Start: start,
-		SourcePort:    wire.MinEntropyPort + uint16(len(l.Flows())),
+		Ports:         Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))},
 		NewController: func() (cc.Controller, error) { return cc.Constant(float64(rate)), nil },
 	})
 }
@@ -119,14 +119,14 @@ func (l *faultLab) at(when vtime.Time, fault func() error) {
 // run runs to the end of all flows, or to the given time; no law may break.
 func (l *faultLab) run(until vtime.Time) {
 	l.Helper()
-	drain := until == 0
-	if drain {
-		until = vtime.Second
+	drain := vtime.Time(0)
+	if until == 0 {
+		until, drain = vtime.Second, 10*vtime.Second
 	}
 	if err := l.Run(context.Background(), until, drain, nil); err != nil {
 		l.Fatal(err)
 	}
-	if drain && l.OpenFlows() > 0 {
+	if drain > 0 && l.OpenFlows() > 0 {
 		l.Errorf("%d flows have not ended at %v", l.OpenFlows(), l.Now())
 	}
 	for _, v := range l.Check() {

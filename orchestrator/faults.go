@@ -222,11 +222,7 @@ func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 		return
 	case why != switchagent.DropLossy:
 		e.LossLost++
-		place, missing := e.plan.Ports[p.id].Name, "with all that PFC lets in it needs a larger switch.buffer"
-		if why == switchagent.DropHeadroom { // an account of the port that it came by
-			place, missing = e.plan.Ports[f.InPort].Name, "more came in here after XOFF than switch.pfc.headroom holds"
-		}
-		e.fail("nothing is dropped in a lossless class", place, "priority %d: %v: %s", f.Priority, why, missing)
+		e.failLossless(p, f, why)
 	}
 	e.endFrame(int(f.Length))
 	if f.Ordinary() {

@@ -15,10 +15,10 @@ type FlowConfig struct {
 	Source, Destination topologies.NodeID
 	Size                int64 // payload bytes; 0: unbounded
 	Start               vtime.Time
-	// SourcePort is the UDP source port: with the addresses it decides the path (ECMP).
-	SourcePort uint16
-	// NewController makes the flow's congestion control, as the flow starts.
+	Ports               Ports // with the addresses they decide the path (ECMP)
+	// NewController makes the flow's congestion control, as the flow starts; Controller is what it is called in messages.
 	NewController func() (cc.Controller, error)
+	Controller    string
 	// RTT is told of the flow's RTT samples; nil: nobody.
 	RTT hostagent.RTTCounter
 }
@@ -26,16 +26,25 @@ type FlowConfig struct {
 // Flow is a flow of a run.
 type Flow struct {
 	FlowConfig
+	Number   int                 // how many were added before it
 	Sender   *hostagent.Sender   // nil before the start
 	Receiver *hostagent.Receiver // nil before the start
 	Finished vtime.Time          // when its last byte was acknowledged; vtime.Never before
 	timerAt  vtime.Time          // of its earliest timer event
 }
 
-// AddFlow adds a flow and returns its number. Flows are numbered from 0.
-func (e *Engine) AddFlow(c FlowConfig) int {
-	id := len(e.flows)
-	e.flows = append(e.flows, Flow{FlowConfig: c, Finished: vtime.Never, timerAt: vtime.Never})
+// AddFlow adds a flow and returns its index in Flows: its number, but that in a live fabric those that have ended make room for others.
+func (e *Engine) AddFlow(c FlowConfig) (id int) {
+	f := Flow{FlowConfig: c, Number: e.added, Finished: vtime.Never, timerAt: vtime.Never}
+	e.added++
+	if n := len(e.vacant); n > 0 {
+		id = int(e.vacant[n-1])
+		e.vacant = e.vacant[:n-1]
+		e.flows[id] = f
+	} else {
+		id = len(e.flows)
+		e.flows = append(e.flows, f)
+	}
 	if c.Size > 0 {
 		e.open++
 	}
@@ -44,14 +53,28 @@ func (e *Engine) AddFlow(c FlowConfig) int {
 	return id
 }
 
-// Flows are the flows, by number.
+// Flows are the flows: all, by number, or of a live fabric those that have not ended, in any order, among places that are free; whose
+// start and end is vtime.Never.
 func (e *Engine) Flows() []Flow { return e.flows }
+
+// AddedFlows is how many flows there have been so far.
+func (e *Engine) AddedFlows() int { return e.added }
+
+// free gives the place of a flow that has ended, and of which all have been told, to the next.
+func (e *Engine) free(id int32) {
+	e.checkFlow(&e.flows[id])
+	if m := e.misled(&e.flows[id]); m != nil && len(e.misledBefore) < maxViolations {
+		e.misledBefore = append(e.misledBefore, *m)
+	}
+	e.flows[id] = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
+	e.vacant = append(e.vacant, id)
+}
 
 // firstQueuePair is the first flow's queue pair number, of 24 bits. 0 and 1 are for management (InfiniBand Architecture Specification, volume 1:
 // subnet management and general services), and whoever decodes a capture takes what goes there for that.
 const firstQueuePair = 0x11
 
-// queuePair is the queue pair number of both ends of a flow.
+// queuePair is the queue pair number of both ends of the flow of a number.
 func queuePair(flow int) uint32 { return uint32(firstQueuePair + flow%(1<<24-firstQueuePair)) }
 
 func (e *Engine) startFlow(id int) error {
@@ -64,23 +87,25 @@ func (e *Engine) startFlow(id int) error {
 	forward := wire.FlowParams{
 		SrcMAC: port.MAC, DstMAC: e.plan.Ports[port.Peer].MAC,
 		Src: source.Addr.As4(), Dst: destination.Addr.As4(),
-		SrcPort: f.SourcePort, DestQP: queuePair(id), MTU: e.plan.MTU,
+		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: queuePair(f.Number), MTU: e.plan.MTU,
 		TOS: e.hosts.DataTOS(), HeadersOnly: !e.plane.CarriesPayload(),
 	}
-	answers := forward.Reverse(queuePair(id), wire.ControlTOS(e.hosts.ControlPriority))
+	answers := forward.Reverse(queuePair(f.Number), wire.ControlTOS(e.hosts.ACKPriority()))
+	answersBy := f.Ports.back(e.plan)
+	answers.SrcPort, answers.ID = answersBy.Source, answersBy.Destination
 	answers.SrcMAC, answers.DstMAC = back.MAC, e.plan.Ports[back.Peer].MAC
 	controller, err := f.NewController()
 	if err != nil {
-		return fmt.Errorf("flow %d: %w", id, err)
+		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
 	if f.Receiver, err = e.nics[destination.Index].Expect(id, answers); err != nil {
-		return fmt.Errorf("flow %d: %w", id, err)
+		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
 	f.Sender, err = e.nics[source.Index].Start(e.now, hostagent.SenderConfig{
 		Flow: id, Size: f.Size, Controller: controller, Wire: forward,
 	})
 	if err != nil {
-		return fmt.Errorf("flow %d: %w", id, err)
+		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
 	f.Sender.RTT = f.RTT
 	f.NewController = nil // it has done, and holds what it was made from
@@ -106,10 +131,10 @@ func (e *Engine) flowTimer(id int) error {
 	return e.serve(&e.ports[e.plan.Nodes[f.Source].Ports[0]])
 }
 
-// reportTimer serves the timer of a flow's receiver, unless it was put off.
+// reportTimer serves the timer of a flow's receiver, unless it was put off or was that of a flow before it in its place.
 func (e *Engine) reportTimer(id int) error {
 	f := &e.flows[id]
-	if f.Receiver.Armed() != e.now {
+	if f.Receiver == nil || f.Receiver.Armed() != e.now {
 		return nil
 	}
 	f.Receiver.OnTimer(e.now)
@@ -147,5 +172,5 @@ func (c clock) Done(now vtime.Time, s *hostagent.Sender) {
 
 // forget ends the receiving half of a flow that has ended.
 func (e *Engine) forget(flow int32) {
-	e.nics[e.plan.Nodes[e.flows[flow].Destination].Index].Forget(queuePair(int(flow)))
+	e.nics[e.plan.Nodes[e.flows[flow].Destination].Index].Forget(queuePair(e.flows[flow].Number))
 }

@@ -30,7 +30,7 @@ func (e *Engine) serve(p *port) error {
 		}
 		return nil
 	}
-	if !f.Control && e.state.Paused(int(p.id), f.Priority, e.now) && !(p.isSwitch && e.switches[p.index].Ignores(int(p.id), f.Priority)) {
+	if !f.Control && e.mayNotLeave(p, f) {
 		e.fail("no data leaves a paused port", e.plan.Ports[p.id].Name, "a frame of priority %d left", f.Priority)
 	}
 	n := int(f.Length)
@@ -151,6 +151,9 @@ func (e *Engine) arrive(p *port) error {
 	}
 	if err != nil {
 		return e.uncrossed(p, f, err)
+	}
+	if f.Control || f.Ordinary() {
+		e.readPause(in, f)
 	}
 	// The crossing's results do not survive the next one, a tick's.
 	want, priority := x.Want, uint8(x.OutPriority)

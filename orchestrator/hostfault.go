@@ -43,6 +43,7 @@ func (r *Receiver) Validate() error {
 type receiver struct {
 	Receiver
 	queue   frame.Queue
+	held    int64      // their sizes, as switches count them
 	drained vtime.Time // when the first of queue is taken; Never without any
 	pausing bool
 	holdAt  vtime.Time // when PAUSE is sent again
@@ -104,17 +105,19 @@ func (e *Engine) endFaulty(in *port, f *frame.Frame) bool {
 	if r == nil || e.crossing.Verdict != ebpf.VerdictHost {
 		return false
 	}
-	if units.Bytes(r.queue.Bytes+int64(f.Length)) > r.Buffer {
+	size := int64(e.plan.Framing.Counted(int(f.Length)))
+	if units.Bytes(r.held+size) > r.Buffer {
 		e.countLoss(in, LossReceiver, f)
 		return true
 	}
 	r.queue.Push(f)
-	e.state.Ports[in.id].Class[f.Priority].Held += uint64(f.Length)
+	r.held += size
+	e.state.Ports[in.id].Class[f.Priority].Held += uint64(size)
 	if r.drained == vtime.Never {
 		r.drained = e.now + r.Rate.TimeFor(int64(f.Length))
 		e.push(r.drained, eventDrain, in.id)
 	}
-	if !r.pausing && units.Bytes(r.queue.Bytes) >= r.XOFF && e.credits == nil {
+	if !r.pausing && units.Bytes(r.held) >= r.XOFF && e.credits == nil {
 		r.pausing = true
 		e.holdPeer(in, r)
 		e.mustServe(in)
@@ -128,13 +131,15 @@ func (e *Engine) drainReceiver(p *port) error {
 	if r == nil || r.drained != e.now {
 		return nil
 	}
-	e.take(p, r.queue.Pop())
+	f := r.queue.Pop()
+	r.held -= int64(e.plan.Framing.Counted(int(f.Length)))
+	e.take(p, f)
 	r.drained = vtime.Never
 	if next := r.queue.Head(); next != nil {
 		r.drained = e.now + r.Rate.TimeFor(int64(next.Length))
 		e.push(r.drained, eventDrain, p.id)
 	}
-	if r.pausing && units.Bytes(r.queue.Bytes) <= r.XON {
+	if r.pausing && units.Bytes(r.held) <= r.XON {
 		r.pausing = false
 		e.resumePeer(p)
 	}
@@ -143,7 +148,7 @@ func (e *Engine) drainReceiver(p *port) error {
 
 // take ends a frame at a NIC.
 func (e *Engine) take(p *port, f *frame.Frame) {
-	e.state.Ports[p.id].Class[f.Priority].Held -= uint64(f.Length)
+	e.state.Ports[p.id].Class[f.Priority].Held -= uint64(e.plan.Framing.Counted(int(f.Length)))
 	e.endFrame(int(f.Length))
 	e.moved = max(e.moved, e.now)
 	e.nics[p.index].Receive(e.now, f)

@@ -29,8 +29,12 @@ type KernelPlane struct {
 
 	taps map[int]*tap
 	live *livePlane // nil: in virtual time
-	// Waits counts crossings that were not over when the system call returned.
-	Waits uint64
+
+	before egressBefore // the crossing
+	// Waits counts crossings that were not over when the system call returned, Resent frames that were sent again as the kernel had
+	// had no room for them.
+	Waits  uint64
+	Resent atomic.Uint64
 }
 
 // crossingPatience is how long a crossing may take. It is microseconds; on an overloaded machine the kernel may hand the
@@ -80,12 +84,12 @@ func (p *KernelPlane) Cross(in int, f *frame.Frame) error {
 	x := p.crossing
 	x.Verdict = ebpf.VerdictNone
 	p.done++
-	if err := p.ring.send(outerIfindex(0)+int32(in), f.Data()); err != nil {
-		return fmt.Errorf("send into %s: %w", p.fabric.plan.Ports[in].Name, err)
+	if err := p.send(in, f, crossingPatience); err != nil {
+		return p.notSent(in, err)
 	}
 	if atomic.LoadUint64(&x.Done) != p.done {
-		if err := p.wait(func() bool { return atomic.LoadUint64(&x.Done) == p.done }); err != nil {
-			return fmt.Errorf("frame into %s: the pipelines did not finish: %w", p.fabric.plan.Ports[in].Name, err)
+		if !p.wait(func() bool { return atomic.LoadUint64(&x.Done) == p.done }) {
+			return p.unseen(in)
 		}
 	}
 	if len(p.taps) > 0 {
@@ -99,10 +103,8 @@ func (p *KernelPlane) Cross(in int, f *frame.Frame) error {
 	p.expected++
 	data, ifindex, ok := p.ring.receive()
 	if !ok {
-		err := p.wait(func() bool { data, ifindex, ok = p.ring.receive(); return ok })
-		if err != nil {
-			return fmt.Errorf("frame into %s: it did not come out of %s: %w",
-				p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[x.Egress].Name, err)
+		if !p.wait(func() bool { data, ifindex, ok = p.ring.receive(); return ok }) {
+			return p.notOut(in)
 		}
 	}
 	if want := outerIfindex(0) + int32(x.Egress); ifindex != want {
@@ -118,13 +120,20 @@ func (p *KernelPlane) Cross(in int, f *frame.Frame) error {
 	return nil
 }
 
+// notOut is the error of a frame that the pipelines sent out of a port of which it did not come.
+func (p *KernelPlane) notOut(in int) error {
+	out := int(p.crossing.Egress)
+	return machineError("frame into %s: it did not come out of %s within %v: %s",
+		p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[out].Name, crossingPatience, p.ails(out))
+}
+
 // wait spins until ready: first on the processor, then giving it to the thread that the kernel may have left the work to.
-func (p *KernelPlane) wait(ready func() bool) error {
+func (p *KernelPlane) wait(ready func() bool) bool {
 	p.Waits++
 	deadline := time.Now().Add(crossingPatience)
 	for i := 0; ; i++ {
 		if ready() {
-			return nil
+			return true
 		}
 		switch {
 		case i < 100:
@@ -134,7 +143,7 @@ func (p *KernelPlane) wait(ready func() bool) error {
 		default:
 			time.Sleep(50 * time.Microsecond)
 			if time.Now().After(deadline) {
-				return fmt.Errorf("nothing for %v", crossingPatience)
+				return ready()
 			}
 		}
 	}

@@ -134,7 +134,7 @@ func (l *lab) sendUnder(from, to string, size int64, start vtime.Time, controlle
 	l.Helper()
 	return l.AddFlow(FlowConfig{
 		Source: l.node(from).ID, Destination: l.node(to).ID, Size: size, Start: start,
-		SourcePort: wire.MinEntropyPort + uint16(len(l.Flows())), NewController: controller,
+		Ports: Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))}, NewController: controller,
 	})
 }
 
@@ -149,14 +149,14 @@ func (l *lab) run(until vtime.Time) {
 
 func (l *lab) drive(until vtime.Time) {
 	l.Helper()
-	drain := until == 0
-	if drain {
-		until = vtime.Second
+	drain := vtime.Time(0)
+	if until == 0 {
+		until, drain = vtime.Second, 10*vtime.Second
 	}
 	if err := l.Run(context.Background(), until, drain, nil); err != nil {
 		l.Fatal(err)
 	}
-	if drain && l.OpenFlows() > 0 {
+	if drain > 0 && l.OpenFlows() > 0 {
 		l.Fatalf("%d flows have not ended after %v", l.OpenFlows(), until)
 	}
 }

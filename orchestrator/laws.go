@@ -13,13 +13,18 @@ import (
 type Violation struct {
 	Law    string
 	Place  string
-	Time   vtime.Time
+	Time   vtime.Time // the first time
 	Detail string
+	Times  int // that it was broken there, in this way
 }
 
 // String is the violation as a sentence.
 func (v Violation) String() string {
-	return fmt.Sprintf("%s: %s at %v: %s", v.Law, v.Place, v.Time, v.Detail)
+	text := fmt.Sprintf("%s: %s at %v: %s", v.Law, v.Place, v.Time, v.Detail)
+	if v.Times > 1 {
+		text += fmt.Sprintf(" (%d times)", v.Times)
+	}
+	return text
 }
 
 const maxViolations = 100
@@ -32,6 +37,7 @@ func (e *Engine) Check() []Violation {
 	e.checkPorts()
 	e.checkCredits()
 	e.checkFlows()
+	e.checkControllers()
 	e.checkLosses()
 	for _, problem := range e.plane.Check() {
 		e.fail("the plane's counts agree", "plane", "%s", problem)
@@ -100,20 +106,30 @@ func (e *Engine) switchPorts(index int) []topologies.PortID {
 func (e *Engine) checkAccounts() {
 	held := make([][switchagent.Priorities]uint64, len(e.ports))
 	for i, s := range e.switches {
-		var used uint64
+		t := &e.state.Switches[i]
+		name := e.plan.Nodes[e.plan.Switch[i]].Name
+		var used, headroom uint64
 		for _, id := range e.switchPorts(i) {
 			s.Port(int(id)).Each(func(f *frame.Frame) {
 				if f.InPort >= 0 {
-					held[f.InPort][f.Priority] += uint64(f.Length)
-					used += uint64(f.Length)
+					size := t.Counted(int(f.Length))
+					held[f.InPort][f.Priority] += size
+					used += size
 				}
 			})
 		}
-		if got := e.state.Switches[i].Used; got != used {
-			e.fail("accounts are the queues", e.plan.Nodes[e.plan.Switch[i]].Name, "shared buffer account %d, queued %d", got, used)
+		if t.Used != used {
+			e.fail("accounts are the queues", name, "shared buffer account %d, queued %d", t.Used, used)
 		}
 		for _, id := range e.switchPorts(i) {
 			r := &e.state.Ports[id]
+			for priority, n := range r.HeadroomHeld {
+				headroom += uint64(n)
+				if uint64(n) > held[id][priority] {
+					e.fail("accounts are the queues", e.plan.Ports[id].Name, "headroom account of priority %d is %d, queued %d",
+						priority, n, held[id][priority])
+				}
+			}
 			for priority := range held[id] {
 				if r.Class[priority].Held != held[id][priority] {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "ingress account of priority %d is %d, queued %d",
@@ -127,6 +143,9 @@ func (e *Engine) checkAccounts() {
 			if used == 0 && (r.Flows != 0 || r.FlowHead != 0) {
 				e.fail("accounts are the queues", e.plan.Ports[id].Name, "%d flows are counted in an empty switch", r.Flows)
 			}
+		}
+		if t.HeadroomUsed != headroom {
+			e.fail("accounts are the queues", name, "headroom account %d, the ports' %d", t.HeadroomUsed, headroom)
 		}
 	}
 }
@@ -193,21 +212,25 @@ func (e *Engine) checkPorts() {
 	}
 }
 
-// checkFlows: each flow arrived in order, exactly once.
+// checkFlow: a flow arrived in order, exactly once.
+func (e *Engine) checkFlow(f *Flow) {
+	if f.Receiver == nil {
+		return
+	}
+	name := fmt.Sprintf("flow %d", f.Number)
+	if f.Finished != vtime.Never && f.Receiver.Delivered != f.Size {
+		e.fail("flows arrive in order, exactly once", name, "%d of %d bytes were delivered", f.Receiver.Delivered, f.Size)
+	}
+	if f.Receiver.Delivered < f.Sender.Acked() || f.Receiver.Delivered > f.Sender.MostSent() {
+		e.fail("flows arrive in order, exactly once", name, "%d bytes sent, %d delivered, %d acknowledged",
+			f.Sender.MostSent(), f.Receiver.Delivered, f.Sender.Acked())
+	}
+}
+
+// checkFlows: each flow arrived so, and no packet came twice without a reason.
 func (e *Engine) checkFlows() {
 	for i := range e.flows {
-		f := &e.flows[i]
-		if f.Receiver == nil {
-			continue
-		}
-		name := fmt.Sprintf("flow %d", i)
-		if f.Finished != vtime.Never && f.Receiver.Delivered != f.Size {
-			e.fail("flows arrive in order, exactly once", name, "%d of %d bytes were delivered", f.Receiver.Delivered, f.Size)
-		}
-		if f.Receiver.Delivered < f.Sender.Acked() || f.Receiver.Delivered > f.Sender.MostSent() {
-			e.fail("flows arrive in order, exactly once", name, "%d bytes sent, %d delivered, %d acknowledged",
-				f.Sender.MostSent(), f.Receiver.Delivered, f.Sender.Acked())
-		}
+		e.checkFlow(&e.flows[i])
 	}
 	var timeouts int64 // one that is shorter than the round trip sends again what was not lost
 	for _, n := range e.nics {

@@ -56,6 +56,7 @@ func (e *Engine) forgetPauses(p *port) {
 	if e.credits != nil {
 		return // until the link comes up there are none
 	}
+	p.pauses = 0
 	for i := range e.state.Ports[p.id].Class {
 		c := &e.state.Ports[p.id].Class[i]
 		c.PausedUntil = min(c.PausedUntil, uint64(e.now))

@@ -163,6 +163,7 @@ func (f *Fabric) configureHost(n *topologies.Node) error {
 	route.AddData(nl.NewRtAttr(unix.RTA_DST, net.IPv4(10, 0, 0, 0).To4()))
 	route.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway.To4()))
 	route.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(index)))
+	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, addr[:])) // the kernel knows its only address; programs that read routes (scapy) do not
 
 	for _, step := range []struct {
 		what string

@@ -28,11 +28,13 @@ type Live struct {
 	held     time.Duration // by which origin was moved, as the machine could not follow
 	wake     int           // eventfd
 
+	steps    atomic.Int64
 	asked    atomic.Bool // requests is not empty
 	mutex    sync.Mutex
 	requests []*request
 	ended    bool
 	stopped  error // why Run is to end
+	broken   bool  // the plane, which ended Run
 
 	lateness *hdrhistogram.Histogram // virtual ns
 	lateSum  int64                   // of those
@@ -116,6 +118,9 @@ func (l *Live) wall(t vtime.Time, now time.Time) time.Duration {
 	return time.Duration(d) - now.Sub(l.origin)
 }
 
+// Steps counts what Run does. While the fabric is to end and it stays the same, Run is in something that does not come back.
+func (l *Live) Steps() int64 { return l.steps.Load() }
+
 // Run drives the fabric until the context is cancelled, whose error it then returns, or a plane fails.
 func (l *Live) Run(ctx context.Context) (err error) {
 	runtime.LockOSThread() // so that its timers are exact
@@ -129,6 +134,7 @@ func (l *Live) Run(ctx context.Context) (err error) {
 	l.origin = l.started
 	for {
 		now := time.Now()
+		l.steps.Add(1)
 		worked, err := l.step(now)
 		if err != nil {
 			return err
@@ -156,6 +162,9 @@ func (l *Live) step(now time.Time) (worked bool, err error) {
 	}
 	if l.intake(nil, virtual) {
 		worked = true
+	}
+	if err := l.plane.unasked(); err != nil {
+		return true, err
 	}
 	at := e.earliest()
 	if at > virtual {
@@ -220,8 +229,9 @@ func (l *Live) wait(now time.Time) {
 		left = l.wall(at, now)
 	}
 	if left > spinBelow {
-		fds := [2]unix.PollFd{
+		fds := [3]unix.PollFd{
 			{Fd: int32(l.plane.live.outside.rx), Events: unix.POLLIN},
+			{Fd: int32(l.plane.ring.rx), Events: unix.POLLIN}, // what should not come
 			{Fd: int32(l.wake), Events: unix.POLLIN},
 		}
 		timeout := unix.NsecToTimespec(int64(left - spinBelow))
@@ -246,6 +256,15 @@ func (l *Live) end(err error) {
 	l.requests = nil
 	_ = unix.Close(l.wake)
 	if err != nil && l.stopped == nil {
+		l.broken = true
 		l.engine.fail("the plane works", "plane", "%v", err)
 	}
+}
+
+// Check closes the books, once Run has ended; see Engine.Check. A plane that failed left a frame halfway: they cannot be closed then.
+func (l *Live) Check() []Violation {
+	if l.broken {
+		return l.engine.broken
+	}
+	return l.engine.Check()
 }

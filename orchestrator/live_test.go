@@ -9,6 +9,10 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/internal/testenv"
@@ -70,7 +74,12 @@ func (f *liveFabric) run(t testing.TB, node string, command ...string) string {
 		t.Fatal(err)
 	}
 	defer programs.End()
-	place := Place{Network: f.fabric.Namespace(f.plan.NodeByName(node).ID), PIDs: programs.File(), Hosts: Hosts(f.plan)}
+	nodes := NewNodes(f.fabric, programs, false)
+	defer nodes.Close()
+	place, err := nodes.Place(f.plan.NodeByName(node).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := RunIn(place, cmd, nil); err != nil {
 		t.Fatalf("%s: %v: %v\n%s", node, command, err, &out)
 	}
@@ -89,4 +98,40 @@ func livePlan(t testing.TB, name string) *topologies.Plan {
 func TestLivePing(t *testing.T) {
 	f := newLiveFabric(t, livePlan(t, "leafspine"), 1000)
 	t.Log(f.run(t, "h0", "ping", "-c", "3", "-i", "0.2", "h15"))
+}
+
+// TestLiveIsUp: as a live fabric is there, its hosts' interfaces are, and what programs send at once is not thrown away by a kernel that
+// has not yet taken note of that.
+func TestLiveIsUp(t *testing.T) {
+	testenv.NeedRoot(t)
+	plan := livePlan(t, "leafspine")
+	for range 2 {
+		f, err := NewFabric(plan, FabricOptions{Live: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = onOwnThread(func() error {
+			for _, id := range plan.Hosts {
+				if err := netns.Set(f.devices[id]); err != nil {
+					return err
+				}
+				h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+				if err != nil {
+					return err
+				}
+				l, err := h.LinkByIndex(int(innerIfindex(&plan.Ports[plan.Nodes[id].Ports[0]])))
+				h.Close()
+				if err != nil {
+					return err
+				}
+				if state := l.Attrs().OperState; state != netlink.OperUp {
+					t.Errorf("%s is %v", l.Attrs().Name, state)
+				}
+			}
+			return nil
+		})
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

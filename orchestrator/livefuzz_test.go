@@ -114,7 +114,7 @@ func TestLiveFrames(t *testing.T) {
 		for _, pair := range [][2]string{{"h1", "h5"}, {"h4", "h2"}} {
 			f.Engine().AddFlow(FlowConfig{
 				Source: f.plan.NodeByName(pair[0]).ID, Destination: f.plan.NodeByName(pair[1]).ID, Size: 1 << 20, Start: f.Engine().Now(),
-				SourcePort:    wire.MinEntropyPort,
+				Ports:         Ports{Source: wire.MinEntropyPort},
 				NewController: func() (cc.Controller, error) { return cc.Constant(5e9), nil },
 			})
 		}

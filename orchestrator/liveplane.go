@@ -15,15 +15,20 @@ import (
 )
 
 // livePlane is what the kernel plane has more where programs use the fabric. Their frames come out of the same outer ends as the
-// pipelines' output. Two rings keep them apart by the mark that the ingress program gives its output, which no program in a
-// device's namespace can give to what it sends: so a host that floods fills the ring of hosts' frames and no other.
+// pipelines' output. Two rings keep them apart by the mark that the ingress program gives its output: so a host that floods fills the
+// ring of hosts' frames and no other. What a program in a device's namespace sends has no mark. A BPF program or a tc filter that has
+// frames get one there is found out by that: more comes out of the pipelines than goes in.
 type livePlane struct {
 	outside *ring
-	dead    []bool // hosts' ports whose last crossing did not finish
-	last    int    // the port of the last such crossing
-	// Unfinished counts such crossings.
-	Unfinished uint64
+	dead    []bool   // hosts' ports whose last crossing did not finish
+	owed    []uint64 // by port: such crossings, of each of which a frame may come yet
+	last    int      // the port of the last such crossing
+	// Unfinished counts such crossings; late are those that have finished since.
+	Unfinished, late uint64
 }
+
+// ErrForged says that something on a node does what the pipelines alone may do.
+var ErrForged = errors.New("a BPF program or tc filter on a node marks frames as the pipelines do, or gives them frames")
 
 // outsideSlots is the frames that may wait in the ring of hosts' frames.
 const outsideSlots = 4096
@@ -31,10 +36,10 @@ const outsideSlots = 4096
 // How long a crossing into a host may take, the first time and after one that did not finish. A live fabric goes on without the
 // frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
 const (
-	livePatience  = 100 * time.Millisecond
-	deadPatience  = 20 * time.Microsecond
-	spinsPerLook  = 64
-	drainAttempts = 2 * ringSlots
+	livePatience = 100 * time.Millisecond
+	deadPatience = 20 * time.Microsecond
+	spinsPerLook = 64
+	spinsAtMost  = 100 * time.Microsecond
 )
 
 // newLiveRings are the rings of the pipelines' output and of all else, in the calling thread's namespace.
@@ -42,7 +47,7 @@ func newLiveRings(frameSize, ports int) (inside *ring, l *livePlane, err error) 
 	if inside, err = newRing(frameSize, ringSlots, marked(true)); err != nil {
 		return nil, nil, err
 	}
-	l = &livePlane{dead: make([]bool, ports)}
+	l = &livePlane{dead: make([]bool, ports), owed: make([]uint64, ports)}
 	if l.outside, err = newRing(frameSize, outsideSlots, marked(false)); err != nil {
 		return nil, nil, errors.Join(err, inside.Close())
 	}
@@ -52,19 +57,21 @@ func newLiveRings(frameSize, ports int) (inside *ring, l *livePlane, err error) 
 // crossLive is Cross where users may take interfaces down, programs away, and the machine may be slow.
 func (p *KernelPlane) crossLive(in int, f *frame.Frame) error {
 	x, l := p.crossing, p.live
-	if atomic.LoadUint64(&x.Done) != p.done {
-		p.catchUp()
+	if err := p.unasked(); err != nil {
+		return err
 	}
 	x.Verdict = ebpf.VerdictNone
-	switch err := p.ring.send(outerIfindex(0)+int32(in), f.Data()); err {
-	case nil:
-	case unix.ENETDOWN, unix.ENXIO, unix.ENODEV, unix.ENOBUFS, unix.EAGAIN, unix.ENOMEM, unix.EMSGSIZE:
+	if err := p.send(in, f, p.patience(in)); err != nil {
+		if p.state.Ports[in].Kind == ebpf.KindSwitch || !isAny(err, lostAtHost...) {
+			return p.notSent(in, err)
+		}
 		return p.unfinished(in)
-	default:
-		return fmt.Errorf("send into %s: %w", p.fabric.plan.Ports[in].Name, err)
 	}
 	done := p.done + 1
-	if !l.await(p.patience(in), func() bool { return atomic.LoadUint64(&x.Done) == done }) {
+	if !l.await(p.patience(in), func() bool { return atomic.LoadUint64(&x.Done) >= done }) {
+		if p.state.Ports[in].Kind == ebpf.KindSwitch {
+			return p.unseen(in)
+		}
 		return p.unfinished(in)
 	}
 	p.done = done
@@ -83,14 +90,15 @@ func (p *KernelPlane) crossLive(in int, f *frame.Frame) error {
 	for {
 		ok := l.await(crossingPatience, func() (ok bool) { data, ifindex, ok = p.ring.receive(); return ok })
 		if !ok {
-			return fmt.Errorf("frame into %s did not come out of %s: the interface is gone, or a program of its own was attached to it",
-				p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[x.Egress].Name)
+			return p.notOut(in)
 		}
-		p.expected++
 		if ifindex == want && len(data) == len(f.Data()) {
+			p.expected++
 			break
 		}
-		p.ring.release() // of a crossing that had been given up
+		if err := p.disown(ifindex); err != nil {
+			return err
+		}
 	}
 	copy(f.Data(), data)
 	p.ring.release()
@@ -107,33 +115,60 @@ func (p *KernelPlane) patience(in int) time.Duration {
 	return crossingPatience
 }
 
-// unfinished gives a crossing up.
+// lostAtHost are errors of sending into a host which lose the frame and nothing else: its user took the interface down or made it
+// smaller, or the machine had no room for it for livePatience.
+var lostAtHost = []unix.Errno{unix.ENETDOWN, unix.ENXIO, unix.ENODEV, unix.EMSGSIZE, unix.ENOBUFS, unix.EAGAIN, unix.ENOMEM}
+
+// unfinished gives a crossing into a host up.
 func (p *KernelPlane) unfinished(in int) error {
-	if p.state.Ports[in].Kind == ebpf.KindSwitch {
-		return fmt.Errorf("frame into %s: the pipelines did not finish: somebody took the interface down, or its program away",
-			p.fabric.plan.Ports[in].Name)
-	}
 	p.live.Unfinished++
+	p.live.owed[in]++
 	p.live.dead[in] = true
 	p.live.last = in
 	return errUnfinished
 }
 
-// catchUp takes note of crossings that finished after they had been given up, and throws their frames away.
-func (p *KernelPlane) catchUp() {
-	done := atomic.LoadUint64(&p.crossing.Done)
-	p.state.Ports[p.live.last].RxFrames -= done - p.done // they have been counted as lost
-	p.done = done
-	for range drainAttempts {
-		if _, _, ok := p.ring.receive(); !ok {
-			return
+// unasked deals with what the pipelines have done since the last crossing: crossings that finished after they had been given up, whose
+// frames it throws away. Anything else is an error.
+func (p *KernelPlane) unasked() error {
+	if done := atomic.LoadUint64(&p.crossing.Done); done != p.done {
+		n := done - p.done
+		if p.live.late += n; p.live.late > p.live.Unfinished {
+			return fmt.Errorf("the pipelines were given a frame that no port sent: %w", ErrForged)
 		}
-		p.expected++
-		p.ring.release()
+		p.state.Ports[p.live.last].RxFrames -= n // they have been counted as lost
+		p.done = done
+	}
+	for {
+		_, ifindex, ok := p.ring.receive()
+		if !ok {
+			return nil
+		}
+		if err := p.disown(ifindex); err != nil {
+			return err
+		}
 	}
 }
 
-// await waits until ready, for a time.
+// disown throws away the frame that the ring gave, which has come out of an interface of the backplane and is not what was waited for. It
+// is of a crossing into that port that had been given up, or else an error.
+func (p *KernelPlane) disown(ifindex int32) error {
+	port := int(ifindex - outerIfindex(0))
+	if port < 0 || port >= len(p.live.owed) || p.live.owed[port] == 0 {
+		from := "the backplane"
+		if port >= 0 && port < len(p.live.owed) {
+			from = p.fabric.plan.Ports[port].Name
+		}
+		return fmt.Errorf("a frame came out of %s that the pipelines did not send: %w", from, ErrForged)
+	}
+	p.live.owed[port]--
+	p.expected++
+	p.ring.release()
+	return nil
+}
+
+// await waits until ready, for a time: after a moment asleep, as the kernel may have left the work to a thread that the engine's, which
+// has a real-time policy, keeps from its processor.
 func (l *livePlane) await(patience time.Duration, ready func() bool) bool {
 	if ready() {
 		return true
@@ -144,9 +179,11 @@ func (l *livePlane) await(patience time.Duration, ready func() bool) bool {
 				return true
 			}
 		}
-		if time.Since(start) > patience {
+		switch waited := time.Since(start); {
+		case waited > patience:
 			return ready()
+		case waited > spinsAtMost:
+			rest(firstSendRest)
 		}
-		unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) //nolint:errcheck // it cannot fail
 	}
 }

@@ -3,6 +3,7 @@
 package orchestrator
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -35,9 +36,12 @@ func readyForPrograms(host string, socket *nl.NetlinkSocket, port string) error 
 	}
 	defer unix.Close(fd)
 	for _, o := range offloads {
-		if err := turnOff(fd, port, o.command); err != nil {
+		if _, err := ethtool(fd, port, o.command, 0); err != nil {
 			return fmt.Errorf("%s: turn %s off: %w", port, o.name, err)
 		}
+	}
+	if up, err := carrier(fd, port); err != nil || !up {
+		return fmt.Errorf("%s: the interface is not up: %w", port, errors.Join(err, unix.ENETDOWN))
 	}
 	if err := writeExisting("/proc/sys/net/ipv4/tcp_ecn", "1"); err != nil {
 		return fmt.Errorf("%s: %w", host, err)
@@ -45,9 +49,17 @@ func readyForPrograms(host string, socket *nl.NetlinkSocket, port string) error 
 	return nil
 }
 
-// turnOff turns an offload of an interface off.
-func turnOff(fd int, name string, command uint32) error {
-	value := struct{ command, data uint32 }{command, 0}
+// carrier says whether both ends of an interface's veth pair are up. Until the kernel has dealt with that, which it puts off while others
+// change interfaces, for seconds on a busy machine, it throws away what is sent there: to be asked has it do so at once.
+func carrier(fd int, name string) (bool, error) {
+	const link = 0x0a // ETHTOOL_GLINK
+	up, err := ethtool(fd, name, link, 0)
+	return up != 0, err
+}
+
+// ethtool gives an ethtool command with one number, and returns the number that answers it.
+func ethtool(fd int, name string, command, data uint32) (uint32, error) {
+	value := struct{ command, data uint32 }{command, data}
 	request := struct {
 		name [unix.IFNAMSIZ]byte
 		data unsafe.Pointer
@@ -56,7 +68,7 @@ func turnOff(fd int, name string, command uint32) error {
 	copy(request.name[:unix.IFNAMSIZ-1], name)
 	_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
 	if e != 0 {
-		return e
+		return 0, e
 	}
-	return nil
+	return value.data, nil
 }

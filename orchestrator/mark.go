@@ -20,14 +20,13 @@ const loopbackIndex = 1
 // owner is the process that a namespace was made for. A pid alone would not do: pids are used again, and each pid
 // namespace (a container's, say) has its own.
 type owner struct {
-	pid      int
-	start    uint64 // in clock ticks since the machine's start, as /proc/PID/stat has it
+	Process
 	pidSpace uint64 // inode of the pid namespace
 }
 
 // ownMark is the part of the mark that all namespaces of this process share.
 var ownMark = sync.OnceValues(func() (string, error) {
-	start, _, err := processStart(os.Getpid())
+	own, err := ThisProcess()
 	if err != nil {
 		return "", err
 	}
@@ -35,7 +34,7 @@ var ownMark = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("pausenet %d %d %d ", os.Getpid(), start, space), nil
+	return fmt.Sprintf("pausenet %d %d %d ", own.PID, own.Start, space), nil
 })
 
 // markNamespaces names each namespace's owner and node in the alias of its lo (`ip link` shows it), so that Clean can
@@ -80,26 +79,10 @@ func parseMark(alias string) (by owner, node string, ok bool) {
 		return owner{}, "", false
 	}
 	var errs [3]error
-	by.pid, errs[0] = strconv.Atoi(fields[1])
-	by.start, errs[1] = strconv.ParseUint(fields[2], 10, 64)
+	by.PID, errs[0] = strconv.Atoi(fields[1])
+	by.Start, errs[1] = strconv.ParseUint(fields[2], 10, 64)
 	by.pidSpace, errs[2] = strconv.ParseUint(fields[3], 10, 64)
-	return by, fields[4], errs == [3]error{} && by.pid > 0
-}
-
-// processStart is when a process began and the letter of its state.
-func processStart(pid int) (start uint64, state byte, err error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, 0, err
-	}
-	// The name, in brackets, may hold anything, brackets and spaces too.
-	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 20 {
-		return 0, 0, fmt.Errorf("/proc/%d/stat: too short", pid)
-	}
-	start, err = strconv.ParseUint(fields[19], 10, 64)
-	return start, fields[0][0], err
+	return by, fields[4], errs == [3]error{} && by.PID > 0
 }
 
 func inode(path string) (uint64, error) {

@@ -14,7 +14,7 @@ func TestParseMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	by, node, ok := parseMark(prefix + "leaf0")
-	if !ok || node != "leaf0" || by.pid != os.Getpid() {
+	if !ok || node != "leaf0" || by.PID != os.Getpid() {
 		t.Fatalf("%q is read as %+v, %q, %v", prefix+"leaf0", by, node, ok)
 	}
 	for _, alias := range []string{
@@ -27,23 +27,26 @@ func TestParseMark(t *testing.T) {
 	}
 }
 
-// A pid that was used again is not the owner.
-func TestOwnerAlive(t *testing.T) {
-	start, _, err := processStart(os.Getpid())
+// A pid that was used again is another process.
+func TestProcessRuns(t *testing.T) {
+	own, err := ThisProcess()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		name string
-		by   owner
-		want bool
+		name    string
+		process Process
+		want    bool
 	}{
-		{"this process", owner{pid: os.Getpid(), start: start}, true},
-		{"an earlier process with this pid", owner{pid: os.Getpid(), start: start - 1}, false},
-		{"no process", owner{pid: 1 << 30, start: start}, false},
+		{"this process", own, true},
+		{"an earlier process with this pid", Process{own.PID, own.Start - 1}, false},
+		{"no process", Process{1 << 30, own.Start}, false},
 	} {
-		if got := c.by.alive(); got != c.want {
-			t.Errorf("%s: alive is %v", c.name, got)
+		if got := c.process.Runs(); got != c.want {
+			t.Errorf("%s: it runs: %v", c.name, got)
+		}
+		if got := c.process.Wait(0); got == c.want {
+			t.Errorf("%s: it has ended: %v", c.name, got)
 		}
 	}
 }

@@ -46,6 +46,11 @@ func (e *Engine) tell() {
 			e.observer.FlowDone(e.flows[f].Finished, int(f))
 		}
 	}
+	if e.live {
+		for _, f := range e.ended {
+			e.free(f)
+		}
+	}
 	e.ended, e.pfcSeen, e.pfcCame = e.ended[:0], e.pfcSeen[:0], e.pfcCame[:0]
 	if len(e.happened) > 0 {
 		e.tellFaults()

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/topologies"
@@ -38,17 +37,6 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (Plane, erro
 		return openWasm(plan, o)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)
-}
-
-// ChoosePlane is the plane that fits this process, and why. It tries what it says: root in a container may do nothing.
-func ChoosePlane() (name, why string) {
-	if os.Geteuid() != 0 {
-		return PlaneWasm, "the kernel plane needs root"
-	}
-	if _, err := probeFabric(HooksClsact); err != nil {
-		return PlaneWasm, fmt.Sprintf("the kernel plane does not work here (%s); pausenet doctor says more", firstLine(err))
-	}
-	return PlaneKernel, "root on Linux"
 }
 
 // OpenKernelPlane builds a fabric in the kernel and the plane that drives it; closing the plane removes the fabric.

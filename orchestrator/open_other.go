@@ -32,8 +32,5 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (Plane, erro
 	return nil, fmt.Errorf("unknown plane %q", name)
 }
 
-// ChoosePlane is the plane that fits this process, and why.
-func ChoosePlane() (name, why string) { return PlaneWasm, "the kernel plane needs Linux" }
-
 // HooksOf says how a plane's programs are attached: they are not.
 func HooksOf(Plane) string { return "" }

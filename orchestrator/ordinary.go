@@ -147,6 +147,11 @@ func (e *Engine) pullShared(p *port) (*frame.Frame, vtime.Time) {
 		}
 		if until := vtime.Time(registers.Class[priority].PausedUntil); until > e.now {
 			wake = min(wake, until)
+			if roce&bit != 0 && e.hosts.ACKsWhenPaused {
+				if f, _ := nic.Dequeue(e.now, 0xff); f != nil {
+					return f, 0
+				}
+			}
 			continue
 		}
 		if roce&bit != 0 && (o.waiting&bit == 0 || o.yield&bit == 0) {

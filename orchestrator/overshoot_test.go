@@ -15,14 +15,18 @@ import (
 // fullFrame is a full data packet's frame, the bound's "MTU".
 var fullFrame = dataBytes(mtuBytes, false)
 
-// overshootBound is how far an ingress account may pass XOFF: 2*delay*C + 2 MTU + one frame. It is of line bytes; the
-// simulators' framing counts 10 B fewer than a frame has, so there more bytes are in flight by that part.
+// countedFull is what it counts in a switch's buffer.
+func countedFull(framing string) int64 {
+	if framing == "ns3" {
+		return fullFrame - 10
+	}
+	return fullFrame
+}
+
+// overshootBound is how far an ingress account may pass XOFF: 2*delay*C + 2 MTU + one frame.
 func overshootBound(framing string, gigabits, delayNS int64) (inFlight, bound int64) {
 	inFlight = 2 * delayNS * gigabits / 8
-	if framing == "ns3" {
-		inFlight = inFlight * fullFrame / (fullFrame - 10)
-	}
-	return inFlight, inFlight + 2*fullFrame + fullFrame
+	return inFlight, inFlight + 2*countedFull(framing) + countedFull(framing)
 }
 
 // TestOvershoot: senders at line rate into one receiver never push an ingress account beyond the bound, and lose nothing.
@@ -86,16 +90,17 @@ func TestOvershootAtItsWorst(t *testing.T) {
 		{40, 5000, "ns3"},
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
-			xoff := 40*fullFrame + 16 + 1 // 16: the first frame's RETH
+			full := countedFull(c.framing)
+			xoff := 40*full + 16 + 1 // 16: the first frame's RETH
 			l := newLab(t, fmt.Sprintf("framing: %s\nrate: %dGbps\ndelay: %dns\nstar: {hosts: 3}", c.framing, c.gigabits, c.delayNS),
 				labOptions{
 					sw: func(s *switchagent.Settings) {
-						s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = bytesOf(xoff), bytesOf(xoff-10_000), 300_000
+						s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = bytesOf(xoff), bytesOf(xoff-10_000), switchagent.Auto
 					},
 					host: func(h *hostagent.Settings) { h.AckEvery = 1 << 20 }, // ACKs of h1's would take its line time
 				})
 			inFlight, bound := overshootBound(c.framing, c.gigabits, c.delayNS)
-			size := xoff + inFlight + 10*fullFrame
+			size := xoff + inFlight + 10*full
 			lasts := vtime.Time(size*8000/c.gigabits) + 4*vtime.Time(c.delayNS)*vtime.Nanosecond
 			frameTime := vtime.Time(fullFrame * 8000 / c.gigabits)
 			for i := range vtime.Time(episodes) {
@@ -108,8 +113,12 @@ func TestOvershootAtItsWorst(t *testing.T) {
 			l.run(0)
 			r := &l.State().Ports[l.port("s0", "h1")]
 			most := int64(r.Class[3].Overshoot) - xoff
-			if most > bound || most < bound-fullFrame {
+			if most > bound || most < bound-full {
 				t.Errorf("%d B beyond XOFF; the bound is %d, and this case is meant to come close to it", most, bound)
+			}
+			// The headroom of itself is enough, and by no more than the headers that few frames have.
+			if auto := int64(l.Switch(0).Headroom(l.port("s0", "h1"))); most > auto || most < auto-fullFrame-500 {
+				t.Errorf("%d B beyond XOFF; the headroom is %d", most, auto)
 			}
 			if l.Dropped != 0 || r.PausesSent < episodes {
 				t.Errorf("%d frames were dropped, %d PAUSEs sent", l.Dropped, r.PausesSent)

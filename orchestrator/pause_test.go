@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
@@ -172,5 +173,38 @@ func TestPauseIsRefreshed(t *testing.T) {
 				paused = f.quanta > 0
 			}
 		})
+	}
+}
+
+// Two hosts send to each other; one's port is paused. Its ACKs wait with its data, or go all the same: then the other's flow ends
+// in time, data stays held, and no law breaks.
+func TestACKsOfAPausedHost(t *testing.T) {
+	for _, goes := range []bool{false, true} {
+		for _, withData := range []bool{false, true} {
+			l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{
+				sw:   func(s *switchagent.Settings) { s.PFC.Priorities = 1<<3 | 1<<6 },
+				host: func(h *hostagent.Settings) { h.ACKsWhenPaused, h.ACKsWithData = goes, withData },
+			})
+			to := l.port("s0", "h1")
+			for _, priority := range []uint8{3, 6} {
+				l.sendPFC(to, 0, priority, wire.PauseMax)
+			}
+			ends := l.send("h0", "h1", 50_000, 2*vtime.Microsecond, 0)
+			held := l.send("h1", "h0", 50_000, 2*vtime.Microsecond, 0)
+			l.run(100 * vtime.Microsecond)
+			ended := l.Flows()[ends].Finished != vtime.Never
+			if ended != goes || l.Flows()[ends].Receiver.Delivered != 50_000 || l.Flows()[held].Sender.MostSent() != 0 {
+				t.Errorf("ACKs of a paused host go %v, with the data %v: the flow to it has ended %v, %d B delivered, and it has sent %d B itself",
+					goes, withData, ended, l.Flows()[ends].Receiver.Delivered, l.Flows()[held].Sender.MostSent())
+			}
+			priority := map[bool]uint8{false: 6, true: 3}[withData]
+			if acks := l.TxBytes(l.port("h1", "s0"), priority); (acks > 0) != goes {
+				t.Errorf("%d B of ACKs left in priority %d", acks, priority)
+			}
+			for _, priority := range []uint8{3, 6} {
+				l.sendPFC(to, l.Now(), priority, wire.Resume)
+			}
+			l.run(0)
+		}
 	}
 }

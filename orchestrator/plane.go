@@ -30,3 +30,11 @@ type Plane interface {
 	// Close ends the plane.
 	Close() error
 }
+
+// MachineError says that a plane cannot go on for what the machine lacks, or for what somebody did to the fabric there.
+type MachineError struct{ Err error }
+
+func (m *MachineError) Error() string { return m.Err.Error() }
+
+// Unwrap is the error itself.
+func (m *MachineError) Unwrap() error { return m.Err }

@@ -15,15 +15,12 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 		s.Detector != own.Detector || s.TCD != own.TCD {
 		return errors.New("of a switch that works, only pfc.xoff, xon, xoff_to_xon, alpha, headroom, quanta and watchdog, ecn, cnm and lossy_limit can be changed: bring the fabric up with --set")
 	}
-	if err := s.Validate(); err != nil {
+	if err := errors.Join(s.Validate(), CheckThresholds(e.plan, s)); err != nil {
 		return err
 	}
 	dog := own.PFC.Watchdog
 	*own = *s
-	t := &e.state.Switches[index]
-	before := *t
-	fillSwitch(t, own, plannedRates(e.plan, &e.plan.Nodes[e.plan.Switch[index]]), before.Cnm != 0, before.Seed, before.EcmpSeed)
-	t.Used, t.IntOn, t.TcdRed, t.Q_len, t.TrendSlack = before.Used, before.IntOn, before.TcdRed, before.Q_len, before.TrendSlack
+	e.fitSwitch(index)
 	sw := e.switches[index]
 	sw.FindDue()
 	if err := e.resume(sw); err != nil || s.PFC.Watchdog == dog {

@@ -201,14 +201,14 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 		}
 		e.AddFlow(FlowConfig{
 			Source: plan.Hosts[a], Destination: plan.Hosts[b], Size: 1 + random.Int64N(200_000),
-			Start: vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))), SourcePort: wire.MinEntropyPort + uint16(i),
+			Start: vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))), Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
 			NewController: func() (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}
 	if faults {
 		oddFaults(e, random)
 	}
-	if err := e.Run(context.Background(), vtime.Second, true, nil); err != nil {
+	if err := e.Run(context.Background(), vtime.Second, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range e.Check() {
@@ -265,7 +265,7 @@ func TestRunEndsAtItsTime(t *testing.T) {
 		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 3), Hosts: &host,
 	})
 	e.AddFlow(FlowConfig{
-		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 100_000, SourcePort: wire.MinEntropyPort,
+		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 100_000, Ports: Ports{Source: wire.MinEntropyPort},
 		NewController: func() (cc.Controller, error) { return cc.Constant(40e9), nil },
 	})
 	var called []vtime.Time
@@ -279,14 +279,14 @@ func TestRunEndsAtItsTime(t *testing.T) {
 		until    vtime.Time
 		received int64
 	}{{arrives - 1, 0}, {arrives, 1}} {
-		if err := e.Run(context.Background(), c.until, false, nil); err != nil {
+		if err := e.Run(context.Background(), c.until, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := e.NIC(1).DataReceived; got != c.received || e.Now() != c.until {
 			t.Errorf("at %v (now %v): %d packets received, want %d", c.until, e.Now(), got, c.received)
 		}
 	}
-	if err := e.Run(context.Background(), vtime.Second, true, nil); err != nil {
+	if err := e.Run(context.Background(), vtime.Second, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	if want := []vtime.Time{0, 300_000, 5_000_000, 5_000_000}; !slices.Equal(called, want) {

@@ -50,11 +50,12 @@ func patience(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits
 	return p
 }
 
-// Run drives the fabric until the given time. With drain it ends as soon as after that time, or before it, all flows with
-// a size have ended and no frame is left; and after that time when nothing of the flows has moved for long. A cancelled
-// context ends it between two events, with the context's error.
-func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress Progress) error {
+// Run drives the fabric until the given time. Where drain is not 0 it ends as soon as after that time, or before it, all flows
+// with a size have ended and no frame is left; and after that time when nothing of the flows has moved for long, or when it has
+// drained for so long. A cancelled context ends it between two events, with the context's error.
+func (e *Engine) Run(ctx context.Context, until, drain vtime.Time, progress Progress) error {
 	e.start()
+	drains, limit := drain > 0, until+drain
 	look := &look{ctx: ctx, left: eventsPerLook, next: time.Now(), progress: progress}
 	for {
 		from := e.earliest()
@@ -65,7 +66,11 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 				e.cell = (from/length + 1) * length
 			}
 		}
-		if from == vtime.Never || from > until && (!drain || e.idle() || e.stuck(from)) {
+		if from == vtime.Never || from > until && (!drains || e.idle() || e.stuck(from)) {
+			break
+		}
+		if from > limit {
+			e.now = max(e.now, limit)
 			break
 		}
 		e.settled = from
@@ -73,6 +78,12 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 			e.lookForCircles(from)
 		}
 		if len(e.calls) > 0 && e.calls[0].at == from {
+			if look.left--; look.left == 0 {
+				if err := look.around(e); err != nil {
+					e.tell()
+					return err
+				}
+			}
 			c := e.calls[0]
 			e.calls = slices.Delete(e.calls, 0, 1)
 			e.now = from
@@ -95,13 +106,13 @@ func (e *Engine) Run(ctx context.Context, until vtime.Time, drain bool, progress
 		if until >= from {
 			end = min(end, until+1)
 		} else {
-			end = min(end, from+e.patience) // to be asked again whether it is stuck
+			end = min(end, from+e.patience, limit+1) // to be asked again whether it is stuck
 		}
-		if err := e.drive(from, end, drain, look); err != nil {
+		if err := e.drive(from, end, drains, look); err != nil {
 			e.tell() // what has happened has
 			return err
 		}
-		over := drain && e.idle()
+		over := drains && e.idle()
 		if over { // it ended with its last frame; where some regions have gone on, only timers have run out
 			e.now = max(from, e.lastEnd)
 			e.happened = slices.DeleteFunc(e.happened, func(h FaultEvent) bool { return h.At > e.now })

@@ -33,7 +33,7 @@ func TestFairShares(t *testing.T) {
 		fill       float64    // at least this part of the payload that the link can carry
 	}{
 		{"none", 2 * vtime.Millisecond, 6 * vtime.Millisecond, 0.999},
-		{"dcqcn", 10 * vtime.Millisecond, 30 * vtime.Millisecond, 0.9},
+		{"dcqcn", 20 * vtime.Millisecond, 60 * vtime.Millisecond, 0.9},
 	} {
 		t.Run(c.controller, func(t *testing.T) {
 			l := newLab(t, "rate: 10Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{seed: 1, sw: func(s *switchagent.Settings) {

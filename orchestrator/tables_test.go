@@ -1,15 +1,12 @@
 package orchestrator
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -18,7 +15,7 @@ func memory(plan *topologies.Plan) *ebpf.State {
 	n := tableSizes(plan, true, false)
 	s := &ebpf.State{
 		Crossing: new(ebpf.Crossing), Ports: make([]ebpf.Port, n.Ports), Switches: make([]ebpf.SwitchState, n.Switches),
-		Routes: make([]ebpf.Route, n.Switches*n.Hosts), NextHops: make([]uint64, n.NextHops), Fanouts: make([]uint64, n.Fanouts),
+		Routes: make([]ebpf.Route, n.Switches*n.Hosts), NextHops: make([]uint64, n.NextHops), Addresses: make([]uint64, n.Hosts), Fanouts: make([]uint64, n.Fanouts),
 	}
 	fillTables(plan, s)
 	return s
@@ -138,73 +135,11 @@ func TestQuantaTime(t *testing.T) {
 	}
 }
 
-func TestFillSwitch(t *testing.T) {
-	s := switchagent.Settings{
-		Buffer: 10_000_000,
-		PFC:    switchagent.PFC{Priorities: 0b1001_1000, XOFF: 3, XON: 2, XOFFToXON: 1, Headroom: 100_000, Quanta: 77},
-		ECN:    switchagent.ECN{Mode: switchagent.ECNRED, Priorities: 8, KMin: 5, KMax: 6, PMax: 0.25},
-		CNM:    switchagent.CNM{QECN: 11, QCNM: 12, Window: 13, Repeat: 14, AtOnset: true, SharedBy: switchagent.SharedByOther},
-	}
-	want := ebpf.SwitchState{
-		Buffer: 10_000_000, Xoff: 3, Xon: 2, XoffToXon: 1, Lossless: 0b1001_1000, Quanta: 77,
-		EcnMode: ebpf.ECNRED, EcnPriorities: 8, EcnPmax: 1 << 30,
-		Cnm: 1, Q_ecn: 11, Q_cnm: 12, CnmWindow: 13, CnmRepeat: 14, SharedAtOnset: 1, SharedBy: ebpf.SharedByOther, Seed: 21, EcmpSeed: 22,
-	}
-	at := &want.AtRate[0]
-	at.EcnKmin, at.EcnKmax, at.Headroom = 5, 6, 100_000
-	four := slices.Repeat([]units.Rate{40 * units.Gbps}, 4)
-	var got ebpf.SwitchState
-	fillSwitch(&got, &s, four, true, 21, 22)
-	if got != want {
-		t.Errorf("%+v, want\n%+v", got, want)
-	}
-	// What was there before is gone.
-	got.Used = 5
-	fillSwitch(&got, &s, four, false, 21, 22)
-	want.Cnm = 0
-	if got != want {
-		t.Errorf("%+v, want\n%+v", got, want)
-	}
-	// A dynamic threshold shares out what is not headroom: 4 ports of 3 lossless priorities.
-	s.PFC.Alpha = 0.125
-	fillSwitch(&got, &s, four, false, 21, 22)
-	at.Alpha, want.Buffer = 1<<13, 10_000_000-4*3*100_000
-	if got != want {
-		t.Errorf("%+v, want\n%+v", got, want)
-	}
-	// Headroom for more than there is leaves nothing, not a wrapped number.
-	fillSwitch(&got, &s, slices.Repeat(four, 250), false, 21, 22)
-	if got.Buffer != 0 {
-		t.Errorf("buffer %d", got.Buffer)
-	}
-	s.ECN.PMax, s.PFC.Alpha = 1, 64
-	fillSwitch(&got, &s, four, false, 21, 22)
-	if got.EcnPmax != 1<<32 || got.AtRate[0].Alpha != 64<<16 {
-		t.Errorf("Pmax %#x, alpha %#x", got.EcnPmax, got.AtRate[0].Alpha)
-	}
-	// The modes, and what makes a port shared, have the same numbers on both sides.
-	for mode, want := range map[switchagent.ECNMode]uint32{
-		switchagent.ECNOff: ebpf.ECNOff, switchagent.ECNRED: ebpf.ECNRED, switchagent.ECNStep: ebpf.ECNStep,
-		switchagent.ECNPCN: ebpf.ECNPCN,
-	} {
-		if uint32(mode) != want {
-			t.Errorf("mode %d is %d to the pipelines", mode, want)
-		}
-	}
-	for by, want := range map[switchagent.SharedBy]uint32{
-		switchagent.SharedByEdge: ebpf.SharedByEdge, switchagent.SharedByAny: ebpf.SharedByAny, switchagent.SharedByOther: ebpf.SharedByOther,
-	} {
-		if uint32(by) != want {
-			t.Errorf("shared by %v is %d to the pipelines", by, want)
-		}
-	}
-}
-
 // Switches choose independently of each other, and the same from run to run: these are constants.
 func TestECMPSeed(t *testing.T) {
 	seen := map[uint32]int{}
 	for sw := range 4096 {
-		seed := ECMPSeed(sw)
+		seed := ownSeed(sw)
 		if other, ok := seen[seed]; ok {
 			t.Errorf("switches %d and %d have seed %#x", other, sw, seed)
 		}
@@ -213,68 +148,5 @@ func TestECMPSeed(t *testing.T) {
 	// SplitMix64 seeded with 0 gives 0xe220a8397b1dcdaf first (Vigna's reference): splitmix of 0.
 	if got := splitmix(0); got != 0xe220a8397b1dcdaf {
 		t.Errorf("splitmix(0) = %#x", got)
-	}
-}
-
-// Settings in proportion to ports' rates: each rate has a class, and its ports know it.
-func TestFillSwitchByRate(t *testing.T) {
-	plan, err := topologies.Parse("t.yaml", []byte(
-		"name: t\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 3, host_rate: 100Gbps, fabric_rate: 400Gbps}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf := plan.Switch[0]
-	s := switchagent.Default()
-	s.PFC.Alpha, s.PFC.Headroom, s.PFC.PerRate = 0.125, 37_500, 100*units.Gbps
-	s.ECN.KMin, s.ECN.KMax, s.ECN.PerRate = 400*units.KB, 1600*units.KB, 100*units.Gbps
-	var rates []units.Rate
-	state := memory(plan)
-	for _, id := range plan.Nodes[leaf].Ports {
-		rates = append(rates, plan.Ports[id].Rate)
-		want := uint8(0)
-		if plan.Ports[id].Rate == 400*units.Gbps {
-			want = 1
-		}
-		if got := state.Ports[id].RateClass; got != want {
-			t.Errorf("port of %v: class %d", plan.Ports[id].Rate, got)
-		}
-	}
-	var sw ebpf.SwitchState
-	fillSwitch(&sw, &s, rates, false, 0, 0)
-	for class, want := range [][4]uint64{{400_000, 1_600_000, 1 << 13, 37_500}, {1_600_000, 6_400_000, 1 << 15, 150_000}, {}} {
-		at := &sw.AtRate[class]
-		if got := [4]uint64{at.EcnKmin, at.EcnKmax, at.Alpha, at.Headroom}; got != want {
-			t.Errorf("class %d: %v, want %v", class, got, want)
-		}
-	}
-	if want := uint64(22_000_000 - 3*37_500 - 2*150_000); sw.Buffer != want {
-		t.Errorf("buffer %d, want %d", sw.Buffer, want)
-	}
-}
-
-// More rates than classes are possible only without settings by rate.
-func TestCheckRates(t *testing.T) {
-	for _, n := range []int{ebpf.RateClasses, ebpf.RateClasses + 1} {
-		text := "name: t\nnodes: [{name: s, kind: switch}, {name: h0..h8, kind: host}]\nlinks:\n"
-		for i := range 9 {
-			text += fmt.Sprintf("  - {from: h%d, to: s, rate: %dGbps}\n", i, 10+min(i, n-1))
-		}
-		plan, err := topologies.Parse("t.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := switchagent.Default()
-		if err := CheckRates(plan, &s); err != nil {
-			t.Errorf("%d rates: %v", n, err)
-		}
-		s.PFC.PerRate = units.Gbps
-		if err := CheckRates(plan, &s); (err != nil) != (n > ebpf.RateClasses) {
-			t.Errorf("%d rates, settings by rate: %v", n, err)
-		}
-		memory(plan) // does not fail
-	}
-	s := switchagent.Settings{ECN: switchagent.ECN{PerRate: 1}}
-	if err := CheckRates(nil, &s); err != nil {
-		t.Error(err)
 	}
 }

@@ -124,10 +124,19 @@ func (p *port) setRate(rate units.Rate) {
 	}
 }
 
-// describeCable tells the pipelines what they know of a port's cable.
+// describeCable tells the pipelines what they know of a port's cable, and has the switches at its ends make the headroom that it
+// needs, if that is theirs to choose.
 func (e *Engine) describeCable(p *port) {
 	fillCable(&e.state.Ports[p.id], p.rate, p.delay)
 	if p.isSwitch {
-		fillUndetermined(&e.state.Ports[p.id], e.settings[p.index], p.rate, p.delay, e.plan.MTU)
+		e.describeDetector(p)
 	}
+	e.fitHeadroom(p)
+	e.fitHeadroom(&e.ports[p.peer])
+}
+
+// describeDetector tells the pipelines how long port p is undetermined.
+func (e *Engine) describeDetector(p *port) {
+	r := &e.state.Ports[p.id]
+	fillUndetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], p.rate, p.delay, e.plan.MTU)
 }

@@ -35,15 +35,15 @@ type TCD struct {
 
 // UndeterminedTime is T_max of a port that pauses hold up: (2(XOFF-XON) + tau*C)/(2*epsilon*C) + tau with
 // tau = 2*delay + 2*MTU/C, the patent's response time (paragraphs 0074 and 0075). Of one that lacks credits it is the time
-// between two grants (paragraph 0077); that messages wait behind frames is why the period is taken CreditPeriods times.
-func (s *Settings) UndeterminedTime(rate units.Rate, delay vtime.Time, mtu int) vtime.Time {
+// between two grants (paragraph 0077); that messages wait behind frames is why the period is taken CreditPeriods times. gap is the
+// port's XOFF-XON.
+func (s *Settings) UndeterminedTime(gap units.Bytes, rate units.Rate, delay vtime.Time, mtu int) vtime.Time {
 	if s.TCD.TMax > 0 {
 		return s.TCD.TMax
 	}
 	if s.FlowControl == FlowCBFC {
 		return vtime.Time(s.TCD.CreditPeriods*float64(s.CBFC.Period) + 0.5)
 	}
-	gap := s.PFC.XOFF - s.PFC.XON
 	if s.PFC.Alpha > 0 {
 		gap = s.PFC.XOFFToXON
 	}

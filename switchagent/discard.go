@@ -55,9 +55,9 @@ func (p *Port) refuses(f *frame.Frame) bool {
 //
 //go:noinline
 func (s *Switch) refuse(p int, f *frame.Frame) Drop {
-	port, n := s.Port(p), int64(f.Length)
+	port, n := s.Port(p), s.counted(f)
 	if f.InPort >= 0 {
-		s.state.Release(int(f.InPort), f.Priority, uint64(n), f.Entry)
+		s.state.Release(int(f.InPort), f.Priority, int(f.Length), f.Entry)
 	}
 	port.DroppedFrames[DropDiscard]++
 	port.DroppedBytes[DropDiscard] += n
@@ -70,9 +70,9 @@ func (s *Switch) Flush(p int, priority uint8, drop func(*frame.Frame)) {
 	port := s.Port(p)
 	q := &port.queues[priority]
 	for f := q.Pop(); f != nil; f = q.Pop() {
-		n := int64(f.Length)
+		n := s.counted(f)
 		if f.InPort >= 0 {
-			s.state.Release(int(f.InPort), priority, uint64(n), f.Entry)
+			s.state.Release(int(f.InPort), priority, int(f.Length), f.Entry)
 		}
 		port.EnqueuedFrames--
 		port.EnqueuedBytes -= n
@@ -80,6 +80,7 @@ func (s *Switch) Flush(p int, priority uint8, drop func(*frame.Frame)) {
 		port.DroppedBytes[DropDiscard] += n
 		drop(f)
 	}
+	q.Uncounted = 0
 	port.backlog &^= 1 << priority
 	port.deficit[priority] = 0
 	s.state.Ports[p].Class[priority].QueueBytes = 0

@@ -13,7 +13,8 @@ import (
 )
 
 // Whatever comes and goes: every byte is queued, sent or counted as dropped, each account holds just what is queued, no
-// frame leaves through a closed gate, and no queue is left out of the backlog.
+// frame leaves through a closed gate, and no queue is left out of the backlog. What a framing does not count is in no account but
+// the backlog's.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRig(t, func(s *switchagent.Settings) {
@@ -21,10 +22,14 @@ func TestConservation(t *testing.T) {
 			s.LossyLimit = bytesOf(rapid.IntRange(1_000, 20_000).Draw(t, "lossy"))
 			s.PFC.Priorities = rapid.Byte().Draw(t, "lossless")
 			s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = 8_000, 6_000, bytesOf(rapid.IntRange(0, 8_000).Draw(t, "headroom"))
+			s.PFC.Alpha = rapid.SampledFrom([]float64{0, 0.125, 1}).Draw(t, "alpha")
 			for i := range s.Scheduler.Quantum {
 				s.Scheduler.Quantum[i] = rapid.SampledFrom([]units.Bytes{0, 1, 700, 3000}).Draw(t, "quantum")
 			}
 		})
+		sw := &r.state.Switches[index]
+		sw.Uncounted = rapid.SampledFrom([]uint32{0, 10}).Draw(t, "uncounted")
+		size := func(f *frame.Frame) int64 { return int64(sw.Counted(int(f.Length))) }
 		type totals struct{ in, out, dropped, queued int64 }
 		var all [first + ports]totals
 		var order [first + ports][8][]*frame.Frame
@@ -40,8 +45,8 @@ func TestConservation(t *testing.T) {
 					frames++
 					bytes += int64(f.Length)
 					if f.InPort >= 0 {
-						held[f.InPort][f.Priority] += uint64(f.Length)
-						used += uint64(f.Length)
+						held[f.InPort][f.Priority] += uint64(size(f))
+						used += uint64(size(f))
 					}
 				})
 				port.EachControl(func(f *frame.Frame) { frames++; bytes += int64(f.Length) })
@@ -66,8 +71,17 @@ func TestConservation(t *testing.T) {
 					t.Fatalf("port %d holds %v, queued are %v", p, r.held(p), held[p])
 				}
 			}
-			if r.state.Switches[index].Used != used {
-				t.Fatalf("%d used, %d queued", r.state.Switches[index].Used, used)
+			var headroom uint64
+			for p := range held {
+				for priority, n := range r.state.Ports[p].HeadroomHeld {
+					headroom += uint64(n)
+					if uint64(n) > held[p][priority] {
+						t.Fatalf("port %d holds %d bytes of priority %d, %d in its headroom", p, held[p][priority], priority, n)
+					}
+				}
+			}
+			if sw.Used != used || sw.HeadroomUsed != headroom {
+				t.Fatalf("%d used, %d queued; %d in the headroom, the ports' %d", sw.Used, used, sw.HeadroomUsed, headroom)
 			}
 		}
 		dequeue := func(out int) bool {
@@ -96,7 +110,7 @@ func TestConservation(t *testing.T) {
 					t.Fatalf("port %d sent a frame of priority %d out of turn", out, f.Priority)
 				}
 				order[out][f.Priority] = q[1:]
-				all[out].out += int64(f.Length)
+				all[out].out += size(f)
 			}
 			r.pool.Put(f)
 			return true
@@ -113,11 +127,11 @@ func TestConservation(t *testing.T) {
 				f := r.frame(in, uint8(rapid.IntRange(0, 7).Draw(t, "priority")), n)
 				a := &all[out]
 				if r.Enqueue(out, f) != switchagent.Admitted {
-					a.dropped += int64(n)
+					a.dropped += size(f)
 					r.pool.Put(f)
 					break
 				}
-				a.in += int64(n)
+				a.in += size(f)
 				a.queued = max(a.queued, a.in-a.out)
 				order[out][f.Priority] = append(order[out][f.Priority], f)
 			case 0:

@@ -1,9 +1,12 @@
 package switchagent_test
 
 import (
+	"slices"
+
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
@@ -21,18 +24,33 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
+// cable is that of every port: at its rate auto is XOFF 320 KB.
+var cable = switchagent.Cable{
+	Rate: 40 * units.Gbps, PeerRate: 40 * units.Gbps, Delay: vtime.Microsecond, PeerDelay: vtime.Microsecond,
+	Full: 1058, Longest: 1116, LongestLine: 1140, PFCLine: 84,
+}
+
+// stated are the defaults, with what auto comes to at 40 Gb/s as numbers, and a headroom of its own.
+func stated() switchagent.Settings {
+	s := switchagent.Default()
+	s.Buffer, s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = 22*units.MB, 320*units.KB, 318*units.KB, 75*units.KB
+	s.ECN.KMin, s.ECN.KMax, s.CNM.QECN = 5*units.KB, 200*units.KB, 200*units.KB
+	return s
+}
+
 // rig is a traffic manager with the registers that the pipelines would keep.
 type rig struct {
 	*switchagent.Switch
 	t        failer
 	state    *ebpf.State
 	settings *switchagent.Settings
+	buffer   units.Bytes // that they resolve to
 	pool     *frame.Pool
 }
 
 func newRig(t failer, edit func(s *switchagent.Settings)) *rig {
 	t.Helper()
-	settings := switchagent.Default()
+	settings := stated()
 	if edit != nil {
 		edit(&settings)
 	}
@@ -46,16 +64,16 @@ func newRig(t failer, edit func(s *switchagent.Settings)) *rig {
 		state.Ports[p].Kind, state.Ports[p].Node, state.Ports[p].FirstPort = ebpf.KindSwitch, index, first
 	}
 	pfc := settings.PFC
+	buffer, thresholds := settings.Resolve(slices.Repeat([]switchagent.Cable{cable}, ports))
 	state.Switches[index] = ebpf.SwitchState{
-		Buffer: uint64(settings.Buffer), Xoff: uint64(pfc.XOFF), Xon: uint64(pfc.XON), XoffToXon: uint64(pfc.XOFFToXON),
-		Lossless: uint32(pfc.Priorities),
+		Buffer: uint64(buffer), XoffToXon: uint64(pfc.XOFFToXON), Lossless: uint32(pfc.Priorities),
 	}
-	at := &state.Switches[index].AtRate[0]
-	at.Alpha, at.Headroom = uint64(pfc.Alpha*65536), uint64(pfc.Headroom)
+	at := &state.Switches[index].Profiles[0]
+	at.Xoff, at.Xon, at.Alpha = uint64(thresholds[0].XOFF), uint64(thresholds[0].XON), uint64(pfc.Alpha*65536)
 	pool := frame.NewPool(9216)
 	pool.HeadersOnly(false) // what counts is a frame's length, not what is kept of it
 	return &rig{
-		Switch: switchagent.New(state, &settings, index, first, ports), t: t, state: state, settings: &settings, pool: pool,
+		Switch: switchagent.New(state, &settings, index, first, buffer, thresholds), t: t, state: state, settings: &settings, buffer: buffer, pool: pool,
 	}
 }
 
@@ -64,8 +82,14 @@ func (r *rig) frame(in int, priority uint8, n int) *frame.Frame {
 	f := r.pool.Get(n)
 	f.Priority, f.InPort = priority, int32(in)
 	if in >= 0 {
-		r.state.Ports[in].Class[priority].Held += uint64(n)
-		r.state.Switches[index].Used += uint64(n)
+		p, sw := &r.state.Ports[in], &r.state.Switches[index]
+		size := sw.Counted(n)
+		if shared := p.Class[priority].Held - uint64(p.HeadroomHeld[priority]); sw.Profiles[0].Alpha != 0 && shared+size > r.state.Threshold(in) {
+			p.HeadroomHeld[priority] += uint32(size)
+			sw.HeadroomUsed += size
+		}
+		p.Class[priority].Held += size
+		sw.Used += size
 	}
 	return f
 }

@@ -19,7 +19,7 @@ func (s *Switch) schedule(port *Port, open uint8) uint8 {
 				port.deficit[priority] += int64(s.settings.Scheduler.Quantum[priority])
 				port.fresh = true
 			}
-			if n := int64(port.queues[priority].Head().Length); n <= port.deficit[priority] {
+			if n := s.counted(port.queues[priority].Head()); n <= port.deficit[priority] {
 				port.deficit[priority] -= n
 				if port.queues[priority].Packets == 1 { // an emptied queue keeps no credit
 					port.deficit[priority] = 0

@@ -17,7 +17,7 @@ const Priorities = 8
 
 // Settings are a switch's settings as a scenario gives them.
 type Settings struct {
-	Buffer      units.Bytes // shared packet buffer; a node of the topology may have its own
+	Buffer      units.Bytes // shared packet buffer, or Auto; a node of the topology may have its own
 	FlowControl FlowControl
 	PFC         PFC
 	CBFC        CBFC
@@ -34,14 +34,15 @@ type Settings struct {
 type PFC struct {
 	Priorities uint8 // bit n: priority n is lossless
 	// XOFF is the bytes of one priority held from one ingress port at which PAUSE is sent: at or above it. With Alpha
-	// it is the upper bound of the dynamic threshold; 0 means unbounded.
+	// it is the upper bound of the dynamic threshold; 0 means unbounded. Auto: by the port's rate and cable.
 	XOFF units.Bytes
-	// XON is the level at or below which RESUME is sent. With Alpha: XON = dynamic threshold - XOFFToXON.
+	// XON is the level at or below which RESUME is sent. Auto: XOFFToXON below XOFF. With Alpha it is that anyway.
 	XON       units.Bytes
 	XOFFToXON units.Bytes
 	// Alpha > 0 makes XOFF dynamic: Alpha * (shared buffer that is free).
 	Alpha float64
-	// Headroom is the bytes one priority of one ingress port may hold beyond XOFF: what is in flight when PAUSE is sent.
+	// Headroom is the bytes one priority of one ingress port may hold beyond XOFF: what is in flight when PAUSE is sent. Auto: what
+	// can be, by Cable.InFlight.
 	Headroom units.Bytes
 	// PerRate > 0 has Alpha and Headroom stand for ports of this rate (see At).
 	PerRate units.Rate
@@ -56,14 +57,16 @@ type ECN struct {
 	Mode       ECNMode
 	Priorities uint8 // bit n: priority n is marked
 	// KMin and KMax are queue lengths. ECNRED marks with a probability rising from 0 at KMin to PMax at KMax and always
-	// above KMax. ECNStep marks a packet at enqueue that makes the queue longer than KMax. ECNPCN needs no thresholds.
+	// above KMax. ECNStep marks what meets more than KMax. ECNPCN needs no thresholds. Auto: by the port's rate.
 	KMin, KMax units.Bytes
 	PMax       float64
+	// Point is when RED and the step mark, and so which queue is meant.
+	Point ECNPoint
 	// PerRate > 0 has KMin and KMax stand for ports of this rate (see At).
 	PerRate units.Rate
 }
 
-// At are Alpha and Headroom of a port with this rate. With PerRate they are in proportion to it, as HPCC's simulator has
+// At are Alpha and Headroom, which may be Auto, of a port with this rate. With PerRate they are in proportion to it, as HPCC's simulator has
 // them (simulation/scratch/third.cc), but for Alpha, which that makes 1 at most.
 func (p *PFC) At(rate units.Rate) (alpha float64, headroom units.Bytes) {
 	if p.PerRate == 0 {
@@ -73,7 +76,7 @@ func (p *PFC) At(rate units.Rate) (alpha float64, headroom units.Bytes) {
 	return min(alpha, max(1, p.Alpha)), proportional(p.Headroom, rate, p.PerRate)
 }
 
-// At are KMin and KMax of a port with this rate, with PerRate in proportion to it.
+// At are KMin and KMax, which may be Auto, of a port with this rate, with PerRate in proportion to it.
 func (e *ECN) At(rate units.Rate) (kmin, kmax units.Bytes) {
 	if e.PerRate == 0 {
 		return e.KMin, e.KMax
@@ -83,7 +86,28 @@ func (e *ECN) At(rate units.Rate) (kmin, kmax units.Bytes) {
 
 // proportional is b, which stands for a rate of per, at another rate.
 func proportional(b units.Bytes, rate, per units.Rate) units.Bytes {
+	if b == Auto {
+		return Auto
+	}
 	return units.Bytes(math.Round(float64(b) * float64(rate) / float64(per)))
+}
+
+// ECNPoint is when a packet is marked by the length of its queue.
+type ECNPoint uint8
+
+// Points.
+const (
+	// ECNByMode has the step mark at enqueue, as DCTCP has it, and RED at dequeue.
+	ECNByMode ECNPoint = iota
+	// ECNEnqueue marks a packet as it comes, by the queue with itself.
+	ECNEnqueue
+	// ECNDequeue marks a packet as it leaves, by what it leaves behind (HPCC's simulator: SwitchNotifyDequeue in switch-node.cc).
+	ECNDequeue
+)
+
+// AtEnqueue says whether packets are marked as they come.
+func (e *ECN) AtEnqueue() bool {
+	return e.Mode == ECNStep && e.Point != ECNDequeue || e.Mode == ECNRED && e.Point == ECNEnqueue
 }
 
 // ECNMode is how ECN marks.
@@ -101,7 +125,7 @@ const (
 // CNM is DCON's burst detection and direct congestion notification (DCON paper, sections 4.2 to 4.4). Whether it is
 // on depends on the controller.
 type CNM struct {
-	// QECN is the egress queue length at which congestion is persistent, and under which a burst ends.
+	// QECN is the egress queue length at which congestion is persistent, and under which a burst ends. Auto: as ECN's KMax.
 	QECN units.Bytes
 	// QCNM is the egress queue length at which a burst begins. 0: dynamic, max(QECN, XOFF/M - 3*d*C*(M-1)) with M the
 	// number of egress ports that an ingress port's packets were for (section 4.4), in the running period of T or in the one
@@ -149,21 +173,22 @@ type Scheduler struct {
 	Quantum [Priorities]units.Bytes
 }
 
-// Default are the settings of the seeds' switches: 22 MB shared buffer, XOFF 320 KB, XON two packets below, ECN by RED
-// 5/200 KB/1 %, every priority strict; and the patent's for what it has: credits of 280 KB a port every 40 us, q_len 5 KB.
+// Default are the settings of the DCON paper's switches (section 6), which auto makes those of any rate: at 40 Gb/s XOFF is 320 KB,
+// XON two packets below, ECN by RED 5/200 KB/1 %, 22 MB of shared buffer; every priority is strict. And TCD's patent's for what it
+// has: credits of 280 KB a port every 40 us, q_len 5 KB.
 func Default() Settings {
 	return Settings{
-		Buffer: 22 * units.MB,
+		Buffer: Auto,
 		PFC: PFC{
 			Priorities: 1 << 3,
-			XOFF:       320 * units.KB, XON: 318 * units.KB, XOFFToXON: 2 * units.KB,
-			Headroom: 75 * units.KB, Quanta: 0xFFFF,
+			XOFF:       Auto, XON: Auto, XOFFToXON: 2 * units.KB,
+			Headroom: Auto, Quanta: 0xFFFF,
 		},
 		CBFC: CBFC{Priorities: 1 << 3, Period: 40 * vtime.Microsecond, Buffer: 280 * units.KB},
-		ECN:  ECN{Mode: ECNRED, Priorities: 1 << 3, KMin: 5 * units.KB, KMax: 200 * units.KB, PMax: 0.01},
+		ECN:  ECN{Mode: ECNRED, Priorities: 1 << 3, KMin: Auto, KMax: Auto, PMax: 0.01},
 		TCD:  TCD{QLen: 5 * units.KB, Epsilon: 0.05, CreditPeriods: 1.05},
 		CNM: CNM{
-			QECN: 200 * units.KB, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond, AtOnset: true,
+			QECN: Auto, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond, AtOnset: true,
 		},
 		LossyLimit: 1 * units.MB,
 	}
@@ -173,7 +198,7 @@ func Default() Settings {
 func (s *Settings) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if s.Buffer <= 0 {
+	if s.Buffer <= 0 && s.Buffer != Auto {
 		bad("buffer must be positive")
 	}
 	s.PFC.Watchdog.validate(bad)
@@ -187,10 +212,10 @@ func (s *Settings) Validate() error {
 			bad("pfc.alpha %g is outside 0..64", s.PFC.Alpha)
 		}
 		if s.PFC.Alpha == 0 {
-			if s.PFC.XOFF <= 0 {
+			if s.PFC.XOFF <= 0 && s.PFC.XOFF != Auto {
 				bad("pfc.xoff must be positive, or pfc.alpha set for a dynamic threshold")
 			}
-			if s.PFC.XON >= s.PFC.XOFF {
+			if s.PFC.XOFF != Auto && s.PFC.XON >= s.PFC.XOFF {
 				bad("pfc.xon %v must be below pfc.xoff %v", s.PFC.XON, s.PFC.XOFF)
 			}
 		}
@@ -199,11 +224,14 @@ func (s *Settings) Validate() error {
 		}
 	}
 	if s.ECN.Mode != ECNOff {
-		if s.ECN.KMin > s.ECN.KMax {
+		if s.ECN.KMax != Auto && s.ECN.KMin > s.ECN.KMax {
 			bad("ecn.kmin %v is above ecn.kmax %v", s.ECN.KMin, s.ECN.KMax)
 		}
 		if s.ECN.PMax < 0 || s.ECN.PMax > 1 {
 			bad("ecn.pmax %g is not a probability", s.ECN.PMax)
+		}
+		if s.ECN.Mode == ECNPCN && s.ECN.Point == ECNEnqueue {
+			bad("ecn.at enqueue: PCN marks what leaves a queue behind, as it leaves")
 		}
 	}
 	// Whatever the detector: a congestion control may turn this one on.

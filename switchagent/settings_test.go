@@ -16,12 +16,18 @@ func TestValidate(t *testing.T) {
 		want []string // none: valid
 	}{
 		{edit: func(*switchagent.Settings) {}},
+		{edit: func(s *switchagent.Settings) { *s = switchagent.Default() }},    // what is auto is not wrong yet
+		{edit: func(s *switchagent.Settings) { s.PFC.XOFF = switchagent.Auto }}, // and XON may be below it
+		{edit: func(s *switchagent.Settings) { s.PFC.XON = switchagent.Auto }},
+		{edit: func(s *switchagent.Settings) { s.ECN.KMin, s.ECN.KMax = 300*units.KB, switchagent.Auto }},
+		{edit: func(s *switchagent.Settings) { s.CNM.QECN, s.CNM.QCNM = switchagent.Auto, units.KB }},
 		{edit: func(s *switchagent.Settings) { s.Buffer = 0 }, want: []string{"buffer"}},
 		{edit: func(s *switchagent.Settings) { s.PFC.XOFF = 0; s.PFC.XON = -1 }, want: []string{"pfc.xoff"}},
 		{edit: func(s *switchagent.Settings) { s.PFC.XON = s.PFC.XOFF }, want: []string{"pfc.xon"}},
 		{edit: func(s *switchagent.Settings) { s.PFC.XON = s.PFC.XOFF - 1 }},
 		{edit: func(s *switchagent.Settings) { s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON = 1, 0, 0 }},
 		{edit: func(s *switchagent.Settings) { s.PFC.Alpha = 65 }, want: []string{"pfc.alpha"}},
+		{edit: func(s *switchagent.Settings) { s.ECN.Mode, s.ECN.Point = switchagent.ECNPCN, switchagent.ECNEnqueue }, want: []string{"ecn.at"}},
 		{edit: func(s *switchagent.Settings) { s.PFC.Alpha = -1 }, want: []string{"pfc.alpha"}},
 		{edit: func(s *switchagent.Settings) { s.PFC.Quanta = 0 }, want: []string{"pfc.quanta"}},
 		{edit: func(s *switchagent.Settings) { s.PFC = switchagent.PFC{} }}, // no lossless priority, nothing to be wrong
@@ -52,11 +58,11 @@ func TestValidate(t *testing.T) {
 		{edit: func(s *switchagent.Settings) { s.CNM.QCNM = 100 * units.KB }, want: []string{"cnm.threshold"}},
 		{edit: func(s *switchagent.Settings) { s.CNM.Window = -1 }, want: []string{"cnm.window"}},
 		{
-			edit: func(s *switchagent.Settings) { s.Buffer, s.PFC.Quanta, s.ECN.PMax = -1, 0, -1 },
+			edit: func(s *switchagent.Settings) { s.Buffer, s.PFC.Quanta, s.ECN.PMax = 0, 0, -1 },
 			want: []string{"buffer", "pfc.quanta", "ecn.pmax"},
 		},
 	} {
-		s := switchagent.Default()
+		s := stated()
 		c.edit(&s)
 		err := s.Validate()
 		if (err != nil) != (len(c.want) > 0) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 )
 
@@ -20,6 +21,7 @@ type Switch struct {
 	credits  bool   // flow control goes by them
 	limit    uint64 // bytes that the switch holds: the shared buffer and what ports have of their own
 	ports    []Port
+	headroom []uint64  // by port
 	pausing  []pausing // what is paused, in the order of pausing
 	due      []Due
 }
@@ -78,21 +80,34 @@ type Due struct {
 
 type pausing struct {
 	Due
-	level uint64 // XOFF when it was paused, or what the port held then, above which it may hold the headroom
+	level uint64 // XOFF when it was paused, if that is static: above it the port may hold the headroom
 }
 
-// New is the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ...
-func New(state *ebpf.State, settings *Settings, index, first, ports int) *Switch {
+// New is the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ... buffer and ports
+// are what the settings resolve to.
+func New(state *ebpf.State, settings *Settings, index, first int, buffer units.Bytes, ports []Thresholds) *Switch {
 	s := &Switch{
 		state: state, settings: settings, index: index, first: first,
 		weighted: settings.Scheduler.weighted(), lossless: settings.Lossless(), credits: settings.FlowControl == FlowCBFC,
-		limit: uint64(settings.Buffer), ports: make([]Port, ports),
+		ports: make([]Port, len(ports)), headroom: make([]uint64, len(ports)),
 	}
-	if s.credits {
-		s.limit += uint64(ports*bits.OnesCount8(s.lossless)) * uint64(settings.CBFC.Buffer)
-	}
+	s.Fit(buffer, ports)
 	return s
 }
+
+// Fit gives the switch another buffer, and its ports other headrooms.
+func (s *Switch) Fit(buffer units.Bytes, ports []Thresholds) {
+	s.limit = uint64(buffer)
+	if s.credits {
+		s.limit += uint64(len(ports)*bits.OnesCount8(s.lossless)) * uint64(s.settings.CBFC.Buffer)
+	}
+	for i := range ports {
+		s.headroom[i] = uint64(ports[i].Headroom)
+	}
+}
+
+// Headroom is what the port with the fabric id p may hold of a lossless priority beyond XOFF.
+func (s *Switch) Headroom(p int) uint64 { return s.headroom[p-s.first] }
 
 // Port is the queues and counters of the port with the fabric id p.
 func (s *Switch) Port(p int) *Port { return &s.ports[p-s.first] }
@@ -109,29 +124,37 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 		port.urgent = true
 		return Admitted
 	}
-	n := int64(f.Length)
+	n := s.counted(f)
 	q := &port.queues[f.Priority]
 	if d := s.admit(q, f, n); d != Admitted {
 		if f.InPort >= 0 {
-			s.state.Release(int(f.InPort), f.Priority, uint64(n), f.Entry)
+			s.state.Release(int(f.InPort), f.Priority, int(f.Length), f.Entry)
 		}
 		port.DroppedFrames[d]++
 		port.DroppedBytes[d] += n
 		return d
 	}
 	q.Push(f)
+	q.Uncounted += f.Length - int32(n)
 	port.backlog |= 1 << f.Priority
-	s.state.Ports[p].Class[f.Priority].QueueBytes = uint64(q.Bytes)
+	s.state.Ports[p].Class[f.Priority].QueueBytes = uint64(size(q))
 	port.EnqueuedFrames++
 	port.EnqueuedBytes += n
 	port.QueuePeak = max(port.QueuePeak, port.EnqueuedBytes-port.TxBytes)
 	return Admitted
 }
 
+// counted is a frame's size here: all bytes in this package but a queue's are sums of it.
+func (s *Switch) counted(f *frame.Frame) int64 {
+	return int64(s.state.Switches[s.index].Counted(int(f.Length)))
+}
+
+func size(q *frame.Queue) int64 { return q.Bytes - int64(q.Uncounted) }
+
 func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 	full := s.state.Switches[s.index].Used > s.limit
 	if s.lossless>>f.Priority&1 == 0 {
-		if full || q.Bytes+n > int64(s.settings.LossyLimit) {
+		if full || size(q)+n > int64(s.settings.LossyLimit) {
 			return DropLossy
 		}
 		return Admitted
@@ -149,7 +172,7 @@ func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 	for i := range s.pausing {
 		d := &s.pausing[i]
 		if d.Port == int(f.InPort) && d.Priority == f.Priority {
-			if in.Class[f.Priority].Held > d.level+s.state.Headroom(int(f.InPort)) {
+			if s.state.Overrun(int(f.InPort), f.Priority, d.level, s.headroom[int(f.InPort)-s.first]) {
 				return DropHeadroom
 			}
 			break
@@ -181,17 +204,19 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	if q.Packets == 0 {
 		port.backlog &^= 1 << priority
 	}
-	n := int64(f.Length)
+	n := s.counted(f)
+	q.Uncounted -= f.Length - int32(n)
 	port.TxFrames++
 	port.TxBytes += n
 	registers := &s.state.Ports[p]
-	registers.Class[priority].QueueBytes = uint64(q.Bytes)
+	queued := uint64(size(q))
+	registers.Class[priority].QueueBytes = queued
 	f.OnSince = registers.Class[priority].PausedUntil
-	f.QueueBytes = uint32(q.Bytes)
+	f.QueueBytes = uint32(queued)
 	f.QueuePackets = uint32(q.Packets)
 	f.Burst = uint8(registers.Class[priority].Burst)
 	if f.InPort >= 0 {
-		s.state.Release(int(f.InPort), priority, uint64(n), f.Entry)
+		s.state.Release(int(f.InPort), priority, int(f.Length), f.Entry)
 		s.FindDue()
 	}
 	return f, 0
@@ -230,16 +255,11 @@ func (s *Switch) Due() []Due { return s.due }
 
 // Paused notes that the ingress port's peer was sent PAUSE, for the first time or again; Resumed, that it was sent RESUME.
 func (s *Switch) Paused(p int, priority uint8) {
-	level, again := s.state.Threshold(p), false
+	level := s.state.Threshold(p)
 	for i := range s.pausing {
 		if d := &s.pausing[i]; d.Due == (Due{p, priority}) {
-			level, again = max(level, d.level), true
+			level = max(level, d.level)
 		}
-	}
-	// A dynamic threshold may have fallen far below what a port holds whose peer was silent for a while. The headroom is for
-	// what is in flight, and that comes on top of what is there.
-	if !again && s.settings.PFC.Alpha > 0 {
-		level = max(level, s.state.Ports[p].Class[priority].Held)
 	}
 	s.Resumed(p, priority)
 	s.pausing = append(s.pausing, pausing{Due: Due{p, priority}, level: level})
@@ -269,7 +289,7 @@ func (p *Port) TakePeak() int64 {
 // Queue is the bytes and packets of one priority queued at the port.
 func (p *Port) Queue(priority uint8) (queued int64, packets int32) {
 	q := &p.queues[priority]
-	return q.Bytes, q.Packets
+	return size(q), q.Packets
 }
 
 // Waiting says whether frames wait at the port, of priorities that are ON or OFF.
@@ -279,16 +299,17 @@ func (p *Port) Waiting() bool { return p.backlog != 0 || p.urgent }
 func (p *Port) QueuedBytes() int64 {
 	var n int64
 	for i := range p.queues {
-		n += p.queues[i].Bytes
+		n += size(&p.queues[i])
 	}
 	return n
 }
 
-// Backlog is the frames queued at the port and their bytes, control frames included.
+// Backlog is the frames queued at the port and all of their bytes, control frames included.
 func (p *Port) Backlog() (frames, bytes int64) {
-	frames, bytes = int64(p.control.Packets), p.control.Bytes+p.QueuedBytes()
+	frames, bytes = int64(p.control.Packets), p.control.Bytes
 	for i := range p.queues {
 		frames += int64(p.queues[i].Packets)
+		bytes += p.queues[i].Bytes
 	}
 	return frames, bytes
 }

@@ -101,13 +101,13 @@ func TestAdmission(t *testing.T) {
 	}{
 		{name: "lossless", priority: 3, in: in, want: switchagent.Admitted},
 		{name: "fills the buffer", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
-			r.state.Switches[index].Used = uint64(r.settings.Buffer) - n
+			r.state.Switches[index].Used = uint64(r.buffer) - n
 		}},
 		{name: "one byte over the buffer", priority: 3, in: in, want: switchagent.DropBuffer, prepare: func(r *rig) {
-			r.state.Switches[index].Used = uint64(r.settings.Buffer) - n + 1
+			r.state.Switches[index].Used = uint64(r.buffer) - n + 1
 		}},
 		{name: "lossy, one byte over the buffer", priority: 0, in: in, want: switchagent.DropLossy, prepare: func(r *rig) {
-			r.state.Switches[index].Used = uint64(r.settings.Buffer) - n + 1
+			r.state.Switches[index].Used = uint64(r.buffer) - n + 1
 		}},
 		{
 			name: "lossy, fills its queue", priority: 0, in: in, want: switchagent.Admitted,
@@ -144,29 +144,24 @@ func TestAdmission(t *testing.T) {
 			r.state.Ports[in].Class[3].Held = 1_000_000
 		}},
 		{name: "the switch's own frame has no account", priority: 3, in: -1, want: switchagent.Admitted},
-		// The headroom counts from the threshold at which PAUSE was sent, not from what it is now.
-		{name: "dynamic threshold, headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
-			r.state.Switches[index].Used = 6_000_000 // XOFF 500 000
-			r.pause(in, 3)
-			r.state.Switches[index].Used = 9_000_000
-			r.state.Ports[in].Class[3].Held = 500_000 + 75_000 - n
+		// With a dynamic threshold, what came when it was reached is in the headroom, whatever it is now. XOFF is 500 000.
+		{name: "dynamic threshold, fills the headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
+			spilled(r, in, 500_000, 75_000-n)
 		}},
 		{name: "dynamic threshold, over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, edit: dynamic, prepare: func(r *rig) {
-			r.state.Switches[index].Used = 6_000_000
-			r.pause(in, 3)
-			r.state.Switches[index].Used = 1_000_000
-			r.state.Ports[in].Class[3].Held = 500_000 + 75_000 - n + 1
+			spilled(r, in, 500_000, 75_000-n+1)
 		}},
-		// Others have filled the buffer while the port's peer sent nothing: XOFF is 100 000, the port holds 400 000. What may
-		// come is what was in flight as PAUSE was sent, however often it is sent again.
-		{name: "dynamic threshold that fell, headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
-			fallen(r, in)
-			r.state.Ports[in].Class[3].Held = 400_000 + 75_000 - n
+		// Others have filled the buffer while the port's peer sent nothing: the port holds far more than XOFF. What may come is
+		// what was in flight as PAUSE was sent.
+		{name: "dynamic threshold that fell, fills the headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
+			spilled(r, in, 900_000, 75_000-n)
 		}},
 		{name: "dynamic threshold that fell, over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, edit: dynamic, prepare: func(r *rig) {
-			fallen(r, in)
-			r.state.Ports[in].Class[3].Held = 400_000 + 75_000 - n + 1
+			spilled(r, in, 900_000, 75_000-n+1)
 			r.Paused(in, 3)
+		}},
+		{name: "dynamic threshold that rose, a full headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
+			spilled(r, in, 400_000, 75_000)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -175,6 +170,7 @@ func TestAdmission(t *testing.T) {
 				c.prepare(r)
 			}
 			held, used := r.held(in), r.state.Switches[index].Used
+			headroom := r.state.Ports[in].HeadroomHeld
 			got := r.Enqueue(out, r.frame(c.in, c.priority, n))
 			if got != c.want {
 				t.Fatalf("%v, want %v", got, c.want)
@@ -196,8 +192,18 @@ func TestAdmission(t *testing.T) {
 			if r.held(in) != held || r.state.Switches[index].Used != used {
 				t.Errorf("%v held, %d used after a drop; before %v, %d", r.held(in), r.state.Switches[index].Used, held, used)
 			}
+			if r.state.Ports[in].HeadroomHeld != headroom || r.state.Switches[index].HeadroomUsed != uint64(headroom[3]) {
+				t.Errorf("%v in the headroom after a drop, %d in all; before %v", r.state.Ports[in].HeadroomHeld, r.state.Switches[index].HeadroomUsed, headroom)
+			}
 		})
 	}
+}
+
+// spilled has a paused port of a switch of 10 MB, of which 6 MB are shared, hold so much beside its headroom, and in it.
+func spilled(r *rig, in int, shared, headroom uint64) {
+	r.pause(in, 3)
+	r.state.Ports[in].Class[3].Held, r.state.Ports[in].HeadroomHeld[3] = shared+headroom, uint32(headroom)
+	r.state.Switches[index].Used, r.state.Switches[index].HeadroomUsed = 6_000_000+headroom, headroom
 }
 
 // dynamic makes XOFF an eighth of what is free of 10 MB.
@@ -279,16 +285,6 @@ func TestDropNames(t *testing.T) {
 	if switchagent.Admitted.String() != "admitted" {
 		t.Error(switchagent.Admitted)
 	}
-}
-
-// fallen pauses a port that holds 400 000 B when XOFF is 100 000 (of dynamic's threshold).
-func fallen(r *rig, in int) {
-	r.state.Switches[index].Used = 9_200_000
-	r.state.Ports[in].Class[3].Held = 400_000
-	if xoff := r.state.Threshold(first); xoff != 100_000 {
-		r.t.Fatalf("XOFF %d", xoff)
-	}
-	r.pause(in, 3)
 }
 
 // TestTakePeak: the longest queue of each stretch of time, which begins with what is queued.

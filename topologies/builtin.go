@@ -9,7 +9,7 @@ import (
 //go:embed builtin/*.yaml
 var builtin embed.FS
 
-var library = yamlspec.Library{Files: builtin, Kind: "topology"}
+var library = yamlspec.Library{Files: builtin, Folder: "builtin", Kind: "topology"}
 
 // BuiltinNames are the names of the topologies that come with the program, sorted.
 func BuiltinNames() []string { return library.Names() }

@@ -1,10 +1,10 @@
 package topologies
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -23,7 +23,7 @@ func (d *draft) hpccFile(v *yamlspec.Value, _ cable) {
 	if !filepath.IsAbs(name) {
 		path = filepath.Join(filepath.Dir(v.File()), name)
 	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, yamlspec.TableFile)
 	if err != nil {
 		v.Errorf("%v", err)
 		return

@@ -19,8 +19,12 @@ const (
 	blockPadding  = 8.0
 	fontWidth     = 7.0 // of a character at 12 px, roughly
 	smallFont     = 5.9 // of one at 10 px
-	openRow       = 6   // most hosts of a switch that hang in a row by lines of their own
-	mostHostCells = 480 // above it a switch's hosts are one box with a count
+	legendFont    = 6.6 // of one of a legend at 12 px, at least 20 of them
+	titleFont     = 11.0
+	legendLine    = 18.0
+	sampleWidth   = 26.0 // of a line in the legend, and the gap to its text
+	openRow       = 6    // most hosts of a switch that hang in a row by lines of their own
+	mostHostCells = 480  // above it a switch's hosts are one box with a count
 	nodeGap       = 18.0
 )
 

@@ -41,18 +41,35 @@ const (
 	// FramingEthernet counts what a real cable carries: FCS (4 B), preamble and SFD (8 B) and the inter-packet gap
 	// (12 B) beside the frame, and pads a frame to 60 B (IEEE 802.3 clause 4).
 	FramingEthernet Framing = iota
-	// FramingNS3 counts what the ns-3 RDMA simulators count, so that results compare with papers that used them: a
-	// packet of 1000 B payload costs 1048 B, nothing costs under 60 B. Our frames have real RoCEv2 headers, 10 B
+	// FramingNS3 counts what the ns-3 RDMA simulators count, on the line and in switches' buffers, so that results compare
+	// with papers that used them: a packet of 1000 B payload costs 1048 B, nothing costs under 60 B. Our frames have real RoCEv2 headers, 10 B
 	// longer (BTH 12 + ICRC 4 against 6), hence 10 B less than the frame.
 	FramingNS3
+)
+
+const (
+	minFrame   = 60 // without FCS
+	ns3Shorter = 10 // of a simulators' packet than of ours
 )
 
 // LineBytes is the line time, in bytes, of a frame of n bytes (headers and payload, without FCS).
 func (f Framing) LineBytes(n int) int64 {
 	if f == FramingNS3 {
-		return int64(max(n-10, 60))
+		return int64(max(n-ns3Shorter, minFrame))
 	}
-	return int64(max(n, 60) + 24)
+	return int64(max(n, minFrame) + 24)
+}
+
+// Counted is the size of a frame of n bytes (headers and payload, without FCS) in switches' buffers and against their thresholds:
+// all of it, or what the ns-3 simulators' packet has.
+func (f Framing) Counted(n int) int { return max(n-f.Uncounted(), minFrame) }
+
+// Uncounted is how much a frame's size is less than its bytes, down to the least frame.
+func (f Framing) Uncounted() int {
+	if f == FramingNS3 {
+		return ns3Shorter
+	}
+	return 0
 }
 
 // String is the framing's name in specs: "ethernet" or "ns3".
@@ -73,7 +90,8 @@ type Plan struct {
 	Hosts       []NodeID // by host index
 	Switch      []NodeID // by switch index
 	Framing     Framing
-	MTU         int // payload bytes of a full RoCE packet
+	Hash        Hash // by which switches choose among equal-cost ports
+	MTU         int  // payload bytes of a full RoCE packet
 
 	routes Routes
 }
@@ -112,7 +130,7 @@ type Link struct {
 
 // Routes are the shortest paths: for each switch and host index the ports that lie on one.
 type Routes struct {
-	// Groups are sets of equal-cost ports, each in ascending order; equal sets are stored once.
+	// Groups are sets of equal-cost ports, each in ascending order, or in HashHPCC's; equal ones are stored once.
 	Groups [][]PortID
 	// Group indexes Groups: Group[switch index*len(hosts)+host index].
 	Group []int32

@@ -275,3 +275,12 @@ func TestSVG(t *testing.T) {
 }
 
 func abs(x float64) float64 { return max(x, -x) }
+
+// A packet of 1000 B of payload is a frame of 1058 B here and one of 1048 B in the simulators, which have none below 60.
+func TestCounted(t *testing.T) {
+	for _, c := range []struct{ frame, ethernet, ns3 int }{{1058, 1058, 1048}, {1074, 1074, 1064}, {70, 70, 60}, {62, 62, 60}, {60, 60, 60}} {
+		if got := [2]int{FramingEthernet.Counted(c.frame), FramingNS3.Counted(c.frame)}; got != [2]int{c.ethernet, c.ns3} {
+			t.Errorf("a frame of %d B counts %v, want %d and %d", c.frame, got, c.ethernet, c.ns3)
+		}
+	}
+}

@@ -30,6 +30,10 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 		return g
 	}
 
+	var neighbours [][]hpccHop
+	if p.Hash == HashHPCC {
+		neighbours = p.hpccNeighbours()
+	}
 	distance := make([]int32, len(p.Nodes))
 	queue := make([]NodeID, 0, len(p.Switch))
 	var ports []PortID
@@ -46,6 +50,19 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 			}
 		}
 		if len(hosts) == 0 {
+			continue
+		}
+		if neighbours != nil {
+			next := p.hpccNextHops(root, neighbours, usable)
+			for _, id := range p.Switch {
+				if id == root {
+					continue
+				}
+				g := store(next[id])
+				for _, h := range hosts {
+					r.Group[p.Nodes[id].Index*len(p.Hosts)+h] = g
+				}
+			}
 			continue
 		}
 		nowhere := int32(-1)

@@ -2,10 +2,10 @@ package topologies
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -45,7 +45,7 @@ func Parse(filename string, data []byte) (*Plan, error) {
 
 // Load resolves the spec in the file at path.
 func Load(path string) (*Plan, error) {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, yamlspec.SpecFile)
 	if err != nil {
 		return nil, err
 	}

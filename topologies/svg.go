@@ -45,16 +45,20 @@ func (p *Plan) SVG(w io.Writer) error {
 	d := &drawing{plan: p, layout: l}
 	classes, class := p.linkClasses()
 
-	summary := p.Summary()
-	// The title line needs its room too, whatever the fabric's shape.
-	width := math.Max(l.width, math.Max(float64(len(summary))*6.4+2*margin, 360))
-	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="fabric" width="%.0f" height="%.0f" viewBox="%.1f 0 %.1f %.1f" role="img">`+"\n",
-		width, l.height, (l.width-width)/2, width, l.height)
-	d.printf("<title>%s: %s</title>\n<style>%s</style>\n", html.EscapeString(p.Name), html.EscapeString(summary), svgStyle)
+	// The title needs its room too, whatever the fabric's shape.
+	width := max(l.width, float64(len(p.Name))*titleFont+2*margin, 360)
 	left := (l.width - width) / 2
-	d.printf(`<rect class="bg" x="%.1f" width="%.1f" height="%.1f"/>`+"\n", left, width, l.height)
+	legend := p.legend(width-2*margin, classes)
+	below := legend[len(legend)-1].y // what a legend of several lines pushes the fabric down by
+	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="fabric" width="%.0f" height="%.0f" viewBox="%.1f 0 %.1f %.1f" role="img">`+"\n",
+		width, l.height+below, left, width, l.height+below)
+	d.printf("<title>%s: %s</title>\n<style>%s</style>\n", html.EscapeString(p.Name), html.EscapeString(p.Summary()), svgStyle)
+	d.printf(`<rect class="bg" x="%.1f" width="%.1f" height="%.1f"/>`+"\n", left, width, l.height+below)
 	d.printf(`<text class="title" x="%.1f" y="%.1f">%s</text>`+"\n", left+margin, margin, html.EscapeString(p.Name))
-	d.legend(left+margin, margin+26, classes)
+	d.legend(left+margin, margin+26, legend)
+	if below > 0 {
+		d.printf(`<g transform="translate(0 %.1f)">`+"\n", below)
+	}
 	for t, y := range l.tierY {
 		name := fmt.Sprintf("tier %d", t)
 		if t == 0 {
@@ -71,6 +75,9 @@ func (p *Plan) SVG(w io.Writer) error {
 			d.node(n, "switch", 6)
 		}
 	}
+	if below > 0 {
+		d.printf("</g>\n")
+	}
 	d.printf("</svg>\n")
 	_, err := io.WriteString(w, d.String())
 	return err
@@ -84,21 +91,49 @@ type drawing struct {
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
-// legend is the summary line; with several kinds of cable each gets a sample of its line.
-func (d *drawing) legend(x, y float64, classes []linkClass) {
-	if len(classes) <= 1 {
-		d.printf(`<text class="sub" x="%.1f" y="%.1f">%s</text>`+"\n", x, y, html.EscapeString(d.plan.Summary()))
-		return
+// legendItem is a piece of the line under the title: the summary, or a kind of cable with a sample of its line.
+type legendItem struct {
+	x, y  float64 // from the legend's begin
+	class int     // -1: no sample
+	text  string
+}
+
+// legend is the summary; with several kinds of cable each has a sample of its line. It takes as many lines as the width asks for.
+func (p *Plan) legend(width float64, classes []linkClass) []legendItem {
+	items := []legendItem{{class: -1, text: p.Summary()}}
+	if len(classes) > 1 {
+		items[0].text = fmt.Sprintf("%s, %s, %s:", plural(len(p.Hosts), "host"), plural(len(p.Switch), "switch"), plural(len(p.Links), "link"))
+		for i, c := range classes {
+			items = append(items, legendItem{class: min(i, lineClasses-1), text: fmt.Sprintf("%d of %v", c.Count, c)})
+		}
+	} else if float64(len(items[0].text))*legendFont > width {
+		nodes, cables, _ := strings.Cut(items[0].text, " of ")
+		items = []legendItem{{class: -1, text: nodes}, {class: -1, text: "of " + cables}}
 	}
-	text := fmt.Sprintf("%s, %s, %s:", plural(len(d.plan.Hosts), "host"), plural(len(d.plan.Switch), "switch"),
-		plural(len(d.plan.Links), "link"))
-	d.printf(`<text class="sub" x="%.1f" y="%.1f">%s</text>`+"\n", x, y, text)
-	x += float64(len(text))*6.1 + 6
-	for i, c := range classes {
-		d.printf(`<path class="l%d" stroke-width="%.1f" d="M%.1f %.1fh20"/>`+"\n", min(i, lineClasses-1), lineWidth(i), x, y)
-		text := fmt.Sprintf("%d of %v", c.Count, c)
-		d.printf(`<text class="sub" x="%.1f" y="%.1f">%s</text>`+"\n", x+26, y, text)
-		x += 26 + float64(len(text))*6.1 + 24
+	x, y := 0.0, 0.0
+	for i := range items {
+		item := &items[i]
+		long := float64(len(item.text)) * legendFont
+		if item.class >= 0 {
+			long += sampleWidth
+		}
+		if x > 0 && x+long > width {
+			x, y = 0, y+legendLine
+		}
+		item.x, item.y = x, y
+		x += long + 18
+	}
+	return items
+}
+
+func (d *drawing) legend(x, y float64, items []legendItem) {
+	for _, item := range items {
+		at := x + item.x
+		if item.class >= 0 {
+			d.printf(`<path class="l%d" stroke-width="%.1f" d="M%.1f %.1fh20"/>`+"\n", item.class, lineWidth(item.class), at, y+item.y)
+			at += sampleWidth
+		}
+		d.printf(`<text class="sub" x="%.1f" y="%.1f">%s</text>`+"\n", at, y+item.y, html.EscapeString(item.text))
 	}
 }
 

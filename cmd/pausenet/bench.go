@@ -1,12 +1,10 @@
 package main
 
 import (
-	"os/signal"
-	"syscall"
-
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
 func newBenchCommand() *cobra.Command {
@@ -24,7 +22,7 @@ docs/performance.md has results and says how to read them.`,
 			if err := atLeastOne(c.Flags(), "rounds"); err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+			ctx, stop := shutdown.Context(c.Context())
 			defer stop()
 			return experiments.Bench(ctx, c.OutOrStdout(), rounds)
 		},

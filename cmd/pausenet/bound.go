@@ -38,6 +38,9 @@ written to DIR/<scenario>/<way>/flows.csv, as run does. Faults are left out.`,
   pausenet bound mine.yaml --out results -f json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := notEmpty(c, "out"); err != nil {
+				return err
+			}
 			return f.run(c.OutOrStdout(), args[0], c.Flags().Changed("seed"))
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

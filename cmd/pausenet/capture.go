@@ -38,7 +38,7 @@ tcpdump print it.`,
 			}
 			if _, err := client.Ask(request); err != nil {
 				client.Close()
-				return badInput(err)
+				return clientError(err, exitBadInput)
 			}
 			stop := make(chan os.Signal, 1)
 			signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
@@ -47,7 +47,7 @@ tcpdump print it.`,
 				_ = client.Finish()
 			}()
 			defer client.Close()
-			return capturedTo(c.OutOrStdout(), file, client)
+			return capturedTo(raw(c.OutOrStdout()), file, client)
 		},
 	}
 	fabricFlag(c, &fabric)
@@ -64,18 +64,23 @@ func capturedTo(out io.Writer, file string, from io.Reader) error {
 				cmd := exec.Command(path, reader[1:]...)
 				cmd.Stdin, cmd.Stdout, cmd.Stderr = from, out, os.Stderr
 				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C ends the capture, and that the reader
-				return cmd.Run()
+				return clientError(cmd.Run(), exitBadInput)
 			}
 		}
 		return &exitError{exitEnvironment, errors.New("neither tshark nor tcpdump is installed: apt-get install tshark, or write a file with -w")}
 	case "-":
 		_, err := io.Copy(out, from)
-		return err
+		return clientError(err, exitBadInput)
 	}
 	f, err := os.Create(file)
 	if err != nil {
 		return writeError(err)
 	}
 	_, err = io.Copy(f, from)
-	return writeError(errors.Join(err, f.Close()))
+	err = errors.Join(err, f.Close())
+	var unanswered *live.Unanswered
+	if errors.As(err, &unanswered) {
+		return clientError(err, exitEnvironment)
+	}
+	return writeError(err)
 }

@@ -9,11 +9,19 @@ import (
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
-// cleaned is what "clean -f json" prints about a namespace.
+// cleaned is what "clean -f json" prints about a namespace or a file.
 type cleaned struct {
-	orchestrator.Leftover
+	*orchestrator.Leftover
+	File    string `json:"file,omitempty"`
+	What    string `json:"what,omitempty"` // it is
 	Removed bool   `json:"removed"`
 	Error   string `json:"error,omitempty"`
+}
+
+// leftFile is a file that a live fabric left.
+type leftFile struct {
+	path, what string
+	remove     func() error
 }
 
 func newCleanCommand() *cobra.Command {
@@ -30,7 +38,8 @@ that namespace alive. clean ends such programs, once the fabric's process is gon
 removes names that the namespace was given with ip netns.
 
 It touches only namespaces that pausenet marked (ip link shows the mark as lo's alias)
-and whose process no longer runs.`,
+and whose process no longer runs. In /run/pausenet it removes the sockets of fabrics that
+were killed and the records of those that ended by themselves.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkFormat(format); err != nil {
@@ -40,18 +49,24 @@ and whose process no longer runs.`,
 			if err != nil {
 				return &exitError{exitEnvironment, fmt.Errorf("look for leftovers: %w", err)}
 			}
-			all := make([]cleaned, len(left))
+			files := filesLeft()
+			all := make([]cleaned, 0, len(left)+len(files)) // JSON shows an empty list
 			failed := 0
+			note := func(c cleaned, remove func() error, free bool) {
+				if !dryRun {
+					if err := remove(); err != nil {
+						c.Error = err.Error()
+						failed++
+					}
+					c.Removed = c.Error == "" && free
+				}
+				all = append(all, c)
+			}
 			for i := range left {
-				all[i].Leftover = left[i]
-				if dryRun {
-					continue
-				}
-				if err := left[i].Remove(); err != nil {
-					all[i].Error = err.Error()
-					failed++
-				}
-				all[i].Removed = all[i].Error == "" && len(left[i].Bystanders) == 0
+				note(cleaned{Leftover: &left[i]}, left[i].Remove, len(left[i].Bystanders) == 0)
+			}
+			for _, f := range files {
+				note(cleaned{File: f.path, What: f.what}, f.remove, true)
 			}
 			if format == "json" {
 				err = writeJSON(c.OutOrStdout(), all)
@@ -59,7 +74,7 @@ and whose process no longer runs.`,
 				writeCleaned(c.OutOrStdout(), all, dryRun)
 			}
 			if err == nil && failed > 0 {
-				err = &exitError{exitEnvironment, fmt.Errorf("%d of %d namespaces could not be removed", failed, len(all))}
+				err = &exitError{exitEnvironment, fmt.Errorf("%d of %s could not be removed", failed, count(len(all), "leftover"))}
 			}
 			return err
 		},
@@ -80,6 +95,13 @@ func writeCleaned(w io.Writer, all []cleaned, dryRun bool) {
 	}
 	for i := range all {
 		l := &all[i]
+		if l.File != "" {
+			fmt.Fprintf(w, "%s: %s, %s\n", removed, l.File, l.What)
+			if l.Error != "" {
+				fmt.Fprintf(w, "  failed: %s\n", l.Error)
+			}
+			continue
+		}
 		fmt.Fprintf(w, "namespace of %s, left by process %d, which is gone\n", l.Node, l.Owner)
 		for _, p := range l.Programs {
 			fmt.Fprintf(w, "  %s: process %d (%s)\n", ended, p.Pid, p.Command)

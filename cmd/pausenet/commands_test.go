@@ -39,6 +39,7 @@ func TestCommands(t *testing.T) {
 	tagged := file("tagged.yaml", "topology: fabric.yaml\nflows: [{tag: burst, from: h0, to: h2, size: 1MB}]\nduration: 1ms\n")
 	words := file("words.yaml", "format: xml\njobs: many\n")
 
+	odd := file("odd.yaml", "topology: {star: {hosts: 3}, rate: 7Gbps, delay: 1us}\ncontrollers: [dcqcn, hpcc]\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
 	for _, c := range []struct {
 		args           string
 		code           int
@@ -62,11 +63,18 @@ func TestCommands(t *testing.T) {
 		{"show star --set x=1", exitBadInput, "", "star.yaml is a topology: --set changes scenarios"},
 		{"show leafspin", exitBadInput, "", `"leafspin" is neither a built-in nor a file: did you mean "leafspine"?`},
 		{"show " + fabric, exitFine, "3 hosts, 1 switch", ""},
-		{"show " + dir, exitBadInput, "", "is a directory"},
+		{"show " + dir, exitBadInput, "", "is a folder, not a file"},
 		{"validate " + fabric + " " + scenario, exitFine, scenario + ": scenario mine is fine; flows: 1; fabric: 3 hosts", ""},
 		{"validate " + fabric + " " + wrong, exitBadInput, "topology fabric is fine", wrong + ":1:8: unknown key \"host\": did you mean \"hosts\"?\n  1 | star: {host: 3}\n    |        ^^^^\n"},
 		{"validate " + sweep, exitFine, sweep + ": sweep both is fine; points: 4", ""},
 		{"validate " + wrongSweep + " " + fabric, exitBadInput, "topology fabric is fine", wrongSweep + ":1:43: unknown key \"sise\""},
+		// What a run would refuse, validate does, of the congestion controls that would run; odd's link has no code in telemetry.
+		{"validate " + odd, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
+		{"run " + odd + " --out " + dir, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
+		{"run " + odd + " --seeds 1..2 --out " + dir, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
+		{"validate " + odd + " --cc dcqcn", exitFine, "scenario odd is fine", ""},
+		{"validate " + odd + " --cc dcqcn,nobody", exitBadInput, "", `unknown congestion control "nobody"`},
+		{"validate " + sweep + " --cc dcqcn,swift", exitFine, "sweep both is fine; points: 8", ""},
 		{"validate", exitBadInput, "", "requires at least 1 arg"},
 		{"graph star --dot", exitFine, `"h0" -- "s0";`, ""},
 		{"graph dcon-burst --mermaid", exitFine, "flowchart BT", ""},
@@ -81,7 +89,8 @@ func TestCommands(t *testing.T) {
 		{"run incast --config " + words, exitBadInput, "", words + `: jobs: many: a whole number`},
 		// A sweep is told from a scenario, by every verb, and is validated with what --set makes of it.
 		{"run " + sweep, exitBadInput, "", sweep + ":1:1: this is a sweep and not a scenario: run it with pausenet sweep " + sweep},
-		{"show " + sweep, exitBadInput, "", "this is a sweep and not a scenario"},
+		{"show " + sweep, exitFine, "flows.0.size  1MB, 2MB", ""},
+		{"show " + wrongSweep, exitBadInput, "", `unknown key "sise"`},
 		{"graph " + sweep, exitBadInput, "", "this is a sweep and not a scenario"},
 		{"validate " + sweep + " --set host.cnp_interval=10us,20us,30us", exitFine, "points: 12", ""},
 		{"validate " + sweep + " --set flows.0.sise=1", exitBadInput, "", `unknown key "sise"`},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -60,7 +61,7 @@ func always(words []string) func([]string) []string { return func([]string) []st
 
 // scenarioNamed is the scenario that a command line names first; nil: it names none yet.
 func scenarioNamed(args []string) *experiments.Scenario {
-	if len(args) == 0 {
+	if len(args) == 0 || files.IsStream(args[0]) { // a stream is for the command to read
 		return nil
 	}
 	s, err := experiments.LoadScenario(args[0], nil)

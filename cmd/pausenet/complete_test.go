@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// files are flags that take a file that may be there, or is to be.
-var files = []string{"output", "write", "events", "topology", "flow", "cdf", "config", "train lstm --out", "train pid --out"}
+// fileFlags are flags that take a file that may be there, or is to be.
+var fileFlags = []string{"output", "write", "events", "topology", "flow", "cdf", "config", "train lstm --out", "train pid --out", "train cells --out", "train features --out"}
 
 // TestFlagsComplete: every flag that takes a value completes to something of its own, but for those that take files.
 func TestFlagsComplete(t *testing.T) {
@@ -18,7 +18,7 @@ func TestFlagsComplete(t *testing.T) {
 	var check func(c *cobra.Command, path string)
 	check = func(c *cobra.Command, path string) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Value.Type() == "bool" || slices.Contains(files, f.Name) || slices.Contains(files, path+" --"+f.Name) {
+			if f.Value.Type() == "bool" || slices.Contains(fileFlags, f.Name) || slices.Contains(fileFlags, path+" --"+f.Name) {
 				return
 			}
 			n++

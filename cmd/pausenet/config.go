@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -43,7 +45,12 @@ func applyConfiguration(c *cobra.Command, file string) error {
 			return
 		}
 		values := []string{v.GetString(f.Name)}
-		if _, list := f.Value.(pflag.SliceValue); list {
+		_, several := f.Value.(pflag.SliceValue)
+		if _, list := v.Get(f.Name).([]any); list && !several {
+			errs = append(errs, fmt.Errorf("%s: a list, and --%s takes one value", origin(f.Name, file), f.Name))
+			return
+		}
+		if several {
 			values = v.GetStringSlice(f.Name)
 		}
 		for _, value := range values {
@@ -131,6 +138,9 @@ func unknownKeys(v *viper.Viper, file string, known []string) []error {
 	return errs
 }
 
+// configurationFile is what readConfiguration reads: a few flags' values.
+var configurationFile = files.Kind{Name: "a configuration", Most: 64 << 10}
+
 // readConfiguration reads the file given, or pausenet/config.yaml in the user's configuration folder if there is one. The
 // result is the file read, "" for none.
 func readConfiguration(v *viper.Viper, file string) (string, error) {
@@ -144,8 +154,12 @@ func readConfiguration(v *viper.Viper, file string) (string, error) {
 			return "", nil
 		}
 	}
-	v.SetConfigFile(file)
-	if err := v.ReadInConfig(); err != nil {
+	data, err := files.Read(file, configurationFile)
+	if err == nil {
+		v.SetConfigFile(file)
+		err = v.ReadConfig(bytes.NewReader(data))
+	}
+	if err != nil {
 		return "", fmt.Errorf("configuration file %s: %w", file, err)
 	}
 	return file, nil

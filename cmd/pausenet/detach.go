@@ -50,15 +50,22 @@ func detach(out io.Writer, name string) error {
 	return &exitError{exitEnvironment, fmt.Errorf("the fabric did not come up")}
 }
 
-// detached tells the process in the foreground that the fabric is up, and lets go of its terminal.
-func detached() {
+// detached tells the process in the foreground that the fabric is up, and lets go of its terminal. What is written to standard error from
+// then on, by Go's runtime as the program crashes, goes to a file.
+func detached(log string) {
 	fmt.Println(upLine)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return
 	}
-	for fd := range 3 {
-		_ = syscall.Dup3(int(null.Fd()), fd, 0)
+	defer null.Close()
+	errs, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		errs = null
+	} else {
+		defer errs.Close()
 	}
-	null.Close()
+	for fd, file := range []*os.File{null, null, errs} {
+		_ = syscall.Dup3(int(file.Fd()), fd, 0)
+	}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // documented matches a command of a document's session, with what it printed.
-var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound) .*)\n((?:[^$` + "`" + `].*\n|\n)*)`)
+var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound|show) .*)\n((?:[^$` + "`" + `].*\n|\n)*)`)
 
-// TestDocumentedRuns: what the documents show of runs and bounds is what these print, but for the wall time and the plane.
+// TestDocumentedRuns: what the documents show of runs, bounds and what things resolve to is what these print, but for the wall time and the plane.
 func TestDocumentedRuns(t *testing.T) {
 	dir, pausenet := program(t)
 	runs := 0

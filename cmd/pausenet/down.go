@@ -4,11 +4,29 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/live"
 )
+
+// theOnly is the name of the only fabric. It says which that is, as it is to be ended and nobody has named it, and refuses if it may be
+// somebody else's.
+func theOnly(w io.Writer) (string, error) {
+	d := describe([]string{""})[0]
+	if d.err != nil {
+		return "", d.err
+	}
+	age := time.Duration(d.Clock.WallSeconds * float64(time.Second)).Round(time.Second)
+	which := fmt.Sprintf("%s, which %v brought up %v ago", d.Name, d.Owner, age)
+	if !d.Owner.Is(live.ThisOwner()) {
+		return "", badInput(fmt.Errorf("the only fabric is %s: name it if it is to end, pausenet down %s, or give --all", which, d.Name))
+	}
+	fmt.Fprintf(w, "ending %s\n", which)
+	return d.Name, nil
+}
 
 func newDownCommand() *cobra.Command {
 	var all bool
@@ -30,8 +48,21 @@ func newDownCommand() *cobra.Command {
 			} else if len(args) == 0 {
 				names = []string{""}
 			}
+			var over []*live.Record // already
+			if all {
+				over = live.AllEnded()
+			} else if r := live.Ended(names[0]); r != nil {
+				over, names = append(over, r), nil
+			}
 			for _, name := range names {
-				client, err := dial(name)
+				called := name
+				if name == "" {
+					var err error
+					if called, err = theOnly(c.OutOrStdout()); err != nil {
+						return err
+					}
+				}
+				client, err := dial(called)
 				if err != nil {
 					return err
 				}
@@ -44,6 +75,16 @@ func newDownCommand() *cobra.Command {
 					fmt.Fprintf(c.OutOrStdout(), "%s: ", name)
 				}
 				reply.Verdict.Write(c.OutOrStdout())
+			}
+			for _, r := range over {
+				fmt.Fprintln(c.OutOrStdout(), r)
+				if r.Verdict != nil {
+					r.Verdict.Write(c.OutOrStdout())
+				}
+				r.Forget()
+			}
+			if len(over) > 0 {
+				return &exitError{exitVerdict, fmt.Errorf("%s had ended before", count(len(over), "fabric"))}
 			}
 			return nil
 		},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -28,9 +29,8 @@ func checkPrivileges() error {
 // choosePlane resolves --plane; why says what auto decided by.
 func choosePlane(given string) (plane, why string, err error) {
 	switch given {
-	case "auto":
-		plane, why = orchestrator.ChoosePlane()
-		return plane, why, nil
+	case "auto": // a run in virtual time comes to the same on both, and what is asked of it is its numbers
+		return orchestrator.PlaneWasm, "it is the quicker one, and the kernel plane comes to the same; as root, --plane kernel has every frame cross the kernel", nil
 	case orchestrator.PlaneKernel:
 		return given, "", checkPrivileges()
 	case orchestrator.PlaneWasm:
@@ -39,24 +39,22 @@ func choosePlane(given string) (plane, why string, err error) {
 	return "", "", badInput(fmt.Errorf("unknown plane %q: kernel, wasm or auto", given))
 }
 
-// errLocked says that another process has the lock.
-var errLocked = errors.New("locked by another process")
-
 // lockResults keeps two runs from writing into one scenario's folder at a time. The lock ends with the process.
 func lockResults(ctx context.Context, suite *experiments.Suite) (unlock func(), err error) {
-	var files []*os.File
+	var locks []func()
 	unlock = func() {
-		for _, f := range files {
-			f.Close()
+		for _, release := range locks {
+			release()
 		}
 	}
 	for i := range suite.Scenarios {
-		f, err := lockResultsFolder(ctx, filepath.Join(suite.Directory, suite.Scenarios[i].Scenario.Name), dyingPatience)
+		folder := filepath.Join(suite.Directory, suite.Scenarios[i].Scenario.Name)
+		release, err := lockResultsFolder(ctx, suite.Directory, folder, dyingPatience)
 		if err != nil {
 			unlock()
 			return nil, err
 		}
-		files = append(files, f)
+		locks = append(locks, release)
 	}
 	return unlock, nil
 }
@@ -65,23 +63,45 @@ func lockResults(ctx context.Context, suite *experiments.Suite) (unlock func(), 
 // killed, with its namespaces and programs.
 const dyingPatience = 2 * time.Second
 
-// lockResultsFolder makes a folder for results and locks it until the file is closed.
-func lockResultsFolder(ctx context.Context, folder string, patience time.Duration) (*os.File, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+// lockResultsFolder makes a folder for results, below the one that the user named, and locks it until it is released.
+func lockResultsFolder(ctx context.Context, within, path string, patience time.Duration) (release func(), err error) {
+	folder, err := files.OpenFolder(within, path)
+	if err != nil {
 		return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
 	}
-	f, err := lockFolder(folder)
-	for deadline := time.Now().Add(patience); errors.Is(err, errLocked) && time.Now().Before(deadline) && ctx.Err() == nil; {
+	var locked *files.LockedError
+	lock, err := folder.Lock()
+	for deadline := time.Now().Add(patience); errors.As(err, &locked) && time.Now().Before(deadline) && ctx.Err() == nil; {
 		time.Sleep(20 * time.Millisecond)
-		f, err = lockFolder(folder)
+		lock, err = folder.Lock()
 	}
-	if errors.Is(err, errLocked) {
-		return nil, &exitError{exitEnvironment, fmt.Errorf("another run is writing into %s: wait for it, or choose another folder with --out (%w)", folder, errLocked)}
+	if err == nil {
+		return func() {
+			_ = lock.Release() // nobody is kept from anything by what is left
+			folder.Close()
+		}, nil
 	}
-	if err != nil {
-		return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w", err)}
+	folder.Close()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	return f, nil
+	if errors.As(err, &locked) {
+		return nil, &exitError{exitEnvironment, lockedMessage(locked)}
+	}
+	return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w: choose another with --out", err)}
+}
+
+// lockedMessage says who has a folder and what to do.
+func lockedMessage(l *files.LockedError) error {
+	who, otherwise := "another run", ""
+	if l.User != "" {
+		who = "a run of user " + l.User
+		otherwise = fmt.Sprintf("; if it was killed, remove %s", filepath.Join(l.Path, files.LockName))
+	}
+	if l.Process != 0 {
+		who += fmt.Sprintf(", process %d,", l.Process)
+	}
+	return fmt.Errorf("%s is writing into %s: wait for it, or choose another folder with --out%s", who, l.Path, otherwise)
 }
 
 // version is pausenet's: the module's, or the commit it was built from.

@@ -72,6 +72,11 @@ slowly misses events and is told how many.`,
 			if err != nil && !stopped.Load() {
 				return &exitError{exitEnvironment, err}
 			}
+			if !stopped.Load() {
+				if r := live.Ended(client.Name()); r != nil {
+					return &exitError{exitVerdict, errors.New(r.String())}
+				}
+			}
 			return nil
 		},
 	}

@@ -20,7 +20,7 @@ func newExecCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec NODE -- COMMAND...",
 		Short: "Run a program on a node of a live fabric",
-		Long: `exec runs a program in the network namespace of a node, where the fabric's hosts have
+		Long: `exec runs a program in the namespaces of a node, where the fabric's hosts have
 their names, and exits with its code; with 128 and the signal's number if one ended it, as a
 shell does, and with 1 if the fabric ended.`,
 		Example: `  sudo pausenet exec h1 -- ping -c 3 h2
@@ -53,7 +53,7 @@ func programError(name string, err error) error {
 		return &exitError{exitVerdict, fmt.Errorf("%s: %w", name, err)}
 	}
 	if !errors.As(err, &ended) {
-		return badInput(err)
+		return clientError(err, exitBadInput)
 	}
 	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return &exitError{128 + int(status.Signal()), fmt.Errorf("%s: %w", name, err)}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 func newGraphCommand() *cobra.Command {
@@ -42,7 +42,7 @@ func newGraphCommand() *cobra.Command {
 			if err := draw(&b); err != nil {
 				return err
 			}
-			return writeError(experiments.WriteWhole(output, b.Bytes()))
+			return writeError(files.WriteWhole(output, b.Bytes()))
 		},
 	}
 	c.Flags().BoolVar(&svg, "svg", false, "a self-contained SVG drawing (the default)")

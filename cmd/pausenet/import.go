@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 func newImportCommand() *cobra.Command {
@@ -70,14 +71,18 @@ is. With run --export hpcc the results are written as the simulator writes them.
 			if err != nil {
 				return badInput(err)
 			}
-			if _, err := experiments.ParseScenario(filepath.Join(folder, "import.yaml"), []byte(text), nil); err != nil {
+			s, err := experiments.ParseScenario(filepath.Join(folder, "import.yaml"), []byte(text), nil)
+			if err == nil {
+				err = experiments.Check(s, s.Controllers)
+			}
+			if err != nil {
 				return badInput(fmt.Errorf("the files make no scenario that can run; nothing is written\n%w", err))
 			}
 			if output == "" || output == "-" {
 				_, err := c.OutOrStdout().Write([]byte(text))
 				return err
 			}
-			return writeError(experiments.WriteWhole(output, []byte(text)))
+			return writeError(files.WriteWhole(output, []byte(text)))
 		},
 	}
 	c.Flags().StringVar(&h.Topology, "topology", "", "topology `file` (mix/fat.txt)")

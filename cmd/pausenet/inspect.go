@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -34,34 +35,67 @@ func newInspectCommand() *cobra.Command {
 			if err != nil {
 				return &exitError{exitEnvironment, err}
 			}
+			var over []*live.Record
 			if len(args) > 0 {
 				names = args
+			} else {
+				over = live.AllEnded()
 			}
 			all := []*live.Description{}
-			for _, name := range names {
-				client, err := dial(name)
-				if errors.Is(err, live.ErrNone) && len(args) == 0 {
-					continue // it has ended meanwhile
-				}
-				if err != nil {
+			for _, answer := range describe(names) {
+				err := answer.err
+				switch {
+				case err == nil:
+					all = append(all, answer.Description)
+				case len(args) > 0:
 					return err
+				case errors.Is(err, live.ErrNone): // it has ended meanwhile
+				default: // the others are up nevertheless
+					fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
 				}
-				reply, err := client.Ask(live.Request{Verb: "inspect"})
-				client.Close()
-				if err != nil {
-					return &exitError{exitEnvironment, err}
-				}
-				all = append(all, reply.Inspect)
 			}
 			if format == "json" {
 				return writeJSON(c.OutOrStdout(), all)
 			}
 			writeFabrics(c.OutOrStdout(), all, len(args) > 0)
+			for _, r := range over {
+				fmt.Fprintln(c.OutOrStdout(), r)
+			}
 			return nil
 		},
 	}
 	formatFlag(c, &format)
 	return c
+}
+
+// description is what a fabric says of itself.
+type description struct {
+	*live.Description
+	err error
+}
+
+// describe asks fabrics, all at once, as one may not answer.
+func describe(names []string) []description {
+	answers := make([]description, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names {
+		asked.Go(func() {
+			client, err := dial(name)
+			if err != nil {
+				answers[i].err = err
+				return
+			}
+			defer client.Close()
+			reply, err := client.Ask(live.Request{Verb: "inspect"})
+			if err != nil {
+				answers[i].err = &exitError{exitEnvironment, err}
+				return
+			}
+			answers[i].Description = reply.Inspect
+		})
+	}
+	asked.Wait()
+	return answers
 }
 
 func writeFabrics(out io.Writer, all []*live.Description, whole bool) {

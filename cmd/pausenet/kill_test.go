@@ -276,7 +276,7 @@ func TestStoppedClient(t *testing.T) {
 	}
 	t.Cleanup(func() { // who is killed leaves the socket, which nobody answers
 		_ = up.Process.Kill()
-		_ = os.Remove("/run/pausenet/test-stopped.sock")
+		forgetFabric("test-stopped")
 	})
 	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != upLine; {
 		t.Log(lines.Text())

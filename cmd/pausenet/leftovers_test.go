@@ -82,6 +82,13 @@ func endLeftovers() {
 	})
 }
 
+// forgetFabric removes what a fabric that was killed leaves.
+func forgetFabric(name string) {
+	for _, kind := range []string{".sock", ".json", ".log"} {
+		_ = os.Remove(filepath.Join(live.Folder, name+kind))
+	}
+}
+
 // failingScript is a test of testscript that may fail without ours doing so.
 type failingScript struct {
 	*testing.T
@@ -118,6 +125,7 @@ func TestFailedScriptLeavesNothing(t *testing.T) {
 	testscript.RunT(failingScript{t, &failed}, testscript.Params{
 		Files: []string{file}, Cmds: scriptCommands, Setup: setupScript, RequireExplicitExec: true, RequireUniqueNames: true,
 	})
+	defer forgetFabric("txtar-left")
 	if !failed {
 		t.Error("the script has not failed")
 	}

@@ -13,8 +13,15 @@ import (
 
 // listing is what "list -f json" prints.
 type listing struct {
-	Scenarios  []listed `json:"scenarios"`
-	Topologies []listed `json:"topologies"`
+	Scenarios  []listed      `json:"scenarios"`
+	Sweeps     []listedSweep `json:"sweeps"`
+	Topologies []listed      `json:"topologies"`
+}
+
+type listedSweep struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Scenarios   []string `json:"scenarios"`
 }
 
 type listed struct {
@@ -32,9 +39,9 @@ func newListCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "list [--cc [NAME...]]",
-		Short: "List the built-in scenarios and topologies, or the congestion controls",
-		Long: `list prints the scenarios and topologies that come with the program; their names are what
-run, show and graph take. With --cc it prints the congestion controls, and with names
+		Short: "List the built-in scenarios, sweeps and topologies, or the congestion controls",
+		Long: `list prints the scenarios, sweeps and topologies that come with the program; their names
+are what run, sweep, show and graph take. With --cc it prints the congestion controls, and with names
 behind it the constants of these, which --set cc.NAME.CONSTANT=value changes.`,
 		Example: `  pausenet list
   pausenet list --cc
@@ -112,6 +119,13 @@ func builtins() (*listing, error) {
 			Hosts: len(s.Topology.Hosts), Switches: len(s.Topology.Switch),
 		})
 	}
+	for _, name := range experiments.BuiltinSweepNames() {
+		s, err := experiments.LoadSweep(name)
+		if err != nil {
+			return nil, err
+		}
+		l.Sweeps = append(l.Sweeps, listedSweep{name, s.Description, s.Scenarios})
+	}
 	for _, name := range topologies.BuiltinNames() {
 		p, err := topologies.Builtin(name)
 		if err != nil {
@@ -129,6 +143,18 @@ func (l *listing) write(w io.Writer) error {
 	fmt.Fprintln(t, "SCENARIO\tHOSTS\tSWITCHES\tFLOWS\tDESCRIPTION")
 	for _, s := range l.Scenarios {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", s.Name, s.Hosts, s.Switches, s.Flows, s.Description)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintln(t, "SWEEP\tOF\tDESCRIPTION")
+	for _, s := range l.Sweeps {
+		of := s.Scenarios[0]
+		if n := len(s.Scenarios); n > 1 {
+			of = fmt.Sprintf("%d scenarios", n)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, of, s.Description)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -48,10 +48,30 @@ func dial(name string) (*live.Client, error) {
 	if errors.Is(err, live.ErrNone) {
 		return nil, badInput(err)
 	}
-	if err != nil {
-		return nil, &exitError{exitEnvironment, err}
+	return c, clientError(err, exitEnvironment)
+}
+
+// clientError is an error of a fabric's client with its exit code: that which is given, unless the fabric did not answer.
+func clientError(err error, code int) error {
+	var (
+		unanswered *live.Unanswered
+		coded      *exitError
+	)
+	switch {
+	case err == nil || errors.As(err, &coded):
+		return err
+	case errors.As(err, &unanswered):
+		code = exitEnvironment
 	}
-	return c, nil
+	return &exitError{code, err}
+}
+
+// filesLeft are the files that live fabrics left.
+func filesLeft() (files []leftFile) {
+	for _, l := range live.Left() {
+		files = append(files, leftFile{l.Path, l.What, l.Remove})
+	}
+	return files
 }
 
 // fabricFlag adds --fabric to a verb that is about one.

@@ -4,7 +4,8 @@ package main
 import "os"
 
 func main() {
-	root, out := newRootCommand(), &output{to: os.Stdout}
+	root, out, complaints := newRootCommand(), &output{to: os.Stdout}, &output{to: os.Stderr}
 	root.SetOut(out)
-	os.Exit(exit(os.Stderr, out.failed(root.Execute())))
+	root.SetErr(complaints)
+	os.Exit(exit(complaints, out.failed(root.Execute())))
 }

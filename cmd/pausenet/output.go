@@ -9,11 +9,22 @@ import (
 // output is the command's standard output. It keeps the first error: what prints need not look at each line's, and nobody
 // takes a full disk's empty file for the whole answer.
 type output struct {
-	to  io.Writer
-	err error
+	to   io.Writer
+	err  error
+	rest []byte // as of plain
 }
 
+// Write writes text, and nothing that a terminal would obey.
 func (o *output) Write(p []byte) (int, error) {
+	var shown []byte
+	shown, o.rest = plain(append(o.rest, p...))
+	if _, err := o.send(shown); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (o *output) send(p []byte) (int, error) {
 	if o.err != nil {
 		return 0, o.err
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,13 +46,14 @@ func (f *reportFlags) run(c *cobra.Command, folders []string) error {
 		return badInput(fmt.Errorf("--figures: %w", err))
 	}
 	if len(folders) > 1 {
-		return f.compare(c.OutOrStdout(), folders)
+		return f.compare(c, folders)
 	}
-	return f.rebuild(c.OutOrStdout(), folders[0])
+	return f.rebuild(c, folders[0])
 }
 
 // rebuild writes the reports of a folder again.
-func (f *reportFlags) rebuild(w io.Writer, folder string) error {
+func (f *reportFlags) rebuild(c *cobra.Command, folder string) error {
+	w := c.OutOrStdout()
 	all, err := experiments.ReadResults(folder)
 	if err != nil {
 		return badInput(err)
@@ -70,7 +69,7 @@ func (f *reportFlags) rebuild(w io.Writer, folder string) error {
 		}
 		written = append(written, rebuiltView{path, append([]string{}, s.Missing()...)})
 		for _, note := range append(s.Missing(), s.Notes...) {
-			fmt.Fprintf(os.Stderr, "pausenet: %s\n", note)
+			fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s\n", note)
 		}
 		if f.format == "text" {
 			fmt.Fprintf(w, "report: %s\n", path)
@@ -89,7 +88,8 @@ type rebuiltView struct {
 }
 
 // compare writes a page that compares the runs of folders.
-func (f *reportFlags) compare(w io.Writer, folders []string) error {
+func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
+	w := c.OutOrStdout()
 	comparison, err := experiments.CompareFolders(folders)
 	if err != nil {
 		return badInput(err)
@@ -104,7 +104,7 @@ func (f *reportFlags) compare(w io.Writer, folders []string) error {
 		return writeJSON(w, comparison.View())
 	}
 	for _, note := range comparison.Missing() {
-		fmt.Fprintf(os.Stderr, "pausenet: %s\n", note)
+		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s\n", note)
 	}
 	v := comparison.View()
 	lines := [][]string{append([]string{"run", "verdict"}, comparison.Labels()...)}

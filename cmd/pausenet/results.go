@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -48,6 +49,7 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 				continue
 			}
 			writeMessages(w, r.Controller, r)
+			writeNotes(w, r)
 			writeSpread(w, r, longest)
 		}
 		for _, r := range results[i] {
@@ -80,8 +82,8 @@ func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*e
 			continue
 		}
 		any = true
-		// Seeds mostly have the same to say: once is enough.
-		what := r.Controller + ": " + strings.Join(r.Summary.Verdict.Messages, "; ")
+		// Seeds mostly have the same to say, but for its numbers: once is enough.
+		what := r.Controller + ": " + figures.ReplaceAllString(strings.Join(r.Summary.Verdict.Messages, "; "), "#")
 		if told[what] || len(r.Summary.Verdict.Messages) == 0 {
 			continue
 		}
@@ -103,6 +105,9 @@ func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*e
 	}
 }
 
+// figures matches a number in a message, with its unit.
+var figures = regexp.MustCompile(`[0-9][0-9.]*([KMG]?B|[mnup]?s)?\b`)
+
 // mostMessages is how many messages of a verdict are printed. A law that breaks once often breaks at every frame.
 const mostMessages = 5
 
@@ -113,6 +118,13 @@ func writeMessages(w io.Writer, name string, r *experiments.Result) {
 	}
 	if more := len(messages) - mostMessages; more > 0 {
 		fmt.Fprintf(w, "  %s %s: and %d more, in its summary.json\n", name, r.Summary.Verdict.Status, more)
+	}
+}
+
+// writeNotes prints what to know of a run's numbers though nothing is off.
+func writeNotes(w io.Writer, r *experiments.Result) {
+	for _, n := range r.Summary.Verdict.Notes {
+		fmt.Fprintf(w, "  %s note: %s\n", r.Controller, n)
 	}
 }
 

@@ -60,8 +60,11 @@ root or no space. exec has the program's.`,
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
 	cobra.EnableCommandSorting = false
-	for _, command := range append(liveCommands, commands...) {
+	for i, command := range append(liveCommands, commands...) {
 		c := command()
+		if i >= len(liveCommands) {
+			endOnSignals(c)
+		}
 		if c.Args != nil {
 			c.Args = withUsage(c.Args)
 		}
@@ -111,6 +114,14 @@ func atMostOne(c *cobra.Command, names ...string) error {
 	return nil
 }
 
+// notEmpty refuses a flag that is given without a value where a folder or a name is meant: nothing is named by it.
+func notEmpty(c *cobra.Command, flag string) error {
+	if f := c.Flags().Lookup(flag); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
+		return badInput(fmt.Errorf("--%s is empty: give it a value, or leave it out", flag))
+	}
+	return nil
+}
+
 // The flags that several commands share, each with one text.
 
 func controllersFlag(c *cobra.Command, names *[]string) {
@@ -119,7 +130,7 @@ func controllersFlag(c *cobra.Command, names *[]string) {
 }
 
 func planeFlag(c *cobra.Command, plane *string) {
-	c.Flags().StringVar(plane, "plane", "auto", "`plane` that the pipelines run on: kernel, wasm, or auto for what this machine allows")
+	c.Flags().StringVar(plane, "plane", "auto", "`plane` that the pipelines run on: kernel, wasm, or auto, which is wasm: results are equal, and it is quicker")
 	completeFlag(c, "plane", planes...)
 }
 

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
 type runFlags struct {
@@ -21,6 +23,7 @@ type runFlags struct {
 	sets        []string
 	quick       bool
 	export      string
+	force       bool
 	jobs        int
 	out         string
 	capture     []string
@@ -67,6 +70,7 @@ means over the seeds with 95 % confidence intervals.`,
 	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as `node:peer,...`, whose wires are captured into capture.pcapng")
 	figuresFlag(c, &f.figures)
 	flags.StringVar(&f.export, "export", "", "write results as another simulator does, too: `hpcc` for fct.txt and pfc.txt")
+	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	formatFlag(c, &f.format)
 	completeList(c, "pcap", portWords)
 	completeFlag(c, "export", experiments.ExportHPCC)
@@ -76,7 +80,7 @@ means over the seeds with 95 % confidence intervals.`,
 }
 
 func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
-	if err := checkFormat(f.format); err != nil {
+	if err := errors.Join(checkFormat(f.format), notEmpty(c, "out")); err != nil {
 		return err
 	}
 	plane, why, err := choosePlane(f.plane)
@@ -116,7 +120,12 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		return err
 	}
 	defer unlock()
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	if !f.force {
+		if err := overwrites(suite); err != nil {
+			return err
+		}
+	}
+	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
 	if why != "" {
 		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
@@ -126,6 +135,16 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	results, err := suite.Run(ctx)
 	progress.wait()
 	return f.conclude(c.OutOrStdout(), suite, results, err)
+}
+
+// overwrites refuses to run what would take the place of results of other settings.
+func overwrites(suite *experiments.Suite) error {
+	err := suite.Overwrites()
+	var other *experiments.OverwriteError
+	if errors.As(err, &other) {
+		err = fmt.Errorf("%w\nwrite elsewhere, with --out %s say, or overwrite them with --force", err, experiments.FreshFolder(suite.Directory))
+	}
+	return badInput(err)
 }
 
 func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScenario, error) {
@@ -165,7 +184,10 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScen
 		}
 		s.Capture = append(s.Capture, ids...)
 	}
-	if err := experiments.Check(scenario, s.Controllers); err != nil {
+	for _, text := range experiments.Warnings(scenario, s.Controllers) {
+		fmt.Fprintf(os.Stderr, "pausenet: %s: warning: %s\n", scenario.Name, text)
+	}
+	if err := experiments.Check(scenario, s.Controllers, s.Seeds...); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -209,11 +231,10 @@ func runError(err error) error {
 		return &exitError{exitVerdict, errors.New("interrupted: the results so far are kept and marked partial")}
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}
+	case errors.Is(err, syscall.EFBIG):
+		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on the files of this process (ulimit -f)", cmp.Or(fileError(err), err))}
 	case errors.Is(err, syscall.ENOSPC):
-		if file := fileError(err); file != nil {
-			err = file
-		}
-		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", err)}
+		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", cmp.Or(fileError(err), err))}
 	case fileError(err) != nil:
 		return &exitError{exitEnvironment, fmt.Errorf("%w: choose another folder with --out", fileError(err))}
 	}
@@ -224,10 +245,13 @@ func runError(err error) error {
 // it.
 func fileError(err error) error {
 	var (
-		file *os.PathError
-		link *os.LinkError
+		file    *os.PathError
+		link    *os.LinkError
+		refused *files.Error
 	)
 	switch {
+	case errors.As(err, &refused):
+		return fmt.Errorf("write the results: %w", refused)
 	case errors.As(err, &file):
 		return fmt.Errorf("write the results: %w", file)
 	case errors.As(err, &link):

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 type leakTest struct{ m *testing.M }
 
 func (l leakTest) Run() int {
+	testenv.DefaultHangup()
 	endLeftovers()
 	own := identity(os.Getpid())
 	_ = os.Setenv(testVariable, own)

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +34,8 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"contains": contains,
 	"holds":    holds,
 	"gone":     gone,
+	"flood":    flood,
+	"endflood": endFlood,
 }
 
 // patience is how long a script waits for what takes a moment, on a machine that is busy with other things.
@@ -75,6 +78,7 @@ func setupScript(env *testscript.Env) error {
 	env.Defer(func() { endStarted(func(value string) bool { return value == mark }) })
 	all := started{}
 	env.Values[startedKey{}] = all
+	env.Values[floodKey{}] = new([]net.Conn)
 	env.Defer(func() {
 		for _, p := range all {
 			_ = p.cmd.Process.Kill()
@@ -117,6 +121,16 @@ func tmpfs(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(at, 0o755))
 	ts.Check(unix.Mount("tmpfs", at, "tmpfs", 0, "size="+args[1]))
 	ts.Defer(func() { ts.Check(unix.Unmount(at, unix.MNT_DETACH)) })
+}
+
+// ended says whether the command has.
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // start runs a command at the back; what it writes goes to name.out and name.err.
@@ -168,32 +182,50 @@ func signalToGroup(ts *testscript.TestScript, neg bool, args []string) {
 // signalToChild sends the one child process of a started command a signal.
 func signalToChild(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "child name signal")
-	parent := find(ts, args[0]).cmd.Process.Pid
-	var children []int
+	children, err := childrenOf(find(ts, args[0]).cmd.Process.Pid)
+	if ts.Check(err); len(children) != 1 {
+		ts.Fatalf("%s has the children %v", args[0], children)
+	}
+	ts.Check(syscall.Kill(children[0], unix.SignalNum("SIG"+args[1])))
+}
+
+// childrenOf are the child processes of a process.
+func childrenOf(parent int) (children []int, err error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	ts.Check(err)
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range stats {
 		stat, _ := os.ReadFile(path)
 		// pid (name) state parent; the name may have anything in it.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			ts.Check(err)
+			if err != nil {
+				return nil, err
+			}
 			children = append(children, pid)
 		}
 	}
-	if len(children) != 1 {
-		ts.Fatalf("%s has the children %v", args[0], children)
-	}
-	ts.Check(syscall.Kill(children[0], unix.SignalNum("SIG"+args[1])))
+	return children, nil
 }
 
 // contains waits for a file to have a text in it.
 func contains(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "contains file text")
+	name, _, _ := strings.Cut(args[0], ".")
+	p := ts.Value(startedKey{}).(started)[name]
 	wait(ts, args[0]+" has "+args[1], func() bool {
+		ended := p != nil && p.ended() // asked first: what it wrote before it ended is there then
 		data, err := os.ReadFile(ts.MkAbs(args[0]))
-		return err == nil && strings.Contains(string(data), args[1])
+		if err == nil && strings.Contains(string(data), args[1]) {
+			return true
+		}
+		if ended {
+			errs, _ := os.ReadFile(ts.MkAbs(name + ".err"))
+			ts.Fatalf("%s has ended without %q in %s\n%s", name, args[1], args[0], errs)
+		}
+		return false
 	})
 }
 
@@ -310,4 +342,36 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return !slices.ContainsFunc(left, func(l orchestrator.Leftover) bool { return l.Owner == p.cmd.Process.Pid })
 	})
+}
+
+type floodKey struct{}
+
+// flood opens connections to the metrics of a fabric, whose address is in what it printed.
+func flood(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "flood file connections")
+	_, rest, _ := strings.Cut(ts.ReadFile(args[0]), "metrics at http://")
+	address, _, found := strings.Cut(rest, "/metrics")
+	count, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if !found {
+		ts.Fatalf("%s names no metrics", args[0])
+	}
+	conns := ts.Value(floodKey{}).(*[]net.Conn)
+	for range count {
+		conn, err := net.Dial("tcp", address)
+		if errors.Is(err, unix.ECONNRESET) {
+			continue
+		}
+		ts.Check(err)
+		*conns = append(*conns, conn)
+	}
+}
+
+// endFlood closes the connections.
+func endFlood(ts *testscript.TestScript, neg bool, args []string) {
+	conns := ts.Value(floodKey{}).(*[]net.Conn)
+	for _, conn := range *conns {
+		conn.Close()
+	}
+	*conns = nil
 }

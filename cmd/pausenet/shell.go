@@ -35,7 +35,7 @@ it does the lines of its standard input, all of them, and exits with 1 if any fa
 			}
 			a := &shell.Attached{Out: c.OutOrStdout(), Programs: os.Stdout, Dial: func() (*live.Client, error) { return dial(name) }}
 			if err := a.Attach(); err != nil {
-				return err
+				return clientError(err, exitEnvironment)
 			}
 			defer a.Close()
 			name = a.Name() // though another may come up
@@ -70,6 +70,9 @@ func useAttached(a *shell.Attached) error {
 		return nil
 	case <-a.Done():
 		fmt.Fprintln(a.Out)
+		if r := live.Ended(a.Name()); r != nil {
+			return &exitError{exitVerdict, errors.New(r.String())}
+		}
 		return &exitError{exitVerdict, errors.New("the fabric has ended")}
 	}
 }

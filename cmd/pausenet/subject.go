@@ -18,37 +18,56 @@ type subject struct {
 	source   []byte
 }
 
-// load resolves a built-in's name or a file's path. Scenarios go before topologies; a file is what its keys say.
-func load(nameOrPath string, sets []string) (*subject, error) {
+// source is the text behind a user's NAME or FILE.
+type source struct {
+	filename string // for messages; what it names is relative to its folder
+	data     []byte
+	scenario bool
+}
+
+// read finds a built-in's text, or reads a file's or a stream's, once. Scenarios go before topologies; a file is what its keys
+// say.
+func read(nameOrPath string) (*source, error) {
 	if data, err := experiments.BuiltinSource(nameOrPath); err == nil {
-		return parse(nameOrPath+".yaml", data, true, sets)
+		return &source{nameOrPath + ".yaml", data, true}, nil
 	}
 	if data, err := topologies.BuiltinSource(nameOrPath); err == nil {
-		return parse(nameOrPath+".yaml", data, false, sets)
+		return &source{nameOrPath + ".yaml", data, false}, nil
 	}
-	data, err := os.ReadFile(nameOrPath)
+	if data, err := experiments.BuiltinSweepSource(nameOrPath); err == nil {
+		return &source{nameOrPath, data, true}, nil // that it is none is for the scenarios' reader to say
+	}
+	filename, data, err := experiments.ReadSpec(nameOrPath)
 	if os.IsNotExist(err) {
-		names := append(experiments.BuiltinNames(), topologies.BuiltinNames()...)
-		return nil, badInput(fmt.Errorf("%q is neither a built-in nor a file%s", nameOrPath, yamlspec.Suggest(nameOrPath, names)))
+		return nil, badInput(fmt.Errorf("%q is neither a built-in nor a file%s", nameOrPath, yamlspec.Suggest(nameOrPath, builtinNames())))
 	}
 	if err != nil {
 		return nil, badInput(err)
 	}
-	return parse(nameOrPath, data, isScenario(data), sets)
+	return &source{filename, data, isScenario(data)}, nil
 }
 
-func parse(filename string, data []byte, scenario bool, sets []string) (*subject, error) {
-	s := &subject{source: data}
+// load reads and resolves what a user names.
+func load(nameOrPath string, sets []string) (*subject, error) {
+	s, err := read(nameOrPath)
+	if err != nil {
+		return nil, err
+	}
+	return s.parse(sets)
+}
+
+func (from *source) parse(sets []string) (*subject, error) {
+	s := &subject{source: from.data}
 	var err error
 	switch {
-	case scenario:
-		if s.scenario, err = experiments.ParseScenario(filename, data, sets); err == nil {
+	case from.scenario:
+		if s.scenario, err = experiments.ParseScenario(from.filename, from.data, sets); err == nil {
 			s.topology = s.scenario.Topology
 		}
 	case len(sets) > 0:
-		err = fmt.Errorf("%s is a topology: --set changes scenarios", filename)
+		err = fmt.Errorf("%s is a topology: --set changes scenarios", from.filename)
 	default:
-		s.topology, err = topologies.Parse(filename, data)
+		s.topology, err = topologies.Parse(from.filename, from.data)
 	}
 	if err != nil {
 		return nil, badInput(err)
@@ -60,10 +79,15 @@ func parse(filename string, data []byte, scenario bool, sets []string) (*subject
 // a sweep is no scenario is for their reader to say.
 func isScenario(data []byte) bool {
 	root := new(yamlspec.Report).Parse("", data)
-	return slices.ContainsFunc([]string{"flows", "workloads", "topology", "duration", "switch", "host", "controllers", "report", "sweep"}, root.Has)
+	return slices.ContainsFunc([]string{"flows", "workloads", "topology", "routing", "duration", "switch", "host", "controllers", "report", "sweep"}, root.Has)
+}
+
+// builtinNames are the names of all that comes with the program.
+func builtinNames() []string {
+	return slices.Concat(experiments.BuiltinNames(), experiments.BuiltinSweepNames(), topologies.BuiltinNames())
 }
 
 // completeSubjects offers the built-ins beside files.
 func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return append(experiments.BuiltinNames(), topologies.BuiltinNames()...), cobra.ShellCompDirectiveDefault
+	return builtinNames(), cobra.ShellCompDirectiveDefault
 }

@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -27,16 +26,17 @@ type sweepFlags struct {
 	out         string
 	figures     []string
 	format      string
+	quick       bool
 }
 
 func newSweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
-		Use:   "sweep SCENARIO|FILE",
+		Use:   "sweep SCENARIO|SWEEP|FILE",
 		Short: "Run a scenario over values of its parameters, over seeds and controllers",
 		Long: `sweep runs a scenario, a built-in's name or a file, at every combination of the values
-given, side by side. FILE may also be a sweep's own, with the key sweep. It writes into
-the output folder:
+given, side by side. SWEEP is a sweep that comes with the program (pausenet list); FILE may
+also be a sweep's own, with the key sweep. It writes into the output folder:
 
   DIR/<point>/<cc>/    each point's results, as run writes them
   DIR/sweep.csv        a row a point: parameters, controller, seed, verdict, metrics
@@ -47,20 +47,22 @@ as their configuration and the program are the same. One that fails, or is kille
 reported and keeps no other from being made.`,
 		Example: `  pausenet sweep dcon-burst --set flows.burst.interval=10us..30us:5us --seeds 1..5
   pausenet sweep dcon-burst --set switch.pfc.xoff=256KB,320KB --cc dcqcn,dcon --jobs 4
-  pausenet sweep intensity.yaml`,
+  pausenet sweep intensity.yaml
+  pausenet sweep dcon-readings --quick`,
 		Args:              cobra.ExactArgs(1),
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
-		ValidArgsFunction: completeSubjects,
+		ValidArgsFunction: completeSweeps,
 	}
 	flags := c.Flags()
 	flags.StringArrayVar(&f.sets, "set", nil, "a parameter and its values, as `path=v1,v2` or path=a..b:step; with one value a setting of every point; may be repeated")
 	controllersFlag(c, &f.controllers)
 	flags.StringVar(&f.seeds, "seeds", "", "`seeds`, as 1..5 or 1,7,9 (default: the scenario's own)")
-	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` that the table and the charts show; a name that there is not gets the list (default: fct_mean,fct_p99,slowdown_p99,goodput,pause_rate)")
+	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` that the table and the charts show; a name that there is not gets the list (default: fct_mean,fct_p99,slowdown_p99,goodput,pauses,pauses_between_switches)")
 	planeFlag(c, &f.plane)
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at the same time (default: as many as there are processors)")
 	flags.StringVar(&f.out, "out", "", "`folder` of the sweep (default: results/sweep-NAME)")
 	figuresFlag(c, &f.figures)
+	c.Flags().BoolVar(&f.quick, "quick", false, "run the quick form of scenarios that have one")
 	completeList(c, "metrics", always(experiments.MetricNames()))
 	completeFolder(c, "out")
 	completeNothing(c, "set", "seeds", "jobs")
@@ -69,7 +71,7 @@ reported and keeps no other from being made.`,
 }
 
 func (f *sweepFlags) run(c *cobra.Command, name string) error {
-	if err := checkFormat(f.format); err != nil {
+	if err := errors.Join(checkFormat(f.format), notEmpty(c, "out")); err != nil {
 		return err
 	}
 	if err := experiments.CheckFigureFormats(f.figures); err != nil {
@@ -94,24 +96,27 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	}
 	if f.out == "" {
 		f.out = filepath.Join("results", "sweep-"+sweep.Name)
+		if sweep.Quick {
+			f.out += "-quick"
+		}
 	}
-	lock, err := lockResultsFolder(c.Context(), f.out, dyingPatience)
+	unlock, err := lockResultsFolder(c.Context(), f.out, f.out, dyingPatience)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer unlock()
 	own, err := build()
 	if err != nil {
 		return &exitError{exitEnvironment, fmt.Errorf("read this program's own file: %w", err)}
 	}
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
 	if why != "" {
 		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
 	}
 	display := newSweepDisplay(os.Stderr, sweep.Name, points)
 	runner := &experiments.SweepRunner{
-		Points: points, Scenario: sweep.Scenario, Directory: f.out, Jobs: f.jobs, Plane: plane,
+		Points: points, Quick: sweep.Quick, Directory: f.out, Jobs: f.jobs, Plane: plane,
 		Version: version(), Build: own, Command: commandLine(os.Args),
 		Make: startPoint, Begun: display.begun, Ended: display.ended,
 	}
@@ -136,11 +141,13 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 func (f *sweepFlags) sweep(name string) (*experiments.Sweep, error) {
 	s, err := experiments.LoadSweep(name)
 	if os.IsNotExist(err) {
-		return nil, fmt.Errorf("%q is neither a built-in scenario nor a file%s", name, yamlspec.Suggest(name, experiments.BuiltinNames()))
+		names := append(experiments.BuiltinSweepNames(), experiments.BuiltinNames()...)
+		return nil, fmt.Errorf("%q is neither a built-in sweep, nor a built-in scenario, nor a file%s", name, yamlspec.Suggest(name, names))
 	}
 	if err != nil {
 		return nil, err
 	}
+	s.Quick = f.quick
 	errs := []error{s.Set(f.sets)}
 	if f.seeds != "" {
 		if s.Seeds, err = experiments.ParseSeeds(f.seeds); err != nil {
@@ -234,4 +241,9 @@ func writeDuplicates(w io.Writer, points []experiments.SweepPoint) {
 	if more := len(same) - mostProblems; more > 0 {
 		fmt.Fprintf(w, "  and %d more: same_as in sweep.csv has them all\n", more)
 	}
+}
+
+// completeSweeps offers the built-in sweeps and scenarios beside files.
+func completeSweeps(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return append(experiments.BuiltinSweepNames(), experiments.BuiltinNames()...), cobra.ShellCompDirectiveDefault
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 )
@@ -53,13 +55,11 @@ func newSweepPointCommand() *cobra.Command {
 const lockPatience = 10 * time.Second
 
 func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := shutdown.Context(ctx)
 	defer stop()
 	// A sweep that is killed closes both pipes at once. A report that meets the closed one first must not end the process,
 	// which has its results to write and to mark.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	lines := bufio.NewReader(in)
 	text, err := lines.ReadBytes('\n')
 	if err != nil {
@@ -71,13 +71,13 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	go func() { // to the end of the process
 		_, _ = lines.ReadByte()
-		cancel()
+		shutdown.Begin()
 	}()
-	lock, err := lockResultsFolder(ctx, job.Directory, lockPatience)
+	unlock, err := lockResultsFolder(ctx, cmp.Or(job.Within, job.Directory), job.Directory, lockPatience)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer unlock()
 	reports := json.NewEncoder(out)
 	err = job.Run(ctx, func(now vtime.Time, t *orchestrator.Totals) {
 		_ = reports.Encode(pointProgress{now, t.Hops}) // nobody there to hear it: then there is none to tell either
@@ -88,8 +88,8 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// endPatience is how long a point may take to write what it has when it is ended.
-const endPatience = 30 * time.Second
+// endPatience is how long a point may take to write what it has when it is ended: a little less than the sweep itself has.
+const endPatience = 8 * time.Second
 
 // startPoint makes a point in a process of its own, and waits for it.
 func startPoint(ctx context.Context, job *experiments.SweepJob, progress orchestrator.Progress) error {
@@ -117,6 +117,7 @@ func startPoint(ctx context.Context, job *experiments.SweepJob, progress orchest
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("start the point's process: %w", err)
 	}
+	defer shutdown.Wait()() // the point sees to its own end
 	// A process that is gone before it has read its job says so as it is waited for.
 	_ = json.NewEncoder(in).Encode(job)
 	reports := json.NewDecoder(out)

@@ -66,7 +66,7 @@ func (t *terminal) interrupt(after, text string) {
 // enter types a line, once there is a prompt, on a screen that has been cleared.
 func (t *terminal) enter(line string) {
 	t.Helper()
-	// An earlier prompt is not enough: what is typed while a line is being done is lost.
+	// An earlier prompt is not enough: the screen is cleared, and what is seen after that is to be of this line.
 	for deadline := time.Now().Add(patience); !strings.HasSuffix(strings.TrimRight(t.screen(), " \n"), "\npausenet>"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no prompt:\n%s", t.screen())
@@ -186,6 +186,7 @@ func TestAttachedTerminal(t *testing.T) {
 	t.Cleanup(func() {
 		_ = up.Process.Signal(syscall.SIGTERM)
 		_ = up.Wait() // whether the machine could follow is not asked for
+		forgetFabric("tmux-attached")
 	})
 	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != upLine; {
 		t.Log(lines.Text())
@@ -236,4 +237,46 @@ func TestAttachedTerminal(t *testing.T) {
 	lab.see("flows open")
 	key("q")
 	lab.tmux("kill-server")
+}
+
+// TestTypedAhead: lines that are typed, or pasted, while a line is done are done after it, all of them and in their order.
+func TestTypedAhead(t *testing.T) {
+	lab, pausenet := newTerminal(t, "tmux")
+	begun, over := filepath.Join(filepath.Dir(lab.socket), "begun"), filepath.Join(filepath.Dir(lab.socket), "over")
+	lab.tmux("send-keys", "-t", "lab", "-l", pausenet+" up --name tmux-ahead --slowdown 500; echo code $?")
+	lab.tmux("send-keys", "-t", "lab", "Enter")
+	lab.see("help prints the verbs")
+	lab.enter("sh touch " + begun + "; until [ -e " + over + " ]; do sleep 0.02; done")
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(begun); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the line is not done:\n%s", lab.screen())
+		}
+	}
+	for _, word := range []string{"one", "two", "three", "four"} {
+		lab.tmux("send-keys", "-t", "lab", "-l", "sh echo [$((6*7))"+word+"]")
+		lab.tmux("send-keys", "-t", "lab", "Enter")
+	}
+	if err := os.WriteFile(over, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lab.see("[42four]")
+	last := 0
+	for _, word := range []string{"one", "two", "three", "four"} {
+		at := strings.Index(lab.screen(), "[42"+word+"]")
+		if at <= last {
+			t.Fatalf("%s is not done, or not in its turn:\n%s", word, lab.screen())
+		}
+		last = at
+	}
+	// Pasted at the prompt, at once.
+	lab.tmux("set-buffer", "sh echo [$((6*8))five]\nsh echo [$((6*8))six]\nsh echo [$((6*8))seven]\n")
+	lab.tmux("paste-buffer", "-t", "lab")
+	for _, word := range []string{"five", "six", "seven"} {
+		lab.see("[48" + word + "]")
+	}
+	lab.enter("exit")
+	lab.see("code ")
 }

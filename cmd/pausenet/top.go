@@ -49,10 +49,7 @@ received; marks; what it sends, and the share of the time that it was sending.
 				}
 				return writeJSON(c.OutOrStdout(), s)
 			}
-			if err := shell.Top(os.Stdin, c.OutOrStdout(), take); err != nil {
-				return &exitError{exitVerdict, err}
-			}
-			return nil
+			return clientError(shell.Top(os.Stdin, c.OutOrStdout(), take), exitVerdict)
 		},
 	}
 	fabricFlag(c, &fabric)

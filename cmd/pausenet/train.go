@@ -6,32 +6,33 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/train"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
 func newTrainCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "train lstm|pid",
+		Use:   "train lstm|pid|cells|features",
 		Short: "Repeat the training of the LSTM-PID congestion control",
 		Long: `train repeats the training of the LSTM-PID thesis on this emulator: of the network
-that predicts a flow's next RTT, and of the gains of the PID control that acts on it.`,
+that predicts a flow's next RTT, and of the gains of the PID control that acts on it; and
+what the thesis chose the network and its data by.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unknown training %q: lstm or pid", args[0])
+				return fmt.Errorf("unknown training %q: lstm, pid, cells or features", args[0])
 			}
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return errors.New("train what? lstm or pid") },
+		RunE: func(*cobra.Command, []string) error { return errors.New("train what? lstm, pid, cells or features") },
 	}
-	c.AddCommand(newTrainLSTMCommand(), newTrainPIDCommand())
+	c.AddCommand(newTrainLSTMCommand(), newTrainPIDCommand(), newTrainCellsCommand(), newTrainFeaturesCommand())
 	return c
 }
 
@@ -74,14 +75,84 @@ runs is two fifths larger.`,
 			})
 		},
 	}
+	networkFlags(c, &o)
+	trainFlags(c, &o, &out, "lstm.json", "the weights")
+	return c
+}
+
+// networkFlags are those of what trains a network.
+func networkFlags(c *cobra.Command, o *train.Options) {
 	flags := c.Flags()
 	flags.Var((*seedFlag)(&o.Seed), "seed", "seed of the scenarios, the draws and the first weights")
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds of 800 pairs to train and 200 to test")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "pairs of one step of the optimiser")
 	flags.IntVar(&o.Passes, "passes", o.Passes, "times that a round goes over its pairs")
-	completeNothing(c, "seed", "batch", "passes")
-	trainFlags(c, &o, &out, "lstm.json", "the weights")
+	completeNothing(c, "seed", "rounds", "batch", "passes")
+}
+
+func newTrainCellsCommand() *cobra.Command {
+	o := train.Options{Seed: 1, Rounds: train.Rounds, Batch: train.Batch, Passes: train.Passes}
+	var out string
+	c := &cobra.Command{
+		Use:   "cells",
+		Short: "Train an LSTM, a GRU and a simple RNN on the same pairs",
+		Long: `cells trains three kinds of network as train lstm trains its one, each with 16 units and
+a linear head, on the same pairs, and prints how well each predicts: what the thesis
+chose the LSTM by. It writes FILE, a drawing of the error and the loss over the rounds.
+No congestion control runs on the other two.`,
+		Example: `  pausenet train cells
+  pausenet train cells --passes 1 --seed 2 --out cells.svg`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runTraining(c, &o, out, "cells.svg", func(ctx context.Context) (training, error) {
+				r, err := train.Cells(ctx, &o)
+				if err != nil {
+					return training{}, err
+				}
+				return drawn(r.Write, r.Drawings)
+			})
+		},
+	}
+	networkFlags(c, &o)
+	trainFlags(c, &o, &out, "cells.svg", "the drawing")
 	return c
+}
+
+func newTrainFeaturesCommand() *cobra.Command {
+	o := train.Options{Seed: 1, Rounds: 1, Batch: 1, Passes: 1}
+	var out string
+	c := &cobra.Command{
+		Use:   "features",
+		Short: "Show how much RTTs change under HPCC, DCTCP, TIMELY and PID",
+		Long: `features collects RTTs as train lstm does, from random incasts, under HPCC, DCTCP, TIMELY
+and the PID control with its first gains; prints which part of the samples has a |K|
+below some values, K being by how much an RTT differs from the smoothed one; and writes
+FILE, a drawing of the distributions (the thesis' figure 8).`,
+		Example: `  pausenet train features`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runTraining(c, &o, out, "features.svg", func(ctx context.Context) (training, error) {
+				r, err := train.Features(ctx, &o)
+				if err != nil {
+					return training{}, err
+				}
+				return drawn(r.Write, r.Drawings)
+			})
+		},
+	}
+	c.Flags().Var((*seedFlag)(&o.Seed), "seed", "seed of the scenarios")
+	completeNothing(c, "seed")
+	trainFlags(c, &o, &out, "features.svg", "the drawing")
+	return c
+}
+
+// drawn is a training whose file is its one drawing.
+func drawn(write func(io.Writer) error, drawings func() ([]train.Drawing, error)) (training, error) {
+	d, err := drawings()
+	if err != nil {
+		return training{}, err
+	}
+	return training{write: write, file: d[0].SVG}, nil
 }
 
 func newTrainPIDCommand() *cobra.Command {
@@ -107,22 +178,18 @@ optimum to come to. The incast has nothing random in it.`,
 				if err != nil {
 					return training{}, err
 				}
-				drawings, err := r.Drawings()
-				if err != nil {
-					return training{}, err
-				}
-				return training{write: r.Write, file: drawings[0].SVG}, nil
+				return drawn(r.Write, r.Drawings)
 			})
 		},
 	}
 	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "incasts, one after the other; the gains go on from one to the next")
+	completeNothing(c, "rounds")
 	trainFlags(c, &o, &out, "pid-gains.svg", "the drawing")
 	return c
 }
 
 func trainFlags(c *cobra.Command, o *train.Options, out *string, file, content string) {
 	c.Flags().StringVar(out, "out", file, "`file` for "+content+"; in a folder, it is called "+file)
-	completeNothing(c, "rounds")
 	c.Flags().StringVar(&o.Plane, "plane", "wasm", "`plane` that the pipelines run on: kernel, wasm, or auto; it does not change the result")
 	completeFlag(c, "plane", planes...)
 }
@@ -136,6 +203,9 @@ type training struct {
 
 // runTraining trains, prints and writes the result. out is the user's; name is the file's if that is a folder.
 func runTraining(c *cobra.Command, o *train.Options, out, name string, do func(context.Context) (training, error)) error {
+	if err := notEmpty(c, "out"); err != nil {
+		return err
+	}
 	if err := o.Validate(); err != nil {
 		return badInput(err)
 	}
@@ -152,7 +222,7 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string, do func(c
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return cannotWrite(err)
 	}
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
 	result, err := do(ctx)
 	var environment *experiments.EnvironmentError
@@ -174,18 +244,18 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string, do func(c
 
 // writeTraining writes the files and says where they are.
 func writeTraining(w io.Writer, out string, result *training) error {
-	files := []train.Drawing{{Name: out, SVG: result.file}}
+	written := []train.Drawing{{Name: out, SVG: result.file}}
 	if result.drawings != nil {
 		drawings, err := result.drawings()
 		if err != nil {
 			return err
 		}
 		for _, d := range drawings {
-			files = append(files, train.Drawing{Name: strings.TrimSuffix(out, filepath.Ext(out)) + "-" + d.Name + ".svg", SVG: d.SVG})
+			written = append(written, train.Drawing{Name: strings.TrimSuffix(out, filepath.Ext(out)) + "-" + d.Name + ".svg", SVG: d.SVG})
 		}
 	}
-	for _, f := range files {
-		if err := experiments.WriteWhole(f.Name, f.SVG); err != nil {
+	for _, f := range written {
+		if err := files.WriteWhole(f.Name, f.SVG); err != nil {
 			return cannotWrite(err)
 		}
 		fmt.Fprintf(w, "  %s\n", f.Name)

@@ -33,6 +33,7 @@ type upFlags struct {
 	sets       []string
 	seed       uint64
 	detach     bool
+	privileged bool
 	metrics    string
 	events     string
 }
@@ -70,6 +71,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
 	flags.BoolVar(&f.detach, "detach", false, "leave the fabric in the background")
+	flags.BoolVar(&f.privileged, "privileged", false, "leave programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
 	flags.StringVar(&f.metrics, "metrics", "", "serve Prometheus' metrics at a TCP `address`; without one at "+live.DefaultMetrics)
 	flags.Lookup("metrics").NoOptDefVal = live.DefaultMetrics
 	flags.StringVar(&f.events, "events", "", "write what happens to a `file`, a line of JSON each")
@@ -90,6 +92,9 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	subject := defaultTopology
 	if len(args) > 0 {
 		subject = args[0]
+	}
+	if err := notEmpty(c, "name"); err != nil {
+		return err
 	}
 	if c.Flags().Changed("slowdown") && !(f.slowdown > 0 && f.slowdown <= maxSlowdown) {
 		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown, int(maxSlowdown)))
@@ -113,10 +118,12 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete, Metrics: f.metrics,
+		Privileged: f.privileged, Owner: live.ThisOwner(), Record: f.detach,
 	}
 	if f.events != "" {
 		options.Events = func() (io.WriteCloser, error) { return os.Create(f.events) }
 	}
+	before := live.Ended(f.name)
 	fabric, err := live.BringUp(made, options)
 	var environment *experiments.EnvironmentError
 	switch {
@@ -128,9 +135,16 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		return badInput(err)
 	}
 	out := c.OutOrStdout()
+	if before != nil {
+		fmt.Fprintf(out, "the fabric of this name before: %v\n", before)
+		if !f.detach {
+			before.Forget()
+		}
+	}
 	describeUp(out, fabric)
 	var failed error
 	if f.detach {
+		detached(live.LogPath(f.name))
 		waitForEnd(fabric)
 	} else {
 		failed = useShell(out, fabric)
@@ -148,6 +162,9 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		why = fmt.Sprintf("as a crossing takes %v here: a quarter of the hosts at line rate need half a processor", f.Crossing.Round(10*time.Nanosecond))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(), f.Wall(1e9).Round(time.Microsecond), why)
+	if f.Privileged() {
+		fmt.Fprintln(out, "programs on nodes have all of root's powers (--privileged)")
+	}
 	if address := f.MetricsAddress(); address != "" {
 		fmt.Fprintf(out, "metrics at http://%s/metrics\n", address)
 	}
@@ -209,9 +226,9 @@ func waitForEnd(f *live.Fabric) {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
 	signal.Ignore(syscall.SIGHUP)
-	detached()
 	select {
-	case <-ended:
+	case s := <-ended:
+		f.EndedBy(fmt.Sprintf("it got a signal: %v", s))
 	case <-f.Done():
 	case <-f.Asked():
 	}
@@ -231,6 +248,10 @@ func conclude(out io.Writer, f *live.Fabric, failed error) error {
 		err = failed
 	case failed != nil:
 		err = fmt.Errorf("%w; and %w", err, failed)
+	}
+	var machine *orchestrator.MachineError
+	if errors.As(err, &machine) {
+		return &exitError{exitEnvironment, err}
 	}
 	return &exitError{exitVerdict, err}
 }

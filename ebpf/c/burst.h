@@ -34,14 +34,15 @@ static __always_inline __u64 burst_threshold(const struct switch_state *sw, cons
 					     const struct port *out)
 {
 	__u64 m = out->widest ? out->widest : 1;
+	__u64 q_ecn = profile_of(sw, out)->q_ecn;
 	__u64 share, reserve;
 
 	if (sw->q_cnm)
 		return sw->q_cnm;
 	share = xoff_threshold(sw, in) / m;
 	reserve = out->three_d_c * (m - 1);
-	if (share <= reserve || share - reserve < sw->q_ecn)
-		return sw->q_ecn;
+	if (share <= reserve || share - reserve < q_ecn)
+		return q_ecn;
 	return share - reserve;
 }
 
@@ -101,29 +102,30 @@ static __always_inline struct flow *enlist(struct crossing *x, struct port *in, 
 	return f;
 }
 
-/* The egress queue's state as a packet of len bytes joins it, and the CNMs that follow. What dequeues did since the
+/* The egress queue's state as a packet of this size joins it, and the CNMs that follow. What dequeues did since the
  * last packet came is seen in the queue's length before this one: it only fell in between. f->egress need not be egress:
  * flows whose ids collide share f, and routes change. */
 static __always_inline void detect_burst(struct crossing *x, struct switch_state *sw, struct port *in, __u32 egress,
-					 struct port *out, struct flow *f, __u32 priority, __u32 len)
+					 struct port *out, struct flow *f, __u32 priority, __u32 size)
 {
 	struct port_class *c = &out->class[priority & 7];
 	__u64 before = c->queue_bytes;
+	__u64 q_ecn = profile_of(sw, out)->q_ecn;
 	__u32 state = c->burst;
 
-	if (state == BURST_BURST && before < sw->q_ecn)
+	if (state == BURST_BURST && before < q_ecn)
 		state = BURST_NONE;
 	if (state != BURST_BURST) {
 		innocent(in, egress, x->now);
 		widen(sw, in, out, x->now);
-		if (before + len >= burst_threshold(sw, in, out)) {
+		if (before + size >= burst_threshold(sw, in, out)) {
 			state = BURST_BURST;
 			out->bursts++;
 			out->burst_since[priority & 7] = x->now;
 			out->walk = out->flow_head;
 			x->want |= WANT_WALK;
 		} else {
-			state = before + len >= sw->q_ecn ? BURST_PERSISTENT : BURST_NONE;
+			state = before + size >= q_ecn ? BURST_PERSISTENT : BURST_NONE;
 		}
 	} else if (shared(sw, in, egress, sw->shared_at_onset ? out->burst_since[priority & 7] : x->now) &&
 		   (!f->last_cnm || x->now - f->last_cnm >= sw->cnm_repeat || out->flows * 8 > f->cnm_flows * 9)) {

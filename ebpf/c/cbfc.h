@@ -14,9 +14,10 @@
 COLD void receive_blocks(struct port *in, __u32 vl, __u32 len)
 {
 	struct credit *c = &in->credit[vl & 7];
+	__u32 size = counted(in->uncounted, len);
 
 	if (in->credit_vls >> vl & 1)
-		c->received = (c->received + ((len + (1u << (in->block_shift & 31)) - 1) >> (in->block_shift & 31))) & CREDIT_MASK;
+		c->received = (c->received + ((size + (1u << (in->block_shift & 31)) - 1) >> (in->block_shift & 31))) & CREDIT_MASK;
 }
 
 /* TICK_CREDIT: builds the message for the peer: how much this port has sent on the lane, and how far the peer may go. */

@@ -4,36 +4,10 @@
 #ifndef PAUSENET_EGRESS_H
 #define PAUSENET_EGRESS_H
 
-/* The n-th 32-bit random number of a port (SplitMix64): by count, so that no order of events can change it. */
-static __always_inline __u32 draw(const struct switch_state *sw, __u32 port_id, __u64 n)
-{
-	__u64 z = sw->seed + ((__u64)port_id << 40) + (n + 1) * 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return (z ^ z >> 31) >> 32;
-}
-
-/* RED on the instantaneous queue (DCQCN paper, section 3.1): never up to Kmin, Pmax*(q-Kmin)/(Kmax-Kmin) up to Kmax,
- * always above. */
-static __always_inline int red_marks(const struct switch_state *sw, struct port *out, __u32 port_id, __u64 queue)
-{
-	const struct rate_settings *k = at_rate_of(sw, out);
-	__u64 probability;
-
-	if (queue <= k->ecn_kmin)
-		return 0;
-	if (queue > k->ecn_kmax)
-		return 1;
-	/* 32 bits of pmax times a queue below 2^32 bytes fit in 64 bits. */
-	probability = sw->ecn_pmax * (queue - k->ecn_kmin) / (k->ecn_kmax - k->ecn_kmin);
-	return draw(sw, port_id, out->draws++) < probability;
-}
-
 /* DCON: no ECN from the start of a burst until the queue is below Q_ECN (section 4.1). */
-static __always_inline int in_burst(const struct crossing *x, const struct switch_state *sw)
+static __always_inline int in_burst(const struct crossing *x, const struct switch_state *sw, const struct port *out)
 {
-	return sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= sw->q_ecn;
+	return sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= profile_of(sw, out)->q_ecn;
 }
 
 /* A mark by a detector of pauses, which sees every packet of its priorities, whether it can be marked or not. It only ever
@@ -47,8 +21,8 @@ COLD void mark_detected(struct crossing *x, struct switch_state *sw, struct port
 	if (sw->ecn_mode == ECN_PCN)
 		to = np_ecn_marks(x, c) ? ECN_CE : 0;
 	else
-		to = detect_congestion(x, sw, out, c, len);
-	if (to == ECN_CE && (!field || in_burst(x, sw) ||
+		to = detect_congestion(x, sw, out, c, counted(sw->uncounted, len));
+	if (to == ECN_CE && (!field || in_burst(x, sw, out) ||
 			     (sw->ecn_mode == ECN_TCD && sw->tcd_red && !red_marks(sw, out, x->out_port, x->queue_bytes))))
 		return;
 	if (!field || to <= field)
@@ -60,23 +34,23 @@ COLD void mark_detected(struct crossing *x, struct switch_state *sw, struct port
 		out->ue_marked++;
 }
 
-/* ECN at dequeue. */
+/* ECN at dequeue, by the queue that the packet left behind. */
 static __always_inline void mark(struct crossing *x, struct switch_state *sw, struct port *out, __u8 *h, __u32 len)
 {
 	__u32 priority;
 
-	if (sw->ecn_mode == ECN_OFF || sw->ecn_mode == ECN_STEP || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
+	if (sw->ecn_mode == ECN_OFF || sw->ecn_at_enqueue || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
 		return;
 	priority = h[OFF_TOS] >> 5;
 	if (!(sw->ecn_priorities >> priority & 1))
 		return;
-	if (sw->ecn_mode != ECN_RED) {
+	if (sw->ecn_mode != ECN_RED && sw->ecn_mode != ECN_STEP) {
 		mark_detected(x, sw, out, &out->class[priority & 7], h, len);
 		return;
 	}
-	if (!(h[OFF_TOS] & ECN_MASK) || in_burst(x, sw))
+	if (!(h[OFF_TOS] & ECN_MASK) || in_burst(x, sw, out))
 		return;
-	if (red_marks(sw, out, x->out_port, x->queue_bytes) && (h[OFF_TOS] & ECN_MASK) != ECN_CE) {
+	if (queue_marks(sw, out, x->out_port, x->queue_bytes) && (h[OFF_TOS] & ECN_MASK) != ECN_CE) {
 		set_ecn(h, ECN_CE);
 		out->ecn_marked++;
 	}

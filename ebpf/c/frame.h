@@ -17,6 +17,7 @@
 #define OFF_ETHERTYPE 12
 #define OFF_IP 14
 #define OFF_TOS 15
+#define OFF_ID 18
 #define OFF_TTL 22
 #define OFF_PROTOCOL 23
 #define OFF_CHECKSUM 24

@@ -18,17 +18,52 @@ static __always_inline __u32 ecmp_hash(__u32 seed, const struct packet *p)
 	return h ^ h >> 16;
 }
 
+/* What HPCC's simulator has for an address: that of the node's number, which the table has for each host. */
+static __always_inline __u32 hpcc_address(__u32 address)
+{
+	__u64 *known = address >> 24 == 10 ? address_at((address & 0xffffff) - 1) : 0;
+
+	return known ? (__u32)*known : address;
+}
+
+/* MurmurHash3 (x86, 32 bits) takes a word in. */
+static __always_inline __u32 murmur_word(__u32 h, __u32 k)
+{
+	k *= 0xcc9e2d51;
+	k = k << 15 | k >> 17;
+	h ^= k * 0x1b873593;
+	h = h << 13 | h >> 19;
+	return h * 5 + 0xe6546b64;
+}
+
+/* HPCC's simulator: MurmurHash3 over both addresses and the ports, with the switch's number as its seed (EcmpHash in
+ * switch-node.cc). A RoCE packet's destination port is always RoCE's; the flow's there is the packet's IPv4 identification. */
+static __always_inline __u32 hpcc_hash(__u32 seed, const struct packet *p, const __u8 *h)
+{
+	__u32 dport = p->protocol == IPPROTO_UDP_ && p->dport == UDP_ROCE ? get16(h + OFF_ID) : p->dport;
+	__u32 hash = murmur_word(seed, hpcc_address(p->source));
+
+	hash = murmur_word(hash, hpcc_address(p->destination));
+	hash = murmur_word(hash, p->sport | dport << 16);
+	hash ^= 12; /* bytes */
+	hash = (hash ^ hash >> 16) * 0x85ebca6b;
+	hash = (hash ^ hash >> 13) * 0xc2b2ae35;
+	return hash ^ hash >> 16;
+}
+
 /* The egress port towards p's destination; NO_PORT if there is none. Host n has the address 10.0.0.0 + n + 1. */
-static __always_inline __u32 choose_port(const struct switch_state *sw, __u32 node, const struct packet *p)
+static __always_inline __u32 choose_port(const struct switch_state *sw, __u32 node, const struct packet *p, const __u8 *h)
 {
 	struct route *r = p->destination >> 24 == 10 ? route_at(node, (p->destination & 0xffffff) - 1) : 0;
+	__u32 hash;
 	__u64 *hop;
 
 	if (!r || !r->count)
 		return NO_PORT;
 	if (r->count == 1)
 		return r->port_or_first;
-	hop = next_hop_at(r->port_or_first + ecmp_hash(sw->ecmp_seed, p) % r->count);
+	hash = sw->hash == HASH_HPCC ? hpcc_hash(sw->ecmp_seed, p, h) : ecmp_hash(sw->ecmp_seed, p);
+	hop = next_hop_at(r->port_or_first + hash % r->count);
 	return hop ? (__u32)*hop : NO_PORT;
 }
 
@@ -39,7 +74,7 @@ static __always_inline void drop(struct crossing *x, __u32 reason)
 }
 
 static __always_inline void forward_ipv4(struct crossing *x, struct switch_state *sw, struct port *in, __u8 *h,
-					 __u32 len)
+					 __u32 size)
 {
 	struct packet p;
 	struct port *out;
@@ -49,22 +84,22 @@ static __always_inline void forward_ipv4(struct crossing *x, struct switch_state
 		return drop(x, REASON_MALFORMED);
 	if (h[OFF_TTL] <= 1)
 		return drop(x, REASON_TTL);
-	egress = choose_port(sw, in->node, &p);
+	egress = choose_port(sw, in->node, &p, h);
 	out = egress == NO_PORT ? 0 : port_at(egress);
 	if (!out)
 		return drop(x, REASON_NO_ROUTE);
 	priority = p.tos >> 5; /* the class selector bits of the DSCP */
-	account(x, sw, in, priority, len);
+	account(x, sw, in, priority, size);
 	if (sw->cnm && p.data && sw->lossless >> priority & 1) {
 		struct flow *f = enlist(x, in, egress, out, in->node * FLOW_IDS + flow_id(&p), h,
 					sw->cnm_window);
 
 		if (f)
-			detect_burst(x, sw, in, egress, out, f, priority, len);
+			detect_burst(x, sw, in, egress, out, f, priority, size);
 	}
-	if (sw->ecn_mode == ECN_STEP && sw->ecn_priorities >> priority & 1 && p.tos & ECN_MASK &&
-	    (p.tos & ECN_MASK) != ECN_CE && out->class[priority & 7].burst != BURST_BURST &&
-	    out->class[priority & 7].queue_bytes + len > at_rate_of(sw, out)->ecn_kmax) {
+	if (sw->ecn_at_enqueue && sw->ecn_priorities >> priority & 1 && p.tos & ECN_MASK &&
+	    out->class[priority & 7].burst != BURST_BURST &&
+	    queue_marks(sw, out, egress, out->class[priority & 7].queue_bytes + size) && (p.tos & ECN_MASK) != ECN_CE) {
 		set_ecn(h, ECN_CE);
 		out->ecn_marked++;
 	}
@@ -157,11 +192,11 @@ static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
 		}
 	} else if (addressed_to(in, h)) {
 		if (ethertype == ETHERTYPE_IPV4) {
-			forward_ipv4(x, sw, in, h, len);
+			forward_ipv4(x, sw, in, h, counted(sw->uncounted, len));
 		} else if (ethertype == ETHERTYPE_CNM) {
 			forward_cnm(x, in, h);
 			if (x->verdict == VERDICT_FORWARD)
-				account(x, sw, in, CNM_PRIORITY, len);
+				account(x, sw, in, CNM_PRIORITY, counted(sw->uncounted, len));
 		}
 	} else if (ethertype == ETHERTYPE_CREDIT && receive_credit(x, in, h)) {
 		x->verdict = VERDICT_CONSUMED;

@@ -29,6 +29,7 @@ TABLE(ports, struct port);
 TABLE(switches, struct switch_state);
 TABLE(routes, struct route);
 TABLE(next_hops, __u64);
+TABLE(addresses, __u64);
 TABLE(flows, struct flow);
 TABLE(fanouts, __u64);
 
@@ -57,6 +58,11 @@ static __always_inline __u64 *next_hop_at(__u32 i)
 	return bpf_map_lookup_elem(&next_hops, &i);
 }
 
+static __always_inline __u64 *address_at(__u32 host)
+{
+	return bpf_map_lookup_elem(&addresses, &host);
+}
+
 static __always_inline struct flow *flow_at(__u32 i)
 {
 	return bpf_map_lookup_elem(&flows, &i);
@@ -72,6 +78,7 @@ static __always_inline __u64 *fanout_at(__u32 i)
 #include "pfc.h"
 #include "cbfc.h"
 #include "burst.h"
+#include "ecn.h"
 #include "ingress.h"
 #include "telemetry.h"
 #include "pcn.h"
@@ -156,6 +163,7 @@ const enum want *want_type __attribute__((unused));
 const enum port_kind *port_kind_type __attribute__((unused));
 const enum burst_state *burst_state_type __attribute__((unused));
 const enum shared_by *shared_by_type __attribute__((unused));
+const enum path_hash *path_hash_type __attribute__((unused));
 const enum ecn_mode *ecn_mode_type __attribute__((unused));
 const enum tcd_state *tcd_state_type __attribute__((unused));
 const enum frame_mark *frame_mark_type __attribute__((unused));

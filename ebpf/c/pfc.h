@@ -4,47 +4,74 @@
 #ifndef PAUSENET_PFC_H
 #define PAUSENET_PFC_H
 
-/* What holds for a port by its rate. */
-static __always_inline const struct rate_settings *at_rate_of(const struct switch_state *sw, const struct port *p)
+/* The thresholds that hold for a port. */
+static __always_inline const struct profile *profile_of(const struct switch_state *sw, const struct port *p)
 {
-	return &sw->at_rate[p->rate_class & (RATE_CLASSES - 1)];
+	return &sw->profiles[p->profile & (PROFILES - 1)];
 }
 
-/* Bytes of one priority from one ingress port at which its peer is paused: static, or alpha times the free buffer. */
+/* The size of a frame of len bytes: what it takes of buffers and of what is compared with thresholds. */
+static __always_inline __u32 counted(__u32 uncounted, __u32 len)
+{
+	len -= uncounted;
+	return len < FRAME_MIN ? FRAME_MIN : len;
+}
+
+/* Bytes of one priority from one ingress port at which its peer is paused: static, or alpha times what is free of the shared
+ * buffer, of which the ports' headroom is no part (HPCC's simulator: GetPfcThreshold in switch-mmu.cc). */
 static __always_inline __u64 xoff_threshold(const struct switch_state *sw, const struct port *in)
 {
-	__u64 alpha = at_rate_of(sw, in)->alpha;
-	__u64 threshold;
+	const struct profile *k = profile_of(sw, in);
+	__u64 shared, threshold;
 
-	if (!alpha)
-		return sw->xoff;
-	threshold = sw->used < sw->buffer ? (sw->buffer - sw->used) * alpha >> 16 : 0;
-	if (sw->xoff && threshold > sw->xoff)
-		threshold = sw->xoff;
+	if (!k->alpha)
+		return k->xoff;
+	shared = sw->used - sw->headroom_used;
+	threshold = shared < sw->buffer ? (sw->buffer - shared) * k->alpha >> 16 : 0;
+	if (k->xoff && threshold > k->xoff)
+		threshold = k->xoff;
 	return threshold;
 }
 
 static __always_inline __u64 xon_threshold(const struct switch_state *sw, const struct port *in)
 {
+	const struct profile *k = profile_of(sw, in);
 	__u64 threshold;
 
-	if (!at_rate_of(sw, in)->alpha)
-		return sw->xon;
+	if (!k->alpha)
+		return k->xon;
 	threshold = xoff_threshold(sw, in);
 	return threshold > sw->xoff_to_xon ? threshold - sw->xoff_to_xon : 0;
 }
 
-/* Takes len bytes onto the ingress port's account and says whether its peer must be paused. */
+/* Whether the peer must be paused, and whether it may be resumed. */
+static __always_inline int pause_due(const struct switch_state *sw, const struct port *in, __u32 priority)
+{
+	return in->headroom_held[priority & 7] || in->class[priority & 7].held >= xoff_threshold(sw, in);
+}
+
+static __always_inline int resume_due(const struct switch_state *sw, const struct port *in, __u32 priority)
+{
+	return !in->headroom_held[priority & 7] && in->class[priority & 7].held <= xon_threshold(sw, in);
+}
+
+/* Takes a frame of this size onto the ingress port's account and says whether its peer must be paused. With a dynamic threshold
+ * what would take the port beyond it goes into its headroom. */
 static __always_inline void account(struct crossing *x, struct switch_state *sw, struct port *in, __u32 priority,
-				    __u32 len)
+				    __u32 size)
 {
 	struct port_class *c = &in->class[priority & 7];
+	__u32 *headroom = &in->headroom_held[priority & 7];
 
-	c->held += len;
+	if (profile_of(sw, in)->alpha && sw->lossless >> priority & 1 && c->held - *headroom + size > xoff_threshold(sw, in)) {
+		*headroom += size;
+		sw->headroom_used += size;
+	}
+	c->held += size;
 	if (c->held > c->overshoot)
 		c->overshoot = c->held;
-	sw->used += len;
-	if (sw->lossless >> priority & 1 && !c->pausing && c->held >= xoff_threshold(sw, in))
+	sw->used += size;
+	if (sw->lossless >> priority & 1 && !c->pausing && pause_due(sw, in, priority))
 		x->want |= WANT_PAUSE;
 }
 
@@ -55,14 +82,14 @@ static __always_inline int build_pause(struct crossing *x, struct switch_state *
 	struct port_class *c = &in->class[priority];
 
 	if (x->tick == TICK_PAUSE) {
-		if (c->pausing ? c->held <= xon_threshold(sw, in) : c->held < xoff_threshold(sw, in))
+		if (c->pausing ? resume_due(sw, in, priority) : !pause_due(sw, in, priority))
 			return 0;
 		c->pausing = 1;
 		in->pauses_sent++;
 		build_pfc(h, in->mac, priority, (__u16)sw->quanta);
 		return 1;
 	}
-	if (!c->pausing || c->held > xon_threshold(sw, in))
+	if (!c->pausing || !resume_due(sw, in, priority))
 		return 0;
 	c->pausing = 0;
 	in->resumes_sent++;

@@ -5,7 +5,8 @@
  * keeps the queue lengths and takes departed frames off the accounts, the pipelines do the rest. The engine and a
  * pipeline never run at the same time (a crossing is a barrier), so plain loads and stores suffice.
  *
- * Times are picoseconds of virtual time. Sizes are bytes of the frame without FCS. Go's view of these structures is
+ * Times are picoseconds of virtual time. Sizes are bytes of the frame without FCS, less what the framing does not count of
+ * it (see uncounted). Go's view of these structures is
  * generated from here. */
 #ifndef PAUSENET_STATE_H
 #define PAUSENET_STATE_H
@@ -132,7 +133,7 @@ struct port {
 	__u8 peer_mac[6];
 	__u8 credit_vls;     /* bit n: priority n goes by credits */
 	__u8 block_shift;    /* a credit is for 1<<block_shift bytes */
-	__u8 rate_class;     /* which at_rate of its switch holds for it */
+	__u8 profile;        /* which profile of its switch holds for it */
 	__u8 edge;           /* 1: of a switch, to a host */
 	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
 	__u64 rx_frames;
@@ -159,6 +160,8 @@ struct port {
 	__u32 fanout_before; /* fanout of the period before; 0: none ended just then */
 	__u32 unused3;
 	__u64 burst_since[PRIORITIES]; /* when BURST was entered last */
+	/* With a dynamic threshold, of held: what came when it was reached, and so takes nothing of the shared buffer. */
+	__u32 headroom_held[PRIORITIES];
 	__u64 idle_ticks;    /* ticks that built nothing */
 
 	__u64 pauses_received;
@@ -183,7 +186,7 @@ struct port {
 
 	/* Of credit-based flow control. */
 	__u32 credit_buffer; /* bytes of one priority that may be held here */
-	__u32 unused2;
+	__u32 uncounted;     /* as the switches' */
 	__u64 credits_sent;  /* messages */
 	__u64 credits_received;
 	__u64 credit_repairs; /* messages that told of other blocks than had come */
@@ -191,41 +194,45 @@ struct port {
 	struct credit credit[PRIORITIES];
 };
 
-/* What a switch's ports of one rate have in common. */
-#define RATE_CLASSES 8 /* a power of 2 */
-struct rate_settings {
+/* The thresholds that ports of one kind have in common: their rate's, and their cable's. */
+#define PROFILES 32 /* a power of 2 */
+struct profile {
 	__u64 ecn_kmin;
 	__u64 ecn_kmax;
+	__u64 xoff;          /* with a dynamic threshold: upper bound, 0 for none */
+	__u64 xon;
 	__u64 alpha;         /* 16.16 fixed point; 0: XOFF is static */
-	__u64 headroom;      /* kept by the traffic manager */
+	__u64 q_ecn;
 };
 
 /* A switch's settings and the registers it has once. */
 struct switch_state {
 	__u64 buffer;
 	__u64 used;          /* bytes held, all ports */
-	__u64 xoff;          /* with a dynamic threshold: upper bound, 0 for none */
-	__u64 xon;
 	__u64 xoff_to_xon;   /* with a dynamic threshold: XON = threshold - this */
 	__u32 lossless;      /* bit n: priority n */
-	__u32 quanta;        /* of a PAUSE */
+	__u32 uncounted;     /* bytes of a frame that its size leaves out; see counted() */
 	__u32 ecn_mode;      /* enum ecn_mode */
 	__u32 ecn_priorities;
 	__u64 ecn_pmax;      /* 0.32 fixed point, 1<<32 is always */
 	__u32 cnm;           /* 1: burst detection is on */
 	__u32 int_on;        /* 1: data packets are stamped with telemetry */
-	__u64 q_ecn;
 	__u64 q_cnm;         /* 0: dynamic */
 	__u64 cnm_window;    /* T */
 	__u64 cnm_repeat;
 	__u32 shared_at_onset; /* 1: a port is judged as the burst begins; 0: as each packet comes */
 	__u32 shared_by;     /* enum shared_by */
+	__u64 headroom_used; /* of used: what ports hold in their headroom, with a dynamic threshold */
 	__u64 seed;          /* of this switch's random numbers */
 	__u32 ecmp_seed;
 	__u32 tcd_red;       /* TCD: 1: a packet that meets congestion is marked by RED; 0: always */
 	__u32 q_len;         /* TCD: longest queue of a port that is not congested */
 	__u32 trend_slack;   /* TCD: growth of a queue that still counts as falling */
-	struct rate_settings at_rate[RATE_CLASSES];
+	__u32 quanta;        /* of a PAUSE */
+	__u32 ecn_at_enqueue; /* 1: ECN_RED and ECN_STEP mark a packet as it comes; 0: as it leaves */
+	__u32 hash;          /* enum path_hash */
+	__u32 unused;
+	struct profile profiles[PROFILES];
 };
 
 /* The packets that make a port shared as they come for an egress that is not in BURST. */
@@ -238,9 +245,15 @@ enum shared_by {
 enum ecn_mode {
 	ECN_OFF = 0,
 	ECN_RED = 1,
-	ECN_STEP = 2, /* at enqueue; the others at dequeue */
-	ECN_PCN = 3,  /* NP-ECN */
-	ECN_TCD = 4,  /* by TCD's detector */
+	ECN_STEP = 2,
+	ECN_PCN = 3, /* NP-ECN */
+	ECN_TCD = 4, /* by TCD's detector */
+};
+
+/* How one of several equal-cost ports is chosen. */
+enum path_hash {
+	HASH_OWN = 0,
+	HASH_HPCC = 1, /* as HPCC's simulator does */
 };
 
 /* Where to send towards a host: one port, or the first of count entries of the next-hop table. */

@@ -31,14 +31,14 @@ static __always_inline int has_fallen(const struct crossing *x, const struct swi
 	return 1;
 }
 
-/* Takes a packet of len bytes that left at x->departed into account; what it has met: ECN_CE, ECN_UE, or 0. */
+/* Takes a packet of this size that left at x->departed into account; what it has met: ECN_CE, ECN_UE, or 0. */
 static __always_inline __u32 detect_congestion(const struct crossing *x, const struct switch_state *sw, struct port *out,
-					       struct port_class *c, __u32 len)
+					       struct port_class *c, __u32 size)
 {
 	if (x->on_since != c->on_seen) {
 		/* The first to leave after an OFF period: the queue was what it left behind, and itself. */
 		c->on_seen = x->on_since;
-		c->reference = x->queue_bytes + len;
+		c->reference = x->queue_bytes + size;
 		c->falling = 0;
 	}
 	if (x->on_since && x->departed - x->on_since < out->t_max) {

@@ -29,6 +29,7 @@ static struct tables {
 	__u32 switches;
 	__u32 routes;
 	__u32 next_hops;
+	__u32 addresses;
 	__u32 flows;
 	__u32 fanouts;
 } tables;
@@ -38,6 +39,7 @@ static struct port *ports;
 static struct switch_state *switches;
 static struct route *routes;
 static __u64 *next_hops;
+static __u64 *addresses;
 static struct flow *flows;
 static __u64 *fanouts;
 
@@ -61,6 +63,11 @@ static __always_inline __u64 *next_hop_at(__u32 i)
 	return i < n_next_hops ? next_hops + i : 0;
 }
 
+static __always_inline __u64 *address_at(__u32 host)
+{
+	return host < n_hosts ? addresses + host : 0;
+}
+
 static __always_inline struct flow *flow_at(__u32 i)
 {
 	return i < n_flows ? flows + i : 0;
@@ -76,6 +83,7 @@ static __always_inline __u64 *fanout_at(__u32 i)
 #include "pfc.h"
 #include "cbfc.h"
 #include "burst.h"
+#include "ecn.h"
 #include "ingress.h"
 #include "telemetry.h"
 #include "pcn.h"
@@ -118,9 +126,10 @@ struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_hop, __
 	switches = table(&at, n_switch, sizeof(*switches));
 	routes = table(&at, n_switch * n_host, sizeof(*routes));
 	next_hops = table(&at, n_hop, sizeof(*next_hops));
+	addresses = table(&at, n_host, sizeof(*addresses));
 	flows = table(&at, n_flow, sizeof(*flows));
 	fanouts = table(&at, n_fanout, sizeof(*fanouts));
-	if (!ports || !switches || !routes || !next_hops || !flows || !fanouts)
+	if (!ports || !switches || !routes || !next_hops || !addresses || !flows || !fanouts)
 		return 0;
 	tables.crossing = (__u32)&crossing;
 	tables.header = (__u32)header;
@@ -128,6 +137,7 @@ struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_hop, __
 	tables.switches = (__u32)switches;
 	tables.routes = (__u32)routes;
 	tables.next_hops = (__u32)next_hops;
+	tables.addresses = (__u32)addresses;
 	tables.flows = (__u32)flows;
 	tables.fanouts = (__u32)fanouts;
 	return &tables;

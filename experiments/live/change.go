@@ -79,7 +79,7 @@ func (f *Fabric) Between(a, b string) ([]topologies.PortID, error) {
 
 // Settings are the keys of a switch that can be changed while it works.
 var Settings = []string{
-	"pfc.xoff", "pfc.xon", "pfc.xoff_to_xon", "pfc.alpha", "pfc.headroom", "pfc.quanta", "pfc.watchdog", "ecn.mode", "ecn.kmin", "ecn.kmax",
+	"pfc.xoff", "pfc.xon", "pfc.xoff_to_xon", "pfc.alpha", "pfc.headroom", "pfc.quanta", "pfc.watchdog", "ecn.mode", "ecn.at", "ecn.kmin", "ecn.kmax",
 	"ecn.pmax", "cnm.ecn_threshold", "cnm.threshold", "cnm.window", "cnm.repeat", "cnm.shared_at",
 	"cnm.shared_by", "lossy_limit",
 }

@@ -91,7 +91,7 @@ func TestHost(t *testing.T) {
 func TestSettings(t *testing.T) {
 	values := map[string]string{
 		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.headroom": "50KB", "pfc.quanta": "60000", "pfc.watchdog": "off",
-		"ecn.mode": "step", "ecn.kmin": "5KB", "ecn.kmax": "200KB", "ecn.pmax": "0.5", "cnm.ecn_threshold": "30KB", "cnm.threshold": "100KB",
+		"ecn.mode": "step", "ecn.at": "dequeue", "ecn.kmin": "5KB", "ecn.kmax": "200KB", "ecn.pmax": "0.5", "cnm.ecn_threshold": "30KB", "cnm.threshold": "100KB",
 		"cnm.window": "50us", "cnm.repeat": "50us", "cnm.shared_at": "packet", "cnm.shared_by": "other", "lossy_limit": "100KB",
 	}
 	f := bringUp(t, "")

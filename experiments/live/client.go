@@ -4,6 +4,7 @@ package live
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,9 +27,12 @@ import (
 
 // Client is another terminal's way to a fabric.
 type Client struct {
-	conn  *net.UnixConn
-	from  *receiver
-	lines *bufio.Reader // of from
+	fabric   string
+	conn     *net.UnixConn
+	from     *receiver
+	lines    *bufio.Reader // of from
+	patience time.Duration // with the fabric, for an answer
+	finished atomic.Bool
 }
 
 // Names are the fabrics that are up, sorted. A socket that a killed fabric left behind is removed.
@@ -40,12 +45,14 @@ func Names() ([]string, error) {
 	for _, path := range paths {
 		conn, err := net.Dial("unix", path)
 		if ended(err) {
+			sweep(path)
 			continue
 		}
-		if err != nil {
+		if err == nil {
+			conn.Close()
+		} else if !crowded(err) {
 			return nil, err
 		}
-		conn.Close()
 		names = append(names, strings.TrimSuffix(filepath.Base(path), ".sock"))
 	}
 	slices.Sort(names)
@@ -60,32 +67,103 @@ func ended(err error) bool {
 // ErrNone says that there is no such fabric.
 var ErrNone = errors.New("no such fabric")
 
+// crowded says of an error of Dial that more wait to be connected than the kernel has wait.
+func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
+
+const (
+	// answerPatience is how long a fabric has to answer, or to say more. A crossing that the machine is late with may hold its engine
+	// for 20 s.
+	answerPatience = 30 * time.Second
+	// endPatience is how long it has to end.
+	endPatience = time.Minute
+)
+
+// Unanswered says that a fabric is up and does not answer.
+type Unanswered struct {
+	Fabric   string
+	Process  int // 0: not known
+	Patience time.Duration
+}
+
+func (u *Unanswered) Error() string {
+	s := fmt.Sprintf("%s has not answered for %v", u.Fabric, u.Patience)
+	switch {
+	case u.Process == 0:
+	case stopped(u.Process):
+		s += fmt.Sprintf(": its process, %d, is stopped; kill -CONT %d has it go on, kill -9 %d ends it", u.Process, u.Process, u.Process)
+	default:
+		s += fmt.Sprintf(": its process, %d, hangs or has no processor; kill -9 %d ends it", u.Process, u.Process)
+	}
+	return s
+}
+
+// stopped says whether a process is stopped, as by SIGSTOP.
+func stopped(pid int) bool {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	return strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t")
+}
+
 // Dial connects to the fabric of a name; empty: to the only one.
 func Dial(name string) (*Client, error) {
-	names, err := Names()
-	if err != nil {
-		return nil, err
+	if name == "" {
+		names, err := Names()
+		if err != nil {
+			return nil, err
+		}
+		switch len(names) {
+		case 0:
+			return nil, noneUp()
+		case 1:
+			name = names[0]
+		default:
+			return nil, fmt.Errorf("%w: several are up, name one with --fabric: %s", ErrNone, strings.Join(names, ", "))
+		}
 	}
-	switch {
-	case len(names) == 0:
-		return nil, fmt.Errorf("%w: none is up; bring one up with: sudo pausenet up", ErrNone)
-	case name == "" && len(names) > 1:
-		return nil, fmt.Errorf("%w: several are up, name one with --fabric: %s", ErrNone, strings.Join(names, ", "))
-	case name == "":
-		name = names[0]
-	case !slices.Contains(names, name):
-		return nil, fmt.Errorf("%w as %q: up are %s", ErrNone, name, strings.Join(names, ", "))
-	}
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socketPath(name), Net: "unix"})
-	if ended(err) {
-		return nil, fmt.Errorf("%w as %q: it has just ended", ErrNone, name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	from := &receiver{conn: conn}
-	return &Client{conn: conn, from: from, lines: bufio.NewReader(from)}, nil
+	return dial(name, answerPatience)
 }
+
+// noneUp says that no fabric is up, and of the last that was what became of it.
+func noneUp() error {
+	if all := AllEnded(); len(all) > 0 {
+		return fmt.Errorf("%w: none is up; %v", ErrNone, all[0])
+	}
+	return fmt.Errorf("%w: none is up; bring one up with: sudo pausenet up", ErrNone)
+}
+
+func dial(name string, patience time.Duration) (*Client, error) {
+	if !fabricName.MatchString(name) {
+		return nil, fmt.Errorf("%w as %q", ErrNone, name)
+	}
+	for start := time.Now(); ; time.Sleep(longestRest) {
+		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socketPath(name), Net: "unix"})
+		switch {
+		case err == nil:
+			c := &Client{fabric: name, conn: conn, from: &receiver{conn: conn}, patience: patience}
+			c.lines = bufio.NewReader(c.from)
+			return c, nil
+		case ended(err):
+			names, err := Names()
+			if err != nil {
+				return nil, err
+			}
+			if r := Ended(name); r != nil {
+				return nil, fmt.Errorf("%w: %v", ErrNone, r)
+			}
+			if len(names) == 0 {
+				return nil, noneUp()
+			}
+			return nil, fmt.Errorf("%w as %q: up are %s", ErrNone, name, strings.Join(names, ", "))
+		case !crowded(err):
+			return nil, err
+		case time.Since(start) > patience:
+			return nil, &Unanswered{Fabric: name, Patience: patience}
+		}
+	}
+}
+
+// Name is the fabric's.
+func (c *Client) Name() string { return c.fabric }
 
 // Close closes the connection.
 func (c *Client) Close() error { return c.conn.Close() }
@@ -95,16 +173,45 @@ type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
-// Ask sends a request and waits for its reply.
+// Ask sends a request and waits for its reply; if none comes in time the error is Unanswered.
 func (c *Client) Ask(r Request) (*Reply, error) {
-	if err := json.NewEncoder(c.conn).Encode(r); err != nil {
-		return nil, err
+	patience := c.patience
+	if r.Verb == "down" {
+		patience = max(patience, endPatience)
 	}
-	return c.reply()
+	_ = c.conn.SetWriteDeadline(time.Now().Add(patience))
+	if err := json.NewEncoder(c.conn).Encode(r); err != nil && !errors.Is(err, unix.EPIPE) { // it may have said why it hangs up
+		return nil, c.unanswered(err, patience)
+	}
+	return c.reply(patience)
 }
 
-func (c *Client) reply() (*Reply, error) {
+// line reads a line that has to come in time.
+func (c *Client) line(patience time.Duration) ([]byte, error) {
+	_ = c.conn.SetReadDeadline(time.Now().Add(patience))
 	line, err := c.lines.ReadBytes('\n')
+	_ = c.conn.SetReadDeadline(time.Time{})
+	return line, c.unanswered(err, patience)
+}
+
+// unanswered tells of an error that no answer came.
+func (c *Client) unanswered(err error, patience time.Duration) error {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	u := &Unanswered{Fabric: c.fabric, Patience: patience}
+	if peer, err := peerOf(c.conn); err == nil {
+		u.Process = int(peer.Pid)
+	}
+	return u
+}
+
+func (c *Client) reply(patience time.Duration) (*Reply, error) {
+	line, err := c.line(patience)
+	var late *Unanswered
+	if errors.As(err, &late) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the fabric has ended: %w", err)
 	}
@@ -124,7 +231,7 @@ func (c *Client) Do(line string, out io.Writer) error {
 		return err
 	}
 	for {
-		reply, err := c.reply()
+		reply, err := c.reply(c.patience)
 		if err != nil || reply.End {
 			return err
 		}
@@ -140,12 +247,15 @@ func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 		return err
 	}
 	for {
-		line, err := c.lines.ReadBytes('\n')
+		line, err := c.line(c.patience)
 		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
 			return nil
 		}
 		if err != nil {
 			return err
+		}
+		if len(line) == 1 { // a beat
+			continue
 		}
 		if err := each(line); err != nil {
 			return err
@@ -154,7 +264,13 @@ func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 }
 
 // Read reads what follows a reply to capture.
-func (c *Client) Read(p []byte) (int, error) { return c.lines.Read(p) }
+func (c *Client) Read(p []byte) (int, error) {
+	if c.finished.Load() {
+		_ = c.conn.SetReadDeadline(time.Now().Add(c.patience))
+	}
+	n, err := c.lines.Read(p)
+	return n, c.unanswered(err, c.patience)
+}
 
 // killPatience is how long Exec waits, when its program was killed, for word that the fabric has ended: that may come later.
 const killPatience = time.Second
@@ -168,8 +284,12 @@ func (c *Client) Exec(node string, command []string) error {
 	if err != nil {
 		return err
 	}
-	if len(files) != mostFiles {
-		return fmt.Errorf("the fabric gave %d of the %d namespaces of %s", len(files), mostFiles, node)
+	if len(files) != orchestrator.PlaceFiles {
+		return fmt.Errorf("the fabric gave %d of the %d namespaces of %s", len(files), orchestrator.PlaceFiles, node)
+	}
+	var open [orchestrator.PlaceFiles]int
+	for i := range open {
+		open[i] = int(files[i].Fd())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -182,7 +302,7 @@ func (c *Client) Exec(node string, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Whoever is stopped while the program runs is not to hold the namespaces of a fabric that has ended.
-	err = orchestrator.RunIn(orchestrator.Place{Network: int(files[0].Fd()), PIDs: files[1], Hosts: reply.Hosts}, cmd, letGo)
+	err = orchestrator.RunIn(orchestrator.PlaceOf(open, reply.Privileged), cmd, letGo)
 	if cmd.ProcessState == nil {
 		return err // it did not begin
 	}
@@ -197,4 +317,8 @@ func (c *Client) Exec(node string, command []string) error {
 }
 
 // Finish ends a capture, or interrupts a line; what it holds back still comes.
-func (c *Client) Finish() error { return c.conn.CloseWrite() }
+func (c *Client) Finish() error {
+	c.finished.Store(true)
+	_ = c.conn.SetReadDeadline(time.Now().Add(c.patience))
+	return c.conn.CloseWrite()
+}

@@ -20,7 +20,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -45,9 +44,9 @@ type Request struct {
 type Reply struct {
 	Error   string       `json:"error,omitempty"`
 	Inspect *Description `json:"inspect,omitempty"`
-	// Hosts is a node's /etc/hosts. Its network namespace and the fabric's PID namespace come with it, as open files.
-	Hosts    string    `json:"hosts,omitempty"`
-	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	// Privileged says that programs on nodes have all of root's powers. A node's namespaces come with it, as open files.
+	Privileged bool      `json:"privileged,omitempty"`
+	Snapshot   *Snapshot `json:"snapshot,omitempty"`
 	// Lines are what complete offers. Output is what a line prints, in pieces; the reply with End is its last.
 	Lines  []string `json:"lines,omitempty"`
 	Output string   `json:"output,omitempty"`
@@ -62,13 +61,21 @@ var fabricName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // server is a fabric's socket.
 type server struct {
-	listener *net.UnixListener
+	listener net.Listener
+	most     int // connections at once
 	mutex    sync.Mutex
-	open     map[net.Conn]bool
-	waiting  []chan Verdict // those who asked for the end
-	asked    chan struct{}  // closed as somebody does
+	open     map[*connection]bool
+	asked    chan struct{} // closed as somebody asks for the end
 	once     sync.Once
+	verdict  *Verdict      // nil until the fabric has ended
+	ended    chan struct{} // closed then
 	handlers sync.WaitGroup
+}
+
+func newServer(l net.Listener) *server {
+	return &server{
+		listener: patientListener{l}, most: connectionLimit(), open: map[*connection]bool{}, asked: make(chan struct{}), ended: make(chan struct{}),
+	}
 }
 
 func socketPath(name string) string { return filepath.Join(Folder, name+".sock") }
@@ -86,12 +93,15 @@ func (f *Fabric) listen() error {
 		return &experiments.EnvironmentError{Err: err}
 	}
 	defer folder.Close()
-	if err := unix.Flock(int(folder.Fd()), unix.LOCK_EX); err != nil { // against another up of that name
-		return &experiments.EnvironmentError{Err: fmt.Errorf("lock %s: %w", Folder, err)}
+	if err := lock(folder); err != nil { // against another up of that name
+		return &experiments.EnvironmentError{Err: err}
 	}
 	path := socketPath(f.Name)
-	if conn, err := net.Dial("unix", path); err == nil {
+	conn, err := net.Dial("unix", path)
+	if err == nil {
 		conn.Close()
+	}
+	if err == nil || crowded(err) {
 		return fmt.Errorf("%w: a fabric named %s is up; choose another with --name, or end it with: pausenet down %s", ErrName, f.Name, f.Name)
 	}
 	_ = os.Remove(path)
@@ -102,10 +112,25 @@ func (f *Fabric) listen() error {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return errors.Join(&experiments.EnvironmentError{Err: err}, l.Close())
 	}
-	f.server = &server{listener: l, open: map[net.Conn]bool{}, asked: make(chan struct{})}
+	f.server = newServer(l)
 	f.server.handlers.Add(1)
 	go f.accept()
 	return nil
+}
+
+// lock locks a folder until it is closed. Who holds it meanwhile holds it for a moment, unless stopped.
+func lock(folder *os.File) error {
+	for start := time.Now(); ; time.Sleep(longestRest) {
+		err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case err != unix.EWOULDBLOCK && err != unix.EINTR:
+			return fmt.Errorf("lock %s: %w", folder.Name(), err)
+		case time.Since(start) > answerPatience:
+			return fmt.Errorf("lock %s: another pausenet up holds it for more than %v: `fuser %s` says which", folder.Name(), answerPatience, folder.Name())
+		}
+	}
 }
 
 // ErrName says that a fabric's name is taken.
@@ -123,63 +148,49 @@ func (f *Fabric) accept() {
 	s := f.server
 	defer s.handlers.Done()
 	for {
-		conn, err := s.listener.AcceptUnix()
+		conn, err := s.listener.Accept()
 		if err != nil {
 			return
 		}
-		if !ownedByUs(conn) {
+		own := conn.(*net.UnixConn)
+		if !ownedByUs(own) {
 			conn.Close()
 			continue
 		}
-		s.mutex.Lock()
-		s.open[conn] = true
-		s.mutex.Unlock()
-		s.handlers.Add(1)
-		go func() {
-			defer s.handlers.Done()
-			f.serve(conn)
-			s.mutex.Lock()
-			delete(s.open, conn)
-			s.mutex.Unlock()
+		c := s.admit(own)
+		if c == nil {
+			_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // it has room for a line
+			_ = send(conn, Reply{Error: fmt.Sprintf("%d terminals and programs use this fabric, as many as may at once: end some", s.most)})
 			conn.Close()
-		}()
+			continue
+		}
+		go f.serve(c)
 	}
-}
-
-// ownedByUs says whether the process at the other end is root's or our own user's.
-func ownedByUs(conn *net.UnixConn) bool {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return false
-	}
-	var peer *unix.Ucred
-	if cerr := raw.Control(func(fd uintptr) {
-		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}); cerr != nil || err != nil {
-		return false
-	}
-	return peer.Uid == 0 || int(peer.Uid) == os.Geteuid()
 }
 
 // serve answers requests until the other end has had enough.
-func (f *Fabric) serve(conn net.Conn) {
-	lines := bufio.NewScanner(conn)
+func (f *Fabric) serve(c *connection) {
+	s := f.server
+	defer s.leave(c)
+	lines := bufio.NewScanner(c)
 	lines.Buffer(nil, maxRequest)
-	for lines.Scan() {
+	for s.rests(c); lines.Scan(); s.rests(c) {
+		s.works(c)
 		r, reply := f.handle(lines.Bytes())
 		if stream := streams[r.Verb]; stream != nil && reply.Error == "" {
-			stream(f, conn, r)
+			stream(f, c, r, reply)
 			return
 		}
-		if err := sendFiles(conn, reply); err != nil {
+		s.replies(c)
+		if err := send(c, reply); err != nil {
 			return
 		}
 	}
 }
 
-// streams are the verbs whose answer is more than one line. The connection ends with it.
-var streams = map[string]func(f *Fabric, conn net.Conn, r Request){
-	"capture": (*Fabric).serveCapture, "events": (*Fabric).serveEvents, "line": (*Fabric).serveLine,
+// streams are the verbs whose answer is more than one line, or that stay connected. The connection ends with it.
+var streams = map[string]func(f *Fabric, c *connection, r Request, first Reply){
+	"capture": (*Fabric).serveCapture, "events": (*Fabric).serveEvents, "line": (*Fabric).serveLine, "node": (*Fabric).serveNode,
 }
 
 // handle answers a request, but for what streams.
@@ -205,7 +216,11 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 		if err != nil {
 			return Reply{Error: err.Error()}
 		}
-		return Reply{Hosts: orchestrator.Hosts(f.Plan), files: []int{f.plane.Fabric().Namespace(n.ID), int(f.programs.File().Fd())}}
+		place, err := f.nodes.Place(n.ID)
+		if err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{Privileged: place.Privileged, files: place.Files()}
 	case "capture":
 		if _, err := f.CapturePorts(r.Node, r.Port); err != nil {
 			return Reply{Error: err.Error()}
@@ -236,25 +251,21 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 		return Reply{Snapshot: s}
 	case "down":
 		s := f.server
-		end := make(chan Verdict, 1)
-		s.mutex.Lock()
-		s.waiting = append(s.waiting, end)
-		s.mutex.Unlock()
 		s.once.Do(func() { close(s.asked) })
-		v := <-end
-		return Reply{Verdict: &v}
+		<-s.ended
+		return Reply{Verdict: s.verdict}
 	}
 	return Reply{Error: fmt.Sprintf("unknown verb %q", r.Verb)}
 }
 
-func (f *Fabric) serveCapture(conn net.Conn, r Request) {
+func (f *Fabric) serveCapture(c *connection, r Request, first Reply) {
 	ports, err := f.CapturePorts(r.Node, r.Port)
-	if err != nil || send(conn, Reply{}) != nil {
+	if err != nil || send(c, first) != nil {
 		return
 	}
-	stop := closed(conn)
-	_ = f.Capture(ports, conn, stop)
-	_ = conn.Close()
+	stop := closed(c)
+	_ = f.Capture(ports, c, stop)
+	_ = c.Close()
 	<-stop
 }
 
@@ -269,9 +280,6 @@ func (f *Fabric) CapturePorts(node, port string) ([]topologies.PortID, error) {
 	}
 	return experiments.FindPorts(f.Plan, node+":"+port)
 }
-
-// lastPatience is how long, at the fabric's end, who is connected has to read the rest.
-const lastPatience = 2 * time.Second
 
 // hangUp closes the socket and what is connected, but for those who wait for the verdict.
 func (f *Fabric) hangUp() {
@@ -288,13 +296,11 @@ func (f *Fabric) tell(v Verdict) {
 		return
 	}
 	s.mutex.Lock()
-	for _, w := range s.waiting {
-		w <- v
-	}
-	s.waiting = nil
-	for conn := range s.open {
-		_ = conn.(*net.UnixConn).CloseRead()                    // a reply may be under way
-		_ = conn.SetWriteDeadline(time.Now().Add(lastPatience)) // to who still reads
+	s.verdict = &v
+	close(s.ended)
+	for c := range s.open {
+		_ = c.CloseRead()                                    // a reply may be under way
+		_ = c.SetWriteDeadline(time.Now().Add(lastPatience)) // to who still reads
 	}
 	s.mutex.Unlock()
 	s.handlers.Wait()

@@ -16,6 +16,8 @@ type Description struct {
 	Scenario   string            `json:"scenario"`
 	Controller string            `json:"cc"`
 	Clock      Clock             `json:"clock"`
+	Privileged bool              `json:"privileged"` // programs on nodes
+	Owner      Owner             `json:"owner"`
 	Nodes      []NodeDescription `json:"nodes"`
 	Links      []LinkDescription `json:"links"`
 }
@@ -41,7 +43,7 @@ type LinkDescription struct {
 
 // Describe is the fabric as it is now.
 func (f *Fabric) Describe() (*Description, error) {
-	d := &Description{Name: f.Name, PID: os.Getpid(), Scenario: f.Made.Scenario.Name, Controller: f.Made.Name}
+	d := &Description{Name: f.Name, PID: os.Getpid(), Scenario: f.Made.Scenario.Name, Controller: f.Made.Name, Privileged: f.options.Privileged, Owner: f.options.Owner}
 	return d, f.Do(func(e *orchestrator.Engine) error {
 		d.Clock = clockOf(f.live.Status())
 		for i := range f.Plan.Nodes {

@@ -34,6 +34,12 @@ type Options struct {
 	Events func() (io.WriteCloser, error)
 	// Metrics is the TCP address that metrics are served at; empty: nowhere.
 	Metrics string
+	// Record has what becomes of the fabric be written to a file, for who finds it ended; see Record.
+	Record bool
+	// Owner is who brings it up, for those who would end it.
+	Owner Owner
+	// Privileged leaves programs on nodes all of root's powers; see orchestrator.Place.
+	Privileged bool
 }
 
 // Fabric is a live fabric.
@@ -51,8 +57,10 @@ type Fabric struct {
 	plane   *orchestrator.KernelPlane
 	// programs is the PID namespace of those on nodes.
 	programs *pidns.Namespace
+	nodes    *orchestrator.Nodes
 	watch    *watcher
 	begun    bool // the scenario: on the engine's goroutine
+	ended    *endedFlows
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
 	err      error
@@ -63,6 +71,8 @@ type Fabric struct {
 	server   *server
 	metrics  *metricsServer
 	written  chan error // of Options.Events; nil without
+	record   *Record    // nil: none
+	why      string     // it was ended
 }
 
 // BringUp builds a fabric and starts its clock.
@@ -84,7 +94,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	}
 	f = &Fabric{
 		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
-		sets: map[string][]string{}, captures: map[int]*wires{},
+		nodes: orchestrator.NewNodes(plane.Fabric(), programs, o.Privileged), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
 	}
 	defer func() {
 		if err != nil {
@@ -97,7 +107,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	engine := orchestrator.NewEngine(config)
 	f.watch.flows = engine.Flows
 	if f.Crossing, err = engine.CrossingCost(); err != nil {
-		return f, err
+		return f, &experiments.EnvironmentError{Err: err}
 	}
 	slowdown := o.Slowdown
 	if slowdown == 0 {
@@ -132,6 +142,13 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 		f.written = make(chan error, 1)
 		go func() { f.written <- errors.Join(f.write(r, file, nil), file.Close()) }()
 	}
+	if o.Record {
+		if err := f.remember(); err != nil {
+			f.hangUp()
+			f.metrics.close()
+			return f, &experiments.EnvironmentError{Err: err}
+		}
+	}
 	f.BringUp = time.Since(start)
 	go func() {
 		f.err = f.live.Run(ctx)
@@ -150,6 +167,9 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 // Slowdown is how many seconds of the wall a second of virtual time takes.
 func (f *Fabric) Slowdown() float64 { return f.live.Slowdown() }
 
+// Privileged says that programs on nodes have all of root's powers.
+func (f *Fabric) Privileged() bool { return f.options.Privileged }
+
 // Done is closed when the fabric has ended by itself, or was closed.
 func (f *Fabric) Done() <-chan struct{} { return f.done }
 
@@ -166,12 +186,19 @@ func (f *Fabric) Wall(t vtime.Time) time.Duration {
 // Close ends the fabric and says what its books say.
 func (f *Fabric) Close() (Verdict, error) {
 	f.cancel(context.Canceled)
-	<-f.done
+	if !f.halts() {
+		return f.abandon(), nil
+	}
+	err := f.err
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	v := f.verdict()
+	f.conclude(&v, err) // before the socket goes: who finds none looks there
 	f.hangUp()
 	for _, w := range f.captures {
 		w.end()
 	}
-	v := f.verdict()
 	for _, r := range f.watch.readers {
 		if r.kinds == nil {
 			f.addUp(r)
@@ -180,18 +207,57 @@ func (f *Fabric) Close() (Verdict, error) {
 	}
 	f.tell(v)
 	f.metrics.close()
-	err := f.err
-	if errors.Is(err, context.Canceled) {
-		err = nil
-	}
 	if f.written != nil {
 		if werr := <-f.written; werr != nil {
 			err = errors.Join(err, fmt.Errorf("write the events: %w", werr))
 		}
 	}
 	f.programs.End()
+	err = errors.Join(err, f.nodes.Close())
 	if cerr := f.plane.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the fabric: %w", cerr))
 	}
+	f.concluded(err)
 	return v, err
+}
+
+const (
+	// haltPatience is how long the engine may be in one step as the fabric is to end. With farewell it is less than 2 s.
+	haltPatience = 1500 * time.Millisecond
+	// farewell is how long those who asked for the end have to take the verdict of a fabric that does not halt.
+	farewell = 200 * time.Millisecond
+)
+
+// halts waits for the engine's end. It does not come if one step does not come back, as of a congestion control that loops.
+func (f *Fabric) halts() bool {
+	for steps := f.live.Steps(); ; steps = f.live.Steps() {
+		select {
+		case <-f.done:
+			return true
+		case <-time.After(haltPatience):
+			if f.live.Steps() == steps {
+				return false
+			}
+		}
+	}
+}
+
+// abandon ends a fabric whose engine does not halt, as far as that can be: its namespaces go with the process. The engine's books are not
+// touched.
+func (f *Fabric) abandon() Verdict {
+	v := Verdict{Status: experiments.Fail, Clock: Clock{Slowdown: f.live.Slowdown()}}
+	v.Reasons = []string{fmt.Sprintf("the engine did not come to a halt within %v: a congestion control that does not come back from a call does that", haltPatience)}
+	f.conclude(&v, errors.New(v.Reasons[0]))
+	f.hangUp()
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		f.tell(v)
+	}()
+	select {
+	case <-told:
+	case <-time.After(farewell):
+	}
+	f.programs.End()
+	return v
 }

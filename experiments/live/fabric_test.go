@@ -23,6 +23,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bringUp brings the small leaf-spine up.
 func bringUp(t testing.TB, name string, sets ...string) *Fabric {
 	t.Helper()
+	return bringUpAs(t, Options{Name: name}, sets...)
+}
+
+// bringUpAs brings it up by some options.
+func bringUpAs(t testing.TB, o Options, sets ...string) *Fabric {
+	t.Helper()
 	testenv.NeedRoot(t)
 	reread := func(more []string) (*experiments.Scenario, error) {
 		return experiments.Reading{Live: true, Sets: append(sets[:len(sets):len(sets)], more...)}.Parse("", []byte("topology: small\n"))
@@ -35,7 +41,8 @@ func bringUp(t testing.TB, name string, sets ...string) *Fabric {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := BringUp(made, Options{Name: name, Slowdown: 500, Seed: 1, Reread: reread})
+	o.Slowdown, o.Seed, o.Reread = 500, 1, reread
+	f, err := BringUp(made, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +120,8 @@ func TestSet(t *testing.T) {
 	}
 	err := f.Do(func(e *orchestrator.Engine) error {
 		own, other := &e.State().Switches[1], &e.State().Switches[0]
-		if own.Xoff != 160_000 || own.Xon != 158_000 || own.Lossless != 1<<3|1<<4 || other.Xoff != 320_000 {
-			t.Errorf("leaf1: XOFF %d, XON %d, lossless %#x; leaf0: XOFF %d", own.Xoff, own.Xon, own.Lossless, other.Xoff)
+		if k := own.Profiles[0]; k.Xoff != 160_000 || k.Xon != 158_000 || own.Lossless != 1<<3|1<<4 || other.Profiles[0].Xoff == k.Xoff {
+			t.Errorf("leaf1: %+v, lossless %#x; leaf0: %+v", k, own.Lossless, other.Profiles[0])
 		}
 		return nil
 	})

@@ -36,6 +36,7 @@ func (r *FlowRequest) Start() vtime.Time {
 // FlowResult is a flow that has ended.
 type FlowResult struct {
 	FlowRequest
+	Began      vtime.Time // since bring-up
 	FCT, Ideal vtime.Time
 	Rate       units.Rate // payload over FCT
 }
@@ -91,21 +92,23 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			experiments.ScheduleFaults(e, f.Made.Scenario, e.Now())
 		}
 		for i, r := range requests {
-			salt := f.options.Seed<<32 ^ uint64(len(e.Flows()))
+			salt := f.options.Seed<<32 ^ uint64(e.AddedFlows())
 			own := &flows[i]
 			own.Start += e.Now()
 			config, err := f.Made.Flow(own, r.CC, salt)
 			if err != nil {
 				return err
 			}
-			ideal := experiments.IdealFCT(f.Plan, own.Source, own.Destination, int64(own.Size), config.SourcePort)
+			ideal := experiments.IdealFCT(f.Plan, own.Source, own.Destination, int64(own.Size), config.Ports)
 			id := e.AddFlow(config)
 			f.watch.flowAdded(id, func(now vtime.Time) {
 				fct := now - own.Start
-				ended(FlowResult{
-					FlowRequest: r, FCT: fct, Ideal: ideal,
+				result := FlowResult{
+					FlowRequest: r, Began: own.Start, FCT: fct, Ideal: ideal,
 					Rate: units.Rate(float64(8*r.Size) / fct.Seconds()),
-				})
+				}
+				f.ended.add(&result)
+				ended(result)
 			})
 			if own.Start > e.Now() {
 				e.Call(own.Start, func(now vtime.Time) { f.watch.flowStarted(now, id) })

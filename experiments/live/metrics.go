@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/orchestrator"
 )
 
 // DefaultMetrics is where metrics are served unless told otherwise.
@@ -33,14 +34,21 @@ func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
 	if err != nil {
 		return nil, &experiments.EnvironmentError{Err: fmt.Errorf("serve metrics: %w: choose another address with --metrics=127.0.0.1:PORT", err)}
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(&collector{f})
-	mux := http.NewServeMux()
-	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2}))
-	s := &metricsServer{
-		server:   &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute},
-		listener: listener,
+	handler := func(c *collector) http.Handler {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(c)
+		return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
 	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", apart(handler(&collector{fabric: f}), handler(&collector{fabric: f, every: strangersEvery})))
+	s := &metricsServer{
+		server: &http.Server{
+			Handler: mux, ConnContext: inContext, MaxHeaderBytes: 1 << 14, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second,
+			IdleTimeout: time.Minute,
+		},
+		listener: newGuests(listener),
+	}
+	listener = s.listener
 	s.ended.Go(func() { _ = s.server.Serve(listener) })
 	return s, nil
 }
@@ -61,22 +69,46 @@ func (f *Fabric) MetricsAddress() string {
 	return f.metrics.listener.Addr().String()
 }
 
-// collector makes metrics of a snapshot. It holds nothing between two scrapes.
-type collector struct{ fabric *Fabric }
+// strangersEvery is how often the engine is looked at, at most, for scrapes of others than root and the fabric's own user.
+const strangersEvery = time.Second
+
+// collector makes metrics of a snapshot.
+type collector struct {
+	fabric *Fabric
+	every  time.Duration // the time, of the wall, for which a snapshot is good; 0: each scrape has its own
+	mutex  sync.Mutex
+	last   *Snapshot
+	taken  time.Time
+}
 
 // Describe implements prometheus.Collector: which metrics there are depends on the fabric.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
-	s, err := c.fabric.Snapshot()
+	s, err := c.snapshot()
 	if err != nil {
-		if !errors.Is(err, ErrNone) {
+		if !errors.Is(err, orchestrator.ErrEnded) {
 			out <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 		}
 		return
 	}
 	s.metrics(out)
+}
+
+func (c *collector) snapshot() (s *Snapshot, err error) {
+	if c.every == 0 {
+		return c.fabric.Snapshot()
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.last != nil && time.Since(c.taken) < c.every {
+		return c.last, nil
+	}
+	if s, err = c.fabric.Snapshot(); err == nil {
+		c.last, c.taken = s, time.Now()
+	}
+	return s, err
 }
 
 // A metric's labels: fabric, and those named.
@@ -105,6 +137,9 @@ var (
 	metricRate     = describe("flow_rate_bytes_per_second", "Rate that congestion control gives an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source", "destination")
 	metricRTT      = describe("flow_rtt_seconds", "Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source", "destination")
 	metricFlows    = describe("open_flows", "RDMA flows that have not ended.")
+	metricEnded    = describe("ended_flows_total", "RDMA flows that have ended.")
+	metricEndedB   = describe("ended_flows_bytes_total", "Payload of the RDMA flows that have ended.")
+	metricSlowness = describe("flow_slowdown_ratio", "Completion time over the ideal one, of the RDMA flows that have ended.")
 	metricDeadlock = describe("deadlock", "1 while the fabric is in a deadlock.")
 	metricVirtual  = describe("virtual_time_seconds", "Virtual time since bring-up.")
 	metricSlowdown = describe("slowdown_ratio", "Seconds of the wall for one of virtual time.")
@@ -162,6 +197,10 @@ func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 		gauge(metricRTT, seconds(f.RTTNS), flow, f.From, f.To)
 	}
 	gauge(metricFlows, float64(s.OpenFlows))
+	counter(metricEnded, float64(s.Ended.Count))
+	counter(metricEndedB, float64(s.Ended.SizeBytes))
+	out <- prometheus.MustNewConstSummary(metricSlowness, uint64(s.Ended.Count), s.Ended.SlowdownMean*float64(s.Ended.Count),
+		map[float64]float64{0.5: s.Ended.SlowdownP50, 0.99: s.Ended.SlowdownP99}, s.Fabric)
 	gauge(metricDeadlock, truth(s.Deadlock != ""))
 	gauge(metricVirtual, seconds(s.Clock.VirtualNS))
 	gauge(metricSlowdown, s.Clock.Slowdown)

@@ -168,6 +168,44 @@ func TestTCPDump(t *testing.T) {
 	}
 }
 
+// TestScapy does what docs/live.md has for scapy. As scapy comes it asks by ARP, which nobody answers.
+func TestScapy(t *testing.T) {
+	const python = "/usr/bin/python3" // Debian's
+	if err := exec.Command(python, "-c", "import scapy").Run(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("this test needs scapy: apt-get install python3-scapy: %v", err)
+		}
+		t.Skipf("this test needs scapy: apt-get install python3-scapy: %v", err)
+	}
+	text, err := os.ReadFile("../../docs/live.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, script, _ := strings.Cut(string(text), "```python\n")
+	script, _, found := strings.Cut(script, "```\n")
+	if !found {
+		t.Fatal("docs/live.md has no script for scapy")
+	}
+	const help = "conf.L3socket = L3RawSocket\n"
+	if !strings.Contains(script, help) {
+		t.Fatalf("the script for scapy lacks %q", help)
+	}
+	f := bringUp(t, "")
+	defer down(t, f)
+	end := begin(t, f, "listening on", "h5", "tcpdump", "-n", "-l", "-v", "-c", "1", "-i", "h5-eth1", "udp")
+	const reply = "IP / ICMP 10.0.0.6 > 10.0.0.2 echo-reply 0 / Padding\n"
+	if got, want := on(t, f, "h1", python, "-c", script), reply+"Ether / "+reply; got != want {
+		t.Errorf("it prints %q, want %q", got, want)
+	}
+	if out := end(); !strings.Contains(out, "tos 0x60") || !strings.Contains(out, "10.0.0.2.53 > 10.0.0.6.9: ") {
+		t.Errorf("h5 got %s", out)
+	}
+	without := `from scapy.all import *; print(sr1(IP(dst="h5")/ICMP(), timeout=1, verbose=0))`
+	if got := on(t, f, "h1", python, "-c", without); !strings.HasSuffix(got, "None\n") {
+		t.Errorf("without the line that helps it is %q: it helps no more", got)
+	}
+}
+
 // sendUDP has hosts send UDP to h5 at 16 Mb/s each for 2 s (8 Gb/s of virtual time at a slow-down of 500) with a TOS and returns the share
 // that was lost.
 func sendUDP(t *testing.T, f *Fabric, tos string, hosts ...string) (lost float64) {

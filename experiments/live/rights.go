@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostFiles is how many open files come with a reply at most.
-const mostFiles = 2
-
 // sendFiles sends a reply and the open files that come with it: a path below /proc could be that of another process by the time it is read.
 func sendFiles(conn net.Conn, r Reply) error {
 	if len(r.files) == 0 {
@@ -36,7 +33,7 @@ func sendFiles(conn net.Conn, r Reply) error {
 type receiver struct {
 	conn  *net.UnixConn
 	files []*os.File
-	space [64]byte // for more than mostFiles
+	space [64]byte // for more than a node's
 }
 
 func (r *receiver) Read(p []byte) (int, error) {

@@ -14,7 +14,9 @@ func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	return orchestrator.RunIn(orchestrator.Place{
-		Network: f.plane.Fabric().Namespace(n.ID), PIDs: f.programs.File(), Hosts: orchestrator.Hosts(f.Plan),
-	}, cmd, nil)
+	place, err := f.nodes.Place(n.ID)
+	if err != nil {
+		return err
+	}
+	return orchestrator.RunIn(place, cmd, nil)
 }

@@ -25,6 +25,7 @@ type Snapshot struct {
 	Hosts     []HostSnapshot `json:"hosts"`
 	Flows     []FlowSnapshot `json:"flows"` // open ones, 1000 at most
 	OpenFlows int            `json:"open_flows"`
+	Ended     EndedFlows     `json:"ended_flows"`
 	// Deadlock is the circle of queues that the fabric is in, if it is in one.
 	Deadlock string `json:"deadlock,omitempty"`
 	// TookNS is for how long, of the wall, the engine did nothing else.
@@ -130,7 +131,7 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 			snapshotHost(e, &s.Hosts[i], i, f.Plan.Nodes[id].Name)
 		}
 		f.snapshotFlows(e, s)
-		s.OpenFlows = e.OpenFlows()
+		s.OpenFlows, s.Ended = e.OpenFlows(), f.ended.look()
 		if d := e.Deadlocked(); d != nil {
 			s.Deadlock = e.Circle(d)
 		}
@@ -262,7 +263,7 @@ func (f *Fabric) snapshotFlows(e *orchestrator.Engine, s *Snapshot) {
 	for _, id := range f.watch.open[:min(len(f.watch.open), mostFlows)] {
 		w := &flows[id]
 		own := FlowSnapshot{
-			Flow: id, From: f.Plan.Nodes[w.Source].Name, To: f.Plan.Nodes[w.Destination].Name, SizeBytes: w.Size, StartNS: w.Start.Nanoseconds(),
+			Flow: w.Number, From: f.Plan.Nodes[w.Source].Name, To: f.Plan.Nodes[w.Destination].Name, SizeBytes: w.Size, StartNS: w.Start.Nanoseconds(),
 		}
 		if w.Sender != nil {
 			own.RateBPS, own.RTTNS = w.Sender.Rate(), w.Sender.LastRTT.Nanoseconds()

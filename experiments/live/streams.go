@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"time"
 )
 
 // closed is closed when the other end has closed its side.
@@ -19,23 +20,44 @@ func closed(conn net.Conn) <-chan struct{} {
 	return stop
 }
 
-// serveEvents writes events, a line of JSON each, until the other end closes.
-func (f *Fabric) serveEvents(conn net.Conn, r Request) {
-	stop := closed(conn)
-	if send(conn, Reply{}) == nil {
-		_ = f.WriteEvents(conn, r.Kinds, stop)
+// beatEvery is how often a stream in which nothing happens says that it is there: who reads it gives up after answerPatience.
+const beatEvery = 5 * time.Second
+
+// serveNode keeps the connection of who has a node's namespaces, to whom its end tells of the fabric's.
+func (f *Fabric) serveNode(c *connection, _ Request, first Reply) {
+	if sendFiles(c.UnixConn, first) == nil {
+		<-closed(c)
 	}
-	_ = conn.Close()
+}
+
+// serveEvents writes events, a line of JSON each, until the other end closes. Empty lines are beats.
+func (f *Fabric) serveEvents(c *connection, r Request, first Reply) {
+	stop := closed(c)
+	if send(c, first) == nil {
+		_ = f.streamEvents(c, r.Kinds, stop)
+	}
+	_ = c.Close()
 	<-stop
 }
 
-// WriteEvents writes events, of the kinds named or all, a line of JSON each, until stop is closed or the fabric ends.
-func (f *Fabric) WriteEvents(w io.Writer, kinds []string, stop <-chan struct{}) error {
+func (f *Fabric) streamEvents(w io.Writer, kinds []string, stop <-chan struct{}) error {
 	r, err := f.read(eventBacklog, kinds)
 	if err != nil {
 		return err
 	}
-	return f.write(r, w, stop)
+	buffer := bufio.NewWriter(w)
+	lines := json.NewEncoder(buffer)
+	last := time.Now()
+	return f.follow(r, func(e *Event) error { return lines.Encode(e) }, func() error {
+		now := time.Now()
+		if buffer.Buffered() == 0 && now.Sub(last) >= beatEvery {
+			_ = buffer.WriteByte('\n') // an error is Flush's too
+		}
+		if buffer.Buffered() > 0 {
+			last = now
+		}
+		return buffer.Flush()
+	}, stop)
 }
 
 func (f *Fabric) write(r *reader, w io.Writer, stop <-chan struct{}) error {
@@ -45,17 +67,44 @@ func (f *Fabric) write(r *reader, w io.Writer, stop <-chan struct{}) error {
 }
 
 // serveLine does what a line says as the fabric's shell would. The other end closes its side to interrupt it.
-func (f *Fabric) serveLine(conn net.Conn, r Request) {
-	stop := closed(conn)
-	if send(conn, Reply{}) == nil {
+func (f *Fabric) serveLine(c *connection, r Request, first Reply) {
+	stop := closed(c)
+	if send(c, first) == nil {
 		last := Reply{End: true}
-		if err := f.options.Line(f, r.Line, output{conn}, stop); err != nil {
+		quiet := beat(c)
+		err := f.options.Line(f, r.Line, output{c}, stop)
+		quiet()
+		if err != nil {
 			last.Error = err.Error()
 		}
-		_ = send(conn, last)
+		_ = send(c, last)
 	}
-	_ = conn.Close()
+	_ = c.Close()
 	<-stop
+}
+
+// beat sends empty replies until quiet is called.
+func beat(c *connection) (quiet func()) {
+	tick := time.NewTicker(beatEvery)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-tick.C:
+				if send(c, Reply{}) != nil {
+					return
+				}
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return func() {
+		tick.Stop()
+		close(stop)
+		<-done
+	}
 }
 
 // output sends what is written to it as replies.

@@ -104,7 +104,7 @@ func TestMetrics(t *testing.T) {
 		<-ended
 	}
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(&collector{f})
+	registry.MustRegister(&collector{fabric: f})
 	problems, err := testutil.GatherAndLint(registry)
 	must(t, err)
 	for _, p := range problems {
@@ -129,6 +129,9 @@ func TestMetrics(t *testing.T) {
 		`pausenet_ecn_marks_total{fabric="",node="leaf0",port="leaf0-eth1",priority="3"} ` + number(marked),
 		`pausenet_cnps_sent_total{fabric="",node="h0"} ` + number(cnps),
 		`pausenet_open_flows{fabric=""} 1`,
+		`pausenet_ended_flows_total{fabric=""} 4`,
+		`pausenet_ended_flows_bytes_total{fabric=""} 1.024e+06`,
+		`pausenet_flow_slowdown_ratio_count{fabric=""} 4`,
 		`pausenet_slowdown_ratio{fabric=""} 200`,
 		`pausenet_link_up{fabric="",node="leaf0",port="leaf0-eth1"} 1`,
 		`pausenet_deadlock{fabric=""} 0`,
@@ -360,7 +363,7 @@ func TestStorm(t *testing.T) {
 		}
 	}
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(&collector{f})
+	registry.MustRegister(&collector{fabric: f})
 	for _, name := range []string{"pausenet_pauses_sent_total", "pausenet_pauses_received_total", "pausenet_paused_seconds_total"} {
 		if n, err := testutil.GatherAndCount(registry, name); err != nil || n < len(s.Ports) {
 			t.Errorf("%s has %d values: %v", name, n, err)

@@ -48,7 +48,7 @@ func (f *Fabric) verdict() Verdict {
 			v.Status = status
 		}
 	}
-	for _, broken := range f.live.Engine().Check() {
+	for _, broken := range f.live.Check() {
 		worse(experiments.Fail, "%v", broken)
 	}
 	if d := f.live.Engine().Deadlocked(); d != nil {
@@ -85,6 +85,9 @@ func (v *Verdict) Write(w io.Writer) {
 	fmt.Fprintf(w, "verdict: %s\n", v.Status)
 	for _, r := range v.Reasons {
 		fmt.Fprintf(w, "  %s\n", r)
+	}
+	if c.WallSeconds == 0 { // nobody could look
+		return
 	}
 	fmt.Fprintf(w, "  %v of virtual time in %.1fs, slow-down %g; events late by %v (p50), %v (p99) of virtual time; engine busy %s\n",
 		vtime.Time(c.VirtualNS)*vtime.Nanosecond, c.WallSeconds, c.Slowdown, vtime.Time(c.LatenessP50NS)*vtime.Nanosecond,

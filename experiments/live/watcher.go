@@ -16,7 +16,7 @@ import (
 type watcher struct {
 	plan    *topologies.Plan
 	ends    map[int]func(now vtime.Time) // by flow
-	open    []int                        // flows that have not ended, by number
+	open    []int                        // flows that have not ended, the oldest first
 	flows   func() []orchestrator.Flow
 	readers []*reader
 }
@@ -40,7 +40,7 @@ func (w *watcher) flowStarted(now vtime.Time, flow int) {
 
 // FlowDone implements orchestrator.Observer.
 func (w *watcher) FlowDone(now vtime.Time, flow int) {
-	if i, open := slices.BinarySearch(w.open, flow); open {
+	if i := slices.Index(w.open, flow); i >= 0 {
 		w.open = slices.Delete(w.open, i, i+1)
 	}
 	if len(w.readers) > 0 {
@@ -58,7 +58,8 @@ func (w *watcher) flowEvent(now vtime.Time, kind string, flow int) Event {
 	e := w.eventAt(now, kind, -1)
 	f := &w.flows()[flow]
 	e.Node, e.Peer = w.plan.Nodes[f.Source].Name, w.plan.Nodes[f.Destination].Name
-	e.Flow, e.SizeBytes = &flow, f.Size
+	number := f.Number
+	e.Flow, e.SizeBytes = &number, f.Size
 	return e
 }
 

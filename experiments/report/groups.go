@@ -24,13 +24,6 @@ func slowdownOf(f *Flows) *Quantiles { return &f.Slowdown }
 // groupTables compare the parts of the flows: a row a tag or size bin, and under each quantile the controllers, so that
 // what is compared stands side by side.
 func groupTables(r *Report) []table {
-	kinds := []struct {
-		heading string
-		of      func(*Summary) []Group
-	}{
-		{"By tag", func(s *Summary) []Group { return s.ByTag }},
-		{"By size", func(s *Summary) []Group { return s.BySize }},
-	}
 	measures := []struct {
 		caption string
 		unit    Unit
@@ -57,7 +50,41 @@ func groupTables(r *Report) []table {
 			}
 		}
 	}
-	return tables
+	return append(tables, r.unfinishedTable()...)
+}
+
+// kinds are the ways in which flows are parted.
+var kinds = []struct {
+	heading string
+	of      func(*Summary) []Group
+}{
+	{"By tag", func(s *Summary) []Group { return s.ByTag }},
+	{"By size", func(s *Summary) []Group { return s.BySize }},
+}
+
+// unfinishedTable counts the flows that had not ended with the run, which all other tables leave out; none if all had.
+func (r *Report) unfinishedTable() []table {
+	t := table{Caption: "Flows that had not ended with the run: no FCT is of them", Corner: "Flows", Heads: r.names()}
+	for _, kind := range kinds {
+		b := body{Heading: kind.heading}
+		for _, name := range r.namesOf(kind.of, func(f *Flows) bool { return f.Unfinished > 0 }) {
+			b.Rows = append(b.Rows, r.row(name, counts, neither, func(run *Run) float64 {
+				for _, g := range kind.of(&run.Summary) {
+					if g.Name == name {
+						return float64(g.Flows.Unfinished)
+					}
+				}
+				return 0
+			}))
+		}
+		if len(b.Rows) > 0 {
+			t.Bodies = append(t.Bodies, b)
+		}
+	}
+	if len(t.Bodies) == 0 {
+		return nil
+	}
+	return []table{t}
 }
 
 // quantilesAbreast is how many quantiles a table has beside each other: 32 columns fit neither screen nor paper. Numbers
@@ -88,14 +115,19 @@ func (r *Report) quantileTable(caption, corner string, part []quantile) table {
 	return t
 }
 
-// groupNames are the names of all runs' groups that have flows, in the order in which the runs give them.
+// groupNames are the names of all runs' groups in which flows have ended.
 func (r *Report) groupNames(of func(*Summary) []Group) []string {
+	return r.namesOf(of, func(f *Flows) bool { return f.Count > 0 })
+}
+
+// namesOf are the names of all runs' groups that are wanted, in the order in which the runs give them.
+func (r *Report) namesOf(of func(*Summary) []Group, wanted func(*Flows) bool) []string {
 	var names []string
 	seen := make(map[string]bool)
 	for i := range r.Runs {
 		for _, run := range r.Runs[i].counted() {
 			for _, g := range of(&run.Summary) {
-				if g.Flows.Count > 0 && !seen[g.Name] {
+				if wanted(&g.Flows) && !seen[g.Name] {
 					seen[g.Name] = true
 					names = append(names, g.Name)
 				}

@@ -59,6 +59,8 @@ type card struct {
 	// Said are the first of the verdict's messages; More are folded away. A law that breaks once often breaks at every
 	// frame.
 	Said, More []string
+	// Notes and MoreNotes are the verdict's notes, likewise.
+	Notes, MoreNotes []string
 }
 
 // mostSaid is how many messages a card shows.
@@ -106,10 +108,10 @@ func newPage(r *Report) (*page, error) {
 	}
 	signs := map[Status]string{Pass: "✓", Warn: "!", Fail: "✕"}
 	for k, run := range r.Runs {
-		said := min(len(run.Verdict.Messages), mostSaid)
+		said, noted := min(len(run.Verdict.Messages), mostSaid), min(len(run.Verdict.Notes), mostSaid)
 		p.Cards = append(p.Cards, card{
 			run, strings.ToLower(string(run.Verdict.Status)), signs[run.Verdict.Status], r.prints(k),
-			run.Verdict.Messages[:said], run.Verdict.Messages[said:],
+			run.Verdict.Messages[:said], run.Verdict.Messages[said:], run.Verdict.Notes[:noted], run.Verdict.Notes[noted:],
 		})
 	}
 	for i := range r.Panels {

@@ -170,6 +170,13 @@
 	makeRoom();
 	window.addEventListener("resize", makeRoom);
 
+	// Paper has all that is folded.
+	const folded = [];
+	window.addEventListener("beforeprint", () => {
+		for (const d of document.querySelectorAll("details:not([open])")) { d.open = true; folded.push(d); }
+	});
+	window.addEventListener("afterprint", () => { for (const d of folded.splice(0)) d.open = false; });
+
 	const reset = document.getElementById("reset");
 	const time = charts.filter((c) => c.group === "time");
 	const zoomAll = (px0, px1) => {

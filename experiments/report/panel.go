@@ -131,7 +131,6 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 	}
 	x := exactAxis(x0, x1, Nanoseconds, 8)
 	width, height := chartSize(len(r.Runs))
-	var levels []drawnLevel
 	for k, run := range runs {
 		c := &chart{
 			id: fmt.Sprintf("p%dc%d", i, k), title: p.Title + " — " + run.Controller,
@@ -139,10 +138,7 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 			events: run.Events, eventRoom: slices.ContainsFunc(r.Runs, func(o Run) bool { return len(o.Events) > 0 }),
 		}
 		c.layout()
-		if k == 0 {
-			levels = p.levels(r.Runs, c, drawn)
-		}
-		c.levels = levels
+		c.levels = p.levels(r.Runs, run.Controller, c, drawn)
 		ranges := make([]string, 0, len(c.lines))
 		for _, l := range c.lines {
 			text := noData
@@ -158,39 +154,56 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 	return out
 }
 
-// levels are the panel's reference lines. Every controller's chart shows them all, each once, with its label on the side
-// where fewer lines of all the charts run.
-func (p *Panel) levels(runs []Run, c *chart, drawn map[string][]line) []drawnLevel {
-	var out []drawnLevel
-	seen := make(map[Level]bool)
+// levels are the reference lines of a run, each once. A label is on the side where fewer lines of all the charts run, and has
+// the value where another run's line of that label has another.
+func (p *Panel) levels(runs []Run, controller string, c *chart, drawn map[string][]line) []drawnLevel {
+	values := map[string]map[float64]bool{} // by label, of all runs
 	for _, run := range runs {
 		for _, s := range p.Series[run.Controller] {
-			if s.Reference == nil || seen[*s.Reference] {
-				continue
-			}
-			seen[*s.Reference] = true
-			y := c.y.at(s.Reference.Value)
-			width := c.x.p1 - c.x.p0
-			leftHits, rightHits := 0, 0
-			for _, run := range runs {
-				for _, l := range drawn[run.Controller] {
-					for _, pt := range l.points {
-						if py := c.y.at(pt.y); py > y || py < y-14 {
-							continue
-						}
-						switch px := c.x.at(pt.x) - c.x.p0; {
-						case px < width*0.3:
-							leftHits++
-						case px > width*0.7:
-							rightHits++
-						}
-					}
+			if s.Reference != nil {
+				if values[s.Reference.Label] == nil {
+					values[s.Reference.Label] = map[float64]bool{}
 				}
+				values[s.Reference.Label][s.Reference.Value] = true
 			}
-			out = append(out, drawnLevel{*s.Reference, leftHits < rightHits})
+		}
+	}
+	var out []drawnLevel
+	for _, s := range p.Series[controller] {
+		if s.Reference == nil {
+			continue
+		}
+		level := *s.Reference
+		if len(values[level.Label]) > 1 {
+			level.Label = strings.TrimSpace(level.Label + " " + c.y.in.text(level.Value))
+		}
+		if !slices.ContainsFunc(out, func(l drawnLevel) bool { return l.Level == level }) {
+			out = append(out, drawnLevel{level, moreRoomLeft(runs, c, c.y.at(level.Value), drawn)})
 		}
 	}
 	return out
+}
+
+// moreRoomLeft says whether a label that stands on a height of a chart is in the way of fewer lines, of all runs, at the left.
+func moreRoomLeft(runs []Run, c *chart, y float64, drawn map[string][]line) bool {
+	width := c.x.p1 - c.x.p0
+	left, right := 0, 0
+	for _, run := range runs {
+		for _, l := range drawn[run.Controller] {
+			for _, pt := range l.points {
+				if py := c.y.at(pt.y); py > y || py < y-14 {
+					continue
+				}
+				switch px := c.x.at(pt.x) - c.x.p0; {
+				case px < width*0.3:
+					left++
+				case px > width*0.7:
+					right++
+				}
+			}
+		}
+	}
+	return left < right
 }
 
 // window is the stretch of time whose ranges are printed: the one shaded span, or else all the run. Over all the run most

@@ -282,3 +282,56 @@ func TestMeasureOf(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelsOfTheirOwn: a chart has its own run's reference lines; their values are told where runs differ, and only there.
+func TestLevelsOfTheirOwn(t *testing.T) {
+	described := func(first, second *Level) [2]string {
+		r := synthetic()
+		r.Panels = r.Panels[1:2]
+		r.Panels[0].Series["dcqcn"][0].Reference, r.Panels[0].Series["dcon"][0].Reference = first, second
+		var texts [2]string
+		for i, c := range newPlots(r, 0, r.Runs).charts {
+			for _, l := range c.levels {
+				texts[i] += fmt.Sprintf("%s at %g;", l.Label, l.Value)
+			}
+		}
+		return texts
+	}
+	for _, c := range []struct {
+		first, second *Level
+		want          [2]string
+	}{
+		{&Level{320e3, "XOFF"}, &Level{320e3, "XOFF"}, [2]string{"XOFF at 320000;", "XOFF at 320000;"}},
+		{&Level{320e3, "XOFF"}, &Level{640e3, "XOFF"}, [2]string{"XOFF 320\u00a0KB at 320000;", "XOFF 640\u00a0KB at 640000;"}},
+		{&Level{320e3, "XOFF"}, nil, [2]string{"XOFF at 320000;", ""}},
+		{&Level{320e3, "XOFF"}, &Level{640e3, "XON"}, [2]string{"XOFF at 320000;", "XON at 640000;"}},
+	} {
+		if got := described(c.first, c.second); got != c.want {
+			t.Errorf("%v and %v: %q, want %q", c.first, c.second, got, c.want)
+		}
+	}
+}
+
+// TestPrint: on paper nothing stays folded, and no heading stands alone at the end of a page.
+func TestPrint(t *testing.T) {
+	page := render(t, synthetic())
+	_, print, found := strings.Cut(page, "@media print{\n")
+	print, _, ended := strings.Cut(print, "\n}\n")
+	if !found || !ended {
+		t.Fatal("the page has no rules for print")
+	}
+	if !strings.Contains(print, "details::details-content{content-visibility:visible") || !strings.Contains(page, `addEventListener("beforeprint"`) {
+		t.Error("what is folded stays so on paper")
+	}
+	for _, line := range strings.Split(print, "\n") {
+		if rule, ok := strings.CutSuffix(line, "{break-after:avoid}"); ok {
+			for _, heading := range []string{"h2", "h3", "caption", "tr.heading", "summary"} {
+				if !slices.Contains(strings.Split(rule, ","), heading) {
+					t.Errorf("%s may end a page", heading)
+				}
+			}
+			return
+		}
+	}
+	t.Error("headings may end a page")
+}

@@ -90,7 +90,8 @@ type Setting struct{ Group, Name, Value string }
 // Verdict says whether a run's numbers can be trusted.
 type Verdict struct {
 	Status   Status
-	Messages []string
+	Messages []string // why it is not PASS
+	Notes    []string // what to know of the numbers though nothing is off
 }
 
 // Status is a verdict in one word.

@@ -250,6 +250,37 @@ func TestManyMessages(t *testing.T) {
 	}
 }
 
+// TestVerdictNotes: a card has the verdict's notes, those beyond the first folded away, beside its messages.
+func TestVerdictNotes(t *testing.T) {
+	r := synthetic()
+	r.Runs[0].Verdict = Verdict{Status: Pass}
+	for i := range 5 {
+		r.Runs[0].Verdict.Notes = append(r.Runs[0].Verdict.Notes, fmt.Sprintf("<%d>.", i))
+	}
+	page := render(t, r)
+	open, folded, found := strings.Cut(page, "<details><summary>2 more notes</summary>")
+	folded, _, _ = strings.Cut(folded, "</details>")
+	if !found || strings.Count(open, "<li>Note: &lt;") != 3 || strings.Count(folded, "<li>Note: &lt;") != 2 {
+		t.Errorf("%d notes open, %d folded", strings.Count(open, "Note: "), strings.Count(folded, "Note: "))
+	}
+}
+
+// TestUnfinished: flows that had not ended are counted, by tag and size, also where none has: no other table has those.
+func TestUnfinished(t *testing.T) {
+	r := synthetic()
+	const caption = "Flows that had not ended with the run: no FCT is of them"
+	if page := render(t, r); strings.Contains(page, caption) {
+		t.Error("a table of nothing")
+	}
+	r.Runs[0].Summary.All.Unfinished = 7
+	r.Runs[0].Summary.ByTag = append(r.Runs[0].Summary.ByTag, Group{"long", Flows{Unfinished: 7}})
+	_, table, found := strings.Cut(render(t, r), caption)
+	table, _, _ = strings.Cut(table, "</table>")
+	if !found || !strings.Contains(table, `<th scope="row">long`) || !strings.Contains(table, ">7<") || strings.Contains(table, "burst") {
+		t.Errorf("%t: %s", found, table)
+	}
+}
+
 // TestPublished: each table, those with many controllers in parts, with a dash where there is no value; and a table that
 // does not fit together is a mistake.
 func TestPublished(t *testing.T) {

@@ -79,7 +79,9 @@ func (l *Link) Name() string { return l.Node + " → " + l.Peer }
 
 // Flows are the statistics of the flows that ended.
 type Flows struct {
-	Count int
+	Count int // of those that ended, which all else is about
+	// Unfinished are those with a size that had not ended as the run did.
+	Unfinished int
 	// FCT is in nanoseconds.
 	FCT Quantiles
 	// Slowdown is a flow's FCT over its ideal FCT.

@@ -102,7 +102,7 @@ func syntheticRun(name string, bad float64, rng *rand.Rand) Run {
 		slowdowns = append(slowdowns, 1+math.Exp(2.2+0.6*bad+1.3*rng.NormFloat64()))
 	}
 	f := func(scale float64) Flows {
-		return Flows{490, Quantiles{3.1e6 * scale, 3.3e6 * scale, 6.4e6 * scale, 6.9e6 * scale}, Quantiles{91.2 * scale, 88 * scale, 201 * scale, 233.4 * scale}}
+		return Flows{Count: 490, FCT: Quantiles{3.1e6 * scale, 3.3e6 * scale, 6.4e6 * scale, 6.9e6 * scale}, Slowdown: Quantiles{91.2 * scale, 88 * scale, 201 * scale, 233.4 * scale}}
 	}
 	run := Run{
 		Controller: name, Fingerprint: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -118,7 +118,7 @@ func syntheticRun(name string, bad float64, rng *rand.Rand) Run {
 		},
 	}
 	if bad == 0 {
-		run.Verdict = Verdict{Status: Warn, Messages: []string{"PFC never reached: no port of the fabric crossed X_off."}}
+		run.Verdict = Verdict{Status: Warn, Messages: []string{"the congestion control never reacted"}, Notes: []string{"PFC was not needed"}}
 	}
 	return run
 }

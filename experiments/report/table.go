@@ -192,6 +192,7 @@ func comparison(r *Report) table {
 	t := table{Caption: "All flows of a run. Lower is better wherever a value is marked as best.", Corner: "Measure", Heads: r.names(), Bodies: []body{
 		{"Flow completion time", []row{
 			r.row("Flows ended", counts, neither, func(run *Run) float64 { return float64(run.Summary.All.Count) }),
+			r.row("Flows that had not ended with the run", counts, neither, func(run *Run) float64 { return float64(run.Summary.All.Unfinished) }),
 			flow("FCT, mean", Nanoseconds, func(f *Flows) float64 { return f.FCT.Mean }),
 			flow("FCT, median", Nanoseconds, func(f *Flows) float64 { return f.FCT.P50 }),
 			flow("FCT, 95 %", Nanoseconds, func(f *Flows) float64 { return f.FCT.P95 }),
@@ -202,7 +203,7 @@ func comparison(r *Report) table {
 			flow("Slowdown, 99 %", None, func(f *Flows) float64 { return f.Slowdown.P99 }),
 		}},
 		{"Flow control and marks", []row{
-			r.row("PFC PAUSE frames", counts, lower, func(run *Run) float64 { return float64(run.Summary.PFCFrames) }),
+			r.row("PAUSE frames, all", counts, lower, func(run *Run) float64 { return float64(run.Summary.PFCFrames) }),
 			r.row("PAUSE frames between switches", counts, lower, func(run *Run) float64 { return float64(run.Summary.SwitchPauses) }),
 			r.row("PAUSE rate", "frames/s", lower, func(run *Run) float64 { return run.Summary.PFCRate }),
 			r.row("Port time held", Nanoseconds, lower, func(run *Run) float64 { return float64(run.Summary.Paused) }),

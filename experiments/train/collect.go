@@ -47,10 +47,10 @@ type run struct {
 type runs []run
 
 // gather makes count runs of random incasts under each controller; the scenarios' seeds begin after from.
-func gather(ctx context.Context, o *Options, from uint64, count int) (runs, error) {
+func gather(ctx context.Context, o *Options, controllers []string, from uint64, count int) (runs, error) {
 	var all runs
 	for i := range count {
-		for _, controller := range collectedUnder {
+		for _, controller := range controllers {
 			s, err := randomIncast(from + uint64(i) + 1)
 			if err != nil {
 				return nil, err

@@ -87,7 +87,7 @@ func (d *deck) deal(n int) []lstm.Pair {
 }
 
 // mape is the mean absolute percentage error of the RTTs that a network predicts, as a fraction of 1 (equation 13).
-func mape(n *lstm.Network, pairs []lstm.Pair) float64 {
+func mape(n lstm.Model, pairs []lstm.Pair) float64 {
 	if len(pairs) == 0 {
 		return math.NaN()
 	}
@@ -99,6 +99,6 @@ func mape(n *lstm.Network, pairs []lstm.Pair) float64 {
 }
 
 // relativeError is |predicted - true| / true of the RTT that a pair's label means.
-func relativeError(n *lstm.Network, p *lstm.Pair) float64 {
+func relativeError(n lstm.Model, p *lstm.Pair) float64 {
 	return math.Abs(n.Predict(&p.Features)-p.Label) / (1 + p.Label)
 }

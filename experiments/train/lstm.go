@@ -87,44 +87,72 @@ type Prediction struct {
 
 // LSTM trains the network.
 func LSTM(ctx context.Context, o *Options) (*LSTMResult, error) {
+	c, err := collectAll(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.fit(ctx, o, lstm.LSTM)
+	if err != nil {
+		return nil, err
+	}
+	return &LSTMResult{
+		Available: f.data.available[:], Taken: f.data.taken[:], Loss: f.loss, Unseen: f.unseen,
+		Predictions: c.predictions(f.trainer.Model()),
+		Weights: &lstm.Weights{
+			Parameters: lstm.Parameters(f.trainer.Parameters),
+			Provenance: lstm.Provenance{
+				Command: fmt.Sprintf("pausenet train lstm --seed %d --rounds %d --batch %d --passes %d", o.Seed, o.Rounds, o.Batch, o.Passes),
+				Version: o.Version, Seed: o.Seed, Scenarios: c.collected.names(), Pairs: len(f.data.pairs),
+				Rounds: o.Rounds, Train: trainPairs, Test: testPairs, Passes: o.Passes, Batch: o.Batch, LearningRate: learning,
+				Loss: "mean absolute error", Optimiser: "Adam(0.9, 0.999, 1e-8)", MAPE: f.mape, UnseenMAPE: f.unseen.All,
+			},
+		},
+	}, nil
+}
+
+// collection is the runs that a network learns from, and those that it is tried on.
+type collection struct{ collected, unseen runs }
+
+func collectAll(ctx context.Context, o *Options) (*collection, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	collected, err := gather(ctx, o, o.Seed*1000, cmp.Or(o.collect, collectRuns))
+	collected, err := gather(ctx, o, collectedUnder, o.Seed*1000, cmp.Or(o.collect, collectRuns))
 	if err != nil {
 		return nil, err
 	}
-	unseen, err := gather(ctx, o, o.Seed*1000+unseenFrom, cmp.Or(o.unseen, unseenRuns))
-	if err != nil {
-		return nil, err
-	}
+	unseen, err := gather(ctx, o, collectedUnder, o.Seed*1000+unseenFrom, cmp.Or(o.unseen, unseenRuns))
+	return &collection{collected, unseen}, err
+}
+
+// fitted is a network that has been trained.
+type fitted struct {
+	trainer *lstm.Trainer
+	data    *dataset
+	mape    []lstm.MAPE // by round
+	loss    []float64   // see LSTMResult
+	unseen  Unseen
+}
+
+// fit trains a network of some cell. Equal collections and options give each cell the same pairs.
+func (c *collection) fit(ctx context.Context, o *Options, cell lstm.Cell) (*fitted, error) {
 	random := lstm.NewRandom(o.Seed)
-	data := newDataset(collected.sequences(), random)
-	if len(data.pairs) < trainPairs+testPairs {
-		return nil, fmt.Errorf("only %d pairs were collected", len(data.pairs))
+	f := &fitted{data: newDataset(c.collected.sequences(), random)}
+	if len(f.data.pairs) < trainPairs+testPairs {
+		return nil, fmt.Errorf("only %d pairs were collected", len(f.data.pairs))
 	}
-	trainer := lstm.NewTrainer(random, learning)
-	cards := deck{pairs: data.pairs, random: random}
-	r := &LSTMResult{
-		Available: data.available[:], Taken: data.taken[:],
-		Weights: &lstm.Weights{Provenance: lstm.Provenance{
-			Command: fmt.Sprintf("pausenet train lstm --seed %d --rounds %d --batch %d --passes %d", o.Seed, o.Rounds, o.Batch, o.Passes),
-			Version: o.Version, Seed: o.Seed, Scenarios: collected.names(), Pairs: len(data.pairs),
-			Rounds: o.Rounds, Train: trainPairs, Test: testPairs, Passes: o.Passes, Batch: o.Batch, LearningRate: learning,
-			Loss: "mean absolute error", Optimiser: "Adam(0.9, 0.999, 1e-8)",
-		}},
-	}
+	f.trainer = lstm.NewTrainer(cell, random, learning)
+	cards := deck{pairs: f.data.pairs, random: random}
 	for round := range o.Rounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		m := r.round(trainer, cards.deal(trainPairs+testPairs), random, o)
-		r.Weights.Provenance.MAPE = append(r.Weights.Provenance.MAPE, m)
-		o.tell("round %d of %d: MAPE %.1f %% train, %.1f %% test", round+1, o.Rounds, 100*m.Train, 100*m.Test)
+		m := f.round(cards.deal(trainPairs+testPairs), random, o)
+		f.mape = append(f.mape, m)
+		o.tell("%v, round %d of %d: MAPE %.1f %% train, %.1f %% test", cell, round+1, o.Rounds, 100*m.Train, 100*m.Test)
 	}
-	r.Weights.Parameters = trainer.Parameters
-	r.judge(trainer.Network(), unseen, random)
-	return r, nil
+	f.unseen = c.judge(f.trainer.Model(), random)
+	return f, nil
 }
 
 // lossParts is how many values of the loss a round gives.
@@ -133,7 +161,7 @@ const lossParts = 5
 // round trains on the first of the drawn pairs and tests on the others. The MAPE of the train pairs is of the first pass,
 // each predicted before the step that learns from it, as a training loop counts it on the way; that of the test pairs is
 // after the round.
-func (r *LSTMResult) round(t *lstm.Trainer, drawn []lstm.Pair, random *lstm.Random, o *Options) lstm.MAPE {
+func (f *fitted) round(drawn []lstm.Pair, random *lstm.Random, o *Options) lstm.MAPE {
 	train, test := slices.Clone(drawn[:trainPairs]), drawn[trainPairs:]
 	var m lstm.MAPE
 	loss := make([]float64, lossParts)
@@ -147,31 +175,30 @@ func (r *LSTMResult) round(t *lstm.Trainer, drawn []lstm.Pair, random *lstm.Rand
 			batch := train[i:min(i+o.Batch, trainPairs)]
 			share := float64(len(batch)) / trainPairs
 			if pass == 0 {
-				m.Train += float64(share * mape(t.Network(), batch))
+				m.Train += float64(share * mape(f.trainer.Model(), batch))
 			}
-			l := t.Step(batch)
+			l := f.trainer.Step(batch)
 			if pass == 0 {
 				loss[i*lossParts/trainPairs] += float64(lossParts * share * l)
 			}
 		}
 	}
-	r.Loss = append(r.Loss, loss...)
-	m.Test = mape(t.Network(), test)
+	f.loss = append(f.loss, loss...)
+	m.Test = mape(f.trainer.Model(), test)
 	return m
 }
 
-// judge tries the network on unseen runs.
-func (r *LSTMResult) judge(n *lstm.Network, runs runs, random *lstm.Random) {
-	all := runs.sequences()
+// judge tries a network on the unseen runs.
+func (c *collection) judge(n lstm.Model, random *lstm.Random) (u Unseen) {
+	all := c.unseen.sequences()
 	var pairs []lstm.Pair
 	for _, q := range all {
 		pairs = append(pairs, q.pairs()...)
 	}
-	u := &r.Unseen
 	u.Pairs = len(pairs)
 	for _, controller := range collectedUnder {
 		var under []lstm.Pair
-		for _, q := range runs.under(controller).sequences() {
+		for _, q := range c.unseen.under(controller).sequences() {
 			under = append(under, q.pairs()...)
 		}
 		u.Under = append(u.Under, mape(n, under))
@@ -182,17 +209,22 @@ func (r *LSTMResult) judge(n *lstm.Network, runs runs, random *lstm.Random) {
 		u.Standstill += math.Abs(p.Features[lstm.Steps-1]-p.Label) / (1 + p.Label) / float64(len(pairs))
 		u.Smoothed += math.Abs(p.Label) / (1 + p.Label) / float64(len(pairs))
 	}
-	r.Weights.Provenance.UnseenMAPE = u.All
+	return u
+}
+
+// predictions are of the first unseen run under each controller.
+func (c *collection) predictions(n lstm.Model) (all []Prediction) {
 	for _, controller := range collectedUnder {
-		r.Predictions = append(r.Predictions, predict(n, &runs.under(controller)[0]))
+		all = append(all, predict(n, &c.unseen.under(controller)[0]))
 	}
+	return all
 }
 
 // shown is how many samples a prediction shows.
 const shown = 150
 
 // predict follows the longest flow of a run, from its first sample.
-func predict(n *lstm.Network, r *run) Prediction {
+func predict(n lstm.Model, r *run) Prediction {
 	p := Prediction{Scenario: r.scenario, Controller: r.controller}
 	for i, q := range r.flows {
 		if len(q) > len(r.flows[p.Flow]) {

@@ -28,7 +28,7 @@ func TestLSTM(t *testing.T) {
 	if p.Pairs != 19058 || p.Rounds != 3 || len(p.MAPE) != 3 || len(r.Loss) != 15 || len(p.Scenarios) != 4 || lines != 2*2+2+3 {
 		t.Errorf("%+v, %d losses, %d lines", p, len(r.Loss), lines)
 	}
-	if p.MAPE[2].Test > .08 || p.MAPE[0].Train < p.MAPE[2].Train || !(r.Unseen.All < r.Unseen.Smoothed/3) || p.UnseenMAPE != r.Unseen.All {
+	if p.MAPE[2].Test > .11 || p.MAPE[0].Train < 2*p.MAPE[2].Train || !(r.Unseen.All < r.Unseen.Smoothed/3) || p.UnseenMAPE != r.Unseen.All {
 		t.Errorf("it does not learn: %+v, %+v", p.MAPE, r.Unseen)
 	}
 	if r.Loss[0] < 1.5*r.Loss[14] {

@@ -11,7 +11,7 @@ var aimdSpec = define(Spec{
 	Name:    "aimd",
 	Summary: "AIMD: a factor down on each CNP, a step up for each RTT without one",
 	Source:  "Chiu and Jain, Computer Networks and ISDN Systems 17, 1989",
-	Needs:   SwitchNeeds{ECN: true, CNP: true},
+	Needs:   SwitchNeeds{ECN: true, CNP: true}, Departure: DepartureStays,
 	Parameters: []Parameter{
 		{Name: "step", Kind: RateKind, Default: "line/1000", Min: "1bps", Max: "line", Doc: "added to the rate"},
 		{Name: "factor", Kind: NumberKind, Default: "1/2", Min: "0", Max: "1", Doc: "what a CNP leaves of the rate"},
@@ -43,6 +43,9 @@ type aimd struct {
 
 // Rate is the rate at which the next packet may leave.
 func (a *aimd) Rate() float64 { return a.rate }
+
+// Retimes says that a packet leaves when it was to leave, though the rate has changed since.
+func (a *aimd) Retimes() bool { return false }
 
 // OnCNP cuts, and puts the next step off by an RTT.
 func (a *aimd) OnCNP(s *Sample) {

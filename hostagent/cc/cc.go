@@ -17,6 +17,10 @@ import (
 type Controller interface {
 	// Rate is the rate, in bits per second of line time, at which the next packet may be paced out.
 	Rate() float64
+	// Retimes says whether a change of the rate that has just happened moves the departure of the next packet, which was
+	// timed as the packet before left, to where the new rate would have it. It is asked after each change. Spec.Departure
+	// says when it is true.
+	Retimes() bool
 	// Window is the most payload bytes in flight (sent and not acknowledged); 0 means no window.
 	Window() int64
 	// OnSent is told of each data packet as it leaves: its payload bytes.
@@ -71,6 +75,20 @@ type Env struct {
 	Seed     uint64     // for the flow; a controller that needs randomness derives it from here only
 }
 
+// Departure says what a change of a flow's rate does to the departure of its next packet, which was timed, at the rate of
+// then, as the packet before left. It matters most as many flows start together: at line rate first, then far below it.
+type Departure string
+
+// Departures. NICs pace by a time that they give each packet and then keep to (Saeed et al., "Carousel", SIGCOMM 2017), and
+// so do the simulators of most algorithms' authors. One that is to act within an RTT moves it.
+const (
+	DepartureStays Departure = "stays" // the new rate counts from the packet after it
+	DepartureMoves Departure = "moves" // the new rate counts from the packet before it
+	// DepartureMovesInWindow is for a window that is paced below one packet: the departure stays while the window is less than
+	// a packet, and moves from there up.
+	DepartureMovesInWindow Departure = "moves from a window of one packet up"
+)
+
 // Presetter is a controller whose flow may start as if it had converged.
 type Presetter interface {
 	// Preset puts the controller of a flow that starts now into the state it has when it has held about this rate for
@@ -78,7 +96,7 @@ type Presetter interface {
 	Preset(now vtime.Time, rate float64)
 }
 
-// Base ignores everything and has neither window nor timer. Others embed it, add Rate and override what they use.
+// Base ignores everything and has neither window nor timer. Others embed it, add Rate and Retimes and override what they use.
 type Base struct{}
 
 // Window says that there is none.

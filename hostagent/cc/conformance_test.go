@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/units"
@@ -86,6 +87,9 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 		}
 		return c
 	}
+	if !slices.Contains([]Departure{DepartureStays, DepartureMoves, DepartureMovesInWindow}, spec.Departure) {
+		t.Errorf("its Departure is %q: say what a change of the rate does to a departure that is already timed", spec.Departure)
+	}
 	lowest := math.SmallestNonzeroFloat64
 	if set.Has(minRateName) {
 		lowest = set.Rate(minRateName)
@@ -115,6 +119,9 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 			e.apply(b, now-e.after)
 			if r := a.Rate(); !(r >= lowest && r <= float64(env.LineRate)) {
 				t.Fatalf("rate %g is outside %g..%v after %+v", r, lowest, env.LineRate, e)
+			}
+			if moves := a.Retimes(); moves && spec.Departure == DepartureStays || !moves && spec.Departure == DepartureMoves {
+				t.Fatalf("a change of the rate moves a departure: %t; it says: %q", moves, spec.Departure)
 			}
 			if a.Window() < 0 {
 				t.Fatalf("window %d", a.Window())

@@ -11,7 +11,7 @@ var dconSpec = define(Spec{
 	Summary: "DCON: DCQCN, and in a burst the switch tells senders of culprit flows to go to C/N at once",
 	Source: "the DCON paper, section 4.3 and algorithm 1; where that is silent or unworkable (what follows a CNM, " +
 		"what an unmarked CNP is) as the parameters say; literal=true takes algorithm 1 at its word",
-	Needs:    SwitchNeeds{ECN: true, CNP: true, CNM: true},
+	Needs: SwitchNeeds{ECN: true, CNP: true, CNM: true}, Departure: DepartureStays,
 	Selector: "literal",
 	Parameters: append([]Parameter{
 		{

@@ -11,11 +11,11 @@ var dcqcnSpec = define(Spec{
 	Summary: "DCQCN: cut by a congestion estimate on each CNP, recover by timer and byte counter",
 	Source: "Zhu et al., SIGCOMM 2015, with the constants of its authors' ns-3 simulator (profile a: the paper's reaction " +
 		"point at 40 Gb/s, rates scaled to the line) or of HPCC's (profile b: a Mellanox NIC)",
-	Needs:    SwitchNeeds{ECN: true, CNP: true},
-	Selector: "profile",
+	Needs: SwitchNeeds{ECN: true, CNP: true}, Departure: DepartureStays,
+	Selector: "profile", EachMark: "b",
 	Parameters: append(append([]Parameter{{
 		Name: "profile", Kind: ChoiceKind, Choices: []string{"a", "b"}, Default: "a",
-		Doc: "a: the paper's reaction point; b: the NIC of HPCC's simulator, whose timers are independent",
+		Doc: "a: the paper's reaction point; b: the NIC of HPCC's simulator, whose timers are independent and whose receivers tell of every mark (host.cnp_interval)",
 	}}, reactionPointParameters("a")...), mlxParameters("b")...),
 }, func(env Env, s *Settings) (*dcqcnConstants, error) {
 	if s.Choice("profile") == "b" {
@@ -151,6 +151,10 @@ func (d *dcqcn) init(c *rpConstants) {
 
 // Rate is R_C.
 func (d *dcqcn) Rate() float64 { return d.rate }
+
+// Retimes is false: its authors' simulator times a packet's departure as the packet before leaves, and no CNP, timer or byte
+// counter moves it.
+func (d *dcqcn) Retimes() bool { return false }
 
 // Preset sets R_C and R_T, lets the timers run in the additive stage, and sets alpha to what it is in the steady state: a
 // flow that gets a CNP every n increases has cut alpha/2 of its rate per n*R_AI regained, and alpha is about 1/n, as each

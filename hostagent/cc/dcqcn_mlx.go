@@ -68,7 +68,7 @@ func newMLXConstants(env Env, s *Settings) *mlxConstants {
 const firstDecreaseDelay = vtime.Nanosecond
 
 // mlx is the reaction point of a Mellanox NIC as HPCC's simulator has it (cc mode 1): three independent timers, no byte
-// counter; the first CNP only starts the timers.
+// counter; the first CNP only starts the timers. A CNP is the simulator's bit in the ACK of each marked packet.
 //
 // Alpha is updated every alpha timer and the NIC looks for a CNP every decrease timer, but neither changes the rate
 // unless a CNP came. So both are worked out when needed and the host is asked only for calls that change the rate. At
@@ -97,6 +97,9 @@ func newMLX(c *mlxConstants) *mlx {
 
 // Rate is R_C.
 func (m *mlx) Rate() float64 { return m.rate }
+
+// Retimes is false: HPCC's simulator moves departures for HPCC alone.
+func (m *mlx) Retimes() bool { return false }
 
 // Preset sets R_C and R_T. Whatever alpha was, the first CNP sets it to 1.
 func (m *mlx) Preset(_ vtime.Time, rate float64) {

@@ -11,7 +11,7 @@ var dctcpSpec = define(Spec{
 	Summary: "DCTCP as a rate: at most once per RTT a marked ACK cuts by half the smoothed fraction of marks; " +
 		"wants step marking at 30 KB per 10 Gb/s of the port",
 	Source: "Alizadeh et al., SIGCOMM 2010, as HPCC's simulator has it: a rate, and a window in proportion to it",
-	Needs:  SwitchNeeds{ECN: true, ECNStep: true, ACK: true},
+	Needs:  SwitchNeeds{ECN: true, ECNStep: true, ACK: true}, Departure: DepartureStays,
 
 	HasWindow: true,
 	Parameters: []Parameter{
@@ -67,6 +67,9 @@ type dctcp struct {
 
 // Rate is R.
 func (d *dctcp) Rate() float64 { return d.rate }
+
+// Retimes is false: the simulator sets the rate and leaves the time of the next departure.
+func (d *dctcp) Retimes() bool { return false }
 
 // Window is in proportion to the rate.
 func (d *dctcp) Window() int64 { return inFlight(d.c.window, d.rate, d.c.line) }

@@ -10,7 +10,7 @@ var hpccSpec = define(Spec{
 	Summary: "HPCC: each ACK tells how busy every link of the path is, and the rate goes at once to where the busiest is eta full",
 	Source: "Li et al., SIGCOMM 2019, as HPCC's simulator has it (one rate for all hops, a reaction to every ACK), with its " +
 		"constants scaled to the line",
-	Needs: SwitchNeeds{INT: true, ACK: true},
+	Needs: SwitchNeeds{INT: true, ACK: true}, Departure: DepartureMoves,
 
 	HasWindow: true,
 	Parameters: []Parameter{
@@ -73,6 +73,10 @@ type hpcc struct {
 
 // Rate is R.
 func (h *hpcc) Rate() float64 { return h.rate }
+
+// Retimes is true: the simulator's ChangeRate, which of all its algorithms only HPCC's call, moves the time of the next
+// departure by as much as the packet takes longer or less long.
+func (h *hpcc) Retimes() bool { return true }
 
 // Window is in proportion to the rate.
 func (h *hpcc) Window() int64 { return inFlight(h.c.window, h.rate, h.c.line) }

@@ -36,7 +36,8 @@ func WriteJSON(w io.Writer, specs ...*Spec) error {
 
 // WriteTable writes the congestion control with its parameters, one a line.
 func (spec *Spec) WriteTable(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s: %s\nsource: %s\nneeds of the switch: %v\n", spec.Name, spec.Summary, spec.Source, spec.Needs); err != nil {
+	if _, err := fmt.Fprintf(w, "%s: %s\nsource: %s\nneeds of the switch: %v\n"+
+		"a departure already timed, as the rate changes: %s\n", spec.Name, spec.Summary, spec.Source, spec.Needs, spec.Departure); err != nil {
 		return err
 	}
 	if len(spec.Parameters) == 0 {

@@ -15,7 +15,7 @@ func newLSTMPIDSpec(name, rttch string) *Spec {
 		Name:    name,
 		Summary: "LSTM-PID: a small neural network predicts the next RTT, and the rate changes by how far that is from its target",
 		Source:  "the LSTM-PID thesis, chapter 3; its weights were not published: the built-in ones are pausenet's own (see docs/lstm-pid.md)",
-		Needs:   SwitchNeeds{ACK: true},
+		Needs:   SwitchNeeds{ACK: true}, Departure: DepartureMoves,
 		Parameters: append(pidParameters(rttch), Parameter{
 			Name: "weights", Kind: FileKind, Default: builtIn,
 			Doc: "the network's weights, a file that pausenet train lstm wrote; relative to the working directory",

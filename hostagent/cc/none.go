@@ -1,9 +1,10 @@
 package cc
 
 var noneSpec = define(Spec{
-	Name:    "none",
-	Summary: "no congestion control: every flow at line rate, PFC alone prevents loss",
-	Source:  "the baseline of the DCON paper's section 3.1",
+	Name:      "none",
+	Summary:   "no congestion control: every flow at line rate, PFC alone prevents loss",
+	Source:    "the baseline of the DCON paper's section 3.1",
+	Departure: DepartureStays,
 }, func(env Env, _ *Settings) (*constant, error) {
 	return &constant{rate: float64(env.LineRate)}, nil
 }, func(_ Env, c *constant) Controller {
@@ -21,3 +22,6 @@ func Constant(rate float64) Controller { return &constant{rate: rate} }
 
 // Rate is the one rate.
 func (c *constant) Rate() float64 { return c.rate }
+
+// Retimes is false; the rate does not change.
+func (c *constant) Retimes() bool { return false }

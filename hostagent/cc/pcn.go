@@ -9,9 +9,9 @@ import (
 var pcnSpec = define(Spec{
 	Name:    "pcn",
 	Summary: "PCN: the receiver reports, and a congested flow jumps to the rate at which it arrives; others grow, gently at first",
-	Source: "Cheng et al., NSDI 2020, with the constants of its authors' simulator; its period is the hosts' cnp_interval, and " +
-		"must not be less than the RTT",
-	Needs: SwitchNeeds{PCN: true},
+	Source: "Cheng et al., NSDI 2020, with the constants of its authors' simulator (w_max is 1/2 in the paper); its period is the " +
+		"hosts' cnp_interval, and must not be less than the RTT",
+	Needs: SwitchNeeds{PCN: true}, Departure: DepartureStays,
 	Parameters: []Parameter{
 		{
 			Name: "w_min", Kind: NumberKind, Default: "1/128", Min: "1/1000000", Max: "1",
@@ -20,7 +20,7 @@ var pcnSpec = define(Spec{
 		},
 		{
 			Name: "w_max", Kind: NumberKind, Default: "1/4", Min: "1/1000000", Max: "1",
-			Doc: "share of the way to the line rate that increases come to take (the paper: 1/2)",
+			Doc: "share of the way to the line rate that increases come to take (its authors' simulator; the paper: 1/2)",
 		},
 		{
 			Name: minRateName, Kind: RateKind, Default: "min(100Mbps, line/400)", Min: "1bps", Max: "line",
@@ -53,6 +53,9 @@ type pcn struct {
 
 // Rate is R.
 func (p *pcn) Rate() float64 { return p.rate }
+
+// Retimes is false: its authors' simulator paces as DCQCN's does.
+func (p *pcn) Retimes() bool { return false }
 
 // Preset sets R, and w to what it is after a decrease.
 func (p *pcn) Preset(_ vtime.Time, rate float64) {

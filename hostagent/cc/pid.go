@@ -21,10 +21,10 @@ const rttchSummary = "; a target that the RTT keeps missing moves to the mean RT
 // newPIDSpec is the PID control alone: the measured RTT stands for the predicted one (thesis, section 4.2.3).
 func newPIDSpec(name, rttch string) *Spec {
 	s := Spec{
-		Name:       name,
-		Summary:    "PID: once per RTT, the rate changes by how far the RTT is from its target",
-		Source:     "the LSTM-PID thesis, section 3.5, without the prediction (its section 4.2.3)",
-		Needs:      SwitchNeeds{ACK: true},
+		Name:    name,
+		Summary: "PID: once per RTT, the rate changes by how far the RTT is from its target",
+		Source:  "the LSTM-PID thesis, section 3.5, without the prediction (its section 4.2.3)",
+		Needs:   SwitchNeeds{ACK: true}, Departure: DepartureMoves,
 		Parameters: pidParameters(rttch),
 	}
 	if rttch == "true" {
@@ -136,6 +136,10 @@ type pid struct {
 
 // Rate is the rate, between min_rate and that of the line.
 func (p *pid) Rate() float64 { return p.rate }
+
+// Retimes is true. The thesis does not say; its law, once per RTT, takes the rate for what is on the path now, and at the least
+// rate a departure would stay for two RTTs of the thesis' path.
+func (p *pid) Retimes() bool { return true }
 
 // Preset sets the rate; the target stays.
 func (p *pid) Preset(_ vtime.Time, rate float64) {

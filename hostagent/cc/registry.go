@@ -32,11 +32,15 @@ type Spec struct {
 	Summary    string      `json:"summary"`
 	Source     string      `json:"source"` // where the algorithm and its constants come from
 	Needs      SwitchNeeds `json:"needs"`
-	HasWindow  bool        `json:"window"` // it limits what is in flight; any other does so under its name and "+win"
+	Departure  Departure   `json:"departure"` // what a change of the rate does to a departure that is already timed
+	HasWindow  bool        `json:"window"`    // it limits what is in flight; any other does so under its name and "+win"
 	Parameters []Parameter `json:"parameters"`
 	// Selector names the parameter, a flag or a choice, whose value decides which entries of Parameters apply (see
 	// Parameter.When); empty: all do.
 	Selector string `json:"selector,omitempty"`
+	// EachMark is the Selector's value under which receivers tell of every marked packet, as the simulator's do that the constants
+	// are of; empty: at most one CNP an interval.
+	EachMark string `json:"each_mark,omitempty"`
 	// New builds the controller of one flow. The settings must come from Resolve for this controller and for an Env
 	// that differs from this one in its Seed at most. It is cheap: it looks nothing up and parses nothing.
 	New func(Env, Settings) (Controller, error) `json:"-"`
@@ -57,6 +61,9 @@ type SwitchNeeds struct {
 	// ACK says that the algorithm works by what ACKs bring: RTTs, marks, telemetry, the room in its window. Without it
 	// receivers may answer many packets by one ACK (the scenario's host.coalesce_acks).
 	ACK bool `json:"ack"`
+	// Timestamps has data packets carry the time at which they left, and ACKs carry it back: the sender's RTTs are from that.
+	Timestamps bool `json:"timestamps"`
+
 	CNM bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
 	INT bool `json:"int"` // append in-band telemetry to data packets (HPCC)
 	TCD bool `json:"tcd"` // mark by ternary congestion detection: CE where a queue grows by itself, UE where pauses may be why
@@ -187,6 +194,21 @@ func (spec *Spec) Constants(given map[string]map[string]string) map[string]strin
 		}
 	}
 	return all
+}
+
+// TellsEachMark says whether receivers tell of every marked packet under the given constants, unless they are told otherwise.
+func (spec *Spec) TellsEachMark(given map[string]string) bool {
+	if spec.EachMark == "" {
+		return false
+	}
+	p := spec.entry(spec.Selector, "")
+	texts, _ := spec.texts(given)
+	text, chosen := texts[p.Name]
+	if !chosen {
+		text = p.Default
+	}
+	v, err := p.parse(text, Env{})
+	return err == nil && p.spell(v) == spec.EachMark
 }
 
 // Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and reports

@@ -14,6 +14,7 @@ var swiftSpec = define(Spec{
 	Source: "Kumar et al., SIGCOMM 2020, as htsim's swift.cpp has it, for the fabric's delay alone; beta and max_mdf are " +
 		"htsim's, the targets and max_cwnd are scaled to the path (the paper's are for its own fabric)",
 	Needs:     SwitchNeeds{ACK: true},
+	Departure: DepartureMovesInWindow,
 	HasWindow: true,
 	Parameters: []Parameter{
 		{
@@ -154,6 +155,10 @@ func (w *swift) Rate() float64 {
 	}
 	return w.rate
 }
+
+// Retimes is false below one packet: the pacer keeps to a packet's time, as Carousel does. From one packet up the window acts at
+// once; htsim, which paces below one packet only, drops the pacer's time there.
+func (w *swift) Retimes() bool { return w.cwnd >= 1 }
 
 // Window is cwnd in payload bytes, and one packet if it is less: then the pacing alone makes it less than one.
 func (w *swift) Window() int64 {

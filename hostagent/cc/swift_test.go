@@ -165,3 +165,18 @@ func TestSwiftRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestSwiftRetimes: below one packet a departure stays where it was timed; as the window reaches a packet it moves, and from there up.
+func TestSwiftRetimes(t *testing.T) {
+	for _, pacing := range []string{"always", "below-one"} {
+		w := newSwift(t, map[string]string{"fs_range": "0s", "pacing": pacing}, env40)
+		w.set(0.5)
+		if w.Retimes() {
+			t.Errorf("%s: a window of half a packet moves a departure", pacing)
+		}
+		w.OnAck(ack(vtime.Millisecond, 40*us)) // 1.5 packets
+		if !w.Retimes() {
+			t.Errorf("%s: a window of %g packets moves no departure", pacing, w.cwnd)
+		}
+	}
+}

@@ -11,7 +11,7 @@ var timelySpec = define(Spec{
 	Summary: "TIMELY: once per RTT, a rising RTT cuts the rate and a falling or small one raises it",
 	Source: "Mittal et al., SIGCOMM 2015, as HPCC's simulator has it (one update per RTT, by sequence numbers), with its " +
 		"constants; scaled=true takes thresholds in proportion to the path's RTT instead",
-	Needs:    SwitchNeeds{ACK: true},
+	Needs: SwitchNeeds{ACK: true, Timestamps: true}, Departure: DepartureStays,
 	Selector: "scaled",
 	Parameters: []Parameter{
 		{
@@ -98,6 +98,9 @@ type timely struct {
 
 // Rate is R.
 func (t *timely) Rate() float64 { return t.rate }
+
+// Retimes is false: HPCC's simulator, as that of DCQCN's authors, sets the rate and leaves the time of the next departure.
+func (t *timely) Retimes() bool { return false }
 
 // Preset sets R.
 func (t *timely) Preset(_ vtime.Time, rate float64) { t.rate = clamp(rate, t.c.min, t.c.line) }

@@ -177,18 +177,18 @@ func TestActivations(t *testing.T) {
 // TestSameBits holds results to the bits that amd64 computed without fused multiply-add: another architecture, or
 // GOAMD64=v3, must not differ in the last one.
 func TestSameBits(t *testing.T) {
-	trainer := NewTrainer(NewRandom(7), 0.001)
+	trainer := NewTrainer(LSTM, NewRandom(7), 0.001)
 	for i := range 50 {
 		trainer.Step([]Pair{{Features{.1, -.2, .3}, .25}, {Features{0, float64(i) / 50, -.1}, -.05}})
 	}
 	const want = "sha256:2d3877784fb57d48"
-	if got := trainer.Parameters.Checksum(); got[:len(want)] != want {
+	if got := (*Parameters)(trainer.Parameters).Checksum(); got[:len(want)] != want {
 		t.Errorf("parameters %s, want %s...", got, want)
 	}
 }
 
 func BenchmarkPredict(b *testing.B) {
-	n := New(&NewTrainer(NewRandom(1), 0).Parameters)
+	n := New((*Parameters)(NewTrainer(LSTM, NewRandom(1), 0).Parameters))
 	k := Features{.1, .2, -.1}
 	b.ReportAllocs()
 	for b.Loop() {

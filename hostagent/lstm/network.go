@@ -43,11 +43,11 @@ type Network struct {
 // New is the network with these parameters.
 func New(p *Parameters) *Network {
 	n := new(Network)
-	n.load(p)
+	n.load(p[:])
 	return n
 }
 
-func (n *Network) load(p *Parameters) {
+func (n *Network) load(p []float64) {
 	copy(n.input[:], p[atInputWeights:])
 	for i := range n.recurrent {
 		copy(n.recurrent[i][:], p[atRecurrentWeights+i*Hidden:])

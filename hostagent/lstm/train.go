@@ -15,33 +15,65 @@ const (
 	adamEpsilon = 1e-8
 )
 
+// Cell is a kind of recurrent cell.
+type Cell int
+
+// Cells. The congestion control has an LSTM; the others are what the thesis compares it with (section 3.4.1).
+const (
+	LSTM Cell = iota
+	GRU
+	SimpleRNN
+)
+
+func (c Cell) String() string { return [...]string{"LSTM", "GRU", "simple RNN"}[c] }
+
+// Model is a network that predicts.
+type Model interface {
+	// Predict is the network's estimate of L_t: the next RTT will be (1+L_t)*S_t (equation 12).
+	Predict(k *Features) float64
+
+	load(p []float64)
+	// backward adds weight times the gradient of |out - label| to g by back-propagation through time, and is out - label.
+	backward(p *Pair, weight float64, g []float64) float64
+}
+
 // Trainer learns parameters from pairs.
 type Trainer struct {
-	Parameters Parameters
+	Parameters []float64 // an LSTM's are Parameters
 	// Rate is the learning rate (thesis, section 3.4.2: 0.001).
 	Rate float64
 
-	network    Network
-	gradient   Parameters
-	mean       Parameters // of the gradients, Adam's first moment
-	square     Parameters // of their squares, Adam's second
-	meanBias   float64    // adamMean to the power of the steps done
+	model      Model
+	gradient   []float64
+	mean       []float64 // of the gradients, Adam's first moment
+	square     []float64 // of their squares, Adam's second
+	meanBias   float64   // adamMean to the power of the steps done
 	squareBias float64
 }
 
 // NewTrainer starts from parameters as PyTorch's modules do: uniform within 1/sqrt(hidden) of zero.
-func NewTrainer(random *Random, rate float64) *Trainer {
+func NewTrainer(cell Cell, random *Random, rate float64) *Trainer {
 	t := &Trainer{Rate: rate, meanBias: 1, squareBias: 1}
+	n := parameterCount
+	switch cell {
+	case GRU:
+		t.model, n = &Recurrent{cell: gru{}}, parametersOf(gru{})
+	case SimpleRNN:
+		t.model, n = &Recurrent{cell: simple{}}, parametersOf(simple{})
+	default:
+		t.model = new(Network)
+	}
+	t.Parameters, t.gradient, t.mean, t.square = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	bound := 1 / math.Sqrt(Hidden)
 	for i := range t.Parameters {
 		t.Parameters[i] = random.Between(-bound, bound)
 	}
-	t.network.load(&t.Parameters)
+	t.model.load(t.Parameters)
 	return t
 }
 
-// Network is the network as trained so far. It is the trainer's: the next Step changes it.
-func (t *Trainer) Network() *Network { return &t.network }
+// Model is the network as trained so far. It is the trainer's: the next Step changes it.
+func (t *Trainer) Model() Model { return t.model }
 
 // Step makes one step of Adam down the gradient of the pairs' mean absolute error (equation 11), and says what that error
 // was before the step.
@@ -57,37 +89,42 @@ func (t *Trainer) Step(pairs []Pair) float64 {
 		square := t.square[i] / (1 - t.squareBias)
 		t.Parameters[i] -= float64(t.Rate*mean) / (math.Sqrt(square) + adamEpsilon)
 	}
-	t.network.load(&t.Parameters)
+	t.model.load(t.Parameters)
 	return loss
 }
 
 // differentiate sets the gradient of the pairs' mean absolute error, and is that error.
 func (t *Trainer) differentiate(pairs []Pair) float64 {
-	t.gradient = Parameters{}
+	clear(t.gradient)
 	var loss float64
 	for i := range pairs {
-		miss := t.network.backward(&pairs[i], 1/float64(len(pairs)), &t.gradient)
+		miss := t.model.backward(&pairs[i], 1/float64(len(pairs)), t.gradient)
 		loss += math.Abs(miss) / float64(len(pairs))
 	}
 	return loss
 }
 
-// backward adds weight times the gradient of |out - label| to g by back-propagation through time, and is out - label.
-func (n *Network) backward(p *Pair, weight float64, g *Parameters) float64 {
+// slope is the derivative of weight*|miss| by miss.
+func slope(miss, weight float64) float64 {
+	switch {
+	case miss > 0:
+		return weight
+	case miss < 0:
+		return -weight
+	}
+	return 0 // the kink of |x|: PyTorch takes 0 for its slope
+}
+
+func (n *Network) backward(p *Pair, weight float64, g []float64) float64 {
 	var s [Steps]state
 	n.first(p.Features[0], &s[0])
 	for t := 1; t < Steps; t++ {
 		n.next(p.Features[t], &s[t-1], &s[t])
 	}
 	miss := n.head(&s[Steps-1]) - p.Label
-	var d float64 // of the loss by the output
-	switch {
-	case miss > 0:
-		d = weight
-	case miss < 0:
-		d = -weight
-	default: // the kink of |x|: PyTorch takes 0 for its slope
-		return 0
+	d := slope(miss, weight) // of the loss by the output
+	if d == 0 {
+		return miss
 	}
 	var dh, dc [Hidden]float64 // of the loss by h and c after the step at hand
 	g[atOutputBias] += d
@@ -107,7 +144,7 @@ func (n *Network) backward(p *Pair, weight float64, g *Parameters) float64 {
 
 // backwardStep goes back over the step that led from one state to another: it adds to g, turns dc into the derivative by
 // the earlier c, and is the derivative by the earlier h.
-func (n *Network) backwardStep(x float64, from, s *state, dh, dc *[Hidden]float64, g *Parameters) (earlier [Hidden]float64) {
+func (n *Network) backwardStep(x float64, from, s *state, dh, dc *[Hidden]float64, g []float64) (earlier [Hidden]float64) {
 	var dz [rows]float64 // by the gates before their activation
 	for j := range dh {
 		i, f, candidate, o := s.gates[j], s.gates[Hidden+j], s.gates[2*Hidden+j], s.gates[3*Hidden+j]

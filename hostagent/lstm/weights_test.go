@@ -10,7 +10,7 @@ func sample(t testing.TB) (*Weights, string) {
 	t.Helper()
 	w := &Weights{
 		Provenance: Provenance{Command: "pausenet train lstm", Seed: 1, Pairs: 19058, MAPE: []MAPE{{.113, .081}}},
-		Parameters: NewTrainer(NewRandom(1), 0).Parameters,
+		Parameters: Parameters(NewTrainer(LSTM, NewRandom(1), 0).Parameters),
 	}
 	data, err := w.Format()
 	if err != nil {

@@ -44,7 +44,7 @@ var emptySection = []byte{
 // middle of a write, it ends in a cut frame, and readers show all before that.
 type Writer struct {
 	out    io.Writer
-	file   *os.File // out, if Create opened it
+	file   *os.File // out, if it is one
 	buffer *bufio.Writer
 	ng     *pcapgo.NgWriter // nil before the first port
 	ports  int
@@ -53,15 +53,11 @@ type Writer struct {
 	closed bool
 }
 
-// Create makes, or empties, the file at path and writes a capture to it.
-func Create(path string) (*Writer, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, fmt.Errorf("create capture: %w", err)
-	}
+// NewFile writes a capture to an empty file.
+func NewFile(f *os.File) *Writer {
 	w := NewWriter(f)
 	w.file = f
-	return w, nil
+	return w
 }
 
 // NewWriter writes a capture to out. Close closes out if it is an io.Closer.

@@ -144,10 +144,19 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// create writes a capture to the file at path, emptied if it is there.
+func create(path string) (*Writer, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return NewFile(f), nil
+}
+
 // TestKill kills a process that captures without a pause and reads what it left.
 func TestKill(t *testing.T) {
 	if path := os.Getenv("CAPTURE_TEST_KILL"); path != "" {
-		w := must[*Writer](t)(Create(path))
+		w := must[*Writer](t)(create(path))
 		must[int](t)(w.AddPort("p"))
 		frame := make([]byte, 1058)
 		for i := 0; ; i++ {
@@ -189,7 +198,7 @@ func TestKill(t *testing.T) {
 }
 
 func TestDiskFull(t *testing.T) {
-	w, err := Create("/dev/full")
+	w, err := create("/dev/full")
 	if err != nil {
 		t.Skip("no /dev/full here")
 	}
@@ -231,7 +240,7 @@ func (a *almostFull) Write(p []byte) (int, error) {
 // TestDiskFills: the half block that a full disk leaves is cut off again.
 func TestDiskFills(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "full.pcapng")
-	w := must[*Writer](t)(Create(path))
+	w := must[*Writer](t)(create(path))
 	w.buffer.Reset(&almostFull{w.file, 3*bufferSize - 100})
 	must[int](t)(w.AddPort("p"))
 	var err error
@@ -273,9 +282,6 @@ func TestMistakes(t *testing.T) {
 	}
 	if w.Write(0, 0, nil) == nil || w.Flush() == nil || w.Close() == nil {
 		t.Error("a closed capture was written to")
-	}
-	if _, err := Create("/nonexistent/x.pcapng"); err == nil {
-		t.Error("a capture in no folder was created")
 	}
 }
 

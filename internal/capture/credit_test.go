@@ -20,7 +20,7 @@ func TestTsharkCredits(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "credits.pcapng")
-	w := must[*Writer](t)(Create(path))
+	w := must[*Writer](t)(create(path))
 	must[int](t)(w.AddPort("leaf0-eth1"))
 	for fctbs := range uint16(4) { // the dissector looks at its last two bits as if a packet with addresses followed
 		f := make([]byte, 62)

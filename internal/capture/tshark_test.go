@@ -98,7 +98,7 @@ var kinds = []struct {
 		},
 	},
 	{
-		"CNP", "infiniband.bth.opcode == 129 && infiniband.bth.destqp == 0x34 && frame[46] == 40 && frame.len == 74",
+		"CNP", "infiniband.bth.opcode == 129 && infiniband.bth.destqp == 0x34 && frame[46:2] == 40:00 && frame.len == 74",
 		func(b []byte, _, back *wire.FlowHeader) int { return wire.PutCNP(b, back, wire.CNPBECN, nil) },
 	},
 	{
@@ -121,7 +121,7 @@ func TestTshark(t *testing.T) {
 	data.SetMessage(0x1000, 3001)
 
 	path := filepath.Join(t.TempDir(), "kinds.pcapng")
-	w := must[*Writer](t)(Create(path))
+	w := must[*Writer](t)(create(path))
 	ports := []string{"leaf0-eth1", "h0-eth0"}
 	for _, p := range ports {
 		must[int](t)(w.AddPort(p))
@@ -165,7 +165,7 @@ func TestTshark(t *testing.T) {
 func TestTsharkNoPort(t *testing.T) {
 	needTshark(t)
 	path := filepath.Join(t.TempDir(), "empty.pcapng")
-	if err := must[*Writer](t)(Create(path)).Close(); err != nil {
+	if err := must[*Writer](t)(create(path)).Close(); err != nil {
 		t.Fatal(err)
 	}
 	if lines := tshark(t, path); len(lines) != 0 {

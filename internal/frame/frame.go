@@ -178,6 +178,7 @@ type Queue struct {
 	head, tail *Frame
 	Bytes      int64
 	Packets    int32
+	Uncounted  int32 // bytes of them that the owner does not count, kept by it
 }
 
 // Push adds f at the end.

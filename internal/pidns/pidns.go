@@ -6,6 +6,8 @@
 package pidns
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,10 +37,12 @@ func init() {
 
 // Namespace is a PID namespace. Its programs end with it, and it with the process that made it.
 type Namespace struct {
-	guard int
-	file  *os.File       // the namespace
-	hold  io.WriteCloser // the guard's standard input
-	ended chan struct{}  // closed as the guard has ended
+	guard  int
+	file   *os.File       // the namespace
+	mounts *os.File       // the guard's mount namespace
+	root   *os.File       // its root folder, which is another than that namespace's in a chroot
+	hold   io.WriteCloser // the guard's standard input
+	ended  chan struct{}  // closed as the guard has ended
 }
 
 // New makes a PID namespace. It needs root.
@@ -46,7 +51,8 @@ func New() (*Namespace, error) {
 	cmd.Args = []string{guardName, strconv.Itoa(os.Getpid())} // whose it is, for who looks at ps
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &unix.SysProcAttr{
-		Cloneflags: unix.CLONE_NEWPID,
+		// What programs may find by way of process 1 is nothing of the machine's: its network is an empty one.
+		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET,
 		Setsid:     true,         // Ctrl-C is not for it
 		Pdeathsig:  unix.SIGKILL, // which ends it also where somebody has stopped it
 	}
@@ -66,22 +72,18 @@ func New() (*Namespace, error) {
 		if err == nil {
 			// While nobody waits for it the pid is its own.
 			n.guard = cmd.Process.Pid
-			n.file, err = os.Open(fmt.Sprintf("/proc/%d/ns/pid", n.guard))
+			if err = whenReady(ready); err == nil {
+				err = n.open()
+			}
 			if err != nil {
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
+				n.close()
 			}
 		}
+		started <- err
 		if err != nil {
-			started <- err
 			return
-		}
-		if _, err := ready.Read(make([]byte, 1)); err != nil {
-			_ = cmd.Process.Kill()
-			_ = n.file.Close()
-			started <- fmt.Errorf("it ended at once: %w", err)
-		} else {
-			started <- nil
 		}
 		_ = cmd.Wait() // however it ended
 		close(n.ended)
@@ -93,13 +95,60 @@ func New() (*Namespace, error) {
 	return n, nil
 }
 
+// open opens the namespaces of the guard, which runs.
+func (n *Namespace) open() (err error) {
+	for name, file := range map[string]**os.File{"ns/pid": &n.file, "ns/mnt": &n.mounts, "root": &n.root} {
+		if *file, err = os.Open(fmt.Sprintf("/proc/%d/%s", n.guard, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Namespace) close() {
+	for _, file := range []*os.File{n.file, n.mounts, n.root} {
+		_ = file.Close()
+	}
+}
+
+// whenReady waits until the guard says that it is ready, by an empty line, or why it is not.
+func whenReady(guard io.Reader) error {
+	line, err := bufio.NewReader(guard).ReadString('\n')
+	switch {
+	case err != nil:
+		return fmt.Errorf("it ended at once: %w", err)
+	case line != "\n":
+		return errors.New(strings.TrimSpace(line))
+	}
+	return nil
+}
+
 // guard is what the first process of a namespace does: nothing, until its standard input ends, and the process that made it with that.
 func guard() {
 	// What programs send to process 1 is not for it. As SIGCHLD is ignored too, the kernel itself clears away the orphans that end.
 	signal.Ignore()
 	name(guardName)
+	if err := guardMounts(); err != nil {
+		fmt.Println(err)
+		return
+	}
 	_, _ = os.Stdout.Write([]byte{'\n'}) // only now can no signal end it
 	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// guardMounts has /proc show the PID namespace, in a mount namespace of the guard's own. What is mounted on the machine later appears
+// there too, and what is unmounted vanishes: nothing is kept busy. What is mounted there does not get out.
+func guardMounts() error {
+	switch err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err {
+	case nil:
+	case unix.EINVAL:
+		return errors.New("/ is no mount point, as in a plain chroot: mount --bind FOLDER FOLDER before chroot FOLDER makes it one")
+	default:
+		return fmt.Errorf("make the mounts its own: %w", err)
+	}
+	// Where that cannot be, as in some containers, programs see the outer one.
+	_ = unix.Mount("pausenet", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	return nil
 }
 
 // name has ps, top and pkill know the process by a name, at most 15 bytes; else it would be that of the file, exe.
@@ -109,6 +158,28 @@ func name(s string) {
 
 // File is the namespace. It is valid until End.
 func (n *Namespace) File() *os.File { return n.file }
+
+// EnterMounts takes the calling thread, and no other, into a mount namespace with the machine's files, whose /proc shows the namespace.
+// The thread is in its root folder then.
+func (n *Namespace) EnterMounts() error { return EnterMounts(int(n.mounts.Fd()), int(n.root.Fd())) }
+
+// EnterMounts takes the calling thread, and no other, into a mount namespace with a root folder, in which it is then.
+func EnterMounts(mounts, root int) error {
+	if err := unix.Unshare(unix.CLONE_FS); err != nil { // what the thread shares with the process's others
+		return fmt.Errorf("have a root folder of the thread's own: %w", err)
+	}
+	if err := unix.Setns(mounts, unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("enter the mount namespace: %w", err)
+	}
+	err := unix.Fchdir(root)
+	if err == nil {
+		err = unix.Chroot(".")
+	}
+	if err != nil {
+		return fmt.Errorf("enter the root folder: %w", err)
+	}
+	return nil
+}
 
 // Guard is the pid of the namespace's first process.
 func (n *Namespace) Guard() int { return n.guard }
@@ -126,5 +197,5 @@ func (n *Namespace) End() {
 	case <-n.ended:
 	case <-time.After(endPatience):
 	}
-	_ = n.file.Close()
+	n.close()
 }

@@ -23,17 +23,18 @@ import (
 
 const patience = time.Minute
 
-// in starts a command in a namespace, on a thread of its own with mounts of its own, and calls then while that thread lives.
+// in starts a command in a namespace, on a thread of its own among the guard's mounts, and calls then while that thread lives.
 func in(n *Namespace, cmd *exec.Cmd, then func() error) error {
+	return with(n, AllPowers, cmd, then)
+}
+
+func with(n *Namespace, powers Powers, cmd *exec.Cmd, then func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		err := unix.Unshare(unix.CLONE_NEWNS)
+		err := n.EnterMounts()
 		if err == nil {
-			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-		}
-		if err == nil {
-			err = Start(n.File(), cmd)
+			err = Start(int(n.File().Fd()), cmd, powers)
 		}
 		if err == nil {
 			err = then()
@@ -168,12 +169,8 @@ func TestEnd(t *testing.T) {
 			n := namespace(t)
 			variable := fmt.Sprintf("PIDNS_TEST=end-%s-%d", name, os.Getpid())
 			wait := begin(t, n, variable)
-			file, err := unix.Dup(int(n.File().Fd()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			later := &Namespace{file: os.NewFile(uintptr(file), "namespace")}
-			defer later.file.Close()
+			later := &Namespace{file: duplicate(t, n.File()), mounts: duplicate(t, n.mounts), root: duplicate(t, n.root)}
+			defer later.close()
 			end(n)
 			var exit *exec.ExitError
 			if err := wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != unix.SIGKILL {
@@ -193,6 +190,84 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+func duplicate(t *testing.T, file *os.File) *os.File {
+	t.Helper()
+	fd, err := unix.Dup(int(file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), "namespace")
+}
+
+// TestPowers: a program has the powers that it was given and gets no others, whoever it becomes.
+func TestPowers(t *testing.T) {
+	n := namespace(t)
+	for _, powers := range []Powers{PowersOf(unix.CAP_NET_RAW, unix.CAP_CHOWN, unix.CAP_BPF), 0, AllPowers} {
+		var out bytes.Buffer
+		cmd := exec.Command("sh", "-c", "cat /proc/self/status")
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := with(n, powers, cmd, cmd.Wait); err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		had, err := os.ReadFile("/proc/self/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, set := range []string{"CapBnd", "CapPrm", "CapEff", "CapInh", "CapAmb"} {
+			want := capabilities(t, string(had), set) & powers
+			if got := capabilities(t, out.String(), set); got != want {
+				t.Errorf("of powers %v, %s is %v, want %v", powers, set, got, want)
+			}
+		}
+	}
+}
+
+// capabilities is a set of /proc/PID/status.
+func capabilities(t *testing.T, status, set string) Powers {
+	t.Helper()
+	_, rest, _ := strings.Cut(status, "\n"+set+":")
+	line, _, _ := strings.Cut(rest, "\n")
+	p, err := parsePowers(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatalf("%s: %v in\n%s", set, err, status)
+	}
+	return p
+}
+
+// TestMounts: what is mounted where programs are does not get out, their /proc is not the machine's, and their first process has no network.
+func TestMounts(t *testing.T) {
+	n := namespace(t)
+	folder := t.TempDir()
+	got := output(t, n, "mount -t tmpfs inside "+folder+" && touch "+folder+"/file && ls "+folder+"; nsenter -t 1 -n ip -o -4 addr")
+	if want := "file\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("on the machine there are %v, %v", left, err)
+	}
+}
+
+// TestChroot: in a plain chroot mounts cannot be had, and the error says what to do.
+func TestChroot(t *testing.T) {
+	if _, there := os.LookupEnv("PIDNS_CHROOT"); there {
+		_, err := New()
+		t.Fatal(err)
+	}
+	testenv.NeedRoot(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The folder is no mount point, though all in it are.
+	script := `for f in /*; do if [ -d $f ]; then mkdir $0$f; mount --rbind $f $0$f; fi; done; exec chroot $0 "$1" -test.run=^TestChroot$`
+	cmd := exec.Command("sh", "-ec", script, t.TempDir(), self)
+	cmd.Env = append(os.Environ(), "PIDNS_CHROOT=1")
+	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS} // which makes its mounts private
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "start the guard: / is no mount point, as in a plain chroot: mount --bind") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestMistakes: what cannot be run is an error of Start, as it is of exec.Cmd's.
 func TestMistakes(t *testing.T) {
 	n := namespace(t)
@@ -205,18 +280,19 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestRole is what TestKilled starts: a process that makes a namespace or uses one, of which it has a path, and waits.
+// TestRole is what TestKilled starts: a process that makes a namespace or uses one, of which it has the guard, and waits.
 func TestRole(t *testing.T) {
-	path, there := os.LookupEnv("PIDNS_ROLE")
+	guard, there := os.LookupEnv("PIDNS_ROLE")
 	if !there {
 		t.Skip("a part of TestKilled")
 	}
 	n := &Namespace{}
 	var err error
-	if path == "" {
+	if guard == "" {
 		n, err = New()
 	} else {
-		n.file, err = os.Open(path)
+		n.guard, err = strconv.Atoi(guard)
+		err = errors.Join(err, n.open())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -231,17 +307,17 @@ func TestRole(t *testing.T) {
 func TestKilled(t *testing.T) {
 	n := namespace(t)
 	for _, c := range []struct {
-		name, path string
-		left       int
+		name, guard string
+		left        int
 	}{
 		{"maker", "", 0},
 		{"maker-stopped", "", 0},
-		{"user", fmt.Sprintf("/proc/%d/ns/pid", n.Guard()), 3}, // the daemons
+		{"user", strconv.Itoa(n.Guard()), 3}, // the daemons
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			variable := fmt.Sprintf("PIDNS_TEST=%s-%d", c.name, os.Getpid())
 			cmd := exec.Command("/proc/self/exe", "-test.run=^TestRole$")
-			cmd.Env = append(os.Environ(), "PIDNS_ROLE="+c.path, variable)
+			cmd.Env = append(os.Environ(), "PIDNS_ROLE="+c.guard, variable)
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -253,7 +329,7 @@ func TestKilled(t *testing.T) {
 				t.Log(lines.Text())
 			}
 			all := 5 // the process, four programs
-			if c.path == "" {
+			if c.guard == "" {
 				all = 6 // and the guard
 			}
 			for deadline := time.Now().Add(patience); len(marked(variable)) < all; time.Sleep(time.Millisecond) {

@@ -11,11 +11,13 @@ import (
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // testCase is one scenario, controller and seed. What runs is its YAML: a failure's file is the failure.
 type testCase struct {
 	Fabric     fabric
+	Hash       topologies.Hash
 	Switch     switchagent.Settings
 	Host       hostagent.Settings
 	Controller string
@@ -90,6 +92,9 @@ func (c *testCase) yaml() string {
 	w("name: case")
 	w("topology:")
 	c.Fabric.write(w)
+	if c.Hash != topologies.HashOwn {
+		w("routing: {hash: %v}", c.Hash)
+	}
 	w("duration: %dps", c.Duration)
 	w("seed: %d", c.Seed)
 	w("controllers: [%s]", c.Controller)
@@ -101,8 +106,12 @@ func (c *testCase) yaml() string {
 		}
 	}
 	h := &c.Host
-	w("host: {data_priority: %d, control_priority: %d, ack_every: %d, cnp_interval: %dps, retransmit_timeout: %dps, nak_interval: %dps}",
-		h.DataPriority, h.ControlPriority, h.AckEvery, h.CNPInterval, h.RetransmitTimeout, h.NakInterval)
+	acks := "control"
+	if h.ACKsWithData {
+		acks = "data"
+	}
+	w("host: {data_priority: %d, control_priority: %d, ack_priority: %s, ack_when_paused: %v, ack_every: %d, cnp_interval: %dps, retransmit_timeout: %dps, nak_interval: %dps}",
+		h.DataPriority, h.ControlPriority, acks, h.ACKsWhenPaused, h.AckEvery, h.CNPInterval, h.RetransmitTimeout, h.NakInterval)
 	s := &c.Switch
 	w("switch:")
 	w("  buffer: %dB", s.Buffer)
@@ -132,8 +141,9 @@ func (c *testCase) yaml() string {
 	w("  pfc: {priorities: %s, alpha: %v, xoff: %dB, xon: %dB, xoff_to_xon: %dB, headroom: %dB, quanta: %d%s%s}",
 		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta, perRate(s.PFC.PerRate), watchdog)
 	mode := map[switchagent.ECNMode]string{switchagent.ECNOff: `"off"`, switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}[s.ECN.Mode]
-	w("  ecn: {mode: %s, priorities: %s, kmin: %dB, kmax: %dB, pmax: %v%s}",
-		mode, bits(s.ECN.Priorities), s.ECN.KMin, s.ECN.KMax, s.ECN.PMax, perRate(s.ECN.PerRate))
+	at := map[switchagent.ECNPoint]string{switchagent.ECNEnqueue: ", at: enqueue", switchagent.ECNDequeue: ", at: dequeue"}[s.ECN.Point]
+	w("  ecn: {mode: %s%s, priorities: %s, kmin: %dB, kmax: %dB, pmax: %v%s}",
+		mode, at, bits(s.ECN.Priorities), s.ECN.KMin, s.ECN.KMax, s.ECN.PMax, perRate(s.ECN.PerRate))
 	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
 		tMax, mark := "auto", "step"
 		if t.TMax > 0 {
@@ -149,12 +159,12 @@ func (c *testCase) yaml() string {
 	if s.CNM.QCNM > 0 {
 		threshold = fmt.Sprintf("%dB", s.CNM.QCNM)
 	}
-	at := "packet"
+	shared := "packet"
 	if s.CNM.AtOnset {
-		at = "onset"
+		shared = "onset"
 	}
 	w("  cnm: {ecn_threshold: %dB, threshold: %s, window: %dps, repeat: %dps, shared_at: %s, shared_by: %s}", s.CNM.QECN, threshold,
-		s.CNM.Window, s.CNM.Repeat, at, s.CNM.SharedBy)
+		s.CNM.Window, s.CNM.Repeat, shared, s.CNM.SharedBy)
 	var weighted []string
 	for i, q := range s.Scheduler.Quantum {
 		if q > 0 {

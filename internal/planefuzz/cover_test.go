@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // pauseWatch is an observer that follows each pause to its end.
@@ -156,6 +157,8 @@ func features(r *run) []string {
 	on(again, "retransmission")
 	on(again && naks == 0, "retransmission by timeout alone")
 	on(duplicates > 0, "duplicates")
+	on(ports.EcnMarked > 0 && s.Switch.ECN.Point == switchagent.ECNEnqueue, "ECN marks at enqueue")
+	on(ports.EcnMarked > 0 && s.Switch.ECN.Point == switchagent.ECNDequeue, "ECN marks at dequeue")
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNRED, "ECN marks by RED")
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNStep, "ECN marks by step")
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Mode == switchagent.ECNPCN, "ECN marks by PCN")
@@ -175,8 +178,11 @@ func features(r *run) []string {
 	on(weighted > 0, "DWRR")
 	on(weighted > 1, "DWRR of several priorities")
 	on(choices(s.Topology), "ECMP")
+	on(choices(s.Topology) && s.Topology.Hash == topologies.HashHPCC, "ECMP by HPCC's hash")
 	on(s.Topology.Framing != 0, "framing ns3")
 	on(s.Host.DataPriority == s.Host.ControlPriority, "data and control of one priority")
+	on(s.Host.ACKsWithData, "ACKs with the data")
+	on(s.Host.ACKsWhenPaused && r.pauses.sent[1] > 0, "PAUSE that lets ACKs go")
 	on(s.Host.AckEvery > 1, "ACK of several packets")
 	on(unbounded, "unbounded flow")
 	on(constant, "constant rate")

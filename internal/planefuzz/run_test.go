@@ -45,12 +45,12 @@ func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
 	})
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, s.Seed<<32^uint64(i))
-		if err != nil {
-			return nil, err
+		ports := orchestrator.FirstPorts(s.Seed<<32 ^ uint64(i))
+		if s.Topology.Hash == topologies.HashHPCC {
+			ports = orchestrator.Ports{Source: uint16(s.Seed) + uint16(i), Destination: uint16(s.Seed >> 16)}
 		}
 		r.engine.AddFlow(orchestrator.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, SourcePort: port,
+			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports,
 			NewController: func() (cc.Controller, error) { return newController(s, f, spec) },
 		})
 	}
@@ -93,7 +93,7 @@ func (r *run) until(t vtime.Time) {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r.err = r.engine.Run(ctx, t, false, nil)
+	r.err = r.engine.Run(ctx, t, 0, nil)
 }
 
 // finish runs to the scenario's end and closes the books.

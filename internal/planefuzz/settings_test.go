@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // drawCase is a case on a fabric. Its thresholds are small, so that a short run reaches them.
@@ -40,6 +41,9 @@ func drawCase(d chooser, f fabric) *testCase {
 	c.drawWatchdog(d)
 	c.drawFaults(d)
 	c.drawPerRate(d)
+	if d.chance("hash of HPCC's simulator", 25) {
+		c.Hash = topologies.HashHPCC
+	}
 	return c
 }
 
@@ -48,6 +52,7 @@ func drawHost(d chooser) hostagent.Settings {
 	if d.chance("other priorities", 30) {
 		h.DataPriority, h.ControlPriority = uint8(d.Int("data priority", 0, 7)), uint8(d.Int("control priority", 0, 7))
 	}
+	h.ACKsWithData, h.ACKsWhenPaused = d.chance("ACKs with the data", 30), d.chance("ACKs when paused", 30)
 	h.AckEvery = pick(d, "ack every", 1, 1, 1, 2, 5, 16, 64)
 	h.CNPInterval = pick[vtime.Time](d, "cnp interval", 50, 10, 2, 0) * vtime.Microsecond
 	h.NakInterval = pick[vtime.Time](d, "nak interval", 500, 50, 5, 0) * vtime.Microsecond
@@ -141,6 +146,9 @@ func (f *fabric) roundTrip() units.Bytes {
 func (c *testCase) drawMarking(d chooser) {
 	e, n := &c.Switch.ECN, &c.Switch.CNM
 	e.Mode = pick(d, "ecn", switchagent.ECNRED, switchagent.ECNRED, switchagent.ECNStep, switchagent.ECNPCN, switchagent.ECNOff)
+	if e.Mode != switchagent.ECNPCN {
+		e.Point = pick(d, "ecn at", switchagent.ECNByMode, switchagent.ECNEnqueue, switchagent.ECNDequeue)
+	}
 	e.Priorities = 1 << c.Host.DataPriority
 	if d.chance("more marked priorities", 10) {
 		e.Priorities = uint8(d.Int("marked", 0, 255))

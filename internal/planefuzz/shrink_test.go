@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // minimise makes a failing case smaller for as long as it fails and the time lasts. fails must not change its case.
@@ -98,6 +99,7 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	steps = append(steps, smallerFabrics(c)...)
 	defaults, host := switchagent.Default(), hostagent.Default()
 	set(func(c *testCase) { c.Switch, c.Host = defaults, host })
+	set(func(c *testCase) { c.Hash = topologies.HashOwn })
 	set(func(c *testCase) { c.Constants = nil })
 	set(func(c *testCase) { c.Faults = nil })
 	for i := len(c.Faults) - 1; i >= 0; i-- {
@@ -120,6 +122,7 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	set(func(c *testCase) { c.Switch.Scheduler = defaults.Scheduler })
 	set(func(c *testCase) { c.Switch.CNM = defaults.CNM })
 	set(func(c *testCase) { c.Switch.ECN.Mode = switchagent.ECNOff })
+	set(func(c *testCase) { c.Switch.ECN.Point = switchagent.ECNByMode })
 	set(func(c *testCase) { c.Switch.ECN = defaults.ECN })
 	set(func(c *testCase) { c.Switch.PFC = defaults.PFC })
 	set(func(c *testCase) {
@@ -130,6 +133,7 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	set(func(c *testCase) { c.Switch.Buffer = defaults.Buffer })
 	set(func(c *testCase) { c.Switch.LossyLimit = defaults.LossyLimit })
 	set(func(c *testCase) { c.Host = host })
+	set(func(c *testCase) { c.Host.ACKsWithData, c.Host.ACKsWhenPaused = false, false })
 	set(func(c *testCase) { c.Host.AckEvery = 1 })
 	step(func(c *testCase) bool {
 		c.Host.RetransmitTimeout = 0

@@ -54,11 +54,12 @@ const (
 	OpCNP         Opcode = 0x81
 )
 
-// A data packet or an acknowledgement with telemetry (INT) has, before its operation's five bits, three of the range that the
-// standard leaves to manufacturers.
+// A data packet or an acknowledgement with telemetry (INT), or with a timestamp, has, before its operation's five bits, three of the
+// range that the standard leaves to manufacturers.
 const (
 	opINT       Opcode = 0xc0
-	opINTMask   Opcode = 0xe0
+	opTimestamp Opcode = 0xe0
+	opService   Opcode = 0xe0 // the three bits
 	opOperation Opcode = 0x1f
 )
 
@@ -66,11 +67,17 @@ const (
 func (o Opcode) WithINT() Opcode { return opINT | o&opOperation }
 
 // HasINT says whether the opcode is one with telemetry.
-func (o Opcode) HasINT() bool { return o&opINTMask == opINT }
+func (o Opcode) HasINT() bool { return o&opService == opINT }
 
-// Operation is the opcode without telemetry.
+// WithTimestamp is the opcode of a data packet or acknowledgement that does the same and carries a timestamp.
+func (o Opcode) WithTimestamp() Opcode { return opTimestamp | o&opOperation }
+
+// HasTimestamp says whether the opcode is one with a timestamp.
+func (o Opcode) HasTimestamp() bool { return o&opService == opTimestamp }
+
+// Operation is the opcode without telemetry or timestamp.
 func (o Opcode) Operation() Opcode {
-	if o.HasINT() {
+	if o.HasINT() || o.HasTimestamp() {
 		return o & opOperation
 	}
 	return o
@@ -79,38 +86,42 @@ func (o Opcode) Operation() Opcode {
 // HasRETH says whether packets of the opcode carry a RETH: WRITE first and only.
 func (o Opcode) HasRETH() bool { return o.Operation() == OpWriteFirst || o.Operation() == OpWriteOnly }
 
-// IsData says whether the opcode is one of the eight data opcodes above, with telemetry or without.
+// IsData says whether the opcode is one of the eight data opcodes above, with telemetry or a timestamp or without.
 func (o Opcode) IsData() bool {
 	o = o.Operation()
 	return o <= OpWriteOnly && dataOpcodes>>o&1 != 0
 }
 
 // extensions is how many bytes of headers a data packet has between its BTH and its payload.
-func (o Opcode) extensions() (n int) {
-	if o.HasINT() {
-		n = INTLen
-	}
+func (o Opcode) extensions() int {
+	n := o.added()
 	if o.HasRETH() {
 		n += RETHLen
 	}
 	return n
 }
 
+// added is how many bytes of headers a packet of the opcode has that one of its operation has not.
+func (o Opcode) added() int {
+	switch {
+	case o.HasINT():
+		return INTLen
+	case o.HasTimestamp():
+		return TimestampLen
+	}
+	return 0
+}
+
 const dataOpcodes = 1<<OpSendFirst | 1<<OpSendMiddle | 1<<OpSendLast | 1<<OpSendOnly |
 	1<<OpWriteFirst | 1<<OpWriteMiddle | 1<<OpWriteLast | 1<<OpWriteOnly
 
 // answerLen is how many bytes follow the BTH of an acknowledgement.
-func (o Opcode) answerLen() int {
-	if o.HasINT() {
-		return AETHLen + INTLen
-	}
-	return AETHLen
-}
+func (o Opcode) answerLen() int { return AETHLen + o.added() }
 
-// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT".
+// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp "WRITE_ONLY TS".
 func (o Opcode) String() string {
-	if o.HasINT() && (o.IsData() || o.Operation() == OpAck) {
-		return o.Operation().String() + " INT"
+	if o.added() > 0 && (o.IsData() || o.Operation() == OpAck) {
+		return o.Operation().String() + map[bool]string{true: " INT", false: " TS"}[o.HasINT()]
 	}
 	switch o {
 	case OpSendFirst:
@@ -164,8 +175,8 @@ func (b BTH) AckReq() bool { return b[bthAck]&bthAckReq != 0 }
 // PSN is the packet sequence number.
 func (b BTH) PSN() uint32 { return uint24(b[bthPSN:]) }
 
-// RETH is an RDMA extended transport header (IBTA section 9.3.3), after the BTH, and the telemetry if there is any, of WRITE
-// first and only.
+// RETH is an RDMA extended transport header (IBTA section 9.3.3), after the BTH, and the telemetry or timestamp if there is any,
+// of WRITE first and only.
 type RETH []byte
 
 // RETHLen is the header's length.

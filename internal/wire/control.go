@@ -12,6 +12,12 @@ const (
 // CNPReservedLen is how many reserved bytes a CNP carries after its BTH (IBTA annex A17; wire.md 2).
 const CNPReservedLen = 16
 
+// IsAnswer says whether a RoCE frame is an ACK, NAK or CNP.
+func IsAnswer(frame []byte) bool {
+	op := Opcode(frame[EthernetLen+IPv4Len+UDPLen+bthOpcode])
+	return op == OpCNP || op.Operation() == OpAck
+}
+
 // PutAck writes an ACK or NAK and returns its length, AckLen. psn is the last one received in order for an ACK, the one
 // expected for a NAK. h is the way back to the sender.
 func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {

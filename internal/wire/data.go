@@ -36,7 +36,7 @@ func dataLen(op Opcode, payload int) int {
 }
 
 // PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen. op is one of the
-// data opcodes, with telemetry (empty, for switches to fill) or without, payload at most MaxPayload; anything else is a
+// data opcodes, with telemetry (empty, for switches to fill), a timestamp (that of SetTimestamp) or neither, payload at most MaxPayload; anything else is a
 // mistake of the caller's and panics.
 //
 // The payload is a constant pattern. With fill it is written; copying a full packet takes a few nanoseconds, so fill
@@ -62,6 +62,14 @@ func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackR
 		at += INTLen
 		if !h.headersOnly {
 			crc = intCRC.after(crc)
+		}
+	}
+	if op.HasTimestamp() {
+		timestamp := buf[at : at+TimestampLen]
+		binary.BigEndian.PutUint64(timestamp, h.timestamp)
+		at += TimestampLen
+		if !h.headersOnly {
+			crc = crcShort(crc, timestamp)
 		}
 	}
 	if op.HasRETH() {

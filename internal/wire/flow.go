@@ -9,7 +9,8 @@ import (
 type FlowParams struct {
 	SrcMAC, DstMAC MAC
 	Src, Dst       Addr
-	SrcPort        uint16 // MinEntropyPort..0xffff: spreads flows over equal paths
+	SrcPort        uint16 // of RNICs MinEntropyPort..0xffff: spreads flows over equal paths
+	ID             uint16 // IPv4 identification; 0 but where switches hash by it (RFC 6864 leaves it free)
 	DestQP         uint32 // the receiver's queue pair, 24 bits
 	TOS            uint8  // DataTOS or ControlTOS of the priority
 	RKey           uint32 // in the RETH of data
@@ -51,6 +52,8 @@ type FlowHeader struct {
 	rkey   uint32
 	va     uint64
 	dmaLen uint32
+
+	timestamp uint64
 }
 
 // NewFlowHeader prebuilds the frames of p.
@@ -58,8 +61,6 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	switch {
 	case p.DestQP > PSNMask:
 		return nil, fmt.Errorf("destination QP %#x does not fit in 24 bits", p.DestQP)
-	case p.SrcPort < MinEntropyPort:
-		return nil, fmt.Errorf("UDP source port %#x is below %#x", p.SrcPort, MinEntropyPort)
 	case p.MTU < 0 || p.MTU > MaxPayload:
 		return nil, fmt.Errorf("MTU %d is not in 0..%d", p.MTU, MaxPayload)
 	}
@@ -72,6 +73,7 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	ip := h.header[EthernetLen:]
 	ip[ipVersionIHL] = ipVersion4NoOptions
 	ip[ipTOS] = p.TOS
+	binary.BigEndian.PutUint16(ip[ipID:], p.ID)
 	binary.BigEndian.PutUint16(ip[ipFragment:], ipDontFragment)
 	ip[ipTTL] = DefaultTTL
 	ip[ipProtocol] = ProtocolUDP

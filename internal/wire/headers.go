@@ -4,7 +4,8 @@ package wire
 const minINTFrame = roceHeaderLen + INTLen + ICRCLen
 
 // ParseHeaders is Parse for a frame of which only the first bytes are there: h, at least as long as the headers, of a
-// frame of the given length. Of what follows the BTH the accessors AETH, INT, Reserved and CNM may be used.
+// frame of the given length. Of what follows the BTH the accessors AETH, INT, Timestamp, Reserved and CNM may
+// be used.
 func ParseHeaders(h []byte, length int, p *Packet) error {
 	*p = Packet{frame: h}
 	if len(h) < MinFrame {
@@ -37,7 +38,7 @@ func ParseHeaders(h []byte, length int, p *Packet) error {
 	p.Opcode = b.Opcode()
 	p.DestQP, p.PSN = b.DestQP(), b.PSN()
 	p.AckReq, p.FECN, p.BECN = b.AckReq(), b.FECN(), b.BECN()
-	if p.Opcode.HasINT() && len(h) < minINTFrame {
+	if p.Opcode.HasINT() && len(h) < minINTFrame || p.Opcode.HasTimestamp() && len(h) < minTimestampFrame {
 		return ErrTruncated
 	}
 	rest := ip.TotalLen() - IPv4Len - UDPLen - BTHLen - ICRCLen

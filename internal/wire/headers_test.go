@@ -21,13 +21,17 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
 			op := rapid.SampledFrom(dataOps).Draw(t, "op")
+			h.SetTimestamp(rapid.Uint64().Draw(t, "timestamp"))
 			n = PutData(buf, h, op, psn, rapid.IntRange(0, 1000).Draw(t, "payload"), rapid.Bool().Draw(t, "ack"), true)
 		case 1:
 			syndrome := rapid.SampledFrom([]uint8{SyndromeAck, SyndromeNakSequence}).Draw(t, "syndrome")
-			if rapid.Bool().Draw(t, "telemetry") {
-				n = PutAckINT(buf, h, syndrome, psn, psn/2, rapid.SliceOfN(rapid.Byte(), INTLen, INTLen).Draw(t, "INT"))
-			} else {
+			switch rapid.IntRange(0, 2).Draw(t, "carries") {
+			case 0:
 				n = PutAck(buf, h, syndrome, psn, psn/2)
+			case 1:
+				n = PutAckINT(buf, h, syndrome, psn, psn/2, rapid.SliceOfN(rapid.Byte(), INTLen, INTLen).Draw(t, "INT"))
+			case 2:
+				n = PutAckTimestamp(buf, h, syndrome, psn, psn/2, rapid.Uint64().Draw(t, "timestamp"))
 			}
 			EchoMark(buf, rapid.SampledFrom([]ECN{NotECT, ECT1, UE, CE}).Draw(t, "echo"))
 		case 2:
@@ -53,6 +57,10 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 		if !bytes.Equal(whole.INT(), headers.INT()) || !bytes.Equal(whole.AETH(), headers.AETH()) || !bytes.Equal(whole.Reserved(), headers.Reserved()) {
 			t.Fatalf("whole %+v\nheaders %+v", whole, headers)
 		}
+		a, stamped := whole.Timestamp()
+		if b, ok := headers.Timestamp(); a != b || ok != stamped || stamped != whole.Opcode.HasTimestamp() {
+			t.Fatalf("timestamps %d, %t and %d, %t", a, stamped, b, ok)
+		}
 		whole.frame, whole.bth, whole.body, whole.icrc = headers.frame, false, 0, 0
 		if whole.Kind != headers.Kind || whole.Opcode != headers.Opcode || whole.Payload != headers.Payload || whole.PSN != headers.PSN ||
 			whole.DestQP != headers.DestQP || whole.TOS != headers.TOS || whole.AckReq != headers.AckReq ||
@@ -68,6 +76,8 @@ func TestHeadersFit(t *testing.T) {
 	for _, c := range []struct{ most, want, kept int }{
 		{DataLen(OpWriteFirst, 0) - ICRCLen, 14 + 20 + 8 + 12 + 16, frame.HeaderBytes},
 		{DataLen(OpWriteFirst.WithINT(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 42 + 16, frame.TelemetryHeaderBytes},
+		{DataLen(OpWriteFirst.WithTimestamp(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 8 + 16, frame.HeaderBytes},
+		{AckTimestampLen, 14 + 20 + 8 + 12 + 4 + 8 + 4, frame.HeaderBytes},
 		{max(AckLen, CNPLen, CNMLen, PFCLen), 14 + 20 + 8 + 12 + 16 + 4, frame.HeaderBytes},
 		{AckINTLen, 14 + 20 + 8 + 12 + 42 + 4 + 4, frame.TelemetryHeaderBytes},
 	} {
@@ -100,6 +110,7 @@ func FuzzParseHeaders(f *testing.F) {
 				_ = telemetry.Hop(i)
 			}
 		}
+		_, _ = p.Timestamp()
 		if a := p.AETH(); a != nil && (a.Syndrome() != p.Syndrome || a.MSN() != p.MSN) {
 			t.Fatal("packet and AETH differ")
 		}

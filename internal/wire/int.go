@@ -43,20 +43,25 @@ const (
 const (
 	// INTTimeWrap is where a hop's time begins again at 0: 16.8 ms.
 	INTTimeWrap = (intTimeMask + 1) * vtime.Nanosecond
-	// INTTxWrap is where a hop's bytes sent begin again at 0: 134 MB.
+	// INTTxWrap is where a hop's bytes sent begin again at 0: 134 MB, which a line of 1.6 Tb/s sends in 671 us.
 	INTTxWrap = (intTxMask + 1) * intTxUnit
 	// INTQueueMost is the longest queue that a hop can tell, in bytes: 5.2 MB. A longer one is told as this.
 	INTQueueMost = intQueueMost * intQueueUnit
 )
 
-// intRates are the line rates by their code B.
+// intRates are the line rates by their code B: Ethernet's.
 var intRates = [...]units.Rate{
 	10 * units.Gbps, 25 * units.Gbps, 40 * units.Gbps, 50 * units.Gbps,
 	100 * units.Gbps, 200 * units.Gbps, 400 * units.Gbps, units.Gbps,
+	800 * units.Gbps, 1600 * units.Gbps, 2500 * units.Mbps, 5 * units.Gbps,
+	100 * units.Mbps, 10 * units.Mbps,
 }
 
-// INTRateCode is the code B of a line rate. Other rates than 1, 10, 25, 40, 50, 100, 200 and 400 Gb/s have none: known is
-// false, and the code then is one that no rate has.
+// INTRates names them, in their order.
+const INTRates = "10 and 100 Mb/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s, and 1.6 Tb/s"
+
+// INTRateCode is the code B of a line rate. Other rates than INTRates have none: known is false, and the code then is one that no
+// rate has.
 func INTRateCode(r units.Rate) (code uint8, known bool) {
 	for i, rate := range intRates {
 		if rate == r {

@@ -86,10 +86,12 @@ func TestINTFull(t *testing.T) {
 }
 
 func TestINTRates(t *testing.T) {
-	for code, gigabits := range []units.Rate{10, 25, 40, 50, 100, 200, 400, 1} { // wire.md 6
-		got, known := INTRateCode(gigabits * units.Gbps)
-		if int(got) != code || !known || ParseINTSlot(uint64(code)<<60).Rate != gigabits*units.Gbps {
-			t.Errorf("%d Gb/s has code %d, %v; want %d", gigabits, got, known, code)
+	for code, megabits := range []units.Rate{
+		10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000, 1000, 800_000, 1_600_000, 2500, 5000, 100, 10,
+	} {
+		got, known := INTRateCode(megabits * units.Mbps)
+		if int(got) != code || !known || ParseINTSlot(uint64(code)<<60).Rate != megabits*units.Mbps {
+			t.Errorf("%d Mb/s has code %d, %v; want %d", megabits, got, known, code)
 		}
 	}
 	code, known := INTRateCode(20 * units.Gbps)

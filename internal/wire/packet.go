@@ -108,10 +108,7 @@ func (p *Packet) RETH() RETH {
 	if p.Kind != KindData || !p.Opcode.HasRETH() {
 		return nil
 	}
-	at := roceHeaderLen
-	if p.Opcode.HasINT() {
-		at += INTLen
-	}
+	at := roceHeaderLen + p.Opcode.added()
 	return p.frame[at : at+RETHLen]
 }
 

@@ -24,7 +24,7 @@ func Parse(frame []byte, p *Packet) error {
 			return ErrTruncated
 		}
 		// A pause of the whole link (opcode 1), or to another address: not ours.
-		if PFC(frame).Opcode() != pfcOpcodePFC || eth.Dst() != PFCMAC {
+		if PFC(frame).Opcode() != OpcodePFC || eth.Dst() != PFCMAC {
 			return nil
 		}
 		if len(frame) < pfcEnd {

@@ -77,7 +77,10 @@ func TestParseEdges(t *testing.T) {
 		{"ACK with telemetry that its opcode denies", "aint", set(bth, byte(OpAck)), KindOther, ErrLength},
 		{"data too short for telemetry", "last", set(bth, byte(OpWriteOnly.WithINT()), 0x70), KindOther, ErrLength},
 		{"unused opcode with telemetry", "int", set(bth, 0xcc), KindOther, nil},
-		{"CNP with telemetry", "int", set(bth, 0xe1), KindOther, nil},
+		{"unused opcode with a timestamp", "int", set(bth, 0xec), KindOther, nil},
+		{"ACK too short for a timestamp", "ack", set(bth, byte(OpAck.WithTimestamp())), KindOther, ErrLength},
+		{"ACK with telemetry, and an opcode with a timestamp", "aint", set(bth, byte(OpAck.WithTimestamp())), KindOther, ErrLength},
+		{"data too short for a timestamp", "ack", set(bth, byte(OpWriteOnly.WithTimestamp())), KindOther, ErrLength},
 		{"pad more than payload", "ack", set(bth, byte(OpWriteOnly), 0x70), KindOther, ErrLength},
 		{"payload of 3 B", "ack", set(bth, byte(OpWriteMiddle), 0x50), KindData, nil},
 		{"lengths not in words", "last", func(f []byte) []byte {
@@ -99,9 +102,8 @@ func TestParseEdges(t *testing.T) {
 
 func TestFlowParams(t *testing.T) {
 	for name, change := range map[string]func(p *FlowParams){
-		"QP":   func(p *FlowParams) { p.DestQP = 1 << 24 },
-		"port": func(p *FlowParams) { p.SrcPort = MinEntropyPort - 1 },
-		"MTU":  func(p *FlowParams) { p.MTU = MaxPayload + 1 },
+		"QP":  func(p *FlowParams) { p.DestQP = 1 << 24 },
+		"MTU": func(p *FlowParams) { p.MTU = MaxPayload + 1 },
 	} {
 		p := exampleData
 		change(&p)

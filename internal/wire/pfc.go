@@ -19,7 +19,8 @@ const (
 	pfcTime   = 18 // 8 times of 2 bytes
 	pfcEnd    = 34
 
-	pfcOpcodePFC = 0x0101
+	// OpcodePFC is the MAC control opcode of PFC (IEEE 802.1Qbb).
+	OpcodePFC = 0x0101
 	// pfcQuantumBytes is the line time of a quantum: 512 bit times.
 	pfcQuantumBytes = 512 / 8
 )
@@ -50,7 +51,7 @@ func PutPFC(buf []byte, src MAC, enable uint8, times *[8]uint16) int {
 	Ethernet(f).SetDst(PFCMAC)
 	Ethernet(f).SetSrc(src)
 	Ethernet(f).SetType(EtherTypeMACControl)
-	binary.BigEndian.PutUint16(f[pfcOpcode:], pfcOpcodePFC)
+	binary.BigEndian.PutUint16(f[pfcOpcode:], OpcodePFC)
 	binary.BigEndian.PutUint16(f[pfcEnable:], uint16(enable))
 	for class, t := range times {
 		if enable>>class&1 != 0 {

@@ -12,6 +12,7 @@ import (
 var dataOps = []Opcode{
 	OpSendFirst, OpSendMiddle, OpSendLast, OpSendOnly, OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly,
 	OpSendFirst.WithINT(), OpSendOnly.WithINT(), OpWriteFirst.WithINT(), OpWriteMiddle.WithINT(), OpWriteOnly.WithINT(),
+	OpSendLast.WithTimestamp(), OpWriteFirst.WithTimestamp(), OpWriteMiddle.WithTimestamp(), OpWriteOnly.WithTimestamp(),
 }
 
 var (
@@ -71,6 +72,8 @@ func TestDataRoundTrip(t *testing.T) {
 			}
 			va, dma := rapid.Uint64().Draw(t, "va"), rapid.Uint32().Draw(t, "dma")
 			h.SetMessage(va, dma)
+			timestamp := rapid.Uint64().Draw(t, "timestamp")
+			h.SetTimestamp(timestamp)
 			op, psn := rapid.SampledFrom(dataOps).Draw(t, "op"), any24.Draw(t, "psn")
 			payload := rapid.OneOf(rapid.IntRange(0, MaxPayload), rapid.Just(fp.MTU)).Draw(t, "payload")
 			ack := rapid.Bool().Draw(t, "ack")
@@ -93,6 +96,9 @@ func TestDataRoundTrip(t *testing.T) {
 			}
 			if (p.INT() != nil) != op.HasINT() || bytes.ContainsFunc(p.INT(), func(r rune) bool { return r != 0 }) {
 				t.Fatalf("%v: telemetry %x", op, p.INT())
+			}
+			if at, ok := p.Timestamp(); ok != op.HasTimestamp() || ok && at != timestamp {
+				t.Fatalf("%v: timestamp %d, %t, want %d", op, at, ok, timestamp)
 			}
 			// The same packet again without filling gives the same bytes.
 			first := bytes.Clone(buf[:n])
@@ -125,6 +131,11 @@ func TestControlRoundTrip(t *testing.T) {
 			if p.Syndrome != syndrome || p.PSN != psn || p.MSN != msn || p.AETH().MSN() != msn || !bytes.Equal(p.INT(), telemetry) {
 				t.Fatalf("%+v", p)
 			}
+		}
+		timestamp := rapid.Uint64().Draw(t, "timestamp")
+		stamped := parsed(t, buf[:PutAckTimestamp(buf, h, SyndromeAck, psn, msn, timestamp)], KindAck, fp)
+		if at, ok := stamped.Timestamp(); !ok || at != timestamp || stamped.PSN != psn || stamped.MSN != msn || stamped.INT() != nil {
+			t.Fatalf("%d, %t: %+v", at, ok, stamped)
 		}
 		report := PCNReport{rapid.Uint32().Draw(t, "rate"), rapid.Bool().Draw(t, "congested"), rapid.Uint16().Draw(t, "n")}
 		reserved := report.Bytes()

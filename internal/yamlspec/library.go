@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// Library is the spec files that come with the program: *.yaml in the embedded folder "builtin".
+// Library is spec files that come with the program: *.yaml in an embedded folder.
 type Library struct {
-	Files embed.FS
-	Kind  string // what they are, for messages: "scenario"
+	Files  embed.FS
+	Folder string
+	Kind   string // what they are, for messages: "scenario"
 }
 
 // Names are the names of the library's files, sorted.
 func (l Library) Names() []string {
-	entries, err := l.Files.ReadDir("builtin")
+	entries, err := l.Files.ReadDir(l.Folder)
 	if err != nil {
 		panic(err) // They are compiled in.
 	}
@@ -30,7 +31,7 @@ func (l Library) Names() []string {
 
 // Source is a file as its author wrote it.
 func (l Library) Source(name string) ([]byte, error) {
-	data, err := l.Files.ReadFile(path.Join("builtin", name+".yaml"))
+	data, err := l.Files.ReadFile(path.Join(l.Folder, name+".yaml"))
 	if err != nil {
 		hint := Suggest(name, l.Names())
 		if hint == "" {

@@ -11,11 +11,11 @@ import (
 const SettingName = "--set"
 
 // Override is v with one place changed, as "--set path=value" asks for: "switch.pfc.xoff=256KB", "flows.2.count=10". A
-// list item is chosen by its index, or by its tag or name ("flows.burst.count=10", all items of that tag). Mappings on
-// the way that are missing are made; whether the keys are known is the decoder's to say, and it will point into the
+// list item is chosen by its index, or by its tag or name ("flows.burst.count=10", all items of that tag); "+" adds one at
+// the end ("controllers.+=none"). Mappings on the way that are missing are made, and so is a list that "+" adds to; whether the keys are known is the decoder's to say, and it will point into the
 // setting. v itself does not change. Problems are reported; the result is v then.
 func (v *Value) Override(setting string) *Value {
-	s := v.Report().open(SettingName, []byte(setting))
+	s := v.Report().open(SettingName, setting)
 	path, text, found := strings.Cut(setting, "=")
 	if !found || strings.TrimSpace(path) == "" || strings.ContainsRune(setting, '\n') {
 		s.problem(1, 1, utf8.RuneCountInString(setting), "a setting is path=value, such as switch.pfc.xoff=256KB")
@@ -56,6 +56,9 @@ func (v *Value) Change(path, value *Value) *Value {
 	return changed
 }
 
+// addItem is the word of a path that stands for an item behind a list's last.
+const addItem = "+"
+
 func (v *Value) override(path []*Value, value *Value) *Value {
 	if len(path) == 0 {
 		return value
@@ -66,12 +69,20 @@ func (v *Value) override(path []*Value, value *Value) *Value {
 	case broken:
 	case null:
 		changed = Value{kind: mapping, source: part.source, line: part.line, column: part.column, width: part.width}
+		if part.text == addItem {
+			changed.kind = sequence
+		}
 		return changed.override(path, value)
 	case scalar:
 		part.Errorf("%q goes into %q, which is a single value (%s)", part.text, v.text, v.where())
 		return v
 	case sequence:
 		changed.items = slices.Clone(v.items)
+		if part.text == addItem {
+			empty := &Value{kind: null, source: part.source, line: part.line, column: part.column, width: part.width}
+			changed.items = append(changed.items, empty.override(path[1:], value))
+			return &changed
+		}
 		indexes := v.choose(part)
 		for _, i := range indexes {
 			changed.items[i] = v.items[i].override(path[1:], value)

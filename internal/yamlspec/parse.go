@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // Bounds on a file. The parser is recursive and an alias can be used many times, so a small hostile file could
@@ -22,6 +24,9 @@ const (
 	maxValues = 1 << 20
 )
 
+// SpecFile is what Parse reads.
+var SpecFile = files.Kind{Name: "a scenario, topology or sweep", Most: maxBytes}
+
 // byteOrderMark is what some editors begin a file in UTF-8 with, which says nothing.
 var byteOrderMark = []byte("\ufeff")
 
@@ -29,7 +34,12 @@ var byteOrderMark = []byte("\ufeff")
 // syntax error the tree is nil. Parse never panics.
 func (r *Report) Parse(name string, data []byte) *Value {
 	data = bytes.TrimPrefix(data, byteOrderMark)
-	return r.open(name, data).parse(string(data))
+	if len(data) > maxBytes {
+		r.Problem(name, fmt.Sprintf("the file has %d bytes; a spec has at most %d", len(data), maxBytes))
+		return nil
+	}
+	text := string(data)
+	return r.open(name, text).parse(text)
 }
 
 func (s *source) parse(text string) (root *Value) {
@@ -43,17 +53,13 @@ func (s *source) parse(text string) (root *Value) {
 			root = nil
 		}
 	}()
-	switch {
-	case len(text) > maxBytes:
-		s.problem(0, 0, 0, fmt.Sprintf("the file has %d bytes; a spec has at most %d", len(text), maxBytes))
-		return nil
-	case !utf8.ValidString(text):
+	if !utf8.ValidString(text) {
 		s.problem(0, 0, 0, "not a text file in UTF-8")
 		return nil
 	}
 	tokens := lexer.Tokenize(text)
-	if tk := tooDeep(tokens); tk != nil {
-		s.problem(tk.Position.Line, tk.Position.Column, 1, fmt.Sprintf("nested more than %d deep", maxNested))
+	if tk, why := (&gauge{tokens: tokens}).refuse(); tk != nil {
+		s.problem(tk.Position.Line, tk.Position.Column, 1, why)
 		return nil
 	}
 	// Duplicate keys are reported here, with all other mistakes, and not by the parser, which stops at the first.
@@ -92,34 +98,6 @@ func (s *source) parse(text string) (root *Value) {
 		return nil
 	}
 	return root
-}
-
-// tooDeep is the token at which the nesting passes maxNested, nil if it does not.
-func tooDeep(tokens token.Tokens) *token.Token {
-	flow, line, onLine := 0, 0, 0
-	for _, tk := range tokens {
-		if tk.Position == nil {
-			continue
-		}
-		if tk.Position.Line != line {
-			line, onLine = tk.Position.Line, 0
-		}
-		switch tk.Type {
-		case token.MappingStartType, token.SequenceStartType:
-			flow++
-		case token.MappingEndType, token.SequenceEndType:
-			flow = max(0, flow-1)
-		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
-			// "- - - -" nests without brackets. Flow sequences use none of these in numbers.
-			if flow == 0 {
-				onLine++
-			}
-		}
-		if flow > maxNested || onLine > maxNested || tk.Position.IndentLevel > maxNested {
-			return tk
-		}
-	}
-	return nil
 }
 
 // settle puts tokens where they stand: behind a tab or a tag the lexer counts columns too low. A token stands in its line
@@ -168,12 +146,13 @@ func (c *converter) value(n ast.Node, depth int) *Value {
 		v.kind = null
 	case *ast.MappingNode:
 		v.kind = mapping
+		m := mappingOf(v, len(n.Values))
 		for _, entry := range n.Values {
-			c.field(v, entry, depth)
+			c.field(m, entry, depth)
 		}
 	case *ast.MappingValueNode:
 		v.kind = mapping
-		c.field(v, n, depth)
+		c.field(mappingOf(v, 1), n, depth)
 	case *ast.SequenceNode:
 		v.kind = sequence
 		for _, item := range n.Values {
@@ -211,7 +190,23 @@ func (c *converter) value(n ast.Node, depth int) *Value {
 	return v
 }
 
-func (c *converter) field(into *Value, entry *ast.MappingValueNode, depth int) {
+// building is a mapping as it is converted, with its fields by key.
+type building struct {
+	*Value
+	index map[string]int
+}
+
+func mappingOf(v *Value, fields int) *building {
+	v.fields = make([]field, 0, fields)
+	return &building{v, make(map[string]int, fields)}
+}
+
+func (b *building) add(f field) {
+	b.index[f.key.text] = len(b.fields)
+	b.fields = append(b.fields, f)
+}
+
+func (c *converter) field(into *building, entry *ast.MappingValueNode, depth int) {
 	if entry.Key.IsMergeKey() {
 		c.merge(into, entry.Value, depth)
 		return
@@ -222,21 +217,18 @@ func (c *converter) field(into *Value, entry *ast.MappingValueNode, depth int) {
 		key.Errorf("a key must be a word")
 		return
 	}
-	for i, f := range into.fields {
-		if f.key.text != key.text {
-			continue
-		}
-		if !f.merged {
-			key.Errorf("key %q stands here twice (first in line %d)", key.text, f.key.line)
-			return
-		}
-		into.fields[i] = field{key: key, value: value} // A mapping's own keys win over merged ones.
-		return
+	i, there := into.index[key.text]
+	switch {
+	case !there:
+		into.add(field{key: key, value: value})
+	case into.fields[i].merged: // A mapping's own keys win over merged ones.
+		into.fields[i] = field{key: key, value: value}
+	default:
+		key.Errorf("key %q stands here twice (first in line %d)", key.text, into.fields[i].key.line)
 	}
-	into.fields = append(into.fields, field{key: key, value: value})
 }
 
-func (c *converter) merge(into *Value, n ast.Node, depth int) {
+func (c *converter) merge(into *building, n ast.Node, depth int) {
 	from := c.value(n, depth+1)
 	parts := []*Value{from}
 	if from.kind == sequence {
@@ -248,9 +240,9 @@ func (c *converter) merge(into *Value, n ast.Node, depth int) {
 			return
 		}
 		for _, f := range part.fields {
-			if into.get(f.key.text) == nil {
+			if _, there := into.index[f.key.text]; !there {
 				f.merged = true
-				into.fields = append(into.fields, f)
+				into.add(f)
 			}
 		}
 	}

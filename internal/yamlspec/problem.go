@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxProblems bounds the mistakes kept of one reading: past it the file is not what its reader thinks it is.
@@ -25,7 +26,9 @@ type Problem struct {
 	Column  int // in characters from 1
 	Width   int // characters to underline, at least 1
 	Message string
-	Source  string // the line
+	Source  string // the line, or of one that is very long what is about the place
+	skipped int    // characters of the line before Source
+	given   int    // Column as it was reported, which may be behind the line's end
 	order   int    // of the file among those read, so that problems sort by file
 }
 
@@ -43,7 +46,7 @@ func (p Problem) Error() string {
 		place, number = p.File, " "
 	}
 	line := []rune(strings.ReplaceAll(p.Source, "\t", " "))
-	column := min(max(p.Column, 1), len(line)+1) - 1
+	column := min(max(p.Column-p.skipped, 1), len(line)+1) - 1
 	if len(line) > maxExcerpt {
 		from := max(0, min(column-maxExcerpt/3, len(line)-maxExcerpt))
 		cut := line[from:min(from+maxExcerpt, len(line))]
@@ -106,41 +109,94 @@ func (r *Report) Err() error {
 // Count is how many problems were reported, for a decoder that goes on only if a part was fine.
 func (r *Report) Count() int { return len(r.problems) + r.dropped }
 
-func (r *Report) add(p Problem) {
+// wants says that a problem is to be kept: it is a new one, and there is room. It looks at no line, since there may be many
+// problems in a very long one.
+func (r *Report) wants(p *Problem) bool {
 	// Shared parts (anchors, a name in a range) would report the same mistake again and again.
-	if slices.Contains(r.problems, p) {
-		return
+	same := func(q Problem) bool {
+		return q.order == p.order && q.given == p.given && q.Width == p.Width && q.Message == p.Message && (q.Line == p.Line || q.Line == 0)
+	}
+	if slices.ContainsFunc(r.problems, same) {
+		return false
 	}
 	if len(r.problems) == maxProblems {
 		r.dropped++
-		return
+		return false
 	}
-	r.problems = append(r.problems, p)
+	return true
 }
 
 // source is one file's text.
 type source struct {
 	name   string
 	order  int
-	lines  []string
+	text   string
+	starts []int // of the lines; nil until one is asked for
 	report *Report
 }
 
-func (r *Report) open(name string, data []byte) *source {
+func (r *Report) open(name, text string) *source {
 	r.sources++
-	return &source{name: name, order: r.sources, lines: strings.Split(string(data), "\n"), report: r}
+	return &source{name: name, order: r.sources, text: text, report: r}
+}
+
+// line is the text of a line, from 1.
+func (s *source) line(n int) (text string, ok bool) {
+	if s.starts == nil {
+		s.starts = []int{0}
+		for at := 0; ; {
+			end := strings.IndexByte(s.text[at:], '\n')
+			if end < 0 {
+				break
+			}
+			at += end + 1
+			s.starts = append(s.starts, at)
+		}
+	}
+	switch {
+	case n < 1 || n > len(s.starts):
+		return "", false
+	case n == len(s.starts):
+		text = s.text[s.starts[n-1]:]
+	default:
+		text = s.text[s.starts[n-1] : s.starts[n]-1]
+	}
+	return strings.TrimRight(text, "\r"), true
 }
 
 func (s *source) problem(line, column, width int, message string) {
-	p := Problem{File: s.name, Line: line, Column: column, Width: width, Message: message, order: s.order}
-	if line >= 1 && line <= len(s.lines) {
-		p.Source = strings.TrimRight(s.lines[line-1], "\r")
-		p.Column = min(max(column, 1), len([]rune(p.Source))+1)
+	p := Problem{File: s.name, Line: line, Column: column, Width: width, Message: message, given: column, order: s.order}
+	if !s.report.wants(&p) {
+		return
+	}
+	if text, ok := s.line(line); ok {
+		p.Column = min(max(column, 1), utf8.RuneCountInString(text)+1)
+		p.Source, p.skipped = about(text, p.Column)
 	} else {
 		p.Line = 0
 	}
-	s.report.add(p)
+	s.report.problems = append(s.report.problems, p)
+}
+
+// about is what of a line an excerpt about a column may show, and how many characters before it are left out.
+func about(line string, column int) (part string, skipped int) {
+	if len(line) <= 16*maxExcerpt {
+		return line, 0
+	}
+	from, to, n := 0, len(line), 0
+	for i := range line {
+		switch n++; n {
+		case column - maxExcerpt:
+			from, skipped = i, n-1
+		case column + 2*maxExcerpt:
+			to = i
+		}
+		if to < len(line) {
+			break
+		}
+	}
+	return strings.Clone(line[from:to]), skipped
 }
 
 // Problem reports what is wrong with a file as a whole.
-func (r *Report) Problem(name, message string) { r.open(name, nil).problem(0, 0, 0, message) }
+func (r *Report) Problem(name, message string) { r.open(name, "").problem(0, 0, 0, message) }

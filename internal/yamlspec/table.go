@@ -4,12 +4,21 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pausenet/pausenet/internal/files"
 )
 
-// maxTableBytes bounds a table file: a million flows are some 40 MB.
-const maxTableBytes = 256 << 20
+// Bounds of a table file: a million flows are some 40 MB, and with all columns of flows.csv 100 MB.
+const (
+	maxTableBytes = 128 << 20
+	maxTableLine  = 64 << 10 // of a table; of words it has no bound
+)
+
+// TableFile is what Rows and Words read.
+var TableFile = files.Kind{Name: "a table", Most: maxTableBytes}
 
 // Row is a line of a table file: its fields, and the line as a whole for what is wrong with that.
 type Row struct {
@@ -21,22 +30,15 @@ type Row struct {
 // separator is not empty, by that. What follows a "#" is a comment. Fields are single values that know their place, so
 // they are decoded and complained about like those of a YAML file.
 func (r *Report) Rows(name string, data []byte, separator string) iter.Seq[Row] {
-	s := r.open(name, nil)
-	data = bytes.TrimPrefix(data, byteOrderMark)
-	switch {
-	case len(data) > maxTableBytes:
-		s.problem(0, 0, 0, fmt.Sprintf("the file has %d bytes; a table has at most %d", len(data), maxTableBytes))
-		return func(func(Row) bool) {}
-	case !utf8.Valid(data):
-		s.problem(0, 0, 0, "not a text file in UTF-8")
-		return func(func(Row) bool) {}
-	}
-	s.lines = strings.Split(string(data), "\n")
+	s := r.table(name, data)
 	return func(yield func(Row) bool) {
-		for i, line := range s.lines {
-			text, _, _ := strings.Cut(line, "#")
-			row := Row{Line: &Value{kind: scalar, source: s, line: i + 1, column: 1, width: 1}}
-			row.Fields = s.fields(text, i+1, separator)
+		for number, text := range s.content() {
+			row := Row{Line: &Value{kind: scalar, source: s, line: number, column: 1, width: 1}}
+			if len(text) > maxTableLine {
+				row.Line.Errorf("a line of %d bytes; one of a table has at most %d", len(text), maxTableLine)
+				continue
+			}
+			row.Fields = slices.Collect(s.fields(text, number, separator))
 			if len(row.Fields) == 0 {
 				continue
 			}
@@ -49,36 +51,75 @@ func (r *Report) Rows(name string, data []byte, separator string) iter.Seq[Row] 
 	}
 }
 
+// table opens the text of a table file; nil if it cannot be one.
+func (r *Report) table(name string, data []byte) *source {
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	switch {
+	case len(data) > maxTableBytes:
+		r.Problem(name, fmt.Sprintf("the file has %d bytes; a table has at most %d", len(data), maxTableBytes))
+	case !utf8.Valid(data):
+		r.Problem(name, "not a text file in UTF-8")
+	default:
+		return r.open(name, string(data))
+	}
+	return nil
+}
+
+// content is the numbers and texts of a table's lines, without comments.
+func (s *source) content() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		if s == nil {
+			return
+		}
+		number := 0
+		for line := range strings.SplitSeq(s.text, "\n") {
+			number++
+			text, _, _ := strings.Cut(line, "#")
+			if !yield(number, text) {
+				return
+			}
+		}
+	}
+}
+
 // fields are those of a line of a table; none if it is blank.
-func (s *source) fields(text string, line int, separator string) []*Value {
-	var fields []*Value
-	add := func(word string, start int) {
+func (s *source) fields(text string, line int, separator string) iter.Seq[*Value] {
+	if strings.TrimSpace(text) == "" {
+		return func(func(*Value) bool) {}
+	}
+	field := func(word string, start int) *Value {
 		trimmed := strings.TrimSpace(word)
 		start += utf8.RuneCountInString(word[:len(word)-len(strings.TrimLeft(word, " \t\r"))])
 		width := utf8.RuneCountInString(trimmed)
-		fields = append(fields, &Value{kind: scalar, text: trimmed, source: s, line: line, column: start, width: max(1, width)})
-	}
-	if strings.TrimSpace(text) == "" {
-		return nil
+		return &Value{kind: scalar, text: trimmed, source: s, line: line, column: start, width: max(1, width)}
 	}
 	if separator != "" {
-		column := 1
-		for _, word := range strings.Split(text, separator) {
-			add(word, column)
-			column += utf8.RuneCountInString(word) + utf8.RuneCountInString(separator)
+		return func(yield func(*Value) bool) {
+			column := 1
+			for word := range strings.SplitSeq(text, separator) {
+				if !yield(field(word, column)) {
+					return
+				}
+				column += utf8.RuneCountInString(word) + utf8.RuneCountInString(separator)
+			}
 		}
-		return fields
 	}
-	column, begin, at := 1, -1, 0
-	for i, c := range text + " " {
-		switch blank := c == ' ' || c == '\t' || c == '\r'; {
-		case !blank && begin < 0:
-			begin, at = i, column
-		case blank && begin >= 0:
-			add(text[begin:i], at)
-			begin = -1
+	return func(yield func(*Value) bool) {
+		column, begin, at := 1, -1, 0
+		for i, c := range text {
+			switch blank := c == ' ' || c == '\t' || c == '\r'; {
+			case !blank && begin < 0:
+				begin, at = i, column
+			case blank && begin >= 0:
+				if !yield(field(text[begin:i], at)) {
+					return
+				}
+				begin = -1
+			}
+			column++
 		}
-		column++
+		if begin >= 0 {
+			yield(field(text[begin:], at))
+		}
 	}
-	return fields
 }

@@ -56,3 +56,36 @@ t.txt:2:5: this one
 		t.Error("a binary file is no table")
 	}
 }
+
+// TestLongLines: a line may be as long as the file. What a problem in it shows is the part that it is about.
+func TestLongLines(t *testing.T) {
+	r := new(Report)
+	w := r.Words("words.txt", []byte(strings.Repeat("12 ", 1_000_000)+"x 12\n"))
+	defer w.Close()
+	n := 0
+	for range 1_000_000 {
+		if !w.Int(&n, "number", 0, 99) {
+			t.Fatal(r.Err())
+		}
+	}
+	if w.Int(&n, "number", 0, 99) {
+		t.Error("x is a number")
+	}
+	head := "words.txt:1:3000001: \"x\" is not a number\n  1 | …"
+	got := r.Err().Error()
+	if !strings.HasPrefix(got, head) || !strings.Contains(got, " 12 12 x 12\n") || len(got) > 500 {
+		t.Errorf("got\n%s", got)
+	}
+	lines := strings.Split(got, "\n")
+	if at := strings.IndexByte(lines[2], '^'); at < 0 || []rune(lines[1])[at] != 'x' {
+		t.Errorf("the caret is not below x:\n%s", got)
+	}
+
+	r = new(Report)
+	for range r.Rows("table.csv", []byte("a,b\n"+strings.Repeat("1,", 100_000)+"\n3,4\n"), ",") {
+		n++
+	}
+	if err := r.Err(); err == nil || !strings.HasPrefix(err.Error(), "table.csv:2:1: a line of 200000 bytes; one of a table has at most 65536") {
+		t.Errorf("a line of a table: %v", err)
+	}
+}

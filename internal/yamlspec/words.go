@@ -18,9 +18,11 @@ type WordReader struct {
 // Words reads data as words. The reader is to be closed.
 func (r *Report) Words(name string, data []byte) *WordReader {
 	w := &WordReader{report: r, name: name}
+	s := r.table(name, data)
+	w.ended = s == nil
 	w.next, w.stop = iter.Pull(func(yield func(*Value) bool) {
-		for row := range r.Rows(name, data, "") {
-			for _, f := range row.Fields {
+		for number, text := range s.content() {
+			for f := range s.fields(text, number, "") {
 				if !yield(f) {
 					return
 				}

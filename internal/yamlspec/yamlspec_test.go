@@ -254,6 +254,11 @@ func TestOverride(t *testing.T) {
 		{"list.0.n=9", "list.0.n", "9", ""},
 		{"list.f1.n=9", "list.2.n", "9", ""},
 		{"list=[1, {a: b}]", "list.1.a", "b", ""},
+		{"list.+={tag: f3, n: 7}", "list.3.n", "7", ""},
+		{"list.+.n=8", "list.3.n", "8", ""},
+		{"empty.+=1", "empty.0", "1", ""},
+		{"more.+.a=1", "more.0.a", "1", ""},
+		{"word.+=9", "", "", "--set: \"+\" goes into \"w\", which is a single value (f.yaml line 8)\n    | word.+=9\n    |      ^"},
 		{"list.f2.n=9", "", "", "--set: no item \"f2\" in the list (f.yaml line 5): did you mean \"f0\"?\n    | list.f2.n=9\n    |      ^^"},
 		{"list.3.n=9", "", "", "--set: the list (f.yaml line 5) has 3 items: 0..2\n    | list.3.n=9\n    |      ^"},
 		{"word.x=9", "", "", "--set: \"x\" goes into \"w\", which is a single value (f.yaml line 8)\n    | word.x=9\n    |      ^"},
@@ -276,6 +281,25 @@ func TestOverride(t *testing.T) {
 		}
 		if root.At("list.2.n").Raw() != "3" || root.At("count").Raw() != "3" || root.At("inner").Has("y") {
 			t.Errorf("%s changed the original", c.set)
+		}
+	}
+}
+
+// TestFlow: on one line a value means what it did before.
+func TestFlow(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a: 1\nb: [x, 'y, z', {c: ~}]\n", `{a: 1, b: [x, "y, z", {c: ~}]}`},
+		{"name: a-b\nset:\n  g: 1/256\n  rate: min(1Gbps, line/2)\n  part: 5%\n", `{name: a-b, set: {g: 1/256, rate: "min(1Gbps, line/2)", part: 5%}}`},
+		{"a: \"say \\\"no\\\"\\n: # &x\"\nb: ''\n", `{a: "say \"no\"\n: # \u0026x", b: ""}`},
+		{"[]\n", "[]"},
+	} {
+		r := new(Report)
+		got := r.Parse("f.yaml", []byte(c.text)).Flow()
+		if got != c.want {
+			t.Errorf("%q is %s, want %s", c.text, got, c.want)
+		}
+		if again := r.Parse("f.yaml", []byte(got)).Flow(); again != got || r.Err() != nil {
+			t.Errorf("%s read again is %s: %v", got, again, r.Err())
 		}
 	}
 }

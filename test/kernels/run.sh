@@ -16,10 +16,11 @@ work=$(mktemp -d) # on disk: three binaries and two images
 trap 'rm -rf "$work"' EXIT
 
 # What the pipelines hang on: the devices, and for kernels without TCX the hook and the classifier.
-read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf}"
+# A test of live fabrics has a classifier and an action of its own.
+read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf cls_u32 act_mirred}"
 
 # What tests of live fabrics run in hosts.
-programs=(ping ip tc sh cat getent sleep setsid true)
+programs=(ping ip tc sh cat getent sleep setsid true chown chroot date hostname ls mkdir mknod mount nice nsenter touch uname unshare)
 
 need() {
 	local missing=()

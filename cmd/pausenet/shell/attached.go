@@ -30,7 +30,8 @@ type Attached struct {
 	mutex    sync.Mutex
 	troubles []live.Event // not told of yet
 	done     chan struct{}
-	local    *Shell // for what concerns no fabric
+	local    *Shell     // for what concerns no fabric
+	jobs     []*lineJob // in the background
 	depth    int
 }
 
@@ -99,6 +100,7 @@ func (a *Attached) trouble(line []byte) error {
 
 // tell prints the storms and deadlocks that nobody has been told of.
 func (a *Attached) tell() {
+	a.tellJobs()
 	a.mutex.Lock()
 	troubles := a.troubles
 	a.troubles = nil
@@ -118,7 +120,7 @@ func (a *Attached) ended() bool {
 }
 
 func (a *Attached) session() *session {
-	return &session{out: a.Out, do: a.Do, complete: a.complete, tell: a.tell, ended: a.ended}
+	return &session{out: a.Out, do: a.Do, complete: a.complete, tell: a.tell, farewell: a.farewell, ended: a.ended}
 }
 
 // Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
@@ -143,8 +145,13 @@ func (a *Attached) Do(line string) (done bool, err error) {
 		return false, a.local.sh(words[1:])
 	case "source":
 		return false, a.source(words[1:])
+	case "wait":
+		return false, a.wait(words[1:])
 	case "top":
 		return false, Top(a.In, a.Out, a.take)
+	}
+	if foreground, ok := inBackground(line); ok {
+		return false, a.start(line, foreground)
 	}
 	return false, a.with(func(c *live.Client) error {
 		interrupted, stop := a.local.interrupts()

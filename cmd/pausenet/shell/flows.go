@@ -22,6 +22,7 @@ var flowVerbs = []verb{
 	{"flow", "FROM TO SIZE [cc=NAME] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow, completeFlow},
 	{"incast", "N TO SIZE [cc=NAME] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast, completeIncast},
 	{"start", "[TAG] [&]", "start the flows of the scenario, or those of one tag", (*Shell).scenario, completeTags},
+	{"wait", "", "wait for the flows in the background", (*Shell).wait, nil},
 	{"iperf", "[FROM TO] [SECONDS]", "measure TCP between two hosts, the first and the last (needs iperf3)", (*Shell).iperf, completeHosts},
 }
 
@@ -92,56 +93,31 @@ func (s *Shell) scenario(args []string) error {
 
 // start starts flows, and unless in the background waits for those that end and prints what they came to. A deadlock ends the wait.
 func (s *Shell) start(requests []live.FlowRequest, background bool) error {
-	ended := make(chan live.FlowResult, len(requests))
-	troubles := s.troubles
-	if troubles == nil && !background {
-		var err error
-		if troubles, err = s.Fabric.Troubles(); err != nil {
-			return err
+	f := &flows{line: strings.TrimSpace(s.line), ended: make(chan live.FlowResult, len(requests))}
+	for i := range requests {
+		if requests[i].Size > 0 {
+			f.n++
 		}
-		defer troubles.Close()
 	}
-	if err := s.Fabric.StartFlows(requests, func(r live.FlowResult) { ended <- r }); err != nil || background {
+	f.left = f.n
+	if background {
+		err := s.Fabric.StartFlows(requests, func(r live.FlowResult) { f.ended <- r })
+		if err == nil && f.n > 0 {
+			s.background = append(s.background, f)
+		}
+		return err
+	}
+	troubles, release, err := s.watchTroubles()
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.Fabric.StartFlows(requests, func(r live.FlowResult) { f.ended <- r }); err != nil {
 		return err
 	}
 	interrupted, stop := s.interrupts()
 	defer stop()
-	n := 0
-	for i := range requests {
-		if requests[i].Size > 0 {
-			n++
-		}
-	}
-	var sum, most float64
-	for left := n; left > 0; {
-		select {
-		case r := <-ended:
-			left--
-			if n <= 16 {
-				fmt.Fprintf(s.Out, "%s -> %s %v: FCT %v, slowdown %.2f, %.2f Gb/s\n", r.From, r.To, r.Size, r.FCT, r.Slowdown(), r.Rate.Gigabits())
-			}
-			sum += r.Slowdown()
-			most = max(most, r.Slowdown())
-		case e, ok := <-troubles.C:
-			if !ok {
-				return live.ErrNone
-			}
-			if s.troubles != nil {
-				fmt.Fprintln(s.Out, e.String())
-			}
-			if e.Kind == orchestrator.EventDeadlock {
-				return fmt.Errorf("a deadlock: %d of %d flows have not ended, and go on if it does", left, n)
-			}
-		case <-interrupted:
-			return fmt.Errorf("%d of %d flows go on", left, n)
-		case <-s.Fabric.Done():
-			return live.ErrNone
-		}
-	}
-	if n > 1 {
-		fmt.Fprintf(s.Out, "%d flows: slowdown mean %.2f, max %.2f\n", n, sum/float64(n), most)
-	}
-	return nil
+	return s.await(f, troubles, interrupted, s.Out)
 }
 
 func (s *Shell) iperf(args []string) error {

@@ -6,10 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // mostHistory is how many lines are remembered.
 const mostHistory = 1000
+
+// historyFile is what it is kept in; a line that is pasted may be long.
+var historyFile = files.Kind{Name: "a history", Most: 16 << 20}
 
 // history is the lines that were typed, in this session and those before. It is kept in the user's state folder; where that cannot
 // be, for this session alone.
@@ -33,7 +38,7 @@ func historyPath() string {
 
 func openHistory() *history {
 	h := &history{path: historyPath()}
-	data, err := os.ReadFile(h.path)
+	data, err := files.Read(h.path, historyFile)
 	if err != nil {
 		return h
 	}

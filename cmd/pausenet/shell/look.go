@@ -3,7 +3,10 @@
 package shell
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -50,8 +53,7 @@ func (s *Shell) net([]string) error {
 
 func (s *Shell) links([]string) error {
 	plan := s.Fabric.Plan
-	return s.Fabric.Do(func(e *orchestrator.Engine) error {
-		w := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)
+	return s.table(func(e *orchestrator.Engine, w io.Writer) {
 		for i := range plan.Links {
 			l := &plan.Links[i]
 			wire := e.Wire(int(l.A))
@@ -61,14 +63,24 @@ func (s *Shell) links([]string) error {
 			}
 			fmt.Fprintf(w, "%s<->%s\t%v\t%v\t%s\n", plan.Ports[l.A].Name, plan.Ports[l.B].Name, wire.Rate, wire.Delay, state)
 		}
-		return w.Flush()
 	})
+}
+
+// table prints columns that are filled between two events, and once the engine goes on: who reads slowly does not hold it up.
+func (s *Shell) table(fill func(e *orchestrator.Engine, w io.Writer)) error {
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
+	if err := s.Fabric.Do(func(e *orchestrator.Engine) error { fill(e, w); return nil }); err != nil {
+		return err
+	}
+	_ = w.Flush() // into memory
+	_, err := text.WriteTo(s.Out)
+	return err
 }
 
 func (s *Shell) dump([]string) error {
 	plan := s.Fabric.Plan
-	return s.Fabric.Do(func(e *orchestrator.Engine) error {
-		w := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)
+	return s.table(func(e *orchestrator.Engine, w io.Writer) {
 		for i := range plan.Nodes {
 			n := &plan.Nodes[i]
 			if n.Kind == topologies.Host {
@@ -78,11 +90,35 @@ func (s *Shell) dump([]string) error {
 				continue
 			}
 			t := &e.State().Switches[n.Index]
-			ecn := t.AtRate[0] // of the first port's rate
-			fmt.Fprintf(w, "%s\t%d ports\t%d bytes queued, XOFF %d, XON %d, ECN %d to %d\n", n.Name, len(n.Ports), t.Used, t.Xoff, t.Xon, ecn.EcnKmin, ecn.EcnKmax)
+			fmt.Fprintf(w, "%s\t%d ports\t%d bytes queued\n", n.Name, len(n.Ports), t.Used)
+			for _, k := range kinds(e, n) {
+				p := &t.Profiles[k.profile]
+				fmt.Fprintf(w, "\t%d ports\t%v, %v: XOFF %d, XON %d, headroom %d, ECN %d to %d\n", k.ports, k.wire.Rate, k.wire.Delay, p.Xoff, p.Xon, k.headroom, p.EcnKmin, p.EcnKmax)
+			}
 		}
-		return w.Flush()
 	})
+}
+
+// kind is a switch's ports with the same rate, delay and thresholds.
+type kind struct {
+	wire     orchestrator.Wire // but for faults
+	profile  uint8
+	headroom uint64
+	ports    int
+}
+
+func kinds(e *orchestrator.Engine, n *topologies.Node) []kind {
+	var all []kind
+	for _, id := range n.Ports {
+		w := e.Wire(int(id))
+		k := kind{orchestrator.Wire{Rate: w.Rate, Delay: w.Delay}, e.State().Ports[id].Profile, e.Switch(n.Index).Headroom(int(id)), 0}
+		at := slices.IndexFunc(all, func(a kind) bool { a.ports = 0; return a == k })
+		if at < 0 {
+			at, all = len(all), append(all, k)
+		}
+		all[at].ports++
+	}
+	return all
 }
 
 func (s *Shell) intfs([]string) error {

@@ -21,24 +21,59 @@ type session struct {
 	do       func(line string) (done bool, err error)
 	complete func(line string) []string
 	tell     func() // prints what has happened meanwhile
+	farewell func() // what has not
 	ended    func() bool
+}
+
+// editor edits lines at a terminal. There is one for all lines: what is typed or pasted while a line is done is read together with the
+// end of the next, and is the editor's to keep for those that follow.
+type editor struct {
+	*liner.State
+	mode    liner.ModeApplier // of the terminal while a line is edited; nil: it is none
+	history *history
+}
+
+func newEditor(complete func(line string) []string) *editor {
+	before, err := liner.TerminalMode()
+	e := &editor{State: liner.NewLiner(), history: openHistory()}
+	if err == nil {
+		if e.mode, err = liner.TerminalMode(); err == nil {
+			_ = before.ApplyMode()
+		}
+	}
+	e.SetCtrlCAborts(true)
+	e.SetCompleter(complete)
+	e.SetTabCompletionStyle(liner.TabPrints)
+	for _, line := range e.history.lines {
+		e.AppendHistory(line)
+	}
+	return e
+}
+
+// read reads a line. Programs may change the terminal: the editor has it only meanwhile.
+func (e *editor) read() (string, error) {
+	if e.mode != nil {
+		if before, err := liner.TerminalMode(); err == nil {
+			defer func() { _ = before.ApplyMode() }()
+		}
+		_ = e.mode.ApplyMode()
+	}
+	return e.Prompt(prompt)
+}
+
+func (e *editor) remember(line string) {
+	e.history.add(line)
+	e.AppendHistory(line)
 }
 
 // terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
 func (s *session) terminal() error {
-	history := openHistory()
+	defer s.farewell()
+	editor := newEditor(s.complete)
+	defer editor.Close()
 	for {
 		s.tell()
-		// Programs may change the terminal: the line editor has it only while it reads.
-		editor := liner.NewLiner()
-		editor.SetCtrlCAborts(true)
-		editor.SetCompleter(s.complete)
-		editor.SetTabCompletionStyle(liner.TabPrints)
-		for _, line := range history.lines {
-			editor.AppendHistory(line)
-		}
-		line, err := editor.Prompt(prompt)
-		editor.Close()
+		line, err := editor.read()
 		switch {
 		case errors.Is(err, liner.ErrPromptAborted): // Ctrl-C
 			fmt.Fprintln(s.out)
@@ -50,7 +85,7 @@ func (s *session) terminal() error {
 			return err
 		}
 		if strings.TrimSpace(line) != "" {
-			history.add(line)
+			editor.remember(line)
 		}
 		done, err := s.do(line)
 		if err != nil {
@@ -65,6 +100,7 @@ func (s *session) terminal() error {
 // lines does what the lines of in say, until the end or exit, and prints each before it. A line that fails does not end it; the error
 // says how many did, and is that of the first. A program's exit code is its own affair.
 func (s *session) lines(in io.Reader, t *Tally) error {
+	defer s.farewell()
 	lines := bufio.NewScanner(in)
 	number := 1
 	for ; lines.Scan(); number++ {
@@ -98,7 +134,7 @@ func (s *session) lines(in io.Reader, t *Tally) error {
 }
 
 func (s *Shell) session() *session {
-	return &session{out: s.Out, do: s.Do, complete: s.Complete, tell: s.tell, ended: s.ended}
+	return &session{out: s.Out, do: s.Do, complete: s.Complete, tell: s.tell, farewell: s.farewell, ended: s.ended}
 }
 
 // Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
@@ -128,8 +164,9 @@ func (s *Shell) told(do func() error) error {
 	return do()
 }
 
-// tell prints the storms and deadlocks that nobody has been told of.
+// tell prints the storms and deadlocks, and the ends of flows in the background, that nobody has been told of.
 func (s *Shell) tell() {
+	s.tellFlows()
 	for s.troubles != nil {
 		select {
 		case e, ok := <-s.troubles.C:

@@ -26,6 +26,7 @@ type Shell struct {
 	// Interrupted ends what a line waits for; nil: Ctrl-C does.
 	Interrupted <-chan struct{}
 	troubles    *live.Troubles // that the prompt tells of; nil: nobody does
+	background  []*flows       // that have not all ended, or that nobody has been told of
 	depth       int            // of source
 	line        string         // that is done
 }

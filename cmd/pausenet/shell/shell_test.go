@@ -156,6 +156,36 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
+// TestBackground: what flows in the background came to is told, of each line as all of its flows have ended; and which have not ended
+// as the input does.
+func TestBackground(t *testing.T) {
+	s, out := newShell(t)
+	if err := s.Lines(strings.NewReader("incast 3 h0 10KB &\nflow h1 h2 10KB &\nwait\nincast 2 h0 20GB &\nnodes\n")); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"pausenet> wait\nincast 3 h0 10KB & has ended:\n", "-> h0 10KB: FCT ", "\n3 flows: slowdown mean ", "\nflow h1 h2 10KB & has ended:\nh1 -> h2 10KB: FCT ",
+		"\nincast 2 h0 20GB &: 2 of 2 flows had not ended (wait waits for them)\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	// The prompt tells of them, too, without wait.
+	out.Reset()
+	s.background = nil
+	if _, err := s.Do("flow h3 h4 10KB &"); err != nil {
+		t.Fatal(err)
+	}
+	f := s.background[0]
+	r := <-f.ended
+	f.ended <- r
+	s.tell()
+	if !strings.HasPrefix(out.String(), "flow h3 h4 10KB & has ended:\nh3 -> h4 10KB: FCT ") || len(s.background) != 0 {
+		t.Errorf("%d left; told\n%s", len(s.background), out)
+	}
+}
+
 // TestIperf has iperf end when it is interrupted, as from a shell in another terminal, leave no server on the host, and refuse what
 // would not end or cross a link.
 func TestIperf(t *testing.T) {
@@ -229,7 +259,7 @@ func TestLongLine(t *testing.T) {
 		strings.Repeat("a", 5000): "",
 	} {
 		var out bytes.Buffer
-		s := &session{out: &out, tell: func() {}, ended: func() bool { return false }, do: func(line string) (bool, error) {
+		s := &session{out: &out, tell: func() {}, farewell: func() {}, ended: func() bool { return false }, do: func(line string) (bool, error) {
 			if line == "bad" {
 				return false, errors.New(line)
 			}

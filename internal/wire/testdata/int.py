@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The packets with telemetry of examples_test.go, built from wire.md 2 and 6 without any of the Go code.
+"""The packets with telemetry, and with a timestamp, of int_test.go and timestamp_test.go, built from wire.md 2 and 6 without any of the Go code.
 
 A switch with id 0x101 (40 Gb/s port, 123 456 789 ns, 1 000 000 B sent, 16 000 B queued) and one with id 0xa02 (100 Gb/s,
-16 777 217 ns, 134 217 856 B sent, 6 000 000 B queued) stamp a WRITE_ONLY of 8 bytes; the receiver acknowledges it.
+16 777 217 ns, 134 217 856 B sent, 6 000 000 B queued) stamp a WRITE_ONLY of 8 bytes; the receiver acknowledges it. So it does a WRITE_ONLY with the timestamp 0x0123456789abcdef.
 """
 import struct
 import zlib
@@ -49,3 +49,7 @@ data = bth(0xc0 | 0x0a, 0x12, 0xff, 1)
 print('sent   ', packet(host, peer, 0x02, data, b'', b'\0' * 42, reth + payload).hex())
 print('stamped', packet(host, peer, 0x02, data, b'', stamped, reth + payload).hex())
 print('ACK    ', packet(peer, host, 0x00, bth(0xd1, 0x34, 0xff, 0), bytes.fromhex('1f000001'), stamped, b'').hex())
+
+timestamp = bytes.fromhex('0123456789abcdef')
+print('timed  ', packet(host, peer, 0x02, bth(0xe0 | 0x0a, 0x12, 0xff, 1), timestamp, b'', reth + payload).hex())
+print('ACK    ', packet(peer, host, 0x00, bth(0xf1, 0x34, 0xff, 0), bytes.fromhex('1f000001') + timestamp, b'', b'').hex())

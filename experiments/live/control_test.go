@@ -1,0 +1,317 @@
+//go:build linux
+
+package live
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/testenv"
+)
+
+// wanting is a listener whose Accept fails with each of some errors before it gives a connection out.
+type wanting struct {
+	net.Listener
+	errs []error
+}
+
+func (l *wanting) Accept() (net.Conn, error) {
+	if len(l.errs) > 0 {
+		err := l.errs[0]
+		l.errs = l.errs[1:]
+		return nil, &net.OpError{Op: "accept", Net: "unix", Err: os.NewSyscallError("accept4", err)}
+	}
+	return l.Listener.Accept()
+}
+
+// socket listens at the name of a fabric that there is not.
+func socket(t *testing.T, name string) *net.UnixListener {
+	t.Helper()
+	testenv.NeedRoot(t)
+	must(t, os.MkdirAll(Folder, 0o700))
+	_ = os.Remove(socketPath(name))
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socketPath(name), Net: "unix"})
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// ask asks a fabric that must be up.
+func ask(t *testing.T, name string, r Request) *Reply {
+	t.Helper()
+	c, err := Dial(name)
+	must(t, err)
+	defer c.Close()
+	reply, err := c.Ask(r)
+	must(t, err)
+	return reply
+}
+
+// TestAcceptErrorsPass: whatever accept fails for, a fabric's socket works as soon as that has passed.
+func TestAcceptErrorsPass(t *testing.T) {
+	const name = "test-accept"
+	l := socket(t, name)
+	f := bringUp(t, "")
+	f.server = newServer(&wanting{l, []error{unix.EMFILE, unix.ENFILE, unix.ECONNABORTED, unix.ENOBUFS, unix.ENOMEM, unix.EMFILE}})
+	f.server.handlers.Add(1)
+	go f.accept()
+	if got := ask(t, name, Request{Verb: "inspect"}).Inspect.Nodes; len(got) != len(f.Plan.Nodes) {
+		t.Errorf("inspect: %+v", got)
+	}
+	told := make(chan *Reply)
+	go func() { told <- ask(t, name, Request{Verb: "down"}) }()
+	<-f.Asked()
+	down(t, f)
+	if r := <-told; r.Verdict == nil {
+		t.Errorf("down: %+v", r)
+	}
+}
+
+// TestConnectionLimit: where as many are connected as may be, an idle connection makes room, and without one the newest is told.
+func TestConnectionLimit(t *testing.T) {
+	const name = "test-limit"
+	f := bringUp(t, name)
+	defer down(t, f)
+	f.server.mutex.Lock()
+	f.server.most = 2
+	f.server.mutex.Unlock()
+	streaming, err := Dial(name)
+	must(t, err)
+	defer streaming.Close()
+	_, err = streaming.Ask(Request{Verb: "events"})
+	must(t, err)
+	idle, err := Dial(name)
+	must(t, err)
+	defer idle.Close()
+	_, err = idle.Ask(Request{Verb: "inspect"}) // it is there, and rests
+	must(t, err)
+	third, err := Dial(name)
+	must(t, err)
+	defer third.Close()
+	_, err = third.Ask(Request{Verb: "events"})
+	must(t, err)
+	if _, err := idle.lines.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("the idle connection: %v", err)
+	}
+	fourth, err := Dial(name)
+	must(t, err)
+	defer fourth.Close()
+	_, err = fourth.Ask(Request{Verb: "inspect"})
+	var refused Refusal
+	if !errors.As(err, &refused) || !strings.Contains(string(refused), "as many as may at once") {
+		t.Errorf("the connection too many: %v", err)
+	}
+	streaming.Close()
+	until(t, "there is room again", func() bool {
+		c, err := Dial(name)
+		must(t, err)
+		defer c.Close()
+		_, err = c.Ask(Request{Verb: "inspect"})
+		return err == nil
+	})
+}
+
+// TestUnanswered: no client waits for ever for a fabric that does not answer, or not any more.
+func TestUnanswered(t *testing.T) {
+	const name, patience = "test-silent", 20 * time.Millisecond
+	late := func(what string, err error, process int) {
+		t.Helper()
+		var u *Unanswered
+		if !errors.As(err, &u) || u.Process != process || !strings.HasPrefix(err.Error(), name+" has not answered for ") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	connect := func() *Client {
+		c, err := dial(name, patience)
+		must(t, err)
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	l := socket(t, name)
+	_, err := connect().Ask(Request{Verb: "inspect"}) // nobody takes the connection
+	late("inspect", err, os.Getpid())
+	late("exec", connect().Exec("h1", []string{"true"}), os.Getpid())
+
+	// One that says yes to everything, and then nothing.
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if r := bufio.NewScanner(conn); r.Scan() {
+				_ = send(conn, Reply{})
+			}
+			t.Cleanup(func() { conn.Close() })
+		}
+	}()
+	late("events", connect().Events(nil, func([]byte) error { return nil }), os.Getpid())
+	late("a line", connect().Do("iperf", io.Discard), os.Getpid())
+	c := connect()
+	_, err = c.Ask(Request{Verb: "capture", Node: "h1"})
+	must(t, err)
+	must(t, c.Finish())
+	_, err = c.Read(make([]byte, 1))
+	late("capture", err, os.Getpid())
+}
+
+// TestCrowded: who finds the kernel's queue of a fabric's socket full waits for room, and not for ever.
+func TestCrowded(t *testing.T) {
+	testenv.NeedRoot(t)
+	const name = "test-crowded"
+	must(t, os.MkdirAll(Folder, 0o700))
+	_ = os.Remove(socketPath(name))
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	defer os.Remove(socketPath(name))
+	defer unix.Close(fd)
+	must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: socketPath(name)}))
+	must(t, unix.Listen(fd, 0))
+	for {
+		conn, err := net.Dial("unix", socketPath(name))
+		if crowded(err) {
+			break
+		}
+		must(t, err)
+		defer conn.Close()
+	}
+	var u *Unanswered
+	if _, err := dial(name, time.Millisecond); !errors.As(err, &u) {
+		t.Errorf("dial: %v", err)
+	}
+	names, err := Names()
+	must(t, err)
+	if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+name+" ") {
+		t.Errorf("%s is not among those that are up: %v", name, names)
+	}
+}
+
+// dialAs connects to a TCP address as a user: a socket is the user's that its thread has for files as it is made. nil: it was reset at once.
+func dialAs(t *testing.T, uid int, address string) net.Conn {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	must(t, unix.Setfsuid(uid))
+	defer func() { must(t, unix.Setfsuid(0)) }()
+	conn, err := net.Dial("tcp", address)
+	if errors.Is(err, unix.ECONNRESET) {
+		return nil
+	}
+	must(t, err)
+	return conn
+}
+
+// TestStrangersOfMetrics: users who flood the metrics have few connections at once, and root's scrape has its place.
+func TestStrangersOfMetrics(t *testing.T) {
+	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 500, Metrics: "127.0.0.1:0"})
+	defer down(t, f)
+	before := openFiles(t)
+	var conns []net.Conn
+	for _, uid := range []int{1001, 1002, 1003, 1004, 1005} {
+		for range 100 {
+			if conn := dialAs(t, uid, f.MetricsAddress()); conn != nil {
+				defer conn.Close()
+				conns = append(conns, conn)
+			}
+		}
+	}
+	g := f.metrics.listener.(*guests)
+	response, err := http.Get("http://" + f.MetricsAddress() + "/metrics") // after all of them
+	must(t, err)
+	defer http.DefaultClient.CloseIdleConnections()
+	body, err := io.ReadAll(response.Body)
+	must(t, err)
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK || !strings.Contains(string(body), "pausenet_slowdown_ratio") {
+		t.Errorf("root's scrape: %s", response.Status)
+	}
+	g.mutex.Lock()
+	for who, n := range g.strangers {
+		if n > mostOfStranger || !strings.HasPrefix(who, "user 100") {
+			t.Errorf("%s has %d connections", who, n)
+		}
+	}
+	if g.all > mostScrapers {
+		t.Errorf("%d connections", g.all)
+	}
+	g.mutex.Unlock()
+	if n := openFiles(t) - before - len(conns); n > mostScrapers+4 {
+		t.Errorf("%d files more are open", n)
+	}
+}
+
+// TestStrangersLookSeldom: strangers who scrape without end have the engine looked at once a second at most.
+func TestStrangersLookSeldom(t *testing.T) {
+	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 500})
+	defer down(t, f)
+	c := &collector{fabric: f, every: time.Hour}
+	first, err := c.snapshot()
+	must(t, err)
+	if again, err := c.snapshot(); err != nil || again != first {
+		t.Errorf("the second look: %v, %v", again, err)
+	}
+	own := &collector{fabric: f}
+	a, err := own.snapshot()
+	must(t, err)
+	if b, err := own.snapshot(); err != nil || a == b {
+		t.Errorf("the second of root's own looks: %v", err)
+	}
+}
+
+// TestBeats: what follows a request is told from the beats between.
+func TestBeats(t *testing.T) {
+	const name = "test-beats"
+	l := socket(t, name)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for range 2 {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			requests := bufio.NewScanner(conn)
+			requests.Scan()
+			var r Request
+			_ = json.Unmarshal(requests.Bytes(), &r)
+			_ = send(conn, Reply{})
+			if r.Verb == "events" {
+				_, _ = io.WriteString(conn, "\n\n{\"kind\":\"pause\"}\n\n")
+			} else {
+				_ = send(conn, Reply{})
+				_ = send(conn, Reply{Output: "text"})
+				_ = send(conn, Reply{})
+				_ = send(conn, Reply{End: true})
+			}
+			conn.Close()
+		}
+	}()
+	c, err := Dial(name)
+	must(t, err)
+	var events []string
+	must(t, c.Events(nil, func(line []byte) error { events = append(events, string(line)); return nil }))
+	c.Close()
+	if len(events) != 1 || events[0] != "{\"kind\":\"pause\"}\n" {
+		t.Errorf("events: %q", events)
+	}
+	c, err = Dial(name)
+	must(t, err)
+	var out strings.Builder
+	must(t, c.Do("help", &out))
+	c.Close()
+	if out.String() != "text" {
+		t.Errorf("a line: %q", out.String())
+	}
+	<-served
+}

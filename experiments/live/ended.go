@@ -1,0 +1,51 @@
+//go:build linux
+
+package live
+
+import (
+	"math"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// EndedFlows is what a fabric keeps of RDMA flows that have ended, however many: it takes the same memory for one as for a million.
+type EndedFlows struct {
+	Count     int64 `json:"count"`
+	SizeBytes int64 `json:"size_bytes"` // of all
+	// Their slowdowns, to 1 %.
+	SlowdownMean float64 `json:"slowdown_mean"`
+	SlowdownP50  float64 `json:"slowdown_p50"`
+	SlowdownP99  float64 `json:"slowdown_p99"`
+}
+
+// endedFlows counts them.
+type endedFlows struct {
+	count, bytes int64
+	sum          float64
+	slowdowns    *hdrhistogram.Histogram // in thousandths; some 25 KB
+}
+
+// mostSlowdown is the greatest slowdown that is told from others, in thousandths.
+const mostSlowdown = 1e9
+
+func newEndedFlows() *endedFlows {
+	return &endedFlows{slowdowns: hdrhistogram.New(1, mostSlowdown, 2)}
+}
+
+func (n *endedFlows) add(r *FlowResult) {
+	s := r.Slowdown()
+	n.count++
+	n.bytes += int64(r.Size)
+	n.sum += s
+	_ = n.slowdowns.RecordValue(int64(math.Round(min(1e3*s, mostSlowdown))))
+}
+
+func (n *endedFlows) look() EndedFlows {
+	if n.count == 0 {
+		return EndedFlows{}
+	}
+	return EndedFlows{
+		Count: n.count, SizeBytes: n.bytes, SlowdownMean: n.sum / float64(n.count),
+		SlowdownP50: 1e-3 * float64(n.slowdowns.ValueAtPercentile(50)), SlowdownP99: 1e-3 * float64(n.slowdowns.ValueAtPercentile(99)),
+	}
+}

@@ -1,0 +1,67 @@
+//go:build linux
+
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// LeftFile is a file that a fabric which has ended left in Folder.
+type LeftFile struct{ Path, What string }
+
+// Left are the files that fabrics which have ended left.
+func Left() (left []LeftFile) {
+	add := func(path, format string, args ...any) {
+		left = append(left, LeftFile{path, fmt.Sprintf(format, args...)})
+	}
+	files, _ := os.ReadDir(Folder) // or there never was one
+	for _, file := range files {
+		path := filepath.Join(Folder, file.Name())
+		name, kind := strings.TrimSuffix(file.Name(), filepath.Ext(file.Name())), filepath.Ext(file.Name())
+		info, err := file.Info()
+		if err != nil {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(file.Name(), unfinishedRecord):
+			if time.Since(info.ModTime()) > time.Minute {
+				add(path, "an unfinished record")
+			}
+		case kind == ".sock":
+			if conn, err := net.Dial("unix", path); err == nil {
+				conn.Close()
+			} else if errors.Is(err, unix.ECONNREFUSED) {
+				add(path, "the socket of a fabric that was killed")
+			}
+		case kind == ".json":
+			if r := Ended(name); r != nil {
+				add(path, "the record that %v", r)
+			}
+		case kind == ".log":
+			if r := readRecord(name); r == nil || Ended(name) != nil {
+				add(path, "what the process of a fabric said as it crashed, if anything")
+			}
+		}
+	}
+	return left
+}
+
+// Remove removes the file, if it is still what it was.
+func (l *LeftFile) Remove() error {
+	if filepath.Ext(l.Path) == ".sock" {
+		sweep(l.Path)
+		return nil
+	}
+	if err := os.Remove(l.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+//go:build linux
+
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// folder makes the fabrics' folder, and forgets fabrics of the given names at the end.
+func folder(t *testing.T, names ...string) {
+	t.Helper()
+	testenv.NeedRoot(t)
+	if err := os.MkdirAll(Folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, name := range names {
+			(&Record{Name: name}).Forget()
+			_ = os.Remove(socketPath(name))
+		}
+	})
+}
+
+// gone is a process that has ended.
+var gone = orchestrator.Process{PID: 1 << 30, Start: 1}
+
+// recorded brings a fabric up as one without a terminal is, has it end, and is its record.
+func recorded(t *testing.T, name string, end func(f *Fabric)) *Record {
+	t.Helper()
+	f := bringUpAs(t, Options{Name: name, Record: true})
+	if r := Ended(name); r != nil {
+		t.Errorf("the record of the fabric that is up is %v", r)
+	}
+	end(f)
+	_, _ = f.Close()
+	return Ended(name)
+}
+
+// TestRecord: a fabric that ends and nobody had asked it to leaves its reason and its verdict to those who look for it, until the next of its
+// name comes up.
+func TestRecord(t *testing.T) {
+	const name = "test-record"
+	folder(t, name)
+	r := recorded(t, name, func(f *Fabric) {
+		_ = unix.Kill(f.programs.Guard(), unix.SIGKILL)
+		<-f.Done()
+	})
+	if r == nil || r.Verdict == nil || !strings.HasPrefix(r.Reason, "the guard, process ") {
+		t.Fatalf("after its guard was killed: %+v", r)
+	}
+	if _, err := Dial(name); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), r.String()) {
+		t.Errorf("who looks for it is told %v", err)
+	}
+	if _, err := Dial(""); !errors.Is(err, ErrNone) {
+		t.Errorf("who looks for any is told %v", err)
+	}
+	if all := AllEnded(); !slices.ContainsFunc(all, func(o *Record) bool { return o.String() == r.String() }) {
+		t.Errorf("among all there are %v", all)
+	}
+	if r := recorded(t, name, func(f *Fabric) { f.EndedBy("a signal") }); r == nil || r.Reason != "a signal" {
+		t.Errorf("after a signal: %+v", r)
+	}
+	answered := make(chan error, 1)
+	r = recorded(t, name, func(f *Fabric) {
+		c, err := Dial(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, err := c.Ask(Request{Verb: "down"})
+			c.Close()
+			answered <- err
+		}()
+		<-f.Asked()
+	})
+	if err := <-answered; err != nil || r != nil {
+		t.Errorf("after down: %v, %+v", err, r)
+	}
+}
+
+// TestKilledRecord: of a process that has said nothing it is said that it was killed, or how it crashed.
+func TestKilledRecord(t *testing.T) {
+	const name = "test-killed-record"
+	folder(t, name)
+	r := Record{Name: name, Scenario: "small", Process: gone, Up: time.Now()}
+	if err := r.write(); err != nil {
+		t.Fatal(err)
+	}
+	if got := Ended(name); got == nil || !strings.Contains(got.String(), fmt.Sprintf("its process, %d, was killed", gone.PID)) {
+		t.Errorf("killed: %v", got)
+	}
+	if err := os.WriteFile(LogPath(name), []byte("said before\npanic: all is lost\n\ngoroutine 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := Ended(name); got == nil || !strings.Contains(got.String(), "crashed: panic: all is lost; the rest is in "+LogPath(name)) {
+		t.Errorf("crashed: %v", got)
+	}
+	var left []string
+	for _, l := range Left() {
+		if strings.HasPrefix(filepath.Base(l.Path), name+".") {
+			left = append(left, l.Path)
+			if err := l.Remove(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if want := []string{recordPath(name), LogPath(name)}; !slices.Equal(left, want) {
+		t.Errorf("left are %v, want %v", left, want)
+	}
+	if got := Ended(name); got != nil {
+		t.Errorf("after that: %v", got)
+	}
+}
+
+// TestRecordsAreBounded: the oldest are forgotten.
+func TestRecordsAreBounded(t *testing.T) {
+	var names []string
+	for i := range mostRecords + 3 {
+		names = append(names, fmt.Sprintf("test-old-record-%d", i))
+	}
+	folder(t, names...)
+	for i, name := range names {
+		at := time.Date(2000, 1, 1, 0, 0, i, 0, time.UTC) // older than any other
+		r := Record{Name: name, Process: gone, Up: at, Ended: at, Reason: "test"}
+		if err := r.write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forgetOld()
+	if all := AllEnded(); len(all) != mostRecords {
+		t.Errorf("%d records are left", len(all))
+	}
+	for _, name := range names[:3] {
+		if r := Ended(name); r != nil {
+			t.Errorf("left is %v", r)
+		}
+	}
+}
+
+// TestStrangeRecords: what is no record tells nothing, and holds nobody up.
+func TestStrangeRecords(t *testing.T) {
+	const name = "test-strange-record"
+	folder(t, name)
+	for what, make := range map[string]func(path string) error{
+		"a pipe":       func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"a link":       func(path string) error { return os.Symlink("/proc/self/status", path) },
+		"a folder":     func(path string) error { return os.Mkdir(path, 0o700) },
+		"another's":    func(path string) error { return os.WriteFile(path, []byte(`{"name":"other"}`), 0o600) },
+		"no JSON":      func(path string) error { return os.WriteFile(path, []byte("..."), 0o600) },
+		"an open end":  func(path string) error { return os.WriteFile(path, []byte(`{"name":"`+name), 0o600) },
+		"a large file": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)) },
+	} {
+		if err := make(recordPath(name)); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if r := Ended(name); r != nil {
+			t.Errorf("%s: %v", what, r)
+		}
+		_ = os.Remove(recordPath(name))
+	}
+}
+
+// TestStaleSockets: a socket that a killed fabric left is removed by who finds it, unless somebody makes one just then.
+func TestStaleSockets(t *testing.T) {
+	const name = "test-stale-socket"
+	folder(t, name)
+	path := socketPath(name)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	names, err := Names()
+	if err != nil || !slices.Contains(names, name) {
+		t.Errorf("%v, %v", names, err)
+	}
+	l.Close()
+	sockets, err := os.Open(Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sockets.Close()
+	if err := lock(sockets); err != nil {
+		t.Fatal(err)
+	}
+	if names, err = Names(); err != nil || slices.Contains(names, name) {
+		t.Errorf("%v, %v", names, err)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Errorf("while another makes a socket: %v", err)
+	}
+	if err := unix.Flock(int(sockets.Fd()), unix.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
+	if names, err = Names(); err != nil || slices.Contains(names, name) {
+		t.Errorf("%v, %v", names, err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is left: %v", err)
+	}
+}
+
+// TestDoesNotHalt: a fabric whose engine does not come back from what it is doing, as from a congestion control that loops, ends all the
+// same, with a verdict and a record that say so.
+func TestDoesNotHalt(t *testing.T) {
+	const name = "test-no-halt"
+	folder(t, name)
+	f := bringUpAs(t, Options{Name: name, Record: true})
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = f.Do(func(*orchestrator.Engine) error {
+			close(begun)
+			<-goOn
+			return nil
+		})
+	}()
+	<-begun
+	v, err := f.Close()
+	if err != nil || v.Status != experiments.Fail || len(v.Reasons) != 1 || !strings.Contains(v.Reasons[0], "did not come to a halt") {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if r := Ended(name); r == nil || !strings.Contains(r.Reason, "did not come to a halt") || r.Verdict == nil {
+		t.Errorf("%+v", r)
+	}
+	close(goOn)
+	<-f.Done()
+	if err := f.plane.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,211 @@
+package experiments
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/report"
+)
+
+// OverwriteError says that runs would take the place of results that were made under other settings.
+type OverwriteError struct {
+	groups []overwritten
+}
+
+// overwritten are results of runs that differ alike from those that would take their place.
+type overwritten struct {
+	scenario string   // folder
+	runs     []string // folders below it
+	why      []string // a line each
+}
+
+func (e *OverwriteError) Error() string {
+	var b strings.Builder
+	for i, g := range e.groups {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		folders := filepath.Join(g.scenario, g.runs[0])
+		hold := "holds"
+		if len(g.runs) > 1 {
+			folders = fmt.Sprintf("%s (%s)", g.scenario, strings.Join(g.runs, ", "))
+			hold = "hold"
+		}
+		fmt.Fprintf(&b, "%s %s results that were made otherwise, and would be overwritten:\n  %s", folders, hold, strings.Join(g.why, "\n  "))
+	}
+	return b.String()
+}
+
+// Overwrites is an OverwriteError if a run of the suite would take the place of results that came of another configuration, or of
+// nobody knows what. Results of the same configuration are as good as the ones that take their place, and of a run that was killed
+// there is nothing to show.
+func (s *Suite) Overwrites() error {
+	e := new(OverwriteError)
+	for i := range s.Scenarios {
+		c := &s.Scenarios[i]
+		for _, place := range s.places(c) {
+			why, err := s.differs(c, place)
+			if err != nil {
+				return err
+			}
+			if len(why) == 0 {
+				continue
+			}
+			k := slices.IndexFunc(e.groups, func(g overwritten) bool { return g.scenario == place.scenario && slices.Equal(g.why, why) })
+			if k < 0 {
+				k = len(e.groups)
+				e.groups = append(e.groups, overwritten{scenario: place.scenario, why: why})
+			}
+			e.groups[k].runs = append(e.groups[k].runs, filepath.ToSlash(place.below()))
+		}
+	}
+	if len(e.groups) == 0 {
+		return nil
+	}
+	return e
+}
+
+// differs says how the results at a place differ from those that would take theirs; nothing if they do not, or there are none.
+func (s *Suite) differs(c *SuiteScenario, at runPlace) ([]string, error) {
+	path := at.path()
+	if !isRegular(filepath.Join(path, manifestName)) {
+		if name := firstResult(path); name != "" {
+			return []string{fmt.Sprintf("there is %s and no %s, which says what made it", name, manifestName)}, nil
+		}
+		return nil, nil
+	}
+	var old manifest
+	if err := readResult(filepath.Join(path, manifestName), &old); err != nil {
+		return []string{err.Error()}, nil
+	}
+	if old.Status == statusRunning && !isRegular(filepath.Join(path, summaryName)) {
+		return nil, nil
+	}
+	r, err := newRunner(c.Scenario, Options{Controller: at.controller, Seed: at.seed, Version: s.Version, Sets: s.Sets})
+	if err != nil {
+		return nil, err
+	}
+	own := describe(r)
+	if own.sameAs(&old) {
+		return nil, nil
+	}
+	return differences(&old, own), nil
+}
+
+// isRegular says whether a file is there, and is one.
+func isRegular(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// firstResult is the name of a file of results that a folder has; empty: it has none.
+func firstResult(folder string) string {
+	for _, name := range resultFiles {
+		if isRegular(filepath.Join(folder, name)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// decided is what decides what a run comes to, and not how that is shown or what else the scenario has.
+func (m *manifest) decided() resolution {
+	own := m.own()
+	c := &own.Configuration
+	c.Description, c.Report, c.LookAt, c.Spans, c.Unused, c.Published = "", nil, nil, nil, nil, nil
+	return own
+}
+
+// sameAs says that two runs come to the same, but for the program that runs them.
+func (m *manifest) sameAs(other *manifest) bool {
+	text := func(m *manifest) []byte {
+		data, _ := json.Marshal([]any{m.Scenario, m.Controller, m.CC, m.Seed, m.decided()}) // of texts and numbers
+		return data
+	}
+	return m.Hash == other.Hash || bytes.Equal(text(m), text(other))
+}
+
+// mostDifferences is how many differences are told.
+const mostDifferences = 12
+
+// longestDifference is how many characters of a value are.
+const longestDifference = 60
+
+// differences are lines on how a run's configuration differs from that of the one that would take its place.
+func differences(old, own *manifest) (lines []string) {
+	runs := []report.Run{{Settings: (&RunFolder{manifest: *old}).settings()}, {Settings: (&RunFolder{manifest: *own}).settings()}}
+	for _, d := range report.Differences(runs) {
+		if d.Group == programAndMachine || d.Group == madeBy {
+			continue
+		}
+		name := d.Name
+		switch {
+		case name == settingsName:
+			continue // what they came to is told
+		case d.Group != thisRun:
+			name = strings.ToLower(d.Group[:1]) + d.Group[1:] + ", " + name
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s there, %s here", name, shown(d.Values[0]), shown(d.Values[1])))
+	}
+	lines = append(lines, differingParts(old, own)...)
+	if len(lines) == 0 {
+		lines = append(lines, "the paths of flows")
+	}
+	if more := len(lines) - mostDifferences; more > 0 {
+		lines = append(lines[:mostDifferences], fmt.Sprintf("and %d more settings", more))
+	}
+	if old.Version != own.Version {
+		lines = append(lines, fmt.Sprintf("they are of pausenet %s, and this is %s", shown(old.Version), shown(own.Version)))
+	}
+	return lines
+}
+
+// shown is a value in a line.
+func shown(value string) string {
+	if value == "" {
+		return "nothing"
+	}
+	if text := []rune(value); len(text) > longestDifference {
+		return string(text[:longestDifference]) + "…"
+	}
+	return value
+}
+
+// inSettings are the parts of a configuration that RunFolder.settings has.
+var inSettings = []string{"name", "topology", "switch", "host", "flows", "workloads", "duration_ns", "drain", "seed", "sample"}
+
+// differingParts name the other parts of the configuration that are not the same.
+func differingParts(old, own *manifest) (lines []string) {
+	parts := func(m *manifest) (parts map[string]json.RawMessage) {
+		data, _ := json.Marshal(m.decided().Configuration) // of texts and numbers
+		_ = json.Unmarshal(data, &parts)
+		return parts
+	}
+	there, here := parts(old), parts(own)
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(there)), maps.Keys(here))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		if !slices.Contains(inSettings, key) && !bytes.Equal(there[key], here[key]) {
+			lines = append(lines, fmt.Sprintf("%s: %s there, %s here", key, shown(string(there[key])), shown(string(here[key]))))
+		}
+	}
+	return lines
+}
+
+// FreshFolder is a folder's name with the first number behind it of which there is none yet.
+func FreshFolder(path string) string {
+	for n := 2; ; n++ {
+		fresh := fmt.Sprintf("%s-%d", filepath.Clean(path), n)
+		if _, err := os.Lstat(fresh); errors.Is(err, fs.ErrNotExist) {
+			return fresh
+		}
+	}
+}

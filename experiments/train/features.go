@@ -1,0 +1,115 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sort"
+	"text/tabwriter"
+
+	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/hostagent/lstm"
+)
+
+// featuresUnder are the controllers whose |K| the thesis draws (figure 8); PID is the one that is untrained.
+var featuresUnder = []string{"hpcc", "dctcp", "timely", "pid"}
+
+// publishedFeatures are what the thesis says of figure 8, which has no numbers otherwise: the part of |K| below 0.04.
+var publishedFeatures = map[string]float64{"hpcc": 0.90, "dctcp": 0.87}
+
+// FeaturesResult is the distribution of |K|, by how much an RTT differs from the smoothed one (equation 3).
+type FeaturesResult struct{ Under []FeaturesUnder }
+
+// FeaturesUnder is that of the runs under one controller.
+type FeaturesUnder struct {
+	Controller string
+	K          []float64 // |K| of every sample but each flow's first, whose K is 0 by definition; ascending
+}
+
+// Features collects RTTs as LSTM does, under the controllers of the thesis' figure 8.
+func Features(ctx context.Context, o *Options) (*FeaturesResult, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	all, err := gather(ctx, o, featuresUnder, o.Seed*1000, cmp.Or(o.collect, collectRuns))
+	if err != nil {
+		return nil, err
+	}
+	r := &FeaturesResult{}
+	for _, controller := range featuresUnder {
+		u := FeaturesUnder{Controller: controller}
+		for _, q := range all.under(controller).sequences() {
+			u.K = append(u.K, q.changes()...)
+		}
+		slices.Sort(u.K)
+		r.Under = append(r.Under, u)
+	}
+	return r, nil
+}
+
+// changes are |K| of the samples after the first.
+func (q sequence) changes() (all []float64) {
+	var series lstm.Series
+	for i, rtt := range q {
+		if series.Add(rtt); i > 0 {
+			all = append(all, math.Abs(series.Features[lstm.Steps-1]))
+		}
+	}
+	return all
+}
+
+// below is the part of the samples whose |K| is below k.
+func (u *FeaturesUnder) below(k float64) float64 {
+	if len(u.K) == 0 {
+		return math.NaN()
+	}
+	return float64(sort.SearchFloat64s(u.K, k)) / float64(len(u.K))
+}
+
+// featureEnds are the ends of the strata, and those that the thesis speaks of.
+var featureEnds = []float64{0.02, 0.04, 0.08, 0.15, 1, 2}
+
+// Write writes how many samples are below some |K|.
+func (r *FeaturesResult) Write(w io.Writer) error {
+	fmt.Fprint(w, "Part of the samples whose |K| is below (thesis: figure 8)\n\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "under\tsamples\t")
+	for _, k := range featureEnds {
+		fmt.Fprintf(t, "%g\t", k)
+	}
+	fmt.Fprintln(t, "0.04, thesis\t")
+	for i := range r.Under {
+		u := &r.Under[i]
+		fmt.Fprintf(t, "%s\t%d\t", u.Controller, len(u.K))
+		for _, k := range featureEnds {
+			fmt.Fprintf(t, "%.1f %%\t", 100*u.below(k))
+		}
+		if p, ok := publishedFeatures[u.Controller]; ok {
+			fmt.Fprintf(t, "%.0f %%\t\n", 100*p)
+		} else {
+			fmt.Fprintln(t, "-\t")
+		}
+	}
+	return t.Flush()
+}
+
+// drawnFeatures is how many points a line has.
+const drawnFeatures = 400
+
+// Drawings are the distributions up to |K| of 2.
+func (r *FeaturesResult) Drawings() ([]Drawing, error) {
+	chart := report.LineChart{Name: "part of the samples up to |K|", XTitle: "|K|", Unit: report.Percent}
+	for i := range r.Under {
+		u := &r.Under[i]
+		l := report.NumberLine{Label: u.Controller}
+		for k := range drawnFeatures + 1 {
+			x := 2 * float64(k) / drawnFeatures
+			l.X, l.Y = append(l.X, x), append(l.Y, 100*u.below(math.Nextafter(x, 3)))
+		}
+		chart.Lines = append(chart.Lines, l)
+	}
+	return draw("features", &report.Lines{Title: "How far RTTs are from the smoothed RTT", Charts: []report.LineChart{chart}})
+}

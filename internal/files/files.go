@@ -1,0 +1,43 @@
+// Package files reads and writes files in places where others may have a hand: what a user names may be a device, a pipe that
+// nobody writes into, or larger than the memory, and in a folder that several may write into a name may be a link to
+// somebody else's file.
+package files
+
+import "fmt"
+
+// Error says why a file, or a folder, is not used.
+type Error struct {
+	Path   string
+	Reason string
+}
+
+func (e *Error) Error() string { return e.Path + " " + e.Reason }
+
+// Kind is what a file is to be read as.
+type Kind struct {
+	Name string // with its article, for messages: "a scenario, topology or sweep"
+	Most int64  // bytes; more are refused before they are read
+	// Plain refuses a link, also to a file that could be read.
+	Plain bool
+}
+
+// tooLarge is the error of a file that has more bytes than its kind may, and how many as far as that is known.
+func (k *Kind) tooLarge(path string, size int64) error {
+	if size > k.Most {
+		return &Error{path, fmt.Sprintf("has %d bytes: %s has at most %s", size, k.Name, amount(k.Most))}
+	}
+	return &Error{path, fmt.Sprintf("is longer than %s, which is the most that %s may have", amount(k.Most), k.Name)}
+}
+
+// amount is a number of bytes for people.
+func amount(bytes int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if bytes >= unit.size && bytes%unit.size == 0 {
+			return fmt.Sprintf("%d %s", bytes/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

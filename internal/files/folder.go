@@ -1,0 +1,231 @@
+package files
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+// Folder is an open folder that files are written into. It stays the folder that was opened, whatever its name comes to stand
+// for, and what it writes are new files: never what another has put under their names, such as a link to somebody's file or a
+// pipe. Its methods may be called from several goroutines.
+type Folder struct {
+	root *os.Root
+	path string
+}
+
+// OpenFolder makes the folder at path, with those above it, and opens it. within is the part of path that the user named: a link
+// on the way to it is followed, but a last one that belongs to another user; below it, none is that leads out of it.
+func OpenFolder(within, path string) (*Folder, error) {
+	below, err := filepath.Rel(within, path)
+	if err != nil || !filepath.IsLocal(below) {
+		return nil, &Error{path, "is not below " + within}
+	}
+	if err := trusted(within); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(within, 0o755); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(within)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{root, within}
+	if below == "." {
+		return f, nil
+	}
+	defer root.Close()
+	return f.Sub(filepath.ToSlash(below))
+}
+
+// Sub makes the folder of a name, or of several with / between them, and opens it.
+func (f *Folder) Sub(name string) (*Folder, error) {
+	name = filepath.FromSlash(name)
+	if err := f.root.MkdirAll(name, 0o755); err != nil {
+		return nil, f.named(err)
+	}
+	root, err := f.root.OpenRoot(name)
+	if err != nil {
+		return nil, f.named(err)
+	}
+	return &Folder{root, filepath.Join(f.path, name)}, nil
+}
+
+// Path is how the user calls the folder.
+func (f *Folder) Path() string { return f.path }
+
+// Close lets go of the folder. Files that it made stay open.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// Create makes a new file, to be written and read. What had its name is removed first.
+func (f *Folder) Create(name string) (*os.File, error) {
+	const attempts = 8 // against one who puts something there again and again
+	for i := 0; ; i++ {
+		file, err := f.exclusive(name)
+		if err == nil || !errors.Is(err, fs.ErrExist) || i == attempts {
+			return file, f.named(err)
+		}
+		if err := f.Remove(name); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// exclusive makes a file, if nothing has its name.
+func (f *Folder) exclusive(name string) (*os.File, error) {
+	return f.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
+// Write replaces a file by one with the given content, so that no reader ever sees half of it. When it fails, what was there is
+// there still.
+func (f *Folder) Write(name string, data []byte) error {
+	file, err := f.Replace(name, data)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// Names of files that are written to be renamed.
+const (
+	temporaryBegin = ".pausenet-"
+	temporaryEnd   = ".tmp"
+)
+
+// Replace is Write. The file stays open, to be changed in its place.
+func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
+	var random [12]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	shutdown.Alive()
+	temporary := temporaryBegin + hex.EncodeToString(random[:]) + temporaryEnd
+	file, err := f.exclusive(temporary)
+	if err != nil {
+		return nil, f.writing(name, err)
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = f.root.Rename(temporary, name)
+	}
+	if err != nil {
+		_ = errors.Join(f.root.Remove(temporary), file.Close())
+		return nil, f.writing(name, err)
+	}
+	return file, nil
+}
+
+// Remove removes files of these names, or whatever has them but folders with something in them. Those that are not there are
+// none.
+func (f *Folder) Remove(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		if err := f.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, f.named(err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// RemoveAny removes the files of any names that a function picks.
+func (f *Folder) RemoveAny(picks func(name string) bool) error {
+	entries, err := fs.ReadDir(f.root.FS(), ".")
+	if err != nil {
+		return f.named(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if picks(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return f.Remove(names...)
+}
+
+// Tidy removes what was being written as a process was killed. Nobody may be writing into the folder.
+func (f *Folder) Tidy() error {
+	return f.RemoveAny(func(name string) bool {
+		return strings.HasPrefix(name, temporaryBegin) && strings.HasSuffix(name, temporaryEnd)
+	})
+}
+
+// named gives an error the names that the user knows: those of a root's are below it.
+func (f *Folder) named(err error) error {
+	var path *fs.PathError
+	if !errors.As(err, &path) {
+		return err
+	}
+	if out := f.leadsOut(path.Path); out != "" {
+		return &Error{out, "is a link that leads out of " + f.path}
+	}
+	return &fs.PathError{Op: strings.TrimSuffix(path.Op, "at"), Path: f.whole(path.Path), Err: path.Err}
+}
+
+// writing is the error of a file that was to be written whole: of that file, whatever its name was until then.
+func (f *Folder) writing(name string, err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return &fs.PathError{Op: "write", Path: f.whole(name), Err: err}
+}
+
+func (f *Folder) whole(name string) string {
+	if filepath.IsLocal(name) && !strings.HasPrefix(name, f.path+string(filepath.Separator)) {
+		return filepath.Join(f.path, name)
+	}
+	return name
+}
+
+// leadsOut is the first link on the way to a name that leads out of the folder; empty: none does.
+func (f *Folder) leadsOut(name string) string {
+	parts := strings.Split(filepath.Clean(name), string(filepath.Separator))
+	for i := range parts {
+		part := filepath.Join(parts[:i+1]...)
+		info, err := f.root.Lstat(part)
+		if err != nil {
+			return ""
+		}
+		if _, err := f.root.Stat(part); info.Mode()&fs.ModeSymlink != 0 && err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return filepath.Join(f.path, part)
+		}
+	}
+	return ""
+}
+
+// WriteWhole is Folder.Write for a file that the user named. It replaces a link, and refuses what is there and no file, such as a
+// device.
+func WriteWhole(path string, data []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return notRegular(path, info.Mode())
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	f := &Folder{root, filepath.Dir(path)}
+	return errors.Join(f.Write(filepath.Base(path), data), f.Close())
+}
+
+// trusted refuses a link that somebody else has put where results are to go: root's would go wherever that leads.
+func trusted(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	if owner, known := ownerOf(info); known && !slices.Contains(trustedOwners(), owner) {
+		return &Error{path, fmt.Sprintf("is a link that belongs to user %s", userName(owner))}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/testenv"
+)
+
+// TestPlantedPipes: a pipe under a file's name is replaced. Whoever opened it would wait for a reader for ever.
+func TestPlantedPipes(t *testing.T) {
+	base := t.TempDir()
+	for _, name := range []string{"a", "a.tmp", "b", LockName} {
+		must(t, unix.Mkfifo(filepath.Join(base, name), 0o666))
+	}
+	f := open(t, base, base)
+	must(t, f.Write("a", []byte("new")))
+	file, err := f.Create("b")
+	must(t, err)
+	must(t, file.Close())
+	lock, err := f.Lock()
+	must(t, err)
+	must(t, lock.Release())
+	if err := WriteWhole(filepath.Join(base, "a.tmp"), nil); err == nil || !strings.HasSuffix(err.Error(), "is a named pipe, not a file") {
+		t.Errorf("a file that the user named: %v", err)
+	}
+}
+
+// TestLockOfOthers: a lock on the folder itself, which anybody who can read it may take, keeps nobody from it; the lock's own file
+// nobody else can open.
+func TestLockOfOthers(t *testing.T) {
+	testenv.NeedRoot(t)
+	base, err := os.MkdirTemp("", "pausenet-open")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(base) })
+	must(t, os.Chmod(base, 0o777))
+	must(t, asNobody("ls "+base).Run())
+	folder, err := os.Open(base)
+	must(t, err)
+	defer folder.Close()
+	must(t, unix.Flock(int(folder.Fd()), unix.LOCK_EX))
+	f := open(t, base, base)
+	lock, err := f.Lock()
+	must(t, err)
+	path := filepath.Join(base, LockName)
+	info, err := os.Stat(path)
+	must(t, err)
+	if info.Mode().Perm() != 0o600 || content(t, path) != strconv.Itoa(os.Getpid())+"\n" {
+		t.Errorf("the lock has mode %v and says %q", info.Mode(), content(t, path))
+	}
+	if err := asNobody("exec 3< " + path).Run(); err == nil {
+		t.Error("another user opened the lock")
+	}
+	must(t, lock.Release())
+	if got := names(t, base); len(got) != 0 {
+		t.Errorf("%q are left", got)
+	}
+
+	// One that another user has is that user's, who can write into the folder: it is said whose it is.
+	other := asNobody(fmt.Sprintf("exec 3> %s && flock 3 && echo locked && read line", path))
+	in, err := other.StdinPipe()
+	must(t, err)
+	out, err := other.StdoutPipe()
+	must(t, err)
+	must(t, other.Start())
+	var line [8]byte
+	_, err = out.Read(line[:])
+	must(t, err)
+	_, err = f.Lock()
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.User != "nobody" {
+		t.Errorf("%v", err)
+	}
+	must(t, in.Close())
+	_ = other.Wait()
+	lock, err = f.Lock()
+	must(t, err)
+	must(t, lock.Release())
+}
+
+// asNobody is a shell's command under a user who may do nothing.
+func asNobody(command string) *exec.Cmd {
+	c := exec.Command("sh", "-c", command)
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	return c
+}
+
+// TestLinkOfAnother: root does not follow a link that somebody else has put where results go, but one of who it is by sudo.
+func TestLinkOfAnother(t *testing.T) {
+	testenv.NeedRoot(t)
+	base, elsewhere := t.TempDir(), t.TempDir()
+	link := filepath.Join(base, "results")
+	must(t, os.Symlink(elsewhere, link))
+	open(t, link, link)
+	must(t, os.Lchown(link, 65534, 65534))
+	if _, err := OpenFolder(link, link); err == nil || err.Error() != link+" is a link that belongs to user nobody" {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("SUDO_UID", "65534")
+	open(t, link, link)
+}

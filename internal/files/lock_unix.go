@@ -1,0 +1,98 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock is a folder locked for this process. It is a lock on a file in it that no other user can open, and so none can hold:
+// anybody who can read a folder could lock the folder itself.
+type Lock struct {
+	folder *Folder
+	file   *os.File
+}
+
+// Lock locks the folder for this process, until it ends or lets go. The error is a LockedError if another process has it.
+func (f *Folder) Lock() (*Lock, error) {
+	const attempts = 64 // each but the last finds that the one who had the lock has just let go
+	for range attempts {
+		file, err := f.openLock()
+		if err != nil {
+			return nil, err
+		}
+		if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			defer file.Close()
+			if errors.Is(err, unix.EWOULDBLOCK) {
+				return nil, f.lockedBy(file)
+			}
+			return nil, &fs.PathError{Op: "lock", Path: f.whole(LockName), Err: err}
+		}
+		if f.isLock(file) {
+			// Who it is helps whoever waits; a disk that is full is no reason not to begin.
+			if file.Truncate(0) == nil {
+				_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+			}
+			return &Lock{f, file}, nil
+		}
+		file.Close() // it has been removed
+	}
+	return nil, &LockedError{Path: f.path}
+}
+
+// openLock opens the lock's file, which is made. What is there and no file is removed.
+func (f *Folder) openLock() (*os.File, error) {
+	info, err := f.root.Lstat(LockName)
+	if err == nil && !info.Mode().IsRegular() {
+		if err := f.Remove(LockName); err != nil {
+			return nil, err
+		}
+	}
+	file, err := f.root.OpenFile(LockName, os.O_RDWR|os.O_CREATE|noWait|noLink, 0o600)
+	if errors.Is(err, fs.ErrPermission) && info != nil {
+		if owner, known := ownerOf(info); known && owner != os.Geteuid() {
+			return nil, &LockedError{Path: f.path, User: userName(owner)}
+		}
+	}
+	return file, f.named(err)
+}
+
+// isLock says whether a file that is locked is the one that the folder has.
+func (f *Folder) isLock(file *os.File) bool {
+	own, err := file.Stat()
+	if err != nil || !own.Mode().IsRegular() {
+		return false
+	}
+	there, err := f.root.Lstat(LockName)
+	return err == nil && os.SameFile(own, there)
+}
+
+// lockedBy is who has the lock on a file.
+func (f *Folder) lockedBy(file *os.File) error {
+	e := &LockedError{Path: f.path}
+	var text [16]byte
+	n, _ := file.ReadAt(text[:], 0)
+	e.Process, _ = strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	if info, err := file.Stat(); err == nil {
+		if owner, known := ownerOf(info); known && owner != os.Geteuid() {
+			e.User = userName(owner)
+		}
+	}
+	return e
+}
+
+// Release lets go of the folder, and leaves nothing in it.
+func (l *Lock) Release() error {
+	err := l.folder.Remove(LockName)
+	if cerr := l.file.Close(); cerr != nil {
+		err = errors.Join(err, fmt.Errorf("unlock: %w", cerr))
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Read is the content of a file. Nothing but a regular file is read, and none that is larger than its kind may be; it does not
+// wait for anybody.
+func Read(path string, kind Kind) ([]byte, error) {
+	f, err := Open(path, kind)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return all(f, path, kind)
+}
+
+// Open opens a file to be read, as Read does. The file may still grow: a reader of streams bounds what it keeps.
+func Open(path string, kind Kind) (*os.File, error) {
+	flags := os.O_RDONLY | noWait
+	if kind.Plain {
+		flags |= noLink
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, notRegular(path, info.Mode())
+		}
+	}
+	f, err := os.OpenFile(path, flags, 0)
+	if err != nil {
+		if info, serr := os.Stat(path); serr == nil && info.Mode()&fs.ModeSocket != 0 {
+			return nil, notRegular(path, info.Mode())
+		}
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = notRegular(path, info.Mode())
+	case info.Size() > kind.Most:
+		err = kind.tooLarge(path, info.Size())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// notRegular says what a name stands for that is no file.
+func notRegular(path string, mode fs.FileMode) error {
+	what := "something else"
+	switch {
+	case mode.IsDir():
+		what = "a folder"
+	case mode&fs.ModeSymlink != 0:
+		what = "a link"
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	case mode&fs.ModeDevice != 0:
+		what = "a device"
+	}
+	return &Error{path, "is " + what + ", not a file"}
+}
+
+// all reads what is left of a file of a kind.
+func all(from *os.File, path string, kind Kind) ([]byte, error) {
+	var data bytes.Buffer
+	if info, err := from.Stat(); err == nil && info.Mode().IsRegular() {
+		data.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	if _, err := data.ReadFrom(io.LimitReader(from, kind.Most+1)); err != nil {
+		return nil, err
+	}
+	if int64(data.Len()) > kind.Most {
+		return nil, kind.tooLarge(path, 0)
+	}
+	return data.Bytes(), nil
+}
+
+// StandardInput is the name under which users mean what is piped into the program.
+const StandardInput = "-"
+
+// IsStream says that a name means something that the program was started with open: its standard input, or a descriptor such as
+// that of a shell's <(command). Such a thing can be read once.
+func IsStream(name string) bool {
+	if name == StandardInput {
+		return true
+	}
+	name = filepath.ToSlash(filepath.Clean(name))
+	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
+}
+
+// Input is the content of what a user names on the command line: a file's, as Read has it, or a stream's up to its end, which
+// may be long in coming.
+func Input(name string, kind Kind) ([]byte, error) {
+	if !IsStream(name) {
+		return Read(name, kind)
+	}
+	f := os.Stdin
+	if name != StandardInput && filepath.Clean(name) != "/dev/stdin" {
+		var err error
+		if f, err = os.Open(name); err != nil {
+			return nil, err
+		}
+		defer f.Close()
+	}
+	if name == StandardInput {
+		name = "standard input"
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, notRegular(name, info.Mode())
+	}
+	return all(f, name, kind)
+}
+
+// IsRefused says that an error is one of this package: the file is there, and is not used.
+func IsRefused(err error) bool {
+	var e *Error
+	return errors.As(err, &e)
+}

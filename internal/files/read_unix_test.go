@@ -1,0 +1,37 @@
+//go:build unix
+
+package files
+
+import (
+	"net"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestNoFile: what is no file is refused at once. Whoever opens a pipe that nobody writes into, as any program does, waits for
+// ever, and so would this test.
+func TestNoFile(t *testing.T) {
+	folder := t.TempDir()
+	pipe, socket := filepath.Join(folder, "pipe"), filepath.Join(folder, "socket")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for path, want := range map[string]string{
+		pipe: " is a named pipe, not a file", socket: " is a socket, not a file", "/dev/zero": " is a device, not a file",
+	} {
+		for _, plain := range []bool{false, true} {
+			kind := note
+			kind.Plain = plain
+			if _, err := Read(path, kind); err == nil || err.Error() != path+want {
+				t.Errorf("%s: %v, want %s", path, err, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,193 @@
+// Package shutdown sees to it that a process that is told to end does, whatever it is doing: reading from a pipe that nobody
+// writes to, writing to one that nobody reads, waiting for a lock, or in a loop that a user's code does not leave.
+//
+// A command says with Start that signals end it. What has something to keep takes a Context, which a signal cancels, and is left the
+// time to keep it: until nothing has been heard of it (Alive) for patience, and for most at the longest. Then, or at once where nothing
+// took a Context, the functions given to Finally are called and the process exits.
+package shutdown
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+var (
+	// patience is for how long nothing need be heard of what has something to keep. With exitTime it makes two seconds.
+	patience = 1500 * time.Millisecond
+	// most is the longest that the end can be put off.
+	most = 10 * time.Second
+)
+
+const (
+	// exitTime is what is left for what Finally was given, and for the last line: either may be blocked.
+	exitTime = 200 * time.Millisecond
+	// period is the time between two looks at whether patience is over.
+	period = 20 * time.Millisecond
+)
+
+// process is this process on its way to its end. There is one.
+var process = struct {
+	mu       sync.Mutex
+	code     int
+	begun    bool
+	contexts map[*user]struct{}
+	finals   map[*user]func()
+
+	ends    atomic.Bool  // begun
+	heard   atomic.Int64 // Unix time in ns
+	waiting atomic.Int32
+}{code: 1, contexts: map[*user]struct{}{}, finals: map[*user]func(){}}
+
+// user is one that took a Context or gave a Finally.
+type user struct{ cancel context.CancelFunc }
+
+// Start has SIGINT, SIGTERM and SIGHUP end the process, with this exit code if it has to be forced. Signals that the process was
+// started to ignore, as by nohup, stay ignored. stop gives signals their usual effect back.
+func Start(code int) (stop func()) {
+	process.mu.Lock()
+	process.code = code
+	process.mu.Unlock()
+	signals := make(chan os.Signal, 1)
+	over := make(chan struct{})
+	var listening sync.WaitGroup
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	listening.Go(func() {
+		for {
+			select {
+			case <-signals:
+				Begin()
+			case <-over:
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(signals)
+		close(over)
+		listening.Wait()
+	}
+}
+
+// Begin does what a signal does.
+func Begin() {
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	if process.begun {
+		return
+	}
+	process.begun = true
+	begin := time.Now()
+	process.heard.Store(begin.UnixNano())
+	process.ends.Store(true)
+	if len(process.contexts) == 0 {
+		go force()
+		return
+	}
+	for u := range process.contexts {
+		u.cancel()
+	}
+	go func() {
+		for range time.Tick(period) {
+			quiet := time.Since(time.Unix(0, process.heard.Load()))
+			if process.waiting.Load() > 0 {
+				quiet = 0
+			}
+			if quiet >= patience || time.Since(begin) >= most {
+				force()
+			}
+		}
+	}()
+}
+
+// Begun says whether the process has been told to end.
+func Begun() bool { return process.ends.Load() }
+
+// Context is a context that the end of the process cancels. Who takes it has something to keep, and the time to keep it.
+// release gives it back.
+func Context(parent context.Context) (ctx context.Context, release context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	u := &user{cancel}
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	if process.begun {
+		cancel()
+	}
+	process.contexts[u] = struct{}{}
+	return ctx, func() {
+		cancel()
+		process.mu.Lock()
+		delete(process.contexts, u)
+		process.mu.Unlock()
+	}
+}
+
+// Alive says that something is being kept: the end is put off.
+func Alive() {
+	if process.ends.Load() {
+		process.heard.Store(time.Now().UnixNano())
+	}
+}
+
+// Wait says that others are waited for, such as a child process or the kernel, which see to their own ends: until over is called
+// the end is put off.
+func Wait() (over func()) {
+	process.waiting.Add(1)
+	return sync.OnceFunc(func() {
+		Alive()
+		process.waiting.Add(-1)
+	})
+}
+
+// Finally has f called if the process has to be forced to end: whatever it was doing then, f finds it in the middle of. f has
+// exitTime. forget takes that back.
+func Finally(f func()) (forget func()) {
+	u := &user{}
+	process.mu.Lock()
+	process.finals[u] = f
+	process.mu.Unlock()
+	return func() {
+		process.mu.Lock()
+		delete(process.finals, u)
+		process.mu.Unlock()
+	}
+}
+
+// force ends the process.
+func force() {
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	var finals sync.WaitGroup
+	said := "pausenet: interrupted\n"
+	for _, f := range process.finals {
+		finals.Go(f)
+		said = "pausenet: interrupted: the results so far are kept and marked partial\n"
+	}
+	within(exitTime, finals.Wait)
+	within(exitTime, func() { _, _ = os.Stderr.WriteString(said) })
+	exit(process.code)
+}
+
+// exit is os.Exit; it does not return.
+var exit = os.Exit
+
+// within calls f, and waits for it for so long at most.
+func within(limit time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(limit):
+	}
+}

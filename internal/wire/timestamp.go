@@ -1,0 +1,45 @@
+package wire
+
+import "encoding/binary"
+
+// TimestampLen is the length of a timestamp: when a data packet began to leave, in whatever unit its sender counts. It is directly
+// after the BTH of the packet, and the packet's ACK or NAK carries it back after its AETH, as TIMELY's packets do in HPCC's
+// simulator. The packet's opcode then is one of the range for manufacturers (Opcode.WithTimestamp).
+const TimestampLen = 8
+
+// AckTimestampLen is the length of an ACK with a timestamp.
+const AckTimestampLen = AckLen + TimestampLen // 70
+
+// minTimestampFrame is as long as any header of a packet with a timestamp is: an ACK's.
+const minTimestampFrame = roceHeaderLen + AETHLen + TimestampLen
+
+// SetTimestamp is when the following data packets with a timestamp leave.
+func (h *FlowHeader) SetTimestamp(at uint64) { h.timestamp = at }
+
+// PutAckTimestamp is PutAck for the answer to a packet with a timestamp, which it carries back; its length is AckTimestampLen.
+func PutAckTimestamp(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, timestamp uint64) int {
+	crc := h.put(buf, AckTimestampLen, OpAck.WithTimestamp(), bthMigReq, 0, psn&PSNMask)
+	body := buf[roceHeaderLen : roceHeaderLen+AETHLen+TimestampLen]
+	binary.BigEndian.PutUint32(body, uint32(syndrome)<<24|msn&PSNMask)
+	binary.BigEndian.PutUint64(body[AETHLen:], timestamp)
+	if h.headersOnly {
+		return AckTimestampLen
+	}
+	return putICRC(buf, roceHeaderLen+len(body), crcShort(crc, body))
+}
+
+// Timestamp is that of a data packet, ACK or NAK; ok is false if it carries none.
+func (p *Packet) Timestamp() (timestamp uint64, ok bool) {
+	if !p.Opcode.HasTimestamp() {
+		return 0, false
+	}
+	at := roceHeaderLen
+	switch p.Kind {
+	case KindData:
+	case KindAck, KindNak:
+		at += AETHLen
+	default:
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(p.frame[at:]), true
+}

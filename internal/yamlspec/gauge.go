@@ -1,0 +1,151 @@
+package yamlspec
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml/token"
+)
+
+// maxSteps bounds what the parser does beside its one way over the tokens. Of n keys of a mapping it copies the n-1 behind the
+// first, then the n-2 behind the second; for a value that is left out it moves all tokens that follow by one; and so for each
+// document of a file. What it copies or moves is counted in pointers, a tenth of a second's worth in all.
+const maxSteps = 1 << 26
+
+// keySteps are the steps of one key copied once, which is into new memory.
+const keySteps = 8
+
+// maxKeys is how many keys a mapping can have before they are too many.
+const maxKeys = 4096 // keySteps * maxKeys * maxKeys / 2 is maxSteps
+
+// gauge looks at the tokens of a file, in their order, before the parser does: whether they nest deeper than it may go, and
+// whether they take it too long.
+type gauge struct {
+	tokens token.Tokens
+	blocks []block // collections without brackets, from the outermost
+	flows  []bool  // collections in brackets: whether it is a mapping
+	line   int
+	onLine int // what nests in a line without brackets: "- - - -"
+
+	keys, moves int // steps, for keys and for the rest
+}
+
+// block is a collection without brackets.
+type block struct {
+	column   int
+	sequence bool
+	entries  int
+}
+
+// refuse is the first token at which the file is too much, and what is wrong; nil if it is not.
+func (g *gauge) refuse() (*token.Token, string) {
+	for i, tk := range g.tokens {
+		if tk.Position == nil {
+			continue
+		}
+		if tk.Position.Line != g.line {
+			g.line, g.onLine = tk.Position.Line, 0
+		}
+		g.take(i, tk)
+		switch {
+		case len(g.blocks)+len(g.flows) > maxNested, g.onLine > maxNested:
+			return tk, fmt.Sprintf("nested more than %d deep", maxNested)
+		case g.keys > maxSteps:
+			return tk, fmt.Sprintf("too many keys: a mapping may have %d, and of several that large each fewer", maxKeys)
+		case g.moves > maxSteps:
+			return tk, "too many values that are left empty, or documents, for a file of this length"
+		}
+	}
+	return nil, ""
+}
+
+func (g *gauge) take(i int, tk *token.Token) {
+	flow := len(g.flows) > 0
+	switch tk.Type {
+	case token.MappingStartType, token.SequenceStartType:
+		g.flows = append(g.flows, tk.Type == token.MappingStartType)
+	case token.MappingEndType, token.SequenceEndType:
+		g.flows = g.flows[:max(0, len(g.flows)-1)]
+	case token.DocumentHeaderType, token.DocumentEndType:
+		g.blocks, g.flows = g.blocks[:0], g.flows[:0]
+		g.moves += len(g.tokens)
+	case token.TagType, token.AnchorType:
+		if !flow {
+			g.onLine++
+		}
+	case token.SequenceEntryType:
+		if !flow {
+			g.onLine++
+			g.entry(tk.Position.Column, true)
+			g.empty(i, tk.Position.Column)
+		}
+	case token.MappingKeyType:
+		if !flow {
+			g.onLine++
+			g.entry(tk.Position.Column, false)
+		}
+	case token.MappingValueType:
+		if flow {
+			g.emptyInFlow(i)
+			break
+		}
+		column := tk.Position.Column // of ": value" below "? key"
+		if i > 0 && g.tokens[i-1].Position != nil && g.tokens[i-1].Position.Line == tk.Position.Line {
+			column = g.tokens[i-1].Position.Column
+		}
+		g.entry(column, false)
+		g.empty(i, column)
+	default:
+		// "{a, b}" has a key without a value.
+		if flow && g.flows[len(g.flows)-1] && i > 0 {
+			if before := g.tokens[i-1].Type; before == token.MappingStartType || before == token.CollectEntryType {
+				g.emptyInFlow(i)
+			}
+		}
+	}
+}
+
+// entry counts an entry of a collection without brackets.
+func (g *gauge) entry(column int, sequence bool) {
+	// An item may stand in the column of the key that it belongs to, and no key in that of an item.
+	for n := len(g.blocks); n > 0; n = len(g.blocks) {
+		top := g.blocks[n-1]
+		if top.column < column || top.column == column && (!top.sequence || sequence) {
+			break
+		}
+		g.blocks = g.blocks[:n-1]
+	}
+	n := len(g.blocks)
+	if n == 0 || g.blocks[n-1].column != column || g.blocks[n-1].sequence != sequence {
+		g.blocks = append(g.blocks, block{column: column, sequence: sequence})
+		n++
+	}
+	if !sequence {
+		g.keys += keySteps * g.blocks[n-1].entries
+	}
+	g.blocks[n-1].entries++
+}
+
+// empty counts an entry of a column whose value is left out.
+func (g *gauge) empty(i, column int) {
+	for _, next := range g.tokens[i+1:] {
+		if next.Type == token.CommentType || next.Position == nil {
+			continue
+		}
+		p := next.Position
+		item := next.Type == token.SequenceEntryType && g.tokens[i].Type == token.MappingValueType // "key:" and below it "- item"
+		if p.Line == g.line || p.Column > column || p.Column == column && item {
+			return
+		}
+		break
+	}
+	g.moves += len(g.tokens) - i
+}
+
+// emptyInFlow counts a value that is left out before a comma or a bracket.
+func (g *gauge) emptyInFlow(i int) {
+	if i+1 < len(g.tokens) {
+		if next := g.tokens[i+1].Type; next == token.CollectEntryType || next == token.MappingEndType || next == token.SequenceEndType {
+			g.moves += len(g.tokens) - i
+		}
+	}
+}

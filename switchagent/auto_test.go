@@ -1,0 +1,159 @@
+package switchagent_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// at is a cable of a rate and a delay, with packets of 1000 B.
+func at(rate units.Rate, delay vtime.Time) switchagent.Cable {
+	c := cable
+	c.Rate, c.PeerRate, c.Delay, c.PeerDelay = rate*units.Gbps, rate*units.Gbps, delay, delay
+	return c
+}
+
+// What is in flight, part by part. Frames of 1116 B take 1140 B of line, PFC frames 84 B.
+func TestInFlight(t *testing.T) {
+	slow := at(100, vtime.Microsecond) // of which the peer has ten times the rate
+	slow.Rate = 10 * units.Gbps
+	long := at(40, vtime.Microsecond) // one way 2 us
+	long.PeerDelay = 2 * vtime.Microsecond
+	ns3 := at(40, vtime.Microsecond) // a frame takes less line time than its bytes
+	ns3.LongestLine, ns3.PFCLine = 1106, 60
+	for _, c := range []struct {
+		name     string
+		cable    switchagent.Cable
+		lossless int
+		want     switchagent.InFlight
+		sum      units.Bytes
+	}{
+		{"40 Gb/s, 1 us", at(40, vtime.Microsecond), 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140}, 13_564},
+		{"400 Gb/s, 1 us", at(400, vtime.Microsecond), 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 100_000, Peer: 1140}, 103_564},
+		{"800 Gb/s, 20 us", at(800, 20*vtime.Microsecond), 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 4_000_000, Peer: 1140}, 4_003_564},
+		{"no delay, 8 priorities", at(40, 0), 8, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 1344, Peer: 1140}, 4740},
+		{"part of a byte", at(1, 3*vtime.Nanosecond), 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 1, Peer: 1140}, 3565},
+		{"a faster peer", slow, 1, switchagent.InFlight{Crossing: 1116, Sending: 11_400, PFC: 1680, Cable: 25_000, Peer: 1140}, 40_336},
+		{"two ways, two delays", long, 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 15_000, Peer: 1140}, 18_564},
+		{"ns3", ns3, 1, switchagent.InFlight{Crossing: 1116, Sending: 1116, PFC: 122, Cable: 10_091, Peer: 1116}, 13_561},
+	} {
+		got := c.cable.InFlight(c.lossless)
+		if got != c.want || got.Sum() != c.sum {
+			t.Errorf("%s: %+v, in all %v; want %+v, %v", c.name, got, got.Sum(), c.want, c.sum)
+		}
+	}
+}
+
+// Auto is time of the line: at 40 Gb/s what the DCON paper's switches have.
+func TestResolve(t *testing.T) {
+	const kb = units.KB
+	for _, c := range []struct {
+		name   string
+		edit   func(s *switchagent.Settings)
+		cables []switchagent.Cable
+		buffer units.Bytes
+		want   []switchagent.Thresholds
+	}{
+		{
+			name: "40 and 100 Gb/s", cables: []switchagent.Cable{at(40, vtime.Microsecond), at(100, vtime.Microsecond)}, buffer: 22 * units.MB,
+			want: []switchagent.Thresholds{
+				{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb},
+				{XOFF: 800 * kb, XON: 798 * kb, Headroom: 28_564, KMin: 12_500, KMax: 500 * kb, QECN: 500 * kb},
+			},
+		},
+		{
+			name: "no fewer frames than make sense", cables: []switchagent.Cable{at(1, vtime.Microsecond)}, buffer: 22 * units.MB,
+			want: []switchagent.Thresholds{{XOFF: 67_712, XON: 65_712, Headroom: 3_814, KMin: 4_232, KMax: 42_320, QECN: 42_320}},
+		},
+		{
+			name: "a cable longer than XOFF's time", cables: []switchagent.Cable{at(40, 100*vtime.Microsecond)}, buffer: 22 * units.MB,
+			want: []switchagent.Thresholds{{XOFF: 1000 * kb, XON: 998 * kb, Headroom: 1_003_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb}},
+		},
+		{
+			name: "the buffer holds it all, and a lossy queue a port", cables: slices.Repeat([]switchagent.Cable{at(800, vtime.Microsecond)}, 32),
+			buffer: 32 * (6400*kb + 203_564 + 1000*kb),
+			want: slices.Repeat([]switchagent.Thresholds{
+				{XOFF: 6400 * kb, XON: 6398 * kb, Headroom: 203_564, KMin: 100 * kb, KMax: 4000 * kb, QECN: 4000 * kb},
+			}, 32),
+		},
+		{
+			name: "a stated buffer is what XOFF has to fit", cables: slices.Repeat([]switchagent.Cable{at(40, vtime.Microsecond)}, 4),
+			edit:   func(s *switchagent.Settings) { s.Buffer = 500 * kb },
+			buffer: 500 * kb,
+			want: slices.Repeat([]switchagent.Thresholds{
+				{XOFF: 111_436, XON: 109_436, Headroom: 13_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb},
+			}, 4),
+		},
+		{
+			name: "a stated XOFF has not", cables: slices.Repeat([]switchagent.Cable{at(40, vtime.Microsecond)}, 4),
+			edit:   func(s *switchagent.Settings) { s.Buffer, s.PFC.XOFF = 500*kb, 320*kb },
+			buffer: 500 * kb,
+			want: slices.Repeat([]switchagent.Thresholds{
+				{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb},
+			}, 4),
+		},
+		{
+			name: "a buffer without room for the headroom", cables: slices.Repeat([]switchagent.Cable{at(40, vtime.Microsecond)}, 4),
+			edit:   func(s *switchagent.Settings) { s.Buffer = 10 * kb },
+			buffer: 10 * kb,
+			want: slices.Repeat([]switchagent.Thresholds{
+				{XOFF: 1, XON: 0, Headroom: 13_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb},
+			}, 4),
+		},
+		{
+			name: "what is stated stays", cables: []switchagent.Cable{at(100, vtime.Microsecond)}, buffer: 1 * units.MB,
+			edit: func(s *switchagent.Settings) {
+				*s = stated()
+				s.Buffer, s.PFC.XON = units.MB, 200*kb
+			},
+			want: []switchagent.Thresholds{{XOFF: 320 * kb, XON: 200 * kb, Headroom: 75 * kb, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb}},
+		},
+		{
+			name: "Kmin under a stated Kmax, QECN under a stated Q_CNM", cables: []switchagent.Cable{at(40, vtime.Microsecond)}, buffer: 22 * units.MB,
+			edit: func(s *switchagent.Settings) { s.ECN.KMax, s.CNM.QCNM = 2*kb, 100*kb },
+			want: []switchagent.Thresholds{{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 2 * kb, KMax: 2 * kb, QECN: 100 * kb}},
+		},
+		{
+			name: "Kmax above a stated Kmin", cables: []switchagent.Cable{at(40, vtime.Microsecond)}, buffer: 22 * units.MB,
+			edit: func(s *switchagent.Settings) { s.ECN.KMin = 300 * kb },
+			want: []switchagent.Thresholds{{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 300 * kb, KMax: 300 * kb, QECN: 200 * kb}},
+		},
+		{
+			name: "alpha for a rate, without a bound", cables: []switchagent.Cable{at(400, vtime.Microsecond)}, buffer: 22 * units.MB,
+			edit: func(s *switchagent.Settings) { s.PFC.Alpha, s.PFC.XOFF, s.PFC.PerRate = 1./8, 0, 100*units.Gbps },
+			want: []switchagent.Thresholds{{Alpha: .5, Headroom: 103_564, KMin: 50 * kb, KMax: 2000 * kb, QECN: 2000 * kb}},
+		},
+		{
+			name: "credits", cables: slices.Repeat([]switchagent.Cable{at(800, vtime.Microsecond)}, 32), buffer: 22 * units.MB,
+			edit: func(s *switchagent.Settings) { s.FlowControl = switchagent.FlowCBFC },
+			want: slices.Repeat([]switchagent.Thresholds{
+				{XOFF: 6400 * kb, XON: 6398 * kb, Headroom: 203_564, KMin: 100 * kb, KMax: 4000 * kb, QECN: 4000 * kb},
+			}, 32),
+		},
+	} {
+		s := switchagent.Default()
+		if c.edit != nil {
+			c.edit(&s)
+		}
+		buffer, ports := s.Resolve(c.cables)
+		if buffer != c.buffer || !slices.Equal(ports, c.want) {
+			t.Errorf("%s: buffer %v, %+v\nwant %v, %+v", c.name, buffer, ports, c.buffer, c.want)
+		}
+	}
+}
+
+// A cable that was longer keeps the headroom that it had then, and XOFF where it is.
+func TestGrown(t *testing.T) {
+	s := switchagent.Default()
+	s.Buffer = 500 * units.KB
+	cables := []switchagent.Cable{at(40, vtime.Microsecond), at(40, vtime.Microsecond)}
+	_, before := s.Resolve(cables)
+	cables[1].Grown = 60 * units.KB
+	_, after := s.Resolve(cables)
+	if after[0] != before[0] || after[1].XOFF != before[1].XOFF || after[1].Headroom != 60*units.KB {
+		t.Errorf("%+v, before %+v", after, before)
+	}
+}
