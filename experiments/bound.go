@@ -42,7 +42,7 @@ type BoundDiscipline struct {
 	Slowdown  Quantiles `json:"slowdown"`
 
 	flows []orchestrator.Flow // as a run would have left them
-	times []flowTime
+	times []FlowTimes
 }
 
 // FindBound works out the scenario's bound under its seed. An error is a mistake in the scenario.
@@ -173,12 +173,12 @@ func (m *fluidModel) under(d fluid.Discipline) BoundDiscipline {
 		result.flows[i] = f
 	}
 	result.times = flowTimes(plan, result.flows)
-	var all collection
-	for i := range result.flows {
+	records := make([]FlowRecord, len(result.flows))
+	for i := range records {
 		f := &result.flows[i]
-		all.add(&sample{size: f.Size, start: f.Start, end: f.Finished, ended: f.Finished != vtime.Never, times: result.times[i]})
+		records[i] = FlowRecord{Size: f.Size, Start: f.Start, End: f.Finished, Ended: f.Finished != vtime.Never, Times: result.times[i]}
 	}
-	sum := all.statistics(0)
+	sum := statisticsOf(records, 0)
 	result.Count, result.Completed, result.FCT, result.Slowdown = sum.Count, sum.Completed, sum.FCT, sum.Slowdown
 	return result
 }

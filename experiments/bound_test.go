@@ -130,8 +130,8 @@ duration: 10ms
 	b := findBound(t, s)
 	for _, d := range b.Disciplines {
 		for i, fct := range want[d.Name] {
-			if got := d.times[i]; got.fct != fct || got.ideal != alone(int64(s.Flows[i].Size)) {
-				t.Errorf("%s, flow %d: %v, ideal %v; by hand %v", d.Name, i, got.fct, got.ideal, fct)
+			if got := d.times[i]; got.FCT != fct || got.Ideal != alone(int64(s.Flows[i].Size)) {
+				t.Errorf("%s, flow %d: %v, ideal %v; by hand %v", d.Name, i, got.FCT, got.Ideal, fct)
 			}
 		}
 		if d.Count != 5 || d.Completed != 4 {
@@ -183,7 +183,7 @@ duration: 4500us
 	o := run(t, s, "none", Options{Plane: orchestrator.PlaneWasm})
 	for _, d := range findBound(t, s).Disciplines {
 		for i, row := range o.table("flows.csv").rows {
-			took, want := float64(d.times[i].fct)/float64(vtime.Nanosecond), float64(number(t, row, "fct_ns"))
+			took, want := float64(d.times[i].FCT)/float64(vtime.Nanosecond), float64(number(t, row, "fct_ns"))
 			if math.Abs(took-want) > 14 { // the first packet's 16 B more at 10Gbps are 13 ns
 				t.Errorf("%s: flow %d takes %v ns, in a run %v", d.Name, i, took, want)
 			}
@@ -209,8 +209,8 @@ func TestBoundHolds(t *testing.T) {
 				t.Errorf("%s: a mean of %v ns by %s, none below %v", c.name, d.FCT.Mean, d.Name, b.MeanFCT)
 			}
 			for i := range d.times {
-				if d.times[i].fct < d.times[i].ideal {
-					t.Errorf("%s, %s: flow %d takes %v, alone %v", c.name, d.Name, i, d.times[i].fct, d.times[i].ideal)
+				if d.times[i].FCT < d.times[i].Ideal {
+					t.Errorf("%s, %s: flow %d takes %v, alone %v", c.name, d.Name, i, d.times[i].FCT, d.times[i].Ideal)
 				}
 			}
 		}

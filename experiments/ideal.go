@@ -16,20 +16,20 @@ func fullSize(plan *topologies.Plan) int { return plan.Framing.Counted(fullFrame
 // fullFrame is the bytes of a full data packet's frame without telemetry.
 func fullFrame(plan *topologies.Plan) int { return wire.DataLen(wire.OpWriteMiddle, plan.MTU) }
 
-// flowTime is an ended flow's completion time and what it is compared with: the time the flow would have taken alone, that by
+// FlowTimes are an ended flow's completion time, and what it is compared with: the time the flow would have taken alone, that by
 // HPCC's simulator, and its bytes at the sender's line rate.
-type flowTime struct{ fct, ideal, hpcc, line vtime.Time }
+type FlowTimes struct{ FCT, Ideal, HPCC, Line vtime.Time }
 
-func (t flowTime) slowdown() float64 { return float64(t.fct) / float64(t.ideal) }
+func (t FlowTimes) slowdown() float64 { return float64(t.FCT) / float64(t.Ideal) }
 
 // slowdownHPCC is never below 1, as in the simulator's fct_analysis.py.
-func (t flowTime) slowdownHPCC() float64 { return max(1, float64(t.fct)/float64(t.hpcc)) }
+func (t FlowTimes) slowdownHPCC() float64 { return max(1, float64(t.FCT)/float64(t.HPCC)) }
 
-func (t flowTime) slowdownLine() float64 { return float64(t.fct) / float64(t.line) }
+func (t FlowTimes) slowdownLine() float64 { return float64(t.FCT) / float64(t.Line) }
 
 // flowTimes are the times of the flows that have ended, by flow; those of the others are zero.
-func flowTimes(plan *topologies.Plan, flows []orchestrator.Flow) []flowTime {
-	times := make([]flowTime, len(flows))
+func flowTimes(plan *topologies.Plan, flows []orchestrator.Flow) []FlowTimes {
+	times := make([]FlowTimes, len(flows))
 	for i := range flows {
 		f := &flows[i]
 		if f.Finished == vtime.Never {
@@ -37,9 +37,9 @@ func flowTimes(plan *topologies.Plan, flows []orchestrator.Flow) []flowTime {
 		}
 		path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
 		back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
-		times[i] = flowTime{
-			fct: f.Finished - f.Start, ideal: idealFCT(plan, path, back, f.Size),
-			hpcc: vtime.Time(hpccAlone(plan, f)) * vtime.Nanosecond, line: plan.Ports[path[0]].Rate.TimeFor(f.Size),
+		times[i] = FlowTimes{
+			FCT: f.Finished - f.Start, Ideal: idealFCT(plan, path, back, f.Size),
+			HPCC: vtime.Time(hpccAlone(plan, f)) * vtime.Nanosecond, Line: plan.Ports[path[0]].Rate.TimeFor(f.Size),
 		}
 	}
 	return times

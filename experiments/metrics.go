@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/internal/vtime"
 )
 
 // metric is a figure of a run that a source can make a claim about.
@@ -208,9 +209,19 @@ func (f FlowSet) String() string {
 	return text
 }
 
-// has says whether a flow is in the set, whatever its share.
-func (f FlowSet) has(flow *Flow) bool {
-	return (f.Tag == "" || f.Tag == flow.Tag) && flow.Size > f.Over && (f.UpTo == 0 || flow.Size <= f.UpTo) || f == FlowSet{}
+// of are the flows of the set.
+func (f FlowSet) of(flows []FlowRecord) []FlowRecord {
+	var some []FlowRecord
+	for i := range flows {
+		v := &flows[i]
+		if (f.Tag == "" || f.Tag == v.Tag) && v.Size > int64(f.Over) && (f.UpTo == 0 || v.Size <= int64(f.UpTo)) || f == (FlowSet{}) {
+			some = append(some, *v)
+		}
+	}
+	if f.Share > 0 {
+		return sizeShare(endedBySize(some), f.Share-1)
+	}
+	return some
 }
 
 // figure is a metric of some flows.
@@ -229,59 +240,37 @@ type Figure struct {
 	Value  float64     `json:"value"`
 }
 
-// listFigures are figures in the order in which tables name them.
-func listFigures(tables []PublishedTable, measured map[figure]float64) []Figure {
-	var list []Figure
-	listed := map[figure]bool{}
+// takeFigures fills in the figures that published tables are about, in the order in which they name them. One that the run has none of is
+// absent. The run took until now.
+func (s *Summary) takeFigures(tables []PublishedTable, flows []FlowRecord, now vtime.Time) {
+	seen := map[figure]bool{}
+	statistics := map[FlowSet]*FlowStatistics{}
 	for i := range tables {
 		for k := range tables[i].Rows {
 			row := &tables[i].Rows[k]
 			at := figure{row.Metric, row.Flows}
-			if v, ok := measured[at]; ok && !listed[at] {
-				listed[at] = true
-				list = append(list, Figure{row.Metric, row.Flows.Tag, row.Flows.Over, row.Flows.UpTo, row.Flows.Share, v})
+			if seen[at] {
+				continue
 			}
-		}
-	}
-	return list
-}
-
-// measureFigures are the figures that the scenario's published tables are about, as this run measured them. One that a run
-// has none of is absent.
-func (r *runner) measureFigures(sum *Summary) map[figure]float64 {
-	measured := map[figure]float64{}
-	statistics := map[FlowSet]*FlowStatistics{}
-	for i := range r.scenario.Published {
-		for k := range r.scenario.Published[i].Rows {
-			row := &r.scenario.Published[i].Rows[k]
+			seen[at] = true
 			of := statistics[row.Flows]
 			if of == nil {
-				s := r.statisticsOf(row.Flows)
-				of = &s
+				all := statisticsOf(row.Flows.of(flows), now)
+				of = &all
 				statistics[row.Flows] = of
 			}
-			if v := metricByName(row.Metric).of(sum, of); !math.IsNaN(v) {
-				measured[figure{row.Metric, row.Flows}] = v
+			if v := metricByName(row.Metric).of(s, of); !math.IsNaN(v) {
+				s.Figures = append(s.Figures, Figure{row.Metric, row.Flows.Tag, row.Flows.Over, row.Flows.UpTo, row.Flows.Share, v})
 			}
 		}
 	}
-	return measured
 }
 
-// statisticsOf are those of a set of the run's flows.
-func (r *runner) statisticsOf(set FlowSet) FlowStatistics {
-	var flows []sample
-	for id := range r.scenario.Flows {
-		if set.has(&r.scenario.Flows[id]) {
-			flows = append(flows, r.sample(id))
-		}
+// figures are those of the summary by what they are of.
+func (s *Summary) figures() map[figure]float64 {
+	all := map[figure]float64{}
+	for _, f := range s.Figures {
+		all[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo, f.Share}}] = f.Value
 	}
-	if set.Share > 0 {
-		flows = sizeShare(endedBySize(flows), set.Share-1)
-	}
-	var c collection
-	for i := range flows {
-		c.add(&flows[i])
-	}
-	return c.statistics(r.engine.Now())
+	return all
 }

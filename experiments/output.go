@@ -162,7 +162,7 @@ func (o *output) Close() error {
 const flowsHeader = "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes"
 
 // writeFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
-func writeFlows(folder *files.Folder, flows []orchestrator.Flow, s *Scenario, times []flowTime) error {
+func writeFlows(folder *files.Folder, flows []orchestrator.Flow, s *Scenario, times []FlowTimes) error {
 	var c csvFile
 	err := c.create(folder, "flows.csv", flowsHeader)
 	if err != nil {
@@ -177,8 +177,8 @@ func writeFlows(folder *files.Folder, flows []orchestrator.Flow, s *Scenario, ti
 		c.number(int64(spec.Size))
 		c.number(wholeNanoseconds(spec.Start))
 		if f.Finished != vtime.Never {
-			c.number(wholeNanoseconds(times[i].fct))
-			c.number(wholeNanoseconds(times[i].ideal))
+			c.number(wholeNanoseconds(times[i].FCT))
+			c.number(wholeNanoseconds(times[i].Ideal))
 			c.text(strconv.FormatFloat(times[i].slowdown(), 'f', 6, 64))
 		} else {
 			c.row = append(c.row, ",,,"...)

@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,11 +75,11 @@ type measurement struct {
 }
 
 // measurements are those of the runs that can be trusted: not of runs that are absent, partial or have the verdict FAIL.
-func measurements(results []*Result) []measurement {
+func measurements(runs []*Summary) []measurement {
 	var all []measurement
-	for _, r := range results {
-		if r != nil && r.Summary.trusted() {
-			all = append(all, measurement{r.Controller, r.Summary.Seed, r.figures})
+	for _, s := range runs {
+		if s != nil && s.trusted() {
+			all = append(all, measurement{s.Controller, s.Seed, s.figures()})
 		}
 	}
 	return all
@@ -111,15 +112,23 @@ func claims(tables []PublishedTable, runs []measurement) []Claim {
 	return all
 }
 
-// claims are the published values of this run alone.
-func (r *Result) claims() []Claim {
-	var own []Claim
-	for _, c := range claims(r.Scenario.Published, measurements([]*Result{r})) {
-		if c.Controller == r.Controller && c.RelativeTo == "" {
-			own = append(own, c)
+// takeClaims fills in the published values of this run alone.
+func (s *Summary) takeClaims(tables []PublishedTable) {
+	for _, c := range claims(tables, measurements([]*Summary{s})) {
+		if c.Controller == s.Controller && c.RelativeTo == "" {
+			s.Published = append(s.Published, c)
 		}
 	}
-	return own
+}
+
+// takeRelativeClaims fills in the published values that compare this run with others of its seed.
+func (s *Summary) takeRelativeClaims(tables []PublishedTable, runs []*Summary) {
+	mates := slices.DeleteFunc(slices.Clone(runs), func(o *Summary) bool { return o == nil || o.Seed != s.Seed })
+	for _, c := range claims(tables, measurements(mates)) {
+		if c.Controller == s.Controller && c.RelativeTo != "" {
+			s.Published = append(s.Published, c)
+		}
+	}
 }
 
 // PublishedFile is published.json: a scenario's published values beside what its runs of one command measured.
@@ -187,9 +196,9 @@ type ComparisonRow struct {
 // Difference are empty if the run was not made or cannot be trusted, all three where the source has no value.
 type ComparisonCell struct{ Published, Measured, Difference string }
 
-// Compare is a scenario's published tables beside what its runs measured. A table of which no run was made is left out.
-func Compare(s *Scenario, results []*Result) []Comparison {
-	return compare(s.Published, measurements(results))
+// Compare is published tables beside what runs measured. A table of which no run was made is left out.
+func Compare(tables []PublishedTable, runs []*Summary) []Comparison {
+	return compare(tables, measurements(runs))
 }
 
 func compare(tables []PublishedTable, runs []measurement) []Comparison {

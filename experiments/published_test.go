@@ -38,12 +38,18 @@ published:
 // TestCompare: cells as they are to be read, worked out by hand from figures made up.
 func TestCompare(t *testing.T) {
 	s := parse(t, someTables)
-	mean, tail := figure{"fct_mean", FlowSet{}}, figure{"fct_p99", FlowSet{Tag: "incast"}}
-	slow, other := figure{"slowdown_max", FlowSet{Over: 60_000}}, figure{"fct_mean", FlowSet{Tag: "other"}}
-	dcqcn := &Result{Controller: "dcqcn", figures: map[figure]float64{
-		mean: 45_000, slow: 2.5051, {"pauses", FlowSet{}}: 7, other: 30_000,
+	dcqcn := &Summary{Controller: "dcqcn", Figures: []Figure{
+		{Metric: "fct_mean", Value: 45_000},
+		{Metric: "slowdown_max", Over: 60_000, Value: 2.5051},
+		{Metric: "pauses", Value: 7},
+		{Metric: "fct_mean", Tag: "other", Value: 30_000},
 	}}
-	none := &Result{Controller: "none", figures: map[figure]float64{mean: 4_000_000, tail: 123_400, {"pauses", FlowSet{}}: 3, other: 50_000}}
+	none := &Summary{Controller: "none", Figures: []Figure{
+		{Metric: "fct_mean", Value: 4_000_000},
+		{Metric: "fct_p99", Tag: "incast", Value: 123_400},
+		{Metric: "pauses", Value: 3},
+		{Metric: "fct_mean", Tag: "other", Value: 50_000},
+	}}
 	type cells = []ComparisonCell
 	want := func(relative ComparisonCell, rows ...cells) []Comparison {
 		first := Comparison{Title: "Table 1", Source: "section 2", Columns: []string{"dcqcn", "none"}}
@@ -63,11 +69,11 @@ func TestCompare(t *testing.T) {
 		return all
 	}
 	for name, c := range map[string]struct {
-		results []*Result
-		want    []Comparison
+		runs []*Summary
+		want []Comparison
 	}{
 		"both": {
-			[]*Result{dcqcn, none},
+			[]*Summary{dcqcn, none},
 			want(
 				ComparisonCell{"-47", "-40", "+7.0 points"},
 				cells{{"50.0", "45.0", "-10.0 %"}, {"40", "4000", "+9900 %"}},
@@ -77,7 +83,7 @@ func TestCompare(t *testing.T) {
 			),
 		},
 		"one not made": {
-			[]*Result{nil, none},
+			[]*Summary{nil, none},
 			want(
 				ComparisonCell{},
 				cells{{"50.0", "", ""}, {"40", "4000", "+9900 %"}},
@@ -87,13 +93,13 @@ func TestCompare(t *testing.T) {
 			),
 		},
 		"neither to be trusted": {
-			[]*Result{
-				{Controller: "dcqcn", figures: dcqcn.figures, Summary: Summary{Partial: true}},
-				{Controller: "none", figures: none.figures, Summary: Summary{Verdict: Verdict{Status: Fail}}},
+			[]*Summary{
+				{Controller: "dcqcn", Figures: dcqcn.Figures, Partial: true},
+				{Controller: "none", Figures: none.Figures, Verdict: Verdict{Status: Fail}},
 			}, nil,
 		},
 	} {
-		if got := Compare(s, c.results); !reflect.DeepEqual(got, c.want) {
+		if got := Compare(s.Published, c.runs); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got\n%+v\nwant\n%+v", name, got, c.want)
 		}
 	}

@@ -36,18 +36,18 @@ var repeated = Sweep{Metrics: []string{
 // RepetitionLabels head the cells of Repetitions.
 var RepetitionLabels = []string{"FCT mean", "FCT p99", "slowdown p99", "PAUSE", "between switches", "ECN marks", "CNPs", "CNMs", "drops"}
 
-// Repeat puts results under several seeds together, a row a controller. Runs that are absent are missing.
-func Repeat(controllers []string, seeds int, results []*Result) []Repetitions {
+// Repeat puts runs under several seeds together, a row a controller. Runs that are absent are missing.
+func Repeat(controllers []string, seeds int, all []*Summary) []Repetitions {
 	rows := make([]Repetitions, len(controllers))
 	for i, name := range controllers {
 		verdicts := SweepRow{Points: seeds}
 		var runs []*Summary
-		for _, r := range results {
-			if r == nil || r.Controller != name {
+		for _, s := range all {
+			if s == nil || s.Controller != name {
 				continue
 			}
-			runs = append(runs, &r.Summary)
-			switch r.Summary.Verdict.Status {
+			runs = append(runs, s)
+			switch s.Verdict.Status {
 			case Pass:
 				verdicts.Passed++
 			case Warn:

@@ -77,14 +77,9 @@ func (p *reportPage) measurements() []measurement {
 	var all []measurement
 	for i := range p.columns {
 		for _, r := range p.columns[i].runs {
-			if !r.summary.trusted() {
-				continue
+			if r.summary.trusted() {
+				all = append(all, measurement{p.columns[i].name, r.manifest.Seed, r.summary.figures()})
 			}
-			m := measurement{p.columns[i].name, r.manifest.Seed, map[figure]float64{}}
-			for _, f := range r.summary.Figures {
-				m.figures[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo, f.Share}}] = f.Value
-			}
-			all = append(all, m)
 		}
 	}
 	return all

@@ -160,7 +160,7 @@ func TestRepetitions(t *testing.T) {
 			t.Errorf("result %d is of %s, seed %d", i, s.Controller, s.Seed)
 		}
 	}
-	rows := Repeat([]string{"dcqcn", "none"}, 3, results[0][:5])
+	rows := Repeat([]string{"dcqcn", "none"}, 3, Summaries(results[0][:5]))
 	if rows[0].Verdicts != "PASS" || rows[1].Verdicts != "2 PASS, 1 missing" || !strings.Contains(rows[0].Cells[0], " ± ") {
 		t.Errorf("%+v", rows)
 	}

@@ -49,8 +49,6 @@ type Result struct {
 	Summary    Summary
 	// Panels are the points of the scenario's panels, one slice of series a panel.
 	Panels [][]Points
-
-	figures map[figure]float64 // that the scenario's published tables are about
 }
 
 // Points is one series of a panel.
@@ -133,10 +131,11 @@ type runner struct {
 	plane    orchestrator.Plane
 	engine   *orchestrator.Engine
 	recorder *recorder
-	watching *Watching  // nil: nobody does
-	times    []flowTime // of the flows, once the run has ended
-	linkRows []Link     // likewise
-	stopped  []int      // likewise, the flows that can never end
+	watching *Watching    // nil: nobody does
+	times    []FlowTimes  // of the flows, once the run has ended
+	records  []FlowRecord // likewise
+	linkRows []Link       // likewise
+	stopped  []int        // likewise, the flows that can never end
 }
 
 // flowSettings are what a flow's controller is built from.
@@ -396,9 +395,8 @@ func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	shutdown.Alive()
 	result.Summary.Verdict = r.verdict(&result.Summary, runErr)
 	result.Summary.Partial = runErr != nil
-	result.figures = r.measureFigures(&result.Summary)
-	result.Summary.Published = result.claims()
-	result.Summary.Figures = listFigures(r.scenario.Published, result.figures)
+	result.Summary.takeFigures(r.scenario.Published, r.records, r.engine.Now())
+	result.Summary.takeClaims(r.scenario.Published)
 	return result
 }
 

@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"math"
-	"slices"
 	"sort"
 
 	"github.com/pausenet/pausenet/internal/units"
@@ -12,32 +11,43 @@ import (
 // sizeBins are the upper ends, in bytes, of the bins by flow size.
 var sizeBins = []int64{10_000, 100_000, 1_000_000, 10_000_000, 0}
 
-func (r *runner) summariseFlows(sum *Summary) {
-	s := r.scenario
+// FlowRecord is what a flow of a run came to, as far as the statistics go by it.
+type FlowRecord struct {
+	Tag             string
+	Size, Delivered int64 // payload bytes; of size 0 a flow that sends until the run ends
+	Start, End      vtime.Time
+	Ended           bool // End is when; Times hold
+	Expected        bool // it may outlast the run
+	Started         bool
+	Stopped         bool // it can never end
+	Times           FlowTimes
+	CE, UE          int64 // marked packets that arrived
+}
+
+// takeFlows fills in what a summary has of flows: of all, by tag, and by size. The run took until now.
+func (s *Summary) takeFlows(flows []FlowRecord, now vtime.Time) {
 	var all collection
 	tags := map[string]*collection{}
 	bins := make([]collection, len(sizeBins))
-	samples := make([]sample, len(r.engine.Flows()))
-	for i := range samples {
-		tag := s.Flows[i].Tag
-		if tags[tag] == nil {
-			tags[tag] = &collection{}
+	for i := range flows {
+		f := &flows[i]
+		if tags[f.Tag] == nil {
+			tags[f.Tag] = &collection{}
 		}
-		sets := []*collection{&all, tags[tag]}
-		if size := int64(s.Flows[i].Size); size > 0 {
-			b := sort.Search(len(sizeBins)-1, func(b int) bool { return size <= sizeBins[b] })
+		sets := []*collection{&all, tags[f.Tag]}
+		if f.Size > 0 {
+			b := sort.Search(len(sizeBins)-1, func(b int) bool { return f.Size <= sizeBins[b] })
 			sets = append(sets, &bins[b])
 		}
-		samples[i] = r.sample(i)
 		for _, c := range sets {
-			c.add(&samples[i])
+			c.add(f)
 		}
 	}
-	now := r.engine.Now()
-	sum.BySizeShare = sizeSharesOf(samples, now)
-	sum.Flows = all.statistics(now)
+	s.BySizeShare = sizeSharesOf(flows, now)
+	s.Flows = all.statistics(now)
+	s.ByTag = map[string]FlowStatistics{}
 	for tag, c := range tags {
-		sum.ByTag[tag] = c.statistics(now)
+		s.ByTag[tag] = c.statistics(now)
 	}
 	low := int64(0)
 	for i, high := range sizeBins {
@@ -46,38 +56,19 @@ func (r *runner) summariseFlows(sum *Summary) {
 			if high > 0 {
 				label = "up to " + units.Bytes(high).String()
 			}
-			sum.BySize = append(sum.BySize, SizeBin{Label: label, UpTo: high, FlowStatistics: bins[i].statistics(now)})
+			s.BySize = append(s.BySize, SizeBin{Label: label, UpTo: high, FlowStatistics: bins[i].statistics(now)})
 		}
 		low = high
 	}
 }
 
-// sample is what the statistics need of a flow.
-type sample struct {
-	size, delivered int64 // payload bytes
-	start, end      vtime.Time
-	ended           bool
-	expected        bool // to outlast the run, as may be
-	started         bool
-	stopped         bool     // it can never end
-	times           flowTime // of a flow that has ended
-	ce, ue          int64    // marked packets that arrived
-}
-
-func (r *runner) sample(flow int) sample {
-	f := &r.engine.Flows()[flow]
-	v := sample{
-		size: f.Size, start: f.Start, end: f.Finished, ended: f.Finished != vtime.Never,
-		expected: r.scenario.Flows[flow].ExpectUnfinished, started: f.Sender != nil,
+// statisticsOf are those of some flows of a run that took until now.
+func statisticsOf(flows []FlowRecord, now vtime.Time) FlowStatistics {
+	var c collection
+	for i := range flows {
+		c.add(&flows[i])
 	}
-	_, v.stopped = slices.BinarySearch(r.stopped, flow)
-	if v.ended {
-		v.times = r.times[flow]
-	}
-	if f.Receiver != nil {
-		v.delivered, v.ce, v.ue = f.Receiver.Delivered, f.Receiver.Marked, f.Receiver.Undetermined
-	}
-	return v
+	return c.statistics(now)
 }
 
 // collection gathers flows.
@@ -93,34 +84,34 @@ type collection struct {
 	first, last vtime.Time // the first start of any, the last end
 }
 
-func (c *collection) add(v *sample) {
-	if c.count == 0 || v.start < c.first {
-		c.first = v.start
+func (c *collection) add(v *FlowRecord) {
+	if c.count == 0 || v.Start < c.first {
+		c.first = v.Start
 	}
 	c.count++
-	c.delivered += v.delivered
-	c.ce += v.ce
-	c.ue += v.ue
-	if v.ended {
-		fct := v.end - v.start
+	c.delivered += v.Delivered
+	c.ce += v.CE
+	c.ue += v.UE
+	if v.Ended {
+		fct := v.End - v.Start
 		c.fct = append(c.fct, float64(fct)/float64(vtime.Nanosecond))
-		for i, s := range [...]float64{v.times.slowdown(), v.times.slowdownHPCC(), v.times.slowdownLine()} {
+		for i, s := range [...]float64{v.Times.slowdown(), v.Times.slowdownHPCC(), v.Times.slowdownLine()} {
 			c.slowdown[i] = append(c.slowdown[i], s)
 		}
-		c.ended += v.size
+		c.ended += v.Size
 		c.taken += fct
-		c.last = max(c.last, v.end)
-	} else if v.size > 0 {
+		c.last = max(c.last, v.End)
+	} else if v.Size > 0 {
 		c.unfinished.add(v)
 	}
 }
 
-func (u *UnfinishedFlows) add(v *sample) {
+func (u *UnfinishedFlows) add(v *FlowRecord) {
 	u.Flows++
 	for _, c := range []struct {
 		so   bool
 		into *int
-	}{{v.expected, &u.Expected}, {!v.started, &u.NotStarted}, {v.stopped, &u.Stopped}} {
+	}{{v.Expected, &u.Expected}, {!v.Started, &u.NotStarted}, {v.Stopped, &u.Stopped}} {
 		if c.so {
 			*c.into++
 		}

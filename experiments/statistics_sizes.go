@@ -22,40 +22,36 @@ type SizeShare struct {
 
 // sizeSharesOf cuts flows into the bins, by size and among equals by number; nil if there are fewer than bins, or all are
 // of one size. Bin k of n flows has those from k*n/20 up to (k+1)*n/20.
-func sizeSharesOf(flows []sample, now vtime.Time) []SizeShare {
+func sizeSharesOf(flows []FlowRecord, now vtime.Time) []SizeShare {
 	ended := endedBySize(flows)
 	n := len(ended)
-	if n < sizeShares || ended[0].size == ended[n-1].size {
+	if n < sizeShares || ended[0].Size == ended[n-1].Size {
 		return nil
 	}
 	bins := make([]SizeShare, sizeShares)
 	over := int64(0)
 	for k := range bins {
-		var c collection
 		part := sizeShare(ended, k)
-		for i := range part {
-			c.add(&part[i])
-		}
-		bins[k] = SizeShare{Over: over, UpTo: part[len(part)-1].size, FlowStatistics: c.statistics(now)}
+		bins[k] = SizeShare{Over: over, UpTo: part[len(part)-1].Size, FlowStatistics: statisticsOf(part, now)}
 		over = bins[k].UpTo
 	}
 	return bins
 }
 
 // endedBySize are the flows with a size that have ended, by size and among equals by number.
-func endedBySize(flows []sample) []sample {
-	var ended []sample
+func endedBySize(flows []FlowRecord) []FlowRecord {
+	var ended []FlowRecord
 	for _, f := range flows {
-		if f.ended && f.size > 0 {
+		if f.Ended && f.Size > 0 {
 			ended = append(ended, f)
 		}
 	}
-	slices.SortStableFunc(ended, func(a, b sample) int { return cmp.Compare(a.size, b.size) })
+	slices.SortStableFunc(ended, func(a, b FlowRecord) int { return cmp.Compare(a.Size, b.Size) })
 	return ended
 }
 
 // sizeShare is bin k of flows by size.
-func sizeShare(bySize []sample, k int) []sample {
+func sizeShare(bySize []FlowRecord, k int) []FlowRecord {
 	n := len(bySize)
 	return bySize[k*n/sizeShares : (k+1)*n/sizeShares]
 }

@@ -248,16 +248,16 @@ expect_unused: [pfc, ecn, controller]
 
 // TestSizeShares: forty flows of sizes 1000 to 40000 fall two by two; flows that have not ended, or of one size, into none.
 func TestSizeShares(t *testing.T) {
-	var flows []sample
+	var flows []FlowRecord
 	for i := range 40 {
 		size := int64(1000 * (1 + i*7%40)) // each size once, in another order
 		fct := vtime.Time(size) * vtime.Nanosecond
-		flows = append(flows, sample{
-			size: size, delivered: size, end: fct, ended: true,
-			times: flowTime{fct: fct, ideal: vtime.Microsecond, hpcc: 2 * fct, line: 100 * vtime.Nanosecond},
+		flows = append(flows, FlowRecord{
+			Size: size, Delivered: size, End: fct, Ended: true,
+			Times: FlowTimes{FCT: fct, Ideal: vtime.Microsecond, HPCC: 2 * fct, Line: 100 * vtime.Nanosecond},
 		})
 	}
-	flows = append(flows, sample{size: 5}, sample{size: 0, ended: true})
+	flows = append(flows, FlowRecord{Size: 5}, FlowRecord{Size: 0, Ended: true})
 	bins := sizeSharesOf(flows, vtime.Second)
 	if len(bins) != 20 {
 		t.Fatalf("%d bins", len(bins))
@@ -283,7 +283,7 @@ func TestSizeShares(t *testing.T) {
 		t.Error("bins of 19 flows")
 	}
 	for i := range flows {
-		flows[i].size = 9
+		flows[i].Size = 9
 	}
 	if sizeSharesOf(flows, vtime.Second) != nil {
 		t.Error("bins of one size")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/pausenet/pausenet/internal/files"
@@ -174,20 +173,14 @@ func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
 // writePublished writes published.json if the scenario has published tables, and gives the summaries the claims that
 // compare runs.
 func (s *Suite) writePublished(c *SuiteScenario, results []*Result) error {
-	all := claims(c.Scenario.Published, measurements(results))
+	runs := Summaries(results)
+	all := claims(c.Scenario.Published, measurements(runs))
 	if len(all) == 0 {
 		return nil
 	}
-	for _, r := range results {
-		if r == nil {
-			continue
-		}
-		// Those of its own seed.
-		mates := slices.DeleteFunc(slices.Clone(results), func(o *Result) bool { return o == nil || o.Summary.Seed != r.Summary.Seed })
-		for _, claim := range claims(c.Scenario.Published, measurements(mates)) {
-			if claim.Controller == r.Controller && claim.RelativeTo != "" {
-				r.Summary.Published = append(r.Summary.Published, claim)
-			}
+	for _, r := range runs {
+		if r != nil {
+			r.takeRelativeClaims(c.Scenario.Published, runs)
 		}
 	}
 	folder, err := s.folder(c)
@@ -200,4 +193,15 @@ func (s *Suite) writePublished(c *SuiteScenario, results []*Result) error {
 		file.Seeds = c.Seeds
 	}
 	return writeJSON(folder, publishedName, file)
+}
+
+// Summaries are those of results, nil where there is none.
+func Summaries(results []*Result) []*Summary {
+	all := make([]*Summary, len(results))
+	for i, r := range results {
+		if r != nil {
+			all[i] = &r.Summary
+		}
+	}
+	return all
 }

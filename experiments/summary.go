@@ -169,13 +169,14 @@ func (r *runner) summarise(wall time.Duration) Summary {
 	now := e.Now()
 	sum := Summary{
 		Scenario: s.Name, Controller: r.name, Seed: r.options.Seed, Plane: r.plane.Name(),
-		Fingerprint: e.Fingerprint(), VirtualNS: wholeNanoseconds(now), ByTag: map[string]FlowStatistics{},
+		Fingerprint: e.Fingerprint(), VirtualNS: wholeNanoseconds(now),
 		Drops: DropSummary{Frames: e.Dropped, Lossless: e.LossLost},
 	}
 	r.recorder.congestion.look(now)
 	r.recorder.expireAll(now)
 	r.linkRows = r.links()
-	r.summariseFlows(&sum)
+	r.records = r.flowRecords()
+	sum.takeFlows(r.records, now)
 	r.summarisePFC(&sum)
 	r.summariseCredits(&sum)
 	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), summariseLinks(r.linkRows)

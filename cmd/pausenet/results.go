@@ -57,7 +57,7 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 				fmt.Fprintf(w, "  %-*s fingerprint %s\n", longest, r.Controller, r.Summary.Fingerprint)
 			}
 		}
-		writePublished(w, experiments.Compare(s, results[i]), len(suite.Sets) > 0)
+		writePublished(w, experiments.Compare(s.Published, experiments.Summaries(results[i])), len(suite.Sets) > 0)
 		if suite.Scenarios[i].Reported {
 			fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Name))
 		}
@@ -72,7 +72,7 @@ func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*e
 	s := &suite.Scenarios[i]
 	fmt.Fprintf(w, "%s: %s; means over %d seeds with 95 %% confidence intervals\n\n", s.Scenario.Name, s.Scenario.Topology.Summary(), len(s.Seeds))
 	lines := [][]string{append([]string{"cc", "verdict"}, experiments.RepetitionLabels...)}
-	for _, r := range experiments.Repeat(s.Controllers, len(s.Seeds), results) {
+	for _, r := range experiments.Repeat(s.Controllers, len(s.Seeds), experiments.Summaries(results)) {
 		lines = append(lines, append([]string{r.Controller, r.Verdicts}, r.Cells...))
 	}
 	writeColumns(w, lines)
@@ -96,7 +96,7 @@ func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*e
 	if !any {
 		return
 	}
-	writePublished(w, experiments.Compare(s.Scenario, results), len(suite.Sets) > 0)
+	writePublished(w, experiments.Compare(s.Scenario.Published, experiments.Summaries(results)), len(suite.Sets) > 0)
 	if s.Reported {
 		fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Scenario.Name))
 	}
