@@ -36,6 +36,9 @@ type Provenance struct {
 	Optimiser    string   `json:"optimiser"`
 	MAPE         []MAPE   `json:"mape_per_round"`
 	UnseenMAPE   float64  `json:"mape_on_unseen_runs"`
+	// Trial is the checksum of what a short training of fixed options gave with the same program: it tells, sooner than training
+	// again would, that the simulations, the drawing of pairs or the optimiser have changed since. See train.Trial.
+	Trial string `json:"trial"`
 }
 
 // MAPE is a round's mean absolute percentage error of the predicted RTT (equation 13), as fractions of 1.
