@@ -50,7 +50,7 @@ func (r *rig) walk(out int) (built []result, ticks int) {
 	}
 }
 
-// The vector of algorithms.md section 2 (f).
+// DCON paper, section 4.1 (vectors of burst states).
 func TestBurstStates(t *testing.T) {
 	r := newBurstRig(t, 250_000)
 	for i, c := range []struct {
@@ -407,7 +407,7 @@ func TestCNMRepeat(t *testing.T) {
 	}
 }
 
-// Q_CNM = max(Q_ECN, XOFF/M - 3dC(M-1)): the vectors of algorithms.md section 2 (d), and wider ones.
+// Q_CNM = max(Q_ECN, XOFF/M - 3dC(M-1)) (DCON paper, section 4.4; vectors of Q_CNM).
 func TestDynamicThreshold(t *testing.T) {
 	r := newBurstRig(t, 0)
 	for _, c := range []struct {

@@ -19,7 +19,7 @@ func cnmFor(p roce, flows int, rateMbps uint32) []byte {
 	return f
 }
 
-// The flow id is CRC-16/ARC; the vector of algorithms.md section 2 (f).
+// The flow id is CRC-16/ARC; DCON paper, section 5 (vectors: flow id).
 func TestFlowID(t *testing.T) {
 	r := newBurstRig(t, 0)
 	frame := roce{in: 0, src: 0, dst: 1, sport: 0xc001, priority: lossless}.frame(t)

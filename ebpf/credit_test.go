@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// creditFrame is a credit message, by wire.md section 5.
+// creditFrame is a credit message, as docs/schemes/cbfc.md has it.
 func creditFrame(source wire.MAC, op, fctbs, vl, fccl uint16) []byte {
 	f := make([]byte, ebpf.CreditLen)
 	eth := wire.Ethernet(f)
@@ -33,7 +33,7 @@ func (r *rig) byCredits(buffer uint32) {
 	}
 }
 
-// The message says how much was sent and how far the peer may go; the vectors are those of algorithms.md section 9.1.
+// The message says how much was sent and how far the peer may go; the vectors are those of credits.
 func TestBuildCredit(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func TestBuildCredit(t *testing.T) {
 	}
 }
 
-// The frame of wire.md section 5, byte for byte.
+// The frame of docs/schemes/cbfc.md, byte for byte (vectors: the credit message).
 func TestCreditFrame(t *testing.T) {
 	r := newRig(t)
 	r.byCredits(0xabc * 64)
@@ -248,7 +248,7 @@ func TestReceivedBlocks(t *testing.T) {
 	}
 }
 
-// The gate, by the vectors of algorithms.md section 9.1.
+// The gate (IBTA volume 1, section 7.9; vectors of credits): a frame of b blocks may leave if (FCCL - FCTBS - b) mod 4096 is at most 2048.
 func TestHasCredit(t *testing.T) {
 	for _, c := range []struct {
 		sent, limit uint16

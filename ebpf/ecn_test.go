@@ -51,7 +51,7 @@ func TestREDFrequency(t *testing.T) {
 		want       float64
 		frames     int
 	}{
-		{5_000, 200_000, 0.01, 50_000, 0.0023077, 50_000}, // the vectors of algorithms.md section 1
+		{5_000, 200_000, 0.01, 50_000, 0.0023077, 50_000}, // vectors, of the DCQCN paper's section 3.1
 		{5_000, 200_000, 0.01, 102_500, 0.005, 30_000},
 		{5_000, 200_000, 0.01, 200_000, 0.01, 20_000},
 		{100_000, 400_000, 0.2, 250_000, 0.1, 5_000}, // profile B

@@ -138,7 +138,7 @@ func TestXOFFPerPriority(t *testing.T) {
 	}
 }
 
-// The frames of wire.md section 1, byte for byte.
+// The frames of IEEE 802.1Qbb, byte for byte (vectors: PAUSE and RESUME).
 func TestPauseFrame(t *testing.T) {
 	r := newRig(t)
 	p := r.port(1)

@@ -60,7 +60,7 @@ func TestPauseLasts(t *testing.T) {
 	}
 }
 
-// wire.md: 0xffff quanta are 838.85 us at 40 Gb/s and 335.54 us at 100 Gb/s.
+// IEEE 802.1Qbb, a quantum being 512 bit times (vectors): 0xffff quanta are 838.85 us at 40 Gb/s and 335.54 us at 100 Gb/s.
 func TestLongestPause(t *testing.T) {
 	r := newRig(t)
 	for quantum, want := range map[uint64]vtime.Time{12_800: 838_848 * vtime.Nanosecond, 5_120: 335_539_200} {

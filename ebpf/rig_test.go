@@ -85,7 +85,7 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// reset makes the rig as new: the seeds' settings, burst detection off, the clock at 1 ms.
+// reset makes the rig as new: the settings of the DCON paper's experiments (section 3.1), burst detection off, the clock at 1 ms.
 func (r *rig) reset() {
 	s := &r.State
 	*s.Crossing = ebpf.Crossing{Now: uint64(vtime.Millisecond)}

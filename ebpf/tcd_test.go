@@ -41,7 +41,7 @@ type ternary struct {
 	state   uint8
 }
 
-// The vectors of algorithms.md section 9 (f), at 40 Gb/s and 4 us (T_max 100.4 us) with q_len 5 KB, and the cases between
+// The patent's steps S1 to S8 (CN 113572655 A, paragraphs 0091 to 0098; vectors of TCD), at 40 Gb/s and 4 us (T_max 100.4 us) with q_len 5 KB, and the cases between
 // them. A frame is 70 bytes here: of a queue of 300 KB the first leaves 299 930.
 func TestTCD(t *testing.T) {
 	r := newRig(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TH-FATTREE: what the thesis' section 4.4.2 and HPCC's simulator say of the traffic, against what the scenario's seed draws.
+// What the thesis' section 4.4.2 and HPCC's simulator say of the traffic, against what the scenario's seed draws.
 func TestLSTMFatTree(t *testing.T) {
 	s := mustLoad(t, "lstm-fattree")
 	normal, incast := s.Workloads[0].View, s.Workloads[1].View

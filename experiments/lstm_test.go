@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
-// TH-INCAST as spec/scenarios.md has it: 635 MB, an empty fabric's RTT of 4.16 us but for the ACK's own bytes.
+// The incast of the thesis' section 4.1.2 (the first 20 lines of HPCC's simulator's mix/flow.txt): 635 MB, an empty fabric's RTT of 4.16 us but for the ACK's own bytes.
 func TestLSTMIncast(t *testing.T) {
 	s := mustLoad(t, "lstm-incast")
 	var sizes units.Bytes

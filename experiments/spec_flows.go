@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// maxFlows bounds the flows of a scenario; DCON-LARGE has 10 000.
+// maxFlows bounds the flows of a scenario; the experiments of the DCON paper's section 6.2 have 10 000.
 const maxFlows = 1 << 20
 
 // Unbounded is the size, as users write it, of a flow that sends until the run ends.

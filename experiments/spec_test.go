@@ -104,7 +104,7 @@ func TestCreditPeriods(t *testing.T) {
 	}
 }
 
-// DCON-BASIC as spec/scenarios.md resolves it.
+// The experiment of the DCON paper's sections 3.1 and 6.1.1; what those leave open is in docs/decisions.
 func TestDCONBurst(t *testing.T) {
 	s := mustLoad(t, "dcon-burst")
 	p := s.Topology

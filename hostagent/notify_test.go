@@ -41,8 +41,8 @@ func cnps(list []wire.Packet) []wire.Packet {
 	return slices.DeleteFunc(list, func(w wire.Packet) bool { return w.Kind != wire.KindCNP })
 }
 
-// TestPCNReport: the numbers of the algorithm notes' section 7(f). 50 packets of 1020 B in 50 us are 8.16 Gb/s; 95 % and no
-// less are congestion.
+// TestPCNReport: 50 packets of 1020 B in 50 us are 8.16 Gb/s; 95 % and no less are congestion (PCN's authors' simulator, whose packets
+// these are; cc/testdata/vectors.txt, PCN).
 func TestPCNReport(t *testing.T) {
 	for _, c := range []struct {
 		packets, marked int

@@ -46,7 +46,8 @@ type Settings struct {
 	Notify Notify
 }
 
-// Default are the settings of the seeds' hosts: ACK per packet in a control class, CNP every 50 us.
+// Default are the settings of hosts as the experiments of DCQCN, DCON and TCD have them: ACK per packet in a control class, CNP every 50 us
+// (DCQCN paper, section 3.1; DCON paper, section 4.3), a NAK every 500 us at most (HPCC's simulator).
 func Default() Settings {
 	return Settings{
 		DataPriority: 3, ControlPriority: 6, AckEvery: 1,

@@ -213,7 +213,7 @@ func TestCreditsAndTCD(t *testing.T) {
 	l.run(0)
 }
 
-// The messages: a frame for each lossless priority every period, at the port's own phase, as wire.md section 5 has them;
+// The messages: a frame for each lossless priority every period, at the port's own phase, as docs/schemes/cbfc.md has them;
 // and none while nothing moves.
 func TestCreditMessages(t *testing.T) {
 	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(func(s *switchagent.CBFC) { s.Priorities = 1<<3 | 1<<6 })})

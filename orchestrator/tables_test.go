@@ -101,7 +101,7 @@ func TestPortNumbers(t *testing.T) {
 		threeDC     uint64
 		mbps        uint32
 	}{
-		{"40Gbps", "5us", 12_800, 75_000, 40_000}, // algorithms.md section 2 (d)
+		{"40Gbps", "5us", 12_800, 75_000, 40_000}, // the DCON paper's link: sections 3.1 and 4.4
 		{"100Gbps", "1us", 5_120, 37_500, 100_000},
 		{"25Gbps", "1us", 20_480, 9_375, 25_000},
 		{"10Gbps", "333ns", 51_200, 1_248, 10_000}, // 1248.75 B

@@ -15,7 +15,8 @@ func credits(periods float64) func(s *switchagent.Settings) {
 	}
 }
 
-// T_max of the patent's simulation (paragraph 0099: 100.4 us) and its scaling (algorithms.md section 9 (d)).
+// T_max of the patent's simulation (paragraph 0099: 100.4 us) and other links by its formula (paragraphs 0019 to 0022;
+// ebpf/testdata/vectors.txt).
 func TestUndeterminedTime(t *testing.T) {
 	for _, c := range []struct {
 		rate  units.Rate

@@ -15,7 +15,7 @@ func near(t testing.TB, what string, got, want, tolerance float64) {
 	}
 }
 
-// The numbers are those of the algorithm notes' section 8(f).
+// Pairs are those of equation 3 of the thesis: hostagent/lstm/testdata/vectors.txt, series.
 func TestPairs(t *testing.T) {
 	pairs := sequence{4.2, 4.4, 5, 6, 9, 7}.pairs()
 	want := []lstm.Pair{

@@ -16,7 +16,7 @@ func cnm(now vtime.Time, flows int) *Sample {
 	return &Sample{Now: now, CNMFlows: flows, CNMRate: 40 * units.Gbps}
 }
 
-// The numbers are those of the algorithm notes' section 2(f).
+// DCON paper, algorithm 1, line 2: the rate is C/N (vectors, DCON).
 func TestDCONShare(t *testing.T) {
 	for flows, want := range map[int]float64{1: 40, 2: 20, 15: 2.666666667, 16: 2.5, 100: 0.4, 255: 0.156862745} {
 		d := dcon40(t, nil)
@@ -115,7 +115,8 @@ func TestDCONLiteralUnmarked(t *testing.T) {
 	}
 }
 
-// Resolution 9: increases freeze until 55us after the last CNM, then fast recovery leads back to where the burst began.
+// What follows a CNM is ours (docs/decisions): increases freeze until 55us after the last CNM, then fast recovery leads back to where the
+// burst began.
 func TestDCONRecovery(t *testing.T) {
 	d := dcon40(t, map[string]string{"hold": "55us"})
 	d.Preset(0, 20e9)

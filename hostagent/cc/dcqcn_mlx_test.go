@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The timeline of the algorithm notes' section 1(f): CNPs at 0, 5, 6 and 20 us.
+// CNPs at 0, 5, 6 and 20 us, by the rules of HPCC's simulator (vectors, mlx).
 func TestMLXTimeline(t *testing.T) {
 	m := mustBuild(t, "dcqcn", map[string]string{"profile": "B"}, env100).(*mlx)
 	ns := vtime.Nanosecond

@@ -15,7 +15,7 @@ func dcqcn40(t *testing.T, given map[string]string) *dcqcn {
 	return mustBuild(t, "dcqcn", given, env40).(*dcqcn)
 }
 
-// The numbers are those of the algorithm notes' section 1(f).
+// DCQCN paper, section 3.1 (vectors, DCQCN).
 func TestDCQCNFirstCNPAndFastRecovery(t *testing.T) {
 	for _, order := range []string{"paper", "alpha-first"} {
 		d := dcqcn40(t, map[string]string{"order": order})
@@ -135,7 +135,7 @@ func TestDCQCNTargetClamp(t *testing.T) {
 	expect(t, "R_T after an increase", d.target, 25)
 }
 
-// Section 9.2: a CNP that says undetermined holds the rate under TCD, and nothing without.
+// As TCD's authors' simulator has it: a CNP that says undetermined holds the rate under TCD, and nothing without.
 func TestDCQCNUndetermined(t *testing.T) {
 	start := func(name string, given map[string]string) *dcqcn {
 		d := mustBuild(t, name, given, env40).(*dcqcn)
@@ -294,7 +294,8 @@ func TestLateTimers(t *testing.T) {
 	}
 }
 
-// Section 0: dividing rates and multiplying times by k leaves the trajectory as it was.
+// The rules of the paper have no time of their own beside their timers: dividing rates and multiplying times by k leaves the
+// trajectory as it was.
 func TestDCQCNTimeDilation(t *testing.T) {
 	const k = 8
 	slow := env40

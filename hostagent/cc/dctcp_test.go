@@ -15,7 +15,7 @@ func (d *dctcp) acks(from, to int64, marked int) {
 	}
 }
 
-// The numbers are those of the algorithm notes' section 6(f): RTTs of 26 packets with 0, 13 and 26 marks.
+// DCTCP paper, section 3.1, equations 1 and 2, once an RTT (vectors, DCTCP): RTTs of 26 packets with 0, 13 and 26 marks.
 func TestDCTCPAlphaAndCut(t *testing.T) {
 	d := dctcp40(t, nil)
 	d.acks(0, 1000, 0)

@@ -23,7 +23,7 @@ func acked(now vtime.Time, sequence int64, hops ...wire.INTHop) *Sample {
 	return &Sample{Now: now, AckSequence: sequence, NextSend: sequence + 52_000, Hops: hops, PathID: 7}
 }
 
-// The numbers are those of the algorithm notes' section 5(f) and of check/vectors.out.
+// Algorithm 1 of the HPCC paper, as its simulator has it (vectors, HPCC).
 func TestHPCCVectors(t *testing.T) {
 	const ns = vtime.Nanosecond
 	for _, c := range []struct {

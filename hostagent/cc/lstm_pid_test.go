@@ -42,7 +42,7 @@ func TestLSTMPIDActsOnThePrediction(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := 10.0
-	smoothed := []float64{4.2, 4.24, 4.392, 4.7136, 5.57088, 5.856704} // of the algorithm notes' section 8(f)
+	smoothed := []float64{4.2, 4.24, 4.392, 4.7136, 5.57088, 5.856704} // ../lstm/testdata/vectors.txt
 	roundTrips(c, []float64{4.2, 4.4, 5, 6, 9, 7}, func(i int) {
 		want *= 1 - .358*(1.1*smoothed[i]-5)/5
 		expect(t, "rate", c.Rate(), want)

@@ -17,7 +17,7 @@ func pcn40(t *testing.T, given map[string]string) *pcn {
 	return mustBuild(t, "pcn", given, env40).(*pcn)
 }
 
-// The numbers are those of the algorithm notes' section 7(f) and of check/vectors.out.
+// The rules of the PCN paper's sender with the constants of its authors' simulator (vectors, PCN).
 func TestPCNVectors(t *testing.T) {
 	p := pcn40(t, nil)
 	expect(t, "R of a new flow", p.Rate(), 40)

@@ -20,7 +20,7 @@ func roundTrips(c Controller, rtts []float64, after func(i int)) {
 	}
 }
 
-// The numbers are those of the algorithm notes' section 8(f) and of check/vectors.out.
+// Equations 14 to 20 of the thesis (vectors, PID).
 func TestPIDControl(t *testing.T) {
 	rtts := []float64{4.2, 4.2, 5, 6, 25, 25, 4.2}
 	rates := []float64{10.668800000, 11.382329344, 11.528023160, 10.815591328, 4.326236531, 1.730494613, 1.427153740}
@@ -131,7 +131,7 @@ func TestPIDPreset(t *testing.T) {
 	expect(t, "rate", c.Rate(), 33)
 }
 
-// The numbers are those of the algorithm notes' section 8(f).
+// Equations 21 to 26 of the thesis (vectors, PID).
 func TestPIDTrainingStep(t *testing.T) {
 	g := PIDTraining{Gains: PIDGains{-.2, -.05, .1}}
 	g.update(6-5, 10, pidTerms{.2, .1, .05})

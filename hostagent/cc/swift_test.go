@@ -31,7 +31,7 @@ func swiftAt(t *testing.T, cwnd float64) *swift {
 
 func ack(now, rtt vtime.Time) *Sample { return &Sample{Now: now, RTT: rtt, AckedBytes: 1000} }
 
-// The numbers are those of the algorithm notes' section 3(f).
+// The target of the Swift paper with flow-based scaling (vectors, Swift).
 func TestSwiftTarget(t *testing.T) {
 	short := Env{LineRate: 40 * units.Gbps, BaseRTT: 20 * us, MTU: 1000, LineMTU: 1048}
 	w := newSwift(t, map[string]string{"base_target": "25us", "hops": "3", "hop_delay": "1us", "fs_range": "25us"}, short)

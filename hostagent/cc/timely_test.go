@@ -12,7 +12,7 @@ func timely40(t *testing.T, given map[string]string) *timely {
 	return mustBuild(t, "timely", given, env40).(*timely)
 }
 
-// The numbers are those of the algorithm notes' section 4(f) and of check/vectors.out.
+// Algorithm 1 of the TIMELY paper, as HPCC's simulator has it (vectors, TIMELY).
 func TestTIMELYUpdate(t *testing.T) {
 	for _, c := range []struct {
 		rate, rttDiff float64 // Gb/s, us
@@ -46,8 +46,8 @@ func TestTIMELYUpdate(t *testing.T) {
 	}
 }
 
-// Section 9.2: an undetermined packet's RTT moves no rate, a CE packet's raises none; either is noted. Without TCD marks mean
-// nothing. The rates are those of section 4(f).
+// What TIMELY does under TCD is ours (docs/decisions): an undetermined packet's RTT moves no rate, a CE packet's raises none; either is noted. Without TCD marks mean
+// nothing. The rates are those of TestTIMELYUpdate.
 func TestTIMELYTernary(t *testing.T) {
 	for _, c := range []struct {
 		ce, ue    bool

@@ -13,7 +13,7 @@ func near(t testing.TB, what string, got, want, tolerance float64) {
 	}
 }
 
-// known is the network of the algorithm notes' known answer: W_ih .1, .2, .3, .4 for i, f, g, o, W_hh .01, no biases,
+// known is the network of the known answer in testdata/vectors.py: W_ih .1, .2, .3, .4 for i, f, g, o, W_hh .01, no biases,
 // W_out .05, b_out .01.
 func known() *Parameters {
 	p := new(Parameters)
@@ -30,7 +30,7 @@ func known() *Parameters {
 	return p
 }
 
-// The numbers are those of the algorithm notes' section 8(f), from check/vectors.py.
+// Equations 4 to 8 and 12 of the thesis (vectors).
 func TestKnownAnswer(t *testing.T) {
 	n := New(known())
 	k := Features{.1, .2, -.1}
@@ -94,7 +94,7 @@ func TestParameterCount(t *testing.T) {
 	}
 }
 
-// The numbers are those of the algorithm notes' section 8(f).
+// Equations 2 and 3 of the thesis (vectors).
 func TestSeries(t *testing.T) {
 	rtts := []float64{4.2, 4.4, 5, 6, 9, 7}
 	smoothed := []float64{4.2, 4.24, 4.392, 4.7136, 5.57088, 5.856704}

@@ -37,7 +37,7 @@ const PSNMask = 1<<24 - 1
 // PSNDiff is how far PSN a is ahead of b, in -2^23..2^23-1, by 24-bit serial arithmetic.
 func PSNDiff(a, b uint32) int32 { return int32((a-b)<<8) >> 8 }
 
-// Opcode is a BTH opcode (IBTA section 9.2; wire.md 2).
+// Opcode is a BTH opcode (IBTA volume 1 section 9.2).
 type Opcode uint8
 
 // Opcodes of the reliable connection service, and RoCEv2's CNP (annex A17).
@@ -160,7 +160,7 @@ func (b BTH) TVer() uint8 { return b[bthFlags] & bthTVerMask }
 // PKey is the partition key.
 func (b BTH) PKey() uint16 { return binary.BigEndian.Uint16(b[bthPKey:]) }
 
-// FECN is the forward congestion bit. Without BECN it means "undetermined" in our CNPs (wire.md 2); in ACKs it echoes CE.
+// FECN is the forward congestion bit. Without BECN it means "undetermined" in our CNPs (TCD); in ACKs it echoes CE.
 func (b BTH) FECN() bool { return b[bthECN]&bthFECN != 0 }
 
 // BECN is the backward congestion bit, set in CNPs; in ACKs it echoes "undetermined".
@@ -208,7 +208,7 @@ const (
 	aethMSN      = 1
 )
 
-// Syndromes (IBTA section 9.3.5; wire.md 2 and 7). Bits 6 and 5 tell ACK (00), RNR NAK (01) and NAK (11) apart.
+// Syndromes (IBTA volume 1 section 9.3.5). Bits 6 and 5 tell ACK (00), RNR NAK (01) and NAK (11) apart.
 const (
 	SyndromeAck         uint8 = 0x1f // ACK, credits unlimited
 	SyndromeRNR         uint8 = 0x20 // receiver not ready; low 5 bits: the timer

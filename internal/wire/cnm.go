@@ -3,7 +3,7 @@ package wire
 import "encoding/binary"
 
 // CNM is a whole DCON congestion notification message, Ethernet header included: figure 5 of the DCON paper with its
-// padding filled (wire.md 4.3). Each switch rewrites its addresses on the way to the flow's source.
+// padding filled (docs/schemes/dcon.md). Each switch rewrites its addresses on the way to the flow's source.
 type CNM []byte
 
 // CNMLen is the length of the frames we send: padded to the minimum.

@@ -9,7 +9,7 @@ const (
 	CNPLen    = roceHeaderLen + CNPReservedLen + ICRCLen // 74
 )
 
-// CNPReservedLen is how many reserved bytes a CNP carries after its BTH (IBTA annex A17; wire.md 2).
+// CNPReservedLen is how many reserved bytes a CNP carries after its BTH (IBTA annex A17).
 const CNPReservedLen = 16
 
 // IsAnswer says whether a RoCE frame is an ACK, NAK or CNP.
@@ -59,7 +59,7 @@ func EchoMark(ack []byte, mark ECN) {
 type CNPFlags uint8
 
 // Flags. A standard CNP has BECN. Under ternary congestion detection BECN stands for CE and FECN alone for "undetermined"
-// (wire.md 2).
+// (docs/schemes/tcd.md).
 const (
 	CNPFECN CNPFlags = bthFECN
 	CNPBECN CNPFlags = bthBECN
@@ -81,7 +81,7 @@ func PutCNP(buf []byte, h *FlowHeader, flags CNPFlags, reserved *[CNPReservedLen
 	return putICRC(buf, roceHeaderLen+CNPReservedLen, crcShort(crc, r))
 }
 
-// PCNReport is what a PCN receiver puts into a CNP's reserved bytes (wire.md 2).
+// PCNReport is what a PCN receiver puts into a CNP's reserved bytes (docs/schemes/pcn.md).
 type PCNReport struct {
 	RateMbps  uint32 // receiving rate
 	Congested bool   // equals BECN

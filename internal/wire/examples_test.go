@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/vtime"
 )
@@ -21,7 +22,7 @@ var (
 	ip2       = Addr{10, 0, 0, 2}
 )
 
-// exampleData and exampleBack are the flow of wire.py and its way back. (wire.py sends both to the same MAC.)
+// exampleData and exampleBack are the flow of testdata/wire.py and its way back. (The script sends both to the same MAC.)
 var (
 	exampleData = FlowParams{
 		SrcMAC: hostMAC, DstMAC: switchMAC, Src: ip1, Dst: ip2, SrcPort: 49153, DestQP: 0x12, TOS: 0x02,
@@ -70,8 +71,11 @@ func unhex(t testing.TB, s string) []byte {
 // dirty is a buffer in which nothing may be taken for zero.
 func dirty() []byte { return bytes.Repeat([]byte{0xee}, MaxFrame+64) }
 
-// pcapFrames reads check/wire.pcap of the specification: a 24-byte file header, then 16 bytes before each frame, of
-// which the third word is its length, all little endian.
+// TestWireCapture builds wire.pcap again, by a script that was written from the standards.
+func TestWireCapture(t *testing.T) { testenv.Derived(t, "testdata/wire.py", "testdata/wire.pcap") }
+
+// pcapFrames reads wire.pcap: a 24-byte file header, then 16 bytes before each frame, of which the third word is its length, all
+// little endian.
 func pcapFrames(t testing.TB) [][]byte {
 	t.Helper()
 	b, err := os.ReadFile("testdata/wire.pcap")
@@ -90,7 +94,8 @@ func pcapFrames(t testing.TB) [][]byte {
 	return frames
 }
 
-// TestExamples builds the examples of wire.md, which are hex, and those of wire.pcap.
+// TestExamples builds frames byte for byte: PAUSE and RESUME by IEEE 802.1Qbb, the CNP by IBTA annex A17, the CNM by figure 5 of the
+// DCON paper, and those of wire.pcap, which testdata/wire.py builds from the same sources.
 func TestExamples(t *testing.T) {
 	pcap := pcapFrames(t)
 	back, backCNP := newHeader(t, exampleBack), newHeader(t, withTOS(exampleBack, ControlTOS(6)))
@@ -105,20 +110,20 @@ func TestExamples(t *testing.T) {
 		fcs  string
 	}{
 		{
-			"1 pause", func(b []byte) int { return PutPause(b, switchMAC, 3, PauseMax) },
+			"802.1Qbb pause", func(b []byte) int { return PutPause(b, switchMAC, 3, PauseMax) },
 			unhex(t, "0180c2000001 020000000101 8808 0101 0008 0000 0000 0000 ffff 0000 0000 0000 0000 00*26"), "41ab1847",
 		},
 		{
-			"1 resume", func(b []byte) int { return PutPause(b, switchMAC, 3, Resume) },
+			"802.1Qbb resume", func(b []byte) int { return PutPause(b, switchMAC, 3, Resume) },
 			unhex(t, "0180c2000001 020000000101 8808 0101 0008 0000 0000 0000 0000 0000 0000 0000 0000 00*26"), "20284928",
 		},
 		{
-			"2 CNP", func(b []byte) int { return PutCNP(b, backCNP, CNPBECN, nil) },
+			"RoCEv2 CNP", func(b []byte) int { return PutCNP(b, backCNP, CNPBECN, nil) },
 			unhex(t, "020000000101 020000000001 0800 45c0003c00004000401125ef0a0000020a000001 c00112b700280000 "+
 				"8100ffff4000003400000000 00*16 6ed09a4a"), "",
 		},
 		{
-			"4.3 CNM", func(b []byte) int { return PutCNM(b, hostMAC, switchMAC, 0xbeef, 491, 40000) },
+			"DCON CNM", func(b []byte) int { return PutCNM(b, hostMAC, switchMAC, 0xbeef, 491, 40000) },
 			unhex(t, "020000000001 020000000101 88b5 ef ff beef 01eb 00009c40 00*36"), "1e66eb39",
 		},
 		{"pcap pause", func(b []byte) int { return PutPause(b, switchMAC, 3, PauseMax) }, pcap[0], ""},
@@ -236,7 +241,9 @@ func TestPcapParse(t *testing.T) {
 	}
 }
 
-// TestNumbers checks the numbers that wire.md and algorithms.md state in prose.
+// TestNumbers: lengths are the sums of the standards' headers (Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, AETH 4, ICRC 4; telemetry 42),
+// wraps those of the telemetry's fields (24 bits of ns, 20 of 128 B, 16 of 80 B), quanta 512 bit times (IEEE 802.1Qbb); the check value of
+// CRC-16/ARC is its catalogue's, the flow id of ebpf/testdata/vectors.txt.
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct {
 		name      string

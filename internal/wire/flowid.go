@@ -22,7 +22,7 @@ func CRC16(p []byte) uint16 {
 }
 
 // FlowID is the 16-bit id by which switches and CNMs name a flow: CRC-16/ARC over the 5-tuple in this order, in network
-// byte order (wire.md 4.3). Ids of different flows may collide.
+// byte order (DCON paper, section 5, which does not name the variant of CRC16). Ids of different flows may collide.
 func FlowID(src Addr, srcPort uint16, dst Addr, dstPort uint16, protocol uint8) uint16 {
 	return CRC16([]byte{
 		src[0], src[1], src[2], src[3], byte(srcPort >> 8), byte(srcPort),

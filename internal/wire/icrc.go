@@ -8,7 +8,7 @@ import (
 // ICRCLen is the invariant CRC's length. It ends a RoCEv2 packet.
 //
 // It is the Ethernet CRC-32 over 8 bytes 0xff in place of InfiniBand's LRH, then the packet from the IP header on, with
-// all that a switch may change set to ones (IBTA annex A17; wire.md 2 and 6): TOS, TTL, IP and UDP checksum, the BTH's byte 4,
+// all that a switch may change set to ones (IBTA annex A17; telemetry is ours): TOS, TTL, IP and UDP checksum, the BTH's byte 4,
 // and telemetry. So it survives what switches write.
 const ICRCLen = 4
 

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/internal/vtime"
 )
 
-// INT is the in-band telemetry of HPCC (wire.md 6): what the switches on a data packet's way write into it about the ports
+// INT is the in-band telemetry of HPCC (its paper, section 4.1; our layout is in docs/schemes/hpcc.md): what the switches on a data packet's way write into it about the ports
 // that it leaves by, and what its ACK carries back. nHop(4) pathID(12), then one slot of 8 bytes a switch:
 // B(4) TS(24) txBytes(20) qLen(16).
 //

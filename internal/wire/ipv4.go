@@ -35,7 +35,8 @@ const (
 // ECN is the codepoint in the low two bits of the TOS byte (RFC 3168 section 5).
 type ECN uint8
 
-// Codepoints. Under ternary congestion detection ECT(0) means "undetermined" and senders use ECT(1) (wire.md 3).
+// Codepoints. Under ternary congestion detection ECT(0) means "undetermined" and senders use ECT(1) (TCD,
+// docs/schemes/tcd.md).
 const (
 	NotECT ECN = 0
 	ECT1   ECN = 1

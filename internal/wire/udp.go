@@ -19,7 +19,7 @@ const (
 	// PortRoCE is RoCEv2's destination port (IBTA annex A17).
 	PortRoCE = 4791
 	// MinEntropyPort is the first of the source ports that a QP may use to spread its flows over equal paths; the
-	// last is 0xffff (wire.md 2).
+	// last is 0xffff: the dynamic ports (RFC 6335 section 6), which the UDP source port of RoCEv2 is taken from.
 	MinEntropyPort = 0xc000
 )
 

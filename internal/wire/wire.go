@@ -48,7 +48,7 @@ const (
 const (
 	EtherTypeIPv4       = 0x0800
 	EtherTypeMACControl = 0x8808 // IEEE 802.3 clause 31
-	EtherTypeCNM        = 0x88b5 // IEEE local experimental 1, DCON's CNM (wire.md 4.3)
+	EtherTypeCNM        = 0x88b5 // IEEE local experimental 1, DCON's CNM (docs/schemes/dcon.md)
 )
 
 // Dst is the destination address.

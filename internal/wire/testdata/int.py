@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The packets with telemetry, and with a timestamp, of int_test.go and timestamp_test.go, built from wire.md 2 and 6 without any of the Go code.
+"""The packets with telemetry, and with a timestamp, of int_test.go and timestamp_test.go, built from the layouts in docs/schemes/hpcc.md
+and docs/architecture.md ("On the wire") without any of the Go code.
 
 A switch with id 0x101 (40 Gb/s port, 123 456 789 ns, 1 000 000 B sent, 16 000 B queued) and one with id 0xa02 (100 Gb/s,
-16 777 217 ns, 134 217 856 B sent, 6 000 000 B queued) stamp a WRITE_ONLY of 8 bytes; the receiver acknowledges it. So it does a WRITE_ONLY with the timestamp 0x0123456789abcdef.
+16 777 217 ns, 134 217 856 B sent, 6 000 000 B queued) stamp a WRITE_ONLY of 8 bytes; the receiver acknowledges it. It
+answers a WRITE_ONLY with the timestamp 0x0123456789abcdef.
 """
 import struct
 import zlib
