@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // newBurstRig is a rig with burst detection on; qCNM 0 makes the threshold dynamic.

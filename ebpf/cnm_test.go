@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // cnmFor is the message for a packet's flow as the switch must build it: back to the hop before it.

@@ -1,6 +1,6 @@
 package ebpf
 
-import "github.com/pausenet/pausenet/internal/vtime"
+import "github.com/pausenet/pausenet/vtime"
 
 // Credits are counted modulo CreditRange; CreditMost may be granted at once (IBTA vol. 1, section 7.9).
 const (

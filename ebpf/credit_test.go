@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // creditFrame is a credit message, as docs/schemes/cbfc.md has it.

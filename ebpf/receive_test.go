@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // pfc sends a PFC frame of the peer into a port.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // The rig's fabric: switch 0 has ports 0..5, switch 1 ports 6..8; port 9 is that of host 0. What is cabled to what does

@@ -2,7 +2,7 @@
 // of the tables and registers that the pipelines and the traffic manager share.
 package ebpf
 
-import "github.com/pausenet/pausenet/internal/vtime"
+import "github.com/pausenet/pausenet/vtime"
 
 // The structures of c/state.h. Times in them are picoseconds (vtime.Time), sizes bytes.
 type (

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // withECN is a frame with another ECN field, the checksum computed afresh.

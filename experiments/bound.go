@@ -8,10 +8,10 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/fluid"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Bound is what the links of a scenario's fabric allow its flows, whatever controls them: each flow is a fluid on the path

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 func findBound(t *testing.T, s *Scenario) *Bound {

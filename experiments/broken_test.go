@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // broken is a congestion control that comes to say what cannot be done, of a rate or a window.

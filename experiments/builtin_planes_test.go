@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // planesUntil is how much of a long scenario is compared on both planes; the kernel takes its time.

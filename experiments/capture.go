@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/capture"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // wireCapture is a run's --pcap: what is on the wires of some ports, both ways, in one pcapng file. A frame is seen as

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestFiles holds the CSV files against the design's table, and against each other and the summary.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestDeadlock: around a ring of five switches each flow goes two links on, so that every queue waits for the next and the last

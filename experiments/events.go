@@ -3,9 +3,9 @@ package experiments
 import (
 	"strings"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // FaultSummary is what went wrong in a run, and what it cost.

@@ -9,10 +9,10 @@ import (
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // What the thesis' section 4.4.2 and HPCC's simulator say of the traffic, against what the scenario's seed draws.

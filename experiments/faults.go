@@ -1,10 +1,10 @@
 package experiments
 
 import (
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // ScheduleFaults has the faults happen of a scenario that begins at the given time on an engine of its topology, now or later.

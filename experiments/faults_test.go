@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/report"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // withFaults is a scenario with faults, each an item of a list.

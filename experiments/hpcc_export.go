@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // ExportHPCC is the name of the files that HPCC's simulator writes: fct.txt and pfc.txt.

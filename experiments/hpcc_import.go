@@ -9,10 +9,10 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // HPCCImport names files of HPCC's simulator that are to become a scenario: a topology, and either flows or a size

@@ -5,9 +5,9 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // The incast of the thesis' section 4.1.2 (the first 20 lines of HPCC's simulator's mix/flow.txt): 635 MB, an empty fabric's RTT of 4.16 us but for the ACK's own bytes.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // metric is a figure of a run that a source can make a claim about.

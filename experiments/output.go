@@ -13,8 +13,8 @@ import (
 
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // output is a run's CSV files. What was measured is written as the run goes, so that nothing is lost when it is stopped.

@@ -1,9 +1,9 @@
 package experiments
 
 import (
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // recorder takes a run's measurements: samples at fixed times, and what the engine tells it.

@@ -3,7 +3,7 @@ package experiments
 import (
 	"slices"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // flowRecords are what the run's flows came to.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
 )
 
 // Reference is a level to draw across a series' panel: a number, or a setting, whose value is the run's.

@@ -3,7 +3,7 @@ package experiments
 import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // rttRecorders are the RTT samples of a run's flows, in two ways of sampling.

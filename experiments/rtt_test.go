@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // dial is a clock that is set by hand.

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // maxDuration bounds a run: virtual time counts picoseconds, and a slip of the unit would keep a machine busy for days.

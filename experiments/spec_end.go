@@ -1,8 +1,8 @@
 package experiments
 
 import (
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Without drain_limit a run drains for leastDrain, or for drainDurations times its duration if that is longer.

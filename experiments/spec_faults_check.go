@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // checkOverlap reports a fault that would happen while another of its kind, which is undone afterwards, holds at the same place.

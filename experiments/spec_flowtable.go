@@ -3,9 +3,9 @@ package experiments
 import (
 	"strconv"
 
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 )
 
 // flowTable reads flows from a file like flows.csv: a line of column names, then a line a flow. Columns that it does not

@@ -5,10 +5,10 @@ import (
 	"strconv"
 
 	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // View is a resolved scenario for programs: names instead of indexes, units in the names of the JSON fields, every

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/workload"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // workloadKinds are the keys that say what a workload is, one to an item, and what reads them. A reader leaves what it

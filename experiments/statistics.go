@@ -4,8 +4,8 @@ import (
 	"math"
 	"sort"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // sizeBins are the upper ends, in bytes, of the bins by flow size.

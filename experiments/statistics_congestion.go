@@ -1,10 +1,10 @@
 package experiments
 
 import (
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // congestion finds out when an egress port of a switch was congested, and when it was held by PFC.

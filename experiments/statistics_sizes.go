@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // sizeShares is how many bins of equal count the flows are cut into by size, as by the analysis of HPCC's simulator

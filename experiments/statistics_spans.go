@@ -3,7 +3,7 @@ package experiments
 import (
 	"sort"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // stretch is a stretch of virtual time, from included, to not.

@@ -3,8 +3,8 @@ package experiments
 import (
 	"slices"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // spread follows PAUSE from switch to switch, from the PFC frames alone.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // victimSlowdown is the slowdown above which a flow counts as slowed: it had less than half of what its path could carry.

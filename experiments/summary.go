@@ -6,9 +6,9 @@ import (
 	"sort"
 	"time"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Summary is summary.json: a run in numbers. Times are virtual nanoseconds unless a name says otherwise.

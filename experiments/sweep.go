@@ -13,8 +13,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Sweep is scenarios to be run at every combination of their parameters' values, their seeds and their controllers.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/report"
 	"github.com/pausenet/pausenet/internal/interval"
-	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/units"
 )
 
 // shownIn is what sweep.html shows: a chart a metric shown, with the first parameter that varies along its axis and a line for each

@@ -1,8 +1,8 @@
 package experiments
 
 import (
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // tally adds up the flows with a tag for panels. It goes through those that are under way, not through all that there are:

@@ -3,8 +3,8 @@ package experiments
 import (
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestTally: at each moment of a run the sums are those over all flows of the tag, whatever has started or ended.

@@ -1,10 +1,10 @@
 package experiments
 
 import (
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 )
 
 // resolved is what switches' settings come to on a topology.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // UnfinishedFlows are the flows with a size that had not ended as the run did, and why. A flow without a size ends with the run.

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 )
 
 // judgeUnused says what the run had no use for. That a mechanism stood by and was not needed is a note, and often what a good

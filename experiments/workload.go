@@ -5,9 +5,9 @@ import (
 	"iter"
 
 	"github.com/pausenet/pausenet/experiments/workload"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Workload is flows that a scenario starts by a rule, or reads from a file.

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 const workloadsFile = "testdata/workloads/all.yaml"

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/workload"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // WorkloadView is a workload of a View: its rule, with which the seed gives the flows, or its file. What a kind does not have

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Broken is what a flow's congestion control said that cannot be done: send at a rate that is no number above 0, or with a window

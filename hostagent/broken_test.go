@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // silent fails unless the NIC has nothing to send and waits for no time.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // carry runs a flow over wires of 5 us that lose nothing, until it has ended or the time has come.

@@ -2,8 +2,8 @@ package hostagent
 
 import (
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Clock is what a NIC asks of whoever drives it.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // dataFrame is the length of a data packet's frame, by hand: Ethernet 14, IPv4 20, UDP 8, BTH 12, payload, pad, ICRC 4, and

@@ -3,8 +3,8 @@ package hostagent
 import (
 	"math"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Notify is what a receiver tells its sender of congestion without being asked: the notification point. What each ACK

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // pcnPair is a pair whose receivers report as PCN's do, each frame taking 1020 B of line, as in PCN's simulator.

@@ -2,8 +2,8 @@ package hostagent
 
 import (
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Receiver is the receiving half of a flow's queue pair, the notification point.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 	"pgregory.net/rapid"
 )
 

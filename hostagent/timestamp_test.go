@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestTimestamps: data leaves with the time at which it does, 8 B longer, and its ACK brings that back, 8 B longer too: RTTs are

@@ -8,8 +8,8 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // A circle of egress queues of which each is held by flow control until the next has sent is a deadlock: a cyclic buffer

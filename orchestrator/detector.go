@@ -2,9 +2,9 @@ package orchestrator
 
 import (
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // fillDetector writes what a switch's congestion detector goes by into the pipelines' tables.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // fingerprint hashes every frame event of a run, in order: when and where each frame crossed, what became of it, and the

@@ -5,9 +5,9 @@ package orchestrator
 import (
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // What waits in a switch counts there as the framing has it: all bytes of the frames, or those of the simulators' packets, 1048 for

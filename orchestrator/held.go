@@ -3,8 +3,8 @@ package orchestrator
 import (
 	"math/bits"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // held is what flow control has done to a port and a priority: for how long it has held the egress queue, by PAUSE or for want of

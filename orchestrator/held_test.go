@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestHeldTime: the queue to a host that sends PAUSE is held from the first PAUSE's arrival until the last has run out, and another

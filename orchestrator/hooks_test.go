@@ -7,8 +7,8 @@ import (
 
 	"github.com/pausenet/pausenet/internal/testenv"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // busy is a run with everything in it: PFC through three switches, RED, CNPs, CNMs and ticks.

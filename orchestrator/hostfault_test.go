@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestSlowReceiver: a NIC that takes frames at 10 Gb/s takes all of them, one after the other from the first on: PAUSE holds the

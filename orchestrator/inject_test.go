@@ -3,8 +3,8 @@
 package orchestrator
 
 import (
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // sendPFC has port from send a PFC frame for a priority at the given time, as if its own pipeline had asked for it: onto

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestLawsCatchWrongs injects one wrong at a time and wants the law it breaks named, with the place. Each is done to a run

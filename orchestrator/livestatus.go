@@ -5,7 +5,7 @@ package orchestrator
 import (
 	"time"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // LiveStatus says how well the machine follows the wall clock.

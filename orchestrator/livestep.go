@@ -3,7 +3,7 @@ package orchestrator
 import (
 	"slices"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // step does the first thing that is due in a fabric of one region: a call or an event, at the given time.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // lostPause is a PAUSE of a switch's port that a fault lost. Whether it left the wire is known at its far end, in the region there, which

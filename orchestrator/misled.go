@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // sendableLaw is the law that a congestion control breaks by what cannot be done.

@@ -2,9 +2,9 @@ package orchestrator
 
 import (
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // What holds a port is for the pipeline to say, of the PAUSEs that come to it. So that a pipeline that makes nothing of them does not

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestThresholdsAct: at no moment does a port at or above XOFF go without PAUSE, or one at or below XON keep its peer

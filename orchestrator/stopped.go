@@ -2,8 +2,8 @@ package orchestrator
 
 import (
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // StoppedFlows are the flows, by number, that have started, have not ended and never will: the sender waits for an answer, no

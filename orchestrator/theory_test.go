@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // The reference values of this file are worked out by hand from the formats: a RoCEv2 data frame is Ethernet 14, IPv4 20,

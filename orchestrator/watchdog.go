@@ -4,8 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // watch is the watchdog's eye on an egress queue.

@@ -3,10 +3,10 @@ package orchestrator
 import (
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestSetWatchdog: a watchdog that is switched on during a storm finds it, as its queue has been held for long enough; switched off,

@@ -2,7 +2,7 @@ package orchestrator
 
 import (
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // flight is the frames on the wire from a port, in order. The arrival times stand beside each other: scheduling the next

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // SetLoss has the wire from a port lose frames, each with the probability.

@@ -1,8 +1,8 @@
 package switchagent
 
 import (
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Detector is how a switch tells congestion at an egress port.

@@ -3,9 +3,9 @@ package switchagent_test
 import (
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // credits has flow control go by credits of a period of 40 us, and T_max be so many of them.

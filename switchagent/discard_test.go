@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestDiscard: a port that is closed takes nothing, one whose queue is in a storm nothing of that priority; what is refused or flushed

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // FlowControl is how the ports of a whole fabric keep their peers from sending more than they have room for.

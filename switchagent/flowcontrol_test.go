@@ -6,9 +6,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // byCredits has priorities 3 and 4 go by credits of 64 B, of which every port starts with so many.

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Whatever comes and goes: every byte is queued, sent or counted as dropped, each account holds just what is queued, no

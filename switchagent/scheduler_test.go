@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
 )
 
 // order takes everything from a port and says of which priority it was.

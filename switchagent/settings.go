@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Priorities is the number of priorities of a port (IEEE 802.1Q).

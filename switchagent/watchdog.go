@@ -1,6 +1,6 @@
 package switchagent
 
-import "github.com/pausenet/pausenet/internal/vtime"
+import "github.com/pausenet/pausenet/vtime"
 
 // Watchdog is the PFC watchdog of a switch's egress queues, SONiC's: a queue that PFC has held without interruption for Detect is
 // in a storm, until no PAUSE has held it for Restore.

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/units"
 )
 
 // builder is what the builders' parameters have in common: cables towards hosts and between switches, name patterns, and

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // linkClass is a kind of cable of a fabric: the links of one rate and delay.

@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // hpccFile reads a topology file of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/mix), named

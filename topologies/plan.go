@@ -6,8 +6,8 @@ package topologies
 import (
 	"net/netip"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // NodeID indexes Plan.Nodes. PortID indexes Plan.Ports. Both are dense and start at 0; the ports of a node follow one

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // shortestPaths finds, for each switch and host, the ports on paths with the fewest hops. Hosts have one port each, so

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Bounds of what a spec may ask for. They are far above what an emulation on one machine is good for, and low enough to

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // progress shows a bar a run on a terminal: virtual time, speed, time left. Into a pipe it shows nothing.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestSweepTable: a line a point, none wider than the screen, not more than it is high.

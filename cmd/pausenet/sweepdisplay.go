@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // sweepDisplay shows how far a sweep is: a line a point as it ends and, on a terminal, below these a table of the points

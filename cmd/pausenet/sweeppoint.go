@@ -21,8 +21,8 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // A sweep makes each point in a process of its own: one that runs out of memory, or is killed, takes no other with it. That

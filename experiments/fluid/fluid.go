@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Flow is a flow's fluid.

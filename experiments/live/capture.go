@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/internal/capture"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // seen is a frame on a captured wire.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestLink changes a link, both ways, undoes it, and is refused what a link cannot be.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Event is something that happened in a live fabric: a line of JSON for who asks for events.

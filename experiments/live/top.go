@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/units"
 )
 
 // Top is what happened between two snapshots. Rates are of virtual time.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Verdict says whether a live fabric's numbers can be trusted: its conservation laws, as of any run, and whether the machine

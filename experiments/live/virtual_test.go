@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestIncastIsTheScenarios: RDMA flows that no program disturbs complete in a live fabric when they do in a run of a scenario that starts

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // watcher is told what happens and tells who waits for it. It runs on the engine's goroutine alone. Without a reader of events

@@ -6,7 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent/lstm"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // untrained are the constants of the PID control that RTTs are collected under: its gains before their training (thesis,

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/lstm"
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/units"
 )
 
 func small() *Options {

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"math"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Flow is a flow that a workload starts, between hosts by their numbers.

@@ -3,7 +3,7 @@ package cc
 import (
 	"errors"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // aimdSpec is the example of docs/controllers.md.

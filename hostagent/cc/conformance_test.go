@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 	"pgregory.net/rapid"
 )
 

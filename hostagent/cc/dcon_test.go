@@ -3,8 +3,8 @@ package cc
 import (
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 func dcon40(t *testing.T, given map[string]string) *dcon {

@@ -1,6 +1,6 @@
 package cc
 
-import "github.com/pausenet/pausenet/internal/vtime"
+import "github.com/pausenet/pausenet/vtime"
 
 // mlxParameters are the constants of the NIC in HPCC's simulator (run.py's dcqcn).
 func mlxParameters(when string) []Parameter {

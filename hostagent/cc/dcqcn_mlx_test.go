@@ -3,7 +3,7 @@ package cc
 import (
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 	"pgregory.net/rapid"
 )
 

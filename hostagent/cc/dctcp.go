@@ -3,7 +3,7 @@ package cc
 import (
 	"math"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 var dctcpSpec = define(Spec{

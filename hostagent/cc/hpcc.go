@@ -1,8 +1,8 @@
 package cc
 
 import (
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 var hpccSpec = define(Spec{

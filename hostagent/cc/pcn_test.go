@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/units"
 )
 
 // report is a CNP of PCN's receiver: nothing but the receiving rate matters of it if congested, nothing at all if not.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // roundTrips hands a controller one ACK a round trip, each of a packet sent as the ACK before came, and calls after each.

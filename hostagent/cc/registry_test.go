@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/units"
+	"github.com/pausenet/pausenet/units"
 )
 
 func TestRegistryIsWellFormed(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 var swiftSpec = define(Spec{

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 func newSwift(t *testing.T, given map[string]string, env Env) *swift {

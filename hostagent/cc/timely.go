@@ -3,7 +3,7 @@ package cc
 import (
 	"fmt"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 var timelySpec = define(Spec{

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 func timely40(t *testing.T, given map[string]string) *timely {

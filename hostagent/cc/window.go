@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // windowSuffix after the name of a congestion control without a window gives it one (see withWindow).

@@ -16,7 +16,7 @@ import (
 
 	"github.com/gopacket/gopacket/pcapgo"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // packet is one packet as the library's reader sees it.

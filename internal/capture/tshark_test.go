@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/vtime"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // tshark runs tshark on a capture and returns its lines. Any complaint of tshark about the file fails the test.

@@ -5,7 +5,7 @@ package frame
 import (
 	"unsafe"
 
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // HeaderBytes is how much of a frame a pool of headers keeps: every header but telemetry's fits. With the 48 bytes that are known

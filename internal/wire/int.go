@@ -3,8 +3,8 @@ package wire
 import (
 	"encoding/binary"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // INT is the in-band telemetry of HPCC (its paper, section 4.1; our layout is in docs/schemes/hpcc.md): what the switches on a data packet's way write into it about the ports

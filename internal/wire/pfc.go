@@ -3,8 +3,8 @@ package wire
 import (
 	"encoding/binary"
 
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // PFC is a whole priority flow control frame (IEEE 802.1Qbb, 802.3 annex 31D), Ethernet header included.

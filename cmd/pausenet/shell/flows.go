@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/live"
-	"github.com/pausenet/pausenet/internal/units"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/units"
 )
 
 var flowVerbs = []verb{
