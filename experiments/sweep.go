@@ -63,6 +63,7 @@ type SweepPoint struct {
 	// SameAs names an earlier point of an equal configuration, which this one comes out like; empty: there is none.
 	SameAs   string
 	Duration vtime.Time // virtual, of the scenario
+	Warnings []string   // of what is off with it, though it can be run
 }
 
 // Name is the point for people: "xoff=256KB,seed=2 dcqcn".
@@ -300,7 +301,7 @@ func (s *Sweep) resolve(c *cell) ([]SweepPoint, error) {
 		}
 		points[i] = SweepPoint{
 			Folder: c.folder, Scenario: c.scenario, Controller: controller, Seed: scenario.Seed, Values: c.values,
-			Sets: c.sets, Hash: hash, Duration: scenario.Duration,
+			Sets: c.sets, Hash: hash, Duration: scenario.Duration, Warnings: Warnings(scenario, []string{controller}),
 		}
 	}
 	return points, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -36,6 +37,26 @@ func Warnings(s *Scenario, controllers []string) []string {
 	for i, text := range texts {
 		if names := under[text]; len(names) < len(controllers) {
 			texts[i] = fmt.Sprintf("under %s: %s", strings.Join(names, ", "), text)
+		}
+	}
+	return texts
+}
+
+// SweepWarnings are those of a sweep's points, each once. Of several points it says which are meant, unless all are.
+func SweepWarnings(points []SweepPoint) []string {
+	var texts []string
+	of := map[string][]string{} // the points that a text is about
+	for i := range points {
+		for _, text := range points[i].Warnings {
+			if of[text] == nil {
+				texts = append(texts, text)
+			}
+			of[text] = append(of[text], points[i].Name())
+		}
+	}
+	for i, text := range texts {
+		if names := of[text]; len(names) < len(points) {
+			texts[i] = fmt.Sprintf("%d of %d points (%s): %s", len(names), len(points), places(names), text)
 		}
 	}
 	return texts
@@ -202,7 +223,11 @@ func (w *warner) changed(id topologies.PortID, c switchagent.Cable) (cables []sw
 
 // used are the priorities that a run's packets have.
 func (w *warner) used() (set uint8) {
-	set = 1<<w.s.Host.DataPriority | 1<<w.s.Host.ControlPriority
+	host := HostSettings(w.s, w.spec.Needs)
+	set = 1<<host.DataPriority | 1<<host.ACKPriority()
+	if host.Notify != hostagent.NotifyNone {
+		set |= 1 << host.ControlPriority
+	}
 	if w.spec.Needs.CNM {
 		set |= 1 << cnmPriority
 	}
@@ -214,7 +239,14 @@ const cnmPriority = 7
 
 // carries says what the run's packets are and which priorities they have.
 func (w *warner) carries() string {
-	text := fmt.Sprintf("data has priority %d, ACK, NAK and CNP %d", w.s.Host.DataPriority, w.s.Host.ControlPriority)
+	host := HostSettings(w.s, w.spec.Needs)
+	text := fmt.Sprintf("data has priority %d, ACK, NAK and CNP %d", host.DataPriority, host.ControlPriority)
+	if host.ACKsWithData {
+		text = fmt.Sprintf("data, ACK and NAK have priority %d", host.DataPriority)
+		if host.Notify != hostagent.NotifyNone {
+			text += fmt.Sprintf(", CNP %d", host.ControlPriority)
+		}
+	}
 	if w.spec.Needs.CNM {
 		text += fmt.Sprintf(", CNMs %d", cnmPriority)
 	}

@@ -61,6 +61,11 @@ const liveSenders, liveShare = 0.25, 0.5
 // FittingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which a machine on which a crossing costs so much can
 // follow that load.
 func FittingSlowdown(plan *topologies.Plan, crossing time.Duration) float64 {
+	return RoundSlowdown(HostLoad(plan) * liveSenders * float64(len(plan.Hosts)) * crossing.Seconds() / liveShare)
+}
+
+// HostLoad is how many crossings a second of virtual time has for each host that sends at line rate, on average over the hosts.
+func HostLoad(plan *topologies.Plan) float64 {
 	var links, pairs int
 	for i, a := range plan.Hosts {
 		b := plan.Hosts[(i+len(plan.Hosts)/2)%len(plan.Hosts)]
@@ -75,8 +80,7 @@ func FittingSlowdown(plan *topologies.Plan, crossing time.Duration) float64 {
 		rate += float64(vtime.Second) / float64(plan.Ports[plan.Nodes[h].Ports[0]].Rate.TimeFor(line))
 	}
 	const answered = 2
-	perSecond := rate * liveSenders * answered * float64(links) / float64(max(1, pairs))
-	return RoundSlowdown(perSecond * crossing.Seconds() / liveShare)
+	return rate / float64(len(plan.Hosts)) * answered * float64(links) / float64(max(1, pairs))
 }
 
 // RoundSlowdown is the next slow-down of 1, 2 or 5 times a power of ten, at least 1.

@@ -184,9 +184,7 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScen
 		}
 		s.Capture = append(s.Capture, ids...)
 	}
-	for _, text := range experiments.Warnings(scenario, s.Controllers) {
-		fmt.Fprintf(os.Stderr, "pausenet: %s: warning: %s\n", scenario.Name, text)
-	}
+	writeWarnings(os.Stderr, scenario.Name, experiments.Warnings(scenario, s.Controllers))
 	if err := experiments.Check(scenario, s.Controllers, s.Seeds...); err != nil {
 		return nil, err
 	}

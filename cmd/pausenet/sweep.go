@@ -114,6 +114,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if why != "" {
 		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
 	}
+	writeWarnings(os.Stderr, sweep.Name, experiments.SweepWarnings(points))
 	display := newSweepDisplay(os.Stderr, sweep.Name, points)
 	runner := &experiments.SweepRunner{
 		Points: points, Quick: sweep.Quick, Directory: f.out, Jobs: f.jobs, Plane: plane,
@@ -225,12 +226,11 @@ func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoi
 	}
 	fmt.Fprintf(w, "\n\n")
 	writeColumns(w, lines)
-	writeDuplicates(w, points)
+	writeDuplicates(w, experiments.Duplicates(points))
 }
 
 // writeDuplicates tells which points are the same run as an earlier one.
-func writeDuplicates(w io.Writer, points []experiments.SweepPoint) {
-	same := experiments.Duplicates(points)
+func writeDuplicates(w io.Writer, same []string) {
 	if len(same) == 0 {
 		return
 	}

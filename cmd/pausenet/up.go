@@ -142,6 +142,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	describeUp(out, fabric)
+	writeWarnings(os.Stderr, made.Scenario.Name, fabric.Warnings())
 	var failed error
 	if f.detach {
 		detached(live.LogPath(f.name))

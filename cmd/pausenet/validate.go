@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"runtime"
+	"slices"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/files"
@@ -12,24 +12,51 @@ import (
 )
 
 func newValidateCommand() *cobra.Command {
-	var sets, controllers []string
+	var (
+		sets, controllers []string
+		format            string
+	)
 	c := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check scenario, topology and sweep files",
 		Long: `validate reads scenario, topology and sweep files, tells which is which, resolves them as
 a run would, and reports every mistake with its place. What it lets through a run does not
-refuse. Nothing is built or run. --set changes what it reads, as it does for run, and for
-sweep if the file is a sweep's; --cc names other congestion controls than the scenario's.`,
+refuse. What can be run and is off it warns of, with the numbers: a headroom that is less
+than what is in flight, a buffer that does not hold it, settings that cannot act. Nothing
+is built or run. --set changes what it reads, as it does for run, and for sweep if the
+file is a sweep's; --cc names other congestion controls than the scenario's.`,
 		Example: `  pausenet validate fabric.yaml incast.yaml sweep.yaml
-  pausenet validate incast.yaml --set switch.pfc.xoff=256KB`,
+  pausenet validate incast.yaml --set switch.pfc.xoff=256KB
+  pausenet validate incast.yaml -f json`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
 			failed := 0
-			for _, name := range args {
-				if err := validate(c.OutOrStdout(), name, sets, controllers); err != nil {
+			all := make([]validated, len(args))
+			for i, name := range args {
+				v := &all[i]
+				v.File, v.Warnings = name, []string{}
+				err := v.validate(name, sets, controllers)
+				if err != nil {
 					failed++
+					v.Error = err.Error()
+				}
+				if format == "json" {
+					continue
+				}
+				writeWarnings(c.ErrOrStderr(), v.Name, v.Warnings)
+				if err != nil {
 					fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
+					continue
+				}
+				v.write(c.OutOrStdout())
+			}
+			if format == "json" {
+				if err := writeJSON(c.OutOrStdout(), all); err != nil {
+					return err
 				}
 			}
 			if failed > 0 {
@@ -40,38 +67,66 @@ sweep if the file is a sweep's; --cc names other congestion controls than the sc
 	}
 	setFlag(c, &sets)
 	controllersFlag(c, &controllers)
+	formatFlag(c, &format)
 	return c
 }
 
-// validate reads one file, or stream, and says that it is fine, or what is not.
-func validate(w io.Writer, name string, sets, controllers []string) error {
+// validated is what is to be said of one file.
+type validated struct {
+	File     string   `json:"file"`
+	Kind     string   `json:"kind,omitempty"` // scenario, topology or sweep; empty where it could not be read
+	Name     string   `json:"name,omitempty"`
+	Error    string   `json:"error,omitempty"` // its mistakes, a line each; absent: it has none
+	Warnings []string `json:"warnings"`
+	Flows    *int     `json:"flows,omitempty"`  // of a scenario
+	Fabric   string   `json:"fabric,omitempty"` // of a scenario and a topology
+	Points   *int     `json:"points,omitempty"` // of a sweep
+	// Same are the sweep's points that are the same run as another.
+	Same []string `json:"same,omitempty"`
+}
+
+// validate reads one file, or stream, and finds what there is to say of it, or what is wrong with it.
+func (v *validated) validate(name string, sets, controllers []string) error {
 	from, err := read(name)
 	if err != nil {
 		return err
 	}
-	if experiments.IsSweep(from.data) {
-		return validateSweep(w, from.filename, from.data, sets, controllers)
-	}
 	if files.IsStream(name) {
-		name = from.filename
+		v.File = from.filename
+	}
+	if experiments.IsSweep(from.data) {
+		v.File = from.filename
+		return v.sweep(from, sets, controllers)
 	}
 	s, err := from.parse(sets)
-	if err == nil && s.scenario != nil {
-		err = from.check(s.scenario, sets, controllers)
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case s.scenario != nil:
-		fmt.Fprintf(w, "%s: scenario %s is fine; flows: %d; fabric: %s\n", name, s.scenario.Name, len(s.scenario.Flows), s.topology.Summary())
-	default:
-		fmt.Fprintf(w, "%s: topology %s is fine; fabric: %s\n", name, s.topology.Name, s.topology.Summary())
 	}
-	return nil
+	v.Fabric = s.topology.Summary()
+	if s.scenario == nil {
+		v.Kind, v.Name = "topology", s.topology.Name
+		return nil
+	}
+	flows := len(s.scenario.Flows)
+	v.Kind, v.Name, v.Flows = "scenario", s.scenario.Name, &flows
+	return v.check(from, s.scenario, sets, controllers)
 }
 
-// check finds what a run of a scenario would refuse, in its quick form too if it has one.
-func (from *source) check(s *experiments.Scenario, sets, controllers []string) error {
+// write says that the file is fine.
+func (v *validated) write(w io.Writer) {
+	switch v.Kind {
+	case "sweep":
+		fmt.Fprintf(w, "%s: sweep %s is fine; points: %d\n", v.File, v.Name, *v.Points)
+		writeDuplicates(w, v.Same)
+	case "scenario":
+		fmt.Fprintf(w, "%s: scenario %s is fine; flows: %d; fabric: %s\n", v.File, v.Name, *v.Flows, v.Fabric)
+	default:
+		fmt.Fprintf(w, "%s: topology %s is fine; fabric: %s\n", v.File, v.Name, v.Fabric)
+	}
+}
+
+// check finds what a run of a scenario would refuse, and would warn of, in its quick form too if it has one.
+func (v *validated) check(from *source, s *experiments.Scenario, sets, controllers []string) error {
 	forms := []*experiments.Scenario{s}
 	if s.HasQuick {
 		quick, err := experiments.Reading{Quick: true, Sets: sets}.Parse(from.filename, from.data)
@@ -92,17 +147,25 @@ func (from *source) check(s *experiments.Scenario, sets, controllers []string) e
 			return err
 		}
 		for _, text := range experiments.Warnings(form, names) {
-			fmt.Fprintf(os.Stderr, "pausenet: %s: warning: %s\n", form.Name, text)
+			switch {
+			case slices.Contains(v.Warnings, text): // of the plain form too
+			case form != s:
+				v.Warnings = append(v.Warnings, "in the quick form: "+text)
+			default:
+				v.Warnings = append(v.Warnings, text)
+			}
 		}
 	}
 	return nil
 }
 
-func validateSweep(w io.Writer, name string, data []byte, sets, controllers []string) error {
-	s, err := experiments.ParseSweep(name, data)
+// sweep finds what a sweep of the file would refuse, and would warn of.
+func (v *validated) sweep(from *source, sets, controllers []string) error {
+	s, err := experiments.ParseSweep(from.filename, from.data)
 	if err != nil {
 		return err
 	}
+	v.Kind, v.Name = "sweep", s.Name
 	if err := s.Set(sets); err != nil {
 		return err
 	}
@@ -113,7 +176,15 @@ func validateSweep(w io.Writer, name string, data []byte, sets, controllers []st
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s: sweep %s is fine; points: %d\n", name, s.Name, len(points))
-	writeDuplicates(w, points)
+	n := len(points)
+	v.Points, v.Same = &n, experiments.Duplicates(points)
+	v.Warnings = append(v.Warnings, experiments.SweepWarnings(points)...)
 	return nil
+}
+
+// writeWarnings writes what is off with a scenario, a sweep or a fabric, though it can be run.
+func writeWarnings(w io.Writer, name string, warnings []string) {
+	for _, text := range warnings {
+		fmt.Fprintf(w, "pausenet: %s: warning: %s\n", name, text)
+	}
 }

@@ -1,0 +1,63 @@
+//go:build linux
+
+package live
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Warnings are what is off with the fabric, though it is up: with its settings, and with a slow-down that somebody asked for.
+func (f *Fabric) Warnings() []string {
+	texts := f.Made.Warnings()
+	if f.Chosen {
+		return texts
+	}
+	if text := slowdownWarning(f.Plan, f.Crossing, f.Slowdown()); text != "" {
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// firstTimeout is after how long TCP sends a first segment again that nothing has answered (RFC 6298, section 2.1). It goes by the
+// clock on the wall, as all programs on nodes do.
+const firstTimeout = time.Second
+
+// slowdownWarning says why a slow-down does not suit a fabric on a machine where a crossing takes so long; empty: it does.
+func slowdownWarning(plan *topologies.Plan, crossing time.Duration, slowdown float64) string {
+	fits := orchestrator.FittingSlowdown(plan, crossing)
+	crossings := orchestrator.HostLoad(plan) / slowdown
+	if processors := crossings * crossing.Seconds(); processors > 1 { // the engine is one goroutine
+		return fmt.Sprintf("--slowdown %g is too low for this machine: one host alone at line rate makes %.3g crossings of a switch a second, "+
+			"of %v each here, which takes %.3g processors, and the fabric has one; --slowdown %g would fit for a quarter of the hosts",
+			slowdown, crossings, crossing, processors, fits)
+	}
+	rtt, a, b := longestRTT(plan)
+	if wall := time.Duration(float64(rtt.Nanoseconds()) * slowdown); wall > firstTimeout {
+		return fmt.Sprintf("--slowdown %g is too high for TCP: a round trip between %s and %s, %v, takes %v of the wall, and TCP sends again what "+
+			"nobody answers for %v (RFC 6298); --slowdown %g would fit this machine", slowdown, a, b, rtt, wall.Round(time.Millisecond), firstTimeout, fits)
+	}
+	return ""
+}
+
+// longestRTT is the longest round trip of a small message between two hosts that are far from each other, by their numbers, and the
+// hosts.
+func longestRTT(plan *topologies.Plan) (longest vtime.Time, from, to string) {
+	for i, a := range plan.Hosts {
+		b := plan.Hosts[(i+len(plan.Hosts)/2)%len(plan.Hosts)]
+		if a == b {
+			continue
+		}
+		rtt := experiments.IdealFCT(plan, a, b, 1, orchestrator.Ports{Source: wire.MinEntropyPort})
+		if rtt > longest {
+			longest, from, to = rtt, plan.Nodes[a].Name, plan.Nodes[b].Name
+		}
+	}
+	return longest, from, to
+}
