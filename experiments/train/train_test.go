@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -68,6 +69,38 @@ func TestLSTM(t *testing.T) {
 	other.Seed = 2
 	if r, err := LSTM(context.Background(), other); err != nil || r.Weights.Parameters == again.Weights.Parameters {
 		t.Errorf("the seed changes nothing: %v", err)
+	}
+}
+
+// TestBuiltIn: the weights that come with the program are what it would train. Where this fails, the simulations, the drawing of
+// pairs or the optimiser have changed: train again (pausenet train lstm --out hostagent/lstm/weights.json), and measure again what
+// docs/lstm-pid.md and the lstm-* parts of docs/results.md report.
+func TestBuiltIn(t *testing.T) {
+	w, err := lstm.BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.Provenance
+	want := recipe(&Options{Seed: 1, Rounds: Rounds, Batch: Batch, Passes: Passes, Version: p.Version})
+	for seed := range uint64(collectRuns) {
+		s, err := randomIncast(1000*want.Seed + seed + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, controller := range collectedUnder {
+			want.Scenarios = append(want.Scenarios, s.Name+" under "+controller)
+		}
+	}
+	if want.Trial, err = Trial(context.Background(), orchestrator.PlaneWasm); err != nil {
+		t.Fatal(err)
+	}
+	if p.Trial != want.Trial {
+		t.Errorf("the trial of weights.json is %s, and would be %s", p.Trial, want.Trial)
+	}
+	// What only the whole training tells.
+	want.Pairs, want.MAPE, want.UnseenMAPE, want.Trial = p.Pairs, p.MAPE, p.UnseenMAPE, p.Trial
+	if !reflect.DeepEqual(p, want) {
+		t.Errorf("weights.json was trained as %+v\nand would be trained as %+v", p, want)
 	}
 }
 
