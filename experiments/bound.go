@@ -41,8 +41,7 @@ type BoundDiscipline struct {
 	FCT       Quantiles `json:"fct_ns"`
 	Slowdown  Quantiles `json:"slowdown"`
 
-	flows []orchestrator.Flow // as a run would have left them
-	times []FlowTimes
+	flows []FlowRecord // as a run would have left them
 }
 
 // FindBound works out the scenario's bound under its seed. An error is a mistake in the scenario.
@@ -81,7 +80,7 @@ func (b *Bound) Write(directory string) ([]string, error) {
 		if err != nil {
 			return paths, err
 		}
-		err = errors.Join(writeFlows(folder, d.flows, b.scenario, d.times), folder.Close())
+		err = errors.Join(writeFlows(folder, b.scenario, d.flows), folder.Close())
 		if err != nil {
 			return paths, err
 		}
@@ -98,32 +97,32 @@ type fluidModel struct {
 
 // fluidFlow is a flow and its way. A flow without a size has no times.
 type fluidFlow struct {
-	ports       orchestrator.Ports
-	path        []topologies.PortID
-	back        vtime.Time // an ACK's way
+	path, back  []topologies.PortID
+	ack         vtime.Time // on its way back
 	first, last int        // frames
 	line        int64      // bytes of line time
 	latency     float64    // ps of the ideal FCT beyond the fluid's time alone
 }
 
 // trace finds the flow's way in a run.
-func (f *fluidFlow) trace(s *Scenario, portsOf func(int) (orchestrator.Ports, error), number int) (err error) {
+func (f *fluidFlow) trace(s *Scenario, portsOf func(int) (orchestrator.Ports, error), number int) error {
 	plan, given := s.Topology, &s.Flows[number]
-	if f.ports, err = portsOf(number); err != nil {
+	ports, err := portsOf(number)
+	if err != nil {
 		return err
 	}
-	f.path = orchestrator.Path(plan, given.Source, given.Destination, f.ports)
+	f.path = orchestrator.Path(plan, given.Source, given.Destination, ports)
 	if given.Size == 0 {
 		return nil
 	}
-	back := orchestrator.WayBack(plan, given.Source, given.Destination, f.ports)
-	f.back = oneWay(plan, back, ackFrame)
+	f.back = orchestrator.WayBack(plan, given.Source, given.Destination, ports)
+	f.ack = oneWay(plan, f.back, ackFrame)
 	f.first, f.last, f.line = framesOf(plan, int64(given.Size))
 	slowest := plan.Ports[f.path[0]].Rate
 	for _, id := range f.path {
 		slowest = min(slowest, plan.Ports[id].Rate)
 	}
-	f.latency = float64(idealFCT(plan, f.path, back, int64(given.Size))) - alone(f.line, slowest)
+	f.latency = float64(idealFCT(plan, f.path, f.back, int64(given.Size))) - alone(f.line, slowest)
 	if rate := given.ConstantRate; rate > 0 && rate < slowest { // it says when packets leave: the last one goes as fast as any
 		last := plan.Framing.LineBytes(f.last)
 		f.latency -= alone(last, rate) - alone(last, slowest)
@@ -161,24 +160,17 @@ func (m *fluidModel) under(d fluid.Discipline) BoundDiscipline {
 			stop = max(stop, until+late)
 		}
 	}
-	result := BoundDiscipline{Name: d.String(), flows: make([]orchestrator.Flow, len(m.flows))}
+	result := BoundDiscipline{Name: d.String(), flows: make([]FlowRecord, len(m.flows))}
 	for i, took := range fluid.Run(rates, fluids, d, stop) {
-		given := &m.s.Flows[i]
-		f := orchestrator.Flow{Finished: vtime.Never, FlowConfig: orchestrator.FlowConfig{
-			Source: given.Source, Destination: given.Destination, Size: int64(given.Size), Start: given.Start, Ports: m.flows[i].ports,
-		}}
-		if fct := math.Round(took + m.flows[i].latency); fct <= float64(until-given.Start) && fct < float64(vtime.Never) {
-			f.Finished = given.Start + vtime.Time(fct)
+		given, own := &m.s.Flows[i], &m.flows[i]
+		f := FlowRecord{Size: int64(given.Size), Start: given.Start, End: vtime.Never}
+		if fct := math.Round(took + own.latency); fct <= float64(until-given.Start) && fct < float64(vtime.Never) {
+			f.End, f.Ended = given.Start+vtime.Time(fct), true
+			f.Times = flowTimes(plan, own.path, own.back, f.Size, vtime.Time(fct))
 		}
 		result.flows[i] = f
 	}
-	result.times = flowTimes(plan, result.flows)
-	records := make([]FlowRecord, len(result.flows))
-	for i := range records {
-		f := &result.flows[i]
-		records[i] = FlowRecord{Size: f.Size, Start: f.Start, End: f.Finished, Ended: f.Finished != vtime.Never, Times: result.times[i]}
-	}
-	sum := statisticsOf(records, 0)
+	sum := statisticsOf(result.flows, 0)
 	result.Count, result.Completed, result.FCT, result.Slowdown = sum.Count, sum.Completed, sum.FCT, sum.Slowdown
 	return result
 }
@@ -220,7 +212,7 @@ func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64
 		at := choose(f.path)
 		link := &plan.Ports[f.path[at]]
 		before := oneWay(plan, f.path[:at], f.first)
-		after := link.Delay + oneWay(plan, f.path[at+1:], f.last) + f.back
+		after := link.Delay + oneWay(plan, f.path[at+1:], f.last) + f.ack
 		jobs[link.ID] = append(jobs[link.ID], fluid.Job{
 			Release: float64(m.s.Flows[i].Start + before), Work: alone(f.line, link.Rate),
 		})

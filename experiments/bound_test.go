@@ -52,9 +52,14 @@ drain: true
 			// links.csv counts bytes of frames: on Ethernet 24 fewer than they take of the line.
 			frames, sent := make([]int64, len(s.Topology.Ports)), make([]int64, len(s.Topology.Ports))
 			used := map[string]bool{}
+			portsOf := s.portsOf(s.Seed)
 			for i := range s.Flows {
 				var f fluidFlow
-				if err := f.trace(s, s.portsOf(s.Seed), i); err != nil {
+				if err := f.trace(s, portsOf, i); err != nil {
+					t.Fatal(err)
+				}
+				ports, err := portsOf(i)
+				if err != nil {
 					t.Fatal(err)
 				}
 				used[fmt.Sprint(s.Flows[i].Source, s.Flows[i].Destination, f.path)] = true
@@ -63,7 +68,7 @@ drain: true
 					frames[id] += packets
 					sent[id] += f.line - packets*24
 				}
-				for _, id := range orchestrator.Path(s.Topology, s.Flows[i].Destination, s.Flows[i].Source, f.ports) {
+				for _, id := range orchestrator.Path(s.Topology, s.Flows[i].Destination, s.Flows[i].Source, ports) {
 					frames[id] += packets
 					sent[id] += packets * wire.AckLen
 				}
@@ -130,7 +135,7 @@ duration: 10ms
 	b := findBound(t, s)
 	for _, d := range b.Disciplines {
 		for i, fct := range want[d.Name] {
-			if got := d.times[i]; got.FCT != fct || got.Ideal != alone(int64(s.Flows[i].Size)) {
+			if got := d.flows[i].Times; got.FCT != fct || got.Ideal != alone(int64(s.Flows[i].Size)) {
 				t.Errorf("%s, flow %d: %v, ideal %v; by hand %v", d.Name, i, got.FCT, got.Ideal, fct)
 			}
 		}
@@ -183,7 +188,7 @@ duration: 4500us
 	o := run(t, s, "none", Options{Plane: orchestrator.PlaneWasm})
 	for _, d := range findBound(t, s).Disciplines {
 		for i, row := range o.table("flows.csv").rows {
-			took, want := float64(d.times[i].FCT)/float64(vtime.Nanosecond), float64(number(t, row, "fct_ns"))
+			took, want := float64(d.flows[i].Times.FCT)/float64(vtime.Nanosecond), float64(number(t, row, "fct_ns"))
 			if math.Abs(took-want) > 14 { // the first packet's 16 B more at 10Gbps are 13 ns
 				t.Errorf("%s: flow %d takes %v ns, in a run %v", d.Name, i, took, want)
 			}
@@ -208,9 +213,9 @@ func TestBoundHolds(t *testing.T) {
 			if d.FCT.Mean < b.MeanFCT {
 				t.Errorf("%s: a mean of %v ns by %s, none below %v", c.name, d.FCT.Mean, d.Name, b.MeanFCT)
 			}
-			for i := range d.times {
-				if d.times[i].FCT < d.times[i].Ideal {
-					t.Errorf("%s, %s: flow %d takes %v, alone %v", c.name, d.Name, i, d.times[i].FCT, d.times[i].Ideal)
+			for i := range d.flows {
+				if d.flows[i].Times.FCT < d.flows[i].Times.Ideal {
+					t.Errorf("%s, %s: flow %d takes %v, alone %v", c.name, d.Name, i, d.flows[i].Times.FCT, d.flows[i].Times.Ideal)
 				}
 			}
 		}

@@ -231,7 +231,7 @@ func TestCancelled(t *testing.T) {
 	if v := r.Summary.Verdict; v.Status != Fail || len(v.Messages) != 1 || !strings.HasPrefix(v.Messages[0], "interrupted at ") {
 		t.Errorf("%+v", v)
 	}
-	ns := wholeNanoseconds(100 * vtime.Microsecond)
+	ns := (100 * vtime.Microsecond).RoundNanoseconds()
 	for _, name := range []string{"ports.csv", "rates.csv"} {
 		rows := got.table(name).rows
 		if len(rows) == 0 || number(t, rows[len(rows)-1], "time_ns") < ns {

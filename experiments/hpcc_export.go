@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/files"
@@ -23,9 +22,6 @@ const (
 	hpccFCTFile = "fct.txt"
 	hpccPFCFile = "pfc.txt"
 )
-
-// What the simulator counts beside the payload of a packet, in bytes: PPP 14, IPv4 20, UDP 8, its sequence header 6.
-const hpccHeader = 48
 
 // hpccPFC is a PFC frame as the simulator's trace has it: at the port that it arrives at.
 type hpccPFC struct {
@@ -87,34 +83,9 @@ func (r *runner) hpccFCT(w *bufio.Writer) {
 	for _, i := range byEnd {
 		f := &flows[i]
 		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", orchestrator.HPCCAddress(f.Source), orchestrator.HPCCAddress(f.Destination),
-			ports[i].Source, ports[i].Destination, f.Size, wholeNanoseconds(f.Start+s.origin),
-			wholeNanoseconds(f.Finished-f.Start), hpccAlone(s.Topology, f))
+			ports[i].Source, ports[i].Destination, f.Size, (f.Start + s.origin).RoundNanoseconds(),
+			(f.Finished - f.Start).RoundNanoseconds(), hpccAlone(s.Topology, f.Source, f.Destination, f.Size))
 	}
-}
-
-// hpccAlone is the completion time of a flow alone as the simulator reckons it, in whole nanoseconds: the delays there and
-// back, a full packet's serialisation on each link, and the flow's bytes with headers at the slowest link's rate.
-func hpccAlone(plan *topologies.Plan, f *orchestrator.Flow) int64 {
-	var delay, transmission int64
-	mtu, slowest := int64(plan.MTU), int64(0)
-	for _, id := range plan.PathOf(f.Source, f.Destination) {
-		p := &plan.Ports[id]
-		rate := int64(p.Rate)
-		delay += p.Delay.Nanoseconds()
-		transmission += mtu * 8_000_000_000 / rate
-		if slowest == 0 || rate < slowest {
-			slowest = rate
-		}
-	}
-	bytes := f.Size + ((f.Size-1)/mtu+1)*hpccHeader
-	return 2*delay + transmission + wholeTime(bytes, slowest)
-}
-
-// wholeTime is the whole nanoseconds that bytes take at a rate, rounded down.
-func wholeTime(bytes, rate int64) int64 {
-	high, low := bits.Mul64(uint64(bytes), 8_000_000_000)
-	t, _ := bits.Div64(high, low, uint64(rate))
-	return int64(t)
 }
 
 // hpccPFC is a line for each PFC frame that has arrived, in the order of time: when, at which node, whether that is a host (0)
@@ -134,6 +105,6 @@ func (r *runner) hpccPFC(w *bufio.Writer) {
 		if f.pause {
 			event = 1
 		}
-		fmt.Fprintf(w, "%d %d %d %d %d\n", wholeNanoseconds(f.at+r.scenario.origin), p.Node, kind, p.Number, event)
+		fmt.Fprintf(w, "%d %d %d %d %d\n", (f.at + r.scenario.origin).RoundNanoseconds(), p.Node, kind, p.Number, event)
 	}
 }

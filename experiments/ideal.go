@@ -1,8 +1,9 @@
 package experiments
 
 import (
+	"math/bits"
+
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -27,22 +28,13 @@ func (t FlowTimes) slowdownHPCC() float64 { return max(1, float64(t.FCT)/float64
 
 func (t FlowTimes) slowdownLine() float64 { return float64(t.FCT) / float64(t.Line) }
 
-// flowTimes are the times of the flows that have ended, by flow; those of the others are zero.
-func flowTimes(plan *topologies.Plan, flows []orchestrator.Flow) []FlowTimes {
-	times := make([]FlowTimes, len(flows))
-	for i := range flows {
-		f := &flows[i]
-		if f.Finished == vtime.Never {
-			continue
-		}
-		path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
-		back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
-		times[i] = FlowTimes{
-			FCT: f.Finished - f.Start, Ideal: idealFCT(plan, path, back, f.Size),
-			HPCC: vtime.Time(hpccAlone(plan, f)) * vtime.Nanosecond, Line: plan.Ports[path[0]].Rate.TimeFor(f.Size),
-		}
+// flowTimes are the times of a flow of a size that took fct on a path, its ACKs on the way back.
+func flowTimes(plan *topologies.Plan, path, back []topologies.PortID, size int64, fct vtime.Time) FlowTimes {
+	first, last := plan.Ports[path[0]].Node, plan.PeerNode(path[len(path)-1]).ID
+	return FlowTimes{
+		FCT: fct, Ideal: idealFCT(plan, path, back, size),
+		HPCC: vtime.Time(hpccAlone(plan, first, last, size)) * vtime.Nanosecond, Line: plan.Ports[path[0]].Rate.TimeFor(size),
 	}
-	return times
 }
 
 // steady is how many packets of a flow are followed one by one; later ones leave as fast as the slowest link takes
@@ -110,4 +102,32 @@ func framesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
 	first, last = wire.DataLen(wire.OpWriteFirst, plan.MTU), wire.DataLen(wire.OpWriteLast, rest)
 	line = plan.Framing.LineBytes(first) + (packets-2)*plan.Framing.LineBytes(fullFrame(plan)) + plan.Framing.LineBytes(last)
 	return first, last, line
+}
+
+// What the simulator counts beside the payload of a packet, in bytes: PPP 14, IPv4 20, UDP 8, its sequence header 6.
+const hpccHeader = 48
+
+// hpccAlone is the completion time of a flow alone as the simulator reckons it, in whole nanoseconds: the delays there and
+// back, a full packet's serialisation on each link, and the flow's bytes with headers at the slowest link's rate.
+func hpccAlone(plan *topologies.Plan, source, destination topologies.NodeID, size int64) int64 {
+	var delay, transmission int64
+	mtu, slowest := int64(plan.MTU), int64(0)
+	for _, id := range plan.PathOf(source, destination) {
+		p := &plan.Ports[id]
+		rate := int64(p.Rate)
+		delay += p.Delay.Nanoseconds()
+		transmission += mtu * 8_000_000_000 / rate
+		if slowest == 0 || rate < slowest {
+			slowest = rate
+		}
+	}
+	bytes := size + ((size-1)/mtu+1)*hpccHeader
+	return 2*delay + transmission + wholeTime(bytes, slowest)
+}
+
+// wholeTime is the whole nanoseconds that bytes take at a rate, rounded down.
+func wholeTime(bytes, rate int64) int64 {
+	high, low := bits.Mul64(uint64(bytes), 8_000_000_000)
+	t, _ := bits.Div64(high, low, uint64(rate))
+	return int64(t)
 }

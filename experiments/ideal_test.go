@@ -94,7 +94,7 @@ drain: true
 		for _, controller := range []string{"none", "dcqcn", "dcon"} {
 			o := run(t, s, controller, Options{})
 			for _, row := range o.table("flows.csv").rows {
-				want := wholeNanoseconds(byHand("ethernet", 1000, number(t, row, "size_bytes"), c.gigabits, vtime.Microsecond))
+				want := byHand("ethernet", 1000, number(t, row, "size_bytes"), c.gigabits, vtime.Microsecond).RoundNanoseconds()
 				if number(t, row, "fct_ns") != want || number(t, row, "ideal_fct_ns") != want || row["slowdown"] != "1.000000" {
 					t.Errorf("%s: %v; by hand %d ns", controller, row, want)
 				}

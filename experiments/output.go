@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sort"
 	"strconv"
+	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -79,7 +78,7 @@ func (k keeper) Write(p []byte) (int, error) {
 }
 
 func (c *csvFile) begin(now vtime.Time) {
-	c.row = strconv.AppendInt(c.row[:0], wholeNanoseconds(now), 10)
+	c.row = strconv.AppendInt(c.row[:0], now.RoundNanoseconds(), 10)
 }
 
 func (c *csvFile) text(s string) { c.row = append(append(c.row, ','), s...) }
@@ -150,7 +149,7 @@ func (o *output) rate(now vtime.Time, flow int, rate, goodput float64, rtt vtime
 	c.number(int64(flow))
 	c.number(int64(rate + 0.5))
 	c.number(int64(goodput + 0.5))
-	c.number(wholeNanoseconds(rtt))
+	c.number(rtt.RoundNanoseconds())
 	return c.end()
 }
 
@@ -162,7 +161,7 @@ func (o *output) Close() error {
 const flowsHeader = "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes"
 
 // writeFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
-func writeFlows(folder *files.Folder, flows []orchestrator.Flow, s *Scenario, times []FlowTimes) error {
+func writeFlows(folder *files.Folder, s *Scenario, flows []FlowRecord) error {
 	var c csvFile
 	err := c.create(folder, "flows.csv", flowsHeader)
 	if err != nil {
@@ -175,19 +174,15 @@ func writeFlows(folder *files.Folder, flows []orchestrator.Flow, s *Scenario, ti
 		c.text(s.Topology.Nodes[spec.Source].Name)
 		c.text(s.Topology.Nodes[spec.Destination].Name)
 		c.number(int64(spec.Size))
-		c.number(wholeNanoseconds(spec.Start))
-		if f.Finished != vtime.Never {
-			c.number(wholeNanoseconds(times[i].FCT))
-			c.number(wholeNanoseconds(times[i].Ideal))
-			c.text(strconv.FormatFloat(times[i].slowdown(), 'f', 6, 64))
+		c.number(spec.Start.RoundNanoseconds())
+		if f.Ended {
+			c.number(f.Times.FCT.RoundNanoseconds())
+			c.number(f.Times.Ideal.RoundNanoseconds())
+			c.text(strconv.FormatFloat(f.Times.slowdown(), 'f', 6, 64))
 		} else {
 			c.row = append(c.row, ",,,"...)
 		}
-		retransmitted := int64(0)
-		if f.Sender != nil {
-			retransmitted = f.Sender.Retransmitted
-		}
-		c.number(retransmitted)
+		c.number(f.Retransmitted)
 		if err := c.end(); err != nil {
 			return errors.Join(err, c.close())
 		}
@@ -241,6 +236,59 @@ func formatJSON(name string, v any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-func sortByStart(ids []int, flows []Flow) {
-	sort.SliceStable(ids, func(a, b int) bool { return flows[ids[a]].Start < flows[ids[b]].Start })
+const eventsHeader = "time_ns,node,port,peer,event,detail"
+
+// event writes a row of events.csv.
+func (o *output) event(now vtime.Time, node, port, peer, event, detail string) error {
+	c := &o.events
+	c.begin(now)
+	c.text(node)
+	c.text(port)
+	c.text(peer)
+	c.text(event)
+	if strings.ContainsAny(detail, ",\"\n") {
+		detail = `"` + strings.ReplaceAll(detail, `"`, `""`) + `"`
+	}
+	c.text(detail)
+	return c.end()
+}
+
+const linksHeader = "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns"
+
+// writeLinks writes links.csv: one row a direction of a link.
+func (o *output) writeLinks(all []Link) error {
+	var c csvFile
+	err := c.create(o.folder, "links.csv", linksHeader)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		l := &all[i]
+		c.row = append(c.row[:0], l.Node...)
+		c.text(l.Port)
+		c.text(l.Peer)
+		c.number(l.RateBPS)
+		c.number(l.TxFrames)
+		c.number(l.TxBytes)
+		c.text(strconv.FormatFloat(l.Utilisation, 'f', 6, 64))
+		c.number(l.PeakQueue)
+		c.number(l.CongestedNS)
+		c.number(l.Pauses)
+		c.number(l.Resumes)
+		c.text(strconv.FormatFloat(l.PauseRate, 'f', 3, 64))
+		c.number(l.PausedNS)
+		if err := c.end(); err != nil {
+			return errors.Join(err, c.close())
+		}
+	}
+	return c.close()
+}
+
+// discardOutput keeps nothing.
+func discardOutput() *output {
+	o := &output{}
+	for _, c := range []*csvFile{&o.ports, &o.pauses, &o.rates, &o.events} {
+		c.buffer = newCSVBuffer(io.Discard)
+	}
+	return o
 }

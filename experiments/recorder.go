@@ -191,7 +191,7 @@ func (r *recorder) samplePanels(now vtime.Time) {
 				v = (total - points.before) / window.Seconds()
 				points.before = total
 			}
-			points.Time = append(points.Time, wholeNanoseconds(now))
+			points.Time = append(points.Time, now.RoundNanoseconds())
 			points.Value = append(points.Value, v)
 		}
 	}

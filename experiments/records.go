@@ -2,7 +2,9 @@ package experiments
 
 import (
 	"slices"
+	"sort"
 
+	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -16,17 +18,27 @@ func (r *runner) flowRecords() []FlowRecord {
 }
 
 func (r *runner) flowRecord(flow int) FlowRecord {
-	f, spec := &r.engine.Flows()[flow], &r.scenario.Flows[flow]
+	f, spec, plan := &r.engine.Flows()[flow], &r.scenario.Flows[flow], r.scenario.Topology
 	v := FlowRecord{
 		Tag: spec.Tag, Size: f.Size, Start: f.Start, End: f.Finished, Ended: f.Finished != vtime.Never,
 		Expected: spec.ExpectUnfinished, Started: f.Sender != nil,
 	}
 	_, v.Stopped = slices.BinarySearch(r.stopped, flow)
 	if v.Ended {
-		v.Times = r.times[flow]
+		path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
+		back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
+		v.Times = flowTimes(plan, path, back, f.Size, f.Finished-f.Start)
+	}
+	if f.Sender != nil {
+		v.Retransmitted = f.Sender.Retransmitted
 	}
 	if f.Receiver != nil {
 		v.Delivered, v.CE, v.UE = f.Receiver.Delivered, f.Receiver.Marked, f.Receiver.Undetermined
 	}
 	return v
+}
+
+// sortByStart puts flows in the order of their starts.
+func sortByStart(ids []int, flows []Flow) {
+	sort.SliceStable(ids, func(a, b int) bool { return flows[ids[a]].Start < flows[ids[b]].Start })
 }

@@ -65,14 +65,14 @@ func (r *rttRecorder) Record(rtt vtime.Time) {
 	r.count++
 	r.sum += float64(rtt)
 	r.max = max(r.max, rtt)
-	_ = r.histogram.RecordValue(min(wholeNanoseconds(rtt), longestRTT)) // within its range
+	_ = r.histogram.RecordValue(min(rtt.RoundNanoseconds(), longestRTT)) // within its range
 }
 
 func (r *rttRecorder) summary() RTTSummary {
 	if r.count == 0 {
 		return RTTSummary{}
 	}
-	most := float64(wholeNanoseconds(r.max))
+	most := float64(r.max.RoundNanoseconds())
 	// The histogram says the greatest value that it does not tell from a quantile.
 	quantile := func(q float64) float64 { return min(float64(r.histogram.ValueAtQuantile(q)), most) }
 	return RTTSummary{

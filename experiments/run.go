@@ -132,8 +132,7 @@ type runner struct {
 	engine   *orchestrator.Engine
 	recorder *recorder
 	watching *Watching    // nil: nobody does
-	times    []FlowTimes  // of the flows, once the run has ended
-	records  []FlowRecord // likewise
+	records  []FlowRecord // of the flows, once the run has ended
 	linkRows []Link       // likewise
 	stopped  []int        // likewise, the flows that can never end
 }
@@ -242,7 +241,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 	result := r.conclude(wall, runErr)
 	writeErr := errors.Join(
 		captured.Close(),
-		writeFlows(r.folder, r.engine.Flows(), s, r.times),
+		writeFlows(r.folder, s, r.records),
 		out.writeLinks(r.linkRows),
 		out.writePanels(result.Panels),
 		out.Close(),
@@ -389,7 +388,6 @@ func stepThreshold(plan *topologies.Plan, node topologies.NodeID, per units.Rate
 // conclude closes the books of a run that has ended, or was ended by runErr.
 func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	result := &Result{Scenario: r.scenario, Controller: r.name, Panels: r.recorder.panels()}
-	r.times = flowTimes(r.scenario.Topology, r.engine.Flows())
 	r.stopped = r.engine.StoppedFlows()
 	result.Summary = r.summarise(wall)
 	shutdown.Alive()
@@ -399,6 +397,3 @@ func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	result.Summary.takeClaims(r.scenario.Published)
 	return result
 }
-
-// wholeNanoseconds rounds to the files' unit.
-func wholeNanoseconds(t vtime.Time) int64 { return int64((t + vtime.Nanosecond/2) / vtime.Nanosecond) }

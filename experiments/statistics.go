@@ -22,6 +22,7 @@ type FlowRecord struct {
 	Stopped         bool // it can never end
 	Times           FlowTimes
 	CE, UE          int64 // marked packets that arrived
+	Retransmitted   int64 // payload bytes
 }
 
 // takeFlows fills in what a summary has of flows: of all, by tag, and by size. The run took until now.
@@ -135,7 +136,7 @@ func (c *collection) statistics(now vtime.Time) FlowStatistics {
 		s.MeanRate = float64(c.ended) * 8 / c.taken.Seconds()
 	}
 	if c.count > 0 && s.Completed == c.count {
-		s.Finish = wholeNanoseconds(c.last - c.first)
+		s.Finish = (c.last - c.first).RoundNanoseconds()
 	}
 	return s
 }

@@ -11,15 +11,6 @@ import (
 // (fct_analysis.py): 5 % of the flows each.
 const sizeShares = 20
 
-// SizeShare is a twentieth of the flows that ended, by size.
-type SizeShare struct {
-	// Over is the size of the largest flow of the bin before, UpTo that of the largest of this one. Flows of one size may
-	// fall into two bins.
-	Over int64 `json:"over_bytes"`
-	UpTo int64 `json:"up_to_bytes"`
-	FlowStatistics
-}
-
 // sizeSharesOf cuts flows into the bins, by size and among equals by number; nil if there are fewer than bins, or all are
 // of one size. Bin k of n flows has those from k*n/20 up to (k+1)*n/20.
 func sizeSharesOf(flows []FlowRecord, now vtime.Time) []SizeShare {

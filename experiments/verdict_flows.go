@@ -9,17 +9,6 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// UnfinishedFlows are the flows with a size that had not ended as the run did, and why. A flow without a size ends with the run.
-type UnfinishedFlows struct {
-	Flows int `json:"flows"`
-	// Expected are those of which the scenario says that they may outlast the run (expect_unfinished).
-	Expected int `json:"expected"`
-	// NotStarted were to start later than the run ended. Stopped can never end: their senders wait for an answer, and nothing
-	// is left that would bring one. All others had more to send.
-	NotStarted int `json:"not_started"`
-	Stopped    int `json:"stopped"`
-}
-
 // judgeStopped says which flows have stopped for good, or had not ended as a run did that was to see to it.
 func (r *runner) judgeStopped(v *Verdict, sum *Summary, deadlock bool) {
 	s, open := r.scenario, r.unexpected(sum)

@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -40,13 +39,4 @@ func Watch(ctx context.Context, s *Scenario, controller string, w Watching) (*Su
 	runErr := r.engine.Run(ctx, s.Duration, s.drainTime(), w.Progress)
 	result := r.conclude(time.Since(start), runErr)
 	return &result.Summary, errors.Join(environmental(runErr), plane.Close())
-}
-
-// discardOutput keeps nothing.
-func discardOutput() *output {
-	o := &output{}
-	for _, c := range []*csvFile{&o.ports, &o.pauses, &o.rates, &o.events} {
-		c.buffer = newCSVBuffer(io.Discard)
-	}
-	return o
 }

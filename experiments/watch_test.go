@@ -29,7 +29,7 @@ func TestWatch(t *testing.T) {
 				t.Errorf("flow %d: a packet sent at %v is timed, before the ACK at %v", flow, now-rtt, perFlow[flow])
 			}
 			perFlow[flow] = now
-			samples = append(samples, wholeNanoseconds(rtt))
+			samples = append(samples, rtt.RoundNanoseconds())
 		},
 	})
 	if err != nil {

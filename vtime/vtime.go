@@ -30,6 +30,9 @@ const Never Time = math.MaxInt64
 // Nanoseconds is t in whole nanoseconds, rounded down.
 func (t Time) Nanoseconds() int64 { return int64(t / Nanosecond) }
 
+// RoundNanoseconds is t in nanoseconds, to the nearest: the unit of the files of results.
+func (t Time) RoundNanoseconds() int64 { return int64((t + Nanosecond/2) / Nanosecond) }
+
 // Microseconds is t in microseconds.
 func (t Time) Microseconds() float64 { return float64(t) / float64(Microsecond) }
 

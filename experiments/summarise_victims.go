@@ -14,24 +14,6 @@ const victimSlowdown = 2
 // mostVictims is how many victim flows the summary names.
 const mostVictims = 10
 
-// VictimSummary counts victim flows: flows that were slowed, though they share no congested port. A flow is one if its
-// slowdown is above Over, PFC held an egress port of its path while it was active, its own NIC's included, and none of them
-// was congested then (see congestion). The slowdown of a flow that has not ended is its time so far over the ideal time of
-// what it has delivered.
-type VictimSummary struct {
-	Over  float64        `json:"slowdown_over"`
-	Count int            `json:"count"`
-	ByTag map[string]int `json:"by_tag"`
-	Worst []VictimFlow   `json:"worst"` // the most slowed, at most ten
-}
-
-// VictimFlow is a victim.
-type VictimFlow struct {
-	Flow     int     `json:"flow"`
-	Tag      string  `json:"tag"`
-	Slowdown float64 `json:"slowdown"`
-}
-
 func (r *runner) victims() VictimSummary {
 	sum := VictimSummary{Over: victimSlowdown, ByTag: map[string]int{}, Worst: []VictimFlow{}}
 	if r.recorder.pfc.pauses == 0 {
@@ -68,7 +50,7 @@ func (r *runner) slowdownSoFar(i int) float64 {
 	f := &r.engine.Flows()[i]
 	switch {
 	case f.Finished != vtime.Never:
-		return r.times[i].slowdown()
+		return r.records[i].Times.slowdown()
 	case f.Receiver == nil:
 		return 0
 	}

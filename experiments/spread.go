@@ -103,23 +103,12 @@ func (h *hold) passes(port topologies.PortID) bool {
 	return false
 }
 
-// SpreadSummary says how far PAUSE spread.
-type SpreadSummary struct {
-	// Depth is the most hops from a root: egress ports held in a chain. 0: no PAUSE was sent.
-	Depth int `json:"depth"`
-	// ByDepth are how many times a port was held at 1, 2, ... hops.
-	ByDepth []int64 `json:"by_depth"`
-	// Chain are the nodes of the first chain that long, the root first, and Time when it was; absent without PAUSE.
-	Chain []string `json:"chain,omitempty"`
-	Time  int64    `json:"time_ns,omitempty"`
-}
-
 func (s *spread) summary() SpreadSummary {
 	sum := SpreadSummary{Depth: len(s.byDepth), ByDepth: append([]int64{}, s.byDepth...)}
 	if s.longest == nil {
 		return sum
 	}
-	sum.Time = wholeNanoseconds(s.longest.from)
+	sum.Time = s.longest.from.RoundNanoseconds()
 	var held []topologies.PortID // the root's neighbour first
 	for h := s.longest; h != nil; h = h.by {
 		held = append([]topologies.PortID{h.port}, held...)

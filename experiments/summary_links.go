@@ -2,11 +2,7 @@ package experiments
 
 import (
 	"cmp"
-	"errors"
 	"slices"
-	"strconv"
-
-	"github.com/pausenet/pausenet/topologies"
 )
 
 // mostLinks is how many links the summary names of those that lead a list; links.csv has all.
@@ -45,36 +41,6 @@ type Link struct {
 	fromSwitch, toSwitch bool
 }
 
-// links are all of them, by port.
-func (r *runner) links() []Link {
-	plan, now := r.scenario.Topology, r.engine.Now()
-	all := make([]Link, len(plan.Ports))
-	for i := range plan.Ports {
-		p := &plan.Ports[i]
-		node, peer, w := &plan.Nodes[p.Node], plan.PeerNode(p.ID), &r.recorder.congestion.ports[i]
-		l := Link{
-			Node: node.Name, Port: p.Name, Peer: peer.Name, RateBPS: int64(p.Rate), TxFrames: r.engine.TxFrames(i),
-			PeakQueue: w.peak, CongestedNS: wholeNanoseconds(w.congested.within(now)),
-			fromSwitch: node.Kind == topologies.Switch, toSwitch: peer.Kind == topologies.Switch,
-		}
-		for priority := range uint8(classes) {
-			l.TxBytes += r.engine.TxBytes(i, priority)
-		}
-		if now > 0 {
-			l.Utilisation = r.engine.BusyTime(i).Seconds() / now.Seconds()
-		}
-		if by := r.recorder.pfc.byPort[int(p.Peer)]; by != nil {
-			l.Pauses, l.Resumes, l.PausedNS = by.pauses, by.resumes, wholeNanoseconds(by.pausedTime(now))
-			l.PauseRate = float64(by.pauses) / now.Seconds()
-		}
-		if r.byCredits() {
-			l.PausedNS = r.stalled(i)
-		}
-		all[i] = l
-	}
-	return all
-}
-
 func summariseLinks(all []Link) LinkSummary {
 	var sum LinkSummary
 	var between, hosts []float64
@@ -103,35 +69,4 @@ func leading(all []Link, of func(*Link) float64) []Link {
 	}
 	slices.SortStableFunc(some, func(a, b Link) int { return cmp.Compare(of(&b), of(&a)) })
 	return some[:min(len(some), mostLinks)]
-}
-
-const linksHeader = "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns"
-
-// writeLinks writes links.csv: one row a direction of a link.
-func (o *output) writeLinks(all []Link) error {
-	var c csvFile
-	err := c.create(o.folder, "links.csv", linksHeader)
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		l := &all[i]
-		c.row = append(c.row[:0], l.Node...)
-		c.text(l.Port)
-		c.text(l.Peer)
-		c.number(l.RateBPS)
-		c.number(l.TxFrames)
-		c.number(l.TxBytes)
-		c.text(strconv.FormatFloat(l.Utilisation, 'f', 6, 64))
-		c.number(l.PeakQueue)
-		c.number(l.CongestedNS)
-		c.number(l.Pauses)
-		c.number(l.Resumes)
-		c.text(strconv.FormatFloat(l.PauseRate, 'f', 3, 64))
-		c.number(l.PausedNS)
-		if err := c.end(); err != nil {
-			return errors.Join(err, c.close())
-		}
-	}
-	return c.close()
 }

@@ -21,13 +21,6 @@ type fairness struct {
 	totals   []Fairness
 }
 
-// Fairness is Jain's index of the flows with a tag, over the windows in which two or more competed.
-type Fairness struct {
-	Windows int     `json:"windows"`
-	Mean    float64 `json:"jain_mean"`
-	Least   float64 `json:"jain_min"`
-}
-
 // shares adds up one window.
 type shares struct {
 	n            int
@@ -105,28 +98,13 @@ func (f *fairness) sample(now vtime.Time, flows []orchestrator.Flow) {
 	}
 }
 
-// take adds a window's index.
-func (t *Fairness) take(j float64) {
-	t.Windows++
-	t.Mean += (j - t.Mean) / float64(t.Windows)
-	if t.Windows == 1 || j < t.Least {
-		t.Least = j
-	}
-}
-
 // summary is by tag, of tags whose flows competed.
 func (f *fairness) summary() FairnessSummary {
-	sum := FairnessSummary{WindowNS: wholeNanoseconds(f.window), ByTag: map[string]Fairness{}}
+	sum := FairnessSummary{WindowNS: f.window.RoundNanoseconds(), ByTag: map[string]Fairness{}}
 	for k, tag := range f.tags {
 		if f.totals[k].Windows > 0 {
 			sum.ByTag[tag] = f.totals[k]
 		}
 	}
 	return sum
-}
-
-// FairnessSummary is Jain's index by tag.
-type FairnessSummary struct {
-	WindowNS int64               `json:"window_ns"`
-	ByTag    map[string]Fairness `json:"by_tag"`
 }

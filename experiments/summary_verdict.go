@@ -1,0 +1,37 @@
+package experiments
+
+import "fmt"
+
+// Status is a verdict in one word. It is about a run's numbers, never about how good a congestion control is.
+type Status string
+
+// Statuses.
+const (
+	// Pass: every law held, and all that the scenario and its user asked for happened.
+	Pass Status = "PASS"
+	// Warn: every law held, but something that was asked for did not happen, so the run may not show what it is meant to.
+	Warn Status = "WARN"
+	// Fail: a law was broken, or the run did not reach its end. The numbers cannot be trusted, or not as a whole.
+	Fail Status = "FAIL"
+)
+
+// Verdict says whether a run's numbers can be trusted, and why not.
+type Verdict struct {
+	Status   Status   `json:"status"`
+	Messages []string `json:"messages"` // why it is not PASS
+	// Notes are what to know of the numbers though nothing is off: what stood by and was not needed, and what did the work.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// worsen adds what is off.
+func (v *Verdict) worsen(s Status, format string, args ...any) {
+	v.Messages = append(v.Messages, fmt.Sprintf(format, args...))
+	if s == Fail || v.Status == Pass {
+		v.Status = s
+	}
+}
+
+// note adds what is not off.
+func (v *Verdict) note(format string, args ...any) {
+	v.Notes = append(v.Notes, fmt.Sprintf(format, args...))
+}
