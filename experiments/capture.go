@@ -34,7 +34,7 @@ func startCapture(r *runner, plane orchestrator.Plane) (*wireCapture, error) {
 	if len(r.options.Capture) == 0 {
 		return nil, nil
 	}
-	plan := r.scenario.Topology
+	plan := r.Scenario.Topology
 	to, err := r.folder.Create("capture.pcapng")
 	if err != nil {
 		return nil, err

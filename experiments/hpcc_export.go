@@ -78,7 +78,7 @@ func (r *runner) hpccFCT(w *bufio.Writer) {
 		}
 	}
 	slices.SortStableFunc(byEnd, func(a, b int) int { return cmp.Compare(flows[a].Finished, flows[b].Finished) })
-	s := r.scenario
+	s := r.Scenario
 	ports := s.hpccPorts()
 	for _, i := range byEnd {
 		f := &flows[i]
@@ -91,7 +91,7 @@ func (r *runner) hpccFCT(w *bufio.Writer) {
 // hpccPFC is a line for each PFC frame that has arrived, in the order of time: when, at which node, whether that is a host (0)
 // or a switch (1), at which of its ports, from 1, and PAUSE (1) or RESUME (0).
 func (r *runner) hpccPFC(w *bufio.Writer) {
-	frames, plan := r.recorder.hpcc.frames, r.scenario.Topology
+	frames, plan := r.recorder.hpcc.frames, r.Scenario.Topology
 	slices.SortStableFunc(frames, func(a, b hpccPFC) int { return cmp.Compare(a.at, b.at) })
 	for _, f := range frames {
 		if f.at > r.engine.Now() {
@@ -105,6 +105,6 @@ func (r *runner) hpccPFC(w *bufio.Writer) {
 		if f.pause {
 			event = 1
 		}
-		fmt.Fprintf(w, "%d %d %d %d %d\n", (f.at + r.scenario.origin).RoundNanoseconds(), p.Node, kind, p.Number, event)
+		fmt.Fprintf(w, "%d %d %d %d %d\n", (f.at + r.Scenario.origin).RoundNanoseconds(), p.Node, kind, p.Number, event)
 	}
 }

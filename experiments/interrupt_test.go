@@ -89,7 +89,7 @@ func loopForEver(t *testing.T, folder string) {
 	}
 	defer r.folder.Close()
 	r.watching = &Watching{Controller: func(_ int, env cc.Env, set cc.Settings) (cc.Controller, error) {
-		c, err := r.spec.New(env, set)
+		c, err := r.CC.New(env, set)
 		return looping{c}, err
 	}}
 	plane, err := r.openPlane()

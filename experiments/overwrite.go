@@ -89,11 +89,11 @@ func (s *Suite) differs(c *SuiteScenario, at runPlace) ([]string, error) {
 	if old.Status == statusRunning && !isRegular(filepath.Join(path, summaryName)) {
 		return nil, nil
 	}
-	r, err := newRunner(c.Scenario, Options{Controller: at.controller, Seed: at.seed, Version: s.Version, Sets: s.Sets})
+	u, err := NewSetup(c.Scenario, at.controller, at.seed)
 	if err != nil {
 		return nil, err
 	}
-	own := describe(r)
+	own := describe(u, &Program{Version: s.Version, Sets: s.Sets})
 	if own.sameAs(&old) {
 		return nil, nil
 	}

@@ -18,7 +18,7 @@ func (r *runner) flowRecords() []FlowRecord {
 }
 
 func (r *runner) flowRecord(flow int) FlowRecord {
-	f, spec, plan := &r.engine.Flows()[flow], &r.scenario.Flows[flow], r.scenario.Topology
+	f, spec, plan := &r.engine.Flows()[flow], &r.Scenario.Flows[flow], r.Scenario.Topology
 	v := FlowRecord{
 		Tag: spec.Tag, Size: f.Size, Start: f.Start, End: f.Finished, Ended: f.Finished != vtime.Never,
 		Expected: spec.ExpectUnfinished, Started: f.Sender != nil,

@@ -179,8 +179,8 @@ func (d *decoder) reference(v, label *yamlspec.Value, q Quantity) (r Reference) 
 }
 
 // references puts the run's values into the view of its panels.
-func (r *runner) references(v *View) {
-	s := r.scenario
+func (u *Setup) references(v *View) {
+	s := u.Scenario
 	var (
 		switches []*switchagent.Settings
 		ports    []switchagent.Thresholds
@@ -193,10 +193,10 @@ func (r *runner) references(v *View) {
 				continue
 			}
 			if switches == nil {
-				switches = SwitchSettings(s, r.spec.Needs)
+				switches = SwitchSettings(s, u.CC.Needs)
 				ports = resolve(s.Topology, switches).ports
 			}
-			place := r.referencePlace(from, switches, ports)
+			place := u.referencePlace(from, switches, ports)
 			if place == nil {
 				continue
 			}
@@ -209,18 +209,18 @@ func (r *runner) references(v *View) {
 }
 
 // referencePlace is what a series shows; nil if no flow has its tag.
-func (r *runner) referencePlace(series *Series, switches []*switchagent.Settings, ports []switchagent.Thresholds) *referencePlace {
-	s := r.scenario
+func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings, ports []switchagent.Thresholds) *referencePlace {
+	s := u.Scenario
 	if series.Tag == "" {
 		return &referencePlace{
-			sw: switches[slices.Index(s.Topology.Switch, s.Topology.Ports[series.Port].Node)], port: ports[series.Port], data: s.Host.DataPriority, cnm: r.spec.Needs.CNM,
+			sw: switches[slices.Index(s.Topology.Switch, s.Topology.Ports[series.Port].Node)], port: ports[series.Port], data: s.Host.DataPriority, cnm: u.CC.Needs.CNM,
 		}
 	}
 	at := slices.IndexFunc(s.Flows, func(f Flow) bool { return f.Tag == series.Tag })
 	if at < 0 {
 		return nil
 	}
-	return &referencePlace{flow: &s.Flows[at], env: Environment(s.Topology, &s.Flows[at], r.spec.Needs)}
+	return &referencePlace{flow: &s.Flows[at], env: Environment(s.Topology, &s.Flows[at], u.CC.Needs)}
 }
 
 // label is what is written at the reference's line.

@@ -53,11 +53,11 @@ func TestReferences(t *testing.T) {
 	const payload = 25e9 * 1000 / 1082 / 2 // Ethernet's framing around 1000 B
 	levels := func(name string, sets ...string) (values [3][]float64, labels string) {
 		t.Helper()
-		r, err := newRunner(parse(t, referring, sets...), Options{Controller: name, Seed: 1})
+		u, err := NewSetup(parse(t, referring, sets...), name, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, p := range r.resolution().Configuration.Report {
+		for i, p := range u.resolution().Configuration.Report {
 			for _, s := range p.Series {
 				values[i] = append(values[i], s.Reference)
 				labels += s.ReferenceLabel + ";"

@@ -7,15 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
-	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -82,21 +78,15 @@ func Run(ctx context.Context, s *Scenario, o Options) (*Result, error) {
 
 // newRunner is a run whose settings have been checked.
 func newRunner(s *Scenario, o Options) (*runner, error) {
-	own, name, spec, err := s.under(o.Controller)
+	u, err := NewSetup(s, o.Controller, o.Seed)
 	if err != nil {
 		return nil, err
 	}
-	if own, err = own.WithSeed(o.Seed); err != nil {
-		return nil, err
-	}
-	r := &runner{scenario: own, options: o, name: name, spec: spec, environments: map[cc.Env]cc.Settings{}}
-	return r, r.resolveControllers()
+	return &runner{Setup: u, options: o}, nil
 }
 
 func (r *runner) openPlane() (orchestrator.Plane, error) {
-	needs := r.spec.Needs
-	plane, err := orchestrator.OpenPlane(r.options.Plane, r.scenario.Topology,
-		orchestrator.FabricOptions{Flows: needs.CNM, Telemetry: needs.INT, Reroute: r.scenario.reroutes()})
+	plane, err := orchestrator.OpenPlane(r.options.Plane, r.Scenario.Topology, r.Fabric())
 	if err != nil {
 		return nil, &EnvironmentError{err}
 	}
@@ -120,13 +110,9 @@ func environmental(err error) error {
 
 // runner is one run.
 type runner struct {
-	scenario     *Scenario // as the controller or variant meets it
-	options      Options
-	folder       *files.Folder // Directory, opened
-	name         string        // of the controller or variant
-	spec         *cc.Spec
-	environments map[cc.Env]cc.Settings
-	flows        []flowSettings
+	*Setup
+	options Options
+	folder  *files.Folder // Directory, opened
 
 	plane    orchestrator.Plane
 	engine   *orchestrator.Engine
@@ -137,76 +123,8 @@ type runner struct {
 	stopped  []int        // likewise, the flows that can never end
 }
 
-// flowSettings are what a flow's controller is built from.
-type flowSettings struct {
-	env      cc.Env
-	settings cc.Settings
-	ports    orchestrator.Ports
-}
-
-// resolveControllers finds every mistake in the controller's constants before anything is built.
-func (r *runner) resolveControllers() error {
-	s := r.scenario
-	if err := fits(s, r.spec); err != nil {
-		return err
-	}
-	r.flows = make([]flowSettings, len(s.Flows))
-	portsOf := s.portsOf(r.options.Seed)
-	for i := range s.Flows {
-		f := &s.Flows[i]
-		env := Environment(s.Topology, f, r.spec.Needs)
-		settings, known := r.environments[env]
-		if !known {
-			var err error
-			if settings, err = resolver.Resolve(r.spec.Name, r.spec.Constants(s.ControllerSettings), env); err != nil {
-				return err
-			}
-			if _, err := r.spec.New(env, settings); err != nil {
-				return fmt.Errorf("%s: %w", r.spec.Name, err)
-			}
-			r.environments[env] = settings
-		}
-		ports, err := portsOf(i)
-		if err != nil {
-			return err
-		}
-		r.flows[i] = flowSettings{env: env, settings: settings, ports: ports}
-	}
-	return nil
-}
-
-// telemetryFits refuses a topology with a link that the telemetry of the controller cannot speak of.
-func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
-	if !spec.Needs.INT {
-		return nil
-	}
-	for i := range plan.Ports {
-		p := &plan.Ports[i]
-		if _, ok := wire.INTRateCode(p.Rate); !ok && plan.Nodes[p.Node].Kind == topologies.Switch {
-			return fmt.Errorf("%s %s: %s is a link of %v", spec.Name, telemetryCodes, PortLabel(plan, p.ID), p.Rate)
-		}
-	}
-	return nil
-}
-
-const telemetryCodes = "reads links' rates from in-band telemetry, which has codes for Ethernet's only (" + wire.INTRates + ")"
-
-// faultsFit refuses what the faults would do that the controller, or the variant's switches, cannot have.
-func faultsFit(s *Scenario, spec *cc.Spec) error {
-	for i := range s.Faults {
-		f := &s.Faults[i]
-		if _, ok := wire.INTRateCode(f.Rate); f.Kind == FaultRate && spec.Needs.INT && !ok {
-			return fmt.Errorf("%s %s: a fault changes a link to %v", spec.Name, telemetryCodes, f.Rate)
-		}
-		if f.Kind == FaultPause && s.Switch.FlowControl == switchagent.FlowCBFC {
-			return errors.New("a fault has a host send PAUSE: there is none under flow_control cbfc")
-		}
-	}
-	return nil
-}
-
 func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, error) {
-	s := r.scenario
+	s := r.Scenario
 	r.build(plane)
 	m := newManifest(r, plane)
 	if err := m.begin(r.folder); err != nil {
@@ -260,41 +178,41 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 
 // build makes the engine with the scenario's flows.
 func (r *runner) build(plane orchestrator.Plane) {
-	s := r.scenario
+	s := r.Scenario
 	r.plane = plane
 	r.recorder = newRecorder(s)
 	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
-		Plan: s.Topology, Plane: plane, Switches: SwitchSettings(s, r.spec.Needs), Hosts: HostSettings(s, r.spec.Needs),
-		BurstDetection: r.spec.Needs.CNM, Telemetry: r.spec.Needs.INT, Seed: r.options.Seed, Observer: r.recorder,
+		Plan: s.Topology, Plane: plane, Switches: SwitchSettings(s, r.CC.Needs), Hosts: HostSettings(s, r.CC.Needs),
+		BurstDetection: r.CC.Needs.CNM, Telemetry: r.CC.Needs.INT, Seed: r.Seed, Observer: r.recorder,
 	})
 	r.addFlows()
 	ScheduleFaults(r.engine, s, 0)
 }
 
 func (r *runner) addFlows() {
-	for i := range r.scenario.Flows {
-		f, set := &r.scenario.Flows[i], &r.flows[i]
+	for i := range r.Scenario.Flows {
+		f, set := &r.Scenario.Flows[i], &r.Flows[i]
 		if r.watching != nil && r.watching.Sample != nil {
 			r.recorder.rtt.flows[i].tell = func(now, rtt vtime.Time) { r.watching.Sample(i, now, rtt) }
 		}
 		r.engine.AddFlow(orchestrator.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
-			Ports: set.ports, RTT: &r.recorder.rtt.flows[i], Controller: r.name,
+			Ports: set.Ports, RTT: &r.recorder.rtt.flows[i], Controller: r.Name,
 			NewController: func() (cc.Controller, error) { return r.controller(i, set) },
 		})
 	}
 }
 
-func (r *runner) controller(flow int, set *flowSettings) (cc.Controller, error) {
-	f := &r.scenario.Flows[flow]
+func (r *runner) controller(flow int, set *FlowSetup) (cc.Controller, error) {
+	f := &r.Scenario.Flows[flow]
 	if f.ConstantRate > 0 {
 		return cc.Constant(float64(f.ConstantRate)), nil
 	}
-	build := r.spec.New
+	build := r.CC.New
 	if r.watching != nil && r.watching.Controller != nil {
 		build = func(env cc.Env, set cc.Settings) (cc.Controller, error) { return r.watching.Controller(flow, env, set) }
 	}
-	c, err := build(set.env, set.settings)
+	c, err := build(set.Env, set.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -304,96 +222,15 @@ func (r *runner) controller(flow int, set *flowSettings) (cc.Controller, error) 
 	return c, nil
 }
 
-// Environment is what a controller that needs this of switches may know of its flow's path.
-func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
-	op, ack := wire.OpWriteMiddle, wire.AckLen
-	switch {
-	case needs.INT:
-		op, ack = op.WithINT(), wire.AckINTLen
-	case needs.Timestamps:
-		op, ack = op.WithTimestamp(), wire.AckTimestampLen
-	}
-	data := wire.DataLen(op, plan.MTU)
-	return cc.Env{
-		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[0]].Rate,
-		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, data, ack),
-		MTU:      plan.MTU,
-		LineMTU:  plan.Framing.LineBytes(data),
-	}
-}
-
-// HostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts. Where switches mark
-// undetermined packets, hosts know it, whatever the controller makes of it.
-func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
-	own := s.Host
-	if own.CoalesceACKs > 0 && !needs.ACK {
-		own.AckEvery = own.CoalesceACKs
-	}
-	own.ACKsWhenPaused = own.ACKsWhenPaused && s.Switch.FlowControl == switchagent.FlowPFC // without credits nothing may be sent
-	own.Timestamps = needs.Timestamps
-	own.INT, own.Ternary = needs.INT, needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
-	switch {
-	case needs.PCN:
-		own.Notify = hostagent.NotifyPCN
-	case !needs.CNP:
-		own.Notify = hostagent.NotifyNone
-	}
-	return &own
-}
-
-// SwitchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking
-// that the controller does not listen to. A detector that the scenario asks for works under every controller, to be
-// looked at, but for one that comes with its own.
-func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
-	settings := everySwitch(s.Topology, &s.Switch)
-	for i, id := range s.Topology.Switch {
-		own := settings[i]
-		if needs.TCD && own.Detector != switchagent.DetectorTCD {
-			// As TCD's authors have it: where the threshold detector would draw by RED, so does this one.
-			own.Detector, own.TCD.RED = switchagent.DetectorTCD, own.ECN.Mode == switchagent.ECNRED
-		}
-		switch {
-		case needs.PCN && own.ECN.Mode != switchagent.ECNOff:
-			own.ECN.Mode, own.Detector = switchagent.ECNPCN, switchagent.DetectorThreshold
-		case !needs.ECN:
-			own.ECN.Mode = switchagent.ECNOff
-		case needs.CNM && own.ECN.Mode == switchagent.ECNRED && !own.CNM.RED:
-			own.ECN.Mode = switchagent.ECNStep
-			own.ECN.KMax = own.CNM.QECN
-			own.ECN.KMin = own.ECN.KMax
-		case needs.ECNStep && own.ECN.Mode == switchagent.ECNRED:
-			own.ECN.Mode = switchagent.ECNStep
-			if own.ECN.KMin == switchagent.Auto && own.ECN.KMax == switchagent.Auto {
-				own.ECN.PerRate = 10 * units.Gbps // of each port, as auto is
-			}
-			own.ECN.KMax = stepThreshold(s.Topology, id, own.ECN.PerRate)
-			own.ECN.KMin = own.ECN.KMax
-		}
-	}
-	return settings
-}
-
-// stepThreshold is DCTCP's K in a scenario that does not ask for a step: 30 KB for each 10 Gb/s of the port (HPCC simulator,
-// run.py), which is the switch's slowest unless thresholds go by each port's rate anyway: then it is one of rate per.
-func stepThreshold(plan *topologies.Plan, node topologies.NodeID, per units.Rate) units.Bytes {
-	if per == 0 {
-		per = plan.Ports[plan.Nodes[node].Ports[0]].Rate
-		for _, p := range plan.Nodes[node].Ports {
-			per = min(per, plan.Ports[p].Rate)
-		}
-	}
-	return units.Bytes(int64(per) / int64(10*units.Gbps/(30*1000)))
-}
-
 // conclude closes the books of a run that has ended, or was ended by runErr.
 func (r *runner) conclude(wall time.Duration, runErr error) *Result {
-	result := &Result{Scenario: r.scenario, Controller: r.name, Panels: r.recorder.panels()}
+	result := &Result{Scenario: r.Scenario, Controller: r.Name, Panels: r.recorder.panels()}
 	r.stopped = r.engine.StoppedFlows()
 	result.Summary = r.summarise(wall)
 	shutdown.Alive()
 	result.Summary.Verdict = r.verdict(&result.Summary, runErr)
 	result.Summary.Partial = runErr != nil
-	result.Summary.takeFigures(r.scenario.Published, r.records, r.engine.Now())
-	result.Summary.takeClaims(r.scenario.Published)
+	result.Summary.takeFigures(r.Scenario.Published, r.records, r.engine.Now())
+	result.Summary.takeClaims(r.Scenario.Published)
 	return result
 }

@@ -297,15 +297,11 @@ func TestEnd(t *testing.T) {
 // A run of NAME+win takes NAME's constants, but for its own.
 func TestDerivedConstants(t *testing.T) {
 	s := mustLoad(t, "incast", "cc={dcqcn: {g: 1/16, rai: 1Mbps}, dcqcn+win: {rai: 2Mbps}}")
-	own, _, spec, err := s.under("dcqcn+win")
+	u, err := NewSetup(s, "dcqcn+win", s.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &runner{scenario: own, spec: spec, environments: map[cc.Env]cc.Settings{}}
-	if err := r.resolveControllers(); err != nil {
-		t.Fatal(err)
-	}
-	if m := r.flows[0].settings.Map(); m["g"] != "0.0625" || m["rai"] != "2Mbps" || m["window"] == "" {
+	if m := u.Flows[0].Settings.Map(); m["g"] != "0.0625" || m["rai"] != "2Mbps" || m["window"] == "" {
 		t.Errorf("%v", m)
 	}
 }

@@ -13,10 +13,10 @@ import (
 )
 
 func (r *runner) summarise(wall time.Duration) Summary {
-	e, s := r.engine, r.scenario
+	e, s := r.engine, r.Scenario
 	now := e.Now()
 	sum := Summary{
-		Scenario: s.Name, Controller: r.name, Seed: r.options.Seed, Plane: r.plane.Name(),
+		Scenario: s.Name, Controller: r.Name, Seed: r.Seed, Plane: r.plane.Name(),
 		Fingerprint: e.Fingerprint(), VirtualNS: now.RoundNanoseconds(),
 		Drops: DropSummary{Frames: e.Dropped, Lossless: e.LossLost},
 	}
@@ -45,7 +45,7 @@ func (r *runner) summarise(wall time.Duration) Summary {
 }
 
 func (r *runner) summarisePFC(sum *Summary) {
-	plan, p := r.scenario.Topology, &r.recorder.pfc
+	plan, p := r.Scenario.Topology, &r.recorder.pfc
 	now := r.engine.Now()
 	seconds := now.Seconds()
 	sum.PFC = PFCSummary{Pauses: p.pauses, Resumes: p.resumes, SwitchPauses: p.switchPauses, Links: []PFCLink{}}
@@ -77,7 +77,7 @@ func (r *runner) summariseCredits(sum *Summary) {
 		return
 	}
 	c := &CreditSummary{Messages: r.engine.CreditMessages()}
-	plan := r.scenario.Topology
+	plan := r.Scenario.Topology
 	for i := range plan.Ports {
 		n := int64(r.engine.State().Ports[i].CreditStalls)
 		c.Stalls += n
@@ -89,7 +89,7 @@ func (r *runner) summariseCredits(sum *Summary) {
 	sum.Credits = c
 }
 
-func (r *runner) byCredits() bool { return r.scenario.Switch.FlowControl == switchagent.FlowCBFC }
+func (r *runner) byCredits() bool { return r.Scenario.Switch.FlowControl == switchagent.FlowCBFC }
 
 // stalled is for how many nanoseconds frames waited at a port for credits, summed over priorities.
 func (r *runner) stalled(port int) int64 {
@@ -101,7 +101,7 @@ func (r *runner) stalled(port int) int64 {
 }
 
 func (r *runner) summariseSwitches(sum *Summary) {
-	plan, state := r.scenario.Topology, r.engine.State()
+	plan, state := r.Scenario.Topology, r.engine.State()
 	sum.Switches = []SwitchPeak{}
 	for _, id := range plan.Switch {
 		peak := SwitchPeak{Node: plan.Nodes[id].Name}
@@ -121,7 +121,7 @@ func (r *runner) summariseSwitches(sum *Summary) {
 
 // summariseFaults is nil for a run in which nothing went wrong and nothing was to.
 func (r *runner) summariseFaults() *FaultSummary {
-	e, plan := r.engine, r.scenario.Topology
+	e, plan := r.engine, r.Scenario.Topology
 	s := &FaultSummary{Events: r.recorder.events, Lost: map[string]Lost{}, Deadlocks: []DeadlockSummary{}}
 	for why, n := range e.Lost() {
 		if n.Frames > 0 {
@@ -139,7 +139,7 @@ func (r *runner) summariseFaults() *FaultSummary {
 		}
 		s.Deadlocks = append(s.Deadlocks, row)
 	}
-	if len(s.Events)+len(s.Lost)+len(s.Deadlocks)+len(r.scenario.Faults) == 0 {
+	if len(s.Events)+len(s.Lost)+len(s.Deadlocks)+len(r.Scenario.Faults) == 0 {
 		return nil
 	}
 	return s

@@ -4,7 +4,7 @@ import "github.com/pausenet/pausenet/topologies"
 
 // links are all of them, by port.
 func (r *runner) links() []Link {
-	plan, now := r.scenario.Topology, r.engine.Now()
+	plan, now := r.Scenario.Topology, r.engine.Now()
 	all := make([]Link, len(plan.Ports))
 	for i := range plan.Ports {
 		p := &plan.Ports[i]

@@ -19,7 +19,7 @@ func (r *runner) victims() VictimSummary {
 	if r.recorder.pfc.pauses == 0 {
 		return sum
 	}
-	plan, ports := r.scenario.Topology, r.recorder.congestion.ports
+	plan, ports := r.Scenario.Topology, r.recorder.congestion.ports
 	now := r.engine.Now()
 	flows := r.engine.Flows()
 	for i := range flows {
@@ -36,8 +36,8 @@ func (r *runner) victims() VictimSummary {
 		}
 		if paused && !congested {
 			sum.Count++
-			sum.ByTag[r.scenario.Flows[i].Tag]++
-			sum.Worst = append(sum.Worst, VictimFlow{i, r.scenario.Flows[i].Tag, slowdown})
+			sum.ByTag[r.Scenario.Flows[i].Tag]++
+			sum.Worst = append(sum.Worst, VictimFlow{i, r.Scenario.Flows[i].Tag, slowdown})
 		}
 	}
 	slices.SortStableFunc(sum.Worst, func(a, b VictimFlow) int { return cmp.Compare(b.Slowdown, a.Slowdown) })
@@ -54,7 +54,7 @@ func (r *runner) slowdownSoFar(i int) float64 {
 	case f.Receiver == nil:
 		return 0
 	}
-	plan := r.scenario.Topology
+	plan := r.Scenario.Topology
 	path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
 	back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
 	t := FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: idealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}

@@ -12,10 +12,10 @@ import (
 func (r *runner) verdict(sum *Summary, runErr error) Verdict {
 	v := Verdict{Status: Pass, Messages: []string{}}
 	switch {
-	case errors.Is(runErr, context.Canceled) && r.engine.Now() > r.scenario.Duration: // it drains
-		v.worsen(Fail, "interrupted at %v, %v after its duration, while it drained: the results are partial", r.engine.Now(), r.engine.Now()-r.scenario.Duration)
+	case errors.Is(runErr, context.Canceled) && r.engine.Now() > r.Scenario.Duration: // it drains
+		v.worsen(Fail, "interrupted at %v, %v after its duration, while it drained: the results are partial", r.engine.Now(), r.engine.Now()-r.Scenario.Duration)
 	case errors.Is(runErr, context.Canceled):
-		v.worsen(Fail, "interrupted at %v of %v: the results are partial", r.engine.Now(), r.scenario.Duration)
+		v.worsen(Fail, "interrupted at %v of %v: the results are partial", r.engine.Now(), r.Scenario.Duration)
 	case runErr != nil:
 		v.worsen(Fail, "stopped at %v: %v", r.engine.Now(), runErr)
 	}
@@ -54,4 +54,4 @@ const (
 var unusedNames = []string{unusedPFC, unusedECN, unusedCNM, unusedController, unusedFlows, unusedFaults}
 
 // mayBeUnused says whether the scenario says so.
-func (r *runner) mayBeUnused(name string) bool { return slices.Contains(r.scenario.ExpectUnused, name) }
+func (r *runner) mayBeUnused(name string) bool { return slices.Contains(r.Scenario.ExpectUnused, name) }

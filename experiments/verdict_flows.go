@@ -11,7 +11,7 @@ import (
 
 // judgeStopped says which flows have stopped for good, or had not ended as a run did that was to see to it.
 func (r *runner) judgeStopped(v *Verdict, sum *Summary, deadlock bool) {
-	s, open := r.scenario, r.unexpected(sum)
+	s, open := r.Scenario, r.unexpected(sum)
 	drained := s.Drain && open > 0
 	switch {
 	case drained && deadlock:
@@ -45,7 +45,7 @@ func (r *runner) judgeStopped(v *Verdict, sum *Summary, deadlock bool) {
 
 // judgeFlows says which flows the run was too short for.
 func (r *runner) judgeFlows(v *Verdict, sum *Summary) {
-	s := r.scenario
+	s := r.Scenario
 	var empty []string
 	for i := range s.Workloads {
 		if w := &s.Workloads[i]; w.View.Flows == 0 && !slices.Contains(empty, w.Tag) {
@@ -53,7 +53,7 @@ func (r *runner) judgeFlows(v *Verdict, sum *Summary) {
 		}
 	}
 	if len(empty) > 0 {
-		v.worsen(Warn, "workload %s has no flow: with seed %d none starts before it ends: a longer duration, or more flows in it", strings.Join(empty, " and "), r.options.Seed)
+		v.worsen(Warn, "workload %s has no flow: with seed %d none starts before it ends: a longer duration, or more flows in it", strings.Join(empty, " and "), r.Seed)
 	}
 	open := r.unexpected(sum)
 	if open == 0 || s.Drain {
@@ -88,7 +88,7 @@ func (r *runner) unexpected(sum *Summary) int {
 func (r *runner) unstarted() int {
 	n := 0
 	for i := range r.engine.Flows() {
-		f, spec := &r.engine.Flows()[i], &r.scenario.Flows[i]
+		f, spec := &r.engine.Flows()[i], &r.Scenario.Flows[i]
 		if f.Sender == nil && f.Finished == vtime.Never && f.Size > 0 && !spec.ExpectUnfinished {
 			n++
 		}

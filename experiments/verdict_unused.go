@@ -22,13 +22,13 @@ func (r *runner) judgeUnused(v *Verdict, sum *Summary) {
 		r.judgeFlowControl(v, sum)
 		r.judgeController(v, sum)
 	}
-	if plan := r.scenario.Topology; plan.Hash != topologies.HashOwn &&
+	if plan := r.Scenario.Topology; plan.Hash != topologies.HashOwn &&
 		!slices.ContainsFunc(plan.Routes().Groups, func(g []topologies.PortID) bool { return len(g) > 1 }) {
 		r.unused(v, "", "routing", "routing.hash was not needed: no switch has several ports to choose from")
 	}
 	late := 0
-	for i := range r.scenario.Faults {
-		if r.scenario.Faults[i].At > r.engine.Now() {
+	for i := range r.Scenario.Faults {
+		if r.Scenario.Faults[i].At > r.engine.Now() {
 			late++
 		}
 	}
@@ -38,7 +38,7 @@ func (r *runner) judgeUnused(v *Verdict, sum *Summary) {
 }
 
 func (r *runner) judgeFlowControl(v *Verdict, sum *Summary) {
-	s := r.scenario
+	s := r.Scenario
 	used, section, name := sum.PFC.Pauses > 0, "switch.pfc", "PFC"
 	lossless := s.Switch.PFC.Priorities != 0
 	if sum.Credits != nil {
@@ -68,11 +68,11 @@ func (r *runner) judgeFlowControl(v *Verdict, sum *Summary) {
 }
 
 func (r *runner) judgeController(v *Verdict, sum *Summary) {
-	needs := r.spec.Needs
+	needs := r.CC.Needs
 	marked := sum.ECNMarks+sum.UEMarks > 0
-	byECN := (needs.ECN || needs.PCN) && r.scenario.Switch.ECN.Mode != switchagent.ECNOff
+	byECN := (needs.ECN || needs.PCN) && r.Scenario.Switch.ECN.Mode != switchagent.ECNOff
 	changes := int64(0)
-	for i := range r.scenario.Topology.Hosts {
+	for i := range r.Scenario.Topology.Hosts {
 		changes += r.engine.NIC(i).RateChanges
 	}
 	if r.controlled() && changes == 0 && !r.mayBeUnused(unusedController) {
@@ -83,7 +83,7 @@ func (r *runner) judgeController(v *Verdict, sum *Summary) {
 		case needs.ECN && !byECN:
 			why = ": ECN is off"
 		}
-		v.worsen(Warn, "the congestion control never reacted: no %s flow changed its rate%s", r.spec.Name, why)
+		v.worsen(Warn, "the congestion control never reacted: no %s flow changed its rate%s", r.CC.Name, why)
 		return // what it did not hear of says no more
 	}
 	if byECN && !marked {
@@ -96,7 +96,7 @@ func (r *runner) judgeController(v *Verdict, sum *Summary) {
 
 // controlled says whether the run has a congestion control: none, with a window or without, is not one.
 func (r *runner) controlled() bool {
-	plain, _, _ := strings.Cut(r.spec.Name, "+")
+	plain, _, _ := strings.Cut(r.CC.Name, "+")
 	return plain != "none"
 }
 
@@ -118,7 +118,7 @@ func (r *runner) setBelow(section string) string {
 	last := ""
 	for _, set := range r.options.Sets {
 		path, _, _ := strings.Cut(set, "=")
-		path = strings.TrimPrefix(strings.TrimSpace(path), "controllers."+r.name+".")
+		path = strings.TrimPrefix(strings.TrimSpace(path), "controllers."+r.Name+".")
 		if path == section || strings.HasPrefix(path, section+".") {
 			last = set
 		}
