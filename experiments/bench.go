@@ -9,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -91,11 +92,11 @@ func (b *benchmark) run(ctx context.Context, plane string) (c cost, err error) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	c.mallocs = m.Mallocs
-	start, cpu := time.Now(), processorTime()
+	start, cpu := time.Now(), machine.ProcessorTime()
 	if err := e.Run(ctx, vtime.Millisecond, 60*vtime.Second, nil); err != nil {
 		return c, err
 	}
-	c.wall, c.cpu = time.Since(start), time.Duration(processorTime()-cpu)
+	c.wall, c.cpu = time.Since(start), time.Duration(machine.ProcessorTime()-cpu)
 	runtime.ReadMemStats(&m)
 	c.mallocs = m.Mallocs - c.mallocs
 	c.hops = e.Hops
@@ -127,7 +128,7 @@ func (b *benchmark) addFlows(e *orchestrator.Engine) error {
 // Bench measures what a packet-hop costs on both planes, and how fabrics come up. It prints as it goes. Figures are
 // medians over the rounds; on a shared machine trust the ratios, which are taken within a round.
 func Bench(ctx context.Context, w io.Writer, rounds int) error {
-	fmt.Fprintf(w, "%s, %s, %d processors\n\n", kernelRelease(), runtime.Version(), runtime.NumCPU())
+	fmt.Fprintf(w, "%s, %s, %d processors\n\n", machine.Release(), runtime.Version(), runtime.NumCPU())
 	fmt.Fprintln(w, "wasm plane: data and ACK hops, an ACK a packet")
 	for i := range benchmarks {
 		if _, err := benchWasm(ctx, w, &benchmarks[i], rounds); err != nil {
@@ -147,7 +148,7 @@ func Bench(ctx context.Context, w io.Writer, rounds int) error {
 			fmt.Fprintf(w, "  %-40s %6.2f times the smallest's cost a hop\n", "", perHop/first)
 		}
 	}
-	fmt.Fprintf(w, "\nmemory so far: %d MB peak resident\n", peakResident()>>20)
+	fmt.Fprintf(w, "\nmemory so far: %d MB peak resident\n", machine.PeakResident()>>20)
 	return benchKernel(ctx, w, rounds)
 }
 

@@ -122,7 +122,7 @@ func (f *fluidFlow) trace(s *Scenario, portsOf func(int) (orchestrator.Ports, er
 	for _, id := range f.path {
 		slowest = min(slowest, plan.Ports[id].Rate)
 	}
-	f.latency = float64(idealFCT(plan, f.path, f.back, int64(given.Size))) - alone(f.line, slowest)
+	f.latency = float64(IdealFCT(plan, f.path, f.back, int64(given.Size))) - alone(f.line, slowest)
 	if rate := given.ConstantRate; rate > 0 && rate < slowest { // it says when packets leave: the last one goes as fast as any
 		last := plan.Framing.LineBytes(f.last)
 		f.latency -= alone(last, rate) - alone(last, slowest)

@@ -17,7 +17,7 @@ func ScheduleFaults(e *orchestrator.Engine, s *Scenario, begin vtime.Time) {
 // scheduleFault schedules the n-th time that a fault happens.
 func scheduleFault(e *orchestrator.Engine, f *Fault, at vtime.Time, n int, duration vtime.Time) {
 	e.At(at, func(now vtime.Time) error {
-		undo, err := f.apply(e)
+		undo, err := applyFault(e, f)
 		if err != nil {
 			return err
 		}
@@ -31,8 +31,8 @@ func scheduleFault(e *orchestrator.Engine, f *Fault, at vtime.Time, n int, durat
 	})
 }
 
-// apply makes the fault happen and says how it is undone: what it changed becomes what it was.
-func (f *Fault) apply(e *orchestrator.Engine) (undo func() error, err error) {
+// applyFault makes the fault happen and says how it is undone: what it changed becomes what it was.
+func applyFault(e *orchestrator.Engine, f *Fault) (undo func() error, err error) {
 	var undone []func() error
 	each := func(do, back func() error) {
 		if err == nil {
@@ -42,16 +42,16 @@ func (f *Fault) apply(e *orchestrator.Engine) (undo func() error, err error) {
 	}
 	for _, id := range f.Ports {
 		if f.Kind == FaultDown {
-			each(func() error { return f.link(e, id, f.Up) }, func() error { return f.link(e, id, true) })
+			each(func() error { return setLink(e, f, id, f.Up) }, func() error { return setLink(e, f, id, true) })
 			continue
 		}
-		for _, p := range f.directions(e, id) {
-			do, back := f.ofWire(e, p)
+		for _, p := range directions(e, f, id) {
+			do, back := faultOfWire(e, f, p)
 			each(do, back)
 		}
 	}
 	for _, id := range f.Hosts {
-		do, back := f.ofHost(e, id)
+		do, back := faultOfHost(e, f, id)
 		each(do, back)
 	}
 	return func() error {
@@ -64,8 +64,8 @@ func (f *Fault) apply(e *orchestrator.Engine) (undo func() error, err error) {
 	}, err
 }
 
-// link takes a link down or up and has the routes follow.
-func (f *Fault) link(e *orchestrator.Engine, id topologies.PortID, up bool) error {
+// setLink takes a link down or up and has the routes follow.
+func setLink(e *orchestrator.Engine, f *Fault, id topologies.PortID, up bool) error {
 	if err := e.SetLink(int(id), up); err != nil || f.Reroute == vtime.Never {
 		return err
 	}
@@ -73,15 +73,15 @@ func (f *Fault) link(e *orchestrator.Engine, id topologies.PortID, up bool) erro
 	return nil
 }
 
-func (f *Fault) directions(e *orchestrator.Engine, id topologies.PortID) []int {
+func directions(e *orchestrator.Engine, f *Fault, id topologies.PortID) []int {
 	if f.OneWay {
 		return []int{int(id)}
 	}
 	return []int{int(id), int(e.Plan().Ports[id].Peer)}
 }
 
-// ofWire is a fault of the wire from a port, and how it is undone.
-func (f *Fault) ofWire(e *orchestrator.Engine, p int) (do, back func() error) {
+// faultOfWire is a fault of the wire from a port, and how it is undone.
+func faultOfWire(e *orchestrator.Engine, f *Fault, p int) (do, back func() error) {
 	was := e.Wire(p)
 	switch f.Kind {
 	case FaultLoss:
@@ -108,8 +108,8 @@ func (f *Fault) ofWire(e *orchestrator.Engine, p int) (do, back func() error) {
 	return func() error { return e.SetRate(p, f.Rate) }, func() error { return e.SetRate(p, was.Rate) }
 }
 
-// ofHost is a fault of a host's NIC, and how it is undone.
-func (f *Fault) ofHost(e *orchestrator.Engine, id topologies.NodeID) (do, back func() error) {
+// faultOfHost is a fault of a host's NIC, and how it is undone.
+func faultOfHost(e *orchestrator.Engine, f *Fault, id topologies.NodeID) (do, back func() error) {
 	host := e.Plan().Nodes[id].Index
 	if f.Kind == FaultReceiver {
 		return func() error { return e.SetReceiver(host, &f.Receiver) }, func() error { return e.SetReceiver(host, nil) }
@@ -120,14 +120,4 @@ func (f *Fault) ofHost(e *orchestrator.Engine, id topologies.NodeID) (do, back f
 	}
 	return func() error { return e.SetPauseFlood(host, f.Priorities, interval) },
 		func() error { return e.SetPauseFlood(host, 0, 0) }
-}
-
-// reroutes says whether any of the scenario's faults has the routes change.
-func (s *Scenario) reroutes() bool {
-	for i := range s.Faults {
-		if s.Faults[i].Kind == FaultDown && s.Faults[i].Reroute != vtime.Never {
-			return true
-		}
-	}
-	return false
 }

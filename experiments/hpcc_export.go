@@ -17,12 +17,6 @@ import (
 // ExportHPCC is the name of the files that HPCC's simulator writes: fct.txt and pfc.txt.
 const ExportHPCC = "hpcc"
 
-// Names of the simulator's files in a run's folder.
-const (
-	hpccFCTFile = "fct.txt"
-	hpccPFCFile = "pfc.txt"
-)
-
 // hpccPFC is a PFC frame as the simulator's trace has it: at the port that it arrives at.
 type hpccPFC struct {
 	at    vtime.Time
@@ -52,8 +46,8 @@ func (r *runner) export() error {
 // scripts that read them. Times are nanoseconds on the clock of the flow file, if the flows come from one.
 func (r *runner) exportHPCC() error {
 	return errors.Join(
-		writeLines(r.folder, hpccFCTFile, r.hpccFCT),
-		writeLines(r.folder, hpccPFCFile, r.hpccPFC),
+		writeLines(r.folder, HPCCFlowsFile, r.hpccFCT),
+		writeLines(r.folder, HPCCPausesFile, r.hpccPFC),
 	)
 }
 

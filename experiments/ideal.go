@@ -32,7 +32,7 @@ func (t FlowTimes) slowdownLine() float64 { return float64(t.FCT) / float64(t.Li
 func flowTimes(plan *topologies.Plan, path, back []topologies.PortID, size int64, fct vtime.Time) FlowTimes {
 	first, last := plan.Ports[path[0]].Node, plan.PeerNode(path[len(path)-1]).ID
 	return FlowTimes{
-		FCT: fct, Ideal: idealFCT(plan, path, back, size),
+		FCT: fct, Ideal: IdealFCT(plan, path, back, size),
 		HPCC: vtime.Time(hpccAlone(plan, first, last, size)) * vtime.Nanosecond, Line: plan.Ports[path[0]].Rate.TimeFor(size),
 	}
 }
@@ -41,9 +41,9 @@ func flowTimes(plan *topologies.Plan, path, back []topologies.PortID, size int64
 // them, which the pipeline of links does from the first few on.
 const steady = 64
 
-// idealFCT is the time a flow takes alone on its path: from the start of its first packet until the ACK of its last has
+// IdealFCT is the time a flow takes alone on its path: from the start of its first packet until the ACK of its last has
 // arrived, every link storing and forwarding, no packet carrying telemetry.
-func idealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64) vtime.Time {
+func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64) vtime.Time {
 	mtu := int64(plan.MTU)
 	packets := (size + mtu - 1) / mtu
 	last := size - (packets-1)*mtu

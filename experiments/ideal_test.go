@@ -62,7 +62,7 @@ func TestIdealFCT(t *testing.T) {
 				back := orchestrator.Path(plan, plan.Hosts[1], plan.Hosts[0], orchestrator.Ports{Source: 0xc000})
 				for _, size := range []int64{1, 4, 255, mtu - 1, mtu, mtu + 1, 2 * mtu, 3*mtu - 1, 66 * mtu, 67*mtu + 1, 1_000_000} {
 					want := byHand(framing, mtu, size, c.gigabits, delay)
-					if got := idealFCT(plan, path, back, size); got != want {
+					if got := IdealFCT(plan, path, back, size); got != want {
 						t.Errorf("%s, %s, MTU %d: %d B: %v, by hand %v", c.shape, framing, mtu, size, got, want)
 					}
 				}

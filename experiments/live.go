@@ -8,7 +8,6 @@ import (
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
-	"github.com/pausenet/pausenet/vtime"
 )
 
 // Live is what a live fabric is made from: a scenario, without its flows, under one congestion control or variant.
@@ -108,11 +107,4 @@ func (l *Live) Flow(f *Flow, controller string, salt uint64) (orchestrator.FlowC
 			return c, err
 		},
 	}, nil
-}
-
-// IdealFCT is the flow completion time of a flow that has its path to itself.
-func IdealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports orchestrator.Ports) vtime.Time {
-	path := orchestrator.Path(plan, source, destination, ports)
-	back := orchestrator.WayBack(plan, source, destination, ports)
-	return idealFCT(plan, path, back, size)
 }

@@ -1,18 +1,13 @@
 package experiments
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -25,17 +20,16 @@ type output struct {
 	events csvFile
 }
 
-// csvFile writes rows without allocating.
-type csvFile struct {
-	file   *os.File
-	buffer *bufio.Writer
-	row    []byte
-}
+// Files that HPCC's simulator writes, for the scripts that read them.
+const (
+	HPCCFlowsFile  = "fct.txt"
+	HPCCPausesFile = "pfc.txt"
+)
 
 // resultFiles are all files that a run may leave in its folder, but for the manifest.
 var resultFiles = []string{
 	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", summaryName, "capture.pcapng", "figure.svg",
-	"figure.png", hpccFCTFile, hpccPFCFile,
+	"figure.png", HPCCFlowsFile, HPCCPausesFile,
 }
 
 // createOutput begins a run's files. Those of an earlier run, which would look like the new one's, are removed.
@@ -54,68 +48,6 @@ func createOutput(folder *files.Folder) (*output, error) {
 		return nil, errors.Join(fmt.Errorf("create the results: %w", err), o.Close())
 	}
 	return o, nil
-}
-
-func (c *csvFile) create(folder *files.Folder, name, header string) (err error) {
-	c.file, err = folder.Create(name)
-	if err != nil {
-		return err
-	}
-	c.buffer = newCSVBuffer(c.file)
-	_, err = c.buffer.WriteString(header + "\n")
-	return err
-}
-
-func newCSVBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(keeper{w}, 1<<16) }
-
-// keeper writes what is to be kept: while it gets on, a process that is to end is not forced to.
-type keeper struct{ to io.Writer }
-
-func (k keeper) Write(p []byte) (int, error) {
-	n, err := k.to.Write(p)
-	shutdown.Alive()
-	return n, err
-}
-
-func (c *csvFile) begin(now vtime.Time) {
-	c.row = strconv.AppendInt(c.row[:0], now.RoundNanoseconds(), 10)
-}
-
-func (c *csvFile) text(s string) { c.row = append(append(c.row, ','), s...) }
-
-func (c *csvFile) number(v int64) { c.row = strconv.AppendInt(append(c.row, ','), v, 10) }
-
-func (c *csvFile) end() error {
-	c.row = append(c.row, '\n')
-	_, err := c.buffer.Write(c.row)
-	return err
-}
-
-func (c *csvFile) close() error {
-	if c.file == nil {
-		return nil
-	}
-	err := c.buffer.Flush()
-	if err != nil {
-		err = errors.Join(err, c.trim())
-	}
-	err = errors.Join(err, c.file.Close())
-	c.file = nil
-	return err
-}
-
-// trim takes a row that was written in part, as the disk was full, off the file's end.
-func (c *csvFile) trim() error {
-	size, err := c.file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return err
-	}
-	tail := make([]byte, min(size, 1<<12))
-	if _, err := c.file.ReadAt(tail, size-int64(len(tail))); err != nil {
-		return err
-	}
-	rest := len(tail) - 1 - bytes.LastIndexByte(tail, '\n')
-	return c.file.Truncate(size - int64(rest))
 }
 
 func (o *output) port(now vtime.Time, node, port, peer string, priority uint8, queue, ingress uint64, paused int, tx int64) error {
@@ -219,23 +151,6 @@ func (o *output) writePanels(panels [][]Points) error {
 	return c.close()
 }
 
-// writeJSON writes v as a file of the folder, whole or not at all.
-func writeJSON(folder *files.Folder, name string, v any) error {
-	data, err := formatJSON(name, v)
-	if err != nil {
-		return err
-	}
-	return folder.Write(name, data)
-}
-
-func formatJSON(name string, v any) ([]byte, error) {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return append(data, '\n'), nil
-}
-
 const eventsHeader = "time_ns,node,port,peer,event,detail"
 
 // event writes a row of events.csv.
@@ -291,4 +206,10 @@ func discardOutput() *output {
 		c.buffer = newCSVBuffer(io.Discard)
 	}
 	return o
+}
+
+// Points is one series of a panel: a part of panels.csv.
+type Points struct {
+	Time  []int64 // virtual ns
+	Value []float64
 }

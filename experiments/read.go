@@ -1,16 +1,12 @@
 package experiments
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/pausenet/pausenet/experiments/report"
-	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -37,32 +33,6 @@ type tagFlows struct {
 	tag       string
 	fcts      []float64 // ns
 	slowdowns []float64
-}
-
-// FileError is a mistake in a file of results.
-type FileError struct {
-	Path string
-	Line int // 0: of no line
-	Err  error
-}
-
-func (e *FileError) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("%s: %v", e.Path, e.Err)
-	}
-	return fmt.Sprintf("%s:%d: %v", e.Path, e.Line, e.Err)
-}
-
-func (e *FileError) Unwrap() error { return e.Err }
-
-// isRunFolder says whether a folder is a run's.
-func isRunFolder(path string) bool {
-	for _, name := range []string{manifestName, summaryName} {
-		if info, err := os.Lstat(filepath.Join(path, name)); err == nil && info.Mode().IsRegular() {
-			return true
-		}
-	}
-	return false
 }
 
 // ReadRun reads a run's folder. An error is a FileError or one of the file system's; files that are not there are none.
@@ -117,37 +87,4 @@ func (r *RunFolder) readTables() error {
 		}
 	}
 	return nil
-}
-
-// What a folder of results is read from. Whoever can put a file there can put a link or a device there.
-var (
-	resultJSON = files.Kind{Name: "a result in JSON", Most: 256 << 20, Plain: true}
-	resultCSV  = files.Kind{Name: "a table of results", Most: 1 << 30, Plain: true}
-)
-
-// readResult reads a file of JSON; a mistake in it is a FileError.
-func readResult(path string, into any) error {
-	data, err := files.Read(path, resultJSON)
-	if err != nil {
-		return err
-	}
-	return parseResult(path, data, into)
-}
-
-func parseResult(path string, data []byte, into any) error {
-	err := json.Unmarshal(data, into)
-	if err == nil {
-		return nil
-	}
-	at := int64(0)
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		at = syntax.Offset
-	case errors.As(err, &kind):
-		at, err = kind.Offset, fmt.Errorf("%s is a %s, which is not what belongs there", kind.Field, kind.Value)
-	}
-	at = min(max(at-1, 0), int64(len(data))) // the offset is behind what is wrong
-	return &FileError{path, 1 + bytes.Count(data[:at], []byte{'\n'}), err}
 }

@@ -3,20 +3,21 @@ package experiments
 import (
 	"runtime"
 
+	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
 func newManifest(r *runner, plane orchestrator.Plane) *manifest {
 	o := &r.options
 	m := describe(r.Setup, &Program{Version: o.Version, Build: o.Build, Command: o.Command, Sets: o.Sets})
-	m.Status, m.Plane, m.Kernel, m.Hooks = statusRunning, plane.Name(), kernelRelease(), orchestrator.HooksOf(plane)
+	m.Status, m.Plane, m.Kernel, m.Hooks = statusRunning, plane.Name(), machine.Release(), orchestrator.HooksOf(plane)
 	m.Go, m.Machine = runtime.Version(), runtime.GOARCH
 	m.Files = map[string]string{
 		"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
 		"links.csv": "links, each way", "events.csv": "faults, PFC storms and deadlocks", summaryName: "the run in numbers",
 	}
 	if r.options.Export == ExportHPCC {
-		m.Files[hpccFCTFile], m.Files[hpccPFCFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
+		m.Files[HPCCFlowsFile], m.Files[HPCCPausesFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
 	}
 	if len(r.Scenario.Panels) > 0 {
 		m.Files["panels.csv"] = "the report's plots over time"

@@ -23,8 +23,9 @@ type recorder struct {
 	before   []int64
 
 	series [][]Points
-	hops   int64 // at the last sample
-	still  int   // samples since then without another
+	totals [][]float64 // running totals at the series' last points
+	hops   int64       // at the last sample
+	still  int         // samples since then without another
 
 	rtt   *rttRecorders
 	pfc   pfcTotals
@@ -74,6 +75,7 @@ func newRecorder(s *Scenario) *recorder {
 	}
 	for _, p := range s.Panels {
 		r.series = append(r.series, make([]Points, len(p.Series)))
+		r.totals = append(r.totals, make([]float64, len(p.Series)))
 		for k := range p.Series {
 			if tag := p.Series[k].Tag; tag != "" {
 				r.tallies[tag] = &tally{}
@@ -188,8 +190,8 @@ func (r *recorder) samplePanels(now vtime.Time) {
 					continue
 				}
 				total := v
-				v = (total - points.before) / window.Seconds()
-				points.before = total
+				v = (total - r.totals[i][k]) / window.Seconds()
+				r.totals[i][k] = total
 			}
 			points.Time = append(points.Time, now.RoundNanoseconds())
 			points.Value = append(points.Value, v)

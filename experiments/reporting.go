@@ -85,32 +85,6 @@ func (p *reportPage) measurements() []measurement {
 	return all
 }
 
-// tables are the published ones of a view. A metric that this pausenet does not know is left out.
-func (v *View) tables() []PublishedTable {
-	var tables []PublishedTable
-	for _, from := range v.Published {
-		t := PublishedTable{Title: from.Title, Source: from.Source, Note: from.Note, Columns: from.Columns}
-		for _, row := range from.Rows {
-			if metricByName(row.Metric) == nil || len(row.Values) != len(from.Columns) {
-				continue
-			}
-			r := PublishedRow{
-				Label: row.Label, Metric: row.Metric, Flows: FlowSet{row.Tag, row.Over, row.UpTo, row.Share}, RelativeTo: row.RelativeTo, Unit: row.Unit,
-			}
-			for _, value := range row.Values {
-				text := ""
-				if value != nil {
-					text = value.String()
-				}
-				r.Values = append(r.Values, text)
-			}
-			t.Rows = append(t.Rows, r)
-		}
-		tables = append(tables, t)
-	}
-	return tables
-}
-
 // report is the column for package report: the first run, and with it the others.
 func (c *column) report() report.Run {
 	run := c.runs[0].report(c.name)

@@ -47,14 +47,6 @@ type Result struct {
 	Panels [][]Points
 }
 
-// Points is one series of a panel.
-type Points struct {
-	Time  []int64 // virtual ns
-	Value []float64
-
-	before float64 // running total at the last point
-}
-
 // Run runs a scenario under one controller. If ctx is cancelled the run ends early: what was
 // measured is written, marked partial, and returned with the context's error. Any other error leaves the files written
 // so far.

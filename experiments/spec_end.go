@@ -70,3 +70,15 @@ func (d *decoder) expectUnused(m *yamlspec.Mapping) {
 		}
 	}
 }
+
+// What a run may have no use for without the verdict's saying so, by the names that scenarios give in expect_unused.
+const (
+	unusedPFC        = "pfc"
+	unusedECN        = "ecn"
+	unusedCNM        = "cnm"
+	unusedController = "controller"
+	unusedFlows      = "flows"
+	unusedFaults     = "faults"
+)
+
+var unusedNames = []string{unusedPFC, unusedECN, unusedCNM, unusedController, unusedFlows, unusedFaults}

@@ -241,3 +241,13 @@ func (d *decoder) slowReceiver(v *yamlspec.Value, r *orchestrator.Receiver) {
 		d.locate(v, r.Validate())
 	}
 }
+
+// reroutes says whether any of the scenario's faults has the routes change.
+func (s *Scenario) reroutes() bool {
+	for i := range s.Faults {
+		if s.Faults[i].Kind == FaultDown && s.Faults[i].Reroute != vtime.Never {
+			return true
+		}
+	}
+	return false
+}

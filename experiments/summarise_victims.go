@@ -57,6 +57,6 @@ func (r *runner) slowdownSoFar(i int) float64 {
 	plan := r.Scenario.Topology
 	path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
 	back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
-	t := FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: idealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}
+	t := FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: IdealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}
 	return t.slowdown()
 }

@@ -41,17 +41,5 @@ func (r *runner) verdict(sum *Summary, runErr error) Verdict {
 	return v
 }
 
-// What a run may have no use for without the verdict's saying so, by the names that scenarios give in expect_unused.
-const (
-	unusedPFC        = "pfc"
-	unusedECN        = "ecn"
-	unusedCNM        = "cnm"
-	unusedController = "controller"
-	unusedFlows      = "flows"
-	unusedFaults     = "faults"
-)
-
-var unusedNames = []string{unusedPFC, unusedECN, unusedCNM, unusedController, unusedFlows, unusedFaults}
-
 // mayBeUnused says whether the scenario says so.
 func (r *runner) mayBeUnused(name string) bool { return slices.Contains(r.Scenario.ExpectUnused, name) }

@@ -99,7 +99,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			if err != nil {
 				return err
 			}
-			ideal := experiments.IdealFCT(f.Plan, own.Source, own.Destination, int64(own.Size), config.Ports)
+			ideal := idealFCT(f.Plan, own.Source, own.Destination, int64(own.Size), config.Ports)
 			id := e.AddFlow(config)
 			f.watch.flowAdded(id, func(now vtime.Time) {
 				fct := now - own.Start
@@ -159,4 +159,10 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 		return nil, fmt.Errorf("no flows are tagged %q: there are %s", tag, strings.Join(tags, ", "))
 	}
 	return requests, nil
+}
+
+// idealFCT is the time that a flow takes that has its path to itself.
+func idealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports orchestrator.Ports) vtime.Time {
+	path, back := orchestrator.Path(plan, source, destination, ports), orchestrator.WayBack(plan, source, destination, ports)
+	return experiments.IdealFCT(plan, path, back, size)
 }

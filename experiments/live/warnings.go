@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -54,7 +53,7 @@ func longestRTT(plan *topologies.Plan) (longest vtime.Time, from, to string) {
 		if a == b {
 			continue
 		}
-		rtt := experiments.IdealFCT(plan, a, b, 1, orchestrator.Ports{Source: wire.MinEntropyPort})
+		rtt := idealFCT(plan, a, b, 1, orchestrator.Ports{Source: wire.MinEntropyPort})
 		if rtt > longest {
 			longest, from, to = rtt, plan.Nodes[a].Name, plan.Nodes[b].Name
 		}

@@ -1,9 +1,10 @@
-package experiments
+// Package machine says what the operating system is, and what of it this process has used.
+package machine
 
 import "golang.org/x/sys/unix"
 
-// kernelRelease is the operating system and its version.
-func kernelRelease() string {
+// Release is the operating system and its version.
+func Release() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return "Linux"
@@ -11,8 +12,8 @@ func kernelRelease() string {
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }
 
-// peakResident is the most memory this process has had resident, in bytes.
-func peakResident() int64 {
+// PeakResident is the most memory this process has had resident, in bytes.
+func PeakResident() int64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
 		return 0
@@ -20,8 +21,8 @@ func peakResident() int64 {
 	return u.Maxrss << 10
 }
 
-// processorTime is the processor time this process has used, in nanoseconds.
-func processorTime() int64 {
+// ProcessorTime is the processor time this process has used, in nanoseconds.
+func ProcessorTime() int64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
 		return 0

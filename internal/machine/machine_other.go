@@ -1,0 +1,23 @@
+//go:build !linux
+
+package machine
+
+import (
+	"runtime"
+	"time"
+)
+
+// Release is the operating system.
+func Release() string { return runtime.GOOS }
+
+// PeakResident is the memory that Go has taken from the system, in bytes.
+func PeakResident() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys)
+}
+
+var processStart = time.Now()
+
+// ProcessorTime stands in the wall clock: this system's processor time is not read.
+func ProcessorTime() int64 { return int64(time.Since(processStart)) }
