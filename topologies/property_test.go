@@ -1,4 +1,4 @@
-package topologies
+package topologies_test
 
 import (
 	"bytes"
@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/draw"
 )
 
 // fabrics generates specs of connected fabrics: a tree of switches with extra links, hosts anywhere; or a builder's.
@@ -47,26 +50,26 @@ func fabrics() *rapid.Generator[string] {
 func TestPlanProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := fabrics().Draw(t, "spec")
-		p, err := Parse("x.yaml", []byte(spec))
+		p, err := topologies.Parse("x.yaml", []byte(spec))
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkPorts(t, p)
 		checkRoutes(t, p)
-		again, err := Parse("x.yaml", []byte(spec))
+		again, err := topologies.Parse("x.yaml", []byte(spec))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var a, b bytes.Buffer
-		if p.SVG(&a) != nil || again.SVG(&b) != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+		if draw.SVG(&a, p) != nil || draw.SVG(&b, again) != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Fatal("two drawings of one spec differ")
 		}
 	})
 }
 
 // checkPorts: ids are dense and point to each other, peers are involutions, names and MACs are unique.
-func checkPorts(t *rapid.T, p *Plan) {
-	next := PortID(0)
+func checkPorts(t *rapid.T, p *topologies.Plan) {
+	next := topologies.PortID(0)
 	for i := range p.Nodes {
 		for _, id := range p.Nodes[i].Ports {
 			if id != next {
@@ -79,7 +82,7 @@ func checkPorts(t *rapid.T, p *Plan) {
 	for i := range p.Ports {
 		port := &p.Ports[i]
 		peer := &p.Ports[port.Peer]
-		if port.ID != PortID(i) || peer.Peer != port.ID || peer.ID == port.ID || peer.Node == port.Node {
+		if port.ID != topologies.PortID(i) || peer.Peer != port.ID || peer.ID == port.ID || peer.Node == port.Node {
 			t.Fatalf("port %d: id %d, peer %d, whose peer is %d", i, port.ID, port.Peer, peer.Peer)
 		}
 		if l := p.Links[port.Link]; peer.Link != port.Link || (l.A != port.ID && l.B != port.ID) ||
@@ -98,13 +101,13 @@ func checkPorts(t *rapid.T, p *Plan) {
 	for i, id := range p.Hosts {
 		n := &p.Nodes[id]
 		a := n.Addr.As4()
-		if n.Index != i || n.Kind != Host || n.Tier != 0 || len(n.Ports) != 1 || a[0] != 10 ||
+		if n.Index != i || n.Kind != topologies.Host || n.Tier != 0 || len(n.Ports) != 1 || a[0] != 10 ||
 			int(a[1])<<16+int(a[2])<<8+int(a[3]) != i+1 {
 			t.Fatalf("host %d is %+v", i, n)
 		}
 	}
 	for i, id := range p.Switch {
-		if n := &p.Nodes[id]; n.Index != i || n.Kind != Switch || n.Tier < 1 {
+		if n := &p.Nodes[id]; n.Index != i || n.Kind != topologies.Switch || n.Tier < 1 {
 			t.Fatalf("switch %d is %+v", i, n)
 		}
 	}
@@ -112,7 +115,7 @@ func checkPorts(t *rapid.T, p *Plan) {
 
 // checkRoutes compares the routes with distances found by Floyd and Warshall's algorithm, which has nothing in common
 // with how they are computed.
-func checkRoutes(t *rapid.T, p *Plan) {
+func checkRoutes(t *rapid.T, p *topologies.Plan) {
 	const far = 1 << 20
 	n := len(p.Nodes)
 	distance := make([][]int, n)
@@ -124,7 +127,7 @@ func checkRoutes(t *rapid.T, p *Plan) {
 		distance[p.Ports[i].Node][p.Ports[p.Ports[i].Peer].Node] = 1
 	}
 	for k := range n {
-		if p.Nodes[k].Kind == Host {
+		if p.Nodes[k].Kind == topologies.Host {
 			continue // Hosts never transit.
 		}
 		for i := range n {
@@ -157,7 +160,7 @@ func checkRoutes(t *rapid.T, p *Plan) {
 				t.Fatalf("path of %d links and %d back, distance %d", len(path), len(back), distance[a][b])
 			}
 			at := a
-			var via []NodeID
+			var via []topologies.NodeID
 			for _, id := range path {
 				if p.Ports[id].Node != at {
 					t.Fatalf("the path breaks at %s", p.Ports[id].Name)
@@ -182,8 +185,8 @@ func checkRoutes(t *rapid.T, p *Plan) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range BuiltinNames() {
-		data, err := BuiltinSource(name)
+	for _, name := range topologies.BuiltinNames() {
+		data, err := topologies.BuiltinSource(name)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -195,7 +198,7 @@ func FuzzParse(f *testing.F) {
 		if len(data) > 1<<12 {
 			return
 		}
-		p, err := Parse("fuzz.yaml", data)
+		p, err := topologies.Parse("fuzz.yaml", data)
 		if (err == nil) == (p == nil) {
 			t.Fatalf("plan %v, error %v", p, err)
 		}
@@ -203,7 +206,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := p.SVG(&b); err != nil {
+		if err := draw.SVG(&b, p); err != nil {
 			t.Error(err)
 		}
 	})

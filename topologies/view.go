@@ -76,7 +76,7 @@ func (p *Plan) Describe(w io.Writer) error {
 		if n.Buffer > 0 {
 			buffer = fmt.Sprintf(", buffer %v", n.Buffer)
 		}
-		fmt.Fprintf(t, "  %s\ttier %d, %s%s\t%s\n", n.Name, n.Tier, plural(len(n.Ports), "port"), buffer, Abbreviate(names))
+		fmt.Fprintf(t, "  %s\ttier %d, %s%s\t%s\n", n.Name, n.Tier, Plural(len(n.Ports), "port"), buffer, Abbreviate(names))
 	}
 	if err := t.Flush(); err != nil {
 		return err

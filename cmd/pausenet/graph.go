@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/topologies/draw"
 )
 
 func newGraphCommand() *cobra.Command {
@@ -28,18 +29,18 @@ func newGraphCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			draw := s.topology.SVG
+			write := draw.SVG
 			switch {
 			case dot:
-				draw = s.topology.Dot
+				write = draw.Dot
 			case mermaid:
-				draw = s.topology.Mermaid
+				write = draw.Mermaid
 			}
 			if output == "" || output == "-" {
-				return draw(c.OutOrStdout())
+				return write(c.OutOrStdout(), s.topology)
 			}
 			var b bytes.Buffer
-			if err := draw(&b); err != nil {
+			if err := write(&b, s.topology); err != nil {
 				return err
 			}
 			return writeError(files.WriteWhole(output, b.Bytes()))

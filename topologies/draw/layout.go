@@ -1,9 +1,11 @@
-package topologies
+package draw
 
 import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // Measures of the drawing, in SVG user units (CSS pixels at natural size).
@@ -34,8 +36,8 @@ type box struct{ x, y, w, h float64 }
 // hostBlock are the hosts of one switch: open in a row, each with its own line; or in a frame that one line leads to; or
 // summed up in a single box.
 type hostBlock struct {
-	parent NodeID
-	hosts  []NodeID
+	parent topologies.NodeID
+	hosts  []topologies.NodeID
 	frame  box
 	framed bool
 	summed bool
@@ -44,26 +46,26 @@ type hostBlock struct {
 // layout is where everything goes: tiers in rows, hosts at the bottom under their switches.
 type layout struct {
 	width, height float64
-	nodes         map[NodeID]box // hosts of summed blocks are absent
+	nodes         map[topologies.NodeID]box // hosts of summed blocks are absent
 	blocks        []hostBlock
 	tierY         []float64 // middle of each tier's row
 }
 
-func (p *Plan) layout() *layout {
-	tiers := p.tiers()
-	l := &layout{nodes: make(map[NodeID]box, len(p.Nodes))}
-	p.arrangeHosts(l, tiers[1])
-	p.arrangeSwitches(l, tiers)
-	p.placeRows(l, tiers)
+func arrange(p *topologies.Plan) *layout {
+	tiers := tiersOf(p)
+	l := &layout{nodes: make(map[topologies.NodeID]box, len(p.Nodes))}
+	arrangeHosts(p, l, tiers[1])
+	arrangeSwitches(p, l, tiers)
+	placeRows(p, l, tiers)
 	return l
 }
 
-func (p *Plan) switchWidth(id NodeID) float64 {
+func switchWidth(p *topologies.Plan, id topologies.NodeID) float64 {
 	return math.Max(46, float64(len(p.Nodes[id].Name))*fontWidth+18)
 }
 
 // arrangeHosts sets the shapes and the x of the hosts' blocks, and the x of the switches above them.
-func (p *Plan) arrangeHosts(l *layout, access []NodeID) {
+func arrangeHosts(p *topologies.Plan, l *layout, access []topologies.NodeID) {
 	cell := 0.0
 	for _, h := range p.Hosts {
 		cell = math.Max(cell, math.Max(24, float64(len(p.Nodes[h].Name))*smallFont+9))
@@ -77,7 +79,7 @@ func (p *Plan) arrangeHosts(l *layout, access []NodeID) {
 	for _, id := range access {
 		b := hostBlock{parent: id, summed: summed}
 		for _, port := range p.Nodes[id].Ports {
-			if n := p.PeerNode(port); n.Kind == Host {
+			if n := p.PeerNode(port); n.Kind == topologies.Host {
 				b.hosts = append(b.hosts, n.ID)
 			}
 		}
@@ -97,7 +99,7 @@ func (p *Plan) arrangeHosts(l *layout, access []NodeID) {
 			w = float64(columns)*(cell+cellGap) - cellGap
 			b.frame = box{w: w, h: hostHeight}
 		}
-		span := math.Max(w, p.switchWidth(id))
+		span := math.Max(w, switchWidth(p, id))
 		middle := x + span/2
 		b.frame.x = middle
 		if !summed {
@@ -110,7 +112,7 @@ func (p *Plan) arrangeHosts(l *layout, access []NodeID) {
 				}
 			}
 		}
-		l.nodes[id] = box{x: middle, w: p.switchWidth(id), h: switchHeight}
+		l.nodes[id] = box{x: middle, w: switchWidth(p, id), h: switchHeight}
 		l.blocks = append(l.blocks, b)
 		x += span + gap
 	}
@@ -132,12 +134,12 @@ func gridColumns(hosts, blocks int) int {
 }
 
 // arrangeSwitches sets the x of the upper tiers: ordered by where their neighbours below stand, spread over the width.
-func (p *Plan) arrangeSwitches(l *layout, tiers [][]NodeID) {
+func arrangeSwitches(p *topologies.Plan, l *layout, tiers [][]topologies.NodeID) {
 	left := margin + tierLabel
 	for t := 2; t < len(tiers); t++ {
 		need := 0.0
 		for _, id := range tiers[t] {
-			need += p.switchWidth(id) + nodeGap
+			need += switchWidth(p, id) + nodeGap
 		}
 		l.width = math.Max(l.width, left+need+margin)
 	}
@@ -149,7 +151,7 @@ func (p *Plan) arrangeSwitches(l *layout, tiers [][]NodeID) {
 	}
 	for t := 2; t < len(tiers); t++ {
 		order := slices.Clone(tiers[t])
-		middle := make(map[NodeID]float64, len(order))
+		middle := make(map[topologies.NodeID]float64, len(order))
 		for _, id := range order {
 			sum, count := 0.0, 0.0
 			for _, port := range p.Nodes[id].Ports {
@@ -160,10 +162,10 @@ func (p *Plan) arrangeSwitches(l *layout, tiers [][]NodeID) {
 			}
 			middle[id] = math.Round(sum / count)
 		}
-		slices.SortStableFunc(order, func(a, b NodeID) int { return cmp.Compare(middle[a], middle[b]) })
+		slices.SortStableFunc(order, func(a, b topologies.NodeID) int { return cmp.Compare(middle[a], middle[b]) })
 		step := (l.width - margin - left) / float64(len(order))
 		for i, id := range order {
-			l.nodes[id] = box{x: left + (float64(i)+0.5)*step, w: p.switchWidth(id), h: switchHeight}
+			l.nodes[id] = box{x: left + (float64(i)+0.5)*step, w: switchWidth(p, id), h: switchHeight}
 		}
 	}
 }
@@ -179,7 +181,7 @@ func (l *layout) shift(dx float64) {
 }
 
 // placeRows sets every y.
-func (p *Plan) placeRows(l *layout, tiers [][]NodeID) {
+func placeRows(p *topologies.Plan, l *layout, tiers [][]topologies.NodeID) {
 	l.tierY = make([]float64, len(tiers))
 	y := margin + titleHeight + switchHeight/2
 	for t := len(tiers) - 1; t >= 1; t-- {
@@ -219,7 +221,7 @@ func (p *Plan) placeRows(l *layout, tiers [][]NodeID) {
 }
 
 // label is what a summed block says.
-func (b *hostBlock) label(p *Plan) string {
+func (b *hostBlock) label(p *topologies.Plan) string {
 	first, last := p.Nodes[b.hosts[0]].Name, p.Nodes[b.hosts[len(b.hosts)-1]].Name
 	if first == last {
 		return first

@@ -1,4 +1,4 @@
-package topologies
+package draw
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // Line styles of the link classes, the slowest first; a fabric with more classes repeats the last.
@@ -40,15 +42,15 @@ const svgStyle = `
 
 // SVG writes the plan as a drawing: one self-contained file, tiers in rows, hosts under their switches, a colour for
 // each kind of cable. The same plan gives the same bytes.
-func (p *Plan) SVG(w io.Writer) error {
-	l := p.layout()
+func SVG(w io.Writer, p *topologies.Plan) error {
+	l := arrange(p)
 	d := &drawing{plan: p, layout: l}
-	classes, class := p.linkClasses()
+	classes, class := p.LinkClasses()
 
 	// The title needs its room too, whatever the fabric's shape.
 	width := max(l.width, float64(len(p.Name))*titleFont+2*margin, 360)
 	left := (l.width - width) / 2
-	legend := p.legend(width-2*margin, classes)
+	legend := legendOf(p, width-2*margin, classes)
 	below := legend[len(legend)-1].y // what a legend of several lines pushes the fabric down by
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="fabric" width="%.0f" height="%.0f" viewBox="%.1f 0 %.1f %.1f" role="img">`+"\n",
 		width, l.height+below, left, width, l.height+below)
@@ -71,7 +73,7 @@ func (p *Plan) SVG(w io.Writer) error {
 		d.block(&l.blocks[i])
 	}
 	for i := range p.Nodes {
-		if n := &p.Nodes[i]; n.Kind == Switch {
+		if n := &p.Nodes[i]; n.Kind == topologies.Switch {
 			d.node(n, "switch", 6)
 		}
 	}
@@ -85,7 +87,7 @@ func (p *Plan) SVG(w io.Writer) error {
 
 type drawing struct {
 	strings.Builder
-	plan   *Plan
+	plan   *topologies.Plan
 	layout *layout
 }
 
@@ -98,11 +100,11 @@ type legendItem struct {
 	text  string
 }
 
-// legend is the summary; with several kinds of cable each has a sample of its line. It takes as many lines as the width asks for.
-func (p *Plan) legend(width float64, classes []linkClass) []legendItem {
+// legendOf is the summary; with several kinds of cable each has a sample of its line. It takes as many lines as the width asks for.
+func legendOf(p *topologies.Plan, width float64, classes []topologies.LinkClass) []legendItem {
 	items := []legendItem{{class: -1, text: p.Summary()}}
 	if len(classes) > 1 {
-		items[0].text = fmt.Sprintf("%s, %s, %s:", plural(len(p.Hosts), "host"), plural(len(p.Switch), "switch"), plural(len(p.Links), "link"))
+		items[0].text = fmt.Sprintf("%s, %s, %s:", topologies.Plural(len(p.Hosts), "host"), topologies.Plural(len(p.Switch), "switch"), topologies.Plural(len(p.Links), "link"))
 		for i, c := range classes {
 			items = append(items, legendItem{class: min(i, lineClasses-1), text: fmt.Sprintf("%d of %v", c.Count, c)})
 		}
@@ -143,19 +145,19 @@ func lineWidth(class int) float64 { return 1.4 + 0.7*float64(min(class, lineClas
 func (d *drawing) links(class []int) {
 	between := 0
 	for i := range d.plan.Links {
-		if low, _ := d.plan.ends(i); low.Kind == Switch {
+		if low, _ := ends(d.plan, i); low.Kind == topologies.Switch {
 			between++
 		}
 	}
 	// Many crossing lines read better faint.
 	opacity := math.Max(0.22, math.Min(0.9, 40/float64(max(between, 1))))
-	drawn := map[NodeID]bool{} // frames that have their line
+	drawn := map[topologies.NodeID]bool{} // frames that have their line
 	d.printf("<g>\n")
 	for i := range d.plan.Links {
-		low, high := d.plan.ends(i)
+		low, high := ends(d.plan, i)
 		from, to := d.layout.nodes[low.ID], d.layout.nodes[high.ID]
 		strength := opacity
-		if low.Kind == Host {
+		if low.Kind == topologies.Host {
 			strength = 0.9
 			block := d.blockOf(high.ID)
 			if block.framed || block.summed {
@@ -167,7 +169,7 @@ func (d *drawing) links(class []int) {
 			}
 		}
 		together := d.plan.PortBetween(low.ID, high.ID)
-		position := slices.IndexFunc(together, func(id PortID) bool { return d.plan.Ports[id].Link == i })
+		position := slices.IndexFunc(together, func(id topologies.PortID) bool { return d.plan.Ports[id].Link == i })
 		aside := 6 * (float64(position) - float64(len(together)-1)/2)
 		name := fmt.Sprintf("%s – %s: %v, %v", low.Name, high.Name, d.plan.Links[i].Rate, d.plan.Links[i].Delay)
 		d.printf(`<path class="l%d" stroke-width="%.1f" stroke-opacity="%.2f" d="%s"><title>%s</title></path>`+"\n",
@@ -187,7 +189,7 @@ func curve(from, to box, aside float64) string {
 	return fmt.Sprintf("M%.1f %.1fL%.1f %.1f", from.x+aside, from.y-from.h/2, to.x+aside, to.y+to.h/2)
 }
 
-func (d *drawing) blockOf(parent NodeID) *hostBlock {
+func (d *drawing) blockOf(parent topologies.NodeID) *hostBlock {
 	for i := range d.layout.blocks {
 		if d.layout.blocks[i].parent == parent {
 			return &d.layout.blocks[i]
@@ -204,7 +206,7 @@ func (d *drawing) block(b *hostBlock) {
 		d.printf(`<g class="host">`)
 		d.rect("", b.frame, 8)
 		d.printf(`<text x="%.1f" y="%.1f">%s</text><text x="%.1f" y="%.1f">%s</text></g>`+"\n",
-			b.frame.x, b.frame.y-7, plural(len(b.hosts), "host"), b.frame.x, b.frame.y+8, b.label(d.plan))
+			b.frame.x, b.frame.y-7, topologies.Plural(len(b.hosts), "host"), b.frame.x, b.frame.y+8, b.label(d.plan))
 		return
 	}
 	for _, h := range b.hosts {
@@ -212,18 +214,18 @@ func (d *drawing) block(b *hostBlock) {
 	}
 }
 
-func (d *drawing) node(n *Node, class string, radius float64) {
+func (d *drawing) node(n *topologies.Node, class string, radius float64) {
 	b := d.layout.nodes[n.ID]
 	d.printf(`<g class="%s"><title>%s: %s</title>`, class, n.Name, d.describe(n))
 	d.rect("", b, radius)
 	d.printf(`<text x="%.1f" y="%.1f">%s</text></g>`+"\n", b.x, b.y, n.Name)
 }
 
-func (d *drawing) describe(n *Node) string {
-	if n.Kind == Host {
+func (d *drawing) describe(n *topologies.Node) string {
+	if n.Kind == topologies.Host {
 		return n.Addr.String()
 	}
-	return plural(len(n.Ports), "port")
+	return topologies.Plural(len(n.Ports), "port")
 }
 
 func (d *drawing) rect(class string, b box, radius float64) {

@@ -1,0 +1,68 @@
+package topologies
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// LinkClass is a kind of cable of a fabric: the links of one rate and delay.
+type LinkClass struct {
+	Rate  units.Rate
+	Delay vtime.Time
+	Count int
+}
+
+func (c LinkClass) String() string { return fmt.Sprintf("%v, %v", c.Rate, c.Delay) }
+
+// LinkClasses are the plan's kinds of cables, the slowest first, and the class of each link.
+func (p *Plan) LinkClasses() (classes []LinkClass, of []int) {
+	for i := range p.Links {
+		c := LinkClass{Rate: p.Links[i].Rate, Delay: p.Links[i].Delay}
+		if !slices.Contains(classes, c) {
+			classes = append(classes, c)
+		}
+	}
+	slices.SortFunc(classes, func(a, b LinkClass) int {
+		return cmp.Or(cmp.Compare(a.Rate, b.Rate), cmp.Compare(a.Delay, b.Delay))
+	})
+	of = make([]int, len(p.Links))
+	for i := range p.Links {
+		of[i] = slices.IndexFunc(classes, func(c LinkClass) bool {
+			return c.Rate == p.Links[i].Rate && c.Delay == p.Links[i].Delay
+		})
+	}
+	for _, c := range of {
+		classes[c].Count++
+	}
+	return classes, of
+}
+
+// Summary is the plan in a line: "18 hosts, 5 switches, 24 links of 40Gbps, 5us".
+func (p *Plan) Summary() string {
+	classes, _ := p.LinkClasses()
+	parts := make([]string, len(classes))
+	for i, c := range classes {
+		parts[i] = fmt.Sprintf("%d of %v", c.Count, c)
+	}
+	links := fmt.Sprintf("%s: %s", Plural(len(p.Links), "link"), strings.Join(parts, "; "))
+	if len(classes) == 1 {
+		links = fmt.Sprintf("%s of %v", Plural(len(p.Links), "link"), classes[0])
+	}
+	return fmt.Sprintf("%s, %s, %s", Plural(len(p.Hosts), "host"), Plural(len(p.Switch), "switch"), links)
+}
+
+// Plural is a number of things in words: "1 host", "2 switches".
+func Plural(n int, word string) string {
+	switch {
+	case n == 1:
+		return "1 " + word
+	case strings.HasSuffix(word, "ch"):
+		return fmt.Sprintf("%d %ses", n, word)
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
