@@ -4,7 +4,7 @@ package live
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,11 +47,18 @@ func on(t *testing.T, f *Fabric, node string, args ...string) string {
 	return out.String()
 }
 
-// begin runs a program on a node until end is called, or it ends, and waits for it to write text.
+// begin runs a program on a node and waits for it to write text. end waits for its end.
 func begin(t *testing.T, f *Fabric, text, node string, args ...string) (end func() string) {
 	t.Helper()
+	return beginUntil(context.Background(), t, f, text, node, args...)
+}
+
+// beginUntil is begin of a program that is asked to end as the context does.
+func beginUntil(ctx context.Context, t *testing.T, f *Fabric, text, node string, args ...string) (end func() string) {
+	t.Helper()
 	r, w := io.Pipe()
-	cmd := exec.Command(args[0], args[1:]...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 	cmd.Stdout, cmd.Stderr = w, w
 	done := make(chan error, 1)
 	go func() {
@@ -75,7 +83,7 @@ func begin(t *testing.T, f *Fabric, text, node string, args ...string) (end func
 		case more := <-rest:
 			<-done
 			return string(out) + string(more)
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			t.Fatalf("%s: %v has not ended:\n%s", node, args, out)
 		}
 		return ""
@@ -206,79 +214,109 @@ func TestScapy(t *testing.T) {
 	}
 }
 
-// sendUDP has hosts send UDP to h5 at 16 Mb/s each for 2 s (8 Gb/s of virtual time at a slow-down of 500) with a TOS and returns the share
-// that was lost.
-func sendUDP(t *testing.T, f *Fabric, tos string, hosts ...string) (lost float64) {
+// endless is how long programs run, in seconds, that the test ends once it has seen what it waits for.
+const endless = "3600"
+
+// datagrams is a UDP socket in a host.
+func datagrams(t *testing.T, f *Fabric, host string) int {
 	t.Helper()
-	var ends []func() string
-	for i := range hosts {
-		ends = append(ends, begin(t, f, "listening", "h5", "iperf3", "-s", "-1", "--forceflush", "-p", strconv.Itoa(6000+i)))
+	h, err := f.Host(host)
+	must(t, err)
+	fd, err := orchestrator.SocketIn(f.plane.Fabric().Namespace(h.ID), unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	return fd
+}
+
+// sendUDP has hosts send UDP to h5 with a TOS, each at 40 Mb/s or so, which is twice the rate of its link at a slow-down of 500, until
+// something is so, and waits until all of it has arrived or been dropped: what comes next is no longer beside it.
+func sendUDP(t *testing.T, f *Fabric, tos int, what string, is func() bool, hosts ...string) {
+	t.Helper()
+	sink := datagrams(t, f, "h5") // without one h5 would answer by ICMP; nobody reads it
+	defer unix.Close(sink)
+	to := &unix.SockaddrInet4{Port: 6000, Addr: [4]byte{10, 0, 0, 6}}
+	must(t, unix.Bind(sink, to))
+	over := make(chan struct{})
+	var senders sync.WaitGroup
+	stop := sync.OnceFunc(func() { close(over); senders.Wait() })
+	defer stop()
+	for _, host := range hosts {
+		from := datagrams(t, f, host)
+		must(t, unix.SetsockoptInt(from, unix.IPPROTO_IP, unix.IP_TOS, tos))
+		senders.Go(func() {
+			defer unix.Close(from)
+			pause := time.NewTicker(time.Millisecond)
+			defer pause.Stop()
+			for {
+				select {
+				case <-over:
+					return
+				case <-pause.C:
+					for range 4 {
+						_ = unix.Sendto(from, make([]byte, 1400), unix.MSG_DONTWAIT, to) // the host may have no room
+					}
+				}
+			}
+		})
 	}
-	var clients []func() string
-	for i, h := range hosts {
-		clients = append(clients, begin(t, f, "", h, "iperf3", "-c", "h5", "-p", strconv.Itoa(6000+i), "-u", "-b", "16M", "-l", "1400", "-t", "2", "-S", tos, "-J"))
-	}
-	var all, missing float64
-	for _, end := range clients {
-		var report struct {
-			Error string
-			End   struct {
-				Sum struct {
-					Packets float64 `json:"packets"`
-					Lost    float64 `json:"lost_packets"`
-				} `json:"sum"`
-			} `json:"end"`
-		}
-		out := end()
-		if err := json.Unmarshal([]byte(out), &report); err != nil || report.Error != "" {
-			t.Fatalf("iperf3 -u: %v\n%s", err, out)
-		}
-		all += report.End.Sum.Packets
-		missing += report.End.Sum.Lost
-	}
-	for _, end := range ends {
-		end()
-	}
-	return missing / all
+	until(t, what, is)
+	stop()
+	settled(t, f)
 }
 
 // refused is the programs' frames that the fabric has dropped.
 func refused(t *testing.T, f *Fabric) (n int64) {
 	t.Helper()
-	if err := f.Do(func(e *orchestrator.Engine) error { n = e.Totals.Refused; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Do(func(e *orchestrator.Engine) error { n = e.Totals.Refused; return nil }))
 	return n
 }
 
-// TestClasses sends 16 Gb/s of UDP into a link of 10: in a lossless class, by DSCP, the fabric loses nothing and pauses the senders, whose
-// hosts drop what they cannot queue; in a lossy class switches drop it and count it. Of one sender alone they drop nothing.
-func TestClasses(t *testing.T) {
-	program(t, "iperf3", "iperf3")
-	f := bringUp(t, "", "switch.buffer=1MB", "switch.pfc.xoff=100KB")
-	defer down(t, f)
-	// What hosts lose, for want of a processor, is their own affair.
-	if lost := sendUDP(t, f, "0", "h1"); refused(t, f) != 0 {
-		t.Errorf("UDP alone: %.1f %% lost, %d in the fabric", 100*lost, refused(t, f))
-	}
-	if lost := sendUDP(t, f, "0x60", "h1", "h2"); refused(t, f) != 0 {
-		t.Errorf("lossless: %.1f %% lost, %d frames in the fabric", 100*lost, refused(t, f))
-	}
-	var pauses uint64
-	if err := f.Do(func(e *orchestrator.Engine) error {
+// pausesSent is how many PAUSEs all ports have sent.
+func pausesSent(t *testing.T, f *Fabric) (n uint64) {
+	t.Helper()
+	must(t, f.Do(func(e *orchestrator.Engine) error {
+		n = 0
 		for p := range f.Plan.Ports {
-			pauses += e.State().Ports[p].PausesSent
+			n += e.State().Ports[p].PausesSent
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
+	}))
+	return n
+}
+
+// TestClasses sends UDP into a link: from one host, whose own link is no quicker, the fabric loses nothing; from two in a lossless class, by
+// DSCP, neither, and it pauses the senders, whose hosts drop what they cannot queue; in a lossy class switches drop it and count it.
+func TestClasses(t *testing.T) {
+	f := bringUp(t, "", "switch.buffer=1MB", "switch.pfc.xoff=100KB")
+	defer down(t, f)
+	const lossless = 3 << 5
+	// Ever so many frames are more than a buffer holds.
+	after := func(start func() bool) func() bool {
+		begin := int64(-1)
+		return func() bool {
+			if begin < 0 && start() {
+				begin = received(t, f, "h5")
+			}
+			return begin >= 0 && received(t, f, "h5") >= begin+1000
+		}
 	}
-	if pauses == 0 {
-		t.Error("no PAUSE was sent")
+	sendUDP(t, f, 0, "h5 has frames of one sender", after(func() bool { return true }), "h1")
+	if n := refused(t, f); n != 0 {
+		t.Errorf("of one sender the fabric has dropped %d frames", n)
 	}
-	if lost := sendUDP(t, f, "0", "h1", "h2"); refused(t, f) == 0 {
-		t.Errorf("lossy: %.1f %% lost, %d frames in the fabric", 100*lost, refused(t, f))
+	sendUDP(t, f, lossless, "two senders in a lossless class are paused, and go on", after(func() bool { return pausesSent(t, f) > 0 }), "h1", "h2")
+	if n := refused(t, f); n != 0 {
+		t.Errorf("in a lossless class the fabric has dropped %d frames", n)
 	}
+	sendUDP(t, f, 0, "frames of two senders in a lossy class are dropped", func() bool { return refused(t, f) > 0 }, "h1", "h2")
+}
+
+// received is how many frames a host's port has got.
+func received(t *testing.T, f *Fabric, host string) int64 {
+	t.Helper()
+	text := strings.TrimSpace(on(t, f, host, "cat", "/sys/class/net/"+host+"-eth1/statistics/rx_packets"))
+	n, err := strconv.ParseInt(text, 10, 64)
+	must(t, err)
+	return n
 }
 
 // TestECN has two hosts' TCP meet on a link whose lossy queue is marked: the receiver gets segments with CE, the sender hears of them
@@ -288,20 +326,21 @@ func TestECN(t *testing.T) {
 	program(t, "ss", "iproute2")
 	f := bringUp(t, "", "switch.ecn.priorities=[0,3]", "switch.ecn.kmin=15KB", "switch.ecn.kmax=30KB", "switch.ecn.pmax=1")
 	defer down(t, f)
-	var servers []func() string
-	for _, port := range []string{"6000", "6001"} {
-		servers = append(servers, begin(t, f, "listening", "h5", "iperf3", "-s", "-1", "--forceflush", "-p", port))
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var ends []func() string
+	for host, port := range map[string]string{"h1": "6000", "h2": "6001"} {
+		ends = append(ends, begin(t, f, "listening", "h5", "iperf3", "-s", "-1", "--forceflush", "-p", port),
+			beginUntil(ctx, t, f, "connected to", host, "iperf3", "-c", "h5", "-p", port, "-t", endless, "-C", "reno", "-w", "128K", "--forceflush"))
 	}
-	one := begin(t, f, "0.00-", "h1", "iperf3", "-c", "h5", "-p", "6000", "-t", "3", "-C", "reno", "-w", "128K", "--forceflush")
-	two := begin(t, f, "0.00-", "h2", "iperf3", "-c", "h5", "-p", "6001", "-t", "3", "-C", "reno", "-w", "128K", "--forceflush")
-	sockets := on(t, f, "h1", "ss", "-tin", "dst", "10.0.0.6")
-	one()
-	two()
-	for _, end := range servers {
+	// It is the connections' own account, which ends with them.
+	until(t, "h1 hears of CE and holds back", func() bool {
+		sockets := on(t, f, "h1", "ss", "-tin", "dst", "10.0.0.6")
+		return strings.Contains(sockets, "delivered_ce:") && strings.Contains(sockets, " ssthresh:")
+	})
+	stop()
+	for _, end := range ends {
 		end()
-	}
-	if !strings.Contains(sockets, "delivered_ce:") || !strings.Contains(sockets, " ssthresh:") {
-		t.Errorf("no ECE, or no reduction in\n%s", sockets)
 	}
 	if ce := counter(t, f, "h5", "IpExt", "InCEPkts"); ce == 0 {
 		t.Error("h5 got no segment with CE")

@@ -79,7 +79,7 @@ func runFlows(t *testing.T, f *Fabric, requests []FlowRequest) round {
 // settled is the fingerprint of a fabric in which nothing moves any more, as the last frames of its flows have ended.
 func settled(t *testing.T, f *Fabric) (fingerprint string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		still := false
 		if err := f.Do(func(e *orchestrator.Engine) error {
 			fingerprint, still = e.Fingerprint(), e.Created == e.Ended
@@ -91,7 +91,7 @@ func settled(t *testing.T, f *Fabric) (fingerprint string) {
 			return fingerprint
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("frames are still under way a minute after the last flow has ended")
+			t.Fatalf("frames are still under way %v after the last was sent", patience)
 		}
 	}
 }
