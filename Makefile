@@ -12,8 +12,9 @@ BUILDFLAGS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false
 
 # Packages with tests that load eBPF programs and make namespaces.
 ROOT_PACKAGES = $(sort $(dir $(addprefix ./,$(shell grep -rl --include='*_test.go' 'testenv\.NeedRoot' cmd ebpf experiments internal orchestrator))))
-# Packages whose code runs in several goroutines, or shares memory with the kernel.
-RACE_PACKAGES = ./cmd/... ./experiments/... ./orchestrator/... ./ebpf/... ./internal/...
+# Packages whose own code starts goroutines or guards what several use. What simulates or renders on one goroutine has no races to find.
+RACE_PACKAGES = $(sort $(dir $(shell grep -rlE --include='*.go' --exclude='*_test.go' \
+	'^[[:space:]]*go [a-zA-Z]|"sync["/]' .)))
 
 # What `make generate` writes.
 GENERATED = ebpf/*_bpfel.go ebpf/*_bpfel.o ebpf/pipelines.wasm
@@ -39,6 +40,7 @@ else
 	@echo "the tests that need root were skipped: there is no $(SUDO); run make test as root for them"
 endif
 
+# -short: without the tests of whole scenarios on one goroutine (testenv.WholeScenario), which `make test` runs.
 .PHONY: race
 race: ## run the tests of the packages with goroutines under the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race -timeout 40m $(RACE_PACKAGES)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
@@ -198,6 +199,7 @@ duration: 4500us
 
 // TestBoundHolds: no run's mean FCT is below what is proven, and no discipline's; and no flow is faster than alone.
 func TestBoundHolds(t *testing.T) {
+	testenv.WholeScenario(t)
 	for _, c := range []struct{ name, controller, set string }{
 		{"incast", "none", "duration=5ms"},
 		{"dcon-interval", "dcqcn", "flows.long.size=2MB"},

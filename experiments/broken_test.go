@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -64,6 +65,7 @@ func (b *broken) OnTimer(now vtime.Time) { b.now = now }
 // TestBrokenController: a rate that is no number above 0, or a negative window, fails a run; so does a rate of 0 that stays. The
 // verdict names the controller, the flow, the time and the value, on both planes.
 func TestBrokenController(t *testing.T) {
+	testenv.WholeScenario(t)
 	const (
 		us    = vtime.Microsecond
 		never = vtime.Never

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gopacket/gopacket/pcapgo"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
@@ -58,6 +59,7 @@ func tshark(t *testing.T, file, filter string, fields ...string) [][]string {
 
 // TestFilters: every display filter that docs/captures.md has finds something in a capture that has it, and what it says it finds.
 func TestFilters(t *testing.T) {
+	testenv.WholeScenario(t)
 	page, err := os.ReadFile(filepath.Join("..", "docs", "captures.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
 // TestCheckIsWhatRunsRefuse: of random scenarios that can be read, runs refuse those that Check refuses, before anything is
 // written, and no others; and what Check lets through comes to its end.
 func TestCheckIsWhatRunsRefuse(t *testing.T) {
+	testenv.WholeScenario(t)
 	const scenarios = 250
 	read, refused := 0, 0
 	for seed := range uint64(scenarios) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -12,6 +13,7 @@ import (
 // TestDeadlock: around a ring of five switches each flow goes two links on, so that every queue waits for the next and the last
 // for the first. The fabric stands still for good, flow control's messages go on, and the run ends and says so.
 func TestDeadlock(t *testing.T) {
+	testenv.WholeScenario(t)
 	const around = "s0-eth2 (to s1) waits for s1-eth3 (to s2) waits for s2-eth3 (to s3) waits for s3-eth3 (to s4) waits for s4-eth3 (to s0) waits for s0-eth2 (to s1), priority 3"
 	for name, flowControl := range map[string]string{
 		"PFC":     "pfc: {xoff: 20KB, xoff_to_xon: 2KB, headroom: 50KB}",

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -54,12 +55,10 @@ func incastOn(t *testing.T, topology string, gigabits int, delay vtime.Time) *Sc
 // The defaults work at any rate: on every built-in topology, from 10 to 800 Gb/s and from 100 ns to 20 us a cable, an incast loses
 // nothing, with and without congestion control.
 func TestDefaultsAtAnyRate(t *testing.T) {
+	testenv.WholeScenario(t)
 	rates := []int{10, 25, 40, 100, 200, 400, 800}
 	delays := []vtime.Time{100 * vtime.Nanosecond, vtime.Microsecond, 5 * vtime.Microsecond, 20 * vtime.Microsecond}
 	names := topologies.BuiltinNames()
-	if testing.Short() {
-		rates, delays, names = []int{10, 400}, []vtime.Time{100 * vtime.Nanosecond, 5 * vtime.Microsecond}, []string{"star", "small"}
-	}
 	for _, topology := range names {
 		for _, gigabits := range rates {
 			for _, delay := range delays {
@@ -76,11 +75,9 @@ func TestDefaultsAtAnyRate(t *testing.T) {
 
 // So they do for the others that set switches' thresholds or read their telemetry, up to 1.6 Tb/s.
 func TestDefaultsOfControllers(t *testing.T) {
+	testenv.WholeScenario(t)
 	for _, gigabits := range []int{10, 800, 1600} {
 		for _, controller := range []string{"dcon", "dctcp", "hpcc", "pcn", "dcqcn+tcd", "swift", "timely"} {
-			if testing.Short() && (gigabits != 800 || controller == "swift" || controller == "timely") {
-				continue
-			}
 			t.Run(fmt.Sprintf("%dGbps/%s", gigabits, controller), func(t *testing.T) {
 				t.Parallel()
 				checkDefaults(t, incastOn(t, "small", gigabits, 20*vtime.Microsecond), controller)

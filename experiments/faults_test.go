@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
@@ -207,6 +208,7 @@ func (o *outcome) kinds() (kinds []string) {
 
 // TestLinkFailure: flows survive a link's failure; events.csv and the summary tell of it, and twice the same.
 func TestLinkFailure(t *testing.T) {
+	testenv.WholeScenario(t)
 	o := runWasm(t, "link-failure", "dcqcn")
 	if v := o.Summary.Verdict; v.Status != Pass || o.Summary.Flows.Completed != 8 {
 		t.Errorf("%+v, %d flows", v, o.Summary.Flows.Completed)
@@ -240,6 +242,7 @@ func TestLinkFailure(t *testing.T) {
 
 // TestPFCStorm: the storm stops everybody; the watchdog ends it for all but those who sent into it.
 func TestPFCStorm(t *testing.T) {
+	testenv.WholeScenario(t)
 	none, dog, forward := runWasm(t, "pfc-storm", "none"), runWasm(t, "pfc-storm", "watchdog"), runWasm(t, "pfc-storm", "forward")
 	for _, o := range []*outcome{none, dog, forward} {
 		if o.Summary.Verdict.Status != Pass {
@@ -260,6 +263,7 @@ func TestPFCStorm(t *testing.T) {
 
 // TestDeadlockBuiltin: without a watchdog the verdict names the circle; with one the circles end, and so do the flows.
 func TestDeadlockBuiltin(t *testing.T) {
+	testenv.WholeScenario(t)
 	none, dog := runWasm(t, "deadlock", "none"), runWasm(t, "deadlock", "watchdog")
 	const around = "leaf2-eth5 (to spine0) waits for spine0-eth4 (to leaf3) waits for leaf3-eth6 (to spine1) waits for spine1-eth3 (to leaf2) waits for leaf2-eth5 (to spine0), priority 3"
 	if v := none.Summary.Verdict; v.Status != Fail || !strings.Contains(v.Messages[0], around) {
@@ -311,6 +315,7 @@ func TestRepeatedFault(t *testing.T) {
 
 // TestFaultsWhateverIsLookedAt: nothing of a run with faults depends on when it is looked at.
 func TestFaultsWhateverIsLookedAt(t *testing.T) {
+	testenv.WholeScenario(t)
 	for _, name := range []string{"link-failure", "pfc-storm", "deadlock"} {
 		controller := mustLoad(t, name).Controllers[1]
 		often, seldom := runWasm(t, name, controller, "report=[]", "sample.interval=1700ns"), runWasm(t, name, controller, "report=[]", "sample.interval=1ms")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -73,6 +74,7 @@ func TestIdealFCT(t *testing.T) {
 
 // TestLoneFlowIsIdeal: the files of a run say that a lone flow took its ideal time, slowdown 1.
 func TestLoneFlowIsIdeal(t *testing.T) {
+	testenv.WholeScenario(t)
 	for _, c := range []struct {
 		topology string
 		gigabits []int64

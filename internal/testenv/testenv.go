@@ -20,8 +20,8 @@ func NeedRoot(t testing.TB) {
 	t.Skip(why)
 }
 
-// WholeScenario skips a test that drives whole scenarios, on one goroutine, in the short mode that the race detector's runs use:
-// it makes them ten times as slow, and sees nothing there that shorter tests of the same code do not show it.
+// WholeScenario skips a test that drives whole scenarios, or renders what came of them, on one goroutine, in the short mode that the race
+// detector's runs use: it makes them ten times as slow, and sees nothing there that shorter tests of the same code do not show it.
 func WholeScenario(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
