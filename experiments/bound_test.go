@@ -27,6 +27,7 @@ func findBound(t *testing.T, s *Scenario) *Bound {
 // TestFluidPaths: the frames that a run's links carry, each way, are those of the flows whose paths as fluids go there, and of
 // the ACKs of those that come back there. None is anywhere else.
 func TestFluidPaths(t *testing.T) {
+	testenv.WholeScenario(t)
 	for _, c := range []struct{ topology, flows string }{
 		{
 			"{delay: 1us, leafspine: {spines: 4, leaves: 3, hosts_per_leaf: 3, host_rate: 10Gbps, fabric_rate: 40Gbps}}",

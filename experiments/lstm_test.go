@@ -64,6 +64,7 @@ func TestLSTMFigures(t *testing.T) {
 // TestDynamicThresholdLosesNothing: without congestion control twenty ports are paused and resumed against a threshold that
 // each of them moves. Headroom for what is in flight, here three times rate times delay, is enough.
 func TestDynamicThresholdLosesNothing(t *testing.T) {
+	testenv.WholeScenario(t)
 	r := run(t, mustLoad(t, "lstm-incast", "duration=3ms", "drain=false"), "none", Options{Plane: orchestrator.PlaneWasm})
 	if r.Summary.Verdict.Status == Fail || r.Summary.Drops.Frames > 0 || r.Summary.PFC.Pauses < 100 {
 		t.Errorf("%d PAUSEs, verdict %+v", r.Summary.PFC.Pauses, r.Summary.Verdict)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -26,9 +27,11 @@ look_at: [The queue.]
 spans: [{from: 10us, to: 100us, label: incast}]
 `
 
-// runSuite runs scenario text under controllers and seeds on the wasm plane and returns the results' folder.
+// runSuite runs scenario text under controllers and seeds on the wasm plane and returns the results' folder. What reads that is not for the
+// race detector; that runs are beside each other, it sees in TestSideBySide.
 func runSuite(t *testing.T, text string, controllers []string, seeds []uint64, sets ...string) (string, [][]*Result) {
 	t.Helper()
+	testenv.WholeScenario(t)
 	s := parse(t, text, sets...)
 	c := SuiteScenario{Scenario: s, Controllers: controllers, Seed: seeds[0]}
 	if len(seeds) > 1 {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
 // TestSamplingChangesNothing: an observer that looks at other times sees the same run. The engine stops for each look, with its
 // regions at one time, and must not settle anything then that it would otherwise settle later.
 func TestSamplingChangesNothing(t *testing.T) {
+	testenv.WholeScenario(t)
 	for name, text := range map[string]string{
 		"several switches under PCN": `
 topology: {rate: 40Gbps, delay: 5us, leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 4}}

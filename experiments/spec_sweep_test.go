@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -135,6 +136,7 @@ func TestQuickSweep(t *testing.T) {
 
 // TestBuiltinSweeps: each resolves, under a name of its own.
 func TestBuiltinSweeps(t *testing.T) {
+	testenv.WholeScenario(t)
 	for _, name := range BuiltinSweepNames() {
 		if _, err := BuiltinSource(name); err == nil {
 			t.Errorf("%s is a scenario too: commands could not tell which is meant", name)

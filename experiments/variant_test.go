@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -21,6 +22,7 @@ controllers:
 
 // TestVariants: a variant's run is the run of a scenario that has its settings itself.
 func TestVariants(t *testing.T) {
+	testenv.WholeScenario(t)
 	s := parse(t, someVariants)
 	if want := []string{"dcqcn", "dcqcn-half", "dcqcn-xoff", "dcqcn-acks", "dcqcn-class"}; !reflect.DeepEqual(s.Controllers, want) {
 		t.Fatalf("controllers %q, want %q", s.Controllers, want)
@@ -59,6 +61,7 @@ func TestVariants(t *testing.T) {
 
 // TestCoalescedACKs: receivers coalesce ACKs under controllers that do not work by them, and under no other.
 func TestCoalescedACKs(t *testing.T) {
+	testenv.WholeScenario(t)
 	for _, name := range []string{"none", "dcqcn", "dcon", "pcn", "swift", "timely", "dcqcn+win"} {
 		works := name == "swift" || name == "timely" || name == "dcqcn+win"
 		prints := map[string]string{}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -172,6 +173,7 @@ drain: true
 
 // TestUnused: that a mechanism stood by is a note, unless it is what the run is about or the user has asked for it.
 func TestUnused(t *testing.T) {
+	testenv.WholeScenario(t)
 	const (
 		reacted = "the congestion control never reacted: no dcon flow changed its rate: ECN marked no packet"
 		noPFC   = "PFC was not needed: no switch sent a PAUSE; no ingress port held more than "

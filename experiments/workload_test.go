@@ -180,6 +180,7 @@ func TestWorkloadsAreIndependent(t *testing.T) {
 
 // TestSameFlowsUnderAnyController: controllers meet the same flows, with the run's seed; a file of them gives them again.
 func TestSameFlowsUnderAnyController(t *testing.T) {
+	testenv.WholeScenario(t)
 	s := mustLoad(t, workloadsFile)
 	column := func(rows []map[string]string) string {
 		var b strings.Builder
