@@ -28,6 +28,7 @@ type Live struct {
 	held     time.Duration // by which origin was moved, as the machine could not follow
 	wake     int           // eventfd
 
+	thread   *preference
 	steps    atomic.Int64
 	asked    atomic.Bool // requests is not empty
 	mutex    sync.Mutex
@@ -125,7 +126,8 @@ func (l *Live) Steps() int64 { return l.steps.Load() }
 func (l *Live) Run(ctx context.Context) (err error) {
 	runtime.LockOSThread() // so that its timers are exact
 	defer runtime.UnlockOSThread()
-	defer preferThread()()
+	l.thread = preferThread()
+	defer l.thread.prefer(false)
 	stop := context.AfterFunc(ctx, func() { _ = l.Do(func() error { l.stopped = ctx.Err(); return nil }) })
 	defer stop()
 	defer func() { l.end(err) }()
@@ -140,6 +142,7 @@ func (l *Live) Run(ctx context.Context) (err error) {
 			return err
 		}
 		if !worked {
+			l.thread.prefer(true)
 			l.wait(now)
 		} else {
 			l.busy += time.Since(now)
@@ -173,6 +176,7 @@ func (l *Live) step(now time.Time) (worked bool, err error) {
 	if late := now.Sub(l.origin) - time.Duration(float64(at/vtime.Nanosecond)*l.slowdown); late > mostLate {
 		l.origin = l.origin.Add(late - mostLate)
 		l.held += late - mostLate
+		l.thread.prefer(false)
 	}
 	nanoseconds := min(mostLateness, (virtual - at).Nanoseconds())
 	_ = l.lateness.RecordValue(nanoseconds)

@@ -8,14 +8,17 @@ import (
 	"errors"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -134,4 +137,42 @@ func TestLiveIsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestLiveGivesWay: a fabric that the machine cannot follow does not take a processor from everything else, and is preferred again as it
+// has caught up.
+func TestLiveGivesWay(t *testing.T) {
+	f := newLiveFabric(t, livePlan(t, "small"), 0.001)
+	from, to := f.plan.NodeByName("h1").ID, f.plan.NodeByName("h5").ID
+	look := func(least int) (policy uint32, open int) {
+		t.Helper()
+		if err := f.Do(func() error {
+			e := f.Engine()
+			for e.OpenFlows() < least {
+				e.AddFlow(FlowConfig{
+					Source: from, Destination: to, Size: 1 << 20, Start: e.Now(), Ports: Ports{Source: wire.MinEntropyPort + uint16(e.AddedFlows()%1000)},
+					NewController: func() (cc.Controller, error) { return cc.Constant(1e9), nil },
+				})
+			}
+			own, err := unix.SchedGetAttr(0, 0)
+			policy, open = own.Policy, e.OpenFlows()
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return policy, open
+	}
+	if policy, _ := look(0); policy != unix.SCHED_RR {
+		t.Skip("this machine prefers no thread")
+	}
+	wait := func(what string, is func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(3 * time.Minute); !is(); {
+			if time.Now().After(deadline) {
+				t.Fatalf("waited in vain until %s: %+v", what, f.Status())
+			}
+		}
+	}
+	wait("it gives way", func() bool { policy, _ := look(4); return policy == unix.SCHED_NORMAL })
+	wait("it is preferred again", func() bool { policy, open := look(0); return policy == unix.SCHED_RR && open == 0 })
 }
