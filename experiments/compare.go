@@ -162,8 +162,8 @@ func (c *RunComparison) Cells(i int) []string {
 	for k, r := range col.runs {
 		summaries[k] = &r.summary
 	}
-	for k, m := range repeated.shown() {
-		cells = append(cells, repeated.Text(k, m.over(summaries)))
+	for _, m := range repeated {
+		cells = append(cells, m.text(m.over(summaries)))
 	}
 	return cells
 }

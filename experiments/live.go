@@ -47,6 +47,9 @@ func (l *Live) Engine(seed uint64) orchestrator.EngineConfig {
 	}
 }
 
+// Warnings are what is off with the fabric, though it can be run.
+func (l *Live) Warnings() []string { return l.Scenario.liveWarnings(l.spec) }
+
 // Switches are the switches' settings, by index.
 func (l *Live) Switches() []*switchagent.Settings { return SwitchSettings(l.Scenario, l.spec.Needs) }
 

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 
@@ -108,4 +109,21 @@ func (m *manifest) end(folder *files.Folder) error {
 		err = errors.Join(err, m.markPartial())
 	}
 	return errors.Join(err, m.file.Close())
+}
+
+// decided is what decides what a run comes to, and not how that is shown or what else the scenario has.
+func (m *manifest) decided() resolution {
+	own := m.own()
+	c := &own.Configuration
+	c.Description, c.Report, c.LookAt, c.Spans, c.Unused, c.Published = "", nil, nil, nil, nil, nil
+	return own
+}
+
+// sameAs says that two runs come to the same, but for the program that runs them.
+func (m *manifest) sameAs(other *manifest) bool {
+	text := func(m *manifest) []byte {
+		data, _ := json.Marshal([]any{m.Scenario, m.Controller, m.CC, m.Seed, m.decided()}) // of texts and numbers
+		return data
+	}
+	return m.Hash == other.Hash || bytes.Equal(text(m), text(other))
 }

@@ -163,6 +163,15 @@ func metricByName(name string) *metric {
 	return nil
 }
 
+// metricsNamed are the metrics of names that there are.
+func metricsNamed(names []string) []*metric {
+	all := make([]*metric, len(names))
+	for i, name := range names {
+		all[i] = metricByName(name)
+	}
+	return all
+}
+
 // MetricNames are the names of all metrics, in the order of the documents.
 func MetricNames() []string {
 	names := make([]string, len(metrics))

@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/report"
-	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/switchagent"
 )
 
 // thisRun is the group of what makes a run one of its scenario's, and settingsName the user's settings in it.
@@ -145,16 +143,4 @@ func flatten(v any) [][2]string {
 	}
 	walk("")
 	return leaves
-}
-
-// describe is what a variant is in a line.
-func (v *VariantView) describe() string {
-	variant := Variant{Name: v.Name, CC: v.CC, Constants: v.Constants}
-	if v.Switch != nil {
-		variant.Switch = &switchagent.Settings{}
-	}
-	if v.Host != nil {
-		variant.Host = &hostagent.Settings{}
-	}
-	return variant.Describe()
 }

@@ -188,6 +188,22 @@ func (s *ScenarioResults) Write(path string, formats []string) (string, error) {
 	return path, s.page.write(path, figuresFolder, formats)
 }
 
+// writeScenario writes the report of a scenario's runs into its folder, from the files that they left, as ReadResults and Write do later; and with
+// panels, within the folder that the user named, each run's own figures.
+func writeScenario(folder *files.Folder, within string, runs []runPlace, list *runsFile, formats []string, panels bool) error {
+	s := &ScenarioResults{Path: folder.Path()}
+	if err := s.read(runs, list); err != nil {
+		return err
+	}
+	if err := s.page.writeInto(folder, reportName, figuresFolder, formats); err != nil {
+		return err
+	}
+	if !panels {
+		return nil
+	}
+	return s.page.writeRunFigures(within, formats)
+}
+
 // write writes the page, and if there are formats the figures, into a folder beside it.
 func (p *reportPage) write(path, figures string, formats []string) error {
 	folder, err := files.OpenFolder(filepath.Dir(path), filepath.Dir(path))

@@ -164,7 +164,7 @@ func TestRepetitions(t *testing.T) {
 		}
 	}
 	rows := Repeat([]string{"dcqcn", "none"}, 3, Summaries(results[0][:5]))
-	if rows[0].Verdicts != "PASS" || rows[1].Verdicts != "2 PASS, 1 missing" || !strings.Contains(rows[0].Cells[0], " ± ") {
+	if rows[0].Verdicts.String() != "PASS" || rows[1].Verdicts.String() != "2 PASS, 1 missing" || !strings.Contains(rows[0].Cells[0], " ± ") {
 		t.Errorf("%+v", rows)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "small", "report.html"))

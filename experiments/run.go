@@ -47,6 +47,17 @@ type Result struct {
 	Panels [][]Points
 }
 
+// Summaries are those of results, nil where there is none.
+func Summaries(results []*Result) []*Summary {
+	all := make([]*Summary, len(results))
+	for i, r := range results {
+		if r != nil {
+			all[i] = &r.Summary
+		}
+	}
+	return all
+}
+
 // Run runs a scenario under one controller. If ctx is cancelled the run ends early: what was
 // measured is written, marked partial, and returned with the context's error. Any other error leaves the files written
 // so far.

@@ -28,11 +28,17 @@ var scenarioName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // nameless says that a name taken from a file's, as "." of "..yaml", would be no folder of its own.
 func nameless(name string) bool { return strings.Trim(name, ".") == "" }
 
-// reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart or not.
-func reserved(name string) bool {
-	return slices.ContainsFunc(slices.Concat(resultFiles, []string{
-		manifestName, reportName, publishedName, runsName, figuresFolder, "sweep.csv", "sweep.html", "comparison.html",
-	}), func(file string) bool { return strings.EqualFold(file, name) })
+// reserved are the names of files and folders that results have beside the folders of scenarios and controllers. A test of what writes them
+// sees to it that none is missing.
+var reserved = []string{
+	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "capture.pcapng",
+	"figure.svg", "figure.png", "fct.txt", "pfc.txt", "report.html", "published.json", "runs.json", "figures", "sweep.csv", "sweep.html",
+	"comparison.html",
+}
+
+// Reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart or not.
+func Reserved(name string) bool {
+	return slices.ContainsFunc(reserved, func(file string) bool { return strings.EqualFold(file, name) })
 }
 
 // tagName is what a flow's tag may be: it stands in CSV files and lists.
@@ -191,7 +197,7 @@ func (d *decoder) decode() {
 	m := d.root.Mapping()
 	if name := m.Get("name"); name.String(&d.s.Name) && !scenarioName.MatchString(d.s.Name) {
 		name.Errorf("name %q: a scenario's name is letters, digits, '.', '_' and '-', since it names a folder", d.s.Name)
-	} else if reserved(d.s.Name) {
+	} else if Reserved(d.s.Name) {
 		d.root.At("name").Errorf("name %q is that of a file of results, and a scenario's names a folder beside such: give it another", d.s.Name)
 	}
 	m.Get("description").String(&d.s.Description)

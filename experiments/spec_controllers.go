@@ -109,7 +109,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		switch {
 		case !scenarioName.MatchString(variant.Name):
 			name.Errorf("name %q: a variant's name is letters, digits, '.', '_' and '-', since it names a folder", variant.Name)
-		case reserved(variant.Name):
+		case Reserved(variant.Name):
 			name.Errorf("name %q is that of a file of results, and a variant's names a folder beside such: give it another", variant.Name)
 		case err == nil:
 			name.Errorf("%q is a congestion control itself: give the variant a name of its own", variant.Name)

@@ -305,3 +305,15 @@ func priorities(set uint8) []int {
 }
 
 func nanoseconds(t vtime.Time) float64 { return float64(t) / float64(vtime.Nanosecond) }
+
+// describe is what a variant is in a line.
+func (v *VariantView) describe() string {
+	variant := Variant{Name: v.Name, CC: v.CC, Constants: v.Constants}
+	if v.Switch != nil {
+		variant.Switch = &switchagent.Settings{}
+	}
+	if v.Host != nil {
+		variant.Host = &hostagent.Settings{}
+	}
+	return variant.Describe()
+}

@@ -155,15 +155,7 @@ func (s *Suite) writeReport(c *SuiteScenario, results []*Result) error {
 		return err
 	}
 	defer folder.Close()
-	of := &ScenarioResults{Path: folder.Path()}
-	err = of.read(have, list)
-	if err == nil {
-		err = of.page.writeInto(folder, reportName, figuresFolder, s.Figures)
-	}
-	if err == nil && len(c.Scenario.Panels) > 0 {
-		err = of.page.writeRunFigures(s.Directory, s.Figures)
-	}
-	if err != nil {
+	if err := writeScenario(folder, s.Directory, have, list, s.Figures, len(c.Scenario.Panels) > 0); err != nil {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
 	}
 	c.Reported = true
@@ -193,15 +185,4 @@ func (s *Suite) writePublished(c *SuiteScenario, results []*Result) error {
 		file.Seeds = c.Seeds
 	}
 	return writeJSON(folder, publishedName, file)
-}
-
-// Summaries are those of results, nil where there is none.
-func Summaries(results []*Result) []*Summary {
-	all := make([]*Summary, len(results))
-	for i, r := range results {
-		if r != nil {
-			all[i] = &r.Summary
-		}
-	}
-	return all
 }

@@ -1,6 +1,9 @@
 package experiments
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Status is a verdict in one word. It is about a run's numbers, never about how good a congestion control is.
 type Status string
@@ -34,4 +37,41 @@ func (v *Verdict) worsen(s Status, format string, args ...any) {
 // note adds what is not off.
 func (v *Verdict) note(format string, args ...any) {
 	v.Notes = append(v.Notes, fmt.Sprintf(format, args...))
+}
+
+// Verdicts count those of several runs; a run that has none is missing.
+type Verdicts struct{ Runs, Passed, Warned, Failed int }
+
+// add counts that of a run.
+func (v *Verdicts) add(s Status) {
+	switch s {
+	case Pass:
+		v.Passed++
+	case Warn:
+		v.Warned++
+	default:
+		v.Failed++
+	}
+}
+
+// String is the verdicts in few words: "PASS", or "3 PASS, 1 WARN, 1 missing".
+func (v Verdicts) String() string {
+	text, kinds := "", 0
+	add := func(n int, what string) {
+		if n == 0 {
+			return
+		}
+		if kinds++; kinds > 1 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d %s", n, what)
+	}
+	add(v.Passed, string(Pass))
+	add(v.Warned, string(Warn))
+	add(v.Failed, string(Fail))
+	add(v.Runs-v.Passed-v.Warned-v.Failed, "missing")
+	if kinds == 1 {
+		return text[len(strconv.Itoa(v.Runs))+1:]
+	}
+	return text
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -439,18 +438,6 @@ func ParseSeeds(text string) ([]uint64, error) {
 		}
 	}
 	return seeds, nil
-}
-
-// seedBits are the bits of the largest seed: what reads one as a signed number, and adds to it, does not overflow.
-const seedBits = 62
-
-// ParseSeed reads a seed.
-func ParseSeed(text string) (uint64, error) {
-	seed, err := strconv.ParseUint(text, 10, seedBits)
-	if err != nil {
-		return 0, fmt.Errorf("seed %q is not a whole number from 0 to 2^%d-1", text, seedBits)
-	}
-	return seed, nil
 }
 
 // Replace gives the sweep a parameter, in place of one of its path if it has that.

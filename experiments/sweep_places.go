@@ -80,3 +80,23 @@ func Duplicates(points []SweepPoint) []string {
 	}
 	return same
 }
+
+// SweepWarnings are those of a sweep's points, each once. Of several points it says which are meant, unless all are.
+func SweepWarnings(points []SweepPoint) []string {
+	var texts []string
+	of := map[string][]string{} // the points that a text is about
+	for i := range points {
+		for _, text := range points[i].Warnings {
+			if of[text] == nil {
+				texts = append(texts, text)
+			}
+			of[text] = append(of[text], points[i].Name())
+		}
+	}
+	for i, text := range texts {
+		if names := of[text]; len(names) < len(points) {
+			texts[i] = fmt.Sprintf("%d of %d points (%s): %s", len(names), len(points), places(names), text)
+		}
+	}
+	return texts
+}

@@ -53,7 +53,7 @@ func (s *Sweep) shownIn(r *SweepRunner, outcomes []SweepOutcome) *report.Sweep {
 		}
 	}
 	for k, m := range s.shown() {
-		metric := report.SweepMetric{Title: m.label, Column: m.column(), Unit: m.kind.reportUnit()}
+		metric := report.SweepMetric{Title: m.label, Column: m.column(), Unit: reportUnit(m.kind)}
 		for range out.Lines {
 			metric.Lines = append(metric.Lines, make([]interval.Estimate, len(out.X.Names)))
 		}
@@ -128,7 +128,8 @@ func problemsOf(points []SweepPoint, outcomes []SweepOutcome) []string {
 	return problems
 }
 
-func (k metricKind) reportUnit() report.Unit {
+// reportUnit is the unit of a kind of metric in charts.
+func reportUnit(k metricKind) report.Unit {
 	switch k.name {
 	case kindTime.name:
 		return report.Nanoseconds

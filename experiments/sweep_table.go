@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -22,11 +21,7 @@ func (s *Sweep) shown() []*metric {
 	if len(names) == 0 {
 		names = sweepMetrics
 	}
-	all := make([]*metric, len(names))
-	for i, name := range names {
-		all[i] = metricByName(name)
-	}
-	return all
+	return metricsNamed(names)
 }
 
 // WriteCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point has
@@ -66,22 +61,12 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []SweepPoint, outcomes []S
 	return folder.Write("sweep.csv", b.Bytes())
 }
 
-// column is the metric's name with its base unit: "fct_mean_ns".
-func (m *metric) column() string {
-	if len(m.kind.units) == 0 {
-		return m.name
-	}
-	return m.name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.kind.units[0].name]
-}
-
 // SweepRow is a combination of parameters' values under a controller, over the seeds.
 type SweepRow struct {
 	Values     []string // by parameter that varies
 	Controller string
-	Points     int // one a seed
-	// Passed, Warned and Failed are the verdicts of those that are complete.
-	Passed, Warned, Failed int
-	Estimates              []interval.Estimate // by metric shown, of the runs that can be trusted
+	Verdicts   Verdicts            // of its points, one a seed
+	Estimates  []interval.Estimate // by metric shown, of the runs that can be trusted
 }
 
 // Rows are the sweep's points over their seeds, in the points' order. Runs that failed are not in the estimates.
@@ -104,18 +89,12 @@ func (s *Sweep) Rows(points []SweepPoint, outcomes []SweepOutcome) []SweepRow {
 			values = make([][]float64, len(shown))
 		}
 		row := &rows[len(rows)-1]
-		row.Points++
+		row.Verdicts.Runs++
 		if !o.Complete() {
 			continue
 		}
-		switch o.Verdict.Status {
-		case Fail:
-			row.Failed++
+		if row.Verdicts.add(o.Verdict.Status); o.Verdict.Status == Fail {
 			continue
-		case Warn:
-			row.Warned++
-		default:
-			row.Passed++
 		}
 		for k, m := range shown {
 			if v, ok := o.Figures[m.name]; ok {
@@ -129,28 +108,6 @@ func (s *Sweep) Rows(points []SweepPoint, outcomes []SweepOutcome) []SweepRow {
 	return rows
 }
 
-// Verdicts are a row's verdicts in few words: "PASS", or "3 PASS, 1 WARN, 1 missing".
-func (r *SweepRow) Verdicts() string {
-	text, kinds := "", 0
-	add := func(n int, what string) {
-		if n == 0 {
-			return
-		}
-		if kinds++; kinds > 1 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%d %s", n, what)
-	}
-	add(r.Passed, string(Pass))
-	add(r.Warned, string(Warn))
-	add(r.Failed, string(Fail))
-	add(r.Points-r.Passed-r.Warned-r.Failed, "missing")
-	if kinds == 1 {
-		return text[len(strconv.Itoa(r.Points))+1:]
-	}
-	return text
-}
-
 // MetricLabels are the metrics shown, for people.
 func (s *Sweep) MetricLabels() []string {
 	var labels []string
@@ -161,46 +118,7 @@ func (s *Sweep) MetricLabels() []string {
 }
 
 // Text is an estimate of the k-th metric shown for people: "5.23 ± 0.04 ms", "5.23 ms" of one run, "-" of none.
-func (s *Sweep) Text(k int, e interval.Estimate) string {
-	if e.N == 0 {
-		return "-"
-	}
-	unit, factor := "", 1.0
-	for _, u := range s.shown()[k].kind.units {
-		if unit == "" || math.Abs(e.Mean) >= u.factor {
-			unit, factor = " "+u.name, u.factor
-		}
-	}
-	mean, half := e.Mean/factor, e.Half/factor
-	if half > 0 && half < math.Abs(mean)/1e5 { // digits that say nothing: seeds hardly matter
-		decimals := decimalsFor(mean, 0)
-		return fmt.Sprintf("%.*f ± <%.*f%s", decimals, mean, decimals, math.Pow10(-decimals), unit)
-	}
-	decimals := decimalsFor(mean, half)
-	text := strconv.FormatFloat(mean, 'f', decimals, 64)
-	switch {
-	case half == 0:
-		text += " ± 0"
-	case !math.IsNaN(half):
-		text += " ± " + strconv.FormatFloat(half, 'f', decimals, 64)
-	}
-	return text + unit
-}
-
-// decimalsFor are as many decimals as show two digits of the half-width, or four of the mean if it has none; six digits of
-// the mean at most, and none of a whole number that does not vary.
-func decimalsFor(mean, half float64) int {
-	digits := func(v float64, n int) int { return n - 1 - int(math.Floor(math.Log10(math.Abs(v)))) }
-	switch {
-	case mean == math.Trunc(mean) && (half == 0 || math.IsNaN(half)):
-		return 0
-	case half == 0 || math.IsNaN(half):
-		return max(0, digits(mean, 4))
-	case mean == 0:
-		return max(0, digits(half, 2))
-	}
-	return max(0, min(digits(half, 2), digits(mean, 6)))
-}
+func (s *Sweep) Text(k int, e interval.Estimate) string { return s.shown()[k].text(e) }
 
 // SweepView is a point for programs.
 type SweepView struct {

@@ -384,7 +384,7 @@ func TestSweepRows(t *testing.T) {
 	add("2KB", 2, SweepDone, Fail, map[string]float64{"fct_mean": 1, "pauses": 1000})
 	add("2KB", 3, SweepFailed, "", nil)
 	rows := s.Rows(points, outcomes)
-	if len(rows) != 2 || rows[0].Verdicts() != "2 PASS, 1 WARN" || rows[1].Verdicts() != "1 PASS, 1 FAIL, 1 missing" {
+	if len(rows) != 2 || rows[0].Verdicts.String() != "2 PASS, 1 WARN" || rows[1].Verdicts.String() != "1 PASS, 1 FAIL, 1 missing" {
 		t.Fatalf("%+v", rows)
 	}
 	// 1, 2, 3: the standard deviation is 1, Student's t for two degrees of freedom 4.303; 4.303/sqrt(3) = 2.484.

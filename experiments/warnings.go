@@ -42,29 +42,9 @@ func Warnings(s *Scenario, controllers []string) []string {
 	return texts
 }
 
-// SweepWarnings are those of a sweep's points, each once. Of several points it says which are meant, unless all are.
-func SweepWarnings(points []SweepPoint) []string {
-	var texts []string
-	of := map[string][]string{} // the points that a text is about
-	for i := range points {
-		for _, text := range points[i].Warnings {
-			if of[text] == nil {
-				texts = append(texts, text)
-			}
-			of[text] = append(of[text], points[i].Name())
-		}
-	}
-	for i, text := range texts {
-		if names := of[text]; len(names) < len(points) {
-			texts[i] = fmt.Sprintf("%d of %d points (%s): %s", len(names), len(points), places(names), text)
-		}
-	}
-	return texts
-}
-
-// Warnings are those of a live fabric. What its programs send may have any priority.
-func (l *Live) Warnings() []string {
-	w := warner{s: l.Scenario, spec: l.spec, live: true}
+// liveWarnings are those of a live fabric under a congestion control. What its programs send may have any priority.
+func (s *Scenario) liveWarnings(spec *cc.Spec) []string {
+	w := warner{s: s, spec: spec, live: true}
 	w.buffers()
 	w.headrooms()
 	return w.texts

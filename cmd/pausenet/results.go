@@ -73,7 +73,7 @@ func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*e
 	fmt.Fprintf(w, "%s: %s; means over %d seeds with 95 %% confidence intervals\n\n", s.Scenario.Name, s.Scenario.Topology.Summary(), len(s.Seeds))
 	lines := [][]string{append([]string{"cc", "verdict"}, experiments.RepetitionLabels...)}
 	for _, r := range experiments.Repeat(s.Controllers, len(s.Seeds), experiments.Summaries(results)) {
-		lines = append(lines, append([]string{r.Controller, r.Verdicts}, r.Cells...))
+		lines = append(lines, append([]string{r.Controller, r.Verdicts.String()}, r.Cells...))
 	}
 	writeColumns(w, lines)
 	any, told := false, map[string]bool{}

@@ -205,7 +205,7 @@ func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoi
 	head = append(append(head, "cc", "verdict"), s.MetricLabels()...)
 	lines := [][]string{head}
 	for _, row := range s.Rows(points, outcomes) {
-		line := append(append([]string{}, row.Values...), row.Controller, row.Verdicts())
+		line := append(append([]string{}, row.Values...), row.Controller, row.Verdicts.String())
 		for k, e := range row.Estimates {
 			line = append(line, s.Text(k, e))
 		}
