@@ -1,8 +1,3 @@
-// Package cc holds the congestion controllers, one file each, and the interface they share.
-//
-// A controller is a sans-IO state machine of one flow at the sender (the reaction point). It is told what happened and
-// when, and answers with a rate and, if it has one, a window. It starts no goroutine, reads no clock and allocates
-// nothing after it is built.
 package cc
 
 import (
