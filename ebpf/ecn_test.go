@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
@@ -21,15 +22,12 @@ func ce(frame []byte) []byte {
 	return f
 }
 
-// splitMix is Vigna's SplitMix64 as published: a state that grows by the golden ratio, and a finaliser.
-type splitMix struct{ state uint64 }
+// splitMix draws the numbers of a seed one after the other: what the C code does by count.
+type splitMix struct{ seed, drawn uint64 }
 
 func (s *splitMix) next() uint64 {
-	s.state += 0x9e3779b97f4a7c15
-	z := s.state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	s.drawn++
+	return splitmix.At(s.seed, s.drawn-1)
 }
 
 // redProbability is Pmax*(q-Kmin)/(Kmax-Kmin) of 2^32, in 128 bits.
@@ -62,7 +60,7 @@ func TestREDFrequency(t *testing.T) {
 		sw := r.sw()
 		sw.EcnMode, sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax, sw.EcnPmax = ebpf.ECNRED, c.kmin, c.kmax, uint64(c.pmax*(1<<32))
 		const out = 4
-		random := splitMix{sw.Seed + out<<40}
+		random := splitMix{seed: sw.Seed + out<<40}
 		threshold := redProbability(sw, uint64(c.queue))
 		count := 0
 		for i := range c.frames {

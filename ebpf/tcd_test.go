@@ -136,7 +136,7 @@ func TestTCDWithRED(t *testing.T) {
 	sw, p := r.sw(), r.port(1)
 	sw.EcnMode, sw.Q_len, sw.TcdRed, sw.EcnPmax = ebpf.ECNTCD, 5_000, 1, 1<<31
 	p.T_max = uint64(100 * vtime.Microsecond)
-	random, threshold := splitMix{sw.Seed + 1<<40}, redProbability(sw, 102_500)
+	random, threshold := splitMix{seed: sw.Seed + 1<<40}, redProbability(sw, 102_500)
 	marks := 0
 	for i := range 500 {
 		want := data

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -20,7 +21,7 @@ type Ports struct {
 
 // FirstPorts are ports of a flow made from a salt.
 func FirstPorts(salt uint64) Ports {
-	return Ports{Source: uint16(wire.MinEntropyPort + splitmix(salt)%entropyPorts)}
+	return Ports{Source: uint16(wire.MinEntropyPort + splitmix.At(salt, 0)%entropyPorts)}
 }
 
 const entropyPorts = 0x10000 - wire.MinEntropyPort
@@ -68,7 +69,7 @@ func ecmpSeed(plan *topologies.Plan, sw int) uint32 {
 }
 
 // ownSeed does not depend on the run's seed: a flow keeps its path from run to run.
-func ownSeed(sw int) uint32 { return uint32(splitmix(uint64(sw)+1) >> 32) }
+func ownSeed(sw int) uint32 { return uint32(splitmix.At(uint64(sw)+1, 0) >> 32) }
 
 // Path is the way that the pipelines will send a flow's packets: the ports they leave by, the source's own first.
 func Path(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports) []topologies.PortID {

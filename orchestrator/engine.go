@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -213,7 +214,7 @@ func NewEngine(c EngineConfig) *Engine {
 		cables := Cables(plan, id, c.Live)
 		buffer, thresholds := c.Switches[i].Resolve(cables)
 		fillSwitch(&e.state.Switches[i], e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds, c.BurstDetection,
-			splitmix(c.Seed)^splitmix(uint64(i)), ecmpSeed(plan, i))
+			splitmix.At(c.Seed, 0)^splitmix.At(uint64(i), 0), ecmpSeed(plan, i))
 		e.state.Switches[i].Uncounted = uint32(plan.Framing.Uncounted())
 		e.state.Switches[i].Hash = uint32(plan.Hash)
 		fillDetector(&e.state.Switches[i], c.Switches[i])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -106,7 +107,7 @@ func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {
 // faultOf is a port's fault, which it has from now on.
 func (e *Engine) faultOf(p *port) *portFault {
 	if p.fault == nil {
-		p.fault = &portFault{seed: splitmix(e.seed^0x6c6f7373) ^ splitmix(uint64(p.id))}
+		p.fault = &portFault{seed: splitmix.At(e.seed^0x6c6f7373, 0) ^ splitmix.At(uint64(p.id), 0)}
 		p.faulty = true
 	}
 	return p.fault

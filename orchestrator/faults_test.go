@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
@@ -194,13 +195,6 @@ func TestLinkDownLosses(t *testing.T) {
 // TestLoss: which frames a seeded wire loses is known beforehand, and as many are missing at the far end.
 func TestLoss(t *testing.T) {
 	const p = 0.05
-	// SplitMix64, as its authors have it (Steele et al., OOPSLA 2014).
-	mix := func(z uint64) uint64 {
-		z += 0x9e3779b97f4a7c15
-		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-		z = (z ^ z>>27) * 0x94d049bb133111eb
-		return z ^ z>>31
-	}
 	for _, damaged := range []bool{false, true} {
 		l := newFaultLab(t, twoHosts, timeout(100*vtime.Microsecond))
 		flow := l.send("h0", "h1", 1_000_000, 0, 0)
@@ -214,10 +208,10 @@ func TestLoss(t *testing.T) {
 			return l.SetLoss(port, p)
 		})
 		l.run(0)
-		sent, seed := uint64(l.TxFrames(port)), mix(5^0x6c6f7373)^mix(uint64(port))
+		sent, seed := uint64(l.TxFrames(port)), splitmix.At(5^0x6c6f7373, 0)^splitmix.At(uint64(port), 0)
 		want := int64(0)
-		for n := uint64(1); n <= sent; n++ {
-			if float64(mix(seed+n*0x9e3779b97f4a7c15)>>11)/(1<<53) < p {
+		for n := range sent {
+			if splitmix.Float(splitmix.At(seed, n)) < p {
 				want++
 			}
 		}

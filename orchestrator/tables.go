@@ -104,11 +104,3 @@ func fillRoutes(routes *topologies.Routes, state *ebpf.State) error {
 	}
 	return nil
 }
-
-// splitmix is the finaliser of SplitMix64.
-func splitmix(z uint64) uint64 {
-	z += 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -57,7 +58,7 @@ func (e *Engine) Wire(port int) Wire {
 // draw is the next random number of a port's, from 0 up to 1: by count, so that no order of events can change it.
 func (f *portFault) draw() float64 {
 	f.draws++
-	return float64(splitmix(f.seed+f.draws*0x9e3779b97f4a7c15)>>11) / (1 << 53)
+	return splitmix.Float(splitmix.At(f.seed, f.draws-1))
 }
 
 // fate is what becomes of a frame on the wire; Losses: it arrives.

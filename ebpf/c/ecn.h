@@ -3,7 +3,7 @@
 #ifndef PAUSENET_ECN_H
 #define PAUSENET_ECN_H
 
-/* The n-th 32-bit random number of a port (SplitMix64): by count, so that no order of events can change it. */
+/* The n-th 32-bit random number of a port (SplitMix64, as internal/splitmix): by count, so that no order of events can change it. */
 static __always_inline __u32 draw(const struct switch_state *sw, __u32 port_id, __u64 n)
 {
 	__u64 z = sw->seed + ((__u64)port_id << 40) + (n + 1) * 0x9e3779b97f4a7c15ull;

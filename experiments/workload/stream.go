@@ -7,18 +7,17 @@ package workload
 import (
 	"math"
 	"math/bits"
+
+	"github.com/pausenet/pausenet/internal/splitmix"
 )
 
-// Stream is random numbers by their index: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) as a function of the counter.
+// Stream is random numbers by their index, those of SplitMix64.
 // A number does not depend on which others were drawn, so what a workload draws for one purpose leaves the rest alone.
 type Stream uint64
 
-// golden is SplitMix64's increment: 2^64 over the golden ratio, odd.
-const golden = 0x9E3779B97F4A7C15
-
 // NewStream is the stream of a seed and a purpose. Streams of different purposes are independent.
 func NewStream(seed uint64, purpose string) Stream {
-	s := Stream(mix(seed + golden))
+	s := Stream(splitmix.At(seed, 0))
 	for i := range len(purpose) {
 		s = s.Sub(uint64(purpose[i]))
 	}
@@ -26,19 +25,13 @@ func NewStream(seed uint64, purpose string) Stream {
 }
 
 // Sub is the n-th stream of those that belong to s.
-func (s Stream) Sub(n uint64) Stream { return Stream(mix(s.Bits(n) ^ 0xD1B54A32D192ED03)) }
+func (s Stream) Sub(n uint64) Stream { return Stream(splitmix.Mix(s.Bits(n) ^ 0xD1B54A32D192ED03)) }
 
 // Bits is the i-th number: 64 random bits.
-func (s Stream) Bits(i uint64) uint64 { return mix(uint64(s) + (i+1)*golden) }
-
-func mix(z uint64) uint64 {
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
+func (s Stream) Bits(i uint64) uint64 { return splitmix.At(uint64(s), i) }
 
 // Uniform is the i-th number as one of [0, 1), a multiple of 2^-53.
-func (s Stream) Uniform(i uint64) float64 { return float64(s.Bits(i)>>11) / (1 << 53) }
+func (s Stream) Uniform(i uint64) float64 { return splitmix.Float(s.Bits(i)) }
 
 // Below is the i-th number as one of 0 to n-1. Which are more likely by up to n/2^64 does not matter.
 func (s Stream) Below(i uint64, n int) int {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"testing"
+
+	"github.com/pausenet/pausenet/internal/splitmix"
 )
 
 // TestLogarithm against math.Log over the whole range of draws, and exactly at powers of two.
@@ -68,11 +70,11 @@ func TestPortable(t *testing.T) {
 	s := NewStream(7, "portable")
 	web := sizes(t, "websearch")
 	for i := range uint64(200_000) {
-		h = mix(h ^ math.Float64bits(s.Exponential(i)))
-		h = mix(h ^ uint64(web.Quantile(s.Uniform(i))))
+		h = splitmix.Mix(h ^ math.Float64bits(s.Exponential(i)))
+		h = splitmix.Mix(h ^ uint64(web.Quantile(s.Uniform(i))))
 	}
 	for _, name := range BuiltinNames() {
-		h = mix(h ^ math.Float64bits(sizes(t, name).Mean()))
+		h = splitmix.Mix(h ^ math.Float64bits(sizes(t, name).Mean()))
 	}
 	const want = 0x65c4b5654a06978a
 	if h != want {

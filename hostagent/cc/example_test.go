@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/units"
-	"github.com/pausenet/pausenet/internal/vtime"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // A flow's controller: built for its path, told what happens, asked for a rate.

@@ -1,22 +1,21 @@
 package lstm
 
+import "github.com/pausenet/pausenet/internal/splitmix"
+
 // Random is a small generator (SplitMix64) whose numbers depend on nothing but its seed.
-type Random struct{ state uint64 }
+type Random struct{ seed, drawn uint64 }
 
 // NewRandom is a generator with that seed.
-func NewRandom(seed uint64) *Random { return &Random{seed} }
+func NewRandom(seed uint64) *Random { return &Random{seed: seed} }
 
 // Uint64 is the next 64 bits.
 func (r *Random) Uint64() uint64 {
-	r.state += 0x9e3779b97f4a7c15
-	z := r.state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	r.drawn++
+	return splitmix.At(r.seed, r.drawn-1)
 }
 
 // Float is uniform in [0, 1).
-func (r *Random) Float() float64 { return float64(r.Uint64()>>11) / (1 << 53) }
+func (r *Random) Float() float64 { return splitmix.Float(r.Uint64()) }
 
 // Between is uniform in [lo, hi).
 func (r *Random) Between(lo, hi float64) float64 { return lo + float64(r.Float()*(hi-lo)) }
