@@ -34,15 +34,7 @@ func (r *LSTMResult) Drawings() ([]Drawing, error) {
 	predictions := &report.Lines{Title: "RTT of flows in unseen runs, and what was predicted one sample before"}
 	for i := range r.Predictions {
 		p := &r.Predictions[i]
-		measured, predicted := report.NumberLine{Label: "measured", Y: p.Measured}, report.NumberLine{Label: "predicted", Y: p.Predicted}
-		for k := range p.Measured {
-			measured.X = append(measured.X, float64(p.From+k))
-		}
-		predicted.X = measured.X
-		predictions.Charts = append(predictions.Charts, report.LineChart{
-			Name: fmt.Sprintf("%s, flow %d, %s", p.Scenario, p.Flow, p.Controller), XTitle: "sample", Unit: "us",
-			Lines: []report.NumberLine{measured, predicted},
-		})
+		predictions.Charts = append(predictions.Charts, p.chart(fmt.Sprintf("%s, flow %d, %s", p.Scenario, p.Flow, p.Controller)))
 	}
 	return draw(
 		"loss", &report.Lines{Title: "Mean absolute error while training", Charts: []report.LineChart{
@@ -54,6 +46,16 @@ func (r *LSTMResult) Drawings() ([]Drawing, error) {
 		}},
 		"prediction", predictions,
 	)
+}
+
+// chart is the measured RTTs and the predicted ones, by the samples' numbers.
+func (p *Prediction) chart(name string) report.LineChart {
+	measured, predicted := report.NumberLine{Label: "measured", Y: p.Measured}, report.NumberLine{Label: "predicted", Y: p.Predicted}
+	for k := range p.Measured {
+		measured.X = append(measured.X, float64(p.From+k))
+	}
+	predicted.X = measured.X
+	return report.LineChart{Name: name, XTitle: "sample", Unit: "us", Lines: []report.NumberLine{measured, predicted}}
 }
 
 // Drawings are the gains over their updates (the thesis' figure 13), of the flow with the most.
