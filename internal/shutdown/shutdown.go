@@ -39,7 +39,7 @@ var process = struct {
 	finals   map[*user]func()
 
 	ends    atomic.Bool  // begun
-	heard   atomic.Int64 // Unix time in ns
+	heard   atomic.Int64 // how often
 	waiting atomic.Int32
 }{code: 1, contexts: map[*user]struct{}{}, finals: map[*user]func(){}}
 
@@ -85,8 +85,6 @@ func Begin() {
 		return
 	}
 	process.begun = true
-	begin := time.Now()
-	process.heard.Store(begin.UnixNano())
 	process.ends.Store(true)
 	if len(process.contexts) == 0 {
 		go force()
@@ -96,12 +94,15 @@ func Begin() {
 		u.cancel()
 	}
 	go func() {
+		// Time goes by looks: while the process is stopped, or the machine leaves it no processor, there are none.
+		var heard int64
+		var quiet, all time.Duration
 		for range time.Tick(period) {
-			quiet := time.Since(time.Unix(0, process.heard.Load()))
-			if process.waiting.Load() > 0 {
-				quiet = 0
+			quiet, all = quiet+period, all+period
+			if now := process.heard.Load(); now != heard || process.waiting.Load() > 0 {
+				heard, quiet = now, 0
 			}
-			if quiet >= patience || time.Since(begin) >= most {
+			if quiet >= patience || all >= most {
 				force()
 			}
 		}
@@ -133,7 +134,7 @@ func Context(parent context.Context) (ctx context.Context, release context.Cance
 // Alive says that something is being kept: the end is put off.
 func Alive() {
 	if process.ends.Load() {
-		process.heard.Store(time.Now().UnixNano())
+		process.heard.Add(1)
 	}
 }
 
