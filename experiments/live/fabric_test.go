@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -152,6 +153,25 @@ func TestPing(t *testing.T) {
 		if d < f.Wall(4*vtime.Microsecond) { // 4us: there and back over two links of 1us
 			t.Errorf("%s answered after %v", others[i].Name, d)
 		}
+	}
+}
+
+// TestPingOfOneThatStandsStill: a fabric that does nothing for longer than a ping is patient still answers it.
+func TestPingOfOneThatStandsStill(t *testing.T) {
+	f := bringUp(t, "")
+	defer down(t, f)
+	stands := make(chan struct{})
+	go func() {
+		_ = f.Do(func(*orchestrator.Engine) error {
+			close(stands)
+			time.Sleep(500 * time.Millisecond)
+			return nil
+		})
+	}()
+	<-stands
+	took, err := f.Ping(&f.Plan.Nodes[f.Plan.Hosts[0]], []*topologies.Node{&f.Plan.Nodes[f.Plan.Hosts[5]]}, 100*time.Millisecond)
+	if err != nil || took[0] == 0 {
+		t.Errorf("it took %v: %v", took, err)
 	}
 }
 

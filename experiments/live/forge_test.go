@@ -100,7 +100,7 @@ func TestForgedMark(t *testing.T) {
 	if out := asForger(t, f, "h1"); !strings.Contains(out, "load: ") || !strings.Contains(out, "operation not permitted") {
 		t.Errorf("without privileges: %s", out)
 	}
-	on(t, f, "h0", "ping", "-c", "1", "-W", "30", "h1")
+	on(t, f, "h0", "ping", "-c", "1", "-W", "180", "h1")
 	down(t, f)
 	for name, c := range map[string]struct {
 		forge func(f *Fabric)

@@ -12,10 +12,11 @@ import (
 
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took on the wall
-// clock; 0: none came in time.
+// clock; 0: none came in time. Patience is by the fabric's clock: while the machine cannot follow, it stands still.
 func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience time.Duration) ([]time.Duration, error) {
 	fd, err := orchestrator.SocketIn(f.plane.Fabric().Namespace(from.ID), unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {
@@ -24,6 +25,10 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience tim
 	defer unix.Close(fd)
 	const echo, reply = 8, 0
 	identifier := uint16(time.Now().UnixNano())
+	begun, err := f.virtualNow()
+	if err != nil {
+		return nil, err
+	}
 	sent := make([]time.Time, len(to))
 	took := make([]time.Duration, len(to))
 	index := map[netip.Addr]int{}
@@ -50,8 +55,14 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience tim
 	buffer := make([]byte, 256)
 	for left := len(to); left > 0; {
 		wait := time.Until(deadline)
+		over := false
 		if wait <= 0 {
-			break
+			now, err := f.virtualNow()
+			if err != nil {
+				return nil, err
+			}
+			wait = patience - f.Wall(now-begun)
+			deadline, over = time.Now().Add(wait), wait <= 0
 		}
 		limit := unix.NsecToTimeval(int64(max(wait, time.Millisecond)))
 		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
@@ -59,6 +70,9 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience tim
 		}
 		n, peer, err := unix.Recvfrom(fd, buffer, 0)
 		if err != nil {
+			if over { // all that had come has been taken
+				break
+			}
 			continue
 		}
 		at := time.Now()
@@ -73,4 +87,10 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience tim
 		}
 	}
 	return took, nil
+}
+
+// virtualNow is the fabric's time.
+func (f *Fabric) virtualNow() (now vtime.Time, err error) {
+	err = f.Do(func(e *orchestrator.Engine) error { now = e.Now(); return nil })
+	return now, err
 }

@@ -170,7 +170,7 @@ func TestTCPDump(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
 	end := begin(t, f, "listening on", "h5", "tcpdump", "-n", "-l", "-c", "2", "-i", "h5-eth1", "icmp")
-	on(t, f, "h1", "ping", "-c", "1", "-W", "30", "h5")
+	on(t, f, "h1", "ping", "-c", "1", "-W", "180", "h5")
 	if out := end(); !strings.Contains(out, "10.0.0.2 > 10.0.0.6: ICMP echo request") || !strings.Contains(out, "10.0.0.6 > 10.0.0.2: ICMP echo reply") {
 		t.Error(out)
 	}
