@@ -52,7 +52,7 @@ func TestLoopingController(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	const endless = 2 * time.Minute
+	const endless = 3 * time.Minute
 	watchdog := time.AfterFunc(endless, func() { _ = c.Process.Kill() })
 	lines := bufio.NewReader(stderr)
 	if said, err := lines.ReadString('\n'); said != "loops\n" {

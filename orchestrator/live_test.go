@@ -100,7 +100,7 @@ func livePlan(t testing.TB, name string) *topologies.Plan {
 
 func TestLivePing(t *testing.T) {
 	f := newLiveFabric(t, livePlan(t, "leafspine"), 1000)
-	t.Log(f.run(t, "h0", "ping", "-c", "3", "-i", "0.2", "h15"))
+	t.Log(f.run(t, "h0", "ping", "-c", "1", "-W", "180", "h15"))
 }
 
 // TestLiveIsUp: as a live fabric is there, its hosts' interfaces are, and what programs send at once is not thrown away by a kernel that

@@ -22,7 +22,7 @@ import (
 // other places where a process can be blocked.
 
 // endless is after what time a process counts as one that does not end.
-const endless = 2 * time.Minute
+const endless = 3 * time.Minute
 
 // blocked is a pausenet that does not get on by itself.
 type blocked struct {

@@ -63,15 +63,20 @@ func (t *terminal) interrupt(after, text string) {
 	}
 }
 
-// enter types a line, once there is a prompt, on a screen that has been cleared.
-func (t *terminal) enter(line string) {
+// prompt waits for a prompt that is the last on the screen: an earlier one is not enough.
+func (t *terminal) prompt() {
 	t.Helper()
-	// An earlier prompt is not enough: the screen is cleared, and what is seen after that is to be of this line.
 	for deadline := time.Now().Add(patience); !strings.HasSuffix(strings.TrimRight(t.screen(), " \n"), "\npausenet>"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no prompt:\n%s", t.screen())
 		}
 	}
+}
+
+// enter types a line, once there is a prompt, on a screen that has been cleared: what is seen after that is of this line.
+func (t *terminal) enter(line string) {
+	t.Helper()
+	t.prompt()
 	t.tmux("send-keys", "-t", "lab", "C-l")
 	t.tmux("clear-history", "-t", "lab")
 	t.tmux("send-keys", "-t", "lab", "-l", line)
@@ -206,7 +211,6 @@ func TestAttachedTerminal(t *testing.T) {
 		lab.see("leaf1-eth4      h7")
 		lab.see("4 flows open")
 		key(end)
-		lab.see("pausenet>")
 	}
 	lab.enter("set switch.pfc.watchdog={detect: 100us, restore: 100us}")
 	for deadline := time.Now().Add(patience); !strings.Contains(lab.screen(), "storm leaf1-eth4 (to h7)"); time.Sleep(200 * time.Millisecond) {
@@ -226,13 +230,13 @@ func TestAttachedTerminal(t *testing.T) {
 	lab.see("terminal sane")
 	shell(pausenet + " shell tmux-attached")
 	lab.see("attached to")
-	lab.see("pausenet>")
+	lab.prompt()
 	lab.tmux("send-keys", "-t", "lab", "C-l")
 	key("Up")
 	key("Up")
 	lab.see("pausenet> h1 echo from h2") // of the session before
 	key("C-c")
-	lab.see("pausenet>")
+	lab.prompt()
 	shell("top")
 	lab.see("flows open")
 	key("q")

@@ -14,18 +14,23 @@ import (
 )
 
 var (
-	number = regexp.MustCompile(`\b\d+(\.\d+)?((ns|us|µs|ms|s)\b)?`)
+	number = regexp.MustCompile(`\b\d+(\.\d+)?((ns|us|µs|ms|s)\b| [KMG]?b/s)?`)
 	blanks = regexp.MustCompile(`\s+`)
 )
 
-// said is what a session said to each line that was typed, without numbers and spacing. Flows of one size may end in any order.
+// said is what a session said to each line that was typed, without numbers and spacing. Flows of one size may end in any order. How many
+// answers a ping waits for is its own affair, by how quick they were, and so is whether it says how many were under way (pipe).
 func said(session string) (typed []string, answers [][]string) {
 	for line := range strings.Lines(session) {
 		line = strings.TrimSpace(line)
 		if command, found := strings.CutPrefix(line, "pausenet> "); found {
 			typed, answers = append(typed, command), append(answers, nil)
 		} else if n := len(answers); n > 0 && line != "" {
-			answers[n-1] = append(answers[n-1], blanks.ReplaceAllString(number.ReplaceAllString(line, "#"), " "))
+			line = blanks.ReplaceAllString(number.ReplaceAllString(line, "#"), " ")
+			line = strings.TrimSuffix(strings.Replace(line, "# retransmissions", "# retransmission", 1), ", pipe #")
+			if !strings.HasPrefix(line, "# bytes from ") || !slices.Contains(answers[n-1], line) {
+				answers[n-1] = append(answers[n-1], line)
+			}
 		}
 	}
 	for _, lines := range answers {

@@ -21,7 +21,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // in starts a command in a namespace, on a thread of its own among the guard's mounts, and calls then while that thread lives.
 func in(n *Namespace, cmd *exec.Cmd, then func() error) error {

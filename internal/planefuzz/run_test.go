@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long one run may take. It takes tens of milliseconds.
-const patience = 2 * time.Minute
+const patience = 3 * time.Minute
 
 // run is one scenario on one plane.
 type run struct {
