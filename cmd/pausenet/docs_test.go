@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 // documented matches a command of a document's session, with what it printed.
@@ -14,6 +16,7 @@ var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound|sho
 
 // TestDocumentedRuns: what the documents show of runs, bounds and what things resolve to is what these print, but for the wall time and the plane.
 func TestDocumentedRuns(t *testing.T) {
+	testenv.WholeScenario(t)
 	dir, pausenet := program(t)
 	runs := 0
 	for _, document := range []string{"../../README.md", "../../docs/scenarios.md", "../../docs/faults.md", "../../docs/lab.md"} {
