@@ -72,7 +72,7 @@ func (r *RunFolder) settings() []report.Setting {
 			}
 		}
 	}
-	for _, s := range v.Switch.Auto.settings() { // those that are not the same for all
+	for _, s := range v.Switch.auto().settings() { // those that are not the same for all
 		name, _, _ := strings.Cut(s[0], " ")
 		if !slices.ContainsFunc(all, func(known report.Setting) bool { return known.Group == "Switches" && known.Name == name }) {
 			add("Switches", s[0], s[1])

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,9 +10,8 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -226,15 +226,11 @@ func (d *decoder) decode() {
 
 	host, sw := m.Get("host"), m.Get("switch")
 	m.Get("quick") // has been applied, or is not wanted
-	d.s.Host = decodeHost(host, defaultHost())
-	d.s.Switch = decodeSwitch(sw, switchagent.Default(), d.s.Host.DataPriority)
+	d.s.Host = d.hostSettings(host)
+	d.s.Switch = d.switchSettings(sw, d.s.Host.DataPriority)
 	if (d.live || d.s.Switch.Lossless()>>d.s.Host.DataPriority&1 == 0) && !host.Has("retransmit_timeout") {
 		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
 	}
-	d.locate(host, checkHost(d.s.Host))
-	d.locate(sw, d.s.Switch.Validate())
-	d.locate(sw, orchestrator.CheckFlowControl(d.s.Topology, &d.s.Switch))
-	d.locate(sw, orchestrator.CheckThresholds(d.s.Topology, &d.s.Switch))
 
 	flows, workloads := m.Get("flows"), m.Get("workloads")
 	if workloads == nil && !d.live {
@@ -302,8 +298,7 @@ func (d *decoder) topology(v *yamlspec.Value) {
 	}
 }
 
-// locate reports the problems of settings (joined errors of a Validate method) at v, or deeper where a message begins
-// with the path of the key it is about, such as "pfc.xon 320KB must be below ...".
+// locate reports the problems of settings, joined FieldErrors, each at its path below v.
 func (d *decoder) locate(v *yamlspec.Value, err error) {
 	if err == nil {
 		return
@@ -312,17 +307,24 @@ func (d *decoder) locate(v *yamlspec.Value, err error) {
 		v = d.root
 	}
 	for _, err := range unjoin(err) {
-		path, _, _ := strings.Cut(err.Error(), " ")
-		v.At(strings.TrimSuffix(path, ":")).Errorf("%v", err)
+		at := v
+		if field := (*schema.FieldError)(nil); errors.As(err, &field) {
+			at = v.At(field.Path)
+		}
+		at.Errorf("%v", err)
 	}
 }
 
-// unjoin is the errors that errors.Join put together.
-func unjoin(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
+// unjoin is the errors that errors.Join put together, and those that were joined before.
+func unjoin(err error) (errs []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
 	}
-	return []error{err}
+	for _, err := range joined.Unwrap() {
+		errs = append(errs, unjoin(err)...)
+	}
+	return errs
 }
 
 // find is the nodes that v names; unknown ones are reported.

@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"io"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,7 +143,7 @@ func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *sw
 	}
 	t.Flush() // Writes to a strings.Builder, which does not fail.
 	if pfc && s.PFC.Headroom == switchagent.Auto {
-		describeHeadroom(b, ports, len(priorities(s.PFC.Priorities)))
+		describeHeadroom(b, ports, bits.OnesCount8(s.PFC.Priorities))
 	}
 }
 
@@ -260,7 +261,7 @@ func viewAuto(plan *topologies.Plan, s *switchagent.Settings) *AutoView {
 			KMin: k.thresholds.KMin, KMax: k.thresholds.KMax, QECN: k.thresholds.QECN,
 		}
 		if s.PFC.Headroom == switchagent.Auto {
-			f := k.cable.InFlight(len(priorities(s.PFC.Priorities)))
+			f := k.cable.InFlight(bits.OnesCount8(s.PFC.Priorities))
 			kind.Parts = &PartsView{Cable: f.Cable, Crossing: f.Crossing, Sending: f.Sending, PFC: f.PFC, Peer: f.Peer}
 		}
 		v.Ports = append(v.Ports, kind)
@@ -271,23 +272,15 @@ func viewAuto(plan *topologies.Plan, s *switchagent.Settings) *AutoView {
 	return v
 }
 
-// sameFor is a stated size, or what auto comes to if that is the same for all; nil otherwise.
-func sameFor[T any](stated units.Bytes, all []T, of func(*T) units.Bytes) *units.Bytes {
-	if stated == switchagent.Auto && len(all) > 0 {
-		stated = of(&all[0])
-		for i := range all {
-			if of(&all[i]) != stated {
-				return nil
-			}
+// sameFor is a stated size, or what auto comes to if that is the same for all.
+func sameFor[T any](stated units.Bytes, all []T, of func(*T) units.Bytes) units.Bytes {
+	if stated != switchagent.Auto || len(all) == 0 {
+		return stated
+	}
+	for i := range all {
+		if of(&all[i]) != of(&all[0]) {
+			return stated
 		}
 	}
-	return &stated
-}
-
-// sizeOrAuto is a size for people.
-func sizeOrAuto(b units.Bytes) string {
-	if b == switchagent.Auto {
-		return auto
-	}
-	return b.String()
+	return of(&all[0])
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -125,21 +123,17 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	hosts := d.s.Host
 	if ownHost != nil {
 		laid := ownHost.Over(host)
-		hosts = decodeHost(laid, defaultHost())
+		hosts = d.hostSettings(laid)
 		if !laid.Has("retransmit_timeout") {
 			hosts.RetransmitTimeout = d.s.Host.RetransmitTimeout
 		}
-		d.locate(laid, checkHost(hosts))
 		variant.Host = &hosts
 	}
 	// What the switches do by default is on the data's priority.
 	if own != nil || hosts.DataPriority != d.s.Host.DataPriority {
 		laid := own.Over(sw)
-		settings := decodeSwitch(laid, switchagent.Default(), hosts.DataPriority)
-		d.locate(laid, settings.Validate())
-		d.locate(laid, orchestrator.CheckFlowControl(d.s.Topology, &settings))
-		d.locate(laid, orchestrator.CheckThresholds(d.s.Topology, &settings))
-		variant.Switch = &settings
+		switches := d.switchSettings(laid, hosts.DataPriority)
+		variant.Switch = &switches
 	}
 	constants := set.Mapping()
 	variant.Constants = texts(constants)

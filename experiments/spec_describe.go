@@ -9,18 +9,16 @@ import (
 	"text/tabwriter"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// describeCNPs is how often receivers send CNPs under controllers that run with these host settings.
-func (s *Scenario) describeCNPs(h *hostagent.Settings, controllers []string) string {
-	if h.CNPInterval != cnpAuto {
-		return fmt.Sprintf("at most every %v", h.CNPInterval)
-	}
-	text := fmt.Sprintf("at most every %v", hostagent.Default().CNPInterval)
+// describeCNPs is what cnp_interval auto comes to under controllers.
+func (s *Scenario) describeCNPs(controllers []string) string {
+	text := hostagent.Default().CNPInterval.String()
 	var each []string
 	for _, name := range controllers {
 		if own, name, _, err := s.under(name); err == nil && own.Host.CNPInterval == 0 {
@@ -28,7 +26,7 @@ func (s *Scenario) describeCNPs(h *hostagent.Settings, controllers []string) str
 		}
 	}
 	if len(each) > 0 {
-		text += ", for every mark under " + strings.Join(each, ", ")
+		text += ", 0s (for every mark) under " + strings.Join(each, ", ")
 	}
 	return text
 }
@@ -67,19 +65,12 @@ func (s *Scenario) Describe(w io.Writer) error {
 		}
 	}
 	hosts := func(label string, h *hostagent.Settings, controllers ...string) {
-		coalesced := ""
-		if h.CoalesceACKs > 0 {
-			coalesced = fmt.Sprintf(", %d where no control works by them", h.CoalesceACKs)
+		for i, line := range settings.Host(h).Describe() {
+			row(map[bool]string{true: label}[i == 0], "%s", line)
 		}
-		acks := ""
-		if h.ACKsWithData {
-			acks = ", ACKs with the data"
+		if h.CNPInterval == settings.CNPAuto {
+			row("", "cnp_interval auto: %s", s.describeCNPs(controllers))
 		}
-		if h.ACKsWhenPaused {
-			acks += ", sent though it is paused"
-		}
-		row(label, "data in priority %d, control in %d%s; ACK every %d%s; CNP %s; NAK every %v; retransmit timeout %s",
-			h.DataPriority, h.ControlPriority, acks, h.AckEvery, coalesced, s.describeCNPs(h, controllers), h.NakInterval, orNever(h.RetransmitTimeout))
 	}
 	hosts("hosts", &s.Host, s.Controllers...)
 	for i := range s.Variants {
@@ -101,10 +92,10 @@ func (s *Scenario) Describe(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	describeAuto(&b, auto, s.Topology, &s.Switch, slices.ContainsFunc(s.Controllers, s.needsCNM))
+	describeAuto(&b, "auto", s.Topology, &s.Switch, slices.ContainsFunc(s.Controllers, s.needsCNM))
 	for i := range s.Variants {
 		if v := &s.Variants[i]; v.Switch != nil && !slices.Equal(automatic(v.Switch, true), automatic(&s.Switch, true)) {
-			describeAuto(&b, auto+" under "+v.Name, s.Topology, v.Switch, s.needsCNM(v.Name))
+			describeAuto(&b, "auto under "+v.Name, s.Topology, v.Switch, s.needsCNM(v.Name))
 		}
 	}
 	s.describeFlows(&b)
@@ -131,87 +122,14 @@ func (s *Scenario) needsCNM(name string) bool {
 	return err == nil && spec.Needs.CNM
 }
 
-var ecnModes = [...]string{switchagent.ECNOff: "off", switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}
-
-// ecnPoint is when ECN marks: "enqueue" or "dequeue".
-func ecnPoint(e *switchagent.ECN) string {
-	if e.AtEnqueue() {
-		return "enqueue"
-	}
-	return "dequeue"
-}
-
 func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row func(label, format string, args ...any)) {
-	row(label, "shared buffer %s; at most %v in a lossy queue", sizeOrAuto(sw.Buffer), sw.LossyLimit)
-	if c := &sw.CBFC; sw.FlowControl == switchagent.FlowCBFC {
-		row("", "CBFC on priorities %v: %v a port, in blocks of %v, credits every %v", priorities(c.Priorities), c.Buffer, c.BlockSize(fullSize(s.Topology)), c.Period)
-	} else if sw.PFC.Priorities == 0 {
-		row("", "PFC off: nothing is lossless")
-	} else {
-		xoff := fmt.Sprintf("XOFF %s, XON %s", sizeOrAuto(sw.PFC.XOFF), sizeOrAuto(sw.PFC.XON))
-		if sw.PFC.Alpha > 0 {
-			bound := ""
-			if sw.PFC.XOFF != 0 {
-				bound = fmt.Sprintf(" (at most %s)", sizeOrAuto(sw.PFC.XOFF))
-			}
-			xoff = fmt.Sprintf("XOFF %g of the free buffer%s, XON %v below", sw.PFC.Alpha, bound, sw.PFC.XOFFToXON)
-		}
-		row("", "PFC on priorities %v: %s, headroom %s%s, %d quanta", priorities(sw.PFC.Priorities), xoff, sizeOrAuto(sw.PFC.Headroom),
-			perRate(sw.PFC.PerRate), sw.PFC.Quanta)
+	own := *sw
+	if sw.FlowControl == switchagent.FlowCBFC {
+		own.CBFC.Block = sw.CBFC.BlockSize(fullSize(s.Topology))
 	}
-	if w := &sw.PFC.Watchdog; w.On() {
-		row("", "PFC watchdog: a queue held for %v is in a storm (%s) until none holds it for %v", w.Detect, watchdogAction(w), w.Restore)
+	for i, line := range settings.Switch(&own).Describe() {
+		row(map[bool]string{true: label}[i == 0], "%s", line)
 	}
-	if sw.Detector == switchagent.DetectorTCD {
-		tMax, mark := "by the patent's formula", "every packet"
-		if sw.FlowControl == switchagent.FlowCBFC {
-			tMax = fmt.Sprintf("%g credit periods", sw.TCD.CreditPeriods)
-		}
-		if sw.TCD.TMax > 0 {
-			tMax = sw.TCD.TMax.String()
-		}
-		if sw.TCD.RED {
-			mark = fmt.Sprintf("RED from %s to %s, up to %g %%", sizeOrAuto(sw.ECN.KMin), sizeOrAuto(sw.ECN.KMax), 100*sw.ECN.PMax)
-		}
-		row("", "TCD on priorities %v: congested above %v, T_max %s; marks %s", priorities(sw.ECN.Priorities), sw.TCD.QLen, tMax, mark)
-	}
-	switch sw.ECN.Mode {
-	case switchagent.ECNOff:
-		row("", "ECN off")
-	case switchagent.ECNStep:
-		row("", "ECN on priorities %v: marks above %s%s, at %s", priorities(sw.ECN.Priorities), sizeOrAuto(sw.ECN.KMax), perRate(sw.ECN.PerRate), ecnPoint(&sw.ECN))
-	case switchagent.ECNPCN:
-		row("", "ECN on priorities %v: PCN's, which spares what waited through a pause", priorities(sw.ECN.Priorities))
-	default:
-		row("", "ECN on priorities %v: RED from %s to %s, up to %g %%%s, at %s", priorities(sw.ECN.Priorities),
-			sizeOrAuto(sw.ECN.KMin), sizeOrAuto(sw.ECN.KMax), 100*sw.ECN.PMax, perRate(sw.ECN.PerRate), ecnPoint(&sw.ECN))
-	}
-	threshold := sw.CNM.QCNM.String()
-	if sw.CNM.QCNM == 0 {
-		threshold = "dynamic"
-	}
-	at := "the packet"
-	if sw.CNM.AtOnset {
-		at = "the onset"
-	}
-	by := map[switchagent.SharedBy]string{
-		switchagent.SharedByEdge: "another egress, or from a switch,", switchagent.SharedByAny: "any egress", switchagent.SharedByOther: "another egress",
-	}[sw.CNM.SharedBy]
-	row("", "CNM: threshold %s, ECN threshold %s, repeat %v", threshold, sizeOrAuto(sw.CNM.QECN), sw.CNM.Repeat)
-	row("", "CNM by ports that packets for %s came by up to %v before %s, or since", by, sw.CNM.Window, at)
-	for p, quantum := range sw.Scheduler.Quantum {
-		if quantum > 0 {
-			row("", "priority %d: DWRR quantum %v", p, quantum)
-		}
-	}
-}
-
-// perRate says which ports thresholds are for.
-func perRate(rate units.Rate) string {
-	if rate == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (at %v, others in proportion)", rate)
 }
 
 // describeFlows writes one line for each tag, size and rate, however many flows they are.
@@ -318,11 +236,4 @@ func (s *Scenario) sampledFlows() string {
 		return "every flow"
 	}
 	return "flows " + strings.Join(s.Sample.Flows, " ")
-}
-
-func orNever(t vtime.Time) string {
-	if t == 0 {
-		return "never"
-	}
-	return t.String()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -213,7 +214,7 @@ func (d *decoder) faultKind(v *yamlspec.Value, m *yamlspec.Mapping, f *Fault, of
 	case FaultReceiver:
 		d.slowReceiver(value, &f.Receiver)
 	case FaultPause:
-		decodePriorities(value, &f.Priorities)
+		settings.DecodePriorities(value, &f.Priorities)
 		if f.Priorities == 0 {
 			value.Errorf("pause needs priorities, such as [3]")
 		}

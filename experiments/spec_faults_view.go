@@ -4,18 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
-
-// WatchdogView is the settings of a PFC watchdog.
-type WatchdogView struct {
-	Detect  float64 `json:"detect_ns"`
-	Restore float64 `json:"restore_ns"`
-	Action  string  `json:"action"`
-}
 
 // FaultView is a fault of a View. Only what its kind has is there.
 type FaultView struct {
@@ -46,13 +39,6 @@ type ReceiverView struct {
 	XON    units.Bytes `json:"xon_bytes"`
 }
 
-func watchdogAction(w *switchagent.Watchdog) string {
-	if w.Forward {
-		return "forward"
-	}
-	return "drop"
-}
-
 func (s *Scenario) viewFaults() []FaultView {
 	var views []FaultView
 	for i := range s.Faults {
@@ -67,7 +53,7 @@ func (s *Scenario) viewFaults() []FaultView {
 			v.Reroute = &reroute
 		}
 		if f.Kind == FaultPause {
-			v.Priorities = priorities(f.Priorities)
+			v.Priorities = settings.Priorities(f.Priorities)
 		}
 		if r := &f.Receiver; f.Kind == FaultReceiver {
 			v.Receiver = &ReceiverView{r.Rate, r.Buffer, r.XOFF, r.XON}
@@ -132,7 +118,7 @@ func (f *Fault) Describe(plan *topologies.Plan) string {
 	case FaultReceiver:
 		fmt.Fprintf(&b, "takes frames at %v; buffer %v, XOFF %v, XON %v", f.Receiver.Rate, f.Receiver.Buffer, f.Receiver.XOFF, f.Receiver.XON)
 	case FaultPause:
-		fmt.Fprintf(&b, "sends PAUSE for priorities %v", priorities(f.Priorities))
+		fmt.Fprintf(&b, "sends PAUSE for priorities %v", settings.Priorities(f.Priorities))
 		if f.Interval > 0 {
 			fmt.Fprintf(&b, " every %v", f.Interval)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -77,7 +78,7 @@ func TestDefaults(t *testing.T) {
 	if want := switchagent.Default(); s.Switch != want {
 		t.Errorf("switch %+v, want %+v", s.Switch, want)
 	}
-	if want := defaultHost(); s.Host != want {
+	if want := settings.DefaultHost(); s.Host != want {
 		t.Errorf("host %+v, want %+v", s.Host, want)
 	}
 	if s.Name != "mine" || s.Seed != 1 || s.Drain || s.Sample.Interval != vtime.Microsecond || len(s.Sample.Ports) != 0 ||

@@ -1,7 +1,11 @@
 package experiments
 
 import (
+	"encoding/json"
+	"slices"
+
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -15,8 +19,8 @@ type View struct {
 	Description string                       `json:"description,omitempty"`
 	Topology    topologies.View              `json:"topology"`
 	Routing     *RoutingView                 `json:"routing,omitempty"` // absent: by pausenet's own hash
-	Switch      SwitchView                   `json:"switch"`
-	Host        HostView                     `json:"host"`
+	Switch      SettingsView                 `json:"switch"`
+	Host        SettingsView                 `json:"host"`
 	Controllers []string                     `json:"controllers"`
 	Variants    []VariantView                `json:"variants,omitempty"`
 	Constants   map[string]map[string]string `json:"cc,omitempty"`
@@ -40,80 +44,18 @@ type RoutingView struct {
 	Hash string `json:"hash"`
 }
 
-// SwitchView is the switch settings of a View. Those that are auto have a number if it is the same for all ports, or switches, and
-// are absent if it is not: Auto has each.
-type SwitchView struct {
-	Buffer     *units.Bytes `json:"buffer_bytes,omitempty"`
-	LossyLimit units.Bytes  `json:"lossy_limit_bytes"`
-	PFC        struct {
-		Priorities []int         `json:"priorities"`
-		XOFF       *units.Bytes  `json:"xoff_bytes,omitempty"`
-		XON        *units.Bytes  `json:"xon_bytes,omitempty"`
-		XOFFToXON  units.Bytes   `json:"xoff_to_xon_bytes"`
-		Alpha      float64       `json:"alpha"`
-		Headroom   *units.Bytes  `json:"headroom_bytes,omitempty"`
-		PerRate    units.Rate    `json:"per_rate_bps,omitempty"` // of the ports that alpha and headroom are for; absent: of all
-		Quanta     uint16        `json:"quanta"`
-		Watchdog   *WatchdogView `json:"watchdog,omitempty"` // absent: none
-	} `json:"pfc"`
-	ECN struct {
-		Mode       string       `json:"mode"`
-		At         string       `json:"at"` // enqueue or dequeue
-		Priorities []int        `json:"priorities"`
-		KMin       *units.Bytes `json:"kmin_bytes,omitempty"`
-		KMax       *units.Bytes `json:"kmax_bytes,omitempty"`
-		PMax       float64      `json:"pmax"`
-		PerRate    units.Rate   `json:"per_rate_bps,omitempty"` // of the ports that kmin and kmax are for; absent: of all
-	} `json:"ecn"`
-	FlowControl string    `json:"flow_control,omitempty"` // empty: pfc
-	CBFC        *CBFCView `json:"cbfc,omitempty"`         // with flow control cbfc
-	Detector    string    `json:"detector,omitempty"`     // empty: threshold
-	TCD         *TCDView  `json:"tcd,omitempty"`          // with detector tcd
-	CNM         struct {
-		QECN   *units.Bytes `json:"ecn_threshold_bytes,omitempty"`
-		QCNM   units.Bytes  `json:"threshold_bytes"` // 0: dynamic
-		Window float64      `json:"window_ns"`
-		Repeat float64      `json:"repeat_ns"`
-		RED    bool         `json:"mark_red"`
-		// AtOnset and SharedBy say when and by what an ingress port is shared.
-		AtOnset  bool   `json:"shared_at_onset"`
-		SharedBy string `json:"shared_by"`
-	} `json:"cnm"`
-	// Quanta are the DWRR quanta by priority; 0: strict.
-	Quanta [switchagent.Priorities]units.Bytes `json:"dwrr_quantum_bytes"`
-	Auto   *AutoView                           `json:"auto,omitempty"` // absent: nothing is
-}
+// SettingsView is the settings of switches or hosts in a View: an object with the fields that package settings has. Those of switches
+// that are auto have a number if it is the same for all ports, or switches, and are absent if it is not: the field auto, an AutoView,
+// has each.
+type SettingsView struct{ json.RawMessage }
 
-// CBFCView is the settings of credit-based flow control.
-type CBFCView struct {
-	Priorities []int       `json:"priorities"`
-	Period     float64     `json:"period_ns"`
-	Buffer     units.Bytes `json:"buffer_bytes"`
-	Block      units.Bytes `json:"block_bytes"`
-}
-
-// TCDView is the settings of ternary congestion detection.
-type TCDView struct {
-	QLen          units.Bytes `json:"q_len_bytes"`
-	TMax          float64     `json:"t_max_ns"` // 0: by the formula
-	Epsilon       float64     `json:"epsilon"`
-	CreditPeriods float64     `json:"credit_periods"`
-	TrendSlack    units.Bytes `json:"trend_slack_bytes"`
-	RED           bool        `json:"red"`
-}
-
-// HostView is the host settings of a View.
-type HostView struct {
-	DataPriority    uint8 `json:"data_priority"`
-	ControlPriority uint8 `json:"control_priority"`
-	ACKPriority     uint8 `json:"ack_priority"`
-	ACKsWhenPaused  bool  `json:"ack_when_paused,omitempty"`
-	AckEvery        int   `json:"ack_every"`
-	CoalesceACKs    int   `json:"coalesce_acks,omitempty"`
-	// CNPInterval is absent where it is the controller's to say.
-	CNPInterval       *float64 `json:"cnp_interval_ns,omitempty"`
-	RetransmitTimeout float64  `json:"retransmit_timeout_ns"`
-	NakInterval       float64  `json:"nak_interval_ns"`
+// auto is what is automatic in the view of a switch, nil if nothing is.
+func (v *SettingsView) auto() *AutoView {
+	var view struct {
+		Auto *AutoView `json:"auto"`
+	}
+	_ = json.Unmarshal(v.RawMessage, &view) // of another version, perhaps, without it
+	return view.Auto
 }
 
 // VariantView is a controller of a View under settings of its own. Constants that it does not name are the View's.
@@ -121,8 +63,8 @@ type VariantView struct {
 	Name      string            `json:"name"`
 	CC        string            `json:"cc"`
 	Constants map[string]string `json:"set,omitempty"`
-	Switch    *SwitchView       `json:"switch,omitempty"` // absent, like Host: the View's
-	Host      *HostView         `json:"host,omitempty"`
+	Switch    *SettingsView     `json:"switch,omitempty"` // absent, like Host: the View's
+	Host      *SettingsView     `json:"host,omitempty"`
 }
 
 // FlowView is a flow of a View; its number is its index.
@@ -248,60 +190,38 @@ func PortLabel(plan *topologies.Plan, id topologies.PortID) string {
 	return plan.Nodes[plan.Ports[id].Node].Name + ":" + plan.PeerNode(id).Name
 }
 
-func viewSwitch(plan *topologies.Plan, s *switchagent.Settings) SwitchView {
-	v := SwitchView{LossyLimit: s.LossyLimit, Quanta: s.Scheduler.Quantum, Auto: viewAuto(plan, s)}
+func viewSwitch(plan *topologies.Plan, s *switchagent.Settings) SettingsView {
+	own := *s
 	ports, buffers := kinds(plan, s)
-	v.Buffer = sameFor(s.Buffer, buffers, func(b *bufferKind) units.Bytes { return b.buffer })
-	v.PFC.XOFF = sameFor(s.PFC.XOFF, ports, func(k *portKind) units.Bytes { return k.thresholds.XOFF })
-	v.PFC.XON = sameFor(s.PFC.XON, ports, func(k *portKind) units.Bytes { return k.thresholds.XON })
-	v.PFC.Headroom = sameFor(s.PFC.Headroom, ports, func(k *portKind) units.Bytes { return k.thresholds.Headroom })
-	v.ECN.KMin = sameFor(s.ECN.KMin, ports, func(k *portKind) units.Bytes { return k.thresholds.KMin })
-	v.ECN.KMax = sameFor(s.ECN.KMax, ports, func(k *portKind) units.Bytes { return k.thresholds.KMax })
-	v.CNM.QECN = sameFor(s.CNM.QECN, ports, func(k *portKind) units.Bytes { return k.thresholds.QECN })
-	v.PFC.Priorities = priorities(s.PFC.Priorities)
-	v.PFC.XOFFToXON = s.PFC.XOFFToXON
-	v.PFC.Alpha, v.PFC.Quanta, v.PFC.PerRate = s.PFC.Alpha, s.PFC.Quanta, s.PFC.PerRate
-	if w := &s.PFC.Watchdog; w.On() {
-		v.PFC.Watchdog = &WatchdogView{nanoseconds(w.Detect), nanoseconds(w.Restore), watchdogAction(w)}
+	own.Buffer = sameFor(s.Buffer, buffers, func(b *bufferKind) units.Bytes { return b.buffer })
+	own.PFC.XOFF = sameFor(s.PFC.XOFF, ports, func(k *portKind) units.Bytes { return k.thresholds.XOFF })
+	own.PFC.XON = sameFor(s.PFC.XON, ports, func(k *portKind) units.Bytes { return k.thresholds.XON })
+	own.PFC.Headroom = sameFor(s.PFC.Headroom, ports, func(k *portKind) units.Bytes { return k.thresholds.Headroom })
+	own.ECN.KMin = sameFor(s.ECN.KMin, ports, func(k *portKind) units.Bytes { return k.thresholds.KMin })
+	own.ECN.KMax = sameFor(s.ECN.KMax, ports, func(k *portKind) units.Bytes { return k.thresholds.KMax })
+	own.CNM.QECN = sameFor(s.CNM.QECN, ports, func(k *portKind) units.Bytes { return k.thresholds.QECN })
+	if s.FlowControl == switchagent.FlowCBFC {
+		own.CBFC.Block = s.CBFC.BlockSize(fullSize(plan))
 	}
-	v.ECN.Mode, v.ECN.At, v.ECN.Priorities = ecnModes[s.ECN.Mode], ecnPoint(&s.ECN), priorities(s.ECN.Priorities)
-	v.ECN.PMax, v.ECN.PerRate = s.ECN.PMax, s.ECN.PerRate
-	if c := &s.CBFC; s.FlowControl == switchagent.FlowCBFC {
-		v.FlowControl = "cbfc"
-		v.CBFC = &CBFCView{Priorities: priorities(c.Priorities), Period: nanoseconds(c.Period), Buffer: c.Buffer, Block: c.BlockSize(fullSize(plan))}
-	}
-	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
-		v.Detector = "tcd"
-		v.TCD = &TCDView{QLen: t.QLen, TMax: nanoseconds(t.TMax), Epsilon: t.Epsilon, CreditPeriods: t.CreditPeriods, TrendSlack: t.TrendSlack, RED: t.RED}
-	}
-	v.CNM.QCNM = s.CNM.QCNM
-	v.CNM.Window, v.CNM.Repeat = nanoseconds(s.CNM.Window), nanoseconds(s.CNM.Repeat)
-	v.CNM.RED, v.CNM.AtOnset, v.CNM.SharedBy = s.CNM.RED, s.CNM.AtOnset, s.CNM.SharedBy.String()
-	return v
-}
-
-func viewHost(s *hostagent.Settings) HostView {
-	v := HostView{
-		DataPriority: s.DataPriority, ControlPriority: s.ControlPriority, ACKPriority: s.ACKPriority(),
-		ACKsWhenPaused: s.ACKsWhenPaused, AckEvery: s.AckEvery, CoalesceACKs: s.CoalesceACKs,
-		RetransmitTimeout: nanoseconds(s.RetransmitTimeout), NakInterval: nanoseconds(s.NakInterval),
-	}
-	if s.CNPInterval != cnpAuto {
-		interval := nanoseconds(s.CNPInterval)
-		v.CNPInterval = &interval
-	}
-	return v
-}
-
-// priorities is a set of bits as a list.
-func priorities(set uint8) []int {
-	list := []int{}
-	for p := range switchagent.Priorities {
-		if set&(1<<p) != 0 {
-			list = append(list, p)
+	view := viewSettings(settings.Switch(&own))
+	if found := viewAuto(plan, s); found != nil {
+		auto, err := json.Marshal(found)
+		if err != nil {
+			panic(err) // of texts and numbers
 		}
+		view.RawMessage = slices.Concat(view.RawMessage[:len(view.RawMessage)-1], []byte(`,"auto":`), auto, []byte("}"))
 	}
-	return list
+	return view
+}
+
+func viewHost(s *hostagent.Settings) SettingsView { return viewSettings(settings.Host(s)) }
+
+func viewSettings(t settings.Table) SettingsView {
+	data, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // of texts and numbers
+	}
+	return SettingsView{data}
 }
 
 func nanoseconds(t vtime.Time) float64 { return float64(t) / float64(vtime.Nanosecond) }

@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -246,10 +247,10 @@ func (w *warner) priorities() {
 		if set&data == 0 {
 			why = ": data is lossy"
 		}
-		w.warn("%s on priorities %v, which carry nothing: %s%s; switch.%s is what to change", name, priorities(idle), w.carries(), why, key)
+		w.warn("%s on priorities %v, which carry nothing: %s%s; switch.%s is what to change", name, settings.Priorities(idle), w.carries(), why, key)
 	}
 	if e := &s.ECN; e.Mode != switchagent.ECNOff && (w.spec.Needs.ECN || w.spec.Needs.PCN) && e.Priorities&data == 0 {
-		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change", priorities(e.Priorities), w.carries())
+		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change", settings.Priorities(e.Priorities), w.carries())
 	}
 }
 
@@ -270,9 +271,9 @@ func (w *warner) scheduler() {
 	}
 	why := "none of them carries anything"
 	if shared != 0 {
-		why = fmt.Sprintf("of them only %v carries packets, and so shares with nobody", priorities(shared))
+		why = fmt.Sprintf("of them only %v carries packets, and so shares with nobody", settings.Priorities(shared))
 	}
-	w.warn("scheduler.dwrr weighs priorities %v, which has no effect: %s (%s)", priorities(weighted), why, w.carries())
+	w.warn("scheduler.dwrr weighs priorities %v, which has no effect: %s (%s)", settings.Priorities(weighted), why, w.carries())
 }
 
 // telemetry warns where HPCC's counters go round before the next ACK at its least rate: it would hear nothing any more.

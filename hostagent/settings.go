@@ -3,9 +3,7 @@
 package hostagent
 
 import (
-	"errors"
-	"fmt"
-
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -63,22 +61,12 @@ func (s *Settings) ACKPriority() uint8 {
 	return s.ControlPriority
 }
 
-// Validate says everything that is wrong with s, joined; nil if it can work.
+// Validate says which settings do not go with others, as a schema.FieldError; nil if all do. Their bounds are in package settings.
 func (s *Settings) Validate() error {
-	var errs []error
-	if s.DataPriority > 7 || s.ControlPriority > 7 {
-		errs = append(errs, errors.New("a priority is 0..7"))
-	}
-	if s.AckEvery < 1 {
-		errs = append(errs, fmt.Errorf("ack_every %d: acknowledge at least every packet (1)", s.AckEvery))
-	}
 	if s.Notify == NotifyPCN && s.CNPInterval == 0 {
-		errs = append(errs, errors.New("cnp_interval 0: PCN's receivers report once in each, 50us in its paper"))
+		return schema.Errorf("cnp_interval", "0: PCN's receivers report once in each, 50us in its paper")
 	}
-	if s.CNPInterval < 0 || s.RetransmitTimeout < 0 || s.NakInterval < 0 {
-		errs = append(errs, errors.New("an interval must not be negative"))
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // DataTOS is the TOS byte of data packets as they leave.

@@ -33,12 +33,13 @@ var rooms = map[string][]string{
 	"ebpf":            {},
 	"hostagent":       {},
 	"switchagent":     {"ebpf"},
-	"orchestrator":    {"topologies", "ebpf", "hostagent", "switchagent"},
+	"settings":        {"hostagent", "switchagent"},
+	"orchestrator":    {"topologies", "ebpf", "hostagent", "switchagent", "settings"},
 
-	"experiments":       {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator", "experiments/fluid"},
+	"experiments":       {"topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator", "experiments/fluid"},
 	"experiments/fluid": {},
 
-	"cmd": {"topologies", "topologies/draw", "ebpf", "hostagent", "switchagent", "orchestrator", "experiments", "experiments/fluid"},
+	"cmd": {"topologies", "topologies/draw", "ebpf", "hostagent", "switchagent", "settings", "orchestrator", "experiments", "experiments/fluid"},
 }
 
 // roomOf is the room of a package, by its path in the repository; "" if it is in none.
@@ -52,7 +53,7 @@ func roomOf(dir string) string {
 }
 
 // pure are the rooms of state machines without IO: they are given the time and events, and say what to do.
-var pure = []string{"hostagent", "switchagent", "experiments/fluid"}
+var pure = []string{"hostagent", "switchagent", "settings", "experiments/fluid"}
 
 // impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
 // randomness that no seed decides, or the kernel's eBPF. The room ebpf is not among them: switchagent shares its tables.
@@ -123,6 +124,10 @@ func TestFencesHold(t *testing.T) {
 		{"orchestrator/x.go", imports("orchestrator", room("ebpf"), room("hostagent/cc"), "time"), ""},
 		{"orchestrator/x.go", imports("orchestrator", room("experiments/report")), "may not import room experiments"},
 		{"experiments/x.go", imports("experiments", room("orchestrator"), room("experiments/report")), ""},
+		{"settings/x.go", imports("settings", room("hostagent"), room("switchagent"), room("internal/yamlspec")), ""},
+		{"settings/x.go", imports("settings", room("topologies")), "may not import room topologies"},
+		{"settings/x.go", imports("settings", "os"), "without IO"},
+		{"switchagent/x.go", imports("switchagent", room("settings")), "may not import room settings"},
 		{"experiments/x.go", imports("experiments", room("cmd/pausenet")), "may not import room cmd"},
 		{"experiments/fluid/x.go", imports("fluid", room("vtime"), "math"), ""},
 		{"experiments/fluid/x.go", imports("fluid", room("topologies")), "room experiments/fluid may not import room topologies"},

@@ -1,11 +1,11 @@
 package orchestrator
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -51,7 +51,7 @@ func CheckFlowControl(plan *topologies.Plan, s *switchagent.Settings) error {
 		return nil
 	}
 	if longest := longestFrame(plan); !s.CBFC.Holds(plan.Framing.Counted(longest), fullSize(plan)) {
-		return fmt.Errorf("cbfc.buffer %v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
+		return schema.Errorf("cbfc.buffer", "%v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
 			s.CBFC.Buffer, longest, plan.MTU)
 	}
 	return nil

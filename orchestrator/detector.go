@@ -15,9 +15,7 @@ func fillDetector(t *ebpf.SwitchState, s *switchagent.Settings) {
 	t.EcnMode, t.EcnAtEnqueue = ebpf.ECNTCD, 0 // what leaves tells
 	t.Q_len = uint32(s.TCD.QLen)
 	t.TrendSlack = uint32(s.TCD.TrendSlack)
-	if s.TCD.RED {
-		t.TcdRed = 1
-	}
+	t.TcdRed = oneIf(s.TCD.RED)
 }
 
 // fillUndetermined writes T_max of a port with the profile k, if its switch's detector goes by it.

@@ -213,13 +213,13 @@ func NewEngine(c EngineConfig) *Engine {
 		node := &plan.Nodes[id]
 		cables := Cables(plan, id, c.Live)
 		buffer, thresholds := c.Switches[i].Resolve(cables)
-		fillSwitch(&e.state.Switches[i], e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds, c.BurstDetection,
-			splitmix.At(c.Seed, 0)^splitmix.At(uint64(i), 0), ecmpSeed(plan, i))
-		e.state.Switches[i].Uncounted = uint32(plan.Framing.Uncounted())
-		e.state.Switches[i].Hash = uint32(plan.Hash)
-		fillDetector(&e.state.Switches[i], c.Switches[i])
+		sw := &e.state.Switches[i]
+		*sw = ebpf.SwitchState{
+			Cnm: oneIf(c.BurstDetection), IntOn: oneIf(c.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()), Hash: uint32(plan.Hash),
+			Seed: splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0), EcmpSeed: ecmpSeed(plan, i),
+		}
+		fillSwitch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds)
 		if c.Telemetry {
-			e.state.Switches[i].IntOn = 1
 			for i := range e.regions {
 				e.regions[i].hash.telemetry = true
 			}

@@ -2,20 +2,28 @@ package orchestrator
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
-// SetSwitch changes the settings of a switch that works: thresholds of PFC, ECN and CNM, the PFC watchdog and the lossy limit. Which priorities are
-// lossless, the buffer, the scheduler, the detector and the kind of flow control stay as they were at time 0.
+// SetSwitch changes those settings of a switch that can be changed while it works (settings.Setting.Live). Which priorities are lossless,
+// the buffer, the scheduler, the detector and the kind of flow control stay as they were at time 0.
 func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	own := e.settings[index]
-	if s.Buffer != own.Buffer || s.FlowControl != own.FlowControl || s.CBFC != own.CBFC || s.PFC.Priorities != own.PFC.Priorities ||
-		(s.PFC.Alpha > 0) != (own.PFC.Alpha > 0) || s.Scheduler != own.Scheduler ||
-		s.Detector != own.Detector || s.TCD != own.TCD {
-		return errors.New("of a switch that works, only pfc.xoff, xon, xoff_to_xon, alpha, headroom, quanta and watchdog, ecn, cnm and lossy_limit can be changed: bring the fabric up with --set")
+	rows := settings.Switch(own)
+	for _, row := range rows.Differ(settings.Switch(s)) {
+		if !row.Live {
+			return fmt.Errorf("%s stays as it is while a fabric works: bring it up with --set switch.%[1]s=. What can be changed: %s",
+				row.Name, strings.Join(rows.Live(), ", "))
+		}
 	}
-	if err := errors.Join(s.Validate(), CheckThresholds(e.plan, s)); err != nil {
+	if (s.PFC.Alpha > 0) != (own.PFC.Alpha > 0) {
+		return errors.New("pfc.alpha stays 0, or above 0, while a fabric works: bring it up with --set switch.pfc.alpha=")
+	}
+	if err := errors.Join(settings.CheckSwitch(s), CheckThresholds(e.plan, s)); err != nil {
 		return err
 	}
 	dog := own.PFC.Watchdog

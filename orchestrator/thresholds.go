@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -47,15 +48,15 @@ func CheckThresholds(plan *topologies.Plan, s *switchagent.Settings) error {
 		}
 		_, ports := own.Resolve(Cables(plan, id, false))
 		if n := len(profiles(&own, ports)); n > ebpf.Profiles {
-			key := ""
+			problem := fmt.Errorf("%s has ports of %d kinds, by their rates and delays, and there can be thresholds for %d: "+
+				"give pfc.xoff, ecn.kmin, ecn.kmax and cnm.ecn_threshold, without per_rate", node.Name, n, ebpf.Profiles)
 			switch {
 			case s.ECN.PerRate > 0:
-				key = "ecn.per_rate: "
+				return schema.Errorf("ecn.per_rate", "%v: %w", s.ECN.PerRate, problem)
 			case s.PFC.PerRate > 0:
-				key = "pfc.per_rate: "
+				return schema.Errorf("pfc.per_rate", "%v: %w", s.PFC.PerRate, problem)
 			}
-			return fmt.Errorf("%s%s has ports of %d kinds, by their rates and delays, and there can be thresholds for %d: "+
-				"give pfc.xoff, ecn.kmin, ecn.kmax and cnm.ecn_threshold, without per_rate", key, node.Name, n, ebpf.Profiles)
+			return problem
 		}
 		if own.FlowControl != switchagent.FlowPFC || own.PFC.Priorities == 0 || own.PFC.Alpha > 0 || own.PFC.XOFF != switchagent.Auto {
 			continue // what is stated, Validate compares
@@ -63,7 +64,7 @@ func CheckThresholds(plan *topologies.Plan, s *switchagent.Settings) error {
 		for i, t := range ports {
 			if t.XON >= t.XOFF {
 				port := &plan.Ports[node.Ports[i]]
-				return fmt.Errorf("pfc.xon %v must be below XOFF, which is %v at %s (%v, %v)", t.XON, t.XOFF, port.Name, port.Rate, port.Delay)
+				return schema.Errorf("pfc.xon", "%v must be below XOFF, which is %v at %s (%v, %v)", t.XON, t.XOFF, port.Name, port.Rate, port.Delay)
 			}
 		}
 	}
@@ -98,29 +99,16 @@ func profiles(s *switchagent.Settings, ports []switchagent.Thresholds) []profile
 }
 
 // fillSwitch writes a switch's settings, which resolve to this buffer and these thresholds of its ports, into the pipelines' tables.
-// registers are the ports'.
-func fillSwitch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Settings, buffer units.Bytes, ports []switchagent.Thresholds,
-	burstDetection bool, seed uint64, ecmpSeed uint32,
-) {
-	*t = ebpf.SwitchState{
-		Buffer: uint64(buffer), XoffToXon: uint64(s.PFC.XOFFToXON),
-		Lossless: uint32(s.PFC.Priorities), Quanta: uint32(s.PFC.Quanta),
-		EcnMode: uint32(s.ECN.Mode), EcnPriorities: uint32(s.ECN.Priorities),
-		EcnPmax: uint64(s.ECN.PMax * (1 << 32)),
-		Q_cnm:   uint64(s.CNM.QCNM), CnmWindow: uint64(s.CNM.Window), CnmRepeat: uint64(s.CNM.Repeat), SharedBy: uint32(s.CNM.SharedBy),
-		Seed: seed, EcmpSeed: ecmpSeed,
-	}
-	if burstDetection {
-		t.Cnm = 1
-	}
-	if s.CNM.AtOnset {
-		t.SharedAtOnset = 1
-	}
-	if s.ECN.AtEnqueue() {
-		t.EcnAtEnqueue = 1
-	}
+// registers are the ports'. What of the tables is no setting stays as it is: what the pipelines count, and what a run gives them.
+func fillSwitch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Settings, buffer units.Bytes, ports []switchagent.Thresholds) {
+	t.Buffer, t.XoffToXon = uint64(buffer), uint64(s.PFC.XOFFToXON)
+	t.Lossless, t.Quanta = uint32(s.PFC.Priorities), uint32(s.PFC.Quanta)
+	t.EcnMode, t.EcnPriorities, t.EcnPmax = uint32(s.ECN.Mode), uint32(s.ECN.Priorities), uint64(s.ECN.PMax*(1<<32))
+	t.EcnAtEnqueue = oneIf(s.ECN.AtEnqueue())
+	t.Q_cnm, t.CnmWindow, t.CnmRepeat = uint64(s.CNM.QCNM), uint64(s.CNM.Window), uint64(s.CNM.Repeat)
+	t.SharedBy, t.SharedAtOnset = uint32(s.CNM.SharedBy), oneIf(s.CNM.AtOnset)
 	all := profiles(s, ports)
-	copy(t.Profiles[:], all)
+	clear(t.Profiles[copy(t.Profiles[:], all):])
 	reserved := uint64(0)
 	for i := range ports {
 		registers[i].Profile = uint8(slices.Index(all, profileOf(s, &ports[i])))
@@ -132,6 +120,14 @@ func fillSwitch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Setti
 		// The dynamic threshold shares out what is not set aside as headroom.
 		t.Buffer -= min(t.Buffer, reserved)
 	}
+	fillDetector(t, s)
+}
+
+func oneIf(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // fitSwitch resolves a switch's settings for its cables as they are, and has its pipelines and traffic manager go by them. What
@@ -139,12 +135,8 @@ func fillSwitch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Setti
 func (e *Engine) fitSwitch(index int) {
 	s, node := e.settings[index], &e.plan.Nodes[e.plan.Switch[index]]
 	buffer, ports := s.Resolve(e.cables[index])
-	t := &e.state.Switches[index]
-	before := *t
 	registers := e.state.Ports[node.Ports[0]:][:len(node.Ports)]
-	fillSwitch(t, registers, s, buffer, ports, before.Cnm != 0, before.Seed, before.EcmpSeed)
-	t.Used, t.HeadroomUsed, t.Uncounted, t.IntOn, t.Hash = before.Used, before.HeadroomUsed, before.Uncounted, before.IntOn, before.Hash
-	fillDetector(t, s)
+	fillSwitch(&e.state.Switches[index], registers, s, buffer, ports)
 	for _, id := range node.Ports {
 		e.describeDetector(&e.ports[id])
 	}

@@ -48,40 +48,41 @@ func TestFillSwitch(t *testing.T) {
 	want := ebpf.SwitchState{
 		Buffer: 10_000_000, XoffToXon: 1, Lossless: 0b1001_1000, Quanta: 77,
 		EcnMode: ebpf.ECNRED, EcnPriorities: 8, EcnPmax: 1 << 30,
-		Cnm: 1, Q_cnm: 12, CnmWindow: 13, CnmRepeat: 14, SharedAtOnset: 1, SharedBy: ebpf.SharedByOther, Seed: 21, EcmpSeed: 22,
+		Q_cnm: 12, CnmWindow: 13, CnmRepeat: 14, SharedAtOnset: 1, SharedBy: ebpf.SharedByOther,
 	}
 	at := &want.Profiles[0]
 	*at = ebpf.Profile{EcnKmin: 5, EcnKmax: 6, Xoff: 3, Xon: 2, Q_ecn: 11}
 	var got ebpf.SwitchState
-	fill := func(ports int, burstDetection bool) {
+	fill := func(ports int) {
 		buffer, thresholds := s.Resolve(slices.Repeat([]switchagent.Cable{{Rate: 40 * units.Gbps}}, ports))
-		fillSwitch(&got, make([]ebpf.Port, ports), &s, buffer, thresholds, burstDetection, 21, 22)
+		fillSwitch(&got, make([]ebpf.Port, ports), &s, buffer, thresholds)
 	}
-	fill(4, true)
+	fill(4)
 	if got != want {
 		t.Errorf("%+v, want\n%+v", got, want)
 	}
-	// What was there before is gone.
-	got.Used = 5
-	fill(4, false)
-	want.Cnm = 0
+	// What is no setting stays; thresholds that were there before are gone.
+	got.Used, got.HeadroomUsed, got.Uncounted, got.IntOn, got.Hash, got.Cnm, got.Seed, got.EcmpSeed = 5, 6, 7, 8, 9, 10, 11, 12
+	want.Used, want.HeadroomUsed, want.Uncounted, want.IntOn, want.Hash, want.Cnm, want.Seed, want.EcmpSeed = 5, 6, 7, 8, 9, 10, 11, 12
+	got.Profiles[3].Xoff = 1
+	fill(4)
 	if got != want {
 		t.Errorf("%+v, want\n%+v", got, want)
 	}
 	// A dynamic threshold shares out what is not headroom: 4 ports of 3 lossless priorities.
 	s.PFC.Alpha = 0.125
-	fill(4, false)
+	fill(4)
 	at.Alpha, want.Buffer = 1<<13, 10_000_000-4*3*100_000
 	if got != want {
 		t.Errorf("%+v, want\n%+v", got, want)
 	}
 	// Headroom for more than there is leaves nothing, not a wrapped number.
-	fill(1000, false)
+	fill(1000)
 	if got.Buffer != 0 {
 		t.Errorf("buffer %d", got.Buffer)
 	}
 	s.ECN.PMax, s.PFC.Alpha = 1, 64
-	fill(4, false)
+	fill(4)
 	if got.EcnPmax != 1<<32 || got.Profiles[0].Alpha != 64<<16 {
 		t.Errorf("Pmax %#x, alpha %#x", got.EcnPmax, got.Profiles[0].Alpha)
 	}
@@ -91,7 +92,7 @@ func TestFillSwitch(t *testing.T) {
 	} {
 		for i, mode := range []switchagent.ECNMode{switchagent.ECNRED, switchagent.ECNStep} {
 			s.ECN.Mode, s.ECN.Point = mode, point
-			if fill(4, false); got.EcnAtEnqueue != want[i] {
+			if fill(4); got.EcnAtEnqueue != want[i] {
 				t.Errorf("mode %d, point %d: at enqueue %d", mode, point, got.EcnAtEnqueue)
 			}
 		}
@@ -127,7 +128,7 @@ func TestFillSwitchByRate(t *testing.T) {
 	fill := func() (sw ebpf.SwitchState, registers []ebpf.Port) {
 		registers = make([]ebpf.Port, len(cables))
 		buffer, thresholds := s.Resolve(cables)
-		fillSwitch(&sw, registers, &s, buffer, thresholds, false, 0, 0)
+		fillSwitch(&sw, registers, &s, buffer, thresholds)
 		return sw, registers
 	}
 	sw, registers := fill()

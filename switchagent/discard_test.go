@@ -92,7 +92,6 @@ func TestWatchdogSettings(t *testing.T) {
 	}{
 		{func(s *switchagent.Settings) { s.PFC.Watchdog.Detect, s.PFC.Watchdog.Restore = 1, 1 }, true},
 		{func(s *switchagent.Settings) { s.PFC.Watchdog.Detect = 1 }, false},
-		{func(s *switchagent.Settings) { s.PFC.Watchdog.Detect, s.PFC.Watchdog.Restore = -1, 1 }, false},
 		{func(s *switchagent.Settings) {
 			s.PFC.Watchdog.Detect, s.PFC.Watchdog.Restore, s.FlowControl = 1, 1, switchagent.FlowCBFC
 		}, false},

@@ -67,20 +67,6 @@ func (s *Settings) Lossless() uint8 {
 	return s.PFC.Priorities
 }
 
-func (c *CBFC) validate(bad func(format string, args ...any)) {
-	// Each message takes 86 bytes of line: below, a slow link would carry little else.
-	if c.Period < vtime.Microsecond || c.Period > vtime.Second {
-		bad("cbfc.period %v is outside 1us..1s", c.Period)
-	}
-	if c.Buffer < minBlock || c.Buffer >= 4*units.GB {
-		bad("cbfc.buffer %v is outside 64B..4GB", c.Buffer)
-		return
-	}
-	if b := c.Block; b != 0 && (b < minBlock || b > c.Buffer || b&(b-1) != 0) {
-		bad("cbfc.block %v is not 64B times a power of 2, up to cbfc.buffer", b)
-	}
-}
-
 // checkCredits has the priorities go OFF that are ON and lack the credits for their first frame. What leaves is counted by
 // the engine, at a switch's port as at a NIC's (State.Spend). Inlined it would slow Dequeue down for the others.
 //

@@ -5,9 +5,9 @@ package switchagent
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -194,67 +194,39 @@ func Default() Settings {
 	}
 }
 
-// Validate says everything that is wrong with s, joined; nil if it can work.
+// Validate says which settings do not go with others, as joined schema.FieldErrors; nil if all do. Their bounds are in package
+// settings.
 func (s *Settings) Validate() error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if s.Buffer <= 0 && s.Buffer != Auto {
-		bad("buffer must be positive")
-	}
-	s.PFC.Watchdog.validate(bad)
+	bad := func(path, format string, args ...any) { errs = append(errs, schema.Errorf(path, format, args...)) }
 	if s.FlowControl == FlowCBFC {
-		s.CBFC.validate(bad)
+		if b := s.CBFC.Block; b != 0 && (b > s.CBFC.Buffer || b&(b-1) != 0) {
+			bad("cbfc.block", "%v is not 64B times a power of 2, up to cbfc.buffer", b)
+		}
 		if s.PFC.Watchdog.On() {
-			bad("pfc.watchdog: there is no PFC under flow_control cbfc")
+			bad("pfc.watchdog", "has nothing to watch: there is no PFC under flow_control cbfc")
 		}
-	} else if s.PFC.Priorities != 0 {
-		if s.PFC.Alpha < 0 || s.PFC.Alpha > 64 {
-			bad("pfc.alpha %g is outside 0..64", s.PFC.Alpha)
+	} else if s.PFC.Priorities != 0 && s.PFC.Alpha == 0 {
+		if s.PFC.XOFF == 0 {
+			bad("pfc.xoff", "must be positive, or pfc.alpha set for a dynamic threshold")
 		}
-		if s.PFC.Alpha == 0 {
-			if s.PFC.XOFF <= 0 && s.PFC.XOFF != Auto {
-				bad("pfc.xoff must be positive, or pfc.alpha set for a dynamic threshold")
-			}
-			if s.PFC.XOFF != Auto && s.PFC.XON >= s.PFC.XOFF {
-				bad("pfc.xon %v must be below pfc.xoff %v", s.PFC.XON, s.PFC.XOFF)
-			}
+		if s.PFC.XOFF != Auto && s.PFC.XON >= s.PFC.XOFF {
+			bad("pfc.xon", "%v must be below pfc.xoff %v", s.PFC.XON, s.PFC.XOFF)
 		}
-		if s.PFC.Quanta == 0 {
-			bad("pfc.quanta must be 1..65535: a pause of 0 quanta is a resume")
-		}
+	}
+	if s.PFC.Watchdog.On() && s.PFC.Watchdog.Restore <= 0 {
+		bad("pfc.watchdog.restore", "must be positive")
 	}
 	if s.ECN.Mode != ECNOff {
 		if s.ECN.KMax != Auto && s.ECN.KMin > s.ECN.KMax {
-			bad("ecn.kmin %v is above ecn.kmax %v", s.ECN.KMin, s.ECN.KMax)
-		}
-		if s.ECN.PMax < 0 || s.ECN.PMax > 1 {
-			bad("ecn.pmax %g is not a probability", s.ECN.PMax)
+			bad("ecn.kmin", "%v is above ecn.kmax %v", s.ECN.KMin, s.ECN.KMax)
 		}
 		if s.ECN.Mode == ECNPCN && s.ECN.Point == ECNEnqueue {
-			bad("ecn.at enqueue: PCN marks what leaves a queue behind, as it leaves")
+			bad("ecn.at", "enqueue: PCN marks what leaves a queue behind, as it leaves")
 		}
 	}
-	// Whatever the detector: a congestion control may turn this one on.
-	if s.TCD.QLen < 0 || s.TCD.QLen >= 4*units.GB {
-		bad("tcd.q_len %v is outside 0..4GB", s.TCD.QLen)
-	}
-	if s.TCD.TrendSlack < 0 || s.TCD.TrendSlack >= units.GB {
-		bad("tcd.trend_slack %v is outside 0..1GB", s.TCD.TrendSlack)
-	}
-	if s.TCD.Epsilon < 0.001 || s.TCD.Epsilon > 1 {
-		bad("tcd.epsilon %g is outside 0.001..1", s.TCD.Epsilon)
-	}
-	if s.TCD.CreditPeriods < 0.001 || s.TCD.CreditPeriods > 1000 {
-		bad("tcd.credit_periods %g is outside 0.001..1000", s.TCD.CreditPeriods)
-	}
-	if s.TCD.TMax < 0 || s.TCD.TMax > vtime.Second {
-		bad("tcd.t_max %v is outside 0..1s", s.TCD.TMax)
-	}
 	if s.CNM.QCNM != 0 && s.CNM.QCNM < s.CNM.QECN {
-		bad("cnm.threshold %v is below cnm.ecn_threshold %v", s.CNM.QCNM, s.CNM.QECN)
-	}
-	if s.CNM.Window < 0 || s.CNM.Repeat < 0 {
-		bad("cnm.window and cnm.repeat must not be negative")
+		bad("cnm.threshold", "%v is below cnm.ecn_threshold %v", s.CNM.QCNM, s.CNM.QECN)
 	}
 	return errors.Join(errs...)
 }

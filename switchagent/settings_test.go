@@ -21,46 +21,25 @@ func TestValidate(t *testing.T) {
 		{edit: func(s *switchagent.Settings) { s.PFC.XON = switchagent.Auto }},
 		{edit: func(s *switchagent.Settings) { s.ECN.KMin, s.ECN.KMax = 300*units.KB, switchagent.Auto }},
 		{edit: func(s *switchagent.Settings) { s.CNM.QECN, s.CNM.QCNM = switchagent.Auto, units.KB }},
-		{edit: func(s *switchagent.Settings) { s.Buffer = 0 }, want: []string{"buffer"}},
 		{edit: func(s *switchagent.Settings) { s.PFC.XOFF = 0; s.PFC.XON = -1 }, want: []string{"pfc.xoff"}},
 		{edit: func(s *switchagent.Settings) { s.PFC.XON = s.PFC.XOFF }, want: []string{"pfc.xon"}},
 		{edit: func(s *switchagent.Settings) { s.PFC.XON = s.PFC.XOFF - 1 }},
 		{edit: func(s *switchagent.Settings) { s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON = 1, 0, 0 }},
-		{edit: func(s *switchagent.Settings) { s.PFC.Alpha = 65 }, want: []string{"pfc.alpha"}},
 		{edit: func(s *switchagent.Settings) { s.ECN.Mode, s.ECN.Point = switchagent.ECNPCN, switchagent.ECNEnqueue }, want: []string{"ecn.at"}},
-		{edit: func(s *switchagent.Settings) { s.PFC.Alpha = -1 }, want: []string{"pfc.alpha"}},
-		{edit: func(s *switchagent.Settings) { s.PFC.Quanta = 0 }, want: []string{"pfc.quanta"}},
 		{edit: func(s *switchagent.Settings) { s.PFC = switchagent.PFC{} }}, // no lossless priority, nothing to be wrong
 		{edit: func(s *switchagent.Settings) { s.ECN.KMin = s.ECN.KMax }},
 		{edit: func(s *switchagent.Settings) { s.ECN.KMin = s.ECN.KMax + 1 }, want: []string{"ecn.kmin"}},
-		{edit: func(s *switchagent.Settings) { s.ECN.PMax = 1 }},
-		{edit: func(s *switchagent.Settings) { s.ECN.PMax = 1.01 }, want: []string{"ecn.pmax"}},
-		{edit: func(s *switchagent.Settings) { s.ECN.PMax, s.ECN.Mode = 2, switchagent.ECNOff }},
 		{edit: func(s *switchagent.Settings) { s.FlowControl = switchagent.FlowCBFC }},
-		{edit: func(s *switchagent.Settings) { s.FlowControl, s.PFC.Quanta = switchagent.FlowCBFC, 0 }}, // PFC is off
 		{edit: func(s *switchagent.Settings) { s.CBFC = switchagent.CBFC{} }},
 		{
 			edit: func(s *switchagent.Settings) {
-				s.FlowControl, s.CBFC.Period, s.CBFC.Block = switchagent.FlowCBFC, vtime.Nanosecond, 96
+				s.FlowControl, s.CBFC.Block, s.PFC.Watchdog.Detect = switchagent.FlowCBFC, 96, vtime.Millisecond
 			},
-			want: []string{"cbfc.period", "cbfc.block"},
+			want: []string{"cbfc.block", "pfc.watchdog", "pfc.watchdog.restore"},
 		},
-		{edit: func(s *switchagent.Settings) { s.FlowControl, s.CBFC.Buffer = switchagent.FlowCBFC, 0 }, want: []string{"cbfc.buffer"}},
 		{edit: func(s *switchagent.Settings) { s.Detector = switchagent.DetectorTCD }},
-		{edit: func(s *switchagent.Settings) { s.TCD.Epsilon = 0 }, want: []string{"tcd.epsilon"}}, // NAME+tcd would go by it
-		{
-			edit: func(s *switchagent.Settings) {
-				s.Detector, s.TCD.Epsilon, s.TCD.QLen, s.TCD.CreditPeriods, s.TCD.TMax = switchagent.DetectorTCD, 0, -1, 0, -1
-			},
-			want: []string{"tcd.epsilon", "tcd.q_len", "tcd.credit_periods", "tcd.t_max"},
-		},
 		{edit: func(s *switchagent.Settings) { s.CNM.QCNM = s.CNM.QECN }},
 		{edit: func(s *switchagent.Settings) { s.CNM.QCNM = 100 * units.KB }, want: []string{"cnm.threshold"}},
-		{edit: func(s *switchagent.Settings) { s.CNM.Window = -1 }, want: []string{"cnm.window"}},
-		{
-			edit: func(s *switchagent.Settings) { s.Buffer, s.PFC.Quanta, s.ECN.PMax = 0, 0, -1 },
-			want: []string{"buffer", "pfc.quanta", "ecn.pmax"},
-		},
 	} {
 		s := stated()
 		c.edit(&s)

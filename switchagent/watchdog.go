@@ -12,12 +12,3 @@ type Watchdog struct {
 
 // On says whether there is one.
 func (w *Watchdog) On() bool { return w.Detect > 0 }
-
-func (w *Watchdog) validate(bad func(format string, args ...any)) {
-	if w.Detect < 0 || w.Detect > 10*vtime.Second {
-		bad("pfc.watchdog.detect %v is outside 0..10s", w.Detect)
-	}
-	if w.On() && (w.Restore <= 0 || w.Restore > 10*vtime.Second) {
-		bad("pfc.watchdog.restore %v is outside 1ps..10s", w.Restore)
-	}
-}

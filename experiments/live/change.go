@@ -11,6 +11,8 @@ import (
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -51,8 +53,8 @@ func (f *Fabric) Set(setting string) error {
 		if err != nil {
 			return err
 		}
-		settings := again.Switches()[n.Index]
-		if err := f.Do(func(e *orchestrator.Engine) error { return e.SetSwitch(n.Index, settings) }); err != nil {
+		own := again.Switches()[n.Index]
+		if err := f.Do(func(e *orchestrator.Engine) error { return e.SetSwitch(n.Index, own) }); err != nil {
 			return err
 		}
 		f.sets[n.Name] = sets
@@ -78,8 +80,4 @@ func (f *Fabric) Between(a, b string) ([]topologies.PortID, error) {
 }
 
 // Settings are the keys of a switch that can be changed while it works.
-var Settings = []string{
-	"pfc.xoff", "pfc.xon", "pfc.xoff_to_xon", "pfc.alpha", "pfc.headroom", "pfc.quanta", "pfc.watchdog", "ecn.mode", "ecn.at", "ecn.kmin", "ecn.kmax",
-	"ecn.pmax", "cnm.ecn_threshold", "cnm.threshold", "cnm.window", "cnm.repeat", "cnm.shared_at",
-	"cnm.shared_by", "lossy_limit",
-}
+var Settings = settings.Switch(new(switchagent.Settings)).Live()

@@ -87,12 +87,14 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestSettings: what completion offers can be set.
+// TestSettings: what completion offers can be set, and another value than there was is what the switch goes by then.
 func TestSettings(t *testing.T) {
 	values := map[string]string{
-		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.headroom": "50KB", "pfc.quanta": "60000", "pfc.watchdog": "off",
-		"ecn.mode": "step", "ecn.at": "dequeue", "ecn.kmin": "5KB", "ecn.kmax": "200KB", "ecn.pmax": "0.5", "cnm.ecn_threshold": "30KB", "cnm.threshold": "100KB",
-		"cnm.window": "50us", "cnm.repeat": "50us", "cnm.shared_at": "packet", "cnm.shared_by": "other", "lossy_limit": "100KB",
+		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.headroom": "50KB", "pfc.quanta": "60000", "pfc.watchdog": "{detect: 3ms}",
+		"pfc.watchdog.detect": "1ms", "pfc.watchdog.restore": "2ms", "pfc.watchdog.action": "forward", "pfc.per_rate": "25Gbps",
+		"ecn.mode": "step", "ecn.at": "dequeue", "ecn.kmin": "5KB", "ecn.kmax": "200KB", "ecn.pmax": "0.5", "ecn.priorities": "[3, 4]",
+		"ecn.per_rate": "25Gbps", "cnm.ecn_threshold": "30KB", "cnm.threshold": "100KB", "cnm.window": "50us", "cnm.repeat": "50us",
+		"cnm.mark": "red", "cnm.shared_at": "packet", "cnm.shared_by": "other", "lossy_limit": "100KB",
 	}
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -103,5 +105,8 @@ func TestSettings(t *testing.T) {
 		if err := f.Set("leaf0." + key + "=" + values[key]); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
+	}
+	if err := f.Set("leaf0.pfc.priorities=[4]"); err == nil || !strings.Contains(err.Error(), "pfc.priorities stays as it is while a fabric works") {
+		t.Errorf("pfc.priorities: %v", err)
 	}
 }

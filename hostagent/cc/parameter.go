@@ -7,48 +7,29 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // Kind is the kind of values a parameter takes.
-type Kind uint8
+type Kind = schema.Kind
 
 // Kinds. A rate, a time or a size may also be written relative to the flow's path: "line/1000", "2line/3", "1.25rtt",
 // "0.5bdp" (line rate times base RTT), "mtu/rtt" (one packet's payload per base RTT), and as the lesser or greater of several: "min(100Mbps, line/400)".
 const (
-	RateKind    Kind = iota // "40Mbps"; rounded to 1 b/s
-	TimeKind                // "55us"; rounded to 1 ps
-	SizeKind                // "10MB"; rounded to 1 B
-	NumberKind              // "0.8", "1/256", "-0.36"
-	IntegerKind             // "5"
-	FlagKind                // "true", "false"; also yes, no, on, off
-	ChoiceKind              // one of Parameter.Choices
-	FileKind                // a file's path, or "built-in"; see Resolver
+	RateKind    = schema.Rate    // "40Mbps"; rounded to 1 b/s
+	TimeKind    = schema.Time    // "55us"; rounded to 1 ps
+	SizeKind    = schema.Size    // "10MB"; rounded to 1 B
+	NumberKind  = schema.Number  // "0.8", "1/256", "-0.36"
+	IntegerKind = schema.Integer // "5"
+	FlagKind    = schema.Flag    // "true", "false"; also yes, no, on, off
+	ChoiceKind  = schema.Choice  // one of Parameter.Choices
+	FileKind    = schema.File    // a file's path, or "built-in"; see Resolver
 )
 
-var kindNames = [...]string{"rate", "time", "size", "number", "integer", "flag", "choice", "file"}
-
-// String is the kind's name.
-func (k Kind) String() string { return kindNames[k] }
-
-// MarshalText writes the kind's name.
-func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
-
-// Parameter is one constant of a congestion control, as users may set it.
-type Parameter struct {
-	Name    string   `json:"name"`
-	Kind    Kind     `json:"kind"`
-	Choices []string `json:"choices,omitempty"` // of a ChoiceKind
-	Default string   `json:"default"`
-	// Min and Max bound the value, both inclusive, spelled like one; empty: no bound.
-	Min string `json:"min,omitempty"`
-	Max string `json:"max,omitempty"`
-	// When is the value of the Spec's Selector for which this entry holds; empty: always. A parameter has one entry per
-	// value if its default depends on it.
-	When string `json:"when,omitempty"`
-	Doc  string `json:"doc"`
-}
+// Parameter is one constant of a congestion control, as users may set it. When is of the Spec's Selector.
+type Parameter = schema.Parameter
 
 // value is a parsed value: number for rates (b/s) and numbers; a file's content; integer for the others, with a choice's
 // index.
@@ -59,8 +40,8 @@ type value struct {
 }
 
 // parse reads text as a value of p and checks its bounds.
-func (p *Parameter) parse(text string, env Env) (value, error) {
-	v, err := p.value(text, env)
+func parse(p *Parameter, text string, env Env) (value, error) {
+	v, err := valueOf(p, text, env)
 	if err != nil {
 		return v, err
 	}
@@ -71,29 +52,29 @@ func (p *Parameter) parse(text string, env Env) (value, error) {
 		if bound.text == "" {
 			continue
 		}
-		limit, err := p.value(bound.text, env)
+		limit, err := valueOf(p, bound.text, env)
 		if err != nil {
 			return v, fmt.Errorf("its bound %q: %w", bound.text, err)
 		}
 		if bound.sign*(v.number-limit.number) > 0 || bound.sign*float64(v.integer-limit.integer) > 0 {
-			return v, fmt.Errorf("is %s %s", bound.word, p.bound(bound.text, limit))
+			return v, fmt.Errorf("is %s %s", bound.word, boundOf(p, bound.text, limit))
 		}
 	}
 	return v, nil
 }
 
-func (p *Parameter) bound(text string, limit value) string {
-	if spelled := p.spell(limit); spelled != text {
+func boundOf(p *Parameter, text string, limit value) string {
+	if spelled := spell(p, limit); spelled != text {
 		return fmt.Sprintf("%s, which is %s here", text, spelled)
 	}
 	return text
 }
 
-func (p *Parameter) value(text string, env Env) (value, error) {
+func valueOf(p *Parameter, text string, env Env) (value, error) {
 	t := strings.ToLower(strings.TrimSpace(text))
 	switch p.Kind {
 	case RateKind, TimeKind, SizeKind:
-		return p.quantity(t, env)
+		return quantity(p.Kind, t, env)
 	case NumberKind:
 		f, err := number(t)
 		return value{number: f}, err
@@ -124,7 +105,7 @@ func (p *Parameter) value(text string, env Env) (value, error) {
 }
 
 // quantity reads a rate, time or size: absolute, relative to the path, or the min or max of some.
-func (p *Parameter) quantity(t string, env Env) (value, error) {
+func quantity(kind Kind, t string, env Env) (value, error) {
 	for _, f := range []struct {
 		name   string
 		choose func(float64, float64) float64
@@ -138,7 +119,7 @@ func (p *Parameter) quantity(t string, env Env) (value, error) {
 		}
 		var chosen value
 		for i, part := range strings.Split(list, ",") {
-			v, err := p.quantity(strings.TrimSpace(part), env)
+			v, err := quantity(kind, strings.TrimSpace(part), env)
 			if err != nil {
 				return v, err
 			}
@@ -149,7 +130,7 @@ func (p *Parameter) quantity(t string, env Env) (value, error) {
 		}
 		return chosen, nil
 	}
-	switch p.Kind {
+	switch kind {
 	case RateKind:
 		if f, ok, err := relative(t, "line", float64(env.LineRate)); ok || err != nil {
 			return value{number: math.Round(f)}, err
@@ -231,7 +212,7 @@ func number(t string) (float64, error) {
 }
 
 // spell writes v so that it reads back exactly.
-func (p *Parameter) spell(v value) string {
+func spell(p *Parameter, v value) string {
 	switch p.Kind {
 	case RateKind:
 		return units.Rate(v.number).String()

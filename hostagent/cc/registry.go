@@ -207,8 +207,8 @@ func (spec *Spec) TellsEachMark(given map[string]string) bool {
 	if !chosen {
 		text = p.Default
 	}
-	v, err := p.parse(text, Env{})
-	return err == nil && p.spell(v) == spec.EachMark
+	v, err := parse(p, text, Env{})
+	return err == nil && spell(p, v) == spec.EachMark
 }
 
 // Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and reports

@@ -27,7 +27,7 @@ func TestRegistryIsWellFormed(t *testing.T) {
 				t.Errorf("%s.%s is there twice", s.Name, p.Name)
 			}
 			seen[p.Name+"\n"+p.When] = true
-			if _, err := p.parse(p.Default, env40); err != nil {
+			if _, err := parse(&p, p.Default, env40); err != nil {
 				t.Errorf("%s.%s: default %q %v", s.Name, p.Name, p.Default, err)
 			}
 		}

@@ -132,11 +132,11 @@ func (s *Settings) read(p *Parameter, texts map[string]string, r Resolver) (valu
 		}
 		return v, spelled, nil
 	}
-	v, err := p.parse(text, s.env)
+	v, err := parse(p, text, s.env)
 	if err != nil {
 		return value{}, "", fmt.Errorf("%s.%s = %q: %w", s.spec.Name, p.Name, text, err)
 	}
-	return v, p.spell(v), nil
+	return v, spell(p, v), nil
 }
 
 // minRateName is the parameter that every controller with a rate floor calls its floor.

@@ -88,13 +88,22 @@ func (v *Value) Float(into *float64) bool {
 	if !v.String(&s) {
 		return false
 	}
-	x, ok := parseFloat(s)
-	if !ok {
-		v.Errorf("%q is not a number: write one like 0.5, 1/256 or 1%%", s)
+	x, err := ParseFloat(s)
+	if err != nil {
+		v.Errorf("%v", err)
 		return false
 	}
 	*into = x
 	return true
+}
+
+// ParseFloat reads a finite number as Float does.
+func ParseFloat(s string) (float64, error) {
+	x, ok := parseFloat(s)
+	if !ok {
+		return 0, fmt.Errorf("%q is not a number: write one like 0.5, 1/256 or 1%%", s)
+	}
+	return x, nil
 }
 
 func parseFloat(s string) (float64, bool) {

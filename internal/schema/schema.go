@@ -1,0 +1,79 @@
+// Package schema declares what users may set: the kind of a value, its default, its bounds and what it means. The constants of
+// congestion controls (package hostagent/cc) and the settings of switches, hosts and faults (package settings) are declared by it.
+package schema
+
+import "fmt"
+
+// Kind is the kind of values a parameter takes.
+type Kind uint8
+
+// Kinds.
+const (
+	Rate       Kind = iota // "40Gbps"
+	Time                   // "55us"
+	Size                   // "10MB"
+	Number                 // "0.8", "1/256", "1%"
+	Integer                // "5"
+	Flag                   // "true", "false"
+	Choice                 // one of Parameter.Choices
+	File                   // a file's path
+	Priority               // "3": 0 to 7
+	Priorities             // "[3, 4]"
+	Weights                // "{3: 3KB, 4: 1KB}": sizes by priority
+	Group                  // a mapping of other parameters, or "off"
+)
+
+var kindNames = [...]string{
+	"rate", "time", "size", "number", "integer", "flag", "choice", "file", "priority", "priorities", "sizes by priority", "mapping",
+}
+
+// String is the kind's name.
+func (k Kind) String() string { return kindNames[k] }
+
+// MarshalText writes the kind's name.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// Parameter is one value that users may set.
+type Parameter struct {
+	Name    string   `json:"name"`
+	Kind    Kind     `json:"kind"`
+	Choices []string `json:"choices,omitempty"` // of a Choice
+	Default string   `json:"default"`
+	// Min and Max bound the value, both inclusive, spelled like one; empty: no bound.
+	Min string `json:"min,omitempty"`
+	Max string `json:"max,omitempty"`
+	// When is the value of the selector for which this entry holds, where one parameter's value decides what others mean;
+	// empty: always. A parameter has one entry per value if its default depends on it.
+	When string `json:"when,omitempty"`
+	Doc  string `json:"doc"`
+}
+
+// Bounds are the bounds of p as documents show them: "`64B` to `4GB`".
+func (p *Parameter) Bounds() string {
+	switch {
+	case p.Min != "" && p.Max != "":
+		return fmt.Sprintf("`%s` to `%s`", p.Min, p.Max)
+	case p.Min != "":
+		return fmt.Sprintf("from `%s`", p.Min)
+	case p.Max != "":
+		return fmt.Sprintf("up to `%s`", p.Max)
+	}
+	return ""
+}
+
+// FieldError is what is wrong with the setting at a path such as "pfc.xon". Who has read the settings from a file reports it there.
+type FieldError struct {
+	Path string
+	Err  error // reads on after the path: "400KB must be below pfc.xoff 320KB"
+}
+
+// Errorf is a FieldError with this text after the path.
+func Errorf(path, format string, args ...any) error {
+	return &FieldError{Path: path, Err: fmt.Errorf(format, args...)}
+}
+
+// Error is the path and what is wrong.
+func (e *FieldError) Error() string { return e.Path + " " + e.Err.Error() }
+
+// Unwrap is what is wrong.
+func (e *FieldError) Unwrap() error { return e.Err }

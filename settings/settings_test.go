@@ -1,0 +1,169 @@
+package settings_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// tables are those there are, bound to defaults.
+func tables() map[string]settings.Table {
+	sw, host := switchagent.Default(), settings.DefaultHost()
+	return map[string]settings.Table{"switch": settings.Switch(&sw), "host": settings.Host(&host)}
+}
+
+// TestTables: the defaults are in bounds, each key is declared once and after its group, and says what it means.
+func TestTables(t *testing.T) {
+	for name, table := range tables() {
+		if err := table.Check(); err != nil {
+			t.Errorf("%s: the defaults are out of bounds: %v", name, err)
+		}
+		seen := map[string]bool{}
+		for i := range table {
+			s := &table[i]
+			group, _, nested := strings.Cut(s.Name, ".")
+			switch {
+			case seen[s.Name]:
+				t.Errorf("%s.%s is declared twice", name, s.Name)
+			case nested && !seen[group]:
+				t.Errorf("%s.%s stands before its group", name, s.Name)
+			case s.Doc == "" && s.Kind != schema.Group:
+				t.Errorf("nobody says what %s.%s means", name, s.Name)
+			}
+			seen[s.Name] = true
+		}
+	}
+}
+
+// draw is a value of a row within its bounds, as text.
+func draw(r *rand.Rand, s *settings.Setting) string {
+	between := func(least, most int64) int64 { return least + r.Int64N(most-least+1) }
+	if s.Word != "" && r.IntN(4) == 0 {
+		return s.Word
+	}
+	switch s.Kind {
+	case schema.Choice, schema.Flag:
+		choices := s.Words()
+		return choices[r.IntN(len(choices))]
+	case schema.Priority:
+		return fmt.Sprint(r.IntN(8))
+	case schema.Priorities:
+		return strings.ReplaceAll(fmt.Sprint(settings.Priorities(uint8(r.Uint32()))), " ", ", ")
+	case schema.Weights:
+		return fmt.Sprintf("{%d: %dB}", r.IntN(8), between(1, 100_000))
+	case schema.Size:
+		return units.Bytes(between(64, 900_000_000)).String()
+	case schema.Time:
+		return vtime.Time(between(int64(vtime.Microsecond), int64(900*vtime.Millisecond))).String()
+	case schema.Rate:
+		return units.Rate(between(1, int64(10*units.Tbps))).String()
+	case schema.Integer:
+		return fmt.Sprint(between(1, 60_000))
+	case schema.Number:
+		return fmt.Sprint(0.001 + 0.99*r.Float64())
+	}
+	return ""
+}
+
+// TestWrittenAndRead: what is set one by one is what a file with all of it gives, to the last bit.
+func TestWrittenAndRead(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		sw, host := switchagent.Default(), settings.DefaultHost()
+		for _, table := range []settings.Table{settings.Switch(&sw), settings.Host(&host)} {
+			for i := range table {
+				if s := &table[i]; s.Kind != schema.Group {
+					if err := table.Set(s.Name, draw(r, s)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := table.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		report := new(yamlspec.Report)
+		againSwitch, againHost := switchagent.Default(), hostagent.Default()
+		settings.Switch(&againSwitch).Decode(report.Parse("switch", []byte(settings.Switch(&sw).Flow())))
+		settings.Host(&againHost).Decode(report.Parse("host", []byte(settings.Host(&host).Flow())))
+		if err := report.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if againSwitch != sw || againHost != host {
+			t.Fatalf("%s\n%s\nis %+v\n%+v", settings.Switch(&sw).Flow(), settings.Host(&host).Flow(), againSwitch, againHost)
+		}
+		if rows := settings.Switch(&sw).Differ(settings.Switch(&againSwitch)); len(rows) > 0 {
+			t.Fatalf("%s differs from itself", rows[0].Name)
+		}
+	}
+}
+
+// TestOutside: what is out of bounds is refused where it is read and where it is made, by its path.
+func TestOutside(t *testing.T) {
+	for _, c := range []struct {
+		edit func(s *switchagent.Settings)
+		want string
+	}{
+		{func(s *switchagent.Settings) { s.Buffer = 0 }, "buffer 0B is below 1B"},
+		{func(s *switchagent.Settings) { s.LossyLimit = -1 }, "lossy_limit -1B is negative"},
+		{func(s *switchagent.Settings) { s.PFC.Alpha = 65 }, "pfc.alpha 65 is outside 0..64"},
+		{func(s *switchagent.Settings) { s.PFC.Alpha = -1 }, "pfc.alpha -1 is outside 0..64"},
+		{func(s *switchagent.Settings) { s.PFC.Quanta = 0 }, "pfc.quanta 0 is outside 1..65535"},
+		{func(s *switchagent.Settings) { s.PFC.Watchdog.Detect = 11 * vtime.Second }, "pfc.watchdog.detect 11s is outside 1ps..10s"},
+		{func(s *switchagent.Settings) { s.PFC.Watchdog.Detect = -1 }, "pfc.watchdog.detect -1ps is outside 1ps..10s"},
+		{func(s *switchagent.Settings) { s.ECN.PMax = 1.01 }, "ecn.pmax 1.01 is outside 0..1"},
+		{func(s *switchagent.Settings) { s.ECN.Mode = 9 }, "ecn.mode 9 is not one of off, red, step, pcn"},
+		{func(s *switchagent.Settings) { s.CBFC.Period = vtime.Nanosecond }, "cbfc.period 1ns is outside 1us..1s"},
+		{func(s *switchagent.Settings) { s.CBFC.Buffer = 0 }, "cbfc.buffer 0B is outside 64B..4GB"},
+		{func(s *switchagent.Settings) { s.CBFC.Block = 32 }, "cbfc.block 32B is below 64B"},
+		{func(s *switchagent.Settings) { s.TCD.Epsilon = 0 }, "tcd.epsilon 0 is outside 0.001..1"}, // NAME+tcd would go by it
+		{func(s *switchagent.Settings) { s.TCD.QLen = -1 }, "tcd.q_len -1B is outside 0..4GB"},
+		{func(s *switchagent.Settings) { s.TCD.TMax = -1 }, "tcd.t_max -1ps is outside 0..1s"},
+		{func(s *switchagent.Settings) { s.CNM.Window = -1 }, "cnm.window -1ps is negative"},
+	} {
+		s := switchagent.Default()
+		c.edit(&s)
+		if err := settings.Switch(&s).Check(); err == nil || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	for set, want := range map[string]string{
+		"pfc.alpha=65": "pfc.alpha 65 is outside", "pfc.quanta=65536": "too large", "pfc.per_rate=0bps": "leave it out",
+		"tcd.t_max=0s": "write auto", "cnm.threshold=0B": "write dynamic", "buffer=some": "or auto", "pfc.watchdog={detect: 0s}": "watchdog: off",
+		"pfc.watchdog=on": "expected a mapping", "ecn.mode=blue": "not one of", "pfc.xof=1KB": `did you mean "xoff"?`, "scheduler.dwrr={9: 1KB}": "not a priority",
+	} {
+		name, text, _ := strings.Cut(set, "=")
+		s := switchagent.Default()
+		if err := settings.Switch(&s).Set(name, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", set, err, want)
+		}
+		if s != switchagent.Default() && name != "pfc.watchdog" {
+			t.Errorf("%s has changed something", set)
+		}
+	}
+}
+
+// TestLive: thresholds and marks can change while a fabric works; what queues and buffers are made by cannot.
+func TestLive(t *testing.T) {
+	live := tables()["switch"].Live()
+	for _, name := range []string{"pfc.xoff", "pfc.per_rate", "pfc.watchdog", "ecn.priorities", "ecn.per_rate", "cnm.mark", "lossy_limit"} {
+		if !slices.Contains(live, name) {
+			t.Errorf("%s is not live", name)
+		}
+	}
+	for _, name := range []string{"buffer", "pfc.priorities", "flow_control", "cbfc.buffer", "detector", "tcd.q_len", "scheduler.dwrr"} {
+		if slices.Contains(live, name) {
+			t.Errorf("%s is live", name)
+		}
+	}
+}
