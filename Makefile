@@ -17,7 +17,7 @@ RACE_PACKAGES = $(sort $(dir $(shell grep -rlE --include='*.go' --exclude='*_tes
 	'^[[:space:]]*go [a-zA-Z]|"sync["/]' .)))
 
 # What `make generate` writes.
-GENERATED = ebpf/*_bpfel.go ebpf/*_bpfel.o ebpf/pipelines.wasm
+GENERATED = ebpf/types_bpfel.go ebpf/kernel/*_bpfel.go ebpf/kernel/*_bpfel.o ebpf/wasm/pipelines.wasm
 
 .PHONY: build
 build: ## build bin/pausenet (the default)

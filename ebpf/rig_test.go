@@ -11,6 +11,8 @@ import (
 	cilium "github.com/cilium/ebpf"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/kernel"
+	"github.com/pausenet/pausenet/ebpf/wasm"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
@@ -44,8 +46,8 @@ const (
 // rig is the pipelines in the kernel, without interfaces: BPF_PROG_TEST_RUN runs them on one frame at a time. Each
 // crossing is made by the pipelines in process as well, which must do just the same.
 type rig struct {
-	*ebpf.Kernel
-	twin *ebpf.Process
+	*kernel.Pipelines
+	twin *wasm.Pipelines
 	t    testing.TB
 	out  [4096]byte
 }
@@ -64,11 +66,11 @@ func newRig(t testing.TB) *rig {
 		Ports: rigPorts, Switches: 2, Hosts: rigHosts, NextHops: 16,
 		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Flows: true, Telemetry: true,
 	}
-	k, err := ebpf.Load(sizes)
+	k, err := kernel.Load(sizes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	twin, err := ebpf.LoadProcess(sizes)
+	twin, err := wasm.Load(sizes)
 	if err != nil {
 		t.Fatal(errors.Join(err, k.Close()))
 	}
@@ -80,7 +82,7 @@ func newRig(t testing.TB) *rig {
 			t.Error(err)
 		}
 	})
-	r := &rig{Kernel: k, twin: twin, t: t}
+	r := &rig{Pipelines: k, twin: twin, t: t}
 	r.reset()
 	return r
 }

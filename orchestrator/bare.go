@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // BareCrossing sends frames into a port whose programs do nothing but send them back: what a crossing costs without
 // pipelines, traffic manager and engine. It is what a hop's whole cost is compared with.
 type BareCrossing struct {
-	programs *ebpf.Bare
+	programs *kernel.Bare
 	fabric   *Fabric
 	ring     *ring
 	frames   [2][]byte
@@ -30,7 +30,7 @@ func NewBareCrossing(plan *topologies.Plan, frames [2][]byte) (b *BareCrossing, 
 			b = nil
 		}
 	}()
-	if b.programs, err = ebpf.LoadBare(); err != nil {
+	if b.programs, err = kernel.LoadBare(); err != nil {
 		return b, err
 	}
 	if b.fabric, err = NewFabric(plan, FabricOptions{Hooks: HooksClsact, bare: b.programs}); err != nil {

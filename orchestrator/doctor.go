@@ -14,6 +14,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/switchagent"
@@ -122,7 +123,7 @@ func checkPrivileges() Check {
 
 func probeBPF() (string, error) {
 	start := time.Now()
-	k, err := ebpf.Load(ebpf.Sizes{Ports: 1, Switches: 1, Hosts: 1, NextHops: 1, Fanouts: 1, Flows: true})
+	k, err := kernel.Load(ebpf.Sizes{Ports: 1, Switches: 1, Hosts: 1, NextHops: 1, Fanouts: 1, Flows: true})
 	if err != nil {
 		return "", err
 	}

@@ -10,16 +10,17 @@ import (
 	cilium "github.com/cilium/ebpf"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // loadBare loads the pipelines without interfaces: Program.Run brings the frames.
-func loadBare(t *testing.T, n ebpf.Sizes) *ebpf.Kernel {
+func loadBare(t *testing.T, n ebpf.Sizes) *kernel.Pipelines {
 	t.Helper()
 	testenv.NeedRoot(t)
-	k, err := ebpf.Load(n)
+	k, err := kernel.Load(n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func loadBare(t *testing.T, n ebpf.Sizes) *ebpf.Kernel {
 }
 
 // choose is the port out of which the ingress pipeline of port in sends a packet of the 5-tuple.
-func choose(t *testing.T, k *ebpf.Kernel, in int, source, destination [4]byte, ports Ports) topologies.PortID {
+func choose(t *testing.T, k *kernel.Pipelines, in int, source, destination [4]byte, ports Ports) topologies.PortID {
 	t.Helper()
 	h, err := wire.NewFlowHeader(wire.FlowParams{
 		DstMAC: k.State.Ports[in].Mac, Src: source, Dst: destination, SrcPort: ports.Source, ID: ports.Destination, TOS: wire.DataTOS(3, wire.ECT0),

@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netns"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -18,7 +19,7 @@ import (
 // end of a port lives in its device's namespace under its natural name, the outer end in one backplane namespace.
 type Fabric struct {
 	plan      *topologies.Plan
-	pipelines *ebpf.Kernel
+	pipelines *kernel.Pipelines
 	ingress   *cilium.Program
 	egress    *cilium.Program
 	backplane netns.NsHandle
@@ -42,7 +43,7 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 		}
 	}()
 	start := time.Now()
-	f.pipelines, err = ebpf.Load(tableSizes(plan, o.Flows, o.Reroute))
+	f.pipelines, err = kernel.Load(tableSizes(plan, o.Flows, o.Reroute))
 	if err != nil {
 		return f, err
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -21,7 +21,7 @@ type FabricOptions struct {
 	// Hooks is the way the pipelines are attached on the kernel plane.
 	Hooks Hooks
 
-	bare *ebpf.Bare // in place of the pipelines
+	bare *kernel.Bare // in place of the pipelines
 }
 
 // OpenPlane opens the plane of the given name for a plan.

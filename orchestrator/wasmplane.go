@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/wasm"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -12,7 +13,7 @@ import (
 // It needs no root and no Linux, and does to each frame exactly what the kernel plane does.
 type WasmPlane struct {
 	plan    *topologies.Plan
-	process *ebpf.Process
+	process *wasm.Pipelines
 	done    uint64
 	taps    map[int]func(wire []byte)
 }
@@ -21,7 +22,7 @@ type WasmPlane struct {
 func OpenWasmPlane(plan *topologies.Plan, o FabricOptions) (*WasmPlane, error) {
 	sizes := tableSizes(plan, o.Flows, o.Reroute)
 	sizes.Telemetry = o.Telemetry
-	process, err := ebpf.LoadProcess(sizes)
+	process, err := wasm.Load(sizes)
 	if err != nil {
 		return nil, err
 	}

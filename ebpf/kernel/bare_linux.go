@@ -1,14 +1,14 @@
-package ebpf
+package kernel
 
 import (
 	"fmt"
 
-	"github.com/cilium/ebpf"
+	cilium "github.com/cilium/ebpf"
 )
 
 // Bare are programs that send every frame back: with them a crossing costs what the kernel itself takes.
 type Bare struct {
-	Ingress, Egress *ebpf.Program
+	Ingress, Egress *cilium.Program
 
 	objects bareObjects
 }

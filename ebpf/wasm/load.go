@@ -1,4 +1,5 @@
-package ebpf
+// Package wasm loads the pipelines into this process, as WebAssembly: it needs neither root nor Linux.
+package wasm
 
 import (
 	"context"
@@ -10,27 +11,21 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/pausenet/pausenet/ebpf"
 )
 
 // The same pipelines as the kernel's, compiled for WebAssembly from the same source.
 //
 //go:embed pipelines.wasm
-var wasmPipelines []byte
+var object []byte
 
-// HeaderBytes is how much of a frame is copied for the pipelines in process and back: they look at no more than the BTH,
-// which ends at 54. What they build over a tick is longer only by zeros. TelemetryBytes is how much of it where switches
-// stamp telemetry, which ends there.
-const (
-	HeaderBytes    = 56
-	TelemetryBytes = 96
-)
-
-// Process is the pipelines loaded into this process.
-type Process struct {
-	State State
-	// Header is where a frame's first bytes go before a call and come from after it: HeaderBytes of them or, with
-	// Telemetry, TelemetryBytes.
-	Header    *[TelemetryBytes]byte
+// Pipelines is the pipelines loaded into this process.
+type Pipelines struct {
+	State ebpf.State
+	// Header is where a frame's first bytes go before a call and come from after it: ebpf.HeaderBytes of them or,
+	// with Telemetry, ebpf.TelemetryBytes.
+	Header    *[ebpf.TelemetryBytes]byte
 	Telemetry bool
 
 	runtime wazero.Runtime
@@ -45,9 +40,9 @@ type Process struct {
 // compilation keeps the machine code: fabrics of one process share it.
 var compilation = sync.OnceValue(wazero.NewCompilationCache)
 
-// LoadProcess loads the pipelines and makes their tables.
-func LoadProcess(n Sizes) (p *Process, err error) {
-	p = &Process{Telemetry: n.Telemetry, context: context.Background()}
+// Load loads the pipelines and makes their tables.
+func Load(n ebpf.Sizes) (p *Pipelines, err error) {
+	p = &Pipelines{Telemetry: n.Telemetry, context: context.Background()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -55,13 +50,13 @@ func LoadProcess(n Sizes) (p *Process, err error) {
 		}
 	}()
 	p.runtime = wazero.NewRuntimeWithConfig(p.context, wazero.NewRuntimeConfig().WithCompilationCache(compilation()))
-	if p.module, err = p.runtime.Instantiate(p.context, wasmPipelines); err != nil {
+	if p.module, err = p.runtime.Instantiate(p.context, object); err != nil {
 		return p, fmt.Errorf("load the embedded pipelines: %w", err)
 	}
 	p.cross, p.leave, p.enter = p.module.ExportedFunction("cross"), p.module.ExportedFunction("leave"), p.module.ExportedFunction("enter")
 	flows, fanouts := 1, 1
 	if n.Flows {
-		flows, fanouts = n.Switches*FlowIDs, max(n.Fanouts, 1)
+		flows, fanouts = n.Switches*ebpf.FlowIDs, max(n.Fanouts, 1)
 	}
 	result, err := p.module.ExportedFunction("setup").Call(p.context, uint64(n.Ports), uint64(n.Switches), uint64(n.Hosts),
 		uint64(max(n.NextHops, 1)), uint64(flows), uint64(fanouts))
@@ -77,7 +72,7 @@ func LoadProcess(n Sizes) (p *Process, err error) {
 }
 
 // mapTables gives the tables Go types. They do not move any more: nothing grows the memory after setup.
-func (p *Process) mapTables(tables uint32, n Sizes, flows, fanouts int) error {
+func (p *Pipelines) mapTables(tables uint32, n ebpf.Sizes, flows, fanouts int) error {
 	memory := p.module.Memory()
 	all, ok := memory.Read(0, memory.Size())
 	if !ok {
@@ -90,16 +85,16 @@ func (p *Process) mapTables(tables uint32, n Sizes, flows, fanouts int) error {
 		}
 	}
 	var errs [9]error
-	var crossings []Crossing
-	crossings, errs[0] = view[Crossing](all, at[0], 1)
-	var headers [][TelemetryBytes]byte
-	headers, errs[1] = view[[TelemetryBytes]byte](all, at[1], 1)
-	p.State.Ports, errs[2] = view[Port](all, at[2], n.Ports)
-	p.State.Switches, errs[3] = view[SwitchState](all, at[3], n.Switches)
-	p.State.Routes, errs[4] = view[Route](all, at[4], n.Switches*n.Hosts)
+	var crossings []ebpf.Crossing
+	crossings, errs[0] = view[ebpf.Crossing](all, at[0], 1)
+	var headers [][ebpf.TelemetryBytes]byte
+	headers, errs[1] = view[[ebpf.TelemetryBytes]byte](all, at[1], 1)
+	p.State.Ports, errs[2] = view[ebpf.Port](all, at[2], n.Ports)
+	p.State.Switches, errs[3] = view[ebpf.SwitchState](all, at[3], n.Switches)
+	p.State.Routes, errs[4] = view[ebpf.Route](all, at[4], n.Switches*n.Hosts)
 	p.State.NextHops, errs[5] = view[uint64](all, at[5], max(n.NextHops, 1))
 	p.State.Addresses, errs[6] = view[uint64](all, at[6], n.Hosts)
-	p.State.Flows, errs[7] = view[Flow](all, at[7], flows)
+	p.State.Flows, errs[7] = view[ebpf.Flow](all, at[7], flows)
 	p.State.Fanouts, errs[8] = view[uint64](all, at[8], fanouts)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
@@ -127,28 +122,28 @@ func view[T any](memory []byte, at uint32, n int) ([]T, error) {
 
 // Cross runs the egress pipeline of the port that the frame in Header left and the ingress pipeline of the port it
 // enters. length is the frame's. It does not allocate.
-func (p *Process) Cross(length int) error {
+func (p *Pipelines) Cross(length int) error {
 	p.stack[0] = uint64(length)
 	return p.cross.CallWithStack(p.context, p.stack[:])
 }
 
 // Leave runs the egress pipeline alone, Enter the ingress pipeline alone: between them Header is what is on the wire.
-func (p *Process) Leave(length int) error {
+func (p *Pipelines) Leave(length int) error {
 	p.stack[0] = uint64(length)
 	return p.leave.CallWithStack(p.context, p.stack[:])
 }
 
 // Enter runs the ingress pipeline alone.
-func (p *Process) Enter(length int) error {
+func (p *Pipelines) Enter(length int) error {
 	p.stack[0] = uint64(length)
 	return p.enter.CallWithStack(p.context, p.stack[:])
 }
 
 // Close frees the memory. State must not be used afterwards.
-func (p *Process) Close() error {
+func (p *Pipelines) Close() error {
 	if p.runtime == nil {
 		return nil
 	}
-	p.State = State{}
+	p.State = ebpf.State{}
 	return p.runtime.Close(p.context)
 }

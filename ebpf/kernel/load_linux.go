@@ -1,27 +1,29 @@
-package ebpf
+package kernel
 
 import (
 	"errors"
 	"fmt"
 	"unsafe"
 
-	"github.com/cilium/ebpf"
+	cilium "github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
 )
 
-// Kernel is the pipelines loaded into the kernel.
-type Kernel struct {
+// Pipelines is the pipelines loaded into the kernel.
+type Pipelines struct {
 	// Ingress belongs on the TC ingress hook of a port's inner end, Egress on the TC egress hook of its outer end.
-	Ingress, Egress *ebpf.Program
-	State           State
+	Ingress, Egress *cilium.Program
+	State           ebpf.State
 
 	objects  pipelinesObjects
 	mappings [][]byte
 }
 
 // Load loads the pipelines and maps their tables. It needs CAP_BPF and CAP_NET_ADMIN.
-func Load(n Sizes) (*Kernel, error) {
+func Load(n ebpf.Sizes) (*Pipelines, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("raise the memlock limit: %w", err)
 	}
@@ -31,7 +33,7 @@ func Load(n Sizes) (*Kernel, error) {
 	}
 	flows, fanouts := 1, 1
 	if n.Flows {
-		flows, fanouts = n.Switches*FlowIDs, n.Fanouts
+		flows, fanouts = n.Switches*ebpf.FlowIDs, n.Fanouts
 	}
 	for name, entries := range map[string]int{
 		"ports": n.Ports, "switches": n.Switches, "routes": n.Switches * n.Hosts, "next_hops": n.NextHops,
@@ -42,7 +44,7 @@ func Load(n Sizes) (*Kernel, error) {
 	if err := spec.Variables["hosts"].Set(uint32(n.Hosts)); err != nil {
 		return nil, fmt.Errorf("set the number of hosts: %w", err)
 	}
-	k := &Kernel{}
+	k := &Pipelines{}
 	if err := spec.LoadAndAssign(&k.objects, nil); err != nil {
 		return nil, fmt.Errorf("load the pipelines: %w", err)
 	}
@@ -56,8 +58,8 @@ func Load(n Sizes) (*Kernel, error) {
 	return k, nil
 }
 
-func (k *Kernel) mapTables() error {
-	crossings, err := table[Crossing](k, k.objects.Crossings)
+func (k *Pipelines) mapTables() error {
+	crossings, err := table[ebpf.Crossing](k, k.objects.Crossings)
 	if err != nil {
 		return err
 	}
@@ -73,13 +75,13 @@ func (k *Kernel) mapTables() error {
 	)
 }
 
-func assign[T any](to *[]T, k *Kernel, m *ebpf.Map) (err error) {
+func assign[T any](to *[]T, k *Pipelines, m *cilium.Map) (err error) {
 	*to, err = table[T](k, m)
 	return err
 }
 
 // table maps an array map. A read costs 3 ns that way, against 2 us for a look-up by system call.
-func table[T any](k *Kernel, m *ebpf.Map) ([]T, error) {
+func table[T any](k *Pipelines, m *cilium.Map) ([]T, error) {
 	var entry T
 	if size := unsafe.Sizeof(entry); size != uintptr(m.ValueSize()) || size%8 != 0 {
 		return nil, fmt.Errorf("map %v: entries of %d bytes, Go's view has %d", m, m.ValueSize(), size)
@@ -95,11 +97,11 @@ func table[T any](k *Kernel, m *ebpf.Map) ([]T, error) {
 }
 
 // Close unmaps and unloads everything. State must not be used afterwards.
-func (k *Kernel) Close() error {
+func (k *Pipelines) Close() error {
 	var errs []error
 	for _, m := range k.mappings {
 		errs = append(errs, unix.Munmap(m))
 	}
-	k.mappings, k.State = nil, State{}
+	k.mappings, k.State = nil, ebpf.State{}
 	return errors.Join(append(errs, k.objects.Close())...)
 }

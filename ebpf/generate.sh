@@ -1,0 +1,33 @@
+#!/bin/sh
+# Compiles the pipelines of c/: eBPF objects with the Go that loads them, WebAssembly, and Go's view of their structures. All of it is
+# committed, so that users need no clang; CI compiles again and compares. It needs clang 14, llvm, lld and libbpf-dev.
+set -eu
+cd "$(dirname "$0")"
+
+# bpf compiles a C file to an object, and writes the Go beside it. The kernel's asm headers are where the machine's distribution has
+# them, by its architecture's name.
+bpf() {
+	go tool bpf2go -target bpfel -cc clang \
+		-cflags "-O2 -g -Wall -Wextra -Werror -mcpu=v3 -I/usr/include/$(clang -print-multiarch)" "$@"
+}
+
+bpf -go-package kernel -output-dir kernel -no-global-types pipelines c/kernel.c
+# The programs that the benchmark compares with.
+bpf -go-package kernel -output-dir kernel bare c/bare.c
+
+# The structures and constants alone, without what loads the object: package ebpf is data.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+types=
+for t in crossing port_class credit port profile switch_state route flow tick verdict reason want port_kind burst_state shared_by \
+	path_hash ecn_mode tcd_state frame_mark; do
+	types="$types -type $t"
+done
+# shellcheck disable=SC2086
+bpf -go-package ebpf -output-dir "$scratch" $types pipelines c/kernel.c >/dev/null
+sed -e '/^\/\/ Names of all BPF objects/,$d' -e '/^import ($/,/^)$/c import "structs"' "$scratch/pipelines_bpfel.go" >"$scratch/types.go"
+gofmt "$scratch/types.go" >types_bpfel.go
+
+clang --target=wasm32 -O3 -nostdlib -ffreestanding -Wall -Wextra -Werror -Wno-int-to-pointer-cast -Wno-pointer-to-int-cast \
+	-mbulk-memory -Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=8192 -o wasm/pipelines.wasm c/wasm.c
+chmod 644 wasm/pipelines.wasm
