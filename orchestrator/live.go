@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
@@ -27,8 +27,8 @@ type Live struct {
 	origin   time.Time     // when virtual time was 0
 	held     time.Duration // by which origin was moved, as the machine could not follow
 	wake     int           // eventfd
+	thread   preferred
 
-	thread   *preference
 	steps    atomic.Int64
 	asked    atomic.Bool // requests is not empty
 	mutex    sync.Mutex
@@ -124,10 +124,9 @@ func (l *Live) Steps() int64 { return l.steps.Load() }
 
 // Run drives the fabric until the context is cancelled, whose error it then returns, or a plane fails.
 func (l *Live) Run(ctx context.Context) (err error) {
-	runtime.LockOSThread() // so that its timers are exact
-	defer runtime.UnlockOSThread()
-	l.thread = preferThread()
-	defer l.thread.prefer(false)
+	addProcessor(1)
+	defer addProcessor(-1)
+	defer l.thread.release()
 	stop := context.AfterFunc(ctx, func() { _ = l.Do(func() error { l.stopped = ctx.Err(); return nil }) })
 	defer stop()
 	defer func() { l.end(err) }()
@@ -136,6 +135,7 @@ func (l *Live) Run(ctx context.Context) (err error) {
 	l.origin = l.started
 	for {
 		now := time.Now()
+		l.thread.follow(now)
 		l.steps.Add(1)
 		worked, err := l.step(now)
 		if err != nil {
@@ -217,7 +217,7 @@ func (l *Live) answer() error {
 	l.asked.Store(false)
 	l.mutex.Unlock()
 	var buffer [8]byte
-	_, _ = unix.Read(l.wake, buffer[:])
+	unix.RawSyscall(unix.SYS_READ, uintptr(l.wake), uintptr(unsafe.Pointer(&buffer)), uintptr(len(buffer)))
 	for _, r := range requests {
 		r.done <- r.do()
 	}
@@ -238,8 +238,7 @@ func (l *Live) wait(now time.Time) {
 			{Fd: int32(l.plane.ring.rx), Events: unix.POLLIN}, // what should not come
 			{Fd: int32(l.wake), Events: unix.POLLIN},
 		}
-		timeout := unix.NsecToTimespec(int64(left - spinBelow))
-		_, _ = unix.Ppoll(fds[:], &timeout, nil)
+		pollRaw(fds[:], left-spinBelow)
 		return
 	}
 	for end := now.Add(left); !l.asked.Load(); {

@@ -162,7 +162,7 @@ func (r *ring) release() {
 func (r *ring) statistics() (packets, drops uint32, err error) {
 	var s unix.TpacketStats
 	size := uint32(unsafe.Sizeof(s))
-	_, _, e := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(r.rx), unix.SOL_PACKET, unix.PACKET_STATISTICS,
+	_, _, e := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(r.rx), unix.SOL_PACKET, unix.PACKET_STATISTICS,
 		uintptr(unsafe.Pointer(&s)), uintptr(unsafe.Pointer(&size)), 0)
 	runtime.KeepAlive(&s)
 	if e != 0 {

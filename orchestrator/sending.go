@@ -62,12 +62,6 @@ func noRoom(err error) bool { return isAny(err, unix.ENOBUFS, unix.ENOMEM, unix.
 // real-time thread yields to none of the kernel's.
 const firstSendRest, longestSendRest = 20 * time.Microsecond, 5 * time.Millisecond
 
-// rest has the calling thread sleep: a goroutine would be woken by a thread that has to wait for a processor.
-func rest(d time.Duration) {
-	t := unix.NsecToTimespec(d.Nanoseconds())
-	_ = unix.Nanosleep(&t, nil) // woken early is well
-}
-
 // send puts a frame into the outer end of port in. While the kernel has no room for it, it is sent again, for as long as the patience:
 // the pipelines see it once.
 func (p *KernelPlane) send(in int, f *frame.Frame, patience time.Duration) error {

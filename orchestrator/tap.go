@@ -4,6 +4,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -68,12 +69,12 @@ func (p *KernelPlane) drainTap(in int) error {
 // drain takes what the crossing left. A tick is on no wire: it is taken and forgotten.
 func (t *tap) drain(onWire bool) error {
 	for {
-		n, _, err := unix.Recvfrom(t.fd, t.buffer, 0)
-		if err == unix.EAGAIN {
+		n, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(t.fd), uintptr(unsafe.Pointer(&t.buffer[0])), uintptr(len(t.buffer)), 0, 0, 0)
+		if e == unix.EAGAIN {
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("read a captured frame: %w", err)
+		if e != 0 {
+			return fmt.Errorf("read a captured frame: %w", e)
 		}
 		if onWire {
 			t.call(t.buffer[:n])
