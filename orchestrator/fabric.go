@@ -62,6 +62,9 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 		if err := f.makeLinks(); err != nil {
 			return err
 		}
+		if err := f.awaitCarriers(); err != nil {
+			return err
+		}
 		lap(&f.Timing.Links)
 		if err := f.attachAll(o.Hooks); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"
@@ -62,6 +63,41 @@ func (f *Fabric) makeLinks() error {
 		}
 	}
 	return netns.Set(f.backplane)
+}
+
+// carrierPatience is how long bring-up waits for an interface that the kernel does not say is up.
+const carrierPatience = 10 * time.Second
+
+// awaitCarriers has the kernel take note that both ends of each port are up; see carrier. The thread ends up in the backplane.
+func (f *Fabric) awaitCarriers() error {
+	return f.eachNamespace(func() error { return nil }, func(n *topologies.Node) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.Name, err)
+		}
+		defer unix.Close(fd)
+		for _, id := range n.Ports {
+			if err := awaitCarrier(fd, f.plan.Ports[id].Name, carrierPatience); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func awaitCarrier(fd int, name string, patience time.Duration) error {
+	for start := time.Now(); ; time.Sleep(time.Millisecond) {
+		up, err := carrier(fd, name)
+		switch {
+		case err != nil:
+			return fmt.Errorf("ask whether %s is up: %w", name, err)
+		case up:
+			return nil
+		case time.Since(start) > patience:
+			return machineError("%s is not up %v after it was made: the machine is too busy, or something else, a network manager say, "+
+				"takes interfaces down; try again when it is quieter", name, patience)
+		}
+	}
 }
 
 // linkSocket is a netlink socket in the thread's namespace; it stays there.

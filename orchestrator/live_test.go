@@ -7,11 +7,11 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/hostagent"
@@ -30,7 +30,7 @@ type liveFabric struct {
 	fabric *Fabric
 }
 
-func newLiveFabric(t testing.TB, plan *topologies.Plan, slowdown float64) *liveFabric {
+func newLiveFabric(t testing.TB, plan *topologies.Plan, slowdown float64, prepare ...func(*Live)) *liveFabric {
 	t.Helper()
 	testenv.NeedRoot(t)
 	p, err := OpenKernelPlane(plan, FabricOptions{Live: true})
@@ -46,6 +46,9 @@ func newLiveFabric(t testing.TB, plan *topologies.Plan, slowdown float64) *liveF
 	l, err := NewLive(e, p, slowdown)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range prepare {
+		f(l)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -103,32 +106,29 @@ func TestLivePing(t *testing.T) {
 	t.Log(f.run(t, "h0", "ping", "-c", "1", "-W", "180", "h15"))
 }
 
-// TestLiveIsUp: as a live fabric is there, its hosts' interfaces are, and what programs send at once is not thrown away by a kernel that
-// has not yet taken note of that.
-func TestLiveIsUp(t *testing.T) {
+// TestIsUp: as a fabric is there its interfaces are, and nothing that is sent at once is thrown away by a kernel that has not yet taken note
+// of that.
+func TestIsUp(t *testing.T) {
 	testenv.NeedRoot(t)
 	plan := livePlan(t, "leafspine")
-	for range 2 {
-		f, err := NewFabric(plan, FabricOptions{Live: true})
+	for _, live := range []bool{true, false} {
+		f, err := NewFabric(plan, FabricOptions{Live: live})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = onOwnThread(func() error {
-			for _, id := range plan.Hosts {
-				if err := netns.Set(f.devices[id]); err != nil {
-					return err
-				}
-				h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-				if err != nil {
-					return err
-				}
-				l, err := h.LinkByIndex(int(innerIfindex(&plan.Ports[plan.Nodes[id].Ports[0]])))
-				h.Close()
+		err = f.inNamespaces(func(n *topologies.Node) error {
+			h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+			if err != nil {
+				return err
+			}
+			defer h.Close()
+			for _, id := range n.Ports {
+				l, err := h.LinkByIndex(int(innerIfindex(&plan.Ports[id])))
 				if err != nil {
 					return err
 				}
 				if state := l.Attrs().OperState; state != netlink.OperUp {
-					t.Errorf("%s is %v", l.Attrs().Name, state)
+					t.Errorf("live %v: %s is %v", live, l.Attrs().Name, state)
 				}
 			}
 			return nil
@@ -137,6 +137,52 @@ func TestLiveIsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestIsNotUp: an interface whose other end is not up is waited for, and then it is the environment's fault.
+func TestIsNotUp(t *testing.T) {
+	testenv.NeedRoot(t)
+	plan := livePlan(t, "small")
+	f, err := NewFabric(plan, FabricOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	name := plan.Ports[plan.Nodes[plan.Switch[0]].Ports[0]].Name
+	in(t, f.backplane, "ip", "link", "set", name, "down")
+	wait := func(patience time.Duration) (got error) {
+		t.Helper()
+		if err := f.inNamespaces(func(n *topologies.Node) error {
+			if n.ID != plan.Switch[0] {
+				return nil
+			}
+			fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			got = awaitCarrier(fd, name, patience)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	var machine *MachineError
+	if err := wait(time.Millisecond); !errors.As(err, &machine) || !strings.Contains(err.Error(), name+" is not up 1ms after it was made") {
+		t.Errorf("%v", err)
+	}
+	waited := make(chan error)
+	go func() { waited <- wait(time.Hour) }()
+	in(t, f.backplane, "ip", "link", "set", name, "up")
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
+}
+
+// inNamespaces calls in each device's namespace.
+func (f *Fabric) inNamespaces(call func(n *topologies.Node) error) error {
+	return onOwnThread(func() error { return f.eachNamespace(func() error { return nil }, call) })
 }
 
 // TestLiveGivesWay: a fabric that the machine cannot follow does not take a processor from everything else, and is preferred again as it

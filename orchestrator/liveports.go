@@ -3,7 +3,6 @@
 package orchestrator
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
@@ -39,9 +38,6 @@ func readyForPrograms(host string, socket *nl.NetlinkSocket, port string) error 
 		if _, err := ethtool(fd, port, o.command, 0); err != nil {
 			return fmt.Errorf("%s: turn %s off: %w", port, o.name, err)
 		}
-	}
-	if up, err := carrier(fd, port); err != nil || !up {
-		return fmt.Errorf("%s: the interface is not up: %w", port, errors.Join(err, unix.ENETDOWN))
 	}
 	if err := writeExisting("/proc/sys/net/ipv4/tcp_ecn", "1"); err != nil {
 		return fmt.Errorf("%s: %w", host, err)
