@@ -83,6 +83,14 @@ func HostLoad(plan *topologies.Plan) float64 {
 	return rate / float64(len(plan.Hosts)) * answered * float64(links) / float64(max(1, pairs))
 }
 
+// wakesWithin is within what a real-time thread wakes nearly always, on a machine that is busy too.
+const wakesWithin = 100 * time.Microsecond
+
+// WakingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which such a wake takes half of a round trip at most.
+func WakingSlowdown(rtt vtime.Time) float64 {
+	return RoundSlowdown(2 * float64(vtime.FromDuration(wakesWithin)) / float64(rtt))
+}
+
 // RoundSlowdown is the next slow-down of 1, 2 or 5 times a power of ten, at least 1.
 func RoundSlowdown(least float64) float64 {
 	for power := 1.0; ; power *= 10 {

@@ -21,13 +21,16 @@ import (
 // the virtual times that they would have in any run, once the wall has got there; what the machine is late by shifts when a program
 // sees a frame and nothing else.
 type Live struct {
-	engine   *Engine
-	plane    *KernelPlane
-	slowdown float64
-	origin   time.Time     // when virtual time was 0
-	held     time.Duration // by which origin was moved, as the machine could not follow
-	wake     int           // eventfd
-	thread   preferred
+	engine  *Engine
+	plane   *KernelPlane
+	clock   atomic.Pointer[Clock]
+	held    time.Duration // for which virtual time stood still, as the machine could not follow
+	first   float64       // slow-down
+	pace    *pace         // nil: the slow-down stays as it is
+	raised  func(now vtime.Time, from, to float64, why string)
+	emptied time.Time // when the ring of programs' frames had none, the last time
+	wake    int       // eventfd
+	thread  preferred
 
 	steps    atomic.Int64
 	asked    atomic.Bool // requests is not empty
@@ -39,6 +42,8 @@ type Live struct {
 
 	lateness *hdrhistogram.Histogram // virtual ns
 	lateSum  int64                   // of those
+	frames   *hdrhistogram.Histogram // lateness of programs' frames, wall ns
+	frameSum time.Duration           // of those
 	busy     time.Duration           // not waiting
 	started  time.Time
 	stray    int64 // frames that came out of switches
@@ -58,9 +63,10 @@ const (
 	// spinBelow is the wait under which the engine spins: waking from a system call takes about that long. With 50 us it spun through
 	// all of a flow at line rate, and the kernel, which leaves a real-time thread 95 % of a processor, held it for 30 ms of each second.
 	spinBelow = 10 * time.Microsecond
-	// mostLate is how far the wall may get ahead. Beyond it virtual time stands still until the machine has caught up.
-	mostLate = 200 * time.Millisecond
-	// mostLateness is the greatest lateness that the histogram tells apart, in virtual ns.
+	// MostLate is how far the wall may get ahead: as long as a program's TCP waits before it sends again (TCP_RTO_MIN). Beyond it virtual
+	// time stands still until the machine has caught up.
+	MostLate = 200 * time.Millisecond
+	// mostLateness is the greatest lateness that a histogram tells apart, in ns.
 	mostLateness = int64(time.Hour)
 )
 
@@ -76,7 +82,10 @@ func NewLive(e *Engine, p *KernelPlane, slowdown float64) (*Live, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make an eventfd: %w", err)
 	}
-	l := &Live{engine: e, plane: p, slowdown: slowdown, wake: wake, lateness: hdrhistogram.New(1, mostLateness, 3)}
+	l := &Live{
+		engine: e, plane: p, first: slowdown, wake: wake, lateness: hdrhistogram.New(1, mostLateness, 3), frames: hdrhistogram.New(1, mostLateness, 3),
+	}
+	l.clock.Store(newClock(time.Now(), slowdown))
 	e.replies = l.replies
 	return l, nil
 }
@@ -84,8 +93,14 @@ func NewLive(e *Engine, p *KernelPlane, slowdown float64) (*Live, error) {
 // Engine is what is driven. Only functions given to Do may touch it while Run runs.
 func (l *Live) Engine() *Engine { return l.engine }
 
-// Slowdown is how many seconds of the wall one of virtual time takes.
-func (l *Live) Slowdown() float64 { return l.slowdown }
+// Adapt has the slow-down rise while more than 1 % of the events and of programs' frames come later than tooLate of virtual time. told is
+// told of it, between two events. It comes before Run.
+func (l *Live) Adapt(tooLate vtime.Time, told func(now vtime.Time, from, to float64, why string)) {
+	l.pace, l.raised = &pace{tooLate: tooLate}, told
+}
+
+// Clock maps the wall's time to virtual time as far as now. Any goroutine may ask.
+func (l *Live) Clock() *Clock { return l.clock.Load() }
 
 // Do has f run between two events, at the present virtual time, and waits for it. It returns f's error, or ErrEnded.
 func (l *Live) Do(f func() error) error {
@@ -105,20 +120,6 @@ func (l *Live) Do(f func() error) error {
 	return <-r.done
 }
 
-// virtual is the virtual time of a moment of the wall clock.
-func (l *Live) virtual(t time.Time) vtime.Time {
-	return vtime.Time(float64(t.Sub(l.origin)) / l.slowdown * float64(vtime.Nanosecond))
-}
-
-// wall is how long virtual time t is away.
-func (l *Live) wall(t vtime.Time, now time.Time) time.Duration {
-	d := float64(t) / float64(vtime.Nanosecond) * l.slowdown
-	if d > float64(1<<62) {
-		return 1 << 62
-	}
-	return time.Duration(d) - now.Sub(l.origin)
-}
-
 // Steps counts what Run does. While the fabric is to end and it stays the same, Run is in something that does not come back.
 func (l *Live) Steps() int64 { return l.steps.Load() }
 
@@ -132,11 +133,13 @@ func (l *Live) Run(ctx context.Context) (err error) {
 	defer func() { l.end(err) }()
 	l.engine.start()
 	l.started = time.Now()
-	l.origin = l.started
+	l.emptied = l.started
+	l.clock.Store(newClock(l.started, l.first))
 	for {
 		now := time.Now()
 		l.thread.follow(now)
 		l.steps.Add(1)
+		l.adapt(now)
 		worked, err := l.step(now)
 		if err != nil {
 			return err
@@ -153,9 +156,11 @@ func (l *Live) Run(ctx context.Context) (err error) {
 // step does what is due, a little at a time; false if there is nothing.
 func (l *Live) step(now time.Time) (worked bool, err error) {
 	e := l.engine
-	virtual := l.virtual(now)
+	if l.intake(nil, now) { // before e.now moves: frames are due when they came
+		worked = true
+	}
 	if l.asked.Load() {
-		if e.earliest() > virtual {
+		if virtual := l.Clock().Virtual(now); e.earliest() > virtual {
 			e.now = max(e.now, virtual)
 		}
 		if err := l.answer(); err != nil {
@@ -163,51 +168,80 @@ func (l *Live) step(now time.Time) (worked bool, err error) {
 		}
 		worked = true
 	}
-	if l.intake(nil, virtual) {
-		worked = true
-	}
 	if err := l.plane.unasked(); err != nil {
 		return true, err
 	}
 	at := e.earliest()
+	virtual := l.Clock().Virtual(now)
 	if at > virtual {
 		return worked, nil
 	}
-	if late := now.Sub(l.origin) - time.Duration(float64(at/vtime.Nanosecond)*l.slowdown); late > mostLate {
-		l.origin = l.origin.Add(late - mostLate)
-		l.held += late - mostLate
+	if late := -l.Clock().until(at, now); late > MostLate {
+		l.clock.Store(l.Clock().held(late - MostLate))
+		l.held += late - MostLate
 		l.thread.prefer(false)
 	}
 	nanoseconds := min(mostLateness, (virtual - at).Nanoseconds())
 	_ = l.lateness.RecordValue(nanoseconds)
 	l.lateSum += nanoseconds
+	if l.pace != nil {
+		l.pace.saw(virtual - at)
+	}
 	return true, e.step(at)
 }
 
-// intake takes the frames that programs have sent, as of the given virtual time; those of host at the engine's.
-func (l *Live) intake(host *port, virtual vtime.Time) (some bool) {
+// adapt has virtual time go more slowly where the machine cannot follow.
+func (l *Live) adapt(now time.Time) {
+	if l.pace == nil {
+		return
+	}
+	if raise, why := l.pace.look(now); raise {
+		from := l.Clock().Slowdown()
+		if to := raised(from); to > from {
+			l.clock.Store(l.Clock().slowed(now, to))
+			l.raised(l.engine.now, from, to, why)
+		}
+	}
+}
+
+// intake takes the frames that programs have sent, as of when they came; those of host as of the engine's time.
+func (l *Live) intake(host *port, now time.Time) (some bool) {
 	e, r := l.engine, l.plane.live.outside
 	for range outsideSlots {
 		data, ifindex, ok := r.receive()
 		if !ok {
+			l.emptied = now
 			return some
 		}
 		some = true
+		late := l.frameLateness(r.stamp(), now)
 		switch id := int(ifindex - outerIfindex(0)); {
 		case id < 0 || id >= len(e.ports) || e.ports[id].ordinary == nil:
 			l.stray++
 		case &e.ports[id] == host:
 			e.offer(host, data, r.whole(), e.now)
 		default:
-			e.offer(&e.ports[id], data, r.whole(), virtual)
+			e.offer(&e.ports[id], data, r.whole(), l.Clock().Virtual(now.Add(-late)))
 		}
 		r.release()
 	}
 	return some
 }
 
+// frameLateness counts how long a program's frame has waited to be taken. The kernel stamps frames by the clock that somebody may set: a
+// frame that the ring did not have when it was last empty cannot have waited for longer than since then.
+func (l *Live) frameLateness(stamp int64, now time.Time) time.Duration {
+	late := min(max(0, time.Duration(now.UnixNano()-stamp)), max(0, now.Sub(l.emptied)))
+	_ = l.frames.RecordValue(min(mostLateness, late.Nanoseconds()))
+	l.frameSum += late
+	if l.pace != nil {
+		l.pace.saw(vtime.Time(float64(late) / l.Clock().Slowdown() * float64(vtime.Nanosecond)))
+	}
+	return late
+}
+
 // replies takes what a host's kernel answered within the crossing: at the time of the crossing, whatever the machine is late by.
-func (l *Live) replies(host *port) { l.intake(host, l.virtual(time.Now())) }
+func (l *Live) replies(host *port) { l.intake(host, time.Now()) }
 
 // answer runs what was asked for.
 func (l *Live) answer() error {
@@ -230,7 +264,7 @@ func (l *Live) wait(now time.Time) {
 	at := l.engine.earliest()
 	left := time.Duration(1 << 62)
 	if at != vtime.Never {
-		left = l.wall(at, now)
+		left = l.Clock().until(at, now)
 	}
 	if left > spinBelow {
 		fds := [3]unix.PollFd{

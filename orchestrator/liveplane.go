@@ -51,6 +51,9 @@ func newLiveRings(frameSize, ports int) (inside *ring, l *livePlane, err error) 
 	if l.outside, err = newRing(frameSize, outsideSlots, marked(false)); err != nil {
 		return nil, nil, errors.Join(err, inside.Close())
 	}
+	if err := l.outside.stampEarly(); err != nil {
+		return nil, nil, errors.Join(err, inside.Close(), l.outside.Close())
+	}
 	return inside, l, nil
 }
 

@@ -36,6 +36,8 @@ const (
 	tpLen      = 4
 	tpSnapLen  = 8
 	tpMAC      = 12
+	tpSeconds  = 16
+	tpNanos    = 20
 	tpIfindex  = 32 + 4
 	tpHeadroom = 32 + 20 + 64 // header, address, and what the kernel aligns before the frame
 )
@@ -145,6 +147,21 @@ func (r *ring) whole() bool {
 	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
 	return atomic.LoadUint32(r.status(slot))&unix.TP_STATUS_VLAN_VALID == 0 &&
 		*(*uint32)(unsafe.Pointer(&slot[tpLen])) == *(*uint32)(unsafe.Pointer(&slot[tpSnapLen]))
+}
+
+// stamp is when the frame that receive returned came to its interface, in ns of CLOCK_REALTIME since 1970.
+func (r *ring) stamp() int64 {
+	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
+	return int64(*(*uint32)(unsafe.Pointer(&slot[tpSeconds])))*1e9 + int64(*(*uint32)(unsafe.Pointer(&slot[tpNanos])))
+}
+
+// stampEarly has the kernel stamp frames as they come to an interface, and not only as they come into the ring: on a busy machine they may
+// have to wait in between.
+func (r *ring) stampEarly() error {
+	if err := unix.SetsockoptInt(r.rx, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1); err != nil {
+		return fmt.Errorf("have frames stamped: %w", err)
+	}
+	return nil
 }
 
 // release gives the slot of the last frame back to the kernel.

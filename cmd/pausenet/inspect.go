@@ -105,11 +105,12 @@ func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
 	}
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	defer w.Flush()
-	fmt.Fprintln(w, "name\tprocess\tscenario\tcc\tslow-down\tvirtual time\tup for\tlate p50\tp99\tbusy")
+	fmt.Fprintln(w, "name\tprocess\tscenario\tcc\tslow-down\tvirtual time\tup for\tlate p50\tp99\tframes p99\tbusy")
 	for _, d := range all {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%g\t%v\t%v\t%v\t%v\t%.1f%%\n", d.Name, d.PID, d.Scenario, d.Controller, d.Clock.Slowdown,
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%g\t%v\t%v\t%v\t%v\t%v\t%.1f%%\n", d.Name, d.PID, d.Scenario, d.Controller, d.Clock.Slowdown,
 			vtime.Time(d.Clock.VirtualNS)*vtime.Nanosecond, time.Duration(d.Clock.WallSeconds*float64(time.Second)).Round(time.Second),
-			vtime.Time(d.Clock.LatenessP50NS)*vtime.Nanosecond, vtime.Time(d.Clock.LatenessP99NS)*vtime.Nanosecond, 100*d.Clock.Busy)
+			vtime.Time(d.Clock.LatenessP50NS)*vtime.Nanosecond, vtime.Time(d.Clock.LatenessP99NS)*vtime.Nanosecond,
+			time.Duration(d.Clock.FrameLatenessP99NS).Round(time.Microsecond), 100*d.Clock.Busy)
 	}
 	if !whole {
 		return

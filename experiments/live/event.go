@@ -38,13 +38,14 @@ const (
 	EventResume    = "resume"
 	EventFlowStart = "flow_start"
 	EventFlowEnd   = "flow_end"
-	EventDrops     = "drops"  // of frames at a place, for a cause, since the last such event
-	EventMissed    = "missed" // events that the reader was too slow for
+	EventDrops     = "drops"    // of frames at a place, for a cause, since the last such event
+	EventMissed    = "missed"   // events that the reader was too slow for
+	EventSlowdown  = "slowdown" // was raised, as the machine is busy
 	EventVerdict   = "verdict"
 )
 
-// TroubleKinds are the kinds that a user at a prompt is told of.
-var TroubleKinds = []string{orchestrator.EventStorm, orchestrator.EventStormEnd, orchestrator.EventDeadlock, orchestrator.EventDeadlockEnd}
+// TroubleKinds are the kinds that a user at a prompt is told of, whatever is done there.
+var TroubleKinds = []string{EventSlowdown, orchestrator.EventStorm, orchestrator.EventStormEnd, orchestrator.EventDeadlock, orchestrator.EventDeadlockEnd}
 
 // String is the event as a line of text.
 func (e *Event) String() string {
@@ -96,7 +97,7 @@ func verdictEvent(v Verdict) Event {
 
 // EventKinds are all kinds of Event.
 var EventKinds = []string{
-	EventPause, EventResume, EventFlowStart, EventFlowEnd, EventDrops, EventMissed, EventVerdict, orchestrator.EventLinkDown,
+	EventPause, EventResume, EventFlowStart, EventFlowEnd, EventDrops, EventMissed, EventSlowdown, EventVerdict, orchestrator.EventLinkDown,
 	orchestrator.EventLinkUp, orchestrator.EventLoss, orchestrator.EventCorruption, orchestrator.EventDelay, orchestrator.EventRate,
 	orchestrator.EventReceiver, orchestrator.EventPauseFlood, orchestrator.EventReroute, orchestrator.EventStorm, orchestrator.EventStormEnd,
 	orchestrator.EventDeadlock, orchestrator.EventDeadlockEnd,

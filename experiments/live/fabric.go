@@ -112,10 +112,13 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	slowdown := o.Slowdown
 	if slowdown == 0 {
 		f.Chosen = true
-		slowdown = orchestrator.FittingSlowdown(plan, f.Crossing)
+		slowdown = max(orchestrator.FittingSlowdown(plan, f.Crossing), orchestrator.WakingSlowdown(shortestRTT(plan)))
 	}
 	if f.live, err = orchestrator.NewLive(engine, plane, slowdown); err != nil {
 		return f, err
+	}
+	if f.Chosen {
+		f.live.Adapt(shortestRTT(plan), f.watch.slowed)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f.cancel = cancel
@@ -164,8 +167,14 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	return f, nil
 }
 
-// Slowdown is how many seconds of the wall a second of virtual time takes.
-func (f *Fabric) Slowdown() float64 { return f.live.Slowdown() }
+// Slowdown is how many seconds of the wall a second of virtual time takes, now.
+func (f *Fabric) Slowdown() float64 { return f.live.Clock().Slowdown() }
+
+// Virtual is the virtual time between two moments of the wall, which have passed.
+func (f *Fabric) Virtual(from, to time.Time) vtime.Time {
+	c := f.live.Clock()
+	return c.Virtual(to) - c.Virtual(from)
+}
 
 // Privileged says that programs on nodes have all of root's powers.
 func (f *Fabric) Privileged() bool { return f.options.Privileged }
@@ -178,9 +187,9 @@ func (f *Fabric) Do(do func(e *orchestrator.Engine) error) error {
 	return f.live.Do(func() error { return do(f.live.Engine()) })
 }
 
-// Wall is how long a span of virtual time takes.
+// Wall is how long a span of virtual time takes, as the slow-down is now.
 func (f *Fabric) Wall(t vtime.Time) time.Duration {
-	return time.Duration(float64(t.Nanoseconds()) * f.live.Slowdown())
+	return time.Duration(float64(t.Nanoseconds()) * f.Slowdown())
 }
 
 // Close ends the fabric and says what its books say.
@@ -245,7 +254,7 @@ func (f *Fabric) halts() bool {
 // abandon ends a fabric whose engine does not halt, as far as that can be: its namespaces go with the process. The engine's books are not
 // touched.
 func (f *Fabric) abandon() Verdict {
-	v := Verdict{Status: experiments.Fail, Clock: Clock{Slowdown: f.live.Slowdown()}}
+	v := Verdict{Status: experiments.Fail, Clock: Clock{Slowdown: f.Slowdown()}}
 	v.Reasons = []string{fmt.Sprintf("the engine did not come to a halt within %v: a congestion control that does not come back from a call does that", haltPatience)}
 	f.conclude(&v, errors.New(v.Reasons[0]))
 	f.hangUp()

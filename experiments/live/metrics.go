@@ -144,6 +144,7 @@ var (
 	metricVirtual  = describe("virtual_time_seconds", "Virtual time since bring-up.")
 	metricSlowdown = describe("slowdown_ratio", "Seconds of the wall for one of virtual time.")
 	metricLateness = describe("event_lateness_seconds", "How long after its time an event happened, in virtual time.")
+	metricFrames   = describe("program_frame_lateness_seconds", "How long after a program's frame came to its host's port the engine took it, of the wall.")
 	metricHeldTime = describe("held_seconds_total", "Time of the wall for which virtual time stood still, as the machine could not follow.")
 	metricTook     = describe("snapshot_seconds", "For how long, of the wall, the engine stood still to be looked at for this scrape.")
 )
@@ -206,6 +207,8 @@ func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 	gauge(metricSlowdown, s.Clock.Slowdown)
 	counter(metricHeldTime, s.Clock.HeldSeconds)
 	gauge(metricTook, seconds(s.TookNS))
+	out <- prometheus.MustNewConstSummary(metricFrames, uint64(s.Clock.Frames), seconds(s.FramesNS),
+		map[float64]float64{0.5: seconds(s.Clock.FrameLatenessP50NS), 0.99: seconds(s.Clock.FrameLatenessP99NS)}, s.Fabric)
 	out <- prometheus.MustNewConstSummary(metricLateness, uint64(s.Late), seconds(s.LateNS),
 		map[float64]float64{0.5: seconds(s.Clock.LatenessP50NS), 0.99: seconds(s.Clock.LatenessP99NS)}, s.Fabric)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took on the wall
-// clock; 0: none came in time. Patience is by the fabric's clock: while the machine cannot follow, it stands still.
-func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience time.Duration) ([]time.Duration, error) {
+// Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took, of virtual time; 0:
+// none came in time. Patience is by the fabric's clock: while the machine cannot follow, it stands still.
+func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience time.Duration) ([]vtime.Time, error) {
 	fd, err := orchestrator.SocketIn(f.plane.Fabric().Namespace(from.ID), unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {
 		return nil, fmt.Errorf("ping from %s: %w", from.Name, err)
@@ -30,7 +30,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience tim
 		return nil, err
 	}
 	sent := make([]time.Time, len(to))
-	took := make([]time.Duration, len(to))
+	took := make([]vtime.Time, len(to))
 	index := map[netip.Addr]int{}
 	for i, n := range to {
 		var b [64]byte
@@ -82,7 +82,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience tim
 			continue
 		}
 		if i, known := index[netip.AddrFrom4(from.Addr)]; known && took[i] == 0 {
-			took[i] = at.Sub(sent[i])
+			took[i] = f.Virtual(sent[i], at)
 			left--
 		}
 	}

@@ -21,6 +21,7 @@ type Snapshot struct {
 	Clock     Clock          `json:"clock"`
 	Late      int64          `json:"events"` // whose lateness the clock tells
 	LateNS    int64          `json:"lateness_sum_ns"`
+	FramesNS  int64          `json:"frame_lateness_sum_wall_ns"` // of programs' frames
 	Ports     []PortSnapshot `json:"ports"`
 	Hosts     []HostSnapshot `json:"hosts"`
 	Flows     []FlowSnapshot `json:"flows"` // open ones, 1000 at most
@@ -123,7 +124,7 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 	return s, f.Do(func(e *orchestrator.Engine) error {
 		start := time.Now()
 		status := f.live.Status()
-		s.Clock, s.Late, s.LateNS = clockOf(status), status.Late, status.LateSum.Nanoseconds()
+		s.Clock, s.Late, s.LateNS, s.FramesNS = clockOf(status), status.Late, status.LateSum.Nanoseconds(), status.FrameSum.Nanoseconds()
 		for i := range s.Ports {
 			classes = f.snapshotPort(e, &s.Ports[i], i, classes)
 		}

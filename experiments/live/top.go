@@ -99,9 +99,13 @@ func (t *Top) Write(w io.Writer, lines int) {
 	if name == "" {
 		name = "fabric"
 	}
-	fmt.Fprintf(w, "%s: virtual time %v, slow-down %g; events late by %v (p50), %v (p99); busy %s; %d flows open\n", name, virtualNS(c.VirtualNS),
-		c.Slowdown, virtualNS(c.LatenessP50NS), virtualNS(c.LatenessP99NS), percent(c.Busy), t.now.OpenFlows)
+	fmt.Fprintf(w, "%s: virtual time %v, slow-down %s; events late by %v (p50), %v (p99); busy %s; %d flows open\n", name, virtualNS(c.VirtualNS),
+		c.slowdown(), virtualNS(c.LatenessP50NS), virtualNS(c.LatenessP99NS), percent(c.Busy), t.now.OpenFlows)
 	lines--
+	if c.Frames > 0 {
+		fmt.Fprintln(w, c.frames())
+		lines--
+	}
 	if t.now.Deadlock != "" {
 		fmt.Fprintf(w, "DEADLOCK: %s\n", t.now.Deadlock)
 		lines--

@@ -24,49 +24,82 @@ type Verdict struct {
 // Clock is how the machine followed.
 type Clock struct {
 	Slowdown      float64 `json:"slowdown"`
+	FirstSlowdown float64 `json:"slowdown_at_start"`
 	VirtualNS     int64   `json:"virtual_ns"`
 	WallSeconds   float64 `json:"wall_seconds"`
 	LatenessP50NS int64   `json:"lateness_p50_ns"` // of events, in virtual time
 	LatenessP99NS int64   `json:"lateness_p99_ns"`
-	Busy          float64 `json:"busy"` // 0 to 1: of one processor, in all
-	HeldSeconds   float64 `json:"held_seconds"`
+	// Of programs' frames: how many, and how long after one came to its host's port the engine took it, of the wall.
+	Frames             int64   `json:"program_frames"`
+	FrameLatenessP50NS int64   `json:"frame_lateness_p50_wall_ns"`
+	FrameLatenessP99NS int64   `json:"frame_lateness_p99_wall_ns"`
+	FrameLatenessMaxNS int64   `json:"frame_lateness_max_wall_ns"`
+	Busy               float64 `json:"busy"` // 0 to 1: of one processor, in all
+	HeldSeconds        float64 `json:"held_seconds"`
 }
 
 func clockOf(s orchestrator.LiveStatus) Clock {
 	return Clock{
-		Slowdown: s.Slowdown, VirtualNS: s.Virtual.Nanoseconds(), WallSeconds: s.Wall.Seconds(),
+		Slowdown: s.Slowdown, FirstSlowdown: s.First, Frames: s.Frames, FrameLatenessP50NS: s.FrameP50.Nanoseconds(),
+		FrameLatenessP99NS: s.FrameP99.Nanoseconds(), FrameLatenessMaxNS: s.FrameMax.Nanoseconds(), VirtualNS: s.Virtual.Nanoseconds(), WallSeconds: s.Wall.Seconds(),
 		LatenessP50NS: s.LatenessP50.Nanoseconds(), LatenessP99NS: s.LatenessP99.Nanoseconds(), Busy: s.Busy, HeldSeconds: s.Held.Seconds(),
 	}
 }
 
 // verdict closes the books. The engine has ended.
 func (f *Fabric) verdict() Verdict {
-	v := Verdict{Status: experiments.Pass, Clock: clockOf(f.live.Status())}
-	worse := func(status experiments.Status, format string, args ...any) {
-		v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
-		if v.Status != experiments.Fail {
-			v.Status = status
-		}
-	}
+	s := f.live.Status()
+	v := Verdict{Status: experiments.Pass, Clock: clockOf(s)}
+	worse := v.worse
 	for _, broken := range f.live.Check() {
 		worse(experiments.Fail, "%v", broken)
 	}
 	if d := f.live.Engine().Deadlocked(); d != nil {
 		worse(experiments.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().Circle(d))
 	}
-	s := f.live.Status()
-	switch base := shortestRTT(f.Plan); {
-	case s.Held > 0:
-		worse(experiments.Fail, "the machine could not follow: virtual time stood still for %v; --slowdown %g would fit",
+	v.followed(s, shortestRTT(f.Plan))
+	return v
+}
+
+func (v *Verdict) worse(status experiments.Status, format string, args ...any) {
+	v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
+	if v.Status != experiments.Fail {
+		v.Status = status
+	}
+}
+
+// followed judges how the machine followed the clock, by the shortest round trip there is: what came later than that was not where a program
+// that measures round trips, or answers them, had to find it.
+func (v *Verdict) followed(s orchestrator.LiveStatus, base vtime.Time) {
+	wall := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
+	virtual := func(d time.Duration) vtime.Time {
+		return vtime.FromDuration(time.Duration(float64(d) / s.Slowdown))
+	}
+	fits := func(late vtime.Time) float64 {
+		return orchestrator.RoundSlowdown(s.Slowdown * min(10, float64(late)/float64(base)))
+	}
+	if s.Held > 0 {
+		v.worse(experiments.Fail, "the machine could not follow: virtual time stood still for %v; --slowdown %g would fit",
 			s.Held.Round(time.Millisecond), orchestrator.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Held.Seconds()/s.Wall.Seconds())))
-	case s.LatenessP99 > base:
-		worse(experiments.Warn, "1 %% of the events came later than a round trip between two hosts of a switch (%v): times that programs measured are off by that; --slowdown %g would fit",
-			base, orchestrator.RoundSlowdown(s.Slowdown*min(10, float64(s.LatenessP99)/float64(base))))
+	}
+	switch {
+	case s.FrameMax > orchestrator.MostLate:
+		v.worse(experiments.Fail, "a frame that a program sent was taken %v late, and 1 %% of the %d more than %v: programs' own timers run out within that (TCP's from %v)",
+			wall(s.FrameMax), s.Frames, wall(s.FrameP99), orchestrator.MostLate)
+	case virtual(s.FrameP50) > base:
+		v.worse(experiments.Fail, "half of the %d frames that programs sent were taken more than %v late, %v of virtual time, where a round trip between two hosts of a "+
+			"switch takes %v: what programs measured is this machine's; --slowdown %g would fit", s.Frames, wall(s.FrameP50), virtual(s.FrameP50), base, fits(virtual(s.FrameP50)))
+	case virtual(s.FrameP99) > base:
+		v.worse(experiments.Warn, "1 %% of the %d frames that programs sent were taken more than %v late, %v of virtual time, and one by %v, where a round trip between two "+
+			"hosts of a switch takes %v: times that programs measured are off by that; --slowdown %g would fit", s.Frames, wall(s.FrameP99), virtual(s.FrameP99),
+			wall(s.FrameMax), base, fits(virtual(s.FrameP99)))
+	case s.LatenessP99 > base && s.Held == 0:
+		v.worse(experiments.Warn, "1 %% of the events came later than a round trip between two hosts of a switch (%v): times that programs measured are off by that; --slowdown %g would fit",
+			base, fits(s.LatenessP99))
 	}
 	if s.Lost > 0 {
-		worse(experiments.Warn, "programs sent %d frames faster than the engine could take them; they were dropped before they reached their NIC", s.Lost)
+		v.worse(experiments.Warn, "programs sent %d frames faster than the engine could take them; they were dropped before they reached their NIC", s.Lost)
 	}
-	return v
 }
 
 // shortestRTT is the least round trip of a small frame between a host and its switch's other end, twice.
@@ -89,7 +122,25 @@ func (v *Verdict) Write(w io.Writer) {
 	if c.WallSeconds == 0 { // nobody could look
 		return
 	}
-	fmt.Fprintf(w, "  %v of virtual time in %.1fs, slow-down %g; events late by %v (p50), %v (p99) of virtual time; engine busy %s\n",
-		vtime.Time(c.VirtualNS)*vtime.Nanosecond, c.WallSeconds, c.Slowdown, vtime.Time(c.LatenessP50NS)*vtime.Nanosecond,
+	fmt.Fprintf(w, "  %v of virtual time in %.1fs, slow-down %s; events late by %v (p50), %v (p99) of virtual time; engine busy %s\n",
+		vtime.Time(c.VirtualNS)*vtime.Nanosecond, c.WallSeconds, c.slowdown(), vtime.Time(c.LatenessP50NS)*vtime.Nanosecond,
 		vtime.Time(c.LatenessP99NS)*vtime.Nanosecond, percent(c.Busy))
+	if c.Frames > 0 {
+		fmt.Fprintf(w, "  %s\n", c.frames())
+	}
+}
+
+// slowdown is the slow-down as text.
+func (c *Clock) slowdown() string {
+	if c.FirstSlowdown > 0 && c.FirstSlowdown < c.Slowdown {
+		return fmt.Sprintf("%g (%g at the start)", c.Slowdown, c.FirstSlowdown)
+	}
+	return fmt.Sprintf("%g", c.Slowdown)
+}
+
+// frames is how late programs' frames were, as text.
+func (c *Clock) frames() string {
+	wall := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Microsecond) }
+	return fmt.Sprintf("programs' frames: %d, late by %v (p50), %v (p99), %v (most) of the wall", c.Frames, wall(c.FrameLatenessP50NS),
+		wall(c.FrameLatenessP99NS), wall(c.FrameLatenessMaxNS))
 }

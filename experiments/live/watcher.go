@@ -80,6 +80,15 @@ func (w *watcher) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	w.tell(e)
 }
 
+// slowed is told of a slow-down that was raised.
+func (w *watcher) slowed(now vtime.Time, from, to float64, why string) {
+	if len(w.readers) > 0 {
+		e := w.eventAt(now, EventSlowdown, -1)
+		e.Detail = fmt.Sprintf("slow-down raised from %g to %g: %s", from, to, why)
+		w.tell(e)
+	}
+}
+
 // FaultEvent implements orchestrator.EventObserver.
 func (w *watcher) FaultEvent(h orchestrator.FaultEvent) {
 	if len(w.readers) == 0 {

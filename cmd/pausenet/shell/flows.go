@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 var flowVerbs = []verb{
@@ -181,7 +182,9 @@ func (s *Shell) iperf(args []string) error {
 	var out bytes.Buffer
 	client := exec.CommandContext(ctx, "iperf3", "-c", target.Addr.String(), "-t", seconds, "-J")
 	client.Stdout = &out
+	start := time.Now()
 	err = s.Fabric.Run(from, client)
+	slowdown := float64(vtime.FromDuration(time.Since(start))) / float64(s.Fabric.Virtual(start, time.Now())) // it may have been raised
 	var report struct {
 		Error string `json:"error"`
 		End   struct {
@@ -212,7 +215,7 @@ func (s *Shell) iperf(args []string) error {
 	}
 	<-serverEnd
 	rate := report.End.Received.Rate
-	virtual := units.Rate(rate * s.Fabric.Slowdown())
+	virtual := units.Rate(rate * slowdown)
 	line := s.Fabric.Plan.Ports[source.Ports[0]].Rate
 	most := units.Rate(float64(line) * orchestrator.TCPShare(s.Fabric.Plan))
 	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s of the wall, %.2f Gb/s of virtual time: %.1f %% of the %.2f Gb/s that full segments can have of %v; %d retransmissions\n",

@@ -52,7 +52,7 @@ func (s *Shell) hosts(ids []topologies.NodeID) (hosts []*topologies.Node) {
 // pingAmong has each host ping all others at once, one host after the other.
 func (s *Shell) pingAmong(hosts []*topologies.Node) error {
 	var sent, lost int
-	var least, most, sum time.Duration
+	var least, most, sum vtime.Time
 	for _, from := range hosts {
 		var others []*topologies.Node
 		for _, to := range hosts {
@@ -83,8 +83,8 @@ func (s *Shell) pingAmong(hosts []*topologies.Node) error {
 	}
 	fmt.Fprintf(s.Out, "%.0f%% dropped (%d/%d received)\n", 100*float64(lost)/float64(max(1, sent)), sent-lost, sent)
 	if sent > lost {
-		mean := sum / time.Duration(sent-lost)
-		fmt.Fprintf(s.Out, "RTT min/mean/max %s/%s/%s of virtual time\n", s.virtual(least), s.virtual(mean), s.virtual(most))
+		mean := sum / vtime.Time(sent-lost)
+		fmt.Fprintf(s.Out, "RTT min/mean/max %v/%v/%v of virtual time\n", nearest(least), nearest(mean), nearest(most))
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (s *Shell) patience(from *topologies.Node, others []*topologies.Node) time.
 	return time.Second + s.Fabric.Wall(100*longest)
 }
 
-// virtual is a span of the wall clock in virtual time, as text.
-func (s *Shell) virtual(d time.Duration) string {
-	return vtime.FromDuration(time.Duration(float64(d) / s.Fabric.Slowdown()).Round(time.Nanosecond)).String()
+// nearest is the nearest nanosecond.
+func nearest(t vtime.Time) vtime.Time {
+	return (t + vtime.Nanosecond/2) / vtime.Nanosecond * vtime.Nanosecond
 }

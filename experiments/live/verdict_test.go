@@ -1,0 +1,50 @@
+//go:build linux
+
+package live
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// TestFollowed: what is said of how the machine followed the clock. The shortest round trip is 4 us, 800 us of the wall.
+func TestFollowed(t *testing.T) {
+	const base, us, ms = 4 * vtime.Microsecond, time.Microsecond, time.Millisecond
+	for name, c := range map[string]struct {
+		late            vtime.Time // events, p99
+		p50, p99, worst time.Duration
+		held            time.Duration
+		lost            int64
+		want            experiments.Status
+		says            []string // one of each reason
+	}{
+		"in time":          {late: base, p50: 40 * us, p99: 800 * us, worst: 200 * ms, want: experiments.Pass},
+		"events late":      {late: base + 1, want: experiments.Warn, says: []string{"1 % of the events came later than a round trip between two hosts of a switch (4us): times that programs measured are off by that; --slowdown 500 would fit"}},
+		"frames late":      {p50: 40 * us, p99: 900 * us, worst: 30 * ms, want: experiments.Warn, says: []string{"taken more than 900µs late, 4.5us of virtual time, and one by 30ms"}},
+		"both late":        {late: 9 * base, p99: 2 * ms, worst: 2 * ms, want: experiments.Warn, says: []string{"--slowdown 500 would fit"}},
+		"half late":        {p50: 900 * us, p99: 2 * ms, worst: 9 * ms, want: experiments.Fail, says: []string{"half of the 1000 frames that programs sent were taken more than 900µs late, 4.5us of virtual time"}},
+		"one frame in all": {p50: 40 * us, p99: 40 * us, worst: 201 * ms, want: experiments.Fail, says: []string{"a frame that a program sent was taken 201ms late"}},
+		"stood still":      {late: 9 * base, held: 5 * time.Second, want: experiments.Fail, says: []string{"virtual time stood still for 5s; --slowdown 500 would fit"}},
+		"a stall":          {p99: 2 * time.Second, worst: 2 * time.Second, held: 1800 * ms, want: experiments.Fail, says: []string{"virtual time stood still for 1.8s", "was taken 2s late"}},
+		"a flood":          {lost: 7, want: experiments.Warn, says: []string{"programs sent 7 frames faster"}},
+	} {
+		v := Verdict{Status: experiments.Pass}
+		v.followed(orchestrator.LiveStatus{
+			Slowdown: 200, Wall: 10 * time.Second, LatenessP99: c.late, Held: c.held, Lost: c.lost, Frames: 1000, FrameP50: c.p50, FrameP99: c.p99, FrameMax: c.worst,
+		}, base)
+		if v.Status != c.want || len(v.Reasons) != len(c.says) {
+			t.Errorf("%s: %s, %q", name, v.Status, v.Reasons)
+			continue
+		}
+		for i, says := range c.says {
+			if !strings.Contains(v.Reasons[i], says) {
+				t.Errorf("%s: %q does not say %q", name, v.Reasons[i], says)
+			}
+		}
+	}
+}
