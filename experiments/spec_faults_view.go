@@ -98,6 +98,7 @@ func (f *Fault) Describe(plan *topologies.Plan) string {
 		place = append(place, topologies.Abbreviate(f.hosts(plan)))
 	}
 	fmt.Fprintf(&b, ": %s ", strings.Join(place, " "))
+	//exhaustive:enforce
 	switch f.Kind {
 	case FaultDown:
 		follow := "routes do not follow"

@@ -300,6 +300,7 @@ func (e *Engine) start() {
 func (e *Engine) idle() bool { return e.open == 0 && e.pool.Out() == 0 }
 
 func (e *Engine) handle(ev event) error {
+	//exhaustive:enforce
 	switch ev.kind {
 	case eventArrival:
 		return e.arrive(&e.ports[ev.id])

@@ -103,6 +103,7 @@ func takeTurns(plan *topologies.Plan, ofPort []int32, regions int) [][]int32 {
 // push schedules an event in the region where it will happen.
 func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	var r int32
+	//exhaustive:enforce
 	switch kind {
 	case eventArrival:
 		r = e.ports[e.ports[id].peer].region

@@ -62,17 +62,11 @@ func (b *builder) nodesOf(role string, count int) []int {
 	return ids
 }
 
-// need reads a count that must be given.
-func need(m *yamlspec.Mapping, key string, most int) int {
-	n := 0
-	m.Need(key).Int(&n, 1, most)
-	return n
-}
-
 // star: hosts around one switch.
 func (d *draft) star(v *yamlspec.Value, base cable) {
 	m := v.Mapping()
-	hosts := need(m, "hosts", MaxPortsPerSwitch)
+	hosts := 0
+	m.Need("hosts").Int(&hosts, 1, MaxPortsPerSwitch)
 	b := d.begin(m, v, base, map[string]string{"switch": "s%d", "host": "h%d"}, "switch", "host")
 	m.Done()
 	if hosts == 0 {
@@ -87,8 +81,10 @@ func (d *draft) star(v *yamlspec.Value, base cable) {
 // leafSpine: every leaf is cabled to every spine; a leaf's ports are its hosts', then its uplinks in the spines' order.
 func (d *draft) leafSpine(v *yamlspec.Value, base cable) {
 	m := v.Mapping()
-	spines, leaves := need(m, "spines", MaxSwitches), need(m, "leaves", MaxSwitches)
-	perLeaf := need(m, "hosts_per_leaf", MaxPortsPerSwitch)
+	var spines, leaves, perLeaf int
+	m.Need("spines").Int(&spines, 1, MaxSwitches)
+	m.Need("leaves").Int(&leaves, 1, MaxSwitches)
+	m.Need("hosts_per_leaf").Int(&perLeaf, 1, MaxPortsPerSwitch)
 	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine", "host")
 	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
 	m.Done()

@@ -95,7 +95,7 @@ type figure struct {
 
 type rangeText struct{ Label, Text string }
 
-func newPage(r *Report) (*page, error) {
+func newPage(r *Report) *page {
 	p := &page{
 		Report:   r,
 		Style:    template.CSS(pageColours() + "\n" + pageCSS),
@@ -140,7 +140,7 @@ func newPage(r *Report) (*page, error) {
 	for k, name := range r.names() {
 		p.FlowLegend = append(p.FlowLegend, legend{name, swatch(k)})
 	}
-	return p, nil
+	return p
 }
 
 // sections are what comes after the numbers of the whole runs; those without content are left out.

@@ -24,12 +24,14 @@ type legendItem struct {
 	style int
 }
 
-// chartSize is the box of a panel's chart. A lone chart may be wider.
-func chartSize(controllers int) (width, height float64) {
+const chartHeight = 255 // of a panel's chart
+
+// chartWidth is a panel's chart's. A lone chart may be wider.
+func chartWidth(controllers int) float64 {
 	if controllers == 1 {
-		return 560, 255
+		return 560
 	}
-	return 480, 255
+	return 480
 }
 
 // timeSpan is from the first to the last point of all panels, so that every chart of the page has the same time axis. Where most of
@@ -130,11 +132,11 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 		y = logAxis(smallest, hi, p.Unit)
 	}
 	x := exactAxis(x0, x1, Nanoseconds, 8)
-	width, height := chartSize(len(r.Runs))
+	width := chartWidth(len(r.Runs))
 	for k, run := range runs {
 		c := &chart{
 			id: fmt.Sprintf("p%dc%d", i, k), title: p.Title + " — " + run.Controller,
-			group: "time", width: width, height: height, x: x, y: y, lines: drawn[run.Controller], spans: r.Spans,
+			group: "time", width: width, height: chartHeight, x: x, y: y, lines: drawn[run.Controller], spans: r.Spans,
 			events: run.Events, eventRoom: slices.ContainsFunc(r.Runs, func(o Run) bool { return len(o.Events) > 0 }),
 		}
 		c.layout()

@@ -56,7 +56,7 @@ func arrange(p *topologies.Plan) *layout {
 	l := &layout{nodes: make(map[topologies.NodeID]box, len(p.Nodes))}
 	arrangeHosts(p, l, tiers[1])
 	arrangeSwitches(p, l, tiers)
-	placeRows(p, l, tiers)
+	placeRows(l, tiers)
 	return l
 }
 
@@ -181,7 +181,7 @@ func (l *layout) shift(dx float64) {
 }
 
 // placeRows sets every y.
-func placeRows(p *topologies.Plan, l *layout, tiers [][]topologies.NodeID) {
+func placeRows(l *layout, tiers [][]topologies.NodeID) {
 	l.tierY = make([]float64, len(tiers))
 	y := margin + titleHeight + switchHeight/2
 	for t := len(tiers) - 1; t >= 1; t-- {
