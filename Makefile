@@ -54,13 +54,25 @@ check-fmt: ## list Go files that are not formatted
 	@unformatted=$$($(GO) tool gofumpt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt):"; echo "$$unformatted"; exit 1; fi
 
+.PHONY: check-fmt-c
+check-fmt-c: ## list C files that are not formatted (needs clang-format 14)
+	clang-format-14 --dry-run -Werror ebpf/c/*.[ch]
+
 .PHONY: vet
 vet: ## run go vet
 	$(GO) vet ./...
 
+# What misspell reads. It takes ECN-capable transport for a mistake.
+TEXTS = $(sort $(filter-out bin results,$(patsubst %/,%,$(wildcard */)))) .ci .github $(wildcard *.md) Makefile
+TEXT_NAMES = -name '*.go' -o -name '*.[ch]' -o -name '*.md' -o -name '*.py' -o -name '*.yaml' -o -name '*.yml' -o -name '*.sh' -o -name '*.txtar' \
+	-o -name run -o -name Makefile
+
 .PHONY: lint
-lint: check-fmt ## check the format and run staticcheck
+lint: check-fmt ## check the format; run staticcheck, unparam, exhaustive, misspell
 	$(GO) tool staticcheck ./...
+	$(GO) tool unparam ./...
+	$(GO) tool exhaustive -e ./...
+	@$(GO) tool misspell -error -i ect,recieve $$(find $(TEXTS) -type f \( $(TEXT_NAMES) \))
 
 .PHONY: generate
 generate: ## compile the pipelines again: eBPF objects, their Go view, WebAssembly (needs clang 14, llvm, lld, libbpf-dev)
@@ -77,6 +89,10 @@ check-generated: ## fail if compiling the pipelines again changes what is commit
 .PHONY: bench
 bench: build ## measure this machine (needs root): packet-hops a second, their cost, bring-up
 	bin/pausenet bench
+
+.PHONY: bench-compare
+bench-compare: ## Go benchmarks beside the committed baseline, or with BASE=REVISION beside that commit's on this machine
+	test/bench/compare.sh $(BASE)
 
 .PHONY: live-cycles
 live-cycles: ## bring a live fabric up and down CYCLES times, and kill one as often (needs root): nothing may be left

@@ -2,7 +2,7 @@
 /* CRC-16/ARC (polynomial 0x8005 reflected, initial value 0): bmv2's crc16, DCON's flow id. */
 #ifndef PAUSENET_CRC16_H
 #define PAUSENET_CRC16_H
-
+/* clang-format off */
 static const __u16 crc16_table[256] = {
 	0x0000, 0xc0c1, 0xc181, 0x0140, 0xc301, 0x03c0, 0x0280, 0xc241,
 	0xc601, 0x06c0, 0x0780, 0xc741, 0x0500, 0xc5c1, 0xc481, 0x0440,

@@ -13,7 +13,7 @@ static __always_inline int in_burst(const struct crossing *x, const struct switc
 /* A mark by a detector of pauses, which sees every packet of its priorities, whether it can be marked or not. It only ever
  * makes the field greater: CE over UE over ECT(1). */
 COLD void mark_detected(struct crossing *x, struct switch_state *sw, struct port *out,
-					  struct port_class *c, __u8 *h, __u32 len)
+			struct port_class *c, __u8 *h, __u32 len)
 {
 	__u32 field = h[OFF_TOS] & ECN_MASK;
 	__u32 to;

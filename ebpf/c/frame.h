@@ -116,11 +116,11 @@ static __always_inline void set_ecn(__u8 *h, __u32 field)
 {
 	__u16 old = get16(h + OFF_IP);
 	__u16 new = (__u16)((old & ~ECN_MASK) | field);
-
+	/* clang-format off */
 	h[OFF_TOS] = (__u8)new;
 	checksum_replace(h, old, new);
 }
-
+/* clang-format on */
 static __always_inline void decrement_ttl(__u8 *h)
 {
 	__u16 old = get16(h + OFF_TTL);

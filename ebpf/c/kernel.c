@@ -15,13 +15,13 @@ enum frame_mark { FRAME_MARK = 0x70617573 };
 #define COLD static __always_inline
 
 /* The engine sets max_entries to the fabric's size as it loads the object. */
-#define TABLE(name, value_type)                        \
-	struct {                                       \
-		__uint(type, BPF_MAP_TYPE_ARRAY);      \
-		__uint(map_flags, BPF_F_MMAPABLE);     \
-		__uint(max_entries, 1);                \
-		__type(key, __u32);                    \
-		__type(value, value_type);             \
+#define TABLE(name, value_type)                    \
+	struct {                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);  \
+		__uint(map_flags, BPF_F_MMAPABLE); \
+		__uint(max_entries, 1);            \
+		__type(key, __u32);                \
+		__type(value, value_type);         \
 	} name SEC(".maps")
 
 TABLE(crossings, struct crossing);

@@ -10,7 +10,7 @@
  * generated from here. */
 #ifndef PAUSENET_STATE_H
 #define PAUSENET_STATE_H
-
+/* clang-format off */
 #define PRIORITIES 8
 #define NO_PORT 0xffffffffu
 #define FLOW_IDS 65536 /* a CRC-16 flow id is an index */
