@@ -45,6 +45,7 @@ func TestCommands(t *testing.T) {
 		code           int
 		stdout, stderr string // parts of them
 	}{
+		{"--version", exitFine, "pausenet version ", ""},
 		{"list", exitFine, "dcon-testbed", ""},
 		{"list -f json", exitFine, `"name": "dcon-burst"`, ""},
 		{"list -f xml", exitBadInput, "", `pausenet: format "xml": text or json`},

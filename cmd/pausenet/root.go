@@ -36,6 +36,8 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pausenet",
 		Short: "Lossless data-center fabrics on one machine, in virtual time",
+		// The commit is what a bug report needs; manifests have it too.
+		Version: version(),
 		Long: `pausenet is Mininet for lossless data-center fabrics. It builds a fabric of switches
 and RDMA NICs on one machine, with real frames in real eBPF pipelines, and runs
 incast and congestion-control experiments on it in virtual time: the same scenario
