@@ -19,7 +19,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	t.Run("cbfc", func(t *testing.T) { steadyState(t, switchagent.FlowCBFC) })
 }
 
-func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
+// steady is a star of unbounded flows into one host, under DCON; run drives it until a time.
+func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run func(until vtime.Time)) {
 	t.Helper()
 	plan, err := topologies.Builtin("star")
 	if err != nil {
@@ -29,11 +30,11 @@ func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer plane.Close()
+	t.Cleanup(func() { plane.Close() })
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON = 40_000, 38_000
 	sw.FlowControl = flowControl
-	e := NewEngine(EngineConfig{
+	e = NewEngine(EngineConfig{
 		Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host, BurstDetection: true, Seed: 1,
 	})
 	env := cc.Env{
@@ -54,11 +55,16 @@ func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
 			NewController: func() (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}
-	run := func(until vtime.Time) {
+	return e, func(until vtime.Time) {
 		if err := e.Run(context.Background(), until, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
+	t.Helper()
+	e, run := steady(t, flowControl)
 	run(20 * vtime.Millisecond)
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -73,4 +79,18 @@ func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
 	if n := after.Mallocs - before.Mallocs; n > 20 {
 		t.Errorf("%d allocations in %d crossings", n, crossings)
 	}
+}
+
+// BenchmarkHop is what a frame costs through one link and both pipelines, on the wasm plane. An operation is 10 us of virtual time.
+func BenchmarkHop(b *testing.B) {
+	e, run := steady(b, switchagent.FlowPFC)
+	now := 20 * vtime.Millisecond
+	run(now)
+	before := e.Crossings
+	b.ReportAllocs()
+	for b.Loop() {
+		now += 10 * vtime.Microsecond
+		run(now)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(e.Crossings-before), "ns/hop")
 }
