@@ -233,8 +233,8 @@ func sendUDP(t *testing.T, f *Fabric, tos int, what string, is func() bool, host
 	t.Helper()
 	sink := datagrams(t, f, "h5") // without one h5 would answer by ICMP; nobody reads it
 	defer unix.Close(sink)
-	to := &unix.SockaddrInet4{Port: 6000, Addr: [4]byte{10, 0, 0, 6}}
-	must(t, unix.Bind(sink, to))
+	to := unix.SockaddrInet4{Port: 6000, Addr: [4]byte{10, 0, 0, 6}}
+	must(t, unix.Bind(sink, &to))
 	over := make(chan struct{})
 	var senders sync.WaitGroup
 	stop := sync.OnceFunc(func() { close(over); senders.Wait() })
@@ -244,6 +244,7 @@ func sendUDP(t *testing.T, f *Fabric, tos int, what string, is func() bool, host
 		must(t, unix.SetsockoptInt(from, unix.IPPROTO_IP, unix.IP_TOS, tos))
 		senders.Go(func() {
 			defer unix.Close(from)
+			to := to // each use writes into it
 			pause := time.NewTicker(time.Millisecond)
 			defer pause.Stop()
 			for {
@@ -252,7 +253,7 @@ func sendUDP(t *testing.T, f *Fabric, tos int, what string, is func() bool, host
 					return
 				case <-pause.C:
 					for range 4 {
-						_ = unix.Sendto(from, make([]byte, 1400), unix.MSG_DONTWAIT, to) // the host may have no room
+						_ = unix.Sendto(from, make([]byte, 1400), unix.MSG_DONTWAIT, &to) // the host may have no room
 					}
 				}
 			}
