@@ -49,7 +49,7 @@ means over the seeds with 95 % confidence intervals.`,
 		Example: `  pausenet run dcon-burst
   sudo pausenet run dcon-burst --plane kernel
   pausenet run dcon-websearch --quick --seeds 1..5 --jobs 4
-  sudo pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1`,
+  pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c, args, c.Flags().Changed("seed"))
