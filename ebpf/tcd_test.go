@@ -93,7 +93,7 @@ func TestTCD(t *testing.T) {
 			r.t = t
 			r.reset()
 			sw, p := r.sw(), r.port(1)
-			sw.EcnMode, sw.Q_len, sw.TrendSlack = ebpf.ECNTCD, 5_000, 900
+			sw.EcnMode, sw.Profiles[0].Q_len, sw.TrendSlack = ebpf.ECNTCD, 5_000, 900
 			p.T_max = uint64(100_400 * vtime.Nanosecond)
 			want := *p
 			state := non
@@ -134,7 +134,7 @@ func TestTCDWithRED(t *testing.T) {
 	r := newRig(t)
 	data := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT1, payload: 9}.frame(t)
 	sw, p := r.sw(), r.port(1)
-	sw.EcnMode, sw.Q_len, sw.TcdRed, sw.EcnPmax = ebpf.ECNTCD, 5_000, 1, 1<<31
+	sw.EcnMode, sw.Profiles[0].Q_len, sw.TcdRed, sw.EcnPmax = ebpf.ECNTCD, 5_000, 1, 1<<31
 	p.T_max = uint64(100 * vtime.Microsecond)
 	random, threshold := splitMix{seed: sw.Seed + 1<<40}, redProbability(sw, 102_500)
 	marks := 0

@@ -176,6 +176,7 @@ type pipelinesProfile struct {
 	Xon     uint64
 	Alpha   uint64
 	Q_ecn   uint64
+	Q_len   uint64
 }
 
 type pipelinesReason uint32
@@ -224,12 +225,10 @@ type pipelinesSwitchState struct {
 	Seed          uint64
 	EcmpSeed      uint32
 	TcdRed        uint32
-	Q_len         uint32
 	TrendSlack    uint32
 	Quanta        uint32
 	EcnAtEnqueue  uint32
 	Hash          uint32
-	Unused        uint32
 	Profiles      [32]pipelinesProfile
 }
 

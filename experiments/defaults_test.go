@@ -106,3 +106,35 @@ func checkDefaults(t *testing.T, s *Scenario, controller string) {
 		t.Errorf("%d PAUSEs: the headroom was not needed", r.Summary.PFC.Pauses)
 	}
 }
+
+// So do credits and TCD of which nothing is stated: a flow alone has its line at any rate, as far as the 2048 frames reach that can
+// be granted at a time, and an incast loses nothing and is told.
+func TestCreditsAtAnyRate(t *testing.T) {
+	rates := []int{10, 40, 100, 400, 800}
+	if testing.Short() {
+		rates = []int{40, 400}
+	}
+	for _, gigabits := range rates {
+		for _, delay := range []vtime.Time{100 * vtime.Nanosecond, 20 * vtime.Microsecond} {
+			t.Run(fmt.Sprintf("%dGbps/%v", gigabits, delay), func(t *testing.T) {
+				t.Parallel()
+				link := []string{fmt.Sprintf("topology.rate=%dGbps", gigabits), "topology.delay=" + delay.String(), "switch={flow_control: cbfc, detector: tcd}"}
+				rate := units.Rate(gigabits) * units.Gbps
+				size := rate.BytesIn(100*vtime.Microsecond + 4*delay) // of four, three quarters fill a port's buffer and more
+				s := mustLoad(t, "line-rate", append(link, fmt.Sprintf("flows.0.size=%dB", size))...)
+				sum := run(t, s, "none", Options{}).Summary
+				if sum.Verdict.Status == Fail {
+					t.Errorf("a flow: %v", sum.Verdict.Messages)
+				}
+				if granted := rate.BytesIn(2*delay+12*vtime.Microsecond) < 2048*1000; granted && sum.Flows.Slowdown.Max > 1.02 {
+					t.Errorf("a flow alone takes %g times its ideal time", sum.Flows.Slowdown.Max)
+				}
+				s = mustLoad(t, "incast", append(link, fmt.Sprintf("flows.0.size=%dB", size))...)
+				sum = run(t, s, "none", Options{}).Summary
+				if sum.Verdict.Status == Fail || sum.Credits == nil || sum.Credits.Stalls == 0 {
+					t.Errorf("an incast: %v, %+v", sum.Verdict.Messages, sum.Credits)
+				}
+			})
+		}
+	}
+}

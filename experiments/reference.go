@@ -53,7 +53,7 @@ var referables = []referable{
 		if at.sw.FlowControl != switchagent.FlowCBFC {
 			return 0
 		}
-		return float64(at.sw.CBFC.Buffer)
+		return float64(at.port.Credits.Buffer)
 	}},
 	{"ecn.kmin", "ECN kmin", []Quantity{QueueBytes}, func(at *referencePlace) float64 {
 		if at.sw.ECN.Mode != switchagent.ECNRED {
@@ -82,7 +82,7 @@ var referables = []referable{
 		if at.sw.Detector != switchagent.DetectorTCD {
 			return 0
 		}
-		return float64(at.sw.TCD.QLen)
+		return float64(at.port.QLen)
 	}},
 	{"line", "line rate", []Quantity{Throughput, SendingRate}, func(at *referencePlace) float64 { return float64(at.env.LineRate) }},
 	{"payload", "line rate, payload", []Quantity{Throughput, SendingRate}, func(at *referencePlace) float64 {

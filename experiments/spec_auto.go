@@ -19,6 +19,7 @@ import (
 // automatic are the keys of switch settings that are left to each port's rate, delay and MTU; DCON's only with cnm.
 func automatic(s *switchagent.Settings, cnm bool) []string {
 	pfc := s.FlowControl == switchagent.FlowPFC && s.PFC.Priorities != 0
+	credits := s.FlowControl == switchagent.FlowCBFC
 	ecn := s.ECN.Mode == switchagent.ECNRED || s.ECN.Mode == switchagent.ECNStep
 	var keys []string
 	for _, k := range []struct {
@@ -30,15 +31,26 @@ func automatic(s *switchagent.Settings, cnm bool) []string {
 		{"pfc.xoff", s.PFC.XOFF, pfc},
 		{"pfc.xon", s.PFC.XON, pfc},
 		{"pfc.headroom", s.PFC.Headroom, pfc},
+		{"cbfc.buffer", s.CBFC.Buffer, credits},
+		{"cbfc.period", autoIf(s.CBFC.Period == switchagent.AutoPeriod), credits},
 		{"ecn.kmin", s.ECN.KMin, ecn},
 		{"ecn.kmax", s.ECN.KMax, ecn},
 		{"cnm.ecn_threshold", s.CNM.QECN, cnm},
+		{"tcd.q_len", s.TCD.QLen, s.Detector == switchagent.DetectorTCD},
 	} {
 		if k.works && k.value == switchagent.Auto {
 			keys = append(keys, k.key)
 		}
 	}
 	return keys
+}
+
+// autoIf is Auto where something that is no size is left to the ports.
+func autoIf(is bool) units.Bytes {
+	if is {
+		return switchagent.Auto
+	}
+	return 0
 }
 
 // portKind is ports of switches that are alike: their cables, and the thresholds that follow.
@@ -105,7 +117,22 @@ func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *sw
 	ports, buffers := kinds(plan, s)
 	fmt.Fprintf(b, "%s, by each port's rate, delay and MTU: %s\n", title, strings.Join(auto, ", "))
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	rows := [][]string{{"ports", "rate", "delay", "XOFF", "XON", "headroom", "ECN", "CNM's ECN", "of"}}
+	// Only what there is of credits and TCD has a column.
+	credits, tcd := s.FlowControl == switchagent.FlowCBFC, s.Detector == switchagent.DetectorTCD
+	line := func(ports, rate, delay string, flowControl, creditColumns []string, ecn, qecn, qlen, of string) []string {
+		all := []string{ports, rate, delay}
+		if credits {
+			all = append(all, creditColumns...)
+		} else {
+			all = append(all, flowControl...)
+		}
+		all = append(all, ecn, qecn)
+		if tcd {
+			all = append(all, qlen)
+		}
+		return append(all, of)
+	}
+	rows := [][]string{line("ports", "rate", "delay", []string{"XOFF", "XON", "headroom"}, []string{"credits", "blocks", "every"}, "ECN", "CNM's ECN", "q_len", "of")}
 	for i := range ports {
 		k := &ports[i]
 		th := &k.thresholds
@@ -126,10 +153,9 @@ func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *sw
 		case switchagent.ECNStep:
 			ecn = "above " + th.KMax.String()
 		}
-		rows = append(rows, []string{
-			fmt.Sprint(k.ports), k.cable.Rate.String(), k.cable.Delay.String(), xoff, xon, headroom, ecn, th.QECN.String(),
-			topologies.Abbreviate(k.switches),
-		})
+		rows = append(rows, line(fmt.Sprint(k.ports), k.cable.Rate.String(), k.cable.Delay.String(), []string{xoff, xon, headroom},
+			[]string{th.Credits.Buffer.String(), s.CBFC.BlockSize(th.Credits.Buffer, fullSize(plan)).String(), th.Credits.Period.String()},
+			ecn, th.QECN.String(), th.QLen.String(), topologies.Abbreviate(k.switches)))
 	}
 	for _, row := range rows {
 		fmt.Fprintf(t, "  %s\n", strings.Join(row, "\t"))
@@ -191,6 +217,10 @@ type PortKindView struct {
 	KMin     units.Bytes `json:"kmin_bytes"`
 	KMax     units.Bytes `json:"kmax_bytes"`
 	QECN     units.Bytes `json:"cnm_ecn_threshold_bytes"`
+	QLen     units.Bytes `json:"tcd_q_len_bytes,omitempty"` // with detector tcd
+	// With flow control cbfc.
+	CreditBuffer units.Bytes `json:"cbfc_buffer_bytes,omitempty"`
+	CreditPeriod float64     `json:"cbfc_period_ns,omitempty"`
 }
 
 // PartsView are the parts of a headroom (IEEE 802.1Qbb-2011, annex O). Interfaces and higher layers have none: they take no time.
@@ -229,9 +259,20 @@ func (v *AutoView) settings() (all [][2]string) {
 			k := &v.Ports[i]
 			of, known := map[string]units.Bytes{
 				"pfc.xoff": k.XOFF, "pfc.xon": k.XON, "pfc.headroom": k.Headroom, "ecn.kmin": k.KMin, "ecn.kmax": k.KMax, "cnm.ecn_threshold": k.QECN,
+				"cbfc.buffer": k.CreditBuffer, "tcd.q_len": k.QLen,
 			}[key]
 			if known {
 				note(fmt.Sprintf("at %v, %g ns", k.Rate, k.Delay), of)
+			}
+		}
+		if key == "cbfc.period" {
+			var periods []string
+			for i := range v.Ports {
+				k := &v.Ports[i]
+				period := [2]string{fmt.Sprintf("%s_ns at %v, %g ns", key, k.Rate, k.Delay), strconv.FormatFloat(k.CreditPeriod, 'g', -1, 64)}
+				if !slices.Contains(periods, period[0]) { // it follows from the cable
+					periods, all = append(periods, period[0]), append(all, period)
+				}
 			}
 		}
 		if key == "buffer" {
@@ -259,6 +300,7 @@ func viewAuto(plan *topologies.Plan, s *switchagent.Settings) *AutoView {
 			Switches: k.switches, Ports: k.ports, Rate: k.cable.Rate, Delay: nanoseconds(k.cable.Delay),
 			XOFF: k.thresholds.XOFF, XON: k.thresholds.XON, Alpha: k.thresholds.Alpha, Headroom: k.thresholds.Headroom,
 			KMin: k.thresholds.KMin, KMax: k.thresholds.KMax, QECN: k.thresholds.QECN,
+			QLen: k.thresholds.QLen, CreditBuffer: k.thresholds.Credits.Buffer, CreditPeriod: nanoseconds(k.thresholds.Credits.Period),
 		}
 		if s.PFC.Headroom == switchagent.Auto {
 			f := k.cable.InFlight(bits.OnesCount8(s.PFC.Priorities))

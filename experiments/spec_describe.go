@@ -124,8 +124,8 @@ func (s *Scenario) needsCNM(name string) bool {
 
 func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row func(label, format string, args ...any)) {
 	own := *sw
-	if sw.FlowControl == switchagent.FlowCBFC {
-		own.CBFC.Block = sw.CBFC.BlockSize(fullSize(s.Topology))
+	if sw.FlowControl == switchagent.FlowCBFC && sw.CBFC.Buffer != switchagent.Auto {
+		own.CBFC.Block = sw.CBFC.BlockSize(sw.CBFC.Buffer, fullSize(s.Topology))
 	}
 	for i, line := range settings.Switch(&own).Describe() {
 		row(map[bool]string{true: label}[i == 0], "%s", line)

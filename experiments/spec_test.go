@@ -99,7 +99,7 @@ func TestFollowingDefaults(t *testing.T) {
 func TestCreditPeriods(t *testing.T) {
 	for text, want := range map[string]vtime.Time{"1": 40 * vtime.Microsecond, "5/2": 100 * vtime.Microsecond} {
 		s := mustLoad(t, "incast", "switch={flow_control: cbfc, cbfc: {period: 40us}, detector: tcd, tcd: {credit_periods: "+text+"}}")
-		if got := s.Switch.UndeterminedTime(2*units.KB, 40*units.Gbps, vtime.Microsecond, 1000); got != want {
+		if got := s.Switch.UndeterminedTime(2*units.KB, s.Switch.CBFC.Period, 40*units.Gbps, vtime.Microsecond, 1000); got != want {
 			t.Errorf("credit_periods %s: T_max %v, want %v", text, got, want)
 		}
 	}

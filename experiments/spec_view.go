@@ -201,7 +201,15 @@ func viewSwitch(plan *topologies.Plan, s *switchagent.Settings) SettingsView {
 	own.ECN.KMax = sameFor(s.ECN.KMax, ports, func(k *portKind) units.Bytes { return k.thresholds.KMax })
 	own.CNM.QECN = sameFor(s.CNM.QECN, ports, func(k *portKind) units.Bytes { return k.thresholds.QECN })
 	if s.FlowControl == switchagent.FlowCBFC {
-		own.CBFC.Block = s.CBFC.BlockSize(fullSize(plan))
+		own.CBFC.Buffer = sameFor(s.CBFC.Buffer, ports, func(k *portKind) units.Bytes { return k.thresholds.Credits.Buffer })
+		block := func(k *portKind) units.Bytes { return s.CBFC.BlockSize(k.thresholds.Credits.Buffer, fullSize(plan)) }
+		own.CBFC.Block = max(0, sameFor(switchagent.Auto, ports, block))
+		if s.CBFC.Period == switchagent.AutoPeriod && !slices.ContainsFunc(ports, func(k portKind) bool { return k.thresholds.Credits.Period != ports[0].thresholds.Credits.Period }) {
+			own.CBFC.Period = ports[0].thresholds.Credits.Period
+		}
+	}
+	if s.Detector == switchagent.DetectorTCD {
+		own.TCD.QLen = sameFor(s.TCD.QLen, ports, func(k *portKind) units.Bytes { return k.thresholds.QLen })
 	}
 	view := viewSettings(settings.Switch(&own))
 	if found := viewAuto(plan, s); found != nil {

@@ -21,6 +21,7 @@ import (
 // rest while nothing but messages moves and every peer has been told so: nothing would be said but what is known.
 type credits struct {
 	settings *switchagent.CBFC
+	period   []vtime.Time  // of each port
 	full     int           // bytes of the longest frame that a NIC sends
 	hosts    []frame.Queue // messages that wait at the hosts' ports, by host
 	alive    int           // messages that are waiting or on a wire
@@ -50,33 +51,44 @@ func CheckFlowControl(plan *topologies.Plan, s *switchagent.Settings) error {
 	if plan == nil || s.FlowControl != switchagent.FlowCBFC {
 		return nil
 	}
-	if longest := longestFrame(plan); !s.CBFC.Holds(plan.Framing.Counted(longest), fullSize(plan)) {
-		return schema.Errorf("cbfc.buffer", "%v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
-			s.CBFC.Buffer, longest, plan.MTU)
+	longest := longestFrame(plan)
+	for id := range plan.Ports {
+		cable := cableAt(plan, topologies.PortID(id), longest)
+		if buffer := cable.Credits(&s.CBFC).Buffer; !s.CBFC.Holds(buffer, plan.Framing.Counted(longest), fullSize(plan)) {
+			return schema.Errorf("cbfc.buffer", "%v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
+				buffer, longest, plan.MTU)
+		}
 	}
 	return nil
 }
 
 // newCredits readies a fabric whose switches' flow control goes by credits. Its links have been initialised: each port knows
 // that its peer's buffer is empty, as InfiniBand's initial messages (Op 1) would have told it before the link came up.
-func newCredits(plan *topologies.Plan, state *ebpf.State, settings []*switchagent.Settings) *credits {
+func newCredits(plan *topologies.Plan, state *ebpf.State, settings []*switchagent.Settings, live bool) *credits {
 	if len(settings) == 0 || settings[0].FlowControl != switchagent.FlowCBFC {
 		return nil
 	}
 	s := &settings[0].CBFC // of the whole fabric
 	c := &credits{
 		settings: s, full: longestFrame(plan), hosts: make([]frame.Queue, len(plan.Hosts)),
-		told: make([]uint64, len(plan.Ports)), rests: make([]bool, len(plan.Ports)), resting: true,
+		period: make([]vtime.Time, len(plan.Ports)), told: make([]uint64, len(plan.Ports)), rests: make([]bool, len(plan.Ports)), resting: true,
 	}
-	block := s.BlockSize(fullSize(plan))
+	longest := longestFrame(plan)
+	if live {
+		longest = max(longest, mtuOf(plan)+wire.EthernetLen)
+	}
 	for i := range state.Ports[:len(plan.Ports)] {
 		c.rests[i] = true
 		p := &state.Ports[i]
 		p.CreditVls = s.Priorities
+		cable := cableAt(plan, topologies.PortID(i), longest)
+		of := cable.Credits(s)
+		block := s.BlockSize(of.Buffer, fullSize(plan))
+		c.period[i] = of.Period
 		p.BlockShift = uint8(bits.TrailingZeros64(uint64(block)))
-		p.CreditBuffer = uint32(s.Buffer)
+		p.CreditBuffer = uint32(of.Buffer)
 		for m := s.Priorities; m != 0; m &= m - 1 {
-			p.Credit[bits.TrailingZeros8(m)].Limit = uint16(min(s.Buffer/block, ebpf.CreditMost))
+			p.Credit[bits.TrailingZeros8(m)].Limit = uint16(min(of.Buffer/block, ebpf.CreditMost))
 		}
 	}
 	return c
@@ -86,7 +98,7 @@ func newCredits(plan *topologies.Plan, state *ebpf.State, settings []*switchagen
 // ports with adjacent numbers stand far apart.
 func (c *credits) phase(port int) vtime.Time {
 	const golden = 0x9e3779b9 // 2^32 divided by it
-	return vtime.Time(uint64(uint32(port)*golden) * uint64(c.settings.Period/vtime.Nanosecond) >> 32 * uint64(vtime.Nanosecond))
+	return vtime.Time(uint64(uint32(port)*golden) * uint64(c.period[port]/vtime.Nanosecond) >> 32 * uint64(vtime.Nanosecond))
 }
 
 // spendCredits counts a frame that has left port p, and sets the timers going that rest.
@@ -129,7 +141,7 @@ func (e *Engine) wakeCredits(after vtime.Time) {
 			c.rests[port] = false
 			at := c.phase(port)
 			if at <= after {
-				at += ((after-at)/c.settings.Period + 1) * c.settings.Period
+				at += ((after-at)/c.period[port] + 1) * c.period[port]
 			}
 			e.push(at, eventCredit, int32(port))
 		}
@@ -149,7 +161,7 @@ func (e *Engine) sendCredits(p *port) error {
 	if c.quiet {
 		c.told[p.id] = c.moved
 	}
-	e.push(e.now+c.settings.Period, eventCredit, p.id)
+	e.push(e.now+c.period[p.id], eventCredit, p.id)
 	for m := c.settings.Priorities; m != 0; m &= m - 1 {
 		if _, err := e.tick(p, ebpf.TickCredit, 0, uint8(bits.TrailingZeros8(m))); err != nil {
 			return err
@@ -201,7 +213,6 @@ func (e *Engine) checkCredits() {
 		return
 	}
 	const law = "credits add up"
-	buffer := uint32(e.credits.settings.Buffer)
 	for i := range e.ports {
 		p, r := &e.ports[i], &e.state.Ports[i]
 		far := &e.state.Ports[p.peer]
@@ -242,8 +253,8 @@ func (e *Engine) checkCredits() {
 			if left := e.state.Credits(i, priority); left > ebpf.CreditMost {
 				e.fail(law, name, "priority %d: %d blocks sent of %d granted (modulo %d)", priority, sent, r.Credit[priority].Limit, ebpf.CreditRange)
 			}
-			if most := r.Class[priority].Overshoot; most > buffer {
-				e.fail(law, name, "priority %d: %d bytes were held, the buffer is %v", priority, most, units.Bytes(buffer))
+			if most := r.Class[priority].Overshoot; most > r.CreditBuffer {
+				e.fail(law, name, "priority %d: %d bytes were held, the buffer is %v", priority, most, units.Bytes(r.CreditBuffer))
 			}
 		}
 	}

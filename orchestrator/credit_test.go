@@ -276,15 +276,16 @@ func TestCreditMessages(t *testing.T) {
 
 // Ports' phases are spread evenly over the period.
 func TestCreditPhases(t *testing.T) {
-	c := &credits{settings: &switchagent.CBFC{Period: 40 * vtime.Microsecond}}
+	const period = 40 * vtime.Microsecond
+	c := &credits{period: slices.Repeat([]vtime.Time{period}, 3000)}
 	for _, ports := range []int{8, 100, 3000} {
 		bins := make([]int, 8)
 		for p := range ports {
 			phase := c.phase(p)
-			if phase < 0 || phase >= c.settings.Period {
+			if phase < 0 || phase >= period {
 				t.Fatalf("port %d: phase %v", p, phase)
 			}
-			bins[phase*8/c.settings.Period]++
+			bins[phase*8/period]++
 		}
 		for _, n := range bins {
 			if n < ports/8-1 || n > ports/8+2 {

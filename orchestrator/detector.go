@@ -13,14 +13,13 @@ func fillDetector(t *ebpf.SwitchState, s *switchagent.Settings) {
 		return
 	}
 	t.EcnMode, t.EcnAtEnqueue = ebpf.ECNTCD, 0 // what leaves tells
-	t.Q_len = uint32(s.TCD.QLen)
 	t.TrendSlack = uint32(s.TCD.TrendSlack)
 	t.TcdRed = oneIf(s.TCD.RED)
 }
 
-// fillUndetermined writes T_max of a port with the profile k, if its switch's detector goes by it.
-func fillUndetermined(t *ebpf.Port, k *ebpf.Profile, s *switchagent.Settings, rate units.Rate, delay vtime.Time, mtu int) {
+// fillUndetermined writes T_max of a port with the profile k and this period of credits, if its switch's detector goes by it.
+func fillUndetermined(t *ebpf.Port, k *ebpf.Profile, s *switchagent.Settings, period vtime.Time, rate units.Rate, delay vtime.Time, mtu int) {
 	if s.Detector == switchagent.DetectorTCD {
-		t.T_max = uint64(s.UndeterminedTime(units.Bytes(k.Xoff-k.Xon), rate, delay, mtu))
+		t.T_max = uint64(s.UndeterminedTime(units.Bytes(k.Xoff-k.Xon), period, rate, delay, mtu))
 	}
 }

@@ -230,7 +230,7 @@ func NewEngine(c EngineConfig) *Engine {
 			e.describeDetector(&e.ports[port])
 		}
 	}
-	e.credits = newCredits(plan, e.state, c.Switches)
+	e.credits = newCredits(plan, e.state, c.Switches, c.Live)
 	e.patience = patience(plan, c.Hosts, e.credits)
 	e.newWatchdogs(c.Switches)
 	e.circles.next = lookEvery

@@ -42,7 +42,7 @@ const leastPatience = 200 * vtime.Millisecond
 func patience(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits) vtime.Time {
 	p := max(leastPatience, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval)
 	if credits != nil {
-		p = max(p, 4*credits.settings.Period)
+		p = max(p, 4*slices.Max(credits.period))
 	}
 	for i := range plan.Ports {
 		p = max(p, 4*plan.Ports[i].Delay)

@@ -23,15 +23,20 @@ func Cables(plan *topologies.Plan, node topologies.NodeID, live bool) []switchag
 	}
 	cables := make([]switchagent.Cable, len(plan.Nodes[node].Ports))
 	for i, id := range plan.Nodes[node].Ports {
-		p := &plan.Ports[id]
-		peer := &plan.Ports[p.Peer]
-		cables[i] = switchagent.Cable{
-			Rate: p.Rate, PeerRate: peer.Rate, Delay: p.Delay, PeerDelay: peer.Delay,
-			Full: plan.Framing.Counted(wire.DataLen(wire.OpWriteMiddle, plan.MTU)), Longest: plan.Framing.Counted(longest),
-			LongestLine: plan.Framing.LineBytes(longest), PFCLine: plan.Framing.LineBytes(wire.PFCLen),
-		}
+		cables[i] = cableAt(plan, id, longest)
 	}
 	return cables
+}
+
+// cableAt is a port and its cable, as planned, where no frame is longer than longest.
+func cableAt(plan *topologies.Plan, id topologies.PortID, longest int) switchagent.Cable {
+	p := &plan.Ports[id]
+	peer := &plan.Ports[p.Peer]
+	return switchagent.Cable{
+		Rate: p.Rate, PeerRate: peer.Rate, Delay: p.Delay, PeerDelay: peer.Delay,
+		Full: plan.Framing.Counted(wire.DataLen(wire.OpWriteMiddle, plan.MTU)), Longest: plan.Framing.Counted(longest),
+		LongestLine: plan.Framing.LineBytes(longest), PFCLine: plan.Framing.LineBytes(wire.PFCLen),
+	}
 }
 
 // CheckThresholds says what of a switch's settings does not go with the cables of its ports; nil without a topology. Settings of
@@ -49,7 +54,7 @@ func CheckThresholds(plan *topologies.Plan, s *switchagent.Settings) error {
 		_, ports := own.Resolve(Cables(plan, id, false))
 		if n := len(profiles(&own, ports)); n > ebpf.Profiles {
 			problem := fmt.Errorf("%s has ports of %d kinds, by their rates and delays, and there can be thresholds for %d: "+
-				"give pfc.xoff, ecn.kmin, ecn.kmax and cnm.ecn_threshold, without per_rate", node.Name, n, ebpf.Profiles)
+				"give pfc.xoff, cbfc.buffer, ecn.kmin, ecn.kmax, cnm.ecn_threshold and tcd.q_len, without per_rate", node.Name, n, ebpf.Profiles)
 			switch {
 			case s.ECN.PerRate > 0:
 				return schema.Errorf("ecn.per_rate", "%v: %w", s.ECN.PerRate, problem)
@@ -77,9 +82,12 @@ func profileOf(s *switchagent.Settings, t *switchagent.Thresholds) profile {
 		EcnKmin: uint64(t.KMin), EcnKmax: uint64(t.KMax), Xoff: uint64(t.XOFF), Xon: uint64(t.XON), Alpha: uint64(t.Alpha * 65536),
 		Q_ecn: uint64(t.QECN),
 	}
+	if s.Detector == switchagent.DetectorTCD {
+		p.Q_len = uint64(t.QLen)
+	}
 	if s.FlowControl == switchagent.FlowCBFC {
 		// No account reaches XOFF: it is what the peer can never make a port hold, and DCON's detector goes by it.
-		p.Xoff, p.Xon, p.Alpha = uint64(s.CBFC.Buffer)+1, uint64(s.CBFC.Buffer), 0
+		p.Xoff, p.Xon, p.Alpha = uint64(t.Credits.Buffer)+1, uint64(t.Credits.Buffer), 0
 	}
 	return p
 }

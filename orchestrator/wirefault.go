@@ -139,5 +139,7 @@ func (e *Engine) describeCable(p *port) {
 // describeDetector tells the pipelines how long port p is undetermined.
 func (e *Engine) describeDetector(p *port) {
 	r := &e.state.Ports[p.id]
-	fillUndetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], p.rate, p.delay, e.plan.MTU)
+	planned, _ := e.cableOf(p)
+	credits := planned.Credits(&e.settings[p.index].CBFC)
+	fillUndetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], credits.Period, p.rate, p.delay, e.plan.MTU)
 }

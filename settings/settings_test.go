@@ -127,7 +127,7 @@ func TestOutside(t *testing.T) {
 		{func(s *switchagent.Settings) { s.CBFC.Buffer = 0 }, "cbfc.buffer 0B is outside 64B..4GB"},
 		{func(s *switchagent.Settings) { s.CBFC.Block = 32 }, "cbfc.block 32B is below 64B"},
 		{func(s *switchagent.Settings) { s.TCD.Epsilon = 0 }, "tcd.epsilon 0 is outside 0.001..1"}, // NAME+tcd would go by it
-		{func(s *switchagent.Settings) { s.TCD.QLen = -1 }, "tcd.q_len -1B is outside 0..4GB"},
+		{func(s *switchagent.Settings) { s.TCD.QLen = -2 }, "tcd.q_len -2B is outside 0..4GB"},
 		{func(s *switchagent.Settings) { s.TCD.TMax = -1 }, "tcd.t_max -1ps is outside 0..1s"},
 		{func(s *switchagent.Settings) { s.CNM.Window = -1 }, "cnm.window -1ps is negative"},
 	} {

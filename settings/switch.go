@@ -168,13 +168,13 @@ func Switch(s *switchagent.Settings) Table {
 			Parameter: schema.Parameter{
 				Name: "cbfc.period", Kind: schema.Time, Min: "1us", Max: "1s", Doc: "time between two credit messages of a port about a priority",
 			},
-			value: span(&cbfc.Period),
+			Word: auto, Means: int64(switchagent.AutoPeriod), value: span(&cbfc.Period),
 		},
 		{
 			Parameter: schema.Parameter{
 				Name: "cbfc.buffer", Kind: schema.Size, Min: "64B", Max: "4GB", Doc: "what a port can hold of a priority: its own, beside the shared buffer",
 			},
-			value: size(&cbfc.Buffer),
+			Word: auto, Means: sizeAuto, value: size(&cbfc.Buffer),
 		},
 		{
 			Parameter: schema.Parameter{
@@ -196,7 +196,7 @@ func Switch(s *switchagent.Settings) Table {
 		{Parameter: schema.Parameter{Name: "tcd", Kind: schema.Group}, value: &group{works: ternary, viewed: ternary}},
 		{
 			Parameter: schema.Parameter{Name: "tcd.q_len", Kind: schema.Size, Max: "4GB", Doc: "longest queue of a port that is not congested"},
-			value:     size(&tcd.QLen),
+			Word:      auto, Means: sizeAuto, value: size(&tcd.QLen),
 		},
 		{
 			Parameter: schema.Parameter{

@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Auto in the place of a size of Settings leaves it to Resolve. Buffer, PFC's XOFF, XON and Headroom, ECN's KMin and KMax, and
-// CNM's QECN may be Auto.
+// Auto in the place of a size of Settings leaves it to Resolve. Buffer, PFC's XOFF, XON and Headroom, CBFC's Buffer, ECN's KMin and
+// KMax, CNM's QECN and TCD's QLen may be Auto.
 const Auto units.Bytes = -1
+
+// AutoPeriod in the place of CBFC's Period leaves it to Cable.Credits.
+const AutoPeriod vtime.Time = -1
 
 // What Auto stands for is time of the port's line, so that it comes as soon, and lasts as long, at every rate. At 40 Gb/s these
 // are the DCON paper's switches (section 6): ECN from 5 to 200 KB, XOFF 320 KB. It is no less than so many full frames: where
@@ -20,6 +24,14 @@ const (
 	autoKMax, leastKMax = 40 * vtime.Microsecond, 40
 	autoXOFF, leastXOFF = 64 * vtime.Microsecond, 64
 	leastBuffer         = 22 * units.MB
+)
+
+// What Auto stands for where flow control goes by credits: at 40 Gb/s TCD's patent's, a message every 40 us and 280 KB. A period is
+// no more than half of what can be granted at once (ebpf.CreditMost, a frame a credit), which has the other half for the cable.
+const (
+	autoPeriod, leastPeriod, mostPeriod = 40 * vtime.Microsecond, 40, 1024
+	autoCredits, leastCredits           = 56 * vtime.Microsecond, 56
+	mostCredits                         = 2 * units.GB // below what registers hold, of a cable of any length
 )
 
 // Cable is a switch's port and its cable, as far as thresholds follow from them.
@@ -87,6 +99,34 @@ type Thresholds struct {
 	Alpha               float64
 	KMin, KMax          units.Bytes
 	QECN                units.Bytes
+	QLen                units.Bytes // of a detector that is TCD
+	Credits             Credits     // of a flow control that goes by them
+}
+
+// Credits are what credit-based flow control has at the two ports of a link.
+type Credits struct {
+	Period vtime.Time
+	Buffer units.Bytes
+}
+
+// Credits are those of the cable's ports. Both ends come to the same: a block has one size on a link.
+func (c *Cable) Credits(s *CBFC) Credits {
+	slow, fast := *c, *c
+	slow.Rate, fast.Rate = min(c.Rate, c.PeerRate), max(c.Rate, c.PeerRate)
+	of := Credits{Period: s.Period, Buffer: s.Buffer}
+	if s.Period == AutoPeriod {
+		frames := func(n int64) int64 { return n * c.LongestLine }
+		of.Period = max(min(autoPeriod, fast.Rate.TimeFor(frames(mostPeriod))), slow.Rate.TimeFor(frames(leastPeriod)), vtime.Microsecond)
+		of.Period = (of.Period + vtime.Nanosecond - 1) / vtime.Nanosecond * vtime.Nanosecond // ports' phases are whole ones
+	}
+	if s.Buffer == Auto {
+		// What is on the cable, both ways, as a message leaves, and what comes until the next; at either end a frame is being sent that
+		// it waits for.
+		frames := min(int64(fast.Rate.BytesIn(of.Period+c.Delay+c.PeerDelay))/int64(c.Full)+3, ebpf.CreditMost)
+		of.Buffer = max(fast.worth(autoCredits, leastCredits), s.room(units.Bytes(frames), c.Full))
+		of.Buffer = min(of.Buffer, mostCredits)
+	}
+	return of
 }
 
 // Resolve is the shared buffer and the ports' thresholds of a switch with these cables: nothing is Auto in them, and what stands
@@ -157,6 +197,14 @@ func (s *Settings) at(c *Cable) (t Thresholds) {
 		if s.CNM.QCNM > 0 {
 			t.QECN = min(t.QECN, s.CNM.QCNM)
 		}
+	}
+	if s.Detector == DetectorTCD {
+		if t.QLen = s.TCD.QLen; t.QLen == Auto {
+			t.QLen = c.worth(autoKMin, leastKMin)
+		}
+	}
+	if s.FlowControl == FlowCBFC {
+		t.Credits = c.Credits(&s.CBFC)
 	}
 	return t
 }

@@ -130,8 +130,20 @@ func TestResolve(t *testing.T) {
 			name: "credits", cables: slices.Repeat([]switchagent.Cable{at(800, vtime.Microsecond)}, 32), buffer: 22 * units.MB,
 			edit: func(s *switchagent.Settings) { s.FlowControl = switchagent.FlowCBFC },
 			want: slices.Repeat([]switchagent.Thresholds{
-				{XOFF: 6400 * kb, XON: 6398 * kb, Headroom: 203_564, KMin: 100 * kb, KMax: 4000 * kb, QECN: 4000 * kb},
+				{
+					XOFF: 6400 * kb, XON: 6398 * kb, Headroom: 203_564, KMin: 100 * kb, KMax: 4000 * kb, QECN: 4000 * kb,
+					Credits: switchagent.Credits{Period: 11_674 * vtime.Nanosecond, Buffer: 5600 * kb},
+				},
 			}, 32),
+		},
+		{
+			name: "TCD's q_len", cables: []switchagent.Cable{at(40, vtime.Microsecond), at(100, vtime.Microsecond), at(1, vtime.Microsecond)}, buffer: 22 * units.MB,
+			edit: func(s *switchagent.Settings) { s.Detector = switchagent.DetectorTCD },
+			want: []switchagent.Thresholds{
+				{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb, QLen: 5 * kb},
+				{XOFF: 800 * kb, XON: 798 * kb, Headroom: 28_564, KMin: 12_500, KMax: 500 * kb, QECN: 500 * kb, QLen: 12_500},
+				{XOFF: 67_712, XON: 65_712, Headroom: 3_814, KMin: 4_232, KMax: 42_320, QECN: 42_320, QLen: 4_232},
+			},
 		},
 	} {
 		s := switchagent.Default()
@@ -155,5 +167,42 @@ func TestGrown(t *testing.T) {
 	_, after := s.Resolve(cables)
 	if after[0] != before[0] || after[1].XOFF != before[1].XOFF || after[1].Headroom != 60*units.KB {
 		t.Errorf("%+v, before %+v", after, before)
+	}
+}
+
+// Credits of a cable, at 40 Gb/s and 1 us the patent's. Both ends come to the same, a buffer holds what comes between two messages and
+// what is on the cable, and half of what can be granted is left for the cable.
+func TestCredits(t *testing.T) {
+	both := switchagent.Default().CBFC
+	if got, want := cable.Credits(&both), (switchagent.Credits{Period: 40 * vtime.Microsecond, Buffer: 280 * units.KB}); got != want {
+		t.Errorf("40 Gb/s, 1 us: %+v, want %+v", got, want)
+	}
+	stated := switchagent.CBFC{Period: 3 * vtime.Microsecond, Buffer: 7 * units.KB}
+	if c := at(800, 20*vtime.Microsecond); c.Credits(&stated) != (switchagent.Credits{Period: stated.Period, Buffer: stated.Buffer}) {
+		t.Errorf("what is stated does not stay: %+v", c.Credits(&stated))
+	}
+	for _, rate := range []units.Rate{1, 10, 25, 40, 100, 200, 400, 800} {
+		for _, peer := range []units.Rate{rate, 100} {
+			for _, delay := range []vtime.Time{100 * vtime.Nanosecond, vtime.Microsecond, 20 * vtime.Microsecond} {
+				c := at(rate, delay)
+				c.PeerRate = peer * units.Gbps
+				far := at(peer, delay)
+				far.PeerRate = rate * units.Gbps
+				got := c.Credits(&both)
+				if got != far.Credits(&both) {
+					t.Errorf("%d and %d Gb/s, %v: %+v and %+v at the ends", rate, peer, delay, got, far.Credits(&both))
+				}
+				fast, slow := max(rate, peer)*units.Gbps, min(rate, peer)*units.Gbps
+				if least := min(units.Bytes(fast.BytesIn(got.Period+2*delay)), 2048*1058); got.Buffer < least {
+					t.Errorf("%d and %d Gb/s, %v: %v, of which %v come in %v and on the cable", rate, peer, delay, got.Buffer, least, got.Period)
+				}
+				if frames := fast.BytesIn(got.Period) / c.LongestLine; frames > 1024 && got.Period > slow.TimeFor(40*c.LongestLine) {
+					t.Errorf("%d and %d Gb/s: %d frames in a period of %v", rate, peer, frames, got.Period)
+				}
+				if got.Period < vtime.Microsecond || got.Period%vtime.Nanosecond != 0 {
+					t.Errorf("%d and %d Gb/s: a period of %v", rate, peer, got.Period)
+				}
+			}
+		}
 	}
 }

@@ -19,6 +19,7 @@ const (
 // TCD is ternary congestion detection (patent CN 113572655 A), in place of ECN's mode, on ECN's priorities.
 type TCD struct {
 	// QLen is the longest queue of a port that is not congested (the patent's q_len: 5 KB to 200 KB).
+	// Auto: by the port's rate, as ECN's KMin.
 	QLen units.Bytes
 	// TMax is how long a port must have been ON before its queue says anything. 0: by the patent's formula with Epsilon,
 	// or CreditPeriods update periods where flow control goes by credits.
@@ -36,13 +37,13 @@ type TCD struct {
 // UndeterminedTime is T_max of a port that pauses hold up: (2(XOFF-XON) + tau*C)/(2*epsilon*C) + tau with
 // tau = 2*delay + 2*MTU/C, the patent's response time (paragraphs 0074 and 0075). Of one that lacks credits it is the time
 // between two grants (paragraph 0077); that messages wait behind frames is why the period is taken CreditPeriods times. gap is the
-// port's XOFF-XON.
-func (s *Settings) UndeterminedTime(gap units.Bytes, rate units.Rate, delay vtime.Time, mtu int) vtime.Time {
+// port's XOFF-XON, period that of its peer's messages.
+func (s *Settings) UndeterminedTime(gap units.Bytes, period vtime.Time, rate units.Rate, delay vtime.Time, mtu int) vtime.Time {
 	if s.TCD.TMax > 0 {
 		return s.TCD.TMax
 	}
 	if s.FlowControl == FlowCBFC {
-		return vtime.Time(s.TCD.CreditPeriods*float64(s.CBFC.Period) + 0.5)
+		return vtime.Time(s.TCD.CreditPeriods*float64(period) + 0.5)
 	}
 	if s.PFC.Alpha > 0 {
 		gap = s.PFC.XOFFToXON

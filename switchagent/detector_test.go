@@ -53,7 +53,7 @@ func TestUndeterminedTime(t *testing.T) {
 		if c.edit != nil {
 			c.edit(&s)
 		}
-		if got := s.UndeterminedTime(2*units.KB, c.rate, c.delay, 1000); got != vtime.Time(c.want*float64(vtime.Microsecond)+0.5) {
+		if got := s.UndeterminedTime(2*units.KB, s.CBFC.Period, c.rate, c.delay, 1000); got != vtime.Time(c.want*float64(vtime.Microsecond)+0.5) {
 			t.Errorf("%v, %v: T_max %v, want %g us", c.rate, c.delay, got, c.want)
 		}
 	}

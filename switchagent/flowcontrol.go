@@ -1,6 +1,7 @@
 package switchagent
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/pausenet/pausenet/ebpf"
@@ -22,9 +23,10 @@ const (
 // CBFC is credit-based flow control (IBTA vol. 1, section 7.9), for switches' and hosts' ports alike.
 type CBFC struct {
 	Priorities uint8 // bit n: priority n goes by credits, and is lossless by them
-	// Period is the time between two messages of a port about one priority (the patent's Tc).
+	// Period is the time between two messages of a port about one priority (the patent's Tc), or AutoPeriod: by the link's rates.
 	Period vtime.Time
-	// Buffer is what a port can hold of one priority. It is the port's own: no part of the shared buffer.
+	// Buffer is what a port can hold of one priority, or Auto: by its cable and the period. It is the port's own: no part of the
+	// shared buffer.
 	Buffer units.Bytes
 	// Block is what a credit is for: 64 B times a power of 2, the same at both ends of every link. 0: see BlockSize.
 	Block units.Bytes
@@ -33,30 +35,39 @@ type CBFC struct {
 // minBlock is InfiniBand's block.
 const minBlock = 64
 
-// BlockSize is the size of a block where most frames have frame bytes. A frame takes whole blocks, so that small ones waste
+// BlockSize is the size of a block of a port with this buffer, where most frames have frame bytes. A frame takes whole blocks, so that small ones waste
 // least of the buffer, but only 2048 can be granted at a time: of 280 KB, 120 frames of 1058 B in blocks of 64 B, 227 in
 // blocks of 128 B, 218 in blocks of 256 B. It is what grants the most frames, and the least such.
-func (c *CBFC) BlockSize(frame int) units.Bytes {
+func (c *CBFC) BlockSize(buffer units.Bytes, frame int) units.Bytes {
 	if c.Block != 0 {
 		return c.Block
 	}
 	best, most := units.Bytes(minBlock), units.Bytes(0)
-	for block := best; block <= c.Buffer; block *= 2 {
-		if frames := min(c.Buffer/block, ebpf.CreditMost) / c.blocks(frame, block); frames > most {
+	for block := best; block <= buffer; block *= 2 {
+		if frames := min(buffer/block, ebpf.CreditMost) / c.blocks(frame, block); frames > most {
 			best, most = block, frames
 		}
 	}
 	return best
 }
 
+// room is the least buffer of which so many frames of frame bytes can be granted, ebpf.CreditMost of them at the most.
+func (c *CBFC) room(frames units.Bytes, frame int) units.Bytes {
+	block := cmp.Or(c.Block, minBlock)
+	for c.Block == 0 && frames*c.blocks(frame, block) > ebpf.CreditMost {
+		block *= 2
+	}
+	return frames * c.blocks(frame, block) * block
+}
+
 func (c *CBFC) blocks(n int, block units.Bytes) units.Bytes {
 	return (units.Bytes(n) + block - 1) / block
 }
 
-// Holds says whether frames of up to longest bytes can be granted to a port, where most frames have frame bytes.
-func (c *CBFC) Holds(longest, frame int) bool {
-	block := c.BlockSize(frame)
-	return c.blocks(longest, block) <= min(c.Buffer/block, ebpf.CreditMost)
+// Holds says whether frames of up to longest bytes can be granted to a port with this buffer, where most frames have frame bytes.
+func (c *CBFC) Holds(buffer units.Bytes, longest, frame int) bool {
+	block := c.BlockSize(buffer, frame)
+	return c.blocks(longest, block) <= min(buffer/block, ebpf.CreditMost)
 }
 
 // Lossless is the set of priorities that lose nothing.

@@ -162,14 +162,13 @@ func TestBlockSize(t *testing.T) {
 		{280 * units.KB, 4096, 1058, 4096},
 		{2000, 0, 4154, 64}, // holds no frame at all
 	} {
-		b := switchagent.CBFC{Buffer: c.buffer, Block: c.block}
-		if got := b.BlockSize(c.frame); got != c.want {
+		b := switchagent.CBFC{Block: c.block}
+		if got := b.BlockSize(c.buffer, c.frame); got != c.want {
 			t.Errorf("%+v: blocks of %v", c, got)
 		}
 	}
 	for buffer, holds := range map[units.Bytes]bool{1116: false, 1151: false, 1152: true} {
-		b := switchagent.CBFC{Buffer: buffer}
-		if b.Holds(1116, 1058) != holds {
+		if b := (switchagent.CBFC{}); b.Holds(buffer, 1116, 1058) != holds {
 			t.Errorf("%v holds a frame: %t", buffer, !holds)
 		}
 	}

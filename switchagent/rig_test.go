@@ -35,6 +35,7 @@ func stated() switchagent.Settings {
 	s := switchagent.Default()
 	s.Buffer, s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = 22*units.MB, 320*units.KB, 318*units.KB, 75*units.KB
 	s.ECN.KMin, s.ECN.KMax, s.CNM.QECN = 5*units.KB, 200*units.KB, 200*units.KB
+	s.CBFC.Buffer, s.CBFC.Period, s.TCD.QLen = 280*units.KB, 40*vtime.Microsecond, 5*units.KB
 	return s
 }
 

@@ -175,7 +175,7 @@ type Scheduler struct {
 
 // Default are the settings of the DCON paper's switches (section 6), which auto makes those of any rate: at 40 Gb/s XOFF is 320 KB,
 // XON two packets below, ECN by RED 5/200 KB/1 %, 22 MB of shared buffer; every priority is strict. And TCD's patent's for what it
-// has: credits of 280 KB a port every 40 us, q_len 5 KB.
+// has: at 40 Gb/s credits of 280 KB a port every 40 us, q_len 5 KB.
 func Default() Settings {
 	return Settings{
 		Buffer: Auto,
@@ -184,9 +184,9 @@ func Default() Settings {
 			XOFF:       Auto, XON: Auto, XOFFToXON: 2 * units.KB,
 			Headroom: Auto, Quanta: 0xFFFF,
 		},
-		CBFC: CBFC{Priorities: 1 << 3, Period: 40 * vtime.Microsecond, Buffer: 280 * units.KB},
+		CBFC: CBFC{Priorities: 1 << 3, Period: AutoPeriod, Buffer: Auto},
 		ECN:  ECN{Mode: ECNRED, Priorities: 1 << 3, KMin: Auto, KMax: Auto, PMax: 0.01},
-		TCD:  TCD{QLen: 5 * units.KB, Epsilon: 0.05, CreditPeriods: 1.05},
+		TCD:  TCD{QLen: Auto, Epsilon: 0.05, CreditPeriods: 1.05},
 		CNM: CNM{
 			QECN: Auto, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond, AtOnset: true,
 		},
@@ -200,7 +200,7 @@ func (s *Settings) Validate() error {
 	var errs []error
 	bad := func(path, format string, args ...any) { errs = append(errs, schema.Errorf(path, format, args...)) }
 	if s.FlowControl == FlowCBFC {
-		if b := s.CBFC.Block; b != 0 && (b > s.CBFC.Buffer || b&(b-1) != 0) {
+		if b := s.CBFC.Block; b != 0 && (b > s.CBFC.Buffer && s.CBFC.Buffer != Auto || b&(b-1) != 0) {
 			bad("cbfc.block", "%v is not 64B times a power of 2, up to cbfc.buffer", b)
 		}
 		if s.PFC.Watchdog.On() {

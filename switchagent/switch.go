@@ -99,7 +99,9 @@ func New(state *ebpf.State, settings *Settings, index, first int, buffer units.B
 func (s *Switch) Fit(buffer units.Bytes, ports []Thresholds) {
 	s.limit = uint64(buffer)
 	if s.credits {
-		s.limit += uint64(len(ports)*bits.OnesCount8(s.lossless)) * uint64(s.settings.CBFC.Buffer)
+		for i := range ports {
+			s.limit += uint64(bits.OnesCount8(s.lossless)) * uint64(ports[i].Credits.Buffer)
+		}
 	}
 	for i := range ports {
 		s.headroom[i] = uint64(ports[i].Headroom)

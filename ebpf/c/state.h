@@ -203,6 +203,7 @@ struct profile {
 	__u64 xon;
 	__u64 alpha;         /* 16.16 fixed point; 0: XOFF is static */
 	__u64 q_ecn;
+	__u64 q_len;         /* TCD: longest queue of a port that is not congested */
 };
 
 /* A switch's settings and the registers it has once. */
@@ -226,12 +227,10 @@ struct switch_state {
 	__u64 seed;          /* of this switch's random numbers */
 	__u32 ecmp_seed;
 	__u32 tcd_red;       /* TCD: 1: a packet that meets congestion is marked by RED; 0: always */
-	__u32 q_len;         /* TCD: longest queue of a port that is not congested */
 	__u32 trend_slack;   /* TCD: growth of a queue that still counts as falling */
 	__u32 quanta;        /* of a PAUSE */
 	__u32 ecn_at_enqueue; /* 1: ECN_RED and ECN_STEP mark a packet as it comes; 0: as it leaves */
 	__u32 hash;          /* enum path_hash */
-	__u32 unused;
 	struct profile profiles[PROFILES];
 };
 

@@ -45,7 +45,7 @@ static __always_inline __u32 detect_congestion(const struct crossing *x, const s
 		enter_state(out, c, TCD_UNDETERMINED);
 		return ECN_UE;
 	}
-	if (x->queue_bytes <= sw->q_len) {
+	if (x->queue_bytes <= profile_of(sw, out)->q_len) {
 		enter_state(out, c, TCD_NONCONGESTED);
 		return 0;
 	}
