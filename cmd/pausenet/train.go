@@ -127,10 +127,10 @@ func newTrainFeaturesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "features",
 		Short: "Show how much RTTs change under HPCC, DCTCP, TIMELY and PID",
-		Long: `features collects RTTs as train lstm does, from random incasts, under HPCC, DCTCP, TIMELY
-and the PID control with its first gains; prints which part of the samples has a |K|
-below some values, K being by how much an RTT differs from the smoothed one; and writes
-FILE, a drawing of the distributions (the thesis' figure 8).`,
+		Long: `features collects RTTs as train lstm does, from random incasts and from the thesis' own,
+under HPCC, DCTCP, TIMELY and the PID control with its first gains; prints which part of
+the samples has a |K| below some values, K being by how much an RTT differs from the
+smoothed one; and writes FILE, a drawing of the distributions (the thesis' figure 8).`,
 		Example: `  pausenet train features`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -20,8 +20,9 @@ var featuresUnder = []string{"hpcc", "dctcp", "timely", "pid"}
 // publishedFeatures are what the thesis says of figure 8, which has no numbers otherwise: the part of |K| below 0.04.
 var publishedFeatures = map[string]float64{"hpcc": 0.90, "dctcp": 0.87}
 
-// FeaturesResult is the distribution of |K|, by how much an RTT differs from the smoothed one (equation 3).
-type FeaturesResult struct{ Under []FeaturesUnder }
+// FeaturesResult is the distribution of |K|, by how much an RTT differs from the smoothed one (equation 3): in the random incasts that
+// pairs are collected in, and in the thesis' own. Its figure 8 does not say which traffic it is of.
+type FeaturesResult struct{ Under, Incast []FeaturesUnder }
 
 // FeaturesUnder is that of the runs under one controller.
 type FeaturesUnder struct {
@@ -40,14 +41,28 @@ func Features(ctx context.Context, o *Options) (*FeaturesResult, error) {
 	}
 	r := &FeaturesResult{}
 	for _, controller := range featuresUnder {
-		u := FeaturesUnder{Controller: controller}
-		for _, q := range all.under(controller).sequences() {
-			u.K = append(u.K, q.changes()...)
+		r.Under = append(r.Under, featuresOf(controller, all.under(controller).sequences()))
+		s, err := thesisIncast()
+		if err != nil {
+			return nil, err
 		}
-		slices.Sort(u.K)
-		r.Under = append(r.Under, u)
+		flows, err := collect(ctx, o, s, controller)
+		if err != nil {
+			return nil, err
+		}
+		o.tell("%s under %s: %d RTTs", s.Name, controller, samples(flows))
+		r.Incast = append(r.Incast, featuresOf(controller, flows))
 	}
 	return r, nil
+}
+
+func featuresOf(controller string, flows []sequence) FeaturesUnder {
+	u := FeaturesUnder{Controller: controller}
+	for _, q := range flows {
+		u.K = append(u.K, q.changes()...)
+	}
+	slices.Sort(u.K)
+	return u
 }
 
 // changes are |K| of the samples after the first.
@@ -76,24 +91,36 @@ var featureEnds = []float64{0.02, 0.04, 0.08, 0.15, 1, 2}
 func (r *FeaturesResult) Write(w io.Writer) error {
 	fmt.Fprint(w, "Part of the samples whose |K| is below (thesis: figure 8)\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "under\tsamples\t")
-	for _, k := range featureEnds {
-		fmt.Fprintf(t, "%g\t", k)
-	}
-	fmt.Fprintln(t, "0.04, thesis\t")
-	for i := range r.Under {
-		u := &r.Under[i]
-		fmt.Fprintf(t, "%s\t%d\t", u.Controller, len(u.K))
+	for _, part := range r.parts() {
+		fmt.Fprintf(t, "%s\tsamples\t", part.name)
 		for _, k := range featureEnds {
-			fmt.Fprintf(t, "%.1f %%\t", 100*u.below(k))
+			fmt.Fprintf(t, "%g\t", k)
 		}
-		if p, ok := publishedFeatures[u.Controller]; ok {
-			fmt.Fprintf(t, "%.0f %%\t\n", 100*p)
-		} else {
-			fmt.Fprintln(t, "-\t")
+		fmt.Fprintln(t, "0.04, thesis\t")
+		for i := range part.under {
+			u := &part.under[i]
+			fmt.Fprintf(t, "%s\t%d\t", u.Controller, len(u.K))
+			for _, k := range featureEnds {
+				fmt.Fprintf(t, "%.1f %%\t", 100*u.below(k))
+			}
+			if p, ok := publishedFeatures[u.Controller]; ok {
+				fmt.Fprintf(t, "%.0f %%\t\n", 100*p)
+			} else {
+				fmt.Fprintln(t, "-\t")
+			}
 		}
 	}
 	return t.Flush()
+}
+
+// featuresPart is the distributions in one kind of traffic.
+type featuresPart struct {
+	name  string
+	under []FeaturesUnder
+}
+
+func (r *FeaturesResult) parts() []featuresPart {
+	return []featuresPart{{"random incasts", r.Under}, {"the thesis' incast", r.Incast}}
 }
 
 // drawnFeatures is how many points a line has.
@@ -101,15 +128,19 @@ const drawnFeatures = 400
 
 // Drawings are the distributions up to |K| of 2.
 func (r *FeaturesResult) Drawings() ([]Drawing, error) {
-	chart := report.LineChart{Name: "part of the samples up to |K|", XTitle: "|K|", Unit: report.Percent}
-	for i := range r.Under {
-		u := &r.Under[i]
-		l := report.NumberLine{Label: u.Controller}
-		for k := range drawnFeatures + 1 {
-			x := 2 * float64(k) / drawnFeatures
-			l.X, l.Y = append(l.X, x), append(l.Y, 100*u.below(math.Nextafter(x, 3)))
+	lines := &report.Lines{Title: "How far RTTs are from the smoothed RTT"}
+	for _, part := range r.parts() {
+		chart := report.LineChart{Name: part.name + ": part of the samples up to |K|", XTitle: "|K|", Unit: report.Percent}
+		for i := range part.under {
+			u := &part.under[i]
+			l := report.NumberLine{Label: u.Controller}
+			for k := range drawnFeatures + 1 {
+				x := 2 * float64(k) / drawnFeatures
+				l.X, l.Y = append(l.X, x), append(l.Y, 100*u.below(math.Nextafter(x, 3)))
+			}
+			chart.Lines = append(chart.Lines, l)
 		}
-		chart.Lines = append(chart.Lines, l)
+		lines.Charts = append(lines.Charts, chart)
 	}
-	return draw("features", &report.Lines{Title: "How far RTTs are from the smoothed RTT", Charts: []report.LineChart{chart}})
+	return draw("features", lines)
 }
