@@ -93,7 +93,7 @@ func (b *benchmark) run(ctx context.Context, plane string) (c cost, err error) {
 	runtime.ReadMemStats(&m)
 	c.mallocs = m.Mallocs
 	start, cpu := time.Now(), machine.ProcessorTime()
-	if err := e.Run(ctx, vtime.Millisecond, 60*vtime.Second, nil); err != nil {
+	if err := e.Run(vtime.Millisecond, 60*vtime.Second, watch(ctx, nil)); err != nil {
 		return c, err
 	}
 	c.wall, c.cpu = time.Since(start), time.Duration(machine.ProcessorTime()-cpu)

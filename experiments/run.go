@@ -153,7 +153,7 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r.recorder.stop = stop
-	runErr := r.engine.Run(ctx, s.Duration, s.drainTime(), r.options.Progress)
+	runErr := r.engine.Run(s.Duration, s.drainTime(), watch(ctx, r.options.Progress))
 	wall := time.Since(start)
 	if r.recorder.err != nil {
 		runErr = fmt.Errorf("write the results: %w", r.recorder.err)

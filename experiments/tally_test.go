@@ -70,7 +70,7 @@ expect_unused: [pfc, ecn]
 		}
 	}
 	r.engine.Call(0, look)
-	if err := r.engine.Run(t.Context(), s.Duration, vtime.Second, nil); err != nil {
+	if err := r.engine.Run(s.Duration, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(seen) != 3 || !seen["waiting"] || !seen["active"] || !seen["ended"] {

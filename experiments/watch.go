@@ -36,7 +36,7 @@ func Watch(ctx context.Context, s *Scenario, controller string, w Watching) (*Su
 	r.build(plane)
 	r.recorder.start(r.engine, discardOutput())
 	start := time.Now()
-	runErr := r.engine.Run(ctx, s.Duration, s.drainTime(), w.Progress)
+	runErr := r.engine.Run(s.Duration, s.drainTime(), watch(ctx, w.Progress))
 	result := r.conclude(time.Since(start), runErr)
 	return &result.Summary, errors.Join(environmental(runErr), plane.Close())
 }

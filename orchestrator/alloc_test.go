@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"runtime"
 	"testing"
 
@@ -56,7 +55,7 @@ func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run f
 		})
 	}
 	return e, func(until vtime.Time) {
-		if err := e.Run(context.Background(), until, 0, nil); err != nil {
+		if err := e.Run(until, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@
 package orchestrator
 
 import (
-	"context"
 	"encoding/binary"
 	"slices"
 	"testing"
@@ -88,7 +87,7 @@ func TestCreditIncast(t *testing.T) {
 					NewController: func() (cc.Controller, error) { return cc.Constant(40e9), nil },
 				})
 			}
-			if err := e.Run(context.Background(), vtime.Second, vtime.Second, nil); err != nil {
+			if err := e.Run(vtime.Second, vtime.Second, nil); err != nil {
 				t.Fatal(err)
 			}
 			for _, v := range e.Check() {

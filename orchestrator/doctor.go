@@ -3,7 +3,6 @@
 package orchestrator
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -195,7 +194,7 @@ func probeFabric(way Hooks) (found string, err error) {
 			return cc.Constant(float64(plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate)), nil
 		},
 	})
-	if err := e.Run(context.Background(), vtime.Second, vtime.Second, nil); err != nil {
+	if err := e.Run(vtime.Second, vtime.Second, nil); err != nil {
 		return "", err
 	}
 	if n := e.OpenFlows(); n != 0 {

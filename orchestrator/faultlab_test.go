@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -123,7 +122,7 @@ func (l *faultLab) run(until vtime.Time) {
 	if until == 0 {
 		until, drain = vtime.Second, 10*vtime.Second
 	}
-	if err := l.Run(context.Background(), until, drain, nil); err != nil {
+	if err := l.Run(until, drain, nil); err != nil {
 		l.Fatal(err)
 	}
 	if drain > 0 && l.OpenFlows() > 0 {

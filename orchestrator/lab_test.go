@@ -3,7 +3,6 @@
 package orchestrator
 
 import (
-	"context"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -153,7 +152,7 @@ func (l *lab) drive(until vtime.Time) {
 	if until == 0 {
 		until, drain = vtime.Second, 10*vtime.Second
 	}
-	if err := l.Run(context.Background(), until, drain, nil); err != nil {
+	if err := l.Run(until, drain, nil); err != nil {
 		l.Fatal(err)
 	}
 	if drain > 0 && l.OpenFlows() > 0 {

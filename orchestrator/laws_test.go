@@ -114,7 +114,7 @@ func TestPlaneGivesUp(t *testing.T) {
 	l.send("h0", "h2", 100_000, 0, 0)
 	// What port s0-eth3 forwards to is another interface than the one it says.
 	l.state.Ports[l.port("s0", "h2")].Ifindex = l.state.Ports[l.port("s0", "h1")].Ifindex
-	err := l.Run(t.Context(), vtime.Millisecond, 0, nil)
+	err := l.Run(vtime.Millisecond, 0, nil)
 	if err == nil || !strings.Contains(err.Error(), "frame into s0-eth1 came out of interface") || !strings.Contains(err.Error(), "(s0-eth3)") {
 		t.Errorf("%v", err)
 	}

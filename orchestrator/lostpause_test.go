@@ -51,7 +51,7 @@ func lostPauses(t *testing.T, headroom units.Bytes, every vtime.Time, one bool) 
 	for at := every; every > 0 && at < 400*vtime.Microsecond; at += every {
 		l.Call(at, func(vtime.Time) {})
 	}
-	if err := l.Run(t.Context(), vtime.Second, vtime.Second, nil); err != nil {
+	if err := l.Run(vtime.Second, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	return l.lost(LossPause), l.LossLost

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"math"
 	"strings"
 	"testing"
@@ -66,7 +65,7 @@ func TestMisledFlows(t *testing.T) {
 				NewController: func() (cc.Controller, error) { l.Controller = cc.Constant(5e9); return &l, nil },
 			})
 		}
-		if err := e.Run(context.Background(), vtime.Millisecond, 0, nil); err != nil {
+		if err := e.Run(vtime.Millisecond, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		if e.OpenFlows() != 1 || e.Misled() != 1 {

@@ -3,7 +3,6 @@
 package orchestrator
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -71,7 +70,7 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 						NewController: func() (cc.Controller, error) { return cc.Constant(40e9), nil },
 					})
 				}
-				if err := e.Run(context.Background(), 100*vtime.Microsecond, 0, nil); err != nil {
+				if err := e.Run(100*vtime.Microsecond, 0, nil); err != nil {
 					t.Fatal(err)
 				}
 				heard := 0

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -208,7 +207,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 	if faults {
 		oddFaults(e, random)
 	}
-	if err := e.Run(context.Background(), vtime.Second, vtime.Second, nil); err != nil {
+	if err := e.Run(vtime.Second, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range e.Check() {
@@ -279,14 +278,14 @@ func TestRunEndsAtItsTime(t *testing.T) {
 		until    vtime.Time
 		received int64
 	}{{arrives - 1, 0}, {arrives, 1}} {
-		if err := e.Run(context.Background(), c.until, 0, nil); err != nil {
+		if err := e.Run(c.until, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := e.NIC(1).DataReceived; got != c.received || e.Now() != c.until {
 			t.Errorf("at %v (now %v): %d packets received, want %d", c.until, e.Now(), got, c.received)
 		}
 	}
-	if err := e.Run(context.Background(), vtime.Second, vtime.Second, nil); err != nil {
+	if err := e.Run(vtime.Second, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	if want := []vtime.Time{0, 300_000, 5_000_000, 5_000_000}; !slices.Equal(called, want) {

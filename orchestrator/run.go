@@ -1,9 +1,7 @@
 package orchestrator
 
 import (
-	"context"
 	"slices"
-	"time"
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -31,7 +29,10 @@ func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
 // Progress is told now and then how far the run is.
 type Progress func(now vtime.Time, t *Totals)
 
-// eventsPerLook is the events between two looks at the wall clock and the context.
+// Watch is called now and then between two events, with how far the run is. An error of it ends the run, which returns that error.
+type Watch func(now vtime.Time, t *Totals) error
+
+// eventsPerLook is the events between two calls of Watch.
 const eventsPerLook = 1 << 14
 
 // leastPatience is for how long at least a draining fabric may move nothing but flow control's own messages. What PAUSE, or a
@@ -52,11 +53,11 @@ func patience(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits
 
 // Run drives the fabric until the given time. Where drain is not 0 it ends as soon as after that time, or before it, all flows
 // with a size have ended and no frame is left; and after that time when nothing of the flows has moved for long, or when it has
-// drained for so long. A cancelled context ends it between two events, with the context's error.
-func (e *Engine) Run(ctx context.Context, until, drain vtime.Time, progress Progress) error {
+// drained for so long. watch, which may be nil, may end it before.
+func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 	e.start()
 	drains, limit := drain > 0, until+drain
-	look := &look{ctx: ctx, left: eventsPerLook, next: time.Now(), progress: progress}
+	look := &look{left: eventsPerLook, watch: watch}
 	for {
 		from := e.earliest()
 		if len(e.regions) > 1 && from >= e.cell {
@@ -166,22 +167,16 @@ func (e *Engine) settle(now vtime.Time) {
 	}
 }
 
-// look is a run's looks at the wall.
+// look counts the events to the next call of a run's Watch.
 type look struct {
-	ctx      context.Context
-	left     int
-	next     time.Time
-	progress Progress
+	left  int
+	watch Watch
 }
 
 func (l *look) around(e *Engine) error {
 	l.left = eventsPerLook
-	if err := l.ctx.Err(); err != nil {
-		return err
+	if l.watch == nil {
+		return nil
 	}
-	if t := time.Now(); l.progress != nil && t.After(l.next) {
-		l.next = t.Add(100 * time.Millisecond)
-		l.progress(e.now, &e.Totals)
-	}
-	return nil
+	return l.watch(e.now, &e.Totals)
 }

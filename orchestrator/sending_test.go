@@ -3,7 +3,6 @@
 package orchestrator
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -152,7 +151,7 @@ func TestEgressBefore(t *testing.T) {
 					NewController: func() (cc.Controller, error) { return cc.Constant(float64(40 * units.Gbps)), nil },
 				})
 			}
-			if err := e.Run(context.Background(), vtime.Millisecond, vtime.Second, nil); err != nil {
+			if err := e.Run(vtime.Millisecond, vtime.Second, nil); err != nil {
 				t.Fatal(err)
 			}
 			if p.written == 0 {

@@ -3,7 +3,6 @@
 package orchestrator
 
 import (
-	"context"
 	"encoding/binary"
 	"slices"
 	"testing"
@@ -80,7 +79,7 @@ func sendTelemetry(t *testing.T, plan *topologies.Plan, plane string, payload in
 		e.Created.add(len(data))
 		e.push(arrival, eventArrival, at.id)
 	})
-	if err := e.Run(context.Background(), 100*vtime.Microsecond, 0, nil); err != nil {
+	if err := e.Run(100*vtime.Microsecond, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range e.Check() {

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -207,7 +206,7 @@ func TestCheckThresholds(t *testing.T) {
 // drain runs until nothing moves any more, whatever laws break.
 func drain(l *faultLab) {
 	l.Helper()
-	if err := l.Run(context.Background(), vtime.Second, vtime.Second, nil); err != nil {
+	if err := l.Run(vtime.Second, vtime.Second, nil); err != nil {
 		l.Fatal(err)
 	}
 }

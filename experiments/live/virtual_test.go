@@ -162,7 +162,7 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 			engine.AddFlow(flow)
 		}
 	}
-	if err := engine.Run(context.Background(), last+vtime.Millisecond, vtime.Second, nil); err != nil {
+	if err := engine.Run(last+vtime.Millisecond, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	return engine.Fingerprint()

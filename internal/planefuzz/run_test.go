@@ -93,7 +93,7 @@ func (r *run) until(t vtime.Time) {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r.err = r.engine.Run(ctx, t, 0, nil)
+	r.err = r.engine.Run(t, 0, func(vtime.Time, *orchestrator.Totals) error { return ctx.Err() })
 }
 
 // finish runs to the scenario's end and closes the books.
