@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -65,10 +66,10 @@ const telemetryCodes = "reads links' rates from in-band telemetry, which has cod
 func faultsFit(s *Scenario, spec *cc.Spec) error {
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		if _, ok := wire.INTRateCode(f.Rate); f.Kind == FaultRate && spec.Needs.INT && !ok {
+		if _, ok := wire.INTRateCode(f.Rate); f.Kind == settings.FaultRate && spec.Needs.INT && !ok {
 			return fmt.Errorf("%s %s: a fault changes a link to %v", spec.Name, telemetryCodes, f.Rate)
 		}
-		if f.Kind == FaultPause && s.Switch.FlowControl == switchagent.FlowCBFC {
+		if f.Kind == settings.FaultPause && s.Switch.FlowControl == switchagent.FlowCBFC {
 			return errors.New("a fault has a host send PAUSE: there is none under flow_control cbfc")
 		}
 	}

@@ -3,6 +3,7 @@ package experiments
 import (
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -17,7 +18,7 @@ func ScheduleFaults(e *orchestrator.Engine, s *Scenario, begin vtime.Time) {
 // scheduleFault schedules the n-th time that a fault happens.
 func scheduleFault(e *orchestrator.Engine, f *Fault, at vtime.Time, n int, duration vtime.Time) {
 	e.At(at, func(now vtime.Time) error {
-		undo, err := applyFault(e, f)
+		undo, err := ApplyFault(e, f)
 		if err != nil {
 			return err
 		}
@@ -31,8 +32,8 @@ func scheduleFault(e *orchestrator.Engine, f *Fault, at vtime.Time, n int, durat
 	})
 }
 
-// applyFault makes the fault happen and says how it is undone: what it changed becomes what it was.
-func applyFault(e *orchestrator.Engine, f *Fault) (undo func() error, err error) {
+// ApplyFault makes the fault happen and says how it is undone: what it changed becomes what it was.
+func ApplyFault(e *orchestrator.Engine, f *Fault) (undo func() error, err error) {
 	var undone []func() error
 	each := func(do, back func() error) {
 		if err == nil {
@@ -41,7 +42,7 @@ func applyFault(e *orchestrator.Engine, f *Fault) (undo func() error, err error)
 		}
 	}
 	for _, id := range f.Ports {
-		if f.Kind == FaultDown {
+		if f.Kind == settings.FaultDown {
 			each(func() error { return setLink(e, f, id, f.Up) }, func() error { return setLink(e, f, id, true) })
 			continue
 		}
@@ -84,25 +85,25 @@ func directions(e *orchestrator.Engine, f *Fault, id topologies.PortID) []int {
 func faultOfWire(e *orchestrator.Engine, f *Fault, p int) (do, back func() error) {
 	was := e.Wire(p)
 	switch f.Kind {
-	case FaultLoss:
+	case settings.FaultLoss:
 		return func() error { return e.SetLoss(p, f.Probability) }, func() error { return e.SetLoss(p, was.Loss) }
-	case FaultCorrupt, FaultBER:
+	case settings.FaultCorrupt, settings.FaultBER:
 		c := was.Corruption
-		if f.Kind == FaultCorrupt {
+		if f.Kind == settings.FaultCorrupt {
 			c.Frame = f.Probability
 		} else {
 			c.Bit = f.Probability
 		}
 		return func() error { return e.SetCorruption(p, c) }, func() error {
 			now := e.Wire(p).Corruption
-			if f.Kind == FaultCorrupt {
+			if f.Kind == settings.FaultCorrupt {
 				now.Frame = was.Corruption.Frame
 			} else {
 				now.Bit = was.Corruption.Bit
 			}
 			return e.SetCorruption(p, now)
 		}
-	case FaultDelay:
+	case settings.FaultDelay:
 		return func() error { return e.SetDelay(p, f.Delay) }, func() error { return e.SetDelay(p, was.Delay) }
 	}
 	return func() error { return e.SetRate(p, f.Rate) }, func() error { return e.SetRate(p, was.Rate) }
@@ -111,7 +112,7 @@ func faultOfWire(e *orchestrator.Engine, f *Fault, p int) (do, back func() error
 // faultOfHost is a fault of a host's NIC, and how it is undone.
 func faultOfHost(e *orchestrator.Engine, f *Fault, id topologies.NodeID) (do, back func() error) {
 	host := e.Plan().Nodes[id].Index
-	if f.Kind == FaultReceiver {
+	if f.Kind == settings.FaultReceiver {
 		return func() error { return e.SetReceiver(host, &f.Receiver) }, func() error { return e.SetReceiver(host, nil) }
 	}
 	interval := f.Interval

@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/report"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -85,14 +86,14 @@ func TestParseFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Fault{
-		Name: "cut", Kind: FaultDown, At: vtime.Millisecond, For: 500 * vtime.Microsecond, Every: 2 * vtime.Millisecond, Times: 3,
-		Ports: ports, Reroute: 100 * vtime.Microsecond,
+		Name: "cut", At: vtime.Millisecond, For: 500 * vtime.Microsecond, Every: 2 * vtime.Millisecond, Times: 3,
+		Ports: ports, Effect: settings.Effect{Kind: settings.FaultDown, Reroute: 100 * vtime.Microsecond},
 	}
 	if len(f) != 9 || !reflect.DeepEqual(f[0], want) {
 		t.Fatalf("%d faults; the first %+v, want %+v", len(f), f[0], want)
 	}
-	if f[1].Kind != FaultLoss || f[1].Probability != 0.01 || !f[1].OneWay || len(f[1].Ports) != 2 || f[2].Kind != FaultCorrupt ||
-		f[2].Probability != 0.01 || f[3].Kind != FaultBER || f[3].Probability != 1e-9 || f[4].Delay != 7*vtime.Microsecond || f[5].Rate != 10*units.Gbps {
+	if f[1].Kind != settings.FaultLoss || f[1].Probability != 0.01 || !f[1].OneWay || len(f[1].Ports) != 2 || f[2].Kind != settings.FaultCorrupt ||
+		f[2].Probability != 0.01 || f[3].Kind != settings.FaultBER || f[3].Probability != 1e-9 || f[4].Delay != 7*vtime.Microsecond || f[5].Rate != 10*units.Gbps {
 		t.Errorf("faults of links: %+v", f[1:6])
 	}
 	if r := (orchestrator.Receiver{Rate: 5 * units.Gbps, Buffer: 100 * units.KB, XOFF: 50 * units.KB, XON: 25 * units.KB}); f[6].Receiver != r || len(f[6].Hosts) != 2 {
@@ -141,7 +142,7 @@ func TestFaultMistakes(t *testing.T) {
 		`{at: 1ms, link: "leaf0:spine0", loss: 1, delay: 1us}`:                                           `delay beside loss: a fault is of one kind`,
 		`{at: 1ms, link: "leaf0:spine9", loss: 1}`:                                                       `no link from leaf0 to "spine9"`,
 		`{at: 1ms, host: leaf0, pause: [3]}`:                                                             `leaf0 is a switch`,
-		`{at: 1ms, link: "leaf0:spine0", loss: 2}`:                                                       `loss 2 is not a probability`,
+		`{at: 1ms, link: "leaf0:spine0", loss: 2}`:                                                       `loss 2 is outside 0..1`,
 		`{at: 1ms, link: "leaf0:spine0", delay: 0us}`:                                                    `delay 0s is outside 1ns..1s`,
 		`{at: 1ms, link: "leaf0:spine0", rate: 1bps}`:                                                    `rate 1bps is outside 1Mbps..10Tbps`,
 		`{at: 1ms, for: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:                                 `every 1ms: the fault lasts for 1ms`,
@@ -154,7 +155,7 @@ func TestFaultMistakes(t *testing.T) {
 		`{at: 1ms, for: 1ms, link: "leaf0:spine0", down: false}`:                                         `a link that comes up is not taken down again`,
 		`{at: 1ms, host: h0, pause: []}`:                                                                 `pause needs priorities`,
 		`{at: 1ms, host: h0, receiver: {buffer: 1KB}}`:                                                   `missing key "rate"`,
-		`{at: 1ms, host: h0, receiver: {rate: 1Gbps, xoff: 1KB, xon: 1KB}}`:                              `xon 1KB must be below xoff 1KB`,
+		`{at: 1ms, host: h0, receiver: {rate: 1Gbps, xoff: 1KB, xon: 1KB}}`:                              `xon 1KB must be below receiver.xoff 1KB`,
 		`{at: 1ms, link: "leaf0:spine0", lost: 1}`:                                                       `unknown key "lost"`,
 		`{at: 1ms, for: 5ms, link: "leaf0:spine0", loss: 1}, {at: 2ms, link: "spine0:leaf0", loss: 0.5}`: `while fault number 0, also loss, lasts at the same place`,
 		`oops`: `a fault is a mapping such as`,

@@ -299,7 +299,10 @@ func (d *decoder) topology(v *yamlspec.Value) {
 }
 
 // locate reports the problems of settings, joined FieldErrors, each at its path below v.
-func (d *decoder) locate(v *yamlspec.Value, err error) {
+func (d *decoder) locate(v *yamlspec.Value, err error) { d.locateIn(v, "", err) }
+
+// locateIn is locate where v is the value of a path.
+func (d *decoder) locateIn(v *yamlspec.Value, path string, err error) {
 	if err == nil {
 		return
 	}
@@ -309,7 +312,7 @@ func (d *decoder) locate(v *yamlspec.Value, err error) {
 	for _, err := range unjoin(err) {
 		at := v
 		if field := (*schema.FieldError)(nil); errors.As(err, &field) {
-			at = v.At(field.Path)
+			at = v.At(strings.TrimPrefix(field.Path, path+"."))
 		}
 		at.Errorf("%v", err)
 	}

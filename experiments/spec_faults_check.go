@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -63,7 +64,7 @@ func (d *decoder) shareLinks(a, b []topologies.PortID) bool {
 
 // repairs sees to it that flows recover from what faults and watchdogs lose: a lost tail would never be missed.
 func (d *decoder) repairs(host *yamlspec.Value) {
-	loses := slices.ContainsFunc(d.s.Faults, func(f Fault) bool { return f.loses() })
+	loses := slices.ContainsFunc(d.s.Faults, func(f Fault) bool { return settings.FaultOf(f.Kind).Loses })
 	drops := func(s *switchagent.Settings) bool { return s.PFC.Watchdog.On() && !s.PFC.Watchdog.Forward }
 	loses = loses || drops(&d.s.Switch)
 	for i := range d.s.Variants {

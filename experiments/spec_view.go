@@ -211,26 +211,14 @@ func viewSwitch(plan *topologies.Plan, s *switchagent.Settings) SettingsView {
 	if s.Detector == switchagent.DetectorTCD {
 		own.TCD.QLen = sameFor(s.TCD.QLen, ports, func(k *portKind) units.Bytes { return k.thresholds.QLen })
 	}
-	view := viewSettings(settings.Switch(&own))
-	if found := viewAuto(plan, s); found != nil {
-		auto, err := json.Marshal(found)
-		if err != nil {
-			panic(err) // of texts and numbers
-		}
-		view.RawMessage = slices.Concat(view.RawMessage[:len(view.RawMessage)-1], []byte(`,"auto":`), auto, []byte("}"))
+	view := viewOf(settings.Switch(&own))
+	if auto := viewAuto(plan, s); auto != nil {
+		view = joinObjects(view, viewOf(map[string]any{"auto": auto}))
 	}
-	return view
+	return SettingsView{view}
 }
 
-func viewHost(s *hostagent.Settings) SettingsView { return viewSettings(settings.Host(s)) }
-
-func viewSettings(t settings.Table) SettingsView {
-	data, err := json.Marshal(t)
-	if err != nil {
-		panic(err) // of texts and numbers
-	}
-	return SettingsView{data}
-}
+func viewHost(s *hostagent.Settings) SettingsView { return SettingsView{viewOf(settings.Host(s))} }
 
 func nanoseconds(t vtime.Time) float64 { return float64(t) / float64(vtime.Nanosecond) }
 

@@ -177,22 +177,22 @@ func (w *warner) changed(id topologies.PortID, c switchagent.Cable) (cables []sw
 	peer := w.s.Topology.Ports[id].Peer
 	for i := range w.s.Faults {
 		f := &w.s.Faults[i]
-		if f.Kind != FaultDelay && f.Kind != FaultRate {
+		if f.Kind != settings.FaultDelay && f.Kind != settings.FaultRate {
 			continue
 		}
 		out := slices.Contains(f.Ports, id) || !f.OneWay && slices.Contains(f.Ports, peer)
 		in := slices.Contains(f.Ports, peer) || !f.OneWay && slices.Contains(f.Ports, id)
 		now := c
-		if out && f.Kind == FaultDelay {
+		if out && f.Kind == settings.FaultDelay {
 			now.Delay = f.Delay
 		}
-		if in && f.Kind == FaultDelay {
+		if in && f.Kind == settings.FaultDelay {
 			now.PeerDelay = f.Delay
 		}
-		if out && f.Kind == FaultRate {
+		if out && f.Kind == settings.FaultRate {
 			now.Rate = f.Rate
 		}
-		if in && f.Kind == FaultRate {
+		if in && f.Kind == settings.FaultRate {
 			now.PeerRate = f.Rate
 		}
 		if now != c {

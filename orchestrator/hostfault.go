@@ -8,36 +8,14 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Receiver is a NIC that takes frames at less than line rate, as over a slow bus. What waits is in its buffer, and it has its
-// switch paused, or grants less, before that is full. A healthy NIC takes every frame as it comes.
-type Receiver struct {
-	Rate      units.Rate // of frames without FCS
-	Buffer    units.Bytes
-	XOFF, XON units.Bytes // as of a switch, of what is in the buffer
-}
-
-// Validate says everything that is wrong with r, joined; nil if it can work.
-func (r *Receiver) Validate() error {
-	var errs []error
-	if r.Rate < units.Mbps || r.Rate > 10*units.Tbps {
-		errs = append(errs, fmt.Errorf("rate %v is outside 1Mbps..10Tbps", r.Rate))
-	}
-	if r.Buffer <= 0 || r.Buffer > units.GB {
-		errs = append(errs, fmt.Errorf("buffer %v is outside 1B..1GB", r.Buffer))
-	}
-	if r.XOFF <= 0 || r.XOFF > r.Buffer {
-		errs = append(errs, fmt.Errorf("xoff %v is outside 1B..buffer", r.XOFF))
-	}
-	if r.XON < 0 || r.XON >= r.XOFF {
-		errs = append(errs, fmt.Errorf("xon %v must be below xoff %v", r.XON, r.XOFF))
-	}
-	return errors.Join(errs...)
-}
+// Receiver is a slow receiver's settings.
+type Receiver = settings.Receiver
 
 // receiver is a slow receiver at work.
 type receiver struct {
@@ -67,9 +45,9 @@ func (p *port) receiver() *receiver {
 func (e *Engine) hostPort(host int) *port { return &e.ports[e.plan.Nodes[e.plan.Hosts[host]].Ports[0]] }
 
 // SetReceiver makes a host's NIC a slow receiver, or changes it; nil makes it a healthy one, which takes what waits at once.
-func (e *Engine) SetReceiver(host int, settings *Receiver) error {
+func (e *Engine) SetReceiver(host int, slow *Receiver) error {
 	p := e.hostPort(host)
-	if settings == nil {
+	if slow == nil {
 		r := p.receiver()
 		if r == nil {
 			return nil
@@ -84,7 +62,7 @@ func (e *Engine) SetReceiver(host int, settings *Receiver) error {
 		}
 		return e.serve(p)
 	}
-	if err := settings.Validate(); err != nil {
+	if err := slow.Validate(); err != nil {
 		return err
 	}
 	r := p.receiver()
@@ -92,7 +70,7 @@ func (e *Engine) SetReceiver(host int, settings *Receiver) error {
 		r = &receiver{drained: vtime.Never}
 		e.faultOf(p).receiver = r
 	}
-	r.Receiver = *settings
+	r.Receiver = *slow
 	e.note(int(p.id), EventReceiver, "%v, buffer %v, XOFF %v, XON %v", r.Rate, r.Buffer, r.XOFF, r.XON)
 	return nil
 }

@@ -65,6 +65,16 @@ func (t Table) Find(name string) *Setting {
 	return nil
 }
 
+// Within are the rows of a group, as a table of their own. Their names stay.
+func (t Table) Within(group string) (rows Table) {
+	for _, s := range t {
+		if s.group() == group {
+			rows = append(rows, s)
+		}
+	}
+	return rows
+}
+
 // Live are the keys that can be changed while a fabric works.
 func (t Table) Live() (names []string) {
 	for i := range t {

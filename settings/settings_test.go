@@ -19,13 +19,14 @@ import (
 // tables are those there are, bound to defaults.
 func tables() map[string]settings.Table {
 	sw, host := switchagent.Default(), settings.DefaultHost()
-	return map[string]settings.Table{"switch": settings.Switch(&sw), "host": settings.Host(&host)}
+	effect := settings.NewEffect("")
+	return map[string]settings.Table{"switch": settings.Switch(&sw), "host": settings.Host(&host), "fault": settings.Fault(&effect)}
 }
 
 // TestTables: the defaults are in bounds, each key is declared once and after its group, and says what it means.
 func TestTables(t *testing.T) {
 	for name, table := range tables() {
-		if err := table.Check(); err != nil {
+		if err := table.Check(); err != nil && name != "fault" { // whose kinds have no defaults
 			t.Errorf("%s: the defaults are out of bounds: %v", name, err)
 		}
 		seen := map[string]bool{}
@@ -41,6 +42,59 @@ func TestTables(t *testing.T) {
 				t.Errorf("nobody says what %s.%s means", name, s.Name)
 			}
 			seen[s.Name] = true
+		}
+	}
+}
+
+// TestFaults: every kind of fault has its row and says what it does; every row is of a kind, and what it gives is what is read back.
+func TestFaults(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	of := map[string]bool{}
+	for i := range settings.Faults {
+		kind := settings.Faults[i].Kind
+		for range 20 {
+			e := settings.NewEffect(kind)
+			rows := e.Shown()
+			for k := range rows {
+				s := &rows[k]
+				of[s.Name] = true
+				if s.Kind == schema.Group {
+					continue
+				}
+				text := draw(r, s)
+				if err := settings.Fault(&e).Set(s.Name, text); err != nil {
+					t.Fatalf("%s of %s: %v", s.Name, kind, err)
+				}
+				if again := rows.Find(s.Name).Text(); again != text && s.Kind != schema.Number {
+					t.Fatalf("%s is %s, was set to %s", s.Name, again, text)
+				}
+			}
+			if e.String() == "" {
+				t.Errorf("%s does not say what it does", kind)
+			}
+			if _, err := rows.MarshalJSON(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, s := range settings.Fault(new(settings.Effect)) {
+		if !of[s.Name] {
+			t.Errorf("%s is of no kind of fault", s.Name)
+		}
+	}
+	slow := settings.NewReceiver()
+	slow.Rate = units.Gbps
+	if slow.Complete(); slow != (settings.Receiver{Rate: units.Gbps, Buffer: 512 * units.KB, XOFF: 256 * units.KB, XON: 128 * units.KB}) || slow.Validate() != nil {
+		t.Errorf("%+v: %v", slow, slow.Validate())
+	}
+	for want, bad := range map[string]settings.Receiver{
+		"receiver.rate 0bps is outside 1Mbps..10Tbps":    {Buffer: 3, XOFF: 2, XON: 1},
+		"receiver.buffer 2GB is outside 1B..1GB":         {Rate: units.Gbps, Buffer: 2 * units.GB, XOFF: 2, XON: 1},
+		"receiver.xoff 4B is above receiver.buffer 3B":   {Rate: units.Gbps, Buffer: 3, XOFF: 4, XON: 1},
+		"receiver.xon 2B must be below receiver.xoff 2B": {Rate: units.Gbps, Buffer: 3, XOFF: 2, XON: 2},
+	} {
+		if err := bad.Validate(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

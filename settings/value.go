@@ -132,6 +132,17 @@ func (f flag) json() any                            { return *f.field }
 func (f flag) zero() bool                           { return !*f.field }
 func (f flag) choices() []string                    { return []string{"false", "true"} }
 
+// inverse is a flag whose key says the contrary of its field. Views have the field.
+type inverse struct{ flag }
+
+func (f inverse) decode(v *yamlspec.Value, _ *Setting) {
+	is := !*f.field
+	v.Bool(&is)
+	*f.field = !is
+}
+
+func (f inverse) text() string { return strconv.FormatBool(!*f.field) }
+
 // choice is one of some words. A word that is empty is that of a value which is not given.
 type choice struct {
 	words []string

@@ -80,7 +80,7 @@ func (s *Setting) leftOut() bool {
 	if g, ok := s.value.(*group); ok {
 		return !holds(g.viewed)
 	}
-	return s.Unset && s.value.zero() || s.Word != "" && s.Means < 0 && s.Text() == s.Word
+	return s.Unset && s.value.zero() || s.Word != "" && s.Means != 0 && s.Text() == s.Word
 }
 
 // Describe is the values for people, as they would write them: what has an effect, a line for each group.

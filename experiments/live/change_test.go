@@ -39,8 +39,8 @@ func TestLink(t *testing.T) {
 		t.Errorf("the link is %+v, was %+v", got, healthy)
 	}
 	for words, says := range map[string]string{
-		"los=1%": "nothing that a link can be", "loss=101%": "a probability", "loss=": "a probability", "delay=5": "unit", "delay=2s": "1ns..1s",
-		"rate=1bps": "1Mbps..10Tbps", "down reroute=soon": "never, or a time", "loss=1% reroute=1us": "link leaf0 spine0 down",
+		"los=1%": "nothing that a link can be", "loss=101%": "outside 0..1", "loss=": "a value is missing", "delay=5": "unit", "delay=2s": "1ns..1s",
+		"rate=1bps": "1Mbps..10Tbps", "down reroute=soon": "or never", "loss=1% reroute=1us": "link leaf0 spine0 down",
 		"loss=1% x": "nothing that",
 	} {
 		if err := f.Link("leaf0", "spine0", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {
@@ -75,7 +75,7 @@ func TestHost(t *testing.T) {
 	must(t, f.ChangeHost("h3", []string{"normal"}))
 	for words, says := range map[string]string{
 		"": "nothing that a host", "recieve=1Gbps": "receive=1Gbps", "receive=fast": "rate", "receive=1Gbps xoff=1GB": "xoff",
-		"receive=1Gbps speed=2": "buffer=, xoff= and xon=", "pause-flood": "pause-flood on", "pause-flood on 8": "0 to 7",
+		"receive=1Gbps speed=2": "buffer=, xoff= and xon=", "pause-flood": "pause-flood on", "pause-flood on 8": "outside 0..7",
 		"pause-flood on interval=1ns": "below 1us", "normal please": "stands alone", "receive=normal xon=1KB": "rate",
 	} {
 		if err := f.ChangeHost("h3", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {

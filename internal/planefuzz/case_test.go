@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -105,75 +106,8 @@ func (c *testCase) yaml() string {
 			w("    %s: %q", k.Name, k.Value)
 		}
 	}
-	h := &c.Host
-	acks := "control"
-	if h.ACKsWithData {
-		acks = "data"
-	}
-	w("host: {data_priority: %d, control_priority: %d, ack_priority: %s, ack_when_paused: %v, ack_every: %d, cnp_interval: %dps, retransmit_timeout: %dps, nak_interval: %dps}",
-		h.DataPriority, h.ControlPriority, acks, h.ACKsWhenPaused, h.AckEvery, h.CNPInterval, h.RetransmitTimeout, h.NakInterval)
-	s := &c.Switch
-	w("switch:")
-	w("  buffer: %dB", s.Buffer)
-	w("  lossy_limit: %dB", s.LossyLimit)
-	if k := &s.CBFC; s.FlowControl == switchagent.FlowCBFC {
-		block := "auto"
-		if k.Block > 0 {
-			block = fmt.Sprintf("%dB", k.Block)
-		}
-		w("  flow_control: cbfc")
-		w("  cbfc: {priorities: %s, period: %dps, buffer: %dB, block: %s}", bits(k.Priorities), k.Period, k.Buffer, block)
-	}
-	watchdog := ""
-	if k := &s.PFC.Watchdog; k.On() {
-		action := "drop"
-		if k.Forward {
-			action = "forward"
-		}
-		watchdog = fmt.Sprintf(", watchdog: {detect: %dps, restore: %dps, action: %s}", k.Detect, k.Restore, action)
-	}
-	perRate := func(r units.Rate) string {
-		if r == 0 {
-			return ""
-		}
-		return fmt.Sprintf(", per_rate: %dbps", r)
-	}
-	w("  pfc: {priorities: %s, alpha: %v, xoff: %dB, xon: %dB, xoff_to_xon: %dB, headroom: %dB, quanta: %d%s%s}",
-		bits(s.PFC.Priorities), s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON, s.PFC.Headroom, s.PFC.Quanta, perRate(s.PFC.PerRate), watchdog)
-	mode := map[switchagent.ECNMode]string{switchagent.ECNOff: `"off"`, switchagent.ECNRED: "red", switchagent.ECNStep: "step", switchagent.ECNPCN: "pcn"}[s.ECN.Mode]
-	at := map[switchagent.ECNPoint]string{switchagent.ECNEnqueue: ", at: enqueue", switchagent.ECNDequeue: ", at: dequeue"}[s.ECN.Point]
-	w("  ecn: {mode: %s%s, priorities: %s, kmin: %dB, kmax: %dB, pmax: %v%s}",
-		mode, at, bits(s.ECN.Priorities), s.ECN.KMin, s.ECN.KMax, s.ECN.PMax, perRate(s.ECN.PerRate))
-	if t := &s.TCD; s.Detector == switchagent.DetectorTCD {
-		tMax, mark := "auto", "step"
-		if t.TMax > 0 {
-			tMax = fmt.Sprintf("%dps", t.TMax)
-		}
-		if t.RED {
-			mark = "red"
-		}
-		w("  detector: tcd")
-		w("  tcd: {q_len: %dB, t_max: %s, epsilon: %v, credit_periods: %v, mark: %s}", t.QLen, tMax, t.Epsilon, t.CreditPeriods, mark)
-	}
-	threshold := "dynamic"
-	if s.CNM.QCNM > 0 {
-		threshold = fmt.Sprintf("%dB", s.CNM.QCNM)
-	}
-	shared := "packet"
-	if s.CNM.AtOnset {
-		shared = "onset"
-	}
-	w("  cnm: {ecn_threshold: %dB, threshold: %s, window: %dps, repeat: %dps, shared_at: %s, shared_by: %s}", s.CNM.QECN, threshold,
-		s.CNM.Window, s.CNM.Repeat, shared, s.CNM.SharedBy)
-	var weighted []string
-	for i, q := range s.Scheduler.Quantum {
-		if q > 0 {
-			weighted = append(weighted, fmt.Sprintf("%d: %dB", i, q))
-		}
-	}
-	if weighted != nil {
-		w("  scheduler: {dwrr: {%s}}", strings.Join(weighted, ", "))
-	}
+	w("host: %s", settings.Host(&c.Host).Flow())
+	w("switch: %s", settings.Switch(&c.Switch).Flow())
 	w("flows:")
 	for _, f := range c.Flows {
 		size, rest := experiments.Unbounded, ""

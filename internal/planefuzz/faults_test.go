@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -12,7 +12,7 @@ import (
 
 // fault is a fault of a case: of a host's NIC, or else (Host -1) of a link.
 type fault struct {
-	Kind       experiments.FaultKind
+	Kind       settings.FaultKind
 	At, For    vtime.Time // For 0: it stays
 	Every      vtime.Time
 	Link       string // "h0:s0"
@@ -49,20 +49,20 @@ func (c *testCase) drawFaults(d chooser) {
 				x.Every = max(x.For+1, vtime.Microsecond) + d.time("fault every", vtime.Microsecond, c.Duration/2)
 			}
 		}
-		x.Kind = pick(d, "fault", experiments.FaultDown, experiments.FaultDown, experiments.FaultLoss, experiments.FaultCorrupt,
-			experiments.FaultBER, experiments.FaultDelay, experiments.FaultRate, experiments.FaultReceiver, experiments.FaultPause)
+		x.Kind = pick(d, "fault", settings.FaultDown, settings.FaultDown, settings.FaultLoss, settings.FaultCorrupt,
+			settings.FaultBER, settings.FaultDelay, settings.FaultRate, settings.FaultReceiver, settings.FaultPause)
 		switch x.Kind {
-		case experiments.FaultDown:
+		case settings.FaultDown:
 			if d.chance("reroute", 60) {
 				x.Reroute = d.time("reroute after", 0, 50*vtime.Microsecond)
 			}
-		case experiments.FaultLoss, experiments.FaultCorrupt:
+		case settings.FaultLoss, settings.FaultCorrupt:
 			x.Chance = pick(d, "chance", 0.01, 0.1, 0.5, 1)
-		case experiments.FaultBER:
+		case settings.FaultBER:
 			x.Chance = pick(d, "bit error rate", 1e-6, 1e-5, 1e-4)
-		case experiments.FaultDelay:
+		case settings.FaultDelay:
 			x.Delay = d.time("new delay", vtime.Nanosecond, 50*vtime.Microsecond)
-		case experiments.FaultRate:
+		case settings.FaultRate:
 			x.Rate = pick[units.Rate](d, "new rate", 10, 1, 25, 40, 100, 400) * units.Gbps // telemetry has codes for them
 		default:
 			x.Host, x.Link = d.Int("faulty host", 0, len(f.Hosts)-1), ""
@@ -74,10 +74,10 @@ func (c *testCase) drawFaults(d chooser) {
 				x.Priorities |= uint8(d.Int("paused", 0, 255))
 			}
 		}
-		if x.Link != "" && x.Kind != experiments.FaultDown {
+		if x.Link != "" && x.Kind != settings.FaultDown {
 			x.OneWay = d.chance("one way", 40)
 		}
-		if x.Kind == experiments.FaultPause && c.Switch.FlowControl == switchagent.FlowCBFC || !c.fits(x) {
+		if x.Kind == settings.FaultPause && c.Switch.FlowControl == switchagent.FlowCBFC || !c.fits(x) {
 			continue
 		}
 		c.Faults = append(c.Faults, x)
@@ -116,21 +116,21 @@ func (x *fault) write(w func(format string, args ...any)) {
 		what = fmt.Sprintf("host: h%d", x.Host)
 	}
 	switch x.Kind {
-	case experiments.FaultDown:
+	case settings.FaultDown:
 		reroute := "never"
 		if x.Reroute >= 0 {
 			reroute = fmt.Sprintf("%dps", x.Reroute)
 		}
 		what += ", down: true, reroute: " + reroute
-	case experiments.FaultLoss, experiments.FaultCorrupt, experiments.FaultBER:
+	case settings.FaultLoss, settings.FaultCorrupt, settings.FaultBER:
 		what += fmt.Sprintf(", %s: %g", x.Kind, x.Chance)
-	case experiments.FaultDelay:
+	case settings.FaultDelay:
 		what += fmt.Sprintf(", delay: %dps", x.Delay)
-	case experiments.FaultRate:
+	case settings.FaultRate:
 		what += fmt.Sprintf(", rate: %dbps", x.Rate)
-	case experiments.FaultReceiver:
+	case settings.FaultReceiver:
 		what += fmt.Sprintf(", receiver: {rate: %dbps, buffer: %dB}", x.Rate, x.Buffer)
-	case experiments.FaultPause:
+	case settings.FaultPause:
 		what += fmt.Sprintf(", pause: %s, interval: %dps", bits(x.Priorities), x.Interval)
 	}
 	if x.OneWay {

@@ -2,10 +2,14 @@ package planefuzz_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -41,6 +45,7 @@ func drawCase(d chooser, f fabric) *testCase {
 	c.drawWatchdog(d)
 	c.drawFaults(d)
 	c.drawPerRate(d)
+	c.drawOthers(d)
 	if d.chance("hash of HPCC's simulator", 25) {
 		c.Hash = topologies.HashHPCC
 	}
@@ -270,6 +275,53 @@ func (c *testCase) drawPerRate(d chooser) {
 	if _, err := c.scenario(); err != nil {
 		c.Switch.PFC.PerRate, c.Switch.ECN.PerRate = 0, 0
 	}
+}
+
+// drawnByHand are the settings that the functions above draw: so that a short run reaches them, and with each other. The others, new ones
+// among them, are drawn by their rows.
+var drawnByHand = []string{
+	"buffer", "lossy_limit", "pfc.*", "ecn.*", "flow_control", "cbfc.*", "detector", "tcd.q_len", "tcd.t_max", "tcd.epsilon", "tcd.mark",
+	"cnm.ecn_threshold", "cnm.threshold", "cnm.window", "cnm.repeat", "cnm.shared_at", "cnm.shared_by", "scheduler.*",
+	"data_priority", "control_priority", "ack_priority", "ack_when_paused", "ack_every", "cnp_interval", "retransmit_timeout", "nak_interval",
+}
+
+// drawOthers draws the other settings. One that does not go with the rest is left out again.
+func (c *testCase) drawOthers(d chooser) {
+	before := *c
+	for _, table := range []settings.Table{settings.Switch(&c.Switch), settings.Host(&c.Host)} {
+		for i := range table {
+			s := &table[i]
+			group, _, _ := strings.Cut(s.Name, ".")
+			if s.Kind == schema.Group || slices.Contains(drawnByHand, s.Name) || slices.Contains(drawnByHand, group+".*") || !d.chance(s.Name, 25) {
+				continue
+			}
+			if err := table.Set(s.Name, drawSetting(d, s)); err != nil {
+				continue // out of its bounds
+			}
+		}
+	}
+	if _, err := c.scenario(); err != nil {
+		c.Switch, c.Host = before.Switch, before.Host
+	}
+}
+
+// drawSetting is a value of a setting's kind.
+func drawSetting(d chooser, s *settings.Setting) string {
+	switch s.Kind {
+	case schema.Choice, schema.Flag:
+		return pick(d, s.Name, s.Words()...)
+	case schema.Time:
+		return fmt.Sprintf("%dns", d.scale(s.Name, 100, 200_000))
+	case schema.Size:
+		return fmt.Sprintf("%dB", d.scale(s.Name, 1, 200_000))
+	case schema.Rate:
+		return fmt.Sprintf("%dMbps", d.scale(s.Name, 10, 400_000))
+	case schema.Integer:
+		return fmt.Sprint(d.scale(s.Name, 1, 1000))
+	case schema.Number:
+		return fmt.Sprintf("%d/64", d.scale(s.Name, 1, 256))
+	}
+	return fmt.Sprint(d.Int(s.Name, 0, 7)) // a priority, or a list of one
 }
 
 // resolves says whether the constants can be, for every flow.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -56,7 +56,7 @@ func (c *testCase) faultsFit() bool {
 		if f.Host >= len(c.Fabric.Hosts) || f.Link != "" && !c.Fabric.linked(f.Link) {
 			return false
 		}
-		if f.Kind == experiments.FaultPause && c.Switch.FlowControl == switchagent.FlowCBFC {
+		if f.Kind == settings.FaultPause && c.Switch.FlowControl == switchagent.FlowCBFC {
 			return false
 		}
 	}

@@ -1,0 +1,216 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// FaultKind is what a fault does, by its key in scenario files and in the shell.
+type FaultKind string
+
+// Kinds of faults.
+const (
+	FaultDown     FaultKind = "down"
+	FaultLoss     FaultKind = "loss"
+	FaultCorrupt  FaultKind = "corrupt"
+	FaultBER      FaultKind = "ber"
+	FaultDelay    FaultKind = "delay"
+	FaultRate     FaultKind = "rate"
+	FaultReceiver FaultKind = "receiver"
+	FaultPause    FaultKind = "pause"
+)
+
+// Effect is what a fault does to a link or to a host's NIC.
+type Effect struct {
+	Kind        FaultKind
+	Up          bool       // of FaultDown: the link comes up
+	Reroute     vtime.Time // of FaultDown: time until routes follow; vtime.Never: they do not
+	Probability float64    // of FaultLoss, FaultCorrupt, FaultBER
+	Delay       vtime.Time
+	Rate        units.Rate
+	Receiver    Receiver
+	Priorities  uint8      // of FaultPause
+	Interval    vtime.Time // between its PAUSEs; 0: half of the longest pause
+}
+
+// NewEffect is an effect of a kind that has its defaults and lacks what its kind needs.
+func NewEffect(kind FaultKind) Effect { return Effect{Kind: kind, Reroute: vtime.Never} }
+
+// FaultInfo is a kind of faults.
+type FaultInfo struct {
+	Kind   FaultKind
+	OfHost bool     // of a host's NIC; otherwise of a link
+	Loses  bool     // frames of a lossless class may be lost by it
+	Beside []string // other keys that only this kind has
+	Who    string   // what has them: "links that go down"
+	says   func(e *Effect) string
+}
+
+// Faults are the kinds of faults, those of links first.
+var Faults = []FaultInfo{
+	{Kind: FaultDown, Loses: true, Beside: []string{"reroute"}, Who: "links that go down", says: func(e *Effect) string {
+		way, follow := "down", "routes do not follow"
+		if e.Up {
+			way = "up"
+		}
+		if e.Reroute != vtime.Never {
+			follow = fmt.Sprintf("routes follow after %v", e.Reroute)
+		}
+		return way + ", " + follow
+	}},
+	{Kind: FaultLoss, Loses: true, says: func(e *Effect) string { return fmt.Sprintf("loses %.6g %% of the frames", 100*e.Probability) }},
+	{Kind: FaultCorrupt, Loses: true, says: func(e *Effect) string { return fmt.Sprintf("damages %.6g %% of the frames", 100*e.Probability) }},
+	{Kind: FaultBER, Loses: true, says: func(e *Effect) string { return fmt.Sprintf("damages bits at a rate of %v", e.Probability) }},
+	{Kind: FaultDelay, says: func(e *Effect) string { return fmt.Sprintf("takes %v", e.Delay) }},
+	{Kind: FaultRate, says: func(e *Effect) string { return fmt.Sprintf("at %v", e.Rate) }},
+	{Kind: FaultReceiver, OfHost: true, Loses: true, says: func(e *Effect) string {
+		r := &e.Receiver
+		return fmt.Sprintf("takes frames at %v; buffer %v, XOFF %v, XON %v", r.Rate, r.Buffer, r.XOFF, r.XON)
+	}},
+	{Kind: FaultPause, OfHost: true, Beside: []string{"interval"}, Who: "hosts that send PAUSE", says: func(e *Effect) string {
+		text := fmt.Sprintf("sends PAUSE for priorities %v", Priorities(e.Priorities))
+		if e.Interval > 0 {
+			text += fmt.Sprintf(" every %v", e.Interval)
+		}
+		return text
+	}},
+}
+
+// FaultOf is a kind's row, nil if there is none.
+func FaultOf(kind FaultKind) *FaultInfo {
+	i := slices.IndexFunc(Faults, func(f FaultInfo) bool { return f.Kind == kind })
+	if i < 0 {
+		return nil
+	}
+	return &Faults[i]
+}
+
+// String is what the fault does, after the name of what it does it to: "loses 1 % of the frames".
+func (e *Effect) String() string { return FaultOf(e.Kind).says(e) }
+
+// Fault is the table of all that faults may do, bound to e.
+func Fault(e *Effect) Table {
+	r := &e.Receiver
+	probability := func(kind FaultKind, doc string) Setting {
+		return Setting{
+			Parameter: schema.Parameter{Name: string(kind), Kind: schema.Number, Default: "required", Min: "0", Max: "1", Doc: doc},
+			View:      "probability", Unset: true, value: ratio(&e.Probability),
+		}
+	}
+	return Table{
+		{
+			Parameter: schema.Parameter{
+				Name: string(FaultDown), Kind: schema.Flag, Default: "required", Doc: "the link goes down, both ways; `down: false` brings it up",
+			},
+			View: "up", Unset: true, value: inverse{flag{&e.Up}},
+		},
+		{
+			Parameter: schema.Parameter{Name: "reroute", Kind: schema.Time, Doc: "the time after which the routes follow; `never`: static routes, as Mininet's"},
+			Word:      "never", Means: int64(vtime.Never), value: span(&e.Reroute),
+		},
+		probability(FaultLoss, "the probability that a frame is lost"),
+		probability(FaultCorrupt, "the probability that a frame is damaged"),
+		probability(FaultBER, "the probability that a bit is: a frame of n bytes is damaged with 1-(1-`ber`)^(8(n+4))"),
+		{
+			Parameter: schema.Parameter{
+				Name: string(FaultDelay), Kind: schema.Time, Default: "required", Min: "1ns", Max: "1s", Doc: "the propagation delay becomes this",
+			},
+			value: span(&e.Delay),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: string(FaultRate), Kind: schema.Rate, Default: "required", Min: "1Mbps", Max: "10Tbps", Doc: "the rate becomes this",
+			},
+			value: rate(&e.Rate),
+		},
+		{
+			Parameter: schema.Parameter{Name: string(FaultReceiver), Kind: schema.Group, Default: "required", Doc: "the NIC takes frames at `rate` only"},
+			value:     &group{},
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "receiver.rate", Kind: schema.Rate, Default: "required", Min: "1Mbps", Max: "10Tbps", Doc: "of frames without FCS",
+			},
+			value: rate(&r.Rate),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "receiver.buffer", Kind: schema.Size, Default: "512KB", Min: "1B", Max: "1GB", Doc: "one for all that comes; what finds it full is lost",
+			},
+			value: size(&r.Buffer),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "receiver.xoff", Kind: schema.Size, Default: "half of `buffer`", Min: "1B", Doc: "of what is in the buffer: where its switch is paused",
+			},
+			value: size(&r.XOFF),
+		},
+		{
+			Parameter: schema.Parameter{Name: "receiver.xon", Kind: schema.Size, Default: "half of `xoff`", Doc: "and where it goes on"},
+			value:     size(&r.XON),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: string(FaultPause), Kind: schema.Priorities, Default: "required",
+				Doc: "the NIC sends PAUSE for these priorities, of the longest time there is",
+			},
+			View: "priorities", value: priorities{&e.Priorities},
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "interval", Kind: schema.Time, Default: "half of that time", Min: "1us", Doc: "time between two of these PAUSEs",
+			},
+			Unset: true, value: span(&e.Interval),
+		},
+	}
+}
+
+// Shown are the rows of an effect's own kind.
+func (e *Effect) Shown() (rows Table) {
+	info := FaultOf(e.Kind)
+	for _, s := range Fault(e) {
+		if name := s.group(); s.Name == string(e.Kind) || name == string(e.Kind) || slices.Contains(info.Beside, s.Name) {
+			rows = append(rows, s)
+		}
+	}
+	return rows
+}
+
+// Receiver is a NIC that takes frames at less than line rate, as over a slow bus. What waits is in its buffer, and it has its
+// switch paused, or grants less, before that is full. A healthy NIC takes every frame as it comes.
+type Receiver struct {
+	Rate      units.Rate // of frames without FCS
+	Buffer    units.Bytes
+	XOFF, XON units.Bytes // as of a switch, of what is in the buffer; negative before Complete: by default
+}
+
+// NewReceiver is one with the defaults, which Complete fills in, and without its rate.
+func NewReceiver() Receiver { return Receiver{Buffer: 512 * units.KB, XOFF: -1, XON: -1} }
+
+// Complete fills in what follows from the buffer, unless it is stated.
+func (r *Receiver) Complete() {
+	if r.XOFF < 0 {
+		r.XOFF = r.Buffer / 2
+	}
+	if r.XON < 0 {
+		r.XON = r.XOFF / 2
+	}
+}
+
+// Validate says everything that is wrong with r, as joined FieldErrors of a fault; nil if it can work.
+func (r *Receiver) Validate() error {
+	e := Effect{Kind: FaultReceiver, Receiver: *r}
+	err := e.Shown().Check()
+	if r.XOFF > r.Buffer {
+		err = errors.Join(err, schema.Errorf("receiver.xoff", "%v is above receiver.buffer %v", r.XOFF, r.Buffer))
+	}
+	if r.XON >= r.XOFF {
+		err = errors.Join(err, schema.Errorf("receiver.xon", "%v must be below receiver.xoff %v", r.XON, r.XOFF))
+	}
+	return err
+}
