@@ -175,7 +175,7 @@ drain: true
 func TestUnused(t *testing.T) {
 	testenv.WholeScenario(t)
 	const (
-		reacted = "the congestion control never reacted: no dcon flow changed its rate: ECN marked no packet"
+		reacted = "the congestion control never reacted: no dcon flow changed its rate or window: ECN marked no packet"
 		noPFC   = "PFC was not needed: no switch sent a PAUSE; no ingress port held more than "
 	)
 	for _, c := range []struct {
@@ -194,7 +194,7 @@ func TestUnused(t *testing.T) {
 		{"incast", "none", nil, Pass, nil, []string{"no congestion control: PAUSE alone held senders back"}},
 		{"incast", "none", []string{"switch.flow_control=cbfc"}, Pass, nil, []string{"no congestion control: want of credits alone held senders back"}},
 		{"incast", "dcon", nil, Warn, []string{reacted}, nil},
-		{"incast", "dcqcn", []string{"switch.ecn.mode=off"}, Warn, []string{"no dcqcn flow changed its rate: ECN is off"}, nil},
+		{"incast", "dcqcn", []string{"switch.ecn.mode=off"}, Warn, []string{"no dcqcn flow changed its rate or window: ECN is off"}, nil},
 		{"line-rate", "none", nil, Pass, nil, nil},
 		{"line-rate", "none+win", nil, Pass, nil, nil},
 		{"line-rate", "dcon", nil, Warn, []string{reacted}, nil},

@@ -73,7 +73,8 @@ func (r *runner) judgeController(v *Verdict, sum *Summary) {
 	byECN := (needs.ECN || needs.PCN) && r.Scenario.Switch.ECN.Mode != switchagent.ECNOff
 	changes := int64(0)
 	for i := range r.Scenario.Topology.Hosts {
-		changes += r.engine.NIC(i).RateChanges
+		nic := r.engine.NIC(i)
+		changes += nic.RateChanges + nic.WindowChanges // some control by the window alone
 	}
 	if r.controlled() && changes == 0 && !r.mayBeUnused(unusedController) {
 		why := ""
@@ -83,7 +84,7 @@ func (r *runner) judgeController(v *Verdict, sum *Summary) {
 		case needs.ECN && !byECN:
 			why = ": ECN is off"
 		}
-		v.worsen(Warn, "the congestion control never reacted: no %s flow changed its rate%s", r.CC.Name, why)
+		v.worsen(Warn, "the congestion control never reacted: no %s flow changed its rate or window%s", r.CC.Name, why)
 		return // what it did not hear of says no more
 	}
 	if byECN && !marked {

@@ -64,6 +64,7 @@ type Counters struct {
 	Undetermined           int64 // data packets received with UE, under ternary congestion detection
 	Timeouts               int64 // retransmission timeouts
 	RateChanges            int64 // times a flow's controller changed its rate
+	WindowChanges          int64 // and its window
 }
 
 // NewNIC is a host's NIC. Frames come from pool; mtu is a full packet's payload; lineBytes gives a frame's line time.

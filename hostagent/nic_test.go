@@ -102,6 +102,21 @@ func TestPacing(t *testing.T) {
 	}
 }
 
+// TestWindowChanges: a controller reacts by its window too, whatever its rate does.
+func TestWindowChanges(t *testing.T) {
+	p := newPair(t, nil)
+	c := newTold()
+	c.rate, c.window = line, 8*mtu
+	s, _ := p.start(100_000, c)
+	for i, window := range []int64{8 * mtu, 4 * mtu, 4 * mtu, 6 * mtu} {
+		c.window = window
+		s.onCNP(vtime.Time(i)*us, &wire.Packet{BECN: true})
+	}
+	if p.from.WindowChanges != 2 || p.from.RateChanges != 0 {
+		t.Errorf("%d changes of the window, %d of the rate", p.from.WindowChanges, p.from.RateChanges)
+	}
+}
+
 // TestRateOfThePacketItself: what a controller makes of a packet's leaving, as a byte counter does, comes after the next departure
 // has been timed: it moves that one only where a change of the rate does.
 func TestRateOfThePacketItself(t *testing.T) {

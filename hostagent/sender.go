@@ -40,6 +40,7 @@ type Sender struct {
 	state     senderState
 	position  int // in the pacer
 	rate      float64
+	window    int64
 	eligible  vtime.Time // when its next packet may leave; Never while no rate says when
 	held      vtime.Time // since when that is Never
 	lastStart vtime.Time // of the last packet sent
@@ -88,6 +89,7 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	}
 	n.senders[s.qp] = s
 	n.byFlowID[s.flowID] = append(n.byFlowID[s.flowID], s)
+	s.window = s.controller.Window()
 	if s.rate = s.sendable(now); s.rate > 0 {
 		n.makeReady(s)
 	} else {
@@ -340,6 +342,10 @@ func (s *Sender) adjust(now vtime.Time) {
 				s.nic.waiting.fix(s)
 			}
 		}
+	}
+	if window := s.controller.Window(); window != s.window {
+		s.window = window
+		s.nic.WindowChanges++
 	}
 	if s.state == senderBlocked && !s.blocked(now) {
 		s.state = senderWaiting
