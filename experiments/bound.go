@@ -1,8 +1,10 @@
 package experiments
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"path/filepath"
 
@@ -71,23 +73,47 @@ func FindBound(s *Scenario) (*Bound, error) {
 	return b, nil
 }
 
-// Write writes DIR/<scenario>/<discipline>/flows.csv as runs do, and returns the files' paths.
-func (b *Bound) Write(directory string) ([]string, error) {
-	var paths []string
+// Write writes DIR/<scenario>/<way>/flows.csv, and says which files these are. Unless forced it is an OverwriteError if one of them is
+// there and says something else: what comes of the same settings is the same.
+func (b *Bound) Write(directory string, force bool) ([]string, error) {
+	tables := make([]bytes.Buffer, len(b.Disciplines))
+	var other OverwriteError
 	for i := range b.Disciplines {
 		d := &b.Disciplines[i]
-		folder, err := files.OpenFolder(directory, filepath.Join(directory, b.Scenario, d.Name))
+		c := csvFile{buffer: newCSVBuffer(&tables[i])}
+		_, err := c.buffer.WriteString(flowsHeader + "\n")
+		if err = errors.Join(err, c.flows(b.scenario, d.flows), c.buffer.Flush()); err != nil {
+			return nil, err
+		}
+		if force {
+			continue
+		}
+		switch before, err := files.Read(filepath.Join(directory, b.Scenario, d.Name, flowsName), resultCSV); {
+		case err == nil && !bytes.Equal(before, tables[i].Bytes()):
+			other.add(filepath.Join(directory, b.Scenario), d.Name, []string{flowsName + " is of other flows, or of other times of them"})
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	if len(other.groups) > 0 {
+		return nil, &other
+	}
+	var paths []string
+	for i := range b.Disciplines {
+		folder, err := files.OpenFolder(directory, filepath.Join(directory, b.Scenario, b.Disciplines[i].Name))
 		if err != nil {
 			return paths, err
 		}
-		err = errors.Join(writeFlows(folder, b.scenario, d.flows), folder.Close())
-		if err != nil {
+		if err = errors.Join(folder.Write(flowsName, tables[i].Bytes()), folder.Close()); err != nil {
 			return paths, err
 		}
-		paths = append(paths, filepath.Join(folder.Path(), "flows.csv"))
+		paths = append(paths, filepath.Join(folder.Path(), flowsName))
 	}
 	return paths, nil
 }
+
+// flowsName is the table of flows and their times.
+const flowsName = "flows.csv"
 
 // fluidModel is a scenario's flows as fluids. A link, one way, is the port that sends on it.
 type fluidModel struct {

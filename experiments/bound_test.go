@@ -236,7 +236,7 @@ func TestBoundFiles(t *testing.T) {
 	}
 	written := func(s *Scenario) (content string) {
 		b, dir := findBound(t, s), t.TempDir()
-		paths, err := b.Write(dir)
+		paths, err := b.Write(dir, false)
 		if err != nil || len(paths) != 2 {
 			t.Fatal(paths, err)
 		}

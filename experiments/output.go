@@ -99,6 +99,11 @@ func writeFlows(folder *files.Folder, s *Scenario, flows []FlowRecord) error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(c.flows(s, flows), c.close())
+}
+
+// flows writes the rows of flows.csv.
+func (c *csvFile) flows(s *Scenario, flows []FlowRecord) error {
 	for i := range flows {
 		f, spec := &flows[i], &s.Flows[i]
 		c.row = strconv.AppendInt(c.row[:0], int64(i), 10)
@@ -116,10 +121,10 @@ func writeFlows(folder *files.Folder, s *Scenario, flows []FlowRecord) error {
 		}
 		c.number(f.Retransmitted)
 		if err := c.end(); err != nil {
-			return errors.Join(err, c.close())
+			return err
 		}
 	}
-	return c.close()
+	return nil
 }
 
 // panelsHeader heads panels.csv. Panels and series are numbered from 0, as the manifest's configuration lists them.

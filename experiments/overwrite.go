@@ -44,6 +44,16 @@ func (e *OverwriteError) Error() string {
 	return b.String()
 }
 
+// add adds a run's folder below a scenario's, with what is different there.
+func (e *OverwriteError) add(scenario, run string, why []string) {
+	k := slices.IndexFunc(e.groups, func(g overwritten) bool { return g.scenario == scenario && slices.Equal(g.why, why) })
+	if k < 0 {
+		k = len(e.groups)
+		e.groups = append(e.groups, overwritten{scenario: scenario, why: why})
+	}
+	e.groups[k].runs = append(e.groups[k].runs, run)
+}
+
 // Overwrites is an OverwriteError if a run of the suite would take the place of results that came of another configuration, or of
 // nobody knows what. Results of the same configuration are as good as the ones that take their place, and of a run that was killed
 // there is nothing to show.
@@ -59,12 +69,7 @@ func (s *Suite) Overwrites() error {
 			if len(why) == 0 {
 				continue
 			}
-			k := slices.IndexFunc(e.groups, func(g overwritten) bool { return g.scenario == place.scenario && slices.Equal(g.why, why) })
-			if k < 0 {
-				k = len(e.groups)
-				e.groups = append(e.groups, overwritten{scenario: place.scenario, why: why})
-			}
-			e.groups[k].runs = append(e.groups[k].runs, filepath.ToSlash(place.below()))
+			e.add(place.scenario, filepath.ToSlash(place.below()), why)
 		}
 	}
 	if len(e.groups) == 0 {

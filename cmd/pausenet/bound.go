@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -12,6 +13,7 @@ import (
 
 type boundFlags struct {
 	sets   []string
+	force  bool
 	quick  bool
 	seed   uint64
 	out    string
@@ -52,6 +54,7 @@ written to DIR/<scenario>/<way>/flows.csv, as run does. Faults are left out.`,
 	setFlag(c, &f.sets)
 	flags.BoolVar(&f.quick, "quick", false, "take a long scenario in its quick form")
 	flags.StringVar(&f.out, "out", "", "`folder` for the flows' times (default: they are not written)")
+	flags.BoolVar(&f.force, "force", false, "overwrite flows' times that were worked out under other settings")
 	formatFlag(c, &f.format)
 	completeFolder(c, "out")
 	completeNothing(c, "seed")
@@ -75,7 +78,12 @@ func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
 	}
 	var files []string
 	if f.out != "" {
-		if files, err = b.Write(f.out); err != nil {
+		files, err = b.Write(f.out, f.force)
+		var other *experiments.OverwriteError
+		if errors.As(err, &other) {
+			return elsewhere(other, f.out)
+		}
+		if err != nil {
 			return runError(err)
 		}
 	}

@@ -142,9 +142,14 @@ func overwrites(suite *experiments.Suite) error {
 	err := suite.Overwrites()
 	var other *experiments.OverwriteError
 	if errors.As(err, &other) {
-		err = fmt.Errorf("%w\nwrite elsewhere, with --out %s say, or overwrite them with --force", err, experiments.FreshFolder(suite.Directory))
+		return elsewhere(other, suite.Directory)
 	}
 	return badInput(err)
+}
+
+// elsewhere says what to do instead of overwriting results below a folder.
+func elsewhere(err *experiments.OverwriteError, folder string) error {
+	return badInput(fmt.Errorf("%w\nwrite elsewhere, with --out %s say, or overwrite them with --force", err, experiments.FreshFolder(folder)))
 }
 
 func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScenario, error) {
