@@ -257,11 +257,18 @@ func conclude(out io.Writer, f *live.Fabric, failed error) error {
 	return &exitError{exitVerdict, err}
 }
 
-// runBare is pausenet without arguments: a small fabric and its shell; its help for who may not have one.
+// runBare is pausenet without arguments: up without arguments; its help for who may not have that.
 func runBare(c *cobra.Command) error {
 	if os.Geteuid() != 0 {
 		return c.Help()
 	}
-	f := upFlags{name: defaultFabric, seed: 1}
-	return f.run(c, nil)
+	up, _, err := c.Find([]string{"up"})
+	if err != nil {
+		return err
+	}
+	up.SetContext(c.Context())
+	if err := applyConfiguration(up, c.Flags().Lookup("config").Value.String()); err != nil {
+		return err
+	}
+	return up.RunE(up, nil)
 }
