@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
 )
 
@@ -54,6 +55,7 @@ func newDownCommand() *cobra.Command {
 			} else if r := live.Ended(names[0]); r != nil {
 				over, names = append(over, r), nil
 			}
+			failed := false
 			for _, name := range names {
 				called := name
 				if name == "" {
@@ -75,6 +77,7 @@ func newDownCommand() *cobra.Command {
 					fmt.Fprintf(c.OutOrStdout(), "%s: ", name)
 				}
 				reply.Verdict.Write(c.OutOrStdout())
+				failed = failed || reply.Verdict.Status == experiments.Fail
 			}
 			for _, r := range over {
 				fmt.Fprintln(c.OutOrStdout(), r)
@@ -85,6 +88,9 @@ func newDownCommand() *cobra.Command {
 			}
 			if len(over) > 0 {
 				return &exitError{exitVerdict, fmt.Errorf("%s had ended before", count(len(over), "fabric"))}
+			}
+			if failed {
+				return &exitError{exitVerdict, errUntrusted}
 			}
 			return nil
 		},

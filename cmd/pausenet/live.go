@@ -45,7 +45,7 @@ func dial(name string) (*live.Client, error) {
 		return nil, err
 	}
 	c, err := live.Dial(name)
-	if errors.Is(err, live.ErrNone) {
+	if errors.Is(err, live.ErrNone) || errors.Is(err, live.ErrSeveral) {
 		return nil, badInput(err)
 	}
 	return c, clientError(err, exitEnvironment)

@@ -67,11 +67,17 @@ func TestStall(t *testing.T) {
 	if c := fabrics[0].Clock; c.FrameLatenessMaxNS < 1e9 || c.HeldSeconds < 1 {
 		t.Errorf("%+v", c)
 	}
+	down := exec.Command(pausenet, "down", name)
+	ended, _ := down.CombinedOutput()
 	_ = lines.Close()
-	_ = up.Wait() // exits with 1, for the verdict
-	out := string(said.text)
-	if !strings.Contains(out, "verdict: "+string(experiments.Fail)) || !strings.Contains(out, "a frame that a program sent was taken") {
+	_ = up.Wait()
+	if out := string(ended); !strings.Contains(out, "verdict: "+string(experiments.Fail)) || !strings.Contains(out, "a frame that a program sent was taken") {
 		t.Errorf("after a stall of 2s:\n%s", out)
+	}
+	for _, c := range []*exec.Cmd{down, up} {
+		if code := c.ProcessState.ExitCode(); code != exitVerdict {
+			t.Errorf("%v: exit code %d for a verdict of FAIL", c.Args, code)
+		}
 	}
 }
 

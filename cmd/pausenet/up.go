@@ -235,12 +235,15 @@ func waitForEnd(f *live.Fabric) {
 	}
 }
 
+// errUntrusted is the error of a fabric whose verdict is FAIL.
+var errUntrusted = errors.New("the fabric's verdict is FAIL: its numbers cannot be trusted")
+
 // conclude ends a fabric and prints its verdict. failed is what failed in its shell.
 func conclude(out io.Writer, f *live.Fabric, failed error) error {
 	v, err := f.Close()
 	v.Write(out)
 	if err == nil && v.Status == experiments.Fail {
-		err = errors.New("the fabric's verdict is FAIL: its numbers cannot be trusted")
+		err = errUntrusted
 	}
 	switch {
 	case err == nil && failed == nil:

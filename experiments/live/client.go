@@ -67,6 +67,9 @@ func ended(err error) bool {
 // ErrNone says that there is no such fabric.
 var ErrNone = errors.New("no such fabric")
 
+// ErrSeveral says that no name was given, and there is not one fabric alone that it could be.
+var ErrSeveral = errors.New("several fabrics are up, name one")
+
 // crowded says of an error of Dial that more wait to be connected than the kernel has wait.
 func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
@@ -117,7 +120,7 @@ func Dial(name string) (*Client, error) {
 		case 1:
 			name = names[0]
 		default:
-			return nil, fmt.Errorf("%w: several are up, name one with --fabric: %s", ErrNone, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%w: %s", ErrSeveral, strings.Join(names, ", "))
 		}
 	}
 	return dial(name, answerPatience)
