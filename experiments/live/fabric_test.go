@@ -58,7 +58,7 @@ func down(t testing.TB, f *Fabric) {
 		t.Fatal(err)
 	}
 	var followed Verdict
-	followed.followed(f.live.Status(), shortestRTT(f.Plan))
+	followed.followed(f.live.Status(), shortestRTT(f.Plan), 0)
 	if len(v.Reasons) > len(followed.Reasons) {
 		t.Errorf("%+v", v)
 	}

@@ -57,7 +57,7 @@ func (f *Fabric) verdict() Verdict {
 	if d := f.live.Engine().Deadlocked(); d != nil {
 		worse(experiments.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().Circle(d))
 	}
-	v.followed(s, shortestRTT(f.Plan))
+	v.followed(s, shortestRTT(f.Plan), orchestrator.FittingSlowdown(f.Plan, f.Crossing))
 	return v
 }
 
@@ -69,14 +69,16 @@ func (v *Verdict) worse(status experiments.Status, format string, args ...any) {
 }
 
 // followed judges how the machine followed the clock, by the shortest round trip there is: what came later than that was not where a program
-// that measures round trips, or answers them, had to find it.
-func (v *Verdict) followed(s orchestrator.LiveStatus, base vtime.Time) {
+// that measures round trips, or answers them, had to find it. A slow-down that it names is not below the one that fits this machine by
+// what a crossing takes here: the fabric had less to do than it was meant for, or fell back so far that its lateness says little.
+func (v *Verdict) followed(s orchestrator.LiveStatus, base vtime.Time, fitting float64) {
 	wall := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 	virtual := func(d time.Duration) vtime.Time {
 		return vtime.FromDuration(time.Duration(float64(d) / s.Slowdown))
 	}
 	fits := func(late vtime.Time) float64 {
-		return orchestrator.RoundSlowdown(s.Slowdown * min(10, float64(late)/float64(base)))
+		late = max(late, s.LatenessP99)
+		return max(fitting, orchestrator.RoundSlowdown(s.Slowdown*min(10, float64(late)/float64(base))))
 	}
 	if s.Held > 0 {
 		v.worse(experiments.Fail, "the machine could not follow: virtual time stood still for %v; --slowdown %g would fit",
@@ -89,6 +91,9 @@ func (v *Verdict) followed(s orchestrator.LiveStatus, base vtime.Time) {
 	case virtual(s.FrameP50) > base:
 		v.worse(experiments.Fail, "half of the %d frames that programs sent were taken more than %v late, %v of virtual time, where a round trip between two hosts of a "+
 			"switch takes %v: what programs measured is this machine's; --slowdown %g would fit", s.Frames, wall(s.FrameP50), virtual(s.FrameP50), base, fits(virtual(s.FrameP50)))
+	case s.Frames > 0 && s.LatenessP50 > base && s.Held == 0:
+		v.worse(experiments.Fail, "half of the events came more than %v late, where a round trip between two hosts of a switch takes %v: what programs measured is this "+
+			"machine's; --slowdown %g would fit", s.LatenessP50, base, fits(s.LatenessP50))
 	case virtual(s.FrameP99) > base:
 		v.worse(experiments.Warn, "1 %% of the %d frames that programs sent were taken more than %v late, %v of virtual time, and one by %v, where a round trip between two "+
 			"hosts of a switch takes %v: times that programs measured are off by that; --slowdown %g would fit", s.Frames, wall(s.FrameP99), virtual(s.FrameP99),

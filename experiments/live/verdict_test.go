@@ -16,18 +16,22 @@ import (
 func TestFollowed(t *testing.T) {
 	const base, us, ms = 4 * vtime.Microsecond, time.Microsecond, time.Millisecond
 	for name, c := range map[string]struct {
-		late            vtime.Time // events, p99
+		late, median    vtime.Time // events, p99 and p50
 		p50, p99, worst time.Duration
 		held            time.Duration
 		lost            int64
+		fitting         float64
 		want            experiments.Status
 		says            []string // one of each reason
 	}{
 		"in time":          {late: base, p50: 40 * us, p99: 800 * us, worst: 200 * ms, want: experiments.Pass},
 		"events late":      {late: base + 1, want: experiments.Warn, says: []string{"1 % of the events came later than a round trip between two hosts of a switch (4us): times that programs measured are off by that; --slowdown 500 would fit"}},
 		"frames late":      {p50: 40 * us, p99: 900 * us, worst: 30 * ms, want: experiments.Warn, says: []string{"taken more than 900µs late, 4.5us of virtual time, and one by 30ms"}},
-		"both late":        {late: 9 * base, p99: 2 * ms, worst: 2 * ms, want: experiments.Warn, says: []string{"--slowdown 500 would fit"}},
+		"both late":        {late: 2 * base, p99: 2 * ms, worst: 2 * ms, want: experiments.Warn, says: []string{"--slowdown 500 would fit"}},
 		"half late":        {p50: 900 * us, p99: 2 * ms, worst: 9 * ms, want: experiments.Fail, says: []string{"half of the 1000 frames that programs sent were taken more than 900µs late, 4.5us of virtual time"}},
+		"too low":          {late: base + 1, p50: 900 * us, p99: 2 * ms, worst: 9 * ms, fitting: 2000, want: experiments.Fail, says: []string{"--slowdown 2000 would fit"}},
+		"events later":     {late: 9 * base, p50: 900 * us, p99: 900 * us, worst: 9 * ms, want: experiments.Fail, says: []string{"--slowdown 2000 would fit"}},
+		"half of events":   {late: 9 * base, median: 2 * base, p50: 40 * us, p99: 900 * us, worst: 9 * ms, want: experiments.Fail, says: []string{"half of the events came more than 8us late, where a round trip between two hosts of a switch takes 4us: what programs measured is this machine's; --slowdown 2000 would fit"}},
 		"one frame in all": {p50: 40 * us, p99: 40 * us, worst: 201 * ms, want: experiments.Fail, says: []string{"a frame that a program sent was taken 201ms late"}},
 		"stood still":      {late: 9 * base, held: 5 * time.Second, want: experiments.Fail, says: []string{"virtual time stood still for 5s; --slowdown 500 would fit"}},
 		"a stall":          {p99: 2 * time.Second, worst: 2 * time.Second, held: 1800 * ms, want: experiments.Fail, says: []string{"virtual time stood still for 1.8s", "was taken 2s late"}},
@@ -35,8 +39,8 @@ func TestFollowed(t *testing.T) {
 	} {
 		v := Verdict{Status: experiments.Pass}
 		v.followed(orchestrator.LiveStatus{
-			Slowdown: 200, Wall: 10 * time.Second, LatenessP99: c.late, Held: c.held, Lost: c.lost, Frames: 1000, FrameP50: c.p50, FrameP99: c.p99, FrameMax: c.worst,
-		}, base)
+			Slowdown: 200, Wall: 10 * time.Second, LatenessP50: c.median, LatenessP99: c.late, Held: c.held, Lost: c.lost, Frames: 1000, FrameP50: c.p50, FrameP99: c.p99, FrameMax: c.worst,
+		}, base, c.fitting)
 		if v.Status != c.want || len(v.Reasons) != len(c.says) {
 			t.Errorf("%s: %s, %q", name, v.Status, v.Reasons)
 			continue
