@@ -34,7 +34,9 @@ func NewLive(s *Scenario, controller string) (*Live, error) {
 
 // Fabric are the options to build the fabric with.
 func (l *Live) Fabric() orchestrator.FabricOptions {
-	return orchestrator.FabricOptions{Flows: l.spec.Needs.CNM, Telemetry: l.spec.Needs.INT, Reroute: true, Live: true}
+	return orchestrator.FabricOptions{
+		PlaneOptions: orchestrator.PlaneOptions{Flows: l.spec.Needs.CNM, Telemetry: l.spec.Needs.INT, Reroute: true}, Live: true,
+	}
 }
 
 // Engine is the engine's configuration but for its plane and observer.

@@ -73,7 +73,9 @@ func (u *Setup) resolveFlows() error {
 
 // Fabric are the options of the fabric that the run needs.
 func (u *Setup) Fabric() orchestrator.FabricOptions {
-	return orchestrator.FabricOptions{Flows: u.CC.Needs.CNM, Telemetry: u.CC.Needs.INT, Reroute: u.Scenario.reroutes()}
+	return orchestrator.FabricOptions{
+		PlaneOptions: orchestrator.PlaneOptions{Flows: u.CC.Needs.CNM, Telemetry: u.CC.Needs.INT, Reroute: u.Scenario.reroutes()},
+	}
 }
 
 // resolution is what a scenario comes to under a controller and a seed.

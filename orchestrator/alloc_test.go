@@ -25,7 +25,7 @@ func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run f
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, FabricOptions{Flows: true})
+	plane, err := OpenWasmPlane(plan, PlaneOptions{Flows: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,30 +9,30 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/topologies"
-	"github.com/pausenet/pausenet/vtime"
 )
 
 // CrossingCost measures what carrying a full data frame through a switch's pipelines takes on this machine, over some thousand
-// crossings. It is for an engine that has not started; the pipelines' registers are as they were afterwards.
-func (e *Engine) CrossingCost() (time.Duration, error) {
+// crossings. It is for a plane whose engine has not started; the pipelines' registers are as they were afterwards.
+func CrossingCost(c EngineConfig) (time.Duration, error) {
 	const crossings, batch = 4000, 500
-	source, destination := &e.plan.Nodes[e.plan.Hosts[0]], &e.plan.Nodes[e.plan.Hosts[len(e.plan.Hosts)-1]]
-	out := &e.plan.Ports[source.Ports[0]]
-	in := &e.ports[out.Peer]
+	plan, state := c.Plan, c.Plane.State()
+	source, destination := &plan.Nodes[plan.Hosts[0]], &plan.Nodes[plan.Hosts[len(plan.Hosts)-1]]
+	out := &plan.Ports[source.Ports[0]]
+	in := &plan.Ports[out.Peer]
 	header, err := wire.NewFlowHeader(wire.FlowParams{
-		SrcMAC: out.MAC, DstMAC: e.plan.Ports[out.Peer].MAC, Src: source.Addr.As4(), Dst: destination.Addr.As4(),
-		SrcPort: wire.MinEntropyPort, DestQP: 1, MTU: e.plan.MTU, TOS: e.hosts.DataTOS(),
+		SrcMAC: out.MAC, DstMAC: plan.Ports[out.Peer].MAC, Src: source.Addr.As4(), Dst: destination.Addr.As4(),
+		SrcPort: wire.MinEntropyPort, DestQP: 1, MTU: plan.MTU, TOS: c.Hosts.DataTOS(),
 	})
 	if err != nil {
 		return 0, err
 	}
-	n := wire.DataLen(wire.OpWriteMiddle, e.plan.MTU)
-	port, sw := e.state.Ports[in.id], e.state.Switches[in.index]
-	e.state.Switches[in.index].Cnm = 0 // flows are not to be counted
-	x := e.crossing
+	n := wire.DataLen(wire.OpWriteMiddle, plan.MTU)
+	index := plan.Nodes[in.Node].Index
+	port, sw := state.Ports[in.ID], state.Switches[index]
+	state.Switches[index].Cnm = 0 // flows are not to be counted
+	x := state.Crossing
 	defer func() {
-		e.state.Ports[in.id], e.state.Switches[in.index] = port, sw
+		state.Ports[in.ID], state.Switches[index] = port, sw
 		*x = ebpf.Crossing{Done: x.Done, Marked: x.Marked}
 	}()
 	best := time.Duration(1 << 62)
@@ -40,64 +40,16 @@ func (e *Engine) CrossingCost() (time.Duration, error) {
 	for range crossings / batch {
 		start := time.Now()
 		for range batch {
-			wire.PutData(f.Data(), header, wire.OpWriteMiddle, 0, e.plan.MTU, false, false)
-			x.Now, x.InPort, x.OutPort, x.Tick = 0, uint32(in.id), uint32(out.ID), ebpf.TickNone
-			if err := e.plane.Cross(int(in.id), f); err != nil {
+			wire.PutData(f.Data(), header, wire.OpWriteMiddle, 0, plan.MTU, false, false)
+			x.Now, x.InPort, x.OutPort, x.Tick = 0, uint32(in.ID), uint32(out.ID), ebpf.TickNone
+			if err := c.Plane.Cross(int(in.ID), f); err != nil {
 				return 0, err
 			}
 			if x.Verdict != ebpf.VerdictForward {
-				return 0, fmt.Errorf("a frame into %s did not come out: verdict %d", e.plan.Ports[in.id].Name, x.Verdict)
+				return 0, fmt.Errorf("a frame into %s did not come out: verdict %d", plan.Ports[in.ID].Name, x.Verdict)
 			}
 		}
 		best = min(best, time.Since(start)/batch)
 	}
 	return best, nil
-}
-
-// liveLoad is the load that a slow-down is chosen for: of the hosts, a quarter sends at line rate, each packet answered, and that
-// takes half of a processor.
-const liveSenders, liveShare = 0.25, 0.5
-
-// FittingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which a machine on which a crossing costs so much can
-// follow that load.
-func FittingSlowdown(plan *topologies.Plan, crossing time.Duration) float64 {
-	return RoundSlowdown(HostLoad(plan) * liveSenders * float64(len(plan.Hosts)) * crossing.Seconds() / liveShare)
-}
-
-// HostLoad is how many crossings a second of virtual time has for each host that sends at line rate, on average over the hosts.
-func HostLoad(plan *topologies.Plan) float64 {
-	var links, pairs int
-	for i, a := range plan.Hosts {
-		b := plan.Hosts[(i+len(plan.Hosts)/2)%len(plan.Hosts)]
-		if a != b {
-			links += len(Path(plan, a, b, Ports{Source: wire.MinEntropyPort}))
-			pairs++
-		}
-	}
-	var rate float64 // packets per virtual second of all hosts
-	line := plan.Framing.LineBytes(wire.DataLen(wire.OpWriteMiddle, plan.MTU))
-	for _, h := range plan.Hosts {
-		rate += float64(vtime.Second) / float64(plan.Ports[plan.Nodes[h].Ports[0]].Rate.TimeFor(line))
-	}
-	const answered = 2
-	return rate / float64(len(plan.Hosts)) * answered * float64(links) / float64(max(1, pairs))
-}
-
-// wakesWithin is within what a real-time thread wakes nearly always, on a machine that is busy too.
-const wakesWithin = 100 * time.Microsecond
-
-// WakingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which such a wake takes half of a round trip at most.
-func WakingSlowdown(rtt vtime.Time) float64 {
-	return RoundSlowdown(2 * float64(vtime.FromDuration(wakesWithin)) / float64(rtt))
-}
-
-// RoundSlowdown is the next slow-down of 1, 2 or 5 times a power of ten, at least 1.
-func RoundSlowdown(least float64) float64 {
-	for power := 1.0; ; power *= 10 {
-		for _, step := range []float64{1, 2, 5} {
-			if step*power >= least {
-				return step * power
-			}
-		}
-	}
 }

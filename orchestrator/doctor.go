@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf/link"
-	"github.com/vishvananda/netlink"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/kernel"
@@ -37,9 +36,9 @@ func Diagnose() *Diagnosis {
 		probe func() (found string, err error)
 	}{
 		{"bpf", probeBPF},
-		{"namespaces", probeNamespaces},
-		{"veth", probeVeth},
-		{"packet ring", probeRing},
+		{"namespaces", ProbeNamespaces},
+		{"veth", ProbeVeth},
+		{"packet ring", ProbeRing},
 		{"clsact", func() (string, error) { return probeFabric(HooksClsact) }},
 	}
 	unprivileged := os.Geteuid() != 0 && privileges.Status == CheckMissing
@@ -127,50 +126,6 @@ func probeBPF() (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("the verifier accepts the pipelines, in %v", time.Since(start).Round(time.Millisecond)), k.Close()
-}
-
-// inNewNamespace calls f on a thread of its own in a namespace that ends with it.
-func inNewNamespace(f func() error) error {
-	return onOwnThread(func() error {
-		ns, err := newNamespace()
-		if err != nil {
-			return err
-		}
-		return errors.Join(f(), ns.Close())
-	})
-}
-
-func probeNamespaces() (string, error) {
-	err := onOwnThread(func() error {
-		ns, err := newNamespace()
-		if err != nil {
-			return err
-		}
-		return errors.Join(mark(ns, "doctor"), ns.Close())
-	})
-	return "can be made and entered", err
-}
-
-func probeVeth() (string, error) {
-	err := inNewNamespace(func() error {
-		err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "doctor0"}, PeerName: "doctor1"})
-		if err != nil {
-			return fmt.Errorf("create a veth pair: %w", err)
-		}
-		return nil
-	})
-	return "pairs can be made", err
-}
-
-func probeRing() (string, error) {
-	err := inNewNamespace(func() error {
-		r, err := newRing(2048, ringSlots, nil)
-		if err != nil {
-			return err
-		}
-		return r.Close()
-	})
-	return "TPACKET_V2 can be set up and mapped", err
 }
 
 // probeFabric builds two hosts and a switch, sends a message and its acknowledgement across, and closes the books.

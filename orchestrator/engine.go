@@ -113,8 +113,8 @@ type Engine struct {
 	pending   int            // calls of At to come
 	failed    error          // of one
 	rerouted  bool
-	watchdogs []watch          // by port and priority; nil: no switch has one
-	replies   func(host *port) // takes what a host's kernel sent as a frame went up its stack; nil: not live
+	watchdogs []watch        // by port and priority; nil: no switch has one
+	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
 	circles   circles
 	held      []held        // by port and priority; nil: not kept
 	counts    []*portCounts // by port; nil: not kept

@@ -2,10 +2,7 @@
 
 package orchestrator
 
-import (
-	"errors"
-	"runtime"
-)
+import "runtime"
 
 // Diagnose finds out whether this machine can run the kernel plane.
 func Diagnose() *Diagnosis {
@@ -14,12 +11,3 @@ func Diagnose() *Diagnosis {
 		Remedy: "--plane wasm runs the same pipelines in this process, with the same results",
 	}}}
 }
-
-// FindLeftovers finds nothing: no fabric was ever built in this kernel.
-func FindLeftovers() ([]Leftover, error) { return nil, nil }
-
-// Remove ends what holds the namespace.
-func (l *Leftover) Remove() error { return errors.New("this system has no network namespaces") }
-
-// remedyFor knows nothing: no fabric is brought up in this kernel.
-func remedyFor(error) string { return "" }

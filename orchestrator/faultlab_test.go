@@ -29,7 +29,7 @@ func newFaultLab(t testing.TB, topology string, set func(*switchagent.Settings, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenPlane(PlaneWasm, plan, FabricOptions{Reroute: true})
+	plane, err := OpenPlane(PlaneWasm, plan, FabricOptions{PlaneOptions: PlaneOptions{Reroute: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

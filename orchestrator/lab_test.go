@@ -56,7 +56,7 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 	if o.hooks == HooksAuto {
 		o.hooks = HooksClsact
 	}
-	plane, err := OpenKernelPlane(plan, FabricOptions{Flows: o.burst, Hooks: o.hooks})
+	plane, err := OpenKernelPlane(plan, FabricOptions{PlaneOptions: PlaneOptions{Flows: o.burst}, Hooks: o.hooks})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func TestNothingLeaks(t *testing.T) {
 	ids := map[cilium.ProgramID]bool{}
 	namespaces := map[uint64]bool{} // inodes, which the kernel gives out again
 	cycle := func(hooks Hooks) {
-		p, err := OpenKernelPlane(plan, FabricOptions{Flows: true, Hooks: hooks})
+		p, err := OpenKernelPlane(plan, FabricOptions{PlaneOptions: PlaneOptions{Flows: true}, Hooks: hooks})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,9 +70,12 @@ const (
 	mostLateness = int64(time.Hour)
 )
 
+// noPort is none of a fabric's ports.
+const noPort = -1
+
 // NewLive drives an engine that was made with EngineConfig.Live, on its plane.
 func NewLive(e *Engine, p *KernelPlane, slowdown float64) (*Live, error) {
-	if p.live == nil {
+	if !p.Live() {
 		return nil, errors.New("the plane was not opened for a live fabric")
 	}
 	if !(slowdown > 0) {
@@ -86,7 +89,7 @@ func NewLive(e *Engine, p *KernelPlane, slowdown float64) (*Live, error) {
 		engine: e, plane: p, first: slowdown, wake: wake, lateness: hdrhistogram.New(1, mostLateness, 3), frames: hdrhistogram.New(1, mostLateness, 3),
 	}
 	l.clock.Store(newClock(time.Now(), slowdown))
-	e.replies = l.replies
+	e.Replies(l.replies)
 	return l, nil
 }
 
@@ -131,7 +134,7 @@ func (l *Live) Run(ctx context.Context) (err error) {
 	stop := context.AfterFunc(ctx, func() { _ = l.Do(func() error { l.stopped = ctx.Err(); return nil }) })
 	defer stop()
 	defer func() { l.end(err) }()
-	l.engine.start()
+	l.engine.Start()
 	l.started = time.Now()
 	l.emptied = l.started
 	l.clock.Store(newClock(l.started, l.first))
@@ -156,22 +159,22 @@ func (l *Live) Run(ctx context.Context) (err error) {
 // step does what is due, a little at a time; false if there is nothing.
 func (l *Live) step(now time.Time) (worked bool, err error) {
 	e := l.engine
-	if l.intake(nil, now) { // before e.now moves: frames are due when they came
+	if l.intake(noPort, now) { // before virtual time moves: frames are due when they came
 		worked = true
 	}
 	if l.asked.Load() {
-		if virtual := l.Clock().Virtual(now); e.earliest() > virtual {
-			e.now = max(e.now, virtual)
+		if virtual := l.Clock().Virtual(now); e.Next() > virtual {
+			e.Reach(virtual)
 		}
 		if err := l.answer(); err != nil {
 			return true, err
 		}
 		worked = true
 	}
-	if err := l.plane.unasked(); err != nil {
+	if err := l.plane.Unasked(); err != nil {
 		return true, err
 	}
-	at := e.earliest()
+	at := e.Next()
 	virtual := l.Clock().Virtual(now)
 	if at > virtual {
 		return worked, nil
@@ -187,7 +190,7 @@ func (l *Live) step(now time.Time) (worked bool, err error) {
 	if l.pace != nil {
 		l.pace.saw(virtual - at)
 	}
-	return true, e.step(at)
+	return true, e.Step(at)
 }
 
 // adapt has virtual time go more slowly where the machine cannot follow.
@@ -199,31 +202,29 @@ func (l *Live) adapt(now time.Time) {
 		from := l.Clock().Slowdown()
 		if to := raised(from); to > from {
 			l.clock.Store(l.Clock().slowed(now, to))
-			l.raised(l.engine.now, from, to, why)
+			l.raised(l.engine.Now(), from, to, why)
 		}
 	}
 }
 
-// intake takes the frames that programs have sent, as of when they came; those of host as of the engine's time.
-func (l *Live) intake(host *port, now time.Time) (some bool) {
-	e, r := l.engine, l.plane.live.outside
-	for range outsideSlots {
-		data, ifindex, ok := r.receive()
+// intake takes the frames that programs have sent, as of when they came; those of the port as of the engine's time.
+func (l *Live) intake(port int, now time.Time) (some bool) {
+	for range ProgramSlots {
+		f, ok := l.plane.Receive()
 		if !ok {
 			l.emptied = now
 			return some
 		}
 		some = true
-		late := l.frameLateness(r.stamp(), now)
-		switch id := int(ifindex - outerIfindex(0)); {
-		case id < 0 || id >= len(e.ports) || e.ports[id].ordinary == nil:
-			l.stray++
-		case &e.ports[id] == host:
-			e.offer(host, data, r.whole(), e.now)
-		default:
-			e.offer(&e.ports[id], data, r.whole(), l.Clock().Virtual(now.Add(-late)))
+		late := l.frameLateness(f.Stamp, now)
+		at := l.engine.Now()
+		if f.Port != port {
+			at = l.Clock().Virtual(now.Add(-late))
 		}
-		r.release()
+		if !l.engine.Offer(f.Port, f.Data, f.Whole, at) {
+			l.stray++
+		}
+		l.plane.Release()
 	}
 	return some
 }
@@ -241,7 +242,7 @@ func (l *Live) frameLateness(stamp int64, now time.Time) time.Duration {
 }
 
 // replies takes what a host's kernel answered within the crossing: at the time of the crossing, whatever the machine is late by.
-func (l *Live) replies(host *port) { l.intake(host, time.Now()) }
+func (l *Live) replies(port int) { l.intake(port, time.Now()) }
 
 // answer runs what was asked for.
 func (l *Live) answer() error {
@@ -255,28 +256,28 @@ func (l *Live) answer() error {
 	for _, r := range requests {
 		r.done <- r.do()
 	}
-	l.engine.tell()
-	return errors.Join(l.stopped, l.engine.failed)
+	return errors.Join(l.stopped, l.engine.Told())
 }
 
 // wait waits for the next event, a program's frame or a request. now is when there was nothing to do.
 func (l *Live) wait(now time.Time) {
-	at := l.engine.earliest()
+	at := l.engine.Next()
 	left := time.Duration(1 << 62)
 	if at != vtime.Never {
 		left = l.Clock().until(at, now)
 	}
 	if left > spinBelow {
+		programs, pipelines := l.plane.Descriptors()
 		fds := [3]unix.PollFd{
-			{Fd: int32(l.plane.live.outside.rx), Events: unix.POLLIN},
-			{Fd: int32(l.plane.ring.rx), Events: unix.POLLIN}, // what should not come
+			{Fd: int32(programs), Events: unix.POLLIN},
+			{Fd: int32(pipelines), Events: unix.POLLIN}, // what should not come
 			{Fd: int32(l.wake), Events: unix.POLLIN},
 		}
 		pollRaw(fds[:], left-spinBelow)
 		return
 	}
 	for end := now.Add(left); !l.asked.Load(); {
-		if _, _, ok := l.plane.live.outside.receive(); ok || !time.Now().Before(end) {
+		if l.plane.Waiting() || !time.Now().Before(end) {
 			return
 		}
 	}
@@ -294,14 +295,14 @@ func (l *Live) end(err error) {
 	_ = unix.Close(l.wake)
 	if err != nil && l.stopped == nil {
 		l.broken = true
-		l.engine.fail("the plane works", "plane", "%v", err)
+		l.engine.PlaneFailed(err)
 	}
 }
 
 // Check closes the books, once Run has ended; see Engine.Check. A plane that failed left a frame halfway: they cannot be closed then.
 func (l *Live) Check() []Violation {
 	if l.broken {
-		return l.engine.broken
+		return l.engine.Broken()
 	}
 	return l.engine.Check()
 }

@@ -30,8 +30,8 @@ type livePlane struct {
 // ErrForged says that something on a node does what the pipelines alone may do.
 var ErrForged = errors.New("a BPF program or tc filter on a node marks frames as the pipelines do, or gives them frames")
 
-// outsideSlots is the frames that may wait in the ring of hosts' frames.
-const outsideSlots = 4096
+// ProgramSlots is the frames of programs that may wait in their ring.
+const ProgramSlots = 4096
 
 // How long a crossing into a host may take, the first time and after one that did not finish. A live fabric goes on without the
 // frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
@@ -48,7 +48,7 @@ func newLiveRings(frameSize, ports int) (inside *ring, l *livePlane, err error) 
 		return nil, nil, err
 	}
 	l = &livePlane{dead: make([]bool, ports), owed: make([]uint64, ports)}
-	if l.outside, err = newRing(frameSize, outsideSlots, marked(false)); err != nil {
+	if l.outside, err = newRing(frameSize, ProgramSlots, marked(false)); err != nil {
 		return nil, nil, errors.Join(err, inside.Close())
 	}
 	if err := l.outside.stampEarly(); err != nil {
@@ -57,10 +57,49 @@ func newLiveRings(frameSize, ports int) (inside *ring, l *livePlane, err error) 
 	return inside, l, nil
 }
 
+// ProgramFrame is a frame that a program has sent out of a port.
+type ProgramFrame struct {
+	Data  []byte // valid until Release
+	Port  int    // may be none of the fabric's
+	Whole bool   // Data is all of it: it was neither cut nor had a VLAN tag
+	Stamp int64  // when it came out of the port, in ns of CLOCK_REALTIME since 1970
+}
+
+// Live says whether the plane was opened for a live fabric. What follows is for such a one.
+func (p *KernelPlane) Live() bool { return p.live != nil }
+
+// Receive is the first of the programs' frames that wait; ok is false if none does. It waits until Release.
+func (p *KernelPlane) Receive() (f ProgramFrame, ok bool) {
+	r := p.live.outside
+	data, ifindex, ok := r.receive()
+	if !ok {
+		return f, false
+	}
+	return ProgramFrame{data, int(ifindex - outerIfindex(0)), r.whole(), r.stamp()}, true
+}
+
+// Release has done with the frame that Receive returned.
+func (p *KernelPlane) Release() { p.live.outside.release() }
+
+// Waiting says whether a program's frame waits.
+func (p *KernelPlane) Waiting() bool {
+	_, _, ok := p.live.outside.receive()
+	return ok
+}
+
+// Overrun is the programs' frames for which there was no room since the last call.
+func (p *KernelPlane) Overrun() (frames uint32, err error) {
+	_, frames, err = p.live.outside.statistics()
+	return frames, err
+}
+
+// Descriptors are what can be polled for programs' frames, and for what comes out of the pipelines.
+func (p *KernelPlane) Descriptors() (programs, pipelines int) { return p.live.outside.rx, p.ring.rx }
+
 // crossLive is Cross where users may take interfaces down, programs away, and the machine may be slow.
 func (p *KernelPlane) crossLive(in int, f *frame.Frame) error {
 	x, l := p.crossing, p.live
-	if err := p.unasked(); err != nil {
+	if err := p.Unasked(); err != nil {
 		return err
 	}
 	x.Verdict = ebpf.VerdictNone
@@ -131,9 +170,9 @@ func (p *KernelPlane) unfinished(in int) error {
 	return errUnfinished
 }
 
-// unasked deals with what the pipelines have done since the last crossing: crossings that finished after they had been given up, whose
+// Unasked deals with what the pipelines have done since the last crossing: crossings that finished after they had been given up, whose
 // frames it throws away. Anything else is an error.
-func (p *KernelPlane) unasked() error {
+func (p *KernelPlane) Unasked() error {
 	if done := atomic.LoadUint64(&p.crossing.Done); done != p.done {
 		n := done - p.done
 		if p.live.late += n; p.live.late > p.live.Unfinished {

@@ -39,12 +39,12 @@ type LiveStatus struct {
 func (l *Live) Status() LiveStatus {
 	wall := time.Since(l.started)
 	quantile := func(q float64) vtime.Time { return vtime.Time(l.lateness.ValueAtQuantile(q)) * vtime.Nanosecond }
-	_, drops, err := l.plane.live.outside.statistics()
+	drops, err := l.plane.Overrun()
 	if err == nil {
 		l.lost += int64(drops)
 	}
 	return LiveStatus{
-		Slowdown: l.Clock().Slowdown(), First: l.first, Virtual: l.engine.now, Wall: wall,
+		Slowdown: l.Clock().Slowdown(), First: l.first, Virtual: l.engine.Now(), Wall: wall,
 		Frames: l.frames.TotalCount(), FrameP50: time.Duration(l.frames.ValueAtQuantile(50)), FrameP99: time.Duration(l.frames.ValueAtQuantile(99)),
 		FrameMax: time.Duration(l.frames.Max()), FrameSum: l.frameSum,
 		LatenessP50: quantile(50), LatenessP99: quantile(99),

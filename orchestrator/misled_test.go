@@ -45,7 +45,7 @@ func TestMisledFlows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plane, err := OpenWasmPlane(plan, FabricOptions{Live: live})
+		plane, err := OpenWasmPlane(plan, PlaneOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,12 +10,7 @@ import (
 
 // FabricOptions are what is not in the plan.
 type FabricOptions struct {
-	// Flows says whether switches detect bursts (DCON) and need their flow tables.
-	Flows bool
-	// Telemetry says whether switches stamp telemetry onto data packets (HPCC).
-	Telemetry bool
-	// Reroute says whether routes may change (Engine.Reroute), and need room for it.
-	Reroute bool
+	PlaneOptions
 	// Live says whether programs are to use the fabric (Live): the kernel plane's alone.
 	Live bool
 	// Hooks is the way the pipelines are attached on the kernel plane.
@@ -34,7 +29,7 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (Plane, erro
 		}
 		return p, nil
 	case PlaneWasm:
-		return openWasm(plan, o)
+		return openWasm(plan, o.PlaneOptions)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)
 }

@@ -11,12 +11,7 @@ import (
 
 // FabricOptions are what is not in the plan.
 type FabricOptions struct {
-	// Flows says whether switches detect bursts (DCON) and need their flow tables.
-	Flows bool
-	// Telemetry says whether switches stamp telemetry onto data packets (HPCC).
-	Telemetry bool
-	// Reroute says whether routes may change (Engine.Reroute), and need room for it.
-	Reroute bool
+	PlaneOptions
 	// Live says whether programs are to use the fabric (Live): the kernel plane's alone.
 	Live bool
 }
@@ -27,7 +22,7 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (Plane, erro
 	case PlaneKernel:
 		return nil, fmt.Errorf("the kernel plane needs Linux, this is %s: use --plane wasm", runtime.GOOS)
 	case PlaneWasm:
-		return openWasm(plan, o)
+		return openWasm(plan, o.PlaneOptions)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)
 }

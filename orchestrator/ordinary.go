@@ -196,7 +196,7 @@ func (e *Engine) endOrdinary(in *port, f *frame.Frame) {
 	}
 	e.pool.Put(f)
 	if verdict == ebpf.VerdictStack && e.replies != nil {
-		e.replies(in)
+		e.replies(int(in.id))
 	}
 }
 

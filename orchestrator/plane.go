@@ -11,6 +11,16 @@ const (
 	PlaneWasm   = "wasm"   // the pipelines as WebAssembly in this process
 )
 
+// PlaneOptions are what a plane must be able to do, beside what the plan says.
+type PlaneOptions struct {
+	// Flows says whether switches detect bursts (DCON) and need their flow tables.
+	Flows bool
+	// Telemetry says whether switches stamp telemetry onto data packets (HPCC).
+	Telemetry bool
+	// Reroute says whether routes may change (Engine.Reroute), and need room for it.
+	Reroute bool
+}
+
 // Plane carries frames through the pipelines. The engine does not know which plane it drives.
 type Plane interface {
 	// Name is PlaneKernel or PlaneWasm.

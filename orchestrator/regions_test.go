@@ -169,7 +169,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, FabricOptions{})
+	plane, err := OpenWasmPlane(plan, PlaneOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestRunEndsAtItsTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, FabricOptions{})
+	plane, err := OpenWasmPlane(plan, PlaneOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func TestEgressBefore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := parsePlan(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}")
-			wasm, err := OpenWasmPlane(plan, FabricOptions{Telemetry: true})
+			wasm, err := OpenWasmPlane(plan, PlaneOptions{Telemetry: true})
 			if err != nil {
 				t.Fatal(err)
 			}

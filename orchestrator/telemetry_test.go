@@ -40,7 +40,7 @@ func TestTelemetryAlongAPath(t *testing.T) {
 // sendTelemetry has a host send one packet with room for telemetry to the other; it is the packet as it arrives there.
 func sendTelemetry(t *testing.T, plan *topologies.Plan, plane string, payload int) (seen []byte, fingerprint string) {
 	t.Helper()
-	p, err := OpenPlane(plane, plan, FabricOptions{Telemetry: true, Hooks: HooksClsact})
+	p, err := OpenPlane(plane, plan, FabricOptions{PlaneOptions: PlaneOptions{Telemetry: true}, Hooks: HooksClsact})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ type WasmPlane struct {
 }
 
 // OpenWasmPlane loads the pipelines and fills in the plan's tables.
-func OpenWasmPlane(plan *topologies.Plan, o FabricOptions) (*WasmPlane, error) {
+func OpenWasmPlane(plan *topologies.Plan, o PlaneOptions) (*WasmPlane, error) {
 	sizes := tableSizes(plan, o.Flows, o.Reroute)
 	sizes.Telemetry = o.Telemetry
 	process, err := wasm.Load(sizes)
@@ -119,11 +119,3 @@ func (p *WasmPlane) Check() []string {
 
 // Close frees the pipelines.
 func (p *WasmPlane) Close() error { return p.process.Close() }
-
-func openWasm(plan *topologies.Plan, o FabricOptions) (Plane, error) {
-	p, err := OpenWasmPlane(plan, o)
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}

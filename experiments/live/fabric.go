@@ -106,7 +106,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	config.Plane, config.Observer = plane, f.watch
 	engine := orchestrator.NewEngine(config)
 	f.watch.flows = engine.Flows
-	if f.Crossing, err = engine.CrossingCost(); err != nil {
+	if f.Crossing, err = orchestrator.CrossingCost(config); err != nil {
 		return f, &experiments.EnvironmentError{Err: err}
 	}
 	slowdown := o.Slowdown

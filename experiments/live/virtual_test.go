@@ -141,7 +141,7 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 // ranWithoutWall is the fingerprint of a fabric's engine, driven in virtual time on the other plane, with the same flows.
 func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	t.Helper()
-	plane, err := orchestrator.OpenWasmPlane(f.Plan, f.Made.Fabric())
+	plane, err := orchestrator.OpenWasmPlane(f.Plan, f.Made.Fabric().PlaneOptions)
 	if err != nil {
 		t.Fatal(err)
 	}

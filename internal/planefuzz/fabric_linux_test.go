@@ -7,5 +7,5 @@ import (
 
 // fabricOptions attach the programs by clsact, where a fabric comes up much sooner than with TCX.
 func fabricOptions(s *experiments.Scenario) orchestrator.FabricOptions {
-	return orchestrator.FabricOptions{Flows: detects(s), Telemetry: stamps(s), Reroute: true, Hooks: orchestrator.HooksClsact}
+	return orchestrator.FabricOptions{PlaneOptions: orchestrator.PlaneOptions{Flows: detects(s), Telemetry: stamps(s), Reroute: true}, Hooks: orchestrator.HooksClsact}
 }

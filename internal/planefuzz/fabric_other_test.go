@@ -9,5 +9,5 @@ import (
 
 // fabricOptions are for the wasm plane; there is no other here.
 func fabricOptions(s *experiments.Scenario) orchestrator.FabricOptions {
-	return orchestrator.FabricOptions{Flows: detects(s), Telemetry: stamps(s), Reroute: true}
+	return orchestrator.FabricOptions{PlaneOptions: orchestrator.PlaneOptions{Flows: detects(s), Telemetry: stamps(s), Reroute: true}}
 }
