@@ -4,13 +4,13 @@ package orchestrator
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -65,81 +65,79 @@ func TestCreditsLimitTheRate(t *testing.T) {
 // An incast over two hops: nothing is lost, the bottleneck is busy all the time, no port ever holds more than its buffer,
 // and on both planes it is the same run.
 func TestCreditIncast(t *testing.T) {
-	testenv.NeedRoot(t)
 	plan := parsePlan(t, "rate: 40Gbps\ndelay: 4us\nleafspine: {spines: 1, leaves: 3, hosts_per_leaf: 6}")
 	for _, buffer := range []units.Bytes{280 * units.KB, 100 * units.KB} {
 		var prints []string
 		var heldTimes [][]vtime.Time
-		for _, name := range []string{PlaneKernel, PlaneWasm} {
-			plane, err := OpenPlane(name, plan, FabricOptions{Hooks: HooksClsact})
-			if err != nil {
-				t.Fatal(err)
-			}
-			sw, host := switchagent.Default(), hostagent.Default()
-			sw.ECN.Mode = switchagent.ECNOff
-			byCredits(func(s *switchagent.CBFC) { s.Buffer = buffer })(&sw)
-			settings := []*switchagent.Settings{&sw, &sw, &sw, &sw}
-			e := NewEngine(EngineConfig{Plan: plan, Plane: plane, Switches: settings, Hosts: &host})
-			const flows, size = 17, 300_000
-			for i := range flows {
-				e.AddFlow(FlowConfig{
-					Source: plan.Hosts[i+1], Destination: plan.Hosts[0], Size: size, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
-					NewController: func() (cc.Controller, error) { return cc.Constant(40e9), nil },
-				})
-			}
-			if err := e.Run(vtime.Second, vtime.Second, nil); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range e.Check() {
-				t.Error(v)
-			}
-			if e.OpenFlows() != 0 || e.Dropped != 0 || e.Created != e.Ended {
-				t.Errorf("%s: %d flows open, %d frames dropped, %+v made, %+v ended", name, e.OpenFlows(), e.Dropped, e.Created, e.Ended)
-			}
-			var last vtime.Time
-			for i := range e.Flows() {
-				last = max(last, e.Flows()[i].Finished)
-			}
-			// All frames over the last link one after the other, a path's time before and an ACK's after, and the messages. Of
-			// 100 KB, 1562 blocks, 91 frames are granted for each period and what passes until a grant has an effect.
-			frames := vtime.Time(0)
-			for _, n := range framesOf("ethernet", size) {
-				frames += flows * vtime.Time(n) * 200
-			}
-			least, most := frames, frames+frames/(40*vtime.Microsecond)*86*200+40*vtime.Microsecond
-			if buffer < 200*units.KB {
-				least = frames / (91 * 1082 * 200) * 40 * vtime.Microsecond
-				most = frames/(91*1082*200)*49*vtime.Microsecond + 49*vtime.Microsecond
-			}
-			if last < least || last > most {
-				t.Errorf("%s: the incast took %v, by hand %v to %v", name, last, least, most)
-			}
-			var stalls, pauses uint64
-			for i := range e.state.Ports {
-				stalls += e.state.Ports[i].CreditStalls
-				pauses += e.state.Ports[i].PausesSent
-			}
-			if stalls == 0 || pauses != 0 {
-				t.Errorf("%s: %d stalls, %d PAUSEs", name, stalls, pauses)
-			}
-			if e.Now() > last+200*vtime.Microsecond {
-				t.Errorf("%s: the run ended at %v, the last flow at %v", name, e.Now(), last)
-			}
-			prints = append(prints, e.Fingerprint())
-			times := make([]vtime.Time, len(e.ports))
-			for p := range e.ports {
-				times[p] = e.HeldTime(p, 3)
-			}
-			heldTimes = append(heldTimes, times)
-			if err := plane.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		if prints[0] != prints[1] {
-			t.Errorf("fingerprint %s on the kernel plane, %s on the wasm plane", prints[0], prints[1])
-		}
-		if !slices.Equal(heldTimes[0], heldTimes[1]) || slices.Max(heldTimes[0]) == 0 {
-			t.Errorf("ports were held for %v on the kernel plane, %v on the wasm plane", heldTimes[0], heldTimes[1])
+		for _, name := range []string{PlaneWasm, PlaneKernel} {
+			t.Run(fmt.Sprint(name, "-", buffer), func(t *testing.T) {
+				plane := openPlane(t, name, plan, PlaneOptions{})
+				sw, host := switchagent.Default(), hostagent.Default()
+				sw.ECN.Mode = switchagent.ECNOff
+				byCredits(func(s *switchagent.CBFC) { s.Buffer = buffer })(&sw)
+				settings := []*switchagent.Settings{&sw, &sw, &sw, &sw}
+				e := NewEngine(EngineConfig{Plan: plan, Plane: plane, Switches: settings, Hosts: &host})
+				const flows, size = 17, 300_000
+				for i := range flows {
+					e.AddFlow(FlowConfig{
+						Source: plan.Hosts[i+1], Destination: plan.Hosts[0], Size: size, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
+						NewController: func() (cc.Controller, error) { return cc.Constant(40e9), nil },
+					})
+				}
+				if err := e.Run(vtime.Second, vtime.Second, nil); err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range e.Check() {
+					t.Error(v)
+				}
+				if e.OpenFlows() != 0 || e.Dropped != 0 || e.Created != e.Ended {
+					t.Errorf("%s: %d flows open, %d frames dropped, %+v made, %+v ended", name, e.OpenFlows(), e.Dropped, e.Created, e.Ended)
+				}
+				var last vtime.Time
+				for i := range e.Flows() {
+					last = max(last, e.Flows()[i].Finished)
+				}
+				// All frames over the last link one after the other, a path's time before and an ACK's after, and the messages. Of
+				// 100 KB, 1562 blocks, 91 frames are granted for each period and what passes until a grant has an effect.
+				frames := vtime.Time(0)
+				for _, n := range framesOf("ethernet", size) {
+					frames += flows * vtime.Time(n) * 200
+				}
+				least, most := frames, frames+frames/(40*vtime.Microsecond)*86*200+40*vtime.Microsecond
+				if buffer < 200*units.KB {
+					least = frames / (91 * 1082 * 200) * 40 * vtime.Microsecond
+					most = frames/(91*1082*200)*49*vtime.Microsecond + 49*vtime.Microsecond
+				}
+				if last < least || last > most {
+					t.Errorf("%s: the incast took %v, by hand %v to %v", name, last, least, most)
+				}
+				var stalls, pauses uint64
+				for i := range e.state.Ports {
+					stalls += e.state.Ports[i].CreditStalls
+					pauses += e.state.Ports[i].PausesSent
+				}
+				if stalls == 0 || pauses != 0 {
+					t.Errorf("%s: %d stalls, %d PAUSEs", name, stalls, pauses)
+				}
+				if e.Now() > last+200*vtime.Microsecond {
+					t.Errorf("%s: the run ended at %v, the last flow at %v", name, e.Now(), last)
+				}
+				prints = append(prints, e.Fingerprint())
+				times := make([]vtime.Time, len(e.ports))
+				for p := range e.ports {
+					times[p] = e.HeldTime(p, 3)
+				}
+				heldTimes = append(heldTimes, times)
+				if err := plane.Close(); err != nil {
+					t.Error(err)
+				}
+				if prints[0] != e.Fingerprint() {
+					t.Errorf("fingerprint %s, %s on the wasm plane", e.Fingerprint(), prints[0])
+				}
+				if !slices.Equal(heldTimes[0], times) || slices.Max(times) == 0 {
+					t.Errorf("ports were held for %v, on the wasm plane for %v", times, heldTimes[0])
+				}
+			})
 		}
 	}
 }

@@ -7,20 +7,16 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	cilium "github.com/cilium/ebpf"
-
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/ebpf/kernel"
-	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/ebpf/wasm"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// loadBare loads the pipelines without interfaces: Program.Run brings the frames.
-func loadBare(t *testing.T, n ebpf.Sizes) *kernel.Pipelines {
+// loadBare loads the pipelines alone.
+func loadBare(t *testing.T, n ebpf.Sizes) *wasm.Pipelines {
 	t.Helper()
-	testenv.NeedRoot(t)
-	k, err := kernel.Load(n)
+	k, err := wasm.Load(n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +29,7 @@ func loadBare(t *testing.T, n ebpf.Sizes) *kernel.Pipelines {
 }
 
 // choose is the port out of which the ingress pipeline of port in sends a packet of the 5-tuple.
-func choose(t *testing.T, k *kernel.Pipelines, in int, source, destination [4]byte, ports Ports) topologies.PortID {
+func choose(t *testing.T, k *wasm.Pipelines, in int, source, destination [4]byte, ports Ports) topologies.PortID {
 	t.Helper()
 	h, err := wire.NewFlowHeader(wire.FlowParams{
 		DstMAC: k.State.Ports[in].Mac, Src: source, Dst: destination, SrcPort: ports.Source, ID: ports.Destination, TOS: wire.DataTOS(3, wire.ECT0),
@@ -45,7 +41,8 @@ func choose(t *testing.T, k *kernel.Pipelines, in int, source, destination [4]by
 	n := wire.PutData(buf, h, wire.OpWriteMiddle, 0, 1, false, true)
 	x := k.State.Crossing
 	x.InPort, x.Tick = uint32(in), ebpf.TickNone
-	if _, err := k.Ingress.Run(&cilium.RunOptions{Data: buf[:n]}); err != nil {
+	copy(k.Header[:], buf[:n])
+	if err := k.Enter(n); err != nil {
 		t.Fatal(err)
 	}
 	if x.Verdict != ebpf.VerdictForward {

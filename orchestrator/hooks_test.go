@@ -12,19 +12,19 @@ import (
 )
 
 // busy is a run with everything in it: PFC through three switches, RED, CNPs, CNMs and ticks.
-func busy(t testing.TB, hooks Hooks, seed uint64) *lab {
-	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", labOptions{
+func busy(t testing.TB, hooks Hooks, seed uint64) *rig {
+	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", rigOptions{
 		hooks: hooks, seed: seed, burst: true, sw: func(s *switchagent.Settings) {
 			s.PFC.XOFF, s.PFC.XON, s.ECN = 60_000, 50_000, switchagent.Default().ECN
 			s.ECN.PMax, s.CNM.QECN = 0.5, 20_000
 		},
 	})
-	l.send("h0", "h3", 150_000, 0, 0)
-	l.send("h1", "h3", 150_000, 3*vtime.Microsecond, 0)
-	l.send("h2", "h3", 150_000, 5*vtime.Microsecond, 0)
-	l.send("h3", "h0", 150_000, 0, 0)
-	l.send("h1", "h2", 100_000, 3*vtime.Microsecond, 0)
-	l.run(0)
+	l.send("h0", "h3", 150_000, 0)
+	l.send("h1", "h3", 150_000, 3*vtime.Microsecond)
+	l.send("h2", "h3", 150_000, 5*vtime.Microsecond)
+	l.send("h3", "h0", 150_000, 0)
+	l.send("h1", "h2", 100_000, 3*vtime.Microsecond)
+	l.run()
 	return l
 }
 
@@ -50,8 +50,8 @@ func TestHooksAgree(t *testing.T) {
 	}
 	// That the run has everything in it.
 	var pauses, marks, cnms uint64
-	for i := range tcx.state.Ports {
-		r := &tcx.state.Ports[i]
+	for i := range tcx.State().Ports {
+		r := &tcx.State().Ports[i]
 		pauses, marks, cnms = pauses+r.PausesSent, marks+r.EcnMarked, cnms+r.CnmsSent
 	}
 	if pauses == 0 || marks == 0 || cnms == 0 {
@@ -64,7 +64,7 @@ func TestAutomaticHooks(t *testing.T) {
 	testenv.NeedRoot(t)
 	needTCX(t)
 	for topology, tcx := range map[string]bool{"star: {hosts: 4}": true, "star: {hosts: 5}": false} {
-		plan := parsePlan(t, "rate: 40Gbps\ndelay: 1us\n"+topology)
+		plan := rootPlan(t, "rate: 40Gbps\ndelay: 1us\n"+topology)
 		f, err := NewFabric(plan, FabricOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -1,8 +1,7 @@
-//go:build linux
-
 package orchestrator
 
 import (
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -19,13 +18,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lab is a fabric in the kernel with an engine on it, and what was seen there.
+// lab is a fabric with an engine on it, and what was seen there. It is on the wasm plane, which needs no root: that the kernel plane
+// does the same to each frame is tested by the built-in scenarios and by package planefuzz.
 type lab struct {
 	testing.TB
 	*Engine
-	plan  *topologies.Plan
-	plane *KernelPlane
-	pfc   []pfcFrame
+	plan   *topologies.Plan
+	plane  *WasmPlane
+	pfc    []pfcFrame
+	events []FaultEvent
+	pauses int               // that hosts sent
+	sent   map[[2]int]uint64 // PAUSEs, by port and priority
 }
 
 // pfcFrame is a PAUSE or RESUME as it leaves a port.
@@ -38,25 +41,19 @@ type pfcFrame struct {
 
 // labOptions are what a test changes.
 type labOptions struct {
-	sw    func(*switchagent.Settings)
-	host  func(*hostagent.Settings)
-	hooks Hooks // HooksAuto: clsact, the quicker one to build
-	seed  uint64
-	burst bool
+	sw      func(*switchagent.Settings)
+	host    func(*hostagent.Settings)
+	both    func(*switchagent.Settings, *hostagent.Settings)
+	seed    uint64
+	burst   bool
+	reroute bool
 }
 
 // newLab builds the fabric of a topology's YAML. ECN is off, as nothing here listens to it, unless o says otherwise.
 func newLab(t testing.TB, topology string, o labOptions) *lab {
 	t.Helper()
-	testenv.NeedRoot(t)
-	plan, err := topologies.Parse("lab.yaml", []byte(topology))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if o.hooks == HooksAuto {
-		o.hooks = HooksClsact
-	}
-	plane, err := OpenKernelPlane(plan, FabricOptions{PlaneOptions: PlaneOptions{Flows: o.burst}, Hooks: o.hooks})
+	plan := parsePlan(t, topology)
+	plane, err := OpenWasmPlane(plan, PlaneOptions{Flows: o.burst, Reroute: o.reroute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,20 +70,52 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 	if o.host != nil {
 		o.host(&host)
 	}
+	if o.both != nil {
+		o.both(&sw, &host)
+	}
 	for _, err := range []error{sw.Validate(), host.Validate()} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	l := &lab{TB: t, plan: plan, plane: plane}
-	settings := make([]*switchagent.Settings, len(plan.Switch))
-	for i := range settings {
-		settings[i] = &sw
-	}
+	l := &lab{TB: t, plan: plan, plane: plane, sent: map[[2]int]uint64{}}
 	l.Engine = NewEngine(EngineConfig{
-		Plan: plan, Plane: plane, Switches: settings, Hosts: &host, BurstDetection: o.burst, Seed: o.seed, Observer: l,
+		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
+		BurstDetection: o.burst, Seed: o.seed, Observer: l,
 	})
 	return l
+}
+
+// newFaultLab builds one whose routes may change.
+func newFaultLab(t testing.TB, topology string, set func(*switchagent.Settings, *hostagent.Settings)) *lab {
+	t.Helper()
+	return newLab(t, topology, labOptions{seed: 5, reroute: true, both: set})
+}
+
+func parsePlan(t testing.TB, topology string) *topologies.Plan {
+	t.Helper()
+	plan, err := topologies.Parse("lab.yaml", []byte(topology))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// openPlane opens a plane by its name. The kernel's needs root.
+func openPlane(t testing.TB, name string, plan *topologies.Plan, o PlaneOptions) Plane {
+	t.Helper()
+	var plane Plane
+	var err error
+	if name == PlaneKernel {
+		testenv.NeedRoot(t)
+		plane, err = OpenPlane(PlaneKernel, plan, FabricOptions{PlaneOptions: o})
+	} else {
+		plane, err = OpenWasmPlane(plan, o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plane
 }
 
 // FlowDone is told by the engine.
@@ -95,12 +124,22 @@ func (l *lab) FlowDone(vtime.Time, int) {}
 // PFCCame implements Observer.
 func (l *lab) PFCCame(PFCArrival) {}
 
+// FaultEvent is told by the engine.
+func (l *lab) FaultEvent(ev FaultEvent) { l.events = append(l.events, ev) }
+
 // PFC is told by the engine.
 func (l *lab) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	l.pfc = append(l.pfc, pfcFrame{now, port, priority, pause})
+	if !pause {
+		return
+	}
+	l.sent[[2]int{port, int(priority)}]++
+	if l.plan.Nodes[l.plan.Ports[port].Node].Kind == topologies.Host {
+		l.pauses++
+	}
 }
 
-// node finds a node by its name, port the port of a that leads to b.
+// node finds a node by its name, port the first port of a that leads to b.
 func (l *lab) node(name string) *topologies.Node {
 	l.Helper()
 	n := l.plan.NodeByName(name)
@@ -113,8 +152,8 @@ func (l *lab) node(name string) *topologies.Node {
 func (l *lab) port(a, b string) int {
 	l.Helper()
 	ports := l.plan.PortBetween(l.node(a).ID, l.node(b).ID)
-	if len(ports) != 1 {
-		l.Fatalf("%d ports from %s to %s", len(ports), a, b)
+	if len(ports) == 0 {
+		l.Fatalf("no link from %s to %s", a, b)
 	}
 	return int(ports[0])
 }
@@ -191,6 +230,31 @@ func (l *lab) watch(into int) *[]passage {
 		l.Fatal(err)
 	}
 	return seen
+}
+
+// eventAt is when the n-th event of a kind was; vtime.Never if there are fewer.
+func (l *lab) eventAt(kind string, n int) vtime.Time {
+	for _, ev := range l.events {
+		if ev.Kind == kind {
+			if n--; n < 0 {
+				return ev.At
+			}
+		}
+	}
+	return vtime.Never
+}
+
+// at has a fault happen.
+func (l *lab) at(when vtime.Time, fault func() error) {
+	l.At(when, func(vtime.Time) error { return fault() })
+}
+
+// lost is the frames that faults cost for a reason.
+func (l *lab) lost(why Loss) int64 { return l.Lost()[why].Frames }
+
+// timeout has flows repair what is lost.
+func timeout(after vtime.Time) func(*switchagent.Settings, *hostagent.Settings) {
+	return func(_ *switchagent.Settings, h *hostagent.Settings) { h.RetransmitTimeout = after }
 }
 
 // bytesOf is n as settings have it.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -42,9 +41,8 @@ func TestLawsCatchWrongs(t *testing.T) {
 		{name: "ended bytes", law: conserved, place: "fabric", after: func(l *lab) { l.Ended.Bytes-- }},
 		{name: "bytes of a port", law: conserved, place: "s0-eth3", after: func(l *lab) { l.Switch(0).Port(l.port("s0", "h2")).TxBytes-- }},
 		{name: "lost frame", law: "frames are conserved", place: "fabric", after: func(l *lab) { l.pool.Get(60) }},
-		{name: "crossings", law: agree, place: "plane", after: func(l *lab) { l.plane.crossing.Done++ }},
-		{name: "egress pipelines", law: agree, place: "plane", after: func(l *lab) { l.plane.crossing.Marked-- }},
-		{name: "ring", law: agree, place: "plane", after: func(l *lab) { l.plane.ring.Received++ }},
+		{name: "crossings", law: agree, place: "plane", after: func(l *lab) { l.crossing.Done++ }},
+		{name: "egress pipelines", law: agree, place: "plane", after: func(l *lab) { l.crossing.Marked-- }},
 		{name: "delivered too much", law: once, place: "flow 0", after: func(l *lab) { l.Flows()[0].Receiver.Delivered++ }},
 		{name: "delivered twice", law: once, place: "h2", after: func(l *lab) { l.NIC(2).Duplicates++ }},
 		{name: "out of order", law: once, place: "h2", after: func(l *lab) { l.NIC(2).OutOfOrder++ }},
@@ -77,6 +75,7 @@ func TestLawsCatchWrongs(t *testing.T) {
 			}})
 			l.send("h0", "h2", 200_000, 0, 0)
 			l.send("h1", "h2", 200_000, 0, 0)
+			l.watch(l.port("h2", "s0")) // so that frames are whole, and have an ICRC
 			if c.during != nil {
 				l.Call(10*vtime.Microsecond, func(vtime.Time) { c.during(l) })
 			}
@@ -104,21 +103,5 @@ func TestLawsCatchWrongs(t *testing.T) {
 			}
 			t.Errorf("want %q broken at %s; got %v", c.law, c.place, violations)
 		})
-	}
-}
-
-// TestPlaneGivesUp: a crossing whose frame does not come out, or comes out elsewhere, ends the run with an error that says
-// where.
-func TestPlaneGivesUp(t *testing.T) {
-	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{})
-	l.send("h0", "h2", 100_000, 0, 0)
-	// What port s0-eth3 forwards to is another interface than the one it says.
-	l.state.Ports[l.port("s0", "h2")].Ifindex = l.state.Ports[l.port("s0", "h1")].Ifindex
-	err := l.Run(vtime.Millisecond, 0, nil)
-	if err == nil || !strings.Contains(err.Error(), "frame into s0-eth1 came out of interface") || !strings.Contains(err.Error(), "(s0-eth3)") {
-		t.Errorf("%v", err)
-	}
-	if got := l.state.Crossing.Verdict; got != ebpf.VerdictForward {
-		t.Errorf("verdict %d", got)
 	}
 }

@@ -16,18 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/topologies"
 )
-
-func parsePlan(t testing.TB, topology string) *topologies.Plan {
-	t.Helper()
-	testenv.NeedRoot(t)
-	plan, err := topologies.Parse("plan.yaml", []byte(topology))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan
-}
 
 // descriptors are what this process has open.
 func descriptors(t *testing.T) map[string]string {
@@ -95,7 +84,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 func TestNothingLeaks(t *testing.T) {
 	testenv.NeedRoot(t)
 	needTCX(t)
-	plan := parsePlan(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}")
+	plan := rootPlan(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}")
 	ids := map[cilium.ProgramID]bool{}
 	namespaces := map[uint64]bool{} // inodes, which the kernel gives out again
 	cycle := func(hooks Hooks) {
@@ -160,7 +149,7 @@ func TestNothingLeaks(t *testing.T) {
 // TestFailedBuildLeaksNothing: a fabric that cannot be built takes down what it had built. The interface name is refused
 // by the kernel.
 func TestFailedBuildLeaksNothing(t *testing.T) {
-	plan := parsePlan(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}")
+	plan := rootPlan(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}")
 	for _, break_ := range []func(){
 		func() { plan.Ports[1].Name = "a/b" },
 		func() { plan.Ports[1].Name = strings.Repeat("x", 16) },

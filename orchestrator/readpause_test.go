@@ -10,7 +10,6 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -49,14 +48,8 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 	between := func(a, b string) int { return int(plan.PortBetween(plan.NodeByName(a).ID, plan.NodeByName(b).ID)[0]) }
 	for _, kind := range []string{PlaneWasm, PlaneKernel} {
 		t.Run(kind, func(t *testing.T) {
-			if kind == PlaneKernel {
-				testenv.NeedRoot(t)
-			}
 			for name, port := range map[string]int{"nobody": -1, "host": between("h0", "leaf0"), "switch": between("spine0", "leaf1")} {
-				plane, err := OpenPlane(kind, plan, FabricOptions{Hooks: HooksClsact})
-				if err != nil {
-					t.Fatal(err)
-				}
+				plane := openPlane(t, kind, plan, PlaneOptions{})
 				defer plane.Close()
 				sw, hosts := switchagent.Default(), hostagent.Default()
 				sw.PFC.XOFF, sw.PFC.XON = 20_000, 10_000
@@ -103,10 +96,7 @@ func TestPausesAreReadAsByThePipeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenPlane(PlaneWasm, plan, FabricOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := openPlane(t, PlaneWasm, plan, PlaneOptions{})
 	defer plane.Close()
 	sw, hosts := switchagent.Default(), hostagent.Default()
 	e := NewEngine(EngineConfig{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Seed: 1})

@@ -48,13 +48,13 @@ func noRoomAt(t testing.TB, f *Fabric, port int, verb string, limit int) {
 
 // TestNoRoom: a frame that the kernel had no room for, behind the egress pipeline, goes in again, and nothing in the run shows it.
 func TestNoRoom(t *testing.T) {
-	run := func(disturbed bool) *lab {
-		l := newLab(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", labOptions{seed: 1, sw: func(s *switchagent.Settings) {
+	run := func(disturbed bool) *rig {
+		l := newRig(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", rigOptions{seed: 1, sw: func(s *switchagent.Settings) {
 			s.ECN = switchagent.Default().ECN
 			s.ECN.PMax, s.ECN.KMin, s.ECN.KMax = 0.5, 1000, 100_000
 		}})
-		l.send("h0", "h3", 300_000, 0, 0)
-		l.send("h1", "h3", 300_000, 0, 0)
+		l.send("h0", "h3", 300_000, 0)
+		l.send("h1", "h3", 300_000, 0)
 		freed := make(chan struct{})
 		port := l.port("spine0", "leaf0") // the queue before it marks
 		l.Call(20*vtime.Microsecond, func(vtime.Time) {
@@ -71,7 +71,7 @@ func TestNoRoom(t *testing.T) {
 				noRoomAt(t, l.plane.Fabric(), port, "change", 1000)
 			}()
 		})
-		l.run(0)
+		l.run()
 		<-freed
 		return l
 	}
@@ -79,7 +79,7 @@ func TestNoRoom(t *testing.T) {
 	if n := plain.plane.Resent.Load(); n != 0 {
 		t.Errorf("%d frames were sent again without need", n)
 	}
-	if plain.state.Ports[plain.port("leaf0", "spine0")].EcnMarked == 0 {
+	if plain.State().Ports[plain.port("leaf0", "spine0")].EcnMarked == 0 {
 		t.Error("nothing was marked: the test shows nothing")
 	}
 	if a, b := plain.Fingerprint(), disturbed.Fingerprint(); a != b {
@@ -129,7 +129,7 @@ func TestEgressBefore(t *testing.T) {
 		"pcn": func(s *switchagent.Settings) { s.ECN.Mode = switchagent.ECNPCN },
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := parsePlan(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}")
+			plan := rootPlan(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}")
 			wasm, err := OpenWasmPlane(plan, PlaneOptions{Telemetry: true})
 			if err != nil {
 				t.Fatal(err)
@@ -144,7 +144,7 @@ func TestEgressBefore(t *testing.T) {
 			for i := range settings {
 				settings[i] = &sw
 			}
-			e := NewEngine(EngineConfig{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Telemetry: true, Seed: 1, Observer: &lab{}})
+			e := NewEngine(EngineConfig{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Telemetry: true, Seed: 1, Observer: unobserved{}})
 			for i, from := range []string{"h0", "h1", "h2"} {
 				e.AddFlow(FlowConfig{
 					Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 200_000, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
@@ -199,7 +199,7 @@ func TestLiveNoRoom(t *testing.T) {
 
 // TestAils: what is said of frames that do not get through is what is wrong with the interface.
 func TestAils(t *testing.T) {
-	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{})
+	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", rigOptions{})
 	port := l.port("s0", "h0")
 	fabric, name := l.plane.Fabric(), l.plan.Ports[port].Name
 	says := func(err error, parts ...string) {
@@ -219,7 +219,7 @@ func TestAils(t *testing.T) {
 	l.plane.crossing.Marked++
 	says(l.plane.unseen(port), "the machine is too busy to run them")
 	l.plane.crossing.Marked--
-	in(t, fabric.devices[l.node("s0").ID], "ip", "link", "set", name, "down")
+	in(t, fabric.devices[l.plan.NodeByName("s0").ID], "ip", "link", "set", name, "down")
 	says(l.plane.unseen(port), "somebody took the interface's other end down")
 	in(t, fabric.backplane, "ip", "link", "set", name, "down")
 	says(l.plane.notSent(port, unix.ENETDOWN), "network is down", "somebody took the interface down")

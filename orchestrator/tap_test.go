@@ -3,6 +3,7 @@
 package orchestrator
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
@@ -13,10 +14,23 @@ import (
 // neither show it nor lose the wire's few frames to it.
 func TestTapOfAQuietWire(t *testing.T) {
 	const packets = 3000
-	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{host: func(h *hostagent.Settings) { h.AckEvery = 1 << 20 }})
-	quiet, busy := l.watch(l.port("s0", "h1")), l.watch(l.port("h1", "s0"))
-	l.send("h0", "h1", packets*mtuBytes, 0, 0)
-	l.run(0)
+	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", rigOptions{host: func(h *hostagent.Settings) { h.AckEvery = 1 << 20 }})
+	watch := func(into int) *[]wire.Packet {
+		seen := new([]wire.Packet)
+		if err := l.plane.Tap(into, func(frame []byte) {
+			var p wire.Packet
+			if err := wire.Parse(slices.Clone(frame), &p); err != nil {
+				t.Errorf("frame into port %d: %v", into, err)
+			}
+			*seen = append(*seen, p)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	quiet, busy := watch(l.port("s0", "h1")), watch(l.port("h1", "s0"))
+	l.send("h0", "h1", packets*int64(l.plan.MTU), 0)
+	l.run()
 	if len(*quiet) != 1 || (*quiet)[0].Kind != wire.KindAck || (*quiet)[0].PSN != packets-1 {
 		t.Errorf("%d frames were seen on the wire from h1, want the one ACK", len(*quiet))
 	}

@@ -4,11 +4,11 @@ package orchestrator
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -18,7 +18,6 @@ import (
 // Three switches stamp a data packet with telemetry, on both planes: one that fits into a page, and one that does not and
 // of which the kernel leaves only the Ethernet header where programs can read it.
 func TestTelemetryAlongAPath(t *testing.T) {
-	testenv.NeedRoot(t)
 	plan, err := topologies.Parse("lab.yaml", []byte(
 		"mtu: 4096\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 25Gbps, fabric_rate: 100Gbps}"))
 	if err != nil {
@@ -26,13 +25,15 @@ func TestTelemetryAlongAPath(t *testing.T) {
 	}
 	for _, payload := range []int{1000, 4096} {
 		var prints []string
-		for _, name := range []string{PlaneKernel, PlaneWasm} {
-			seen, print := sendTelemetry(t, plan, name, payload)
-			prints = append(prints, print)
-			checkTelemetry(t, plan, seen, int64(plan.Framing.LineBytes(len(seen))))
-		}
-		if prints[0] != prints[1] {
-			t.Errorf("fingerprint %s on the kernel plane, %s on the wasm plane", prints[0], prints[1])
+		for _, name := range []string{PlaneWasm, PlaneKernel} {
+			t.Run(fmt.Sprint(name, "-", payload), func(t *testing.T) {
+				seen, print := sendTelemetry(t, plan, name, payload)
+				prints = append(prints, print)
+				checkTelemetry(t, plan, seen, int64(plan.Framing.LineBytes(len(seen))))
+				if prints[0] != print {
+					t.Errorf("fingerprint %s on the %s plane, %s on the wasm plane", print, name, prints[0])
+				}
+			})
 		}
 	}
 }
@@ -40,10 +41,7 @@ func TestTelemetryAlongAPath(t *testing.T) {
 // sendTelemetry has a host send one packet with room for telemetry to the other; it is the packet as it arrives there.
 func sendTelemetry(t *testing.T, plan *topologies.Plan, plane string, payload int) (seen []byte, fingerprint string) {
 	t.Helper()
-	p, err := OpenPlane(plane, plan, FabricOptions{PlaneOptions: PlaneOptions{Telemetry: true}, Hooks: HooksClsact})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openPlane(t, plane, plan, PlaneOptions{Telemetry: true})
 	defer p.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	settings := make([]*switchagent.Settings, len(plan.Switch))

@@ -204,7 +204,7 @@ func TestCheckThresholds(t *testing.T) {
 }
 
 // drain runs until nothing moves any more, whatever laws break.
-func drain(l *faultLab) {
+func drain(l *lab) {
 	l.Helper()
 	if err := l.Run(vtime.Second, vtime.Second, nil); err != nil {
 		l.Fatal(err)
@@ -213,7 +213,7 @@ func drain(l *faultLab) {
 
 // The remedy for a headroom that is too small is the number of bytes that the port needs, and with that number nothing is lost.
 func TestHeadroomRemedy(t *testing.T) {
-	incast := func(headroom units.Bytes) *faultLab {
+	incast := func(headroom units.Bytes) *lab {
 		l := newFaultLab(t, "name: t\nrate: 400Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
 			s.PFC.Headroom, s.PFC.XOFF = headroom, 300*units.KB
 		})
@@ -242,7 +242,7 @@ func TestHeadroomRemedy(t *testing.T) {
 
 // So is that for a buffer that does not hold what XOFF and headroom let in.
 func TestBufferRemedy(t *testing.T) {
-	incast := func(buffer units.Bytes) *faultLab {
+	incast := func(buffer units.Bytes) *lab {
 		l := newFaultLab(t, "name: t\nrate: 40Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
 			s.Buffer, s.PFC.XOFF = buffer, 300*units.KB
 		})

@@ -223,7 +223,7 @@ func TestNoCircle(t *testing.T) {
 
 // TestPauseFloodBeforeRun: a flood may begin before the fabric first runs. It is then the one that begins at time 0.
 func TestPauseFloodBeforeRun(t *testing.T) {
-	begin := func(before bool) *faultLab {
+	begin := func(before bool) *lab {
 		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
 		l.send("h0", "h2", 1_000_000, 0, 20*units.Gbps)
 		flood := func() error { return l.SetPauseFlood(2, 1<<3, 50*vtime.Microsecond) }
@@ -245,7 +245,7 @@ func TestPauseFloodBeforeRun(t *testing.T) {
 // TestNothingAfterTheEnd: a drained run ends with its last frame, and what the watchdog would have done later has not happened, though
 // some regions have been driven beyond.
 func TestNothingAfterTheEnd(t *testing.T) {
-	run := func(restore vtime.Time, one bool) *faultLab {
+	run := func(restore vtime.Time, one bool) *lab {
 		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{Detect: 100 * vtime.Microsecond, Restore: restore, Forward: true}))
 		if one {
 			unite(l.Engine)
@@ -266,7 +266,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		if one.Now() != several.Now() || !slices.Equal(one.events, several.events) {
 			t.Errorf("restore %v: ended at %v, %v with several regions; events %+v, %+v", restore, one.Now(), several.Now(), one.events, several.events)
 		}
-		for _, l := range []*faultLab{one, several} {
+		for _, l := range []*lab{one, several} {
 			last := l.Flows()[0].Finished
 			for _, ev := range l.events {
 				last = max(last, ev.At)
