@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/spf13/cobra"
 )
 
@@ -42,7 +44,7 @@ file is a sweep's; --cc names other congestion controls than the scenario's.`,
 				err := v.validate(name, sets, controllers)
 				if err != nil {
 					failed++
-					v.Error = err.Error()
+					v.Error, v.Mistakes = err.Error(), mistakes(err)
 				}
 				if format == "json" {
 					continue
@@ -73,16 +75,38 @@ file is a sweep's; --cc names other congestion controls than the scenario's.`,
 
 // validated is what is to be said of one file.
 type validated struct {
-	File     string   `json:"file"`
-	Kind     string   `json:"kind,omitempty"` // scenario, topology or sweep; empty where it could not be read
-	Name     string   `json:"name,omitempty"`
-	Error    string   `json:"error,omitempty"` // its mistakes, a line each; absent: it has none
-	Warnings []string `json:"warnings"`
-	Flows    *int     `json:"flows,omitempty"`  // of a scenario
-	Fabric   string   `json:"fabric,omitempty"` // of a scenario and a topology
-	Points   *int     `json:"points,omitempty"` // of a sweep
+	File  string `json:"file"`
+	Kind  string `json:"kind,omitempty"` // scenario, topology or sweep; empty where it could not be read
+	Name  string `json:"name,omitempty"`
+	Error string `json:"error,omitempty"` // its mistakes as texts; absent: it has none
+	// Mistakes are those that have a place.
+	Mistakes []mistake `json:"mistakes,omitempty"`
+	Warnings []string  `json:"warnings"`
+	Flows    *int      `json:"flows,omitempty"`  // of a scenario
+	Fabric   string    `json:"fabric,omitempty"` // of a scenario and a topology
+	Points   *int      `json:"points,omitempty"` // of a sweep
 	// Same are the sweep's points that are the same run as another.
 	Same []string `json:"same,omitempty"`
+}
+
+// mistake is one mistake in a file. Lines and columns count from 1; a mistake of the whole file has none, and one in a setting of --set
+// has its file "--set". Path is the place as --set names it, empty for the file itself.
+type mistake struct {
+	File    string `json:"file"`
+	Path    string `json:"path"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+}
+
+// mistakes are those of an error that have a place.
+func mistakes(err error) (all []mistake) {
+	var problems yamlspec.Problems
+	errors.As(err, &problems)
+	for _, p := range problems {
+		all = append(all, mistake{File: p.File, Path: p.Path, Line: p.Line, Column: p.Column, Message: p.Message})
+	}
+	return all
 }
 
 // validate reads one file, or stream, and finds what there is to say of it, or what is wrong with it.

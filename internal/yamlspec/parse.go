@@ -97,6 +97,7 @@ func (s *source) parse(text string) (root *Value) {
 	if c.tooLarge {
 		return nil
 	}
+	s.root = root
 	return root
 }
 

@@ -26,6 +26,7 @@ type Problem struct {
 	Column  int // in characters from 1
 	Width   int // characters to underline, at least 1
 	Message string
+	Path    string // of the value or key, as --set names places: "flows.2.size"; empty: the file itself, or no place of its tree
 	Source  string // the line, or of one that is very long what is about the place
 	skipped int    // characters of the line before Source
 	given   int    // Column as it was reported, which may be behind the line's end
@@ -79,6 +80,9 @@ func (ps Problems) Error() string {
 
 // Report collects the problems of one reading, which may span files (a scenario and its topology).
 type Report struct {
+	// Asked, if it is there, is told of each mapping that was read, and of the keys that its decoder knows.
+	Asked func(mapping *Value, known []string)
+
 	problems Problems
 	sources  int
 	dropped  int
@@ -133,6 +137,7 @@ type source struct {
 	text   string
 	starts []int // of the lines; nil until one is asked for
 	report *Report
+	root   *Value // nil while it is read
 }
 
 func (r *Report) open(name, text string) *source {
@@ -165,10 +170,16 @@ func (s *source) line(n int) (text string, ok bool) {
 }
 
 func (s *source) problem(line, column, width int, message string) {
+	s.problemAt(nil, line, column, width, message)
+}
+
+// problemAt is problem with the value that it is of.
+func (s *source) problemAt(v *Value, line, column, width int, message string) {
 	p := Problem{File: s.name, Line: line, Column: column, Width: width, Message: message, given: column, order: s.order}
 	if !s.report.wants(&p) {
 		return
 	}
+	p.Path = v.Path() // not before: of a file with very many mistakes nobody wants most
 	if text, ok := s.line(line); ok {
 		p.Column = min(max(column, 1), utf8.RuneCountInString(text)+1)
 		p.Source, p.skipped = about(text, p.Column)

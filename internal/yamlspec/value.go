@@ -40,8 +40,46 @@ type field struct {
 // Errorf reports a problem at v.
 func (v *Value) Errorf(format string, args ...any) {
 	if v != nil {
-		v.source.problem(v.line, v.column, v.width, fmt.Sprintf(format, args...))
+		v.source.problemAt(v, v.line, v.column, v.width, fmt.Sprintf(format, args...))
 	}
+}
+
+// Path is where v, a value or a key, is in its file, as --set names places: "flows.2.size". It is empty of the file itself. In a setting
+// of --set it is the setting's path.
+func (v *Value) Path() string {
+	if v == nil {
+		return ""
+	}
+	if v.source.name == SettingName {
+		path, _, _ := strings.Cut(v.source.text, "=")
+		return strings.TrimSpace(path)
+	}
+	path, _ := v.source.root.find(v)
+	return strings.Join(path, ".")
+}
+
+// find is the way from v to a value or key below it. What --set or a variant is laid over is copied: a place is what tells.
+func (v *Value) find(what *Value) (path []string, found bool) {
+	is := func(x *Value) bool {
+		return x == what || x.kind == what.kind && x.source == what.source && x.line == what.line && x.column == what.column && x.width == what.width
+	}
+	if v == nil || is(v) {
+		return nil, v != nil
+	}
+	for i, item := range v.items {
+		if path, found := item.find(what); found {
+			return append([]string{strconv.Itoa(i)}, path...), true
+		}
+	}
+	for _, f := range v.fields {
+		if is(f.key) {
+			return []string{f.key.text}, true
+		}
+		if path, found := f.value.find(what); found {
+			return append([]string{f.key.text}, path...), true
+		}
+	}
+	return nil, false
 }
 
 // Line is the line that v stands in, from 1, 0 for an absent value.
@@ -201,6 +239,9 @@ func (m *Mapping) All(each func(key, value *Value)) {
 func (m *Mapping) Done() {
 	if m.value == nil {
 		return
+	}
+	if asked := m.value.source.report.Asked; asked != nil {
+		asked(m.value, m.known)
 	}
 	known := make(map[string]bool, len(m.known))
 	for _, k := range m.known {
