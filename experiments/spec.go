@@ -54,6 +54,8 @@ type Reading struct {
 	Quick bool     // with its quick changes, if it has any
 	Sets  []string // of --set; they come after the quick changes
 	Live  bool     // for a live fabric, which needs neither flows nor a duration
+	// Asked, if it is there, is told of each mapping that is read, and of the keys that may be in it.
+	Asked func(mapping *yamlspec.Value, known []string)
 }
 
 // Load is LoadScenario.
@@ -101,7 +103,7 @@ func ParseScenario(filename string, data []byte, sets []string) (*Scenario, erro
 
 // Parse is ParseScenario.
 func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
-	report := new(yamlspec.Report)
+	report := &yamlspec.Report{Asked: r.Asked}
 	root := report.Parse(filename, data)
 	if root.Has("sweep") {
 		root.Mapping().Key("sweep").Errorf("this is a sweep and not a scenario: run it with pausenet sweep %s", filename)

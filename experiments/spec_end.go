@@ -82,3 +82,6 @@ const (
 )
 
 var unusedNames = []string{unusedPFC, unusedECN, unusedCNM, unusedController, unusedFlows, unusedFaults}
+
+// UnusedNames are what a run may have no use for without the verdict's saying so, as expect_unused takes them.
+func UnusedNames() []string { return unusedNames }

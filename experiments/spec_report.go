@@ -167,6 +167,9 @@ var quantities = [...]Quantity{
 	QueueBytes, IngressBytes, PauseRate, CongestedMarks, UndeterminedMarks, PortState, Throughput, SendingRate,
 }
 
+// Quantities are what a series of a report may show.
+func Quantities() []Quantity { return quantities[:] }
+
 func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 	m := v.Mapping()
 	defer m.Done()

@@ -23,6 +23,7 @@ var commands = []func() *cobra.Command{
 	newListCommand,
 	newShowCommand,
 	newValidateCommand,
+	newSchemaCommand,
 	newGraphCommand,
 	newImportCommand,
 	newTrainCommand,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -133,6 +134,11 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	set(func(c *testCase) { c.Switch.Buffer = defaults.Buffer })
 	set(func(c *testCase) { c.Switch.LossyLimit = defaults.LossyLimit })
 	set(func(c *testCase) { c.Host = host })
+	for _, s := range settings.Switch(&defaults) { // each by itself, those without a step of their own too
+		if text := s.Text(); s.Kind != schema.Group && text != "" {
+			step(func(c *testCase) bool { return settings.Switch(&c.Switch).Set(s.Name, text) == nil })
+		}
+	}
 	set(func(c *testCase) { c.Host.ACKsWithData, c.Host.ACKsWhenPaused = false, false })
 	set(func(c *testCase) { c.Host.AckEvery = 1 })
 	step(func(c *testCase) bool {

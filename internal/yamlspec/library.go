@@ -1,6 +1,7 @@
 package yamlspec
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"path"
@@ -29,7 +30,10 @@ func (l Library) Names() []string {
 	return names
 }
 
-// Source is a file as its author wrote it.
+// editorLine begins the line by which editors find the schema of a file in the repository. It means nothing elsewhere.
+const editorLine = "# yaml-language-server:"
+
+// Source is a file as its author wrote it, without the line for editors.
 func (l Library) Source(name string) ([]byte, error) {
 	data, err := l.Files.ReadFile(path.Join(l.Folder, name+".yaml"))
 	if err != nil {
@@ -38,6 +42,9 @@ func (l Library) Source(name string) ([]byte, error) {
 			hint = ": pausenet list has the names; a file goes by its name with .yaml"
 		}
 		return nil, fmt.Errorf("no built-in %s %q%s", l.Kind, name, hint)
+	}
+	if bytes.HasPrefix(data, []byte(editorLine)) {
+		_, data, _ = bytes.Cut(data, []byte("\n"))
 	}
 	return data, nil
 }

@@ -1,0 +1,297 @@
+// Package jsonschema describes scenario, topology and sweep files by JSON Schema (draft 2020-12), for editors: completion, the meaning of
+// keys, and mistakes as one writes. pausenet validate says more than a schema can: names, and what is between two keys.
+//
+// The settings of switches and hosts, faults and the constants of congestion controls are of their tables. The rest is written here,
+// and a test holds it to the keys that the decoders ask for.
+package jsonschema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// node is a part of a schema.
+type node = map[string]any
+
+// Kinds are the kinds of files there are schemas of.
+var Kinds = []string{"scenario", "topology", "sweep"}
+
+// Of is the schema of a kind of file.
+func Of(kind string) ([]byte, error) {
+	build := map[string]func() node{"scenario": scenario, "topology": topology, "sweep": sweep}[kind]
+	if build == nil {
+		return nil, fmt.Errorf("there is no schema of %q: write scenario, topology or sweep", kind)
+	}
+	schema := build()
+	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	schema["title"] = "pausenet " + kind
+	definitions := settings.JSONSchemaKinds()
+	if kind != "sweep" {
+		definitions["topology"] = topologyFile()
+	}
+	if kind != "topology" {
+		definitions["switch"], definitions["host"] = switchSettings(), hostSettings()
+	}
+	schema["$defs"] = definitions
+	text, err := json.MarshalIndent(schema, "", "  ")
+	return append(text, '\n'), err
+}
+
+func ref(name string) node { return node{"$ref": "#/$defs/" + name} }
+
+func text(doc string) node { return node{"type": "string", "description": doc} }
+
+func words(doc string, choices ...string) node { return node{"enum": choices, "description": doc} }
+
+// with is a node with a description.
+func with(doc string, n node) node {
+	n = maps.Clone(n)
+	n["description"] = doc
+	return n
+}
+
+// some is one of several nodes.
+func some(nodes ...node) node { return node{"anyOf": nodes} }
+
+// list is a list of items; one may stand without brackets.
+func list(item node) node { return some(node{"type": "array", "items": item}, item) }
+
+func object(properties node, required ...string) node {
+	n := node{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		n["required"] = required
+	}
+	return n
+}
+
+func count(doc string) node { return node{"type": "integer", "minimum": 1, "description": doc} }
+
+func flag(doc string) node { return node{"type": "boolean", "description": doc} }
+
+// names are nodes' names, or sequences of them such as H2..H15.
+func names(doc string) node { return with(doc, list(node{"type": "string"})) }
+
+// cable are the keys of cables.
+func cable(n node) node {
+	n["rate"] = with("rate of the links (default: 40Gbps)", ref("rate"))
+	n["delay"] = with("propagation delay of the links (default: 1us)", ref("time"))
+	return n
+}
+
+func topology() node { return ref("topology") }
+
+func topologyFile() node {
+	builder := func(roles []string, keys node) node {
+		patterns := node{}
+		for _, role := range roles {
+			patterns[role] = text("a name pattern with %d")
+		}
+		keys = cable(keys)
+		keys["host_rate"] = with("rate of the hosts' links (default: rate)", ref("rate"))
+		keys["buffer"] = with("shared buffer of the switches (default: the scenario's)", ref("size"))
+		keys["names"] = object(patterns)
+		return object(keys)
+	}
+	fabricRate := func(keys node) node {
+		keys["fabric_rate"] = with("rate of the links between switches (default: rate)", ref("rate"))
+		return keys
+	}
+	return object(cable(node{
+		"name": text("default: the file's"), "description": text("for people"),
+		"framing": words("what frames count and take: real Ethernet, or ns-3's", "ethernet", "ns3"),
+		"mtu":     node{"type": "integer", "minimum": 64, "maximum": 4096, "description": "payload of a packet (default: 1000)"},
+		"star":    builder([]string{"switch", "host"}, node{"hosts": count("hosts around one switch")}),
+		"leafspine": builder([]string{"leaf", "spine", "host"}, fabricRate(node{
+			"spines": count("spine switches"), "leaves": count("leaf switches, each cabled to each spine"), "hosts_per_leaf": count("hosts of a leaf"),
+		})),
+		"fattree": builder([]string{"edge", "aggregation", "core", "host"}, fabricRate(node{
+			"k": node{"type": "integer", "minimum": 2, "description": "ports of a switch of the k-ary fat-tree; or give the numbers"}, "pods": count("pods"),
+			"edges": count("edge switches of a pod"), "aggregations": count("aggregation switches of a pod"), "cores": count("core switches"),
+			"hosts_per_edge": count("hosts of an edge switch"),
+		})),
+		"hpcc": text("a topology file of HPCC's simulator"),
+		"nodes": list(object(node{
+			"name": names("the node, or several: H0..H15"), "kind": words("what they are", "host", "switch"),
+			"buffer": with("shared buffer of a switch (default: the scenario's)", ref("size")),
+		}, "name", "kind")),
+		"links": list(object(cable(node{
+			"from": names("one side: each is cabled to each of the other"), "to": names("the other side"), "count": count("parallel links (default: 1)"),
+		}), "from", "to")),
+	}))
+}
+
+func scenario() node {
+	quantity := node{"label": text("default: the quantity and its subject")}
+	for _, q := range experiments.Quantities() {
+		quantity[string(q)] = text("a port, node:peer; of goodput and rate a tag")
+	}
+	quantity["reference"] = with("a level to draw: a number, or a setting such as pfc.xoff", node{"type": []any{"string", "number"}})
+	quantity["reference_label"] = text("default: the setting's")
+	return object(node{
+		"name": text("names the folder of results (default: the file's)"), "description": text("for people"),
+		"topology": some(text("a built-in's name, or a file's path"), ref("topology")),
+		"routing":  object(node{"hash": words("how switches choose among equal-cost ports", topologies.HashNames...)}),
+		"duration": with("virtual time", ref("time")), "drain": flag("goes on after the duration until every flow has ended"),
+		"drain_limit": with("for how long at most", ref("time")), "seed": node{"type": "integer", "minimum": 0, "description": "default: 1"},
+		"host": ref("host"), "switch": ref("switch"),
+		"quick":     node{"type": "object", "description": "places and what they become with --quick"},
+		"flows":     list(flow()),
+		"workloads": list(workloads()),
+		"cc":        constants(), "controllers": list(some(text("a controller, or a range of names"), variant())),
+		"faults": list(fault()),
+		"sample": object(node{
+			"interval": with("time between two samples", ref("time")), "ports": names("ports in ports.csv"), "flows": names("tags in rates.csv, or none"),
+		}),
+		"report": list(object(node{
+			"title": text("the panel's"), "note": text("a line under it"), "window": with("what rates are averaged over", ref("time")),
+			"log": flag("a logarithmic scale"), "series": list(object(quantity)),
+		}, "title", "series")),
+		"look_at":       with("paragraphs for who reads the report", list(node{"type": "string"})),
+		"spans":         list(object(node{"from": ref("time"), "to": ref("time"), "label": text("what is shaded")}, "from", "to", "label")),
+		"published":     list(published()),
+		"expect_unused": with("what the run may have no use for", list(words("", experiments.UnusedNames()...))),
+		"may_idle":      with("the old name of expect_unused", list(words("", experiments.UnusedNames()...))),
+	}, "topology")
+}
+
+func switchSettings() node {
+	s := switchagent.Default()
+	return with("settings of every switch", settings.Switch(&s).JSONSchema())
+}
+
+func hostSettings() node {
+	s := settings.DefaultHost()
+	return with("settings of every host", settings.Host(&s).JSONSchema())
+}
+
+func flow() node {
+	return object(node{
+		"tag": text("names the flows in results"), "from": names("senders"), "to": names("receivers"),
+		"size": some(node{"const": experiments.Unbounded}, ref("size")), "start": with("default: 0s", ref("time")),
+		"count": count("flows of each pair (default: 1)"), "interval": with("between their starts", ref("time")),
+		"jitter": with("within which the seed delays the start", ref("time")), "via": names("switches that the path leads through"),
+		"start_rate": with("the controller's first rate", ref("rate")), "constant_rate": with("without congestion control", ref("rate")),
+		"expect_unfinished": flag("it may outlast the run without a warning"),
+	}, "from", "to", "size")
+}
+
+func workloads() node {
+	hosts := func(n node) node {
+		n["from"], n["to"] = names("senders (default: every host)"), names("receivers (default: every host)")
+		n["pairs"] = words("which pairs there are", "anywhere", "within-rack", "across-racks")
+		return n
+	}
+	sizes := func(n node) node {
+		n["size"] = with("of every flow", ref("size"))
+		n["sizes"] = text("a distribution: a built-in's name, or a file's path")
+		return n
+	}
+	load := func(n node) node {
+		n["load"] = with("a part of the capacity", ref("number"))
+		n["of"] = words("of what", "core", "hosts")
+		n["interval"] = with("in place of a load: time between two", ref("time"))
+		n["start"], n["until"] = ref("time"), ref("time")
+		return n
+	}
+	rounds := func(n node) node {
+		n["start"], n["interval"], n["rounds"] = ref("time"), with("between rounds", ref("time")), count("default: 1")
+		return n
+	}
+	csv := node{"tag": text("names the flows in results"), "expect_unfinished": flag("they may outlast the run without a warning")}
+	maps.Copy(csv, node{
+		"poisson": object(load(sizes(hosts(node{"flows": count("flows in all")})))),
+		"incast": object(load(sizes(hosts(node{
+			"degree": count("senders to one"), "arrivals": words("of the requests", "periodic", "poisson"), "events": count("in all"),
+		}))), "degree"),
+		"all-to-all":  object(rounds(sizes(hosts(node{})))),
+		"permutation": object(rounds(sizes(node{"hosts": names("default: every host")}))),
+		"csv":         text("a file of flows"),
+		"hpcc":        some(text("a flow file of HPCC's simulator"), object(node{"file": text("its path"), "origin": with("time in the file at which the run begins", ref("time"))}, "file")),
+	})
+	return object(csv)
+}
+
+// constants are those of controllers.
+func constants() node {
+	controllers := node{}
+	for _, name := range cc.Names() {
+		spec, err := cc.Lookup(name)
+		if err != nil {
+			panic(err) // its name is the registry's
+		}
+		controllers[name] = object(constantsOf(spec))
+	}
+	return node{"type": "object", "properties": controllers, "description": "constants of controllers"}
+}
+
+// constantsOf are a controller's. One that is relative to the flow's path is text: their kinds are told, not checked.
+func constantsOf(spec *cc.Spec) node {
+	known := node{}
+	for i := range spec.Parameters {
+		p := &spec.Parameters[i]
+		n := node{"type": []any{"string", "number", "boolean"}, "description": fmt.Sprintf("%s (%v; default: %s)", p.Doc, p.Kind, p.Default)}
+		if p.Kind == cc.ChoiceKind {
+			n["examples"] = p.Choices
+		}
+		known[p.Name] = n
+	}
+	return known
+}
+
+func variant() node {
+	return object(node{
+		"name": text("in --cc, in tables and reports"), "cc": text("the controller"), "set": node{"type": "object", "description": "constants of the controller"},
+		"switch": ref("switch"), "host": ref("host"),
+	}, "name", "cc")
+}
+
+func fault() node {
+	e := settings.NewEffect("")
+	n := settings.Fault(&e).JSONSchema()
+	maps.Copy(n["properties"].(map[string]any), node{
+		"name": text("for --set faults.NAME.at=2ms"), "at": with("when it happens", ref("time")), "for": with("after which it is undone", ref("time")),
+		"every": with("from one time to the next", ref("time")), "times": count("default: until the run's duration"),
+		"link": names("a port, L2:S1: the link at it"), "host": names("hosts"), "one_way": flag("only frames that leave the port named are concerned"),
+	})
+	n["required"] = []string{"at"}
+	return n
+}
+
+func published() node {
+	row := func() node {
+		return node{
+			"label": text("default: the metric and which flows"), "metric": words("what is measured", experiments.MetricNames()...), "unit": text("of the values"),
+			"tag": text("only flows with this tag"), "over": ref("size"), "up_to": ref("size"),
+			"share":       node{"type": "integer", "minimum": 1, "maximum": 20, "description": "only this twentieth by size"},
+			"relative_to": text("a run: the values are changes against it in per cent"),
+		}
+	}
+	table, line := row(), row()
+	line["values"] = node{"type": "array", "items": node{"type": []any{"string", "number", "null"}}}
+	maps.Copy(table, node{
+		"title": text("the table's"), "source": text("where the figures stand"), "note": text("a line under the table"), "columns": names("runs"),
+		"rows": list(object(line, "values")),
+	})
+	return object(table, "title", "columns", "rows")
+}
+
+func sweep() node {
+	values := list(node{"type": []any{"string", "number", "boolean"}})
+	return object(node{
+		"name": text("default: the file's"), "description": text("for people"),
+		"sweep": object(node{
+			"scenario":    names("built-ins' names or files' paths"),
+			"parameters":  node{"type": "object", "additionalProperties": values, "description": "places of the scenario, as --set names them, and their values"},
+			"controllers": list(some(text("a controller, or all"), variant())),
+			"seeds":       with("numbers and ranges", list(node{"type": []any{"string", "integer"}})),
+			"metrics":     list(words("what tables and charts show", experiments.MetricNames()...)),
+		}, "scenario"),
+	}, "sweep")
+}

@@ -1,0 +1,229 @@
+package jsonschema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	yaml "github.com/goccy/go-yaml"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/jsonschema"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// files are those of the repository, by kind.
+var files = map[string][]string{
+	"scenario": {"../builtin/*.yaml", "../testdata/good.yaml", "../testdata/workloads/*.yaml"},
+	"topology": {"../../topologies/builtin/*.yaml"},
+	"sweep":    {"../builtin/sweeps/*.yaml"},
+}
+
+func read(t *testing.T, kind string) (found map[string][]byte) {
+	t.Helper()
+	found = map[string][]byte{}
+	for _, pattern := range files[kind] {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: no files, %v", pattern, err)
+		}
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[name] = data
+		}
+	}
+	return found
+}
+
+func compile(t *testing.T, kind string) *validator.Schema {
+	t.Helper()
+	text, err := jsonschema.Of(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := validator.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := validator.NewCompiler()
+	if err := c.AddResource(kind+".json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return c.MustCompile(kind + ".json")
+}
+
+// instance is a YAML text as validators see it.
+func instance(t *testing.T, text []byte) any {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := validator.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// TestFiles: the repository's files are as the schemas say, and name them for editors.
+func TestFiles(t *testing.T) {
+	for _, kind := range jsonschema.Kinds {
+		schema := compile(t, kind)
+		for name, data := range read(t, kind) {
+			if err := schema.Validate(instance(t, data)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if !strings.Contains(name, "builtin") {
+				continue
+			}
+			path, err := filepath.Rel(filepath.Dir(name), "../../docs/schema/"+kind+".json")
+			if first, _, _ := strings.Cut(string(data), "\n"); err != nil || first != "# yaml-language-server: $schema="+path {
+				t.Errorf("%s begins with %q, not with its schema for editors, %s (%v)", name, first, path, err)
+			}
+		}
+	}
+}
+
+// TestDocuments: docs/schema has the schemas as they are. With -update they are written anew.
+func TestDocuments(t *testing.T) {
+	for _, kind := range jsonschema.Kinds {
+		text, err := jsonschema.Of(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		testenv.Golden(t, "../../docs/schema/"+kind+".json", string(text))
+	}
+}
+
+// TestRefused: mistakes that an editor should show.
+func TestRefused(t *testing.T) {
+	const start = "topology: star\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1MB}]\n"
+	schema := compile(t, "scenario")
+	if err := schema.Validate(instance(t, []byte(start))); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"swich: {}", "switch: {pfc: {xof: 1KB}}", "switch: {pfc: {xoff: 3 cows}}", "switch: {pfc: {watchdog: on}}", "switch: {ecn: {mode: blue}}",
+		"switch: {pfc: {alpha: 65}}", "switch: {pfc: {quanta: 0}}", "switch: {scheduler: {dwrr: {9: 1KB}}}", "host: {data_priority: 8}",
+		"host: {ack_priority: mine}", "sample: {interval: 5}", "faults: [{link: \"a:b\", loss: 0.1}]", "faults: [{at: 1ms, link: \"a:b\", loss: 2}]",
+		"cc: {dcqcn: {gg: 1}}", "workloads: [{poison: {}}]", "report: [{title: x}]", "expect_unused: [pfcc]", "routing: {hash: theirs}",
+	} {
+		if schema.Validate(instance(t, []byte(start+text))) == nil {
+			t.Errorf("%s is let through", text)
+		}
+	}
+	if _, err := jsonschema.Of("page"); err == nil {
+		t.Error("there is a schema of pages")
+	}
+}
+
+// own are mappings whose keys are the user's.
+var own = []string{"quick", "cc", "cc.*", "switch.scheduler.dwrr", "controllers.*.set", "controllers.*.switch.scheduler.dwrr"}
+
+// TestKeys: the keys that the decoders know are those of the schema, in every mapping of the repository's scenarios.
+func TestKeys(t *testing.T) {
+	text, err := jsonschema.Of("scenario")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string][]string{} // by path
+	for name, data := range read(t, "scenario") {
+		_, err := experiments.Reading{Asked: func(mapping *yamlspec.Value, keys []string) {
+			path := mapping.Path()
+			if mapping.File() != name {
+				path = strings.TrimSuffix("topology."+path, ".") // in a file of its own
+			}
+			words := strings.Split(path, ".")
+			for i, word := range words {
+				if _, err := strconv.Atoi(word); err == nil {
+					words[i] = "*"
+				}
+			}
+			if len(words) > 1 && words[0] == "cc" {
+				words[1] = "*"
+			}
+			path = strings.Join(words, ".")
+			for _, key := range keys {
+				if !slices.Contains(known[path], key) {
+					known[path] = append(known[path], key)
+				}
+			}
+		}}.Parse(name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, keys := range known {
+		if slices.Contains(own, path) {
+			continue
+		}
+		part := objectAt(schema, schema, path)
+		if part == nil {
+			t.Errorf("the schema has no %s", path)
+			continue
+		}
+		of := slices.Sorted(maps.Keys(part["properties"].(map[string]any)))
+		slices.Sort(keys)
+		if !slices.Equal(of, keys) {
+			t.Errorf("%s has the keys\n%q, in the schema\n%q", path, keys, of)
+		}
+	}
+	for _, path := range []string{"", "switch.pfc", "flows.*", "faults.*", "workloads.*.incast", "topology.leafspine", "report.*.series.*"} {
+		if known[path] == nil {
+			t.Errorf("nothing was read at %q", path)
+		}
+	}
+}
+
+// objectAt is the object of a schema at a path, nil if there is none.
+func objectAt(root, at map[string]any, path string) map[string]any {
+	if ref, ok := at["$ref"].(string); ok {
+		at = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	}
+	if choices, ok := at["anyOf"].([]any); ok {
+		for _, c := range choices {
+			if found := objectAt(root, c.(map[string]any), path); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	word, rest, _ := strings.Cut(path, ".")
+	var next any
+	switch {
+	case path == "":
+		if at["properties"] == nil {
+			return nil
+		}
+		return at
+	case word == "*":
+		next = at["items"]
+	default:
+		properties, _ := at["properties"].(map[string]any)
+		next = properties[word]
+	}
+	if next, ok := next.(map[string]any); ok {
+		return objectAt(root, next, rest)
+	}
+	return nil
+}
