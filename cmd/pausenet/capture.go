@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 func newCaptureCommand() *cobra.Command {
@@ -72,7 +73,7 @@ func capturedTo(out io.Writer, file string, from io.Reader) error {
 		_, err := io.Copy(out, from)
 		return clientError(err, exitBadInput)
 	}
-	f, err := os.Create(file)
+	f, err := files.Create(file)
 	if err != nil {
 		return writeError(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/cmd/pausenet/shell"
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -121,7 +122,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		Privileged: f.privileged, Owner: live.ThisOwner(), Record: f.detach,
 	}
 	if f.events != "" {
-		options.Events = func() (io.WriteCloser, error) { return os.Create(f.events) }
+		options.Events = func() (io.WriteCloser, error) { return files.Create(f.events) }
 	}
 	before := live.Ended(f.name)
 	fabric, err := live.BringUp(made, options)

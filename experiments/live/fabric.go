@@ -70,9 +70,10 @@ type Fabric struct {
 	captures map[int]*wires      // by port that frames come to
 	server   *server
 	metrics  *metricsServer
-	written  chan error // of Options.Events; nil without
-	record   *Record    // nil: none
-	why      string     // it was ended
+	events   io.WriteCloser // of Options.Events; nil without
+	written  chan error     // to it, the end of that
+	record   *Record        // nil: none
+	why      string         // it was ended
 }
 
 // BringUp builds a fabric and starts its clock.
@@ -134,8 +135,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 		}
 	}
 	if o.Events != nil {
-		file, err := o.Events()
-		if err != nil {
+		if f.events, err = o.Events(); err != nil {
 			f.hangUp()
 			f.metrics.close()
 			return f, err
@@ -143,7 +143,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 		r := &reader{events: make(chan Event, eventBacklog), before: map[place]int64{}}
 		f.watch.readers = append(f.watch.readers, r)
 		f.written = make(chan error, 1)
-		go func() { f.written <- errors.Join(f.write(r, file, nil), file.Close()) }()
+		go func() { f.written <- errors.Join(f.write(r, f.events, nil), f.events.Close()) }()
 	}
 	if o.Record {
 		if err := f.remember(); err != nil {
@@ -217,6 +217,9 @@ func (f *Fabric) Close() (Verdict, error) {
 	f.tell(v)
 	f.metrics.close()
 	if f.written != nil {
+		if pipe, ok := f.events.(interface{ SetWriteDeadline(time.Time) error }); ok {
+			_ = pipe.SetWriteDeadline(time.Now().Add(lastPatience)) // it may be full, with nobody to read it; a file has no deadline
+		}
 		if werr := <-f.written; werr != nil {
 			err = errors.Join(err, fmt.Errorf("write the events: %w", werr))
 		}

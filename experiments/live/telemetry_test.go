@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/testenv"
@@ -281,6 +284,24 @@ flows:
 	}
 	if len(started) != 2 {
 		t.Errorf("%d flows started, of 2", len(started))
+	}
+}
+
+// TestEventsPipe: a pipe that is full and that nobody reads does not keep a fabric from its end.
+func TestEventsPipe(t *testing.T) {
+	read, write, err := os.Pipe()
+	must(t, err)
+	defer read.Close()
+	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 200, Events: func() (io.WriteCloser, error) { return write, nil }})
+	raw, err := write.SyscallConn()
+	must(t, err)
+	var size int
+	must(t, raw.Control(func(fd uintptr) { size, err = unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0) }))
+	must(t, err)
+	_, err = write.Write(make([]byte, size))
+	must(t, err)
+	if _, err := f.Close(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the events were written: %v", err)
 	}
 }
 

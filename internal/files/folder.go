@@ -4,11 +4,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/shutdown"
@@ -202,30 +200,4 @@ func (f *Folder) leadsOut(name string) string {
 		}
 	}
 	return ""
-}
-
-// WriteWhole is Folder.Write for a file that the user named. It replaces a link, and refuses what is there and no file, such as a
-// device.
-func WriteWhole(path string, data []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return notRegular(path, info.Mode())
-	}
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	f := &Folder{root, filepath.Dir(path)}
-	return errors.Join(f.Write(filepath.Base(path), data), f.Close())
-}
-
-// trusted refuses a link that somebody else has put where results are to go: root's would go wherever that leads.
-func trusted(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return nil
-	}
-	if owner, known := ownerOf(info); known && !slices.Contains(trustedOwners(), owner) {
-		return &Error{path, fmt.Sprintf("is a link that belongs to user %s", userName(owner))}
-	}
-	return nil
 }

@@ -5,6 +5,8 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,4 +111,78 @@ func TestLinkOfAnother(t *testing.T) {
 	}
 	t.Setenv("SUDO_UID", "65534")
 	open(t, link, link)
+}
+
+// TestCreate: what a user names to be written as it comes is a new file; a link that somebody has put there leads nowhere.
+func TestCreate(t *testing.T) {
+	base, precious := t.TempDir(), filepath.Join(t.TempDir(), "precious")
+	must(t, os.WriteFile(precious, []byte("precious"), 0o600))
+	path := filepath.Join(base, "events.jsonl")
+	must(t, os.Symlink(precious, path))
+	for _, want := range []string{"new", "newer"} {
+		file, err := Create(path)
+		must(t, err)
+		_, err = file.WriteString(want)
+		must(t, errors.Join(err, file.Close()))
+		if got := content(t, path); got != want || content(t, precious) != "precious" {
+			t.Errorf("the file is %q, somebody's is %q", got, content(t, precious))
+		}
+	}
+	if _, err := Create(base); err == nil || err.Error() != base+" is a folder, not a file" {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := Create(filepath.Join(base, "no", "x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+
+	pipe := filepath.Join(base, "pipe")
+	must(t, unix.Mkfifo(pipe, 0o600))
+	file, err := Create(pipe)
+	must(t, err)
+	_, err = file.WriteString("for a reader who comes later")
+	must(t, err)
+	reader, err := os.Open(pipe)
+	must(t, err)
+	must(t, file.Close())
+	if got, err := io.ReadAll(reader); string(got) != "for a reader who comes later" {
+		t.Errorf("read %q: %v", got, err)
+	}
+	must(t, reader.Close())
+}
+
+// TestPipeOfAnother: root writes into no pipe that somebody else has put in a file's place, nor into one by somebody else's link.
+func TestPipeOfAnother(t *testing.T) {
+	testenv.NeedRoot(t)
+	base := t.TempDir()
+	pipe, link := filepath.Join(base, "pipe"), filepath.Join(base, "link")
+	must(t, errors.Join(unix.Mkfifo(pipe, 0o666), os.Symlink(pipe, link), os.Lchown(link, 65534, 65534)))
+	if _, err := Create(link); err == nil || err.Error() != link+" is a link that belongs to user nobody" {
+		t.Errorf("%v", err)
+	}
+	must(t, os.Chown(pipe, 65534, 65534))
+	if _, err := Create(pipe); err == nil || err.Error() != pipe+" is a named pipe that belongs to user nobody" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOutput: what the program was started with open is written to, and its name in /dev stays what it is.
+func TestOutput(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	file, err := os.Create(path)
+	must(t, err)
+	defer file.Close()
+	name := fmt.Sprintf("/proc/self/fd/%d", file.Fd())
+	must(t, WriteWhole(name, []byte("one ")))
+	stream, err := Create(name)
+	must(t, err)
+	_, err = stream.WriteString("two")
+	must(t, errors.Join(err, stream.Close()))
+	if got := content(t, path); got != "one two" {
+		t.Errorf("%q", got)
+	}
+	for _, name := range []string{"/dev/stdout", "/dev/../dev/stderr", "/dev/fd/3"} {
+		if !isOutput(name) {
+			t.Errorf("%s would be replaced by a file", name)
+		}
+	}
 }
