@@ -234,6 +234,8 @@ func runError(err error) error {
 		return &exitError{exitVerdict, errors.New("interrupted: the results so far are kept and marked partial")}
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}
+	case errors.Is(err, syscall.EMFILE):
+		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on open files of this process (ulimit -n)", cmp.Or(fileError(err), err))}
 	case errors.Is(err, syscall.EFBIG):
 		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on the files of this process (ulimit -f)", cmp.Or(fileError(err), err))}
 	case errors.Is(err, syscall.ENOSPC):
