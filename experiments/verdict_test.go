@@ -190,6 +190,10 @@ func TestUnused(t *testing.T) {
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB"}, Warn, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC}, nil},
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"}, Warn, []string{"switch.pfc.xoff=90KB"}, nil},
 		{"incast", "swift", []string{"switch.pfc.watchdog={detect: 1ms}"}, Warn, []string{"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC", "PFC watchdog was not needed: PAUSE held no queue for 1ms"}, nil},
+		{"incast", "none", []string{"switch={pfc: {xoff: 100KB, priorities: [5]}}"}, Warn, []string{
+			"PFC held nothing back: it is on priorities [5], and data has priority 3, which is lossy: switch.pfc.priorities is what to change",
+		}, nil},
+		{"incast", "none", []string{"switch.pfc.priorities=[5]", "expect_unused=[pfc, controller]"}, Pass, nil, nil},
 		{"incast", "dcqcn", nil, Pass, nil, nil},
 		{"incast", "none", nil, Pass, nil, []string{"no congestion control: PAUSE alone held senders back"}},
 		{"incast", "none", []string{"switch.flow_control=cbfc"}, Pass, nil, []string{"no congestion control: want of credits alone held senders back"}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -40,12 +41,18 @@ func (r *runner) judgeUnused(v *Verdict, sum *Summary) {
 func (r *runner) judgeFlowControl(v *Verdict, sum *Summary) {
 	s := r.Scenario
 	used, section, name := sum.PFC.Pauses > 0, "switch.pfc", "PFC"
-	lossless := s.Switch.PFC.Priorities != 0
+	priorities := s.Switch.PFC.Priorities
 	if sum.Credits != nil {
 		used, section, name = sum.Credits.Stalls > 0, "switch.cbfc", "credit-based flow control"
-		lossless = s.Switch.CBFC.Priorities != 0
+		priorities = s.Switch.CBFC.Priorities
 	}
-	if lossless && !used {
+	lossless := priorities != 0
+	switch {
+	case !lossless || used:
+	case priorities>>s.Host.DataPriority&1 == 0 && !r.mayBeUnused(unusedPFC):
+		v.worsen(Warn, "%s held nothing back: it is on priorities %v, and data has priority %d, which is lossy: %s.priorities is what to change",
+			name, settings.Priorities(priorities), s.Host.DataPriority, section)
+	default:
 		what := "no switch sent a PAUSE"
 		if sum.Credits != nil {
 			what = "no port ran out of credits"
