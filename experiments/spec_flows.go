@@ -39,7 +39,12 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	senders = d.hosts(senders, at)
 	receivers = d.hosts(receivers, receiversAt)
 
-	if size := m.Need("size"); size.Raw() != Unbounded && size.Bytes(&f.Size) && f.Size == 0 {
+	switch size := m.Need("size"); {
+	case size.Raw() == Unbounded:
+	case !size.Bytes(&f.Size):
+		f.Size = 1 // this mistake is the size's: that the flow never ends would be another
+	case f.Size == 0:
+		f.Size = 1
 		size.Errorf("size 0: a flow sends at least 1B; write %s for one that sends until the run ends", Unbounded)
 	}
 	m.Get("start").Time(&f.Start)

@@ -261,6 +261,11 @@ func TestEnd(t *testing.T) {
 			t.Errorf("%s: %v, want one problem that begins with %q", text, err, want)
 		}
 	}
+	// A size that is none is one mistake, and not also a flow that never ends.
+	if _, err := ParseScenario("x.yaml", []byte(start+"drain: true\nduration: 1ms"), []string{"flows.one.size=-4MB"}); err == nil ||
+		!strings.HasPrefix(err.Error(), `--set: size "-4MB" is negative`) || strings.Contains(err.Error(), "drain") {
+		t.Errorf("%v", err)
+	}
 	for set, want := range map[string]string{
 		"flows.one.size=unbounded": "x.yaml:3:1: drain waits until every flow has ended, and flow 0 (one, h0 to h1) never does: give it a size, or leave drain out",
 	} {

@@ -68,7 +68,11 @@ func (s *source) parse(text string) (root *Value) {
 		var e yaml.Error
 		if errors.As(err, &e) && e.GetToken() != nil {
 			at := e.GetToken().Position
-			s.problem(at.Line, at.Column, 1, e.GetMessage())
+			why := e.GetMessage()
+			if strings.HasPrefix(why, "found character '\t'") {
+				why = "a tab: indent with spaces, YAML takes no tabs there"
+			}
+			s.problem(at.Line, at.Column, 1, why)
 		} else {
 			s.problem(0, 0, 0, err.Error())
 		}

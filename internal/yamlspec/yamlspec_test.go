@@ -328,6 +328,15 @@ func TestOverrideProblemsPointIntoTheSetting(t *testing.T) {
 	}
 }
 
+// TestTab: what stands in the way of indenting by tabs says what to do.
+func TestTab(t *testing.T) {
+	r := new(Report)
+	r.Parse("x.yaml", []byte("a:\n\t- b\n"))
+	if err := r.Err(); err == nil || !strings.HasPrefix(err.Error(), "x.yaml:2:1: a tab: indent with spaces, YAML takes no tabs there\n") {
+		t.Errorf("%v", err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "a: 1", "name: a\nnodes: [H2..H4]", "a: &a {b: *a}", "<<: {a: 1}\n", "- - - a", "? a\n: b", "a: |\n  x\n", "%YAML 1.2\n---\na: !!str 1\n...",
