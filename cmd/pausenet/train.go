@@ -62,7 +62,7 @@ files, byte for byte.
 The thesis names neither the optimiser nor the size of a step: here it is Adam, and one
 pair a step. It goes over a round's pairs --passes times, which the thesis does not say
 either: with --passes 1 rounds look as they do in the thesis, but the error on other
-runs is a quarter larger.`,
+runs is a quarter to three quarters larger.`,
 		Example: `  pausenet train lstm --out lstm.json
   pausenet run incast --cc pid,lstm-pid --set cc.lstm-pid.weights=lstm.json
   pausenet train lstm --seed 2 --rounds 38 --passes 1 --out weights/`,
