@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -36,7 +37,7 @@ func TestFluidPaths(t *testing.T) {
 		{"{rate: 25Gbps, delay: 1us, fattree: {k: 4}}", ""},
 	} {
 		for _, seed := range []uint64{1, 7} {
-			s, err := parse(t, `
+			s, err := parse_bound(t, `
 name: paths
 topology: `+c.topology+`
 flows:
@@ -78,20 +79,20 @@ drain: true
 			if len(used) < 20 {
 				t.Errorf("%d paths", len(used))
 			}
-			o := run(t, s, "none", Options{Plane: orchestrator.PlaneWasm, Seed: seed})
-			if o.Summary.PFC.Pauses > 0 || o.Summary.CNPs > 0 {
-				t.Fatalf("frames beside data and ACKs: %+v", o.Summary.PFC)
+			sum, dir := run_bound(t, s, "none")
+			if sum.PFC.Pauses > 0 || sum.CNPs > 0 {
+				t.Fatalf("frames beside data and ACKs: %+v", sum.PFC)
 			}
-			rows := o.table("links.csv").rows
+			rows := testenv.ReadTable(t, filepath.Join(dir, "links.csv")).Rows
 			if len(rows) != len(frames) {
 				t.Fatalf("%d rows for %d ports", len(rows), len(frames))
 			}
 			for _, row := range rows {
 				id := topologyPort(t, s, row["node"], row["port"])
-				if got := number(t, row, "tx_frames"); got != frames[id] {
+				if got := testenv.Number(t, row, "tx_frames"); got != frames[id] {
 					t.Errorf("seed %d: %s %s sent %d frames, by the fluids' paths %d", seed, row["node"], row["port"], got, frames[id])
 				}
-				if got := number(t, row, "tx_bytes"); got != sent[id] {
+				if got := testenv.Number(t, row, "tx_bytes"); got != sent[id] {
 					t.Errorf("seed %d: %s %s sent %d bytes, by the fluids' paths %d", seed, row["node"], row["port"], got, sent[id])
 				}
 			}
@@ -113,7 +114,7 @@ func topologyPort(t *testing.T, s *Scenario, node, port string) int {
 // TestBoundByHand: flows on a star as two disciplines serve them, from the frames' sizes and the links' rates.
 func TestBoundByHand(t *testing.T) {
 	const delay = vtime.Microsecond
-	s := parse(t, `
+	s := parse_bound(t, `
 name: hand
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
 flows:
@@ -124,7 +125,7 @@ flows:
   - {tag: on, from: h3, to: h2, size: unbounded, start: 2ms}
 duration: 10ms
 `)
-	alone := func(size int64) vtime.Time { return byHand("ethernet", 1000, size, []int64{40, 40}, delay) }
+	alone := func(size int64) vtime.Time { return lab.ByHand("ethernet", 1000, size, []int64{40, 40}, delay) }
 	// On Ethernet a packet of 1000 B takes 1082 B, the first one 16 more: 200 ps a byte at 40 Gb/s.
 	short, long := vtime.Time(100*1082+16)*200, vtime.Time(200*1082+16)*200
 	constant := vtime.Time(999*1082+16) * 200 // until its last packet begins
@@ -158,7 +159,7 @@ duration: 10ms
 		sets      []string
 		completed int
 	}{{[]string{"duration=1100us"}, 3}, {[]string{"duration=1100us", "drain=true"}, 4}} {
-		cut := parse(t, `
+		cut := parse_bound(t, `
 name: cut
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
 flows:
@@ -176,7 +177,7 @@ duration: 2ms
 
 // TestConstantRateAlone: alone, a flow of a constant rate takes as a fluid what it takes in a run, if its packets are of one size.
 func TestConstantRateAlone(t *testing.T) {
-	s := parse(t, `
+	s := parse_bound(t, `
 name: constant
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 3}}
 flows:
@@ -187,10 +188,10 @@ flows:
   - {from: h0, to: h2, size: 1KB, start: 4ms}
 duration: 4500us
 `)
-	o := run(t, s, "none", Options{Plane: orchestrator.PlaneWasm})
+	_, dir := run_bound(t, s, "none")
 	for _, d := range findBound(t, s).Disciplines {
-		for i, row := range o.table("flows.csv").rows {
-			took, want := float64(d.flows[i].Times.FCT)/float64(vtime.Nanosecond), float64(number(t, row, "fct_ns"))
+		for i, row := range testenv.ReadTable(t, filepath.Join(dir, "flows.csv")).Rows {
+			took, want := float64(d.flows[i].Times.FCT)/float64(vtime.Nanosecond), float64(testenv.Number(t, row, "fct_ns"))
 			if math.Abs(took-want) > 14 { // the first packet's 16 B more at 10Gbps are 13 ns
 				t.Errorf("%s: flow %d takes %v ns, in a run %v", d.Name, i, took, want)
 			}
@@ -222,8 +223,8 @@ func TestBoundHolds(t *testing.T) {
 				}
 			}
 		}
-		if o := run(t, s, c.controller, Options{Plane: orchestrator.PlaneWasm}); o.Summary.Flows.FCT.Mean < b.MeanFCT || b.MeanFCT == 0 {
-			t.Errorf("%s: a mean of %v ns in a run, none below %v", c.name, o.Summary.Flows.FCT.Mean, b.MeanFCT)
+		if sum, _ := run_bound(t, s, c.controller); sum.Flows.FCT.Mean < b.MeanFCT || b.MeanFCT == 0 {
+			t.Errorf("%s: a mean of %v ns in a run, none below %v", c.name, sum.Flows.FCT.Mean, b.MeanFCT)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func TestBrokenController(t *testing.T) {
 // runBroken is the verdict of a run in which a flow has that congestion control.
 func runBroken(t *testing.T, plane string, b broken) Verdict {
 	t.Helper()
-	s := mustLoad(t, "incast", "controllers=[{name: mine, cc: none, set: {}}]", "expect_unused=[pfc, ecn, controller]")
+	s := load_runner(t, "incast", "controllers=[{name: mine, cc: none, set: {}}]", "expect_unused=[pfc, ecn, controller]")
 	sum, err := Watch(context.Background(), s, "mine", Watching{Plane: plane, Seed: 1, Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
 		inner := cc.Constant(float64(env.LineRate))
 		if flow != 2 {

@@ -20,7 +20,7 @@ const (
 // show. The run is cut short once both flows are back at their rates.
 func TestBurst(t *testing.T) {
 	testenv.WholeScenario(t)
-	s := mustLoad(t, "dcon-burst", "duration=32ms")
+	s := load_runner(t, "dcon-burst", "duration=32ms")
 	for _, c := range []struct {
 		controller string
 		check      func(t *testing.T, b *burst)
@@ -124,26 +124,26 @@ func readBurst(o *outcome) *burst {
 	b := &burst{
 		outcome: o, pauses: map[string]int64{}, first: map[string]int64{}, fine: map[string][]float64{}, before: map[string]float64{},
 	}
-	for _, row := range o.table("pfc.csv").rows {
+	for _, row := range o.table("pfc.csv").Rows {
 		if row["event"] != "pause" {
 			continue
 		}
 		link := fmt.Sprintf("%s to %s", row["node"], row["peer"])
 		if b.pauses[link]++; b.pauses[link] == 1 {
-			b.first[link] = number(o, row, "time_ns")
+			b.first[link] = testenv.Number(o, row, "time_ns")
 		}
 		if row["peer"][0] == 'L' || row["peer"][0] == 'S' {
 			b.switchPauses++
 		}
 	}
-	for _, row := range o.table("ports.csv").rows {
+	for _, row := range o.table("ports.csv").Rows {
 		if row["node"] == "L2" && row["peer"] == "S1" {
-			b.peak = max(b.peak, number(o, row, "ingress_bytes"))
+			b.peak = max(b.peak, testenv.Number(o, row, "ingress_bytes"))
 		}
 	}
-	for _, row := range o.table("rates.csv").rows {
+	for _, row := range o.table("rates.csv").Rows {
 		f := "f" + row["flow"]
-		ns, gigabits := number(o, row, "time_ns"), float64(number(o, row, "goodput_bps"))/1e9
+		ns, gigabits := testenv.Number(o, row, "time_ns"), float64(testenv.Number(o, row, "goodput_bps"))/1e9
 		switch {
 		case ns > burstStart && ns <= burstEnd:
 			b.fine[f] = append(b.fine[f], gigabits)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gopacket/gopacket/pcapgo"
 
+	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -78,7 +79,7 @@ func TestFilters(t *testing.T) {
 	if len(filters) != 7 {
 		t.Errorf("the page has the filters %q", filters)
 	}
-	s := parse(t, small)
+	s := parse(t, lab.Small)
 	var captures []string
 	events := map[string]int{} // of PFC at the ports of the first
 	take := func(controller string, flow switchagent.FlowControl) {
@@ -86,7 +87,7 @@ func TestFilters(t *testing.T) {
 		o := Options{Plane: orchestrator.PlaneWasm, Capture: s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports}
 		r := run(t, s, controller, o)
 		captures = append(captures, filepath.Join(r.dir, "capture.pcapng"))
-		for _, row := range r.table("pfc.csv").rows {
+		for _, row := range r.table("pfc.csv").Rows {
 			if len(captures) == 1 && (row["node"] == "leaf1" || row["peer"] == "leaf1") {
 				events[row["event"]]++
 			}
@@ -131,7 +132,7 @@ func epochNS(t *testing.T, epoch string) int64 {
 
 // TestCapture captures both ways on a host link and an uplink, and has tshark, which nobody here wrote, say what is there.
 func TestCapture(t *testing.T) {
-	s := parse(t, small)
+	s := parse(t, lab.Small)
 	ports := []string{"leaf1:h7", "leaf1:h4", "leaf0:h0", "h5:leaf1"}
 	ids := map[string]topologies.PortID{}
 	var o Options
@@ -231,8 +232,8 @@ func checkCapture(t *testing.T, r *outcome, plan *topologies.Plan, ids map[strin
 	}
 	// PFC frames leave a captured port when pfc.csv says so, and arrive at one 84 B at 40 Gb/s and 1 us later.
 	wantTimes := map[string][]int64{}
-	for _, row := range r.table("pfc.csv").rows {
-		key, at := "", number(t, row, "time_ns")
+	for _, row := range r.table("pfc.csv").Rows {
+		key, at := "", testenv.Number(t, row, "time_ns")
 		if link := row["node"] + ":" + row["peer"]; hasKey(ids, link) {
 			key = link + " out " + row["event"]
 		} else if back := row["peer"] + ":" + row["node"]; hasKey(ids, back) {

@@ -3,12 +3,11 @@ package experiments
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
@@ -16,8 +15,8 @@ import (
 
 // TestFiles holds the CSV files against the design's table, and against each other and the summary.
 func TestFiles(t *testing.T) {
-	o := run(t, parse(t, small), "dcqcn", Options{Version: "v1", Command: "pausenet run small", Sets: []string{"seed=1"}})
-	tables := map[string]table{}
+	o := run(t, parse(t, lab.Small), "dcqcn", Options{Version: "v1", Command: "pausenet run small", Sets: []string{"seed=1"}})
+	tables := map[string]testenv.Table{}
 	for name, header := range map[string]string{
 		"flows.csv": "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes",
 		"ports.csv": "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes",
@@ -25,18 +24,18 @@ func TestFiles(t *testing.T) {
 		"rates.csv": "time_ns,flow,rate_bps,goodput_bps,rtt_ns",
 	} {
 		tables[name] = o.table(name)
-		if got := tables[name].header; got != header {
+		if got := tables[name].Header; got != header {
 			t.Errorf("%s: header %s, want %s", name, got, header)
 		}
-		if len(tables[name].rows) == 0 {
+		if len(tables[name].Rows) == 0 {
 			t.Errorf("%s is empty", name)
 		}
 		if name == "flows.csv" {
 			continue
 		}
 		before := int64(0)
-		for _, row := range tables[name].rows {
-			if now := number(t, row, "time_ns"); now < before {
+		for _, row := range tables[name].Rows {
+			if now := testenv.Number(t, row, "time_ns"); now < before {
 				t.Errorf("%s: time goes back at %v", name, row)
 			} else {
 				before = now
@@ -44,14 +43,14 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	// Flows: the scenario's, in order.
-	flows := tables["flows.csv"].rows
+	flows := tables["flows.csv"].Rows
 	if len(flows) != 13 || flows[0]["src"] != "h0" || flows[0]["dst"] != "h7" || flows[6]["start_ns"] != "20000" || flows[12]["tag"] != "other" {
 		t.Errorf("%v", flows)
 	}
 	mean := 0.0
 	for _, f := range flows {
-		fct, ideal := number(t, f, "fct_ns"), number(t, f, "ideal_fct_ns")
-		if fct < ideal || number(t, f, "retransmitted_bytes") != 0 {
+		fct, ideal := testenv.Number(t, f, "fct_ns"), testenv.Number(t, f, "ideal_fct_ns")
+		if fct < ideal || testenv.Number(t, f, "retransmitted_bytes") != 0 {
 			t.Errorf("%v", f)
 		}
 		mean += float64(fct) / 13
@@ -61,7 +60,7 @@ func TestFiles(t *testing.T) {
 	}
 	// PFC: alternating for each port but for refreshes, counted as in the summary.
 	pauses, resumes := int64(0), int64(0)
-	for _, row := range tables["pfc.csv"].rows {
+	for _, row := range tables["pfc.csv"].Rows {
 		switch row["event"] {
 		case "pause":
 			pauses++
@@ -79,8 +78,8 @@ func TestFiles(t *testing.T) {
 	}
 	// Rates: what was delivered in the samples is what the flow is long, but for what came after the last.
 	delivered := map[string]float64{}
-	for _, row := range tables["rates.csv"].rows {
-		delivered[row["flow"]] += float64(number(t, row, "goodput_bps")) * 5e-6 / 8
+	for _, row := range tables["rates.csv"].Rows {
+		delivered[row["flow"]] += float64(testenv.Number(t, row, "goodput_bps")) * 5e-6 / 8
 	}
 	for id, bytes := range delivered {
 		size := 60e3
@@ -93,9 +92,9 @@ func TestFiles(t *testing.T) {
 	}
 	// Ports: the receiver's leaf port towards it is full at some time, and pauses are seen.
 	most, paused := int64(0), false
-	for _, row := range tables["ports.csv"].rows {
+	for _, row := range tables["ports.csv"].Rows {
 		if row["node"] == "leaf1" && row["peer"] == "h7" {
-			most = max(most, number(t, row, "queue_bytes"))
+			most = max(most, testenv.Number(t, row, "queue_bytes"))
 		}
 		paused = paused || row["paused"] == "1"
 	}
@@ -106,7 +105,7 @@ func TestFiles(t *testing.T) {
 
 // TestManifestAndSummary: what the design names is there, and enough to repeat the run.
 func TestManifestAndSummary(t *testing.T) {
-	s := parse(t, small)
+	s := parse(t, lab.Small)
 	o := run(t, s, "dcqcn", Options{Version: "v1", Command: "pausenet run small --seed 7", Seed: 7, Sets: []string{"seed=1"}})
 	m := o.json("manifest.json")
 	for key, want := range map[string]any{
@@ -163,51 +162,10 @@ func TestManifestAndSummary(t *testing.T) {
 	}
 }
 
-// outside finds what a page would load from elsewhere.
-var outside = regexp.MustCompile(`(?i)(<link\b|<iframe\b|<script[^>]+src|@import|url\(\s*["']?(https?:|//)|(src|href)\s*=\s*["']?(https?:)?//|fetch\(|XMLHttpRequest)`)
-
-// TestReport: one file beside the runs' folders that loads nothing from elsewhere and has the controllers in it.
-func TestReport(t *testing.T) {
-	testenv.NeedRoot(t)
-	dir := t.TempDir()
-	suite := &Suite{
-		Directory: dir, Plane: orchestrator.PlaneKernel, Version: "v1", Command: "pausenet run incast",
-		Scenarios: []SuiteScenario{{Scenario: mustLoad(t, "incast"), Controllers: []string{"none", "dcqcn"}, Seed: 1}},
-	}
-	results, err := suite.Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := filepath.Join(dir, "incast", "report.html"); suite.ReportPath("incast") != want {
-		t.Errorf("report at %s", suite.ReportPath("incast"))
-	}
-	page, err := os.ReadFile(suite.ReportPath("incast"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := outside.Find(page); found != nil {
-		t.Errorf("the report is not self-contained: %s", found)
-	}
-	for _, want := range []string{"<!doctype html", "<svg", "dcqcn", "none", "Queues", "Throughput", results[0][0].Summary.Fingerprint, results[0][1].Summary.Fingerprint} {
-		if !strings.Contains(strings.ToLower(string(page)), strings.ToLower(want)) {
-			t.Errorf("the report has no %q", want)
-		}
-	}
-	entries, err := os.ReadDir(filepath.Join(dir, "incast", "dcqcn"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".csv") && !strings.HasSuffix(e.Name(), ".json") {
-			t.Errorf("left behind: %s", e.Name())
-		}
-	}
-}
-
 // TestCancelled: a run that is stopped keeps its rows and says partial everywhere.
 func TestCancelled(t *testing.T) {
 	testenv.NeedRoot(t)
-	s := parse(t, small, "drain=false", "duration=1s", "flows.0.size=unbounded", "flows.0.count=1", "flows.0.interval=0")
+	s := parse(t, lab.Small, "drain=false", "duration=1s", "flows.0.size=unbounded", "flows.0.count=1", "flows.0.interval=0")
 	ctx, cancel := context.WithCancel(context.Background())
 	o := Options{
 		Controller: "dcqcn", Seed: 1, Plane: orchestrator.PlaneKernel, Directory: t.TempDir(),
@@ -233,19 +191,19 @@ func TestCancelled(t *testing.T) {
 	}
 	ns := (100 * vtime.Microsecond).RoundNanoseconds()
 	for _, name := range []string{"ports.csv", "rates.csv"} {
-		rows := got.table(name).rows
-		if len(rows) == 0 || number(t, rows[len(rows)-1], "time_ns") < ns {
+		rows := got.table(name).Rows
+		if len(rows) == 0 || testenv.Number(t, rows[len(rows)-1], "time_ns") < ns {
 			t.Errorf("%s: %d rows", name, len(rows))
 		}
 	}
-	if rows := got.table("flows.csv").rows; len(rows) != len(s.Flows) || rows[0]["fct_ns"] != "" {
+	if rows := got.table("flows.csv").Rows; len(rows) != len(s.Flows) || rows[0]["fct_ns"] != "" {
 		t.Errorf("flows.csv: %v", rows)
 	}
 }
 
 // TestCancelledDraining: who stops a run that goes on after its duration to drain is told so, and not that 5 of 1 ms are over.
 func TestCancelledDraining(t *testing.T) {
-	s := parse(t, small, "drain=true", "duration=1us", "flows.0.size=1TB", "flows.0.count=1", "flows.0.interval=0")
+	s := parse(t, lab.Small, "drain=true", "duration=1us", "flows.0.size=1TB", "flows.0.count=1", "flows.0.interval=0")
 	ctx, cancel := context.WithCancel(context.Background())
 	r, err := Run(ctx, s, Options{
 		Controller: "dcqcn", Seed: 1, Plane: orchestrator.PlaneWasm, Directory: t.TempDir(),

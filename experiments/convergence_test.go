@@ -21,7 +21,7 @@ func TestConvergence(t *testing.T) {
 		{2, 62e6, 0.98, 0.85},
 		{8, 104e6, 0.95, 0.80},
 	} {
-		s := mustLoad(t, fmt.Sprintf("convergence-%d", c.flows))
+		s := load_runner(t, fmt.Sprintf("convergence-%d", c.flows))
 		for _, controller := range s.Controllers {
 			t.Run(fmt.Sprintf("%d/%s", c.flows, controller), func(t *testing.T) {
 				t.Parallel()

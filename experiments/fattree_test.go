@@ -17,7 +17,7 @@ import (
 
 // What the thesis' section 4.4.2 and HPCC's simulator say of the traffic, against what the scenario's seed draws.
 func TestLSTMFatTree(t *testing.T) {
-	s := mustLoad(t, "lstm-fattree")
+	s := load_runner(t, "lstm-fattree")
 	normal, incast := s.Workloads[0].View, s.Workloads[1].View
 	// 0.3 * 320 * 100 Gb/s * 10 ms = 12 GB, of 120 421 B on average: 99 651 flows; at 2 % 26.67 incasts of 30 MB.
 	if got := 10e6 / normal.Interval; math.Abs(got-99_651) > 1 {
@@ -71,7 +71,7 @@ func TestFatTreeSizes(t *testing.T) {
 		{"tcd-fattree", 40, 10_000 * 1_711_250},
 		{"tcd-fattree-hadoop", 40, 100_000 * 120_421},
 	} {
-		s := mustLoad(t, c.scenario)
+		s := load_runner(t, c.scenario)
 		view := &s.Workloads[0].View
 		sizes, err := workload.BuiltinSizes(view.Sizes.Name)
 		if err != nil {
@@ -149,9 +149,9 @@ func TestFatTreePaths(t *testing.T) {
 
 // TestDCONVariants: dcon-qcnm and dcon-window are dcon-websearch but for what their variants change.
 func TestDCONVariants(t *testing.T) {
-	base := mustLoad(t, "dcon-websearch")
+	base := load_runner(t, "dcon-websearch")
 	for _, name := range []string{"dcon-qcnm", "dcon-window"} {
-		s := mustLoad(t, name)
+		s := load_runner(t, name)
 		if s.Switch != base.Switch || s.Host != base.Host || s.Topology.Name != base.Topology.Name || s.Duration != base.Duration ||
 			!reflect.DeepEqual(s.Flows, base.Flows) || !reflect.DeepEqual(s.ControllerSettings, base.ControllerSettings) {
 			t.Errorf("%s is not dcon-websearch", name)

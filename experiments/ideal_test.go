@@ -4,40 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
-
-// byHand is the time a lone flow takes, frame by frame, worked out here from the formats: a data frame is Ethernet 14,
-// IPv4 20, UDP 8, BTH 12, the payload padded to 4, ICRC 4, and RETH 16 in the first; the ACK has an AETH of 4. On Ethernet a
-// frame costs 24 B more and at least 84, in the simulators' framing 10 B less and at least 60.
-func byHand(framing string, mtu, size int64, gigabits []int64, delay vtime.Time) vtime.Time {
-	line := func(frame int64) int64 {
-		if framing == "ns3" {
-			return max(frame-10, 60)
-		}
-		return max(frame, 60) + 24
-	}
-	done := make([]int64, len(gigabits)) // ps at which each link has sent the frame before
-	at := int64(0)
-	for sent := int64(0); sent < size; sent += mtu {
-		frame := 58 + (min(mtu, size-sent)+3)/4*4
-		if sent == 0 {
-			frame += 16
-		}
-		at = 0
-		for i, g := range gigabits {
-			done[i] = max(done[i], at) + line(frame)*8000/g
-			at = done[i] + int64(delay)
-		}
-	}
-	for _, g := range gigabits {
-		at += line(62)*8000/g + int64(delay)
-	}
-	return vtime.Time(at)
-}
 
 // TestIdealFCT compares the ideal of a flow of any size with the one by hand. Middle packets are added up past the first
 // few, which the sizes beyond 64 packets show.
@@ -62,7 +34,7 @@ func TestIdealFCT(t *testing.T) {
 				path := orchestrator.Path(plan, plan.Hosts[0], plan.Hosts[1], orchestrator.Ports{Source: 0xc000})
 				back := orchestrator.Path(plan, plan.Hosts[1], plan.Hosts[0], orchestrator.Ports{Source: 0xc000})
 				for _, size := range []int64{1, 4, 255, mtu - 1, mtu, mtu + 1, 2 * mtu, 3*mtu - 1, 66 * mtu, 67*mtu + 1, 1_000_000} {
-					want := byHand(framing, mtu, size, c.gigabits, delay)
+					want := lab.ByHand(framing, mtu, size, c.gigabits, delay)
 					if got := IdealFCT(plan, path, back, size); got != want {
 						t.Errorf("%s, %s, MTU %d: %d B: %v, by hand %v", c.shape, framing, mtu, size, got, want)
 					}
@@ -95,9 +67,9 @@ drain: true
 `)
 		for _, controller := range []string{"none", "dcqcn", "dcon"} {
 			o := run(t, s, controller, Options{})
-			for _, row := range o.table("flows.csv").rows {
-				want := byHand("ethernet", 1000, number(t, row, "size_bytes"), c.gigabits, vtime.Microsecond).RoundNanoseconds()
-				if number(t, row, "fct_ns") != want || number(t, row, "ideal_fct_ns") != want || row["slowdown"] != "1.000000" {
+			for _, row := range o.table("flows.csv").Rows {
+				want := lab.ByHand("ethernet", 1000, testenv.Number(t, row, "size_bytes"), c.gigabits, vtime.Microsecond).RoundNanoseconds()
+				if testenv.Number(t, row, "fct_ns") != want || testenv.Number(t, row, "ideal_fct_ns") != want || row["slowdown"] != "1.000000" {
 					t.Errorf("%s: %v; by hand %d ns", controller, row, want)
 				}
 			}

@@ -79,7 +79,7 @@ func loopForEver(t *testing.T, folder string) {
 	shutdown.Start(7)
 	ctx, release := shutdown.Context(context.Background())
 	defer release()
-	s := mustLoad(t, "incast")
+	s := load_runner(t, "incast")
 	r, err := newRunner(s, Options{Controller: "none", Plane: orchestrator.PlaneWasm, Seed: 1, Directory: folder})
 	if err != nil {
 		t.Fatal(err)

@@ -2,12 +2,7 @@ package experiments
 
 import (
 	"context"
-	"encoding/csv"
-	"encoding/json"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -55,53 +50,23 @@ func run(t testing.TB, s *Scenario, controller string, o Options) *outcome {
 	return &outcome{t, r, o.Directory}
 }
 
-// table is a CSV file of the run's: its header as written, and its rows by column.
-type table struct {
-	header string
-	rows   []map[string]string
-}
-
-func (o *outcome) table(name string) table {
+// table is a CSV file of the run's.
+func (o *outcome) table(name string) testenv.Table {
 	o.Helper()
-	f, err := os.Open(filepath.Join(o.dir, name))
-	if err != nil {
-		o.Fatal(err)
-	}
-	defer f.Close()
-	records, err := csv.NewReader(f).ReadAll() // which wants as many fields in each row
-	if err != nil {
-		o.Fatalf("%s: %v", name, err)
-	}
-	t := table{header: strings.Join(records[0], ",")}
-	for _, r := range records[1:] {
-		row := map[string]string{}
-		for i, column := range records[0] {
-			row[column] = r[i]
-		}
-		t.rows = append(t.rows, row)
-	}
-	return t
+	return testenv.ReadTable(o, filepath.Join(o.dir, name))
 }
 
 func (o *outcome) json(name string) map[string]any {
 	o.Helper()
-	data, err := os.ReadFile(filepath.Join(o.dir, name))
-	if err != nil {
-		o.Fatal(err)
-	}
-	var v map[string]any
-	if err := json.Unmarshal(data, &v); err != nil {
-		o.Fatalf("%s: %v", name, err)
-	}
-	return v
+	return testenv.ReadJSON(o, filepath.Join(o.dir, name))
 }
 
-// number reads a whole number of a row.
-func number(t testing.TB, row map[string]string, column string) int64 {
+// load_runner resolves a built-in scenario, or a file's.
+func load_runner(t testing.TB, name string, sets ...string) *Scenario {
 	t.Helper()
-	n, err := strconv.ParseInt(row[column], 10, 64)
+	s, err := LoadScenario(name, sets)
 	if err != nil {
-		t.Fatalf("column %s of %v: %v", column, row, err)
+		t.Fatal(err)
 	}
-	return n
+	return s
 }

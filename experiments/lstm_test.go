@@ -12,7 +12,7 @@ import (
 
 // The incast of the thesis' section 4.1.2 (the first 20 lines of HPCC's simulator's mix/flow.txt): 635 MB, an empty fabric's RTT of 4.16 us but for the ACK's own bytes.
 func TestLSTMIncast(t *testing.T) {
-	s := mustLoad(t, "lstm-incast")
+	s := load_runner(t, "lstm-incast")
 	var sizes units.Bytes
 	perSender := map[any]int{}
 	for _, f := range s.Flows {
@@ -40,7 +40,7 @@ var unexplained = map[[2]string]bool{
 // for those known not to be, which must not come right unnoticed.
 func TestLSTMFigures(t *testing.T) {
 	testenv.WholeScenario(t)
-	s := mustLoad(t, "lstm-incast")
+	s := load_runner(t, "lstm-incast")
 	for _, controller := range s.Controllers {
 		t.Run(controller, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +65,7 @@ func TestLSTMFigures(t *testing.T) {
 // each of them moves. Headroom for what is in flight, here three times rate times delay, is enough.
 func TestDynamicThresholdLosesNothing(t *testing.T) {
 	testenv.WholeScenario(t)
-	r := run(t, mustLoad(t, "lstm-incast", "duration=3ms", "drain=false"), "none", Options{Plane: orchestrator.PlaneWasm})
+	r := run(t, load_runner(t, "lstm-incast", "duration=3ms", "drain=false"), "none", Options{Plane: orchestrator.PlaneWasm})
 	if r.Summary.Verdict.Status == Fail || r.Summary.Drops.Frames > 0 || r.Summary.PFC.Pauses < 100 {
 		t.Errorf("%d PAUSEs, verdict %+v", r.Summary.PFC.Pauses, r.Summary.Verdict)
 	}

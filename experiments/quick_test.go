@@ -24,7 +24,7 @@ quick:
 
 // TestQuick: only a quick run has a scenario's quick changes, under a name of its own; --set goes before them.
 func TestQuick(t *testing.T) {
-	full := parse(t, quickText)
+	full := parse_scenario(t, quickText)
 	quick, err := Reading{Quick: true, Sets: []string{"switch.pfc.xoff=8KB"}}.Parse("test.yaml", []byte(quickText))
 	if err != nil {
 		t.Fatal(err)

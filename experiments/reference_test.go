@@ -1,51 +1,10 @@
 package experiments
 
 import (
-	"path/filepath"
-	"strings"
 	"testing"
-)
 
-const referring = `
-name: small
-topology: {delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4, host_rate: 25Gbps, fabric_rate: 100Gbps}}
-switch: {pfc: {xoff: 100KB}, ecn: {kmin: 20KB, kmax: 80KB, per_rate: 25Gbps}, cnm: {ecn_threshold: 60KB}, tcd: {q_len: 7KB}}
-flows:
-  - {tag: incast, from: [h0..h3], to: h7, size: 30KB}
-  - {tag: other, from: h7, to: h0, size: 10KB, constant_rate: 2Gbps}
-duration: 100us
-drain: true
-controllers:
-  - dcqcn
-  - none
-  - dcon
-  - dcqcn+tcd
-  - hpcc
-  - {name: deep, cc: dcqcn, switch: {pfc: {xoff: 200KB}, ecn: {kmax: 90KB}}}
-  - {name: dynamic, cc: dcqcn, switch: {pfc: {alpha: 1/4}}}
-  - {name: lossy, cc: dcqcn, switch: {pfc: {priorities: []}}}
-  - {name: credits, cc: dcqcn, switch: {flow_control: cbfc, cbfc: {buffer: 200KB}}}
-report:
-  - title: Ingress
-    series:
-      - {ingress: "leaf1:spine0", reference: pfc.xoff}
-      - {ingress: "leaf1:spine1", reference: pfc.xon}
-      - {ingress: "leaf1:h7", reference: cbfc.buffer}
-  - title: Egress
-    series:
-      - {queue: "leaf1:h7", reference: ecn.kmax}
-      - {queue: "leaf1:spine0", reference: ecn.kmax}
-      - {queue: "leaf1:spine0", reference: ecn.kmin}
-      - {queue: "leaf1:h6", reference: cnm.ecn_threshold}
-      - {queue: "leaf1:h5", reference: cnm.threshold}
-      - {queue: "leaf1:h4", reference: tcd.q_len}
-  - title: Rates
-    series:
-      - {goodput: incast, reference: payload/2, reference_label: half}
-      - {rate: incast, reference: line}
-      - {rate: other, reference: constant_rate}
-      - {goodput: other, reference: 3Gbps}
-`
+	"github.com/pausenet/pausenet/experiments/internal/lab"
+)
 
 // TestReferences: a reference that is a setting is the run's, as --set, a variant or the controller have made it; where the run
 // has none, there is none.
@@ -53,7 +12,7 @@ func TestReferences(t *testing.T) {
 	const payload = 25e9 * 1000 / 1082 / 2 // Ethernet's framing around 1000 B
 	levels := func(name string, sets ...string) (values [3][]float64, labels string) {
 		t.Helper()
-		u, err := NewSetup(parse(t, referring, sets...), name, 1)
+		u, err := NewSetup(parse_scenario(t, lab.Referring, sets...), name, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,29 +66,6 @@ func TestReferences(t *testing.T) {
 		}
 		if want := xoff + "XON;credits' buffer;ECN kmax;ECN kmax;ECN kmin;Q_ECN;Q_CNM;q_len;half;line rate;constant rate;3Gbps;"; labels != want {
 			t.Errorf("%s: labels %q, want %q", c.controller, labels, want)
-		}
-	}
-}
-
-// TestReferencesDrawn: the page, and one that compares runs, draw what each run had.
-func TestReferencesDrawn(t *testing.T) {
-	low, _ := runSuite(t, referring, []string{"dcqcn"}, []uint64{1})
-	high, _ := runSuite(t, referring, []string{"dcqcn", "deep"}, []uint64{1}, "switch.pfc.xoff=150KB")
-	page := contentOf(t, high)[filepath.Join(high, "small", "report.html")]
-	if !strings.Contains(page, "Reference XOFF 150\u00a0KB") || !strings.Contains(page, "Reference XOFF 200\u00a0KB") || strings.Contains(page, "XOFF 100\u00a0KB") {
-		t.Error("the page's lines are not the runs'")
-	}
-	c, err := CompareFolders([]string{low, filepath.Join(high, "small", "dcqcn")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	both, err := c.page.render()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"Reference XOFF 100\u00a0KB", "Reference XOFF 150\u00a0KB"} {
-		if n := strings.Count(string(both), want); n != 1 {
-			t.Errorf("%q is in the comparison %d times, want once", want, n)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -76,22 +75,5 @@ func TestRTTQuantiles(t *testing.T) {
 		if s.Max != float64(ns) || s.P99 != s.Max || s.P95 != s.Max || s.P50 != s.Max {
 			t.Errorf("of %d ns: %+v", ns, s)
 		}
-	}
-}
-
-// TestRateAndFinish: mean rate and finish of two flows, worked by hand.
-func TestRateAndFinish(t *testing.T) {
-	const us = vtime.Microsecond
-	var c collection
-	c.add(&FlowRecord{Size: 1000, Delivered: 1000, Start: 10 * us, End: 14 * us, Ended: true, Times: FlowTimes{FCT: 4 * us, Ideal: 4 * us, HPCC: us, Line: us}})
-	c.add(&FlowRecord{Size: 3000, Delivered: 3000, Start: 5 * us, End: 9 * us, Ended: true, Times: FlowTimes{FCT: 4 * us, Ideal: 2 * us, HPCC: us, Line: us}})
-	s := c.statistics(20 * us)
-	// 4000 B in 4 us + 4 us is 4 Gb/s; 4000 B in the run of 20 us is 1.6 Gb/s; from 5 to 14 us are 9.
-	if s.MeanRate != 4e9 || math.Abs(s.Goodput-1.6e9) > 1 || s.Finish != 9000 {
-		t.Errorf("mean rate %g, goodput %g, finish %d", s.MeanRate, s.Goodput, s.Finish)
-	}
-	c.add(&FlowRecord{Size: 3000, Delivered: 500, Start: 6 * us, End: vtime.Never})
-	if s := c.statistics(20 * us); s.Finish != 0 || s.MeanRate != 4e9 || s.Count != 3 || s.Completed != 2 {
-		t.Errorf("with a flow that has not ended: %+v", s)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
@@ -246,55 +247,11 @@ expect_unused: [pfc, ecn, controller]
 	}
 }
 
-// TestSizeShares: forty flows of sizes 1000 to 40000 fall two by two; flows that have not ended, or of one size, into none.
-func TestSizeShares(t *testing.T) {
-	var flows []FlowRecord
-	for i := range 40 {
-		size := int64(1000 * (1 + i*7%40)) // each size once, in another order
-		fct := vtime.Time(size) * vtime.Nanosecond
-		flows = append(flows, FlowRecord{
-			Size: size, Delivered: size, End: fct, Ended: true,
-			Times: FlowTimes{FCT: fct, Ideal: vtime.Microsecond, HPCC: 2 * fct, Line: 100 * vtime.Nanosecond},
-		})
-	}
-	flows = append(flows, FlowRecord{Size: 5}, FlowRecord{Size: 0, Ended: true})
-	bins := sizeSharesOf(flows, vtime.Second)
-	if len(bins) != 20 {
-		t.Fatalf("%d bins", len(bins))
-	}
-	for k, b := range bins {
-		low, high := float64(2*k+1), float64(2*k+2)
-		if b.Count != 2 || b.Over != int64(2000*k) || b.UpTo != int64(2000*(k+1)) || b.Slowdown.Mean != (low+high)/2 || b.Slowdown.P50 != low ||
-			b.Slowdown.P95 != high || b.FCT.P99 != high*1000 {
-			t.Errorf("bin %d: %+v", k, b)
-		}
-	}
-	// Not a multiple of twenty: HPCC's bins, whose counts differ by one.
-	counts := 0
-	for _, b := range sizeSharesOf(flows[:33], vtime.Second) {
-		if counts += b.Count; b.Count < 1 || b.Count > 2 {
-			t.Errorf("%d flows in a bin", b.Count)
-		}
-	}
-	if counts != 33 {
-		t.Errorf("%d flows in all bins", counts)
-	}
-	if sizeSharesOf(flows[:19], vtime.Second) != nil {
-		t.Error("bins of 19 flows")
-	}
-	for i := range flows {
-		flows[i].Size = 9
-	}
-	if sizeSharesOf(flows, vtime.Second) != nil {
-		t.Error("bins of one size")
-	}
-}
-
 // TestVictims: in DCON's burst f0 passes only ports that PAUSE held and is slowed by that alone: it is the victim under
 // DCQCN. f1 and the burst go through the port that is congested. Under DCON no PAUSE is sent between switches.
 func TestVictims(t *testing.T) {
 	testenv.WholeScenario(t)
-	s := mustLoad(t, "dcon-burst")
+	s := load_runner(t, "dcon-burst")
 	for controller, c := range map[string]struct {
 		depth   int
 		chain   string
@@ -336,7 +293,7 @@ func TestVictims(t *testing.T) {
 // TestLinksByCredits: under credits the time that links were held is the ports', as the samples of ports.csv have it, the same on
 // both planes, and no PAUSE's.
 func TestLinksByCredits(t *testing.T) {
-	s := parse(t, small)
+	s := parse(t, lab.Small)
 	s.Switch.FlowControl, s.Switch.CBFC.Buffer = switchagent.FlowCBFC, 64*units.KB
 	s.Sample.Interval = vtime.Microsecond
 	planes := []string{orchestrator.PlaneWasm}
@@ -346,22 +303,22 @@ func TestLinksByCredits(t *testing.T) {
 	var first []map[string]string // the rows of links.csv
 	for _, plane := range planes {
 		o := run(t, s, "dcqcn", Options{Plane: plane})
-		rows := o.table("links.csv").rows
+		rows := o.table("links.csv").Rows
 		if first == nil {
 			first = rows
 		} else if !slices.EqualFunc(rows, first, maps.Equal) {
 			t.Error("links.csv is not the same on both planes")
 		}
 		samples, off := map[string]int64{}, map[string]int64{}
-		for _, row := range o.table("ports.csv").rows {
+		for _, row := range o.table("ports.csv").Rows {
 			samples[row["port"]]++
-			off[row["port"]] += number(t, row, "paused")
+			off[row["port"]] += testenv.Number(t, row, "paused")
 		}
 		var sum int64
 		for _, row := range rows {
-			paused, port := number(t, row, "paused_ns"), row["port"]
+			paused, port := testenv.Number(t, row, "paused_ns"), row["port"]
 			sum += paused
-			if pauses := number(t, row, "pauses"); pauses != 0 {
+			if pauses := testenv.Number(t, row, "pauses"); pauses != 0 {
 				t.Errorf("%s: %d PAUSEs", port, pauses)
 			}
 			if n := samples[port]; n > 0 {
@@ -383,40 +340,40 @@ func TestLinksByCredits(t *testing.T) {
 
 // TestLinks holds links.csv against the other files and against arithmetic: a link's bytes and frames give its utilisation.
 func TestLinks(t *testing.T) {
-	o := run(t, parse(t, small), "dcqcn", Options{Plane: orchestrator.PlaneWasm})
+	o := run(t, parse(t, lab.Small), "dcqcn", Options{Plane: orchestrator.PlaneWasm})
 	rows := o.table("links.csv")
-	if rows.header != "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns" ||
-		len(rows.rows) != len(o.Scenario.Topology.Ports) {
-		t.Fatalf("%s, %d rows", rows.header, len(rows.rows))
+	if rows.Header != "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns" ||
+		len(rows.Rows) != len(o.Scenario.Topology.Ports) {
+		t.Fatalf("%s, %d rows", rows.Header, len(rows.Rows))
 	}
 	sent := map[string]int64{} // PAUSEs by link in pfc.csv: to, from
-	for _, row := range o.table("pfc.csv").rows {
+	for _, row := range o.table("pfc.csv").Rows {
 		if row["event"] == "pause" {
 			sent[row["peer"]+" "+row["node"]]++
 		}
 	}
 	seconds := float64(o.Summary.VirtualNS) / 1e9
 	var pauses, pausedNS, peak int64
-	for _, row := range rows.rows {
-		frames, bytes := number(t, row, "tx_frames"), number(t, row, "tx_bytes")
+	for _, row := range rows.Rows {
+		frames, bytes := testenv.Number(t, row, "tx_frames"), testenv.Number(t, row, "tx_bytes")
 		// Every frame here is longer than the shortest, so each takes 24 bytes of line beside its own.
 		want := float64(bytes+24*frames) * 8 / 40e9 / seconds
 		if got, err := strconv.ParseFloat(row["utilisation"], 64); err != nil || math.Abs(got-want) > 2e-6 {
 			t.Errorf("%s to %s: utilisation %g, want %g", row["node"], row["peer"], got, want)
 		}
-		if got, want := number(t, row, "pauses"), sent[row["node"]+" "+row["peer"]]; got != want {
+		if got, want := testenv.Number(t, row, "pauses"), sent[row["node"]+" "+row["peer"]]; got != want {
 			t.Errorf("%s to %s: %d PAUSEs, %d in pfc.csv", row["node"], row["peer"], got, want)
 		}
-		pauses += number(t, row, "pauses")
-		pausedNS += number(t, row, "paused_ns")
-		peak = max(peak, number(t, row, "peak_queue_bytes"))
+		pauses += testenv.Number(t, row, "pauses")
+		pausedNS += testenv.Number(t, row, "paused_ns")
+		peak = max(peak, testenv.Number(t, row, "peak_queue_bytes"))
 	}
 	if p := o.Summary.PFC; p.Pauses != pauses || p.PausedNS != pausedNS || pauses == 0 {
 		t.Errorf("%d PAUSEs for %d ns, in the summary %d for %d ns", pauses, pausedNS, p.Pauses, p.PausedNS)
 	}
 	most := int64(0)
-	for _, row := range o.table("ports.csv").rows {
-		most = max(most, number(t, row, "queue_bytes"))
+	for _, row := range o.table("ports.csv").Rows {
+		most = max(most, testenv.Number(t, row, "queue_bytes"))
 	}
 	if peak < most {
 		t.Errorf("longest queue %d, %d in ports.csv", peak, most)
@@ -478,8 +435,8 @@ expect_unused: [pfc, ecn, controller, faults]
 			t.Errorf("%d PAUSEs", pauses)
 		}
 		peak := int64(0)
-		for _, row := range o.table("links.csv").rows {
-			peak = max(peak, number(t, row, "peak_queue_bytes"))
+		for _, row := range o.table("links.csv").Rows {
+			peak = max(peak, testenv.Number(t, row, "peak_queue_bytes"))
 		}
 		peaks = append(peaks, peak)
 		if c := o.Summary.Links.Congested; len(c) != 1 || c[0].Peer != "h3" {

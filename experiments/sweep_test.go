@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/interval"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -182,12 +183,15 @@ func TestSweepFingerprints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone := run(t, s, p.Controller, Options{Plane: orchestrator.PlaneWasm, Seed: p.Seed})
-		if outcomes[i].Fingerprint != alone.Summary.Fingerprint {
-			t.Errorf("%s: %s in the sweep, %s alone", p.Name(), outcomes[i].Fingerprint, alone.Summary.Fingerprint)
+		alone, err := Watch(context.Background(), s, p.Controller, Watching{Plane: orchestrator.PlaneWasm, Seed: p.Seed})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := outcomes[i].Figures["fct_mean"]; got != alone.Summary.Flows.FCT.Mean {
-			t.Errorf("%s: mean FCT %g, alone %g", p.Name(), got, alone.Summary.Flows.FCT.Mean)
+		if outcomes[i].Fingerprint != alone.Fingerprint {
+			t.Errorf("%s: %s in the sweep, %s alone", p.Name(), outcomes[i].Fingerprint, alone.Fingerprint)
+		}
+		if got := outcomes[i].Figures["fct_mean"]; got != alone.Flows.FCT.Mean {
+			t.Errorf("%s: mean FCT %g, alone %g", p.Name(), got, alone.Flows.FCT.Mean)
 		}
 		seen[outcomes[i].Fingerprint] = true
 	}
@@ -432,7 +436,7 @@ func TestSweepRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := string(page); !strings.Contains(text, "xoff=2KB dcqcn: gone") || !strings.Contains(text, "xoff=2KB dcqcn: FAIL") ||
-		!strings.Contains(text, "2.0 ± 2.5") || !strings.Contains(text, points[2].Name()+" is the same run as "+points[0].Name()) || outside.Find(page) != nil {
+		!strings.Contains(text, "2.0 ± 2.5") || !strings.Contains(text, points[2].Name()+" is the same run as "+points[0].Name()) || lab.Outside.Find(page) != nil {
 		t.Errorf("page: %s", text)
 	}
 	table, err := os.ReadFile(filepath.Join(dir, "figures", "fct-mean.csv"))

@@ -16,7 +16,7 @@ func TestTCDScenarios(t *testing.T) {
 	const noncongested, undetermined, congested = 0, 1, 2
 	run := func(t *testing.T, scenario, variant string) (r *Result, p1, p2, p3 []float64) {
 		t.Helper()
-		s := mustLoad(t, scenario)
+		s := load_runner(t, scenario)
 		r, err := Run(context.Background(), s, Options{Controller: variant, Plane: orchestrator.PlaneWasm, Seed: 1, Directory: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestTCDSparesVictims(t *testing.T) {
 	for seed := range uint64(seeds) {
 		var victims [2]FlowStatistics
 		for i, controller := range []string{"dcqcn", "dcqcn+tcd"} {
-			r, err := Run(context.Background(), mustLoad(t, "tcd-victims"), Options{
+			r, err := Run(context.Background(), load_runner(t, "tcd-victims"), Options{
 				Controller: controller, Plane: orchestrator.PlaneWasm, Seed: seed, Directory: t.TempDir(),
 			})
 			if err != nil {

@@ -2,28 +2,17 @@ package experiments
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
-const someVariants = small + `
-cc: {dcqcn: {rai: 80Mbps, g: 1/128}}
-controllers:
-  - dcqcn
-  - {name: dcqcn-half, cc: dcqcn, set: {initial_alpha: 1/2}}
-  - {name: dcqcn-xoff, cc: dcqcn, switch: {pfc: {xoff: 40KB}}}
-  - {name: dcqcn-acks, cc: dcqcn, host: {ack_every: 3}}
-  - {name: dcqcn-class, cc: dcqcn, host: {data_priority: 4}}
-`
-
 // TestVariants: a variant's run is the run of a scenario that has its settings itself.
 func TestVariants(t *testing.T) {
 	testenv.WholeScenario(t)
-	s := parse(t, someVariants)
+	s := parse(t, lab.Variants)
 	if want := []string{"dcqcn", "dcqcn-half", "dcqcn-xoff", "dcqcn-acks", "dcqcn-class"}; !reflect.DeepEqual(s.Controllers, want) {
 		t.Fatalf("controllers %q, want %q", s.Controllers, want)
 	}
@@ -35,7 +24,7 @@ func TestVariants(t *testing.T) {
 		"dcqcn": nil, "dcqcn-half": {"cc.dcqcn.initial_alpha=1/2"}, "dcqcn-xoff": {"switch.pfc.xoff=40KB"},
 		"dcqcn-acks": {"host.ack_every=3"}, "dcqcn-class": {"host.data_priority=4"},
 	} {
-		got, want := wasm(s, name), wasm(parse(t, someVariants, sets...), "dcqcn")
+		got, want := wasm(s, name), wasm(parse(t, lab.Variants, sets...), "dcqcn")
 		if got.Summary.Fingerprint != want.Summary.Fingerprint {
 			t.Errorf("%s: %s, and %s with %q", name, got.Summary.Fingerprint, want.Summary.Fingerprint, sets)
 		}
@@ -66,7 +55,7 @@ func TestCoalescedACKs(t *testing.T) {
 		works := name == "swift" || name == "timely" || name == "dcqcn+win"
 		prints := map[string]string{}
 		for _, set := range []string{"ack_every=1", "coalesce_acks=7", "ack_every=7"} {
-			s := parse(t, small, "host."+set)
+			s := parse(t, lab.Small, "host."+set)
 			prints[set] = run(t, s, name, Options{Plane: orchestrator.PlaneWasm}).Summary.Fingerprint
 		}
 		want := "ack_every=7"
@@ -76,32 +65,5 @@ func TestCoalescedACKs(t *testing.T) {
 		if prints["coalesce_acks=7"] != prints[want] || prints["ack_every=1"] == prints["ack_every=7"] {
 			t.Errorf("%s: want coalesce_acks=7 to be %s: %q", name, want, prints)
 		}
-	}
-}
-
-func TestControllerNames(t *testing.T) {
-	s := parse(t, someVariants)
-	for given, want := range map[string]string{
-		"dcqcn, DCQCN-Half":     "dcqcn dcqcn-half",
-		"timely+win":            "timely+win",
-		"all,dcqcn-half":        strings.Join(cc.Names(), " ") + " dcqcn-half",
-		"dcqcn,all":             "error: congestion control dcqcn is named twice",
-		"dcqcn-half,dcqcn-Half": "error: congestion control dcqcn-half is named twice",
-		"dcqcn-halff":           `error: unknown congestion control "dcqcn-halff": did you mean small's variant "dcqcn-half"?`,
-	} {
-		names, err := s.ControllerNames(strings.Split(given, ","))
-		got := strings.Join(names, " ")
-		if err != nil {
-			got = "error: " + err.Error()
-		}
-		if got != want {
-			t.Errorf("%s: got %s, want %s", given, got, want)
-		}
-	}
-	if _, err := s.ControllerNames([]string{"zzz"}); err == nil || !strings.HasSuffix(err.Error(), "; small has the variants dcqcn-half, dcqcn-xoff, dcqcn-acks, dcqcn-class") {
-		t.Errorf("zzz: %v", err)
-	}
-	if err := Check(s, []string{"dcqcn-half", "nobody"}); err == nil || strings.Count(err.Error(), "\n") != 0 {
-		t.Errorf("Check: %v", err)
 	}
 }

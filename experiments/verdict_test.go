@@ -21,7 +21,7 @@ func verdictOf(t *testing.T, source, controller string, sets ...string) *Summary
 
 // says fails the test unless the verdict has this status, and as many messages and notes as are given, each with what is given
 // in it.
-func (v *Verdict) says(t *testing.T, status Status, messages, notes []string) {
+func says(t *testing.T, v Verdict, status Status, messages, notes []string) {
 	t.Helper()
 	ok := v.Status == status && len(v.Messages) == len(messages) && len(v.Notes) == len(notes)
 	for i := range messages {
@@ -31,7 +31,7 @@ func (v *Verdict) says(t *testing.T, status Status, messages, notes []string) {
 		ok = ok && strings.Contains(v.Notes[i], notes[i])
 	}
 	if !ok {
-		t.Errorf("%+v\nwant %s, messages with %q, notes with %q", *v, status, messages, notes)
+		t.Errorf("%+v\nwant %s, messages with %q, notes with %q", v, status, messages, notes)
 	}
 }
 
@@ -48,7 +48,7 @@ duration: 1ms
 // TestUnfinished: a run that is too short for its flows is not fine, unless the scenario says that they are to outlast it.
 func TestUnfinished(t *testing.T) {
 	sum := verdictOf(t, eightIntoOne, "none")
-	sum.Verdict.says(t, Warn, []string{"duration too short: 7 of 8 flows unfinished at 1ms, so FCTs are of the other 1 alone: a longer duration, or drain: true"}, nil)
+	says(t, sum.Verdict, Warn, []string{"duration too short: 7 of 8 flows unfinished at 1ms, so FCTs are of the other 1 alone: a longer duration, or drain: true"}, nil)
 	for name, c := range map[string]struct {
 		of   FlowStatistics
 		want *UnfinishedFlows
@@ -65,21 +65,21 @@ func TestUnfinished(t *testing.T) {
 	}
 
 	sum = verdictOf(t, eightIntoOne, "none", "flows.long.expect_unfinished=true")
-	sum.Verdict.says(t, Pass, nil, nil)
+	says(t, sum.Verdict, Pass, nil, nil)
 	if want := (&UnfinishedFlows{Flows: 7, Expected: 7}); !reflect.DeepEqual(sum.Flows.Unfinished, want) {
 		t.Errorf("%+v, want %+v", sum.Flows.Unfinished, want)
 	}
 	sum = verdictOf(t, eightIntoOne, "none", "flows.short.expect_unfinished=true")
-	sum.Verdict.says(t, Warn, []string{"7 of 8 flows"}, nil)
+	says(t, sum.Verdict, Warn, []string{"7 of 8 flows"}, nil)
 	sum = verdictOf(t, eightIntoOne, "none", "drain=true")
-	sum.Verdict.says(t, Pass, nil, nil)
+	says(t, sum.Verdict, Pass, nil, nil)
 	if sum.Flows.Unfinished != nil {
 		t.Errorf("%+v", sum.Flows.Unfinished)
 	}
 	sum = verdictOf(t, eightIntoOne, "none", "flows.long.size=unbounded")
-	sum.Verdict.says(t, Pass, nil, nil)
+	says(t, sum.Verdict, Pass, nil, nil)
 	sum = verdictOf(t, eightIntoOne, "none", "flows.short.size=1MB")
-	sum.Verdict.says(t, Warn, []string{"8 of 8 flows unfinished at 1ms: a longer"}, nil)
+	says(t, sum.Verdict, Warn, []string{"8 of 8 flows unfinished at 1ms: a longer"}, nil)
 }
 
 // TestUnstarted: flows that were to start after the end.
@@ -95,14 +95,14 @@ duration: 100us
 	if u == nil || u.NotStarted < 10 || u.NotStarted > u.Flows {
 		t.Fatalf("%+v", u)
 	}
-	sum.Verdict.says(t, Warn, []string{"of them not even started"}, nil)
+	says(t, sum.Verdict, Warn, []string{"of them not even started"}, nil)
 	sum = verdictOf(t, late, "none", "workloads.search.expect_unfinished=true")
-	sum.Verdict.says(t, Pass, nil, nil)
+	says(t, sum.Verdict, Pass, nil, nil)
 	sum = verdictOf(t, late, "none", "expect_unused=[pfc, flows]")
 	if u.Flows > u.NotStarted {
-		sum.Verdict.says(t, Warn, []string{"duration too short"}, nil)
+		says(t, sum.Verdict, Warn, []string{"duration too short"}, nil)
 	} else {
-		sum.Verdict.says(t, Pass, nil, nil)
+		says(t, sum.Verdict, Pass, nil, nil)
 	}
 }
 
@@ -113,7 +113,7 @@ topology: {star: {hosts: 9}, rate: 25Gbps, delay: 1us}
 workloads: [{tag: search, poisson: {sizes: websearch, interval: 100ms}}]
 duration: 100us
 `, "dcqcn")
-	sum.Verdict.says(t, Warn, []string{"workload search has no flow: with seed 1 none starts before it ends"}, nil)
+	says(t, sum.Verdict, Warn, []string{"workload search has no flow: with seed 1 none starts before it ends"}, nil)
 }
 
 // lossy drops what four senders send too much, and has no timer that would miss it.
@@ -131,23 +131,23 @@ func TestStopped(t *testing.T) {
 	never := []string{"flows have stopped for good: nothing of them is in flight, and no timer will send again (", "set host.retransmit_timeout"}
 	for _, sets := range [][]string{nil, {"flows.incast.expect_unfinished=true"}, {"drain=true"}} {
 		sum := verdictOf(t, lossy, "none", sets...)
-		sum.Verdict.says(t, Fail, never[:1], nil)
-		sum.Verdict.says(t, Fail, never[1:], nil)
+		says(t, sum.Verdict, Fail, never[:1], nil)
+		says(t, sum.Verdict, Fail, never[1:], nil)
 		if u := sum.Flows.Unfinished; u == nil || u.Stopped == 0 || u.Stopped != u.Flows {
 			t.Errorf("%v: %+v", sets, u)
 		}
 	}
 	for _, sets := range [][]string{{"duration=60us"}, {"duration=300us", "host.retransmit_timeout=1ms"}} {
 		sum := verdictOf(t, lossy, "none", sets...)
-		sum.Verdict.says(t, Warn, []string{"frames were dropped)"}, nil)
+		says(t, sum.Verdict, Warn, []string{"frames were dropped)"}, nil)
 		if u := sum.Flows.Unfinished; u == nil || u.Stopped != 0 {
 			t.Errorf("%v: %+v", sets, u)
 		}
 	}
 	sum := verdictOf(t, lossy, "none+win", "flows.incast.size=unbounded", "flows.incast.from=[h0, h1, h2, h3]", "switch.lossy_limit=2KB")
-	sum.Verdict.says(t, Fail, []string{" of unbounded delivered: set host.retransmit_timeout"}, nil)
+	says(t, sum.Verdict, Fail, []string{" of unbounded delivered: set host.retransmit_timeout"}, nil)
 	sum = verdictOf(t, lossy, "none", "duration=60us", "drain=true", "host.retransmit_timeout=1ms")
-	sum.Verdict.says(t, Pass, nil, nil)
+	says(t, sum.Verdict, Pass, nil, nil)
 }
 
 // TestDrainLimit: a link that loses nearly all does not hold a run for ever.
@@ -161,7 +161,7 @@ duration: 1ms
 drain: true
 `
 	sum := verdictOf(t, dead, "none", "drain_limit=20ms")
-	sum.Verdict.says(t, Fail, []string{"1 of 2 flows had not ended 20ms after the duration, when drain_limit ended the run ("}, nil)
+	says(t, sum.Verdict, Fail, []string{"1 of 2 flows had not ended 20ms after the duration, when drain_limit ended the run ("}, nil)
 	if sum.VirtualNS != 21_000_000 {
 		t.Errorf("it ended at %d ns", sum.VirtualNS)
 	}
@@ -206,10 +206,10 @@ func TestUnused(t *testing.T) {
 		{"line-rate", "dcon", []string{"expect_unused=[controller, ecn]", "switch.cnm.repeat=60us"}, Warn, []string{"--set switch.cnm.repeat=60us had no effect: CNMs"}, nil},
 		{"line-rate", "dcon", []string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"}, Pass, nil, nil},
 	} {
-		s := mustLoad(t, c.scenario, c.sets...)
+		s := load_runner(t, c.scenario, c.sets...)
 		v := run(t, s, c.controller, Options{Plane: orchestrator.PlaneWasm, Sets: c.sets}).Summary.Verdict
 		t.Log(c.scenario, c.controller, c.sets)
-		v.says(t, c.status, c.messages, c.notes)
+		says(t, v, c.status, c.messages, c.notes)
 	}
 }
 
@@ -222,7 +222,7 @@ flows: [{from: h0..h3, to: h4, size: 500KB}]
 duration: 1ms
 `
 	sets := "controllers.early.switch.pfc.xoff=80KB"
-	verdictOf(t, two, "swift", sets).Verdict.says(t, Pass, nil, []string{"PFC was not needed"})
-	verdictOf(t, two, "early", sets).Verdict.says(t, Warn, []string{"--set " + sets + " had no effect: PFC"}, nil)
-	verdictOf(t, two, "early").Verdict.says(t, Pass, nil, []string{"PFC was not needed"})
+	says(t, verdictOf(t, two, "swift", sets).Verdict, Pass, nil, []string{"PFC was not needed"})
+	says(t, verdictOf(t, two, "early", sets).Verdict, Warn, []string{"--set " + sets + " had no effect: PFC"}, nil)
+	says(t, verdictOf(t, two, "early").Verdict, Pass, nil, []string{"PFC was not needed"})
 }

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -74,14 +73,14 @@ func TestWorkloads(t *testing.T) {
 // TestSpecifiedLoads: the workloads of DCON's section 6.2.1 and of the LSTM-PID thesis, section 4.4.2, come to the numbers
 // that were computed apart.
 func TestSpecifiedLoads(t *testing.T) {
-	dcon := parse(t, `
+	dcon := parse_scenario(t, `
 topology: {rate: 40Gbps, delay: 5us, leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}}
 workloads:
   - {poisson: {sizes: datamining-ns2, load: 0.8, of: core, flows: 10}}
   - {tag: half, poisson: {sizes: websearch, load: 0.4, of: core, flows: 10}}
 duration: 1ms
 `)
-	thesis := parse(t, `
+	thesis := parse_scenario(t, `
 topology:
   fattree: {pods: 5, edges: 4, aggregations: 4, cores: 16, hosts_per_edge: 16, host_rate: 100Gbps, fabric_rate: 400Gbps}
 workloads:
@@ -139,30 +138,30 @@ func TestWorkloadsAreIndependent(t *testing.T) {
 	)
 	alone := map[string][]string{}
 	for tag, item := range map[string]string{"a": a, "b": b, "c": c} {
-		alone[tag] = flowsOf(t, parse(t, base+"workloads:\n"+item), tag)
+		alone[tag] = flowsOf(t, parse_scenario(t, base+"workloads:\n"+item), tag)
 		if len(alone[tag]) < 50 {
 			t.Fatalf("%d flows of %s", len(alone[tag]), tag)
 		}
 	}
 	for _, items := range []string{a + b, b + a, c + b + a} {
-		s := parse(t, base+"flows: [{from: h0, to: h1, size: 1KB}]\nworkloads:\n"+items)
+		s := parse_scenario(t, base+"flows: [{from: h0, to: h1, size: 1KB}]\nworkloads:\n"+items)
 		for i := range s.Workloads {
 			if tag := s.Workloads[i].Tag; !slices.Equal(flowsOf(t, s, tag), alone[tag]) {
 				t.Errorf("in\n%sthe flows of %s are others than alone", items, tag)
 			}
 		}
 	}
-	twice := parse(t, base+"workloads:\n"+a+a)
+	twice := parse_scenario(t, base+"workloads:\n"+a+a)
 	one, two := twice.Flows[:twice.Workloads[1].first], twice.Flows[twice.Workloads[1].first:]
 	if one[0].Start == two[0].Start || one[0].Size == two[0].Size {
 		t.Error("two workloads of one tag have the same flows")
 	}
-	s := parse(t, base+"workloads:\n"+a+b+c)
+	s := parse_scenario(t, base+"workloads:\n"+a+b+c)
 	again, err := s.WithSeed(2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := parse(t, base+"workloads:\n"+a+b+c, "seed=2")
+	set := parse_scenario(t, base+"workloads:\n"+a+b+c, "seed=2")
 	back, err := again.WithSeed(1)
 	if err != nil {
 		t.Fatal(err)
@@ -178,61 +177,9 @@ func TestWorkloadsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestSameFlowsUnderAnyController: controllers meet the same flows, with the run's seed; a file of them gives them again.
-func TestSameFlowsUnderAnyController(t *testing.T) {
-	testenv.WholeScenario(t)
-	s := mustLoad(t, workloadsFile)
-	column := func(rows []map[string]string) string {
-		var b strings.Builder
-		for _, r := range rows {
-			fmt.Fprintln(&b, r["tag"], r["src"], r["dst"], r["size_bytes"], r["start_ns"])
-		}
-		return b.String()
-	}
-	first := run(t, s, "dcqcn", Options{Plane: orchestrator.PlaneWasm, Seed: 5})
-	want := column(first.table("flows.csv").rows)
-	if got := column(run(t, s, "none", Options{Plane: orchestrator.PlaneWasm, Seed: 5}).table("flows.csv").rows); got != want {
-		t.Error("dcqcn and none have other flows")
-	}
-	if got := column(run(t, s, "dcqcn", Options{Plane: orchestrator.PlaneWasm}).table("flows.csv").rows); got == want {
-		t.Error("seeds 1 and 5 give the same flows")
-	}
-	if status := first.Summary.Verdict; status.Status == Fail || first.Summary.Flows.Completed != len(s.Flows)-countTag(s, "search")+first.Summary.ByTag["search"].Count {
-		t.Errorf("%+v, %d flows ended", status, first.Summary.Flows.Completed)
-	}
-	var manifest struct {
-		Configuration View
-		Paths         []any
-	}
-	data, err := os.ReadFile(filepath.Join(first.dir, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &manifest); err != nil {
-		t.Fatal(err)
-	}
-	if v := manifest.Configuration.Workloads; len(v) != 7 || v[0].Flows != first.Summary.ByTag["search"].Count || len(manifest.Paths) != 1 {
-		t.Errorf("%d workloads, %d paths: %+v", len(v), len(manifest.Paths), v[0])
-	}
-	replayed := parse(t, fmt.Sprintf("topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 4}}\n"+
-		"workloads: [{csv: %q}]\nduration: 400us\ndrain: true\n", filepath.Join(first.dir, "flows.csv")))
-	if got := column(run(t, replayed, "dcqcn", Options{Plane: orchestrator.PlaneWasm}).table("flows.csv").rows); got != want {
-		t.Errorf("replayed:\n%swant\n%s", got, want)
-	}
-}
-
-func countTag(s *Scenario, tag string) (n int) {
-	for i := range s.Flows {
-		if s.Flows[i].Tag == tag {
-			n++
-		}
-	}
-	return n
-}
-
 // TestCore: the links between a rack and the rest, in any fabric.
 func TestCore(t *testing.T) {
-	s := parse(t, `
+	s := parse_scenario(t, `
 topology: {fattree: {k: 4, host_rate: 10Gbps, fabric_rate: 40Gbps}}
 workloads: [{poisson: {size: 1KB, load: 1, of: core, flows: 1}}, {tag: two, poisson: {size: 1KB, load: 1, of: core, flows: 1, from: h0..h3}}]
 duration: 1ms
@@ -248,7 +195,7 @@ duration: 1ms
 
 // TestJitter: the seed delays the flows that have it, within it, and no others; another seed does not add to an earlier one's.
 func TestJitter(t *testing.T) {
-	s := parse(t, small, "flows.incast.jitter=1us", "flows.incast.start=5us")
+	s := parse_scenario(t, lab.Small, "flows.incast.jitter=1us", "flows.incast.start=5us")
 	starts := func(s *Scenario, tag string) (all []vtime.Time) {
 		for i := range s.Flows {
 			if s.Flows[i].Tag == tag {
@@ -283,7 +230,7 @@ func TestJitter(t *testing.T) {
 	if o := starts(s, "other"); len(o) != 1 || o[0] != 0 {
 		t.Errorf("a flow without jitter starts at %v", o)
 	}
-	if _, err := ParseScenario("x.yaml", []byte(small), []string{"flows.incast.jitter=400us"}); err == nil || !strings.Contains(err.Error(), "jitter 400us is not less than the run's duration") {
+	if _, err := ParseScenario("x.yaml", []byte(lab.Small), []string{"flows.incast.jitter=400us"}); err == nil || !strings.Contains(err.Error(), "jitter 400us is not less than the run's duration") {
 		t.Errorf("%v", err)
 	}
 }

@@ -14,10 +14,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/internal/lab"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
-const someTables = small + `
+const someTables = lab.Small + `
 controllers: [dcqcn, none]
 published:
   - title: Table 1
@@ -37,7 +39,7 @@ published:
 
 // TestCompare: cells as they are to be read, worked out by hand from figures made up.
 func TestCompare(t *testing.T) {
-	s := parse(t, someTables)
+	s := parse_suite(t, someTables)
 	dcqcn := &Summary{Controller: "dcqcn", Figures: []Figure{
 		{Metric: "fct_mean", Value: 45_000},
 		{Metric: "slowdown_max", Over: 60_000, Value: 2.5051},
@@ -107,7 +109,7 @@ func TestCompare(t *testing.T) {
 
 // TestFigures: figures of sets of flows, against flows.csv.
 func TestFigures(t *testing.T) {
-	s := parse(t, someTables)
+	s := parse_suite(t, someTables)
 	dir := t.TempDir()
 	suite := &Suite{Directory: dir, Jobs: 2, Plane: orchestrator.PlaneWasm, Scenarios: []SuiteScenario{{Scenario: s, Controllers: s.Controllers, Seed: 1}}}
 	results, err := suite.Run(context.Background())
@@ -115,18 +117,17 @@ func TestFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	mean := func(controller, tag string) float64 {
-		o := &outcome{TB: t, dir: filepath.Join(dir, "small", controller)}
 		sum, n := 0.0, 0.0
-		for _, row := range o.table("flows.csv").rows {
+		for _, row := range testenv.ReadTable(t, filepath.Join(dir, "small", controller, "flows.csv")).Rows {
 			if tag == "" || row["tag"] == tag {
-				sum, n = sum+float64(number(t, row, "fct_ns")), n+1
+				sum, n = sum+float64(testenv.Number(t, row, "fct_ns")), n+1
 			}
 		}
 		return sum / n
 	}
 	worst := 0.0
-	for _, row := range (&outcome{TB: t, dir: filepath.Join(dir, "small", "dcqcn")}).table("flows.csv").rows {
-		if v, err := strconv.ParseFloat(row["slowdown"], 64); err == nil && number(t, row, "size_bytes") > 60_000 {
+	for _, row := range testenv.ReadTable(t, filepath.Join(dir, "small", "dcqcn", "flows.csv")).Rows {
+		if v, err := strconv.ParseFloat(row["slowdown"], 64); err == nil && testenv.Number(t, row, "size_bytes") > 60_000 {
 			worst = max(worst, v)
 		}
 	}
@@ -159,63 +160,9 @@ func TestFigures(t *testing.T) {
 		t.Errorf("%d of %d claims in %s", seen, len(want), data)
 	}
 	// A run's own summary has its own claims, what the command prints also those that compare runs.
-	alone := (&outcome{TB: t, dir: filepath.Join(dir, "small", "dcqcn")}).json("summary.json")["published"].([]any)
+	alone := testenv.ReadJSON(t, filepath.Join(dir, "small", "dcqcn", "summary.json"))["published"].([]any)
 	if len(alone) != 3 || len(results[0][0].Summary.Published) != 4 || len(results[0][1].Summary.Published) != 3 {
 		t.Errorf("%d claims in dcqcn's summary.json, %d and %d in the summaries", len(alone), len(results[0][0].Summary.Published), len(results[0][1].Summary.Published))
-	}
-}
-
-// TestMetrics: every metric has a figure of a run, is what its name says where the summary has it, and is in the documents.
-func TestMetrics(t *testing.T) {
-	sum := Summary{VirtualNS: 2e6, Overshoot: 11, Switches: []SwitchPeak{{QueuePeak: 12}, {QueuePeak: 14}, {QueuePeak: 13}}}
-	sum.PFC = PFCSummary{Pauses: 1, SwitchPauses: 2, Rate: 3, PausedNS: 4}
-	sum.PFC.Spread.Depth, sum.Victims.Count = 15, 16
-	sum.Fairness.ByTag = map[string]Fairness{"a": {1, 0.75, 0.25}, "b": {1, 0.5, 0.125}, "c": {1, 1, 1}}
-	sum.Links.BetweenSwitches = Quantiles{Mean: 17, Max: 18}
-	sum.ECNMarks, sum.CNPs, sum.CNMs, sum.Drops.Frames = 5, 6, 7, 8
-	sum.RTT = RTTSummary{1, 21, 22, 23, 24, 25}
-	sum.RTTSampled = RTTSummary{1, 31, 32, 33, 34, 35}
-	flows := FlowStatistics{
-		Completed: 1, FCT: Quantiles{41, 42, 43, 44, 45}, Slowdown: Quantiles{51, 52, 53, 54, 55},
-		SlowdownHPCC: Quantiles{71, 72, 73, 74, 75}, SlowdownLine: Quantiles{81, 82, 83, 84, 85},
-		Goodput: 61, MeanRate: 62, Finish: 63, CE: 64, UE: 65,
-	}
-	want := map[string]float64{
-		"pauses": 1, "pauses_between_switches": 2, "pause_rate": 3, "pause_rate_between_switches": 1000, "paused": 4,
-		"pause_depth": 15, "victims": 16, "fairness": 0.5, "utilisation_mean": 17, "utilisation_max": 18,
-		"ecn_marks": 5, "cnps": 6, "cnms": 7, "drops": 8, "peak_ingress": 11, "peak_egress": 14,
-		"rtt_mean": 21, "rtt_p50": 22, "rtt_p95": 23, "rtt_p99": 24, "rtt_max": 25,
-		"rtt_sampled_mean": 31, "rtt_sampled_p50": 32, "rtt_sampled_p95": 33, "rtt_sampled_p99": 34, "rtt_sampled_max": 35,
-		"fct_mean": 41, "fct_p50": 42, "fct_p95": 43, "fct_p99": 44, "fct_max": 45,
-		"slowdown_mean": 51, "slowdown_p50": 52, "slowdown_p95": 53, "slowdown_p99": 54, "slowdown_max": 55,
-		"slowdown_hpcc_mean": 71, "slowdown_hpcc_p50": 72, "slowdown_hpcc_p95": 73, "slowdown_hpcc_p99": 74, "slowdown_hpcc_max": 75,
-		"slowdown_line_mean": 81, "slowdown_line_p50": 82, "slowdown_line_p95": 83, "slowdown_line_p99": 84, "slowdown_line_max": 85,
-		"goodput": 61, "mean_rate": 62, "finish": 63, "ce_packets": 64, "ue_packets": 65,
-	}
-	got := map[string]float64{}
-	for _, m := range metrics {
-		got[m.name] = m.of(&sum, &flows)
-		if m.ofRun != (m.of(&sum, &FlowStatistics{}) == got[m.name]) {
-			t.Errorf("%s: of the run %t", m.name, m.ofRun)
-		}
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v\nwant %v", got, want)
-	}
-	documents, err := os.ReadFile("../docs/scenarios.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range metrics {
-		name, quantile := m.name, false
-		for _, q := range []string{"_mean", "_p50", "_p95", "_p99", "_max"} {
-			if prefix, ok := strings.CutSuffix(name, q); ok && name != "mean_rate" {
-				name, quantile = prefix+"_", true
-			}
-		}
-		if !strings.Contains(string(documents), "`"+name+"`") && !(quantile && strings.Contains(string(documents), "`"+name+"mean`")) {
-			t.Errorf("docs/scenarios.md does not have %s", m.name)
-		}
 	}
 }
 
@@ -239,13 +186,18 @@ published:
 	for k := range rows {
 		rows[k] = fmt.Sprintf("{share: %d, values: [1]}", k+1)
 	}
-	r := run(t, parse(t, strings.ReplaceAll(text, "ROWS", strings.Join(rows, ", "))), "dcqcn", Options{Plane: orchestrator.PlaneWasm})
+	s := parse_suite(t, strings.ReplaceAll(text, "ROWS", strings.Join(rows, ", ")))
+	dir := filepath.Join(t.TempDir(), "run")
+	r, err := Run(context.Background(), s, Options{Plane: orchestrator.PlaneWasm, Controller: "dcqcn", Seed: s.Seed, Directory: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
 	type flow struct {
 		size  float64
 		slows [3]float64
 	}
 	var flows []flow
-	for _, f := range r.table("flows.csv").rows {
+	for _, f := range testenv.ReadTable(t, filepath.Join(dir, "flows.csv")).Rows {
 		if f["tag"] != "normal" {
 			continue
 		}
@@ -277,14 +229,6 @@ published:
 		want := values[int(math.Ceil(0.95*float64(len(values))))-1]
 		if c.Share != k+1 || c.Measured == nil || math.Abs(*c.Measured/want-1) > 2e-3 { // files have whole ns, and rounded slowdowns
 			t.Errorf("%s, share %d: measured %v, want %g", c.Title, c.Share, *c.Measured, want)
-		}
-	}
-}
-
-func TestNotMinusZero(t *testing.T) {
-	for text, want := range map[string]string{"-0": "0", "+0.00": "0.00", "0": "0", "-0.01": "-0.01", "+10": "+10", "-42": "-42"} {
-		if got := notMinusZero(text); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }
