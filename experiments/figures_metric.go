@@ -95,12 +95,3 @@ func (s *Summary) takeFigures(tables []PublishedTable, flows []FlowRecord, now v
 		}
 	}
 }
-
-// figures are those of the summary by what they are of.
-func (s *Summary) figures() map[figure]float64 {
-	all := map[figure]float64{}
-	for _, f := range s.Figures {
-		all[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo, f.Share}}] = f.Value
-	}
-	return all
-}

@@ -76,12 +76,22 @@ func measurements(runs []*Summary) []measurement {
 	var all []measurement
 	for _, s := range runs {
 		if s != nil && s.trusted() {
-			all = append(all, measurement{s.Controller, s.Seed, s.figures()})
+			all = append(all, s.measurement(s.Controller))
 		}
 	}
 	return all
 }
 
+// measurement is what the run measured, under the name that it goes by.
+func (s *Summary) measurement(name string) measurement {
+	m := measurement{name, s.Seed, map[figure]float64{}}
+	for _, f := range s.Figures {
+		m.figures[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo, f.Share}}] = f.Value
+	}
+	return m
+}
+
+// trusted says that the run's numbers can be.
 func (s *Summary) trusted() bool { return !s.Partial && s.Verdict.Status != Fail }
 
 // claims are published values beside what runs measured. What no run has measured stays unmeasured.

@@ -78,7 +78,7 @@ func (p *reportPage) measurements() []measurement {
 	for i := range p.columns {
 		for _, r := range p.columns[i].runs {
 			if r.summary.trusted() {
-				all = append(all, measurement{p.columns[i].name, r.manifest.Seed, r.summary.figures()})
+				all = append(all, r.summary.measurement(p.columns[i].name))
 			}
 		}
 	}

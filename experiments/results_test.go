@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -22,7 +24,11 @@ func FuzzReadJSON(f *testing.F) {
 			if summary {
 				into = &r.summary
 			}
-			err := parseResult("x.json", []byte(text), into)
+			path := filepath.Join(t.TempDir(), "x.json")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err := readResult(path, into)
 			var place *FileError
 			switch {
 			case err == nil:

@@ -109,7 +109,7 @@ incast 100KB: incast,size=100KB gentle`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := gentle.variant("gentle"); v.CC != "dcqcn" || v.Constants["g"] != "1/16" || v.Switch.ECN.KMin != 2000 || v.Switch.PFC.XOFF != 100_000 {
+	if v := gentle.Variants[len(gentle.Variants)-1]; v.Name != "gentle" || v.CC != "dcqcn" || v.Constants["g"] != "1/16" || v.Switch.ECN.KMin != 2000 || v.Switch.PFC.XOFF != 100_000 {
 		t.Errorf("gentle is %+v with %+v", v, v.Switch)
 	}
 	if s.Varying()[0].Path != "scenario" || len(s.Varying()) != 2 {

@@ -27,7 +27,7 @@ func (r *runner) summarise(wall time.Duration) Summary {
 	sum.takeFlows(r.records, now)
 	r.summarisePFC(&sum)
 	r.summariseCredits(&sum)
-	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), summariseLinks(r.linkRows)
+	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), summariseLinks(r.Scenario.Topology, r.linkRows)
 	r.summariseSwitches(&sum)
 	sum.Faults = r.summariseFaults()
 	for i := range s.Topology.Hosts {

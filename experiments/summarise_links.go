@@ -1,7 +1,5 @@
 package experiments
 
-import "github.com/pausenet/pausenet/topologies"
-
 // links are all of them, by port.
 func (r *runner) links() []Link {
 	plan, now := r.Scenario.Topology, r.engine.Now()
@@ -12,7 +10,6 @@ func (r *runner) links() []Link {
 		l := Link{
 			Node: node.Name, Port: p.Name, Peer: peer.Name, RateBPS: int64(p.Rate), TxFrames: r.engine.TxFrames(i),
 			PeakQueue: w.peak, CongestedNS: w.congested.within(now).RoundNanoseconds(),
-			fromSwitch: node.Kind == topologies.Switch, toSwitch: peer.Kind == topologies.Switch,
 		}
 		for priority := range uint8(classes) {
 			l.TxBytes += r.engine.TxBytes(i, priority)

@@ -3,6 +3,8 @@ package experiments
 import (
 	"cmp"
 	"slices"
+
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // mostLinks is how many links the summary names of those that lead a list; links.csv has all.
@@ -37,19 +39,20 @@ type Link struct {
 	Resumes   int64   `json:"resumes"`
 	PauseRate float64 `json:"pauses_per_second"`
 	PausedNS  int64   `json:"paused_ns"`
-
-	fromSwitch, toSwitch bool
 }
 
-func summariseLinks(all []Link) LinkSummary {
+// summariseLinks is how busy the links of a fabric were, of which all are given by port.
+func summariseLinks(plan *topologies.Plan, all []Link) LinkSummary {
 	var sum LinkSummary
 	var between, hosts []float64
 	for i := range all {
-		switch l := &all[i]; {
-		case l.fromSwitch && l.toSwitch:
-			between = append(between, l.Utilisation)
-		case l.fromSwitch:
-			hosts = append(hosts, l.Utilisation)
+		p := &plan.Ports[i]
+		switch {
+		case plan.Nodes[p.Node].Kind != topologies.Switch:
+		case plan.PeerNode(p.ID).Kind == topologies.Switch:
+			between = append(between, all[i].Utilisation)
+		default:
+			hosts = append(hosts, all[i].Utilisation)
 		}
 	}
 	sum.BetweenSwitches, sum.ToHosts = quantiles(between), quantiles(hosts)

@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -170,7 +168,7 @@ func (r *SweepRunner) read(job *SweepJob) (SweepOutcome, error) {
 		Plane       string `json:"plane"`
 		Fingerprint string `json:"fingerprint"`
 	}
-	if err := readJSON(filepath.Join(job.Directory, manifestName), &m); err != nil {
+	if err := readResult(filepath.Join(job.Directory, manifestName), &m); err != nil {
 		return SweepOutcome{}, err
 	}
 	switch {
@@ -180,7 +178,7 @@ func (r *SweepRunner) read(job *SweepJob) (SweepOutcome, error) {
 		return SweepOutcome{}, fmt.Errorf("%s: the run is of another configuration or program", job.Directory)
 	}
 	var sum Summary
-	if err := readJSON(filepath.Join(job.Directory, summaryName), &sum); err != nil {
+	if err := readResult(filepath.Join(job.Directory, summaryName), &sum); err != nil {
 		return SweepOutcome{}, err
 	}
 	if sum.Fingerprint != m.Fingerprint {
@@ -193,17 +191,6 @@ func (r *SweepRunner) read(job *SweepJob) (SweepOutcome, error) {
 		}
 	}
 	return o, nil
-}
-
-func readJSON(path string, into any) error {
-	data, err := files.Read(path, resultJSON)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }
 
 // SweepErr says what is wrong with a sweep's outcomes: points that were not made, and verdicts that are FAIL, each named;
