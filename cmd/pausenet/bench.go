@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/bench"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -24,7 +24,7 @@ docs/performance.md has results and says how to read them.`,
 			}
 			ctx, stop := shutdown.Context(c.Context())
 			defer stop()
-			return experiments.Bench(ctx, c.OutOrStdout(), rounds)
+			return bench.Run(ctx, c.OutOrStdout(), rounds)
 		},
 	}
 	c.Flags().IntVar(&rounds, "rounds", rounds, "`times` each workload is measured")

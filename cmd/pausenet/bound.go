@@ -8,7 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/bound"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
 type boundFlags struct {
@@ -46,7 +49,7 @@ written to DIR/<scenario>/<way>/flows.csv, as run does. Faults are left out.`,
 			return f.run(c.OutOrStdout(), args[0], c.Flags().Changed("seed"))
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return experiments.BuiltinNames(), cobra.ShellCompDirectiveDefault
+			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
 		},
 	}
 	flags := c.Flags()
@@ -65,21 +68,21 @@ func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
 	if err := checkFormat(f.format); err != nil {
 		return err
 	}
-	s, err := experiments.Reading{Quick: f.quick, Sets: f.sets}.Load(name)
+	s, err := scenario.Reading{Quick: f.quick, Sets: f.sets}.Load(name)
 	if err == nil && seedGiven {
 		s, err = s.WithSeed(f.seed)
 	}
 	if err != nil {
 		return badInput(err)
 	}
-	b, err := experiments.FindBound(s)
+	b, err := bound.Find(s)
 	if err != nil {
 		return badInput(err)
 	}
 	var files []string
 	if f.out != "" {
 		files, err = b.Write(f.out, f.force)
-		var other *experiments.OverwriteError
+		var other *rundir.OverwriteError
 		if errors.As(err, &other) {
 			return elsewhere(other, f.out)
 		}
@@ -94,13 +97,13 @@ func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
 	return nil
 }
 
-func writeBound(w io.Writer, s *experiments.Scenario, b *experiments.Bound, files []string) {
+func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []string) {
 	fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, s.Topology.Summary(), b.Seed)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  shares\tflows done\tFCT mean\tFCT p50\tFCT p99\tslowdown mean\tslowdown p99")
 	for i := range b.Disciplines {
 		d := &b.Disciplines[i]
-		sum := experiments.FlowStatistics{Completed: d.Completed, Slowdown: d.Slowdown}
+		sum := measure.FlowStatistics{Completed: d.Completed, Slowdown: d.Slowdown}
 		mean := "-"
 		if d.Completed > 0 {
 			mean = fmt.Sprintf("%.2f", d.Slowdown.Mean)
@@ -111,7 +114,7 @@ func writeBound(w io.Writer, s *experiments.Scenario, b *experiments.Bound, file
 	t.Flush()
 	if b.MeanFCT > 0 {
 		fmt.Fprintf(w, "\n  no control that ends every flow with a size (%d) has a mean FCT below %s\n",
-			b.Sized, span(experiments.FlowStatistics{Completed: 1}, b.MeanFCT))
+			b.Sized, span(measure.FlowStatistics{Completed: 1}, b.MeanFCT))
 	}
 	for _, note := range b.Notes {
 		fmt.Fprintf(w, "  note: %s\n", note)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -60,11 +60,11 @@ func completeWord(c *cobra.Command, flag string, words func(args []string) []str
 func always(words []string) func([]string) []string { return func([]string) []string { return words } }
 
 // scenarioNamed is the scenario that a command line names first; nil: it names none yet.
-func scenarioNamed(args []string) *experiments.Scenario {
+func scenarioNamed(args []string) *scenario.Scenario {
 	if len(args) == 0 || files.IsStream(args[0]) { // a stream is for the command to read
 		return nil
 	}
-	s, err := experiments.LoadScenario(args[0], nil)
+	s, err := scenario.Load(args[0], nil)
 	if err != nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func controllerWords(args []string) []string {
 func portWords(args []string) (words []string) {
 	if s := scenarioNamed(args); s != nil {
 		for i := range s.Topology.Ports {
-			words = append(words, experiments.PortLabel(s.Topology, s.Topology.Ports[i].ID))
+			words = append(words, scenario.PortLabel(s.Topology, s.Topology.Ports[i].ID))
 		}
 		slices.Sort(words)
 		words = slices.Compact(words) // links side by side

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/experiments/measure"
 )
 
 // theOnly is the name of the only fabric. It says which that is, as it is to be ended and nobody has named it, and refuses if it may be
@@ -77,7 +77,7 @@ func newDownCommand() *cobra.Command {
 					fmt.Fprintf(c.OutOrStdout(), "%s: ", name)
 				}
 				reply.Verdict.Write(c.OutOrStdout())
-				failed = failed || reply.Verdict.Status == experiments.Fail
+				failed = failed || reply.Verdict.Status == measure.Fail
 			}
 			for _, r := range over {
 				fmt.Fprintln(c.OutOrStdout(), r)

@@ -12,7 +12,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
 )
@@ -40,7 +40,7 @@ func choosePlane(given string) (plane, why string, err error) {
 }
 
 // lockResults keeps two runs from writing into one scenario's folder at a time. The lock ends with the process.
-func lockResults(ctx context.Context, suite *experiments.Suite) (unlock func(), err error) {
+func lockResults(ctx context.Context, suite *suite.Suite) (unlock func(), err error) {
 	var locks []func()
 	unlock = func() {
 		for _, release := range locks {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 )
 
@@ -26,7 +26,7 @@ func newImportCommand() *cobra.Command {
 
 func newImportHPCCCommand() *cobra.Command {
 	var (
-		h                  experiments.HPCCImport
+		h                  scenario.HPCCImport
 		load, span, output string
 	)
 	c := &cobra.Command{
@@ -71,9 +71,9 @@ is. With run --export hpcc the results are written as the simulator writes them.
 			if err != nil {
 				return badInput(err)
 			}
-			s, err := experiments.ParseScenario(filepath.Join(folder, "import.yaml"), []byte(text), nil)
+			s, err := scenario.Parse(filepath.Join(folder, "import.yaml"), []byte(text), nil)
 			if err == nil {
-				err = experiments.Check(s, s.Controllers)
+				err = scenario.Check(s, s.Controllers)
 			}
 			if err != nil {
 				return badInput(fmt.Errorf("the files make no scenario that can run; nothing is written\n%w", err))

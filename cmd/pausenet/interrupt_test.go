@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
 // These start pausenet, have it block, and send it a signal. They assert that it ends, not how fast; internal/shutdown has the
@@ -151,7 +151,7 @@ func TestInterruptedWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	job, err := json.Marshal(&experiments.SweepJob{Scenario: "incast", Controller: "none", Plane: "wasm", Directory: folder})
+	job, err := json.Marshal(&sweep.Job{Scenario: "incast", Controller: "none", Plane: "wasm", Directory: folder})
 	if err != nil {
 		t.Fatal(err)
 	}

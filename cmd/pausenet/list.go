@@ -5,7 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/spf13/cobra"
@@ -109,8 +110,8 @@ func listControllers(w io.Writer, names []string, format string) error {
 
 func builtins() (*listing, error) {
 	l := &listing{}
-	for _, name := range experiments.BuiltinNames() {
-		s, err := experiments.LoadScenario(name, nil)
+	for _, name := range scenario.BuiltinNames() {
+		s, err := scenario.Load(name, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -119,8 +120,8 @@ func builtins() (*listing, error) {
 			Hosts: len(s.Topology.Hosts), Switches: len(s.Topology.Switch),
 		})
 	}
-	for _, name := range experiments.BuiltinSweepNames() {
-		s, err := experiments.LoadSweep(name)
+	for _, name := range scenario.BuiltinSweepNames() {
+		s, err := sweep.Load(name)
 		if err != nil {
 			return nil, err
 		}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/spf13/cobra"
 )
 
@@ -18,9 +18,9 @@ var liveCommands = []func() *cobra.Command{
 }
 
 // liveScenario reads what a live fabric is made from: a scenario, or a topology alone under the default settings.
-func liveScenario(nameOrPath string, sets []string) (*experiments.Scenario, error) {
+func liveScenario(nameOrPath string, sets []string) (*scenario.Scenario, error) {
 	s, err := load(nameOrPath, nil)
-	reading := experiments.Reading{Live: true, Sets: sets}
+	reading := scenario.Reading{Live: true, Sets: sets}
 	switch {
 	case err == nil && s.scenario == nil:
 		data := []byte(fmt.Sprintf("topology: %q\n", nameOrPath))

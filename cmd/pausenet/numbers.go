@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
 // seedFlag is a flag's seed.
@@ -20,7 +20,7 @@ func (*seedFlag) Type() string { return "seed" }
 
 // Set reads the flag.
 func (s *seedFlag) Set(text string) error {
-	seed, err := experiments.ParseSeed(text)
+	seed, err := scenario.ParseSeed(text)
 	if err == nil {
 		*s = seedFlag(seed)
 	}

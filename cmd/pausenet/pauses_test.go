@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
 )
 
 // TestPauseCounts: wherever PAUSE frames are counted, all of them and those between switches stand side by side: a source may
@@ -44,7 +44,7 @@ func TestPauseCounts(t *testing.T) {
 	burst := []string{"dcon-burst", "--cc", "dcqcn", "--plane", "wasm"}
 
 	table := prints(append([]string{"run", "--out", "one"}, burst...)...)
-	var sum experiments.Summary
+	var sum measure.Summary
 	if err := json.Unmarshal([]byte(read("one/dcon-burst/dcqcn/summary.json")), &sum); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -34,21 +35,21 @@ func (p *progress) wait() {
 }
 
 // start makes what a suite tells of its runs.
-func (p *progress) start(suite *experiments.Suite) func(scenario, controller string) (orchestrator.Progress, func(*experiments.Result, error)) {
+func (p *progress) start(suite *suite.Suite) func(scenario, controller string) (orchestrator.Progress, func(*runner.Result, error)) {
 	durations := map[string]vtime.Time{}
 	for i := range suite.Scenarios {
 		durations[suite.Scenarios[i].Scenario.Name] = suite.Scenarios[i].Scenario.Duration
 	}
-	return func(scenario, controller string) (orchestrator.Progress, func(*experiments.Result, error)) {
+	return func(scenario, controller string) (orchestrator.Progress, func(*runner.Result, error)) {
 		if p.bars == nil {
-			return nil, func(*experiments.Result, error) {}
+			return nil, func(*runner.Result, error) {}
 		}
 		b := &bar{started: time.Now(), duration: durations[scenario]}
 		b.Bar = p.bars.AddBar(int64(b.duration),
 			mpb.PrependDecorators(decor.Name(fmt.Sprintf("%s %s", scenario, controller), decor.WCSyncSpaceR)),
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return b.describe() })),
 		)
-		ended := func(r *experiments.Result, err error) {
+		ended := func(r *runner.Result, err error) {
 			if err != nil || r == nil {
 				b.Abort(false)
 				return

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
 )
 
 // abreast is how many runs' figures stand beside each other: a terminal is not endlessly wide.
@@ -15,7 +15,7 @@ const abreast = 4
 
 // writePublished prints what a source says of a scenario's runs beside what they measured. changed says that the user's
 // settings have changed the scenario.
-func writePublished(w io.Writer, tables []experiments.Comparison, changed bool) {
+func writePublished(w io.Writer, tables []measure.Comparison, changed bool) {
 	for i := range tables {
 		t := &tables[i]
 		heading := t.Title
@@ -40,7 +40,7 @@ func writePublished(w io.Writer, tables []experiments.Comparison, changed bool) 
 
 // comparisonLines are the lines of some columns of a table, the first of them column from: a cell for the label and three
 // a run. The head has the run's name in the second of the three.
-func comparisonLines(t *experiments.Comparison, columns []string, from int) [][]string {
+func comparisonLines(t *measure.Comparison, columns []string, from int) [][]string {
 	head := []string{""}
 	for _, name := range columns {
 		head = append(head, "", name, "")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/results"
 )
 
 type reportFlags struct {
@@ -42,7 +42,7 @@ func (f *reportFlags) run(c *cobra.Command, folders []string) error {
 	if err := checkFormat(f.format); err != nil {
 		return err
 	}
-	if err := experiments.CheckFigureFormats(f.figures); err != nil {
+	if err := results.CheckFigureFormats(f.figures); err != nil {
 		return badInput(fmt.Errorf("--figures: %w", err))
 	}
 	if len(folders) > 1 {
@@ -54,7 +54,7 @@ func (f *reportFlags) run(c *cobra.Command, folders []string) error {
 // rebuild writes the reports of a folder again.
 func (f *reportFlags) rebuild(c *cobra.Command, folder string) error {
 	w := c.OutOrStdout()
-	all, err := experiments.ReadResults(folder)
+	all, err := results.Read(folder)
 	if err != nil {
 		return badInput(err)
 	}
@@ -90,7 +90,7 @@ type rebuiltView struct {
 // compare writes a page that compares the runs of folders.
 func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 	w := c.OutOrStdout()
-	comparison, err := experiments.CompareFolders(folders)
+	comparison, err := results.Compare(folders)
 	if err != nil {
 		return badInput(err)
 	}

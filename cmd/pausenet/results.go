@@ -9,11 +9,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/suite"
 )
 
 // writeResults prints a table a scenario: one row a run.
-func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiments.Result) {
+func writeResults(w io.Writer, suite *suite.Suite, results [][]*runner.Result) {
 	for i := range suite.Scenarios {
 		s := suite.Scenarios[i].Scenario
 		if len(suite.Scenarios[i].Seeds) > 1 {
@@ -57,7 +60,7 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 				fmt.Fprintf(w, "  %-*s fingerprint %s\n", longest, r.Controller, r.Summary.Fingerprint)
 			}
 		}
-		writePublished(w, experiments.Compare(s.Published, experiments.Summaries(results[i])), len(suite.Sets) > 0)
+		writePublished(w, measure.Compare(s.Published, runner.Summaries(results[i])), len(suite.Sets) > 0)
 		if suite.Scenarios[i].Reported {
 			fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Name))
 		}
@@ -68,16 +71,16 @@ func writeResults(w io.Writer, suite *experiments.Suite, results [][]*experiment
 }
 
 // writeRepetitions prints a scenario's runs under several seeds: one row a controller.
-func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*experiments.Result) {
+func writeRepetitions(w io.Writer, suite *suite.Suite, i int, made []*runner.Result) {
 	s := &suite.Scenarios[i]
 	fmt.Fprintf(w, "%s: %s; means over %d seeds with 95 %% confidence intervals\n\n", s.Scenario.Name, s.Scenario.Topology.Summary(), len(s.Seeds))
-	lines := [][]string{append([]string{"cc", "verdict"}, experiments.RepetitionLabels...)}
-	for _, r := range experiments.Repeat(s.Controllers, len(s.Seeds), experiments.Summaries(results)) {
+	lines := [][]string{append([]string{"cc", "verdict"}, results.RepetitionLabels...)}
+	for _, r := range results.Repeat(s.Controllers, len(s.Seeds), runner.Summaries(made)) {
 		lines = append(lines, append([]string{r.Controller, r.Verdicts.String()}, r.Cells...))
 	}
 	writeColumns(w, lines)
 	any, told := false, map[string]bool{}
-	for _, r := range results {
+	for _, r := range made {
 		if r == nil {
 			continue
 		}
@@ -96,7 +99,7 @@ func writeRepetitions(w io.Writer, suite *experiments.Suite, i int, results []*e
 	if !any {
 		return
 	}
-	writePublished(w, experiments.Compare(s.Scenario.Published, experiments.Summaries(results)), len(suite.Sets) > 0)
+	writePublished(w, measure.Compare(s.Scenario.Published, runner.Summaries(made)), len(suite.Sets) > 0)
 	if s.Reported {
 		fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Scenario.Name))
 	}
@@ -111,7 +114,7 @@ var figures = regexp.MustCompile(`[0-9][0-9.]*([KMG]?B|[mnup]?s)?\b`)
 // mostMessages is how many messages of a verdict are printed. A law that breaks once often breaks at every frame.
 const mostMessages = 5
 
-func writeMessages(w io.Writer, name string, r *experiments.Result) {
+func writeMessages(w io.Writer, name string, r *runner.Result) {
 	messages := r.Summary.Verdict.Messages
 	for _, m := range messages[:min(len(messages), mostMessages)] {
 		fmt.Fprintf(w, "  %s %s: %s\n", name, r.Summary.Verdict.Status, m)
@@ -122,14 +125,14 @@ func writeMessages(w io.Writer, name string, r *experiments.Result) {
 }
 
 // writeNotes prints what to know of a run's numbers though nothing is off.
-func writeNotes(w io.Writer, r *experiments.Result) {
+func writeNotes(w io.Writer, r *runner.Result) {
 	for _, n := range r.Summary.Verdict.Notes {
 		fmt.Fprintf(w, "  %s note: %s\n", r.Controller, n)
 	}
 }
 
 // writeSpread prints how far PAUSE spread, if it went farther than to the root's neighbours, and which flows were its victims.
-func writeSpread(w io.Writer, r *experiments.Result, width int) {
+func writeSpread(w io.Writer, r *runner.Result, width int) {
 	spread, victims := &r.Summary.PFC.Spread, &r.Summary.Victims
 	if spread.Depth < 2 && victims.Count == 0 {
 		return
@@ -143,7 +146,7 @@ func writeSpread(w io.Writer, r *experiments.Result, width int) {
 }
 
 // span prints nanoseconds for a person.
-func span(f experiments.FlowStatistics, ns float64) string {
+func span(f measure.FlowStatistics, ns float64) string {
 	switch {
 	case f.Completed == 0:
 		return "-"
@@ -156,7 +159,7 @@ func span(f experiments.FlowStatistics, ns float64) string {
 	}
 }
 
-func ratio(f experiments.FlowStatistics) string {
+func ratio(f measure.FlowStatistics) string {
 	if f.Completed == 0 {
 		return "-"
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
 // commands make the verbs, in the order that help lists them. A verb is one file and one line here.
@@ -129,7 +130,7 @@ func notEmpty(c *cobra.Command, flag string) error {
 
 func controllersFlag(c *cobra.Command, names *[]string) {
 	c.Flags().StringSliceVar(names, "cc", nil, "congestion controls, or variants of the scenario, by `names` separated by commas, or all (default: the scenario's)")
-	completeList(c, "cc", func(args []string) []string { return append(controllerWords(args), experiments.AllControllers) })
+	completeList(c, "cc", func(args []string) []string { return append(controllerWords(args), scenario.AllControllers) })
 }
 
 func planeFlag(c *cobra.Command, plane *string) {
@@ -150,9 +151,9 @@ func formatFlag(c *cobra.Command, format *string) {
 
 // figuresFlag adds --figures to a command that writes pages with plots.
 func figuresFlag(c *cobra.Command, formats *[]string) {
-	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot of the page, in `formats`: "+strings.Join(experiments.FigureFormats, ", ")+"; without a value in all")
-	c.Flags().Lookup("figures").NoOptDefVal = strings.Join(experiments.FigureFormats, ",")
-	completeList(c, "figures", always(experiments.FigureFormats))
+	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot of the page, in `formats`: "+strings.Join(results.FigureFormats, ", ")+"; without a value in all")
+	c.Flags().Lookup("figures").NoOptDefVal = strings.Join(results.FigureFormats, ",")
+	completeList(c, "figures", always(results.FigureFormats))
 }
 
 // checkFormat refuses formats that there are not.

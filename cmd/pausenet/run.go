@@ -9,9 +9,16 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/pausenet/pausenet/experiments/rundir"
+
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
@@ -55,7 +62,7 @@ means over the seeds with 95 % confidence intervals.`,
 			return f.run(c, args, c.Flags().Changed("seed"))
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return experiments.BuiltinNames(), cobra.ShellCompDirectiveDefault
+			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
 		},
 	}
 	flags := c.Flags()
@@ -73,7 +80,7 @@ means over the seeds with 95 % confidence intervals.`,
 	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	formatFlag(c, &f.format)
 	completeList(c, "pcap", portWords)
-	completeFlag(c, "export", experiments.ExportHPCC)
+	completeFlag(c, "export", runner.ExportHPCC)
 	completeFolder(c, "out")
 	completeNothing(c, "seed", "seeds", "jobs")
 	return c
@@ -90,16 +97,16 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	if err := atLeastOne(c.Flags(), "jobs"); err != nil {
 		return err
 	}
-	if err := experiments.CheckFigureFormats(f.figures); err != nil {
+	if err := results.CheckFigureFormats(f.figures); err != nil {
 		return badInput(fmt.Errorf("--figures: %w", err))
 	}
 	if f.seeds != "" && seedGiven {
 		return badInput(errors.New("--seed and --seeds: one or the other"))
 	}
-	if f.export != "" && f.export != experiments.ExportHPCC {
-		return badInput(fmt.Errorf("--export %q: %s is what there is", f.export, experiments.ExportHPCC))
+	if f.export != "" && f.export != runner.ExportHPCC {
+		return badInput(fmt.Errorf("--export %q: %s is what there is", f.export, runner.ExportHPCC))
 	}
-	suite := &experiments.Suite{
+	batch := &suite.Suite{
 		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
 		Export: f.export,
 	}
@@ -108,20 +115,20 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		if err != nil {
 			return badInput(err)
 		}
-		for i := range suite.Scenarios {
-			if suite.Scenarios[i].Scenario.Name == s.Scenario.Name {
+		for i := range batch.Scenarios {
+			if batch.Scenarios[i].Scenario.Name == s.Scenario.Name {
 				return badInput(fmt.Errorf("two scenarios are named %s: their results would overwrite each other", s.Scenario.Name))
 			}
 		}
-		suite.Scenarios = append(suite.Scenarios, *s)
+		batch.Scenarios = append(batch.Scenarios, *s)
 	}
-	unlock, err := lockResults(c.Context(), suite)
+	unlock, err := lockResults(c.Context(), batch)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	if !f.force {
-		if err := overwrites(suite); err != nil {
+		if err := overwrites(batch); err != nil {
 			return err
 		}
 	}
@@ -131,75 +138,75 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
 	}
 	progress := newProgress(os.Stderr)
-	suite.Started = progress.start(suite)
-	results, err := suite.Run(ctx)
+	batch.Started = progress.start(batch)
+	results, err := batch.Run(ctx)
 	progress.wait()
-	return f.conclude(c.OutOrStdout(), suite, results, err)
+	return f.conclude(c.OutOrStdout(), batch, results, err)
 }
 
 // overwrites refuses to run what would take the place of results of other settings.
-func overwrites(suite *experiments.Suite) error {
-	err := suite.Overwrites()
-	var other *experiments.OverwriteError
+func overwrites(batch *suite.Suite) error {
+	err := batch.Overwrites()
+	var other *rundir.OverwriteError
 	if errors.As(err, &other) {
-		return elsewhere(other, suite.Directory)
+		return elsewhere(other, batch.Directory)
 	}
 	return badInput(err)
 }
 
 // elsewhere says what to do instead of overwriting results below a folder.
-func elsewhere(err *experiments.OverwriteError, folder string) error {
-	return badInput(fmt.Errorf("%w\nwrite elsewhere, with --out %s say, or overwrite them with --force", err, experiments.FreshFolder(folder)))
+func elsewhere(err *rundir.OverwriteError, folder string) error {
+	return badInput(fmt.Errorf("%w\nwrite elsewhere, with --out %s say, or overwrite them with --force", err, rundir.FreshFolder(folder)))
 }
 
-func (f *runFlags) scenario(name string, seedGiven bool) (*experiments.SuiteScenario, error) {
-	scenario, err := experiments.Reading{Quick: f.quick, Sets: f.sets}.Load(name)
+func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error) {
+	loaded, err := scenario.Reading{Quick: f.quick, Sets: f.sets}.Load(name)
 	if err != nil {
 		return nil, err
 	}
-	s := &experiments.SuiteScenario{Scenario: scenario, Controllers: scenario.Controllers, Seed: scenario.Seed}
+	s := &suite.Scenario{Scenario: loaded, Controllers: loaded.Controllers, Seed: loaded.Seed}
 	if seedGiven {
-		if scenario, err = scenario.WithSeed(f.seed); err != nil {
+		if loaded, err = loaded.WithSeed(f.seed); err != nil {
 			return nil, err
 		}
-		s.Scenario, s.Seed = scenario, f.seed
+		s.Scenario, s.Seed = loaded, f.seed
 	}
 	if f.seeds != "" {
-		seeds, err := experiments.ParseSeeds(f.seeds)
+		seeds, err := sweep.ParseSeeds(f.seeds)
 		if err != nil {
 			return nil, fmt.Errorf("--seeds %s: %w", f.seeds, err)
 		}
-		if scenario, err = scenario.WithSeed(seeds[0]); err != nil {
+		if loaded, err = loaded.WithSeed(seeds[0]); err != nil {
 			return nil, err
 		}
-		s.Scenario, s.Seed = scenario, seeds[0]
+		s.Scenario, s.Seed = loaded, seeds[0]
 		if len(seeds) > 1 {
 			s.Seeds = seeds
 		}
 	}
 	if len(f.controllers) > 0 {
-		if s.Controllers, err = scenario.ControllerNames(f.controllers); err != nil {
+		if s.Controllers, err = loaded.ControllerNames(f.controllers); err != nil {
 			return nil, err
 		}
 	}
 	for _, port := range f.capture {
-		ids, err := experiments.FindPorts(scenario.Topology, port)
+		ids, err := scenario.FindPorts(loaded.Topology, port)
 		if err != nil {
 			return nil, fmt.Errorf("--pcap: %w", err)
 		}
 		s.Capture = append(s.Capture, ids...)
 	}
-	writeWarnings(os.Stderr, scenario.Name, experiments.Warnings(scenario, s.Controllers))
-	if err := experiments.Check(scenario, s.Controllers, s.Seeds...); err != nil {
+	writeWarnings(os.Stderr, loaded.Name, scenario.Warnings(loaded, s.Controllers))
+	if err := scenario.Check(loaded, s.Controllers, s.Seeds...); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // conclude prints what the runs came to and decides the exit code.
-func (f *runFlags) conclude(w io.Writer, suite *experiments.Suite, results [][]*experiments.Result, err error) error {
+func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner.Result, err error) error {
 	if f.format == "json" {
-		var all []*experiments.Summary
+		var all []*measure.Summary
 		for _, scenario := range results {
 			for _, r := range scenario {
 				if r != nil {
@@ -218,7 +225,7 @@ func (f *runFlags) conclude(w io.Writer, suite *experiments.Suite, results [][]*
 	}
 	for _, scenario := range results {
 		for _, r := range scenario {
-			if r == nil || r.Summary.Verdict.Status == experiments.Fail {
+			if r == nil || r.Summary.Verdict.Status == measure.Fail {
 				return &exitError{exitVerdict, errors.New("the verdict of a run is FAIL: its numbers cannot be trusted")}
 			}
 		}
@@ -228,7 +235,7 @@ func (f *runFlags) conclude(w io.Writer, suite *experiments.Suite, results [][]*
 
 // runError decides the exit code of a run that came to an error.
 func runError(err error) error {
-	var environment *experiments.EnvironmentError
+	var environment *runner.EnvironmentError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return &exitError{exitVerdict, errors.New("interrupted: the results so far are kept and marked partial")}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
 func newShowCommand() *cobra.Command {
@@ -33,7 +34,7 @@ built-in to start your own from.`,
 			}
 			out := c.OutOrStdout()
 			from, err := read(args[0])
-			if err == nil && experiments.IsSweep(from.data) {
+			if err == nil && sweep.Is(from.data) {
 				if source {
 					_, err := rawUnlessTerminal(out).Write(from.data)
 					return err
@@ -58,7 +59,7 @@ built-in to start your own from.`,
 			case format == "json":
 				return writeJSON(out, s.topology.View())
 			}
-			return errors.Join(s.topology.Describe(out), experiments.DescribeDefaults(out, s.topology))
+			return errors.Join(s.topology.Describe(out), scenario.DescribeDefaults(out, s.topology))
 		},
 	}
 	formatFlag(c, &format)
@@ -69,7 +70,7 @@ built-in to start your own from.`,
 
 // showSweep prints what a sweep goes over: in a few lines, or each of its points.
 func showSweep(w io.Writer, from *source, format string, sets []string) error {
-	s, err := experiments.ParseSweep(from.filename, from.data)
+	s, err := sweep.Parse(from.filename, from.data)
 	if err == nil {
 		err = s.Set(sets)
 	}
@@ -81,9 +82,9 @@ func showSweep(w io.Writer, from *source, format string, sets []string) error {
 		return badInput(err)
 	}
 	if format == "json" {
-		outcomes := make([]experiments.SweepOutcome, len(points))
+		outcomes := make([]sweep.Outcome, len(points))
 		for i := range outcomes {
-			outcomes[i].State = experiments.SweepWaiting
+			outcomes[i].State = sweep.Waiting
 		}
 		return writeJSON(w, s.View(points, outcomes))
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
@@ -71,7 +71,7 @@ func TestStall(t *testing.T) {
 	ended, _ := down.CombinedOutput()
 	_ = lines.Close()
 	_ = up.Wait()
-	if out := string(ended); !strings.Contains(out, "verdict: "+string(experiments.Fail)) || !strings.Contains(out, "a frame that a program sent was taken") {
+	if out := string(ended); !strings.Contains(out, "verdict: "+string(measure.Fail)) || !strings.Contains(out, "a frame that a program sent was taken") {
 		t.Errorf("after a stall of 2s:\n%s", out)
 	}
 	for _, c := range []*exec.Cmd{down, up} {

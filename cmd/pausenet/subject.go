@@ -5,7 +5,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/spf13/cobra"
@@ -13,7 +13,7 @@ import (
 
 // subject is what a user's NAME or FILE means: a scenario, which has a topology, or a topology alone.
 type subject struct {
-	scenario *experiments.Scenario // nil for a topology
+	scenario *scenario.Scenario // nil for a topology
 	topology *topologies.Plan
 	source   []byte
 }
@@ -28,16 +28,16 @@ type source struct {
 // read finds a built-in's text, or reads a file's or a stream's, once. Scenarios go before topologies; a file is what its keys
 // say.
 func read(nameOrPath string) (*source, error) {
-	if data, err := experiments.BuiltinSource(nameOrPath); err == nil {
+	if data, err := scenario.BuiltinSource(nameOrPath); err == nil {
 		return &source{nameOrPath + ".yaml", data, true}, nil
 	}
 	if data, err := topologies.BuiltinSource(nameOrPath); err == nil {
 		return &source{nameOrPath + ".yaml", data, false}, nil
 	}
-	if data, err := experiments.BuiltinSweepSource(nameOrPath); err == nil {
+	if data, err := scenario.BuiltinSweepSource(nameOrPath); err == nil {
 		return &source{nameOrPath, data, true}, nil // that it is none is for the scenarios' reader to say
 	}
-	filename, data, err := experiments.ReadSpec(nameOrPath)
+	filename, data, err := scenario.ReadSpec(nameOrPath)
 	if os.IsNotExist(err) {
 		return nil, badInput(fmt.Errorf("%q is neither a built-in nor a file%s", nameOrPath, yamlspec.Suggest(nameOrPath, builtinNames())))
 	}
@@ -61,7 +61,7 @@ func (from *source) parse(sets []string) (*subject, error) {
 	var err error
 	switch {
 	case from.scenario:
-		if s.scenario, err = experiments.ParseScenario(from.filename, from.data, sets); err == nil {
+		if s.scenario, err = scenario.Parse(from.filename, from.data, sets); err == nil {
 			s.topology = s.scenario.Topology
 		}
 	case len(sets) > 0:
@@ -84,7 +84,7 @@ func isScenario(data []byte) bool {
 
 // builtinNames are the names of all that comes with the program.
 func builtinNames() []string {
-	return slices.Concat(experiments.BuiltinNames(), experiments.BuiltinSweepNames(), topologies.BuiltinNames())
+	return slices.Concat(scenario.BuiltinNames(), scenario.BuiltinSweepNames(), topologies.BuiltinNames())
 }
 
 // completeSubjects offers the built-ins beside files.

@@ -11,7 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -63,7 +66,7 @@ reported and keeps no other from being made.`,
 	flags.StringVar(&f.out, "out", "", "`folder` of the sweep (default: results/sweep-NAME)")
 	figuresFlag(c, &f.figures)
 	c.Flags().BoolVar(&f.quick, "quick", false, "run the quick form of scenarios that have one")
-	completeList(c, "metrics", always(experiments.MetricNames()))
+	completeList(c, "metrics", always(measure.MetricNames()))
 	completeFolder(c, "out")
 	completeNothing(c, "set", "seeds", "jobs")
 	formatFlag(c, &f.format)
@@ -74,7 +77,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if err := errors.Join(checkFormat(f.format), notEmpty(c, "out")); err != nil {
 		return err
 	}
-	if err := experiments.CheckFigureFormats(f.figures); err != nil {
+	if err := results.CheckFigureFormats(f.figures); err != nil {
 		return badInput(fmt.Errorf("--figures: %w", err))
 	}
 	if !c.Flags().Changed("jobs") {
@@ -86,17 +89,17 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	sweep, err := f.sweep(name)
+	swept, err := f.sweep(name)
 	if err != nil {
 		return badInput(err)
 	}
-	points, err := sweep.Points(f.jobs)
+	points, err := swept.Points(f.jobs)
 	if err != nil {
 		return badInput(err)
 	}
 	if f.out == "" {
-		f.out = filepath.Join("results", "sweep-"+sweep.Name)
-		if sweep.Quick {
+		f.out = filepath.Join("results", "sweep-"+swept.Name)
+		if swept.Quick {
 			f.out += "-quick"
 		}
 	}
@@ -114,20 +117,20 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if why != "" {
 		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
 	}
-	writeWarnings(os.Stderr, sweep.Name, experiments.SweepWarnings(points))
-	display := newSweepDisplay(os.Stderr, sweep.Name, points)
-	runner := &experiments.SweepRunner{
-		Points: points, Quick: sweep.Quick, Directory: f.out, Jobs: f.jobs, Plane: plane,
+	writeWarnings(os.Stderr, swept.Name, sweep.Warnings(points))
+	display := newSweepDisplay(os.Stderr, swept.Name, points)
+	runner := &sweep.Runner{
+		Points: points, Quick: swept.Quick, Directory: f.out, Jobs: f.jobs, Plane: plane,
 		Version: version(), Build: own, Command: commandLine(os.Args),
 		Make: startPoint, Begun: display.begun, Ended: display.ended,
 	}
 	outcomes := runner.Run(ctx)
 	display.close()
-	written := sweep.Write(f.out, runner, outcomes, f.figures)
+	written := swept.Write(f.out, runner, outcomes, f.figures)
 	if f.format == "json" {
-		err = writeJSON(c.OutOrStdout(), sweep.View(points, outcomes))
+		err = writeJSON(c.OutOrStdout(), swept.View(points, outcomes))
 	} else {
-		writeSweep(c.OutOrStdout(), sweep, points, outcomes)
+		writeSweep(c.OutOrStdout(), swept, points, outcomes)
 		if written == nil {
 			fmt.Fprintf(c.OutOrStdout(), "\n  %s\n  %s\n", filepath.Join(f.out, "sweep.csv"), filepath.Join(f.out, "sweep.html"))
 		}
@@ -139,10 +142,10 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 }
 
 // sweep is what the command line asks for: what the flags say goes before the sweep's file.
-func (f *sweepFlags) sweep(name string) (*experiments.Sweep, error) {
-	s, err := experiments.LoadSweep(name)
+func (f *sweepFlags) sweep(name string) (*sweep.Sweep, error) {
+	s, err := sweep.Load(name)
 	if os.IsNotExist(err) {
-		names := append(experiments.BuiltinSweepNames(), experiments.BuiltinNames()...)
+		names := append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...)
 		return nil, fmt.Errorf("%q is neither a built-in sweep, nor a built-in scenario, nor a file%s", name, yamlspec.Suggest(name, names))
 	}
 	if err != nil {
@@ -151,7 +154,7 @@ func (f *sweepFlags) sweep(name string) (*experiments.Sweep, error) {
 	s.Quick = f.quick
 	errs := []error{s.Set(f.sets)}
 	if f.seeds != "" {
-		if s.Seeds, err = experiments.ParseSeeds(f.seeds); err != nil {
+		if s.Seeds, err = sweep.ParseSeeds(f.seeds); err != nil {
 			errs = append(errs, fmt.Errorf("--seeds %s: %w", f.seeds, err))
 		}
 	}
@@ -165,8 +168,8 @@ func (f *sweepFlags) sweep(name string) (*experiments.Sweep, error) {
 }
 
 // sweepError decides the exit code of a sweep.
-func sweepError(points []experiments.SweepPoint, outcomes []experiments.SweepOutcome, interrupted bool) error {
-	wrong := experiments.SweepErr(points, outcomes)
+func sweepError(points []sweep.Point, outcomes []sweep.Outcome, interrupted bool) error {
+	wrong := sweep.Err(points, outcomes)
 	if interrupted {
 		return &exitError{exitVerdict, errors.New("interrupted: finished points are kept, and the next sweep into this folder goes on from them")}
 	}
@@ -183,7 +186,7 @@ func sweepError(points []experiments.SweepPoint, outcomes []experiments.SweepOut
 	list := strings.Split(wrong.Error(), "\n")
 	n := 0
 	for i := range outcomes {
-		if o := &outcomes[i]; o.Err != nil || o.Complete() && o.Verdict.Status == experiments.Fail {
+		if o := &outcomes[i]; o.Err != nil || o.Complete() && o.Verdict.Status == measure.Fail {
 			n++
 		}
 	}
@@ -197,7 +200,7 @@ func sweepError(points []experiments.SweepPoint, outcomes []experiments.SweepOut
 const mostProblems = 20
 
 // writeSweep prints a row a combination of parameters and controller, over the seeds.
-func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoint, outcomes []experiments.SweepOutcome) {
+func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sweep.Outcome) {
 	head := []string{}
 	for _, p := range s.Varying() {
 		head = append(head, p.Path)
@@ -213,7 +216,7 @@ func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoi
 	}
 	kept := 0
 	for i := range outcomes {
-		if outcomes[i].State == experiments.SweepKept {
+		if outcomes[i].State == sweep.Kept {
 			kept++
 		}
 	}
@@ -226,7 +229,7 @@ func writeSweep(w io.Writer, s *experiments.Sweep, points []experiments.SweepPoi
 	}
 	fmt.Fprintf(w, "\n\n")
 	writeColumns(w, lines)
-	writeDuplicates(w, experiments.Duplicates(points))
+	writeDuplicates(w, sweep.Duplicates(points))
 }
 
 // writeDuplicates tells which points are the same run as an earlier one.
@@ -245,5 +248,5 @@ func writeDuplicates(w io.Writer, same []string) {
 
 // completeSweeps offers the built-in sweeps and scenarios beside files.
 func completeSweeps(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return append(experiments.BuiltinSweepNames(), experiments.BuiltinNames()...), cobra.ShellCompDirectiveDefault
+	return append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...), cobra.ShellCompDirectiveDefault
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -46,7 +47,7 @@ func TestSweepTable(t *testing.T) {
 // TestSweepDisplay: on a screen the table is taken off before a line that stays is written; elsewhere there are such lines
 // alone.
 func TestSweepDisplay(t *testing.T) {
-	points := []experiments.SweepPoint{{Folder: "a=1", Controller: "dcqcn", Duration: vtime.Millisecond}, {Folder: "a=2", Controller: "dcqcn"}, {Folder: "a=3", Controller: "dcqcn"}}
+	points := []sweep.Point{{Folder: "a=1", Controller: "dcqcn", Duration: vtime.Millisecond}, {Folder: "a=2", Controller: "dcqcn"}, {Folder: "a=3", Controller: "dcqcn"}}
 	for _, terminal := range []bool{true, false} {
 		var out bytes.Buffer
 		d := &sweepDisplay{out: &out, points: points, widest: len("a=10 dcqcn"), table: sweepTable{name: "mine", total: 3}, stop: make(chan struct{})}
@@ -61,9 +62,9 @@ func TestSweepDisplay(t *testing.T) {
 			}
 		}
 		out.Reset()
-		d.ended(1, &experiments.SweepOutcome{State: experiments.SweepKept})
-		d.ended(0, &experiments.SweepOutcome{State: experiments.SweepDone, Wall: 1500 * time.Millisecond, Verdict: experiments.Verdict{Status: experiments.Fail}})
-		d.ended(2, &experiments.SweepOutcome{State: experiments.SweepFailed, Err: errors.New("no memory\ngoroutine 1")})
+		d.ended(1, &sweep.Outcome{State: sweep.Kept})
+		d.ended(0, &sweep.Outcome{State: sweep.Done, Wall: 1500 * time.Millisecond, Verdict: measure.Verdict{Status: measure.Fail}})
+		d.ended(2, &sweep.Outcome{State: sweep.Failed, Err: errors.New("no memory\ngoroutine 1")})
 		d.close()
 		ended, failed := "  FAIL  a=1 dcqcn      1.5s\n", "  failed  a=3 dcqcn: no memory\n"
 		want := ended + failed
@@ -106,20 +107,20 @@ func TestPointError(t *testing.T) {
 
 // TestSweepErrors: the exit code, and which points are at fault.
 func TestSweepErrors(t *testing.T) {
-	points := []experiments.SweepPoint{{Folder: "a", Controller: "x"}, {Folder: "b", Controller: "x"}, {Folder: "c", Controller: "x"}}
-	fine := experiments.SweepOutcome{State: experiments.SweepDone, Verdict: experiments.Verdict{Status: experiments.Pass}}
-	wrong := experiments.SweepOutcome{State: experiments.SweepKept, Verdict: experiments.Verdict{Status: experiments.Fail, Messages: []string{"a law"}}}
-	full := experiments.SweepOutcome{State: experiments.SweepFailed, Err: &exitError{exitEnvironment, errors.New("disk full")}}
+	points := []sweep.Point{{Folder: "a", Controller: "x"}, {Folder: "b", Controller: "x"}, {Folder: "c", Controller: "x"}}
+	fine := sweep.Outcome{State: sweep.Done, Verdict: measure.Verdict{Status: measure.Pass}}
+	wrong := sweep.Outcome{State: sweep.Kept, Verdict: measure.Verdict{Status: measure.Fail, Messages: []string{"a law"}}}
+	full := sweep.Outcome{State: sweep.Failed, Err: &exitError{exitEnvironment, errors.New("disk full")}}
 	for _, c := range []struct {
-		outcomes    []experiments.SweepOutcome
+		outcomes    []sweep.Outcome
 		interrupted bool
 		code        int
 		want        string
 	}{
-		{[]experiments.SweepOutcome{fine, fine, fine}, false, exitFine, ""},
-		{[]experiments.SweepOutcome{fine, wrong, fine}, false, exitVerdict, "1 of 3 points failed:\n  b x: FAIL: a law"},
-		{[]experiments.SweepOutcome{full, wrong, fine}, false, exitEnvironment, "2 of 3 points failed:\n  a x: disk full\n  b x: FAIL: a law"},
-		{[]experiments.SweepOutcome{fine, {State: experiments.SweepInterrupted}, {State: experiments.SweepWaiting}}, true, exitVerdict, "interrupted"},
+		{[]sweep.Outcome{fine, fine, fine}, false, exitFine, ""},
+		{[]sweep.Outcome{fine, wrong, fine}, false, exitVerdict, "1 of 3 points failed:\n  b x: FAIL: a law"},
+		{[]sweep.Outcome{full, wrong, fine}, false, exitEnvironment, "2 of 3 points failed:\n  a x: disk full\n  b x: FAIL: a law"},
+		{[]sweep.Outcome{fine, {State: sweep.Interrupted}, {State: sweep.Waiting}}, true, exitVerdict, "interrupted"},
 	} {
 		var b bytes.Buffer
 		if got := exit(&b, sweepError(points, c.outcomes, c.interrupted)); got != c.code || !strings.Contains(b.String(), c.want) {

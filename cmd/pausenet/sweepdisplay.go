@@ -11,7 +11,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -21,7 +22,7 @@ import (
 type sweepDisplay struct {
 	out    io.Writer
 	size   func() (width, height int) // of the terminal; nil: it is none
-	points []experiments.SweepPoint
+	points []sweep.Point
 	widest int // of the points' names
 	table  sweepTable
 	stop   chan struct{}
@@ -56,7 +57,7 @@ type runningPoint struct {
 // redraws is how often the table is drawn.
 const redraws = 200 * time.Millisecond
 
-func newSweepDisplay(f *os.File, name string, points []experiments.SweepPoint) *sweepDisplay {
+func newSweepDisplay(f *os.File, name string, points []sweep.Point) *sweepDisplay {
 	d := &sweepDisplay{out: f, points: points, table: sweepTable{name: name, total: len(points)}, stop: make(chan struct{})}
 	for i := range points {
 		d.widest = max(d.widest, utf8.RuneCountInString(points[i].Name()))
@@ -115,7 +116,7 @@ func (d *sweepDisplay) begun(i int) orchestrator.Progress {
 	}
 }
 
-func (d *sweepDisplay) ended(i int, o *experiments.SweepOutcome) {
+func (d *sweepDisplay) ended(i int, o *sweep.Outcome) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := &d.table
@@ -126,23 +127,23 @@ func (d *sweepDisplay) ended(i int, o *experiments.SweepOutcome) {
 		}
 	}
 	t.over++
-	if o.Err != nil || o.Complete() && o.Verdict.Status == experiments.Fail {
+	if o.Err != nil || o.Complete() && o.Verdict.Status == measure.Fail {
 		t.failed++
 	}
 	switch {
-	case o.State == experiments.SweepKept:
+	case o.State == sweep.Kept:
 		t.kept++
 		return // said once, at the end: a sweep that goes on may keep thousands
-	case o.State == experiments.SweepDone:
+	case o.State == sweep.Done:
 		t.done++
 	}
 	d.draw(endedLines(d.points[i].Name(), d.widest, o))
 }
 
 // endedLines say what a point came to; names are as wide as the widest, so that times stand below each other.
-func endedLines(name string, widest int, o *experiments.SweepOutcome) []string {
+func endedLines(name string, widest int, o *sweep.Outcome) []string {
 	switch {
-	case o.State == experiments.SweepInterrupted:
+	case o.State == sweep.Interrupted:
 		return []string{"  interrupted  " + name}
 	case o.Err != nil:
 		first, _, _ := strings.Cut(o.Err.Error(), "\n")

@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
@@ -65,7 +65,7 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return badInput(fmt.Errorf("read the job: %w", err))
 	}
-	var job experiments.SweepJob
+	var job sweep.Job
 	if err := json.Unmarshal(text, &job); err != nil {
 		return badInput(fmt.Errorf("read the job: %w", err))
 	}
@@ -92,7 +92,7 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 const endPatience = 8 * time.Second
 
 // startPoint makes a point in a process of its own, and waits for it.
-func startPoint(ctx context.Context, job *experiments.SweepJob, progress orchestrator.Progress) error {
+func startPoint(ctx context.Context, job *sweep.Job, progress orchestrator.Progress) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("start the point's process: %w", err)

@@ -10,22 +10,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
 // TestPointUnheard: a point whose sweep no longer reads what it reports goes on: what ends it, in order, is the end of its
 // standard input. A sweep that is killed closes both at once, and which of the two the point meets first is chance.
 func TestPointUnheard(t *testing.T) {
 	dir, pausenet := program(t)
-	s, err := experiments.LoadScenario("dcon-burst", nil)
+	s, err := scenario.Load("dcon-burst", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash, err := experiments.ConfigurationHash(s, "none", s.Seed)
+	hash, err := scenario.ConfigurationHash(s, "none", s.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	job, err := json.Marshal(&experiments.SweepJob{
+	job, err := json.Marshal(&sweep.Job{
 		Scenario: "dcon-burst", Controller: "none", Plane: "wasm", Directory: filepath.Join(dir, "point"), Hash: hash,
 	})
 	if err != nil {

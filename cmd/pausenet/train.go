@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/train"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
@@ -255,7 +255,7 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string, do func(c
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
 	result, err := do(ctx)
-	var environment *experiments.EnvironmentError
+	var environment *runner.EnvironmentError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return &exitError{exitVerdict, errors.New("interrupted: nothing was written")}

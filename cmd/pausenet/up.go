@@ -11,11 +11,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/pausenet/pausenet/cmd/pausenet/shell"
-	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator"
@@ -100,14 +103,14 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if c.Flags().Changed("slowdown") && !(f.slowdown > 0 && f.slowdown <= maxSlowdown) {
 		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown, int(maxSlowdown)))
 	}
-	reread := func(sets []string) (*experiments.Scenario, error) {
+	reread := func(sets []string) (*scenario.Scenario, error) {
 		return liveScenario(subject, append(append([]string(nil), f.sets...), sets...))
 	}
 	scenario, err := reread(nil)
 	if err != nil {
 		return err
 	}
-	made, err := experiments.NewLive(scenario, f.controller)
+	made, err := live.NewSetup(scenario, f.controller)
 	if err != nil {
 		return badInput(err)
 	}
@@ -126,7 +129,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	before := live.Ended(f.name)
 	fabric, err := live.BringUp(made, options)
-	var environment *experiments.EnvironmentError
+	var environment *runner.EnvironmentError
 	switch {
 	case errors.Is(err, live.ErrName):
 		return badInput(err)
@@ -243,7 +246,7 @@ var errUntrusted = errors.New("the fabric's verdict is FAIL: its numbers cannot 
 func conclude(out io.Writer, f *live.Fabric, failed error) error {
 	v, err := f.Close()
 	v.Write(out)
-	if err == nil && v.Status == experiments.Fail {
+	if err == nil && v.Status == measure.Fail {
 		err = errUntrusted
 	}
 	switch {

@@ -7,7 +7,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/spf13/cobra"
@@ -118,7 +119,7 @@ func (v *validated) validate(name string, sets, controllers []string) error {
 	if files.IsStream(name) {
 		v.File = from.filename
 	}
-	if experiments.IsSweep(from.data) {
+	if sweep.Is(from.data) {
 		v.File = from.filename
 		return v.sweep(from, sets, controllers)
 	}
@@ -150,10 +151,10 @@ func (v *validated) write(w io.Writer) {
 }
 
 // check finds what a run of a scenario would refuse, and would warn of, in its quick form too if it has one.
-func (v *validated) check(from *source, s *experiments.Scenario, sets, controllers []string) error {
-	forms := []*experiments.Scenario{s}
+func (v *validated) check(from *source, s *scenario.Scenario, sets, controllers []string) error {
+	forms := []*scenario.Scenario{s}
 	if s.HasQuick {
-		quick, err := experiments.Reading{Quick: true, Sets: sets}.Parse(from.filename, from.data)
+		quick, err := scenario.Reading{Quick: true, Sets: sets}.Parse(from.filename, from.data)
 		if err != nil {
 			return err
 		}
@@ -167,10 +168,10 @@ func (v *validated) check(from *source, s *experiments.Scenario, sets, controlle
 				return err
 			}
 		}
-		if err := experiments.Check(form, names); err != nil {
+		if err := scenario.Check(form, names); err != nil {
 			return err
 		}
-		for _, text := range experiments.Warnings(form, names) {
+		for _, text := range scenario.Warnings(form, names) {
 			switch {
 			case slices.Contains(v.Warnings, text): // of the plain form too
 			case form != s:
@@ -185,7 +186,7 @@ func (v *validated) check(from *source, s *experiments.Scenario, sets, controlle
 
 // sweep finds what a sweep of the file would refuse, and would warn of.
 func (v *validated) sweep(from *source, sets, controllers []string) error {
-	s, err := experiments.ParseSweep(from.filename, from.data)
+	s, err := sweep.Parse(from.filename, from.data)
 	if err != nil {
 		return err
 	}
@@ -201,8 +202,8 @@ func (v *validated) sweep(from *source, sets, controllers []string) error {
 		return err
 	}
 	n := len(points)
-	v.Points, v.Same = &n, experiments.Duplicates(points)
-	v.Warnings = append(v.Warnings, experiments.SweepWarnings(points)...)
+	v.Points, v.Same = &n, sweep.Duplicates(points)
+	v.Warnings = append(v.Warnings, sweep.Warnings(points)...)
 	return nil
 }
 

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -25,7 +27,7 @@ var Kinds = []string{"scenario", "topology", "sweep"}
 
 // Of is the schema of a kind of file.
 func Of(kind string) ([]byte, error) {
-	build := map[string]func() node{"scenario": scenario, "topology": topology, "sweep": sweep}[kind]
+	build := map[string]func() node{"scenario": ofScenario, "topology": ofTopology, "sweep": ofSweep}[kind]
 	if build == nil {
 		return nil, fmt.Errorf("there is no schema of %q: write scenario, topology or sweep", kind)
 	}
@@ -85,7 +87,7 @@ func cable(n node) node {
 	return n
 }
 
-func topology() node { return ref("topology") }
+func ofTopology() node { return ref("topology") }
 
 func topologyFile() node {
 	builder := func(roles []string, keys node) node {
@@ -127,9 +129,9 @@ func topologyFile() node {
 	}))
 }
 
-func scenario() node {
+func ofScenario() node {
 	quantity := node{"label": text("default: the quantity and its subject")}
-	for _, q := range experiments.Quantities() {
+	for _, q := range scenario.Quantities() {
 		quantity[string(q)] = text("a port, node:peer; of goodput and rate a tag")
 	}
 	quantity["reference"] = with("a level to draw: a number, or a setting such as pfc.xoff", node{"type": []any{"string", "number"}})
@@ -156,8 +158,8 @@ func scenario() node {
 		"look_at":       with("paragraphs for who reads the report", list(node{"type": "string"})),
 		"spans":         list(object(node{"from": ref("time"), "to": ref("time"), "label": text("what is shaded")}, "from", "to", "label")),
 		"published":     list(published()),
-		"expect_unused": with("what the run may have no use for", list(words("", experiments.UnusedNames()...))),
-		"may_idle":      with("the old name of expect_unused", list(words("", experiments.UnusedNames()...))),
+		"expect_unused": with("what the run may have no use for", list(words("", scenario.UnusedNames()...))),
+		"may_idle":      with("the old name of expect_unused", list(words("", scenario.UnusedNames()...))),
 	}, "topology")
 }
 
@@ -174,7 +176,7 @@ func hostSettings() node {
 func flow() node {
 	return object(node{
 		"tag": text("names the flows in results"), "from": names("senders"), "to": names("receivers"),
-		"size": some(node{"const": experiments.Unbounded}, ref("size")), "start": with("default: 0s", ref("time")),
+		"size": some(node{"const": scenario.Unbounded}, ref("size")), "start": with("default: 0s", ref("time")),
 		"count": count("flows of each pair (default: 1)"), "interval": with("between their starts", ref("time")),
 		"jitter": with("within which the seed delays the start", ref("time")), "via": names("switches that the path leads through"),
 		"start_rate": with("the controller's first rate", ref("rate")), "constant_rate": with("without congestion control", ref("rate")),
@@ -267,7 +269,7 @@ func fault() node {
 func published() node {
 	row := func() node {
 		return node{
-			"label": text("default: the metric and which flows"), "metric": words("what is measured", experiments.MetricNames()...), "unit": text("of the values"),
+			"label": text("default: the metric and which flows"), "metric": words("what is measured", measure.MetricNames()...), "unit": text("of the values"),
 			"tag": text("only flows with this tag"), "over": ref("size"), "up_to": ref("size"),
 			"share":       node{"type": "integer", "minimum": 1, "maximum": 20, "description": "only this twentieth by size"},
 			"relative_to": text("a run: the values are changes against it in per cent"),
@@ -282,7 +284,7 @@ func published() node {
 	return object(table, "title", "columns", "rows")
 }
 
-func sweep() node {
+func ofSweep() node {
 	values := list(node{"type": []any{"string", "number", "boolean"}})
 	return object(node{
 		"name": text("default: the file's"), "description": text("for people"),
@@ -291,7 +293,7 @@ func sweep() node {
 			"parameters":  node{"type": "object", "additionalProperties": values, "description": "places of the scenario, as --set names them, and their values"},
 			"controllers": list(some(text("a controller, or all"), variant())),
 			"seeds":       with("numbers and ranges", list(node{"type": []any{"string", "integer"}})),
-			"metrics":     list(words("what tables and charts show", experiments.MetricNames()...)),
+			"metrics":     list(words("what tables and charts show", measure.MetricNames()...)),
 		}, "scenario"),
 	}, "sweep")
 }

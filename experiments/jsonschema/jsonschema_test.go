@@ -11,10 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
+
 	yaml "github.com/goccy/go-yaml"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/jsonschema"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -22,9 +23,9 @@ import (
 
 // files are those of the repository, by kind.
 var files = map[string][]string{
-	"scenario": {"../builtin/*.yaml", "../testdata/good.yaml", "../testdata/workloads/*.yaml"},
+	"scenario": {"../scenario/builtin/*.yaml", "../scenario/testdata/good.yaml", "../scenario/testdata/workloads/*.yaml"},
 	"topology": {"../../topologies/builtin/*.yaml"},
-	"sweep":    {"../builtin/sweeps/*.yaml"},
+	"sweep":    {"../scenario/builtin/sweeps/*.yaml"},
 }
 
 func read(t *testing.T, kind string) (found map[string][]byte) {
@@ -148,7 +149,7 @@ func TestKeys(t *testing.T) {
 	}
 	known := map[string][]string{} // by path
 	for name, data := range read(t, "scenario") {
-		_, err := experiments.Reading{Asked: func(mapping *yamlspec.Value, keys []string) {
+		_, err := scenario.Reading{Asked: func(mapping *yamlspec.Value, keys []string) {
 			path := mapping.Path()
 			if mapping.File() != name {
 				path = strings.TrimSuffix("topology."+path, ".") // in a file of its own

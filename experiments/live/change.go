@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/settings"
@@ -49,7 +48,7 @@ func (f *Fabric) Set(setting string) error {
 		if err != nil {
 			return err
 		}
-		again, err := experiments.NewLive(s, f.Made.Name)
+		again, err := NewSetup(s, f.Made.Name)
 		if err != nil {
 			return err
 		}

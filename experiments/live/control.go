@@ -18,7 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -86,15 +87,15 @@ func (f *Fabric) listen() error {
 		return fmt.Errorf("a fabric's name is letters, digits, '.', '_' and '-', 64 at most: not %q", f.Name)
 	}
 	if err := os.MkdirAll(Folder, 0o700); err != nil {
-		return &experiments.EnvironmentError{Err: fmt.Errorf("make the sockets' folder: %w", err)}
+		return &runner.EnvironmentError{Err: fmt.Errorf("make the sockets' folder: %w", err)}
 	}
 	folder, err := os.Open(Folder)
 	if err != nil {
-		return &experiments.EnvironmentError{Err: err}
+		return &runner.EnvironmentError{Err: err}
 	}
 	defer folder.Close()
 	if err := lock(folder); err != nil { // against another up of that name
-		return &experiments.EnvironmentError{Err: err}
+		return &runner.EnvironmentError{Err: err}
 	}
 	path := socketPath(f.Name)
 	conn, err := net.Dial("unix", path)
@@ -107,10 +108,10 @@ func (f *Fabric) listen() error {
 	_ = os.Remove(path)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
-		return &experiments.EnvironmentError{Err: err}
+		return &runner.EnvironmentError{Err: err}
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		return errors.Join(&experiments.EnvironmentError{Err: err}, l.Close())
+		return errors.Join(&runner.EnvironmentError{Err: err}, l.Close())
 	}
 	f.server = newServer(l)
 	f.server.handlers.Add(1)
@@ -278,7 +279,7 @@ func (f *Fabric) CapturePorts(node, port string) ([]topologies.PortID, error) {
 		}
 		return n.Ports, nil
 	}
-	return experiments.FindPorts(f.Plan, node+":"+port)
+	return scenario.FindPorts(f.Plan, node+":"+port)
 }
 
 // hangUp closes the socket and what is connected, but for those who wait for the verdict.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -89,7 +89,7 @@ func (w *watcher) eventAt(at vtime.Time, kind string, port int) Event {
 // verdictEvent is the last event.
 func verdictEvent(v Verdict) Event {
 	e := Event{TimeNS: v.Clock.VirtualNS, Wall: time.Now(), Kind: EventVerdict, Detail: string(v.Status), Verdict: &v}
-	if v.Status != experiments.Pass && len(v.Reasons) > 0 {
+	if v.Status != measure.Pass && len(v.Reasons) > 0 {
 		e.Detail += ": " + v.Reasons[0]
 	}
 	return e

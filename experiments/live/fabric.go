@@ -12,7 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -25,7 +27,7 @@ type Options struct {
 	Slowdown float64 // 0: as fits the machine
 	Seed     uint64
 	// Reread reads the scenario again, with more settings.
-	Reread func(sets []string) (*experiments.Scenario, error)
+	Reread func(sets []string) (*scenario.Scenario, error)
 	// Line does what a line says that was typed in another terminal, until interrupted is closed; Complete offers lines that begin
 	// like one. nil: other terminals have no shell.
 	Line     func(f *Fabric, line string, out io.Writer, interrupted <-chan struct{}) error
@@ -46,7 +48,7 @@ type Options struct {
 type Fabric struct {
 	Name     string
 	Plan     *topologies.Plan
-	Made     *experiments.Live
+	Made     *Setup
 	Crossing time.Duration // measured at bring-up
 	BringUp  time.Duration
 	// Chosen says that the slow-down was chosen by that measurement.
@@ -77,12 +79,12 @@ type Fabric struct {
 }
 
 // BringUp builds a fabric and starts its clock.
-func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
+func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	start := time.Now()
 	plan := made.Scenario.Topology
 	programs, err := pidns.New()
 	if err != nil {
-		return nil, &experiments.EnvironmentError{Err: err}
+		return nil, &runner.EnvironmentError{Err: err}
 	}
 	defer func() {
 		if err != nil {
@@ -91,7 +93,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	}()
 	plane, err := orchestrator.OpenKernelPlane(plan, made.Fabric())
 	if err != nil {
-		return nil, &experiments.EnvironmentError{Err: orchestrator.Explain(err)}
+		return nil, &runner.EnvironmentError{Err: orchestrator.Explain(err)}
 	}
 	f = &Fabric{
 		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
@@ -108,7 +110,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 	engine := orchestrator.NewEngine(config)
 	f.watch.flows = engine.Flows
 	if f.Crossing, err = orchestrator.CrossingCost(config); err != nil {
-		return f, &experiments.EnvironmentError{Err: err}
+		return f, &runner.EnvironmentError{Err: err}
 	}
 	slowdown := o.Slowdown
 	if slowdown == 0 {
@@ -149,7 +151,7 @@ func BringUp(made *experiments.Live, o Options) (f *Fabric, err error) {
 		if err := f.remember(); err != nil {
 			f.hangUp()
 			f.metrics.close()
-			return f, &experiments.EnvironmentError{Err: err}
+			return f, &runner.EnvironmentError{Err: err}
 		}
 	}
 	f.BringUp = time.Since(start)
@@ -257,7 +259,7 @@ func (f *Fabric) halts() bool {
 // abandon ends a fabric whose engine does not halt, as far as that can be: its namespaces go with the process. The engine's books are not
 // touched.
 func (f *Fabric) abandon() Verdict {
-	v := Verdict{Status: experiments.Fail, Clock: Clock{Slowdown: f.Slowdown()}}
+	v := Verdict{Status: measure.Fail, Clock: Clock{Slowdown: f.Slowdown()}}
 	v.Reasons = []string{fmt.Sprintf("the engine did not come to a halt within %v: a congestion control that does not come back from a call does that", haltPatience)}
 	f.conclude(&v, errors.New(v.Reasons[0]))
 	f.hangUp()

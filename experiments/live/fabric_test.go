@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -31,14 +31,14 @@ func bringUp(t testing.TB, name string, sets ...string) *Fabric {
 func bringUpAs(t testing.TB, o Options, sets ...string) *Fabric {
 	t.Helper()
 	testenv.NeedRoot(t)
-	reread := func(more []string) (*experiments.Scenario, error) {
-		return experiments.Reading{Live: true, Sets: append(sets[:len(sets):len(sets)], more...)}.Parse("", []byte("topology: small\n"))
+	reread := func(more []string) (*scenario.Scenario, error) {
+		return scenario.Reading{Live: true, Sets: append(sets[:len(sets):len(sets)], more...)}.Parse("", []byte("topology: small\n"))
 	}
 	s, err := reread(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := experiments.NewLive(s, "")
+	made, err := NewSetup(s, "")
 	if err != nil {
 		t.Fatal(err)
 	}

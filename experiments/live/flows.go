@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -22,7 +24,7 @@ type FlowRequest struct {
 	Size     units.Bytes
 	CC       string // empty: the fabric's
 
-	own *experiments.Flow // of the scenario's flows
+	own *scenario.Flow // of the scenario's flows
 }
 
 // Start is how long after the request the flow is to start.
@@ -64,7 +66,7 @@ func (f *Fabric) Host(name string) (*topologies.Node, error) {
 // StartFlows starts flows at one time. ended is told of each, on the engine's goroutine. With the first flows of the scenario the
 // scenario begins, faults and all.
 func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) error {
-	flows := make([]experiments.Flow, len(requests))
+	flows := make([]scenario.Flow, len(requests))
 	for i, r := range requests {
 		if r.own != nil {
 			flows[i] = *r.own
@@ -84,12 +86,12 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		if r.Size <= 0 {
 			return fmt.Errorf("a flow of %v: give a size such as 10MB", r.Size)
 		}
-		flows[i] = experiments.Flow{Source: from.ID, Destination: to.ID, Size: r.Size}
+		flows[i] = scenario.Flow{Source: from.ID, Destination: to.ID, Size: r.Size}
 	}
 	return f.Do(func(e *orchestrator.Engine) error {
 		if !f.begun && slices.ContainsFunc(requests, func(r FlowRequest) bool { return r.own != nil }) {
 			f.begun = true
-			experiments.ScheduleFaults(e, f.Made.Scenario, e.Now())
+			runner.ScheduleFaults(e, f.Made.Scenario, e.Now())
 		}
 		for i, r := range requests {
 			salt := f.options.Seed<<32 ^ uint64(e.AddedFlows())
@@ -164,5 +166,5 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 // idealFCT is the time that a flow takes that has its path to itself.
 func idealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports orchestrator.Ports) vtime.Time {
 	path, back := orchestrator.Path(plan, source, destination, ports), orchestrator.WayBack(plan, source, destination, ports)
-	return experiments.IdealFCT(plan, path, back, size)
+	return measure.IdealFCT(plan, path, back, size)
 }

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -125,7 +125,7 @@ func TestForgedMark(t *testing.T) {
 			if err == nil || err.Error() != c.want {
 				t.Errorf("it ended with %v, want %s", err, c.want)
 			}
-			if v.Status != experiments.Fail || len(v.Reasons) != 1 || !strings.HasSuffix(v.Reasons[0], c.want) {
+			if v.Status != measure.Fail || len(v.Reasons) != 1 || !strings.HasSuffix(v.Reasons[0], c.want) {
 				t.Errorf("verdict %+v", v)
 			}
 		})

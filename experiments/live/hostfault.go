@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -56,7 +57,7 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 // happen has an effect happen to a host.
 func happen(host *topologies.Node, effect settings.Effect) func(e *orchestrator.Engine) error {
 	return func(e *orchestrator.Engine) error {
-		_, err := experiments.ApplyFault(e, &experiments.Fault{Hosts: []topologies.NodeID{host.ID}, Effect: effect})
+		_, err := runner.ApplyFault(e, &scenario.Fault{Hosts: []topologies.NodeID{host.ID}, Effect: effect})
 		return err
 	}
 }

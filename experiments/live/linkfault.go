@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/topologies"
@@ -48,7 +49,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 	route := settings.Effect{} // of which the time counts until routes follow
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
-		fault := experiments.Fault{Ports: ports, Effect: settings.NewEffect(settings.FaultKind(key))}
+		fault := scenario.Fault{Ports: ports, Effect: settings.NewEffect(settings.FaultKind(key))}
 		switch {
 		case word == "down" || word == "up":
 			moves = true
@@ -71,7 +72,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 			return fmt.Errorf("%q is nothing that a link can be: write down, up, normal, loss=1%%, corrupt=1%%, ber=1e-9, delay=20us or rate=10Gbps", word)
 		}
 		changes = append(changes, func(e *orchestrator.Engine) error {
-			_, err := experiments.ApplyFault(e, &fault)
+			_, err := runner.ApplyFault(e, &fault)
 			return err
 		})
 	}

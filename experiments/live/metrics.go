@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -32,7 +32,7 @@ type metricsServer struct {
 func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, &experiments.EnvironmentError{Err: fmt.Errorf("serve metrics: %w: choose another address with --metrics=127.0.0.1:PORT", err)}
+		return nil, &runner.EnvironmentError{Err: fmt.Errorf("serve metrics: %w: choose another address with --metrics=127.0.0.1:PORT", err)}
 	}
 	handler := func(c *collector) http.Handler {
 		registry := prometheus.NewRegistry()

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 )
@@ -242,7 +242,7 @@ func TestDoesNotHalt(t *testing.T) {
 	}()
 	<-begun
 	v, err := f.Close()
-	if err != nil || v.Status != experiments.Fail || len(v.Reasons) != 1 || !strings.Contains(v.Reasons[0], "did not come to a halt") {
+	if err != nil || v.Status != measure.Fail || len(v.Reasons) != 1 || !strings.Contains(v.Reasons[0], "did not come to a halt") {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if r := Ended(name); r == nil || !strings.Contains(r.Reason, "did not come to a halt") || r.Verdict == nil {

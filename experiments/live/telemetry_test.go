@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
@@ -30,14 +30,14 @@ import (
 func bringUpFrom(t testing.TB, yaml, controller string, o Options) *Fabric {
 	t.Helper()
 	testenv.NeedRoot(t)
-	o.Reread = func(sets []string) (*experiments.Scenario, error) {
-		return experiments.Reading{Live: true, Sets: sets}.Parse("lab.yaml", []byte(yaml))
+	o.Reread = func(sets []string) (*scenario.Scenario, error) {
+		return scenario.Reading{Live: true, Sets: sets}.Parse("lab.yaml", []byte(yaml))
 	}
 	s, err := o.Reread(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := experiments.NewLive(s, controller)
+	made, err := NewSetup(s, controller)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,7 +436,7 @@ func TestStalls(t *testing.T) {
 // TestDeadlock: however late the scenario's flows are started, by one command, its links fail 100 us later, and PAUSE closes a circle, which
 // is named. Taking a link of the circle down ends it.
 func TestDeadlock(t *testing.T) {
-	source, err := experiments.BuiltinSource("deadlock")
+	source, err := scenario.BuiltinSource("deadlock")
 	must(t, err)
 	f := bringUpFrom(t, string(source), "none", Options{Slowdown: 500})
 	defer down(t, f)

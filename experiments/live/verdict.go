@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -16,9 +16,9 @@ import (
 // Verdict says whether a live fabric's numbers can be trusted: its conservation laws, as of any run, and whether the machine
 // followed the clock.
 type Verdict struct {
-	Status  experiments.Status `json:"status"`
-	Reasons []string           `json:"reasons"`
-	Clock   Clock              `json:"clock"`
+	Status  measure.Status `json:"status"`
+	Reasons []string       `json:"reasons"`
+	Clock   Clock          `json:"clock"`
 }
 
 // Clock is how the machine followed.
@@ -49,21 +49,21 @@ func clockOf(s orchestrator.LiveStatus) Clock {
 // verdict closes the books. The engine has ended.
 func (f *Fabric) verdict() Verdict {
 	s := f.live.Status()
-	v := Verdict{Status: experiments.Pass, Clock: clockOf(s)}
+	v := Verdict{Status: measure.Pass, Clock: clockOf(s)}
 	worse := v.worse
 	for _, broken := range f.live.Check() {
-		worse(experiments.Fail, "%v", broken)
+		worse(measure.Fail, "%v", broken)
 	}
 	if d := f.live.Engine().Deadlocked(); d != nil {
-		worse(experiments.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().Circle(d))
+		worse(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().Circle(d))
 	}
 	v.followed(s, shortestRTT(f.Plan), orchestrator.FittingSlowdown(f.Plan, f.Crossing))
 	return v
 }
 
-func (v *Verdict) worse(status experiments.Status, format string, args ...any) {
+func (v *Verdict) worse(status measure.Status, format string, args ...any) {
 	v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
-	if v.Status != experiments.Fail {
+	if v.Status != measure.Fail {
 		v.Status = status
 	}
 }
@@ -81,29 +81,29 @@ func (v *Verdict) followed(s orchestrator.LiveStatus, base vtime.Time, fitting f
 		return max(fitting, orchestrator.RoundSlowdown(s.Slowdown*min(10, float64(late)/float64(base))))
 	}
 	if s.Held > 0 {
-		v.worse(experiments.Fail, "the machine could not follow: virtual time stood still for %v; --slowdown %g would fit",
+		v.worse(measure.Fail, "the machine could not follow: virtual time stood still for %v; --slowdown %g would fit",
 			s.Held.Round(time.Millisecond), orchestrator.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Held.Seconds()/s.Wall.Seconds())))
 	}
 	switch {
 	case s.FrameMax > orchestrator.MostLate:
-		v.worse(experiments.Fail, "a frame that a program sent was taken %v late, and 1 %% of the %d more than %v: programs' own timers run out within that (TCP's from %v)",
+		v.worse(measure.Fail, "a frame that a program sent was taken %v late, and 1 %% of the %d more than %v: programs' own timers run out within that (TCP's from %v)",
 			wall(s.FrameMax), s.Frames, wall(s.FrameP99), orchestrator.MostLate)
 	case virtual(s.FrameP50) > base:
-		v.worse(experiments.Fail, "half of the %d frames that programs sent were taken more than %v late, %v of virtual time, where a round trip between two hosts of a "+
+		v.worse(measure.Fail, "half of the %d frames that programs sent were taken more than %v late, %v of virtual time, where a round trip between two hosts of a "+
 			"switch takes %v: what programs measured is this machine's; --slowdown %g would fit", s.Frames, wall(s.FrameP50), virtual(s.FrameP50), base, fits(virtual(s.FrameP50)))
 	case s.Frames > 0 && s.LatenessP50 > base && s.Held == 0:
-		v.worse(experiments.Fail, "half of the events came more than %v late, where a round trip between two hosts of a switch takes %v: what programs measured is this "+
+		v.worse(measure.Fail, "half of the events came more than %v late, where a round trip between two hosts of a switch takes %v: what programs measured is this "+
 			"machine's; --slowdown %g would fit", s.LatenessP50, base, fits(s.LatenessP50))
 	case virtual(s.FrameP99) > base:
-		v.worse(experiments.Warn, "1 %% of the %d frames that programs sent were taken more than %v late, %v of virtual time, and one by %v, where a round trip between two "+
+		v.worse(measure.Warn, "1 %% of the %d frames that programs sent were taken more than %v late, %v of virtual time, and one by %v, where a round trip between two "+
 			"hosts of a switch takes %v: times that programs measured are off by that; --slowdown %g would fit", s.Frames, wall(s.FrameP99), virtual(s.FrameP99),
 			wall(s.FrameMax), base, fits(virtual(s.FrameP99)))
 	case s.LatenessP99 > base && s.Held == 0:
-		v.worse(experiments.Warn, "1 %% of the events came later than a round trip between two hosts of a switch (%v): times that programs measured are off by that; --slowdown %g would fit",
+		v.worse(measure.Warn, "1 %% of the events came later than a round trip between two hosts of a switch (%v): times that programs measured are off by that; --slowdown %g would fit",
 			base, fits(s.LatenessP99))
 	}
 	if s.Lost > 0 {
-		v.worse(experiments.Warn, "programs sent %d frames faster than the engine could take them; they were dropped before they reached their NIC", s.Lost)
+		v.worse(measure.Warn, "programs sent %d frames faster than the engine could take them; they were dropped before they reached their NIC", s.Lost)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -108,12 +109,12 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 			flows++
 		}
 	}
-	s, err := experiments.Reading{}.Parse("", []byte(text.String()))
+	s, err := scenario.Reading{}.Parse("", []byte(text.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if _, err := experiments.Run(context.Background(), s, experiments.Options{
+	if _, err := runner.Run(context.Background(), s, runner.Options{
 		Directory: dir, Controller: controller, Plane: orchestrator.PlaneWasm, Seed: 1,
 	}); err != nil {
 		t.Fatal(err)
@@ -153,7 +154,7 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	for _, round := range rounds {
 		last = round.start
 		for _, r := range round.requests {
-			flow, err := f.Made.Flow(&experiments.Flow{
+			flow, err := f.Made.Flow(&scenario.Flow{
 				Source: f.Plan.NodeByName(r.From).ID, Destination: f.Plan.NodeByName(r.To).ID, Size: r.Size, Start: last,
 			}, r.CC, uint64(1<<32)^uint64(engine.AddedFlows()))
 			if err != nil {

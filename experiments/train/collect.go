@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/lstm"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -20,10 +22,10 @@ var collectedUnder = []string{"timely", "pid"}
 type sequence []float64
 
 // collect runs a scenario under a controller and is the RTTs of its flows.
-func collect(ctx context.Context, o *Options, s *experiments.Scenario, controller string) ([]sequence, error) {
+func collect(ctx context.Context, o *Options, s *scenario.Scenario, controller string) ([]sequence, error) {
 	s.ControllerSettings = map[string]map[string]string{"pid": untrained}
 	flows := make([]sequence, len(s.Flows))
-	sum, err := experiments.Watch(ctx, s, controller, experiments.Watching{
+	sum, err := runner.Watch(ctx, s, controller, runner.Watching{
 		Plane: o.Plane, Seed: s.Seed,
 		Sample: func(flow int, _, rtt vtime.Time) {
 			flows[flow] = append(flows[flow], rtt.Microseconds())
@@ -32,7 +34,7 @@ func collect(ctx context.Context, o *Options, s *experiments.Scenario, controlle
 	if err != nil {
 		return nil, err
 	}
-	if sum.Verdict.Status == experiments.Fail {
+	if sum.Verdict.Status == measure.Fail {
 		return nil, fmt.Errorf("%s under %s: the run's verdict is FAIL: %v", s.Name, controller, sum.Verdict.Messages)
 	}
 	return flows, nil

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -64,7 +65,7 @@ func Gains(ctx context.Context, o *Options) (*GainsResult, error) {
 			}
 		}
 		s.ControllerSettings = map[string]map[string]string{"pid": untrained}
-		sum, err := experiments.Watch(ctx, s, "pid", experiments.Watching{
+		sum, err := runner.Watch(ctx, s, "pid", runner.Watching{
 			Plane: o.Plane, Seed: o.Seed,
 			Sample: func(flow int, _, _ vtime.Time) {
 				f := &r.Flows[flow]
@@ -79,7 +80,7 @@ func Gains(ctx context.Context, o *Options) (*GainsResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		if sum.Verdict.Status == experiments.Fail {
+		if sum.Verdict.Status == measure.Fail {
 			return nil, fmt.Errorf("%s: the run's verdict is FAIL: %v", s.Name, sum.Verdict.Messages)
 		}
 		updates := 0

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
@@ -19,13 +19,13 @@ flows:
 `
 
 // thesisIncast is the incast of the thesis' section 4.1.2: 20 flows at once into one host.
-func thesisIncast() (*experiments.Scenario, error) {
-	return experiments.LoadScenario("lstm-incast", nil)
+func thesisIncast() (*scenario.Scenario, error) {
+	return scenario.Load("lstm-incast", nil)
 }
 
 // randomIncast is an incast like the thesis', scaled down, with another degree, other sizes and other starts: 4 to 32
 // flows, up to three of them long.
-func randomIncast(seed uint64) (*experiments.Scenario, error) {
+func randomIncast(seed uint64) (*scenario.Scenario, error) {
 	random := lstm.NewRandom(seed)
 	degree := 4 + random.Intn(29)
 	long := 1 + random.Intn(3)
@@ -39,5 +39,5 @@ func randomIncast(seed uint64) (*experiments.Scenario, error) {
 		}
 		fmt.Fprintf(&b, "  - {from: h%d, to: h%d, size: %dB, start: %dns}\n", i, degree, int64(size), random.Intn(50_000))
 	}
-	return experiments.ParseScenario(name+".yaml", []byte(b.String()), nil)
+	return scenario.Parse(name+".yaml", []byte(b.String()), nil)
 }

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/hostagent/lstm"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -65,7 +66,7 @@ func Loop(ctx context.Context, o *Options) (*LoopResult, error) {
 			}
 			s.ControllerSettings = map[string]map[string]string{controller: {"target": target.String(), "control_from": "2"}}
 			flows := make([][]timed, len(s.Flows))
-			sum, err := experiments.Watch(ctx, s, controller, experiments.Watching{
+			sum, err := runner.Watch(ctx, s, controller, runner.Watching{
 				Plane: o.Plane, Seed: o.Seed,
 				Sample: func(flow int, now, rtt vtime.Time) {
 					flows[flow] = append(flows[flow], timed{now, rtt.Microseconds()})
@@ -74,7 +75,7 @@ func Loop(ctx context.Context, o *Options) (*LoopResult, error) {
 			if err != nil {
 				return nil, err
 			}
-			if sum.Verdict.Status == experiments.Fail {
+			if sum.Verdict.Status == measure.Fail {
 				return nil, fmt.Errorf("%s under %s: the run's verdict is FAIL: %v", s.Name, controller, sum.Verdict.Messages)
 			}
 			run := inLoop(network, flows)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -78,8 +78,8 @@ func (c *testCase) clone() *testCase {
 }
 
 // scenario is the case as everything that runs it sees it.
-func (c *testCase) scenario() (*experiments.Scenario, error) {
-	s, err := experiments.ParseScenario("case.yaml", []byte(c.yaml()), nil)
+func (c *testCase) scenario() (*scenario.Scenario, error) {
+	s, err := scenario.Parse("case.yaml", []byte(c.yaml()), nil)
 	if err != nil {
 		return nil, fmt.Errorf("the generator made a scenario that is none: %w\n%s", err, c.yaml())
 	}
@@ -110,7 +110,7 @@ func (c *testCase) yaml() string {
 	w("switch: %s", settings.Switch(&c.Switch).Flow())
 	w("flows:")
 	for _, f := range c.Flows {
-		size, rest := experiments.Unbounded, ""
+		size, rest := scenario.Unbounded, ""
 		if f.Size > 0 {
 			size = fmt.Sprintf("%dB", f.Size)
 		}

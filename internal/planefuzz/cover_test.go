@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/switchagent"
@@ -18,7 +18,7 @@ import (
 
 // pauseWatch is an observer that follows each pause to its end.
 type pauseWatch struct {
-	scenario *experiments.Scenario
+	scenario *scenario.Scenario
 	until    map[pausedPort]vtime.Time // when the pause in force ends by itself, at the port that it holds up
 	sent     [2]int                    // RESUMEs, PAUSEs
 	ranOut   int                       // pauses that ended by themselves
@@ -30,7 +30,7 @@ type pausedPort struct {
 	priority uint8
 }
 
-func newPauseWatch(s *experiments.Scenario) pauseWatch {
+func newPauseWatch(s *scenario.Scenario) pauseWatch {
 	return pauseWatch{scenario: s, until: map[pausedPort]vtime.Time{}}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
@@ -95,7 +95,7 @@ func replay(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := experiments.ParseScenario(file, data, nil)
+	s, err := scenario.Parse(file, data, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

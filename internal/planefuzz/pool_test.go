@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator"
 )
 
@@ -47,7 +47,7 @@ func (p reusedPlane) end(failed bool) error {
 }
 
 // get is a fabric for the scenario, as good as new.
-func (p *pool) get(s *experiments.Scenario) (*kernelFabric, error) {
+func (p *pool) get(s *scenario.Scenario) (*kernelFabric, error) {
 	// The plan is made of the topology's text, so equal plans print equally.
 	plan := *s.Topology
 	plan.Name = ""

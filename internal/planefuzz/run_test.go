@@ -10,7 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator"
 	"github.com/pausenet/pausenet/topologies"
@@ -22,7 +23,7 @@ const patience = 3 * time.Minute
 
 // run is one scenario on one plane.
 type run struct {
-	scenario *experiments.Scenario
+	scenario *scenario.Scenario
 	plane    orchestrator.Plane
 	engine   *orchestrator.Engine
 	pauses   pauseWatch
@@ -33,14 +34,14 @@ type run struct {
 }
 
 // newRun readies a scenario on a plane, under the scenario's first controller.
-func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
+func newRun(s *scenario.Scenario, plane orchestrator.Plane) (*run, error) {
 	spec, err := cc.Lookup(s.Controllers[0])
 	if err != nil {
 		return nil, err
 	}
 	r := &run{scenario: s, plane: plane, pauses: newPauseWatch(s)}
 	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
-		Plan: s.Topology, Plane: plane, Switches: experiments.SwitchSettings(s, spec.Needs), Hosts: experiments.HostSettings(s, spec.Needs),
+		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, spec.Needs), Hosts: scenario.HostSettings(s, spec.Needs),
 		BurstDetection: spec.Needs.CNM, Telemetry: spec.Needs.INT, Seed: s.Seed, Observer: &r.pauses,
 	})
 	for i := range s.Flows {
@@ -60,13 +61,13 @@ func newRun(s *experiments.Scenario, plane orchestrator.Plane) (*run, error) {
 
 // prepare is where faults belong that a scenario asks for: whatever is to happen to the engine, on both planes alike,
 // before it runs.
-func prepare(e *orchestrator.Engine, s *experiments.Scenario) { experiments.ScheduleFaults(e, s, 0) }
+func prepare(e *orchestrator.Engine, s *scenario.Scenario) { runner.ScheduleFaults(e, s, 0) }
 
-func newController(s *experiments.Scenario, f *experiments.Flow, spec *cc.Spec) (cc.Controller, error) {
+func newController(s *scenario.Scenario, f *scenario.Flow, spec *cc.Spec) (cc.Controller, error) {
 	if f.ConstantRate > 0 {
 		return cc.Constant(float64(f.ConstantRate)), nil
 	}
-	env := experiments.Environment(s.Topology, f, spec.Needs)
+	env := scenario.Environment(s.Topology, f, spec.Needs)
 	settings, err := cc.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
 	if err != nil {
 		return nil, err
@@ -119,18 +120,18 @@ func (r *run) tapAll() error {
 	return nil
 }
 
-func openWasm(s *experiments.Scenario) (orchestrator.Plane, error) {
+func openWasm(s *scenario.Scenario) (orchestrator.Plane, error) {
 	return orchestrator.OpenPlane(orchestrator.PlaneWasm, s.Topology, fabricOptions(s))
 }
 
 // detects says whether the scenario's switches detect bursts.
-func detects(s *experiments.Scenario) bool {
+func detects(s *scenario.Scenario) bool {
 	spec, err := cc.Lookup(s.Controllers[0])
 	return err == nil && spec.Needs.CNM
 }
 
 // stamps says whether the scenario's switches stamp telemetry.
-func stamps(s *experiments.Scenario) bool {
+func stamps(s *scenario.Scenario) bool {
 	spec, err := cc.Lookup(s.Controllers[0])
 	return err == nil && spec.Needs.INT
 }
@@ -187,7 +188,7 @@ type result struct {
 func (r *result) failed() bool { return len(r.differences)+len(r.broken) > 0 }
 
 // compare runs a scenario on both planes. An error says that it could not be run, which is no difference.
-func compare(s *experiments.Scenario, pool *pool, taps bool) (*result, error) {
+func compare(s *scenario.Scenario, pool *pool, taps bool) (*result, error) {
 	plane, err := openWasm(s)
 	if err != nil {
 		return nil, err
@@ -229,7 +230,7 @@ func compare(s *experiments.Scenario, pool *pool, taps bool) (*result, error) {
 }
 
 // compareWires runs a scenario on new planes with a tap on every wire, and compares with a run without.
-func compareWires(s *experiments.Scenario, plain *run) ([]string, error) {
+func compareWires(s *scenario.Scenario, plain *run) ([]string, error) {
 	var runs []*run
 	for _, name := range []string{orchestrator.PlaneKernel, orchestrator.PlaneWasm} {
 		plane, err := orchestrator.OpenPlane(name, s.Topology, fabricOptions(s))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/schema"
@@ -342,7 +342,7 @@ func (c *testCase) resolves() bool {
 		panic(err)
 	}
 	for i := range s.Flows {
-		if _, err := cc.Resolve(c.Controller, given, experiments.Environment(s.Topology, &s.Flows[i], spec.Needs)); err != nil {
+		if _, err := cc.Resolve(c.Controller, given, scenario.Environment(s.Topology, &s.Flows[i], spec.Needs)); err != nil {
 			return false
 		}
 	}

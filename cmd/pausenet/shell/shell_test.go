@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
@@ -27,21 +27,21 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func newShell(t testing.TB) (*Shell, *bytes.Buffer) {
 	t.Helper()
 	testenv.NeedRoot(t)
-	const scenario = `
+	const loaded = `
 topology: small
 flows:
   - {tag: there, from: h0, to: h5, size: 20KB}
   - {tag: there, from: h1, to: h6, size: 20KB}
   - {tag: back, from: h5, to: h0, size: 20KB}
 `
-	reread := func(sets []string) (*experiments.Scenario, error) {
-		return experiments.Reading{Live: true, Sets: sets}.Parse("lab.yaml", []byte(scenario))
+	reread := func(sets []string) (*scenario.Scenario, error) {
+		return scenario.Reading{Live: true, Sets: sets}.Parse("lab.yaml", []byte(loaded))
 	}
 	s, err := reread(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := experiments.NewLive(s, "dcqcn")
+	made, err := live.NewSetup(s, "dcqcn")
 	if err != nil {
 		t.Fatal(err)
 	}

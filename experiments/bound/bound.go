@@ -1,0 +1,254 @@
+// Package bound works out what the links of a scenario's fabric allow its flows, whatever controls them.
+package bound
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+
+	"github.com/pausenet/pausenet/experiments/fluid"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Bound is what the links of a scenario's fabric allow its flows, whatever controls them: each flow is a fluid on the path
+// that its packets take in a run. To a flow's time as a fluid comes what its ideal time is above that of the fluid alone, so
+// that a flow alone takes its ideal time. ACKs and other control frames take no line time, and no packet carries telemetry.
+type Bound struct {
+	Scenario string `json:"scenario"`
+	Seed     uint64 `json:"seed"`
+	// Disciplines are the ways to share links that were looked at.
+	Disciplines []Discipline `json:"disciplines"`
+	// Sized are the flows with a size.
+	Sized int `json:"flows_with_size"`
+	// MeanFCT is proven: under no controller that ends all flows with a size is their mean FCT less. It is in ns; 0 if no
+	// flow has a size. See fluid.LowerBound.
+	MeanFCT float64 `json:"mean_fct_bound_ns"`
+	// Notes say what of the scenario is left out.
+	Notes []string `json:"notes,omitempty"`
+
+	scenario *scenario.Scenario
+}
+
+// Discipline is what the flows come to as fluids under a discipline, as FlowStatistics have it of a run.
+type Discipline struct {
+	Name      string            `json:"name"` // as fluid.Discipline's
+	Count     int               `json:"count"`
+	Completed int               `json:"completed"`
+	FCT       measure.Quantiles `json:"fct_ns"`
+	Slowdown  measure.Quantiles `json:"slowdown"`
+
+	flows []measure.FlowRecord // as a run would have left them
+}
+
+// Find works out the scenario's bound under its seed. An error is a mistake in the scenario.
+func Find(s *scenario.Scenario) (*Bound, error) {
+	m := &fluidModel{s: s, flows: make([]fluidFlow, len(s.Flows))}
+	portsOf := s.PortsOf(s.Seed)
+	for i := range m.flows {
+		if err := m.flows[i].trace(s, portsOf, i); err != nil {
+			return nil, err
+		}
+	}
+	b := &Bound{Scenario: s.Name, Seed: s.Seed, scenario: s}
+	for i := range s.Flows {
+		if s.Flows[i].Size > 0 {
+			b.Sized++
+		}
+	}
+	if b.Sized > 0 {
+		b.MeanFCT = m.leastSumOfAny() / float64(b.Sized) / float64(vtime.Nanosecond)
+	}
+	if n := len(s.Faults); n > 0 {
+		b.Notes = append(b.Notes, fmt.Sprintf("the bound is of the fabric without faults: the scenario's (%d) are left out", n))
+	}
+	for _, d := range []fluid.Discipline{fluid.MaxMin, fluid.ShortestFirst} {
+		b.Disciplines = append(b.Disciplines, m.under(d))
+	}
+	return b, nil
+}
+
+// Write writes DIR/<scenario>/<way>/flows.csv, and says which files these are. Unless forced it is a rundir.OverwriteError if one of them is
+// there and says something else: what comes of the same settings is the same.
+func (b *Bound) Write(directory string, force bool) ([]string, error) {
+	tables := make([][]byte, len(b.Disciplines))
+	var other rundir.OverwriteError
+	for i := range b.Disciplines {
+		d := &b.Disciplines[i]
+		var err error
+		if tables[i], err = rundir.FormatFlows(b.scenario, d.flows); err != nil {
+			return nil, err
+		}
+		if force {
+			continue
+		}
+		switch before, err := files.Read(filepath.Join(directory, b.Scenario, d.Name, flowsName), rundir.CSVFile); {
+		case err == nil && !bytes.Equal(before, tables[i]):
+			other.Add(filepath.Join(directory, b.Scenario), d.Name, []string{flowsName + " is of other flows, or of other times of them"})
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	if err := other.OrNil(); err != nil {
+		return nil, err
+	}
+	var paths []string
+	for i := range b.Disciplines {
+		folder, err := files.OpenFolder(directory, filepath.Join(directory, b.Scenario, b.Disciplines[i].Name))
+		if err != nil {
+			return paths, err
+		}
+		if err = errors.Join(folder.Write(flowsName, tables[i]), folder.Close()); err != nil {
+			return paths, err
+		}
+		paths = append(paths, filepath.Join(folder.Path(), flowsName))
+	}
+	return paths, nil
+}
+
+// flowsName is the table of flows and their times.
+const flowsName = "flows.csv"
+
+// fluidModel is a scenario's flows as fluids. A link, one way, is the port that sends on it.
+type fluidModel struct {
+	s     *scenario.Scenario
+	flows []fluidFlow
+}
+
+// fluidFlow is a flow and its way. A flow without a size has no times.
+type fluidFlow struct {
+	path, back  []topologies.PortID
+	ack         vtime.Time // on its way back
+	first, last int        // frames
+	line        int64      // bytes of line time
+	latency     float64    // ps of the ideal FCT beyond the fluid's time alone
+}
+
+// trace finds the flow's way in a run.
+func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(int) (orchestrator.Ports, error), number int) error {
+	plan, given := s.Topology, &s.Flows[number]
+	ports, err := portsOf(number)
+	if err != nil {
+		return err
+	}
+	f.path = orchestrator.Path(plan, given.Source, given.Destination, ports)
+	if given.Size == 0 {
+		return nil
+	}
+	f.back = orchestrator.WayBack(plan, given.Source, given.Destination, ports)
+	f.ack = measure.OneWay(plan, f.back, measure.ACKFrame)
+	f.first, f.last, f.line = measure.FramesOf(plan, int64(given.Size))
+	slowest := plan.Ports[f.path[0]].Rate
+	for _, id := range f.path {
+		slowest = min(slowest, plan.Ports[id].Rate)
+	}
+	f.latency = float64(measure.IdealFCT(plan, f.path, f.back, int64(given.Size))) - alone(f.line, slowest)
+	if rate := given.ConstantRate; rate > 0 && rate < slowest { // it says when packets leave: the last one goes as fast as any
+		last := plan.Framing.LineBytes(f.last)
+		f.latency -= alone(last, rate) - alone(last, slowest)
+	}
+	return nil
+}
+
+// alone is how long, in ps, a fluid takes on a link that it has to itself.
+func alone(line int64, rate units.Rate) float64 {
+	return float64(line) * 8 * float64(vtime.Second) / float64(rate)
+}
+
+// under has the fluids run under a discipline.
+func (m *fluidModel) under(d fluid.Discipline) Discipline {
+	plan := m.s.Topology
+	rates := make([]units.Rate, len(plan.Ports))
+	for i := range rates {
+		rates[i] = plan.Ports[i].Rate
+	}
+	fluids := make([]fluid.Flow, len(m.flows))
+	for i := range fluids {
+		given := &m.s.Flows[i]
+		fluids[i] = fluid.Flow{Start: given.Start, Work: m.flows[i].line, Cap: given.ConstantRate}
+		for _, id := range m.flows[i].path {
+			fluids[i].Path = append(fluids[i].Path, int(id))
+		}
+	}
+	until := vtime.Never
+	if !m.s.Drain {
+		until = m.s.Duration
+	}
+	stop := until // when no flow can end any more in time
+	for i := range m.flows {
+		if late := vtime.Time(max(0, -m.flows[i].latency)); until != vtime.Never {
+			stop = max(stop, until+late)
+		}
+	}
+	result := Discipline{Name: d.String(), flows: make([]measure.FlowRecord, len(m.flows))}
+	for i, took := range fluid.Run(rates, fluids, d, stop) {
+		given, own := &m.s.Flows[i], &m.flows[i]
+		f := measure.FlowRecord{Size: int64(given.Size), Start: given.Start, End: vtime.Never}
+		if fct := math.Round(took + own.latency); fct <= float64(until-given.Start) && fct < float64(vtime.Never) {
+			f.End, f.Ended = given.Start+vtime.Time(fct), true
+			f.Times = measure.TimesOf(plan, own.path, own.back, f.Size, vtime.Time(fct))
+		}
+		result.flows[i] = f
+	}
+	sum := measure.StatisticsOf(result.flows, 0)
+	result.Count, result.Completed, result.FCT, result.Slowdown = sum.Count, sum.Completed, sum.FCT, sum.Slowdown
+	return result
+}
+
+// leastSumOfAny is the best of the bounds that come of giving each flow to the first link of its path, to the last, and to the
+// busiest.
+func (m *fluidModel) leastSumOfAny() float64 {
+	busy := make([]float64, len(m.s.Topology.Ports))
+	for i := range m.flows {
+		for _, id := range m.flows[i].path {
+			busy[id] += alone(m.flows[i].line, m.s.Topology.Ports[id].Rate)
+		}
+	}
+	return max(
+		m.leastSum(func([]topologies.PortID) int { return 0 }),
+		m.leastSum(func(path []topologies.PortID) int { return len(path) - 1 }),
+		m.leastSum(func(path []topologies.PortID) (at int) {
+			for i, id := range path {
+				if busy[id] > busy[path[at]] {
+					at = i
+				}
+			}
+			return at
+		}),
+	)
+}
+
+// leastSum is a lower bound, in ps, of the summed FCTs of the flows with a size: each takes what it takes at the link of its path that choose names, and
+// the way of its first frame until there and of its last from there on.
+func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64 {
+	plan := m.s.Topology
+	jobs := make([][]fluid.Job, len(plan.Ports))
+	sum := 0.0
+	for i := range m.flows {
+		f := &m.flows[i]
+		if f.line == 0 {
+			continue
+		}
+		at := choose(f.path)
+		link := &plan.Ports[f.path[at]]
+		before := measure.OneWay(plan, f.path[:at], f.first)
+		after := link.Delay + measure.OneWay(plan, f.path[at+1:], f.last) + f.ack
+		jobs[link.ID] = append(jobs[link.ID], fluid.Job{
+			Release: float64(m.s.Flows[i].Start + before), Work: alone(f.line, link.Rate),
+		})
+		sum += float64(before + after)
+	}
+	for _, own := range jobs {
+		sum += fluid.LowerBound(own)
+	}
+	return sum
+}

@@ -1,0 +1,33 @@
+package bound
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// parse resolves a scenario.
+func parse(t testing.TB, text string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("test.yaml", []byte(text), sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// run runs a scenario under a controller, and says where its files are.
+func run(t testing.TB, s *scenario.Scenario, controller string) (sum *measure.Summary, dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run")
+	r, err := runner.Run(context.Background(), s, runner.Options{Plane: orchestrator.PlaneWasm, Controller: controller, Seed: s.Seed, Directory: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &r.Summary, dir
+}

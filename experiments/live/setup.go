@@ -1,0 +1,118 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Setup is what a live fabric is made from: a scenario, without its flows, under one congestion control or variant.
+type Setup struct {
+	Scenario *scenario.Scenario
+	Name     string // of the congestion control or variant
+	spec     *cc.Spec
+}
+
+// NewSetup is a scenario, read with Reading.Setup, under the named congestion control; empty: the scenario's first.
+func NewSetup(s *scenario.Scenario, controller string) (*Setup, error) {
+	if controller == "" {
+		controller = s.Controllers[0]
+	}
+	own, name, spec, err := s.Under(controller)
+	if err != nil {
+		return nil, err
+	}
+	if err := scenario.Fits(own, spec); err != nil {
+		return nil, err
+	}
+	return &Setup{Scenario: own, Name: name, spec: spec}, nil
+}
+
+// Fabric are the options to build the fabric with.
+func (l *Setup) Fabric() orchestrator.FabricOptions {
+	return orchestrator.FabricOptions{
+		PlaneOptions: orchestrator.PlaneOptions{Flows: l.spec.Needs.CNM, Telemetry: l.spec.Needs.INT, Reroute: true}, Live: true,
+	}
+}
+
+// Engine is the engine's configuration but for its plane and observer.
+func (l *Setup) Engine(seed uint64) orchestrator.EngineConfig {
+	needs, hosts := l.spec.Needs, l.spec.Needs
+	hosts.ACK = true // some flow's control may work by ACKs
+	return orchestrator.EngineConfig{
+		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: scenario.HostSettings(l.Scenario, hosts),
+		BurstDetection: needs.CNM, Telemetry: needs.INT, Seed: seed, Live: true,
+	}
+}
+
+// Warnings are what is off with the fabric, though it can be run.
+func (l *Setup) Warnings() []string { return l.Scenario.LiveWarnings(l.spec) }
+
+// Switches are the switches' settings, by index.
+func (l *Setup) Switches() []*switchagent.Settings {
+	return scenario.SwitchSettings(l.Scenario, l.spec.Needs)
+}
+
+// Controllers are the congestion controls that flows may have on these switches, the fabric's own first.
+func (l *Setup) Controllers() []string {
+	names := []string{l.spec.Name}
+	for _, name := range cc.Names() {
+		if spec, err := cc.Lookup(name); err == nil && name != l.spec.Name && suits(spec.Needs, l.spec.Needs) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// suits says whether a controller can work on switches that are as another needs them.
+func suits(needs, are cc.SwitchNeeds) bool {
+	return (!needs.ECN || are.ECN) && needs.ECNStep == are.ECNStep && (!needs.CNM || are.CNM) && (!needs.INT || are.INT) &&
+		needs.TCD == are.TCD && needs.PCN == are.PCN
+}
+
+// Flow is the engine's configuration of a flow. controller is empty for the fabric's.
+func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (orchestrator.FlowConfig, error) {
+	s := l.Scenario
+	spec := l.spec
+	if controller != "" {
+		_, named, err := s.Controller(controller)
+		if err != nil {
+			return orchestrator.FlowConfig{}, err
+		}
+		if spec = named; spec.Name != l.spec.Name && !slices.Contains(l.Controllers(), spec.Name) {
+			return orchestrator.FlowConfig{}, fmt.Errorf("%s needs other switches (%v) than this fabric's (%v): bring it up with --cc %s",
+				spec.Name, spec.Needs, l.spec.Needs, spec.Name)
+		}
+	}
+	env := scenario.Environment(s.Topology, f, l.spec.Needs)
+	settings, err := scenario.Resolver.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
+	if err != nil {
+		return orchestrator.FlowConfig{}, err
+	}
+	first := orchestrator.FirstPorts(salt)
+	if s.Topology.Hash == topologies.HashHPCC { // of flows that come one by one
+		first = orchestrator.Ports{Source: scenario.HPCCFirstPort + uint16(salt), Destination: scenario.HPCCNormalPort}
+	}
+	ports, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, first)
+	if err != nil {
+		return orchestrator.FlowConfig{}, err
+	}
+	return orchestrator.FlowConfig{
+		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Controller: spec.Name,
+		NewController: func() (cc.Controller, error) {
+			if f.ConstantRate > 0 {
+				return cc.Constant(float64(f.ConstantRate)), nil
+			}
+			c, err := spec.New(env, settings)
+			if p, ok := c.(cc.Presetter); ok && err == nil && f.StartRate > 0 {
+				p.Preset(f.Start, float64(f.StartRate))
+			}
+			return c, err
+		},
+	}, nil
+}

@@ -1,0 +1,133 @@
+package measure
+
+import (
+	"math/bits"
+
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// ACKFrame is the bytes of an ACK's frame without telemetry.
+const ACKFrame = wire.AckLen
+
+// FullSize is the size of a full data packet's frame in switches' buffers.
+func FullSize(plan *topologies.Plan) int { return plan.Framing.Counted(FullFrame(plan)) }
+
+// FullFrame is the bytes of a full data packet's frame without telemetry.
+func FullFrame(plan *topologies.Plan) int { return wire.DataLen(wire.OpWriteMiddle, plan.MTU) }
+
+// FlowTimes are an ended flow's completion time, and what it is compared with: the time the flow would have taken alone, that by
+// HPCC's simulator, and its bytes at the sender's line rate.
+type FlowTimes struct{ FCT, Ideal, HPCC, Line vtime.Time }
+
+func (t FlowTimes) Slowdown() float64 { return float64(t.FCT) / float64(t.Ideal) }
+
+// slowdownHPCC is never below 1, as in the simulator's fct_analysis.py.
+func (t FlowTimes) slowdownHPCC() float64 { return max(1, float64(t.FCT)/float64(t.HPCC)) }
+
+func (t FlowTimes) slowdownLine() float64 { return float64(t.FCT) / float64(t.Line) }
+
+// TimesOf are the times of a flow of a size that took fct on a path, its ACKs on the way back.
+func TimesOf(plan *topologies.Plan, path, back []topologies.PortID, size int64, fct vtime.Time) FlowTimes {
+	first, last := plan.Ports[path[0]].Node, plan.PeerNode(path[len(path)-1]).ID
+	return FlowTimes{
+		FCT: fct, Ideal: IdealFCT(plan, path, back, size),
+		HPCC: vtime.Time(HPCCAlone(plan, first, last, size)) * vtime.Nanosecond, Line: plan.Ports[path[0]].Rate.TimeFor(size),
+	}
+}
+
+// steady is how many packets of a flow are followed one by one; later ones leave as fast as the slowest link takes
+// them, which the pipeline of links does from the first few on.
+const steady = 64
+
+// IdealFCT is the time a flow takes alone on its path: from the start of its first packet until the ACK of its last has
+// arrived, every link storing and forwarding, no packet carrying telemetry.
+func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64) vtime.Time {
+	mtu := int64(plan.MTU)
+	packets := (size + mtu - 1) / mtu
+	last := size - (packets-1)*mtu
+	// free is when each link has serialised the packet before; the first link starts at 0.
+	free := make([]vtime.Time, len(path))
+	send := func(frame int) (arrival vtime.Time) {
+		at := vtime.Time(0)
+		for i, id := range path {
+			p := &plan.Ports[id]
+			free[i] = max(free[i], at) + p.Rate.TimeFor(plan.Framing.LineBytes(frame))
+			at = free[i] + p.Delay
+		}
+		return at
+	}
+	if packets == 1 {
+		return send(wire.DataLen(wire.OpWriteOnly, int(last))) + OneWay(plan, back, ACKFrame)
+	}
+	send(wire.DataLen(wire.OpWriteFirst, plan.MTU))
+	middle := packets - 2
+	followed := min(middle, steady)
+	for range followed {
+		send(FullFrame(plan))
+	}
+	if middle > followed {
+		var slowest vtime.Time
+		for _, id := range path {
+			slowest = max(slowest, plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(FullFrame(plan))))
+		}
+		for i := range free {
+			free[i] += slowest * vtime.Time(middle-followed)
+		}
+	}
+	return send(wire.DataLen(wire.OpWriteLast, int(last))) + OneWay(plan, back, ACKFrame)
+}
+
+// OneWay is the time a lone frame takes along a path.
+func OneWay(plan *topologies.Plan, path []topologies.PortID, frame int) vtime.Time {
+	var t vtime.Time
+	for _, id := range path {
+		p := &plan.Ports[id]
+		t += p.Delay + p.Rate.TimeFor(plan.Framing.LineBytes(frame))
+	}
+	return t
+}
+
+// FramesOf are the frames, without telemetry, that a flow of a size makes: its first and last (the same, if it is one packet's),
+// and how many bytes of line time all take.
+func FramesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
+	mtu := int64(plan.MTU)
+	packets := (size + mtu - 1) / mtu
+	rest := int(size - (packets-1)*mtu)
+	if packets == 1 {
+		only := wire.DataLen(wire.OpWriteOnly, rest)
+		return only, only, plan.Framing.LineBytes(only)
+	}
+	first, last = wire.DataLen(wire.OpWriteFirst, plan.MTU), wire.DataLen(wire.OpWriteLast, rest)
+	line = plan.Framing.LineBytes(first) + (packets-2)*plan.Framing.LineBytes(FullFrame(plan)) + plan.Framing.LineBytes(last)
+	return first, last, line
+}
+
+// What the simulator counts beside the payload of a packet, in bytes: PPP 14, IPv4 20, UDP 8, its sequence header 6.
+const hpccHeader = 48
+
+// HPCCAlone is the completion time of a flow alone as the simulator reckons it, in whole nanoseconds: the delays there and
+// back, a full packet's serialisation on each link, and the flow's bytes with headers at the slowest link's rate.
+func HPCCAlone(plan *topologies.Plan, source, destination topologies.NodeID, size int64) int64 {
+	var delay, transmission int64
+	mtu, slowest := int64(plan.MTU), int64(0)
+	for _, id := range plan.PathOf(source, destination) {
+		p := &plan.Ports[id]
+		rate := int64(p.Rate)
+		delay += p.Delay.Nanoseconds()
+		transmission += mtu * 8_000_000_000 / rate
+		if slowest == 0 || rate < slowest {
+			slowest = rate
+		}
+	}
+	bytes := size + ((size-1)/mtu+1)*hpccHeader
+	return 2*delay + transmission + wholeTime(bytes, slowest)
+}
+
+// wholeTime is the whole nanoseconds that bytes take at a rate, rounded down.
+func wholeTime(bytes, rate int64) int64 {
+	high, low := bits.Mul64(uint64(bytes), 8_000_000_000)
+	t, _ := bits.Div64(high, low, uint64(rate))
+	return int64(t)
+}

@@ -1,0 +1,75 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// mostLinks is how many links the summary names of those that lead a list; links.csv has all.
+const mostLinks = 10
+
+// LinkSummary is how busy links were. A link counts once a direction.
+type LinkSummary struct {
+	// BetweenSwitches and ToHosts are the distributions of utilisation, the part of the run's time that a port spent sending,
+	// over the ports of switches.
+	BetweenSwitches Quantiles `json:"utilisation_between_switches"`
+	ToHosts         Quantiles `json:"utilisation_to_hosts"`
+	Busiest         []Link    `json:"busiest"`
+	// Congested are the egress ports that were congested longest (see congestion), Held those that flow control held longest.
+	Congested []Link `json:"congested"`
+	Held      []Link `json:"held"`
+}
+
+// Link is one direction of a link: a row of links.csv.
+type Link struct {
+	Node        string  `json:"node"`
+	Port        string  `json:"port"`
+	Peer        string  `json:"peer"`
+	RateBPS     int64   `json:"rate_bps"`
+	TxFrames    int64   `json:"tx_frames"`
+	TxBytes     int64   `json:"tx_bytes"`
+	Utilisation float64 `json:"utilisation"`
+	PeakQueue   int64   `json:"peak_queue_bytes"` // of a switch's port
+	CongestedNS int64   `json:"congested_ns"`
+	// Pauses and Resumes are the frames that the peer sent to hold this port, PausedNS the time from PAUSE to RESUME at
+	// the peer, summed over priorities. Under credits PausedNS is the time for which frames waited here for credits.
+	Pauses    int64   `json:"pauses"`
+	Resumes   int64   `json:"resumes"`
+	PauseRate float64 `json:"pauses_per_second"`
+	PausedNS  int64   `json:"paused_ns"`
+}
+
+// SummariseLinks is how busy the links of a fabric were, of which all are given by port.
+func SummariseLinks(plan *topologies.Plan, all []Link) LinkSummary {
+	var sum LinkSummary
+	var between, hosts []float64
+	for i := range all {
+		p := &plan.Ports[i]
+		switch {
+		case plan.Nodes[p.Node].Kind != topologies.Switch:
+		case plan.PeerNode(p.ID).Kind == topologies.Switch:
+			between = append(between, all[i].Utilisation)
+		default:
+			hosts = append(hosts, all[i].Utilisation)
+		}
+	}
+	sum.BetweenSwitches, sum.ToHosts = QuantilesOf(between), QuantilesOf(hosts)
+	sum.Busiest = leading(all, func(l *Link) float64 { return l.Utilisation })
+	sum.Congested = leading(all, func(l *Link) float64 { return float64(l.CongestedNS) })
+	sum.Held = leading(all, func(l *Link) float64 { return float64(l.PausedNS) })
+	return sum
+}
+
+// leading are the links with most of something, those with none left out; among equals the first.
+func leading(all []Link, of func(*Link) float64) []Link {
+	some := []Link{}
+	for i := range all {
+		if of(&all[i]) > 0 {
+			some = append(some, all[i])
+		}
+	}
+	slices.SortStableFunc(some, func(a, b Link) int { return cmp.Compare(of(&b), of(&a)) })
+	return some[:min(len(some), mostLinks)]
+}

@@ -1,0 +1,182 @@
+package measure
+
+import "math"
+
+// Metric is a figure of a run that a source can make a claim about.
+type Metric struct {
+	Name  string // in scenario files
+	Label string // for people
+	Kind  Kind
+	// OfRun says that the figure is of the whole run and not of a set of flows.
+	OfRun bool
+	// Of is the figure of a run and of the flows that are meant, in the kind's base unit; NaN if there is none.
+	Of func(*Summary, *FlowStatistics) float64
+}
+
+// Kind is the units that a metric may be given in, each with what it is in the base unit; none for a bare number.
+type Kind struct {
+	Name  string
+	units []metricUnit
+}
+
+type metricUnit struct {
+	name   string
+	factor float64
+}
+
+var (
+	KindTime  = Kind{"a time", []metricUnit{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}}
+	KindRate  = Kind{"a rate", []metricUnit{{"bps", 1}, {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}}}
+	KindSize  = Kind{"a size", []metricUnit{{"B", 1}, {"KB", 1e3}, {"MB", 1e6}}}
+	kindCount = Kind{"a number", nil}
+)
+
+func (k Kind) UnitNames() []string {
+	names := make([]string, len(k.units))
+	for i, u := range k.units {
+		names[i] = u.name
+	}
+	return names
+}
+
+// factor is one of a unit in the base unit; an unknown one is the base unit.
+func (k Kind) factor(unit string) float64 {
+	for _, u := range k.units {
+		if u.name == unit {
+			return u.factor
+		}
+	}
+	return 1
+}
+
+// Metrics are every figure that scenario files may name.
+var Metrics = buildMetrics()
+
+func buildMetrics() []Metric {
+	var all []Metric
+	quantiles := []struct {
+		name, label string
+		of          func(*Quantiles) float64
+	}{
+		{"mean", "mean", func(q *Quantiles) float64 { return q.Mean }},
+		{"p50", "median", func(q *Quantiles) float64 { return q.P50 }},
+		{"p95", "95 %", func(q *Quantiles) float64 { return q.P95 }},
+		{"p99", "99 %", func(q *Quantiles) float64 { return q.P99 }},
+		{"max", "max", func(q *Quantiles) float64 { return q.Max }},
+	}
+	for _, group := range []struct {
+		name, label string
+		kind        Kind
+		ofRun       bool
+		of          func(*Summary, *FlowStatistics) (q Quantiles, samples int64)
+	}{
+		{"fct", "FCT", KindTime, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.FCT, int64(f.Completed) }},
+		{"slowdown", "Slowdown", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.Slowdown, int64(f.Completed) }},
+		{"slowdown_hpcc", "Slowdown as HPCC's simulator has it", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+			return f.SlowdownHPCC, int64(f.Completed)
+		}},
+		{"slowdown_line", "FCT over size at line rate", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+			return f.SlowdownLine, int64(f.Completed)
+		}},
+		{"rtt", "RTT of every ACK", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) { return s.RTT.quantiles(), s.RTT.Samples }},
+		{"rtt_sampled", "RTT", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
+			return s.RTTSampled.quantiles(), s.RTTSampled.Samples
+		}},
+	} {
+		for _, q := range quantiles {
+			all = append(all, Metric{
+				group.name + "_" + q.name, group.label + ", " + q.label, group.kind, group.ofRun,
+				func(s *Summary, f *FlowStatistics) float64 {
+					values, samples := group.of(s, f)
+					return unless(samples == 0, q.of(&values))
+				},
+			})
+		}
+	}
+	ofRun := func(name, label string, kind Kind, of func(*Summary) float64) Metric {
+		return Metric{name, label, kind, true, func(s *Summary, _ *FlowStatistics) float64 { return of(s) }}
+	}
+	ofFlows := func(name, label string, kind Kind, of func(*FlowStatistics) float64) Metric {
+		return Metric{name, label, kind, false, func(_ *Summary, f *FlowStatistics) float64 { return of(f) }}
+	}
+	return append(
+		all,
+		ofFlows("mean_rate", "Mean rate", KindRate, func(f *FlowStatistics) float64 { return unless(f.Completed == 0, f.MeanRate) }),
+		ofFlows("goodput", "Goodput", KindRate, func(f *FlowStatistics) float64 { return f.Goodput }),
+		ofFlows("finish", "Finish", KindTime, func(f *FlowStatistics) float64 { return unless(f.Finish == 0, float64(f.Finish)) }),
+		ofFlows("ce_packets", "Packets marked CE", kindCount, func(f *FlowStatistics) float64 { return float64(f.CE) }),
+		ofFlows("ue_packets", "Packets marked UE", kindCount, func(f *FlowStatistics) float64 { return float64(f.UE) }),
+		ofRun("pauses", "PAUSE frames, all", kindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),
+		ofRun("pauses_between_switches", "PAUSE frames between switches", kindCount, func(s *Summary) float64 { return float64(s.PFC.SwitchPauses) }),
+		ofRun("pause_rate", "PAUSE frames a second", kindCount, func(s *Summary) float64 { return s.PFC.Rate }),
+		ofRun("pause_rate_between_switches", "PAUSE frames a second between switches", kindCount, func(s *Summary) float64 {
+			return unless(s.VirtualNS == 0, float64(s.PFC.SwitchPauses)/(float64(s.VirtualNS)/1e9))
+		}),
+		ofRun("paused", "Time paused, all ports", KindTime, func(s *Summary) float64 { return float64(s.HeldNS()) }),
+		ofRun("pause_depth", "Hops that PAUSE spread", kindCount, func(s *Summary) float64 { return float64(s.PFC.Spread.Depth) }),
+		ofRun("victims", "Victim flows", kindCount, func(s *Summary) float64 { return float64(s.Victims.Count) }),
+		ofRun("fairness", "Jain's fairness, least of the tags", kindCount, func(s *Summary) float64 {
+			least := math.NaN()
+			for _, f := range s.Fairness.ByTag {
+				if !(f.Mean > least) { // also of the first
+					least = f.Mean
+				}
+			}
+			return least
+		}),
+		ofRun("utilisation_mean", "Utilisation between switches, mean", kindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Mean }),
+		ofRun("utilisation_max", "Utilisation between switches, max", kindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Max }),
+		ofRun("ecn_marks", "ECN marks", kindCount, func(s *Summary) float64 { return float64(s.ECNMarks) }),
+		ofRun("cnps", "CNPs", kindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
+		ofRun("cnms", "CNMs", kindCount, func(s *Summary) float64 { return float64(s.CNMs) }),
+		ofRun("drops", "Drops", kindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
+		ofRun("peak_ingress", "Most held of an ingress port", KindSize, func(s *Summary) float64 { return float64(s.Overshoot) }),
+		ofRun("peak_egress", "Longest egress queue", KindSize, func(s *Summary) float64 {
+			most := int64(0)
+			for i := range s.Switches {
+				most = max(most, s.Switches[i].QueuePeak)
+			}
+			return float64(most)
+		}),
+	)
+}
+
+// unless is v, or nothing.
+func unless(nothing bool, v float64) float64 {
+	if nothing {
+		return math.NaN()
+	}
+	return v
+}
+
+func (r *RTTSummary) quantiles() Quantiles {
+	return Quantiles{Mean: r.Mean, P50: r.P50, P95: r.P95, P99: r.P99, Max: r.Max}
+}
+
+// MetricByName is a metric, nil if there is none of that name.
+func MetricByName(name string) *Metric {
+	for i := range Metrics {
+		if Metrics[i].Name == name {
+			return &Metrics[i]
+		}
+	}
+	return nil
+}
+
+// MetricsNamed are the metrics of names that there are.
+func MetricsNamed(names []string) []*Metric {
+	all := make([]*Metric, len(names))
+	for i, name := range names {
+		all[i] = MetricByName(name)
+	}
+	return all
+}
+
+// MetricNames are the names of all metrics, in the order of the documents.
+func MetricNames() []string {
+	names := make([]string, len(Metrics))
+	for i := range Metrics {
+		names[i] = Metrics[i].Name
+	}
+	return names
+}

@@ -1,0 +1,80 @@
+package measure
+
+// Summary is summary.json: a run in numbers. Times are virtual nanoseconds unless a name says otherwise.
+type Summary struct {
+	Scenario    string  `json:"scenario"`
+	Controller  string  `json:"controller"`
+	Seed        uint64  `json:"seed"`
+	Plane       string  `json:"plane"`
+	Verdict     Verdict `json:"verdict"`
+	Partial     bool    `json:"partial"`
+	Fingerprint string  `json:"fingerprint"`
+	VirtualNS   int64   `json:"virtual_ns"`
+
+	Flows  FlowStatistics            `json:"flows"`
+	ByTag  map[string]FlowStatistics `json:"by_tag"`
+	BySize []SizeBin                 `json:"by_size"`
+	// BySizeShare are twenty bins of equal count; absent if there are too few flows, or they are of one size.
+	BySizeShare []SizeShare     `json:"by_size_share,omitempty"`
+	Fairness    FairnessSummary `json:"fairness"`
+	Victims     VictimSummary   `json:"victims"`
+	Links       LinkSummary     `json:"links"`
+
+	PFC PFCSummary `json:"pfc"`
+	// Credits are of credit-based flow control; nil where flow control is another.
+	Credits  *CreditSummary `json:"credits,omitempty"`
+	ECNMarks int64          `json:"ecn_marks"`
+	UEMarks  int64          `json:"ue_marks,omitempty"` // undetermined encountered (TCD)
+	CNPs     int64          `json:"cnps"`
+	CNMs     int64          `json:"cnms"`
+	RTT      RTTSummary     `json:"rtt"`
+	// RTTSampled are one sample at a time of each flow, as flowRTT takes them; RTT is of every acknowledged packet.
+	RTTSampled RTTSummary  `json:"rtt_sampled"`
+	Drops      DropSummary `json:"drops"`
+	// Faults is nil for a run in which nothing went wrong and nothing was to.
+	Faults    *FaultSummary `json:"faults,omitempty"`
+	Overshoot int64         `json:"peak_ingress_bytes"` // most bytes any ingress port held of the data priority
+	Switches  []SwitchPeak  `json:"switches"`
+	Speed     SpeedSummary  `json:"speed"`
+	// Published are a source's figures for this run beside what it measured; those relative to another run only once
+	// that one has been made too.
+	Published []Claim `json:"published,omitempty"`
+	// Figures are all that the scenario's published tables are about, those of other runs and of changes too.
+	Figures []Figure `json:"figures,omitempty"`
+}
+
+// RTTSummary describes the RTT samples of all flows.
+type RTTSummary struct {
+	Samples int64   `json:"samples"`
+	Mean    float64 `json:"mean_ns"`
+	P50     float64 `json:"p50_ns"`
+	P95     float64 `json:"p95_ns"`
+	P99     float64 `json:"p99_ns"`
+	Max     float64 `json:"max_ns"`
+}
+
+// DropSummary counts lost frames.
+type DropSummary struct {
+	Frames   int64 `json:"frames"`
+	Lossless int64 `json:"lossless_frames"` // of them in a lossless class, and not by a fault
+}
+
+// SwitchPeak is the fullest a switch's ports have been.
+type SwitchPeak struct {
+	Node      string `json:"node"`
+	QueuePeak int64  `json:"peak_egress_bytes"`
+	Ingress   int64  `json:"peak_ingress_bytes"`
+	Bursts    int64  `json:"bursts"` // times a queue entered DCON's burst state
+}
+
+// SpeedSummary is how fast the run went. Nothing else in a summary depends on the machine.
+type SpeedSummary struct {
+	WallSeconds   float64 `json:"wall_seconds"`
+	VirtualPerSec float64 `json:"virtual_seconds_per_wall_second"`
+	Frames        int64   `json:"frames"`
+	Hops          int64   `json:"packet_hops"`
+	HopsPerSecond float64 `json:"packet_hops_per_second"`
+	NSPerHop      float64 `json:"wall_ns_per_packet_hop"`
+	Crossings     int64   `json:"crossings"`
+	Events        int64   `json:"events"`
+}

@@ -1,0 +1,229 @@
+package results
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/interval"
+)
+
+// Comparison are runs of several folders side by side, each to be read against the first.
+type Comparison struct {
+	page  reportPage
+	shown *report.Report
+}
+
+// Compare reads the runs of folders (of runs, of scenarios, or of results) to be compared. Runs of one folder that
+// differ in their seed alone are one column.
+func Compare(roots []string) (*Comparison, error) {
+	c := &Comparison{page: reportPage{compares: true}}
+	seen := map[string]bool{}
+	var runs []*RunFolder
+	for _, root := range roots {
+		places, err := rundir.FindRuns(root)
+		if err != nil {
+			return nil, err
+		}
+		var own []*RunFolder
+		for _, place := range places {
+			whole, err := filepath.Abs(place.Path())
+			if err != nil {
+				return nil, err
+			}
+			if seen[whole] {
+				continue
+			}
+			seen[whole] = true
+			r, err := ReadRun(place.Path())
+			if err != nil {
+				return nil, err
+			}
+			if r.Unfinished != "" {
+				c.page.problems = append(c.page.problems, r.Unfinished)
+				continue
+			}
+			own = append(own, r)
+		}
+		sortRuns(own)
+		runs = append(runs, own...)
+	}
+	if len(runs) == 0 {
+		return nil, &rundir.FileError{Path: strings.Join(roots, ", "), Err: fmt.Errorf("nothing to show; %s", strings.Join(c.page.problems, "; "))}
+	}
+	for _, group := range groupBy(runs, func(r *RunFolder) string {
+		p := rundir.PlaceOf(r.Path)
+		return filepath.Join(p.Scenario, p.Controller)
+	}) {
+		c.page.columns = append(c.page.columns, column{group[0].manifest.Controller, group})
+	}
+	c.page.distinguish()
+	c.shown = c.page.page()
+	return c, nil
+}
+
+// wholes is what can be said of the compared runs as wholes.
+func (p *reportPage) wholes(page *report.Report) {
+	var scenarios []string
+	for i := range p.columns {
+		if name := p.columns[i].runs[0].manifest.Scenario; !slices.Contains(scenarios, name) {
+			scenarios = append(scenarios, name)
+		}
+	}
+	page.Scenario = strings.Join(scenarios, ", ")
+	if len(scenarios) > 1 {
+		page.Description, page.Topology, page.LookAt, page.Spans = "", "", nil, nil
+	}
+	page.Plane, page.Version = "", ""
+	names := make([]string, len(page.Runs))
+	for i := range page.Runs {
+		names[i] = page.Runs[i].Controller
+	}
+	equal := map[string][]string{} // columns by fingerprints
+	var order []string
+	for i := range p.columns {
+		print := p.columns[i].fingerprints()
+		if equal[print] == nil {
+			order = append(order, print)
+		}
+		equal[print] = append(equal[print], names[i])
+	}
+	for _, print := range order {
+		if same := equal[print]; len(same) > 1 {
+			page.Findings = append(page.Findings, fmt.Sprintf("%s are equal, frame by frame: their fingerprints are the same.", list(same)))
+		}
+	}
+	if len(order) == len(names) && len(names) > 1 {
+		page.Findings = append(page.Findings, "No two of the runs have the same fingerprint.")
+	}
+	for i := range p.columns {
+		for k := range p.columns[:i] {
+			a, b := &p.columns[k].runs[0].manifest, &p.columns[i].runs[0].manifest
+			if a.Hash == b.Hash && a.Hash != "" && a.Status == rundir.StatusComplete && b.Status == rundir.StatusComplete && a.Fingerprint != b.Fingerprint {
+				page.Findings = append(page.Findings, fmt.Sprintf(
+					"%s and %s have one configuration and different fingerprints: the programs differ, or pausenet has a mistake.", names[k], names[i]))
+			}
+		}
+	}
+	if len(configured(page.Runs)) == 0 && len(names) > 1 {
+		page.Findings = append(page.Findings, "Their configurations are the same.")
+	}
+}
+
+// configured are the settings in which runs differ, but for those that only follow from others.
+func configured(runs []report.Run) []report.Difference {
+	return slices.DeleteFunc(append([]report.Difference{}, report.Differences(runs)...), func(d report.Difference) bool { return d.Group == madeBy })
+}
+
+// fingerprints are those of all the column's runs.
+func (c *column) fingerprints() string {
+	var all []string
+	for _, r := range c.runs {
+		all = append(all, r.summary.Fingerprint)
+	}
+	return strings.Join(all, " ")
+}
+
+// list is words for people: "a, b and c".
+func list(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// Findings say what the comparison shows of the runs as wholes.
+func (c *Comparison) Findings() []string { return c.shown.Findings }
+
+// Missing are what the folders lack of what the page shows.
+func (c *Comparison) Missing() []string { return c.page.missing() }
+
+// Write writes the page, and the figures in the given formats into a folder beside it.
+func (c *Comparison) Write(path string, formats []string) error {
+	return c.page.write(path, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))+"-"+rundir.FiguresFolder, formats)
+}
+
+// Labels head the cells of a comparison's runs for people.
+func (c *Comparison) Labels() []string {
+	return append([]string{"fingerprint"}, RepetitionLabels...)
+}
+
+// Cells are the i-th run in a few figures for people, by Labels.
+func (c *Comparison) Cells(i int) []string {
+	col := &c.page.columns[i]
+	print := col.runs[0].summary.Fingerprint
+	cells := []string{print[:min(len(print), 16)]}
+	if len(col.runs) > 1 {
+		cells[0] = fmt.Sprintf("%d seeds", len(col.runs))
+	}
+	summaries := make([]*measure.Summary, len(col.runs))
+	for k, r := range col.runs {
+		summaries[k] = &r.summary
+	}
+	for _, m := range repeated {
+		cells = append(cells, m.Text(m.Over(summaries)))
+	}
+	return cells
+}
+
+// ComparisonView is a comparison for programs. Values and metrics are in the order of the runs.
+type ComparisonView struct {
+	Runs        []ComparedRunView   `json:"runs"`
+	Findings    []string            `json:"findings"`
+	Differences []report.Difference `json:"differences"`
+	Missing     []string            `json:"missing"`
+}
+
+// ComparedRunView is a run, or several under different seeds.
+type ComparedRunView struct {
+	Name         string                `json:"name"`
+	Folders      []string              `json:"folders"`
+	Verdict      string                `json:"verdict"`
+	Partial      bool                  `json:"partial"`
+	Fingerprints []string              `json:"fingerprints"`
+	Metrics      map[string]MetricView `json:"metrics"` // in base units, of the runs that can be trusted
+}
+
+// MetricView is a metric, with the half-width of its 95 % confidence interval if it is a mean over several runs.
+type MetricView struct {
+	Mean float64  `json:"mean"`
+	Half *float64 `json:"half_width_95,omitempty"`
+	Runs int      `json:"runs"`
+}
+
+// View is the comparison for programs.
+func (c *Comparison) View() ComparisonView {
+	v := ComparisonView{Findings: append([]string{}, c.shown.Findings...), Missing: append([]string{}, c.page.missing()...)}
+	v.Differences = configured(c.shown.Runs)
+	for i := range c.page.columns {
+		col := &c.page.columns[i]
+		run := ComparedRunView{
+			Name: col.name, Verdict: string(c.shown.Runs[i].Verdict.Status), Partial: c.shown.Runs[i].Partial, Metrics: map[string]MetricView{},
+		}
+		summaries := make([]*measure.Summary, len(col.runs))
+		for k, r := range col.runs {
+			run.Folders = append(run.Folders, r.Path)
+			run.Fingerprints = append(run.Fingerprints, r.summary.Fingerprint)
+			summaries[k] = &r.summary
+		}
+		for k := range measure.Metrics {
+			if e := measure.Metrics[k].Over(summaries); e.N > 0 {
+				run.Metrics[measure.Metrics[k].Name] = viewMetric(e)
+			}
+		}
+		v.Runs = append(v.Runs, run)
+	}
+	return v
+}
+
+func viewMetric(e interval.Estimate) MetricView {
+	m := MetricView{Mean: e.Mean, Runs: e.N}
+	if e.N > 1 {
+		m.Half = &e.Half
+	}
+	return m
+}

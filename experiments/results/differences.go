@@ -1,0 +1,80 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/rundir"
+)
+
+// mostDifferences is how many differences are told.
+const mostDifferences = 12
+
+// longestDifference is how many characters of a value are.
+const longestDifference = 60
+
+// Differences are lines on how a run's configuration differs from that of the one that would take its place.
+func Differences(old, own *rundir.Manifest) (lines []string) {
+	runs := []report.Run{{Settings: (&RunFolder{manifest: *old}).settings()}, {Settings: (&RunFolder{manifest: *own}).settings()}}
+	for _, d := range report.Differences(runs) {
+		if d.Group == programAndMachine || d.Group == madeBy {
+			continue
+		}
+		name := d.Name
+		switch {
+		case name == settingsName:
+			continue // what they came to is told
+		case d.Group != thisRun:
+			name = strings.ToLower(d.Group[:1]) + d.Group[1:] + ", " + name
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s there, %s here", name, shown(d.Values[0]), shown(d.Values[1])))
+	}
+	lines = append(lines, differingParts(old, own)...)
+	if len(lines) == 0 {
+		lines = append(lines, "the paths of flows")
+	}
+	if more := len(lines) - mostDifferences; more > 0 {
+		lines = append(lines[:mostDifferences], fmt.Sprintf("and %d more settings", more))
+	}
+	if old.Version != own.Version {
+		lines = append(lines, fmt.Sprintf("they are of pausenet %s, and this is %s", shown(old.Version), shown(own.Version)))
+	}
+	return lines
+}
+
+// shown is a value in a line.
+func shown(value string) string {
+	if value == "" {
+		return "nothing"
+	}
+	if text := []rune(value); len(text) > longestDifference {
+		return string(text[:longestDifference]) + "…"
+	}
+	return value
+}
+
+// inSettings are the parts of a configuration that RunFolder.settings has.
+var inSettings = []string{"name", "topology", "switch", "host", "flows", "workloads", "duration_ns", "drain", "seed", "sample"}
+
+// differingParts name the other parts of the configuration that are not the same.
+func differingParts(old, own *rundir.Manifest) (lines []string) {
+	parts := func(m *rundir.Manifest) (parts map[string]json.RawMessage) {
+		data, _ := json.Marshal(m.Decided().Configuration) // of texts and numbers
+		_ = json.Unmarshal(data, &parts)
+		return parts
+	}
+	there, here := parts(old), parts(own)
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(there)), maps.Keys(here))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		if !slices.Contains(inSettings, key) && !bytes.Equal(there[key], here[key]) {
+			lines = append(lines, fmt.Sprintf("%s: %s there, %s here", key, shown(string(there[key])), shown(string(here[key]))))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,116 @@
+package results
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/internal/files"
+)
+
+// FigureFormats are the formats that figures are written in.
+var FigureFormats = []string{"svg", "png", "csv"}
+
+// CheckFigureFormats finds formats that there are not.
+func CheckFigureFormats(formats []string) error {
+	for _, f := range formats {
+		if !slices.Contains(FigureFormats, f) {
+			return fmt.Errorf("figures as %q: %s is what there is", f, strings.Join(FigureFormats, ", "))
+		}
+	}
+	return nil
+}
+
+// WriteFigures writes every plot of the page into a folder, in each format, and removes those of an earlier page.
+func (p *reportPage) writeFigures(folder *files.Folder, name string, formats []string) error {
+	if len(formats) == 0 {
+		return nil
+	}
+	figures, err := report.Figures(p.page())
+	if err != nil {
+		return err
+	}
+	return WriteFigures(folder, name, figures, formats)
+}
+
+// WriteFigures writes figures into the folder of a name, in each format, and removes those that it had.
+func WriteFigures(in *files.Folder, name string, figures []report.Figure, formats []string) error {
+	folder, err := in.Sub(name)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := folder.RemoveAny(isFigure); err != nil {
+		return err
+	}
+	for i := range figures {
+		f := &figures[i]
+		for _, format := range formats {
+			data, err := f.CSV, error(nil)
+			if format != "csv" {
+				data, err = drawn(f.SVG, format)
+			}
+			if err == nil {
+				err = folder.Write(f.Name+"."+format, data)
+			}
+			if err != nil {
+				return fmt.Errorf("figure %s: %w", f.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// drawn is a drawing in one of the formats of pictures.
+func drawn(svg []byte, format string) ([]byte, error) {
+	if format == "png" {
+		return report.PNG(svg)
+	}
+	return svg, nil
+}
+
+// isFigure says whether a file is a figure of an earlier page, by its name.
+func isFigure(name string) bool {
+	return slices.Contains(FigureFormats, strings.TrimPrefix(filepath.Ext(name), "."))
+}
+
+// writeRunFigures draws each run's panels in its folder: into figure.svg and figure.png, as far as these are among the
+// formats. Their numbers are in the run's own files.
+func (p *reportPage) writeRunFigures(within string, formats []string) error {
+	formats = slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return f == "csv" })
+	if len(formats) == 0 {
+		return nil
+	}
+	for i := range p.columns {
+		for _, r := range p.columns[i].runs {
+			figure, err := renderFigure(r)
+			if err != nil {
+				return err
+			}
+			if err := writePictures(within, r.Path, figure, formats); err != nil {
+				return fmt.Errorf("%s: %w", r.Path, err)
+			}
+		}
+	}
+	return nil
+}
+
+func writePictures(within, path string, figure []byte, formats []string) error {
+	folder, err := files.OpenFolder(within, path)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	for _, format := range formats {
+		picture, err := drawn(figure, format)
+		if err == nil {
+			err = folder.Write("figure."+format, picture)
+		}
+		if err != nil {
+			return fmt.Errorf("figure.%s: %w", format, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/report"
+)
+
+// column is a column of a page: the runs of a name, which differ in their seed alone.
+type column struct {
+	name string
+	runs []*RunFolder
+}
+
+// reportPage is a page to be made of folders' files, and of nothing else: so it can be made again at any time.
+type reportPage struct {
+	columns          []column // with a run each
+	problems         []string
+	command, version string
+	compares         bool
+}
+
+// page is the page as package report takes it.
+func (p *reportPage) page() *report.Report {
+	first := &p.columns[0].runs[0].manifest
+	view := &first.Configuration
+	page := &report.Report{
+		Scenario: first.Scenario, Description: view.Description, Topology: first.Fabric, Version: p.version, Plane: first.Plane,
+		Command: p.command, LookAt: view.LookAt, Seed: first.Seed, Compares: p.compares, Problems: slices.Clone(p.problems),
+	}
+	for i := range p.columns {
+		c := &p.columns[i]
+		for _, r := range c.runs {
+			page.Problems = append(page.Problems, r.Missing...)
+			if len(c.runs) > 1 && !slices.Contains(page.Seeds, r.manifest.Seed) {
+				page.Seeds = append(page.Seeds, r.manifest.Seed)
+			}
+		}
+		page.Runs = append(page.Runs, c.report())
+	}
+	p.panels(page)
+	for _, span := range view.Spans {
+		page.Spans = append(page.Spans, report.Span{From: int64(span.From + 0.5), To: int64(span.To + 0.5), Label: span.Label})
+	}
+	if p.compares {
+		p.wholes(page)
+		return page
+	}
+	for _, c := range measure.CompareMeasured(view.Tables(), p.measurements()) {
+		page.Published = append(page.Published, reportPublished(&c))
+	}
+	return page
+}
+
+func (p *reportPage) render() ([]byte, error) {
+	var b bytes.Buffer
+	if err := report.Write(&b, p.page()); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// renderFigure draws a run's panels.
+func renderFigure(r *RunFolder) ([]byte, error) {
+	p := reportPage{columns: []column{{r.manifest.Controller, []*RunFolder{r}}}}
+	var b bytes.Buffer
+	if err := report.WriteFigure(&b, p.page(), r.manifest.Controller); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// measurements are what the runs measured of the published tables' figures.
+func (p *reportPage) measurements() []measure.Measurement {
+	var all []measure.Measurement
+	for i := range p.columns {
+		for _, r := range p.columns[i].runs {
+			if r.summary.Trusted() {
+				all = append(all, r.summary.Measurement(p.columns[i].name))
+			}
+		}
+	}
+	return all
+}
+
+// report is the column for package report: the first run, and with it the others.
+func (c *column) report() report.Run {
+	run := c.runs[0].report(c.name)
+	if len(c.runs) == 1 {
+		return run
+	}
+	run.Verdict = report.Verdict{Status: report.Pass}
+	run.Partial = false
+	for _, r := range c.runs {
+		own := r.report(c.name)
+		run.Repeats = append(run.Repeats, own)
+		run.Partial = run.Partial || own.Partial
+		for _, m := range own.Verdict.Messages {
+			run.Verdict.Messages = append(run.Verdict.Messages, fmt.Sprintf("seed %d: %s", r.manifest.Seed, m))
+		}
+		for _, n := range own.Verdict.Notes {
+			run.Verdict.Notes = append(run.Verdict.Notes, fmt.Sprintf("seed %d: %s", r.manifest.Seed, n))
+		}
+		if s := own.Verdict.Status; s == report.Fail || s == report.Warn && run.Verdict.Status == report.Pass {
+			run.Verdict.Status = s
+		}
+	}
+	return run
+}
+
+// report is the run for package report.
+func (r *RunFolder) report(name string) report.Run {
+	sum := &r.summary
+	run := report.Run{
+		Controller: name, Fingerprint: sum.Fingerprint, Partial: sum.Partial, Seed: r.manifest.Seed, Settings: r.settings(),
+		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Messages: sum.Verdict.Messages, Notes: sum.Verdict.Notes},
+		Summary: report.Summary{
+			All: reportFlows(sum.Flows), PFCFrames: sum.PFC.Pauses, SwitchPauses: sum.PFC.SwitchPauses, PFCRate: sum.PFC.Rate,
+			Paused: sum.HeldNS(), ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
+			RTT: report.RTT{Samples: sum.RTT.Samples, Mean: sum.RTT.Mean, P99: sum.RTT.P99, Max: sum.RTT.Max},
+			Speed: report.Speed{
+				Frames: sum.Speed.Frames, HopsPerSecond: sum.Speed.HopsPerSecond, WallSeconds: sum.Speed.WallSeconds,
+				VirtualSeconds: float64(sum.VirtualNS) / 1e9,
+			},
+			PeakIngress: sum.Overshoot,
+			Spread: report.Spread{
+				Depth: sum.PFC.Spread.Depth, ByDepth: sum.PFC.Spread.ByDepth, Chain: sum.PFC.Spread.Chain, Time: sum.PFC.Spread.Time,
+			},
+			Victims: report.Victims{Over: sum.Victims.Over, Count: sum.Victims.Count},
+			Links:   r.reportLinks(),
+		},
+	}
+	run.Events, run.MoreEvents = r.events, r.more
+	for i := range r.manifest.Configuration.Variants {
+		if v := &r.manifest.Configuration.Variants[i]; v.Name == r.manifest.Controller {
+			run.Note = v.Describe()
+		}
+	}
+	for _, s := range sum.Switches {
+		run.Summary.PeakEgress = max(run.Summary.PeakEgress, s.QueuePeak)
+	}
+	for _, v := range sum.Victims.Worst {
+		run.Summary.Victims.Worst = append(run.Summary.Victims.Worst, report.Victim(v))
+	}
+	for _, tag := range r.orderOf(sum) {
+		if f, ok := sum.ByTag[tag]; ok {
+			run.Summary.ByTag = append(run.Summary.ByTag, report.Group{Name: tag, Flows: reportFlows(f)})
+		}
+		if f, ok := sum.Fairness.ByTag[tag]; ok {
+			run.Summary.Fairness = append(run.Summary.Fairness, report.Fairness{Tag: tag, Mean: f.Mean, Least: f.Least})
+		}
+	}
+	for _, b := range sum.BySize {
+		run.Summary.BySize = append(run.Summary.BySize, report.Group{Name: b.Label, Flows: reportFlows(b.FlowStatistics)})
+	}
+	for _, b := range sum.BySizeShare {
+		run.Summary.ByShare = append(run.Summary.ByShare, report.Share{UpTo: b.UpTo, Flows: reportFlows(b.FlowStatistics)})
+	}
+	for _, f := range r.flows {
+		run.Slowdowns = append(run.Slowdowns, report.Distribution{Tag: f.tag, Slowdowns: f.slowdowns, FCTs: f.fcts})
+	}
+	return run
+}
+
+// orderOf is the order of tags: the flows', or without flows.csv the alphabet's.
+func (r *RunFolder) orderOf(sum *measure.Summary) []string {
+	if r.tags != nil {
+		return r.tags
+	}
+	var tags []string
+	for tag := range sum.ByTag {
+		tags = append(tags, tag)
+	}
+	slices.Sort(tags)
+	return tags
+}
+
+// reportLinks are all links, or without links.csv those that the summary names.
+func (r *RunFolder) reportLinks() []report.Link {
+	links := r.links
+	if links == nil {
+		seen := map[string]bool{}
+		for _, l := range slices.Concat(r.summary.Links.Busiest, r.summary.Links.Congested, r.summary.Links.Held) {
+			if !seen[l.Port] {
+				seen[l.Port] = true
+				links = append(links, l)
+			}
+		}
+	}
+	switches := map[string]bool{}
+	for _, n := range r.manifest.Configuration.Topology.Nodes {
+		switches[n.Name] = n.Kind == "switch"
+	}
+	all := make([]report.Link, len(links))
+	for i := range links {
+		l := &links[i]
+		all[i] = report.Link{
+			Node: l.Node, Port: l.Port, Peer: l.Peer, FromSwitch: switches[l.Node], ToSwitch: switches[l.Peer], Utilisation: l.Utilisation,
+			PauseRate: l.PauseRate, Held: l.PausedNS, Congested: l.CongestedNS, PeakQueue: l.PeakQueue,
+		}
+	}
+	return all
+}
+
+func reportPublished(c *measure.Comparison) report.Published {
+	p := report.Published{Title: c.Title, Source: c.Source, Note: c.Note, Columns: c.Columns}
+	for _, from := range c.Rows {
+		row := report.PublishedRow{Label: from.Label, Unit: from.Unit}
+		for _, cell := range from.Cells {
+			row.Cells = append(row.Cells, report.PublishedCell(cell))
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return p
+}
+
+func reportFlows(f measure.FlowStatistics) report.Flows {
+	unfinished := 0
+	if f.Unfinished != nil {
+		unfinished = f.Unfinished.Flows
+	}
+	return report.Flows{
+		Unfinished: unfinished,
+		Count:      f.Completed,
+		FCT:        report.Quantiles{Mean: f.FCT.Mean, P50: f.FCT.P50, P95: f.FCT.P95, P99: f.FCT.P99},
+		Slowdown:   report.Quantiles{Mean: f.Slowdown.Mean, P50: f.Slowdown.P50, P95: f.Slowdown.P95, P99: f.Slowdown.P99},
+	}
+}

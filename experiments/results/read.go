@@ -1,0 +1,92 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+// RunFolder is a run as its folder has it.
+type RunFolder struct {
+	Path string
+	// Unfinished says why there is nothing to show but that the run was begun; empty: there is.
+	Unfinished string
+	// Missing are what the folder lacks of what a report shows, each with what to do about it.
+	Missing []string
+
+	manifest rundir.Manifest
+	summary  measure.Summary
+	tags     []string   // of the flows, in their order
+	flows    []tagFlows // of those that ended, by tag
+	links    []measure.Link
+	panels   [][]rundir.Points // as Result.Panels
+	events   []report.Event    // the first of events.csv
+	more     int               // how many there are beside
+}
+
+// tagFlows are the flows with a tag that ended.
+type tagFlows struct {
+	tag       string
+	fcts      []float64 // ns
+	slowdowns []float64
+}
+
+// ReadRun reads a run's folder. An error is a FileError or one of the file system's; files that are not there are none.
+func ReadRun(path string) (*RunFolder, error) {
+	r := &RunFolder{Path: path}
+	if err := rundir.ReadJSON(filepath.Join(path, rundir.ManifestFile), &r.manifest); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = &rundir.FileError{Path: path, Err: errors.New("no manifest.json, without which nobody knows what ran: run the scenario again")}
+		}
+		return nil, err
+	}
+	err := rundir.ReadJSON(filepath.Join(path, rundir.SummaryFile), &r.summary)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.Unfinished = fmt.Sprintf("%s: no summary.json, the run is still going on or was killed: wait for it, or run it again", path)
+		return r, nil
+	case err != nil:
+		return nil, err
+	case r.manifest.Status == rundir.StatusRunning:
+		r.Missing = append(r.Missing, fmt.Sprintf("%s: the manifest says that the run has not ended, so its files may not be of one run: run it again", path))
+	}
+	return r, r.readTables()
+}
+
+// readTables reads the CSV files that a report shows, and checks what it relies on.
+func (r *RunFolder) readTables() error {
+	switch r.summary.Verdict.Status {
+	case measure.Pass, measure.Warn, measure.Fail:
+	default:
+		return &rundir.FileError{Path: filepath.Join(r.Path, rundir.SummaryFile), Err: fmt.Errorf("unknown verdict %q", r.summary.Verdict.Status)}
+	}
+	for _, file := range []struct {
+		name, without string
+		read          func(path string) error
+		needless      bool
+	}{
+		{"flows.csv", "no distributions of FCT and slowdown", r.readFlows, false},
+		{"links.csv", "no table of links but the busiest", r.readLinks, false},
+		{"events.csv", "no events", r.readEvents, r.summary.Faults == nil || len(r.summary.Faults.Events) == 0},
+		{"panels.csv", "no plots over time", r.readPanels, len(r.manifest.Configuration.Report) == 0},
+	} {
+		err := file.read(filepath.Join(r.Path, file.name))
+		shutdown.Alive() // a run that was interrupted gets its report
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			if !file.needless {
+				r.Missing = append(r.Missing, fmt.Sprintf("%s: no %s, so there are %s of this run: run it again with this pausenet to have them",
+					r.Path, file.name, file.without))
+			}
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+package results
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/files"
+)
+
+// Scenario are the runs of a scenario's folder.
+type Scenario struct {
+	Path string // the folder
+	// Notes say what the folder has that its report does not show.
+	Notes []string
+
+	page reportPage
+}
+
+// Read reads the folder of a scenario, of several, or of one run, each ready to be shown again as the command that
+// made it did. Without its runs.json a folder's runs are all shown, in the scenario's order.
+func Read(root string) ([]*Scenario, error) {
+	places, err := rundir.FindRuns(root)
+	if err != nil {
+		return nil, err
+	}
+	if rundir.IsRun(root) {
+		s := &Scenario{Path: root}
+		return []*Scenario{s}, s.read(places, nil)
+	}
+	var all []*Scenario
+	for _, group := range groupBy(places, func(p rundir.Place) string { return p.Scenario }) {
+		s := &Scenario{Path: group[0].Scenario}
+		var listed *rundir.Runs
+		if err := rundir.ReadJSON(filepath.Join(s.Path, rundir.RunsFile), &listed); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if listed != nil {
+			group = s.choose(group, listed)
+		}
+		if err := s.read(group, listed); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// groupBy groups items by a key, in the order in which the keys come first.
+func groupBy[T any](items []T, key func(T) string) [][]T {
+	var groups [][]T
+	index := map[string]int{}
+	for _, item := range items {
+		k, known := index[key(item)]
+		if !known {
+			k = len(groups)
+			index[key(item)] = k
+			groups = append(groups, nil)
+		}
+		groups[k] = append(groups[k], item)
+	}
+	return groups
+}
+
+// choose are the runs of runs.json, in its order; what else is there, or is not, is noted.
+func (s *Scenario) choose(found []rundir.Place, listed *rundir.Runs) []rundir.Place {
+	var chosen []rundir.Place
+	for _, below := range listed.Runs {
+		i := slices.IndexFunc(found, func(p rundir.Place) bool { return filepath.ToSlash(p.Below()) == below })
+		if i < 0 {
+			s.page.problems = append(s.page.problems, fmt.Sprintf("%s: the run is gone: run it again", filepath.Join(s.Path, filepath.FromSlash(below))))
+			continue
+		}
+		chosen = append(chosen, found[i])
+		found = slices.Delete(slices.Clone(found), i, i+1)
+	}
+	for _, p := range found {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s is of another command and not in the report: pausenet report %s shows runs of several commands side by side",
+			p.Path(), "DIR DIR"))
+	}
+	return chosen
+}
+
+// read reads the runs, and puts them into columns.
+func (s *Scenario) read(places []rundir.Place, listed *rundir.Runs) error {
+	var runs []*RunFolder
+	for _, p := range places {
+		r, err := ReadRun(p.Path())
+		if err != nil {
+			return err
+		}
+		if r.Unfinished != "" {
+			s.page.problems = append(s.page.problems, r.Unfinished)
+			continue
+		}
+		runs = append(runs, r)
+	}
+	if len(runs) == 0 {
+		return &rundir.FileError{Path: s.Path, Err: errors.New(strings.Join(append([]string{"nothing to show"}, s.page.problems...), "; "))}
+	}
+	if listed != nil {
+		s.page.command, s.page.version = listed.Command, listed.Version
+	} else {
+		s.page.command, s.page.version = runs[0].manifest.Command, runs[0].manifest.Version
+		sortRuns(runs)
+	}
+	for _, group := range groupBy(runs, func(r *RunFolder) string { return rundir.PlaceOf(r.Path).Controller }) {
+		s.page.columns = append(s.page.columns, column{group[0].manifest.Controller, group})
+	}
+	s.page.distinguish()
+	return nil
+}
+
+// sortRuns puts runs in the order of the scenario's controllers, others after them by name, each by seed.
+func sortRuns(runs []*RunFolder) {
+	rank := func(r *RunFolder) int {
+		order := r.manifest.Configuration.Controllers
+		if i := slices.Index(order, r.manifest.Controller); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(runs, func(a, b *RunFolder) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.manifest.Controller, b.manifest.Controller), cmp.Compare(a.manifest.Seed, b.manifest.Seed))
+	})
+}
+
+// distinguish gives columns of equal names the ends of their folders' paths, as much as tells them apart.
+func (p *reportPage) distinguish() {
+	words := make([][]string, len(p.columns))
+	for i := range p.columns {
+		place := rundir.PlaceOf(p.columns[i].runs[0].Path)
+		words[i] = strings.Split(filepath.ToSlash(filepath.Join(place.Scenario, place.Controller)), "/")
+		if len(p.columns[i].runs) == 1 && place.Several {
+			words[i] = strings.Split(filepath.ToSlash(place.Path()), "/")
+		}
+	}
+	end := func(i, n int) string { return strings.Join(words[i][max(0, len(words[i])-n):], "/") }
+	// taken says whether another column than i has its name by some rule.
+	taken := func(i int, rule func(int) string) bool {
+		for k := range p.columns {
+			if k != i && rule(k) == rule(i) {
+				return true
+			}
+		}
+		return false
+	}
+	names := make([]string, len(p.columns))
+	for i := range p.columns {
+		names[i] = p.columns[i].name
+		if !taken(i, func(k int) string { return p.columns[k].name }) {
+			continue
+		}
+		for n := 2; ; n++ {
+			if names[i] = end(i, n); n >= len(words[i]) || !taken(i, func(k int) string { return end(k, n) }) {
+				break
+			}
+		}
+	}
+	for i := range p.columns {
+		p.columns[i].name = names[i]
+	}
+}
+
+// Missing are what the folders lack of what the report shows.
+func (s *Scenario) Missing() []string { return s.page.missing() }
+
+func (p *reportPage) missing() []string {
+	all := slices.Clone(p.problems)
+	for i := range p.columns {
+		for _, r := range p.columns[i].runs {
+			all = append(all, r.Missing...)
+		}
+	}
+	return all
+}
+
+// Write writes the report, to report.html in the folder unless a path is given, and the figures in the given formats into
+// the folder beside it. It returns the report's path.
+func (s *Scenario) Write(path string, formats []string) (string, error) {
+	if path == "" {
+		path = filepath.Join(s.Path, rundir.ReportFile)
+	}
+	return path, s.page.write(path, rundir.FiguresFolder, formats)
+}
+
+// Write writes the report of a scenario's runs into its folder, from the files that they left, as Read and Write do later; and with
+// panels, within the folder that the user named, each run's own figures.
+func Write(folder *files.Folder, within string, runs []rundir.Place, list *rundir.Runs, formats []string, panels bool) error {
+	s := &Scenario{Path: folder.Path()}
+	if err := s.read(runs, list); err != nil {
+		return err
+	}
+	if err := s.page.writeInto(folder, rundir.ReportFile, rundir.FiguresFolder, formats); err != nil {
+		return err
+	}
+	if !panels {
+		return nil
+	}
+	return s.page.writeRunFigures(within, formats)
+}
+
+// write writes the page, and if there are formats the figures, into a folder beside it.
+func (p *reportPage) write(path, figures string, formats []string) error {
+	folder, err := files.OpenFolder(filepath.Dir(path), filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return p.writeInto(folder, filepath.Base(path), figures, formats)
+}
+
+func (p *reportPage) writeInto(folder *files.Folder, name, figures string, formats []string) error {
+	content, err := p.render()
+	if err != nil {
+		return err
+	}
+	if err := folder.Write(name, content); err != nil {
+		return err
+	}
+	return p.writeFigures(folder, figures, formats)
+}

@@ -1,0 +1,76 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/files"
+)
+
+// WriteJSON writes v as a file of the folder, whole or not at all.
+func WriteJSON(folder *files.Folder, name string, v any) error {
+	data, err := formatJSON(name, v)
+	if err != nil {
+		return err
+	}
+	return folder.Write(name, data)
+}
+
+func formatJSON(name string, v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return append(data, '\n'), nil
+}
+
+// FileError is a mistake in a file of results.
+type FileError struct {
+	Path string
+	Line int // 0: of no line
+	Err  error
+}
+
+func (e *FileError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.Path, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.Path, e.Line, e.Err)
+}
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// What a folder of results is read from. Whoever can put a file there can put a link or a device there.
+var (
+	jsonFile = files.Kind{Name: "a result in JSON", Most: 256 << 20, Plain: true}
+	CSVFile  = files.Kind{Name: "a table of results", Most: 1 << 30, Plain: true}
+)
+
+// ReadJSON reads a file of JSON; a mistake in it is a FileError.
+func ReadJSON(path string, into any) error {
+	data, err := files.Read(path, jsonFile)
+	if err != nil {
+		return err
+	}
+	return parseResult(path, data, into)
+}
+
+func parseResult(path string, data []byte, into any) error {
+	err := json.Unmarshal(data, into)
+	if err == nil {
+		return nil
+	}
+	at := int64(0)
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at, err = kind.Offset, fmt.Errorf("%s is a %s, which is not what belongs there", kind.Field, kind.Value)
+	}
+	at = min(max(at-1, 0), int64(len(data))) // the offset is behind what is wrong
+	return &FileError{path, 1 + bytes.Count(data[:at], []byte{'\n'}), err}
+}

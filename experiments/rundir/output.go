@@ -1,0 +1,232 @@
+package rundir
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Output is a run's CSV files. What was measured is written as the run goes, so that nothing is lost when it is stopped.
+type Output struct {
+	folder *files.Folder
+	ports  csvFile
+	pauses csvFile
+	rates  csvFile
+	events csvFile
+}
+
+// Files that HPCC's simulator writes, for the scripts that read them.
+const (
+	HPCCFlowsFile  = "fct.txt"
+	HPCCPausesFile = "pfc.txt"
+)
+
+// Files are all files that a run may leave in its folder, but for the manifest.
+var Files = []string{
+	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", SummaryFile, "capture.pcapng", "figure.svg",
+	"figure.png", HPCCFlowsFile, HPCCPausesFile,
+}
+
+// Create begins a run's files. Those of an earlier run, which would look like the new one's, are removed.
+func Create(folder *files.Folder) (*Output, error) {
+	if err := errors.Join(folder.Tidy(), folder.Remove(Files...)); err != nil {
+		return nil, fmt.Errorf("create the results: %w", err)
+	}
+	o := &Output{folder: folder}
+	err := errors.Join(
+		o.ports.create(folder, "ports.csv", "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes"),
+		o.pauses.create(folder, "pfc.csv", "time_ns,node,port,peer,priority,event"),
+		o.rates.create(folder, "rates.csv", "time_ns,flow,rate_bps,goodput_bps,rtt_ns"),
+		o.events.create(folder, "events.csv", EventsHeader),
+	)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create the results: %w", err), o.Close())
+	}
+	return o, nil
+}
+
+func (o *Output) Port(now vtime.Time, node, port, peer string, priority uint8, queue, ingress uint64, paused int, tx int64) error {
+	c := &o.ports
+	c.begin(now)
+	c.text(node)
+	c.text(port)
+	c.text(peer)
+	c.number(int64(priority))
+	c.number(int64(queue))
+	c.number(int64(ingress))
+	c.number(int64(paused))
+	c.number(tx)
+	return c.end()
+}
+
+func (o *Output) PFC(now vtime.Time, node, port, peer string, priority uint8, event string) error {
+	c := &o.pauses
+	c.begin(now)
+	c.text(node)
+	c.text(port)
+	c.text(peer)
+	c.number(int64(priority))
+	c.text(event)
+	return c.end()
+}
+
+func (o *Output) Rate(now vtime.Time, flow int, rate, goodput float64, rtt vtime.Time) error {
+	c := &o.rates
+	c.begin(now)
+	c.number(int64(flow))
+	c.number(int64(rate + 0.5))
+	c.number(int64(goodput + 0.5))
+	c.number(rtt.RoundNanoseconds())
+	return c.end()
+}
+
+// Close writes what is left and closes the files.
+func (o *Output) Close() error {
+	return errors.Join(o.ports.close(), o.pauses.close(), o.rates.close(), o.events.close())
+}
+
+const FlowsHeader = "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes"
+
+// WriteFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
+func WriteFlows(folder *files.Folder, s *scenario.Scenario, flows []measure.FlowRecord) error {
+	var c csvFile
+	err := c.create(folder, "flows.csv", FlowsHeader)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.flows(s, flows), c.close())
+}
+
+// FormatFlows is flows.csv as WriteFlows writes it.
+func FormatFlows(s *scenario.Scenario, flows []measure.FlowRecord) ([]byte, error) {
+	var table bytes.Buffer
+	c := csvFile{buffer: newCSVBuffer(&table)}
+	_, err := c.buffer.WriteString(FlowsHeader + "\n")
+	err = errors.Join(err, c.flows(s, flows), c.buffer.Flush())
+	return table.Bytes(), err
+}
+
+// flows writes the rows of flows.csv.
+func (c *csvFile) flows(s *scenario.Scenario, flows []measure.FlowRecord) error {
+	for i := range flows {
+		f, spec := &flows[i], &s.Flows[i]
+		c.row = strconv.AppendInt(c.row[:0], int64(i), 10)
+		c.text(spec.Tag)
+		c.text(s.Topology.Nodes[spec.Source].Name)
+		c.text(s.Topology.Nodes[spec.Destination].Name)
+		c.number(int64(spec.Size))
+		c.number(spec.Start.RoundNanoseconds())
+		if f.Ended {
+			c.number(f.Times.FCT.RoundNanoseconds())
+			c.number(f.Times.Ideal.RoundNanoseconds())
+			c.text(strconv.FormatFloat(f.Times.Slowdown(), 'f', 6, 64))
+		} else {
+			c.row = append(c.row, ",,,"...)
+		}
+		c.number(f.Retransmitted)
+		if err := c.end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PanelsHeader heads panels.csv. Panels and series are numbered from 0, as the manifest's configuration lists them.
+const PanelsHeader = "panel,series,time_ns,value"
+
+// WritePanels writes panels.csv, the points of the scenario's plots, if it has any.
+func (o *Output) WritePanels(panels [][]Points) error {
+	if len(panels) == 0 {
+		return nil
+	}
+	var c csvFile
+	if err := c.create(o.folder, "panels.csv", PanelsHeader); err != nil {
+		return err
+	}
+	for i := range panels {
+		for k := range panels[i] {
+			p := &panels[i][k]
+			for n := range p.Time {
+				c.row = strconv.AppendInt(c.row[:0], int64(i), 10)
+				c.number(int64(k))
+				c.number(p.Time[n])
+				c.row = strconv.AppendFloat(append(c.row, ','), p.Value[n], 'g', -1, 64)
+				if err := c.end(); err != nil {
+					return errors.Join(err, c.close())
+				}
+			}
+		}
+	}
+	return c.close()
+}
+
+const EventsHeader = "time_ns,node,port,peer,event,detail"
+
+// Event writes a row of events.csv.
+func (o *Output) Event(now vtime.Time, node, port, peer, event, detail string) error {
+	c := &o.events
+	c.begin(now)
+	c.text(node)
+	c.text(port)
+	c.text(peer)
+	c.text(event)
+	if strings.ContainsAny(detail, ",\"\n") {
+		detail = `"` + strings.ReplaceAll(detail, `"`, `""`) + `"`
+	}
+	c.text(detail)
+	return c.end()
+}
+
+const LinksHeader = "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns"
+
+// WriteLinks writes links.csv: one row a direction of a link.
+func (o *Output) WriteLinks(all []measure.Link) error {
+	var c csvFile
+	err := c.create(o.folder, "links.csv", LinksHeader)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		l := &all[i]
+		c.row = append(c.row[:0], l.Node...)
+		c.text(l.Port)
+		c.text(l.Peer)
+		c.number(l.RateBPS)
+		c.number(l.TxFrames)
+		c.number(l.TxBytes)
+		c.text(strconv.FormatFloat(l.Utilisation, 'f', 6, 64))
+		c.number(l.PeakQueue)
+		c.number(l.CongestedNS)
+		c.number(l.Pauses)
+		c.number(l.Resumes)
+		c.text(strconv.FormatFloat(l.PauseRate, 'f', 3, 64))
+		c.number(l.PausedNS)
+		if err := c.end(); err != nil {
+			return errors.Join(err, c.close())
+		}
+	}
+	return c.close()
+}
+
+// Discard keeps nothing.
+func Discard() *Output {
+	o := &Output{}
+	for _, c := range []*csvFile{&o.ports, &o.pauses, &o.rates, &o.events} {
+		c.buffer = newCSVBuffer(io.Discard)
+	}
+	return o
+}
+
+// Points is one series of a panel: a part of panels.csv.
+type Points struct {
+	Time  []int64 // virtual ns
+	Value []float64
+}

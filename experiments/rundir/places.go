@@ -1,0 +1,107 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Runs is runs.json: the runs that a scenario's report.html shows.
+type Runs struct {
+	Scenario string   `json:"scenario"`
+	Version  string   `json:"version"`
+	Command  string   `json:"command"`
+	Runs     []string `json:"runs"` // folders below the scenario's, with /
+}
+
+const RunsFile = "runs.json"
+
+// seedFolder are the names of folders of runs under one of several seeds.
+var seedFolder = regexp.MustCompile(`^seed=([0-9]+)$`)
+
+// Place is where a run is.
+type Place struct {
+	Scenario   string // folder
+	Seed       uint64 // of several
+	Several    bool
+	Controller string
+}
+
+func (p Place) Path() string { return filepath.Join(p.Scenario, p.Below()) }
+
+// Below is the run's folder below the scenario's.
+func (p Place) Below() string {
+	if p.Several {
+		return filepath.Join(fmt.Sprintf("seed=%d", p.Seed), p.Controller)
+	}
+	return p.Controller
+}
+
+// PlaceOf is the place of a run's folder.
+func PlaceOf(path string) Place {
+	path = filepath.Clean(path)
+	p := Place{Scenario: filepath.Dir(path), Controller: filepath.Base(path)}
+	if m := seedFolder.FindStringSubmatch(filepath.Base(p.Scenario)); m != nil {
+		if seed, err := strconv.ParseUint(m[1], 10, 64); err == nil {
+			p.Scenario, p.Seed, p.Several = filepath.Dir(p.Scenario), seed, true
+		}
+	}
+	return p
+}
+
+// deepestRun is how many folders below a folder of results a run may be: scenario, seed, controller.
+const deepestRun = 3
+
+// FindRuns are the runs' folders below a folder, itself included, in the file system's order.
+func FindRuns(root string) ([]Place, error) {
+	if info, err := os.Stat(root); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, &FileError{Path: root, Err: errors.New("not a folder: name the folder of a run, of a scenario or of results")}
+	}
+	var places []Place
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !d.IsDir() {
+			return nil
+		}
+		if IsRun(path) {
+			places = append(places, PlaceOf(path))
+			return fs.SkipDir
+		}
+		if below, err := filepath.Rel(root, path); err == nil && below != "." && strings.Count(below, string(filepath.Separator)) >= deepestRun-1 {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err == nil && len(places) == 0 {
+		err = &FileError{Path: root, Err: errors.New("no run's folder in it: pausenet run writes them, as results/<scenario>/<cc>")}
+	}
+	return places, err
+}
+
+// IsRun says whether a folder is a run's.
+func IsRun(path string) bool {
+	for _, name := range []string{ManifestFile, SummaryFile} {
+		if info, err := os.Lstat(filepath.Join(path, name)); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// Files of a scenario's folder: its report, and its published tables.
+const (
+	ReportFile    = "report.html"
+	PublishedFile = "published.json"
+)
+
+// FiguresFolder is the folder of a report's figures.
+const FiguresFolder = "figures"

@@ -1,0 +1,17 @@
+package rundir
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+)
+
+// TestReserved: no scenario and no controller has the name of what results have beside its folder.
+func TestReserved(t *testing.T) {
+	for _, name := range append(slices.Clone(Files), ManifestFile, ReportFile, PublishedFile, RunsFile, FiguresFolder) {
+		if !scenario.Reserved(name) {
+			t.Errorf("a scenario could be called %s, which is a file of results", name)
+		}
+	}
+}

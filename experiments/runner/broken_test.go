@@ -1,0 +1,139 @@
+package runner
+
+import (
+	"context"
+	"math"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// broken is a congestion control that comes to say what cannot be done, of a rate or a window.
+type broken struct {
+	cc.Controller
+	from   vtime.Time
+	now    vtime.Time
+	rate   float64
+	window int64
+	back   vtime.Time // when its rate is as it was again; Never: it is not
+	timer  bool       // it has a timer for that, or for nothing
+	stands bool       // its timer is to be called at one time for ever
+}
+
+// whole is a rate that is as it was: it is about the window.
+const whole = 1
+
+func (b *broken) Rate() float64 {
+	if b.now >= b.from && b.now < b.back && b.rate != whole {
+		return b.rate
+	}
+	return b.Controller.Rate()
+}
+
+func (b *broken) Window() int64 {
+	if b.now >= b.from && b.now < b.back {
+		return b.window
+	}
+	return 0
+}
+
+func (b *broken) OnSent(now vtime.Time, payload int) {
+	b.now = now
+	b.Controller.OnSent(now, payload)
+}
+
+func (b *broken) Deadline() vtime.Time {
+	if b.stands {
+		return b.from
+	}
+	if !b.timer {
+		return vtime.Never
+	}
+	if b.now < b.back && b.back != vtime.Never {
+		return b.back
+	}
+	return b.now + vtime.Microsecond
+}
+
+func (b *broken) OnTimer(now vtime.Time) { b.now = now }
+
+// TestBrokenController: a rate that is no number above 0, or a negative window, fails a run; so does a rate of 0 that stays. The
+// verdict names the controller, the flow, the time and the value, on both planes.
+func TestBrokenController(t *testing.T) {
+	testenv.WholeScenario(t)
+	const (
+		us    = vtime.Microsecond
+		never = vtime.Never
+		held  = ", and no other since: nothing more can be sent"
+	)
+	for _, c := range []struct {
+		name   string
+		broken broken
+		want   string // what the verdict says after the flow and the time; empty: the run passes
+	}{
+		{"NaN", broken{from: 10 * us, rate: math.NaN(), back: never}, "a rate of NaN b/s"},
+		{"infinite", broken{from: 10 * us, rate: math.Inf(1), back: never}, "a rate of +Inf b/s"},
+		{"negative", broken{from: 10 * us, rate: -5e9, back: never}, "a rate of -5e+09 b/s"},
+		{"NaN, for a while", broken{from: 10 * us, rate: math.NaN(), back: 100 * us, timer: true}, "a rate of NaN b/s"},
+		{"NaN from the start", broken{rate: math.NaN(), back: never}, "a rate of NaN b/s"},
+		{"zero for good", broken{from: 10 * us, back: never}, "a rate of 0 b/s" + held},
+		{"zero for good from the start", broken{back: never}, "a rate of 0 b/s" + held},
+		{"zero for good, with a timer", broken{from: 10 * us, back: never, timer: true}, "a rate of 0 b/s" + held},
+		{"next to nothing", broken{from: 10 * us, rate: 1e-9, back: never}, "a rate of 1e-09 b/s" + held},
+		{"negative window", broken{from: 10 * us, rate: whole, window: -1, back: never}, "a window of -1 B"},
+		{"a timer without end", broken{from: 10 * us, rate: whole, back: never, stands: true}, "its timer was to be called at once again, 1000 times in a row: OnTimer is to leave a later Deadline"},
+		{"zero for a while", broken{from: 10 * us, back: 100 * us, timer: true}, ""},
+		{"zero for a while from the start", broken{back: 100 * us, timer: true}, ""},
+		{"nothing", broken{from: never, back: never}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, plane := range []string{orchestrator.PlaneWasm, orchestrator.PlaneKernel} {
+				if plane == orchestrator.PlaneKernel && os.Geteuid() != 0 {
+					continue
+				}
+				v := runBroken(t, plane, c.broken)
+				if c.want == "" {
+					if v.Status != measure.Pass {
+						t.Errorf("%s plane: %+v", plane, v)
+					}
+					continue
+				}
+				at := "0s"
+				if c.broken.stands {
+					at = "10us"
+				} else if c.broken.from > 0 {
+					at = "10\\.[0-9]+us"
+				}
+				want := "^controllers say what can be sent: mine, flow 2 \\(h2 to h4\\) at " + at + ": " + regexp.QuoteMeta(c.want) + "$"
+				if v.Status != measure.Fail || !regexp.MustCompile(want).MatchString(v.Messages[0]) {
+					t.Errorf("%s plane: %+v, want %q", plane, v, want)
+				}
+			}
+		})
+	}
+}
+
+// runBroken is the verdict of a run in which a flow has that congestion control.
+func runBroken(t *testing.T, plane string, b broken) measure.Verdict {
+	t.Helper()
+	s := mustLoad(t, "incast", "controllers=[{name: mine, cc: none, set: {}}]", "expect_unused=[pfc, ecn, controller]")
+	sum, err := Watch(context.Background(), s, "mine", Watching{Plane: plane, Seed: 1, Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
+		inner := cc.Constant(float64(env.LineRate))
+		if flow != 2 {
+			return inner, nil
+		}
+		own := b
+		own.Controller = inner
+		return &own, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum.Verdict
+}

@@ -1,0 +1,63 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// planesUntil is how much of a long scenario is compared on both planes; the kernel takes its time.
+const planesUntil = 25 * vtime.Millisecond
+
+// burstUntil is that of a scenario whose burst has begun at 0 and is in full swing by then.
+const burstUntil = 3 * vtime.Millisecond
+
+// largeUntil is that of a scenario that is too long to be run in full every day, even on the wasm plane, and hugeUntil of one
+// with more hosts than hugeHosts.
+const (
+	largeUntil = 300 * vtime.Microsecond
+	hugeUntil  = 60 * vtime.Microsecond
+	hugeHosts  = 249
+)
+
+// TestBuiltinsOnBothPlanes: every built-in scenario is the same run on both planes, under each of its controllers.
+func TestBuiltinsOnBothPlanes(t *testing.T) {
+	testenv.NeedRoot(t)
+	names := scenario.BuiltinNames()
+	if testing.Short() { // runs beside each other, on each plane: what runs share is the same in all of them
+		names = []string{"incast", "line-rate"}
+	}
+	for _, name := range names {
+		s, err := scenario.Reading{Quick: true}.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		until := planesUntil
+		switch {
+		case name == "dcon-qcnm" || name == "dcon-window": // dcon-websearch's variants
+			until, s.Controllers = hugeUntil, s.Controllers[:1]
+		case s.HasQuick && len(s.Topology.Hosts) > hugeHosts:
+			until = hugeUntil
+		case s.HasQuick:
+			until = largeUntil
+		case name == "dcon-interval" || name == "dcon-size":
+			until = burstUntil
+		}
+		if s.Duration > until {
+			s.Duration, s.Drain = until, false
+		}
+		for _, controller := range s.Controllers {
+			t.Run(name+"/"+controller, func(t *testing.T) {
+				t.Parallel()
+				kernel := run(t, s, controller, Options{Plane: orchestrator.PlaneKernel})
+				wasm := run(t, s, controller, Options{Plane: orchestrator.PlaneWasm})
+				if a, b := kernel.Summary.Fingerprint, wasm.Summary.Fingerprint; a != b || a == "" {
+					t.Errorf("fingerprint %q on the kernel plane, %q on the wasm plane", a, b)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/capture"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// wireCapture is a run's --pcap: what is on the wires of some ports, both ways, in one pcapng file. A frame is seen as
+// it arrives at the far end; one that a captured port sends is stamped with the time it left, and the engine's regions do not
+// go in step, so records are held back until no earlier one can come.
+type wireCapture struct {
+	file   *capture.Writer
+	engine *orchestrator.Engine
+	held   records
+	lag    vtime.Time // the longest time from a frame's departure to its arrival
+	order  int
+	err    error
+}
+
+type record struct {
+	at    vtime.Time
+	order int
+	port  int
+	frame []byte
+}
+
+// startCapture taps the wires; without ports to capture it returns nil, whose Close does nothing.
+func startCapture(r *runner, plane orchestrator.Plane) (*wireCapture, error) {
+	if len(r.options.Capture) == 0 {
+		return nil, nil
+	}
+	plan := r.Scenario.Topology
+	to, err := r.folder.Create("capture.pcapng")
+	if err != nil {
+		return nil, err
+	}
+	file := capture.NewFile(to)
+	c := &wireCapture{file: file, engine: r.engine}
+	// A wire into a port is tapped once, whichever of its ends are captured.
+	taps := map[topologies.PortID][]func(wire []byte){}
+	var order []topologies.PortID
+	add := func(into topologies.PortID, f func(wire []byte)) {
+		if taps[into] == nil {
+			order = append(order, into)
+		}
+		taps[into] = append(taps[into], f)
+	}
+	for i, id := range r.options.Capture {
+		if slices.Contains(r.options.Capture[:i], id) { // named twice
+			continue
+		}
+		p := &plan.Ports[id]
+		n, err := file.AddPort(p.Name)
+		if err != nil {
+			return c, err
+		}
+		c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(plan.Framing.LineBytes(orchestrator.FrameSize(plan))))
+		add(id, func(wire []byte) { c.keep(c.engine.Now(), n, wire) })
+		add(p.Peer, func(wire []byte) { c.keep(c.engine.Departed(), n, wire) })
+	}
+	for _, into := range order {
+		calls := taps[into]
+		err := plane.Tap(int(into), func(wire []byte) {
+			for _, f := range calls {
+				f(wire)
+			}
+		})
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func (c *wireCapture) keep(at vtime.Time, port int, frame []byte) {
+	heap.Push(&c.held, record{at: at, order: c.order, port: port, frame: append([]byte(nil), frame...)})
+	c.order++
+	c.flush(c.engine.Settled() - c.lag)
+}
+
+// flush writes the records up to the given time.
+func (c *wireCapture) flush(until vtime.Time) {
+	for len(c.held) > 0 && c.held[0].at <= until {
+		r := heap.Pop(&c.held).(record)
+		if err := c.file.Write(r.port, r.at, r.frame); err != nil && c.err == nil {
+			c.err = err
+		}
+	}
+}
+
+// Close writes what is held back and closes the file.
+func (c *wireCapture) Close() error {
+	if c == nil {
+		return nil
+	}
+	c.flush(vtime.Never)
+	if err := c.file.Close(); err != nil {
+		return err
+	}
+	return c.err
+}
+
+// records are a heap by time, ties by arrival.
+type records []record
+
+func (r records) Len() int { return len(r) }
+func (r records) Less(i, j int) bool {
+	return r[i].at < r[j].at || r[i].at == r[j].at && r[i].order < r[j].order
+}
+func (r records) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
+func (r *records) Push(x any)   { *r = append(*r, x.(record)) }
+func (r *records) Pop() any {
+	old := *r
+	last := old[len(old)-1]
+	*r = old[:len(old)-1]
+	return last
+}

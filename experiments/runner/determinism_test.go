@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/internal/lab"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// lasting are a run's files that depend on nothing but scenario and seed.
+var lasting = []string{"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "events.csv"}
+
+func (o *outcome) content() string {
+	var b strings.Builder
+	for _, name := range lasting {
+		data, err := os.ReadFile(filepath.Join(o.dir, name))
+		if err != nil {
+			o.Fatal(err)
+		}
+		b.Write(data)
+	}
+	return b.String()
+}
+
+// TestTenRuns: one seed gives one fingerprint and the same files, byte for byte, ten times; another seed another.
+func TestTenRuns(t *testing.T) {
+	testenv.WholeScenario(t)
+	s := parse(t, lab.Small)
+	for _, controller := range []string{"dcqcn", "dcon"} {
+		first := run(t, s, controller, Options{})
+		if p := first.Summary.PFC.Pauses; p == 0 || first.Summary.ECNMarks == 0 {
+			t.Fatalf("%d PAUSEs, %d marks: this run tests nothing", p, first.Summary.ECNMarks)
+		}
+		for range 9 {
+			again := run(t, s, controller, Options{})
+			if again.Summary.Fingerprint != first.Summary.Fingerprint || again.content() != first.content() {
+				t.Errorf("%s: %s, then %s", controller, first.Summary.Fingerprint, again.Summary.Fingerprint)
+			}
+		}
+		if other := run(t, s, controller, Options{Seed: 2}); other.Summary.Fingerprint == first.Summary.Fingerprint {
+			t.Errorf("%s: seeds 1 and 2 give one fingerprint", controller)
+		}
+		if wasm := run(t, s, controller, Options{Plane: orchestrator.PlaneWasm}); wasm.Summary.Fingerprint != first.Summary.Fingerprint ||
+			wasm.content() != first.content() {
+			t.Errorf("%s: %s on the kernel plane, %s on the wasm plane", controller, first.Summary.Fingerprint, wasm.Summary.Fingerprint)
+		}
+	}
+}
+
+// TestUnderLoad: processes that keep every processor busy change nothing, nor does a run in another process.
+func TestUnderLoad(t *testing.T) {
+	testenv.WholeScenario(t)
+	testenv.NeedRoot(t)
+	s := parse(t, lab.Small)
+	quiet := run(t, s, "dcqcn", Options{})
+	for range runtime.GOMAXPROCS(0) {
+		spin := exec.Command("sh", "-c", "while [ -d /proc/$PPID ]; do :; done") // it ends with this process, whatever ends that
+		if err := spin.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			_ = spin.Process.Kill()
+			_ = spin.Wait()
+		}()
+	}
+	// The same run in this process and in another, at the same time.
+	other := exec.Command(os.Args[0], "-test.run=^TestFingerprintForUnderLoad$", "-test.v")
+	other.Env = append(os.Environ(), "PAUSENET_TEST_FINGERPRINT=1")
+	var out []byte
+	var err error
+	var both sync.WaitGroup
+	both.Go(func() { out, err = other.CombinedOutput() })
+	for range 2 {
+		if r := run(t, s, "dcqcn", Options{}); r.Summary.Fingerprint != quiet.Summary.Fingerprint {
+			t.Errorf("%s when idle, %s under load", quiet.Summary.Fingerprint, r.Summary.Fingerprint)
+		}
+	}
+	both.Wait()
+	if err != nil || !strings.Contains(string(out), "fingerprint "+quiet.Summary.Fingerprint) {
+		t.Errorf("want fingerprint %s of the other process: %v\n%s", quiet.Summary.Fingerprint, err, out)
+	}
+}
+
+// TestFingerprintForUnderLoad is the other process of TestUnderLoad, and nothing by itself.
+func TestFingerprintForUnderLoad(t *testing.T) {
+	if os.Getenv("PAUSENET_TEST_FINGERPRINT") == "" {
+		return
+	}
+	t.Log("fingerprint " + run(t, parse(t, lab.Small), "dcqcn", Options{}).Summary.Fingerprint)
+}

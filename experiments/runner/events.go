@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// FaultEvent is told by the engine.
+func (r *recorder) FaultEvent(ev orchestrator.FaultEvent) {
+	r.events[ev.Kind]++
+	plan := r.scenario.Topology
+	r.spread.anyWay = r.spread.anyWay || ev.Kind == orchestrator.EventReroute
+	node, port, peer := "", "", ""
+	if ev.Port >= 0 {
+		p := &plan.Ports[ev.Port]
+		node, port, peer = plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(topologies.PortID(ev.Port)).Name
+		if ev.Kind == orchestrator.EventLinkDown { // neither end is held any more
+			for priority := range uint8(8) {
+				r.letGo(ev.At, p.ID, priority)
+				r.letGo(ev.At, p.Peer, priority)
+			}
+			r.congestion.linkDown(ev.At, p.ID)
+			r.congestion.linkDown(ev.At, p.Peer)
+		}
+	}
+	r.keep(r.out.Event(ev.At, node, port, peer, ev.Kind, ev.Detail))
+}

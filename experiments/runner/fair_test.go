@@ -1,0 +1,43 @@
+package runner
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// TestFairWithItself: four flows under one congestion control that start together share the port that they meet at evenly, in
+// each of forty windows, and leave little of it. (Whether one that comes later gets its share too is another matter: the
+// figures of docs/controllers.md.)
+func TestFairWithItself(t *testing.T) {
+	testenv.WholeScenario(t)
+	s, err := scenario.Parse("fair.yaml", []byte(`
+topology: {rate: 40Gbps, delay: 10us, framing: ns3, star: {hosts: 5}}
+switch: {pfc: {headroom: 120KB}}
+flows: [{tag: same, from: h0..h3, to: h4, size: unbounded}]
+duration: 40ms
+sample: {interval: 1ms}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range cc.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := Run(context.Background(), s, Options{Controller: name, Plane: orchestrator.PlaneWasm, Seed: 1, Directory: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if jain := r.Summary.Fairness.ByTag["same"]; jain.Windows < 39 || jain.Mean < 0.97 || jain.Least < 0.9 {
+				t.Errorf("Jain's index over %d windows is %.3f, at least %.3f", jain.Windows, jain.Mean, jain.Least)
+			}
+			if goodput := r.Summary.ByTag["same"].Goodput; goodput < 0.65*40e9 {
+				t.Errorf("%.1f Gb/s get through", goodput/1e9)
+			}
+		})
+	}
+}

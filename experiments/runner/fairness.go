@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// fairness measures Jain's index (Jain, Chiu and Hawe, DEC-TR-301, 1984) of the goodputs of a tag's flows while they
+// compete: in each window of time, over the flows of the tag that were active all through it, if they are two or more. The
+// index of n goodputs x is (sum x)^2 / (n * sum x^2): 1 if they are equal, 1/n if one has everything. Windows in which
+// nothing was delivered have none.
+type fairness struct {
+	scenario *scenario.Scenario
+	window   vtime.Time // whole sampling intervals
+	waiting  []int      // flows by start that have not been active at the end of a window
+	active   []int      // flows that were, and had not ended
+	before   []int64    // payload bytes by flow that had been delivered then
+	tags     []string
+	tagOf    []int32
+	shares   []shares // by tag
+	totals   []measure.Fairness
+}
+
+// shares adds up one window.
+type shares struct {
+	n            int
+	sum, squares float64
+}
+
+func (s *shares) add(x float64) {
+	s.n++
+	s.sum += x
+	s.squares += x * x
+}
+
+// jain is the index, 0 if there is none.
+func (s *shares) jain() float64 {
+	if s.n < 2 || s.squares == 0 {
+		return 0
+	}
+	return s.sum * s.sum / (float64(s.n) * s.squares)
+}
+
+// fairnessWindows is how many windows a scenario's duration has.
+const fairnessWindows = 100
+
+func newFairness(s *scenario.Scenario) *fairness {
+	f := &fairness{scenario: s, before: make([]int64, len(s.Flows)), tagOf: make([]int32, len(s.Flows)), waiting: make([]int, len(s.Flows))}
+	if step := s.Sample.Interval; step > 0 {
+		f.window = step * max(1, s.Duration/fairnessWindows/step)
+	}
+	index := map[string]int32{}
+	for i := range s.Flows {
+		f.waiting[i] = i
+		k, known := index[s.Flows[i].Tag]
+		if !known {
+			k = int32(len(f.tags))
+			index[s.Flows[i].Tag] = k
+			f.tags = append(f.tags, s.Flows[i].Tag)
+		}
+		f.tagOf[i] = k
+	}
+	sortByStart(f.waiting, s.Flows)
+	f.shares, f.totals = make([]shares, len(f.tags)), make([]measure.Fairness, len(f.tags))
+	return f
+}
+
+// sample ends a window, if it is time.
+func (f *fairness) sample(now vtime.Time, flows []orchestrator.Flow) {
+	if f.window == 0 || now%f.window != 0 {
+		return
+	}
+	clear(f.shares)
+	kept := f.active[:0]
+	for _, i := range f.active {
+		flow := &flows[i]
+		if flow.Finished != vtime.Never {
+			continue
+		}
+		delivered := flow.Receiver.Delivered
+		f.shares[f.tagOf[i]].add(float64(delivered - f.before[i]))
+		f.before[i] = delivered
+		kept = append(kept, i)
+	}
+	for len(f.waiting) > 0 && f.scenario.Flows[f.waiting[0]].Start < now {
+		i := f.waiting[0]
+		f.waiting = f.waiting[1:]
+		if flow := &flows[i]; flow.Receiver != nil && flow.Finished == vtime.Never {
+			f.before[i] = flow.Receiver.Delivered
+			kept = append(kept, i)
+		}
+	}
+	f.active = kept
+	for k := range f.shares {
+		if j := f.shares[k].jain(); j > 0 {
+			f.totals[k].Take(j)
+		}
+	}
+}
+
+// summary is by tag, of tags whose flows competed.
+func (f *fairness) summary() measure.FairnessSummary {
+	sum := measure.FairnessSummary{WindowNS: f.window.RoundNanoseconds(), ByTag: map[string]measure.Fairness{}}
+	for k, tag := range f.tags {
+		if f.totals[k].Windows > 0 {
+			sum.ByTag[tag] = f.totals[k]
+		}
+	}
+	return sum
+}

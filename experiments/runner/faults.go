@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// ScheduleFaults has the faults happen of a scenario that begins at the given time on an engine of its topology, now or later.
+func ScheduleFaults(e *orchestrator.Engine, s *scenario.Scenario, begin vtime.Time) {
+	for i := range s.Faults {
+		scheduleFault(e, &s.Faults[i], begin+s.Faults[i].At, 1, begin+s.Duration)
+	}
+}
+
+// scheduleFault schedules the n-th time that a fault happens.
+func scheduleFault(e *orchestrator.Engine, f *scenario.Fault, at vtime.Time, n int, duration vtime.Time) {
+	e.At(at, func(now vtime.Time) error {
+		undo, err := ApplyFault(e, f)
+		if err != nil {
+			return err
+		}
+		if f.For > 0 {
+			e.At(now+f.For, func(vtime.Time) error { return undo() })
+		}
+		if next := now + f.Every; f.Every > 0 && (n < f.Times || f.Times == 0 && next <= duration) {
+			scheduleFault(e, f, next, n+1, duration)
+		}
+		return nil
+	})
+}
+
+// ApplyFault makes the fault happen and says how it is undone: what it changed becomes what it was.
+func ApplyFault(e *orchestrator.Engine, f *scenario.Fault) (undo func() error, err error) {
+	var undone []func() error
+	each := func(do, back func() error) {
+		if err == nil {
+			err = do()
+			undone = append(undone, back)
+		}
+	}
+	for _, id := range f.Ports {
+		if f.Kind == settings.FaultDown {
+			each(func() error { return setLink(e, f, id, f.Up) }, func() error { return setLink(e, f, id, true) })
+			continue
+		}
+		for _, p := range directions(e, f, id) {
+			do, back := faultOfWire(e, f, p)
+			each(do, back)
+		}
+	}
+	for _, id := range f.Hosts {
+		do, back := faultOfHost(e, f, id)
+		each(do, back)
+	}
+	return func() error {
+		for _, back := range undone {
+			if err := back(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, err
+}
+
+// setLink takes a link down or up and has the routes follow.
+func setLink(e *orchestrator.Engine, f *scenario.Fault, id topologies.PortID, up bool) error {
+	if err := e.SetLink(int(id), up); err != nil || f.Reroute == vtime.Never {
+		return err
+	}
+	e.At(e.Now()+f.Reroute, func(vtime.Time) error { return e.Reroute() })
+	return nil
+}
+
+func directions(e *orchestrator.Engine, f *scenario.Fault, id topologies.PortID) []int {
+	if f.OneWay {
+		return []int{int(id)}
+	}
+	return []int{int(id), int(e.Plan().Ports[id].Peer)}
+}
+
+// faultOfWire is a fault of the wire from a port, and how it is undone.
+func faultOfWire(e *orchestrator.Engine, f *scenario.Fault, p int) (do, back func() error) {
+	was := e.Wire(p)
+	switch f.Kind {
+	case settings.FaultLoss:
+		return func() error { return e.SetLoss(p, f.Probability) }, func() error { return e.SetLoss(p, was.Loss) }
+	case settings.FaultCorrupt, settings.FaultBER:
+		c := was.Corruption
+		if f.Kind == settings.FaultCorrupt {
+			c.Frame = f.Probability
+		} else {
+			c.Bit = f.Probability
+		}
+		return func() error { return e.SetCorruption(p, c) }, func() error {
+			now := e.Wire(p).Corruption
+			if f.Kind == settings.FaultCorrupt {
+				now.Frame = was.Corruption.Frame
+			} else {
+				now.Bit = was.Corruption.Bit
+			}
+			return e.SetCorruption(p, now)
+		}
+	case settings.FaultDelay:
+		return func() error { return e.SetDelay(p, f.Delay) }, func() error { return e.SetDelay(p, was.Delay) }
+	}
+	return func() error { return e.SetRate(p, f.Rate) }, func() error { return e.SetRate(p, was.Rate) }
+}
+
+// faultOfHost is a fault of a host's NIC, and how it is undone.
+func faultOfHost(e *orchestrator.Engine, f *scenario.Fault, id topologies.NodeID) (do, back func() error) {
+	host := e.Plan().Nodes[id].Index
+	if f.Kind == settings.FaultReceiver {
+		return func() error { return e.SetReceiver(host, &f.Receiver) }, func() error { return e.SetReceiver(host, nil) }
+	}
+	interval := f.Interval
+	if interval == 0 {
+		interval = wire.PauseTime(wire.PauseMax, e.Wire(int(e.Plan().Nodes[id].Ports[0])).Rate) / 2
+	}
+	return func() error { return e.SetPauseFlood(host, f.Priorities, interval) },
+		func() error { return e.SetPauseFlood(host, 0, 0) }
+}

@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// ExportHPCC is the name of the files that HPCC's simulator writes: fct.txt and pfc.txt.
+const ExportHPCC = "hpcc"
+
+// hpccPFC is a PFC frame as the simulator's trace has it: at the port that it arrives at.
+type hpccPFC struct {
+	at    vtime.Time
+	port  topologies.PortID
+	pause bool
+}
+
+// hpccTrace gathers a run's PFC frames for pfc.txt.
+type hpccTrace struct{ frames []hpccPFC }
+
+// add takes a PFC frame that begins to leave a port.
+func (t *hpccTrace) add(plan *topologies.Plan, now vtime.Time, port topologies.PortID, pause bool) {
+	p := &plan.Ports[port]
+	arrival := now + p.Rate.TimeFor(plan.Framing.LineBytes(wire.PFCLen)) + p.Delay
+	t.frames = append(t.frames, hpccPFC{arrival, p.Peer, pause})
+}
+
+// export writes the files that the options ask for.
+func (r *runner) export() error {
+	if r.options.Export != ExportHPCC {
+		return nil
+	}
+	return r.exportHPCC()
+}
+
+// exportHPCC writes fct.txt and pfc.txt as HPCC's simulator does (simulation/scratch/third.cc: qp_finish and get_pfc), for the
+// scripts that read them. Times are nanoseconds on the clock of the flow file, if the flows come from one.
+func (r *runner) exportHPCC() error {
+	return errors.Join(
+		writeLines(r.folder, rundir.HPCCFlowsFile, r.hpccFCT),
+		writeLines(r.folder, rundir.HPCCPausesFile, r.hpccPFC),
+	)
+}
+
+func writeLines(folder *files.Folder, name string, lines func(*bufio.Writer)) error {
+	f, err := folder.Create(name)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	lines(w)
+	return errors.Join(w.Flush(), f.Close())
+}
+
+// hpccFCT is a line for each flow that has ended, in the order of their ends: the addresses in hexadecimal, the ports, bytes,
+// start, completion time, and the completion time alone on the path.
+func (r *runner) hpccFCT(w *bufio.Writer) {
+	flows := r.engine.Flows()
+	byEnd := []int{}
+	for i := range flows {
+		if flows[i].Finished != vtime.Never {
+			byEnd = append(byEnd, i)
+		}
+	}
+	slices.SortStableFunc(byEnd, func(a, b int) int { return cmp.Compare(flows[a].Finished, flows[b].Finished) })
+	s := r.Scenario
+	ports := s.HPCCPorts()
+	for _, i := range byEnd {
+		f := &flows[i]
+		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", orchestrator.HPCCAddress(f.Source), orchestrator.HPCCAddress(f.Destination),
+			ports[i].Source, ports[i].Destination, f.Size, (f.Start + s.Origin).RoundNanoseconds(),
+			(f.Finished - f.Start).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination, f.Size))
+	}
+}
+
+// hpccPFC is a line for each PFC frame that has arrived, in the order of time: when, at which node, whether that is a host (0)
+// or a switch (1), at which of its ports, from 1, and PAUSE (1) or RESUME (0).
+func (r *runner) hpccPFC(w *bufio.Writer) {
+	frames, plan := r.recorder.hpcc.frames, r.Scenario.Topology
+	slices.SortStableFunc(frames, func(a, b hpccPFC) int { return cmp.Compare(a.at, b.at) })
+	for _, f := range frames {
+		if f.at > r.engine.Now() {
+			break // on the wire still
+		}
+		p := &plan.Ports[f.port]
+		kind, event := 0, 0
+		if plan.Nodes[p.Node].Kind == topologies.Switch {
+			kind = 1
+		}
+		if f.pause {
+			event = 1
+		}
+		fmt.Fprintf(w, "%d %d %d %d %d\n", (f.at + r.Scenario.Origin).RoundNanoseconds(), p.Node, kind, p.Number, event)
+	}
+}

@@ -1,0 +1,73 @@
+package runner
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// parse resolves a scenario.
+func parse(t testing.TB, text string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("test.yaml", []byte(text), sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// outcome is a run and its files.
+type outcome struct {
+	testing.TB
+	*Result
+	dir string
+}
+
+// run runs a scenario under a controller on the kernel plane, unless o names another.
+func run(t testing.TB, s *scenario.Scenario, controller string, o Options) *outcome {
+	t.Helper()
+	if o.Plane == "" {
+		o.Plane = orchestrator.PlaneKernel
+	}
+	if o.Plane == orchestrator.PlaneKernel {
+		testenv.NeedRoot(t)
+	}
+	if o.Seed == 0 {
+		o.Seed = s.Seed
+	}
+	o.Controller, o.Directory = controller, filepath.Join(t.TempDir(), "run")
+	r, err := Run(context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &outcome{t, r, o.Directory}
+}
+
+// table is a CSV file of the run's.
+func (o *outcome) table(name string) testenv.Table {
+	o.Helper()
+	return testenv.ReadTable(o, filepath.Join(o.dir, name))
+}
+
+func (o *outcome) json(name string) map[string]any {
+	o.Helper()
+	return testenv.ReadJSON(o, filepath.Join(o.dir, name))
+}
+
+// mustLoad resolves a built-in scenario, or a file's.
+func mustLoad(t testing.TB, name string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Load(name, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"runtime"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/machine"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+func newManifest(r *runner, plane orchestrator.Plane) *rundir.Manifest {
+	o := &r.options
+	m := rundir.NewManifest(r.Setup, &rundir.Program{Version: o.Version, Build: o.Build, Command: o.Command, Sets: o.Sets})
+	m.Status, m.Plane, m.Kernel, m.Hooks = rundir.StatusRunning, plane.Name(), machine.Release(), orchestrator.HooksOf(plane)
+	m.Go, m.Machine = runtime.Version(), runtime.GOARCH
+	m.Files = map[string]string{
+		"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
+		"links.csv": "links, each way", "events.csv": "faults, PFC storms and deadlocks", rundir.SummaryFile: "the run in numbers",
+	}
+	if r.options.Export == ExportHPCC {
+		m.Files[rundir.HPCCFlowsFile], m.Files[rundir.HPCCPausesFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
+	}
+	if len(r.Scenario.Panels) > 0 {
+		m.Files["panels.csv"] = "the report's plots over time"
+	}
+	return m
+}

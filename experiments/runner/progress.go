@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// progressEvery is the time of the wall clock between two calls of a Progress.
+const progressEvery = 100 * time.Millisecond
+
+// watch has a run end with the context's error as it is cancelled, and tells progress, which may be nil, how far it is.
+func watch(ctx context.Context, progress orchestrator.Progress) orchestrator.Watch {
+	next := time.Now()
+	return func(now vtime.Time, t *orchestrator.Totals) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if wall := time.Now(); progress != nil && wall.After(next) {
+			next = wall.Add(progressEvery)
+			progress(now, t)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,326 @@
+package runner
+
+import (
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// recorder takes a run's measurements: samples at fixed times, and what the engine tells it.
+type recorder struct {
+	scenario *scenario.Scenario
+	engine   *orchestrator.Engine
+	out      *rundir.Output
+	err      error  // the first that writing met
+	stop     func() // ends the run: what it would measure cannot be kept
+
+	priority uint8 // of data: what samples are of
+	ports    []topologies.PortID
+	sampled  map[string]bool   // tags of sampled flows; nil: all
+	tallies  map[string]*tally // of the tags that panels are about
+	active   []int             // flows that have started and not ended, of the sampled ones
+	waiting  []int             // flows not yet started, of the sampled ones, the next first
+	before   []int64
+
+	series [][]rundir.Points
+	totals [][]float64 // running totals at the series' last points
+	hops   int64       // at the last sample
+	still  int         // samples since then without another
+
+	rtt   *rttRecorders
+	pfc   pfcTotals
+	hpcc  *hpccTrace // nil unless it is to be exported
+	ended int
+
+	events map[string]int // of the fabric, by kind
+
+	spread     *spread
+	congestion *congestion
+	fairness   *fairness
+}
+
+// pfcTotals count the PFC frames of a run.
+type pfcTotals struct {
+	pauses, resumes int64
+	switchPauses    int64              // between switches
+	byPort          map[int]*portPause // with any
+	order           []int
+}
+
+type portPause struct {
+	pauses, resumes int64
+	paused          vtime.Time
+	since           [8]vtime.Time
+	on              [8]bool
+	until           [8]vtime.Time // when the last PAUSE that a switch's port has taken runs out; vtime.Never: none was since
+}
+
+func newRecorder(s *scenario.Scenario) *recorder {
+	r := &recorder{
+		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tallies: map[string]*tally{},
+		before: make([]int64, len(s.Flows)),
+		rtt:    newRTTRecorders(len(s.Flows)), pfc: pfcTotals{byPort: map[int]*portPause{}},
+		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s),
+	}
+	if len(r.ports) == 0 {
+		for _, id := range s.Topology.Switch {
+			r.ports = append(r.ports, s.Topology.Nodes[id].Ports...)
+		}
+	}
+	if len(s.Sample.Flows) > 0 {
+		r.sampled = map[string]bool{}
+		for _, tag := range s.Sample.Flows {
+			r.sampled[tag] = true
+		}
+	}
+	for _, p := range s.Panels {
+		r.series = append(r.series, make([]rundir.Points, len(p.Series)))
+		r.totals = append(r.totals, make([]float64, len(p.Series)))
+		for k := range p.Series {
+			if tag := p.Series[k].Tag; tag != "" {
+				r.tallies[tag] = &tally{}
+			}
+		}
+	}
+	for i := range s.Flows {
+		tag := s.Flows[i].Tag
+		if t := r.tallies[tag]; t != nil {
+			t.waiting = append(t.waiting, i)
+		}
+		if !s.Sample.NoFlows && (r.sampled == nil || r.sampled[tag]) {
+			r.waiting = append(r.waiting, i)
+		}
+	}
+	sortByStart(r.waiting, s.Flows)
+	for _, t := range r.tallies {
+		sortByStart(t.waiting, s.Flows)
+	}
+	return r
+}
+
+// start begins to sample.
+func (r *recorder) start(e *orchestrator.Engine, out *rundir.Output) {
+	r.engine, r.out, r.rtt.clock, r.congestion.engine = e, out, e, e
+	if r.scenario.Sample.Interval > 0 {
+		e.Call(0, r.sample)
+	}
+}
+
+// sample records ports, flows and panels and asks to be called again.
+func (r *recorder) sample(now vtime.Time) {
+	for _, id := range r.ports {
+		r.samplePort(now, id)
+	}
+	r.sampleFlows(now)
+	r.samplePanels(now)
+	r.congestion.sample(now)
+	r.fairness.sample(now, r.engine.Flows())
+	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration || r.scenario.Drain && r.moves() {
+		r.engine.Call(next, r.sample)
+	}
+}
+
+// stillSamples is how many samples in a row a draining fabric may stand still before it is no longer sampled.
+const stillSamples = 1000
+
+// moves says whether there is still something to sample after the scenario's time. A flow that has stopped for good would
+// otherwise fill the disk with samples of nothing.
+func (r *recorder) moves() bool {
+	if r.engine.OpenFlows() == 0 {
+		return false
+	}
+	if r.engine.Hops != r.hops {
+		r.hops, r.still = r.engine.Hops, 0
+	}
+	r.still++
+	return r.still < stillSamples
+}
+
+func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
+	plan := r.scenario.Topology
+	p := &plan.Ports[id]
+	reg := &r.engine.State().Ports[id]
+	paused := 0
+	if r.engine.State().Paused(int(id), r.priority, now) {
+		paused = 1
+	}
+	r.keep(r.out.Port(now, plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(id).Name, r.priority,
+		reg.Class[r.priority].QueueBytes, reg.Class[r.priority].Held, paused, r.engine.TxBytes(int(id), r.priority)))
+}
+
+func (r *recorder) sampleFlows(now vtime.Time) {
+	flows := r.engine.Flows()
+	for len(r.waiting) > 0 && r.scenario.Flows[r.waiting[0]].Start < now {
+		r.active = append(r.active, r.waiting[0])
+		r.waiting = r.waiting[1:]
+	}
+	kept := r.active[:0]
+	for _, i := range r.active {
+		f := &flows[i]
+		if f.Sender == nil {
+			kept = append(kept, i)
+			continue
+		}
+		delivered := f.Receiver.Delivered
+		goodput := float64(delivered-r.before[i]) * 8 / r.scenario.Sample.Interval.Seconds()
+		r.before[i] = delivered
+		rate := f.Sender.Rate()
+		if f.Finished != vtime.Never {
+			rate = 0
+		} else {
+			kept = append(kept, i)
+		}
+		r.keep(r.out.Rate(now, i, rate, goodput, f.Sender.LastRTT))
+	}
+	r.active = kept
+}
+
+func (r *recorder) samplePanels(now vtime.Time) {
+	for _, t := range r.tallies {
+		t.look(now, r.scenario, r.engine.Flows())
+	}
+	for i := range r.scenario.Panels {
+		panel := &r.scenario.Panels[i]
+		window := max(panel.Window, r.scenario.Sample.Interval)
+		for k := range panel.Series {
+			v, level := r.measure(&panel.Series[k])
+			points := &r.series[i][k]
+			if !level { // a running total: its growth within the window counts
+				if now%window != 0 {
+					continue
+				}
+				total := v
+				v = (total - r.totals[i][k]) / window.Seconds()
+				r.totals[i][k] = total
+			}
+			points.Time = append(points.Time, now.RoundNanoseconds())
+			points.Value = append(points.Value, v)
+		}
+	}
+}
+
+// measure is what a series plots: a level as it is now, or a total whose growth a second is plotted.
+func (r *recorder) measure(s *scenario.Series) (v float64, level bool) {
+	state := r.engine.State()
+	switch s.Quantity {
+	case scenario.QueueBytes:
+		return float64(state.Ports[s.Port].Class[r.priority].QueueBytes), true
+	case scenario.IngressBytes:
+		return float64(state.Ports[s.Port].Class[r.priority].Held), true
+	case scenario.PortState:
+		return float64(state.Ports[s.Port].Class[r.priority].Ternary), true
+	case scenario.CongestedMarks:
+		return float64(state.Ports[s.Port].EcnMarked), false
+	case scenario.UndeterminedMarks:
+		return float64(state.Ports[s.Port].UeMarked), false
+	case scenario.SendingRate:
+		return r.tallies[s.Tag].rate(r.engine.Flows()), true
+	case scenario.PauseRate:
+		if p := r.pfc.byPort[int(s.Port)]; p != nil {
+			v = float64(p.pauses)
+		}
+		return v, false
+	}
+	return float64(r.tallies[s.Tag].delivered(r.engine.Flows())) * 8, false
+}
+
+func (r *recorder) panels() [][]rundir.Points { return r.series }
+
+func (r *recorder) keep(err error) {
+	if err != nil && r.err == nil {
+		r.err = err
+		r.stop()
+	}
+}
+
+// FlowDone is told by the engine.
+func (r *recorder) FlowDone(vtime.Time, int) { r.ended++ }
+
+// PFC is told by the engine.
+func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
+	plan := r.scenario.Topology
+	p := r.pfc.byPort[port]
+	if p == nil {
+		p = &portPause{}
+		r.pfc.byPort[port] = p
+		r.pfc.order = append(r.pfc.order, port)
+	}
+	event := "resume"
+	if pause {
+		event = "pause"
+		p.pauses++
+		r.pfc.pauses++
+		if plan.Nodes[plan.Ports[port].Node].Kind == topologies.Switch && plan.PeerNode(topologies.PortID(port)).Kind == topologies.Switch {
+			r.pfc.switchPauses++
+		}
+		r.expire(now, topologies.PortID(port), priority)
+		if !p.on[priority] {
+			p.on[priority], p.since[priority], p.until[priority] = true, now, vtime.Never
+			r.spread.pause(now, topologies.PortID(port), priority)
+			if priority == r.priority {
+				r.congestion.pause(now, plan.Ports[port].Peer)
+			}
+		}
+	} else {
+		p.resumes++
+		r.pfc.resumes++
+		r.expire(now, topologies.PortID(port), priority)
+		r.letGo(now, topologies.PortID(port), priority)
+	}
+	if r.hpcc != nil {
+		r.hpcc.add(plan, now, topologies.PortID(port), pause)
+	}
+	at := &plan.Ports[port]
+	r.keep(r.out.PFC(now, plan.Nodes[at.Node].Name, at.Name, plan.PeerNode(topologies.PortID(port)).Name, priority, event))
+}
+
+// letGo ends a pause, if there is one.
+func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8) {
+	p := r.pfc.byPort[int(port)]
+	if p == nil || !p.on[priority] {
+		return
+	}
+	p.on[priority] = false
+	p.paused += now - p.since[priority]
+	r.spread.resume(now, port, priority)
+	if priority == r.priority {
+		r.congestion.resume(now, r.scenario.Topology.Ports[port].Peer)
+	}
+}
+
+// expire ends a pause that has run out before now without a RESUME.
+func (r *recorder) expire(now vtime.Time, port topologies.PortID, priority uint8) {
+	if p := r.pfc.byPort[int(port)]; p != nil && p.until[priority] < now {
+		r.letGo(p.until[priority]-r.scenario.Topology.Ports[port].Delay, port, priority) // as if that had been told
+	}
+}
+
+// expireAll ends all that have.
+func (r *recorder) expireAll(now vtime.Time) {
+	for _, port := range r.pfc.order {
+		for priority := range uint8(classes) {
+			r.expire(now, topologies.PortID(port), priority)
+		}
+	}
+}
+
+// PFCCame is told by the engine.
+func (r *recorder) PFCCame(c orchestrator.PFCArrival) {
+	if p := r.pfc.byPort[int(r.scenario.Topology.Ports[c.Port].Peer)]; p != nil && c.Pause {
+		p.until[c.Priority] = c.Until
+	}
+	r.congestion.came(c, c.Priority == r.priority)
+}
+
+// pausedTime is how long a port has held its peer paused, up to now.
+func (p *portPause) pausedTime(now vtime.Time) vtime.Time {
+	t := p.paused
+	for i, on := range p.on {
+		if on {
+			t += now - p.since[i]
+		}
+	}
+	return t
+}

@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// dial is a clock that is set by hand.
+type dial struct{ now vtime.Time }
+
+func (d *dial) Now() vtime.Time { return d.now }
+
+// TestSampledRTT: the samples are those of a sender that keeps the thesis' rule literally, with a flag for the pending
+// sample which it looks at as it sends.
+func TestSampledRTT(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		clock := &dial{}
+		all := newRTTRecorders(1)
+		all.clock = clock
+
+		// Packets leave and are acknowledged in order; times are whole ns, and no two are equal.
+		type packet struct{ sent, acked vtime.Time }
+		var packets []packet
+		var sent, acked vtime.Time
+		for range 300 {
+			sent += vtime.Time(2*rng.IntN(2000)+2) * vtime.Nanosecond
+			acked = max(acked, sent) + vtime.Time(2*rng.IntN(3000)+2)*vtime.Nanosecond
+			acked += (1 - acked/vtime.Nanosecond%2) * vtime.Nanosecond // odd
+			packets = append(packets, packet{sent, acked})
+		}
+		var want []vtime.Time
+		pending, leaving := -1, 0
+		for i, p := range packets {
+			for ; leaving < len(packets) && packets[leaving].sent < p.acked; leaving++ {
+				if pending < 0 {
+					pending = leaving
+				}
+			}
+			due := i == pending
+			if due {
+				want = append(want, p.acked-p.sent)
+				pending = -1
+			}
+			before := all.sampled.count
+			clock.now = p.acked
+			all.flows[0].Record(p.acked - p.sent)
+			if took := all.sampled.count > before; took != due {
+				t.Fatalf("seed %d: packet %d, sent %v, acknowledged %v: sampled %t", seed, i, p.sent, p.acked, took)
+			}
+		}
+		var sum float64
+		for _, rtt := range want {
+			sum += float64(rtt)
+		}
+		if len(want) < 5 || all.every.count != 300 || all.sampled.count != int64(len(want)) || all.sampled.sum != sum ||
+			all.sampled.max != slices.Max(want) {
+			t.Errorf("seed %d: %d samples of %d, want %d", seed, all.sampled.count, all.every.count, len(want))
+		}
+	}
+}
+
+// TestRTTQuantiles: no quantile exceeds the greatest sample, though the histogram has three digits.
+func TestRTTQuantiles(t *testing.T) {
+	for _, ns := range []vtime.Time{1, 999, 2049, 21_147, 165_244, 1_044_844, 9_999_999_999} {
+		r := newRTTRecorder()
+		r.Record(ns * vtime.Nanosecond / 2)
+		for range 9 {
+			r.Record(ns * vtime.Nanosecond)
+		}
+		s := r.summary()
+		if s.Max != float64(ns) || s.P99 != s.Max || s.P95 != s.Max || s.P50 != s.Max {
+			t.Errorf("of %d ns: %+v", ns, s)
+		}
+	}
+}

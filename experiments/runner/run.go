@@ -1,0 +1,242 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Options say how a scenario is to be run.
+type Options struct {
+	Controller string // or a variant of the scenario's
+	// Plane is orchestrator.PlaneKernel or PlaneWasm.
+	Plane string
+	Seed  uint64
+	// Directory is where the run's files go; it is made.
+	Directory string
+	// Within is the part of Directory that the user named: below it, no link is followed that leads out of it. Empty: all of it.
+	Within string
+	// Export names a simulator whose result files are to be written too (ExportHPCC); empty: none.
+	Export string
+	// Capture are the ports whose wires are captured into capture.pcapng.
+	Capture []topologies.PortID
+	// Version is pausenet's, Command the user's, Build tells builds of one version apart; all go into the manifest.
+	Version, Command, Build string
+	// Sets are the user's settings ("path=value"), for the manifest.
+	Sets     []string
+	Progress orchestrator.Progress
+
+	Begun func() // is called before anything of an earlier run is removed
+}
+
+// Result is what one run came to.
+type Result struct {
+	Scenario   *scenario.Scenario
+	Controller string
+	Summary    measure.Summary
+	// Panels are the points of the scenario's panels, one slice of series a panel.
+	Panels [][]rundir.Points
+}
+
+// Summaries are those of results, nil where there is none.
+func Summaries(results []*Result) []*measure.Summary {
+	all := make([]*measure.Summary, len(results))
+	for i, r := range results {
+		if r != nil {
+			all[i] = &r.Summary
+		}
+	}
+	return all
+}
+
+// Run runs a scenario under one controller. If ctx is cancelled the run ends early: what was
+// measured is written, marked partial, and returned with the context's error. Any other error leaves the files written
+// so far.
+func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) {
+	r, err := newRunner(s, o)
+	if err != nil {
+		return nil, err
+	}
+	if r.folder, err = files.OpenFolder(cmp.Or(o.Within, o.Directory), o.Directory); err != nil {
+		return nil, fmt.Errorf("make the results' folder: %w", err)
+	}
+	defer r.folder.Close()
+	plane, err := r.openPlane()
+	if err != nil {
+		return nil, err
+	}
+	result, err := r.run(ctx, plane)
+	defer shutdown.Wait()() // for the kernel, which takes a fabric down
+	return result, errors.Join(environmental(err), plane.Close())
+}
+
+// newRunner is a run whose settings have been checked.
+func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
+	u, err := scenario.NewSetup(s, o.Controller, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return &runner{Setup: u, options: o}, nil
+}
+
+func (r *runner) openPlane() (orchestrator.Plane, error) {
+	plane, err := orchestrator.OpenPlane(r.options.Plane, r.Scenario.Topology, r.Fabric())
+	if err != nil {
+		return nil, &EnvironmentError{err}
+	}
+	return plane, nil
+}
+
+// EnvironmentError says that this machine cannot run the fabric.
+type EnvironmentError struct{ Err error }
+
+func (e *EnvironmentError) Error() string { return e.Err.Error() }
+func (e *EnvironmentError) Unwrap() error { return e.Err }
+
+// environmental marks the error of a run that the machine ended as EnvironmentError.
+func environmental(err error) error {
+	var machine *orchestrator.MachineError
+	if errors.As(err, &machine) {
+		return &EnvironmentError{err}
+	}
+	return err
+}
+
+// runner is one run.
+type runner struct {
+	*scenario.Setup
+	options Options
+	folder  *files.Folder // Directory, opened
+
+	plane    orchestrator.Plane
+	engine   *orchestrator.Engine
+	recorder *recorder
+	watching *Watching            // nil: nobody does
+	records  []measure.FlowRecord // of the flows, once the run has ended
+	linkRows []measure.Link       // likewise
+	stopped  []int                // likewise, the flows that can never end
+}
+
+func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, error) {
+	s := r.Scenario
+	r.build(plane)
+	m := newManifest(r, plane)
+	if err := m.Begin(r.folder); err != nil {
+		return nil, fmt.Errorf("create the results: %w", err)
+	}
+	defer shutdown.Finally(func() { _ = m.MarkPartial() })()
+	if r.options.Begun != nil {
+		r.options.Begun()
+	}
+	out, err := rundir.Create(r.folder)
+	if err != nil {
+		return nil, errors.Join(err, m.Abandon(r.folder))
+	}
+	r.recorder.start(r.engine, out)
+	if r.options.Export == ExportHPCC {
+		r.recorder.hpcc = &hpccTrace{}
+	}
+	captured, err := startCapture(r, plane)
+	if err != nil {
+		return nil, errors.Join(err, captured.Close(), out.Close(), m.Abandon(r.folder))
+	}
+	start := time.Now()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r.recorder.stop = stop
+	runErr := r.engine.Run(s.Duration, s.DrainTime(), watch(ctx, r.options.Progress))
+	wall := time.Since(start)
+	if r.recorder.err != nil {
+		runErr = fmt.Errorf("write the results: %w", r.recorder.err)
+	}
+	shutdown.Alive()
+	result := r.conclude(wall, runErr)
+	writeErr := errors.Join(
+		captured.Close(),
+		rundir.WriteFlows(r.folder, s, r.records),
+		out.WriteLinks(r.linkRows),
+		out.WritePanels(result.Panels),
+		out.Close(),
+		r.export(),
+		rundir.WriteJSON(r.folder, rundir.SummaryFile, &result.Summary),
+	)
+	m.Finish(&result.Summary)
+	if writeErr != nil {
+		m.Status = rundir.StatusPartial
+	}
+	if writeErr = errors.Join(writeErr, m.End(r.folder)); writeErr != nil {
+		writeErr = fmt.Errorf("write the results: %w", writeErr)
+	}
+	return result, errors.Join(runErr, writeErr)
+}
+
+// build makes the engine with the scenario's flows.
+func (r *runner) build(plane orchestrator.Plane) {
+	s := r.Scenario
+	r.plane = plane
+	r.recorder = newRecorder(s)
+	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
+		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, r.CC.Needs), Hosts: scenario.HostSettings(s, r.CC.Needs),
+		BurstDetection: r.CC.Needs.CNM, Telemetry: r.CC.Needs.INT, Seed: r.Seed, Observer: r.recorder,
+	})
+	r.addFlows()
+	ScheduleFaults(r.engine, s, 0)
+}
+
+func (r *runner) addFlows() {
+	for i := range r.Scenario.Flows {
+		f, set := &r.Scenario.Flows[i], &r.Flows[i]
+		if r.watching != nil && r.watching.Sample != nil {
+			r.recorder.rtt.flows[i].tell = func(now, rtt vtime.Time) { r.watching.Sample(i, now, rtt) }
+		}
+		r.engine.AddFlow(orchestrator.FlowConfig{
+			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
+			Ports: set.Ports, RTT: &r.recorder.rtt.flows[i], Controller: r.Name,
+			NewController: func() (cc.Controller, error) { return r.controller(i, set) },
+		})
+	}
+}
+
+func (r *runner) controller(flow int, set *scenario.FlowSetup) (cc.Controller, error) {
+	f := &r.Scenario.Flows[flow]
+	if f.ConstantRate > 0 {
+		return cc.Constant(float64(f.ConstantRate)), nil
+	}
+	build := r.CC.New
+	if r.watching != nil && r.watching.Controller != nil {
+		build = func(env cc.Env, set cc.Settings) (cc.Controller, error) { return r.watching.Controller(flow, env, set) }
+	}
+	c, err := build(set.Env, set.Settings)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := c.(cc.Presetter); ok && f.StartRate > 0 {
+		p.Preset(f.Start, float64(f.StartRate))
+	}
+	return c, nil
+}
+
+// conclude closes the books of a run that has ended, or was ended by runErr.
+func (r *runner) conclude(wall time.Duration, runErr error) *Result {
+	result := &Result{Scenario: r.Scenario, Controller: r.Name, Panels: r.recorder.panels()}
+	r.stopped = r.engine.StoppedFlows()
+	result.Summary = r.summarise(wall)
+	shutdown.Alive()
+	result.Summary.Verdict = r.verdict(&result.Summary, runErr)
+	result.Summary.Partial = runErr != nil
+	result.Summary.TakeFigures(r.Scenario.Published, r.records, r.engine.Now())
+	result.Summary.TakeClaims(r.Scenario.Published)
+	return result
+}

@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// spread follows PAUSE from switch to switch, from the PFC frames alone.
+//
+// When a switch B sends PAUSE from its port towards A, A's egress port towards B is *held*, from the time at which the
+// frame has crossed the link until RESUME has. If at the time of sending an egress port of B's own is held for that
+// priority, by which packets from A leave, B may fill up because it cannot send, and the new hold is one hop further from the
+// root than that one; of several, than the farthest. Otherwise B fills up by itself, it is the root, and the hold is the first hop. So a hold's
+// *depth* is the length of the longest chain of egress ports, each held by the switch of the next, whose holds overlap as
+// each began. Switches do not say for which egress port the bytes are that made them send PAUSE: where one has a root and a
+// held port at a time, depth is an upper bound. A chain passes no port twice.
+type spread struct {
+	plan    *topologies.Plan
+	anyWay  bool         // routes are no longer the plan's: packets may go any way
+	ways    map[way]bool // ports that packets may come in and leave by
+	holds   []*hold      // by egress port and priority; the last of each
+	byDepth []int64      // holds of depth 1, 2, ...
+	longest *hold        // the first of the greatest depth
+}
+
+// hold is one time that an egress port was held.
+type hold struct {
+	port     topologies.PortID
+	from, to vtime.Time // to: vtime.Never while it lasts
+	depth    int
+	by       *hold // of the switch that held the port; nil: that switch is the root
+}
+
+// classes is how many priorities PFC has.
+const classes = 8
+
+// way is through a switch: in by one port, out by another.
+type way struct{ in, out topologies.PortID }
+
+func newSpread(plan *topologies.Plan) *spread {
+	return &spread{plan: plan, ways: map[way]bool{}, holds: make([]*hold, len(plan.Ports)*classes)}
+}
+
+// goes says whether packets may go a way: on the shortest paths to any host, from the switch or the host that is at the way's beginning.
+func (s *spread) goes(w way) bool {
+	goes, known := s.ways[w]
+	if s.anyWay || known {
+		return goes || s.anyWay
+	}
+	from, before := s.plan.Ports[w.in].Peer, s.plan.PeerNode(w.in)
+	for host, id := range s.plan.Hosts {
+		if !slices.Contains(s.plan.NextHops(s.plan.Nodes[s.plan.Ports[w.in].Node].Index, host), w.out) {
+			continue
+		}
+		if goes = id != before.ID; before.Kind == topologies.Switch {
+			goes = slices.Contains(s.plan.NextHops(before.Index, host), from)
+		}
+		if goes {
+			break
+		}
+	}
+	s.ways[w] = goes
+	return goes
+}
+
+// pause is told that a port has sent PAUSE to a peer that it had not paused.
+func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8) {
+	p := &s.plan.Ports[sender]
+	h := &hold{port: p.Peer, from: now + p.Delay, to: vtime.Never, depth: 1}
+	for _, id := range s.plan.Nodes[p.Node].Ports {
+		c := s.holds[int(id)*classes+int(priority)]
+		if id == sender || c == nil || c.from > now || c.to <= now || c.depth < h.depth || c.passes(p.Peer) || !s.goes(way{sender, id}) {
+			continue
+		}
+		h.by, h.depth = c, c.depth+1
+	}
+	s.holds[int(p.Peer)*classes+int(priority)] = h
+	for len(s.byDepth) < h.depth {
+		s.byDepth = append(s.byDepth, 0)
+	}
+	s.byDepth[h.depth-1]++
+	if s.longest == nil || h.depth > s.longest.depth {
+		s.longest = h
+	}
+}
+
+// resume is told that a port has sent RESUME.
+func (s *spread) resume(now vtime.Time, sender topologies.PortID, priority uint8) {
+	p := &s.plan.Ports[sender]
+	if h := s.holds[int(p.Peer)*classes+int(priority)]; h != nil && h.to == vtime.Never {
+		h.to = now + p.Delay
+	}
+}
+
+func (h *hold) passes(port topologies.PortID) bool {
+	for ; h != nil; h = h.by {
+		if h.port == port {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *spread) summary() measure.SpreadSummary {
+	sum := measure.SpreadSummary{Depth: len(s.byDepth), ByDepth: append([]int64{}, s.byDepth...)}
+	if s.longest == nil {
+		return sum
+	}
+	sum.Time = s.longest.from.RoundNanoseconds()
+	var held []topologies.PortID // the root's neighbour first
+	for h := s.longest; h != nil; h = h.by {
+		held = append([]topologies.PortID{h.port}, held...)
+	}
+	sum.Chain = append(sum.Chain, s.plan.PeerNode(held[0]).Name)
+	for _, id := range held {
+		sum.Chain = append(sum.Chain, s.plan.Nodes[s.plan.Ports[id].Node].Name)
+	}
+	return sum
+}

@@ -1,0 +1,63 @@
+package runner
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// victimSlowdown is the slowdown above which a flow counts as slowed: it had less than half of what its path could carry.
+const victimSlowdown = 2
+
+// mostVictims is how many victim flows the summary names.
+const mostVictims = 10
+
+func (r *runner) victims() measure.VictimSummary {
+	sum := measure.VictimSummary{Over: victimSlowdown, ByTag: map[string]int{}, Worst: []measure.VictimFlow{}}
+	if r.recorder.pfc.pauses == 0 {
+		return sum
+	}
+	plan, ports := r.Scenario.Topology, r.recorder.congestion.ports
+	now := r.engine.Now()
+	flows := r.engine.Flows()
+	for i := range flows {
+		f := &flows[i]
+		slowdown := r.slowdownSoFar(i)
+		if slowdown <= victimSlowdown {
+			continue
+		}
+		end := min(f.Finished, now)
+		paused, congested := false, false
+		for _, id := range orchestrator.Path(plan, f.Source, f.Destination, f.Ports) {
+			paused = paused || ports[id].held.meet(f.Start, end)
+			congested = congested || ports[id].congested.meet(f.Start, end)
+		}
+		if paused && !congested {
+			sum.Count++
+			sum.ByTag[r.Scenario.Flows[i].Tag]++
+			sum.Worst = append(sum.Worst, measure.VictimFlow{Flow: i, Tag: r.Scenario.Flows[i].Tag, Slowdown: slowdown})
+		}
+	}
+	slices.SortStableFunc(sum.Worst, func(a, b measure.VictimFlow) int { return cmp.Compare(b.Slowdown, a.Slowdown) })
+	sum.Worst = sum.Worst[:min(len(sum.Worst), mostVictims)]
+	return sum
+}
+
+// slowdownSoFar is a flow's slowdown, or what it has come to; 0 of one that has not begun.
+func (r *runner) slowdownSoFar(i int) float64 {
+	f := &r.engine.Flows()[i]
+	switch {
+	case f.Finished != vtime.Never:
+		return r.records[i].Times.Slowdown()
+	case f.Receiver == nil:
+		return 0
+	}
+	plan := r.Scenario.Topology
+	path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
+	back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
+	t := measure.FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: measure.IdealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}
+	return t.Slowdown()
+}

@@ -1,0 +1,54 @@
+package runner
+
+import (
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// tally adds up the flows with a tag for panels. It goes through those that are under way, not through all that there are:
+// of a workload that is a few hundred of a hundred thousand.
+type tally struct {
+	waiting []int // flows by start, not yet looked at
+	active  []int // flows that had started and not ended when last looked at
+	ended   int64 // payload bytes of the others
+}
+
+// look brings a tally up to now.
+func (t *tally) look(now vtime.Time, s *scenario.Scenario, flows []orchestrator.Flow) {
+	for len(t.waiting) > 0 && s.Flows[t.waiting[0]].Start <= now {
+		t.active = append(t.active, t.waiting[0])
+		t.waiting = t.waiting[1:]
+	}
+	kept := t.active[:0]
+	for _, i := range t.active {
+		if f := &flows[i]; f.Finished == vtime.Never {
+			kept = append(kept, i)
+		} else {
+			t.ended += f.Receiver.Delivered
+		}
+	}
+	t.active = kept
+}
+
+// delivered is the payload bytes that have arrived.
+func (t *tally) delivered(flows []orchestrator.Flow) int64 {
+	sum := t.ended
+	for _, i := range t.active {
+		if to := flows[i].Receiver; to != nil {
+			sum += to.Delivered
+		}
+	}
+	return sum
+}
+
+// rate is the sum of the controllers' rates, in bits per second.
+func (t *tally) rate(flows []orchestrator.Flow) float64 {
+	sum := 0.0
+	for _, i := range t.active {
+		if f := &flows[i]; f.Sender != nil {
+			sum += f.Sender.Rate()
+		}
+	}
+	return sum
+}

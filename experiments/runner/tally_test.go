@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// TestTally: at each moment of a run the sums are those over all flows of the tag, whatever has started or ended.
+func TestTally(t *testing.T) {
+	s := parse(t, `
+topology: star
+switch: {pfc: {xoff: 10MB}} # nothing is written here
+flows:
+  - {tag: a, from: [h0, h1], to: h2, size: 20KB, count: 5, interval: 3us}
+  - {tag: b, from: h3, to: h2, size: 1MB}
+  - {tag: a, from: h4, to: h2, size: 5KB, start: 90us}
+duration: 200us
+drain: true
+expect_unused: [pfc, ecn]
+`)
+	r, err := newRunner(s, Options{Controller: "dcqcn", Plane: orchestrator.PlaneWasm, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := r.openPlane()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plane.Close()
+	r.build(plane)
+	r.recorder.rtt.clock = r.engine
+	sum := &tally{}
+	for i := range s.Flows {
+		if s.Flows[i].Tag == "a" {
+			sum.waiting = append(sum.waiting, i)
+		}
+	}
+	sortByStart(sum.waiting, s.Flows)
+	seen := map[string]bool{}
+	var look func(now vtime.Time)
+	look = func(now vtime.Time) {
+		flows := r.engine.Flows()
+		sum.look(now, s, flows)
+		delivered, rate := int64(0), 0.0
+		for i := range flows {
+			if s.Flows[i].Tag != "a" {
+				continue
+			}
+			if to := flows[i].Receiver; to != nil {
+				delivered += to.Delivered
+			}
+			if f := &flows[i]; f.Sender != nil && f.Finished == vtime.Never {
+				rate += f.Sender.Rate()
+			}
+		}
+		// Rates are whole numbers here or added up in the same order.
+		if got := sum.delivered(flows); got != delivered {
+			t.Fatalf("%v: %d B delivered, want %d", now, got, delivered)
+		}
+		if got := sum.rate(flows); got < rate*(1-1e-12) || got > rate*(1+1e-12) {
+			t.Fatalf("%v: rates %g, want %g", now, got, rate)
+		}
+		seen["waiting"] = seen["waiting"] || len(sum.waiting) > 0 && len(sum.active) == 0
+		seen["active"] = seen["active"] || len(sum.active) > 1
+		seen["ended"] = seen["ended"] || sum.ended == 205_000
+		if now < 200*vtime.Microsecond {
+			r.engine.Call(now+vtime.Microsecond, look)
+		}
+	}
+	r.engine.Call(0, look)
+	if err := r.engine.Run(s.Duration, vtime.Second, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != 3 || !seen["waiting"] || !seen["active"] || !seen["ended"] {
+		t.Errorf("not all of it happened: %v", seen)
+	}
+}

@@ -1,0 +1,46 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// verdict closes the books. runErr is what ended the run early; nil if nothing did.
+func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
+	v := measure.Verdict{Status: measure.Pass, Messages: []string{}}
+	switch {
+	case errors.Is(runErr, context.Canceled) && r.engine.Now() > r.Scenario.Duration: // it drains
+		v.Worsen(measure.Fail, "interrupted at %v, %v after its duration, while it drained: the results are partial", r.engine.Now(), r.engine.Now()-r.Scenario.Duration)
+	case errors.Is(runErr, context.Canceled):
+		v.Worsen(measure.Fail, "interrupted at %v of %v: the results are partial", r.engine.Now(), r.Scenario.Duration)
+	case runErr != nil:
+		v.Worsen(measure.Fail, "stopped at %v: %v", r.engine.Now(), runErr)
+	}
+	var machine *orchestrator.MachineError
+	if errors.As(runErr, &machine) {
+		return v // a frame was left halfway: the books cannot be closed
+	}
+	deadlock := r.engine.Deadlocked()
+	if deadlock != nil {
+		v.Worsen(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", deadlock.Since, r.engine.Circle(deadlock))
+	}
+	for _, broken := range r.engine.Check() {
+		v.Worsen(measure.Fail, "%v", broken)
+	}
+	if runErr == nil {
+		r.judgeStopped(&v, sum, deadlock != nil)
+	}
+	if v.Status == measure.Fail {
+		return v
+	}
+	r.judgeFlows(&v, sum)
+	r.judgeUnused(&v, sum)
+	return v
+}
+
+// mayBeUnused says whether the scenario says so.
+func (r *runner) mayBeUnused(name string) bool { return slices.Contains(r.Scenario.ExpectUnused, name) }

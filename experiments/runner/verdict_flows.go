@@ -1,0 +1,114 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// judgeStopped says which flows have stopped for good, or had not ended as a run did that was to see to it.
+func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock bool) {
+	s, open := r.Scenario, r.unexpected(sum)
+	drained := s.Drain && open > 0
+	switch {
+	case drained && deadlock:
+		v.Worsen(measure.Fail, "%s never ended: they have stopped for good (the deadlock holds them up)", flowCount(open))
+	case drained && r.engine.Now() >= s.Duration+s.DrainLimit:
+		v.Worsen(measure.Fail, "%d of %s had not ended %v after the duration, when drain_limit ended the run%s: a longer drain_limit, if they only need the time",
+			open, flowCount(sum.Flows.Count), s.DrainLimit, r.lost(sum))
+	case r.engine.Misled() > 0 && (drained || len(r.stopped) > 0):
+		v.Worsen(measure.Fail, "%s never ended: of %d of them the congestion control said what cannot be sent", flowCount(max(open, len(r.stopped))), r.engine.Misled())
+	case len(r.stopped) > 0:
+		first := r.stopped[0]
+		f, arrived := &s.Flows[first], units.Bytes(0)
+		if receiver := r.engine.Flows()[first].Receiver; receiver != nil {
+			arrived = units.Bytes(receiver.Delivered)
+		}
+		size := scenario.Unbounded
+		if f.Size > 0 {
+			size = f.Size.String()
+		}
+		remedy := ": set host.retransmit_timeout"
+		if sum.Drops.Lossless > 0 {
+			remedy = "" // nothing should have been lost
+		}
+		v.Worsen(measure.Fail, "%s have stopped for good: nothing of them is in flight, and no timer will send again%s; the first is flow %d, %s to %s, with %v of %s delivered%s",
+			flowCount(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
+	case drained:
+		v.Worsen(measure.Fail, "%s never ended: they have stopped for good%s: a host that sends PAUSE without end, or a link that stays down, stops flows",
+			flowCount(open), r.lost(sum))
+	}
+}
+
+// judgeFlows says which flows the run was too short for.
+func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
+	s := r.Scenario
+	var empty []string
+	for i := range s.Workloads {
+		if w := &s.Workloads[i]; w.View.Flows == 0 && !slices.Contains(empty, w.Tag) {
+			empty = append(empty, w.Tag)
+		}
+	}
+	if len(empty) > 0 {
+		v.Worsen(measure.Warn, "workload %s has no flow: with seed %d none starts before it ends: a longer duration, or more flows in it", strings.Join(empty, " and "), r.Seed)
+	}
+	open := r.unexpected(sum)
+	if open == 0 || s.Drain {
+		return
+	}
+	of := ""
+	if done := sum.Flows.Completed; done > 0 {
+		of = fmt.Sprintf(", so FCTs are of the other %d alone", done)
+	}
+	late := ""
+	if n := sum.Flows.Unfinished.NotStarted; n > 0 {
+		late = fmt.Sprintf(", %d of them not even started", n)
+	}
+	v.Worsen(measure.Warn, "duration too short: %d of %s unfinished at %v%s%s%s: a longer duration, or drain: true (and expect_unfinished: true on flows that are to outlast the run)",
+		open, flowCount(sum.Flows.Count), r.engine.Now(), late, r.lost(sum), of)
+}
+
+// unexpected is how many flows with a size have not ended though the scenario does not say that they may.
+func (r *runner) unexpected(sum *measure.Summary) int {
+	u := sum.Flows.Unfinished
+	if u == nil {
+		return 0
+	}
+	open := u.Flows - u.Expected
+	if r.mayBeUnused(scenario.UnusedFlows) {
+		open -= r.unstarted()
+	}
+	return max(open, 0)
+}
+
+// unstarted is how many flows that should have ended never started.
+func (r *runner) unstarted() int {
+	n := 0
+	for i := range r.engine.Flows() {
+		f, spec := &r.engine.Flows()[i], &r.Scenario.Flows[i]
+		if f.Sender == nil && f.Finished == vtime.Never && f.Size > 0 && !spec.ExpectUnfinished {
+			n++
+		}
+	}
+	return n
+}
+
+// lost says how many frames were dropped, if any: that is often what keeps flows from ending.
+func (r *runner) lost(sum *measure.Summary) string {
+	if sum.Drops.Frames == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d frames were dropped)", sum.Drops.Frames)
+}
+
+func flowCount(n int) string {
+	if n == 1 {
+		return "1 flow"
+	}
+	return fmt.Sprintf("%d flows", n)
+}

@@ -1,0 +1,230 @@
+package runner
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// verdictOf is what a run of a scenario's source comes to.
+func verdictOf(t *testing.T, source, controller string, sets ...string) *measure.Summary {
+	t.Helper()
+	s, err := scenario.Parse("x.yaml", []byte(source), sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &run(t, s, controller, Options{Plane: orchestrator.PlaneWasm, Sets: sets}).Summary
+}
+
+// says fails the test unless the verdict has this status, and as many messages and notes as are given, each with what is given
+// in it.
+func says(t *testing.T, v measure.Verdict, status measure.Status, messages, notes []string) {
+	t.Helper()
+	ok := v.Status == status && len(v.Messages) == len(messages) && len(v.Notes) == len(notes)
+	for i := range messages {
+		ok = ok && strings.Contains(v.Messages[i], messages[i])
+	}
+	for i := range notes {
+		ok = ok && strings.Contains(v.Notes[i], notes[i])
+	}
+	if !ok {
+		t.Errorf("%+v\nwant %s, messages with %q, notes with %q", v, status, messages, notes)
+	}
+}
+
+// eightIntoOne is a flow that ends and seven that do not, within the duration.
+const eightIntoOne = `
+topology: {star: {hosts: 9}, rate: 25Gbps, delay: 1us}
+expect_unused: [pfc, controller]
+flows:
+  - {tag: short, from: h0, to: h8, size: 4KB}
+  - {tag: long, from: h1..h7, to: h8, size: 4MB}
+duration: 1ms
+`
+
+// TestUnfinished: a run that is too short for its flows is not fine, unless the scenario says that they are to outlast it.
+func TestUnfinished(t *testing.T) {
+	sum := verdictOf(t, eightIntoOne, "none")
+	says(t, sum.Verdict, measure.Warn, []string{"duration too short: 7 of 8 flows unfinished at 1ms, so FCTs are of the other 1 alone: a longer duration, or drain: true"}, nil)
+	for name, c := range map[string]struct {
+		of   measure.FlowStatistics
+		want *measure.UnfinishedFlows
+	}{
+		"all":   {sum.Flows, &measure.UnfinishedFlows{Flows: 7}},
+		"short": {sum.ByTag["short"], nil},
+		"long":  {sum.ByTag["long"], &measure.UnfinishedFlows{Flows: 7}},
+		"up to": {sum.BySize[0].FlowStatistics, nil},
+		"over":  {sum.BySize[1].FlowStatistics, &measure.UnfinishedFlows{Flows: 7}},
+	} {
+		if !reflect.DeepEqual(c.of.Unfinished, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, c.of.Unfinished, c.want)
+		}
+	}
+
+	sum = verdictOf(t, eightIntoOne, "none", "flows.long.expect_unfinished=true")
+	says(t, sum.Verdict, measure.Pass, nil, nil)
+	if want := (&measure.UnfinishedFlows{Flows: 7, Expected: 7}); !reflect.DeepEqual(sum.Flows.Unfinished, want) {
+		t.Errorf("%+v, want %+v", sum.Flows.Unfinished, want)
+	}
+	sum = verdictOf(t, eightIntoOne, "none", "flows.short.expect_unfinished=true")
+	says(t, sum.Verdict, measure.Warn, []string{"7 of 8 flows"}, nil)
+	sum = verdictOf(t, eightIntoOne, "none", "drain=true")
+	says(t, sum.Verdict, measure.Pass, nil, nil)
+	if sum.Flows.Unfinished != nil {
+		t.Errorf("%+v", sum.Flows.Unfinished)
+	}
+	sum = verdictOf(t, eightIntoOne, "none", "flows.long.size=unbounded")
+	says(t, sum.Verdict, measure.Pass, nil, nil)
+	sum = verdictOf(t, eightIntoOne, "none", "flows.short.size=1MB")
+	says(t, sum.Verdict, measure.Warn, []string{"8 of 8 flows unfinished at 1ms: a longer"}, nil)
+}
+
+// TestUnstarted: flows that were to start after the end.
+func TestUnstarted(t *testing.T) {
+	const late = `
+topology: {star: {hosts: 9}, rate: 25Gbps, delay: 1us}
+expect_unused: [pfc]
+workloads: [{tag: search, poisson: {size: 4KB, interval: 10us, flows: 30}}]
+duration: 100us
+`
+	sum := verdictOf(t, late, "none")
+	u := sum.Flows.Unfinished
+	if u == nil || u.NotStarted < 10 || u.NotStarted > u.Flows {
+		t.Fatalf("%+v", u)
+	}
+	says(t, sum.Verdict, measure.Warn, []string{"of them not even started"}, nil)
+	sum = verdictOf(t, late, "none", "workloads.search.expect_unfinished=true")
+	says(t, sum.Verdict, measure.Pass, nil, nil)
+	sum = verdictOf(t, late, "none", "expect_unused=[pfc, flows]")
+	if u.Flows > u.NotStarted {
+		says(t, sum.Verdict, measure.Warn, []string{"duration too short"}, nil)
+	} else {
+		says(t, sum.Verdict, measure.Pass, nil, nil)
+	}
+}
+
+// TestEmptyWorkload: a rule whose first flow would come after the end.
+func TestEmptyWorkload(t *testing.T) {
+	sum := verdictOf(t, `
+topology: {star: {hosts: 9}, rate: 25Gbps, delay: 1us}
+workloads: [{tag: search, poisson: {sizes: websearch, interval: 100ms}}]
+duration: 100us
+`, "dcqcn")
+	says(t, sum.Verdict, measure.Warn, []string{"workload search has no flow: with seed 1 none starts before it ends"}, nil)
+}
+
+// lossy drops what four senders send too much, and has no timer that would miss it.
+const lossy = `
+topology: {star: {hosts: 5}, rate: 40Gbps, delay: 1us}
+switch: {pfc: {priorities: []}, lossy_limit: 20KB}
+host: {retransmit_timeout: 0s}
+flows: [{tag: incast, from: h0..h3, to: h4, size: 500KB}]
+duration: 20ms
+`
+
+// TestStopped: flows whose last packets were lost, with no timer, never end, whatever the scenario expects of them; as long as
+// anything of theirs is under way, or a timer runs, they may.
+func TestStopped(t *testing.T) {
+	never := []string{"flows have stopped for good: nothing of them is in flight, and no timer will send again (", "set host.retransmit_timeout"}
+	for _, sets := range [][]string{nil, {"flows.incast.expect_unfinished=true"}, {"drain=true"}} {
+		sum := verdictOf(t, lossy, "none", sets...)
+		says(t, sum.Verdict, measure.Fail, never[:1], nil)
+		says(t, sum.Verdict, measure.Fail, never[1:], nil)
+		if u := sum.Flows.Unfinished; u == nil || u.Stopped == 0 || u.Stopped != u.Flows {
+			t.Errorf("%v: %+v", sets, u)
+		}
+	}
+	for _, sets := range [][]string{{"duration=60us"}, {"duration=300us", "host.retransmit_timeout=1ms"}} {
+		sum := verdictOf(t, lossy, "none", sets...)
+		says(t, sum.Verdict, measure.Warn, []string{"frames were dropped)"}, nil)
+		if u := sum.Flows.Unfinished; u == nil || u.Stopped != 0 {
+			t.Errorf("%v: %+v", sets, u)
+		}
+	}
+	sum := verdictOf(t, lossy, "none+win", "flows.incast.size=unbounded", "flows.incast.from=[h0, h1, h2, h3]", "switch.lossy_limit=2KB")
+	says(t, sum.Verdict, measure.Fail, []string{" of unbounded delivered: set host.retransmit_timeout"}, nil)
+	sum = verdictOf(t, lossy, "none", "duration=60us", "drain=true", "host.retransmit_timeout=1ms")
+	says(t, sum.Verdict, measure.Pass, nil, nil)
+}
+
+// TestDrainLimit: a link that loses nearly all does not hold a run for ever.
+func TestDrainLimit(t *testing.T) {
+	const dead = `
+topology: {delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2, rate: 10Gbps}}
+expect_unused: [pfc]
+flows: [{from: h0, to: h2, size: 100KB}, {from: h1, to: h0, size: 100KB}]
+faults: [{name: cut, at: 0s, link: "leaf0:spine0", loss: 99.9%}]
+duration: 1ms
+drain: true
+`
+	sum := verdictOf(t, dead, "none", "drain_limit=20ms")
+	says(t, sum.Verdict, measure.Fail, []string{"1 of 2 flows had not ended 20ms after the duration, when drain_limit ended the run ("}, nil)
+	if sum.VirtualNS != 21_000_000 {
+		t.Errorf("it ended at %d ns", sum.VirtualNS)
+	}
+	again := verdictOf(t, dead, "none", "drain_limit=20ms")
+	if again.Fingerprint != sum.Fingerprint {
+		t.Error("the same run came to something else")
+	}
+}
+
+// TestUnused: that a mechanism stood by is a note, unless it is what the run is about or the user has asked for it.
+func TestUnused(t *testing.T) {
+	testenv.WholeScenario(t)
+	const (
+		reacted = "the congestion control never reacted: no dcon flow changed its rate or window: ECN marked no packet"
+		noPFC   = "PFC was not needed: no switch sent a PAUSE; no ingress port held more than "
+	)
+	for _, c := range []struct {
+		scenario, controller string
+		sets                 []string
+		status               measure.Status
+		messages, notes      []string
+	}{
+		{"incast", "swift", nil, measure.Pass, nil, []string{noPFC}},
+		{"incast", "swift", []string{"expect_unused=[pfc]"}, measure.Pass, nil, nil},
+		{"incast", "swift", []string{"may_idle=[pfc]"}, measure.Pass, nil, nil}, // its old name
+		{"incast", "swift", []string{"switch.pfc.xoff=90KB"}, measure.Warn, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC}, nil},
+		{"incast", "swift", []string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"}, measure.Warn, []string{"switch.pfc.xoff=90KB"}, nil},
+		{"incast", "swift", []string{"switch.pfc.watchdog={detect: 1ms}"}, measure.Warn, []string{"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC", "PFC watchdog was not needed: PAUSE held no queue for 1ms"}, nil},
+		{"incast", "none", []string{"switch={pfc: {xoff: 100KB, priorities: [5]}}"}, measure.Warn, []string{
+			"PFC held nothing back: it is on priorities [5], and data has priority 3, which is lossy: switch.pfc.priorities is what to change",
+		}, nil},
+		{"incast", "none", []string{"switch.pfc.priorities=[5]", "expect_unused=[pfc, controller]"}, measure.Pass, nil, nil},
+		{"incast", "dcqcn", nil, measure.Pass, nil, nil},
+		{"incast", "none", nil, measure.Pass, nil, []string{"no congestion control: PAUSE alone held senders back"}},
+		{"incast", "none", []string{"switch.flow_control=cbfc"}, measure.Pass, nil, []string{"no congestion control: want of credits alone held senders back"}},
+		{"incast", "dcon", nil, measure.Warn, []string{reacted}, nil},
+		{"incast", "dcqcn", []string{"switch.ecn.mode=off"}, measure.Warn, []string{"no dcqcn flow changed its rate or window: ECN is off"}, nil},
+		{"line-rate", "none", nil, measure.Pass, nil, nil},
+		{"line-rate", "none+win", nil, measure.Pass, nil, nil},
+		{"line-rate", "dcon", nil, measure.Warn, []string{reacted}, nil},
+		{"line-rate", "dcon", []string{"expect_unused=[controller]"}, measure.Pass, nil, []string{"ECN was not needed: it marked no packet", "CNMs were not needed"}},
+		{"line-rate", "dcon", []string{"expect_unused=[controller, ecn]", "switch.cnm.repeat=60us"}, measure.Warn, []string{"--set switch.cnm.repeat=60us had no effect: CNMs"}, nil},
+		{"line-rate", "dcon", []string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"}, measure.Pass, nil, nil},
+	} {
+		s := mustLoad(t, c.scenario, c.sets...)
+		v := run(t, s, c.controller, Options{Plane: orchestrator.PlaneWasm, Sets: c.sets}).Summary.Verdict
+		t.Log(c.scenario, c.controller, c.sets)
+		says(t, v, c.status, c.messages, c.notes)
+	}
+}
+
+// TestVariantSetting: a setting of a variant's is asked for in its own run only.
+func TestVariantSetting(t *testing.T) {
+	const two = `
+topology: {star: {hosts: 5}, rate: 40Gbps, delay: 1us}
+controllers: [swift, {name: early, cc: swift, switch: {pfc: {xoff: 90KB}}}]
+flows: [{from: h0..h3, to: h4, size: 500KB}]
+duration: 1ms
+`
+	sets := "controllers.early.switch.pfc.xoff=80KB"
+	says(t, verdictOf(t, two, "swift", sets).Verdict, measure.Pass, nil, []string{"PFC was not needed"})
+	says(t, verdictOf(t, two, "early", sets).Verdict, measure.Warn, []string{"--set " + sets + " had no effect: PFC"}, nil)
+	says(t, verdictOf(t, two, "early").Verdict, measure.Pass, nil, []string{"PFC was not needed"})
+}

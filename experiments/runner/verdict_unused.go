@@ -1,0 +1,137 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+)
+
+// judgeUnused says what the run had no use for. That a mechanism stood by and was not needed is a note, and often what a good
+// congestion control is for. It is a warning where the run was to show it: the congestion control itself, a fault, and what
+// the user has changed for this run (--set).
+func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
+	started := false
+	for i := range r.engine.Flows() {
+		started = started || r.engine.Flows()[i].Sender != nil
+	}
+	if started {
+		r.judgeFlowControl(v, sum)
+		r.judgeController(v, sum)
+	}
+	if plan := r.Scenario.Topology; plan.Hash != topologies.HashOwn &&
+		!slices.ContainsFunc(plan.Routes().Groups, func(g []topologies.PortID) bool { return len(g) > 1 }) {
+		r.unused(v, "", "routing", "routing.hash was not needed: no switch has several ports to choose from")
+	}
+	late := 0
+	for i := range r.Scenario.Faults {
+		if r.Scenario.Faults[i].At > r.engine.Now() {
+			late++
+		}
+	}
+	if late > 0 && !r.mayBeUnused(scenario.UnusedFaults) {
+		v.Worsen(measure.Warn, "%d faults never happened: they were to come after %v, when the run ended", late, r.engine.Now())
+	}
+}
+
+func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
+	s := r.Scenario
+	used, section, name := sum.PFC.Pauses > 0, "switch.pfc", "PFC"
+	priorities := s.Switch.PFC.Priorities
+	if sum.Credits != nil {
+		used, section, name = sum.Credits.Stalls > 0, "switch.cbfc", "credit-based flow control"
+		priorities = s.Switch.CBFC.Priorities
+	}
+	lossless := priorities != 0
+	switch {
+	case !lossless || used:
+	case priorities>>s.Host.DataPriority&1 == 0 && !r.mayBeUnused(scenario.UnusedPFC):
+		v.Worsen(measure.Warn, "%s held nothing back: it is on priorities %v, and data has priority %d, which is lossy: %s.priorities is what to change",
+			name, settings.Priorities(priorities), s.Host.DataPriority, section)
+	default:
+		what := "no switch sent a PAUSE"
+		if sum.Credits != nil {
+			what = "no port ran out of credits"
+		}
+		r.unused(v, scenario.UnusedPFC, section, "%s was not needed: %s; no ingress port held more than %v", name, what, units.Bytes(sum.Overshoot))
+	}
+	if w := &s.Switch.PFC.Watchdog; w.On() && sum.Credits == nil && r.recorder.events[orchestrator.EventStorm] == 0 {
+		r.unused(v, scenario.UnusedPFC, "switch.pfc.watchdog", "the PFC watchdog was not needed: PAUSE held no queue for %v", w.Detect)
+	}
+	if h := &s.Host; h.ACKsWhenPaused && (sum.Credits != nil || s.Switch.PFC.Priorities>>h.ACKPriority()&1 == 0) {
+		r.unused(v, scenario.UnusedPFC, "host.ack_when_paused", "host.ack_when_paused was not needed: no PAUSE stops the ACKs' priority, %d", h.ACKPriority())
+	}
+	if used && lossless && !r.controlled() && !r.mayBeUnused(scenario.UnusedController) {
+		what := "PAUSE"
+		if sum.Credits != nil {
+			what = "want of credits"
+		}
+		v.Note("no congestion control: %s alone held senders back, and whoever shares a paused port with them", what)
+	}
+}
+
+func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
+	needs := r.CC.Needs
+	marked := sum.ECNMarks+sum.UEMarks > 0
+	byECN := (needs.ECN || needs.PCN) && r.Scenario.Switch.ECN.Mode != switchagent.ECNOff
+	changes := int64(0)
+	for i := range r.Scenario.Topology.Hosts {
+		nic := r.engine.NIC(i)
+		changes += nic.RateChanges + nic.WindowChanges // some control by the window alone
+	}
+	if r.controlled() && changes == 0 && !r.mayBeUnused(scenario.UnusedController) {
+		why := ""
+		switch {
+		case byECN && !marked:
+			why = ": ECN marked no packet"
+		case needs.ECN && !byECN:
+			why = ": ECN is off"
+		}
+		v.Worsen(measure.Warn, "the congestion control never reacted: no %s flow changed its rate or window%s", r.CC.Name, why)
+		return // what it did not hear of says no more
+	}
+	if byECN && !marked {
+		r.unused(v, scenario.UnusedECN, "switch.ecn", "ECN was not needed: it marked no packet")
+	}
+	if needs.CNM && sum.CNMs == 0 {
+		r.unused(v, scenario.UnusedCNM, "switch.cnm", "CNMs were not needed: no switch found a burst that others had to be told of")
+	}
+}
+
+// controlled says whether the run has a congestion control: none, with a window or without, is not one.
+func (r *runner) controlled() bool {
+	plain, _, _ := strings.Cut(r.CC.Name, "+")
+	return plain != "none"
+}
+
+// unused says that a mechanism was not needed: a warning if the user has changed its section of the scenario for this run.
+func (r *runner) unused(v *measure.Verdict, name, section, format string, args ...any) {
+	if r.mayBeUnused(name) {
+		return
+	}
+	if set := r.setBelow(section); set != "" {
+		v.Worsen(measure.Warn, "--set %s had no effect: "+format, append([]any{set}, args...)...)
+		return
+	}
+	v.Note(format, args...)
+}
+
+// setBelow is the user's last setting (--set) in a section of the scenario, or of that section in the run's variant; "" if
+// there is none.
+func (r *runner) setBelow(section string) string {
+	last := ""
+	for _, set := range r.options.Sets {
+		path, _, _ := strings.Cut(set, "=")
+		path = strings.TrimPrefix(strings.TrimSpace(path), "controllers."+r.Name+".")
+		if path == section || strings.HasPrefix(path, section+".") {
+			last = set
+		}
+	}
+	return last
+}

@@ -1,0 +1,45 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Watching is a run that somebody learns from while it goes on.
+type Watching struct {
+	// Plane is orchestrator.PlaneKernel or PlaneWasm.
+	Plane string
+	Seed  uint64
+	// Sample is told of one RTT a round trip of each flow.
+	Sample func(flow int, now, rtt vtime.Time)
+	// Controller makes a flow's controller in place of the congestion control's own.
+	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)
+	Progress   orchestrator.Progress
+}
+
+// Watch runs a scenario under a controller without writing anything.
+func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watching) (*measure.Summary, error) {
+	r, err := newRunner(s, Options{Controller: controller, Plane: w.Plane, Seed: w.Seed})
+	if err != nil {
+		return nil, err
+	}
+	r.watching = &w
+	plane, err := r.openPlane()
+	if err != nil {
+		return nil, err
+	}
+	r.build(plane)
+	r.recorder.start(r.engine, rundir.Discard())
+	start := time.Now()
+	runErr := r.engine.Run(s.Duration, s.DrainTime(), watch(ctx, w.Progress))
+	result := r.conclude(time.Since(start), runErr)
+	return &result.Summary, errors.Join(environmental(runErr), plane.Close())
+}

@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Check finds every mistake that shows only once a scenario meets its controllers and its seeds: what a run, a sweep and validate
+// refuse is what Check refuses, and nothing else of a scenario that could be read. Without seeds it is the scenario's own.
+func Check(s *Scenario, controllers []string, seeds ...uint64) error {
+	if len(seeds) == 0 {
+		seeds = []uint64{s.Seed}
+	}
+	var errs []error
+	said := map[string]bool{} // what is wrong under one seed mostly is under all
+	for _, seed := range seeds {
+		seeded, err := s.WithSeed(seed)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("scenario %s with seed %d: %w", s.Name, seed, err))
+			continue
+		}
+		for _, name := range controllers {
+			if _, err := NewSetup(seeded, name, seed); err != nil && !said[err.Error()] {
+				said[err.Error()] = true
+				errs = append(errs, fmt.Errorf("scenario %s: %w", s.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Fits says what of a scenario does not go with a congestion control, in a run as in a live fabric.
+func Fits(s *Scenario, spec *cc.Spec) error {
+	if err := errors.Join(telemetryFits(s.Topology, spec), faultsFit(s, spec)); err != nil {
+		return err
+	}
+	if err := HostSettings(s, spec.Needs).Validate(); err != nil {
+		return fmt.Errorf("%s: host: %w", spec.Name, err)
+	}
+	return nil
+}
+
+// telemetryFits refuses a topology with a link that the telemetry of the controller cannot speak of.
+func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
+	if !spec.Needs.INT {
+		return nil
+	}
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		if _, ok := wire.INTRateCode(p.Rate); !ok && plan.Nodes[p.Node].Kind == topologies.Switch {
+			return fmt.Errorf("%s %s: %s is a link of %v", spec.Name, telemetryCodes, PortLabel(plan, p.ID), p.Rate)
+		}
+	}
+	return nil
+}
+
+const telemetryCodes = "reads links' rates from in-band telemetry, which has codes for Ethernet's only (" + wire.INTRates + ")"
+
+// faultsFit refuses what the faults would do that the controller, or the variant's switches, cannot have.
+func faultsFit(s *Scenario, spec *cc.Spec) error {
+	for i := range s.Faults {
+		f := &s.Faults[i]
+		if _, ok := wire.INTRateCode(f.Rate); f.Kind == settings.FaultRate && spec.Needs.INT && !ok {
+			return fmt.Errorf("%s %s: a fault changes a link to %v", spec.Name, telemetryCodes, f.Rate)
+		}
+		if f.Kind == settings.FaultPause && s.Switch.FlowControl == switchagent.FlowCBFC {
+			return errors.New("a fault has a host send PAUSE: there is none under flow_control cbfc")
+		}
+	}
+	return nil
+}

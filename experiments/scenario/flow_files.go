@@ -1,0 +1,243 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// flowTable reads flows from a file like flows.csv: a line of column names, then a line a flow. Columns that it does not
+// know are passed over.
+func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	name := ""
+	if !v.String(&name) {
+		return false
+	}
+	path, data := d.read(v, name, nil)
+	if data == nil || d.s.Topology == nil {
+		return false
+	}
+	before := v.Report().Count()
+	w.View.file(name, data)
+	t := flowReader{decoder: d, w: w}
+	var columns map[string]int
+	for row := range v.Report().Rows(path, data, ",") {
+		if columns == nil {
+			if columns = t.header(row); columns == nil {
+				return false
+			}
+			continue
+		}
+		if len(row.Fields) != t.width {
+			row.Line.Errorf("%d fields, and the first line has %d", len(row.Fields), t.width)
+			continue
+		}
+		f := Flow{Tag: w.Tag}
+		at := func(column string) *yamlspec.Value { return row.Fields[columns[column]] }
+		if _, tagged := columns["tag"]; tagged {
+			if f.Tag = at("tag").Raw(); !tagName.MatchString(f.Tag) {
+				at("tag").Errorf("tag %q: a tag is letters, digits and _ . + / -", f.Tag)
+			}
+		}
+		source, sourceOK := t.end(at("src"))
+		destination, destinationOK := t.end(at("dst"))
+		size, err := strconv.ParseInt(at("size_bytes").Raw(), 10, 62)
+		if err != nil || size < 0 {
+			at("size_bytes").Errorf("%q is not a number of bytes (0: %s)", at("size_bytes").Raw(), Unbounded)
+		}
+		f.Size = units.Bytes(size)
+		if f.Start, err = units.ParseTime(at("start_ns").Raw() + "ns"); err != nil {
+			at("start_ns").Errorf("%q is not a time in nanoseconds", at("start_ns").Raw())
+		}
+		f.Source, f.Destination = source, destination
+		if sourceOK && destinationOK {
+			t.add(row, at("start_ns"), f)
+		}
+	}
+	if columns == nil {
+		v.Errorf("%s is empty: its first line names the columns, such as tag,src,dst,size_bytes,start_ns, and each other line is a flow", path)
+	} else if len(w.flows) == 0 && v.Report().Count() == before {
+		v.Errorf("%s has no flow: each line below the first is one", path)
+	}
+	return v.Report().Count() == before
+}
+
+// flowReader reads a file of flows into a workload.
+type flowReader struct {
+	*decoder
+	w     *Workload
+	width int // columns
+}
+
+// header is the columns by name; nil if one is missing.
+func (t *flowReader) header(row yamlspec.Row) map[string]int {
+	columns := map[string]int{}
+	for i, f := range row.Fields {
+		columns[f.Raw()] = i
+	}
+	t.width = len(row.Fields)
+	for _, need := range []string{"src", "dst", "size_bytes", "start_ns"} {
+		if _, ok := columns[need]; !ok {
+			row.Line.Errorf("no column %s: the first line names the columns, such as tag,src,dst,size_bytes,start_ns", need)
+			return nil
+		}
+	}
+	return columns
+}
+
+// end is the host that v names.
+func (t *flowReader) end(v *yamlspec.Value) (topologies.NodeID, bool) {
+	id, ok := t.nodes[v.Raw()]
+	switch {
+	case !ok:
+		v.Errorf("no node %q in topology %s%s", v.Raw(), t.s.Topology.Name, yamlspec.Suggest(v.Raw(), t.names))
+	case t.s.Topology.Nodes[id].Kind != topologies.Host:
+		v.Errorf("%s is a switch: flows run between hosts", v.Raw())
+		ok = false
+	}
+	return id, ok
+}
+
+// add adds a flow of the file.
+func (t *flowReader) add(row yamlspec.Row, start *yamlspec.Value, f Flow) {
+	switch {
+	case f.Source == f.Destination:
+		row.Line.Errorf("%s would send to itself", t.s.Topology.Nodes[f.Source].Name)
+	case t.s.Duration > 0 && f.Start >= t.s.Duration:
+		start.Errorf("start %v is not before the run's end (duration %v)", f.Start, t.s.Duration)
+	case len(t.w.flows) == maxFlows:
+		row.Line.Errorf("more than %d flows", maxFlows)
+	default:
+		t.w.flows = append(t.w.flows, f)
+	}
+}
+
+// The destination ports by which the scripts of HPCC's simulator tell flows apart (its analysis/fct_analysis.py), and the
+// tags that flows of these ports have here. Flows of another port N have the tag "portN".
+const (
+	HPCCNormalPort, hpccNormal = 100, "normal"
+	hpccIncastPort, hpccIncast = 200, "incast"
+	hpccPortPrefix             = "port"
+)
+
+// hpccTag is the tag of flows to a port.
+func hpccTag(port int) string {
+	switch port {
+	case HPCCNormalPort:
+		return hpccNormal
+	case hpccIncastPort:
+		return hpccIncast
+	}
+	return hpccPortPrefix + strconv.Itoa(port)
+}
+
+// hpccFlows reads a flow file of HPCC's simulator (simulation/mix/flow.txt): its name, or {file: NAME, origin: TIME} with
+// the time in the file at which the run begins. The file is words between blanks: the number of flows; and for each its
+// source, its destination, priority group, destination port, bytes, and start in seconds. What follows is not read. Hosts are
+// named by their numbers: a node's place in the topology, which in one of the simulator's is the node's own number.
+func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	before := v.Report().Count()
+	file, name := v, ""
+	if v.IsMapping() {
+		m := v.Mapping()
+		file = m.Need("file")
+		origin := m.Get("origin")
+		var t vtime.Time
+		if origin.Time(&t) {
+			if d.s.Origin != 0 && d.s.Origin != t {
+				origin.Errorf("origin %v: another file's is %v, and the run has one clock", t, d.s.Origin)
+			}
+			d.s.Origin, w.View.Origin = t, nanoseconds(t)
+		}
+		m.Done()
+	}
+	if !file.String(&name) {
+		return false
+	}
+	path, data := d.read(file, name, nil)
+	if data == nil || d.s.Topology == nil {
+		return false
+	}
+	w.View.file(name, data)
+	t := flowReader{decoder: d, w: w}
+	words := v.Report().Words(path, data)
+	defer words.Close()
+	count := 0
+	if !words.Int(&count, "number of flows", 0, maxFlows) {
+		return false
+	}
+	for range count {
+		var source, destination, group, port, size int
+		if !words.Int(&source, "source of a flow", 0, len(d.s.Topology.Nodes)-1) {
+			return false
+		}
+		sourceAt := words.Last()
+		if !words.Int(&destination, "destination of a flow", 0, len(d.s.Topology.Nodes)-1) {
+			return false
+		}
+		destinationAt := words.Last()
+		if !words.Int(&group, "priority group", 0, 7) {
+			return false
+		}
+		if group != int(d.s.Host.DataPriority) {
+			words.Last().Errorf("priority group %d: every flow here is of host.data_priority, %d", group, d.s.Host.DataPriority)
+		}
+		if !words.Int(&port, "destination port", 0, 0xFFFF) || !words.Int(&size, "size in bytes", 1, 1<<40) {
+			return false
+		}
+		start := words.Next("start in seconds")
+		if start == nil {
+			return false
+		}
+		at, err := units.ParseTime(start.Raw() + "s")
+		switch {
+		case err != nil:
+			start.Errorf("%q is not a time in seconds", start.Raw())
+			continue
+		case at < d.s.Origin:
+			start.Errorf("%s s is before the origin, %v", start.Raw(), d.s.Origin)
+			continue
+		}
+		f := Flow{
+			Tag: w.Tag, Source: topologies.NodeID(source), Destination: topologies.NodeID(destination),
+			Size: units.Bytes(size), Start: at - d.s.Origin, hpccPort: 1 + port,
+		}
+		if d.defaultTag {
+			f.Tag = hpccTag(port)
+		}
+		if t.isHost(sourceAt, f.Source) && t.isHost(destinationAt, f.Destination) {
+			t.add(yamlspec.Row{Line: sourceAt}, start, f)
+		}
+	}
+	return v.Report().Count() == before
+}
+
+// isHost reports a node that is none.
+func (t *flowReader) isHost(at *yamlspec.Value, id topologies.NodeID) bool {
+	n := &t.s.Topology.Nodes[id]
+	if n.Kind != topologies.Host {
+		at.Errorf("node %d is the switch %s: flows run between hosts", id, n.Name)
+	}
+	return n.Kind == topologies.Host
+}
+
+// hpccPort is a flow's destination port in the simulator: its file's, or what the simulator's scripts expect, 200 of an incast and
+// 100 of others.
+func (s *Scenario) hpccPort(flow int) int {
+	if port := s.Flows[flow].hpccPort; port > 0 {
+		return port - 1
+	}
+	w, tag := s.workloadOf(flow), s.Flows[flow].Tag
+	var port int
+	if _, err := fmt.Sscanf(tag, hpccPortPrefix+"%d", &port); err == nil && port >= 0 && port <= 0xFFFF {
+		return port
+	}
+	if tag == hpccIncast || w != nil && w.View.Kind == "incast" {
+		return hpccIncastPort
+	}
+	return HPCCNormalPort
+}

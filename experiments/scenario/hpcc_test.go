@@ -1,0 +1,96 @@
+package scenario
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/internal/lab"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// TestHPCCFlows: flows between nodes by number, tagged by their ports, on the clock of the run.
+func TestHPCCFlows(t *testing.T) {
+	s := mustLoad(t, lab.HPCCFolder(t, lab.HPCCTopology, lab.HPCCFlows, lab.HPCCScenario))
+	var got []string
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		got = append(got, fmt.Sprintf("%s %s %s %d %d", f.Tag, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, f.Size, f.Start))
+	}
+	const want = "normal h0 h3 1500 0\nincast h4 h3 300000 1000000\nport4791 h1 h3 300000 1000000\nnormal h0 h4 1 10000500"
+	if text := strings.Join(got, "\n"); text != want {
+		t.Errorf("flows\n%s\nwant\n%s", text, want)
+	}
+	tagged := mustLoad(t, lab.HPCCFolder(t, lab.HPCCTopology, lab.HPCCFlows, strings.Replace(lab.HPCCScenario, "{hpcc: {file: flow.txt, origin: 2s}}", "{tag: mine, hpcc: flow.txt}", 1)),
+		"duration=3s")
+	if f := tagged.Flows[1]; f.Tag != "mine" || f.Start != 2*vtime.Second+vtime.Microsecond {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestHPCCFlowProblems(t *testing.T) {
+	for _, c := range []struct{ name, flows, want string }{
+		{"empty", "", "flow.txt: the file is empty"},
+		{"short", "2\n0 3 3 100 1500 2\n1 3 3\n", `flow.txt:3:5: the file ends here, and a destination port is missing`},
+		{"switch", "1 0 2 3 100 1500 2", "flow.txt:1:5: node 2 is the switch s2: flows run between hosts"},
+		{"unknown", "1 0 7 3 100 1500 2", "flow.txt:1:5: destination of a flow 7 is outside 0..4"},
+		{"group", "1 0 1 2 100 1500 2", "flow.txt:1:7: priority group 2: every flow here is of host.data_priority, 3"},
+		{"early", "1 0 1 3 100 1500 1.9", "flow.txt:1:18: 1.9 s is before the origin, 2s"},
+		{"late", "1 0 1 3 100 1500 2.001", "flow.txt:1:18: start 1ms is not before the run's end (duration 1ms)"},
+		{"itself", "1 0 0 3 100 1500 2", "flow.txt:1:3: h0 would send to itself"},
+		{"size", "1 0 1 3 100 0 2", "flow.txt:1:13: size in bytes 0 is outside 1..1099511627776"},
+		{"time", "1 0 1 3 100 5 2us", "flow.txt:1:15: \"2us\" is not a time in seconds"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := lab.HPCCFolder(t, lab.HPCCTopology, c.flows, lab.HPCCScenario)
+			s, err := Load(path, nil)
+			if err == nil || s != nil {
+				t.Fatal("accepted")
+			}
+			first, _, _ := strings.Cut(err.Error(), "\n")
+			if got := strings.TrimPrefix(first, filepath.Dir(path)+"/"); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestHPCCPorts: what the simulator's scripts tell apart by port.
+func TestHPCCPorts(t *testing.T) {
+	s := parse(t, `
+topology: star
+flows: [{from: h0, to: h1, size: 1KB}]
+workloads:
+  - {tag: fan, incast: {degree: 2, size: 1KB, interval: 10us, events: 1}}
+  - {tag: port7, all-to-all: {size: 1KB, from: h0, to: h1}}
+duration: 20us
+`)
+	var got []int
+	for i := range s.Flows {
+		got = append(got, s.hpccPort(i))
+	}
+	if fmt.Sprint(got) != "[100 200 200 7]" {
+		t.Errorf("%v", got)
+	}
+}
+
+func FuzzHPCCFlows(f *testing.F) {
+	for _, seed := range []string{lab.HPCCFlows, "", "1", "9999999999 0 1", "1 0 1 3 100 1 1e-6", "2\n0 1 3 100 5 2 1 0 3 100 5 -1", "1 0 1 3 100 5 2s"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, flows string) {
+		s, err := Load(lab.HPCCFolder(t, lab.HPCCTopology, flows, lab.HPCCScenario), nil)
+		if (s == nil) == (err == nil) {
+			t.Fatalf("scenario %v, error %v", s, err)
+		}
+		if s == nil {
+			return
+		}
+		for i := range s.Flows {
+			if f := &s.Flows[i]; f.Size < 1 || f.Start < 0 || f.Start >= s.Duration || f.Source == f.Destination {
+				t.Errorf("%+v", f)
+			}
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// TestOneMistakeOneMessage: what is wrong is said once, where it is, and what only follows from it is not.
+func TestOneMistakeOneMessage(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"empty.csv": "", "head.csv": "tag,src,dst,size_bytes,start_ns\n", "nothing.txt": "0 100\n", "empty.json": "", "list.json": "[]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const flow = "flows: [{from: h0, to: h1, size: 1KB}]\n"
+	for _, c := range []struct{ text, want string }{
+		{"flows: 0\n", "1:8 a flow is a mapping"},
+		{"flows: {}\n", "1:8 expected a list, found a mapping"},
+		{"flows: []\n", "1:1 a scenario has at least one flow"},
+		{"workloads: []\n", "1:1 a scenario has at least one flow"},
+		{"workloads: [{all-to-all: {size: 1KB, rounds: 0, interval: 5us}}]\n", "1:46 0 is outside 1..1048576"},
+		{"workloads: [{all-to-all: {size: 1KB, rounds: x, interval: 5us}}]\n", `1:46 "x" is not a whole number`},
+		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: 0}}]\n", "1:59 interval must be positive"},
+		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: x}}]\n", `1:59 "x" is not a time`},
+		{"workloads: [{poisson: {sizes: websearch, load: 0.5, of: hosts, flows: 0}}]\n", "1:71 0 is outside 1..1048576"},
+		{"workloads: [{incast: {size: 1KB, load: 0.5, of: hosts, degree: 2, events: x}}]\n", `1:75 "x" is not a whole number`},
+		{"workloads: [{csv: empty.csv}]\n", "1:19 " + filepath.Join(dir, "empty.csv") + " is empty: its first line names the columns"},
+		{"workloads: [{csv: head.csv}]\n", "1:19 " + filepath.Join(dir, "head.csv") + " has no flow"},
+		{"workloads: [{poisson: {sizes: nothing.txt, load: 0.5, of: hosts}}]\n", "1:1 no flow is longer than 0 B"},
+		{flow + "published: [{title: x, columns: [], rows: [{metric: fct_mean, unit: ms, values: []}]}]\n", "2:33 a table has at least one column"},
+		{flow + "published: [{title: x, columns: [dcqcn], rows: []}]\n", "2:48 a table has at least one row"},
+		{
+			flow + "cc: {lstm-pid: {weights: " + filepath.Join(dir, "list.json") + "}}\n",
+			"2:26 lstm-pid: weights file " + filepath.Join(dir, "list.json") + ": line 1, column 2: the whole is a JSON array",
+		},
+		{
+			flow + "controllers: [{name: own, cc: lstm-pid, set: {weights: " + filepath.Join(dir, "empty.json") + "}}]\n",
+			"2:56 lstm-pid: weights file " + filepath.Join(dir, "empty.json") + ": line 1, column 1: not whole JSON",
+		},
+	} {
+		_, err := Parse(filepath.Join(dir, "x.yaml"), []byte(c.text+"topology: star\nduration: 1ms\n"), nil)
+		var problems yamlspec.Problems
+		if !errors.As(err, &problems) {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		got := fmt.Sprintf("%d:%d %s", problems[0].Line, problems[0].Column, problems[0].Message)
+		if len(problems) != 1 || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s\ngot %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package scenario
+
+import (
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+)
+
+// Environment is what a controller that needs this of switches may know of its flow's path.
+func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
+	op, ack := wire.OpWriteMiddle, wire.AckLen
+	switch {
+	case needs.INT:
+		op, ack = op.WithINT(), wire.AckINTLen
+	case needs.Timestamps:
+		op, ack = op.WithTimestamp(), wire.AckTimestampLen
+	}
+	data := wire.DataLen(op, plan.MTU)
+	return cc.Env{
+		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[0]].Rate,
+		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, data, ack),
+		MTU:      plan.MTU,
+		LineMTU:  plan.Framing.LineBytes(data),
+	}
+}
+
+// HostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts. Where switches mark
+// undetermined packets, hosts know it, whatever the controller makes of it.
+func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
+	own := s.Host
+	if own.CoalesceACKs > 0 && !needs.ACK {
+		own.AckEvery = own.CoalesceACKs
+	}
+	own.ACKsWhenPaused = own.ACKsWhenPaused && s.Switch.FlowControl == switchagent.FlowPFC // without credits nothing may be sent
+	own.Timestamps = needs.Timestamps
+	own.INT, own.Ternary = needs.INT, needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
+	switch {
+	case needs.PCN:
+		own.Notify = hostagent.NotifyPCN
+	case !needs.CNP:
+		own.Notify = hostagent.NotifyNone
+	}
+	return &own
+}
+
+// SwitchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking
+// that the controller does not listen to. A detector that the scenario asks for works under every controller, to be
+// looked at, but for one that comes with its own.
+func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
+	settings := EverySwitch(s.Topology, &s.Switch)
+	for i, id := range s.Topology.Switch {
+		own := settings[i]
+		if needs.TCD && own.Detector != switchagent.DetectorTCD {
+			// As TCD's authors have it: where the threshold detector would draw by RED, so does this one.
+			own.Detector, own.TCD.RED = switchagent.DetectorTCD, own.ECN.Mode == switchagent.ECNRED
+		}
+		switch {
+		case needs.PCN && own.ECN.Mode != switchagent.ECNOff:
+			own.ECN.Mode, own.Detector = switchagent.ECNPCN, switchagent.DetectorThreshold
+		case !needs.ECN:
+			own.ECN.Mode = switchagent.ECNOff
+		case needs.CNM && own.ECN.Mode == switchagent.ECNRED && !own.CNM.RED:
+			own.ECN.Mode = switchagent.ECNStep
+			own.ECN.KMax = own.CNM.QECN
+			own.ECN.KMin = own.ECN.KMax
+		case needs.ECNStep && own.ECN.Mode == switchagent.ECNRED:
+			own.ECN.Mode = switchagent.ECNStep
+			if own.ECN.KMin == switchagent.Auto && own.ECN.KMax == switchagent.Auto {
+				own.ECN.PerRate = 10 * units.Gbps // of each port, as auto is
+			}
+			own.ECN.KMax = stepThreshold(s.Topology, id, own.ECN.PerRate)
+			own.ECN.KMin = own.ECN.KMax
+		}
+	}
+	return settings
+}
+
+// stepThreshold is DCTCP's K in a scenario that does not ask for a step: 30 KB for each 10 Gb/s of the port (HPCC simulator,
+// run.py), which is the switch's slowest unless thresholds go by each port's rate anyway: then it is one of rate per.
+func stepThreshold(plan *topologies.Plan, node topologies.NodeID, per units.Rate) units.Bytes {
+	if per == 0 {
+		per = plan.Ports[plan.Nodes[node].Ports[0]].Rate
+		for _, p := range plan.Nodes[node].Ports {
+			per = min(per, plan.Ports[p].Rate)
+		}
+	}
+	return units.Bytes(int64(per) / int64(10*units.Gbps/(30*1000)))
+}
+
+// Thresholds is what switches' settings come to on a topology.
+type Thresholds struct {
+	Buffers []units.Bytes            // by switch index
+	Ports   []switchagent.Thresholds // by port; of hosts' ports nothing
+}
+
+// ResolveThresholds is what settings of switches, by index, come to.
+func ResolveThresholds(plan *topologies.Plan, settings []*switchagent.Settings) *Thresholds {
+	r := &Thresholds{Buffers: make([]units.Bytes, len(plan.Switch)), Ports: make([]switchagent.Thresholds, len(plan.Ports))}
+	for i, id := range plan.Switch {
+		buffer, ports := settings[i].Resolve(orchestrator.Cables(plan, id, false))
+		r.Buffers[i] = buffer
+		copy(r.Ports[plan.Nodes[id].Ports[0]:], ports)
+	}
+	return r
+}
+
+// EverySwitch are the settings of each switch by index: those given, with the buffer that a switch has of its own.
+func EverySwitch(plan *topologies.Plan, s *switchagent.Settings) []*switchagent.Settings {
+	all := make([]*switchagent.Settings, len(plan.Switch))
+	for i, id := range plan.Switch {
+		own := *s
+		if b := plan.Nodes[id].Buffer; b > 0 {
+			own.Buffer = b
+		}
+		all[i] = &own
+	}
+	return all
+}

@@ -1,0 +1,126 @@
+package scenario
+
+import (
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Scenario is a resolved scenario: everything a run needs but the controller's name and the seed.
+type Scenario struct {
+	Name        string
+	Description string
+	Topology    *topologies.Plan
+	Switch      switchagent.Settings
+	Host        hostagent.Settings
+	// Controllers are the ones that run when the user names none: congestion controls and variants, by name.
+	Controllers []string
+	Variants    []Variant
+	// ControllerSettings are the scenario's own constants, by controller and parameter name ("dcqcn" -> "g" -> "1/256").
+	// cc.Spec.Constants are those that hold for one controller.
+	ControllerSettings map[string]map[string]string
+	// Flows are the ones that are listed, and after them those of Workloads, drawn with Seed.
+	Flows     []Flow
+	Workloads []Workload
+	// Duration is when the run stops. With Drain it goes on until all flows with a size have ended and every queue is
+	// empty, but for DrainLimit at most.
+	Duration   vtime.Time
+	Drain      bool
+	DrainLimit vtime.Time // after Duration; 0 without Drain
+	Seed       uint64
+	// Faults are what goes wrong, in the file's order.
+	Faults []Fault
+	// HasQuick says that the scenario has changes for a quick run, be they applied or not.
+	HasQuick bool
+	Sample   Sampling
+	Panels   []Panel
+	// ExpectUnused are the mechanisms (of unusedNames) of which the verdict does not say that a run had no use for them: the scenario is not about
+	// them.
+	ExpectUnused []string
+	// Published are figures that a source gives for the scenario, to be put beside what runs measure.
+	Published []measure.PublishedTable
+	// LookAt tells the report's reader what to look at, a paragraph each. Spans are shaded in its plots.
+	LookAt []string
+	Spans  []Span
+
+	listed int    // of Flows
+	drawn  uint64 // the seed that the others were drawn with
+	// Origin is the time at which the run begins on the clock of the file that its flows come from.
+	Origin vtime.Time
+}
+
+// Span is a labelled stretch of virtual time.
+type Span struct {
+	From, To vtime.Time
+	Label    string
+}
+
+// Flow is one flow.
+type Flow struct {
+	Tag         string
+	Source      topologies.NodeID
+	Destination topologies.NodeID
+	Size        units.Bytes // 0: unbounded, sends until the run ends
+	Start       vtime.Time
+	// Jitter is the time within which the seed delays the start of a listed flow; Start has that in it.
+	Jitter vtime.Time
+	// Via are the switches the flow's path must go through; empty leaves the choice to ECMP.
+	Via []topologies.NodeID
+	// StartRate presets the controller's rate and target as if it had converged; 0 leaves it to the controller.
+	StartRate units.Rate
+	// ConstantRate paces the flow at this rate without congestion control; 0 uses the controller.
+	ConstantRate units.Rate
+	// ExpectUnfinished says that it may outlast the run: that is no fault of the run's.
+	ExpectUnfinished bool
+
+	listedStart vtime.Time // without the jitter
+	hpccPort    int        // 1 + its destination port, of a flow from a file of HPCC's simulator
+}
+
+// Sampling says what is recorded over time.
+type Sampling struct {
+	// Interval is the time between two samples of ports and rates.
+	Interval vtime.Time
+	// Ports are the sampled ports, by "node:peer" pairs; empty: every switch port.
+	Ports []topologies.PortID
+	// Flows are tags of flows whose rates are sampled; empty: every flow, or none with NoFlows.
+	Flows   []string
+	NoFlows bool
+}
+
+// Panel is one plot of the report, controllers side by side.
+type Panel struct {
+	Title string
+	Note  string // a line under the title; may be empty
+	// Window is the time that pauses and throughput are averaged over, in whole sampling intervals; 0: one interval.
+	Window vtime.Time
+	Log    bool // a logarithmic scale, for what spans decades; what is 0 lies at its low end
+	Series []Series
+}
+
+// Quantity is what a series plots.
+type Quantity string
+
+// Quantities.
+const (
+	QueueBytes        Quantity = "queue"   // bytes in the egress queue of a port
+	IngressBytes      Quantity = "ingress" // bytes held from an ingress port
+	PauseRate         Quantity = "pause"   // PAUSE frames per second sent by a port
+	Throughput        Quantity = "goodput" // delivered payload of the flows with a tag, bits per second
+	SendingRate       Quantity = "rate"    // the controller's rate of the flows with a tag
+	CongestedMarks    Quantity = "ce"      // packets marked CE per second by a port
+	UndeterminedMarks Quantity = "ue"      // packets marked UE per second by a port (TCD)
+	PortState         Quantity = "state"   // TCD's state of a port: 0 not congested, 1 undetermined, 2 congested
+)
+
+// Series is one line of a panel.
+type Series struct {
+	Label     string
+	Quantity  Quantity
+	Port      topologies.PortID // for queue, ingress, pause, ce, ue, state
+	Tag       string            // for goodput, rate
+	Reference Reference
+}

@@ -1,0 +1,214 @@
+package scenario
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Setup is a scenario as a run under one congestion control and one seed meets it: all that decides what the run comes to.
+type Setup struct {
+	Scenario *Scenario // with the variant's settings, and the flows that Seed draws
+	Name     string    // of the congestion control or variant
+	CC       *cc.Spec
+	Seed     uint64
+	Flows    []FlowSetup // by flow
+}
+
+// FlowSetup is what a flow's controller is built from, and what decides the flow's path.
+type FlowSetup struct {
+	Env      cc.Env
+	Settings cc.Settings
+	Ports    orchestrator.Ports
+}
+
+// NewSetup resolves a scenario under a congestion control or variant and a seed. It finds every mistake that shows only there.
+func NewSetup(s *Scenario, controller string, seed uint64) (*Setup, error) {
+	own, name, spec, err := s.Under(controller)
+	if err != nil {
+		return nil, err
+	}
+	if own, err = own.WithSeed(seed); err != nil {
+		return nil, err
+	}
+	u := &Setup{Scenario: own, Name: name, CC: spec, Seed: seed}
+	return u, u.resolveFlows()
+}
+
+// resolveFlows works out the flows' constants and ports.
+func (u *Setup) resolveFlows() error {
+	s := u.Scenario
+	if err := Fits(s, u.CC); err != nil {
+		return err
+	}
+	u.Flows = make([]FlowSetup, len(s.Flows))
+	resolved := map[cc.Env]cc.Settings{}
+	portsOf := s.PortsOf(u.Seed)
+	for i := range s.Flows {
+		env := Environment(s.Topology, &s.Flows[i], u.CC.Needs)
+		settings, known := resolved[env]
+		if !known {
+			var err error
+			if settings, err = Resolver.Resolve(u.CC.Name, u.CC.Constants(s.ControllerSettings), env); err != nil {
+				return err
+			}
+			if _, err := u.CC.New(env, settings); err != nil {
+				return fmt.Errorf("%s: %w", u.CC.Name, err)
+			}
+			resolved[env] = settings
+		}
+		ports, err := portsOf(i)
+		if err != nil {
+			return err
+		}
+		u.Flows[i] = FlowSetup{Env: env, Settings: settings, Ports: ports}
+	}
+	return nil
+}
+
+// Fabric are the options of the fabric that the run needs.
+func (u *Setup) Fabric() orchestrator.FabricOptions {
+	return orchestrator.FabricOptions{
+		PlaneOptions: orchestrator.PlaneOptions{Flows: u.CC.Needs.CNM, Telemetry: u.CC.Needs.INT, Reroute: u.Scenario.reroutes()},
+	}
+}
+
+// Resolution is what a scenario comes to under a controller and a seed.
+type Resolution struct {
+	// Configuration is the scenario with every default filled in and every setting of the user's applied.
+	Configuration View        `json:"configuration"`
+	Constants     []constants `json:"controller_constants"`
+	Paths         []flowPath  `json:"paths"` // by flow, of those that the scenario lists
+}
+
+// constants are a controller's for the flows whose paths are alike.
+type constants struct {
+	LineRateBPS int64             `json:"line_rate_bps"`
+	BaseRTTPS   int64             `json:"base_rtt_ps"`
+	Values      map[string]string `json:"values"`
+}
+
+// flowPath is the way a flow takes, and the UDP source port that makes ECMP choose it.
+type flowPath struct {
+	Port uint16   `json:"udp_source_port"`
+	Path []string `json:"path"`
+}
+
+// Own is the resolution without the scenario's other controllers.
+func (m *Resolution) Own() Resolution {
+	own := *m
+	own.Configuration.Controllers, own.Configuration.Variants, own.Configuration.Constants = nil, nil, nil
+	return own
+}
+
+// pathNames are the nodes along a path, source and destination included.
+func pathNames(plan *topologies.Plan, path []topologies.PortID) []string {
+	names := make([]string, 0, len(path)+1)
+	for _, p := range path {
+		names = append(names, plan.Nodes[plan.Ports[p].Node].Name)
+	}
+	return append(names, plan.PeerNode(path[len(path)-1]).Name)
+}
+
+// Resolution is what the scenario comes to in this setup.
+func (u *Setup) Resolution() Resolution {
+	s := u.Scenario
+	m := Resolution{Configuration: s.View()}
+	u.references(&m.Configuration)
+	// In the order of the flows that need them first, so that equal runs have equal manifests.
+	seen := map[cc.Env]bool{}
+	for i := range s.Flows {
+		f, set := &s.Flows[i], &u.Flows[i]
+		if !seen[set.Env] {
+			seen[set.Env] = true
+			m.Constants = append(m.Constants, constants{
+				LineRateBPS: int64(set.Env.LineRate), BaseRTTPS: int64(set.Env.BaseRTT), Values: set.Settings.Map(),
+			})
+		}
+		if i >= len(s.Listed()) {
+			continue
+		}
+		m.Paths = append(m.Paths, flowPath{
+			Port: set.Ports.Source,
+			Path: pathNames(s.Topology, orchestrator.Path(s.Topology, f.Source, f.Destination, set.Ports)),
+		})
+	}
+	return m
+}
+
+// Hash sums up everything that decides what the run comes to, but for the program that runs it. Which other controllers
+// the scenario has, under which constants, decides nothing: the run's own are among what they resolved to.
+func (u *Setup) Hash(m *Resolution) string {
+	sum := sha256.New()
+	_ = json.NewEncoder(sum).Encode([]any{u.Scenario.Name, u.Name, u.CC.Name, u.Seed, m.Own()}) // of texts and numbers
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// ConfigurationHash is equal for two runs of one program that come to the same: their scenario, with all defaults and
+// settings, controller, constants, paths and seed are equal. It is in the manifest of a run.
+func ConfigurationHash(s *Scenario, controller string, seed uint64) (string, error) {
+	u, err := NewSetup(s, controller, seed)
+	if err != nil {
+		return "", err
+	}
+	m := u.Resolution()
+	return u.Hash(&m), nil
+}
+
+// settingFile is a file that a constant names.
+var settingFile = files.Kind{Name: "a constant's file", Most: 16 << 20}
+
+// Resolver resolves controllers' constants. Those that name files mean them relative to the working directory.
+var Resolver = cc.Resolver{ReadFile: readSettingFile}
+
+func readSettingFile(path string) ([]byte, error) {
+	data, err := files.Read(path, settingFile)
+	if err != nil && !files.IsRefused(err) {
+		err = fmt.Errorf("%w (a relative path is relative to the working directory)", err)
+	}
+	return data, err
+}
+
+// PortsOf are the ports that the flows have in a run with that seed. They decide the flows' paths: see orchestrator.Path.
+func (s *Scenario) PortsOf(seed uint64) func(flow int) (orchestrator.Ports, error) {
+	first := func(flow int) orchestrator.Ports { return orchestrator.FirstPorts(s.salt(flow, seed)) }
+	if s.Topology.Hash == topologies.HashHPCC {
+		all := s.HPCCPorts()
+		first = func(flow int) orchestrator.Ports { return all[flow] }
+	}
+	return func(flow int) (orchestrator.Ports, error) {
+		f := &s.Flows[flow]
+		ports, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, first(flow))
+		if err != nil {
+			return ports, fmt.Errorf("flow %d (%s): %w", flow, f.Tag, err)
+		}
+		return ports, nil
+	}
+}
+
+// HPCCFirstPort is the source port of a host's first flow in HPCC's simulator; the others' follow in the order of their starts.
+const HPCCFirstPort = 10000
+
+// HPCCPorts are the flows' ports in HPCC's simulator (third.cc: ScheduleFlowInputs).
+func (s *Scenario) HPCCPorts() []orchestrator.Ports {
+	byStart, ports := make([]int, len(s.Flows)), make([]orchestrator.Ports, len(s.Flows))
+	for i := range s.Flows {
+		byStart[i] = i
+	}
+	slices.SortStableFunc(byStart, func(a, b int) int { return cmp.Compare(s.Flows[a].Start, s.Flows[b].Start) })
+	used := map[topologies.NodeID]uint16{}
+	for _, i := range byStart {
+		f := &s.Flows[i]
+		ports[i] = orchestrator.Ports{Source: HPCCFirstPort + used[f.Source], Destination: uint16(s.hpccPort(i))}
+		used[f.Source]++
+	}
+	return ports
+}

@@ -1,0 +1,349 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// maxDuration bounds a run: virtual time counts picoseconds, and a slip of the unit would keep a machine busy for days.
+const maxDuration = 3600 * vtime.Second
+
+// lossyTimeout is the retransmission timeout of a scenario whose data may be lost, unless it says otherwise.
+const lossyTimeout = vtime.Millisecond
+
+// NamePattern is what a scenario may be called: it names a folder of results.
+var NamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// Nameless says that a name taken from a file's, as "." of "..yaml", would be no folder of its own.
+func Nameless(name string) bool { return strings.Trim(name, ".") == "" }
+
+// reserved are the names of files and folders that results have beside the folders of scenarios and controllers. A test of what writes them
+// sees to it that none is missing.
+var reserved = []string{
+	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "capture.pcapng",
+	"figure.svg", "figure.png", "fct.txt", "pfc.txt", "report.html", "published.json", "runs.json", "figures", "sweep.csv", "sweep.html",
+	"comparison.html",
+}
+
+// Reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart or not.
+func Reserved(name string) bool {
+	return slices.ContainsFunc(reserved, func(file string) bool { return strings.EqualFold(file, name) })
+}
+
+// tagName is what a flow's tag may be: it stands in CSV files and lists.
+var tagName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
+
+// Load resolves a scenario: a built-in's name or a file's path, with the settings of --set applied.
+func Load(nameOrPath string, sets []string) (*Scenario, error) {
+	return Reading{Sets: sets}.Load(nameOrPath)
+}
+
+// Reading says how a scenario is read.
+type Reading struct {
+	Quick bool     // with its quick changes, if it has any
+	Sets  []string // of --set; they come after the quick changes
+	Live  bool     // for a live fabric, which needs neither flows nor a duration
+	// Asked, if it is there, is told of each mapping that is read, and of the keys that may be in it.
+	Asked func(mapping *yamlspec.Value, known []string)
+}
+
+// Load is Load.
+func (r Reading) Load(nameOrPath string) (*Scenario, error) {
+	if data, err := BuiltinSource(nameOrPath); err == nil {
+		return r.Parse(nameOrPath+".yaml", data)
+	} else if !LooksLikePath(nameOrPath) {
+		if _, sweep := BuiltinSweepSource(nameOrPath); sweep == nil {
+			return nil, fmt.Errorf("%s is a sweep and not a scenario: run it with pausenet sweep %s", nameOrPath, nameOrPath)
+		}
+		return nil, err
+	}
+	filename, data, err := ReadSpec(nameOrPath)
+	if err != nil {
+		return nil, err
+	}
+	return r.Parse(filename, data)
+}
+
+// ReadSpec is the file, or the stream, that a user names, and what to call it in messages: a stream is called stdin, and what it
+// names is relative to the working directory. A stream can be read once.
+func ReadSpec(path string) (filename string, data []byte, err error) {
+	data, err = files.Input(path, yamlspec.SpecFile)
+	if files.IsStream(path) {
+		path = "stdin"
+	}
+	return path, data, err
+}
+
+// LooksLikePath says that a reference means a file: it is there, or it is written like one.
+func LooksLikePath(s string) bool {
+	return files.IsStream(s) || strings.ContainsRune(s, filepath.Separator) || strings.HasSuffix(s, ".yaml") || strings.HasSuffix(s, ".yml") || IsFile(s)
+}
+
+func IsFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// Parse resolves the scenario in data, with the settings of --set applied. The error holds every mistake, each
+// with its place: in the file, in the topology's file, or in a setting.
+func Parse(filename string, data []byte, sets []string) (*Scenario, error) {
+	return Reading{Sets: sets}.Parse(filename, data)
+}
+
+// Parse is Parse.
+func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
+	report := &yamlspec.Report{Asked: r.Asked}
+	root := report.Parse(filename, data)
+	if root.Has("sweep") {
+		root.Mapping().Key("sweep").Errorf("this is a sweep and not a scenario: run it with pausenet sweep %s", filename)
+		return nil, report.Err()
+	}
+	if root != nil {
+		quick := root.Has("quick")
+		if r.Quick {
+			root = applyQuick(root, filepath.Dir(filename))
+		}
+		root = applySettings(root, filepath.Dir(filename), r.Sets)
+		d := &decoder{dir: filepath.Dir(filename), live: r.Live, root: root, s: &Scenario{
+			Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)),
+			Seed: 1,
+		}}
+		d.decode()
+		if filename != "" && Nameless(d.s.Name) {
+			root.Errorf("a file of this name gives the scenario no name, and it names a folder: write one as name")
+		}
+		d.s.HasQuick = quick
+		if quick && r.Quick {
+			d.s.Name += quickSuffix
+		}
+		err := report.Err()
+		if quick && r.Quick {
+			err = quickError(filename, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return d.s, nil
+	}
+	return nil, report.Err()
+}
+
+// applySettings changes the places of the scenario that the settings name. A setting below "topology" reaches into the
+// topology even if the scenario only names it.
+func applySettings(root *yamlspec.Value, dir string, sets []string) *yamlspec.Value {
+	for _, set := range sets {
+		if !refuseQuickSetting(root, set) {
+			root = ReachTopology(root, dir, set).Override(set)
+		}
+	}
+	return root
+}
+
+// ReachTopology is the scenario with the topology that it only names put in its place, if a path goes below it.
+func ReachTopology(root *yamlspec.Value, dir, path string) *yamlspec.Value {
+	if strings.HasPrefix(strings.TrimSpace(path), "topology.") && root.At("topology").IsScalar() {
+		if v, _ := readTopology(root.At("topology"), dir); v != nil {
+			return root.With("topology", v)
+		}
+	}
+	return root
+}
+
+// readTopology is the spec that a scenario's topology refers to, a built-in's name or a file relative to dir, and the
+// name it has if it says none.
+func readTopology(v *yamlspec.Value, dir string) (spec *yamlspec.Value, name string) {
+	ref := v.Raw()
+	if data, err := topologies.BuiltinSource(ref); err == nil {
+		return v.Report().Parse(ref+".yaml", data), ref
+	} else if !LooksLikePath(ref) && !IsFile(filepath.Join(dir, ref)) {
+		v.Errorf("%v", err)
+		return nil, ""
+	}
+	path := ref
+	if !filepath.IsAbs(ref) {
+		path = filepath.Join(dir, ref)
+	}
+	data, err := files.Read(path, yamlspec.SpecFile)
+	if err != nil {
+		v.Errorf("topology: %v", err)
+		return nil, ""
+	}
+	return v.Report().Parse(path, data), strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+}
+
+// decoder resolves one scenario.
+type decoder struct {
+	dir  string
+	root *yamlspec.Value
+	live bool
+	s    *Scenario
+
+	nodes map[string]topologies.NodeID // nil if the topology has mistakes: names cannot be judged then
+	names []string
+
+	defaultTag bool // the workload that is read gives its flows no tag
+}
+
+func (d *decoder) decode() {
+	m := d.root.Mapping()
+	if name := m.Get("name"); name.String(&d.s.Name) && !NamePattern.MatchString(d.s.Name) {
+		name.Errorf("name %q: a scenario's name is letters, digits, '.', '_' and '-', since it names a folder", d.s.Name)
+	} else if Reserved(d.s.Name) {
+		d.root.At("name").Errorf("name %q is that of a file of results, and a scenario's names a folder beside such: give it another", d.s.Name)
+	}
+	m.Get("description").String(&d.s.Description)
+	d.topology(m.Need("topology"))
+	d.routing(m.Get("routing"))
+	duration := m.Get("duration")
+	if !d.live {
+		duration = m.Need("duration")
+	} else if duration == nil {
+		d.s.Duration = maxDuration
+	}
+	if duration.Time(&d.s.Duration) {
+		switch {
+		case d.s.Duration == 0:
+			duration.Errorf("duration must be positive")
+		case d.s.Duration > maxDuration:
+			duration.Errorf("duration %v is above %v", d.s.Duration, maxDuration)
+		}
+	}
+	m.Get("drain").Bool(&d.s.Drain)
+	d.drainLimit(m)
+	seed := int(d.s.Seed)
+	if m.Get("seed").Int(&seed, 0, 1<<seedBits-1) {
+		d.s.Seed = uint64(seed)
+	}
+
+	host, sw := m.Get("host"), m.Get("switch")
+	m.Get("quick") // has been applied, or is not wanted
+	d.s.Host = d.hostSettings(host)
+	d.s.Switch = d.switchSettings(sw, d.s.Host.DataPriority)
+	if (d.live || d.s.Switch.Lossless()>>d.s.Host.DataPriority&1 == 0) && !host.Has("retransmit_timeout") {
+		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
+	}
+
+	flows, workloads := m.Get("flows"), m.Get("workloads")
+	if workloads == nil && !d.live {
+		flows = m.Need("flows")
+	}
+	d.flows(flows)
+	d.workloads(workloads)
+	if !flows.IsMapping() && !workloads.IsMapping() && len(flows.Items()) == 0 && len(workloads.Items()) == 0 {
+		at := m.Key("flows")
+		if at == nil {
+			at = m.Key("workloads")
+		}
+		at.Errorf("a scenario has at least one flow")
+	}
+	d.endless(m)
+	d.constants(m.Get("cc"))
+	d.controllers(m.Get("controllers"), sw, host)
+	d.faults(m.Get("faults"))
+	d.repairs(host)
+	d.sampling(m.Get("sample"))
+	d.report(m.Get("report"))
+	for _, item := range m.Get("look_at").Items() {
+		var paragraph string
+		if item.String(&paragraph) {
+			d.s.LookAt = append(d.s.LookAt, strings.TrimSpace(paragraph))
+		}
+	}
+	d.spans(m.Get("spans"))
+	d.published(m.Get("published"))
+	d.expectUnused(m)
+	m.Done()
+}
+
+// routing reads how switches choose among equal-cost ports.
+func (d *decoder) routing(v *yamlspec.Value) {
+	m := v.Mapping()
+	hash := ""
+	if m.Get("hash").Choice(&hash, topologies.HashNames...) && d.s.Topology != nil {
+		d.s.Topology = d.s.Topology.WithHash(topologies.Hash(slices.Index(topologies.HashNames, hash)))
+	}
+	m.Done()
+}
+
+func (d *decoder) topology(v *yamlspec.Value) {
+	name := d.s.Name
+	spec := v
+	switch {
+	case v == nil:
+		return
+	case v.IsScalar():
+		spec, name = readTopology(v, d.dir)
+	case !v.IsMapping():
+		v.Errorf("a topology is a built-in's name, a file's path, or a mapping as in a topology file")
+		return
+	}
+	plan := topologies.Decode(spec, name)
+	if plan == nil {
+		return
+	}
+	d.s.Topology = plan
+	d.names = plan.Names()
+	d.nodes = make(map[string]topologies.NodeID, len(plan.Nodes))
+	for i := range plan.Nodes {
+		d.nodes[plan.Nodes[i].Name] = plan.Nodes[i].ID
+	}
+}
+
+// locate reports the problems of settings, joined FieldErrors, each at its path below v.
+func (d *decoder) locate(v *yamlspec.Value, err error) { d.locateIn(v, "", err) }
+
+// locateIn is locate where v is the value of a path.
+func (d *decoder) locateIn(v *yamlspec.Value, path string, err error) {
+	if err == nil {
+		return
+	}
+	if v == nil {
+		v = d.root
+	}
+	for _, err := range unjoin(err) {
+		at := v
+		if field := (*schema.FieldError)(nil); errors.As(err, &field) {
+			at = v.At(strings.TrimPrefix(field.Path, path+"."))
+		}
+		at.Errorf("%v", err)
+	}
+}
+
+// unjoin is the errors that errors.Join put together, and those that were joined before.
+func unjoin(err error) (errs []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, err := range joined.Unwrap() {
+		errs = append(errs, unjoin(err)...)
+	}
+	return errs
+}
+
+// find is the nodes that v names; unknown ones are reported.
+func (d *decoder) find(v *yamlspec.Value) (found []topologies.NodeID, at []*yamlspec.Value) {
+	for _, n := range v.Names() {
+		if d.nodes == nil {
+			continue
+		}
+		id, ok := d.nodes[n.Text]
+		if !ok {
+			n.At.Errorf("no node %q in topology %s%s", n.Text, d.s.Topology.Name, yamlspec.Suggest(n.Text, d.names))
+			continue
+		}
+		found, at = append(found, id), append(at, n.At)
+	}
+	return found, at
+}

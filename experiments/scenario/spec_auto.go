@@ -1,0 +1,329 @@
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// automatic are the keys of switch settings that are left to each port's rate, delay and MTU; DCON's only with cnm.
+func automatic(s *switchagent.Settings, cnm bool) []string {
+	pfc := s.FlowControl == switchagent.FlowPFC && s.PFC.Priorities != 0
+	credits := s.FlowControl == switchagent.FlowCBFC
+	ecn := s.ECN.Mode == switchagent.ECNRED || s.ECN.Mode == switchagent.ECNStep
+	var keys []string
+	for _, k := range []struct {
+		key   string
+		value units.Bytes
+		works bool
+	}{
+		{"buffer", s.Buffer, true},
+		{"pfc.xoff", s.PFC.XOFF, pfc},
+		{"pfc.xon", s.PFC.XON, pfc},
+		{"pfc.headroom", s.PFC.Headroom, pfc},
+		{"cbfc.buffer", s.CBFC.Buffer, credits},
+		{"cbfc.period", autoIf(s.CBFC.Period == switchagent.AutoPeriod), credits},
+		{"ecn.kmin", s.ECN.KMin, ecn},
+		{"ecn.kmax", s.ECN.KMax, ecn},
+		{"cnm.ecn_threshold", s.CNM.QECN, cnm},
+		{"tcd.q_len", s.TCD.QLen, s.Detector == switchagent.DetectorTCD},
+	} {
+		if k.works && k.value == switchagent.Auto {
+			keys = append(keys, k.key)
+		}
+	}
+	return keys
+}
+
+// autoIf is Auto where something that is no size is left to the ports.
+func autoIf(is bool) units.Bytes {
+	if is {
+		return switchagent.Auto
+	}
+	return 0
+}
+
+// portKind is ports of switches that are alike: their cables, and the thresholds that follow.
+type portKind struct {
+	cable      switchagent.Cable
+	thresholds switchagent.Thresholds
+	switches   []string
+	ports      int
+}
+
+// bufferKind is switches with equal buffers.
+type bufferKind struct {
+	buffer   units.Bytes
+	lossless units.Bytes // of it, what lossless priorities may hold
+	switches []string
+}
+
+// kinds are the switches' ports and buffers under settings, by kind, in the order of the topology.
+func kinds(plan *topologies.Plan, s *switchagent.Settings) (ports []portKind, buffers []bufferKind) {
+	for i, own := range EverySwitch(plan, s) {
+		node := &plan.Nodes[plan.Switch[i]]
+		cables := orchestrator.Cables(plan, node.ID, false)
+		buffer, thresholds := own.Resolve(cables)
+		for k := range cables {
+			at := slices.IndexFunc(ports, func(p portKind) bool { return p.cable == cables[k] && p.thresholds == thresholds[k] })
+			if at < 0 {
+				at = len(ports)
+				ports = append(ports, portKind{cable: cables[k], thresholds: thresholds[k]})
+			}
+			kind := &ports[at]
+			kind.ports++
+			if n := len(kind.switches); n == 0 || kind.switches[n-1] != node.Name {
+				kind.switches = append(kind.switches, node.Name)
+			}
+		}
+		reach := own.Reach(cables, thresholds)
+		at := slices.IndexFunc(buffers, func(b bufferKind) bool { return b.buffer == buffer && b.lossless == reach })
+		if at < 0 {
+			at = len(buffers)
+			buffers = append(buffers, bufferKind{buffer: buffer, lossless: reach})
+		}
+		buffers[at].switches = append(buffers[at].switches, node.Name)
+	}
+	return ports, buffers
+}
+
+// DescribeDefaults writes for people what the default settings of switches come to on a topology.
+func DescribeDefaults(w io.Writer, plan *topologies.Plan) error {
+	var b strings.Builder
+	s := switchagent.Default()
+	describeAuto(&b, "switches by default", plan, &s, true)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// describeAuto writes for people what auto comes to on a topology, by kind of port, with the parts of the headroom. Where nothing is
+// auto it writes nothing.
+func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *switchagent.Settings, cnm bool) {
+	auto := automatic(s, cnm)
+	if len(auto) == 0 {
+		return
+	}
+	pfc := s.FlowControl == switchagent.FlowPFC && s.PFC.Priorities != 0
+	ports, buffers := kinds(plan, s)
+	fmt.Fprintf(b, "%s, by each port's rate, delay and MTU: %s\n", title, strings.Join(auto, ", "))
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	// Only what there is of credits and TCD has a column.
+	credits, tcd := s.FlowControl == switchagent.FlowCBFC, s.Detector == switchagent.DetectorTCD
+	line := func(ports, rate, delay string, flowControl, creditColumns []string, ecn, qecn, qlen, of string) []string {
+		all := []string{ports, rate, delay}
+		if credits {
+			all = append(all, creditColumns...)
+		} else {
+			all = append(all, flowControl...)
+		}
+		all = append(all, ecn, qecn)
+		if tcd {
+			all = append(all, qlen)
+		}
+		return append(all, of)
+	}
+	rows := [][]string{line("ports", "rate", "delay", []string{"XOFF", "XON", "headroom"}, []string{"credits", "blocks", "every"}, "ECN", "CNM's ECN", "q_len", "of")}
+	for i := range ports {
+		k := &ports[i]
+		th := &k.thresholds
+		xoff, xon, headroom := "-", "-", "-"
+		if pfc {
+			xoff, xon, headroom = th.XOFF.String(), th.XON.String(), th.Headroom.String()
+			if th.Alpha > 0 {
+				xoff, xon = fmt.Sprintf("%.3g of what is free", th.Alpha), s.PFC.XOFFToXON.String()+" below"
+				if th.XOFF > 0 {
+					xoff += ", at most " + th.XOFF.String()
+				}
+			}
+		}
+		ecn := "-"
+		switch s.ECN.Mode {
+		case switchagent.ECNRED:
+			ecn = fmt.Sprintf("%v to %v", th.KMin, th.KMax)
+		case switchagent.ECNStep:
+			ecn = "above " + th.KMax.String()
+		}
+		rows = append(rows, line(fmt.Sprint(k.ports), k.cable.Rate.String(), k.cable.Delay.String(), []string{xoff, xon, headroom},
+			[]string{th.Credits.Buffer.String(), s.CBFC.BlockSize(th.Credits.Buffer, measure.FullSize(plan)).String(), th.Credits.Period.String()},
+			ecn, th.QECN.String(), th.QLen.String(), topologies.Abbreviate(k.switches)))
+	}
+	for _, row := range rows {
+		fmt.Fprintf(t, "  %s\n", strings.Join(row, "\t"))
+	}
+	for i := range buffers {
+		holds := ""
+		if pfc {
+			holds = fmt.Sprintf("; XOFF and headroom of all ports are %v", buffers[i].lossless)
+		}
+		fmt.Fprintf(t, "  buffer\t%v\tof %s%s\n", buffers[i].buffer, topologies.Abbreviate(buffers[i].switches), holds)
+	}
+	t.Flush() // Writes to a strings.Builder, which does not fail.
+	if pfc && s.PFC.Headroom == switchagent.Auto {
+		describeHeadroom(b, ports, bits.OnesCount8(s.PFC.Priorities))
+	}
+}
+
+// describeHeadroom writes what the headroom of each kind of port is made of.
+func describeHeadroom(b *strings.Builder, ports []portKind, lossless int) {
+	fmt.Fprintf(b, "headroom: what can come in by a port after XOFF (IEEE 802.1Qbb-2011, annex O)\n")
+	type cable struct {
+		rate  units.Rate
+		delay vtime.Time
+	}
+	told := map[cable]bool{}
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  rate\tdelay\tcable, both ways\tpast XOFF\tsent before PAUSE\tPFC frames\tsent by the peer\tinterfaces, higher layers\tin all")
+	for i := range ports {
+		c := &ports[i].cable
+		if told[cable{c.Rate, c.Delay}] {
+			continue
+		}
+		told[cable{c.Rate, c.Delay}] = true
+		f := c.InFlight(lossless)
+		// 31B.3.7 of IEEE 802.3 has limits for what they take; here it is no time.
+		fmt.Fprintf(t, "  %v\t%v\t%v\t%v\t%v\t%v\t%v\t0B\t%v\n", c.Rate, c.Delay, f.Cable, f.Crossing, f.Sending, f.PFC, f.Peer, f.Sum())
+	}
+	t.Flush() // Writes to a strings.Builder, which does not fail.
+}
+
+// AutoView is what auto comes to.
+type AutoView struct {
+	Keys    []string         `json:"keys"` // of the switch's settings
+	Ports   []PortKindView   `json:"ports"`
+	Buffers []BufferKindView `json:"buffers"`
+}
+
+// PortKindView is ports of switches that are alike. Parts is what an automatic headroom consists of.
+type PortKindView struct {
+	Switches []string    `json:"switches"`
+	Ports    int         `json:"ports"` // of all of them
+	Rate     units.Rate  `json:"rate_bps"`
+	Delay    float64     `json:"delay_ns"`
+	XOFF     units.Bytes `json:"xoff_bytes"`
+	XON      units.Bytes `json:"xon_bytes"`
+	Alpha    float64     `json:"alpha,omitempty"`
+	Headroom units.Bytes `json:"headroom_bytes"`
+	Parts    *PartsView  `json:"headroom_parts,omitempty"`
+	KMin     units.Bytes `json:"kmin_bytes"`
+	KMax     units.Bytes `json:"kmax_bytes"`
+	QECN     units.Bytes `json:"cnm_ecn_threshold_bytes"`
+	QLen     units.Bytes `json:"tcd_q_len_bytes,omitempty"` // with detector tcd
+	// With flow control cbfc.
+	CreditBuffer units.Bytes `json:"cbfc_buffer_bytes,omitempty"`
+	CreditPeriod float64     `json:"cbfc_period_ns,omitempty"`
+}
+
+// PartsView are the parts of a headroom (IEEE 802.1Qbb-2011, annex O). Interfaces and higher layers have none: they take no time.
+type PartsView struct {
+	Cable    units.Bytes `json:"cable_bytes"` // both ways
+	Crossing units.Bytes `json:"past_xoff_bytes"`
+	Sending  units.Bytes `json:"sent_before_pause_bytes"`
+	PFC      units.Bytes `json:"pfc_frames_bytes"`
+	Peer     units.Bytes `json:"sent_by_peer_bytes"`
+}
+
+// BufferKindView is switches with equal buffers.
+type BufferKindView struct {
+	Switches []string    `json:"switches"`
+	Buffer   units.Bytes `json:"buffer_bytes"`
+	Lossless units.Bytes `json:"xoff_and_headroom_bytes"` // of all ports
+}
+
+// Settings are what auto comes to, with what it is for: {"pfc.xoff_bytes at 40Gbps, 1000 ns", "320000"}.
+func (v *AutoView) Settings() (all [][2]string) {
+	if v == nil {
+		return nil
+	}
+	for _, key := range v.Keys {
+		values := map[string][]string{} // by place: ports of one rate and delay may differ, as their switches' buffers do
+		var places []string
+		note := func(place string, b units.Bytes) {
+			if values[place] == nil {
+				places = append(places, place)
+			}
+			if text := strconv.FormatInt(int64(b), 10); !slices.Contains(values[place], text) {
+				values[place] = append(values[place], text)
+			}
+		}
+		for i := range v.Ports {
+			k := &v.Ports[i]
+			of, known := map[string]units.Bytes{
+				"pfc.xoff": k.XOFF, "pfc.xon": k.XON, "pfc.headroom": k.Headroom, "ecn.kmin": k.KMin, "ecn.kmax": k.KMax, "cnm.ecn_threshold": k.QECN,
+				"cbfc.buffer": k.CreditBuffer, "tcd.q_len": k.QLen,
+			}[key]
+			if known {
+				note(fmt.Sprintf("at %v, %g ns", k.Rate, k.Delay), of)
+			}
+		}
+		if key == "cbfc.period" {
+			var periods []string
+			for i := range v.Ports {
+				k := &v.Ports[i]
+				period := [2]string{fmt.Sprintf("%s_ns at %v, %g ns", key, k.Rate, k.Delay), strconv.FormatFloat(k.CreditPeriod, 'g', -1, 64)}
+				if !slices.Contains(periods, period[0]) { // it follows from the cable
+					periods, all = append(periods, period[0]), append(all, period)
+				}
+			}
+		}
+		if key == "buffer" {
+			for i := range v.Buffers {
+				note("of "+topologies.Abbreviate(v.Buffers[i].Switches), v.Buffers[i].Buffer)
+			}
+		}
+		for _, place := range places {
+			all = append(all, [2]string{key + "_bytes " + place, strings.Join(values[place], " or ")})
+		}
+	}
+	return all
+}
+
+// viewAuto is what auto comes to; nil where nothing is auto.
+func viewAuto(plan *topologies.Plan, s *switchagent.Settings) *AutoView {
+	v := &AutoView{Keys: automatic(s, true)}
+	if len(v.Keys) == 0 {
+		return nil
+	}
+	ports, buffers := kinds(plan, s)
+	for i := range ports {
+		k := &ports[i]
+		kind := PortKindView{
+			Switches: k.switches, Ports: k.ports, Rate: k.cable.Rate, Delay: nanoseconds(k.cable.Delay),
+			XOFF: k.thresholds.XOFF, XON: k.thresholds.XON, Alpha: k.thresholds.Alpha, Headroom: k.thresholds.Headroom,
+			KMin: k.thresholds.KMin, KMax: k.thresholds.KMax, QECN: k.thresholds.QECN,
+			QLen: k.thresholds.QLen, CreditBuffer: k.thresholds.Credits.Buffer, CreditPeriod: nanoseconds(k.thresholds.Credits.Period),
+		}
+		if s.PFC.Headroom == switchagent.Auto {
+			f := k.cable.InFlight(bits.OnesCount8(s.PFC.Priorities))
+			kind.Parts = &PartsView{Cable: f.Cable, Crossing: f.Crossing, Sending: f.Sending, PFC: f.PFC, Peer: f.Peer}
+		}
+		v.Ports = append(v.Ports, kind)
+	}
+	for i := range buffers {
+		v.Buffers = append(v.Buffers, BufferKindView{Switches: buffers[i].switches, Buffer: buffers[i].buffer, Lossless: buffers[i].lossless})
+	}
+	return v
+}
+
+// sameFor is a stated size, or what auto comes to if that is the same for all.
+func sameFor[T any](stated units.Bytes, all []T, of func(*T) units.Bytes) units.Bytes {
+	if stated != switchagent.Auto || len(all) == 0 {
+		return stated
+	}
+	for i := range all {
+		if of(&all[i]) != of(&all[0]) {
+			return stated
+		}
+	}
+	return of(&all[0])
+}

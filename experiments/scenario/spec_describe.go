@@ -1,0 +1,240 @@
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// describeCNPs is what cnp_interval auto comes to under controllers.
+func (s *Scenario) describeCNPs(controllers []string) string {
+	text := hostagent.Default().CNPInterval.String()
+	var each []string
+	for _, name := range controllers {
+		if own, name, _, err := s.Under(name); err == nil && own.Host.CNPInterval == 0 {
+			each = append(each, name)
+		}
+	}
+	if len(each) > 0 {
+		text += ", 0s (for every mark) under " + strings.Join(each, ", ")
+	}
+	return text
+}
+
+// Describe writes s for people: what runs, where, under which settings, and what is looked at.
+func (s *Scenario) Describe(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "scenario %s\n", s.Name)
+	if s.Description != "" {
+		fmt.Fprintf(&b, "  %s\n", s.Description)
+	}
+	end := "stops then"
+	if s.Drain {
+		end = fmt.Sprintf("then drains, for %v at most", s.DrainLimit)
+	}
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(label, format string, args ...any) { fmt.Fprintf(t, "  "+label+"\t"+format+"\n", args...) }
+	row("duration", "%v, %s; seed %d", s.Duration, end, s.Seed)
+	if s.Topology.Hash == topologies.HashHPCC {
+		row("routing", "equal-cost ports by the hash of HPCC's simulator")
+	}
+	row("controllers", "%s", strings.Join(s.Controllers, ", "))
+	for _, name := range slices.Sorted(maps.Keys(s.ControllerSettings)) {
+		constants := s.ControllerSettings[name]
+		for _, key := range slices.Sorted(maps.Keys(constants)) {
+			row("", "%s.%s = %s", name, key, constants[key])
+		}
+	}
+	for i := range s.Variants {
+		row("", "%s is %s", s.Variants[i].Name, s.Variants[i].Describe())
+	}
+	s.describeSwitch("switches", &s.Switch, row)
+	for i := range s.Variants {
+		if v := &s.Variants[i]; v.Switch != nil {
+			s.describeSwitch("under "+v.Name, v.Switch, row)
+		}
+	}
+	hosts := func(label string, h *hostagent.Settings, controllers ...string) {
+		for i, line := range settings.Host(h).Describe() {
+			row(map[bool]string{true: label}[i == 0], "%s", line)
+		}
+		if h.CNPInterval == settings.CNPAuto {
+			row("", "cnp_interval auto: %s", s.describeCNPs(controllers))
+		}
+	}
+	hosts("hosts", &s.Host, s.Controllers...)
+	for i := range s.Variants {
+		if v := &s.Variants[i]; v.Host != nil {
+			hosts("under "+v.Name, v.Host, v.Name)
+		}
+	}
+	for i := range s.Faults {
+		label := ""
+		if i == 0 {
+			label = "faults"
+		}
+		row(label, "%s", s.Faults[i].Describe(s.Topology))
+	}
+	row("samples", "every %v of %s and %s", s.Sample.Interval, s.sampledPorts(), s.sampledFlows())
+	if len(s.ExpectUnused) > 0 {
+		row("may be unused", "%s", strings.Join(s.ExpectUnused, ", "))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	describeAuto(&b, "auto", s.Topology, &s.Switch, slices.ContainsFunc(s.Controllers, s.needsCNM))
+	for i := range s.Variants {
+		if v := &s.Variants[i]; v.Switch != nil && !slices.Equal(automatic(v.Switch, true), automatic(&s.Switch, true)) {
+			describeAuto(&b, "auto under "+v.Name, s.Topology, v.Switch, s.needsCNM(v.Name))
+		}
+	}
+	s.describeFlows(&b)
+	for _, p := range s.Panels {
+		labels := make([]string, len(p.Series))
+		for i := range p.Series {
+			labels[i] = p.Series[i].Label
+		}
+		fmt.Fprintf(&b, "panel %s: %s\n", p.Title, strings.Join(labels, "; "))
+	}
+	for i := range s.Published {
+		t := &s.Published[i]
+		fmt.Fprintf(&b, "published %s: %d figures of %s\n", t.Heading(), len(t.Rows), strings.Join(t.Columns, ", "))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	return s.Topology.Describe(w)
+}
+
+// needsCNM says whether switches detect bursts under a controller or variant.
+func (s *Scenario) needsCNM(name string) bool {
+	_, spec, err := s.Controller(name)
+	return err == nil && spec.Needs.CNM
+}
+
+func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row func(label, format string, args ...any)) {
+	own := *sw
+	if sw.FlowControl == switchagent.FlowCBFC && sw.CBFC.Buffer != switchagent.Auto {
+		own.CBFC.Block = sw.CBFC.BlockSize(sw.CBFC.Buffer, measure.FullSize(s.Topology))
+	}
+	for i, line := range settings.Switch(&own).Describe() {
+		row(map[bool]string{true: label}[i == 0], "%s", line)
+	}
+}
+
+// describeFlows writes one line for each tag, size and rate, however many flows they are.
+func (s *Scenario) describeFlows(b *strings.Builder) {
+	type kind struct {
+		tag             string
+		size            units.Bytes
+		start, constant units.Rate
+		unfinished      bool
+		jitter          vtime.Time
+	}
+	type group struct {
+		kind
+		count         int
+		from, to, via nodeList
+		first, last   vtime.Time
+	}
+	var groups []*group
+	index := map[kind]*group{}
+	listed := s.Listed()
+	for i := range listed {
+		f := &listed[i]
+		k := kind{f.Tag, f.Size, f.StartRate, f.ConstantRate, f.ExpectUnfinished, f.Jitter}
+		g := index[k]
+		if g == nil {
+			g = &group{kind: k, first: f.Start}
+			index[k], groups = g, append(groups, g)
+		}
+		g.count++
+		g.from.add(s.Topology, f.Source)
+		g.to.add(s.Topology, f.Destination)
+		for _, id := range f.Via {
+			g.via.add(s.Topology, id)
+		}
+		g.first, g.last = min(g.first, f.Start), max(g.last, f.Start)
+	}
+	fmt.Fprintf(b, "flows: %d\n", len(s.Flows))
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, g := range groups {
+		size := Unbounded
+		if g.size > 0 {
+			size = "of " + g.size.String()
+		}
+		when := fmt.Sprintf("at %v", g.first)
+		if g.last > g.first {
+			when = fmt.Sprintf("at %v to %v", g.first, g.last)
+		}
+		if g.jitter > 0 {
+			when += fmt.Sprintf(", %v of jitter in it", g.jitter)
+		}
+		if len(g.via.names) > 0 {
+			when += ", via " + strings.Join(g.via.names, " and ")
+		}
+		if g.start > 0 {
+			when += fmt.Sprintf(", from %v", g.start)
+		}
+		if g.constant > 0 {
+			when += fmt.Sprintf(", constant %v", g.constant)
+		}
+		if g.unfinished {
+			when += ", may outlast the run"
+		}
+		fmt.Fprintf(t, "  %s\t%d %s\t%s to %s\t%s\n", g.tag, g.count, size,
+			topologies.Abbreviate(g.from.names), topologies.Abbreviate(g.to.names), when)
+	}
+	for i := range s.Workloads {
+		fmt.Fprintf(t, "  %s\t%s\n", s.Workloads[i].Tag, s.Workloads[i].View.Describe())
+	}
+	t.Flush() // Writes to a strings.Builder, which does not fail.
+}
+
+// nodeList is the names of nodes, each once, in the order of their coming.
+type nodeList struct {
+	names []string
+	seen  map[topologies.NodeID]bool
+}
+
+func (l *nodeList) add(plan *topologies.Plan, id topologies.NodeID) {
+	if l.seen == nil {
+		l.seen = map[topologies.NodeID]bool{}
+	}
+	if !l.seen[id] {
+		l.seen[id] = true
+		l.names = append(l.names, plan.Nodes[id].Name)
+	}
+}
+
+func (s *Scenario) sampledPorts() string {
+	if len(s.Sample.Ports) == 0 {
+		return "every switch port"
+	}
+	labels := make([]string, len(s.Sample.Ports))
+	for i, id := range s.Sample.Ports {
+		labels[i] = PortLabel(s.Topology, id)
+	}
+	return strings.Join(labels, " ")
+}
+
+func (s *Scenario) sampledFlows() string {
+	switch {
+	case s.Sample.NoFlows:
+		return "no flow"
+	case len(s.Sample.Flows) == 0:
+		return "every flow"
+	}
+	return "flows " + strings.Join(s.Sample.Flows, " ")
+}

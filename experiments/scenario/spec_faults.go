@@ -1,0 +1,189 @@
+package scenario
+
+import (
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Fault is something that goes wrong at a virtual time, once or again and again.
+type Fault struct {
+	Name string // may be empty
+	At   vtime.Time
+	For  vtime.Time // after which it is undone; 0: it is not
+	// Every is the time from one occurrence to the next, of Times; 0: there is one. Times 0: until the run's duration.
+	Every vtime.Time
+	Times int
+
+	Ports  []topologies.PortID // of links: one end of each
+	OneWay bool                // only frames that leave by Ports are concerned
+	Hosts  []topologies.NodeID
+
+	settings.Effect
+}
+
+const (
+	maxFaults = 1 << 16
+	// minEvery is the least time between two occurrences of a fault.
+	minEvery = vtime.Microsecond
+)
+
+func (d *decoder) faults(v *yamlspec.Value) {
+	for _, item := range v.Items() {
+		if !item.IsMapping() {
+			item.Errorf("a fault is a mapping such as {at: 1ms, for: 2ms, link: \"L2:S1\", down: true}")
+			continue
+		}
+		d.fault(item)
+	}
+	if len(d.s.Faults) > maxFaults {
+		v.Errorf("more than %d faults", maxFaults)
+	}
+}
+
+// fault reads one entry of faults.
+func (d *decoder) fault(v *yamlspec.Value) {
+	before := v.Report().Count()
+	m := v.Mapping()
+	f := Fault{Effect: settings.NewEffect("")}
+	if name := m.Get("name"); name.String(&f.Name) && !tagName.MatchString(f.Name) {
+		name.Errorf("name %q: a fault's name is letters, digits and _ . + / -", f.Name)
+	}
+	if at := m.Need("at"); at.Time(&f.At) && f.At > maxDuration {
+		at.Errorf("at %v is above %v", f.At, maxDuration)
+	}
+	d.recurrence(m, &f)
+	link, host := m.Get("link"), m.Get("host")
+	switch {
+	case link != nil && host != nil:
+		m.Key("host").Errorf("a fault is of a link or of a host, not of both")
+	case link == nil && host == nil:
+		v.Errorf("a fault is of a link (link: \"L2:S1\") or of a host (host: H0)")
+	}
+	for _, item := range link.Items() {
+		f.Ports = append(f.Ports, d.ports(item)...)
+	}
+	nodes, at := d.find(host)
+	f.Hosts = d.faultyHosts(nodes, at)
+	d.faultKind(v, m, &f, link != nil)
+	if one := m.Get("one_way"); one.Bool(&f.OneWay) && f.OneWay && (link == nil || f.Kind == settings.FaultDown) {
+		one.Errorf("one_way is for loss, corrupt, ber, delay and rate of a link: a link is down both ways")
+	}
+	m.Done()
+	if v.Report().Count() == before {
+		d.checkOverlap(v, &f)
+		d.s.Faults = append(d.s.Faults, f)
+	}
+}
+
+// recurrence reads when a fault happens again and when it is undone.
+func (d *decoder) recurrence(m *yamlspec.Mapping, f *Fault) {
+	if length := m.Get("for"); length.Time(&f.For) && f.For == 0 {
+		length.Errorf("for 0s: a fault that is undone at once is none; leave it out for one that stays")
+	}
+	every, times := m.Get("every"), m.Get("times")
+	if every.Time(&f.Every) && f.Every < minEvery {
+		every.Errorf("every %v is below %v", f.Every, minEvery)
+	}
+	times.Int(&f.Times, 1, maxFaults)
+	switch {
+	case every == nil && times != nil:
+		m.Key("times").Errorf("times needs the time from one to the next, such as every: 5ms")
+	case every != nil && f.For == 0:
+		m.Key("every").Errorf("a fault that happens again is undone in between: it needs for")
+	case every != nil && f.For >= f.Every:
+		m.Key("every").Errorf("every %v: the fault lasts for %v", f.Every, f.For)
+	case every != nil && f.Times == 0 && d.s.Duration/f.Every > maxFaults:
+		every.Errorf("every %v: that is more than %d times", f.Every, maxFaults)
+	}
+}
+
+func (d *decoder) faultyHosts(nodes []topologies.NodeID, at []*yamlspec.Value) []topologies.NodeID {
+	var hosts []topologies.NodeID
+	for i, id := range nodes {
+		if n := &d.s.Topology.Nodes[id]; n.Kind != topologies.Host {
+			at[i].Errorf("%s is a switch: receiver and pause are of hosts' NICs", n.Name)
+			continue
+		}
+		hosts = append(hosts, id)
+	}
+	return hosts
+}
+
+// faultKind reads what a fault does: the one key of its kinds that it has.
+func (d *decoder) faultKind(v *yamlspec.Value, m *yamlspec.Mapping, f *Fault, ofLink bool) {
+	var kinds []string
+	for i := range settings.Faults {
+		k := &settings.Faults[i]
+		given := m.Get(string(k.Kind)) != nil
+		switch key := m.Key(string(k.Kind)); {
+		case k.OfHost == ofLink:
+			if given {
+				key.Errorf("%s is a fault of a %s", k.Kind, map[bool]string{true: "host", false: "link"}[k.OfHost])
+			}
+			continue
+		case given && f.Kind != "":
+			key.Errorf("%s beside %s: a fault is of one kind; write two", k.Kind, f.Kind)
+		case given:
+			f.Kind = k.Kind
+		}
+		kinds = append(kinds, string(k.Kind))
+	}
+	if f.Kind == "" {
+		v.Errorf("a fault has one of %s", strings.Join(kinds, ", "))
+	}
+	table := settings.Fault(&f.Effect)
+	for i := range settings.Faults {
+		for _, key := range settings.Faults[i].Beside {
+			if value := m.Get(key); f.Kind == settings.Faults[i].Kind {
+				table.Find(key).Read(value)
+			} else if value != nil && f.Kind != "" {
+				m.Key(key).Errorf("%s is for %s", key, settings.Faults[i].Who)
+			}
+		}
+	}
+	value := m.Get(string(f.Kind))
+	switch f.Kind {
+	case settings.FaultReceiver:
+		d.slowReceiver(value, f)
+		return
+	case "":
+		return
+	}
+	table.Find(string(f.Kind)).Read(value)
+	switch {
+	case f.Kind == settings.FaultDown && f.Up && f.For > 0:
+		m.Key("for").Errorf("a link that comes up is not taken down again: write at and for of its going down")
+	case f.Kind == settings.FaultPause && f.Priorities == 0:
+		value.Errorf("pause needs priorities, such as [3]")
+	case f.Kind == settings.FaultPause && d.s.Switch.FlowControl == switchagent.FlowCBFC:
+		m.Key("pause").Errorf("there is no PAUSE under flow_control cbfc")
+	}
+}
+
+// slowReceiver reads the settings of one.
+func (d *decoder) slowReceiver(v *yamlspec.Value, f *Fault) {
+	f.Receiver = settings.NewReceiver()
+	before := v.Report().Count()
+	settings.Fault(&f.Effect).Within(string(settings.FaultReceiver)).Decode(v)
+	if v.IsMapping() && !v.Has("rate") {
+		v.Errorf("missing key %q", "rate")
+	}
+	if f.Receiver.Complete(); v.Report().Count() == before {
+		d.locateIn(v, string(settings.FaultReceiver), f.Receiver.Validate())
+	}
+}
+
+// reroutes says whether any of the scenario's faults has the routes change.
+func (s *Scenario) reroutes() bool {
+	for i := range s.Faults {
+		if s.Faults[i].Kind == settings.FaultDown && s.Faults[i].Reroute != vtime.Never {
+			return true
+		}
+	}
+	return false
+}

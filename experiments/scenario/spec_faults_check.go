@@ -1,0 +1,80 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// checkOverlap reports a fault that would happen while another of its kind, which is undone afterwards, holds at the same place.
+func (d *decoder) checkOverlap(v *yamlspec.Value, f *Fault) {
+	for i := range d.s.Faults {
+		g := &d.s.Faults[i]
+		if g.Kind != f.Kind || !shareAny(f.Hosts, g.Hosts) && !d.shareLinks(f.Ports, g.Ports) {
+			continue
+		}
+		if d.within(f, g) || d.within(g, f) {
+			name := g.Name
+			if name == "" {
+				name = fmt.Sprintf("number %d", i)
+			}
+			v.Errorf("while fault %s, also %s, lasts at the same place: which of them holds?", name, f.Kind)
+			return
+		}
+	}
+}
+
+// within says whether f happens while g, which is undone, lasts, or between two times that it does.
+func (d *decoder) within(f, g *Fault) bool {
+	if g.For == 0 {
+		return false
+	}
+	return f.At < g.last(d.s.Duration)+g.For && f.last(d.s.Duration) >= g.At
+}
+
+// last is when the fault happens for the last time in a run of this duration.
+func (f *Fault) last(duration vtime.Time) vtime.Time {
+	switch {
+	case f.Every == 0:
+		return f.At
+	case f.Times > 0:
+		return f.At + vtime.Time(f.Times-1)*f.Every
+	}
+	return max(f.At, f.At+(duration-f.At)/f.Every*f.Every)
+}
+
+func shareAny[T comparable](a, b []T) bool {
+	return slices.ContainsFunc(a, func(x T) bool { return slices.Contains(b, x) })
+}
+
+func (d *decoder) shareLinks(a, b []topologies.PortID) bool {
+	link := func(ids []topologies.PortID) (links []int) {
+		for _, id := range ids {
+			links = append(links, d.s.Topology.Ports[id].Link)
+		}
+		return links
+	}
+	return shareAny(link(a), link(b))
+}
+
+// repairs sees to it that flows recover from what faults and watchdogs lose: a lost tail would never be missed.
+func (d *decoder) repairs(host *yamlspec.Value) {
+	loses := slices.ContainsFunc(d.s.Faults, func(f Fault) bool { return settings.FaultOf(f.Kind).Loses })
+	drops := func(s *switchagent.Settings) bool { return s.PFC.Watchdog.On() && !s.PFC.Watchdog.Forward }
+	loses = loses || drops(&d.s.Switch)
+	for i := range d.s.Variants {
+		loses = loses || d.s.Variants[i].Switch != nil && drops(d.s.Variants[i].Switch)
+	}
+	switch {
+	case !loses:
+	case !host.Has("retransmit_timeout"):
+		d.s.Host.RetransmitTimeout = max(d.s.Host.RetransmitTimeout, lossyTimeout)
+	case d.s.Host.RetransmitTimeout == 0:
+		host.At("retransmit_timeout").Errorf("with faults or a PFC watchdog that lose frames, a flow whose last packets are lost would wait for ever: give a time, or leave it out for %v", lossyTimeout)
+	}
+}

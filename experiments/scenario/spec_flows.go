@@ -1,0 +1,212 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// maxFlows bounds the flows of a scenario; the experiments of the DCON paper's section 6.2 have 10 000.
+const maxFlows = 1 << 20
+
+// Unbounded is the size, as users write it, of a flow that sends until the run ends.
+const Unbounded = "unbounded"
+
+func (d *decoder) flows(v *yamlspec.Value) {
+	for _, item := range v.Items() {
+		if !item.IsMapping() {
+			item.Errorf("a flow is a mapping such as {from: H0, to: R0, size: 1MB}")
+			continue
+		}
+		d.flow(item)
+	}
+}
+
+// flow reads one entry of flows. It stands for count flows from each sender to each receiver, interval apart.
+func (d *decoder) flow(v *yamlspec.Value) {
+	m := v.Mapping()
+	f := Flow{Tag: "flow"}
+	if tag := m.Get("tag"); tag.String(&f.Tag) && !tagName.MatchString(f.Tag) {
+		tag.Errorf("tag %q: a tag is letters, digits and _ . + / -", f.Tag)
+	}
+	from, to := m.Need("from"), m.Need("to")
+	senders, at := d.find(from)
+	receivers, receiversAt := d.find(to)
+	senders = d.hosts(senders, at)
+	receivers = d.hosts(receivers, receiversAt)
+
+	switch size := m.Need("size"); {
+	case size.Raw() == Unbounded:
+	case !size.Bytes(&f.Size):
+		f.Size = 1 // this mistake is the size's: that the flow never ends would be another
+	case f.Size == 0:
+		f.Size = 1
+		size.Errorf("size 0: a flow sends at least 1B; write %s for one that sends until the run ends", Unbounded)
+	}
+	m.Get("start").Time(&f.Start)
+	count, interval := 1, vtime.Time(0)
+	m.Get("count").Int(&count, 1, maxFlows)
+	between := m.Get("interval")
+	switch between.Time(&interval); {
+	case between == nil && count > 1:
+		m.Key("count").Errorf("count %d needs an interval between the starts, such as interval: 15us (0 to start all at once)", count)
+	case between != nil && count == 1 && m.Get("count") == nil:
+		m.Key("interval").Errorf("interval has no effect without a count")
+	}
+	if jitter := m.Get("jitter"); jitter.Time(&f.Jitter) && f.Jitter >= d.s.Duration && d.s.Duration > 0 {
+		jitter.Errorf("jitter %v is not less than the run's duration, %v", f.Jitter, d.s.Duration)
+		f.Jitter = 0
+	}
+	d.checkStart(m, v, f.Start+f.Jitter, interval, count)
+
+	via, viaAt := d.find(m.Get("via"))
+	f.Via = via
+	m.Get("start_rate").Rate(&f.StartRate)
+	m.Get("constant_rate").Rate(&f.ConstantRate)
+	m.Get("expect_unfinished").Bool(&f.ExpectUnfinished)
+	if f.StartRate > 0 && f.ConstantRate > 0 {
+		m.Key("constant_rate").Errorf("a flow of constant rate has no controller to preset: drop start_rate or constant_rate")
+	}
+	m.Done()
+
+	if len(d.s.Flows)+len(senders)*len(receivers)*count > maxFlows {
+		v.Errorf("more than %d flows", maxFlows)
+		return
+	}
+	if d.s.Topology == nil {
+		return
+	}
+	for i, id := range via {
+		if n := &d.s.Topology.Nodes[id]; n.Kind == topologies.Host {
+			viaAt[i].Errorf("%s is a host: a path goes through switches", n.Name)
+			return
+		}
+	}
+	pairs := d.pairs(senders, receivers)
+	if len(pairs) == 0 && len(senders) > 0 && len(receivers) > 0 {
+		to.Errorf("%s would send to itself", d.s.Topology.Nodes[senders[0]].Name)
+		return
+	}
+	for _, pair := range pairs {
+		if !d.checkPath(m, pair, f) {
+			return
+		}
+	}
+	// Chronological within the entry, so that a flow's number says something about its start.
+	for i := range count {
+		for _, pair := range pairs {
+			g := f
+			g.Source, g.Destination = pair[0], pair[1]
+			g.Start = f.Start + vtime.Time(i)*interval
+			g.listedStart = g.Start
+			d.s.Flows = append(d.s.Flows, g)
+		}
+	}
+}
+
+// hosts are the nodes that are hosts; others are reported.
+func (d *decoder) hosts(nodes []topologies.NodeID, at []*yamlspec.Value) []topologies.NodeID {
+	var hosts []topologies.NodeID
+	for i, id := range nodes {
+		if n := &d.s.Topology.Nodes[id]; n.Kind != topologies.Host {
+			at[i].Errorf("%s is a switch: flows run between hosts", n.Name)
+			continue
+		}
+		hosts = append(hosts, id)
+	}
+	return hosts
+}
+
+// pairs are each sender with each receiver other than itself.
+func (d *decoder) pairs(senders, receivers []topologies.NodeID) [][2]topologies.NodeID {
+	var pairs [][2]topologies.NodeID
+	for _, s := range senders {
+		for _, r := range receivers {
+			if s != r {
+				pairs = append(pairs, [2]topologies.NodeID{s, r})
+			}
+		}
+	}
+	return pairs
+}
+
+// checkStart reports flows that would start after the run has ended.
+func (d *decoder) checkStart(m *yamlspec.Mapping, v *yamlspec.Value, start, interval vtime.Time, count int) {
+	end := d.s.Duration
+	if end == 0 {
+		return
+	}
+	at := m.Get("start")
+	if at == nil {
+		at = v
+	}
+	switch {
+	case start >= end:
+		at.Errorf("start %v is not before the run's end (duration %v)", start, end)
+	case count > 1 && interval > 0 && vtime.Time(count-1) > (end-1-start)/interval:
+		m.Get("count").Errorf("the last of %d flows would start after the run's end (duration %v): %d fit",
+			count, end, (end-1-start)/interval+1)
+	}
+}
+
+// checkPath reports rates above the sender's line rate, and vias that no shortest path goes through.
+func (d *decoder) checkPath(m *yamlspec.Mapping, pair [2]topologies.NodeID, f Flow) bool {
+	plan := d.s.Topology
+	from, to := &plan.Nodes[pair[0]], &plan.Nodes[pair[1]]
+	line := plan.Ports[from.Ports[0]].Rate
+	for _, given := range []struct {
+		key  string
+		rate units.Rate
+	}{{"start_rate", f.StartRate}, {"constant_rate", f.ConstantRate}} {
+		if given.rate > line {
+			m.Get(given.key).Errorf("%v is above the line rate of %s, %v", given.rate, from.Name, line)
+			return false
+		}
+	}
+	if len(f.Via) > 0 && plan.PathVia(from.ID, to.ID, f.Via) == nil {
+		m.Get("via").Errorf("no shortest path from %s to %s goes through %s; they are %s",
+			from.Name, to.Name, d.list(f.Via), d.paths(from, to))
+		return false
+	}
+	return true
+}
+
+func (d *decoder) list(nodes []topologies.NodeID) string {
+	names := make([]string, len(nodes))
+	for i, id := range nodes {
+		names[i] = d.s.Topology.Nodes[id].Name
+	}
+	return strings.Join(names, " and ")
+}
+
+// paths writes the shortest paths between two hosts hop by hop: "L0, S0 or S1, L2".
+func (d *decoder) paths(from, to *topologies.Node) string {
+	const most = 6
+	plan := d.s.Topology
+	var hops []string
+	at := []topologies.NodeID{plan.PeerNode(from.Ports[0]).ID}
+	for len(at) > 0 && at[0] != to.ID {
+		names, next := []string{}, []topologies.NodeID{}
+		seen := map[topologies.NodeID]bool{}
+		for _, id := range at {
+			n := &plan.Nodes[id]
+			names = append(names, n.Name)
+			for _, port := range plan.NextHops(n.Index, to.Index) {
+				if peer := plan.PeerNode(port).ID; !seen[peer] {
+					seen[peer] = true
+					next = append(next, peer)
+				}
+			}
+		}
+		if len(names) > most {
+			names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
+		}
+		hops = append(hops, strings.Join(names, " or "))
+		at = next
+	}
+	return strings.Join(hops, ", ")
+}

@@ -1,0 +1,238 @@
+package scenario
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// View is a resolved scenario for programs: names instead of indexes, units in the names of the JSON fields, every
+// default filled in. Spans of time are virtual nanoseconds.
+type View struct {
+	Name        string                       `json:"name"`
+	Description string                       `json:"description,omitempty"`
+	Topology    topologies.View              `json:"topology"`
+	Routing     *RoutingView                 `json:"routing,omitempty"` // absent: by pausenet's own hash
+	Switch      SettingsView                 `json:"switch"`
+	Host        SettingsView                 `json:"host"`
+	Controllers []string                     `json:"controllers"`
+	Variants    []VariantView                `json:"variants,omitempty"`
+	Constants   map[string]map[string]string `json:"cc,omitempty"`
+	Flows       []FlowView                   `json:"flows"` // those listed
+	Workloads   []WorkloadView               `json:"workloads,omitempty"`
+	Duration    float64                      `json:"duration_ns"`
+	Drain       bool                         `json:"drain"`
+	DrainLimit  float64                      `json:"drain_limit_ns,omitempty"` // with drain
+	Seed        uint64                       `json:"seed"`
+	Sample      SampleView                   `json:"sample"`
+	Report      []PanelView                  `json:"report,omitempty"`
+	LookAt      []string                     `json:"look_at,omitempty"`
+	Spans       []SpanView                   `json:"spans,omitempty"`
+	Unused      []string                     `json:"expect_unused,omitempty"`
+	Faults      []FaultView                  `json:"faults,omitempty"`
+	Published   []PublishedView              `json:"published,omitempty"`
+}
+
+// RoutingView is how a View's switches choose among equal-cost ports.
+type RoutingView struct {
+	Hash string `json:"hash"`
+}
+
+// SettingsView is the settings of switches or hosts in a View: an object with the fields that package settings has. Those of switches
+// that are auto have a number if it is the same for all ports, or switches, and are absent if it is not: the field auto, an AutoView,
+// has each.
+type SettingsView struct{ json.RawMessage }
+
+// Auto is what is automatic in the view of a switch, nil if nothing is.
+func (v *SettingsView) Auto() *AutoView {
+	var view struct {
+		Auto *AutoView `json:"auto"`
+	}
+	_ = json.Unmarshal(v.RawMessage, &view) // of another version, perhaps, without it
+	return view.Auto
+}
+
+// VariantView is a controller of a View under settings of its own. Constants that it does not name are the View's.
+type VariantView struct {
+	Name      string            `json:"name"`
+	CC        string            `json:"cc"`
+	Constants map[string]string `json:"set,omitempty"`
+	Switch    *SettingsView     `json:"switch,omitempty"` // absent, like Host: the View's
+	Host      *SettingsView     `json:"host,omitempty"`
+}
+
+// FlowView is a flow of a View; its number is its index.
+type FlowView struct {
+	Tag          string      `json:"tag"`
+	From         string      `json:"from"`
+	To           string      `json:"to"`
+	Size         units.Bytes `json:"size_bytes"` // 0: unbounded
+	Start        float64     `json:"start_ns"`
+	Jitter       float64     `json:"jitter_ns,omitempty"` // within which the seed delays the start, which has that in it
+	Via          []string    `json:"via,omitempty"`
+	StartRate    units.Rate  `json:"start_rate_bps,omitempty"`
+	ConstantRate units.Rate  `json:"constant_rate_bps,omitempty"`
+	Unfinished   bool        `json:"expect_unfinished,omitempty"`
+}
+
+// SampleView is what a View's run records over time. Ports are written "node:peer"; empty lists mean all.
+type SampleView struct {
+	Interval float64  `json:"interval_ns"`
+	Ports    []string `json:"ports,omitempty"`
+	Flows    []string `json:"flows,omitempty"` // ["none"]: none
+}
+
+// PanelView is a panel of a View's report.
+type PanelView struct {
+	Window float64      `json:"window_ns,omitempty"`
+	Title  string       `json:"title"`
+	Note   string       `json:"note,omitempty"`
+	Log    bool         `json:"log,omitempty"`
+	Series []SeriesView `json:"series"`
+}
+
+// SeriesView is a series of a PanelView. Subject is a port ("node:peer") or a flow's tag, as the quantity asks.
+type SeriesView struct {
+	Label    string   `json:"label"`
+	Quantity Quantity `json:"quantity"`
+	Subject  string   `json:"subject"`
+	// Reference is the level to draw, 0: none. Of a setting (ReferenceTo) it is the run's: the view of a scenario without a
+	// controller has none.
+	Reference      float64 `json:"reference,omitempty"`
+	ReferenceTo    string  `json:"reference_to,omitempty"`
+	ReferenceLabel string  `json:"reference_label,omitempty"`
+}
+
+// SpanView is a stretch of time that a View's report shades.
+type SpanView struct {
+	From  float64 `json:"from_ns"`
+	To    float64 `json:"to_ns"`
+	Label string  `json:"label"`
+}
+
+// View is s for programs.
+func (s *Scenario) View() View {
+	v := View{
+		Name: s.Name, Description: s.Description, Topology: s.Topology.View(),
+		Switch: viewSwitch(s.Topology, &s.Switch), Host: viewHost(&s.Host),
+		Controllers: s.Controllers, Constants: s.ControllerSettings,
+		Duration: nanoseconds(s.Duration), Drain: s.Drain, DrainLimit: nanoseconds(s.DrainLimit), Seed: s.Seed,
+		LookAt: s.LookAt, Unused: s.ExpectUnused, Published: viewPublished(s.Published),
+		Sample: SampleView{Interval: nanoseconds(s.Sample.Interval), Flows: s.Sample.Flows},
+	}
+	if h := s.Topology.Hash; h != topologies.HashOwn {
+		v.Routing = &RoutingView{h.String()}
+	}
+	for i := range s.Variants {
+		from := &s.Variants[i]
+		variant := VariantView{Name: from.Name, CC: from.CC, Constants: from.Constants}
+		if from.Switch != nil {
+			own := viewSwitch(s.Topology, from.Switch)
+			variant.Switch = &own
+		}
+		if from.Host != nil {
+			own := viewHost(from.Host)
+			variant.Host = &own
+		}
+		v.Variants = append(v.Variants, variant)
+	}
+	if s.Sample.NoFlows {
+		v.Sample.Flows = []string{noFlows}
+	}
+	name := func(id topologies.NodeID) string { return s.Topology.Nodes[id].Name }
+	listed := s.Listed()
+	for i := range listed {
+		f := &listed[i]
+		flow := FlowView{
+			Tag: f.Tag, From: name(f.Source), To: name(f.Destination), Size: f.Size, Start: nanoseconds(f.Start), Jitter: nanoseconds(f.Jitter),
+			StartRate: f.StartRate, ConstantRate: f.ConstantRate, Unfinished: f.ExpectUnfinished,
+		}
+		for _, id := range f.Via {
+			flow.Via = append(flow.Via, name(id))
+		}
+		v.Flows = append(v.Flows, flow)
+	}
+	for i := range s.Workloads {
+		v.Workloads = append(v.Workloads, s.Workloads[i].View)
+	}
+	for _, id := range s.Sample.Ports {
+		v.Sample.Ports = append(v.Sample.Ports, PortLabel(s.Topology, id))
+	}
+	v.Faults = s.viewFaults()
+	for _, span := range s.Spans {
+		v.Spans = append(v.Spans, SpanView{From: nanoseconds(span.From), To: nanoseconds(span.To), Label: span.Label})
+	}
+	for _, p := range s.Panels {
+		panel := PanelView{Title: p.Title, Note: p.Note, Window: nanoseconds(p.Window), Log: p.Log}
+		for _, q := range p.Series {
+			subject := q.Tag
+			if subject == "" {
+				subject = PortLabel(s.Topology, q.Port)
+			}
+			panel.Series = append(panel.Series, SeriesView{
+				Label: q.Label, Quantity: q.Quantity, Subject: subject,
+				Reference: q.Reference.Level, ReferenceTo: q.Reference.Setting, ReferenceLabel: q.Reference.label(),
+			})
+		}
+		v.Report = append(v.Report, panel)
+	}
+	return v
+}
+
+// PortLabel is a port as scenarios write it: "node:peer".
+func PortLabel(plan *topologies.Plan, id topologies.PortID) string {
+	return plan.Nodes[plan.Ports[id].Node].Name + ":" + plan.PeerNode(id).Name
+}
+
+func viewSwitch(plan *topologies.Plan, s *switchagent.Settings) SettingsView {
+	own := *s
+	ports, buffers := kinds(plan, s)
+	own.Buffer = sameFor(s.Buffer, buffers, func(b *bufferKind) units.Bytes { return b.buffer })
+	own.PFC.XOFF = sameFor(s.PFC.XOFF, ports, func(k *portKind) units.Bytes { return k.thresholds.XOFF })
+	own.PFC.XON = sameFor(s.PFC.XON, ports, func(k *portKind) units.Bytes { return k.thresholds.XON })
+	own.PFC.Headroom = sameFor(s.PFC.Headroom, ports, func(k *portKind) units.Bytes { return k.thresholds.Headroom })
+	own.ECN.KMin = sameFor(s.ECN.KMin, ports, func(k *portKind) units.Bytes { return k.thresholds.KMin })
+	own.ECN.KMax = sameFor(s.ECN.KMax, ports, func(k *portKind) units.Bytes { return k.thresholds.KMax })
+	own.CNM.QECN = sameFor(s.CNM.QECN, ports, func(k *portKind) units.Bytes { return k.thresholds.QECN })
+	if s.FlowControl == switchagent.FlowCBFC {
+		own.CBFC.Buffer = sameFor(s.CBFC.Buffer, ports, func(k *portKind) units.Bytes { return k.thresholds.Credits.Buffer })
+		block := func(k *portKind) units.Bytes {
+			return s.CBFC.BlockSize(k.thresholds.Credits.Buffer, measure.FullSize(plan))
+		}
+		own.CBFC.Block = max(0, sameFor(switchagent.Auto, ports, block))
+		if s.CBFC.Period == switchagent.AutoPeriod && !slices.ContainsFunc(ports, func(k portKind) bool { return k.thresholds.Credits.Period != ports[0].thresholds.Credits.Period }) {
+			own.CBFC.Period = ports[0].thresholds.Credits.Period
+		}
+	}
+	if s.Detector == switchagent.DetectorTCD {
+		own.TCD.QLen = sameFor(s.TCD.QLen, ports, func(k *portKind) units.Bytes { return k.thresholds.QLen })
+	}
+	view := viewOf(settings.Switch(&own))
+	if auto := viewAuto(plan, s); auto != nil {
+		view = joinObjects(view, viewOf(map[string]any{"auto": auto}))
+	}
+	return SettingsView{view}
+}
+
+func viewHost(s *hostagent.Settings) SettingsView { return SettingsView{viewOf(settings.Host(s))} }
+
+func nanoseconds(t vtime.Time) float64 { return float64(t) / float64(vtime.Nanosecond) }
+
+// Describe is what a variant is in a line.
+func (v *VariantView) Describe() string {
+	variant := Variant{Name: v.Name, CC: v.CC, Constants: v.Constants}
+	if v.Switch != nil {
+		variant.Switch = &switchagent.Settings{}
+	}
+	if v.Host != nil {
+		variant.Host = &hostagent.Settings{}
+	}
+	return variant.Describe()
+}

@@ -1,0 +1,219 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// workloadKinds are the keys that say what a workload is, one to an item, and what reads them. A reader leaves what it
+// reads in the workload and says whether it can be used.
+var workloadKinds = []struct {
+	key  string
+	read func(*decoder, *yamlspec.Value, *yamlspec.Mapping, *Workload) bool
+}{
+	{"poisson", (*decoder).poisson},
+	{"incast", (*decoder).incast},
+	{"all-to-all", (*decoder).allToAll},
+	{"permutation", (*decoder).permutation},
+	{"csv", (*decoder).flowTable},
+	{"hpcc", (*decoder).hpccFlows},
+}
+
+// workloadKind is the key that says what a workload is, "" if there is none: its tag if it has no other.
+func workloadKind(v *yamlspec.Value) string {
+	for _, kind := range workloadKinds {
+		if v.IsMapping() && v.Has(kind.key) {
+			return kind.key
+		}
+	}
+	return ""
+}
+
+// workloads reads the workloads and draws their flows. It comes after the listed flows.
+func (d *decoder) workloads(v *yamlspec.Value) {
+	for _, item := range v.Items() {
+		d.workload(item)
+	}
+	if d.s.Topology != nil {
+		if err := d.s.draw(); err != nil {
+			v.Errorf("%v", err)
+		}
+	}
+}
+
+// workload reads one item: a tag, and the key of its kind with what belongs to it.
+func (d *decoder) workload(v *yamlspec.Value) {
+	if !v.IsMapping() {
+		v.Errorf("a workload is a mapping such as {tag: search, poisson: {sizes: websearch, load: 0.8, of: core}}")
+		return
+	}
+	m := v.Mapping()
+	w := Workload{}
+	tag := m.Get("tag")
+	d.defaultTag = tag == nil
+	if tag.String(&w.Tag) && !tagName.MatchString(w.Tag) {
+		tag.Errorf("tag %q: a tag is letters, digits and _ . + / -", w.Tag)
+	}
+	usable, kinds := false, []string{}
+	for _, kind := range workloadKinds {
+		kinds = append(kinds, kind.key)
+		part := m.Get(kind.key)
+		switch {
+		case part == nil:
+		case w.View.Kind != "":
+			m.Key(kind.key).Errorf("a workload is of one kind: this one is %s already", w.View.Kind)
+		default:
+			w.View.Kind = kind.key
+			if w.Tag == "" {
+				w.Tag = kind.key
+			}
+			usable = kind.read(d, part, m, &w)
+		}
+	}
+	m.Get("expect_unfinished").Bool(&w.View.Unfinished)
+	m.Done()
+	if w.View.Kind == "" {
+		v.Errorf("a workload says what it is by one of these keys: %s", strings.Join(kinds, ", "))
+	}
+	if !usable {
+		return
+	}
+	w.View.Tag = w.Tag
+	same := 0
+	for i := range d.s.Workloads {
+		if d.s.Workloads[i].Tag == w.Tag {
+			same++
+		}
+	}
+	w.purpose = fmt.Sprintf("workload %s %d", w.Tag, same)
+	d.s.Workloads = append(d.s.Workloads, w)
+}
+
+func (d *decoder) poisson(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	p := &workload.Poisson{Clock: workload.Clock{Random: true}}
+	return d.rule(v, func(m *yamlspec.Mapping) bool {
+		p.Sizes = d.sizes(m, w)
+		from, to := d.hostSet(m.Get("from"), &w.View.From), d.hostSet(m.Get("to"), &w.View.To)
+		relation := d.relation(m, w)
+		clock := d.readClock(m, &p.Clock, "flows", w)
+		rate := d.readLoad(m, w)
+		if p.Sizes == nil || from == nil || to == nil || rate == nil || !clock {
+			return false
+		}
+		p.Pairs = workload.NewPairs(from, to, racks(d.s.Topology), relation)
+		if p.Pairs.Len() == 0 {
+			v.Errorf("no sender has a receiver %s", w.View.Pairs)
+			return false
+		}
+		senders := make([]int, p.Pairs.Len())
+		for i := range senders {
+			senders[i] = p.Pairs.First(i)
+		}
+		p.Every = rate(senders, p.Sizes.Mean(), p.Pairs.AcrossPart())
+		w.View.Interval = p.Every / float64(vtime.Nanosecond)
+		w.draw = p.Flows
+		return d.bounded(v, p.Every, p.Expected())
+	})
+}
+
+func (d *decoder) incast(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	p := &workload.Incast{}
+	return d.rule(v, func(m *yamlspec.Mapping) bool {
+		p.Sizes = d.sizes(m, w)
+		from, to := d.hostSet(m.Get("from"), &w.View.From), d.hostSet(m.Get("to"), &w.View.To)
+		relation := d.relation(m, w)
+		arrivals := "periodic"
+		m.Get("arrivals").Choice(&arrivals, "periodic", "poisson")
+		p.Random = arrivals == "poisson"
+		w.View.Arrivals = arrivals
+		clock := d.readClock(m, &p.Clock, "events", w)
+		rate := d.readLoad(m, w)
+		degree := m.Need("degree")
+		if !degree.Int(&p.Degree, 1, topologies.MaxHosts) || p.Sizes == nil || from == nil || to == nil || rate == nil || !clock {
+			return false
+		}
+		w.View.Degree = p.Degree
+		p.Pairs = workload.NewPairs(to, from, racks(d.s.Topology), relation)
+		if p.Pairs.Len() == 0 {
+			v.Errorf("no receiver has a sender %s", w.View.Pairs)
+			return false
+		}
+		for i := range p.Pairs.Len() {
+			if n := p.Pairs.Choices(p.Pairs.First(i)); n < p.Degree {
+				degree.Errorf("%s can receive from %d hosts, not from %d", d.host(p.Pairs.First(i)), n, p.Degree)
+				return false
+			}
+		}
+		p.Every = rate(from, p.Sizes.Mean()*float64(p.Degree), p.Pairs.AcrossPart())
+		w.View.Interval = p.Every / float64(vtime.Nanosecond)
+		w.draw = p.Flows
+		return d.bounded(v, p.Every, p.Expected()*float64(p.Degree))
+	})
+}
+
+func (d *decoder) allToAll(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	p := &workload.AllToAll{}
+	return d.rule(v, func(m *yamlspec.Mapping) bool {
+		p.Sizes = d.sizes(m, w)
+		from, to := d.hostSet(m.Get("from"), &w.View.From), d.hostSet(m.Get("to"), &w.View.To)
+		relation := d.relation(m, w)
+		if !d.readRounds(m, &p.Clock, w) || p.Sizes == nil || from == nil || to == nil {
+			return false
+		}
+		p.Pairs = workload.NewPairs(from, to, racks(d.s.Topology), relation)
+		if p.Pairs.Len() == 0 {
+			v.Errorf("no sender has a receiver %s", w.View.Pairs)
+			return false
+		}
+		w.draw = p.Flows
+		return d.bounded(v, p.Every, p.Expected()*float64(p.PerRound()))
+	})
+}
+
+func (d *decoder) permutation(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	p := &workload.Permutation{}
+	return d.rule(v, func(m *yamlspec.Mapping) bool {
+		p.Sizes = d.sizes(m, w)
+		p.Hosts = d.hostSet(m.Get("hosts"), &w.View.From)
+		if !d.readRounds(m, &p.Clock, w) || p.Sizes == nil || p.Hosts == nil {
+			return false
+		}
+		if len(p.Hosts) < 2 {
+			v.Errorf("a permutation has at least two hosts")
+			return false
+		}
+		w.draw = p.Flows
+		return d.bounded(v, p.Every, p.Expected()*float64(len(p.Hosts)))
+	})
+}
+
+// rule reads the mapping of a workload that has one. It says no after any mistake in it.
+func (d *decoder) rule(v *yamlspec.Value, read func(m *yamlspec.Mapping) bool) bool {
+	if !v.IsMapping() {
+		v.Errorf("expected a mapping such as {sizes: websearch}")
+		return false
+	}
+	before := v.Report().Count()
+	m := v.Mapping()
+	usable := read(m)
+	m.Done()
+	return usable && v.Report().Count() == before && d.s.Topology != nil
+}
+
+// bounded reports more flows, or more of them at a time, than anybody wants.
+func (d *decoder) bounded(v *yamlspec.Value, every, flows float64) bool {
+	switch {
+	case flows+float64(len(d.s.Flows)) > maxFlows:
+		v.Errorf("about %.0f flows: at most %d are possible", flows, maxFlows)
+	case every < 1 && flows > 1:
+		v.Errorf("one flow a picosecond or more: the load is too high for flows of this size")
+	default:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,133 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// AllControllers is what users name for every congestion control of the registry.
+const AllControllers = "all"
+
+// Variant is a congestion control that a scenario runs under settings of its own, beside others or beside itself.
+type Variant struct {
+	Name string // of its run; no congestion control of the registry has it
+	CC   string // the congestion control's name
+	// Constants are its own, by parameter name; they go before the scenario's for the congestion control.
+	Constants map[string]string
+	// Switch are the settings of the switches in its run; nil: the scenario's.
+	Switch *switchagent.Settings
+	// Host are the settings of the hosts in its run; nil: the scenario's.
+	Host *hostagent.Settings
+}
+
+// variant is the scenario's variant of that name, nil if it has none.
+func (s *Scenario) variant(name string) *Variant {
+	for i := range s.Variants {
+		if strings.EqualFold(s.Variants[i].Name, name) {
+			return &s.Variants[i]
+		}
+	}
+	return nil
+}
+
+// ControllerNames are the names of the runs that a user means by a list of controllers: names of the scenario's variants
+// and of the registry, in any case, or AllControllers.
+func (s *Scenario) ControllerNames(given []string) ([]string, error) {
+	var names []string
+	for _, g := range given {
+		g = strings.TrimSpace(g)
+		some := []string{g}
+		if strings.EqualFold(g, AllControllers) {
+			some = cc.Names()
+		}
+		for _, name := range some {
+			name, _, err := s.Controller(name)
+			if err != nil {
+				return nil, err
+			}
+			if slices.Contains(names, name) {
+				return nil, fmt.Errorf("congestion control %s is named twice", name)
+			}
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// Controller is the run's name and the congestion control that a name means in this scenario.
+func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
+	if v := s.variant(name); v != nil {
+		spec, err := cc.Lookup(v.CC)
+		return v.Name, spec, err
+	}
+	spec, err := cc.Lookup(name)
+	if err == nil {
+		return spec.Name, spec, nil
+	}
+	var variants []string
+	for i := range s.Variants {
+		variants = append(variants, s.Variants[i].Name)
+	}
+	if near := yamlspec.Nearest(name, variants); near != "" {
+		return "", nil, fmt.Errorf("unknown congestion control %q: did you mean %s's variant %q?", name, s.Name, near)
+	}
+	if variants != nil {
+		return "", nil, fmt.Errorf("%w; %s has the variants %s", err, s.Name, strings.Join(variants, ", "))
+	}
+	return "", nil, err
+}
+
+// Under is the scenario as a run of the named controller or variant meets it, the run's name, and the congestion control.
+func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
+	name, spec, err := s.Controller(name)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	own := *s
+	if v := s.variant(name); v != nil {
+		own.ControllerSettings = maps.Clone(s.ControllerSettings)
+		own.ControllerSettings[spec.Name] = s.constants(spec, v.Constants)
+		if v.Switch != nil {
+			own.Switch = *v.Switch
+		}
+		if v.Host != nil {
+			own.Host = *v.Host
+		}
+	}
+	own.Host = withCNPInterval(own.Host, spec, spec.Constants(own.ControllerSettings))
+	return &own, name, spec, nil
+}
+
+// constants are the scenario's for a congestion control, with a variant's laid over them.
+func (s *Scenario) constants(spec *cc.Spec, own map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, spec.Constants(s.ControllerSettings))
+	maps.Copy(all, own)
+	return all
+}
+
+// Describe is what a variant is in a line: "dcqcn with g = 1/16; own switch settings".
+func (v *Variant) Describe() string {
+	constants := make([]string, 0, len(v.Constants))
+	for _, key := range slices.Sorted(maps.Keys(v.Constants)) {
+		constants = append(constants, key+" = "+v.Constants[key])
+	}
+	text := v.CC
+	if len(constants) > 0 {
+		text += " with " + strings.Join(constants, ", ")
+	}
+	if v.Switch != nil {
+		text += "; own switch settings"
+	}
+	if v.Host != nil {
+		text += "; own host settings"
+	}
+	return text
+}

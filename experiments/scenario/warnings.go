@@ -1,0 +1,302 @@
+package scenario
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Warnings are what is off with a scenario under these controllers or variants, though it can be run: settings by which lossless
+// frames may be lost, and such that cannot act. Each is a sentence with its numbers. Of several controllers it says which is meant,
+// unless all are.
+func Warnings(s *Scenario, controllers []string) []string {
+	var texts []string
+	under := map[string][]string{} // the controllers that a text is about
+	for _, name := range controllers {
+		own, name, spec, err := s.Under(name)
+		if err != nil {
+			continue // Check says so
+		}
+		for _, text := range own.warnings(spec) {
+			if under[text] == nil {
+				texts = append(texts, text)
+			}
+			under[text] = append(under[text], name)
+		}
+	}
+	for i, text := range texts {
+		if names := under[text]; len(names) < len(controllers) {
+			texts[i] = fmt.Sprintf("under %s: %s", strings.Join(names, ", "), text)
+		}
+	}
+	return texts
+}
+
+// LiveWarnings are those of a live fabric under a congestion control. What its programs send may have any priority.
+func (s *Scenario) LiveWarnings(spec *cc.Spec) []string {
+	w := warner{s: s, spec: spec, live: true}
+	w.buffers()
+	w.headrooms()
+	return w.texts
+}
+
+// warnings are those of a run under a congestion control.
+func (s *Scenario) warnings(spec *cc.Spec) []string {
+	w := warner{s: s, spec: spec}
+	w.buffers()
+	w.headrooms()
+	w.priorities()
+	w.scheduler()
+	w.telemetry()
+	return w.texts
+}
+
+type warner struct {
+	s     *Scenario
+	spec  *cc.Spec
+	live  bool
+	texts []string
+}
+
+func (w *warner) warn(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(w.texts, text) {
+		w.texts = append(w.texts, text)
+	}
+}
+
+// Few are a few of the names, and how many others there are.
+func Few(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// buffers warns of switches whose buffer does not hold what PFC lets in.
+func (w *warner) buffers() {
+	plan, s := w.s.Topology, &w.s.Switch
+	lossless := bits.OnesCount8(s.PFC.Priorities)
+	if s.FlowControl != switchagent.FlowPFC || lossless == 0 {
+		return
+	}
+	type kind struct {
+		buffer, xoff, headroom units.Bytes
+		ports                  int
+	}
+	var all []kind
+	switches := map[kind][]string{}
+	for i, own := range EverySwitch(plan, s) {
+		node := &plan.Nodes[plan.Switch[i]]
+		buffer, ports := own.Resolve(orchestrator.Cables(plan, node.ID, w.live))
+		k := kind{buffer: buffer, ports: len(ports)}
+		for i := range ports {
+			k.xoff += ports[i].XOFF * units.Bytes(lossless)
+			k.headroom += ports[i].Headroom * units.Bytes(lossless)
+		}
+		if switches[k] == nil {
+			all = append(all, k)
+		}
+		switches[k] = append(switches[k], node.Name)
+	}
+	of := "every port"
+	if lossless > 1 {
+		of = fmt.Sprintf("every port and each of %d lossless priorities", lossless)
+	}
+	for _, k := range all {
+		where := Few(switches[k])
+		switch {
+		case s.PFC.Alpha > 0 && k.headroom >= k.buffer:
+			w.warn("%s: the headroom of %s is %v, and the shared buffer is %v: nothing is left of it to share, and XOFF is 0; "+
+				"switch.buffer must be more, or switch.pfc.headroom less", where, of, k.headroom, k.buffer)
+		case s.PFC.Alpha > 0:
+		case s.PFC.XOFF != switchagent.Auto && s.PFC.XOFF > k.buffer:
+			w.warn("%s: pfc.xoff %v is above the shared buffer, %v: it is full before a PAUSE is sent, and lossless frames are dropped",
+				where, s.PFC.XOFF, k.buffer)
+		case k.xoff+k.headroom > k.buffer:
+			w.warn("%s: XOFF and headroom of %s (%d) are %v + %v = %v, and the shared buffer is %v: lossless frames may be dropped; "+
+				"switch.buffer must be %v or more, or auto, or switch.pfc.xoff lower or auto",
+				where, of, k.ports, k.xoff, k.headroom, k.xoff+k.headroom, k.buffer, k.xoff+k.headroom)
+		}
+	}
+}
+
+// headrooms warns of ports whose headroom is less than what their cable can have in flight, as faults make it.
+func (w *warner) headrooms() {
+	plan, s := w.s.Topology, &w.s.Switch
+	lossless := bits.OnesCount8(s.PFC.Priorities)
+	if s.FlowControl != switchagent.FlowPFC || lossless == 0 || s.PFC.Headroom == switchagent.Auto {
+		return
+	}
+	type kind struct {
+		cable    switchagent.Cable
+		headroom units.Bytes
+	}
+	var all []kind
+	ports := map[kind][]string{}
+	note := func(id topologies.PortID, c switchagent.Cable, headroom units.Bytes) {
+		if f := c.InFlight(lossless); f.Sum() > headroom {
+			k := kind{c, headroom}
+			if ports[k] == nil {
+				all = append(all, k)
+			}
+			ports[k] = append(ports[k], PortLabel(plan, id))
+		}
+	}
+	for i, own := range EverySwitch(plan, s) {
+		node := &plan.Nodes[plan.Switch[i]]
+		cables := orchestrator.Cables(plan, node.ID, w.live)
+		_, thresholds := own.Resolve(cables)
+		for k, id := range node.Ports {
+			note(id, cables[k], thresholds[k].Headroom)
+			for _, c := range w.changed(id, cables[k]) {
+				note(id, c, thresholds[k].Headroom)
+			}
+		}
+	}
+	for _, k := range all {
+		f := k.cable.InFlight(lossless)
+		w.warn("%s: pfc.headroom is %v, and %v can be in flight to a port of %v, %v (%v): lossless frames may be dropped; it must be %v or more, or auto",
+			Few(ports[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
+	}
+}
+
+// changed are the cable of a switch's port as faults make it.
+func (w *warner) changed(id topologies.PortID, c switchagent.Cable) (cables []switchagent.Cable) {
+	peer := w.s.Topology.Ports[id].Peer
+	for i := range w.s.Faults {
+		f := &w.s.Faults[i]
+		if f.Kind != settings.FaultDelay && f.Kind != settings.FaultRate {
+			continue
+		}
+		out := slices.Contains(f.Ports, id) || !f.OneWay && slices.Contains(f.Ports, peer)
+		in := slices.Contains(f.Ports, peer) || !f.OneWay && slices.Contains(f.Ports, id)
+		now := c
+		if out && f.Kind == settings.FaultDelay {
+			now.Delay = f.Delay
+		}
+		if in && f.Kind == settings.FaultDelay {
+			now.PeerDelay = f.Delay
+		}
+		if out && f.Kind == settings.FaultRate {
+			now.Rate = f.Rate
+		}
+		if in && f.Kind == settings.FaultRate {
+			now.PeerRate = f.Rate
+		}
+		if now != c {
+			cables = append(cables, now)
+		}
+	}
+	return cables
+}
+
+// used are the priorities that a run's packets have.
+func (w *warner) used() (set uint8) {
+	host := HostSettings(w.s, w.spec.Needs)
+	set = 1<<host.DataPriority | 1<<host.ACKPriority()
+	if host.Notify != hostagent.NotifyNone {
+		set |= 1 << host.ControlPriority
+	}
+	if w.spec.Needs.CNM {
+		set |= 1 << cnmPriority
+	}
+	return set
+}
+
+// cnmPriority is that of CNMs.
+const cnmPriority = 7
+
+// carries says what the run's packets are and which priorities they have.
+func (w *warner) carries() string {
+	host := HostSettings(w.s, w.spec.Needs)
+	text := fmt.Sprintf("data has priority %d, ACK, NAK and CNP %d", host.DataPriority, host.ControlPriority)
+	if host.ACKsWithData {
+		text = fmt.Sprintf("data, ACK and NAK have priority %d", host.DataPriority)
+		if host.Notify != hostagent.NotifyNone {
+			text += fmt.Sprintf(", CNP %d", host.ControlPriority)
+		}
+	}
+	if w.spec.Needs.CNM {
+		text += fmt.Sprintf(", CNMs %d", cnmPriority)
+	}
+	return text
+}
+
+// priorities warns of flow control and marking where nothing goes.
+func (w *warner) priorities() {
+	s := &w.s.Switch
+	name, key, set := "PFC is", "pfc.priorities", s.PFC.Priorities
+	if s.FlowControl == switchagent.FlowCBFC {
+		name, key, set = "credits are", "cbfc.priorities", s.CBFC.Priorities
+	}
+	data := uint8(1) << w.s.Host.DataPriority
+	if idle := set &^ w.used(); idle != 0 {
+		why := ""
+		if set&data == 0 {
+			why = ": data is lossy"
+		}
+		w.warn("%s on priorities %v, which carry nothing: %s%s; switch.%s is what to change", name, settings.Priorities(idle), w.carries(), why, key)
+	}
+	if e := &s.ECN; e.Mode != switchagent.ECNOff && (w.spec.Needs.ECN || w.spec.Needs.PCN) && e.Priorities&data == 0 {
+		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change", settings.Priorities(e.Priorities), w.carries())
+	}
+}
+
+// scheduler warns of weights that change nothing: those of priorities that carry nothing, or of one alone, that is served when it
+// would be served anyway.
+func (w *warner) scheduler() {
+	used, weighted := w.used(), uint8(0)
+	for p, quantum := range w.s.Switch.Scheduler.Quantum {
+		if quantum > 0 {
+			weighted |= 1 << p
+		}
+	}
+	shared := weighted & used
+	// One alone: strict priorities go before it, those above it as before, and those below it only now.
+	strict := used &^ weighted
+	if weighted == 0 || bits.OnesCount8(shared) > 1 || shared != 0 && strict&(shared-1) != 0 {
+		return
+	}
+	why := "none of them carries anything"
+	if shared != 0 {
+		why = fmt.Sprintf("of them only %v carries packets, and so shares with nobody", settings.Priorities(shared))
+	}
+	w.warn("scheduler.dwrr weighs priorities %v, which has no effect: %s (%s)", settings.Priorities(weighted), why, w.carries())
+}
+
+// telemetry warns where HPCC's counters go round before the next ACK at its least rate: it would hear nothing any more.
+func (w *warner) telemetry() {
+	if !w.spec.Needs.INT || len(w.s.Flows) == 0 {
+		return
+	}
+	plan := w.s.Topology
+	fastest := units.Rate(0)
+	for i := range plan.Links {
+		fastest = max(fastest, plan.Links[i].Rate)
+	}
+	limit := min(wire.INTTimeWrap, fastest.TimeFor(wire.INTTxWrap)) / 2
+	env := Environment(plan, &w.s.Flows[0], w.spec.Needs)
+	settings, err := Resolver.Resolve(w.spec.Name, w.spec.Constants(w.s.ControllerSettings), env)
+	if err != nil {
+		return // Check says so
+	}
+	least := units.Rate(settings.Rate("min_rate"))
+	every := HostSettings(w.s, w.spec.Needs).AckEvery
+	if gap := least.TimeFor(env.LineMTU) * vtime.Time(every); gap >= limit {
+		w.warn("at its least rate, %v, %s gets an ACK every %v (%d packets of %d B of line), and a port of %v counts what it sends in telemetry "+
+			"for %v before it may be taken for less: flows would stay at that rate; a greater cc.%s.min_rate, or a lower host.ack_every",
+			least, w.spec.Name, gap, every, env.LineMTU, fastest, limit, w.spec.Name)
+	}
+}

@@ -1,0 +1,150 @@
+package scenario
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Workload is flows that a scenario starts by a rule, or reads from a file.
+type Workload struct {
+	Tag  string
+	View WorkloadView
+	// draw makes the flows of a stream, between hosts by their index. Those of a file are in flows instead.
+	draw  func(workload.Stream) iter.Seq[workload.Flow]
+	flows []Flow
+	// purpose names the stream: the tag, and how many workloads before this one have it. So a workload's flows depend on no
+	// workload of another tag.
+	purpose string
+	first   int // of its flows in the scenario's
+}
+
+// WithSeed is the scenario as a run with that seed has it: the flows of its workloads are drawn anew. Nothing but the seed
+// decides them, whatever the controller.
+func (s *Scenario) WithSeed(seed uint64) (*Scenario, error) {
+	if s.drawn == seed && s.Seed == seed {
+		return s, nil
+	}
+	own := *s
+	own.Seed = seed
+	if s.drawn == seed {
+		return &own, nil
+	}
+	own.Workloads = append([]Workload(nil), s.Workloads...)
+	own.Flows = append([]Flow(nil), s.Listed()...)
+	return &own, own.draw()
+}
+
+// Listed are the flows that the scenario lists, the first of Flows.
+func (s *Scenario) Listed() []Flow { return s.Flows[:s.listed] }
+
+// draw delays the listed flows that have jitter, and appends the workloads' flows.
+func (s *Scenario) draw() error {
+	s.listed = len(s.Flows)
+	s.drawn = s.Seed
+	delays := workload.NewStream(s.Seed, "jitter of flows")
+	for i := range s.Flows {
+		if f := &s.Flows[i]; f.Jitter > 0 {
+			f.Start = f.listedStart + vtime.Time(delays.Uniform(uint64(i))*float64(f.Jitter))
+		}
+	}
+	plan := s.Topology
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		w.first = len(s.Flows)
+		if w.draw == nil {
+			s.Flows = append(s.Flows, w.flows...)
+		} else {
+			for f := range w.draw(workload.NewStream(s.Seed, w.purpose)) {
+				if len(s.Flows) == maxFlows {
+					return fmt.Errorf("workload %s: more than %d flows in all", w.Tag, maxFlows)
+				}
+				s.Flows = append(s.Flows, Flow{
+					Tag: w.Tag, Source: plan.Hosts[f.From], Destination: plan.Hosts[f.To], Size: units.Bytes(f.Size), Start: f.Start,
+				})
+			}
+		}
+		if len(s.Flows) > maxFlows {
+			return fmt.Errorf("workload %s: more than %d flows in all", w.Tag, maxFlows)
+		}
+		w.View.Flows, w.View.Bytes = len(s.Flows)-w.first, 0
+		for k := w.first; k < len(s.Flows); k++ {
+			w.View.Bytes += s.Flows[k].Size
+			s.Flows[k].ExpectUnfinished = w.View.Unfinished
+		}
+	}
+	return nil
+}
+
+// salt is where the search for a flow's UDP source port begins. A workload's flows have it from the workload's stream, so
+// that they take the same ways whatever other flows there are.
+func (s *Scenario) salt(flow int, seed uint64) uint64 {
+	if w := s.workloadOf(flow); w != nil {
+		return workload.NewStream(seed, w.purpose+" ports").Bits(uint64(flow - w.first))
+	}
+	return seed<<32 ^ uint64(flow)
+}
+
+// workloadOf is the workload of a flow, nil for one that is listed.
+func (s *Scenario) workloadOf(flow int) *Workload {
+	for i := len(s.Workloads) - 1; i >= 0; i-- {
+		if w := &s.Workloads[i]; flow >= w.first {
+			return w
+		}
+	}
+	return nil
+}
+
+// racks are the switches of a plan's hosts, by the hosts' and the switches' indexes.
+func racks(plan *topologies.Plan) []int32 {
+	of := make([]int32, len(plan.Hosts))
+	for i, id := range plan.Hosts {
+		of[i] = int32(plan.PeerNode(plan.Nodes[id].Ports[0]).Index)
+	}
+	return of
+}
+
+// hostCapacity is the line rate of some hosts together; coreCapacity that of the links between the switches of these hosts
+// and other switches, one way.
+func hostCapacity(plan *topologies.Plan, hosts []int) units.Rate {
+	var sum units.Rate
+	for _, h := range hosts {
+		sum += plan.Ports[plan.Nodes[plan.Hosts[h]].Ports[0]].Rate
+	}
+	return sum
+}
+
+func coreCapacity(plan *topologies.Plan, hosts []int) units.Rate {
+	var sum units.Rate
+	seen := map[topologies.NodeID]bool{}
+	for _, h := range hosts {
+		rack := plan.PeerNode(plan.Nodes[plan.Hosts[h]].Ports[0])
+		if seen[rack.ID] {
+			continue
+		}
+		seen[rack.ID] = true
+		for _, port := range rack.Ports {
+			if plan.PeerNode(port).Kind == topologies.Switch {
+				sum += plan.Ports[port].Rate
+			}
+		}
+	}
+	return sum
+}
+
+// seedBits are the bits of the largest seed: what reads one as a signed number, and adds to it, does not overflow.
+const seedBits = 62
+
+// ParseSeed reads a seed.
+func ParseSeed(text string) (uint64, error) {
+	seed, err := strconv.ParseUint(text, 10, seedBits)
+	if err != nil {
+		return 0, fmt.Errorf("seed %q is not a whole number from 0 to 2^%d-1", text, seedBits)
+	}
+	return seed, nil
+}

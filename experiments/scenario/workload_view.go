@@ -1,0 +1,92 @@
+package scenario
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// WorkloadView is a workload of a View: its rule, with which the seed gives the flows, or its file. What a kind does not have
+// is absent.
+type WorkloadView struct {
+	Tag        string      `json:"tag"`
+	Kind       string      `json:"kind"`
+	Sizes      *SizesView  `json:"sizes,omitempty"`
+	Size       units.Bytes `json:"size_bytes,omitempty"`
+	Load       float64     `json:"load,omitempty"`
+	Of         string      `json:"of,omitempty"`
+	Capacity   units.Rate  `json:"capacity_bps,omitempty"` // what the load is a part of
+	Interval   float64     `json:"interval_ns,omitempty"`  // between flows, events or rounds; on average if they are random
+	Arrivals   string      `json:"arrivals,omitempty"`
+	Degree     int         `json:"degree,omitempty"`
+	Pairs      string      `json:"pairs,omitempty"`
+	From       []string    `json:"from,omitempty"` // absent, like To: all hosts
+	To         []string    `json:"to,omitempty"`
+	Start      float64     `json:"start_ns"`
+	Until      float64     `json:"until_ns,omitempty"`
+	Count      int         `json:"count,omitempty"` // at most so many flows, events or rounds
+	File       string      `json:"file,omitempty"`
+	SHA256     string      `json:"sha256,omitempty"`    // of the file
+	Origin     float64     `json:"origin_ns,omitempty"` // of the run on the file's clock
+	Unfinished bool        `json:"expect_unfinished,omitempty"`
+	// Flows and Bytes are what the seed gives.
+	Flows int         `json:"flows"`
+	Bytes units.Bytes `json:"payload_bytes"`
+}
+
+// SizesView is a size distribution of a View.
+type SizesView struct {
+	Name   string           `json:"name"`
+	Mean   float64          `json:"mean_bytes"`
+	Points []workload.Point `json:"points"`
+}
+
+func (v *WorkloadView) file(name string, data []byte) {
+	sum := sha256.Sum256(data)
+	v.File, v.SHA256 = name, hex.EncodeToString(sum[:])
+}
+
+// Describe is the workload in a line: "poisson, websearch, load 0.8 of the core: 10000 flows, 17.1GB".
+func (v *WorkloadView) Describe() string {
+	parts := []string{v.Kind}
+	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if v.Degree > 0 {
+		say("%s, %d to one", v.Arrivals, v.Degree)
+	}
+	switch {
+	case v.Sizes != nil:
+		say("sizes of %s (%v on average)", v.Sizes.Name, units.Bytes(v.Sizes.Mean+0.5))
+	case v.Size > 0:
+		say("%v each", v.Size)
+	}
+	if v.Load > 0 {
+		say("load %g of %s (%v)", v.Load, v.Of, v.Capacity)
+	}
+	if v.Interval > 0 {
+		say("every %v", vtime.Time(v.Interval*float64(vtime.Nanosecond)))
+	}
+	if v.Pairs != "" {
+		say("%s", v.Pairs)
+	}
+	for _, set := range []struct {
+		word  string
+		names []string
+	}{{"from", v.From}, {"to", v.To}} {
+		if len(set.names) > 0 {
+			say("%s %s", set.word, topologies.Abbreviate(set.names))
+		}
+	}
+	if v.File != "" {
+		say("%s", v.File)
+	}
+	if v.Unfinished {
+		say("may outlast the run")
+	}
+	return fmt.Sprintf("%s: %d flows, %v", strings.Join(parts, ", "), v.Flows, v.Bytes)
+}

@@ -1,0 +1,193 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Suite is scenarios under several controllers each, run side by side as far as Jobs allows.
+type Suite struct {
+	Scenarios []Scenario
+	Directory string
+	Jobs      int
+	Plane     string
+	Version   string
+	Command   string
+	Sets      []string
+	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg and
+	// png each run's panels are drawn into figure.svg and figure.png in its folder, too.
+	Figures []string
+	Export  string // as of Options
+	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
+	// Both may be called from several goroutines.
+	Started func(scenario, controller string) (orchestrator.Progress, func(*runner.Result, error))
+}
+
+// Scenario is one scenario of a suite.
+type Scenario struct {
+	Scenario    *scenario.Scenario
+	Controllers []string
+	Seed        uint64
+	// Seeds are several, instead of Seed: each run is made under each, and reports have means over them.
+	Seeds    []uint64
+	Capture  []topologies.PortID
+	Reported bool // Run has written the report
+}
+
+// places are where the runs of a scenario go: by seed, then by controller.
+func (s *Suite) places(c *Scenario) []rundir.Place {
+	seeds := c.Seeds
+	if len(seeds) == 0 {
+		seeds = []uint64{c.Seed}
+	}
+	var places []rundir.Place
+	for _, seed := range seeds {
+		for _, controller := range c.Controllers {
+			places = append(places, rundir.Place{Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: seed, Several: len(seeds) > 1, Controller: controller})
+		}
+	}
+	return places
+}
+
+// ReportPath is where a scenario's report goes.
+func (s *Suite) ReportPath(scenario string) string {
+	return filepath.Join(s.Directory, scenario, rundir.ReportFile)
+}
+
+// Run runs the suite. It returns the results in the order of scenarios, seeds and controllers, nil for a run that came to
+// none, and every error, joined. Each scenario's report is written as soon as its runs have ended, whatever the others
+// came to.
+func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
+	results := make([][]*runner.Result, len(s.Scenarios))
+	errs := make([][]error, len(s.Scenarios))
+	slots := make(chan struct{}, max(s.Jobs, 1))
+	var all sync.WaitGroup
+	reports := make([]error, len(s.Scenarios))
+	for i := range s.Scenarios {
+		scenario := &s.Scenarios[i]
+		begun := sync.OnceFunc(func() { reports[i] = s.removeReport(scenario) })
+		places := s.places(scenario)
+		results[i] = make([]*runner.Result, len(places))
+		errs[i] = make([]error, len(places))
+		var runs sync.WaitGroup
+		for k := range places {
+			slots <- struct{}{}
+			if ctx.Err() != nil {
+				<-slots
+				errs[i][k] = ctx.Err()
+				continue
+			}
+			runs.Add(1)
+			go func() {
+				defer runs.Done()
+				defer func() { <-slots }()
+				results[i][k], errs[i][k] = s.run(ctx, scenario, places[k], begun)
+			}()
+		}
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			runs.Wait()
+			reports[i] = errors.Join(reports[i], s.writeReport(scenario, results[i]), s.writePublished(scenario, results[i]))
+		}()
+	}
+	all.Wait()
+	joined := errors.Join(reports...)
+	for i := range errs {
+		joined = errors.Join(joined, errors.Join(errs[i]...))
+	}
+	return results, joined
+}
+
+// folder opens a scenario's folder.
+func (s *Suite) folder(c *Scenario) (*files.Folder, error) {
+	return files.OpenFolder(s.Directory, filepath.Join(s.Directory, c.Scenario.Name))
+}
+
+// removeReport removes what an earlier command wrote about runs that are to be others.
+func (s *Suite) removeReport(c *Scenario) error {
+	folder, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Remove(rundir.ReportFile, rundir.PublishedFile, rundir.RunsFile), folder.Close())
+}
+
+func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun func()) (*runner.Result, error) {
+	var progress orchestrator.Progress
+	ended := func(*runner.Result, error) {}
+	if s.Started != nil {
+		progress, ended = s.Started(c.Scenario.Name, filepath.ToSlash(at.Below()))
+	}
+	r, err := runner.Run(ctx, c.Scenario, runner.Options{
+		Controller: at.Controller, Plane: s.Plane, Seed: at.Seed, Directory: at.Path(), Within: s.Directory, Capture: c.Capture,
+		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Progress: progress, Begun: begun,
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.Below()), err)
+	}
+	ended(r, err)
+	return r, err
+}
+
+// writeReport writes the report from the files that the runs left, as pausenet report does later.
+func (s *Suite) writeReport(c *Scenario, made []*runner.Result) error {
+	list := &rundir.Runs{Scenario: c.Scenario.Name, Version: s.Version, Command: s.Command}
+	var have []rundir.Place
+	for k, place := range s.places(c) {
+		if made[k] != nil {
+			have = append(have, place)
+			list.Runs = append(list.Runs, filepath.ToSlash(place.Below()))
+		}
+	}
+	if len(have) == 0 {
+		return nil
+	}
+	folder, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := results.Write(folder, s.Directory, have, list, s.Figures, len(c.Scenario.Panels) > 0); err != nil {
+		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
+	}
+	c.Reported = true
+	return rundir.WriteJSON(folder, rundir.RunsFile, list)
+}
+
+// writePublished writes published.json if the scenario has published tables, and gives the summaries the claims that
+// compare runs.
+func (s *Suite) writePublished(c *Scenario, results []*runner.Result) error {
+	runs := runner.Summaries(results)
+	all := measure.Claims(c.Scenario.Published, measure.Measurements(runs))
+	if len(all) == 0 {
+		return nil
+	}
+	for _, r := range runs {
+		if r != nil {
+			r.TakeRelativeClaims(c.Scenario.Published, runs)
+		}
+	}
+	folder, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	file := &measure.Published{Scenario: c.Scenario.Name, Seed: c.Seed, Settings: append([]string{}, s.Sets...), Claims: all}
+	if len(c.Seeds) > 1 {
+		file.Seeds = c.Seeds
+	}
+	return rundir.WriteJSON(folder, rundir.PublishedFile, file)
+}

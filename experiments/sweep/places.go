@@ -1,0 +1,103 @@
+package sweep
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// overwritten finds parameters without effect, since a later one sets all that they set, however it spells the place:
+// "flows.burst.size" and "flows.0.size" can be one.
+func (s *Sweep) overwritten() error {
+	if len(s.Parameters) < 2 {
+		return nil
+	}
+	for _, scenario := range s.Scenarios {
+		if err := s.overwrittenIn(scenario); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sweep) overwrittenIn(loaded string) error {
+	data, err := scenario.BuiltinSource(loaded)
+	if err != nil {
+		if data, err = files.Read(loaded, yamlspec.SpecFile); err != nil {
+			return err
+		}
+	}
+	root := new(yamlspec.Report).Parse(loaded, data)
+	if root == nil {
+		return nil // its points say what is wrong with it
+	}
+	places := make([][]string, len(s.Parameters))
+	for i, p := range s.Parameters {
+		root = scenario.ReachTopology(root, filepath.Dir(loaded), p.Path)
+		places[i] = root.Places(p.Path)
+	}
+	for i, p := range s.Parameters {
+		for k := i + 1; k < len(s.Parameters); k++ {
+			within := func(place string) bool {
+				return slices.ContainsFunc(places[k], func(other string) bool { return strings.HasPrefix(place+".", other+".") })
+			}
+			if len(places[i]) == 0 || slices.ContainsFunc(places[i], func(place string) bool { return !within(place) }) {
+				continue
+			}
+			err := fmt.Errorf("parameter %s has no effect: %s sets the same place (%s) after it", p.Path, s.Parameters[k].Path, places[i][0])
+			if p.key == nil {
+				return err
+			}
+			return s.mistakes([]error{&placedError{p.key, err}})
+		}
+	}
+	return nil
+}
+
+// nameDuplicates tells of each point that is the same run as an earlier one which that is.
+func nameDuplicates(points []Point) {
+	first := map[string]int{}
+	for i := range points {
+		if k, known := first[points[i].Hash]; known {
+			points[i].SameAs = points[k].Name()
+		} else {
+			first[points[i].Hash] = i
+		}
+	}
+}
+
+// Duplicates say of each point that comes out like an earlier one which that is.
+func Duplicates(points []Point) []string {
+	var same []string
+	for i := range points {
+		if p := &points[i]; p.SameAs != "" {
+			same = append(same, fmt.Sprintf("%s is the same run as %s", p.Name(), p.SameAs))
+		}
+	}
+	return same
+}
+
+// Warnings are those of a sweep's points, each once. Of several points it says which are meant, unless all are.
+func Warnings(points []Point) []string {
+	var texts []string
+	of := map[string][]string{} // the points that a text is about
+	for i := range points {
+		for _, text := range points[i].Warnings {
+			if of[text] == nil {
+				texts = append(texts, text)
+			}
+			of[text] = append(of[text], points[i].Name())
+		}
+	}
+	for i, text := range texts {
+		if names := of[text]; len(names) < len(points) {
+			texts[i] = fmt.Sprintf("%d of %d points (%s): %s", len(names), len(points), scenario.Few(names), text)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,216 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator"
+)
+
+// State is how far a point is.
+type State string
+
+// States of a point.
+const (
+	Waiting     State = "waiting"
+	Running     State = "running"
+	Kept        State = "kept"        // it had been made before, and is as it would be again
+	Done        State = "done"        // it was made now
+	Failed      State = "failed"      // it was not: Err says why
+	Interrupted State = "interrupted" // it was not, since the sweep was ended
+)
+
+// Outcome is what a point came to.
+type Outcome struct {
+	State   State
+	Err     error           // of a failed one
+	Wall    time.Duration   // that making it took
+	Verdict measure.Verdict // of one that is done or kept, as are the next two
+	// Fingerprint is the run's.
+	Fingerprint string
+	Figures     map[string]float64 // by metric, in the metric's base unit; one that the run has none of is absent
+}
+
+// Complete says that there are results.
+func (o *Outcome) Complete() bool { return o.State == Done || o.State == Kept }
+
+// Runner makes the points of a sweep, side by side.
+type Runner struct {
+	Points    []Point
+	Quick     bool   // the scenarios are in their quick form
+	Directory string // belongs to the sweep; a point's files go to Directory/<folder>/<controller>
+	Jobs      int
+	Plane     string
+	// Version and Build are the program's: results of another are not kept.
+	Version, Build, Command string
+	// Make makes a point. It may do so in another process: nothing is taken from it but what it leaves in the folder. It may
+	// call progress from another goroutine.
+	Make func(ctx context.Context, job *Job, progress orchestrator.Progress) error
+	// Begun is told of a point as it begins, and what it returns of the point's progress; Ended of what it came to, kept ones
+	// too. Calls come from several goroutines.
+	Begun func(point int) orchestrator.Progress
+	Ended func(point int, o *Outcome)
+}
+
+// Job is all that it takes to make one point. It can be sent to another process as JSON.
+type Job struct {
+	Scenario   string   `json:"scenario"`
+	Quick      bool     `json:"quick,omitempty"`
+	Sets       []string `json:"sets"`
+	Controller string   `json:"controller"`
+	Plane      string   `json:"plane"`
+	Directory  string   `json:"directory"`
+	Within     string   `json:"within"` // as Options.Within
+	Version    string   `json:"version"`
+	Build      string   `json:"build"`
+	Command    string   `json:"command"`
+	Hash       string   `json:"hash"` // what the configuration must come to
+}
+
+// Run makes the point in this process.
+func (j *Job) Run(ctx context.Context, progress orchestrator.Progress) error {
+	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets}.Load(j.Scenario)
+	if err != nil {
+		return err
+	}
+	hash, err := scenario.ConfigurationHash(s, j.Controller, s.Seed)
+	if err != nil {
+		return err
+	}
+	if hash != j.Hash {
+		return fmt.Errorf("%s is no longer what it was as the sweep began: start the sweep again", j.Scenario)
+	}
+	_, err = runner.Run(ctx, s, runner.Options{
+		Controller: j.Controller, Plane: j.Plane, Seed: s.Seed, Directory: j.Directory, Within: j.Within,
+		Version: j.Version, Build: j.Build, Command: j.Command, Sets: j.Sets, Progress: progress,
+	})
+	return err
+}
+
+// Run makes the points that are not there yet, and returns what each came to. A point that fails does not keep the others
+// from being made. When ctx is cancelled those that run are ended, and no other begins.
+func (r *Runner) Run(ctx context.Context) []Outcome {
+	outcomes := make([]Outcome, len(r.Points))
+	slots := make(chan struct{}, max(r.Jobs, 1))
+	var all sync.WaitGroup
+	for i := range r.Points {
+		outcomes[i].State = Waiting
+	}
+	for i := range r.Points {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			outcomes[i] = r.point(ctx, i)
+			if r.Ended != nil && outcomes[i].State != Waiting {
+				r.Ended(i, &outcomes[i])
+			}
+		})
+	}
+	all.Wait()
+	return outcomes
+}
+
+// point sees to it that a point's results are there.
+func (r *Runner) point(ctx context.Context, i int) Outcome {
+	if ctx.Err() != nil {
+		return Outcome{State: Waiting}
+	}
+	job := r.job(i)
+	if o, err := r.read(job); err == nil {
+		o.State = Kept
+		return o
+	}
+	var progress orchestrator.Progress
+	if r.Begun != nil {
+		progress = r.Begun(i)
+	}
+	start := time.Now()
+	made := r.Make(ctx, job, progress)
+	wall := time.Since(start)
+	// What counts is what is there: a run that a law of its verdict failed is complete, and a process that says it is fine
+	// may have left nothing.
+	o, err := r.read(job)
+	o.Wall = wall
+	switch {
+	case err == nil:
+		o.State = Done
+	case ctx.Err() != nil:
+		o.State = Interrupted
+	case made != nil:
+		o.State, o.Err = Failed, made
+	default:
+		o.State, o.Err = Failed, err
+	}
+	return o
+}
+
+func (r *Runner) job(i int) *Job {
+	p := &r.Points[i]
+	return &Job{
+		Scenario: p.Scenario, Quick: r.Quick, Sets: p.Sets, Controller: p.Controller, Plane: r.Plane,
+		Directory: filepath.Join(r.Directory, p.Folder, p.Controller),
+		Within:    r.Directory, Version: r.Version, Build: r.Build, Command: r.Command, Hash: p.Hash,
+	}
+}
+
+// read is what a job's run came to, if its folder has a complete one of this configuration, program and plane.
+func (r *Runner) read(job *Job) (Outcome, error) {
+	var m struct {
+		Status      string `json:"status"`
+		Hash        string `json:"configuration_sha256"`
+		Version     string `json:"version"`
+		Build       string `json:"build"`
+		Plane       string `json:"plane"`
+		Fingerprint string `json:"fingerprint"`
+	}
+	if err := rundir.ReadJSON(filepath.Join(job.Directory, rundir.ManifestFile), &m); err != nil {
+		return Outcome{}, err
+	}
+	switch {
+	case m.Status != rundir.StatusComplete:
+		return Outcome{}, fmt.Errorf("%s: the run is %s", job.Directory, m.Status)
+	case m.Hash != job.Hash || m.Version != job.Version || m.Build != job.Build || m.Plane != job.Plane:
+		return Outcome{}, fmt.Errorf("%s: the run is of another configuration or program", job.Directory)
+	}
+	var sum measure.Summary
+	if err := rundir.ReadJSON(filepath.Join(job.Directory, rundir.SummaryFile), &sum); err != nil {
+		return Outcome{}, err
+	}
+	if sum.Fingerprint != m.Fingerprint {
+		return Outcome{}, fmt.Errorf("%s: manifest and summary are of different runs", job.Directory)
+	}
+	o := Outcome{Verdict: sum.Verdict, Fingerprint: sum.Fingerprint, Figures: map[string]float64{}}
+	for i := range measure.Metrics {
+		if v := measure.Metrics[i].Of(&sum, &sum.Flows); !math.IsNaN(v) {
+			o.Figures[measure.Metrics[i].Name] = v
+		}
+	}
+	return o, nil
+}
+
+// Err says what is wrong with a sweep's outcomes: points that were not made, and verdicts that are FAIL, each named;
+// nil if there are none of either.
+func Err(points []Point, outcomes []Outcome) error {
+	var errs []error
+	for i := range outcomes {
+		o := &outcomes[i]
+		switch {
+		case o.Err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", points[i].Name(), o.Err))
+		case o.Complete() && o.Verdict.Status == measure.Fail && len(o.Verdict.Messages) > 0:
+			errs = append(errs, fmt.Errorf("%s: FAIL: %s", points[i].Name(), o.Verdict.Messages[0]))
+		case o.Complete() && o.Verdict.Status == measure.Fail:
+			errs = append(errs, fmt.Errorf("%s: FAIL", points[i].Name()))
+		}
+	}
+	return errors.Join(errs...)
+}

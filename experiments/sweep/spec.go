@@ -1,0 +1,179 @@
+package sweep
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// Is says that data reads like a sweep's file: only those have the key.
+func Is(data []byte) bool { return new(yamlspec.Report).Parse("", data).Has("sweep") }
+
+// Parse reads a sweep's file. The error holds every mistake in it, each with its place; those that only a point's
+// scenario can tell come from Points.
+func Parse(filename string, data []byte) (*Sweep, error) {
+	report := new(yamlspec.Report)
+	root := report.Parse(filename, data)
+	if root == nil {
+		return nil, report.Err()
+	}
+	s := &Sweep{Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)), report: report}
+	m := root.Mapping()
+	if name := m.Get("name"); name.String(&s.Name) && !scenario.NamePattern.MatchString(s.Name) {
+		name.Errorf("name %q: a sweep's name is letters, digits, '.', '_' and '-', since it names a folder", s.Name)
+	} else if scenario.Nameless(s.Name) {
+		root.Errorf("a file of this name gives the sweep no name, and it names a folder: write one as name")
+	}
+	m.Get("description").String(&s.Description)
+	s.decode(m.Need("sweep"), filepath.Dir(filename))
+	m.Done()
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Sweep) decode(v *yamlspec.Value, dir string) {
+	m := v.Mapping()
+	for _, item := range m.Need("scenario").Items() {
+		s.scenario(item, dir)
+	}
+	m.Get("parameters").Mapping().All(func(key, value *yamlspec.Value) {
+		if p := decodeParameter(key, value); len(p.Values) > 0 {
+			s.Parameters = append(s.Parameters, p)
+		}
+	})
+	for _, item := range m.Get("controllers").Items() {
+		var name string
+		if item.IsMapping() {
+			// What is wrong with it the scenario says, which it is added to.
+			s.variants = append(s.variants, variant{"controllers.+=" + item.Flow(), item})
+			name = item.At("name").Raw()
+			s.Controllers, s.controllersAt = append(s.Controllers, name), append(s.controllersAt, item)
+			continue
+		}
+		if item.String(&name) {
+			s.Controllers, s.controllersAt = append(s.Controllers, name), append(s.controllersAt, item)
+		}
+	}
+	seeds := m.Get("seeds")
+	var texts []string
+	for _, item := range seeds.Items() {
+		texts = append(texts, item.Raw())
+	}
+	if seeds != nil {
+		var err error
+		if s.Seeds, err = ParseSeeds(strings.Join(texts, ",")); err != nil {
+			seeds.Errorf("%v", err)
+		}
+	}
+	for _, item := range m.Get("metrics").Items() {
+		var name string
+		if item.Choice(&name, measure.MetricNames()...) {
+			s.Metrics = append(s.Metrics, name)
+		}
+	}
+	m.Done()
+}
+
+// scenario takes what the sweep is of: a built-in's name, or a file's path relative to the sweep's.
+func (s *Sweep) scenario(v *yamlspec.Value, dir string) {
+	var loaded string
+	if !v.String(&loaded) {
+		return
+	}
+	if _, err := scenario.BuiltinSource(loaded); err != nil {
+		if path := filepath.Join(dir, loaded); !filepath.IsAbs(loaded) && (scenario.LooksLikePath(loaded) || scenario.IsFile(path)) {
+			loaded = path
+		} else if !scenario.LooksLikePath(loaded) {
+			v.Errorf("%v", err)
+			return
+		}
+		if info, err := os.Stat(loaded); err != nil {
+			v.Errorf("scenario: %v", err)
+		} else if info.IsDir() {
+			v.Errorf("scenario: %s is a folder, not a scenario's file", loaded)
+		}
+	}
+	s.Scenarios = append(s.Scenarios, loaded)
+}
+
+// decodeParameter reads a parameter's values: a list, whose items may be ranges, or one such item.
+func decodeParameter(key, value *yamlspec.Value) Parameter {
+	p := Parameter{Path: key.Raw(), key: key}
+	if value.IsMapping() {
+		value.Errorf("a parameter has a list of values, or a range such as 10us..30us:5us")
+		return p
+	}
+	if value.IsScalar() && len(splitValues(value.Raw())) > 1 {
+		value.Errorf("write several values as a list: [%s]", value.Raw())
+		return p
+	}
+	seen := map[string]bool{}
+	for _, item := range value.Items() {
+		var text string
+		if item.IsSequence() {
+			item.Errorf("a value that is a list goes in quotes: '[3, 4]'")
+			continue
+		}
+		if !item.String(&text) {
+			continue
+		}
+		values := []string{text}
+		if rangeText.MatchString(strings.TrimSpace(text)) {
+			var err error
+			if values, err = ParseValues(text); err != nil {
+				item.Errorf("%v", err)
+			}
+		}
+		for _, v := range values {
+			if seen[v] {
+				item.Errorf("value %s is there twice", v)
+			}
+			seen[v] = true
+			p.Values, p.at = append(p.Values, v), append(p.at, item)
+		}
+	}
+	if len(p.Values) == 0 {
+		key.Errorf("parameter %s has no values", p.Path)
+	}
+	return p
+}
+
+// Load reads what a sweep is of: a sweep, or a scenario, by a built-in's name or a file's path.
+func Load(nameOrPath string) (*Sweep, error) {
+	_, err := scenario.BuiltinSource(nameOrPath)
+	if err == nil {
+		return &Sweep{Name: nameOrPath, Scenarios: []string{nameOrPath}}, nil
+	}
+	if data, err := scenario.BuiltinSweepSource(nameOrPath); err == nil {
+		return Parse(nameOrPath+".yaml", data)
+	} else if !scenario.LooksLikePath(nameOrPath) {
+		hint := yamlspec.Suggest(nameOrPath, append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...))
+		if hint == "" {
+			hint = ": pausenet list has the names; a file goes by its name with .yaml"
+		}
+		return nil, fmt.Errorf("no built-in sweep or scenario %q%s", nameOrPath, hint)
+	}
+	filename, data, err := scenario.ReadSpec(nameOrPath)
+	if err != nil {
+		return nil, err
+	}
+	if Is(data) {
+		return Parse(filename, data)
+	}
+	if files.IsStream(nameOrPath) {
+		return nil, fmt.Errorf("%s is a scenario, which a sweep reads once for each point: write it to a file first", filename)
+	}
+	s, err := scenario.Parse(filename, data, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Sweep{Name: s.Name, Scenarios: []string{nameOrPath}}, nil
+}

@@ -1,0 +1,196 @@
+package sweep
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/interval"
+)
+
+// defaultMetrics are what a sweep's tables and charts show unless its user says.
+var defaultMetrics = []string{"fct_mean", "fct_p99", "slowdown_p99", "goodput", "pauses", "pauses_between_switches"}
+
+// shown are the metrics that tables and charts show.
+func (s *Sweep) shown() []*measure.Metric {
+	names := s.Metrics
+	if len(names) == 0 {
+		names = defaultMetrics
+	}
+	return measure.MetricsNamed(names)
+}
+
+// WriteCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point has
+// none of is empty; equal sweeps give equal bytes.
+func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcome) error {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	header := []string{"point"}
+	for _, p := range s.Varying() {
+		header = append(header, p.Path)
+	}
+	header = append(header, "controller", "seed", "state", "verdict", "fingerprint", "same_as")
+	for i := range measure.Metrics {
+		header = append(header, measure.Metrics[i].Column())
+	}
+	_ = w.Write(header) // into a buffer; Flush would tell
+	for i := range points {
+		p, o := &points[i], &outcomes[i]
+		state := "complete"
+		if !o.Complete() {
+			state = string(o.State)
+		}
+		row := append([]string{p.Folder}, p.Values...)
+		row = append(row, p.Controller, strconv.FormatUint(p.Seed, 10), state, string(o.Verdict.Status), o.Fingerprint, p.SameAs)
+		for k := range measure.Metrics {
+			text := ""
+			if v, ok := o.Figures[measure.Metrics[k].Name]; ok {
+				text = strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			row = append(row, text)
+		}
+		_ = w.Write(row)
+	}
+	if w.Flush(); w.Error() != nil {
+		return w.Error()
+	}
+	return folder.Write("sweep.csv", b.Bytes())
+}
+
+// Row is a combination of parameters' values under a controller, over the seeds.
+type Row struct {
+	Values     []string // by parameter that varies
+	Controller string
+	Verdicts   measure.Verdicts    // of its points, one a seed
+	Estimates  []interval.Estimate // by metric shown, of the runs that can be trusted
+}
+
+// Rows are the sweep's points over their seeds, in the points' order. Runs that failed are not in the estimates.
+func (s *Sweep) Rows(points []Point, outcomes []Outcome) []Row {
+	shown := s.shown()
+	var rows []Row
+	var values [][]float64
+	finish := func() {
+		for _, v := range values {
+			rows[len(rows)-1].Estimates = append(rows[len(rows)-1].Estimates, interval.Of(v))
+		}
+	}
+	for i := range points {
+		p, o := &points[i], &outcomes[i]
+		if i == 0 || p.Controller != points[i-1].Controller || !slices.Equal(p.Values, points[i-1].Values) {
+			if i > 0 {
+				finish()
+			}
+			rows = append(rows, Row{Values: p.Values, Controller: p.Controller})
+			values = make([][]float64, len(shown))
+		}
+		row := &rows[len(rows)-1]
+		row.Verdicts.Runs++
+		if !o.Complete() {
+			continue
+		}
+		if row.Verdicts.Add(o.Verdict.Status); o.Verdict.Status == measure.Fail {
+			continue
+		}
+		for k, m := range shown {
+			if v, ok := o.Figures[m.Name]; ok {
+				values[k] = append(values[k], v)
+			}
+		}
+	}
+	if len(points) > 0 {
+		finish()
+	}
+	return rows
+}
+
+// MetricLabels are the metrics shown, for people.
+func (s *Sweep) MetricLabels() []string {
+	var labels []string
+	for _, m := range s.shown() {
+		labels = append(labels, m.Label)
+	}
+	return labels
+}
+
+// Text is an estimate of the k-th metric shown for people: "5.23 ± 0.04 ms", "5.23 ms" of one run, "-" of none.
+func (s *Sweep) Text(k int, e interval.Estimate) string { return s.shown()[k].Text(e) }
+
+// View is a point for programs.
+type View struct {
+	Point       string             `json:"point"`
+	Parameters  map[string]string  `json:"parameters"`
+	Controller  string             `json:"controller"`
+	Seed        uint64             `json:"seed"`
+	SameAs      string             `json:"same_as,omitempty"` // an earlier point of equal configuration
+	State       State              `json:"state"`
+	Error       string             `json:"error,omitempty"`
+	Verdict     *measure.Verdict   `json:"verdict,omitempty"`
+	Fingerprint string             `json:"fingerprint,omitempty"`
+	Metrics     map[string]float64 `json:"metrics,omitempty"` // in base units
+}
+
+// View is what the points came to, for programs.
+func (s *Sweep) View(points []Point, outcomes []Outcome) []View {
+	views := make([]View, len(points))
+	for i := range points {
+		p, o := &points[i], &outcomes[i]
+		v := View{
+			Point: p.Folder, Parameters: map[string]string{}, Controller: p.Controller, Seed: p.Seed, SameAs: p.SameAs, State: o.State,
+			Fingerprint: o.Fingerprint, Metrics: o.Figures,
+		}
+		for k, parameter := range s.Varying() {
+			v.Parameters[parameter.Path] = p.Values[k]
+		}
+		if o.Err != nil {
+			v.Error = o.Err.Error()
+		}
+		if o.Complete() {
+			v.Verdict = &o.Verdict
+		}
+		views[i] = v
+	}
+	return views
+}
+
+// Write writes sweep.csv and sweep.html into the sweep's folder, and the page's figures in the given formats into a folder
+// beside them.
+func (s *Sweep) Write(directory string, r *Runner, outcomes []Outcome, formats []string) error {
+	folder, err := files.OpenFolder(directory, directory)
+	if err == nil {
+		defer folder.Close()
+		err = s.writeCSV(folder, r.Points, outcomes)
+	}
+	if err == nil {
+		err = s.writePage(folder, s.shownIn(r, outcomes), formats)
+	}
+	if err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	return nil
+}
+
+func (s *Sweep) writePage(folder *files.Folder, shown *report.Sweep, formats []string) error {
+	var page bytes.Buffer
+	if err := report.WriteSweep(&page, shown); err != nil {
+		return err
+	}
+	if err := folder.Write("sweep.html", page.Bytes()); err != nil {
+		return err
+	}
+	if len(formats) == 0 {
+		return nil
+	}
+	figures, err := report.SweepFigures(shown)
+	if err != nil {
+		return err
+	}
+	return results.WriteFigures(folder, rundir.FiguresFolder, figures, formats)
+}

@@ -1,0 +1,141 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+)
+
+// mostValues bounds the values of one parameter: more is a slip of the step.
+const mostValues = 10_000
+
+// rangeText is a range of a sweep, "10us..30us:5us": the ends with their units, and the step after the colon.
+var rangeText = regexp.MustCompile(`^([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*)\.\.([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*)(?:\s*:\s*(x?)([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*))?$`)
+
+// ParseValues are the values that a list such as "32KB,64KB" or a range such as "10us..30us:5us" stands for, in its order. A
+// range has both its ends, if the step meets the second; ":x2" doubles; without a step it is of whole numbers. Commas
+// within brackets, parentheses and quotes belong to a value.
+func ParseValues(text string) ([]string, error) {
+	var all []string
+	for _, item := range splitValues(text) {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			return nil, errors.New("a value is missing: values are separated by commas")
+		}
+		m := rangeText.FindStringSubmatch(item)
+		if m == nil {
+			all = append(all, item)
+			continue
+		}
+		values, err := expandRange(item, m)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, values...); len(all) > mostValues {
+			return nil, fmt.Errorf("more than %d values", mostValues)
+		}
+	}
+	seen := map[string]bool{}
+	for _, v := range all {
+		if seen[v] {
+			return nil, fmt.Errorf("value %s is there twice", v)
+		}
+		seen[v] = true
+	}
+	return all, nil
+}
+
+// splitValues cuts at the commas that are outside brackets and quotes.
+func splitValues(text string) []string {
+	var parts []string
+	depth, from := 0, 0
+	var quote rune
+	for i, c := range text {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.ContainsRune("([{", c):
+			depth++
+		case strings.ContainsRune(")]}", c):
+			depth--
+		case c == ',' && depth <= 0:
+			parts = append(parts, text[from:i])
+			from = i + 1
+		}
+	}
+	return append(parts, text[from:])
+}
+
+// expandRange computes in fractions: 0.1 added three times is 0.3 and nothing else, or a point's name would differ from
+// what its user wrote.
+func expandRange(item string, m []string) ([]string, error) {
+	first, last, unit := m[1], m[3], m[4]
+	if m[2] != "" && m[2] != unit {
+		return nil, fmt.Errorf("range %q: its ends have the units %q and %q: write both in one", item, m[2], unit)
+	}
+	factor, stepText := m[5] == "x", m[6]
+	switch {
+	case stepText == "" && (unit != "" || strings.ContainsAny(first+last, ".eE")):
+		return nil, fmt.Errorf("range %q needs a step, such as %q", item, item+":"+first+unit)
+	case stepText == "":
+		stepText = "1"
+	case factor && m[7] != "":
+		return nil, fmt.Errorf("range %q: a factor has no unit: write %q", item, "x"+stepText)
+	case !factor && m[7] != unit:
+		return nil, fmt.Errorf("range %q: the step is in %q, the ends are in %q", item, m[7], unit)
+	}
+	var at, end, step big.Rat
+	for _, n := range []struct {
+		into *big.Rat
+		text string
+	}{{&at, first}, {&end, last}, {&step, stepText}} {
+		if _, ok := n.into.SetString(n.text); !ok {
+			return nil, fmt.Errorf("range %q: %q is not a number", item, n.text)
+		}
+	}
+	if factor && (step.Cmp(big.NewRat(1, 1)) <= 0 || at.Sign() <= 0) {
+		return nil, fmt.Errorf("range %q: a factor is above 1, and its range begins above 0", item)
+	}
+	if step.Sign() <= 0 {
+		return nil, fmt.Errorf("range %q: the step must be positive", item)
+	}
+	if at.Cmp(&end) > 0 {
+		return nil, fmt.Errorf("range %q runs backwards", item)
+	}
+	// What decimals are needed depends on the ends and the step alone, unless it is multiplied by.
+	decimals := max(decimalsOf(first), decimalsOf(stepText))
+	if factor {
+		decimals = 9
+	}
+	var values []string
+	for at.Cmp(&end) <= 0 {
+		text := at.FloatString(decimals)
+		if strings.Contains(text, ".") {
+			text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+		}
+		if values = append(values, text+unit); len(values) > mostValues {
+			return nil, fmt.Errorf("range %q has more than %d values", item, mostValues)
+		}
+		if factor {
+			at.Mul(&at, &step)
+		} else {
+			at.Add(&at, &step)
+		}
+	}
+	return values, nil
+}
+
+// decimalsOf is how many digits behind the point a number needs in full.
+func decimalsOf(number string) int {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	_, fraction, _ := strings.Cut(mantissa, ".")
+	shift := 0
+	_, _ = fmt.Sscanf(exponent, "%d", &shift) // without an exponent it stays 0
+	return max(0, len(fraction)-shift)
+}
