@@ -29,6 +29,7 @@ func Compare(tables []PublishedTable, runs []*Summary) []Comparison {
 	return CompareMeasured(tables, Measurements(runs))
 }
 
+// CompareMeasured is Compare of what has been measured.
 func CompareMeasured(tables []PublishedTable, runs []Measurement) []Comparison {
 	cells := map[*PublishedRow][]ComparisonCell{}
 	made := map[*PublishedRow]bool{}

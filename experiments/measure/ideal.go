@@ -21,6 +21,7 @@ func FullFrame(plan *topologies.Plan) int { return wire.DataLen(wire.OpWriteMidd
 // HPCC's simulator, and its bytes at the sender's line rate.
 type FlowTimes struct{ FCT, Ideal, HPCC, Line vtime.Time }
 
+// Slowdown is the time that the flow took over the time alone.
 func (t FlowTimes) Slowdown() float64 { return float64(t.FCT) / float64(t.Ideal) }
 
 // slowdownHPCC is never below 1, as in the simulator's fct_analysis.py.

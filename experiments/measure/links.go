@@ -17,7 +17,7 @@ type LinkSummary struct {
 	BetweenSwitches Quantiles `json:"utilisation_between_switches"`
 	ToHosts         Quantiles `json:"utilisation_to_hosts"`
 	Busiest         []Link    `json:"busiest"`
-	// Congested are the egress ports that were congested longest (see congestion), Held those that flow control held longest.
+	// Congested are the egress ports that were congested longest (see runner/congestion.go), Held those that flow control held longest.
 	Congested []Link `json:"congested"`
 	Held      []Link `json:"held"`
 }

@@ -31,6 +31,7 @@ var (
 	kindCount = Kind{"a number", nil}
 )
 
+// UnitNames are the units that values may be given in, the base unit first; none of a bare number.
 func (k Kind) UnitNames() []string {
 	names := make([]string, len(k.units))
 	for i, u := range k.units {

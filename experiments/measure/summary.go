@@ -28,7 +28,7 @@ type Summary struct {
 	CNPs     int64          `json:"cnps"`
 	CNMs     int64          `json:"cnms"`
 	RTT      RTTSummary     `json:"rtt"`
-	// RTTSampled are one sample at a time of each flow, as flowRTT takes them; RTT is of every acknowledged packet.
+	// RTTSampled are one sample at a time of each flow, as package runner takes them; RTT is of every acknowledged packet.
 	RTTSampled RTTSummary  `json:"rtt_sampled"`
 	Drops      DropSummary `json:"drops"`
 	// Faults is nil for a run in which nothing went wrong and nothing was to.

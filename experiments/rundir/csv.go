@@ -93,6 +93,7 @@ type Row struct {
 	Err    error
 }
 
+// Text is a field as it stands there.
 func (r *Row) Text(column int) string { return string(r.fields[column]) }
 
 // Quoted is a text that is between quotes if a comma or a quote is in it. Only the last column may be such.
@@ -104,6 +105,7 @@ func (r *Row) Quoted(column int) string {
 	return text
 }
 
+// Empty says that a field has nothing in it.
 func (r *Row) Empty(column int) bool { return len(r.fields[column]) == 0 }
 
 // Whole is a number that is whole and not negative.
@@ -115,6 +117,7 @@ func (r *Row) Whole(column int) int64 {
 	return v
 }
 
+// Number is a number that is finite.
 func (r *Row) Number(column int) float64 {
 	v, err := strconv.ParseFloat(string(r.fields[column]), 64)
 	if (err != nil || math.IsNaN(v) || math.IsInf(v, 0)) && r.Err == nil {

@@ -1,9 +1,10 @@
-// Package rundir is what a run leaves in its folder: the manifest, the columns of the CSV files, and where runs are below a folder of
-// results. What runs writes by it, what shows reads by it.
+// Package rundir is what a run leaves in its folder: the manifest, the columns of the CSV files, and where runs are below a
+// folder of results. What runs writes by it, what shows reads by it.
 //
-// A run writes its manifest first (Begin), so that nobody takes what an earlier run left for its results; then the CSV files as it goes
-// (Create); and last the manifest again (End). Until then the manifest says that the run goes on, and a run that is ended early marks it partial in
-// its place. Files that are not written row by row are written whole or not at all. Folders are opened so that no link leads out of them.
+// A run writes its manifest first (Begin), so that nobody takes what an earlier run left for its results; then the CSV files as
+// it goes (Create); and last the manifest again (End). Until then the manifest says that the run goes on, and a run that is ended
+// early marks it partial in its place. Files that are not written row by row are written whole or not at all. Folders are opened
+// so that no link leads out of them.
 //
 // A mistake in a file of results is a FileError, with its line.
 package rundir

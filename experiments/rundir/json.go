@@ -45,7 +45,8 @@ func (e *FileError) Unwrap() error { return e.Err }
 // What a folder of results is read from. Whoever can put a file there can put a link or a device there.
 var (
 	jsonFile = files.Kind{Name: "a result in JSON", Most: 256 << 20, Plain: true}
-	CSVFile  = files.Kind{Name: "a table of results", Most: 1 << 30, Plain: true}
+	// CSVFile is a table.
+	CSVFile = files.Kind{Name: "a table of results", Most: 1 << 30, Plain: true}
 )
 
 // ReadJSON reads a file of JSON; a mistake in it is a FileError.

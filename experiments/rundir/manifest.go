@@ -64,6 +64,7 @@ func NewManifest(u *scenario.Setup, by *Program) *Manifest {
 	return m
 }
 
+// Finish takes over how the run came out.
 func (m *Manifest) Finish(s *measure.Summary) {
 	m.Status = StatusComplete
 	if s.Partial {

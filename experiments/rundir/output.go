@@ -53,6 +53,7 @@ func Create(folder *files.Folder) (*Output, error) {
 	return o, nil
 }
 
+// Port writes a row of ports.csv: what a port holds, and whether it may send, at a sample.
 func (o *Output) Port(now vtime.Time, node, port, peer string, priority uint8, queue, ingress uint64, paused int, tx int64) error {
 	c := &o.ports
 	c.begin(now)
@@ -67,6 +68,7 @@ func (o *Output) Port(now vtime.Time, node, port, peer string, priority uint8, q
 	return c.end()
 }
 
+// PFC writes a row of pfc.csv: a PFC frame as it begins to leave a port.
 func (o *Output) PFC(now vtime.Time, node, port, peer string, priority uint8, event string) error {
 	c := &o.pauses
 	c.begin(now)
@@ -78,6 +80,7 @@ func (o *Output) PFC(now vtime.Time, node, port, peer string, priority uint8, ev
 	return c.end()
 }
 
+// Rate writes a row of rates.csv: a flow at a sample, its rates in bits per second.
 func (o *Output) Rate(now vtime.Time, flow int, rate, goodput float64, rtt vtime.Time) error {
 	c := &o.rates
 	c.begin(now)
@@ -93,6 +96,7 @@ func (o *Output) Close() error {
 	return errors.Join(o.ports.close(), o.pauses.close(), o.rates.close(), o.events.close())
 }
 
+// FlowsHeader heads flows.csv.
 const FlowsHeader = "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes"
 
 // WriteFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
@@ -168,6 +172,7 @@ func (o *Output) WritePanels(panels [][]Points) error {
 	return c.close()
 }
 
+// EventsHeader heads events.csv.
 const EventsHeader = "time_ns,node,port,peer,event,detail"
 
 // Event writes a row of events.csv.
@@ -185,6 +190,7 @@ func (o *Output) Event(now vtime.Time, node, port, peer, event, detail string) e
 	return c.end()
 }
 
+// LinksHeader heads links.csv.
 const LinksHeader = "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns"
 
 // WriteLinks writes links.csv: one row a direction of a link.

@@ -19,6 +19,7 @@ type Runs struct {
 	Runs     []string `json:"runs"` // folders below the scenario's, with /
 }
 
+// RunsFile is the file of Runs in a scenario's folder.
 const RunsFile = "runs.json"
 
 // seedFolder are the names of folders of runs under one of several seeds.
@@ -32,6 +33,7 @@ type Place struct {
 	Controller string
 }
 
+// Path is the run's folder.
 func (p Place) Path() string { return filepath.Join(p.Scenario, p.Below()) }
 
 // Below is the run's folder below the scenario's.

@@ -90,6 +90,7 @@ func LooksLikePath(s string) bool {
 	return files.IsStream(s) || strings.ContainsRune(s, filepath.Separator) || strings.HasSuffix(s, ".yaml") || strings.HasSuffix(s, ".yml") || IsFile(s)
 }
 
+// IsFile says that a path is that of a file, or of what else is there and no folder.
 func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()

@@ -390,7 +390,7 @@ func TestCNPInterval(t *testing.T) {
 	if err := mustLoad(t, "incast", "cc.dcqcn.profile=b", "controllers=[dcqcn, dcon]").Describe(&text); err != nil {
 		t.Fatal(err)
 	}
-	if want := "CNP at most every 50us, for every mark under dcqcn;"; !strings.Contains(text.String(), want) {
+	if want := "cnp_interval auto: 50us, 0s (for every mark) under dcqcn"; !strings.Contains(text.String(), want) {
 		t.Errorf("no %q in\n%s", want, text.String())
 	}
 }
