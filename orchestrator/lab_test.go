@@ -101,6 +101,9 @@ func parsePlan(t testing.TB, topology string) *topologies.Plan {
 	return plan
 }
 
+// OpenKernel opens the kernel plane, whose package imports this one: the tests' other package gives it.
+var OpenKernel func(plan *topologies.Plan, o PlaneOptions) (Plane, error)
+
 // openPlane opens a plane by its name. The kernel's needs root.
 func openPlane(t testing.TB, name string, plan *topologies.Plan, o PlaneOptions) Plane {
 	t.Helper()
@@ -108,7 +111,7 @@ func openPlane(t testing.TB, name string, plan *topologies.Plan, o PlaneOptions)
 	var err error
 	if name == PlaneKernel {
 		testenv.NeedRoot(t)
-		plane, err = OpenPlane(PlaneKernel, plan, FabricOptions{PlaneOptions: o})
+		plane, err = OpenKernel(plan, o)
 	} else {
 		plane, err = OpenWasmPlane(plan, o)
 	}

@@ -32,8 +32,9 @@ func rawSocket(t testing.TB, f *liveFabric, node string) (send func(frame []byte
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, 0x70617573); err != nil { // the pipelines' own
 		t.Fatal(err)
 	}
+	first := int(innerIfindex(&f.plan.Ports[f.plan.NodeByName(node).Ports[0]]))
 	return func(frame []byte) error {
-		return unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: firstIfindex})
+		return unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: first})
 	}
 }
 
@@ -43,7 +44,7 @@ func seedFrames(t testing.TB, plan *topologies.Plan, from, to *topologies.Node) 
 	port := &plan.Ports[from.Ports[0]]
 	params := wire.FlowParams{
 		SrcMAC: port.MAC, DstMAC: plan.Ports[port.Peer].MAC, Src: from.Addr.As4(), Dst: to.Addr.As4(),
-		SrcPort: wire.MinEntropyPort, DestQP: queuePair(0), MTU: plan.MTU, TOS: wire.DataTOS(3, wire.ECT0),
+		SrcPort: wire.MinEntropyPort, DestQP: 0x11, MTU: plan.MTU, TOS: wire.DataTOS(3, wire.ECT0),
 	}
 	h, err := wire.NewFlowHeader(params)
 	if err != nil {

@@ -97,9 +97,3 @@ func pollRaw(files []unix.PollFd, most time.Duration) {
 	timeout := unix.NsecToTimespec(int64(min(most, sleepAtMost)))
 	unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(files))), uintptr(len(files)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
 }
-
-// rest has the calling thread sleep, or be woken early: a goroutine would be woken by a thread that has to wait for a processor.
-func rest(d time.Duration) {
-	t := unix.NsecToTimespec(d.Nanoseconds())
-	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
-}

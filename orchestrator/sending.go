@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -61,6 +62,12 @@ func noRoom(err error) bool { return isAny(err, unix.ENOBUFS, unix.ENOMEM, unix.
 // How long a sender rests before it sends a frame again that the kernel had no room for: at first and at most. Yielding would not do: a
 // real-time thread yields to none of the kernel's.
 const firstSendRest, longestSendRest = 20 * time.Microsecond, 5 * time.Millisecond
+
+// rest has the calling thread sleep, or be woken early: a goroutine would be woken by a thread that has to wait for a processor.
+func rest(d time.Duration) {
+	t := unix.NsecToTimespec(d.Nanoseconds())
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+}
 
 // send puts a frame into the outer end of port in. While the kernel has no room for it, it is sent again, for as long as the patience:
 // the pipelines see it once.

@@ -161,42 +161,6 @@ func TestEgressBefore(t *testing.T) {
 	}
 }
 
-// TestLiveNoRoom: a live fabric waits while the kernel has no room for frames into a switch; those into a host it gives up after a while,
-// and counts them as lost there.
-func TestLiveNoRoom(t *testing.T) {
-	f := newLiveFabric(t, livePlan(t, "small"), 500)
-	into := func(a, b string) int {
-		return int(f.plan.PortBetween(f.plan.NodeByName(a).ID, f.plan.NodeByName(b).ID)[0])
-	}
-	lost := func() (n int64) {
-		if err := f.Do(func() error { n = f.Engine().Lost()[LossDevice].Frames; return nil }); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	noRoomAt(t, f.fabric, into("leaf0", "h1"), "add", 0)
-	freed := make(chan struct{})
-	go func() {
-		defer close(freed)
-		for f.Live.plane.Resent.Load() < 10 {
-			time.Sleep(time.Millisecond)
-		}
-		noRoomAt(t, f.fabric, into("leaf0", "h1"), "change", 1000)
-	}()
-	f.run(t, "h1", "ping", "-c", "1", "-W", "60", "h2")
-	<-freed
-	if n := lost(); n != 0 {
-		t.Errorf("%d frames were lost on their way into a switch", n)
-	}
-	noRoomAt(t, f.fabric, into("h2", "leaf0"), "add", 0)
-	f.run(t, "h1", "sh", "-c", "! ping -c 1 -W 1 h2")
-	if n := lost(); n == 0 {
-		t.Error("no frame is counted as lost on its way into h2")
-	}
-	noRoomAt(t, f.fabric, into("h2", "leaf0"), "change", 1000)
-	f.run(t, "h1", "ping", "-c", "1", "-W", "60", "h2")
-}
-
 // TestAils: what is said of frames that do not get through is what is wrong with the interface.
 func TestAils(t *testing.T) {
 	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", rigOptions{})
