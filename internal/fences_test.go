@@ -36,7 +36,11 @@ var rooms = map[string][]string{
 	"hostagent":       {},
 	"switchagent":     {"ebpf"},
 	"settings":        {"hostagent", "switchagent"},
-	"orchestrator":    {"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm", "hostagent", "switchagent", "settings"},
+
+	"orchestrator/engine":        {"topologies", "ebpf", "ebpf/wasm", "hostagent", "switchagent", "settings"},
+	"orchestrator/kernel":        {"topologies", "ebpf", "ebpf/kernel", "hostagent", "switchagent", "orchestrator/engine"},
+	"orchestrator/kernel/doctor": {"topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
+	"orchestrator/live":          {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 
 	// From the language of scenarios, and what a run comes to, to what runs them, reads the results and repeats them. Their tests may
 	// import what any of them may, as far as Go lets them.
@@ -45,28 +49,28 @@ var rooms = map[string][]string{
 	"experiments/report":   {},
 	"experiments/workload": {},
 	"experiments/measure":  {"topologies"},
-	"experiments/scenario": {"experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator"},
+	"experiments/scenario": {"experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine"},
 	"experiments/rundir":   {"experiments/measure", "experiments/scenario"},
 	"experiments/runner": {
-		"experiments/measure", "experiments/scenario", "experiments/rundir", "topologies", "hostagent", "switchagent", "settings", "orchestrator",
+		"experiments/measure", "experiments/scenario", "experiments/rundir", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel",
 	},
 	"experiments/results": {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/report"},
 	"experiments/suite": {
-		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "topologies", "orchestrator",
+		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "topologies", "orchestrator/engine",
 	},
 	"experiments/sweep": {
-		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "experiments/report", "orchestrator",
+		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine",
 	},
 	"experiments/jsonschema": {"experiments/measure", "experiments/scenario", "experiments/workload", "topologies", "hostagent", "switchagent", "settings"},
-	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator"},
-	"experiments/bench":      {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator"},
+	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator/engine"},
+	"experiments/bench":      {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 	"experiments/live": {
-		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator",
+		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/live",
 	},
 	"experiments/train": {"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/report", "hostagent"},
 
 	"cmd": {
-		"topologies", "topologies/draw", "ebpf", "hostagent", "switchagent", "settings", "orchestrator",
+		"topologies", "topologies/draw", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
 		"experiments/workload", "experiments/fluid", "experiments/jsonschema",
@@ -84,7 +88,7 @@ func roomOf(dir string) string {
 }
 
 // pure are the rooms of state machines without IO: they are given the time and events, and say what to do.
-var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "experiments/fluid", "experiments/measure"}
+var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "experiments/fluid", "experiments/measure"}
 
 // impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
 // randomness that no seed decides, or what loads pipelines.
@@ -127,12 +131,12 @@ func TestFencesHold(t *testing.T) {
 	for _, c := range []struct{ file, source, want string }{
 		{"topologies/x.go", imports("topologies", room("units"), "os", "net"), ""},
 		{"topologies/x.go", imports("topologies", room("ebpf")), "may not import room ebpf"},
-		{"topologies/x_test.go", imports("topologies", room("orchestrator")), "may not import room orchestrator"},
-		{"topologies/x_test.go", imports("topologies_test", room("orchestrator")), ""},
+		{"topologies/x_test.go", imports("topologies", room("orchestrator/engine")), "may not import room orchestrator/engine"},
+		{"topologies/x_test.go", imports("topologies_test", room("orchestrator/engine")), ""},
 		{"topologies/x.go", imports("topologies", room("topologies/draw")), "may not import room topologies/draw"},
 		{"topologies/draw/x.go", imports("draw", room("topologies")), ""},
 		{"topologies/draw/x.go", imports("draw", room("ebpf")), "room topologies/draw may not import room ebpf"},
-		{"orchestrator/x.go", imports("orchestrator", room("topologies/draw")), "may not import room topologies/draw"},
+		{"orchestrator/engine/x.go", imports("engine", room("topologies/draw")), "may not import room topologies/draw"},
 		{"ebpf/x.go", imports("ebpf", room("switchagent")), "may not import room switchagent"},
 		{"switchagent/x.go", imports("switchagent", room("ebpf"), room("internal/wire"), "net/netip"), ""},
 		{"ebpf/x.go", imports("ebpf", "github.com/cilium/ebpf"), "without IO"},
@@ -156,22 +160,32 @@ func TestFencesHold(t *testing.T) {
 		{"hostagent/x.go", "package hostagent\nfunc f() { println() }\n", "println"},
 		{"hostagent/x.go", "package hostagent\nimport \"fmt\"\nvar e = fmt.Errorf(\"\")\n", ""},
 		{"hostagent/x_test.go", imports("hostagent", "time", "os"), ""},
-		{"orchestrator/x.go", imports("orchestrator", room("ebpf"), room("hostagent/cc"), "time"), ""},
-		{"orchestrator/x.go", imports("orchestrator", room("experiments/report")), "may not import room experiments/report"},
+		{"orchestrator/engine/x.go", imports("engine", room("ebpf"), room("hostagent/cc"), room("vtime")), ""},
+		{"orchestrator/engine/x.go", imports("engine", "time"), "without IO"},
+		{"orchestrator/engine/x.go", imports("engine", "context"), "without IO"},
+		{"orchestrator/engine/x.go", imports("engine", room("ebpf/kernel")), "may not import room ebpf/kernel"},
+		{"orchestrator/engine/x.go", imports("engine", room("orchestrator/kernel")), "may not import room orchestrator/kernel"},
+		{"orchestrator/kernel/x.go", imports("kernel", room("orchestrator/engine"), "time", "golang.org/x/sys/unix"), ""},
+		{"orchestrator/kernel/x.go", imports("kernel", room("orchestrator/live")), "may not import room orchestrator/live"},
+		{"orchestrator/kernel/x.go", imports("kernel", room("orchestrator/kernel/doctor")), "may not import room orchestrator/kernel/doctor"},
+		{"orchestrator/live/x.go", imports("live", room("orchestrator/kernel")), ""},
+		{"orchestrator/x.go", imports("orchestrator"), "is in no room"},
+		{"experiments/scenario/x.go", imports("scenario", room("orchestrator/kernel")), "may not import room orchestrator/kernel"},
+		{"orchestrator/live/x.go", imports("live", room("experiments/report")), "may not import room experiments/report"},
 		{"settings/x.go", imports("settings", room("hostagent"), room("switchagent"), room("internal/yamlspec")), ""},
 		{"settings/x.go", imports("settings", room("topologies")), "may not import room topologies"},
 		{"settings/x.go", imports("settings", "os"), "without IO"},
 		{"switchagent/x.go", imports("switchagent", room("settings")), "may not import room settings"},
 		{"experiments/x.go", imports("experiments"), "is in no room"},
 		{"experiments/measure/x.go", imports("measure", room("topologies"), room("units"), room("internal/interval")), ""},
-		{"experiments/measure/x.go", imports("measure", room("orchestrator")), "may not import room orchestrator"},
+		{"experiments/measure/x.go", imports("measure", room("orchestrator/engine")), "may not import room orchestrator"},
 		{"experiments/measure/x.go", imports("measure", room("experiments/scenario")), "may not import room experiments/scenario"},
 		{"experiments/measure/x.go", imports("measure", "time"), "without IO"},
 		{"experiments/scenario/x.go", imports("scenario", room("experiments/measure"), room("settings"), "os"), ""},
 		{"experiments/scenario/x.go", imports("scenario", room("experiments/rundir")), "may not import room experiments/rundir"},
 		{"experiments/rundir/x.go", imports("rundir", room("experiments/scenario")), ""},
-		{"experiments/rundir/x.go", imports("rundir", room("orchestrator")), "may not import room orchestrator"},
-		{"experiments/runner/x.go", imports("runner", room("experiments/rundir"), room("orchestrator")), ""},
+		{"experiments/rundir/x.go", imports("rundir", room("orchestrator/engine")), "may not import room orchestrator"},
+		{"experiments/runner/x.go", imports("runner", room("experiments/rundir"), room("orchestrator/engine")), ""},
 		{"experiments/runner/x.go", imports("runner", room("experiments/results")), "may not import room experiments/results"},
 		{"experiments/results/x.go", imports("results", room("experiments/rundir"), room("experiments/report")), ""},
 		{"experiments/results/x.go", imports("results", room("experiments/runner")), "may not import room experiments/runner"},
@@ -186,7 +200,7 @@ func TestFencesHold(t *testing.T) {
 		{"experiments/fluid/x.go", imports("fluid", room("experiments/runner")), "room experiments/fluid may not import room experiments/runner"},
 		{"experiments/fluid/x.go", imports("fluid", "os"), "without IO"},
 		{"experiments/bound/x.go", imports("bound", room("experiments/fluid"), "os"), ""},
-		{"orchestrator/x.go", imports("orchestrator", room("experiments/fluid")), "may not import room experiments/fluid"},
+		{"orchestrator/live/x.go", imports("live", room("experiments/fluid")), "may not import room experiments/fluid"},
 		{"vtime/x.go", imports("vtime", room("topologies")), "may not import room topologies"},
 		{"newroom/x.go", imports("newroom"), "is in no room"},
 	} {

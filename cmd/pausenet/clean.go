@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // cleaned is what "clean -f json" prints about a namespace or a file.
 type cleaned struct {
-	*orchestrator.Leftover
+	*kernel.Leftover
 	File    string `json:"file,omitempty"`
 	What    string `json:"what,omitempty"` // it is
 	Removed bool   `json:"removed"`
@@ -45,7 +45,7 @@ were killed and the records of those that ended by themselves.`,
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			left, err := orchestrator.FindLeftovers()
+			left, err := kernel.FindLeftovers()
 			if err != nil {
 				return &exitError{exitEnvironment, fmt.Errorf("look for leftovers: %w", err)}
 			}

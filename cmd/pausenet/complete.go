@@ -9,13 +9,13 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // What flags complete to. A flag that takes a value and is not here completes to files: TestFlagsComplete knows which may.
 
 // planes are what --plane takes.
-var planes = []string{"auto", orchestrator.PlaneKernel, orchestrator.PlaneWasm}
+var planes = []string{"auto", engine.PlaneKernel, engine.PlaneWasm}
 
 // completeFlag has a flag complete to words.
 func completeFlag(c *cobra.Command, flag string, words ...string) {

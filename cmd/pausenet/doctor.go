@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/kernel/doctor"
 )
 
 func newDoctorCommand() *cobra.Command {
@@ -27,7 +27,7 @@ It exits with 0 if the kernel plane works here, and with 3 if it does not.`,
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			d := orchestrator.Diagnose()
+			d := doctor.Diagnose()
 			if format == "json" {
 				if err := writeJSON(c.OutOrStdout(), d); err != nil {
 					return err
@@ -45,7 +45,7 @@ It exits with 0 if the kernel plane works here, and with 3 if it does not.`,
 	return c
 }
 
-func writeDiagnosis(w io.Writer, d *orchestrator.Diagnosis) {
+func writeDiagnosis(w io.Writer, d *doctor.Diagnosis) {
 	width := 0
 	for _, check := range d.Checks {
 		width = max(width, len(check.Name))

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/kernel/doctor"
 )
 
 // The exit code says what the diagnosis does.
 func TestDoctor(t *testing.T) {
 	stdout, stderr, code := command("doctor", "-f", "json")
-	var d orchestrator.Diagnosis
+	var d doctor.Diagnosis
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatalf("%v in %s", err, stdout)
 	}
@@ -23,7 +23,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("works: %v, and %q", d.Works, stderr)
 	}
 	for _, c := range d.Checks {
-		if (c.Status == orchestrator.CheckMissing) != (c.Remedy != "") && c.Status != orchestrator.CheckWarning {
+		if (c.Status == doctor.CheckMissing) != (c.Remedy != "") && c.Status != doctor.CheckWarning {
 			t.Errorf("%s: %s with the remedy %q", c.Name, c.Status, c.Remedy)
 		}
 	}

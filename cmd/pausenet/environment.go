@@ -14,7 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // checkPrivileges says what to do when the fabric cannot be built by this user.
@@ -30,10 +30,10 @@ func checkPrivileges() error {
 func choosePlane(given string) (plane, why string, err error) {
 	switch given {
 	case "auto": // a run in virtual time comes to the same on both, and what is asked of it is its numbers
-		return orchestrator.PlaneWasm, "it is the quicker one, and the kernel plane comes to the same; as root, --plane kernel has every frame cross the kernel", nil
-	case orchestrator.PlaneKernel:
+		return engine.PlaneWasm, "it is the quicker one, and the kernel plane comes to the same; as root, --plane kernel has every frame cross the kernel", nil
+	case engine.PlaneKernel:
 		return given, "", checkPrivileges()
-	case orchestrator.PlaneWasm:
+	case engine.PlaneWasm:
 		return given, "", nil
 	}
 	return "", "", badInput(fmt.Errorf("unknown plane %q: kernel, wasm or auto", given))

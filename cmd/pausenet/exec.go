@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/live"
 )
 
 func newExecCommand() *cobra.Command {
@@ -49,7 +49,7 @@ shell does, and with 1 if the fabric ended.`,
 // programError is how a program ended, with the exit code that a shell would have: its own, or 128 and the signal's number.
 func programError(name string, err error) error {
 	var ended *exec.ExitError
-	if errors.Is(err, orchestrator.ErrEnded) {
+	if errors.Is(err, live.ErrEnded) {
 		return &exitError{exitVerdict, fmt.Errorf("%s: %w", name, err)}
 	}
 	if !errors.As(err, &ended) {

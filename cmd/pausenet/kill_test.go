@@ -20,7 +20,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // killed is what the session of TestKill does in hosts before it is killed: programs in the background, some in sessions of their own.
@@ -151,7 +151,7 @@ func nothingLeft(t *testing.T, what string, pid int, variable string, programs [
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 			left = append(left, fmt.Sprintf("process %d %q", pid, line))
 		}
-		leftovers, err := orchestrator.FindLeftovers()
+		leftovers, err := kernel.FindLeftovers()
 		if err != nil {
 			t.Fatal(err)
 		}

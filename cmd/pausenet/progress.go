@@ -12,7 +12,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -35,12 +35,12 @@ func (p *progress) wait() {
 }
 
 // start makes what a suite tells of its runs.
-func (p *progress) start(suite *suite.Suite) func(scenario, controller string) (orchestrator.Progress, func(*runner.Result, error)) {
+func (p *progress) start(suite *suite.Suite) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
 	durations := map[string]vtime.Time{}
 	for i := range suite.Scenarios {
 		durations[suite.Scenarios[i].Scenario.Name] = suite.Scenarios[i].Scenario.Duration
 	}
-	return func(scenario, controller string) (orchestrator.Progress, func(*runner.Result, error)) {
+	return func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
 		if p.bars == nil {
 			return nil, func(*runner.Result, error) {}
 		}
@@ -73,7 +73,7 @@ type bar struct {
 	wall time.Duration
 }
 
-func (b *bar) progress(now vtime.Time, t *orchestrator.Totals) {
+func (b *bar) progress(now vtime.Time, t *engine.Totals) {
 	b.mu.Lock()
 	b.now, b.hops, b.wall = now, t.Hops, time.Since(b.started)
 	b.mu.Unlock()

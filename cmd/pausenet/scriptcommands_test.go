@@ -19,7 +19,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"golang.org/x/sys/unix"
 )
 
@@ -363,11 +363,11 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 	// By the mark, not by the inode: the kernel gives a namespace's number to the next one, of a test beside this.
 	// Who looks for leftovers at the same time, as other packages' tests do, has each open for a moment.
 	wait(ts, fmt.Sprintf("no process holds a namespace of %s", args[0]), func() bool {
-		left, err := orchestrator.FindLeftovers()
+		left, err := kernel.FindLeftovers()
 		if err != nil {
 			ts.Fatalf("%v", err)
 		}
-		return !slices.ContainsFunc(left, func(l orchestrator.Leftover) bool { return l.Owner == p.cmd.Process.Pid })
+		return !slices.ContainsFunc(left, func(l kernel.Leftover) bool { return l.Owner == p.cmd.Process.Pid })
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/sweep"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -54,7 +54,7 @@ func TestSweepDisplay(t *testing.T) {
 		if terminal {
 			d.size = func() (int, int) { return 80, 24 }
 		}
-		d.begun(0)(500*vtime.Microsecond, &orchestrator.Totals{Hops: 7})
+		d.begun(0)(500*vtime.Microsecond, &engine.Totals{Hops: 7})
 		if terminal {
 			d.draw(nil)
 			if got := out.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "a=1 dcqcn") {

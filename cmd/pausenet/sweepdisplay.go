@@ -13,7 +13,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/sweep"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -100,12 +100,12 @@ func (d *sweepDisplay) close() {
 	d.erase()
 }
 
-func (d *sweepDisplay) begun(i int) orchestrator.Progress {
+func (d *sweepDisplay) begun(i int) engine.Progress {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := &d.points[i]
 	d.table.running = append(d.table.running, runningPoint{index: i, name: p.Name(), duration: p.Duration, begun: time.Now()})
-	return func(now vtime.Time, t *orchestrator.Totals) {
+	return func(now vtime.Time, t *engine.Totals) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for k := range d.table.running {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -79,7 +79,7 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	defer unlock()
 	reports := json.NewEncoder(out)
-	err = job.Run(ctx, func(now vtime.Time, t *orchestrator.Totals) {
+	err = job.Run(ctx, func(now vtime.Time, t *engine.Totals) {
 		_ = reports.Encode(pointProgress{now, t.Hops}) // nobody there to hear it: then there is none to tell either
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 const endPatience = 8 * time.Second
 
 // startPoint makes a point in a process of its own, and waits for it.
-func startPoint(ctx context.Context, job *sweep.Job, progress orchestrator.Progress) error {
+func startPoint(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("start the point's process: %w", err)
@@ -127,7 +127,7 @@ func startPoint(ctx context.Context, job *sweep.Job, progress orchestrator.Progr
 			break
 		}
 		if progress != nil {
-			progress(p.Now, &orchestrator.Totals{Hops: p.Hops})
+			progress(p.Now, &engine.Totals{Hops: p.Hops})
 		}
 	}
 	_, _ = io.Copy(io.Discard, out) // so that what it writes never blocks it

@@ -21,7 +21,8 @@ import (
 	"github.com/pausenet/pausenet/cmd/pausenet/shell"
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // defaultFabric is what up brings up without an argument, and the name of a fabric that nobody names.
@@ -222,7 +223,7 @@ func keepTerminal() (restore func()) {
 		return func() {}
 	}
 	return func() {
-		orchestrator.TakeBack(os.Stdin) // from a program on a node
+		kernel.TakeBack(os.Stdin) // from a program on a node
 		_ = term.Restore(fd, was)
 	}
 }
@@ -257,7 +258,7 @@ func conclude(out io.Writer, f *live.Fabric, failed error) error {
 	case failed != nil:
 		err = fmt.Errorf("%w; and %w", err, failed)
 	}
-	var machine *orchestrator.MachineError
+	var machine *engine.MachineError
 	if errors.As(err, &machine) {
 		return &exitError{exitEnvironment, err}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/machine"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -77,7 +78,7 @@ func (b *benchmark) run(ctx context.Context, plane string) (c cost, err error) {
 	if err != nil {
 		return c, err
 	}
-	p, err := orchestrator.OpenPlane(plane, plan, orchestrator.FabricOptions{})
+	p, err := kernel.OpenPlane(plane, plan, kernel.FabricOptions{})
 	if err != nil {
 		return c, err
 	}
@@ -87,7 +88,7 @@ func (b *benchmark) run(ctx context.Context, plane string) (c cost, err error) {
 	for i := range settings {
 		settings[i] = &sw
 	}
-	e := orchestrator.NewEngine(orchestrator.EngineConfig{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Seed: 1})
+	e := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Seed: 1})
 	if err := b.addFlows(e); err != nil {
 		return c, err
 	}
@@ -96,7 +97,7 @@ func (b *benchmark) run(ctx context.Context, plane string) (c cost, err error) {
 	runtime.ReadMemStats(&m)
 	c.mallocs = m.Mallocs
 	start, cpu := time.Now(), machine.ProcessorTime()
-	if err := e.Run(vtime.Millisecond, 60*vtime.Second, func(vtime.Time, *orchestrator.Totals) error { return ctx.Err() }); err != nil {
+	if err := e.Run(vtime.Millisecond, 60*vtime.Second, func(vtime.Time, *engine.Totals) error { return ctx.Err() }); err != nil {
 		return c, err
 	}
 	c.wall, c.cpu = time.Since(start), time.Duration(machine.ProcessorTime()-cpu)
@@ -109,7 +110,7 @@ func (b *benchmark) run(ctx context.Context, plane string) (c cost, err error) {
 	return c, nil
 }
 
-func (b *benchmark) addFlows(e *orchestrator.Engine) error {
+func (b *benchmark) addFlows(e *engine.Engine) error {
 	spec, err := cc.Lookup("dcqcn")
 	if err != nil {
 		return err
@@ -120,8 +121,8 @@ func (b *benchmark) addFlows(e *orchestrator.Engine) error {
 		if err != nil {
 			return err
 		}
-		e.AddFlow(orchestrator.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Ports: orchestrator.FirstPorts(uint64(i)),
+		e.AddFlow(engine.FlowConfig{
+			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Ports: engine.FirstPorts(uint64(i)),
 			NewController: func() (cc.Controller, error) { return spec.New(env, constants) },
 		})
 	}
@@ -160,7 +161,7 @@ func benchWasm(ctx context.Context, w io.Writer, b *benchmark, rounds int) (floa
 	var perHop, wall, allocated []float64
 	var hops int64
 	for range rounds {
-		c, err := b.run(ctx, orchestrator.PlaneWasm)
+		c, err := b.run(ctx, engine.PlaneWasm)
 		if err != nil {
 			return 0, err
 		}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -40,7 +41,7 @@ func (b *benchmark) runKernel(ctx context.Context, w io.Writer, rounds int) erro
 	if err != nil {
 		return err
 	}
-	bare, err := orchestrator.NewBareCrossing(plan, frames)
+	bare, err := kernel.NewBareCrossing(plan, frames)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (b *benchmark) runKernel(ctx context.Context, w io.Writer, rounds int) erro
 		if err != nil {
 			return err
 		}
-		c, err := b.run(ctx, orchestrator.PlaneKernel)
+		c, err := b.run(ctx, engine.PlaneKernel)
 		if err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func benchBringUp(w io.Writer) error {
 		var up, down []float64
 		for range 3 {
 			start := time.Now()
-			plane, err := orchestrator.OpenPlane(orchestrator.PlaneKernel, plan, orchestrator.FabricOptions{})
+			plane, err := kernel.OpenPlane(engine.PlaneKernel, plan, kernel.FabricOptions{})
 			if err != nil {
 				return err
 			}

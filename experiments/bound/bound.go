@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -134,17 +134,17 @@ type fluidFlow struct {
 }
 
 // trace finds the flow's way in a run.
-func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(int) (orchestrator.Ports, error), number int) error {
+func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(int) (engine.Ports, error), number int) error {
 	plan, given := s.Topology, &s.Flows[number]
 	ports, err := portsOf(number)
 	if err != nil {
 		return err
 	}
-	f.path = orchestrator.Path(plan, given.Source, given.Destination, ports)
+	f.path = engine.Path(plan, given.Source, given.Destination, ports)
 	if given.Size == 0 {
 		return nil
 	}
-	f.back = orchestrator.WayBack(plan, given.Source, given.Destination, ports)
+	f.back = engine.WayBack(plan, given.Source, given.Destination, ports)
 	f.ack = measure.OneWay(plan, f.back, measure.ACKFrame)
 	f.first, f.last, f.line = measure.FramesOf(plan, int64(given.Size))
 	slowest := plan.Ports[f.path[0]].Rate

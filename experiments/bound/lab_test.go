@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // parse resolves a scenario.
@@ -25,7 +25,7 @@ func parse(t testing.TB, text string, sets ...string) *scenario.Scenario {
 func run(t testing.TB, s *scenario.Scenario, controller string) (sum *measure.Summary, dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
-	r, err := runner.Run(context.Background(), s, runner.Options{Plane: orchestrator.PlaneWasm, Controller: controller, Seed: s.Seed, Directory: dir})
+	r, err := runner.Run(context.Background(), s, runner.Options{Plane: engine.PlaneWasm, Controller: controller, Seed: s.Seed, Directory: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/internal/capture"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -32,7 +33,7 @@ type Capture struct {
 
 // wires are the captures that look at the wire into a port.
 type wires struct {
-	in    *orchestrator.KernelPlane
+	in    *kernel.Plane
 	port  int
 	sinks map[*Capture]func(frame []byte)
 }
@@ -55,10 +56,10 @@ func (f *Fabric) Capture(ports []topologies.PortID, out io.Writer, stop <-chan s
 			return err
 		}
 	}
-	err = f.Do(func(e *orchestrator.Engine) error {
+	err = f.Do(func(e *engine.Engine) error {
 		for n, id := range ports {
 			p := &f.Plan.Ports[id]
-			c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(f.Plan.Framing.LineBytes(orchestrator.FrameSize(f.Plan))))
+			c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(f.Plan.Framing.LineBytes(engine.FrameSize(f.Plan))))
 			if err := c.tap(int(id), func(frame []byte) { c.keep(e.Now(), n, frame) }); err != nil {
 				return err
 			}
@@ -74,7 +75,7 @@ func (f *Fabric) Capture(ports []topologies.PortID, out io.Writer, stop <-chan s
 	if err := file.Flush(); err != nil {
 		return err
 	}
-	defer f.Do(func(*orchestrator.Engine) error { c.untap(); return nil }) //nolint:errcheck // the fabric has ended then
+	defer f.Do(func(*engine.Engine) error { c.untap(); return nil }) //nolint:errcheck // the fabric has ended then
 	return c.write(file, stop)
 }
 

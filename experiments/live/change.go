@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -53,7 +53,7 @@ func (f *Fabric) Set(setting string) error {
 			return err
 		}
 		own := again.Switches()[n.Index]
-		if err := f.Do(func(e *orchestrator.Engine) error { return e.SetSwitch(n.Index, own) }); err != nil {
+		if err := f.Do(func(e *engine.Engine) error { return e.SetSwitch(n.Index, own) }); err != nil {
 			return err
 		}
 		f.sets[n.Name] = sets

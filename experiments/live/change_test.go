@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -18,16 +18,16 @@ func TestLink(t *testing.T) {
 	from, to := f.Plan.NodeByName("leaf0"), f.Plan.NodeByName("spine0")
 	out := int(f.Plan.PortBetween(from.ID, to.ID)[0])
 	back := int(f.Plan.Ports[out].Peer)
-	wires := func() (w [2]orchestrator.Wire) {
-		must(t, f.Do(func(e *orchestrator.Engine) error { w = [2]orchestrator.Wire{e.Wire(out), e.Wire(back)}; return nil }))
+	wires := func() (w [2]engine.Wire) {
+		must(t, f.Do(func(e *engine.Engine) error { w = [2]engine.Wire{e.Wire(out), e.Wire(back)}; return nil }))
 		return w
 	}
 	healthy := wires()
 	must(t, f.Link("leaf0", "spine0", strings.Fields("loss=1% corrupt=0.25 ber=1e-9 delay=20us rate=10Gbps")))
-	want := orchestrator.Wire{
-		Rate: 10 * units.Gbps, Delay: 20 * vtime.Microsecond, Up: true, Loss: 0.01, Corruption: orchestrator.Corruption{Frame: 0.25, Bit: 1e-9},
+	want := engine.Wire{
+		Rate: 10 * units.Gbps, Delay: 20 * vtime.Microsecond, Up: true, Loss: 0.01, Corruption: engine.Corruption{Frame: 0.25, Bit: 1e-9},
 	}
-	if got := wires(); got != [2]orchestrator.Wire{want, want} {
+	if got := wires(); got != [2]engine.Wire{want, want} {
 		t.Errorf("the link is %+v, want %+v", got, want)
 	}
 	must(t, f.Link("spine0", "leaf0", []string{"down", "reroute=50us"}))

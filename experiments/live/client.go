@@ -22,7 +22,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/orchestrator/live"
 )
 
 // Client is another terminal's way to a fabric.
@@ -278,7 +279,7 @@ func (c *Client) Read(p []byte) (int, error) {
 // killPatience is how long Exec waits, when its program was killed, for word that the fabric has ended: that may come later.
 const killPatience = time.Second
 
-// Exec runs a command on a node until it ends, with our terminal. It is killed if the fabric ends; then the error is orchestrator.ErrEnded.
+// Exec runs a command on a node until it ends, with our terminal. It is killed if the fabric ends; then the error is live.ErrEnded.
 func (c *Client) Exec(node string, command []string) error {
 	reply, err := c.Ask(Request{Verb: "node", Node: node})
 	files := c.from.take()
@@ -287,10 +288,10 @@ func (c *Client) Exec(node string, command []string) error {
 	if err != nil {
 		return err
 	}
-	if len(files) != orchestrator.PlaceFiles {
-		return fmt.Errorf("the fabric gave %d of the %d namespaces of %s", len(files), orchestrator.PlaceFiles, node)
+	if len(files) != kernel.PlaceFiles {
+		return fmt.Errorf("the fabric gave %d of the %d namespaces of %s", len(files), kernel.PlaceFiles, node)
 	}
-	var open [orchestrator.PlaceFiles]int
+	var open [kernel.PlaceFiles]int
 	for i := range open {
 		open[i] = int(files[i].Fd())
 	}
@@ -305,14 +306,14 @@ func (c *Client) Exec(node string, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Whoever is stopped while the program runs is not to hold the namespaces of a fabric that has ended.
-	err = orchestrator.RunIn(orchestrator.PlaceOf(open, reply.Privileged), cmd, letGo)
+	err = kernel.RunIn(kernel.PlaceOf(open, reply.Privileged), cmd, letGo)
 	if cmd.ProcessState == nil {
 		return err // it did not begin
 	}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == unix.SIGKILL {
 		select {
 		case <-ended:
-			return orchestrator.ErrEnded
+			return live.ErrEnded
 		case <-time.After(killPatience):
 		}
 	}

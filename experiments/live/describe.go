@@ -5,7 +5,7 @@ package live
 import (
 	"os"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -29,7 +29,7 @@ type NodeDescription struct {
 	Address string `json:"address,omitempty"`
 	Ports   int    `json:"ports"`
 	// Of a host: what became of its programs' frames.
-	Programs *orchestrator.Ordinary `json:"programs,omitempty"`
+	Programs *engine.Ordinary `json:"programs,omitempty"`
 }
 
 // LinkDescription is a link of it.
@@ -44,7 +44,7 @@ type LinkDescription struct {
 // Describe is the fabric as it is now.
 func (f *Fabric) Describe() (*Description, error) {
 	d := &Description{Name: f.Name, PID: os.Getpid(), Scenario: f.Made.Scenario.Name, Controller: f.Made.Name, Privileged: f.options.Privileged, Owner: f.options.Owner}
-	return d, f.Do(func(e *orchestrator.Engine) error {
+	return d, f.Do(func(e *engine.Engine) error {
 		d.Clock = clockOf(f.live.Status())
 		for i := range f.Plan.Nodes {
 			n := &f.Plan.Nodes[i]

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -15,7 +15,7 @@ import (
 type Event struct {
 	TimeNS int64     `json:"time_ns"` // virtual
 	Wall   time.Time `json:"wall"`
-	Kind   string    `json:"kind"` // one of the kinds below, or of orchestrator's of faults
+	Kind   string    `json:"kind"` // one of the kinds below, or of the engine's of faults
 	// Where it happened: of PFC the sender of the frame, of a flow its sender's host and its receiver's.
 	Node     string `json:"node,omitempty"`
 	Port     string `json:"port,omitempty"`
@@ -32,7 +32,7 @@ type Event struct {
 	Verdict *Verdict `json:"verdict,omitempty"`
 }
 
-// Kinds of Event beside those of orchestrator's faults.
+// Kinds of Event beside those of the engine's faults.
 const (
 	EventPause     = "pause"
 	EventResume    = "resume"
@@ -45,7 +45,7 @@ const (
 )
 
 // TroubleKinds are the kinds that a user at a prompt is told of, whatever is done there.
-var TroubleKinds = []string{EventSlowdown, orchestrator.EventStorm, orchestrator.EventStormEnd, orchestrator.EventDeadlock, orchestrator.EventDeadlockEnd}
+var TroubleKinds = []string{EventSlowdown, engine.EventStorm, engine.EventStormEnd, engine.EventDeadlock, engine.EventDeadlockEnd}
 
 // String is the event as a line of text.
 func (e *Event) String() string {
@@ -97,8 +97,8 @@ func verdictEvent(v Verdict) Event {
 
 // EventKinds are all kinds of Event.
 var EventKinds = []string{
-	EventPause, EventResume, EventFlowStart, EventFlowEnd, EventDrops, EventMissed, EventSlowdown, EventVerdict, orchestrator.EventLinkDown,
-	orchestrator.EventLinkUp, orchestrator.EventLoss, orchestrator.EventCorruption, orchestrator.EventDelay, orchestrator.EventRate,
-	orchestrator.EventReceiver, orchestrator.EventPauseFlood, orchestrator.EventReroute, orchestrator.EventStorm, orchestrator.EventStormEnd,
-	orchestrator.EventDeadlock, orchestrator.EventDeadlockEnd,
+	EventPause, EventResume, EventFlowStart, EventFlowEnd, EventDrops, EventMissed, EventSlowdown, EventVerdict, engine.EventLinkDown,
+	engine.EventLinkUp, engine.EventLoss, engine.EventCorruption, engine.EventDelay, engine.EventRate,
+	engine.EventReceiver, engine.EventPauseFlood, engine.EventReroute, engine.EventStorm, engine.EventStormEnd,
+	engine.EventDeadlock, engine.EventDeadlockEnd,
 }

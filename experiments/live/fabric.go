@@ -16,7 +16,9 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/pidns"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -40,7 +42,7 @@ type Options struct {
 	Record bool
 	// Owner is who brings it up, for those who would end it.
 	Owner Owner
-	// Privileged leaves programs on nodes all of root's powers; see orchestrator.Place.
+	// Privileged leaves programs on nodes all of root's powers; see kernel.Place.
 	Privileged bool
 }
 
@@ -55,11 +57,11 @@ type Fabric struct {
 	Chosen bool
 
 	options Options
-	live    *orchestrator.Live
-	plane   *orchestrator.KernelPlane
+	live    *live.Driver
+	plane   *kernel.Plane
 	// programs is the PID namespace of those on nodes.
 	programs *pidns.Namespace
-	nodes    *orchestrator.Nodes
+	nodes    *kernel.Nodes
 	watch    *watcher
 	begun    bool // the scenario: on the engine's goroutine
 	ended    *endedFlows
@@ -91,13 +93,13 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 			programs.End()
 		}
 	}()
-	plane, err := orchestrator.OpenKernelPlane(plan, made.Fabric())
+	plane, err := kernel.Open(plan, made.Fabric())
 	if err != nil {
-		return nil, &runner.EnvironmentError{Err: orchestrator.Explain(err)}
+		return nil, &runner.EnvironmentError{Err: kernel.Explain(err)}
 	}
 	f = &Fabric{
 		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
-		nodes: orchestrator.NewNodes(plane.Fabric(), programs, o.Privileged), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
+		nodes: kernel.NewNodes(plane.Fabric(), programs, o.Privileged), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
 	}
 	defer func() {
 		if err != nil {
@@ -107,17 +109,17 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}()
 	config := made.Engine(o.Seed)
 	config.Plane, config.Observer = plane, f.watch
-	engine := orchestrator.NewEngine(config)
-	f.watch.flows = engine.Flows
-	if f.Crossing, err = orchestrator.CrossingCost(config); err != nil {
+	e := engine.New(config)
+	f.watch.flows = e.Flows
+	if f.Crossing, err = live.CrossingCost(config); err != nil {
 		return f, &runner.EnvironmentError{Err: err}
 	}
 	slowdown := o.Slowdown
 	if slowdown == 0 {
 		f.Chosen = true
-		slowdown = max(orchestrator.FittingSlowdown(plan, f.Crossing), orchestrator.WakingSlowdown(shortestRTT(plan)))
+		slowdown = max(live.FittingSlowdown(plan, f.Crossing), live.WakingSlowdown(shortestRTT(plan)))
 	}
-	if f.live, err = orchestrator.NewLive(engine, plane, slowdown); err != nil {
+	if f.live, err = live.New(e, plane, slowdown); err != nil {
 		return f, err
 	}
 	if f.Chosen {
@@ -185,7 +187,7 @@ func (f *Fabric) Privileged() bool { return f.options.Privileged }
 func (f *Fabric) Done() <-chan struct{} { return f.done }
 
 // Do has a function run between two events.
-func (f *Fabric) Do(do func(e *orchestrator.Engine) error) error {
+func (f *Fabric) Do(do func(e *engine.Engine) error) error {
 	return f.live.Do(func() error { return do(f.live.Engine()) })
 }
 

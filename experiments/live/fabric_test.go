@@ -14,7 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -121,7 +121,7 @@ func TestSet(t *testing.T) {
 	if err := f.Set("leaf1.pfc.xoff=160KB"); err != nil {
 		t.Fatal(err)
 	}
-	err := f.Do(func(e *orchestrator.Engine) error {
+	err := f.Do(func(e *engine.Engine) error {
 		own, other := &e.State().Switches[1], &e.State().Switches[0]
 		if k := own.Profiles[0]; k.Xoff != 160_000 || k.Xon != 158_000 || own.Lossless != 1<<3|1<<4 || other.Profiles[0].Xoff == k.Xoff {
 			t.Errorf("leaf1: %+v, lossless %#x; leaf0: %+v", k, own.Lossless, other.Profiles[0])
@@ -164,7 +164,7 @@ func TestPingOfOneThatStandsStill(t *testing.T) {
 	defer down(t, f)
 	stands := make(chan struct{})
 	go func() {
-		_ = f.Do(func(*orchestrator.Engine) error {
+		_ = f.Do(func(*engine.Engine) error {
 			close(stands)
 			time.Sleep(500 * time.Millisecond)
 			return nil

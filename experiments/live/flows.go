@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -88,7 +88,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		}
 		flows[i] = scenario.Flow{Source: from.ID, Destination: to.ID, Size: r.Size}
 	}
-	return f.Do(func(e *orchestrator.Engine) error {
+	return f.Do(func(e *engine.Engine) error {
 		if !f.begun && slices.ContainsFunc(requests, func(r FlowRequest) bool { return r.own != nil }) {
 			f.begun = true
 			runner.ScheduleFaults(e, f.Made.Scenario, e.Now())
@@ -164,7 +164,7 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 }
 
 // idealFCT is the time that a flow takes that has its path to itself.
-func idealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports orchestrator.Ports) vtime.Time {
-	path, back := orchestrator.Path(plan, source, destination, ports), orchestrator.WayBack(plan, source, destination, ports)
+func idealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports engine.Ports) vtime.Time {
+	path, back := engine.Path(plan, source, destination, ports), engine.WayBack(plan, source, destination, ports)
 	return measure.IdealFCT(plan, path, back, size)
 }

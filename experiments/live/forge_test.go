@@ -18,7 +18,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // forgerVariable has the test binary, as a program on a node, forge frames; see TestForger.
@@ -106,12 +106,12 @@ func TestForgedMark(t *testing.T) {
 		forge func(f *Fabric)
 		want  string
 	}{
-		"bpf": {func(f *Fabric) { t.Log(asForger(t, f, "h1")) }, "a frame came out of h1-eth1 that the pipelines did not send: " + orchestrator.ErrForged.Error()},
+		"bpf": {func(f *Fabric) { t.Log(asForger(t, f, "h1")) }, "a frame came out of h1-eth1 that the pipelines did not send: " + kernel.ErrForged.Error()},
 		"tc": {func(f *Fabric) {
 			on(t, f, "h1", "sh", "-ec", "tc qdisc add dev lo clsact; "+
 				"tc filter add dev lo egress protocol ip u32 match u32 0 0 action mirred ingress redirect dev h1-eth1; ping -c 1 -W 1 127.0.0.1 || :")
 			on(t, f, "h0", "sh", "-c", "ping -c 1 -W 1 h2 || :") // the next that goes through the fabric
-		}, "the pipelines were given a frame that no port sent: " + orchestrator.ErrForged.Error()},
+		}, "the pipelines were given a frame that no port sent: " + kernel.ErrForged.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := bringUpAs(t, Options{Privileged: name == "bpf"})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -25,7 +25,7 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 	if err != nil {
 		return err
 	}
-	var change func(e *orchestrator.Engine) error
+	var change func(e *engine.Engine) error
 	key := ""
 	if len(words) > 0 {
 		key, _, _ = strings.Cut(words[0], "=")
@@ -39,7 +39,7 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 		if len(words) > 1 {
 			err = fmt.Errorf("%s: normal stands alone", words[1])
 		}
-		change = func(e *orchestrator.Engine) error {
+		change = func(e *engine.Engine) error {
 			if err := e.SetReceiver(n.Index, nil); err != nil || f.Made.Scenario.Switch.FlowControl == switchagent.FlowCBFC {
 				return err // under credits nobody floods
 			}
@@ -55,17 +55,17 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 }
 
 // happen has an effect happen to a host.
-func happen(host *topologies.Node, effect settings.Effect) func(e *orchestrator.Engine) error {
-	return func(e *orchestrator.Engine) error {
+func happen(host *topologies.Node, effect settings.Effect) func(e *engine.Engine) error {
+	return func(e *engine.Engine) error {
 		_, err := runner.ApplyFault(e, &scenario.Fault{Hosts: []topologies.NodeID{host.ID}, Effect: effect})
 		return err
 	}
 }
 
 // receive reads receive=RATE [buffer=SIZE] [xoff=SIZE] [xon=SIZE], with the defaults of scenarios.
-func receive(host *topologies.Node, words []string) (func(e *orchestrator.Engine) error, error) {
+func receive(host *topologies.Node, words []string) (func(e *engine.Engine) error, error) {
 	if words[0] == "receive=normal" && len(words) == 1 {
-		return func(e *orchestrator.Engine) error { return e.SetReceiver(host.Index, nil) }, nil
+		return func(e *engine.Engine) error { return e.SetReceiver(host.Index, nil) }, nil
 	}
 	effect := settings.NewEffect(settings.FaultReceiver)
 	effect.Receiver = settings.NewReceiver()
@@ -88,9 +88,9 @@ func receive(host *topologies.Node, words []string) (func(e *orchestrator.Engine
 }
 
 // flood reads on [3,4] [interval=50us], or off.
-func (f *Fabric) flood(host *topologies.Node, words []string) (func(e *orchestrator.Engine) error, error) {
+func (f *Fabric) flood(host *topologies.Node, words []string) (func(e *engine.Engine) error, error) {
 	if len(words) == 1 && words[0] == "off" {
-		return func(e *orchestrator.Engine) error { return e.SetPauseFlood(host.Index, 0, 0) }, nil
+		return func(e *engine.Engine) error { return e.SetPauseFlood(host.Index, 0, 0) }, nil
 	}
 	if len(words) == 0 || words[0] != "on" {
 		return nil, fmt.Errorf("write: host %s pause-flood on [PRIORITIES] [interval=TIME], or host %s pause-flood off", host.Name, host.Name)

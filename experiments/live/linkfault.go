@@ -9,7 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -44,7 +44,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 	if err != nil {
 		return err
 	}
-	var changes []func(e *orchestrator.Engine) error
+	var changes []func(e *engine.Engine) error
 	moves, rerouted := false, false
 	route := settings.Effect{} // of which the time counts until routes follow
 	for _, word := range words {
@@ -56,7 +56,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 			fault.Kind, fault.Up = settings.FaultDown, word == "up"
 		case word == "normal":
 			moves = true
-			changes = append(changes, func(e *orchestrator.Engine) error { return f.normal(e, ports) })
+			changes = append(changes, func(e *engine.Engine) error { return f.normal(e, ports) })
 			continue
 		case key == "reroute":
 			rerouted = true
@@ -71,7 +71,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 		default:
 			return fmt.Errorf("%q is nothing that a link can be: write down, up, normal, loss=1%%, corrupt=1%%, ber=1e-9, delay=20us or rate=10Gbps", word)
 		}
-		changes = append(changes, func(e *orchestrator.Engine) error {
+		changes = append(changes, func(e *engine.Engine) error {
 			_, err := runner.ApplyFault(e, &fault)
 			return err
 		})
@@ -79,7 +79,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 	if rerouted && !moves {
 		return fmt.Errorf("reroute is for links that go down or come up: link %s %s down reroute=200us", a, b)
 	}
-	return f.Do(func(e *orchestrator.Engine) error {
+	return f.Do(func(e *engine.Engine) error {
 		for _, change := range changes {
 			if err := change(e); err != nil {
 				return err
@@ -97,7 +97,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 }
 
 // normal undoes all that was done to the links of some ports.
-func (f *Fabric) normal(e *orchestrator.Engine, ports []topologies.PortID) error {
+func (f *Fabric) normal(e *engine.Engine, ports []topologies.PortID) error {
 	for _, port := range ports {
 		for _, end := range [2]topologies.PortID{port, f.Plan.Ports[port].Peer} {
 			if err := f.normalWire(e, end); err != nil {
@@ -112,15 +112,15 @@ func (f *Fabric) normal(e *orchestrator.Engine, ports []topologies.PortID) error
 }
 
 // normalWire undoes all that was done to the wire from a port.
-func (f *Fabric) normalWire(e *orchestrator.Engine, end topologies.PortID) error {
+func (f *Fabric) normalWire(e *engine.Engine, end topologies.PortID) error {
 	w, was, port := e.Wire(int(end)), &f.Plan.Ports[end], int(end)
 	if w.Loss != 0 {
 		if err := e.SetLoss(port, 0); err != nil {
 			return err
 		}
 	}
-	if w.Corruption != (orchestrator.Corruption{}) {
-		if err := e.SetCorruption(port, orchestrator.Corruption{}); err != nil {
+	if w.Corruption != (engine.Corruption{}) {
+		if err := e.SetCorruption(port, engine.Corruption{}); err != nil {
 			return err
 		}
 	}

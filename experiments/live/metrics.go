@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pausenet/pausenet/experiments/runner"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/live"
 )
 
 // DefaultMetrics is where metrics are served unless told otherwise.
@@ -88,7 +88,7 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s, err := c.snapshot()
 	if err != nil {
-		if !errors.Is(err, orchestrator.ErrEnded) {
+		if !errors.Is(err, live.ErrEnded) {
 			out <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 		}
 		return

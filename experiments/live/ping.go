@@ -10,7 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -18,7 +19,7 @@ import (
 // Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took, of virtual time; 0:
 // none came in time. Patience is by the fabric's clock: while the machine cannot follow, it stands still.
 func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience time.Duration) ([]vtime.Time, error) {
-	fd, err := orchestrator.SocketIn(f.plane.Fabric().Namespace(from.ID), unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(from.ID), unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {
 		return nil, fmt.Errorf("ping from %s: %w", from.Name, err)
 	}
@@ -91,6 +92,6 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience tim
 
 // virtualNow is the fabric's time.
 func (f *Fabric) virtualNow() (now vtime.Time, err error) {
-	err = f.Do(func(e *orchestrator.Engine) error { now = e.Now(); return nil })
+	err = f.Do(func(e *engine.Engine) error { now = e.Now(); return nil })
 	return now, err
 }

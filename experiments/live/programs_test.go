@@ -20,7 +20,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // program skips a test that needs a program which this machine lacks; in CI it fails.
@@ -99,7 +100,7 @@ func TestWeb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd, err := orchestrator.SocketIn(f.plane.Fabric().Namespace(h5.ID), unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(h5.ID), unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func datagrams(t *testing.T, f *Fabric, host string) int {
 	t.Helper()
 	h, err := f.Host(host)
 	must(t, err)
-	fd, err := orchestrator.SocketIn(f.plane.Fabric().Namespace(h.ID), unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(h.ID), unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	must(t, err)
 	return fd
 }
@@ -267,14 +268,14 @@ func sendUDP(t *testing.T, f *Fabric, tos int, what string, is func() bool, host
 // refused is the programs' frames that the fabric has dropped.
 func refused(t *testing.T, f *Fabric) (n int64) {
 	t.Helper()
-	must(t, f.Do(func(e *orchestrator.Engine) error { n = e.Totals.Refused; return nil }))
+	must(t, f.Do(func(e *engine.Engine) error { n = e.Totals.Refused; return nil }))
 	return n
 }
 
 // pausesSent is how many PAUSEs all ports have sent.
 func pausesSent(t *testing.T, f *Fabric) (n uint64) {
 	t.Helper()
-	must(t, f.Do(func(e *orchestrator.Engine) error {
+	must(t, f.Do(func(e *engine.Engine) error {
 		n = 0
 		for p := range f.Plan.Ports {
 			n += e.State().Ports[p].PausesSent

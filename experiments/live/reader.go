@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 const (
@@ -68,7 +68,7 @@ func (r *reader) end(e Event) {
 // read makes a reader of events, as they happen from now on.
 func (f *Fabric) read(backlog int, kinds []string) (*reader, error) {
 	r := &reader{events: make(chan Event, backlog), kinds: kinds, before: map[place]int64{}}
-	return r, f.Do(func(e *orchestrator.Engine) error {
+	return r, f.Do(func(e *engine.Engine) error {
 		f.watch.readers = append(f.watch.readers, r)
 		if kinds == nil {
 			f.drops(func(p place, n int64) { r.before[p] = n })
@@ -79,7 +79,7 @@ func (f *Fabric) read(backlog int, kinds []string) (*reader, error) {
 
 // unread ends a reader.
 func (f *Fabric) unread(r *reader) {
-	_ = f.Do(func(*orchestrator.Engine) error { // or the fabric has ended
+	_ = f.Do(func(*engine.Engine) error { // or the fabric has ended
 		f.watch.readers = slices.DeleteFunc(f.watch.readers, func(o *reader) bool { return o == r })
 		return nil
 	})
@@ -150,7 +150,7 @@ func (f *Fabric) follow(r *reader, out func(*Event) error, quiet func() error, s
 			}
 		case <-tick.C:
 			if r.kinds == nil {
-				_ = f.Do(func(*orchestrator.Engine) error { f.addUp(r); return nil }) // or the fabric has ended
+				_ = f.Do(func(*engine.Engine) error { f.addUp(r); return nil }) // or the fabric has ended
 			}
 		case <-stop:
 			select {

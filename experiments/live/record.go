@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // Record is what outlives a fabric that had no terminal: what it was and, once it has ended and nobody had asked for that, why. It is a
@@ -26,7 +26,7 @@ import (
 type Record struct {
 	Name     string `json:"name"`
 	Scenario string `json:"scenario"`
-	orchestrator.Process
+	kernel.Process
 	Up time.Time `json:"up"` // when it came up
 	// Of one that has ended.
 	Ended   time.Time `json:"ended,omitzero"`
@@ -53,7 +53,7 @@ func LogPath(name string) string { return filepath.Join(Folder, name+".log") }
 
 // remember writes the fabric's record, as it comes up.
 func (f *Fabric) remember() error {
-	own, err := orchestrator.ThisProcess()
+	own, err := kernel.ThisProcess()
 	if err != nil {
 		return err
 	}

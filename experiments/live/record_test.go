@@ -17,7 +17,8 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // folder makes the fabrics' folder, and forgets fabrics of the given names at the end.
@@ -36,7 +37,7 @@ func folder(t *testing.T, names ...string) {
 }
 
 // gone is a process that has ended.
-var gone = orchestrator.Process{PID: 1 << 30, Start: 1}
+var gone = kernel.Process{PID: 1 << 30, Start: 1}
 
 // recorded brings a fabric up as one without a terminal is, has it end, and is its record.
 func recorded(t *testing.T, name string, end func(f *Fabric)) *Record {
@@ -234,7 +235,7 @@ func TestDoesNotHalt(t *testing.T) {
 	f := bringUpAs(t, Options{Name: name, Record: true})
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	go func() {
-		_ = f.Do(func(*orchestrator.Engine) error {
+		_ = f.Do(func(*engine.Engine) error {
 			close(begun)
 			<-goOn
 			return nil

@@ -5,7 +5,7 @@ package live
 import (
 	"os/exec"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // Run runs a command on a node until it ends. It dies with this process.
@@ -18,5 +18,5 @@ func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	return orchestrator.RunIn(place, cmd, nil)
+	return kernel.RunIn(place, cmd, nil)
 }

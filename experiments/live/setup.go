@@ -6,7 +6,8 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -34,17 +35,17 @@ func NewSetup(s *scenario.Scenario, controller string) (*Setup, error) {
 }
 
 // Fabric are the options to build the fabric with.
-func (l *Setup) Fabric() orchestrator.FabricOptions {
-	return orchestrator.FabricOptions{
-		PlaneOptions: orchestrator.PlaneOptions{Flows: l.spec.Needs.CNM, Telemetry: l.spec.Needs.INT, Reroute: true}, Live: true,
+func (l *Setup) Fabric() kernel.FabricOptions {
+	return kernel.FabricOptions{
+		PlaneOptions: engine.PlaneOptions{Flows: l.spec.Needs.CNM, Telemetry: l.spec.Needs.INT, Reroute: true}, Live: true,
 	}
 }
 
 // Engine is the engine's configuration but for its plane and observer.
-func (l *Setup) Engine(seed uint64) orchestrator.EngineConfig {
+func (l *Setup) Engine(seed uint64) engine.Config {
 	needs, hosts := l.spec.Needs, l.spec.Needs
 	hosts.ACK = true // some flow's control may work by ACKs
-	return orchestrator.EngineConfig{
+	return engine.Config{
 		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: scenario.HostSettings(l.Scenario, hosts),
 		BurstDetection: needs.CNM, Telemetry: needs.INT, Seed: seed, Live: true,
 	}
@@ -76,33 +77,33 @@ func suits(needs, are cc.SwitchNeeds) bool {
 }
 
 // Flow is the engine's configuration of a flow. controller is empty for the fabric's.
-func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (orchestrator.FlowConfig, error) {
+func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.FlowConfig, error) {
 	s := l.Scenario
 	spec := l.spec
 	if controller != "" {
 		_, named, err := s.Controller(controller)
 		if err != nil {
-			return orchestrator.FlowConfig{}, err
+			return engine.FlowConfig{}, err
 		}
 		if spec = named; spec.Name != l.spec.Name && !slices.Contains(l.Controllers(), spec.Name) {
-			return orchestrator.FlowConfig{}, fmt.Errorf("%s needs other switches (%v) than this fabric's (%v): bring it up with --cc %s",
+			return engine.FlowConfig{}, fmt.Errorf("%s needs other switches (%v) than this fabric's (%v): bring it up with --cc %s",
 				spec.Name, spec.Needs, l.spec.Needs, spec.Name)
 		}
 	}
 	env := scenario.Environment(s.Topology, f, l.spec.Needs)
 	settings, err := scenario.Resolver.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
 	if err != nil {
-		return orchestrator.FlowConfig{}, err
+		return engine.FlowConfig{}, err
 	}
-	first := orchestrator.FirstPorts(salt)
+	first := engine.FirstPorts(salt)
 	if s.Topology.Hash == topologies.HashHPCC { // of flows that come one by one
-		first = orchestrator.Ports{Source: scenario.HPCCFirstPort + uint16(salt), Destination: scenario.HPCCNormalPort}
+		first = engine.Ports{Source: scenario.HPCCFirstPort + uint16(salt), Destination: scenario.HPCCNormalPort}
 	}
-	ports, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, first)
+	ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Via, first)
 	if err != nil {
-		return orchestrator.FlowConfig{}, err
+		return engine.FlowConfig{}, err
 	}
-	return orchestrator.FlowConfig{
+	return engine.FlowConfig{
 		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Controller: spec.Name,
 		NewController: func() (cc.Controller, error) {
 			if f.ConstantRate > 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -121,7 +121,7 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 		classes[i].Priority = 1
 	}
 	classes = classes[:0]
-	return s, f.Do(func(e *orchestrator.Engine) error {
+	return s, f.Do(func(e *engine.Engine) error {
 		start := time.Now()
 		status := f.live.Status()
 		s.Clock, s.Late, s.LateNS, s.FramesNS = clockOf(status), status.Late, status.LateSum.Nanoseconds(), status.FrameSum.Nanoseconds()
@@ -142,7 +142,7 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 }
 
 // snapshotPort looks at a port. Its classes go to the end of classes.
-func (f *Fabric) snapshotPort(e *orchestrator.Engine, s *PortSnapshot, id int, classes []ClassSnapshot) []ClassSnapshot {
+func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes []ClassSnapshot) []ClassSnapshot {
 	p := &f.Plan.Ports[id]
 	node := &f.Plan.Nodes[p.Node]
 	r := &e.State().Ports[id]
@@ -193,7 +193,7 @@ var (
 )
 
 // classDrops are those of portDrops, by priority too.
-func classDrops(e *orchestrator.Engine, id int) (drops []PortDrop) {
+func classDrops(e *engine.Engine, id int) (drops []PortDrop) {
 	if !e.Counted(id) {
 		return nil
 	}
@@ -205,7 +205,7 @@ func classDrops(e *orchestrator.Engine, id int) (drops []PortDrop) {
 			}
 		}
 		for why, n := range counts.Lost {
-			add(orchestrator.LossNames[why], n)
+			add(engine.LossNames[why], n)
 		}
 		for why, n := range counts.Refused {
 			add(refusals[why], n)
@@ -218,7 +218,7 @@ func classDrops(e *orchestrator.Engine, id int) (drops []PortDrop) {
 }
 
 // portDrops are a port's drops, each frame once: what faults cost, what the traffic manager did not take, what the pipelines ended.
-func portDrops(e *orchestrator.Engine, id int, node *topologies.Node) (drops []Drop) {
+func portDrops(e *engine.Engine, id int, node *topologies.Node) (drops []Drop) {
 	add := func(cause string, frames int64) {
 		if frames > 0 {
 			drops = append(drops, Drop{cause, frames})
@@ -226,10 +226,10 @@ func portDrops(e *orchestrator.Engine, id int, node *topologies.Node) (drops []D
 	}
 	lost := e.LostAt(id)
 	for cause, amount := range lost {
-		switch orchestrator.Loss(cause) {
-		case orchestrator.LossRoute, orchestrator.LossPause: // the pipelines', and the traffic manager's below
+		switch engine.Loss(cause) {
+		case engine.LossRoute, engine.LossPause: // the pipelines', and the traffic manager's below
 		default:
-			add(orchestrator.LossNames[cause], amount.Frames)
+			add(engine.LossNames[cause], amount.Frames)
 		}
 	}
 	if node.Kind == topologies.Switch {
@@ -248,7 +248,7 @@ func portDrops(e *orchestrator.Engine, id int, node *topologies.Node) (drops []D
 	return drops
 }
 
-func snapshotHost(e *orchestrator.Engine, s *HostSnapshot, index int, name string) {
+func snapshotHost(e *engine.Engine, s *HostSnapshot, index int, name string) {
 	n, o := e.NIC(index), e.Ordinary(index)
 	*s = HostSnapshot{Node: name, CNPsSent: n.CNPsSent, CNPsReceived: n.CNPsReceived, CNMsReceived: n.CNMsReceived}
 	if o.HostDrops > 0 {
@@ -259,7 +259,7 @@ func snapshotHost(e *orchestrator.Engine, s *HostSnapshot, index int, name strin
 	}
 }
 
-func (f *Fabric) snapshotFlows(e *orchestrator.Engine, s *Snapshot) {
+func (f *Fabric) snapshotFlows(e *engine.Engine, s *Snapshot) {
 	flows := e.Flows()
 	for _, id := range f.watch.open[:min(len(f.watch.open), mostFlows)] {
 		w := &flows[id]

@@ -22,7 +22,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -123,7 +123,7 @@ func TestMetrics(t *testing.T) {
 	body, err := io.ReadAll(response.Body)
 	must(t, err)
 	var marked, cnps uint64
-	must(t, f.Do(func(e *orchestrator.Engine) error {
+	must(t, f.Do(func(e *engine.Engine) error {
 		marked, cnps = e.State().Ports[f.Plan.PortBetween(f.Plan.NodeByName("leaf0").ID, f.Plan.NodeByName("h0").ID)[0]].EcnMarked, uint64(e.NIC(0).CNPsSent)
 		return nil
 	}))
@@ -203,7 +203,7 @@ func TestCountsOfPriorities(t *testing.T) {
 	}
 	// What the snapshot has by priority is what the events have without.
 	var totals, classes int64
-	must(t, f.Do(func(e *orchestrator.Engine) error {
+	must(t, f.Do(func(e *engine.Engine) error {
 		for i := range f.Plan.Ports {
 			for _, d := range portDrops(e, i, &f.Plan.Nodes[f.Plan.Ports[i].Node]) {
 				totals += d.Frames
@@ -350,7 +350,7 @@ func TestEventsFile(t *testing.T) {
 		}
 		last = e
 	}
-	if count[EventFlowStart] != 7 || count[EventFlowEnd] < 4 || count[EventPause] == 0 || count[EventPause] < int(pauses) || count[orchestrator.EventLinkDown] != 1 {
+	if count[EventFlowStart] != 7 || count[EventFlowEnd] < 4 || count[EventPause] == 0 || count[EventPause] < int(pauses) || count[engine.EventLinkDown] != 1 {
 		t.Errorf("%v, %d PAUSEs were sent", count, pauses)
 	}
 	if dropped == 0 || last.Kind != EventVerdict || last.Verdict == nil || len(last.Verdict.Status) == 0 {
@@ -394,7 +394,7 @@ func TestStorm(t *testing.T) {
 		}
 	}
 	must(t, f.Set("switch.pfc.watchdog={detect: 200us, restore: 500us}"))
-	if e := <-troubles.C; e.Kind != orchestrator.EventStorm {
+	if e := <-troubles.C; e.Kind != engine.EventStorm {
 		t.Errorf("got %+v, want a storm", e)
 	}
 	until(t, "the queue to h7 is in a storm, the spine's no longer held", func() bool {
@@ -446,13 +446,13 @@ func TestDeadlock(t *testing.T) {
 	requests, err := f.ScenarioFlows("")
 	must(t, err)
 	for now := vtime.Time(0); now < 300*vtime.Microsecond; time.Sleep(10 * time.Millisecond) {
-		must(t, f.Do(func(e *orchestrator.Engine) error { now = e.Now(); return nil }))
+		must(t, f.Do(func(e *engine.Engine) error { now = e.Now(); return nil }))
 	}
 	ended := make(chan FlowResult, len(requests))
 	must(t, f.StartFlows(requests, func(r FlowResult) { ended <- r }))
 	e := <-troubles.C
 	for _, name := range []string{"leaf2-eth5 (to spine0)", "spine0-eth4 (to leaf3)", "leaf3-eth6 (to spine1)", "spine1-eth3 (to leaf2)"} {
-		if e.Kind != orchestrator.EventDeadlock || !strings.Contains(e.Detail, name) {
+		if e.Kind != engine.EventDeadlock || !strings.Contains(e.Detail, name) {
 			t.Errorf("%s does not name %s", e.Detail, name)
 		}
 	}
@@ -461,7 +461,7 @@ func TestDeadlock(t *testing.T) {
 		t.Errorf("%q, %d of %d flows open", s.Deadlock, s.OpenFlows, len(requests))
 	}
 	must(t, f.Link("leaf2", "spine0", []string{"down"}))
-	if e := <-troubles.C; e.Kind != orchestrator.EventDeadlockEnd {
+	if e := <-troubles.C; e.Kind != engine.EventDeadlockEnd {
 		t.Errorf("got %+v, want the deadlock's end", e)
 	}
 	for range requests {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -38,7 +38,7 @@ type Clock struct {
 	HeldSeconds        float64 `json:"held_seconds"`
 }
 
-func clockOf(s orchestrator.LiveStatus) Clock {
+func clockOf(s live.Status) Clock {
 	return Clock{
 		Slowdown: s.Slowdown, FirstSlowdown: s.First, Frames: s.Frames, FrameLatenessP50NS: s.FrameP50.Nanoseconds(),
 		FrameLatenessP99NS: s.FrameP99.Nanoseconds(), FrameLatenessMaxNS: s.FrameMax.Nanoseconds(), VirtualNS: s.Virtual.Nanoseconds(), WallSeconds: s.Wall.Seconds(),
@@ -57,7 +57,7 @@ func (f *Fabric) verdict() Verdict {
 	if d := f.live.Engine().Deadlocked(); d != nil {
 		worse(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().Circle(d))
 	}
-	v.followed(s, shortestRTT(f.Plan), orchestrator.FittingSlowdown(f.Plan, f.Crossing))
+	v.followed(s, shortestRTT(f.Plan), live.FittingSlowdown(f.Plan, f.Crossing))
 	return v
 }
 
@@ -71,23 +71,23 @@ func (v *Verdict) worse(status measure.Status, format string, args ...any) {
 // followed judges how the machine followed the clock, by the shortest round trip there is: what came later than that was not where a program
 // that measures round trips, or answers them, had to find it. A slow-down that it names is not below the one that fits this machine by
 // what a crossing takes here: the fabric had less to do than it was meant for, or fell back so far that its lateness says little.
-func (v *Verdict) followed(s orchestrator.LiveStatus, base vtime.Time, fitting float64) {
+func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 	wall := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 	virtual := func(d time.Duration) vtime.Time {
 		return vtime.FromDuration(time.Duration(float64(d) / s.Slowdown))
 	}
 	fits := func(late vtime.Time) float64 {
 		late = max(late, s.LatenessP99)
-		return max(fitting, orchestrator.RoundSlowdown(s.Slowdown*min(10, float64(late)/float64(base))))
+		return max(fitting, live.RoundSlowdown(s.Slowdown*min(10, float64(late)/float64(base))))
 	}
 	if s.Held > 0 {
 		v.worse(measure.Fail, "the machine could not follow: virtual time stood still for %v; --slowdown %g would fit",
-			s.Held.Round(time.Millisecond), orchestrator.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Held.Seconds()/s.Wall.Seconds())))
+			s.Held.Round(time.Millisecond), live.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Held.Seconds()/s.Wall.Seconds())))
 	}
 	switch {
-	case s.FrameMax > orchestrator.MostLate:
+	case s.FrameMax > live.MostLate:
 		v.worse(measure.Fail, "a frame that a program sent was taken %v late, and 1 %% of the %d more than %v: programs' own timers run out within that (TCP's from %v)",
-			wall(s.FrameMax), s.Frames, wall(s.FrameP99), orchestrator.MostLate)
+			wall(s.FrameMax), s.Frames, wall(s.FrameP99), live.MostLate)
 	case virtual(s.FrameP50) > base:
 		v.worse(measure.Fail, "half of the %d frames that programs sent were taken more than %v late, %v of virtual time, where a round trip between two hosts of a "+
 			"switch takes %v: what programs measured is this machine's; --slowdown %g would fit", s.Frames, wall(s.FrameP50), virtual(s.FrameP50), base, fits(virtual(s.FrameP50)))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -82,7 +82,7 @@ func settled(t *testing.T, f *Fabric) (fingerprint string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		still := false
-		if err := f.Do(func(e *orchestrator.Engine) error {
+		if err := f.Do(func(e *engine.Engine) error {
 			fingerprint, still = e.Fingerprint(), e.Created == e.Ended
 			return nil
 		}); err != nil {
@@ -115,7 +115,7 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 	}
 	dir := t.TempDir()
 	if _, err := runner.Run(context.Background(), s, runner.Options{
-		Directory: dir, Controller: controller, Plane: orchestrator.PlaneWasm, Seed: 1,
+		Directory: dir, Controller: controller, Plane: engine.PlaneWasm, Seed: 1,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -142,29 +142,29 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 // ranWithoutWall is the fingerprint of a fabric's engine, driven in virtual time on the other plane, with the same flows.
 func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	t.Helper()
-	plane, err := orchestrator.OpenWasmPlane(f.Plan, f.Made.Fabric().PlaneOptions)
+	plane, err := engine.OpenWasmPlane(f.Plan, f.Made.Fabric().PlaneOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer plane.Close()
 	config := f.Made.Engine(1)
 	config.Plane, config.Observer = plane, newWatcher(f.Plan)
-	engine := orchestrator.NewEngine(config)
+	e := engine.New(config)
 	var last vtime.Time
 	for _, round := range rounds {
 		last = round.start
 		for _, r := range round.requests {
 			flow, err := f.Made.Flow(&scenario.Flow{
 				Source: f.Plan.NodeByName(r.From).ID, Destination: f.Plan.NodeByName(r.To).ID, Size: r.Size, Start: last,
-			}, r.CC, uint64(1<<32)^uint64(engine.AddedFlows()))
+			}, r.CC, uint64(1<<32)^uint64(e.AddedFlows()))
 			if err != nil {
 				t.Fatal(err)
 			}
-			engine.AddFlow(flow)
+			e.AddFlow(flow)
 		}
 	}
-	if err := engine.Run(last+vtime.Millisecond, vtime.Second, nil); err != nil {
+	if err := e.Run(last+vtime.Millisecond, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
-	return engine.Fingerprint()
+	return e.Fingerprint()
 }

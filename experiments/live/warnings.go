@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -30,8 +31,8 @@ const firstTimeout = time.Second
 
 // slowdownWarning says why a slow-down does not suit a fabric on a machine where a crossing takes so long; empty: it does.
 func slowdownWarning(plan *topologies.Plan, crossing time.Duration, slowdown float64) string {
-	fits := orchestrator.FittingSlowdown(plan, crossing)
-	crossings := orchestrator.HostLoad(plan) / slowdown
+	fits := live.FittingSlowdown(plan, crossing)
+	crossings := live.HostLoad(plan) / slowdown
 	if processors := crossings * crossing.Seconds(); processors > 1 { // the engine is one goroutine
 		return fmt.Sprintf("--slowdown %g is too low for this machine: one host alone at line rate makes %.3g crossings of a switch a second, "+
 			"of %v each here, which takes %.3g processors, and the fabric has one; --slowdown %g would fit for a quarter of the hosts",
@@ -53,7 +54,7 @@ func longestRTT(plan *topologies.Plan) (longest vtime.Time, from, to string) {
 		if a == b {
 			continue
 		}
-		rtt := idealFCT(plan, a, b, 1, orchestrator.Ports{Source: wire.MinEntropyPort})
+		rtt := idealFCT(plan, a, b, 1, engine.Ports{Source: wire.MinEntropyPort})
 		if rtt > longest {
 			longest, from, to = rtt, plan.Nodes[a].Name, plan.Nodes[b].Name
 		}

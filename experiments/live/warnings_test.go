@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -19,7 +19,7 @@ func TestSlowdownWarning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := slowdownWarning(plan, crossing, orchestrator.FittingSlowdown(plan, crossing)); text != "" {
+		if text := slowdownWarning(plan, crossing, live.FittingSlowdown(plan, crossing)); text != "" {
 			t.Errorf("%s: %s", name, text)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -17,7 +17,7 @@ type watcher struct {
 	plan    *topologies.Plan
 	ends    map[int]func(now vtime.Time) // by flow
 	open    []int                        // flows that have not ended, the oldest first
-	flows   func() []orchestrator.Flow
+	flows   func() []engine.Flow
 	readers []*reader
 }
 
@@ -38,7 +38,7 @@ func (w *watcher) flowStarted(now vtime.Time, flow int) {
 	}
 }
 
-// FlowDone implements orchestrator.Observer.
+// FlowDone implements engine.Observer.
 func (w *watcher) FlowDone(now vtime.Time, flow int) {
 	if i := slices.Index(w.open, flow); i >= 0 {
 		w.open = slices.Delete(w.open, i, i+1)
@@ -63,10 +63,10 @@ func (w *watcher) flowEvent(now vtime.Time, kind string, flow int) Event {
 	return e
 }
 
-// PFCCame implements orchestrator.Observer.
-func (w *watcher) PFCCame(orchestrator.PFCArrival) {}
+// PFCCame implements engine.Observer.
+func (w *watcher) PFCCame(engine.PFCArrival) {}
 
-// PFC implements orchestrator.Observer.
+// PFC implements engine.Observer.
 func (w *watcher) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	if len(w.readers) == 0 {
 		return
@@ -89,8 +89,8 @@ func (w *watcher) slowed(now vtime.Time, from, to float64, why string) {
 	}
 }
 
-// FaultEvent implements orchestrator.EventObserver.
-func (w *watcher) FaultEvent(h orchestrator.FaultEvent) {
+// FaultEvent implements engine.EventObserver.
+func (w *watcher) FaultEvent(h engine.FaultEvent) {
 	if len(w.readers) == 0 {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -93,8 +93,8 @@ func TestBrokenController(t *testing.T) {
 		{"nothing", broken{from: never, back: never}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, plane := range []string{orchestrator.PlaneWasm, orchestrator.PlaneKernel} {
-				if plane == orchestrator.PlaneKernel && os.Geteuid() != 0 {
+			for _, plane := range []string{engine.PlaneWasm, engine.PlaneKernel} {
+				if plane == engine.PlaneKernel && os.Geteuid() != 0 {
 					continue
 				}
 				v := runBroken(t, plane, c.broken)

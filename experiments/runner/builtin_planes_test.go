@@ -5,7 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -52,8 +52,8 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 		for _, controller := range s.Controllers {
 			t.Run(name+"/"+controller, func(t *testing.T) {
 				t.Parallel()
-				kernel := run(t, s, controller, Options{Plane: orchestrator.PlaneKernel})
-				wasm := run(t, s, controller, Options{Plane: orchestrator.PlaneWasm})
+				kernel := run(t, s, controller, Options{Plane: engine.PlaneKernel})
+				wasm := run(t, s, controller, Options{Plane: engine.PlaneWasm})
 				if a, b := kernel.Summary.Fingerprint, wasm.Summary.Fingerprint; a != b || a == "" {
 					t.Errorf("fingerprint %q on the kernel plane, %q on the wasm plane", a, b)
 				}

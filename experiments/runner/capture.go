@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/capture"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -15,7 +15,7 @@ import (
 // go in step, so records are held back until no earlier one can come.
 type wireCapture struct {
 	file   *capture.Writer
-	engine *orchestrator.Engine
+	engine *engine.Engine
 	held   records
 	lag    vtime.Time // the longest time from a frame's departure to its arrival
 	order  int
@@ -30,7 +30,7 @@ type record struct {
 }
 
 // startCapture taps the wires; without ports to capture it returns nil, whose Close does nothing.
-func startCapture(r *runner, plane orchestrator.Plane) (*wireCapture, error) {
+func startCapture(r *runner, plane engine.Plane) (*wireCapture, error) {
 	if len(r.options.Capture) == 0 {
 		return nil, nil
 	}
@@ -59,7 +59,7 @@ func startCapture(r *runner, plane orchestrator.Plane) (*wireCapture, error) {
 		if err != nil {
 			return c, err
 		}
-		c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(plan.Framing.LineBytes(orchestrator.FrameSize(plan))))
+		c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(plan.Framing.LineBytes(engine.FrameSize(plan))))
 		add(id, func(wire []byte) { c.keep(c.engine.Now(), n, wire) })
 		add(p.Peer, func(wire []byte) { c.keep(c.engine.Departed(), n, wire) })
 	}

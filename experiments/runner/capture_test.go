@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -85,7 +85,7 @@ func TestFilters(t *testing.T) {
 	events := map[string]int{} // of PFC at the ports of the first
 	take := func(controller string, flow switchagent.FlowControl) {
 		s.Switch.FlowControl = flow
-		o := Options{Plane: orchestrator.PlaneWasm, Capture: s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports}
+		o := Options{Plane: engine.PlaneWasm, Capture: s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports}
 		r := run(t, s, controller, o)
 		captures = append(captures, filepath.Join(r.dir, "capture.pcapng"))
 		for _, row := range r.table("pfc.csv").Rows {
@@ -145,7 +145,7 @@ func TestCapture(t *testing.T) {
 		ids[p] = found[0]
 		o.Capture = append(o.Capture, found[0])
 	}
-	for _, plane := range []string{orchestrator.PlaneKernel, orchestrator.PlaneWasm} {
+	for _, plane := range []string{engine.PlaneKernel, engine.PlaneWasm} {
 		t.Run(plane, func(t *testing.T) {
 			o.Plane = plane
 			r := run(t, s, "dcqcn", o)

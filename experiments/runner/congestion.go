@@ -2,7 +2,7 @@ package runner
 
 import (
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -21,7 +21,7 @@ import (
 type congestion struct {
 	scenario *scenario.Scenario
 	resolved *scenario.Thresholds // its switch settings, whatever the controller makes of them
-	engine   *orchestrator.Engine
+	engine   *engine.Engine
 	every    vtime.Time // between two looks, and the gap that parts two stretches
 	next     vtime.Time
 	ports    []watched // by port
@@ -124,7 +124,7 @@ func (c *congestion) resume(now vtime.Time, id topologies.PortID) {
 
 // came is told of a PAUSE or a RESUME that a switch's port has taken, whether of the data's priority or of another. Of another it says
 // only how long the queue has been: the port's counter has begun anew.
-func (c *congestion) came(a orchestrator.PFCArrival, data bool) {
+func (c *congestion) came(a engine.PFCArrival, data bool) {
 	id := topologies.PortID(a.Port)
 	c.take(a.At, id, a.Peak, a.Queued, a.XOFF)
 	w := &c.ports[id]

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -169,8 +169,8 @@ func TestCancelled(t *testing.T) {
 	s := parse(t, lab.Small, "drain=false", "duration=1s", "flows.0.size=unbounded", "flows.0.count=1", "flows.0.interval=0")
 	ctx, cancel := context.WithCancel(context.Background())
 	o := Options{
-		Controller: "dcqcn", Seed: 1, Plane: orchestrator.PlaneKernel, Directory: t.TempDir(),
-		Progress: func(now vtime.Time, _ *orchestrator.Totals) {
+		Controller: "dcqcn", Seed: 1, Plane: engine.PlaneKernel, Directory: t.TempDir(),
+		Progress: func(now vtime.Time, _ *engine.Totals) {
 			if now > 100*vtime.Microsecond {
 				cancel()
 			}
@@ -207,8 +207,8 @@ func TestCancelledDraining(t *testing.T) {
 	s := parse(t, lab.Small, "drain=true", "duration=1us", "flows.0.size=1TB", "flows.0.count=1", "flows.0.interval=0")
 	ctx, cancel := context.WithCancel(context.Background())
 	r, err := Run(ctx, s, Options{
-		Controller: "dcqcn", Seed: 1, Plane: orchestrator.PlaneWasm, Directory: t.TempDir(),
-		Progress: func(now vtime.Time, _ *orchestrator.Totals) {
+		Controller: "dcqcn", Seed: 1, Plane: engine.PlaneWasm, Directory: t.TempDir(),
+		Progress: func(now vtime.Time, _ *engine.Totals) {
 			if now > 100*vtime.Microsecond {
 				cancel()
 			}

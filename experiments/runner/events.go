@@ -1,20 +1,20 @@
 package runner
 
 import (
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // FaultEvent is told by the engine.
-func (r *recorder) FaultEvent(ev orchestrator.FaultEvent) {
+func (r *recorder) FaultEvent(ev engine.FaultEvent) {
 	r.events[ev.Kind]++
 	plan := r.scenario.Topology
-	r.spread.anyWay = r.spread.anyWay || ev.Kind == orchestrator.EventReroute
+	r.spread.anyWay = r.spread.anyWay || ev.Kind == engine.EventReroute
 	node, port, peer := "", "", ""
 	if ev.Port >= 0 {
 		p := &plan.Ports[ev.Port]
 		node, port, peer = plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(topologies.PortID(ev.Port)).Name
-		if ev.Kind == orchestrator.EventLinkDown { // neither end is held any more
+		if ev.Kind == engine.EventLinkDown { // neither end is held any more
 			for priority := range uint8(8) {
 				r.letGo(ev.At, p.ID, priority)
 				r.letGo(ev.At, p.Peer, priority)

@@ -3,7 +3,7 @@ package runner
 import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -68,7 +68,7 @@ func newFairness(s *scenario.Scenario) *fairness {
 }
 
 // sample ends a window, if it is time.
-func (f *fairness) sample(now vtime.Time, flows []orchestrator.Flow) {
+func (f *fairness) sample(now vtime.Time, flows []engine.Flow) {
 	if f.window == 0 || now%f.window != 0 {
 		return
 	}

@@ -3,21 +3,21 @@ package runner
 import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // ScheduleFaults has the faults happen of a scenario that begins at the given time on an engine of its topology, now or later.
-func ScheduleFaults(e *orchestrator.Engine, s *scenario.Scenario, begin vtime.Time) {
+func ScheduleFaults(e *engine.Engine, s *scenario.Scenario, begin vtime.Time) {
 	for i := range s.Faults {
 		scheduleFault(e, &s.Faults[i], begin+s.Faults[i].At, 1, begin+s.Duration)
 	}
 }
 
 // scheduleFault schedules the n-th time that a fault happens.
-func scheduleFault(e *orchestrator.Engine, f *scenario.Fault, at vtime.Time, n int, duration vtime.Time) {
+func scheduleFault(e *engine.Engine, f *scenario.Fault, at vtime.Time, n int, duration vtime.Time) {
 	e.At(at, func(now vtime.Time) error {
 		undo, err := ApplyFault(e, f)
 		if err != nil {
@@ -34,7 +34,7 @@ func scheduleFault(e *orchestrator.Engine, f *scenario.Fault, at vtime.Time, n i
 }
 
 // ApplyFault makes the fault happen and says how it is undone: what it changed becomes what it was.
-func ApplyFault(e *orchestrator.Engine, f *scenario.Fault) (undo func() error, err error) {
+func ApplyFault(e *engine.Engine, f *scenario.Fault) (undo func() error, err error) {
 	var undone []func() error
 	each := func(do, back func() error) {
 		if err == nil {
@@ -67,7 +67,7 @@ func ApplyFault(e *orchestrator.Engine, f *scenario.Fault) (undo func() error, e
 }
 
 // setLink takes a link down or up and has the routes follow.
-func setLink(e *orchestrator.Engine, f *scenario.Fault, id topologies.PortID, up bool) error {
+func setLink(e *engine.Engine, f *scenario.Fault, id topologies.PortID, up bool) error {
 	if err := e.SetLink(int(id), up); err != nil || f.Reroute == vtime.Never {
 		return err
 	}
@@ -75,7 +75,7 @@ func setLink(e *orchestrator.Engine, f *scenario.Fault, id topologies.PortID, up
 	return nil
 }
 
-func directions(e *orchestrator.Engine, f *scenario.Fault, id topologies.PortID) []int {
+func directions(e *engine.Engine, f *scenario.Fault, id topologies.PortID) []int {
 	if f.OneWay {
 		return []int{int(id)}
 	}
@@ -83,7 +83,7 @@ func directions(e *orchestrator.Engine, f *scenario.Fault, id topologies.PortID)
 }
 
 // faultOfWire is a fault of the wire from a port, and how it is undone.
-func faultOfWire(e *orchestrator.Engine, f *scenario.Fault, p int) (do, back func() error) {
+func faultOfWire(e *engine.Engine, f *scenario.Fault, p int) (do, back func() error) {
 	was := e.Wire(p)
 	switch f.Kind {
 	case settings.FaultLoss:
@@ -111,7 +111,7 @@ func faultOfWire(e *orchestrator.Engine, f *scenario.Fault, p int) (do, back fun
 }
 
 // faultOfHost is a fault of a host's NIC, and how it is undone.
-func faultOfHost(e *orchestrator.Engine, f *scenario.Fault, id topologies.NodeID) (do, back func() error) {
+func faultOfHost(e *engine.Engine, f *scenario.Fault, id topologies.NodeID) (do, back func() error) {
 	host := e.Plan().Nodes[id].Index
 	if f.Kind == settings.FaultReceiver {
 		return func() error { return e.SetReceiver(host, &f.Receiver) }, func() error { return e.SetReceiver(host, nil) }

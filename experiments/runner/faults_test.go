@@ -7,13 +7,13 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // runWasm is a built-in's run without root.
 func runWasm(t *testing.T, name, controller string, sets ...string) *outcome {
 	t.Helper()
-	return run(t, mustLoad(t, name, sets...), controller, Options{Plane: orchestrator.PlaneWasm})
+	return run(t, mustLoad(t, name, sets...), controller, Options{Plane: engine.PlaneWasm})
 }
 
 // kinds are the events of a run's events.csv, in order.
@@ -117,7 +117,7 @@ func TestRepeatedFault(t *testing.T) {
 		"":           "1000000 1100000 3000000 3100000 5000000 5100000 7000000 7100000 9000000 9100000",
 	} {
 		s := parse(t, lab.WithFaults("  - {at: 1ms, for: 100us, every: 2ms, "+times+"link: \"leaf0:spine0\", rate: 10Gbps, one_way: true}"))
-		o := run(t, s, "none", Options{Plane: orchestrator.PlaneWasm})
+		o := run(t, s, "none", Options{Plane: engine.PlaneWasm})
 		var at []string
 		for _, row := range o.table("events.csv").Rows {
 			at = append(at, row["time_ns"])

@@ -10,14 +10,14 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // TestHPCCExport holds fct.txt and pfc.txt against what the simulator's formulas give by hand, and against our own files.
 func TestHPCCExport(t *testing.T) {
 	s := mustLoad(t, lab.HPCCFolder(t, lab.HPCCTopology, lab.HPCCFlows, lab.HPCCScenario))
-	o := run(t, s, "none", Options{Plane: orchestrator.PlaneWasm, Export: ExportHPCC})
+	o := run(t, s, "none", Options{Plane: engine.PlaneWasm, Export: ExportHPCC})
 	lines := func(name string) []string {
 		data, err := os.ReadFile(filepath.Join(o.dir, name))
 		if err != nil {
@@ -120,7 +120,7 @@ func TestImportTellsOfEachMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := run(t, s, "dcqcn", Options{Plane: orchestrator.PlaneWasm}).Summary
+	sum := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm}).Summary
 	if sum.CNPs != sum.ECNMarks || sum.CNPs < 100 {
 		t.Errorf("%d CNPs for %d marked packets", sum.CNPs, sum.ECNMarks)
 	}
@@ -128,7 +128,7 @@ func TestImportTellsOfEachMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := run(t, s, "dcqcn", Options{Plane: orchestrator.PlaneWasm}).Summary; sum.CNPs >= sum.ECNMarks || sum.CNPs == 0 {
+	if sum := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm}).Summary; sum.CNPs >= sum.ECNMarks || sum.CNPs == 0 {
 		t.Errorf("under the paper's profile %d CNPs for %d marked packets", sum.CNPs, sum.ECNMarks)
 	}
 }
@@ -151,7 +151,7 @@ drain: true
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []orchestrator.Ports{{Source: 10000, Destination: 100}, {Source: 10000, Destination: 321}, {Source: 10001}, {Source: 10002, Destination: 200}}
+	want := []engine.Ports{{Source: 10000, Destination: 100}, {Source: 10000, Destination: 321}, {Source: 10001}, {Source: 10002, Destination: 200}}
 	portsOf := s.PortsOf(99)
 	for i := range s.Flows {
 		if got, err := portsOf(i); err != nil || got != want[i] {
@@ -163,11 +163,11 @@ drain: true
 		s.Flows[1].Via = []topologies.NodeID{via}
 		ports, err := portsOf(1)
 		if err != nil || ports.Source < 10000 || ports.Destination != 321 ||
-			s.Topology.Ports[orchestrator.Path(s.Topology, s.Flows[1].Source, s.Flows[1].Destination, ports)[2]].Node != via {
+			s.Topology.Ports[engine.Path(s.Topology, s.Flows[1].Source, s.Flows[1].Destination, ports)[2]].Node != via {
 			t.Errorf("via %s: ports %v, %v", spine, ports, err)
 		}
 	}
-	if got := run(t, s, "dcqcn", Options{Plane: orchestrator.PlaneWasm, Export: ExportHPCC}); got.Summary.Flows.Completed != 4 {
+	if got := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm, Export: ExportHPCC}); got.Summary.Flows.Completed != 4 {
 		t.Errorf("%+v", got.Summary.Flows)
 	}
 	if s, err = scenario.Load(lab.HPCCFolder(t, topology, flows, text), []string{"routing.hash=own"}); err != nil {

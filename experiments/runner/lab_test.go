@@ -9,7 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,9 +35,9 @@ type outcome struct {
 func run(t testing.TB, s *scenario.Scenario, controller string, o Options) *outcome {
 	t.Helper()
 	if o.Plane == "" {
-		o.Plane = orchestrator.PlaneKernel
+		o.Plane = engine.PlaneKernel
 	}
-	if o.Plane == orchestrator.PlaneKernel {
+	if o.Plane == engine.PlaneKernel {
 		testenv.NeedRoot(t)
 	}
 	if o.Seed == 0 {

@@ -5,13 +5,14 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/internal/machine"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-func newManifest(r *runner, plane orchestrator.Plane) *rundir.Manifest {
+func newManifest(r *runner, plane engine.Plane) *rundir.Manifest {
 	o := &r.options
 	m := rundir.NewManifest(r.Setup, &rundir.Program{Version: o.Version, Build: o.Build, Command: o.Command, Sets: o.Sets})
-	m.Status, m.Plane, m.Kernel, m.Hooks = rundir.StatusRunning, plane.Name(), machine.Release(), orchestrator.HooksOf(plane)
+	m.Status, m.Plane, m.Kernel, m.Hooks = rundir.StatusRunning, plane.Name(), machine.Release(), kernel.HooksOf(plane)
 	m.Go, m.Machine = runtime.Version(), runtime.GOARCH
 	m.Files = map[string]string{
 		"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",

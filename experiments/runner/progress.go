@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -12,9 +12,9 @@ import (
 const progressEvery = 100 * time.Millisecond
 
 // watch has a run end with the context's error as it is cancelled, and tells progress, which may be nil, how far it is.
-func watch(ctx context.Context, progress orchestrator.Progress) orchestrator.Watch {
+func watch(ctx context.Context, progress engine.Progress) engine.Watch {
 	next := time.Now()
-	return func(now vtime.Time, t *orchestrator.Totals) error {
+	return func(now vtime.Time, t *engine.Totals) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

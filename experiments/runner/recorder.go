@@ -3,7 +3,7 @@ package runner
 import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -11,7 +11,7 @@ import (
 // recorder takes a run's measurements: samples at fixed times, and what the engine tells it.
 type recorder struct {
 	scenario *scenario.Scenario
-	engine   *orchestrator.Engine
+	engine   *engine.Engine
 	out      *rundir.Output
 	err      error  // the first that writing met
 	stop     func() // ends the run: what it would measure cannot be kept
@@ -101,7 +101,7 @@ func newRecorder(s *scenario.Scenario) *recorder {
 }
 
 // start begins to sample.
-func (r *recorder) start(e *orchestrator.Engine, out *rundir.Output) {
+func (r *recorder) start(e *engine.Engine, out *rundir.Output) {
 	r.engine, r.out, r.rtt.clock, r.congestion.engine = e, out, e, e
 	if r.scenario.Sample.Interval > 0 {
 		e.Call(0, r.sample)
@@ -307,7 +307,7 @@ func (r *recorder) expireAll(now vtime.Time) {
 }
 
 // PFCCame is told by the engine.
-func (r *recorder) PFCCame(c orchestrator.PFCArrival) {
+func (r *recorder) PFCCame(c engine.PFCArrival) {
 	if p := r.pfc.byPort[int(r.scenario.Topology.Ports[c.Port].Peer)]; p != nil && c.Pause {
 		p.until[c.Priority] = c.Until
 	}

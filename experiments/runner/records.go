@@ -6,7 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -27,8 +27,8 @@ func (r *runner) flowRecord(flow int) measure.FlowRecord {
 	}
 	_, v.Stopped = slices.BinarySearch(r.stopped, flow)
 	if v.Ended {
-		path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
-		back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
+		path := engine.Path(plan, f.Source, f.Destination, f.Ports)
+		back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
 		v.Times = measure.TimesOf(plan, path, back, f.Size, f.Finished-f.Start)
 	}
 	if f.Sender != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -21,7 +22,7 @@ import (
 // Options say how a scenario is to be run.
 type Options struct {
 	Controller string // or a variant of the scenario's
-	// Plane is orchestrator.PlaneKernel or PlaneWasm.
+	// Plane is engine.PlaneKernel or PlaneWasm.
 	Plane string
 	Seed  uint64
 	// Directory is where the run's files go; it is made.
@@ -36,7 +37,7 @@ type Options struct {
 	Version, Command, Build string
 	// Sets are the user's settings ("path=value"), for the manifest.
 	Sets     []string
-	Progress orchestrator.Progress
+	Progress engine.Progress
 
 	Begun func() // is called before anything of an earlier run is removed
 }
@@ -91,8 +92,8 @@ func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 	return &runner{Setup: u, options: o}, nil
 }
 
-func (r *runner) openPlane() (orchestrator.Plane, error) {
-	plane, err := orchestrator.OpenPlane(r.options.Plane, r.Scenario.Topology, r.Fabric())
+func (r *runner) openPlane() (engine.Plane, error) {
+	plane, err := kernel.OpenPlane(r.options.Plane, r.Scenario.Topology, kernel.FabricOptions{PlaneOptions: r.Plane()})
 	if err != nil {
 		return nil, &EnvironmentError{err}
 	}
@@ -107,7 +108,7 @@ func (e *EnvironmentError) Unwrap() error { return e.Err }
 
 // environmental marks the error of a run that the machine ended as EnvironmentError.
 func environmental(err error) error {
-	var machine *orchestrator.MachineError
+	var machine *engine.MachineError
 	if errors.As(err, &machine) {
 		return &EnvironmentError{err}
 	}
@@ -120,8 +121,8 @@ type runner struct {
 	options Options
 	folder  *files.Folder // Directory, opened
 
-	plane    orchestrator.Plane
-	engine   *orchestrator.Engine
+	plane    engine.Plane
+	engine   *engine.Engine
 	recorder *recorder
 	watching *Watching            // nil: nobody does
 	records  []measure.FlowRecord // of the flows, once the run has ended
@@ -129,7 +130,7 @@ type runner struct {
 	stopped  []int                // likewise, the flows that can never end
 }
 
-func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, error) {
+func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	s := r.Scenario
 	r.build(plane)
 	m := newManifest(r, plane)
@@ -183,11 +184,11 @@ func (r *runner) run(ctx context.Context, plane orchestrator.Plane) (*Result, er
 }
 
 // build makes the engine with the scenario's flows.
-func (r *runner) build(plane orchestrator.Plane) {
+func (r *runner) build(plane engine.Plane) {
 	s := r.Scenario
 	r.plane = plane
 	r.recorder = newRecorder(s)
-	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
+	r.engine = engine.New(engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, r.CC.Needs), Hosts: scenario.HostSettings(s, r.CC.Needs),
 		BurstDetection: r.CC.Needs.CNM, Telemetry: r.CC.Needs.INT, Seed: r.Seed, Observer: r.recorder,
 	})
@@ -201,7 +202,7 @@ func (r *runner) addFlows() {
 		if r.watching != nil && r.watching.Sample != nil {
 			r.recorder.rtt.flows[i].tell = func(now, rtt vtime.Time) { r.watching.Sample(i, now, rtt) }
 		}
-		r.engine.AddFlow(orchestrator.FlowConfig{
+		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
 			Ports: set.Ports, RTT: &r.recorder.rtt.flows[i], Controller: r.Name,
 			NewController: func() (cc.Controller, error) { return r.controller(i, set) },

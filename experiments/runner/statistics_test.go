@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -236,7 +236,7 @@ flows:
 duration: 2ms
 sample: {interval: 5us}
 expect_unused: [pfc, ecn, controller]
-`), "none", Options{Plane: orchestrator.PlaneWasm})
+`), "none", Options{Plane: engine.PlaneWasm})
 	got := o.Summary.Fairness
 	pair := got.ByTag["pair"]
 	// 1 MB takes some 0.27 ms at 30 Gb/s of line rate; windows are of 20 us, and the first has both only from its end on.
@@ -261,7 +261,7 @@ func TestVictims(t *testing.T) {
 		"dcqcn": {3, "L2 S1 L0 H0", map[string]int{"f0": 1}},
 		"dcon":  {1, "", map[string]int{}},
 	} {
-		o := run(t, s, controller, Options{Plane: orchestrator.PlaneWasm})
+		o := run(t, s, controller, Options{Plane: engine.PlaneWasm})
 		spread, victims := o.Summary.PFC.Spread, o.Summary.Victims
 		if spread.Depth != c.depth || c.chain != "" && strings.Join(spread.Chain, " ") != c.chain || spread.Time < burstStart {
 			t.Errorf("%s: %+v", controller, spread)
@@ -297,9 +297,9 @@ func TestLinksByCredits(t *testing.T) {
 	s := parse(t, lab.Small)
 	s.Switch.FlowControl, s.Switch.CBFC.Buffer = switchagent.FlowCBFC, 64*units.KB
 	s.Sample.Interval = vtime.Microsecond
-	planes := []string{orchestrator.PlaneWasm}
+	planes := []string{engine.PlaneWasm}
 	if os.Geteuid() == 0 {
-		planes = append(planes, orchestrator.PlaneKernel)
+		planes = append(planes, engine.PlaneKernel)
 	}
 	var first []map[string]string // the rows of links.csv
 	for _, plane := range planes {
@@ -341,7 +341,7 @@ func TestLinksByCredits(t *testing.T) {
 
 // TestLinks holds links.csv against the other files and against arithmetic: a link's bytes and frames give its utilisation.
 func TestLinks(t *testing.T) {
-	o := run(t, parse(t, lab.Small), "dcqcn", Options{Plane: orchestrator.PlaneWasm})
+	o := run(t, parse(t, lab.Small), "dcqcn", Options{Plane: engine.PlaneWasm})
 	rows := o.table("links.csv")
 	if rows.Header != "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns" ||
 		len(rows.Rows) != len(o.Scenario.Topology.Ports) {
@@ -409,7 +409,7 @@ expect_unused: [pfc, ecn, controller]
 		if set != "switch.ecn.mode=off" {
 			sets = append(sets, "switch.pfc.xoff=400KB") // which is never reached
 		}
-		o := run(t, parse(t, text, sets...), "none", Options{Plane: orchestrator.PlaneWasm})
+		o := run(t, parse(t, text, sets...), "none", Options{Plane: engine.PlaneWasm})
 		congested := o.Summary.Links.Congested
 		if (len(congested) == 1) != want || want && (congested[0].Node != "s0" || congested[0].Peer != "h3") {
 			t.Errorf("%s: %+v", set, congested)
@@ -431,7 +431,7 @@ expect_unused: [pfc, ecn, controller, faults]
 `
 	var peaks []int64
 	for _, faults := range []string{"", "faults: [{at: 1us, for: 150us, host: h3, pause: [5], interval: 1us}]\n"} {
-		o := run(t, parse(t, text+faults), "none", Options{Plane: orchestrator.PlaneWasm})
+		o := run(t, parse(t, text+faults), "none", Options{Plane: engine.PlaneWasm})
 		if pauses := o.Summary.PFC.Pauses; (pauses > 50) != (faults != "") {
 			t.Errorf("%d PAUSEs", pauses)
 		}
@@ -459,7 +459,7 @@ flows: [{from: h0, to: h3, size: 100KB}, {from: h0..h2, to: h3, size: 100KB, sta
 faults: [{at: 1us, for: 20us, host: h3, pause: [3], interval: 5us}]
 duration: 6ms
 expect_unused: [pfc, ecn, controller, faults]
-`), "none", Options{Plane: orchestrator.PlaneWasm})
+`), "none", Options{Plane: engine.PlaneWasm})
 	if p := o.Summary.PFC; p.Pauses != 4 || p.Resumes != 0 || p.SwitchPauses != 0 {
 		t.Errorf("%d PAUSEs, %d RESUMEs, %d PAUSEs between switches", p.Pauses, p.Resumes, p.SwitchPauses)
 	}

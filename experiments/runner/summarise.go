@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -126,7 +126,7 @@ func (r *runner) summariseFaults() *measure.FaultSummary {
 	s := &measure.FaultSummary{Events: r.recorder.events, Lost: map[string]measure.Lost{}, Deadlocks: []measure.DeadlockSummary{}}
 	for why, n := range e.Lost() {
 		if n.Frames > 0 {
-			s.Lost[orchestrator.LossNames[why]] = measure.Lost{Frames: n.Frames, Bytes: n.Bytes}
+			s.Lost[engine.LossNames[why]] = measure.Lost{Frames: n.Frames, Bytes: n.Bytes}
 		}
 	}
 	for _, d := range e.Deadlocks() {

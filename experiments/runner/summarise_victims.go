@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -31,7 +31,7 @@ func (r *runner) victims() measure.VictimSummary {
 		}
 		end := min(f.Finished, now)
 		paused, congested := false, false
-		for _, id := range orchestrator.Path(plan, f.Source, f.Destination, f.Ports) {
+		for _, id := range engine.Path(plan, f.Source, f.Destination, f.Ports) {
 			paused = paused || ports[id].held.meet(f.Start, end)
 			congested = congested || ports[id].congested.meet(f.Start, end)
 		}
@@ -56,8 +56,8 @@ func (r *runner) slowdownSoFar(i int) float64 {
 		return 0
 	}
 	plan := r.Scenario.Topology
-	path := orchestrator.Path(plan, f.Source, f.Destination, f.Ports)
-	back := orchestrator.WayBack(plan, f.Source, f.Destination, f.Ports)
+	path := engine.Path(plan, f.Source, f.Destination, f.Ports)
+	back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
 	t := measure.FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: measure.IdealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}
 	return t.Slowdown()
 }

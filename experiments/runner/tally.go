@@ -2,7 +2,7 @@ package runner
 
 import (
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -15,7 +15,7 @@ type tally struct {
 }
 
 // look brings a tally up to now.
-func (t *tally) look(now vtime.Time, s *scenario.Scenario, flows []orchestrator.Flow) {
+func (t *tally) look(now vtime.Time, s *scenario.Scenario, flows []engine.Flow) {
 	for len(t.waiting) > 0 && s.Flows[t.waiting[0]].Start <= now {
 		t.active = append(t.active, t.waiting[0])
 		t.waiting = t.waiting[1:]
@@ -32,7 +32,7 @@ func (t *tally) look(now vtime.Time, s *scenario.Scenario, flows []orchestrator.
 }
 
 // delivered is the payload bytes that have arrived.
-func (t *tally) delivered(flows []orchestrator.Flow) int64 {
+func (t *tally) delivered(flows []engine.Flow) int64 {
 	sum := t.ended
 	for _, i := range t.active {
 		if to := flows[i].Receiver; to != nil {
@@ -43,7 +43,7 @@ func (t *tally) delivered(flows []orchestrator.Flow) int64 {
 }
 
 // rate is the sum of the controllers' rates, in bits per second.
-func (t *tally) rate(flows []orchestrator.Flow) float64 {
+func (t *tally) rate(flows []engine.Flow) float64 {
 	sum := 0.0
 	for _, i := range t.active {
 		if f := &flows[i]; f.Sender != nil {

@@ -3,7 +3,7 @@ package runner
 import (
 	"testing"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -20,7 +20,7 @@ duration: 200us
 drain: true
 expect_unused: [pfc, ecn]
 `)
-	r, err := newRunner(s, Options{Controller: "dcqcn", Plane: orchestrator.PlaneWasm, Seed: 1})
+	r, err := newRunner(s, Options{Controller: "dcqcn", Plane: engine.PlaneWasm, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // verdict closes the books. runErr is what ended the run early; nil if nothing did.
@@ -20,7 +20,7 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	case runErr != nil:
 		v.Worsen(measure.Fail, "stopped at %v: %v", r.engine.Now(), runErr)
 	}
-	var machine *orchestrator.MachineError
+	var machine *engine.MachineError
 	if errors.As(runErr, &machine) {
 		return v // a frame was left halfway: the books cannot be closed
 	}

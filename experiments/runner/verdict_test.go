@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // verdictOf is what a run of a scenario's source comes to.
@@ -18,7 +18,7 @@ func verdictOf(t *testing.T, source, controller string, sets ...string) *measure
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run(t, s, controller, Options{Plane: orchestrator.PlaneWasm, Sets: sets}).Summary
+	return &run(t, s, controller, Options{Plane: engine.PlaneWasm, Sets: sets}).Summary
 }
 
 // says fails the test unless the verdict has this status, and as many messages and notes as are given, each with what is given
@@ -209,7 +209,7 @@ func TestUnused(t *testing.T) {
 		{"line-rate", "dcon", []string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"}, measure.Pass, nil, nil},
 	} {
 		s := mustLoad(t, c.scenario, c.sets...)
-		v := run(t, s, c.controller, Options{Plane: orchestrator.PlaneWasm, Sets: c.sets}).Summary.Verdict
+		v := run(t, s, c.controller, Options{Plane: engine.PlaneWasm, Sets: c.sets}).Summary.Verdict
 		t.Log(c.scenario, c.controller, c.sets)
 		says(t, v, c.status, c.messages, c.notes)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -61,7 +61,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 		}
 		r.unused(v, scenario.UnusedPFC, section, "%s was not needed: %s; no ingress port held more than %v", name, what, units.Bytes(sum.Overshoot))
 	}
-	if w := &s.Switch.PFC.Watchdog; w.On() && sum.Credits == nil && r.recorder.events[orchestrator.EventStorm] == 0 {
+	if w := &s.Switch.PFC.Watchdog; w.On() && sum.Credits == nil && r.recorder.events[engine.EventStorm] == 0 {
 		r.unused(v, scenario.UnusedPFC, "switch.pfc.watchdog", "the PFC watchdog was not needed: PAUSE held no queue for %v", w.Detect)
 	}
 	if h := &s.Host; h.ACKsWhenPaused && (sum.Credits != nil || s.Switch.PFC.Priorities>>h.ACKPriority()&1 == 0) {

@@ -9,20 +9,20 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // Watching is a run that somebody learns from while it goes on.
 type Watching struct {
-	// Plane is orchestrator.PlaneKernel or PlaneWasm.
+	// Plane is engine.PlaneKernel or PlaneWasm.
 	Plane string
 	Seed  uint64
 	// Sample is told of one RTT a round trip of each flow.
 	Sample func(flow int, now, rtt vtime.Time)
 	// Controller makes a flow's controller in place of the congestion control's own.
 	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)
-	Progress   orchestrator.Progress
+	Progress   engine.Progress
 }
 
 // Watch runs a scenario under a controller without writing anything.

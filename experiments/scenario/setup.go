@@ -10,7 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -27,7 +27,7 @@ type Setup struct {
 type FlowSetup struct {
 	Env      cc.Env
 	Settings cc.Settings
-	Ports    orchestrator.Ports
+	Ports    engine.Ports
 }
 
 // NewSetup resolves a scenario under a congestion control or variant and a seed. It finds every mistake that shows only there.
@@ -74,11 +74,9 @@ func (u *Setup) resolveFlows() error {
 	return nil
 }
 
-// Fabric are the options of the fabric that the run needs.
-func (u *Setup) Fabric() orchestrator.FabricOptions {
-	return orchestrator.FabricOptions{
-		PlaneOptions: orchestrator.PlaneOptions{Flows: u.CC.Needs.CNM, Telemetry: u.CC.Needs.INT, Reroute: u.Scenario.reroutes()},
-	}
+// Plane are the options of the plane that the run needs.
+func (u *Setup) Plane() engine.PlaneOptions {
+	return engine.PlaneOptions{Flows: u.CC.Needs.CNM, Telemetry: u.CC.Needs.INT, Reroute: u.Scenario.reroutes()}
 }
 
 // Resolution is what a scenario comes to under a controller and a seed.
@@ -138,7 +136,7 @@ func (u *Setup) Resolution() Resolution {
 		}
 		m.Paths = append(m.Paths, flowPath{
 			Port: set.Ports.Source,
-			Path: pathNames(s.Topology, orchestrator.Path(s.Topology, f.Source, f.Destination, set.Ports)),
+			Path: pathNames(s.Topology, engine.Path(s.Topology, f.Source, f.Destination, set.Ports)),
 		})
 	}
 	return m
@@ -177,16 +175,16 @@ func readSettingFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// PortsOf are the ports that the flows have in a run with that seed. They decide the flows' paths: see orchestrator.Path.
-func (s *Scenario) PortsOf(seed uint64) func(flow int) (orchestrator.Ports, error) {
-	first := func(flow int) orchestrator.Ports { return orchestrator.FirstPorts(s.salt(flow, seed)) }
+// PortsOf are the ports that the flows have in a run with that seed. They decide the flows' paths: see engine.Path.
+func (s *Scenario) PortsOf(seed uint64) func(flow int) (engine.Ports, error) {
+	first := func(flow int) engine.Ports { return engine.FirstPorts(s.salt(flow, seed)) }
 	if s.Topology.Hash == topologies.HashHPCC {
 		all := s.HPCCPorts()
-		first = func(flow int) orchestrator.Ports { return all[flow] }
+		first = func(flow int) engine.Ports { return all[flow] }
 	}
-	return func(flow int) (orchestrator.Ports, error) {
+	return func(flow int) (engine.Ports, error) {
 		f := &s.Flows[flow]
-		ports, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, first(flow))
+		ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Via, first(flow))
 		if err != nil {
 			return ports, fmt.Errorf("flow %d (%s): %w", flow, f.Tag, err)
 		}
@@ -198,8 +196,8 @@ func (s *Scenario) PortsOf(seed uint64) func(flow int) (orchestrator.Ports, erro
 const HPCCFirstPort = 10000
 
 // HPCCPorts are the flows' ports in HPCC's simulator (third.cc: ScheduleFlowInputs).
-func (s *Scenario) HPCCPorts() []orchestrator.Ports {
-	byStart, ports := make([]int, len(s.Flows)), make([]orchestrator.Ports, len(s.Flows))
+func (s *Scenario) HPCCPorts() []engine.Ports {
+	byStart, ports := make([]int, len(s.Flows)), make([]engine.Ports, len(s.Flows))
 	for i := range s.Flows {
 		byStart[i] = i
 	}
@@ -207,7 +205,7 @@ func (s *Scenario) HPCCPorts() []orchestrator.Ports {
 	used := map[topologies.NodeID]uint16{}
 	for _, i := range byStart {
 		f := &s.Flows[i]
-		ports[i] = orchestrator.Ports{Source: HPCCFirstPort + used[f.Source], Destination: uint16(s.hpccPort(i))}
+		ports[i] = engine.Ports{Source: HPCCFirstPort + used[f.Source], Destination: uint16(s.hpccPort(i))}
 		used[f.Source]++
 	}
 	return ports

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -73,7 +73,7 @@ type bufferKind struct {
 func kinds(plan *topologies.Plan, s *switchagent.Settings) (ports []portKind, buffers []bufferKind) {
 	for i, own := range EverySwitch(plan, s) {
 		node := &plan.Nodes[plan.Switch[i]]
-		cables := orchestrator.Cables(plan, node.ID, false)
+		cables := engine.Cables(plan, node.ID, false)
 		buffer, thresholds := own.Resolve(cables)
 		for k := range cables {
 			at := slices.IndexFunc(ports, func(p portKind) bool { return p.cable == cables[k] && p.thresholds == thresholds[k] })

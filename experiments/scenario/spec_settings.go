@@ -4,7 +4,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 )
@@ -33,7 +33,7 @@ func (d *decoder) hostSettings(v *yamlspec.Value) hostagent.Settings {
 func (d *decoder) switchSettings(v *yamlspec.Value, data uint8) switchagent.Settings {
 	s := settings.DecodeSwitch(v, data)
 	d.locate(v, settings.CheckSwitch(&s))
-	d.locate(v, orchestrator.CheckFlowControl(d.s.Topology, &s))
-	d.locate(v, orchestrator.CheckThresholds(d.s.Topology, &s))
+	d.locate(v, engine.CheckFlowControl(d.s.Topology, &s))
+	d.locate(v, engine.CheckThresholds(d.s.Topology, &s))
 	return s
 }

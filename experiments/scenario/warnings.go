@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -99,7 +99,7 @@ func (w *warner) buffers() {
 	switches := map[kind][]string{}
 	for i, own := range EverySwitch(plan, s) {
 		node := &plan.Nodes[plan.Switch[i]]
-		buffer, ports := own.Resolve(orchestrator.Cables(plan, node.ID, w.live))
+		buffer, ports := own.Resolve(engine.Cables(plan, node.ID, w.live))
 		k := kind{buffer: buffer, ports: len(ports)}
 		for i := range ports {
 			k.xoff += ports[i].XOFF * units.Bytes(lossless)
@@ -156,7 +156,7 @@ func (w *warner) headrooms() {
 	}
 	for i, own := range EverySwitch(plan, s) {
 		node := &plan.Nodes[plan.Switch[i]]
-		cables := orchestrator.Cables(plan, node.ID, w.live)
+		cables := engine.Cables(plan, node.ID, w.live)
 		_, thresholds := own.Resolve(cables)
 		for k, id := range node.Ports {
 			note(id, cables[k], thresholds[k].Headroom)

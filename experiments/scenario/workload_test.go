@@ -11,7 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -116,7 +116,7 @@ func flowsOf(t *testing.T, s *Scenario, tag string) (list []string) {
 	t.Helper()
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		port, err := orchestrator.PinPath(s.Topology, f.Source, f.Destination, f.Via, orchestrator.FirstPorts(s.salt(i, s.Seed)))
+		port, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Via, engine.FirstPorts(s.salt(i, s.Seed)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // TestReport: one file beside the runs' folders that loads nothing from elsewhere and has the controllers in it.
@@ -19,7 +19,7 @@ func TestReport(t *testing.T) {
 	testenv.NeedRoot(t)
 	dir := t.TempDir()
 	suite := &Suite{
-		Directory: dir, Plane: orchestrator.PlaneKernel, Version: "v1", Command: "pausenet run incast",
+		Directory: dir, Plane: engine.PlaneKernel, Version: "v1", Command: "pausenet run incast",
 		Scenarios: []Scenario{{Scenario: mustLoad(t, "incast"), Controllers: []string{"none", "dcqcn"}, Seed: 1}},
 	}
 	results, err := suite.Run(context.Background())
@@ -83,11 +83,11 @@ func TestReferencesDrawn(t *testing.T) {
 func TestSideBySide(t *testing.T) {
 	s := parse(t, lab.Small)
 	testenv.NeedRoot(t)
-	alone, err := runner.Watch(context.Background(), s, "dcqcn", runner.Watching{Plane: orchestrator.PlaneKernel, Seed: s.Seed})
+	alone, err := runner.Watch(context.Background(), s, "dcqcn", runner.Watching{Plane: engine.PlaneKernel, Seed: s.Seed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	suite := &Suite{Directory: t.TempDir(), Jobs: 4, Plane: orchestrator.PlaneKernel}
+	suite := &Suite{Directory: t.TempDir(), Jobs: 4, Plane: engine.PlaneKernel}
 	for _, name := range []string{"a", "b", "c"} {
 		copied := *s
 		copied.Name = name

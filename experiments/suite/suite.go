@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -32,7 +32,7 @@ type Suite struct {
 	Export  string // as of Options
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
 	// Both may be called from several goroutines.
-	Started func(scenario, controller string) (orchestrator.Progress, func(*runner.Result, error))
+	Started func(scenario, controller string) (engine.Progress, func(*runner.Result, error))
 }
 
 // Scenario is one scenario of a suite.
@@ -126,7 +126,7 @@ func (s *Suite) removeReport(c *Scenario) error {
 }
 
 func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun func()) (*runner.Result, error) {
-	var progress orchestrator.Progress
+	var progress engine.Progress
 	ended := func(*runner.Result, error) {}
 	if s.Started != nil {
 		progress, ended = s.Started(c.Scenario.Name, filepath.ToSlash(at.Below()))

@@ -18,7 +18,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 const somePanels = someTables + `
@@ -43,7 +43,7 @@ func runSuite(t *testing.T, text string, controllers []string, seeds []uint64, s
 		c.Seeds = seeds
 	}
 	suite := &Suite{
-		Directory: t.TempDir(), Jobs: 2, Plane: orchestrator.PlaneWasm, Version: "v1", Command: "pausenet run small", Sets: sets,
+		Directory: t.TempDir(), Jobs: 2, Plane: engine.PlaneWasm, Version: "v1", Command: "pausenet run small", Sets: sets,
 		Figures: results.FigureFormats, Scenarios: []Scenario{c},
 	}
 	results, err := suite.Run(context.Background())

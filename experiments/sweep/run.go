@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // State is how far a point is.
@@ -54,10 +54,10 @@ type Runner struct {
 	Version, Build, Command string
 	// Make makes a point. It may do so in another process: nothing is taken from it but what it leaves in the folder. It may
 	// call progress from another goroutine.
-	Make func(ctx context.Context, job *Job, progress orchestrator.Progress) error
+	Make func(ctx context.Context, job *Job, progress engine.Progress) error
 	// Begun is told of a point as it begins, and what it returns of the point's progress; Ended of what it came to, kept ones
 	// too. Calls come from several goroutines.
-	Begun func(point int) orchestrator.Progress
+	Begun func(point int) engine.Progress
 	Ended func(point int, o *Outcome)
 }
 
@@ -77,7 +77,7 @@ type Job struct {
 }
 
 // Run makes the point in this process.
-func (j *Job) Run(ctx context.Context, progress orchestrator.Progress) error {
+func (j *Job) Run(ctx context.Context, progress engine.Progress) error {
 	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets}.Load(j.Scenario)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 		o.State = Kept
 		return o
 	}
-	var progress orchestrator.Progress
+	var progress engine.Progress
 	if r.Begun != nil {
 		progress = r.Begun(i)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/interval"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 func TestParseValues(t *testing.T) {
@@ -152,9 +152,9 @@ func sweepLab(t *testing.T) (*Sweep, *Runner) {
 		t.Fatalf("%d points", len(points))
 	}
 	return s, &Runner{
-		Points: points, Directory: filepath.Join(dir, "out"), Jobs: 4, Plane: orchestrator.PlaneWasm,
+		Points: points, Directory: filepath.Join(dir, "out"), Jobs: 4, Plane: engine.PlaneWasm,
 		Version: "v1", Build: "b1",
-		Make: func(ctx context.Context, job *Job, progress orchestrator.Progress) error {
+		Make: func(ctx context.Context, job *Job, progress engine.Progress) error {
 			return job.Run(ctx, progress)
 		},
 	}
@@ -187,7 +187,7 @@ func TestSweepFingerprints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := runner.Watch(context.Background(), s, p.Controller, runner.Watching{Plane: orchestrator.PlaneWasm, Seed: p.Seed})
+		alone, err := runner.Watch(context.Background(), s, p.Controller, runner.Watching{Plane: engine.PlaneWasm, Seed: p.Seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestSweepLosesNothing(t *testing.T) {
 	var mu sync.Mutex
 	ended := map[int]State{}
 	runner.Ended = func(i int, o *Outcome) { mu.Lock(); ended[i] = o.State; mu.Unlock() }
-	runner.Make = func(ctx context.Context, job *Job, progress orchestrator.Progress) error {
+	runner.Make = func(ctx context.Context, job *Job, progress engine.Progress) error {
 		switch job.Hash {
 		case runner.Points[1].Hash:
 			return broken
@@ -333,7 +333,7 @@ func TestSweepInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	whole, made := runner.Make, 0
-	runner.Make = func(ctx context.Context, job *Job, progress orchestrator.Progress) error {
+	runner.Make = func(ctx context.Context, job *Job, progress engine.Progress) error {
 		if made++; made == 3 {
 			cancel()
 		}

@@ -9,7 +9,7 @@ import (
 
 // Options say how to train.
 type Options struct {
-	// Plane is orchestrator.PlaneKernel or PlaneWasm: where the runs' pipelines are. It does not change the result.
+	// Plane is engine.PlaneKernel or PlaneWasm: where the runs' pipelines are. It does not change the result.
 	Plane string
 	// Seed decides the scenarios, the draws and the first parameters.
 	Seed uint64

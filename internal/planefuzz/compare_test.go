@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
@@ -66,7 +66,7 @@ type flowOutcome struct {
 	Rate                                  float64
 }
 
-func outcome(f *orchestrator.Flow) flowOutcome {
+func outcome(f *engine.Flow) flowOutcome {
 	o := flowOutcome{Finished: int64(f.Finished)}
 	if f.Sender != nil {
 		o.Started, o.LastRTT, o.Rate = true, int64(f.Sender.LastRTT), f.Sender.Rate()
@@ -77,7 +77,7 @@ func outcome(f *orchestrator.Flow) flowOutcome {
 }
 
 // states compares every table and register of the pipelines.
-func (d *differ) states(k, w *orchestrator.Engine) {
+func (d *differ) states(k, w *engine.Engine) {
 	a, b := tablesOf(k.State()), tablesOf(w.State())
 	if len(a) != len(b) {
 		d.note("tables", len(a), len(b))

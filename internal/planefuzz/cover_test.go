@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -22,7 +22,7 @@ type pauseWatch struct {
 	until    map[pausedPort]vtime.Time // when the pause in force ends by itself, at the port that it holds up
 	sent     [2]int                    // RESUMEs, PAUSEs
 	ranOut   int                       // pauses that ended by themselves
-	events   []orchestrator.FaultEvent
+	events   []engine.FaultEvent
 }
 
 type pausedPort struct {
@@ -38,10 +38,10 @@ func newPauseWatch(s *scenario.Scenario) pauseWatch {
 func (w *pauseWatch) FlowDone(vtime.Time, int) {}
 
 // PFCCame implements Observer.
-func (w *pauseWatch) PFCCame(orchestrator.PFCArrival) {}
+func (w *pauseWatch) PFCCame(engine.PFCArrival) {}
 
 // FaultEvent is told by the engine.
-func (w *pauseWatch) FaultEvent(ev orchestrator.FaultEvent) { w.events = append(w.events, ev) }
+func (w *pauseWatch) FaultEvent(ev engine.FaultEvent) { w.events = append(w.events, ev) }
 
 // PFC is told by the engine.
 func (w *pauseWatch) PFC(now vtime.Time, port int, priority uint8, pause bool) {
@@ -191,7 +191,7 @@ func features(r *run) []string {
 	on(ended > 0, "a flow ended")
 	on(e.Created == e.Ended, "fabric empty at the end")
 	for why, n := range e.Lost() {
-		on(n.Frames > 0, "lost: "+orchestrator.LossNames[why])
+		on(n.Frames > 0, "lost: "+engine.LossNames[why])
 	}
 	kinds := map[string]bool{}
 	for _, ev := range r.pauses.events {

@@ -11,7 +11,8 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // pool keeps the fabrics of the last topologies in the kernel: bringing one up takes longer than a case. Before a fabric
@@ -32,7 +33,7 @@ type kernelFabric struct {
 
 // reusedPlane is a plane that serves several engines. The kernel's count of frames can be read once only, so the plane's
 // own books are closed when it is, and not with each engine.
-type reusedPlane struct{ orchestrator.Plane }
+type reusedPlane struct{ engine.Plane }
 
 // Check says nothing yet.
 func (reusedPlane) Check() []string { return nil }
@@ -66,7 +67,7 @@ func (p *pool) get(s *scenario.Scenario) (*kernelFabric, error) {
 		}
 	}
 	start := time.Now()
-	plane, err := orchestrator.OpenPlane(orchestrator.PlaneKernel, s.Topology, fabricOptions(s))
+	plane, err := kernel.OpenPlane(engine.PlaneKernel, s.Topology, fabricOptions(s))
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -24,8 +25,8 @@ const patience = 3 * time.Minute
 // run is one scenario on one plane.
 type run struct {
 	scenario *scenario.Scenario
-	plane    orchestrator.Plane
-	engine   *orchestrator.Engine
+	plane    engine.Plane
+	engine   *engine.Engine
 	pauses   pauseWatch
 
 	violations []string
@@ -34,23 +35,23 @@ type run struct {
 }
 
 // newRun readies a scenario on a plane, under the scenario's first controller.
-func newRun(s *scenario.Scenario, plane orchestrator.Plane) (*run, error) {
+func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 	spec, err := cc.Lookup(s.Controllers[0])
 	if err != nil {
 		return nil, err
 	}
 	r := &run{scenario: s, plane: plane, pauses: newPauseWatch(s)}
-	r.engine = orchestrator.NewEngine(orchestrator.EngineConfig{
+	r.engine = engine.New(engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, spec.Needs), Hosts: scenario.HostSettings(s, spec.Needs),
 		BurstDetection: spec.Needs.CNM, Telemetry: spec.Needs.INT, Seed: s.Seed, Observer: &r.pauses,
 	})
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		ports := orchestrator.FirstPorts(s.Seed<<32 ^ uint64(i))
+		ports := engine.FirstPorts(s.Seed<<32 ^ uint64(i))
 		if s.Topology.Hash == topologies.HashHPCC {
-			ports = orchestrator.Ports{Source: uint16(s.Seed) + uint16(i), Destination: uint16(s.Seed >> 16)}
+			ports = engine.Ports{Source: uint16(s.Seed) + uint16(i), Destination: uint16(s.Seed >> 16)}
 		}
-		r.engine.AddFlow(orchestrator.FlowConfig{
+		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports,
 			NewController: func() (cc.Controller, error) { return newController(s, f, spec) },
 		})
@@ -61,7 +62,7 @@ func newRun(s *scenario.Scenario, plane orchestrator.Plane) (*run, error) {
 
 // prepare is where faults belong that a scenario asks for: whatever is to happen to the engine, on both planes alike,
 // before it runs.
-func prepare(e *orchestrator.Engine, s *scenario.Scenario) { runner.ScheduleFaults(e, s, 0) }
+func prepare(e *engine.Engine, s *scenario.Scenario) { runner.ScheduleFaults(e, s, 0) }
 
 func newController(s *scenario.Scenario, f *scenario.Flow, spec *cc.Spec) (cc.Controller, error) {
 	if f.ConstantRate > 0 {
@@ -94,7 +95,7 @@ func (r *run) until(t vtime.Time) {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r.err = r.engine.Run(t, 0, func(vtime.Time, *orchestrator.Totals) error { return ctx.Err() })
+	r.err = r.engine.Run(t, 0, func(vtime.Time, *engine.Totals) error { return ctx.Err() })
 }
 
 // finish runs to the scenario's end and closes the books.
@@ -120,8 +121,8 @@ func (r *run) tapAll() error {
 	return nil
 }
 
-func openWasm(s *scenario.Scenario) (orchestrator.Plane, error) {
-	return orchestrator.OpenPlane(orchestrator.PlaneWasm, s.Topology, fabricOptions(s))
+func openWasm(s *scenario.Scenario) (engine.Plane, error) {
+	return kernel.OpenPlane(engine.PlaneWasm, s.Topology, fabricOptions(s))
 }
 
 // detects says whether the scenario's switches detect bursts.
@@ -232,8 +233,8 @@ func compare(s *scenario.Scenario, pool *pool, taps bool) (*result, error) {
 // compareWires runs a scenario on new planes with a tap on every wire, and compares with a run without.
 func compareWires(s *scenario.Scenario, plain *run) ([]string, error) {
 	var runs []*run
-	for _, name := range []string{orchestrator.PlaneKernel, orchestrator.PlaneWasm} {
-		plane, err := orchestrator.OpenPlane(name, s.Topology, fabricOptions(s))
+	for _, name := range []string{engine.PlaneKernel, engine.PlaneWasm} {
+		plane, err := kernel.OpenPlane(name, s.Topology, fabricOptions(s))
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/live"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // flows are those that a line has started, as far as they will end.
@@ -51,7 +51,7 @@ func (s *Shell) await(f *flows, troubles *live.Troubles, interrupted <-chan stru
 			if s.troubles != nil {
 				fmt.Fprintln(s.Out, e.String())
 			}
-			if e.Kind == orchestrator.EventDeadlock {
+			if e.Kind == engine.EventDeadlock {
 				return fmt.Errorf("a deadlock: %d of %d flows have not ended, and go on if it does", f.left, f.n)
 			}
 		case <-interrupted:

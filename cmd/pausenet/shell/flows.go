@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/live"
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -217,7 +217,7 @@ func (s *Shell) iperf(args []string) error {
 	rate := report.End.Received.Rate
 	virtual := units.Rate(rate * slowdown)
 	line := s.Fabric.Plan.Ports[source.Ports[0]].Rate
-	most := units.Rate(float64(line) * orchestrator.TCPShare(s.Fabric.Plan))
+	most := units.Rate(float64(line) * engine.TCPShare(s.Fabric.Plan))
 	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s of the wall, %.2f Gb/s of virtual time: %.1f %% of the %.2f Gb/s that full segments can have of %v; %d retransmissions\n",
 		from, to, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most), most.Gigabits(), line, report.End.Sent.Retransmits)
 	return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/pausenet/pausenet/orchestrator"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -53,7 +53,7 @@ func (s *Shell) net([]string) error {
 
 func (s *Shell) links([]string) error {
 	plan := s.Fabric.Plan
-	return s.table(func(e *orchestrator.Engine, w io.Writer) {
+	return s.table(func(e *engine.Engine, w io.Writer) {
 		for i := range plan.Links {
 			l := &plan.Links[i]
 			wire := e.Wire(int(l.A))
@@ -67,10 +67,10 @@ func (s *Shell) links([]string) error {
 }
 
 // table prints columns that are filled between two events, and once the engine goes on: who reads slowly does not hold it up.
-func (s *Shell) table(fill func(e *orchestrator.Engine, w io.Writer)) error {
+func (s *Shell) table(fill func(e *engine.Engine, w io.Writer)) error {
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
-	if err := s.Fabric.Do(func(e *orchestrator.Engine) error { fill(e, w); return nil }); err != nil {
+	if err := s.Fabric.Do(func(e *engine.Engine) error { fill(e, w); return nil }); err != nil {
 		return err
 	}
 	_ = w.Flush() // into memory
@@ -80,7 +80,7 @@ func (s *Shell) table(fill func(e *orchestrator.Engine, w io.Writer)) error {
 
 func (s *Shell) dump([]string) error {
 	plan := s.Fabric.Plan
-	return s.table(func(e *orchestrator.Engine, w io.Writer) {
+	return s.table(func(e *engine.Engine, w io.Writer) {
 		for i := range plan.Nodes {
 			n := &plan.Nodes[i]
 			if n.Kind == topologies.Host {
@@ -101,17 +101,17 @@ func (s *Shell) dump([]string) error {
 
 // kind is a switch's ports with the same rate, delay and thresholds.
 type kind struct {
-	wire     orchestrator.Wire // but for faults
+	wire     engine.Wire // but for faults
 	profile  uint8
 	headroom uint64
 	ports    int
 }
 
-func kinds(e *orchestrator.Engine, n *topologies.Node) []kind {
+func kinds(e *engine.Engine, n *topologies.Node) []kind {
 	var all []kind
 	for _, id := range n.Ports {
 		w := e.Wire(int(id))
-		k := kind{orchestrator.Wire{Rate: w.Rate, Delay: w.Delay}, e.State().Ports[id].Profile, e.Switch(n.Index).Headroom(int(id)), 0}
+		k := kind{engine.Wire{Rate: w.Rate, Delay: w.Delay}, e.State().Ports[id].Profile, e.Switch(n.Index).Headroom(int(id)), 0}
 		at := slices.IndexFunc(all, func(a kind) bool { a.ports = 0; return a == k })
 		if at < 0 {
 			at, all = len(all), append(all, k)

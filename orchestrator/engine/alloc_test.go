@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// In the steady state nothing allocates: not a frame, not an event, not a crossing. A run of unbounded flows with PFC, ECN
+// and CNPs going on is warmed up until every pool and queue has its size; from then on the heap's count must stand.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	t.Run("pfc", func(t *testing.T) { steadyState(t, switchagent.FlowPFC) })
+	t.Run("cbfc", func(t *testing.T) { steadyState(t, switchagent.FlowCBFC) })
+}
+
+// steady is a star of unbounded flows into one host, under DCON; run drives it until a time.
+func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run func(until vtime.Time)) {
+	t.Helper()
+	plan, err := topologies.Builtin("star")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := OpenWasmPlane(plan, PlaneOptions{Flows: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { plane.Close() })
+	sw, host := switchagent.Default(), hostagent.Default()
+	sw.PFC.XOFF, sw.PFC.XON = 40_000, 38_000
+	sw.FlowControl = flowControl
+	e = New(Config{
+		Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host, BurstDetection: true, Seed: 1,
+	})
+	env := cc.Env{
+		LineRate: plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: plan.MTU,
+		LineMTU: plan.Framing.LineBytes(plan.MTU + 58),
+	}
+	settings, err := cc.Resolve("dcon", nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := cc.Lookup("dcon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < len(plan.Hosts); i++ {
+		e.AddFlow(FlowConfig{
+			Source: plan.Hosts[i], Destination: plan.Hosts[0], Ports: Ports{Source: 0xc000},
+			NewController: func() (cc.Controller, error) { return spec.New(env, settings) },
+		})
+	}
+	return e, func(until vtime.Time) {
+		if err := e.Run(until, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
+	t.Helper()
+	e, run := steady(t, flowControl)
+	run(20 * vtime.Millisecond)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	crossings := e.Crossings
+	run(30 * vtime.Millisecond)
+	runtime.ReadMemStats(&after)
+	if crossings = e.Crossings - crossings; crossings < 100_000 {
+		t.Fatalf("only %d crossings", crossings)
+	}
+	// The runtime's own background work may allocate a little.
+	if n := after.Mallocs - before.Mallocs; n > 20 {
+		t.Errorf("%d allocations in %d crossings", n, crossings)
+	}
+}
+
+// BenchmarkHop is what a frame costs through one link and both pipelines, on the wasm plane. An operation is 10 us of virtual time.
+func BenchmarkHop(b *testing.B) {
+	e, run := steady(b, switchagent.FlowPFC)
+	now := 20 * vtime.Millisecond
+	run(now)
+	before := e.Crossings
+	b.ReportAllocs()
+	for b.Loop() {
+		now += 10 * vtime.Microsecond
+		run(now)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(e.Crossings-before), "ns/hop")
+}

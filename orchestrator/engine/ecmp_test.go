@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/wasm"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// loadBare loads the pipelines alone.
+func loadBare(t *testing.T, n ebpf.Sizes) *wasm.Pipelines {
+	t.Helper()
+	k, err := wasm.Load(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return k
+}
+
+// choose is the port out of which the ingress pipeline of port in sends a packet of the 5-tuple.
+func choose(t *testing.T, k *wasm.Pipelines, in int, source, destination [4]byte, ports Ports) topologies.PortID {
+	t.Helper()
+	h, err := wire.NewFlowHeader(wire.FlowParams{
+		DstMAC: k.State.Ports[in].Mac, Src: source, Dst: destination, SrcPort: ports.Source, ID: ports.Destination, TOS: wire.DataTOS(3, wire.ECT0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, wire.MaxFrame)
+	n := wire.PutData(buf, h, wire.OpWriteMiddle, 0, 1, false, true)
+	x := k.State.Crossing
+	x.InPort, x.Tick = uint32(in), ebpf.TickNone
+	copy(k.Header[:], buf[:n])
+	if err := k.Enter(n); err != nil {
+		t.Fatal(err)
+	}
+	if x.Verdict != ebpf.VerdictForward {
+		t.Fatalf("into port %d for %v: verdict %d, reason %d", in, destination, x.Verdict, x.Reason)
+	}
+	return topologies.PortID(x.Egress)
+}
+
+// Go's hash and the pipeline's agree on any source, destination, port and seed, for groups of any size.
+func TestECMPHashIsThePipelines(t *testing.T) {
+	const ports, hosts = 13, 4000
+	k := loadBare(t, ebpf.Sizes{Ports: ports, Switches: 1, Hosts: hosts, NextHops: ports, Fanouts: 1})
+	for i := range k.State.Ports {
+		p := &k.State.Ports[i]
+		p.Kind, p.Ifindex, p.Mac = ebpf.KindSwitch, uint32(i+1), [6]byte{2, 0, 0, 0, 0, byte(i)}
+		k.State.NextHops[i] = uint64(i)
+	}
+	rng := rand.New(rand.NewPCG(3, 5))
+	seen := map[topologies.PortID]bool{}
+	for range 20_000 {
+		host := rng.Uint32N(hosts)
+		address := 10<<24 + host + 1
+		destination := [4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}
+		random := rng.Uint32()
+		source := [4]byte{byte(random >> 24), byte(random >> 16), byte(random >> 8), byte(random)}
+		seed, port := rng.Uint32(), uint16(wire.MinEntropyPort+rng.IntN(1<<14))
+		group := 2 + rng.Uint32N(ports-1)
+		start := rng.Uint32N(ports - group + 1)
+		k.State.Switches[0].EcmpSeed = seed
+		k.State.Routes[host] = ebpf.Route{PortOrFirst: start, Count: group}
+
+		want := topologies.PortID(start + ecmpHash(seed, source, destination, port)%group)
+		if got := choose(t, k, 0, source, destination, Ports{Source: port}); got != want {
+			t.Fatalf("%v to %v from port %d, seed %#x: the pipeline takes port %d of %d from %d, Go %d",
+				source, destination, port, seed, got, group, start, want)
+		}
+		seen[want] = true
+	}
+	if len(seen) != ports {
+		t.Errorf("%d ports of %d were ever chosen", len(seen), ports)
+	}
+}
+
+// Path is the way that the pipelines send a flow's packets, hop by hop through the tables that FillTables made.
+func TestPathIsThePipelines(t *testing.T) {
+	for _, name := range topologies.BuiltinNames() {
+		t.Run(name, func(t *testing.T) {
+			plan, err := topologies.Builtin(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := loadBare(t, TableSizes(plan, false, false))
+			FillTables(plan, &k.State)
+			for i := range k.State.Switches {
+				k.State.Switches[i].EcmpSeed = ecmpSeed(plan, i)
+			}
+			rng := rand.New(rand.NewPCG(7, 11))
+			for range 1500 {
+				a, b := rng.IntN(len(plan.Hosts)), rng.IntN(len(plan.Hosts))
+				if a == b {
+					continue
+				}
+				port := uint16(wire.MinEntropyPort + rng.IntN(1<<14))
+				source, destination := &plan.Nodes[plan.Hosts[a]], &plan.Nodes[plan.Hosts[b]]
+				path := Path(plan, source.ID, destination.ID, Ports{Source: port})
+				for i, left := range path[:len(path)-1] {
+					in := plan.Ports[left].Peer
+					if got := choose(t, k, int(in), source.Addr.As4(), destination.Addr.As4(), Ports{Source: port}); got != path[i+1] {
+						t.Fatalf("%s to %s, port %d: at %s the pipeline takes %s, Path %s", source.Name, destination.Name, port,
+							plan.Nodes[plan.Ports[in].Node].Name, plan.Ports[got].Name, plan.Ports[path[i+1]].Name)
+					}
+				}
+				if end := plan.PeerNode(path[len(path)-1]); end != destination {
+					t.Fatalf("the path from %s to %s ends at %s", source.Name, destination.Name, end.Name)
+				}
+			}
+		})
+	}
+}
+
+// A source port can be found for a path through every spine, whatever the salt; and none through a spine of nowhere.
+func TestPinPath(t *testing.T) {
+	plan, err := topologies.Parse("pin.yaml", []byte(
+		"name: pin\nleafspine: {spines: 8, leaves: 3, hosts_per_leaf: 2, host_rate: 40Gbps, fabric_rate: 100Gbps}\ndelay: 1us\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := func(i int) topologies.NodeID { return plan.Hosts[i] }
+	var spines []topologies.NodeID
+	for _, id := range plan.Switch {
+		if plan.Nodes[id].Tier == 2 {
+			spines = append(spines, id)
+		}
+	}
+	if len(spines) != 8 {
+		t.Fatalf("%d spines", len(spines))
+	}
+	used := map[Ports]bool{}
+	for _, spine := range spines {
+		for salt := range uint64(20) {
+			port, err := PinPath(plan, host(0), host(5), []topologies.NodeID{spine}, FirstPorts(salt))
+			if err != nil || port.Source < wire.MinEntropyPort {
+				t.Fatalf("through %s: port %d, %v", plan.Nodes[spine].Name, port, err)
+			}
+			through := false
+			for _, p := range Path(plan, host(0), host(5), port) {
+				through = through || plan.Ports[p].Node == spine
+			}
+			if !through {
+				t.Errorf("port %d does not lead through %s", port, plan.Nodes[spine].Name)
+			}
+			if again, _ := PinPath(plan, host(0), host(5), []topologies.NodeID{spine}, FirstPorts(salt)); again != port {
+				t.Errorf("port %d, then %d", port, again)
+			}
+			used[port] = true
+		}
+	}
+	if len(used) < 100 { // of 160: the salt spreads them
+		t.Errorf("%d different ports", len(used))
+	}
+	if _, err := PinPath(plan, host(0), host(5), nil, FirstPorts(1)); err != nil {
+		t.Error(err)
+	}
+	// Two spines at once, or a spine between hosts of one leaf: there is no such path.
+	if port, err := PinPath(plan, host(0), host(5), spines[:2], FirstPorts(0)); err == nil {
+		t.Errorf("port %d through two spines", port)
+	}
+	if port, err := PinPath(plan, host(0), host(1), spines[:1], FirstPorts(0)); err == nil {
+		t.Errorf("port %d through a spine to the next host", port)
+	}
+}
+
+// In a fat tree the pins may be an aggregation switch and a core.
+func TestPinPathThroughTwoTiers(t *testing.T) {
+	plan, err := topologies.Builtin("fattree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, destination := plan.Hosts[0], plan.Hosts[len(plan.Hosts)-1]
+	paths := map[string]bool{}
+	for salt := range uint64(300) {
+		port, err := PinPath(plan, source, destination, nil, FirstPorts(salt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := Path(plan, source, destination, port)
+		var via []topologies.NodeID
+		for _, p := range path[1:] {
+			via = append(via, plan.Ports[p].Node)
+		}
+		pinned, err := PinPath(plan, source, destination, via, FirstPorts(salt+1))
+		if err != nil {
+			t.Fatalf("a path that exists is not found: %v", err)
+		}
+		if got := fmt.Sprint(Path(plan, source, destination, pinned)); got != fmt.Sprint(path) {
+			t.Fatalf("pinned to %v, got %s", path, got)
+		}
+		paths[fmt.Sprint(path)] = true
+	}
+	// Between pods there is a path through every core.
+	cores := 0
+	for _, id := range plan.Switch {
+		if plan.Nodes[id].Tier == 3 {
+			cores++
+		}
+	}
+	if len(paths) != cores {
+		t.Errorf("%d paths with %d cores", len(paths), cores)
+	}
+}

@@ -1,0 +1,350 @@
+// Package engine drives a fabric in virtual time: the clock, the event queues, the ports' transmitters and wires, the crossings of
+// frames through the pipelines, faults, and the laws that must hold at the end.
+//
+// It is pure. Time is what New and Run are told, frames cross by a Plane, and what is seen goes to an Observer; nothing here asks a
+// clock, an operating system or the network. One goroutine drives an Engine: New, flows (AddFlow), faults and calls (At, Call), Run,
+// and Check. A live fabric's driver takes single steps in place of Run (step.go).
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/splitmix"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Config is what an engine drives.
+type Config struct {
+	Plan  *topologies.Plan
+	Plane Plane
+	// Switches are the switches' settings, by switch index.
+	Switches []*switchagent.Settings
+	Hosts    *hostagent.Settings
+	// BurstDetection turns DCON's detector on in every switch.
+	BurstDetection bool
+	// Telemetry has every switch stamp telemetry onto data packets that have room for it (HPCC).
+	Telemetry bool
+	Seed      uint64
+	Observer  Observer
+	// Live has hosts' ports carry what programs in their namespaces send; see Live. The fabric is one region then.
+	Live bool
+}
+
+// Observer is told what happens. It must not change anything.
+type Observer interface {
+	// FlowDone is told of a flow whose last byte was acknowledged.
+	FlowDone(now vtime.Time, flow int)
+	// PFC is told of each PAUSE and RESUME as it leaves a port.
+	PFC(now vtime.Time, port int, priority uint8, pause bool)
+	// PFCCame is told of each that a switch's port has taken.
+	PFCCame(c PFCArrival)
+}
+
+// PFCArrival is a PAUSE or a RESUME of one priority that a switch's port has taken, and what the port's queues were then: by the time
+// that an observer is told, other things have happened there.
+type PFCArrival struct {
+	At       vtime.Time
+	Port     int
+	Priority uint8
+	Pause    bool
+	Until    vtime.Time // when the PAUSE runs out
+	Peak     int64      // most bytes in the queues since the last look; this is one
+	Queued   int64      // bytes in them
+	XOFF     uint64     // threshold of the port's ingress side
+}
+
+// Engine is the virtual clock, the event queue, and what connects ports, pipelines, traffic managers and NICs. One
+// goroutine drives it.
+type Engine struct {
+	plan     *topologies.Plan
+	plane    Plane
+	state    *ebpf.State
+	crossing *ebpf.Crossing
+	observer Observer
+	settings []*switchagent.Settings
+	cables   [][]switchagent.Cable // of each switch's ports
+	hosts    *hostagent.Settings
+
+	now       vtime.Time // in the region that is driven
+	settled   vtime.Time
+	regions   []region
+	due       []vtime.Time // of each region's next event, or before it
+	lookahead vtime.Time
+	turns     [][]int32  // regions that are driven together
+	cell      vtime.Time // the end of the present cell; of one region there are none
+	divided   bool       // there are several regions
+	byPort    bool       // frames that arrive at one time do so in the order of ports: regions driven apart know no other
+	calls     []call     // by time
+	ended     []int32    // flows that have ended and the observer has not been told of
+	pfcSeen   []pfcSeen  // and PFC frames that left
+	pfcCame   []PFCArrival
+	gone      []int32 // flows that have ended and whose receivers have not been told
+
+	ports        []port
+	switches     []*switchagent.Switch
+	nics         []*hostagent.NIC
+	pool         *frame.Pool
+	flows        []Flow
+	added        int      // flows so far
+	misledBefore []misled // of flows that have been freed
+	vacant       []int32  // flows that have ended and whose places others may take; of a live fabric
+	open         int      // flows with a size that have not ended
+	starting     int      // flows that have not started
+	patience     vtime.Time
+	last         vtime.Time // of any event so far
+	lastEnd      vtime.Time // of any frame
+	moved        vtime.Time // when a frame of a flow last left a port
+	blank        int        // bytes of a tick's frame
+	credits      *credits   // nil: flow control is PFC
+	telemetry    bool       // frames may carry some
+	seed         uint64
+	started      bool
+	live         bool
+	warmth       int32 // keeps the compiler from dropping warm's loads
+
+	broken   []Violation
+	overruns map[overrun]int // which of broken a loss in a lossless class is
+
+	lost      [Losses]Amount // by faults
+	happened  []FaultEvent   // that the observer has not been told of
+	pending   int            // calls of At to come
+	failed    error          // of one
+	rerouted  bool
+	watchdogs []watch        // by port and priority; nil: no switch has one
+	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
+	circles   circles
+	held      []held        // by port and priority; nil: not kept
+	counts    []*portCounts // by port; nil: not kept
+
+	Totals
+}
+
+// Totals are an engine's counts over the run.
+type Totals struct {
+	Events    int64
+	Crossings int64 // through the pipelines, ticks included
+	Hops      int64 // frames that reached the far end of a link
+	Ticks     int64
+	Created   Amount // frames made by hosts and switches
+	Ended     Amount // frames that ended: delivered, consumed, dropped
+	Dropped   int64  // of Ended
+	LossLost  int64  // of Dropped: in a lossless class
+	Refused   int64  // frames of programs that the fabric dropped; not of Dropped
+}
+
+// Amount counts frames and their bytes.
+type Amount struct{ Frames, Bytes int64 }
+
+func (a *Amount) add(n int) {
+	a.Frames++
+	a.Bytes += int64(n)
+}
+
+// port is the engine's side of a port: the transmitter and the wire. What every frame touches comes first, in two cache
+// lines.
+type port struct {
+	id       int32
+	peer     int32
+	index    int32 // of its switch or host
+	region   int32
+	isSwitch bool
+	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
+	freeArmed bool
+	faulty    bool  // fault is not nil
+	pauses    uint8 // bit n: a PAUSE came for priority n, and no RESUME since
+	busyUntil vtime.Time
+	wakeAt    vtime.Time
+	perByte   vtime.Time // 0: not a whole number of picoseconds
+	delay     vtime.Time
+	arrived   int64
+	txFrames  int64
+	wire      flight     // to the peer
+	busy      vtime.Time // serialising, of frames begun
+	txBytes   [switchagent.Priorities]int64
+
+	rate    units.Rate
+	stopped stopped  // of pauses
+	pfcSent [2]int64 // RESUMEs, PAUSEs that left
+	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
+	refreshAt [switchagent.Priorities]vtime.Time
+	fault     *portFault // nil: there never was one
+	ordinary  *ordinary  // of a host's port in a live fabric
+	_         [4]int64
+}
+
+// New is an engine at virtual time 0.
+func New(c Config) *Engine {
+	plan := c.Plan
+	e := &Engine{
+		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Crossing, observer: c.Observer,
+		settings: c.Switches, hosts: c.Hosts, telemetry: c.Telemetry, seed: c.Seed, live: c.Live,
+		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
+	}
+	ofPort, regions, lookahead := divide(plan)
+	e.byPort = regions > 1
+	if c.Live { // driven as a whole, with what happens at one time in the order of a run
+		clear(ofPort)
+		regions, lookahead = 1, vtime.Never
+	}
+	e.lookahead, e.divided, e.turns = lookahead, regions > 1, takeTurns(plan, ofPort, regions)
+	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
+	store := &eventStore{}
+	for i := range regions {
+		e.regions = append(e.regions, region{events: newEventQueue(plan, store, func(p int) bool { return int(ofPort[p]) == i })})
+	}
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		node := &plan.Nodes[p.Node]
+		e.ports[i] = port{
+			id: int32(i), region: ofPort[i], peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch, index: int32(node.Index),
+			wakeAt: vtime.Never, delay: p.Delay,
+		}
+		e.ports[i].setRate(p.Rate)
+		if c.Live && node.Kind == topologies.Host {
+			e.ports[i].ordinary = &ordinary{}
+		}
+		r := &e.regions[ofPort[i]]
+		r.ports = append(r.ports, int32(i))
+	}
+	for i, id := range plan.Switch {
+		node := &plan.Nodes[id]
+		cables := Cables(plan, id, c.Live)
+		buffer, thresholds := c.Switches[i].Resolve(cables)
+		sw := &e.state.Switches[i]
+		*sw = ebpf.SwitchState{
+			Cnm: oneIf(c.BurstDetection), IntOn: oneIf(c.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()), Hash: uint32(plan.Hash),
+			Seed: splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0), EcmpSeed: ecmpSeed(plan, i),
+		}
+		fillSwitch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds)
+		if c.Telemetry {
+			for i := range e.regions {
+				e.regions[i].hash.telemetry = true
+			}
+		}
+		e.switches = append(e.switches, switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), buffer, thresholds))
+		e.cables = append(e.cables, cables)
+		for _, port := range node.Ports {
+			e.describeDetector(&e.ports[port])
+		}
+	}
+	e.credits = newCredits(plan, e.state, c.Switches, c.Live)
+	e.patience = patience(plan, c.Hosts, e.credits)
+	e.newWatchdogs(c.Switches)
+	e.circles.next = lookEvery
+	if c.Live || e.credits != nil {
+		e.held = make([]held, len(e.ports)*switchagent.Priorities)
+	}
+	if c.Live {
+		e.counts = make([]*portCounts, len(e.ports))
+	}
+	for range plan.Hosts {
+		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))
+	}
+	return e
+}
+
+// FrameSize is the most bytes of a frame in a plan's fabric, rounded up to a cache line.
+func FrameSize(plan *topologies.Plan) int { return (InterfaceMTU(plan) + 14 + 63) &^ 63 }
+
+// Now is the virtual time.
+func (e *Engine) Now() vtime.Time { return e.now }
+
+// Settled is the time before which all that will happen has happened. Of observers and calls it is Now; a Tap may see
+// frames of one region at times after it before those of another.
+func (e *Engine) Settled() vtime.Time { return e.settled }
+
+// Plan is the topology.
+func (e *Engine) Plan() *topologies.Plan { return e.plan }
+
+// State is the pipelines' tables and registers.
+func (e *Engine) State() *ebpf.State { return e.state }
+
+// Switch is the traffic manager of the switch with this index, NIC the NIC of a host.
+func (e *Engine) Switch(index int) *switchagent.Switch { return e.switches[index] }
+
+// NIC is the RDMA NIC of the host with this index.
+func (e *Engine) NIC(index int) *hostagent.NIC { return e.nics[index] }
+
+// TxBytes is the bytes of a priority's frames that port p has begun to send.
+func (e *Engine) TxBytes(p int, priority uint8) int64 { return e.ports[p].txBytes[priority] }
+
+// TxFrames is how many frames port p has begun to send.
+func (e *Engine) TxFrames(p int) int64 { return e.ports[p].txFrames }
+
+// BusyTime is how long port p has been sending frames, up to now.
+func (e *Engine) BusyTime(p int) vtime.Time {
+	return e.ports[p].busy - max(0, e.ports[p].busyUntil-e.now)
+}
+
+// OpenFlows is how many flows with a size have not ended.
+func (e *Engine) OpenFlows() int { return e.open }
+
+// start readies the engine as the first event comes.
+func (e *Engine) start() {
+	if e.started {
+		return
+	}
+	e.started = true
+	if !e.plane.CarriesPayload() {
+		e.pool.HeadersOnly(e.telemetry)
+	}
+	for _, n := range e.nics {
+		n.HeadersOnly = !e.plane.CarriesPayload()
+	}
+}
+
+// idle says whether nothing moves any more: no flow is open and no frame is anywhere.
+func (e *Engine) idle() bool { return e.open == 0 && e.pool.Out() == 0 }
+
+func (e *Engine) handle(ev event) error {
+	//exhaustive:enforce
+	switch ev.kind {
+	case eventArrival:
+		return e.arrive(&e.ports[ev.id])
+	case eventFree:
+		p := &e.ports[ev.id]
+		p.freeArmed = false
+		return e.serve(p)
+	case eventWake:
+		p := &e.ports[ev.id]
+		if p.wakeAt == ev.at {
+			p.wakeAt = vtime.Never
+		}
+		return e.serve(p)
+	case eventTimer:
+		return e.flowTimer(int(ev.id))
+	case eventReport:
+		return e.reportTimer(int(ev.id))
+	case eventStart:
+		return e.startFlow(int(ev.id))
+	case eventRefresh:
+		return e.refresh(int(ev.id>>3), uint8(ev.id&7))
+	case eventCredit:
+		return e.sendCredits(&e.ports[ev.id])
+	case eventWatch:
+		return e.watchQueue(int(ev.id>>3), uint8(ev.id&7))
+	case eventDrain:
+		return e.drainReceiver(&e.ports[ev.id])
+	case eventHold:
+		return e.holdAgain(&e.ports[ev.id])
+	case eventFlood:
+		return e.floodAgain(&e.ports[ev.id])
+	case eventOrdinary:
+		return e.ordinaryDue(&e.ports[ev.id])
+	}
+	return fmt.Errorf("unknown event %d", ev.kind)
+}
+
+// fail notes a broken law.
+func (e *Engine) fail(law, place, format string, args ...any) {
+	if len(e.broken) < maxViolations {
+		e.broken = append(e.broken, Violation{Law: law, Place: place, Time: e.now, Detail: fmt.Sprintf(format, args...), Times: 1})
+	}
+}

@@ -1,0 +1,275 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/splitmix"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Faults are made by Set methods of the engine, between two events: within a function given to Call or At, or while Run does
+// not run. They take effect at once, on both planes alike. What a fault costs is counted by cause and never breaks a law;
+// everything else must still add up.
+
+// Loss is why a fault cost a frame.
+type Loss uint8
+
+// Causes of losses.
+const (
+	LossLink     Loss = iota // it was on the wire, or being sent, as its link went down
+	LossPort                 // it was queued at a port whose link went down, or sent there afterwards
+	LossWire                 // the wire lost it
+	LossFCS                  // the wire damaged it: the receiver's MAC found its FCS wrong
+	LossReceiver             // it found a slow receiver's buffer full
+	LossWatchdog             // it was in a queue in a PFC storm, or sent there
+	LossRoute                // after routes changed there was no way, or it had gone round in circles
+	LossPause                // there was no room for it, as a fault had lost the PAUSE that would have held it back
+	LossDevice               // the interface that it came to was down, or its program gone: somebody's doing in a live fabric
+	Losses
+)
+
+// LossNames name the causes in files.
+var LossNames = [Losses]string{"link_down", "port_down", "wire", "fcs", "receive_buffer", "watchdog", "no_route", "lost_pause", "device"}
+
+// portFault is what is wrong, or has been, with a port and the wire from it.
+type portFault struct {
+	down    bool
+	loss    float64 // probability that the wire loses a frame
+	corrupt float64 // that it damages one
+	ber     float64 // that it damages a bit
+	seed    uint64
+	draws   uint64
+	wireEnd vtime.Time // before it nothing arrives: a delay was shorter than what it took the place of
+
+	lost        [Losses]Amount
+	lostPFC     [2]int64 // RESUMEs, PAUSEs that left and did not arrive
+	refusedPFC  [2]int64 // and those that could not leave
+	lostCredits int64    // credit messages, likewise both ways
+	lostPauses  []lostPause
+	pausedAt    [switchagent.Priorities]vtime.Time // when the port last began to pause its peer
+
+	// Of a host's port.
+	receiver *receiver
+	flood    *flood
+	control  frame.Queue // PFC frames that wait
+}
+
+// FaultEvent is something that happened to the fabric, and not to a frame.
+type FaultEvent struct {
+	At     vtime.Time
+	Port   int // -1: the whole fabric
+	Kind   string
+	Detail string
+}
+
+// Kinds of FaultEvent.
+const (
+	EventLinkDown    = "link_down"
+	EventLinkUp      = "link_up"
+	EventLoss        = "loss"
+	EventCorruption  = "corruption"
+	EventDelay       = "delay"
+	EventRate        = "rate"
+	EventReceiver    = "receiver"
+	EventPauseFlood  = "pause_flood"
+	EventReroute     = "reroute"
+	EventStorm       = "storm"
+	EventStormEnd    = "storm_end"
+	EventDeadlock    = "deadlock"
+	EventDeadlockEnd = "deadlock_end"
+)
+
+// EventObserver is an Observer that is told of faults, storms and deadlocks too, in the order of time.
+type EventObserver interface{ FaultEvent(FaultEvent) }
+
+func (e *Engine) note(port int, kind, format string, args ...any) {
+	e.happened = append(e.happened, FaultEvent{e.now, port, kind, fmt.Sprintf(format, args...)})
+}
+
+// At is Call for what may fail, as faults on a plane that fails do; the run ends then. A draining run does not end for want of
+// movement before it.
+func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {
+	e.pending++
+	e.Call(at, func(now vtime.Time) {
+		e.pending--
+		if err := f(now); err != nil && e.failed == nil {
+			e.failed = err
+		}
+	})
+}
+
+// faultOf is a port's fault, which it has from now on.
+func (e *Engine) faultOf(p *port) *portFault {
+	if p.fault == nil {
+		p.fault = &portFault{seed: splitmix.At(e.seed^0x6c6f7373, 0) ^ splitmix.At(uint64(p.id), 0)}
+		p.faulty = true
+	}
+	return p.fault
+}
+
+// Lost is what faults have cost so far, by cause.
+func (e *Engine) Lost() [Losses]Amount { return e.lost }
+
+// LostAt is that of the frames that left port p, or were to; LossReceiver's that came in there.
+func (e *Engine) LostAt(p int) [Losses]Amount {
+	if f := e.ports[p].fault; f != nil {
+		return f.lost
+	}
+	return [Losses]Amount{}
+}
+
+// countLoss ends a frame that a fault cost.
+func (e *Engine) countLoss(p *port, why Loss, f *frame.Frame) {
+	n := int(f.Length)
+	e.endFrame(n)
+	e.Dropped++
+	e.lost[why].add(n)
+	e.noteLost(p, why, f)
+	e.faultOf(p).lost[why].add(n)
+	if f.Control && e.credits != nil {
+		e.credits.alive--
+	}
+	e.pool.Put(f)
+}
+
+// arriveFaulty deals with an arrival from a port that has or had a fault. It says whether that was all there is to do.
+//
+//go:noinline
+func (e *Engine) arriveFaulty(p *port) (done bool, err error) {
+	if p.wire.next() != e.now { // the frame that the event was for went down with its link
+		return true, nil
+	}
+	why := p.fault.fate(int(p.wire.first().Length))
+	if why == Losses {
+		return false, nil
+	}
+	f := p.wire.pop()
+	if next := p.wire.next(); next != vtime.Never {
+		e.push(next, eventArrival, p.id)
+	}
+	return true, e.lose(p, f, why)
+}
+
+// lose ends a frame on the wire from port p. Its crossing runs the egress pipeline of p, which it has left, and no other.
+func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
+	in := &e.ports[p.peer]
+	e.depart(p, f)
+	e.crossing.Tick = ebpf.TickLost
+	if err := unlessUnfinished(e.cross(in, f)); err != nil {
+		return err
+	}
+	if e.counts != nil {
+		e.noteMark(p.id, f.Priority)
+	}
+	e.lostOnWire(p, f, why)
+	return nil
+}
+
+// lostOnWire counts a frame that left port p and did not arrive.
+func (e *Engine) lostOnWire(p *port, f *frame.Frame, why Loss) {
+	fault := e.faultOf(p)
+	if f.Control {
+		if e.credits != nil {
+			fault.lostCredits++
+			e.tellAgain()
+		} else {
+			fault.lostPFC[pauseIndex(f)]++
+			fault.losePause(p, f.Departed, e.now, pausedBy(f))
+		}
+	}
+	e.countLoss(p, why, f)
+}
+
+// refused deals with a frame that the traffic manager does not take at port p, as its link is down or its queue in a storm.
+func (e *Engine) refused(p *port, f *frame.Frame) {
+	fault := e.faultOf(p)
+	why := LossWatchdog
+	if fault.down {
+		why = LossPort
+	}
+	if f.Control {
+		e.refuseControl(p, f)
+	}
+	e.countLoss(p, why, f)
+}
+
+func (e *Engine) refuseControl(p *port, f *frame.Frame) {
+	fault := p.fault
+	if e.credits != nil {
+		fault.lostCredits++
+		return
+	}
+	fault.refusedPFC[pauseIndex(f)]++
+	fault.losePause(p, e.now, e.now, pausedBy(f))
+}
+
+// drop deals with a frame that the traffic manager did not take at port p.
+//
+//go:noinline
+func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
+	e.noteRefused(p, why, f)
+	switch {
+	case why == switchagent.DropDiscard:
+		e.refused(p, f)
+		return
+	case why != switchagent.DropLossy && e.pauseWasLost(f):
+		e.countLoss(&e.ports[f.InPort], LossPause, f)
+		return
+	case why != switchagent.DropLossy:
+		e.LossLost++
+		e.failLossless(p, f, why)
+	}
+	e.endFrame(int(f.Length))
+	if f.Ordinary() {
+		e.refuseOrdinary(f)
+	} else {
+		e.Dropped++
+	}
+	e.pool.Put(f)
+}
+
+// tellFaults tells the observer what happened to the fabric, in the order of time.
+func (e *Engine) tellFaults() {
+	slices.SortStableFunc(e.happened, func(a, b FaultEvent) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Port, b.Port))
+	})
+	if o, ok := e.observer.(EventObserver); ok {
+		for _, h := range e.happened {
+			o.FaultEvent(h)
+		}
+	}
+	e.happened = e.happened[:0]
+}
+
+// pauseAgain has the PAUSEs sent again that hold the peer of port p: it may know nothing of them, or for too short a time.
+func (e *Engine) pauseAgain(p *port) error {
+	if e.credits != nil || p.fault != nil && p.fault.down {
+		return nil
+	}
+	if !p.isSwitch {
+		if r := p.receiver(); r != nil && r.pausing {
+			e.holdPeer(p, r)
+		}
+		return e.serve(p)
+	}
+	for m := e.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
+		priority := uint8(bits.TrailingZeros8(m))
+		if e.state.Ports[p.id].Class[priority].Pausing == 0 {
+			continue
+		}
+		if e.state.ResumeDue(int(p.id), priority) {
+			continue // the RESUME will tell
+		}
+		if _, err := e.tick(p, ebpf.TickPause, 0, priority); err != nil {
+			return err
+		}
+		e.scheduleRefresh(p, priority)
+	}
+	return nil
+}

@@ -1,0 +1,400 @@
+package engine
+
+import (
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// serve sends the next frame of a port that is free, if there is one.
+func (e *Engine) serve(p *port) error {
+	if e.now < p.busyUntil {
+		if !p.freeArmed {
+			p.freeArmed = true
+			e.push(p.busyUntil, eventFree, p.id)
+		}
+		return nil
+	}
+	var f *frame.Frame
+	var wake vtime.Time
+	if p.isSwitch {
+		f, wake = e.switches[p.index].Dequeue(e.now, int(p.id))
+	} else {
+		f, wake = e.pull(p)
+	}
+	if f == nil {
+		if wake < p.wakeAt {
+			p.wakeAt = wake
+			e.push(wake, eventWake, p.id)
+		}
+		return nil
+	}
+	if !f.Control && e.mayNotLeave(p, f) {
+		e.fail("no data leaves a paused port", e.plan.Ports[p.id].Name, "a frame of priority %d left", f.Priority)
+	}
+	n := int(f.Length)
+	serialisation := p.serialise(e.plan.Framing.LineBytes(n))
+	f.Departed = e.now
+	p.busyUntil = e.now + serialisation
+	p.busy += serialisation
+	p.txFrames++
+	p.txBytes[f.Priority] += int64(n)
+	if e.waiting(p) && !p.freeArmed {
+		p.freeArmed = true
+		e.push(p.busyUntil, eventFree, p.id)
+	}
+	arrival := p.busyUntil + p.delay
+	if p.faulty {
+		arrival = max(arrival, p.fault.wireEnd)
+	}
+	if p.wire.count == 0 {
+		e.push(arrival, eventArrival, p.id)
+	}
+	p.wire.push(f, arrival)
+	if f.Control {
+		e.observePFC(p, f)
+	} else {
+		e.moved = max(e.moved, e.now)
+		if e.credits != nil {
+			e.spendCredits(p, f)
+		}
+	}
+	if p.isSwitch {
+		return e.resume(e.switches[p.index])
+	}
+	return nil
+}
+
+// waiting says whether anything may want to leave a port as soon as it is free. Without, the port needs no event: what
+// comes later finds it busy or free by the time.
+func (e *Engine) waiting(p *port) bool {
+	if p.isSwitch {
+		return e.switches[p.index].Port(int(p.id)).Waiting()
+	}
+	return e.nics[p.index].Waiting() || e.credits != nil && e.credits.hosts[p.index].Packets > 0 || p.faulty && p.fault.control.Packets > 0 ||
+		p.ordinary != nil && p.ordinary.packets > 0
+}
+
+func (p *port) serialise(lineBytes int64) vtime.Time {
+	if p.perByte != 0 {
+		return p.perByte * vtime.Time(lineBytes)
+	}
+	return p.rate.TimeFor(lineBytes)
+}
+
+// pull asks a host's NIC for its next frame.
+func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
+	registers := &e.state.Ports[p.id]
+	if p.faulty {
+		if p.fault.down {
+			return nil, vtime.Never
+		}
+		if f := p.fault.control.Pop(); f != nil {
+			return f, 0
+		}
+	}
+	if e.credits != nil {
+		if f := e.credits.hosts[p.index].Pop(); f != nil {
+			return f, 0
+		}
+		e.gateHost(p)
+	}
+	f, wake := e.choose(p, registers)
+	if f == nil {
+		return nil, wake
+	}
+	e.Created.add(int(f.Length))
+	f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0
+	f.OnSince = registers.Class[f.Priority].PausedUntil
+	return f, 0
+}
+
+// choose takes the next frame that the flow control of a host's port lets go.
+func (e *Engine) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) {
+	if p.ordinary != nil {
+		return e.pullShared(p)
+	}
+	var off uint8
+	ends := vtime.Never
+	for _, priority := range [...]uint8{e.hosts.DataPriority, e.hosts.ControlPriority} {
+		if until := vtime.Time(registers.Class[priority].PausedUntil); until > e.now {
+			off |= 1 << priority
+			ends = min(ends, until)
+		}
+	}
+	f, wake := e.nics[p.index].Dequeue(e.now, off)
+	return f, min(wake, ends)
+}
+
+// arrive takes the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's ingress
+// pipeline, and to where that sends it.
+func (e *Engine) arrive(p *port) error {
+	if p.faulty {
+		if done, err := e.arriveFaulty(p); done || err != nil {
+			return err
+		}
+	}
+	f := p.wire.pop()
+	if next := p.wire.next(); next != vtime.Never {
+		e.push(next, eventArrival, p.id)
+	}
+	in := &e.ports[p.peer]
+	in.arrived++
+	e.Hops++
+	e.depart(p, f)
+	x := e.crossing
+	x.Tick = ebpf.TickNone
+	err := e.cross(in, f)
+	if e.counts != nil {
+		e.noteMark(p.id, f.Priority)
+	}
+	if err != nil {
+		return e.uncrossed(p, f, err)
+	}
+	if f.Control || f.Ordinary() {
+		e.readPause(in, f)
+	}
+	// The crossing's results do not survive the next one, a tick's.
+	want, priority := x.Want, uint8(x.OutPriority)
+	egress, flow := int32(x.Egress), x.WantFlow
+	forward := x.Verdict == ebpf.VerdictForward
+	if forward {
+		f.InPort = in.id
+		f.Entry = x.Flow
+		if e.counts != nil {
+			e.noteMark(egress, priority)
+		}
+	} else {
+		e.end(in, f)
+	}
+	// What the pipeline decided on this frame's arrival is done before the frame can leave again.
+	if want != 0 {
+		if err := e.follow(in, want, priority, egress, flow); err != nil {
+			return err
+		}
+	}
+	if forward {
+		return e.enqueue(egress, f, priority)
+	}
+	return nil
+}
+
+// depart puts a frame's departure record beside the crossing.
+func (e *Engine) depart(p *port, f *frame.Frame) {
+	x := e.crossing
+	x.OutPort = uint32(p.id)
+	x.Departed = uint64(f.Departed)
+	x.OnSince = f.OnSince
+	x.QueueBytes = f.QueueBytes
+	x.QueuePackets = f.QueuePackets
+	x.Burst = uint32(f.Burst)
+}
+
+// cross carries a frame into port in at the present time.
+func (e *Engine) cross(in *port, f *frame.Frame) error {
+	x := e.crossing
+	x.Now = uint64(e.now)
+	x.InPort = uint32(in.id)
+	e.Crossings++
+	if err := e.plane.Cross(int(in.id), f); err != nil {
+		return err
+	}
+	e.regions[in.region].hash.frame(e.now, x, f)
+	return nil
+}
+
+// endFrame counts a frame of n bytes that ends.
+func (e *Engine) endFrame(n int) {
+	e.Ended.add(n)
+	e.lastEnd = max(e.lastEnd, e.now)
+}
+
+// end deals with a frame whose way ends at port in.
+func (e *Engine) end(in *port, f *frame.Frame) {
+	x := e.crossing
+	e.noteDropped(in, f)
+	if f.Ordinary() {
+		e.endOrdinary(in, f)
+		return
+	}
+	if in.faulty && e.endFaulty(in, f) {
+		return
+	}
+	e.endFrame(int(f.Length))
+	switch x.Verdict {
+	case ebpf.VerdictHost:
+		e.nics[in.index].Receive(e.now, f)
+		e.pool.Put(f)
+		e.mustServe(in)
+		return
+	case ebpf.VerdictConsumed:
+		if e.credits != nil && f.Control {
+			e.credits.alive--
+		}
+		if e.observer != nil && e.credits == nil && in.isSwitch {
+			e.observeArrival(in, f)
+		}
+	case ebpf.VerdictDrop:
+		e.Dropped++
+		if e.rerouted && (x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL) {
+			e.lost[LossRoute].add(int(f.Length))
+			e.faultOf(in).lost[LossRoute].add(int(f.Length))
+		} else if x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonMalformed {
+			e.fail("pipelines lose nothing", e.plan.Ports[in.id].Name, "a frame was dropped: %s", ebpf.ReasonNames[x.Reason])
+		}
+	case ebpf.VerdictNone:
+		e.fail("every frame is dealt with", e.plan.Ports[in.id].Name, "the ingress pipeline gave no verdict")
+	}
+	e.pool.Put(f)
+}
+
+// mustServe serves a host's port; a host's port makes no crossing, so nothing can go wrong.
+func (e *Engine) mustServe(p *port) {
+	if err := e.serve(p); err != nil {
+		e.fail("a host's port makes no crossing", e.plan.Ports[p.id].Name, "%v", err)
+	}
+}
+
+// enqueue hands a frame that came out of port out to its switch's traffic manager.
+func (e *Engine) enqueue(out int32, f *frame.Frame, priority uint8) error {
+	p := &e.ports[out]
+	f.Priority = priority
+	if d := e.switches[p.index].Enqueue(int(out), f); d != switchagent.Admitted {
+		e.drop(p, f, d)
+		return nil
+	}
+	return e.serve(p)
+}
+
+// follow does what the result of a crossing asks for.
+func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
+	if want&ebpf.StateChanged != 0 {
+		if e.watchdogs != nil {
+			e.watchPort(in)
+		}
+		e.noteChanged(in, e.crossing.Changed)
+		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
+		if err := e.serve(in); err != nil {
+			return err
+		}
+	}
+	if want&ebpf.WantPause != 0 {
+		if err := e.pause(in, priority); err != nil {
+			return err
+		}
+	}
+	if want&(ebpf.WantWalk|ebpf.WantFlow) == 0 {
+		return nil
+	}
+	before := e.state.Ports[egress].CnmsSent
+	for walk := want&ebpf.WantWalk != 0; walk; {
+		again, err := e.tick(&e.ports[egress], ebpf.TickWalk, 0, 0)
+		if err != nil {
+			return err
+		}
+		walk = again&ebpf.WantWalk != 0
+	}
+	if want&ebpf.WantFlow != 0 {
+		if _, err := e.tick(&e.ports[egress], ebpf.TickFlow, flow, 0); err != nil {
+			return err
+		}
+	}
+	e.noteCNMs(egress, priority, before)
+	return nil
+}
+
+// tick sends a blank frame into port in for the ingress pipeline to build a frame over, and queues what it built.
+func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uint32, err error) {
+	x := e.crossing
+	x.Tick = kind
+	x.Argument = argument
+	x.Priority = uint32(priority)
+	x.OutPort = ebpf.NoPort
+	n := e.blank
+	if kind == ebpf.TickCredit {
+		n = ebpf.CreditLen
+	}
+	f := e.pool.Get(n)
+	clear(f.Data())
+	e.Ticks++
+	if err := e.cross(in, f); err != nil {
+		e.pool.Put(f)
+		return 0, unlessUnfinished(err)
+	}
+	want = x.Want
+	if x.Verdict != ebpf.VerdictForward {
+		e.pool.Put(f)
+		return want, nil
+	}
+	e.Created.add(int(f.Length))
+	f.InPort = -1
+	if kind == ebpf.TickPause {
+		e.notePauseBuilt(in, priority)
+	}
+	f.Control = kind == ebpf.TickPause || kind == ebpf.TickResume || kind == ebpf.TickCredit
+	if kind == ebpf.TickCredit {
+		return want, e.queueCredit(in, f)
+	}
+	return want, e.enqueue(int32(x.Egress), f, uint8(x.OutPriority))
+}
+
+// pause has the pipeline of ingress port in build the PAUSE it asked for.
+func (e *Engine) pause(in *port, priority uint8) error {
+	if in.faulty {
+		in.fault.beginPause(priority, e.now)
+	}
+	before := e.state.Ports[in.id].PausesSent
+	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {
+		return err
+	}
+	if e.state.Ports[in.id].PausesSent == before {
+		return nil
+	}
+	e.switches[in.index].Paused(int(in.id), priority)
+	e.scheduleRefresh(in, priority)
+	return nil
+}
+
+// scheduleRefresh has the PAUSE sent again when half of it has passed, so that it does not run out while it is needed.
+func (e *Engine) scheduleRefresh(in *port, priority uint8) {
+	at := e.now + vtime.Time(e.state.Ports[in.id].Quantum*uint64(e.settings[in.index].PFC.Quanta))/2
+	in.refreshAt[priority] = at
+	e.push(at, eventRefresh, in.id<<3|int32(priority))
+}
+
+// refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
+func (e *Engine) refresh(id int, priority uint8) error {
+	in := &e.ports[id]
+	if e.state.Ports[id].Class[priority].Pausing == 0 || in.refreshAt[priority] != e.now {
+		return nil
+	}
+	// A frame that was refused left its account without a dequeue; with a dynamic threshold that may be enough to resume.
+	s := e.switches[in.index]
+	s.FindDue()
+	if err := e.resume(s); err != nil || e.state.Ports[id].Class[priority].Pausing == 0 {
+		return err
+	}
+	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {
+		return err
+	}
+	e.scheduleRefresh(in, priority)
+	return nil
+}
+
+// resume has the RESUMEs built that the last dequeue of a switch made due.
+func (e *Engine) resume(s *switchagent.Switch) error {
+	for len(s.Due()) > 0 {
+		d := s.Due()[0]
+		s.Resumed(d.Port, d.Priority)
+		// Serving the ingress port may dequeue, and so replace what is due; what was due and not built still is.
+		if _, err := e.tick(&e.ports[d.Port], ebpf.TickResume, 0, d.Priority); err != nil {
+			return err
+		}
+		s.FindDue()
+	}
+	return nil
+}
+
+// Departed is when the frame that is crossing left its port; for a Tap.
+func (e *Engine) Departed() vtime.Time { return vtime.Time(e.crossing.Departed) }

@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Receiver is a slow receiver's settings.
+type Receiver = settings.Receiver
+
+// receiver is a slow receiver at work.
+type receiver struct {
+	Receiver
+	queue   frame.Queue
+	held    int64      // their sizes, as switches count them
+	drained vtime.Time // when the first of queue is taken; Never without any
+	pausing bool
+	holdAt  vtime.Time // when PAUSE is sent again
+}
+
+// flood is a host's port that sends PAUSE whatever it holds.
+type flood struct {
+	priorities uint8
+	interval   vtime.Time
+	next       vtime.Time
+}
+
+func (p *port) receiver() *receiver {
+	if p.fault == nil {
+		return nil
+	}
+	return p.fault.receiver
+}
+
+// hostPort is the port of a host, by its index.
+func (e *Engine) hostPort(host int) *port { return &e.ports[e.plan.Nodes[e.plan.Hosts[host]].Ports[0]] }
+
+// SetReceiver makes a host's NIC a slow receiver, or changes it; nil makes it a healthy one, which takes what waits at once.
+func (e *Engine) SetReceiver(host int, slow *Receiver) error {
+	p := e.hostPort(host)
+	if slow == nil {
+		r := p.receiver()
+		if r == nil {
+			return nil
+		}
+		p.fault.receiver = nil
+		e.note(int(p.id), EventReceiver, "line rate")
+		for f := r.queue.Pop(); f != nil; f = r.queue.Pop() {
+			e.take(p, f)
+		}
+		if r.pausing {
+			e.resumePeer(p)
+		}
+		return e.serve(p)
+	}
+	if err := slow.Validate(); err != nil {
+		return err
+	}
+	r := p.receiver()
+	if r == nil {
+		r = &receiver{drained: vtime.Never}
+		e.faultOf(p).receiver = r
+	}
+	r.Receiver = *slow
+	e.note(int(p.id), EventReceiver, "%v, buffer %v, XOFF %v, XON %v", r.Rate, r.Buffer, r.XOFF, r.XON)
+	return nil
+}
+
+// endFaulty deals with a frame that a slow receiver is to get; false for any other.
+//
+//go:noinline
+func (e *Engine) endFaulty(in *port, f *frame.Frame) bool {
+	r := in.fault.receiver
+	if r == nil || e.crossing.Verdict != ebpf.VerdictHost {
+		return false
+	}
+	size := int64(e.plan.Framing.Counted(int(f.Length)))
+	if units.Bytes(r.held+size) > r.Buffer {
+		e.countLoss(in, LossReceiver, f)
+		return true
+	}
+	r.queue.Push(f)
+	r.held += size
+	e.state.Ports[in.id].Class[f.Priority].Held += uint64(size)
+	if r.drained == vtime.Never {
+		r.drained = e.now + r.Rate.TimeFor(int64(f.Length))
+		e.push(r.drained, eventDrain, in.id)
+	}
+	if !r.pausing && units.Bytes(r.held) >= r.XOFF && e.credits == nil {
+		r.pausing = true
+		e.holdPeer(in, r)
+		e.mustServe(in)
+	}
+	return true
+}
+
+// drainReceiver has the NIC take the first frame of its buffer.
+func (e *Engine) drainReceiver(p *port) error {
+	r := p.receiver()
+	if r == nil || r.drained != e.now {
+		return nil
+	}
+	f := r.queue.Pop()
+	r.held -= int64(e.plan.Framing.Counted(int(f.Length)))
+	e.take(p, f)
+	r.drained = vtime.Never
+	if next := r.queue.Head(); next != nil {
+		r.drained = e.now + r.Rate.TimeFor(int64(next.Length))
+		e.push(r.drained, eventDrain, p.id)
+	}
+	if r.pausing && units.Bytes(r.held) <= r.XON {
+		r.pausing = false
+		e.resumePeer(p)
+	}
+	return e.serve(p)
+}
+
+// take ends a frame at a NIC.
+func (e *Engine) take(p *port, f *frame.Frame) {
+	e.state.Ports[p.id].Class[f.Priority].Held -= uint64(e.plan.Framing.Counted(int(f.Length)))
+	e.endFrame(int(f.Length))
+	e.moved = max(e.moved, e.now)
+	e.nics[p.index].Receive(e.now, f)
+	e.pool.Put(f)
+}
+
+// pfcAt is PFC's settings at the switch of a host's port.
+func (e *Engine) pfcAt(p *port) *switchagent.PFC { return &e.settings[e.ports[p.peer].index].PFC }
+
+// holdPeer queues the PAUSEs of a receiver that has no room, and sees to it that they are sent again.
+func (e *Engine) holdPeer(p *port, r *receiver) {
+	pfc := e.pfcAt(p)
+	e.queuePFC(p, pfc.Priorities, pfc.Quanta)
+	r.holdAt = e.now + vtime.Time(e.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
+	e.push(r.holdAt, eventHold, p.id)
+}
+
+func (e *Engine) resumePeer(p *port) { e.queuePFC(p, e.pfcAt(p).Priorities, wire.Resume) }
+
+// holdAgain sends a slow receiver's PAUSE again.
+func (e *Engine) holdAgain(p *port) error {
+	r := p.receiver()
+	if r == nil || !r.pausing || r.holdAt != e.now {
+		return nil
+	}
+	e.holdPeer(p, r)
+	return e.serve(p)
+}
+
+// queuePFC builds a host's PFC frames, one a priority, and queues them before all else.
+func (e *Engine) queuePFC(p *port, priorities uint8, quanta uint16) {
+	for ; priorities != 0; priorities &= priorities - 1 {
+		f := e.pool.Get(wire.PFCLen)
+		priority := uint8(bits.TrailingZeros8(priorities))
+		wire.PutPause(f.Data(), e.plan.Ports[p.id].MAC, priority, quanta)
+		f.Control, f.Priority = true, 0
+		f.OnSince, f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0, 0
+		e.Created.add(int(f.Length))
+		if quanta == wire.Resume {
+			e.state.Ports[p.id].ResumesSent++
+		} else {
+			e.state.Ports[p.id].PausesSent++
+			e.notePauseBuilt(p, priority)
+		}
+		if p.fault.down {
+			e.refused(p, f)
+			continue
+		}
+		p.fault.control.Push(f)
+	}
+}
+
+// SetPauseFlood has a host send PAUSE for priorities every interval, of the longest time there is, as a NIC does whose receive
+// side hangs; no priority ends it, and the last PAUSE runs out.
+func (e *Engine) SetPauseFlood(host int, priorities uint8, interval vtime.Time) error {
+	p := e.hostPort(host)
+	if e.credits != nil {
+		return errors.New("there is no PAUSE under credit-based flow control")
+	}
+	if priorities == 0 {
+		if p.fault != nil && p.fault.flood != nil {
+			p.fault.flood = nil
+			e.note(int(p.id), EventPauseFlood, "ends")
+		}
+		return nil
+	}
+	if interval < vtime.Microsecond {
+		return fmt.Errorf("interval %v between PAUSEs is below 1us", interval)
+	}
+	e.faultOf(p).flood = &flood{priorities: priorities, interval: interval, next: e.now}
+	e.note(int(p.id), EventPauseFlood, "priorities %v every %v", list(priorities), interval)
+	if !e.started { // frames are made from the first Run on
+		e.push(e.now, eventFlood, p.id)
+		return nil
+	}
+	return e.floodAgain(p)
+}
+
+// floodAgain sends a flood's next PAUSEs.
+func (e *Engine) floodAgain(p *port) error {
+	f := p.fault.flood
+	if f == nil || f.next != e.now {
+		return nil
+	}
+	e.queuePFC(p, f.priorities, wire.PauseMax)
+	f.next = e.now + f.interval
+	e.push(f.next, eventFlood, p.id)
+	return e.serve(p)
+}
+
+// list is a set of priorities as numbers.
+func list(set uint8) (numbers []int) {
+	for ; set != 0; set &= set - 1 {
+		numbers = append(numbers, bits.TrailingZeros8(set))
+	}
+	return numbers
+}

@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Violation is a conservation law that a run broke.
+type Violation struct {
+	Law    string
+	Place  string
+	Time   vtime.Time // the first time
+	Detail string
+	Times  int // that it was broken there, in this way
+}
+
+// String is the violation as a sentence.
+func (v Violation) String() string {
+	text := fmt.Sprintf("%s: %s at %v: %s", v.Law, v.Place, v.Time, v.Detail)
+	if v.Times > 1 {
+		text += fmt.Sprintf(" (%d times)", v.Times)
+	}
+	return text
+}
+
+const maxViolations = 100
+
+// Check closes the books: what the engine, the traffic managers, the NICs, the pipelines and the plane counted must
+// agree. It returns every law that does not hold, and those broken during the run.
+func (e *Engine) Check() []Violation {
+	e.checkFrames()
+	e.checkAccounts()
+	e.checkPorts()
+	e.checkCredits()
+	e.checkFlows()
+	e.checkControllers()
+	e.checkLosses()
+	for _, problem := range e.plane.Check() {
+		e.fail("the plane's counts agree", "plane", "%s", problem)
+	}
+	return e.broken
+}
+
+// checkFrames: every frame made has ended, is queued or is on a wire.
+func (e *Engine) checkFrames() {
+	var left Amount
+	for i := range e.ports {
+		p := &e.ports[i]
+		left.Frames += int64(p.wire.count)
+		left.Bytes += p.wire.bytes
+		if p.fault != nil {
+			left.Frames += int64(p.fault.control.Packets)
+			left.Bytes += p.fault.control.Bytes
+		}
+		if r := p.receiver(); r != nil {
+			left.Frames += int64(r.queue.Packets)
+			left.Bytes += r.queue.Bytes
+		}
+	}
+	var queued int64
+	for _, n := range e.nics {
+		queued += n.Backlog()
+	}
+	for i := range e.ports {
+		if o := e.ports[i].ordinary; o != nil {
+			queued += int64(o.packets + o.to.queue.Packets)
+		}
+	}
+	waiting := queued // a host's frames are made as they leave the NIC
+	if e.credits != nil {
+		for i := range e.credits.hosts { // but for credit messages
+			left.Frames += int64(e.credits.hosts[i].Packets)
+			left.Bytes += e.credits.hosts[i].Bytes
+		}
+	}
+	for i, s := range e.switches {
+		for _, id := range e.switchPorts(i) {
+			p := s.Port(int(id))
+			n, bytes := p.Backlog()
+			queued += n
+			left.Frames += n
+			left.Bytes += bytes
+			if kept := p.EnqueuedBytes - p.TxBytes; kept != p.QueuedBytes() {
+				e.fail("bytes are conserved", e.plan.Ports[id].Name, "%d bytes came and did not go, %d are queued", kept, p.QueuedBytes())
+			}
+		}
+	}
+	if e.Created.Frames != e.Ended.Frames+left.Frames || e.Created.Bytes != e.Ended.Bytes+left.Bytes {
+		e.fail("bytes are conserved", "fabric", "%+v made, %+v ended, %+v left", e.Created, e.Ended, left)
+	}
+	if out := int64(e.pool.Out()); out != left.Frames+waiting {
+		e.fail("frames are conserved", "fabric", "%d frames are in use, %d can be found", out, left.Frames+waiting)
+	}
+}
+
+func (e *Engine) switchPorts(index int) []topologies.PortID {
+	return e.plan.Nodes[e.plan.Switch[index]].Ports
+}
+
+// checkAccounts: what a switch says it holds from each ingress port is what its queues hold, and nothing when they are
+// empty.
+func (e *Engine) checkAccounts() {
+	held := make([][switchagent.Priorities]uint64, len(e.ports))
+	for i, s := range e.switches {
+		t := &e.state.Switches[i]
+		name := e.plan.Nodes[e.plan.Switch[i]].Name
+		var used, headroom uint64
+		for _, id := range e.switchPorts(i) {
+			s.Port(int(id)).Each(func(f *frame.Frame) {
+				if f.InPort >= 0 {
+					size := t.Counted(int(f.Length))
+					held[f.InPort][f.Priority] += size
+					used += size
+				}
+			})
+		}
+		if t.Used != used {
+			e.fail("accounts are the queues", name, "shared buffer account %d, queued %d", t.Used, used)
+		}
+		for _, id := range e.switchPorts(i) {
+			r := &e.state.Ports[id]
+			for priority, n := range r.HeadroomHeld {
+				headroom += uint64(n)
+				if uint64(n) > held[id][priority] {
+					e.fail("accounts are the queues", e.plan.Ports[id].Name, "headroom account of priority %d is %d, queued %d",
+						priority, n, held[id][priority])
+				}
+			}
+			for priority := range held[id] {
+				if r.Class[priority].Held != held[id][priority] {
+					e.fail("accounts are the queues", e.plan.Ports[id].Name, "ingress account of priority %d is %d, queued %d",
+						priority, r.Class[priority].Held, held[id][priority])
+				}
+				if queued, _ := s.Port(int(id)).Queue(uint8(priority)); r.Class[priority].QueueBytes != uint64(queued) {
+					e.fail("accounts are the queues", e.plan.Ports[id].Name, "queue register of priority %d is %d, queued %d",
+						priority, r.Class[priority].QueueBytes, queued)
+				}
+			}
+			if used == 0 && (r.Flows != 0 || r.FlowHead != 0) {
+				e.fail("accounts are the queues", e.plan.Ports[id].Name, "%d flows are counted in an empty switch", r.Flows)
+			}
+		}
+		if t.HeadroomUsed != headroom {
+			e.fail("accounts are the queues", name, "headroom account %d, the ports' %d", t.HeadroomUsed, headroom)
+		}
+	}
+}
+
+// checkPorts: the pipelines saw each frame that was sent, and each pause that was sent arrived.
+func (e *Engine) checkPorts() {
+	for i := range e.ports {
+		p, r := &e.ports[i], &e.state.Ports[i]
+		name := e.plan.Ports[i].Name
+		peer := &e.ports[p.peer]
+		var lost int64
+		var lostPFC, refusedPFC [2]int64
+		if f := peer.fault; f != nil {
+			lost = f.lost[LossLink].Frames + f.lost[LossWire].Frames + f.lost[LossFCS].Frames + f.lost[LossDevice].Frames
+		}
+		if f := p.fault; f != nil {
+			lostPFC, refusedPFC = f.lostPFC, f.refusedPFC
+		}
+		if r.RxFrames != uint64(p.arrived) || p.arrived != peer.txFrames-int64(peer.wire.count)-lost {
+			e.fail("every frame sent arrives", name, "%d sent, %d on the wire, %d lost by faults, %d arrived, the pipeline saw %d",
+				peer.txFrames, peer.wire.count, lost, p.arrived, r.RxFrames)
+		}
+		if r.IdleTicks != 0 {
+			e.fail("pipelines and traffic managers agree", name, "%d ticks built nothing", r.IdleTicks)
+		}
+		var flying, waiting [2]int64
+		count := func(into *[2]int64) func(f *frame.Frame) {
+			return func(f *frame.Frame) {
+				if f.Control && e.credits == nil {
+					into[pauseIndex(f)]++
+				}
+			}
+		}
+		p.wire.each(count(&flying))
+		if p.isSwitch {
+			e.switches[p.index].Port(i).EachControl(count(&waiting))
+		} else if p.fault != nil {
+			p.fault.control.Each(count(&waiting))
+		}
+		if e.held != nil {
+			var sent, received uint64
+			for k := range uint8(switchagent.Priorities) {
+				s, r := e.Pauses(i, k)
+				sent, received = sent+s, received+r
+			}
+			if sent != r.PausesSent || received != r.PausesReceived {
+				e.fail("pauses of all priorities are the port's", name, "%d built and %d received by priority, %d and %d by port",
+					sent, received, r.PausesSent, r.PausesReceived)
+			}
+		}
+		var forged [2]int64 // by programs
+		if p.ordinary != nil {
+			forged = p.ordinary.forged
+		}
+		sent := [2]int64{int64(r.ResumesSent), int64(r.PausesSent)}
+		far := &e.state.Ports[p.peer]
+		received := [2]int64{int64(far.ResumesReceived), int64(far.PausesReceived)}
+		for k, what := range [2]string{"RESUME", "PAUSE"} {
+			if sent[k] != p.pfcSent[k]+waiting[k]+refusedPFC[k] || p.pfcSent[k]+forged[k] != received[k]+flying[k]+lostPFC[k] {
+				e.fail("every pause arrives", name, "%s: %d built, %d waiting, %d without a link, %d sent, %d on the wire, %d lost by faults, %d received",
+					what, sent[k], waiting[k], refusedPFC[k], p.pfcSent[k], flying[k], lostPFC[k], received[k])
+			}
+		}
+	}
+}
+
+// checkFlow: a flow arrived in order, exactly once.
+func (e *Engine) checkFlow(f *Flow) {
+	if f.Receiver == nil {
+		return
+	}
+	name := fmt.Sprintf("flow %d", f.Number)
+	if f.Finished != vtime.Never && f.Receiver.Delivered != f.Size {
+		e.fail("flows arrive in order, exactly once", name, "%d of %d bytes were delivered", f.Receiver.Delivered, f.Size)
+	}
+	if f.Receiver.Delivered < f.Sender.Acked() || f.Receiver.Delivered > f.Sender.MostSent() {
+		e.fail("flows arrive in order, exactly once", name, "%d bytes sent, %d delivered, %d acknowledged",
+			f.Sender.MostSent(), f.Receiver.Delivered, f.Sender.Acked())
+	}
+}
+
+// checkFlows: each flow arrived so, and no packet came twice without a reason.
+func (e *Engine) checkFlows() {
+	for i := range e.flows {
+		e.checkFlow(&e.flows[i])
+	}
+	var timeouts int64 // one that is shorter than the round trip sends again what was not lost
+	for _, n := range e.nics {
+		timeouts += n.Timeouts
+	}
+	for i, n := range e.nics {
+		name := e.plan.Nodes[e.plan.Hosts[i]].Name
+		if e.Dropped == 0 && timeouts == 0 && !e.rerouted && (n.Duplicates != 0 || n.OutOfOrder != 0) {
+			e.fail("flows arrive in order, exactly once", name, "%d packets came twice, %d out of order", n.Duplicates, n.OutOfOrder)
+		}
+		if n.Corrupted != 0 {
+			e.fail("frames arrive as they were sent", name, "%d frames had a wrong ICRC", n.Corrupted)
+		}
+	}
+}
+
+// checkLosses: what faults cost in all is what they cost at each port.
+func (e *Engine) checkLosses() {
+	var sum [Losses]Amount
+	for i := range e.ports {
+		for why, n := range e.LostAt(i) {
+			sum[why].Frames += n.Frames
+			sum[why].Bytes += n.Bytes
+		}
+	}
+	if sum != e.lost {
+		e.fail("bytes are conserved", "fabric", "faults cost %+v, the ports' %+v", e.lost, sum)
+	}
+}

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"math/bits"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// SetLink takes the link of a port down, both ways, or up again. As it goes down, what is on the wire or being sent is lost,
+// switches flush what waits for it and discard what comes, and NICs keep what they have. Routes do not change: see Reroute. PAUSEs
+// that hold either end are forgotten. As it comes up, PAUSEs that are still due are sent, and credits begin anew.
+func (e *Engine) SetLink(id int, up bool) error {
+	ends := [2]*port{&e.ports[id], &e.ports[e.ports[id].peer]}
+	if e.faultOf(ends[0]).down == !up {
+		return nil
+	}
+	for _, p := range ends {
+		e.faultOf(p).down = !up
+		if p.isSwitch && up {
+			e.switches[p.index].Open(int(p.id))
+		} else if p.isSwitch {
+			e.switches[p.index].Close(int(p.id))
+		}
+	}
+	if up {
+		e.note(id, EventLinkUp, "")
+		return e.linkUp(ends)
+	}
+	e.note(id, EventLinkDown, "")
+	return e.linkDown(ends)
+}
+
+func (e *Engine) linkDown(ends [2]*port) error {
+	for _, p := range ends {
+		for p.wire.count > 0 {
+			if err := e.lose(p, p.wire.pop(), LossLink); err != nil {
+				return err
+			}
+		}
+		e.forgetPauses(p)
+	}
+	for _, p := range ends {
+		if err := e.flush(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetPauses ends what holds a port up: its peer, which would end it, is gone.
+func (e *Engine) forgetPauses(p *port) {
+	e.noteDown(p)
+	if e.credits != nil {
+		return // until the link comes up there are none
+	}
+	p.pauses = 0
+	for i := range e.state.Ports[p.id].Class {
+		c := &e.state.Ports[p.id].Class[i]
+		c.PausedUntil = min(c.PausedUntil, uint64(e.now))
+	}
+}
+
+// flush loses what waits at a port.
+func (e *Engine) flush(p *port) error {
+	fault := e.faultOf(p)
+	lose := func(f *frame.Frame) {
+		if f.Control {
+			e.refuseControl(p, f)
+		}
+		e.countLoss(p, LossPort, f)
+	}
+	if !p.isSwitch {
+		for f := fault.control.Pop(); f != nil; f = fault.control.Pop() {
+			lose(f)
+		}
+		if e.credits != nil {
+			for f := e.credits.hosts[p.index].Pop(); f != nil; f = e.credits.hosts[p.index].Pop() {
+				lose(f)
+			}
+		}
+		return nil
+	}
+	s := e.switches[p.index]
+	s.FlushControl(int(p.id), lose)
+	for priority := range uint8(switchagent.Priorities) {
+		s.Flush(int(p.id), priority, lose)
+	}
+	return e.resume(s)
+}
+
+func (e *Engine) linkUp(ends [2]*port) error {
+	if e.credits != nil {
+		for _, p := range ends {
+			e.grantAnew(p)
+		}
+	}
+	for _, p := range ends {
+		// Until the PAUSE gets there the peer sends what it could not know that there is no room for.
+		var pausing uint8
+		for i := range e.state.Ports[p.id].Class {
+			pausing |= e.state.Ports[p.id].Class[i].Pausing << i
+		}
+		p.fault.losePause(p, e.now, e.now, pausing)
+		if err := e.pauseAgain(p); err != nil {
+			return err
+		}
+	}
+	for _, p := range ends {
+		if err := e.serve(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grantAnew is the initialisation of a link's credits, one way: nothing has been sent, and what is free is granted.
+func (e *Engine) grantAnew(p *port) {
+	r, far := &e.state.Ports[p.id], &e.state.Ports[p.peer]
+	for m := e.credits.settings.Priorities; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros8(m)
+		held := min(far.Class[i].Held, uint64(far.CreditBuffer))
+		r.Credit[i].Sent, far.Credit[i].Received = 0, 0
+		r.Credit[i].Limit = uint16(min((uint64(far.CreditBuffer)-held)>>r.BlockShift, ebpf.CreditMost))
+		r.Credit[i].Needed = 0
+		r.Class[i].PausedUntil = min(r.Class[i].PausedUntil, uint64(e.now))
+	}
+}
+
+// LinkUp says whether the link of a port is up.
+func (e *Engine) LinkUp(port int) bool {
+	return e.ports[port].fault == nil || !e.ports[port].fault.down
+}
+
+// Reroute has the routes avoid the links that are down: shortest paths anew, on every switch at once. A host that no way is left
+// to gets nothing.
+func (e *Engine) Reroute() error {
+	routes := e.plan.RoutesOver(func(p topologies.PortID) bool { return e.LinkUp(int(p)) })
+	if err := fillRoutes(&routes, e.state); err != nil {
+		return err
+	}
+	e.rerouted = true
+	e.note(-1, EventReroute, "")
+	return nil
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// lapse is a controller whose rate is no number for a while, or for good.
+type lapse struct {
+	cc.Controller
+	from, back, now vtime.Time
+}
+
+func (l *lapse) Rate() float64 {
+	if l.now >= l.from && l.now < l.back {
+		return math.NaN()
+	}
+	return l.Controller.Rate()
+}
+
+func (l *lapse) OnSent(now vtime.Time, _ int) { l.now = now }
+
+func (l *lapse) Deadline() vtime.Time {
+	if l.now < l.back {
+		return l.back
+	}
+	return vtime.Never
+}
+
+func (l *lapse) OnTimer(now vtime.Time) { l.now = now }
+
+// TestMisledFlows: the first flows of which the controllers said what cannot be done are named by time, and how many more there are; in
+// a live fabric also those that have ended since.
+func TestMisledFlows(t *testing.T) {
+	const us = vtime.Microsecond
+	for _, live := range []bool{false, true} {
+		plan, err := topologies.Parse("star.yaml", []byte("rate: 40Gbps\ndelay: 1us\nstar: {hosts: 7}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plane, err := OpenWasmPlane(plan, PlaneOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plane.Close()
+		sw, hosts := switchagent.Default(), hostagent.Default()
+		e := New(Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Seed: 1, Live: live})
+		for i, l := range []lapse{
+			{from: 30 * us, back: 40 * us},
+			{from: vtime.Never, back: vtime.Never},
+			{from: 10 * us, back: 20 * us},
+			{from: 20 * us, back: vtime.Never},
+			{from: 50 * us, back: 60 * us},
+			{from: 60 * us, back: 70 * us},
+		} {
+			e.AddFlow(FlowConfig{
+				Source: plan.Hosts[i], Destination: plan.Hosts[6], Size: 200_000, Ports: Ports{Source: 0xc000}, Controller: "mine",
+				NewController: func() (cc.Controller, error) { l.Controller = cc.Constant(5e9); return &l, nil },
+			})
+		}
+		if err := e.Run(vtime.Millisecond, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		if e.OpenFlows() != 1 || e.Misled() != 1 {
+			t.Errorf("%d flows have not ended, %d for their controllers", e.OpenFlows(), e.Misled())
+		}
+		var said []string
+		for _, v := range e.Check() {
+			said = append(said, v.String())
+		}
+		want := []string{
+			"controllers say what can be sent: mine, flow 2 (h2 to h6) at 10.", "controllers say what can be sent: mine, flow 3 (h3 to h6) at 20.",
+			"controllers say what can be sent: mine, flow 0 (h0 to h6) at 31.",
+		}
+		if len(said) != len(want) {
+			t.Fatalf("live: %t: %q", live, said)
+		}
+		for i := range want {
+			if !strings.HasPrefix(said[i], want[i]) || !strings.Contains(said[i], "us: a rate of NaN b/s") {
+				t.Errorf("live: %t: %q, want %q", live, said[i], want[i])
+			}
+		}
+		if !strings.HasSuffix(said[2], "; and of 2 more") {
+			t.Errorf("live: %t: %q", live, said[2])
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+)
+
+// Names of planes.
+const (
+	PlaneKernel = "kernel" // the pipelines as eBPF programs on veth pairs
+	PlaneWasm   = "wasm"   // the pipelines as WebAssembly in this process
+)
+
+// PlaneOptions are what a plane must be able to do, beside what the plan says.
+type PlaneOptions struct {
+	// Flows says whether switches detect bursts (DCON) and need their flow tables.
+	Flows bool
+	// Telemetry says whether switches stamp telemetry onto data packets (HPCC).
+	Telemetry bool
+	// Reroute says whether routes may change (Engine.Reroute), and need room for it.
+	Reroute bool
+}
+
+// Plane carries frames through the pipelines. The engine does not know which plane it drives.
+type Plane interface {
+	// Name is PlaneKernel or PlaneWasm.
+	Name() string
+	// State is the tables and registers; its Crossing says what the next Cross is for and what became of it.
+	State() *ebpf.State
+	// CarriesPayload says whether frames need their payload and ICRC. Without, only a frame's headers are meaningful.
+	// It does not change once a flow has started.
+	CarriesPayload() bool
+	// Cross takes the frame through the egress pipeline of the port it left and the ingress pipeline of port in, where it
+	// arrives, and waits for what comes out. With VerdictForward or VerdictHost the frame is then what came out.
+	Cross(in int, f *frame.Frame) error
+	// Tap has tap called with each frame as it is on the wire into port in. It comes before the first flow.
+	Tap(in int, tap func(wire []byte)) error
+	// Check compares the plane's own counts at the end of a run; it returns what does not agree.
+	Check() []string
+	// Close ends the plane.
+	Close() error
+}
+
+// MachineError says that a plane cannot go on for what the machine lacks, or for what somebody did to the fabric there.
+type MachineError struct{ Err error }
+
+func (m *MachineError) Error() string { return m.Err.Error() }
+
+// Unwrap is the error itself.
+func (m *MachineError) Unwrap() error { return m.Err }

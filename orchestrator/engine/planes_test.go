@@ -1,0 +1,13 @@
+package engine_test
+
+import (
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+func init() {
+	engine.OpenKernel = func(plan *topologies.Plan, o engine.PlaneOptions) (engine.Plane, error) {
+		return kernel.OpenPlane(engine.PlaneKernel, plan, kernel.FabricOptions{PlaneOptions: o})
+	}
+}

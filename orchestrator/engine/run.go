@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// call is something to be done at a time when all regions are there.
+type call struct {
+	at vtime.Time
+	f  func(now vtime.Time)
+}
+
+// Call has f called at the given time, before what happens in the fabric at that time; calls of one time in the order
+// given.
+func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
+	i, _ := slices.BinarySearchFunc(e.calls, at, func(c call, at vtime.Time) int {
+		if c.at <= at {
+			return -1
+		}
+		return 1
+	})
+	e.calls = slices.Insert(e.calls, i, call{at, f})
+}
+
+// Progress is told now and then how far the run is.
+type Progress func(now vtime.Time, t *Totals)
+
+// Watch is called now and then between two events, with how far the run is. An error of it ends the run, which returns that error.
+type Watch func(now vtime.Time, t *Totals) error
+
+// eventsPerLook is the events between two calls of Watch.
+const eventsPerLook = 1 << 14
+
+// leastPatience is for how long at least a draining fabric may move nothing but flow control's own messages. What PAUSE, or a
+// want of credits, holds up in a circle is held up for good, and the messages go on.
+const leastPatience = 200 * vtime.Millisecond
+
+// patience is that time in a fabric: longer than any of its timers.
+func patience(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits) vtime.Time {
+	p := max(leastPatience, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval)
+	if credits != nil {
+		p = max(p, 4*slices.Max(credits.period))
+	}
+	for i := range plan.Ports {
+		p = max(p, 4*plan.Ports[i].Delay)
+	}
+	return p
+}
+
+// Run drives the fabric until the given time. Where drain is not 0 it ends as soon as after that time, or before it, all flows
+// with a size have ended and no frame is left; and after that time when nothing of the flows has moved for long, or when it has
+// drained for so long. watch, which may be nil, may end it before.
+func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
+	e.start()
+	drains, limit := drain > 0, until+drain
+	look := &look{left: eventsPerLook, watch: watch}
+	for {
+		from := e.earliest()
+		if len(e.regions) > 1 && from >= e.cell {
+			e.settle(e.cell)
+			if from = e.earliest(); from != vtime.Never {
+				length := e.cellLength()
+				e.cell = (from/length + 1) * length
+			}
+		}
+		if from == vtime.Never || from > until && (!drains || e.idle() || e.stuck(from)) {
+			break
+		}
+		if from > limit {
+			e.now = max(e.now, limit)
+			break
+		}
+		e.settled = from
+		if from >= e.circles.next {
+			e.lookForCircles(from)
+		}
+		if len(e.calls) > 0 && e.calls[0].at == from {
+			if look.left--; look.left == 0 {
+				if err := look.around(e); err != nil {
+					e.tell()
+					return err
+				}
+			}
+			c := e.calls[0]
+			e.calls = slices.Delete(e.calls, 0, 1)
+			e.now = from
+			e.Events++
+			c.f(from)
+			e.tell()
+			if e.failed != nil {
+				return e.failed
+			}
+			continue
+		}
+		end := vtime.Never
+		if len(e.regions) > 1 {
+			end = e.cell
+		}
+		if len(e.calls) > 0 {
+			end = min(end, e.calls[0].at)
+		}
+		end = min(end, e.circles.next)
+		if until >= from {
+			end = min(end, until+1)
+		} else {
+			end = min(end, from+e.patience, limit+1) // to be asked again whether it is stuck
+		}
+		if err := e.drive(from, end, drains, look); err != nil {
+			e.tell() // what has happened has
+			return err
+		}
+		over := drains && e.idle()
+		if over { // it ended with its last frame; where some regions have gone on, only timers have run out
+			e.now = max(from, e.lastEnd)
+			e.happened = slices.DeleteFunc(e.happened, func(h FaultEvent) bool { return h.At > e.now })
+			e.seekCircle() // a deadlock that was broken since the last look is over
+		}
+		e.tell()
+		if over {
+			return nil
+		}
+	}
+	e.now = max(e.now, until)
+	e.seekCircle()
+	e.tell()
+	return nil
+}
+
+// earliest is when the next event or call is; vtime.Never without any.
+func (e *Engine) earliest() vtime.Time {
+	at := vtime.Never
+	for _, due := range e.due {
+		at = min(at, due)
+	}
+	if len(e.calls) > 0 {
+		at = min(at, e.calls[0].at)
+	}
+	return at
+}
+
+// stuck says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none waits for its
+// pace, and no fault is to come or go.
+func (e *Engine) stuck(now vtime.Time) bool {
+	if now-e.moved <= e.patience || e.starting > 0 || e.pending > 0 {
+		return false
+	}
+	for _, n := range e.nics {
+		if n.Pacing(now) {
+			return false
+		}
+	}
+	return true
+}
+
+// settle does what has waited for all regions to be at the end of a cell.
+func (e *Engine) settle(now vtime.Time) {
+	for _, f := range e.gone {
+		e.forget(f)
+	}
+	e.gone = e.gone[:0]
+	if e.credits != nil && len(e.regions) > 1 {
+		e.settleCredits(now)
+	}
+}
+
+// look counts the events to the next call of a run's Watch.
+type look struct {
+	left  int
+	watch Watch
+}
+
+func (l *look) around(e *Engine) error {
+	l.left = eventsPerLook
+	if l.watch == nil {
+		return nil
+	}
+	return l.watch(e.now, &e.Totals)
+}

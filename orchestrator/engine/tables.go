@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// TableSizes are the sizes of the pipelines' tables for a plan.
+func TableSizes(plan *topologies.Plan, flows, reroute bool) ebpf.Sizes {
+	n := ebpf.Sizes{Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Hosts), Flows: flows}
+	for _, g := range plan.Routes().Groups {
+		n.NextHops += len(g)
+	}
+	leaves := 0 // hosts of one switch share their routes
+	for _, s := range plan.Switch {
+		k := len(plan.Nodes[s].Ports)
+		n.Fanouts += k * k
+		if plan.Nodes[s].Tier == 1 {
+			leaves++
+		}
+	}
+	if reroute { // to each leaf there may be any of a switch's ports
+		for _, s := range plan.Switch {
+			n.NextHops += leaves * len(plan.Nodes[s].Ports)
+		}
+	}
+	return n
+}
+
+// FillTables writes a plan's ports and routes into the pipelines' tables.
+func FillTables(plan *topologies.Plan, state *ebpf.State) {
+	row := uint32(0)
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		node := &plan.Nodes[p.Node]
+		t := &state.Ports[i]
+		t.Kind = ebpf.KindHost
+		if node.Kind == topologies.Switch {
+			t.Kind = ebpf.KindSwitch
+			t.FanoutRow = row
+			if plan.Nodes[plan.Ports[p.Peer].Node].Kind != topologies.Switch {
+				t.Edge = 1
+			}
+			row += uint32(len(node.Ports))
+		}
+		t.Node = uint32(node.Index)
+		t.Ifindex = uint32(InnerIfindex(p))
+		t.FirstPort = uint32(node.Ports[0])
+		t.Ports = uint32(len(node.Ports))
+		fillCable(t, p.Rate, p.Delay)
+		t.LineOverhead = int32(plan.Framing.LineBytes(plan.MTU) - int64(plan.MTU)) // an MTU is far above line_min
+		t.LineMin = uint32(plan.Framing.LineBytes(0))
+		t.Uncounted = uint32(plan.Framing.Uncounted())
+		t.Mac = p.MAC
+		t.PeerMac = plan.Ports[p.Peer].MAC
+	}
+	for i, id := range plan.Hosts {
+		state.Addresses[i] = uint64(HPCCAddress(id))
+	}
+	if err := fillRoutes(plan.Routes(), state); err != nil {
+		panic(err) // the tables are the plan's
+	}
+}
+
+// fillCable writes what the pipelines know of a port's cable.
+func fillCable(t *ebpf.Port, rate units.Rate, delay vtime.Time) {
+	t.Quantum = uint64(rate.TimeFor(512 / 8))
+	t.ThreeD_c = uint64(rate.BytesIn(3 * delay))
+	t.RateMbps = uint32(rate / units.Mbps)
+	code, _ := wire.INTRateCode(rate)
+	t.RateCode = uint32(code)
+}
+
+// fillRoutes writes routes into the pipelines' tables. They may be of other links than those before.
+func fillRoutes(routes *topologies.Routes, state *ebpf.State) error {
+	first := make([]uint32, len(routes.Groups))
+	next := 0
+	for g, ports := range routes.Groups {
+		first[g] = uint32(next)
+		if len(ports) < 2 {
+			continue
+		}
+		if next+len(ports) > len(state.NextHops) {
+			return fmt.Errorf("the routes have more than the %d next hops that there is room for", len(state.NextHops))
+		}
+		for _, p := range ports {
+			state.NextHops[next] = uint64(p)
+			next++
+		}
+	}
+	for i, g := range routes.Group {
+		ports := routes.Groups[g]
+		r := &state.Routes[i]
+		r.Count = uint32(len(ports))
+		r.PortOrFirst = first[g]
+		if len(ports) == 1 {
+			r.PortOrFirst = uint32(ports[0])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+)
+
+// Cables are the ports and cables of a switch, in the order of its ports. In a live fabric programs on hosts send frames of their
+// own, which may be longer than those of flows.
+func Cables(plan *topologies.Plan, node topologies.NodeID, live bool) []switchagent.Cable {
+	longest := longestFrame(plan)
+	if live {
+		longest = max(longest, InterfaceMTU(plan)+wire.EthernetLen)
+	}
+	cables := make([]switchagent.Cable, len(plan.Nodes[node].Ports))
+	for i, id := range plan.Nodes[node].Ports {
+		cables[i] = cableAt(plan, id, longest)
+	}
+	return cables
+}
+
+// cableAt is a port and its cable, as planned, where no frame is longer than longest.
+func cableAt(plan *topologies.Plan, id topologies.PortID, longest int) switchagent.Cable {
+	p := &plan.Ports[id]
+	peer := &plan.Ports[p.Peer]
+	return switchagent.Cable{
+		Rate: p.Rate, PeerRate: peer.Rate, Delay: p.Delay, PeerDelay: peer.Delay,
+		Full: plan.Framing.Counted(wire.DataLen(wire.OpWriteMiddle, plan.MTU)), Longest: plan.Framing.Counted(longest),
+		LongestLine: plan.Framing.LineBytes(longest), PFCLine: plan.Framing.LineBytes(wire.PFCLen),
+	}
+}
+
+// CheckThresholds says what of a switch's settings does not go with the cables of its ports; nil without a topology. Settings of
+// one switch are checked with the buffer that it has of its own.
+func CheckThresholds(plan *topologies.Plan, s *switchagent.Settings) error {
+	if plan == nil {
+		return nil
+	}
+	for _, id := range plan.Switch {
+		node := &plan.Nodes[id]
+		own := *s
+		if node.Buffer > 0 {
+			own.Buffer = node.Buffer
+		}
+		_, ports := own.Resolve(Cables(plan, id, false))
+		if n := len(profiles(&own, ports)); n > ebpf.Profiles {
+			problem := fmt.Errorf("%s has ports of %d kinds, by their rates and delays, and there can be thresholds for %d: "+
+				"give pfc.xoff, cbfc.buffer, ecn.kmin, ecn.kmax, cnm.ecn_threshold and tcd.q_len, without per_rate", node.Name, n, ebpf.Profiles)
+			switch {
+			case s.ECN.PerRate > 0:
+				return schema.Errorf("ecn.per_rate", "%v: %w", s.ECN.PerRate, problem)
+			case s.PFC.PerRate > 0:
+				return schema.Errorf("pfc.per_rate", "%v: %w", s.PFC.PerRate, problem)
+			}
+			return problem
+		}
+		if own.FlowControl != switchagent.FlowPFC || own.PFC.Priorities == 0 || own.PFC.Alpha > 0 || own.PFC.XOFF != switchagent.Auto {
+			continue // what is stated, Validate compares
+		}
+		for i, t := range ports {
+			if t.XON >= t.XOFF {
+				port := &plan.Ports[node.Ports[i]]
+				return schema.Errorf("pfc.xon", "%v must be below XOFF, which is %v at %s (%v, %v)", t.XON, t.XOFF, port.Name, port.Rate, port.Delay)
+			}
+		}
+	}
+	return nil
+}
+
+// profileOf is what the pipelines know of a port's thresholds.
+func profileOf(s *switchagent.Settings, t *switchagent.Thresholds) profile {
+	p := profile{
+		EcnKmin: uint64(t.KMin), EcnKmax: uint64(t.KMax), Xoff: uint64(t.XOFF), Xon: uint64(t.XON), Alpha: uint64(t.Alpha * 65536),
+		Q_ecn: uint64(t.QECN),
+	}
+	if s.Detector == switchagent.DetectorTCD {
+		p.Q_len = uint64(t.QLen)
+	}
+	if s.FlowControl == switchagent.FlowCBFC {
+		// No account reaches XOFF: it is what the peer can never make a port hold, and DCON's detector goes by it.
+		p.Xoff, p.Xon, p.Alpha = uint64(t.Credits.Buffer)+1, uint64(t.Credits.Buffer), 0
+	}
+	return p
+}
+
+// profile is the pipelines'.
+type profile = ebpf.Profile
+
+// profiles are those of a switch's ports, each once, in the order of the ports.
+func profiles(s *switchagent.Settings, ports []switchagent.Thresholds) []profile {
+	var all []profile
+	for i := range ports {
+		if p := profileOf(s, &ports[i]); !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// fillSwitch writes a switch's settings, which resolve to this buffer and these thresholds of its ports, into the pipelines' tables.
+// registers are the ports'. What of the tables is no setting stays as it is: what the pipelines count, and what a run gives them.
+func fillSwitch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Settings, buffer units.Bytes, ports []switchagent.Thresholds) {
+	t.Buffer, t.XoffToXon = uint64(buffer), uint64(s.PFC.XOFFToXON)
+	t.Lossless, t.Quanta = uint32(s.PFC.Priorities), uint32(s.PFC.Quanta)
+	t.EcnMode, t.EcnPriorities, t.EcnPmax = uint32(s.ECN.Mode), uint32(s.ECN.Priorities), uint64(s.ECN.PMax*(1<<32))
+	t.EcnAtEnqueue = oneIf(s.ECN.AtEnqueue())
+	t.Q_cnm, t.CnmWindow, t.CnmRepeat = uint64(s.CNM.QCNM), uint64(s.CNM.Window), uint64(s.CNM.Repeat)
+	t.SharedBy, t.SharedAtOnset = uint32(s.CNM.SharedBy), oneIf(s.CNM.AtOnset)
+	all := profiles(s, ports)
+	clear(t.Profiles[copy(t.Profiles[:], all):])
+	reserved := uint64(0)
+	for i := range ports {
+		registers[i].Profile = uint8(slices.Index(all, profileOf(s, &ports[i])))
+		reserved += uint64(ports[i].Headroom) * uint64(bits.OnesCount8(s.PFC.Priorities))
+	}
+	if s.FlowControl == switchagent.FlowCBFC {
+		t.Lossless = uint32(s.CBFC.Priorities)
+	} else if s.PFC.Alpha > 0 {
+		// The dynamic threshold shares out what is not set aside as headroom.
+		t.Buffer -= min(t.Buffer, reserved)
+	}
+	fillDetector(t, s)
+}
+
+func oneIf(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// fitSwitch resolves a switch's settings for its cables as they are, and has its pipelines and traffic manager go by them. What
+// does not change while a switch works stays.
+func (e *Engine) fitSwitch(index int) {
+	s, node := e.settings[index], &e.plan.Nodes[e.plan.Switch[index]]
+	buffer, ports := s.Resolve(e.cables[index])
+	registers := e.state.Ports[node.Ports[0]:][:len(node.Ports)]
+	fillSwitch(&e.state.Switches[index], registers, s, buffer, ports)
+	for _, id := range node.Ports {
+		e.describeDetector(&e.ports[id])
+	}
+	e.switches[index].Fit(buffer, ports)
+}
+
+// fitHeadroom has a switch's port hold what its cable, which has changed, can have in flight. It never becomes less: what a longer
+// cable holds arrives all the same.
+func (e *Engine) fitHeadroom(p *port) {
+	if !p.isSwitch || e.settings[p.index].PFC.Headroom != switchagent.Auto {
+		return
+	}
+	lossless := bits.OnesCount8(e.settings[p.index].PFC.Priorities)
+	planned, now := e.cableOf(p)
+	before, needed := planned.InFlight(lossless), now.InFlight(lossless)
+	if n := needed.Sum(); n > max(before.Sum(), planned.Grown) {
+		planned.Grown = n
+		e.fitSwitch(int(p.index))
+	}
+}
+
+// cableOf is the cable of a switch's port as planned, and as it is.
+func (e *Engine) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
+	peer := &e.ports[p.peer]
+	planned = &e.cables[p.index][topologies.PortID(p.id)-e.plan.Nodes[e.plan.Switch[p.index]].Ports[0]]
+	now = *planned
+	now.Rate, now.PeerRate, now.Delay, now.PeerDelay = p.rate, peer.rate, p.delay, peer.delay
+	return planned, now
+}
+
+// overrun is frames of one lossless priority that were dropped in one place for one reason.
+type overrun struct {
+	port     int32
+	priority uint8
+	why      switchagent.Drop
+}
+
+// failLossless notes a frame that was dropped at port p though its priority is lossless: once a place, with the remedy, however many
+// follow.
+func (e *Engine) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
+	at := overrun{p.id, f.Priority, why}
+	if why == switchagent.DropHeadroom { // an account of the port that it came by
+		at.port = f.InPort
+	}
+	if i, seen := e.overruns[at]; seen {
+		if i < len(e.broken) {
+			e.broken[i].Times++
+		}
+		return
+	}
+	if e.overruns == nil {
+		e.overruns = map[overrun]int{}
+	}
+	e.overruns[at] = len(e.broken)
+	missing := ""
+	if why == switchagent.DropHeadroom {
+		missing = e.lacksHeadroom(&e.ports[at.port])
+	} else {
+		missing = e.lacksBuffer(int(p.index))
+	}
+	e.fail("nothing is dropped in a lossless class", e.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
+}
+
+// lacksHeadroom is why more came in by a switch's port after XOFF than its headroom holds, and what to do.
+func (e *Engine) lacksHeadroom(p *port) string {
+	_, cable := e.cableOf(p)
+	needed := cable.InFlight(bits.OnesCount8(e.settings[p.index].PFC.Priorities))
+	headroom := units.Bytes(e.switches[p.index].Headroom(int(p.id)))
+	if headroom >= needed.Sum() {
+		return fmt.Sprintf("the %v of headroom hold what can be in flight to this port, so PAUSE came late or ran out: "+
+			"more switch.pfc.quanta, or thresholds that do not change in a run", headroom)
+	}
+	return fmt.Sprintf("%v can be in flight to this port (%v) and its headroom is %v: switch.pfc.headroom must be %v or more here, or auto",
+		needed.Sum(), &needed, headroom, needed.Sum())
+}
+
+// lacksBuffer is why a switch's lossless frames found its buffer full, and what to do.
+func (e *Engine) lacksBuffer(index int) string {
+	s := e.settings[index]
+	if s.FlowControl == switchagent.FlowCBFC {
+		return "lossy frames took it: a larger switch.buffer, or a lower switch.lossy_limit"
+	}
+	buffer, ports := s.Resolve(e.cables[index])
+	reach := s.Reach(e.cables[index], ports)
+	if s.PFC.Alpha > 0 && s.PFC.XOFF == 0 {
+		return fmt.Sprintf("the buffer is %v, and XOFF, %g of what is free of it, lets lossless priorities take all of it beside lossy ones: "+
+			"a larger switch.buffer, or a lower switch.pfc.alpha", buffer, s.PFC.Alpha)
+	}
+	if reach <= buffer {
+		return fmt.Sprintf("the buffer, %v, holds the %v of XOFF and headroom of its ports, so lossy frames took it: "+
+			"a larger switch.buffer, or a lower switch.lossy_limit", buffer, reach)
+	}
+	return fmt.Sprintf("its lossless priorities may hold %v, XOFF and headroom of all ports, and the buffer is %v: "+
+		"switch.buffer must be %v or more, or auto, or switch.pfc.xoff lower or auto", reach, buffer, reach)
+}

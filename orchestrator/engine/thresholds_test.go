@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// What a fabric's cables are to its switches: a leaf's, to hosts and to spines.
+func TestCables(t *testing.T) {
+	plan, err := topologies.Parse("t.yaml", []byte(
+		"name: t\ndelay: 2us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 10Gbps, fabric_rate: 40Gbps}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := plan.NodeByName("leaf0").ID
+	host := switchagent.Cable{
+		Rate: 10 * units.Gbps, PeerRate: 10 * units.Gbps, Delay: 2 * vtime.Microsecond, PeerDelay: 2 * vtime.Microsecond,
+		Full: 1058, Longest: 1116, LongestLine: 1140, PFCLine: 84,
+	}
+	spine := host
+	spine.Rate, spine.PeerRate = 40*units.Gbps, 40*units.Gbps
+	if got := Cables(plan, leaf, false); !slices.Equal(got, []switchagent.Cable{host, spine}) {
+		t.Errorf("%+v", got)
+	}
+	// Programs send frames of up to the interfaces' MTU.
+	if got := Cables(plan, leaf, true)[0]; got.Longest != 1514 || got.LongestLine != 1538 || got.Full != 1058 {
+		t.Errorf("live: %+v", got)
+	}
+}
+
+func TestFillSwitch(t *testing.T) {
+	s := switchagent.Settings{
+		Buffer: 10_000_000,
+		PFC:    switchagent.PFC{Priorities: 0b1001_1000, XOFF: 3, XON: 2, XOFFToXON: 1, Headroom: 100_000, Quanta: 77},
+		ECN:    switchagent.ECN{Mode: switchagent.ECNRED, Priorities: 8, KMin: 5, KMax: 6, PMax: 0.25},
+		CNM:    switchagent.CNM{QECN: 11, QCNM: 12, Window: 13, Repeat: 14, AtOnset: true, SharedBy: switchagent.SharedByOther},
+	}
+	want := ebpf.SwitchState{
+		Buffer: 10_000_000, XoffToXon: 1, Lossless: 0b1001_1000, Quanta: 77,
+		EcnMode: ebpf.ECNRED, EcnPriorities: 8, EcnPmax: 1 << 30,
+		Q_cnm: 12, CnmWindow: 13, CnmRepeat: 14, SharedAtOnset: 1, SharedBy: ebpf.SharedByOther,
+	}
+	at := &want.Profiles[0]
+	*at = ebpf.Profile{EcnKmin: 5, EcnKmax: 6, Xoff: 3, Xon: 2, Q_ecn: 11}
+	var got ebpf.SwitchState
+	fill := func(ports int) {
+		buffer, thresholds := s.Resolve(slices.Repeat([]switchagent.Cable{{Rate: 40 * units.Gbps}}, ports))
+		fillSwitch(&got, make([]ebpf.Port, ports), &s, buffer, thresholds)
+	}
+	fill(4)
+	if got != want {
+		t.Errorf("%+v, want\n%+v", got, want)
+	}
+	// What is no setting stays; thresholds that were there before are gone.
+	got.Used, got.HeadroomUsed, got.Uncounted, got.IntOn, got.Hash, got.Cnm, got.Seed, got.EcmpSeed = 5, 6, 7, 8, 9, 10, 11, 12
+	want.Used, want.HeadroomUsed, want.Uncounted, want.IntOn, want.Hash, want.Cnm, want.Seed, want.EcmpSeed = 5, 6, 7, 8, 9, 10, 11, 12
+	got.Profiles[3].Xoff = 1
+	fill(4)
+	if got != want {
+		t.Errorf("%+v, want\n%+v", got, want)
+	}
+	// A dynamic threshold shares out what is not headroom: 4 ports of 3 lossless priorities.
+	s.PFC.Alpha = 0.125
+	fill(4)
+	at.Alpha, want.Buffer = 1<<13, 10_000_000-4*3*100_000
+	if got != want {
+		t.Errorf("%+v, want\n%+v", got, want)
+	}
+	// Headroom for more than there is leaves nothing, not a wrapped number.
+	fill(1000)
+	if got.Buffer != 0 {
+		t.Errorf("buffer %d", got.Buffer)
+	}
+	s.ECN.PMax, s.PFC.Alpha = 1, 64
+	fill(4)
+	if got.EcnPmax != 1<<32 || got.Profiles[0].Alpha != 64<<16 {
+		t.Errorf("Pmax %#x, alpha %#x", got.EcnPmax, got.Profiles[0].Alpha)
+	}
+	// When packets are marked: the step's at enqueue and RED's at dequeue unless it is said.
+	for point, want := range map[switchagent.ECNPoint][2]uint32{
+		switchagent.ECNByMode: {0, 1}, switchagent.ECNEnqueue: {1, 1}, switchagent.ECNDequeue: {0, 0},
+	} {
+		for i, mode := range []switchagent.ECNMode{switchagent.ECNRED, switchagent.ECNStep} {
+			s.ECN.Mode, s.ECN.Point = mode, point
+			if fill(4); got.EcnAtEnqueue != want[i] {
+				t.Errorf("mode %d, point %d: at enqueue %d", mode, point, got.EcnAtEnqueue)
+			}
+		}
+	}
+	// The modes, and what makes a port shared, have the same numbers on both sides.
+	for mode, want := range map[switchagent.ECNMode]uint32{
+		switchagent.ECNOff: ebpf.ECNOff, switchagent.ECNRED: ebpf.ECNRED, switchagent.ECNStep: ebpf.ECNStep,
+		switchagent.ECNPCN: ebpf.ECNPCN,
+	} {
+		if uint32(mode) != want {
+			t.Errorf("mode %d is %d to the pipelines", mode, want)
+		}
+	}
+	for by, want := range map[switchagent.SharedBy]uint32{
+		switchagent.SharedByEdge: ebpf.SharedByEdge, switchagent.SharedByAny: ebpf.SharedByAny, switchagent.SharedByOther: ebpf.SharedByOther,
+	} {
+		if uint32(by) != want {
+			t.Errorf("shared by %v is %d to the pipelines", by, want)
+		}
+	}
+}
+
+// Ports of different rates have profiles of their own, and know which.
+func TestFillSwitchByRate(t *testing.T) {
+	plan, err := topologies.Parse("t.yaml", []byte(
+		"name: t\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 3, host_rate: 100Gbps, fabric_rate: 400Gbps}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cables := Cables(plan, plan.Switch[0], false)
+	s := switchagent.Default()
+	s.Buffer = 22 * units.MB
+	fill := func() (sw ebpf.SwitchState, registers []ebpf.Port) {
+		registers = make([]ebpf.Port, len(cables))
+		buffer, thresholds := s.Resolve(cables)
+		fillSwitch(&sw, registers, &s, buffer, thresholds)
+		return sw, registers
+	}
+	sw, registers := fill()
+	for i := range registers {
+		want := ebpf.Profile{EcnKmin: 12_500, EcnKmax: 500_000, Xoff: 800_000, Xon: 798_000, Q_ecn: 500_000}
+		if cables[i].Rate == 400*units.Gbps {
+			want = ebpf.Profile{EcnKmin: 50_000, EcnKmax: 2_000_000, Xoff: 3_200_000, Xon: 3_198_000, Q_ecn: 2_000_000}
+		}
+		if got := sw.Profiles[registers[i].Profile]; got != want {
+			t.Errorf("port of %v: %+v, want %+v", cables[i].Rate, got, want)
+		}
+	}
+	// Numbers that are in proportion to the rate.
+	s.PFC.Alpha, s.PFC.XOFF, s.PFC.Headroom, s.PFC.PerRate = 0.125, 320*units.KB, 37_500, 100*units.Gbps
+	s.ECN.KMin, s.ECN.KMax, s.ECN.PerRate, s.CNM.QECN = 400*units.KB, 1600*units.KB, 100*units.Gbps, 200*units.KB
+	sw, registers = fill()
+	for i, want := range []ebpf.Profile{
+		{EcnKmin: 400_000, EcnKmax: 1_600_000, Xoff: 320_000, Xon: 318_000, Alpha: 1 << 13, Q_ecn: 200_000},
+		{EcnKmin: 1_600_000, EcnKmax: 6_400_000, Xoff: 320_000, Xon: 318_000, Alpha: 1 << 15, Q_ecn: 200_000},
+		{},
+	} {
+		if got := sw.Profiles[i]; got != want {
+			t.Errorf("profile %d: %+v, want %+v", i, got, want)
+		}
+	}
+	if registers[0].Profile != 0 || registers[4].Profile != 1 {
+		t.Errorf("%+v", registers)
+	}
+	if want := uint64(22_000_000 - 3*37_500 - 2*150_000); sw.Buffer != want {
+		t.Errorf("buffer %d, want %d", sw.Buffer, want)
+	}
+}
+
+// There are profiles for a number of kinds of ports: more are possible only where their thresholds are stated.
+func TestCheckThresholds(t *testing.T) {
+	for _, n := range []int{ebpf.Profiles, ebpf.Profiles + 1} {
+		text := "name: t\nnodes: [{name: s, kind: switch}, {name: h0..h39, kind: host}]\nlinks:\n"
+		for i := range 40 {
+			text += fmt.Sprintf("  - {from: h%d, to: s, rate: %dGbps}\n", i, 10+min(i, n-1))
+		}
+		plan, err := topologies.Parse("t.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := switchagent.Default()
+		if err := CheckThresholds(plan, &s); (err != nil) != (n > ebpf.Profiles) {
+			t.Errorf("%d rates: %v", n, err)
+		}
+		s.PFC.XOFF, s.ECN.KMin, s.ECN.KMax, s.CNM.QECN = 320*units.KB, 5*units.KB, 200*units.KB, 200*units.KB
+		if err := CheckThresholds(plan, &s); err != nil {
+			t.Errorf("%d rates, settings stated: %v", n, err)
+		}
+		s.PFC.Alpha, s.PFC.PerRate = 1./64, units.Gbps
+		if err := CheckThresholds(plan, &s); (err != nil) != (n > ebpf.Profiles) {
+			t.Errorf("%d rates, settings by rate: %v", n, err)
+		}
+	}
+	plan, err := topologies.Parse("t.yaml", []byte("name: t\nrate: 10Gbps\nstar: {hosts: 2}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := switchagent.Default()
+	s.PFC.XON = 80 * units.KB
+	if err := CheckThresholds(plan, &s); err == nil || err.Error() != "pfc.xon 80KB must be below XOFF, which is 80KB at s0-eth1 (10Gbps, 1us)" {
+		t.Errorf("XON at XOFF: %v", err)
+	}
+	s.FlowControl = switchagent.FlowCBFC
+	if err := CheckThresholds(plan, &s); err != nil {
+		t.Errorf("without PFC: %v", err)
+	}
+	if err := CheckThresholds(nil, &s); err != nil {
+		t.Error(err)
+	}
+}
+
+// drain runs until nothing moves any more, whatever laws break.
+func drain(l *lab) {
+	l.Helper()
+	if err := l.Run(vtime.Second, vtime.Second, nil); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// The remedy for a headroom that is too small is the number of bytes that the port needs, and with that number nothing is lost.
+func TestHeadroomRemedy(t *testing.T) {
+	incast := func(headroom units.Bytes) *lab {
+		l := newFaultLab(t, "name: t\nrate: 400Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
+			s.PFC.Headroom, s.PFC.XOFF = headroom, 300*units.KB
+		})
+		for _, from := range []string{"h0", "h1", "h2"} {
+			l.send(from, "h3", 2_000_000, 0, 0)
+		}
+		return l
+	}
+	l := incast(50 * units.KB)
+	drain(l)
+	const want = "103.564KB can be in flight to this port (100KB on the cable, both ways; 1.116KB past XOFF; 1.14KB while a frame is sent that " +
+		"PAUSE waits for, 168B while PFC frames are; 1.14KB that the peer is sending) and its headroom is 50KB: " +
+		"switch.pfc.headroom must be 103.564KB or more here, or auto"
+	broken := l.Check()
+	if len(broken) == 0 || broken[0].Law != "nothing is dropped in a lossless class" || !strings.HasSuffix(broken[0].Detail, want) {
+		t.Errorf("%v\nwant %s", broken, want)
+	}
+	for _, headroom := range []units.Bytes{103_564, switchagent.Auto} {
+		l := incast(headroom)
+		drain(l)
+		if broken := l.Check(); len(broken) > 0 {
+			t.Errorf("headroom %v: %v", headroom, broken[0])
+		}
+	}
+}
+
+// So is that for a buffer that does not hold what XOFF and headroom let in.
+func TestBufferRemedy(t *testing.T) {
+	incast := func(buffer units.Bytes) *lab {
+		l := newFaultLab(t, "name: t\nrate: 40Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
+			s.Buffer, s.PFC.XOFF = buffer, 300*units.KB
+		})
+		for _, from := range []string{"h0", "h1", "h2"} {
+			l.send(from, "h3", 1_000_000, 0, 0)
+		}
+		drain(l)
+		return l
+	}
+	const want = "its lossless priorities may hold 1.254256MB, XOFF and headroom of all ports, and the buffer is 500KB: " +
+		"switch.buffer must be 1.254256MB or more, or auto, or switch.pfc.xoff lower or auto"
+	broken := incast(500 * units.KB).Check()
+	if len(broken) == 0 || !strings.HasSuffix(broken[0].Detail, want) {
+		t.Errorf("%v\nwant %s", broken, want)
+	}
+	for _, buffer := range []units.Bytes{1_254_256, switchagent.Auto} {
+		if broken := incast(buffer).Check(); len(broken) > 0 {
+			t.Errorf("buffer %v: %v", buffer, broken[0])
+		}
+	}
+}
+
+// A cable that becomes longer while the fabric works gets the headroom that it needs, if that is auto, and keeps it as it becomes
+// shorter: what is on it arrives all the same.
+func TestHeadroomFollowsTheCable(t *testing.T) {
+	for _, c := range []struct {
+		headroom units.Bytes
+		lost     bool
+	}{{switchagent.Auto, false}, {75 * units.KB, true}} {
+		l := newFaultLab(t, "name: t\nrate: 100Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
+			s.PFC.Headroom = c.headroom
+		})
+		h0, s0 := l.port("h0", "s0"), l.port("s0", "h0")
+		set := func(at, delay vtime.Time) {
+			l.At(at, func(vtime.Time) error {
+				for _, p := range []int{h0, s0} {
+					if err := l.SetDelay(p, delay); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		set(20*vtime.Microsecond, 50*vtime.Microsecond)
+		set(600*vtime.Microsecond, vtime.Microsecond)
+		for _, from := range []string{"h0", "h1", "h2"} {
+			l.send(from, "h3", 8_000_000, 0, 0)
+		}
+		drain(l)
+		if broken := l.Check(); (len(broken) > 0) != c.lost {
+			t.Errorf("headroom %v: %v", c.headroom, broken)
+		}
+		if got := l.Switch(0).Headroom(s0); c.headroom == switchagent.Auto && got != 2*625_000+3_564 {
+			t.Errorf("headroom %d", got)
+		}
+	}
+}

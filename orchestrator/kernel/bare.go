@@ -1,0 +1,80 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pausenet/pausenet/ebpf/kernel"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// BareCrossing sends frames into a port whose programs do nothing but send them back: what a crossing costs without
+// pipelines, traffic manager and engine. It is what a hop's whole cost is compared with.
+type BareCrossing struct {
+	programs *kernel.Bare
+	fabric   *Fabric
+	ring     *ring
+	frames   [2][]byte
+}
+
+// NewBareCrossing builds it on a fabric of plan's, whose first port is used. It sends the two frames in turn: a full data
+// packet and an ACK, as a hop carries them with an ACK per packet.
+func NewBareCrossing(plan *topologies.Plan, frames [2][]byte) (b *BareCrossing, err error) {
+	b = &BareCrossing{frames: frames}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+			b = nil
+		}
+	}()
+	if b.programs, err = kernel.LoadBare(); err != nil {
+		return b, err
+	}
+	if b.fabric, err = NewFabric(plan, FabricOptions{Hooks: HooksClsact, bare: b.programs}); err != nil {
+		return b, err
+	}
+	p := &Plane{fabric: b.fabric}
+	return b, p.inBackplane(func() (err error) {
+		b.ring, err = newRing(engine.FrameSize(plan), ringSlots, nil)
+		return err
+	})
+}
+
+// Measure is the wall time of n crossings.
+func (b *BareCrossing) Measure(n int) (time.Duration, error) {
+	start := time.Now()
+	for i := range n {
+		if err := b.ring.send(engine.OuterIfindex(0), b.frames[i&1]); err != nil {
+			return 0, fmt.Errorf("bare crossing: %w", err)
+		}
+		data, _, ok := b.ring.receive()
+		for patience := 0; !ok; patience++ {
+			if patience > 1<<28 {
+				return 0, errors.New("bare crossing: the frame did not come back")
+			}
+			data, _, ok = b.ring.receive()
+		}
+		copy(b.frames[i&1], data)
+		b.ring.release()
+	}
+	return time.Since(start), nil
+}
+
+// Close removes the fabric.
+func (b *BareCrossing) Close() error {
+	var errs []error
+	if b.ring != nil {
+		errs = append(errs, b.ring.Close())
+	}
+	if b.fabric != nil {
+		errs = append(errs, b.fabric.Close())
+	}
+	if b.programs != nil {
+		errs = append(errs, b.programs.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,222 @@
+//go:build linux
+
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cilium/ebpf/link"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// largeFabric is the devices that limits are held against: 1024 hosts and the switches of a fat-tree that has room for
+// them (k = 16).
+const largeFabric = 1024 + 320
+
+// Diagnose finds out whether this machine can run the kernel plane. It looks at little and tries much: programs are
+// loaded and a fabric of two hosts is built and driven, as versions and configurations promise more than they keep.
+func Diagnose() *Diagnosis {
+	d := &Diagnosis{Kernel: kernel.Release()}
+	d.add(checkKernel(d.Kernel))
+	privileges := checkPrivileges()
+	d.add(privileges)
+	probes := []struct {
+		name  string
+		probe func() (found string, err error)
+	}{
+		{"bpf", kernel.ProbePipelines},
+		{"namespaces", kernel.ProbeNamespaces},
+		{"veth", kernel.ProbeVeth},
+		{"packet ring", kernel.ProbeRing},
+		{"clsact", func() (string, error) { return probeFabric(kernel.HooksClsact) }},
+	}
+	unprivileged := os.Geteuid() != 0 && privileges.Status == CheckMissing
+	for _, p := range probes {
+		if unprivileged {
+			d.add(Check{Name: p.name, Status: CheckSkipped, Found: "not tried without the privileges"})
+			continue
+		}
+		d.add(check(p.name, p.probe))
+	}
+	if d.Checks[len(d.Checks)-1].Status == CheckFine {
+		d.add(checkTCX())
+	}
+	for _, c := range []Check{checkOpenFiles(), checkNamespaceLimit(), checkJIT(), checkLockdown(), checkLeftovers()} {
+		if c.Status != "" {
+			d.add(c)
+		}
+	}
+	d.Works = true
+	for _, c := range d.Checks {
+		d.Works = d.Works && c.Status != CheckMissing
+	}
+	return d
+}
+
+// add adds a check. One lack makes several fail: its remedy is told once.
+func (d *Diagnosis) add(c Check) {
+	for _, before := range d.Checks {
+		if c.Remedy != "" && c.Remedy == before.Remedy {
+			c.Remedy = "as said of " + before.Name
+		}
+	}
+	d.Checks = append(d.Checks, c)
+}
+
+// check tries something that the kernel plane cannot do without.
+func check(name string, probe func() (string, error)) Check {
+	found, err := probe()
+	if err == nil {
+		return Check{Name: name, Status: CheckFine, Found: found}
+	}
+	c := Check{Name: name, Status: CheckMissing, Found: firstLine(err), Remedy: kernel.Remedy(err)}
+	if c.Remedy == "" {
+		c.Remedy = "nothing is known about this error: please report it with the whole output of pausenet doctor"
+	}
+	return c
+}
+
+// firstLine keeps a verifier's log, thousands of lines, out of the table.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+func checkKernel(release string) Check {
+	c := Check{Name: "kernel", Status: CheckFine, Found: "Linux " + release}
+	major, minor, ok := kernel.Version(release)
+	if ok && (major < kernel.OldestMajor || major == kernel.OldestMajor && minor < kernel.OldestMinor) {
+		c.Status = CheckWarning
+		c.Remedy = fmt.Sprintf("pausenet is tested on Linux %d.%d and newer; what fails below may be for the kernel's age",
+			kernel.OldestMajor, kernel.OldestMinor)
+	}
+	return c
+}
+
+func checkPrivileges() Check {
+	c := Check{Name: "privileges", Status: CheckFine, Found: "root with all capabilities it takes"}
+	missing := kernel.MissingCapabilities()
+	if os.Geteuid() != 0 {
+		c.Found = fmt.Sprintf("user %d with all capabilities it takes", os.Geteuid())
+	}
+	if len(missing) == 0 {
+		return c
+	}
+	c.Status = CheckMissing
+	c.Found = "without " + strings.Join(missing, ", ")
+	c.Remedy = kernel.PermissionRemedy()
+	return c
+}
+
+// probeFabric builds two hosts and a switch, sends a message and its acknowledgement across, and closes the books.
+func probeFabric(way kernel.Hooks) (found string, err error) {
+	plan, err := topologies.Parse("doctor.yaml", []byte("name: doctor\nstar: {hosts: 2}\n"))
+	if err != nil {
+		return "", err
+	}
+	start := time.Now()
+	plane, err := kernel.Open(plan, kernel.FabricOptions{Hooks: way})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, plane.Close()) }()
+	up := time.Since(start)
+	switches, hosts := switchagent.Default(), hostagent.Default()
+	e := engine.New(engine.Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&switches}, Hosts: &hosts, Seed: 1})
+	e.AddFlow(engine.FlowConfig{
+		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 1, Ports: engine.Ports{Source: 0xc000},
+		NewController: func() (cc.Controller, error) {
+			return cc.Constant(float64(plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate)), nil
+		},
+	})
+	if err := e.Run(vtime.Second, vtime.Second, nil); err != nil {
+		return "", err
+	}
+	if n := e.OpenFlows(); n != 0 {
+		return "", errors.New("a message through the fabric did not arrive")
+	}
+	if broken := e.Check(); len(broken) > 0 {
+		return "", fmt.Errorf("a message went through the fabric, but %v", broken[0])
+	}
+	return fmt.Sprintf("a fabric of 2 hosts is up in %v; a message crossed it in %d crossings",
+		up.Round(time.Millisecond), e.Crossings), nil
+}
+
+// checkTCX: clsact serves where there is no TCX, and all but the smallest fabrics anyway.
+func checkTCX() Check {
+	found, err := probeFabric(kernel.HooksTCX)
+	switch {
+	case err == nil:
+		return Check{Name: "tcx", Status: CheckFine, Found: found}
+	case errors.Is(err, link.ErrNotSupported):
+		return Check{Name: "tcx", Status: CheckNote, Found: "this kernel has none (Linux 6.6 has); clsact is used instead"}
+	}
+	return Check{
+		Name: "tcx", Status: CheckWarning, Found: firstLine(err),
+		Remedy: "clsact, which works, is used unless TCX is asked for",
+	}
+}
+
+func checkOpenFiles() Check {
+	limit := kernel.OpenFilesLimit()
+	c := Check{Name: "open files", Status: CheckFine, Found: fmt.Sprintf("up to %d", limit)}
+	if needs := uint64(largeFabric + 200); limit < needs {
+		c.Status = CheckWarning
+		c.Remedy = fmt.Sprintf("enough for some %d hosts and switches: ulimit -n %d for more", max(int(limit)-200, 0), needs)
+	}
+	return c
+}
+
+func checkNamespaceLimit() Check {
+	limit, ok := kernel.Sysctl("user/max_net_namespaces")
+	if !ok || limit >= largeFabric+1 {
+		return Check{}
+	}
+	return Check{
+		Name: "namespace limit", Status: CheckWarning, Found: fmt.Sprintf("up to %d network namespaces", limit),
+		Remedy: fmt.Sprintf("sudo sysctl -w user.max_net_namespaces=%d, for fabrics with more hosts and switches", 4*largeFabric),
+	}
+}
+
+// checkJIT: without it the pipelines are interpreted.
+func checkJIT() Check {
+	// The initial network namespace alone has the file.
+	if on, ok := kernel.Sysctl("net/core/bpf_jit_enable"); !ok || on != 0 {
+		return Check{}
+	}
+	return Check{
+		Name: "bpf jit", Status: CheckWarning, Found: "off: the kernel interprets the pipelines, several times slower",
+		Remedy: "sudo sysctl -w net.core.bpf_jit_enable=1",
+	}
+}
+
+func checkLockdown() Check {
+	mode := kernel.LockdownMode()
+	if mode == "" || mode == "none" {
+		return Check{}
+	}
+	return Check{Name: "lockdown", Status: CheckNote, Found: mode + ": it forbids nothing that the fabric needs"}
+}
+
+func checkLeftovers() Check {
+	left, err := kernel.FindLeftovers()
+	if err != nil || len(left) == 0 {
+		return Check{}
+	}
+	return Check{
+		Name: "leftovers", Status: CheckWarning,
+		Found:  fmt.Sprintf("%d namespaces of fabrics whose process is gone are still held", len(left)),
+		Remedy: "pausenet clean --dry-run lists by what; pausenet clean removes them",
+	}
+}

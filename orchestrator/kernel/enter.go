@@ -1,0 +1,139 @@
+//go:build linux
+
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/pidns"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Namespace is the file descriptor of a node's network namespace.
+func (f *Fabric) Namespace(node topologies.NodeID) int { return int(f.devices[node]) }
+
+// Backplane is that of the namespace with the ports' outer ends.
+func (f *Fabric) Backplane() int { return int(f.backplane) }
+
+// Place is where a program runs: file descriptors of a node's namespaces, which all of its programs share.
+type Place struct {
+	Network int
+	Mounts  int
+	Root    int // the root folder
+	Names   int // UTS
+	PIDs    int // the fabric's, of all of its nodes
+	// Privileged programs may do to the machine what root may.
+	Privileged bool
+}
+
+// Files are the place's file descriptors, in the order in which PlaceOf takes them.
+func (p *Place) Files() []int { return []int{p.Network, p.Mounts, p.Root, p.Names, p.PIDs} }
+
+// PlaceFiles is how many files a place has.
+const PlaceFiles = 5
+
+// PlaceOf is the place that has those files.
+func PlaceOf(files [PlaceFiles]int, privileged bool) Place {
+	return Place{Network: files[0], Mounts: files[1], Root: files[2], Names: files[3], PIDs: files[4], Privileged: privileged}
+}
+
+// RunIn runs a command in a place until it ends. It dies with the calling process, and with all else in the PID namespace when that ends;
+// then the error is pidns.ErrEnded if the command had not begun. started, unless nil, is called as soon as the place is not needed any more.
+// The command begins in this process's working directory, or in / if there is none of that name there.
+func RunIn(place Place, cmd *exec.Cmd, started func()) error {
+	return onOwnThread(func() error {
+		home, err := leaving()
+		if err != nil {
+			return err
+		}
+		restore := keepForeground(cmd)
+		defer restore()
+		if err = place.enter(); err == nil {
+			powers := nodePowers
+			if place.Privileged {
+				powers = pidns.AllPowers
+			}
+			err = pidns.Start(place.PIDs, cmd, powers)
+		}
+		// The thread has to outlive the command, which dies with it. There it could hold the namespaces of a fabric that has ended.
+		home()
+		if err != nil {
+			return err
+		}
+		if started != nil {
+			started()
+		}
+		return cmd.Wait()
+	})
+}
+
+// nodePowers are what programs on nodes may do, root's too: all that concerns their node's network, files and each other. What they may
+// not would reach beyond the node, if by mistake only: to mount, to enter or make namespaces, to load BPF programs and modules, to look
+// into the machine, to set its clock. It is no fence against who means harm: the files are the machine's.
+var nodePowers = pidns.PowersOf(
+	unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE, unix.CAP_NET_BROADCAST,
+	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, // files
+	unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_SETFCAP, unix.CAP_SYS_CHROOT, unix.CAP_AUDIT_WRITE, // servers that become users
+	unix.CAP_KILL, unix.CAP_SYS_NICE, unix.CAP_SYS_RESOURCE, unix.CAP_IPC_LOCK, unix.CAP_IPC_OWNER, // processes
+)
+
+// leaving notes the namespaces that the calling thread is about to leave for those of a node. back takes it there again, as far as it can.
+func leaving() (back func(), err error) {
+	kinds := []struct {
+		name string
+		flag int
+	}{{"mnt", unix.CLONE_NEWNS}, {"net", unix.CLONE_NEWNET}, {"uts", unix.CLONE_NEWUTS}, {"pid", unix.CLONE_NEWPID}}
+	var spaces []*os.File
+	for _, k := range kinds {
+		s, oerr := os.Open("/proc/thread-self/ns/" + k.name)
+		if oerr != nil {
+			err = fmt.Errorf("open the own namespace: %w", oerr)
+			break
+		}
+		spaces = append(spaces, s)
+	}
+	back = func() {
+		for i, s := range spaces {
+			_ = unix.Setns(int(s.Fd()), kinds[i].flag)
+			s.Close()
+		}
+	}
+	if err != nil {
+		back()
+	}
+	return back, err
+}
+
+// enter takes the calling thread into a place, but for its PID namespace.
+func (p *Place) enter() error {
+	folder, err := os.Getwd()
+	if err != nil {
+		folder = "/"
+	}
+	for _, space := range []struct{ file, flag int }{{p.Network, unix.CLONE_NEWNET}, {p.Names, unix.CLONE_NEWUTS}} {
+		if err := unix.Setns(space.file, space.flag); err != nil {
+			return fmt.Errorf("enter a namespace of the node: %w", err)
+		}
+	}
+	if err := pidns.EnterMounts(p.Mounts, p.Root); err != nil {
+		return err
+	}
+	_ = unix.Chdir(folder)
+	return nil
+}
+
+// SocketIn opens a socket in a network namespace, given as a file descriptor. It stays there.
+func SocketIn(namespace, domain, kind, protocol int) (fd int, err error) {
+	err = onOwnThread(func() (err error) {
+		if err := unix.Setns(namespace, unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		fd, err = unix.Socket(domain, kind, protocol)
+		return err
+	})
+	return fd, err
+}

@@ -1,0 +1,106 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	cilium "github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// Remedy is the advice on an error; empty if there is none. What failed is told from our own words around the error,
+// as the kernel's numbers say too little: "not supported" comes from a lack of veth, of BPF and of much else.
+func Remedy(err error) string {
+	in := func(parts ...string) bool {
+		for _, part := range parts {
+			if strings.Contains(err.Error(), part) {
+				return true
+			}
+		}
+		return false
+	}
+	var verifier *cilium.VerifierError
+	switch {
+	case isAny(err, unix.EMFILE):
+		return fmt.Sprintf("raise the limit on open files, now %d, with ulimit -n: a fabric needs one for each host and "+
+			"switch, and a few", OpenFilesLimit())
+	case isAny(err, unix.ENFILE):
+		return "the machine's limit on open files is reached: raise it with sysctl fs.file-max"
+	case isAny(err, unix.EROFS):
+		return "/proc/sys cannot be written, as in a container: run it with --privileged, or outside"
+	case isAny(err, unix.ENOSPC) && in("namespace"):
+		return "the limit on network namespaces is reached: raise it with sysctl user.max_net_namespaces"
+	case isAny(err, unix.EPERM, unix.EACCES) || errors.Is(err, os.ErrPermission):
+		return PermissionRemedy()
+	case isAny(err, unix.ENOMEM, unix.ENOBUFS, unix.EAGAIN):
+		return "the kernel has no memory for it: free some, raise the memory limit of the container or cgroup, or build a " +
+			"smaller fabric"
+	case errors.As(err, &verifier):
+		return fmt.Sprintf("the BPF verifier of Linux %s refuses the pipelines, which work on Linux %d.%d and newer: use "+
+			"such a kernel, or report this one's version", Release(), OldestMajor, OldestMinor)
+	case isAny(err, unix.ENOSYS):
+		return "this kernel, or a seccomp filter, lacks a system call that the fabric needs: it takes a Linux with " +
+			"CONFIG_BPF_SYSCALL and CONFIG_NET_NS and, in a container, seccomp=unconfined"
+	case isAny(err, unix.EINVAL) && in("network namespace"):
+		return "this kernel has no network namespaces: it takes one with CONFIG_NET_NS"
+	case in("qdisc", "filter to") && isAny(err, unix.ENOENT, unix.EOPNOTSUPP, notSupported):
+		return "this kernel has no clsact qdisc or no BPF classifier: " + moduleRemedy("sch_ingress", "cls_bpf")
+	case in("veth pair") && isAny(err, unix.EOPNOTSUPP, notSupported, unix.ENOENT):
+		return "this kernel has no veth devices: " + moduleRemedy("veth")
+	case in("packet socket") && isAny(err, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT):
+		return "this kernel has no packet sockets: " + moduleRemedy("af_packet")
+	case in("receive ring", "TPACKET_V2", "outgoing frames") && isAny(err, unix.EINVAL, unix.ENOPROTOOPT):
+		return "this kernel's packet sockets have no TPACKET_V2 ring that ignores outgoing frames (Linux 4.20)"
+	case errors.Is(err, cilium.ErrNotSupported) || isAny(err, notSupported, unix.EOPNOTSUPP):
+		return fmt.Sprintf("this kernel lacks a feature that the fabric needs: Linux %d.%d and newer have them all; "+
+			"pausenet doctor finds out which", OldestMajor, OldestMinor)
+	}
+	return ""
+}
+
+// notSupported is the kernel's own ENOTSUPP, which it should keep to itself.
+const notSupported = unix.Errno(524)
+
+func isAny(err error, numbers ...unix.Errno) bool {
+	var number syscall.Errno
+	if !errors.As(err, &number) {
+		return false
+	}
+	for _, n := range numbers {
+		if number == n {
+			return true
+		}
+	}
+	return false
+}
+
+// moduleRemedy: in a container it is the host's kernel that must load modules.
+func moduleRemedy(modules ...string) string {
+	return fmt.Sprintf("sudo modprobe -a %s (outside, if this is a container), or use your distribution's full kernel",
+		strings.Join(modules, " "))
+}
+
+// PermissionRemedy is what to do about an EPERM. Root gets one only where something else holds it back.
+func PermissionRemedy() string {
+	if os.Geteuid() != 0 {
+		return "this needs root: run it with sudo, or use --plane wasm"
+	}
+	if missing := MissingCapabilities(); len(missing) > 0 {
+		return fmt.Sprintf("root here lacks %s, as in a container: run it with --privileged, or with "+
+			"--cap-add for each of them and seccomp=unconfined", strings.Join(missing, ", "))
+	}
+	var suspects []string
+	if seccompFilters() {
+		suspects = append(suspects, "the seccomp filter of this process (in a container: seccomp=unconfined)")
+	}
+	if mode := LockdownMode(); mode != "" && mode != "none" {
+		suspects = append(suspects, "kernel lockdown, which is on: "+mode)
+	}
+	suspects = append(suspects, "a security module such as AppArmor or SELinux (its denials are in dmesg)")
+	return "root has all capabilities it takes, so something else forbids it: " + strings.Join(suspects, "; ")
+}

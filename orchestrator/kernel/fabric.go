@@ -1,0 +1,126 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	cilium "github.com/cilium/ebpf"
+	"github.com/vishvananda/netns"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/kernel"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Fabric is a topology in the kernel: a network namespace a device, a veth pair a port, the pipelines attached. The inner
+// end of a port lives in its device's namespace under its natural name, the outer end in one backplane namespace.
+type Fabric struct {
+	plan      *topologies.Plan
+	pipelines *kernel.Pipelines
+	ingress   *cilium.Program
+	egress    *cilium.Program
+	backplane netns.NsHandle
+	devices   []netns.NsHandle // by node
+	hooks     []hook
+	live      bool
+	TCX       bool // whether the programs hang on TCX; clsact otherwise
+	Timing    BuildTiming
+}
+
+// BuildTiming says where the time of bringing a fabric up went.
+type BuildTiming struct{ Load, Namespaces, Links, Attach, Total time.Duration }
+
+// NewFabric builds the fabric in the kernel. It needs root. Whatever ends the process, the fabric ends with it.
+func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
+	f = &Fabric{plan: plan, live: o.Live, backplane: netns.None()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+			f = nil
+		}
+	}()
+	start := time.Now()
+	f.pipelines, err = kernel.Load(engine.TableSizes(plan, o.Flows, o.Reroute))
+	if err != nil {
+		return f, err
+	}
+	f.ingress, f.egress = f.pipelines.Ingress, f.pipelines.Egress
+	if o.bare != nil {
+		f.ingress, f.egress = o.bare.Ingress, o.bare.Egress
+	}
+	f.Timing.Load = time.Since(start)
+	err = onOwnThread(func() error {
+		phase := time.Now()
+		lap := func(d *time.Duration) { *d = time.Since(phase); phase = time.Now() }
+		if err := f.makeNamespaces(); err != nil {
+			return err
+		}
+		lap(&f.Timing.Namespaces)
+		if err := f.makeLinks(); err != nil {
+			return err
+		}
+		if err := f.awaitCarriers(); err != nil {
+			return err
+		}
+		lap(&f.Timing.Links)
+		if err := f.attachAll(o.Hooks); err != nil {
+			return err
+		}
+		lap(&f.Timing.Attach)
+		return nil
+	})
+	if err != nil {
+		return f, err
+	}
+	engine.FillTables(plan, &f.pipelines.State)
+	f.Timing.Total = time.Since(start)
+	return f, nil
+}
+
+// State is the pipelines' tables and registers.
+func (f *Fabric) State() *ebpf.State { return &f.pipelines.State }
+
+// Plan is what the fabric was built from.
+func (f *Fabric) Plan() *topologies.Plan { return f.plan }
+
+// makeNamespaces leaves the thread in the backplane.
+func (f *Fabric) makeNamespaces() (err error) {
+	f.devices = make([]netns.NsHandle, 0, len(f.plan.Nodes))
+	for range f.plan.Nodes {
+		ns, err := newNamespace()
+		if err != nil {
+			return err
+		}
+		f.devices = append(f.devices, ns)
+	}
+	f.backplane, err = newNamespace()
+	return err
+}
+
+// Close removes the fabric.
+func (f *Fabric) Close() error {
+	var errs []error
+	for _, h := range f.hooks {
+		errs = append(errs, h.Close())
+	}
+	f.hooks = nil
+	for i := range f.devices {
+		errs = append(errs, f.devices[i].Close())
+	}
+	f.devices = nil
+	if f.backplane.IsOpen() {
+		errs = append(errs, f.backplane.Close())
+	}
+	if f.pipelines != nil {
+		errs = append(errs, f.pipelines.Close())
+		f.pipelines = nil
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("remove the fabric: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+//go:build linux
+
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// keepForeground has this process's group be the foreground one of a command's terminal again, once restore is called, if it is now.
+func keepForeground(cmd *exec.Cmd) (restore func()) {
+	terminal, ok := cmd.Stdin.(*os.File)
+	if !ok || terminal == nil {
+		return func() {}
+	}
+	if group, err := foreground(terminal); err != nil || group != unix.Getpgrp() {
+		return func() {}
+	}
+	return func() { TakeBack(terminal) }
+}
+
+func foreground(terminal *os.File) (group int, err error) {
+	return unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+}
+
+// TakeBack makes this process's group the foreground one of its terminal if that is one which a program on a node has made: a shell there
+// makes another group the foreground one as it reads, and cannot undo that as it ends, since ours has no number in its PID namespace.
+func TakeBack(terminal *os.File) {
+	group, err := foreground(terminal)
+	if err != nil || group <= 0 || group == unix.Getpgrp() || !elsewhere(group) {
+		return
+	}
+	// Whoever is in the background and does that is stopped, unless it blocks the signal; were it ignored, programs would inherit that.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var stop, was unix.Sigset_t
+	stop.Val[0] = 1 << (unix.SIGTTOU - 1)
+	if unix.PthreadSigmask(unix.SIG_BLOCK, &stop, &was) != nil {
+		return
+	}
+	_ = unix.IoctlSetPointerInt(int(terminal.Fd()), unix.TIOCSPGRP, unix.Getpgrp())
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &was, nil)
+}
+
+// elsewhere says whether a process group is in another PID namespace than this process, or has ended. Others are those of who has put us
+// into the background, say.
+func elsewhere(group int) bool {
+	own, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return false
+	}
+	if leader, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", group)); err == nil {
+		return leader != own
+	}
+	return unix.Kill(-group, 0) == unix.ESRCH
+}

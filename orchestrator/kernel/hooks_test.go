@@ -1,0 +1,79 @@
+//go:build linux
+
+package kernel
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/testenv"
+
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// busy is a run with everything in it: PFC through three switches, RED, CNPs, CNMs and ticks.
+func busy(t testing.TB, hooks Hooks, seed uint64) *rig {
+	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", rigOptions{
+		hooks: hooks, seed: seed, burst: true, sw: func(s *switchagent.Settings) {
+			s.PFC.XOFF, s.PFC.XON, s.ECN = 60_000, 50_000, switchagent.Default().ECN
+			s.ECN.PMax, s.CNM.QECN = 0.5, 20_000
+		},
+	})
+	l.send("h0", "h3", 150_000, 0)
+	l.send("h1", "h3", 150_000, 3*vtime.Microsecond)
+	l.send("h2", "h3", 150_000, 5*vtime.Microsecond)
+	l.send("h3", "h0", 150_000, 0)
+	l.send("h1", "h2", 100_000, 3*vtime.Microsecond)
+	l.run()
+	return l
+}
+
+// TestHooksAgree: the way the programs are attached does not show in the run.
+func TestHooksAgree(t *testing.T) {
+	testenv.NeedRoot(t)
+	needTCX(t)
+	tcx, clsact := busy(t, HooksTCX, 1), busy(t, HooksClsact, 1)
+	if !tcx.plane.Fabric().TCX || clsact.plane.Fabric().TCX {
+		t.Fatalf("TCX: %t and %t", tcx.plane.Fabric().TCX, clsact.plane.Fabric().TCX)
+	}
+	if a, b := tcx.Fingerprint(), clsact.Fingerprint(); a != b {
+		t.Errorf("TCX gives %s, clsact %s", a, b)
+	}
+	if tcx.Totals != clsact.Totals || tcx.Ticks == 0 {
+		t.Errorf("TCX: %+v, clsact: %+v", tcx.Totals, clsact.Totals)
+	}
+	if again := busy(t, HooksClsact, 1).Fingerprint(); again != clsact.Fingerprint() {
+		t.Errorf("clsact gives %s and %s", clsact.Fingerprint(), again)
+	}
+	if other := busy(t, HooksClsact, 2).Fingerprint(); other == clsact.Fingerprint() {
+		t.Error("another seed gives the same fingerprint")
+	}
+	// That the run has everything in it.
+	var pauses, marks, cnms uint64
+	for i := range tcx.State().Ports {
+		r := &tcx.State().Ports[i]
+		pauses, marks, cnms = pauses+r.PausesSent, marks+r.EcnMarked, cnms+r.CnmsSent
+	}
+	if pauses == 0 || marks == 0 || cnms == 0 {
+		t.Errorf("%d PAUSEs, %d marks, %d CNMs", pauses, marks, cnms)
+	}
+}
+
+// TestAutomaticHooks: TCX for a fabric of a few ports, clsact for one of many.
+func TestAutomaticHooks(t *testing.T) {
+	testenv.NeedRoot(t)
+	needTCX(t)
+	for topology, tcx := range map[string]bool{"star: {hosts: 4}": true, "star: {hosts: 5}": false} {
+		plan := rootPlan(t, "rate: 40Gbps\ndelay: 1us\n"+topology)
+		f, err := NewFabric(plan, FabricOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.TCX != tcx {
+			t.Errorf("%s: TCX is %t", topology, f.TCX)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+//go:build linux
+
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/vishvananda/netlink/nl"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// vethInfoPeer is VETH_INFO_PEER of linux/veth.h.
+const vethInfoPeer = 1
+
+// gateway is the address hosts route through. It is nobody's: a static neighbour gives it the leaf port's MAC.
+var gateway = net.IPv4(10, 255, 255, 254)
+
+// makeLinks makes each port's veth pair straight into its namespaces, both ends up, and marks the namespaces as ours. The
+// thread is in the backplane.
+func (f *Fabric) makeLinks() error {
+	// Before Linux 6.15 the kernel takes an interface's index for used if the namespace that the request comes from has
+	// it, wherever the interface is to be. So the requests come from a namespace that has none but lo.
+	empty, err := newNamespace()
+	if err != nil {
+		return err
+	}
+	defer empty.Close()
+	create, err := linkSocket()
+	if err != nil {
+		return err
+	}
+	defer create.Close()
+	if err := netns.Set(f.backplane); err != nil {
+		return fmt.Errorf("enter the backplane's namespace: %w", err)
+	}
+	change, err := linkSocket()
+	if err != nil {
+		return err
+	}
+	defer change.Close()
+	for i := range f.plan.Ports {
+		p := &f.plan.Ports[i]
+		err := execute(create, newVeth(f.plan, p, f.devices[p.Node], f.backplane))
+		if err == nil {
+			err = execute(change, bringUp(p))
+		}
+		if err != nil {
+			return fmt.Errorf("create the veth pair of %s: %w", p.Name, err)
+		}
+	}
+	if err := f.markNamespaces(); err != nil {
+		return err
+	}
+	for _, h := range f.plan.Hosts {
+		if err := f.configureHost(&f.plan.Nodes[h]); err != nil {
+			return err
+		}
+	}
+	return netns.Set(f.backplane)
+}
+
+// carrierPatience is how long bring-up waits for an interface that the kernel does not say is up.
+const carrierPatience = 10 * time.Second
+
+// awaitCarriers has the kernel take note that both ends of each port are up; see carrier. The thread ends up in the backplane.
+func (f *Fabric) awaitCarriers() error {
+	return f.eachNamespace(func() error { return nil }, func(n *topologies.Node) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.Name, err)
+		}
+		defer unix.Close(fd)
+		for _, id := range n.Ports {
+			if err := awaitCarrier(fd, f.plan.Ports[id].Name, carrierPatience); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func awaitCarrier(fd int, name string, patience time.Duration) error {
+	for start := time.Now(); ; time.Sleep(time.Millisecond) {
+		up, err := carrier(fd, name)
+		switch {
+		case err != nil:
+			return fmt.Errorf("ask whether %s is up: %w", name, err)
+		case up:
+			return nil
+		case time.Since(start) > patience:
+			return machineError("%s is not up %v after it was made: the machine is too busy, or something else, a network manager say, "+
+				"takes interfaces down; try again when it is quieter", name, patience)
+		}
+	}
+}
+
+// linkSocket is a netlink socket in the thread's namespace; it stays there.
+func linkSocket() (*nl.NetlinkSocket, error) {
+	socket, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, fmt.Errorf("open a netlink socket: %w", err)
+	}
+	return socket, nil
+}
+
+func execute(socket *nl.NetlinkSocket, req *nl.NetlinkRequest) error {
+	req.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: {Socket: socket}}
+	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
+	return err
+}
+
+// newVeth asks for a port's inner end, in its device's namespace and up, and its outer end, in the backplane. A veth's
+// second end cannot be created up, as it has no peer yet then: bringUp does that.
+func newVeth(plan *topologies.Plan, p *topologies.Port, device, backplane netns.NsHandle) *nl.NetlinkRequest {
+	mtu := nl.Uint32Attr(uint32(engine.InterfaceMTU(plan)))
+	one := nl.Uint32Attr(1)
+	outerMAC := p.MAC
+	outerMAC[1] = 0xff // distinct, never seen in a frame
+	name := nl.ZeroTerminated(p.Name)
+
+	req := nl.NewNetlinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
+	req.AddData(linkMessage(engine.InnerIfindex(p), unix.IFF_UP))
+	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, name))
+	req.AddData(nl.NewRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(device))))
+	req.AddData(nl.NewRtAttr(unix.IFLA_ADDRESS, p.MAC[:]))
+	req.AddData(nl.NewRtAttr(unix.IFLA_MTU, mtu))
+	req.AddData(nl.NewRtAttr(unix.IFLA_NUM_TX_QUEUES, one))
+	req.AddData(nl.NewRtAttr(unix.IFLA_NUM_RX_QUEUES, one))
+	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
+	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated("veth"))
+	peer := info.AddRtAttr(nl.IFLA_INFO_DATA, nil).AddRtAttr(vethInfoPeer, nil)
+	peer.AddChild(linkMessage(engine.OuterIfindex(p.ID), 0))
+	peer.AddRtAttr(unix.IFLA_IFNAME, name)
+	peer.AddRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(backplane)))
+	peer.AddRtAttr(unix.IFLA_ADDRESS, outerMAC[:])
+	peer.AddRtAttr(unix.IFLA_MTU, mtu)
+	peer.AddRtAttr(unix.IFLA_NUM_TX_QUEUES, one)
+	peer.AddRtAttr(unix.IFLA_NUM_RX_QUEUES, one)
+	req.AddData(info)
+	return req
+}
+
+// bringUp asks for a port's outer end to be up. It answers no ARP: nothing but the engine sends into it.
+func bringUp(p *topologies.Port) *nl.NetlinkRequest {
+	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
+	req.AddData(linkMessage(engine.OuterIfindex(p.ID), unix.IFF_UP|unix.IFF_NOARP))
+	return req
+}
+
+func linkMessage(index int32, flags uint32) *nl.IfInfomsg {
+	m := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	m.Index = index
+	m.Flags = flags
+	m.Change = flags
+	return m
+}
+
+// configureHost gives a host its address, its route and the static neighbour behind it. It leaves the thread in the
+// host's namespace.
+func (f *Fabric) configureHost(n *topologies.Node) error {
+	if err := netns.Set(f.devices[n.ID]); err != nil {
+		return fmt.Errorf("enter the namespace of %s: %w", n.Name, err)
+	}
+	socket, err := linkSocket()
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.Name, err)
+	}
+	defer socket.Close()
+	port := &f.plan.Ports[n.Ports[0]]
+	index := uint32(engine.InnerIfindex(port))
+	peer := f.plan.Ports[port.Peer].MAC
+	addr := n.Addr.As4()
+
+	address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
+	msg := nl.NewIfAddrmsg(unix.AF_INET)
+	msg.Index = index
+	msg.Prefixlen = 32
+	address.AddData(msg)
+	address.AddData(nl.NewRtAttr(unix.IFA_LOCAL, addr[:]))
+	address.AddData(nl.NewRtAttr(unix.IFA_ADDRESS, addr[:]))
+
+	neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE|unix.NLM_F_ACK)
+	neighbour.AddData(&neighbourMessage{index: index})
+	neighbour.AddData(nl.NewRtAttr(unix.NDA_DST, gateway.To4()))
+	neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
+
+	route := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
+	rt := nl.NewRtMsg()
+	rt.Family = unix.AF_INET
+	rt.Dst_len = 8
+	rt.Flags = unix.RTNH_F_ONLINK
+	route.AddData(rt)
+	route.AddData(nl.NewRtAttr(unix.RTA_DST, net.IPv4(10, 0, 0, 0).To4()))
+	route.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway.To4()))
+	route.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(index)))
+	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, addr[:])) // the kernel knows its only address; programs that read routes (scapy) do not
+
+	for _, step := range []struct {
+		what string
+		req  *nl.NetlinkRequest
+	}{{"address", address}, {"static neighbour", neighbour}, {"route", route}} {
+		if err := execute(socket, step.req); err != nil {
+			return fmt.Errorf("set the %s of %s: %w", step.what, n.Name, err)
+		}
+	}
+	if f.live {
+		return readyForPrograms(n.Name, socket, f.plan.Ports[n.Ports[0]].Name)
+	}
+	return nil
+}
+
+// neighbourMessage is struct ndmsg for a permanent IPv4 neighbour.
+type neighbourMessage struct{ index uint32 }
+
+func (m *neighbourMessage) Len() int { return 12 }
+
+func (m *neighbourMessage) Serialize() []byte {
+	b := make([]byte, 12)
+	b[0] = unix.AF_INET
+	binary.NativeEndian.PutUint32(b[4:], m.index)
+	binary.NativeEndian.PutUint16(b[8:], unix.NUD_PERMANENT)
+	return b
+}

@@ -1,0 +1,232 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// livePlane is what the kernel plane has more where programs use the fabric. Their frames come out of the same outer ends as the
+// pipelines' output. Two rings keep them apart by the mark that the ingress program gives its output: so a host that floods fills the
+// ring of hosts' frames and no other. What a program in a device's namespace sends has no mark. A BPF program or a tc filter that has
+// frames get one there is found out by that: more comes out of the pipelines than goes in.
+type livePlane struct {
+	outside *ring
+	dead    []bool   // hosts' ports whose last crossing did not finish
+	owed    []uint64 // by port: such crossings, of each of which a frame may come yet
+	last    int      // the port of the last such crossing
+	// Unfinished counts such crossings; late are those that have finished since.
+	Unfinished, late uint64
+}
+
+// ErrForged says that something on a node does what the pipelines alone may do.
+var ErrForged = errors.New("a BPF program or tc filter on a node marks frames as the pipelines do, or gives them frames")
+
+// ProgramSlots is the frames of programs that may wait in their ring.
+const ProgramSlots = 4096
+
+// How long a crossing into a host may take, the first time and after one that did not finish. A live fabric goes on without the
+// frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
+const (
+	livePatience = 100 * time.Millisecond
+	deadPatience = 20 * time.Microsecond
+	spinsPerLook = 64
+	spinsAtMost  = 100 * time.Microsecond
+)
+
+// newLiveRings are the rings of the pipelines' output and of all else, in the calling thread's namespace.
+func newLiveRings(frameSize, ports int) (inside *ring, l *livePlane, err error) {
+	if inside, err = newRing(frameSize, ringSlots, marked(true)); err != nil {
+		return nil, nil, err
+	}
+	l = &livePlane{dead: make([]bool, ports), owed: make([]uint64, ports)}
+	if l.outside, err = newRing(frameSize, ProgramSlots, marked(false)); err != nil {
+		return nil, nil, errors.Join(err, inside.Close())
+	}
+	if err := l.outside.stampEarly(); err != nil {
+		return nil, nil, errors.Join(err, inside.Close(), l.outside.Close())
+	}
+	return inside, l, nil
+}
+
+// ProgramFrame is a frame that a program has sent out of a port.
+type ProgramFrame struct {
+	Data  []byte // valid until Release
+	Port  int    // may be none of the fabric's
+	Whole bool   // Data is all of it: it was neither cut nor had a VLAN tag
+	Stamp int64  // when it came out of the port, in ns of CLOCK_REALTIME since 1970
+}
+
+// Live says whether the plane was opened for a live fabric. What follows is for such a one.
+func (p *Plane) Live() bool { return p.live != nil }
+
+// Receive is the first of the programs' frames that wait; ok is false if none does. It waits until Release.
+func (p *Plane) Receive() (f ProgramFrame, ok bool) {
+	r := p.live.outside
+	data, ifindex, ok := r.receive()
+	if !ok {
+		return f, false
+	}
+	return ProgramFrame{data, int(ifindex - engine.OuterIfindex(0)), r.whole(), r.stamp()}, true
+}
+
+// Release has done with the frame that Receive returned.
+func (p *Plane) Release() { p.live.outside.release() }
+
+// Waiting says whether a program's frame waits.
+func (p *Plane) Waiting() bool {
+	_, _, ok := p.live.outside.receive()
+	return ok
+}
+
+// Overrun is the programs' frames for which there was no room since the last call.
+func (p *Plane) Overrun() (frames uint32, err error) {
+	_, frames, err = p.live.outside.statistics()
+	return frames, err
+}
+
+// Descriptors are what can be polled for programs' frames, and for what comes out of the pipelines.
+func (p *Plane) Descriptors() (programs, pipelines int) { return p.live.outside.rx, p.ring.rx }
+
+// crossLive is Cross where users may take interfaces down, programs away, and the machine may be slow.
+func (p *Plane) crossLive(in int, f *frame.Frame) error {
+	x, l := p.crossing, p.live
+	if err := p.Unasked(); err != nil {
+		return err
+	}
+	x.Verdict = ebpf.VerdictNone
+	if err := p.send(in, f, p.patience(in)); err != nil {
+		if p.state.Ports[in].Kind == ebpf.KindSwitch || !isAny(err, lostAtHost...) {
+			return p.notSent(in, err)
+		}
+		return p.unfinished(in)
+	}
+	done := p.done + 1
+	if !l.await(p.patience(in), func() bool { return atomic.LoadUint64(&x.Done) >= done }) {
+		if p.state.Ports[in].Kind == ebpf.KindSwitch {
+			return p.unseen(in)
+		}
+		return p.unfinished(in)
+	}
+	p.done = done
+	l.dead[in] = false
+	if len(p.taps) > 0 {
+		if err := p.drainTap(in); err != nil {
+			return err
+		}
+	}
+	if x.Verdict != ebpf.VerdictForward && x.Verdict != ebpf.VerdictHost {
+		return nil
+	}
+	var data []byte
+	var ifindex int32
+	want := engine.OuterIfindex(0) + int32(x.Egress)
+	for {
+		ok := l.await(crossingPatience, func() (ok bool) { data, ifindex, ok = p.ring.receive(); return ok })
+		if !ok {
+			return p.notOut(in)
+		}
+		if ifindex == want && len(data) == len(f.Data()) {
+			p.expected++
+			break
+		}
+		if err := p.disown(ifindex); err != nil {
+			return err
+		}
+	}
+	copy(f.Data(), data)
+	p.ring.release()
+	return nil
+}
+
+func (p *Plane) patience(in int) time.Duration {
+	switch {
+	case p.live.dead[in]:
+		return deadPatience
+	case p.state.Ports[in].Kind == ebpf.KindHost:
+		return livePatience
+	}
+	return crossingPatience
+}
+
+// lostAtHost are errors of sending into a host which lose the frame and nothing else: its user took the interface down or made it
+// smaller, or the machine had no room for it for livePatience.
+var lostAtHost = []unix.Errno{unix.ENETDOWN, unix.ENXIO, unix.ENODEV, unix.EMSGSIZE, unix.ENOBUFS, unix.EAGAIN, unix.ENOMEM}
+
+// unfinished gives a crossing into a host up.
+func (p *Plane) unfinished(in int) error {
+	p.live.Unfinished++
+	p.live.owed[in]++
+	p.live.dead[in] = true
+	p.live.last = in
+	return engine.ErrUnfinished
+}
+
+// Unasked deals with what the pipelines have done since the last crossing: crossings that finished after they had been given up, whose
+// frames it throws away. Anything else is an error.
+func (p *Plane) Unasked() error {
+	if done := atomic.LoadUint64(&p.crossing.Done); done != p.done {
+		n := done - p.done
+		if p.live.late += n; p.live.late > p.live.Unfinished {
+			return fmt.Errorf("the pipelines were given a frame that no port sent: %w", ErrForged)
+		}
+		p.state.Ports[p.live.last].RxFrames -= n // they have been counted as lost
+		p.done = done
+	}
+	for {
+		_, ifindex, ok := p.ring.receive()
+		if !ok {
+			return nil
+		}
+		if err := p.disown(ifindex); err != nil {
+			return err
+		}
+	}
+}
+
+// disown throws away the frame that the ring gave, which has come out of an interface of the backplane and is not what was waited for. It
+// is of a crossing into that port that had been given up, or else an error.
+func (p *Plane) disown(ifindex int32) error {
+	port := int(ifindex - engine.OuterIfindex(0))
+	if port < 0 || port >= len(p.live.owed) || p.live.owed[port] == 0 {
+		from := "the backplane"
+		if port >= 0 && port < len(p.live.owed) {
+			from = p.fabric.plan.Ports[port].Name
+		}
+		return fmt.Errorf("a frame came out of %s that the pipelines did not send: %w", from, ErrForged)
+	}
+	p.live.owed[port]--
+	p.expected++
+	p.ring.release()
+	return nil
+}
+
+// await waits until ready, for a time: after a moment asleep, as the kernel may have left the work to a thread that the engine's, which
+// has a real-time policy, keeps from its processor.
+func (l *livePlane) await(patience time.Duration, ready func() bool) bool {
+	if ready() {
+		return true
+	}
+	for start := time.Now(); ; {
+		for range spinsPerLook {
+			if ready() {
+				return true
+			}
+		}
+		switch waited := time.Since(start); {
+		case waited > patience:
+			return ready()
+		case waited > spinsAtMost:
+			rest(firstSendRest)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+//go:build linux
+
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/vishvananda/netlink/nl"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// loopbackIndex is the index of lo, the same in every namespace.
+const loopbackIndex = 1
+
+// owner is the process that a namespace was made for. A pid alone would not do: pids are used again, and each pid
+// namespace (a container's, say) has its own.
+type owner struct {
+	Process
+	pidSpace uint64 // inode of the pid namespace
+}
+
+// ownMark is the part of the mark that all namespaces of this process share.
+var ownMark = sync.OnceValues(func() (string, error) {
+	own, err := ThisProcess()
+	if err != nil {
+		return "", err
+	}
+	space, err := inode("/proc/self/ns/pid")
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("pausenet %d %d %d ", own.PID, own.Start, space), nil
+})
+
+// markNamespaces names each namespace's owner and node in the alias of its lo (`ip link` shows it), so that Clean can
+// tell ours from others'. It must be lo: the ports of a device vanish with the backplane, and what is to be recognised is
+// a namespace that outlives it. The thread ends up in the backplane.
+func (f *Fabric) markNamespaces() error {
+	for i := range f.devices {
+		if err := mark(f.devices[i], f.plan.Nodes[i].Name); err != nil {
+			return err
+		}
+	}
+	return mark(f.backplane, "backplane")
+}
+
+// mark leaves the thread in the namespace.
+func mark(ns netns.NsHandle, node string) error {
+	prefix, err := ownMark()
+	if err != nil {
+		return fmt.Errorf("find out who owns the fabric: %w", err)
+	}
+	if err := netns.Set(ns); err != nil {
+		return fmt.Errorf("enter the namespace of %s: %w", node, err)
+	}
+	socket, err := linkSocket()
+	if err != nil {
+		return fmt.Errorf("%s: %w", node, err)
+	}
+	defer socket.Close()
+	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
+	req.AddData(linkMessage(loopbackIndex, 0))
+	req.AddData(nl.NewRtAttr(unix.IFLA_IFALIAS, nl.NonZeroTerminated(prefix+node)))
+	if err := execute(socket, req); err != nil {
+		return fmt.Errorf("mark the namespace of %s: %w", node, err)
+	}
+	return nil
+}
+
+// parseMark reads a mark; ok is false for the alias of anybody else's interface.
+func parseMark(alias string) (by owner, node string, ok bool) {
+	fields := strings.Split(alias, " ")
+	if len(fields) != 5 || fields[0] != "pausenet" || fields[4] == "" {
+		return owner{}, "", false
+	}
+	var errs [3]error
+	by.PID, errs[0] = strconv.Atoi(fields[1])
+	by.Start, errs[1] = strconv.ParseUint(fields[2], 10, 64)
+	by.pidSpace, errs[2] = strconv.ParseUint(fields[3], 10, 64)
+	return by, fields[4], errs == [3]error{} && by.PID > 0
+}
+
+func inode(path string) (uint64, error) {
+	var s unix.Stat_t
+	if err := unix.Stat(path, &s); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return s.Ino, nil
+}

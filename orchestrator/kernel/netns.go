@@ -1,0 +1,63 @@
+//go:build linux
+
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// onOwnThread runs f on an operating-system thread of its own, which ends with f: f may change the thread's namespace
+// and need not change it back.
+func onOwnThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if unix.Gettid() == unix.Getpid() {
+			// Go parks the main thread instead of ending it, in whatever namespace it is. Hold it while another thread works.
+			done <- onOwnThread(f)
+			runtime.UnlockOSThread()
+			return
+		}
+		done <- f()
+	}()
+	return <-done
+}
+
+// newNamespace makes an anonymous network namespace and leaves the calling thread in it. It lives as long as something
+// refers to it: a process that is killed leaves nothing behind.
+func newNamespace() (netns.NsHandle, error) {
+	ns, err := netns.New()
+	if err != nil {
+		return netns.None(), fmt.Errorf("create a network namespace: %w", err)
+	}
+	// No stray frame may enter the fabric: without IPv6 there is no router solicitation, no multicast report.
+	for _, conf := range []string{"all", "default"} {
+		path := "/proc/sys/net/ipv6/conf/" + conf + "/disable_ipv6"
+		if err := writeExisting(path, "1"); err != nil {
+			ns.Close()
+			return netns.None(), fmt.Errorf("disable IPv6: %w", err)
+		}
+	}
+	return ns, nil
+}
+
+// writeExisting writes to a file of procfs; one that does not exist (no IPv6 in this kernel) is fine.
+func writeExisting(path, content string) error {
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err == unix.ENOENT {
+		return nil
+	}
+	if err != nil {
+		return &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	if _, err := unix.Write(fd, []byte(content)); err != nil {
+		return &os.PathError{Op: "write", Path: path, Err: err}
+	}
+	return nil
+}

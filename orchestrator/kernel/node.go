@@ -1,0 +1,160 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/pidns"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Nodes are the namespaces that programs on a fabric's nodes run in beside the network's, which is the fabric's: a node's programs share
+// its mounts and its host name. They are made as the first program comes, and live until Close and as long as a program is in them.
+type Nodes struct {
+	fabric     *Fabric
+	programs   *pidns.Namespace
+	privileged bool
+	mutex      sync.Mutex
+	made       map[topologies.NodeID]*own
+}
+
+// own are a node's own namespaces, and its root folder.
+type own struct{ mounts, root, names *os.File }
+
+func (o *own) close() error { return errors.Join(o.mounts.Close(), o.root.Close(), o.names.Close()) }
+
+// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not.
+func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool) *Nodes {
+	return &Nodes{fabric: fabric, programs: programs, privileged: privileged, made: map[topologies.NodeID]*own{}}
+}
+
+// Place is where a node's programs run. It is valid until Close.
+func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	o := n.made[id]
+	if o == nil {
+		var err error
+		if o, err = n.make(id); err != nil {
+			return Place{}, fmt.Errorf("make the namespaces of %s: %w", n.fabric.plan.Nodes[id].Name, err)
+		}
+		n.made[id] = o
+	}
+	return Place{
+		Network: n.fabric.Namespace(id), Mounts: int(o.mounts.Fd()), Root: int(o.root.Fd()), Names: int(o.names.Fd()),
+		PIDs: int(n.programs.File().Fd()), Privileged: n.privileged,
+	}, nil
+}
+
+// Close lets go of the namespaces.
+func (n *Nodes) Close() error {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	var errs []error
+	for _, o := range n.made {
+		errs = append(errs, o.close())
+	}
+	clear(n.made)
+	return errors.Join(errs...)
+}
+
+// make makes a node's own namespaces: its name is the host's there, /proc shows the fabric's processes, /sys the node's network,
+// /etc/hosts knows the fabric's hosts, and no name server is known.
+func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
+	node := &n.fabric.plan.Nodes[id]
+	err = onOwnThread(func() error {
+		home, err := leaving()
+		if err != nil {
+			return err
+		}
+		defer home()
+		// As the thread's /proc becomes another, its own folder there stays in reach.
+		self, err := os.Open("/proc/thread-self/ns")
+		if err != nil {
+			return err
+		}
+		defer self.Close()
+		if err := unix.Setns(n.fabric.Namespace(id), unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("enter its network: %w", err)
+		}
+		if err := n.programs.EnterMounts(); err != nil {
+			return err
+		}
+		if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWUTS); err != nil {
+			return err
+		}
+		if err := unix.Sethostname([]byte(node.Name)); err != nil {
+			return fmt.Errorf("set its host name: %w", err)
+		}
+		// Where /sys, /etc/hosts or /etc/resolv.conf cannot be mounted over, as in some containers, programs see the outer ones.
+		_ = unix.Mount("pausenet", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+		if err := nameHosts(hosts(n.fabric.plan, node)); err != nil {
+			return err
+		}
+		var errs [3]error
+		made := &own{}
+		made.mounts, errs[0] = openIn(self, "mnt")
+		made.names, errs[1] = openIn(self, "uts")
+		made.root, errs[2] = os.Open("/")
+		if err := errors.Join(errs[:]...); err != nil {
+			_ = made.close()
+			return err
+		}
+		o = made
+		return nil
+	})
+	return o, err
+}
+
+// openIn opens a file of a folder that no path leads to.
+func openIn(folder *os.File, name string) (*os.File, error) {
+	fd, err := unix.Openat(int(folder.Fd()), name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// hosts is a node's hosts file (hosts(5)): the fabric's hosts' names and addresses. A switch, which has none, finds its own name too:
+// many servers look that up as they start.
+func hosts(plan *topologies.Plan, node *topologies.Node) string {
+	text := "127.0.0.1 localhost\n"
+	if node.Kind != topologies.Host {
+		text += "127.0.1.1 " + node.Name + "\n"
+	}
+	for _, id := range plan.Hosts {
+		text += fmt.Sprintf("%v %s\n", plan.Nodes[id].Addr, plan.Nodes[id].Name)
+	}
+	return text
+}
+
+// resolver is /etc/resolv.conf on nodes (resolv.conf(5)). The machine's name servers cannot be reached from a fabric: with them, who asks
+// for a name that the hosts file has not would wait for 20 s, with none it is told at once that there is none.
+const resolver = "# no name server can be reached from a fabric: names are those of /etc/hosts\n"
+
+// nameHosts puts the hosts file over /etc/hosts, and an empty list of name servers over /etc/resolv.conf. They are written into a file
+// system in memory that covers a folder for as long.
+func nameHosts(hosts string) error {
+	const cover = "/mnt"
+	if err := unix.Mount("pausenet", cover, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=755"); err != nil {
+		return nil //nolint:nilerr // names stay unknown, addresses work
+	}
+	defer unix.Unmount(cover, unix.MNT_DETACH) //nolint:errcheck // it ends with the mount namespace
+	for _, over := range []struct{ path, text string }{{"/etc/hosts", hosts}, {"/etc/resolv.conf", resolver}} {
+		file := cover + "/" + filepath.Base(over.path)
+		if err := os.WriteFile(file, []byte(over.text), 0o644); err != nil {
+			return fmt.Errorf("write what is to be %s: %w", over.path, err)
+		}
+		if err := unix.Mount(file, over.path, "", unix.MS_BIND, ""); err != nil && err != unix.ENOENT {
+			return fmt.Errorf("put a file over %s: %w", over.path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+//go:build !linux
+
+package kernel
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// FabricOptions are what is not in the plan.
+type FabricOptions struct {
+	engine.PlaneOptions
+	// Live says whether programs are to use the fabric (Live): the kernel plane's alone.
+	Live bool
+}
+
+// OpenPlane opens the plane of the given name for a plan.
+func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plane, error) {
+	switch name {
+	case engine.PlaneKernel:
+		return nil, fmt.Errorf("the kernel plane needs Linux, this is %s: use --plane wasm", runtime.GOOS)
+	case engine.PlaneWasm:
+		return openWasm(plan, o.PlaneOptions)
+	}
+	return nil, fmt.Errorf("unknown plane %q", name)
+}
+
+// HooksOf says how a plane's programs are attached: they are not.
+func HooksOf(engine.Plane) string { return "" }

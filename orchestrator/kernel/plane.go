@@ -1,0 +1,194 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// Plane carries frames through the kernel: into a port's outer end, through the programs, out of another's into the
+// receive ring.
+type Plane struct {
+	fabric   *Fabric
+	state    *ebpf.State
+	crossing *ebpf.Crossing
+	ring     *ring
+	done     uint64 // crossings begun: what crossing.Done must become
+	expected uint64 // frames that had to come out
+	counted  uint32 // frames that the kernel put into the ring, as far as Check has asked
+
+	taps map[int]*tap
+	live *livePlane // nil: in virtual time
+
+	before egressBefore // the crossing
+	// Waits counts crossings that were not over when the system call returned, Resent frames that were sent again as the kernel had
+	// had no room for them.
+	Waits  uint64
+	Resent atomic.Uint64
+}
+
+// crossingPatience is how long a crossing may take. It is microseconds; on an overloaded machine the kernel may hand the
+// work to a thread that has to wait for a processor.
+const crossingPatience = 20 * time.Second
+
+// NewPlane drives a fabric. frameSize is the most bytes of a frame.
+func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
+	p := &Plane{fabric: f, state: f.State(), crossing: f.State().Crossing, taps: map[int]*tap{}}
+	err := p.inBackplane(func() (err error) {
+		if !f.live {
+			p.ring, err = newRing(frameSize, ringSlots, nil)
+			return err
+		}
+		p.ring, p.live, err = newLiveRings(frameSize, len(f.plan.Ports))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Plane) inBackplane(f func() error) error {
+	return onOwnThread(func() error {
+		if err := netns.Set(p.fabric.backplane); err != nil {
+			return fmt.Errorf("enter the backplane's namespace: %w", err)
+		}
+		return f()
+	})
+}
+
+// Name is "kernel".
+func (p *Plane) Name() string { return engine.PlaneKernel }
+
+// CarriesPayload says that frames are whole: they are real.
+func (p *Plane) CarriesPayload() bool { return true }
+
+// State is the pipelines' tables and registers.
+func (p *Plane) State() *ebpf.State { return p.state }
+
+// Cross sends the frame into the outer end of port in and waits until the programs have dealt with it.
+func (p *Plane) Cross(in int, f *frame.Frame) error {
+	if p.live != nil {
+		return p.crossLive(in, f)
+	}
+	x := p.crossing
+	x.Verdict = ebpf.VerdictNone
+	p.done++
+	if err := p.send(in, f, crossingPatience); err != nil {
+		return p.notSent(in, err)
+	}
+	if atomic.LoadUint64(&x.Done) != p.done {
+		if !p.wait(func() bool { return atomic.LoadUint64(&x.Done) == p.done }) {
+			return p.unseen(in)
+		}
+	}
+	if len(p.taps) > 0 {
+		if err := p.drainTap(in); err != nil {
+			return err
+		}
+	}
+	if x.Verdict != ebpf.VerdictForward && x.Verdict != ebpf.VerdictHost {
+		return nil
+	}
+	p.expected++
+	data, ifindex, ok := p.ring.receive()
+	if !ok {
+		if !p.wait(func() bool { data, ifindex, ok = p.ring.receive(); return ok }) {
+			return p.notOut(in)
+		}
+	}
+	if want := engine.OuterIfindex(0) + int32(x.Egress); ifindex != want {
+		return fmt.Errorf("frame into %s came out of interface %d of the backplane instead of %d (%s)",
+			p.fabric.plan.Ports[in].Name, ifindex, want, p.fabric.plan.Ports[x.Egress].Name)
+	}
+	if len(data) != len(f.Data()) {
+		return fmt.Errorf("frame into %s went in with %d bytes and came out with %d",
+			p.fabric.plan.Ports[in].Name, len(f.Data()), len(data))
+	}
+	copy(f.Data(), data)
+	p.ring.release()
+	return nil
+}
+
+// notOut is the error of a frame that the pipelines sent out of a port of which it did not come.
+func (p *Plane) notOut(in int) error {
+	out := int(p.crossing.Egress)
+	return machineError("frame into %s: it did not come out of %s within %v: %s",
+		p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[out].Name, crossingPatience, p.ails(out))
+}
+
+// wait spins until ready: first on the processor, then giving it to the thread that the kernel may have left the work to.
+func (p *Plane) wait(ready func() bool) bool {
+	p.Waits++
+	deadline := time.Now().Add(crossingPatience)
+	for i := 0; ; i++ {
+		if ready() {
+			return true
+		}
+		switch {
+		case i < 100:
+		case i < 1000:
+			unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) //nolint:errcheck // it cannot fail
+			runtime.Gosched()
+		default:
+			time.Sleep(50 * time.Microsecond)
+			if time.Now().After(deadline) {
+				return ready()
+			}
+		}
+	}
+}
+
+// Check compares what the kernel counted with what was sent and taken.
+func (p *Plane) Check() []string {
+	var problems []string
+	if p.crossing.Done != p.done {
+		problems = append(problems, fmt.Sprintf("%d crossings were begun, %d ended", p.done, p.crossing.Done))
+	}
+	unfinished := uint64(0)
+	if p.live != nil {
+		unfinished = p.live.Unfinished
+	}
+	if p.crossing.Marked < p.done || p.crossing.Marked > p.done+unfinished {
+		problems = append(problems, fmt.Sprintf("%d crossings were begun, the egress pipelines saw %d", p.done, p.crossing.Marked))
+	}
+	packets, drops, err := p.ring.statistics() // since the last time
+	if err != nil {
+		return append(problems, err.Error())
+	}
+	p.counted += packets
+	packets = p.counted
+	if drops != 0 {
+		problems = append(problems, fmt.Sprintf("the receive ring had no room for %d frames", drops))
+	}
+	// The kernel's count is 32 bits wide.
+	if packets != uint32(p.expected) || p.ring.Received != p.expected {
+		problems = append(problems, fmt.Sprintf("%d frames had to come out, the kernel counted %d, the ring gave %d",
+			p.expected, packets, p.ring.Received))
+	}
+	return problems
+}
+
+// Close removes the sockets and the fabric.
+func (p *Plane) Close() error {
+	var errs []error
+	for _, t := range p.taps {
+		errs = append(errs, t.Close())
+	}
+	p.taps = nil
+	if p.live != nil {
+		errs = append(errs, p.live.outside.Close())
+	}
+	return errors.Join(append(errs, p.ring.Close(), p.fabric.Close())...)
+}

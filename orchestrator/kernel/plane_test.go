@@ -1,0 +1,38 @@
+//go:build linux
+
+package kernel
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// TestPlaneGivesUp: a crossing whose frame does not come out, or comes out elsewhere, ends the run with an error that says
+// where.
+func TestPlaneGivesUp(t *testing.T) {
+	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", rigOptions{})
+	l.send("h0", "h2", 100_000, 0)
+	// What port s0-eth3 forwards to is another interface than the one it says.
+	l.State().Ports[l.port("s0", "h2")].Ifindex = l.State().Ports[l.port("s0", "h1")].Ifindex
+	err := l.Run(vtime.Millisecond, 0, nil)
+	if err == nil || !strings.Contains(err.Error(), "frame into s0-eth1 came out of interface") || !strings.Contains(err.Error(), "(s0-eth3)") {
+		t.Errorf("%v", err)
+	}
+	if got := l.State().Crossing.Verdict; got != ebpf.VerdictForward {
+		t.Errorf("verdict %d", got)
+	}
+}
+
+// TestRingIsCounted: a frame that the ring gave and nobody waited for breaks the law that the plane's counts agree.
+func TestRingIsCounted(t *testing.T) {
+	r := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", rigOptions{})
+	r.send("h0", "h2", 100_000, 0)
+	r.run()
+	r.plane.ring.Received++
+	if broken := r.Check(); len(broken) != 1 || broken[0].Law != "the plane's counts agree" || broken[0].Place != "plane" {
+		t.Errorf("%v", broken)
+	}
+}

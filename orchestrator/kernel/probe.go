@@ -1,0 +1,71 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/kernel"
+)
+
+// ProbePipelines loads the pipelines.
+func ProbePipelines() (found string, err error) {
+	start := time.Now()
+	k, err := kernel.Load(ebpf.Sizes{Ports: 1, Switches: 1, Hosts: 1, NextHops: 1, Fanouts: 1, Flows: true})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("the verifier accepts the pipelines, in %v", time.Since(start).Round(time.Millisecond)), k.Close()
+}
+
+// inNewNamespace calls f on a thread of its own in a namespace that ends with it.
+func inNewNamespace(f func() error) error {
+	return onOwnThread(func() error {
+		ns, err := newNamespace()
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(), ns.Close())
+	})
+}
+
+// ProbeNamespaces makes a network namespace, marked as a fabric's are. It says what was found, as the other probes do.
+func ProbeNamespaces() (found string, err error) {
+	err = onOwnThread(func() error {
+		ns, err := newNamespace()
+		if err != nil {
+			return err
+		}
+		return errors.Join(mark(ns, "doctor"), ns.Close())
+	})
+	return "can be made and entered", err
+}
+
+// ProbeVeth makes a veth pair.
+func ProbeVeth() (string, error) {
+	err := inNewNamespace(func() error {
+		err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "doctor0"}, PeerName: "doctor1"})
+		if err != nil {
+			return fmt.Errorf("create a veth pair: %w", err)
+		}
+		return nil
+	})
+	return "pairs can be made", err
+}
+
+// ProbeRing sets a receive ring up.
+func ProbeRing() (string, error) {
+	err := inNewNamespace(func() error {
+		r, err := newRing(2048, ringSlots, nil)
+		if err != nil {
+			return err
+		}
+		return r.Close()
+	})
+	return "TPACKET_V2 can be set up and mapped", err
+}

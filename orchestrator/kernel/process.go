@@ -1,0 +1,62 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is a process, told from all others: a pid alone would not do, as pids are used again.
+type Process struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // in clock ticks since the machine's start, as /proc/PID/stat has it
+}
+
+// ThisProcess is the calling one.
+func ThisProcess() (Process, error) {
+	start, _, err := processStart(os.Getpid())
+	return Process{os.Getpid(), start}, err
+}
+
+// Runs says whether the process still runs: a zombie holds nothing any more.
+func (p Process) Runs() bool {
+	start, state, err := processStart(p.PID)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return false
+	}
+	// Not knowing is no reason to take it for ended.
+	return err != nil || start == p.Start && state != 'Z' && state != 'X'
+}
+
+// Wait waits until the process does not run, for a time, and says whether it does not.
+func (p Process) Wait(patience time.Duration) (ended bool) {
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if err != nil {
+		return !p.Runs()
+	}
+	defer unix.Close(fd)
+	return !p.Runs() || endedWithin(fd, patience)
+}
+
+// processStart is when a process began and the letter of its state.
+func processStart(pid int) (start uint64, state byte, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	// The name, in brackets, may hold anything, brackets and spaces too.
+	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
+	fields := strings.Fields(rest)
+	if len(fields) < 20 {
+		return 0, 0, fmt.Errorf("/proc/%d/stat: too short", pid)
+	}
+	start, err = strconv.ParseUint(fields[19], 10, 64)
+	return start, fields[0][0], err
+}

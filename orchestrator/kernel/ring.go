@@ -1,0 +1,205 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
+)
+
+// ring is an AF_PACKET receive ring (TPACKET_V2) over every interface of the backplane, and the socket that frames are
+// injected through. V3 would hold a lone frame back until its block fills; V2 delivers it at once.
+type ring struct {
+	rx, tx  int
+	memory  []byte
+	slot    int // bytes
+	slots   int
+	next    int
+	address unix.RawSockaddrLinklayer // of the interface to send into
+
+	// Received counts the frames taken from the ring.
+	Received uint64
+}
+
+const ringSlots = 256
+
+// Offsets in a TPACKET_V2 slot: struct tpacket2_hdr, then struct sockaddr_ll.
+const (
+	tpStatus   = 0
+	tpLen      = 4
+	tpSnapLen  = 8
+	tpMAC      = 12
+	tpSeconds  = 16
+	tpNanos    = 20
+	tpIfindex  = 32 + 4
+	tpHeadroom = 32 + 20 + 64 // header, address, and what the kernel aligns before the frame
+)
+
+// newRing opens the sockets in the calling thread's namespace. frame is the most bytes of a frame; slots a power of 2, at
+// least 32. With a filter the ring gets only the frames that it accepts.
+func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
+	r = &ring{rx: -1, tx: -1, slots: slots, slot: 2048}
+	for r.slot < frame+tpHeadroom {
+		r.slot *= 2
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+			r = nil
+		}
+	}()
+	if r.rx, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+		return r, fmt.Errorf("open a packet socket: %w", err)
+	}
+	if err := unix.SetsockoptInt(r.rx, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2); err != nil {
+		return r, fmt.Errorf("choose TPACKET_V2: %w", err)
+	}
+	// Injected frames are outgoing ones of the outer ends; only what comes back matters.
+	if err := unix.SetsockoptInt(r.rx, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
+		return r, fmt.Errorf("ignore outgoing frames: %w", err)
+	}
+	size := r.slot * r.slots
+	block := 1 << 16
+	request := unix.TpacketReq{
+		Block_size: uint32(block), Block_nr: uint32(size / block),
+		Frame_size: uint32(r.slot), Frame_nr: uint32(r.slots),
+	}
+	if err := unix.SetsockoptTpacketReq(r.rx, unix.SOL_PACKET, unix.PACKET_RX_RING, &request); err != nil {
+		return r, fmt.Errorf("set up the receive ring: %w", err)
+	}
+	r.memory, err = unix.Mmap(r.rx, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		return r, fmt.Errorf("map the receive ring: %w", err)
+	}
+	if filter != nil {
+		if err := attachFilter(r.rx, filter); err != nil {
+			return r, fmt.Errorf("filter the receive ring: %w", err)
+		}
+	}
+	if err := unix.Bind(r.rx, &unix.SockaddrLinklayer{Protocol: hostToNetwork(unix.ETH_P_ALL)}); err != nil {
+		return r, fmt.Errorf("bind the receive ring: %w", err)
+	}
+	// Protocol 0: this one receives nothing.
+	if r.tx, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+		return r, fmt.Errorf("open the sending packet socket: %w", err)
+	}
+	r.address = unix.RawSockaddrLinklayer{Family: unix.AF_PACKET}
+	return r, nil
+}
+
+// marked is a filter that accepts the frames whose mark is that of the pipelines' output, or all others.
+func marked(want bool) []unix.SockFilter {
+	const adMark = 0xfffff000 + 20 // SKF_AD_OFF + SKF_AD_MARK of linux/filter.h
+	accept := [2]uint32{1 << 18, 0}
+	if !want {
+		accept = [2]uint32{0, 1 << 18}
+	}
+	return []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: adMark},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: ebpf.FrameMark, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: accept[0]},
+		{Code: unix.BPF_RET | unix.BPF_K, K: accept[1]},
+	}
+}
+
+func attachFilter(fd int, program []unix.SockFilter) error {
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+}
+
+func hostToNetwork(v uint16) uint16 { return v<<8 | v>>8 }
+
+// send injects a frame into an interface of the backplane: one system call, no allocation.
+func (r *ring) send(ifindex int32, frame []byte) error {
+	r.address.Ifindex = ifindex
+	_, _, e := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(r.tx), uintptr(unsafe.Pointer(unsafe.SliceData(frame))),
+		uintptr(len(frame)), 0, uintptr(unsafe.Pointer(&r.address)), unsafe.Sizeof(r.address))
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+func (r *ring) status(slot []byte) *uint32 { return (*uint32)(unsafe.Pointer(&slot[tpStatus])) }
+
+// receive returns the next frame and the interface it came out of, if there is one. The frame is valid until release.
+func (r *ring) receive() (frame []byte, ifindex int32, ok bool) {
+	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
+	if atomic.LoadUint32(r.status(slot))&unix.TP_STATUS_USER == 0 {
+		return nil, 0, false
+	}
+	n := *(*uint32)(unsafe.Pointer(&slot[tpSnapLen]))
+	at := *(*uint16)(unsafe.Pointer(&slot[tpMAC]))
+	ifindex = *(*int32)(unsafe.Pointer(&slot[tpIfindex]))
+	return slot[at : uint32(at)+n], ifindex, true
+}
+
+// whole says whether the frame that receive returned is all there was on the interface: neither was it cut to fit, nor was a
+// VLAN tag taken off it.
+func (r *ring) whole() bool {
+	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
+	return atomic.LoadUint32(r.status(slot))&unix.TP_STATUS_VLAN_VALID == 0 &&
+		*(*uint32)(unsafe.Pointer(&slot[tpLen])) == *(*uint32)(unsafe.Pointer(&slot[tpSnapLen]))
+}
+
+// stamp is when the frame that receive returned came to its interface, in ns of CLOCK_REALTIME since 1970.
+func (r *ring) stamp() int64 {
+	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
+	return int64(*(*uint32)(unsafe.Pointer(&slot[tpSeconds])))*1e9 + int64(*(*uint32)(unsafe.Pointer(&slot[tpNanos])))
+}
+
+// stampEarly has the kernel stamp frames as they come to an interface, and not only as they come into the ring: on a busy machine they may
+// have to wait in between.
+func (r *ring) stampEarly() error {
+	if err := unix.SetsockoptInt(r.rx, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1); err != nil {
+		return fmt.Errorf("have frames stamped: %w", err)
+	}
+	return nil
+}
+
+// release gives the slot of the last frame back to the kernel.
+func (r *ring) release() {
+	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
+	atomic.StoreUint32(r.status(slot), unix.TP_STATUS_KERNEL)
+	r.next++
+	if r.next == r.slots {
+		r.next = 0
+	}
+	r.Received++
+}
+
+// statistics are the kernel's own counts since the last call: frames put into the ring, and frames it had no room for.
+func (r *ring) statistics() (packets, drops uint32, err error) {
+	var s unix.TpacketStats
+	size := uint32(unsafe.Sizeof(s))
+	_, _, e := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(r.rx), unix.SOL_PACKET, unix.PACKET_STATISTICS,
+		uintptr(unsafe.Pointer(&s)), uintptr(unsafe.Pointer(&size)), 0)
+	runtime.KeepAlive(&s)
+	if e != 0 {
+		return 0, 0, fmt.Errorf("read the ring's statistics: %w", e)
+	}
+	return s.Packets, s.Drops, nil
+}
+
+// Close closes the sockets and unmaps the ring.
+func (r *ring) Close() error {
+	var errs []error
+	if r.memory != nil {
+		errs = append(errs, unix.Munmap(r.memory))
+		r.memory = nil
+	}
+	for _, fd := range []*int{&r.rx, &r.tx} {
+		if *fd >= 0 {
+			errs = append(errs, unix.Close(*fd))
+			*fd = -1
+		}
+	}
+	return errors.Join(errs...)
+}

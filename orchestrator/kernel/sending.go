@@ -1,0 +1,137 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+func machineError(format string, args ...any) error {
+	return &engine.MachineError{Err: fmt.Errorf(format, args...)}
+}
+
+// egressBefore are the registers that the egress pipeline writes, as they were before a crossing, and how many frames it had seen. It
+// may have seen a frame that the kernel then has no room for on its way to the ingress pipeline.
+type egressBefore struct {
+	marked  uint64
+	port    *ebpf.Port // nil: it writes none
+	class   int
+	own     ebpf.PortClass
+	ecn, ue uint64
+	draws   uint64
+	line    uint64
+	entered [3]uint64
+}
+
+// note keeps the registers. It is called for each frame.
+func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
+	const tosAt = 15
+	x := state.Crossing
+	b.marked, b.port = x.Marked, nil
+	if x.Tick != ebpf.TickNone && x.Tick != ebpf.TickLost || x.OutPort >= uint32(len(state.Ports)) || state.Ports[x.OutPort].Kind != ebpf.KindSwitch {
+		return
+	}
+	p := &state.Ports[x.OutPort]
+	b.port, b.class = p, int(f.Data()[tosAt]>>5)
+	b.own = p.Class[b.class]
+	b.ecn, b.ue, b.draws, b.line, b.entered = p.EcnMarked, p.UeMarked, p.Draws, p.TxLineBytes, p.Entered
+}
+
+// restore has the registers be as they were.
+func (b *egressBefore) restore(state *ebpf.State) {
+	state.Crossing.Marked = b.marked
+	if p := b.port; p != nil {
+		p.Class[b.class] = b.own
+		p.EcnMarked, p.UeMarked, p.Draws, p.TxLineBytes, p.Entered = b.ecn, b.ue, b.draws, b.line, b.entered
+	}
+}
+
+// noRoom says of an error of a packet socket's that the kernel had no room for the frame, and may have some in a moment: it has no memory,
+// or the queue of frames that wait for a processor is full (net.core.netdev_max_backlog). The frame is gone then.
+func noRoom(err error) bool { return isAny(err, unix.ENOBUFS, unix.ENOMEM, unix.EAGAIN) }
+
+// How long a sender rests before it sends a frame again that the kernel had no room for: at first and at most. Yielding would not do: a
+// real-time thread yields to none of the kernel's.
+const firstSendRest, longestSendRest = 20 * time.Microsecond, 5 * time.Millisecond
+
+// rest has the calling thread sleep, or be woken early: a goroutine would be woken by a thread that has to wait for a processor.
+func rest(d time.Duration) {
+	t := unix.NsecToTimespec(d.Nanoseconds())
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+}
+
+// send puts a frame into the outer end of port in. While the kernel has no room for it, it is sent again, for as long as the patience:
+// the pipelines see it once.
+func (p *Plane) send(in int, f *frame.Frame, patience time.Duration) error {
+	p.before.note(p.state, f)
+	err := p.ring.send(engine.OuterIfindex(0)+int32(in), f.Data())
+	if err == nil || !noRoom(err) {
+		return err
+	}
+	done := atomic.LoadUint64(&p.crossing.Done)
+	start := time.Now()
+	for pause := firstSendRest; noRoom(err) && time.Since(start) < patience; pause = min(2*pause, longestSendRest) {
+		rest(pause)
+		if atomic.LoadUint64(&p.crossing.Done) != done { // it did come through
+			return nil
+		}
+		p.before.restore(p.state)
+		p.Resent.Add(1)
+		err = p.ring.send(engine.OuterIfindex(0)+int32(in), f.Data())
+	}
+	return err
+}
+
+// notSent is the error of a frame that could not be put into the outer end of a port.
+func (p *Plane) notSent(in int, err error) error {
+	name := p.fabric.plan.Ports[in].Name
+	switch {
+	case noRoom(err):
+		return machineError("the kernel has had no room for a frame into %s for %v (%w): the machine is out of memory, or something floods "+
+			"its network (net.core.netdev_max_backlog); free memory, or end the flood, and try again", name, crossingPatience, err)
+	case isAny(err, unix.ENETDOWN, unix.ENXIO, unix.ENODEV):
+		return machineError("send into %s: %w: %s", name, err, p.ails(in))
+	}
+	return machineError("send into %s: %w", name, err)
+}
+
+// unseen is the error of a frame that was put into the outer end of a port and did not come out of the pipelines.
+func (p *Plane) unseen(in int) error {
+	return machineError("frame into %s: the pipelines did not finish within %v: %s", p.fabric.plan.Ports[in].Name, crossingPatience, p.ails(in))
+}
+
+// ails finds out why frames do not get through a port.
+func (p *Plane) ails(in int) string {
+	name := p.fabric.plan.Ports[in].Name // of both ends
+	request, err := unix.NewIfreq(name)
+	if err == nil {
+		err = unix.IoctlIfreq(p.ring.tx, unix.SIOCGIFFLAGS, request)
+	}
+	connected := true
+	if err == nil {
+		connected, err = carrier(p.ring.tx, name)
+	}
+	switch {
+	case errors.Is(err, unix.ENODEV):
+		return "somebody deleted the interface"
+	case err != nil:
+		return "its interface cannot be looked at: " + err.Error()
+	case request.Uint16()&unix.IFF_UP == 0:
+		return "somebody took the interface down"
+	case !connected:
+		return "somebody took the interface's other end down"
+	case p.crossing.Marked == p.before.marked:
+		return "its egress program did not see it: somebody took that away"
+	}
+	return "the machine is too busy to run them, or somebody took the ingress program away"
+}

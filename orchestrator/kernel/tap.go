@@ -1,0 +1,97 @@
+//go:build linux
+
+package kernel
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// tap sees what is on the wire into one port: the outgoing frames of its outer end, past the egress pipeline and before
+// the ingress pipeline.
+type tap struct {
+	fd     int
+	buffer []byte
+	call   func(wire []byte)
+}
+
+// Tap has call called with each frame as it is on the wire into port in, within the Cross that carries it.
+func (p *Plane) Tap(in int, call func(wire []byte)) error {
+	t := &tap{fd: -1, buffer: make([]byte, 1<<16), call: call}
+	err := p.inBackplane(func() (err error) {
+		t.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open a capture socket: %w", err)
+		}
+		// The port's outer end also receives what comes out of the port. That is not on this wire, and would fill the
+		// socket between two frames that are.
+		if err := outgoingOnly(t.fd); err != nil {
+			return err
+		}
+		return unix.Bind(t.fd, &unix.SockaddrLinklayer{
+			Protocol: hostToNetwork(unix.ETH_P_ALL), Ifindex: int(engine.OuterIfindex(0)) + in,
+		})
+	})
+	if err != nil {
+		return err
+	}
+	p.taps[in] = t
+	return nil
+}
+
+// outgoingOnly has a packet socket receive outgoing frames only.
+func outgoingOnly(fd int) error {
+	const adPacketType = 0xfffff000 + 4 // SKF_AD_OFF + SKF_AD_PKTTYPE of linux/filter.h
+	program := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: adPacketType},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.PACKET_OUTGOING, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+	}
+	if err := attachFilter(fd, program); err != nil {
+		return fmt.Errorf("filter the capture socket: %w", err)
+	}
+	return nil
+}
+
+// drainTap takes what a crossing into a port left for whoever taps it.
+func (p *Plane) drainTap(in int) error {
+	if t := p.taps[in]; t != nil {
+		return t.drain(p.crossing.Tick == ebpf.TickNone)
+	}
+	return nil
+}
+
+// drain takes what the crossing left. A tick is on no wire: it is taken and forgotten.
+func (t *tap) drain(onWire bool) error {
+	for {
+		n, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(t.fd), uintptr(unsafe.Pointer(&t.buffer[0])), uintptr(len(t.buffer)), 0, 0, 0)
+		if e == unix.EAGAIN {
+			return nil
+		}
+		if e != 0 {
+			return fmt.Errorf("read a captured frame: %w", e)
+		}
+		if onWire {
+			t.call(t.buffer[:n])
+		}
+	}
+}
+
+// Close closes the tap.
+func (t *tap) Close() error { return unix.Close(t.fd) }
+
+// Untap ends the tap of port in.
+func (p *Plane) Untap(in int) error {
+	t := p.taps[in]
+	if t == nil {
+		return nil
+	}
+	delete(p.taps, in)
+	return t.Close()
+}

@@ -1,0 +1,40 @@
+//go:build linux
+
+package kernel
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+// TestTapOfAQuietWire: what leaves by a port goes through the same interface as what is on the wire into it; a tap must
+// neither show it nor lose the wire's few frames to it.
+func TestTapOfAQuietWire(t *testing.T) {
+	const packets = 3000
+	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", rigOptions{host: func(h *hostagent.Settings) { h.AckEvery = 1 << 20 }})
+	watch := func(into int) *[]wire.Packet {
+		seen := new([]wire.Packet)
+		if err := l.plane.Tap(into, func(frame []byte) {
+			var p wire.Packet
+			if err := wire.Parse(slices.Clone(frame), &p); err != nil {
+				t.Errorf("frame into port %d: %v", into, err)
+			}
+			*seen = append(*seen, p)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	quiet, busy := watch(l.port("s0", "h1")), watch(l.port("h1", "s0"))
+	l.send("h0", "h1", packets*int64(l.plan.MTU), 0)
+	l.run()
+	if len(*quiet) != 1 || (*quiet)[0].Kind != wire.KindAck || (*quiet)[0].PSN != packets-1 {
+		t.Errorf("%d frames were seen on the wire from h1, want the one ACK", len(*quiet))
+	}
+	if len(*busy) != packets || (*busy)[0].Kind != wire.KindData {
+		t.Errorf("%d frames were seen on the wire to h1, want %d", len(*busy), packets)
+	}
+}

@@ -1,0 +1,68 @@
+//go:build linux
+
+package live
+
+import (
+	"time"
+
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Clock maps the wall to virtual time: pieces, one after the other, each with a slow-down of its own. It is never changed.
+type Clock struct{ pieces []clockPiece }
+
+// clockPiece is a piece of a Clock, from a moment on.
+type clockPiece struct {
+	wall     time.Time
+	virtual  vtime.Time
+	slowdown float64
+}
+
+func newClock(start time.Time, slowdown float64) *Clock {
+	return &Clock{[]clockPiece{{start, 0, slowdown}}}
+}
+
+func (c *Clock) last() *clockPiece { return &c.pieces[len(c.pieces)-1] }
+
+// Slowdown is how many seconds of the wall one of virtual time takes, now.
+func (c *Clock) Slowdown() float64 { return c.last().slowdown }
+
+// Virtual is the virtual time of a moment of the wall. It does not fall as the wall goes on.
+func (c *Clock) Virtual(t time.Time) vtime.Time {
+	i := len(c.pieces) - 1
+	for ; i > 0 && t.Before(c.pieces[i].wall); i-- {
+	}
+	p := &c.pieces[i]
+	v := p.virtual + vtime.Time(float64(t.Sub(p.wall))/p.slowdown*float64(vtime.Nanosecond))
+	if i+1 < len(c.pieces) {
+		v = min(v, c.pieces[i+1].virtual) // a rounding
+	}
+	return v
+}
+
+// until is how long virtual time t is away from a moment of the wall; negative if it has passed.
+func (c *Clock) until(t vtime.Time, now time.Time) time.Duration {
+	i := len(c.pieces) - 1
+	for ; i > 0 && c.pieces[i].virtual > t; i-- {
+	}
+	p := &c.pieces[i]
+	d := float64(t-p.virtual) / float64(vtime.Nanosecond) * p.slowdown
+	if d > float64(1<<62) {
+		return 1 << 62
+	}
+	return time.Duration(d) - now.Sub(p.wall)
+}
+
+// slowed is the clock with another slow-down from now on. Virtual time is the same at that moment.
+func (c *Clock) slowed(now time.Time, slowdown float64) *Clock {
+	return &Clock{append(c.pieces[:len(c.pieces):len(c.pieces)], clockPiece{now, c.Virtual(now), slowdown})}
+}
+
+// held is the clock put off: virtual time stands still for so long.
+func (c *Clock) held(d time.Duration) *Clock {
+	pieces := append([]clockPiece(nil), c.pieces...)
+	for i := range pieces {
+		pieces[i].wall = pieces[i].wall.Add(d)
+	}
+	return &Clock{pieces}
+}

@@ -1,0 +1,310 @@
+//go:build linux
+
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Driver drives a fabric by the wall clock: virtual time is the wall's since the start, divided by the slow-down. Events happen at
+// the virtual times that they would have in any run, once the wall has got there; what the machine is late by shifts when a program
+// sees a frame and nothing else.
+type Driver struct {
+	engine  *engine.Engine
+	plane   *kernel.Plane
+	clock   atomic.Pointer[Clock]
+	held    time.Duration // for which virtual time stood still, as the machine could not follow
+	first   float64       // slow-down
+	pace    *pace         // nil: the slow-down stays as it is
+	raised  func(now vtime.Time, from, to float64, why string)
+	emptied time.Time // when the ring of programs' frames had none, the last time
+	wake    int       // eventfd
+	thread  preferred
+
+	steps    atomic.Int64
+	asked    atomic.Bool // requests is not empty
+	mutex    sync.Mutex
+	requests []*request
+	ended    bool
+	stopped  error // why Run is to end
+	broken   bool  // the plane, which ended Run
+
+	lateness *hdrhistogram.Histogram // virtual ns
+	lateSum  int64                   // of those
+	frames   *hdrhistogram.Histogram // lateness of programs' frames, wall ns
+	frameSum time.Duration           // of those
+	busy     time.Duration           // not waiting
+	started  time.Time
+	stray    int64 // frames that came out of switches
+	lost     int64 // frames that the ring had no room for
+}
+
+// request is a function that runs between two events.
+type request struct {
+	do   func() error
+	done chan error
+}
+
+// ErrEnded says that the fabric has ended.
+var ErrEnded = errors.New("the fabric has ended")
+
+const (
+	// spinBelow is the wait under which the engine spins: waking from a system call takes about that long. With 50 us it spun through
+	// all of a flow at line rate, and the kernel, which leaves a real-time thread 95 % of a processor, held it for 30 ms of each second.
+	spinBelow = 10 * time.Microsecond
+	// MostLate is how far the wall may get ahead: as long as a program's TCP waits before it sends again (TCP_RTO_MIN). Beyond it virtual
+	// time stands still until the machine has caught up.
+	MostLate = 200 * time.Millisecond
+	// mostLateness is the greatest lateness that a histogram tells apart, in ns.
+	mostLateness = int64(time.Hour)
+)
+
+// noPort is none of a fabric's ports.
+const noPort = -1
+
+// New drives an engine that was made with engine.Config.Live, on its plane.
+func New(e *engine.Engine, p *kernel.Plane, slowdown float64) (*Driver, error) {
+	if !p.Live() {
+		return nil, errors.New("the plane was not opened for a live fabric")
+	}
+	if !(slowdown > 0) {
+		return nil, fmt.Errorf("slow-down %v: a positive number", slowdown)
+	}
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("make an eventfd: %w", err)
+	}
+	l := &Driver{
+		engine: e, plane: p, first: slowdown, wake: wake, lateness: hdrhistogram.New(1, mostLateness, 3), frames: hdrhistogram.New(1, mostLateness, 3),
+	}
+	l.clock.Store(newClock(time.Now(), slowdown))
+	e.Replies(l.replies)
+	return l, nil
+}
+
+// Engine is what is driven. Only functions given to Do may touch it while Run runs.
+func (l *Driver) Engine() *engine.Engine { return l.engine }
+
+// Adapt has the slow-down rise while more than 1 % of the events and of programs' frames come later than tooLate of virtual time. told is
+// told of it, between two events. It comes before Run.
+func (l *Driver) Adapt(tooLate vtime.Time, told func(now vtime.Time, from, to float64, why string)) {
+	l.pace, l.raised = &pace{tooLate: tooLate}, told
+}
+
+// Clock maps the wall's time to virtual time as far as now. Any goroutine may ask.
+func (l *Driver) Clock() *Clock { return l.clock.Load() }
+
+// Do has f run between two events, at the present virtual time, and waits for it. It returns f's error, or ErrEnded.
+func (l *Driver) Do(f func() error) error {
+	r := &request{do: f, done: make(chan error, 1)}
+	l.mutex.Lock()
+	if l.ended {
+		l.mutex.Unlock()
+		return ErrEnded
+	}
+	l.requests = append(l.requests, r)
+	l.asked.Store(true)
+	_, err := unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // under the lock: it is closed under it
+	l.mutex.Unlock()
+	if err != nil && err != unix.EAGAIN { // full of wake-ups
+		return fmt.Errorf("wake the engine: %w", err)
+	}
+	return <-r.done
+}
+
+// Steps counts what Run does. While the fabric is to end and it stays the same, Run is in something that does not come back.
+func (l *Driver) Steps() int64 { return l.steps.Load() }
+
+// Run drives the fabric until the context is cancelled, whose error it then returns, or a plane fails.
+func (l *Driver) Run(ctx context.Context) (err error) {
+	addProcessor(1)
+	defer addProcessor(-1)
+	defer l.thread.release()
+	stop := context.AfterFunc(ctx, func() { _ = l.Do(func() error { l.stopped = ctx.Err(); return nil }) })
+	defer stop()
+	defer func() { l.end(err) }()
+	l.engine.Start()
+	l.started = time.Now()
+	l.emptied = l.started
+	l.clock.Store(newClock(l.started, l.first))
+	for {
+		now := time.Now()
+		l.thread.follow(now)
+		l.steps.Add(1)
+		l.adapt(now)
+		worked, err := l.step(now)
+		if err != nil {
+			return err
+		}
+		if !worked {
+			l.thread.prefer(true)
+			l.wait(now)
+		} else {
+			l.busy += time.Since(now)
+		}
+	}
+}
+
+// step does what is due, a little at a time; false if there is nothing.
+func (l *Driver) step(now time.Time) (worked bool, err error) {
+	e := l.engine
+	if l.intake(noPort, now) { // before virtual time moves: frames are due when they came
+		worked = true
+	}
+	if l.asked.Load() {
+		if virtual := l.Clock().Virtual(now); e.Next() > virtual {
+			e.Reach(virtual)
+		}
+		if err := l.answer(); err != nil {
+			return true, err
+		}
+		worked = true
+	}
+	if err := l.plane.Unasked(); err != nil {
+		return true, err
+	}
+	at := e.Next()
+	virtual := l.Clock().Virtual(now)
+	if at > virtual {
+		return worked, nil
+	}
+	if late := -l.Clock().until(at, now); late > MostLate {
+		l.clock.Store(l.Clock().held(late - MostLate))
+		l.held += late - MostLate
+		l.thread.prefer(false)
+	}
+	nanoseconds := min(mostLateness, (virtual - at).Nanoseconds())
+	_ = l.lateness.RecordValue(nanoseconds)
+	l.lateSum += nanoseconds
+	if l.pace != nil {
+		l.pace.saw(virtual - at)
+	}
+	return true, e.Step(at)
+}
+
+// adapt has virtual time go more slowly where the machine cannot follow.
+func (l *Driver) adapt(now time.Time) {
+	if l.pace == nil {
+		return
+	}
+	if raise, why := l.pace.look(now); raise {
+		from := l.Clock().Slowdown()
+		if to := raised(from); to > from {
+			l.clock.Store(l.Clock().slowed(now, to))
+			l.raised(l.engine.Now(), from, to, why)
+		}
+	}
+}
+
+// intake takes the frames that programs have sent, as of when they came; those of the port as of the engine's time.
+func (l *Driver) intake(port int, now time.Time) (some bool) {
+	for range kernel.ProgramSlots {
+		f, ok := l.plane.Receive()
+		if !ok {
+			l.emptied = now
+			return some
+		}
+		some = true
+		late := l.frameLateness(f.Stamp, now)
+		at := l.engine.Now()
+		if f.Port != port {
+			at = l.Clock().Virtual(now.Add(-late))
+		}
+		if !l.engine.Offer(f.Port, f.Data, f.Whole, at) {
+			l.stray++
+		}
+		l.plane.Release()
+	}
+	return some
+}
+
+// frameLateness counts how long a program's frame has waited to be taken. The kernel stamps frames by the clock that somebody may set: a
+// frame that the ring did not have when it was last empty cannot have waited for longer than since then.
+func (l *Driver) frameLateness(stamp int64, now time.Time) time.Duration {
+	late := min(max(0, time.Duration(now.UnixNano()-stamp)), max(0, now.Sub(l.emptied)))
+	_ = l.frames.RecordValue(min(mostLateness, late.Nanoseconds()))
+	l.frameSum += late
+	if l.pace != nil {
+		l.pace.saw(vtime.Time(float64(late) / l.Clock().Slowdown() * float64(vtime.Nanosecond)))
+	}
+	return late
+}
+
+// replies takes what a host's kernel answered within the crossing: at the time of the crossing, whatever the machine is late by.
+func (l *Driver) replies(port int) { l.intake(port, time.Now()) }
+
+// answer runs what was asked for.
+func (l *Driver) answer() error {
+	l.mutex.Lock()
+	requests := l.requests
+	l.requests = nil
+	l.asked.Store(false)
+	l.mutex.Unlock()
+	var buffer [8]byte
+	unix.RawSyscall(unix.SYS_READ, uintptr(l.wake), uintptr(unsafe.Pointer(&buffer)), uintptr(len(buffer)))
+	for _, r := range requests {
+		r.done <- r.do()
+	}
+	return errors.Join(l.stopped, l.engine.Told())
+}
+
+// wait waits for the next event, a program's frame or a request. now is when there was nothing to do.
+func (l *Driver) wait(now time.Time) {
+	at := l.engine.Next()
+	left := time.Duration(1 << 62)
+	if at != vtime.Never {
+		left = l.Clock().until(at, now)
+	}
+	if left > spinBelow {
+		programs, pipelines := l.plane.Descriptors()
+		fds := [3]unix.PollFd{
+			{Fd: int32(programs), Events: unix.POLLIN},
+			{Fd: int32(pipelines), Events: unix.POLLIN}, // what should not come
+			{Fd: int32(l.wake), Events: unix.POLLIN},
+		}
+		pollRaw(fds[:], left-spinBelow)
+		return
+	}
+	for end := now.Add(left); !l.asked.Load(); {
+		if l.plane.Waiting() || !time.Now().Before(end) {
+			return
+		}
+	}
+}
+
+// end refuses all further requests.
+func (l *Driver) end(err error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.ended = true
+	for _, r := range l.requests {
+		r.done <- ErrEnded
+	}
+	l.requests = nil
+	_ = unix.Close(l.wake)
+	if err != nil && l.stopped == nil {
+		l.broken = true
+		l.engine.PlaneFailed(err)
+	}
+}
+
+// Check closes the books, once Run has ended; see Engine.Check. A plane that failed left a frame halfway: they cannot be closed then.
+func (l *Driver) Check() []engine.Violation {
+	if l.broken {
+		return l.engine.Broken()
+	}
+	return l.engine.Check()
+}

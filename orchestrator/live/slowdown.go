@@ -1,0 +1,60 @@
+//go:build linux
+
+package live
+
+import (
+	"time"
+
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// liveLoad is the load that a slow-down is chosen for: of the hosts, a quarter sends at line rate, each packet answered, and that
+// takes half of a processor.
+const liveSenders, liveShare = 0.25, 0.5
+
+// FittingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which a machine on which a crossing costs so much can
+// follow that load.
+func FittingSlowdown(plan *topologies.Plan, crossing time.Duration) float64 {
+	return RoundSlowdown(HostLoad(plan) * liveSenders * float64(len(plan.Hosts)) * crossing.Seconds() / liveShare)
+}
+
+// HostLoad is how many crossings a second of virtual time has for each host that sends at line rate, on average over the hosts.
+func HostLoad(plan *topologies.Plan) float64 {
+	var links, pairs int
+	for i, a := range plan.Hosts {
+		b := plan.Hosts[(i+len(plan.Hosts)/2)%len(plan.Hosts)]
+		if a != b {
+			links += len(engine.Path(plan, a, b, engine.Ports{Source: wire.MinEntropyPort}))
+			pairs++
+		}
+	}
+	var rate float64 // packets per virtual second of all hosts
+	line := plan.Framing.LineBytes(wire.DataLen(wire.OpWriteMiddle, plan.MTU))
+	for _, h := range plan.Hosts {
+		rate += float64(vtime.Second) / float64(plan.Ports[plan.Nodes[h].Ports[0]].Rate.TimeFor(line))
+	}
+	const answered = 2
+	return rate / float64(len(plan.Hosts)) * answered * float64(links) / float64(max(1, pairs))
+}
+
+// wakesWithin is within what a real-time thread wakes nearly always, on a machine that is busy too.
+const wakesWithin = 100 * time.Microsecond
+
+// WakingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which such a wake takes half of a round trip at most.
+func WakingSlowdown(rtt vtime.Time) float64 {
+	return RoundSlowdown(2 * float64(vtime.FromDuration(wakesWithin)) / float64(rtt))
+}
+
+// RoundSlowdown is the next slow-down of 1, 2 or 5 times a power of ten, at least 1.
+func RoundSlowdown(least float64) float64 {
+	for power := 1.0; ; power *= 10 {
+		for _, step := range []float64{1, 2, 5} {
+			if step*power >= least {
+				return step * power
+			}
+		}
+	}
+}
