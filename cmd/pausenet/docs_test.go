@@ -14,11 +14,14 @@ import (
 // documented matches a command of a document's session, with what it printed.
 var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound|show) .*)\n((?:[^$` + "`" + `].*\n|\n)*)`)
 
+// evaluated matches a command that looks into the results of the document's runs, with what it printed.
+var evaluated = regexp.MustCompile(`(?m)^\$ (awk .*)\n((?:[^$` + "`" + `].*\n)*)`)
+
 // TestDocumentedRuns: what the documents show of runs, bounds and what things resolve to is what these print, but for the wall time and the plane.
 func TestDocumentedRuns(t *testing.T) {
 	testenv.WholeScenario(t)
 	dir, pausenet := program(t)
-	runs := 0
+	runs, evaluations := 0, 0
 	for _, document := range []string{"../../README.md", "../../docs/scenarios.md", "../../docs/faults.md", "../../docs/lab.md"} {
 		data, err := os.ReadFile(document)
 		if err != nil {
@@ -48,9 +51,17 @@ func TestDocumentedRuns(t *testing.T) {
 				}
 			}
 		}
+		for _, session := range evaluated.FindAllStringSubmatch(string(data), -1) {
+			evaluations++
+			c := exec.Command("sh", "-c", session[1])
+			c.Dir = dir
+			if out, err := c.Output(); string(out) != session[2] {
+				t.Errorf("%s: %s prints\n%s%v, not\n%s", document, session[1], out, err, session[2])
+			}
+		}
 	}
-	if runs < 8 {
-		t.Errorf("%d runs in the documents", runs)
+	if runs < 8 || evaluations < 2 {
+		t.Errorf("%d runs, and %d looks into their results, in the documents", runs, evaluations)
 	}
 }
 
