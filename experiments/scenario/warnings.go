@@ -122,7 +122,7 @@ func (w *warner) buffers() {
 				"switch.buffer must be more, or switch.pfc.headroom less", where, of, k.headroom, k.buffer)
 		case s.PFC.Alpha > 0:
 		case s.PFC.XOFF != switchagent.Auto && s.PFC.XOFF > k.buffer:
-			w.warn("%s: pfc.xoff %v is above the shared buffer, %v: it is full before a PAUSE is sent, and lossless frames are dropped",
+			w.warn("%s: pfc.xoff %v is above the shared buffer, %v: it is full before a PAUSE is sent, and lossless frames are dropped; switch.pfc.xoff must be lower, or switch.buffer higher, or either auto",
 				where, s.PFC.XOFF, k.buffer)
 		case k.xoff+k.headroom > k.buffer:
 			w.warn("%s: XOFF and headroom of %s (%d) are %v + %v = %v, and the shared buffer is %v: lossless frames may be dropped; "+
