@@ -10,6 +10,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
 )
 
 // What flags complete to. A flag that takes a value and is not here completes to files: TestFlagsComplete knows which may.
@@ -96,5 +98,17 @@ func portWords(args []string) (words []string) {
 		slices.Sort(words)
 		words = slices.Compact(words) // links side by side
 	}
+	return words
+}
+
+// settingWords are the settings of switches and hosts, as --set takes them.
+func settingWords() (words []string) {
+	sw, host := switchagent.Default(), settings.DefaultHost()
+	for group, table := range map[string]settings.Table{"switch.": settings.Switch(&sw), "host.": settings.Host(&host)} {
+		for i := range table {
+			words = append(words, group+table[i].Name+"=")
+		}
+	}
+	slices.Sort(words)
 	return words
 }

@@ -54,7 +54,7 @@ func TestCompletions(t *testing.T) {
 		{"run dcon-burst --figures=svg,", "svg,png svg,csv", ":6", "svg,svg"},
 		{"run dcon-burst --export _", "hpcc", ":4", ""},
 		{"run dcon-burst --out _", "", ":16", ""},
-		{"run dcon-burst --set _", "", ":4", ""},
+		{"run dcon-burst --set _", "switch.pfc.xoff= switch.cnm.mark= host.ack_every=", ":6", ""},
 		{"run dcon-burst --plane w", "wasm", ":4", ""},
 		{"list --cc hp", "hpcc", ":4", ""},
 		{"train lstm --plane k", "kernel", ":4", ""},

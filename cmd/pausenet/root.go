@@ -140,7 +140,9 @@ func planeFlag(c *cobra.Command, plane *string) {
 
 func setFlag(c *cobra.Command, sets *[]string) {
 	c.Flags().StringArrayVar(sets, "set", nil, "change a place of the scenario: `path=value`; may be repeated")
-	completeNothing(c, "set")
+	_ = c.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return settingWords(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
 }
 
 // formatFlag adds -f to a command that can print JSON.

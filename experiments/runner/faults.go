@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"fmt"
+
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -106,20 +108,30 @@ func faultOfWire(e *engine.Engine, f *scenario.Fault, p int) (do, back func() er
 		}
 	case settings.FaultDelay:
 		return func() error { return e.SetDelay(p, f.Delay) }, func() error { return e.SetDelay(p, was.Delay) }
+	case settings.FaultRate:
+		return func() error { return e.SetRate(p, f.Rate) }, func() error { return e.SetRate(p, was.Rate) }
 	}
-	return func() error { return e.SetRate(p, f.Rate) }, func() error { return e.SetRate(p, was.Rate) }
+	panic(noCase(f.Kind))
 }
 
 // faultOfHost is a fault of a host's NIC, and how it is undone.
 func faultOfHost(e *engine.Engine, f *scenario.Fault, id topologies.NodeID) (do, back func() error) {
 	host := e.Plan().Nodes[id].Index
-	if f.Kind == settings.FaultReceiver {
+	switch f.Kind {
+	case settings.FaultReceiver:
 		return func() error { return e.SetReceiver(host, &f.Receiver) }, func() error { return e.SetReceiver(host, nil) }
+	case settings.FaultPause:
+		interval := f.Interval
+		if interval == 0 {
+			interval = wire.PauseTime(wire.PauseMax, e.Wire(int(e.Plan().Nodes[id].Ports[0])).Rate) / 2
+		}
+		return func() error { return e.SetPauseFlood(host, f.Priorities, interval) },
+			func() error { return e.SetPauseFlood(host, 0, 0) }
 	}
-	interval := f.Interval
-	if interval == 0 {
-		interval = wire.PauseTime(wire.PauseMax, e.Wire(int(e.Plan().Nodes[id].Ports[0])).Rate) / 2
-	}
-	return func() error { return e.SetPauseFlood(host, f.Priorities, interval) },
-		func() error { return e.SetPauseFlood(host, 0, 0) }
+	panic(noCase(f.Kind))
+}
+
+// noCase is said of a row of settings.Faults that nobody has happen.
+func noCase(kind settings.FaultKind) string {
+	return fmt.Sprintf("runner: %s is a kind of fault without its case", kind)
 }

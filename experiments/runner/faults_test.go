@@ -1,13 +1,16 @@
 package runner
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/settings"
 )
 
 // runWasm is a built-in's run without root.
@@ -139,6 +142,27 @@ func TestFaultsWhateverIsLookedAt(t *testing.T) {
 		often, seldom := runWasm(t, name, controller, "report=[]", "sample.interval=1700ns"), runWasm(t, name, controller, "report=[]", "sample.interval=1ms")
 		if often.Summary.Fingerprint != seldom.Summary.Fingerprint || strings.Join(often.kinds(), " ") != strings.Join(seldom.kinds(), " ") {
 			t.Errorf("%s: looked at often %s, seldom %s", name, often.Summary.Fingerprint, seldom.Summary.Fingerprint)
+		}
+	}
+}
+
+// TestEveryFault: each kind of the table happens, and is undone.
+func TestEveryFault(t *testing.T) {
+	values := map[schema.Kind]string{
+		schema.Flag: "true", schema.Number: "1/2", schema.Integer: "2", schema.Time: "3us", schema.Rate: "10Gbps", schema.Size: "10KB",
+		schema.Priorities: "[3]", schema.Group: "{rate: 10Gbps}",
+	}
+	table := settings.Fault(new(settings.Effect))
+	for i := range settings.Faults {
+		f := &settings.Faults[i]
+		where := `link: "leaf0:spine0"`
+		if f.OfHost {
+			where = "host: h2"
+		}
+		item := fmt.Sprintf("  - {at: 1us, for: 20us, %s, %s: %s}\n", where, f.Kind, values[table.Find(string(f.Kind)).Kind])
+		o := run(t, parse(t, lab.WithFaults(item), "duration=100us"), "none", Options{Plane: engine.PlaneWasm})
+		if rows := o.table("events.csv").Rows; len(rows) < 2 {
+			t.Errorf("%s: %d events", item, len(rows))
 		}
 	}
 }
