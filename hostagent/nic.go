@@ -117,7 +117,10 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 func (n *NIC) Backlog() int64 { return int64(n.control.Packets + n.acks.Packets) }
 
 // EachAnswer calls f with each of them.
-func (n *NIC) EachAnswer(f func(*frame.Frame)) { n.control.Each(f) }
+func (n *NIC) EachAnswer(f func(*frame.Frame)) {
+	n.control.Each(f)
+	n.acks.Each(f)
+}
 
 // BacklogBytes is the bytes of the control frames waiting to be sent.
 func (n *NIC) BacklogBytes() int64 { return n.control.Bytes + n.acks.Bytes }

@@ -181,7 +181,10 @@ func TestACKsOfAPausedHost(t *testing.T) {
 		for _, withData := range []bool{false, true} {
 			l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{
 				sw:   func(s *switchagent.Settings) { s.PFC.Priorities = 1<<3 | 1<<6 },
-				host: func(h *hostagent.Settings) { h.ACKsWhenPaused, h.ACKsWithData = goes, withData },
+				host: func(h *hostagent.Settings) {
+					h.ACKsWhenPaused, h.ACKsWithData = goes, withData
+					h.RetransmitTimeout = 0 // a flow whose ACKs were gone would have stopped for good
+				},
 			})
 			to := l.port("s0", "h1")
 			for _, priority := range []uint8{3, 6} {
@@ -194,6 +197,9 @@ func TestACKsOfAPausedHost(t *testing.T) {
 			if ended != goes || l.Flows()[ends].Receiver.Delivered != 50_000 || l.Flows()[held].Sender.MostSent() != 0 {
 				t.Errorf("ACKs of a paused host go %v, with the data %v: the flow to it has ended %v, %d B delivered, and it has sent %d B itself",
 					goes, withData, ended, l.Flows()[ends].Receiver.Delivered, l.Flows()[held].Sender.MostSent())
+			}
+			if stopped := l.StoppedFlows(); len(stopped) > 0 {
+				t.Errorf("ACKs of a paused host go %v, with the data %v: flows %v count as stopped, though their ACKs wait", goes, withData, stopped)
 			}
 			priority := map[bool]uint8{false: 6, true: 3}[withData]
 			if acks := l.TxBytes(l.port("h1", "s0"), priority); (acks > 0) != goes {
