@@ -180,7 +180,7 @@ func TestACKsOfAPausedHost(t *testing.T) {
 	for _, goes := range []bool{false, true} {
 		for _, withData := range []bool{false, true} {
 			l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{
-				sw:   func(s *switchagent.Settings) { s.PFC.Priorities = 1<<3 | 1<<6 },
+				sw: func(s *switchagent.Settings) { s.PFC.Priorities = 1<<3 | 1<<6 },
 				host: func(h *hostagent.Settings) {
 					h.ACKsWhenPaused, h.ACKsWithData = goes, withData
 					h.RetransmitTimeout = 0 // a flow whose ACKs were gone would have stopped for good
