@@ -33,7 +33,7 @@ type Config struct {
 	Telemetry bool
 	Seed      uint64
 	Observer  Observer
-	// Live has hosts' ports carry what programs in their namespaces send; see Live. The fabric is one region then.
+	// Live has hosts' ports carry what programs in their namespaces send (package live). The fabric is one region then.
 	Live bool
 }
 

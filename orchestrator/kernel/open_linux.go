@@ -12,7 +12,7 @@ import (
 // FabricOptions are what is not in the plan.
 type FabricOptions struct {
 	engine.PlaneOptions
-	// Live says whether programs are to use the fabric (Live): the kernel plane's alone.
+	// Live says whether programs are to use the fabric (package live): the kernel plane's alone.
 	Live bool
 	// Hooks is the way the pipelines are attached on the kernel plane.
 	Hooks Hooks

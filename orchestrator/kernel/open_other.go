@@ -13,7 +13,7 @@ import (
 // FabricOptions are what is not in the plan.
 type FabricOptions struct {
 	engine.PlaneOptions
-	// Live says whether programs are to use the fabric (Live): the kernel plane's alone.
+	// Live says whether programs are to use the fabric (package live): the kernel plane's alone.
 	Live bool
 }
 

@@ -11,7 +11,7 @@ import (
 // Status says how well the machine follows the wall clock.
 type Status struct {
 	Slowdown float64
-	// First is the slow-down at the start. It may have been raised since; see Live.Adapt.
+	// First is the slow-down at the start. It may have been raised since; see Driver.Adapt.
 	First   float64
 	Virtual vtime.Time // now
 	Wall    time.Duration
