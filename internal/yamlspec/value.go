@@ -244,12 +244,16 @@ func (m *Mapping) Done() {
 		asked(m.value, m.known)
 	}
 	known := make(map[string]bool, len(m.known))
+	names := make([]string, 0, len(m.known)) // some are asked for twice
 	for _, k := range m.known {
+		if !known[k] {
+			names = append(names, k)
+		}
 		known[k] = true
 	}
 	for _, f := range m.value.fields {
 		if !known[f.key.text] {
-			f.key.Errorf("unknown key %q%s", f.key.text, Suggest(f.key.text, m.known))
+			f.key.Errorf("unknown key %q%s", f.key.text, Suggest(f.key.text, names))
 		}
 	}
 }

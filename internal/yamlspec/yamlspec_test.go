@@ -313,6 +313,19 @@ func TestOverrideLeavesAliases(t *testing.T) {
 	}
 }
 
+// A key that the decoder asks for twice is listed once.
+func TestKnownKeysAreListedOnce(t *testing.T) {
+	r := new(Report)
+	m := r.Parse("f.yaml", []byte("colour: red\n")).Mapping()
+	for _, key := range []string{"start", "size", "start"} {
+		m.Get(key)
+	}
+	m.Done()
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), `unknown key "colour" (there is start, size)`) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestOverrideProblemsPointIntoTheSetting(t *testing.T) {
 	r := new(Report)
 	root := r.Parse("f.yaml", []byte("name: a\n")).Override("rate=fast").Override("colour.x=1")
