@@ -22,7 +22,8 @@ func TestInLoop(t *testing.T) {
 		nil,
 	})
 	// Smoothed to 5 before the first judged one, to 5.1 before the second.
-	first, second := (5.5-5.5)/5.5, (5.61-4)/4
+	predicted := []float64{5.5, 5.61}
+	first, second := (predicted[0]-5.5)/5.5, (predicted[1]-4)/4
 	if r.Samples != 2 || r.Alone != 100*vtime.Microsecond || r.shown.From != 4 || len(r.shown.Measured) != 2 {
 		t.Errorf("%+v", r)
 	}
