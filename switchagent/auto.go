@@ -31,9 +31,7 @@ const (
 const (
 	autoPeriod, leastPeriod, mostPeriod = 40 * vtime.Microsecond, 40, 1024
 	autoCredits, leastCredits           = 56 * vtime.Microsecond, 56
-	// Frames that are being sent at either end as a message comes by, and a part of one.
-	spareFrames = 3
-	mostCredits = 2 * units.GB // below what registers hold, of a cable of any length
+	mostCredits                         = 2 * units.GB // below what registers hold, of a cable of any length
 )
 
 // Cable is a switch's port and its cable, as far as thresholds follow from them.
@@ -119,18 +117,12 @@ func (c *Cable) Credits(s *CBFC) Credits {
 	if s.Period == AutoPeriod {
 		frames := func(n int64) int64 { return n * c.LongestLine }
 		of.Period = max(min(autoPeriod, fast.Rate.TimeFor(frames(mostPeriod))), slow.Rate.TimeFor(frames(leastPeriod)), vtime.Microsecond)
-		if s.Buffer != Auto {
-			// Of a buffer that is given a period must not want more than it holds, or the line waits for credits though nothing is in the way.
-			block := s.BlockSize(s.Buffer, c.Full)
-			held := int64(min(s.Buffer/block, ebpf.CreditMost)/s.blocks(c.Full, block)) - spareFrames
-			of.Period = max(min(of.Period, fast.Rate.TimeFor(held*int64(c.Full))-c.Delay-c.PeerDelay), vtime.Microsecond)
-		}
 		of.Period = (of.Period + vtime.Nanosecond - 1) / vtime.Nanosecond * vtime.Nanosecond // ports' phases are whole ones
 	}
 	if s.Buffer == Auto {
 		// What is on the cable, both ways, as a message leaves, and what comes until the next; at either end a frame is being sent that
 		// it waits for.
-		frames := min(int64(fast.Rate.BytesIn(of.Period+c.Delay+c.PeerDelay))/int64(c.Full)+spareFrames, ebpf.CreditMost)
+		frames := min(int64(fast.Rate.BytesIn(of.Period+c.Delay+c.PeerDelay))/int64(c.Full)+3, ebpf.CreditMost)
 		of.Buffer = max(fast.worth(autoCredits, leastCredits), s.room(units.Bytes(frames), c.Full))
 		of.Buffer = min(of.Buffer, mostCredits)
 	}

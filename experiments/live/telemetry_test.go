@@ -408,7 +408,7 @@ func TestStorm(t *testing.T) {
 
 // TestStalls: under credits the time that a queue is held is that for which frames waited for credits.
 func TestStalls(t *testing.T) {
-	f := bringUpFrom(t, "topology: small\nswitch: {flow_control: cbfc, cbfc: {buffer: 64KB}}\n", "none", Options{Slowdown: 200})
+	f := bringUpFrom(t, "topology: small\nswitch: {flow_control: cbfc, cbfc: {period: 40us, buffer: 64KB}}\n", "none", Options{Slowdown: 200})
 	defer down(t, f)
 	before := snapshot(t, f)
 	requests, err := f.Incast(4, "h7", 20_000_000, "")
