@@ -67,12 +67,13 @@ func TestRecord(t *testing.T) {
 	if _, err := Dial(name); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), r.Reason) {
 		t.Errorf("who looks for it is told %v", err)
 	}
-	if c, err := Dial(""); err == nil { // another package's test has one up
+	// Other packages' tests may have some up.
+	if c, err := Dial(""); err == nil {
 		if c.fabric == name {
 			t.Error("who looks for any finds the one that has ended")
 		}
 		c.Close()
-	} else if !errors.Is(err, ErrNone) {
+	} else if !errors.Is(err, ErrNone) && !errors.Is(err, ErrSeveral) || errors.Is(err, ErrSeveral) && strings.Contains(err.Error(), name) {
 		t.Errorf("who looks for any is told %v", err)
 	}
 	if all := AllEnded(); !slices.ContainsFunc(all, func(o *Record) bool { return o.Name == r.Name && o.Reason == r.Reason }) {
