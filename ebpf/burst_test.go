@@ -30,11 +30,11 @@ func (r *rig) land(in, dst int, sport uint16, queue int) result {
 }
 
 // walk has the CNMs of a burst built, as the engine does.
-func (r *rig) walk(out int) (built []result, ticks int) {
+func (r *rig) walk(out int) (built []result, triggers int) {
 	r.t.Helper()
 	for {
-		got := r.tick(out, ebpf.TickWalk, 0, 0)
-		ticks++
+		got := r.generate(out, ebpf.TriggerWalk, 0, 0)
+		triggers++
 		if got.Verdict == ebpf.VerdictForward {
 			built = append(built, got)
 		}
@@ -42,9 +42,9 @@ func (r *rig) walk(out int) (built []result, ticks int) {
 			r.fatalf("a walk asks for %d", got.Want)
 		}
 		if got.Want == 0 {
-			return built, ticks
+			return built, triggers
 		}
-		if ticks > 10_000 {
+		if triggers > 10_000 {
 			r.fatalf("the walk does not end")
 		}
 	}
@@ -145,7 +145,7 @@ func TestBurstByProfile(t *testing.T) {
 		}
 	}
 	// Of the dynamic threshold it is the least.
-	r.sw().Q_cnm, r.port(1).ThreeD_c, r.port(1).Widest, r.port(1).WidestAt = 0, 1<<30, 2, r.State.Crossing.Now
+	r.sw().Q_cnm, r.port(1).ThreeD_c, r.port(1).MaxFanout, r.port(1).MaxFanoutAt = 0, 1<<30, 2, r.State.Pass.Now
 	if got := r.land(0, 1, 0, 100_000); got.Want != ebpf.WantWalk {
 		t.Errorf("no burst at the port's Q_ECN: want mask %d", got.Want)
 	}
@@ -392,7 +392,7 @@ func TestCNMRepeat(t *testing.T) {
 	want(0, 3, 0)
 	want(repeat-1, 3, 0)
 	want(repeat, 3, ebpf.WantFlow)
-	r.tick(1, ebpf.TickFlow, roce{dst: 1, sport: 3}.entry(), 0)
+	r.generate(1, ebpf.TriggerFlow, roce{dst: 1, sport: 3}.entry(), 0)
 	want(2*repeat-1, 3, 0)
 	want(2*repeat, 3, ebpf.WantFlow)
 	// 17 and 18 flows are no more than 9/8 of 16; 19 are.
@@ -463,7 +463,7 @@ func TestThresholdFollowsFanout(t *testing.T) {
 		q, _ := r.data(5, 0, 0)
 		r.release(5, 0, lossless, int(dataLen), q.entry()+1)
 		r.after(c.again)
-		r.port(0).Widest = 0 // what T keeps of this is TestThresholdIsTheWidestPorts'
+		r.port(0).MaxFanout = 0 // what T keeps of this is TestThresholdIsOfTheMaximalFanout'
 		if got := r.land(5, 0, 0, c.burst-1); got.Want != 0 {
 			t.Errorf("%s: queue %d: want mask %d", c.name, c.burst-1, got.Want)
 		}
@@ -487,7 +487,7 @@ func TestThresholdFollowsDynamicXOFF(t *testing.T) {
 }
 
 // The threshold is the least over the ingress ports: one that has packets for two egress ports lowers it for all, for T.
-func TestThresholdIsTheWidestPorts(t *testing.T) {
+func TestThresholdIsOfTheMaximalFanout(t *testing.T) {
 	for _, c := range []struct {
 		after vtime.Time // that port's packet for this egress
 		queue int

@@ -53,7 +53,7 @@ func TestCNMFrame(t *testing.T) {
 		r.port(1).Flows = uint32(flows)
 		r.after(vtime.Microsecond)
 		sent := r.port(1).CnmsSent
-		got := r.tick(1, ebpf.TickFlow, p.entry(), 0)
+		got := r.generate(1, ebpf.TriggerFlow, p.entry(), 0)
 		if want := cnmFor(p, flows, 100_000); !bytes.Equal(got.data, want) {
 			t.Errorf("N = %d:\n%x, want\n%x", flows, got.data, want)
 		}
@@ -65,13 +65,13 @@ func TestCNMFrame(t *testing.T) {
 			t.Errorf("last CNM %d with N = %d; %d sent", f.LastCnm, f.CnmFlows, r.port(1).CnmsSent)
 		}
 	}
-	if r.port(1).IdleTicks != 0 || r.sw().Used != uint64(dataLen) {
-		t.Errorf("%d idle ticks, %d bytes used", r.port(1).IdleTicks, r.sw().Used)
+	if r.port(1).IdleTriggers != 0 || r.sw().Used != uint64(dataLen) {
+		t.Errorf("%d idle triggers, %d bytes used", r.port(1).IdleTriggers, r.sw().Used)
 	}
 	// An entry past the table builds nothing.
-	got := r.tick(1, ebpf.TickFlow, 2*ebpf.FlowIDs, 0)
-	if got.Verdict != ebpf.VerdictConsumed || r.port(1).IdleTicks != 1 {
-		t.Errorf("verdict %d, %d idle ticks", got.Verdict, r.port(1).IdleTicks)
+	got := r.generate(1, ebpf.TriggerFlow, 2*ebpf.FlowIDs, 0)
+	if got.Verdict != ebpf.VerdictConsumed || r.port(1).IdleTriggers != 1 {
+		t.Errorf("verdict %d, %d idle triggers", got.Verdict, r.port(1).IdleTriggers)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestCNMFollowsThePath(t *testing.T) {
 	p.in = 5
 	r.after(1)
 	r.enter(p.in, p.frame(t))
-	if got := r.tick(1, ebpf.TickFlow, p.entry(), 0); got.Egress != 5 || !bytes.Equal(got.data, cnmFor(p, 1, 40_000)) {
+	if got := r.generate(1, ebpf.TriggerFlow, p.entry(), 0); got.Egress != 5 || !bytes.Equal(got.data, cnmFor(p, 1, 40_000)) {
 		t.Errorf("out of port %d:\n%x", got.Egress, got.data)
 	}
 }
@@ -121,7 +121,7 @@ func TestCNMWalk(t *testing.T) {
 					want = append(want, fmt.Sprintf("0 %x", cnmFor(packets[i], n, 40_000)))
 				}
 			}
-			built, ticks := r.walk(5)
+			built, triggers := r.walk(5)
 			if len(built) != len(want) {
 				t.Fatalf("%d flows, every %d shared: %d CNMs, want %d", n, every, len(built), len(want))
 			}
@@ -130,13 +130,13 @@ func TestCNMWalk(t *testing.T) {
 					t.Fatalf("%d flows: CNM %d is %s, want %s", n, i, got, want[i])
 				}
 			}
-			// A tick builds a CNM or looks at 32 flows; one more may find the end of the list.
-			if most := len(want) + n/32 + 1; ticks > most {
-				t.Errorf("%d flows, %d CNMs: %d ticks, want at most %d", n, len(want), ticks, most)
+			// A trigger builds a CNM or looks at 32 flows; one more may find the end of the list.
+			if most := len(want) + n/32 + 1; triggers > most {
+				t.Errorf("%d flows, %d CNMs: %d triggers, want at most %d", n, len(want), triggers, most)
 			}
 			p := r.port(5)
-			if p.CnmsSent != uint64(len(want)) || p.IdleTicks != 0 || p.Walk != 0 || p.Flows != uint32(n) {
-				t.Fatalf("%d CNMs counted, %d idle ticks, walk at %d, N = %d", p.CnmsSent, p.IdleTicks, p.Walk, p.Flows)
+			if p.CnmsSent != uint64(len(want)) || p.IdleTriggers != 0 || p.Walk != 0 || p.Flows != uint32(n) {
+				t.Fatalf("%d CNMs counted, %d idle triggers, walk at %d, N = %d", p.CnmsSent, p.IdleTriggers, p.Walk, p.Flows)
 			}
 		}
 	}
@@ -146,8 +146,8 @@ func TestCNMWalk(t *testing.T) {
 func TestCNMWalkOfNobody(t *testing.T) {
 	r := newBurstRig(t, 250_000)
 	r.port(0).Walk = 0
-	if built, ticks := r.walk(0); len(built) != 0 || ticks != 1 {
-		t.Errorf("%d CNMs in %d ticks", len(built), ticks)
+	if built, triggers := r.walk(0); len(built) != 0 || triggers != 1 {
+		t.Errorf("%d CNMs in %d triggers", len(built), triggers)
 	}
 }
 
@@ -166,8 +166,8 @@ func TestCNMForwarding(t *testing.T) {
 	if got.Verdict != ebpf.VerdictForward || got.Egress != 4 || got.OutPriority != 7 || !bytes.Equal(got.data, want) {
 		t.Errorf("verdict %d, port %d, priority %d\n%x, want\n%x", got.Verdict, got.Egress, got.OutPriority, got.data, want)
 	}
-	if r.port(4).CnmsForwarded != 1 || each(r.port(1), held) != [8]uint64{7: wire.CNMLen} || r.sw().Used != wire.CNMLen {
-		t.Errorf("%d forwarded, %v held, %d used", r.port(4).CnmsForwarded, each(r.port(1), held), r.sw().Used)
+	if r.port(4).CnmsForwarded != 1 || each(r.port(1), buffered) != [8]uint64{7: wire.CNMLen} || r.sw().Used != wire.CNMLen {
+		t.Errorf("%d forwarded, %v buffered, %d used", r.port(4).CnmsForwarded, each(r.port(1), buffered), r.sw().Used)
 	}
 	if got.Want != 0 || got.Flow != 0 || r.port(4).CnmsSent+r.port(1).CnmsSent != 0 {
 		t.Errorf("want mask %d, flow %d", got.Want, got.Flow)

@@ -40,7 +40,7 @@ func TestBuildCredit(t *testing.T) {
 		name           string
 		port           int
 		sent, received uint16
-		held           uint64
+		buffered       uint64
 		buffer         uint32
 		shift          uint8
 		want           uint16 // FCCL
@@ -48,7 +48,7 @@ func TestBuildCredit(t *testing.T) {
 		{"500 blocks free", 2, 0x123, 4000, 0, 500 * 64, 6, 404},
 		{"more than may be granted", 2, 0, 4000, 0, 2049 * 64, 6, 1952},
 		{"just what may be", 2, 4095, 4000, 0, 2048 * 64, 6, 1952},
-		{"what is held counts by the byte", 2, 1, 10, 65, 128, 6, 10},
+		{"what is buffered counts by the byte", 2, 1, 10, 65, 128, 6, 10},
 		{"a whole block free", 2, 1, 10, 64, 128, 6, 11},
 		{"full", 2, 1, 10, 128, 128, 6, 10},
 		{"more than full cannot be, and grants nothing", 2, 1, 10, 5000, 128, 6, 10},
@@ -61,12 +61,12 @@ func TestBuildCredit(t *testing.T) {
 			r.byCredits(c.buffer)
 			p := r.port(c.port)
 			p.BlockShift = c.shift
-			p.Class[lossless].Held = c.held
+			p.Class[lossless].Buffered = c.buffered
 			p.Credit[lossless] = ebpf.Credit{Sent: c.sent, Received: c.received, Limit: 77}
 			want := *p
 			want.CreditsSent++
-			x := r.State.Crossing
-			x.InPort, x.Tick, x.OutPort, x.Priority = uint32(c.port), ebpf.TickCredit, ebpf.NoPort, lossless
+			x := r.State.Pass
+			x.InPort, x.Trigger, x.OutPort, x.Priority = uint32(c.port), ebpf.TriggerCredit, ebpf.NoPort, lossless
 			blank := bytes.Repeat([]byte{0xee}, ebpf.CreditLen)
 			blank[60], blank[61] = 0, 0 // the pipelines write the least frame: a blank is zeros beyond
 			got := r.ingress(blank)
@@ -86,8 +86,8 @@ func TestBuildCredit(t *testing.T) {
 	r.reset()
 	r.byCredits(1000)
 	for _, port := range []int{2, rigHostPort} {
-		if got := r.tick(port, ebpf.TickCredit, 0, lossless+1); got.Verdict != ebpf.VerdictConsumed || r.port(port).IdleTicks != 1 {
-			t.Errorf("port %d: verdict %d, %d idle ticks", port, got.Verdict, r.port(port).IdleTicks)
+		if got := r.generate(port, ebpf.TriggerCredit, 0, lossless+1); got.Verdict != ebpf.VerdictConsumed || r.port(port).IdleTriggers != 1 {
+			t.Errorf("port %d: verdict %d, %d idle triggers", port, got.Verdict, r.port(port).IdleTriggers)
 		}
 	}
 }
@@ -99,8 +99,8 @@ func TestCreditFrame(t *testing.T) {
 	p := r.port(1)
 	p.Mac = wire.MAC{0x02, 0, 0, 0, 0x01, 0x01}
 	p.Credit[lossless] = ebpf.Credit{Sent: 0x123, Received: 0xabc - 2048}
-	x := r.State.Crossing
-	x.InPort, x.Tick, x.OutPort, x.Priority = 1, ebpf.TickCredit, ebpf.NoPort, lossless
+	x := r.State.Pass
+	x.InPort, x.Trigger, x.OutPort, x.Priority = 1, ebpf.TriggerCredit, ebpf.NoPort, lossless
 	want := append([]byte("\x01\x80\xc2\x00\x00\x01\x02\x00\x00\x00\x01\x01\x88\xb6\x01\x23\x3a\xbc\x00\x00"), make([]byte, 42)...)
 	if got := r.ingress(make([]byte, ebpf.CreditLen)); !bytes.Equal(got.data, want) {
 		t.Errorf("\n%x, want\n%x", got.data, want)

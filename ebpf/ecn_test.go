@@ -175,7 +175,7 @@ func TestREDEdges(t *testing.T) {
 
 func withCNM(sw *ebpf.SwitchState) { sw.Cnm = 1 }
 
-// Frames that are not IPv4, ticks, and frames that left no port pass the egress pipeline untouched.
+// Frames that are not IPv4, generated packets, and frames that left no port pass the egress pipeline untouched.
 func TestEgressLeavesAlone(t *testing.T) {
 	r := newRig(t)
 	r.sw().EcnMode, r.sw().EcnPriorities = ebpf.ECNRED, 0xff
@@ -188,12 +188,12 @@ func TestEgressLeavesAlone(t *testing.T) {
 			t.Errorf("EtherType %#x left as\n%x", ethertype, got)
 		}
 	}
-	x := r.State.Crossing
+	x := r.State.Pass
 	x.QueueBytes = 1_000_000
-	for _, c := range []struct{ tick, port uint32 }{
-		{ebpf.TickPause, 0}, {ebpf.TickWalk, ebpf.NoPort}, {ebpf.TickNone, ebpf.NoPort}, {ebpf.TickNone, rigPorts},
+	for _, c := range []struct{ trigger, port uint32 }{
+		{ebpf.TriggerPause, 0}, {ebpf.TriggerWalk, ebpf.NoPort}, {ebpf.TriggerNone, ebpf.NoPort}, {ebpf.TriggerNone, rigPorts},
 	} {
-		x.Tick, x.OutPort = c.tick, c.port
+		x.Trigger, x.OutPort = c.trigger, c.port
 		marked := x.Marked
 		if code, got := r.run(r.Egress, frame); code != actOK || !bytes.Equal(got, frame) || x.Marked != marked+1 {
 			t.Errorf("%+v: action %d, marked moved by %d", c, code, x.Marked-marked)

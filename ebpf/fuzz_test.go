@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// FuzzIngress feeds any bytes to both programs, in the kernel and in process, as a frame or as a tick, under any settings:
+// FuzzIngress feeds any bytes to both programs, in the kernel and in process, as a frame or with a trigger, under any settings:
 // go test -fuzz FuzzIngress ./ebpf. What comes out must be a verdict, a frame and registers that make sense.
 func FuzzIngress(f *testing.F) {
 	r := newRig(f)
@@ -30,10 +30,10 @@ func FuzzIngress(f *testing.F) {
 			f.Add(frame, byte(i), byte(0), settings*0x1357, uint32(i), uint32(settings)*60_000)
 		}
 	}
-	for tick := range byte(6) {
-		f.Add(frames[0], byte(0), tick, uint16(1), uint32(data.id()), uint32(400_000))
+	for trigger := range byte(6) {
+		f.Add(frames[0], byte(0), trigger, uint16(1), uint32(data.id()), uint32(400_000))
 	}
-	f.Fuzz(func(t *testing.T, frame []byte, in, tick byte, settings uint16, argument, queue uint32) {
+	f.Fuzz(func(t *testing.T, frame []byte, in, trigger byte, settings uint16, argument, queue uint32) {
 		// The kernel's test run takes no frame without an Ethernet header and no IP packet without its own.
 		if len(frame) < 15 || len(frame) > 3000 || frame[12] == 0x08 && len(frame) < 34 || frame[12] == 0x86 && len(frame) < 54 {
 			t.Skip()
@@ -53,7 +53,7 @@ func FuzzIngress(f *testing.F) {
 				r.port(i).CreditVls = byte(argument >> 8)
 			}
 		}
-		// A flow is queued, so that ticks and CNMs find one.
+		// A flow is queued, so that triggers and CNMs find one.
 		r.enter(0, data.frame(t))
 		for i := range r.State.Ports {
 			r.port(i).Class[lossless].QueueBytes = uint64(queue)
@@ -67,10 +67,10 @@ func FuzzIngress(f *testing.F) {
 		}
 		marked(t, frame, unstamped)
 		before := r.snapshot()
-		if tick%8 == 0 {
+		if trigger%8 == 0 {
 			checkFrame(t, r, before, r.enter(int(in), wired), wired)
-		} else if got := r.tick(int(in), uint32(tick%8), argument, byte(settings>>9&7)); got.Verdict == ebpf.VerdictForward {
-			if got.Tick == ebpf.TickCredit {
+		} else if got := r.generate(int(in), uint32(trigger%8), argument, byte(settings>>9&7)); got.Verdict == ebpf.VerdictForward {
+			if got.Trigger == ebpf.TriggerCredit {
 				if !bytes.Equal(got.data[12:14], []byte{0x88, 0xb6}) || got.data[14]>>4 != 0 || uint32(got.data[16]>>4) != got.Priority || got.Egress != uint32(in) {
 					t.Fatalf("built %x for port %d", got.data, got.Egress)
 				}
@@ -78,19 +78,19 @@ func FuzzIngress(f *testing.F) {
 				checkBuilt(t, got)
 			}
 		} else if got.Verdict == ebpf.VerdictConsumed && !bytes.Equal(got.data, bytes.Repeat([]byte{0xee}, ebpf.FrameMin)) {
-			t.Fatalf("a tick that built nothing left %x", got.data)
+			t.Fatalf("a trigger that built nothing left %x", got.data)
 		}
 		var used, headroom uint64
 		for i := range rigSwitch0 {
-			for priority, n := range each(r.port(i), held) {
-				spilled := uint64(r.port(i).HeadroomHeld[priority])
+			for priority, n := range each(r.port(i), buffered) {
+				spilled := uint64(r.port(i).HeadroomBuffered[priority])
 				if used, headroom = used+n, headroom+spilled; spilled > n {
 					t.Fatalf("port %d holds %d bytes, %d in its headroom", i, n, spilled)
 				}
 			}
 		}
 		if used != sw.Used || headroom != sw.HeadroomUsed {
-			t.Fatalf("%d bytes used, %d held; %d in the headroom, the ports' %d", sw.Used, used, sw.HeadroomUsed, headroom)
+			t.Fatalf("%d bytes used, %d buffered; %d in the headroom, the ports' %d", sw.Used, used, sw.HeadroomUsed, headroom)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func marked(t *testing.T, before, after []byte) {
 	}
 }
 
-// checkFrame checks a crossing of a frame against the registers before it.
+// checkFrame checks a pass of a frame against the registers before it.
 func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte) {
 	t.Helper()
 	in, n := got.InPort, uint64(len(frame))
@@ -142,7 +142,7 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 	}
 	for i := range r.State.Ports {
 		p, old := r.State.Ports[i], before.ports[i]
-		account := each(&old, held)
+		account := each(&old, buffered)
 		if uint32(i) == in {
 			if len(frame) >= ebpf.FrameMin {
 				old.RxFrames++
@@ -152,8 +152,8 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 				account[got.OutPriority] += r.State.Switches[old.Node].Counted(len(frame))
 			}
 		}
-		if each(&p, held) != account || p.RxFrames != old.RxFrames || p.RxBytes != old.RxBytes || each(&p, pausing) != each(&old, pausing) ||
-			each(&p, queueBytes) != each(&old, queueBytes) || p.IdleTicks != old.IdleTicks || p.CnmsSent != old.CnmsSent {
+		if each(&p, buffered) != account || p.RxFrames != old.RxFrames || p.RxBytes != old.RxBytes || each(&p, pausing) != each(&old, pausing) ||
+			each(&p, queueBytes) != each(&old, queueBytes) || p.IdleTriggers != old.IdleTriggers || p.CnmsSent != old.CnmsSent {
 			t.Fatalf("port %d became\n%+v, was\n%+v", i, p, old)
 		}
 		if uint32(i) != in && uint32(i) != got.Egress && p != old {
@@ -188,15 +188,15 @@ func checkForwarded(t *testing.T, r *rig, got result, frame []byte) {
 	}
 }
 
-// checkBuilt checks that a tick built one of our frames.
+// checkBuilt checks that a trigger built one of our frames.
 func checkBuilt(t *testing.T, got result) {
 	t.Helper()
 	var p wire.Packet
 	kind := wire.KindPFC
-	if got.Tick == ebpf.TickWalk || got.Tick == ebpf.TickFlow {
+	if got.Trigger == ebpf.TriggerWalk || got.Trigger == ebpf.TriggerFlow {
 		kind = wire.KindCNM
 	}
 	if err := wire.Parse(got.data, &p); err != nil || p.Kind != kind || got.Egress >= rigHostPort {
-		t.Fatalf("tick %d built %v (%v) for port %d: %x", got.Tick, p.Kind, err, got.Egress, got.data)
+		t.Fatalf("trigger %d built %v (%v) for port %d: %x", got.Trigger, p.Kind, err, got.Egress, got.data)
 	}
 }

@@ -68,12 +68,12 @@ func TestHostPort(t *testing.T) {
 }
 
 // A host has no pipeline that could build a frame.
-func TestHostPortDoesNotTick(t *testing.T) {
+func TestHostPortGeneratesNothing(t *testing.T) {
 	r := newRig(t)
 	before := r.snapshot()
-	for tick := ebpf.TickPause; tick <= ebpf.TickFlow; tick++ {
-		if got := r.tick(rigHostPort, tick, 0, lossless); got.Verdict != ebpf.VerdictDrop || got.Want != 0 {
-			t.Errorf("tick %d: verdict %d, want mask %d", tick, got.Verdict, got.Want)
+	for trigger := ebpf.TriggerPause; trigger <= ebpf.TriggerFlow; trigger++ {
+		if got := r.generate(rigHostPort, trigger, 0, lossless); got.Verdict != ebpf.VerdictDrop || got.Want != 0 {
+			t.Errorf("trigger %d: verdict %d, want mask %d", trigger, got.Verdict, got.Want)
 		}
 	}
 	r.unchanged(before)
@@ -103,15 +103,15 @@ func TestShortFrames(t *testing.T) {
 	}
 }
 
-// A crossing into a port that does not exist touches nothing.
+// A pass into a port that does not exist touches nothing.
 func TestNoSuchPort(t *testing.T) {
 	r := newRig(t)
 	before := r.snapshot()
 	if got := r.enter(rigPorts, roce{in: 0, dst: 1}.frame(t)); got.Verdict != ebpf.VerdictDrop || got.Want != 0 {
 		t.Errorf("verdict %d, want mask %d", got.Verdict, got.Want)
 	}
-	if got := r.tick(rigPorts, ebpf.TickPause, 0, lossless); got.Verdict != ebpf.VerdictDrop || got.Want != 0 {
-		t.Errorf("tick: verdict %d, want mask %d", got.Verdict, got.Want)
+	if got := r.generate(rigPorts, ebpf.TriggerPause, 0, lossless); got.Verdict != ebpf.VerdictDrop || got.Want != 0 {
+		t.Errorf("trigger: verdict %d, want mask %d", got.Verdict, got.Want)
 	}
 	r.unchanged(before)
 }

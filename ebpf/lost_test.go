@@ -16,8 +16,8 @@ func TestLostFrame(t *testing.T) {
 	sw := r.sw()
 	sw.EcnMode, sw.EcnPriorities, sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax, sw.EcnPmax = ebpf.ECNRED, 1<<lossless, 0, 0, 1<<32
 	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)
-	x := r.State.Crossing
-	x.Tick, x.OutPort, x.QueueBytes, x.Burst = ebpf.TickLost, 1, 1000, 0
+	x := r.State.Pass
+	x.Trigger, x.OutPort, x.QueueBytes, x.Burst = ebpf.TriggerLost, 1, 1000, 0
 	marked := r.port(1).EcnMarked
 	_, data := r.run(r.Egress, frame)
 	if r.port(1).EcnMarked != marked+1 || bytes.Equal(data, frame) {

@@ -51,9 +51,9 @@ func TestAccounting(t *testing.T) {
 			}
 			for i := range account {
 				p := r.port(i)
-				if each(p, held) != account[i] || each(p, overshoot) != peak[i] || p.RxFrames != frames[i] || p.RxBytes != received[i] {
+				if each(p, buffered) != account[i] || each(p, peakBuffered) != peak[i] || p.RxFrames != frames[i] || p.RxBytes != received[i] {
 					t.Fatalf("port %d holds %v (most %v), received %d frames of %d bytes; want %v (%v), %d, %d", i,
-						each(p, held), each(p, overshoot), p.RxFrames, p.RxBytes, account[i], peak[i], frames[i], received[i])
+						each(p, buffered), each(p, peakBuffered), p.RxFrames, p.RxBytes, account[i], peak[i], frames[i], received[i])
 				}
 			}
 			if r.sw().Used != used || r.State.Switches[1].Used != 0 {
@@ -95,14 +95,14 @@ func TestXOFF(t *testing.T) {
 					t.Fatalf("frame %d asks for %d, priority %d, port %d", c.at, got.Want, got.OutPriority, got.InPort)
 				}
 			}
-			pause := r.tick(1, ebpf.TickPause, 0, lossless)
+			pause := r.generate(1, ebpf.TriggerPause, 0, lossless)
 			want := make([]byte, wire.PFCLen)
 			wire.PutPause(want, portMAC(1), lossless, 0xffff)
 			if pause.Verdict != ebpf.VerdictForward || pause.Egress != 1 || !bytes.Equal(pause.data, want) {
 				t.Fatalf("verdict %d, port %d\n%x, want\n%x", pause.Verdict, pause.Egress, pause.data, want)
 			}
-			if p := r.port(1); each(p, pausing) != [8]uint8{lossless: 1} || p.PausesSent != 1 || p.IdleTicks != 0 {
-				t.Errorf("pausing %v, %d sent, %d idle ticks", each(p, pausing), p.PausesSent, p.IdleTicks)
+			if p := r.port(1); each(p, pausing) != [8]uint8{lossless: 1} || p.PausesSent != 1 || p.IdleTriggers != 0 {
+				t.Errorf("pausing %v, %d sent, %d idle triggers", each(p, pausing), p.PausesSent, p.IdleTriggers)
 			}
 			for range 3 {
 				if _, got := r.data(1, 0, 0); got.Want != 0 {
@@ -132,7 +132,7 @@ func TestXOFFPerPriority(t *testing.T) {
 		}
 		frame := make([]byte, wire.PFCLen)
 		wire.PutPause(frame, portMAC(0), priority, 0xffff)
-		if pause := r.tick(0, ebpf.TickPause, 0, priority); !bytes.Equal(pause.data, frame) {
+		if pause := r.generate(0, ebpf.TriggerPause, 0, priority); !bytes.Equal(pause.data, frame) {
 			t.Errorf("priority %d:\n%x, want\n%x", priority, pause.data, frame)
 		}
 	}
@@ -143,76 +143,76 @@ func TestPauseFrame(t *testing.T) {
 	r := newRig(t)
 	p := r.port(1)
 	p.Mac = wire.MAC{0x02, 0, 0, 0, 0x01, 0x01}
-	p.Class[3].Held = 320_000
+	p.Class[3].Buffered = 320_000
 	header := "\x01\x80\xc2\x00\x00\x01\x02\x00\x00\x00\x01\x01\x88\x08\x01\x01\x00\x08\x00\x00\x00\x00\x00\x00"
 	for _, c := range []struct {
-		quanta uint32
-		tick   uint32
-		time   string
+		quanta  uint32
+		trigger uint32
+		time    string
 	}{
-		{0xffff, ebpf.TickPause, "\xff\xff"},
-		{0x0102, ebpf.TickPause, "\x01\x02"},
-		{0xffff, ebpf.TickResume, "\x00\x00"},
+		{0xffff, ebpf.TriggerPause, "\xff\xff"},
+		{0x0102, ebpf.TriggerPause, "\x01\x02"},
+		{0xffff, ebpf.TriggerResume, "\x00\x00"},
 	} {
 		r.sw().Quanta = c.quanta
-		if c.tick == ebpf.TickResume {
-			p.Class[3].Held = 0
+		if c.trigger == ebpf.TriggerResume {
+			p.Class[3].Buffered = 0
 		}
 		want := []byte(header + c.time + string(make([]byte, 34)))
-		if got := r.tick(1, c.tick, 0, 3); !bytes.Equal(got.data, want) || len(want) != 60 {
-			t.Errorf("tick %d:\n%x, want\n%x", c.tick, got.data, want)
+		if got := r.generate(1, c.trigger, 0, 3); !bytes.Equal(got.data, want) || len(want) != 60 {
+			t.Errorf("trigger %d:\n%x, want\n%x", c.trigger, got.data, want)
 		}
 	}
 }
 
-// Of all ticks on a port, those are built that are due; the others are counted as idle.
-func TestPauseTicks(t *testing.T) {
+// Of all triggers on a port, those are built that are due; the others are counted as idle.
+func TestPauseTriggers(t *testing.T) {
 	r := newRig(t)
 	const xoff, xon = 320_000, 318_000
 	for _, c := range []struct {
-		name    string
-		tick    uint32
-		held    uint64
-		pausing bool
-		built   bool
+		name     string
+		trigger  uint32
+		buffered uint64
+		pausing  bool
+		built    bool
 	}{
-		{"pause at XOFF", ebpf.TickPause, xoff, false, true},
-		{"pause below XOFF", ebpf.TickPause, xoff - 1, false, false},
-		{"refresh above XOFF", ebpf.TickPause, xoff + 1, true, true},
-		{"refresh between XON and XOFF", ebpf.TickPause, xon + 1, true, true},
-		{"refresh at XON", ebpf.TickPause, xon, true, false},
-		{"resume at XON", ebpf.TickResume, xon, true, true},
-		{"resume of an empty account", ebpf.TickResume, 0, true, true},
-		{"resume above XON", ebpf.TickResume, xon + 1, true, false},
-		{"resume of a port that was not paused", ebpf.TickResume, 0, false, false},
+		{"pause at XOFF", ebpf.TriggerPause, xoff, false, true},
+		{"pause below XOFF", ebpf.TriggerPause, xoff - 1, false, false},
+		{"refresh above XOFF", ebpf.TriggerPause, xoff + 1, true, true},
+		{"refresh between XON and XOFF", ebpf.TriggerPause, xon + 1, true, true},
+		{"refresh at XON", ebpf.TriggerPause, xon, true, false},
+		{"resume at XON", ebpf.TriggerResume, xon, true, true},
+		{"resume of an empty account", ebpf.TriggerResume, 0, true, true},
+		{"resume above XON", ebpf.TriggerResume, xon + 1, true, false},
+		{"resume of a port that was not paused", ebpf.TriggerResume, 0, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
 			r.reset()
 			p := r.port(2)
-			p.Class[lossless].Held = c.held
+			p.Class[lossless].Buffered = c.buffered
 			if c.pausing {
 				p.Class[lossless].Pausing = 1
 			}
 			want := *p
 			switch {
 			case !c.built:
-				want.IdleTicks++
-			case c.tick == ebpf.TickPause:
+				want.IdleTriggers++
+			case c.trigger == ebpf.TriggerPause:
 				want.PausesSent++
 				want.Class[lossless].Pausing = 1
 			default:
 				want.ResumesSent++
 				want.Class[lossless].Pausing = 0
 			}
-			if due := r.State.ResumeDue(2, lossless); due != (c.pausing && c.held <= xon) {
+			if due := r.State.ResumeDue(2, lossless); due != (c.pausing && c.buffered <= xon) {
 				t.Errorf("ResumeDue says %v", due)
 			}
 			verdict := ebpf.VerdictConsumed
 			if c.built {
 				verdict = ebpf.VerdictForward
 			}
-			if got := r.tick(2, c.tick, 0, lossless); got.Verdict != verdict || got.Egress != 2 || got.Want != 0 {
+			if got := r.generate(2, c.trigger, 0, lossless); got.Verdict != verdict || got.Egress != 2 || got.Want != 0 {
 				t.Errorf("verdict %d, port %d, want mask %d", got.Verdict, got.Egress, got.Want)
 			}
 			if *p != want {
@@ -228,27 +228,27 @@ func TestPauseEpisode(t *testing.T) {
 	n := uint64(dataLen)
 	r.sw().Profiles[0].Xoff, r.sw().Profiles[0].Xon = 10*n, 8*n
 	for range 12 {
-		if _, got := r.data(0, 1, 0); got.Want != 0 && r.tick(0, ebpf.TickPause, 0, lossless).Verdict != ebpf.VerdictForward {
+		if _, got := r.data(0, 1, 0); got.Want != 0 && r.generate(0, ebpf.TriggerPause, 0, lossless).Verdict != ebpf.VerdictForward {
 			t.Fatal("no PAUSE where one was asked for")
 		}
 	}
-	for held := 12; held > 8; held-- {
-		if r.State.ResumeDue(0, lossless) || r.tick(0, ebpf.TickResume, 0, lossless).Verdict != ebpf.VerdictConsumed {
-			t.Fatalf("RESUME with %d frames held", held)
+	for buffered := 12; buffered > 8; buffered-- {
+		if r.State.ResumeDue(0, lossless) || r.generate(0, ebpf.TriggerResume, 0, lossless).Verdict != ebpf.VerdictConsumed {
+			t.Fatalf("RESUME with %d frames buffered", buffered)
 		}
-		if r.tick(0, ebpf.TickPause, 0, lossless).Verdict != ebpf.VerdictForward {
-			t.Fatalf("no refresh with %d frames held", held)
+		if r.generate(0, ebpf.TriggerPause, 0, lossless).Verdict != ebpf.VerdictForward {
+			t.Fatalf("no refresh with %d frames buffered", buffered)
 		}
 		r.release(0, 1, lossless, int(n), 0)
 	}
-	if !r.State.ResumeDue(0, lossless) || r.tick(0, ebpf.TickResume, 0, lossless).Verdict != ebpf.VerdictForward {
+	if !r.State.ResumeDue(0, lossless) || r.generate(0, ebpf.TriggerResume, 0, lossless).Verdict != ebpf.VerdictForward {
 		t.Fatal("no RESUME at XON")
 	}
-	if r.State.ResumeDue(0, lossless) || r.tick(0, ebpf.TickResume, 0, lossless).Verdict != ebpf.VerdictConsumed {
+	if r.State.ResumeDue(0, lossless) || r.generate(0, ebpf.TriggerResume, 0, lossless).Verdict != ebpf.VerdictConsumed {
 		t.Fatal("a second RESUME")
 	}
-	if p := r.port(0); p.PausesSent != 5 || p.ResumesSent != 1 || p.IdleTicks != 5 || uint64(p.Class[lossless].Overshoot) != 12*n {
-		t.Errorf("%d pauses, %d resumes, %d idle ticks, at most %d bytes held",
-			p.PausesSent, p.ResumesSent, p.IdleTicks, p.Class[lossless].Overshoot)
+	if p := r.port(0); p.PausesSent != 5 || p.ResumesSent != 1 || p.IdleTriggers != 5 || uint64(p.Class[lossless].Peak) != 12*n {
+		t.Errorf("%d pauses, %d resumes, %d idle triggers, at most %d bytes buffered",
+			p.PausesSent, p.ResumesSent, p.IdleTriggers, p.Class[lossless].Peak)
 	}
 }

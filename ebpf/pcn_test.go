@@ -20,7 +20,7 @@ type departure struct {
 // depart runs the egress pipeline on a frame whose packets left behind are of 1000 B.
 func (r *rig) depart(out int, d departure, frame []byte) []byte {
 	r.t.Helper()
-	r.State.Crossing.OnSince, r.State.Crossing.QueuePackets = d.onSince, d.packets
+	r.State.Pass.OnSince, r.State.Pass.QueuePackets = d.onSince, d.packets
 	return r.leave(out, d.packets*1000, ebpf.BurstNone, frame)
 }
 

@@ -186,7 +186,7 @@ func TestReceiveAnyPFC(t *testing.T) {
 				t.Fatalf("%d pauses, %d resumes; want %d, %d", p.PausesReceived, p.ResumesReceived, pauses, resumes)
 			}
 		}
-		if p := r.port(in); each(p, held) != [8]uint64{} || r.sw().Used != 0 || p.Dropped != [5]uint64{} {
+		if p := r.port(in); each(p, buffered) != [8]uint64{} || r.sw().Used != 0 || p.Dropped != [5]uint64{} {
 			t.Fatal("a PFC frame was put on an account or counted as a drop")
 		}
 	})

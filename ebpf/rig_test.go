@@ -19,7 +19,7 @@ import (
 )
 
 // The rig's fabric: switch 0 has ports 0..5, switch 1 ports 6..8; port 9 is that of host 0. What is cabled to what does
-// not matter here: a crossing names its ports.
+// not matter here: a pass names its ports.
 const (
 	rigPorts    = 10
 	rigSwitch0  = 6 // ports of switch 0
@@ -44,7 +44,7 @@ const (
 )
 
 // rig is the pipelines in the kernel, without interfaces: BPF_PROG_TEST_RUN runs them on one frame at a time. Each
-// crossing is made by the pipelines in process as well, which must do just the same.
+// pass is made by the pipelines in process as well, which must do just the same.
 type rig struct {
 	*kernel.Pipelines
 	twin *wasm.Pipelines
@@ -52,9 +52,9 @@ type rig struct {
 	out  [4096]byte
 }
 
-// result is what a crossing left behind.
+// result is what a pass left behind.
 type result struct {
-	ebpf.Crossing
+	ebpf.Pass
 	code uint32
 	data []byte
 }
@@ -90,7 +90,7 @@ func newRig(t testing.TB) *rig {
 // reset makes the rig as new: the settings of the DCON paper's experiments (section 3.1), burst detection off, the clock at 1 ms.
 func (r *rig) reset() {
 	s := &r.State
-	*s.Crossing = ebpf.Crossing{Now: uint64(vtime.Millisecond)}
+	*s.Pass = ebpf.Pass{Now: uint64(vtime.Millisecond)}
 	clear(s.Ports)
 	clear(s.Flows)
 	clear(r.twin.State.Flows)
@@ -146,9 +146,9 @@ func hostIP(i int) wire.Addr { return wire.Addr{10, 0, 0, byte(i + 1)} }
 
 func (r *rig) port(i int) *ebpf.Port             { return &r.State.Ports[i] }
 func (r *rig) sw() *ebpf.SwitchState             { return &r.State.Switches[0] }
-func (r *rig) at(now vtime.Time)                 { r.State.Crossing.Now = uint64(now) }
-func (r *rig) now() vtime.Time                   { return vtime.Time(r.State.Crossing.Now) }
-func (r *rig) after(d vtime.Time)                { r.State.Crossing.Now += uint64(d) }
+func (r *rig) at(now vtime.Time)                 { r.State.Pass.Now = uint64(now) }
+func (r *rig) now() vtime.Time                   { return vtime.Time(r.State.Pass.Now) }
+func (r *rig) after(d vtime.Time)                { r.State.Pass.Now += uint64(d) }
 func (r *rig) queue(out int, bytes int)          { r.port(out).Class[lossless].QueueBytes = uint64(bytes) }
 func (r *rig) fatalf(format string, args ...any) { r.t.Helper(); r.t.Fatalf(format, args...) }
 
@@ -172,7 +172,7 @@ func (r *rig) run(p *cilium.Program, frame []byte) (code uint32, data []byte) {
 // copyToTwin gives the pipelines in process the kernel's registers. The flow table is not copied: it lives its own life.
 func (r *rig) copyToTwin() {
 	from, to := &r.State, &r.twin.State
-	*to.Crossing = *from.Crossing
+	*to.Pass = *from.Pass
 	copy(to.Ports, from.Ports)
 	copy(to.Switches, from.Switches)
 	copy(to.Routes, from.Routes)
@@ -194,16 +194,16 @@ func (r *rig) compareTwin(egress bool, frame, want []byte) {
 		r.fatalf("WebAssembly: %v", err)
 	}
 	a, b := &r.State, &r.twin.State
-	if *a.Crossing != *b.Crossing {
-		r.fatalf("the kernel says\n%+v, WebAssembly\n%+v", *a.Crossing, *b.Crossing)
+	if *a.Pass != *b.Pass {
+		r.fatalf("the kernel says\n%+v, WebAssembly\n%+v", *a.Pass, *b.Pass)
 	}
 	if !slices.Equal(a.Ports, b.Ports) || !slices.Equal(a.Switches, b.Switches) || !slices.Equal(a.Fanouts, b.Fanouts) {
 		r.fatalf("the registers of kernel and WebAssembly differ")
 	}
-	// In process the rest of a frame is not touched; what is built over a tick, a blank then, is longer only by zeros.
+	// In process the rest of a frame is not touched; a generated packet, built over a blank, is longer only by zeros.
 	n := min(len(want), ebpf.TelemetryBytes)
 	rest := frame[n:]
-	if a.Crossing.Tick != ebpf.TickNone && a.Crossing.Verdict == ebpf.VerdictForward {
+	if a.Pass.Trigger != ebpf.TriggerNone && a.Pass.Verdict == ebpf.VerdictForward {
 		rest = make([]byte, len(rest))
 	}
 	if !bytes.Equal(want[:n], r.twin.Header[:n]) || !bytes.Equal(want[n:], rest) {
@@ -221,23 +221,23 @@ func (r *rig) release(in, out int, priority uint8, n int, entry uint32) {
 // enter runs the ingress pipeline of port in on a frame, and holds what it did against what holds for any frame.
 func (r *rig) enter(in int, frame []byte) result {
 	r.t.Helper()
-	x := r.State.Crossing
-	x.InPort, x.Tick, x.OutPort = uint32(in), ebpf.TickNone, ebpf.NoPort
+	x := r.State.Pass
+	x.InPort, x.Trigger, x.OutPort = uint32(in), ebpf.TriggerNone, ebpf.NoPort
 	return r.ingress(frame)
 }
 
-// tick has port in build a frame. The blank is full of rubbish, all of which must be gone.
-func (r *rig) tick(in int, kind, argument uint32, priority uint8) result {
+// generate has port in build a frame. The blank is full of rubbish, all of which must be gone.
+func (r *rig) generate(in int, kind, argument uint32, priority uint8) result {
 	r.t.Helper()
-	x := r.State.Crossing
-	x.InPort, x.Tick, x.OutPort = uint32(in), kind, ebpf.NoPort
+	x := r.State.Pass
+	x.InPort, x.Trigger, x.OutPort = uint32(in), kind, ebpf.NoPort
 	x.Argument, x.Priority = argument, uint32(priority)
 	return r.ingress(bytes.Repeat([]byte{0xee}, ebpf.FrameMin))
 }
 
 func (r *rig) ingress(frame []byte) result {
 	r.t.Helper()
-	x := r.State.Crossing
+	x := r.State.Pass
 	done, marked := x.Done, x.Marked
 	x.Verdict = ebpf.VerdictNone
 	code, data := r.run(r.Ingress, frame)
@@ -254,19 +254,19 @@ func (r *rig) ingress(frame []byte) result {
 		r.fatalf("verdict %d with action %d, want action %d", x.Verdict, code, want)
 	}
 	if x.Done != done+1 || x.Marked != marked {
-		r.fatalf("one ingress crossing moved done by %d and marked by %d", x.Done-done, x.Marked-marked)
+		r.fatalf("one ingress pass moved done by %d and marked by %d", x.Done-done, x.Marked-marked)
 	}
 	if len(data) != len(frame) {
 		r.fatalf("%d bytes in, %d out", len(frame), len(data))
 	}
-	return result{Crossing: *x, code: code, data: data}
+	return result{Pass: *x, code: code, data: data}
 }
 
 // leave runs the egress pipeline of port out on a frame that left behind a queue of so many bytes.
 func (r *rig) leave(out int, queue, burst uint32, frame []byte) []byte {
 	r.t.Helper()
-	x := r.State.Crossing
-	x.Tick, x.OutPort, x.QueueBytes, x.Burst = ebpf.TickNone, uint32(out), queue, burst
+	x := r.State.Pass
+	x.Trigger, x.OutPort, x.QueueBytes, x.Burst = ebpf.TriggerNone, uint32(out), queue, burst
 	done, marked := x.Done, x.Marked
 	code, data := r.run(r.Egress, frame)
 	if code != actOK || x.Marked != marked+1 || x.Done != done || len(data) != len(frame) {
@@ -276,7 +276,7 @@ func (r *rig) leave(out int, queue, burst uint32, frame []byte) []byte {
 	return data
 }
 
-// snapshot is a copy of all registers and counters but the crossing.
+// snapshot is a copy of all registers and counters but the pass.
 type snapshot struct {
 	ports    []ebpf.Port
 	switches []ebpf.SwitchState
@@ -309,8 +309,8 @@ func each[T any](p *ebpf.Port, register func(*ebpf.PortClass) T) (all [8]T) {
 	return all
 }
 
-func held(c *ebpf.PortClass) uint64       { return c.Held }
-func overshoot(c *ebpf.PortClass) uint64  { return uint64(c.Overshoot) }
-func queueBytes(c *ebpf.PortClass) uint64 { return c.QueueBytes }
-func pausing(c *ebpf.PortClass) uint8     { return c.Pausing }
-func burst(c *ebpf.PortClass) uint8       { return c.Burst }
+func buffered(c *ebpf.PortClass) uint64     { return c.Buffered }
+func peakBuffered(c *ebpf.PortClass) uint64 { return uint64(c.Peak) }
+func queueBytes(c *ebpf.PortClass) uint64   { return c.QueueBytes }
+func pausing(c *ebpf.PortClass) uint8       { return c.Pausing }
+func burst(c *ebpf.PortClass) uint8         { return c.Burst }

@@ -1,7 +1,7 @@
 package ebpf
 
 // HeaderBytes is how much of a frame is copied for the pipelines in process and back: they look at no more than the BTH,
-// which ends at 54. What they build over a tick is longer only by zeros. TelemetryBytes is how much of it where switches
+// which ends at 54. A generated packet is longer only by zeros. TelemetryBytes is how much of it where switches
 // stamp telemetry, which ends there.
 const (
 	HeaderBytes    = 56

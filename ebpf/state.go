@@ -6,7 +6,7 @@ import "github.com/pausenet/pausenet/vtime"
 
 // The structures of c/state.h. Times in them are picoseconds (vtime.Time), sizes bytes.
 type (
-	Crossing    = pipelinesCrossing
+	Pass        = pipelinesPass
 	Port        = pipelinesPort
 	PortClass   = pipelinesPortClass
 	Credit      = pipelinesCredit
@@ -16,7 +16,7 @@ type (
 	Flow        = pipelinesFlow
 )
 
-// Verdicts: what became of the frame of a crossing.
+// Verdicts: what became of the frame of a pass.
 const (
 	VerdictNone     = uint32(pipelinesVerdictVERDICT_NONE)
 	VerdictForward  = uint32(pipelinesVerdictVERDICT_FORWARD)
@@ -39,19 +39,20 @@ const (
 // ReasonNames name the reasons in reports.
 var ReasonNames = [...]string{"", "no route", "TTL expired", "malformed", "CNM for an unknown flow"}
 
-// Ticks: crossings that carry no frame but ask a pipeline to build one. TickLost carries one that the wire lost or damaged: the
-// egress pipeline of the port it left sees it leave, the ingress pipeline gives it VerdictDrop and ReasonNone.
+// Triggers: what a pass is for other than a frame off the wire. All but TriggerLost carry no frame; they ask a pipeline to build one.
+// TriggerLost carries one that the wire lost or damaged: the egress pipeline of the port it left sees it leave, the ingress pipeline
+// gives it VerdictDrop and ReasonNone.
 const (
-	TickNone   = uint32(pipelinesTickTICK_NONE)
-	TickPause  = uint32(pipelinesTickTICK_PAUSE)
-	TickResume = uint32(pipelinesTickTICK_RESUME)
-	TickWalk   = uint32(pipelinesTickTICK_WALK)
-	TickFlow   = uint32(pipelinesTickTICK_FLOW)
-	TickCredit = uint32(pipelinesTickTICK_CREDIT)
-	TickLost   = uint32(pipelinesTickTICK_LOST)
+	TriggerNone   = uint32(pipelinesTriggerTRIGGER_NONE)
+	TriggerPause  = uint32(pipelinesTriggerTRIGGER_PAUSE)
+	TriggerResume = uint32(pipelinesTriggerTRIGGER_RESUME)
+	TriggerWalk   = uint32(pipelinesTriggerTRIGGER_WALK)
+	TriggerFlow   = uint32(pipelinesTriggerTRIGGER_FLOW)
+	TriggerCredit = uint32(pipelinesTriggerTRIGGER_CREDIT)
+	TriggerLost   = uint32(pipelinesTriggerTRIGGER_LOST)
 )
 
-// Bits of Crossing.Want.
+// Bits of Pass.Want.
 const (
 	WantPause    = uint32(pipelinesWantWANT_PAUSE)
 	WantWalk     = uint32(pipelinesWantWANT_WALK)
@@ -104,19 +105,19 @@ const (
 // FrameMark is the mark (SO_MARK, skb->mark) of what comes out of the pipelines on the kernel plane.
 const FrameMark = uint32(pipelinesFrameMarkFRAME_MARK)
 
-// NoPort is Crossing.OutPort where no frame left any port.
+// NoPort is Pass.OutPort where no frame left any port.
 const NoPort = ^uint32(0)
 
 // FlowIDs is the number of flow table entries of one switch: a CRC-16 flow id is an index.
 const FlowIDs = 65536
 
-// FrameMin is the least frame that a pipeline reads, and the size of the blank frame that carries a tick.
+// FrameMin is the least frame that a pipeline reads, and the size of the blank frame that a generated packet is built over.
 const FrameMin = 60
 
 // State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' maps, mapped;
-// nothing but the engine may touch it, and only between crossings.
+// nothing but the engine may touch it, and only between passes.
 type State struct {
-	Crossing  *Crossing
+	Pass      *Pass
 	Ports     []Port
 	Switches  []SwitchState
 	Routes    []Route
@@ -137,26 +138,26 @@ func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
 	return s.Ports[p].Class[priority].PausedUntil > uint64(now)
 }
 
-// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves its queue. entry is Crossing.Flow of
-// the crossing that brought it, 0 if its flow is not counted.
+// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves its queue. entry is Pass.Flow of
+// the pass that brought it, 0 if its flow is not counted.
 func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	p := &s.Ports[in]
 	t := &s.Switches[p.Node]
 	size := t.Counted(n)
-	p.Class[priority].Held -= size
+	p.Class[priority].Buffered -= size
 	t.Used -= size
-	if held := p.HeadroomHeld[priority]; t.HeadroomUsed != 0 && held != 0 { // the headroom is the first to be free again
-		freed := min(uint64(held), size)
-		p.HeadroomHeld[priority] -= uint32(freed)
+	if buffered := p.HeadroomBuffered[priority]; t.HeadroomUsed != 0 && buffered != 0 { // the headroom is the first to be free again
+		freed := min(uint64(buffered), size)
+		p.HeadroomBuffered[priority] -= uint32(freed)
 		t.HeadroomUsed -= freed
 	}
 	if entry != 0 {
-		s.unlist(entry - 1)
+		s.flowListRemove(entry - 1)
 	}
 }
 
-// unlist takes one packet off a flow, and the flow off its egress port's list with its last.
-func (s *State) unlist(entry uint32) {
+// flowListRemove takes one packet off a flow, and the flow off its egress port's list with its last.
+func (s *State) flowListRemove(entry uint32) {
 	f := &s.Flows[entry]
 	f.Queued--
 	if f.Queued != 0 {
@@ -179,7 +180,7 @@ func (s *State) unlist(entry uint32) {
 const Profiles = len(SwitchState{}.Profiles)
 
 // Threshold is XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its peer is paused.
-// It is c/pfc.h's xoff_threshold; a tick that builds nothing betrays any difference.
+// It is c/pfc.h's xoff_threshold; a trigger that builds nothing betrays any difference.
 func (s *State) Threshold(p int) uint64 {
 	port := &s.Ports[p]
 	sw := &s.Switches[port.Node]
@@ -191,9 +192,9 @@ func (s *State) Threshold(p int) uint64 {
 func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	port := &s.Ports[p]
 	if s.Switches[port.Node].Profiles[port.Profile].Alpha != 0 {
-		return uint64(port.HeadroomHeld[priority]) > headroom
+		return uint64(port.HeadroomBuffered[priority]) > headroom
 	}
-	return port.Class[priority].Held > level+headroom
+	return port.Class[priority].Buffered > level+headroom
 }
 
 // xoffAt is XOFF of a port of a switch whose shared buffer has so much in it.
@@ -215,11 +216,11 @@ func xoffAt(sw *SwitchState, port *Port, shared uint64) uint64 {
 // ResumeDue says whether the peer of port p is to be sent a RESUME for the priority.
 func (s *State) ResumeDue(p int, priority uint8) bool {
 	port := &s.Ports[p]
-	if port.Class[priority].Pausing == 0 || port.HeadroomHeld[priority] != 0 {
+	if port.Class[priority].Pausing == 0 || port.HeadroomBuffered[priority] != 0 {
 		return false
 	}
 	t := &s.Switches[port.Node]
-	return port.Class[priority].Held <= s.ResumeLevel(p, t.Used-t.HeadroomUsed)
+	return port.Class[priority].Buffered <= s.ResumeLevel(p, t.Used-t.HeadroomUsed)
 }
 
 // ResumeLevel is XON of port p of a switch whose shared buffer has so much in it: a RESUME is due for what holds no more than it,

@@ -99,7 +99,7 @@ func TestTCD(t *testing.T) {
 			state := non
 			for i, d := range c.seen {
 				at := func(us float64) uint64 { return uint64(vtime.Millisecond) + uint64(us*float64(vtime.Microsecond)+0.5) }
-				x := r.State.Crossing
+				x := r.State.Pass
 				x.Departed, x.OnSince = at(d.us), 0
 				if d.onSince >= 0 {
 					x.OnSince = at(d.onSince)
@@ -154,7 +154,7 @@ func TestTCDWithRED(t *testing.T) {
 	if got := r.leave(1, 200_001, ebpf.BurstNone, data); !bytes.Equal(got, ce(data)) {
 		t.Error("not marked above Kmax")
 	}
-	x := r.State.Crossing
+	x := r.State.Pass
 	x.OnSince, x.Departed = 1, 2
 	if got := r.leave(1, 200_001, ebpf.BurstNone, data); !bytes.Equal(got, withECN(data, ue)) || p.Draws != 500 {
 		t.Errorf("undetermined, left as %x", got)
@@ -166,7 +166,7 @@ func TestTCDPriorities(t *testing.T) {
 	r := newRig(t)
 	sw, p := r.sw(), r.port(1)
 	sw.EcnMode, sw.EcnPriorities, p.T_max = ebpf.ECNTCD, 1<<lossless|1<<4, uint64(100*vtime.Microsecond)
-	x := r.State.Crossing
+	x := r.State.Pass
 	x.Departed = 1_000
 	for _, c := range []struct {
 		priority uint8

@@ -83,7 +83,7 @@ func TestTelemetry(t *testing.T) {
 			binary.BigEndian.PutUint16(want[intAt:], uint16(hops)<<12|c.wantPath)
 			counted := *p
 			counted.TxLineBytes += uint64(len(frame) + 24)
-			r.State.Crossing.Departed = uint64(c.departed)
+			r.State.Pass.Departed = uint64(c.departed)
 			if got := r.leave(c.out, c.queue, ebpf.BurstNone, frame); !bytes.Equal(got, want) {
 				t.Errorf("left as\n%x, want\n%x", got[intAt:intAt+intLen], want[intAt:intAt+intLen])
 			}

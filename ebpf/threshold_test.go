@@ -42,7 +42,7 @@ func xonOf(sw *ebpf.SwitchState, profile uint8) uint64 {
 
 // anyThresholds draws settings, a port's profile, and an account close to where something happens. Other profiles have other
 // thresholds. With a dynamic threshold some of the account, and of others', may be in the headroom.
-func anyThresholds(t *rapid.T, sw *ebpf.SwitchState, p *ebpf.Port) (held uint64) {
+func anyThresholds(t *rapid.T, sw *ebpf.SwitchState, p *ebpf.Port) (buffered uint64) {
 	profile := uint8(rapid.IntRange(0, ebpf.Profiles-1).Draw(t, "profile"))
 	p.Profile = profile
 	sw.Buffer = rapid.Uint64Range(0, 64_000_000).Draw(t, "buffer")
@@ -60,12 +60,12 @@ func anyThresholds(t *rapid.T, sw *ebpf.SwitchState, p *ebpf.Port) (held uint64)
 	k.Xoff, k.Xon = xoff, xon
 	k.Alpha = rapid.SampledFrom([]uint64{0, 1, 1 << 13, 1 << 16, 3 << 16, 64 << 16}).Draw(t, "alpha")
 	if k.Alpha != 0 {
-		p.HeadroomHeld[lossless] = rapid.SampledFrom([]uint32{0, 0, 1, 1500, 75_000}).Draw(t, "headroom")
-		sw.Used += uint64(p.HeadroomHeld[lossless])
-		sw.HeadroomUsed = uint64(p.HeadroomHeld[lossless]) + rapid.Uint64Range(0, sw.Used-uint64(p.HeadroomHeld[lossless])).Draw(t, "others' headroom")
+		p.HeadroomBuffered[lossless] = rapid.SampledFrom([]uint32{0, 0, 1, 1500, 75_000}).Draw(t, "headroom")
+		sw.Used += uint64(p.HeadroomBuffered[lossless])
+		sw.HeadroomUsed = uint64(p.HeadroomBuffered[lossless]) + rapid.Uint64Range(0, sw.Used-uint64(p.HeadroomBuffered[lossless])).Draw(t, "others' headroom")
 	}
 	near := rapid.SampledFrom([]uint64{xoffOf(sw, profile), xonOf(sw, profile), 0, sw.Used}).Draw(t, "near")
-	return near + rapid.Uint64Range(0, 4).Draw(t, "beside") - min(near, 2) + uint64(p.HeadroomHeld[lossless])
+	return near + rapid.Uint64Range(0, 4).Draw(t, "beside") - min(near, 2) + uint64(p.HeadroomBuffered[lossless])
 }
 
 // In any state: Go's view of XOFF and XON is the pipelines', and both are the formula.
@@ -74,9 +74,9 @@ func TestThresholdsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r.reset()
 		sw, p := r.sw(), r.port(1)
-		held := anyThresholds(t, sw, p)
+		buffered := anyThresholds(t, sw, p)
 		pausing := rapid.Bool().Draw(t, "pausing")
-		p.Class[lossless].Held = held
+		p.Class[lossless].Buffered = buffered
 		if pausing {
 			p.Class[lossless].Pausing = 1
 		}
@@ -84,60 +84,60 @@ func TestThresholdsAgree(t *testing.T) {
 		if got := r.State.Threshold(1); got != xoff {
 			t.Fatalf("Threshold is %d, want %d", got, xoff)
 		}
-		spilled := p.HeadroomHeld[lossless] != 0
-		due := pausing && held <= xon && !spilled
+		spilled := p.HeadroomBuffered[lossless] != 0
+		due := pausing && buffered <= xon && !spilled
 		if got := r.State.ResumeDue(1, lossless); got != due {
-			t.Fatalf("ResumeDue says %v with %d held and XON %d", got, held, xon)
+			t.Fatalf("ResumeDue says %v with %d buffered and XON %d", got, buffered, xon)
 		}
 		// The pipeline builds a RESUME just when Go says that it is due, ...
-		if got := r.tick(1, ebpf.TickResume, 0, lossless).Verdict == ebpf.VerdictForward; got != due {
+		if got := r.generate(1, ebpf.TriggerResume, 0, lossless).Verdict == ebpf.VerdictForward; got != due {
 			t.Fatalf("RESUME built: %v, due: %v", got, due)
 		}
 		// ... and a PAUSE from XOFF on, or to refresh above XON.
 		p.Class[lossless].Pausing = 0
-		pause := held >= xoff || spilled
+		pause := buffered >= xoff || spilled
 		if pausing {
 			p.Class[lossless].Pausing = 1
-			pause = held > xon || spilled
+			pause = buffered > xon || spilled
 		}
-		if got := r.tick(1, ebpf.TickPause, 0, lossless).Verdict == ebpf.VerdictForward; got != pause {
-			t.Fatalf("PAUSE built: %v with %d held, XOFF %d, XON %d, pausing %v", got, held, xoff, xon, pausing)
+		if got := r.generate(1, ebpf.TriggerPause, 0, lossless).Verdict == ebpf.VerdictForward; got != pause {
+			t.Fatalf("PAUSE built: %v with %d buffered, XOFF %d, XON %d, pausing %v", got, buffered, xoff, xon, pausing)
 		}
 	})
 }
 
-// A frame asks for PAUSE by the threshold that holds with the frame itself in the buffer, and the tick agrees with it.
+// A frame asks for PAUSE by the threshold that holds with the frame itself in the buffer, and the trigger agrees with it.
 func TestDynamicXOFF(t *testing.T) {
 	r := newRig(t)
 	rapid.Check(t, func(t *rapid.T) {
 		r.reset()
 		sw, p := r.sw(), r.port(0)
-		held := anyThresholds(t, sw, p)
+		buffered := anyThresholds(t, sw, p)
 		sw.Uncounted = rapid.SampledFrom([]uint32{0, 10}).Draw(t, "uncounted")
 		frame := roce{in: 0, dst: 1, priority: lossless}.frame(r.t)
 		n := uint64(len(frame)) - uint64(sw.Uncounted)
-		headroom := p.HeadroomHeld[lossless]
-		p.Class[lossless].Held = max(held-min(held, n), uint64(headroom))
-		shared := p.Class[lossless].Held - uint64(headroom)
+		headroom := p.HeadroomBuffered[lossless]
+		p.Class[lossless].Buffered = max(buffered-min(buffered, n), uint64(headroom))
+		shared := p.Class[lossless].Buffered - uint64(headroom)
 		after := *sw
 		after.Used += n
 		if sw.Profiles[p.Profile].Alpha != 0 && shared+n > xoffOf(sw, p.Profile) {
 			headroom += uint32(n)
 			after.HeadroomUsed += n
 		}
-		held = p.Class[lossless].Held + n
+		buffered = p.Class[lossless].Buffered + n
 		want := uint32(0)
-		if headroom != 0 || held >= xoffOf(&after, p.Profile) {
+		if headroom != 0 || buffered >= xoffOf(&after, p.Profile) {
 			want = ebpf.WantPause
 		}
 		if got := r.enter(0, frame); got.Want != want {
-			t.Fatalf("asks for %d, want %d: %d held, XOFF %d", got.Want, want, held, xoffOf(&after, p.Profile))
+			t.Fatalf("asks for %d, want %d: %d buffered, XOFF %d", got.Want, want, buffered, xoffOf(&after, p.Profile))
 		}
-		if p.Class[lossless].Held != held || p.HeadroomHeld[lossless] != headroom || sw.Used != after.Used || sw.HeadroomUsed != after.HeadroomUsed {
-			t.Fatalf("%d held, %d in headroom; %d used, %d in headroom; want %d, %d, %d, %d", p.Class[lossless].Held,
-				p.HeadroomHeld[lossless], sw.Used, sw.HeadroomUsed, held, headroom, after.Used, after.HeadroomUsed)
+		if p.Class[lossless].Buffered != buffered || p.HeadroomBuffered[lossless] != headroom || sw.Used != after.Used || sw.HeadroomUsed != after.HeadroomUsed {
+			t.Fatalf("%d buffered, %d in headroom; %d used, %d in headroom; want %d, %d, %d, %d", p.Class[lossless].Buffered,
+				p.HeadroomBuffered[lossless], sw.Used, sw.HeadroomUsed, buffered, headroom, after.Used, after.HeadroomUsed)
 		}
-		if built := r.tick(0, ebpf.TickPause, 0, lossless).Verdict == ebpf.VerdictForward; built != (want != 0) {
+		if built := r.generate(0, ebpf.TriggerPause, 0, lossless).Verdict == ebpf.VerdictForward; built != (want != 0) {
 			t.Fatalf("PAUSE built: %v, asked for: %v", built, want != 0)
 		}
 	})
@@ -170,24 +170,24 @@ func TestHeadroomIsNotShared(t *testing.T) {
 	sw, p, other := r.sw(), r.port(0), r.port(1)
 	sw.Buffer, sw.Profiles[0].Xoff, sw.XoffToXon, sw.Profiles[0].Alpha = 12_000_000, 0, 3_000, 1<<13
 	size := int(dataLen)
-	for p.HeadroomHeld[lossless] == 0 {
+	for p.HeadroomBuffered[lossless] == 0 {
 		if _, got := r.data(0, 1, 0); got.Want != 0 && p.Class[lossless].Pausing == 0 {
-			r.tick(0, ebpf.TickPause, 0, lossless)
+			r.generate(0, ebpf.TriggerPause, 0, lossless)
 		}
 	}
-	shared := p.Class[lossless].Held - uint64(size)
+	shared := p.Class[lossless].Buffered - uint64(size)
 	if shared < 12_000_000/9-uint64(size) || shared > 12_000_000/9+1 || p.Class[lossless].Pausing == 0 {
-		t.Fatalf("the first frame went into the headroom with %d B held", shared)
+		t.Fatalf("the first frame went into the headroom with %d B buffered", shared)
 	}
 	before := r.State.Threshold(1)
 	for range 20 {
 		r.data(0, 1, 0)
 	}
-	if got := r.State.Threshold(1); got != before || p.HeadroomHeld[lossless] != uint32(21*size) || sw.HeadroomUsed != uint64(21*size) {
-		t.Errorf("XOFF of the other port was %d and is %d; %d B in the headroom, %d in all", before, got, p.HeadroomHeld[lossless], sw.HeadroomUsed)
+	if got := r.State.Threshold(1); got != before || p.HeadroomBuffered[lossless] != uint32(21*size) || sw.HeadroomUsed != uint64(21*size) {
+		t.Errorf("XOFF of the other port was %d and is %d; %d B in the headroom, %d in all", before, got, p.HeadroomBuffered[lossless], sw.HeadroomUsed)
 	}
-	if other.HeadroomHeld != ([8]uint32{}) {
-		t.Errorf("the other port has %v in its headroom", other.HeadroomHeld)
+	if other.HeadroomBuffered != ([8]uint32{}) {
+		t.Errorf("the other port has %v in its headroom", other.HeadroomBuffered)
 	}
 	for i := range 21 {
 		if r.State.ResumeDue(0, lossless) {
@@ -195,8 +195,8 @@ func TestHeadroomIsNotShared(t *testing.T) {
 		}
 		r.release(0, 1, lossless, size, 0)
 	}
-	if sw.HeadroomUsed != 0 || p.HeadroomHeld[lossless] != 0 || p.Class[lossless].Held != shared || sw.Used != shared {
-		t.Errorf("%d B in the headroom, %d held, %d used; want 0 and %d", sw.HeadroomUsed, p.Class[lossless].Held, sw.Used, shared)
+	if sw.HeadroomUsed != 0 || p.HeadroomBuffered[lossless] != 0 || p.Class[lossless].Buffered != shared || sw.Used != shared {
+		t.Errorf("%d B in the headroom, %d buffered, %d used; want 0 and %d", sw.HeadroomUsed, p.Class[lossless].Buffered, sw.Used, shared)
 	}
 	if r.State.ResumeDue(0, lossless) {
 		t.Error("RESUME is due at XOFF")
@@ -204,7 +204,7 @@ func TestHeadroomIsNotShared(t *testing.T) {
 	for !r.State.ResumeDue(0, lossless) {
 		r.release(0, 1, lossless, size, 0)
 	}
-	if held := p.Class[lossless].Held; held+3_000 > r.State.Threshold(0) || held+3_000+uint64(size)*9/8+2 < r.State.Threshold(0) {
-		t.Errorf("RESUME is due at %d B, XOFF is %d", held, r.State.Threshold(0))
+	if buffered := p.Class[lossless].Buffered; buffered+3_000 > r.State.Threshold(0) || buffered+3_000+uint64(size)*9/8+2 < r.State.Threshold(0) {
+		t.Errorf("RESUME is due at %d B, XOFF is %d", buffered, r.State.Threshold(0))
 	}
 }

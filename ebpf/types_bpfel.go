@@ -21,31 +21,6 @@ type pipelinesCredit struct {
 	Received uint16
 }
 
-type pipelinesCrossing struct {
-	_            structs.HostLayout
-	Now          uint64
-	InPort       uint32
-	Tick         uint32
-	Argument     uint32
-	Priority     uint32
-	Departed     uint64
-	OnSince      uint64
-	OutPort      uint32
-	QueueBytes   uint32
-	QueuePackets uint32
-	Burst        uint32
-	Verdict      uint32
-	Egress       uint32
-	OutPriority  uint32
-	Flow         uint32
-	Want         uint32
-	WantFlow     uint32
-	Changed      uint32
-	Reason       uint32
-	Done         uint64
-	Marked       uint64
-}
-
 type pipelinesEcnMode uint32
 
 const (
@@ -76,6 +51,31 @@ const (
 	pipelinesFrameMarkFRAME_MARK pipelinesFrameMark = 1885435251
 )
 
+type pipelinesPass struct {
+	_            structs.HostLayout
+	Now          uint64
+	InPort       uint32
+	Trigger      uint32
+	Argument     uint32
+	Priority     uint32
+	Departed     uint64
+	OnSince      uint64
+	OutPort      uint32
+	QueueBytes   uint32
+	QueuePackets uint32
+	Burst        uint32
+	Verdict      uint32
+	Egress       uint32
+	OutPriority  uint32
+	Flow         uint32
+	Want         uint32
+	WantFlow     uint32
+	Changed      uint32
+	Reason       uint32
+	Done         uint64
+	Marked       uint64
+}
+
 type pipelinesPathHash uint32
 
 const (
@@ -84,75 +84,75 @@ const (
 )
 
 type pipelinesPort struct {
-	_               structs.HostLayout
-	Kind            uint32
-	Node            uint32
-	FirstPort       uint32
-	FanoutRow       uint32
-	Mac             [6]uint8
-	PeerMac         [6]uint8
-	CreditVls       uint8
-	BlockShift      uint8
-	Profile         uint8
-	Edge            uint8
-	T_last          uint64
-	RxFrames        uint64
-	RxBytes         uint64
-	EcnMarked       uint64
-	Class           [8]pipelinesPortClass
-	Ifindex         uint32
-	Ports           uint32
-	Quantum         uint64
-	ThreeD_c        uint64
-	Draws           uint64
-	Bursts          uint64
-	Fanout          uint32
-	Flows           uint32
-	FlowHead        uint32
-	Walk            uint32
-	Widest          uint32
-	LastEgress      uint32
-	T_lastOther     uint64
-	WidestAt        uint64
-	FanoutSince     uint64
-	FanoutBefore    uint32
-	Unused3         uint32
-	BurstSince      [8]uint64
-	HeadroomHeld    [8]uint32
-	IdleTicks       uint64
-	PausesReceived  uint64
-	ResumesReceived uint64
-	PausesSent      uint64
-	ResumesSent     uint64
-	CnmsSent        uint64
-	CnmsForwarded   uint64
-	Dropped         [5]uint64
-	LineOverhead    int32
-	LineMin         uint32
-	RateCode        uint32
-	RateMbps        uint32
-	TxLineBytes     uint64
-	T_max           uint64
-	UeMarked        uint64
-	Entered         [3]uint64
-	CreditBuffer    uint32
-	Uncounted       uint32
-	CreditsSent     uint64
-	CreditsReceived uint64
-	CreditRepairs   uint64
-	CreditStalls    uint64
-	Credit          [8]pipelinesCredit
+	_                structs.HostLayout
+	Kind             uint32
+	Node             uint32
+	FirstPort        uint32
+	FanoutRow        uint32
+	Mac              [6]uint8
+	PeerMac          [6]uint8
+	CreditVls        uint8
+	BlockShift       uint8
+	Profile          uint8
+	Edge             uint8
+	T_last           uint64
+	RxFrames         uint64
+	RxBytes          uint64
+	EcnMarked        uint64
+	Class            [8]pipelinesPortClass
+	Ifindex          uint32
+	Ports            uint32
+	Quantum          uint64
+	ThreeD_c         uint64
+	Draws            uint64
+	Bursts           uint64
+	Fanout           uint32
+	Flows            uint32
+	FlowHead         uint32
+	Walk             uint32
+	MaxFanout        uint32
+	LastEgress       uint32
+	T_lastOther      uint64
+	MaxFanoutAt      uint64
+	FanoutSince      uint64
+	FanoutBefore     uint32
+	Unused3          uint32
+	BurstSince       [8]uint64
+	HeadroomBuffered [8]uint32
+	IdleTriggers     uint64
+	PausesReceived   uint64
+	ResumesReceived  uint64
+	PausesSent       uint64
+	ResumesSent      uint64
+	CnmsSent         uint64
+	CnmsForwarded    uint64
+	Dropped          [5]uint64
+	LineOverhead     int32
+	LineMin          uint32
+	RateCode         uint32
+	RateMbps         uint32
+	TxLineBytes      uint64
+	T_max            uint64
+	UeMarked         uint64
+	Entered          [3]uint64
+	CreditBuffer     uint32
+	Uncounted        uint32
+	CreditsSent      uint64
+	CreditsReceived  uint64
+	CreditRepairs    uint64
+	CreditStalls     uint64
+	Credit           [8]pipelinesCredit
 }
 
 type pipelinesPortClass struct {
 	_             structs.HostLayout
-	Held          uint64
+	Buffered      uint64
 	QueueBytes    uint64
 	PausedUntil   uint64
 	OffSince      uint64
 	OnSeen        uint64
 	ReferenceTime uint64
-	Overshoot     uint32
+	Peak          uint32
 	Waited        uint32
 	Reference     uint32
 	Pausing       uint8
@@ -240,16 +240,16 @@ const (
 	pipelinesTcdStateTCD_CONGESTED    pipelinesTcdState = 2
 )
 
-type pipelinesTick uint32
+type pipelinesTrigger uint32
 
 const (
-	pipelinesTickTICK_NONE   pipelinesTick = 0
-	pipelinesTickTICK_PAUSE  pipelinesTick = 1
-	pipelinesTickTICK_RESUME pipelinesTick = 2
-	pipelinesTickTICK_WALK   pipelinesTick = 3
-	pipelinesTickTICK_FLOW   pipelinesTick = 4
-	pipelinesTickTICK_CREDIT pipelinesTick = 5
-	pipelinesTickTICK_LOST   pipelinesTick = 6
+	pipelinesTriggerTRIGGER_NONE   pipelinesTrigger = 0
+	pipelinesTriggerTRIGGER_PAUSE  pipelinesTrigger = 1
+	pipelinesTriggerTRIGGER_RESUME pipelinesTrigger = 2
+	pipelinesTriggerTRIGGER_WALK   pipelinesTrigger = 3
+	pipelinesTriggerTRIGGER_FLOW   pipelinesTrigger = 4
+	pipelinesTriggerTRIGGER_CREDIT pipelinesTrigger = 5
+	pipelinesTriggerTRIGGER_LOST   pipelinesTrigger = 6
 )
 
 type pipelinesVerdict uint32

@@ -32,7 +32,7 @@ func TestDiscard(t *testing.T) {
 	if control() != switchagent.Admitted {
 		t.Error("a control frame was refused in a storm")
 	}
-	if held := r.state.Ports[in].Class[3].Held; held != 1000 {
+	if held := r.state.Ports[in].Class[3].Buffered; held != 1000 {
 		t.Errorf("%d bytes held, want those of the first", held)
 	}
 	r.Close(out)
@@ -50,7 +50,7 @@ func TestDiscard(t *testing.T) {
 	if n, bytes := r.Port(out).Backlog(); flushed != 3 || n != 0 || bytes != 0 || r.Port(out).Waiting() {
 		t.Errorf("%d flushed, %d frames of %d bytes left", flushed, n, bytes)
 	}
-	if p := &r.state.Ports[in]; p.Class[3].Held != 0 || p.Class[6].Held != 0 || r.state.Switches[index].Used != 0 || r.state.Ports[first].Class[3].QueueBytes != 0 {
+	if p := &r.state.Ports[in]; p.Class[3].Buffered != 0 || p.Class[6].Buffered != 0 || r.state.Switches[index].Used != 0 || r.state.Ports[first].Class[3].QueueBytes != 0 {
 		t.Error("the accounts are not empty")
 	}
 	r.Open(out)

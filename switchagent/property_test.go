@@ -73,7 +73,7 @@ func TestConservation(t *testing.T) {
 			}
 			var headroom uint64
 			for p := range held {
-				for priority, n := range r.state.Ports[p].HeadroomHeld {
+				for priority, n := range r.state.Ports[p].HeadroomBuffered {
 					headroom += uint64(n)
 					if uint64(n) > held[p][priority] {
 						t.Fatalf("port %d holds %d bytes of priority %d, %d in its headroom", p, held[p][priority], priority, n)

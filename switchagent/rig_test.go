@@ -59,7 +59,7 @@ func newRig(t failer, edit func(s *switchagent.Settings)) *rig {
 		t.Fatal(err)
 	}
 	state := &ebpf.State{
-		Crossing: new(ebpf.Crossing), Ports: make([]ebpf.Port, first+ports), Switches: make([]ebpf.SwitchState, index+1),
+		Pass: new(ebpf.Pass), Ports: make([]ebpf.Port, first+ports), Switches: make([]ebpf.SwitchState, index+1),
 	}
 	for p := first; p < first+ports; p++ {
 		state.Ports[p].Kind, state.Ports[p].Node, state.Ports[p].FirstPort = ebpf.KindSwitch, index, first
@@ -85,11 +85,11 @@ func (r *rig) frame(in int, priority uint8, n int) *frame.Frame {
 	if in >= 0 {
 		p, sw := &r.state.Ports[in], &r.state.Switches[index]
 		size := sw.Counted(n)
-		if shared := p.Class[priority].Held - uint64(p.HeadroomHeld[priority]); sw.Profiles[0].Alpha != 0 && shared+size > r.state.Threshold(in) {
-			p.HeadroomHeld[priority] += uint32(size)
+		if shared := p.Class[priority].Buffered - uint64(p.HeadroomBuffered[priority]); sw.Profiles[0].Alpha != 0 && shared+size > r.state.Threshold(in) {
+			p.HeadroomBuffered[priority] += uint32(size)
 			sw.HeadroomUsed += size
 		}
-		p.Class[priority].Held += size
+		p.Class[priority].Buffered += size
 		sw.Used += size
 	}
 	return f
@@ -126,7 +126,7 @@ func bytesOf(n int) units.Bytes { return units.Bytes(n) }
 // held is the accounts of an ingress port, by priority.
 func (r *rig) held(p int) (all [8]uint64) {
 	for i := range all {
-		all[i] = r.state.Ports[p].Class[i].Held
+		all[i] = r.state.Ports[p].Class[i].Buffered
 	}
 	return all
 }

@@ -84,7 +84,7 @@ func TestDepartureRecord(t *testing.T) {
 			t.Errorf("register says %d", p.Class[3].QueueBytes)
 		}
 	}
-	if r.state.Ports[first].Class[3].Held+r.state.Ports[first+2].Class[3].Held+r.state.Switches[index].Used != 0 {
+	if r.state.Ports[first].Class[3].Buffered+r.state.Ports[first+2].Class[3].Buffered+r.state.Switches[index].Used != 0 {
 		t.Error("not released")
 	}
 }
@@ -122,26 +122,26 @@ func TestAdmission(t *testing.T) {
 			edit: func(s *switchagent.Settings) { s.LossyLimit = 1 },
 		},
 		{name: "above XOFF, not paused yet", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
-			r.state.Ports[in].Class[3].Held = 10_000_000
+			r.state.Ports[in].Class[3].Buffered = 10_000_000
 		}},
 		{name: "fills the headroom", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
 			r.pause(in, 3)
-			r.state.Ports[in].Class[3].Held = 320_000 + 75_000 - n
+			r.state.Ports[in].Class[3].Buffered = 320_000 + 75_000 - n
 		}},
 		{name: "one byte over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, prepare: func(r *rig) {
 			r.pause(in, 3)
-			r.state.Ports[in].Class[3].Held = 320_000 + 75_000 - n + 1
+			r.state.Ports[in].Class[3].Buffered = 320_000 + 75_000 - n + 1
 		}},
 		{name: "another port is paused", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
 			r.pause(in+1, 3)
 			r.pause(in, 4)
-			r.state.Ports[in].Class[3].Held = 1_000_000
+			r.state.Ports[in].Class[3].Buffered = 1_000_000
 		}},
 		{name: "resumed", priority: 3, in: in, want: switchagent.Admitted, prepare: func(r *rig) {
 			r.pause(in, 3)
 			r.state.Ports[in].Class[3].Pausing = 0
 			r.Resumed(in, 3)
-			r.state.Ports[in].Class[3].Held = 1_000_000
+			r.state.Ports[in].Class[3].Buffered = 1_000_000
 		}},
 		{name: "the switch's own frame has no account", priority: 3, in: -1, want: switchagent.Admitted},
 		// With a dynamic threshold, what came when it was reached is in the headroom, whatever it is now. XOFF is 500 000.
@@ -170,7 +170,7 @@ func TestAdmission(t *testing.T) {
 				c.prepare(r)
 			}
 			held, used := r.held(in), r.state.Switches[index].Used
-			headroom := r.state.Ports[in].HeadroomHeld
+			headroom := r.state.Ports[in].HeadroomBuffered
 			got := r.Enqueue(out, r.frame(c.in, c.priority, n))
 			if got != c.want {
 				t.Fatalf("%v, want %v", got, c.want)
@@ -192,8 +192,8 @@ func TestAdmission(t *testing.T) {
 			if r.held(in) != held || r.state.Switches[index].Used != used {
 				t.Errorf("%v held, %d used after a drop; before %v, %d", r.held(in), r.state.Switches[index].Used, held, used)
 			}
-			if r.state.Ports[in].HeadroomHeld != headroom || r.state.Switches[index].HeadroomUsed != uint64(headroom[3]) {
-				t.Errorf("%v in the headroom after a drop, %d in all; before %v", r.state.Ports[in].HeadroomHeld, r.state.Switches[index].HeadroomUsed, headroom)
+			if r.state.Ports[in].HeadroomBuffered != headroom || r.state.Switches[index].HeadroomUsed != uint64(headroom[3]) {
+				t.Errorf("%v in the headroom after a drop, %d in all; before %v", r.state.Ports[in].HeadroomBuffered, r.state.Switches[index].HeadroomUsed, headroom)
 			}
 		})
 	}
@@ -202,7 +202,7 @@ func TestAdmission(t *testing.T) {
 // spilled has a paused port of a switch of 10 MB, of which 6 MB are shared, hold so much beside its headroom, and in it.
 func spilled(r *rig, in int, shared, headroom uint64) {
 	r.pause(in, 3)
-	r.state.Ports[in].Class[3].Held, r.state.Ports[in].HeadroomHeld[3] = shared+headroom, uint32(headroom)
+	r.state.Ports[in].Class[3].Buffered, r.state.Ports[in].HeadroomBuffered[3] = shared+headroom, uint32(headroom)
 	r.state.Switches[index].Used, r.state.Switches[index].HeadroomUsed = 6_000_000+headroom, headroom
 }
 
@@ -224,7 +224,7 @@ func TestDueStatic(t *testing.T) {
 		f := r.take(first + 1)
 		// Port first has 4, 4, 3, ... frames left; it was paused, the other was not.
 		want := []switchagent.Due{{Port: first, Priority: 3}}
-		if r.state.Ports[first].Class[3].Held > 3000 {
+		if r.state.Ports[first].Class[3].Buffered > 3000 {
 			want = nil
 		}
 		if !slices.Equal(r.Due(), want) {
@@ -247,7 +247,7 @@ func TestDueDynamic(t *testing.T) {
 	r := newRig(t, dynamic)
 	used := &r.state.Switches[index].Used
 	for _, p := range []int{first + 2, first} {
-		r.state.Ports[p].Class[3].Held = 300_000
+		r.state.Ports[p].Class[3].Buffered = 300_000
 	}
 	*used = 8_000_000 // XOFF 250 000
 	r.pause(first+2, 3)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* Programs that do nothing but let a frame cross and come back: what the kernel itself costs, for the benchmark. */
+/* Programs that do nothing but send a frame back: what the kernel itself costs, for the benchmark. */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>

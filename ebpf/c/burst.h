@@ -5,10 +5,10 @@
 #define PAUSENET_BURST_H
 
 #define CNM_PRIORITY 7
-#define WALK_STEPS 32 /* flows looked at in one tick */
+#define WALK_STEPS 32 /* flows looked at for one trigger */
 
 /* Notes a packet for an uncongested egress: T_last of its ingress port, and that of the egress port before it. */
-static __always_inline void innocent(struct port *in, __u32 egress, __u64 now)
+static __always_inline void note_uncongested(struct port *in, __u32 egress, __u64 now)
 {
 	if (in->last_egress != egress) {
 		in->t_last_other = in->t_last;
@@ -33,7 +33,7 @@ static __always_inline int shared(const struct switch_state *sw, const struct po
 static __always_inline __u64 burst_threshold(const struct switch_state *sw, const struct port *in,
 					     const struct port *out)
 {
-	__u64 m = out->widest ? out->widest : 1;
+	__u64 m = out->max_fanout ? out->max_fanout : 1;
 	__u64 q_ecn = profile_of(sw, out)->q_ecn;
 	__u64 share, reserve;
 
@@ -63,19 +63,20 @@ static __always_inline void fan_out(struct port *in, __u64 *last, __u64 window, 
 }
 
 /* M of an egress port is that of the ingress port that has packets for the most others: the one that PAUSE is closest to. */
-static __always_inline void widen(const struct switch_state *sw, const struct port *in, struct port *out, __u64 now)
+static __always_inline void update_max_fanout(const struct switch_state *sw, const struct port *in, struct port *out,
+					      __u64 now)
 {
 	__u32 m = in->fanout > in->fanout_before ? in->fanout : in->fanout_before;
 
-	if (m >= out->widest || now - out->widest_at >= sw->cnm_window) {
-		out->widest = m;
-		out->widest_at = now;
+	if (m >= out->max_fanout || now - out->max_fanout_at >= sw->cnm_window) {
+		out->max_fanout = m;
+		out->max_fanout_at = now;
 	}
 }
 
-/* Counts the packet under its flow, as held by the egress queue until the traffic manager lets it go. */
-static __always_inline struct flow *enlist(struct crossing *x, struct port *in, __u32 out_port, struct port *out,
-					   __u32 entry, const __u8 *h, __u64 window)
+/* Counts the packet under its flow, as buffered in the egress queue until the traffic manager lets it go. */
+static __always_inline struct flow *flow_list_add(struct pass *x, struct port *in, __u32 out_port, struct port *out,
+						  __u32 entry, const __u8 *h, __u64 window)
 {
 	struct flow *f = flow_at(entry);
 	__u64 *last = fanout_at(in->fanout_row + out_port - in->first_port);
@@ -105,7 +106,7 @@ static __always_inline struct flow *enlist(struct crossing *x, struct port *in, 
 /* The egress queue's state as a packet of this size joins it, and the CNMs that follow. What dequeues did since the
  * last packet came is seen in the queue's length before this one: it only fell in between. f->egress need not be egress:
  * flows whose ids collide share f, and routes change. */
-static __always_inline void detect_burst(struct crossing *x, struct switch_state *sw, struct port *in, __u32 egress,
+static __always_inline void detect_burst(struct pass *x, struct switch_state *sw, struct port *in, __u32 egress,
 					 struct port *out, struct flow *f, __u32 priority, __u32 size)
 {
 	struct port_class *c = &out->class[priority & 7];
@@ -116,8 +117,8 @@ static __always_inline void detect_burst(struct crossing *x, struct switch_state
 	if (state == BURST_BURST && before < q_ecn)
 		state = BURST_NONE;
 	if (state != BURST_BURST) {
-		innocent(in, egress, x->now);
-		widen(sw, in, out, x->now);
+		note_uncongested(in, egress, x->now);
+		update_max_fanout(sw, in, out, x->now);
 		if (before + size >= burst_threshold(sw, in, out)) {
 			state = BURST_BURST;
 			out->bursts++;
@@ -136,7 +137,7 @@ static __always_inline void detect_burst(struct crossing *x, struct switch_state
 }
 
 /* Builds the CNM for a flow, to leave by the port the flow came in by, for the previous hop. */
-static __always_inline void notify(struct crossing *x, struct flow *f, __u32 entry, struct port *back,
+static __always_inline void notify(struct pass *x, struct flow *f, __u32 entry, struct port *back,
 				   struct port *congested, __u8 *h)
 {
 	f->last_cnm = x->now;
@@ -148,8 +149,8 @@ static __always_inline void notify(struct crossing *x, struct flow *f, __u32 ent
 	x->out_priority = CNM_PRIORITY;
 }
 
-/* TICK_FLOW. */
-static __always_inline int notify_flow(struct crossing *x, __u8 *h)
+/* TRIGGER_FLOW. */
+static __always_inline int notify_flow(struct pass *x, __u8 *h)
 {
 	struct flow *f = flow_at(x->argument);
 	struct port *back, *congested;
@@ -164,8 +165,8 @@ static __always_inline int notify_flow(struct crossing *x, __u8 *h)
 	return 1;
 }
 
-/* TICK_WALK: the next identified flow of the burst at port x->in_port. Asks for another tick while flows are left. */
-static __always_inline int notify_next(struct crossing *x, struct switch_state *sw, struct port *congested, __u8 *h)
+/* TRIGGER_WALK: the next identified flow of the burst at port x->in_port. Asks for another trigger while flows are left. */
+static __always_inline int notify_next(struct pass *x, struct switch_state *sw, struct port *congested, __u8 *h)
 {
 	int built = 0;
 
@@ -190,7 +191,7 @@ static __always_inline int notify_next(struct crossing *x, struct switch_state *
 }
 
 /* A CNM from the next switch: on to the hop before this one, as the flow table has it. */
-COLD void forward_cnm(struct crossing *x, struct port *in, __u8 *h)
+COLD void forward_cnm(struct pass *x, struct port *in, __u8 *h)
 {
 	struct flow *f = flow_at(in->node * FLOW_IDS + get16(h + OFF_CNM_ID));
 	struct port *back;

@@ -20,17 +20,17 @@ COLD void receive_blocks(struct port *in, __u32 vl, __u32 len)
 		c->received = (c->received + ((size + (1u << (in->block_shift & 31)) - 1) >> (in->block_shift & 31))) & CREDIT_MASK;
 }
 
-/* TICK_CREDIT: builds the message for the peer: how much this port has sent on the lane, and how far the peer may go. */
-static __always_inline int build_credit(struct crossing *x, struct port *in, __u8 *h)
+/* TRIGGER_CREDIT: builds the message for the peer: how much this port has sent on the lane, and how far the peer may go. */
+static __always_inline int build_credit(struct pass *x, struct port *in, __u8 *h)
 {
 	__u32 vl = x->priority & 7;
 	struct credit *c = &in->credit[vl];
-	__u64 held = in->class[vl].held;
+	__u64 buffered = in->class[vl].buffered;
 	__u32 granted;
 
 	if (!(in->credit_vls >> vl & 1))
 		return 0;
-	granted = held < in->credit_buffer ? (__u32)(in->credit_buffer - held) >> (in->block_shift & 31) : 0;
+	granted = buffered < in->credit_buffer ? (__u32)(in->credit_buffer - buffered) >> (in->block_shift & 31) : 0;
 	if (granted > CREDIT_MOST)
 		granted = CREDIT_MOST;
 	put_control(h, in->mac, ETHERTYPE_CREDIT);
@@ -44,7 +44,7 @@ static __always_inline int build_credit(struct crossing *x, struct port *in, __u
 
 /* The peer's message. What this port has received of the lane becomes what the peer has sent: a lost frame must not cost
  * its blocks for ever. The lane is ON again as soon as the frame that it wants to send fits. */
-COLD int receive_credit(struct crossing *x, struct port *in, const __u8 *h)
+COLD int receive_credit(struct pass *x, struct port *in, const __u8 *h)
 {
 	__u32 vl = h[OFF_CREDIT + 2] >> 4;
 	struct port_class *class = &in->class[vl & 7];

@@ -5,14 +5,14 @@
 #define PAUSENET_EGRESS_H
 
 /* DCON: no ECN from the start of a burst until the queue is below Q_ECN (section 4.1). */
-static __always_inline int in_burst(const struct crossing *x, const struct switch_state *sw, const struct port *out)
+static __always_inline int in_burst(const struct pass *x, const struct switch_state *sw, const struct port *out)
 {
 	return sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= profile_of(sw, out)->q_ecn;
 }
 
 /* A mark by a detector of pauses, which sees every packet of its priorities, whether it can be marked or not. It only ever
  * makes the field greater: CE over UE over ECT(1). */
-COLD void mark_detected(struct crossing *x, struct switch_state *sw, struct port *out,
+COLD void mark_detected(struct pass *x, struct switch_state *sw, struct port *out,
 			struct port_class *c, __u8 *h, __u32 len)
 {
 	__u32 field = h[OFF_TOS] & ECN_MASK;
@@ -35,7 +35,7 @@ COLD void mark_detected(struct crossing *x, struct switch_state *sw, struct port
 }
 
 /* ECN at dequeue, by the queue that the packet left behind. */
-static __always_inline void mark(struct crossing *x, struct switch_state *sw, struct port *out, __u8 *h, __u32 len)
+static __always_inline void mark(struct pass *x, struct switch_state *sw, struct port *out, __u8 *h, __u32 len)
 {
 	__u32 priority;
 
@@ -56,14 +56,14 @@ static __always_inline void mark(struct crossing *x, struct switch_state *sw, st
 	}
 }
 
-/* 1: the frame has telemetry. The rim is to call stamp() on it, with INT_END bytes that may be read and written. */
-static __always_inline int egress(struct crossing *x, __u8 *h, __u32 len)
+/* 1: the frame has telemetry. The target is to call stamp() on it, with INT_END bytes that may be read and written. */
+static __always_inline int egress(struct pass *x, __u8 *h, __u32 len)
 {
 	struct port *out;
 	struct switch_state *sw;
 
 	x->marked++;
-	if ((x->tick && x->tick != TICK_LOST) || x->out_port == NO_PORT)
+	if ((x->trigger && x->trigger != TRIGGER_LOST) || x->out_port == NO_PORT)
 		return 0;
 	out = port_at(x->out_port);
 	if (!out || out->kind != PORT_SWITCH)

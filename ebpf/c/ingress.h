@@ -67,13 +67,13 @@ static __always_inline __u32 choose_port(const struct switch_state *sw, __u32 no
 	return hop ? (__u32)*hop : NO_PORT;
 }
 
-static __always_inline void drop(struct crossing *x, __u32 reason)
+static __always_inline void drop(struct pass *x, __u32 reason)
 {
 	x->verdict = VERDICT_DROP;
 	x->reason = reason;
 }
 
-static __always_inline void forward_ipv4(struct crossing *x, struct switch_state *sw, struct port *in, __u8 *h,
+static __always_inline void forward_ipv4(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h,
 					 __u32 size)
 {
 	struct packet p;
@@ -91,8 +91,8 @@ static __always_inline void forward_ipv4(struct crossing *x, struct switch_state
 	priority = p.tos >> 5; /* the class selector bits of the DSCP */
 	account(x, sw, in, priority, size);
 	if (sw->cnm && p.data && sw->lossless >> priority & 1) {
-		struct flow *f = enlist(x, in, egress, out, in->node * FLOW_IDS + flow_id(&p), h,
-					sw->cnm_window);
+		struct flow *f = flow_list_add(x, in, egress, out, in->node * FLOW_IDS + flow_id(&p), h,
+					       sw->cnm_window);
 
 		if (f)
 			detect_burst(x, sw, in, egress, out, f, priority, size);
@@ -111,29 +111,29 @@ static __always_inline void forward_ipv4(struct crossing *x, struct switch_state
 	x->out_priority = priority;
 }
 
-/* A tick has no frame: what is built is written over the blank one that carries it. Without sw, a host's: TICK_CREDIT. */
-COLD void tick(struct crossing *x, struct switch_state *sw, struct port *in, __u8 *h)
+/* A triggered pass has no frame: what is built is written over a blank one. Without sw, the port is a host's: TRIGGER_CREDIT. */
+COLD void generate(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h)
 {
 	int built = 0;
 
-	if (x->tick == TICK_CREDIT) {
+	if (x->trigger == TRIGGER_CREDIT) {
 		built = build_credit(x, in, h);
 		x->verdict = VERDICT_FORWARD;
 		x->egress = x->in_port;
 	} else if (!sw) {
 		return;
-	} else if (x->tick == TICK_PAUSE || x->tick == TICK_RESUME) {
+	} else if (x->trigger == TRIGGER_PAUSE || x->trigger == TRIGGER_RESUME) {
 		built = build_pause(x, sw, in, h);
 		x->verdict = VERDICT_FORWARD;
 		x->egress = x->in_port;
-	} else if (x->tick == TICK_WALK) {
+	} else if (x->trigger == TRIGGER_WALK) {
 		built = notify_next(x, sw, in, h);
-	} else if (x->tick == TICK_FLOW) {
+	} else if (x->trigger == TRIGGER_FLOW) {
 		built = notify_flow(x, h);
 	}
 	if (!built) {
 		x->verdict = VERDICT_CONSUMED;
-		in->idle_ticks += x->tick != TICK_WALK;
+		in->idle_triggers += x->trigger != TRIGGER_WALK;
 	}
 }
 
@@ -146,7 +146,7 @@ static __always_inline int addressed_to(const struct port *in, const __u8 *h)
 	return equal;
 }
 
-static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
+static __always_inline void ingress(struct pass *x, __u8 *h, __u32 len)
 {
 	struct port *in = port_at(x->in_port);
 	struct switch_state *sw;
@@ -162,11 +162,11 @@ static __always_inline void ingress(struct crossing *x, __u8 *h, __u32 len)
 	if (!in || len < FRAME_MIN)
 		return;
 	sw = in->kind == PORT_SWITCH ? switch_at(in->node) : 0;
-	if (x->tick) {
-		if (x->tick == TICK_LOST)
+	if (x->trigger) {
+		if (x->trigger == TRIGGER_LOST)
 			x->reason = REASON_NONE;
-		else if (sw || x->tick == TICK_CREDIT)
-			tick(x, sw, in, h);
+		else if (sw || x->trigger == TRIGGER_CREDIT)
+			generate(x, sw, in, h);
 		return;
 	}
 	in->rx_frames++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* The kernel's rim of the pipelines: maps, hooks, redirection. No decision is taken here. */
+/* The pipelines' entry points for the kernel: maps, hooks, redirection. No decision is taken here. */
 #include <linux/bpf.h>
 #include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
@@ -24,7 +24,7 @@ enum frame_mark { FRAME_MARK = 0x70617573 };
 		__type(value, value_type);         \
 	} name SEC(".maps")
 
-TABLE(crossings, struct crossing);
+TABLE(passes, struct pass);
 TABLE(ports, struct port);
 TABLE(switches, struct switch_state);
 TABLE(routes, struct route);
@@ -85,18 +85,18 @@ static __always_inline __u64 *fanout_at(__u32 i)
 #include "tcd.h"
 #include "egress.h"
 
-static __always_inline struct crossing *crossing(void)
+static __always_inline struct pass *current_pass(void)
 {
 	__u32 zero = 0;
 
-	return bpf_map_lookup_elem(&crossings, &zero);
+	return bpf_map_lookup_elem(&passes, &zero);
 }
 
 /* TCX or clsact egress of a port's outer end: the pipeline of the port that the frame left. */
 SEC("tc")
 int pausenet_egress(struct __sk_buff *skb)
 {
-	struct crossing *x = crossing();
+	struct pass *x = current_pass();
 	__u8 *h = (__u8 *)(long)skb->data;
 
 	if (!x)
@@ -124,7 +124,7 @@ int pausenet_egress(struct __sk_buff *skb)
 SEC("tc")
 int pausenet_ingress(struct __sk_buff *skb)
 {
-	struct crossing *x = crossing();
+	struct pass *x = current_pass();
 	__u8 *h = (__u8 *)(long)skb->data;
 	struct port *out;
 	__u32 verdict, ifindex = 0;
@@ -156,7 +156,7 @@ int pausenet_ingress(struct __sk_buff *skb)
 }
 
 /* Referenced, so that the object's type information names them for Go. */
-const enum tick *tick_type __attribute__((unused));
+const enum trigger *trigger_type __attribute__((unused));
 const enum verdict *verdict_type __attribute__((unused));
 const enum reason *reason_type __attribute__((unused));
 const enum want *want_type __attribute__((unused));

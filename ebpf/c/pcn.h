@@ -8,7 +8,7 @@
  * behind. How many were, is known from the first that leaves after the pause: itself and what it left behind. A port whose
  * pause ends sends at once, so that nothing has joined the queue by then; unless it was about to send another priority's
  * packet, and then what came in during that one packet is spared too. */
-static __always_inline int np_ecn_marks(const struct crossing *x, struct port_class *c)
+static __always_inline int np_ecn_marks(const struct pass *x, struct port_class *c)
 {
 	if (x->on_since != c->on_seen) {
 		c->on_seen = x->on_since;

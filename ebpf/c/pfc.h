@@ -47,41 +47,41 @@ static __always_inline __u64 xon_threshold(const struct switch_state *sw, const 
 /* Whether the peer must be paused, and whether it may be resumed. */
 static __always_inline int pause_due(const struct switch_state *sw, const struct port *in, __u32 priority)
 {
-	return in->headroom_held[priority & 7] || in->class[priority & 7].held >= xoff_threshold(sw, in);
+	return in->headroom_buffered[priority & 7] || in->class[priority & 7].buffered >= xoff_threshold(sw, in);
 }
 
 static __always_inline int resume_due(const struct switch_state *sw, const struct port *in, __u32 priority)
 {
-	return !in->headroom_held[priority & 7] && in->class[priority & 7].held <= xon_threshold(sw, in);
+	return !in->headroom_buffered[priority & 7] && in->class[priority & 7].buffered <= xon_threshold(sw, in);
 }
 
 /* Takes a frame of this size onto the ingress port's account and says whether its peer must be paused. With a dynamic threshold
  * what would take the port beyond it goes into its headroom. */
-static __always_inline void account(struct crossing *x, struct switch_state *sw, struct port *in, __u32 priority,
+static __always_inline void account(struct pass *x, struct switch_state *sw, struct port *in, __u32 priority,
 				    __u32 size)
 {
 	struct port_class *c = &in->class[priority & 7];
-	__u32 *headroom = &in->headroom_held[priority & 7];
+	__u32 *headroom = &in->headroom_buffered[priority & 7];
 
-	if (profile_of(sw, in)->alpha && sw->lossless >> priority & 1 && c->held - *headroom + size > xoff_threshold(sw, in)) {
+	if (profile_of(sw, in)->alpha && sw->lossless >> priority & 1 && c->buffered - *headroom + size > xoff_threshold(sw, in)) {
 		*headroom += size;
 		sw->headroom_used += size;
 	}
-	c->held += size;
-	if (c->held > c->overshoot)
-		c->overshoot = c->held;
+	c->buffered += size;
+	if (c->buffered > c->peak)
+		c->peak = c->buffered;
 	sw->used += size;
 	if (sw->lossless >> priority & 1 && !c->pausing && pause_due(sw, in, priority))
 		x->want |= WANT_PAUSE;
 }
 
-/* TICK_PAUSE and TICK_RESUME: builds the frame if it is still due; TICK_PAUSE on a paused port refreshes. */
-static __always_inline int build_pause(struct crossing *x, struct switch_state *sw, struct port *in, __u8 *h)
+/* TRIGGER_PAUSE and TRIGGER_RESUME: builds the frame if it is still due; TRIGGER_PAUSE on a paused port refreshes. */
+static __always_inline int build_pause(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h)
 {
 	__u32 priority = x->priority & 7;
 	struct port_class *c = &in->class[priority];
 
-	if (x->tick == TICK_PAUSE) {
+	if (x->trigger == TRIGGER_PAUSE) {
 		if (c->pausing ? resume_due(sw, in, priority) : !pause_due(sw, in, priority))
 			return 0;
 		c->pausing = 1;
@@ -98,7 +98,7 @@ static __always_inline int build_pause(struct crossing *x, struct switch_state *
 }
 
 /* A PFC frame arrived: the port's own queues go ON or OFF. A pause of q quanta lasts q*512 bit times from now. */
-COLD void receive_pfc(struct crossing *x, struct port *in, const __u8 *h)
+COLD void receive_pfc(struct pass *x, struct port *in, const __u8 *h)
 {
 	__u32 enabled = h[OFF_PFC_ENABLE + 1];
 	__u32 changed = 0;

@@ -3,7 +3,7 @@
  *
  * Every structure lives in an array that the engine maps into its memory: it fills the tables, the traffic manager
  * keeps the queue lengths and takes departed frames off the accounts, the pipelines do the rest. The engine and a
- * pipeline never run at the same time (a crossing is a barrier), so plain loads and stores suffice.
+ * pipeline never run at the same time (a pipeline pass is a barrier), so plain loads and stores suffice.
  *
  * Times are picoseconds of virtual time. Sizes are bytes of the frame without FCS, less what the framing does not count of
  * it (see uncounted). Go's view of these structures is
@@ -15,15 +15,15 @@
 #define NO_PORT 0xffffffffu
 #define FLOW_IDS 65536 /* a CRC-16 flow id is an index */
 
-/* What a crossing is for. */
-enum tick {
-	TICK_NONE = 0,   /* a frame off the wire */
-	TICK_PAUSE = 1,  /* build a PAUSE for (in_port, priority), first or refreshing */
-	TICK_RESUME = 2, /* build a RESUME for (in_port, priority) */
-	TICK_WALK = 3,   /* build the next CNM of the burst at egress in_port */
-	TICK_FLOW = 4,   /* build a CNM for the flow table's entry argument */
-	TICK_CREDIT = 5, /* build the credit message of (in_port, priority) */
-	TICK_LOST = 6,   /* no tick: a frame that left out_port and that the wire lost or damaged. in_port does not get it */
+/* What a pass through the pipelines is for: a frame off the wire, or a generated packet. */
+enum trigger {
+	TRIGGER_NONE = 0,   /* a frame off the wire */
+	TRIGGER_PAUSE = 1,  /* build a PAUSE for (in_port, priority), first or refreshing */
+	TRIGGER_RESUME = 2, /* build a RESUME for (in_port, priority) */
+	TRIGGER_WALK = 3,   /* build the next CNM of the burst at egress in_port */
+	TRIGGER_FLOW = 4,   /* build a CNM for the flow table's entry argument */
+	TRIGGER_CREDIT = 5, /* build the credit message of (in_port, priority) */
+	TRIGGER_LOST = 6,   /* a frame that left out_port and that the wire lost or damaged. in_port does not get it */
 };
 
 /* What became of the frame. */
@@ -47,24 +47,24 @@ enum reason {
 
 /* Bits of what a result asks the engine for. */
 enum want {
-	WANT_PAUSE = 1,    /* TICK_PAUSE on (in_port, out_priority) */
-	WANT_WALK = 2,     /* TICK_WALK on egress; from a TICK_WALK: on in_port, again */
-	WANT_FLOW = 4,     /* TICK_FLOW on want_flow */
+	WANT_PAUSE = 1,    /* TRIGGER_PAUSE on (in_port, out_priority) */
+	WANT_WALK = 2,     /* TRIGGER_WALK on egress; from a TRIGGER_WALK: on in_port, again */
+	WANT_FLOW = 4,     /* TRIGGER_FLOW on want_flow */
 	STATE_CHANGED = 8, /* in_port went ON or OFF for the priorities in changed */
 };
 
-/* One crossing: what the engine says before it, what the pipelines answer. */
-struct crossing {
+/* One pass: what the engine says before it, what the pipelines answer. */
+struct pass {
 	/* in */
 	__u64 now;           /* the frame's arrival at in_port */
 	__u32 in_port;       /* where it arrives */
-	__u32 tick;          /* enum tick */
-	__u32 argument;      /* of the tick */
-	__u32 priority;      /* of the tick */
+	__u32 trigger;       /* enum trigger */
+	__u32 argument;      /* of the trigger */
+	__u32 priority;      /* of the trigger */
 	/* in: departure record of the port it left, taken as it left */
 	__u64 departed;      /* start of serialisation */
 	__u64 on_since;      /* end of that queue's last OFF period; 0: never was OFF */
-	__u32 out_port;      /* the port it left; NO_PORT on a tick */
+	__u32 out_port;      /* the port it left; NO_PORT of a generated packet */
 	__u32 queue_bytes;   /* left behind in its queue */
 	__u32 queue_packets;
 	__u32 burst;         /* that queue's burst state then */
@@ -74,11 +74,11 @@ struct crossing {
 	__u32 out_priority;
 	__u32 flow;          /* flow table entry + 1 of a counted frame; 0: none */
 	__u32 want;          /* WANT_* */
-	__u32 want_flow;     /* entry for TICK_FLOW */
+	__u32 want_flow;     /* entry for TRIGGER_FLOW */
 	__u32 changed;       /* priorities with STATE_CHANGED */
 	__u32 reason;
-	__u64 done;          /* crossings that ended here: the barrier's counter */
-	__u64 marked;        /* frames the egress pipelines looked at: one a crossing */
+	__u64 done;          /* passes that ended here: the barrier's counter */
+	__u64 marked;        /* frames the egress pipelines looked at: one a pass */
 };
 
 enum port_kind { PORT_HOST = 0, PORT_SWITCH = 1 };
@@ -89,7 +89,7 @@ enum burst_state { BURST_NONE = 0, BURST_PERSISTENT = 1, BURST_BURST = 2 };
 /* What a port remembers of one priority: a cache line, as one frame touches all of it. */
 struct port_class {
 	/* of the ingress side */
-	__u64 held;          /* bytes in the switch that came in here */
+	__u64 buffered;      /* bytes in the switch that came in here */
 	/* of the egress side */
 	__u64 queue_bytes;   /* kept by the traffic manager */
 	__u64 paused_until;  /* OFF while now is less */
@@ -97,7 +97,7 @@ struct port_class {
 	__u64 on_seen;       /* of the last departure that a detector looked at: end of the OFF period before it */
 	__u64 reference_time; /* TCD: when the queue was the reference */
 	/* of the ingress side */
-	__u32 overshoot;     /* most bytes ever held */
+	__u32 peak;          /* most bytes ever buffered */
 	/* of the egress side */
 	__u32 waited;        /* PCN: packets still queued that were there when the last pause ended */
 	__u32 reference;     /* TCD: queue that a later one is compared with */
@@ -152,17 +152,17 @@ struct port {
 	__u32 flows;         /* N: flows with packets queued */
 	__u32 flow_head;     /* entry + 1 of the first of them; 0: none */
 	__u32 walk;          /* entry + 1 of the next flow to notify; 0: done */
-	__u32 widest;        /* the greatest M of an ingress port whose packets came for this egress port lately */
+	__u32 max_fanout;    /* the greatest M of an ingress port whose packets came for this egress port lately */
 	__u32 last_egress;   /* whose packet t_last is of */
 	__u64 t_last_other;  /* t_last of the egress ports but that */
-	__u64 widest_at;     /* when it last was so great */
+	__u64 max_fanout_at; /* when it last was so great */
 	__u64 fanout_since;  /* start of a period of T */
 	__u32 fanout_before; /* fanout of the period before; 0: none ended just then */
 	__u32 unused3;
 	__u64 burst_since[PRIORITIES]; /* when BURST was entered last */
-	/* With a dynamic threshold, of held: what came when it was reached, and so takes nothing of the shared buffer. */
-	__u32 headroom_held[PRIORITIES];
-	__u64 idle_ticks;    /* ticks that built nothing */
+	/* With a dynamic threshold, of buffered: what came when it was reached, and so takes nothing of the shared buffer. */
+	__u32 headroom_buffered[PRIORITIES];
+	__u64 idle_triggers; /* triggers that built nothing */
 
 	__u64 pauses_received;
 	__u64 resumes_received;
@@ -185,7 +185,7 @@ struct port {
 	__u64 entered[3];    /* times that each state of a class was entered */
 
 	/* Of credit-based flow control. */
-	__u32 credit_buffer; /* bytes of one priority that may be held here */
+	__u32 credit_buffer; /* bytes of one priority that may be buffered here */
 	__u32 uncounted;     /* as the switches' */
 	__u64 credits_sent;  /* messages */
 	__u64 credits_received;
@@ -209,7 +209,7 @@ struct profile {
 /* A switch's settings and the registers it has once. */
 struct switch_state {
 	__u64 buffer;
-	__u64 used;          /* bytes held, all ports */
+	__u64 used;          /* bytes buffered, all ports */
 	__u64 xoff_to_xon;   /* with a dynamic threshold: XON = threshold - this */
 	__u32 lossless;      /* bit n: priority n */
 	__u32 uncounted;     /* bytes of a frame that its size leaves out; see counted() */

@@ -14,7 +14,7 @@ static __always_inline void enter_state(struct port *out, struct port_class *c, 
 
 /* Whether a queue above q_len has fallen over the last T_max (step S3), by the authors' simulator's references: at the end
  * of the undetermined period, the queue as the OFF period ended; from then on, every T_max, the queue then. */
-static __always_inline int has_fallen(const struct crossing *x, const struct switch_state *sw, const struct port *out,
+static __always_inline int has_fallen(const struct pass *x, const struct switch_state *sw, const struct port *out,
 				      struct port_class *c)
 {
 	if (!c->falling) {
@@ -32,7 +32,7 @@ static __always_inline int has_fallen(const struct crossing *x, const struct swi
 }
 
 /* Takes a packet of this size that left at x->departed into account; what it has met: ECN_CE, ECN_UE, or 0. */
-static __always_inline __u32 detect_congestion(const struct crossing *x, const struct switch_state *sw, struct port *out,
+static __always_inline __u32 detect_congestion(const struct pass *x, const struct switch_state *sw, struct port *out,
 					       struct port_class *c, __u32 size)
 {
 	if (x->on_since != c->on_seen) {

@@ -36,7 +36,7 @@ static __always_inline void count_line_bytes(struct port *out, __u32 len)
 
 /* Writes the next slot; a frame that has passed more switches than there are slots keeps the first. The count includes the
  * frame itself; the time is the start of its serialisation; the queue is what it left behind. */
-COLD void stamp(struct crossing *x, __u8 *h)
+COLD void stamp(struct pass *x, __u8 *h)
 {
 	struct port *out = port_at(x->out_port);
 	__u32 hop = h[OFF_INT] >> 4;

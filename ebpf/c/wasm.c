@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* WebAssembly's rim of the pipelines: tables in linear memory, one call a crossing. No decision is taken here. */
+/* The pipelines' entry points for WebAssembly: tables in linear memory, one call a pass. No decision is taken here. */
 typedef unsigned char __u8;
 typedef unsigned short __u16;
 typedef unsigned int __u32;
@@ -18,12 +18,12 @@ typedef unsigned long long __u64;
  * comes out, out again. */
 #define HEADER 128
 
-static struct crossing crossing;
+static struct pass pass;
 static __u8 header[HEADER] __attribute__((aligned(8)));
 
 /* Where the tables are, for the engine. */
 static struct tables {
-	__u32 crossing;
+	__u32 pass;
 	__u32 header;
 	__u32 ports;
 	__u32 switches;
@@ -131,7 +131,7 @@ struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_hop, __
 	fanouts = table(&at, n_fanout, sizeof(*fanouts));
 	if (!ports || !switches || !routes || !next_hops || !addresses || !flows || !fanouts)
 		return 0;
-	tables.crossing = (__u32)&crossing;
+	tables.pass = (__u32)&pass;
 	tables.header = (__u32)header;
 	tables.ports = (__u32)ports;
 	tables.switches = (__u32)switches;
@@ -145,14 +145,14 @@ struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_hop, __
 
 static __always_inline void leave_port(__u32 length)
 {
-	if (egress(&crossing, header, length))
-		stamp(&crossing, header);
+	if (egress(&pass, header, length))
+		stamp(&pass, header);
 }
 
 static __always_inline void enter_port(__u32 length)
 {
-	ingress(&crossing, header, length);
-	crossing.done++;
+	ingress(&pass, header, length);
+	pass.done++;
 }
 
 /* The egress pipeline of the port that the frame left, alone: for a tap on the wire. */
@@ -170,8 +170,8 @@ void enter(__u32 length)
 }
 
 /* Both. */
-EXPORT("cross")
-void cross(__u32 length)
+EXPORT("process")
+void process(__u32 length)
 {
 	leave_port(length);
 	enter_port(length);

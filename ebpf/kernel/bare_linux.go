@@ -6,7 +6,7 @@ import (
 	cilium "github.com/cilium/ebpf"
 )
 
-// Bare are programs that send every frame back: with them a crossing costs what the kernel itself takes.
+// Bare are programs that send every frame back: with them a pass costs what the kernel itself takes.
 type Bare struct {
 	Ingress, Egress *cilium.Program
 

@@ -59,11 +59,11 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 }
 
 func (k *Pipelines) mapTables() error {
-	crossings, err := table[ebpf.Crossing](k, k.objects.Crossings)
+	passes, err := table[ebpf.Pass](k, k.objects.Passes)
 	if err != nil {
 		return err
 	}
-	k.State.Crossing = &crossings[0]
+	k.State.Pass = &passes[0]
 	return errors.Join(
 		assign(&k.State.Ports, k, k.objects.Ports),
 		assign(&k.State.Switches, k, k.objects.Switches),

@@ -17,10 +17,10 @@ import (
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	pipelinesMapAddresses        = "addresses"
-	pipelinesMapCrossings        = "crossings"
 	pipelinesMapFanouts          = "fanouts"
 	pipelinesMapFlows            = "flows"
 	pipelinesMapNextHops         = "next_hops"
+	pipelinesMapPasses           = "passes"
 	pipelinesMapPorts            = "ports"
 	pipelinesMapRoutes           = "routes"
 	pipelinesMapSwitches         = "switches"
@@ -35,7 +35,7 @@ const (
 	pipelinesVarReasonType       = "reason_type"
 	pipelinesVarSharedByType     = "shared_by_type"
 	pipelinesVarTcdStateType     = "tcd_state_type"
-	pipelinesVarTickType         = "tick_type"
+	pipelinesVarTriggerType      = "trigger_type"
 	pipelinesVarVerdictType      = "verdict_type"
 	pipelinesVarWantType         = "want_type"
 )
@@ -91,10 +91,10 @@ type pipelinesProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type pipelinesMapSpecs struct {
 	Addresses *ebpf.MapSpec `ebpf:"addresses"`
-	Crossings *ebpf.MapSpec `ebpf:"crossings"`
 	Fanouts   *ebpf.MapSpec `ebpf:"fanouts"`
 	Flows     *ebpf.MapSpec `ebpf:"flows"`
 	NextHops  *ebpf.MapSpec `ebpf:"next_hops"`
+	Passes    *ebpf.MapSpec `ebpf:"passes"`
 	Ports     *ebpf.MapSpec `ebpf:"ports"`
 	Routes    *ebpf.MapSpec `ebpf:"routes"`
 	Switches  *ebpf.MapSpec `ebpf:"switches"`
@@ -113,7 +113,7 @@ type pipelinesVariableSpecs struct {
 	ReasonType     *ebpf.VariableSpec `ebpf:"reason_type"`
 	SharedByType   *ebpf.VariableSpec `ebpf:"shared_by_type"`
 	TcdStateType   *ebpf.VariableSpec `ebpf:"tcd_state_type"`
-	TickType       *ebpf.VariableSpec `ebpf:"tick_type"`
+	TriggerType    *ebpf.VariableSpec `ebpf:"trigger_type"`
 	VerdictType    *ebpf.VariableSpec `ebpf:"verdict_type"`
 	WantType       *ebpf.VariableSpec `ebpf:"want_type"`
 }
@@ -139,10 +139,10 @@ func (o *pipelinesObjects) Close() error {
 // It can be passed to loadPipelinesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type pipelinesMaps struct {
 	Addresses *ebpf.Map `ebpf:"addresses"`
-	Crossings *ebpf.Map `ebpf:"crossings"`
 	Fanouts   *ebpf.Map `ebpf:"fanouts"`
 	Flows     *ebpf.Map `ebpf:"flows"`
 	NextHops  *ebpf.Map `ebpf:"next_hops"`
+	Passes    *ebpf.Map `ebpf:"passes"`
 	Ports     *ebpf.Map `ebpf:"ports"`
 	Routes    *ebpf.Map `ebpf:"routes"`
 	Switches  *ebpf.Map `ebpf:"switches"`
@@ -151,10 +151,10 @@ type pipelinesMaps struct {
 func (m *pipelinesMaps) Close() error {
 	return _PipelinesClose(
 		m.Addresses,
-		m.Crossings,
 		m.Fanouts,
 		m.Flows,
 		m.NextHops,
+		m.Passes,
 		m.Ports,
 		m.Routes,
 		m.Switches,
@@ -174,7 +174,7 @@ type pipelinesVariables struct {
 	ReasonType     *ebpf.Variable `ebpf:"reason_type"`
 	SharedByType   *ebpf.Variable `ebpf:"shared_by_type"`
 	TcdStateType   *ebpf.Variable `ebpf:"tcd_state_type"`
-	TickType       *ebpf.Variable `ebpf:"tick_type"`
+	TriggerType    *ebpf.Variable `ebpf:"trigger_type"`
 	VerdictType    *ebpf.Variable `ebpf:"verdict_type"`
 	WantType       *ebpf.Variable `ebpf:"want_type"`
 }

@@ -30,7 +30,7 @@ type Pipelines struct {
 
 	runtime wazero.Runtime
 	module  api.Module
-	cross   api.Function
+	process api.Function
 	leave   api.Function
 	enter   api.Function
 	stack   [1]uint64
@@ -53,7 +53,7 @@ func Load(n ebpf.Sizes) (p *Pipelines, err error) {
 	if p.module, err = p.runtime.Instantiate(p.context, object); err != nil {
 		return p, fmt.Errorf("load the embedded pipelines: %w", err)
 	}
-	p.cross, p.leave, p.enter = p.module.ExportedFunction("cross"), p.module.ExportedFunction("leave"), p.module.ExportedFunction("enter")
+	p.process, p.leave, p.enter = p.module.ExportedFunction("process"), p.module.ExportedFunction("leave"), p.module.ExportedFunction("enter")
 	flows, fanouts := 1, 1
 	if n.Flows {
 		flows, fanouts = n.Switches*ebpf.FlowIDs, max(n.Fanouts, 1)
@@ -85,8 +85,8 @@ func (p *Pipelines) mapTables(tables uint32, n ebpf.Sizes, flows, fanouts int) e
 		}
 	}
 	var errs [9]error
-	var crossings []ebpf.Crossing
-	crossings, errs[0] = view[ebpf.Crossing](all, at[0], 1)
+	var passes []ebpf.Pass
+	passes, errs[0] = view[ebpf.Pass](all, at[0], 1)
 	var headers [][ebpf.TelemetryBytes]byte
 	headers, errs[1] = view[[ebpf.TelemetryBytes]byte](all, at[1], 1)
 	p.State.Ports, errs[2] = view[ebpf.Port](all, at[2], n.Ports)
@@ -99,7 +99,7 @@ func (p *Pipelines) mapTables(tables uint32, n ebpf.Sizes, flows, fanouts int) e
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	p.State.Crossing, p.Header = &crossings[0], &headers[0]
+	p.State.Pass, p.Header = &passes[0], &headers[0]
 	if !n.Flows {
 		p.State.Flows, p.State.Fanouts = nil, nil
 	}
@@ -120,11 +120,11 @@ func view[T any](memory []byte, at uint32, n int) ([]T, error) {
 	return unsafe.Slice(first, n), nil
 }
 
-// Cross runs the egress pipeline of the port that the frame in Header left and the ingress pipeline of the port it
+// Process runs the egress pipeline of the port that the frame in Header left and the ingress pipeline of the port it
 // enters. length is the frame's. It does not allocate.
-func (p *Pipelines) Cross(length int) error {
+func (p *Pipelines) Process(length int) error {
 	p.stack[0] = uint64(length)
-	return p.cross.CallWithStack(p.context, p.stack[:])
+	return p.process.CallWithStack(p.context, p.stack[:])
 }
 
 // Leave runs the egress pipeline alone, Enter the ingress pipeline alone: between them Header is what is on the wire.

@@ -171,11 +171,11 @@ func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes
 		s.TxBytes += tx
 		sent, received := e.Pauses(id, i)
 		counts := e.Counts(id, i)
-		if lossless>>i&1 == 0 && tx == 0 && c.QueueBytes == 0 && c.Held == 0 && sent+received+counts.CNMs == 0 {
+		if lossless>>i&1 == 0 && tx == 0 && c.QueueBytes == 0 && c.Buffered == 0 && sent+received+counts.CNMs == 0 {
 			continue
 		}
 		classes = append(classes, ClassSnapshot{
-			Priority: i, QueueBytes: c.QueueBytes, HeldBytes: c.Held, Paused: e.State().Paused(id, i, e.Now()),
+			Priority: i, QueueBytes: c.QueueBytes, HeldBytes: c.Buffered, Paused: e.State().Paused(id, i, e.Now()),
 			PausedNS: e.HeldTime(id, i).Nanoseconds(), PausesSent: sent, PausesReceived: received, Storm: e.Stormy(id, i),
 			ECNMarks: counts.CE, UEMarks: counts.UE, CNMs: counts.CNMs,
 		})

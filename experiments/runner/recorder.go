@@ -147,7 +147,7 @@ func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
 		paused = 1
 	}
 	r.keep(r.out.Port(now, plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(id).Name, r.priority,
-		reg.Class[r.priority].QueueBytes, reg.Class[r.priority].Held, paused, r.engine.TxBytes(int(id), r.priority)))
+		reg.Class[r.priority].QueueBytes, reg.Class[r.priority].Buffered, paused, r.engine.TxBytes(int(id), r.priority)))
 }
 
 func (r *recorder) sampleFlows(now vtime.Time) {
@@ -208,7 +208,7 @@ func (r *recorder) measure(s *scenario.Series) (v float64, level bool) {
 	case scenario.QueueBytes:
 		return float64(state.Ports[s.Port].Class[r.priority].QueueBytes), true
 	case scenario.IngressBytes:
-		return float64(state.Ports[s.Port].Class[r.priority].Held), true
+		return float64(state.Ports[s.Port].Class[r.priority].Buffered), true
 	case scenario.PortState:
 		return float64(state.Ports[s.Port].Class[r.priority].Ternary), true
 	case scenario.CongestedMarks:

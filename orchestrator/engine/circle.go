@@ -213,8 +213,8 @@ func (e *Engine) stuckBytes(waits map[Hold]Hold) *stuckAt {
 // headroomOf is what of an account is in its headroom when it holds so many bytes: what leaves is taken off the headroom first.
 func (e *Engine) headroomOf(account Hold, bytes uint64) uint64 {
 	r := &e.state.Ports[account.Port]
-	in := uint64(r.HeadroomHeld[account.Priority])
-	return in - min(in, r.Class[account.Priority].Held-bytes)
+	in := uint64(r.HeadroomBuffered[account.Priority])
+	return in - min(in, r.Class[account.Priority].Buffered-bytes)
 }
 
 // holdsForGood says whether what is stuck holds a queue for good. It notes in waits which queue it waits for: the one with most

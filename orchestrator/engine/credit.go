@@ -163,7 +163,7 @@ func (e *Engine) sendCredits(p *port) error {
 	}
 	e.push(e.now+c.period[p.id], eventCredit, p.id)
 	for m := c.settings.Priorities; m != 0; m &= m - 1 {
-		if _, err := e.tick(p, ebpf.TickCredit, 0, uint8(bits.TrailingZeros8(m))); err != nil {
+		if _, err := e.tick(p, ebpf.TriggerCredit, 0, uint8(bits.TrailingZeros8(m))); err != nil {
 			return err
 		}
 	}
@@ -253,7 +253,7 @@ func (e *Engine) checkCredits() {
 			if left := e.state.Credits(i, priority); left > ebpf.CreditMost {
 				e.fail(law, name, "priority %d: %d blocks sent of %d granted (modulo %d)", priority, sent, r.Credit[priority].Limit, ebpf.CreditRange)
 			}
-			if most := r.Class[priority].Overshoot; most > r.CreditBuffer {
+			if most := r.Class[priority].Peak; most > r.CreditBuffer {
 				e.fail(law, name, "priority %d: %d bytes were held, the buffer is %v", priority, most, units.Bytes(r.CreditBuffer))
 			}
 		}

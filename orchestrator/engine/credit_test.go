@@ -155,12 +155,12 @@ links: [{from: h0, to: s0}, {from: h1, to: s0}, {from: s0, to: s1}, {from: s1, t
 	l.send("h1", "h2", 0, 0, 0)
 	l.drive(2 * vtime.Millisecond)
 	into := l.port("s1", "s0")
-	if sent := l.TxBytes(l.port("s0", "s1"), 3); sent > buffer || sent < 91*1058 || uint64(sent) != l.state.Ports[into].Class[3].Held {
-		t.Errorf("%d bytes were sent into a buffer of %d, %d are held", sent, buffer, l.state.Ports[into].Class[3].Held)
+	if sent := l.TxBytes(l.port("s0", "s1"), 3); sent > buffer || sent < 91*1058 || uint64(sent) != l.state.Ports[into].Class[3].Buffered {
+		t.Errorf("%d bytes were sent into a buffer of %d, %d are held", sent, buffer, l.state.Ports[into].Class[3].Buffered)
 	}
 	for _, host := range []string{"h0", "h1"} {
 		// A host keeps what the longest frame would not get, so that a frame less may come in.
-		if held := l.state.Ports[l.port("s0", host)].Class[3].Held; held > buffer || held < buffer-3*frame {
+		if held := l.state.Ports[l.port("s0", host)].Class[3].Buffered; held > buffer || held < buffer-3*frame {
 			t.Errorf("s0 holds %d bytes of %s", held, host)
 		}
 		if !l.state.Paused(l.port(host, "s0"), 3, l.Now()) {
@@ -327,7 +327,7 @@ func TestCreditLawsCatchWrongs(t *testing.T) {
 		{"a block sent", "h0-eth1", func(l *lab) { l.state.Ports[l.port("h0", "s0")].Credit[3].Sent++ }},
 		{"a block received", "h0-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h0")].Credit[3].Received++ }},
 		{"more sent than granted", "s0-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h0")].Credit[3].Limit-- }},
-		{"more held than there is room for", "s0-eth2", func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[3].Overshoot = 280_001 }},
+		{"more held than there is room for", "s0-eth2", func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[3].Peak = 280_001 }},
 		{"a message built", "s0-eth3", func(l *lab) { l.state.Ports[l.port("s0", "h2")].CreditsSent++ }},
 		{"a message received", "h2-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h2")].CreditsReceived++ }},
 		{"a message that told of other blocks", "h2-eth1", func(l *lab) { l.state.Ports[l.port("h2", "s0")].CreditRepairs++ }},

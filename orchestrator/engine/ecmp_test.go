@@ -37,8 +37,8 @@ func choose(t *testing.T, k *wasm.Pipelines, in int, source, destination [4]byte
 	}
 	buf := make([]byte, wire.MaxFrame)
 	n := wire.PutData(buf, h, wire.OpWriteMiddle, 0, 1, false, true)
-	x := k.State.Crossing
-	x.InPort, x.Tick = uint32(in), ebpf.TickNone
+	x := k.State.Pass
+	x.InPort, x.Trigger = uint32(in), ebpf.TriggerNone
 	copy(k.Header[:], buf[:n])
 	if err := k.Enter(n); err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ type Engine struct {
 	plan     *topologies.Plan
 	plane    Plane
 	state    *ebpf.State
-	crossing *ebpf.Crossing
+	crossing *ebpf.Pass
 	observer Observer
 	settings []*switchagent.Settings
 	cables   [][]switchagent.Cable // of each switch's ports
@@ -183,7 +183,7 @@ type port struct {
 func New(c Config) *Engine {
 	plan := c.Plan
 	e := &Engine{
-		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Crossing, observer: c.Observer,
+		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Pass, observer: c.Observer,
 		settings: c.Switches, hosts: c.Hosts, telemetry: c.Telemetry, seed: c.Seed, live: c.Live,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}

@@ -160,7 +160,7 @@ func (e *Engine) arriveFaulty(p *port) (done bool, err error) {
 func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
 	in := &e.ports[p.peer]
 	e.depart(p, f)
-	e.crossing.Tick = ebpf.TickLost
+	e.crossing.Trigger = ebpf.TriggerLost
 	if err := unlessUnfinished(e.cross(in, f)); err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (e *Engine) pauseAgain(p *port) error {
 		if e.state.ResumeDue(int(p.id), priority) {
 			continue // the RESUME will tell
 		}
-		if _, err := e.tick(p, ebpf.TickPause, 0, priority); err != nil {
+		if _, err := e.tick(p, ebpf.TriggerPause, 0, priority); err != nil {
 			return err
 		}
 		e.scheduleRefresh(p, priority)

@@ -144,7 +144,7 @@ func (e *Engine) arrive(p *port) error {
 	e.Hops++
 	e.depart(p, f)
 	x := e.crossing
-	x.Tick = ebpf.TickNone
+	x.Trigger = ebpf.TriggerNone
 	err := e.cross(in, f)
 	if e.counts != nil {
 		e.noteMark(p.id, f.Priority)
@@ -289,14 +289,14 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 	}
 	before := e.state.Ports[egress].CnmsSent
 	for walk := want&ebpf.WantWalk != 0; walk; {
-		again, err := e.tick(&e.ports[egress], ebpf.TickWalk, 0, 0)
+		again, err := e.tick(&e.ports[egress], ebpf.TriggerWalk, 0, 0)
 		if err != nil {
 			return err
 		}
 		walk = again&ebpf.WantWalk != 0
 	}
 	if want&ebpf.WantFlow != 0 {
-		if _, err := e.tick(&e.ports[egress], ebpf.TickFlow, flow, 0); err != nil {
+		if _, err := e.tick(&e.ports[egress], ebpf.TriggerFlow, flow, 0); err != nil {
 			return err
 		}
 	}
@@ -307,12 +307,12 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 // tick sends a blank frame into port in for the ingress pipeline to build a frame over, and queues what it built.
 func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uint32, err error) {
 	x := e.crossing
-	x.Tick = kind
+	x.Trigger = kind
 	x.Argument = argument
 	x.Priority = uint32(priority)
 	x.OutPort = ebpf.NoPort
 	n := e.blank
-	if kind == ebpf.TickCredit {
+	if kind == ebpf.TriggerCredit {
 		n = ebpf.CreditLen
 	}
 	f := e.pool.Get(n)
@@ -329,11 +329,11 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 	}
 	e.Created.add(int(f.Length))
 	f.InPort = -1
-	if kind == ebpf.TickPause {
+	if kind == ebpf.TriggerPause {
 		e.notePauseBuilt(in, priority)
 	}
-	f.Control = kind == ebpf.TickPause || kind == ebpf.TickResume || kind == ebpf.TickCredit
-	if kind == ebpf.TickCredit {
+	f.Control = kind == ebpf.TriggerPause || kind == ebpf.TriggerResume || kind == ebpf.TriggerCredit
+	if kind == ebpf.TriggerCredit {
 		return want, e.queueCredit(in, f)
 	}
 	return want, e.enqueue(int32(x.Egress), f, uint8(x.OutPriority))
@@ -345,7 +345,7 @@ func (e *Engine) pause(in *port, priority uint8) error {
 		in.fault.beginPause(priority, e.now)
 	}
 	before := e.state.Ports[in.id].PausesSent
-	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {
+	if _, err := e.tick(in, ebpf.TriggerPause, 0, priority); err != nil {
 		return err
 	}
 	if e.state.Ports[in.id].PausesSent == before {
@@ -375,7 +375,7 @@ func (e *Engine) refresh(id int, priority uint8) error {
 	if err := e.resume(s); err != nil || e.state.Ports[id].Class[priority].Pausing == 0 {
 		return err
 	}
-	if _, err := e.tick(in, ebpf.TickPause, 0, priority); err != nil {
+	if _, err := e.tick(in, ebpf.TriggerPause, 0, priority); err != nil {
 		return err
 	}
 	e.scheduleRefresh(in, priority)
@@ -388,7 +388,7 @@ func (e *Engine) resume(s *switchagent.Switch) error {
 		d := s.Due()[0]
 		s.Resumed(d.Port, d.Priority)
 		// Serving the ingress port may dequeue, and so replace what is due; what was due and not built still is.
-		if _, err := e.tick(&e.ports[d.Port], ebpf.TickResume, 0, d.Priority); err != nil {
+		if _, err := e.tick(&e.ports[d.Port], ebpf.TriggerResume, 0, d.Priority); err != nil {
 			return err
 		}
 		s.FindDue()

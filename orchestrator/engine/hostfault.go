@@ -90,7 +90,7 @@ func (e *Engine) endFaulty(in *port, f *frame.Frame) bool {
 	}
 	r.queue.Push(f)
 	r.held += size
-	e.state.Ports[in.id].Class[f.Priority].Held += uint64(size)
+	e.state.Ports[in.id].Class[f.Priority].Buffered += uint64(size)
 	if r.drained == vtime.Never {
 		r.drained = e.now + r.Rate.TimeFor(int64(f.Length))
 		e.push(r.drained, eventDrain, in.id)
@@ -126,7 +126,7 @@ func (e *Engine) drainReceiver(p *port) error {
 
 // take ends a frame at a NIC.
 func (e *Engine) take(p *port, f *frame.Frame) {
-	e.state.Ports[p.id].Class[f.Priority].Held -= uint64(e.plan.Framing.Counted(int(f.Length)))
+	e.state.Ports[p.id].Class[f.Priority].Buffered -= uint64(e.plan.Framing.Counted(int(f.Length)))
 	e.endFrame(int(f.Length))
 	e.moved = max(e.moved, e.now)
 	e.nics[p.index].Receive(e.now, f)

@@ -48,7 +48,7 @@ func TestSlowReceiverOverruns(t *testing.T) {
 	if l.lost(LossReceiver) == 0 {
 		t.Error("nothing was lost")
 	}
-	if l.State().Ports[l.hostPort(1).id].Class[3].Held != 0 {
+	if l.State().Ports[l.hostPort(1).id].Class[3].Buffered != 0 {
 		t.Error("bytes are left on the account")
 	}
 }

@@ -123,7 +123,7 @@ func (e *Engine) checkAccounts() {
 		}
 		for _, id := range e.switchPorts(i) {
 			r := &e.state.Ports[id]
-			for priority, n := range r.HeadroomHeld {
+			for priority, n := range r.HeadroomBuffered {
 				headroom += uint64(n)
 				if uint64(n) > held[id][priority] {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "headroom account of priority %d is %d, queued %d",
@@ -131,9 +131,9 @@ func (e *Engine) checkAccounts() {
 				}
 			}
 			for priority := range held[id] {
-				if r.Class[priority].Held != held[id][priority] {
+				if r.Class[priority].Buffered != held[id][priority] {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "ingress account of priority %d is %d, queued %d",
-						priority, r.Class[priority].Held, held[id][priority])
+						priority, r.Class[priority].Buffered, held[id][priority])
 				}
 				if queued, _ := s.Port(int(id)).Queue(uint8(priority)); r.Class[priority].QueueBytes != uint64(queued) {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "queue register of priority %d is %d, queued %d",
@@ -168,8 +168,8 @@ func (e *Engine) checkPorts() {
 			e.fail("every frame sent arrives", name, "%d sent, %d on the wire, %d lost by faults, %d arrived, the pipeline saw %d",
 				peer.txFrames, peer.wire.count, lost, p.arrived, r.RxFrames)
 		}
-		if r.IdleTicks != 0 {
-			e.fail("pipelines and traffic managers agree", name, "%d ticks built nothing", r.IdleTicks)
+		if r.IdleTriggers != 0 {
+			e.fail("pipelines and traffic managers agree", name, "%d ticks built nothing", r.IdleTriggers)
 		}
 		var flying, waiting [2]int64
 		count := func(into *[2]int64) func(f *frame.Frame) {

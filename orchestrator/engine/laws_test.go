@@ -25,8 +25,8 @@ func TestLawsCatchWrongs(t *testing.T) {
 		after      func(l *lab)
 	}{
 		{name: "nothing"},
-		{name: "ingress account", law: accounts, place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].Class[3].Held += 1058 }},
-		{name: "ingress account of another priority", law: accounts, place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[6].Held++ }},
+		{name: "ingress account", law: accounts, place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].Class[3].Buffered += 1058 }},
+		{name: "ingress account of another priority", law: accounts, place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[6].Buffered++ }},
 		{name: "shared buffer", law: accounts, place: "s0", after: func(l *lab) { l.state.Switches[0].Used++ }},
 		{name: "queue register", law: accounts, place: "s0-eth3", after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Class[3].QueueBytes = 1 }},
 		{name: "flow count of an empty switch", law: accounts, place: "s0-eth3", after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Flows = 1 }},
@@ -34,7 +34,7 @@ func TestLawsCatchWrongs(t *testing.T) {
 		{name: "frames sent", law: arrives, place: "s0-eth1", after: func(l *lab) { l.ports[l.port("h0", "s0")].txFrames++ }},
 		{name: "PAUSE sent", law: "every pause arrives", place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].PausesSent++ }},
 		{name: "RESUME received", law: "every pause arrives", place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("h1", "s0")].ResumesReceived++ }},
-		{name: "idle tick", law: "pipelines and traffic managers agree", place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].IdleTicks++ }},
+		{name: "idle tick", law: "pipelines and traffic managers agree", place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].IdleTriggers++ }},
 		{name: "made frames", law: conserved, place: "fabric", after: func(l *lab) { l.Created.Frames++ }},
 		{name: "ended bytes", law: conserved, place: "fabric", after: func(l *lab) { l.Ended.Bytes-- }},
 		{name: "bytes of a port", law: conserved, place: "s0-eth3", after: func(l *lab) { l.Switch(0).Port(l.port("s0", "h2")).TxBytes-- }},

@@ -58,7 +58,7 @@ func TestOvershoot(t *testing.T) {
 				if r.PausesSent == 0 || r.PausesSent < r.ResumesSent || r.Class[3].Pausing != 0 {
 					t.Errorf("sender %d: %d PAUSEs, %d RESUMEs", i, r.PausesSent, r.ResumesSent)
 				}
-				most = max(most, int64(r.Class[3].Overshoot)-xoff)
+				most = max(most, int64(r.Class[3].Peak)-xoff)
 			}
 			// An account empties as it fills, at a sender's share of the receiver's link.
 			if least := inFlight * int64(c.senders-1) / int64(c.senders) * 9 / 10; most > bound || most < least {
@@ -110,7 +110,7 @@ func TestOvershootAtItsWorst(t *testing.T) {
 			}
 			l.run(0)
 			r := &l.State().Ports[l.port("s0", "h1")]
-			most := int64(r.Class[3].Overshoot) - xoff
+			most := int64(r.Class[3].Peak) - xoff
 			if most > bound || most < bound-full {
 				t.Errorf("%d B beyond XOFF; the bound is %d, and this case is meant to come close to it", most, bound)
 			}
@@ -146,7 +146,7 @@ func TestPauseSpreads(t *testing.T) {
 		if r.PausesSent == 0 || r.PausesSent != r.ResumesSent || r.Class[3].Pausing != 0 {
 			t.Errorf("%s sent %s %d PAUSEs and %d RESUMEs", hop[0], hop[1], r.PausesSent, r.ResumesSent)
 		}
-		if most := int64(r.Class[3].Overshoot); most > xoff+bound {
+		if most := int64(r.Class[3].Peak); most > xoff+bound {
 			t.Errorf("%s held %d B from %s, bound %d", hop[0], most, hop[1], xoff+bound)
 		}
 	}

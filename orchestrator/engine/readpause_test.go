@@ -25,7 +25,7 @@ type deaf struct {
 func (d *deaf) Cross(in int, f *frame.Frame) error {
 	pfc := f.Control
 	err := d.Plane.Cross(in, f)
-	if x := d.State().Crossing; pfc && in == d.port && vtime.Time(x.Now) >= d.from {
+	if x := d.State().Pass; pfc && in == d.port && vtime.Time(x.Now) >= d.from {
 		for i := range d.State().Ports[in].Class {
 			d.State().Ports[in].Class[i].PausedUntil = 0
 		}
@@ -117,7 +117,7 @@ func TestPausesAreReadAsByThePipeline(t *testing.T) {
 		wire.PutPFC(pause, plan.Ports[in.peer].MAC, 0xff, &times)
 		copy(f.Data(), pause)
 		change(f.Data())
-		e.crossing.Tick, e.crossing.OutPort = ebpf.TickNone, ebpf.NoPort
+		e.crossing.Trigger, e.crossing.OutPort = ebpf.TriggerNone, ebpf.NoPort
 		if err := e.cross(in, f); err != nil {
 			t.Fatal(err)
 		}

@@ -197,7 +197,7 @@ func (e *Engine) warm(ports []int32, end vtime.Time) {
 		from := &e.ports[p.peer]
 		if registers := &e.state.Ports[id]; from.wire.next() < end {
 			sum += int(from.id) + int(e.state.Ports[p.peer].Kind) + int(registers.RxFrames) +
-				int(registers.Class[data].Held) + int(registers.Class[control].Held)
+				int(registers.Class[data].Buffered) + int(registers.Class[control].Buffered)
 		}
 		if p.wire.count > 0 { // what left lately will go on
 			sum += int(p.txBytes[data])

@@ -14,7 +14,7 @@ import (
 func memory(plan *topologies.Plan) *ebpf.State {
 	n := TableSizes(plan, true, false)
 	s := &ebpf.State{
-		Crossing: new(ebpf.Crossing), Ports: make([]ebpf.Port, n.Ports), Switches: make([]ebpf.SwitchState, n.Switches),
+		Pass: new(ebpf.Pass), Ports: make([]ebpf.Port, n.Ports), Switches: make([]ebpf.SwitchState, n.Switches),
 		Routes: make([]ebpf.Route, n.Switches*n.Hosts), NextHops: make([]uint64, n.NextHops), Addresses: make([]uint64, n.Hosts), Fanouts: make([]uint64, n.Fanouts),
 	}
 	FillTables(plan, s)

@@ -41,7 +41,7 @@ func (p *WasmPlane) CarriesPayload() bool { return len(p.taps) > 0 }
 
 // Cross runs the pipelines on the frame's header.
 func (p *WasmPlane) Cross(in int, f *frame.Frame) error {
-	x := p.process.State.Crossing
+	x := p.process.State.Pass
 	x.Verdict = ebpf.VerdictNone
 	p.done++
 	if p.process.Telemetry || len(p.taps) > 0 {
@@ -50,7 +50,7 @@ func (p *WasmPlane) Cross(in int, f *frame.Frame) error {
 	header := (*[ebpf.HeaderBytes]byte)(f.Data())
 	shared := (*[ebpf.HeaderBytes]byte)(p.process.Header[:])
 	*shared = *header
-	if err := p.process.Cross(int(f.Length)); err != nil {
+	if err := p.process.Process(int(f.Length)); err != nil {
 		return p.failed(in, err)
 	}
 	if x.Verdict == ebpf.VerdictForward || x.Verdict == ebpf.VerdictHost {
@@ -65,7 +65,7 @@ func (p *WasmPlane) failed(in int, err error) error {
 
 // crossSlowly copies as much of the header as telemetry takes, and has taps look.
 func (p *WasmPlane) crossSlowly(in int, f *frame.Frame) error {
-	x := p.process.State.Crossing
+	x := p.process.State.Pass
 	header := f.Data()[:ebpf.HeaderBytes]
 	if p.process.Telemetry {
 		header = f.Data()[:min(len(f.Data()), ebpf.TelemetryBytes)]
@@ -75,7 +75,7 @@ func (p *WasmPlane) crossSlowly(in int, f *frame.Frame) error {
 	if len(p.taps) > 0 {
 		err = p.crossTapped(in, f, header)
 	} else {
-		err = p.process.Cross(int(f.Length))
+		err = p.process.Process(int(f.Length))
 	}
 	if err != nil {
 		return p.failed(in, err)
@@ -92,7 +92,7 @@ func (p *WasmPlane) crossTapped(in int, f *frame.Frame, header []byte) error {
 	if err := p.process.Leave(int(f.Length)); err != nil {
 		return err
 	}
-	if tap := p.taps[in]; tap != nil && p.process.State.Crossing.Tick == ebpf.TickNone {
+	if tap := p.taps[in]; tap != nil && p.process.State.Pass.Trigger == ebpf.TriggerNone {
 		var before [ebpf.TelemetryBytes]byte
 		n := copy(before[:], header)
 		copy(header, p.process.Header[:])
@@ -111,7 +111,7 @@ func (p *WasmPlane) Tap(in int, tap func(wire []byte)) error {
 // Check compares the pipelines' counts with the crossings made.
 func (p *WasmPlane) Check() []string {
 	var problems []string
-	if x := p.process.State.Crossing; x.Done != p.done || x.Marked != p.done {
+	if x := p.process.State.Pass; x.Done != p.done || x.Marked != p.done {
 		problems = append(problems, fmt.Sprintf("%d crossings were begun, %d ended, the egress pipelines saw %d", p.done, x.Done, x.Marked))
 	}
 	return problems

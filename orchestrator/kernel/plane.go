@@ -22,7 +22,7 @@ import (
 type Plane struct {
 	fabric   *Fabric
 	state    *ebpf.State
-	crossing *ebpf.Crossing
+	crossing *ebpf.Pass
 	ring     *ring
 	done     uint64 // crossings begun: what crossing.Done must become
 	expected uint64 // frames that had to come out
@@ -44,7 +44,7 @@ const crossingPatience = 20 * time.Second
 
 // NewPlane drives a fabric. frameSize is the most bytes of a frame.
 func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
-	p := &Plane{fabric: f, state: f.State(), crossing: f.State().Crossing, taps: map[int]*tap{}}
+	p := &Plane{fabric: f, state: f.State(), crossing: f.State().Pass, taps: map[int]*tap{}}
 	err := p.inBackplane(func() (err error) {
 		if !f.live {
 			p.ring, err = newRing(frameSize, ringSlots, nil)

@@ -21,7 +21,7 @@ func TestPlaneGivesUp(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "frame into s0-eth1 came out of interface") || !strings.Contains(err.Error(), "(s0-eth3)") {
 		t.Errorf("%v", err)
 	}
-	if got := l.State().Crossing.Verdict; got != ebpf.VerdictForward {
+	if got := l.State().Pass.Verdict; got != ebpf.VerdictForward {
 		t.Errorf("verdict %d", got)
 	}
 }

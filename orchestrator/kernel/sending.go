@@ -36,9 +36,9 @@ type egressBefore struct {
 // note keeps the registers. It is called for each frame.
 func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
 	const tosAt = 15
-	x := state.Crossing
+	x := state.Pass
 	b.marked, b.port = x.Marked, nil
-	if x.Tick != ebpf.TickNone && x.Tick != ebpf.TickLost || x.OutPort >= uint32(len(state.Ports)) || state.Ports[x.OutPort].Kind != ebpf.KindSwitch {
+	if x.Trigger != ebpf.TriggerNone && x.Trigger != ebpf.TriggerLost || x.OutPort >= uint32(len(state.Ports)) || state.Ports[x.OutPort].Kind != ebpf.KindSwitch {
 		return
 	}
 	p := &state.Ports[x.OutPort]
@@ -49,7 +49,7 @@ func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
 
 // restore has the registers be as they were.
 func (b *egressBefore) restore(state *ebpf.State) {
-	state.Crossing.Marked = b.marked
+	state.Pass.Marked = b.marked
 	if p := b.port; p != nil {
 		p.Class[b.class] = b.own
 		p.EcnMarked, p.UeMarked, p.Draws, p.TxLineBytes, p.Entered = b.ecn, b.ue, b.draws, b.line, b.entered

@@ -105,12 +105,12 @@ func (p *undone) Cross(in int, f *frame.Frame) error {
 	if p.before.port == nil {
 		return p.WasmPlane.Cross(in, f)
 	}
-	out := state.Crossing.OutPort
+	out := state.Pass.OutPort
 	was := state.Ports[out]
 	if err := p.WasmPlane.Cross(in, f); err != nil {
 		return err
 	}
-	now, crossing := state.Ports[out], *state.Crossing
+	now, crossing := state.Ports[out], *state.Pass
 	p.before.restore(state)
 	if state.Ports[out] != was {
 		p.t.Errorf("port %d is not as it was:\n%+v\n%+v", out, state.Ports[out], was)
@@ -118,7 +118,7 @@ func (p *undone) Cross(in int, f *frame.Frame) error {
 	if now != was {
 		p.written++
 	}
-	state.Ports[out], *state.Crossing = now, crossing
+	state.Ports[out], *state.Pass = now, crossing
 	return nil
 }
 

@@ -62,7 +62,7 @@ func outgoingOnly(fd int) error {
 // drainTap takes what a crossing into a port left for whoever taps it.
 func (p *Plane) drainTap(in int) error {
 	if t := p.taps[in]; t != nil {
-		return t.drain(p.crossing.Tick == ebpf.TickNone)
+		return t.drain(p.crossing.Trigger == ebpf.TriggerNone)
 	}
 	return nil
 }

@@ -31,10 +31,10 @@ func CrossingCost(c engine.Config) (time.Duration, error) {
 	index := plan.Nodes[in.Node].Index
 	port, sw := state.Ports[in.ID], state.Switches[index]
 	state.Switches[index].Cnm = 0 // flows are not to be counted
-	x := state.Crossing
+	x := state.Pass
 	defer func() {
 		state.Ports[in.ID], state.Switches[index] = port, sw
-		*x = ebpf.Crossing{Done: x.Done, Marked: x.Marked}
+		*x = ebpf.Pass{Done: x.Done, Marked: x.Marked}
 	}()
 	best := time.Duration(1 << 62)
 	f := frame.NewPool(n).Get(n)
@@ -42,7 +42,7 @@ func CrossingCost(c engine.Config) (time.Duration, error) {
 		start := time.Now()
 		for range batch {
 			wire.PutData(f.Data(), header, wire.OpWriteMiddle, 0, plan.MTU, false, false)
-			x.Now, x.InPort, x.OutPort, x.Tick = 0, uint32(in.ID), uint32(out.ID), ebpf.TickNone
+			x.Now, x.InPort, x.OutPort, x.Trigger = 0, uint32(in.ID), uint32(out.ID), ebpf.TriggerNone
 			if err := c.Plane.Cross(int(in.ID), f); err != nil {
 				return 0, err
 			}
