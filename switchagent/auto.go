@@ -50,7 +50,7 @@ type Cable struct {
 // parts are those of IEEE 802.1Qbb-2011, annex O. Its interface delays and higher-layer delays, for which IEEE 802.3 (31B.3.7 for
 // PAUSE) sets limits, are none here: pipelines and NICs take no virtual time.
 type InFlight struct {
-	Crossing units.Bytes // the frame that takes the account to XOFF: all of it but a byte may be beyond
+	PastXOFF units.Bytes // the frame that takes the account to XOFF: all of it but a byte may be beyond
 	Sending  units.Bytes // what comes while the port sends the frame that PAUSE has to wait for
 	PFC      units.Bytes // and while it sends the PFC frames: PAUSE, and those of other priorities before it
 	Cable    units.Bytes // what the cable holds, both ways
@@ -60,11 +60,11 @@ type InFlight struct {
 // String is the parts, as people add them up.
 func (f *InFlight) String() string {
 	return fmt.Sprintf("%v on the cable, both ways; %v past XOFF; %v while a frame is sent that PAUSE waits for, %v while PFC frames are; "+
-		"%v that the peer is sending", f.Cable, f.Crossing, f.Sending, f.PFC, f.Peer)
+		"%v that the peer is sending", f.Cable, f.PastXOFF, f.Sending, f.PFC, f.Peer)
 }
 
 // Sum is all of it.
-func (f *InFlight) Sum() units.Bytes { return f.Crossing + f.Sending + f.PFC + f.Cable + f.Peer }
+func (f *InFlight) Sum() units.Bytes { return f.PastXOFF + f.Sending + f.PFC + f.Cable + f.Peer }
 
 // InFlight is what may come in by a port of which so many priorities are lossless.
 func (c *Cable) InFlight(lossless int) InFlight {
@@ -75,7 +75,7 @@ func (c *Cable) InFlight(lossless int) InFlight {
 	// While the port sends, the peer does at its own rate.
 	meanwhile := func(line int64) int64 { return scaleUp(line, int64(c.PeerRate), int64(c.Rate)) }
 	return InFlight{
-		Crossing: units.Bytes(c.Longest),
+		PastXOFF: units.Bytes(c.Longest),
 		Sending:  held(meanwhile(c.LongestLine)),
 		PFC:      held(meanwhile(2 * int64(lossless) * c.PFCLine)), // a priority's RESUME may wait with its PAUSE
 		Cable:    held(scaleUp(int64(c.PeerRate), int64(c.Delay+c.PeerDelay), 8*int64(vtime.Second))),

@@ -31,14 +31,14 @@ func TestInFlight(t *testing.T) {
 		want     switchagent.InFlight
 		sum      units.Bytes
 	}{
-		{"40 Gb/s, 1 us", at(40, vtime.Microsecond), 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140}, 13_564},
-		{"400 Gb/s, 1 us", at(400, vtime.Microsecond), 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 100_000, Peer: 1140}, 103_564},
-		{"800 Gb/s, 20 us", at(800, 20*vtime.Microsecond), 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 4_000_000, Peer: 1140}, 4_003_564},
-		{"no delay, 8 priorities", at(40, 0), 8, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 1344, Peer: 1140}, 4740},
-		{"part of a byte", at(1, 3*vtime.Nanosecond), 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 1, Peer: 1140}, 3565},
-		{"a faster peer", slow, 1, switchagent.InFlight{Crossing: 1116, Sending: 11_400, PFC: 1680, Cable: 25_000, Peer: 1140}, 40_336},
-		{"two ways, two delays", long, 1, switchagent.InFlight{Crossing: 1116, Sending: 1140, PFC: 168, Cable: 15_000, Peer: 1140}, 18_564},
-		{"ns3", ns3, 1, switchagent.InFlight{Crossing: 1116, Sending: 1116, PFC: 122, Cable: 10_091, Peer: 1116}, 13_561},
+		{"40 Gb/s, 1 us", at(40, vtime.Microsecond), 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140}, 13_564},
+		{"400 Gb/s, 1 us", at(400, vtime.Microsecond), 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 100_000, Peer: 1140}, 103_564},
+		{"800 Gb/s, 20 us", at(800, 20*vtime.Microsecond), 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 4_000_000, Peer: 1140}, 4_003_564},
+		{"no delay, 8 priorities", at(40, 0), 8, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 1344, Peer: 1140}, 4740},
+		{"part of a byte", at(1, 3*vtime.Nanosecond), 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 1, Peer: 1140}, 3565},
+		{"a faster peer", slow, 1, switchagent.InFlight{PastXOFF: 1116, Sending: 11_400, PFC: 1680, Cable: 25_000, Peer: 1140}, 40_336},
+		{"two ways, two delays", long, 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 15_000, Peer: 1140}, 18_564},
+		{"ns3", ns3, 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1116, PFC: 122, Cable: 10_091, Peer: 1116}, 13_561},
 	} {
 		got := c.cable.InFlight(c.lossless)
 		if got != c.want || got.Sum() != c.sum {

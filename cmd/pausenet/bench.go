@@ -13,7 +13,7 @@ func newBenchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure what a packet-hop costs on this machine, and how fast fabrics come up",
 		Long: `bench measures, on this machine, what a packet-hop costs on the wasm plane and, as root, on
-the kernel plane beside a bare crossing of the kernel, and how fast fabrics are built.
+the kernel plane beside a bare pass through the kernel, and how fast fabrics are built.
 docs/performance.md has results and says how to read them.`,
 		Example: `  sudo pausenet bench
   pausenet bench --rounds 1`,

@@ -101,7 +101,7 @@ func need(ts *testscript.TestScript, neg bool, args []string, least int, usage s
 
 // laws are what a verdict says when an invariant is broken.
 var laws = regexp.MustCompile(`conserved|arrives?\b|accounts are|dealt with|in order, exactly once|as they were sent|paused port|lossless class|` +
-	`all priorities|managers agree|lose nothing|plane works|counts agree|no crossing`)
+	`all priorities|managers agree|lose nothing|plane works|counts agree|no pass`)
 
 // checkCode says what is wrong with an exit code and what was printed before it. "0|late" is 0, or 1 where it is the machine's affair: a
 // fabric that it could not follow for a moment has a verdict of FAIL, but breaks no law.

@@ -165,7 +165,7 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		len(plan.Links), f.BringUp.Round(10*time.Millisecond), f.Made.Name)
 	why := "as you said"
 	if f.Chosen {
-		why = fmt.Sprintf("as a crossing takes %v here: a quarter of the hosts at line rate need half a processor", f.Crossing.Round(10*time.Nanosecond))
+		why = fmt.Sprintf("as a pipeline pass takes %v here: a quarter of the hosts at line rate need half a processor", f.PassCost.Round(10*time.Nanosecond))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(), f.Wall(1e9).Round(time.Microsecond), why)
 	if f.Privileged() {

@@ -14,16 +14,16 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// bareCrossings is how many bare crossings are timed before and after each run.
-const bareCrossings = 100_000
+// barePasses is how many bare passes are timed before and after each run.
+const barePasses = 100_000
 
-// benchKernel measures the kernel plane, in turn with bare crossings.
+// benchKernel measures the kernel plane, in turn with bare passes.
 func benchKernel(ctx context.Context, w io.Writer, rounds int) error {
 	if os.Geteuid() != 0 {
 		fmt.Fprintln(w, "\nkernel plane: not measured, it needs root")
 		return nil
 	}
-	fmt.Fprintln(w, "\nkernel plane: a hop's whole cost against a bare crossing of the kernel, in turn")
+	fmt.Fprintln(w, "\nkernel plane: a hop's whole cost against a bare pass through the kernel, in turn")
 	for i := range benchmarks {
 		if err := benchmarks[i].runKernel(ctx, w, rounds); err != nil {
 			return err
@@ -41,14 +41,14 @@ func (b *benchmark) runKernel(ctx context.Context, w io.Writer, rounds int) erro
 	if err != nil {
 		return err
 	}
-	bare, err := kernel.NewBareCrossing(plan, frames)
+	bare, err := kernel.NewBarePass(plan, frames)
 	if err != nil {
 		return err
 	}
 	defer bare.Close()
 	var ratios, hop, base []float64
 	for range rounds {
-		before, err := bare.Measure(bareCrossings)
+		before, err := bare.Measure(barePasses)
 		if err != nil {
 			return err
 		}
@@ -56,16 +56,16 @@ func (b *benchmark) runKernel(ctx context.Context, w io.Writer, rounds int) erro
 		if err != nil {
 			return err
 		}
-		after, err := bare.Measure(bareCrossings)
+		after, err := bare.Measure(barePasses)
 		if err != nil {
 			return err
 		}
-		crossing := float64((before + after).Nanoseconds()) / (2 * bareCrossings)
+		pass := float64((before + after).Nanoseconds()) / (2 * barePasses)
 		perHop := float64(c.wall.Nanoseconds()) / float64(c.hops)
-		hop, base, ratios = append(hop, perHop), append(base, crossing), append(ratios, perHop/crossing)
+		hop, base, ratios = append(hop, perHop), append(base, pass), append(ratios, perHop/pass)
 	}
 	h, ratio := measure.QuantilesOf(hop), measure.QuantilesOf(ratios)
-	fmt.Fprintf(w, "  %-40s %6.0f packet-hops a second (%.0f ns), bare crossing %.0f ns, ratio %.2f (%.2f to %.2f)\n",
+	fmt.Fprintf(w, "  %-40s %6.0f packet-hops a second (%.0f ns), bare pass %.0f ns, ratio %.2f (%.2f to %.2f)\n",
 		b.name, 1e9/h.P50, h.P50, measure.QuantilesOf(base).P50, ratio.P50, ratios[0], ratio.Max)
 	return nil
 }

@@ -75,7 +75,7 @@ var ErrSeveral = errors.New("several fabrics are up, name one")
 func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
 const (
-	// answerPatience is how long a fabric has to answer, or to say more. A crossing that the machine is late with may hold its engine
+	// answerPatience is how long a fabric has to answer, or to say more. A pass that the machine is late with may hold its engine
 	// for 20 s.
 	answerPatience = 30 * time.Second
 	// endPatience is how long it has to end.

@@ -51,7 +51,7 @@ type Fabric struct {
 	Name     string
 	Plan     *topologies.Plan
 	Made     *Setup
-	Crossing time.Duration // measured at bring-up
+	PassCost time.Duration // measured at bring-up
 	BringUp  time.Duration
 	// Chosen says that the slow-down was chosen by that measurement.
 	Chosen bool
@@ -111,13 +111,13 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	config.Plane, config.Observer = plane, f.watch
 	e := engine.New(config)
 	f.watch.flows = e.Flows
-	if f.Crossing, err = live.CrossingCost(config); err != nil {
+	if f.PassCost, err = live.PassCost(config); err != nil {
 		return f, &runner.EnvironmentError{Err: err}
 	}
 	slowdown := o.Slowdown
 	if slowdown == 0 {
 		f.Chosen = true
-		slowdown = max(live.FittingSlowdown(plan, f.Crossing), live.WakingSlowdown(shortestRTT(plan)))
+		slowdown = max(live.FittingSlowdown(plan, f.PassCost), live.WakingSlowdown(shortestRTT(plan)))
 	}
 	if f.live, err = live.New(e, plane, slowdown); err != nil {
 		return f, err

@@ -57,7 +57,7 @@ func (f *Fabric) verdict() Verdict {
 	if d := f.live.Engine().Deadlocked(); d != nil {
 		worse(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().Circle(d))
 	}
-	v.followed(s, shortestRTT(f.Plan), live.FittingSlowdown(f.Plan, f.Crossing))
+	v.followed(s, shortestRTT(f.Plan), live.FittingSlowdown(f.Plan, f.PassCost))
 	return v
 }
 
@@ -70,7 +70,7 @@ func (v *Verdict) worse(status measure.Status, format string, args ...any) {
 
 // followed judges how the machine followed the clock, by the shortest round trip there is: what came later than that was not where a program
 // that measures round trips, or answers them, had to find it. A slow-down that it names is not below the one that fits this machine by
-// what a crossing takes here: the fabric had less to do than it was meant for, or fell back so far that its lateness says little.
+// what a pass takes here: the fabric had less to do than it was meant for, or fell back so far that its lateness says little.
 func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 	wall := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 	virtual := func(d time.Duration) vtime.Time {

@@ -19,7 +19,7 @@ func (f *Fabric) Warnings() []string {
 	if f.Chosen {
 		return texts
 	}
-	if text := slowdownWarning(f.Plan, f.Crossing, f.Slowdown()); text != "" {
+	if text := slowdownWarning(f.Plan, f.PassCost, f.Slowdown()); text != "" {
 		texts = append(texts, text)
 	}
 	return texts
@@ -29,14 +29,14 @@ func (f *Fabric) Warnings() []string {
 // clock on the wall, as all programs on nodes do.
 const firstTimeout = time.Second
 
-// slowdownWarning says why a slow-down does not suit a fabric on a machine where a crossing takes so long; empty: it does.
-func slowdownWarning(plan *topologies.Plan, crossing time.Duration, slowdown float64) string {
-	fits := live.FittingSlowdown(plan, crossing)
-	crossings := live.HostLoad(plan) / slowdown
-	if processors := crossings * crossing.Seconds(); processors > 1 { // the engine is one goroutine
-		return fmt.Sprintf("--slowdown %g is too low for this machine: one host alone at line rate makes %.3g crossings of a switch a second, "+
+// slowdownWarning says why a slow-down does not suit a fabric on a machine where a pass takes so long; empty: it does.
+func slowdownWarning(plan *topologies.Plan, pass time.Duration, slowdown float64) string {
+	fits := live.FittingSlowdown(plan, pass)
+	passes := live.HostLoad(plan) / slowdown
+	if processors := passes * pass.Seconds(); processors > 1 { // the engine is one goroutine
+		return fmt.Sprintf("--slowdown %g is too low for this machine: one host alone at line rate makes %.3g pipeline passes a second, "+
 			"of %v each here, which takes %.3g processors, and the fabric has one; --slowdown %g would fit for a quarter of the hosts",
-			slowdown, crossings, crossing, processors, fits)
+			slowdown, passes, pass, processors, fits)
 	}
 	rtt, a, b := longestRTT(plan)
 	if wall := time.Duration(float64(rtt.Nanoseconds()) * slowdown); wall > firstTimeout {

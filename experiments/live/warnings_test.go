@@ -13,13 +13,13 @@ import (
 
 // A slow-down that the machine cannot follow, or that outlasts TCP's patience, is warned of with the arithmetic; one that fits is not.
 func TestSlowdownWarning(t *testing.T) {
-	const crossing = 500 * time.Nanosecond
+	const pass = 500 * time.Nanosecond
 	for _, name := range topologies.BuiltinNames() {
 		plan, err := topologies.Builtin(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := slowdownWarning(plan, crossing, live.FittingSlowdown(plan, crossing)); text != "" {
+		if text := slowdownWarning(plan, pass, live.FittingSlowdown(plan, pass)); text != "" {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
@@ -29,13 +29,13 @@ func TestSlowdownWarning(t *testing.T) {
 	}
 	// A host sends 1.16 million packets a second at 10 Gb/s, over 4 links, and as many answers come back.
 	for slowdown, want := range map[float64]string{
-		1: "--slowdown 1 is too low for this machine: one host alone at line rate makes 9.24e+06 crossings of a switch a second, " +
+		1: "--slowdown 1 is too low for this machine: one host alone at line rate makes 9.24e+06 pipeline passes a second, " +
 			"of 500ns each here, which takes 4.62 processors, and the fabric has one; --slowdown 20 would fit for a quarter of the hosts",
 		5:     "",
 		10000: "",
 		1e6:   "--slowdown 1e+06 is too high for TCP: a round trip between ",
 	} {
-		if text := slowdownWarning(plan, crossing, slowdown); !strings.HasPrefix(text, want) || (want == "") != (text == "") {
+		if text := slowdownWarning(plan, pass, slowdown); !strings.HasPrefix(text, want) || (want == "") != (text == "") {
 			t.Errorf("%g: %q, want %q", slowdown, text, want)
 		}
 	}

@@ -75,6 +75,6 @@ type SpeedSummary struct {
 	Hops          int64   `json:"packet_hops"`
 	HopsPerSecond float64 `json:"packet_hops_per_second"`
 	NSPerHop      float64 `json:"wall_ns_per_packet_hop"`
-	Crossings     int64   `json:"crossings"`
+	Passes        int64   `json:"crossings"`
 	Events        int64   `json:"events"`
 }

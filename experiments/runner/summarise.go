@@ -37,7 +37,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	sum.RTT, sum.RTTSampled = r.recorder.rtt.every.summary(), r.recorder.rtt.sampled.summary()
 	sum.Speed = measure.SpeedSummary{
 		WallSeconds: wall.Seconds(), VirtualPerSec: now.Seconds() / wall.Seconds(), Frames: e.Created.Frames,
-		Hops: e.Hops, HopsPerSecond: float64(e.Hops) / wall.Seconds(), Crossings: e.Crossings, Events: e.Events,
+		Hops: e.Hops, HopsPerSecond: float64(e.Hops) / wall.Seconds(), Passes: e.Passes, Events: e.Events,
 	}
 	if e.Hops > 0 {
 		sum.Speed.NSPerHop = float64(wall.Nanoseconds()) / float64(e.Hops)

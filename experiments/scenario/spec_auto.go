@@ -192,7 +192,7 @@ func describeHeadroom(b *strings.Builder, ports []portKind, lossless int) {
 		told[cable{c.Rate, c.Delay}] = true
 		f := c.InFlight(lossless)
 		// 31B.3.7 of IEEE 802.3 has limits for what they take; here it is no time.
-		fmt.Fprintf(t, "  %v\t%v\t%v\t%v\t%v\t%v\t%v\t0B\t%v\n", c.Rate, c.Delay, f.Cable, f.Crossing, f.Sending, f.PFC, f.Peer, f.Sum())
+		fmt.Fprintf(t, "  %v\t%v\t%v\t%v\t%v\t%v\t%v\t0B\t%v\n", c.Rate, c.Delay, f.Cable, f.PastXOFF, f.Sending, f.PFC, f.Peer, f.Sum())
 	}
 	t.Flush() // Writes to a strings.Builder, which does not fail.
 }
@@ -227,7 +227,7 @@ type PortKindView struct {
 // PartsView are the parts of a headroom (IEEE 802.1Qbb-2011, annex O). Interfaces and higher layers have none: they take no time.
 type PartsView struct {
 	Cable    units.Bytes `json:"cable_bytes"` // both ways
-	Crossing units.Bytes `json:"past_xoff_bytes"`
+	PastXOFF units.Bytes `json:"past_xoff_bytes"`
 	Sending  units.Bytes `json:"sent_before_pause_bytes"`
 	PFC      units.Bytes `json:"pfc_frames_bytes"`
 	Peer     units.Bytes `json:"sent_by_peer_bytes"`
@@ -305,7 +305,7 @@ func viewAuto(plan *topologies.Plan, s *switchagent.Settings) *AutoView {
 		}
 		if s.PFC.Headroom == switchagent.Auto {
 			f := k.cable.InFlight(bits.OnesCount8(s.PFC.Priorities))
-			kind.Parts = &PartsView{Cable: f.Cable, Crossing: f.Crossing, Sending: f.Sending, PFC: f.PFC, Peer: f.Peer}
+			kind.Parts = &PartsView{Cable: f.Cable, PastXOFF: f.PastXOFF, Sending: f.Sending, PFC: f.PFC, Peer: f.Peer}
 		}
 		v.Ports = append(v.Ports, kind)
 	}

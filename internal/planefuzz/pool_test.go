@@ -38,7 +38,7 @@ type reusedPlane struct{ engine.Plane }
 // Check says nothing yet.
 func (reusedPlane) Check() []string { return nil }
 
-// end closes the plane and, before, its books. A plane whose crossings failed has none.
+// end closes the plane and, before, its books. A plane whose passes failed has none.
 func (p reusedPlane) end(failed bool) error {
 	var errs []error
 	if problems := p.Plane.Check(); !failed && problems != nil {
@@ -78,7 +78,7 @@ func (p *pool) get(s *scenario.Scenario) (*kernelFabric, error) {
 	return f, nil
 }
 
-// discard removes a fabric. failed says that a crossing did.
+// discard removes a fabric. failed says that a pass did.
 func (p *pool) discard(f *kernelFabric, failed bool) error {
 	p.fabrics = slices.DeleteFunc(p.fabrics, func(o *kernelFabric) bool { return o == f })
 	return f.plane.end(failed)
@@ -99,7 +99,7 @@ type table struct {
 	fresh  []byte // nil: zeros
 }
 
-// tablesOf are all tables that a state has, whatever they are called. The crossing is no table: each crossing fills it in
+// tablesOf are all tables that a state has, whatever they are called. The pass is no table: each pass fills it in
 // again, and what it counts is the plane's.
 func tablesOf(state *ebpf.State) []table {
 	var tables []table

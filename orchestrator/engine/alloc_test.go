@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// In the steady state nothing allocates: not a frame, not an event, not a crossing. A run of unbounded flows with PFC, ECN
+// In the steady state nothing allocates: not a frame, not an event, not a pass. A run of unbounded flows with PFC, ECN
 // and CNPs going on is warmed up until every pool and queue has its size; from then on the heap's count must stand.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	t.Run("pfc", func(t *testing.T) { steadyState(t, switchagent.FlowPFC) })
@@ -68,15 +68,15 @@ func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	crossings := e.Crossings
+	passes := e.Passes
 	run(30 * vtime.Millisecond)
 	runtime.ReadMemStats(&after)
-	if crossings = e.Crossings - crossings; crossings < 100_000 {
-		t.Fatalf("only %d crossings", crossings)
+	if passes = e.Passes - passes; passes < 100_000 {
+		t.Fatalf("only %d passes", passes)
 	}
 	// The runtime's own background work may allocate a little.
 	if n := after.Mallocs - before.Mallocs; n > 20 {
-		t.Errorf("%d allocations in %d crossings", n, crossings)
+		t.Errorf("%d allocations in %d passes", n, passes)
 	}
 }
 
@@ -85,11 +85,11 @@ func BenchmarkHop(b *testing.B) {
 	e, run := steady(b, switchagent.FlowPFC)
 	now := 20 * vtime.Millisecond
 	run(now)
-	before := e.Crossings
+	before := e.Passes
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 10 * vtime.Microsecond
 		run(now)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(e.Crossings-before), "ns/hop")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(e.Passes-before), "ns/hop")
 }

@@ -86,7 +86,7 @@ func (e *Engine) noteRefused(p *port, why switchagent.Drop, f *frame.Frame) {
 
 // noteDropped counts one that the pipeline dropped that it came in by.
 func (e *Engine) noteDropped(in *port, f *frame.Frame) {
-	if x := e.crossing; e.counts != nil && x.Verdict == ebpf.VerdictDrop && x.Reason < ebpf.Reasons {
+	if x := e.pass; e.counts != nil && x.Verdict == ebpf.VerdictDrop && x.Reason < ebpf.Reasons {
 		e.countsOf(in.id).of[f.Priority].Dropped[x.Reason]++
 	}
 }

@@ -163,7 +163,7 @@ func (e *Engine) sendCredits(p *port) error {
 	}
 	e.push(e.now+c.period[p.id], eventCredit, p.id)
 	for m := c.settings.Priorities; m != 0; m &= m - 1 {
-		if _, err := e.tick(p, ebpf.TriggerCredit, 0, uint8(bits.TrailingZeros8(m))); err != nil {
+		if _, err := e.trigger(p, ebpf.TriggerCredit, 0, uint8(bits.TrailingZeros8(m))); err != nil {
 			return err
 		}
 	}

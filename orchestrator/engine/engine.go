@@ -1,4 +1,4 @@
-// Package engine drives a fabric in virtual time: the clock, the event queues, the ports' transmitters and wires, the crossings of
+// Package engine drives a fabric in virtual time: the clock, the event queues, the ports' transmitters and wires, the passes of
 // frames through the pipelines, faults, and the laws that must hold at the end.
 //
 // It is pure. Time is what New and Run are told, frames cross by a Plane, and what is seen goes to an Observer; nothing here asks a
@@ -66,7 +66,7 @@ type Engine struct {
 	plan     *topologies.Plan
 	plane    Plane
 	state    *ebpf.State
-	crossing *ebpf.Pass
+	pass     *ebpf.Pass
 	observer Observer
 	settings []*switchagent.Settings
 	cables   [][]switchagent.Cable // of each switch's ports
@@ -101,7 +101,7 @@ type Engine struct {
 	last         vtime.Time // of any event so far
 	lastEnd      vtime.Time // of any frame
 	moved        vtime.Time // when a frame of a flow last left a port
-	blank        int        // bytes of a tick's frame
+	blank        int        // bytes of a trigger's frame
 	credits      *credits   // nil: flow control is PFC
 	telemetry    bool       // frames may carry some
 	seed         uint64
@@ -128,15 +128,15 @@ type Engine struct {
 
 // Totals are an engine's counts over the run.
 type Totals struct {
-	Events    int64
-	Crossings int64 // through the pipelines, ticks included
-	Hops      int64 // frames that reached the far end of a link
-	Ticks     int64
-	Created   Amount // frames made by hosts and switches
-	Ended     Amount // frames that ended: delivered, consumed, dropped
-	Dropped   int64  // of Ended
-	LossLost  int64  // of Dropped: in a lossless class
-	Refused   int64  // frames of programs that the fabric dropped; not of Dropped
+	Events   int64
+	Passes   int64 // through the pipelines, triggers included
+	Hops     int64 // frames that reached the far end of a link
+	Triggers int64
+	Created  Amount // frames made by hosts and switches
+	Ended    Amount // frames that ended: delivered, consumed, dropped
+	Dropped  int64  // of Ended
+	LossLost int64  // of Dropped: in a lossless class
+	Refused  int64  // frames of programs that the fabric dropped; not of Dropped
 }
 
 // Amount counts frames and their bytes.
@@ -183,7 +183,7 @@ type port struct {
 func New(c Config) *Engine {
 	plan := c.Plan
 	e := &Engine{
-		plan: plan, plane: c.Plane, state: c.Plane.State(), crossing: c.Plane.State().Pass, observer: c.Observer,
+		plan: plan, plane: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, observer: c.Observer,
 		settings: c.Switches, hosts: c.Hosts, telemetry: c.Telemetry, seed: c.Seed, live: c.Live,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}

@@ -156,11 +156,11 @@ func (e *Engine) arriveFaulty(p *port) (done bool, err error) {
 	return true, e.lose(p, f, why)
 }
 
-// lose ends a frame on the wire from port p. Its crossing runs the egress pipeline of p, which it has left, and no other.
+// lose ends a frame on the wire from port p. Its pass runs the egress pipeline of p, which it has left, and no other.
 func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
 	in := &e.ports[p.peer]
 	e.depart(p, f)
-	e.crossing.Trigger = ebpf.TriggerLost
+	e.pass.Trigger = ebpf.TriggerLost
 	if err := unlessUnfinished(e.cross(in, f)); err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (e *Engine) pauseAgain(p *port) error {
 		if e.state.ResumeDue(int(p.id), priority) {
 			continue // the RESUME will tell
 		}
-		if _, err := e.tick(p, ebpf.TriggerPause, 0, priority); err != nil {
+		if _, err := e.trigger(p, ebpf.TriggerPause, 0, priority); err != nil {
 			return err
 		}
 		e.scheduleRefresh(p, priority)

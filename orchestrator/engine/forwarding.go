@@ -143,19 +143,19 @@ func (e *Engine) arrive(p *port) error {
 	in.arrived++
 	e.Hops++
 	e.depart(p, f)
-	x := e.crossing
+	x := e.pass
 	x.Trigger = ebpf.TriggerNone
 	err := e.cross(in, f)
 	if e.counts != nil {
 		e.noteMark(p.id, f.Priority)
 	}
 	if err != nil {
-		return e.uncrossed(p, f, err)
+		return e.unprocessed(p, f, err)
 	}
 	if f.Control || f.Ordinary() {
 		e.readPause(in, f)
 	}
-	// The crossing's results do not survive the next one, a tick's.
+	// The pass's results do not survive the next one, a trigger's.
 	want, priority := x.Want, uint8(x.OutPriority)
 	egress, flow := int32(x.Egress), x.WantFlow
 	forward := x.Verdict == ebpf.VerdictForward
@@ -180,9 +180,9 @@ func (e *Engine) arrive(p *port) error {
 	return nil
 }
 
-// depart puts a frame's departure record beside the crossing.
+// depart puts a frame's departure record beside the pass.
 func (e *Engine) depart(p *port, f *frame.Frame) {
-	x := e.crossing
+	x := e.pass
 	x.OutPort = uint32(p.id)
 	x.Departed = uint64(f.Departed)
 	x.OnSince = f.OnSince
@@ -193,11 +193,11 @@ func (e *Engine) depart(p *port, f *frame.Frame) {
 
 // cross carries a frame into port in at the present time.
 func (e *Engine) cross(in *port, f *frame.Frame) error {
-	x := e.crossing
+	x := e.pass
 	x.Now = uint64(e.now)
 	x.InPort = uint32(in.id)
-	e.Crossings++
-	if err := e.plane.Cross(int(in.id), f); err != nil {
+	e.Passes++
+	if err := e.plane.Process(int(in.id), f); err != nil {
 		return err
 	}
 	e.regions[in.region].hash.frame(e.now, x, f)
@@ -212,7 +212,7 @@ func (e *Engine) endFrame(n int) {
 
 // end deals with a frame whose way ends at port in.
 func (e *Engine) end(in *port, f *frame.Frame) {
-	x := e.crossing
+	x := e.pass
 	e.noteDropped(in, f)
 	if f.Ordinary() {
 		e.endOrdinary(in, f)
@@ -249,10 +249,10 @@ func (e *Engine) end(in *port, f *frame.Frame) {
 	e.pool.Put(f)
 }
 
-// mustServe serves a host's port; a host's port makes no crossing, so nothing can go wrong.
+// mustServe serves a host's port; a host's port makes no pass, so nothing can go wrong.
 func (e *Engine) mustServe(p *port) {
 	if err := e.serve(p); err != nil {
-		e.fail("a host's port makes no crossing", e.plan.Ports[p.id].Name, "%v", err)
+		e.fail("a host's port makes no pass", e.plan.Ports[p.id].Name, "%v", err)
 	}
 }
 
@@ -267,13 +267,13 @@ func (e *Engine) enqueue(out int32, f *frame.Frame, priority uint8) error {
 	return e.serve(p)
 }
 
-// follow does what the result of a crossing asks for.
+// follow does what the result of a pass asks for.
 func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
 	if want&ebpf.StateChanged != 0 {
 		if e.watchdogs != nil {
 			e.watchPort(in)
 		}
-		e.noteChanged(in, e.crossing.Changed)
+		e.noteChanged(in, e.pass.Changed)
 		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
 		if err := e.serve(in); err != nil {
 			return err
@@ -289,14 +289,14 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 	}
 	before := e.state.Ports[egress].CnmsSent
 	for walk := want&ebpf.WantWalk != 0; walk; {
-		again, err := e.tick(&e.ports[egress], ebpf.TriggerWalk, 0, 0)
+		again, err := e.trigger(&e.ports[egress], ebpf.TriggerWalk, 0, 0)
 		if err != nil {
 			return err
 		}
 		walk = again&ebpf.WantWalk != 0
 	}
 	if want&ebpf.WantFlow != 0 {
-		if _, err := e.tick(&e.ports[egress], ebpf.TriggerFlow, flow, 0); err != nil {
+		if _, err := e.trigger(&e.ports[egress], ebpf.TriggerFlow, flow, 0); err != nil {
 			return err
 		}
 	}
@@ -304,9 +304,9 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 	return nil
 }
 
-// tick sends a blank frame into port in for the ingress pipeline to build a frame over, and queues what it built.
-func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uint32, err error) {
-	x := e.crossing
+// trigger sends a blank frame into port in for the ingress pipeline to build a frame over, and queues what it built.
+func (e *Engine) trigger(in *port, kind, argument uint32, priority uint8) (want uint32, err error) {
+	x := e.pass
 	x.Trigger = kind
 	x.Argument = argument
 	x.Priority = uint32(priority)
@@ -317,7 +317,7 @@ func (e *Engine) tick(in *port, kind, argument uint32, priority uint8) (want uin
 	}
 	f := e.pool.Get(n)
 	clear(f.Data())
-	e.Ticks++
+	e.Triggers++
 	if err := e.cross(in, f); err != nil {
 		e.pool.Put(f)
 		return 0, unlessUnfinished(err)
@@ -345,7 +345,7 @@ func (e *Engine) pause(in *port, priority uint8) error {
 		in.fault.beginPause(priority, e.now)
 	}
 	before := e.state.Ports[in.id].PausesSent
-	if _, err := e.tick(in, ebpf.TriggerPause, 0, priority); err != nil {
+	if _, err := e.trigger(in, ebpf.TriggerPause, 0, priority); err != nil {
 		return err
 	}
 	if e.state.Ports[in.id].PausesSent == before {
@@ -375,7 +375,7 @@ func (e *Engine) refresh(id int, priority uint8) error {
 	if err := e.resume(s); err != nil || e.state.Ports[id].Class[priority].Pausing == 0 {
 		return err
 	}
-	if _, err := e.tick(in, ebpf.TriggerPause, 0, priority); err != nil {
+	if _, err := e.trigger(in, ebpf.TriggerPause, 0, priority); err != nil {
 		return err
 	}
 	e.scheduleRefresh(in, priority)
@@ -388,7 +388,7 @@ func (e *Engine) resume(s *switchagent.Switch) error {
 		d := s.Due()[0]
 		s.Resumed(d.Port, d.Priority)
 		// Serving the ingress port may dequeue, and so replace what is due; what was due and not built still is.
-		if _, err := e.tick(&e.ports[d.Port], ebpf.TriggerResume, 0, d.Priority); err != nil {
+		if _, err := e.trigger(&e.ports[d.Port], ebpf.TriggerResume, 0, d.Priority); err != nil {
 			return err
 		}
 		s.FindDue()
@@ -396,5 +396,5 @@ func (e *Engine) resume(s *switchagent.Switch) error {
 	return nil
 }
 
-// Departed is when the frame that is crossing left its port; for a Tap.
-func (e *Engine) Departed() vtime.Time { return vtime.Time(e.crossing.Departed) }
+// Departed is when the frame in the present pass left its port; for a Tap.
+func (e *Engine) Departed() vtime.Time { return vtime.Time(e.pass.Departed) }

@@ -80,7 +80,7 @@ func (e *Engine) SetReceiver(host int, slow *Receiver) error {
 //go:noinline
 func (e *Engine) endFaulty(in *port, f *frame.Frame) bool {
 	r := in.fault.receiver
-	if r == nil || e.crossing.Verdict != ebpf.VerdictHost {
+	if r == nil || e.pass.Verdict != ebpf.VerdictHost {
 		return false
 	}
 	size := int64(e.plan.Framing.Counted(int(f.Length)))

@@ -169,7 +169,7 @@ func (e *Engine) checkPorts() {
 				peer.txFrames, peer.wire.count, lost, p.arrived, r.RxFrames)
 		}
 		if r.IdleTriggers != 0 {
-			e.fail("pipelines and traffic managers agree", name, "%d ticks built nothing", r.IdleTriggers)
+			e.fail("pipelines and traffic managers agree", name, "%d triggers built nothing", r.IdleTriggers)
 		}
 		var flying, waiting [2]int64
 		count := func(into *[2]int64) func(f *frame.Frame) {

@@ -34,13 +34,13 @@ func TestLawsCatchWrongs(t *testing.T) {
 		{name: "frames sent", law: arrives, place: "s0-eth1", after: func(l *lab) { l.ports[l.port("h0", "s0")].txFrames++ }},
 		{name: "PAUSE sent", law: "every pause arrives", place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].PausesSent++ }},
 		{name: "RESUME received", law: "every pause arrives", place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("h1", "s0")].ResumesReceived++ }},
-		{name: "idle tick", law: "pipelines and traffic managers agree", place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].IdleTriggers++ }},
+		{name: "idle trigger", law: "pipelines and traffic managers agree", place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].IdleTriggers++ }},
 		{name: "made frames", law: conserved, place: "fabric", after: func(l *lab) { l.Created.Frames++ }},
 		{name: "ended bytes", law: conserved, place: "fabric", after: func(l *lab) { l.Ended.Bytes-- }},
 		{name: "bytes of a port", law: conserved, place: "s0-eth3", after: func(l *lab) { l.Switch(0).Port(l.port("s0", "h2")).TxBytes-- }},
 		{name: "lost frame", law: "frames are conserved", place: "fabric", after: func(l *lab) { l.pool.Get(60) }},
-		{name: "crossings", law: agree, place: "plane", after: func(l *lab) { l.crossing.Done++ }},
-		{name: "egress pipelines", law: agree, place: "plane", after: func(l *lab) { l.crossing.Marked-- }},
+		{name: "passes", law: agree, place: "plane", after: func(l *lab) { l.pass.Done++ }},
+		{name: "egress pipelines", law: agree, place: "plane", after: func(l *lab) { l.pass.Marked-- }},
 		{name: "delivered too much", law: once, place: "flow 0", after: func(l *lab) { l.Flows()[0].Receiver.Delivered++ }},
 		{name: "delivered twice", law: once, place: "h2", after: func(l *lab) { l.NIC(2).Duplicates++ }},
 		{name: "out of order", law: once, place: "h2", after: func(l *lab) { l.NIC(2).OutOfOrder++ }},
@@ -78,8 +78,8 @@ func TestLawsCatchWrongs(t *testing.T) {
 				l.Call(10*vtime.Microsecond, func(vtime.Time) { c.during(l) })
 			}
 			l.drive(vtime.Millisecond)
-			if c.during == nil && (l.OpenFlows() > 0 || l.Totals.Ticks == 0) {
-				t.Fatalf("%d flows are open, %d ticks", l.OpenFlows(), l.Totals.Ticks)
+			if c.during == nil && (l.OpenFlows() > 0 || l.Totals.Triggers == 0) {
+				t.Fatalf("%d flows are open, %d triggers", l.OpenFlows(), l.Totals.Triggers)
 			}
 			if c.after != nil {
 				c.after(l)

@@ -173,7 +173,7 @@ func (e *Engine) pullShared(p *port) (*frame.Frame, vtime.Time) {
 // endOrdinary deals with a program's frame whose way ends at port in.
 func (e *Engine) endOrdinary(in *port, f *frame.Frame) {
 	e.Ended.add(int(f.Length))
-	x := e.crossing
+	x := e.pass
 	verdict := x.Verdict
 	switch verdict {
 	case ebpf.VerdictStack:

@@ -25,14 +25,14 @@ type PlaneOptions struct {
 type Plane interface {
 	// Name is PlaneKernel or PlaneWasm.
 	Name() string
-	// State is the tables and registers; its Crossing says what the next Cross is for and what became of it.
+	// State is the tables and registers; its Pass says what the next Process is for and what became of it.
 	State() *ebpf.State
 	// CarriesPayload says whether frames need their payload and ICRC. Without, only a frame's headers are meaningful.
 	// It does not change once a flow has started.
 	CarriesPayload() bool
-	// Cross takes the frame through the egress pipeline of the port it left and the ingress pipeline of port in, where it
+	// Process takes the frame through the egress pipeline of the port it left and the ingress pipeline of port in, where it
 	// arrives, and waits for what comes out. With VerdictForward or VerdictHost the frame is then what came out.
-	Cross(in int, f *frame.Frame) error
+	Process(in int, f *frame.Frame) error
 	// Tap has tap called with each frame as it is on the wire into port in. It comes before the first flow.
 	Tap(in int, tap func(wire []byte)) error
 	// Check compares the plane's own counts at the end of a run; it returns what does not agree.

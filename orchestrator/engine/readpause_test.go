@@ -15,16 +15,16 @@ import (
 )
 
 // deaf is a plane whose pipelines make nothing of a PAUSE into a port from the given time on: what a changed program would leave in
-// the registers, and say of the crossing.
+// the registers, and say of the pass.
 type deaf struct {
 	Plane
 	port int
 	from vtime.Time
 }
 
-func (d *deaf) Cross(in int, f *frame.Frame) error {
+func (d *deaf) Process(in int, f *frame.Frame) error {
 	pfc := f.Control
-	err := d.Plane.Cross(in, f)
+	err := d.Plane.Process(in, f)
 	if x := d.State().Pass; pfc && in == d.port && vtime.Time(x.Now) >= d.from {
 		for i := range d.State().Ports[in].Class {
 			d.State().Ports[in].Class[i].PausedUntil = 0
@@ -117,7 +117,7 @@ func TestPausesAreReadAsByThePipeline(t *testing.T) {
 		wire.PutPFC(pause, plan.Ports[in.peer].MAC, 0xff, &times)
 		copy(f.Data(), pause)
 		change(f.Data())
-		e.crossing.Trigger, e.crossing.OutPort = ebpf.TriggerNone, ebpf.NoPort
+		e.pass.Trigger, e.pass.OutPort = ebpf.TriggerNone, ebpf.NoPort
 		if err := e.cross(in, f); err != nil {
 			t.Fatal(err)
 		}

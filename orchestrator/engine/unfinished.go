@@ -18,8 +18,8 @@ func unlessUnfinished(err error) error {
 	return err
 }
 
-// uncrossed deals with a frame from port p whose crossing came to err.
-func (e *Engine) uncrossed(p *port, f *frame.Frame, err error) error {
+// unprocessed deals with a frame from port p whose pass came to err.
+func (e *Engine) unprocessed(p *port, f *frame.Frame, err error) error {
 	if !errors.Is(err, ErrUnfinished) {
 		return err
 	}

@@ -12,19 +12,19 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// BareCrossing sends frames into a port whose programs do nothing but send them back: what a crossing costs without
+// BarePass sends frames into a port whose programs do nothing but send them back: what a pass costs without
 // pipelines, traffic manager and engine. It is what a hop's whole cost is compared with.
-type BareCrossing struct {
+type BarePass struct {
 	programs *kernel.Bare
 	fabric   *Fabric
 	ring     *ring
 	frames   [2][]byte
 }
 
-// NewBareCrossing builds it on a fabric of plan's, whose first port is used. It sends the two frames in turn: a full data
+// NewBarePass builds it on a fabric of plan's, whose first port is used. It sends the two frames in turn: a full data
 // packet and an ACK, as a hop carries them with an ACK per packet.
-func NewBareCrossing(plan *topologies.Plan, frames [2][]byte) (b *BareCrossing, err error) {
-	b = &BareCrossing{frames: frames}
+func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err error) {
+	b = &BarePass{frames: frames}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
@@ -44,17 +44,17 @@ func NewBareCrossing(plan *topologies.Plan, frames [2][]byte) (b *BareCrossing, 
 	})
 }
 
-// Measure is the wall time of n crossings.
-func (b *BareCrossing) Measure(n int) (time.Duration, error) {
+// Measure is the wall time of n passes.
+func (b *BarePass) Measure(n int) (time.Duration, error) {
 	start := time.Now()
 	for i := range n {
 		if err := b.ring.send(engine.OuterIfindex(0), b.frames[i&1]); err != nil {
-			return 0, fmt.Errorf("bare crossing: %w", err)
+			return 0, fmt.Errorf("bare pass: %w", err)
 		}
 		data, _, ok := b.ring.receive()
 		for patience := 0; !ok; patience++ {
 			if patience > 1<<28 {
-				return 0, errors.New("bare crossing: the frame did not come back")
+				return 0, errors.New("bare pass: the frame did not come back")
 			}
 			data, _, ok = b.ring.receive()
 		}
@@ -65,7 +65,7 @@ func (b *BareCrossing) Measure(n int) (time.Duration, error) {
 }
 
 // Close removes the fabric.
-func (b *BareCrossing) Close() error {
+func (b *BarePass) Close() error {
 	var errs []error
 	if b.ring != nil {
 		errs = append(errs, b.ring.Close())

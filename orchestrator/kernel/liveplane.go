@@ -21,10 +21,10 @@ import (
 // frames get one there is found out by that: more comes out of the pipelines than goes in.
 type livePlane struct {
 	outside *ring
-	dead    []bool   // hosts' ports whose last crossing did not finish
-	owed    []uint64 // by port: such crossings, of each of which a frame may come yet
-	last    int      // the port of the last such crossing
-	// Unfinished counts such crossings; late are those that have finished since.
+	dead    []bool   // hosts' ports whose last pass did not finish
+	owed    []uint64 // by port: such passes, of each of which a frame may come yet
+	last    int      // the port of the last such pass
+	// Unfinished counts such passes; late are those that have finished since.
 	Unfinished, late uint64
 }
 
@@ -34,7 +34,7 @@ var ErrForged = errors.New("a BPF program or tc filter on a node marks frames as
 // ProgramSlots is the frames of programs that may wait in their ring.
 const ProgramSlots = 4096
 
-// How long a crossing into a host may take, the first time and after one that did not finish. A live fabric goes on without the
+// How long a pass into a host may take, the first time and after one that did not finish. A live fabric goes on without the
 // frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
 const (
 	livePatience = 100 * time.Millisecond
@@ -97,9 +97,9 @@ func (p *Plane) Overrun() (frames uint32, err error) {
 // Descriptors are what can be polled for programs' frames, and for what comes out of the pipelines.
 func (p *Plane) Descriptors() (programs, pipelines int) { return p.live.outside.rx, p.ring.rx }
 
-// crossLive is Cross where users may take interfaces down, programs away, and the machine may be slow.
-func (p *Plane) crossLive(in int, f *frame.Frame) error {
-	x, l := p.crossing, p.live
+// processLive is Process where users may take interfaces down, programs away, and the machine may be slow.
+func (p *Plane) processLive(in int, f *frame.Frame) error {
+	x, l := p.pass, p.live
 	if err := p.Unasked(); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (p *Plane) crossLive(in int, f *frame.Frame) error {
 	var ifindex int32
 	want := engine.OuterIfindex(0) + int32(x.Egress)
 	for {
-		ok := l.await(crossingPatience, func() (ok bool) { data, ifindex, ok = p.ring.receive(); return ok })
+		ok := l.await(passTimeout, func() (ok bool) { data, ifindex, ok = p.ring.receive(); return ok })
 		if !ok {
 			return p.notOut(in)
 		}
@@ -155,14 +155,14 @@ func (p *Plane) patience(in int) time.Duration {
 	case p.state.Ports[in].Kind == ebpf.KindHost:
 		return livePatience
 	}
-	return crossingPatience
+	return passTimeout
 }
 
 // lostAtHost are errors of sending into a host which lose the frame and nothing else: its user took the interface down or made it
 // smaller, or the machine had no room for it for livePatience.
 var lostAtHost = []unix.Errno{unix.ENETDOWN, unix.ENXIO, unix.ENODEV, unix.EMSGSIZE, unix.ENOBUFS, unix.EAGAIN, unix.ENOMEM}
 
-// unfinished gives a crossing into a host up.
+// unfinished gives a pass into a host up.
 func (p *Plane) unfinished(in int) error {
 	p.live.Unfinished++
 	p.live.owed[in]++
@@ -171,10 +171,10 @@ func (p *Plane) unfinished(in int) error {
 	return engine.ErrUnfinished
 }
 
-// Unasked deals with what the pipelines have done since the last crossing: crossings that finished after they had been given up, whose
+// Unasked deals with what the pipelines have done since the last pass: passes that finished after they had been given up, whose
 // frames it throws away. Anything else is an error.
 func (p *Plane) Unasked() error {
-	if done := atomic.LoadUint64(&p.crossing.Done); done != p.done {
+	if done := atomic.LoadUint64(&p.pass.Done); done != p.done {
 		n := done - p.done
 		if p.live.late += n; p.live.late > p.live.Unfinished {
 			return fmt.Errorf("the pipelines were given a frame that no port sent: %w", ErrForged)
@@ -194,7 +194,7 @@ func (p *Plane) Unasked() error {
 }
 
 // disown throws away the frame that the ring gave, which has come out of an interface of the backplane and is not what was waited for. It
-// is of a crossing into that port that had been given up, or else an error.
+// is of a pass into that port that had been given up, or else an error.
 func (p *Plane) disown(ifindex int32) error {
 	port := int(ifindex - engine.OuterIfindex(0))
 	if port < 0 || port >= len(p.live.owed) || p.live.owed[port] == 0 {

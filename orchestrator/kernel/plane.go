@@ -22,29 +22,29 @@ import (
 type Plane struct {
 	fabric   *Fabric
 	state    *ebpf.State
-	crossing *ebpf.Pass
+	pass     *ebpf.Pass
 	ring     *ring
-	done     uint64 // crossings begun: what crossing.Done must become
+	done     uint64 // passes begun: what pass.Done must become
 	expected uint64 // frames that had to come out
 	counted  uint32 // frames that the kernel put into the ring, as far as Check has asked
 
 	taps map[int]*tap
 	live *livePlane // nil: in virtual time
 
-	before egressBefore // the crossing
-	// Waits counts crossings that were not over when the system call returned, Resent frames that were sent again as the kernel had
+	before egressBefore // the pass
+	// Waits counts passes that were not over when the system call returned, Resent frames that were sent again as the kernel had
 	// had no room for them.
 	Waits  uint64
 	Resent atomic.Uint64
 }
 
-// crossingPatience is how long a crossing may take. It is microseconds; on an overloaded machine the kernel may hand the
+// passTimeout is how long a pass may take. It is microseconds; on an overloaded machine the kernel may hand the
 // work to a thread that has to wait for a processor.
-const crossingPatience = 20 * time.Second
+const passTimeout = 20 * time.Second
 
 // NewPlane drives a fabric. frameSize is the most bytes of a frame.
 func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
-	p := &Plane{fabric: f, state: f.State(), crossing: f.State().Pass, taps: map[int]*tap{}}
+	p := &Plane{fabric: f, state: f.State(), pass: f.State().Pass, taps: map[int]*tap{}}
 	err := p.inBackplane(func() (err error) {
 		if !f.live {
 			p.ring, err = newRing(frameSize, ringSlots, nil)
@@ -77,15 +77,15 @@ func (p *Plane) CarriesPayload() bool { return true }
 // State is the pipelines' tables and registers.
 func (p *Plane) State() *ebpf.State { return p.state }
 
-// Cross sends the frame into the outer end of port in and waits until the programs have dealt with it.
-func (p *Plane) Cross(in int, f *frame.Frame) error {
+// Process sends the frame into the outer end of port in and waits until the programs have dealt with it.
+func (p *Plane) Process(in int, f *frame.Frame) error {
 	if p.live != nil {
-		return p.crossLive(in, f)
+		return p.processLive(in, f)
 	}
-	x := p.crossing
+	x := p.pass
 	x.Verdict = ebpf.VerdictNone
 	p.done++
-	if err := p.send(in, f, crossingPatience); err != nil {
+	if err := p.send(in, f, passTimeout); err != nil {
 		return p.notSent(in, err)
 	}
 	if atomic.LoadUint64(&x.Done) != p.done {
@@ -123,15 +123,15 @@ func (p *Plane) Cross(in int, f *frame.Frame) error {
 
 // notOut is the error of a frame that the pipelines sent out of a port of which it did not come.
 func (p *Plane) notOut(in int) error {
-	out := int(p.crossing.Egress)
+	out := int(p.pass.Egress)
 	return machineError("frame into %s: it did not come out of %s within %v: %s",
-		p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[out].Name, crossingPatience, p.ails(out))
+		p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[out].Name, passTimeout, p.ails(out))
 }
 
 // wait spins until ready: first on the processor, then giving it to the thread that the kernel may have left the work to.
 func (p *Plane) wait(ready func() bool) bool {
 	p.Waits++
-	deadline := time.Now().Add(crossingPatience)
+	deadline := time.Now().Add(passTimeout)
 	for i := 0; ; i++ {
 		if ready() {
 			return true
@@ -153,15 +153,15 @@ func (p *Plane) wait(ready func() bool) bool {
 // Check compares what the kernel counted with what was sent and taken.
 func (p *Plane) Check() []string {
 	var problems []string
-	if p.crossing.Done != p.done {
-		problems = append(problems, fmt.Sprintf("%d crossings were begun, %d ended", p.done, p.crossing.Done))
+	if p.pass.Done != p.done {
+		problems = append(problems, fmt.Sprintf("%d passes were begun, %d ended", p.done, p.pass.Done))
 	}
 	unfinished := uint64(0)
 	if p.live != nil {
 		unfinished = p.live.Unfinished
 	}
-	if p.crossing.Marked < p.done || p.crossing.Marked > p.done+unfinished {
-		problems = append(problems, fmt.Sprintf("%d crossings were begun, the egress pipelines saw %d", p.done, p.crossing.Marked))
+	if p.pass.Marked < p.done || p.pass.Marked > p.done+unfinished {
+		problems = append(problems, fmt.Sprintf("%d passes were begun, the egress pipelines saw %d", p.done, p.pass.Marked))
 	}
 	packets, drops, err := p.ring.statistics() // since the last time
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestPlaneGivesUp: a crossing whose frame does not come out, or comes out elsewhere, ends the run with an error that says
+// TestPlaneGivesUp: a pass whose frame does not come out, or comes out elsewhere, ends the run with an error that says
 // where.
 func TestPlaneGivesUp(t *testing.T) {
 	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", rigOptions{})

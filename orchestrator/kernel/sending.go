@@ -20,7 +20,7 @@ func machineError(format string, args ...any) error {
 	return &engine.MachineError{Err: fmt.Errorf(format, args...)}
 }
 
-// egressBefore are the registers that the egress pipeline writes, as they were before a crossing, and how many frames it had seen. It
+// egressBefore are the registers that the egress pipeline writes, as they were before a pass, and how many frames it had seen. It
 // may have seen a frame that the kernel then has no room for on its way to the ingress pipeline.
 type egressBefore struct {
 	marked  uint64
@@ -78,11 +78,11 @@ func (p *Plane) send(in int, f *frame.Frame, patience time.Duration) error {
 	if err == nil || !noRoom(err) {
 		return err
 	}
-	done := atomic.LoadUint64(&p.crossing.Done)
+	done := atomic.LoadUint64(&p.pass.Done)
 	start := time.Now()
 	for pause := firstSendRest; noRoom(err) && time.Since(start) < patience; pause = min(2*pause, longestSendRest) {
 		rest(pause)
-		if atomic.LoadUint64(&p.crossing.Done) != done { // it did come through
+		if atomic.LoadUint64(&p.pass.Done) != done { // it did come through
 			return nil
 		}
 		p.before.restore(p.state)
@@ -98,7 +98,7 @@ func (p *Plane) notSent(in int, err error) error {
 	switch {
 	case noRoom(err):
 		return machineError("the kernel has had no room for a frame into %s for %v (%w): the machine is out of memory, or something floods "+
-			"its network (net.core.netdev_max_backlog); free memory, or end the flood, and try again", name, crossingPatience, err)
+			"its network (net.core.netdev_max_backlog); free memory, or end the flood, and try again", name, passTimeout, err)
 	case isAny(err, unix.ENETDOWN, unix.ENXIO, unix.ENODEV):
 		return machineError("send into %s: %w: %s", name, err, p.ails(in))
 	}
@@ -107,7 +107,7 @@ func (p *Plane) notSent(in int, err error) error {
 
 // unseen is the error of a frame that was put into the outer end of a port and did not come out of the pipelines.
 func (p *Plane) unseen(in int) error {
-	return machineError("frame into %s: the pipelines did not finish within %v: %s", p.fabric.plan.Ports[in].Name, crossingPatience, p.ails(in))
+	return machineError("frame into %s: the pipelines did not finish within %v: %s", p.fabric.plan.Ports[in].Name, passTimeout, p.ails(in))
 }
 
 // ails finds out why frames do not get through a port.
@@ -130,7 +130,7 @@ func (p *Plane) ails(in int) string {
 		return "somebody took the interface down"
 	case !connected:
 		return "somebody took the interface's other end down"
-	case p.crossing.Marked == p.before.marked:
+	case p.pass.Marked == p.before.marked:
 		return "its egress program did not see it: somebody took that away"
 	}
 	return "the machine is too busy to run them, or somebody took the ingress program away"

@@ -91,7 +91,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// undone is a plane that looks, at each crossing, whether what the egress pipeline wrote is what egressBefore keeps.
+// undone is a plane that looks, at each pass, whether what the egress pipeline wrote is what egressBefore keeps.
 type undone struct {
 	*engine.WasmPlane
 	before  egressBefore
@@ -99,18 +99,18 @@ type undone struct {
 	t       *testing.T
 }
 
-func (p *undone) Cross(in int, f *frame.Frame) error {
+func (p *undone) Process(in int, f *frame.Frame) error {
 	state := p.State()
 	p.before.note(state, f)
 	if p.before.port == nil {
-		return p.WasmPlane.Cross(in, f)
+		return p.WasmPlane.Process(in, f)
 	}
 	out := state.Pass.OutPort
 	was := state.Ports[out]
-	if err := p.WasmPlane.Cross(in, f); err != nil {
+	if err := p.WasmPlane.Process(in, f); err != nil {
 		return err
 	}
-	now, crossing := state.Ports[out], *state.Pass
+	now, pass := state.Ports[out], *state.Pass
 	p.before.restore(state)
 	if state.Ports[out] != was {
 		p.t.Errorf("port %d is not as it was:\n%+v\n%+v", out, state.Ports[out], was)
@@ -118,11 +118,11 @@ func (p *undone) Cross(in int, f *frame.Frame) error {
 	if now != was {
 		p.written++
 	}
-	state.Ports[out], *state.Pass = now, crossing
+	state.Ports[out], *state.Pass = now, pass
 	return nil
 }
 
-// TestEgressBefore: what is kept before a crossing is all that any egress pipeline writes.
+// TestEgressBefore: what is kept before a pass is all that any egress pipeline writes.
 func TestEgressBefore(t *testing.T) {
 	for name, set := range map[string]func(s *switchagent.Settings){
 		"red": func(s *switchagent.Settings) { s.ECN.KMin, s.ECN.KMax, s.ECN.PMax = 1000, 100_000, 0.5 },
@@ -181,15 +181,15 @@ func TestAils(t *testing.T) {
 	}
 	says(l.plane.notSent(port, unix.ENOBUFS), "no room for a frame into "+name, "no buffer space available", "out of memory")
 	says(l.plane.unseen(port), "its egress program did not see it")
-	l.plane.crossing.Marked++
+	l.plane.pass.Marked++
 	says(l.plane.unseen(port), "the machine is too busy to run them")
-	l.plane.crossing.Marked--
+	l.plane.pass.Marked--
 	in(t, fabric.devices[l.plan.NodeByName("s0").ID], "ip", "link", "set", name, "down")
 	says(l.plane.unseen(port), "somebody took the interface's other end down")
 	in(t, fabric.backplane, "ip", "link", "set", name, "down")
 	says(l.plane.notSent(port, unix.ENETDOWN), "network is down", "somebody took the interface down")
 	in(t, fabric.backplane, "ip", "link", "del", name)
 	says(l.plane.notSent(port, unix.ENXIO), "somebody deleted the interface")
-	l.plane.crossing.Egress = uint32(port)
+	l.plane.pass.Egress = uint32(port)
 	says(l.plane.notOut(port), "did not come out of "+name)
 }

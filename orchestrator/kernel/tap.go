@@ -20,7 +20,7 @@ type tap struct {
 	call   func(wire []byte)
 }
 
-// Tap has call called with each frame as it is on the wire into port in, within the Cross that carries it.
+// Tap has call called with each frame as it is on the wire into port in, within the Process that carries it.
 func (p *Plane) Tap(in int, call func(wire []byte)) error {
 	t := &tap{fd: -1, buffer: make([]byte, 1<<16), call: call}
 	err := p.inBackplane(func() (err error) {
@@ -59,15 +59,15 @@ func outgoingOnly(fd int) error {
 	return nil
 }
 
-// drainTap takes what a crossing into a port left for whoever taps it.
+// drainTap takes what a pass into a port left for whoever taps it.
 func (p *Plane) drainTap(in int) error {
 	if t := p.taps[in]; t != nil {
-		return t.drain(p.crossing.Trigger == ebpf.TriggerNone)
+		return t.drain(p.pass.Trigger == ebpf.TriggerNone)
 	}
 	return nil
 }
 
-// drain takes what the crossing left. A tick is on no wire: it is taken and forgotten.
+// drain takes what the pass left. A trigger is on no wire: it is taken and forgotten.
 func (t *tap) drain(onWire bool) error {
 	for {
 		n, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(t.fd), uintptr(unsafe.Pointer(&t.buffer[0])), uintptr(len(t.buffer)), 0, 0, 0)

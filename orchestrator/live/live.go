@@ -243,7 +243,7 @@ func (l *Driver) frameLateness(stamp int64, now time.Time) time.Duration {
 	return late
 }
 
-// replies takes what a host's kernel answered within the crossing: at the time of the crossing, whatever the machine is late by.
+// replies takes what a host's kernel answered within the pass: at the time of the pass, whatever the machine is late by.
 func (l *Driver) replies(port int) { l.intake(port, time.Now()) }
 
 // answer runs what was asked for.

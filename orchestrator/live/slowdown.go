@@ -15,13 +15,13 @@ import (
 // takes half of a processor.
 const liveSenders, liveShare = 0.25, 0.5
 
-// FittingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which a machine on which a crossing costs so much can
+// FittingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which a machine on which a pass costs so much can
 // follow that load.
-func FittingSlowdown(plan *topologies.Plan, crossing time.Duration) float64 {
-	return RoundSlowdown(HostLoad(plan) * liveSenders * float64(len(plan.Hosts)) * crossing.Seconds() / liveShare)
+func FittingSlowdown(plan *topologies.Plan, pass time.Duration) float64 {
+	return RoundSlowdown(HostLoad(plan) * liveSenders * float64(len(plan.Hosts)) * pass.Seconds() / liveShare)
 }
 
-// HostLoad is how many crossings a second of virtual time has for each host that sends at line rate, on average over the hosts.
+// HostLoad is how many passes a second of virtual time has for each host that sends at line rate, on average over the hosts.
 func HostLoad(plan *topologies.Plan) float64 {
 	var links, pairs int
 	for i, a := range plan.Hosts {

@@ -149,8 +149,8 @@ func probeFabric(way kernel.Hooks) (found string, err error) {
 	if broken := e.Check(); len(broken) > 0 {
 		return "", fmt.Errorf("a message went through the fabric, but %v", broken[0])
 	}
-	return fmt.Sprintf("a fabric of 2 hosts is up in %v; a message crossed it in %d crossings",
-		up.Round(time.Millisecond), e.Crossings), nil
+	return fmt.Sprintf("a fabric of 2 hosts is up in %v; a message crossed it in %d passes",
+		up.Round(time.Millisecond), e.Passes), nil
 }
 
 // checkTCX: clsact serves where there is no TCX, and all but the smallest fabrics anyway.

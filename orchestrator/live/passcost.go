@@ -12,10 +12,10 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// CrossingCost measures what carrying a full data frame through a switch's pipelines takes on this machine, over some thousand
-// crossings. It is for a plane whose engine has not started; the pipelines' registers are as they were afterwards.
-func CrossingCost(c engine.Config) (time.Duration, error) {
-	const crossings, batch = 4000, 500
+// PassCost measures what carrying a full data frame through a switch's pipelines takes on this machine, over some thousand
+// passes. It is for a plane whose engine has not started; the pipelines' registers are as they were afterwards.
+func PassCost(c engine.Config) (time.Duration, error) {
+	const passes, batch = 4000, 500
 	plan, state := c.Plan, c.Plane.State()
 	source, destination := &plan.Nodes[plan.Hosts[0]], &plan.Nodes[plan.Hosts[len(plan.Hosts)-1]]
 	out := &plan.Ports[source.Ports[0]]
@@ -38,12 +38,12 @@ func CrossingCost(c engine.Config) (time.Duration, error) {
 	}()
 	best := time.Duration(1 << 62)
 	f := frame.NewPool(n).Get(n)
-	for range crossings / batch {
+	for range passes / batch {
 		start := time.Now()
 		for range batch {
 			wire.PutData(f.Data(), header, wire.OpWriteMiddle, 0, plan.MTU, false, false)
 			x.Now, x.InPort, x.OutPort, x.Trigger = 0, uint32(in.ID), uint32(out.ID), ebpf.TriggerNone
-			if err := c.Plane.Cross(int(in.ID), f); err != nil {
+			if err := c.Plane.Process(int(in.ID), f); err != nil {
 				return 0, err
 			}
 			if x.Verdict != ebpf.VerdictForward {
