@@ -1,5 +1,3 @@
-// Package ebpf is the switches' pipelines as data: the C source, and a typed Go view of the tables and registers that the pipelines
-// and the traffic manager share. Packages kernel and wasm below it hold the compiled pipelines and load them.
 package ebpf
 
 import "github.com/pausenet/pausenet/vtime"

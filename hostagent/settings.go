@@ -1,5 +1,3 @@
-// Package hostagent is a host's RDMA NIC: flows of RoCEv2 packets, pulled by the port when it is free and not paused,
-// paced by a congestion controller, acknowledged, and repaired by go-back-N.
 package hostagent
 
 import (

@@ -1,15 +1,3 @@
-// Package settings is the one table of what users may set of switches and hosts. A row declares a key of scenario files: its kind,
-// bounds and meaning, whether it can change while a fabric works, and the field that it is bound to. Reading files and --set, the
-// views for programs and for people, range checks, completion, the live set, the tables of docs/scenarios.md, the JSON Schema and the
-// fuzzers go by the rows, so that a new setting is one row.
-//
-// A table is bound to one value, as flags are by package flag:
-//
-//	s := settings.DefaultSwitch()
-//	settings.Switch(&s).Decode(value)
-//
-// What is between two settings, such as XON below XOFF, is no row's. It is Go, in the Validate methods of what is set, which return
-// a schema.FieldError with the path of the key that is wrong.
 package settings
 
 import (

@@ -1,6 +1,3 @@
-// Package switchagent is a switch's traffic manager: per-port, per-priority queues, the scheduler, the shared buffer and
-// its headroom, serialisation, the PFC gate, and the records of what left and when. The switch's pipelines (package
-// ebpf) decide; this holds the packets.
 package switchagent
 
 import (

@@ -1,6 +1,3 @@
-// Package topologies turns a topology spec (YAML, a builder's parameters, an import) into an immutable, validated Plan:
-// which nodes there are, which port of which node is cabled to which, at what rate and delay, and which ports a switch
-// may forward through towards each host.
 package topologies
 
 import (

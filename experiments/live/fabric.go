@@ -1,7 +1,5 @@
 //go:build linux
 
-// Package live brings live fabrics up, and is what a shell and other terminals do with one: start flows, change settings, run
-// programs on nodes, look at what happens.
 package live
 
 import (

@@ -4,4 +4,11 @@
 // Read reads the runs of a scenario's folder as the command that made them listed them; Compare reads any runs side by side. Both
 // give a page to Write. What a folder lacks is said (Missing) and is no error; a damaged file is one, a rundir.FileError with its
 // line.
+//
+//   - A run that is partial, or whose verdict is FAIL, is shown as such and left out of means. Whoever takes numbers by themselves asks
+//     measure.Summary.Trusted.
+//   - Files are read as they are. Reading while a run goes on in the folder finds its manifest, which says so, and perhaps halves of
+//     tables.
+//   - Write replaces the report and the figures of the folder that it is given, and follows no link out of it.
+//   - Nothing here is safe for concurrent use, but different folders do not disturb each other.
 package results

@@ -2,9 +2,18 @@
 //
 // Run resolves the scenario (scenario.NewSetup), opens a plane, builds an engine with the scenario's flows and faults, and has a
 // recorder take its measurements: samples at fixed times, and what the engine tells. When the run has ended, or was ended, it
-// sums up (summarise*.go), closes the books (verdict*.go), and leaves everything in a folder (package rundir). Watch does the
-// same without a folder, for who learns from a run.
+// sums up (summarise*.go), checks the invariants (verdict*.go), and leaves everything in a folder (package rundir). Watch does the
+// same without a folder, for who learns from a run. See the example.
 //
-// An error of Run leaves what was measured, marked partial. An EnvironmentError says that the machine is at fault. Equal
-// scenarios, controllers and seeds give equal fingerprints and files, on both planes, but for the speed in summary.json.
+//   - A run whose verdict is FAIL is no error of Run: look at Summary.Verdict before using its numbers.
+//   - An error of Run leaves what was measured, marked partial, and a Result may come with the error. An EnvironmentError says that the
+//     machine is at fault.
+//   - The kernel plane needs root and Linux, the wasm plane neither. Equal scenarios, controllers and seeds give equal fingerprints and
+//     files, on both planes, but for the speed in summary.json.
+//   - Run takes the place of what is in its folder. It asks nobody: suite.Suite.Overwrites says before what would be lost. Nothing
+//     keeps two Runs out of one folder either: whoever runs has it locked (files.Folder.Lock).
+//   - Several Runs may go on at once, in different folders, of one Scenario. Options.Progress and Begun are called from the goroutine of
+//     their own run.
+//   - Cancelling the context ends a run between two events. A congestion control that does not come back from a call cannot be ended:
+//     then the process is (package shutdown).
 package runner

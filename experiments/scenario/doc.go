@@ -11,5 +11,11 @@
 // The files spec*.go read the YAML keys, a section each, and show them again (spec_view.go for programs, spec_describe.go for
 // people). A Scenario is not changed once it has been read: WithSeed and Under give another.
 //
+//   - Load alone does not make a scenario that runs: what depends on the controller, such as its constants, is found by Check. The runner,
+//     the sweep and validate refuse what Check refuses, and nothing more.
+//   - Load and Parse read the files that a scenario names, in the folder of the scenario's own name.
+//   - A Scenario may be read by several goroutines, and by several runs at once. Nobody may write to it.
+//   - Warnings are no errors: what is off but can be run. Whoever runs a scenario for people shows them.
+//
 // Of the engine the package uses what decides a flow's path and a port's thresholds; it runs nothing and opens no fabric.
 package scenario

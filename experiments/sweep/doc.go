@@ -4,4 +4,11 @@
 // the points that are not there yet, each perhaps in a process of its own (a Job can be sent as JSON); Write puts together what
 // they came to. A point is kept if its folder has a complete run of the same configuration, program and plane: a sweep that was
 // interrupted goes on where it was.
+//
+//   - Points resolves each point, which takes a while: 100 000 are the most.
+//   - Runner.Make, Begun and Ended are called from several goroutines at once, Jobs at a time.
+//   - Run returns no error. Err says which points were not made, and which have the verdict FAIL; a point that fails keeps no other from
+//     being made.
+//   - The folder belongs to the sweep. A point that is not kept takes the place of what is in its folder.
+//   - The mean of a Row is over the runs that can be trusted: its Verdicts say how many that are.
 package sweep

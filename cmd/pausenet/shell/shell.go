@@ -1,6 +1,5 @@
 //go:build linux
 
-// Package shell is the prompt of a live fabric: its verbs, which a Mininet user knows, and programs on its nodes.
 package shell
 
 import (

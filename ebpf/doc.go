@@ -1,0 +1,13 @@
+// Package ebpf is the switches' pipelines as data: the C source, and a typed Go view of the tables and registers that the pipelines
+// and the traffic manager share. Packages kernel and wasm below it hold the compiled pipelines and load them.
+//
+// State is all of that memory. The engine fills the tables once, and writes Crossing to say what the next pass is for. A pass through the
+// pipelines leaves in it what became of the frame. The switch's registers are in Ports and Switches, the routes in Routes and NextHops.
+//
+//   - The slices of State are memory that was not made by Go: maps of the kernel, or the memory of a WebAssembly module. Once the
+//     pipelines are closed they are gone, and a slice that somebody kept crashes the process.
+//   - Nothing locks them. One goroutine drives a fabric, and touches State between two passes only.
+//   - Flows and Fanouts are nil unless burst detection is on.
+//   - types_bpfel.go and the objects of both planes are generated from c/ (go generate, with clang 14), and committed.
+//   - State.Threshold and SwitchState.Counted say in Go what c/pfc.h says in C. Whoever changes one changes the other.
+package ebpf

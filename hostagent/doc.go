@@ -1,0 +1,16 @@
+// Package hostagent is a host's RDMA NIC: flows of RoCEv2 packets, pulled by the port when it is free and not paused,
+// paced by a congestion controller, acknowledged, and repaired by go-back-N. It does no IO, starts no goroutine and reads no clock.
+//
+// Life cycle: NewNIC makes one host's NIC. Expect readies a flow's receiving half at its destination; Start then adds the sending half
+// at its source. Whoever drives the NIC, package orchestrator/engine, calls it in the order of virtual time: Receive for a frame that
+// arrives, Dequeue when the port is free, OnTimer of a Sender or Receiver at the time that it gave to its Clock. Clock.Done says that
+// the last byte of a flow is acknowledged, and Forget ends the receiving half.
+//
+//   - Nothing here is safe for concurrent use: neither a NIC nor its flows nor the pool of frames that they share.
+//   - Virtual time must not fall from one call to the next. Nothing checks that.
+//   - Expect comes before the first packet of its flow arrives: a packet without a receiver is counted (Counters.Stray) and not answered.
+//   - A frame that Receive was given stays the caller's. One that Dequeue returns is the caller's too, to be put back into the pool.
+//   - Settings are kept by pointer and not checked. settings.CheckHost says whether they can work.
+//   - HeadersOnly is set before the first flow starts, as the plane's CarriesPayload says.
+//   - A controller is other people's code. A rate that is no number above 0 stops its flow and is no error: ask Sender.Broken at the end.
+package hostagent

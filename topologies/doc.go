@@ -1,0 +1,15 @@
+// Package topologies turns a topology spec (YAML, a builder's parameters, an import) into an immutable, validated Plan:
+// which nodes there are, which port of which node is cabled to which, at what rate and delay, and which ports a switch
+// may forward through towards each host.
+//
+// Builtin, Load, Parse and Decode make a Plan; their errors hold every mistake of the spec, each with its place. Nodes, ports, hosts
+// and switches go by dense numbers from 0: NodeID and PortID index Plan.Nodes and Plan.Ports, and Node.Index is the number among hosts,
+// or among switches. PathOf, PathVia, NextHops and Hops answer from routes that were computed as the plan was made. RoutesOver
+// computes routes anew over some of the ports, and leaves the plan as it is.
+//
+//   - A Plan never changes, and any number of goroutines may read it. Its slices are the plan's own: do not write to them.
+//   - Every host has one port. A plan of several is refused.
+//   - A spec may name a file of HPCC's simulator, from the folder of the spec's own name. Parse reads it too.
+//   - Rates are bits per second, delays picoseconds of virtual time, one way. LineBytes of the framing says what a frame costs on a cable,
+//     Counted what it takes of a buffer: they differ.
+package topologies
