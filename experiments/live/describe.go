@@ -29,7 +29,7 @@ type NodeDescription struct {
 	Address string `json:"address,omitempty"`
 	Ports   int    `json:"ports"`
 	// Of a host: what became of its programs' frames.
-	Programs *engine.Ordinary `json:"programs,omitempty"`
+	Programs *engine.HostStackCounts `json:"programs,omitempty"`
 }
 
 // LinkDescription is a link of it.
@@ -51,7 +51,7 @@ func (f *Fabric) Describe() (*Description, error) {
 			own := NodeDescription{Name: n.Name, Kind: n.Kind.String(), Ports: len(n.Ports)}
 			if n.Kind == topologies.Host {
 				own.Address = n.Addr.String()
-				counts := e.Ordinary(n.Index)
+				counts := e.HostStack(n.Index)
 				own.Programs = &counts
 			}
 			d.Nodes = append(d.Nodes, own)

@@ -99,6 +99,6 @@ func verdictEvent(v Verdict) Event {
 var EventKinds = []string{
 	EventPause, EventResume, EventFlowStart, EventFlowEnd, EventDrops, EventMissed, EventSlowdown, EventVerdict, engine.EventLinkDown,
 	engine.EventLinkUp, engine.EventLoss, engine.EventCorruption, engine.EventDelay, engine.EventRate,
-	engine.EventReceiver, engine.EventPauseFlood, engine.EventReroute, engine.EventStorm, engine.EventStormEnd,
+	engine.EventReceiver, engine.EventPFCStorm, engine.EventReroute, engine.EventStorm, engine.EventStormEnd,
 	engine.EventDeadlock, engine.EventDeadlockEnd,
 }

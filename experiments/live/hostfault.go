@@ -43,7 +43,7 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 			if err := e.SetReceiver(n.Index, nil); err != nil || f.Made.Scenario.Switch.FlowControl == switchagent.FlowCBFC {
 				return err // under credits nobody floods
 			}
-			return e.SetPauseFlood(n.Index, 0, 0)
+			return e.InjectPFCStorm(n.Index, 0, 0)
 		}
 	default:
 		err = fmt.Errorf("%q is nothing that a host can be: write receive=1Gbps, receive=normal, pause-flood on, pause-flood off or normal", key)
@@ -90,7 +90,7 @@ func receive(host *topologies.Node, words []string) (func(e *engine.Engine) erro
 // flood reads on [3,4] [interval=50us], or off.
 func (f *Fabric) flood(host *topologies.Node, words []string) (func(e *engine.Engine) error, error) {
 	if len(words) == 1 && words[0] == "off" {
-		return func(e *engine.Engine) error { return e.SetPauseFlood(host.Index, 0, 0) }, nil
+		return func(e *engine.Engine) error { return e.InjectPFCStorm(host.Index, 0, 0) }, nil
 	}
 	if len(words) == 0 || words[0] != "on" {
 		return nil, fmt.Errorf("write: host %s pause-flood on [PRIORITIES] [interval=TIME], or host %s pause-flood off", host.Name, host.Name)

@@ -134,7 +134,7 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 		f.snapshotFlows(e, s)
 		s.OpenFlows, s.Ended = e.OpenFlows(), f.ended.look()
 		if d := e.Deadlocked(); d != nil {
-			s.Deadlock = e.Circle(d)
+			s.Deadlock = e.DescribeCycle(d)
 		}
 		s.TookNS = time.Since(start).Nanoseconds()
 		return nil
@@ -176,7 +176,7 @@ func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes
 		}
 		classes = append(classes, ClassSnapshot{
 			Priority: i, QueueBytes: c.QueueBytes, HeldBytes: c.Buffered, Paused: e.State().Paused(id, i, e.Now()),
-			PausedNS: e.HeldTime(id, i).Nanoseconds(), PausesSent: sent, PausesReceived: received, Storm: e.Stormy(id, i),
+			PausedNS: e.PausedTime(id, i).Nanoseconds(), PausesSent: sent, PausesReceived: received, Storm: e.Stormy(id, i),
 			ECNMarks: counts.CE, UEMarks: counts.UE, CNMs: counts.CNMs,
 		})
 	}
@@ -249,7 +249,7 @@ func portDrops(e *engine.Engine, id int, node *topologies.Node) (drops []Drop) {
 }
 
 func snapshotHost(e *engine.Engine, s *HostSnapshot, index int, name string) {
-	n, o := e.NIC(index), e.Ordinary(index)
+	n, o := e.NIC(index), e.HostStack(index)
 	*s = HostSnapshot{Node: name, CNPsSent: n.CNPsSent, CNPsReceived: n.CNPsReceived, CNMsReceived: n.CNMsReceived}
 	if o.HostDrops > 0 {
 		s.Drops = append(s.Drops, Drop{"host_queue", o.HostDrops})

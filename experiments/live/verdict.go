@@ -55,7 +55,7 @@ func (f *Fabric) verdict() Verdict {
 		worse(measure.Fail, "%v", broken)
 	}
 	if d := f.live.Engine().Deadlocked(); d != nil {
-		worse(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().Circle(d))
+		worse(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().DescribeCycle(d))
 	}
 	v.followed(s, shortestRTT(f.Plan), live.FittingSlowdown(f.Plan, f.PassCost))
 	return v

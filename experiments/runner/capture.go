@@ -80,7 +80,7 @@ func startCapture(r *runner, plane engine.Plane) (*wireCapture, error) {
 func (c *wireCapture) keep(at vtime.Time, port int, frame []byte) {
 	heap.Push(&c.held, record{at: at, order: c.order, port: port, frame: append([]byte(nil), frame...)})
 	c.order++
-	c.flush(c.engine.Settled() - c.lag)
+	c.flush(c.engine.Synchronised() - c.lag)
 }
 
 // flush writes the records up to the given time.

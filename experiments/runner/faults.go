@@ -125,8 +125,8 @@ func faultOfHost(e *engine.Engine, f *scenario.Fault, id topologies.NodeID) (do,
 		if interval == 0 {
 			interval = wire.PauseTime(wire.PauseMax, e.Wire(int(e.Plan().Nodes[id].Ports[0])).Rate) / 2
 		}
-		return func() error { return e.SetPauseFlood(host, f.Priorities, interval) },
-			func() error { return e.SetPauseFlood(host, 0, 0) }
+		return func() error { return e.InjectPFCStorm(host, f.Priorities, interval) },
+			func() error { return e.InjectPFCStorm(host, 0, 0) }
 	}
 	panic(noCase(f.Kind))
 }

@@ -96,7 +96,7 @@ func (r *runner) byCredits() bool { return r.Scenario.Switch.FlowControl == swit
 func (r *runner) stalled(port int) int64 {
 	var t vtime.Time
 	for priority := range uint8(classes) {
-		t += r.engine.HeldTime(port, priority)
+		t += r.engine.PausedTime(port, priority)
 	}
 	return t.RoundNanoseconds()
 }

@@ -26,7 +26,7 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	}
 	deadlock := r.engine.Deadlocked()
 	if deadlock != nil {
-		v.Worsen(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", deadlock.Since, r.engine.Circle(deadlock))
+		v.Worsen(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", deadlock.Since, r.engine.DescribeCycle(deadlock))
 	}
 	for _, broken := range r.engine.Check() {
 		v.Worsen(measure.Fail, "%v", broken)

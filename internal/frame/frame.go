@@ -37,8 +37,8 @@ type Frame struct {
 }
 
 const (
-	pooled   uint8 = 1 << iota
-	ordinary       // a program's in a host's namespace
+	pooled    uint8 = 1 << iota
+	hostStack       // a program's in a host's namespace
 	// Where its bytes are: without either, it is the first part of a withHeader.
 	long  // of a withTelemetry
 	whole // of a withMemory
@@ -46,11 +46,11 @@ const (
 	place = long | whole
 )
 
-// Ordinary says whether a program in a host's namespace made the frame: nothing about its content can be relied on.
-func (f *Frame) Ordinary() bool { return f.flags&ordinary != 0 }
+// HostStack says whether a program in a host's namespace made the frame: nothing about its content can be relied on.
+func (f *Frame) HostStack() bool { return f.flags&hostStack != 0 }
 
-// MakeOrdinary makes it such a frame, until it is put back.
-func (f *Frame) MakeOrdinary() { f.flags |= ordinary }
+// MakeHostStack makes it such a frame, until it is put back.
+func (f *Frame) MakeHostStack() { f.flags |= hostStack }
 
 // What a frame is the first part of: one place in memory for what is known of it and for its bytes, if only headers are kept.
 type (

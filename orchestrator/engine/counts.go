@@ -21,7 +21,7 @@ type Counts struct {
 	Dropped [ebpf.Reasons]uint64      // by the pipeline that they came in by
 }
 
-// portCounts are a port's, with what its registers had when they were last looked at.
+// portCounts are a port's, with what its registers had when they were last read.
 type portCounts struct {
 	ce, ue uint64
 	of     [switchagent.Priorities]Counts

@@ -30,7 +30,7 @@ type credits struct {
 	told     []uint64      // by port: what spent was when it last sent while nothing else moved
 	resting  bool          // some timers do
 	rests    []bool        // by port
-	// Of several regions these stand as the last cell ended; of one they are looked at as they are needed.
+	// Of several regions these stand as the last synchronisation window ended; of one they are read as they are needed.
 	quiet bool   // nothing but messages moved
 	moved uint64 // what spent was
 }
@@ -122,9 +122,9 @@ func (e *Engine) tellAgain() {
 	}
 }
 
-// settleCredits looks at what moves, at the end of a cell: within, some regions are ahead of others. Timers that rest are set
+// creditsAtBarrier finds out what moves, at the end of a synchronisation window: within, some regions are ahead of others. Timers that rest are set
 // going if a frame has left any port.
-func (e *Engine) settleCredits(now vtime.Time) {
+func (e *Engine) creditsAtBarrier(now vtime.Time) {
 	c := e.credits
 	if c.resting && c.spent != c.moved {
 		e.wakeCredits(now)
@@ -207,12 +207,12 @@ func (e *Engine) CreditMessages() int64 {
 }
 
 // checkCredits: what a port counts as sent its peer has received or is on the wire; none has sent more than it may, nor has
-// any held more than its buffer; every message arrives, and none told of anything but what had come.
+// any buffered more than its buffer holds; every message arrives, and none told of anything but what had come.
 func (e *Engine) checkCredits() {
 	if e.credits == nil {
 		return
 	}
-	const law = "credits add up"
+	const invariant = "credits add up"
 	for i := range e.ports {
 		p, r := &e.ports[i], &e.state.Ports[i]
 		far := &e.state.Ports[p.peer]
@@ -236,25 +236,25 @@ func (e *Engine) checkCredits() {
 			lost = uint64(f.lostCredits)
 		}
 		if r.CreditsSent != far.CreditsReceived+messages+waiting+lost {
-			e.fail(law, name, "%d messages built, %d waiting, %d on the wire, %d lost by faults, %d received",
+			e.fail(invariant, name, "%d messages built, %d waiting, %d on the wire, %d lost by faults, %d received",
 				r.CreditsSent, waiting, messages, lost, far.CreditsReceived)
 		}
 		repairs := e.ports[p.peer].fault != nil // what a fault loses its messages put right
 		if r.CreditRepairs != 0 && !repairs {
-			e.fail(law, name, "%d messages told of other blocks than had come", r.CreditRepairs)
+			e.fail(invariant, name, "%d messages told of other blocks than had come", r.CreditRepairs)
 		}
 		for m := e.credits.settings.Priorities; m != 0; m &= m - 1 {
 			priority := uint8(bits.TrailingZeros8(m))
 			sent, received := r.Credit[priority].Sent, far.Credit[priority].Received
 			if (sent-received-flying[priority])%ebpf.CreditRange != 0 && p.fault == nil {
-				e.fail(law, name, "priority %d: %d blocks sent, %d on the wire, %d received (modulo %d)",
+				e.fail(invariant, name, "priority %d: %d blocks sent, %d on the wire, %d received (modulo %d)",
 					priority, sent, flying[priority], received, ebpf.CreditRange)
 			}
 			if left := e.state.Credits(i, priority); left > ebpf.CreditMost {
-				e.fail(law, name, "priority %d: %d blocks sent of %d granted (modulo %d)", priority, sent, r.Credit[priority].Limit, ebpf.CreditRange)
+				e.fail(invariant, name, "priority %d: %d blocks sent of %d granted (modulo %d)", priority, sent, r.Credit[priority].Limit, ebpf.CreditRange)
 			}
 			if most := r.Class[priority].Peak; most > r.CreditBuffer {
-				e.fail(law, name, "priority %d: %d bytes were held, the buffer is %v", priority, most, units.Bytes(r.CreditBuffer))
+				e.fail(invariant, name, "priority %d: %d bytes were buffered, the buffer is %v", priority, most, units.Bytes(r.CreditBuffer))
 			}
 		}
 	}

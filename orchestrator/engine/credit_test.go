@@ -66,7 +66,7 @@ func TestCreditIncast(t *testing.T) {
 	plan := parsePlan(t, "rate: 40Gbps\ndelay: 4us\nleafspine: {spines: 1, leaves: 3, hosts_per_leaf: 6}")
 	for _, buffer := range []units.Bytes{280 * units.KB, 100 * units.KB} {
 		var prints []string
-		var heldTimes [][]vtime.Time
+		var pausedTimes [][]vtime.Time
 		for _, name := range []string{PlaneWasm, PlaneKernel} {
 			t.Run(fmt.Sprint(name, "-", buffer), func(t *testing.T) {
 				plane := openPlane(t, name, plan, PlaneOptions{})
@@ -123,17 +123,17 @@ func TestCreditIncast(t *testing.T) {
 				prints = append(prints, e.Fingerprint())
 				times := make([]vtime.Time, len(e.ports))
 				for p := range e.ports {
-					times[p] = e.HeldTime(p, 3)
+					times[p] = e.PausedTime(p, 3)
 				}
-				heldTimes = append(heldTimes, times)
+				pausedTimes = append(pausedTimes, times)
 				if err := plane.Close(); err != nil {
 					t.Error(err)
 				}
 				if prints[0] != e.Fingerprint() {
 					t.Errorf("fingerprint %s, %s on the wasm plane", e.Fingerprint(), prints[0])
 				}
-				if !slices.Equal(heldTimes[0], times) || slices.Max(times) == 0 {
-					t.Errorf("ports were held for %v, on the wasm plane for %v", times, heldTimes[0])
+				if !slices.Equal(pausedTimes[0], times) || slices.Max(times) == 0 {
+					t.Errorf("ports were paused for %v, on the wasm plane for %v", times, pausedTimes[0])
 				}
 			})
 		}
@@ -156,12 +156,12 @@ links: [{from: h0, to: s0}, {from: h1, to: s0}, {from: s0, to: s1}, {from: s1, t
 	l.drive(2 * vtime.Millisecond)
 	into := l.port("s1", "s0")
 	if sent := l.TxBytes(l.port("s0", "s1"), 3); sent > buffer || sent < 91*1058 || uint64(sent) != l.state.Ports[into].Class[3].Buffered {
-		t.Errorf("%d bytes were sent into a buffer of %d, %d are held", sent, buffer, l.state.Ports[into].Class[3].Buffered)
+		t.Errorf("%d bytes were sent into a buffer of %d, %d are buffered", sent, buffer, l.state.Ports[into].Class[3].Buffered)
 	}
 	for _, host := range []string{"h0", "h1"} {
 		// A host keeps what the longest frame would not get, so that a frame less may come in.
-		if held := l.state.Ports[l.port("s0", host)].Class[3].Buffered; held > buffer || held < buffer-3*frame {
-			t.Errorf("s0 holds %d bytes of %s", held, host)
+		if buffered := l.state.Ports[l.port("s0", host)].Class[3].Buffered; buffered > buffer || buffered < buffer-3*frame {
+			t.Errorf("s0 holds %d bytes of %s", buffered, host)
 		}
 		if !l.state.Paused(l.port(host, "s0"), 3, l.Now()) {
 			t.Errorf("%s is ON", host)
@@ -327,7 +327,7 @@ func TestCreditLawsCatchWrongs(t *testing.T) {
 		{"a block sent", "h0-eth1", func(l *lab) { l.state.Ports[l.port("h0", "s0")].Credit[3].Sent++ }},
 		{"a block received", "h0-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h0")].Credit[3].Received++ }},
 		{"more sent than granted", "s0-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h0")].Credit[3].Limit-- }},
-		{"more held than there is room for", "s0-eth2", func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[3].Peak = 280_001 }},
+		{"more buffered than there is room for", "s0-eth2", func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[3].Peak = 280_001 }},
 		{"a message built", "s0-eth3", func(l *lab) { l.state.Ports[l.port("s0", "h2")].CreditsSent++ }},
 		{"a message received", "h2-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h2")].CreditsReceived++ }},
 		{"a message that told of other blocks", "h2-eth1", func(l *lab) { l.state.Ports[l.port("h2", "s0")].CreditRepairs++ }},
@@ -345,13 +345,13 @@ func TestCreditLawsCatchWrongs(t *testing.T) {
 			}
 			found := false
 			for _, v := range l.Check() {
-				found = found || v.Law == "credits add up" && v.Place == c.place
-				if c.wrong == nil || v.Law != "credits add up" {
+				found = found || v.Invariant == "credits add up" && v.Place == c.place
+				if c.wrong == nil || v.Invariant != "credits add up" {
 					t.Error(v)
 				}
 			}
 			if c.wrong != nil && !found {
-				t.Error("no law of that place is broken")
+				t.Error("no invariant of that place is broken")
 			}
 		})
 	}

@@ -1,5 +1,5 @@
 // Package engine drives a fabric in virtual time: the clock, the event queues, the ports' transmitters and wires, the passes of
-// frames through the pipelines, faults, and the laws that must hold at the end.
+// frames through the pipelines, faults, and the invariants that must hold at the end.
 //
 // It is pure. Time is what New and Run are told, frames cross by a Plane, and what is seen goes to an Observer; nothing here asks a
 // clock, an operating system or the network. One goroutine drives an Engine: New, flows (AddFlow), faults and calls (At, Call), Run,
@@ -55,7 +55,7 @@ type PFCArrival struct {
 	Priority uint8
 	Pause    bool
 	Until    vtime.Time // when the PAUSE runs out
-	Peak     int64      // most bytes in the queues since the last look; this is one
+	Peak     int64      // most bytes in the queues since this was last read, as it is now
 	Queued   int64      // bytes in them
 	XOFF     uint64     // threshold of the port's ingress side
 }
@@ -72,20 +72,20 @@ type Engine struct {
 	cables   [][]switchagent.Cable // of each switch's ports
 	hosts    *hostagent.Settings
 
-	now       vtime.Time // in the region that is driven
-	settled   vtime.Time
-	regions   []region
-	due       []vtime.Time // of each region's next event, or before it
-	lookahead vtime.Time
-	turns     [][]int32  // regions that are driven together
-	cell      vtime.Time // the end of the present cell; of one region there are none
-	divided   bool       // there are several regions
-	byPort    bool       // frames that arrive at one time do so in the order of ports: regions driven apart know no other
-	calls     []call     // by time
-	ended     []int32    // flows that have ended and the observer has not been told of
-	pfcSeen   []pfcSeen  // and PFC frames that left
-	pfcCame   []PFCArrival
-	gone      []int32 // flows that have ended and whose receivers have not been told
+	now          vtime.Time // in the region that is driven
+	synchronised vtime.Time
+	regions      []region
+	due          []vtime.Time // of each region's next event, or before it
+	lookahead    vtime.Time
+	phases       [][]int32  // regions that are driven together
+	window       vtime.Time // the end of the present synchronisation window; of one region there are none
+	divided      bool       // there are several regions
+	byPort       bool       // frames that arrive at one time do so in the order of ports: regions driven apart know no other
+	calls        []call     // by time
+	ended        []int32    // flows that have ended and the observer has not been told of
+	pfcSeen      []pfcSeen  // and PFC frames that left
+	pfcCame      []PFCArrival
+	gone         []int32 // flows that have ended and whose receivers have not been told
 
 	ports        []port
 	switches     []*switchagent.Switch
@@ -97,7 +97,7 @@ type Engine struct {
 	vacant       []int32  // flows that have ended and whose places others may take; of a live fabric
 	open         int      // flows with a size that have not ended
 	starting     int      // flows that have not started
-	patience     vtime.Time
+	quiescence   vtime.Time
 	last         vtime.Time // of any event so far
 	lastEnd      vtime.Time // of any frame
 	moved        vtime.Time // when a frame of a flow last left a port
@@ -112,16 +112,16 @@ type Engine struct {
 	broken   []Violation
 	overruns map[overrun]int // which of broken a loss in a lossless class is
 
-	lost      [Losses]Amount // by faults
-	happened  []FaultEvent   // that the observer has not been told of
-	pending   int            // calls of At to come
-	failed    error          // of one
-	rerouted  bool
-	watchdogs []watch        // by port and priority; nil: no switch has one
-	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
-	circles   circles
-	held      []held        // by port and priority; nil: not kept
-	counts    []*portCounts // by port; nil: not kept
+	lost         [Losses]Amount // by faults
+	happened     []FaultEvent   // that the observer has not been told of
+	pending      int            // calls of At to come
+	failed       error          // of one
+	rerouted     bool
+	watchdogs    []watch        // by port and priority; nil: no switch has one
+	replies      func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
+	deadlocks    deadlockSearch
+	pauseRecords []pauseRecord // by port and priority; nil: not kept
+	counts       []*portCounts // by port; nil: not kept
 
 	Totals
 }
@@ -175,7 +175,7 @@ type port struct {
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
 	fault     *portFault // nil: there never was one
-	ordinary  *ordinary  // of a host's port in a live fabric
+	hostStack *hostStack // of a host's port in a live fabric
 	_         [4]int64
 }
 
@@ -193,7 +193,7 @@ func New(c Config) *Engine {
 		clear(ofPort)
 		regions, lookahead = 1, vtime.Never
 	}
-	e.lookahead, e.divided, e.turns = lookahead, regions > 1, takeTurns(plan, ofPort, regions)
+	e.lookahead, e.divided, e.phases = lookahead, regions > 1, drivingPhases(plan, ofPort, regions)
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
 	store := &eventStore{}
 	for i := range regions {
@@ -208,7 +208,7 @@ func New(c Config) *Engine {
 		}
 		e.ports[i].setRate(p.Rate)
 		if c.Live && node.Kind == topologies.Host {
-			e.ports[i].ordinary = &ordinary{}
+			e.ports[i].hostStack = &hostStack{}
 		}
 		r := &e.regions[ofPort[i]]
 		r.ports = append(r.ports, int32(i))
@@ -235,11 +235,11 @@ func New(c Config) *Engine {
 		}
 	}
 	e.credits = newCredits(plan, e.state, c.Switches, c.Live)
-	e.patience = patience(plan, c.Hosts, e.credits)
+	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.credits)
 	e.newWatchdogs(c.Switches)
-	e.circles.next = lookEvery
+	e.deadlocks.next = deadlockPoll
 	if c.Live || e.credits != nil {
-		e.held = make([]held, len(e.ports)*switchagent.Priorities)
+		e.pauseRecords = make([]pauseRecord, len(e.ports)*switchagent.Priorities)
 	}
 	if c.Live {
 		e.counts = make([]*portCounts, len(e.ports))
@@ -256,9 +256,9 @@ func FrameSize(plan *topologies.Plan) int { return (InterfaceMTU(plan) + 14 + 63
 // Now is the virtual time.
 func (e *Engine) Now() vtime.Time { return e.now }
 
-// Settled is the time before which all that will happen has happened. Of observers and calls it is Now; a Tap may see
+// Synchronised is the time that all regions have reached: what happens before it has happened. Of observers and calls it is Now; a Tap may see
 // frames of one region at times after it before those of another.
-func (e *Engine) Settled() vtime.Time { return e.settled }
+func (e *Engine) Synchronised() vtime.Time { return e.synchronised }
 
 // Plan is the topology.
 func (e *Engine) Plan() *topologies.Plan { return e.plan }
@@ -332,19 +332,19 @@ func (e *Engine) handle(ev event) error {
 		return e.watchQueue(int(ev.id>>3), uint8(ev.id&7))
 	case eventDrain:
 		return e.drainReceiver(&e.ports[ev.id])
-	case eventHold:
-		return e.holdAgain(&e.ports[ev.id])
-	case eventFlood:
-		return e.floodAgain(&e.ports[ev.id])
-	case eventOrdinary:
-		return e.ordinaryDue(&e.ports[ev.id])
+	case eventReceiverPause:
+		return e.pausePeerAgain(&e.ports[ev.id])
+	case eventPFCStorm:
+		return e.sendStorm(&e.ports[ev.id])
+	case eventHostStack:
+		return e.hostStackDue(&e.ports[ev.id])
 	}
 	return fmt.Errorf("unknown event %d", ev.kind)
 }
 
-// fail notes a broken law.
-func (e *Engine) fail(law, place, format string, args ...any) {
+// fail notes a broken invariant.
+func (e *Engine) fail(invariant, place, format string, args ...any) {
 	if len(e.broken) < maxViolations {
-		e.broken = append(e.broken, Violation{Law: law, Place: place, Time: e.now, Detail: fmt.Sprintf(format, args...), Times: 1})
+		e.broken = append(e.broken, Violation{Invariant: invariant, Place: place, Time: e.now, Detail: fmt.Sprintf(format, args...), Times: 1})
 	}
 }

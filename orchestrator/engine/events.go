@@ -13,19 +13,19 @@ import (
 type eventKind uint8
 
 const (
-	eventArrival  eventKind = iota // the first frame on the wire from port id reaches the far end
-	eventFree                      // port id has serialised its frame and more is waiting
-	eventWake                      // port id asked to be looked at again
-	eventTimer                     // flow id's controller timer
-	eventReport                    // flow id's receiver's timer
-	eventStart                     // flow id starts
-	eventRefresh                   // PAUSE of (port, priority) id is to be sent again
-	eventCredit                    // port id's credit messages are due
-	eventWatch                     // the watchdog is to look at the queue (port, priority) id
-	eventDrain                     // the slow receiver at port id has taken its first frame
-	eventHold                      // its PAUSE is to be sent again
-	eventFlood                     // port id floods its peer with PAUSE
-	eventOrdinary                  // a program's frame reaches the NIC at port id
+	eventArrival       eventKind = iota // the first frame on the wire from port id reaches the far end
+	eventFree                           // port id has serialised its frame and more is waiting
+	eventWake                           // port id asked to be served again
+	eventTimer                          // flow id's controller timer
+	eventReport                         // flow id's receiver's timer
+	eventStart                          // flow id starts
+	eventRefresh                        // PAUSE of (port, priority) id is to be sent again
+	eventCredit                         // port id's credit messages are due
+	eventWatch                          // the watchdog's timer of the queue (port, priority) id
+	eventDrain                          // the slow receiver at port id has taken its first frame
+	eventReceiverPause                  // the slow receiver's PAUSE is to be sent again
+	eventPFCStorm                       // port id sends the next PAUSEs of an injected PFC storm
+	eventHostStack                      // a host stack's frame reaches the NIC at port id
 )
 
 // event is one entry of the event queue. Events are ordered by time, and those of one time by the order in which they

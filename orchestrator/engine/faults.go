@@ -14,7 +14,7 @@ import (
 )
 
 // Faults are made by Set methods of the engine, between two events: within a function given to Call or At, or while Run does
-// not run. They take effect at once, on both planes alike. What a fault costs is counted by cause and never breaks a law;
+// not run. They take effect at once, on both planes alike. What a fault costs is counted by cause and never breaks an invariant;
 // everything else must still add up.
 
 // Loss is why a fault cost a frame.
@@ -28,8 +28,8 @@ const (
 	LossFCS                  // the wire damaged it: the receiver's MAC found its FCS wrong
 	LossReceiver             // it found a slow receiver's buffer full
 	LossWatchdog             // it was in a queue in a PFC storm, or sent there
-	LossRoute                // after routes changed there was no way, or it had gone round in circles
-	LossPause                // there was no room for it, as a fault had lost the PAUSE that would have held it back
+	LossRoute                // after routes changed there was no way, or it had gone round and round
+	LossPause                // there was no room for it, as a fault had lost the PAUSE that would have kept it back
 	LossDevice               // the interface that it came to was down, or its program gone: somebody's doing in a live fabric
 	Losses
 )
@@ -56,7 +56,7 @@ type portFault struct {
 
 	// Of a host's port.
 	receiver *receiver
-	flood    *flood
+	storm    *injectedStorm
 	control  frame.Queue // PFC frames that wait
 }
 
@@ -77,7 +77,7 @@ const (
 	EventDelay       = "delay"
 	EventRate        = "rate"
 	EventReceiver    = "receiver"
-	EventPauseFlood  = "pause_flood"
+	EventPFCStorm    = "pause_flood"
 	EventReroute     = "reroute"
 	EventStorm       = "storm"
 	EventStormEnd    = "storm_end"
@@ -226,8 +226,8 @@ func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 		e.failLossless(p, f, why)
 	}
 	e.endFrame(int(f.Length))
-	if f.Ordinary() {
-		e.refuseOrdinary(f)
+	if f.HostStack() {
+		e.refuseHostStack(f)
 	} else {
 		e.Dropped++
 	}
@@ -254,7 +254,7 @@ func (e *Engine) pauseAgain(p *port) error {
 	}
 	if !p.isSwitch {
 		if r := p.receiver(); r != nil && r.pausing {
-			e.holdPeer(p, r)
+			e.pausePeer(p, r)
 		}
 		return e.serve(p)
 	}

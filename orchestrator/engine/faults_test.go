@@ -169,8 +169,8 @@ func TestLinkDownLosses(t *testing.T) {
 	in, out := l.port(name, "h0"), l.port(name, "h1")
 	l.at(50*vtime.Microsecond, func() error { return l.SetLink(out, false) })
 	l.at(80*vtime.Microsecond, func() error { return l.SetLink(out, true) })
-	var held uint64
-	l.Call(60*vtime.Microsecond, func(vtime.Time) { held = l.State().Ports[in].Class[3].Buffered })
+	var buffered uint64
+	l.Call(60*vtime.Microsecond, func(vtime.Time) { buffered = l.State().Ports[in].Class[3].Buffered })
 	l.run(0)
 	// The propagation delay and a packet's serialisation hold 1 us / 216.4 ns: four to six packets, and an ACK or two a packet the
 	// other way.
@@ -181,8 +181,8 @@ func TestLinkDownLosses(t *testing.T) {
 	if n := l.lost(LossPort); n < 130 || n > 140 {
 		t.Errorf("%d frames came to the dead port", n)
 	}
-	if held != 0 {
-		t.Errorf("%d bytes are held for the dead port", held)
+	if buffered != 0 {
+		t.Errorf("%d bytes are buffered for the dead port", buffered)
 	}
 	if f := &l.Flows()[flow]; f.Sender.Retransmitted == 0 || f.Receiver.Delivered != 1_000_000 {
 		t.Errorf("%d bytes sent again, %d delivered", f.Sender.Retransmitted, f.Receiver.Delivered)
@@ -295,7 +295,7 @@ func TestCreditsOverAFault(t *testing.T) {
 	}
 }
 
-// TestLostPause: a PAUSE that is lost makes the port overrun its headroom; that is the fault's, not a law's breach.
+// TestLostPause: a PAUSE that is lost makes the port overrun its headroom; that is the fault's, not a broken invariant.
 func TestLostPause(t *testing.T) {
 	const topology = "delay: 1us\nstar: {hosts: 3, rate: 40Gbps}"
 	l := newFaultLab(t, topology, func(s *switchagent.Settings, h *hostagent.Settings) {
@@ -321,7 +321,7 @@ func TestFaultArguments(t *testing.T) {
 		"delay":      l.SetDelay(0, 0),
 		"rate":       l.SetRate(0, 0),
 		"receiver":   l.SetReceiver(0, &Receiver{}),
-		"flood":      l.SetPauseFlood(0, 8, 0),
+		"storm":      l.InjectPFCStorm(0, 8, 0),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)

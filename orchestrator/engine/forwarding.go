@@ -73,7 +73,7 @@ func (e *Engine) waiting(p *port) bool {
 		return e.switches[p.index].Port(int(p.id)).Waiting()
 	}
 	return e.nics[p.index].Waiting() || e.credits != nil && e.credits.hosts[p.index].Packets > 0 || p.faulty && p.fault.control.Packets > 0 ||
-		p.ordinary != nil && p.ordinary.packets > 0
+		p.hostStack != nil && p.hostStack.packets > 0
 }
 
 func (p *port) serialise(lineBytes int64) vtime.Time {
@@ -112,7 +112,7 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 
 // choose takes the next frame that the flow control of a host's port lets go.
 func (e *Engine) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) {
-	if p.ordinary != nil {
+	if p.hostStack != nil {
 		return e.pullShared(p)
 	}
 	var off uint8
@@ -152,7 +152,7 @@ func (e *Engine) arrive(p *port) error {
 	if err != nil {
 		return e.unprocessed(p, f, err)
 	}
-	if f.Control || f.Ordinary() {
+	if f.Control || f.HostStack() {
 		e.readPause(in, f)
 	}
 	// The pass's results do not survive the next one, a trigger's.
@@ -214,8 +214,8 @@ func (e *Engine) endFrame(n int) {
 func (e *Engine) end(in *port, f *frame.Frame) {
 	x := e.pass
 	e.noteDropped(in, f)
-	if f.Ordinary() {
-		e.endOrdinary(in, f)
+	if f.HostStack() {
+		e.endHostStack(in, f)
 		return
 	}
 	if in.faulty && e.endFaulty(in, f) {

@@ -25,7 +25,7 @@ func TestFramingCountsInSwitches(t *testing.T) {
 			queued, frames := l.Switch(0).Port(out).Queue(3)
 			port, sw := &l.State().Ports[in], &l.State().Switches[0]
 			if frames != packets || uint64(queued) != want || port.Class[3].Buffered != want || sw.Used != want || l.Switch(0).Port(out).QueuePeak != int64(want) {
-				t.Errorf("%d frames queued as %d B, %d held, %d used; want %d as %d", frames, queued, port.Class[3].Buffered, sw.Used, packets, want)
+				t.Errorf("%d frames queued as %d B, %d buffered, %d used; want %d as %d", frames, queued, port.Class[3].Buffered, sw.Used, packets, want)
 			}
 			if port.PausesSent != 1 { // at XOFF to the byte
 				t.Errorf("%d PAUSEs", port.PausesSent)
@@ -33,7 +33,7 @@ func TestFramingCountsInSwitches(t *testing.T) {
 			l.sendPFC(l.port("h1", "s0"), l.Now(), 3, wire.Resume)
 			l.run(0)
 			if port.Class[3].Buffered != 0 || sw.Used != 0 || port.ResumesSent != 1 {
-				t.Errorf("%d held, %d used, %d RESUMEs at the end", port.Class[3].Buffered, sw.Used, port.ResumesSent)
+				t.Errorf("%d buffered, %d used, %d RESUMEs at the end", port.Class[3].Buffered, sw.Used, port.ResumesSent)
 			}
 		})
 		t.Run(framing+" blocks", func(t *testing.T) {

@@ -20,15 +20,15 @@ type Receiver = settings.Receiver
 // receiver is a slow receiver at work.
 type receiver struct {
 	Receiver
-	queue   frame.Queue
-	held    int64      // their sizes, as switches count them
-	drained vtime.Time // when the first of queue is taken; Never without any
-	pausing bool
-	holdAt  vtime.Time // when PAUSE is sent again
+	queue    frame.Queue
+	buffered int64      // their sizes, as switches count them
+	drained  vtime.Time // when the first of queue is taken; Never without any
+	pausing  bool
+	pauseAt  vtime.Time // when PAUSE is sent again
 }
 
-// flood is a host's port that sends PAUSE whatever it holds.
-type flood struct {
+// injectedStorm is a PFC storm of a malfunctioning NIC: its port sends PAUSE whatever it has buffered.
+type injectedStorm struct {
 	priorities uint8
 	interval   vtime.Time
 	next       vtime.Time
@@ -84,20 +84,20 @@ func (e *Engine) endFaulty(in *port, f *frame.Frame) bool {
 		return false
 	}
 	size := int64(e.plan.Framing.Counted(int(f.Length)))
-	if units.Bytes(r.held+size) > r.Buffer {
+	if units.Bytes(r.buffered+size) > r.Buffer {
 		e.countLoss(in, LossReceiver, f)
 		return true
 	}
 	r.queue.Push(f)
-	r.held += size
+	r.buffered += size
 	e.state.Ports[in.id].Class[f.Priority].Buffered += uint64(size)
 	if r.drained == vtime.Never {
 		r.drained = e.now + r.Rate.TimeFor(int64(f.Length))
 		e.push(r.drained, eventDrain, in.id)
 	}
-	if !r.pausing && units.Bytes(r.held) >= r.XOFF && e.credits == nil {
+	if !r.pausing && units.Bytes(r.buffered) >= r.XOFF && e.credits == nil {
 		r.pausing = true
-		e.holdPeer(in, r)
+		e.pausePeer(in, r)
 		e.mustServe(in)
 	}
 	return true
@@ -110,14 +110,14 @@ func (e *Engine) drainReceiver(p *port) error {
 		return nil
 	}
 	f := r.queue.Pop()
-	r.held -= int64(e.plan.Framing.Counted(int(f.Length)))
+	r.buffered -= int64(e.plan.Framing.Counted(int(f.Length)))
 	e.take(p, f)
 	r.drained = vtime.Never
 	if next := r.queue.Head(); next != nil {
 		r.drained = e.now + r.Rate.TimeFor(int64(next.Length))
 		e.push(r.drained, eventDrain, p.id)
 	}
-	if r.pausing && units.Bytes(r.held) <= r.XON {
+	if r.pausing && units.Bytes(r.buffered) <= r.XON {
 		r.pausing = false
 		e.resumePeer(p)
 	}
@@ -136,23 +136,23 @@ func (e *Engine) take(p *port, f *frame.Frame) {
 // pfcAt is PFC's settings at the switch of a host's port.
 func (e *Engine) pfcAt(p *port) *switchagent.PFC { return &e.settings[e.ports[p.peer].index].PFC }
 
-// holdPeer queues the PAUSEs of a receiver that has no room, and sees to it that they are sent again.
-func (e *Engine) holdPeer(p *port, r *receiver) {
+// pausePeer queues the PAUSEs of a receiver that has no room, and sees to it that they are sent again.
+func (e *Engine) pausePeer(p *port, r *receiver) {
 	pfc := e.pfcAt(p)
 	e.queuePFC(p, pfc.Priorities, pfc.Quanta)
-	r.holdAt = e.now + vtime.Time(e.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
-	e.push(r.holdAt, eventHold, p.id)
+	r.pauseAt = e.now + vtime.Time(e.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
+	e.push(r.pauseAt, eventReceiverPause, p.id)
 }
 
 func (e *Engine) resumePeer(p *port) { e.queuePFC(p, e.pfcAt(p).Priorities, wire.Resume) }
 
-// holdAgain sends a slow receiver's PAUSE again.
-func (e *Engine) holdAgain(p *port) error {
+// pausePeerAgain sends a slow receiver's PAUSE again.
+func (e *Engine) pausePeerAgain(p *port) error {
 	r := p.receiver()
-	if r == nil || !r.pausing || r.holdAt != e.now {
+	if r == nil || !r.pausing || r.pauseAt != e.now {
 		return nil
 	}
-	e.holdPeer(p, r)
+	e.pausePeer(p, r)
 	return e.serve(p)
 }
 
@@ -179,41 +179,41 @@ func (e *Engine) queuePFC(p *port, priorities uint8, quanta uint16) {
 	}
 }
 
-// SetPauseFlood has a host send PAUSE for priorities every interval, of the longest time there is, as a NIC does whose receive
+// InjectPFCStorm has a host send PAUSE for priorities every interval, of the longest time there is, as a NIC does whose receive
 // side hangs; no priority ends it, and the last PAUSE runs out.
-func (e *Engine) SetPauseFlood(host int, priorities uint8, interval vtime.Time) error {
+func (e *Engine) InjectPFCStorm(host int, priorities uint8, interval vtime.Time) error {
 	p := e.hostPort(host)
 	if e.credits != nil {
 		return errors.New("there is no PAUSE under credit-based flow control")
 	}
 	if priorities == 0 {
-		if p.fault != nil && p.fault.flood != nil {
-			p.fault.flood = nil
-			e.note(int(p.id), EventPauseFlood, "ends")
+		if p.fault != nil && p.fault.storm != nil {
+			p.fault.storm = nil
+			e.note(int(p.id), EventPFCStorm, "ends")
 		}
 		return nil
 	}
 	if interval < vtime.Microsecond {
 		return fmt.Errorf("interval %v between PAUSEs is below 1us", interval)
 	}
-	e.faultOf(p).flood = &flood{priorities: priorities, interval: interval, next: e.now}
-	e.note(int(p.id), EventPauseFlood, "priorities %v every %v", list(priorities), interval)
+	e.faultOf(p).storm = &injectedStorm{priorities: priorities, interval: interval, next: e.now}
+	e.note(int(p.id), EventPFCStorm, "priorities %v every %v", list(priorities), interval)
 	if !e.started { // frames are made from the first Run on
-		e.push(e.now, eventFlood, p.id)
+		e.push(e.now, eventPFCStorm, p.id)
 		return nil
 	}
-	return e.floodAgain(p)
+	return e.sendStorm(p)
 }
 
-// floodAgain sends a flood's next PAUSEs.
-func (e *Engine) floodAgain(p *port) error {
-	f := p.fault.flood
+// sendStorm sends the next PAUSEs of an injected storm.
+func (e *Engine) sendStorm(p *port) error {
+	f := p.fault.storm
 	if f == nil || f.next != e.now {
 		return nil
 	}
 	e.queuePFC(p, f.priorities, wire.PauseMax)
 	f.next = e.now + f.interval
-	e.push(f.next, eventFlood, p.id)
+	e.push(f.next, eventPFCStorm, p.id)
 	return e.serve(p)
 }
 

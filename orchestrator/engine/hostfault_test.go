@@ -33,7 +33,7 @@ func TestSlowReceiver(t *testing.T) {
 	}
 	// What was on its way as the PAUSE left: 2 us and some frames at 5 bytes a nanosecond.
 	if most < 100_000 || most > 100_000+15_000 {
-		t.Errorf("the buffer held %d bytes", most)
+		t.Errorf("%d bytes were buffered", most)
 	}
 }
 

@@ -16,7 +16,7 @@ func TCPShare(plan *topologies.Plan) float64 {
 	return float64(mtu-headers) / float64(plan.Framing.LineBytes(mtu+14))
 }
 
-// OuterIfindex is the index in the backplane of port id's outer end.
+// OuterIfindex is the index in the hub namespace of port id's outer end.
 func OuterIfindex(id topologies.PortID) int32 { return firstIfindex + int32(id) }
 
 // InnerIfindex is the index in its device's namespace of a port's inner end.

@@ -179,7 +179,7 @@ func (l *lab) sendUnder(from, to string, size int64, start vtime.Time, controlle
 	})
 }
 
-// run runs until the given time, or, with 0, until nothing moves any more; and no law may break.
+// run runs until the given time, or, with 0, until nothing moves any more; and no invariant may break.
 func (l *lab) run(until vtime.Time) {
 	l.Helper()
 	l.drive(until)

@@ -121,9 +121,9 @@ func (e *Engine) grantAnew(p *port) {
 	r, far := &e.state.Ports[p.id], &e.state.Ports[p.peer]
 	for m := e.credits.settings.Priorities; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros8(m)
-		held := min(far.Class[i].Buffered, uint64(far.CreditBuffer))
+		buffered := min(far.Class[i].Buffered, uint64(far.CreditBuffer))
 		r.Credit[i].Sent, far.Credit[i].Received = 0, 0
-		r.Credit[i].Limit = uint16(min((uint64(far.CreditBuffer)-held)>>r.BlockShift, ebpf.CreditMost))
+		r.Credit[i].Limit = uint16(min((uint64(far.CreditBuffer)-buffered)>>r.BlockShift, ebpf.CreditMost))
 		r.Credit[i].Needed = 0
 		r.Class[i].PausedUntil = min(r.Class[i].PausedUntil, uint64(e.now))
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // TestLostPauseIsOfItsTime: a frame that overruns a port is a lost PAUSE's fault if it was sent after that should have come, and a
-// breach of the law if before, in whatever order the regions are driven. With a headroom of less than the cable holds there are both.
+// broken invariant if before, in whatever order the regions are driven. With a headroom of less than the cable holds there are both.
 func TestLostPauseIsOfItsTime(t *testing.T) {
 	both := 0
 	for headroom := units.Bytes(1000); headroom < 9000; headroom += 400 {
@@ -66,7 +66,7 @@ func TestLostPausesAreFew(t *testing.T) {
 	l.send("h3", "h2", 3_000_000, 0, 0)
 	p, most := l.port("s2", "s1"), 0
 	l.at(0, func() error { return l.SetLoss(p, 0.5) })
-	l.at(0, func() error { return l.SetPauseFlood(2, 1<<3, 20*vtime.Microsecond) }) // h2 takes nothing
+	l.at(0, func() error { return l.InjectPFCStorm(2, 1<<3, 20*vtime.Microsecond) }) // h2 takes nothing
 	for at := vtime.Time(0); at < vtime.Millisecond; at += 10 * vtime.Microsecond {
 		l.at(at, func() error {
 			most = max(most, len(l.ports[p].fault.lostPauses))

@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// sendableLaw is the law that a congestion control breaks by what cannot be done.
-const sendableLaw = "controllers say what can be sent"
+// sendableInvariant is the invariant that a congestion control breaks by what cannot be done.
+const sendableInvariant = "controllers say what can be sent"
 
 // mostMisled is how many flows whose congestion controls broke it are named.
 const mostMisled = 3
@@ -65,6 +65,6 @@ func (e *Engine) checkControllers() {
 		if more := len(all) - mostMisled; more > 0 && i == mostMisled-1 {
 			detail += fmt.Sprintf("; and of %d more", more)
 		}
-		e.broken = append(e.broken, Violation{Law: sendableLaw, Place: m.place, Time: m.broken.At, Detail: detail})
+		e.broken = append(e.broken, Violation{Invariant: sendableInvariant, Place: m.place, Time: m.broken.At, Detail: detail})
 	}
 }

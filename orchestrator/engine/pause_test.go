@@ -175,7 +175,7 @@ func TestPauseIsRefreshed(t *testing.T) {
 }
 
 // Two hosts send to each other; one's port is paused. Its ACKs wait with its data, or go all the same: then the other's flow ends
-// in time, data stays held, and no law breaks.
+// in time, data stays where it is, and no invariant breaks.
 func TestACKsOfAPausedHost(t *testing.T) {
 	for _, goes := range []bool{false, true} {
 		for _, withData := range []bool{false, true} {
@@ -191,12 +191,12 @@ func TestACKsOfAPausedHost(t *testing.T) {
 				l.sendPFC(to, 0, priority, wire.PauseMax)
 			}
 			ends := l.send("h0", "h1", 50_000, 2*vtime.Microsecond, 0)
-			held := l.send("h1", "h0", 50_000, 2*vtime.Microsecond, 0)
+			paused := l.send("h1", "h0", 50_000, 2*vtime.Microsecond, 0)
 			l.run(100 * vtime.Microsecond)
 			ended := l.Flows()[ends].Finished != vtime.Never
-			if ended != goes || l.Flows()[ends].Receiver.Delivered != 50_000 || l.Flows()[held].Sender.MostSent() != 0 {
+			if ended != goes || l.Flows()[ends].Receiver.Delivered != 50_000 || l.Flows()[paused].Sender.MostSent() != 0 {
 				t.Errorf("ACKs of a paused host go %v, with the data %v: the flow to it has ended %v, %d B delivered, and it has sent %d B itself",
-					goes, withData, ended, l.Flows()[ends].Receiver.Delivered, l.Flows()[held].Sender.MostSent())
+					goes, withData, ended, l.Flows()[ends].Receiver.Delivered, l.Flows()[paused].Sender.MostSent())
 			}
 			if stopped := l.StoppedFlows(); len(stopped) > 0 {
 				t.Errorf("ACKs of a paused host go %v, with the data %v: flows %v count as stopped, though their ACKs wait", goes, withData, stopped)

@@ -50,5 +50,5 @@ func (e *Engine) mayLeavePaused(p *port, f *frame.Frame) bool {
 	if p.isSwitch {
 		return e.switches[p.index].Ignores(int(p.id), f.Priority)
 	}
-	return e.hosts.ACKsWhenPaused && !f.Ordinary() && wire.IsAnswer(f.Data())
+	return e.hosts.ACKsWhenPaused && !f.HostStack() && wire.IsAnswer(f.Data())
 }

@@ -34,11 +34,11 @@ func (d *deaf) Process(in int, f *frame.Frame) error {
 	return err
 }
 
-// TestPipelineThatIgnoresPause: its word is not what the law goes by. Three senders make a switch pause them; the pipeline of a
+// TestPipelineThatIgnoresPause: its word is not what the invariant goes by. Three senders make a switch pause them; the pipeline of a
 // host's port, or of a switch's, is deaf, and on both planes that is seen, with the port and the time of the first frame.
 func TestPipelineThatIgnoresPause(t *testing.T) {
 	const fabric = "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 3}"
-	const law = "no data leaves a paused port"
+	const invariant = "no data leaves a paused port"
 	plan, err := topologies.Parse("lab.yaml", []byte(fabric))
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 				}
 				var places []string
 				for _, v := range e.Check() {
-					if v.Law == law {
+					if v.Invariant == invariant {
 						places = append(places, v.Place)
 					}
 				}
@@ -81,7 +81,7 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 				case port < 0 && len(places) > 0:
 					t.Errorf("deaf %s: data leaves paused ports at %v", name, places)
 				case port >= 0 && (len(places) == 0 || strings.Trim(strings.Join(places, ""), plan.Ports[port].Name) != ""):
-					t.Errorf("deaf %s: the law is broken at %v, want %s", name, places, plan.Ports[port].Name)
+					t.Errorf("deaf %s: the invariant is broken at %v, want %s", name, places, plan.Ports[port].Name)
 				}
 			}
 		})

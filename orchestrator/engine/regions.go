@@ -13,14 +13,15 @@ import (
 // region needs at least the delay of the shortest link between regions to reach another. So all regions can be driven one
 // after the other from one time to that much later (the lookahead of a conservative parallel simulation; Chandy and Misra,
 // 1979, Fujimoto, CACM 1990), and a region's ports, queues and frames stay in the processor's cache meanwhile. In a
-// large fabric they would not if the events of all ports were taken in turn.
+// large fabric they would not if the events of all ports were taken in one order.
 //
-// Where links join regions of two kinds only, as they do in fat-trees and between leaves and spines, the two kinds take turns: one
-// is driven to a lookahead beyond the other, then that to a lookahead beyond the first. So each turn takes a region two lookaheads on,
-// and what its memory costs to be loaded is shared by twice as many frames.
+// Where links join regions of two kinds only, as they do in fat-trees and between leaves and spines, the two kinds are driven in two
+// phases: one kind to a lookahead beyond the other, then the other to a lookahead beyond the first. So each phase takes a region two
+// lookaheads on, and what its memory costs to be loaded is shared by twice as many frames.
 //
-// Time is divided into cells of some lookaheads. What concerns more than one region is settled at the end of a cell, when all are
-// there. An observer's calls, or a run's end, may have the regions meet within a cell; nothing may depend on that.
+// Time is divided into synchronisation windows of some lookaheads. What concerns more than one region is done at the barrier at the end
+// of a window, when all regions are there. An observer's calls, or a run's end, may have the regions meet within a window; nothing may
+// depend on that.
 
 // region is one part's events, and the hash of what came of them.
 type region struct {
@@ -56,12 +57,12 @@ func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime
 	return ofPort, regions, lookahead
 }
 
-// cellLookaheads is the length of a cell where nothing that is settled at its end can be seen.
-const cellLookaheads = 16
+// windowLookaheads is the length of a synchronisation window where nothing that is done at its end can be seen.
+const windowLookaheads = 16
 
-// takeTurns divides the regions into those that can be driven together: into two kinds if every link between regions joins one
+// drivingPhases divides the regions into those that can be driven together: into two kinds if every link between regions joins one
 // of each, else into one.
-func takeTurns(plan *topologies.Plan, ofPort []int32, regions int) [][]int32 {
+func drivingPhases(plan *topologies.Plan, ofPort []int32, regions int) [][]int32 {
 	const unknown = -1
 	kind := slices.Repeat([]int{unknown}, regions)
 	neighbours := make([][]int32, regions)
@@ -70,7 +71,7 @@ func takeTurns(plan *topologies.Plan, ofPort []int32, regions int) [][]int32 {
 			neighbours[a] = append(neighbours[a], b)
 		}
 	}
-	turns := make([][]int32, 2)
+	phases := make([][]int32, 2)
 	var all []int32
 	for first := range kind {
 		if kind[first] != unknown {
@@ -83,21 +84,21 @@ func takeTurns(plan *topologies.Plan, ofPort []int32, regions int) [][]int32 {
 					kind[b] = 1 - kind[reached[0]]
 					reached = append(reached, b)
 				} else if kind[b] == kind[reached[0]] {
-					turns = nil
+					phases = nil
 				}
 			}
 		}
 	}
 	for r, k := range kind {
 		all = append(all, int32(r))
-		if turns != nil {
-			turns[k] = append(turns[k], int32(r))
+		if phases != nil {
+			phases[k] = append(phases[k], int32(r))
 		}
 	}
-	if turns == nil {
+	if phases == nil {
 		return [][]int32{all}
 	}
-	return turns
+	return phases
 }
 
 // push schedules an event in the region where it will happen.
@@ -107,7 +108,7 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	switch kind {
 	case eventArrival:
 		r = e.ports[e.ports[id].peer].region
-	case eventFree, eventWake, eventCredit, eventDrain, eventHold, eventFlood, eventOrdinary:
+	case eventFree, eventWake, eventCredit, eventDrain, eventReceiverPause, eventPFCStorm, eventHostStack:
 		r = e.ports[id].region
 	case eventRefresh, eventWatch:
 		r = e.ports[id>>3].region
@@ -126,28 +127,28 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 	e.due[r] = min(e.due[r], at)
 }
 
-// cellLength is the time between two settlements. Where it shows when something is settled, it is as short as can be: messages of
-// credits rest, and receivers' reports end, when a cell does.
-func (e *Engine) cellLength() vtime.Time {
+// windowLength is the time between two barriers. Where it shows when one was, it is as short as can be: messages of credits rest, and
+// receivers' reports end, when a window does.
+func (e *Engine) windowLength() vtime.Time {
 	if e.credits != nil || e.hosts.Notify == hostagent.NotifyPCN {
 		return e.lookahead
 	}
-	return cellLookaheads * e.lookahead
+	return windowLookaheads * e.lookahead
 }
 
 // drive takes every region from one time, before which nothing is left to happen, to another.
-func (e *Engine) drive(from, end vtime.Time, drain bool, look *look) error {
-	turn := 0
-	for at := from; at < end; turn++ {
+func (e *Engine) drive(from, end vtime.Time, drain bool, poll *poll) error {
+	phase := 0
+	for at := from; at < end; phase++ {
 		if at = end; len(e.regions) > 1 {
-			at = min(at, from+vtime.Time(turn+1)*e.lookahead)
+			at = min(at, from+vtime.Time(phase+1)*e.lookahead)
 		}
-		if err := e.driveSome(e.turns[turn%len(e.turns)], at, drain, look); err != nil {
+		if err := e.driveSome(e.phases[phase%len(e.phases)], at, drain, poll); err != nil {
 			return err
 		}
 	}
-	if len(e.turns) > 1 { // the other kind is a lookahead behind
-		if err := e.driveSome(e.turns[turn%2], end, drain, look); err != nil {
+	if len(e.phases) > 1 { // the other kind is a lookahead behind
+		if err := e.driveSome(e.phases[phase%2], end, drain, poll); err != nil {
 			return err
 		}
 	}
@@ -156,7 +157,7 @@ func (e *Engine) drive(from, end vtime.Time, drain bool, look *look) error {
 }
 
 // driveSome takes some regions to the given time, which no other region may be further behind than the lookahead.
-func (e *Engine) driveSome(regions []int32, end vtime.Time, drain bool, look *look) error {
+func (e *Engine) driveSome(regions []int32, end vtime.Time, drain bool, poll *poll) error {
 	for _, i := range regions {
 		if e.due[i] >= end {
 			continue
@@ -166,8 +167,8 @@ func (e *Engine) driveSome(regions []int32, end vtime.Time, drain bool, look *lo
 			e.warm(e.regions[i].ports, end)
 		}
 		for events.next() < end {
-			if look.left--; look.left == 0 {
-				if err := look.around(e); err != nil {
+			if poll.left--; poll.left == 0 {
+				if err := poll.call(e); err != nil {
 					return err
 				}
 			}

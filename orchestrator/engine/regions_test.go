@@ -51,11 +51,11 @@ links: [{from: h0, to: s0, delay: 1ns}, {from: h1, to: s1}, {from: h2, to: s2}, 
 	}
 }
 
-// TestTurns: regions take turns where no link joins two of one kind, each region in one turn; else all go together.
-func TestTurns(t *testing.T) {
+// TestDrivingPhases: there are two phases where no link joins two regions of one kind, each region in one of them; else one phase.
+func TestDrivingPhases(t *testing.T) {
 	for _, c := range []struct {
 		name, topology string
-		turns          int
+		phases         int
 	}{
 		{"leaves and spines", "leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2}", 2},
 		{"a fat-tree", "fattree: {k: 4}", 2},
@@ -70,25 +70,25 @@ links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: s0, t
 				t.Fatal(err)
 			}
 			of, regions, _ := divide(plan)
-			turns := takeTurns(plan, of, regions)
-			if len(turns) != c.turns {
-				t.Errorf("%d turns, want %d", len(turns), c.turns)
+			phases := drivingPhases(plan, of, regions)
+			if len(phases) != c.phases {
+				t.Errorf("%d phases, want %d", len(phases), c.phases)
 			}
-			turn := map[int32]int{}
-			for i, together := range turns {
+			phase := map[int32]int{}
+			for i, together := range phases {
 				for _, r := range together {
-					if _, twice := turn[r]; twice {
-						t.Errorf("region %d has two turns", r)
+					if _, twice := phase[r]; twice {
+						t.Errorf("region %d is in two phases", r)
 					}
-					turn[r] = i
+					phase[r] = i
 				}
 			}
-			if len(turn) != regions {
-				t.Errorf("turns for %d of %d regions", len(turn), regions)
+			if len(phase) != regions {
+				t.Errorf("phases for %d of %d regions", len(phase), regions)
 			}
 			for i := range plan.Ports {
 				a, b := of[i], of[plan.Ports[i].Peer]
-				if c.turns == 2 && a != b && turn[a] == turn[b] {
+				if c.phases == 2 && a != b && phase[a] == phase[b] {
 					t.Errorf("regions %d and %d are neighbours and go together", a, b)
 				}
 			}
@@ -218,7 +218,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 	return o
 }
 
-// oddFaults has cables become shorter, longer, slower and faster again and again, and NICs slow or mad, at odd times. Nothing is
+// oddFaults has cables become shorter, longer, slower and faster again and again, and NICs slow or malfunctioning, at odd times. Nothing is
 // lost: a packet that comes twice to a flow that has just ended is answered or not by when its receiver is told.
 func oddFaults(e *Engine, random *rand.Rand) {
 	at := func(f func() error) {
@@ -234,8 +234,8 @@ func oddFaults(e *Engine, random *rand.Rand) {
 	at(func() error { return e.SetReceiver(1, &slow) })
 	at(func() error { return e.SetReceiver(8, &slow) })
 	at(func() error { return e.SetReceiver(8, nil) })
-	at(func() error { return e.SetPauseFlood(4, 1<<3, 7*vtime.Microsecond) })
-	e.At(500*vtime.Microsecond, func(vtime.Time) error { return e.SetPauseFlood(4, 0, 0) })
+	at(func() error { return e.InjectPFCStorm(4, 1<<3, 7*vtime.Microsecond) })
+	e.At(500*vtime.Microsecond, func(vtime.Time) error { return e.InjectPFCStorm(4, 0, 0) })
 }
 
 // unite makes one region of all of an engine's.
@@ -245,7 +245,7 @@ func unite(e *Engine) {
 		e.ports[i].region = 0
 		one.ports = append(one.ports, int32(i))
 	}
-	e.regions, e.due, e.lookahead, e.turns = []region{one}, []vtime.Time{vtime.Never}, vtime.Never, [][]int32{{0}}
+	e.regions, e.due, e.lookahead, e.phases = []region{one}, []vtime.Time{vtime.Never}, vtime.Never, [][]int32{{0}}
 }
 
 // TestRunEndsAtItsTime: without drain a run of several regions goes no further than it was told, and goes on from there.

@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestGoBackN: what a lossy queue drops is asked for again and arrives in order, each byte once; no law is broken.
+// TestGoBackN: what a lossy queue drops is asked for again and arrives in order, each byte once; no invariant is broken.
 func TestGoBackN(t *testing.T) {
 	const size = 300_000
 	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{
@@ -128,7 +128,7 @@ func TestHeadroomOverrun(t *testing.T) {
 		t.Fatalf("%d frames lost; %d violations, of %d", l.LossLost, len(violations), lost)
 	}
 	for _, v := range violations {
-		if v.Law != "nothing is dropped in a lossless class" || !strings.HasPrefix(v.Place, "s0-eth") || v.Time == 0 ||
+		if v.Invariant != "nothing is dropped in a lossless class" || !strings.HasPrefix(v.Place, "s0-eth") || v.Time == 0 ||
 			!strings.HasPrefix(v.Detail, "priority 3: headroom overrun: 53.564KB can be in flight to this port (50KB on the cable") ||
 			!strings.HasSuffix(v.String(), fmt.Sprintf("switch.pfc.headroom must be 53.564KB or more here, or auto (%d times)", v.Times)) {
 			t.Errorf("%v", v)

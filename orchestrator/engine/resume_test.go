@@ -25,8 +25,8 @@ func TestThresholdsAct(t *testing.T) {
 				l.send(fmt.Sprintf("h%d", i), fmt.Sprintf("h%d", i%2), int64(i)*80_000, 0, 0)
 			}
 			pausing, paused := 0, 0
-			var look func(now vtime.Time)
-			look = func(now vtime.Time) {
+			var poll func(now vtime.Time)
+			poll = func(now vtime.Time) {
 				// By hand: the headroom of eight ports is set aside.
 				xoff, xon := uint64(60_000), uint64(40_000)
 				if pfc.Alpha > 0 {
@@ -49,10 +49,10 @@ func TestThresholdsAct(t *testing.T) {
 					}
 				}
 				if l.OpenFlows() > 0 && !t.Failed() {
-					l.Call(now+73*vtime.Nanosecond, look)
+					l.Call(now+73*vtime.Nanosecond, poll)
 				}
 			}
-			l.Call(0, look)
+			l.Call(0, poll)
 			l.run(0)
 			if paused < 3 {
 				t.Errorf("%d ports were paused at once at most: this case tests nothing", paused)

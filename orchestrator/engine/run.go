@@ -32,16 +32,16 @@ type Progress func(now vtime.Time, t *Totals)
 // Watch is called now and then between two events, with how far the run is. An error of it ends the run, which returns that error.
 type Watch func(now vtime.Time, t *Totals) error
 
-// eventsPerLook is the events between two calls of Watch.
-const eventsPerLook = 1 << 14
+// eventsPerPoll is the events between two calls of Watch.
+const eventsPerPoll = 1 << 14
 
-// leastPatience is for how long at least a draining fabric may move nothing but flow control's own messages. What PAUSE, or a
-// want of credits, holds up in a circle is held up for good, and the messages go on.
-const leastPatience = 200 * vtime.Millisecond
+// leastQuiescence is for how long at least a draining fabric may move nothing but flow control's own messages. What PAUSE, or a
+// want of credits, stops in a cycle is stopped for good, and the messages go on.
+const leastQuiescence = 200 * vtime.Millisecond
 
-// patience is that time in a fabric: longer than any of its timers.
-func patience(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits) vtime.Time {
-	p := max(leastPatience, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval)
+// quiescenceTimeout is that time in a fabric: longer than any of its timers.
+func quiescenceTimeout(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits) vtime.Time {
+	p := max(leastQuiescence, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval)
 	if credits != nil {
 		p = max(p, 4*slices.Max(credits.period))
 	}
@@ -57,30 +57,30 @@ func patience(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits
 func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 	e.start()
 	drains, limit := drain > 0, until+drain
-	look := &look{left: eventsPerLook, watch: watch}
+	poll := &poll{left: eventsPerPoll, watch: watch}
 	for {
 		from := e.earliest()
-		if len(e.regions) > 1 && from >= e.cell {
-			e.settle(e.cell)
+		if len(e.regions) > 1 && from >= e.window {
+			e.barrier(e.window)
 			if from = e.earliest(); from != vtime.Never {
-				length := e.cellLength()
-				e.cell = (from/length + 1) * length
+				length := e.windowLength()
+				e.window = (from/length + 1) * length
 			}
 		}
-		if from == vtime.Never || from > until && (!drains || e.idle() || e.stuck(from)) {
+		if from == vtime.Never || from > until && (!drains || e.idle() || e.quiescent(from)) {
 			break
 		}
 		if from > limit {
 			e.now = max(e.now, limit)
 			break
 		}
-		e.settled = from
-		if from >= e.circles.next {
-			e.lookForCircles(from)
+		e.synchronised = from
+		if from >= e.deadlocks.next {
+			e.pollDeadlock(from)
 		}
 		if len(e.calls) > 0 && e.calls[0].at == from {
-			if look.left--; look.left == 0 {
-				if err := look.around(e); err != nil {
+			if poll.left--; poll.left == 0 {
+				if err := poll.call(e); err != nil {
 					e.tell()
 					return err
 				}
@@ -98,18 +98,18 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 		}
 		end := vtime.Never
 		if len(e.regions) > 1 {
-			end = e.cell
+			end = e.window
 		}
 		if len(e.calls) > 0 {
 			end = min(end, e.calls[0].at)
 		}
-		end = min(end, e.circles.next)
+		end = min(end, e.deadlocks.next)
 		if until >= from {
 			end = min(end, until+1)
 		} else {
-			end = min(end, from+e.patience, limit+1) // to be asked again whether it is stuck
+			end = min(end, from+e.quiescence, limit+1) // to be asked again whether it is quiescent
 		}
-		if err := e.drive(from, end, drains, look); err != nil {
+		if err := e.drive(from, end, drains, poll); err != nil {
 			e.tell() // what has happened has
 			return err
 		}
@@ -117,7 +117,7 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 		if over { // it ended with its last frame; where some regions have gone on, only timers have run out
 			e.now = max(from, e.lastEnd)
 			e.happened = slices.DeleteFunc(e.happened, func(h FaultEvent) bool { return h.At > e.now })
-			e.seekCircle() // a deadlock that was broken since the last look is over
+			e.searchDeadlock() // a deadlock that was broken since the last search is over
 		}
 		e.tell()
 		if over {
@@ -125,7 +125,7 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 		}
 	}
 	e.now = max(e.now, until)
-	e.seekCircle()
+	e.searchDeadlock()
 	e.tell()
 	return nil
 }
@@ -142,10 +142,10 @@ func (e *Engine) earliest() vtime.Time {
 	return at
 }
 
-// stuck says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none waits for its
+// quiescent says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none waits for its
 // pace, and no fault is to come or go.
-func (e *Engine) stuck(now vtime.Time) bool {
-	if now-e.moved <= e.patience || e.starting > 0 || e.pending > 0 {
+func (e *Engine) quiescent(now vtime.Time) bool {
+	if now-e.moved <= e.quiescence || e.starting > 0 || e.pending > 0 {
 		return false
 	}
 	for _, n := range e.nics {
@@ -156,25 +156,25 @@ func (e *Engine) stuck(now vtime.Time) bool {
 	return true
 }
 
-// settle does what has waited for all regions to be at the end of a cell.
-func (e *Engine) settle(now vtime.Time) {
+// barrier does what has waited for all regions to be at the end of a synchronisation window.
+func (e *Engine) barrier(now vtime.Time) {
 	for _, f := range e.gone {
 		e.forget(f)
 	}
 	e.gone = e.gone[:0]
 	if e.credits != nil && len(e.regions) > 1 {
-		e.settleCredits(now)
+		e.creditsAtBarrier(now)
 	}
 }
 
-// look counts the events to the next call of a run's Watch.
-type look struct {
+// poll counts the events to the next call of a run's Watch.
+type poll struct {
 	left  int
 	watch Watch
 }
 
-func (l *look) around(e *Engine) error {
-	l.left = eventsPerLook
+func (l *poll) call(e *Engine) error {
+	l.left = eventsPerPoll
 	if l.watch == nil {
 		return nil
 	}

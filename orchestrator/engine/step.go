@@ -20,8 +20,8 @@ func (e *Engine) Reach(at vtime.Time) { e.now = max(e.now, at) }
 
 // Step does the first thing that is due: a call or an event, at the given time, which is Next.
 func (e *Engine) Step(at vtime.Time) error {
-	if at >= e.circles.next {
-		e.lookForCircles(at)
+	if at >= e.deadlocks.next {
+		e.pollDeadlock(at)
 	}
 	if len(e.calls) > 0 && e.calls[0].at == at {
 		c := e.calls[0]
@@ -35,7 +35,7 @@ func (e *Engine) Step(at vtime.Time) error {
 	events := &e.regions[0].events
 	ev := events.pop()
 	e.now = max(e.now, ev.at)
-	e.settled = e.now
+	e.synchronised = e.now
 	e.Events++
 	err := e.handle(ev)
 	e.due[0] = events.next()
@@ -53,7 +53,7 @@ func (e *Engine) Told() error {
 // Offer takes a frame that a program sent out of a port at a virtual time, which may be to come; false if the port is no host's. whole is
 // false if data is not all of the frame.
 func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
-	if port < 0 || port >= len(e.ports) || e.ports[port].ordinary == nil {
+	if port < 0 || port >= len(e.ports) || e.ports[port].hostStack == nil {
 		return false
 	}
 	e.offer(&e.ports[port], data, whole, at)
@@ -64,8 +64,8 @@ func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
 // of this moment.
 func (e *Engine) Replies(f func(port int)) { e.replies = f }
 
-// PlaneFailed notes that the plane has given up: no law can be checked then.
+// PlaneFailed notes that the plane has given up: no invariant can be checked then.
 func (e *Engine) PlaneFailed(err error) { e.fail("the plane works", "plane", "%v", err) }
 
-// Broken are the laws that have been broken so far.
+// Broken are the invariants that have been broken so far.
 func (e *Engine) Broken() []Violation { return e.broken }

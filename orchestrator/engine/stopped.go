@@ -21,7 +21,7 @@ func (e *Engine) StoppedFlows() []int {
 	}
 	e.eachFrame(func(f *frame.Frame) {
 		var p wire.Packet
-		if f.Ordinary() || wire.ParseHeaders(f.Data(), int(f.Length), &p) != nil {
+		if f.HostStack() || wire.ParseHeaders(f.Data(), int(f.Length), &p) != nil {
 			return
 		}
 		switch p.Kind {

@@ -203,7 +203,7 @@ func TestCheckThresholds(t *testing.T) {
 	}
 }
 
-// drain runs until nothing moves any more, whatever laws break.
+// drain runs until nothing moves any more, whatever invariants break.
 func drain(l *lab) {
 	l.Helper()
 	if err := l.Run(vtime.Second, vtime.Second, nil); err != nil {
@@ -228,7 +228,7 @@ func TestHeadroomRemedy(t *testing.T) {
 		"PAUSE waits for, 168B while PFC frames are; 1.14KB that the peer is sending) and its headroom is 50KB: " +
 		"switch.pfc.headroom must be 103.564KB or more here, or auto"
 	broken := l.Check()
-	if len(broken) == 0 || broken[0].Law != "nothing is dropped in a lossless class" || !strings.HasSuffix(broken[0].Detail, want) {
+	if len(broken) == 0 || broken[0].Invariant != "nothing is dropped in a lossless class" || !strings.HasSuffix(broken[0].Detail, want) {
 		t.Errorf("%v\nwant %s", broken, want)
 	}
 	for _, headroom := range []units.Bytes{103_564, switchagent.Auto} {

@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// watch is the watchdog's eye on an egress queue.
+// watch is the watchdog's state of an egress queue.
 type watch struct {
 	armed bool // an event is to come
 	storm bool
@@ -21,7 +21,7 @@ func (e *Engine) newWatchdogs(settings []*switchagent.Settings) {
 			if e.watchdogs == nil {
 				e.watchdogs = make([]watch, len(e.ports)*switchagent.Priorities)
 			}
-			e.patience = max(e.patience, 4*(w.Detect+w.Restore))
+			e.quiescence = max(e.quiescence, 4*(w.Detect+w.Restore))
 		}
 	}
 }
@@ -30,7 +30,7 @@ func (e *Engine) watchOf(p *port, priority uint8) *watch {
 	return &e.watchdogs[int(p.id)*switchagent.Priorities+int(priority)]
 }
 
-// watchPort begins to watch the queues of a port that PAUSE holds.
+// watchPort begins to watch the queues of a port that are paused.
 func (e *Engine) watchPort(p *port) {
 	if !p.isSwitch || !e.settings[p.index].PFC.Watchdog.On() {
 		return
@@ -48,13 +48,13 @@ func (e *Engine) watchPort(p *port) {
 	}
 }
 
-// watchAt has the watchdog look at a queue at a time.
+// watchAt sets the watchdog's timer of a queue.
 func (e *Engine) watchAt(id int32, priority uint8, at vtime.Time) {
 	e.watchOf(&e.ports[id], priority).at = at
 	e.push(at, eventWatch, id<<3|int32(priority))
 }
 
-// setWatchdog changes the watchdog of a switch that works: storms end, and what PAUSE holds is looked at anew.
+// setWatchdog changes the watchdog of a switch that works: storms end, and queues that are paused are watched anew.
 func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 	settings := &e.settings[index].PFC
 	was := settings.Watchdog
@@ -92,7 +92,7 @@ func (e *Engine) endStorm(p *port, priority uint8, forward bool) {
 	}
 }
 
-// watchQueue looks at a queue whose time has come.
+// watchQueue serves the watchdog's timer of a queue.
 func (e *Engine) watchQueue(id int, priority uint8) error {
 	p := &e.ports[id]
 	w, dog := e.watchOf(p, priority), &e.settings[p.index].PFC.Watchdog
@@ -136,11 +136,11 @@ func (e *Engine) watchQueue(id int, priority uint8) error {
 func (e *Engine) storm(p *port, priority uint8, dog *switchagent.Watchdog, queued int64) error {
 	s := e.switches[p.index]
 	if dog.Forward {
-		e.note(int(p.id), EventStorm, "priority %d: held for %v; %d bytes queued, to be sent nevertheless", priority, dog.Detect, queued)
+		e.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, to be sent nevertheless", priority, dog.Detect, queued)
 		s.Ignore(int(p.id), priority, true)
 		return e.serve(p)
 	}
-	e.note(int(p.id), EventStorm, "priority %d: held for %v; %d bytes queued, dropped", priority, dog.Detect, queued)
+	e.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, dropped", priority, dog.Detect, queued)
 	s.Discard(int(p.id), priority, true)
 	e.moved = max(e.moved, e.now)
 	s.Flush(int(p.id), priority, func(f *frame.Frame) { e.countLoss(p, LossWatchdog, f) })

@@ -27,16 +27,16 @@ func storms(dog switchagent.Watchdog) func(*switchagent.Settings, *hostagent.Set
 	}
 }
 
-// floodAt is when a flood that begins at 100 us is felt by the switch: when its first PAUSE has arrived.
-const floodAt = 100*vtime.Microsecond + (60+24)*200 + vtime.Microsecond
+// stormAt is when an injected storm that begins at 100 us is felt by the switch: when its first PAUSE has arrived.
+const stormAt = 100*vtime.Microsecond + (60+24)*200 + vtime.Microsecond
 
-// TestPauseFlood: a host's PAUSEs hold what is for it and, through its switches, what is for others; when they end all goes on after
+// TestInjectedStorm: a host's PAUSEs stop what is for it and, through its switches, what is for others; when they end all goes on after
 // the last has run out.
-func TestPauseFlood(t *testing.T) {
+func TestInjectedStorm(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
 	to, victim := l.send("h0", "h2", 2_000_000, 0, 20*units.Gbps), l.send("h1", "h3", 2_000_000, 0, 20*units.Gbps)
-	l.at(100*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 1<<3, 50*vtime.Microsecond) })
-	l.at(1000*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 0, 0) })
+	l.at(100*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 1<<3, 50*vtime.Microsecond) })
+	l.at(1000*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 0, 0) })
 	var delivered [2]int64
 	l.Call(500*vtime.Microsecond, func(vtime.Time) { delivered[0] = l.Flows()[victim].Receiver.Delivered })
 	l.Call(950*vtime.Microsecond, func(vtime.Time) { delivered[1] = l.Flows()[victim].Receiver.Delivered })
@@ -48,7 +48,7 @@ func TestPauseFlood(t *testing.T) {
 	if l.pauses != 18 {
 		t.Errorf("%d PAUSEs", l.pauses)
 	}
-	over := floodAt + 850*vtime.Microsecond + wire.PauseTime(wire.PauseMax, 40*units.Gbps)
+	over := stormAt + 850*vtime.Microsecond + wire.PauseTime(wire.PauseMax, 40*units.Gbps)
 	for _, f := range []int{to, victim} {
 		if end := l.Flows()[f].Finished; end < over {
 			t.Errorf("flow %d ended at %v, the last PAUSE at %v", f, end, over)
@@ -62,26 +62,26 @@ func TestPauseFlood(t *testing.T) {
 	}
 }
 
-// TestWatchdog: a queue is in a storm when PAUSE has held it for as long as it says, to the picosecond, and until none has for as
+// TestWatchdog: a queue is in a storm when it has been paused for as long as it says, to the picosecond, and until none has for as
 // long as it says.
 func TestWatchdog(t *testing.T) {
 	for _, forward := range []bool{false, true} {
 		dog := switchagent.Watchdog{Detect: 200 * vtime.Microsecond, Restore: 300 * vtime.Microsecond, Forward: forward}
 		l := newFaultLab(t, chainFabric, storms(dog))
 		to, victim := l.send("h0", "h2", 2_000_000, 0, 20*units.Gbps), l.send("h1", "h3", 2_000_000, 0, 20*units.Gbps)
-		l.at(100*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 1<<3, 50*vtime.Microsecond) })
-		l.at(700*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 0, 0) })
+		l.at(100*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 1<<3, 50*vtime.Microsecond) })
+		l.at(700*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 0, 0) })
 		p := l.port("s2", "h2")
 		var stormy []bool
 		for _, at := range []vtime.Time{300, 302, 1500} {
 			l.Call(at*vtime.Microsecond, func(vtime.Time) { stormy = append(stormy, l.Stormy(p, 3)) })
 		}
 		l.run(2500 * vtime.Microsecond)
-		if at, want := l.eventAt(EventStorm, 0), floodAt+200*vtime.Microsecond; at != want {
+		if at, want := l.eventAt(EventStorm, 0), stormAt+200*vtime.Microsecond; at != want {
 			t.Errorf("forward %v: storm at %v, want %v", forward, at, want)
 		}
 		// The last PAUSE, of 650 us, runs out; then comes the time to restore.
-		over := floodAt + 550*vtime.Microsecond + wire.PauseTime(wire.PauseMax, 40*units.Gbps) + 300*vtime.Microsecond
+		over := stormAt + 550*vtime.Microsecond + wire.PauseTime(wire.PauseMax, 40*units.Gbps) + 300*vtime.Microsecond
 		if at := l.eventAt(EventStormEnd, 0); at != over {
 			t.Errorf("forward %v: over at %v, want %v", forward, at, over)
 		}
@@ -101,7 +101,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// TestWatchdogSparesShortPauses: queues that PAUSE holds often, and never for long, are in no storm.
+// TestWatchdogSparesShortPauses: queues that are paused often, and never for long, are in no storm.
 func TestWatchdogSparesShortPauses(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{Detect: 100 * vtime.Microsecond, Restore: 100 * vtime.Microsecond}))
 	for _, from := range []string{"h0", "h1", "h3"} {
@@ -133,9 +133,9 @@ links:
   - {from: s3, to: s4}
   - {from: s4, to: s0}`
 
-// TestCircle: flows that go two links on around a ring come to hold each other. It is found, named, timed; and over when the
+// TestCycle: flows that go two links on around a ring come to stop each other. It is found, named, timed; and over when the
 // watchdog has emptied one of the queues.
-func TestCircle(t *testing.T) {
+func TestCycle(t *testing.T) {
 	dog := switchagent.Watchdog{Detect: 2 * vtime.Millisecond, Restore: vtime.Millisecond}
 	l := newFaultLab(t, ringFabric, storms(dog))
 	for _, pair := range [][2]string{{"h0", "h2"}, {"h1", "h3"}, {"h2", "h4"}, {"h3", "h0"}, {"h4", "h1"}} {
@@ -146,7 +146,7 @@ func TestCircle(t *testing.T) {
 		t.Fatal("none found")
 	}
 	d := &l.Deadlocks()[0]
-	if d.Seen-d.Since < 0 || d.Seen-d.Since > lookEvery || d.Seen%lookEvery != 0 {
+	if d.Seen-d.Since < 0 || d.Seen-d.Since > deadlockPoll || d.Seen%deadlockPoll != 0 {
 		t.Errorf("since %v, seen at %v", d.Since, d.Seen)
 	}
 	if len(d.Cycle) != 5 || d.Ended == (1<<63-1) || l.Deadlocked() != nil {
@@ -158,20 +158,20 @@ func TestCircle(t *testing.T) {
 			t.Errorf("%v does not wait for %v", h, next)
 		}
 	}
-	if words := l.Circle(d); strings.Count(words, " waits for ") != 5 || !strings.HasSuffix(words, ", priority 3") {
+	if words := l.DescribeCycle(d); strings.Count(words, " waits for ") != 5 || !strings.HasSuffix(words, ", priority 3") {
 		t.Errorf("%q", words)
 	}
-	if first := l.eventAt(EventStorm, 0); d.Ended < first || d.Ended > first+lookEvery {
-		t.Errorf("ended at %v, the watchdog first looked after a queue at %v", d.Ended, first)
+	if first := l.eventAt(EventStorm, 0); d.Ended < first || d.Ended > first+deadlockPoll {
+		t.Errorf("ended at %v, the watchdog first acted on a queue at %v", d.Ended, first)
 	}
 	if l.eventAt(EventDeadlock, 0) != d.Seen || l.eventAt(EventDeadlockEnd, 0) != d.Ended {
 		t.Errorf("events %+v", l.events)
 	}
 }
 
-// TestCircleEndsWithTheRun: a deadlock that is broken just before the last frame of a drained run, between two looks, is over when
+// TestCycleEndsWithTheRun: a deadlock that is broken just before the last frame of a drained run, between two searches, is over when
 // the run is.
-func TestCircleEndsWithTheRun(t *testing.T) {
+func TestCycleEndsWithTheRun(t *testing.T) {
 	l := newFaultLab(t, ringFabric, func(s *switchagent.Settings, h *hostagent.Settings) {
 		storms(switchagent.Watchdog{Detect: 2 * vtime.Millisecond, Restore: vtime.Millisecond, Forward: true})(s, h)
 		s.PFC.XOFF, s.PFC.XON = 20*units.KB, 18*units.KB
@@ -183,8 +183,8 @@ func TestCircleEndsWithTheRun(t *testing.T) {
 	if len(l.Deadlocks()) != 1 {
 		t.Fatalf("%d deadlocks, want 1", len(l.Deadlocks()))
 	}
-	if storm := l.eventAt(EventStorm, 0); l.Now()-storm >= lookEvery || storm/lookEvery != l.Now()/lookEvery {
-		t.Errorf("a look fell between the storm at %v and the end at %v: the test tests nothing", storm, l.Now())
+	if storm := l.eventAt(EventStorm, 0); l.Now()-storm >= deadlockPoll || storm/deadlockPoll != l.Now()/deadlockPoll {
+		t.Errorf("a search fell between the storm at %v and the end at %v: the test tests nothing", storm, l.Now())
 	}
 	if d := l.Deadlocked(); d != nil {
 		t.Errorf("deadlocked for good since %v, and all flows have ended", d.Since)
@@ -194,20 +194,20 @@ func TestCircleEndsWithTheRun(t *testing.T) {
 	}
 }
 
-// TestNoCircle: pauses that go all the way round a ring's switches, but end at a host that takes frames, are none.
-func TestNoCircle(t *testing.T) {
+// TestNoCycle: pauses that go all the way round a ring's switches, but end at a host that takes frames, are none.
+func TestNoCycle(t *testing.T) {
 	l := newFaultLab(t, ringFabric, storms(switchagent.Watchdog{}))
 	for _, from := range []string{"h0", "h1", "h2"} {
 		for range 8 {
 			l.send(from, "h3", 400_000, 0, 0)
 		}
 	}
-	held := 0
+	paused := 0
 	for i := range vtime.Time(60) {
 		l.Call(i*50*vtime.Microsecond, func(vtime.Time) {
 			for p := range l.ports {
 				if l.ports[p].isSwitch && l.ports[l.ports[p].peer].isSwitch && l.State().Paused(p, 3, l.Now()) {
-					held++
+					paused++
 				}
 			}
 			if waits := l.waitingForGood(); len(waits) != 0 {
@@ -216,23 +216,23 @@ func TestNoCircle(t *testing.T) {
 		})
 	}
 	l.run(0)
-	if held < 10 || len(l.Deadlocks()) != 0 {
-		t.Errorf("ports were found paused %d times, %d deadlocks", held, len(l.Deadlocks()))
+	if paused < 10 || len(l.Deadlocks()) != 0 {
+		t.Errorf("ports were found paused %d times, %d deadlocks", paused, len(l.Deadlocks()))
 	}
 }
 
-// TestPauseFloodBeforeRun: a flood may begin before the fabric first runs. It is then the one that begins at time 0.
-func TestPauseFloodBeforeRun(t *testing.T) {
+// TestInjectedStormBeforeRun: an injected storm may begin before the fabric first runs. It is then the one that begins at time 0.
+func TestInjectedStormBeforeRun(t *testing.T) {
 	begin := func(before bool) *lab {
 		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
 		l.send("h0", "h2", 1_000_000, 0, 20*units.Gbps)
-		flood := func() error { return l.SetPauseFlood(2, 1<<3, 50*vtime.Microsecond) }
+		storm := func() error { return l.InjectPFCStorm(2, 1<<3, 50*vtime.Microsecond) }
 		if !before {
-			l.at(0, flood)
-		} else if err := errors.Join(flood(), flood()); err != nil { // the second takes the first's place
+			l.at(0, storm)
+		} else if err := errors.Join(storm(), storm()); err != nil { // the second takes the first's place
 			t.Fatal(err)
 		}
-		l.at(470*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 0, 0) })
+		l.at(470*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 0, 0) })
 		l.run(0)
 		return l
 	}
@@ -255,8 +255,8 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		l.at(0, func() error {
 			return l.SetReceiver(0, &Receiver{Rate: units.Gbps, Buffer: units.MB, XOFF: 900 * units.KB, XON: 100 * units.KB})
 		})
-		l.at(0, func() error { return l.SetPauseFlood(2, 1<<3, 50*vtime.Microsecond) })
-		l.at(1240*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 0, 0) })
+		l.at(0, func() error { return l.InjectPFCStorm(2, 1<<3, 50*vtime.Microsecond) })
+		l.at(1240*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 0, 0) })
 		l.run(0)
 		return l
 	}

@@ -89,7 +89,7 @@ func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 		fault.wireEnd = p.wire.ring[(p.wire.head+n-1)&p.wire.mask()].arrival
 	}
 	p.delay = delay
-	e.patience = max(e.patience, 4*delay)
+	e.quiescence = max(e.quiescence, 4*delay)
 	if e.divided {
 		e.lookahead = vtime.Never
 		for i := range e.ports {
@@ -97,7 +97,7 @@ func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 				e.lookahead = min(e.lookahead, q.delay)
 			}
 		}
-		e.cell = min(e.cell, e.now+e.lookahead)
+		e.window = min(e.window, e.now+e.lookahead)
 	}
 	e.describeCable(p)
 	e.note(port, EventDelay, "%v", delay)

@@ -32,7 +32,7 @@ func TestRingIsCounted(t *testing.T) {
 	r.send("h0", "h2", 100_000, 0)
 	r.run()
 	r.plane.ring.Received++
-	if broken := r.Check(); len(broken) != 1 || broken[0].Law != "the plane's counts agree" || broken[0].Place != "plane" {
+	if broken := r.Check(); len(broken) != 1 || broken[0].Invariant != "the plane's counts agree" || broken[0].Place != "plane" {
 		t.Errorf("%v", broken)
 	}
 }

@@ -153,7 +153,7 @@ func TestLiveFrames(t *testing.T) {
 	if ended != 2 {
 		t.Errorf("%d of 2 flows ended beside the frames", ended)
 	}
-	_ = f.Do(func() error { t.Logf("%+v", f.Engine().Ordinary(0)); return nil })
+	_ = f.Do(func() error { t.Logf("%+v", f.Engine().HostStack(0)); return nil })
 }
 
 // TestLiveFlood has a host send as fast as it can. Its own frames are lost, and nothing else.
@@ -182,9 +182,9 @@ func TestLiveFlood(t *testing.T) {
 	close(stop)
 	n := <-flooded
 	t.Log(out)
-	var o engine.Ordinary
+	var o engine.HostStackCounts
 	var lost int64
-	if err := f.Do(func() error { o = f.Engine().Ordinary(0); lost = f.Status().Lost; return nil }); err != nil {
+	if err := f.Do(func() error { o = f.Engine().HostStack(0); lost = f.Status().Lost; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d frames: %+v, %d lost before the NIC", n, o, lost)

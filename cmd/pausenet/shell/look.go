@@ -84,7 +84,7 @@ func (s *Shell) dump([]string) error {
 		for i := range plan.Nodes {
 			n := &plan.Nodes[i]
 			if n.Kind == topologies.Host {
-				o := e.Ordinary(n.Index)
+				o := e.HostStack(n.Index)
 				fmt.Fprintf(w, "%s\t%v\tprograms: %d frames sent, %d delivered, %d dropped in the host, %d in the fabric\n", n.Name, n.Addr,
 					o.Sent.Frames, o.Delivered.Frames, o.HostDrops+o.Unknown, o.Refused)
 				continue

@@ -21,14 +21,14 @@ func countedFull(framing string) int64 {
 	return fullFrame
 }
 
-// overshootBound is how far an ingress account may pass XOFF: 2*delay*C + 2 MTU + one frame.
-func overshootBound(framing string, gigabits, delayNS int64) (inFlight, bound int64) {
+// peakBound is how far an ingress account may pass XOFF: 2*delay*C + 2 MTU + one frame.
+func peakBound(framing string, gigabits, delayNS int64) (inFlight, bound int64) {
 	inFlight = 2 * delayNS * gigabits / 8
 	return inFlight, inFlight + 2*countedFull(framing) + countedFull(framing)
 }
 
-// TestOvershoot: senders at line rate into one receiver never push an ingress account beyond the bound, and lose nothing.
-func TestOvershoot(t *testing.T) {
+// TestPeakOccupancy: senders at line rate into one receiver never push an ingress account beyond the bound, and lose nothing.
+func TestPeakOccupancy(t *testing.T) {
 	const xoff = 50_000
 	for _, c := range []struct {
 		gigabits, delayNS int64
@@ -47,7 +47,7 @@ func TestOvershoot(t *testing.T) {
 				labOptions{sw: func(s *switchagent.Settings) {
 					s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = xoff, xoff-10_000, 300_000
 				}})
-			inFlight, bound := overshootBound(c.framing, c.gigabits, c.delayNS)
+			inFlight, bound := peakBound(c.framing, c.gigabits, c.delayNS)
 			for i := range c.senders {
 				l.send(fmt.Sprintf("h%d", i+1), "h0", 4*(xoff+inFlight), 0, 0)
 			}
@@ -71,9 +71,9 @@ func TestOvershoot(t *testing.T) {
 	}
 }
 
-// TestOvershootAtItsWorst comes close to the bound: the receiver takes nothing, so the account only fills; XOFF is a byte
+// TestPeakOccupancyAtItsWorst comes close to the bound: the receiver takes nothing, so the account only fills; XOFF is a byte
 // more than whole frames; and the PAUSE waits behind a full frame that is on its way to the sender.
-func TestOvershootAtItsWorst(t *testing.T) {
+func TestPeakOccupancyAtItsWorst(t *testing.T) {
 	const episodes = 24
 	for _, c := range []struct {
 		gigabits, delayNS int64
@@ -97,7 +97,7 @@ func TestOvershootAtItsWorst(t *testing.T) {
 					},
 					host: func(h *hostagent.Settings) { h.AckEvery = 1 << 20 }, // ACKs of h1's would take its line time
 				})
-			inFlight, bound := overshootBound(c.framing, c.gigabits, c.delayNS)
+			inFlight, bound := peakBound(c.framing, c.gigabits, c.delayNS)
 			size := xoff + inFlight + 10*full
 			lasts := vtime.Time(size*8000/c.gigabits) + 4*vtime.Time(c.delayNS)*vtime.Nanosecond
 			frameTime := vtime.Time(fullFrame * 8000 / c.gigabits)
@@ -141,13 +141,13 @@ func TestPauseSpreads(t *testing.T) {
 		if hop[1][0] == 'h' {
 			rate = 40
 		}
-		_, bound := overshootBound("ethernet", rate, 2000)
+		_, bound := peakBound("ethernet", rate, 2000)
 		r := &l.State().Ports[l.port(hop[0], hop[1])]
 		if r.PausesSent == 0 || r.PausesSent != r.ResumesSent || r.Class[3].Pausing != 0 {
 			t.Errorf("%s sent %s %d PAUSEs and %d RESUMEs", hop[0], hop[1], r.PausesSent, r.ResumesSent)
 		}
 		if most := int64(r.Class[3].Peak); most > xoff+bound {
-			t.Errorf("%s held %d B from %s, bound %d", hop[0], most, hop[1], xoff+bound)
+			t.Errorf("%s buffered %d B from %s, bound %d", hop[0], most, hop[1], xoff+bound)
 		}
 	}
 	// The order of events is the cause's: the receiver's leaf first, the senders' leaf last.

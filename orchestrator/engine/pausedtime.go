@@ -7,10 +7,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// held is what flow control has done to a port and a priority: for how long it has held the egress queue, by PAUSE or for want of
-// credits, and the PAUSEs. It is kept in live fabrics and in those whose flow control goes by credits, and costs frames nothing: it
+// pauseRecord is what flow control has done to a port and a priority: for how long the egress queue has been paused, by PAUSE or for
+// want of credits, and the PAUSEs. It is kept in live fabrics and in those whose flow control goes by credits, and costs frames nothing: it
 // changes as control frames come and are built.
-type held struct {
+type pauseRecord struct {
 	total        vtime.Time // of periods before the last
 	since, until vtime.Time // of the last
 	over         bool       // the last has ended, whatever the registers say
@@ -18,12 +18,12 @@ type held struct {
 	received     uint64     // PAUSEs that have come to it
 }
 
-func (e *Engine) heldAt(port int, priority uint8) *held {
-	return &e.held[port*switchagent.Priorities+int(priority)]
+func (e *Engine) pauseRecordAt(port int, priority uint8) *pauseRecord {
+	return &e.pauseRecords[port*switchagent.Priorities+int(priority)]
 }
 
 // follow takes over when the last period began and ends, as the registers have it.
-func (h *held) follow(since, until vtime.Time) {
+func (h *pauseRecord) follow(since, until vtime.Time) {
 	if since != h.since {
 		h.total += max(0, min(h.until, since)-h.since)
 		h.since, h.over = since, false
@@ -33,52 +33,52 @@ func (h *held) follow(since, until vtime.Time) {
 	}
 }
 
-// noteChanged looks at the priorities of a port that a control frame has switched ON or OFF. What is OFF after it was paused by it:
+// noteChanged takes note of the priorities of a port that a control frame has switched ON or OFF. What is OFF after it was paused by it:
 // a message of credits only switches ON.
 func (e *Engine) noteChanged(p *port, priorities uint32) {
-	if e.held == nil {
+	if e.pauseRecords == nil {
 		return
 	}
 	for m := uint8(priorities); m != 0; m &= m - 1 {
 		i := uint8(bits.TrailingZeros8(m))
-		e.noteHeld(p, i)
+		e.notePausedTime(p, i)
 		if e.state.Paused(int(p.id), i, e.now) {
-			e.heldAt(int(p.id), i).received++
+			e.pauseRecordAt(int(p.id), i).received++
 		}
 	}
 }
 
-func (e *Engine) noteHeld(p *port, priority uint8) {
+func (e *Engine) notePausedTime(p *port, priority uint8) {
 	c := &e.state.Ports[p.id].Class[priority]
-	e.heldAt(int(p.id), priority).follow(vtime.Time(c.OffSince), vtime.Time(c.PausedUntil))
+	e.pauseRecordAt(int(p.id), priority).follow(vtime.Time(c.OffSince), vtime.Time(c.PausedUntil))
 }
 
-// noteDown ends what holds the queues of a port whose link has gone down: it is the link that nothing leaves by.
+// noteDown ends the pauses of a port whose link has gone down: from now on it is the link that keeps its queues.
 func (e *Engine) noteDown(p *port) {
-	if e.held == nil {
+	if e.pauseRecords == nil {
 		return
 	}
 	for i := range uint8(switchagent.Priorities) {
-		e.noteHeld(p, i)
-		h := e.heldAt(int(p.id), i)
+		e.notePausedTime(p, i)
+		h := e.pauseRecordAt(int(p.id), i)
 		h.until, h.over = min(h.until, e.now), true
 	}
 }
 
 // notePauseBuilt counts a PAUSE that a port is about to send.
 func (e *Engine) notePauseBuilt(p *port, priority uint8) {
-	if e.held != nil {
-		e.heldAt(int(p.id), priority).sent++
+	if e.pauseRecords != nil {
+		e.pauseRecordAt(int(p.id), priority).sent++
 	}
 }
 
-// HeldTime is for how long flow control has held the queue of port p and a priority, up to now: PAUSE, or frames that waited for
+// PausedTime is for how long flow control has paused the queue of port p and a priority, up to now: PAUSE, or frames that waited for
 // credits. 0 under PFC but in live fabrics.
-func (e *Engine) HeldTime(p int, priority uint8) vtime.Time {
-	if e.held == nil {
+func (e *Engine) PausedTime(p int, priority uint8) vtime.Time {
+	if e.pauseRecords == nil {
 		return 0
 	}
-	h := *e.heldAt(p, priority)
+	h := *e.pauseRecordAt(p, priority)
 	c := &e.state.Ports[p].Class[priority]
 	h.follow(vtime.Time(c.OffSince), vtime.Time(c.PausedUntil))
 	return h.total + max(0, min(h.until, e.now)-h.since)
@@ -86,9 +86,9 @@ func (e *Engine) HeldTime(p int, priority uint8) vtime.Time {
 
 // Pauses is how many PAUSEs of a priority port p of a live fabric has had built, and how many have come to it.
 func (e *Engine) Pauses(p int, priority uint8) (sent, received uint64) {
-	if e.held == nil {
+	if e.pauseRecords == nil {
 		return 0, 0
 	}
-	h := e.heldAt(p, priority)
+	h := e.pauseRecordAt(p, priority)
 	return h.sent, h.received
 }

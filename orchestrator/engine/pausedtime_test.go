@@ -10,52 +10,52 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestHeldTime: the queue to a host that sends PAUSE is held from the first PAUSE's arrival until the last has run out, and another
+// TestPausedTime: the queue to a host that sends PAUSE is paused from the first PAUSE's arrival until the last has run out, and another
 // that its link's going down ended, until then.
-func TestHeldTime(t *testing.T) {
+func TestPausedTime(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
-	l.held = make([]held, len(l.ports)*switchagent.Priorities) // as of a live fabric
+	l.pauseRecords = make([]pauseRecord, len(l.ports)*switchagent.Priorities) // as of a live fabric
 	p := l.port("s2", "h2")
-	flood := func(priorities uint8) func() error {
-		return func() error { return l.SetPauseFlood(2, priorities, 50*vtime.Microsecond) }
+	storm := func(priorities uint8) func() error {
+		return func() error { return l.InjectPFCStorm(2, priorities, 50*vtime.Microsecond) }
 	}
-	l.at(100*vtime.Microsecond, flood(1<<3))
-	l.at(1000*vtime.Microsecond, flood(0))
+	l.at(100*vtime.Microsecond, storm(1<<3))
+	l.at(1000*vtime.Microsecond, storm(0))
 	longest := wire.PauseTime(wire.PauseMax, 40*units.Gbps)
 	var times [3]vtime.Time
-	l.Call(400*vtime.Microsecond, func(vtime.Time) { times[0] = l.HeldTime(p, 3) })
-	l.Call(2900*vtime.Microsecond, func(vtime.Time) { times[1] = l.HeldTime(p, 3) })
-	l.at(3000*vtime.Microsecond, flood(1<<3))
-	l.at(3010*vtime.Microsecond, flood(0))
+	l.Call(400*vtime.Microsecond, func(vtime.Time) { times[0] = l.PausedTime(p, 3) })
+	l.Call(2900*vtime.Microsecond, func(vtime.Time) { times[1] = l.PausedTime(p, 3) })
+	l.at(3000*vtime.Microsecond, storm(1<<3))
+	l.at(3010*vtime.Microsecond, storm(0))
 	l.at(3100*vtime.Microsecond, func() error { return l.SetLink(p, false) })
-	l.Call(4900*vtime.Microsecond, func(vtime.Time) { times[2] = l.HeldTime(p, 3) })
+	l.Call(4900*vtime.Microsecond, func(vtime.Time) { times[2] = l.PausedTime(p, 3) })
 	l.run(5000 * vtime.Microsecond)
 	first := 850*vtime.Microsecond + longest
-	want := [3]vtime.Time{400*vtime.Microsecond - floodAt, first, first + 3100*vtime.Microsecond - (floodAt + 2900*vtime.Microsecond)}
+	want := [3]vtime.Time{400*vtime.Microsecond - stormAt, first, first + 3100*vtime.Microsecond - (stormAt + 2900*vtime.Microsecond)}
 	if times != want {
-		t.Errorf("held for %v, want %v", times, want)
+		t.Errorf("paused for %v, want %v", times, want)
 	}
-	if other := l.HeldTime(l.port("s2", "h3"), 3); other != 0 {
-		t.Errorf("the queue to h3 was held for %v", other)
+	if other := l.PausedTime(l.port("s2", "h3"), 3); other != 0 {
+		t.Errorf("the queue to h3 was paused for %v", other)
 	}
 }
 
 // TestPausesOfPriorities: what each priority is paused by is what the observer sees leave, lossy priorities included, whose queues
-// PAUSE holds too.
+// PAUSE pauses too.
 func TestPausesOfPriorities(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
-	l.held = make([]held, len(l.ports)*switchagent.Priorities) // as of a live fabric
+	l.pauseRecords = make([]pauseRecord, len(l.ports)*switchagent.Priorities) // as of a live fabric
 	for i := range 2 {
 		l.send("h"+string(rune('0'+i)), "h2", 2_000_000, 0, 0)
 	}
-	l.at(100*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 1<<3|1<<5, 50*vtime.Microsecond) })
-	l.at(480*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 1<<5, 50*vtime.Microsecond) })
-	l.at(700*vtime.Microsecond, func() error { return l.SetPauseFlood(2, 0, 0) })
+	l.at(100*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 1<<3|1<<5, 50*vtime.Microsecond) })
+	l.at(480*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 1<<5, 50*vtime.Microsecond) })
+	l.at(700*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 0, 0) })
 	l.run(0)
-	toFlood := l.port("s2", "h2")
-	from := int(l.ports[toFlood].peer)
+	toStorm := l.port("s2", "h2")
+	from := int(l.ports[toStorm].peer)
 	if n := [2]uint64{l.sent[[2]int{from, 3}], l.sent[[2]int{from, 5}]}; n != [2]uint64{8, 13} {
-		t.Errorf("the flood was %d PAUSEs", n) // at 100, 150, ... 450 us, and anew from 480 us on: 480, 530, ... 680 us
+		t.Errorf("the storm was %d PAUSEs", n) // at 100, 150, ... 450 us, and anew from 480 us on: 480, 530, ... 680 us
 	}
 	paused := 0
 	for p := range l.ports {
@@ -73,14 +73,14 @@ func TestPausesOfPriorities(t *testing.T) {
 	}
 	// From its first PAUSE, which left after the other priority's, until the last, which left at once, has run out.
 	const frame = (60 + 24) * 200
-	if got, want := l.HeldTime(toFlood, 5), 580*vtime.Microsecond-frame+wire.PauseTime(wire.PauseMax, 40*units.Gbps); got != want {
-		t.Errorf("the lossy priority was held for %v, want %v", got, want)
+	if got, want := l.PausedTime(toStorm, 5), 580*vtime.Microsecond-frame+wire.PauseTime(wire.PauseMax, 40*units.Gbps); got != want {
+		t.Errorf("the lossy priority was paused for %v, want %v", got, want)
 	}
 }
 
-// TestHeldTimeByCredits: under credits a queue is held while its first frame waits for them. The registers, looked at every 100 ns,
-// say the same but for what a look cannot tell. A link that is down in between is what holds its ports, and no want of credits.
-func TestHeldTimeByCredits(t *testing.T) {
+// TestPausedTimeByCredits: under credits a queue is paused while its first frame waits for them. The registers, polled every 100 ns,
+// say the same but for what a poll cannot tell. While a link is down nothing leaves its ports, and that is no pause.
+func TestPausedTimeByCredits(t *testing.T) {
 	l := newFaultLab(t, chainFabric, func(s *switchagent.Settings, _ *hostagent.Settings) {
 		s.FlowControl, s.CBFC.Buffer = switchagent.FlowCBFC, 64*units.KB
 	})
@@ -110,28 +110,28 @@ func TestHeldTimeByCredits(t *testing.T) {
 		})
 	}
 	var during, sofar vtime.Time
-	l.Call(990*vtime.Microsecond, func(vtime.Time) { during, sofar = l.HeldTime(trunk, 3), seen[trunk] })
+	l.Call(990*vtime.Microsecond, func(vtime.Time) { during, sofar = l.PausedTime(trunk, 3), seen[trunk] })
 	l.at(1000*vtime.Microsecond, func() error { return l.SetLink(trunk, true) })
 	l.run(end)
 	if down != nil || !isDown {
 		t.Errorf("the link went down: %v, %v", isDown, down)
 	}
 	if during < sofar-5*vtime.Microsecond || during > sofar+5*vtime.Microsecond {
-		t.Errorf("while its link was down the trunk's port was held for %v, seen for %v", during, sofar)
+		t.Errorf("while its link was down the trunk's port was paused for %v, seen for %v", during, sofar)
 	}
 	most := 0
 	for p := range l.ports {
-		// Each period is off by less than a look at either end, and may have come and gone unseen.
+		// Each period is off by less than a poll's interval at either end, and may have come and gone unseen.
 		off := vtime.Time(2*periods[p]+20) * every
-		if got := l.HeldTime(p, 3); got < seen[p]-off || got > seen[p]+off {
-			t.Errorf("%s was held for %v, seen for %v in %d periods", l.plan.Ports[p].Name, got, seen[p], periods[p])
+		if got := l.PausedTime(p, 3); got < seen[p]-off || got > seen[p]+off {
+			t.Errorf("%s was paused for %v, seen for %v in %d periods", l.plan.Ports[p].Name, got, seen[p], periods[p])
 		}
-		if other := l.HeldTime(p, 5); other != 0 {
-			t.Errorf("%s: a priority without credits was held for %v", l.plan.Ports[p].Name, other)
+		if other := l.PausedTime(p, 5); other != 0 {
+			t.Errorf("%s: a priority without credits was paused for %v", l.plan.Ports[p].Name, other)
 		}
 		most = max(most, periods[p])
 	}
-	if most < 20 || l.HeldTime(trunk, 3) == 0 {
-		t.Errorf("a port was held %d times at most, the trunk's for %v: this case tests little", most, l.HeldTime(trunk, 3))
+	if most < 20 || l.PausedTime(trunk, 3) == 0 {
+		t.Errorf("a port was paused %d times at most, the trunk's for %v: this case tests little", most, l.PausedTime(trunk, 3))
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Ordinary traffic is what programs send in a host's namespace of a live fabric. It leaves through the NIC's port beside RoCE, by
+// Host-stack traffic is what programs send in a host's namespace of a live fabric. It leaves through the NIC's port beside RoCE, by
 // the priority of its DSCP, crosses the fabric as any frame, and goes up the kernel's stack at its destination. Nothing about
-// such a frame's content can be relied on: what becomes of it is counted, and breaks no law.
+// such a frame's content can be relied on: what becomes of it is counted, and breaks no invariant.
 
-// hostQueueLimit is the most frames that wait in a NIC for one priority, as a Linux interface's txqueuelen.
-const hostQueueLimit = 1000
+// hostStackQueueLimit is the most frames that wait in a NIC for one priority, as a Linux interface's txqueuelen.
+const hostStackQueueLimit = 1000
 
-// Ordinary counts a host's ordinary frames.
-type Ordinary struct {
+// HostStackCounts count the host-stack frames of a host.
+type HostStackCounts struct {
 	Sent      Amount // left the NIC
 	Delivered Amount // went up this host's stack
 	HostDrops int64  // found the NIC's queue full
@@ -27,14 +27,14 @@ type Ordinary struct {
 	RoCE      int64  // came here to UDP port 4791, where no queue pair takes them
 }
 
-// ordinary is a NIC's side of ordinary traffic.
-type ordinary struct {
-	Ordinary
+// hostStack is a NIC's side of host-stack traffic.
+type hostStack struct {
+	HostStackCounts
 	to      arrivals
 	queues  [switchagent.Priorities]frame.Queue
 	packets int32
 	waiting uint8    // bit n: queue n has frames
-	yield   uint8    // bit n: RoCE had the last turn of priority n
+	yield   uint8    // bit n: the last frame of priority n was RoCE's
 	forged  [2]int64 // RESUMEs, PAUSEs that a program sent and that arrived
 }
 
@@ -45,18 +45,18 @@ type arrivals struct {
 	last  vtime.Time
 }
 
-// Ordinary is what became of the ordinary frames of the host with this index.
-func (e *Engine) Ordinary(host int) Ordinary {
-	if o := e.hostPort(host).ordinary; o != nil {
-		return o.Ordinary
+// HostStack is what became of the host-stack frames of the host with this index.
+func (e *Engine) HostStack(host int) HostStackCounts {
+	if o := e.hostPort(host).hostStack; o != nil {
+		return o.HostStackCounts
 	}
-	return Ordinary{}
+	return HostStackCounts{}
 }
 
 // offer takes a frame that a program sent out of a host's port at a virtual time, which may be to come. whole is false if data is
 // not all of it.
 func (e *Engine) offer(p *port, data []byte, whole bool, at vtime.Time) {
-	o := p.ordinary
+	o := p.hostStack
 	if !whole || len(data) < wire.EthernetLen || len(data) > InterfaceMTU(e.plan)+wire.EthernetLen || !e.carries(data) {
 		o.Unknown++
 		return
@@ -65,14 +65,14 @@ func (e *Engine) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	if wire.Ethernet(data).Type() == wire.EtherTypeIPv4 && len(data) > wire.EthernetLen+1 {
 		priority = data[wire.EthernetLen+1] >> 5
 	}
-	if o.queues[priority].Packets+o.to.queue.Packets >= hostQueueLimit {
+	if o.queues[priority].Packets+o.to.queue.Packets >= hostStackQueueLimit {
 		o.HostDrops++
 		return
 	}
 	n := max(len(data), ebpf.FrameMin)
 	f := e.pool.Get(n)
 	clear(f.Data()[copy(f.Data(), data):])
-	f.MakeOrdinary()
+	f.MakeHostStack()
 	f.Priority = priority
 	at = max(at, o.to.last, e.now)
 	o.to.last = at
@@ -82,7 +82,7 @@ func (e *Engine) offer(p *port, data []byte, whole bool, at vtime.Time) {
 		return
 	}
 	if o.to.queue.Packets == 0 {
-		e.push(at, eventOrdinary, p.id)
+		e.push(at, eventHostStack, p.id)
 	}
 	o.to.queue.Push(f)
 	o.to.at = append(o.to.at, at)
@@ -99,9 +99,9 @@ func (e *Engine) carries(data []byte) bool {
 	return false
 }
 
-// ordinaryDue queues the frames of a host's programs whose time has come.
-func (e *Engine) ordinaryDue(p *port) error {
-	o := p.ordinary
+// hostStackDue queues the frames of a host's programs whose time has come.
+func (e *Engine) hostStackDue(p *port) error {
+	o := p.hostStack
 	n := 0
 	for n < len(o.to.at) && o.to.at[n] <= e.now {
 		o.push(o.to.queue.Pop())
@@ -109,18 +109,18 @@ func (e *Engine) ordinaryDue(p *port) error {
 	}
 	o.to.at = o.to.at[:copy(o.to.at, o.to.at[n:])]
 	if len(o.to.at) > 0 {
-		e.push(o.to.at[0], eventOrdinary, p.id)
+		e.push(o.to.at[0], eventHostStack, p.id)
 	}
 	return e.serve(p)
 }
 
-func (o *ordinary) push(f *frame.Frame) {
+func (o *hostStack) push(f *frame.Frame) {
 	o.queues[f.Priority].Push(f)
 	o.waiting |= 1 << f.Priority
 	o.packets++
 }
 
-func (o *ordinary) pop(priority uint8) *frame.Frame {
+func (o *hostStack) pop(priority uint8) *frame.Frame {
 	f := o.queues[priority].Pop()
 	if o.queues[priority].Packets == 0 {
 		o.waiting &^= 1 << priority
@@ -130,9 +130,9 @@ func (o *ordinary) pop(priority uint8) *frame.Frame {
 	return f
 }
 
-// pullShared asks a host's NIC for its next frame, RoCE's or a program's: the highest priority first, in turn within one.
+// pullShared asks a host's NIC for its next frame, RoCE's or a program's: the highest priority first, alternately within one.
 func (e *Engine) pullShared(p *port) (*frame.Frame, vtime.Time) {
-	o, nic := p.ordinary, e.nics[p.index]
+	o, nic := p.hostStack, e.nics[p.index]
 	registers := &e.state.Ports[p.id]
 	roce := uint8(1<<e.hosts.DataPriority | 1<<e.hosts.ControlPriority)
 	wake := vtime.Never
@@ -170,16 +170,16 @@ func (e *Engine) pullShared(p *port) (*frame.Frame, vtime.Time) {
 	return nil, wake
 }
 
-// endOrdinary deals with a program's frame whose way ends at port in.
-func (e *Engine) endOrdinary(in *port, f *frame.Frame) {
+// endHostStack deals with a program's frame whose way ends at port in.
+func (e *Engine) endHostStack(in *port, f *frame.Frame) {
 	e.Ended.add(int(f.Length))
 	x := e.pass
 	verdict := x.Verdict
 	switch verdict {
 	case ebpf.VerdictStack:
-		in.ordinary.Delivered.add(int(f.Length))
+		in.hostStack.Delivered.add(int(f.Length))
 	case ebpf.VerdictHost:
-		in.ordinary.RoCE++
+		in.hostStack.RoCE++
 	case ebpf.VerdictConsumed:
 		pfc := wire.PFC(f.Data())
 		for i := range uint8(switchagent.Priorities) {
@@ -188,11 +188,11 @@ func (e *Engine) endOrdinary(in *port, f *frame.Frame) {
 				if pfc.Time(i) != 0 {
 					k = 1
 				}
-				e.ports[in.peer].ordinary.forged[k]++
+				e.ports[in.peer].hostStack.forged[k]++
 			}
 		}
 	default:
-		e.refuseOrdinary(f)
+		e.refuseHostStack(f)
 	}
 	e.pool.Put(f)
 	if verdict == ebpf.VerdictStack && e.replies != nil {
@@ -200,10 +200,10 @@ func (e *Engine) endOrdinary(in *port, f *frame.Frame) {
 	}
 }
 
-// refuseOrdinary counts a program's frame that the fabric dropped.
-func (e *Engine) refuseOrdinary(f *frame.Frame) {
+// refuseHostStack counts a program's frame that the fabric dropped.
+func (e *Engine) refuseHostStack(f *frame.Frame) {
 	if p := e.senderOf(f); p != nil {
-		p.ordinary.Refused++
+		p.hostStack.Refused++
 	}
 	e.Totals.Refused++
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Violation is a conservation law that a run broke.
+// Violation is an invariant that a run broke.
 type Violation struct {
-	Law    string
-	Place  string
-	Time   vtime.Time // the first time
-	Detail string
-	Times  int // that it was broken there, in this way
+	Invariant string
+	Place     string
+	Time      vtime.Time // the first time
+	Detail    string
+	Times     int // that it was broken there, in this way
 }
 
 // String is the violation as a sentence.
 func (v Violation) String() string {
-	text := fmt.Sprintf("%s: %s at %v: %s", v.Law, v.Place, v.Time, v.Detail)
+	text := fmt.Sprintf("%s: %s at %v: %s", v.Invariant, v.Place, v.Time, v.Detail)
 	if v.Times > 1 {
 		text += fmt.Sprintf(" (%d times)", v.Times)
 	}
@@ -29,8 +29,8 @@ func (v Violation) String() string {
 
 const maxViolations = 100
 
-// Check closes the books: what the engine, the traffic managers, the NICs, the pipelines and the plane counted must
-// agree. It returns every law that does not hold, and those broken during the run.
+// Check is the final check: what the engine, the traffic managers, the NICs, the pipelines and the plane counted must
+// agree. It returns every invariant that does not hold, and those broken during the run.
 func (e *Engine) Check() []Violation {
 	e.checkFrames()
 	e.checkAccounts()
@@ -66,7 +66,7 @@ func (e *Engine) checkFrames() {
 		queued += n.Backlog()
 	}
 	for i := range e.ports {
-		if o := e.ports[i].ordinary; o != nil {
+		if o := e.ports[i].hostStack; o != nil {
 			queued += int64(o.packets + o.to.queue.Packets)
 		}
 	}
@@ -101,10 +101,10 @@ func (e *Engine) switchPorts(index int) []topologies.PortID {
 	return e.plan.Nodes[e.plan.Switch[index]].Ports
 }
 
-// checkAccounts: what a switch says it holds from each ingress port is what its queues hold, and nothing when they are
+// checkAccounts: what a switch counts of each ingress port as buffered is what its queues hold, and nothing when they are
 // empty.
 func (e *Engine) checkAccounts() {
-	held := make([][switchagent.Priorities]uint64, len(e.ports))
+	buffered := make([][switchagent.Priorities]uint64, len(e.ports))
 	for i, s := range e.switches {
 		t := &e.state.Switches[i]
 		name := e.plan.Nodes[e.plan.Switch[i]].Name
@@ -113,7 +113,7 @@ func (e *Engine) checkAccounts() {
 			s.Port(int(id)).Each(func(f *frame.Frame) {
 				if f.InPort >= 0 {
 					size := t.Counted(int(f.Length))
-					held[f.InPort][f.Priority] += size
+					buffered[f.InPort][f.Priority] += size
 					used += size
 				}
 			})
@@ -125,15 +125,15 @@ func (e *Engine) checkAccounts() {
 			r := &e.state.Ports[id]
 			for priority, n := range r.HeadroomBuffered {
 				headroom += uint64(n)
-				if uint64(n) > held[id][priority] {
+				if uint64(n) > buffered[id][priority] {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "headroom account of priority %d is %d, queued %d",
-						priority, n, held[id][priority])
+						priority, n, buffered[id][priority])
 				}
 			}
-			for priority := range held[id] {
-				if r.Class[priority].Buffered != held[id][priority] {
+			for priority := range buffered[id] {
+				if r.Class[priority].Buffered != buffered[id][priority] {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "ingress account of priority %d is %d, queued %d",
-						priority, r.Class[priority].Buffered, held[id][priority])
+						priority, r.Class[priority].Buffered, buffered[id][priority])
 				}
 				if queued, _ := s.Port(int(id)).Queue(uint8(priority)); r.Class[priority].QueueBytes != uint64(queued) {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "queue register of priority %d is %d, queued %d",
@@ -185,7 +185,7 @@ func (e *Engine) checkPorts() {
 		} else if p.fault != nil {
 			p.fault.control.Each(count(&waiting))
 		}
-		if e.held != nil {
+		if e.pauseRecords != nil {
 			var sent, received uint64
 			for k := range uint8(switchagent.Priorities) {
 				s, r := e.Pauses(i, k)
@@ -197,8 +197,8 @@ func (e *Engine) checkPorts() {
 			}
 		}
 		var forged [2]int64 // by programs
-		if p.ordinary != nil {
-			forged = p.ordinary.forged
+		if p.hostStack != nil {
+			forged = p.hostStack.forged
 		}
 		sent := [2]int64{int64(r.ResumesSent), int64(r.PausesSent)}
 		far := &e.state.Ports[p.peer]
