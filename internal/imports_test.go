@@ -1,4 +1,4 @@
-// Package internal holds the test of the fences between the repository's folders.
+// Package internal holds the test of the repository's import rules.
 package internal
 
 import (
@@ -17,12 +17,12 @@ import (
 
 const module = "github.com/pausenet/pausenet"
 
-// common are rooms that every room may import: the words for sizes, rates and times, and the small shared packages.
+// common are packages that every package may import: the words for sizes, rates and times, and the small shared packages.
 var common = []string{"units", "vtime", "internal"}
 
-// rooms says which other rooms a room may import beside the common ones. A package is of the room that is nearest above it: what is
-// not listed here is of its folder's room.
-var rooms = map[string][]string{
+// mayImport are the import rules: which other packages a package may import beside the common ones. What is not listed here goes by the
+// rule of the nearest package above it, and belongs to that.
+var mayImport = map[string][]string{
 	"units":    {},
 	"vtime":    {},
 	"internal": {},
@@ -77,17 +77,17 @@ var rooms = map[string][]string{
 	},
 }
 
-// roomOf is the room of a package, by its path in the repository; "" if it is in none.
-func roomOf(dir string) string {
+// ruledBy is the package by whose rule a package goes, by its path in the repository; "" if there is none.
+func ruledBy(dir string) string {
 	for ; dir != "."; dir = path.Dir(dir) {
-		if _, known := rooms[dir]; known {
+		if _, known := mayImport[dir]; known {
 			return dir
 		}
 	}
 	return ""
 }
 
-// pure are the rooms of state machines without IO: they are given the time and events, and say what to do.
+// pure are the packages of state machines without IO: they are given the time and events, and say what to do.
 var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "experiments/fluid", "experiments/measure"}
 
 // impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
@@ -103,8 +103,8 @@ var harmless = []string{"net/netip"}
 // prints are the functions of package fmt that write or read by themselves.
 var prints = []string{"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"}
 
-// TestFences holds every file of the repository to the table of rooms. External test packages may import what they like.
-func TestFences(t *testing.T) {
+// TestImportRules holds every file of the repository to the rules. External test packages may import what they like.
+func TestImportRules(t *testing.T) {
 	files := 0
 	problems, err := breaches(os.DirFS(".."), &files)
 	if err != nil {
@@ -118,8 +118,8 @@ func TestFences(t *testing.T) {
 	}
 }
 
-// TestFencesHold breaks each fence once.
-func TestFencesHold(t *testing.T) {
+// TestImportRulesHold breaks each rule once.
+func TestImportRulesHold(t *testing.T) {
 	imports := func(name string, paths ...string) string {
 		s := "package " + name + "\n"
 		for _, p := range paths {
@@ -127,28 +127,28 @@ func TestFencesHold(t *testing.T) {
 		}
 		return s
 	}
-	room := func(name string) string { return module + "/" + name }
+	ours := func(name string) string { return module + "/" + name }
 	for _, c := range []struct{ file, source, want string }{
-		{"topologies/x.go", imports("topologies", room("units"), "os", "net"), ""},
-		{"topologies/x.go", imports("topologies", room("ebpf")), "may not import room ebpf"},
-		{"topologies/x_test.go", imports("topologies", room("orchestrator/engine")), "may not import room orchestrator/engine"},
-		{"topologies/x_test.go", imports("topologies_test", room("orchestrator/engine")), ""},
-		{"topologies/x.go", imports("topologies", room("topologies/draw")), "may not import room topologies/draw"},
-		{"topologies/draw/x.go", imports("draw", room("topologies")), ""},
-		{"topologies/draw/x.go", imports("draw", room("ebpf")), "room topologies/draw may not import room ebpf"},
-		{"orchestrator/engine/x.go", imports("engine", room("topologies/draw")), "may not import room topologies/draw"},
-		{"ebpf/x.go", imports("ebpf", room("switchagent")), "may not import room switchagent"},
-		{"switchagent/x.go", imports("switchagent", room("ebpf"), room("internal/wire"), "net/netip"), ""},
+		{"topologies/x.go", imports("topologies", ours("units"), "os", "net"), ""},
+		{"topologies/x.go", imports("topologies", ours("ebpf")), "may not import package ebpf"},
+		{"topologies/x_test.go", imports("topologies", ours("orchestrator/engine")), "may not import package orchestrator/engine"},
+		{"topologies/x_test.go", imports("topologies_test", ours("orchestrator/engine")), ""},
+		{"topologies/x.go", imports("topologies", ours("topologies/draw")), "may not import package topologies/draw"},
+		{"topologies/draw/x.go", imports("draw", ours("topologies")), ""},
+		{"topologies/draw/x.go", imports("draw", ours("ebpf")), "package topologies/draw may not import package ebpf"},
+		{"orchestrator/engine/x.go", imports("engine", ours("topologies/draw")), "may not import package topologies/draw"},
+		{"ebpf/x.go", imports("ebpf", ours("switchagent")), "may not import package switchagent"},
+		{"switchagent/x.go", imports("switchagent", ours("ebpf"), ours("internal/wire"), "net/netip"), ""},
 		{"ebpf/x.go", imports("ebpf", "github.com/cilium/ebpf"), "without IO"},
-		{"ebpf/x.go", imports("ebpf", room("ebpf/kernel")), "may not import room ebpf/kernel"},
-		{"ebpf/wasm/x.go", imports("wasm", room("ebpf"), "github.com/tetratelabs/wazero"), ""},
-		{"switchagent/x.go", imports("switchagent", room("ebpf/wasm")), "may not import room ebpf/wasm"},
-		{"switchagent/x.go", imports("switchagent", room("hostagent")), "may not import room hostagent"},
-		{"switchagent/x.go", imports("switchagent", room("topologies")), "may not import room topologies"},
+		{"ebpf/x.go", imports("ebpf", ours("ebpf/kernel")), "may not import package ebpf/kernel"},
+		{"ebpf/wasm/x.go", imports("wasm", ours("ebpf"), "github.com/tetratelabs/wazero"), ""},
+		{"switchagent/x.go", imports("switchagent", ours("ebpf/wasm")), "may not import package ebpf/wasm"},
+		{"switchagent/x.go", imports("switchagent", ours("hostagent")), "may not import package hostagent"},
+		{"switchagent/x.go", imports("switchagent", ours("topologies")), "may not import package topologies"},
 		{"switchagent/x.go", imports("switchagent", "github.com/cilium/ebpf"), "without IO"},
-		{"hostagent/x.go", imports("hostagent", room("hostagent/cc")), ""},
-		{"hostagent/x.go", imports("hostagent", room("ebpf")), "may not import room ebpf"},
-		{"hostagent/cc/x.go", imports("cc", room("switchagent")), "may not import room switchagent"},
+		{"hostagent/x.go", imports("hostagent", ours("hostagent/cc")), ""},
+		{"hostagent/x.go", imports("hostagent", ours("ebpf")), "may not import package ebpf"},
+		{"hostagent/cc/x.go", imports("cc", ours("switchagent")), "may not import package switchagent"},
 		{"hostagent/cc/x.go", imports("cc", "time"), "without IO"},
 		{"hostagent/cc/x.go", imports("cc", "log/slog"), "without IO"},
 		{"hostagent/cc/x.go", imports("cc", "net"), "without IO"},
@@ -160,49 +160,49 @@ func TestFencesHold(t *testing.T) {
 		{"hostagent/x.go", "package hostagent\nfunc f() { println() }\n", "println"},
 		{"hostagent/x.go", "package hostagent\nimport \"fmt\"\nvar e = fmt.Errorf(\"\")\n", ""},
 		{"hostagent/x_test.go", imports("hostagent", "time", "os"), ""},
-		{"orchestrator/engine/x.go", imports("engine", room("ebpf"), room("hostagent/cc"), room("vtime")), ""},
+		{"orchestrator/engine/x.go", imports("engine", ours("ebpf"), ours("hostagent/cc"), ours("vtime")), ""},
 		{"orchestrator/engine/x.go", imports("engine", "time"), "without IO"},
 		{"orchestrator/engine/x.go", imports("engine", "context"), "without IO"},
-		{"orchestrator/engine/x.go", imports("engine", room("ebpf/kernel")), "may not import room ebpf/kernel"},
-		{"orchestrator/engine/x.go", imports("engine", room("orchestrator/kernel")), "may not import room orchestrator/kernel"},
-		{"orchestrator/kernel/x.go", imports("kernel", room("orchestrator/engine"), "time", "golang.org/x/sys/unix"), ""},
-		{"orchestrator/kernel/x.go", imports("kernel", room("orchestrator/live")), "may not import room orchestrator/live"},
-		{"orchestrator/kernel/x.go", imports("kernel", room("orchestrator/kernel/doctor")), "may not import room orchestrator/kernel/doctor"},
-		{"orchestrator/live/x.go", imports("live", room("orchestrator/kernel")), ""},
-		{"orchestrator/x.go", imports("orchestrator"), "is in no room"},
-		{"experiments/scenario/x.go", imports("scenario", room("orchestrator/kernel")), "may not import room orchestrator/kernel"},
-		{"orchestrator/live/x.go", imports("live", room("experiments/report")), "may not import room experiments/report"},
-		{"settings/x.go", imports("settings", room("hostagent"), room("switchagent"), room("internal/yamlspec")), ""},
-		{"settings/x.go", imports("settings", room("topologies")), "may not import room topologies"},
+		{"orchestrator/engine/x.go", imports("engine", ours("ebpf/kernel")), "may not import package ebpf/kernel"},
+		{"orchestrator/engine/x.go", imports("engine", ours("orchestrator/kernel")), "may not import package orchestrator/kernel"},
+		{"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/engine"), "time", "golang.org/x/sys/unix"), ""},
+		{"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/live")), "may not import package orchestrator/live"},
+		{"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/kernel/doctor")), "may not import package orchestrator/kernel/doctor"},
+		{"orchestrator/live/x.go", imports("live", ours("orchestrator/kernel")), ""},
+		{"orchestrator/x.go", imports("orchestrator"), "has no import rule"},
+		{"experiments/scenario/x.go", imports("scenario", ours("orchestrator/kernel")), "may not import package orchestrator/kernel"},
+		{"orchestrator/live/x.go", imports("live", ours("experiments/report")), "may not import package experiments/report"},
+		{"settings/x.go", imports("settings", ours("hostagent"), ours("switchagent"), ours("internal/yamlspec")), ""},
+		{"settings/x.go", imports("settings", ours("topologies")), "may not import package topologies"},
 		{"settings/x.go", imports("settings", "os"), "without IO"},
-		{"switchagent/x.go", imports("switchagent", room("settings")), "may not import room settings"},
-		{"experiments/x.go", imports("experiments"), "is in no room"},
-		{"experiments/measure/x.go", imports("measure", room("topologies"), room("units"), room("internal/interval")), ""},
-		{"experiments/measure/x.go", imports("measure", room("orchestrator/engine")), "may not import room orchestrator"},
-		{"experiments/measure/x.go", imports("measure", room("experiments/scenario")), "may not import room experiments/scenario"},
+		{"switchagent/x.go", imports("switchagent", ours("settings")), "may not import package settings"},
+		{"experiments/x.go", imports("experiments"), "has no import rule"},
+		{"experiments/measure/x.go", imports("measure", ours("topologies"), ours("units"), ours("internal/interval")), ""},
+		{"experiments/measure/x.go", imports("measure", ours("orchestrator/engine")), "may not import package orchestrator"},
+		{"experiments/measure/x.go", imports("measure", ours("experiments/scenario")), "may not import package experiments/scenario"},
 		{"experiments/measure/x.go", imports("measure", "time"), "without IO"},
-		{"experiments/scenario/x.go", imports("scenario", room("experiments/measure"), room("settings"), "os"), ""},
-		{"experiments/scenario/x.go", imports("scenario", room("experiments/rundir")), "may not import room experiments/rundir"},
-		{"experiments/rundir/x.go", imports("rundir", room("experiments/scenario")), ""},
-		{"experiments/rundir/x.go", imports("rundir", room("orchestrator/engine")), "may not import room orchestrator"},
-		{"experiments/runner/x.go", imports("runner", room("experiments/rundir"), room("orchestrator/engine")), ""},
-		{"experiments/runner/x.go", imports("runner", room("experiments/results")), "may not import room experiments/results"},
-		{"experiments/results/x.go", imports("results", room("experiments/rundir"), room("experiments/report")), ""},
-		{"experiments/results/x.go", imports("results", room("experiments/runner")), "may not import room experiments/runner"},
-		{"experiments/results/x_test.go", imports("results", room("experiments/runner"), room("experiments/internal/lab")), ""},
-		{"experiments/results/x.go", imports("results", room("experiments/internal/lab")), "may not import room experiments/internal"},
-		{"experiments/sweep/x.go", imports("sweep", room("experiments/results"), room("experiments/runner")), ""},
-		{"experiments/sweep/x.go", imports("sweep", room("experiments/suite")), "may not import room experiments/suite"},
-		{"experiments/report/x.go", imports("report", room("experiments/measure")), "may not import room experiments/measure"},
-		{"experiments/runner/x.go", imports("runner", room("cmd/pausenet")), "may not import room cmd"},
-		{"experiments/fluid/x.go", imports("fluid", room("vtime"), "math"), ""},
-		{"experiments/fluid/x.go", imports("fluid", room("topologies")), "room experiments/fluid may not import room topologies"},
-		{"experiments/fluid/x.go", imports("fluid", room("experiments/runner")), "room experiments/fluid may not import room experiments/runner"},
+		{"experiments/scenario/x.go", imports("scenario", ours("experiments/measure"), ours("settings"), "os"), ""},
+		{"experiments/scenario/x.go", imports("scenario", ours("experiments/rundir")), "may not import package experiments/rundir"},
+		{"experiments/rundir/x.go", imports("rundir", ours("experiments/scenario")), ""},
+		{"experiments/rundir/x.go", imports("rundir", ours("orchestrator/engine")), "may not import package orchestrator"},
+		{"experiments/runner/x.go", imports("runner", ours("experiments/rundir"), ours("orchestrator/engine")), ""},
+		{"experiments/runner/x.go", imports("runner", ours("experiments/results")), "may not import package experiments/results"},
+		{"experiments/results/x.go", imports("results", ours("experiments/rundir"), ours("experiments/report")), ""},
+		{"experiments/results/x.go", imports("results", ours("experiments/runner")), "may not import package experiments/runner"},
+		{"experiments/results/x_test.go", imports("results", ours("experiments/runner"), ours("experiments/internal/lab")), ""},
+		{"experiments/results/x.go", imports("results", ours("experiments/internal/lab")), "may not import package experiments/internal"},
+		{"experiments/sweep/x.go", imports("sweep", ours("experiments/results"), ours("experiments/runner")), ""},
+		{"experiments/sweep/x.go", imports("sweep", ours("experiments/suite")), "may not import package experiments/suite"},
+		{"experiments/report/x.go", imports("report", ours("experiments/measure")), "may not import package experiments/measure"},
+		{"experiments/runner/x.go", imports("runner", ours("cmd/pausenet")), "may not import package cmd"},
+		{"experiments/fluid/x.go", imports("fluid", ours("vtime"), "math"), ""},
+		{"experiments/fluid/x.go", imports("fluid", ours("topologies")), "package experiments/fluid may not import package topologies"},
+		{"experiments/fluid/x.go", imports("fluid", ours("experiments/runner")), "package experiments/fluid may not import package experiments/runner"},
 		{"experiments/fluid/x.go", imports("fluid", "os"), "without IO"},
-		{"experiments/bound/x.go", imports("bound", room("experiments/fluid"), "os"), ""},
-		{"orchestrator/live/x.go", imports("live", room("experiments/fluid")), "may not import room experiments/fluid"},
-		{"vtime/x.go", imports("vtime", room("topologies")), "may not import room topologies"},
-		{"newroom/x.go", imports("newroom"), "is in no room"},
+		{"experiments/bound/x.go", imports("bound", ours("experiments/fluid"), "os"), ""},
+		{"orchestrator/live/x.go", imports("live", ours("experiments/fluid")), "may not import package experiments/fluid"},
+		{"vtime/x.go", imports("vtime", ours("topologies")), "may not import package topologies"},
+		{"newpackage/x.go", imports("newpackage"), "has no import rule"},
 	} {
 		problems := breachesOf(c.file, []byte(c.source))
 		switch {
@@ -241,7 +241,7 @@ func breaches(tree fs.FS, files *int) (problems []string, err error) {
 	return problems, err
 }
 
-// breachesOf are a file's breaches of the fences, for whatever system it is built.
+// breachesOf are a file's breaches of the import rules, for whatever system it is built.
 func breachesOf(name string, source []byte) (problems []string) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
@@ -255,12 +255,12 @@ func breachesOf(name string, source []byte) (problems []string) {
 	bad := func(at ast.Node, format string, args ...any) {
 		problems = append(problems, fmt.Sprintf("%v: %s", set.Position(at.Pos()), fmt.Sprintf(format, args...)))
 	}
-	room := roomOf(path.Dir(name))
-	allowed := rooms[room]
-	if room == "" {
-		return []string{fmt.Sprintf("%s is in no room: say in fences_test.go and docs/architecture.md what %s may import", name, room)}
+	pkg := ruledBy(path.Dir(name))
+	allowed := mayImport[pkg]
+	if pkg == "" {
+		return []string{fmt.Sprintf("%s has no import rule: say in imports_test.go and docs/architecture.md what it may import", name)}
 	}
-	sansIO := !test && slices.Contains(pure, room)
+	sansIO := !test && slices.Contains(pure, pkg)
 	formatter := "" // what the file calls package fmt
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
@@ -275,15 +275,15 @@ func breachesOf(name string, source []byte) (problems []string) {
 			}
 		}
 		if other, ok := strings.CutPrefix(imported, module+"/"); ok {
-			other = roomOf(other)
-			if test && strings.HasPrefix(room, "experiments/") && other != "cmd" {
+			other = ruledBy(other)
+			if test && strings.HasPrefix(pkg, "experiments/") && other != "cmd" {
 				continue
 			}
-			if other != room && !slices.Contains(common, other) && !slices.Contains(allowed, other) {
-				bad(spec, "room %s may not import room %s", room, other)
+			if other != pkg && !slices.Contains(common, other) && !slices.Contains(allowed, other) {
+				bad(spec, "package %s may not import package %s", pkg, other)
 			}
 		} else if sansIO && within(impure, imported) && !within(harmless, imported) {
-			bad(spec, "room %s is without IO: it may not import %s", room, imported)
+			bad(spec, "package %s is without IO: it may not import %s", pkg, imported)
 		}
 	}
 	if !sansIO {
@@ -292,14 +292,14 @@ func breachesOf(name string, source []byte) (problems []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			bad(n, "room %s is without IO: it starts a goroutine", room)
+			bad(n, "package %s is without IO: it starts a goroutine", pkg)
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && formatter != "" && x.Name == formatter && slices.Contains(prints, n.Sel.Name) {
-				bad(n, "room %s is without IO: it calls fmt.%s", room, n.Sel.Name)
+				bad(n, "package %s is without IO: it calls fmt.%s", pkg, n.Sel.Name)
 			}
 		case *ast.CallExpr:
 			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "print" || f.Name == "println") {
-				bad(n, "room %s is without IO: it calls %s", room, f.Name)
+				bad(n, "package %s is without IO: it calls %s", pkg, f.Name)
 			}
 		}
 		return true
