@@ -1,7 +1,11 @@
 // Package interval estimates means over repetitions, with confidence intervals.
 package interval
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
 
 // Estimate is the mean of a figure over repetitions, which differ in their seed alone.
 type Estimate struct {
@@ -33,21 +37,7 @@ func Of(values []float64) Estimate {
 	return e
 }
 
-// studentTable is the 97.5 % quantile of Student's t distribution with 1, 2, ... degrees of freedom (Student's table as in
-// any textbook).
-var studentTable = [...]float64{
-	12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
-	2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
-}
-
 // studentT is the 97.5 % quantile of Student's t distribution: 2.5 % lie above it, and as many below its negative.
 func studentT(degrees int) float64 {
-	if degrees <= len(studentTable) {
-		return studentTable[degrees-1]
-	}
-	// Its expansion around the normal distribution's quantile z (Abramowitz and Stegun, 26.7.5) is exact to 1e-5 here.
-	const z = 1.959963984540054
-	v := float64(degrees)
-	z3, z5, z7 := z*z*z, z*z*z*z*z, z*z*z*z*z*z*z
-	return z + (z3+z)/(4*v) + (5*z5+16*z3+3*z)/(96*v*v) + (3*z7+19*z5+17*z3-15*z)/(384*v*v*v)
+	return distuv.StudentsT{Sigma: 1, Nu: float64(degrees)}.Quantile(0.975)
 }
