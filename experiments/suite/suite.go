@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/rundir"
@@ -72,9 +74,9 @@ func (s *Suite) ReportPath(scenario string) string {
 func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 	results := make([][]*runner.Result, len(s.Scenarios))
 	errs := make([][]error, len(s.Scenarios))
-	slots := make(chan struct{}, max(s.Jobs, 1))
-	var all sync.WaitGroup
 	reports := make([]error, len(s.Scenarios))
+	var all, reporting errgroup.Group // no error of theirs: every one is told, not the first alone
+	all.SetLimit(max(s.Jobs, 1))
 	for i := range s.Scenarios {
 		scenario := &s.Scenarios[i]
 		begun := sync.OnceFunc(func() { reports[i] = s.removeReport(scenario) })
@@ -83,27 +85,22 @@ func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 		errs[i] = make([]error, len(places))
 		var runs sync.WaitGroup
 		for k := range places {
-			slots <- struct{}{}
-			if ctx.Err() != nil {
-				<-slots
-				errs[i][k] = ctx.Err()
-				continue
-			}
 			runs.Add(1)
-			go func() {
+			all.Go(func() error {
 				defer runs.Done()
-				defer func() { <-slots }()
-				results[i][k], errs[i][k] = s.run(ctx, scenario, places[k], begun)
-			}()
+				if errs[i][k] = ctx.Err(); errs[i][k] == nil {
+					results[i][k], errs[i][k] = s.run(ctx, scenario, places[k], begun)
+				}
+				return nil
+			})
 		}
-		all.Add(1)
-		go func() {
-			defer all.Done()
+		reporting.Go(func() error {
 			runs.Wait()
 			reports[i] = errors.Join(reports[i], s.writeReport(scenario, results[i]), s.writePublished(scenario, results[i]))
-		}()
+			return nil
+		})
 	}
-	all.Wait()
+	_ = reporting.Wait()
 	joined := errors.Join(reports...)
 	for i := range errs {
 		joined = errors.Join(joined, errors.Join(errs[i]...))

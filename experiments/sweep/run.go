@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/rundir"
@@ -100,22 +101,21 @@ func (j *Job) Run(ctx context.Context, progress engine.Progress) error {
 // from being made. When ctx is cancelled those that run are ended, and no other begins.
 func (r *Runner) Run(ctx context.Context) []Outcome {
 	outcomes := make([]Outcome, len(r.Points))
-	slots := make(chan struct{}, max(r.Jobs, 1))
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(max(r.Jobs, 1))
 	for i := range r.Points {
 		outcomes[i].State = Waiting
 	}
 	for i := range r.Points {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
+		all.Go(func() error {
 			outcomes[i] = r.point(ctx, i)
 			if r.Ended != nil && outcomes[i].State != Waiting {
 				r.Ended(i, &outcomes[i])
 			}
+			return nil // an outcome has its own
 		})
 	}
-	all.Wait()
+	_ = all.Wait()
 	return outcomes
 }
 

@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -108,16 +109,15 @@ func (s *Sweep) Points(jobs int) ([]Point, error) {
 	cells := s.cells()
 	resolved := make([][]Point, len(cells))
 	errs := make([]error, len(cells))
-	slots := make(chan struct{}, max(jobs, 1))
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(max(jobs, 1))
 	for i := range cells {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
+		all.Go(func() error {
 			resolved[i], errs[i] = s.resolve(&cells[i])
+			return nil // every mistake is to be told, not the first alone
 		})
 	}
-	all.Wait()
+	_ = all.Wait()
 	if err := s.mistakes(errs); err != nil {
 		return nil, err
 	}
