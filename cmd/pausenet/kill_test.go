@@ -33,9 +33,9 @@ h1 sh -c 'ping -i 0.01 h5'
 // others is what another terminal's program does meanwhile.
 const others = `(setsid sleep 1005 &) >/dev/null 2>&1; exec sleep 1006`
 
-// TestKill kills a live fabric and its guard, alone and in either order, with programs in its hosts, from this terminal and another, at
-// moments from before its first namespace to after its last, and looks for what is left: processes, namespaces, programs. The next one
-// of its name comes up at once.
+// TestKill kills a live fabric and its namespace init, alone and in either order, with programs in its hosts, from this terminal and
+// another, at moments from before its first namespace to after its last, and looks for what is left: processes, namespaces, programs. The
+// next one of its name comes up at once.
 func TestKill(t *testing.T) {
 	testenv.NeedRoot(t)
 	times := 10
@@ -67,7 +67,7 @@ func TestKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(after / 2)
-		programs, guard := programsOf(cmd.Process.Pid), guardOf(cmd.Process.Pid)
+		programs, initPID := programsOf(cmd.Process.Pid), initOf(cmd.Process.Pid)
 		kill := func(pid int) {
 			if pid > 0 {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -80,22 +80,22 @@ func TestKill(t *testing.T) {
 			_ = cmd.Process.Signal(syscall.SIGTERM)
 			pause(30_000)
 		case 2:
-			how = "main and then the guard"
+			how = "main and then the namespace init"
 			kill(cmd.Process.Pid)
 			pause(500)
-			kill(guard)
+			kill(initPID)
 		case 3:
-			how = "the guard and then main"
-			kill(guard)
+			how = "the namespace init and then main"
+			kill(initPID)
 			pause(500)
 		case 4:
 			how = "all, the client too"
 			kill(client.Process.Pid)
-			kill(guard)
+			kill(initPID)
 		}
 		kill(cmd.Process.Pid)
 		_, _ = cmd.Wait(), client.Wait() // however they ended
-		nothingLeft(t, fmt.Sprintf("%s killed after %v, with %d programs, guard %d", how, after, len(programs), guard), cmd.Process.Pid, variable, programs)
+		nothingLeft(t, fmt.Sprintf("%s killed after %v, with %d programs, namespace init %d", how, after, len(programs), initPID), cmd.Process.Pid, variable, programs)
 	}
 	again := exec.Command(pausenet, "up", "--name", "test-kill", "--slowdown", "500")
 	again.Stdin = strings.NewReader("pingpair\n")
@@ -104,11 +104,11 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// guardOf is the guard of a fabric's process; 0: there is none yet.
-func guardOf(pid int) int {
+// initOf is the namespace init of a fabric's process; 0: there is none yet.
+func initOf(pid int) int {
 	return aProcess(func(folder string) bool {
 		line, _ := os.ReadFile(folder + "/cmdline")
-		return string(line) == fmt.Sprintf("pausenet-guard\x00%d\x00", pid)
+		return string(line) == fmt.Sprintf("pausenet-init\x00%d\x00", pid)
 	})
 }
 
@@ -216,11 +216,11 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestGuardKilled: a fabric whose guard alone is killed, and every program on its nodes with it, ends in order and says why.
-func TestGuardKilled(t *testing.T) {
+// TestInitKilled: a fabric whose namespace init alone is killed, and every program on its nodes with it, ends in order and says why.
+func TestInitKilled(t *testing.T) {
 	testenv.NeedRoot(t)
 	_, pausenet := program(t)
-	cmd := exec.Command(pausenet, "up", "--name", "test-guard", "--slowdown", "500")
+	cmd := exec.Command(pausenet, "up", "--name", "test-init", "--slowdown", "500")
 	typed, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -248,14 +248,14 @@ func TestGuardKilled(t *testing.T) {
 			t.Fatal(printed())
 		}
 	}
-	guard := guardOf(cmd.Process.Pid)
-	if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
-		t.Errorf("guard %d: %v", guard, err)
+	initPID := initOf(cmd.Process.Pid)
+	if err := syscall.Kill(initPID, syscall.SIGKILL); err != nil {
+		t.Errorf("namespace init %d: %v", initPID, err)
 	}
 	err = cmd.Wait()
 	text := printed()
 	if cmd.ProcessState.ExitCode() != exitVerdict || !strings.Contains(text, "verdict: ") ||
-		!strings.Contains(text, fmt.Sprintf("the guard, process %d, was killed, and the programs on nodes with it", guard)) {
+		!strings.Contains(text, fmt.Sprintf("the namespace init, process %d, was killed, and the programs on nodes with it", initPID)) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

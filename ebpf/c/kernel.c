@@ -147,7 +147,7 @@ int pausenet_ingress(struct __sk_buff *skb)
 	}
 	x->done++;
 	if (ifindex) {
-		/* The ring has seen the frame by then: the backplane's IP stack is to drop it at a glance. */
+		/* The ring has seen the frame by then: the hub namespace's IP stack is to drop it at a glance. */
 		bpf_skb_change_type(skb, PACKET_OTHERHOST);
 		skb->mark = FRAME_MARK;
 		return bpf_redirect_peer(ifindex, 0);

@@ -164,7 +164,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}()
 	go func() {
 		<-programs.Ended()
-		cancel(fmt.Errorf("the guard, process %d, was killed, and the programs on nodes with it: the fabric has ended", programs.Guard()))
+		cancel(fmt.Errorf("the namespace init, process %d, was killed, and the programs on nodes with it: the fabric has ended", programs.InitPID()))
 	}()
 	return f, nil
 }

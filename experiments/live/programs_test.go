@@ -147,8 +147,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestPIDs: programs on all nodes see each other and the guard, by pids of their own, and no others; those in the background go on until the
-// fabric ends.
+// TestPIDs: programs on all nodes see each other and the namespace init, by pids of their own, and no others; those in the background go on
+// until the fabric ends.
 func TestPIDs(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -160,7 +160,7 @@ func TestPIDs(t *testing.T) {
 		return n
 	}
 	slices.SortFunc(lines, func(a, b string) int { return pid(a) - pid(b) }) // the shell has 10 before 9
-	if len(lines) != 3 || lines[0] != "1 pausenet-guard" || lines[1] != strings.TrimSpace(first)+" sleep" || !strings.HasSuffix(lines[2], " sh") {
+	if len(lines) != 3 || lines[0] != "1 pausenet-init" || lines[1] != strings.TrimSpace(first)+" sleep" || !strings.HasSuffix(lines[2], " sh") {
 		t.Errorf("after sleep as %s the processes are\n%s", first, got)
 	}
 }

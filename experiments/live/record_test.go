@@ -57,11 +57,11 @@ func TestRecord(t *testing.T) {
 	const name = "test-record"
 	folder(t, name)
 	r := recorded(t, name, func(f *Fabric) {
-		_ = unix.Kill(f.programs.Guard(), unix.SIGKILL)
+		_ = unix.Kill(f.programs.InitPID(), unix.SIGKILL)
 		<-f.Done()
 	})
-	if r == nil || r.Verdict == nil || !strings.HasPrefix(r.Reason, "the guard, process ") {
-		t.Fatalf("after its guard was killed: %+v", r)
+	if r == nil || r.Verdict == nil || !strings.HasPrefix(r.Reason, "the namespace init, process ") {
+		t.Fatalf("after its namespace init was killed: %+v", r)
 	}
 	// Not as String has it, whose seconds go on.
 	if _, err := Dial(name); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), r.Reason) {

@@ -1,8 +1,8 @@
 //go:build linux
 
 // Package pidns runs programs in a PID namespace that ends with the process that made it, whatever ends that: the kernel kills every
-// process of a PID namespace whose first one has ended. That first process, the guard, is this program once more, as is, for a moment,
-// each process that becomes a program: importing the package is enough for both.
+// process of a PID namespace whose first one has ended. That first process, the namespace init, is this program once more, as is, for a
+// moment, each process that becomes a program: importing the package is enough for both.
 package pidns
 
 import (
@@ -21,13 +21,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What this program is called where it is the guard, and where it becomes a program.
-const guardName, becomeName = "pausenet-guard", "pausenet-become"
+// What this program is called where it is the namespace init, and where it becomes a program.
+const initName, becomeName = "pausenet-init", "pausenet-become"
 
 func init() {
 	switch os.Args[0] {
-	case guardName:
-		guard()
+	case initName:
+		runInit()
 		os.Exit(0)
 	case becomeName:
 		become(os.Args[1:])
@@ -37,18 +37,18 @@ func init() {
 
 // Namespace is a PID namespace. Its programs end with it, and it with the process that made it.
 type Namespace struct {
-	guard  int
-	file   *os.File       // the namespace
-	mounts *os.File       // the guard's mount namespace
-	root   *os.File       // its root folder, which is another than that namespace's in a chroot
-	hold   io.WriteCloser // the guard's standard input
-	ended  chan struct{}  // closed as the guard has ended
+	initPID int
+	file    *os.File       // the namespace
+	mounts  *os.File       // the namespace init's mount namespace
+	root    *os.File       // its root folder, which is another than that namespace's in a chroot
+	hold    io.WriteCloser // the namespace init's standard input
+	ended   chan struct{}  // closed as the namespace init has ended
 }
 
 // New makes a PID namespace. It needs root.
 func New() (*Namespace, error) {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Args = []string{guardName, strconv.Itoa(os.Getpid())} // whose it is, for who looks at ps
+	cmd.Args = []string{initName, strconv.Itoa(os.Getpid())} // whose it is, for who looks at ps
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &unix.SysProcAttr{
 		// What programs may find by way of process 1 is nothing of the machine's: its network is an empty one.
@@ -58,11 +58,11 @@ func New() (*Namespace, error) {
 	}
 	hold, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("start the guard: %w", err)
+		return nil, fmt.Errorf("start the namespace init: %w", err)
 	}
 	ready, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("start the guard: %w", err)
+		return nil, fmt.Errorf("start the namespace init: %w", err)
 	}
 	n := &Namespace{hold: hold, ended: make(chan struct{})}
 	started := make(chan error, 1)
@@ -71,7 +71,7 @@ func New() (*Namespace, error) {
 		err := cmd.Start()
 		if err == nil {
 			// While nobody waits for it the pid is its own.
-			n.guard = cmd.Process.Pid
+			n.initPID = cmd.Process.Pid
 			if err = whenReady(ready); err == nil {
 				err = n.open()
 			}
@@ -90,15 +90,15 @@ func New() (*Namespace, error) {
 	}()
 	if err := <-started; err != nil {
 		_ = hold.Close()
-		return nil, fmt.Errorf("start the guard: %w", err)
+		return nil, fmt.Errorf("start the namespace init: %w", err)
 	}
 	return n, nil
 }
 
-// open opens the namespaces of the guard, which runs.
+// open opens the namespaces of the namespace init, which runs.
 func (n *Namespace) open() (err error) {
 	for name, file := range map[string]**os.File{"ns/pid": &n.file, "ns/mnt": &n.mounts, "root": &n.root} {
-		if *file, err = os.Open(fmt.Sprintf("/proc/%d/%s", n.guard, name)); err != nil {
+		if *file, err = os.Open(fmt.Sprintf("/proc/%d/%s", n.initPID, name)); err != nil {
 			return err
 		}
 	}
@@ -111,9 +111,9 @@ func (n *Namespace) close() {
 	}
 }
 
-// whenReady waits until the guard says that it is ready, by an empty line, or why it is not.
-func whenReady(guard io.Reader) error {
-	line, err := bufio.NewReader(guard).ReadString('\n')
+// whenReady waits until the namespace init says that it is ready, by an empty line, or why it is not.
+func whenReady(initOutput io.Reader) error {
+	line, err := bufio.NewReader(initOutput).ReadString('\n')
 	switch {
 	case err != nil:
 		return fmt.Errorf("it ended at once: %w", err)
@@ -123,12 +123,12 @@ func whenReady(guard io.Reader) error {
 	return nil
 }
 
-// guard is what the first process of a namespace does: nothing, until its standard input ends, and the process that made it with that.
-func guard() {
+// runInit is what the namespace init does: nothing, until its standard input ends, and the process that made it with that.
+func runInit() {
 	// What programs send to process 1 is not for it. As SIGCHLD is ignored too, the kernel itself clears away the orphans that end.
 	signal.Ignore()
-	name(guardName)
-	if err := guardMounts(); err != nil {
+	name(initName)
+	if err := mountProc(); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -136,9 +136,9 @@ func guard() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// guardMounts has /proc show the PID namespace, in a mount namespace of the guard's own. What is mounted on the machine later appears
+// mountProc has /proc show the PID namespace, in a mount namespace of the namespace init's own. What is mounted on the machine later appears
 // there too, and what is unmounted vanishes: nothing is kept busy. What is mounted there does not get out.
-func guardMounts() error {
+func mountProc() error {
 	switch err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err {
 	case nil:
 	case unix.EINVAL:
@@ -181,8 +181,8 @@ func EnterMounts(mounts, root int) error {
 	return nil
 }
 
-// Guard is the pid of the namespace's first process.
-func (n *Namespace) Guard() int { return n.guard }
+// InitPID is the pid of the namespace init, outside the namespace.
+func (n *Namespace) InitPID() int { return n.initPID }
 
 // Ended is closed when the namespace has ended, and all its programs with it.
 func (n *Namespace) Ended() <-chan struct{} { return n.ended }

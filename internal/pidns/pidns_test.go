@@ -23,7 +23,7 @@ import (
 
 const patience = 3 * time.Minute
 
-// in starts a command in a namespace, on a thread of its own among the guard's mounts, and calls then while that thread lives.
+// in starts a command in a namespace, on a thread of its own among the namespace init's mounts, and calls then while that thread lives.
 func in(n *Namespace, cmd *exec.Cmd, then func() error) error {
 	return with(n, AllPowers, cmd, then)
 }
@@ -92,12 +92,12 @@ func gone(t *testing.T, variable string) {
 	}
 }
 
-// TestInside: programs see those of their namespace alone, whose first process is the guard, by the pids that they have there.
+// TestInside: programs see those of their namespace alone, whose first process is the namespace init, by the pids that they have there.
 func TestInside(t *testing.T) {
 	n := namespace(t)
 	got := output(t, n, `cat /proc/1/comm; echo /proc/[0-9]*; echo $$ $PPID; readlink /proc/self/ns/pid; sleep 1000 >/dev/null 2>&1 & kill $! && echo killed`)
 	lines := strings.Split(strings.TrimSpace(got), "\n")
-	if len(lines) != 5 || lines[0] != guardName || lines[4] != "killed" {
+	if len(lines) != 5 || lines[0] != initName || lines[4] != "killed" {
 		t.Fatal(got)
 	}
 	own := strings.Fields(lines[2])
@@ -107,7 +107,7 @@ func TestInside(t *testing.T) {
 	if outer, err := os.Readlink("/proc/self/ns/pid"); err != nil || lines[3] == outer {
 		t.Errorf("%v: the namespace is the outer one, %s", err, outer)
 	}
-	if who, err := os.ReadFile("/proc/1/comm"); err != nil || strings.TrimSpace(string(who)) == guardName {
+	if who, err := os.ReadFile("/proc/1/comm"); err != nil || strings.TrimSpace(string(who)) == initName {
 		t.Errorf("%v: the machine's own /proc shows %s", err, who)
 	}
 }
@@ -118,7 +118,7 @@ func TestOrphans(t *testing.T) {
 	output(t, n, "for s in TERM INT HUP QUIT USR1 CHLD KILL STOP; do kill -$s 1; done; sh -c 'sleep 0.01 & :'")
 	var got string
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		if got = output(t, n, "exec cat /proc/[0-9]*/comm"); got == guardName+"\ncat\n" {
+		if got = output(t, n, "exec cat /proc/[0-9]*/comm"); got == initName+"\ncat\n" {
 			return
 		}
 	}
@@ -162,8 +162,8 @@ func begin(t *testing.T, n *Namespace, variable string) (wait func() error) {
 func TestEnd(t *testing.T) {
 	for name, end := range map[string]func(n *Namespace){
 		"end":     (*Namespace).End,
-		"killed":  func(n *Namespace) { _ = unix.Kill(n.Guard(), unix.SIGKILL) },
-		"stopped": func(n *Namespace) { _ = unix.Kill(n.Guard(), unix.SIGSTOP); _ = unix.Kill(n.Guard(), unix.SIGKILL) },
+		"killed":  func(n *Namespace) { _ = unix.Kill(n.InitPID(), unix.SIGKILL) },
+		"stopped": func(n *Namespace) { _ = unix.Kill(n.InitPID(), unix.SIGSTOP); _ = unix.Kill(n.InitPID(), unix.SIGKILL) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := namespace(t)
@@ -263,7 +263,7 @@ func TestChroot(t *testing.T) {
 	cmd := exec.Command("sh", "-ec", script, t.TempDir(), self)
 	cmd.Env = append(os.Environ(), "PIDNS_CHROOT=1")
 	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS} // which makes its mounts private
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "start the guard: / is no mount point, as in a plain chroot: mount --bind") {
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "start the namespace init: / is no mount point, as in a plain chroot: mount --bind") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -280,18 +280,18 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestRole is what TestKilled starts: a process that makes a namespace or uses one, of which it has the guard, and waits.
+// TestRole is what TestKilled starts: a process that makes a namespace or uses one, of which it has the namespace init, and waits.
 func TestRole(t *testing.T) {
-	guard, there := os.LookupEnv("PIDNS_ROLE")
+	initPID, there := os.LookupEnv("PIDNS_ROLE")
 	if !there {
 		t.Skip("a part of TestKilled")
 	}
 	n := &Namespace{}
 	var err error
-	if guard == "" {
+	if initPID == "" {
 		n, err = New()
 	} else {
-		n.guard, err = strconv.Atoi(guard)
+		n.initPID, err = strconv.Atoi(initPID)
 		err = errors.Join(err, n.open())
 	}
 	if err != nil {
@@ -302,22 +302,22 @@ func TestRole(t *testing.T) {
 	t.Fatal(in(n, cmd, cmd.Wait))
 }
 
-// TestKilled: with the process that made a namespace all ends in it, also if the guard is stopped; with another that runs a program in it,
-// that program.
+// TestKilled: with the process that made a namespace all ends in it, also if the namespace init is stopped; with another that runs a
+// program in it, that program.
 func TestKilled(t *testing.T) {
 	n := namespace(t)
 	for _, c := range []struct {
-		name, guard string
-		left        int
+		name, initPID string
+		left          int
 	}{
 		{"maker", "", 0},
 		{"maker-stopped", "", 0},
-		{"user", strconv.Itoa(n.Guard()), 3}, // the daemons
+		{"user", strconv.Itoa(n.InitPID()), 3}, // the daemons
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			variable := fmt.Sprintf("PIDNS_TEST=%s-%d", c.name, os.Getpid())
 			cmd := exec.Command("/proc/self/exe", "-test.run=^TestRole$")
-			cmd.Env = append(os.Environ(), "PIDNS_ROLE="+c.guard, variable)
+			cmd.Env = append(os.Environ(), "PIDNS_ROLE="+c.initPID, variable)
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -329,8 +329,8 @@ func TestKilled(t *testing.T) {
 				t.Log(lines.Text())
 			}
 			all := 5 // the process, four programs
-			if c.guard == "" {
-				all = 6 // and the guard
+			if c.initPID == "" {
+				all = 6 // and the namespace init
 			}
 			for deadline := time.Now().Add(patience); len(marked(variable)) < all; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
@@ -339,7 +339,7 @@ func TestKilled(t *testing.T) {
 			}
 			if c.name == "maker-stopped" {
 				for _, pid := range marked(variable) {
-					if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(name)) == guardName {
+					if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(name)) == initName {
 						_ = unix.Kill(pid, unix.SIGSTOP)
 					}
 				}

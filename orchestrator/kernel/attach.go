@@ -37,7 +37,7 @@ const (
 const tcxHooks = 16
 
 // attachAll hangs the pipelines on every port: ingress on the inner end, egress on the outer. The thread is in the
-// backplane and stays there.
+// hub namespace and stays there.
 func (f *Fabric) attachAll(way Hooks) error {
 	switch {
 	case way == HooksClsact || way == HooksAuto && 2*len(f.plan.Ports) > tcxHooks:
@@ -52,9 +52,9 @@ func (f *Fabric) attachAll(way Hooks) error {
 	return err
 }
 
-// eachNamespace calls backplane in the backplane's namespace and then device in each device's, and returns to the former.
-func (f *Fabric) eachNamespace(backplane func() error, device func(n *topologies.Node) error) error {
-	if err := backplane(); err != nil {
+// eachNamespace calls hub in the hub namespace and then device in each device's, and returns to the former.
+func (f *Fabric) eachNamespace(hub func() error, device func(n *topologies.Node) error) error {
+	if err := hub(); err != nil {
 		return err
 	}
 	for i := range f.plan.Nodes {
@@ -66,7 +66,7 @@ func (f *Fabric) eachNamespace(backplane func() error, device func(n *topologies
 			return err
 		}
 	}
-	return netns.Set(f.backplane)
+	return netns.Set(f.hub)
 }
 
 // attachTCX uses links (Linux 6.6): they end with the process.

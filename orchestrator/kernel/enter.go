@@ -16,8 +16,8 @@ import (
 // Namespace is the file descriptor of a node's network namespace.
 func (f *Fabric) Namespace(node topologies.NodeID) int { return int(f.devices[node]) }
 
-// Backplane is that of the namespace with the ports' outer ends.
-func (f *Fabric) Backplane() int { return int(f.backplane) }
+// Hub is that of the namespace with the ports' outer ends.
+func (f *Fabric) Hub() int { return int(f.hub) }
 
 // Place is where a program runs: file descriptors of a node's namespaces, which all of its programs share.
 type Place struct {

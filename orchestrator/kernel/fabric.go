@@ -17,13 +17,13 @@ import (
 )
 
 // Fabric is a topology in the kernel: a network namespace a device, a veth pair a port, the pipelines attached. The inner
-// end of a port lives in its device's namespace under its natural name, the outer end in one backplane namespace.
+// end of a port lives in its device's namespace under its natural name, the outer end in the hub namespace.
 type Fabric struct {
 	plan      *topologies.Plan
 	pipelines *kernel.Pipelines
 	ingress   *cilium.Program
 	egress    *cilium.Program
-	backplane netns.NsHandle
+	hub       netns.NsHandle
 	devices   []netns.NsHandle // by node
 	hooks     []hook
 	live      bool
@@ -36,7 +36,7 @@ type BuildTiming struct{ Load, Namespaces, Links, Attach, Total time.Duration }
 
 // NewFabric builds the fabric in the kernel. It needs root. Whatever ends the process, the fabric ends with it.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
-	f = &Fabric{plan: plan, live: o.Live, backplane: netns.None()}
+	f = &Fabric{plan: plan, live: o.Live, hub: netns.None()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -87,7 +87,7 @@ func (f *Fabric) State() *ebpf.State { return &f.pipelines.State }
 // Plan is what the fabric was built from.
 func (f *Fabric) Plan() *topologies.Plan { return f.plan }
 
-// makeNamespaces leaves the thread in the backplane.
+// makeNamespaces leaves the thread in the hub namespace.
 func (f *Fabric) makeNamespaces() (err error) {
 	f.devices = make([]netns.NsHandle, 0, len(f.plan.Nodes))
 	for range f.plan.Nodes {
@@ -97,7 +97,7 @@ func (f *Fabric) makeNamespaces() (err error) {
 		}
 		f.devices = append(f.devices, ns)
 	}
-	f.backplane, err = newNamespace()
+	f.hub, err = newNamespace()
 	return err
 }
 
@@ -112,8 +112,8 @@ func (f *Fabric) Close() error {
 		errs = append(errs, f.devices[i].Close())
 	}
 	f.devices = nil
-	if f.backplane.IsOpen() {
-		errs = append(errs, f.backplane.Close())
+	if f.hub.IsOpen() {
+		errs = append(errs, f.hub.Close())
 	}
 	if f.pipelines != nil {
 		errs = append(errs, f.pipelines.Close())

@@ -96,7 +96,7 @@ func TestNothingLeaks(t *testing.T) {
 		for _, id := range programs(t) { // programs themselves, and TCX links to them
 			ids[id] = true
 		}
-		for _, ns := range append(p.fabric.devices, p.fabric.backplane) {
+		for _, ns := range append(p.fabric.devices, p.fabric.hub) {
 			var s unix.Stat_t
 			if err := unix.Fstat(int(ns), &s); err != nil {
 				t.Fatal(err)

@@ -23,7 +23,7 @@ const vethInfoPeer = 1
 var gateway = net.IPv4(10, 255, 255, 254)
 
 // makeLinks makes each port's veth pair straight into its namespaces, both ends up, and marks the namespaces as ours. The
-// thread is in the backplane.
+// thread is in the hub namespace.
 func (f *Fabric) makeLinks() error {
 	// Before Linux 6.15 the kernel takes an interface's index for used if the namespace that the request comes from has
 	// it, wherever the interface is to be. So the requests come from a namespace that has none but lo.
@@ -37,8 +37,8 @@ func (f *Fabric) makeLinks() error {
 		return err
 	}
 	defer create.Close()
-	if err := netns.Set(f.backplane); err != nil {
-		return fmt.Errorf("enter the backplane's namespace: %w", err)
+	if err := netns.Set(f.hub); err != nil {
+		return fmt.Errorf("enter the hub namespace: %w", err)
 	}
 	change, err := linkSocket()
 	if err != nil {
@@ -47,7 +47,7 @@ func (f *Fabric) makeLinks() error {
 	defer change.Close()
 	for i := range f.plan.Ports {
 		p := &f.plan.Ports[i]
-		err := execute(create, newVeth(f.plan, p, f.devices[p.Node], f.backplane))
+		err := execute(create, newVeth(f.plan, p, f.devices[p.Node], f.hub))
 		if err == nil {
 			err = execute(change, bringUp(p))
 		}
@@ -63,13 +63,13 @@ func (f *Fabric) makeLinks() error {
 			return err
 		}
 	}
-	return netns.Set(f.backplane)
+	return netns.Set(f.hub)
 }
 
 // carrierPatience is how long bring-up waits for an interface that the kernel does not say is up.
 const carrierPatience = 10 * time.Second
 
-// awaitCarriers has the kernel take note that both ends of each port are up; see carrier. The thread ends up in the backplane.
+// awaitCarriers has the kernel take note that both ends of each port are up; see carrier. The thread ends up in the hub namespace.
 func (f *Fabric) awaitCarriers() error {
 	return f.eachNamespace(func() error { return nil }, func(n *topologies.Node) error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -116,9 +116,9 @@ func execute(socket *nl.NetlinkSocket, req *nl.NetlinkRequest) error {
 	return err
 }
 
-// newVeth asks for a port's inner end, in its device's namespace and up, and its outer end, in the backplane. A veth's
+// newVeth asks for a port's inner end, in its device's namespace and up, and its outer end, in the hub namespace. A veth's
 // second end cannot be created up, as it has no peer yet then: bringUp does that.
-func newVeth(plan *topologies.Plan, p *topologies.Port, device, backplane netns.NsHandle) *nl.NetlinkRequest {
+func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHandle) *nl.NetlinkRequest {
 	mtu := nl.Uint32Attr(uint32(engine.InterfaceMTU(plan)))
 	one := nl.Uint32Attr(1)
 	outerMAC := p.MAC
@@ -138,7 +138,7 @@ func newVeth(plan *topologies.Plan, p *topologies.Port, device, backplane netns.
 	peer := info.AddRtAttr(nl.IFLA_INFO_DATA, nil).AddRtAttr(vethInfoPeer, nil)
 	peer.AddChild(linkMessage(engine.OuterIfindex(p.ID), 0))
 	peer.AddRtAttr(unix.IFLA_IFNAME, name)
-	peer.AddRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(backplane)))
+	peer.AddRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(hub)))
 	peer.AddRtAttr(unix.IFLA_ADDRESS, outerMAC[:])
 	peer.AddRtAttr(unix.IFLA_MTU, mtu)
 	peer.AddRtAttr(unix.IFLA_NUM_TX_QUEUES, one)

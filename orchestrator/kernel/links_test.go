@@ -59,7 +59,7 @@ func TestIsNotUp(t *testing.T) {
 	}
 	defer f.Close()
 	name := plan.Ports[plan.Nodes[plan.Switch[0]].Ports[0]].Name
-	in(t, f.backplane, "ip", "link", "set", name, "down")
+	in(t, f.hub, "ip", "link", "set", name, "down")
 	wait := func(patience time.Duration) (got error) {
 		t.Helper()
 		if err := f.inNamespaces(func(n *topologies.Node) error {
@@ -84,7 +84,7 @@ func TestIsNotUp(t *testing.T) {
 	}
 	waited := make(chan error)
 	go func() { waited <- wait(time.Hour) }()
-	in(t, f.backplane, "ip", "link", "set", name, "up")
+	in(t, f.hub, "ip", "link", "set", name, "up")
 	if err := <-waited; err != nil {
 		t.Error(err)
 	}

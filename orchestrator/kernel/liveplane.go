@@ -193,12 +193,12 @@ func (p *Plane) Unasked() error {
 	}
 }
 
-// disown throws away the frame that the ring gave, which has come out of an interface of the backplane and is not what was waited for. It
+// disown throws away the frame that the ring gave, which has come out of an interface of the hub namespace and is not what was waited for. It
 // is of a pass into that port that had been given up, or else an error.
 func (p *Plane) disown(ifindex int32) error {
 	port := int(ifindex - engine.OuterIfindex(0))
 	if port < 0 || port >= len(p.live.owed) || p.live.owed[port] == 0 {
-		from := "the backplane"
+		from := "the hub namespace"
 		if port >= 0 && port < len(p.live.owed) {
 			from = p.fabric.plan.Ports[port].Name
 		}

@@ -38,15 +38,15 @@ var ownMark = sync.OnceValues(func() (string, error) {
 })
 
 // markNamespaces names each namespace's owner and node in the alias of its lo (`ip link` shows it), so that Clean can
-// tell ours from others'. It must be lo: the ports of a device vanish with the backplane, and what is to be recognised is
-// a namespace that outlives it. The thread ends up in the backplane.
+// tell ours from others'. It must be lo: the ports of a device vanish with the hub namespace, and what is to be recognised is
+// a namespace that outlives it. The thread ends up in the hub namespace.
 func (f *Fabric) markNamespaces() error {
 	for i := range f.devices {
 		if err := mark(f.devices[i], f.plan.Nodes[i].Name); err != nil {
 			return err
 		}
 	}
-	return mark(f.backplane, "backplane")
+	return mark(f.hub, "hub")
 }
 
 // mark leaves the thread in the namespace.

@@ -45,7 +45,7 @@ const passTimeout = 20 * time.Second
 // NewPlane drives a fabric. frameSize is the most bytes of a frame.
 func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
 	p := &Plane{fabric: f, state: f.State(), pass: f.State().Pass, taps: map[int]*tap{}}
-	err := p.inBackplane(func() (err error) {
+	err := p.inHub(func() (err error) {
 		if !f.live {
 			p.ring, err = newRing(frameSize, ringSlots, nil)
 			return err
@@ -59,10 +59,10 @@ func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
 	return p, nil
 }
 
-func (p *Plane) inBackplane(f func() error) error {
+func (p *Plane) inHub(f func() error) error {
 	return onOwnThread(func() error {
-		if err := netns.Set(p.fabric.backplane); err != nil {
-			return fmt.Errorf("enter the backplane's namespace: %w", err)
+		if err := netns.Set(p.fabric.hub); err != nil {
+			return fmt.Errorf("enter the hub namespace: %w", err)
 		}
 		return f()
 	})
@@ -109,7 +109,7 @@ func (p *Plane) Process(in int, f *frame.Frame) error {
 		}
 	}
 	if want := engine.OuterIfindex(0) + int32(x.Egress); ifindex != want {
-		return fmt.Errorf("frame into %s came out of interface %d of the backplane instead of %d (%s)",
+		return fmt.Errorf("frame into %s came out of interface %d of the hub namespace instead of %d (%s)",
 			p.fabric.plan.Ports[in].Name, ifindex, want, p.fabric.plan.Ports[x.Egress].Name)
 	}
 	if len(data) != len(f.Data()) {

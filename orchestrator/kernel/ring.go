@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// ring is an AF_PACKET receive ring (TPACKET_V2) over every interface of the backplane, and the socket that frames are
+// ring is an AF_PACKET receive ring (TPACKET_V2) over every interface of the hub namespace, and the socket that frames are
 // injected through. V3 would hold a lone frame back until its block fills; V2 delivers it at once.
 type ring struct {
 	rx, tx  int
@@ -116,7 +116,7 @@ func attachFilter(fd int, program []unix.SockFilter) error {
 
 func hostToNetwork(v uint16) uint16 { return v<<8 | v>>8 }
 
-// send injects a frame into an interface of the backplane: one system call, no allocation.
+// send injects a frame into an interface of the hub namespace: one system call, no allocation.
 func (r *ring) send(ifindex int32, frame []byte) error {
 	r.address.Ifindex = ifindex
 	_, _, e := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(r.tx), uintptr(unsafe.Pointer(unsafe.SliceData(frame))),

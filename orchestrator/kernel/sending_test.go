@@ -44,7 +44,7 @@ func in(t testing.TB, where netns.NsHandle, command ...string) {
 // noRoomAt has the kernel take no frame into a port, behind the egress program, or all of them: by a queue that it puts there.
 func noRoomAt(t testing.TB, f *Fabric, port int, verb string, limit int) {
 	t.Helper()
-	in(t, f.backplane, "tc", "qdisc", verb, "dev", f.plan.Ports[port].Name, "root", "pfifo", "limit", strconv.Itoa(limit))
+	in(t, f.hub, "tc", "qdisc", verb, "dev", f.plan.Ports[port].Name, "root", "pfifo", "limit", strconv.Itoa(limit))
 }
 
 // TestNoRoom: a frame that the kernel had no room for, behind the egress pipeline, goes in again, and nothing in the run shows it.
@@ -186,9 +186,9 @@ func TestAils(t *testing.T) {
 	l.plane.pass.Marked--
 	in(t, fabric.devices[l.plan.NodeByName("s0").ID], "ip", "link", "set", name, "down")
 	says(l.plane.unseen(port), "somebody took the interface's other end down")
-	in(t, fabric.backplane, "ip", "link", "set", name, "down")
+	in(t, fabric.hub, "ip", "link", "set", name, "down")
 	says(l.plane.notSent(port, unix.ENETDOWN), "network is down", "somebody took the interface down")
-	in(t, fabric.backplane, "ip", "link", "del", name)
+	in(t, fabric.hub, "ip", "link", "del", name)
 	says(l.plane.notSent(port, unix.ENXIO), "somebody deleted the interface")
 	l.plane.pass.Egress = uint32(port)
 	says(l.plane.notOut(port), "did not come out of "+name)

@@ -20,7 +20,7 @@ func noRoomInto(t testing.TB, f *liveFabric, port int, verb string, limit int) {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends, and the namespace is its own
-		if err := unix.Setns(f.fabric.Backplane(), unix.CLONE_NEWNET); err != nil {
+		if err := unix.Setns(f.fabric.Hub(), unix.CLONE_NEWNET); err != nil {
 			done <- err
 			return
 		}
