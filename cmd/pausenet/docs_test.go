@@ -17,7 +17,8 @@ var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound|sho
 // evaluated matches a command that looks into the results of the document's runs, with what it printed.
 var evaluated = regexp.MustCompile(`(?m)^\$ (awk .*)\n((?:[^$` + "`" + `].*\n)*)`)
 
-// TestDocumentedRuns: what the documents show of runs, bounds and what things resolve to is what these print, but for the wall time and the plane.
+// TestDocumentedRuns: what the documents show of runs, bounds and what things resolve to is what these print, but for the wall-clock time
+// and the plane.
 func TestDocumentedRuns(t *testing.T) {
 	testenv.WholeScenario(t)
 	dir, pausenet := program(t)
@@ -80,7 +81,7 @@ func lasting(printed string) (lines []string) {
 	return lines
 }
 
-// wall matches a wall time in a table.
+// wall matches a wall-clock time in a table.
 var wall = regexp.MustCompile(`^[0-9.]+s$`)
 
 // scenarioOf is the scenario of a document that is called name, by its key or in its first line.

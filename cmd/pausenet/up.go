@@ -48,7 +48,7 @@ func newUpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up [TOPOLOGY|SCENARIO]",
 		Short: "Bring a live fabric up, and a shell to use it",
-		Long: `up builds a fabric whose clock goes with the wall, slowed down, so that ping, iperf3 or
+		Long: `up builds a fabric whose clock follows the wall clock, slowed down, so that ping, iperf3 or
 any program in a host's namespace can use it, and opens a shell: help there prints its
 verbs. Without an argument it is a small leaf-spine. The fabric ends with the shell.
 Without a terminal it does the lines of its standard input, all of them, and exits with 1
@@ -71,7 +71,7 @@ events use it from any terminal, down ends it.`,
 func (f *upFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.name, "name", defaultFabric, "name by which other terminals find the fabric")
-	flags.Float64Var(&f.slowdown, "slowdown", 0, "seconds of the wall for one of virtual time (default: as fits this machine)")
+	flags.Float64Var(&f.slowdown, "slowdown", 0, "wall-clock seconds for one of virtual time (default: as fits this machine)")
 	flags.StringVar(&f.controller, "cc", "", "congestion control of RDMA flows (default: the scenario's first)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything random")

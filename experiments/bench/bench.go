@@ -171,7 +171,7 @@ func benchWasm(ctx context.Context, w io.Writer, b *benchmark, rounds int) (floa
 		allocated = append(allocated, float64(c.mallocs)/float64(c.hops))
 	}
 	cpu := measure.QuantilesOf(perHop)
-	fmt.Fprintf(w, "  %-40s %6.2f million packet-hops a CPU-second (%.0f ns; %.0f ns of wall time; %.4f allocations; %d hops)\n",
+	fmt.Fprintf(w, "  %-40s %6.2f million packet-hops a CPU-second (%.0f ns; %.0f ns of wall-clock time; %.4f allocations; %d hops)\n",
 		b.name, 1e3/cpu.P50, cpu.P50, measure.QuantilesOf(wall).P50, measure.QuantilesOf(allocated).P50, hops)
 	return cpu.P50, nil
 }

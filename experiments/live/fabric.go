@@ -169,10 +169,10 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	return f, nil
 }
 
-// Slowdown is how many seconds of the wall a second of virtual time takes, now.
+// Slowdown is how many wall-clock seconds a second of virtual time takes, now.
 func (f *Fabric) Slowdown() float64 { return f.live.Clock().Slowdown() }
 
-// Virtual is the virtual time between two moments of the wall, which have passed.
+// Virtual is the virtual time between two wall-clock times, which have passed.
 func (f *Fabric) Virtual(from, to time.Time) vtime.Time {
 	c := f.live.Clock()
 	return c.Virtual(to) - c.Virtual(from)

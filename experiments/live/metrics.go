@@ -75,7 +75,7 @@ const strangersEvery = time.Second
 // collector makes metrics of a snapshot.
 type collector struct {
 	fabric *Fabric
-	every  time.Duration // the time, of the wall, for which a snapshot is good; 0: each scrape has its own
+	every  time.Duration // the wall-clock time for which a snapshot is good; 0: each scrape has its own
 	mutex  sync.Mutex
 	last   *Snapshot
 	taken  time.Time
@@ -142,11 +142,11 @@ var (
 	metricSlowness = describe("flow_slowdown_ratio", "Completion time over the ideal one, of the RDMA flows that have ended.")
 	metricDeadlock = describe("deadlock", "1 while the fabric is in a deadlock.")
 	metricVirtual  = describe("virtual_time_seconds", "Virtual time since bring-up.")
-	metricSlowdown = describe("slowdown_ratio", "Seconds of the wall for one of virtual time.")
+	metricSlowdown = describe("slowdown_ratio", "Wall-clock seconds for one of virtual time.")
 	metricLateness = describe("event_lateness_seconds", "How long after its time an event happened, in virtual time.")
-	metricFrames   = describe("program_frame_lateness_seconds", "How long after a program's frame came to its host's port the engine took it, of the wall.")
-	metricHeldTime = describe("held_seconds_total", "Time of the wall for which virtual time stood still, as the machine could not follow.")
-	metricTook     = describe("snapshot_seconds", "For how long, of the wall, the engine stood still to be looked at for this scrape.")
+	metricFrames   = describe("program_frame_lateness_seconds", "How long after a program's frame came to its host's port the engine took it, in wall-clock time.")
+	metricHeldTime = describe("held_seconds_total", "Wall-clock time for which virtual time stood still, as the machine could not follow.")
+	metricTook     = describe("snapshot_seconds", "For how long, in wall-clock time, the engine stood still to be looked at for this scrape.")
 )
 
 // metrics gives a snapshot out as metrics.

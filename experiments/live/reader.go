@@ -12,7 +12,7 @@ import (
 const (
 	// eventBacklog is how many events may wait for their reader.
 	eventBacklog = 1 << 13
-	// dropsEvery is the time, of the wall, within which drops are added up.
+	// dropsEvery is the wall-clock time within which drops are added up.
 	dropsEvery = time.Second
 )
 

@@ -29,7 +29,7 @@ type Snapshot struct {
 	Ended     EndedFlows     `json:"ended_flows"`
 	// Deadlock is the circle of queues that the fabric is in, if it is in one.
 	Deadlock string `json:"deadlock,omitempty"`
-	// TookNS is for how long, of the wall, the engine did nothing else.
+	// TookNS is for how long, in wall-clock time, the engine did nothing else.
 	TookNS int64 `json:"took_ns"`
 }
 

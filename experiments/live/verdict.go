@@ -29,7 +29,7 @@ type Clock struct {
 	WallSeconds   float64 `json:"wall_seconds"`
 	LatenessP50NS int64   `json:"lateness_p50_ns"` // of events, in virtual time
 	LatenessP99NS int64   `json:"lateness_p99_ns"`
-	// Of programs' frames: how many, and how long after one came to its host's port the engine took it, of the wall.
+	// Of programs' frames: how many, and how long after one came to its host's port the engine took it, in wall-clock time.
 	Frames             int64   `json:"program_frames"`
 	FrameLatenessP50NS int64   `json:"frame_lateness_p50_wall_ns"`
 	FrameLatenessP99NS int64   `json:"frame_lateness_p99_wall_ns"`
@@ -146,6 +146,6 @@ func (c *Clock) slowdown() string {
 // frames is how late programs' frames were, as text.
 func (c *Clock) frames() string {
 	wall := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Microsecond) }
-	return fmt.Sprintf("programs' frames: %d, late by %v (p50), %v (p99), %v (most) of the wall", c.Frames, wall(c.FrameLatenessP50NS),
+	return fmt.Sprintf("programs' frames: %d, late by %v (p50), %v (p99), %v (most) of wall-clock time", c.Frames, wall(c.FrameLatenessP50NS),
 		wall(c.FrameLatenessP99NS), wall(c.FrameLatenessMaxNS))
 }

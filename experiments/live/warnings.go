@@ -25,8 +25,8 @@ func (f *Fabric) Warnings() []string {
 	return texts
 }
 
-// firstTimeout is after how long TCP sends a first segment again that nothing has answered (RFC 6298, section 2.1). It goes by the
-// clock on the wall, as all programs on nodes do.
+// firstTimeout is after how long TCP sends a first segment again that nothing has answered (RFC 6298, section 2.1). It goes by
+// wall-clock time, as all programs on nodes do.
 const firstTimeout = time.Second
 
 // slowdownWarning says why a slow-down does not suit a fabric on a machine where a pass takes so long; empty: it does.
@@ -40,7 +40,7 @@ func slowdownWarning(plan *topologies.Plan, pass time.Duration, slowdown float64
 	}
 	rtt, a, b := longestRTT(plan)
 	if wall := time.Duration(float64(rtt.Nanoseconds()) * slowdown); wall > firstTimeout {
-		return fmt.Sprintf("--slowdown %g is too high for TCP: a round trip between %s and %s, %v, takes %v of the wall, and TCP sends again what "+
+		return fmt.Sprintf("--slowdown %g is too high for TCP: a round trip between %s and %s, %v, takes %v of wall-clock time, and TCP sends again what "+
 			"nobody answers for %v (RFC 6298); --slowdown %g would fit this machine", slowdown, a, b, rtt, wall.Round(time.Millisecond), firstTimeout, fits)
 	}
 	return ""

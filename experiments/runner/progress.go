@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// progressEvery is the time of the wall clock between two calls of a Progress.
+// progressEvery is the wall-clock time between two calls of a Progress.
 const progressEvery = 100 * time.Millisecond
 
 // watch has a run end with the context's error as it is cancelled, and tells progress, which may be nil, how far it is.

@@ -44,7 +44,7 @@ func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err erro
 	})
 }
 
-// Measure is the wall time of n passes.
+// Measure is the wall-clock time of n passes.
 func (b *BarePass) Measure(n int) (time.Duration, error) {
 	start := time.Now()
 	for i := range n {

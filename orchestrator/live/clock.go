@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Clock maps the wall to virtual time: pieces, one after the other, each with a slow-down of its own. It is never changed.
+// Clock maps the wall clock to virtual time: pieces, one after the other, each with a slow-down of its own. It is never changed.
 type Clock struct{ pieces []clockPiece }
 
 // clockPiece is a piece of a Clock, from a moment on.
@@ -24,10 +24,10 @@ func newClock(start time.Time, slowdown float64) *Clock {
 
 func (c *Clock) last() *clockPiece { return &c.pieces[len(c.pieces)-1] }
 
-// Slowdown is how many seconds of the wall one of virtual time takes, now.
+// Slowdown is how many wall-clock seconds one of virtual time takes, now.
 func (c *Clock) Slowdown() float64 { return c.last().slowdown }
 
-// Virtual is the virtual time of a moment of the wall. It does not fall as the wall goes on.
+// Virtual is the virtual time of a wall-clock time. It does not fall as the wall clock goes on.
 func (c *Clock) Virtual(t time.Time) vtime.Time {
 	i := len(c.pieces) - 1
 	for ; i > 0 && t.Before(c.pieces[i].wall); i-- {
@@ -40,7 +40,7 @@ func (c *Clock) Virtual(t time.Time) vtime.Time {
 	return v
 }
 
-// until is how long virtual time t is away from a moment of the wall; negative if it has passed.
+// until is how long virtual time t is away from a wall-clock time; negative if it has passed.
 func (c *Clock) until(t vtime.Time, now time.Time) time.Duration {
 	i := len(c.pieces) - 1
 	for ; i > 0 && c.pieces[i].virtual > t; i-- {

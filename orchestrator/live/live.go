@@ -19,8 +19,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Driver drives a fabric by the wall clock: virtual time is the wall's since the start, divided by the slow-down. Events happen at
-// the virtual times that they would have in any run, once the wall has got there; what the machine is late by shifts when a program
+// Driver drives a fabric by the wall clock: virtual time is the wall clock's since the start, divided by the slow-down. Events happen at
+// the virtual times that they would have in any run, once the wall clock has got there; what the machine is late by shifts when a program
 // sees a frame and nothing else.
 type Driver struct {
 	engine  *engine.Engine
@@ -65,8 +65,8 @@ const (
 	// spinBelow is the wait under which the engine spins: waking from a system call takes about that long. With 50 us it spun through
 	// all of a flow at line rate, and the kernel, which leaves a real-time thread 95 % of a processor, held it for 30 ms of each second.
 	spinBelow = 10 * time.Microsecond
-	// MostLate is how far the wall may get ahead: as long as a program's TCP waits before it sends again (TCP_RTO_MIN). Beyond it virtual
-	// time stands still until the machine has caught up.
+	// MostLate is how far the wall clock may get ahead: as long as a program's TCP waits before it sends again (TCP_RTO_MIN). Beyond it
+	// virtual time stands still until the machine has caught up.
 	MostLate = 200 * time.Millisecond
 	// mostLateness is the greatest lateness that a histogram tells apart, in ns.
 	mostLateness = int64(time.Hour)
@@ -104,7 +104,7 @@ func (l *Driver) Adapt(tooLate vtime.Time, told func(now vtime.Time, from, to fl
 	l.pace, l.raised = &pace{tooLate: tooLate}, told
 }
 
-// Clock maps the wall's time to virtual time as far as now. Any goroutine may ask.
+// Clock maps the wall clock's time to virtual time as far as now. Any goroutine may ask.
 func (l *Driver) Clock() *Clock { return l.clock.Load() }
 
 // Do has f run between two events, at the present virtual time, and waits for it. It returns f's error, or ErrEnded.

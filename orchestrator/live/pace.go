@@ -9,8 +9,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// pace finds out whether the machine can follow the clock, by what comes too late in one span of the wall after the other, and says when
-// virtual time should go more slowly. It does so for good: a fabric whose machine is busy now and then would have no slow-down otherwise.
+// pace finds out whether the machine can follow the clock, by what comes too late in one span of wall-clock time after the other, and says
+// when virtual time should go more slowly. It does so for good: a fabric whose machine is busy now and then would have no slow-down
+// otherwise.
 type pace struct {
 	// tooLate is how late, in virtual time, an event or a program's frame may be.
 	tooLate   vtime.Time
@@ -21,7 +22,7 @@ type pace struct {
 }
 
 const (
-	// paceSpan is the wall time that is looked at as one.
+	// paceSpan is the wall-clock time that is looked at as one.
 	paceSpan = 100 * time.Millisecond
 	// lateShare of all that a span saw makes it a late one. The verdict warns by it too.
 	lateShare = 0.01
@@ -41,7 +42,7 @@ func (p *pace) saw(late vtime.Time) {
 	}
 }
 
-// look says at a moment of the wall, which does not fall, whether virtual time should go more slowly, and why.
+// look says at a wall-clock time, which does not fall, whether virtual time should go more slowly, and why.
 func (p *pace) look(now time.Time) (raise bool, why string) {
 	if now.Before(p.until) {
 		return false, ""

@@ -20,7 +20,7 @@ type Status struct {
 	// Late is how many events that is of, LateSum the sum of their latenesses.
 	Late    int64
 	LateSum vtime.Time
-	// Frames is how many frames programs have sent; FrameP50, FrameP99 and FrameMax are how late they were, of the wall: how long after
+	// Frames is how many frames programs have sent; FrameP50, FrameP99 and FrameMax are how late they were, in wall-clock time: how long after
 	// a frame came to its host's port the engine took it.
 	Frames                       int64
 	FrameP50, FrameP99, FrameMax time.Duration

@@ -218,7 +218,7 @@ func (s *Shell) iperf(args []string) error {
 	virtual := units.Rate(rate * slowdown)
 	line := s.Fabric.Plan.Ports[source.Ports[0]].Rate
 	most := units.Rate(float64(line) * engine.TCPShare(s.Fabric.Plan))
-	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s of the wall, %.2f Gb/s of virtual time: %.1f %% of the %.2f Gb/s that full segments can have of %v; %d retransmissions\n",
+	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s by the wall clock, %.2f Gb/s of virtual time: %.1f %% of the %.2f Gb/s that full segments can have of %v; %d retransmissions\n",
 		from, to, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most), most.Gigabits(), line, report.End.Sent.Retransmits)
 	return nil
 }

@@ -26,7 +26,7 @@ const (
 	screenRest  = "\x1b[J"               // the rest of the screen empty
 	bold, plain = "\x1b[1m", "\x1b[0m"   // of the line of names
 	topLines    = 40                     // without a terminal
-	topEvery    = time.Second            // of the wall
+	topEvery    = time.Second            // of wall-clock time
 	keysEvery   = 100 * time.Millisecond // a signal is seen within that time
 	ctrlC, esc  = byte(3), byte(0x1b)    // keys that end it, beside q
 )
