@@ -64,7 +64,7 @@ func newRig(t testing.TB) *rig {
 	testenv.NeedRoot(t)
 	sizes := ebpf.Sizes{
 		Ports: rigPorts, Switches: 2, Hosts: rigHosts, NextHops: 16,
-		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Flows: true, Telemetry: true,
+		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Features: ebpf.Features{BurstDetection: true, Telemetry: true},
 	}
 	k, err := kernel.Load(sizes)
 	if err != nil {

@@ -8,14 +8,12 @@ const (
 	TelemetryBytes = 96
 )
 
-// Sizes are the numbers of entries a fabric needs.
+// Sizes are the numbers of entries a fabric needs, and what they are for.
 type Sizes struct {
+	Features Features
 	Ports    int
 	Switches int
 	Hosts    int
 	NextHops int
-	Fanouts  int  // ports times ports, summed over the switches
-	Flows    bool // whether burst detection is on
-	// Telemetry says that switches may be told to stamp it: the pipelines look further into frames then.
-	Telemetry bool
+	Fanouts  int // ports times ports, summed over the switches
 }

@@ -115,6 +115,7 @@ const FrameMin = 60
 // State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' maps, mapped;
 // nothing but the engine may touch it, and only between passes.
 type State struct {
+	Features  Features // that the tables are made for
 	Pass      *Pass
 	Ports     []Port
 	Switches  []SwitchState

@@ -32,7 +32,7 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 		return nil, fmt.Errorf("read the embedded pipelines: %w", err)
 	}
 	flows, fanouts := 1, 1
-	if n.Flows {
+	if n.Features.BurstDetection {
 		flows, fanouts = n.Switches*ebpf.FlowIDs, n.Fanouts
 	}
 	for name, entries := range map[string]int{
@@ -44,7 +44,7 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 	if err := spec.Variables["hosts"].Set(uint32(n.Hosts)); err != nil {
 		return nil, fmt.Errorf("set the number of hosts: %w", err)
 	}
-	k := &Pipelines{}
+	k := &Pipelines{State: ebpf.State{Features: n.Features}}
 	if err := spec.LoadAndAssign(&k.objects, nil); err != nil {
 		return nil, fmt.Errorf("load the pipelines: %w", err)
 	}
@@ -52,7 +52,7 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 	if err := k.mapTables(); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
-	if !n.Flows {
+	if !n.Features.BurstDetection {
 		k.State.Flows, k.State.Fanouts = nil, nil
 	}
 	return k, nil

@@ -24,9 +24,8 @@ var object []byte
 type Pipelines struct {
 	State ebpf.State
 	// Header is where a frame's first bytes go before a call and come from after it: ebpf.HeaderBytes of them or,
-	// with Telemetry, ebpf.TelemetryBytes.
-	Header    *[ebpf.TelemetryBytes]byte
-	Telemetry bool
+	// with telemetry, ebpf.TelemetryBytes.
+	Header *[ebpf.TelemetryBytes]byte
 
 	runtime wazero.Runtime
 	module  api.Module
@@ -42,7 +41,7 @@ var compilation = sync.OnceValue(wazero.NewCompilationCache)
 
 // Load loads the pipelines and makes their tables.
 func Load(n ebpf.Sizes) (p *Pipelines, err error) {
-	p = &Pipelines{Telemetry: n.Telemetry, context: context.Background()}
+	p = &Pipelines{State: ebpf.State{Features: n.Features}, context: context.Background()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -55,7 +54,7 @@ func Load(n ebpf.Sizes) (p *Pipelines, err error) {
 	}
 	p.process, p.leave, p.enter = p.module.ExportedFunction("process"), p.module.ExportedFunction("leave"), p.module.ExportedFunction("enter")
 	flows, fanouts := 1, 1
-	if n.Flows {
+	if n.Features.BurstDetection {
 		flows, fanouts = n.Switches*ebpf.FlowIDs, max(n.Fanouts, 1)
 	}
 	result, err := p.module.ExportedFunction("setup").Call(p.context, uint64(n.Ports), uint64(n.Switches), uint64(n.Hosts),
@@ -100,7 +99,7 @@ func (p *Pipelines) mapTables(tables uint32, n ebpf.Sizes, flows, fanouts int) e
 		return err
 	}
 	p.State.Pass, p.Header = &passes[0], &headers[0]
-	if !n.Flows {
+	if !n.Features.BurstDetection {
 		p.State.Flows, p.State.Fanouts = nil, nil
 	}
 	return nil

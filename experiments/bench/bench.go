@@ -88,7 +88,10 @@ func (b *benchmark) run(ctx context.Context, plane string) (c cost, err error) {
 	for i := range settings {
 		settings[i] = &sw
 	}
-	e := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Seed: 1})
+	e, err := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Seed: 1})
+	if err != nil {
+		return c, err
+	}
 	if err := b.addFlows(e); err != nil {
 		return c, err
 	}

@@ -107,7 +107,10 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}()
 	config := made.Engine(o.Seed)
 	config.Plane, config.Observer = plane, f.watch
-	e := engine.New(config)
+	e, err := engine.New(config)
+	if err != nil {
+		return f, err
+	}
 	f.watch.flows = e.Flows
 	if f.PassCost, err = live.PassCost(config); err != nil {
 		return f, &runner.EnvironmentError{Err: err}

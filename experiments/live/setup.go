@@ -36,18 +36,23 @@ func NewSetup(s *scenario.Scenario, controller string) (*Setup, error) {
 
 // Fabric are the options to build the fabric with.
 func (l *Setup) Fabric() kernel.FabricOptions {
-	return kernel.FabricOptions{
-		PlaneOptions: engine.PlaneOptions{Flows: l.spec.Needs.CNM, Telemetry: l.spec.Needs.INT, Reroute: true}, Live: true,
-	}
+	return kernel.FabricOptions{Features: l.features()}
+}
+
+// features are those of a fabric whose routes anybody may change, and on whose hosts programs run.
+func (l *Setup) features() engine.Features {
+	features := scenario.Features(l.spec.Needs)
+	features.Reroute, features.Live = true, true
+	return features
 }
 
 // Engine is the engine's configuration but for its plane and observer.
 func (l *Setup) Engine(seed uint64) engine.Config {
-	needs, hosts := l.spec.Needs, l.spec.Needs
+	hosts := l.spec.Needs
 	hosts.ACK = true // some flow's control may work by ACKs
 	return engine.Config{
 		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: scenario.HostSettings(l.Scenario, hosts),
-		BurstDetection: needs.CNM, Telemetry: needs.INT, Seed: seed, Live: true,
+		Features: l.features(), Seed: seed,
 	}
 }
 

@@ -142,14 +142,17 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 // ranWithoutWall is the fingerprint of a fabric's engine, driven in virtual time on the other plane, with the same flows.
 func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	t.Helper()
-	plane, err := engine.OpenWasmPlane(f.Plan, f.Made.Fabric().PlaneOptions)
+	plane, err := engine.OpenWasmPlane(f.Plan, f.Made.Fabric().Features)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer plane.Close()
 	config := f.Made.Engine(1)
 	config.Plane, config.Observer = plane, newWatcher(f.Plan)
-	e := engine.New(config)
+	e, err := engine.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var last vtime.Time
 	for _, round := range rounds {
 		last = round.start

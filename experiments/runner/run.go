@@ -93,7 +93,7 @@ func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 }
 
 func (r *runner) openPlane() (engine.Plane, error) {
-	plane, err := kernel.OpenPlane(r.options.Plane, r.Scenario.Topology, kernel.FabricOptions{PlaneOptions: r.Plane()})
+	plane, err := kernel.OpenPlane(r.options.Plane, r.Scenario.Topology, kernel.FabricOptions{Features: r.Features()})
 	if err != nil {
 		return nil, &EnvironmentError{err}
 	}
@@ -132,7 +132,9 @@ type runner struct {
 
 func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	s := r.Scenario
-	r.build(plane)
+	if err := r.build(plane); err != nil {
+		return nil, err
+	}
 	m := newManifest(r, plane)
 	if err := m.Begin(r.folder); err != nil {
 		return nil, fmt.Errorf("create the results: %w", err)
@@ -184,16 +186,20 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 }
 
 // build makes the engine with the scenario's flows.
-func (r *runner) build(plane engine.Plane) {
+func (r *runner) build(plane engine.Plane) (err error) {
 	s := r.Scenario
 	r.plane = plane
 	r.recorder = newRecorder(s)
-	r.engine = engine.New(engine.Config{
+	r.engine, err = engine.New(engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, r.CC.Needs), Hosts: scenario.HostSettings(s, r.CC.Needs),
-		BurstDetection: r.CC.Needs.CNM, Telemetry: r.CC.Needs.INT, Seed: r.Seed, Observer: r.recorder,
+		Features: r.Features(), Seed: r.Seed, Observer: r.recorder,
 	})
+	if err != nil {
+		return err
+	}
 	r.addFlows()
 	ScheduleFaults(r.engine, s, 0)
+	return nil
 }
 
 func (r *runner) addFlows() {

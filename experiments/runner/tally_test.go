@@ -29,7 +29,9 @@ expect_unused: [pfc, ecn]
 		t.Fatal(err)
 	}
 	defer plane.Close()
-	r.build(plane)
+	if err := r.build(plane); err != nil {
+		t.Fatal(err)
+	}
 	r.recorder.rtt.clock = r.engine
 	sum := &tally{}
 	for i := range s.Flows {

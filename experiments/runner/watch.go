@@ -36,7 +36,9 @@ func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watch
 	if err != nil {
 		return nil, err
 	}
-	r.build(plane)
+	if err := r.build(plane); err != nil {
+		return nil, errors.Join(err, plane.Close())
+	}
 	r.recorder.start(r.engine, rundir.Discard())
 	start := time.Now()
 	runErr := r.engine.Run(s.Duration, s.DrainTime(), watch(ctx, w.Progress))

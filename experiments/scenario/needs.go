@@ -28,6 +28,11 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	}
 }
 
+// Features are those that a controller needs of a fabric.
+func Features(needs cc.SwitchNeeds) engine.Features {
+	return engine.Features{BurstDetection: needs.CNM, Telemetry: needs.INT}
+}
+
 // HostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts. Where switches mark
 // undetermined packets, hosts know it, whatever the controller makes of it.
 func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {

@@ -74,9 +74,11 @@ func (u *Setup) resolveFlows() error {
 	return nil
 }
 
-// Plane are the options of the plane that the run needs.
-func (u *Setup) Plane() engine.PlaneOptions {
-	return engine.PlaneOptions{Flows: u.CC.Needs.CNM, Telemetry: u.CC.Needs.INT, Reroute: u.Scenario.reroutes()}
+// Features are those of the run's fabric, for its plane and its engine.
+func (u *Setup) Features() engine.Features {
+	features := Features(u.CC.Needs)
+	features.Reroute = u.Scenario.reroutes()
+	return features
 }
 
 // Resolution is what a scenario comes to under a controller and a seed.

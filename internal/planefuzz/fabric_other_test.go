@@ -4,11 +4,10 @@ package planefuzz_test
 
 import (
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // fabricOptions are for the wasm plane; there is no other here.
 func fabricOptions(s *scenario.Scenario) kernel.FabricOptions {
-	return kernel.FabricOptions{PlaneOptions: engine.PlaneOptions{Flows: detects(s), Telemetry: stamps(s), Reroute: true}}
+	return kernel.FabricOptions{Features: featuresOf(s)}
 }

@@ -52,7 +52,7 @@ func (p *pool) get(s *scenario.Scenario) (*kernelFabric, error) {
 	// The plan is made of the topology's text, so equal plans print equally.
 	plan := *s.Topology
 	plan.Name = ""
-	key := fmt.Sprintf("%t %+v", detects(s), plan)
+	key := fmt.Sprintf("%v %+v", featuresOf(s), plan)
 	if i := slices.IndexFunc(p.fabrics, func(f *kernelFabric) bool { return f.key == key }); i >= 0 {
 		f := p.fabrics[i]
 		p.fabrics = append(slices.Delete(p.fabrics, i, i+1), f)

@@ -41,10 +41,12 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 		return nil, err
 	}
 	r := &run{scenario: s, plane: plane, pauses: newPauseWatch(s)}
-	r.engine = engine.New(engine.Config{
+	if r.engine, err = engine.New(engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, spec.Needs), Hosts: scenario.HostSettings(s, spec.Needs),
-		BurstDetection: spec.Needs.CNM, Telemetry: spec.Needs.INT, Seed: s.Seed, Observer: &r.pauses,
-	})
+		Features: featuresOf(s), Seed: s.Seed, Observer: &r.pauses,
+	}); err != nil {
+		return nil, err
+	}
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		ports := engine.FirstPorts(s.Seed<<32 ^ uint64(i))
@@ -125,16 +127,14 @@ func openWasm(s *scenario.Scenario) (engine.Plane, error) {
 	return kernel.OpenPlane(engine.PlaneWasm, s.Topology, fabricOptions(s))
 }
 
-// detects says whether the scenario's switches detect bursts.
-func detects(s *scenario.Scenario) bool {
-	spec, err := cc.Lookup(s.Controllers[0])
-	return err == nil && spec.Needs.CNM
-}
-
-// stamps says whether the scenario's switches stamp telemetry.
-func stamps(s *scenario.Scenario) bool {
-	spec, err := cc.Lookup(s.Controllers[0])
-	return err == nil && spec.Needs.INT
+// featuresOf are those of a scenario's fabric. Its routes may change, whatever this case does: others share the fabric.
+func featuresOf(s *scenario.Scenario) engine.Features {
+	var f engine.Features
+	if spec, err := cc.Lookup(s.Controllers[0]); err == nil {
+		f = scenario.Features(spec.Needs)
+	}
+	f.Reroute = true
+	return f
 }
 
 // fit ends the case when it is long enough: by the wasm plane, after about c.Hops frame-hops; with c.Finish it may run on

@@ -25,7 +25,7 @@ func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run f
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, PlaneOptions{Flows: true})
+	plane, err := OpenWasmPlane(plan, Features{BurstDetection: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +33,8 @@ func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run f
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON = 40_000, 38_000
 	sw.FlowControl = flowControl
-	e = New(Config{
-		Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host, BurstDetection: true, Seed: 1,
+	e = newEngine(t, Config{
+		Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host, Features: Features{BurstDetection: true}, Seed: 1,
 	})
 	env := cc.Env{
 		LineRate: plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: plan.MTU,

@@ -69,12 +69,12 @@ func TestCreditIncast(t *testing.T) {
 		var pausedTimes [][]vtime.Time
 		for _, name := range []string{PlaneWasm, PlaneKernel} {
 			t.Run(fmt.Sprint(name, "-", buffer), func(t *testing.T) {
-				plane := openPlane(t, name, plan, PlaneOptions{})
+				plane := openPlane(t, name, plan, Features{})
 				sw, host := switchagent.Default(), hostagent.Default()
 				sw.ECN.Mode = switchagent.ECNOff
 				byCredits(func(s *switchagent.CBFC) { s.Buffer = buffer })(&sw)
 				settings := []*switchagent.Settings{&sw, &sw, &sw, &sw}
-				e := New(Config{Plan: plan, Plane: plane, Switches: settings, Hosts: &host})
+				e := newEngine(t, Config{Plan: plan, Plane: plane, Switches: settings, Hosts: &host})
 				const flows, size = 17, 300_000
 				for i := range flows {
 					e.AddFlow(FlowConfig{

@@ -92,7 +92,7 @@ func TestPathIsThePipelines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k := loadBare(t, TableSizes(plan, false, false))
+			k := loadBare(t, TableSizes(plan, Features{}))
 			FillTables(plan, &k.State)
 			for i := range k.State.Switches {
 				k.State.Switches[i].EcmpSeed = ecmpSeed(plan, i)

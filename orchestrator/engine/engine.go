@@ -27,14 +27,10 @@ type Config struct {
 	// Switches are the switches' settings, by switch index.
 	Switches []*switchagent.Settings
 	Hosts    *hostagent.Settings
-	// BurstDetection turns DCON's detector on in every switch.
-	BurstDetection bool
-	// Telemetry has every switch stamp telemetry onto data packets that have room for it (HPCC).
-	Telemetry bool
-	Seed      uint64
-	Observer  Observer
-	// Live has hosts' ports carry what programs in their namespaces send (package live). The fabric is one region then.
-	Live bool
+	// Features are those that the plane was opened for. A fabric with Live (package live) is one region.
+	Features Features
+	Seed     uint64
+	Observer Observer
 }
 
 // Observer is told what happens. It must not change anything.
@@ -103,10 +99,9 @@ type Engine struct {
 	moved        vtime.Time // when a frame of a flow last left a port
 	blank        int        // bytes of a trigger's frame
 	credits      *credits   // nil: flow control is PFC
-	telemetry    bool       // frames may carry some
+	features     Features
 	seed         uint64
 	started      bool
-	live         bool
 	warmth       int32 // keeps the compiler from dropping warm's loads
 
 	broken   []Violation
@@ -179,17 +174,22 @@ type port struct {
 	_         [4]int64
 }
 
-// New is an engine at virtual time 0.
-func New(c Config) *Engine {
-	plan := c.Plan
+// New is an engine at virtual time 0. It is an error if the plane was opened for other features than it is to have: switches would look
+// for bursts without tables of flows, or telemetry be cut off.
+func New(c Config) (*Engine, error) {
+	if has := c.Plane.State().Features; has != c.Features {
+		return nil, fmt.Errorf("the %s plane was opened for these features: %v, and the engine is to have these: %v; both must be given the same",
+			c.Plane.Name(), has, c.Features)
+	}
+	plan, live := c.Plan, c.Features.Live
 	e := &Engine{
 		plan: plan, plane: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, observer: c.Observer,
-		settings: c.Switches, hosts: c.Hosts, telemetry: c.Telemetry, seed: c.Seed, live: c.Live,
+		settings: c.Switches, hosts: c.Hosts, features: c.Features, seed: c.Seed,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}
 	ofPort, regions, lookahead := divide(plan)
 	e.byPort = regions > 1
-	if c.Live { // driven as a whole, with what happens at one time in the order of a run
+	if live { // driven as a whole, with what happens at one time in the order of a run
 		clear(ofPort)
 		regions, lookahead = 1, vtime.Never
 	}
@@ -207,7 +207,7 @@ func New(c Config) *Engine {
 			wakeAt: vtime.Never, delay: p.Delay,
 		}
 		e.ports[i].setRate(p.Rate)
-		if c.Live && node.Kind == topologies.Host {
+		if live && node.Kind == topologies.Host {
 			e.ports[i].hostStack = &hostStack{}
 		}
 		r := &e.regions[ofPort[i]]
@@ -215,15 +215,15 @@ func New(c Config) *Engine {
 	}
 	for i, id := range plan.Switch {
 		node := &plan.Nodes[id]
-		cables := Cables(plan, id, c.Live)
+		cables := Cables(plan, id, live)
 		buffer, thresholds := c.Switches[i].Resolve(cables)
 		sw := &e.state.Switches[i]
 		*sw = ebpf.SwitchState{
-			Cnm: oneIf(c.BurstDetection), IntOn: oneIf(c.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()), Hash: uint32(plan.Hash),
+			Cnm: oneIf(c.Features.BurstDetection), IntOn: oneIf(c.Features.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()), Hash: uint32(plan.Hash),
 			Seed: splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0), EcmpSeed: ecmpSeed(plan, i),
 		}
 		fillSwitch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds)
-		if c.Telemetry {
+		if c.Features.Telemetry {
 			for i := range e.regions {
 				e.regions[i].hash.telemetry = true
 			}
@@ -234,20 +234,20 @@ func New(c Config) *Engine {
 			e.describeDetector(&e.ports[port])
 		}
 	}
-	e.credits = newCredits(plan, e.state, c.Switches, c.Live)
+	e.credits = newCredits(plan, e.state, c.Switches, live)
 	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.credits)
 	e.newWatchdogs(c.Switches)
 	e.deadlocks.next = deadlockPoll
-	if c.Live || e.credits != nil {
+	if live || e.credits != nil {
 		e.pauseRecords = make([]pauseRecord, len(e.ports)*switchagent.Priorities)
 	}
-	if c.Live {
+	if live {
 		e.counts = make([]*portCounts, len(e.ports))
 	}
 	for range plan.Hosts {
 		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))
 	}
-	return e
+	return e, nil
 }
 
 // FrameSize is the most bytes of a frame in a plan's fabric, rounded up to a cache line.
@@ -293,7 +293,7 @@ func (e *Engine) start() {
 	}
 	e.started = true
 	if !e.plane.CarriesPayload() {
-		e.pool.HeadersOnly(e.telemetry)
+		e.pool.HeadersOnly(e.features.Telemetry)
 	}
 	for _, n := range e.nics {
 		n.HeadersOnly = !e.plane.CarriesPayload()

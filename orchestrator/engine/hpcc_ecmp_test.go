@@ -118,7 +118,7 @@ func TestHPCCPaths(t *testing.T) {
 	v := readHPCCVectors(t)
 	choices := 0
 	for i, plan := range v.plans {
-		k := loadBare(t, TableSizes(plan, false, false))
+		k := loadBare(t, TableSizes(plan, Features{}))
 		FillTables(plan, &k.State)
 		for i := range k.State.Switches {
 			k.State.Switches[i].EcmpSeed, k.State.Switches[i].Hash = ecmpSeed(plan, i), uint32(plan.Hash)

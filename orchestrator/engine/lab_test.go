@@ -53,7 +53,8 @@ type labOptions struct {
 func newLab(t testing.TB, topology string, o labOptions) *lab {
 	t.Helper()
 	plan := parsePlan(t, topology)
-	plane, err := OpenWasmPlane(plan, PlaneOptions{Flows: o.burst, Reroute: o.reroute})
+	features := Features{BurstDetection: o.burst, Reroute: o.reroute}
+	plane, err := OpenWasmPlane(plan, features)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +80,21 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 		}
 	}
 	l := &lab{TB: t, plan: plan, plane: plane, sent: map[[2]int]uint64{}}
-	l.Engine = New(Config{
+	l.Engine = newEngine(t, Config{
 		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
-		BurstDetection: o.burst, Seed: o.seed, Observer: l,
+		Features: features, Seed: o.seed, Observer: l,
 	})
 	return l
+}
+
+// newEngine is an engine that cannot fail to be made.
+func newEngine(t testing.TB, c Config) *Engine {
+	t.Helper()
+	e, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 // newFaultLab builds one whose routes may change.
@@ -102,18 +113,18 @@ func parsePlan(t testing.TB, topology string) *topologies.Plan {
 }
 
 // OpenKernel opens the kernel plane, whose package imports this one: the tests' other package gives it.
-var OpenKernel func(plan *topologies.Plan, o PlaneOptions) (Plane, error)
+var OpenKernel func(plan *topologies.Plan, features Features) (Plane, error)
 
 // openPlane opens a plane by its name. The kernel's needs root.
-func openPlane(t testing.TB, name string, plan *topologies.Plan, o PlaneOptions) Plane {
+func openPlane(t testing.TB, name string, plan *topologies.Plan, features Features) Plane {
 	t.Helper()
 	var plane Plane
 	var err error
 	if name == PlaneKernel {
 		testenv.NeedRoot(t)
-		plane, err = OpenKernel(plan, o)
+		plane, err = OpenKernel(plan, features)
 	} else {
-		plane, err = OpenWasmPlane(plan, o)
+		plane, err = OpenWasmPlane(plan, features)
 	}
 	if err != nil {
 		t.Fatal(err)

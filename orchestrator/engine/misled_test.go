@@ -45,13 +45,13 @@ func TestMisledFlows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plane, err := OpenWasmPlane(plan, PlaneOptions{})
+		plane, err := OpenWasmPlane(plan, Features{Live: live})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer plane.Close()
 		sw, hosts := switchagent.Default(), hostagent.Default()
-		e := New(Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Seed: 1, Live: live})
+		e := newEngine(t, Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Features: Features{Live: live}, Seed: 1})
 		for i, l := range []lapse{
 			{from: 30 * us, back: 40 * us},
 			{from: vtime.Never, back: vtime.Never},

@@ -46,7 +46,7 @@ func (e *Engine) tell() {
 			e.observer.FlowDone(e.flows[f].Finished, int(f))
 		}
 	}
-	if e.live {
+	if e.features.Live {
 		for _, f := range e.ended {
 			e.free(f)
 		}

@@ -11,15 +11,8 @@ const (
 	PlaneWasm   = "wasm"   // the pipelines as WebAssembly in this process
 )
 
-// PlaneOptions are what a plane must be able to do, beside what the plan says.
-type PlaneOptions struct {
-	// Flows says whether switches detect bursts (DCON) and need their flow tables.
-	Flows bool
-	// Telemetry says whether switches stamp telemetry onto data packets (HPCC).
-	Telemetry bool
-	// Reroute says whether routes may change (Engine.Reroute), and need room for it.
-	Reroute bool
-}
+// Features are what a fabric does beside forwarding and flow control: one value for its plane and its engine.
+type Features = ebpf.Features
 
 // Plane carries frames through the pipelines. The engine does not know which plane it drives.
 type Plane interface {

@@ -7,7 +7,7 @@ import (
 )
 
 func init() {
-	engine.OpenKernel = func(plan *topologies.Plan, o engine.PlaneOptions) (engine.Plane, error) {
-		return kernel.OpenPlane(engine.PlaneKernel, plan, kernel.FabricOptions{PlaneOptions: o})
+	engine.OpenKernel = func(plan *topologies.Plan, features engine.Features) (engine.Plane, error) {
+		return kernel.OpenPlane(engine.PlaneKernel, plan, kernel.FabricOptions{Features: features})
 	}
 }

@@ -47,12 +47,12 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 	for _, kind := range []string{PlaneWasm, PlaneKernel} {
 		t.Run(kind, func(t *testing.T) {
 			for name, port := range map[string]int{"nobody": -1, "host": between("h0", "leaf0"), "switch": between("spine0", "leaf1")} {
-				plane := openPlane(t, kind, plan, PlaneOptions{})
+				plane := openPlane(t, kind, plan, Features{})
 				defer plane.Close()
 				sw, hosts := switchagent.Default(), hostagent.Default()
 				sw.PFC.XOFF, sw.PFC.XON = 20_000, 10_000
 				sw.ECN.Mode = switchagent.ECNOff
-				e := New(Config{
+				e := newEngine(t, Config{
 					Plan: plan, Plane: &deaf{Plane: plane, port: port}, Switches: []*switchagent.Settings{&sw, &sw, &sw}, Hosts: &hosts, Seed: 1,
 				})
 				for i, from := range []string{"h0", "h1", "h4"} {
@@ -94,10 +94,10 @@ func TestPausesAreReadAsByThePipeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane := openPlane(t, PlaneWasm, plan, PlaneOptions{})
+	plane := openPlane(t, PlaneWasm, plan, Features{})
 	defer plane.Close()
 	sw, hosts := switchagent.Default(), hostagent.Default()
-	e := New(Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Seed: 1})
+	e := newEngine(t, Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Seed: 1})
 	in := &e.ports[plan.Nodes[plan.Hosts[0]].Ports[0]]
 	registers := &e.state.Ports[in.id]
 	pause := make([]byte, wire.PFCLen)

@@ -169,7 +169,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, PlaneOptions{})
+	plane, err := OpenWasmPlane(plan, Features{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON, sw.PFC.Headroom = 30_000, 28_000, 300_000 // faults make cables longer and faster
 	o := &outcome{}
-	e := New(Config{
+	e := newEngine(t, Config{
 		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Seed: seed, Observer: o,
 	})
 	if together {
@@ -254,13 +254,13 @@ func TestRunEndsAtItsTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, PlaneOptions{})
+	plane, err := OpenWasmPlane(plan, Features{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer plane.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
-	e := New(Config{
+	e := newEngine(t, Config{
 		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 3), Hosts: &host,
 	})
 	e.AddFlow(FlowConfig{

@@ -10,9 +10,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TableSizes are the sizes of the pipelines' tables for a plan.
-func TableSizes(plan *topologies.Plan, flows, reroute bool) ebpf.Sizes {
-	n := ebpf.Sizes{Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Hosts), Flows: flows}
+// TableSizes are the sizes of the pipelines' tables for a plan with the given features.
+func TableSizes(plan *topologies.Plan, features Features) ebpf.Sizes {
+	n := ebpf.Sizes{Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Hosts), Features: features}
 	for _, g := range plan.Routes().Groups {
 		n.NextHops += len(g)
 	}
@@ -24,7 +24,7 @@ func TableSizes(plan *topologies.Plan, flows, reroute bool) ebpf.Sizes {
 			leaves++
 		}
 	}
-	if reroute { // to each leaf there may be any of a switch's ports
+	if features.Reroute { // to each leaf there may be any of a switch's ports
 		for _, s := range plan.Switch {
 			n.NextHops += leaves * len(plan.Nodes[s].Ports)
 		}

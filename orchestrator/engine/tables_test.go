@@ -12,7 +12,7 @@ import (
 
 // memory is the tables of a plan without pipelines.
 func memory(plan *topologies.Plan) *ebpf.State {
-	n := TableSizes(plan, true, false)
+	n := TableSizes(plan, Features{BurstDetection: true})
 	s := &ebpf.State{
 		Pass: new(ebpf.Pass), Ports: make([]ebpf.Port, n.Ports), Switches: make([]ebpf.SwitchState, n.Switches),
 		Routes: make([]ebpf.Route, n.Switches*n.Hosts), NextHops: make([]uint64, n.NextHops), Addresses: make([]uint64, n.Hosts), Fanouts: make([]uint64, n.Fanouts),

@@ -39,14 +39,14 @@ func TestTelemetryAlongAPath(t *testing.T) {
 // sendTelemetry has a host send one packet with room for telemetry to the other; it is the packet as it arrives there.
 func sendTelemetry(t *testing.T, plan *topologies.Plan, plane string, payload int) (seen []byte, fingerprint string) {
 	t.Helper()
-	p := openPlane(t, plane, plan, PlaneOptions{Telemetry: true})
+	p := openPlane(t, plane, plan, Features{Telemetry: true})
 	defer p.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	settings := make([]*switchagent.Settings, len(plan.Switch))
 	for i := range settings {
 		settings[i] = &sw
 	}
-	e := New(Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Telemetry: true})
+	e := newEngine(t, Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Features: Features{Telemetry: true}})
 	from, to := &plan.Nodes[plan.Hosts[0]], &plan.Nodes[plan.Hosts[1]]
 	port := &plan.Ports[from.Ports[0]]
 	if err := p.Tap(int(to.Ports[0]), func(frame []byte) { seen = slices.Clone(frame) }); err != nil {

@@ -18,11 +18,9 @@ type WasmPlane struct {
 	taps      map[int]func(wire []byte)
 }
 
-// OpenWasmPlane loads the pipelines and fills in the plan's tables.
-func OpenWasmPlane(plan *topologies.Plan, o PlaneOptions) (*WasmPlane, error) {
-	sizes := TableSizes(plan, o.Flows, o.Reroute)
-	sizes.Telemetry = o.Telemetry
-	pipelines, err := wasm.Load(sizes)
+// OpenWasmPlane loads the pipelines for a fabric of the plan with the given features, and fills in the plan's tables.
+func OpenWasmPlane(plan *topologies.Plan, features Features) (*WasmPlane, error) {
+	pipelines, err := wasm.Load(TableSizes(plan, features))
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +42,7 @@ func (p *WasmPlane) Process(in int, f *frame.Frame) error {
 	x := p.pipelines.State.Pass
 	x.Verdict = ebpf.VerdictNone
 	p.done++
-	if p.pipelines.Telemetry || len(p.taps) > 0 {
+	if p.pipelines.State.Features.Telemetry || len(p.taps) > 0 {
 		return p.processSlowly(in, f)
 	}
 	header := (*[ebpf.HeaderBytes]byte)(f.Data())
@@ -67,7 +65,7 @@ func (p *WasmPlane) failed(in int, err error) error {
 func (p *WasmPlane) processSlowly(in int, f *frame.Frame) error {
 	x := p.pipelines.State.Pass
 	header := f.Data()[:ebpf.HeaderBytes]
-	if p.pipelines.Telemetry {
+	if p.pipelines.State.Features.Telemetry {
 		header = f.Data()[:min(len(f.Data()), ebpf.TelemetryBytes)]
 	}
 	copy(p.pipelines.Header[:], header)

@@ -36,7 +36,7 @@ type BuildTiming struct{ Load, Namespaces, Links, Attach, Total time.Duration }
 
 // NewFabric builds the fabric in the kernel. It needs root. Whatever ends the process, the fabric ends with it.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
-	f = &Fabric{plan: plan, live: o.Live, hub: netns.None()}
+	f = &Fabric{plan: plan, live: o.Features.Live, hub: netns.None()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -44,7 +44,7 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 		}
 	}()
 	start := time.Now()
-	f.pipelines, err = kernel.Load(engine.TableSizes(plan, o.Flows, o.Reroute))
+	f.pipelines, err = kernel.Load(engine.TableSizes(plan, o.Features))
 	if err != nil {
 		return f, err
 	}

@@ -89,7 +89,7 @@ func TestNothingLeaks(t *testing.T) {
 	ids := map[cilium.ProgramID]bool{}
 	namespaces := map[uint64]bool{} // inodes, which the kernel gives out again
 	cycle := func(hooks Hooks) {
-		p, err := Open(plan, FabricOptions{PlaneOptions: engine.PlaneOptions{Flows: true}, Hooks: hooks})
+		p, err := Open(plan, FabricOptions{Features: engine.Features{BurstDetection: true}, Hooks: hooks})
 		if err != nil {
 			t.Fatal(err)
 		}

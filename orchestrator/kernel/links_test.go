@@ -22,7 +22,7 @@ func TestIsUp(t *testing.T) {
 	testenv.NeedRoot(t)
 	plan := builtinPlan(t, "leafspine")
 	for _, live := range []bool{true, false} {
-		f, err := NewFabric(plan, FabricOptions{Live: live})
+		f, err := NewFabric(plan, FabricOptions{Features: engine.Features{Live: live}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 )
 
 // openWasm returns no plane, rather than one that is nil, with an error.
-func openWasm(plan *topologies.Plan, o engine.PlaneOptions) (engine.Plane, error) {
-	p, err := engine.OpenWasmPlane(plan, o)
+func openWasm(plan *topologies.Plan, features engine.Features) (engine.Plane, error) {
+	p, err := engine.OpenWasmPlane(plan, features)
 	if err != nil {
 		return nil, err
 	}

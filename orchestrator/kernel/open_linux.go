@@ -11,9 +11,7 @@ import (
 
 // FabricOptions are what is not in the plan.
 type FabricOptions struct {
-	engine.PlaneOptions
-	// Live says whether programs are to use the fabric (package live): the kernel plane's alone.
-	Live bool
+	Features engine.Features
 	// Hooks is the way the pipelines are attached on the kernel plane.
 	Hooks Hooks
 
@@ -30,7 +28,7 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plan
 		}
 		return p, nil
 	case engine.PlaneWasm:
-		return openWasm(plan, o.PlaneOptions)
+		return openWasm(plan, o.Features)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)
 }

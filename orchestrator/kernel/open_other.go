@@ -12,9 +12,7 @@ import (
 
 // FabricOptions are what is not in the plan.
 type FabricOptions struct {
-	engine.PlaneOptions
-	// Live says whether programs are to use the fabric (package live): the kernel plane's alone.
-	Live bool
+	Features engine.Features
 }
 
 // OpenPlane opens the plane of the given name for a plan.
@@ -23,7 +21,7 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plan
 	case engine.PlaneKernel:
 		return nil, fmt.Errorf("the kernel plane needs Linux, this is %s: use --plane wasm", runtime.GOOS)
 	case engine.PlaneWasm:
-		return openWasm(plan, o.PlaneOptions)
+		return openWasm(plan, o.Features)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)
 }

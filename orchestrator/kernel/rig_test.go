@@ -46,7 +46,8 @@ func newRig(t testing.TB, topology string, o rigOptions) *rig {
 	if o.hooks == HooksAuto {
 		o.hooks = HooksClsact
 	}
-	plane, err := Open(plan, FabricOptions{PlaneOptions: engine.PlaneOptions{Flows: o.burst}, Hooks: o.hooks})
+	features := engine.Features{BurstDetection: o.burst}
+	plane, err := Open(plan, FabricOptions{Features: features, Hooks: o.hooks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,10 +69,14 @@ func newRig(t testing.TB, topology string, o rigOptions) *rig {
 			t.Fatal(err)
 		}
 	}
-	return &rig{t, engine.New(engine.Config{
+	e, err := engine.New(engine.Config{
 		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
-		BurstDetection: o.burst, Seed: o.seed, Observer: unobserved{},
-	}), plan, plane}
+		Features: features, Seed: o.seed, Observer: unobserved{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rig{t, e, plan, plane}
 }
 
 // rootPlan is a topology's plan; it skips the test without root.

@@ -131,7 +131,7 @@ func TestEgressBefore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := rootPlan(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}")
-			wasm, err := engine.OpenWasmPlane(plan, engine.PlaneOptions{Telemetry: true})
+			wasm, err := engine.OpenWasmPlane(plan, engine.Features{Telemetry: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,12 @@ func TestEgressBefore(t *testing.T) {
 			for i := range settings {
 				settings[i] = &sw
 			}
-			e := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Telemetry: true, Seed: 1, Observer: unobserved{}})
+			e, err := engine.New(engine.Config{
+				Plan: plan, Plane: p, Switches: settings, Hosts: &host, Features: engine.Features{Telemetry: true}, Seed: 1, Observer: unobserved{},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 			for i, from := range []string{"h0", "h1", "h2"} {
 				e.AddFlow(engine.FlowConfig{
 					Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 200_000, Ports: engine.Ports{Source: wire.MinEntropyPort + uint16(i)},

@@ -75,7 +75,7 @@ const (
 // noPort is none of a fabric's ports.
 const noPort = -1
 
-// New drives an engine that was made with engine.Config.Live, on its plane.
+// New drives an engine with engine.Features.Live, on its plane.
 func New(e *engine.Engine, p *kernel.Plane, slowdown float64) (*Driver, error) {
 	if !p.Live() {
 		return nil, errors.New("the plane was not opened for a live fabric")

@@ -36,7 +36,7 @@ type liveFabric struct {
 func newLiveFabric(t testing.TB, plan *topologies.Plan, slowdown float64, prepare ...func(*Driver)) *liveFabric {
 	t.Helper()
 	testenv.NeedRoot(t)
-	p, err := kernel.Open(plan, kernel.FabricOptions{Live: true})
+	p, err := kernel.Open(plan, kernel.FabricOptions{Features: engine.Features{Live: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,10 @@ func newLiveFabric(t testing.TB, plan *topologies.Plan, slowdown float64, prepar
 	for i := range settings {
 		settings[i] = &sw
 	}
-	e := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &hosts, Seed: 1, Live: true})
+	e, err := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &hosts, Features: engine.Features{Live: true}, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	l, err := New(e, p, slowdown)
 	if err != nil {
 		t.Fatal(err)

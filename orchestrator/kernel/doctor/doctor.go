@@ -133,7 +133,10 @@ func probeFabric(way kernel.Hooks) (found string, err error) {
 	defer func() { err = errors.Join(err, plane.Close()) }()
 	up := time.Since(start)
 	switches, hosts := switchagent.Default(), hostagent.Default()
-	e := engine.New(engine.Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&switches}, Hosts: &hosts, Seed: 1})
+	e, err := engine.New(engine.Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&switches}, Hosts: &hosts, Seed: 1})
+	if err != nil {
+		return "", err
+	}
 	e.AddFlow(engine.FlowConfig{
 		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 1, Ports: engine.Ports{Source: 0xc000},
 		NewController: func() (cc.Controller, error) {
