@@ -3,7 +3,7 @@
 //
 // It is pure. Time is what New and Run are told, frames cross by a Plane, and what is seen goes to an Observer; nothing here asks a
 // clock, an operating system or the network. One goroutine drives an Engine: New, flows (AddFlow), faults and calls (At, Call), Run,
-// and Check. A live fabric's driver takes single steps in place of Run (step.go).
+// and Check. A live fabric's driver takes single steps in place of Run (Start, Next, Step).
 package engine
 
 import (
