@@ -40,11 +40,11 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{flow + "published: [{title: x, columns: [dcqcn], rows: []}]\n", "2:48 a table has at least one row"},
 		{
 			flow + "cc: {lstm-pid: {weights: " + filepath.Join(dir, "list.json") + "}}\n",
-			"2:26 lstm-pid: weights file " + filepath.Join(dir, "list.json") + ": line 1, column 2: the whole is a JSON array",
+			"2:26 lstm-pid.weights cannot be used: weights file " + filepath.Join(dir, "list.json") + ": line 1, column 2: the whole is a JSON array",
 		},
 		{
 			flow + "controllers: [{name: own, cc: lstm-pid, set: {weights: " + filepath.Join(dir, "empty.json") + "}}]\n",
-			"2:56 lstm-pid: weights file " + filepath.Join(dir, "empty.json") + ": line 1, column 1: not whole JSON",
+			"2:56 lstm-pid.weights cannot be used: weights file " + filepath.Join(dir, "empty.json") + ": line 1, column 1: not whole JSON",
 		},
 	} {
 		_, err := Parse(filepath.Join(dir, "x.yaml"), []byte(c.text+"topology: star\nduration: 1ms\n"), nil)

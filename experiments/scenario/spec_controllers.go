@@ -1,11 +1,12 @@
 package scenario
 
 import (
+	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -54,7 +55,7 @@ func (d *decoder) checkConstants(spec *cc.Spec, m *yamlspec.Mapping, at *yamlspe
 		}
 	}
 	if err != nil {
-		d.locateConstants(spec.Name, m, at, err)
+		d.locateConstants(m, at, err)
 	}
 }
 
@@ -148,7 +149,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		// What is wrong with the scenario's own constants has been said.
 		if _, err := Resolver.Resolve(spec.Name, d.s.constants(spec, nil), env); err == nil && len(variant.Constants) > 0 {
 			if _, err := Resolver.Resolve(spec.Name, d.s.constants(spec, variant.Constants), env); err != nil {
-				d.locateConstants(spec.Name, constants, set, err)
+				d.locateConstants(constants, set, err)
 			}
 		}
 	}
@@ -156,21 +157,23 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	d.s.Controllers = append(d.s.Controllers, variant.Name)
 }
 
-// locateConstants reports what resolving found wrong, at the constant that a message is about. They read
-// `dcqcn.g = "2": ...`, `lstm-pid: weights file ...` and `dcqcn has no parameter "gg" ...`.
-func (d *decoder) locateConstants(name string, m *yamlspec.Mapping, at *yamlspec.Value, err error) {
+// locateConstants reports what resolving found wrong, each at the constant that it is about, as the user has spelled it.
+func (d *decoder) locateConstants(m *yamlspec.Mapping, at *yamlspec.Value, err error) {
 	for _, err := range unjoin(err) {
-		message := err.Error()
 		place := at
-		m.All(func(key, value *yamlspec.Value) {
-			switch {
-			case strings.HasPrefix(message, name+"."+key.Raw()+" "), strings.HasPrefix(message, name+": "+key.Raw()+" "):
-				place = value
-			case strings.Contains(message, "no parameter "+strconv.Quote(key.Raw())):
-				place = key
-			}
-		})
-		place.Errorf("%s", message)
+		if field := (*schema.FieldError)(nil); errors.As(err, &field) {
+			name := field.Path[strings.LastIndexByte(field.Path, '.')+1:]
+			m.All(func(key, value *yamlspec.Value) {
+				switch {
+				case !cc.SameName(key.Raw(), name):
+				case field.Key:
+					place = key
+				default:
+					place = value
+				}
+			})
+		}
+		place.Errorf("%v", err)
 	}
 }
 

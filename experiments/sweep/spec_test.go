@@ -189,7 +189,7 @@ func TestSweepFileMistakes(t *testing.T) {
 		"sweep: {scenario: [swept.yaml, ./swept.yaml]}":                                    `two scenarios of the sweep are called swept`,
 		"sweep: {scenario: swept.yaml, controllers: [{name: a, cc: dcqc, set: {}}]}":       `:1:45: unknown congestion control "dcqc"`,
 		"sweep: {scenario: swept.yaml, controllers: [{cc: dcqcn, set: {g: 1}}]}":           `:1:45: missing key "name"`,
-		"sweep: {scenario: swept.yaml, controllers: [{name: a, cc: dcqcn, set: {gg: 1}}]}": `:1:45: dcqcn has no parameter "gg"`,
+		"sweep: {scenario: swept.yaml, controllers: [{name: a, cc: dcqcn, set: {gg: 1}}]}": `:1:45: dcqcn.gg = "1": there is no such parameter`,
 		"sweep: {scenario: swept.yaml, parameters: {duration: [1ms, 2parsec]}}":            `:1:60: "2parsec" is not`,
 		"sweep:\n  scenario: swept.yaml\n  parameters:\n    switch.pfc.xof: [1KB, 2KB]\n":  `:4:5: unknown key "xof": did you mean "xoff"?`,
 	} {

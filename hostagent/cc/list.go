@@ -68,6 +68,9 @@ func (spec *Spec) WriteTable(w io.Writer) error {
 	return err
 }
 
+// SameName says whether two spellings are of one name, of a congestion control or a constant.
+func SameName(a, b string) bool { return foldName(a) == foldName(b) }
+
 // foldName makes spellings of one name equal: case, and dashes for underscores, do not matter.
 func foldName(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")

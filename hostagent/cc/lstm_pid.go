@@ -1,6 +1,9 @@
 package cc
 
-import "github.com/pausenet/pausenet/hostagent/lstm"
+import (
+	"github.com/pausenet/pausenet/hostagent/lstm"
+	"github.com/pausenet/pausenet/internal/schema"
+)
 
 var (
 	lstmPIDSpec      = newLSTMPIDSpec("lstm-pid", "false")
@@ -34,7 +37,7 @@ func newLSTMPIDSpec(name, rttch string) *Spec {
 			w, err = lstm.Parse(path, content)
 		}
 		if err != nil {
-			return nil, err
+			return nil, schema.Errorf("weights", "cannot be used: %w", err)
 		}
 		return newPIDConstants(env, set, lstm.New(&w.Parameters))
 	}, newPID)

@@ -1,8 +1,7 @@
 package cc
 
 import (
-	"fmt"
-
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -30,7 +29,7 @@ var pcnSpec = define(Spec{
 }, func(env Env, s *Settings) (*pcnConstants, error) {
 	c := &pcnConstants{line: float64(env.LineRate), min: s.Rate(minRateName), wMin: s.Number("w_min"), wMax: s.Number("w_max")}
 	if c.wMin > c.wMax {
-		return nil, fmt.Errorf("w_min is %g, which is above w_max, %g", c.wMin, c.wMax)
+		return nil, schema.Errorf("w_min", "%g is above w_max, %g", c.wMin, c.wMax)
 	}
 	return c, nil
 }, func(_ Env, c *pcnConstants) Controller { return &pcn{c: c, rate: c.line, w: c.wMin} })

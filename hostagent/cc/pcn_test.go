@@ -78,7 +78,7 @@ func TestPCNWithoutReport(t *testing.T) {
 
 func TestPCNRefusals(t *testing.T) {
 	_, err := Resolve("pcn", map[string]string{"w_min": "1/2"}, env40)
-	if err == nil || !strings.Contains(err.Error(), "w_min is 0.5, which is above w_max, 0.25") {
+	if err == nil || !strings.Contains(err.Error(), "pcn.w_min 0.5 is above w_max, 0.25") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,11 +1,10 @@
 package cc
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/pausenet/pausenet/hostagent/lstm"
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -108,10 +107,10 @@ func newPIDConstants(env Env, set *Settings, network *lstm.Network) (*pidConstan
 	}
 	switch {
 	case target <= env.BaseRTT && !set.Flag("any_target"):
-		return nil, fmt.Errorf("a target of %v does not exceed the path's unloaded RTT of %v: no RTT could be below it and the "+
+		return nil, schema.Errorf("target", "%v does not exceed the path's unloaded RTT of %v: no RTT could be below it and the "+
 			"rate would fall to min_rate; take 1.2rtt or more", target, env.BaseRTT)
 	case c.initial < c.min:
-		return nil, errors.New("initial_rate " + units.Rate(c.initial).String() + " is below min_rate, " + units.Rate(c.min).String())
+		return nil, schema.Errorf("initial_rate", "%v is below min_rate, %v", units.Rate(c.initial), units.Rate(c.min))
 	}
 	return c, nil
 }

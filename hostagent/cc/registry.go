@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/schema"
 )
 
 // registry lists every congestion control, by name in ascending order. Adding one is one file and one line here.
@@ -212,7 +214,8 @@ func (spec *Spec) TellsEachMark(given map[string]string) bool {
 }
 
 // Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and reports
-// everything that is wrong at once. Do it once per run, or once per distinct Env if paths differ; env.Seed is ignored.
+// everything that is wrong at once, as joined FieldErrors (package schema) with the path "NAME.CONSTANT". Do it once per run, or
+// once per distinct Env if paths differ; env.Seed is ignored.
 //
 // A given min_rate goes before env.MinRate, which goes before the algorithm's default. Files cannot be given: for that
 // there is a Resolver.
@@ -255,16 +258,24 @@ func (r Resolver) Resolve(name string, given map[string]string, env Env) (Settin
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if !applies[name] {
-			errs = append(errs, fmt.Errorf("%s.%s means nothing with %s=%s", spec.Name, name, spec.Selector, selected))
+			errs = append(errs, spec.wrong(name, "means nothing with %s=%s", spec.Selector, selected))
 		}
 	}
 	if len(errs) > 0 {
 		return Settings{}, errors.Join(errs...)
 	}
 	if s.constants, err = spec.compile(s.env, &s); err != nil {
+		if field := (*schema.FieldError)(nil); errors.As(err, &field) {
+			return Settings{}, spec.wrong(field.Path, "%w", field.Err)
+		}
 		return Settings{}, fmt.Errorf("%s: %w", spec.Name, err)
 	}
 	return s, nil
+}
+
+// wrong is what is wrong with a parameter.
+func (spec *Spec) wrong(name, format string, args ...any) error {
+	return schema.Errorf(spec.Name+"."+name, format, args...)
 }
 
 // texts are the given values under the parameters' own names.
@@ -274,11 +285,13 @@ func (spec *Spec) texts(given map[string]string) (map[string]string, []error) {
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		name := foldName(key)
 		if !slices.ContainsFunc(spec.Parameters, func(p Parameter) bool { return p.Name == name }) {
-			errs = append(errs, fmt.Errorf("%s has no parameter %q (value %q)%s", spec.Name, key, given[key], spec.near(name)))
+			errs = append(errs, &schema.FieldError{
+				Path: spec.Name + "." + key, Key: true, Err: fmt.Errorf("= %q: there is no such parameter%s", given[key], spec.near(name)),
+			})
 			continue
 		}
 		if _, twice := texts[name]; twice {
-			errs = append(errs, fmt.Errorf("%s.%s is given twice, as %q too", spec.Name, name, key))
+			errs = append(errs, spec.wrong(name, "is given twice, as %q too", key))
 			continue
 		}
 		texts[name] = given[key]

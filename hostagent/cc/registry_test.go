@@ -41,9 +41,9 @@ func TestResolveErrors(t *testing.T) {
 	}{
 		{"dcqn", "", "", []string{`unknown congestion control "dcqn"`, `did you mean "dcon" or "dcqcn"?`, "(there are dcon, dcqcn, "}},
 		{"zzz", "", "", []string{"there are dcon"}},
-		{"dcqcn", "alpha_timr", "55us", []string{`no parameter "alpha_timr"`, `"55us"`, `did you mean "alpha_timer"`}},
+		{"dcqcn", "alpha_timr", "55us", []string{`dcqcn.alpha_timr = "55us"`, "no such parameter", `did you mean "alpha_timer"`}},
 		{"dcqcn", "timer", "55us", []string{`did you mean "alpha_timer" or`}},
-		{"none", "g", "1/256", []string{`no parameter "g"`, "it has none"}},
+		{"none", "g", "1/256", []string{`none.g = "1/256"`, "it has none"}},
 		{"dcqcn", "alpha_timer", "55", []string{`dcqcn.alpha_timer = "55"`, "write 55us or 55ms"}},
 		{"dcqcn", "alpha_timer", "0s", []string{"dcqcn.alpha_timer", "below 1ns"}},
 		{"dcqcn", "g", "1/0", []string{`dcqcn.g = "1/0"`, "not a number"}},

@@ -128,13 +128,13 @@ func (s *Settings) read(p *Parameter, texts map[string]string, r Resolver) (valu
 	if p.Kind == FileKind {
 		v, spelled, err := r.file(text)
 		if err != nil {
-			return value{}, "", fmt.Errorf("%s.%s = %q: %w", s.spec.Name, p.Name, text, err)
+			return value{}, "", s.spec.wrong(p.Name, "= %q: %w", text, err)
 		}
 		return v, spelled, nil
 	}
 	v, err := parse(p, text, s.env)
 	if err != nil {
-		return value{}, "", fmt.Errorf("%s.%s = %q: %w", s.spec.Name, p.Name, text, err)
+		return value{}, "", s.spec.wrong(p.Name, "= %q: %w", text, err)
 	}
 	return v, spell(p, v), nil
 }

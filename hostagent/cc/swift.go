@@ -1,10 +1,9 @@
 package cc
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -89,13 +88,13 @@ var swiftSpec = define(Spec{
 	fsMin, fsMax := s.Number("fs_min"), s.Number("fs_max")
 	switch {
 	case c.base <= c.baseRTT:
-		return nil, fmt.Errorf("a base_target of %v does not exceed the path's unloaded RTT of %v (with hops*hop_delay, %v): "+
+		return nil, schema.Errorf("base_target", "%v does not exceed the path's unloaded RTT of %v (with hops*hop_delay, %v): "+
 			"every ACK would come late and the window would shrink to min_cwnd",
 			s.Time("base_target"), env.BaseRTT, vtime.Time(c.base))
 	case fsMin >= fsMax:
-		return nil, fmt.Errorf("fs_min is %g, which is not below fs_max, %g", fsMin, fsMax)
+		return nil, schema.Errorf("fs_min", "%g is not below fs_max, %g", fsMin, fsMax)
 	case c.minCwnd > c.maxCwnd:
-		return nil, errors.New("min_cwnd is more than max_cwnd")
+		return nil, schema.Errorf("min_cwnd", "%g packets are more than max_cwnd, %g", c.minCwnd, c.maxCwnd)
 	}
 	c.fsAlpha = c.fsRange / (1/math.Sqrt(fsMin) - 1/math.Sqrt(fsMax))
 	c.fsBeta = -c.fsAlpha / math.Sqrt(fsMax)

@@ -153,7 +153,7 @@ func TestSwiftRefusals(t *testing.T) {
 		given map[string]string
 		want  string
 	}{
-		{map[string]string{"base_target": "40us"}, "base_target of 40us does not exceed the path's unloaded RTT of 40us"},
+		{map[string]string{"base_target": "40us"}, "base_target 40us does not exceed the path's unloaded RTT of 40us"},
 		{map[string]string{"base_target": "20us", "hop_delay": "5us"}, "does not exceed"},
 		{map[string]string{"base_target": "30us", "hop_delay": "5us"}, ""},
 		{map[string]string{"fs_min": "100"}, "not below fs_max"},

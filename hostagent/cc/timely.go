@@ -1,8 +1,7 @@
 package cc
 
 import (
-	"fmt"
-
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -53,10 +52,10 @@ var timelySpec = define(Spec{
 	low, high := s.Time("t_low"), s.Time("t_high")
 	switch {
 	case high <= env.BaseRTT:
-		return nil, fmt.Errorf("a t_high of %v does not exceed the path's unloaded RTT of %v: the rate could only fall "+
+		return nil, schema.Errorf("t_high", "%v does not exceed the path's unloaded RTT of %v: the rate could only fall "+
 			"(scaled=true takes thresholds in proportion to the RTT)", high, env.BaseRTT)
 	case low > high:
-		return nil, fmt.Errorf("a t_low of %v is more than t_high, %v", low, high)
+		return nil, schema.Errorf("t_low", "%v is more than t_high, %v", low, high)
 	}
 	return &timelyConstants{
 		low: low, high: high, minRTT: float64(s.Time("min_rtt")),

@@ -121,8 +121,8 @@ func TestTIMELYRefusals(t *testing.T) {
 		given map[string]string
 		want  string
 	}{
-		{map[string]string{"t_high": "40us", "t_low": "10us"}, "t_high of 40us does not exceed the path's unloaded RTT of 40us"},
-		{map[string]string{"t_low": "501us"}, "t_low of 501us is more than t_high, 500us"},
+		{map[string]string{"t_high": "40us", "t_low": "10us"}, "t_high 40us does not exceed the path's unloaded RTT of 40us"},
+		{map[string]string{"t_low": "501us"}, "t_low 501us is more than t_high, 500us"},
 	} {
 		if _, err := Resolve("timely", c.given, env40); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v", c.given, err)

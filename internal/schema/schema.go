@@ -64,6 +64,7 @@ func (p *Parameter) Bounds() string {
 // FieldError is what is wrong with the setting at a path such as "pfc.xon". Who has read the settings from a file reports it there.
 type FieldError struct {
 	Path string
+	Key  bool  // that it is there at all, whatever its value
 	Err  error // reads on after the path: "400KB must be below pfc.xoff 320KB"
 }
 
