@@ -7,7 +7,96 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
 )
+
+// What the monitor keeps by port and priority: how long flow control has paused a queue, and in a live fabric what befell frames.
+
+// pauseRecord is what flow control has done to a port and a priority: for how long the egress queue has been paused, by PAUSE or for
+// want of credits, and the PAUSEs. It is kept in live fabrics and in those whose flow control goes by credits, and costs frames nothing:
+// it changes as control frames come and are built.
+type pauseRecord struct {
+	total        vtime.Time // of periods before the last
+	since, until vtime.Time // of the last
+	over         bool       // the last has ended, whatever the registers say
+	sent         uint64     // PAUSEs that the port has had built
+	received     uint64     // PAUSEs that have come to it
+}
+
+// follow takes over when the last period began and ends, as the registers have it.
+func (r *pauseRecord) follow(c *ebpf.PortClass) {
+	since, until := vtime.Time(c.OffSince), vtime.Time(c.PausedUntil)
+	if since != r.since {
+		r.total += max(0, min(r.until, since)-r.since)
+		r.since, r.over = since, false
+	}
+	if !r.over {
+		r.until = until
+	}
+}
+
+func (m *monitor) keepPauses() {
+	m.pauses = make([]pauseRecord, len(m.state.Ports)*switchagent.Priorities)
+}
+
+func (m *monitor) pausesAt(port int, priority uint8) *pauseRecord {
+	return &m.pauses[port*switchagent.Priorities+int(priority)]
+}
+
+// changed takes note of the priorities of a port that a control frame has switched ON or OFF. What is OFF after it was paused by it:
+// a message of credits only switches ON.
+func (m *monitor) changed(now vtime.Time, p *port, priorities uint32) {
+	if m.pauses == nil {
+		return
+	}
+	for left := uint8(priorities); left != 0; left &= left - 1 {
+		i := uint8(bits.TrailingZeros8(left))
+		r := m.pausesAt(int(p.id), i)
+		r.follow(&m.state.Ports[p.id].Class[i])
+		if m.state.Paused(int(p.id), i, now) {
+			r.received++
+		}
+	}
+}
+
+// linkDown ends the pauses of a port whose link has gone down: from now on it is the link that keeps its queues.
+func (m *monitor) linkDown(now vtime.Time, p *port) {
+	if m.pauses == nil {
+		return
+	}
+	for i := range uint8(switchagent.Priorities) {
+		r := m.pausesAt(int(p.id), i)
+		r.follow(&m.state.Ports[p.id].Class[i])
+		r.until, r.over = min(r.until, now), true
+	}
+}
+
+// built counts a PAUSE that a port is about to send.
+func (m *monitor) built(p *port, priority uint8) {
+	if m.pauses != nil {
+		m.pausesAt(int(p.id), priority).sent++
+	}
+}
+
+// PausedTime is for how long flow control has paused the queue of port p and a priority, up to now: PAUSE, or frames that waited for
+// credits. 0 under PFC but in live fabrics.
+func (e *Engine) PausedTime(p int, priority uint8) vtime.Time {
+	if e.monitor.pauses == nil {
+		return 0
+	}
+	r := *e.monitor.pausesAt(p, priority)
+	r.follow(&e.state.Ports[p].Class[priority])
+	return r.total + max(0, min(r.until, e.now)-r.since)
+}
+
+// Pauses is how many PAUSEs of a priority port p of a live fabric has had built, and how many have come to it.
+func (e *Engine) Pauses(p int, priority uint8) (sent, received uint64) {
+	if e.monitor.pauses == nil {
+		return 0, 0
+	}
+	r := e.monitor.pausesAt(p, priority)
+	return r.sent, r.received
+}
 
 // Counts are what befell the frames of one port and priority. They are kept in live fabrics: the pipelines count by port alone, and to
 // whom it happened is known as they return.
@@ -23,70 +112,80 @@ type Counts struct {
 
 // portCounts are a port's, with what its registers had when they were last read.
 type portCounts struct {
-	ce, ue uint64
-	of     [switchagent.Priorities]Counts
+	ce, ue, cnms uint64
+	of           [switchagent.Priorities]Counts
 }
 
-// countsOf is a port's record, made as the first thing is to be counted; e.counts must not be nil.
-func (e *Engine) countsOf(p int32) *portCounts {
-	if e.counts[p] == nil {
-		e.counts[p] = &portCounts{}
+// countsOf is a port's record, made as the first thing is to be counted; m.counts must not be nil.
+func (m *monitor) countsOf(p int32) *portCounts {
+	if m.counts[p] == nil {
+		m.counts[p] = &portCounts{}
 	}
-	return e.counts[p]
+	return m.counts[p]
 }
 
 // Counted says whether anything has been counted at port p.
-func (e *Engine) Counted(p int) bool { return e.counts != nil && e.counts[p] != nil }
+func (e *Engine) Counted(p int) bool { return e.monitor.counts != nil && e.monitor.counts[p] != nil }
 
 // Counts are those of port p and a priority; zero but in a live fabric.
 func (e *Engine) Counts(p int, priority uint8) Counts {
 	if !e.Counted(p) {
 		return Counts{}
 	}
-	return e.counts[p].of[priority]
+	return e.monitor.counts[p].of[priority]
 }
 
-// noteMark counts the mark that the frame which has crossed may have got as it left port p, or as it goes into p's queue.
-func (e *Engine) noteMark(p int32, priority uint8) {
-	r := &e.state.Ports[p]
+// countPass counts what the pass of a frame from port p into port in has come to.
+func (m *monitor) countPass(p, in *port, f *frame.Frame) {
+	m.countMark(p.id, f.Priority)
+	switch x := m.state.Pass; {
+	case x.Verdict == ebpf.VerdictForward:
+		m.countMark(int32(x.Egress), uint8(x.OutPriority))
+	case x.Verdict == ebpf.VerdictDrop && x.Reason < ebpf.Reasons:
+		m.countsOf(in.id).of[f.Priority].Dropped[x.Reason]++
+	}
+}
+
+// countMark counts the mark that a frame may have got in its pass as it left port p, or as it goes into p's queue.
+func (m *monitor) countMark(p int32, priority uint8) {
+	r := &m.state.Ports[p]
 	if r.EcnMarked+r.UeMarked == 0 {
 		return
 	}
-	c := e.countsOf(p)
+	c := m.countsOf(p)
 	c.of[priority].CE += r.EcnMarked - c.ce
 	c.of[priority].UE += r.UeMarked - c.ue
 	c.ce, c.ue = r.EcnMarked, r.UeMarked
 }
 
-// noteCNMs counts the CNMs that have been built for a burst in a queue since the port had built so many.
-func (e *Engine) noteCNMs(egress int32, priority uint8, before uint64) {
-	if built := e.state.Ports[egress].CnmsSent - before; e.counts != nil && built > 0 {
-		e.countsOf(egress).of[priority].CNMs += built
+// builtCNMs counts the CNMs that a port has built for a burst in one of its queues.
+func (m *monitor) builtCNMs(p int32, priority uint8) {
+	if built := m.state.Ports[p].CnmsSent; m.counts != nil && built > 0 {
+		c := m.countsOf(p)
+		c.of[priority].CNMs += built - c.cnms
+		c.cnms = built
 	}
 }
 
-// noteLost counts a frame that a fault cost at port p.
-func (e *Engine) noteLost(p *port, why Loss, f *frame.Frame) {
-	if e.counts == nil || why == LossPause || why == LossRoute {
+// lost counts a frame that a fault cost at port p. If it was on the wire the egress pipeline may have marked it.
+func (m *monitor) lost(p *port, why Loss, f *frame.Frame) {
+	if m.counts == nil {
+		return
+	}
+	m.countMark(p.id, f.Priority)
+	if why == LossPause || why == LossRoute {
 		return
 	}
 	priority := f.Priority
-	if f.Control && e.credits == nil {
+	if f.Control && m.pfc {
 		priority = uint8(bits.TrailingZeros8(wire.PFC(f.Data()).ClassEnable()))
 	}
-	e.countsOf(p.id).of[priority].Lost[why]++
+	m.countsOf(p.id).of[priority].Lost[why]++
 }
 
-// noteRefused counts one that the traffic manager did not take at port p.
-func (e *Engine) noteRefused(p *port, why switchagent.Drop, f *frame.Frame) {
-	if e.counts != nil && why != switchagent.DropDiscard {
-		e.countsOf(p.id).of[f.Priority].Refused[why]++
-	}
-}
-
-// noteDropped counts one that the pipeline dropped that it came in by.
-func (e *Engine) noteDropped(in *port, f *frame.Frame) {
-	if x := e.pass; e.counts != nil && x.Verdict == ebpf.VerdictDrop && x.Reason < ebpf.Reasons {
-		e.countsOf(in.id).of[f.Priority].Dropped[x.Reason]++
+// dropped counts a frame that the traffic manager refused at port p.
+func (m *monitor) dropped(p *port, why switchagent.Drop, f *frame.Frame) {
+	if m.counts != nil && why != switchagent.DropDiscard {
+		m.countsOf(p.id).of[f.Priority].Refused[why]++
 	}
 }

@@ -63,7 +63,6 @@ type Engine struct {
 	plane    Plane
 	state    *ebpf.State
 	pass     *ebpf.Pass
-	observer Observer
 	settings []*switchagent.Settings
 	cables   [][]switchagent.Cable // of each switch's ports
 	hosts    *hostagent.Settings
@@ -79,9 +78,7 @@ type Engine struct {
 	byPort       bool       // frames that arrive at one time do so in the order of ports: regions driven apart know no other
 	calls        []call     // by time
 	ended        []int32    // flows that have ended and the observer has not been told of
-	pfcSeen      []pfcSeen  // and PFC frames that left
-	pfcCame      []PFCArrival
-	gone         []int32 // flows that have ended and whose receivers have not been told
+	gone         []int32    // flows that have ended and whose receivers have not been told
 
 	ports        []port
 	switches     []*switchagent.Switch
@@ -107,16 +104,14 @@ type Engine struct {
 	broken   []Violation
 	overruns map[overrun]int // which of broken a loss in a lossless class is
 
-	lost         [Losses]Amount // by faults
-	happened     []FaultEvent   // that the observer has not been told of
-	pending      int            // calls of At to come
-	failed       error          // of one
-	rerouted     bool
-	watchdogs    []watch        // by port and priority; nil: no switch has one
-	replies      func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
-	deadlocks    deadlockSearch
-	pauseRecords []pauseRecord // by port and priority; nil: not kept
-	counts       []*portCounts // by port; nil: not kept
+	lost      [Losses]Amount // by faults
+	pending   int            // calls of At to come
+	failed    error          // of one
+	rerouted  bool
+	watchdogs []watch        // by port and priority; nil: no switch has one
+	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
+	deadlocks deadlockSearch
+	monitor   monitor
 
 	Totals
 }
@@ -183,7 +178,7 @@ func New(c Config) (*Engine, error) {
 	}
 	plan, live := c.Plan, c.Features.Live
 	e := &Engine{
-		plan: plan, plane: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, observer: c.Observer,
+		plan: plan, plane: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass,
 		settings: c.Switches, hosts: c.Hosts, features: c.Features, seed: c.Seed,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
 	}
@@ -238,11 +233,12 @@ func New(c Config) (*Engine, error) {
 	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.credits)
 	e.newWatchdogs(c.Switches)
 	e.deadlocks.next = deadlockPoll
+	e.monitor = monitor{state: e.state, switches: e.switches, observer: c.Observer, pfc: e.credits == nil, apart: e.divided}
 	if live || e.credits != nil {
-		e.pauseRecords = make([]pauseRecord, len(e.ports)*switchagent.Priorities)
+		e.monitor.keepPauses()
 	}
 	if live {
-		e.counts = make([]*portCounts, len(e.ports))
+		e.monitor.counts = make([]*portCounts, len(e.ports))
 	}
 	for range plan.Hosts {
 		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))

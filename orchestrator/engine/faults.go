@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
@@ -89,7 +87,7 @@ const (
 type EventObserver interface{ FaultEvent(FaultEvent) }
 
 func (e *Engine) note(port int, kind, format string, args ...any) {
-	e.happened = append(e.happened, FaultEvent{e.now, port, kind, fmt.Sprintf(format, args...)})
+	e.monitor.happened = append(e.monitor.happened, FaultEvent{e.now, port, kind, fmt.Sprintf(format, args...)})
 }
 
 // At is Call for what may fail, as faults on a plane that fails do; the run ends then. A draining run does not end for want of
@@ -130,7 +128,7 @@ func (e *Engine) countLoss(p *port, why Loss, f *frame.Frame) {
 	e.endFrame(n)
 	e.Dropped++
 	e.lost[why].add(n)
-	e.noteLost(p, why, f)
+	e.monitor.lost(p, why, f)
 	e.faultOf(p).lost[why].add(n)
 	if f.Control && e.credits != nil {
 		e.credits.alive--
@@ -163,9 +161,6 @@ func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
 	e.pass.Trigger = ebpf.TriggerLost
 	if err := unlessUnfinished(e.cross(in, f)); err != nil {
 		return err
-	}
-	if e.counts != nil {
-		e.noteMark(p.id, f.Priority)
 	}
 	e.lostOnWire(p, f, why)
 	return nil
@@ -213,7 +208,7 @@ func (e *Engine) refuseControl(p *port, f *frame.Frame) {
 //
 //go:noinline
 func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
-	e.noteRefused(p, why, f)
+	e.monitor.dropped(p, why, f)
 	switch {
 	case why == switchagent.DropDiscard:
 		e.refused(p, f)
@@ -232,19 +227,6 @@ func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 		e.Dropped++
 	}
 	e.pool.Put(f)
-}
-
-// tellFaults tells the observer what happened to the fabric, in the order of time.
-func (e *Engine) tellFaults() {
-	slices.SortStableFunc(e.happened, func(a, b FaultEvent) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Port, b.Port))
-	})
-	if o, ok := e.observer.(EventObserver); ok {
-		for _, h := range e.happened {
-			o.FaultEvent(h)
-		}
-	}
-	e.happened = e.happened[:0]
 }
 
 // pauseAgain has the PAUSEs sent again that hold the peer of port p: it may know nothing of them, or for too short a time.

@@ -53,7 +53,11 @@ func (e *Engine) serve(p *port) error {
 	}
 	p.wire.push(f, arrival)
 	if f.Control {
-		e.observePFC(p, f)
+		if e.credits != nil {
+			e.credits.sent++
+		} else {
+			e.monitor.departed(e.now, p, f)
+		}
 	} else {
 		e.moved = max(e.moved, e.now)
 		if e.credits != nil {
@@ -145,13 +149,10 @@ func (e *Engine) arrive(p *port) error {
 	e.depart(p, f)
 	x := e.pass
 	x.Trigger = ebpf.TriggerNone
-	err := e.cross(in, f)
-	if e.counts != nil {
-		e.noteMark(p.id, f.Priority)
-	}
-	if err != nil {
+	if err := e.cross(in, f); err != nil {
 		return e.unprocessed(p, f, err)
 	}
+	e.monitor.arrived(e.now, p, in, f)
 	if f.Control || f.HostStack() {
 		e.readPause(in, f)
 	}
@@ -162,9 +163,6 @@ func (e *Engine) arrive(p *port) error {
 	if forward {
 		f.InPort = in.id
 		f.Entry = x.Flow
-		if e.counts != nil {
-			e.noteMark(egress, priority)
-		}
 	} else {
 		e.end(in, f)
 	}
@@ -213,7 +211,6 @@ func (e *Engine) endFrame(n int) {
 // end deals with a frame whose way ends at port in.
 func (e *Engine) end(in *port, f *frame.Frame) {
 	x := e.pass
-	e.noteDropped(in, f)
 	if f.HostStack() {
 		e.endHostStack(in, f)
 		return
@@ -231,9 +228,6 @@ func (e *Engine) end(in *port, f *frame.Frame) {
 	case ebpf.VerdictConsumed:
 		if e.credits != nil && f.Control {
 			e.credits.alive--
-		}
-		if e.observer != nil && e.credits == nil && in.isSwitch {
-			e.observeArrival(in, f)
 		}
 	case ebpf.VerdictDrop:
 		e.Dropped++
@@ -273,7 +267,7 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 		if e.watchdogs != nil {
 			e.watchPort(in)
 		}
-		e.noteChanged(in, e.pass.Changed)
+		e.monitor.changed(e.now, in, e.pass.Changed)
 		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
 		if err := e.serve(in); err != nil {
 			return err
@@ -287,7 +281,6 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 	if want&(ebpf.WantWalk|ebpf.WantFlow) == 0 {
 		return nil
 	}
-	before := e.state.Ports[egress].CnmsSent
 	for walk := want&ebpf.WantWalk != 0; walk; {
 		again, err := e.trigger(&e.ports[egress], ebpf.TriggerWalk, 0, 0)
 		if err != nil {
@@ -300,7 +293,7 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 			return err
 		}
 	}
-	e.noteCNMs(egress, priority, before)
+	e.monitor.builtCNMs(egress, priority)
 	return nil
 }
 
@@ -330,7 +323,7 @@ func (e *Engine) trigger(in *port, kind, argument uint32, priority uint8) (want 
 	e.Created.add(int(f.Length))
 	f.InPort = -1
 	if kind == ebpf.TriggerPause {
-		e.notePauseBuilt(in, priority)
+		e.monitor.built(in, priority)
 	}
 	f.Control = kind == ebpf.TriggerPause || kind == ebpf.TriggerResume || kind == ebpf.TriggerCredit
 	if kind == ebpf.TriggerCredit {

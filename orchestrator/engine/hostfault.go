@@ -169,7 +169,7 @@ func (e *Engine) queuePFC(p *port, priorities uint8, quanta uint16) {
 			e.state.Ports[p.id].ResumesSent++
 		} else {
 			e.state.Ports[p.id].PausesSent++
-			e.notePauseBuilt(p, priority)
+			e.monitor.built(p, priority)
 		}
 		if p.fault.down {
 			e.refused(p, f)

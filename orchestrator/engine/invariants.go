@@ -185,7 +185,7 @@ func (e *Engine) checkPorts() {
 		} else if p.fault != nil {
 			p.fault.control.Each(count(&waiting))
 		}
-		if e.pauseRecords != nil {
+		if e.monitor.pauses != nil {
 			var sent, received uint64
 			for k := range uint8(switchagent.Priorities) {
 				s, r := e.Pauses(i, k)

@@ -52,7 +52,7 @@ func (e *Engine) linkDown(ends [2]*port) error {
 
 // forgetPauses ends what holds a port up: its peer, which would end it, is gone.
 func (e *Engine) forgetPauses(p *port) {
-	e.noteDown(p)
+	e.monitor.linkDown(e.now, p)
 	if e.credits != nil {
 		return // until the link comes up there are none
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/pausenet/pausenet/hostagent"
@@ -116,7 +117,7 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 		over := drains && e.idle()
 		if over { // it ended with its last frame; where some regions have gone on, only timers have run out
 			e.now = max(from, e.lastEnd)
-			e.happened = slices.DeleteFunc(e.happened, func(h FaultEvent) bool { return h.At > e.now })
+			e.monitor.happened = slices.DeleteFunc(e.monitor.happened, func(h FaultEvent) bool { return h.At > e.now })
 			e.searchDeadlock() // a deadlock that was broken since the last search is over
 		}
 		e.tell()
@@ -128,6 +129,28 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 	e.searchDeadlock()
 	e.tell()
 	return nil
+}
+
+// tell tells the observer what it has not been told of, in the order of time.
+func (e *Engine) tell() {
+	e.monitor.tellPFC()
+	if e.monitor.observer != nil {
+		if len(e.regions) > 1 {
+			slices.SortFunc(e.ended, func(a, b int32) int {
+				return cmp.Or(cmp.Compare(e.flows[a].Finished, e.flows[b].Finished), cmp.Compare(a, b))
+			})
+		}
+		for _, f := range e.ended {
+			e.monitor.observer.FlowDone(e.flows[f].Finished, int(f))
+		}
+	}
+	if e.features.Live {
+		for _, f := range e.ended {
+			e.free(f)
+		}
+	}
+	e.ended = e.ended[:0]
+	e.monitor.tellFaults()
 }
 
 // earliest is when the next event or call is; vtime.Never without any.
