@@ -20,7 +20,7 @@ import (
 func tables() map[string]settings.Table {
 	sw, host := switchagent.Default(), settings.DefaultHost()
 	effect := settings.NewEffect("")
-	return map[string]settings.Table{"switch": settings.Switch(&sw), "host": settings.Host(&host), "fault": settings.Fault(&effect)}
+	return map[string]settings.Table{"switch": settings.Switch(&sw), "host": settings.Host(&host), "fault": settings.Fault(&effect), "occurrence": settings.FaultTimes(new(settings.Occurrence))}
 }
 
 // TestTables: the defaults are in bounds, each key is declared once and after its group, and says what it means.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -256,10 +257,9 @@ func variant() node {
 
 func fault() node {
 	e := settings.NewEffect("")
-	n := settings.Fault(&e).JSONSchema()
+	n := slices.Concat(settings.FaultTimes(new(settings.Occurrence)), settings.Fault(&e)).JSONSchema()
 	maps.Copy(n["properties"].(map[string]any), node{
-		"name": text("for --set faults.NAME.at=2ms"), "at": with("when it happens", ref("time")), "for": with("after which it is undone", ref("time")),
-		"every": with("from one time to the next", ref("time")), "times": count("default: until the run's duration"),
+		"name": text("for --set faults.NAME.at=2ms"),
 		"link": names("a port, L2:S1: the link at it"), "host": names("hosts"), "one_way": flag("only frames that leave the port named are concerned"),
 	})
 	n["required"] = []string{"at"}

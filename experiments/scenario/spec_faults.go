@@ -13,11 +13,7 @@ import (
 // Fault is something that goes wrong at a virtual time, once or again and again.
 type Fault struct {
 	Name string // may be empty
-	At   vtime.Time
-	For  vtime.Time // after which it is undone; 0: it is not
-	// Every is the time from one occurrence to the next, of Times; 0: there is one. Times 0: until the run's duration.
-	Every vtime.Time
-	Times int
+	settings.Occurrence
 
 	Ports  []topologies.PortID // of links: one end of each
 	OneWay bool                // only frames that leave by Ports are concerned
@@ -25,12 +21,6 @@ type Fault struct {
 
 	settings.Effect
 }
-
-const (
-	maxFaults = 1 << 16
-	// minEvery is the least time between two occurrences of a fault.
-	minEvery = vtime.Microsecond
-)
 
 func (d *decoder) faults(v *yamlspec.Value) {
 	for _, item := range v.Items() {
@@ -40,8 +30,8 @@ func (d *decoder) faults(v *yamlspec.Value) {
 		}
 		d.fault(item)
 	}
-	if len(d.s.Faults) > maxFaults {
-		v.Errorf("more than %d faults", maxFaults)
+	if len(d.s.Faults) > settings.MostFaults {
+		v.Errorf("more than %d faults", settings.MostFaults)
 	}
 }
 
@@ -53,10 +43,8 @@ func (d *decoder) fault(v *yamlspec.Value) {
 	if name := m.Get("name"); name.String(&f.Name) && !tagName.MatchString(f.Name) {
 		name.Errorf("name %q: a fault's name is letters, digits and _ . + / -", f.Name)
 	}
-	if at := m.Need("at"); at.Time(&f.At) && f.At > maxDuration {
-		at.Errorf("at %v is above %v", f.At, maxDuration)
-	}
-	d.recurrence(m, &f)
+	m.Need("at")
+	d.occurrence(m, &f)
 	link, host := m.Get("link"), m.Get("host")
 	switch {
 	case link != nil && host != nil:
@@ -80,25 +68,22 @@ func (d *decoder) fault(v *yamlspec.Value) {
 	}
 }
 
-// recurrence reads when a fault happens again and when it is undone.
-func (d *decoder) recurrence(m *yamlspec.Mapping, f *Fault) {
-	if length := m.Get("for"); length.Time(&f.For) && f.For == 0 {
-		length.Errorf("for 0s: a fault that is undone at once is none; leave it out for one that stays")
+// occurrence reads when a fault happens, when again, and when it is undone.
+func (d *decoder) occurrence(m *yamlspec.Mapping, f *Fault) {
+	table := settings.FaultTimes(&f.Occurrence)
+	for i := range table {
+		table[i].Read(m.Get(table[i].Name))
 	}
 	every, times := m.Get("every"), m.Get("times")
-	if every.Time(&f.Every) && f.Every < minEvery {
-		every.Errorf("every %v is below %v", f.Every, minEvery)
-	}
-	times.Int(&f.Times, 1, maxFaults)
 	switch {
 	case every == nil && times != nil:
 		m.Key("times").Errorf("times needs the time from one to the next, such as every: 5ms")
 	case every != nil && f.For == 0:
 		m.Key("every").Errorf("a fault that happens again is undone in between: it needs for")
-	case every != nil && f.For >= f.Every:
+	case every != nil && f.Every > 0 && f.For >= f.Every:
 		m.Key("every").Errorf("every %v: the fault lasts for %v", f.Every, f.For)
-	case every != nil && f.Times == 0 && d.s.Duration/f.Every > maxFaults:
-		every.Errorf("every %v: that is more than %d times", f.Every, maxFaults)
+	case every != nil && f.Every > 0 && f.Times == 0 && d.s.Duration/f.Every > settings.MostFaults:
+		every.Errorf("every %v: that is more than %d times", f.Every, settings.MostFaults)
 	}
 }
 

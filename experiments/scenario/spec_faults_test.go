@@ -32,8 +32,9 @@ func TestParseFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Fault{
-		Name: "cut", At: vtime.Millisecond, For: 500 * vtime.Microsecond, Every: 2 * vtime.Millisecond, Times: 3,
-		Ports: ports, Effect: settings.Effect{Kind: settings.FaultDown, Reroute: 100 * vtime.Microsecond},
+		Name:       "cut",
+		Occurrence: settings.Occurrence{At: vtime.Millisecond, For: 500 * vtime.Microsecond, Every: 2 * vtime.Millisecond, Times: 3},
+		Ports:      ports, Effect: settings.Effect{Kind: settings.FaultDown, Reroute: 100 * vtime.Microsecond},
 	}
 	if len(f) != 9 || !reflect.DeepEqual(f[0], want) {
 		t.Fatalf("%d faults; the first %+v, want %+v", len(f), f[0], want)
@@ -94,7 +95,7 @@ func TestFaultMistakes(t *testing.T) {
 		`{at: 1ms, for: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:                                 `every 1ms: the fault lasts for 1ms`,
 		`{at: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:                                           `it needs for`,
 		`{at: 1ms, for: 1us, times: 2, link: "leaf0:spine0", loss: 1}`:                                   `times needs the time from one to the next`,
-		`{at: 1ms, for: 0s, link: "leaf0:spine0", loss: 1}`:                                              `for 0s`,
+		`{at: 1ms, for: 0s, link: "leaf0:spine0", loss: 1}`:                                              `for 0:`,
 		`{at: 1ms, link: "leaf0:spine0", down: true, one_way: true}`:                                     `a link is down both ways`,
 		`{at: 1ms, link: "leaf0:spine0", loss: 1, reroute: 1ms}`:                                         `reroute is for links that go down`,
 		`{at: 1ms, link: "leaf0:spine0", loss: 1, interval: 1ms}`:                                        `interval is for hosts that send PAUSE`,

@@ -10,28 +10,24 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// FaultView is a fault of a View: name, kind, at_ns, for_ns, every_ns, times, links (each by one of its ports, "node:peer"), one_way and
-// hosts, as far as it has them, and the fields that package settings has of its kind.
+// FaultView is a fault of a View: name, kind, when it happens, links (each by one of its ports, "node:peer"), one_way and hosts, as far as it
+// has them, and what it does. When and what are the fields that package settings has.
 type FaultView struct{ json.RawMessage }
 
 func (s *Scenario) viewFaults() []FaultView {
 	var views []FaultView
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		when := struct {
-			Name   string             `json:"name,omitempty"`
-			Kind   settings.FaultKind `json:"kind"`
-			At     float64            `json:"at_ns"`
-			For    float64            `json:"for_ns,omitempty"`
-			Every  float64            `json:"every_ns,omitempty"`
-			Times  int                `json:"times,omitempty"`
-			Links  []string           `json:"links,omitempty"`
-			OneWay bool               `json:"one_way,omitempty"`
-			Hosts  []string           `json:"hosts,omitempty"`
-		}{
-			f.Name, f.Kind, nanoseconds(f.At), nanoseconds(f.For), nanoseconds(f.Every), f.Times, f.links(s.Topology), f.OneWay, f.hosts(s.Topology),
-		}
-		views = append(views, FaultView{joinObjects(viewOf(when), viewOf(f.Shown()))})
+		what := struct {
+			Name string             `json:"name,omitempty"`
+			Kind settings.FaultKind `json:"kind"`
+		}{f.Name, f.Kind}
+		where := struct {
+			Links  []string `json:"links,omitempty"`
+			OneWay bool     `json:"one_way,omitempty"`
+			Hosts  []string `json:"hosts,omitempty"`
+		}{f.links(s.Topology), f.OneWay, f.hosts(s.Topology)}
+		views = append(views, FaultView{joinObjects(viewOf(what), viewOf(settings.FaultTimes(&f.Occurrence)), viewOf(where), viewOf(f.Shown()))})
 	}
 	return views
 }
@@ -45,12 +41,14 @@ func viewOf(v any) json.RawMessage {
 	return data
 }
 
-// joinObjects is one object with the fields of two.
-func joinObjects(a, b json.RawMessage) json.RawMessage {
-	if len(b) == len("{}") {
-		return a
+// joinObjects is one object with the fields of several, of which the first has some.
+func joinObjects(first json.RawMessage, others ...json.RawMessage) json.RawMessage {
+	for _, b := range others {
+		if len(b) > len("{}") {
+			first = slices.Concat(first[:len(first)-1], []byte{','}, b[1:])
+		}
 	}
-	return slices.Concat(a[:len(a)-1], []byte{','}, b[1:])
+	return first
 }
 
 func (f *Fault) links(plan *topologies.Plan) (names []string) {

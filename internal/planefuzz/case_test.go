@@ -3,7 +3,6 @@ package planefuzz_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -154,14 +153,4 @@ func (f *fabric) write(w func(format string, args ...any)) {
 	for _, l := range f.Trunks {
 		w("    - {from: s%d, to: s%d, rate: %dbps, delay: %dps, count: %d}", l.A, l.B, l.Rate, l.Delay, l.Count)
 	}
-}
-
-func bits(set uint8) string {
-	var list []string
-	for i := range 8 {
-		if set>>i&1 != 0 {
-			list = append(list, strconv.Itoa(i))
-		}
-	}
-	return "[" + strings.Join(list, ", ") + "]"
 }

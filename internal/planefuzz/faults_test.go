@@ -3,7 +3,9 @@ package planefuzz_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
@@ -12,19 +14,11 @@ import (
 
 // fault is a fault of a case: of a host's NIC, or else (Host -1) of a link.
 type fault struct {
-	Kind       settings.FaultKind
-	At, For    vtime.Time // For 0: it stays
-	Every      vtime.Time
-	Link       string // "h0:s0"
-	Host       int    // of receiver, pause
-	OneWay     bool
-	Reroute    vtime.Time // -1: never
-	Chance     float64
-	Delay      vtime.Time
-	Rate       units.Rate
-	Buffer     units.Bytes
-	Priorities uint8
-	Interval   vtime.Time
+	settings.Occurrence
+	settings.Effect
+	Link   string // "h0:s0"
+	Host   int    // of receiver, pause
+	OneWay bool
 }
 
 // drawFaults draws what goes wrong. Times are short, so that a short run sees it begin and end.
@@ -34,7 +28,7 @@ func (c *testCase) drawFaults(d chooser) {
 	}
 	f := &c.Fabric
 	for range d.Int("number of faults", 1, 4) {
-		x := fault{Host: -1, Reroute: -1}
+		x := fault{Host: -1}
 		if hosts := len(f.Hosts); len(f.Trunks) == 0 || d.chance("host's link", 35) {
 			h := d.Int("linked host", 0, hosts-1)
 			x.Link = fmt.Sprintf("h%d:s%d", h, f.Hosts[h].Switch)
@@ -49,30 +43,16 @@ func (c *testCase) drawFaults(d chooser) {
 				x.Every = max(x.For+1, vtime.Microsecond) + d.time("fault every", vtime.Microsecond, c.Duration/2)
 			}
 		}
-		x.Kind = pick(d, "fault", settings.FaultDown, settings.FaultDown, settings.FaultLoss, settings.FaultCorrupt,
-			settings.FaultBER, settings.FaultDelay, settings.FaultRate, settings.FaultReceiver, settings.FaultPause)
-		switch x.Kind {
-		case settings.FaultDown:
-			if d.chance("reroute", 60) {
-				x.Reroute = d.time("reroute after", 0, 50*vtime.Microsecond)
-			}
-		case settings.FaultLoss, settings.FaultCorrupt:
-			x.Chance = pick(d, "chance", 0.01, 0.1, 0.5, 1)
-		case settings.FaultBER:
-			x.Chance = pick(d, "bit error rate", 1e-6, 1e-5, 1e-4)
-		case settings.FaultDelay:
-			x.Delay = d.time("new delay", vtime.Nanosecond, 50*vtime.Microsecond)
-		case settings.FaultRate:
-			x.Rate = pick[units.Rate](d, "new rate", 10, 1, 25, 40, 100, 400) * units.Gbps // telemetry has codes for them
-		default:
+		kinds := []settings.FaultKind{settings.FaultDown} // twice: no other changes routes
+		for i := range settings.Faults {
+			kinds = append(kinds, settings.Faults[i].Kind)
+		}
+		x.Effect = settings.NewEffect(pick(d, "fault", kinds...))
+		if settings.FaultOf(x.Kind).OfHost {
 			x.Host, x.Link = d.Int("faulty host", 0, len(f.Hosts)-1), ""
-			x.Rate = units.Rate(d.scale("receiver's rate", 10, 40_000)) * units.Mbps
-			x.Buffer = d.size("receiver's buffer", 2*units.KB, 200*units.KB)
-			x.Interval = d.time("interval", vtime.Microsecond, 100*vtime.Microsecond)
-			x.Priorities = 1 << c.Host.DataPriority
-			if d.chance("more priorities", 30) {
-				x.Priorities |= uint8(d.Int("paused", 0, 255))
-			}
+		}
+		if !c.drawEffect(d, &x.Effect) {
+			continue
 		}
 		if x.Link != "" && x.Kind != settings.FaultDown {
 			x.OneWay = d.chance("one way", 40)
@@ -85,6 +65,44 @@ func (c *testCase) drawFaults(d chooser) {
 	if len(c.Faults) > 0 && c.Host.RetransmitTimeout == 0 {
 		c.Host.RetransmitTimeout = d.time("retransmission timeout", 10*vtime.Microsecond, 200*vtime.Microsecond)
 	}
+}
+
+// drawEffect draws what a fault does, from what a short run on a small fabric shows. A kind that is not listed is drawn by its rows; ok is
+// false where that is out of bounds.
+func (c *testCase) drawEffect(d chooser, e *settings.Effect) (ok bool) {
+	switch e.Kind {
+	case settings.FaultDown:
+		if d.chance("reroute", 60) {
+			e.Reroute = d.time("reroute after", 0, 50*vtime.Microsecond)
+		}
+	case settings.FaultLoss, settings.FaultCorrupt:
+		e.Probability = pick(d, "chance", 0.01, 0.1, 0.5, 1)
+	case settings.FaultBER:
+		e.Probability = pick(d, "bit error rate", 1e-6, 1e-5, 1e-4)
+	case settings.FaultDelay:
+		e.Delay = d.time("new delay", vtime.Nanosecond, 50*vtime.Microsecond)
+	case settings.FaultRate:
+		e.Rate = pick[units.Rate](d, "new rate", 10, 1, 25, 40, 100, 400) * units.Gbps // telemetry has codes for them
+	case settings.FaultReceiver:
+		e.Receiver = settings.NewReceiver()
+		e.Receiver.Rate = units.Rate(d.scale("receiver's rate", 10, 40_000)) * units.Mbps
+		e.Receiver.Buffer = d.size("receiver's buffer", 2*units.KB, 200*units.KB)
+		e.Receiver.Complete()
+	case settings.FaultPause:
+		e.Interval = d.time("interval", vtime.Microsecond, 100*vtime.Microsecond)
+		e.Priorities = 1 << c.Host.DataPriority
+		if d.chance("more priorities", 30) {
+			e.Priorities |= uint8(d.Int("paused", 0, 255))
+		}
+	default:
+		rows := e.Shown()
+		for i := range rows {
+			if s := &rows[i]; s.Kind != schema.Group && rows.Set(s.Name, drawSetting(d, s)) != nil {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // drawWatchdog draws a PFC watchdog, quick enough for a short run.
@@ -115,32 +133,12 @@ func (x *fault) write(w func(format string, args ...any)) {
 	if x.Host >= 0 {
 		what = fmt.Sprintf("host: h%d", x.Host)
 	}
-	switch x.Kind {
-	case settings.FaultDown:
-		reroute := "never"
-		if x.Reroute >= 0 {
-			reroute = fmt.Sprintf("%dps", x.Reroute)
-		}
-		what += ", down: true, reroute: " + reroute
-	case settings.FaultLoss, settings.FaultCorrupt, settings.FaultBER:
-		what += fmt.Sprintf(", %s: %g", x.Kind, x.Chance)
-	case settings.FaultDelay:
-		what += fmt.Sprintf(", delay: %dps", x.Delay)
-	case settings.FaultRate:
-		what += fmt.Sprintf(", rate: %dbps", x.Rate)
-	case settings.FaultReceiver:
-		what += fmt.Sprintf(", receiver: {rate: %dbps, buffer: %dB}", x.Rate, x.Buffer)
-	case settings.FaultPause:
-		what += fmt.Sprintf(", pause: %s, interval: %dps", bits(x.Priorities), x.Interval)
-	}
 	if x.OneWay {
 		what += ", one_way: true"
 	}
-	if x.For > 0 {
-		what += fmt.Sprintf(", for: %dps", x.For)
+	if x.Kind == settings.FaultDown {
+		what += ", down: true" // which is what a fault of that kind does unless told otherwise, and views leave it out
 	}
-	if x.Every > 0 {
-		what += fmt.Sprintf(", every: %dps", x.Every)
-	}
-	w("  - {at: %dps, %s}", x.At, what)
+	fields := func(flow string) string { return strings.TrimSuffix(strings.TrimPrefix(flow, "{"), "}") }
+	w("  - {%s, %s, %s}", fields(settings.FaultTimes(&x.Occurrence).Flow()), what, fields(x.Shown().Flow()))
 }
