@@ -1,9 +1,3 @@
-// Package engine drives a fabric in virtual time: the clock, the event queues, the ports' transmitters and wires, the passes of
-// frames through the pipelines, faults, and the invariants that must hold at the end.
-//
-// It is pure. Time is what New and Run are told, frames cross by a Plane, and what is seen goes to an Observer; nothing here asks a
-// clock, an operating system or the network. One goroutine drives an Engine: New, flows (AddFlow), faults and calls (At, Call), Run,
-// and Check. A live fabric's driver takes single steps in place of Run (Start, Next, Step).
 package engine
 
 import (

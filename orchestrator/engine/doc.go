@@ -1,0 +1,31 @@
+// Package engine drives a fabric in virtual time: the clock, the event queues, the ports' transmitters and wires, the passes of
+// frames through the pipelines, flow control's timers, faults, and the invariants that must hold at the end.
+//
+// Life cycle: open a Plane for a plan and the fabric's Features (OpenWasmPlane, or package kernel), and give both to New. Then, in any
+// order, AddFlow, Call and At for what is to happen at a time, and the faults' methods (SetLink, SetLoss, SetDelay, SetRate, SetReceiver,
+// InjectPFCStorm). Run drives the fabric to a time, or until nothing moves; it may be called again. Check is the final check. Close the
+// plane last. A driver by the wall clock takes single steps in place of Run: Start, then Next, Reach and Step.
+//
+// Where what is:
+//
+//   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), events.go (the queues).
+//   - The way of a frame: forwarding.go; wire.go (what is on a cable); flows.go and hoststack.go (what hosts send and get); plane.go and
+//     wasmplane.go (the pipelines' side); fingerprint.go (what two runs are compared by).
+//   - What switches go by: tables.go (ports, routes), ecmp.go (the path of a flow), thresholds.go, reconfigure.go.
+//   - What watches: monitor.go, which is told by hooks, and counts.go; cycle.go (deadlocks) searches every 100 us; watchdog.go acts on
+//     PFC storms; invariants.go and misled.go are the final check.
+//   - What goes wrong on purpose: faults.go, with linkfault.go, wirefault.go and hostfault.go.
+//
+// What a caller has to know:
+//
+//   - The package is pure: it asks no clock, operating system or network, starts no goroutine, and prints nothing.
+//   - One goroutine drives an Engine, and nothing of it is safe for concurrent use. Everything is to be called between two events: when Run
+//     does not run, or in a function given to Call or At.
+//   - Equal configurations, flows and calls give equal runs, by Fingerprint, on either plane. A function given to Call or At must keep
+//     that, and decide by nothing but virtual time and what it reads here.
+//   - An Observer is told late, though in the order of time: read what it needs from what it is given. It must not change anything.
+//   - Of several regions some are ahead of others; Synchronised is the time that all have reached. A Tap sees frames of one region before
+//     earlier ones of another.
+//   - The slices and pointers of Flows, State, Switch and NIC are the engine's own memory: read them, and keep none of Flows over AddFlow.
+//   - An error of Run means that the run cannot go on, and no result of it counts. A broken invariant is no error: Check returns it.
+package engine
