@@ -5,7 +5,6 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -177,8 +176,8 @@ func (m *monitor) lost(p *port, why Loss, f *frame.Frame) {
 		return
 	}
 	priority := f.Priority
-	if f.Control && m.pfc {
-		priority = uint8(bits.TrailingZeros8(wire.PFC(f.Data()).ClassEnable()))
+	if f.Control {
+		priority = m.flowControl.priorityOf(f)
 	}
 	m.countsOf(p.id).of[priority].Lost[why]++
 }

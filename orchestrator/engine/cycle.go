@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
@@ -223,15 +222,7 @@ func (e *Engine) staysPaused(h PortPriority, waits map[PortPriority]PortPriority
 	peer := int(e.ports[h.Port].peer)
 	account := PortPriority{peer, h.Priority}
 	bytes := stuck.bytes[account]
-	if e.credits != nil {
-		// The peer will grant what is free when all but the stuck has left.
-		r := &e.state.Ports[peer]
-		free := uint64(r.CreditBuffer) - min(bytes, uint64(r.CreditBuffer))
-		if needed := e.state.Ports[h.Port].Credit[h.Priority].Needed; needed == 0 || min(free>>r.BlockShift, ebpf.CreditMost) >= uint64(needed) {
-			return false
-		}
-	} else if sw := e.ports[peer].index; e.state.Ports[peer].Class[h.Priority].Pausing == 0 ||
-		e.headroomOf(account, bytes) == 0 && bytes <= e.state.ResumeLevel(peer, stuck.used[sw]) {
+	if !e.flowControl.staysPaused(e, account, bytes, stuck.used[e.ports[peer].index]) {
 		return false
 	}
 	best := PortPriority{-1, 0}

@@ -88,8 +88,8 @@ type Engine struct {
 	last         vtime.Time // of any event so far
 	lastEnd      vtime.Time // of any frame
 	moved        vtime.Time // when a frame of a flow last left a port
-	blank        int        // bytes of a trigger's frame
-	credits      *credits   // nil: flow control is PFC
+	longest      int        // frame that a NIC sends, in bytes
+	flowControl  flowControl
 	features     Features
 	seed         uint64
 	started      bool
@@ -158,9 +158,10 @@ type port struct {
 	pfcSent [2]int64 // RESUMEs, PAUSEs that left
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
-	fault     *portFault // nil: there never was one
-	hostStack *hostStack // of a host's port in a live fabric
-	_         [4]int64
+	fault     *portFault   // nil: there never was one
+	control   *frame.Queue // of a host's port: PFC frames or credit messages that wait; nil: there never were any
+	hostStack *hostStack   // of a host's port in a live fabric
+	_         [3]int64
 }
 
 // New is an engine at virtual time 0. It is an error if the plane was opened for other features than it is to have: switches would look
@@ -174,7 +175,7 @@ func New(c Config) (*Engine, error) {
 	e := &Engine{
 		plan: plan, plane: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass,
 		settings: c.Switches, hosts: c.Hosts, features: c.Features, seed: c.Seed,
-		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), blank: ebpf.FrameMin,
+		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), longest: longestFrame(plan),
 	}
 	ofPort, regions, lookahead := divide(plan)
 	e.byPort = regions > 1
@@ -223,12 +224,12 @@ func New(c Config) (*Engine, error) {
 			e.describeDetector(&e.ports[port])
 		}
 	}
-	e.credits = newCredits(plan, e.state, c.Switches, live)
-	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.credits)
+	e.flowControl = newFlowControl(e)
+	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.flowControl)
 	e.newWatchdogs(c.Switches)
 	e.deadlocks.next = deadlockPoll
-	e.monitor = monitor{state: e.state, switches: e.switches, observer: c.Observer, pfc: e.credits == nil, apart: e.divided}
-	if live || e.credits != nil {
+	e.monitor = monitor{state: e.state, switches: e.switches, observer: c.Observer, flowControl: e.flowControl, apart: e.divided}
+	if live || !e.flowControl.usesPause() {
 		e.monitor.keepPauses()
 	}
 	if live {
@@ -314,10 +315,8 @@ func (e *Engine) handle(ev event) error {
 		return e.reportTimer(int(ev.id))
 	case eventStart:
 		return e.startFlow(int(ev.id))
-	case eventRefresh:
-		return e.refresh(int(ev.id>>3), uint8(ev.id&7))
-	case eventCredit:
-		return e.sendCredits(&e.ports[ev.id])
+	case eventRefresh, eventCredit:
+		return e.flowControl.timer(e, ev)
 	case eventWatch:
 		return e.watchQueue(int(ev.id>>3), uint8(ev.id&7))
 	case eventDrain:

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
@@ -55,7 +54,6 @@ type portFault struct {
 	// Of a host's port.
 	receiver *receiver
 	storm    *injectedStorm
-	control  frame.Queue // PFC frames that wait
 }
 
 // FaultEvent is something that happened to the fabric, and not to a frame.
@@ -130,9 +128,6 @@ func (e *Engine) countLoss(p *port, why Loss, f *frame.Frame) {
 	e.lost[why].add(n)
 	e.monitor.lost(p, why, f)
 	e.faultOf(p).lost[why].add(n)
-	if f.Control && e.credits != nil {
-		e.credits.alive--
-	}
 	e.pool.Put(f)
 }
 
@@ -168,15 +163,9 @@ func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
 
 // lostOnWire counts a frame that left port p and did not arrive.
 func (e *Engine) lostOnWire(p *port, f *frame.Frame, why Loss) {
-	fault := e.faultOf(p)
+	e.faultOf(p)
 	if f.Control {
-		if e.credits != nil {
-			fault.lostCredits++
-			e.tellAgain()
-		} else {
-			fault.lostPFC[pauseIndex(f)]++
-			fault.losePause(p, f.Departed, e.now, pausedBy(f))
-		}
+		e.flowControl.lost(e, p, f)
 	}
 	e.countLoss(p, why, f)
 }
@@ -189,19 +178,9 @@ func (e *Engine) refused(p *port, f *frame.Frame) {
 		why = LossPort
 	}
 	if f.Control {
-		e.refuseControl(p, f)
+		e.flowControl.refused(e, p, f)
 	}
 	e.countLoss(p, why, f)
-}
-
-func (e *Engine) refuseControl(p *port, f *frame.Frame) {
-	fault := p.fault
-	if e.credits != nil {
-		fault.lostCredits++
-		return
-	}
-	fault.refusedPFC[pauseIndex(f)]++
-	fault.losePause(p, e.now, e.now, pausedBy(f))
 }
 
 // drop deals with a frame that the traffic manager did not take at port p.
@@ -227,31 +206,4 @@ func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 		e.Dropped++
 	}
 	e.pool.Put(f)
-}
-
-// pauseAgain has the PAUSEs sent again that hold the peer of port p: it may know nothing of them, or for too short a time.
-func (e *Engine) pauseAgain(p *port) error {
-	if e.credits != nil || p.fault != nil && p.fault.down {
-		return nil
-	}
-	if !p.isSwitch {
-		if r := p.receiver(); r != nil && r.pausing {
-			e.pausePeer(p, r)
-		}
-		return e.serve(p)
-	}
-	for m := e.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
-		priority := uint8(bits.TrailingZeros8(m))
-		if e.state.Ports[p.id].Class[priority].Pausing == 0 {
-			continue
-		}
-		if e.state.ResumeDue(int(p.id), priority) {
-			continue // the RESUME will tell
-		}
-		if _, err := e.trigger(p, ebpf.TriggerPause, 0, priority); err != nil {
-			return err
-		}
-		e.scheduleRefresh(p, priority)
-	}
-	return nil
 }

@@ -52,22 +52,10 @@ func (e *Engine) serve(p *port) error {
 		e.push(arrival, eventArrival, p.id)
 	}
 	p.wire.push(f, arrival)
-	if f.Control {
-		if e.credits != nil {
-			e.credits.sent++
-		} else {
-			e.monitor.departed(e.now, p, f)
-		}
-	} else {
+	if !f.Control {
 		e.moved = max(e.moved, e.now)
-		if e.credits != nil {
-			e.spendCredits(p, f)
-		}
 	}
-	if p.isSwitch {
-		return e.resume(e.switches[p.index])
-	}
-	return nil
+	return e.flowControl.departed(e, p, f)
 }
 
 // waiting says whether anything may want to leave a port as soon as it is free. Without, the port needs no event: what
@@ -76,8 +64,7 @@ func (e *Engine) waiting(p *port) bool {
 	if p.isSwitch {
 		return e.switches[p.index].Port(int(p.id)).Waiting()
 	}
-	return e.nics[p.index].Waiting() || e.credits != nil && e.credits.hosts[p.index].Packets > 0 || p.faulty && p.fault.control.Packets > 0 ||
-		p.hostStack != nil && p.hostStack.packets > 0
+	return e.nics[p.index].Waiting() || p.control != nil && p.control.Packets > 0 || p.hostStack != nil && p.hostStack.packets > 0
 }
 
 func (p *port) serialise(lineBytes int64) vtime.Time {
@@ -90,19 +77,17 @@ func (p *port) serialise(lineBytes int64) vtime.Time {
 // pull asks a host's NIC for its next frame.
 func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 	registers := &e.state.Ports[p.id]
-	if p.faulty {
-		if p.fault.down {
-			return nil, vtime.Never
-		}
-		if f := p.fault.control.Pop(); f != nil {
+	if p.faulty && p.fault.down {
+		return nil, vtime.Never
+	}
+	if p.control != nil {
+		if f := p.control.Pop(); f != nil {
 			return f, 0
 		}
 	}
-	if e.credits != nil {
-		if f := e.credits.hosts[p.index].Pop(); f != nil {
-			return f, 0
-		}
-		e.gateHost(p)
+	if e.nics[p.index].Waiting() {
+		// The NIC has not said what it would send next, so that there has to be room for the longest.
+		e.flowControl.gate(e, p, 1<<e.hosts.DataPriority|1<<e.hosts.ControlPriority, e.longest)
 	}
 	f, wake := e.choose(p, registers)
 	if f == nil {
@@ -152,9 +137,9 @@ func (e *Engine) arrive(p *port) error {
 	if err := e.cross(in, f); err != nil {
 		return e.unprocessed(p, f, err)
 	}
-	e.monitor.arrived(e.now, p, in, f)
+	e.monitor.arrived(p, in, f)
 	if f.Control || f.HostStack() {
-		e.readPause(in, f)
+		e.flowControl.arrived(e, in, f)
 	}
 	// The pass's results do not survive the next one, a trigger's.
 	want, priority := x.Want, uint8(x.OutPriority)
@@ -226,9 +211,6 @@ func (e *Engine) end(in *port, f *frame.Frame) {
 		e.mustServe(in)
 		return
 	case ebpf.VerdictConsumed:
-		if e.credits != nil && f.Control {
-			e.credits.alive--
-		}
 	case ebpf.VerdictDrop:
 		e.Dropped++
 		if e.rerouted && (x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL) {
@@ -274,7 +256,7 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 		}
 	}
 	if want&ebpf.WantPause != 0 {
-		if err := e.pause(in, priority); err != nil {
+		if err := e.flowControl.pauseWanted(e, in, priority); err != nil {
 			return err
 		}
 	}
@@ -282,14 +264,14 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 		return nil
 	}
 	for walk := want&ebpf.WantWalk != 0; walk; {
-		again, err := e.trigger(&e.ports[egress], ebpf.TriggerWalk, 0, 0)
+		again, err := e.trigger(&e.ports[egress], ebpf.TriggerWalk, 0)
 		if err != nil {
 			return err
 		}
 		walk = again&ebpf.WantWalk != 0
 	}
 	if want&ebpf.WantFlow != 0 {
-		if _, err := e.trigger(&e.ports[egress], ebpf.TriggerFlow, flow, 0); err != nil {
+		if _, err := e.trigger(&e.ports[egress], ebpf.TriggerFlow, flow); err != nil {
 			return err
 		}
 	}
@@ -297,96 +279,37 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 	return nil
 }
 
-// trigger sends a blank frame into port in for the ingress pipeline to build a frame over, and queues what it built.
-func (e *Engine) trigger(in *port, kind, argument uint32, priority uint8) (want uint32, err error) {
+// trigger has the ingress pipeline of port in build a packet and queues it, if it does. It says what the pipeline wants beside.
+func (e *Engine) trigger(in *port, kind, argument uint32) (want uint32, err error) {
+	f, want, err := e.build(in, kind, argument, 0, ebpf.FrameMin)
+	if f == nil {
+		return want, err
+	}
+	return want, e.enqueue(int32(e.pass.Egress), f, uint8(e.pass.OutPriority))
+}
+
+// build sends a blank frame of n bytes into port in for the ingress pipeline to build a packet over. The frame is nil if it builds none.
+func (e *Engine) build(in *port, kind, argument uint32, priority uint8, n int) (f *frame.Frame, want uint32, err error) {
 	x := e.pass
 	x.Trigger = kind
 	x.Argument = argument
 	x.Priority = uint32(priority)
 	x.OutPort = ebpf.NoPort
-	n := e.blank
-	if kind == ebpf.TriggerCredit {
-		n = ebpf.CreditLen
-	}
-	f := e.pool.Get(n)
+	f = e.pool.Get(n)
 	clear(f.Data())
 	e.Triggers++
 	if err := e.cross(in, f); err != nil {
 		e.pool.Put(f)
-		return 0, unlessUnfinished(err)
+		return nil, 0, unlessUnfinished(err)
 	}
 	want = x.Want
 	if x.Verdict != ebpf.VerdictForward {
 		e.pool.Put(f)
-		return want, nil
+		return nil, want, nil
 	}
 	e.Created.add(int(f.Length))
-	f.InPort = -1
-	if kind == ebpf.TriggerPause {
-		e.monitor.built(in, priority)
-	}
-	f.Control = kind == ebpf.TriggerPause || kind == ebpf.TriggerResume || kind == ebpf.TriggerCredit
-	if kind == ebpf.TriggerCredit {
-		return want, e.queueCredit(in, f)
-	}
-	return want, e.enqueue(int32(x.Egress), f, uint8(x.OutPriority))
-}
-
-// pause has the pipeline of ingress port in build the PAUSE it asked for.
-func (e *Engine) pause(in *port, priority uint8) error {
-	if in.faulty {
-		in.fault.beginPause(priority, e.now)
-	}
-	before := e.state.Ports[in.id].PausesSent
-	if _, err := e.trigger(in, ebpf.TriggerPause, 0, priority); err != nil {
-		return err
-	}
-	if e.state.Ports[in.id].PausesSent == before {
-		return nil
-	}
-	e.switches[in.index].Paused(int(in.id), priority)
-	e.scheduleRefresh(in, priority)
-	return nil
-}
-
-// scheduleRefresh has the PAUSE sent again when half of it has passed, so that it does not run out while it is needed.
-func (e *Engine) scheduleRefresh(in *port, priority uint8) {
-	at := e.now + vtime.Time(e.state.Ports[in.id].Quantum*uint64(e.settings[in.index].PFC.Quanta))/2
-	in.refreshAt[priority] = at
-	e.push(at, eventRefresh, in.id<<3|int32(priority))
-}
-
-// refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
-func (e *Engine) refresh(id int, priority uint8) error {
-	in := &e.ports[id]
-	if e.state.Ports[id].Class[priority].Pausing == 0 || in.refreshAt[priority] != e.now {
-		return nil
-	}
-	// A frame that was refused left its account without a dequeue; with a dynamic threshold that may be enough to resume.
-	s := e.switches[in.index]
-	s.FindDue()
-	if err := e.resume(s); err != nil || e.state.Ports[id].Class[priority].Pausing == 0 {
-		return err
-	}
-	if _, err := e.trigger(in, ebpf.TriggerPause, 0, priority); err != nil {
-		return err
-	}
-	e.scheduleRefresh(in, priority)
-	return nil
-}
-
-// resume has the RESUMEs built that the last dequeue of a switch made due.
-func (e *Engine) resume(s *switchagent.Switch) error {
-	for len(s.Due()) > 0 {
-		d := s.Due()[0]
-		s.Resumed(d.Port, d.Priority)
-		// Serving the ingress port may dequeue, and so replace what is due; what was due and not built still is.
-		if _, err := e.trigger(&e.ports[d.Port], ebpf.TriggerResume, 0, d.Priority); err != nil {
-			return err
-		}
-		s.FindDue()
-	}
-	return nil
+	f.InPort, f.Control = -1, false
+	return f, want, nil
 }
 
 // Departed is when the frame in the present pass left its port; for a Tap.

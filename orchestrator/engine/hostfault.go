@@ -95,7 +95,7 @@ func (e *Engine) endFaulty(in *port, f *frame.Frame) bool {
 		r.drained = e.now + r.Rate.TimeFor(int64(f.Length))
 		e.push(r.drained, eventDrain, in.id)
 	}
-	if !r.pausing && units.Bytes(r.buffered) >= r.XOFF && e.credits == nil {
+	if !r.pausing && units.Bytes(r.buffered) >= r.XOFF && e.flowControl.usesPause() {
 		r.pausing = true
 		e.pausePeer(in, r)
 		e.mustServe(in)
@@ -175,7 +175,7 @@ func (e *Engine) queuePFC(p *port, priorities uint8, quanta uint16) {
 			e.refused(p, f)
 			continue
 		}
-		p.fault.control.Push(f)
+		p.queueControl(f)
 	}
 }
 
@@ -183,7 +183,7 @@ func (e *Engine) queuePFC(p *port, priorities uint8, quanta uint16) {
 // side hangs; no priority ends it, and the last PAUSE runs out.
 func (e *Engine) InjectPFCStorm(host int, priorities uint8, interval vtime.Time) error {
 	p := e.hostPort(host)
-	if e.credits != nil {
+	if !e.flowControl.usesPause() {
 		return errors.New("there is no PAUSE under credit-based flow control")
 	}
 	if priorities == 0 {

@@ -94,7 +94,7 @@ func (e *Engine) carries(data []byte) bool {
 	case uint16(wire.EtherTypeIPv4):
 		return true
 	case uint16(wire.EtherTypeMACControl):
-		return e.credits == nil
+		return e.flowControl.usesPause()
 	}
 	return false
 }
@@ -142,8 +142,8 @@ func (e *Engine) pullShared(p *port) (*frame.Frame, vtime.Time) {
 		if (roce|o.waiting)&bit == 0 {
 			continue
 		}
-		if e.credits != nil && o.waiting&bit != 0 && e.credits.settings.Priorities&bit != 0 && !e.state.Paused(int(p.id), priority, e.now) {
-			e.state.HasCredit(e.now, int(p.id), priority, FrameSize(e.plan))
+		if o.waiting&bit != 0 {
+			e.flowControl.gate(e, p, bit, FrameSize(e.plan))
 		}
 		if until := vtime.Time(registers.Class[priority].PausedUntil); until > e.now {
 			wake = min(wake, until)

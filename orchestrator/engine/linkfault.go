@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"math/bits"
-
-	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -53,31 +50,20 @@ func (e *Engine) linkDown(ends [2]*port) error {
 // forgetPauses ends what holds a port up: its peer, which would end it, is gone.
 func (e *Engine) forgetPauses(p *port) {
 	e.monitor.linkDown(e.now, p)
-	if e.credits != nil {
-		return // until the link comes up there are none
-	}
-	p.pauses = 0
-	for i := range e.state.Ports[p.id].Class {
-		c := &e.state.Ports[p.id].Class[i]
-		c.PausedUntil = min(c.PausedUntil, uint64(e.now))
-	}
+	e.flowControl.linkDown(e, p)
 }
 
 // flush loses what waits at a port.
 func (e *Engine) flush(p *port) error {
-	fault := e.faultOf(p)
 	lose := func(f *frame.Frame) {
 		if f.Control {
-			e.refuseControl(p, f)
+			e.flowControl.refused(e, p, f)
 		}
 		e.countLoss(p, LossPort, f)
 	}
 	if !p.isSwitch {
-		for f := fault.control.Pop(); f != nil; f = fault.control.Pop() {
-			lose(f)
-		}
-		if e.credits != nil {
-			for f := e.credits.hosts[p.index].Pop(); f != nil; f = e.credits.hosts[p.index].Pop() {
+		if p.control != nil {
+			for f := p.control.Pop(); f != nil; f = p.control.Pop() {
 				lose(f)
 			}
 		}
@@ -88,25 +74,12 @@ func (e *Engine) flush(p *port) error {
 	for priority := range uint8(switchagent.Priorities) {
 		s.Flush(int(p.id), priority, lose)
 	}
-	return e.resume(s)
+	return e.flowControl.freed(e, s)
 }
 
 func (e *Engine) linkUp(ends [2]*port) error {
-	if e.credits != nil {
-		for _, p := range ends {
-			e.grantAnew(p)
-		}
-	}
-	for _, p := range ends {
-		// Until the PAUSE gets there the peer sends what it could not know that there is no room for.
-		var pausing uint8
-		for i := range e.state.Ports[p.id].Class {
-			pausing |= e.state.Ports[p.id].Class[i].Pausing << i
-		}
-		p.fault.losePause(p, e.now, e.now, pausing)
-		if err := e.pauseAgain(p); err != nil {
-			return err
-		}
+	if err := e.flowControl.linkUp(e, ends); err != nil {
+		return err
 	}
 	for _, p := range ends {
 		if err := e.serve(p); err != nil {
@@ -114,19 +87,6 @@ func (e *Engine) linkUp(ends [2]*port) error {
 		}
 	}
 	return nil
-}
-
-// grantAnew is the initialisation of a link's credits, one way: nothing has been sent, and what is free is granted.
-func (e *Engine) grantAnew(p *port) {
-	r, far := &e.state.Ports[p.id], &e.state.Ports[p.peer]
-	for m := e.credits.settings.Priorities; m != 0; m &= m - 1 {
-		i := bits.TrailingZeros8(m)
-		buffered := min(far.Class[i].Buffered, uint64(far.CreditBuffer))
-		r.Credit[i].Sent, far.Credit[i].Received = 0, 0
-		r.Credit[i].Limit = uint16(min((uint64(far.CreditBuffer)-buffered)>>r.BlockShift, ebpf.CreditMost))
-		r.Credit[i].Needed = 0
-		r.Class[i].PausedUntil = min(r.Class[i].PausedUntil, uint64(e.now))
-	}
 }
 
 // LinkUp says whether the link of a port is up.

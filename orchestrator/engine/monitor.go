@@ -15,6 +15,7 @@ import (
 //
 //	departed   a PFC frame begins to leave a port
 //	arrived    a frame has made its pass, and what becomes of it has not happened yet
+//	took       a PFC frame has made its pass
 //	built      a pipeline or a host has built a PAUSE; builtCNMs: CNMs
 //	changed    a control frame has switched priorities of a port ON or OFF; linkDown: its link has gone down
 //	dropped    a traffic manager has refused a frame; lost: a fault has cost one
@@ -23,11 +24,11 @@ import (
 // but in a live fabric. The watchdog acts on what it sees, and so is no part of it; nor is the search for deadlocks, which nobody has to
 // tell anything.
 type monitor struct {
-	state    *ebpf.State
-	switches []*switchagent.Switch
-	observer Observer // nil: nobody
-	pfc      bool     // control frames are PFC's, and not credit messages
-	apart    bool     // there are several regions, of which some are ahead of others
+	state       *ebpf.State
+	switches    []*switchagent.Switch
+	observer    Observer // nil: nobody
+	flowControl flowControl
+	apart       bool // there are several regions, of which some are ahead of others
 
 	// What the observer has not been told of.
 	seen     []pfcSeen
@@ -61,23 +62,17 @@ func (m *monitor) departed(now vtime.Time, p *port, f *frame.Frame) {
 }
 
 // arrived takes note of a frame that has left port p and made its pass into port in.
-func (m *monitor) arrived(now vtime.Time, p, in *port, f *frame.Frame) {
-	if f.Control || m.counts != nil {
-		m.passed(now, p, in, f)
-	}
-}
-
-func (m *monitor) passed(now vtime.Time, p, in *port, f *frame.Frame) {
+func (m *monitor) arrived(p, in *port, f *frame.Frame) {
 	if m.counts != nil {
 		m.countPass(p, in, f)
 	}
-	if f.Control && m.pfc && m.observer != nil && in.isSwitch && m.state.Pass.Verdict == ebpf.VerdictConsumed {
-		m.observeArrival(now, in, f)
-	}
 }
 
-// observeArrival notes a PFC frame that a switch's port has taken.
-func (m *monitor) observeArrival(now vtime.Time, in *port, f *frame.Frame) {
+// took takes note of a PFC frame that has arrived at port in, if that is a switch's and has taken it.
+func (m *monitor) took(now vtime.Time, in *port, f *frame.Frame) {
+	if m.observer == nil || !in.isSwitch || m.state.Pass.Verdict != ebpf.VerdictConsumed {
+		return
+	}
 	queues := m.switches[in.index].Port(int(in.id))
 	pfc := wire.PFC(f.Data())
 	for i := range uint8(switchagent.Priorities) {

@@ -15,7 +15,7 @@ type stopped [switchagent.Priorities]vtime.Time
 
 // readPause takes note of a PFC frame that arrived at a port.
 func (e *Engine) readPause(in *port, f *frame.Frame) {
-	if e.credits != nil || !isPFC(f.Data()) {
+	if !isPFC(f.Data()) {
 		return
 	}
 	pfc := wire.PFC(f.Data())

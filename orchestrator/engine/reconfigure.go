@@ -23,7 +23,7 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	if (s.PFC.Alpha > 0) != (own.PFC.Alpha > 0) {
 		return errors.New("pfc.alpha stays 0, or above 0, while a fabric works: bring it up with --set switch.pfc.alpha=")
 	}
-	if err := errors.Join(settings.CheckSwitch(s), CheckThresholds(e.plan, s)); err != nil {
+	if err := errors.Join(settings.CheckSwitch(s), CheckFlowControl(e.plan, s), CheckThresholds(e.plan, s)); err != nil {
 		return err
 	}
 	dog := own.PFC.Watchdog
@@ -31,7 +31,7 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	e.fitSwitch(index)
 	sw := e.switches[index]
 	sw.FindDue()
-	if err := e.resume(sw); err != nil || s.PFC.Watchdog == dog {
+	if err := e.flowControl.freed(e, sw); err != nil || s.PFC.Watchdog == dog {
 		return err
 	}
 	own.PFC.Watchdog = dog // what its storms were made by

@@ -130,7 +130,7 @@ func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
 // windowLength is the time between two barriers. Where it shows when one was, it is as short as can be: messages of credits rest, and
 // receivers' reports end, when a window does.
 func (e *Engine) windowLength() vtime.Time {
-	if e.credits != nil || e.hosts.Notify == hostagent.NotifyPCN {
+	if e.flowControl.seesBarriers() || e.hosts.Notify == hostagent.NotifyPCN {
 		return e.lookahead
 	}
 	return windowLookaheads * e.lookahead

@@ -41,11 +41,8 @@ const eventsPerPoll = 1 << 14
 const leastQuiescence = 200 * vtime.Millisecond
 
 // quiescenceTimeout is that time in a fabric: longer than any of its timers.
-func quiescenceTimeout(plan *topologies.Plan, hosts *hostagent.Settings, credits *credits) vtime.Time {
-	p := max(leastQuiescence, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval)
-	if credits != nil {
-		p = max(p, 4*slices.Max(credits.period))
-	}
+func quiescenceTimeout(plan *topologies.Plan, hosts *hostagent.Settings, f flowControl) vtime.Time {
+	p := max(leastQuiescence, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval, 4*f.longestTimer())
 	for i := range plan.Ports {
 		p = max(p, 4*plan.Ports[i].Delay)
 	}
@@ -185,8 +182,8 @@ func (e *Engine) barrier(now vtime.Time) {
 		e.forget(f)
 	}
 	e.gone = e.gone[:0]
-	if e.credits != nil && len(e.regions) > 1 {
-		e.creditsAtBarrier(now)
+	if len(e.regions) > 1 {
+		e.flowControl.barrier(e, now)
 	}
 }
 

@@ -48,12 +48,9 @@ func CheckThresholds(plan *topologies.Plan, s *switchagent.Settings) error {
 	}
 	for _, id := range plan.Switch {
 		node := &plan.Nodes[id]
-		own := *s
-		if node.Buffer > 0 {
-			own.Buffer = node.Buffer
-		}
+		own := ownSettings(node, s)
 		_, ports := own.Resolve(Cables(plan, id, false))
-		if n := len(profiles(&own, ports)); n > ebpf.Profiles {
+		if n := len(profiles(own, ports)); n > ebpf.Profiles {
 			problem := fmt.Errorf("%s has ports of %d kinds, by their rates and delays, and there can be thresholds for %d: "+
 				"give pfc.xoff, cbfc.buffer, ecn.kmin, ecn.kmax, cnm.ecn_threshold and tcd.q_len, without per_rate", node.Name, n, ebpf.Profiles)
 			switch {
@@ -64,31 +61,25 @@ func CheckThresholds(plan *topologies.Plan, s *switchagent.Settings) error {
 			}
 			return problem
 		}
-		if own.FlowControl != switchagent.FlowPFC || own.PFC.Priorities == 0 || own.PFC.Alpha > 0 || own.PFC.XOFF != switchagent.Auto {
-			continue // what is stated, Validate compares
-		}
-		for i, t := range ports {
-			if t.XON >= t.XOFF {
-				port := &plan.Ports[node.Ports[i]]
-				return schema.Errorf("pfc.xon", "%v must be below XOFF, which is %v at %s (%v, %v)", t.XON, t.XOFF, port.Name, port.Rate, port.Delay)
-			}
-		}
 	}
 	return nil
 }
 
+// ownSettings are a switch's of settings that all switches have: with the buffer that it has of its own.
+func ownSettings(node *topologies.Node, s *switchagent.Settings) *switchagent.Settings {
+	own := *s
+	if node.Buffer > 0 {
+		own.Buffer = node.Buffer
+	}
+	return &own
+}
+
 // profileOf is what the pipelines know of a port's thresholds.
 func profileOf(s *switchagent.Settings, t *switchagent.Thresholds) profile {
-	p := profile{
-		EcnKmin: uint64(t.KMin), EcnKmax: uint64(t.KMax), Xoff: uint64(t.XOFF), Xon: uint64(t.XON), Alpha: uint64(t.Alpha * 65536),
-		Q_ecn: uint64(t.QECN),
-	}
+	p := profile{EcnKmin: uint64(t.KMin), EcnKmax: uint64(t.KMax), Q_ecn: uint64(t.QECN)}
+	levelsOf(s).limit(&p, t)
 	if s.Detector == switchagent.DetectorTCD {
 		p.Q_len = uint64(t.QLen)
-	}
-	if s.FlowControl == switchagent.FlowCBFC {
-		// No account reaches XOFF: it is what the peer can never make a port hold, and DCON's detector goes by it.
-		p.Xoff, p.Xon, p.Alpha = uint64(t.Credits.Buffer)+1, uint64(t.Credits.Buffer), 0
 	}
 	return p
 }
@@ -111,23 +102,16 @@ func profiles(s *switchagent.Settings, ports []switchagent.Thresholds) []profile
 // registers are the ports'. What of the tables is no setting stays as it is: what the pipelines count, and what a run gives them.
 func fillSwitch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Settings, buffer units.Bytes, ports []switchagent.Thresholds) {
 	t.Buffer, t.XoffToXon = uint64(buffer), uint64(s.PFC.XOFFToXON)
-	t.Lossless, t.Quanta = uint32(s.PFC.Priorities), uint32(s.PFC.Quanta)
+	t.Buffer -= min(t.Buffer, levelsOf(s).setAside(s, ports))
+	t.Lossless, t.Quanta = uint32(s.Lossless()), uint32(s.PFC.Quanta)
 	t.EcnMode, t.EcnPriorities, t.EcnPmax = uint32(s.ECN.Mode), uint32(s.ECN.Priorities), uint64(s.ECN.PMax*(1<<32))
 	t.EcnAtEnqueue = oneIf(s.ECN.AtEnqueue())
 	t.Q_cnm, t.CnmWindow, t.CnmRepeat = uint64(s.CNM.QCNM), uint64(s.CNM.Window), uint64(s.CNM.Repeat)
 	t.SharedBy, t.SharedAtOnset = uint32(s.CNM.SharedBy), oneIf(s.CNM.AtOnset)
 	all := profiles(s, ports)
 	clear(t.Profiles[copy(t.Profiles[:], all):])
-	reserved := uint64(0)
 	for i := range ports {
 		registers[i].Profile = uint8(slices.Index(all, profileOf(s, &ports[i])))
-		reserved += uint64(ports[i].Headroom) * uint64(bits.OnesCount8(s.PFC.Priorities))
-	}
-	if s.FlowControl == switchagent.FlowCBFC {
-		t.Lossless = uint32(s.CBFC.Priorities)
-	} else if s.PFC.Alpha > 0 {
-		// The dynamic threshold shares out what is not set aside as headroom.
-		t.Buffer -= min(t.Buffer, reserved)
 	}
 	fillDetector(t, s)
 }
@@ -204,7 +188,7 @@ func (e *Engine) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	if why == switchagent.DropHeadroom {
 		missing = e.lacksHeadroom(&e.ports[at.port])
 	} else {
-		missing = e.lacksBuffer(int(p.index))
+		missing = levelsOf(e.settings[p.index]).lacksBuffer(e.settings[p.index], e.cables[p.index])
 	}
 	e.fail("nothing is dropped in a lossless class", e.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
 }
@@ -220,26 +204,6 @@ func (e *Engine) lacksHeadroom(p *port) string {
 	}
 	return fmt.Sprintf("%v can be in flight to this port (%v) and its headroom is %v: switch.pfc.headroom must be %v or more here, or auto",
 		needed.Sum(), &needed, headroom, needed.Sum())
-}
-
-// lacksBuffer is why a switch's lossless frames found its buffer full, and what to do.
-func (e *Engine) lacksBuffer(index int) string {
-	s := e.settings[index]
-	if s.FlowControl == switchagent.FlowCBFC {
-		return "lossy frames took it: a larger switch.buffer, or a lower switch.lossy_limit"
-	}
-	buffer, ports := s.Resolve(e.cables[index])
-	reach := s.Reach(e.cables[index], ports)
-	if s.PFC.Alpha > 0 && s.PFC.XOFF == 0 {
-		return fmt.Sprintf("the buffer is %v, and XOFF, %g of what is free of it, lets lossless priorities take all of it beside lossy ones: "+
-			"a larger switch.buffer, or a lower switch.pfc.alpha", buffer, s.PFC.Alpha)
-	}
-	if reach <= buffer {
-		return fmt.Sprintf("the buffer, %v, holds the %v of XOFF and headroom of its ports, so lossy frames took it: "+
-			"a larger switch.buffer, or a lower switch.lossy_limit", buffer, reach)
-	}
-	return fmt.Sprintf("its lossless priorities may hold %v, XOFF and headroom of all ports, and the buffer is %v: "+
-		"switch.buffer must be %v or more, or auto, or switch.pfc.xoff lower or auto", reach, buffer, reach)
 }
 
 // fillDetector writes what a switch's congestion detector goes by into the pipelines' tables.

@@ -191,15 +191,17 @@ func TestCheckThresholds(t *testing.T) {
 	}
 	s := switchagent.Default()
 	s.PFC.XON = 80 * units.KB
-	if err := CheckThresholds(plan, &s); err == nil || err.Error() != "pfc.xon 80KB must be below XOFF, which is 80KB at s0-eth1 (10Gbps, 1us)" {
+	if err := CheckFlowControl(plan, &s); err == nil || err.Error() != "pfc.xon 80KB must be below XOFF, which is 80KB at s0-eth1 (10Gbps, 1us)" {
 		t.Errorf("XON at XOFF: %v", err)
 	}
 	s.FlowControl = switchagent.FlowCBFC
-	if err := CheckThresholds(plan, &s); err != nil {
-		t.Errorf("without PFC: %v", err)
-	}
-	if err := CheckThresholds(nil, &s); err != nil {
-		t.Error(err)
+	for _, check := range []func(*topologies.Plan, *switchagent.Settings) error{CheckThresholds, CheckFlowControl} {
+		if err := check(plan, &s); err != nil {
+			t.Errorf("without PFC: %v", err)
+		}
+		if err := check(nil, &s); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

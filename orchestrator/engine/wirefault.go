@@ -115,7 +115,7 @@ func (e *Engine) SetRate(port int, rate units.Rate) error {
 	e.faultOf(p)
 	e.describeCable(p)
 	e.note(port, EventRate, "%v", rate)
-	return e.pauseAgain(&e.ports[p.peer])
+	return e.flowControl.renew(e, &e.ports[p.peer])
 }
 
 func (p *port) setRate(rate units.Rate) {

@@ -272,7 +272,7 @@ func TestCreditMessages(t *testing.T) {
 // Ports' phases are spread evenly over the period.
 func TestCreditPhases(t *testing.T) {
 	const period = 40 * vtime.Microsecond
-	c := &credits{period: slices.Repeat([]vtime.Time{period}, 3000)}
+	c := &cbfc{period: slices.Repeat([]vtime.Time{period}, 3000)}
 	for _, ports := range []int{8, 100, 3000} {
 		bins := make([]int, 8)
 		for p := range ports {

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// flowControl is the engine's part of how a fabric's ports keep their peers from sending more than there is room for. The pipelines
+// decide who may send; a flowControl has messages built as they fall due, and says what faults do to them, what they hold up for good, and
+// what must be true of them in the end. There are two: pfc, whose messages come of frames, and cbfc, whose messages come of time.
+//
+// What a frame touches stands in the ports; a flowControl has what is left, and is given the engine at each call.
+type flowControl interface {
+	// usesPause says whether PAUSE is what holds a peer, so that hosts and programs may send it.
+	usesPause() bool
+	// longestTimer is the longest time between two messages of a port: as long nothing else may move.
+	longestTimer() vtime.Time
+	// seesBarriers says whether it shows when barriers are.
+	seesBarriers() bool
+
+	// gate has a host's port go OFF for those of the priorities in which it may not send a frame of size bytes now. Switches' ports have
+	// a traffic manager for that.
+	gate(e *Engine, p *port, priorities uint8, size int)
+	// departed is told of each frame that begins to leave port p.
+	departed(e *Engine, p *port, f *frame.Frame) error
+	// arrived is told of each control frame, and each of a program's, that has come to port in, after the pipelines have dealt with it.
+	arrived(e *Engine, in *port, f *frame.Frame)
+	// freed is told when frames have gone from a switch in another way than by departing, or its thresholds have changed.
+	freed(e *Engine, s *switchagent.Switch) error
+	// pauseWanted does what a pipeline asks for that lets no more of a priority come in by port in.
+	pauseWanted(e *Engine, in *port, priority uint8) error
+	// timer serves an event of flow control's own.
+	timer(e *Engine, ev event) error
+	// barrier is told when all regions of several have come to one time.
+	barrier(e *Engine, now vtime.Time)
+
+	// linkDown ends what holds port p: its peer, which would end it, is gone. linkUp has both ends begin anew.
+	linkDown(e *Engine, p *port)
+	linkUp(e *Engine, ends [2]*port) error
+	// renew has the peer of port p told once more what holds it: it may know nothing of it, or for too short a time.
+	renew(e *Engine, p *port) error
+	// lost is told of each control frame that left port p and did not arrive, refused of each that could not leave it.
+	lost(e *Engine, p *port, f *frame.Frame)
+	refused(e *Engine, p *port, f *frame.Frame)
+
+	// priorityOf is the priority that a control frame is counted for.
+	priorityOf(f *frame.Frame) uint8
+	// staysPaused says whether the egress queue at the peer of account's port stays OFF when nothing is left in account, of an ingress
+	// port and a priority, but so many bytes, and of its switch's shared buffer so many are used.
+	staysPaused(e *Engine, account PortPriority, bytes, used uint64) bool
+	// check is what flow control has of the final check.
+	check(e *Engine)
+}
+
+// newFlowControl readies the flow control of an engine's fabric. All switches have the same.
+func newFlowControl(e *Engine) flowControl {
+	if len(e.settings) > 0 && e.settings[0].FlowControl == switchagent.FlowCBFC {
+		return newCBFC(e)
+	}
+	return pfc{}
+}
+
+// queueControl queues a control frame at a host's port, before all else. Switches' ports have a traffic manager.
+func (p *port) queueControl(f *frame.Frame) {
+	if p.control == nil {
+		p.control = &frame.Queue{}
+	}
+	p.control.Push(f)
+}
+
+// levels are what a kind of flow control makes of switches' settings.
+type levels interface {
+	// fits says what of settings does not go with a topology.
+	fits(plan *topologies.Plan, s *switchagent.Settings) error
+	// limit writes into a port's profile how much it may hold before its peer has to stop.
+	limit(to *profile, t *switchagent.Thresholds)
+	// setAside is how much of a switch's buffer its lossless priorities do not share.
+	setAside(s *switchagent.Settings, ports []switchagent.Thresholds) uint64
+	// lacksBuffer is why lossless frames found the buffer of a switch with these cables full, and what to do.
+	lacksBuffer(s *switchagent.Settings, cables []switchagent.Cable) string
+}
+
+// levelsOf are those of a switch's settings.
+func levelsOf(s *switchagent.Settings) levels {
+	if s.FlowControl == switchagent.FlowCBFC {
+		return cbfcLevels{}
+	}
+	return pfcLevels{}
+}
+
+// CheckFlowControl says what of a fabric's flow control does not go with its topology; nil without a topology.
+func CheckFlowControl(plan *topologies.Plan, s *switchagent.Settings) error {
+	if plan == nil {
+		return nil
+	}
+	return levelsOf(s).fits(plan, s)
+}

@@ -1,0 +1,334 @@
+package engine
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// cbfc is credit-based flow control: the ports' message timers, and the hosts' side, whose NICs know nothing of it.
+//
+// A port sends a message about each priority every period, and the ports' timers run at fixed distances from each other: free
+// running, as in a real fabric. Were they in step, the whole fabric would stop and go to the beat of the period. The timers
+// rest while nothing but messages moves and every peer has been told so: nothing would be said but what is known.
+type cbfc struct {
+	settings *switchagent.CBFC // of the whole fabric
+	period   []vtime.Time      // of each port
+	alive    int               // messages that are waiting or on a wire
+	sent     int64             // messages that left a port
+	spent    uint64            // frames of all priorities that have left a port
+	told     []uint64          // by port: what spent was when it last sent while nothing else moved
+	resting  bool              // some timers do
+	rests    []bool            // by port
+	// Of several regions these stand as the last synchronisation window ended; of one they are looked at as they are needed.
+	quiet bool   // nothing but messages moved
+	moved uint64 // what spent was
+}
+
+// longestFrame is the longest frame that a NIC sends in a plan's fabric.
+func longestFrame(plan *topologies.Plan) int {
+	const telemetry = ebpf.TelemetryBytes - 54 // what it adds to a data packet
+	return wire.DataLen(wire.OpWriteFirst, plan.MTU) + telemetry
+}
+
+// fullSize is the size of a full data packet's frame in switches' buffers.
+func fullSize(plan *topologies.Plan) int {
+	return plan.Framing.Counted(wire.DataLen(wire.OpWriteMiddle, plan.MTU))
+}
+
+// newCBFC readies a fabric whose flow control goes by credits. Its links have been initialised: each port knows
+// that its peer's buffer is empty, as InfiniBand's initial messages (Op 1) would have told it before the link came up.
+func newCBFC(e *Engine) *cbfc {
+	plan, s := e.plan, &e.settings[0].CBFC
+	c := &cbfc{
+		settings: s, period: make([]vtime.Time, len(plan.Ports)), told: make([]uint64, len(plan.Ports)), rests: make([]bool, len(plan.Ports)),
+		resting: true,
+	}
+	longest := e.longest
+	if e.features.Live {
+		longest = max(longest, InterfaceMTU(plan)+wire.EthernetLen)
+	}
+	for i := range e.state.Ports[:len(plan.Ports)] {
+		if !e.ports[i].isSwitch {
+			e.ports[i].control = &frame.Queue{}
+		}
+		c.rests[i] = true
+		p := &e.state.Ports[i]
+		p.CreditVls = s.Priorities
+		cable := cableAt(plan, topologies.PortID(i), longest)
+		of := cable.Credits(s)
+		block := s.BlockSize(of.Buffer, fullSize(plan))
+		c.period[i] = of.Period
+		p.BlockShift = uint8(bits.TrailingZeros64(uint64(block)))
+		p.CreditBuffer = uint32(of.Buffer)
+		for m := s.Priorities; m != 0; m &= m - 1 {
+			p.Credit[bits.TrailingZeros8(m)].Limit = uint16(min(of.Buffer/block, ebpf.CreditMost))
+		}
+	}
+	return c
+}
+
+func (c *cbfc) usesPause() bool { return false }
+
+func (c *cbfc) longestTimer() vtime.Time { return slices.Max(c.period) }
+
+// seesBarriers: timers come to rest at them.
+func (c *cbfc) seesBarriers() bool { return true }
+
+func (c *cbfc) gate(e *Engine, p *port, priorities uint8, size int) {
+	for m := priorities & c.settings.Priorities; m != 0; m &= m - 1 {
+		if priority := uint8(bits.TrailingZeros8(m)); !e.state.Paused(int(p.id), priority, e.now) {
+			e.state.HasCredit(e.now, int(p.id), priority, size)
+		}
+	}
+}
+
+// departed counts what a frame takes of its peer's buffer, and sets the timers going that rest.
+func (c *cbfc) departed(e *Engine, p *port, f *frame.Frame) error {
+	if f.Control {
+		c.sent++
+		return nil
+	}
+	if c.settings.Priorities>>f.Priority&1 != 0 {
+		e.state.Spend(int(p.id), f.Priority, int(f.Length))
+	}
+	c.spend(e)
+	return nil
+}
+
+func (c *cbfc) arrived(e *Engine, _ *port, f *frame.Frame) {
+	if f.Control && e.pass.Verdict == ebpf.VerdictConsumed {
+		c.alive--
+	}
+}
+
+// freed: what is free the next message tells.
+func (c *cbfc) freed(*Engine, *switchagent.Switch) error { return nil }
+
+// pauseWanted: no account gets there (cbfcLevels.limit), unless it breaks an invariant of check's.
+func (c *cbfc) pauseWanted(*Engine, *port, uint8) error { return nil }
+
+// timer has a port's messages built and sent: its time has come.
+func (c *cbfc) timer(e *Engine, ev event) error {
+	p := &e.ports[ev.id]
+	if len(e.regions) == 1 {
+		c.look(e)
+	}
+	if c.quiet && c.told[p.id] == c.moved {
+		c.resting, c.rests[p.id] = true, true
+		return nil
+	}
+	if c.quiet {
+		c.told[p.id] = c.moved
+	}
+	e.push(e.now+c.period[p.id], eventCredit, p.id)
+	for m := c.settings.Priorities; m != 0; m &= m - 1 {
+		f, _, err := e.build(p, ebpf.TriggerCredit, 0, uint8(bits.TrailingZeros8(m)), ebpf.CreditLen)
+		if f != nil {
+			err = c.queue(e, p, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queue puts a message that was built into the queue of its port.
+func (c *cbfc) queue(e *Engine, p *port, f *frame.Frame) error {
+	c.alive++
+	f.Control = true
+	if p.isSwitch {
+		return e.enqueue(p.id, f, 0)
+	}
+	f.Priority = 0
+	if p.faulty && p.fault.down {
+		e.refused(p, f)
+		return nil
+	}
+	p.queueControl(f)
+	return e.serve(p)
+}
+
+// barrier finds out what moves, at the end of a synchronisation window: within, some regions are ahead of others. Timers that rest are
+// set going if a frame has left any port.
+func (c *cbfc) barrier(e *Engine, now vtime.Time) {
+	if c.resting && c.spent != c.moved {
+		c.wake(e, now)
+	}
+	c.look(e)
+}
+
+// look finds out what moves now.
+func (c *cbfc) look(e *Engine) { c.quiet, c.moved = e.pool.Out() == c.alive, c.spent }
+
+// spend has the ports' timers go on, as there is something to tell.
+func (c *cbfc) spend(e *Engine) {
+	c.spent++
+	if c.resting && len(e.regions) == 1 {
+		c.wake(e, e.now)
+	}
+}
+
+// wake sets the timers going that rest, each at its port's first time after the given one.
+func (c *cbfc) wake(e *Engine, after vtime.Time) {
+	c.resting = false
+	for port, rests := range c.rests {
+		if rests {
+			c.rests[port] = false
+			at := c.phase(port)
+			if at <= after {
+				at += ((after-at)/c.period[port] + 1) * c.period[port]
+			}
+			e.push(at, eventCredit, int32(port))
+		}
+	}
+}
+
+// phase is a port's place in the period: multiples of the golden ratio are spread evenly, however many ports there are, and
+// ports with adjacent numbers stand far apart.
+func (c *cbfc) phase(port int) vtime.Time {
+	const golden = 0x9e3779b9 // 2^32 divided by it
+	return vtime.Time(uint64(uint32(port)*golden) * uint64(c.period[port]/vtime.Nanosecond) >> 32 * uint64(vtime.Nanosecond))
+}
+
+// linkDown: until the link comes up there are no credits.
+func (c *cbfc) linkDown(*Engine, *port) {}
+
+// linkUp is the initialisation of a link, as newCBFC has it for all: nothing has been sent, and what is free is granted.
+func (c *cbfc) linkUp(e *Engine, ends [2]*port) error {
+	for _, p := range ends {
+		r, far := &e.state.Ports[p.id], &e.state.Ports[p.peer]
+		for m := c.settings.Priorities; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros8(m)
+			buffered := min(far.Class[i].Buffered, uint64(far.CreditBuffer))
+			r.Credit[i].Sent, far.Credit[i].Received = 0, 0
+			r.Credit[i].Limit = uint16(min((uint64(far.CreditBuffer)-buffered)>>r.BlockShift, ebpf.CreditMost))
+			r.Credit[i].Needed = 0
+			r.Class[i].PausedUntil = min(r.Class[i].PausedUntil, uint64(e.now))
+		}
+	}
+	return nil
+}
+
+// renew: the next message tells all.
+func (c *cbfc) renew(*Engine, *port) error { return nil }
+
+// lost has the timers go on: the port is wrong about what its peer has been told.
+func (c *cbfc) lost(e *Engine, p *port, _ *frame.Frame) {
+	p.fault.lostCredits++
+	c.alive--
+	c.spend(e)
+}
+
+func (c *cbfc) refused(_ *Engine, p *port, _ *frame.Frame) {
+	p.fault.lostCredits++
+	c.alive--
+}
+
+func (c *cbfc) priorityOf(f *frame.Frame) uint8 { return f.Priority }
+
+// staysPaused: when all but so many bytes has left, what is free does not grant the frame that waits.
+func (c *cbfc) staysPaused(e *Engine, account PortPriority, bytes, _ uint64) bool {
+	r := &e.state.Ports[account.Port]
+	free := uint64(r.CreditBuffer) - min(bytes, uint64(r.CreditBuffer))
+	needed := uint64(e.state.Ports[e.ports[account.Port].peer].Credit[account.Priority].Needed)
+	return needed != 0 && min(free>>r.BlockShift, ebpf.CreditMost) < needed
+}
+
+// CreditMessages is how many credit messages have left a port.
+func (e *Engine) CreditMessages() int64 {
+	if c, ok := e.flowControl.(*cbfc); ok {
+		return c.sent
+	}
+	return 0
+}
+
+// check: what a port counts as sent its peer has received or is on the wire; none has sent more than it may, nor has any buffered more
+// than its buffer holds; every message arrives, and none told of anything but what had come. Nobody knows of a PAUSE.
+func (c *cbfc) check(e *Engine) {
+	const invariant = "credits add up"
+	for i := range e.ports {
+		p, r := &e.ports[i], &e.state.Ports[i]
+		far := &e.state.Ports[p.peer]
+		name := e.plan.Ports[i].Name
+		var flying [switchagent.Priorities]uint16
+		var messages, waiting uint64
+		p.wire.each(func(f *frame.Frame) {
+			if f.Control {
+				messages++
+			} else {
+				flying[f.Priority] += e.state.Blocks(i, int(f.Length))
+			}
+		})
+		if p.isSwitch {
+			e.switches[p.index].Port(i).EachControl(func(*frame.Frame) { waiting++ })
+		} else {
+			waiting = uint64(p.control.Packets)
+		}
+		var lost uint64
+		if f := p.fault; f != nil {
+			lost = uint64(f.lostCredits)
+		}
+		if r.CreditsSent != far.CreditsReceived+messages+waiting+lost {
+			e.fail(invariant, name, "%d messages built, %d waiting, %d on the wire, %d lost by faults, %d received",
+				r.CreditsSent, waiting, messages, lost, far.CreditsReceived)
+		}
+		if n := r.PausesSent + r.ResumesSent + r.PausesReceived + r.ResumesReceived; n != 0 {
+			e.fail("every pause arrives", name, "%d PAUSEs and RESUMEs were built or received where flow control goes by credits", n)
+		}
+		repairs := e.ports[p.peer].fault != nil // what a fault loses its messages put right
+		if r.CreditRepairs != 0 && !repairs {
+			e.fail(invariant, name, "%d messages told of other blocks than had come", r.CreditRepairs)
+		}
+		for m := c.settings.Priorities; m != 0; m &= m - 1 {
+			priority := uint8(bits.TrailingZeros8(m))
+			sent, received := r.Credit[priority].Sent, far.Credit[priority].Received
+			if (sent-received-flying[priority])%ebpf.CreditRange != 0 && p.fault == nil {
+				e.fail(invariant, name, "priority %d: %d blocks sent, %d on the wire, %d received (modulo %d)",
+					priority, sent, flying[priority], received, ebpf.CreditRange)
+			}
+			if left := e.state.Credits(i, priority); left > ebpf.CreditMost {
+				e.fail(invariant, name, "priority %d: %d blocks sent of %d granted (modulo %d)", priority, sent, r.Credit[priority].Limit, ebpf.CreditRange)
+			}
+			if most := r.Class[priority].Peak; most > r.CreditBuffer {
+				e.fail(invariant, name, "priority %d: %d bytes were buffered, the buffer is %v", priority, most, units.Bytes(r.CreditBuffer))
+			}
+		}
+	}
+}
+
+// cbfcLevels are the ports' own buffers.
+type cbfcLevels struct{}
+
+// fits: each port's buffer holds the blocks of the longest frame.
+func (cbfcLevels) fits(plan *topologies.Plan, s *switchagent.Settings) error {
+	longest := longestFrame(plan)
+	for id := range plan.Ports {
+		cable := cableAt(plan, topologies.PortID(id), longest)
+		if buffer := cable.Credits(&s.CBFC).Buffer; !s.CBFC.Holds(buffer, plan.Framing.Counted(longest), fullSize(plan)) {
+			return schema.Errorf("cbfc.buffer", "%v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
+				buffer, longest, plan.MTU)
+		}
+	}
+	return nil
+}
+
+// limit: no account reaches XOFF. It is what the peer can never make a port hold, and DCON's detector goes by it.
+func (cbfcLevels) limit(to *profile, t *switchagent.Thresholds) {
+	to.Xoff, to.Xon, to.Alpha = uint64(t.Credits.Buffer)+1, uint64(t.Credits.Buffer), 0
+}
+
+func (cbfcLevels) setAside(*switchagent.Settings, []switchagent.Thresholds) uint64 { return 0 }
+
+func (cbfcLevels) lacksBuffer(*switchagent.Settings, []switchagent.Cable) string {
+	return "lossy frames took it: a larger switch.buffer, or a lower switch.lossy_limit"
+}

@@ -1,0 +1,281 @@
+package engine
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// pfc is flow control by PAUSE and RESUME (IEEE 802.1Qbb). An ingress pipeline asks for a PAUSE as a frame takes its account to XOFF, the
+// traffic manager for a RESUME as one that leaves takes it to XON. A PAUSE is built again when half of its time has passed. What it
+// remembers is the ports'.
+type pfc struct{}
+
+func (pfc) usesPause() bool { return true }
+
+// longestTimer: PAUSEs are sent again only while something holds a peer, and that a cycle may do for good.
+func (pfc) longestTimer() vtime.Time { return 0 }
+
+func (pfc) seesBarriers() bool { return false }
+
+// gate: what holds a host's port is in its registers.
+func (pfc) gate(*Engine, *port, uint8, int) {}
+
+func (pfc) departed(e *Engine, p *port, f *frame.Frame) error {
+	if f.Control {
+		e.monitor.departed(e.now, p, f)
+	}
+	if p.isSwitch {
+		return e.resume(e.switches[p.index])
+	}
+	return nil
+}
+
+func (pfc) arrived(e *Engine, in *port, f *frame.Frame) {
+	e.readPause(in, f)
+	if f.Control {
+		e.monitor.took(e.now, in, f)
+	}
+}
+
+func (pfc) freed(e *Engine, s *switchagent.Switch) error { return e.resume(s) }
+
+func (pfc) pauseWanted(e *Engine, in *port, priority uint8) error {
+	if in.faulty {
+		in.fault.beginPause(priority, e.now)
+	}
+	before := e.state.Ports[in.id].PausesSent
+	if err := e.sendPause(in, priority); err != nil || e.state.Ports[in.id].PausesSent == before {
+		return err
+	}
+	e.switches[in.index].Paused(int(in.id), priority)
+	e.scheduleRefresh(in, priority)
+	return nil
+}
+
+func (pfc) timer(e *Engine, ev event) error { return e.refresh(int(ev.id>>3), uint8(ev.id&7)) }
+
+func (pfc) barrier(*Engine, vtime.Time) {}
+
+func (pfc) linkDown(e *Engine, p *port) {
+	p.pauses = 0
+	for i := range e.state.Ports[p.id].Class {
+		c := &e.state.Ports[p.id].Class[i]
+		c.PausedUntil = min(c.PausedUntil, uint64(e.now))
+	}
+}
+
+func (pfc) linkUp(e *Engine, ends [2]*port) error {
+	for _, p := range ends {
+		// Until the PAUSE gets there the peer sends what it could not know that there is no room for.
+		var pausing uint8
+		for i := range e.state.Ports[p.id].Class {
+			pausing |= e.state.Ports[p.id].Class[i].Pausing << i
+		}
+		p.fault.losePause(p, e.now, e.now, pausing)
+		if err := e.flowControl.renew(e, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (pfc) renew(e *Engine, p *port) error {
+	if p.fault != nil && p.fault.down {
+		return nil
+	}
+	if !p.isSwitch {
+		if r := p.receiver(); r != nil && r.pausing {
+			e.pausePeer(p, r)
+		}
+		return e.serve(p)
+	}
+	for m := e.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
+		priority := uint8(bits.TrailingZeros8(m))
+		if e.state.Ports[p.id].Class[priority].Pausing == 0 || e.state.ResumeDue(int(p.id), priority) { // the RESUME will tell
+			continue
+		}
+		if err := e.sendPause(p, priority); err != nil {
+			return err
+		}
+		e.scheduleRefresh(p, priority)
+	}
+	return nil
+}
+
+func (pfc) lost(e *Engine, p *port, f *frame.Frame) {
+	p.fault.lostPFC[pauseIndex(f)]++
+	p.fault.losePause(p, f.Departed, e.now, pausedBy(f))
+}
+
+func (pfc) refused(e *Engine, p *port, f *frame.Frame) {
+	p.fault.refusedPFC[pauseIndex(f)]++
+	p.fault.losePause(p, e.now, e.now, pausedBy(f))
+}
+
+// priorityOf is the one that a PFC frame is about.
+func (pfc) priorityOf(f *frame.Frame) uint8 {
+	return uint8(bits.TrailingZeros8(wire.PFC(f.Data()).ClassEnable()))
+}
+
+// staysPaused: the account stays above XON.
+func (pfc) staysPaused(e *Engine, account PortPriority, bytes, used uint64) bool {
+	return e.state.Ports[account.Port].Class[account.Priority].Pausing != 0 &&
+		(e.headroomOf(account, bytes) != 0 || bytes > e.state.ResumeLevel(account.Port, used))
+}
+
+// sendPause has the pipeline of ingress port in build a PAUSE that is still due, the first of a pause or one that renews it.
+func (e *Engine) sendPause(in *port, priority uint8) error {
+	f, _, err := e.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
+	if f == nil {
+		return err
+	}
+	e.monitor.built(in, priority)
+	return e.enqueuePFC(f)
+}
+
+// enqueuePFC queues the PFC frame that has just been built.
+func (e *Engine) enqueuePFC(f *frame.Frame) error {
+	f.Control = true
+	return e.enqueue(int32(e.pass.Egress), f, uint8(e.pass.OutPriority))
+}
+
+// scheduleRefresh has the PAUSE sent again when half of it has passed, so that it does not run out while it is needed.
+func (e *Engine) scheduleRefresh(in *port, priority uint8) {
+	at := e.now + vtime.Time(e.state.Ports[in.id].Quantum*uint64(e.settings[in.index].PFC.Quanta))/2
+	in.refreshAt[priority] = at
+	e.push(at, eventRefresh, in.id<<3|int32(priority))
+}
+
+// refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
+func (e *Engine) refresh(id int, priority uint8) error {
+	in := &e.ports[id]
+	if e.state.Ports[id].Class[priority].Pausing == 0 || in.refreshAt[priority] != e.now {
+		return nil
+	}
+	// A frame that was refused left its account without a dequeue; with a dynamic threshold that may be enough to resume.
+	s := e.switches[in.index]
+	s.FindDue()
+	if err := e.resume(s); err != nil || e.state.Ports[id].Class[priority].Pausing == 0 {
+		return err
+	}
+	if err := e.sendPause(in, priority); err != nil {
+		return err
+	}
+	e.scheduleRefresh(in, priority)
+	return nil
+}
+
+// resume has the RESUMEs built that the last dequeue of a switch made due.
+func (e *Engine) resume(s *switchagent.Switch) error {
+	for len(s.Due()) > 0 {
+		d := s.Due()[0]
+		s.Resumed(d.Port, d.Priority)
+		f, _, err := e.build(&e.ports[d.Port], ebpf.TriggerResume, 0, d.Priority, ebpf.FrameMin)
+		if f != nil {
+			err = e.enqueuePFC(f)
+		}
+		if err != nil {
+			return err
+		}
+		// Serving the ingress port may have dequeued, and so replaced what is due; what was due and not built still is.
+		s.FindDue()
+	}
+	return nil
+}
+
+// check: each PAUSE and RESUME that was built has left, is queued or was refused, and each that left has arrived, is on the wire or was
+// lost.
+func (pfc) check(e *Engine) {
+	for i := range e.ports {
+		p, r, far := &e.ports[i], &e.state.Ports[i], &e.state.Ports[e.ports[i].peer]
+		name := e.plan.Ports[i].Name
+		var flying, waiting, forged [2]int64 // forged: by programs
+		var lost, refused [2]int64
+		if f := p.fault; f != nil {
+			lost, refused = f.lostPFC, f.refusedPFC
+		}
+		count := func(into *[2]int64) func(f *frame.Frame) {
+			return func(f *frame.Frame) {
+				if f.Control {
+					into[pauseIndex(f)]++
+				}
+			}
+		}
+		p.wire.each(count(&flying))
+		if p.isSwitch {
+			e.switches[p.index].Port(i).EachControl(count(&waiting))
+		} else if p.control != nil {
+			p.control.Each(count(&waiting))
+		}
+		if p.hostStack != nil {
+			forged = p.hostStack.forged
+		}
+		sent := [2]int64{int64(r.ResumesSent), int64(r.PausesSent)}
+		received := [2]int64{int64(far.ResumesReceived), int64(far.PausesReceived)}
+		for k, what := range [2]string{"RESUME", "PAUSE"} {
+			if sent[k] != p.pfcSent[k]+waiting[k]+refused[k] || p.pfcSent[k]+forged[k] != received[k]+flying[k]+lost[k] {
+				e.fail("every pause arrives", name, "%s: %d built, %d waiting, %d without a link, %d sent, %d on the wire, %d lost by faults, %d received",
+					what, sent[k], waiting[k], refused[k], p.pfcSent[k], flying[k], lost[k], received[k])
+			}
+		}
+	}
+}
+
+// pfcLevels are XOFF, XON and headroom.
+type pfcLevels struct{}
+
+// fits: XON is below XOFF at each port. What is stated, Validate compares.
+func (pfcLevels) fits(plan *topologies.Plan, s *switchagent.Settings) error {
+	if s.PFC.Priorities == 0 || s.PFC.Alpha > 0 || s.PFC.XOFF != switchagent.Auto {
+		return nil
+	}
+	for _, id := range plan.Switch {
+		node := &plan.Nodes[id]
+		_, ports := ownSettings(node, s).Resolve(Cables(plan, id, false))
+		for i, t := range ports {
+			if t.XON >= t.XOFF {
+				port := &plan.Ports[node.Ports[i]]
+				return schema.Errorf("pfc.xon", "%v must be below XOFF, which is %v at %s (%v, %v)", t.XON, t.XOFF, port.Name, port.Rate, port.Delay)
+			}
+		}
+	}
+	return nil
+}
+
+func (pfcLevels) limit(to *profile, t *switchagent.Thresholds) {
+	to.Xoff, to.Xon, to.Alpha = uint64(t.XOFF), uint64(t.XON), uint64(t.Alpha*65536)
+}
+
+// setAside is the headroom, where a dynamic threshold shares out what is left.
+func (pfcLevels) setAside(s *switchagent.Settings, ports []switchagent.Thresholds) (sum uint64) {
+	if s.PFC.Alpha == 0 {
+		return 0
+	}
+	for i := range ports {
+		sum += uint64(ports[i].Headroom) * uint64(bits.OnesCount8(s.PFC.Priorities))
+	}
+	return sum
+}
+
+func (pfcLevels) lacksBuffer(s *switchagent.Settings, cables []switchagent.Cable) string {
+	buffer, ports := s.Resolve(cables)
+	reach := s.Reach(cables, ports)
+	if s.PFC.Alpha > 0 && s.PFC.XOFF == 0 {
+		return fmt.Sprintf("the buffer is %v, and XOFF, %g of what is free of it, lets lossless priorities take all of it beside lossy ones: "+
+			"a larger switch.buffer, or a lower switch.pfc.alpha", buffer, s.PFC.Alpha)
+	}
+	if reach <= buffer {
+		return fmt.Sprintf("the buffer, %v, holds the %v of XOFF and headroom of its ports, so lossy frames took it: "+
+			"a larger switch.buffer, or a lower switch.lossy_limit", buffer, reach)
+	}
+	return fmt.Sprintf("its lossless priorities may hold %v, XOFF and headroom of all ports, and the buffer is %v: "+
+		"switch.buffer must be %v or more, or auto, or switch.pfc.xoff lower or auto", reach, buffer, reach)
+}
