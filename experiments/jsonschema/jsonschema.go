@@ -266,12 +266,17 @@ func fault() node {
 	return n
 }
 
+func sizeBin(description string) node {
+	return node{"type": "integer", "minimum": 1, "maximum": measure.SizeBins, "description": description}
+}
+
 func published() node {
 	row := func() node {
 		return node{
 			"label": text("default: the metric and which flows"), "metric": words("what is measured", measure.MetricNames()...), "unit": text("of the values"),
 			"tag": text("only flows with this tag"), "over": ref("size"), "up_to": ref("size"),
-			"share":       node{"type": "integer", "minimum": 1, "maximum": 20, "description": "only this twentieth by size"},
+			"size_bin":    sizeBin("only this 5 % bin by flow size"),
+			"share":       sizeBin("the old name of size_bin"),
 			"relative_to": text("a run: the values are changes against it in per cent"),
 		}
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FlowSet says which of a run's flows are meant: those with Tag, over Over and up to UpTo bytes, and of these the Share-th
-// twentieth by size (see sizeSharesOf), from 1; what is zero holds for all.
+// FlowSet says which of a run's flows are meant: those with Tag, over Over and up to UpTo bytes, and of these those of
+// SizeBin, a 5 % bin by flow size (see sizeBinsOf), from 1; what is zero holds for all.
 type FlowSet struct {
 	Tag        string
 	Over, UpTo units.Bytes
-	Share      int
+	SizeBin    int
 }
 
-// String describes the set, "" for all flows: "normal, over 300B up to 325B", "normal, twentieth 3 by size".
+// String describes the set, "" for all flows: "normal, over 300B up to 325B", "normal, 5 % bin 3 by flow size".
 func (f FlowSet) String() string {
 	text := f.Tag
 	add := func(separator, format string, args ...any) {
@@ -33,8 +33,8 @@ func (f FlowSet) String() string {
 	} else if f.UpTo > 0 {
 		add(", ", "up to %v", f.UpTo)
 	}
-	if f.Share > 0 {
-		add(", ", "twentieth %d by size", f.Share)
+	if f.SizeBin > 0 {
+		add(", ", "5 %% bin %d by flow size", f.SizeBin)
 	}
 	return text
 }
@@ -48,8 +48,8 @@ func (f FlowSet) of(flows []FlowRecord) []FlowRecord {
 			some = append(some, *v)
 		}
 	}
-	if f.Share > 0 {
-		return sizeShare(endedBySize(some), f.Share-1)
+	if f.SizeBin > 0 {
+		return sizeBin(endedBySize(some), f.SizeBin-1)
 	}
 	return some
 }
@@ -62,12 +62,12 @@ type figure struct {
 
 // Figure is a metric of some of a run's flows, in the metric's base unit.
 type Figure struct {
-	Metric string      `json:"metric"`
-	Tag    string      `json:"tag,omitempty"`
-	Over   units.Bytes `json:"over_bytes,omitempty"`
-	UpTo   units.Bytes `json:"up_to_bytes,omitempty"`
-	Share  int         `json:"share,omitempty"` // twentieth by size, from 1
-	Value  float64     `json:"value"`
+	Metric  string      `json:"metric"`
+	Tag     string      `json:"tag,omitempty"`
+	Over    units.Bytes `json:"over_bytes,omitempty"`
+	UpTo    units.Bytes `json:"up_to_bytes,omitempty"`
+	SizeBin int         `json:"size_bin,omitempty"` // 5 % bin by flow size, from 1
+	Value   float64     `json:"value"`
 }
 
 // TakeFigures fills in the figures that published tables are about, in the order in which they name them. One that the run has none of is
@@ -90,7 +90,7 @@ func (s *Summary) TakeFigures(tables []PublishedTable, flows []FlowRecord, now v
 				statistics[row.Flows] = of
 			}
 			if v := MetricByName(row.Metric).Of(s, of); !math.IsNaN(v) {
-				s.Figures = append(s.Figures, Figure{row.Metric, row.Flows.Tag, row.Flows.Over, row.Flows.UpTo, row.Flows.Share, v})
+				s.Figures = append(s.Figures, Figure{row.Metric, row.Flows.Tag, row.Flows.Over, row.Flows.UpTo, row.Flows.SizeBin, v})
 			}
 		}
 	}

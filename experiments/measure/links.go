@@ -17,9 +17,9 @@ type LinkSummary struct {
 	BetweenSwitches Quantiles `json:"utilisation_between_switches"`
 	ToHosts         Quantiles `json:"utilisation_to_hosts"`
 	Busiest         []Link    `json:"busiest"`
-	// Congested are the egress ports that were congested longest (see runner/congestion.go), Held those that flow control held longest.
+	// Congested are the egress ports that were congested longest (see runner/congestion.go), Paused those that flow control paused longest.
 	Congested []Link `json:"congested"`
-	Held      []Link `json:"held"`
+	Paused    []Link `json:"paused"`
 }
 
 // Link is one direction of a link: a row of links.csv.
@@ -33,7 +33,7 @@ type Link struct {
 	Utilisation float64 `json:"utilisation"`
 	PeakQueue   int64   `json:"peak_queue_bytes"` // of a switch's port
 	CongestedNS int64   `json:"congested_ns"`
-	// Pauses and Resumes are the frames that the peer sent to hold this port, PausedNS the time from PAUSE to RESUME at
+	// Pauses and Resumes are the frames that the peer sent to pause this port, PausedNS the time from PAUSE to RESUME at
 	// the peer, summed over priorities. Under credits PausedNS is the time for which frames waited here for credits.
 	Pauses    int64   `json:"pauses"`
 	Resumes   int64   `json:"resumes"`
@@ -58,7 +58,7 @@ func SummariseLinks(plan *topologies.Plan, all []Link) LinkSummary {
 	sum.BetweenSwitches, sum.ToHosts = QuantilesOf(between), QuantilesOf(hosts)
 	sum.Busiest = leading(all, func(l *Link) float64 { return l.Utilisation })
 	sum.Congested = leading(all, func(l *Link) float64 { return float64(l.CongestedNS) })
-	sum.Held = leading(all, func(l *Link) float64 { return float64(l.PausedNS) })
+	sum.Paused = leading(all, func(l *Link) float64 { return float64(l.PausedNS) })
 	return sum
 }
 

@@ -113,7 +113,7 @@ func buildMetrics() []Metric {
 		ofRun("pause_rate_between_switches", "PAUSE frames a second between switches", kindCount, func(s *Summary) float64 {
 			return unless(s.VirtualNS == 0, float64(s.PFC.SwitchPauses)/(float64(s.VirtualNS)/1e9))
 		}),
-		ofRun("paused", "Time paused, all ports", KindTime, func(s *Summary) float64 { return float64(s.HeldNS()) }),
+		ofRun("paused", "Time paused, all ports", KindTime, func(s *Summary) float64 { return float64(s.PausedNS()) }),
 		ofRun("pause_depth", "Hops that PAUSE spread", kindCount, func(s *Summary) float64 { return float64(s.PFC.Spread.Depth) }),
 		ofRun("victims", "Victim flows", kindCount, func(s *Summary) float64 { return float64(s.Victims.Count) }),
 		ofRun("fairness", "Jain's fairness, least of the tags", kindCount, func(s *Summary) float64 {
@@ -131,7 +131,7 @@ func buildMetrics() []Metric {
 		ofRun("cnps", "CNPs", kindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
 		ofRun("cnms", "CNMs", kindCount, func(s *Summary) float64 { return float64(s.CNMs) }),
 		ofRun("drops", "Drops", kindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
-		ofRun("peak_ingress", "Most held of an ingress port", KindSize, func(s *Summary) float64 { return float64(s.Overshoot) }),
+		ofRun("peak_ingress", "Peak occupancy of an ingress port", KindSize, func(s *Summary) float64 { return float64(s.PeakIngress) }),
 		ofRun("peak_egress", "Longest egress queue", KindSize, func(s *Summary) float64 {
 			most := int64(0)
 			for i := range s.Switches {

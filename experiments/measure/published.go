@@ -45,8 +45,8 @@ type Claim struct {
 	Tag        string `json:"tag,omitempty"`
 	Over       int64  `json:"over_bytes,omitempty"`
 	UpTo       int64  `json:"up_to_bytes,omitempty"`
-	// Share is which twentieth of these flows by size the values are of, from 1; absent: all of them.
-	Share int `json:"share,omitempty"`
+	// SizeBin is which 5 % bin of these flows by size the values are of, from 1; absent: all of them.
+	SizeBin int `json:"size_bin,omitempty"`
 	// RelativeTo is set where the values are changes against that run, in per cent.
 	RelativeTo string  `json:"relative_to,omitempty"`
 	Unit       string  `json:"unit,omitempty"` // of both values: "us", "Gbps", ...; "%" of changes
@@ -86,7 +86,7 @@ func Measurements(runs []*Summary) []Measurement {
 func (s *Summary) Measurement(name string) Measurement {
 	m := Measurement{name, s.Seed, map[figure]float64{}}
 	for _, f := range s.Figures {
-		m.figures[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo, f.Share}}] = f.Value
+		m.figures[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo, f.SizeBin}}] = f.Value
 	}
 	return m
 }
@@ -108,7 +108,7 @@ func Claims(tables []PublishedTable, runs []Measurement) []Claim {
 				}
 				c := Claim{
 					Title: t.Title, Source: t.Source, Controller: t.Columns[column], Metric: row.Metric, Tag: row.Flows.Tag,
-					Over: int64(row.Flows.Over), UpTo: int64(row.Flows.UpTo), Share: row.Flows.Share, RelativeTo: row.RelativeTo, Unit: row.Unit,
+					Over: int64(row.Flows.Over), UpTo: int64(row.Flows.UpTo), SizeBin: row.Flows.SizeBin, RelativeTo: row.RelativeTo, Unit: row.Unit,
 					Published: published, row: row, column: column,
 				}
 				c.compare(runs)

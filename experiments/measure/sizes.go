@@ -11,19 +11,19 @@ import (
 // (fct_analysis.py): 5 % of the flows each.
 const SizeBins = 20
 
-// sizeSharesOf cuts flows into the bins, by size and among equals by number; nil if there are fewer than bins, or all are
+// sizeBinsOf cuts flows into the bins, by size and among equals by number; nil if there are fewer than bins, or all are
 // of one size. Bin k of n flows has those from k*n/20 up to (k+1)*n/20.
-func sizeSharesOf(flows []FlowRecord, now vtime.Time) []SizeShare {
+func sizeBinsOf(flows []FlowRecord, now vtime.Time) []EqualSizeBin {
 	ended := endedBySize(flows)
 	n := len(ended)
 	if n < SizeBins || ended[0].Size == ended[n-1].Size {
 		return nil
 	}
-	bins := make([]SizeShare, SizeBins)
+	bins := make([]EqualSizeBin, SizeBins)
 	over := int64(0)
 	for k := range bins {
-		part := sizeShare(ended, k)
-		bins[k] = SizeShare{Over: over, UpTo: part[len(part)-1].Size, FlowStatistics: StatisticsOf(part, now)}
+		part := sizeBin(ended, k)
+		bins[k] = EqualSizeBin{Over: over, UpTo: part[len(part)-1].Size, FlowStatistics: StatisticsOf(part, now)}
 		over = bins[k].UpTo
 	}
 	return bins
@@ -41,8 +41,8 @@ func endedBySize(flows []FlowRecord) []FlowRecord {
 	return ended
 }
 
-// sizeShare is bin k of flows by size.
-func sizeShare(bySize []FlowRecord, k int) []FlowRecord {
+// sizeBin is bin k of flows by size.
+func sizeBin(bySize []FlowRecord, k int) []FlowRecord {
 	n := len(bySize)
 	return bySize[k*n/SizeBins : (k+1)*n/SizeBins]
 }

@@ -44,7 +44,7 @@ func (s *Summary) TakeFlows(flows []FlowRecord, now vtime.Time) {
 			c.add(f)
 		}
 	}
-	s.BySizeShare = sizeSharesOf(flows, now)
+	s.BySizeBin = sizeBinsOf(flows, now)
 	s.Flows = all.statistics(now)
 	s.ByTag = map[string]FlowStatistics{}
 	for tag, c := range tags {

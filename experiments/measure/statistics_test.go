@@ -7,8 +7,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSizeShares: forty flows of sizes 1000 to 40000 fall two by two; flows that have not ended, or of one size, into none.
-func TestSizeShares(t *testing.T) {
+// TestSizeBins: forty flows of sizes 1000 to 40000 fall two by two; flows that have not ended, or of one size, into none.
+func TestSizeBins(t *testing.T) {
 	var flows []FlowRecord
 	for i := range 40 {
 		size := int64(1000 * (1 + i*7%40)) // each size once, in another order
@@ -19,7 +19,7 @@ func TestSizeShares(t *testing.T) {
 		})
 	}
 	flows = append(flows, FlowRecord{Size: 5}, FlowRecord{Size: 0, Ended: true})
-	bins := sizeSharesOf(flows, vtime.Second)
+	bins := sizeBinsOf(flows, vtime.Second)
 	if len(bins) != 20 {
 		t.Fatalf("%d bins", len(bins))
 	}
@@ -32,7 +32,7 @@ func TestSizeShares(t *testing.T) {
 	}
 	// Not a multiple of twenty: HPCC's bins, whose counts differ by one.
 	counts := 0
-	for _, b := range sizeSharesOf(flows[:33], vtime.Second) {
+	for _, b := range sizeBinsOf(flows[:33], vtime.Second) {
 		if counts += b.Count; b.Count < 1 || b.Count > 2 {
 			t.Errorf("%d flows in a bin", b.Count)
 		}
@@ -40,13 +40,13 @@ func TestSizeShares(t *testing.T) {
 	if counts != 33 {
 		t.Errorf("%d flows in all bins", counts)
 	}
-	if sizeSharesOf(flows[:19], vtime.Second) != nil {
+	if sizeBinsOf(flows[:19], vtime.Second) != nil {
 		t.Error("bins of 19 flows")
 	}
 	for i := range flows {
 		flows[i].Size = 9
 	}
-	if sizeSharesOf(flows, vtime.Second) != nil {
+	if sizeBinsOf(flows, vtime.Second) != nil {
 		t.Error("bins of one size")
 	}
 }

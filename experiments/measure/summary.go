@@ -14,11 +14,11 @@ type Summary struct {
 	Flows  FlowStatistics            `json:"flows"`
 	ByTag  map[string]FlowStatistics `json:"by_tag"`
 	BySize []SizeBin                 `json:"by_size"`
-	// BySizeShare are twenty bins of equal count; absent if there are too few flows, or they are of one size.
-	BySizeShare []SizeShare     `json:"by_size_share,omitempty"`
-	Fairness    FairnessSummary `json:"fairness"`
-	Victims     VictimSummary   `json:"victims"`
-	Links       LinkSummary     `json:"links"`
+	// BySizeBin are twenty bins of equal count; absent if there are too few flows, or they are of one size.
+	BySizeBin []EqualSizeBin  `json:"by_size_bin,omitempty"`
+	Fairness  FairnessSummary `json:"fairness"`
+	Victims   VictimSummary   `json:"victims"`
+	Links     LinkSummary     `json:"links"`
 
 	PFC PFCSummary `json:"pfc"`
 	// Credits are of credit-based flow control; nil where flow control is another.
@@ -32,10 +32,10 @@ type Summary struct {
 	RTTSampled RTTSummary  `json:"rtt_sampled"`
 	Drops      DropSummary `json:"drops"`
 	// Faults is nil for a run in which nothing went wrong and nothing was to.
-	Faults    *FaultSummary `json:"faults,omitempty"`
-	Overshoot int64         `json:"peak_ingress_bytes"` // most bytes any ingress port held of the data priority
-	Switches  []SwitchPeak  `json:"switches"`
-	Speed     SpeedSummary  `json:"speed"`
+	Faults      *FaultSummary `json:"faults,omitempty"`
+	PeakIngress int64         `json:"peak_ingress_bytes"` // peak occupancy of the data priority at any ingress port
+	Switches    []SwitchPeak  `json:"switches"`
+	Speed       SpeedSummary  `json:"speed"`
 	// Published are a source's figures for this run beside what it measured; those relative to another run only once
 	// that one has been made too.
 	Published []Claim `json:"published,omitempty"`
@@ -75,6 +75,6 @@ type SpeedSummary struct {
 	Hops          int64   `json:"packet_hops"`
 	HopsPerSecond float64 `json:"packet_hops_per_second"`
 	NSPerHop      float64 `json:"wall_ns_per_packet_hop"`
-	Passes        int64   `json:"crossings"`
+	Passes        int64   `json:"pipeline_passes"`
 	Events        int64   `json:"events"`
 }

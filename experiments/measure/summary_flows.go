@@ -51,8 +51,8 @@ type UnfinishedFlows struct {
 	Stopped    int `json:"stopped"`
 }
 
-// SizeShare is a twentieth of the flows that ended, by size.
-type SizeShare struct {
+// EqualSizeBin is a 5 % bin of the flows that ended, by size.
+type EqualSizeBin struct {
 	// Over is the size of the largest flow of the bin before, UpTo that of the largest of this one. Flows of one size may
 	// fall into two bins.
 	Over int64 `json:"over_bytes"`

@@ -45,8 +45,8 @@ type CreditSummary struct {
 	StalledNS int64 `json:"stalled_ns"`
 }
 
-// HeldNS is for how long flow control held ports in all: by PAUSE, or for want of credits.
-func (s *Summary) HeldNS() int64 {
+// PausedNS is for how long flow control paused ports in all: by PAUSE, or for want of credits.
+func (s *Summary) PausedNS() int64 {
 	if s.Credits != nil {
 		return s.Credits.StalledNS
 	}

@@ -27,32 +27,32 @@ func bySize(r *Report) []*chart {
 			}))
 		}
 	}
-	if names := r.shareNames(); len(names) >= 3 {
+	if names := r.sizeBinNames(); len(names) >= 3 {
 		for _, q := range quantiles[1:] {
-			charts = append(charts, r.sizeChart("share", fmt.Sprintf("Slowdown by flow size, %dths of the flows, %s", len(names), q.name), "flow size, up to", q, names, share))
+			charts = append(charts, r.sizeChart("bin", fmt.Sprintf("Slowdown by flow size, bins of %g %% of the flows, %s", 100/float64(len(names)), q.name), "flow size, up to", q, names, sizeBin))
 		}
 	}
 	return charts
 }
 
-// share is a run's part of as many flows, nil if it has none.
-func share(run *Run, bin int) *Flows {
-	if bin >= len(run.Summary.ByShare) {
+// sizeBin is a bin of a run, nil if it has none.
+func sizeBin(run *Run, bin int) *Flows {
+	if bin >= len(run.Summary.BySizeBin) {
 		return nil
 	}
-	return &run.Summary.ByShare[bin].Flows
+	return &run.Summary.BySizeBin[bin].Flows
 }
 
-// shareNames are the sizes up to which the parts go, of the first run that has them: the flows of all are the same, but for
+// sizeBinNames are the sizes up to which the parts go, of the first run that has them: the flows of all are the same, but for
 // those that have not ended. Where most flows are of one size there are none: the parts would not be of different sizes.
-func (r *Report) shareNames() []string {
+func (r *Report) sizeBinNames() []string {
 	for i := range r.Runs {
 		for _, run := range r.Runs[i].counted() {
-			if len(run.Summary.ByShare) == 0 {
+			if len(run.Summary.BySizeBin) == 0 {
 				continue
 			}
 			var names []string
-			for _, s := range run.Summary.ByShare {
+			for _, s := range run.Summary.BySizeBin {
 				m := Bytes.measure(float64(s.UpTo))
 				names = append(names, trimZeros(digits(float64(s.UpTo)/m.div))+m.name)
 			}
@@ -103,18 +103,18 @@ func (r *Report) sizeChart(id, title, xTitle string, q quantile, names []string,
 	return c
 }
 
-// shareTables have the numbers of the parts of as many flows.
-func shareTables(r *Report) []table {
-	names := r.shareNames()
+// sizeBinTables have the numbers of the parts of as many flows.
+func sizeBinTables(r *Report) []table {
+	names := r.sizeBinNames()
 	if names == nil {
 		return nil
 	}
 	var tables []table
 	for part := range slices.Chunk(quantiles, r.quantilesAbreast()) {
-		t := r.quantileTable(fmt.Sprintf("Slowdown by flow size, %dths of the flows", len(names)), "Up to", part)
+		t := r.quantileTable(fmt.Sprintf("Slowdown by flow size, bins of %g %% of the flows", 100/float64(len(names))), "Up to", part)
 		b := body{}
 		for n, name := range names {
-			b.Rows = append(b.Rows, r.quantileRow(name, None, part, slowdownOf, func(run *Run) *Flows { return share(run, n) }))
+			b.Rows = append(b.Rows, r.quantileRow(name, None, part, slowdownOf, func(run *Run) *Flows { return sizeBin(run, n) }))
 		}
 		t.Bodies = []body{b}
 		tables = append(tables, t)

@@ -51,16 +51,16 @@ type linkMeasure struct {
 
 var (
 	utilisationOf = linkMeasure{"utilisation", Percent, func(l *Link) float64 { return 100 * l.Utilisation }}
-	heldOf        = linkMeasure{"time held", Nanoseconds, func(l *Link) float64 { return float64(l.Held) }}
+	pausedOf      = linkMeasure{"time paused", Nanoseconds, func(l *Link) float64 { return float64(l.Paused) }}
 	pauseRateOf   = linkMeasure{"PAUSE frames/s", "frames/s", func(l *Link) float64 { return l.PauseRate }}
 	congestedOf   = linkMeasure{"time congested", Nanoseconds, func(l *Link) float64 { return float64(l.Congested) }}
 	peakQueueOf   = linkMeasure{"longest queue", Bytes, func(l *Link) float64 { return float64(l.PeakQueue) }}
 )
 
-// heldTables have the links that flow control held longest, the worst of any controller first.
-func heldTables(r *Report) []table {
-	return r.linkTables("Links that flow control held longest, each way: A → B is held by the PAUSE frames that B sends, or for want of B's credits",
-		heldOf, heldOf, pauseRateOf)
+// pausedTables have the links that flow control paused longest, the worst of any controller first.
+func pausedTables(r *Report) []table {
+	return r.linkTables("Links that flow control paused longest, each way: A → B is paused by the PAUSE frames that B sends, or for want of B's credits",
+		pausedOf, pausedOf, pauseRateOf)
 }
 
 // busyTables have the links that were congested longest, and the busiest.

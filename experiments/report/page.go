@@ -149,9 +149,9 @@ func (r *Report) sections() []section {
 	for _, s := range []section{
 		{
 			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) over that of the flow alone on its path.",
-			Charts: figuresOf(slices.Concat(bySize(r), fctCDFs(r))), Folded: shareTables(r), Fold: "Slowdown by flow size in finer parts",
+			Charts: figuresOf(slices.Concat(bySize(r), fctCDFs(r))), Folded: sizeBinTables(r), Fold: "Slowdown by flow size in finer parts",
 		},
-		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), heldTables(r))},
+		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), pausedTables(r))},
 		{
 			ID: "links", Title: "Links", Charts: figuresOf(linkCharts(r)), Tables: utilisationTable(r),
 			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",

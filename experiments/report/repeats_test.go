@@ -125,13 +125,13 @@ func TestFigures(t *testing.T) {
 func TestLinks(t *testing.T) {
 	r := synthetic()
 	r.Runs[0].Summary.Links = []Link{
-		{Node: "a", Port: "a-eth1", Peer: "b", FromSwitch: true, ToSwitch: true, Utilisation: 0.5, Held: 1e6, PauseRate: 100},
+		{Node: "a", Port: "a-eth1", Peer: "b", FromSwitch: true, ToSwitch: true, Utilisation: 0.5, Paused: 1e6, PauseRate: 100},
 		{Node: "a", Port: "a-eth2", Peer: "h", FromSwitch: true, Utilisation: 1},
-		{Node: "a", Port: "a-eth3", Peer: "b", FromSwitch: true, ToSwitch: true, Utilisation: 0.25, Held: 5e6, PauseRate: 50},
+		{Node: "a", Port: "a-eth3", Peer: "b", FromSwitch: true, ToSwitch: true, Utilisation: 0.25, Paused: 5e6, PauseRate: 50},
 	}
-	r.Runs[1].Summary.Links = []Link{{Node: "c", Port: "c-eth1", Peer: "d", FromSwitch: true, ToSwitch: true, Held: 2e6}}
+	r.Runs[1].Summary.Links = []Link{{Node: "c", Port: "c-eth1", Peer: "d", FromSwitch: true, ToSwitch: true, Paused: 2e6}}
 	var got []string
-	for _, row := range heldTables(r)[0].Bodies[0].Rows {
+	for _, row := range pausedTables(r)[0].Bodies[0].Rows {
 		text := row.Label
 		for _, c := range row.Cells {
 			text += " " + c.Text

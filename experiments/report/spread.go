@@ -19,10 +19,10 @@ func spreadTable(r *Report) []table {
 	if deepest == 0 {
 		return nil
 	}
-	t := table{Caption: "How far PAUSE spread: links held at so many hops from where it began", Corner: "Spread", Heads: r.names()}
+	t := table{Caption: "How far PAUSE spread: links paused at so many hops from where it began", Corner: "Spread", Heads: r.names()}
 	b := body{}
 	for hop := range deepest {
-		b.Rows = append(b.Rows, r.row(fmt.Sprintf("Held at hop %d", hop+1), counts, lower, func(run *Run) float64 {
+		b.Rows = append(b.Rows, r.row(fmt.Sprintf("Paused at hop %d", hop+1), counts, lower, func(run *Run) float64 {
 			if by := run.Summary.Spread.ByDepth; hop < len(by) {
 				return float64(by[hop])
 			}

@@ -5,15 +5,15 @@ type Summary struct {
 	All    Flows
 	ByTag  []Group
 	BySize []Group
-	// ByShare are bins of equal count by size, the smallest flows first; empty: there are none.
-	ByShare []Share
+	// BySizeBin are bins of equal count by size, the smallest flows first; empty: there are none.
+	BySizeBin []SizeBin
 
 	PFCFrames int64
 	// SwitchPauses are those that a switch sent to a switch.
 	SwitchPauses int64
 	// PFCRate is PAUSE frames per virtual second.
 	PFCRate float64
-	// Paused is the time for which flow control held ports, by PAUSE or for want of credits, summed.
+	// Paused is the time for which flow control paused ports, by PAUSE or for want of credits, summed.
 	Paused int64
 
 	ECNMarks, CNPs, CNMs int64
@@ -21,7 +21,7 @@ type Summary struct {
 	Drops                int64
 	Speed                Speed
 
-	// PeakIngress is the most that an ingress port held, PeakEgress the longest egress queue, in bytes.
+	// PeakIngress is the peak occupancy of an ingress port, PeakEgress the longest egress queue, in bytes.
 	PeakIngress, PeakEgress int64
 	Spread                  Spread
 	Victims                 Victims
@@ -29,8 +29,8 @@ type Summary struct {
 	Links                   []Link
 }
 
-// Share is the part of the flows up to a size, in bytes, that no smaller part has.
-type Share struct {
+// SizeBin is the part of the flows up to a size, in bytes, that no smaller part has.
+type SizeBin struct {
 	UpTo  int64
 	Flows Flows
 }
@@ -69,8 +69,8 @@ type Link struct {
 	// FromSwitch and ToSwitch say what is at its ends: false for a host.
 	FromSwitch, ToSwitch bool
 	Utilisation          float64 // 0 to 1
-	PauseRate            float64 // PAUSE frames that held it, per virtual second
-	Held, Congested      int64   // ns
+	PauseRate            float64 // PAUSE frames that paused it, per virtual second
+	Paused, Congested    int64   // ns
 	PeakQueue            int64   // bytes
 }
 

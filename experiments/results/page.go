@@ -119,13 +119,13 @@ func (r *RunFolder) report(name string) report.Run {
 		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Messages: sum.Verdict.Messages, Notes: sum.Verdict.Notes},
 		Summary: report.Summary{
 			All: reportFlows(sum.Flows), PFCFrames: sum.PFC.Pauses, SwitchPauses: sum.PFC.SwitchPauses, PFCRate: sum.PFC.Rate,
-			Paused: sum.HeldNS(), ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
+			Paused: sum.PausedNS(), ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
 			RTT: report.RTT{Samples: sum.RTT.Samples, Mean: sum.RTT.Mean, P99: sum.RTT.P99, Max: sum.RTT.Max},
 			Speed: report.Speed{
 				Frames: sum.Speed.Frames, HopsPerSecond: sum.Speed.HopsPerSecond, WallSeconds: sum.Speed.WallSeconds,
 				VirtualSeconds: float64(sum.VirtualNS) / 1e9,
 			},
-			PeakIngress: sum.Overshoot,
+			PeakIngress: sum.PeakIngress,
 			Spread: report.Spread{
 				Depth: sum.PFC.Spread.Depth, ByDepth: sum.PFC.Spread.ByDepth, Chain: sum.PFC.Spread.Chain, Time: sum.PFC.Spread.Time,
 			},
@@ -156,8 +156,8 @@ func (r *RunFolder) report(name string) report.Run {
 	for _, b := range sum.BySize {
 		run.Summary.BySize = append(run.Summary.BySize, report.Group{Name: b.Label, Flows: reportFlows(b.FlowStatistics)})
 	}
-	for _, b := range sum.BySizeShare {
-		run.Summary.ByShare = append(run.Summary.ByShare, report.Share{UpTo: b.UpTo, Flows: reportFlows(b.FlowStatistics)})
+	for _, b := range sum.BySizeBin {
+		run.Summary.BySizeBin = append(run.Summary.BySizeBin, report.SizeBin{UpTo: b.UpTo, Flows: reportFlows(b.FlowStatistics)})
 	}
 	for _, f := range r.flows {
 		run.Slowdowns = append(run.Slowdowns, report.Distribution{Tag: f.tag, Slowdowns: f.slowdowns, FCTs: f.fcts})
@@ -183,7 +183,7 @@ func (r *RunFolder) reportLinks() []report.Link {
 	links := r.links
 	if links == nil {
 		seen := map[string]bool{}
-		for _, l := range slices.Concat(r.summary.Links.Busiest, r.summary.Links.Congested, r.summary.Links.Held) {
+		for _, l := range slices.Concat(r.summary.Links.Busiest, r.summary.Links.Congested, r.summary.Links.Paused) {
 			if !seen[l.Port] {
 				seen[l.Port] = true
 				links = append(links, l)
@@ -199,7 +199,7 @@ func (r *RunFolder) reportLinks() []report.Link {
 		l := &links[i]
 		all[i] = report.Link{
 			Node: l.Node, Port: l.Port, Peer: l.Peer, FromSwitch: switches[l.Node], ToSwitch: switches[l.Peer], Utilisation: l.Utilisation,
-			PauseRate: l.PauseRate, Held: l.PausedNS, Congested: l.CongestedNS, PeakQueue: l.PeakQueue,
+			PauseRate: l.PauseRate, Paused: l.PausedNS, Congested: l.CongestedNS, PeakQueue: l.PeakQueue,
 		}
 	}
 	return all

@@ -11,7 +11,7 @@ import (
 
 // TestMetrics: every metric has a figure of a run, is what its name says where the summary has it, and is in the documents.
 func TestMetrics(t *testing.T) {
-	sum := measure.Summary{VirtualNS: 2e6, Overshoot: 11, Switches: []measure.SwitchPeak{{QueuePeak: 12}, {QueuePeak: 14}, {QueuePeak: 13}}}
+	sum := measure.Summary{VirtualNS: 2e6, PeakIngress: 11, Switches: []measure.SwitchPeak{{QueuePeak: 12}, {QueuePeak: 14}, {QueuePeak: 13}}}
 	sum.PFC = measure.PFCSummary{Pauses: 1, SwitchPauses: 2, Rate: 3, PausedNS: 4}
 	sum.PFC.Spread.Depth, sum.Victims.Count = 15, 16
 	sum.Fairness.ByTag = map[string]measure.Fairness{"a": {Windows: 1, Mean: 0.75, Least: 0.25}, "b": {Windows: 1, Mean: 0.5, Least: 0.125}, "c": {Windows: 1, Mean: 1, Least: 1}}

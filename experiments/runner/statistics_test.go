@@ -333,7 +333,7 @@ func TestLinksByCredits(t *testing.T) {
 		if c == nil || c.StalledNS != sum || sum == 0 || o.Summary.PFC.PausedNS != 0 || measure.MetricByName("paused").Of(&o.Summary, nil) != float64(sum) {
 			t.Errorf("%s: %+v, links were held for %d ns", plane, c, sum)
 		}
-		if len(o.Summary.Links.Held) == 0 {
+		if len(o.Summary.Links.Paused) == 0 {
 			t.Error("no link leads those that were held")
 		}
 	}

@@ -115,7 +115,7 @@ func (r *runner) summariseSwitches(sum *measure.Summary) {
 			sum.UEMarks += int64(reg.UeMarked)
 			sum.CNMs += int64(reg.CnmsSent)
 		}
-		sum.Overshoot = max(sum.Overshoot, peak.Ingress)
+		sum.PeakIngress = max(sum.PeakIngress, peak.Ingress)
 		sum.Switches = append(sum.Switches, peak)
 	}
 }

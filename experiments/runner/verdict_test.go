@@ -178,7 +178,7 @@ func TestUnused(t *testing.T) {
 	testenv.WholeScenario(t)
 	const (
 		reacted = "the congestion control never reacted: no dcon flow changed its rate or window: ECN marked no packet"
-		noPFC   = "PFC was not needed: no switch sent a PAUSE; no ingress port held more than "
+		noPFC   = "PFC was not needed: no switch sent a PAUSE; no ingress port buffered more than "
 	)
 	for _, c := range []struct {
 		scenario, controller string

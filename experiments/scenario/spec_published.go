@@ -98,7 +98,7 @@ func (d *decoder) publishedRow(m *yamlspec.Mapping, table *draftRow) *draftRow {
 	}
 	get("over").Bytes(&r.Flows.Over)
 	get("up_to").Bytes(&r.Flows.UpTo)
-	get("share").Int(&r.Flows.Share, 1, measure.SizeBins)
+	d.sizeBin(m, r)
 	if relative := get("relative_to"); relative != nil {
 		if names := d.runNames(relative); len(names) == 1 {
 			r.RelativeTo = names[0]
@@ -107,6 +107,21 @@ func (d *decoder) publishedRow(m *yamlspec.Mapping, table *draftRow) *draftRow {
 		}
 	}
 	return r
+}
+
+// sizeBin reads which bin of the flows by size the values are of, under its name or the one it had before.
+func (d *decoder) sizeBin(m *yamlspec.Mapping, r *draftRow) {
+	bin, old := m.Get("size_bin"), m.Get("share")
+	if bin != nil && old != nil {
+		m.Key("share").Errorf("share is the old name of size_bin, which is there too: write one of them")
+	}
+	if bin == nil {
+		bin = old
+	}
+	if bin != nil {
+		r.at["size_bin"] = bin
+		bin.Int(&r.Flows.SizeBin, 1, measure.SizeBins)
+	}
 }
 
 // checkRow reports what in a row does not fit together, and completes it.
@@ -121,7 +136,7 @@ func (d *decoder) checkRow(row *yamlspec.Value, r *draftRow) bool {
 		return false
 	}
 	if known.OfRun {
-		for _, key := range []string{"tag", "over", "up_to", "share"} {
+		for _, key := range []string{"tag", "over", "up_to", "size_bin"} {
 			r.at[key].Errorf("%s is of the whole run, not of some flows", r.Metric)
 		}
 	}

@@ -24,11 +24,34 @@ type PublishedRowView struct {
 	Tag        string      `json:"tag,omitempty"`
 	Over       units.Bytes `json:"over_bytes,omitempty"`
 	UpTo       units.Bytes `json:"up_to_bytes,omitempty"`
-	Share      int         `json:"share,omitempty"` // twentieth by size, from 1
+	SizeBin    int         `json:"size_bin,omitempty"` // 5 % bin by flow size, from 1
 	RelativeTo string      `json:"relative_to,omitempty"`
 	Unit       string      `json:"unit,omitempty"`
 	// Values have the source's decimals.
 	Values []*json.Number `json:"values"`
+}
+
+// OldKeys are the keys that a manifest had under other names: share of a published row (now size_bin); see
+// measure.Summary.OldKeys.
+func (r *Resolution) OldKeys() (into any, take func()) {
+	var old struct {
+		Configuration struct {
+			Published []struct {
+				Rows []struct {
+					Share int `json:"share"`
+				} `json:"rows"`
+			} `json:"published"`
+		} `json:"configuration"`
+	}
+	return &old, func() {
+		for i := range old.Configuration.Published {
+			for k, row := range old.Configuration.Published[i].Rows {
+				if at := &r.Configuration.Published[i].Rows[k]; at.SizeBin == 0 {
+					at.SizeBin = row.Share
+				}
+			}
+		}
+	}
 }
 
 func viewPublished(tables []measure.PublishedTable) []PublishedView {
@@ -39,7 +62,7 @@ func viewPublished(tables []measure.PublishedTable) []PublishedView {
 		for k := range t.Rows {
 			r := &t.Rows[k]
 			row := PublishedRowView{
-				Label: r.Label, Metric: r.Metric, Tag: r.Flows.Tag, Over: r.Flows.Over, UpTo: r.Flows.UpTo, Share: r.Flows.Share,
+				Label: r.Label, Metric: r.Metric, Tag: r.Flows.Tag, Over: r.Flows.Over, UpTo: r.Flows.UpTo, SizeBin: r.Flows.SizeBin,
 				RelativeTo: r.RelativeTo, Unit: r.Unit,
 			}
 			for _, text := range r.Values {
@@ -75,7 +98,7 @@ func (v *View) Tables() []measure.PublishedTable {
 				continue
 			}
 			r := measure.PublishedRow{
-				Label: row.Label, Metric: row.Metric, Flows: measure.FlowSet{Tag: row.Tag, Over: row.Over, UpTo: row.UpTo, Share: row.Share}, RelativeTo: row.RelativeTo, Unit: row.Unit,
+				Label: row.Label, Metric: row.Metric, Flows: measure.FlowSet{Tag: row.Tag, Over: row.Over, UpTo: row.UpTo, SizeBin: row.SizeBin}, RelativeTo: row.RelativeTo, Unit: row.Unit,
 			}
 			for _, value := range row.Values {
 				text := ""

@@ -168,8 +168,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestPublishedShares: figures of a twentieth of a tag's flows, and by each idea of a slowdown, worked out again from flows.csv.
-func TestPublishedShares(t *testing.T) {
+// TestPublishedSizeBins: figures of a 5 % bin of a tag's flows, and by each idea of a slowdown, worked out again from flows.csv.
+func TestPublishedSizeBins(t *testing.T) {
 	text := `
 topology: {name: s, rate: 40Gbps, delay: 1us, framing: ns3, star: {hosts: 6}}
 controllers: [dcqcn]
@@ -186,7 +186,7 @@ published:
 `
 	rows := make([]string, 20)
 	for k := range rows {
-		rows[k] = fmt.Sprintf("{share: %d, values: [1]}", k+1)
+		rows[k] = fmt.Sprintf("{size_bin: %d, values: [1]}", k+1)
 	}
 	s := parse(t, strings.ReplaceAll(text, "ROWS", strings.Join(rows, ", ")))
 	dir := filepath.Join(t.TempDir(), "run")
@@ -229,8 +229,8 @@ published:
 		}
 		slices.Sort(values)
 		want := values[int(math.Ceil(0.95*float64(len(values))))-1]
-		if c.Share != k+1 || c.Measured == nil || math.Abs(*c.Measured/want-1) > 2e-3 { // files have whole ns, and rounded slowdowns
-			t.Errorf("%s, share %d: measured %v, want %g", c.Title, c.Share, *c.Measured, want)
+		if c.SizeBin != k+1 || c.Measured == nil || math.Abs(*c.Measured/want-1) > 2e-3 { // files have whole ns, and rounded slowdowns
+			t.Errorf("%s, size_bin %d: measured %v, want %g", c.Title, c.SizeBin, *c.Measured, want)
 		}
 	}
 }
