@@ -18,6 +18,7 @@ func TestNotice(t *testing.T) {
 	modules, notice := read("../go.mod"), read("../NOTICE")
 	for module, credit := range map[string]string{
 		"github.com/golang/freetype":       "copyright (c) 2010 The FreeType Project (www.freetype.org)",
+		"github.com/ajstarks/svgo":         "SVGo by Anthony Starks",
 		"codeberg.org/go-fonts/liberation": "Digitized data copyright (c) 2010 Google Corporation",
 	} {
 		if needed, given := strings.Contains(modules, "\t"+module+" "), strings.Contains(notice, credit); needed != given {

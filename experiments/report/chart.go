@@ -52,6 +52,7 @@ const (
 	marginTop, marginBottom = 29.0, 28.0
 	bareTop                 = 12.0 // the top margin of a plot with nothing above it
 	titleHeight             = 20.0 // an axis title, if there is one
+	letter                  = 6.2  // a generous mean width of a letter at 11 units
 )
 
 // layout sets the axes into the box; it comes before drawing.
@@ -166,15 +167,24 @@ func (c *chart) drawSpans(b *bytes.Buffer) {
 		fmt.Fprintf(b, `<rect class="span" fill="%s" x="%s" y="%s" width="%s" height="%s"/>`, light.span, num(x0), num(c.y.p1), num(max(x1-x0, 1)), num(c.y.p0-c.y.p1))
 	}
 	b.WriteString(`</g></g><g class="spanlabels">`)
+	for _, l := range c.spanLabels() {
+		drawText(b, l.at, c.y.p1-7, "middle", "muted", l.text)
+	}
+	b.WriteString(`</g>`)
+}
+
+// spanLabels are the spans' labels that have room, each in the middle of its span.
+func (c *chart) spanLabels() []placedLabel {
+	var labels []placedLabel
 	free := c.x.p0
 	for _, s := range c.spans {
 		mid := (max(c.x.at(float64(s.From)), c.x.p0) + min(c.x.at(float64(s.To)), c.x.p1)) / 2
 		if half := letter * float64(len([]rune(s.Label))) / 2; mid-half >= free && mid <= c.x.p1 {
-			drawText(b, mid, c.y.p1-7, "middle", "muted", s.Label)
+			labels = append(labels, placedLabel{at: mid, text: s.Label})
 			free = mid + half + letter
 		}
 	}
-	b.WriteString(`</g>`)
+	return labels
 }
 
 func (c *chart) drawY(b *bytes.Buffer) {

@@ -85,21 +85,41 @@ func (c *chart) nameEvents(b *bytes.Buffer, marks []mark) {
 	if len(c.spans) > 0 {
 		y, aside = c.y.p1+12, 3
 	}
+	for _, l := range c.eventLabels(marks, aside) {
+		anchor := "start"
+		if l.left {
+			anchor = "end"
+		}
+		drawText(b, l.at, y, anchor, "ink halo", l.text)
+	}
+	b.WriteString(`</g>`)
+}
+
+// placedLabel is text with its place on the x axis.
+type placedLabel struct {
+	at   float64
+	left bool // it ends there
+	text string
+}
+
+// eventLabels are the events' numbers and names, each so far from its line.
+func (c *chart) eventLabels(marks []mark, aside float64) []placedLabel {
+	var labels []placedLabel
 	for i := range marks {
 		m := &marks[i]
 		end := c.width
 		if i+1 < len(marks) {
 			end = marks[i+1].at[0]
 		}
-		text, anchor, x := m.number(), "start", m.at[0]+aside
+		text, left, x := m.number(), false, m.at[0]+aside
 		if named := text + " " + m.name; m.name != "" && x+widthOf(named) <= end {
 			text = named
 		} else if x+widthOf(text) > c.width {
-			anchor, x = "end", m.at[0]-aside
+			left, x = true, m.at[0]-aside
 		}
-		drawText(b, x, y, anchor, "ink halo", text)
+		labels = append(labels, placedLabel{x, left, text})
 	}
-	b.WriteString(`</g>`)
+	return labels
 }
 
 // described is the chart's events in words.

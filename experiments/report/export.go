@@ -10,22 +10,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/pausenet/pausenet/internal/raster"
 )
 
 // Figure is one plot of a page to be taken away.
 type Figure struct {
-	Name string // good for a file's
-	SVG  []byte // a stand-alone drawing
-	CSV  []byte // its points, a row each
+	Name    string // good for a file's
+	Drawing *Drawing
+	CSV     []byte // its points, a row each
 }
 
-// pixels is how many pixels of a PNG a unit of its drawing has: enough for print, and for dense screens.
-const pixels = 2
-
-// PNG is a stand-alone SVG drawing of this package's as a picture, on white.
-func PNG(drawing []byte) ([]byte, error) { return raster.PNG(drawing, pixels) }
+// name has the y axis say what it shows, if that fits beside it.
+func (c *chart) name(as string) {
+	const longest = 28 // letters
+	if len([]rune(as)) <= longest {
+		c.yTitle = as
+	}
+}
 
 // Figures are all plots of a report's page, each with the controllers side by side or as its lines.
 func Figures(r *Report) ([]Figure, error) {
@@ -36,11 +36,14 @@ func Figures(r *Report) ([]Figure, error) {
 	taken := map[string]bool{}
 	for i := range r.Panels {
 		p := newPlots(r, i, r.Runs)
+		for _, c := range p.charts {
+			c.name(p.title)
+		}
 		table, err := r.panelCSV(i)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Figure{figureName(fmt.Sprintf("panel-%d-%s", i+1, r.Panels[i].Title), taken), p.standAlone(), table})
+		all = append(all, Figure{figureName(fmt.Sprintf("panel-%d-%s", i+1, r.Panels[i].Title), taken), p.drawing(), table})
 	}
 	for _, c := range slices.Concat(slowdownCDFs(r), fctCDFs(r), bySize(r), linkCharts(r)) {
 		f, err := c.figure(r.Scenario, taken)
@@ -64,6 +67,7 @@ func SweepFigures(s *Sweep) ([]Figure, error) {
 		if c == nil {
 			continue
 		}
+		c.name(s.Metrics[i].Title)
 		f, err := c.figure(s.Name, taken)
 		if err != nil {
 			return nil, err
@@ -80,19 +84,19 @@ func (c *chart) figure(of string, taken map[string]bool) (Figure, error) {
 		p.legend = append(p.legend, legendItem{l.label, l.style})
 	}
 	table, err := c.csv()
-	return Figure{figureName(c.title, taken), p.standAlone(), table}, err
+	return Figure{figureName(c.title, taken), p.drawing(), table}, err
 }
 
 var noName = regexp.MustCompile(`[^a-z0-9.+]+`)
 
-// longestName keeps a figure's name handy.
-const longestName = 80
+// longestFile keeps the name of a figure's file handy.
+const longestFile = 80
 
 // figureName is a name that no other figure has.
 func figureName(title string, taken map[string]bool) string {
 	title = strings.ReplaceAll(strings.ToLower(title), "%", "percent")
 	base := strings.Trim(noName.ReplaceAllString(title, "-"), "-.")
-	base = strings.Trim(base[:min(len(base), longestName)], "-.")
+	base = strings.Trim(base[:min(len(base), longestFile)], "-.")
 	if base == "" {
 		base = "figure"
 	}

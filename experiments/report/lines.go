@@ -2,12 +2,10 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 )
 
-// Lines is a stand-alone drawing of line charts beside each other whose x is a number, not virtual time. Lines of the same
-// label look alike in all of them.
+// Lines are line charts beside each other whose x is a number, not virtual time. Lines of the same label look alike in all of them.
 type Lines struct {
 	Title  string
 	Charts []LineChart
@@ -30,10 +28,10 @@ type NumberLine struct {
 	Dots  bool      // mark the points, where each is a fact and what lies between is not
 }
 
-// WriteLines writes the drawing as SVG. Equal lines give equal bytes.
-func WriteLines(w io.Writer, l *Lines) error {
+// Drawing is the charts for a file.
+func (l *Lines) Drawing() (*Drawing, error) {
 	if len(l.Charts) == 0 {
-		return fmt.Errorf("drawing %s: no charts", l.Title)
+		return nil, fmt.Errorf("drawing %s: no charts", l.Title)
 	}
 	p := &plots{title: l.Title}
 	styles := map[string]int{}
@@ -48,13 +46,12 @@ func WriteLines(w io.Writer, l *Lines) error {
 			return style
 		})
 		if err != nil {
-			return fmt.Errorf("drawing %s: chart %s: %w", l.Title, l.Charts[i].Name, err)
+			return nil, fmt.Errorf("drawing %s: chart %s: %w", l.Title, l.Charts[i].Name, err)
 		}
 		p.charts = append(p.charts, c)
 		p.names = append(p.names, l.Charts[i].Name)
 	}
-	_, err := w.Write(p.standAlone())
-	return err
+	return p.drawing(), nil
 }
 
 // chart lays one chart out.

@@ -1,15 +1,12 @@
 package report
 
 import (
-	"bytes"
-	"encoding/xml"
-	"io"
 	"math"
 	"strings"
 	"testing"
 )
 
-func TestWriteLines(t *testing.T) {
+func TestLines(t *testing.T) {
 	l := &Lines{Title: "MAPE <a>", Charts: []LineChart{
 		{
 			Name: "per round", XTitle: "round", Unit: Percent,
@@ -21,23 +18,17 @@ func TestWriteLines(t *testing.T) {
 		},
 		{Name: "loss", XTitle: "step", Log: true, Lines: []NumberLine{{Label: "thesis", X: []float64{0, 10}, Y: []float64{1, .01}}}},
 	}}
-	var b bytes.Buffer
-	if err := WriteLines(&b, l); err != nil {
+	d, err := l.Drawing()
+	if err != nil {
 		t.Fatal(err)
 	}
-	text := b.String()
-	for d := xml.NewDecoder(strings.NewReader(text)); ; {
-		if _, err := d.Token(); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatalf("not XML: %v", err)
-		}
-	}
+	text := drawnAs(t, d, "svg")
+	wellFormed(t, text)
+	second := light.series[1]
 	for want, times := range map[string]int{
-		"MAPE &lt;a&gt;":              2, // title and heading
-		`data-label="thesis"`:         2,
-		`class="s1" fill="none"`:      3, // both of them, and the legend: one label, one colour
-		"<circle":                     3,
+		"MAPE &lt;a&gt;": 2, // title and heading
+		"stroke:" + strings.ToUpper(second) + ";": 3, // the second line in both charts, and in the legend: one label, one colour
+		">thesis<":                    1, // one legend
 		">limit<":                     1,
 		">20%<":                       1, // the axis reaches the level
 		"Line chart over round, 1–3.": 1,
@@ -47,6 +38,9 @@ func TestWriteLines(t *testing.T) {
 			t.Errorf("%q is there %d times, want %d:\n%s", want, strings.Count(text, want), times, text)
 		}
 	}
+	if all := colours(picture(t, "lines", d)); all[rgb(light.series[0])] < 100 {
+		t.Error("no line")
+	}
 	for name, bad := range map[string]*Lines{
 		"no charts":           {Title: "x"},
 		"nothing to draw":     {Charts: []LineChart{{Lines: []NumberLine{{Label: "a"}}}}},
@@ -54,7 +48,7 @@ func TestWriteLines(t *testing.T) {
 		"is infinite or":      {Charts: []LineChart{{Lines: []NumberLine{{Label: "a", X: []float64{1}, Y: []float64{math.Inf(1)}}}}}},
 		"point 1, (1, 0), is": {Charts: []LineChart{{Lines: []NumberLine{{Label: "a", X: []float64{2, 1}, Y: []float64{0, 0}}}}}},
 	} {
-		if err := WriteLines(io.Discard, bad); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := bad.Drawing(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -2,10 +2,11 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
-// theme is the colours of a page or a stand-alone drawing.
+// theme is the colours of a page or a drawing.
 type theme struct {
 	paper, ink, muted, grid, level, span string
 	series                               [8]string
@@ -24,8 +25,8 @@ var (
 	}
 )
 
-// dashes tell the series apart without colour. The first is solid; the lengths are in pixels.
-var dashes = [8]string{"", "7 3", "2 2.5", "9 3 2 3", "14 4", "5 2 2 2 2 2", "1.2 4", "14 3 5 3"}
+// dashes tell the series apart without colour. The first is solid; the lengths are in units of the drawing.
+var dashes = [8][]float64{nil, {7, 3}, {2, 2.5}, {9, 3, 2, 3}, {14, 4}, {5, 2, 2, 2, 2, 2}, {1.2, 4}, {14, 3, 5, 3}}
 
 // variables are t as CSS custom properties.
 func (t *theme) variables() string {
@@ -33,17 +34,6 @@ func (t *theme) variables() string {
 	fmt.Fprintf(&b, "--paper:%s;--ink:%s;--muted:%s;--grid:%s;--level:%s;--span:%s;", t.paper, t.ink, t.muted, t.grid, t.level, t.span)
 	for i, c := range t.series {
 		fmt.Fprintf(&b, "--s%d:%s;", i, c)
-	}
-	return b.String()
-}
-
-// rules colours a drawing in t. Drawings carry the light colours as attributes, for programs that know no CSS.
-func (t *theme) rules() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, ".paper{fill:%s}.ink{fill:%s}.muted{fill:%s}.halo{stroke:%s}.grid{stroke:%s}.axis{stroke:%s}.level{stroke:%s}.span{fill:%s}",
-		t.paper, t.ink, t.muted, t.paper, t.grid, t.muted, t.level, t.span)
-	for i, c := range t.series {
-		fmt.Fprintf(&b, ".s%d{stroke:%s}", i, c)
 	}
 	return b.String()
 }
@@ -63,14 +53,26 @@ func pageColours() string {
 	return b.String()
 }
 
-// styleOf is the colour and dash pattern of the i-th line as attributes. Past the last colour the pattern shifts against
+// styleAt is the colour, of a theme's series, and the dash pattern of the i-th line. Past the last colour the pattern shifts against
 // the colours, so that 64 lines remain distinct.
-func styleOf(i int) string {
+func styleAt(i int) (colour int, dash []float64) {
 	n := len(light.series)
-	colour, dash := i%n, dashes[(i+i/n)%n]
+	return i % n, dashes[(i+i/n)%n]
+}
+
+// styleOf is the style of the i-th line as attributes.
+func styleOf(i int) string {
+	colour, dash := styleAt(i)
 	s := fmt.Sprintf(`class="s%d" fill="none" stroke="%s"`, colour, light.series[colour])
-	if dash != "" {
-		s += fmt.Sprintf(` stroke-dasharray="%s"`, dash)
+	for k, length := range dash {
+		lead := " "
+		if k == 0 {
+			lead = ` stroke-dasharray="`
+		}
+		s += lead + strconv.FormatFloat(length, 'f', -1, 64)
+	}
+	if dash != nil {
+		s += `"`
 	}
 	return s
 }

@@ -95,8 +95,7 @@ func TestFigures(t *testing.T) {
 		var names []string
 		for _, f := range figures {
 			names = append(names, f.Name)
-			wellFormed(t, string(f.SVG))
-			save(t, f.Name+".svg", string(f.SVG))
+			wellFormed(t, drawnAs(t, f.Drawing, "svg"))
 			rows, err := csv.NewReader(strings.NewReader(string(f.CSV))).ReadAll()
 			if err != nil || len(rows) < 3 || rows[0][0] != "controller" || rows[1][0] != "dcqcn" || rows[len(rows)-1][0] != "dcon" {
 				t.Errorf("%s, %s: %d rows, %v", name, f.Name, len(rows), err)

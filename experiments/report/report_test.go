@@ -120,45 +120,30 @@ func TestEqualInputEqualBytes(t *testing.T) {
 	}
 }
 
-func TestSVG(t *testing.T) {
-	r := synthetic()
-	for i, p := range r.Panels {
-		for _, names := range [][]string{nil, {"dcon"}} {
-			var b bytes.Buffer
-			if err := WriteSVG(&b, r, i, names...); err != nil {
-				t.Fatal(err)
-			}
-			wellFormed(t, b.String())
-			save(t, regexp.MustCompile(`\W+`).ReplaceAllString(p.Title, "-")+strings.Join(names, "")+".svg", b.String())
-			if m := remote.FindString(strings.Replace(b.String(), `xmlns="http://www.w3.org/2000/svg"`, "", 1)); m != "" {
-				t.Errorf("the drawing refers to something outside: %s", m)
-			}
-		}
+func TestTinyGolden(t *testing.T) {
+	svg := drawnAs(t, tiny(t), "svg")
+	wellFormed(t, svg)
+	if m := remote.FindString(strings.NewReplacer(`xmlns="http://www.w3.org/2000/svg"`, "", `xmlns:xlink="http://www.w3.org/1999/xlink"`, "").Replace(svg)); m != "" {
+		t.Errorf("the drawing refers to something outside: %s", m)
 	}
-	var b bytes.Buffer
-	if err := WriteSVG(&b, synthetic("a", "b", "c", "d", "e", "f"), 3); err != nil {
-		t.Fatal(err)
-	}
-	save(t, "six.svg", b.String())
-	if WriteSVG(io.Discard, r, 99) == nil || WriteSVG(io.Discard, r, 0, "nobody") == nil {
-		t.Error("no error for a panel or controller that is not there")
-	}
+	testenv.Golden(t, filepath.Join("testdata", "tiny.svg"), svg)
 }
 
-func TestTinyGolden(t *testing.T) {
-	r := &Report{
+// tiny is a drawing of one panel that can be checked by hand.
+func tiny(t *testing.T) *Drawing {
+	t.Helper()
+	figures, err := Figures(&Report{
 		Scenario: "tiny", Runs: []Run{{Controller: "a&b", Verdict: Verdict{Status: Pass}}},
 		Panels: []Panel{{Title: "Queue <0>", Unit: Bytes, Series: map[string][]Series{"a&b": {
 			{Label: "port \"1\"", X: []int64{0, 10e6, 20e6, 30e6, 40e6}, Y: []float64{0, 320e3, 320e3, math.NaN(), 64e3}, Step: true, Reference: &Level{300e3, "X_off"}},
 			{Label: "port 2", X: []int64{0, 40e6}, Y: []float64{100e3, 200e3}},
 		}}}},
 		Spans: []Span{{10e6, 20e6, "burst"}},
+	})
+	if err != nil || len(figures) != 1 {
+		t.Fatalf("%d figures: %v", len(figures), err)
 	}
-	var b bytes.Buffer
-	if err := WriteSVG(&b, r, 0); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Golden(t, filepath.Join("testdata", "tiny.svg"), b.String())
+	return figures[0].Drawing
 }
 
 func TestTextIsEscaped(t *testing.T) {
@@ -205,7 +190,7 @@ func TestMistakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := synthetic()
 			spoil(r)
-			if Write(io.Discard, r) == nil || WriteSVG(io.Discard, r, 0) == nil {
+			if _, err := Figures(r); Write(io.Discard, r) == nil || err == nil {
 				t.Error("no error")
 			}
 		})
@@ -227,6 +212,15 @@ func TestEmpty(t *testing.T) {
 	}
 	page := render(t, r)
 	save(t, "empty.html", page)
+	figures, err := Figures(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures {
+		for _, format := range PictureFormats {
+			drawnAs(t, f.Drawing, format)
+		}
+	}
 	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") {
 		t.Error("a number that is none got into the page")
 	}

@@ -80,9 +80,10 @@ func TestSweepFigures(t *testing.T) {
 	if len(figures) != 1 || figures[0].Name != "fct-mean" {
 		t.Fatalf("%d figures", len(figures))
 	}
-	wellFormed(t, string(figures[0].SVG))
+	svg := drawnAs(t, figures[0].Drawing, "svg")
+	wellFormed(t, svg)
 	for _, want := range []string{"sweep &lt;1&gt;", ">FCT, mean<", ">dcqcn<", ">dcon<"} {
-		if !strings.Contains(string(figures[0].SVG), want) {
+		if !strings.Contains(svg, want) {
 			t.Errorf("the drawing has no %s", want)
 		}
 	}
@@ -92,7 +93,7 @@ func TestSweepFigures(t *testing.T) {
 	if got := string(figures[0].CSV); got != want {
 		t.Errorf("table\n%swant\n%s", got, want)
 	}
-	picture(t, "sweep", figures[0].SVG)
+	picture(t, "sweep", figures[0].Drawing)
 }
 
 // TestSweepBars: a bar where there is an interval, as high as it, and around its point.

@@ -11,7 +11,7 @@ import (
 )
 
 // FigureFormats are the formats that figures are written in.
-var FigureFormats = []string{"svg", "png", "csv"}
+var FigureFormats = append(slices.Clone(report.PictureFormats), "csv")
 
 // CheckFigureFormats finds formats that there are not.
 func CheckFigureFormats(formats []string) error {
@@ -50,7 +50,7 @@ func WriteFigures(in *files.Folder, name string, figures []report.Figure, format
 		for _, format := range formats {
 			data, err := f.CSV, error(nil)
 			if format != "csv" {
-				data, err = drawn(f.SVG, format)
+				data, err = f.Drawing.Picture(format)
 			}
 			if err == nil {
 				err = folder.Write(f.Name+"."+format, data)
@@ -63,20 +63,12 @@ func WriteFigures(in *files.Folder, name string, figures []report.Figure, format
 	return nil
 }
 
-// drawn is a drawing in one of the formats of pictures.
-func drawn(svg []byte, format string) ([]byte, error) {
-	if format == "png" {
-		return report.PNG(svg)
-	}
-	return svg, nil
-}
-
 // isFigure says whether a file is a figure of an earlier page, by its name.
 func isFigure(name string) bool {
 	return slices.Contains(FigureFormats, strings.TrimPrefix(filepath.Ext(name), "."))
 }
 
-// writeRunFigures draws each run's panels in its folder: into figure.svg and figure.png, as far as these are among the
+// writeRunFigures draws each run's panels in its folder: into figure.svg, figure.png and figure.pdf, as far as these are among the
 // formats. Their numbers are in the run's own files.
 func (p *reportPage) writeRunFigures(within string, formats []string) error {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return f == "csv" })
@@ -85,7 +77,7 @@ func (p *reportPage) writeRunFigures(within string, formats []string) error {
 	}
 	for i := range p.columns {
 		for _, r := range p.columns[i].runs {
-			figure, err := renderFigure(r)
+			figure, err := r.figure()
 			if err != nil {
 				return err
 			}
@@ -97,14 +89,14 @@ func (p *reportPage) writeRunFigures(within string, formats []string) error {
 	return nil
 }
 
-func writePictures(within, path string, figure []byte, formats []string) error {
+func writePictures(within, path string, figure *report.Drawing, formats []string) error {
 	folder, err := files.OpenFolder(within, path)
 	if err != nil {
 		return err
 	}
 	defer folder.Close()
 	for _, format := range formats {
-		picture, err := drawn(figure, format)
+		picture, err := figure.Picture(format)
 		if err == nil {
 			err = folder.Write("figure."+format, picture)
 		}

@@ -63,14 +63,10 @@ func (p *reportPage) render() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// renderFigure draws a run's panels.
-func renderFigure(r *RunFolder) ([]byte, error) {
+// figure is the run's panels in a drawing.
+func (r *RunFolder) figure() (*report.Drawing, error) {
 	p := reportPage{columns: []column{{r.manifest.Controller, []*RunFolder{r}}}}
-	var b bytes.Buffer
-	if err := report.WriteFigure(&b, p.page(), r.manifest.Controller); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return report.RunFigure(p.page(), r.manifest.Controller)
 }
 
 // measurements are what the runs measured of the published tables' figures.

@@ -32,7 +32,7 @@ const (
 // Files are all files that a run may leave in its folder, but for the manifest.
 var Files = []string{
 	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", SummaryFile, "capture.pcapng", "figure.svg",
-	"figure.png", HPCCFlowsFile, HPCCPausesFile,
+	"figure.png", "figure.pdf", HPCCFlowsFile, HPCCPausesFile,
 }
 
 // Create begins a run's files. Those of an earlier run, which would look like the new one's, are removed.

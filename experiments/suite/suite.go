@@ -28,8 +28,8 @@ type Suite struct {
 	Version   string
 	Command   string
 	Sets      []string
-	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg and
-	// png each run's panels are drawn into figure.svg and figure.png in its folder, too.
+	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg,
+	// png and pdf each run's panels are drawn into figure.svg, figure.png and figure.pdf in its folder, too.
 	Figures []string
 	Export  string // as of Options
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.

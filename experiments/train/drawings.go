@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/pausenet/pausenet/experiments/report"
@@ -79,11 +78,15 @@ func (r *GainsResult) Drawings() ([]Drawing, error) {
 func draw(namesAndLines ...any) ([]Drawing, error) {
 	var drawings []Drawing
 	for i := 0; i < len(namesAndLines); i += 2 {
-		var b bytes.Buffer
-		if err := report.WriteLines(&b, namesAndLines[i+1].(*report.Lines)); err != nil {
+		drawn, err := namesAndLines[i+1].(*report.Lines).Drawing()
+		if err != nil {
 			return nil, err
 		}
-		drawings = append(drawings, Drawing{namesAndLines[i].(string), b.Bytes()})
+		svg, err := drawn.Picture("svg")
+		if err != nil {
+			return nil, err
+		}
+		drawings = append(drawings, Drawing{namesAndLines[i].(string), svg})
 	}
 	return drawings, nil
 }

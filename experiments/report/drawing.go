@@ -1,0 +1,216 @@
+package report
+
+import (
+	"math"
+	"strings"
+
+	"golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	plotfont "gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Drawing is charts that are taken away as a file: a title, a legend and the charts in rows. What the page shows is drawn in the
+// page itself (chart.draw), as only that can be pointed at; both draw the same charts, with the same axes, ticks and styles.
+type Drawing struct {
+	title  string
+	legend []legendItem // of all charts
+	across int          // charts in a row
+	cells  []drawingCell
+}
+
+// drawingCell is a chart with what stands over it.
+type drawingCell struct {
+	caption, note string
+	legend        []legendItem // of this chart alone
+	chart         *chart
+}
+
+// Sizes of a drawing, in points.
+const (
+	drawingTitle  = 13.5
+	drawingText   = 11
+	drawingMargin = 8.0
+	drawingGap    = 18.0 // between charts beside each other
+	titleRow      = 24.0
+	legendRow     = 19.0
+	captionRow    = 19.0
+	noteRow       = 15.0
+	labelRow      = 15.0 // labels of spans, and of events, above a plot
+	swatchWidth   = 24.0 // the sample of a line in a legend
+)
+
+// lettering is the style of text: built-in letters, so that equal drawings have equal bytes on any machine.
+func lettering(size vg.Length, bold bool, colour string) text.Style {
+	sans := plotfont.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+	if bold {
+		sans.Weight = font.WeightBold
+	}
+	return text.Style{Font: sans, Color: rgb(colour), XAlign: text.XLeft, YAlign: text.YBottom, Handler: plot.DefaultTextHandler}
+}
+
+// drawnRow is a row of charts as it is laid out.
+type drawnRow struct {
+	plots    []*plot.Plot
+	captions []string
+	notes    [][]string
+	legends  [][][]legendItem
+	head     vg.Length // height of what stands over the charts
+	chart    vg.Length // height of a chart
+}
+
+// laidOut is a drawing with its places decided.
+type laidOut struct {
+	*Drawing
+	legends       [][]legendItem
+	rows          []drawnRow
+	column        vg.Length // width of a chart
+	left, right   vg.Length // of the plots within their charts: those below each other stand in line
+	width, height vg.Length
+}
+
+// lay decides where everything is.
+func (d *Drawing) lay() *laidOut {
+	l := &laidOut{Drawing: d, column: vg.Length(d.cells[0].chart.width)}
+	across := min(d.across, len(d.cells))
+	l.width = 2*drawingMargin + vg.Length(across)*l.column + vg.Length(across-1)*drawingGap
+	l.legends = legendRows(d.legend, l.width-2*drawingMargin)
+	l.height = 2*drawingMargin + titleRow + legendRow*vg.Length(len(l.legends))
+	note := lettering(drawingText, false, light.muted)
+	for from := 0; from < len(d.cells); from += across {
+		row := drawnRow{}
+		most, deepest := 0, 0
+		for _, cell := range d.cells[from:min(from+across, len(d.cells))] {
+			row.plots, row.captions = append(row.plots, cell.chart.plot()), append(row.captions, cell.caption)
+			notes := wrap(cell.note, func(s string) bool { return note.Width(s) <= l.column })
+			legends := legendRows(cell.legend, l.column)
+			most, deepest = max(most, len(notes)), max(deepest, len(legends))
+			row.notes, row.legends = append(row.notes, notes), append(row.legends, legends)
+			row.chart = max(row.chart, vg.Length(cell.chart.height))
+		}
+		row.head = captionRow + noteRow*vg.Length(most) + legendRow*vg.Length(deepest)
+		l.rows = append(l.rows, row)
+		l.height += row.head + row.chart
+	}
+	for _, row := range l.rows {
+		whole := draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: l.column, Y: row.chart}}}
+		for _, p := range row.plots {
+			data := p.DataCanvas(whole)
+			l.left, l.right = max(l.left, data.Min.X), max(l.right, l.column-data.Max.X)
+		}
+	}
+	return l
+}
+
+// wrap breaks text between words into lines that fit; a longer word has a line of its own.
+func wrap(text string, fits func(string) bool) []string {
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		if n := len(lines); n > 0 && fits(lines[n-1]+" "+word) {
+			lines[n-1] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+// legendRows part a legend's items into rows of a width.
+func legendRows(items []legendItem, width vg.Length) [][]legendItem {
+	var rows [][]legendItem
+	x := vg.Length(math.Inf(1))
+	for _, item := range items {
+		need := item.width()
+		if x+need > width {
+			rows, x = append(rows, nil), 0
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], item)
+		x += need + drawingGap
+	}
+	return rows
+}
+
+// entry is the item as a legend of its own: gonum's stand below each other, and over the data.
+func (item legendItem) entry() plot.Legend {
+	l := plot.NewLegend()
+	l.TextStyle = lettering(drawingText, false, light.ink)
+	l.Left, l.Top, l.ThumbnailWidth = true, true, swatchWidth
+	l.Add(item.Label, sample{item.style})
+	return l
+}
+
+func (item legendItem) width() vg.Length {
+	l := item.entry()
+	return l.Rectangle(draw.Canvas{}).Size().X
+}
+
+// sample shows a line's style in a legend.
+type sample struct{ style int }
+
+// Thumbnail draws the sample.
+func (s sample) Thumbnail(c *draw.Canvas) {
+	line := lineStyle(s.style)
+	line.Width = 1.8
+	y := c.Center().Y
+	c.StrokeLine2(line, c.Min.X, y, c.Max.X, y)
+}
+
+// draw draws the drawing on a canvas of its size.
+func (l *laidOut) draw(c draw.Canvas) {
+	c.FillPolygon(rgb(light.paper), []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	c.Rectangle = vg.Rectangle{
+		Min: vg.Point{X: c.Min.X + drawingMargin, Y: c.Min.Y + drawingMargin},
+		Max: vg.Point{X: c.Max.X - drawingMargin, Y: c.Max.Y - drawingMargin},
+	}
+	c.FillText(lettering(drawingTitle, true, light.ink), vg.Point{X: c.Min.X, Y: c.Max.Y - drawingTitle}, l.title)
+	c.Max.Y -= titleRow
+	drawLegend(c, l.legends)
+	c.Max.Y -= legendRow * vg.Length(len(l.legends))
+	for i := range l.rows {
+		row := &l.rows[i]
+		for k, p := range row.plots {
+			cell := c
+			cell.Min.X = c.Min.X + vg.Length(k)*(l.column+drawingGap)
+			cell.Max.X = cell.Min.X + l.column
+			cell.Min.Y = c.Max.Y - row.head - row.chart
+			l.drawCell(cell, row, k, p)
+		}
+		c.Max.Y -= row.head + row.chart
+	}
+}
+
+// drawCell draws a chart, and over it its caption, its note and its legend, which stands right above the plot.
+func (l *laidOut) drawCell(c draw.Canvas, row *drawnRow, k int, p *plot.Plot) {
+	at := vg.Point{X: c.Min.X, Y: c.Max.Y - drawingText - 2}
+	c.FillText(lettering(drawingText, true, light.ink), at, row.captions[k])
+	for _, line := range row.notes[k] {
+		at.Y -= noteRow
+		c.FillText(lettering(drawingText, false, light.muted), at, line)
+	}
+	c.Max.Y -= row.head
+	over := c
+	over.Max.Y += legendRow * vg.Length(len(row.legends[k]))
+	drawLegend(over, row.legends[k])
+	p.Draw(l.inLine(c, p))
+}
+
+// inLine is what a chart has of its canvas, so that the plots below each other stand in line.
+func (l *laidOut) inLine(c draw.Canvas, p *plot.Plot) draw.Canvas {
+	data := p.DataCanvas(c)
+	return draw.Crop(c, l.left-(data.Min.X-c.Min.X), (c.Max.X-data.Max.X)-l.right, 0, 0)
+}
+
+// drawLegend draws rows of a legend from the top of a canvas.
+func drawLegend(c draw.Canvas, rows [][]legendItem) {
+	for _, row := range rows {
+		x := c.Min.X
+		for _, item := range row {
+			e := item.entry()
+			e.Draw(draw.Crop(c, x-c.Min.X, 0, 0, 0))
+			x += item.width() + drawingGap
+		}
+		c.Max.Y -= legendRow
+	}
+}
