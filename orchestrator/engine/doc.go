@@ -9,12 +9,14 @@
 // Where what is:
 //
 //   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), events.go (the queues).
-//   - The way of a frame: forwarding.go; wire.go (what is on a cable); flows.go and hoststack.go (what hosts send and get); plane.go and
+//   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go and hoststack.go (what hosts send and get); plane.go and
 //     wasmplane.go (the pipelines' side); fingerprint.go (what two runs are compared by).
+//   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; readpause.go has the engine check the
+//     pipelines' word, and lostpause.go says what a lost PAUSE excuses.
 //   - What switches go by: tables.go (ports, routes), ecmp.go (the path of a flow), thresholds.go, reconfigure.go.
 //   - What watches: monitor.go, which is told by hooks, and counts.go; cycle.go (deadlocks) searches every 100 us; watchdog.go acts on
-//     PFC storms; invariants.go and misled.go are the final check.
-//   - What goes wrong on purpose: faults.go, with linkfault.go, wirefault.go and hostfault.go.
+//     PFC storms; invariants.go is the final check.
+//   - What goes wrong on purpose: faults.go, with linkfault.go and hostfault.go.
 //
 // What a caller has to know:
 //

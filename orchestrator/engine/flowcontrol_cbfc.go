@@ -28,7 +28,7 @@ type cbfc struct {
 	told     []uint64          // by port: what spent was when it last sent while nothing else moved
 	resting  bool              // some timers do
 	rests    []bool            // by port
-	// Of several regions these stand as the last synchronisation window ended; of one they are looked at as they are needed.
+	// Of several regions these stand as the last synchronisation window ended; of one they are read as they are needed.
 	quiet bool   // nothing but messages moved
 	moved uint64 // what spent was
 }
@@ -120,7 +120,7 @@ func (c *cbfc) pauseWanted(*Engine, *port, uint8) error { return nil }
 func (c *cbfc) timer(e *Engine, ev event) error {
 	p := &e.ports[ev.id]
 	if len(e.regions) == 1 {
-		c.look(e)
+		c.poll(e)
 	}
 	if c.quiet && c.told[p.id] == c.moved {
 		c.resting, c.rests[p.id] = true, true
@@ -164,11 +164,11 @@ func (c *cbfc) barrier(e *Engine, now vtime.Time) {
 	if c.resting && c.spent != c.moved {
 		c.wake(e, now)
 	}
-	c.look(e)
+	c.poll(e)
 }
 
-// look finds out what moves now.
-func (c *cbfc) look(e *Engine) { c.quiet, c.moved = e.pool.Out() == c.alive, c.spent }
+// poll finds out what moves now.
+func (c *cbfc) poll(e *Engine) { c.quiet, c.moved = e.pool.Out() == c.alive, c.spent }
 
 // spend has the ports' timers go on, as there is something to tell.
 func (c *cbfc) spend(e *Engine) {

@@ -1,7 +1,12 @@
 package engine
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/splitmix"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -68,4 +73,139 @@ func (w *flight) each(f func(*frame.Frame)) {
 	for i := range w.count {
 		f(w.ring[(w.head+i)&w.mask()].frame)
 	}
+}
+
+// SetLoss has the wire from a port lose frames, each with the probability.
+func (e *Engine) SetLoss(port int, probability float64) error {
+	if !(probability >= 0 && probability <= 1) {
+		return fmt.Errorf("loss %v is not a probability", probability)
+	}
+	e.faultOf(&e.ports[port]).loss = probability
+	e.note(port, EventLoss, "%v", probability)
+	return nil
+}
+
+// Corruption is how a wire damages frames; the receiver's MAC drops those, as their FCS is wrong.
+type Corruption struct {
+	Frame float64 // probability that a frame is damaged
+	Bit   float64 // bit error rate, FCS included
+}
+
+// SetCorruption has the wire from a port damage frames.
+func (e *Engine) SetCorruption(port int, c Corruption) error {
+	if !(c.Frame >= 0 && c.Frame <= 1 && c.Bit >= 0 && c.Bit <= 1) {
+		return fmt.Errorf("corruption %+v: not probabilities", c)
+	}
+	f := e.faultOf(&e.ports[port])
+	f.corrupt, f.ber = c.Frame, c.Bit
+	e.note(port, EventCorruption, "frame %v, bit %v", c.Frame, c.Bit)
+	return nil
+}
+
+// Wire is the state of the wire from a port.
+type Wire struct {
+	Rate       units.Rate
+	Delay      vtime.Time
+	Up         bool
+	Loss       float64
+	Corruption Corruption
+}
+
+// Wire is the present state of the wire from a port.
+func (e *Engine) Wire(port int) Wire {
+	p := &e.ports[port]
+	w := Wire{Rate: p.rate, Delay: p.delay, Up: e.LinkUp(port)}
+	if f := p.fault; f != nil {
+		w.Loss, w.Corruption = f.loss, Corruption{f.corrupt, f.ber}
+	}
+	return w
+}
+
+// draw is the next random number of a port's, from 0 up to 1: by count, so that no order of events can change it.
+func (f *portFault) draw() float64 {
+	f.draws++
+	return splitmix.Float(splitmix.At(f.seed, f.draws-1))
+}
+
+// fate is what becomes of a frame on the wire; Losses: it arrives.
+func (f *portFault) fate(n int) Loss {
+	if f.loss > 0 && f.draw() < f.loss {
+		return LossWire
+	}
+	damaged := f.corrupt > 0 && f.draw() < f.corrupt
+	if f.ber > 0 {
+		const fcs = 4
+		damaged = f.draw() < -math.Expm1(float64(8*(n+fcs))*math.Log1p(-f.ber)) || damaged
+	}
+	if damaged {
+		return LossFCS
+	}
+	return Losses
+}
+
+// SetDelay changes the propagation delay of the wire from a port. What is on the wire arrives as it would have, and nothing
+// overtakes it.
+func (e *Engine) SetDelay(port int, delay vtime.Time) error {
+	if delay < vtime.Nanosecond || delay > vtime.Second {
+		return fmt.Errorf("delay %v is outside 1ns..1s", delay)
+	}
+	p := &e.ports[port]
+	fault := e.faultOf(p)
+	if n := p.wire.count; n > 0 {
+		fault.wireEnd = p.wire.ring[(p.wire.head+n-1)&p.wire.mask()].arrival
+	}
+	p.delay = delay
+	e.quiescence = max(e.quiescence, 4*delay)
+	if e.divided {
+		e.lookahead = vtime.Never
+		for i := range e.ports {
+			if q := &e.ports[i]; q.region != e.ports[q.peer].region {
+				e.lookahead = min(e.lookahead, q.delay)
+			}
+		}
+		e.window = min(e.window, e.now+e.lookahead)
+	}
+	e.describeCable(p)
+	e.note(port, EventDelay, "%v", delay)
+	return nil
+}
+
+// SetRate changes the rate of a port. A frame that is being sent ends at the old one. PAUSEs in force are sent again, as their
+// quanta are of the link's rate.
+func (e *Engine) SetRate(port int, rate units.Rate) error {
+	if rate < units.Mbps || rate > 10*units.Tbps {
+		return fmt.Errorf("rate %v is outside 1Mbps..10Tbps", rate)
+	}
+	p := &e.ports[port]
+	p.setRate(rate)
+	e.faultOf(p)
+	e.describeCable(p)
+	e.note(port, EventRate, "%v", rate)
+	return e.flowControl.renew(e, &e.ports[p.peer])
+}
+
+func (p *port) setRate(rate units.Rate) {
+	p.rate, p.perByte = rate, 0
+	if 8_000_000_000_000%int64(rate) == 0 {
+		p.perByte = vtime.Time(8_000_000_000_000 / int64(rate))
+	}
+}
+
+// describeCable tells the pipelines what they know of a port's cable, and has the switches at its ends make the headroom that it
+// needs, if that is theirs to choose.
+func (e *Engine) describeCable(p *port) {
+	fillCable(&e.state.Ports[p.id], p.rate, p.delay)
+	if p.isSwitch {
+		e.describeDetector(p)
+	}
+	e.fitHeadroom(p)
+	e.fitHeadroom(&e.ports[p.peer])
+}
+
+// describeDetector tells the pipelines how long port p is undetermined.
+func (e *Engine) describeDetector(p *port) {
+	r := &e.state.Ports[p.id]
+	planned, _ := e.cableOf(p)
+	credits := planned.Credits(&e.settings[p.index].CBFC)
+	fillUndetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], credits.Period, p.rate, p.delay, e.plan.MTU)
 }
