@@ -17,7 +17,7 @@ RACE_PACKAGES = $(sort $(dir $(shell grep -rlE --include='*.go' --exclude='*_tes
 	'^[[:space:]]*go [a-zA-Z]|"sync["/]' .)))
 
 # What `make generate` writes.
-GENERATED = ebpf/types_bpfel.go ebpf/kernel/*_bpfel.go ebpf/kernel/*_bpfel.o ebpf/wasm/pipelines.wasm
+GENERATED = ebpf/types_bpfel.go ebpf/kernel/*_bpfel.go ebpf/kernel/*_bpfel.o ebpf/wasm/pipelines.wasm ebpf/wasm/translated/pipelines.go
 
 .PHONY: build
 build: ## build bin/pausenet (the default)
@@ -75,7 +75,7 @@ lint: check-fmt ## check the format; run staticcheck, unparam, exhaustive, missp
 	@$(GO) tool misspell -error -i ect,recieve $$(find $(TEXTS) -type f \( $(TEXT_NAMES) \))
 
 .PHONY: generate
-generate: ## compile the pipelines again: eBPF objects, their Go view, WebAssembly (needs clang 14, llvm, lld, libbpf-dev)
+generate: ## compile the pipelines again: eBPF objects, their Go view, WebAssembly, its translation (needs clang 14, llvm, lld, libbpf-dev)
 	$(GO) generate ./ebpf
 
 .PHONY: check-generated
@@ -83,8 +83,8 @@ check-generated: ## fail if compiling the pipelines again changes what is commit
 	@before=$$(mktemp -d) && trap 'rm -rf "$$before"' EXIT && cp $(GENERATED) "$$before" && \
 	$(GO) generate ./ebpf && after=$$(mktemp -d) && cp $(GENERATED) "$$after" && \
 	if ! diff -rq "$$before" "$$after"; then rm -rf "$$after"; \
-		echo "the committed objects are not what $$(clang --version | head -n 1) makes of ebpf/c: commit the new ones"; exit 1; \
-	fi; rm -rf "$$after"; echo "the committed objects are what clang makes of ebpf/c"
+		echo "the committed objects are not what $$(clang --version | head -n 1) and wasm2go make of ebpf/c: commit the new ones"; exit 1; \
+	fi; rm -rf "$$after"; echo "the committed objects are what clang and wasm2go make of ebpf/c"
 
 .PHONY: bench
 bench: build ## measure this machine (needs root): packet-hops a second, their cost, bring-up

@@ -50,6 +50,7 @@ require (
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/mattn/go-runewidth v0.0.31 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/ncruces/wasm2go v0.4.19 // indirect
 	github.com/nishanths/exhaustive v0.17.1 // indirect
 	github.com/pandatix/go-abnf v0.5.3 // indirect
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
@@ -75,6 +76,7 @@ require (
 tool (
 	github.com/cilium/ebpf/cmd/bpf2go
 	github.com/golangci/misspell/cmd/misspell
+	github.com/ncruces/wasm2go
 	github.com/nishanths/exhaustive/cmd/exhaustive
 	golang.org/x/perf/cmd/benchstat
 	honnef.co/go/tools/cmd/staticcheck

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles the pipelines of c/: eBPF objects with the Go that loads them, WebAssembly, and Go's view of their structures. All of it is
-# committed, so that users need no clang; CI compiles again and compares. It needs clang 14, llvm, lld and libbpf-dev.
+# Compiles the pipelines of c/: eBPF objects with the Go that loads them, WebAssembly with its translation to Go, and Go's view of their
+# structures. All of it is committed, so that users need no clang; CI compiles again and compares. It needs clang 14, llvm, lld and libbpf-dev.
 set -eu
 cd "$(dirname "$0")"
 
@@ -31,3 +31,4 @@ gofmt "$scratch/types.go" >types_bpfel.go
 clang --target=wasm32 -O3 -nostdlib -ffreestanding -Wall -Wextra -Werror -Wno-int-to-pointer-cast -Wno-pointer-to-int-cast \
 	-mbulk-memory -Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=8192 -o wasm/pipelines.wasm c/wasm.c
 chmod 644 wasm/pipelines.wasm
+go tool wasm2go -unsafe -pkg translated -o wasm/translated/pipelines.go wasm/pipelines.wasm

@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/ebpf/wasm"
+	"github.com/pausenet/pausenet/ebpf/wasm/reference"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
@@ -44,12 +45,18 @@ const (
 )
 
 // rig is the pipelines in the kernel, without interfaces: BPF_PROG_TEST_RUN runs them on one frame at a time. Each
-// pass is made by the pipelines in process as well, which must do just the same.
+// pass is made by the pipelines in process as well, in Go and by wazero, which must do just the same.
 type rig struct {
 	*kernel.Pipelines
-	twin *wasm.Pipelines
-	t    testing.TB
-	out  [4096]byte
+	twins []twin
+	t     testing.TB
+	out   [4096]byte
+}
+
+// twin is the same pipelines in process.
+type twin struct {
+	*wasm.Pipelines
+	name string
 }
 
 // result is what a pass left behind.
@@ -70,19 +77,25 @@ func newRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twin, err := wasm.Load(sizes)
-	if err != nil {
+	translated, errTranslated := wasm.Load(sizes)
+	wazero, errWazero := reference.Load(sizes)
+	if err := errors.Join(errTranslated, errWazero); err != nil {
 		t.Fatal(errors.Join(err, k.Close()))
 	}
+	r := &rig{Pipelines: k, twins: []twin{{translated, "translated WebAssembly"}, {wazero, "WebAssembly by wazero"}}, t: t}
 	t.Cleanup(func() {
-		if !slices.Equal(k.State.Flows, twin.State.Flows) {
-			t.Error("the flow tables of kernel and WebAssembly differ")
+		for _, w := range r.twins {
+			if !slices.Equal(k.State.Flows, w.State.Flows) {
+				t.Errorf("the flow tables of the kernel and of %s differ", w.name)
+			}
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
 		}
-		if err := errors.Join(k.Close(), twin.Close()); err != nil {
+		if err := k.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	r := &rig{Pipelines: k, twin: twin, t: t}
 	r.reset()
 	return r
 }
@@ -93,7 +106,9 @@ func (r *rig) reset() {
 	*s.Pass = ebpf.Pass{Now: uint64(vtime.Millisecond)}
 	clear(s.Ports)
 	clear(s.Flows)
-	clear(r.twin.State.Flows)
+	for _, w := range r.twins {
+		clear(w.State.Flows)
+	}
 	clear(s.Fanouts)
 	clear(s.NextHops)
 	clear(s.Routes)
@@ -157,21 +172,28 @@ func (r *rig) run(p *cilium.Program, frame []byte) (code uint32, data []byte) {
 	r.t.Helper()
 	o := cilium.RunOptions{Data: frame, DataOut: r.out[:]}
 	if len(frame) >= ebpf.FrameMin {
-		r.copyToTwin()
+		r.copyToTwins()
 	}
 	code, err := p.Run(&o)
 	if err != nil {
 		r.fatalf("run on %d bytes: %v", len(frame), err)
 	}
 	if len(frame) >= ebpf.FrameMin {
-		r.compareTwin(p == r.Egress, frame, o.DataOut)
+		for _, w := range r.twins {
+			r.compareTwin(w, p == r.Egress, frame, o.DataOut)
+		}
 	}
 	return code, slices.Clone(o.DataOut)
 }
 
-// copyToTwin gives the pipelines in process the kernel's registers. The flow table is not copied: it lives its own life.
-func (r *rig) copyToTwin() {
-	from, to := &r.State, &r.twin.State
+// copyToTwins gives the pipelines in process the kernel's registers. The flow table is not copied: it lives its own life.
+func (r *rig) copyToTwins() {
+	for _, w := range r.twins {
+		copyState(&w.State, &r.State)
+	}
+}
+
+func copyState(to, from *ebpf.State) {
 	*to.Pass = *from.Pass
 	copy(to.Ports, from.Ports)
 	copy(to.Switches, from.Switches)
@@ -182,23 +204,23 @@ func (r *rig) copyToTwin() {
 }
 
 // compareTwin has the pipelines in process do what the kernel's did to frame.
-func (r *rig) compareTwin(egress bool, frame, want []byte) {
+func (r *rig) compareTwin(w twin, egress bool, frame, want []byte) {
 	r.t.Helper()
-	clear(r.twin.Header[:])
-	copy(r.twin.Header[:], frame)
-	run := r.twin.Enter
+	clear(w.Header[:])
+	copy(w.Header[:], frame)
+	run := w.Enter
 	if egress {
-		run = r.twin.Leave
+		run = w.Leave
 	}
 	if err := run(len(frame)); err != nil {
-		r.fatalf("WebAssembly: %v", err)
+		r.fatalf("%s: %v", w.name, err)
 	}
-	a, b := &r.State, &r.twin.State
+	a, b := &r.State, &w.State
 	if *a.Pass != *b.Pass {
-		r.fatalf("the kernel says\n%+v, WebAssembly\n%+v", *a.Pass, *b.Pass)
+		r.fatalf("the kernel says\n%+v, %s\n%+v", *a.Pass, w.name, *b.Pass)
 	}
 	if !slices.Equal(a.Ports, b.Ports) || !slices.Equal(a.Switches, b.Switches) || !slices.Equal(a.Fanouts, b.Fanouts) {
-		r.fatalf("the registers of kernel and WebAssembly differ")
+		r.fatalf("the registers of the kernel and of %s differ", w.name)
 	}
 	// In process the rest of a frame is not touched; a generated packet, built over a blank, is longer only by zeros.
 	n := min(len(want), ebpf.TelemetryBytes)
@@ -206,16 +228,18 @@ func (r *rig) compareTwin(egress bool, frame, want []byte) {
 	if a.Pass.Trigger != ebpf.TriggerNone && a.Pass.Verdict == ebpf.VerdictForward {
 		rest = make([]byte, len(rest))
 	}
-	if !bytes.Equal(want[:n], r.twin.Header[:n]) || !bytes.Equal(want[n:], rest) {
-		r.fatalf("the kernel's frame is\n%x, WebAssembly's\n%x", want, r.twin.Header[:n])
+	if !bytes.Equal(want[:n], w.Header[:n]) || !bytes.Equal(want[n:], rest) {
+		r.fatalf("the kernel's frame is\n%x, that of %s\n%x", want, w.name, w.Header[:n])
 	}
 }
 
 // release takes a frame off the accounts, as it leaves the queue of port out.
 func (r *rig) release(in, out int, priority uint8, n int, entry uint32) {
-	r.copyToTwin()
+	r.copyToTwins()
 	r.State.Release(in, priority, n, entry)
-	r.twin.State.Release(in, priority, n, entry)
+	for _, w := range r.twins {
+		w.State.Release(in, priority, n, entry)
+	}
 }
 
 // enter runs the ingress pipeline of port in on a frame, and holds what it did against what holds for any frame.

@@ -19,6 +19,7 @@ func TestNotice(t *testing.T) {
 	for module, credit := range map[string]string{
 		"github.com/golang/freetype":       "copyright (c) 2010 The FreeType Project (www.freetype.org)",
 		"github.com/ajstarks/svgo":         "SVGo by Anthony Starks",
+		"github.com/ncruces/wasm2go":       "Copyright (c) 2026 Nuno Cruces",
 		"codeberg.org/go-fonts/liberation": "Digitized data copyright (c) 2010 Google Corporation",
 	} {
 		if needed, given := strings.Contains(modules, "\t"+module+" "), strings.Contains(notice, credit); needed != given {

@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // checkPrivileges says what to do when the fabric cannot be built by this user.
@@ -34,6 +35,11 @@ func choosePlane(given string) (plane, why string, err error) {
 	case engine.PlaneKernel:
 		return given, "", checkPrivileges()
 	case engine.PlaneWasm:
+		return given, "", nil
+	case engine.PlaneWazero: // nothing to offer: it is what tests compare with
+		if err := kernel.HasWazero(); err != nil {
+			return "", "", badInput(err)
+		}
 		return given, "", nil
 	}
 	return "", "", badInput(fmt.Errorf("unknown plane %q: kernel, wasm or auto", given))

@@ -28,10 +28,11 @@ type testCase struct {
 	Seed       uint64
 
 	// What follows is not part of the scenario. Hops is how long the case may get; Finish has it run on until its flows have
-	// ended, if that is not far away. Tap has what is on the wires compared too.
+	// ended, if that is not far away. Tap has what is on the wires compared too, Wazero the wasm plane with its reference.
 	Hops   int64
 	Finish bool
 	Tap    bool
+	Wazero bool
 }
 
 // fabric is a topology. Hosts are called h0, h1, ..., switches s0, s1, ...

@@ -14,27 +14,30 @@ import (
 // mostDifferences bounds a report: the first ones tell.
 const mostDifferences = 30
 
-// differ collects what differs between two runs.
-type differ struct{ found []string }
-
-func (d *differ) note(where string, a, b any) {
-	d.found = append(d.found, fmt.Sprintf("%s: %v on the kernel plane, %v on the wasm plane", where, a, b))
+// differ collects what differs between runs on two planes.
+type differ struct {
+	found []string
+	a, b  string // the planes' names
 }
 
-// differences are those between a run on the kernel plane and one on the wasm plane; none if they are equal.
-func differences(kernel, wasm *run) []string {
-	d := new(differ)
-	k, w := kernel.engine, wasm.engine
-	d.any("error", text(kernel.err), text(wasm.err))
+func (d *differ) note(where string, a, b any) {
+	d.found = append(d.found, fmt.Sprintf("%s: %v on the %s plane, %v on the %s plane", where, a, d.a, b, d.b))
+}
+
+// differences are those between runs on two planes; none if they are equal.
+func differences(a, b *run) []string {
+	d := &differ{a: a.plane.Name(), b: b.plane.Name()}
+	k, w := a.engine, b.engine
+	d.any("error", text(a.err), text(b.err))
 	d.any("fingerprint", k.Fingerprint(), w.Fingerprint())
 	d.any("time", k.Now(), w.Now())
 	d.any("open flows", k.OpenFlows(), w.OpenFlows())
 	d.any("totals", k.Totals, w.Totals)
-	d.any("law broken", kernel.violations, wasm.violations)
-	d.any("PFC frames", kernel.pauses.sent, wasm.pauses.sent)
+	d.any("law broken", a.violations, b.violations)
+	d.any("PFC frames", a.pauses.sent, b.pauses.sent)
 	d.any("losses by faults", k.Lost(), w.Lost())
 	d.any("deadlocks", k.Deadlocks(), w.Deadlocks())
-	d.any("fault events", kernel.pauses.events, wasm.pauses.events)
+	d.any("fault events", a.pauses.events, b.pauses.events)
 	for i := range k.Flows() {
 		d.any(fmt.Sprintf("flow %d", i), outcome(&k.Flows()[i]), outcome(&w.Flows()[i]))
 	}

@@ -58,6 +58,31 @@ func TestPlanes(t *testing.T) {
 	})
 }
 
+// TestTranslation: the pipelines as Go and the WebAssembly that they are translated from agree on random cases.
+func TestTranslation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := chooser{fromRapid{t}}
+		c := drawCase(d, drawFabric(d))
+		c.Hops = min(c.Hops, 5000)
+		err := fit(c)
+		if errors.Is(err, errEmpty) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.scenario()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if differ, err := compareWithReference(s); err != nil {
+			t.Fatal(err)
+		} else if len(differ) > 0 {
+			t.Fatalf("the planes differ:\n%s", report(c, &result{differences: differ}))
+		}
+	})
+}
+
 // compareCase cuts a case to its length and runs it.
 func compareCase(c *testCase, pool *pool) (*result, error) {
 	if err := fit(c); err != nil {
@@ -71,7 +96,7 @@ func compareFitted(c *testCase, pool *pool) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compare(s, pool, c.Tap)
+	return compare(s, pool, c.Tap, c.Wazero)
 }
 
 // TestReplay runs scenario files on both planes: the one of -planefuzz.case, which TestFuzz or anybody wrote, or else those
@@ -103,7 +128,7 @@ func replay(t *testing.T, file string) {
 	defer closePool(t, pool)
 	for _, controller := range s.Controllers {
 		s.Controllers = []string{controller}
-		r, err := compare(s, pool, true)
+		r, err := compare(s, pool, true, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pausenet/pausenet/ebpf/wasm/reference"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -127,6 +128,29 @@ func openWasm(s *scenario.Scenario) (engine.Plane, error) {
 	return kernel.OpenPlane(engine.PlaneWasm, s.Topology, fabricOptions(s))
 }
 
+func openWazero(s *scenario.Scenario) (engine.Plane, error) {
+	return engine.OpenPlaneIn(engine.PlaneWazero, reference.Load, s.Topology, fabricOptions(s).Features)
+}
+
+// compareWithReference runs a scenario on the wasm plane and on its reference.
+func compareWithReference(s *scenario.Scenario) ([]string, error) {
+	var runs []*run
+	for _, open := range []func(*scenario.Scenario) (engine.Plane, error){openWasm, openWazero} {
+		plane, err := open(s)
+		if err != nil {
+			return nil, err
+		}
+		defer plane.Close()
+		r, err := newRun(s, plane)
+		if err != nil {
+			return nil, err
+		}
+		r.finish()
+		runs = append(runs, r)
+	}
+	return differences(runs[0], runs[1]), nil
+}
+
 // featuresOf are those of a scenario's fabric. Its routes may change, whatever this case does: others share the fabric.
 func featuresOf(s *scenario.Scenario) engine.Features {
 	var f engine.Features
@@ -188,8 +212,9 @@ type result struct {
 
 func (r *result) failed() bool { return len(r.differences)+len(r.broken) > 0 }
 
-// compare runs a scenario on both planes. An error says that it could not be run, which is no difference.
-func compare(s *scenario.Scenario, pool *pool, taps bool) (*result, error) {
+// compare runs a scenario on both planes, and again if taps or the wasm plane's reference are to be compared too. An error says that it could
+// not be run, which is no difference.
+func compare(s *scenario.Scenario, pool *pool, taps, reference bool) (*result, error) {
 	plane, err := openWasm(s)
 	if err != nil {
 		return nil, err
@@ -222,6 +247,12 @@ func compare(s *scenario.Scenario, pool *pool, taps bool) (*result, error) {
 	if kernel.err != nil {
 		// The fabric's tables are gone with it.
 		return result, pool.discard(k, true)
+	}
+	if reference && !result.failed() {
+		result.features = append(result.features, "wazero compared")
+		if result.differences, err = compareWithReference(s); err != nil {
+			return result, err
+		}
 	}
 	if taps && !result.failed() {
 		result.features = append(result.features, "wires compared")

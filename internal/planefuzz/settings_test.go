@@ -26,6 +26,7 @@ func drawCase(d chooser, f fabric) *testCase {
 		Hops:       int64(d.scale("hops", 1000, 20_000)),
 		Finish:     d.chance("finish", 60),
 		Tap:        d.chance("tap", 2),
+		Wazero:     d.chance("wazero", 20),
 	}
 	c.drawPFC(d)
 	c.drawCredits(d)

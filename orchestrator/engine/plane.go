@@ -10,7 +10,8 @@ import (
 // Names of planes.
 const (
 	PlaneKernel = "kernel" // the pipelines as eBPF programs on veth pairs
-	PlaneWasm   = "wasm"   // the pipelines as WebAssembly in this process
+	PlaneWasm   = "wasm"   // the pipelines as WebAssembly in this process, translated to Go
+	PlaneWazero = "wazero" // the same WebAssembly run by wazero: what the translation is compared with
 )
 
 // Features are what a fabric does beside forwarding and flow control: one value for its plane and its engine.
@@ -18,7 +19,7 @@ type Features = ebpf.Features
 
 // Plane carries frames through the pipelines. The engine does not know which plane it drives.
 type Plane interface {
-	// Name is PlaneKernel or PlaneWasm.
+	// Name is PlaneKernel, PlaneWasm or PlaneWazero.
 	Name() string
 	// State is the tables and registers; its Pass says what the next Process is for and what became of it.
 	State() *ebpf.State

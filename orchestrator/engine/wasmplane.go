@@ -9,9 +9,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// WasmPlane carries frames through the pipelines in this process: the kernel plane's C source, compiled to WebAssembly.
-// It needs no root and no Linux, and does to each frame exactly what the kernel plane does.
+// WasmPlane carries frames through the pipelines in this process: the kernel plane's C source, compiled to WebAssembly
+// and that to Go. It needs no root and no Linux, and does to each frame exactly what the kernel plane does.
 type WasmPlane struct {
+	name      string
 	plan      *topologies.Plan
 	pipelines *wasm.Pipelines
 	done      uint64
@@ -20,16 +21,21 @@ type WasmPlane struct {
 
 // OpenWasmPlane loads the pipelines for a fabric of the plan with the given features, and fills in the plan's tables.
 func OpenWasmPlane(plan *topologies.Plan, features Features) (*WasmPlane, error) {
-	pipelines, err := wasm.Load(TableSizes(plan, features))
+	return OpenPlaneIn(PlaneWasm, wasm.Load, plan, features)
+}
+
+// OpenPlaneIn is OpenWasmPlane for pipelines in this process that are loaded in another way, under a name of their own.
+func OpenPlaneIn(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), plan *topologies.Plan, features Features) (*WasmPlane, error) {
+	pipelines, err := load(TableSizes(plan, features))
 	if err != nil {
 		return nil, err
 	}
 	FillTables(plan, &pipelines.State)
-	return &WasmPlane{plan: plan, pipelines: pipelines, taps: map[int]func([]byte){}}, nil
+	return &WasmPlane{name: name, plan: plan, pipelines: pipelines, taps: map[int]func([]byte){}}, nil
 }
 
-// Name is "wasm".
-func (p *WasmPlane) Name() string { return PlaneWasm }
+// Name is PlaneWasm, or PlaneWazero.
+func (p *WasmPlane) Name() string { return p.name }
 
 // State is the pipelines' tables and registers.
 func (p *WasmPlane) State() *ebpf.State { return &p.pipelines.State }

@@ -29,6 +29,8 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plan
 		return p, nil
 	case engine.PlaneWasm:
 		return openWasm(plan, o.Features)
+	case engine.PlaneWazero:
+		return openWazero(plan, o.Features)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)
 }

@@ -22,6 +22,8 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plan
 		return nil, fmt.Errorf("the kernel plane needs Linux, this is %s: use --plane wasm", runtime.GOOS)
 	case engine.PlaneWasm:
 		return openWasm(plan, o.Features)
+	case engine.PlaneWazero:
+		return openWazero(plan, o.Features)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)
 }

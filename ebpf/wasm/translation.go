@@ -1,0 +1,60 @@
+package wasm
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/ebpf/wasm/translated"
+)
+
+// translation is the Machine whose code wasm2go has made of pipelines.wasm: a call of the pipelines is a call in Go.
+type translation struct{ module *translated.Module }
+
+func newTranslation() *translation { return &translation{translated.New()} }
+
+// Setup gives the tables their memory at once. Left to itself, setup would have it grow and move for each, and all of it be touched:
+// most of a flow table never is.
+func (t *translation) Setup(n Entries) (tables uint32, err error) {
+	defer trapped(&err)
+	memory := t.module.Xmemory().Slice()
+	all := make([]byte, (uint64(len(*memory))+n.bytes()+page-1)&^(page-1))
+	copy(all, *memory)
+	*memory = all
+	return uint32(t.module.Xsetup(int32(n.Ports), int32(n.Switches), int32(n.Hosts), int32(n.NextHops), int32(n.Flows), int32(n.Fanouts))), nil
+}
+
+// Memory is the module's.
+func (t *translation) Memory() []byte { return *t.module.Xmemory().Slice() }
+
+// Process runs both pipelines.
+func (t *translation) Process(length int) (err error) {
+	defer trapped(&err)
+	t.module.Xprocess(int32(length))
+	return nil
+}
+
+// Leave runs the egress pipeline.
+func (t *translation) Leave(length int) (err error) {
+	defer trapped(&err)
+	t.module.Xleave(int32(length))
+	return nil
+}
+
+// Enter runs the ingress pipeline.
+func (t *translation) Enter(length int) (err error) {
+	defer trapped(&err)
+	t.module.Xenter(int32(length))
+	return nil
+}
+
+// Close lets go of the memory.
+func (t *translation) Close() error {
+	*t.module.Xmemory().Slice() = nil
+	return nil
+}
+
+// trapped makes an error of a panic: where WebAssembly traps, its translation panics.
+func trapped(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("WebAssembly traps: %v", p)
+	}
+}
