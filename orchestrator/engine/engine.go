@@ -90,6 +90,7 @@ type Engine struct {
 	moved        vtime.Time // when a frame of a flow last left a port
 	longest      int        // frame that a NIC sends, in bytes
 	flowControl  flowControl
+	countsFrames bool // flowControl does
 	features     Features
 	seed         uint64
 	started      bool
@@ -149,8 +150,9 @@ type port struct {
 	delay     vtime.Time
 	arrived   int64
 	txFrames  int64
-	wire      flight     // to the peer
-	busy      vtime.Time // serialising, of frames begun
+	wire      flight       // to the peer
+	busy      vtime.Time   // serialising, of frames begun
+	control   *frame.Queue // of a host's port: PFC frames or credit messages that wait; nil: there never were any
 	txBytes   [switchagent.Priorities]int64
 
 	rate    units.Rate
@@ -158,9 +160,8 @@ type port struct {
 	pfcSent [2]int64 // RESUMEs, PAUSEs that left
 	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
 	refreshAt [switchagent.Priorities]vtime.Time
-	fault     *portFault   // nil: there never was one
-	control   *frame.Queue // of a host's port: PFC frames or credit messages that wait; nil: there never were any
-	hostStack *hostStack   // of a host's port in a live fabric
+	fault     *portFault // nil: there never was one
+	hostStack *hostStack // of a host's port in a live fabric
 	_         [3]int64
 }
 
@@ -225,6 +226,7 @@ func New(c Config) (*Engine, error) {
 		}
 	}
 	e.flowControl = newFlowControl(e)
+	e.countsFrames = e.flowControl.countsFrames()
 	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.flowControl)
 	e.newWatchdogs(c.Switches)
 	e.deadlocks.next = deadlockPoll

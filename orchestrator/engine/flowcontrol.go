@@ -20,14 +20,17 @@ type flowControl interface {
 	// seesBarriers says whether it shows when barriers are.
 	seesBarriers() bool
 
+	// countsFrames says whether data frames are counted one by one. If not, departed is told of control frames alone, and gate need not be
+	// asked: most frames then cost no call.
+	countsFrames() bool
 	// gate has a host's port go OFF for those of the priorities in which it may not send a frame of size bytes now. Switches' ports have
 	// a traffic manager for that.
 	gate(e *Engine, p *port, priorities uint8, size int)
 	// departed is told of each frame that begins to leave port p.
-	departed(e *Engine, p *port, f *frame.Frame) error
+	departed(e *Engine, p *port, f *frame.Frame)
 	// arrived is told of each control frame, and each of a program's, that has come to port in, after the pipelines have dealt with it.
 	arrived(e *Engine, in *port, f *frame.Frame)
-	// freed is told when frames have gone from a switch in another way than by departing, or its thresholds have changed.
+	// freed is told when something is due at a switch (Switch.Due), as frames have gone from it or its thresholds have changed.
 	freed(e *Engine, s *switchagent.Switch) error
 	// pauseWanted does what a pipeline asks for that lets no more of a priority come in by port in.
 	pauseWanted(e *Engine, in *port, priority uint8) error

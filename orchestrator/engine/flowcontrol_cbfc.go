@@ -83,6 +83,8 @@ func (c *cbfc) longestTimer() vtime.Time { return slices.Max(c.period) }
 // seesBarriers: timers come to rest at them.
 func (c *cbfc) seesBarriers() bool { return true }
 
+func (c *cbfc) countsFrames() bool { return true }
+
 func (c *cbfc) gate(e *Engine, p *port, priorities uint8, size int) {
 	for m := priorities & c.settings.Priorities; m != 0; m &= m - 1 {
 		if priority := uint8(bits.TrailingZeros8(m)); !e.state.Paused(int(p.id), priority, e.now) {
@@ -92,16 +94,15 @@ func (c *cbfc) gate(e *Engine, p *port, priorities uint8, size int) {
 }
 
 // departed counts what a frame takes of its peer's buffer, and sets the timers going that rest.
-func (c *cbfc) departed(e *Engine, p *port, f *frame.Frame) error {
+func (c *cbfc) departed(e *Engine, p *port, f *frame.Frame) {
 	if f.Control {
 		c.sent++
-		return nil
+		return
 	}
 	if c.settings.Priorities>>f.Priority&1 != 0 {
 		e.state.Spend(int(p.id), f.Priority, int(f.Length))
 	}
 	c.spend(e)
-	return nil
 }
 
 func (c *cbfc) arrived(e *Engine, _ *port, f *frame.Frame) {

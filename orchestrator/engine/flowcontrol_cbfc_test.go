@@ -356,3 +356,21 @@ func TestCreditLawsCatchWrongs(t *testing.T) {
 		})
 	}
 }
+
+// TestNoPauseUnderCredits: a PAUSE or RESUME of any port is a wrong where flow control goes by credits.
+func TestNoPauseUnderCredits(t *testing.T) {
+	for name, wrong := range map[string]func(p *ebpf.Port){
+		"PAUSE built":     func(p *ebpf.Port) { p.PausesSent++ },
+		"RESUME built":    func(p *ebpf.Port) { p.ResumesSent++ },
+		"PAUSE received":  func(p *ebpf.Port) { p.PausesReceived++ },
+		"RESUME received": func(p *ebpf.Port) { p.ResumesReceived++ },
+	} {
+		l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(nil)})
+		l.send("h0", "h1", 10_000, 0, 0)
+		l.drive(0)
+		wrong(&l.state.Ports[l.port("s0", "h1")])
+		if !slices.ContainsFunc(l.Check(), func(v Violation) bool { return v.Invariant == "every pause arrives" && v.Place == "s0-eth2" }) {
+			t.Errorf("%s: no invariant is broken", name)
+		}
+	}
+}

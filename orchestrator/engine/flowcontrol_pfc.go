@@ -25,17 +25,16 @@ func (pfc) longestTimer() vtime.Time { return 0 }
 
 func (pfc) seesBarriers() bool { return false }
 
+// countsFrames: accounts are the pipelines', and the traffic manager's.
+func (pfc) countsFrames() bool { return false }
+
 // gate: what holds a host's port is in its registers.
 func (pfc) gate(*Engine, *port, uint8, int) {}
 
-func (pfc) departed(e *Engine, p *port, f *frame.Frame) error {
+func (pfc) departed(e *Engine, p *port, f *frame.Frame) {
 	if f.Control {
 		e.monitor.departed(e.now, p, f)
 	}
-	if p.isSwitch {
-		return e.resume(e.switches[p.index])
-	}
-	return nil
 }
 
 func (pfc) arrived(e *Engine, in *port, f *frame.Frame) {

@@ -55,7 +55,21 @@ func (e *Engine) serve(p *port) error {
 	if !f.Control {
 		e.moved = max(e.moved, e.now)
 	}
-	return e.flowControl.departed(e, p, f)
+	if f.Control || e.countsFrames {
+		e.flowControl.departed(e, p, f)
+	}
+	if p.isSwitch {
+		return e.freed(e.switches[p.index])
+	}
+	return nil
+}
+
+// freed has flow control do what has become due at a switch as frames have gone from it.
+func (e *Engine) freed(s *switchagent.Switch) error {
+	if len(s.Due()) == 0 {
+		return nil
+	}
+	return e.flowControl.freed(e, s)
 }
 
 // waiting says whether anything may want to leave a port as soon as it is free. Without, the port needs no event: what
@@ -85,7 +99,7 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 			return f, 0
 		}
 	}
-	if e.nics[p.index].Waiting() {
+	if e.countsFrames && e.nics[p.index].Waiting() {
 		// The NIC has not said what it would send next, so that there has to be room for the longest.
 		e.flowControl.gate(e, p, 1<<e.hosts.DataPriority|1<<e.hosts.ControlPriority, e.longest)
 	}

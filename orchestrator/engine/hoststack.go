@@ -142,7 +142,7 @@ func (e *Engine) pullShared(p *port) (*frame.Frame, vtime.Time) {
 		if (roce|o.waiting)&bit == 0 {
 			continue
 		}
-		if o.waiting&bit != 0 {
+		if e.countsFrames && o.waiting&bit != 0 {
 			e.flowControl.gate(e, p, bit, FrameSize(e.plan))
 		}
 		if until := vtime.Time(registers.Class[priority].PausedUntil); until > e.now {

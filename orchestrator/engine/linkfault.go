@@ -74,7 +74,7 @@ func (e *Engine) flush(p *port) error {
 	for priority := range uint8(switchagent.Priorities) {
 		s.Flush(int(p.id), priority, lose)
 	}
-	return e.flowControl.freed(e, s)
+	return e.freed(s)
 }
 
 func (e *Engine) linkUp(ends [2]*port) error {

@@ -31,7 +31,7 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	e.fitSwitch(index)
 	sw := e.switches[index]
 	sw.FindDue()
-	if err := e.flowControl.freed(e, sw); err != nil || s.PFC.Watchdog == dog {
+	if err := e.freed(sw); err != nil || s.PFC.Watchdog == dog {
 		return err
 	}
 	own.PFC.Watchdog = dog // what its storms were made by

@@ -144,7 +144,7 @@ func (e *Engine) storm(p *port, priority uint8, dog *switchagent.Watchdog, queue
 	s.Discard(int(p.id), priority, true)
 	e.moved = max(e.moved, e.now)
 	s.Flush(int(p.id), priority, func(f *frame.Frame) { e.countLoss(p, LossWatchdog, f) })
-	return e.flowControl.freed(e, s)
+	return e.freed(s)
 }
 
 // Stormy says whether the watchdog takes the queue of port p and a priority to be in a PFC storm.
