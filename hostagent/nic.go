@@ -37,6 +37,9 @@ type NIC struct {
 	receivers map[uint32]*Receiver
 	byFlowID  map[uint16][]*Sender // for CNMs; kept in the order of starting
 
+	// calling is 1 + the flow whose congestion control may be at work; 0: none is. It stays where that panics, and says whose it was.
+	calling int32
+
 	packet wire.Packet
 	hops   [wire.INTHops]wire.INTHop // of packet
 
@@ -101,12 +104,16 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 		if s.state == senderDone { // acknowledged in full after it had gone back
 			continue
 		}
+		n.calling = s.caller()
 		if s.blocked(now) {
 			s.state = senderBlocked
 			continue
 		}
-		return s.send(now), 0
+		f = s.send(now)
+		n.calling = 0
+		return f, 0
 	}
+	n.calling = 0
 	if n.waiting.len() > 0 {
 		return nil, n.waiting.first().eligible
 	}
@@ -148,6 +155,7 @@ func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 		}
 	case wire.KindAck, wire.KindNak, wire.KindCNP:
 		if s := n.senders[p.DestQP]; s != nil {
+			n.calling = s.caller()
 			switch p.Kind {
 			case wire.KindAck:
 				n.AcksReceived++
@@ -159,6 +167,7 @@ func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 				n.CNPsReceived++
 				s.onCNP(now, p)
 			}
+			n.calling = 0
 			return
 		}
 	case wire.KindCNM:
@@ -170,12 +179,17 @@ func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 		}
 		// Flows of one host whose CRC-16 ids collide cannot be told apart: all are slowed.
 		for _, s := range senders {
+			n.calling = s.caller()
 			s.onCNM(now, cnm)
 		}
+		n.calling = 0
 		return
 	}
 	n.Stray++
 }
+
+// Calling is the flow whose congestion control was at work as it panicked; ok is false if none was.
+func (n *NIC) Calling() (flow int, ok bool) { return int(n.calling) - 1, n.calling > 0 }
 
 func (n *NIC) parse(f *frame.Frame, p *wire.Packet) error {
 	if n.HeadersOnly {

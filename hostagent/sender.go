@@ -89,6 +89,7 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	}
 	n.senders[s.qp] = s
 	n.byFlowID[s.flowID] = append(n.byFlowID[s.flowID], s)
+	n.calling = s.caller()
 	s.window = s.controller.Window()
 	if s.rate = s.sendable(now); s.rate > 0 {
 		n.makeReady(s)
@@ -97,8 +98,12 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 		n.waiting.push(s)
 	}
 	s.rearm()
+	n.calling = 0
 	return s, nil
 }
+
+// caller is what NIC.calling is while the flow's congestion control is at work.
+func (s *Sender) caller() int32 { return int32(s.Flow) + 1 }
 
 // Sent is the payload bytes sent in sequence, MostSent the most that this has been, Acked those acknowledged.
 func (s *Sender) Sent() int64     { return s.next }
@@ -317,6 +322,7 @@ func (s *Sender) OnTimer(now vtime.Time) {
 	if s.state == senderDone {
 		return
 	}
+	s.nic.calling = s.caller()
 	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.due() && now >= s.progress+t {
 		s.progress = now
 		s.nic.Timeouts++
@@ -328,6 +334,7 @@ func (s *Sender) OnTimer(now vtime.Time) {
 		s.watchTimer(now)
 	}
 	s.adjust(now)
+	s.nic.calling = 0
 }
 
 // adjust follows up on a controller's change of rate or window. The departure of the next packet was timed as the last one

@@ -16,9 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // folder makes the fabrics' folder, and forgets fabrics of the given names at the end.
@@ -254,5 +257,44 @@ func TestDoesNotHalt(t *testing.T) {
 	<-f.Done()
 	if err := f.plane.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// panicky is a congestion control that panics at the first ACK.
+type panicky struct{ cc.Controller }
+
+func (panicky) OnAck(s *cc.Sample) { panic(fmt.Sprintf("no hop %d", len(s.Hops))) }
+
+// TestPanic: a congestion control that panics ends the fabric with a verdict that says whose it was, where its stack is, and with a record.
+func TestPanic(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	const name = "test-panic"
+	folder(t, name)
+	f := bringUpAs(t, Options{Name: name, Record: true})
+	config, err := f.Made.Flow(&scenario.Flow{Source: f.Plan.Hosts[1], Destination: f.Plan.Hosts[5]}, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.NewController = func() (cc.Controller, error) { return panicky{cc.Constant(1e9)}, nil }
+	config.Controller = "mine"
+	if err := f.Do(func(e *engine.Engine) error {
+		config.Start = e.Now()
+		f.watch.flowAdded(e.AddFlow(config), func(vtime.Time) {})
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	<-f.Done()
+	v, err := f.Close()
+	var p *engine.PanicError
+	if !errors.As(err, &p) || v.Status != measure.Fail || !strings.Contains(v.Reasons[0], "the congestion control panicked: mine, flow 0 (h1 to h5) at ") ||
+		!strings.Contains(v.Reasons[0], "no hop 0") {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if stack, err := os.ReadFile(p.File); err != nil || !strings.Contains(string(stack), "record_test.go:") {
+		t.Errorf("stack in %q: %q, %v", p.File, stack, err)
+	}
+	if r := Ended(name); r == nil || !strings.Contains(r.Reason, "panicked: mine") || r.Verdict == nil {
+		t.Errorf("%+v", r)
 	}
 }

@@ -3,11 +3,14 @@
 package live
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -51,6 +54,11 @@ func (f *Fabric) verdict() Verdict {
 	s := f.live.Status()
 	v := Verdict{Status: measure.Pass, Clock: clockOf(s)}
 	worse := v.worse
+	var panicked *engine.PanicError
+	if errors.As(f.err, &panicked) {
+		panicked.File = keepStack(panicked.Stack)
+		worse(measure.Fail, "%v", panicked)
+	}
 	for _, broken := range f.live.Check() {
 		worse(measure.Fail, "%v", broken)
 	}
@@ -59,6 +67,19 @@ func (f *Fabric) verdict() Verdict {
 	}
 	v.followed(s, shortestRTT(f.Plan), live.FittingSlowdown(f.Plan, f.PassCost))
 	return v
+}
+
+// keepStack writes the stack of a congestion control that has panicked, and says where.
+func keepStack(stack []byte) (file string) {
+	to, err := os.CreateTemp("", "pausenet-panic-*.txt") // mode 600
+	if err != nil {
+		return ""
+	}
+	if _, err := to.Write(stack); errors.Join(err, to.Close()) != nil {
+		_ = os.Remove(to.Name())
+		return ""
+	}
+	return to.Name()
 }
 
 func (v *Verdict) worse(status measure.Status, format string, args ...any) {

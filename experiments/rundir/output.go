@@ -29,10 +29,13 @@ const (
 	HPCCPausesFile = "pfc.txt"
 )
 
+// PanicFile has the stack of a congestion control that has panicked.
+const PanicFile = "panic.txt"
+
 // Files are all files that a run may leave in its folder, but for the manifest.
 var Files = []string{
 	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", SummaryFile, "capture.pcapng", "figure.svg",
-	"figure.png", "figure.pdf", HPCCFlowsFile, HPCCPausesFile,
+	"figure.png", "figure.pdf", HPCCFlowsFile, HPCCPausesFile, PanicFile,
 }
 
 // Create begins a run's files. Those of an earlier run, which would look like the new one's, are removed.

@@ -159,7 +159,8 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r.recorder.stop = stop
-	runErr := r.engine.Run(s.Duration, s.DrainTime(), watch(ctx, r.options.Progress))
+	runErr := r.drive(ctx, r.options.Progress)
+	r.keepStack(runErr)
 	wall := time.Since(start)
 	if r.recorder.err != nil {
 		runErr = fmt.Errorf("write the results: %w", r.recorder.err)

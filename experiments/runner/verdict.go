@@ -20,9 +20,8 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	case runErr != nil:
 		v.Worsen(measure.Fail, "stopped at %v: %v", r.engine.Now(), runErr)
 	}
-	var machine *engine.MachineError
-	if errors.As(runErr, &machine) {
-		return v // a frame was left halfway: the books cannot be closed
+	if isHalfway(runErr) {
+		return v
 	}
 	deadlock := r.engine.Deadlocked()
 	if deadlock != nil {
@@ -40,6 +39,13 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	r.judgeFlows(&v, sum)
 	r.judgeUnused(&v, sum)
 	return v
+}
+
+// isHalfway says whether a run has ended in the middle of an event: a frame was left halfway, and the invariants cannot be checked.
+func isHalfway(runErr error) bool {
+	var machine *engine.MachineError
+	var panicked *engine.PanicError
+	return errors.As(runErr, &machine) || errors.As(runErr, &panicked)
 }
 
 // mayBeUnused says whether the scenario says so.

@@ -41,7 +41,7 @@ func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watch
 	}
 	r.recorder.start(r.engine, rundir.Discard())
 	start := time.Now()
-	runErr := r.engine.Run(s.Duration, s.DrainTime(), watch(ctx, w.Progress))
+	runErr := r.drive(ctx, w.Progress)
 	result := r.conclude(time.Since(start), runErr)
 	return &result.Summary, errors.Join(environmental(runErr), plane.Close())
 }

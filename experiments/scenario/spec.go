@@ -33,7 +33,7 @@ func Nameless(name string) bool { return strings.Trim(name, ".") == "" }
 var reserved = []string{
 	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "capture.pcapng",
 	"figure.svg", "figure.png", "figure.pdf", "fct.txt", "pfc.txt", "report.html", "published.json", "runs.json", "figures", "sweep.csv", "sweep.html",
-	"comparison.html",
+	"comparison.html", "panic.txt",
 }
 
 // Reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart or not.

@@ -84,6 +84,7 @@ type Engine struct {
 	vacant       []int32  // flows that have ended and whose places others may take; of a live fabric
 	open         int      // flows with a size that have not ended
 	starting     int      // flows that have not started
+	making       int32    // 1 + the flow whose congestion control is being made; 0: none
 	quiescence   vtime.Time
 	last         vtime.Time // of any event so far
 	lastEnd      vtime.Time // of any frame

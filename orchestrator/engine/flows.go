@@ -95,7 +95,9 @@ func (e *Engine) startFlow(id int) error {
 	answersBy := f.Ports.back(e.plan)
 	answers.SrcPort, answers.ID = answersBy.Source, answersBy.Destination
 	answers.SrcMAC, answers.DstMAC = back.MAC, e.plan.Ports[back.Peer].MAC
+	e.making = int32(id) + 1
 	controller, err := f.NewController()
+	e.making = 0
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}

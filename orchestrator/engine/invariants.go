@@ -249,11 +249,16 @@ func (e *Engine) misled(f *Flow) *misled {
 	if broken == nil {
 		return nil
 	}
+	return &misled{f.Number, e.placeOf(f), *broken}
+}
+
+// placeOf is a flow in messages about its congestion control: "dcqcn, flow 2 (h2 to h4)".
+func (e *Engine) placeOf(f *Flow) string {
 	place := fmt.Sprintf("flow %d (%s to %s)", f.Number, e.plan.Nodes[f.Source].Name, e.plan.Nodes[f.Destination].Name)
 	if f.Controller != "" {
 		place = f.Controller + ", " + place
 	}
-	return &misled{f.Number, place, *broken}
+	return place
 }
 
 // Misled is how many flows have not ended of which the congestion control said what cannot be done.

@@ -14,6 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/blame"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/vtime"
@@ -128,14 +129,25 @@ func (l *Driver) Do(f func() error) error {
 // Steps counts what Run does. While the fabric is to end and it stays the same, Run is in something that does not come back.
 func (l *Driver) Steps() int64 { return l.steps.Load() }
 
-// Run drives the fabric until the context is cancelled, whose error it then returns, or a plane fails.
+// Run drives the fabric until the context is cancelled, whose error it then returns, or a plane fails, or a congestion control panics: an
+// engine.PanicError.
 func (l *Driver) Run(ctx context.Context) (err error) {
 	addProcessor(1)
 	defer addProcessor(-1)
 	defer l.thread.release()
 	stop := context.AfterFunc(ctx, func() { _ = l.Do(func() error { l.stopped = ctx.Err(); return nil }) })
 	defer stop()
-	defer func() { l.end(err) }()
+	defer func() {
+		if value := recover(); value != nil {
+			stack, outside := blame.Stack()
+			p := l.engine.Panicked(value, stack)
+			if p == nil || !outside {
+				panic(value) // a mistake of ours
+			}
+			err = p
+		}
+		l.end(err)
+	}()
 	l.engine.Start()
 	l.started = time.Now()
 	l.emptied = l.started
@@ -295,13 +307,18 @@ func (l *Driver) end(err error) {
 	}
 	l.requests = nil
 	_ = unix.Close(l.wake)
-	if err != nil && l.stopped == nil {
+	var panicked *engine.PanicError
+	switch {
+	case errors.As(err, &panicked):
+		l.broken = true
+	case err != nil && l.stopped == nil:
 		l.broken = true
 		l.engine.PlaneFailed(err)
 	}
 }
 
-// Check closes the books, once Run has ended; see Engine.Check. A plane that failed left a frame halfway: they cannot be closed then.
+// Check is the final check of the invariants, once Run has ended; see Engine.Check. A plane that failed left a frame halfway, and so did a
+// congestion control that panicked: they cannot be checked then.
 func (l *Driver) Check() []engine.Violation {
 	if l.broken {
 		return l.engine.Broken()
