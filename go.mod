@@ -7,6 +7,7 @@ require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/cilium/ebpf v0.22.0
 	github.com/goccy/go-yaml v1.19.2
+	github.com/google/renameio/v2 v2.0.2
 	github.com/gopacket/gopacket v1.7.7
 	github.com/peterh/liner v1.2.3
 	github.com/prometheus/client_golang v1.25.0

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // LeftFile is a file that a fabric which has ended left in Folder.
@@ -22,16 +24,17 @@ func Left() (left []LeftFile) {
 	add := func(path, format string, args ...any) {
 		left = append(left, LeftFile{path, fmt.Sprintf(format, args...)})
 	}
-	files, _ := os.ReadDir(Folder) // or there never was one
-	for _, file := range files {
+	entries, _ := os.ReadDir(Folder) // or there never was one
+	for _, file := range entries {
 		path := filepath.Join(Folder, file.Name())
 		name, kind := strings.TrimSuffix(file.Name(), filepath.Ext(file.Name())), filepath.Ext(file.Name())
+		_, unfinished := files.Unfinished(file.Name())
 		info, err := file.Info()
 		if err != nil {
 			continue
 		}
 		switch {
-		case strings.HasPrefix(file.Name(), unfinishedRecord):
+		case unfinished:
 			if time.Since(info.ModTime()) > time.Minute {
 				add(path, "an unfinished record")
 			}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/orchestrator/kernel"
@@ -42,9 +43,6 @@ const (
 	// dyingPatience is how long a process that has closed its socket has to be gone.
 	dyingPatience = 2 * time.Second
 )
-
-// unfinishedRecord begins the name of a record that is being written.
-const unfinishedRecord = ".record-"
 
 func recordPath(name string) string { return filepath.Join(Folder, name+".json") }
 
@@ -109,18 +107,7 @@ func (r *Record) write() error {
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(Folder, unfinishedRecord+"*") // mode 600
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(append(data, '\n'))
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), recordPath(r.Name))
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err
+	return renameio.WriteFile(recordPath(r.Name), append(data, '\n'), 0o600, renameio.WithTempDir(Folder))
 }
 
 // Forget removes the record.

@@ -63,8 +63,11 @@ func WriteFigures(in *files.Folder, name string, figures []report.Figure, format
 	return nil
 }
 
-// isFigure says whether a file is a figure of an earlier page, by its name.
+// isFigure says whether a file is a figure of an earlier page, or was to be one, by its name.
 func isFigure(name string) bool {
+	if of, ok := files.Unfinished(name); ok {
+		name = of
+	}
 	return slices.Contains(FigureFormats, strings.TrimPrefix(filepath.Ext(name), "."))
 }
 

@@ -40,7 +40,7 @@ var Files = []string{
 
 // Create begins a run's files. Those of an earlier run, which would look like the new one's, are removed.
 func Create(folder *files.Folder) (*Output, error) {
-	if err := errors.Join(folder.Tidy(), folder.Remove(Files...)); err != nil {
+	if err := errors.Join(folder.Tidy(append([]string{ManifestFile}, Files...)...), folder.Remove(Files...)); err != nil {
 		return nil, fmt.Errorf("create the results: %w", err)
 	}
 	o := &Output{folder: folder}

@@ -1,15 +1,12 @@
 package files
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
 // Folder is an open folder that files are written into. It stays the folder that was opened, whatever its name comes to stand
@@ -83,8 +80,8 @@ func (f *Folder) exclusive(name string) (*os.File, error) {
 	return f.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// Write replaces a file by one with the given content, so that no reader ever sees half of it. When it fails, what was there is
-// there still.
+// Write replaces a file by one with the given content, so that no reader ever sees half of it, not even after a power failure. When it
+// fails, what was there is there still.
 func (f *Folder) Write(name string, data []byte) error {
 	file, err := f.Replace(name, data)
 	if err != nil {
@@ -93,32 +90,8 @@ func (f *Folder) Write(name string, data []byte) error {
 	return file.Close()
 }
 
-// Names of files that are written to be renamed.
-const (
-	temporaryBegin = ".pausenet-"
-	temporaryEnd   = ".tmp"
-)
-
-// Replace is Write. The file stays open, to be changed in its place.
-func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
-	var random [12]byte
-	_, _ = rand.Read(random[:]) // it never fails
-	shutdown.Alive()
-	temporary := temporaryBegin + hex.EncodeToString(random[:]) + temporaryEnd
-	file, err := f.exclusive(temporary)
-	if err != nil {
-		return nil, f.writing(name, err)
-	}
-	_, err = file.Write(data)
-	if err == nil {
-		err = f.root.Rename(temporary, name)
-	}
-	if err != nil {
-		_ = errors.Join(f.root.Remove(temporary), file.Close())
-		return nil, f.writing(name, err)
-	}
-	return file, nil
-}
+// beforeRename is called once a file is written and has not got its name yet. Tests end the process there.
+var beforeRename = func() {}
 
 // Remove removes files of these names, or whatever has them but folders with something in them. Those that are not there are
 // none.
@@ -147,11 +120,20 @@ func (f *Folder) RemoveAny(picks func(name string) bool) error {
 	return f.Remove(names...)
 }
 
-// Tidy removes what was being written as a process was killed. Nobody may be writing into the folder.
-func (f *Folder) Tidy() error {
+// Tidy removes what files of these names were to be as a process that wrote them was killed. Nobody may be writing into the folder.
+func (f *Folder) Tidy(names ...string) error {
 	return f.RemoveAny(func(name string) bool {
-		return strings.HasPrefix(name, temporaryBegin) && strings.HasSuffix(name, temporaryEnd)
+		of, ok := Unfinished(name)
+		return ok && slices.Contains(names, of)
 	})
+}
+
+// Unfinished is what a file was to be called that a process was writing as it was killed; ok is false if its name is not that of such a
+// file. It is for files whose names do not end in a digit.
+func Unfinished(name string) (of string, ok bool) {
+	visible, hidden := strings.CutPrefix(name, ".")
+	of = strings.TrimRight(visible, "0123456789")
+	return of, hidden && of != "" && of != visible
 }
 
 // named gives an error the names that the user knows: those of a root's are below it.

@@ -58,8 +58,11 @@ func TestFolder(t *testing.T) {
 	if got := content(t, filepath.Join(f.Path(), "one")) + content(t, filepath.Join(f.Path(), "two")); got != "23" {
 		t.Errorf("content %q", got)
 	}
-	must(t, os.WriteFile(filepath.Join(f.Path(), ".pausenet-0123.tmp"), nil, 0o600))
-	must(t, f.Tidy())
+	for _, name := range []string{".one.json0123", ".one.json", ".other.json12", "one.json5"} {
+		must(t, os.WriteFile(filepath.Join(f.Path(), name), nil, 0o600))
+	}
+	must(t, f.Tidy("one.json"))
+	must(t, f.Remove(".one.json", ".other.json12", "one.json5"))
 	must(t, f.Remove("one", "three"))
 	if got := names(t, f.Path()); !slices.Equal(got, []string{"two"}) {
 		t.Errorf("left %q", got)

@@ -3,7 +3,7 @@
 //
 // A command says with Start that signals end it. What has something to keep takes a Context, which a signal cancels, and is left the
 // time to keep it: until nothing has been heard of it (Alive) for patience, and for most at the longest. Then, or at once where nothing
-// took a Context, the functions given to Finally are called and the process exits.
+// took a Context, the functions given to Finally and Discard are called and the process exits.
 package shutdown
 
 import (
@@ -37,13 +37,14 @@ var process = struct {
 	begun    bool
 	contexts map[*user]struct{}
 	finals   map[*user]func()
+	discards map[*user]func()
 
 	ends    atomic.Bool  // begun
 	heard   atomic.Int64 // how often
 	waiting atomic.Int32
-}{code: 1, contexts: map[*user]struct{}{}, finals: map[*user]func(){}}
+}{code: 1, contexts: map[*user]struct{}{}, finals: map[*user]func(){}, discards: map[*user]func(){}}
 
-// user is one that took a Context or gave a Finally.
+// user is one that took a Context or gave a Finally or a Discard.
 type user struct{ cancel context.CancelFunc }
 
 // Start has SIGINT, SIGTERM and SIGHUP end the process, with this exit code if it has to be forced. Signals that the process was
@@ -150,14 +151,19 @@ func Wait() (over func()) {
 
 // Finally has f called if the process has to be forced to end: whatever it was doing then, f finds it in the middle of. f has
 // exitTime. forget takes that back.
-func Finally(f func()) (forget func()) {
+func Finally(f func()) (forget func()) { return add(process.finals, f) }
+
+// Discard is Finally for what is not kept: f removes what is half done, such as a file that has not got its name yet.
+func Discard(f func()) (forget func()) { return add(process.discards, f) }
+
+func add(to map[*user]func(), f func()) (forget func()) {
 	u := &user{}
 	process.mu.Lock()
-	process.finals[u] = f
+	to[u] = f
 	process.mu.Unlock()
 	return func() {
 		process.mu.Lock()
-		delete(process.finals, u)
+		delete(to, u)
 		process.mu.Unlock()
 	}
 }
@@ -171,6 +177,9 @@ func force() {
 	for _, f := range process.finals {
 		finals.Go(f)
 		said = "pausenet: interrupted: the results so far are kept and marked partial\n"
+	}
+	for _, f := range process.discards {
+		finals.Go(f)
 	}
 	within(exitTime, finals.Wait)
 	within(exitTime, func() { _, _ = os.Stderr.WriteString(said) })

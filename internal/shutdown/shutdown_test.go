@@ -107,6 +107,12 @@ var places = map[string]func(args []string){
 			time.Sleep(time.Hour)
 		}
 	},
+	"has begun what is not kept": func(args []string) {
+		Start(1)
+		Discard(func() { _ = os.Remove(args[0]) })
+		ready()
+		select {}
+	},
 	"waits for others for ever": func([]string) {
 		most = 2 * time.Second
 		Start(1)
@@ -285,13 +291,16 @@ func end(t *testing.T, place string, s syscall.Signal, program ...string) ended 
 func TestEnds(t *testing.T) {
 	for _, place := range []string{
 		"reads a FIFO", "reads its input", "writes to a full pipe", "keeps, and writes to a full pipe", "waits for a lock", "waits for a mutex",
-		"loops", "is in what is called finally", "waits for others for ever", "says for ever that it is alive",
+		"loops", "is in what is called finally", "has begun what is not kept", "waits for others for ever", "says for ever that it is alive",
 	} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			e := end(t, place, syscall.SIGTERM)
 			if e.state.ExitCode() != 1 || !strings.HasPrefix(e.stderr, "pausenet: interrupted") {
 				t.Errorf("%v: %q", e.state, e.stderr)
+			}
+			if _, err := os.Lstat(e.file); place == "has begun what is not kept" && (err == nil || strings.Contains(e.stderr, "kept")) {
+				t.Errorf("it is there still, or said to be kept (%v): %q", err, e.stderr)
 			}
 			if place == "is in what is called finally" {
 				if kept, err := os.ReadFile(e.file + ".kept"); string(kept) != "kept" || !strings.Contains(e.stderr, "kept and marked partial") {

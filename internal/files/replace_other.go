@@ -1,0 +1,37 @@
+//go:build !unix
+
+package files
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+// Replace is Write. The file stays open, to be changed in its place. It does what renameio does, which there is for Unix alone.
+func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
+	shutdown.Alive()
+	temporary := "." + filepath.Base(name) + strconv.FormatInt(rand.Int64(), 10)
+	defer shutdown.Discard(func() { _ = f.root.Remove(temporary) })()
+	file, err := f.exclusive(temporary)
+	if err != nil {
+		return nil, f.writing(name, err)
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		beforeRename()
+		err = f.root.Rename(temporary, name)
+	}
+	if err != nil {
+		_ = errors.Join(f.root.Remove(temporary), file.Close())
+		return nil, f.writing(name, err)
+	}
+	return file, nil
+}

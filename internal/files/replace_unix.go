@@ -1,0 +1,50 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+// Replace is Write. The file stays open, to be changed in its place.
+func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
+	file, err := f.replace(name, data)
+	if err != nil {
+		return nil, f.writing(name, err)
+	}
+	return file, nil
+}
+
+// replace has renameio write a file beside the one of the name, have the disk keep it, and rename it. Beyond that it removes what is half
+// written if the process is forced to end, and has the file stay open.
+func (f *Folder) replace(name string, data []byte) (file *os.File, err error) {
+	shutdown.Alive()
+	pending, err := renameio.NewPendingFile(name, renameio.WithRoot(f.root), renameio.WithPermissions(0o644))
+	if err != nil {
+		return nil, err
+	}
+	temporary := filepath.Base(pending.Name())
+	defer shutdown.Discard(func() { _ = f.root.Remove(temporary) })()
+	defer func() {
+		if err != nil {
+			_ = errors.Join(pending.Cleanup(), file.Close()) // a Close of none is an error, too
+		}
+	}()
+	if _, err := pending.Write(data); err != nil {
+		return nil, err
+	}
+	again, err := unix.FcntlInt(pending.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	file = os.NewFile(uintptr(again), filepath.Join(f.path, name))
+	beforeRename()
+	return file, pending.CloseAtomicallyReplace()
+}
