@@ -12,7 +12,7 @@ BUILDFLAGS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false
 
 # Packages with tests that load eBPF programs and make namespaces.
 ROOT_PACKAGES = $(sort $(dir $(addprefix ./,$(shell grep -rl --include='*_test.go' 'testenv\.NeedRoot' cmd ebpf experiments internal orchestrator))))
-# Packages whose own code starts goroutines or guards what several use. What simulates or renders on one goroutine has no races to find.
+# Packages whose own code starts goroutines or protects what several use. What simulates or renders on one goroutine has no races to find.
 RACE_PACKAGES = $(sort $(dir $(shell grep -rlE --include='*.go' --exclude='*_test.go' \
 	'^[[:space:]]*go [a-zA-Z]|"sync["/]' .)))
 

@@ -61,7 +61,7 @@ func TestNothingLostNoTimeout(t *testing.T) {
 }
 
 // TestWindowClosesBehindCoalescedACKs: a window that becomes less than what is in flight, of which nothing asked for an ACK,
-// opens again: the next packet asks, and no other goes before its ACK.
+// opens again: the next packet asks, and no other is sent before its ACK.
 func TestWindowClosesBehindCoalescedACKs(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.AckEvery = 64 })
 	c := newTold()
@@ -79,7 +79,7 @@ func TestWindowClosesBehindCoalescedACKs(t *testing.T) {
 	}
 	p.now += us
 	if p.pull(p.from) != nil {
-		t.Error("another packet went before the ACK")
+		t.Error("another packet was sent before the ACK")
 	}
 	p.to.Receive(p.now, whole(data))
 	p.answers()

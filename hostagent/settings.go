@@ -11,7 +11,7 @@ type Settings struct {
 	DataPriority    uint8 // of data packets; sent as DSCP priority*8+2
 	ControlPriority uint8 // of CNP, and of ACK and NAK unless ACKsWithData
 	// ACKsWithData has ACK and NAK go in DataPriority: they wait in switches' queues among the data, and PAUSE stops them with it. At
-	// the host they still go before data.
+	// the host they are still sent before data.
 	ACKsWithData bool
 	// ACKsWhenPaused has PAUSE not stop what this host answers: ACK, NAK and CNP. It is not for fabrics whose flow control goes by
 	// credits.

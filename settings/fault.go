@@ -186,7 +186,7 @@ func (e *Effect) Shown() (rows Table) {
 type Receiver struct {
 	Rate      units.Rate // of frames without FCS
 	Buffer    units.Bytes
-	XOFF, XON units.Bytes // as of a switch, of what is in the buffer; negative before Complete: by default
+	XOFF, XON units.Bytes // as a switch's, of what is in the buffer; negative before Complete: by default
 }
 
 // NewReceiver is one with the defaults, which Complete fills in, and without its rate.

@@ -36,7 +36,7 @@ func Host(s *hostagent.Settings) Table {
 			Parameter: schema.Parameter{
 				Name: "ack_priority", Kind: schema.Choice,
 				Doc: "of ACK and NAK: `control`, or `data`. With `data` they wait among the data in switches' queues, and count and are paused with it; " +
-					"at the host they still go before data",
+					"at the host they are still sent before data",
 			},
 			Resolved: func() any { return s.ACKPriority() }, value: either(&s.ACKsWithData, "control", "data"),
 		},

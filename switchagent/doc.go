@@ -8,7 +8,7 @@
 //
 //   - Nothing here is safe for concurrent use. The ebpf.State belongs to pipelines and traffic managers together: it may be touched
 //     between two passes through the pipelines, by the goroutine that drives them.
-//   - A frame that Enqueue does not admit stays the caller's. Its ingress port's account has been settled by then.
+//   - A frame that Enqueue does not admit stays the caller's. Its ingress port's account is right again by then.
 //   - What Due returns is valid until the next Dequeue or FindDue.
 //   - Ports go by their ids in the fabric, not by their numbers in the switch.
 //   - Bytes are as the topology's framing counts them (ebpf.SwitchState.Counted), except in Port.Backlog, which has whole frames.

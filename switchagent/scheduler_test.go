@@ -50,7 +50,7 @@ func TestFIFOAndOvertaking(t *testing.T) {
 	}
 }
 
-// Strict priorities go before weighted ones, whatever their number; a lone weighted queue just sends.
+// Strict priorities are served before weighted ones, whatever their number; a lone weighted queue just sends.
 func TestStrictBeforeWeighted(t *testing.T) {
 	r := newRig(t, func(s *switchagent.Settings) { s.Scheduler.Quantum = [8]units.Bytes{5: 1000, 7: 1000} })
 	for _, priority := range []uint8{7, 5, 0, 7, 3} {

@@ -62,7 +62,7 @@ func applyConfiguration(c *cobra.Command, file string) error {
 	return badInput(errors.Join(errs...))
 }
 
-// origin is where a flag's value comes from that was not given as a flag: a variable goes before the file.
+// origin is where a flag's value comes from that was not given as a flag: a variable takes precedence over the file.
 func origin(flag, file string) string {
 	if variable := variableOf(flag); os.Getenv(variable) != "" {
 		return variable + " in the environment"

@@ -11,7 +11,7 @@ import (
 type output struct {
 	to   io.Writer
 	err  error
-	rest []byte // as of plain
+	rest []byte // as in plain
 }
 
 // Write writes text, and nothing that a terminal would obey.

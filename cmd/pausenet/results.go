@@ -111,7 +111,7 @@ func writeRepetitions(w io.Writer, suite *suite.Suite, i int, made []*runner.Res
 // figures matches a number in a message, with its unit.
 var figures = regexp.MustCompile(`[0-9][0-9.]*([KMG]?B|[mnup]?s)?\b`)
 
-// mostMessages is how many messages of a verdict are printed. A law that breaks once often breaks at every frame.
+// mostMessages is how many messages of a verdict are printed. An invariant that breaks once often breaks at every frame.
 const mostMessages = 5
 
 func writeMessages(w io.Writer, name string, r *runner.Result) {

@@ -99,12 +99,12 @@ func need(ts *testscript.TestScript, neg bool, args []string, least int, usage s
 	}
 }
 
-// laws are what a verdict says when an invariant is broken.
-var laws = regexp.MustCompile(`conserved|arrives?\b|accounts are|dealt with|in order, exactly once|as they were sent|paused port|lossless class|` +
+// invariants are what a verdict says when an invariant is broken.
+var invariants = regexp.MustCompile(`conserved|arrives?\b|accounts are|dealt with|in order, exactly once|as they were sent|paused port|lossless class|` +
 	`all priorities|managers agree|lose nothing|plane works|counts agree|no pass`)
 
 // checkCode says what is wrong with an exit code and what was printed before it. "0|late" is 0, or 1 where it is the machine's affair: a
-// fabric that it could not follow for a moment has a verdict of FAIL, but breaks no law.
+// fabric that it could not follow for a moment has a verdict of FAIL, but breaks no invariant.
 func checkCode(code int, wanted, printed string) error {
 	if got := strconv.Itoa(code); wanted != "0|late" {
 		if got != wanted {
@@ -112,9 +112,9 @@ func checkCode(code int, wanted, printed string) error {
 		}
 		return nil
 	}
-	switch law := laws.FindString(printed); {
-	case law != "":
-		return fmt.Errorf("a law is broken: %s", law)
+	switch invariant := invariants.FindString(printed); {
+	case invariant != "":
+		return fmt.Errorf("an invariant is broken: %s", invariant)
 	case code == 0:
 		return nil
 	case code != 1, strings.Contains(printed, "verdict: FAIL") && !strings.Contains(printed, "could not follow") && !strings.Contains(printed, "that programs sent") &&

@@ -25,7 +25,7 @@ type source struct {
 	scenario bool
 }
 
-// read finds a built-in's text, or reads a file's or a stream's, once. Scenarios go before topologies; a file is what its keys
+// read finds a built-in's text, or reads a file's or a stream's, once. Scenarios are found before topologies; a file is what its keys
 // say.
 func read(nameOrPath string) (*source, error) {
 	if data, err := scenario.BuiltinSource(nameOrPath); err == nil {

@@ -141,7 +141,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	return sweepError(points, outcomes, ctx.Err() != nil)
 }
 
-// sweep is what the command line asks for: what the flags say goes before the sweep's file.
+// sweep is what the command line asks for: what the flags say takes precedence over the sweep's file.
 func (f *sweepFlags) sweep(name string) (*sweep.Sweep, error) {
 	s, err := sweep.Load(name)
 	if os.IsNotExist(err) {

@@ -109,7 +109,7 @@ func TestPointError(t *testing.T) {
 func TestSweepErrors(t *testing.T) {
 	points := []sweep.Point{{Folder: "a", Controller: "x"}, {Folder: "b", Controller: "x"}, {Folder: "c", Controller: "x"}}
 	fine := sweep.Outcome{State: sweep.Done, Verdict: measure.Verdict{Status: measure.Pass}}
-	wrong := sweep.Outcome{State: sweep.Kept, Verdict: measure.Verdict{Status: measure.Fail, Messages: []string{"a law"}}}
+	wrong := sweep.Outcome{State: sweep.Kept, Verdict: measure.Verdict{Status: measure.Fail, Messages: []string{"an invariant"}}}
 	full := sweep.Outcome{State: sweep.Failed, Err: &exitError{exitEnvironment, errors.New("disk full")}}
 	for _, c := range []struct {
 		outcomes    []sweep.Outcome
@@ -118,8 +118,8 @@ func TestSweepErrors(t *testing.T) {
 		want        string
 	}{
 		{[]sweep.Outcome{fine, fine, fine}, false, exitFine, ""},
-		{[]sweep.Outcome{fine, wrong, fine}, false, exitVerdict, "1 of 3 points failed:\n  b x: FAIL: a law"},
-		{[]sweep.Outcome{full, wrong, fine}, false, exitEnvironment, "2 of 3 points failed:\n  a x: disk full\n  b x: FAIL: a law"},
+		{[]sweep.Outcome{fine, wrong, fine}, false, exitVerdict, "1 of 3 points failed:\n  b x: FAIL: an invariant"},
+		{[]sweep.Outcome{full, wrong, fine}, false, exitEnvironment, "2 of 3 points failed:\n  a x: disk full\n  b x: FAIL: an invariant"},
 		{[]sweep.Outcome{fine, {State: sweep.Interrupted}, {State: sweep.Waiting}}, true, exitVerdict, "interrupted"},
 	} {
 		var b bytes.Buffer

@@ -150,7 +150,7 @@ func TestTerminal(t *testing.T) {
 	lab.see("verdict: ")
 	lab.see("code ")
 	if screen := lab.screen(); strings.Contains(screen, "conserved") || strings.Contains(screen, "panic") {
-		t.Errorf("a law does not hold:\n%s", screen)
+		t.Errorf("an invariant does not hold:\n%s", screen)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestAttachedTerminal(t *testing.T) {
 	shell("export XDG_STATE_HOME=" + t.TempDir() + "; B=$(stty -a); " + pausenet + " shell tmux-attached; test \"$B\" = \"$(stty -a)\" && echo terminal 'sane'")
 	lab.see("attached to tmux-attached")
 	lab.enter("incast 4 h7 100MB &")
-	lab.enter("host h7 pause-flood on")
+	lab.enter("host h7 pfc-storm on")
 	for _, end := range []string{"q", "C-c"} {
 		lab.enter("top")
 		lab.see("q ends; rates are of virtual time")

@@ -13,7 +13,7 @@ import (
 // Pipelines is the pipelines loaded into this process.
 type Pipelines struct {
 	State ebpf.State
-	// Header is where a frame's first bytes go before a call and come from after it: ebpf.HeaderBytes of them or,
+	// Header is where a frame's first bytes are put before a call and taken after it: ebpf.HeaderBytes of them or,
 	// with telemetry, ebpf.TelemetryBytes.
 	Header *[ebpf.TelemetryBytes]byte
 

@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 			[]Flow{{Work: 500, Path: []int{0, 1}}, {Work: 500, Path: []int{0}}, {Work: 1500, Path: []int{1}}},
 			vtime.Never,
 			[]int64{1000, 1000, 1000},
-			// The long one goes before its equal, by number, and leaves 1 on the second link.
+			// The long one is served before its equal, by number, and leaves 1 on the second link.
 			[]int64{500, 1000, 1000},
 		},
 		{
@@ -198,7 +198,7 @@ func TestMaxMinIsFair(t *testing.T) {
 	}
 }
 
-// TestShortestFirstWastesNothing: no link carries more than it can, and every flow passes one that those which go before it,
+// TestShortestFirstWastesNothing: no link carries more than it can, and every flow passes one that those served before it,
 // and itself, fill.
 func TestShortestFirstWastesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -42,7 +42,7 @@ func (f *Fabric) Set(setting string) error {
 		n := &f.Plan.Nodes[id]
 		sets := append(slices.Clone(f.sets[n.Name]), change)
 		s, err := f.options.Reread(sets)
-		if problems := yamlspec.Problems(nil); errors.As(err, &problems) { // as of a --set that nobody has written
+		if problems := yamlspec.Problems(nil); errors.As(err, &problems) { // as for a --set that nobody has written
 			return fmt.Errorf("%s: %s", setting, problems[0].Message)
 		}
 		if err != nil {

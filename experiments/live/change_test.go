@@ -3,6 +3,7 @@
 package live
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,12 +72,17 @@ func TestHost(t *testing.T) {
 	if r := rate(); r < 8*units.Gbps {
 		t.Errorf("a flow to a healthy receiver has %v", r)
 	}
-	must(t, f.ChangeHost("h3", []string{"pause-flood", "on", "3,4", "interval=50us"}))
+	must(t, f.ChangeHost("h3", []string{"pfc-storm", "on", "3,4", "interval=50us"}))
 	must(t, f.ChangeHost("h3", []string{"normal"}))
+	must(t, f.ChangeHost("h3", []string{"pause-flood", "on"})) // its old name
+	must(t, f.ChangeHost("h3", []string{"pause-flood", "off"}))
+	if kinds := presentKinds([]string{"storm", "pause_flood"}); !slices.Equal(kinds, []string{"storm", "injected_storm"}) {
+		t.Errorf("kinds of events: %q", kinds)
+	}
 	for words, says := range map[string]string{
 		"": "nothing that a host", "recieve=1Gbps": "receive=1Gbps", "receive=fast": "rate", "receive=1Gbps xoff=1GB": "xoff",
-		"receive=1Gbps speed=2": "buffer=, xoff= and xon=", "pause-flood": "pause-flood on", "pause-flood on 8": "outside 0..7",
-		"pause-flood on interval=1ns": "below 1us", "normal please": "stands alone", "receive=normal xon=1KB": "rate",
+		"receive=1Gbps speed=2": "buffer=, xoff= and xon=", "pfc-storm": "pfc-storm on", "pfc-storm on 8": "outside 0..7",
+		"pfc-storm on interval=1ns": "below 1us", "normal please": "stands alone", "receive=normal xon=1KB": "rate",
 	} {
 		if err := f.ChangeHost("h3", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", words, err, says)

@@ -247,7 +247,7 @@ func (c *Client) Do(line string, out io.Writer) error {
 
 // Events has each event of some kinds, or of all, go to each, until Close or the fabric's end.
 func (c *Client) Events(kinds []string, each func(line []byte) error) error {
-	if _, err := c.Ask(Request{Verb: "events", Kinds: kinds}); err != nil {
+	if _, err := c.Ask(Request{Verb: "events", Kinds: presentKinds(kinds)}); err != nil {
 		return err
 	}
 	for {

@@ -4,6 +4,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -101,4 +102,18 @@ var EventKinds = []string{
 	engine.EventLinkUp, engine.EventLoss, engine.EventCorruption, engine.EventDelay, engine.EventRate,
 	engine.EventReceiver, engine.EventPFCStorm, engine.EventReroute, engine.EventStorm, engine.EventStormEnd,
 	engine.EventDeadlock, engine.EventDeadlockEnd,
+}
+
+// oldKinds are the names that kinds had before.
+var oldKinds = map[string]string{"pause_flood": engine.EventPFCStorm}
+
+// presentKinds are kinds by the names that they have now.
+func presentKinds(kinds []string) []string {
+	kinds = slices.Clone(kinds)
+	for i, kind := range kinds {
+		if now, old := oldKinds[kind]; old {
+			kinds[i] = now
+		}
+	}
+	return kinds
 }

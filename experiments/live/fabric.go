@@ -197,7 +197,7 @@ func (f *Fabric) Wall(t vtime.Time) time.Duration {
 	return time.Duration(float64(t.Nanoseconds()) * f.Slowdown())
 }
 
-// Close ends the fabric and says what its books say.
+// Close ends the fabric and says what its final check finds.
 func (f *Fabric) Close() (Verdict, error) {
 	f.cancel(context.Canceled)
 	if !f.halts() {
@@ -245,7 +245,7 @@ const (
 	farewell = 200 * time.Millisecond
 )
 
-// halts waits for the engine's end. It does not come if one step does not come back, as of a congestion control that loops.
+// halts waits for the engine's end. It does not come if one step does not come back, as with a congestion control that loops.
 func (f *Fabric) halts() bool {
 	for steps := f.live.Steps(); ; steps = f.live.Steps() {
 		select {
@@ -259,8 +259,8 @@ func (f *Fabric) halts() bool {
 	}
 }
 
-// abandon ends a fabric whose engine does not halt, as far as that can be: its namespaces go with the process. The engine's books are not
-// touched.
+// abandon ends a fabric whose engine does not halt, as far as that can be: its namespaces go with the process. The engine's final check is
+// not made.
 func (f *Fabric) abandon() Verdict {
 	v := Verdict{Status: measure.Fail, Clock: Clock{Slowdown: f.Slowdown()}}
 	v.Reasons = []string{fmt.Sprintf("the engine did not come to a halt within %v: a congestion control that does not come back from a call does that", haltPatience)}

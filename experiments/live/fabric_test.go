@@ -50,7 +50,7 @@ func bringUpAs(t testing.TB, o Options, sets ...string) *Fabric {
 	return f
 }
 
-// down ends a fabric, whose laws must hold. That the machine follows the clock is not asked for.
+// down ends a fabric, whose invariants must hold. That the machine follows the clock is not asked for.
 func down(t testing.TB, f *Fabric) {
 	t.Helper()
 	v, err := f.Close()

@@ -15,10 +15,10 @@ import (
 )
 
 // HostWords are what ChangeHost takes.
-var HostWords = []string{"receive=", "buffer=", "xoff=", "xon=", "pause-flood", "normal"}
+var HostWords = []string{"receive=", "buffer=", "xoff=", "xon=", "pfc-storm", "normal"}
 
 // ChangeHost changes a host's NIC: receive=1Gbps (with buffer=, xoff=, xon=) makes it a slow receiver, receive=normal a healthy one;
-// pause-flood on (with priorities such as 3,4 and interval=50us) has it flood its switch with PAUSE, pause-flood off ends that; normal
+// pfc-storm on (with priorities such as 3,4 and interval=50us) injects a PFC storm into its switch, pfc-storm off ends that; normal
 // undoes both.
 func (f *Fabric) ChangeHost(name string, words []string) error {
 	n, err := f.Host(name)
@@ -33,20 +33,20 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 	switch key {
 	case "receive":
 		change, err = receive(n, words)
-	case "pause-flood":
-		change, err = f.flood(n, words[1:])
+	case "pfc-storm", "pause-flood": // the latter is its old name
+		change, err = f.storm(n, words[1:])
 	case "normal":
 		if len(words) > 1 {
 			err = fmt.Errorf("%s: normal stands alone", words[1])
 		}
 		change = func(e *engine.Engine) error {
 			if err := e.SetReceiver(n.Index, nil); err != nil || f.Made.Scenario.Switch.FlowControl == switchagent.FlowCBFC {
-				return err // under credits nobody floods
+				return err // under credits there are no storms
 			}
 			return e.InjectPFCStorm(n.Index, 0, 0)
 		}
 	default:
-		err = fmt.Errorf("%q is nothing that a host can be: write receive=1Gbps, receive=normal, pause-flood on, pause-flood off or normal", key)
+		err = fmt.Errorf("%q is nothing that a host can be: write receive=1Gbps, receive=normal, pfc-storm on, pfc-storm off or normal", key)
 	}
 	if err != nil {
 		return err
@@ -87,13 +87,13 @@ func receive(host *topologies.Node, words []string) (func(e *engine.Engine) erro
 	return happen(host, effect), nil
 }
 
-// flood reads on [3,4] [interval=50us], or off.
-func (f *Fabric) flood(host *topologies.Node, words []string) (func(e *engine.Engine) error, error) {
+// storm reads on [3,4] [interval=50us], or off.
+func (f *Fabric) storm(host *topologies.Node, words []string) (func(e *engine.Engine) error, error) {
 	if len(words) == 1 && words[0] == "off" {
 		return func(e *engine.Engine) error { return e.InjectPFCStorm(host.Index, 0, 0) }, nil
 	}
 	if len(words) == 0 || words[0] != "on" {
-		return nil, fmt.Errorf("write: host %s pause-flood on [PRIORITIES] [interval=TIME], or host %s pause-flood off", host.Name, host.Name)
+		return nil, fmt.Errorf("write: host %s pfc-storm on [PRIORITIES] [interval=TIME], or host %s pfc-storm off", host.Name, host.Name)
 	}
 	effect := settings.NewEffect(settings.FaultPause)
 	effect.Priorities = 1 << f.Made.Scenario.Host.DataPriority

@@ -49,7 +49,7 @@ func (r *reader) offer(e Event) {
 	}
 }
 
-// missedEvent is one, as of the event that follows.
+// missedEvent is one, with the place of the event that follows.
 func (r *reader) missedEvent(next Event) Event {
 	return Event{TimeNS: next.TimeNS, Wall: next.Wall, Kind: EventMissed, Count: r.missed, Detail: "events: the reader was too slow for them"}
 }

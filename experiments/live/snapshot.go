@@ -27,7 +27,7 @@ type Snapshot struct {
 	Flows     []FlowSnapshot `json:"flows"` // open ones, 1000 at most
 	OpenFlows int            `json:"open_flows"`
 	Ended     EndedFlows     `json:"ended_flows"`
-	// Deadlock is the circle of queues that the fabric is in, if it is in one.
+	// Deadlock is the cycle of queues that the fabric is in, if it is in one.
 	Deadlock string `json:"deadlock,omitempty"`
 	// TookNS is for how long, in wall-clock time, the engine did nothing else.
 	TookNS int64 `json:"took_ns"`

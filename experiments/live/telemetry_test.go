@@ -49,7 +49,7 @@ func bringUpFrom(t testing.TB, yaml, controller string, o Options) *Fabric {
 	return f
 }
 
-// patience is how long tests wait for what must come, on a machine that is busy with other things: it guards against hanging alone.
+// patience is how long tests wait for what must come, on a machine that is busy with other things: it is against hanging alone.
 const patience = 3 * time.Minute
 
 // until waits for something that must come.
@@ -358,7 +358,7 @@ func TestEventsFile(t *testing.T) {
 	}
 }
 
-// TestStorm: two commands make a storm, which is seen, and ends as documented: by the flood's end, or by a watchdog that is switched on.
+// TestStorm: two commands make a storm, which is seen, and ends as documented: by its own end, or by a watchdog that is switched on.
 func TestStorm(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 200})
 	defer down(t, f)
@@ -368,14 +368,14 @@ func TestStorm(t *testing.T) {
 	requests, err := f.Incast(4, "h7", 20_000_000, "")
 	must(t, err)
 	must(t, f.StartFlows(requests, func(FlowResult) {}))
-	must(t, f.ChangeHost("h7", []string{"pause-flood", "on"}))
-	until(t, "the flood has held a queue two switches away", func() bool {
+	must(t, f.ChangeHost("h7", []string{"pfc-storm", "on"}))
+	until(t, "the storm has paused a queue two switches away", func() bool {
 		p := portOf(t, snapshot(t, f), "spine0", "leaf1")
 		return p.PausesReceived > 0 && p.Classes[0].Paused && p.Classes[0].PausedNS > 300_000
 	})
 	s := snapshot(t, f)
 	if h := portOf(t, s, "h7", "leaf1"); data(h).PausesSent == 0 || data(h).PausesSent != h.PausesSent {
-		t.Errorf("the flood is of priority 3: %+v", h)
+		t.Errorf("the storm is of priority 3: %+v", h)
 	}
 	for i := range s.Ports {
 		var sent, received uint64
@@ -401,7 +401,7 @@ func TestStorm(t *testing.T) {
 		s := snapshot(t, f)
 		return portOf(t, s, "leaf1", "h7").Classes[0].Storm && !portOf(t, s, "spine0", "leaf1").Classes[0].Paused
 	})
-	must(t, f.ChangeHost("h7", []string{"pause-flood", "off"}))
+	must(t, f.ChangeHost("h7", []string{"pfc-storm", "off"}))
 	until(t, "the storm is over", func() bool { return !portOf(t, snapshot(t, f), "leaf1", "h7").Classes[0].Storm })
 	must(t, f.Set("switch.pfc.watchdog=off"))
 }
@@ -433,8 +433,8 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// TestDeadlock: however late the scenario's flows are started, by one command, its links fail 100 us later, and PAUSE closes a circle, which
-// is named. Taking a link of the circle down ends it.
+// TestDeadlock: however late the scenario's flows are started, by one command, its links fail 100 us later, and PAUSE closes a cycle, which
+// is named. Taking a link of the cycle down ends it.
 func TestDeadlock(t *testing.T) {
 	source, err := scenario.BuiltinSource("deadlock")
 	must(t, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Verdict says whether a live fabric's numbers can be trusted: its conservation laws, as of any run, and whether the machine
+// Verdict says whether a live fabric's numbers can be trusted: its invariants, as in any run, and whether the machine
 // followed the clock.
 type Verdict struct {
 	Status  measure.Status `json:"status"`
@@ -49,7 +49,7 @@ func clockOf(s live.Status) Clock {
 	}
 }
 
-// verdict closes the books. The engine has ended.
+// verdict makes the final check. The engine has ended.
 func (f *Fabric) verdict() Verdict {
 	s := f.live.Status()
 	v := Verdict{Status: measure.Pass, Clock: clockOf(s)}

@@ -15,7 +15,7 @@ type Lost struct {
 	Bytes  int64 `json:"bytes"`
 }
 
-// DeadlockSummary is a circle of queues of which each waited for the next.
+// DeadlockSummary is a cycle of queues of which each waited for the next.
 type DeadlockSummary struct {
 	SinceNS int64        `json:"since_ns"` // when the last of them was held
 	SeenNS  int64        `json:"seen_ns"`

@@ -10,11 +10,11 @@ type Status string
 
 // Statuses.
 const (
-	// Pass: every law held, and all that the scenario and its user asked for happened.
+	// Pass: every invariant held, and all that the scenario and its user asked for happened.
 	Pass Status = "PASS"
-	// Warn: every law held, but something that was asked for did not happen, so the run may not show what it is meant to.
+	// Warn: every invariant held, but something that was asked for did not happen, so the run may not show what it is meant to.
 	Warn Status = "WARN"
-	// Fail: a law was broken, or the run did not reach its end. The numbers cannot be trusted, or not as a whole.
+	// Fail: an invariant was broken, or the run did not reach its end. The numbers cannot be trusted, or not as a whole.
 	Fail Status = "FAIL"
 )
 

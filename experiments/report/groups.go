@@ -179,7 +179,7 @@ func (r *Report) quantileRow(label string, u Unit, part []quantile, of func(*Flo
 		}
 		cells, _ := contest(values, None, lower, r.mayWin())
 		for i := range cells {
-			cells[i].Bar = -1 // so many bars are a fence, not a picture
+			cells[i].Bar = -1 // so many bars show nothing
 		}
 		out.Cells = append(out.Cells, cells...)
 	}

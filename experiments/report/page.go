@@ -56,7 +56,7 @@ type card struct {
 	Run
 	Kind, Sign string
 	Prints     []print
-	// Said are the first of the verdict's messages; More are folded away. A law that breaks once often breaks at every
+	// Said are the first of the verdict's messages; More are folded away. An invariant that breaks once often breaks at every
 	// frame.
 	Said, More []string
 	// Notes and MoreNotes are the verdict's notes, likewise.

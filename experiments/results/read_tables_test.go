@@ -42,7 +42,7 @@ func TestReadEvents(t *testing.T) {
 		rows, problem string
 		want          []report.Event
 	}{
-		{"5,s0,s0-eth1,h1,pause_flood,ends\n5,,,,storm_end,\n", "", []report.Event{{Time: 5, Name: "pause flood ends", Place: "s0 → h1"}, {Time: 5, Name: "storm end"}}},
+		{"5,s0,s0-eth1,h1,injected_storm,ends\n5,,,,storm_end,\n", "", []report.Event{{Time: 5, Name: "injected storm ends", Place: "s0 → h1"}, {Time: 5, Name: "storm end"}}},
 		{`7,s0,s0-eth1,h1,storm,"priority 3, ""so"" to speak"` + "\n", "", []report.Event{{Time: 7, Name: "storm", Place: "s0 → h1", Detail: `priority 3, "so" to speak`}}},
 		{"7,,,,a,\n6,,,,b,\n", "events.csv:3: time goes back", nil},
 		{"7,,,,a,b,c\n", "events.csv:2: 7 fields of 6", nil},

@@ -77,12 +77,12 @@ func TestPFCStorm(t *testing.T) {
 	if none.Summary.Drops.Frames != 0 || dog.Summary.Faults.Lost["watchdog"].Frames == 0 || forward.Summary.Drops.Frames != 0 {
 		t.Error("what is dropped is not as it should be")
 	}
-	if got := strings.Join(dog.kinds(), " "); got != "pause_flood storm pause_flood storm_end" {
+	if got := strings.Join(dog.kinds(), " "); got != "injected_storm storm injected_storm storm_end" {
 		t.Errorf("events %s", got)
 	}
 }
 
-// TestDeadlockBuiltin: without a watchdog the verdict names the circle; with one the circles end, and so do the flows.
+// TestDeadlockBuiltin: without a watchdog the verdict names the cycle; with one the cycles end, and so do the flows.
 func TestDeadlockBuiltin(t *testing.T) {
 	testenv.WholeScenario(t)
 	none, dog := runWasm(t, "deadlock", "none"), runWasm(t, "deadlock", "watchdog")

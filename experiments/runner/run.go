@@ -236,7 +236,7 @@ func (r *runner) controller(flow int, set *scenario.FlowSetup) (cc.Controller, e
 	return c, nil
 }
 
-// conclude closes the books of a run that has ended, or was ended by runErr.
+// conclude makes the final check of a run that has ended, or was ended by runErr.
 func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	result := &Result{Scenario: r.Scenario, Controller: r.Name, Panels: r.recorder.panels()}
 	r.stopped = r.engine.StoppedFlows()

@@ -450,7 +450,8 @@ expect_unused: [pfc, ecn, controller, faults]
 	}
 }
 
-// TestCongestionAfterPAUSERanOut: a port whose last PAUSE has run out, as a mad NIC's do without a RESUME, is as free as any.
+// TestCongestionAfterPAUSERanOut: a port whose last PAUSE has run out, as those of a malfunctioning NIC do without a RESUME, is as free as
+// any.
 func TestCongestionAfterPAUSERanOut(t *testing.T) {
 	o := run(t, parse(t, `
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}

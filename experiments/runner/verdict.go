@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// verdict closes the books. runErr is what ended the run early; nil if nothing did.
+// verdict makes the final check. runErr is what ended the run early; nil if nothing did.
 func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	v := measure.Verdict{Status: measure.Pass, Messages: []string{}}
 	switch {

@@ -17,7 +17,7 @@ duration: 10us
 drain: true
 `
 
-// TestWatch compares a watched run with an ordinary one.
+// TestWatch compares a watched run with one that nobody watches.
 func TestWatch(t *testing.T) {
 	s := parse(t, incastWatched)
 	var samples []int64

@@ -22,7 +22,7 @@ quick:
   switch.pfc.xoff: 9KB
 `
 
-// TestQuick: only a quick run has a scenario's quick changes, under a name of its own; --set goes before them.
+// TestQuick: only a quick run has a scenario's quick changes, under a name of its own; --set takes precedence over them.
 func TestQuick(t *testing.T) {
 	full := parse(t, quickText)
 	quick, err := Reading{Quick: true, Sets: []string{"switch.pfc.xoff=8KB"}}.Parse("test.yaml", []byte(quickText))

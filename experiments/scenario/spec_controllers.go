@@ -177,7 +177,7 @@ func (d *decoder) locateConstants(m *yamlspec.Mapping, at *yamlspec.Value, err e
 	}
 }
 
-// env is the path that constants are checked for: the first flow's, or an ordinary one while there is none.
+// env is the path that constants are checked for: the first flow's, or a usual one while there is none.
 func (d *decoder) env(needs cc.SwitchNeeds) cc.Env {
 	if d.s.Topology == nil || len(d.s.Flows) == 0 {
 		return cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 10 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}

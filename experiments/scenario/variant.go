@@ -19,7 +19,7 @@ const AllControllers = "all"
 type Variant struct {
 	Name string // of its run; no congestion control of the registry has it
 	CC   string // the congestion control's name
-	// Constants are its own, by parameter name; they go before the scenario's for the congestion control.
+	// Constants are its own, by parameter name; they take precedence over the scenario's for the congestion control.
 	Constants map[string]string
 	// Switch are the settings of the switches in its run; nil: the scenario's.
 	Switch *switchagent.Settings

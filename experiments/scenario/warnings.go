@@ -264,7 +264,7 @@ func (w *warner) scheduler() {
 		}
 	}
 	shared := weighted & used
-	// One alone: strict priorities go before it, those above it as before, and those below it only now.
+	// One alone: strict priorities are served before it, those above it as before, and those below it only now.
 	strict := used &^ weighted
 	if weighted == 0 || bits.OnesCount8(shared) > 1 || shared != 0 && strict&(shared-1) != 0 {
 		return

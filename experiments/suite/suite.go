@@ -31,7 +31,7 @@ type Suite struct {
 	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg,
 	// png and pdf each run's panels are drawn into figure.svg, figure.png and figure.pdf in its folder, too.
 	Figures []string
-	Export  string // as of Options
+	Export  string // as in Options
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
 	// Both may be called from several goroutines.
 	Started func(scenario, controller string) (engine.Progress, func(*runner.Result, error))

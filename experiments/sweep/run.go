@@ -136,7 +136,7 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 	start := time.Now()
 	made := r.Make(ctx, job, progress)
 	wall := time.Since(start)
-	// What counts is what is there: a run that a law of its verdict failed is complete, and a process that says it is fine
+	// What counts is what is there: a run that an invariant of its verdict failed is complete, and a process that says it is fine
 	// may have left nothing.
 	o, err := r.read(job)
 	o.Wall = wall

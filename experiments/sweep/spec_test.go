@@ -59,7 +59,7 @@ sweep:
 	if len(hashes) != len(points) {
 		t.Errorf("%d hashes of %d points", len(hashes), len(points))
 	}
-	// A flag goes before the file.
+	// A flag takes precedence over the file.
 	p, err := ParseSetting("flows.0.size=5KB")
 	if err != nil {
 		t.Fatal(err)

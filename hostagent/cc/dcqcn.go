@@ -126,7 +126,7 @@ func clamp(rate, lowest, line float64) float64 {
 // dcqcn is the reaction point of the DCQCN paper. Its timers and its byte counter start with the first CNP.
 //
 // The byte counter counts line bytes, as the rate does: its authors' simulator subtracts whole frames. As there, the
-// bytes by which a packet overshoots the counter are forgotten.
+// bytes by which a packet goes beyond the counter are forgotten.
 type dcqcn struct {
 	Base
 	c *rpConstants

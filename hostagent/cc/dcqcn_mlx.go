@@ -79,7 +79,7 @@ type mlx struct {
 	c *mlxConstants
 
 	rate, target float64 // R_C and R_T, bits per second
-	alpha        float64 // congestion estimate, 0..1, as of the last update before alphaAt
+	alpha        float64 // congestion estimate, 0..1, at the last update before alphaAt
 
 	started             bool       // the first CNP came
 	alphaCNP, cutCNP    bool       // a CNP came since the last update of alpha, since the last look

@@ -59,7 +59,7 @@ type hpcc struct {
 	c *hpccConstants
 
 	rate    float64 // R, bits per second: follows every ACK
-	settled float64 // R_c: R as of the last RTT's end, from which an RTT's ACKs all start
+	settled float64 // R_c: R at the last RTT's end, from which an RTT's ACKs all start
 	use     float64 // U: smoothed use of the busiest link, 1 for full
 	stage   int     // increases by ai alone since the last other change
 	endAt   int64   // an ACK beyond this sequence number ends the RTT

@@ -11,7 +11,7 @@ var (
 )
 
 // newLSTMPIDSpec is the thesis' whole algorithm: a network predicts the next RTT, and PID control acts on the prediction.
-// While a flow has fewer than three samples the network is fed K = 0 for those that it does not have, as of an RTT that
+// While a flow has fewer than three samples the network is fed K = 0 for those that it does not have, as with an RTT that
 // stood still before; the thesis does not say.
 func newLSTMPIDSpec(name, rttch string) *Spec {
 	s := Spec{

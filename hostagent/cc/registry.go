@@ -217,7 +217,7 @@ func (spec *Spec) TellsEachMark(given map[string]string) bool {
 // everything that is wrong at once, as joined FieldErrors (package schema) with the path "NAME.CONSTANT". Do it once per run, or
 // once per distinct Env if paths differ; env.Seed is ignored.
 //
-// A given min_rate goes before env.MinRate, which goes before the algorithm's default. Files cannot be given: for that
+// A given min_rate takes precedence over env.MinRate, and that over the algorithm's default. Files cannot be given: for that
 // there is a Resolver.
 func Resolve(name string, given map[string]string, env Env) (Settings, error) {
 	return Resolver{}.Resolve(name, given, env)

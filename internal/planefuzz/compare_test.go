@@ -33,7 +33,7 @@ func differences(a, b *run) []string {
 	d.any("time", k.Now(), w.Now())
 	d.any("open flows", k.OpenFlows(), w.OpenFlows())
 	d.any("totals", k.Totals, w.Totals)
-	d.any("law broken", a.violations, b.violations)
+	d.any("invariant broken", a.violations, b.violations)
 	d.any("PFC frames", a.pauses.sent, b.pauses.sent)
 	d.any("losses by faults", k.Lost(), w.Lost())
 	d.any("deadlocks", k.Deadlocks(), w.Deadlocks())
@@ -122,19 +122,19 @@ func (d *differ) compare(where string, a, b reflect.Value) {
 	}
 }
 
-// losing is the law that a scenario's settings can break: too little headroom, or too small a buffer, or with faults too long a
+// losing is the invariant that a scenario's settings can break: too little headroom, or too small a buffer, or with faults too long a
 // link. With credits none can.
 const losing = "nothing is dropped in a lossless class"
 
-// broken are the broken laws that no settings excuse.
+// broken are the broken invariants that no settings excuse.
 func broken(r *run) []string {
-	laws := slices.DeleteFunc(slices.Clone(r.violations), func(v string) bool {
+	invariants := slices.DeleteFunc(slices.Clone(r.violations), func(v string) bool {
 		return strings.HasPrefix(v, losing) && r.scenario.Switch.FlowControl != switchagent.FlowCBFC
 	})
 	for i := range r.engine.Flows() {
 		if f := &r.engine.Flows()[i]; f.Sender != nil && (f.Receiver.Delivered < f.Sender.Acked() || f.Size > 0 && f.Receiver.Delivered > f.Size) {
-			laws = append(laws, fmt.Sprintf("flow %d of %d bytes: %d delivered, %d acknowledged", i, f.Size, f.Receiver.Delivered, f.Sender.Acked()))
+			invariants = append(invariants, fmt.Sprintf("flow %d of %d bytes: %d delivered, %d acknowledged", i, f.Size, f.Receiver.Delivered, f.Sender.Acked()))
 		}
 	}
-	return laws
+	return invariants
 }

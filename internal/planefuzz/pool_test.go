@@ -32,13 +32,13 @@ type kernelFabric struct {
 }
 
 // reusedPlane is a plane that serves several engines. The kernel's count of frames can be read once only, so the plane's
-// own books are closed when it is, and not with each engine.
+// own final check is made when it is closed, and not with each engine.
 type reusedPlane struct{ engine.Plane }
 
 // Check says nothing yet.
 func (reusedPlane) Check() []string { return nil }
 
-// end closes the plane and, before, its books. A plane whose passes failed has none.
+// end closes the plane and, before, makes its final check. A plane whose passes failed has none.
 func (p reusedPlane) end(failed bool) error {
 	var errs []error
 	if problems := p.Plane.Check(); !failed && problems != nil {

@@ -101,7 +101,7 @@ func (r *run) until(t vtime.Time) {
 	r.err = r.engine.Run(t, 0, func(vtime.Time, *engine.Totals) error { return ctx.Err() })
 }
 
-// finish runs to the scenario's end and closes the books.
+// finish runs to the scenario's end and makes the final check.
 func (r *run) finish() {
 	r.until(r.scenario.Duration)
 	for _, v := range r.engine.Check() {
@@ -202,7 +202,7 @@ var errEmpty = errors.New("the case has no flow")
 // result is what a case came to on both planes.
 type result struct {
 	differences []string
-	broken      []string // laws broken on both planes, that settings cannot break
+	broken      []string // invariants broken on both planes, that settings cannot break
 	features    []string
 	fingerprint string // on the kernel plane
 	hops        int64

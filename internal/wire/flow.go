@@ -38,7 +38,7 @@ const roceHeaderLen = EthernetLen + rocePrefixLen
 // remembers a little between packets, so one goroutine at a time may use it.
 type FlowHeader struct {
 	header [roceHeaderLen]byte    // lengths, checksum, opcode, flags and PSN are zero
-	masked [IPv4Len + UDPLen]byte // as the ICRC sees IP and UDP; lengths as of prefixLen
+	masked [IPv4Len + UDPLen]byte // as the ICRC sees IP and UDP; lengths as in prefixLen
 	sum    uint32                 // of header's IP header, unfolded
 
 	headersOnly bool

@@ -10,7 +10,7 @@ type Kind uint8
 
 // Kinds.
 const (
-	KindOther Kind = iota // not ours: ordinary traffic, or a RoCE opcode that we do not use
+	KindOther Kind = iota // not ours: host-stack traffic, or a RoCE opcode that we do not use
 	KindData
 	KindAck
 	KindNak // sequence error, RNR or another refusal: see Packet.Syndrome

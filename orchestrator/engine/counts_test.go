@@ -14,7 +14,7 @@ import (
 // that its link's going down ended, until then.
 func TestPausedTime(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
-	l.monitor.keepPauses() // as of a live fabric
+	l.monitor.keepPauses() // as in a live fabric
 	p := l.port("s2", "h2")
 	storm := func(priorities uint8) func() error {
 		return func() error { return l.InjectPFCStorm(2, priorities, 50*vtime.Microsecond) }
@@ -44,7 +44,7 @@ func TestPausedTime(t *testing.T) {
 // PAUSE pauses too.
 func TestPausesOfPriorities(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
-	l.monitor.keepPauses() // as of a live fabric
+	l.monitor.keepPauses() // as in a live fabric
 	for i := range 2 {
 		l.send("h"+string(rune('0'+i)), "h2", 2_000_000, 0, 0)
 	}

@@ -73,7 +73,7 @@ const (
 	EventDelay       = "delay"
 	EventRate        = "rate"
 	EventReceiver    = "receiver"
-	EventPFCStorm    = "pause_flood"
+	EventPFCStorm    = "injected_storm"
 	EventReroute     = "reroute"
 	EventStorm       = "storm"
 	EventStormEnd    = "storm_end"

@@ -317,8 +317,8 @@ func TestCheckFlowControl(t *testing.T) {
 	}
 }
 
-// TestCreditLawsCatchWrongs injects one wrong at a time, as TestLawsCatchWrongs does.
-func TestCreditLawsCatchWrongs(t *testing.T) {
+// TestCreditInvariantsCatchWrongs injects one wrong at a time, as TestInvariantsCatchWrongs does.
+func TestCreditInvariantsCatchWrongs(t *testing.T) {
 	for _, c := range []struct {
 		name, place string
 		wrong       func(l *lab)

@@ -8,10 +8,10 @@
 //
 //   - Whatever opens, builds, finds or probes needs root (MissingCapabilities), and Linux 6.1 is the oldest that is tested. OpenPlane needs
 //     neither for the wasm plane, and off Linux there is little but that.
-//   - Whatever was opened is to be closed: Plane, Fabric, Nodes, BareCrossing. A fabric is made of file
+//   - Whatever was opened is to be closed: Plane, Fabric, Nodes, BarePass. A fabric is made of file
 //     descriptors, some for each node and each port, so a limit of 1024 open files is met soon (OpenFilesLimit).
 //   - Close frees the State. Close what uses a fabric first: the driver, captures, Nodes.
 //   - One goroutine drives a Plane. Resent apart, nothing of it is safe for concurrent use.
-//   - The file descriptors of Namespace, Backplane and Place belong to the fabric and are valid until Close. Do not close them.
+//   - The file descriptors of Namespace, Hub and Place belong to the fabric and are valid until Close. Do not close them.
 //   - Programs on nodes share the machine: a namespace is no sandbox (docs/live.md).
 package kernel

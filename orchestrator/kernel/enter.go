@@ -73,7 +73,7 @@ func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 
 // nodePowers are what programs on nodes may do, root's too: all that concerns their node's network, files and each other. What they may
 // not would reach beyond the node, if by mistake only: to mount, to enter or make namespaces, to load BPF programs and modules, to look
-// into the machine, to set its clock. It is no fence against who means harm: the files are the machine's.
+// into the machine, to set its clock. It is no protection against somebody who means harm: the files are the machine's.
 var nodePowers = pidns.PowersOf(
 	unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE, unix.CAP_NET_BROADCAST,
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, // files

@@ -26,7 +26,7 @@ func TestPlaneGivesUp(t *testing.T) {
 	}
 }
 
-// TestRingIsCounted: a frame that the ring gave and nobody waited for breaks the law that the plane's counts agree.
+// TestRingIsCounted: a frame that the ring gave and nobody waited for breaks the invariant that the plane's counts agree.
 func TestRingIsCounted(t *testing.T) {
 	r := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", rigOptions{})
 	r.send("h0", "h2", 100_000, 0)

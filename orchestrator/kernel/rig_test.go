@@ -118,7 +118,7 @@ func (r *rig) send(from, to string, size int64, start vtime.Time) {
 	})
 }
 
-// run runs until nothing moves any more; no law may break.
+// run runs until nothing moves any more; no invariant may break.
 func (r *rig) run() {
 	r.Helper()
 	if err := r.Run(vtime.Second, 10*vtime.Second, nil); err != nil {

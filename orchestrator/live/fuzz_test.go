@@ -102,7 +102,7 @@ func mutate(r *rand.Rand, frame []byte, longest int) []byte {
 }
 
 // TestLiveFrames has a program send every kind of frame, whole, broken and cut, with the mark of the pipelines' own output, while
-// RDMA flows and pings go on. The fabric lives, its laws hold (as it ends), and what honest hosts do works.
+// RDMA flows and pings go on. The fabric lives, its invariants hold (as it ends), and what honest hosts do works.
 func TestLiveFrames(t *testing.T) {
 	count := 3000
 	if s := os.Getenv("PAUSENET_LIVE_FRAMES"); s != "" {

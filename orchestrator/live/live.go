@@ -221,7 +221,7 @@ func (l *Driver) adapt(now time.Time) {
 	}
 }
 
-// intake takes the frames that programs have sent, as of when they came; those of the port as of the engine's time.
+// intake takes the frames that programs have sent, at the time at which they came; those of the port at the engine's time.
 func (l *Driver) intake(port int, now time.Time) (some bool) {
 	for range kernel.ProgramSlots {
 		f, ok := l.plane.Receive()

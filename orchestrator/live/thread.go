@@ -14,18 +14,18 @@ import (
 )
 
 // preferred keeps the thread that the engine's goroutine is on, whichever that is, one that wakes on time: with exact timers, and before
-// the programs that send into the fabric. It needs a real-time policy, as among ordinary threads even the nicest waits for milliseconds on a
+// the programs that send into the fabric. It needs a real-time policy, as among normal threads even the nicest waits for milliseconds on a
 // machine that is busy; the kernel keeps those from taking a processor whole (sched_rt_runtime_us), and with one processor alone there
 // would be none left for the programs. Where it may not, the fabric is late more often, and says so.
 //
-// The goroutine is not locked to its thread, and sleeps in raw system calls. Go's scheduler is run by ordinary threads, which wait for a
+// The goroutine is not locked to its thread, and sleeps in raw system calls. Go's scheduler is run by normal threads, which wait for a
 // processor on a busy machine, and a real-time thread that waits for one of them waits as long: for some 50 ms whenever a locked goroutine
 // is preempted (each 10 ms), as another thread has to hand it back; for the 950 ms of sched_rt_runtime_us where the thread comes back from
-// a system call that Go knows of as the ordinary thread that watches those (sysmon) is about to look at it: it spins on the processor that
+// a system call that Go knows of as the normal thread that watches those (sysmon) is about to look at it: it spins on the processor that
 // the other needs. A goroutine that is preempted unlocked is taken up again by its own thread. That is one real-time thread at any time.
 //
 // A thread that cannot keep up anyway never waits, and would take its processor from all others, but for the 5 % that the kernel leaves
-// them: two such fabrics would make a machine of two processors 20 times slower. It is an ordinary one meanwhile.
+// them: two such fabrics would make a machine of two processors 20 times slower. It is a normal one meanwhile.
 type preferred struct {
 	tid      int             // 0: none is followed
 	before   *unix.SchedAttr // of that thread; nil: it is as it was
@@ -69,7 +69,7 @@ func (p *preferred) prefer(want bool) {
 	p.tid, p.looked = 0, time.Time{}
 }
 
-// release makes the thread that was preferred, if it is there yet, an ordinary one again.
+// release makes the thread that was preferred, if it is there yet, a normal one again.
 func (p *preferred) release() {
 	if p.before == nil {
 		return

@@ -149,7 +149,7 @@ func (d *drawing) links(class []int) {
 			between++
 		}
 	}
-	// Many crossing lines read better faint.
+	// Many lines that cross read better faint.
 	opacity := math.Max(0.22, math.Min(0.9, 40/float64(max(between, 1))))
 	drawn := map[topologies.NodeID]bool{} // frames that have their line
 	d.printf("<g>\n")

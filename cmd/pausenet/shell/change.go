@@ -7,7 +7,7 @@ import "strings"
 // changeVerbs change the fabric while it runs.
 var changeVerbs = []verb{
 	{"link", "A B down|up|normal|FAULT...", "take the links between two nodes down, or up, or have them lose, damage, delay", (*Shell).link, completeLink},
-	{"host", "HOST receive=RATE|pause-flood on|...", "make a host's NIC a slow receiver, or have it flood its switch with PAUSE", (*Shell).host, completeHost},
+	{"host", "HOST receive=RATE|pfc-storm on|...", "make a host's NIC a slow receiver, or have it inject a PFC storm", (*Shell).host, completeHost},
 	{"set", "NODE.SETTING=VALUE", "change a switch's setting, such as leaf0.pfc.xoff=320KB; switch.… for all switches", (*Shell).set, completeSet},
 }
 
@@ -21,8 +21,8 @@ var details = map[string]string{
 `,
 	"host": `  host h3 receive=1Gbps                    takes frames at that rate only; buffer=512KB xoff=256KB xon=128KB
   host h3 receive=normal                   undoes it
-  host h3 pause-flood on                   sends PAUSE of the longest time for the priority of data; on 3,4 interval=50us
-  host h3 pause-flood off                  ends that; the last PAUSE runs out
+  host h3 pfc-storm on                     sends PAUSE of the longest time for the priority of data; on 3,4 interval=50us
+  host h3 pfc-storm off                    ends that; the last PAUSE runs out
   host h3 normal                           undoes both
 `,
 	"set": `  set leaf0.pfc.xoff=320KB

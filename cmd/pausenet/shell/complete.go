@@ -127,7 +127,7 @@ func completeHost(s *Shell, args []string) []string {
 	switch {
 	case len(args) == 0:
 		return completeHosts(s, args)
-	case args[len(args)-1] == "pause-flood":
+	case args[len(args)-1] == "pfc-storm":
 		return []string{"on", "off"}
 	}
 	return live.HostWords

@@ -237,8 +237,8 @@ func TestComplete(t *testing.T) {
 		"leaf":                   {"leaf0 ", "leaf1 "},
 		"link leaf0 sp":          {"link leaf0 spine0 ", "link leaf0 spine1 "},
 		"link leaf0 spine0 d":    {"link leaf0 spine0 down ", "link leaf0 spine0 delay="},
-		"host h3 pa":             {"host h3 pause-flood "},
-		"host h3 pause-flood o":  {"host h3 pause-flood on ", "host h3 pause-flood off "},
+		"host h3 pf":             {"host h3 pfc-storm "},
+		"host h3 pfc-storm o":    {"host h3 pfc-storm on ", "host h3 pfc-storm off "},
 		"host le":                nil,
 		"set l":                  {"set leaf0.", "set leaf1."},
 		"set leaf0.pfc.xo":       {"set leaf0.pfc.xoff=", "set leaf0.pfc.xon=", "set leaf0.pfc.xoff_to_xon="},
@@ -315,7 +315,7 @@ func TestHistory(t *testing.T) {
 func FuzzLine(f *testing.F) {
 	for _, line := range []string{
 		"flow h0 h5 1KB cc=dcqcn &", "incast 3 h1 1KB &", "link leaf0 spine0 down reroute=1us", "link leaf0 spine0 loss=1% delay=5us rate=1Gbps ber=1e-9",
-		"link leaf1 spine1 normal", "host h3 receive=1Gbps xoff=1KB", "host h3 pause-flood on 3,4 interval=9us", "set leaf0.pfc.xoff=32KB",
+		"link leaf1 spine1 normal", "host h3 receive=1Gbps xoff=1KB", "host h3 pfc-storm on 3,4 interval=9us", "set leaf0.pfc.xoff=32KB",
 		"set switch.pfc.watchdog={detect: 1us, restore: 1us, action: forward}", "help link", "start back &", "dump", "set leaf0.ecn={kmin: 1KB}", "links 'a' # b",
 	} {
 		f.Add(line)

@@ -119,7 +119,7 @@ func checkPrivileges() Check {
 	return c
 }
 
-// probeFabric builds two hosts and a switch, sends a message and its acknowledgement across, and closes the books.
+// probeFabric builds two hosts and a switch, sends a message and its acknowledgement across, and makes the final check.
 func probeFabric(way kernel.Hooks) (found string, err error) {
 	plan, err := topologies.Parse("doctor.yaml", []byte("name: doctor\nstar: {hosts: 2}\n"))
 	if err != nil {
