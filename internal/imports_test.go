@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 
 	// From the language of scenarios, and what a run comes to, to what runs them, reads the results and repeats them. Their tests may
 	// import what any of them may, as far as Go lets them.
-	"experiments/internal": {},
+	"experiments/internal": {"experiments/scenario"},
 	"experiments/fluid":    {},
 	"experiments/report":   {},
 	"experiments/workload": {},

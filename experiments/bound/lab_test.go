@@ -5,21 +5,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/internal/loaded"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// parse resolves a scenario.
-func parse(t testing.TB, text string, sets ...string) *scenario.Scenario {
-	t.Helper()
-	s, err := scenario.Parse("test.yaml", []byte(text), sets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
+// What tests run.
+var parse = loaded.Parse
 
 // run runs a scenario under a controller, and says where its files are.
 func run(t testing.TB, s *scenario.Scenario, controller string) (sum *measure.Summary, dir string) {

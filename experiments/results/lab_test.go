@@ -1,17 +1,8 @@
 package results
 
 import (
-	"testing"
-
-	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/internal/loaded"
 )
 
-// parse resolves a scenario.
-func parse(t testing.TB, text string, sets ...string) *scenario.Scenario {
-	t.Helper()
-	s, err := scenario.Parse("test.yaml", []byte(text), sets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
+// What tests run.
+var parse = loaded.Parse

@@ -7,22 +7,16 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/pausenet/pausenet/experiments/internal/loaded"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// What tests run.
+var parse, mustLoad = loaded.Parse, loaded.Load
 
-// parse resolves a scenario.
-func parse(t testing.TB, text string, sets ...string) *scenario.Scenario {
-	t.Helper()
-	s, err := scenario.Parse("test.yaml", []byte(text), sets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // outcome is a run and its files.
 type outcome struct {
@@ -60,14 +54,4 @@ func (o *outcome) table(name string) testenv.Table {
 func (o *outcome) json(name string) map[string]any {
 	o.Helper()
 	return testenv.ReadJSON(o, filepath.Join(o.dir, name))
-}
-
-// mustLoad resolves a built-in scenario, or a file's.
-func mustLoad(t testing.TB, name string, sets ...string) *scenario.Scenario {
-	t.Helper()
-	s, err := scenario.Load(name, sets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
