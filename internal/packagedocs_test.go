@@ -1,0 +1,67 @@
+package internal
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// largeFiles is how many files a package may have without a doc.go.
+const largeFiles = 10
+
+// TestPackageDocs: a package says once what it is, and a large one in doc.go, where whoever comes looks first.
+func TestPackageDocs(t *testing.T) {
+	tree := os.DirFS("..")
+	files, says := map[string]int{}, map[string][]string{}
+	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name := entry.Name(); name != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "results") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		source, err := fs.ReadFile(tree, file)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		if ast.IsGenerated(parsed) {
+			return nil
+		}
+		files[path.Dir(file)]++
+		if parsed.Doc != nil {
+			says[path.Dir(file)] = append(says[path.Dir(file)], path.Base(file))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 20 {
+		t.Fatalf("found %d packages: the test looks in the wrong place", len(files))
+	}
+	for folder, n := range files {
+		where := says[folder]
+		switch {
+		case len(where) != 1:
+			t.Errorf("%s: %d files have a package comment, want one: %v", folder, len(where), where)
+		case n > largeFiles && !strings.HasPrefix(folder, "cmd/pausenet") && !slices.Contains(where, "doc.go"):
+			t.Errorf("%s: %d files, and the package comment is in %s: want it in doc.go", folder, n, where[0])
+		}
+	}
+}
