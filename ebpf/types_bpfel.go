@@ -142,6 +142,7 @@ type pipelinesPort struct {
 	CreditRepairs    uint64
 	CreditStalls     uint64
 	Credit           [8]pipelinesCredit
+	_                [56]byte
 }
 
 type pipelinesPortClass struct {

@@ -123,7 +123,8 @@ struct credit {
 };
 
 /* In cache lines of 64 bytes, as a large fabric's ports are more than the processor's cache holds: a frame touches the
- * first and its priority's. */
+ * first and its priority's. Their number is odd (17), so that the same line of different ports is not always in the same set of the
+ * cache. */
 struct port {
 	__u32 kind;
 	__u32 node;          /* index among the switches, or among the hosts */
@@ -192,7 +193,7 @@ struct port {
 	__u64 credit_repairs; /* messages that told of other blocks than had come */
 	__u64 credit_stalls; /* times that a priority went OFF for want of credits */
 	struct credit credit[PRIORITIES];
-};
+} __attribute__((aligned(64)));
 
 /* The thresholds that ports of one kind have in common: their rate's, and their cable's. */
 #define PROFILES 32 /* a power of 2 */

@@ -130,6 +130,22 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestPortsLines: a port begins with a cache line, as do its priorities, and takes an odd number of them: in what frames touch of a port
+// no two ports share a line, and the same line of many is spread over all of the cache.
+func TestPortsLines(t *testing.T) {
+	const line = 64
+	p := load(t, wasm.Load, small)
+	for i := range p.State.Ports {
+		port := &p.State.Ports[i]
+		if uintptr(unsafe.Pointer(port))%line != 0 || uintptr(unsafe.Pointer(&port.Class))%line != 0 || unsafe.Sizeof(port.Class[0]) != line {
+			t.Errorf("port %d is at %p, its priorities at %p, %d bytes each", i, port, &port.Class, unsafe.Sizeof(port.Class[0]))
+		}
+	}
+	if n := unsafe.Sizeof(ebpf.Port{}) / line; n%2 == 0 {
+		t.Errorf("a port takes %d lines", n)
+	}
+}
+
 // TestTooLarge: what does not fit 4 GB is refused, without taking any of it.
 func TestTooLarge(t *testing.T) {
 	n := ebpf.Sizes{Ports: 3072, Switches: 1500, Hosts: 1024, NextHops: 1, Features: ebpf.Features{BurstDetection: true}}

@@ -53,7 +53,7 @@ func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5 int32) int32 {
 	store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v5))
 	v6 = i32(0)
 	{
-		v7 = int64(uint32(v0)) * i64(1032)
+		v7 = int64(uint32(v0)) * i64(1088)
 		t0 := v7
 		v0 = i32(10192) + i32(63)
 		v8 = v0 & i32(-64)
@@ -310,13 +310,13 @@ func (m *Module) Xleave(v0 int32) {
 			if v2 == 0 {
 				return
 			}
-			v3 = v2 + v1*i32(1032)
+			v3 = v2 + v1*i32(1088)
 			t5 := int32(load32(m.memory, uint32(v3)))
 			if t5 != i32(1) {
 				return
 			}
 			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-			t7 := int32(load32(m.memory, uint64(uint32(v2+v1*i32(1032)))+4))
+			t7 := int32(load32(m.memory, uint64(uint32(v2+v1*i32(1088)))+4))
 			v4 = t7
 			if uint32(t6) <= uint32(v4) {
 				return
@@ -352,7 +352,7 @@ func (m *Module) Xleave(v0 int32) {
 				if uint32(v7+i32(-1)) < uint32(i32(2)) {
 					goto l3
 				}
-				m.fn2(v5+v4*i32(1920), v3, v2+v1*i32(1032)+v9<<6+i32(64), v0)
+				m.fn2(v5+v4*i32(1920), v3, v2+v1*i32(1088)+v9<<6+i32(64), v0)
 				goto l2
 			l3:
 				v3 = v8 & i32(3)
@@ -374,13 +374,13 @@ func (m *Module) Xleave(v0 int32) {
 							}
 						}
 					l4:
-						t17 := int32(m.memory[uint32(v2+v1*i32(1032)+i32(30))])
+						t17 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
 						v10 = t17 & i32(31)
 						v11 = int64(uint32(v9))
 						goto l6
 					}
 				l5:
-					t18 := int32(m.memory[uint32(v2+v1*i32(1032)+i32(30))])
+					t18 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
 					t19 := v5 + v4*i32(1920)
 					v10 = t18 & i32(31)
 					t20 := int64(load64(m.memory, uint32(t19+v10*i32(56)+i32(168))))
@@ -416,7 +416,7 @@ func (m *Module) Xleave(v0 int32) {
 					if uint64(v13) < uint64(v11) {
 						goto l9
 					}
-					v7 = v2 + v1*i32(1032)
+					v7 = v2 + v1*i32(1088)
 					t26 := int64(load64(m.memory, uint64(uint32(v7))+600))
 					t27 := v7
 					v14 = t26
@@ -457,7 +457,7 @@ func (m *Module) Xleave(v0 int32) {
 				v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 				v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
 				store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
-				v3 = v2 + v1*i32(1032)
+				v3 = v2 + v1*i32(1088)
 				t35 := int64(load64(m.memory, uint64(uint32(v3))+56))
 				store64(m.memory, uint64(uint32(v3))+56, uint64(t35+i64(1)))
 			}
@@ -466,7 +466,7 @@ func (m *Module) Xleave(v0 int32) {
 			if t36 == 0 {
 				return
 			}
-			v1 = v2 + v1*i32(1032)
+			v1 = v2 + v1*i32(1088)
 			t37 := int64(load64(m.memory, uint64(uint32(v1))+880))
 			t38 := int32(load32(m.memory, uint64(uint32(v1))+868))
 			t39 := v1
@@ -805,7 +805,7 @@ func (m *Module) fn4() {
 		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
 		p3 := i32(0)
 		if uint32(t2) > uint32(v0) {
-			p3 = t0 + v0*i32(1032)
+			p3 = t0 + v0*i32(1088)
 		}
 		v0 = p3
 		if v0 == 0 {
@@ -900,7 +900,7 @@ func (m *Module) Xenter(v0 int32) {
 		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
 		p3 := i32(0)
 		if uint32(t2) > uint32(v1) {
-			p3 = t0 + v1*i32(1032)
+			p3 = t0 + v1*i32(1088)
 		}
 		v1 = p3
 		if v1 == 0 {
@@ -1750,7 +1750,7 @@ func (m *Module) Xenter(v0 int32) {
 									goto l51
 								}
 							l50:
-								v7 = v10 + v15*i32(1032)
+								v7 = v10 + v15*i32(1088)
 								v14 = v7 + i32(624)
 								{
 									t210 := int32(load32(m.memory, uint64(uint32(v7))+624))
@@ -1781,7 +1781,7 @@ func (m *Module) Xenter(v0 int32) {
 								t212 := v14
 								v7 = v6 + i32(1)
 								store32(m.memory, uint32(t212), uint32(v7))
-								v8 = v10 + v15*i32(1032)
+								v8 = v10 + v15*i32(1088)
 								t213 := int32(load32(m.memory, uint64(uint32(v8))+620))
 								store32(m.memory, uint64(uint32(v8))+620, uint32(t213+i32(1)))
 							}
@@ -1793,7 +1793,7 @@ func (m *Module) Xenter(v0 int32) {
 							}
 							{
 								{
-									v4 = v10 + v15*i32(1032)
+									v4 = v10 + v15*i32(1088)
 									v8 = v4 + v0<<6
 									t214 := int64(load64(m.memory, uint32(v8+i32(72))))
 									v34 = t214
@@ -1839,7 +1839,7 @@ func (m *Module) Xenter(v0 int32) {
 										}
 										v6 = p227
 										t228 := v6
-										v4 = v10 + v15*i32(1032)
+										v4 = v10 + v15*i32(1088)
 										t229 := int32(load32(m.memory, uint64(uint32(v4))+632))
 										v7 = t229
 										if uint32(t228) >= uint32(v7) {
@@ -1910,7 +1910,7 @@ func (m *Module) Xenter(v0 int32) {
 										v34 = v29
 										t246 := int64(uint64(v35) / uint64(v33))
 										v35 = t246
-										t247 := int64(load64(m.memory, uint64(uint32(v10+v15*i32(1032)))+592))
+										t247 := int64(load64(m.memory, uint64(uint32(v10+v15*i32(1088)))+592))
 										t248 := v35
 										v33 = t247 * (v33 + i64(-1))
 										if uint64(t248) <= uint64(v33) {
@@ -1937,7 +1937,7 @@ func (m *Module) Xenter(v0 int32) {
 										v1 = i32(2)
 										t251 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
 										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t251|i32(2)))
-										v4 = v10 + v15*i32(1032)
+										v4 = v10 + v15*i32(1088)
 										t252 := int32(load32(m.memory, uint64(uint32(v4))+624))
 										store32(m.memory, uint64(uint32(v4))+628, uint32(t252))
 										store64(m.memory, uint32(v4+v0<<3+i32(672)), uint64(v31))
@@ -2003,7 +2003,7 @@ func (m *Module) Xenter(v0 int32) {
 									if uint64(v31-v29) >= uint64(t265) {
 										goto l68
 									}
-									t266 := int32(load32(m.memory, uint64(uint32(v10+v15*i32(1032)))+620))
+									t266 := int32(load32(m.memory, uint64(uint32(v10+v15*i32(1088)))+620))
 									t267 := int32(load32(m.memory, uint64(uint32(v5+v6*i32(48)))+16))
 									if uint32(t266<<3) <= uint32(t267*i32(9)) {
 										goto l63
@@ -2031,7 +2031,7 @@ func (m *Module) Xenter(v0 int32) {
 							if v1 == 0 {
 								goto l69
 							}
-							v3 = v10 + v15*i32(1032)
+							v3 = v10 + v15*i32(1088)
 							v4 = v3 + v0<<6
 							t271 := int32(m.memory[uint32(v4+i32(125))])
 							if t271 == i32(2) {
@@ -2068,7 +2068,7 @@ func (m *Module) Xenter(v0 int32) {
 								if uint64(v29) < uint64(v31) {
 									goto l72
 								}
-								v3 = v10 + v15*i32(1032)
+								v3 = v10 + v15*i32(1088)
 								t280 := int64(load64(m.memory, uint64(uint32(v3))+600))
 								t281 := v3
 								v34 = t280
@@ -2109,7 +2109,7 @@ func (m *Module) Xenter(v0 int32) {
 							v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
 							v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
 							store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-							v1 = v10 + v15*i32(1032)
+							v1 = v10 + v15*i32(1088)
 							t289 := int64(load64(m.memory, uint64(uint32(v1))+56))
 							store64(m.memory, uint64(uint32(v1))+56, uint64(t289+i64(1)))
 						}
@@ -2125,7 +2125,7 @@ func (m *Module) Xenter(v0 int32) {
 						v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
 						v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
 						store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-						v1 = v10 + v15*i32(1032)
+						v1 = v10 + v15*i32(1088)
 						t294 := int32(m.memory[uint64(uint32(v1))+22])
 						m.memory[uint64(uint32(i32(0)))+1864] = byte(t294)
 						t295 := int32(m.memory[uint32(v1+i32(23))])
@@ -2594,7 +2594,7 @@ func (m *Module) fn6(v0, v1 int32) {
 										if uint32(t88) <= uint32(v12) {
 											goto l25
 										}
-										v15 = v17 + v12*i32(1032)
+										v15 = v17 + v12*i32(1088)
 										t89 := int64(load64(m.memory, uint64(uint32(v15))+32))
 										v4 = t89
 										{
@@ -2655,7 +2655,7 @@ func (m *Module) fn6(v0, v1 int32) {
 										m.memory[uint64(uint32(i32(0)))+1868] = byte(t103)
 										t104 := int32(m.memory[uint32(v0+i32(45))])
 										m.memory[uint64(uint32(i32(0)))+1869] = byte(t104)
-										v0 = v17 + v12*i32(1032)
+										v0 = v17 + v12*i32(1088)
 										t105 := int32(m.memory[uint64(uint32(v0))+16])
 										m.memory[uint64(uint32(i32(0)))+1870] = byte(t105)
 										t106 := int32(m.memory[uint32(v0+i32(17))])
@@ -2739,7 +2739,7 @@ func (m *Module) fn6(v0, v1 int32) {
 					t120 := int32(load32(m.memory, uint64(uint32(v6))+24))
 					v0 = t120
 					t121 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-					t122 := t119 + v0*i32(1032)
+					t122 := t119 + v0*i32(1088)
 					v12 = t121
 					p123 := i32(0)
 					if uint32(v12) > uint32(v0) {
@@ -2754,7 +2754,7 @@ func (m *Module) fn6(v0, v1 int32) {
 					v13 = t124
 					p126 := i32(0)
 					if uint32(v12) > uint32(v13) {
-						p126 = t125 + v13*i32(1032)
+						p126 = t125 + v13*i32(1088)
 					}
 					v7 = p126
 					if v7 == 0 {
@@ -3713,7 +3713,7 @@ func (m *Module) fn10(v0 int32) {
 		m.memory[uint64(uint32(i32(0)))+1868] = byte(t12)
 		t13 := int32(m.memory[uint32(v0+i32(45))])
 		m.memory[uint64(uint32(i32(0)))+1869] = byte(t13)
-		v0 = v3 + v2*i32(1032)
+		v0 = v3 + v2*i32(1088)
 		t14 := int32(m.memory[uint64(uint32(v0))+16])
 		m.memory[uint64(uint32(i32(0)))+1870] = byte(t14)
 		t15 := int32(m.memory[uint32(v0+i32(17))])
@@ -3760,13 +3760,13 @@ func (m *Module) Xprocess(v0 int32) {
 			if v2 == 0 {
 				goto l1
 			}
-			v3 = v2 + v1*i32(1032)
+			v3 = v2 + v1*i32(1088)
 			t5 := int32(load32(m.memory, uint32(v3)))
 			if t5 != i32(1) {
 				goto l1
 			}
 			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-			t7 := int32(load32(m.memory, uint64(uint32(v2+v1*i32(1032)))+4))
+			t7 := int32(load32(m.memory, uint64(uint32(v2+v1*i32(1088)))+4))
 			v4 = t7
 			if uint32(t6) <= uint32(v4) {
 				goto l1
@@ -3802,7 +3802,7 @@ func (m *Module) Xprocess(v0 int32) {
 				if uint32(v7+i32(-1)) < uint32(i32(2)) {
 					goto l3
 				}
-				m.fn2(v5+v4*i32(1920), v3, v2+v1*i32(1032)+v9<<6+i32(64), v0)
+				m.fn2(v5+v4*i32(1920), v3, v2+v1*i32(1088)+v9<<6+i32(64), v0)
 				goto l2
 			l3:
 				v3 = v8 & i32(3)
@@ -3824,13 +3824,13 @@ func (m *Module) Xprocess(v0 int32) {
 							}
 						}
 					l4:
-						t17 := int32(m.memory[uint32(v2+v1*i32(1032)+i32(30))])
+						t17 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
 						v10 = t17 & i32(31)
 						v11 = int64(uint32(v9))
 						goto l6
 					}
 				l5:
-					t18 := int32(m.memory[uint32(v2+v1*i32(1032)+i32(30))])
+					t18 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
 					t19 := v5 + v4*i32(1920)
 					v10 = t18 & i32(31)
 					t20 := int64(load64(m.memory, uint32(t19+v10*i32(56)+i32(168))))
@@ -3866,7 +3866,7 @@ func (m *Module) Xprocess(v0 int32) {
 					if uint64(v13) < uint64(v11) {
 						goto l9
 					}
-					v7 = v2 + v1*i32(1032)
+					v7 = v2 + v1*i32(1088)
 					t26 := int64(load64(m.memory, uint64(uint32(v7))+600))
 					t27 := v7
 					v14 = t26
@@ -3907,7 +3907,7 @@ func (m *Module) Xprocess(v0 int32) {
 				v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 				v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
 				store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
-				v3 = v2 + v1*i32(1032)
+				v3 = v2 + v1*i32(1088)
 				t35 := int64(load64(m.memory, uint64(uint32(v3))+56))
 				store64(m.memory, uint64(uint32(v3))+56, uint64(t35+i64(1)))
 			}
@@ -3916,7 +3916,7 @@ func (m *Module) Xprocess(v0 int32) {
 			if t36 == 0 {
 				goto l1
 			}
-			v1 = v2 + v1*i32(1032)
+			v1 = v2 + v1*i32(1088)
 			t37 := int64(load64(m.memory, uint64(uint32(v1))+880))
 			t38 := int32(load32(m.memory, uint64(uint32(v1))+868))
 			t39 := v1
@@ -3951,7 +3951,7 @@ l1:
 		t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
 		p47 := i32(0)
 		if uint32(t46) > uint32(v1) {
-			p47 = t44 + v1*i32(1032)
+			p47 = t44 + v1*i32(1088)
 		}
 		v1 = p47
 		if v1 == 0 {
@@ -4801,7 +4801,7 @@ l1:
 									goto l62
 								}
 							l61:
-								v6 = v15 + v10*i32(1032)
+								v6 = v15 + v10*i32(1088)
 								v19 = v6 + i32(624)
 								{
 									t254 := int32(load32(m.memory, uint64(uint32(v6))+624))
@@ -4832,7 +4832,7 @@ l1:
 								t256 := v19
 								v6 = v5 + i32(1)
 								store32(m.memory, uint32(t256), uint32(v6))
-								v8 = v15 + v10*i32(1032)
+								v8 = v15 + v10*i32(1088)
 								t257 := int32(load32(m.memory, uint64(uint32(v8))+620))
 								store32(m.memory, uint64(uint32(v8))+620, uint32(t257+i32(1)))
 							}
@@ -4844,7 +4844,7 @@ l1:
 							}
 							{
 								{
-									v4 = v15 + v10*i32(1032)
+									v4 = v15 + v10*i32(1088)
 									v8 = v4 + v0<<6
 									t258 := int64(load64(m.memory, uint32(v8+i32(72))))
 									v14 = t258
@@ -4890,7 +4890,7 @@ l1:
 										}
 										v5 = p271
 										t272 := v5
-										v4 = v15 + v10*i32(1032)
+										v4 = v15 + v10*i32(1088)
 										t273 := int32(load32(m.memory, uint64(uint32(v4))+632))
 										v6 = t273
 										if uint32(t272) >= uint32(v6) {
@@ -4961,7 +4961,7 @@ l1:
 										v14 = v13
 										t290 := int64(uint64(v35) / uint64(v34))
 										v35 = t290
-										t291 := int64(load64(m.memory, uint64(uint32(v15+v10*i32(1032)))+592))
+										t291 := int64(load64(m.memory, uint64(uint32(v15+v10*i32(1088)))+592))
 										t292 := v35
 										v34 = t291 * (v34 + i64(-1))
 										if uint64(t292) <= uint64(v34) {
@@ -4988,7 +4988,7 @@ l1:
 										v1 = i32(2)
 										t295 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
 										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t295|i32(2)))
-										v4 = v15 + v10*i32(1032)
+										v4 = v15 + v10*i32(1088)
 										t296 := int32(load32(m.memory, uint64(uint32(v4))+624))
 										store32(m.memory, uint64(uint32(v4))+628, uint32(t296))
 										store64(m.memory, uint32(v4+v0<<3+i32(672)), uint64(v11))
@@ -5054,7 +5054,7 @@ l1:
 									if uint64(v11-v13) >= uint64(t309) {
 										goto l79
 									}
-									t310 := int32(load32(m.memory, uint64(uint32(v15+v10*i32(1032)))+620))
+									t310 := int32(load32(m.memory, uint64(uint32(v15+v10*i32(1088)))+620))
 									t311 := int32(load32(m.memory, uint64(uint32(v7+v5*i32(48)))+16))
 									if uint32(t310<<3) <= uint32(t311*i32(9)) {
 										goto l74
@@ -5082,7 +5082,7 @@ l1:
 							if v1 == 0 {
 								goto l80
 							}
-							v3 = v15 + v10*i32(1032)
+							v3 = v15 + v10*i32(1088)
 							v4 = v3 + v0<<6
 							t315 := int32(m.memory[uint32(v4+i32(125))])
 							if t315 == i32(2) {
@@ -5119,7 +5119,7 @@ l1:
 								if uint64(v13) < uint64(v11) {
 									goto l83
 								}
-								v3 = v15 + v10*i32(1032)
+								v3 = v15 + v10*i32(1088)
 								t324 := int64(load64(m.memory, uint64(uint32(v3))+600))
 								t325 := v3
 								v14 = t324
@@ -5160,7 +5160,7 @@ l1:
 							v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
 							v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
 							store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-							v1 = v15 + v10*i32(1032)
+							v1 = v15 + v10*i32(1088)
 							t333 := int64(load64(m.memory, uint64(uint32(v1))+56))
 							store64(m.memory, uint64(uint32(v1))+56, uint64(t333+i64(1)))
 						}
@@ -5176,7 +5176,7 @@ l1:
 						v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
 						v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
 						store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-						v1 = v15 + v10*i32(1032)
+						v1 = v15 + v10*i32(1088)
 						t338 := int32(m.memory[uint64(uint32(v1))+22])
 						m.memory[uint64(uint32(i32(0)))+1864] = byte(t338)
 						t339 := int32(m.memory[uint32(v1+i32(23))])
