@@ -21,11 +21,14 @@ type progress struct {
 	bars *mpb.Progress // nil: not a terminal
 }
 
-func newProgress(f *os.File) *progress {
-	if !term.IsTerminal(int(f.Fd())) {
-		return &progress{}
+func newProgress(f *os.File) *progress { return &progress{bars: newBars(f)} }
+
+// newBars shows bars on a terminal; elsewhere, and on one that knows no cursor, it is nil.
+func newBars(f *os.File) *mpb.Progress {
+	if !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return nil
 	}
-	return &progress{bars: mpb.New(mpb.WithOutput(f), mpb.WithWidth(64), mpb.WithRefreshRate(150*time.Millisecond))}
+	return mpb.New(mpb.WithOutput(f), mpb.WithWidth(64), mpb.WithRefreshRate(150*time.Millisecond))
 }
 
 func (p *progress) wait() {
@@ -44,11 +47,7 @@ func (p *progress) start(suite *suite.Suite) func(scenario, controller string) (
 		if p.bars == nil {
 			return nil, func(*runner.Result, error) {}
 		}
-		b := &bar{started: time.Now(), duration: durations[scenario]}
-		b.Bar = p.bars.AddBar(int64(b.duration),
-			mpb.PrependDecorators(decor.Name(fmt.Sprintf("%s %s", scenario, controller), decor.WCSyncSpaceR)),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return b.describe() })),
-		)
+		b := addBar(p.bars, fmt.Sprintf("%s %s", scenario, controller), durations[scenario])
 		ended := func(r *runner.Result, err error) {
 			if err != nil || r == nil {
 				b.Abort(false)
@@ -71,6 +70,15 @@ type bar struct {
 	now  vtime.Time
 	hops int64
 	wall time.Duration
+}
+
+func addBar(to *mpb.Progress, name string, duration vtime.Time) *bar {
+	b := &bar{started: time.Now(), duration: duration}
+	b.Bar = to.AddBar(int64(duration),
+		mpb.PrependDecorators(decor.Name(name, decor.WCSyncSpaceR)),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return b.describe() })),
+	)
+	return b
 }
 
 func (b *bar) progress(now vtime.Time, t *engine.Totals) {

@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/vbauerster/mpb/v8"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/sweep"
@@ -16,65 +21,110 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSweepTable: a line a point, none wider than the screen, not more than it is high.
-func TestSweepTable(t *testing.T) {
-	now := time.Unix(1000, 0)
-	table := sweepTable{
-		name: "mine", total: 20, done: 4, kept: 3, over: 8, failed: 1, elapsed: 10 * time.Second,
-		running: []runningPoint{
-			{name: "xoff=1KB dcqcn", duration: 40 * vtime.Millisecond, now: 10 * vtime.Millisecond, hops: 4e6, wall: 2 * time.Second, begun: now.Add(-2500 * time.Millisecond)},
-			{name: "x dcon", duration: 40 * vtime.Millisecond, begun: now},
-			{name: "y dcon", duration: vtime.Millisecond, now: 2 * vtime.Millisecond, hops: 1000, wall: time.Second, begun: now.Add(-time.Second)},
-		},
+// TestSweepCount: how far a sweep is, in a line.
+func TestSweepCount(t *testing.T) {
+	c := sweepCount{name: "mine", total: 20}
+	if got := c.line(0); got != "mine: 0 of 20 points  0s" {
+		t.Error(got)
 	}
-	want := `mine: 7 of 20 points (3 kept), 1 failed  10s, about 30s left
-  xoff=1KB dcqcn   25 %  10.0 of 40ms  2000 khop/s  2s
-  x dcon          building the fabric
-  y dcon          100 %  2.0 of 1ms  1 khop/s  1s`
-	if got := strings.Join(table.lines(now, 100, 10), "\n"); got != want {
-		t.Errorf("\n%s\nwant\n%s", got, want)
+	for range 3 {
+		c.add(&sweep.Outcome{State: sweep.Kept})
 	}
-	for _, l := range table.lines(now, 20, 2) {
-		if len([]rune(l)) > 20 {
-			t.Errorf("%q is too wide", l)
-		}
+	for range 4 {
+		c.add(&sweep.Outcome{State: sweep.Done, Verdict: measure.Verdict{Status: measure.Pass}})
 	}
-	if n := len(table.lines(now, 20, 2)); n != 2 {
-		t.Errorf("%d lines", n)
+	c.add(&sweep.Outcome{State: sweep.Failed, Err: errors.New("no memory")})
+	if got := c.line(10 * time.Second); got != "mine: 7 of 20 points (3 kept), 1 failed  10s, about 30s left" {
+		t.Error(got)
 	}
 }
 
-// TestSweepDisplay: on a screen the table is taken off before a line that stays is written; elsewhere there are such lines
-// alone.
+// TestSweepDisplay: a line a point that has ended, but for those that were kept; on a screen above the bars, which are gone in the end.
 func TestSweepDisplay(t *testing.T) {
-	points := []sweep.Point{{Folder: "a=1", Controller: "dcqcn", Duration: vtime.Millisecond}, {Folder: "a=2", Controller: "dcqcn"}, {Folder: "a=3", Controller: "dcqcn"}}
-	for _, terminal := range []bool{true, false} {
-		var out bytes.Buffer
-		d := &sweepDisplay{out: &out, points: points, widest: len("a=10 dcqcn"), table: sweepTable{name: "mine", total: 3}, stop: make(chan struct{})}
+	points := []sweep.Point{
+		{Folder: "a=1", Controller: "dcqcn", Duration: vtime.Millisecond},
+		{Folder: "a=2", Controller: "dcqcn"},
+		{Folder: "a=3", Controller: "dcqcn"},
+		{Folder: "a=10", Controller: "dcqcn"},
+	}
+	const ended, failed = "  FAIL  a=1 dcqcn      1.5s\n", "  failed  a=3 dcqcn: no memory\n"
+	for screenName, terminal := range map[string]bool{"terminal": true, "terminal, all over": true, "pipe": false} {
+		interrupted := screenName == "terminal, all over"
+		var out screen
+		var bars *mpb.Progress
 		if terminal {
-			d.size = func() (int, int) { return 80, 24 }
+			bars = mpb.New(mpb.WithOutput(&out), mpb.WithWidth(200), mpb.WithAutoRefresh(), mpb.WithRefreshRate(time.Millisecond))
 		}
-		d.begun(0)(500*vtime.Microsecond, &engine.Totals{Hops: 7})
+		d := displaySweep(&out, bars, "mine", points)
+		if progress := d.begun(0); terminal {
+			progress(500*vtime.Microsecond, &engine.Totals{Hops: 7})
+		}
+		d.begun(3)
 		if terminal {
-			d.draw(nil)
-			if got := out.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "a=1 dcqcn") {
-				t.Errorf("table %q", got)
-			}
+			out.await("a=1 dcqcn", "0.5 of 1ms", "a=10 dcqcn", "building the fabric", "mine: 0 of 4 points")
 		}
-		out.Reset()
 		d.ended(1, &sweep.Outcome{State: sweep.Kept})
 		d.ended(0, &sweep.Outcome{State: sweep.Done, Wall: 1500 * time.Millisecond, Verdict: measure.Verdict{Status: measure.Fail}})
 		d.ended(2, &sweep.Outcome{State: sweep.Failed, Err: errors.New("no memory\ngoroutine 1")})
-		d.close()
-		ended, failed := "  FAIL  a=1 dcqcn      1.5s\n", "  failed  a=3 dcqcn: no memory\n"
-		want := ended + failed
 		if terminal {
-			want = "\x1b[2A\x1b[J" + ended + "mine: 2 of 3 points (1 kept), 1 failed  0s, about 0s left\n" +
-				"\x1b[1A\x1b[J" + failed + "mine: 2 of 3 points (1 kept), 2 failed  0s\n" + "\x1b[1A\x1b[J"
+			out.await(ended, failed, "mine: 2 of 4 points (1 kept), 2 failed")
 		}
-		if got := out.String(); got != want {
-			t.Errorf("terminal %t: %q\nwant %q", terminal, got, want)
+		if interrupted {
+			d.ended(3, &sweep.Outcome{State: sweep.Interrupted})
 		}
+		d.close()
+		want := ended + failed
+		if interrupted {
+			want += "  interrupted  a=10 dcqcn\n"
+		}
+		if got := out.left(); got != want {
+			t.Errorf("%s: what stays is %q", screenName, got)
+		}
+	}
+}
+
+// screen is what a terminal of many lines has been written.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+// await waits until texts have been written.
+func (s *screen) await(texts ...string) {
+	for _, text := range texts {
+		for {
+			s.mu.Lock()
+			there := strings.Contains(s.text.String(), text)
+			s.mu.Unlock()
+			if there {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+var upAndErase = regexp.MustCompile(`\x1b\[(\d+)A\x1b\[J`)
+
+// left is what stands there in the end: what was erased is gone.
+func (s *screen) left() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := s.text.String()
+	for {
+		m := upAndErase.FindStringSubmatchIndex(text)
+		if m == nil {
+			return text
+		}
+		up, _ := strconv.Atoi(text[m[2]:m[3]])
+		before := strings.SplitAfter(text[:m[0]], "\n")
+		text = strings.Join(before[:len(before)-1-up], "") + text[m[1]:]
 	}
 }
 
