@@ -245,7 +245,7 @@ func TestEveryControllerInTheLoop(t *testing.T) {
 		settle = 20 * vtime.Millisecond
 		look   = 10 * vtime.Millisecond
 		// Recovery takes DCQCN 30 Gb/s by 40 Mb/s in 55 us at least: 41 ms.
-		patience = 300 * vtime.Millisecond
+		timeout = 300 * vtime.Millisecond
 	)
 	for _, name := range cc.Names() {
 		names := []string{name}
@@ -281,7 +281,7 @@ func TestEveryControllerInTheLoop(t *testing.T) {
 					t.Errorf("a rate of %g through a port of %v", rate, narrow)
 				}
 				l.port = line
-				if !l.run(l.now+patience, func() bool { return l.sender.Rate() >= 0.9*line && l.sender.Sent()-l.sender.Acked() > 100*mtu }) {
+				if !l.run(l.now+timeout, func() bool { return l.sender.Rate() >= 0.9*line && l.sender.Sent()-l.sender.Acked() > 100*mtu }) {
 					t.Errorf("at %v the rate is %g", l.now, l.sender.Rate())
 				}
 				t.Logf("back at %.3f Gb/s after %v", l.sender.Rate()/1e9, l.now-settle-look)

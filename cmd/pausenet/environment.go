@@ -55,7 +55,7 @@ func lockResults(ctx context.Context, suite *suite.Suite) (unlock func(), err er
 	}
 	for i := range suite.Scenarios {
 		folder := filepath.Join(suite.Directory, suite.Scenarios[i].Scenario.Name)
-		release, err := lockResultsFolder(ctx, suite.Directory, folder, dyingPatience)
+		release, err := lockResultsFolder(ctx, suite.Directory, folder, dyingTimeout)
 		if err != nil {
 			unlock()
 			return nil, err
@@ -65,19 +65,19 @@ func lockResults(ctx context.Context, suite *suite.Suite) (unlock func(), err er
 	return unlock, nil
 }
 
-// dyingPatience is how long a run waits for a folder that another one has: for as long as the kernel takes to end a process that was
+// dyingTimeout is how long a run waits for a folder that another one has: for as long as the kernel takes to end a process that was
 // killed, with its namespaces and programs.
-const dyingPatience = 2 * time.Second
+const dyingTimeout = 2 * time.Second
 
 // lockResultsFolder makes a folder for results, below the one that the user named, and locks it until it is released.
-func lockResultsFolder(ctx context.Context, within, path string, patience time.Duration) (release func(), err error) {
+func lockResultsFolder(ctx context.Context, within, path string, timeout time.Duration) (release func(), err error) {
 	folder, err := files.OpenFolder(within, path)
 	if err != nil {
 		return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
 	}
 	var locked *files.LockedError
 	lock, err := folder.Lock()
-	for deadline := time.Now().Add(patience); errors.As(err, &locked) && time.Now().Before(deadline) && ctx.Err() == nil; {
+	for deadline := time.Now().Add(timeout); errors.As(err, &locked) && time.Now().Before(deadline) && ctx.Err() == nil; {
 		time.Sleep(20 * time.Millisecond)
 		lock, err = folder.Lock()
 	}

@@ -142,7 +142,7 @@ func programsOf(pid int) (ids []ebpf.ProgramID) {
 // All of its processes have a variable in their environment.
 func nothingLeft(t *testing.T, what string, pid int, variable string, programs []ebpf.ProgramID) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
 		var left []string
 		if pid := aProcess(func(folder string) bool {
 			environ, _ := os.ReadFile(folder + "/environ")
@@ -242,7 +242,7 @@ func TestInitKilled(t *testing.T) {
 		text, _ := os.ReadFile(out.Name())
 		return string(text)
 	}
-	for deadline := time.Now().Add(patience); !strings.Contains(printed(), "\nready\n"); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !strings.Contains(printed(), "\nready\n"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			_ = cmd.Process.Kill()
 			t.Fatal(printed())
@@ -299,7 +299,7 @@ func TestStoppedClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It lets go as soon as the program runs.
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
 		held := slices.DeleteFunc(netLinks(fmt.Sprintf("/proc/%d", client.Process.Pid)), func(link string) bool { return link == own })
 		if len(held) == 0 {
 			break

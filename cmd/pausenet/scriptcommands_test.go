@@ -39,8 +39,8 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"endflood": endFlood,
 }
 
-// patience is how long a script waits for what takes a moment, on a machine that is busy with other things.
-const patience = 3 * time.Minute
+// timeout is how long a script waits for what takes a moment, on a machine that is busy with other things.
+const timeout = 3 * time.Minute
 
 // started are a script's processes by name.
 type started map[string]*process
@@ -261,8 +261,8 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	p := find(ts, args[0])
 	select {
 	case <-p.done:
-	case <-time.After(patience):
-		ts.Fatalf("%s has not ended after %v", args[0], patience)
+	case <-time.After(timeout):
+		ts.Fatalf("%s has not ended after %v", args[0], timeout)
 	}
 	out, _ := os.ReadFile(ts.MkAbs(args[0] + ".out"))
 	errs, _ := os.ReadFile(ts.MkAbs(args[0] + ".err"))
@@ -272,9 +272,9 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func wait(ts *testscript.TestScript, what string, done func() bool) {
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			ts.Fatalf("not after %v: %s", patience, what)
+			ts.Fatalf("not after %v: %s", timeout, what)
 		}
 	}
 }

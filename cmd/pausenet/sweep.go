@@ -103,7 +103,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 			f.out += "-quick"
 		}
 	}
-	unlock, err := lockResultsFolder(c.Context(), f.out, f.out, dyingPatience)
+	unlock, err := lockResultsFolder(c.Context(), f.out, f.out, dyingTimeout)
 	if err != nil {
 		return err
 	}

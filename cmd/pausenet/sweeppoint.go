@@ -51,8 +51,8 @@ func newSweepPointCommand() *cobra.Command {
 	}
 }
 
-// lockPatience is how long a point waits for the process of a sweep that was killed to let go of its folder.
-const lockPatience = 10 * time.Second
+// lockTimeout is how long a point waits for the process of a sweep that was killed to let go of its folder.
+const lockTimeout = 10 * time.Second
 
 func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := shutdown.Context(ctx)
@@ -73,7 +73,7 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 		_, _ = lines.ReadByte()
 		shutdown.Begin()
 	}()
-	unlock, err := lockResultsFolder(ctx, cmp.Or(job.Within, job.Directory), job.Directory, lockPatience)
+	unlock, err := lockResultsFolder(ctx, cmp.Or(job.Within, job.Directory), job.Directory, lockTimeout)
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// endPatience is how long a point may take to write what it has when it is ended: a little less than the sweep itself has.
-const endPatience = 8 * time.Second
+// endTimeout is how long a point may take to write what it has when it is ended: a little less than the sweep itself has.
+const endTimeout = 8 * time.Second
 
 // startPoint makes a point in a process of its own, and waits for it.
 func startPoint(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
@@ -102,7 +102,7 @@ func startPoint(ctx context.Context, job *sweep.Job, progress engine.Progress) e
 	}
 	c := exec.CommandContext(ctx, self, "sweep-point")
 	c.Args[0] = "pausenet"
-	c.WaitDelay = endPatience
+	c.WaitDelay = endTimeout
 	var complaints bytes.Buffer
 	c.Stderr = &complaints
 	in, err := c.StdinPipe()

@@ -36,7 +36,7 @@ func (t *terminal) screen() string { return t.tmux("capture-pane", "-p", "-J", "
 // see waits for a text after what has been seen so far.
 func (t *terminal) see(text string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		if strings.Contains(t.screen(), text) {
 			return
 		}
@@ -55,7 +55,7 @@ func (t *terminal) interrupt(after, text string) {
 		screen := t.screen()
 		return strings.Contains(screen[max(strings.LastIndex(screen, after), 0):], text)
 	}
-	for deadline := time.Now().Add(patience); !shown(); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !shown(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("Ctrl-C does not have the terminal show %q:\n%s", text, t.screen())
 		}
@@ -66,7 +66,7 @@ func (t *terminal) interrupt(after, text string) {
 // prompt waits for a prompt that is the last on the screen: an earlier one is not enough.
 func (t *terminal) prompt() {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !strings.HasSuffix(strings.TrimRight(t.screen(), " \n"), "\npausenet>"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !strings.HasSuffix(strings.TrimRight(t.screen(), " \n"), "\npausenet>"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no prompt:\n%s", t.screen())
 		}
@@ -213,7 +213,7 @@ func TestAttachedTerminal(t *testing.T) {
 		key(end)
 	}
 	lab.enter("set switch.pfc.watchdog={detect: 100us, restore: 100us}")
-	for deadline := time.Now().Add(patience); !strings.Contains(lab.screen(), "storm leaf1-eth4 (to h7)"); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !strings.Contains(lab.screen(), "storm leaf1-eth4 (to h7)"); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no storm is told of:\n%s", lab.screen())
 		}
@@ -251,7 +251,7 @@ func TestTypedAhead(t *testing.T) {
 	lab.tmux("send-keys", "-t", "lab", "Enter")
 	lab.see("help prints the verbs")
 	lab.enter("sh touch " + begun + "; until [ -e " + over + " ]; do sleep 0.02; done")
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(begun); err == nil {
 			break
 		}

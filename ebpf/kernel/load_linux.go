@@ -80,7 +80,7 @@ func assign[T any](to *[]T, k *Pipelines, m *cilium.Map) (err error) {
 	return err
 }
 
-// table maps an array map. A read costs 3 ns that way, against 2 us for a look-up by system call.
+// table maps an array map. A read costs 3 ns that way, against 2 us for a lookup by system call.
 func table[T any](k *Pipelines, m *cilium.Map) ([]T, error) {
 	var entry T
 	if size := unsafe.Sizeof(entry); size != uintptr(m.ValueSize()) || size%8 != 0 {

@@ -32,7 +32,7 @@ type Client struct {
 	conn     *net.UnixConn
 	from     *receiver
 	lines    *bufio.Reader // of from
-	patience time.Duration // with the fabric, for an answer
+	timeout  time.Duration // with the fabric, for an answer
 	finished atomic.Bool
 }
 
@@ -75,22 +75,22 @@ var ErrSeveral = errors.New("several fabrics are up, name one")
 func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
 const (
-	// answerPatience is how long a fabric has to answer, or to say more. A pass that the machine is late with may hold its engine
+	// answerTimeout is how long a fabric has to answer, or to say more. A pass that the machine is late with may hold its engine
 	// for 20 s.
-	answerPatience = 30 * time.Second
-	// endPatience is how long it has to end.
-	endPatience = time.Minute
+	answerTimeout = 30 * time.Second
+	// endTimeout is how long it has to end.
+	endTimeout = time.Minute
 )
 
 // Unanswered says that a fabric is up and does not answer.
 type Unanswered struct {
-	Fabric   string
-	Process  int // 0: not known
-	Patience time.Duration
+	Fabric  string
+	Process int // 0: not known
+	Timeout time.Duration
 }
 
 func (u *Unanswered) Error() string {
-	s := fmt.Sprintf("%s has not answered for %v", u.Fabric, u.Patience)
+	s := fmt.Sprintf("%s has not answered for %v", u.Fabric, u.Timeout)
 	switch {
 	case u.Process == 0:
 	case stopped(u.Process):
@@ -124,7 +124,7 @@ func Dial(name string) (*Client, error) {
 			return nil, fmt.Errorf("%w: %s", ErrSeveral, strings.Join(names, ", "))
 		}
 	}
-	return dial(name, answerPatience)
+	return dial(name, answerTimeout)
 }
 
 // noneUp says that no fabric is up, and of the last that was what became of it.
@@ -135,7 +135,7 @@ func noneUp() error {
 	return fmt.Errorf("%w: none is up; bring one up with: sudo pausenet up", ErrNone)
 }
 
-func dial(name string, patience time.Duration) (*Client, error) {
+func dial(name string, timeout time.Duration) (*Client, error) {
 	if !fabricName.MatchString(name) {
 		return nil, fmt.Errorf("%w as %q", ErrNone, name)
 	}
@@ -143,7 +143,7 @@ func dial(name string, patience time.Duration) (*Client, error) {
 		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socketPath(name), Net: "unix"})
 		switch {
 		case err == nil:
-			c := &Client{fabric: name, conn: conn, from: &receiver{conn: conn}, patience: patience}
+			c := &Client{fabric: name, conn: conn, from: &receiver{conn: conn}, timeout: timeout}
 			c.lines = bufio.NewReader(c.from)
 			return c, nil
 		case ended(err):
@@ -160,8 +160,8 @@ func dial(name string, patience time.Duration) (*Client, error) {
 			return nil, fmt.Errorf("%w as %q: up are %s", ErrNone, name, strings.Join(names, ", "))
 		case !crowded(err):
 			return nil, err
-		case time.Since(start) > patience:
-			return nil, &Unanswered{Fabric: name, Patience: patience}
+		case time.Since(start) > timeout:
+			return nil, &Unanswered{Fabric: name, Timeout: timeout}
 		}
 	}
 }
@@ -179,39 +179,39 @@ func (r Refusal) Error() string { return string(r) }
 
 // Ask sends a request and waits for its reply; if none comes in time the error is Unanswered.
 func (c *Client) Ask(r Request) (*Reply, error) {
-	patience := c.patience
+	timeout := c.timeout
 	if r.Verb == "down" {
-		patience = max(patience, endPatience)
+		timeout = max(timeout, endTimeout)
 	}
-	_ = c.conn.SetWriteDeadline(time.Now().Add(patience))
+	_ = c.conn.SetWriteDeadline(time.Now().Add(timeout))
 	if err := json.NewEncoder(c.conn).Encode(r); err != nil && !errors.Is(err, unix.EPIPE) { // it may have said why it hangs up
-		return nil, c.unanswered(err, patience)
+		return nil, c.unanswered(err, timeout)
 	}
-	return c.reply(patience)
+	return c.reply(timeout)
 }
 
 // line reads a line that has to come in time.
-func (c *Client) line(patience time.Duration) ([]byte, error) {
-	_ = c.conn.SetReadDeadline(time.Now().Add(patience))
+func (c *Client) line(timeout time.Duration) ([]byte, error) {
+	_ = c.conn.SetReadDeadline(time.Now().Add(timeout))
 	line, err := c.lines.ReadBytes('\n')
 	_ = c.conn.SetReadDeadline(time.Time{})
-	return line, c.unanswered(err, patience)
+	return line, c.unanswered(err, timeout)
 }
 
 // unanswered tells of an error that no answer came.
-func (c *Client) unanswered(err error, patience time.Duration) error {
+func (c *Client) unanswered(err error, timeout time.Duration) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
-	u := &Unanswered{Fabric: c.fabric, Patience: patience}
+	u := &Unanswered{Fabric: c.fabric, Timeout: timeout}
 	if peer, err := peerOf(c.conn); err == nil {
 		u.Process = int(peer.Pid)
 	}
 	return u
 }
 
-func (c *Client) reply(patience time.Duration) (*Reply, error) {
-	line, err := c.line(patience)
+func (c *Client) reply(timeout time.Duration) (*Reply, error) {
+	line, err := c.line(timeout)
 	var late *Unanswered
 	if errors.As(err, &late) {
 		return nil, err
@@ -235,7 +235,7 @@ func (c *Client) Do(line string, out io.Writer) error {
 		return err
 	}
 	for {
-		reply, err := c.reply(c.patience)
+		reply, err := c.reply(c.timeout)
 		if err != nil || reply.End {
 			return err
 		}
@@ -251,7 +251,7 @@ func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 		return err
 	}
 	for {
-		line, err := c.line(c.patience)
+		line, err := c.line(c.timeout)
 		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
 			return nil
 		}
@@ -270,14 +270,14 @@ func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 // Read reads what follows a reply to capture.
 func (c *Client) Read(p []byte) (int, error) {
 	if c.finished.Load() {
-		_ = c.conn.SetReadDeadline(time.Now().Add(c.patience))
+		_ = c.conn.SetReadDeadline(time.Now().Add(c.timeout))
 	}
 	n, err := c.lines.Read(p)
-	return n, c.unanswered(err, c.patience)
+	return n, c.unanswered(err, c.timeout)
 }
 
-// killPatience is how long Exec waits, when its program was killed, for word that the fabric has ended: that may come later.
-const killPatience = time.Second
+// killTimeout is how long Exec waits, when its program was killed, for word that the fabric has ended: that may come later.
+const killTimeout = time.Second
 
 // Exec runs a command on a node until it ends, with our terminal. It is killed if the fabric ends; then the error is live.ErrEnded.
 func (c *Client) Exec(node string, command []string) error {
@@ -314,7 +314,7 @@ func (c *Client) Exec(node string, command []string) error {
 		select {
 		case <-ended:
 			return live.ErrEnded
-		case <-time.After(killPatience):
+		case <-time.After(killTimeout):
 		}
 	}
 	return err
@@ -323,6 +323,6 @@ func (c *Client) Exec(node string, command []string) error {
 // Finish ends a capture, or interrupts a line; what it holds back still comes.
 func (c *Client) Finish() error {
 	c.finished.Store(true)
-	_ = c.conn.SetReadDeadline(time.Now().Add(c.patience))
+	_ = c.conn.SetReadDeadline(time.Now().Add(c.timeout))
 	return c.conn.CloseWrite()
 }

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// idlePatience is how long a connection may be there without a request under way.
-	idlePatience = time.Minute
-	// replyPatience is how long who has asked has to read a reply that is not a stream.
-	replyPatience = 10 * time.Second
-	// lastPatience is how long, at the fabric's end, who is connected has to read the rest.
-	lastPatience = 2 * time.Second
+	// idleTimeout is how long a connection may be there without a request under way.
+	idleTimeout = time.Minute
+	// replyTimeout is how long who has asked has to read a reply that is not a stream.
+	replyTimeout = 10 * time.Second
+	// lastTimeout is how long, at the fabric's end, who is connected has to read the rest.
+	lastTimeout = 2 * time.Second
 	// mostConnections bounds the connections to a fabric's socket. Each program that exec runs has one.
 	mostConnections = 1024
 )
@@ -76,7 +76,7 @@ func (s *server) rests(c *connection) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	c.busy, c.idle = false, time.Now()
-	_ = c.SetReadDeadline(c.idle.Add(idlePatience))
+	_ = c.SetReadDeadline(c.idle.Add(idleTimeout))
 }
 
 // works notes that a request is under way.
@@ -89,12 +89,12 @@ func (s *server) works(c *connection) {
 	}
 }
 
-// replies has the other end read what follows within the patience.
+// replies has the other end read what follows within the timeout.
 func (s *server) replies(c *connection) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.verdict == nil {
-		_ = c.SetWriteDeadline(time.Now().Add(replyPatience))
+		_ = c.SetWriteDeadline(time.Now().Add(replyTimeout))
 	}
 }
 

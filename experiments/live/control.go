@@ -128,8 +128,8 @@ func lock(folder *os.File) error {
 			return nil
 		case err != unix.EWOULDBLOCK && err != unix.EINTR:
 			return fmt.Errorf("lock %s: %w", folder.Name(), err)
-		case time.Since(start) > answerPatience:
-			return fmt.Errorf("lock %s: another pausenet up holds it for more than %v: `fuser %s` says which", folder.Name(), answerPatience, folder.Name())
+		case time.Since(start) > answerTimeout:
+			return fmt.Errorf("lock %s: another pausenet up holds it for more than %v: `fuser %s` says which", folder.Name(), answerTimeout, folder.Name())
 		}
 	}
 }
@@ -300,8 +300,8 @@ func (f *Fabric) tell(v Verdict) {
 	s.verdict = &v
 	close(s.ended)
 	for c := range s.open {
-		_ = c.CloseRead()                                    // a reply may be under way
-		_ = c.SetWriteDeadline(time.Now().Add(lastPatience)) // to who still reads
+		_ = c.CloseRead()                                   // a reply may be under way
+		_ = c.SetWriteDeadline(time.Now().Add(lastTimeout)) // to who still reads
 	}
 	s.mutex.Unlock()
 	s.handlers.Wait()

@@ -130,7 +130,7 @@ func TestConnectionLimit(t *testing.T) {
 
 // TestUnanswered: no client waits for ever for a fabric that does not answer, or not any more.
 func TestUnanswered(t *testing.T) {
-	const name, patience = "test-silent", 20 * time.Millisecond
+	const name, timeout = "test-silent", 20 * time.Millisecond
 	late := func(what string, err error, process int) {
 		t.Helper()
 		var u *Unanswered
@@ -139,7 +139,7 @@ func TestUnanswered(t *testing.T) {
 		}
 	}
 	connect := func() *Client {
-		c, err := dial(name, patience)
+		c, err := dial(name, timeout)
 		must(t, err)
 		t.Cleanup(func() { c.Close() })
 		return c

@@ -223,7 +223,7 @@ func (f *Fabric) Close() (Verdict, error) {
 	f.metrics.close()
 	if f.written != nil {
 		if pipe, ok := f.events.(interface{ SetWriteDeadline(time.Time) error }); ok {
-			_ = pipe.SetWriteDeadline(time.Now().Add(lastPatience)) // it may be full, with nobody to read it; a file has no deadline
+			_ = pipe.SetWriteDeadline(time.Now().Add(lastTimeout)) // it may be full, with nobody to read it; a file has no deadline
 		}
 		if werr := <-f.written; werr != nil {
 			err = errors.Join(err, fmt.Errorf("write the events: %w", werr))
@@ -239,8 +239,8 @@ func (f *Fabric) Close() (Verdict, error) {
 }
 
 const (
-	// haltPatience is how long the engine may be in one step as the fabric is to end. With farewell it is less than 2 s.
-	haltPatience = 1500 * time.Millisecond
+	// haltTimeout is how long the engine may be in one step as the fabric is to end. With farewell it is less than 2 s.
+	haltTimeout = 1500 * time.Millisecond
 	// farewell is how long those who asked for the end have to take the verdict of a fabric that does not halt.
 	farewell = 200 * time.Millisecond
 )
@@ -251,7 +251,7 @@ func (f *Fabric) halts() bool {
 		select {
 		case <-f.done:
 			return true
-		case <-time.After(haltPatience):
+		case <-time.After(haltTimeout):
 			if f.live.Steps() == steps {
 				return false
 			}
@@ -263,7 +263,7 @@ func (f *Fabric) halts() bool {
 // not made.
 func (f *Fabric) abandon() Verdict {
 	v := Verdict{Status: measure.Fail, Clock: Clock{Slowdown: f.Slowdown()}}
-	v.Reasons = []string{fmt.Sprintf("the engine did not come to a halt within %v: a congestion control that does not come back from a call does that", haltPatience)}
+	v.Reasons = []string{fmt.Sprintf("the engine did not come to a halt within %v: a congestion control that does not come back from a call does that", haltTimeout)}
 	f.conclude(&v, errors.New(v.Reasons[0]))
 	f.hangUp()
 	told := make(chan struct{})

@@ -118,7 +118,7 @@ func TestForgedMark(t *testing.T) {
 			c.forge(f)
 			select {
 			case <-f.Done():
-			case <-time.After(patience):
+			case <-time.After(timeout):
 				t.Error("the fabric goes on")
 			}
 			v, err := f.Close()

@@ -17,8 +17,8 @@ import (
 )
 
 // Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took, of virtual time; 0:
-// none came in time. Patience is by the fabric's clock: while the machine cannot follow, it stands still.
-func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience time.Duration) ([]vtime.Time, error) {
+// none came in time. Timeout is by the fabric's clock: while the machine cannot follow, it stands still.
+func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time.Duration) ([]vtime.Time, error) {
 	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(from.ID), unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {
 		return nil, fmt.Errorf("ping from %s: %w", from.Name, err)
@@ -52,7 +52,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience tim
 			continue // an interface that is down: no answer
 		}
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	buffer := make([]byte, 256)
 	for left := len(to); left > 0; {
 		wait := time.Until(deadline)
@@ -62,7 +62,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, patience tim
 			if err != nil {
 				return nil, err
 			}
-			wait = patience - f.Wall(now-begun)
+			wait = timeout - f.Wall(now-begun)
 			deadline, over = time.Now().Add(wait), wait <= 0
 		}
 		limit := unix.NsecToTimeval(int64(max(wait, time.Millisecond)))

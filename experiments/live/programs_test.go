@@ -84,7 +84,7 @@ func beginUntil(ctx context.Context, t *testing.T, f *Fabric, text, node string,
 		case more := <-rest:
 			<-done
 			return string(out) + string(more)
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			t.Fatalf("%s: %v has not ended:\n%s", node, args, out)
 		}
 		return ""

@@ -40,8 +40,8 @@ const (
 	mostRecords = 64
 	// longestRecord and longestLog bound what is read of the files, in bytes.
 	longestRecord, longestLog = 1 << 20, 1 << 16
-	// dyingPatience is how long a process that has closed its socket has to be gone.
-	dyingPatience = 2 * time.Second
+	// dyingTimeout is how long a process that has closed its socket has to be gone.
+	dyingTimeout = 2 * time.Second
 )
 
 func recordPath(name string) string { return filepath.Join(Folder, name+".json") }
@@ -139,7 +139,7 @@ func Ended(name string) *Record {
 			conn.Close()
 		}
 		// Without a socket it is about to be gone, or to say why.
-		if !ended(err) || !r.Wait(dyingPatience) {
+		if !ended(err) || !r.Wait(dyingTimeout) {
 			return nil
 		}
 		if r = readRecord(name); r == nil || !r.Ended.IsZero() {

@@ -20,7 +20,7 @@ func closed(conn net.Conn) <-chan struct{} {
 	return stop
 }
 
-// beatEvery is how often a stream in which nothing happens says that it is there: who reads it gives up after answerPatience.
+// beatEvery is how often a stream in which nothing happens says that it is there: who reads it gives up after answerTimeout.
 const beatEvery = 5 * time.Second
 
 // serveNode keeps the connection of who has a node's namespaces, to whom its end tells of the fabric's.

@@ -49,13 +49,13 @@ func bringUpFrom(t testing.TB, yaml, controller string, o Options) *Fabric {
 	return f
 }
 
-// patience is how long tests wait for what must come, on a machine that is busy with other things: it is against hanging alone.
-const patience = 3 * time.Minute
+// timeout is how long tests wait for what must come, on a machine that is busy with other things: it is against hanging alone.
+const timeout = 3 * time.Minute
 
 // until waits for something that must come.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain until %s", what)
 		}

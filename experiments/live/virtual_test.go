@@ -80,7 +80,7 @@ func runFlows(t *testing.T, f *Fabric, requests []FlowRequest) round {
 // settled is the fingerprint of a fabric in which nothing moves any more, as the last frames of its flows have ended.
 func settled(t *testing.T, f *Fabric) (fingerprint string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
 		still := false
 		if err := f.Do(func(e *engine.Engine) error {
 			fingerprint, still = e.Fingerprint(), e.Created == e.Ended
@@ -92,7 +92,7 @@ func settled(t *testing.T, f *Fabric) (fingerprint string) {
 			return fingerprint
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("frames are still under way %v after the last was sent", patience)
+			t.Fatalf("frames are still under way %v after the last was sent", timeout)
 		}
 	}
 }

@@ -22,7 +22,7 @@ type congestion struct {
 	scenario *scenario.Scenario
 	resolved *scenario.Thresholds // its switch settings, whatever the controller makes of them
 	engine   *engine.Engine
-	every    vtime.Time // between two looks, and the gap that parts two stretches
+	every    vtime.Time // between two polls, and the gap that parts two stretches
 	next     vtime.Time
 	ports    []watched // by port
 }

@@ -15,7 +15,7 @@ func mlxParameters(when string) []Parameter {
 		},
 		{
 			Name: "decrease_timer", Kind: TimeKind, Default: "4us", Min: "1ns", Max: "1s", When: when,
-			Doc: "time between looks whether a CNP came and the rate must be cut (dcqcn_paper: 50us)",
+			Doc: "time between polls for whether a CNP came and the rate must be cut (dcqcn_paper: 50us)",
 		},
 		{
 			Name: "increase_timer", Kind: TimeKind, Default: "300us", Min: "1ns", Max: "1s", When: when,

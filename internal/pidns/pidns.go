@@ -187,15 +187,15 @@ func (n *Namespace) InitPID() int { return n.initPID }
 // Ended is closed when the namespace has ended, and all its programs with it.
 func (n *Namespace) Ended() <-chan struct{} { return n.ended }
 
-// endPatience is how long End waits: a program whose parent, outside of the namespace, is stopped is not gone before that goes on.
-const endPatience = 2 * time.Second
+// endTimeout is how long End waits: a program whose parent, outside of the namespace, is stopped is not gone before that goes on.
+const endTimeout = 2 * time.Second
 
 // End ends the namespace's programs and the namespace.
 func (n *Namespace) End() {
 	_ = n.hold.Close()
 	select {
 	case <-n.ended:
-	case <-time.After(endPatience):
+	case <-time.After(endTimeout):
 	}
 	n.close()
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-const patience = 3 * time.Minute
+const timeout = 3 * time.Minute
 
 // in starts a command in a namespace, on a thread of its own among the namespace init's mounts, and calls then while that thread lives.
 func in(n *Namespace, cmd *exec.Cmd, then func() error) error {
@@ -81,7 +81,7 @@ func marked(variable string) (pids []int) {
 
 func gone(t *testing.T, variable string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
 		pids := marked(variable)
 		if len(pids) == 0 {
 			return
@@ -117,7 +117,7 @@ func TestOrphans(t *testing.T) {
 	n := namespace(t)
 	output(t, n, "for s in TERM INT HUP QUIT USR1 CHLD KILL STOP; do kill -$s 1; done; sh -c 'sleep 0.01 & :'")
 	var got string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
 		if got = output(t, n, "exec cat /proc/[0-9]*/comm"); got == initName+"\ncat\n" {
 			return
 		}
@@ -150,7 +150,7 @@ func begin(t *testing.T, n *Namespace, variable string) (wait func() error) {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); len(marked(variable)) < 4; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(timeout); len(marked(variable)) < 4; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d processes are there", len(marked(variable)))
 		}
@@ -179,7 +179,7 @@ func TestEnd(t *testing.T) {
 			gone(t, variable)
 			select {
 			case <-n.Ended():
-			case <-time.After(patience):
+			case <-time.After(timeout):
 				t.Error("it does not say that it has ended")
 			}
 			cmd := exec.Command("true")
@@ -332,7 +332,7 @@ func TestKilled(t *testing.T) {
 			if c.initPID == "" {
 				all = 6 // and the namespace init
 			}
-			for deadline := time.Now().Add(patience); len(marked(variable)) < all; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(timeout); len(marked(variable)) < all; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("processes are %v", marked(variable))
 				}
@@ -346,7 +346,7 @@ func TestKilled(t *testing.T) {
 			}
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			for deadline := time.Now().Add(patience); len(marked(variable)) != c.left; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(timeout); len(marked(variable)) != c.left; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("left are %v, want %d", marked(variable), c.left)
 				}

@@ -20,8 +20,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// patience is how long one run may take. It takes tens of milliseconds.
-const patience = 3 * time.Minute
+// timeout is how long one run may take. It takes tens of milliseconds.
+const timeout = 3 * time.Minute
 
 // run is one scenario on one plane.
 type run struct {
@@ -96,7 +96,7 @@ func (r *run) until(t vtime.Time) {
 			r.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	r.err = r.engine.Run(t, 0, func(vtime.Time, *engine.Totals) error { return ctx.Err() })
 }

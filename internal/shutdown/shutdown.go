@@ -2,7 +2,7 @@
 // writes to, writing to one that nobody reads, waiting for a lock, or in a loop that a user's code does not leave.
 //
 // A command says with Start that signals end it. What has something to keep takes a Context, which a signal cancels, and is left the
-// time to keep it: until nothing has been heard of it (Alive) for patience, and for most at the longest. Then, or at once where nothing
+// time to keep it: until nothing has been heard of it (Alive) for the time of quiescence, and for most at the longest. Then, or at once where nothing
 // took a Context, the functions given to Finally and Discard are called and the process exits.
 package shutdown
 
@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	// patience is for how long nothing need be heard of what has something to keep. With exitTime it makes two seconds.
-	patience = 1500 * time.Millisecond
+	// quiescence is for how long nothing need be heard of what has something to keep. With exitTime it makes two seconds.
+	quiescence = 1500 * time.Millisecond
 	// most is the longest that the end can be put off.
 	most = 10 * time.Second
 )
@@ -26,7 +26,7 @@ var (
 const (
 	// exitTime is what is left for what Finally was given, and for the last line: either may be blocked.
 	exitTime = 200 * time.Millisecond
-	// period is the time between two looks at whether patience is over.
+	// period is the time between two polls of whether the quiescence has lasted long enough.
 	period = 20 * time.Millisecond
 )
 
@@ -95,7 +95,7 @@ func Begin() {
 		u.cancel()
 	}
 	go func() {
-		// Time goes by looks: while the process is stopped, or the machine leaves it no processor, there are none.
+		// Time goes by polls: while the process is stopped, or the machine leaves it no processor, there are none.
 		var heard int64
 		var quiet, all time.Duration
 		for range time.Tick(period) {
@@ -103,7 +103,7 @@ func Begin() {
 			if now := process.heard.Load(); now != heard || process.waiting.Load() > 0 {
 				heard, quiet = now, 0
 			}
-			if quiet >= patience || all >= most {
+			if quiet >= quiescence || all >= most {
 				force()
 			}
 		}

@@ -144,7 +144,7 @@ var places = map[string]func(args []string){
 		forget := Finally(func() { _ = os.WriteFile(args[0]+".kept", []byte("by force"), 0o600) })
 		ready()
 		<-ctx.Done()
-		for begin := time.Now(); time.Since(begin) < 2*patience; {
+		for begin := time.Now(); time.Since(begin) < 2*quiescence; {
 			time.Sleep(period)
 			Alive()
 		}
@@ -172,7 +172,7 @@ var places = map[string]func(args []string){
 		over := Wait()
 		ready()
 		<-ctx.Done()
-		time.Sleep(2 * patience)
+		time.Sleep(2 * quiescence)
 		over()
 		os.Exit(7)
 	},
@@ -271,7 +271,7 @@ func end(t *testing.T, place string, s syscall.Signal, program ...string) ended 
 		if _, err := syscall.Wait4(c.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 			t.Fatalf("%v, %v", status, err)
 		}
-		time.Sleep(2 * patience) // or longer
+		time.Sleep(2 * quiescence) // or longer
 		if err := c.Process.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}

@@ -52,8 +52,8 @@ func (b *BarePass) Measure(n int) (time.Duration, error) {
 			return 0, fmt.Errorf("bare pass: %w", err)
 		}
 		data, _, ok := b.ring.receive()
-		for patience := 0; !ok; patience++ {
-			if patience > 1<<28 {
+		for spins := 0; !ok; spins++ {
+			if spins > 1<<28 {
 				return 0, errors.New("bare pass: the frame did not come back")
 			}
 			data, _, ok = b.ring.receive()

@@ -241,8 +241,8 @@ func commandOf(pid int) string {
 	return strings.TrimSpace(string(name))
 }
 
-// endPatience is how long a program has to end by itself.
-const endPatience = 2 * time.Second
+// endTimeout is how long a program has to end by itself.
+const endTimeout = 2 * time.Second
 
 // endProgram ends a process if it is still in that namespace.
 func endProgram(pid int, space uint64) error {
@@ -265,7 +265,7 @@ func endProgram(pid int, space uint64) error {
 			}
 			return err
 		}
-		if endedWithin(fd, endPatience) {
+		if endedWithin(fd, endTimeout) {
 			return nil
 		}
 	}
@@ -273,8 +273,8 @@ func endProgram(pid int, space uint64) error {
 }
 
 // endedWithin waits for the process behind a pidfd to end.
-func endedWithin(fd int, patience time.Duration) bool {
-	deadline := time.Now().Add(patience)
+func endedWithin(fd int, timeout time.Duration) bool {
+	deadline := time.Now().Add(timeout)
 	for {
 		left := time.Until(deadline)
 		if left < 0 {

@@ -66,8 +66,8 @@ func (f *Fabric) makeLinks() error {
 	return netns.Set(f.hub)
 }
 
-// carrierPatience is how long bring-up waits for an interface that the kernel does not say is up.
-const carrierPatience = 10 * time.Second
+// carrierTimeout is how long bring-up waits for an interface that the kernel does not say is up.
+const carrierTimeout = 10 * time.Second
 
 // awaitCarriers has the kernel take note that both ends of each port are up; see carrier. The thread ends up in the hub namespace.
 func (f *Fabric) awaitCarriers() error {
@@ -78,7 +78,7 @@ func (f *Fabric) awaitCarriers() error {
 		}
 		defer unix.Close(fd)
 		for _, id := range n.Ports {
-			if err := awaitCarrier(fd, f.plan.Ports[id].Name, carrierPatience); err != nil {
+			if err := awaitCarrier(fd, f.plan.Ports[id].Name, carrierTimeout); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (f *Fabric) awaitCarriers() error {
 	})
 }
 
-func awaitCarrier(fd int, name string, patience time.Duration) error {
+func awaitCarrier(fd int, name string, timeout time.Duration) error {
 	for start := time.Now(); ; time.Sleep(time.Millisecond) {
 		up, err := carrier(fd, name)
 		switch {
@@ -94,9 +94,9 @@ func awaitCarrier(fd int, name string, patience time.Duration) error {
 			return fmt.Errorf("ask whether %s is up: %w", name, err)
 		case up:
 			return nil
-		case time.Since(start) > patience:
+		case time.Since(start) > timeout:
 			return machineError("%s is not up %v after it was made: the machine is too busy, or something else, a network manager say, "+
-				"takes interfaces down; try again when it is quieter", name, patience)
+				"takes interfaces down; try again when it is quieter", name, timeout)
 		}
 	}
 }

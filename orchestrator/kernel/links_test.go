@@ -60,7 +60,7 @@ func TestIsNotUp(t *testing.T) {
 	defer f.Close()
 	name := plan.Ports[plan.Nodes[plan.Switch[0]].Ports[0]].Name
 	in(t, f.hub, "ip", "link", "set", name, "down")
-	wait := func(patience time.Duration) (got error) {
+	wait := func(timeout time.Duration) (got error) {
 		t.Helper()
 		if err := f.inNamespaces(func(n *topologies.Node) error {
 			if n.ID != plan.Switch[0] {
@@ -71,7 +71,7 @@ func TestIsNotUp(t *testing.T) {
 				return err
 			}
 			defer unix.Close(fd)
-			got = awaitCarrier(fd, name, patience)
+			got = awaitCarrier(fd, name, timeout)
 			return nil
 		}); err != nil {
 			t.Fatal(err)

@@ -37,9 +37,9 @@ const ProgramSlots = 4096
 // How long a pass into a host may take, the first time and after one that did not finish. A live fabric goes on without the
 // frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
 const (
-	livePatience = 100 * time.Millisecond
-	deadPatience = 20 * time.Microsecond
-	spinsPerLook = 64
+	liveTimeout  = 100 * time.Millisecond
+	deadTimeout  = 20 * time.Microsecond
+	spinsPerPoll = 64
 	spinsAtMost  = 100 * time.Microsecond
 )
 
@@ -104,14 +104,14 @@ func (p *Plane) processLive(in int, f *frame.Frame) error {
 		return err
 	}
 	x.Verdict = ebpf.VerdictNone
-	if err := p.send(in, f, p.patience(in)); err != nil {
+	if err := p.send(in, f, p.timeout(in)); err != nil {
 		if p.state.Ports[in].Kind == ebpf.KindSwitch || !isAny(err, lostAtHost...) {
 			return p.notSent(in, err)
 		}
 		return p.unfinished(in)
 	}
 	done := p.done + 1
-	if !l.await(p.patience(in), func() bool { return atomic.LoadUint64(&x.Done) >= done }) {
+	if !l.await(p.timeout(in), func() bool { return atomic.LoadUint64(&x.Done) >= done }) {
 		if p.state.Ports[in].Kind == ebpf.KindSwitch {
 			return p.unseen(in)
 		}
@@ -148,18 +148,18 @@ func (p *Plane) processLive(in int, f *frame.Frame) error {
 	return nil
 }
 
-func (p *Plane) patience(in int) time.Duration {
+func (p *Plane) timeout(in int) time.Duration {
 	switch {
 	case p.live.dead[in]:
-		return deadPatience
+		return deadTimeout
 	case p.state.Ports[in].Kind == ebpf.KindHost:
-		return livePatience
+		return liveTimeout
 	}
 	return passTimeout
 }
 
 // lostAtHost are errors of sending into a host which lose the frame and nothing else: its user took the interface down or made it
-// smaller, or the machine had no room for it for livePatience.
+// smaller, or the machine had no room for it for liveTimeout.
 var lostAtHost = []unix.Errno{unix.ENETDOWN, unix.ENXIO, unix.ENODEV, unix.EMSGSIZE, unix.ENOBUFS, unix.EAGAIN, unix.ENOMEM}
 
 // unfinished gives a pass into a host up.
@@ -212,18 +212,18 @@ func (p *Plane) disown(ifindex int32) error {
 
 // await waits until ready, for a time: after a moment asleep, as the kernel may have left the work to a thread that the engine's, which
 // has a real-time policy, keeps from its processor.
-func (l *livePlane) await(patience time.Duration, ready func() bool) bool {
+func (l *livePlane) await(timeout time.Duration, ready func() bool) bool {
 	if ready() {
 		return true
 	}
 	for start := time.Now(); ; {
-		for range spinsPerLook {
+		for range spinsPerPoll {
 			if ready() {
 				return true
 			}
 		}
 		switch waited := time.Since(start); {
-		case waited > patience:
+		case waited > timeout:
 			return ready()
 		case waited > spinsAtMost:
 			rest(firstSendRest)

@@ -36,13 +36,13 @@ func (p Process) Runs() bool {
 }
 
 // Wait waits until the process does not run, for a time, and says whether it does not.
-func (p Process) Wait(patience time.Duration) (ended bool) {
+func (p Process) Wait(timeout time.Duration) (ended bool) {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
 		return !p.Runs()
 	}
 	defer unix.Close(fd)
-	return !p.Runs() || endedWithin(fd, patience)
+	return !p.Runs() || endedWithin(fd, timeout)
 }
 
 // processStart is when a process began and the letter of its state.

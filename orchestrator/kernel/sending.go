@@ -70,9 +70,9 @@ func rest(d time.Duration) {
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// send puts a frame into the outer end of port in. While the kernel has no room for it, it is sent again, for as long as the patience:
+// send puts a frame into the outer end of port in. While the kernel has no room for it, it is sent again, for as long as the timeout:
 // the pipelines see it once.
-func (p *Plane) send(in int, f *frame.Frame, patience time.Duration) error {
+func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 	p.before.note(p.state, f)
 	err := p.ring.send(engine.OuterIfindex(0)+int32(in), f.Data())
 	if err == nil || !noRoom(err) {
@@ -80,7 +80,7 @@ func (p *Plane) send(in int, f *frame.Frame, patience time.Duration) error {
 	}
 	done := atomic.LoadUint64(&p.pass.Done)
 	start := time.Now()
-	for pause := firstSendRest; noRoom(err) && time.Since(start) < patience; pause = min(2*pause, longestSendRest) {
+	for pause := firstSendRest; noRoom(err) && time.Since(start) < timeout; pause = min(2*pause, longestSendRest) {
 		rest(pause)
 		if atomic.LoadUint64(&p.pass.Done) != done { // it did come through
 			return nil

@@ -72,7 +72,7 @@ func TestPace(t *testing.T) {
 	} {
 		p := pace{tooLate: vtime.Microsecond}
 		now := time.Unix(1000, 0)
-		if raise, _ := p.look(now); raise {
+		if raise, _ := p.poll(now); raise {
 			t.Errorf("%s: raised before anything was seen", name)
 		}
 		var got []int
@@ -83,11 +83,11 @@ func TestPace(t *testing.T) {
 			for range span[1] {
 				p.saw(late)
 			}
-			if raise, _ := p.look(now.Add(paceSpan - 1)); raise {
+			if raise, _ := p.poll(now.Add(paceSpan - 1)); raise {
 				t.Errorf("%s: raised before the end of span %d", name, i)
 			}
 			now = now.Add(paceSpan)
-			if raise, why := p.look(now); raise {
+			if raise, why := p.poll(now); raise {
 				got = append(got, i)
 				if why == "" {
 					t.Errorf("%s: raised for no reason", name)

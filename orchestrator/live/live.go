@@ -212,7 +212,7 @@ func (l *Driver) adapt(now time.Time) {
 	if l.pace == nil {
 		return
 	}
-	if raise, why := l.pace.look(now); raise {
+	if raise, why := l.pace.poll(now); raise {
 		from := l.Clock().Slowdown()
 		if to := raised(from); to > from {
 			l.clock.Store(l.Clock().slowed(now, to))

@@ -42,8 +42,8 @@ func (p *pace) saw(late vtime.Time) {
 	}
 }
 
-// look says at a wall-clock time, which does not fall, whether virtual time should go more slowly, and why.
-func (p *pace) look(now time.Time) (raise bool, why string) {
+// poll says at a wall-clock time, which does not fall, whether virtual time should go more slowly, and why.
+func (p *pace) poll(now time.Time) (raise bool, why string) {
 	if now.Before(p.until) {
 		return false, ""
 	}

@@ -59,7 +59,7 @@ func (p *preferred) follow(now time.Time) {
 	}
 }
 
-// prefer has the goroutine's thread be preferred, from the next look on, or give way.
+// prefer has the goroutine's thread be preferred, from the next poll on, or give way.
 func (p *preferred) prefer(want bool) {
 	if p.givesWay == !want {
 		return

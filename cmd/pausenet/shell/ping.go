@@ -60,7 +60,7 @@ func (s *Shell) pingAmong(hosts []*topologies.Node) error {
 				others = append(others, to)
 			}
 		}
-		took, err := s.Fabric.Ping(from, others, s.patience(from, others))
+		took, err := s.Fabric.Ping(from, others, s.timeout(from, others))
 		if err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func (s *Shell) pingAmong(hosts []*topologies.Node) error {
 	return nil
 }
 
-// patience is how long answers may take: a hundred round trips, and a second.
-func (s *Shell) patience(from *topologies.Node, others []*topologies.Node) time.Duration {
+// timeout is how long answers may take: a hundred round trips, and a second.
+func (s *Shell) timeout(from *topologies.Node, others []*topologies.Node) time.Duration {
 	longest := vtime.Time(0)
 	for _, to := range others {
 		longest = max(longest, s.Fabric.Plan.BaseRTT(from.ID, to.ID, wire.CNPLen, wire.CNPLen))
