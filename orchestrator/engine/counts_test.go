@@ -135,3 +135,117 @@ func TestPausedTimeByCredits(t *testing.T) {
 		t.Errorf("a port was paused %d times at most, the trunk's for %v: this case tests little", most, l.PausedTime(trunk, 3))
 	}
 }
+
+// TestCountsAddUp: what the monitor counts by priority is in all what the registers, the traffic managers and the faults count by port,
+// and of the priority that it befell.
+func TestCountsAddUp(t *testing.T) {
+	const star = "delay: 1us\nstar: {hosts: 3, rate: 40Gbps}"
+	incast := func(l *lab) {
+		l.send("h0", "h2", 1_000_000, 0, 0)
+		l.send("h1", "h2", 1_000_000, 0, 30*units.Gbps)
+	}
+	type sums struct {
+		ce, cnms      uint64
+		lost, refused [2]uint64 // of data, of all else
+		dropped       uint64
+	}
+	for _, c := range []struct {
+		name  string
+		until vtime.Time // 0: the end
+		set   func(*switchagent.Settings, *hostagent.Settings)
+		run   func(l *lab)
+		none  func(n sums) bool // says whether the case tests nothing
+	}{
+		{"marks as frames leave", 0, func(s *switchagent.Settings, _ *hostagent.Settings) {
+			s.ECN.Mode, s.ECN.Point, s.ECN.KMin, s.ECN.KMax = switchagent.ECNStep, switchagent.ECNDequeue, 20*units.KB, 20*units.KB
+		}, incast, func(n sums) bool { return n.ce == 0 }},
+		{"marks as frames join", 50 * vtime.Microsecond, func(s *switchagent.Settings, _ *hostagent.Settings) {
+			s.ECN.Mode, s.ECN.Point, s.ECN.KMin, s.ECN.KMax = switchagent.ECNStep, switchagent.ECNEnqueue, 20*units.KB, 20*units.KB
+		}, incast, func(n sums) bool { return n.ce == 0 }},
+		{"CNMs", 0, func(s *switchagent.Settings, _ *hostagent.Settings) {
+			s.CNM.QCNM, s.CNM.QECN = 30*units.KB, 20*units.KB
+		}, func(l *lab) {
+			incast(l)
+			l.send("h0", "h1", 200_000, 0, 10*units.Gbps) // makes the port of h0 shared
+		}, func(n sums) bool { return n.cnms == 0 }},
+		{"a lossy queue", 0, func(s *switchagent.Settings, h *hostagent.Settings) {
+			s.PFC.Priorities, s.LossyLimit, h.RetransmitTimeout = 0, 30*units.KB, vtime.Millisecond
+		}, incast, func(n sums) bool { return n.refused[0] == 0 }},
+		{"a wire", 0, timeout(200 * vtime.Microsecond), func(l *lab) {
+			incast(l)
+			l.at(0, func() error { return l.SetLoss(l.port("h0", "s0"), 0.05) })
+			l.at(0, func() error { return l.SetLoss(l.port("s0", "h0"), 0.2) }) // ACKs and PAUSEs
+		}, func(n sums) bool { return n.lost[0] == 0 || n.lost[1] == 0 }},
+		{"no way", 0, timeout(200 * vtime.Microsecond), func(l *lab) {
+			incast(l)
+			out := l.port("s0", "h2")
+			l.at(100*vtime.Microsecond, func() error { return l.SetLink(out, false) })
+			l.at(110*vtime.Microsecond, l.Reroute)
+			l.at(500*vtime.Microsecond, func() error { return l.SetLink(out, true) })
+			l.at(510*vtime.Microsecond, l.Reroute)
+		}, func(n sums) bool { return n.dropped == 0 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLab(t, star, labOptions{seed: 5, burst: true, reroute: true, both: c.set})
+			l.monitor.counts = make([]*portCounts, len(l.ports)) // as in a live fabric
+			c.run(l)
+			l.run(c.until)
+			var all sums
+			var refused int64
+			lost := l.Lost()
+			for p := range l.ports {
+				var n sums
+				for i := range uint8(switchagent.Priorities) {
+					c := l.Counts(p, i)
+					n.ce, n.cnms = n.ce+c.CE, n.cnms+c.CNMs
+					of := 1
+					if i == l.hosts.DataPriority {
+						of = 0
+					} else if c.CE > 0 {
+						t.Errorf("%s: %d marks of priority %d", l.plan.Ports[p].Name, c.CE, i)
+					}
+					for _, k := range c.Lost {
+						n.lost[of] += k
+					}
+					for _, k := range c.Refused {
+						n.refused[of] += k
+					}
+					for _, k := range c.Dropped {
+						n.dropped += k
+					}
+				}
+				r := &l.state.Ports[p]
+				if n.ce != r.EcnMarked || n.cnms != r.CnmsSent {
+					t.Errorf("%s: %d marks and %d CNMs are counted, its registers have %d and %d", l.plan.Ports[p].Name, n.ce, n.cnms, r.EcnMarked, r.CnmsSent)
+				}
+				if l.ports[p].isSwitch {
+					frames := l.Switch(int(l.ports[p].index)).Port(p).DroppedFrames
+					refused += frames[switchagent.DropHeadroom] + frames[switchagent.DropBuffer] + frames[switchagent.DropLossy]
+				}
+				for i := range n.lost {
+					all.lost[i] += n.lost[i]
+					all.refused[i] += n.refused[i]
+				}
+				all.ce, all.cnms, all.dropped = all.ce+n.ce, all.cnms+n.cnms, all.dropped+n.dropped
+			}
+			var faults int64
+			for why, n := range lost {
+				if Loss(why) != LossPause && Loss(why) != LossRoute {
+					faults += n.Frames
+				}
+			}
+			if sum := int64(all.lost[0] + all.lost[1]); sum != faults {
+				t.Errorf("%d lost frames are counted, faults cost %d", sum, faults)
+			}
+			if sum := int64(all.refused[0] + all.refused[1]); sum != refused {
+				t.Errorf("%d refused frames are counted, the traffic managers refused %d", sum, refused)
+			}
+			if all.dropped != uint64(lost[LossRoute].Frames) {
+				t.Errorf("%d frames that a pipeline dropped are counted, %d had no way", all.dropped, lost[LossRoute].Frames)
+			}
+			if c.none(all) {
+				t.Errorf("%+v: this case tests nothing", all)
+			}
+		})
+	}
+}
