@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -93,22 +96,51 @@ func TestHost(t *testing.T) {
 	}
 }
 
+// otherValue is a value that a switch does not have, of a setting whose bounds are wide. What goes with other settings is in TestSettings.
+func otherValue(row *settings.Setting) string {
+	switch row.Kind {
+	case schema.Choice, schema.Flag:
+		for _, word := range row.Words() {
+			if word != row.Text() {
+				return word
+			}
+		}
+	case schema.Priorities:
+		return "[4]"
+	case schema.Integer:
+		return "7"
+	case schema.Number:
+		return "0.5"
+	case schema.Rate:
+		return "25Gbps"
+	case schema.Time:
+		return "1ms"
+	case schema.Size:
+		return "100KB"
+	}
+	return ""
+}
+
 // TestSettings: what completion offers can be set, and another value than there was is what the switch goes by then.
 func TestSettings(t *testing.T) {
-	values := map[string]string{
-		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.headroom": "50KB", "pfc.quanta": "60000", "pfc.watchdog": "{detect: 3ms}",
-		"pfc.watchdog.detect": "1ms", "pfc.watchdog.restore": "2ms", "pfc.watchdog.action": "forward", "pfc.per_rate": "25Gbps",
-		"ecn.mode": "step", "ecn.at": "dequeue", "ecn.kmin": "5KB", "ecn.kmax": "200KB", "ecn.pmax": "0.5", "ecn.priorities": "[3, 4]",
-		"ecn.per_rate": "25Gbps", "cnm.ecn_threshold": "30KB", "cnm.threshold": "100KB", "cnm.window": "50us", "cnm.repeat": "50us",
-		"cnm.mark": "red", "cnm.shared_at": "packet", "cnm.shared_by": "other", "lossy_limit": "100KB",
+	values := map[string]string{ // where any other value would not go with the settings before
+		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.quanta": "60000", "pfc.watchdog": "{detect: 3ms}",
+		"pfc.watchdog.restore": "2ms", "ecn.mode": "step", "ecn.kmin": "5KB", "ecn.kmax": "200KB", "ecn.priorities": "[3, 4]",
+		"cnm.ecn_threshold": "30KB",
 	}
 	f := bringUp(t, "")
 	defer down(t, f)
+	sw := switchagent.Default()
+	rows := settings.Switch(&sw)
 	for _, key := range Settings {
 		if key == "pfc.alpha" { // of switches that came up with one
 			continue
 		}
-		if err := f.Set("leaf0." + key + "=" + values[key]); err != nil {
+		value, given := values[key]
+		if !given {
+			value = otherValue(rows.Find(key))
+		}
+		if err := f.Set("leaf0." + key + "=" + value); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
