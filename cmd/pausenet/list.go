@@ -111,12 +111,12 @@ func listControllers(w io.Writer, names []string, format string) error {
 func builtins() (*listing, error) {
 	l := &listing{}
 	for _, name := range scenario.BuiltinNames() {
-		s, err := scenario.Load(name, nil)
+		s, err := scenario.Reading{Count: true}.Load(name)
 		if err != nil {
 			return nil, err
 		}
 		l.Scenarios = append(l.Scenarios, listed{
-			Name: name, Description: s.Description, Flows: len(s.Flows),
+			Name: name, Description: s.Description, Flows: s.FlowCount(),
 			Hosts: len(s.Topology.Hosts), Switches: len(s.Topology.Switch),
 		})
 	}

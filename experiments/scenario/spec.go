@@ -54,6 +54,8 @@ type Reading struct {
 	Quick bool     // with its quick changes, if it has any
 	Sets  []string // of --set; they come after the quick changes
 	Live  bool     // for a live fabric, which needs neither flows nor a duration
+	// Count has the flows of workloads counted and not made, but for the first of each: for lists. Scenario.FlowCount has their number.
+	Count bool
 	// Asked, if it is there, is told of each mapping that is read, and of the keys that may be in it.
 	Asked func(mapping *yamlspec.Value, known []string)
 }
@@ -116,7 +118,7 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 			root = applyQuick(root, filepath.Dir(filename))
 		}
 		root = applySettings(root, filepath.Dir(filename), r.Sets)
-		d := &decoder{dir: filepath.Dir(filename), live: r.Live, root: root, s: &Scenario{
+		d := &decoder{dir: filepath.Dir(filename), live: r.Live, count: r.Count, root: root, s: &Scenario{
 			Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)),
 			Seed: 1,
 		}}
@@ -185,10 +187,11 @@ func readTopology(v *yamlspec.Value, dir string) (spec *yamlspec.Value, name str
 
 // decoder resolves one scenario.
 type decoder struct {
-	dir  string
-	root *yamlspec.Value
-	live bool
-	s    *Scenario
+	dir   string
+	root  *yamlspec.Value
+	live  bool
+	count bool // Reading.Count
+	s     *Scenario
 
 	nodes map[string]topologies.NodeID // nil if the topology has mistakes: names cannot be judged then
 	names []string

@@ -40,7 +40,7 @@ func (d *decoder) workloads(v *yamlspec.Value) {
 		d.workload(item)
 	}
 	if d.s.Topology != nil {
-		if err := d.s.draw(); err != nil {
+		if err := d.s.draw(d.count); err != nil {
 			v.Errorf("%v", err)
 		}
 	}
@@ -116,8 +116,8 @@ func (d *decoder) poisson(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) b
 		}
 		p.Every = rate(senders, p.Sizes.Mean(), p.Pairs.AcrossPart())
 		w.View.Interval = p.Every / float64(vtime.Nanosecond)
-		w.draw = p.Flows
-		return d.bounded(v, p.Every, p.Expected())
+		w.rule = p
+		return d.bounded(v, p.Every, p.Expected()*float64(p.PerEvent()))
 	})
 }
 
@@ -151,8 +151,8 @@ func (d *decoder) incast(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 		}
 		p.Every = rate(from, p.Sizes.Mean()*float64(p.Degree), p.Pairs.AcrossPart())
 		w.View.Interval = p.Every / float64(vtime.Nanosecond)
-		w.draw = p.Flows
-		return d.bounded(v, p.Every, p.Expected()*float64(p.Degree))
+		w.rule = p
+		return d.bounded(v, p.Every, p.Expected()*float64(p.PerEvent()))
 	})
 }
 
@@ -170,8 +170,8 @@ func (d *decoder) allToAll(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) 
 			v.Errorf("no sender has a receiver %s", w.View.Pairs)
 			return false
 		}
-		w.draw = p.Flows
-		return d.bounded(v, p.Every, p.Expected()*float64(p.PerRound()))
+		w.rule = p
+		return d.bounded(v, p.Every, p.Expected()*float64(p.PerEvent()))
 	})
 }
 
@@ -187,8 +187,8 @@ func (d *decoder) permutation(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workloa
 			v.Errorf("a permutation has at least two hosts")
 			return false
 		}
-		w.draw = p.Flows
-		return d.bounded(v, p.Every, p.Expected()*float64(len(p.Hosts)))
+		w.rule = p
+		return d.bounded(v, p.Every, p.Expected()*float64(p.PerEvent()))
 	})
 }
 

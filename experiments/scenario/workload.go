@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/pausenet/pausenet/experiments/workload"
@@ -15,13 +16,22 @@ import (
 type Workload struct {
 	Tag  string
 	View WorkloadView
-	// draw makes the flows of a stream, between hosts by their index. Those of a file are in flows instead.
-	draw  func(workload.Stream) iter.Seq[workload.Flow]
+	// rule makes the flows of a stream, between hosts by their index. Those of a file are in flows instead.
+	rule  rule
 	flows []Flow
 	// purpose names the stream: the tag, and how many workloads before this one have it. So a workload's flows depend on no
 	// workload of another tag.
 	purpose string
 	first   int // of its flows in the scenario's
+}
+
+// rule is how a workload's flows come to be.
+type rule interface {
+	Flows(workload.Stream) iter.Seq[workload.Flow]
+	// Events is how many events a stream has, Expected how many there are on average, and PerEvent how many flows each starts.
+	Events(workload.Stream) int
+	Expected() float64
+	PerEvent() int
 }
 
 // WithSeed is the scenario as a run with that seed has it: the flows of its workloads are drawn anew. Nothing but the seed
@@ -37,14 +47,23 @@ func (s *Scenario) WithSeed(seed uint64) (*Scenario, error) {
 	}
 	own.Workloads = append([]Workload(nil), s.Workloads...)
 	own.Flows = append([]Flow(nil), s.Listed()...)
-	return &own, own.draw()
+	return &own, own.draw(false)
 }
 
 // Listed are the flows that the scenario lists, the first of Flows.
 func (s *Scenario) Listed() []Flow { return s.Flows[:s.listed] }
 
-// draw delays the listed flows that have jitter, and appends the workloads' flows.
-func (s *Scenario) draw() error {
+// FlowCount is how many flows there are, listed and drawn, also where those of workloads are only counted (Reading.Count).
+func (s *Scenario) FlowCount() int {
+	n := s.listed
+	for i := range s.Workloads {
+		n += s.Workloads[i].View.Flows
+	}
+	return n
+}
+
+// draw delays the listed flows that have jitter, and appends the workloads' flows; of those that are to be counted alone, the first.
+func (s *Scenario) draw(count bool) error {
 	s.listed = len(s.Flows)
 	s.drawn = s.Seed
 	delays := workload.NewStream(s.Seed, "jitter of flows")
@@ -53,32 +72,47 @@ func (s *Scenario) draw() error {
 			f.Start = f.listedStart + vtime.Time(delays.Uniform(uint64(i))*float64(f.Jitter))
 		}
 	}
-	plan := s.Topology
+	total := s.listed
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
 		w.first = len(s.Flows)
-		if w.draw == nil {
+		room := maxFlows - total
+		switch {
+		case w.rule == nil:
 			s.Flows = append(s.Flows, w.flows...)
-		} else {
-			for f := range w.draw(workload.NewStream(s.Seed, w.purpose)) {
-				if len(s.Flows) == maxFlows {
-					return fmt.Errorf("workload %s: more than %d flows in all", w.Tag, maxFlows)
-				}
-				s.Flows = append(s.Flows, Flow{
-					Tag: w.Tag, Source: plan.Hosts[f.From], Destination: plan.Hosts[f.To], Size: units.Bytes(f.Size), Start: f.Start,
-				})
-			}
-		}
-		if len(s.Flows) > maxFlows {
-			return fmt.Errorf("workload %s: more than %d flows in all", w.Tag, maxFlows)
+		case count:
+			s.drawFlows(w, 1)
+		default:
+			s.Flows = slices.Grow(s.Flows, min(int(w.rule.Expected())*w.rule.PerEvent(), room))
+			s.drawFlows(w, room+1)
 		}
 		w.View.Flows, w.View.Bytes = len(s.Flows)-w.first, 0
+		if count && w.rule != nil {
+			w.View.Flows = w.rule.Events(workload.NewStream(s.Seed, w.purpose)) * w.rule.PerEvent()
+		}
+		if w.View.Flows > room {
+			return fmt.Errorf("workload %s: more than %d flows in all", w.Tag, maxFlows)
+		}
+		total += w.View.Flows
 		for k := w.first; k < len(s.Flows); k++ {
 			w.View.Bytes += s.Flows[k].Size
 			s.Flows[k].ExpectUnfinished = w.View.Unfinished
 		}
 	}
 	return nil
+}
+
+// drawFlows appends a workload's first flows.
+func (s *Scenario) drawFlows(w *Workload, most int) {
+	plan := s.Topology
+	for f := range w.rule.Flows(workload.NewStream(s.Seed, w.purpose)) {
+		s.Flows = append(s.Flows, Flow{
+			Tag: w.Tag, Source: plan.Hosts[f.From], Destination: plan.Hosts[f.To], Size: units.Bytes(f.Size), Start: f.Start,
+		})
+		if len(s.Flows)-w.first >= most {
+			return
+		}
+	}
 }
 
 // salt is where the search for a flow's UDP source port begins. A workload's flows have it from the workload's stream, so

@@ -111,6 +111,32 @@ duration: 10ms
 	}
 }
 
+// TestCount: flows that are only counted are as many as those that are drawn, of each kind of workload and of each built-in, and one of each
+// workload is there.
+func TestCount(t *testing.T) {
+	for _, name := range append(BuiltinNames(), workloadsFile) {
+		all := mustLoad(t, name)
+		counted, err := Reading{Count: true}.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all.FlowCount() != len(all.Flows) || counted.FlowCount() != len(all.Flows) {
+			t.Errorf("%s: %d flows, %d by their count, %d counted alone", name, len(all.Flows), all.FlowCount(), counted.FlowCount())
+		}
+		most := len(counted.Listed())
+		for i := range counted.Workloads {
+			w := &counted.Workloads[i]
+			if w.View.Flows != all.Workloads[i].View.Flows {
+				t.Errorf("%s: workload %s has %d flows, counted %d", name, w.Tag, all.Workloads[i].View.Flows, w.View.Flows)
+			}
+			most += max(len(w.flows), 1)
+		}
+		if len(counted.Flows) > most {
+			t.Errorf("%s: %d flows were made to count them", name, len(counted.Flows))
+		}
+	}
+}
+
 // flowsOf are a tag's flows, and the UDP source ports that a run gives them.
 func flowsOf(t *testing.T, s *Scenario, tag string) (list []string) {
 	t.Helper()

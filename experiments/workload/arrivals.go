@@ -43,6 +43,15 @@ func (c *Clock) events(s Stream) iter.Seq2[uint64, vtime.Time] {
 	}
 }
 
+// Events is how many times a workload of the clock does something, with a stream.
+func (c *Clock) Events(s Stream) int {
+	n := 0
+	for range c.events(s.Sub(purposeTimes)) {
+		n++
+	}
+	return n
+}
+
 // Expected is how many events there are, on average if the clock is random, and up to so many.
 func (c *Clock) Expected() float64 {
 	n := math.Inf(1)
@@ -88,6 +97,9 @@ func (p *Poisson) Flows(s Stream) iter.Seq[Flow] {
 	}
 }
 
+// PerEvent is how many flows start at once.
+func (p *Poisson) PerEvent() int { return 1 }
+
 // Incast has several senders start a flow to one receiver at once, again and again.
 type Incast struct {
 	Clock
@@ -113,6 +125,9 @@ func (w *Incast) Flows(s Stream) iter.Seq[Flow] {
 		}
 	}
 }
+
+// PerEvent is how many flows start at once.
+func (w *Incast) PerEvent() int { return w.Degree }
 
 // choose appends k of 0 to n-1, each subset equally likely, in ascending order (Knuth, The Art of Computer Programming,
 // volume 2, section 3.4.2, algorithm S).
@@ -152,8 +167,8 @@ func (w *AllToAll) Flows(s Stream) iter.Seq[Flow] {
 	}
 }
 
-// PerRound is how many flows start at each event.
-func (w *AllToAll) PerRound() int {
+// PerEvent is how many flows start at once.
+func (w *AllToAll) PerEvent() int {
 	n := 0
 	for i := range w.Pairs.Len() {
 		n += w.Pairs.Choices(w.Pairs.First(i))
@@ -183,6 +198,9 @@ func (w *Permutation) Flows(s Stream) iter.Seq[Flow] {
 		}
 	}
 }
+
+// PerEvent is how many flows start at once.
+func (w *Permutation) PerEvent() int { return len(w.Hosts) }
 
 // derangement is a permutation of 0 to n-1, n at least 2, that leaves nothing in its place, each equally likely: shuffled
 // until there is one, which takes e = 2.7 tries on average.

@@ -295,8 +295,8 @@ func TestAllToAll(t *testing.T) {
 		f.Start = 13
 		want = append(want, f)
 	}
-	if got := slices.Collect(w.Flows(0)); !slices.Equal(got, want) || w.PerRound() != 6 {
-		t.Errorf("%v, %d a round", got, w.PerRound())
+	if got := slices.Collect(w.Flows(0)); !slices.Equal(got, want) || w.PerEvent() != 6 {
+		t.Errorf("%v, %d a round", got, w.PerEvent())
 	}
 }
 
