@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -156,12 +157,24 @@ var undated = sync.OnceFunc(func() {
 })
 
 // pdf is the drawing as a page of its size, with its letters built in.
-func (l *laidOut) pdf() ([]byte, error) {
+func (l *laidOut) pdf() (data []byte, err error) {
 	undated()
+	// vgpdf converts letters in a temporary folder, and panics where it cannot.
+	probe, err := os.MkdirTemp("", "pausenet-")
+	if err == nil {
+		err = os.Remove(probe)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("draw as PDF: make a temporary folder, in $TMPDIR: %w", err)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			data, err = nil, fmt.Errorf("draw as PDF: %v", p)
+		}
+	}()
 	c := vgpdf.New(l.width, l.height)
 	l.draw(draw.New(&spelled{c, windows1252, regular}))
-	data, err := written(c)
-	if err != nil {
+	if data, err = written(c); err != nil {
 		return nil, fmt.Errorf("draw as PDF: %w", err)
 	}
 	return data, nil
