@@ -11,6 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -65,8 +66,24 @@ func (f *Fabric) verdict() Verdict {
 	if d := f.live.Engine().Deadlocked(); d != nil {
 		worse(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().DescribeCycle(d))
 	}
+	v.undisturbed(f.Plan, f.plane.Disturbed())
 	v.followed(s, shortestRTT(f.Plan), live.FittingSlowdown(f.Plan, f.PassCost))
 	return v
+}
+
+// mostDisturbed is how many interfaces a verdict names.
+const mostDisturbed = 5
+
+// undisturbed judges what was done to interfaces: what is sent into one that is down or gone is lost, and no invariant is broken by it.
+func (v *Verdict) undisturbed(plan *topologies.Plan, all []kernel.Disturbance) {
+	for _, d := range all[:min(len(all), mostDisturbed)] {
+		port := &plan.Ports[d.Port]
+		v.worse(measure.Warn, "the interface %s of %s %s: somebody, or a program there, has done that; what was sent through it meanwhile is lost",
+			port.Name, plan.Nodes[port.Node].Name, d.What)
+	}
+	if more := len(all) - mostDisturbed; more > 0 {
+		v.worse(measure.Warn, "and so were %d more interfaces", more)
+	}
 }
 
 // keepStack writes the stack of a congestion control that has panicked, and says where.

@@ -21,6 +21,7 @@ import (
 // frames get one there is found out by that: more comes out of the pipelines than goes in.
 type livePlane struct {
 	outside *ring
+	changes *changes
 	dead    []bool   // hosts' ports whose last pass did not finish
 	owed    []uint64 // by port: such passes, of each of which a frame may come yet
 	last    int      // the port of the last such pass
@@ -53,6 +54,9 @@ func newLiveRings(frameSize, ports int) (inside *ring, l *livePlane, err error) 
 		return nil, nil, errors.Join(err, inside.Close())
 	}
 	if err := l.outside.stampEarly(); err != nil {
+		return nil, nil, errors.Join(err, inside.Close(), l.outside.Close())
+	}
+	if l.changes, err = newChanges(); err != nil {
 		return nil, nil, errors.Join(err, inside.Close(), l.outside.Close())
 	}
 	return inside, l, nil

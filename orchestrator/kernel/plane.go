@@ -188,7 +188,7 @@ func (p *Plane) Close() error {
 	}
 	p.taps = nil
 	if p.live != nil {
-		errs = append(errs, p.live.outside.Close())
+		errs = append(errs, p.live.outside.Close(), p.live.changes.Close())
 	}
 	return errors.Join(append(errs, p.ring.Close(), p.fabric.Close())...)
 }
