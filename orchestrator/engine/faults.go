@@ -154,7 +154,7 @@ func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
 	in := &e.ports[p.peer]
 	e.depart(p, f)
 	e.pass.Trigger = ebpf.TriggerLost
-	if err := unlessUnfinished(e.cross(in, f)); err != nil {
+	if err := unlessUnfinished(e.process(in, f)); err != nil {
 		return err
 	}
 	e.lostOnWire(p, f, why)

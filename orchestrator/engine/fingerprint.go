@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// fingerprint hashes every frame event of a run, in order: when and where each frame crossed, what became of it, and the
+// fingerprint hashes every frame event of a run, in order: when and where each frame made a pass, what became of it, and the
 // bytes that say which frame it was. Equal fingerprints mean equal runs; it is not meant to resist forgery.
 type fingerprint struct {
 	a, b      uint64

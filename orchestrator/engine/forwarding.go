@@ -148,7 +148,7 @@ func (e *Engine) arrive(p *port) error {
 	e.depart(p, f)
 	x := e.pass
 	x.Trigger = ebpf.TriggerNone
-	if err := e.cross(in, f); err != nil {
+	if err := e.process(in, f); err != nil {
 		return e.unprocessed(p, f, err)
 	}
 	e.monitor.arrived(p, in, f)
@@ -188,8 +188,8 @@ func (e *Engine) depart(p *port, f *frame.Frame) {
 	x.Burst = uint32(f.Burst)
 }
 
-// cross carries a frame into port in at the present time.
-func (e *Engine) cross(in *port, f *frame.Frame) error {
+// process carries a frame into port in at the present time.
+func (e *Engine) process(in *port, f *frame.Frame) error {
 	x := e.pass
 	x.Now = uint64(e.now)
 	x.InPort = uint32(in.id)
@@ -312,7 +312,7 @@ func (e *Engine) build(in *port, kind, argument uint32, priority uint8, n int) (
 	f = e.pool.Get(n)
 	clear(f.Data())
 	e.Triggers++
-	if err := e.cross(in, f); err != nil {
+	if err := e.process(in, f); err != nil {
 		e.pool.Put(f)
 		return nil, 0, unlessUnfinished(err)
 	}

@@ -118,7 +118,7 @@ func TestPausesAreReadAsByThePipeline(t *testing.T) {
 		copy(f.Data(), pause)
 		change(f.Data())
 		e.pass.Trigger, e.pass.OutPort = ebpf.TriggerNone, ebpf.NoPort
-		if err := e.cross(in, f); err != nil {
+		if err := e.process(in, f); err != nil {
 			t.Fatal(err)
 		}
 		e.readPause(in, f)
