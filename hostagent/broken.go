@@ -13,8 +13,8 @@ type Broken struct {
 	At     vtime.Time // when it first said so
 	Rate   float64    // in bits per second of line time
 	Window int64      // payload bytes; less than 0 if that is what it is about
-	// Held is of a rate that is 0, or next to nothing: not wrong by itself, but that it has stayed.
-	Held bool
+	// Stayed is of a rate that is 0, or next to nothing: not wrong by itself, but that it has stayed.
+	Stayed bool
 	// Timer is of a timer that was to be called at once again, mostAgain times in a row. It is called no more.
 	Timer bool
 }
@@ -29,7 +29,7 @@ func (b *Broken) String() string {
 		return fmt.Sprintf("its timer was to be called at once again, %d times in a row: OnTimer is to leave a later Deadline", mostAgain)
 	case b.Window < 0:
 		return fmt.Sprintf("a window of %d B", b.Window)
-	case b.Held:
+	case b.Stayed:
 		return fmt.Sprintf("a rate of %g b/s, and no other since: nothing more can be sent", b.Rate)
 	}
 	return fmt.Sprintf("a rate of %g b/s", b.Rate)
@@ -73,8 +73,8 @@ func (s *Sender) Broken(now, started vtime.Time) *Broken {
 	if s.broken != nil || s.state == senderDone || s.eligible != vtime.Never || s.next == s.size {
 		return s.broken
 	}
-	if changes := s.controller.Deadline() != vtime.Never || s.next > s.acked; changes && 2*(now-s.held) < now-started {
+	if changes := s.controller.Deadline() != vtime.Never || s.next > s.acked; changes && 2*(now-s.stoppedAt) < now-started {
 		return nil
 	}
-	return &Broken{At: s.held, Rate: s.controller.Rate(), Held: true}
+	return &Broken{At: s.stoppedAt, Rate: s.controller.Rate(), Stayed: true}
 }

@@ -41,10 +41,10 @@ func TestNoRate(t *testing.T) {
 			noted := s.Broken(p.now, 0)
 			switch {
 			case rate == 0 || rate == 1e-12:
-				if noted == nil || !noted.Held || s.broken != nil {
+				if noted == nil || !noted.Stayed || s.broken != nil {
 					t.Errorf("%g: %+v", rate, noted)
 				}
-			case noted == nil || noted.At != us/10 || noted.Held || math.Float64bits(noted.Rate) != math.Float64bits(rate):
+			case noted == nil || noted.At != us/10 || noted.Stayed || math.Float64bits(noted.Rate) != math.Float64bits(rate):
 				t.Errorf("%g: %+v", rate, noted)
 			}
 			tell(p.now, math.NaN()) // only the first is noted

@@ -31,7 +31,7 @@ type loop struct {
 	wakeAt   vtime.Time // of h0's next look at its NIC
 	port     units.Rate // of the switch towards h1
 	portFree vtime.Time
-	held     int64 // bytes of line in the switch's queue
+	queued   int64 // bytes of line in the switch's queue
 	deepest  int64
 	sent     int64 // bytes by the switch's port
 	red      uint64
@@ -162,9 +162,9 @@ func (l *loop) pull() {
 // enqueue puts a packet into the switch's queue; it leaves in its turn.
 func (l *loop) enqueue(f *frame.Frame) {
 	n := lineBytes(int(f.Length))
-	l.held += n
-	l.deepest = max(l.deepest, l.held)
-	if l.needs.CNM && l.held >= 320_000 && l.now-l.lastCNM >= 50*us {
+	l.queued += n
+	l.deepest = max(l.deepest, l.queued)
+	if l.needs.CNM && l.queued >= 320_000 && l.now-l.lastCNM >= 50*us {
 		l.lastCNM = l.now
 		cnm := l.pool.Get(wire.CNMLen)
 		wire.PutCNM(cnm.Data(), wire.MAC{}, wire.MAC{}, l.sender.flowID, 1, uint32(l.port/units.Mbps))
@@ -183,19 +183,19 @@ func (l *loop) enqueue(f *frame.Frame) {
 
 // leave is what the switch does to a packet that leaves its queue.
 func (l *loop) leave(f *frame.Frame, n int64) {
-	l.held -= n
+	l.queued -= n
 	mark := false
 	switch {
 	case l.needs.TCD && l.now-l.resumed < undetermined:
 		wire.IPv4(f.Data()[wire.EthernetLen:]).SetECN(max(wire.UE, wire.IPv4(f.Data()[wire.EthernetLen:]).ECN()))
 	case l.needs.PCN:
-		mark = l.held > 0
+		mark = l.queued > 0
 	case l.needs.ECNStep:
-		mark = l.held > 120_000
+		mark = l.queued > 120_000
 	case l.needs.ECN: // RED from 5 to 200 KB, up to 1 %
 		l.red = l.red*6364136223846793005 + 1442695040888963407
-		p := float64(l.held-5000) / 195_000 * 0.01
-		mark = l.held > 200_000 || float64(l.red>>11)/(1<<53) < p
+		p := float64(l.queued-5000) / 195_000 * 0.01
+		mark = l.queued > 200_000 || float64(l.red>>11)/(1<<53) < p
 	}
 	if mark {
 		wire.IPv4(f.Data()[wire.EthernetLen:]).SetECN(wire.CE)
@@ -205,7 +205,7 @@ func (l *loop) leave(f *frame.Frame, n int64) {
 		if wire.ParseHeaders(f.Data(), int(f.Length), &p) != nil || p.INT() == nil {
 			l.Fatal("a packet without telemetry")
 		}
-		p.INT().Stamp(0x123, wire.INTHop{Rate: l.port, Departed: l.now, TxBytes: l.sent, QueueBytes: l.held})
+		p.INT().Stamp(0x123, wire.INTHop{Rate: l.port, Departed: l.now, TxBytes: l.sent, QueueBytes: l.queued})
 	}
 	l.sent += n
 }
@@ -258,7 +258,7 @@ func TestEveryControllerInTheLoop(t *testing.T) {
 				l.port = narrow
 				l.run(settle, nil)
 				delivered := l.receiver.Delivered
-				l.deepest = l.held
+				l.deepest = l.queued
 				l.run(settle+look, nil)
 				share := float64(l.receiver.Delivered-delivered) * 8 / look.Seconds() / float64(narrow)
 				rate := l.sender.Rate()
@@ -296,7 +296,7 @@ func TestHPCCFillsEta(t *testing.T) {
 	l.port = 10 * units.Gbps
 	l.run(5*vtime.Millisecond, nil)
 	delivered := l.receiver.Delivered
-	l.deepest = l.held
+	l.deepest = l.queued
 	l.run(15*vtime.Millisecond, nil)
 	share := float64(l.receiver.Delivered-delivered) * 8 / 0.01 / 10e9
 	if want := 0.95 * 1000 / 1124; share < want-0.01 || share > want+0.01 || l.deepest > 5000 {

@@ -42,7 +42,7 @@ type Sender struct {
 	rate      float64
 	window    int64
 	eligible  vtime.Time // when its next packet may leave; Never while no rate says when
-	held      vtime.Time // since when that is Never
+	stoppedAt vtime.Time // since when that is Never
 	lastStart vtime.Time // of the last packet sent
 	lastLine  int64
 	sent      []vtime.Time // starts of the packets in flight, by packet number modulo the length
@@ -94,7 +94,7 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	if s.rate = s.sendable(now); s.rate > 0 {
 		n.makeReady(s)
 	} else {
-		s.state, s.eligible, s.held = senderWaiting, vtime.Never, now
+		s.state, s.eligible, s.stoppedAt = senderWaiting, vtime.Never, now
 		n.waiting.push(s)
 	}
 	s.rearm()
@@ -215,7 +215,7 @@ func (s *Sender) time(now vtime.Time) {
 	case gap < float64(vtime.Never-s.lastStart): // not so of no rate, nor of one that time has no end for
 		s.eligible = s.lastStart + vtime.Time(gap)
 	case s.eligible != vtime.Never:
-		s.eligible, s.held = vtime.Never, now
+		s.eligible, s.stoppedAt = vtime.Never, now
 	}
 }
 

@@ -39,7 +39,7 @@ func Switch(s *switchagent.Settings) Table {
 			value:     priorities{&pfc.Priorities},
 		},
 		{
-			Parameter: schema.Parameter{Name: "pfc.xoff", Kind: schema.Size, Doc: "bytes of a priority held from one ingress port at which PAUSE is sent; the upper bound if `alpha` is set, `0B` for none"},
+			Parameter: schema.Parameter{Name: "pfc.xoff", Kind: schema.Size, Doc: "bytes of a priority buffered from one ingress port at which PAUSE is sent; the upper bound if `alpha` is set, `0B` for none"},
 			Word:      auto, Means: sizeAuto, Live: true, value: size(&pfc.XOFF),
 		},
 		{
@@ -90,14 +90,14 @@ func Switch(s *switchagent.Settings) Table {
 		{
 			Parameter: schema.Parameter{
 				Name: "pfc.watchdog.detect", Kind: schema.Time, Default: "200ms", Min: "1ps", Max: "10s",
-				Doc: "a queue that PFC has held for so long without interruption is in a storm",
+				Doc: "a queue that PFC has paused for so long without interruption is in a storm",
 			},
 			Zero: "write watchdog: off for none", Unset: true, Live: true, value: span(&dog.Detect),
 		},
 		{
 			Parameter: schema.Parameter{
 				Name: "pfc.watchdog.restore", Kind: schema.Time, Default: "200ms", Min: "1ps", Max: "10s",
-				Doc: "the storm is over when no PAUSE has held the queue for so long",
+				Doc: "the storm is over when no PAUSE has stopped the queue for so long",
 			},
 			Unset: true, Live: true, value: span(&dog.Restore),
 		},

@@ -69,17 +69,17 @@ func (f *InFlight) Sum() units.Bytes { return f.PastXOFF + f.Sending + f.PFC + f
 // InFlight is what may come in by a port of which so many priorities are lossless.
 func (c *Cable) InFlight(lossless int) InFlight {
 	// What comes in during a time is bytes of line; what counts is bytes of frames, of which a line may hold more (framing ns3).
-	held := func(line int64) units.Bytes {
+	counted := func(line int64) units.Bytes {
 		return units.Bytes(scaleUp(line, int64(max(c.Longest, int(c.LongestLine))), c.LongestLine))
 	}
 	// While the port sends, the peer does at its own rate.
 	meanwhile := func(line int64) int64 { return scaleUp(line, int64(c.PeerRate), int64(c.Rate)) }
 	return InFlight{
 		PastXOFF: units.Bytes(c.Longest),
-		Sending:  held(meanwhile(c.LongestLine)),
-		PFC:      held(meanwhile(2 * int64(lossless) * c.PFCLine)), // a priority's RESUME may wait with its PAUSE
-		Cable:    held(scaleUp(int64(c.PeerRate), int64(c.Delay+c.PeerDelay), 8*int64(vtime.Second))),
-		Peer:     held(c.LongestLine),
+		Sending:  counted(meanwhile(c.LongestLine)),
+		PFC:      counted(meanwhile(2 * int64(lossless) * c.PFCLine)), // a priority's RESUME may wait with its PAUSE
+		Cable:    counted(scaleUp(int64(c.PeerRate), int64(c.Delay+c.PeerDelay), 8*int64(vtime.Second))),
+		Peer:     counted(c.LongestLine),
 	}
 }
 

@@ -32,8 +32,8 @@ func TestDiscard(t *testing.T) {
 	if control() != switchagent.Admitted {
 		t.Error("a control frame was refused in a storm")
 	}
-	if held := r.state.Ports[in].Class[3].Buffered; held != 1000 {
-		t.Errorf("%d bytes held, want those of the first", held)
+	if buffered := r.state.Ports[in].Class[3].Buffered; buffered != 1000 {
+		t.Errorf("%d bytes buffered, want those of the first", buffered)
 	}
 	r.Close(out)
 	if d := take(6); d != switchagent.DropDiscard || !r.Closed(out) {

@@ -36,7 +36,7 @@ func TestConservation(t *testing.T) {
 		var now vtime.Time
 		check := func() {
 			t.Helper()
-			var held [first + ports][8]uint64
+			var buffered [first + ports][8]uint64
 			var used uint64
 			for p := first; p < first+ports; p++ {
 				port := r.Port(p)
@@ -45,7 +45,7 @@ func TestConservation(t *testing.T) {
 					frames++
 					bytes += int64(f.Length)
 					if f.InPort >= 0 {
-						held[f.InPort][f.Priority] += uint64(size(f))
+						buffered[f.InPort][f.Priority] += uint64(size(f))
 						used += uint64(size(f))
 					}
 				})
@@ -66,17 +66,17 @@ func TestConservation(t *testing.T) {
 					}
 				}
 			}
-			for p := range held {
-				if r.held(p) != held[p] {
-					t.Fatalf("port %d holds %v, queued are %v", p, r.held(p), held[p])
+			for p := range buffered {
+				if r.buffered(p) != buffered[p] {
+					t.Fatalf("port %d holds %v, queued are %v", p, r.buffered(p), buffered[p])
 				}
 			}
 			var headroom uint64
-			for p := range held {
+			for p := range buffered {
 				for priority, n := range r.state.Ports[p].HeadroomBuffered {
 					headroom += uint64(n)
-					if uint64(n) > held[p][priority] {
-						t.Fatalf("port %d holds %d bytes of priority %d, %d in its headroom", p, held[p][priority], priority, n)
+					if uint64(n) > buffered[p][priority] {
+						t.Fatalf("port %d holds %d bytes of priority %d, %d in its headroom", p, buffered[p][priority], priority, n)
 					}
 				}
 			}

@@ -123,8 +123,8 @@ func (r *rig) pause(p int, priority uint8) {
 
 func bytesOf(n int) units.Bytes { return units.Bytes(n) }
 
-// held is the accounts of an ingress port, by priority.
-func (r *rig) held(p int) (all [8]uint64) {
+// buffered is the accounts of an ingress port, by priority.
+func (r *rig) buffered(p int) (all [8]uint64) {
 	for i := range all {
 		all[i] = r.state.Ports[p].Class[i].Buffered
 	}

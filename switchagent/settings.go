@@ -30,7 +30,7 @@ type Settings struct {
 // PFC is priority flow control (IEEE 802.1Qbb).
 type PFC struct {
 	Priorities uint8 // bit n: priority n is lossless
-	// XOFF is the bytes of one priority held from one ingress port at which PAUSE is sent: at or above it. With Alpha
+	// XOFF is the bytes of one priority buffered from one ingress port at which PAUSE is sent: at or above it. With Alpha
 	// it is the upper bound of the dynamic threshold; 0 means unbounded. Auto: by the port's rate and cable.
 	XOFF units.Bytes
 	// XON is the level at or below which RESUME is sent. Auto: XOFFToXON below XOFF. With Alpha it is that anyway.

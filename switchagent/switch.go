@@ -115,7 +115,7 @@ func (s *Switch) Headroom(p int) uint64 { return s.headroom[p-s.first] }
 func (s *Switch) Port(p int) *Port { return &s.ports[p-s.first] }
 
 // Enqueue takes a frame that came out of port p, or says why not; the frame stays the caller's then. Control frames
-// (PFC) are always taken: they are not held in the shared buffer.
+// (PFC) are always taken: they are not buffered in the shared buffer.
 func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 	port := &s.ports[p-s.first]
 	if port.discard != 0 && port.refuses(f) {

@@ -169,7 +169,7 @@ func TestAdmission(t *testing.T) {
 			if c.prepare != nil {
 				c.prepare(r)
 			}
-			held, used := r.held(in), r.state.Switches[index].Used
+			buffered, used := r.buffered(in), r.state.Switches[index].Used
 			headroom := r.state.Ports[in].HeadroomBuffered
 			got := r.Enqueue(out, r.frame(c.in, c.priority, n))
 			if got != c.want {
@@ -189,8 +189,8 @@ func TestAdmission(t *testing.T) {
 			if queued != 0 || packets != 0 || p.Counters != want {
 				t.Errorf("%d bytes in %d packets queued; %+v", queued, packets, p.Counters)
 			}
-			if r.held(in) != held || r.state.Switches[index].Used != used {
-				t.Errorf("%v held, %d used after a drop; before %v, %d", r.held(in), r.state.Switches[index].Used, held, used)
+			if r.buffered(in) != buffered || r.state.Switches[index].Used != used {
+				t.Errorf("%v buffered, %d used after a drop; before %v, %d", r.buffered(in), r.state.Switches[index].Used, buffered, used)
 			}
 			if r.state.Ports[in].HeadroomBuffered != headroom || r.state.Switches[index].HeadroomUsed != uint64(headroom[3]) {
 				t.Errorf("%v in the headroom after a drop, %d in all; before %v", r.state.Ports[in].HeadroomBuffered, r.state.Switches[index].HeadroomUsed, headroom)

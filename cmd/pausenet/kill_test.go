@@ -300,12 +300,12 @@ func TestStoppedClient(t *testing.T) {
 	}
 	// It lets go as soon as the program runs.
 	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
-		held := slices.DeleteFunc(netLinks(fmt.Sprintf("/proc/%d", client.Process.Pid)), func(link string) bool { return link == own })
-		if len(held) == 0 {
+		links := slices.DeleteFunc(netLinks(fmt.Sprintf("/proc/%d", client.Process.Pid)), func(link string) bool { return link == own })
+		if len(links) == 0 {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("it holds %v", held)
+			t.Fatalf("it holds %v", links)
 		}
 	}
 	_ = client.Process.Signal(syscall.SIGSTOP)

@@ -339,7 +339,7 @@ func netLinks(proc string) []string {
 	return links
 }
 
-// gone waits until nothing is left of what a command held. The programs hang on interfaces in its namespaces, by clsact in
+// gone waits until nothing is left of what a command had. The programs hang on interfaces in its namespaces, by clsact in
 // a fabric of this size, so as long as one of these lived, so would they.
 func gone(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 1, "gone name")

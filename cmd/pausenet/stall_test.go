@@ -64,7 +64,7 @@ func TestStall(t *testing.T) {
 	if err := json.Unmarshal([]byte(run("inspect", name, "-f", "json")), &fabrics); err != nil {
 		t.Fatal(err)
 	}
-	if c := fabrics[0].Clock; c.FrameLatenessMaxNS < 1e9 || c.HeldSeconds < 1 {
+	if c := fabrics[0].Clock; c.FrameLatenessMaxNS < 1e9 || c.StalledSeconds < 1 {
 		t.Errorf("%+v", c)
 	}
 	down := exec.Command(pausenet, "down", name)

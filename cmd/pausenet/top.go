@@ -18,8 +18,8 @@ func newTopCommand() *cobra.Command {
 		Short: "Watch a live fabric's queues, pauses, marks and rates",
 		Long: `top shows the busiest ports of a live fabric and its RDMA flows, once a second until q or
 Ctrl-C; without a terminal once. Rates are of virtual time. Of a port: bytes in its egress
-queue and bytes held in the switch that came in by it; the priorities that flow control
-holds now, and the share of the time that one was held; PAUSE frames that it sent and
+queue and bytes buffered in the switch that came in by it; the priorities that flow control
+holds now, and the share of the time that one was paused; PAUSE frames that it sent and
 received; marks; what it sends, and the share of the time that it was sending.
 
 -f json prints one snapshot with all ports and flows, in totals since bring-up.`,

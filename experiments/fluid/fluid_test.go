@@ -65,7 +65,7 @@ func TestRun(t *testing.T) {
 			[]int64{1600, 600, 3000},
 		},
 		{
-			// The long flow is held to a half by the first link; on the second, twice as fast, the other has all the rest.
+			// The long flow is kept at a half by the first link; on the second, twice as fast, the other has all the rest.
 			"links of two rates",
 			[]units.Rate{unit, 2 * unit},
 			[]Flow{{Work: 500, Path: []int{0, 1}}, {Work: 500, Path: []int{0}}, {Work: 1500, Path: []int{1}}},

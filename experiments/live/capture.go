@@ -137,16 +137,16 @@ const flushEvery = 100 * time.Millisecond
 
 // write writes the frames in the order of their times.
 func (c *Capture) write(file *capture.Writer, stop <-chan struct{}) error {
-	var held []seen
+	var waiting []seen
 	flush := func(until vtime.Time) error {
 		n := 0
-		for n < len(held) && held[n].at <= until {
-			if err := file.Write(held[n].port, held[n].at, held[n].frame); err != nil {
+		for n < len(waiting) && waiting[n].at <= until {
+			if err := file.Write(waiting[n].port, waiting[n].at, waiting[n].frame); err != nil {
 				return err
 			}
 			n++
 		}
-		held = held[:copy(held, held[n:])]
+		waiting = waiting[:copy(waiting, waiting[n:])]
 		return nil
 	}
 	tick := time.NewTicker(flushEvery)
@@ -159,11 +159,11 @@ func (c *Capture) write(file *capture.Writer, stop <-chan struct{}) error {
 				return errorsOf(flush(vtime.Never), file.Close())
 			}
 			idle = false
-			i := len(held)
-			for i > 0 && held[i-1].at > s.at {
+			i := len(waiting)
+			for i > 0 && waiting[i-1].at > s.at {
 				i--
 			}
-			held = slices.Insert(held, i, s)
+			waiting = slices.Insert(waiting, i, s)
 			if err := flush(s.at - c.lag); err != nil {
 				return err
 			}

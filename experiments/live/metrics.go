@@ -118,9 +118,10 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	metricQueue    = describe("queue_bytes", "Bytes in the egress queue.", "node", "port", "priority")
-	metricHeld     = describe("ingress_held_bytes", "Bytes in the switch, or in a slow receiver's buffer, that came in by the port.", "node", "port", "priority")
-	metricPaused   = describe("paused", "1 while flow control holds the egress queue.", "node", "port", "priority")
-	metricPausedS  = describe("paused_seconds_total", "Virtual time for which flow control has held the egress queue: PAUSE, or frames that waited for credits.", "node", "port", "priority")
+	metricBuffered = describe("ingress_buffered_bytes", "Bytes in the switch, or in a slow receiver's buffer, that came in by the port.", "node", "port", "priority")
+	oldBuffered    = describe("ingress_held_bytes", "The old name of ingress_buffered_bytes.", "node", "port", "priority")
+	metricPaused   = describe("paused", "1 while flow control stops the egress queue.", "node", "port", "priority")
+	metricPausedS  = describe("paused_seconds_total", "Virtual time for which flow control has stopped the egress queue: PAUSE, or frames that waited for credits.", "node", "port", "priority")
 	metricStorm    = describe("storm", "1 while the PFC watchdog takes the egress queue to be in a storm.", "node", "port", "priority")
 	metricUp       = describe("link_up", "1 while the port's link is up.", "node", "port")
 	metricTx       = describe("transmitted_bytes_total", "Bytes of frames that the port has begun to send, without FCS.", "node", "port")
@@ -145,7 +146,8 @@ var (
 	metricSlowdown = describe("slowdown_ratio", "Wall-clock seconds for one of virtual time.")
 	metricLateness = describe("event_lateness_seconds", "How long after its time an event happened, in virtual time.")
 	metricFrames   = describe("program_frame_lateness_seconds", "How long after a program's frame came to its host's port the engine took it, in wall-clock time.")
-	metricHeldTime = describe("held_seconds_total", "Wall-clock time for which virtual time stood still, as the machine could not follow.")
+	metricStalled  = describe("stalled_seconds_total", "Wall-clock time for which virtual time stood still, as the machine could not follow.")
+	oldStalled     = describe("held_seconds_total", "The old name of stalled_seconds_total.")
 	metricTook     = describe("snapshot_seconds", "For how long, in wall-clock time, the engine stood still to be looked at for this scrape.")
 )
 
@@ -171,7 +173,8 @@ func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 			c := &p.Classes[k]
 			priority := strconv.Itoa(int(c.Priority))
 			gauge(metricQueue, float64(c.QueueBytes), p.Node, p.Port, priority)
-			gauge(metricHeld, float64(c.HeldBytes), p.Node, p.Port, priority)
+			gauge(metricBuffered, float64(c.BufferedBytes), p.Node, p.Port, priority)
+			gauge(oldBuffered, float64(c.BufferedBytes), p.Node, p.Port, priority)
 			gauge(metricPaused, truth(c.Paused), p.Node, p.Port, priority)
 			counter(metricPausedS, seconds(c.PausedNS), p.Node, p.Port, priority)
 			counter(metricPausesTx, float64(c.PausesSent), p.Node, p.Port, priority)
@@ -205,7 +208,8 @@ func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 	gauge(metricDeadlock, truth(s.Deadlock != ""))
 	gauge(metricVirtual, seconds(s.Clock.VirtualNS))
 	gauge(metricSlowdown, s.Clock.Slowdown)
-	counter(metricHeldTime, s.Clock.HeldSeconds)
+	counter(metricStalled, s.Clock.StalledSeconds)
+	counter(oldStalled, s.Clock.StalledSeconds)
 	gauge(metricTook, seconds(s.TookNS))
 	out <- prometheus.MustNewConstSummary(metricFrames, uint64(s.Clock.Frames), seconds(s.FramesNS),
 		map[float64]float64{0.5: seconds(s.Clock.FrameLatenessP50NS), 0.99: seconds(s.Clock.FrameLatenessP99NS)}, s.Fabric)

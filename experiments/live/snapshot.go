@@ -57,11 +57,12 @@ type PortSnapshot struct {
 
 // ClassSnapshot is one priority of a port.
 type ClassSnapshot struct {
-	Priority   uint8  `json:"priority"`
-	QueueBytes uint64 `json:"queue_bytes"` // of the egress queue
-	HeldBytes  uint64 `json:"held_bytes"`  // in the switch, that came in by this port
-	Paused     bool   `json:"paused"`      // by PFC, or for want of credits
-	PausedNS   int64  `json:"paused_ns"`   // since bring-up
+	Priority      uint8  `json:"priority"`
+	QueueBytes    uint64 `json:"queue_bytes"`    // of the egress queue
+	BufferedBytes uint64 `json:"buffered_bytes"` // in the switch, that came in by this port
+	OldBuffered   uint64 `json:"held_bytes"`     // the same under its old name
+	Paused        bool   `json:"paused"`         // by PFC, or for want of credits
+	PausedNS      int64  `json:"paused_ns"`      // since bring-up
 	// PAUSE frames.
 	PausesSent     uint64 `json:"pauses_sent"`
 	PausesReceived uint64 `json:"pauses_received"`
@@ -175,7 +176,7 @@ func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes
 			continue
 		}
 		classes = append(classes, ClassSnapshot{
-			Priority: i, QueueBytes: c.QueueBytes, HeldBytes: c.Buffered, Paused: e.State().Paused(id, i, e.Now()),
+			Priority: i, QueueBytes: c.QueueBytes, BufferedBytes: c.Buffered, OldBuffered: c.Buffered, Paused: e.State().Paused(id, i, e.Now()),
 			PausedNS: e.PausedTime(id, i).Nanoseconds(), PausesSent: sent, PausesReceived: received, Storm: e.Stormy(id, i),
 			ECNMarks: counts.CE, UEMarks: counts.UE, CNMs: counts.CNMs,
 		})

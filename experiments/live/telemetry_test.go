@@ -397,7 +397,7 @@ func TestStorm(t *testing.T) {
 	if e := <-troubles.C; e.Kind != engine.EventStorm {
 		t.Errorf("got %+v, want a storm", e)
 	}
-	until(t, "the queue to h7 is in a storm, the spine's no longer held", func() bool {
+	until(t, "the queue to h7 is in a storm, the spine's no longer paused", func() bool {
 		s := snapshot(t, f)
 		return portOf(t, s, "leaf1", "h7").Classes[0].Storm && !portOf(t, s, "spine0", "leaf1").Classes[0].Paused
 	})
@@ -406,7 +406,7 @@ func TestStorm(t *testing.T) {
 	must(t, f.Set("switch.pfc.watchdog=off"))
 }
 
-// TestStalls: under credits the time that a queue is held is that for which frames waited for credits.
+// TestStalls: under credits the time that a queue is stopped is that for which frames waited for credits.
 func TestStalls(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\nswitch: {flow_control: cbfc, cbfc: {period: 40us, buffer: 64KB}}\n", "none", Options{Slowdown: 200})
 	defer down(t, f)
@@ -414,7 +414,7 @@ func TestStalls(t *testing.T) {
 	requests, err := f.Incast(4, "h7", 20_000_000, "")
 	must(t, err)
 	must(t, f.StartFlows(requests, func(FlowResult) {}))
-	until(t, "queues have been held at a switch and at a host", func() bool {
+	until(t, "queues have been stopped at a switch and at a host", func() bool {
 		s := snapshot(t, f)
 		return data(portOf(t, s, "leaf0", "spine0")).PausedNS > 300_000 && data(portOf(t, s, "h0", "leaf0")).PausedNS > 300_000
 	})

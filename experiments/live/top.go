@@ -24,9 +24,9 @@ type Top struct {
 
 type topPort struct {
 	*PortSnapshot
-	queue, held      uint64
+	queue, buffered  uint64
 	paused           string  // priorities, now
-	pausedShare      float64 // of the time, of the priority held longest
+	pausedShare      float64 // of the time, of the priority paused longest
 	pausesTx         float64 // a second
 	pausesRx, marked float64
 	tx               float64 // bits a second
@@ -45,7 +45,7 @@ func NewTop(before, now *Snapshot) *Top {
 		t.ports = append(t.ports, t.port(&before.Ports[i], &now.Ports[i]))
 	}
 	slices.SortStableFunc(t.ports, func(a, b topPort) int {
-		return cmp.Or(cmp.Compare(b.queue+b.held, a.queue+a.held), cmp.Compare(b.pausedShare, a.pausedShare),
+		return cmp.Or(cmp.Compare(b.queue+b.buffered, a.queue+a.buffered), cmp.Compare(b.pausedShare, a.pausedShare),
 			cmp.Compare(b.pausesTx+b.pausesRx, a.pausesTx+a.pausesRx), cmp.Compare(b.tx, a.tx))
 	})
 	delivered := map[int]int64{}
@@ -75,7 +75,7 @@ func (t *Top) port(before, now *PortSnapshot) topPort {
 	for i := range now.Classes {
 		c := &now.Classes[i]
 		p.queue += c.QueueBytes
-		p.held += c.HeldBytes
+		p.buffered += c.BufferedBytes
 		p.pausedShare = max(p.pausedShare, min(1, seconds(c.PausedNS-was[c.Priority])/t.span))
 		if word := strconv.Itoa(int(c.Priority)); c.Storm {
 			paused = append(paused, word+" storm")
@@ -89,7 +89,7 @@ func (t *Top) port(before, now *PortSnapshot) topPort {
 
 // idle says that nothing was to be seen at the port.
 func (p *topPort) idle() bool {
-	return p.Up && p.queue+p.held == 0 && p.paused == "" && p.pausedShare+p.pausesTx+p.pausesRx+p.tx == 0
+	return p.Up && p.queue+p.buffered == 0 && p.paused == "" && p.pausedShare+p.pausesTx+p.pausesRx+p.tx == 0
 }
 
 // Write prints the busiest ports and flows in at most the given number of lines.
@@ -133,7 +133,7 @@ func (t *Top) writePorts(out io.Writer, lines int) {
 		if !p.Up {
 			use = "down"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%s\t%.0f%%\t%s\t%s\t%s\t%s\t%s\t\n", p.Port, p.Peer, size(p.queue), size(p.held), p.paused, 100*p.pausedShare,
+		fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%s\t%.0f%%\t%s\t%s\t%s\t%s\t%s\t\n", p.Port, p.Peer, size(p.queue), size(p.buffered), p.paused, 100*p.pausedShare,
 			count(p.pausesTx), count(p.pausesRx), count(p.marked), bits(p.tx), use)
 	}
 }

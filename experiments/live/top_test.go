@@ -11,8 +11,8 @@ import (
 // TestTop compares two snapshots, 2 ms of virtual time apart: the port with the longer queue goes first, idle ones are left out, and
 // rates are differences over those 2 ms.
 func TestTop(t *testing.T) {
-	class := func(queue, held uint64, paused bool, ns int64) []ClassSnapshot {
-		return []ClassSnapshot{{Priority: 3, QueueBytes: queue, HeldBytes: held, Paused: paused, PausedNS: ns}}
+	class := func(queue, buffered uint64, paused bool, ns int64) []ClassSnapshot {
+		return []ClassSnapshot{{Priority: 3, QueueBytes: queue, BufferedBytes: buffered, Paused: paused, PausedNS: ns}}
 	}
 	before := &Snapshot{
 		Clock: Clock{VirtualNS: 1e6},

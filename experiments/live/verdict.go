@@ -39,14 +39,15 @@ type Clock struct {
 	FrameLatenessP99NS int64   `json:"frame_lateness_p99_wall_ns"`
 	FrameLatenessMaxNS int64   `json:"frame_lateness_max_wall_ns"`
 	Busy               float64 `json:"busy"` // 0 to 1: of one processor, in all
-	HeldSeconds        float64 `json:"held_seconds"`
+	StalledSeconds     float64 `json:"stalled_seconds"`
+	OldStalled         float64 `json:"held_seconds"` // the same under its old name
 }
 
 func clockOf(s live.Status) Clock {
 	return Clock{
 		Slowdown: s.Slowdown, FirstSlowdown: s.First, Frames: s.Frames, FrameLatenessP50NS: s.FrameP50.Nanoseconds(),
 		FrameLatenessP99NS: s.FrameP99.Nanoseconds(), FrameLatenessMaxNS: s.FrameMax.Nanoseconds(), VirtualNS: s.Virtual.Nanoseconds(), WallSeconds: s.Wall.Seconds(),
-		LatenessP50NS: s.LatenessP50.Nanoseconds(), LatenessP99NS: s.LatenessP99.Nanoseconds(), Busy: s.Busy, HeldSeconds: s.Held.Seconds(),
+		LatenessP50NS: s.LatenessP50.Nanoseconds(), LatenessP99NS: s.LatenessP99.Nanoseconds(), Busy: s.Busy, StalledSeconds: s.Stalled.Seconds(), OldStalled: s.Stalled.Seconds(),
 	}
 }
 
@@ -118,9 +119,9 @@ func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 		late = max(late, s.LatenessP99)
 		return max(fitting, live.RoundSlowdown(s.Slowdown*min(10, float64(late)/float64(base))))
 	}
-	if s.Held > 0 {
+	if s.Stalled > 0 {
 		v.worse(measure.Fail, "the machine could not follow: virtual time stood still for %v; --slowdown %g would fit",
-			s.Held.Round(time.Millisecond), live.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Held.Seconds()/s.Wall.Seconds())))
+			s.Stalled.Round(time.Millisecond), live.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Stalled.Seconds()/s.Wall.Seconds())))
 	}
 	switch {
 	case s.FrameMax > live.MostLate:
@@ -129,14 +130,14 @@ func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 	case virtual(s.FrameP50) > base:
 		v.worse(measure.Fail, "half of the %d frames that programs sent were taken more than %v late, %v of virtual time, where a round trip between two hosts of a "+
 			"switch takes %v: what programs measured is this machine's; --slowdown %g would fit", s.Frames, wall(s.FrameP50), virtual(s.FrameP50), base, fits(virtual(s.FrameP50)))
-	case s.Frames > 0 && s.LatenessP50 > base && s.Held == 0:
+	case s.Frames > 0 && s.LatenessP50 > base && s.Stalled == 0:
 		v.worse(measure.Fail, "half of the events came more than %v late, where a round trip between two hosts of a switch takes %v: what programs measured is this "+
 			"machine's; --slowdown %g would fit", s.LatenessP50, base, fits(s.LatenessP50))
 	case virtual(s.FrameP99) > base:
 		v.worse(measure.Warn, "1 %% of the %d frames that programs sent were taken more than %v late, %v of virtual time, and one by %v, where a round trip between two "+
 			"hosts of a switch takes %v: times that programs measured are off by that; --slowdown %g would fit", s.Frames, wall(s.FrameP99), virtual(s.FrameP99),
 			wall(s.FrameMax), base, fits(virtual(s.FrameP99)))
-	case s.LatenessP99 > base && s.Held == 0:
+	case s.LatenessP99 > base && s.Stalled == 0:
 		v.worse(measure.Warn, "1 %% of the events came later than a round trip between two hosts of a switch (%v): times that programs measured are off by that; --slowdown %g would fit",
 			base, fits(s.LatenessP99))
 	}

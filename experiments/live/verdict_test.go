@@ -18,7 +18,7 @@ func TestFollowed(t *testing.T) {
 	for name, c := range map[string]struct {
 		late, median    vtime.Time // events, p99 and p50
 		p50, p99, worst time.Duration
-		held            time.Duration
+		stalled         time.Duration
 		lost            int64
 		fitting         float64
 		want            measure.Status
@@ -33,13 +33,13 @@ func TestFollowed(t *testing.T) {
 		"events later":     {late: 9 * base, p50: 900 * us, p99: 900 * us, worst: 9 * ms, want: measure.Fail, says: []string{"--slowdown 2000 would fit"}},
 		"half of events":   {late: 9 * base, median: 2 * base, p50: 40 * us, p99: 900 * us, worst: 9 * ms, want: measure.Fail, says: []string{"half of the events came more than 8us late, where a round trip between two hosts of a switch takes 4us: what programs measured is this machine's; --slowdown 2000 would fit"}},
 		"one frame in all": {p50: 40 * us, p99: 40 * us, worst: 201 * ms, want: measure.Fail, says: []string{"a frame that a program sent was taken 201ms late"}},
-		"stood still":      {late: 9 * base, held: 5 * time.Second, want: measure.Fail, says: []string{"virtual time stood still for 5s; --slowdown 500 would fit"}},
-		"a stall":          {p99: 2 * time.Second, worst: 2 * time.Second, held: 1800 * ms, want: measure.Fail, says: []string{"virtual time stood still for 1.8s", "was taken 2s late"}},
+		"stood still":      {late: 9 * base, stalled: 5 * time.Second, want: measure.Fail, says: []string{"virtual time stood still for 5s; --slowdown 500 would fit"}},
+		"a stall":          {p99: 2 * time.Second, worst: 2 * time.Second, stalled: 1800 * ms, want: measure.Fail, says: []string{"virtual time stood still for 1.8s", "was taken 2s late"}},
 		"a flood":          {lost: 7, want: measure.Warn, says: []string{"programs sent 7 frames faster"}},
 	} {
 		v := Verdict{Status: measure.Pass}
 		v.followed(live.Status{
-			Slowdown: 200, Wall: 10 * time.Second, LatenessP50: c.median, LatenessP99: c.late, Held: c.held, Lost: c.lost, Frames: 1000, FrameP50: c.p50, FrameP99: c.p99, FrameMax: c.worst,
+			Slowdown: 200, Wall: 10 * time.Second, LatenessP50: c.median, LatenessP99: c.late, Stalled: c.stalled, Lost: c.lost, Frames: 1000, FrameP50: c.p50, FrameP99: c.p99, FrameMax: c.worst,
 		}, base, c.fitting)
 		if v.Status != c.want || len(v.Reasons) != len(c.says) {
 			t.Errorf("%s: %s, %q", name, v.Status, v.Reasons)

@@ -17,7 +17,7 @@ type Lost struct {
 
 // DeadlockSummary is a cycle of queues of which each waited for the next.
 type DeadlockSummary struct {
-	SinceNS int64        `json:"since_ns"` // when the last of them was held
+	SinceNS int64        `json:"since_ns"` // when the last of them was paused
 	SeenNS  int64        `json:"seen_ns"`
 	EndedNS int64        `json:"ended_ns,omitempty"` // absent: it lasted until the run's end
 	Cycle   []CycleQueue `json:"cycle"`

@@ -83,7 +83,7 @@ func (t *Fairness) Take(j float64) {
 }
 
 // VictimSummary counts victim flows: flows that were slowed, though they share no congested port. A flow is one if its
-// slowdown is above Over, PFC held an egress port of its path while it was active, its own NIC's included, and none of them
+// slowdown is above Over, PFC paused an egress port of its path while it was active, its own NIC's included, and none of them
 // was congested then (see runner/congestion.go). The slowdown of a flow that has not ended is its time so far over the ideal time of
 // what it has delivered.
 type VictimSummary struct {

@@ -26,9 +26,9 @@ type PFCLink struct {
 
 // SpreadSummary says how far PAUSE spread.
 type SpreadSummary struct {
-	// Depth is the most hops from a root: egress ports held in a chain. 0: no PAUSE was sent.
+	// Depth is the most hops from a root: egress ports paused in a chain. 0: no PAUSE was sent.
 	Depth int `json:"depth"`
-	// ByDepth are how many times a port was held at 1, 2, ... hops.
+	// ByDepth are how many times a port was paused at 1, 2, ... hops.
 	ByDepth []int64 `json:"by_depth"`
 	// Chain are the nodes of the first chain that long, the root first, and Time when it was; absent without PAUSE.
 	Chain []string `json:"chain,omitempty"`

@@ -10,9 +10,9 @@ type Status string
 
 // Statuses.
 const (
-	// Pass: every invariant held, and all that the scenario and its user asked for happened.
+	// Pass: every invariant holds, and all that the scenario and its user asked for happened.
 	Pass Status = "PASS"
-	// Warn: every invariant held, but something that was asked for did not happen, so the run may not show what it is meant to.
+	// Warn: every invariant holds, but something that was asked for did not happen, so the run may not show what it is meant to.
 	Warn Status = "WARN"
 	// Fail: an invariant was broken, or the run did not reach its end. The numbers cannot be trusted, or not as a whole.
 	Fail Status = "FAIL"

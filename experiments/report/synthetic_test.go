@@ -28,7 +28,7 @@ func synthetic(controllers ...string) *Report {
 	panels := []Panel{
 		{Title: "Congested port: egress queue of L2 to R1", Unit: Bytes, Series: map[string][]Series{}},
 		{
-			Title: "Bytes held at L2 from S1", Unit: Bytes, Series: map[string][]Series{},
+			Title: "Bytes buffered at L2 from S1", Unit: Bytes, Series: map[string][]Series{},
 			Note: "Above X_off, L2 pauses the spine.",
 		},
 		{Title: "Egress queue of S1 to L2", Unit: Bytes, Series: map[string][]Series{}},

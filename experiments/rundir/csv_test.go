@@ -11,7 +11,7 @@ func FuzzReadCSV(f *testing.F) {
 	f.Add(FlowsHeader + "\n0,incast,h0,h7,60000,0,123,100,1.230000,0\n1,a,h0,h1,0,0,,,,0\n")
 	f.Add(LinksHeader + "\ns0,s0-eth1,h0,40000000000,1,2,0.5,3,4,5,6,7.0,8\n")
 	f.Add(PanelsHeader + "\n0,0,0,1\n0,1,5,1e-300\n")
-	f.Add(EventsHeader + "\n100,leaf0,leaf0-eth1,s0,storm,\"priority 3: held, \"\"so\"\" to speak\"\n150,,,,reroute,\n")
+	f.Add(EventsHeader + "\n100,leaf0,leaf0-eth1,s0,storm,\"priority 3: paused, \"\"so\"\" to speak\"\n150,,,,reroute,\n")
 	f.Add("time_ns,\n,,,")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, header := range []string{FlowsHeader, LinksHeader, PanelsHeader, EventsHeader} {

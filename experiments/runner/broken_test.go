@@ -68,9 +68,9 @@ func (b *broken) OnTimer(now vtime.Time) { b.now = now }
 func TestBrokenController(t *testing.T) {
 	testenv.WholeScenario(t)
 	const (
-		us    = vtime.Microsecond
-		never = vtime.Never
-		held  = ", and no other since: nothing more can be sent"
+		us     = vtime.Microsecond
+		never  = vtime.Never
+		stayed = ", and no other since: nothing more can be sent"
 	)
 	for _, c := range []struct {
 		name   string
@@ -82,10 +82,10 @@ func TestBrokenController(t *testing.T) {
 		{"negative", broken{from: 10 * us, rate: -5e9, back: never}, "a rate of -5e+09 b/s"},
 		{"NaN, for a while", broken{from: 10 * us, rate: math.NaN(), back: 100 * us, timer: true}, "a rate of NaN b/s"},
 		{"NaN from the start", broken{rate: math.NaN(), back: never}, "a rate of NaN b/s"},
-		{"zero for good", broken{from: 10 * us, back: never}, "a rate of 0 b/s" + held},
-		{"zero for good from the start", broken{back: never}, "a rate of 0 b/s" + held},
-		{"zero for good, with a timer", broken{from: 10 * us, back: never, timer: true}, "a rate of 0 b/s" + held},
-		{"next to nothing", broken{from: 10 * us, rate: 1e-9, back: never}, "a rate of 1e-09 b/s" + held},
+		{"zero for good", broken{from: 10 * us, back: never}, "a rate of 0 b/s" + stayed},
+		{"zero for good from the start", broken{back: never}, "a rate of 0 b/s" + stayed},
+		{"zero for good, with a timer", broken{from: 10 * us, back: never, timer: true}, "a rate of 0 b/s" + stayed},
+		{"next to nothing", broken{from: 10 * us, rate: 1e-9, back: never}, "a rate of 1e-09 b/s" + stayed},
 		{"negative window", broken{from: 10 * us, rate: whole, window: -1, back: never}, "a window of -1 B"},
 		{"a timer without end", broken{from: 10 * us, rate: whole, back: never, stands: true}, "its timer was to be called at once again, 1000 times in a row: OnTimer is to leave a later Deadline"},
 		{"zero for a while", broken{from: 10 * us, back: 100 * us, timer: true}, ""},

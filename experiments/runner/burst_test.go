@@ -105,7 +105,7 @@ type burst struct {
 	pauses       map[string]int64 // PAUSEs by link, such as "L2 to S1"
 	first        map[string]int64 // the first of them, ns
 	switchPauses int64
-	peak         int64                // most bytes that L2 held from S1, P1
+	peak         int64                // most bytes that L2 buffered from S1, P1
 	fine         map[string][]float64 // Gb/s in each 20 us of the burst, by flow
 	before       map[string]float64   // Gb/s from 10 ms to the burst
 }

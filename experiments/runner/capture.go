@@ -12,14 +12,14 @@ import (
 
 // wireCapture is a run's --pcap: what is on the wires of some ports, both ways, in one pcapng file. A frame is seen as
 // it arrives at the far end; one that a captured port sends is stamped with the time it left, and the engine's regions do not
-// go in step, so records are held back until no earlier one can come.
+// go in step, so records wait until no earlier one can come.
 type wireCapture struct {
-	file   *capture.Writer
-	engine *engine.Engine
-	held   records
-	lag    vtime.Time // the longest time from a frame's departure to its arrival
-	order  int
-	err    error
+	file    *capture.Writer
+	engine  *engine.Engine
+	waiting records
+	lag     vtime.Time // the longest time from a frame's departure to its arrival
+	order   int
+	err     error
 }
 
 type record struct {
@@ -78,22 +78,22 @@ func startCapture(r *runner, plane engine.Plane) (*wireCapture, error) {
 }
 
 func (c *wireCapture) keep(at vtime.Time, port int, frame []byte) {
-	heap.Push(&c.held, record{at: at, order: c.order, port: port, frame: append([]byte(nil), frame...)})
+	heap.Push(&c.waiting, record{at: at, order: c.order, port: port, frame: append([]byte(nil), frame...)})
 	c.order++
 	c.flush(c.engine.Synchronised() - c.lag)
 }
 
 // flush writes the records up to the given time.
 func (c *wireCapture) flush(until vtime.Time) {
-	for len(c.held) > 0 && c.held[0].at <= until {
-		r := heap.Pop(&c.held).(record)
+	for len(c.waiting) > 0 && c.waiting[0].at <= until {
+		r := heap.Pop(&c.waiting).(record)
 		if err := c.file.Write(r.port, r.at, r.frame); err != nil && c.err == nil {
 			c.err = err
 		}
 	}
 }
 
-// Close writes what is held back and closes the file.
+// Close writes what waits and closes the file.
 func (c *wireCapture) Close() error {
 	if c == nil {
 		return nil

@@ -8,13 +8,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// congestion finds out when an egress port of a switch was congested, and when it was held by PFC.
+// congestion finds out when an egress port of a switch was congested, and when it was paused by PFC.
 //
 // A port is *congested* while its queue is at or above a threshold though nothing but its own link keeps it from sending:
 // the root of a congestion. The threshold is where ECN always marks (kmax), whether the controller listens or not, so that
 // controllers compare; without ECN it is XOFF. A port that PAUSE holds is not congested, however long its queue. Nor is it
-// afterwards while it clears what was held up, here and at the ports before it: until its queue has once been below the
-// threshold, but for no longer than it had been held.
+// afterwards while it clears what was stopped, here and at the ports before it: until its queue has once been below the
+// threshold, but for no longer than it had been paused.
 //
 // The longest queue comes from the port's own counter, which is taken every so often, and just before a PAUSE arrives. So no
 // congestion is missed, however short; when it began and ended is known to that time.
@@ -32,19 +32,19 @@ type watched struct {
 	peak      int64 // bytes in its queues, over the run
 	state     holding
 	since     vtime.Time // when the peak was last taken
-	stopped   vtime.Time // when PAUSE held the port that was free
+	stopped   vtime.Time // when PAUSE stopped the port that was free
 	until     vtime.Time // when the last PAUSE runs out
 	resumed   vtime.Time // when it was last let go
 	congested stretches
-	held      stretches // of the data's priority
+	paused    stretches // of the data's priority
 }
 
 type holding uint8
 
 const (
 	free     holding = iota
-	held             // by PFC
-	clearing         // what PFC held up
+	paused           // by PFC
+	clearing         // what PFC stopped
 )
 
 // looks is how many looks a scenario's duration has at most.
@@ -114,12 +114,12 @@ func (c *congestion) take(now vtime.Time, id topologies.PortID, peak, queued int
 
 // pause is told that the peer of an egress port has sent it PAUSE; the frame is on its way.
 func (c *congestion) pause(now vtime.Time, id topologies.PortID) {
-	c.ports[id].held.begin(now+c.scenario.Topology.Ports[id].Delay, c.every)
+	c.ports[id].paused.begin(now+c.scenario.Topology.Ports[id].Delay, c.every)
 }
 
 // resume is told that the peer has sent it RESUME.
 func (c *congestion) resume(now vtime.Time, id topologies.PortID) {
-	c.ports[id].held.end(now + c.scenario.Topology.Ports[id].Delay)
+	c.ports[id].paused.end(now + c.scenario.Topology.Ports[id].Delay)
 }
 
 // came is told of a PAUSE or a RESUME that a switch's port has taken, whether of the data's priority or of another. Of another it says
@@ -138,10 +138,10 @@ func (c *congestion) came(a engine.PFCArrival, data bool) {
 	if w.state == free {
 		w.stopped = a.At
 	}
-	w.state, w.until = held, a.Until
+	w.state, w.until = paused, a.Until
 }
 
-// linkDown is told that a port's link has gone down: what held it is over.
+// linkDown is told that a port's link has gone down: its pause is over.
 func (c *congestion) linkDown(now vtime.Time, id topologies.PortID) {
 	if n := &c.scenario.Topology.Nodes[c.scenario.Topology.Ports[id].Node]; n.Kind == topologies.Switch {
 		c.lookAt(now, n.Index, id)
@@ -151,7 +151,7 @@ func (c *congestion) linkDown(now vtime.Time, id topologies.PortID) {
 
 // goOn is told that the port may send again.
 func (w *watched) goOn(now vtime.Time) {
-	if w.state == held {
+	if w.state == paused {
 		w.state, w.resumed = clearing, now
 	}
 }

@@ -314,7 +314,7 @@ func (r *recorder) PFCCame(c engine.PFCArrival) {
 	r.congestion.came(c, c.Priority == r.priority)
 }
 
-// pausedTime is how long a port has held its peer paused, up to now.
+// pausedTime is how long a port has kept its peer paused, up to now.
 func (p *portPause) pausedTime(now vtime.Time) vtime.Time {
 	t := p.paused
 	for i, on := range p.on {

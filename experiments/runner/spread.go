@@ -10,13 +10,13 @@ import (
 
 // spread follows PAUSE from switch to switch, from the PFC frames alone.
 //
-// When a switch B sends PAUSE from its port towards A, A's egress port towards B is *held*, from the time at which the
-// frame has crossed the link until RESUME has. If at the time of sending an egress port of B's own is held for that
+// When a switch B sends PAUSE from its port towards A, A's egress port towards B is *paused*, from the time at which the
+// frame has crossed the link until RESUME has. If at the time of sending an egress port of B's own is paused for that
 // priority, by which packets from A leave, B may fill up because it cannot send, and the new hold is one hop further from the
 // root than that one; of several, than the farthest. Otherwise B fills up by itself, it is the root, and the hold is the first hop. So a hold's
-// *depth* is the length of the longest chain of egress ports, each held by the switch of the next, whose holds overlap as
+// *depth* is the length of the longest chain of egress ports, each paused by the switch of the next, whose holds overlap as
 // each began. Switches do not say for which egress port the bytes are that made them send PAUSE: where one has a root and a
-// held port at a time, depth is an upper bound. A chain passes no port twice.
+// paused port at a time, depth is an upper bound. A chain passes no port twice.
 type spread struct {
 	plan    *topologies.Plan
 	anyWay  bool         // routes are no longer the plan's: packets may go any way
@@ -26,12 +26,12 @@ type spread struct {
 	longest *hold        // the first of the greatest depth
 }
 
-// hold is one time that an egress port was held.
+// hold is one time that an egress port was paused.
 type hold struct {
 	port     topologies.PortID
 	from, to vtime.Time // to: vtime.Never while it lasts
 	depth    int
-	by       *hold // of the switch that held the port; nil: that switch is the root
+	by       *hold // of the switch that paused the port; nil: that switch is the root
 }
 
 // classes is how many priorities PFC has.
@@ -110,12 +110,12 @@ func (s *spread) summary() measure.SpreadSummary {
 		return sum
 	}
 	sum.Time = s.longest.from.RoundNanoseconds()
-	var held []topologies.PortID // the root's neighbour first
+	var chain []topologies.PortID // the root's neighbour first
 	for h := s.longest; h != nil; h = h.by {
-		held = append([]topologies.PortID{h.port}, held...)
+		chain = append([]topologies.PortID{h.port}, chain...)
 	}
-	sum.Chain = append(sum.Chain, s.plan.PeerNode(held[0]).Name)
-	for _, id := range held {
+	sum.Chain = append(sum.Chain, s.plan.PeerNode(chain[0]).Name)
+	for _, id := range chain {
 		sum.Chain = append(sum.Chain, s.plan.Nodes[s.plan.Ports[id].Node].Name)
 	}
 	return sum

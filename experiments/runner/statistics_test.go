@@ -248,7 +248,7 @@ expect_unused: [pfc, ecn, controller]
 	}
 }
 
-// TestVictims: in DCON's burst f0 passes only ports that PAUSE held and is slowed by that alone: it is the victim under
+// TestVictims: in DCON's burst f0 passes only ports that PAUSE stopped and is slowed by that alone: it is the victim under
 // DCQCN. f1 and the burst go through the port that is congested. Under DCON no PAUSE is sent between switches.
 func TestVictims(t *testing.T) {
 	testenv.WholeScenario(t)
@@ -272,12 +272,12 @@ func TestVictims(t *testing.T) {
 		if c.victims["f0"] == 1 && (victims.Worst[0].Flow != 0 || victims.Worst[0].Slowdown <= victims.Over) {
 			t.Errorf("%+v", victims.Worst)
 		}
-		var held int64
+		var paused int64
 		for _, n := range spread.ByDepth {
-			held += n
+			paused += n
 		}
-		if held == 0 || held > o.Summary.PFC.Pauses {
-			t.Errorf("%s: held %d times by %d PAUSEs", controller, held, o.Summary.PFC.Pauses)
+		if paused == 0 || paused > o.Summary.PFC.Pauses {
+			t.Errorf("%s: paused %d times by %d PAUSEs", controller, paused, o.Summary.PFC.Pauses)
 		}
 		// The root is L2's port towards R1, for as long as the burst takes to drain. Under DCON that of S1 is, once it is over:
 		// C/N each is what f0 and f1 have there, and a queue does not drain by that.
@@ -291,7 +291,7 @@ func TestVictims(t *testing.T) {
 	}
 }
 
-// TestLinksByCredits: under credits the time that links were held is the ports', as the samples of ports.csv have it, the same on
+// TestLinksByCredits: under credits the time that links were stopped is the ports', as the samples of ports.csv have it, the same on
 // both planes, and no PAUSE's.
 func TestLinksByCredits(t *testing.T) {
 	s := parse(t, lab.Small)
@@ -325,16 +325,16 @@ func TestLinksByCredits(t *testing.T) {
 			if n := samples[port]; n > 0 {
 				share, want := float64(paused)/float64(o.Summary.VirtualNS), float64(off[port])/float64(n)
 				if math.Abs(share-want) > 0.02 || (paused == 0) != (off[port] == 0) {
-					t.Errorf("%s: held for %.3f of the time, in %.3f of the samples", port, share, want)
+					t.Errorf("%s: paused for %.3f of the time, in %.3f of the samples", port, share, want)
 				}
 			}
 		}
 		c := o.Summary.Credits
 		if c == nil || c.StalledNS != sum || sum == 0 || o.Summary.PFC.PausedNS != 0 || measure.MetricByName("paused").Of(&o.Summary, nil) != float64(sum) {
-			t.Errorf("%s: %+v, links were held for %d ns", plane, c, sum)
+			t.Errorf("%s: %+v, links were stopped for %d ns", plane, c, sum)
 		}
 		if len(o.Summary.Links.Paused) == 0 {
-			t.Error("no link leads those that were held")
+			t.Error("no link leads those that were stopped")
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (r *runner) victims() measure.VictimSummary {
 		end := min(f.Finished, now)
 		paused, congested := false, false
 		for _, id := range engine.Path(plan, f.Source, f.Destination, f.Ports) {
-			paused = paused || ports[id].held.meet(f.Start, end)
+			paused = paused || ports[id].paused.meet(f.Start, end)
 			congested = congested || ports[id].congested.meet(f.Start, end)
 		}
 		if paused && !congested {

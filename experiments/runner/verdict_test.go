@@ -191,14 +191,14 @@ func TestUnused(t *testing.T) {
 		{"incast", "swift", []string{"may_idle=[pfc]"}, measure.Pass, nil, nil}, // its old name
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB"}, measure.Warn, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC}, nil},
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"}, measure.Warn, []string{"switch.pfc.xoff=90KB"}, nil},
-		{"incast", "swift", []string{"switch.pfc.watchdog={detect: 1ms}"}, measure.Warn, []string{"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC", "PFC watchdog was not needed: PAUSE held no queue for 1ms"}, nil},
+		{"incast", "swift", []string{"switch.pfc.watchdog={detect: 1ms}"}, measure.Warn, []string{"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC", "PFC watchdog was not needed: PAUSE stopped no queue for 1ms"}, nil},
 		{"incast", "none", []string{"switch={pfc: {xoff: 100KB, priorities: [5]}}"}, measure.Warn, []string{
-			"PFC held nothing back: it is on priorities [5], and data has priority 3, which is lossy: switch.pfc.priorities is what to change",
+			"PFC stopped nothing: it is on priorities [5], and data has priority 3, which is lossy: switch.pfc.priorities is what to change",
 		}, nil},
 		{"incast", "none", []string{"switch.pfc.priorities=[5]", "expect_unused=[pfc, controller]"}, measure.Pass, nil, nil},
 		{"incast", "dcqcn", nil, measure.Pass, nil, nil},
-		{"incast", "none", nil, measure.Pass, nil, []string{"no congestion control: PAUSE alone held senders back"}},
-		{"incast", "none", []string{"switch.flow_control=cbfc"}, measure.Pass, nil, []string{"no congestion control: want of credits alone held senders back"}},
+		{"incast", "none", nil, measure.Pass, nil, []string{"no congestion control: PAUSE alone slowed senders down"}},
+		{"incast", "none", []string{"switch.flow_control=cbfc"}, measure.Pass, nil, []string{"no congestion control: want of credits alone slowed senders down"}},
 		{"incast", "dcon", nil, measure.Warn, []string{reacted}, nil},
 		{"incast", "dcqcn", []string{"switch.ecn.mode=off"}, measure.Warn, []string{"no dcqcn flow changed its rate or window: ECN is off"}, nil},
 		{"line-rate", "none", nil, measure.Pass, nil, nil},

@@ -52,7 +52,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 	switch {
 	case !lossless || used:
 	case priorities>>s.Host.DataPriority&1 == 0 && !r.mayBeUnused(scenario.UnusedPFC):
-		v.Worsen(measure.Warn, "%s held nothing back: it is on priorities %v, and data has priority %d, which is lossy: %s.priorities is what to change",
+		v.Worsen(measure.Warn, "%s stopped nothing: it is on priorities %v, and data has priority %d, which is lossy: %s.priorities is what to change",
 			name, settings.Priorities(priorities), s.Host.DataPriority, section)
 	default:
 		what := "no switch sent a PAUSE"
@@ -62,7 +62,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 		r.unused(v, scenario.UnusedPFC, section, "%s was not needed: %s; no ingress port buffered more than %v", name, what, units.Bytes(sum.PeakIngress))
 	}
 	if w := &s.Switch.PFC.Watchdog; w.On() && sum.Credits == nil && r.recorder.events[engine.EventStorm] == 0 {
-		r.unused(v, scenario.UnusedPFC, "switch.pfc.watchdog", "the PFC watchdog was not needed: PAUSE held no queue for %v", w.Detect)
+		r.unused(v, scenario.UnusedPFC, "switch.pfc.watchdog", "the PFC watchdog was not needed: PAUSE stopped no queue for %v", w.Detect)
 	}
 	if h := &s.Host; h.ACKsWhenPaused && (sum.Credits != nil || s.Switch.PFC.Priorities>>h.ACKPriority()&1 == 0) {
 		r.unused(v, scenario.UnusedPFC, "host.ack_when_paused", "host.ack_when_paused was not needed: no PAUSE stops the ACKs' priority, %d", h.ACKPriority())
@@ -72,7 +72,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 		if sum.Credits != nil {
 			what = "want of credits"
 		}
-		v.Note("no congestion control: %s alone held senders back, and whoever shares a paused port with them", what)
+		v.Note("no congestion control: %s alone slowed senders down, and whoever shares a paused port with them", what)
 	}
 }
 

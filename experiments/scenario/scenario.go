@@ -107,7 +107,7 @@ type Quantity string
 // Quantities.
 const (
 	QueueBytes        Quantity = "queue"   // bytes in the egress queue of a port
-	IngressBytes      Quantity = "ingress" // bytes held from an ingress port
+	IngressBytes      Quantity = "ingress" // bytes buffered from an ingress port
 	PauseRate         Quantity = "pause"   // PAUSE frames per second sent by a port
 	Throughput        Quantity = "goodput" // delivered payload of the flows with a tag, bits per second
 	SendingRate       Quantity = "rate"    // the controller's rate of the flows with a tag

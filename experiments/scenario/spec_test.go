@@ -152,7 +152,7 @@ func TestDCONBurst(t *testing.T) {
 	if len(perSender) != 14 || perSender[id("H2")] != 35 || perSender[id("H15")] != 35 || burst != 31_360*units.KB {
 		t.Errorf("burst of %v by %v", burst, perSender)
 	}
-	// The burst and what it held up drain at R1's 40 Gb/s, headers included (1048 for 1000), while f0 and f1 must still
+	// The burst and what it stopped drain at R1's 40 Gb/s, headers included (1048 for 1000), while f0 and f1 must still
 	// be sending at the end at up to line rate... of 20 Gb/s each.
 	drained := 20*vtime.Millisecond + (40 * units.Gbps).TimeFor(int64(burst)*1048/1000)
 	if s.Duration < drained+10*vtime.Millisecond || s.Duration > (20*units.Gbps).TimeFor(250e6) {

@@ -86,7 +86,7 @@ const (
 
 // Presetter is a controller whose flow may start as if it had converged.
 type Presetter interface {
-	// Preset puts the controller of a flow that starts now into the state it has when it has held about this rate for
+	// Preset puts the controller of a flow that starts now into the state it has when it has kept about this rate for
 	// long, in bits per second of line time, limited to what the algorithm allows.
 	Preset(now vtime.Time, rate float64)
 }

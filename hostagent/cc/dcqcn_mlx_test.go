@@ -145,7 +145,7 @@ func TestMLXUndetermined(t *testing.T) {
 	m.OnTimer(5 * us)
 	m.OnCNP(&Sample{Now: 200 * us, UE: true})
 	m.OnTimer(499 * us)
-	expect(t, "R_C held", m.rate, 50.776684273)
+	expect(t, "R_C kept", m.rate, 50.776684273)
 	m.OnTimer(500 * us)
 	expect(t, "R_C: half the way back to the line", m.rate, (50.776684273+100)/2)
 

@@ -153,11 +153,11 @@ func TestDCQCNUndetermined(t *testing.T) {
 	d.OnTimer(56 * us)
 	expect(t, "R_C 55us later", d.rate, 20)
 
-	// Held, its target stays; the increases that lead there begin anew.
+	// Kept, its target stays; the increases that lead there begin anew.
 	d = start("dcqcn+tcd", map[string]string{"ue": "hold"})
 	d.OnCNP(&Sample{Now: 1 * us, UE: true})
-	expect(t, "R_C held", d.rate, 20)
-	expect(t, "R_T held", d.target, 40)
+	expect(t, "R_C kept", d.rate, 20)
+	expect(t, "R_T kept", d.target, 40)
 	expectAlpha(t, d.alpha, 0.9)
 	d.OnTimer(55 * us)
 	expect(t, "R_C 54us later", d.rate, 20)

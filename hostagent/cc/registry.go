@@ -129,7 +129,7 @@ func Names() []string {
 	return names
 }
 
-// Lookup finds a congestion control by name; upper case is as good as lower. NAME+win is the one of that name held to a
+// Lookup finds a congestion control by name; upper case is as good as lower. NAME+win is the one of that name kept within a
 // window of BDP*R/C, if it has none of its own; NAME may be one with +tcd.
 func Lookup(name string) (*Spec, error) {
 	folded := foldName(name)

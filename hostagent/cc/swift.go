@@ -54,7 +54,7 @@ var swiftSpec = define(Spec{
 		},
 		{
 			Name: "initial_cwnd", Kind: SizeKind, Default: "1bdp", Min: "1B", Max: "1000GB",
-			Doc: "payload in flight of a new flow; held to min_cwnd and max_cwnd",
+			Doc: "payload in flight of a new flow; kept within min_cwnd and max_cwnd",
 		},
 		{
 			Name: "max_cwnd", Kind: SizeKind, Default: "2bdp", Min: "1B", Max: "1000GB",
@@ -128,7 +128,7 @@ func (c *swiftConstants) target(cwnd float64) float64 {
 	return c.base + max(0, min(scaling, c.fsRange))
 }
 
-// rate is what a window amounts to, in bits per second of line time, held to the line rate.
+// rate is what a window amounts to, in bits per second of line time, at most the line rate.
 func (c *swiftConstants) rate(cwnd, rtt float64) float64 {
 	return min(c.line, float64(cwnd*c.lineBits)/rtt)
 }

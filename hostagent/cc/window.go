@@ -42,7 +42,7 @@ var windowParameter = Parameter{
 // line. The last packet may exceed it, so that one packet always goes.
 func inFlight(full, rate, line float64) int64 { return max(1, int64(float64(full*rate)/line)) }
 
-// withWindow is another congestion control: base, which has no window, held to one in proportion to its rate.
+// withWindow is another congestion control: base, which has no window, kept within one in proportion to its rate.
 func withWindow(base *Spec) *Spec {
 	s := *base
 	s.Name += windowSuffix

@@ -36,7 +36,7 @@ func TestWindowed(t *testing.T) {
 		c.OnTimer(c.Deadline())
 	}
 	if c.Rate() != 20e9 || c.Window() != 100_000 {
-		t.Errorf("held: rate %g, window %d", c.Rate(), c.Window())
+		t.Errorf("kept: rate %g, window %d", c.Rate(), c.Window())
 	}
 	if c := mustBuild(t, "none+win", nil, env100); c.Window() != 52_000 {
 		t.Errorf("window %d", c.Window())

@@ -25,7 +25,7 @@ func TestPoolAndQueues(t *testing.T) {
 		}
 		var queues [2]frame.Queue
 		var model [2][]*frame.Frame
-		held := map[*frame.Frame]byte{}
+		out := map[*frame.Frame]byte{}
 		var free []*frame.Frame // taken out of a queue, not put back yet
 		serial := byte(0)
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
@@ -34,7 +34,7 @@ func TestPoolAndQueues(t *testing.T) {
 			case 0, 1:
 				n := rapid.IntRange(0, size).Draw(t, "size")
 				f := pool.Get(n)
-				if held[f] != 0 {
+				if out[f] != 0 {
 					t.Fatal("a frame was handed out twice")
 				}
 				if int(f.Length) != n || len(f.Data()) != min(n, kept) || f.Control || f.InPort != -1 || f.Entry != 0 {
@@ -45,7 +45,7 @@ func TestPoolAndQueues(t *testing.T) {
 					f.Data()[at] = serial
 				}
 				f.Control, f.InPort, f.Entry = true, 7, 9
-				held[f] = serial
+				out[f] = serial
 				queues[i].Push(f)
 				model[i] = append(model[i], f)
 			case 2, 3:
@@ -66,7 +66,7 @@ func TestPoolAndQueues(t *testing.T) {
 				if len(free) > 0 {
 					f := free[len(free)-1]
 					free = free[:len(free)-1]
-					delete(held, f)
+					delete(out, f)
 					pool.Put(f)
 				}
 			}
@@ -81,12 +81,12 @@ func TestPoolAndQueues(t *testing.T) {
 					t.Fatalf("%d packets of %d bytes queued, want %d of %d", queues[i].Packets, queues[i].Bytes, len(model[i]), bytes)
 				}
 			}
-			if pool.Out() != len(held) {
-				t.Fatalf("%d frames out, want %d", pool.Out(), len(held))
+			if pool.Out() != len(out) {
+				t.Fatalf("%d frames out, want %d", pool.Out(), len(out))
 			}
 		}
 		// Nobody wrote into another's memory.
-		for f, serial := range held {
+		for f, serial := range out {
 			for _, b := range f.Data() {
 				if b != serial {
 					t.Fatal("two frames share memory")

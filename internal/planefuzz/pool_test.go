@@ -92,7 +92,7 @@ func (p *pool) close() error {
 	return errors.Join(errs...)
 }
 
-// table is one of a state's tables and what it held when it was new.
+// table is one of a state's tables and what was in it when it was new.
 type table struct {
 	name   string
 	memory []byte

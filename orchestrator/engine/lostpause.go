@@ -16,7 +16,7 @@ type lostPause struct {
 	priorities uint8
 }
 
-// losePause notes one of port p, unless an earlier one of the same pause was lost: what would have been held back by this would have been
+// losePause notes one of port p, unless an earlier one of the same pause was lost: what would have been stopped by this would have been
 // by that.
 func (f *portFault) losePause(p *port, left, at vtime.Time, priorities uint8) {
 	for i := range f.lostPauses {
@@ -43,7 +43,7 @@ func (f *portFault) beginPause(priority uint8, now vtime.Time) {
 	f.lostPauses = slices.DeleteFunc(f.lostPauses, func(l lostPause) bool { return l.priorities == 0 })
 }
 
-// pauseWasLost says whether a fault lost a PAUSE that would have held the frame back: one of the present pause, which the peer would have
+// pauseWasLost says whether a fault lost a PAUSE that would have stopped the frame: one of the present pause, which the peer would have
 // had before it sent the frame. That was a cable's delay ago at least, when all regions have been.
 func (e *Engine) pauseWasLost(f *frame.Frame) bool {
 	if f.InPort < 0 || !e.ports[f.InPort].faulty {

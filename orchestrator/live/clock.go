@@ -58,8 +58,8 @@ func (c *Clock) slowed(now time.Time, slowdown float64) *Clock {
 	return &Clock{append(c.pieces[:len(c.pieces):len(c.pieces)], clockPiece{now, c.Virtual(now), slowdown})}
 }
 
-// held is the clock put off: virtual time stands still for so long.
-func (c *Clock) held(d time.Duration) *Clock {
+// stalled is the clock put off: virtual time stands still for so long.
+func (c *Clock) stalled(d time.Duration) *Clock {
 	pieces := append([]clockPiece(nil), c.pieces...)
 	for i := range pieces {
 		pieces[i].wall = pieces[i].wall.Add(d)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestClock: whatever the slow-down is changed to and when, virtual time does not fall, is the same before and after a change, says how far
-// away it is, and stands still for as long as it is held.
+// away it is, and stands still for as long as it is stalled.
 func TestClock(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	start := time.Unix(1000, 0)
@@ -33,8 +33,8 @@ func TestClock(t *testing.T) {
 				}
 			case 1:
 				d := time.Duration(random.IntN(1e9))
-				if c = c.held(d); c.Virtual(now.Add(d)) != before.Virtual(now) {
-					t.Fatalf("held for %v: %v, before %v", d, c.Virtual(now.Add(d)), before.Virtual(now))
+				if c = c.stalled(d); c.Virtual(now.Add(d)) != before.Virtual(now) {
+					t.Fatalf("stalled for %v: %v, before %v", d, c.Virtual(now.Add(d)), before.Virtual(now))
 				}
 				now = now.Add(d)
 			}

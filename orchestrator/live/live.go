@@ -27,7 +27,7 @@ type Driver struct {
 	engine  *engine.Engine
 	plane   *kernel.Plane
 	clock   atomic.Pointer[Clock]
-	held    time.Duration // for which virtual time stood still, as the machine could not follow
+	stalled time.Duration // for which virtual time stood still, as the machine could not follow
 	first   float64       // slow-down
 	pace    *pace         // nil: the slow-down stays as it is
 	raised  func(now vtime.Time, from, to float64, why string)
@@ -64,7 +64,7 @@ var ErrEnded = errors.New("the fabric has ended")
 
 const (
 	// spinBelow is the wait under which the engine spins: waking from a system call takes about that long. With 50 us it spun through
-	// all of a flow at line rate, and the kernel, which leaves a real-time thread 95 % of a processor, held it for 30 ms of each second.
+	// all of a flow at line rate, and the kernel, which leaves a real-time thread 95 % of a processor, stopped it for 30 ms of each second.
 	spinBelow = 10 * time.Microsecond
 	// MostLate is how far the wall clock may get ahead: as long as a program's TCP waits before it sends again (TCP_RTO_MIN). Beyond it
 	// virtual time stands still until the machine has caught up.
@@ -194,8 +194,8 @@ func (l *Driver) step(now time.Time) (worked bool, err error) {
 		return worked, nil
 	}
 	if late := -l.Clock().until(at, now); late > MostLate {
-		l.clock.Store(l.Clock().held(late - MostLate))
-		l.held += late - MostLate
+		l.clock.Store(l.Clock().stalled(late - MostLate))
+		l.stalled += late - MostLate
 		l.thread.prefer(false)
 	}
 	nanoseconds := min(mostLateness, (virtual - at).Nanoseconds())

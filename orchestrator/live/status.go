@@ -27,8 +27,8 @@ type Status struct {
 	FrameSum                     time.Duration // of all
 	// Busy is the share of the time, 0 to 1, in which the engine was not waiting.
 	Busy float64
-	// Held is for how long virtual time stood still, as the machine was more than 200 ms late.
-	Held time.Duration
+	// Stalled is for how long virtual time stood still, as the machine was more than 200 ms late.
+	Stalled time.Duration
 	// Lost counts frames of programs for which the kernel's ring had no room.
 	Lost int64
 	// Stray counts frames that came out of switches' namespaces.
@@ -49,6 +49,6 @@ func (l *Driver) Status() Status {
 		FrameMax: time.Duration(l.frames.Max()), FrameSum: l.frameSum,
 		LatenessP50: quantile(50), LatenessP99: quantile(99),
 		Late: l.lateness.TotalCount(), LateSum: vtime.Time(l.lateSum) * vtime.Nanosecond, Busy: l.busy.Seconds() / wall.Seconds(),
-		Held: l.held, Lost: l.lost, Stray: l.stray,
+		Stalled: l.stalled, Lost: l.lost, Stray: l.stray,
 	}
 }

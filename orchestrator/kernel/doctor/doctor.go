@@ -20,7 +20,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// largeFabric is the devices that limits are held against: 1024 hosts and the switches of a fat-tree that has room for
+// largeFabric is the devices that limits are compared with: 1024 hosts and the switches of a fat-tree that has room for
 // them (k = 16).
 const largeFabric = 1024 + 320
 
@@ -219,7 +219,7 @@ func checkLeftovers() Check {
 	}
 	return Check{
 		Name: "leftovers", Status: CheckWarning,
-		Found:  fmt.Sprintf("%d namespaces of fabrics whose process is gone are still held", len(left)),
+		Found:  fmt.Sprintf("%d namespaces of fabrics whose process is gone are still there", len(left)),
 		Remedy: "pausenet clean --dry-run lists by what; pausenet clean removes them",
 	}
 }
