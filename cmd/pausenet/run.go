@@ -220,6 +220,7 @@ func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner
 	} else {
 		writeResults(w, suite, results)
 	}
+	writeUnlike(os.Stderr, results)
 	if err != nil {
 		return runError(err)
 	}
@@ -231,6 +232,20 @@ func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner
 		}
 	}
 	return nil
+}
+
+// writeUnlike warns of runs that were made before, and came to something else.
+func writeUnlike(w io.Writer, results [][]*runner.Result) {
+	for _, scenario := range results {
+		for _, r := range scenario {
+			if r == nil || r.Unlike == "" {
+				continue
+			}
+			writeWarnings(w, fmt.Sprintf("%s under %s, seed %d", r.Scenario.Name, r.Controller, r.Summary.Seed), []string{fmt.Sprintf("its results took the place of others of the same settings, seed and "+
+				"version, which should have been the same and had the fingerprint %s, not %s: either the program was changed and built again without a commit, or "+
+				"it is not deterministic, which is a bug", r.Unlike, r.Summary.Fingerprint)})
+		}
+	}
 }
 
 // runError decides the exit code of a run that came to an error.

@@ -122,6 +122,12 @@ func (m *Manifest) Decided() scenario.Resolution {
 	return own
 }
 
+// Repeats says that a run has to come to what another came to: both have reached their ends, of the same configuration and seed, by programs
+// of one version.
+func (m *Manifest) Repeats(other *Manifest) bool {
+	return m.Status == StatusComplete && other.Status == StatusComplete && m.Version == other.Version && m.SameAs(other)
+}
+
 // SameAs says that two runs come to the same, but for the program that runs them.
 func (m *Manifest) SameAs(other *Manifest) bool {
 	text := func(m *Manifest) []byte {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -49,6 +51,9 @@ type Result struct {
 	Summary    measure.Summary
 	// Panels are the points of the scenario's panels, one slice of series a panel.
 	Panels [][]rundir.Points
+	// Unlike is the fingerprint of the run whose place this one took, if that was of the same configuration, seed and version and should
+	// have been this one's; empty: there was none, or it was.
+	Unlike string
 }
 
 // Summaries are those of results, nil where there is none.
@@ -136,6 +141,7 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 		return nil, err
 	}
 	m := newManifest(r, plane)
+	before := r.before()
 	if err := m.Begin(r.folder); err != nil {
 		return nil, fmt.Errorf("create the results: %w", err)
 	}
@@ -177,6 +183,9 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 		rundir.WriteJSON(r.folder, rundir.SummaryFile, &result.Summary),
 	)
 	m.Finish(&result.Summary)
+	if before != nil && m.Repeats(before) && m.Fingerprint != before.Fingerprint {
+		result.Unlike = before.Fingerprint
+	}
 	if writeErr != nil {
 		m.Status = rundir.StatusPartial
 	}
@@ -184,6 +193,19 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 		writeErr = fmt.Errorf("write the results: %w", writeErr)
 	}
 	return result, errors.Join(runErr, writeErr)
+}
+
+// before is the manifest of the run whose place this one takes; nil if there is none.
+func (r *runner) before() *rundir.Manifest {
+	path := filepath.Join(r.options.Directory, rundir.ManifestFile)
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	m := new(rundir.Manifest)
+	if rundir.ReadJSON(path, m) != nil {
+		return nil
+	}
+	return m
 }
 
 // build makes the engine with the scenario's flows.
