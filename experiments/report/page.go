@@ -17,7 +17,8 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+// pageTemplate is parsed for each page, which takes a millisecond, and not when the program starts: most of its commands write none.
+func pageTemplate() *template.Template { return template.Must(template.New("page").Parse(pageHTML)) }
 
 // page is what the template shows.
 type page struct {

@@ -147,7 +147,7 @@ func Write(w io.Writer, r *Report) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	return pageTemplate.Execute(w, newPage(r))
+	return pageTemplate().Execute(w, newPage(r))
 }
 
 // check finds the mistakes a caller can make. A plot of wrong data is worse than none.

@@ -49,7 +49,10 @@ type SweepMetric struct {
 //go:embed sweep.html
 var sweepHTML string
 
-var sweepTemplate = template.Must(template.Must(pageTemplate.Clone()).New("sweep").Parse(sweepHTML))
+// sweepTemplate has the parts of other pages too.
+func sweepTemplate() *template.Template {
+	return template.Must(pageTemplate().New("sweep").Parse(sweepHTML))
+}
 
 type sweepPage struct {
 	*Sweep
@@ -75,7 +78,7 @@ func WriteSweep(w io.Writer, s *Sweep) error {
 		}
 		p.Tables = append(p.Tables, s.table(i))
 	}
-	return sweepTemplate.Execute(w, p)
+	return sweepTemplate().Execute(w, p)
 }
 
 func (s *Sweep) check() error {
