@@ -87,21 +87,30 @@ func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// flagError says what a flag takes where the library has only its parser's words.
+// flagError says what a flag of a number takes in the words of all our messages, and whether it is only too large.
 func flagError(err error) error {
 	var invalid *pflag.InvalidValueError
-	var number *strconv.NumError
-	if !errors.As(err, &invalid) || !errors.As(err, &number) {
+	if !errors.As(err, &invalid) {
 		return err
 	}
 	kind := "a whole number"
-	if invalid.GetFlag().Value.Type() == "float64" {
+	value := invalid.GetValue()
+	var wrong error
+	switch invalid.GetFlag().Value.Type() {
+	case "int", "int64":
+		_, wrong = strconv.ParseInt(value, 0, 64)
+	case "uint64":
+		_, wrong = strconv.ParseUint(value, 0, 64)
+	case "float64":
 		kind = "a number"
+		_, wrong = strconv.ParseFloat(value, 64)
+	default:
+		return err
 	}
-	if errors.Is(err, strconv.ErrRange) {
+	if wrong == nil || errors.Is(wrong, strconv.ErrRange) {
 		kind += " that is not as large"
 	}
-	return fmt.Errorf("--%s %s: %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+	return fmt.Errorf("--%s %s: %s", invalid.GetFlag().Name, value, kind)
 }
 
 // atMostOne refuses flags that exclude each other.
