@@ -15,11 +15,12 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Set changes a setting of a switch, or of all: "leaf2.pfc.xoff=320KB", "switch.ecn.kmax=400KB".
-func (f *Fabric) Set(setting string) error {
+// Set changes a setting of a switch, or of all: "leaf2.pfc.xoff=320KB", "switch.ecn.kmax=400KB". Warnings are what is off since, though the
+// switches work.
+func (f *Fabric) Set(setting string) (warnings []string, err error) {
 	node, rest, found := strings.Cut(setting, ".")
 	if !found || !strings.Contains(rest, "=") {
-		return errors.New("write node.setting=value, such as leaf0.pfc.xoff=320KB; switch.pfc.xoff=320KB for all switches")
+		return nil, errors.New("write node.setting=value, such as leaf0.pfc.xoff=320KB; switch.pfc.xoff=320KB for all switches")
 	}
 	var which []topologies.NodeID
 	if node == "switch" {
@@ -28,37 +29,63 @@ func (f *Fabric) Set(setting string) error {
 	} else {
 		n, err := f.Node(node)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n.Kind != topologies.Switch {
-			return fmt.Errorf("%s is a host: settings that can change are those of switches", node)
+			return nil, fmt.Errorf("%s is a host: settings that can change are those of switches", node)
 		}
 		which = []topologies.NodeID{n.ID}
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	before := f.warnings(which)
 	change := "switch." + rest
 	for _, id := range which {
 		n := &f.Plan.Nodes[id]
 		sets := append(slices.Clone(f.sets[n.Name]), change)
-		s, err := f.options.Reread(sets)
+		again, err := f.reread(sets)
 		if problems := yamlspec.Problems(nil); errors.As(err, &problems) { // as for a --set that nobody has written
-			return fmt.Errorf("%s: %s", setting, problems[0].Message)
+			return nil, fmt.Errorf("%s: %s", setting, problems[0].Message)
 		}
 		if err != nil {
-			return err
-		}
-		again, err := NewSetup(s, f.Made.Name)
-		if err != nil {
-			return err
+			return nil, err
 		}
 		own := again.Switches()[n.Index]
 		if err := f.Do(func(e *engine.Engine) error { return e.SetSwitch(n.Index, own) }); err != nil {
-			return err
+			return nil, err
 		}
 		f.sets[n.Name] = sets
 	}
-	return nil
+	return slices.DeleteFunc(f.warnings(which), func(text string) bool { return slices.Contains(before, text) }), nil
+}
+
+// reread is the fabric's setup with some more settings.
+func (f *Fabric) reread(sets []string) (*Setup, error) {
+	s, err := f.options.Reread(sets)
+	if err != nil {
+		return nil, err
+	}
+	return NewSetup(s, f.Made.Name)
+}
+
+// warnings are what is off with switches as they are now set; those that are set alike are told of together.
+func (f *Fabric) warnings(which []topologies.NodeID) (texts []string) {
+	for len(which) > 0 {
+		sets := f.sets[f.Plan.Nodes[which[0]].Name]
+		var alike []int
+		which = slices.DeleteFunc(slices.Clone(which), func(id topologies.NodeID) bool {
+			n := &f.Plan.Nodes[id]
+			same := slices.Equal(f.sets[n.Name], sets)
+			if same {
+				alike = append(alike, n.Index)
+			}
+			return same
+		})
+		if s, err := f.reread(sets); err == nil {
+			texts = append(texts, s.Warnings(alike...)...)
+		}
+	}
+	return texts
 }
 
 // Between are the ports of a node that are cabled to another.

@@ -140,11 +140,41 @@ func TestSettings(t *testing.T) {
 		if !given {
 			value = otherValue(rows.Find(key))
 		}
-		if err := f.Set("leaf0." + key + "=" + value); err != nil {
+		if _, err := f.Set("leaf0." + key + "=" + value); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if err := f.Set("leaf0.pfc.priorities=[4]"); err == nil || !strings.Contains(err.Error(), "pfc.priorities stays as it is while a fabric works") {
+	if _, err := f.Set("leaf0.pfc.priorities=[4]"); err == nil || !strings.Contains(err.Error(), "pfc.priorities stays as it is while a fabric works") {
 		t.Errorf("pfc.priorities: %v", err)
+	}
+}
+
+// TestSetWarns: what a change of a setting puts wrong is told of, as --set has it, of the switches that were changed alone and once.
+func TestSetWarns(t *testing.T) {
+	f := bringUp(t, "", "switch.buffer=1MB")
+	defer down(t, f)
+	for _, c := range []struct {
+		setting string
+		want    string // what the one warning has; empty: there is none
+	}{
+		{"leaf0.pfc.headroom=1KB", "leaf0:"},
+		{"leaf0.lossy_limit=600KB", ""}, // which is told of already
+		{"leaf1.pfc.headroom=1KB", "leaf1:"},
+		{"switch.pfc.headroom=2KB", "pfc.headroom is 2KB"},
+		{"switch.pfc.headroom=auto", ""},
+		{"switch.pfc.xoff=2MB", "pfc.xoff 2MB is above the shared buffer"},
+		{"switch.pfc.xoff=auto", ""},
+	} {
+		warnings, err := f.Set(c.setting)
+		if err != nil {
+			t.Fatalf("%s: %v", c.setting, err)
+		}
+		all := strings.Join(warnings, "\n")
+		if (c.want == "") != (len(warnings) == 0) || !strings.Contains(all, c.want) {
+			t.Errorf("%s: %q, want %q", c.setting, warnings, c.want)
+		}
+		if strings.HasPrefix(c.setting, "leaf") && (strings.Contains(all, "spine0:") || c.want == "leaf1:" && strings.Contains(all, "leaf0:")) {
+			t.Errorf("%s: %q is of switches that were not changed", c.setting, warnings)
+		}
 	}
 }

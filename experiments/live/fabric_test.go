@@ -118,7 +118,7 @@ func TestCycles(t *testing.T) {
 func TestSet(t *testing.T) {
 	f := bringUp(t, "", "switch.pfc.priorities=[3,4]")
 	defer down(t, f)
-	if err := f.Set("leaf1.pfc.xoff=160KB"); err != nil {
+	if _, err := f.Set("leaf1.pfc.xoff=160KB"); err != nil {
 		t.Fatal(err)
 	}
 	err := f.Do(func(e *engine.Engine) error {
@@ -132,7 +132,7 @@ func TestSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"leaf1.pfc.priorities=[2]", "leaf1.pfc.xof=1KB", "leaf9.pfc.xoff=1KB", "h0.pfc.xoff=1KB", "leaf1", "leaf1.buffer=1MB"} {
-		if err := f.Set(bad); err == nil {
+		if _, err := f.Set(bad); err == nil {
 			t.Errorf("%s was taken", bad)
 		}
 	}

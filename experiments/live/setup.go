@@ -56,8 +56,10 @@ func (l *Setup) Engine(seed uint64) engine.Config {
 	}
 }
 
-// Warnings are what is off with the fabric, though it can be run.
-func (l *Setup) Warnings() []string { return l.Scenario.LiveWarnings(l.spec) }
+// Warnings are what is off with the fabric, or with the switches of some indexes, though it can be run.
+func (l *Setup) Warnings(switches ...int) []string {
+	return l.Scenario.LiveWarnings(l.spec, switches...)
+}
 
 // Switches are the switches' settings, by index.
 func (l *Setup) Switches() []*switchagent.Settings {

@@ -162,7 +162,7 @@ func TestMetrics(t *testing.T) {
 func TestCountsOfPriorities(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "dcon", Options{Slowdown: 200})
 	defer down(t, f)
-	must(t, f.Set("leaf1.lossy_limit=500B"))
+	set(t, f, "leaf1.lossy_limit=500B")
 	// Of what h0 sends to h5, leaf1 drops all that is lossy and longer.
 	for tos, count := range map[string]string{"0x40": "3", "0xa0": "2"} {
 		_ = f.Run("h0", exec.Command("ping", "-q", "-c", count, "-i", "0.01", "-W", "1", "-s", "900", "-Q", tos, "h5")) // no answer comes
@@ -393,7 +393,7 @@ func TestStorm(t *testing.T) {
 			t.Errorf("%s has %d values: %v", name, n, err)
 		}
 	}
-	must(t, f.Set("switch.pfc.watchdog={detect: 200us, restore: 500us}"))
+	set(t, f, "switch.pfc.watchdog={detect: 200us, restore: 500us}")
 	if e := <-troubles.C; e.Kind != engine.EventStorm {
 		t.Errorf("got %+v, want a storm", e)
 	}
@@ -403,7 +403,7 @@ func TestStorm(t *testing.T) {
 	})
 	must(t, f.ChangeHost("h7", []string{"pfc-storm", "off"}))
 	until(t, "the storm is over", func() bool { return !portOf(t, snapshot(t, f), "leaf1", "h7").Classes[0].Storm })
-	must(t, f.Set("switch.pfc.watchdog=off"))
+	set(t, f, "switch.pfc.watchdog=off")
 }
 
 // TestStalls: under credits the time that a queue is stopped is that for which frames waited for credits.
@@ -470,4 +470,11 @@ func TestDeadlock(t *testing.T) {
 	if _, err := f.ScenarioFlows("nothing"); err == nil || !strings.Contains(err.Error(), "bouncing, straight") {
 		t.Errorf("flows of no tag: %v", err)
 	}
+}
+
+// set changes a setting.
+func set(t testing.TB, f *Fabric, setting string) {
+	t.Helper()
+	_, err := f.Set(setting)
+	must(t, err)
 }

@@ -43,9 +43,10 @@ func Warnings(s *Scenario, controllers []string) []string {
 	return texts
 }
 
-// LiveWarnings are those of a live fabric under a congestion control. What its programs send may have any priority.
-func (s *Scenario) LiveWarnings(spec *cc.Spec) []string {
-	w := warner{s: s, spec: spec, live: true}
+// LiveWarnings are those of a live fabric under a congestion control, of the switches with some indexes or of all. What its programs send may
+// have any priority.
+func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
+	w := warner{s: s, spec: spec, live: true, only: switches}
 	w.buffers()
 	w.headrooms()
 	return w.texts
@@ -66,8 +67,12 @@ type warner struct {
 	s     *Scenario
 	spec  *cc.Spec
 	live  bool
+	only  []int // switches that it is about; empty: all
 	texts []string
 }
+
+// isAbout says whether the switch with an index is one of those.
+func (w *warner) isAbout(index int) bool { return len(w.only) == 0 || slices.Contains(w.only, index) }
 
 func (w *warner) warn(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(w.texts, text) {
@@ -98,6 +103,9 @@ func (w *warner) buffers() {
 	var all []kind
 	switches := map[kind][]string{}
 	for i, own := range EverySwitch(plan, s) {
+		if !w.isAbout(i) {
+			continue
+		}
 		node := &plan.Nodes[plan.Switch[i]]
 		buffer, ports := own.Resolve(engine.Cables(plan, node.ID, w.live))
 		k := kind{buffer: buffer, ports: len(ports)}
@@ -155,6 +163,9 @@ func (w *warner) headrooms() {
 		}
 	}
 	for i, own := range EverySwitch(plan, s) {
+		if !w.isAbout(i) {
+			continue
+		}
 		node := &plan.Nodes[plan.Switch[i]]
 		cables := engine.Cables(plan, node.ID, w.live)
 		_, thresholds := own.Resolve(cables)

@@ -2,7 +2,10 @@
 
 package shell
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // changeVerbs change the fabric while it runs.
 var changeVerbs = []verb{
@@ -52,5 +55,9 @@ func (s *Shell) set(args []string) error {
 	if len(args) == 0 {
 		return errUsage
 	}
-	return s.Fabric.Set(strings.Join(args, " "))
+	warnings, err := s.Fabric.Set(strings.Join(args, " "))
+	for _, text := range warnings {
+		fmt.Fprintf(s.Out, "warning: %s\n", text)
+	}
+	return err
 }
