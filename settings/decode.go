@@ -47,5 +47,5 @@ func (t Table) Set(name, text string) error {
 	return nil
 }
 
-// Read is Decode of one key that is not a group, for who asks for the keys of a mapping by himself.
+// Read is Decode of one key that is not a group, for code that asks for the keys of a mapping itself.
 func (s *Setting) Read(v *yamlspec.Value) { s.value.decode(v, s) }

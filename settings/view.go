@@ -10,7 +10,7 @@ import (
 )
 
 // MarshalJSON is the values for programs: units in the names of the fields, times in nanoseconds. A number that a word stands for is
-// left out if it is none by itself, as auto: who knows what it comes to gives the table of that.
+// left out if it is none by itself, as auto: code that knows what it comes to gives the table of that.
 func (t Table) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.writeJSON(&b, ""); err != nil {

@@ -277,7 +277,7 @@ func (s *Switch) Resumed(p int, priority uint8) {
 	}
 }
 
-// Touch reads what a frame of a priority will need of the port, and is of no other use: who knows which ports come next can have
+// Touch reads what a frame of a priority will need of the port, and is of no other use: code that knows which ports come next can have
 // all of it loaded at once.
 func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queues[priority].Bytes) }
 

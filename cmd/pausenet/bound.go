@@ -33,7 +33,7 @@ that its packets take in a run, and shares the links' rates out anew as a flow s
 ends. No packet is sent. It prints the flow completion times and slowdowns of two ways:
 
   max-min         max-min fair shares: a perfectly fair control without any delay
-  shortest-first  who has the least left goes first: near the best mean, by a heuristic
+  shortest-first  the flow with the least left is first: near the best mean, by a heuristic
 
 and the mean FCT that no control can beat, by SRPT on single links, which is proven. A
 flow that is alone takes its ideal time, that of flows.csv. With --out the flows are

@@ -24,8 +24,8 @@ func newEventsCommand() *cobra.Command {
 		Short: "Print what happens in a live fabric, as it happens",
 		Long: `events prints a line of JSON for each PAUSE and RESUME as it leaves a port, each fault, PFC
 storm and deadlock, each RDMA flow's start and end, and each second what was dropped
-where, until Ctrl-C or the fabric's end, whose verdict is the last line. Who reads too
-slowly misses events and is told how many.`,
+where, until Ctrl-C or the fabric's end, whose verdict is the last line. A reader that is too
+slow misses events and is told how many.`,
 		Example: `  sudo pausenet events | jq 'select(.kind == "flow_end")'
   sudo pausenet events --kinds storm,storm_end,deadlock,deadlock_end -f text`,
 		Args: cobra.NoArgs,

@@ -156,7 +156,7 @@ func ofScenario() node {
 			"title": text("the panel's"), "note": text("a line under it"), "window": with("what rates are averaged over", ref("time")),
 			"log": flag("a logarithmic scale"), "series": list(object(quantity)),
 		}, "title", "series")),
-		"look_at":       with("paragraphs for who reads the report", list(node{"type": "string"})),
+		"look_at":       with("paragraphs for the reader of the report", list(node{"type": "string"})),
 		"spans":         list(object(node{"from": ref("time"), "to": ref("time"), "label": text("what is shaded")}, "from", "to", "label")),
 		"published":     list(published()),
 		"expect_unused": with("what the run may have no use for", list(words("", scenario.UnusedNames()...))),

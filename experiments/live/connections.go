@@ -13,9 +13,9 @@ import (
 const (
 	// idleTimeout is how long a connection may be there without a request under way.
 	idleTimeout = time.Minute
-	// replyTimeout is how long who has asked has to read a reply that is not a stream.
+	// replyTimeout is how long a client has to read a reply that is not a stream.
 	replyTimeout = 10 * time.Second
-	// lastTimeout is how long, at the fabric's end, who is connected has to read the rest.
+	// lastTimeout is how long, at the fabric's end, a client has to read the rest.
 	lastTimeout = 2 * time.Second
 	// mostConnections bounds the connections to a fabric's socket. Each program that exec runs has one.
 	mostConnections = 1024

@@ -119,7 +119,7 @@ func (f *Fabric) listen() error {
 	return nil
 }
 
-// lock locks a folder until it is closed. Who holds it meanwhile holds it for a moment, unless stopped.
+// lock locks a folder until it is closed. Another process has it for a moment only, unless it is stopped.
 func lock(folder *os.File) error {
 	for start := time.Now(); ; time.Sleep(longestRest) {
 		err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -301,7 +301,7 @@ func (f *Fabric) tell(v Verdict) {
 	close(s.ended)
 	for c := range s.open {
 		_ = c.CloseRead()                                   // a reply may be under way
-		_ = c.SetWriteDeadline(time.Now().Add(lastTimeout)) // to who still reads
+		_ = c.SetWriteDeadline(time.Now().Add(lastTimeout)) // for clients that still read
 	}
 	s.mutex.Unlock()
 	s.handlers.Wait()

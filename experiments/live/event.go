@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Event is something that happened in a live fabric: a line of JSON for who asks for events.
+// Event is something that happened in a live fabric: a line of JSON for clients that ask for events.
 type Event struct {
 	TimeNS int64     `json:"time_ns"` // virtual
 	Wall   time.Time `json:"wall"`

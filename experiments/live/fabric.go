@@ -36,7 +36,7 @@ type Options struct {
 	Events func() (io.WriteCloser, error)
 	// Metrics is the TCP address that metrics are served at; empty: nowhere.
 	Metrics string
-	// Record has what becomes of the fabric be written to a file, for who finds it ended; see Record.
+	// Record has what becomes of the fabric be written to a file, for clients that find it ended; see Record.
 	Record bool
 	// Owner is who brings it up, for those who would end it.
 	Owner Owner
@@ -208,7 +208,7 @@ func (f *Fabric) Close() (Verdict, error) {
 		err = nil
 	}
 	v := f.verdict()
-	f.conclude(&v, err) // before the socket goes: who finds none looks there
+	f.conclude(&v, err) // before the socket goes: a client that finds none reads the record
 	f.hangUp()
 	for _, w := range f.captures {
 		w.end()

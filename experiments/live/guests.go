@@ -18,7 +18,7 @@ import (
 )
 
 // How many connections the metrics have at once: of all, of those who are neither root nor the fabric's own user, and of one user or one
-// other machine of those. So nobody can take the descriptors that the fabric needs, nor the places of who it belongs to.
+// other machine of those. So nobody can take the descriptors that the fabric needs, nor the places of its owner.
 const mostScrapers, mostStrangers, mostOfStranger = 64, 48, 16
 
 // guests is a listener that any user of the machine can reach, with its connections counted.

@@ -13,7 +13,7 @@ import (
 
 // Owner is who brought a fabric up, as far as it shows. All that have a fabric are root.
 type Owner struct {
-	UID      int    `json:"uid"` // of who logged in, or was it before sudo
+	UID      int    `json:"uid"` // of the user who logged in, before sudo
 	User     string `json:"user"`
 	Terminal string `json:"terminal,omitempty"` // its file; empty: there was none
 }

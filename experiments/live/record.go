@@ -68,7 +68,7 @@ func (f *Fabric) remember() error {
 func (f *Fabric) EndedBy(what string) { f.why = what }
 
 // conclude writes into the record why the fabric has ended, or removes it if another terminal had asked for that: it is told the verdict.
-// It comes before the socket goes, and before events end: who finds none, or was reading them, looks there.
+// It comes before the socket goes, and before events end: a client that finds no socket, or was reading events, reads it.
 func (f *Fabric) conclude(v *Verdict, err error) {
 	if f.record == nil {
 		return
@@ -94,7 +94,7 @@ func (f *Fabric) wasAsked() bool {
 	}
 }
 
-// concluded adds what failed after all was over, or removes the record of who was asked for the end meanwhile.
+// concluded adds what failed after all was over, or removes the record of a fabric whose end was asked for meanwhile.
 func (f *Fabric) concluded(err error) {
 	if f.record != nil && (f.wasAsked() || err != nil && err.Error() != f.record.Reason) {
 		f.conclude(f.record.Verdict, err)
@@ -223,7 +223,7 @@ func sweep(path string) {
 		return
 	}
 	defer folder.Close()
-	// Who makes a socket, which for a moment nobody answers, has the lock.
+	// The process that makes a socket has the lock; for a moment nobody answers.
 	if unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return
 	}

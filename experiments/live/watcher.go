@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// watcher is told what happens and tells who waits for it. It runs on the engine's goroutine alone. Without a reader of events
+// watcher is told what happens and tells those who wait for it. It runs on the engine's goroutine alone. Without a reader of events
 // nothing is made of what it is told.
 type watcher struct {
 	plan    *topologies.Plan

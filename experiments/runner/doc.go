@@ -3,7 +3,7 @@
 // Run resolves the scenario (scenario.NewSetup), opens a plane, builds an engine with the scenario's flows and faults, and has a
 // recorder take its measurements: samples at fixed times, and what the engine tells. When the run has ended, or was ended, it
 // sums up (summarise*.go), checks the invariants (verdict*.go), and leaves everything in a folder (package rundir). Watch does the
-// same without a folder, for who learns from a run. See the example.
+// same without a folder, for code that learns from a run. See the example.
 //
 //   - A run whose verdict is FAIL is no error of Run: look at Summary.Verdict before using its numbers.
 //   - An error of Run leaves what was measured, marked partial, and a Result may come with the error. An EnvironmentError says that the

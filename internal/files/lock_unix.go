@@ -36,7 +36,7 @@ func (f *Folder) Lock() (*Lock, error) {
 			return nil, &fs.PathError{Op: "lock", Path: f.whole(LockName), Err: err}
 		}
 		if f.isLock(file) {
-			// Who it is helps whoever waits; a disk that is full is no reason not to begin.
+			// The owner's name helps those who wait; a disk that is full is no reason not to begin.
 			if file.Truncate(0) == nil {
 				_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 			}

@@ -48,7 +48,7 @@ type Namespace struct {
 // New makes a PID namespace. It needs root.
 func New() (*Namespace, error) {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Args = []string{initName, strconv.Itoa(os.Getpid())} // whose it is, for who looks at ps
+	cmd.Args = []string{initName, strconv.Itoa(os.Getpid())} // whose it is, for readers of ps
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &unix.SysProcAttr{
 		// What programs may find by way of process 1 is nothing of the machine's: its network is an empty one.

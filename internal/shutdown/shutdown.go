@@ -113,7 +113,7 @@ func Begin() {
 // Begun says whether the process has been told to end.
 func Begun() bool { return process.ends.Load() }
 
-// Context is a context that the end of the process cancels. Who takes it has something to keep, and the time to keep it.
+// Context is a context that the end of the process cancels. Code that takes it has something to keep, and gets the time to keep it.
 // release gives it back.
 func Context(parent context.Context) (ctx context.Context, release context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)

@@ -66,7 +66,7 @@ func (s *Shell) links([]string) error {
 	})
 }
 
-// table prints columns that are filled between two events, and once the engine goes on: who reads slowly does not hold it up.
+// table prints columns that are filled between two events, and once the engine goes on: a slow reader does not delay it.
 func (s *Shell) table(fill func(e *engine.Engine, w io.Writer)) error {
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
