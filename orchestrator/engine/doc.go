@@ -8,9 +8,10 @@
 //
 // Where what is:
 //
+//   - What an Engine is made of: engine.go.
 //   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), events.go (the queues).
-//   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go and hoststack.go (what hosts send and get); plane.go and
-//     wasmplane.go (the pipelines' side); fingerprint.go (what two runs are compared by).
+//   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go and hoststack.go (what hosts send and
+//     get); plane.go and wasmplane.go (the pipelines' side); fingerprint.go (what two runs are compared by).
 //   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; readpause.go has the engine check the
 //     pipelines' word, and lostpause.go says what a lost PAUSE excuses.
 //   - What switches go by: tables.go (ports, routes), ecmp.go (the path of a flow), thresholds.go, reconfigure.go.
@@ -30,4 +31,6 @@
 //     earlier ones of another.
 //   - The slices and pointers of Flows, State, Switch and NIC are the engine's own memory: read them, and keep none of Flows over AddFlow.
 //   - An error of Run means that the run cannot go on, and no result of it counts. A broken invariant is no error: Check returns it.
+//   - A congestion control that panics does so out of Run: recover, and ask Panicked. Nothing else of the engine is to be called then but
+//     what has been counted.
 package engine
