@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -22,6 +23,10 @@ type Broken struct {
 // mostAgain is how often in a row a controller's timer may be called at one time.
 const mostAgain = 1000
 
+// mostRate is more than any line has, in bits per second (IEEE 802.3dj: 1.6 Tb/s). A controller that says more has lost its way, though what
+// it says is a number.
+const mostRate = 10e12
+
 // String is what it said, such as "NaN b/s".
 func (b *Broken) String() string {
 	switch {
@@ -32,7 +37,11 @@ func (b *Broken) String() string {
 	case b.Stayed:
 		return fmt.Sprintf("a rate of %g b/s, and no other since: nothing more can be sent", b.Rate)
 	}
-	return fmt.Sprintf("a rate of %g b/s", b.Rate)
+	text := fmt.Sprintf("a rate of %g b/s", b.Rate)
+	if b.Rate > mostRate && !math.IsInf(b.Rate, 0) {
+		text += fmt.Sprintf(", which is above %v: no line is faster", units.Rate(mostRate))
+	}
+	return text
 }
 
 // breaks notes the first thing that cannot be done.
@@ -54,10 +63,11 @@ func (s *Sender) watchTimer(now vtime.Time) {
 	}
 }
 
-// sendable is the controller's rate, or 0 if it is no number above 0: that is noted, unless it is 0 itself, which may pass.
+// sendable is the controller's rate, or 0 if it is no number above 0, or more than any line has: that is noted, unless it is 0 itself, which
+// may pass.
 func (s *Sender) sendable(now vtime.Time) float64 {
 	rate := s.controller.Rate()
-	if rate > 0 && rate <= math.MaxFloat64 {
+	if rate > 0 && rate <= mostRate {
 		return rate
 	}
 	if rate != 0 {

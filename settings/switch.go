@@ -65,7 +65,7 @@ func Switch(s *switchagent.Settings) Table {
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: "pfc.per_rate", Kind: schema.Rate, Default: "none",
+				Name: "pfc.per_rate", Kind: schema.Rate, Default: "none", Min: "1Mbps", Max: "10Tbps",
 				Doc: "`alpha` and `headroom` are those of a port of this rate, and others' in proportion (alpha to 1 at most), as HPCC's simulator has them",
 			},
 			Zero: sameForAll, Unset: true, Live: true, value: rate(&pfc.PerRate),
@@ -143,7 +143,7 @@ func Switch(s *switchagent.Settings) Table {
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: "ecn.per_rate", Kind: schema.Rate, Default: "none",
+				Name: "ecn.per_rate", Kind: schema.Rate, Default: "none", Min: "1Mbps", Max: "10Tbps",
 				Doc: "`kmin` and `kmax` are those of a port of this rate, and others' in proportion: `100Gbps` makes them four times as much at 400 Gb/s",
 			},
 			Zero: sameForAll, Unset: true, Live: true, value: rate(&ecn.PerRate),

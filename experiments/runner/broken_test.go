@@ -79,6 +79,7 @@ func TestBrokenController(t *testing.T) {
 	}{
 		{"NaN", broken{from: 10 * us, rate: math.NaN(), back: never}, "a rate of NaN b/s"},
 		{"infinite", broken{from: 10 * us, rate: math.Inf(1), back: never}, "a rate of +Inf b/s"},
+		{"absurd", broken{from: 10 * us, rate: 1e300, back: never}, "a rate of 1e+300 b/s, which is above 10Tbps: no line is faster"},
 		{"negative", broken{from: 10 * us, rate: -5e9, back: never}, "a rate of -5e+09 b/s"},
 		{"NaN, for a while", broken{from: 10 * us, rate: math.NaN(), back: 100 * us, timer: true}, "a rate of NaN b/s"},
 		{"NaN from the start", broken{rate: math.NaN(), back: never}, "a rate of NaN b/s"},

@@ -67,11 +67,11 @@ func reactionPointParameters(when string) []Parameter {
 			Doc: "F: increases of one kind before additive increase, of both before hyper increase",
 		},
 		{
-			Name: "rai", Kind: RateKind, Default: "line/1000", When: when,
+			Name: "rai", Kind: RateKind, Default: "line/1000", Max: "line", When: when,
 			Doc: "R_AI: step of the target rate in the additive stage (40 Mb/s at 40 Gb/s)",
 		},
 		{
-			Name: "rhai", Kind: RateKind, Default: "line/200", When: when,
+			Name: "rhai", Kind: RateKind, Default: "line/200", Max: "line", When: when,
 			Doc: "R_HAI: step of the target rate in the hyper stage, times the number of hyper increases",
 		},
 		{

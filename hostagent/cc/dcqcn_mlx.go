@@ -26,11 +26,11 @@ func mlxParameters(when string) []Parameter {
 			Doc: "F: the increase after F is additive, those after it are hyper",
 		},
 		{
-			Name: "rai", Kind: RateKind, Default: "line/5000", When: when,
+			Name: "rai", Kind: RateKind, Default: "line/5000", Max: "line", When: when,
 			Doc: "R_AI: step of the target rate in the additive stage",
 		},
 		{
-			Name: "rhai", Kind: RateKind, Default: "line/500", When: when,
+			Name: "rhai", Kind: RateKind, Default: "line/500", Max: "line", When: when,
 			Doc: "R_HAI: step of the target rate in the hyper stage",
 		},
 		{

@@ -24,7 +24,7 @@ var dctcpSpec = define(Spec{
 			Doc: "fraction of marked packets that a new flow assumes",
 		},
 		{
-			Name: "ai", Kind: RateKind, Default: "min(615Mbps, mtu/rtt)",
+			Name: "ai", Kind: RateKind, Default: "min(615Mbps, mtu/rtt)", Max: "line",
 			Doc: "step per RTT without a cut: one packet per RTT, at most the simulator's (one per 13us)",
 		},
 		{

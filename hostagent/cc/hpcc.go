@@ -23,7 +23,7 @@ var hpccSpec = define(Spec{
 			Doc: "RTTs in a row that add ai alone while the busiest link is below eta, before the rate goes to eta at once",
 		},
 		{
-			Name: "ai", Kind: RateKind, Default: "line/2500",
+			Name: "ai", Kind: RateKind, Default: "line/2500", Max: "line",
 			Doc: "step added to every new rate (10 Mb/s per 25 Gb/s of line rate)",
 		},
 		{

@@ -32,11 +32,11 @@ var timelySpec = define(Spec{
 			Doc: "cut per gradient, and per relative excess of the RTT over t_high",
 		},
 		{
-			Name: "ai", Kind: RateKind, Default: "line/1000",
+			Name: "ai", Kind: RateKind, Default: "line/1000", Max: "line",
 			Doc: "step of an increase (10 Mb/s per 10 Gb/s of line rate)",
 		},
 		{
-			Name: "hai", Kind: RateKind, Default: "line/200",
+			Name: "hai", Kind: RateKind, Default: "line/200", Max: "line",
 			Doc: "step of an increase after hai_after of them in a row",
 		},
 		{
