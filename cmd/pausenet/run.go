@@ -128,7 +128,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	}
 	defer unlock()
 	if !f.force {
-		if err := overwrites(batch); err != nil {
+		if err := refuseOverwriting(batch.Overwrites(), batch.Directory); err != nil {
 			return err
 		}
 	}
@@ -144,12 +144,11 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	return f.conclude(c.OutOrStdout(), batch, results, err)
 }
 
-// overwrites refuses to run what would take the place of results of other settings.
-func overwrites(batch *suite.Suite) error {
-	err := batch.Overwrites()
+// refuseOverwriting refuses to run what would take the place of results of other settings in a folder: err says which.
+func refuseOverwriting(err error, folder string) error {
 	var other *rundir.OverwriteError
 	if errors.As(err, &other) {
-		return elsewhere(other, batch.Directory)
+		return elsewhere(other, folder)
 	}
 	return badInput(err)
 }

@@ -30,6 +30,7 @@ type sweepFlags struct {
 	figures     []string
 	format      string
 	quick       bool
+	force       bool
 }
 
 func newSweepCommand() *cobra.Command {
@@ -46,8 +47,9 @@ also be a sweep's own, with the key sweep. It writes into the output folder:
   DIR/sweep.html       a chart a metric, with 95 % confidence intervals over the seeds
 
 Points that are finished are kept, and not made again by the next sweep into DIR, as long
-as their configuration and the program are the same. One that fails, or is killed, is
-reported and keeps no other from being made.`,
+as their configuration and the program are the same. Results of other settings are not
+overwritten without --force. A point that fails, or is killed, is reported and keeps no
+other from being made.`,
 		Example: `  pausenet sweep dcon-burst --set flows.burst.interval=10us..30us:5us --seeds 1..5
   pausenet sweep dcon-burst --set switch.pfc.xoff=256KB,320KB --cc dcqcn,dcon --jobs 4
   pausenet sweep intensity.yaml
@@ -66,6 +68,7 @@ reported and keeps no other from being made.`,
 	flags.StringVar(&f.out, "out", "", "`folder` of the sweep (default: results/sweep-NAME)")
 	figuresFlag(c, &f.figures)
 	c.Flags().BoolVar(&f.quick, "quick", false, "run the quick form of scenarios that have one")
+	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	completeList(c, "metrics", always(measure.MetricNames()))
 	completeFolder(c, "out")
 	completeNothing(c, "set", "seeds", "jobs")
@@ -118,12 +121,17 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
 	}
 	writeWarnings(os.Stderr, swept.Name, sweep.Warnings(points))
-	display := newSweepDisplay(os.Stderr, swept.Name, points)
 	runner := &sweep.Runner{
 		Points: points, Quick: swept.Quick, Directory: f.out, Jobs: f.jobs, Plane: plane,
-		Version: version(), Build: own, Command: commandLine(os.Args),
-		Make: startPoint, Begun: display.begun, Ended: display.ended,
+		Version: version(), Build: own, Command: commandLine(os.Args), Make: startPoint,
 	}
+	if !f.force {
+		if err := refuseOverwriting(runner.Overwrites(), f.out); err != nil {
+			return err
+		}
+	}
+	display := newSweepDisplay(os.Stderr, swept.Name, points)
+	runner.Begun, runner.Ended = display.begun, display.ended
 	outcomes := runner.Run(ctx)
 	display.close()
 	written := swept.Write(f.out, runner, outcomes, f.figures)

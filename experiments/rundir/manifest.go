@@ -64,6 +64,15 @@ func NewManifest(u *scenario.Setup, by *Program) *Manifest {
 	return m
 }
 
+// ManifestOf is that of a scenario under a controller and a seed.
+func ManifestOf(s *scenario.Scenario, controller string, seed uint64, by *Program) (*Manifest, error) {
+	u, err := scenario.NewSetup(s, controller, seed)
+	if err != nil {
+		return nil, err
+	}
+	return NewManifest(u, by), nil
+}
+
 // Finish takes over how the run came out.
 func (m *Manifest) Finish(s *measure.Summary) {
 	m.Status = StatusComplete

@@ -1,0 +1,46 @@
+package sweep
+
+import (
+	"path/filepath"
+
+	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+)
+
+// mostCompared is how many points are compared with what is in their folders, to say how they differ: whoever is asked has seen enough then.
+const mostCompared = 20
+
+// Overwrites is a rundir.OverwriteError if points would take the place of results that came of another configuration, or of nobody knows
+// what. Those of another program are made again without a word.
+func (r *Runner) Overwrites() error {
+	e := new(rundir.OverwriteError)
+	found := 0
+	for i := range r.Points {
+		job := r.job(i)
+		if _, err := r.read(job); err == nil { // it is kept
+			continue
+		}
+		why, err := results.Overwritten(job.Directory, func() (*rundir.Manifest, error) { return job.manifest() })
+		if err != nil {
+			return err
+		}
+		if len(why) == 0 {
+			continue
+		}
+		e.Add(r.Directory, filepath.ToSlash(filepath.Join(r.Points[i].Folder, job.Controller)), why)
+		if found++; found == mostCompared {
+			break
+		}
+	}
+	return e.OrNil()
+}
+
+// manifest is that of the job's run.
+func (j *Job) manifest() (*rundir.Manifest, error) {
+	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets}.Load(j.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	return rundir.ManifestOf(s, j.Controller, s.Seed, &rundir.Program{Version: j.Version, Build: j.Build, Sets: j.Sets})
+}
