@@ -186,24 +186,40 @@ func (e *Engine) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	e.overruns[at] = len(e.broken)
 	missing := ""
 	if why == switchagent.DropHeadroom {
-		missing = e.lacksHeadroom(&e.ports[at.port])
+		missing = e.lacksHeadroom(&e.ports[at.port], f.Priority)
 	} else {
 		missing = levelsOf(e.settings[p.index]).lacksBuffer(e.settings[p.index], e.cables[p.index])
 	}
 	e.fail("nothing is dropped in a lossless class", e.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
 }
 
-// lacksHeadroom is why more came in by a switch's port after XOFF than its headroom holds, and what to do.
-func (e *Engine) lacksHeadroom(p *port) string {
+// lacksHeadroom is why more of a priority came in by a switch's port after XOFF than its headroom holds, and what to do.
+func (e *Engine) lacksHeadroom(p *port, priority uint8) string {
 	_, cable := e.cableOf(p)
 	needed := cable.InFlight(bits.OnesCount8(e.settings[p.index].PFC.Priorities))
 	headroom := units.Bytes(e.switches[p.index].Headroom(int(p.id)))
-	if headroom >= needed.Sum() {
+	answers := e.answersPaused(&e.ports[p.peer], priority)
+	switch {
+	case answers && headroom >= needed.Sum():
+		return fmt.Sprintf("%s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), without end, and the %v of headroom "+
+			"hold what is in flight and no more: host.ack_when_paused must be false, or switch.pfc.headroom much more",
+			e.plan.PeerNode(topologies.PortID(p.id)).Name, headroom)
+	case headroom >= needed.Sum():
 		return fmt.Sprintf("the %v of headroom hold what can be in flight to this port, so PAUSE came late or ran out: "+
 			"more switch.pfc.quanta, or thresholds that do not change in a run", headroom)
 	}
-	return fmt.Sprintf("%v can be in flight to this port (%v) and its headroom is %v: switch.pfc.headroom must be %v or more here, or auto",
+	text := fmt.Sprintf("%v can be in flight to this port (%v) and its headroom is %v: switch.pfc.headroom must be %v or more here, or auto",
 		needed.Sum(), &needed, headroom, needed.Sum())
+	if answers {
+		text += fmt.Sprintf("; and %s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), which comes on top",
+			e.plan.PeerNode(topologies.PortID(p.id)).Name)
+	}
+	return text
+}
+
+// answersPaused says whether a port is that of a host whose answers have a priority, and are sent although it is paused.
+func (e *Engine) answersPaused(p *port, priority uint8) bool {
+	return !p.isSwitch && e.hosts.ACKsWhenPaused && (priority == e.hosts.ACKPriority() || priority == e.hosts.ControlPriority)
 }
 
 // fillDetector writes what a switch's congestion detector goes by into the pipelines' tables.

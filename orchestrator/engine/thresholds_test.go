@@ -242,6 +242,37 @@ func TestHeadroomRemedy(t *testing.T) {
 	}
 }
 
+// Where hosts answer although they are paused, no headroom holds what they send: that is the cause then, and no late PAUSE.
+func TestHeadroomOfPausedAnswers(t *testing.T) {
+	for _, c := range []struct {
+		headroom units.Bytes
+		want     string
+	}{
+		{13_564, "priority 3: headroom overrun: h1 sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), without end, and the 13.564KB of headroom"},
+		{5_000, "; and h1 sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), which comes on top"},
+	} {
+		l := newFaultLab(t, "name: t\nrate: 40Gbps\nmtu: 256\nstar: {hosts: 14}\n", func(s *switchagent.Settings, h *hostagent.Settings) {
+			s.PFC.Headroom, s.PFC.XOFF = c.headroom, 20*units.KB
+			s.PFC.XON = 10 * units.KB
+			h.ACKsWithData, h.ACKsWhenPaused, h.RetransmitTimeout = true, true, 0
+		})
+		l.send("h0", "h1", 1_000_000, 0, 0)
+		for i := 2; i < 14; i++ {
+			l.send(fmt.Sprintf("h%d", i), "h0", 300_000, 0, 0)
+		}
+		drain(l)
+		said := ""
+		for _, broken := range l.Check() {
+			if broken.Place == l.plan.Ports[l.port("s0", "h1")].Name {
+				said += broken.Detail
+			}
+		}
+		if !strings.Contains(said, c.want) {
+			t.Errorf("headroom %v: %q, want %q", c.headroom, said, c.want)
+		}
+	}
+}
+
 // So is that for a buffer that does not hold what XOFF and headroom let in.
 func TestBufferRemedy(t *testing.T) {
 	incast := func(buffer units.Bytes) *lab {
