@@ -1,0 +1,48 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// BenchmarkHop is the workloads of pausenet bench on the wasm plane: processor time a packet-hop, of the run without its set-up.
+func BenchmarkHop(b *testing.B) {
+	for _, w := range append(append([]benchmark(nil), benchmarks...), scaling...) {
+		b.Run(w.name, func(b *testing.B) {
+			var sum cost
+			for b.Loop() {
+				c, err := w.run(b.Context(), engine.PlaneWasm)
+				if err != nil {
+					b.Fatal(err)
+				}
+				sum.cpu += c.cpu
+				sum.hops += c.hops
+			}
+			b.ReportMetric(float64(sum.cpu.Nanoseconds())/float64(sum.hops), "cpu-ns/hop")
+		})
+	}
+}
+
+// BenchmarkRun is whole runs with what the workloads of BenchmarkHop have not: other controllers, telemetry, bursts, credits, files.
+func BenchmarkRun(b *testing.B) {
+	for _, w := range []struct{ scenario, controller string }{
+		{"dcon-burst", "dcon"}, {"dcon-burst", "hpcc"}, {"dcon-burst", "swift"}, {"tcd-single", "dcqcn+tcd"},
+	} {
+		b.Run(w.scenario+"/"+w.controller, func(b *testing.B) {
+			s, err := scenario.Load(w.scenario, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := runner.Run(b.Context(), s, runner.Options{
+					Controller: w.controller, Plane: engine.PlaneWasm, Seed: s.Seed, Directory: b.TempDir(),
+				}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
