@@ -2,7 +2,7 @@
 // and the traffic manager share. Packages kernel and wasm below it hold the compiled pipelines and load them.
 //
 // State is all of that memory. The engine fills the tables once, and writes Pass to say what the next pass is for. A pass through the
-// pipelines leaves in it what became of the frame. The switch's registers are in Ports and Switches, the routes in Routes and NextHops.
+// pipelines leaves in it what became of the frame. The switch's registers are in Ports and Switches, the routes in Hosts, Routes and NextHops.
 //
 //   - The slices of State are memory that was not made by Go: maps of the kernel, or the memory of a WebAssembly module. Once the
 //     pipelines are closed they are gone, and a slice that somebody kept crashes the process.

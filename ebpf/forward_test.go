@@ -183,13 +183,13 @@ func TestHPCCHash(t *testing.T) {
 	for i := range 2000 {
 		r.reset()
 		r.sw().Hash, r.sw().EcmpSeed = ebpf.HashHPCC, rng.Uint32()
-		for host := range r.State.Addresses {
-			r.State.Addresses[host] = uint64(rng.Uint32())
+		for host := range r.State.Hosts {
+			r.State.Hosts[host].Address = rng.Uint32()
 		}
 		frame := roce{in: 5, src: 1, dst: 4, sport: 1, priority: lossless}.frame(t)
 		ip := ipHeader(frame)
 		sport, dport, id := uint16(rng.Uint32()), uint16(rng.Uint32()), uint16(rng.Uint32())
-		source := uint32(r.State.Addresses[1])
+		source := r.State.Hosts[1].Address
 		if i%5 == 0 { // a program's, from nobody's address
 			source = rng.Uint32()&0xffff | 10<<24 | 0xff<<16
 			binary.BigEndian.PutUint32(ip[12:], source)
@@ -208,7 +208,7 @@ func TestHPCCHash(t *testing.T) {
 			there = id
 		}
 		ip.UpdateChecksum()
-		h := murmur3(r.sw().EcmpSeed, source, uint32(r.State.Addresses[4]), uint32(sport)|uint32(there)<<16)
+		h := murmur3(r.sw().EcmpSeed, source, r.State.Hosts[4].Address, uint32(sport)|uint32(there)<<16)
 		if got, want := r.enter(5, frame), uint32(rigGroups[4][h%3]); got.Verdict != ebpf.VerdictForward || got.Egress != want {
 			t.Fatalf("protocol %d, ports %d and %d, identification %d: verdict %d, port %d; want port %d", ip[9], sport, dport, id, got.Verdict, got.Egress, want)
 		}

@@ -19,7 +19,7 @@ bpf -go-package kernel -output-dir kernel bare c/bare.c
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 types=
-for t in pass port_class credit port profile switch_state route flow trigger verdict reason want port_kind burst_state shared_by \
+for t in pass port_class credit port profile switch_state host route flow trigger verdict reason want port_kind burst_state shared_by \
 	path_hash ecn_mode tcd_state frame_mark; do
 	types="$types -type $t"
 done

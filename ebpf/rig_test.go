@@ -70,7 +70,7 @@ func newRig(t testing.TB) *rig {
 	t.Helper()
 	testenv.NeedRoot(t)
 	sizes := ebpf.Sizes{
-		Ports: rigPorts, Switches: 2, Hosts: rigHosts, NextHops: 16,
+		Ports: rigPorts, Switches: 2, Hosts: rigHosts, Leaves: rigHosts, NextHops: 16,
 		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Features: ebpf.Features{BurstDetection: true, Telemetry: true},
 	}
 	k, err := kernel.Load(sizes)
@@ -112,7 +112,9 @@ func (r *rig) reset() {
 	clear(s.Fanouts)
 	clear(s.NextHops)
 	clear(s.Routes)
-	clear(s.Addresses)
+	for host := range s.Hosts { // each with routes of its own
+		s.Hosts[host] = ebpf.Host{Leaf: uint32(host)}
+	}
 	for i := range s.Ports {
 		p := &s.Ports[i]
 		p.Ifindex = uint32(rigIfindex + i)
@@ -199,7 +201,7 @@ func copyState(to, from *ebpf.State) {
 	copy(to.Switches, from.Switches)
 	copy(to.Routes, from.Routes)
 	copy(to.NextHops, from.NextHops)
-	copy(to.Addresses, from.Addresses)
+	copy(to.Hosts, from.Hosts)
 	copy(to.Fanouts, from.Fanouts)
 }
 

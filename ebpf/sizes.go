@@ -14,6 +14,7 @@ type Sizes struct {
 	Ports    int
 	Switches int
 	Hosts    int
+	Leaves   int // switches that have hosts
 	NextHops int
 	Fanouts  int // ports times ports, summed over the switches
 }

@@ -10,6 +10,7 @@ type (
 	Credit      = pipelinesCredit
 	SwitchState = pipelinesSwitchState
 	Profile     = pipelinesProfile
+	Host        = pipelinesHost
 	Route       = pipelinesRoute
 	Flow        = pipelinesFlow
 )
@@ -106,6 +107,9 @@ const FrameMark = uint32(pipelinesFrameMarkFRAME_MARK)
 // NoPort is Pass.OutPort where no frame left any port.
 const NoPort = ^uint32(0)
 
+// AtLeaf is Route.Count of a switch on the way to its own hosts: Host.Port has the port.
+const AtLeaf = ^uint32(0)
+
 // FlowIDs is the number of flow table entries of one switch: a CRC-16 flow id is an index.
 const FlowIDs = 65536
 
@@ -115,15 +119,15 @@ const FrameMin = 60
 // State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' maps, mapped;
 // nothing but the engine may touch it, and only between passes.
 type State struct {
-	Features  Features // that the tables are made for
-	Pass      *Pass
-	Ports     []Port
-	Switches  []SwitchState
-	Routes    []Route
-	NextHops  []uint64
-	Addresses []uint64 // by host: what HashHPCC takes for its address
-	Flows     []Flow   // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
-	Fanouts   []uint64 // 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
+	Features Features // that the tables are made for
+	Pass     *Pass
+	Ports    []Port
+	Switches []SwitchState
+	Hosts    []Host  // by the lower 24 bits of their addresses, less 1
+	Routes   []Route // by switch and leaf
+	NextHops []uint64
+	Flows    []Flow   // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
+	Fanouts  []uint64 // 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
 }
 
 // Counted is the size of a frame of n bytes in a switch: what it takes of buffers and of what is compared with thresholds. It is

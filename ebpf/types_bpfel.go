@@ -51,6 +51,14 @@ const (
 	pipelinesFrameMarkFRAME_MARK pipelinesFrameMark = 1885435251
 )
 
+type pipelinesHost struct {
+	_       structs.HostLayout
+	Address uint32
+	Leaf    uint32
+	Port    uint32
+	Unused  uint32
+}
+
 type pipelinesPass struct {
 	_            structs.HostLayout
 	Now          uint64

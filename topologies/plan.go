@@ -125,21 +125,38 @@ type Link struct {
 	Delay vtime.Time // propagation, one way
 }
 
-// Routes are the shortest paths: for each switch and host index the ports that lie on one.
+// Routes are the shortest paths: for each switch and host the ports that lie on one. All hosts of a switch, their leaf, share the way to
+// it: what is stored grows with switches times leaves, not with switches times hosts.
 type Routes struct {
 	// Groups are sets of equal-cost ports, each in ascending order, or in HashHPCC's; equal ones are stored once.
 	Groups [][]PortID
-	// Group indexes Groups: Group[switch index*len(hosts)+host index].
-	Group []int32
+	// Leaves is the number of leaves: of switches that have hosts. They are numbered in the order of their indexes.
+	Leaves int
+	// Leaf is the leaf of each host, by host index.
+	Leaf []int32
+	// Last indexes Groups: the leaf's own port to each host, by host index.
+	Last []int32
+	// ToLeaf indexes Groups: ToLeaf[switch index*Leaves+leaf]; AtLeaf where the switch is the leaf itself.
+	ToLeaf []int32
+}
+
+// AtLeaf is what Routes.ToLeaf has for a leaf itself: its ports to its hosts are in Routes.Last.
+const AtLeaf = -1
+
+// Next are the ports of the switch with index sw towards the host with index host.
+func (r *Routes) Next(sw, host int) []PortID {
+	group := r.ToLeaf[sw*r.Leaves+int(r.Leaf[host])]
+	if group == AtLeaf {
+		group = r.Last[host]
+	}
+	return r.Groups[group]
 }
 
 // Routes are the plan's shortest paths.
 func (p *Plan) Routes() *Routes { return &p.routes }
 
 // NextHops are the ports of the switch with index sw on shortest paths to the host with index host.
-func (p *Plan) NextHops(sw, host int) []PortID {
-	return p.routes.Groups[p.routes.Group[sw*len(p.Hosts)+host]]
-}
+func (p *Plan) NextHops(sw, host int) []PortID { return p.routes.Next(sw, host) }
 
 // PeerNode is the node at the other end of port id.
 func (p *Plan) PeerNode(id PortID) *Node { return &p.Nodes[p.Ports[p.Ports[id].Peer].Node] }

@@ -56,7 +56,7 @@ func TestRoutesOver(t *testing.T) {
 						want = append(want, p)
 					}
 				}
-				if got := r.Groups[r.Group[s*len(plan.Hosts)+h]]; !slices.Equal(got, want) {
+				if got := r.Next(s, h); !slices.Equal(got, want) {
 					t.Fatalf("without %v: %s to %s by %v, want %v", down, plan.Nodes[sw].Name, plan.Nodes[host].Name, got, want)
 				}
 			}

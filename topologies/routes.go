@@ -14,7 +14,7 @@ func (p *Plan) shortestPaths() Routes { return p.RoutesOver(func(PortID) bool { 
 // RoutesOver are the shortest paths over the links of the ports that can be used; a link is used from both ends or from none.
 // Where no way is left a group is empty.
 func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
-	r := Routes{Group: make([]int32, len(p.Switch)*len(p.Hosts))}
+	r := p.leaves()
 	stored := map[string]int32{}
 	store := func(ports []PortID) int32 {
 		key := make([]byte, 0, 4*len(ports))
@@ -38,29 +38,27 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	queue := make([]NodeID, 0, len(p.Switch))
 	var ports []PortID
 	for _, root := range p.Switch {
-		var hosts []int
+		leaf := -1
 		for _, id := range p.Nodes[root].Ports {
 			if peer := p.PeerNode(id); peer.Kind == Host {
-				hosts = append(hosts, peer.Index)
+				leaf = int(r.Leaf[peer.Index])
 				last := []PortID{id}
 				if !usable(id) {
 					last = nil
 				}
-				r.Group[p.Nodes[root].Index*len(p.Hosts)+peer.Index] = store(last)
+				r.Last[peer.Index] = store(last)
 			}
 		}
-		if len(hosts) == 0 {
+		if leaf < 0 {
 			continue
 		}
+		set := func(node NodeID, group int32) { r.ToLeaf[p.Nodes[node].Index*r.Leaves+leaf] = group }
+		set(root, AtLeaf)
 		if neighbours != nil {
 			next := p.hpccNextHops(root, neighbours, usable)
 			for _, id := range p.Switch {
-				if id == root {
-					continue
-				}
-				g := store(next[id])
-				for _, h := range hosts {
-					r.Group[p.Nodes[id].Index*len(p.Hosts)+h] = g
+				if id != root {
+					set(id, store(next[id]))
 				}
 			}
 			continue
@@ -86,12 +84,8 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 					ports = append(ports, id)
 				}
 			}
-			if n.ID == root {
-				continue
-			}
-			g := store(ports)
-			for _, h := range hosts {
-				r.Group[n.Index*len(p.Hosts)+h] = g
+			if n.ID != root {
+				set(n.ID, store(ports))
 			}
 		}
 		for _, id := range p.Switch {
@@ -101,11 +95,25 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 			if nowhere < 0 {
 				nowhere = store(nil)
 			}
-			for _, h := range hosts {
-				r.Group[p.Nodes[id].Index*len(p.Hosts)+h] = nowhere
+			set(id, nowhere)
+		}
+	}
+	return r
+}
+
+// leaves are routes without groups: the hosts' leaves, and room for the rest.
+func (p *Plan) leaves() Routes {
+	r := Routes{Leaf: make([]int32, len(p.Hosts)), Last: make([]int32, len(p.Hosts))}
+	for _, sw := range p.Switch {
+		leaf := int32(r.Leaves)
+		for _, id := range p.Nodes[sw].Ports {
+			if peer := p.PeerNode(id); peer.Kind == Host {
+				r.Leaf[peer.Index] = leaf
+				r.Leaves = int(leaf) + 1
 			}
 		}
 	}
+	r.ToLeaf = make([]int32, len(p.Switch)*r.Leaves)
 	return r
 }
 

@@ -18,12 +18,18 @@ static __always_inline __u32 ecmp_hash(__u32 seed, const struct packet *p)
 	return h ^ h >> 16;
 }
 
+/* The host with an address; 0 if there is none. Host n has the address 10.0.0.0 + n + 1. */
+static __always_inline struct host *host_of(__u32 address)
+{
+	return address >> 24 == 10 ? host_at((address & 0xffffff) - 1) : 0;
+}
+
 /* What HPCC's simulator has for an address: that of the node's number, which the table has for each host. */
 static __always_inline __u32 hpcc_address(__u32 address)
 {
-	__u64 *known = address >> 24 == 10 ? address_at((address & 0xffffff) - 1) : 0;
+	struct host *known = host_of(address);
 
-	return known ? (__u32)*known : address;
+	return known ? known->address : address;
 }
 
 /* MurmurHash3 (x86, 32 bits) takes a word in. */
@@ -51,10 +57,11 @@ static __always_inline __u32 hpcc_hash(__u32 seed, const struct packet *p, const
 	return hash ^ hash >> 16;
 }
 
-/* The egress port towards p's destination; NO_PORT if there is none. Host n has the address 10.0.0.0 + n + 1. */
+/* The egress port towards p's destination; NO_PORT if there is none. */
 static __always_inline __u32 choose_port(const struct switch_state *sw, __u32 node, const struct packet *p, const __u8 *h)
 {
-	struct route *r = p->destination >> 24 == 10 ? route_at(node, (p->destination & 0xffffff) - 1) : 0;
+	struct host *to = host_of(p->destination);
+	struct route *r = to ? route_at(node, to->leaf) : 0;
 	__u32 hash;
 	__u64 *hop;
 
@@ -62,6 +69,8 @@ static __always_inline __u32 choose_port(const struct switch_state *sw, __u32 no
 		return NO_PORT;
 	if (r->count == 1)
 		return r->port_or_first;
+	if (r->count == AT_LEAF)
+		return to->port;
 	hash = sw->hash == HASH_HPCC ? hpcc_hash(sw->ecmp_seed, p, h) : ecmp_hash(sw->ecmp_seed, p);
 	hop = next_hop_at(r->port_or_first + hash % r->count);
 	return hop ? (__u32)*hop : NO_PORT;

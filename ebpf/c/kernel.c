@@ -29,12 +29,12 @@ TABLE(ports, struct port);
 TABLE(switches, struct switch_state);
 TABLE(routes, struct route);
 TABLE(next_hops, __u64);
-TABLE(addresses, __u64);
+TABLE(hosts, struct host);
 TABLE(flows, struct flow);
 TABLE(fanouts, __u64);
 
-/* Hosts of the fabric: the width of a row of the route table. Set as the object is loaded. */
-const volatile __u32 hosts = 1;
+/* Leaves of the fabric: the width of a row of the route table. Set as the object is loaded. */
+const volatile __u32 leaves = 1;
 
 static __always_inline struct port *port_at(__u32 i)
 {
@@ -46,11 +46,11 @@ static __always_inline struct switch_state *switch_at(__u32 i)
 	return bpf_map_lookup_elem(&switches, &i);
 }
 
-static __always_inline struct route *route_at(__u32 node, __u32 host)
+static __always_inline struct route *route_at(__u32 node, __u32 leaf)
 {
-	__u32 i = node * hosts + host;
+	__u32 i = node * leaves + leaf;
 
-	return host < hosts ? bpf_map_lookup_elem(&routes, &i) : 0;
+	return leaf < leaves ? bpf_map_lookup_elem(&routes, &i) : 0;
 }
 
 static __always_inline __u64 *next_hop_at(__u32 i)
@@ -58,9 +58,9 @@ static __always_inline __u64 *next_hop_at(__u32 i)
 	return bpf_map_lookup_elem(&next_hops, &i);
 }
 
-static __always_inline __u64 *address_at(__u32 host)
+static __always_inline struct host *host_at(__u32 i)
 {
-	return bpf_map_lookup_elem(&addresses, &host);
+	return bpf_map_lookup_elem(&hosts, &i);
 }
 
 static __always_inline struct flow *flow_at(__u32 i)

@@ -256,11 +256,21 @@ enum path_hash {
 	HASH_HPCC = 1, /* as HPCC's simulator does */
 };
 
-/* Where to send towards a host: one port, or the first of count entries of the next-hop table. */
+/* A host, by the lower 24 bits of its address. Hosts of one switch, their leaf, share their routes: the route table has a row a switch
+ * and a column a leaf, and does not grow with switches times hosts. */
+struct host {
+	__u32 address;       /* in HPCC's simulator */
+	__u32 leaf;          /* column of the route table */
+	__u32 port;          /* of the leaf, towards the host; NO_PORT: there is no way */
+	__u32 unused;
+};
+
+/* Where to send towards a leaf: one port, or the first of count entries of the next-hop table. */
 struct route {
 	__u32 port_or_first;
-	__u32 count;         /* 0: no route; 1: port; else: next hops */
+	__u32 count;         /* 0: no route; 1: port; AT_LEAF: this is the leaf, see struct host; else: next hops */
 };
+#define AT_LEAF 0xffffffffu
 
 /* DCON's flow table, indexed by switch and CRC-16 flow id (paper, section 5). */
 struct flow {

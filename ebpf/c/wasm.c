@@ -29,17 +29,17 @@ static struct tables {
 	__u32 switches;
 	__u32 routes;
 	__u32 next_hops;
-	__u32 addresses;
+	__u32 hosts;
 	__u32 flows;
 	__u32 fanouts;
 } tables;
 
-static __u32 n_ports, n_switches, n_hosts, n_next_hops, n_flows, n_fanouts;
+static __u32 n_ports, n_switches, n_hosts, n_leaves, n_next_hops, n_flows, n_fanouts;
 static struct port *ports;
 static struct switch_state *switches;
 static struct route *routes;
 static __u64 *next_hops;
-static __u64 *addresses;
+static struct host *hosts;
 static struct flow *flows;
 static __u64 *fanouts;
 
@@ -53,9 +53,9 @@ static __always_inline struct switch_state *switch_at(__u32 i)
 	return i < n_switches ? switches + i : 0;
 }
 
-static __always_inline struct route *route_at(__u32 node, __u32 host)
+static __always_inline struct route *route_at(__u32 node, __u32 leaf)
 {
-	return node < n_switches && host < n_hosts ? routes + node * n_hosts + host : 0;
+	return node < n_switches && leaf < n_leaves ? routes + node * n_leaves + leaf : 0;
 }
 
 static __always_inline __u64 *next_hop_at(__u32 i)
@@ -63,9 +63,9 @@ static __always_inline __u64 *next_hop_at(__u32 i)
 	return i < n_next_hops ? next_hops + i : 0;
 }
 
-static __always_inline __u64 *address_at(__u32 host)
+static __always_inline struct host *host_at(__u32 i)
 {
-	return host < n_hosts ? addresses + host : 0;
+	return i < n_hosts ? hosts + i : 0;
 }
 
 static __always_inline struct flow *flow_at(__u32 i)
@@ -112,24 +112,25 @@ extern __u8 __heap_base;
 
 /* Makes the tables; returns the address of struct tables, 0 without memory for them. To be called once. */
 EXPORT("setup")
-struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_hop, __u32 n_flow, __u32 n_fanout)
+struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_leaf, __u32 n_hop, __u32 n_flow, __u32 n_fanout)
 {
 	__u32 at = ((__u32)&__heap_base + 63) & ~63u;
 
 	n_ports = n_port;
 	n_switches = n_switch;
 	n_hosts = n_host;
+	n_leaves = n_leaf;
 	n_next_hops = n_hop;
 	n_flows = n_flow;
 	n_fanouts = n_fanout;
 	ports = table(&at, n_port, sizeof(*ports));
 	switches = table(&at, n_switch, sizeof(*switches));
-	routes = table(&at, n_switch * n_host, sizeof(*routes));
+	routes = table(&at, n_switch * n_leaf, sizeof(*routes));
 	next_hops = table(&at, n_hop, sizeof(*next_hops));
-	addresses = table(&at, n_host, sizeof(*addresses));
+	hosts = table(&at, n_host, sizeof(*hosts));
 	flows = table(&at, n_flow, sizeof(*flows));
 	fanouts = table(&at, n_fanout, sizeof(*fanouts));
-	if (!ports || !switches || !routes || !next_hops || !addresses || !flows || !fanouts)
+	if (!ports || !switches || !routes || !next_hops || !hosts || !flows || !fanouts)
 		return 0;
 	tables.pass = (__u32)&pass;
 	tables.header = (__u32)header;
@@ -137,7 +138,7 @@ struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_hop, __
 	tables.switches = (__u32)switches;
 	tables.routes = (__u32)routes;
 	tables.next_hops = (__u32)next_hops;
-	tables.addresses = (__u32)addresses;
+	tables.hosts = (__u32)hosts;
 	tables.flows = (__u32)flows;
 	tables.fanouts = (__u32)fanouts;
 	return &tables;

@@ -36,13 +36,13 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 		flows, fanouts = n.Switches*ebpf.FlowIDs, n.Fanouts
 	}
 	for name, entries := range map[string]int{
-		"ports": n.Ports, "switches": n.Switches, "routes": n.Switches * n.Hosts, "next_hops": n.NextHops,
-		"addresses": n.Hosts, "flows": flows, "fanouts": fanouts,
+		"ports": n.Ports, "switches": n.Switches, "routes": n.Switches * n.Leaves, "next_hops": n.NextHops,
+		"hosts": n.Hosts, "flows": flows, "fanouts": fanouts,
 	} {
 		spec.Maps[name].MaxEntries = uint32(max(entries, 1))
 	}
-	if err := spec.Variables["hosts"].Set(uint32(n.Hosts)); err != nil {
-		return nil, fmt.Errorf("set the number of hosts: %w", err)
+	if err := spec.Variables["leaves"].Set(uint32(max(n.Leaves, 1))); err != nil {
+		return nil, fmt.Errorf("set the number of leaves: %w", err)
 	}
 	k := &Pipelines{State: ebpf.State{Features: n.Features}}
 	if err := spec.LoadAndAssign(&k.objects, nil); err != nil {
@@ -69,7 +69,7 @@ func (k *Pipelines) mapTables() error {
 		assign(&k.State.Switches, k, k.objects.Switches),
 		assign(&k.State.Routes, k, k.objects.Routes),
 		assign(&k.State.NextHops, k, k.objects.NextHops),
-		assign(&k.State.Addresses, k, k.objects.Addresses),
+		assign(&k.State.Hosts, k, k.objects.Hosts),
 		assign(&k.State.Flows, k, k.objects.Flows),
 		assign(&k.State.Fanouts, k, k.objects.Fanouts),
 	)

@@ -16,9 +16,9 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	pipelinesMapAddresses        = "addresses"
 	pipelinesMapFanouts          = "fanouts"
 	pipelinesMapFlows            = "flows"
+	pipelinesMapHosts            = "hosts"
 	pipelinesMapNextHops         = "next_hops"
 	pipelinesMapPasses           = "passes"
 	pipelinesMapPorts            = "ports"
@@ -29,7 +29,7 @@ const (
 	pipelinesVarBurstStateType   = "burst_state_type"
 	pipelinesVarEcnModeType      = "ecn_mode_type"
 	pipelinesVarFrameMarkType    = "frame_mark_type"
-	pipelinesVarHosts            = "hosts"
+	pipelinesVarLeaves           = "leaves"
 	pipelinesVarPathHashType     = "path_hash_type"
 	pipelinesVarPortKindType     = "port_kind_type"
 	pipelinesVarReasonType       = "reason_type"
@@ -90,14 +90,14 @@ type pipelinesProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type pipelinesMapSpecs struct {
-	Addresses *ebpf.MapSpec `ebpf:"addresses"`
-	Fanouts   *ebpf.MapSpec `ebpf:"fanouts"`
-	Flows     *ebpf.MapSpec `ebpf:"flows"`
-	NextHops  *ebpf.MapSpec `ebpf:"next_hops"`
-	Passes    *ebpf.MapSpec `ebpf:"passes"`
-	Ports     *ebpf.MapSpec `ebpf:"ports"`
-	Routes    *ebpf.MapSpec `ebpf:"routes"`
-	Switches  *ebpf.MapSpec `ebpf:"switches"`
+	Fanouts  *ebpf.MapSpec `ebpf:"fanouts"`
+	Flows    *ebpf.MapSpec `ebpf:"flows"`
+	Hosts    *ebpf.MapSpec `ebpf:"hosts"`
+	NextHops *ebpf.MapSpec `ebpf:"next_hops"`
+	Passes   *ebpf.MapSpec `ebpf:"passes"`
+	Ports    *ebpf.MapSpec `ebpf:"ports"`
+	Routes   *ebpf.MapSpec `ebpf:"routes"`
+	Switches *ebpf.MapSpec `ebpf:"switches"`
 }
 
 // pipelinesVariableSpecs contains global variables before they are loaded into the kernel.
@@ -107,7 +107,7 @@ type pipelinesVariableSpecs struct {
 	BurstStateType *ebpf.VariableSpec `ebpf:"burst_state_type"`
 	EcnModeType    *ebpf.VariableSpec `ebpf:"ecn_mode_type"`
 	FrameMarkType  *ebpf.VariableSpec `ebpf:"frame_mark_type"`
-	Hosts          *ebpf.VariableSpec `ebpf:"hosts"`
+	Leaves         *ebpf.VariableSpec `ebpf:"leaves"`
 	PathHashType   *ebpf.VariableSpec `ebpf:"path_hash_type"`
 	PortKindType   *ebpf.VariableSpec `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.VariableSpec `ebpf:"reason_type"`
@@ -138,21 +138,21 @@ func (o *pipelinesObjects) Close() error {
 //
 // It can be passed to loadPipelinesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type pipelinesMaps struct {
-	Addresses *ebpf.Map `ebpf:"addresses"`
-	Fanouts   *ebpf.Map `ebpf:"fanouts"`
-	Flows     *ebpf.Map `ebpf:"flows"`
-	NextHops  *ebpf.Map `ebpf:"next_hops"`
-	Passes    *ebpf.Map `ebpf:"passes"`
-	Ports     *ebpf.Map `ebpf:"ports"`
-	Routes    *ebpf.Map `ebpf:"routes"`
-	Switches  *ebpf.Map `ebpf:"switches"`
+	Fanouts  *ebpf.Map `ebpf:"fanouts"`
+	Flows    *ebpf.Map `ebpf:"flows"`
+	Hosts    *ebpf.Map `ebpf:"hosts"`
+	NextHops *ebpf.Map `ebpf:"next_hops"`
+	Passes   *ebpf.Map `ebpf:"passes"`
+	Ports    *ebpf.Map `ebpf:"ports"`
+	Routes   *ebpf.Map `ebpf:"routes"`
+	Switches *ebpf.Map `ebpf:"switches"`
 }
 
 func (m *pipelinesMaps) Close() error {
 	return _PipelinesClose(
-		m.Addresses,
 		m.Fanouts,
 		m.Flows,
+		m.Hosts,
 		m.NextHops,
 		m.Passes,
 		m.Ports,
@@ -168,7 +168,7 @@ type pipelinesVariables struct {
 	BurstStateType *ebpf.Variable `ebpf:"burst_state_type"`
 	EcnModeType    *ebpf.Variable `ebpf:"ecn_mode_type"`
 	FrameMarkType  *ebpf.Variable `ebpf:"frame_mark_type"`
-	Hosts          *ebpf.Variable `ebpf:"hosts"`
+	Leaves         *ebpf.Variable `ebpf:"leaves"`
 	PathHashType   *ebpf.Variable `ebpf:"path_hash_type"`
 	PortKindType   *ebpf.Variable `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.Variable `ebpf:"reason_type"`

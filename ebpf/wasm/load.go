@@ -39,12 +39,13 @@ type Machine interface {
 const page = 1 << 16
 
 // Entries are the numbers of entries of the pipelines' tables.
-type Entries struct{ Ports, Switches, Hosts, NextHops, Flows, Fanouts uint32 }
+type Entries struct{ Ports, Switches, Hosts, Leaves, NextHops, Flows, Fanouts uint32 }
 
 // entriesOf are those of a fabric. A table has one entry at least.
 func entriesOf(n ebpf.Sizes) Entries {
 	e := Entries{
-		Ports: uint32(n.Ports), Switches: uint32(n.Switches), Hosts: uint32(n.Hosts), NextHops: uint32(max(n.NextHops, 1)), Flows: 1, Fanouts: 1,
+		Ports: uint32(n.Ports), Switches: uint32(n.Switches), Hosts: uint32(n.Hosts), Leaves: uint32(max(n.Leaves, 1)),
+		NextHops: uint32(max(n.NextHops, 1)), Flows: 1, Fanouts: 1,
 	}
 	if n.Features.BurstDetection {
 		e.Flows, e.Fanouts = uint32(n.Switches*ebpf.FlowIDs), uint32(max(n.Fanouts, 1))
@@ -60,9 +61,9 @@ func (e *Entries) bytes() (sum uint64) {
 	}{
 		{uint64(e.Ports), unsafe.Sizeof(ebpf.Port{})},
 		{uint64(e.Switches), unsafe.Sizeof(ebpf.SwitchState{})},
-		{uint64(e.Switches) * uint64(e.Hosts), unsafe.Sizeof(ebpf.Route{})},
+		{uint64(e.Switches) * uint64(e.Leaves), unsafe.Sizeof(ebpf.Route{})},
 		{uint64(e.NextHops), unsafe.Sizeof(uint64(0))},
-		{uint64(e.Hosts), unsafe.Sizeof(uint64(0))},
+		{uint64(e.Hosts), unsafe.Sizeof(ebpf.Host{})},
 		{uint64(e.Flows), unsafe.Sizeof(ebpf.Flow{})},
 		{uint64(e.Fanouts), unsafe.Sizeof(uint64(0))},
 	} {
@@ -116,9 +117,9 @@ func (p *Pipelines) mapTables(tables uint32, n *Entries) error {
 	headers, errs[1] = view[[ebpf.TelemetryBytes]byte](memory, at[1], 1)
 	p.State.Ports, errs[2] = view[ebpf.Port](memory, at[2], n.Ports)
 	p.State.Switches, errs[3] = view[ebpf.SwitchState](memory, at[3], n.Switches)
-	p.State.Routes, errs[4] = view[ebpf.Route](memory, at[4], n.Switches*n.Hosts)
+	p.State.Routes, errs[4] = view[ebpf.Route](memory, at[4], n.Switches*n.Leaves)
 	p.State.NextHops, errs[5] = view[uint64](memory, at[5], n.NextHops)
-	p.State.Addresses, errs[6] = view[uint64](memory, at[6], n.Hosts)
+	p.State.Hosts, errs[6] = view[ebpf.Host](memory, at[6], n.Hosts)
 	p.State.Flows, errs[7] = view[ebpf.Flow](memory, at[7], n.Flows)
 	p.State.Fanouts, errs[8] = view[uint64](memory, at[8], n.Fanouts)
 	if err := errors.Join(errs[:]...); err != nil {

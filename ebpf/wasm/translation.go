@@ -19,7 +19,8 @@ func (t *translation) Setup(n Entries) (tables uint32, err error) {
 	all := make([]byte, (uint64(len(*memory))+n.bytes()+page-1)&^(page-1))
 	copy(all, *memory)
 	*memory = all
-	return uint32(t.module.Xsetup(int32(n.Ports), int32(n.Switches), int32(n.Hosts), int32(n.NextHops), int32(n.Flows), int32(n.Fanouts))), nil
+	return uint32(t.module.Xsetup(int32(n.Ports), int32(n.Switches), int32(n.Hosts), int32(n.Leaves),
+		int32(n.NextHops), int32(n.Flows), int32(n.Fanouts))), nil
 }
 
 // Memory is the module's.

@@ -18,7 +18,7 @@ var machines = []struct {
 	load func(ebpf.Sizes) (*wasm.Pipelines, error)
 }{{"translated", wasm.Load}, {"wazero", reference.Load}}
 
-var small = ebpf.Sizes{Ports: 4, Switches: 1, Hosts: 2, NextHops: 2, Fanouts: 16}
+var small = ebpf.Sizes{Ports: 4, Switches: 1, Hosts: 2, Leaves: 1, NextHops: 2, Fanouts: 16}
 
 func load(t *testing.T, load func(ebpf.Sizes) (*wasm.Pipelines, error), n ebpf.Sizes) *wasm.Pipelines {
 	t.Helper()
@@ -115,7 +115,7 @@ func TestInstances(t *testing.T) {
 func TestMemory(t *testing.T) {
 	burst := small
 	burst.Features.BurstDetection = true
-	large := ebpf.Sizes{Ports: 3072, Switches: 320, Hosts: 1024, NextHops: 100_000}
+	large := ebpf.Sizes{Ports: 3072, Switches: 320, Hosts: 1024, Leaves: 128, NextHops: 100_000}
 	for _, n := range []ebpf.Sizes{small, burst, large} {
 		for _, m := range machines {
 			p := load(t, m.load, n)
@@ -148,7 +148,7 @@ func TestPortsLines(t *testing.T) {
 
 // TestTooLarge: what does not fit 4 GB is refused, without taking any of it.
 func TestTooLarge(t *testing.T) {
-	n := ebpf.Sizes{Ports: 3072, Switches: 1500, Hosts: 1024, NextHops: 1, Features: ebpf.Features{BurstDetection: true}}
+	n := ebpf.Sizes{Ports: 3072, Switches: 1500, Hosts: 1024, Leaves: 128, NextHops: 1, Features: ebpf.Features{BurstDetection: true}}
 	for _, m := range machines {
 		p, err := m.load(n)
 		if err == nil {

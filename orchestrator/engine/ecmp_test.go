@@ -52,11 +52,14 @@ func choose(t *testing.T, k *wasm.Pipelines, in int, source, destination [4]byte
 // Go's hash and the pipeline's agree on any source, destination, port and seed, for groups of any size.
 func TestECMPHashIsThePipelines(t *testing.T) {
 	const ports, hosts = 13, 4000
-	k := loadBare(t, ebpf.Sizes{Ports: ports, Switches: 1, Hosts: hosts, NextHops: ports, Fanouts: 1})
+	k := loadBare(t, ebpf.Sizes{Ports: ports, Switches: 1, Hosts: hosts, Leaves: hosts, NextHops: ports, Fanouts: 1})
 	for i := range k.State.Ports {
 		p := &k.State.Ports[i]
 		p.Kind, p.Ifindex, p.Mac = ebpf.KindSwitch, uint32(i+1), [6]byte{2, 0, 0, 0, 0, byte(i)}
 		k.State.NextHops[i] = uint64(i)
+	}
+	for i := range k.State.Hosts {
+		k.State.Hosts[i].Leaf = uint32(i)
 	}
 	rng := rand.New(rand.NewPCG(3, 5))
 	seen := map[topologies.PortID]bool{}

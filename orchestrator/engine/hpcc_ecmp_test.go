@@ -193,7 +193,7 @@ func TestHPCCRoutesAroundAFault(t *testing.T) {
 	plan = plan.WithHash(topologies.HashHPCC)
 	leaf := plan.PeerNode(plan.Nodes[plan.Hosts[0]].Ports[0])
 	spines := func(r *topologies.Routes) (names []string) {
-		for _, p := range r.Groups[r.Group[leaf.Index*len(plan.Hosts)+1]] {
+		for _, p := range r.Next(leaf.Index, 1) {
 			names = append(names, plan.PeerNode(p).Name)
 		}
 		return names

@@ -12,21 +12,17 @@ import (
 
 // TableSizes are the sizes of the pipelines' tables for a plan with the given features.
 func TableSizes(plan *topologies.Plan, features Features) ebpf.Sizes {
-	n := ebpf.Sizes{Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Hosts), Features: features}
+	n := ebpf.Sizes{Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Hosts), Leaves: plan.Routes().Leaves, Features: features}
 	for _, g := range plan.Routes().Groups {
 		n.NextHops += len(g)
 	}
-	leaves := 0 // hosts of one switch share their routes
 	for _, s := range plan.Switch {
 		k := len(plan.Nodes[s].Ports)
 		n.Fanouts += k * k
-		if plan.Nodes[s].Tier == 1 {
-			leaves++
-		}
 	}
 	if features.Reroute { // to each leaf there may be any of a switch's ports
 		for _, s := range plan.Switch {
-			n.NextHops += leaves * len(plan.Nodes[s].Ports)
+			n.NextHops += n.Leaves * len(plan.Nodes[s].Ports)
 		}
 	}
 	return n
@@ -60,7 +56,7 @@ func FillTables(plan *topologies.Plan, state *ebpf.State) {
 		t.PeerMac = plan.Ports[p.Peer].MAC
 	}
 	for i, id := range plan.Hosts {
-		state.Addresses[i] = uint64(HPCCAddress(id))
+		state.Hosts[i].Address = HPCCAddress(id)
 	}
 	if err := fillRoutes(plan.Routes(), state); err != nil {
 		panic(err) // the tables are the plan's
@@ -93,9 +89,20 @@ func fillRoutes(routes *topologies.Routes, state *ebpf.State) error {
 			next++
 		}
 	}
-	for i, g := range routes.Group {
-		ports := routes.Groups[g]
+	for host, g := range routes.Last {
+		h := &state.Hosts[host]
+		h.Leaf, h.Port = uint32(routes.Leaf[host]), ebpf.NoPort
+		if ports := routes.Groups[g]; len(ports) > 0 {
+			h.Port = uint32(ports[0])
+		}
+	}
+	for i, g := range routes.ToLeaf {
 		r := &state.Routes[i]
+		if g == topologies.AtLeaf {
+			*r = ebpf.Route{Count: ebpf.AtLeaf}
+			continue
+		}
+		ports := routes.Groups[g]
 		r.Count = uint32(len(ports))
 		r.PortOrFirst = first[g]
 		if len(ports) == 1 {

@@ -15,7 +15,7 @@ func memory(plan *topologies.Plan) *ebpf.State {
 	n := TableSizes(plan, Features{BurstDetection: true})
 	s := &ebpf.State{
 		Pass: new(ebpf.Pass), Ports: make([]ebpf.Port, n.Ports), Switches: make([]ebpf.SwitchState, n.Switches),
-		Routes: make([]ebpf.Route, n.Switches*n.Hosts), NextHops: make([]uint64, n.NextHops), Addresses: make([]uint64, n.Hosts), Fanouts: make([]uint64, n.Fanouts),
+		Routes: make([]ebpf.Route, n.Switches*n.Leaves), NextHops: make([]uint64, n.NextHops), Hosts: make([]ebpf.Host, n.Hosts), Fanouts: make([]uint64, n.Fanouts),
 	}
 	FillTables(plan, s)
 	return s
@@ -32,7 +32,11 @@ func TestRouteTable(t *testing.T) {
 		for sw := range plan.Switch {
 			for host := range plan.Hosts {
 				want := plan.NextHops(sw, host)
-				r := s.Routes[sw*len(plan.Hosts)+host]
+				to := s.Hosts[host]
+				r := s.Routes[sw*plan.Routes().Leaves+int(to.Leaf)]
+				if r.Count == ebpf.AtLeaf {
+					r = ebpf.Route{PortOrFirst: to.Port, Count: 1}
+				}
 				if int(r.Count) != len(want) {
 					t.Fatalf("%s: switch %d has %d ways to host %d, want %v", name, sw, r.Count, host, want)
 				}

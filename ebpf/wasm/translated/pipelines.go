@@ -41,192 +41,193 @@ func (m *wasmMemory) Slice() *[]byte {
 func (m *wasmMemory) Grow(delta, max int64) int64 {
 	return memory_grow(&m.memory, delta, max)
 }
-func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5 int32) int32 {
-	var v6 int32
-	var v7 int64
-	var v8, v9 int32
+func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6 int32) int32 {
+	var v7 int32
+	var v8 int64
+	var v9, v10 int32
 	store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v1))
 	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v0))
 	store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v2))
 	store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v3))
 	store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(v4))
 	store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v5))
-	v6 = i32(0)
+	store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(v6))
+	v7 = i32(0)
 	{
-		v7 = int64(uint32(v0)) * i64(1088)
-		t0 := v7
+		v8 = int64(uint32(v0)) * i64(1088)
+		t0 := v8
 		v0 = i32(10192) + i32(63)
-		v8 = v0 & i32(-64)
-		if uint64(t0) > uint64(uint32(i32(-65537)-v8)) {
+		v9 = v0 & i32(-64)
+		if uint64(t0) > uint64(uint32(i32(-65537)-v9)) {
 			goto l0
 		}
-		v6 = v0 & i32(-64)
-		v8 = (v6 + int32(v7) + i32(63)) & i32(-64)
-		v9 = v8 + i32(0xffff)
+		v7 = v0 & i32(-64)
+		v9 = (v7 + int32(v8) + i32(63)) & i32(-64)
+		v10 = v9 + i32(0xffff)
 	l1:
 		{
 			t1 := int32(len(m.memory) >> 16)
-			t2 := v8
+			t2 := v9
 			v0 = t1 << 16
 			if uint32(t2) <= uint32(v0) {
 				goto l0
 			}
-			t3 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v0)>>16)), maxMem))
+			t3 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v0)>>16)), maxMem))
 			if t3 != i32(-1) {
 				goto l1
 			}
 		}
-		v6 = i32(0)
+		v7 = i32(0)
 	}
 l0:
-	store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(v6))
-	v7 = int64(uint32(v1)) * i64(1920)
-	if uint64(v7) <= uint64(uint32(i32(-65537)-v8)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v7))
+	v8 = int64(uint32(v1)) * i64(1920)
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v9)) {
 		goto l2
 	}
-	v9 = v8
+	v10 = v9
 	goto l3
 l2:
-	v9 = (int32(v7) | i32(63) + v8) & i32(-64)
-	v6 = v9 + i32(0xffff)
+	v10 = (int32(v8) | i32(63) + v9) & i32(-64)
+	v7 = v10 + i32(0xffff)
 l5:
 	{
 		t4 := int32(len(m.memory) >> 16)
-		t5 := v9
+		t5 := v10
 		v0 = t4 << 16
 		if uint32(t5) <= uint32(v0) {
 			goto l4
 		}
-		t6 := int32(memory_grow(&m.memory, int64(int32(uint32(v6-v0)>>16)), maxMem))
+		t6 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
 		if t6 != i32(-1) {
 			goto l5
 		}
 	}
 l3:
-	v8 = i32(0)
+	v9 = i32(0)
 l4:
-	store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v8))
-	v7 = int64(uint32(v2*v1)) << 3
-	if uint64(v7) <= uint64(uint32(i32(-65537)-v9)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1696, uint32(v9))
+	v8 = int64(uint32(v3*v1)) << 3
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v10)) {
 		goto l6
 	}
-	v8 = v9
+	v9 = v10
 	goto l7
 l6:
-	v8 = (int32(v7) + v9 + i32(63)) & i32(-64)
-	v6 = v8 + i32(0xffff)
+	v9 = (int32(v8) + v10 + i32(63)) & i32(-64)
+	v7 = v9 + i32(0xffff)
 l9:
 	{
 		t7 := int32(len(m.memory) >> 16)
-		t8 := v8
+		t8 := v9
 		v0 = t7 << 16
 		if uint32(t8) <= uint32(v0) {
 			goto l8
 		}
-		t9 := int32(memory_grow(&m.memory, int64(int32(uint32(v6-v0)>>16)), maxMem))
+		t9 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
 		if t9 != i32(-1) {
 			goto l9
 		}
 	}
 l7:
-	v9 = i32(0)
+	v10 = i32(0)
 l8:
-	store32(m.memory, uint64(uint32(i32(0)))+1696, uint32(v9))
-	v7 = int64(uint32(v3)) << 3
-	if uint64(v7) <= uint64(uint32(i32(-65537)-v8)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1700, uint32(v10))
+	v8 = int64(uint32(v4)) << 3
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v9)) {
 		goto l10
 	}
-	v9 = v8
+	v10 = v9
 	goto l11
 l10:
-	v9 = (int32(v7) + v8 + i32(63)) & i32(-64)
-	v6 = v9 + i32(0xffff)
+	v10 = (int32(v8) + v9 + i32(63)) & i32(-64)
+	v7 = v10 + i32(0xffff)
 l13:
 	{
 		t10 := int32(len(m.memory) >> 16)
-		t11 := v9
+		t11 := v10
 		v0 = t10 << 16
 		if uint32(t11) <= uint32(v0) {
 			goto l12
 		}
-		t12 := int32(memory_grow(&m.memory, int64(int32(uint32(v6-v0)>>16)), maxMem))
+		t12 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
 		if t12 != i32(-1) {
 			goto l13
 		}
 	}
 l11:
-	v8 = i32(0)
+	v9 = i32(0)
 l12:
-	store32(m.memory, uint64(uint32(i32(0)))+1700, uint32(v8))
-	v7 = int64(uint32(v2)) << 3
-	if uint64(v7) <= uint64(uint32(i32(-65537)-v9)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1704, uint32(v9))
+	v8 = int64(uint32(v2)) << 4
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v10)) {
 		goto l14
 	}
-	v8 = v9
+	v9 = v10
 	goto l15
 l14:
-	v8 = (int32(v7) + v9 + i32(63)) & i32(-64)
-	v6 = v8 + i32(0xffff)
+	v9 = (int32(v8) + v10 + i32(63)) & i32(-64)
+	v7 = v9 + i32(0xffff)
 l17:
 	{
 		t13 := int32(len(m.memory) >> 16)
-		t14 := v8
+		t14 := v9
 		v0 = t13 << 16
 		if uint32(t14) <= uint32(v0) {
 			goto l16
 		}
-		t15 := int32(memory_grow(&m.memory, int64(int32(uint32(v6-v0)>>16)), maxMem))
+		t15 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
 		if t15 != i32(-1) {
 			goto l17
 		}
 	}
 l15:
-	v9 = i32(0)
+	v10 = i32(0)
 l16:
-	store32(m.memory, uint64(uint32(i32(0)))+1704, uint32(v9))
-	v7 = int64(uint32(v4)) * i64(48)
-	if uint64(v7) <= uint64(uint32(i32(-65537)-v8)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1708, uint32(v10))
+	v8 = int64(uint32(v5)) * i64(48)
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v9)) {
 		goto l18
 	}
-	v9 = v8
+	v10 = v9
 	goto l19
 l18:
-	v9 = (int32(v7) + v8 + i32(63)) & i32(-64)
-	v6 = v9 + i32(0xffff)
+	v10 = (int32(v8) + v9 + i32(63)) & i32(-64)
+	v7 = v10 + i32(0xffff)
 l21:
 	{
 		t16 := int32(len(m.memory) >> 16)
-		t17 := v9
+		t17 := v10
 		v0 = t16 << 16
 		if uint32(t17) <= uint32(v0) {
 			goto l20
 		}
-		t18 := int32(memory_grow(&m.memory, int64(int32(uint32(v6-v0)>>16)), maxMem))
+		t18 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
 		if t18 != i32(-1) {
 			goto l21
 		}
 	}
 l19:
-	v8 = i32(0)
+	v9 = i32(0)
 l20:
-	v2 = i32(0)
-	store32(m.memory, uint64(uint32(i32(0)))+1708, uint32(v8))
+	v1 = i32(0)
+	store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(v9))
 	v0 = i32(0)
-	v7 = int64(uint32(v5)) << 3
-	if uint64(v7) > uint64(uint32(i32(-65537)-v9)) {
+	v8 = int64(uint32(v6)) << 3
+	if uint64(v8) > uint64(uint32(i32(-65537)-v10)) {
 		goto l22
 	}
-	v8 = (int32(v7) + v9 + i32(63)) & i32(-64)
-	v6 = v8 + i32(0xffff)
+	v9 = (int32(v8) + v10 + i32(63)) & i32(-64)
+	v7 = v9 + i32(0xffff)
 l24:
 	{
 		t19 := int32(len(m.memory) >> 16)
-		t20 := v8
+		t20 := v9
 		v0 = t19 << 16
 		if uint32(t20) <= uint32(v0) {
 			goto l23
 		}
-		t21 := int32(memory_grow(&m.memory, int64(int32(uint32(v6-v0)>>16)), maxMem))
+		t21 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
 		if t21 != i32(-1) {
 			goto l24
 		}
@@ -234,36 +235,36 @@ l24:
 	v0 = i32(0)
 	goto l22
 l23:
-	v0 = v9
+	v0 = v10
 l22:
-	store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(v0))
+	store32(m.memory, uint64(uint32(i32(0)))+1716, uint32(v0))
 	{
-		t22 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-		v8 = t22
-		if v8 == 0 {
-			goto l25
-		}
-		t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-		v9 = t23
+		t22 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+		v9 = t22
 		if v9 == 0 {
 			goto l25
 		}
-		t24 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-		v6 = t24
+		t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+		v10 = t23
+		if v10 == 0 {
+			goto l25
+		}
+		t24 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+		v7 = t24
+		if v7 == 0 {
+			goto l25
+		}
+		t25 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+		v6 = t25
 		if v6 == 0 {
 			goto l25
 		}
-		t25 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
-		v1 = t25
-		if v1 == 0 {
-			goto l25
-		}
-		t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+		t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
 		v5 = t26
 		if v5 == 0 {
 			goto l25
 		}
-		t27 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+		t27 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
 		v4 = t27
 		if v4 == 0 {
 			goto l25
@@ -274,16 +275,16 @@ l22:
 		store32(m.memory, uint64(uint32(i32(0)))+1856, uint32(v0))
 		store32(m.memory, uint64(uint32(i32(0)))+1852, uint32(v4))
 		store32(m.memory, uint64(uint32(i32(0)))+1848, uint32(v5))
-		store32(m.memory, uint64(uint32(i32(0)))+1844, uint32(v1))
-		store32(m.memory, uint64(uint32(i32(0)))+1840, uint32(v6))
-		store32(m.memory, uint64(uint32(i32(0)))+1836, uint32(v9))
-		store32(m.memory, uint64(uint32(i32(0)))+1832, uint32(v8))
+		store32(m.memory, uint64(uint32(i32(0)))+1844, uint32(v6))
+		store32(m.memory, uint64(uint32(i32(0)))+1840, uint32(v7))
+		store32(m.memory, uint64(uint32(i32(0)))+1836, uint32(v10))
+		store32(m.memory, uint64(uint32(i32(0)))+1832, uint32(v9))
 		store32(m.memory, uint64(uint32(i32(0)))+1828, uint32(i32(1864)))
 		store32(m.memory, uint64(uint32(i32(0)))+1824, uint32(i32(1720)))
-		v2 = i32(1824)
+		v1 = i32(1824)
 	}
 l25:
-	return v2
+	return v1
 }
 func (m *Module) Xleave(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 int32
@@ -305,7 +306,7 @@ func (m *Module) Xleave(v0 int32) {
 			if uint32(t3) <= uint32(v1) {
 				return
 			}
-			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
 			v2 = t4
 			if v2 == 0 {
 				return
@@ -321,7 +322,7 @@ func (m *Module) Xleave(v0 int32) {
 			if uint32(t6) <= uint32(v4) {
 				return
 			}
-			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
 			v5 = t8
 			if v5 == 0 {
 				return
@@ -799,7 +800,7 @@ l0:
 func (m *Module) fn4() {
 	var v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
 	{
-		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
 		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1760))
 		v0 = t1
 		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
@@ -884,8 +885,8 @@ func (m *Module) fn4() {
 	}
 }
 func (m *Module) Xenter(v0 int32) {
-	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28 int32
-	var v29, v30, v31, v32, v33, v34, v35, v36, v37 int64
+	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27 int32
+	var v28, v29, v30, v31, v32, v33, v34, v35, v36 int64
 	store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(5)))
 	store64(m.memory, uint64(uint32(i32(0)))+1800, uint64(i64(0x300000000)))
 	store64(m.memory, uint64(uint32(i32(0)))+1788, uint64(i64(0)))
@@ -894,7 +895,7 @@ func (m *Module) Xenter(v0 int32) {
 		if uint32(v0) < uint32(i32(60)) {
 			goto l0
 		}
-		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
 		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
 		v1 = t1
 		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
@@ -912,7 +913,7 @@ func (m *Module) Xenter(v0 int32) {
 			if t4 != i32(1) {
 				goto l1
 			}
-			t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+			t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
 			t6 := int32(load32(m.memory, uint64(uint32(v1))+4))
 			v2 = t6
 			t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
@@ -952,1235 +953,1235 @@ func (m *Module) Xenter(v0 int32) {
 					{
 						{
 							{
+								t13 := int32(m.memory[uint64(uint32(v1))+28])
+								if t13 == 0 {
+									goto l6
+								}
 								{
-									{
-										{
-											{
-												t13 := int32(m.memory[uint64(uint32(v1))+28])
-												if t13 == 0 {
-													goto l6
-												}
-												{
-													v4 = v3 & i32(0xffff)
-													if v4 != i32(34997) {
-														goto l7
-													}
-													v4 = i32(7)
-													goto l8
-												l7:
-													if v4 == i32(34824) {
-														goto l9
-													}
-													if v4 != i32(2048) {
-														goto l10
-													}
-													t14 := int32(m.memory[uint64(uint32(i32(0)))+1879])
-													v4 = int32(uint32(t14) >> 5)
-												}
-											l8:
-												m.fn7(v1, v4, v0)
-												goto l10
-											}
-										l6:
-											if v3&i32(0xffff) != i32(34824) {
-												goto l10
-											}
-										l9:
-											t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1864))
-											v0 = t15
-											if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
-												goto l11
-											}
-											t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1868))
-											v0 = t16
-											if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
-												goto l11
-											}
-											t17 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-											v0 = t17
-											if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
-												goto l11
-											}
-											m.fn8(v1)
-											store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
-											goto l0
-										}
-									l10:
-										if v2 != 0 {
-											{
-												t29 := int32(m.memory[uint64(uint32(i32(0)))+1864])
-												t30 := int32(m.memory[uint64(uint32(v1))+16])
-												if t29 != t30 {
-													goto l18
-												}
-												t31 := int32(m.memory[uint64(uint32(i32(0)))+1865])
-												t32 := int32(m.memory[uint32(v1+i32(17))])
-												if t31&i32(255) != t32&i32(255) {
-													goto l18
-												}
-												t33 := int32(m.memory[uint64(uint32(i32(0)))+1866])
-												t34 := int32(m.memory[uint32(v1+i32(18))])
-												if t33&i32(255) != t34&i32(255) {
-													goto l18
-												}
-												t35 := int32(m.memory[uint64(uint32(i32(0)))+1867])
-												t36 := int32(m.memory[uint32(v1+i32(19))])
-												if t35&i32(255) != t36&i32(255) {
-													goto l18
-												}
-												t37 := int32(m.memory[uint64(uint32(i32(0)))+1868])
-												t38 := int32(m.memory[uint32(v1+i32(20))])
-												if t37&i32(255) != t38&i32(255) {
-													goto l18
-												}
-												t39 := int32(m.memory[uint64(uint32(i32(0)))+1869])
-												t40 := int32(m.memory[uint32(v1+i32(21))])
-												if t39&i32(255) != t40&i32(255) {
-													goto l18
-												}
-												{
-													v3 = v3 & i32(0xffff)
-													if v3 == i32(34997) {
-														t78 := int32(load32(m.memory, uint32(v1+i32(4))))
-														m.fn10(t78)
-														t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
-														v3 = t79
-														if v3 != i32(1) {
-															goto l16
-														}
-														t80 := int32(load32(m.memory, uint64(uint32(v2))+28))
-														v0 = v0 - t80
-														p81 := i32(60)
-														if uint32(v0) > uint32(i32(60)) {
-															p81 = v0
-														}
-														v0 = p81
-														{
-															t82 := int32(m.memory[uint32(v1+i32(30))])
-															t83 := v2
-															v3 = t82 & i32(31)
-															t84 := int64(load64(m.memory, uint32(t83+v3*i32(56)+i32(160))))
-															v29 = t84
-															if v29 == 0 {
-																goto l34
-															}
-															t85 := int32(m.memory[uint64(uint32(v2))+24])
-															if t85&i32(128) == 0 {
-																goto l34
-															}
-															t86 := int64(load64(m.memory, uint64(uint32(v1))+512))
-															v30 = int64(uint32(v0))
-															t87 := int32(load32(m.memory, uint64(uint32(v1))+764))
-															t88 := t86 + v30
-															v4 = t87
-															t89 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-															t90 := t88 - int64(uint32(v4))
-															v31 = t89
-															t91 := int64(load64(m.memory, uint32(v2)))
-															t92 := v31
-															v32 = t91
-															t93 := int64(load64(m.memory, uint64(uint32(v2))+8))
-															t94 := int64(load64(m.memory, uint64(uint32(v2))+88))
-															t95 := v32
-															v33 = t94
-															v34 = t93 - v33
-															p96 := i64(0)
-															if uint64(v32) > uint64(v34) {
-																p96 = int64(uint64((t95-v34)*v29) >> 16)
-															}
-															v32 = p96
-															p97 := v32
-															if uint64(v32) > uint64(v31) {
-																p97 = t92
-															}
-															p98 := v32
-															if v31 != i64(0) {
-																p98 = p97
-															}
-															if uint64(t90) <= uint64(p98) {
-																goto l34
-															}
-															store64(m.memory, uint64(uint32(v2))+88, uint64(v33+v30))
-															store32(m.memory, uint64(uint32(v1))+764, uint32(v4+v0))
-														}
-													l34:
-														t99 := int64(load64(m.memory, uint64(uint32(v1))+512))
-														t100 := v1
-														v32 = int64(uint32(v0))
-														v31 = t99 + v32
-														store64(m.memory, uint64(uint32(t100))+512, uint64(v31))
-														{
-															t101 := int64(load32(m.memory, uint32(v1+i32(560))))
-															if uint64(v31) <= uint64(t101) {
-																goto l35
-															}
-															store32(m.memory, uint64(uint32(v1))+560, uint32(v31))
-														}
-													l35:
-														t102 := int64(load64(m.memory, uint64(uint32(v2))+8))
-														t103 := v2
-														v32 = t102 + v32
-														store64(m.memory, uint64(uint32(t103))+8, uint64(v32))
-														t104 := int32(m.memory[uint64(uint32(v2))+24])
-														if t104&i32(128) == 0 {
-															goto l11
-														}
-														t105 := int32(m.memory[uint32(v1+i32(572))])
-														if t105 != 0 {
-															goto l11
-														}
-														{
-															t106 := int32(load32(m.memory, uint64(uint32(v1))+764))
-															if t106 != 0 {
-																goto l36
-															}
-															{
-																{
-																	if v29 != i64(0) {
-																		goto l37
-																	}
-																	t107 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-																	v32 = t107
-																	goto l38
-																}
-															l37:
-																t108 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-																v34 = t108
-																t109 := int64(load64(m.memory, uint32(v2)))
-																t110 := v34
-																v30 = t109
-																t111 := int64(load64(m.memory, uint64(uint32(v2))+88))
-																t112 := v30
-																v32 = v32 - t111
-																p113 := i64(0)
-																if uint64(v30) > uint64(v32) {
-																	p113 = int64(uint64((t112-v32)*v29) >> 16)
-																}
-																v32 = p113
-																p114 := v32
-																if uint64(v32) > uint64(v34) {
-																	p114 = t110
-																}
-																p115 := v32
-																if v34 != i64(0) {
-																	p115 = p114
-																}
-																v32 = p115
-															}
-														l38:
-															if uint64(v31) < uint64(v32) {
-																goto l11
-															}
-														}
-													l36:
-														t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-														store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t116|i32(1)))
-														goto l11
-													}
-													if v3 != i32(2048) {
-														goto l11
-													}
-													v3 = i32(3)
-													t41 := int32(m.memory[uint64(uint32(i32(0)))+1878])
-													if t41 != i32(69) {
-														goto l20
-													}
-													t42 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-													v5 = t42
-													v4 = i32(0)
-													v6 = i32(0)
-													v7 = i32(0)
-													{
-														t43 := int32(m.memory[uint64(uint32(i32(0)))+1884])
-														t44 := int32(m.memory[uint64(uint32(i32(0)))+1885])
-														if t43<<8&i32(16128)|t44 != 0 {
-															goto l21
-														}
-														v4 = i32(0)
-														v6 = i32(0)
-														v7 = i32(0)
-														switch v5 + i32(-6) {
-														default:
-															goto l21
-														case 0, 11:
-															v4 = i32(0)
-															t45 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
-															v3 = t45
-															v3 = v3<<8 | int32(uint32(v3)>>8)
-															t46 := int32(load16(m.memory, uint64(uint32(i32(0)))+1898))
-															v6 = t46
-															v7 = v6<<8 | int32(uint32(v6)>>8)
-															if v5 == i32(17) {
-																goto l23
-															}
-															v6 = v3
-															goto l21
-														l23:
-															v6 = i32(4791)
-															if v3&i32(0xffff) == i32(4791) {
-																goto l24
-															}
-															v6 = v3
-															goto l21
-														l24:
-															t47 := int32(m.memory[uint64(uint32(i32(0)))+1906])
-															v3 = t47
-															var p48 int32
-															if v3 != i32(129) {
-																p48 = 1
-															}
-															var p49 int32
-															if v3&i32(31) != i32(17) {
-																p49 = 1
-															}
-															v4 = p48 & p49
-														}
-													}
-												l21:
-													v3 = i32(2)
-													t50 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-													if uint32(t50) < uint32(i32(2)) {
-														goto l20
-													}
-													t51 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-													v8 = t51
-													if v8 != i32(10) {
-														goto l25
-													}
-													t52 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-													t53 := int32(load32(m.memory, uint64(uint32(v1))+4))
-													v9 = t53
-													if uint32(t52) <= uint32(v9) {
-														goto l25
-													}
-													t54 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-													v10 = t54
-													t55 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-													t56 := v10
-													v11 = t55
-													t57 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-													t58 := v11<<16 | v8<<24
-													v12 = t57
-													t59 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-													t60 := t58 | v12<<8
-													v13 = t59
-													v14 = t60 | v13
-													v15 = v14&i32(0xffffff) + i32(-1)
-													if uint32(t56) <= uint32(v15) {
-														goto l25
-													}
-													t61 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-													v16 = t61
-													if v16 == 0 {
-														goto l25
-													}
-													t62 := int32(m.memory[uint64(uint32(i32(0)))+1890])
-													v17 = t62
-													t63 := int32(m.memory[uint64(uint32(i32(0)))+1891])
-													v18 = t63
-													t64 := int32(load32(m.memory, uint64(uint32(v2))+28))
-													v19 = t64
-													t65 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-													v20 = t65
-													t66 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-													v21 = t66
-													t67 := int32(m.memory[uint64(uint32(i32(0)))+1879])
-													v22 = t67
-													v3 = i32(1)
-													{
-														v16 = v16 + v10*v9<<3 + v15<<3
-														t68 := int32(load32(m.memory, uint64(uint32(v16))+4))
-														v23 = t68
-														switch v23 {
-														case 0:
-															goto l20
-														case 1:
-															t69 := int32(load32(m.memory, uint32(v16)))
-															v15 = t69
-															goto l28
-														default:
-															v3 = v18<<16 | v17<<24 | v20<<8 | v21
-															t70 := int32(load32(m.memory, uint64(uint32(v2))+104))
-															v24 = t70
-															{
-																t71 := int32(load32(m.memory, uint64(uint32(v2))+124))
-																if t71 != i32(1) {
-																	v3 = v24 ^ v3
-																	v3 = (int32(uint32(v3)>>16)^v3)*i32(-2048144789) ^ v14
-																	v3 = (int32(uint32(v3)>>13)^v3)*i32(-1028477387) ^ (v7<<16 | v6&i32(0xffff))
-																	v3 = (int32(uint32(v3)>>16) ^ v3) * i32(-2048144789)
-																	v15 = int32(uint32(v3) >> 13)
-																	v10 = v3 ^ v5
-																	goto l33
-																}
-																t72 := int32(m.memory[uint64(uint32(i32(0)))+1883])
-																v25 = t72
-																t73 := int32(m.memory[uint64(uint32(i32(0)))+1882])
-																v26 = t73
-																{
-																	if v17 == i32(10) {
-																		t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-																		v27 = t75
-																		t76 := v10
-																		v28 = v3&i32(0xffffff) + i32(-1)
-																		if uint32(t76) <= uint32(v28) {
-																			goto l31
-																		}
-																		if v27 == 0 {
-																			goto l31
-																		}
-																		t77 := int32(load32(m.memory, uint32(v27+v28<<3)))
-																		v3 = t77
-																		goto l32
-																	}
-																	t74 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-																	v27 = t74
-																	goto l31
-																}
-															}
-														}
-													}
-												}
-											}
-										l18:
-											if v3&i32(0xffff) != i32(34998) {
-												goto l11
-											}
-											t117 := m.fn9(v1)
-											if t117 == 0 {
-												goto l11
-											}
-											store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
-											goto l0
-										}
-										store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(3)))
-										v0 = v3 & i32(0xffff)
-										switch v0 + i32(-34997) {
-										case 1:
-											t18 := int32(m.memory[uint64(uint32(v1))+28])
-											if t18 == 0 {
-												goto l0
-											}
-											t19 := m.fn9(v1)
-											p20 := i32(5)
-											if t19 != 0 {
-												p20 = i32(4)
-											}
-											v3 = p20
-											store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(v3))
+									v4 = v3 & i32(0xffff)
+									if v4 != i32(34997) {
+										goto l7
+									}
+									v4 = i32(7)
+									goto l8
+								l7:
+									if v4 == i32(34824) {
+										goto l9
+									}
+									if v4 != i32(2048) {
+										goto l10
+									}
+									t14 := int32(m.memory[uint64(uint32(i32(0)))+1879])
+									v4 = int32(uint32(t14) >> 5)
+								}
+							l8:
+								m.fn7(v1, v4, v0)
+								goto l10
+							}
+						l6:
+							if v3&i32(0xffff) != i32(34824) {
+								goto l10
+							}
+						l9:
+							t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1864))
+							v0 = t15
+							if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
+								goto l11
+							}
+							t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1868))
+							v0 = t16
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
+								goto l11
+							}
+							t17 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
+							v0 = t17
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
+								goto l11
+							}
+							m.fn8(v1)
+							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
+							goto l0
+						}
+					l10:
+						if v2 != 0 {
+							{
+								t29 := int32(m.memory[uint64(uint32(i32(0)))+1864])
+								t30 := int32(m.memory[uint64(uint32(v1))+16])
+								if t29 != t30 {
+									goto l18
+								}
+								t31 := int32(m.memory[uint64(uint32(i32(0)))+1865])
+								t32 := int32(m.memory[uint32(v1+i32(17))])
+								if t31&i32(255) != t32&i32(255) {
+									goto l18
+								}
+								t33 := int32(m.memory[uint64(uint32(i32(0)))+1866])
+								t34 := int32(m.memory[uint32(v1+i32(18))])
+								if t33&i32(255) != t34&i32(255) {
+									goto l18
+								}
+								t35 := int32(m.memory[uint64(uint32(i32(0)))+1867])
+								t36 := int32(m.memory[uint32(v1+i32(19))])
+								if t35&i32(255) != t36&i32(255) {
+									goto l18
+								}
+								t37 := int32(m.memory[uint64(uint32(i32(0)))+1868])
+								t38 := int32(m.memory[uint32(v1+i32(20))])
+								if t37&i32(255) != t38&i32(255) {
+									goto l18
+								}
+								t39 := int32(m.memory[uint64(uint32(i32(0)))+1869])
+								t40 := int32(m.memory[uint32(v1+i32(21))])
+								if t39&i32(255) != t40&i32(255) {
+									goto l18
+								}
+								{
+									v3 = v3 & i32(0xffff)
+									if v3 == i32(34997) {
+										t269 := int32(load32(m.memory, uint32(v1+i32(4))))
+										m.fn10(t269)
+										t270 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
+										v3 = t270
+										if v3 != i32(1) {
 											goto l16
-										default:
-											if v0 != i32(2048) {
-												goto l0
+										}
+										t271 := int32(load32(m.memory, uint64(uint32(v2))+28))
+										v0 = v0 - t271
+										p272 := i32(60)
+										if uint32(v0) > uint32(i32(60)) {
+											p272 = v0
+										}
+										v0 = p272
+										{
+											t273 := int32(m.memory[uint32(v1+i32(30))])
+											t274 := v2
+											v3 = t273 & i32(31)
+											t275 := int64(load64(m.memory, uint32(t274+v3*i32(56)+i32(160))))
+											v28 = t275
+											if v28 == 0 {
+												goto l67
 											}
-											t21 := int32(m.memory[uint64(uint32(i32(0)))+1878])
-											if t21 != i32(69) {
-												goto l11
+											t276 := int32(m.memory[uint64(uint32(v2))+24])
+											if t276&i32(128) == 0 {
+												goto l67
 											}
-											t22 := int32(m.memory[uint64(uint32(i32(0)))+1884])
-											t23 := int32(m.memory[uint64(uint32(i32(0)))+1885])
-											if t22<<8&i32(16128)|t23 != 0 {
-												goto l11
+											t277 := int64(load64(m.memory, uint64(uint32(v1))+512))
+											v29 = int64(uint32(v0))
+											t278 := int32(load32(m.memory, uint64(uint32(v1))+764))
+											t279 := t277 + v29
+											v4 = t278
+											t280 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
+											t281 := t279 - int64(uint32(v4))
+											v30 = t280
+											t282 := int64(load64(m.memory, uint32(v2)))
+											t283 := v30
+											v31 = t282
+											t284 := int64(load64(m.memory, uint64(uint32(v2))+8))
+											t285 := int64(load64(m.memory, uint64(uint32(v2))+88))
+											t286 := v31
+											v32 = t285
+											v33 = t284 - v32
+											p287 := i64(0)
+											if uint64(v31) > uint64(v33) {
+												p287 = int64(uint64((t286-v33)*v28) >> 16)
+											}
+											v31 = p287
+											p288 := v31
+											if uint64(v31) > uint64(v30) {
+												p288 = t283
+											}
+											p289 := v31
+											if v30 != i64(0) {
+												p289 = p288
+											}
+											if uint64(t281) <= uint64(p289) {
+												goto l67
+											}
+											store64(m.memory, uint64(uint32(v2))+88, uint64(v32+v29))
+											store32(m.memory, uint64(uint32(v1))+764, uint32(v4+v0))
+										}
+									l67:
+										t290 := int64(load64(m.memory, uint64(uint32(v1))+512))
+										t291 := v1
+										v31 = int64(uint32(v0))
+										v30 = t290 + v31
+										store64(m.memory, uint64(uint32(t291))+512, uint64(v30))
+										{
+											t292 := int64(load32(m.memory, uint32(v1+i32(560))))
+											if uint64(v30) <= uint64(t292) {
+												goto l68
+											}
+											store32(m.memory, uint64(uint32(v1))+560, uint32(v30))
+										}
+									l68:
+										t293 := int64(load64(m.memory, uint64(uint32(v2))+8))
+										t294 := v2
+										v31 = t293 + v31
+										store64(m.memory, uint64(uint32(t294))+8, uint64(v31))
+										t295 := int32(m.memory[uint64(uint32(v2))+24])
+										if t295&i32(128) == 0 {
+											goto l11
+										}
+										t296 := int32(m.memory[uint32(v1+i32(572))])
+										if t296 != 0 {
+											goto l11
+										}
+										{
+											t297 := int32(load32(m.memory, uint64(uint32(v1))+764))
+											if t297 != 0 {
+												goto l69
 											}
 											{
-												t24 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-												v0 = t24
-												switch v0 + i32(-6) {
-												case 0, 11:
-													goto l17
-												default:
-													goto l11
+												{
+													if v28 != i64(0) {
+														goto l70
+													}
+													t298 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
+													v31 = t298
+													goto l71
+												}
+											l70:
+												t299 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
+												v33 = t299
+												t300 := int64(load64(m.memory, uint32(v2)))
+												t301 := v33
+												v29 = t300
+												t302 := int64(load64(m.memory, uint64(uint32(v2))+88))
+												t303 := v29
+												v31 = v31 - t302
+												p304 := i64(0)
+												if uint64(v29) > uint64(v31) {
+													p304 = int64(uint64((t303-v31)*v28) >> 16)
+												}
+												v31 = p304
+												p305 := v31
+												if uint64(v31) > uint64(v33) {
+													p305 = t301
+												}
+												p306 := v31
+												if v33 != i64(0) {
+													p306 = p305
+												}
+												v31 = p306
+											}
+										l71:
+											if uint64(v30) < uint64(v31) {
+												goto l11
+											}
+										}
+									l69:
+										t307 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
+										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t307|i32(1)))
+										goto l11
+									}
+									if v3 != i32(2048) {
+										goto l11
+									}
+									v3 = i32(3)
+									t41 := int32(m.memory[uint64(uint32(i32(0)))+1878])
+									if t41 != i32(69) {
+										goto l20
+									}
+									t42 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+									v5 = t42
+									v4 = i32(0)
+									v6 = i32(0)
+									v7 = i32(0)
+									{
+										t43 := int32(m.memory[uint64(uint32(i32(0)))+1884])
+										t44 := int32(m.memory[uint64(uint32(i32(0)))+1885])
+										if t43<<8&i32(16128)|t44 != 0 {
+											goto l21
+										}
+										v4 = i32(0)
+										v6 = i32(0)
+										v7 = i32(0)
+										switch v5 + i32(-6) {
+										default:
+											goto l21
+										case 0, 11:
+											v4 = i32(0)
+											t45 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
+											v3 = t45
+											v3 = v3<<8 | int32(uint32(v3)>>8)
+											t46 := int32(load16(m.memory, uint64(uint32(i32(0)))+1898))
+											v6 = t46
+											v7 = v6<<8 | int32(uint32(v6)>>8)
+											if v5 == i32(17) {
+												goto l23
+											}
+											v6 = v3
+											goto l21
+										l23:
+											v6 = i32(4791)
+											if v3&i32(0xffff) == i32(4791) {
+												goto l24
+											}
+											v6 = v3
+											goto l21
+										l24:
+											t47 := int32(m.memory[uint64(uint32(i32(0)))+1906])
+											v3 = t47
+											var p48 int32
+											if v3 != i32(129) {
+												p48 = 1
+											}
+											var p49 int32
+											if v3&i32(31) != i32(17) {
+												p49 = 1
+											}
+											v4 = p48 & p49
+										}
+									}
+								l21:
+									v3 = i32(2)
+									t50 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+									if uint32(t50) < uint32(i32(2)) {
+										goto l20
+									}
+									v3 = i32(1)
+									t51 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+									v8 = t51
+									if v8 != i32(10) {
+										goto l20
+									}
+									t52 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									v9 = t52
+									t53 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+									t54 := v9
+									v10 = t53
+									t55 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+									t56 := v10<<16 | v8<<24
+									v11 = t55
+									t57 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+									t58 := t56 | v11<<8
+									v12 = t57
+									v13 = t58 | v12
+									v14 = v13&i32(0xffffff) + i32(-1)
+									if uint32(t54) <= uint32(v14) {
+										goto l20
+									}
+									t59 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+									v15 = t59
+									if v15 == 0 {
+										goto l20
+									}
+									t60 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+									t61 := int32(load32(m.memory, uint64(uint32(v1))+4))
+									v16 = t61
+									if uint32(t60) <= uint32(v16) {
+										goto l20
+									}
+									t62 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+									v17 = t62
+									t63 := int32(load32(m.memory, uint64(uint32(v15+v14<<4))+4))
+									t64 := v17
+									v18 = t63
+									if uint32(t64) <= uint32(v18) {
+										goto l20
+									}
+									t65 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+									v19 = t65
+									if v19 == 0 {
+										goto l20
+									}
+									t66 := int32(m.memory[uint64(uint32(i32(0)))+1890])
+									v20 = t66
+									t67 := int32(m.memory[uint64(uint32(i32(0)))+1891])
+									v21 = t67
+									t68 := int32(load32(m.memory, uint64(uint32(v2))+28))
+									v22 = t68
+									t69 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+									v23 = t69
+									t70 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+									v24 = t70
+									t71 := int32(m.memory[uint64(uint32(i32(0)))+1879])
+									v25 = t71
+									v3 = i32(1)
+									{
+										v17 = v19 + v17*v16<<3 + v18<<3
+										t72 := int32(load32(m.memory, uint64(uint32(v17))+4))
+										v18 = t72
+										switch v18 + i32(1) {
+										case 1:
+											goto l20
+										case 2:
+											t73 := int32(load32(m.memory, uint32(v17)))
+											v14 = t73
+											goto l28
+										case 0:
+											t74 := int32(load32(m.memory, uint64(uint32(v15+v14<<4))+8))
+											v14 = t74
+											goto l28
+										default:
+											v3 = v21<<16 | v20<<24 | v23<<8 | v24
+											t75 := int32(load32(m.memory, uint64(uint32(v2))+104))
+											v19 = t75
+											{
+												t76 := int32(load32(m.memory, uint64(uint32(v2))+124))
+												if t76 != i32(1) {
+													goto l29
+												}
+												t77 := int32(m.memory[uint64(uint32(i32(0)))+1883])
+												v13 = t77
+												t78 := int32(m.memory[uint64(uint32(i32(0)))+1882])
+												v26 = t78
+												{
+													if v20 != i32(10) {
+														goto l30
+													}
+													t79 := v9
+													v27 = v3&i32(0xffffff) + i32(-1)
+													if uint32(t79) <= uint32(v27) {
+														goto l30
+													}
+													t80 := int32(load32(m.memory, uint32(v15+v27<<4)))
+													v3 = t80
+												}
+											l30:
+												t81 := int32(load32(m.memory, uint32(v15+v14<<4)))
+												t82 := i32_rotl((int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907)^v19, i32(13))*i32(5) + i32(-430675100)
+												v3 = t81
+												t84 := i32_rotl(t82^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
+												p83 := v6
+												if v6&i32(0xffff) == i32(4791) {
+													p83 = v26<<8 | v13
+												}
+												p85 := v6
+												if v5 == i32(17) {
+													p85 = p83
+												}
+												v3 = p85<<16 | v7&i32(0xffff)
+												v3 = i32_rotl(t84^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
+												v14 = (v3 ^ int32(uint32(v3)>>16) ^ i32(12)) * i32(-2048144789)
+												v15 = int32(uint32(v14) >> 13)
+												goto l31
+											}
+										l29:
+											v3 = v19 ^ v3
+											v3 = (int32(uint32(v3)>>16)^v3)*i32(-2048144789) ^ v13
+											v3 = (int32(uint32(v3)>>13)^v3)*i32(-1028477387) ^ (v7<<16 | v6&i32(0xffff))
+											v3 = (int32(uint32(v3)>>16) ^ v3) * i32(-2048144789)
+											v14 = int32(uint32(v3) >> 13)
+											v15 = v3 ^ v5
+										l31:
+											v3 = i32(1)
+											t86 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											v14 = (v15 ^ v14) * i32(-1028477387)
+											t87 := int32(uint32(int32(uint32(v14)>>16)^v14) % uint32(v18))
+											t88 := int32(load32(m.memory, uint32(v17)))
+											v14 = t87 + t88
+											if uint32(t86) <= uint32(v14) {
+												goto l20
+											}
+											t89 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+											v15 = t89
+											if v15 == 0 {
+												goto l20
+											}
+											t90 := int32(load32(m.memory, uint32(v15+v14<<3)))
+											v14 = t90
+										}
+									}
+								l28:
+									if v14 == i32(-1) {
+										goto l32
+									}
+									t91 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+									if uint32(t91) <= uint32(v14) {
+										goto l32
+									}
+									v3 = i32(1)
+									t92 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+									v15 = t92
+									if v15 == 0 {
+										goto l20
+									}
+									v0 = v0 - v22
+									p93 := i32(60)
+									if uint32(v0) > uint32(i32(60)) {
+										p93 = v0
+									}
+									v13 = p93
+									t94 := v1
+									v0 = int32(uint32(v25)>>5) & i32(7)
+									v17 = t94 + v0<<2 + i32(736)
+									v9 = v1 + v0<<6
+									v3 = v9 + i32(64)
+									{
+										t95 := int32(m.memory[uint32(v1+i32(30))])
+										t96 := v2
+										v18 = t95 & i32(31)
+										t97 := int64(load64(m.memory, uint32(t96+v18*i32(56)+i32(160))))
+										v28 = t97
+										if v28 == 0 {
+											goto l33
+										}
+										t98 := int32(load32(m.memory, uint64(uint32(v2))+24))
+										if i32_shr_u(t98, v0)&i32(1) == 0 {
+											goto l33
+										}
+										t99 := int64(load64(m.memory, uint32(v3)))
+										v29 = int64(uint32(v13))
+										t100 := int32(load32(m.memory, uint32(v17)))
+										t101 := t99 + v29
+										v19 = t100
+										t102 := int64(load64(m.memory, uint32(v2+v18*i32(56)+i32(144))))
+										t103 := t101 - int64(uint32(v19))
+										v30 = t102
+										t104 := int64(load64(m.memory, uint32(v2)))
+										t105 := v30
+										v31 = t104
+										t106 := int64(load64(m.memory, uint64(uint32(v2))+8))
+										t107 := int64(load64(m.memory, uint64(uint32(v2))+88))
+										t108 := v31
+										v32 = t107
+										v33 = t106 - v32
+										p109 := i64(0)
+										if uint64(v31) > uint64(v33) {
+											p109 = int64(uint64((t108-v33)*v28) >> 16)
+										}
+										v31 = p109
+										p110 := v31
+										if uint64(v31) > uint64(v30) {
+											p110 = t105
+										}
+										p111 := v31
+										if v30 != i64(0) {
+											p111 = p110
+										}
+										if uint64(t103) <= uint64(p111) {
+											goto l33
+										}
+										store64(m.memory, uint64(uint32(v2))+88, uint64(v32+v29))
+										store32(m.memory, uint32(v17), uint32(v19+v13))
+									}
+								l33:
+									t112 := int64(load64(m.memory, uint32(v3)))
+									t113 := v3
+									v31 = int64(uint32(v13))
+									v30 = t112 + v31
+									store64(m.memory, uint32(t113), uint64(v30))
+									{
+										t114 := v30
+										v3 = v9 + i32(112)
+										t115 := int64(load32(m.memory, uint32(v3)))
+										if uint64(t114) <= uint64(t115) {
+											goto l34
+										}
+										store32(m.memory, uint32(v3), uint32(v30))
+									}
+								l34:
+									t116 := int64(load64(m.memory, uint64(uint32(v2))+8))
+									t117 := v2
+									v33 = t116 + v31
+									store64(m.memory, uint64(uint32(t117))+8, uint64(v33))
+									{
+										t118 := int32(load32(m.memory, uint64(uint32(v2))+24))
+										v3 = i32_shl(i32(1), v0)
+										if t118&v3 == 0 {
+											goto l35
+										}
+										{
+											t119 := int32(m.memory[uint32(v1+v0<<6+i32(124))])
+											if t119 != 0 {
+												goto l36
+											}
+											{
+												t120 := int32(load32(m.memory, uint32(v17)))
+												if t120 != 0 {
+													goto l37
+												}
+												{
+													{
+														if v28 != i64(0) {
+															goto l38
+														}
+														t121 := int64(load64(m.memory, uint32(v2+v18*i32(56)+i32(144))))
+														v28 = t121
+														goto l39
+													}
+												l38:
+													t122 := int64(load64(m.memory, uint32(v2+v18*i32(56)+i32(144))))
+													v29 = t122
+													t123 := int64(load64(m.memory, uint32(v2)))
+													t124 := v29
+													v32 = t123
+													t125 := int64(load64(m.memory, uint64(uint32(v2))+88))
+													t126 := v32
+													v33 = v33 - t125
+													p127 := i64(0)
+													if uint64(v32) > uint64(v33) {
+														p127 = int64(uint64((t126-v33)*v28) >> 16)
+													}
+													v28 = p127
+													p128 := v28
+													if uint64(v28) > uint64(v29) {
+														p128 = t124
+													}
+													p129 := v28
+													if v29 != i64(0) {
+														p129 = p128
+													}
+													v28 = p129
+												}
+											l39:
+												if uint64(v30) < uint64(v28) {
+													goto l36
 												}
 											}
-										l17:
-											if v0 != i32(17) {
-												goto l11
-											}
-											t25 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
-											var p26 int32
-											if v0 == i32(17) {
-												p26 = 1
-											}
-											v0 = t25
-											var p27 int32
-											if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-												p27 = 1
-											}
-											v0 = p27
-											if p26&v0|v0 == 0 {
-												goto l11
-											}
-											fallthrough
-										case 0:
-											store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(2)))
-											t28 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-											store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(t28))
-											goto l0
+										l37:
+											t130 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
+											store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t130|i32(1)))
 										}
-									l11:
-										t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
-										v3 = t118
-										goto l16
-									}
-								l31:
-									if v27 == 0 {
-										goto l39
-									}
-								l32:
-									t119 := int32(load32(m.memory, uint32(v27+v15<<3)))
-									v14 = t119
-								}
-							l39:
-								t121 := i32_rotl(i32_rotl((int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907)^v24, i32(13))*i32(5)+i32(-430675100)^(int32(uint32(v14*i32(-862048943))>>17)|v14*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
-								p120 := v6
-								if v6&i32(0xffff) == i32(4791) {
-									p120 = v26<<8 | v25
-								}
-								p122 := v6
-								if v5 == i32(17) {
-									p122 = p120
-								}
-								v3 = p122<<16 | v7&i32(0xffff)
-								v3 = i32_rotl(t121^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
-								v15 = (v3 ^ int32(uint32(v3)>>16) ^ i32(12)) * i32(-2048144789)
-								v10 = int32(uint32(v15) >> 13)
-							}
-						l33:
-							v3 = i32(1)
-							t123 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-							v15 = (v10 ^ v15) * i32(-1028477387)
-							t124 := int32(uint32(int32(uint32(v15)>>16)^v15) % uint32(v23))
-							t125 := int32(load32(m.memory, uint32(v16)))
-							v15 = t124 + t125
-							if uint32(t123) <= uint32(v15) {
-								goto l20
-							}
-							t126 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
-							v10 = t126
-							if v10 == 0 {
-								goto l20
-							}
-							t127 := int32(load32(m.memory, uint32(v10+v15<<3)))
-							v15 = t127
-						}
-					l28:
-						if v15 == i32(-1) {
-							goto l25
-						}
-						t128 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-						if uint32(t128) <= uint32(v15) {
-							goto l25
-						}
-						v3 = i32(1)
-						t129 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-						v10 = t129
-						if v10 == 0 {
-							goto l20
-						}
-						v0 = v0 - v19
-						p130 := i32(60)
-						if uint32(v0) > uint32(i32(60)) {
-							p130 = v0
-						}
-						v14 = p130
-						t131 := v1
-						v0 = int32(uint32(v22)>>5) & i32(7)
-						v23 = t131 + v0<<2 + i32(736)
-						v16 = v1 + v0<<6
-						v3 = v16 + i32(64)
-						{
-							t132 := int32(m.memory[uint32(v1+i32(30))])
-							t133 := v2
-							v19 = t132 & i32(31)
-							t134 := int64(load64(m.memory, uint32(t133+v19*i32(56)+i32(160))))
-							v29 = t134
-							if v29 == 0 {
-								goto l40
-							}
-							t135 := int32(load32(m.memory, uint64(uint32(v2))+24))
-							if i32_shr_u(t135, v0)&i32(1) == 0 {
-								goto l40
-							}
-							t136 := int64(load64(m.memory, uint32(v3)))
-							v30 = int64(uint32(v14))
-							t137 := int32(load32(m.memory, uint32(v23)))
-							t138 := t136 + v30
-							v24 = t137
-							t139 := int64(load64(m.memory, uint32(v2+v19*i32(56)+i32(144))))
-							t140 := t138 - int64(uint32(v24))
-							v31 = t139
-							t141 := int64(load64(m.memory, uint32(v2)))
-							t142 := v31
-							v32 = t141
-							t143 := int64(load64(m.memory, uint64(uint32(v2))+8))
-							t144 := int64(load64(m.memory, uint64(uint32(v2))+88))
-							t145 := v32
-							v33 = t144
-							v34 = t143 - v33
-							p146 := i64(0)
-							if uint64(v32) > uint64(v34) {
-								p146 = int64(uint64((t145-v34)*v29) >> 16)
-							}
-							v32 = p146
-							p147 := v32
-							if uint64(v32) > uint64(v31) {
-								p147 = t142
-							}
-							p148 := v32
-							if v31 != i64(0) {
-								p148 = p147
-							}
-							if uint64(t140) <= uint64(p148) {
-								goto l40
-							}
-							store64(m.memory, uint64(uint32(v2))+88, uint64(v33+v30))
-							store32(m.memory, uint32(v23), uint32(v24+v14))
-						}
-					l40:
-						t149 := int64(load64(m.memory, uint32(v3)))
-						t150 := v3
-						v32 = int64(uint32(v14))
-						v31 = t149 + v32
-						store64(m.memory, uint32(t150), uint64(v31))
-						{
-							t151 := v31
-							v3 = v16 + i32(112)
-							t152 := int64(load32(m.memory, uint32(v3)))
-							if uint64(t151) <= uint64(t152) {
-								goto l41
-							}
-							store32(m.memory, uint32(v3), uint32(v31))
-						}
-					l41:
-						t153 := int64(load64(m.memory, uint64(uint32(v2))+8))
-						t154 := v2
-						v34 = t153 + v32
-						store64(m.memory, uint64(uint32(t154))+8, uint64(v34))
-						{
-							t155 := int32(load32(m.memory, uint64(uint32(v2))+24))
-							v3 = i32_shl(i32(1), v0)
-							if t155&v3 == 0 {
-								goto l42
-							}
-							{
-								t156 := int32(m.memory[uint32(v1+v0<<6+i32(124))])
-								if t156 != 0 {
-									goto l43
-								}
-								{
-									t157 := int32(load32(m.memory, uint32(v23)))
-									if t157 != 0 {
-										goto l44
-									}
-									{
+									l36:
+										t131 := int32(load32(m.memory, uint64(uint32(v2))+48))
+										if t131 == 0 {
+											goto l35
+										}
+										if v4 == 0 {
+											goto l35
+										}
+										t132 := int32(load16(m.memory, uint32(v20&i32(255)<<1+i32(1024))))
+										v13 = t132
+										v4 = v13 ^ v21
+										t133 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v9 = t133
+										v4 = v9 ^ int32(uint32(v13)>>8) ^ v23
+										t134 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v13 = t134
+										v4 = (v13^int32(uint32(v9)>>8))&i32(0xffff) ^ v24
+										t135 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t136 := int32(uint32((v13^v7)&i32(0xff00)) >> 8)
+										v13 = t135
+										v4 = t136 ^ v13
+										t137 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t138 := int32(uint32(v13)>>8) ^ v7&i32(255)
+										v7 = t137
+										v4 = t138 ^ v7
+										t139 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v13 = t139
+										v4 = v13 ^ int32(uint32(v7)>>8) ^ v8
+										t140 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v7 = t140
+										v4 = v7 ^ int32(uint32(v13)>>8) ^ v10
+										t141 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v8 = t141
+										v4 = v8 ^ int32(uint32(v7)>>8) ^ v11
+										t142 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v7 = t142
+										v4 = (v7^int32(uint32(v8)>>8))&i32(0xffff) ^ v12
+										t143 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t144 := int32(uint32((v7^v6)&i32(0xff00)) >> 8)
+										v7 = t143
+										v4 = t144 ^ v7
+										t145 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t146 := int32(uint32(v7)>>8) ^ v6&i32(255)
+										v6 = t145
+										v4 = t146 ^ v6
+										t147 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v7 = t147
+										v4 = v7 ^ int32(uint32(v6)>>8) ^ v5
+										t148 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+										v5 = t148
+										t149 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t150 := v5
+										v6 = v16<<16 | (t149 ^ int32(uint32(v7)>>8))
+										t151 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+										t152 := t150 + v6*i32(48)
+										v8 = t151
+										p153 := i32(0)
+										if uint32(v8) > uint32(v6) {
+											p153 = t152
+										}
+										v4 = p153
+										if v4 == 0 {
+											goto l35
+										}
+										t154 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+										t155 := int32(load32(m.memory, uint64(uint32(v1))+12))
+										t156 := int32(load32(m.memory, uint64(uint32(v1))+8))
+										v7 = t155 + v14 - t156
+										t157 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+										p158 := i32(0)
+										if uint32(t157) > uint32(v7) {
+											p158 = t154 + v7<<3
+										}
+										v7 = p158
+										if v7 == 0 {
+											goto l35
+										}
+										v13 = i32(0)
 										{
-											if v29 != i64(0) {
-												goto l45
+											t159 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
+											v30 = t159
+											t160 := int64(load64(m.memory, uint64(uint32(v1))+656))
+											t161 := v30
+											v28 = t160
+											v29 = t161 - v28
+											t162 := int64(load64(m.memory, uint64(uint32(v2))+64))
+											t163 := v29
+											v33 = t162
+											if uint64(t163) < uint64(v33) {
+												goto l40
 											}
-											t158 := int64(load64(m.memory, uint32(v2+v19*i32(56)+i32(144))))
-											v29 = t158
-											goto l46
+											{
+												if uint64(v29-v33) >= uint64(v33) {
+													goto l41
+												}
+												t164 := int32(load32(m.memory, uint64(uint32(v1))+616))
+												v13 = t164
+											}
+										l41:
+											store64(m.memory, uint64(uint32(v1))+656, uint64(v30))
+											store32(m.memory, uint64(uint32(v1))+616, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v1))+664, uint32(v13))
+											v28 = v30
 										}
-									l45:
-										t159 := int64(load64(m.memory, uint32(v2+v19*i32(56)+i32(144))))
-										v30 = t159
-										t160 := int64(load64(m.memory, uint32(v2)))
-										t161 := v30
-										v33 = t160
-										t162 := int64(load64(m.memory, uint64(uint32(v2))+88))
-										t163 := v33
-										v34 = v34 - t162
-										p164 := i64(0)
-										if uint64(v33) > uint64(v34) {
-											p164 = int64(uint64((t163-v34)*v29) >> 16)
+									l40:
+										{
+											t165 := int64(load64(m.memory, uint32(v7)))
+											if uint64(t165) > uint64(v28) {
+												goto l42
+											}
+											t166 := int32(load32(m.memory, uint64(uint32(v1))+616))
+											store32(m.memory, uint64(uint32(v1))+616, uint32(t166+i32(1)))
 										}
-										v29 = p164
-										p165 := v29
-										if uint64(v29) > uint64(v30) {
-											p165 = t161
-										}
-										p166 := v29
-										if v30 != i64(0) {
-											p166 = p165
-										}
-										v29 = p166
-									}
-								l46:
-									if uint64(v31) < uint64(v29) {
-										goto l43
-									}
-								}
-							l44:
-								t167 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-								store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t167|i32(1)))
-							}
-						l43:
-							t168 := int32(load32(m.memory, uint64(uint32(v2))+48))
-							if t168 == 0 {
-								goto l42
-							}
-							if v4 == 0 {
-								goto l42
-							}
-							t169 := int32(load16(m.memory, uint32(v17&i32(255)<<1+i32(1024))))
-							v14 = t169
-							v4 = v14 ^ v18
-							t170 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v16 = t170
-							v4 = v16 ^ int32(uint32(v14)>>8) ^ v20
-							t171 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v14 = t171
-							v4 = (v14^int32(uint32(v16)>>8))&i32(0xffff) ^ v21
-							t172 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t173 := int32(uint32((v14^v7)&i32(0xff00)) >> 8)
-							v14 = t172
-							v4 = t173 ^ v14
-							t174 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t175 := int32(uint32(v14)>>8) ^ v7&i32(255)
-							v7 = t174
-							v4 = t175 ^ v7
-							t176 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v14 = t176
-							v4 = v14 ^ int32(uint32(v7)>>8) ^ v8
-							t177 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v7 = t177
-							v4 = v7 ^ int32(uint32(v14)>>8) ^ v11
-							t178 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v8 = t178
-							v4 = v8 ^ int32(uint32(v7)>>8) ^ v12
-							t179 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v7 = t179
-							v4 = (v7^int32(uint32(v8)>>8))&i32(0xffff) ^ v13
-							t180 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t181 := int32(uint32((v7^v6)&i32(0xff00)) >> 8)
-							v7 = t180
-							v4 = t181 ^ v7
-							t182 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t183 := int32(uint32(v7)>>8) ^ v6&i32(255)
-							v6 = t182
-							v4 = t183 ^ v6
-							t184 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v7 = t184
-							v4 = v7 ^ int32(uint32(v6)>>8) ^ v5
-							t185 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-							v5 = t185
-							t186 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t187 := v5
-							v6 = v9<<16 | (t186 ^ int32(uint32(v7)>>8))
-							t188 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-							t189 := t187 + v6*i32(48)
-							v8 = t188
-							p190 := i32(0)
-							if uint32(v8) > uint32(v6) {
-								p190 = t189
-							}
-							v4 = p190
-							if v4 == 0 {
-								goto l42
-							}
-							t191 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-							t192 := int32(load32(m.memory, uint64(uint32(v1))+12))
-							t193 := int32(load32(m.memory, uint64(uint32(v1))+8))
-							v7 = t192 + v15 - t193
-							t194 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-							p195 := i32(0)
-							if uint32(t194) > uint32(v7) {
-								p195 = t191 + v7<<3
-							}
-							v7 = p195
-							if v7 == 0 {
-								goto l42
-							}
-							v9 = i32(0)
-							{
-								t196 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
-								v31 = t196
-								t197 := int64(load64(m.memory, uint64(uint32(v1))+656))
-								t198 := v31
-								v29 = t197
-								v30 = t198 - v29
-								t199 := int64(load64(m.memory, uint64(uint32(v2))+64))
-								t200 := v30
-								v34 = t199
-								if uint64(t200) < uint64(v34) {
-									goto l47
-								}
-								{
-									if uint64(v30-v34) >= uint64(v34) {
-										goto l48
-									}
-									t201 := int32(load32(m.memory, uint64(uint32(v1))+616))
-									v9 = t201
-								}
-							l48:
-								store64(m.memory, uint64(uint32(v1))+656, uint64(v31))
-								store32(m.memory, uint64(uint32(v1))+616, uint32(i32(0)))
-								store32(m.memory, uint64(uint32(v1))+664, uint32(v9))
-								v29 = v31
-							}
-						l47:
-							{
-								t202 := int64(load64(m.memory, uint32(v7)))
-								if uint64(t202) > uint64(v29) {
-									goto l49
-								}
-								t203 := int32(load32(m.memory, uint64(uint32(v1))+616))
-								store32(m.memory, uint64(uint32(v1))+616, uint32(t203+i32(1)))
-							}
-						l49:
-							store64(m.memory, uint32(v7), uint64(v31+i64(1)))
-							t204 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
-							t205 := v4
-							v31 = t204
-							store64(m.memory, uint32(t205), uint64(v31))
-							t206 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-							store32(m.memory, uint64(uint32(v4))+24, uint32(t206))
-							t207 := int32(load16(m.memory, uint64(uint32(i32(0)))+1870))
-							store16(m.memory, uint64(uint32(v4))+40, uint16(t207))
-							t208 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-							store32(m.memory, uint32(v4+i32(42)), uint32(t208))
-							{
-								{
-									t209 := int32(load32(m.memory, uint64(uint32(v4))+20))
-									v9 = t209
-									if v9 == 0 {
-										goto l50
-									}
-									v7 = v6 + i32(1)
-									goto l51
-								}
-							l50:
-								v7 = v10 + v15*i32(1088)
-								v14 = v7 + i32(624)
-								{
-									t210 := int32(load32(m.memory, uint64(uint32(v7))+624))
-									v7 = t210
-									if v7 == 0 {
-										goto l52
-									}
-									t211 := v8
-									v11 = v7 + i32(-1)
-									if uint32(t211) > uint32(v11) {
-										goto l53
-									}
-								}
-							l52:
-								store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-								store32(m.memory, uint64(uint32(v4))+28, uint32(v15))
-								store32(m.memory, uint64(uint32(v4))+32, uint32(v7))
-								goto l54
-							l53:
-								store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-								store32(m.memory, uint64(uint32(v4))+28, uint32(v15))
-								store32(m.memory, uint64(uint32(v4))+32, uint32(v7))
-								if v5 == 0 {
-									goto l54
-								}
-								store32(m.memory, uint64(uint32(v5+v11*i32(48)))+36, uint32(v6+i32(1)))
-							l54:
-								t212 := v14
-								v7 = v6 + i32(1)
-								store32(m.memory, uint32(t212), uint32(v7))
-								v8 = v10 + v15*i32(1088)
-								t213 := int32(load32(m.memory, uint64(uint32(v8))+620))
-								store32(m.memory, uint64(uint32(v8))+620, uint32(t213+i32(1)))
-							}
-						l51:
-							store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v7))
-							store32(m.memory, uint64(uint32(v4))+20, uint32(v9+i32(1)))
-							if v5 == 0 {
-								goto l42
-							}
-							{
-								{
-									v4 = v10 + v15*i32(1088)
-									v8 = v4 + v0<<6
-									t214 := int64(load64(m.memory, uint32(v8+i32(72))))
-									v34 = t214
-									t215 := int32(m.memory[uint32(v4+i32(30))])
-									t216 := int64(load64(m.memory, uint32(v2+t215&i32(31)*i32(56)+i32(168))))
-									t217 := v34
-									v29 = t216
-									var p218 int32
-									if uint64(t217) >= uint64(v29) {
-										p218 = 1
-									}
-									t219 := p218 << 1
-									v8 = v8 + i32(125)
-									t220 := int32(m.memory[uint32(v8)])
-									v9 = t220
-									p221 := v9
-									if v9 == i32(2) {
-										p221 = t219
-									}
-									if p221 == i32(2) {
-										goto l55
-									}
-									{
-										t222 := int32(load32(m.memory, uint64(uint32(v1))+636))
-										if t222 == v15 {
-											goto l56
-										}
-										store32(m.memory, uint64(uint32(v1))+636, uint32(v15))
-										t223 := int64(load64(m.memory, uint64(uint32(v1))+32))
-										store64(m.memory, uint64(uint32(v1))+640, uint64(t223))
-									}
-								l56:
-									store64(m.memory, uint64(uint32(v1))+32, uint64(v31))
-									{
-										t224 := int32(load32(m.memory, uint32(v1+i32(616))))
-										v4 = t224
-										t225 := int32(load32(m.memory, uint32(v1+i32(664))))
-										t226 := v4
-										v6 = t225
-										p227 := v6
-										if uint32(v4) > uint32(v6) {
-											p227 = t226
-										}
-										v6 = p227
-										t228 := v6
-										v4 = v10 + v15*i32(1088)
-										t229 := int32(load32(m.memory, uint64(uint32(v4))+632))
-										v7 = t229
-										if uint32(t228) >= uint32(v7) {
-											goto l57
-										}
-										t230 := int64(load64(m.memory, uint64(uint32(v4))+648))
-										t231 := int64(load64(m.memory, uint64(uint32(v2))+64))
-										if uint64(v31-t230) < uint64(t231) {
-											goto l58
-										}
-									}
-								l57:
-									store32(m.memory, uint32(v4+i32(632)), uint32(v6))
-									store64(m.memory, uint64(uint32(v4))+648, uint64(v31))
-									v7 = v6
-								l58:
-									v30 = v34 + v32
-									{
-										t232 := int64(load64(m.memory, uint64(uint32(v2))+56))
-										v34 = t232
-										if v34 != i64(0) {
-											goto l59
-										}
-										p233 := i32(1)
-										if v7 != 0 {
-											p233 = v7
-										}
-										v33 = int64(uint32(p233))
+									l42:
+										store64(m.memory, uint32(v7), uint64(v30+i64(1)))
+										t167 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
+										t168 := v4
+										v30 = t167
+										store64(m.memory, uint32(t168), uint64(v30))
+										t169 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
+										store32(m.memory, uint64(uint32(v4))+24, uint32(t169))
+										t170 := int32(load16(m.memory, uint64(uint32(i32(0)))+1870))
+										store16(m.memory, uint64(uint32(v4))+40, uint16(t170))
+										t171 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+										store32(m.memory, uint32(v4+i32(42)), uint32(t171))
 										{
 											{
-												t234 := int32(m.memory[uint32(v1+i32(30))])
-												v1 = v2 + t234&i32(31)*i32(56)
-												t235 := int64(load64(m.memory, uint32(v1+i32(160))))
-												v35 = t235
-												if v35 != i64(0) {
+												t172 := int32(load32(m.memory, uint64(uint32(v4))+20))
+												v13 = t172
+												if v13 == 0 {
+													goto l43
+												}
+												v7 = v6 + i32(1)
+												goto l44
+											}
+										l43:
+											v7 = v15 + v14*i32(1088)
+											v10 = v7 + i32(624)
+											{
+												t173 := int32(load32(m.memory, uint64(uint32(v7))+624))
+												v7 = t173
+												if v7 == 0 {
+													goto l45
+												}
+												t174 := v8
+												v11 = v7 + i32(-1)
+												if uint32(t174) > uint32(v11) {
+													goto l46
+												}
+											}
+										l45:
+											store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v4))+28, uint32(v14))
+											store32(m.memory, uint64(uint32(v4))+32, uint32(v7))
+											goto l47
+										l46:
+											store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v4))+28, uint32(v14))
+											store32(m.memory, uint64(uint32(v4))+32, uint32(v7))
+											if v5 == 0 {
+												goto l47
+											}
+											store32(m.memory, uint64(uint32(v5+v11*i32(48)))+36, uint32(v6+i32(1)))
+										l47:
+											t175 := v10
+											v7 = v6 + i32(1)
+											store32(m.memory, uint32(t175), uint32(v7))
+											v8 = v15 + v14*i32(1088)
+											t176 := int32(load32(m.memory, uint64(uint32(v8))+620))
+											store32(m.memory, uint64(uint32(v8))+620, uint32(t176+i32(1)))
+										}
+									l44:
+										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v7))
+										store32(m.memory, uint64(uint32(v4))+20, uint32(v13+i32(1)))
+										if v5 == 0 {
+											goto l35
+										}
+										{
+											{
+												v4 = v15 + v14*i32(1088)
+												v8 = v4 + v0<<6
+												t177 := int64(load64(m.memory, uint32(v8+i32(72))))
+												v33 = t177
+												t178 := int32(m.memory[uint32(v4+i32(30))])
+												t179 := int64(load64(m.memory, uint32(v2+t178&i32(31)*i32(56)+i32(168))))
+												t180 := v33
+												v28 = t179
+												var p181 int32
+												if uint64(t180) >= uint64(v28) {
+													p181 = 1
+												}
+												t182 := p181 << 1
+												v8 = v8 + i32(125)
+												t183 := int32(m.memory[uint32(v8)])
+												v13 = t183
+												p184 := v13
+												if v13 == i32(2) {
+													p184 = t182
+												}
+												if p184 == i32(2) {
+													goto l48
+												}
+												{
+													t185 := int32(load32(m.memory, uint64(uint32(v1))+636))
+													if t185 == v14 {
+														goto l49
+													}
+													store32(m.memory, uint64(uint32(v1))+636, uint32(v14))
+													t186 := int64(load64(m.memory, uint64(uint32(v1))+32))
+													store64(m.memory, uint64(uint32(v1))+640, uint64(t186))
+												}
+											l49:
+												store64(m.memory, uint64(uint32(v1))+32, uint64(v30))
+												{
+													t187 := int32(load32(m.memory, uint32(v1+i32(616))))
+													v4 = t187
+													t188 := int32(load32(m.memory, uint32(v1+i32(664))))
+													t189 := v4
+													v6 = t188
+													p190 := v6
+													if uint32(v4) > uint32(v6) {
+														p190 = t189
+													}
+													v6 = p190
+													t191 := v6
+													v4 = v15 + v14*i32(1088)
+													t192 := int32(load32(m.memory, uint64(uint32(v4))+632))
+													v7 = t192
+													if uint32(t191) >= uint32(v7) {
+														goto l50
+													}
+													t193 := int64(load64(m.memory, uint64(uint32(v4))+648))
+													t194 := int64(load64(m.memory, uint64(uint32(v2))+64))
+													if uint64(v30-t193) < uint64(t194) {
+														goto l51
+													}
+												}
+											l50:
+												store32(m.memory, uint32(v4+i32(632)), uint32(v6))
+												store64(m.memory, uint64(uint32(v4))+648, uint64(v30))
+												v7 = v6
+											l51:
+												v29 = v33 + v31
+												{
+													t195 := int64(load64(m.memory, uint64(uint32(v2))+56))
+													v33 = t195
+													if v33 != i64(0) {
+														goto l52
+													}
+													p196 := i32(1)
+													if v7 != 0 {
+														p196 = v7
+													}
+													v32 = int64(uint32(p196))
+													{
+														{
+															t197 := int32(m.memory[uint32(v1+i32(30))])
+															v1 = v2 + t197&i32(31)*i32(56)
+															t198 := int64(load64(m.memory, uint32(v1+i32(160))))
+															v34 = t198
+															if v34 != i64(0) {
+																goto l53
+															}
+															t199 := int64(load64(m.memory, uint32(v1+i32(144))))
+															v34 = t199
+															goto l54
+														}
+													l53:
+														t200 := int64(load64(m.memory, uint32(v1+i32(144))))
+														v33 = t200
+														t201 := int64(load64(m.memory, uint32(v2)))
+														t202 := v33
+														v35 = t201
+														t203 := int64(load64(m.memory, uint64(uint32(v2))+8))
+														t204 := int64(load64(m.memory, uint64(uint32(v2))+88))
+														t205 := v35
+														v36 = t203 - t204
+														p206 := i64(0)
+														if uint64(v35) > uint64(v36) {
+															p206 = int64(uint64((t205-v36)*v34) >> 16)
+														}
+														v34 = p206
+														p207 := v34
+														if uint64(v34) > uint64(v33) {
+															p207 = t202
+														}
+														p208 := v34
+														if v33 != i64(0) {
+															p208 = p207
+														}
+														v34 = p208
+													}
+												l54:
+													v33 = v28
+													t209 := int64(uint64(v34) / uint64(v32))
+													v34 = t209
+													t210 := int64(load64(m.memory, uint64(uint32(v15+v14*i32(1088)))+592))
+													t211 := v34
+													v32 = t210 * (v32 + i64(-1))
+													if uint64(t211) <= uint64(v32) {
+														goto l52
+													}
+													t212 := v28
+													v33 = v34 - v32
+													p213 := v33
+													if uint64(v33) < uint64(v28) {
+														p213 = t212
+													}
+													v33 = p213
+												}
+											l52:
+												{
+													if uint64(v29) < uint64(v33) {
+														var p217 int32
+														if uint64(v29) >= uint64(v28) {
+															p217 = 1
+														}
+														v1 = p217
+														goto l56
+													}
+													v1 = i32(2)
+													t214 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
+													store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t214|i32(2)))
+													v4 = v15 + v14*i32(1088)
+													t215 := int32(load32(m.memory, uint64(uint32(v4))+624))
+													store32(m.memory, uint64(uint32(v4))+628, uint32(t215))
+													store64(m.memory, uint32(v4+v0<<3+i32(672)), uint64(v30))
+													t216 := int64(load64(m.memory, uint64(uint32(v4))+608))
+													store64(m.memory, uint64(uint32(v4))+608, uint64(t216+i64(1)))
+													goto l56
+												}
+											}
+										l48:
+											t218 := int64(load64(m.memory, uint64(uint32(v1))+32))
+											v28 = t218
+											{
+												t219 := int32(load32(m.memory, uint64(uint32(v1))+636))
+												if t219 != v14 {
+													goto l57
+												}
+												{
+													t220 := int32(load32(m.memory, uint64(uint32(v2))+84))
+													switch t220 {
+													default:
+														goto l57
+													case 0:
+														t221 := int32(m.memory[uint64(uint32(v1))+31])
+														if t221 == 0 {
+															goto l57
+														}
+														fallthrough
+													case 2:
+														t222 := int64(load64(m.memory, uint64(uint32(v1))+640))
+														v28 = t222
+													}
+												}
+											}
+										l57:
+											v1 = i32(2)
+											if v28 == 0 {
+												goto l56
+											}
+											{
+												t223 := int32(load32(m.memory, uint64(uint32(v2))+80))
+												p224 := i32(1720)
+												if t223 != 0 {
+													p224 = v4 + v0<<3 + i32(672)
+												}
+												t225 := int64(load64(m.memory, uint32(p224)))
+												v33 = t225
+												if uint64(v33) <= uint64(v28) {
 													goto l60
 												}
-												t236 := int64(load64(m.memory, uint32(v1+i32(144))))
-												v35 = t236
-												goto l61
+												t226 := int64(load64(m.memory, uint64(uint32(v2))+64))
+												if uint64(v33-v28) >= uint64(t226) {
+													goto l56
+												}
 											}
 										l60:
-											t237 := int64(load64(m.memory, uint32(v1+i32(144))))
-											v34 = t237
-											t238 := int64(load64(m.memory, uint32(v2)))
-											t239 := v34
-											v36 = t238
-											t240 := int64(load64(m.memory, uint64(uint32(v2))+8))
-											t241 := int64(load64(m.memory, uint64(uint32(v2))+88))
-											t242 := v36
-											v37 = t240 - t241
-											p243 := i64(0)
-											if uint64(v36) > uint64(v37) {
-												p243 = int64(uint64((t242-v37)*v35) >> 16)
+											{
+												t227 := int64(load64(m.memory, uint64(uint32(v5+v6*i32(48)))+8))
+												v28 = t227
+												if v28 == 0 {
+													goto l61
+												}
+												t228 := int64(load64(m.memory, uint64(uint32(v2))+72))
+												if uint64(v30-v28) >= uint64(t228) {
+													goto l61
+												}
+												t229 := int32(load32(m.memory, uint64(uint32(v15+v14*i32(1088)))+620))
+												t230 := int32(load32(m.memory, uint64(uint32(v5+v6*i32(48)))+16))
+												if uint32(t229<<3) <= uint32(t230*i32(9)) {
+													goto l56
+												}
 											}
-											v35 = p243
-											p244 := v35
-											if uint64(v35) > uint64(v34) {
-												p244 = t239
-											}
-											p245 := v35
-											if v34 != i64(0) {
-												p245 = p244
-											}
-											v35 = p245
+										l61:
+											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v7+i32(-1)))
+											t231 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
+											store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t231|i32(4)))
 										}
-									l61:
-										v34 = v29
-										t246 := int64(uint64(v35) / uint64(v33))
-										v35 = t246
-										t247 := int64(load64(m.memory, uint64(uint32(v10+v15*i32(1088)))+592))
-										t248 := v35
-										v33 = t247 * (v33 + i64(-1))
-										if uint64(t248) <= uint64(v33) {
-											goto l59
-										}
-										t249 := v29
-										v34 = v35 - v33
-										p250 := v34
-										if uint64(v34) < uint64(v29) {
-											p250 = t249
-										}
-										v34 = p250
+									l56:
+										m.memory[uint32(v8)] = byte(v1)
 									}
-								l59:
+								l35:
 									{
-										if uint64(v30) < uint64(v34) {
-											var p254 int32
-											if uint64(v30) >= uint64(v29) {
-												p254 = 1
-											}
-											v1 = p254
-											goto l63
+										t232 := int32(load32(m.memory, uint64(uint32(v2))+120))
+										if t232 == 0 {
+											goto l62
 										}
-										v1 = i32(2)
-										t251 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t251|i32(2)))
-										v4 = v10 + v15*i32(1088)
-										t252 := int32(load32(m.memory, uint64(uint32(v4))+624))
-										store32(m.memory, uint64(uint32(v4))+628, uint32(t252))
-										store64(m.memory, uint32(v4+v0<<3+i32(672)), uint64(v31))
-										t253 := int64(load64(m.memory, uint64(uint32(v4))+608))
-										store64(m.memory, uint64(uint32(v4))+608, uint64(t253+i64(1)))
-										goto l63
-									}
-								}
-							l55:
-								t255 := int64(load64(m.memory, uint64(uint32(v1))+32))
-								v29 = t255
-								{
-									t256 := int32(load32(m.memory, uint64(uint32(v1))+636))
-									if t256 != v15 {
-										goto l64
-									}
-									{
-										t257 := int32(load32(m.memory, uint64(uint32(v2))+84))
-										switch t257 {
-										default:
-											goto l64
-										case 0:
-											t258 := int32(m.memory[uint64(uint32(v1))+31])
-											if t258 == 0 {
+										t233 := int32(load32(m.memory, uint64(uint32(v2))+36))
+										if t233&v3 == 0 {
+											goto l62
+										}
+										v1 = v25 & i32(3)
+										if v1 == 0 {
+											goto l62
+										}
+										v3 = v15 + v14*i32(1088)
+										v4 = v3 + v0<<6
+										t234 := int32(m.memory[uint32(v4+i32(125))])
+										if t234 == i32(2) {
+											goto l62
+										}
+										t235 := int64(load64(m.memory, uint32(v4+i32(72))))
+										v30 = t235 + v31
+										t236 := int32(m.memory[uint32(v3+i32(30))])
+										v3 = t236 & i32(31)
+										{
+											{
+												t237 := int32(load32(m.memory, uint64(uint32(v2))+32))
+												if t237 != i32(2) {
+													goto l63
+												}
+												t238 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(136))))
+												var p239 int32
+												if uint64(t238) < uint64(v30) {
+													p239 = 1
+												}
+												v2 = p239
 												goto l64
 											}
-											fallthrough
-										case 2:
-											t259 := int64(load64(m.memory, uint64(uint32(v1))+640))
-											v29 = t259
+										l63:
+											t240 := v30
+											v3 = v2 + v3*i32(56)
+											t241 := int64(load64(m.memory, uint32(v3+i32(128))))
+											v31 = t241
+											if uint64(t240) <= uint64(v31) {
+												goto l62
+											}
+											t242 := int64(load64(m.memory, uint32(v3+i32(136))))
+											v28 = t242
+											if uint64(v28) < uint64(v30) {
+												goto l65
+											}
+											v3 = v15 + v14*i32(1088)
+											t243 := int64(load64(m.memory, uint64(uint32(v3))+600))
+											t244 := v3
+											v33 = t243
+											store64(m.memory, uint64(uint32(t244))+600, uint64(v33+i64(1)))
+											t245 := int64(load64(m.memory, uint64(uint32(v2))+40))
+											t246 := int64(uint64(t245*(v30-v31)) / uint64(v28-v31))
+											t247 := int64(load64(m.memory, uint32(v2+i32(96))))
+											v30 = int64(uint32(v14))<<40 + v33*i64(-0x61c8864680b583eb) + t247 + i64(-0x61c8864680b583eb)
+											v30 = (int64(uint64(v30)>>30) ^ v30) * i64(-4658895280553007687)
+											v30 = (int64(uint64(v30)>>27) ^ v30) * i64(-0x6b2fb644ecceee15)
+											var p248 int32
+											if uint64(t246) > uint64(int64(uint64(v30)>>63)^int64(uint64(v30)>>32)) {
+												p248 = 1
+											}
+											v2 = p248
 										}
+									l64:
+										if v2 == 0 {
+											goto l62
+										}
+										if v1 != i32(3) {
+											goto l66
+										}
+										goto l62
+									l65:
+										if v1 == i32(3) {
+											goto l62
+										}
+									l66:
+										t249 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
+										v1 = t249
+										v1 = v1<<8 | int32(uint32(v1)>>8)
+										v2 = v1 | i32(3)
+										m.memory[uint64(uint32(i32(0)))+1879] = byte(v2)
+										t250 := int32(m.memory[uint64(uint32(i32(0)))+1888])
+										t251 := int32(m.memory[uint64(uint32(i32(0)))+1889])
+										v1 = v2&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t250<<8 | t251 ^ i32(0xffff))
+										v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
+										v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
+										store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
+										v1 = v15 + v14*i32(1088)
+										t252 := int64(load64(m.memory, uint64(uint32(v1))+56))
+										store64(m.memory, uint64(uint32(v1))+56, uint64(t252+i64(1)))
 									}
+								l62:
+									t253 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+									v1 = t253
+									m.memory[uint64(uint32(i32(0)))+1886] = byte(v1 + i32(-1))
+									t254 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+									v1 = v1<<8 | t254
+									t255 := int32(m.memory[uint64(uint32(i32(0)))+1888])
+									t256 := int32(m.memory[uint64(uint32(i32(0)))+1889])
+									v1 = (v1+i32(-256))&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t255<<8 | t256 ^ i32(0xffff))
+									v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
+									v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
+									store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
+									v1 = v15 + v14*i32(1088)
+									t257 := int32(m.memory[uint64(uint32(v1))+22])
+									m.memory[uint64(uint32(i32(0)))+1864] = byte(t257)
+									t258 := int32(m.memory[uint32(v1+i32(23))])
+									m.memory[uint64(uint32(i32(0)))+1865] = byte(t258)
+									t259 := int32(m.memory[uint32(v1+i32(24))])
+									m.memory[uint64(uint32(i32(0)))+1866] = byte(t259)
+									t260 := int32(m.memory[uint32(v1+i32(25))])
+									m.memory[uint64(uint32(i32(0)))+1867] = byte(t260)
+									t261 := int32(m.memory[uint32(v1+i32(26))])
+									m.memory[uint64(uint32(i32(0)))+1868] = byte(t261)
+									t262 := int32(m.memory[uint32(v1+i32(27))])
+									m.memory[uint64(uint32(i32(0)))+1869] = byte(t262)
+									t263 := int32(m.memory[uint64(uint32(v1))+16])
+									m.memory[uint64(uint32(i32(0)))+1870] = byte(t263)
+									t264 := int32(m.memory[uint32(v1+i32(17))])
+									m.memory[uint64(uint32(i32(0)))+1871] = byte(t264)
+									t265 := int32(m.memory[uint32(v1+i32(18))])
+									m.memory[uint64(uint32(i32(0)))+1872] = byte(t265)
+									t266 := int32(m.memory[uint32(v1+i32(19))])
+									m.memory[uint64(uint32(i32(0)))+1873] = byte(t266)
+									t267 := int32(m.memory[uint32(v1+i32(20))])
+									m.memory[uint64(uint32(i32(0)))+1874] = byte(t267)
+									t268 := int32(m.memory[uint32(v1+i32(21))])
+									m.memory[uint64(uint32(i32(0)))+1875] = byte(t268)
+									store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
+									store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(v14))
+									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v0))
+									goto l0
 								}
-							l64:
-								v1 = i32(2)
-								if v29 == 0 {
-									goto l63
-								}
-								{
-									t260 := int32(load32(m.memory, uint64(uint32(v2))+80))
-									p261 := i32(1720)
-									if t260 != 0 {
-										p261 = v4 + v0<<3 + i32(672)
-									}
-									t262 := int64(load64(m.memory, uint32(p261)))
-									v34 = t262
-									if uint64(v34) <= uint64(v29) {
-										goto l67
-									}
-									t263 := int64(load64(m.memory, uint64(uint32(v2))+64))
-									if uint64(v34-v29) >= uint64(t263) {
-										goto l63
-									}
-								}
-							l67:
-								{
-									t264 := int64(load64(m.memory, uint64(uint32(v5+v6*i32(48)))+8))
-									v29 = t264
-									if v29 == 0 {
-										goto l68
-									}
-									t265 := int64(load64(m.memory, uint64(uint32(v2))+72))
-									if uint64(v31-v29) >= uint64(t265) {
-										goto l68
-									}
-									t266 := int32(load32(m.memory, uint64(uint32(v10+v15*i32(1088)))+620))
-									t267 := int32(load32(m.memory, uint64(uint32(v5+v6*i32(48)))+16))
-									if uint32(t266<<3) <= uint32(t267*i32(9)) {
-										goto l63
-									}
-								}
-							l68:
-								store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v7+i32(-1)))
-								t268 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-								store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t268|i32(4)))
 							}
-						l63:
-							m.memory[uint32(v8)] = byte(v1)
+						l18:
+							if v3&i32(0xffff) != i32(34998) {
+								goto l11
+							}
+							t308 := m.fn9(v1)
+							if t308 == 0 {
+								goto l11
+							}
+							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
+							goto l0
 						}
-					l42:
-						{
-							t269 := int32(load32(m.memory, uint64(uint32(v2))+120))
-							if t269 == 0 {
-								goto l69
+						store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(3)))
+						v0 = v3 & i32(0xffff)
+						switch v0 + i32(-34997) {
+						case 1:
+							t18 := int32(m.memory[uint64(uint32(v1))+28])
+							if t18 == 0 {
+								goto l0
 							}
-							t270 := int32(load32(m.memory, uint64(uint32(v2))+36))
-							if t270&v3 == 0 {
-								goto l69
+							t19 := m.fn9(v1)
+							p20 := i32(5)
+							if t19 != 0 {
+								p20 = i32(4)
 							}
-							v1 = v22 & i32(3)
-							if v1 == 0 {
-								goto l69
+							v3 = p20
+							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(v3))
+							goto l16
+						default:
+							if v0 != i32(2048) {
+								goto l0
 							}
-							v3 = v10 + v15*i32(1088)
-							v4 = v3 + v0<<6
-							t271 := int32(m.memory[uint32(v4+i32(125))])
-							if t271 == i32(2) {
-								goto l69
+							t21 := int32(m.memory[uint64(uint32(i32(0)))+1878])
+							if t21 != i32(69) {
+								goto l11
 							}
-							t272 := int64(load64(m.memory, uint32(v4+i32(72))))
-							v31 = t272 + v32
-							t273 := int32(m.memory[uint32(v3+i32(30))])
-							v3 = t273 & i32(31)
+							t22 := int32(m.memory[uint64(uint32(i32(0)))+1884])
+							t23 := int32(m.memory[uint64(uint32(i32(0)))+1885])
+							if t22<<8&i32(16128)|t23 != 0 {
+								goto l11
+							}
 							{
-								{
-									t274 := int32(load32(m.memory, uint64(uint32(v2))+32))
-									if t274 != i32(2) {
-										goto l70
-									}
-									t275 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(136))))
-									var p276 int32
-									if uint64(t275) < uint64(v31) {
-										p276 = 1
-									}
-									v2 = p276
-									goto l71
+								t24 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								v0 = t24
+								switch v0 + i32(-6) {
+								case 0, 11:
+									goto l17
+								default:
+									goto l11
 								}
-							l70:
-								t277 := v31
-								v3 = v2 + v3*i32(56)
-								t278 := int64(load64(m.memory, uint32(v3+i32(128))))
-								v32 = t278
-								if uint64(t277) <= uint64(v32) {
-									goto l69
-								}
-								t279 := int64(load64(m.memory, uint32(v3+i32(136))))
-								v29 = t279
-								if uint64(v29) < uint64(v31) {
-									goto l72
-								}
-								v3 = v10 + v15*i32(1088)
-								t280 := int64(load64(m.memory, uint64(uint32(v3))+600))
-								t281 := v3
-								v34 = t280
-								store64(m.memory, uint64(uint32(t281))+600, uint64(v34+i64(1)))
-								t282 := int64(load64(m.memory, uint64(uint32(v2))+40))
-								t283 := int64(uint64(t282*(v31-v32)) / uint64(v29-v32))
-								t284 := int64(load64(m.memory, uint32(v2+i32(96))))
-								v31 = int64(uint32(v15))<<40 + v34*i64(-0x61c8864680b583eb) + t284 + i64(-0x61c8864680b583eb)
-								v31 = (int64(uint64(v31)>>30) ^ v31) * i64(-4658895280553007687)
-								v31 = (int64(uint64(v31)>>27) ^ v31) * i64(-0x6b2fb644ecceee15)
-								var p285 int32
-								if uint64(t283) > uint64(int64(uint64(v31)>>63)^int64(uint64(v31)>>32)) {
-									p285 = 1
-								}
-								v2 = p285
 							}
-						l71:
-							if v2 == 0 {
-								goto l69
+						l17:
+							if v0 != i32(17) {
+								goto l11
 							}
-							if v1 != i32(3) {
-								goto l73
+							t25 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
+							var p26 int32
+							if v0 == i32(17) {
+								p26 = 1
 							}
-							goto l69
-						l72:
-							if v1 == i32(3) {
-								goto l69
+							v0 = t25
+							var p27 int32
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
+								p27 = 1
 							}
-						l73:
-							t286 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-							v1 = t286
-							v1 = v1<<8 | int32(uint32(v1)>>8)
-							v2 = v1 | i32(3)
-							m.memory[uint64(uint32(i32(0)))+1879] = byte(v2)
-							t287 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-							t288 := int32(m.memory[uint64(uint32(i32(0)))+1889])
-							v1 = v2&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t287<<8 | t288 ^ i32(0xffff))
-							v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
-							v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
-							store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-							v1 = v10 + v15*i32(1088)
-							t289 := int64(load64(m.memory, uint64(uint32(v1))+56))
-							store64(m.memory, uint64(uint32(v1))+56, uint64(t289+i64(1)))
+							v0 = p27
+							if p26&v0|v0 == 0 {
+								goto l11
+							}
+							fallthrough
+						case 0:
+							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(2)))
+							t28 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
+							store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(t28))
+							goto l0
 						}
-					l69:
-						t290 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-						v1 = t290
-						m.memory[uint64(uint32(i32(0)))+1886] = byte(v1 + i32(-1))
-						t291 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-						v1 = v1<<8 | t291
-						t292 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-						t293 := int32(m.memory[uint64(uint32(i32(0)))+1889])
-						v1 = (v1+i32(-256))&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t292<<8 | t293 ^ i32(0xffff))
-						v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
-						v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
-						store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-						v1 = v10 + v15*i32(1088)
-						t294 := int32(m.memory[uint64(uint32(v1))+22])
-						m.memory[uint64(uint32(i32(0)))+1864] = byte(t294)
-						t295 := int32(m.memory[uint32(v1+i32(23))])
-						m.memory[uint64(uint32(i32(0)))+1865] = byte(t295)
-						t296 := int32(m.memory[uint32(v1+i32(24))])
-						m.memory[uint64(uint32(i32(0)))+1866] = byte(t296)
-						t297 := int32(m.memory[uint32(v1+i32(25))])
-						m.memory[uint64(uint32(i32(0)))+1867] = byte(t297)
-						t298 := int32(m.memory[uint32(v1+i32(26))])
-						m.memory[uint64(uint32(i32(0)))+1868] = byte(t298)
-						t299 := int32(m.memory[uint32(v1+i32(27))])
-						m.memory[uint64(uint32(i32(0)))+1869] = byte(t299)
-						t300 := int32(m.memory[uint64(uint32(v1))+16])
-						m.memory[uint64(uint32(i32(0)))+1870] = byte(t300)
-						t301 := int32(m.memory[uint32(v1+i32(17))])
-						m.memory[uint64(uint32(i32(0)))+1871] = byte(t301)
-						t302 := int32(m.memory[uint32(v1+i32(18))])
-						m.memory[uint64(uint32(i32(0)))+1872] = byte(t302)
-						t303 := int32(m.memory[uint32(v1+i32(19))])
-						m.memory[uint64(uint32(i32(0)))+1873] = byte(t303)
-						t304 := int32(m.memory[uint32(v1+i32(20))])
-						m.memory[uint64(uint32(i32(0)))+1874] = byte(t304)
-						t305 := int32(m.memory[uint32(v1+i32(21))])
-						m.memory[uint64(uint32(i32(0)))+1875] = byte(t305)
-						store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
-						store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(v15))
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v0))
-						goto l0
+					l11:
+						t309 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
+						v3 = t309
+						goto l16
 					}
-				l25:
+				l32:
 					v3 = i32(1)
 				l20:
 					store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v3))
 					store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(5)))
-					goto l74
+					goto l72
 				l16:
 					if v3 != i32(5) {
 						goto l0
 					}
-					t306 := int32(load32(m.memory, uint64(uint32(i32(0)))+1804))
-					v3 = t306
+					t310 := int32(load32(m.memory, uint64(uint32(i32(0)))+1804))
+					v3 = t310
 					if uint32(v3) >= uint32(i32(5)) {
 						goto l0
 					}
 				}
-			l74:
+			l72:
 				v1 = v1 + v3<<3 + i32(824)
-				t307 := int64(load64(m.memory, uint32(v1)))
-				store64(m.memory, uint32(v1), uint64(t307+i64(1)))
+				t311 := int64(load64(m.memory, uint32(v1)))
+				store64(m.memory, uint32(v1), uint64(t311+i64(1)))
 			}
 		}
 	}
 l0:
-	t308 := int64(load64(m.memory, uint64(uint32(i32(0)))+1808))
-	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(t308+i64(1)))
+	t312 := int64(load64(m.memory, uint64(uint32(i32(0)))+1808))
+	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(t312+i64(1)))
 }
 func (m *Module) fn6(v0, v1 int32) {
 	var v2, v3 int32
@@ -2557,14 +2558,14 @@ func (m *Module) fn6(v0, v1 int32) {
 				case 2:
 					v6 = v1 + i32(628)
 					{
-						t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+						t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
 						v13 = t77
 						if v13 != 0 {
-							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
 							v14 = t79
 							t80 := int32(load32(m.memory, uint32(v6)))
 							v2 = t80
-							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
 							v17 = t81
 							if v17 == 0 {
 								goto l23
@@ -2721,18 +2722,18 @@ func (m *Module) fn6(v0, v1 int32) {
 					}
 				case 3:
 					v3 = i32(4)
-					t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+					t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
 					t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
 					v2 = t116
 					if uint32(t115) <= uint32(v2) {
 						goto l9
 					}
-					t117 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+					t117 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
 					v5 = t117
 					if v5 == 0 {
 						goto l9
 					}
-					t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+					t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
 					v7 = t118
 					t119 := v7
 					v6 = v5 + v2*i32(48)
@@ -3672,14 +3673,14 @@ func (m *Module) fn10(v0 int32) {
 	store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(i32(4)))
 	store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(5)))
 	{
-		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
 		t1 := int32(m.memory[uint64(uint32(i32(0)))+1880])
 		t2 := int32(m.memory[uint64(uint32(i32(0)))+1881])
 		v0 = t1<<8 | t2 | v0<<16
 		if uint32(t0) <= uint32(v0) {
 			return
 		}
-		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
 		v1 = t3
 		if v1 == 0 {
 			return
@@ -3695,7 +3696,7 @@ func (m *Module) fn10(v0 int32) {
 		if uint32(t5) <= uint32(v2) {
 			return
 		}
-		t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+		t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
 		v3 = t7
 		if v3 == 0 {
 			return
@@ -3736,8 +3737,8 @@ func (m *Module) fn10(v0 int32) {
 func (m *Module) Xprocess(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 int32
 	var v11, v12, v13, v14 int64
-	var v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30, v31, v32 int32
-	var v33, v34, v35, v36, v37 int64
+	var v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30, v31 int32
+	var v32, v33, v34, v35, v36 int64
 	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
 	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t0+i64(1)))
 	{
@@ -3755,7 +3756,7 @@ func (m *Module) Xprocess(v0 int32) {
 			if uint32(t3) <= uint32(v1) {
 				goto l1
 			}
-			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
 			v2 = t4
 			if v2 == 0 {
 				goto l1
@@ -3771,7 +3772,7 @@ func (m *Module) Xprocess(v0 int32) {
 			if uint32(t6) <= uint32(v4) {
 				goto l1
 			}
-			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
 			v5 = t8
 			if v5 == 0 {
 				goto l1
@@ -3945,7 +3946,7 @@ l1:
 		if uint32(v0) < uint32(i32(60)) {
 			goto l11
 		}
-		t44 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+		t44 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
 		t45 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
 		v1 = t45
 		t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
@@ -3963,7 +3964,7 @@ l1:
 			if t48 != i32(1) {
 				goto l12
 			}
-			t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+			t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
 			t50 := int32(load32(m.memory, uint64(uint32(v1))+4))
 			v2 = t50
 			t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
@@ -4003,1235 +4004,1235 @@ l1:
 					{
 						{
 							{
+								t57 := int32(m.memory[uint64(uint32(v1))+28])
+								if t57 == 0 {
+									goto l17
+								}
 								{
-									{
-										{
-											{
-												t57 := int32(m.memory[uint64(uint32(v1))+28])
-												if t57 == 0 {
-													goto l17
-												}
-												{
-													v4 = v3 & i32(0xffff)
-													if v4 != i32(34997) {
-														goto l18
-													}
-													v4 = i32(7)
-													goto l19
-												l18:
-													if v4 == i32(34824) {
-														goto l20
-													}
-													if v4 != i32(2048) {
-														goto l21
-													}
-													t58 := int32(m.memory[uint64(uint32(i32(0)))+1879])
-													v4 = int32(uint32(t58) >> 5)
-												}
-											l19:
-												m.fn7(v1, v4, v0)
-												goto l21
-											}
-										l17:
-											if v3&i32(0xffff) != i32(34824) {
-												goto l21
-											}
-										l20:
-											t59 := int32(load32(m.memory, uint64(uint32(i32(0)))+1864))
-											v0 = t59
-											if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
-												goto l22
-											}
-											t60 := int32(load16(m.memory, uint64(uint32(i32(0)))+1868))
-											v0 = t60
-											if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
-												goto l22
-											}
-											t61 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-											v0 = t61
-											if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
-												goto l22
-											}
-											m.fn8(v1)
-											store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
-											goto l11
-										}
-									l21:
-										if v2 != 0 {
-											{
-												t73 := int32(m.memory[uint64(uint32(i32(0)))+1864])
-												t74 := int32(m.memory[uint64(uint32(v1))+16])
-												if t73 != t74 {
-													goto l29
-												}
-												t75 := int32(m.memory[uint64(uint32(i32(0)))+1865])
-												t76 := int32(m.memory[uint32(v1+i32(17))])
-												if t75&i32(255) != t76&i32(255) {
-													goto l29
-												}
-												t77 := int32(m.memory[uint64(uint32(i32(0)))+1866])
-												t78 := int32(m.memory[uint32(v1+i32(18))])
-												if t77&i32(255) != t78&i32(255) {
-													goto l29
-												}
-												t79 := int32(m.memory[uint64(uint32(i32(0)))+1867])
-												t80 := int32(m.memory[uint32(v1+i32(19))])
-												if t79&i32(255) != t80&i32(255) {
-													goto l29
-												}
-												t81 := int32(m.memory[uint64(uint32(i32(0)))+1868])
-												t82 := int32(m.memory[uint32(v1+i32(20))])
-												if t81&i32(255) != t82&i32(255) {
-													goto l29
-												}
-												t83 := int32(m.memory[uint64(uint32(i32(0)))+1869])
-												t84 := int32(m.memory[uint32(v1+i32(21))])
-												if t83&i32(255) != t84&i32(255) {
-													goto l29
-												}
-												{
-													v3 = v3 & i32(0xffff)
-													if v3 == i32(34997) {
-														t122 := int32(load32(m.memory, uint32(v1+i32(4))))
-														m.fn10(t122)
-														t123 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
-														v3 = t123
-														if v3 != i32(1) {
-															goto l27
-														}
-														t124 := int32(load32(m.memory, uint64(uint32(v2))+28))
-														v0 = v0 - t124
-														p125 := i32(60)
-														if uint32(v0) > uint32(i32(60)) {
-															p125 = v0
-														}
-														v0 = p125
-														{
-															t126 := int32(m.memory[uint32(v1+i32(30))])
-															t127 := v2
-															v3 = t126 & i32(31)
-															t128 := int64(load64(m.memory, uint32(t127+v3*i32(56)+i32(160))))
-															v13 = t128
-															if v13 == 0 {
-																goto l45
-															}
-															t129 := int32(m.memory[uint64(uint32(v2))+24])
-															if t129&i32(128) == 0 {
-																goto l45
-															}
-															t130 := int64(load64(m.memory, uint64(uint32(v1))+512))
-															v33 = int64(uint32(v0))
-															t131 := int32(load32(m.memory, uint64(uint32(v1))+764))
-															t132 := t130 + v33
-															v4 = t131
-															t133 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-															t134 := t132 - int64(uint32(v4))
-															v11 = t133
-															t135 := int64(load64(m.memory, uint32(v2)))
-															t136 := v11
-															v12 = t135
-															t137 := int64(load64(m.memory, uint64(uint32(v2))+8))
-															t138 := int64(load64(m.memory, uint64(uint32(v2))+88))
-															t139 := v12
-															v34 = t138
-															v14 = t137 - v34
-															p140 := i64(0)
-															if uint64(v12) > uint64(v14) {
-																p140 = int64(uint64((t139-v14)*v13) >> 16)
-															}
-															v12 = p140
-															p141 := v12
-															if uint64(v12) > uint64(v11) {
-																p141 = t136
-															}
-															p142 := v12
-															if v11 != i64(0) {
-																p142 = p141
-															}
-															if uint64(t134) <= uint64(p142) {
-																goto l45
-															}
-															store64(m.memory, uint64(uint32(v2))+88, uint64(v34+v33))
-															store32(m.memory, uint64(uint32(v1))+764, uint32(v4+v0))
-														}
-													l45:
-														t143 := int64(load64(m.memory, uint64(uint32(v1))+512))
-														t144 := v1
-														v12 = int64(uint32(v0))
-														v11 = t143 + v12
-														store64(m.memory, uint64(uint32(t144))+512, uint64(v11))
-														{
-															t145 := int64(load32(m.memory, uint32(v1+i32(560))))
-															if uint64(v11) <= uint64(t145) {
-																goto l46
-															}
-															store32(m.memory, uint64(uint32(v1))+560, uint32(v11))
-														}
-													l46:
-														t146 := int64(load64(m.memory, uint64(uint32(v2))+8))
-														t147 := v2
-														v12 = t146 + v12
-														store64(m.memory, uint64(uint32(t147))+8, uint64(v12))
-														t148 := int32(m.memory[uint64(uint32(v2))+24])
-														if t148&i32(128) == 0 {
-															goto l22
-														}
-														t149 := int32(m.memory[uint32(v1+i32(572))])
-														if t149 != 0 {
-															goto l22
-														}
-														{
-															t150 := int32(load32(m.memory, uint64(uint32(v1))+764))
-															if t150 != 0 {
-																goto l47
-															}
-															{
-																{
-																	if v13 != i64(0) {
-																		goto l48
-																	}
-																	t151 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-																	v12 = t151
-																	goto l49
-																}
-															l48:
-																t152 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-																v14 = t152
-																t153 := int64(load64(m.memory, uint32(v2)))
-																t154 := v14
-																v33 = t153
-																t155 := int64(load64(m.memory, uint64(uint32(v2))+88))
-																t156 := v33
-																v12 = v12 - t155
-																p157 := i64(0)
-																if uint64(v33) > uint64(v12) {
-																	p157 = int64(uint64((t156-v12)*v13) >> 16)
-																}
-																v12 = p157
-																p158 := v12
-																if uint64(v12) > uint64(v14) {
-																	p158 = t154
-																}
-																p159 := v12
-																if v14 != i64(0) {
-																	p159 = p158
-																}
-																v12 = p159
-															}
-														l49:
-															if uint64(v11) < uint64(v12) {
-																goto l22
-															}
-														}
-													l47:
-														t160 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-														store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t160|i32(1)))
-														goto l22
-													}
-													if v3 != i32(2048) {
-														goto l22
-													}
-													v3 = i32(3)
-													t85 := int32(m.memory[uint64(uint32(i32(0)))+1878])
-													if t85 != i32(69) {
-														goto l31
-													}
-													t86 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-													v7 = t86
-													v4 = i32(0)
-													v5 = i32(0)
-													v6 = i32(0)
-													{
-														t87 := int32(m.memory[uint64(uint32(i32(0)))+1884])
-														t88 := int32(m.memory[uint64(uint32(i32(0)))+1885])
-														if t87<<8&i32(16128)|t88 != 0 {
-															goto l32
-														}
-														v4 = i32(0)
-														v5 = i32(0)
-														v6 = i32(0)
-														switch v7 + i32(-6) {
-														default:
-															goto l32
-														case 0, 11:
-															v4 = i32(0)
-															t89 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
-															v3 = t89
-															v3 = v3<<8 | int32(uint32(v3)>>8)
-															t90 := int32(load16(m.memory, uint64(uint32(i32(0)))+1898))
-															v5 = t90
-															v6 = v5<<8 | int32(uint32(v5)>>8)
-															if v7 == i32(17) {
-																goto l34
-															}
-															v5 = v3
-															goto l32
-														l34:
-															v5 = i32(4791)
-															if v3&i32(0xffff) == i32(4791) {
-																goto l35
-															}
-															v5 = v3
-															goto l32
-														l35:
-															t91 := int32(m.memory[uint64(uint32(i32(0)))+1906])
-															v3 = t91
-															var p92 int32
-															if v3 != i32(129) {
-																p92 = 1
-															}
-															var p93 int32
-															if v3&i32(31) != i32(17) {
-																p93 = 1
-															}
-															v4 = p92 & p93
-														}
-													}
-												l32:
-													v3 = i32(2)
-													t94 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-													if uint32(t94) < uint32(i32(2)) {
-														goto l31
-													}
-													t95 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-													v8 = t95
-													if v8 != i32(10) {
-														goto l36
-													}
-													t96 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-													t97 := int32(load32(m.memory, uint64(uint32(v1))+4))
-													v9 = t97
-													if uint32(t96) <= uint32(v9) {
-														goto l36
-													}
-													t98 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-													v15 = t98
-													t99 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-													t100 := v15
-													v16 = t99
-													t101 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-													t102 := v16<<16 | v8<<24
-													v17 = t101
-													t103 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-													t104 := t102 | v17<<8
-													v18 = t103
-													v19 = t104 | v18
-													v10 = v19&i32(0xffffff) + i32(-1)
-													if uint32(t100) <= uint32(v10) {
-														goto l36
-													}
-													t105 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-													v20 = t105
-													if v20 == 0 {
-														goto l36
-													}
-													t106 := int32(m.memory[uint64(uint32(i32(0)))+1890])
-													v21 = t106
-													t107 := int32(m.memory[uint64(uint32(i32(0)))+1891])
-													v22 = t107
-													t108 := int32(load32(m.memory, uint64(uint32(v2))+28))
-													v23 = t108
-													t109 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-													v24 = t109
-													t110 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-													v25 = t110
-													t111 := int32(m.memory[uint64(uint32(i32(0)))+1879])
-													v26 = t111
-													v3 = i32(1)
-													{
-														v20 = v20 + v15*v9<<3 + v10<<3
-														t112 := int32(load32(m.memory, uint64(uint32(v20))+4))
-														v27 = t112
-														switch v27 {
-														case 0:
-															goto l31
-														case 1:
-															t113 := int32(load32(m.memory, uint32(v20)))
-															v10 = t113
-															goto l39
-														default:
-															v3 = v22<<16 | v21<<24 | v24<<8 | v25
-															t114 := int32(load32(m.memory, uint64(uint32(v2))+104))
-															v28 = t114
-															{
-																t115 := int32(load32(m.memory, uint64(uint32(v2))+124))
-																if t115 != i32(1) {
-																	v3 = v28 ^ v3
-																	v3 = (int32(uint32(v3)>>16)^v3)*i32(-2048144789) ^ v19
-																	v3 = (int32(uint32(v3)>>13)^v3)*i32(-1028477387) ^ (v6<<16 | v5&i32(0xffff))
-																	v3 = (int32(uint32(v3)>>16) ^ v3) * i32(-2048144789)
-																	v10 = int32(uint32(v3) >> 13)
-																	v15 = v3 ^ v7
-																	goto l44
-																}
-																t116 := int32(m.memory[uint64(uint32(i32(0)))+1883])
-																v29 = t116
-																t117 := int32(m.memory[uint64(uint32(i32(0)))+1882])
-																v30 = t117
-																{
-																	if v21 == i32(10) {
-																		t119 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-																		v31 = t119
-																		t120 := v15
-																		v32 = v3&i32(0xffffff) + i32(-1)
-																		if uint32(t120) <= uint32(v32) {
-																			goto l42
-																		}
-																		if v31 == 0 {
-																			goto l42
-																		}
-																		t121 := int32(load32(m.memory, uint32(v31+v32<<3)))
-																		v3 = t121
-																		goto l43
-																	}
-																	t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-																	v31 = t118
-																	goto l42
-																}
-															}
-														}
-													}
-												}
-											}
-										l29:
-											if v3&i32(0xffff) != i32(34998) {
-												goto l22
-											}
-											t161 := m.fn9(v1)
-											if t161 == 0 {
-												goto l22
-											}
-											store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
-											goto l11
-										}
-										store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(3)))
-										v0 = v3 & i32(0xffff)
-										switch v0 + i32(-34997) {
-										case 1:
-											t62 := int32(m.memory[uint64(uint32(v1))+28])
-											if t62 == 0 {
-												goto l11
-											}
-											t63 := m.fn9(v1)
-											p64 := i32(5)
-											if t63 != 0 {
-												p64 = i32(4)
-											}
-											v3 = p64
-											store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(v3))
+									v4 = v3 & i32(0xffff)
+									if v4 != i32(34997) {
+										goto l18
+									}
+									v4 = i32(7)
+									goto l19
+								l18:
+									if v4 == i32(34824) {
+										goto l20
+									}
+									if v4 != i32(2048) {
+										goto l21
+									}
+									t58 := int32(m.memory[uint64(uint32(i32(0)))+1879])
+									v4 = int32(uint32(t58) >> 5)
+								}
+							l19:
+								m.fn7(v1, v4, v0)
+								goto l21
+							}
+						l17:
+							if v3&i32(0xffff) != i32(34824) {
+								goto l21
+							}
+						l20:
+							t59 := int32(load32(m.memory, uint64(uint32(i32(0)))+1864))
+							v0 = t59
+							if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
+								goto l22
+							}
+							t60 := int32(load16(m.memory, uint64(uint32(i32(0)))+1868))
+							v0 = t60
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
+								goto l22
+							}
+							t61 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
+							v0 = t61
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
+								goto l22
+							}
+							m.fn8(v1)
+							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
+							goto l11
+						}
+					l21:
+						if v2 != 0 {
+							{
+								t73 := int32(m.memory[uint64(uint32(i32(0)))+1864])
+								t74 := int32(m.memory[uint64(uint32(v1))+16])
+								if t73 != t74 {
+									goto l29
+								}
+								t75 := int32(m.memory[uint64(uint32(i32(0)))+1865])
+								t76 := int32(m.memory[uint32(v1+i32(17))])
+								if t75&i32(255) != t76&i32(255) {
+									goto l29
+								}
+								t77 := int32(m.memory[uint64(uint32(i32(0)))+1866])
+								t78 := int32(m.memory[uint32(v1+i32(18))])
+								if t77&i32(255) != t78&i32(255) {
+									goto l29
+								}
+								t79 := int32(m.memory[uint64(uint32(i32(0)))+1867])
+								t80 := int32(m.memory[uint32(v1+i32(19))])
+								if t79&i32(255) != t80&i32(255) {
+									goto l29
+								}
+								t81 := int32(m.memory[uint64(uint32(i32(0)))+1868])
+								t82 := int32(m.memory[uint32(v1+i32(20))])
+								if t81&i32(255) != t82&i32(255) {
+									goto l29
+								}
+								t83 := int32(m.memory[uint64(uint32(i32(0)))+1869])
+								t84 := int32(m.memory[uint32(v1+i32(21))])
+								if t83&i32(255) != t84&i32(255) {
+									goto l29
+								}
+								{
+									v3 = v3 & i32(0xffff)
+									if v3 == i32(34997) {
+										t313 := int32(load32(m.memory, uint32(v1+i32(4))))
+										m.fn10(t313)
+										t314 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
+										v3 = t314
+										if v3 != i32(1) {
 											goto l27
-										default:
-											if v0 != i32(2048) {
-												goto l11
+										}
+										t315 := int32(load32(m.memory, uint64(uint32(v2))+28))
+										v0 = v0 - t315
+										p316 := i32(60)
+										if uint32(v0) > uint32(i32(60)) {
+											p316 = v0
+										}
+										v0 = p316
+										{
+											t317 := int32(m.memory[uint32(v1+i32(30))])
+											t318 := v2
+											v3 = t317 & i32(31)
+											t319 := int64(load64(m.memory, uint32(t318+v3*i32(56)+i32(160))))
+											v13 = t319
+											if v13 == 0 {
+												goto l78
 											}
-											t65 := int32(m.memory[uint64(uint32(i32(0)))+1878])
-											if t65 != i32(69) {
-												goto l22
+											t320 := int32(m.memory[uint64(uint32(v2))+24])
+											if t320&i32(128) == 0 {
+												goto l78
 											}
-											t66 := int32(m.memory[uint64(uint32(i32(0)))+1884])
-											t67 := int32(m.memory[uint64(uint32(i32(0)))+1885])
-											if t66<<8&i32(16128)|t67 != 0 {
-												goto l22
+											t321 := int64(load64(m.memory, uint64(uint32(v1))+512))
+											v32 = int64(uint32(v0))
+											t322 := int32(load32(m.memory, uint64(uint32(v1))+764))
+											t323 := t321 + v32
+											v4 = t322
+											t324 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
+											t325 := t323 - int64(uint32(v4))
+											v11 = t324
+											t326 := int64(load64(m.memory, uint32(v2)))
+											t327 := v11
+											v12 = t326
+											t328 := int64(load64(m.memory, uint64(uint32(v2))+8))
+											t329 := int64(load64(m.memory, uint64(uint32(v2))+88))
+											t330 := v12
+											v33 = t329
+											v14 = t328 - v33
+											p331 := i64(0)
+											if uint64(v12) > uint64(v14) {
+												p331 = int64(uint64((t330-v14)*v13) >> 16)
+											}
+											v12 = p331
+											p332 := v12
+											if uint64(v12) > uint64(v11) {
+												p332 = t327
+											}
+											p333 := v12
+											if v11 != i64(0) {
+												p333 = p332
+											}
+											if uint64(t325) <= uint64(p333) {
+												goto l78
+											}
+											store64(m.memory, uint64(uint32(v2))+88, uint64(v33+v32))
+											store32(m.memory, uint64(uint32(v1))+764, uint32(v4+v0))
+										}
+									l78:
+										t334 := int64(load64(m.memory, uint64(uint32(v1))+512))
+										t335 := v1
+										v12 = int64(uint32(v0))
+										v11 = t334 + v12
+										store64(m.memory, uint64(uint32(t335))+512, uint64(v11))
+										{
+											t336 := int64(load32(m.memory, uint32(v1+i32(560))))
+											if uint64(v11) <= uint64(t336) {
+												goto l79
+											}
+											store32(m.memory, uint64(uint32(v1))+560, uint32(v11))
+										}
+									l79:
+										t337 := int64(load64(m.memory, uint64(uint32(v2))+8))
+										t338 := v2
+										v12 = t337 + v12
+										store64(m.memory, uint64(uint32(t338))+8, uint64(v12))
+										t339 := int32(m.memory[uint64(uint32(v2))+24])
+										if t339&i32(128) == 0 {
+											goto l22
+										}
+										t340 := int32(m.memory[uint32(v1+i32(572))])
+										if t340 != 0 {
+											goto l22
+										}
+										{
+											t341 := int32(load32(m.memory, uint64(uint32(v1))+764))
+											if t341 != 0 {
+												goto l80
 											}
 											{
-												t68 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-												v0 = t68
-												switch v0 + i32(-6) {
-												case 0, 11:
-													goto l28
-												default:
-													goto l22
+												{
+													if v13 != i64(0) {
+														goto l81
+													}
+													t342 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
+													v12 = t342
+													goto l82
+												}
+											l81:
+												t343 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
+												v14 = t343
+												t344 := int64(load64(m.memory, uint32(v2)))
+												t345 := v14
+												v32 = t344
+												t346 := int64(load64(m.memory, uint64(uint32(v2))+88))
+												t347 := v32
+												v12 = v12 - t346
+												p348 := i64(0)
+												if uint64(v32) > uint64(v12) {
+													p348 = int64(uint64((t347-v12)*v13) >> 16)
+												}
+												v12 = p348
+												p349 := v12
+												if uint64(v12) > uint64(v14) {
+													p349 = t345
+												}
+												p350 := v12
+												if v14 != i64(0) {
+													p350 = p349
+												}
+												v12 = p350
+											}
+										l82:
+											if uint64(v11) < uint64(v12) {
+												goto l22
+											}
+										}
+									l80:
+										t351 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
+										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t351|i32(1)))
+										goto l22
+									}
+									if v3 != i32(2048) {
+										goto l22
+									}
+									v3 = i32(3)
+									t85 := int32(m.memory[uint64(uint32(i32(0)))+1878])
+									if t85 != i32(69) {
+										goto l31
+									}
+									t86 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+									v7 = t86
+									v4 = i32(0)
+									v5 = i32(0)
+									v6 = i32(0)
+									{
+										t87 := int32(m.memory[uint64(uint32(i32(0)))+1884])
+										t88 := int32(m.memory[uint64(uint32(i32(0)))+1885])
+										if t87<<8&i32(16128)|t88 != 0 {
+											goto l32
+										}
+										v4 = i32(0)
+										v5 = i32(0)
+										v6 = i32(0)
+										switch v7 + i32(-6) {
+										default:
+											goto l32
+										case 0, 11:
+											v4 = i32(0)
+											t89 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
+											v3 = t89
+											v3 = v3<<8 | int32(uint32(v3)>>8)
+											t90 := int32(load16(m.memory, uint64(uint32(i32(0)))+1898))
+											v5 = t90
+											v6 = v5<<8 | int32(uint32(v5)>>8)
+											if v7 == i32(17) {
+												goto l34
+											}
+											v5 = v3
+											goto l32
+										l34:
+											v5 = i32(4791)
+											if v3&i32(0xffff) == i32(4791) {
+												goto l35
+											}
+											v5 = v3
+											goto l32
+										l35:
+											t91 := int32(m.memory[uint64(uint32(i32(0)))+1906])
+											v3 = t91
+											var p92 int32
+											if v3 != i32(129) {
+												p92 = 1
+											}
+											var p93 int32
+											if v3&i32(31) != i32(17) {
+												p93 = 1
+											}
+											v4 = p92 & p93
+										}
+									}
+								l32:
+									v3 = i32(2)
+									t94 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+									if uint32(t94) < uint32(i32(2)) {
+										goto l31
+									}
+									v3 = i32(1)
+									t95 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+									v8 = t95
+									if v8 != i32(10) {
+										goto l31
+									}
+									t96 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									v15 = t96
+									t97 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+									t98 := v15
+									v16 = t97
+									t99 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+									t100 := v16<<16 | v8<<24
+									v17 = t99
+									t101 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+									t102 := t100 | v17<<8
+									v18 = t101
+									v19 = t102 | v18
+									v9 = v19&i32(0xffffff) + i32(-1)
+									if uint32(t98) <= uint32(v9) {
+										goto l31
+									}
+									t103 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+									v10 = t103
+									if v10 == 0 {
+										goto l31
+									}
+									t104 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+									t105 := int32(load32(m.memory, uint64(uint32(v1))+4))
+									v20 = t105
+									if uint32(t104) <= uint32(v20) {
+										goto l31
+									}
+									t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+									v21 = t106
+									t107 := int32(load32(m.memory, uint64(uint32(v10+v9<<4))+4))
+									t108 := v21
+									v22 = t107
+									if uint32(t108) <= uint32(v22) {
+										goto l31
+									}
+									t109 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+									v23 = t109
+									if v23 == 0 {
+										goto l31
+									}
+									t110 := int32(m.memory[uint64(uint32(i32(0)))+1890])
+									v24 = t110
+									t111 := int32(m.memory[uint64(uint32(i32(0)))+1891])
+									v25 = t111
+									t112 := int32(load32(m.memory, uint64(uint32(v2))+28))
+									v26 = t112
+									t113 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+									v27 = t113
+									t114 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+									v28 = t114
+									t115 := int32(m.memory[uint64(uint32(i32(0)))+1879])
+									v29 = t115
+									v3 = i32(1)
+									{
+										v21 = v23 + v21*v20<<3 + v22<<3
+										t116 := int32(load32(m.memory, uint64(uint32(v21))+4))
+										v22 = t116
+										switch v22 + i32(1) {
+										case 1:
+											goto l31
+										case 2:
+											t117 := int32(load32(m.memory, uint32(v21)))
+											v9 = t117
+											goto l39
+										case 0:
+											t118 := int32(load32(m.memory, uint64(uint32(v10+v9<<4))+8))
+											v9 = t118
+											goto l39
+										default:
+											v3 = v25<<16 | v24<<24 | v27<<8 | v28
+											t119 := int32(load32(m.memory, uint64(uint32(v2))+104))
+											v23 = t119
+											{
+												t120 := int32(load32(m.memory, uint64(uint32(v2))+124))
+												if t120 != i32(1) {
+													goto l40
+												}
+												t121 := int32(m.memory[uint64(uint32(i32(0)))+1883])
+												v19 = t121
+												t122 := int32(m.memory[uint64(uint32(i32(0)))+1882])
+												v30 = t122
+												{
+													if v24 != i32(10) {
+														goto l41
+													}
+													t123 := v15
+													v31 = v3&i32(0xffffff) + i32(-1)
+													if uint32(t123) <= uint32(v31) {
+														goto l41
+													}
+													t124 := int32(load32(m.memory, uint32(v10+v31<<4)))
+													v3 = t124
+												}
+											l41:
+												t125 := int32(load32(m.memory, uint32(v10+v9<<4)))
+												t126 := i32_rotl((int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907)^v23, i32(13))*i32(5) + i32(-430675100)
+												v3 = t125
+												t128 := i32_rotl(t126^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
+												p127 := v5
+												if v5&i32(0xffff) == i32(4791) {
+													p127 = v30<<8 | v19
+												}
+												p129 := v5
+												if v7 == i32(17) {
+													p129 = p127
+												}
+												v3 = p129<<16 | v6&i32(0xffff)
+												v3 = i32_rotl(t128^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
+												v9 = (v3 ^ int32(uint32(v3)>>16) ^ i32(12)) * i32(-2048144789)
+												v10 = int32(uint32(v9) >> 13)
+												goto l42
+											}
+										l40:
+											v3 = v23 ^ v3
+											v3 = (int32(uint32(v3)>>16)^v3)*i32(-2048144789) ^ v19
+											v3 = (int32(uint32(v3)>>13)^v3)*i32(-1028477387) ^ (v6<<16 | v5&i32(0xffff))
+											v3 = (int32(uint32(v3)>>16) ^ v3) * i32(-2048144789)
+											v9 = int32(uint32(v3) >> 13)
+											v10 = v3 ^ v7
+										l42:
+											v3 = i32(1)
+											t130 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											v9 = (v10 ^ v9) * i32(-1028477387)
+											t131 := int32(uint32(int32(uint32(v9)>>16)^v9) % uint32(v22))
+											t132 := int32(load32(m.memory, uint32(v21)))
+											v9 = t131 + t132
+											if uint32(t130) <= uint32(v9) {
+												goto l31
+											}
+											t133 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+											v10 = t133
+											if v10 == 0 {
+												goto l31
+											}
+											t134 := int32(load32(m.memory, uint32(v10+v9<<3)))
+											v9 = t134
+										}
+									}
+								l39:
+									if v9 == i32(-1) {
+										goto l43
+									}
+									t135 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+									if uint32(t135) <= uint32(v9) {
+										goto l43
+									}
+									v3 = i32(1)
+									t136 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+									v10 = t136
+									if v10 == 0 {
+										goto l31
+									}
+									v0 = v0 - v26
+									p137 := i32(60)
+									if uint32(v0) > uint32(i32(60)) {
+										p137 = v0
+									}
+									v19 = p137
+									t138 := v1
+									v0 = int32(uint32(v29)>>5) & i32(7)
+									v21 = t138 + v0<<2 + i32(736)
+									v15 = v1 + v0<<6
+									v3 = v15 + i32(64)
+									{
+										t139 := int32(m.memory[uint32(v1+i32(30))])
+										t140 := v2
+										v22 = t139 & i32(31)
+										t141 := int64(load64(m.memory, uint32(t140+v22*i32(56)+i32(160))))
+										v13 = t141
+										if v13 == 0 {
+											goto l44
+										}
+										t142 := int32(load32(m.memory, uint64(uint32(v2))+24))
+										if i32_shr_u(t142, v0)&i32(1) == 0 {
+											goto l44
+										}
+										t143 := int64(load64(m.memory, uint32(v3)))
+										v32 = int64(uint32(v19))
+										t144 := int32(load32(m.memory, uint32(v21)))
+										t145 := t143 + v32
+										v23 = t144
+										t146 := int64(load64(m.memory, uint32(v2+v22*i32(56)+i32(144))))
+										t147 := t145 - int64(uint32(v23))
+										v11 = t146
+										t148 := int64(load64(m.memory, uint32(v2)))
+										t149 := v11
+										v12 = t148
+										t150 := int64(load64(m.memory, uint64(uint32(v2))+8))
+										t151 := int64(load64(m.memory, uint64(uint32(v2))+88))
+										t152 := v12
+										v33 = t151
+										v14 = t150 - v33
+										p153 := i64(0)
+										if uint64(v12) > uint64(v14) {
+											p153 = int64(uint64((t152-v14)*v13) >> 16)
+										}
+										v12 = p153
+										p154 := v12
+										if uint64(v12) > uint64(v11) {
+											p154 = t149
+										}
+										p155 := v12
+										if v11 != i64(0) {
+											p155 = p154
+										}
+										if uint64(t147) <= uint64(p155) {
+											goto l44
+										}
+										store64(m.memory, uint64(uint32(v2))+88, uint64(v33+v32))
+										store32(m.memory, uint32(v21), uint32(v23+v19))
+									}
+								l44:
+									t156 := int64(load64(m.memory, uint32(v3)))
+									t157 := v3
+									v12 = int64(uint32(v19))
+									v11 = t156 + v12
+									store64(m.memory, uint32(t157), uint64(v11))
+									{
+										t158 := v11
+										v3 = v15 + i32(112)
+										t159 := int64(load32(m.memory, uint32(v3)))
+										if uint64(t158) <= uint64(t159) {
+											goto l45
+										}
+										store32(m.memory, uint32(v3), uint32(v11))
+									}
+								l45:
+									t160 := int64(load64(m.memory, uint64(uint32(v2))+8))
+									t161 := v2
+									v14 = t160 + v12
+									store64(m.memory, uint64(uint32(t161))+8, uint64(v14))
+									{
+										t162 := int32(load32(m.memory, uint64(uint32(v2))+24))
+										v3 = i32_shl(i32(1), v0)
+										if t162&v3 == 0 {
+											goto l46
+										}
+										{
+											t163 := int32(m.memory[uint32(v1+v0<<6+i32(124))])
+											if t163 != 0 {
+												goto l47
+											}
+											{
+												t164 := int32(load32(m.memory, uint32(v21)))
+												if t164 != 0 {
+													goto l48
+												}
+												{
+													{
+														if v13 != i64(0) {
+															goto l49
+														}
+														t165 := int64(load64(m.memory, uint32(v2+v22*i32(56)+i32(144))))
+														v13 = t165
+														goto l50
+													}
+												l49:
+													t166 := int64(load64(m.memory, uint32(v2+v22*i32(56)+i32(144))))
+													v32 = t166
+													t167 := int64(load64(m.memory, uint32(v2)))
+													t168 := v32
+													v33 = t167
+													t169 := int64(load64(m.memory, uint64(uint32(v2))+88))
+													t170 := v33
+													v14 = v14 - t169
+													p171 := i64(0)
+													if uint64(v33) > uint64(v14) {
+														p171 = int64(uint64((t170-v14)*v13) >> 16)
+													}
+													v13 = p171
+													p172 := v13
+													if uint64(v13) > uint64(v32) {
+														p172 = t168
+													}
+													p173 := v13
+													if v32 != i64(0) {
+														p173 = p172
+													}
+													v13 = p173
+												}
+											l50:
+												if uint64(v11) < uint64(v13) {
+													goto l47
 												}
 											}
-										l28:
-											if v0 != i32(17) {
-												goto l22
-											}
-											t69 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
-											var p70 int32
-											if v0 == i32(17) {
-												p70 = 1
-											}
-											v0 = t69
-											var p71 int32
-											if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-												p71 = 1
-											}
-											v0 = p71
-											if p70&v0|v0 == 0 {
-												goto l22
-											}
-											fallthrough
-										case 0:
-											store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(2)))
-											t72 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-											store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(t72))
-											goto l11
+										l48:
+											t174 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
+											store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t174|i32(1)))
 										}
-									l22:
-										t162 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
-										v3 = t162
-										goto l27
-									}
-								l42:
-									if v31 == 0 {
-										goto l50
-									}
-								l43:
-									t163 := int32(load32(m.memory, uint32(v31+v10<<3)))
-									v19 = t163
-								}
-							l50:
-								t165 := i32_rotl(i32_rotl((int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907)^v28, i32(13))*i32(5)+i32(-430675100)^(int32(uint32(v19*i32(-862048943))>>17)|v19*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
-								p164 := v5
-								if v5&i32(0xffff) == i32(4791) {
-									p164 = v30<<8 | v29
-								}
-								p166 := v5
-								if v7 == i32(17) {
-									p166 = p164
-								}
-								v3 = p166<<16 | v6&i32(0xffff)
-								v3 = i32_rotl(t165^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
-								v10 = (v3 ^ int32(uint32(v3)>>16) ^ i32(12)) * i32(-2048144789)
-								v15 = int32(uint32(v10) >> 13)
-							}
-						l44:
-							v3 = i32(1)
-							t167 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-							v10 = (v15 ^ v10) * i32(-1028477387)
-							t168 := int32(uint32(int32(uint32(v10)>>16)^v10) % uint32(v27))
-							t169 := int32(load32(m.memory, uint32(v20)))
-							v10 = t168 + t169
-							if uint32(t167) <= uint32(v10) {
-								goto l31
-							}
-							t170 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
-							v15 = t170
-							if v15 == 0 {
-								goto l31
-							}
-							t171 := int32(load32(m.memory, uint32(v15+v10<<3)))
-							v10 = t171
-						}
-					l39:
-						if v10 == i32(-1) {
-							goto l36
-						}
-						t172 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-						if uint32(t172) <= uint32(v10) {
-							goto l36
-						}
-						v3 = i32(1)
-						t173 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-						v15 = t173
-						if v15 == 0 {
-							goto l31
-						}
-						v0 = v0 - v23
-						p174 := i32(60)
-						if uint32(v0) > uint32(i32(60)) {
-							p174 = v0
-						}
-						v19 = p174
-						t175 := v1
-						v0 = int32(uint32(v26)>>5) & i32(7)
-						v27 = t175 + v0<<2 + i32(736)
-						v20 = v1 + v0<<6
-						v3 = v20 + i32(64)
-						{
-							t176 := int32(m.memory[uint32(v1+i32(30))])
-							t177 := v2
-							v23 = t176 & i32(31)
-							t178 := int64(load64(m.memory, uint32(t177+v23*i32(56)+i32(160))))
-							v13 = t178
-							if v13 == 0 {
-								goto l51
-							}
-							t179 := int32(load32(m.memory, uint64(uint32(v2))+24))
-							if i32_shr_u(t179, v0)&i32(1) == 0 {
-								goto l51
-							}
-							t180 := int64(load64(m.memory, uint32(v3)))
-							v33 = int64(uint32(v19))
-							t181 := int32(load32(m.memory, uint32(v27)))
-							t182 := t180 + v33
-							v28 = t181
-							t183 := int64(load64(m.memory, uint32(v2+v23*i32(56)+i32(144))))
-							t184 := t182 - int64(uint32(v28))
-							v11 = t183
-							t185 := int64(load64(m.memory, uint32(v2)))
-							t186 := v11
-							v12 = t185
-							t187 := int64(load64(m.memory, uint64(uint32(v2))+8))
-							t188 := int64(load64(m.memory, uint64(uint32(v2))+88))
-							t189 := v12
-							v34 = t188
-							v14 = t187 - v34
-							p190 := i64(0)
-							if uint64(v12) > uint64(v14) {
-								p190 = int64(uint64((t189-v14)*v13) >> 16)
-							}
-							v12 = p190
-							p191 := v12
-							if uint64(v12) > uint64(v11) {
-								p191 = t186
-							}
-							p192 := v12
-							if v11 != i64(0) {
-								p192 = p191
-							}
-							if uint64(t184) <= uint64(p192) {
-								goto l51
-							}
-							store64(m.memory, uint64(uint32(v2))+88, uint64(v34+v33))
-							store32(m.memory, uint32(v27), uint32(v28+v19))
-						}
-					l51:
-						t193 := int64(load64(m.memory, uint32(v3)))
-						t194 := v3
-						v12 = int64(uint32(v19))
-						v11 = t193 + v12
-						store64(m.memory, uint32(t194), uint64(v11))
-						{
-							t195 := v11
-							v3 = v20 + i32(112)
-							t196 := int64(load32(m.memory, uint32(v3)))
-							if uint64(t195) <= uint64(t196) {
-								goto l52
-							}
-							store32(m.memory, uint32(v3), uint32(v11))
-						}
-					l52:
-						t197 := int64(load64(m.memory, uint64(uint32(v2))+8))
-						t198 := v2
-						v14 = t197 + v12
-						store64(m.memory, uint64(uint32(t198))+8, uint64(v14))
-						{
-							t199 := int32(load32(m.memory, uint64(uint32(v2))+24))
-							v3 = i32_shl(i32(1), v0)
-							if t199&v3 == 0 {
-								goto l53
-							}
-							{
-								t200 := int32(m.memory[uint32(v1+v0<<6+i32(124))])
-								if t200 != 0 {
-									goto l54
-								}
-								{
-									t201 := int32(load32(m.memory, uint32(v27)))
-									if t201 != 0 {
-										goto l55
-									}
-									{
+									l47:
+										t175 := int32(load32(m.memory, uint64(uint32(v2))+48))
+										if t175 == 0 {
+											goto l46
+										}
+										if v4 == 0 {
+											goto l46
+										}
+										t176 := int32(load16(m.memory, uint32(v24&i32(255)<<1+i32(1024))))
+										v19 = t176
+										v4 = v19 ^ v25
+										t177 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v15 = t177
+										v4 = v15 ^ int32(uint32(v19)>>8) ^ v27
+										t178 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v19 = t178
+										v4 = (v19^int32(uint32(v15)>>8))&i32(0xffff) ^ v28
+										t179 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t180 := int32(uint32((v19^v6)&i32(0xff00)) >> 8)
+										v19 = t179
+										v4 = t180 ^ v19
+										t181 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t182 := int32(uint32(v19)>>8) ^ v6&i32(255)
+										v6 = t181
+										v4 = t182 ^ v6
+										t183 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v19 = t183
+										v4 = v19 ^ int32(uint32(v6)>>8) ^ v8
+										t184 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v6 = t184
+										v4 = v6 ^ int32(uint32(v19)>>8) ^ v16
+										t185 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v8 = t185
+										v4 = v8 ^ int32(uint32(v6)>>8) ^ v17
+										t186 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v6 = t186
+										v4 = (v6^int32(uint32(v8)>>8))&i32(0xffff) ^ v18
+										t187 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t188 := int32(uint32((v6^v5)&i32(0xff00)) >> 8)
+										v6 = t187
+										v4 = t188 ^ v6
+										t189 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t190 := int32(uint32(v6)>>8) ^ v5&i32(255)
+										v5 = t189
+										v4 = t190 ^ v5
+										t191 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										v6 = t191
+										v4 = v6 ^ int32(uint32(v5)>>8) ^ v7
+										t192 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+										v7 = t192
+										t193 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t194 := v7
+										v5 = v20<<16 | (t193 ^ int32(uint32(v6)>>8))
+										t195 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+										t196 := t194 + v5*i32(48)
+										v8 = t195
+										p197 := i32(0)
+										if uint32(v8) > uint32(v5) {
+											p197 = t196
+										}
+										v4 = p197
+										if v4 == 0 {
+											goto l46
+										}
+										t198 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+										t199 := int32(load32(m.memory, uint64(uint32(v1))+12))
+										t200 := int32(load32(m.memory, uint64(uint32(v1))+8))
+										v6 = t199 + v9 - t200
+										t201 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+										p202 := i32(0)
+										if uint32(t201) > uint32(v6) {
+											p202 = t198 + v6<<3
+										}
+										v6 = p202
+										if v6 == 0 {
+											goto l46
+										}
+										v19 = i32(0)
 										{
-											if v13 != i64(0) {
-												goto l56
+											t203 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
+											v11 = t203
+											t204 := int64(load64(m.memory, uint64(uint32(v1))+656))
+											t205 := v11
+											v13 = t204
+											v32 = t205 - v13
+											t206 := int64(load64(m.memory, uint64(uint32(v2))+64))
+											t207 := v32
+											v14 = t206
+											if uint64(t207) < uint64(v14) {
+												goto l51
 											}
-											t202 := int64(load64(m.memory, uint32(v2+v23*i32(56)+i32(144))))
-											v13 = t202
-											goto l57
+											{
+												if uint64(v32-v14) >= uint64(v14) {
+													goto l52
+												}
+												t208 := int32(load32(m.memory, uint64(uint32(v1))+616))
+												v19 = t208
+											}
+										l52:
+											store64(m.memory, uint64(uint32(v1))+656, uint64(v11))
+											store32(m.memory, uint64(uint32(v1))+616, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v1))+664, uint32(v19))
+											v13 = v11
 										}
-									l56:
-										t203 := int64(load64(m.memory, uint32(v2+v23*i32(56)+i32(144))))
-										v33 = t203
-										t204 := int64(load64(m.memory, uint32(v2)))
-										t205 := v33
-										v34 = t204
-										t206 := int64(load64(m.memory, uint64(uint32(v2))+88))
-										t207 := v34
-										v14 = v14 - t206
-										p208 := i64(0)
-										if uint64(v34) > uint64(v14) {
-											p208 = int64(uint64((t207-v14)*v13) >> 16)
+									l51:
+										{
+											t209 := int64(load64(m.memory, uint32(v6)))
+											if uint64(t209) > uint64(v13) {
+												goto l53
+											}
+											t210 := int32(load32(m.memory, uint64(uint32(v1))+616))
+											store32(m.memory, uint64(uint32(v1))+616, uint32(t210+i32(1)))
 										}
-										v13 = p208
-										p209 := v13
-										if uint64(v13) > uint64(v33) {
-											p209 = t205
-										}
-										p210 := v13
-										if v33 != i64(0) {
-											p210 = p209
-										}
-										v13 = p210
-									}
-								l57:
-									if uint64(v11) < uint64(v13) {
-										goto l54
-									}
-								}
-							l55:
-								t211 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-								store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t211|i32(1)))
-							}
-						l54:
-							t212 := int32(load32(m.memory, uint64(uint32(v2))+48))
-							if t212 == 0 {
-								goto l53
-							}
-							if v4 == 0 {
-								goto l53
-							}
-							t213 := int32(load16(m.memory, uint32(v21&i32(255)<<1+i32(1024))))
-							v19 = t213
-							v4 = v19 ^ v22
-							t214 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v20 = t214
-							v4 = v20 ^ int32(uint32(v19)>>8) ^ v24
-							t215 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v19 = t215
-							v4 = (v19^int32(uint32(v20)>>8))&i32(0xffff) ^ v25
-							t216 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t217 := int32(uint32((v19^v6)&i32(0xff00)) >> 8)
-							v19 = t216
-							v4 = t217 ^ v19
-							t218 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t219 := int32(uint32(v19)>>8) ^ v6&i32(255)
-							v6 = t218
-							v4 = t219 ^ v6
-							t220 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v19 = t220
-							v4 = v19 ^ int32(uint32(v6)>>8) ^ v8
-							t221 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v6 = t221
-							v4 = v6 ^ int32(uint32(v19)>>8) ^ v16
-							t222 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v8 = t222
-							v4 = v8 ^ int32(uint32(v6)>>8) ^ v17
-							t223 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v6 = t223
-							v4 = (v6^int32(uint32(v8)>>8))&i32(0xffff) ^ v18
-							t224 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t225 := int32(uint32((v6^v5)&i32(0xff00)) >> 8)
-							v6 = t224
-							v4 = t225 ^ v6
-							t226 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t227 := int32(uint32(v6)>>8) ^ v5&i32(255)
-							v5 = t226
-							v4 = t227 ^ v5
-							t228 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							v6 = t228
-							v4 = v6 ^ int32(uint32(v5)>>8) ^ v7
-							t229 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-							v7 = t229
-							t230 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-							t231 := v7
-							v5 = v9<<16 | (t230 ^ int32(uint32(v6)>>8))
-							t232 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-							t233 := t231 + v5*i32(48)
-							v8 = t232
-							p234 := i32(0)
-							if uint32(v8) > uint32(v5) {
-								p234 = t233
-							}
-							v4 = p234
-							if v4 == 0 {
-								goto l53
-							}
-							t235 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-							t236 := int32(load32(m.memory, uint64(uint32(v1))+12))
-							t237 := int32(load32(m.memory, uint64(uint32(v1))+8))
-							v6 = t236 + v10 - t237
-							t238 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-							p239 := i32(0)
-							if uint32(t238) > uint32(v6) {
-								p239 = t235 + v6<<3
-							}
-							v6 = p239
-							if v6 == 0 {
-								goto l53
-							}
-							v9 = i32(0)
-							{
-								t240 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
-								v11 = t240
-								t241 := int64(load64(m.memory, uint64(uint32(v1))+656))
-								t242 := v11
-								v13 = t241
-								v33 = t242 - v13
-								t243 := int64(load64(m.memory, uint64(uint32(v2))+64))
-								t244 := v33
-								v14 = t243
-								if uint64(t244) < uint64(v14) {
-									goto l58
-								}
-								{
-									if uint64(v33-v14) >= uint64(v14) {
-										goto l59
-									}
-									t245 := int32(load32(m.memory, uint64(uint32(v1))+616))
-									v9 = t245
-								}
-							l59:
-								store64(m.memory, uint64(uint32(v1))+656, uint64(v11))
-								store32(m.memory, uint64(uint32(v1))+616, uint32(i32(0)))
-								store32(m.memory, uint64(uint32(v1))+664, uint32(v9))
-								v13 = v11
-							}
-						l58:
-							{
-								t246 := int64(load64(m.memory, uint32(v6)))
-								if uint64(t246) > uint64(v13) {
-									goto l60
-								}
-								t247 := int32(load32(m.memory, uint64(uint32(v1))+616))
-								store32(m.memory, uint64(uint32(v1))+616, uint32(t247+i32(1)))
-							}
-						l60:
-							store64(m.memory, uint32(v6), uint64(v11+i64(1)))
-							t248 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
-							t249 := v4
-							v11 = t248
-							store64(m.memory, uint32(t249), uint64(v11))
-							t250 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-							store32(m.memory, uint64(uint32(v4))+24, uint32(t250))
-							t251 := int32(load16(m.memory, uint64(uint32(i32(0)))+1870))
-							store16(m.memory, uint64(uint32(v4))+40, uint16(t251))
-							t252 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-							store32(m.memory, uint32(v4+i32(42)), uint32(t252))
-							{
-								{
-									t253 := int32(load32(m.memory, uint64(uint32(v4))+20))
-									v9 = t253
-									if v9 == 0 {
-										goto l61
-									}
-									v6 = v5 + i32(1)
-									goto l62
-								}
-							l61:
-								v6 = v15 + v10*i32(1088)
-								v19 = v6 + i32(624)
-								{
-									t254 := int32(load32(m.memory, uint64(uint32(v6))+624))
-									v6 = t254
-									if v6 == 0 {
-										goto l63
-									}
-									t255 := v8
-									v16 = v6 + i32(-1)
-									if uint32(t255) > uint32(v16) {
-										goto l64
-									}
-								}
-							l63:
-								store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-								store32(m.memory, uint64(uint32(v4))+28, uint32(v10))
-								store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
-								goto l65
-							l64:
-								store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-								store32(m.memory, uint64(uint32(v4))+28, uint32(v10))
-								store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
-								if v7 == 0 {
-									goto l65
-								}
-								store32(m.memory, uint64(uint32(v7+v16*i32(48)))+36, uint32(v5+i32(1)))
-							l65:
-								t256 := v19
-								v6 = v5 + i32(1)
-								store32(m.memory, uint32(t256), uint32(v6))
-								v8 = v15 + v10*i32(1088)
-								t257 := int32(load32(m.memory, uint64(uint32(v8))+620))
-								store32(m.memory, uint64(uint32(v8))+620, uint32(t257+i32(1)))
-							}
-						l62:
-							store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v6))
-							store32(m.memory, uint64(uint32(v4))+20, uint32(v9+i32(1)))
-							if v7 == 0 {
-								goto l53
-							}
-							{
-								{
-									v4 = v15 + v10*i32(1088)
-									v8 = v4 + v0<<6
-									t258 := int64(load64(m.memory, uint32(v8+i32(72))))
-									v14 = t258
-									t259 := int32(m.memory[uint32(v4+i32(30))])
-									t260 := int64(load64(m.memory, uint32(v2+t259&i32(31)*i32(56)+i32(168))))
-									t261 := v14
-									v13 = t260
-									var p262 int32
-									if uint64(t261) >= uint64(v13) {
-										p262 = 1
-									}
-									t263 := p262 << 1
-									v8 = v8 + i32(125)
-									t264 := int32(m.memory[uint32(v8)])
-									v9 = t264
-									p265 := v9
-									if v9 == i32(2) {
-										p265 = t263
-									}
-									if p265 == i32(2) {
-										goto l66
-									}
-									{
-										t266 := int32(load32(m.memory, uint64(uint32(v1))+636))
-										if t266 == v10 {
-											goto l67
-										}
-										store32(m.memory, uint64(uint32(v1))+636, uint32(v10))
-										t267 := int64(load64(m.memory, uint64(uint32(v1))+32))
-										store64(m.memory, uint64(uint32(v1))+640, uint64(t267))
-									}
-								l67:
-									store64(m.memory, uint64(uint32(v1))+32, uint64(v11))
-									{
-										t268 := int32(load32(m.memory, uint32(v1+i32(616))))
-										v4 = t268
-										t269 := int32(load32(m.memory, uint32(v1+i32(664))))
-										t270 := v4
-										v5 = t269
-										p271 := v5
-										if uint32(v4) > uint32(v5) {
-											p271 = t270
-										}
-										v5 = p271
-										t272 := v5
-										v4 = v15 + v10*i32(1088)
-										t273 := int32(load32(m.memory, uint64(uint32(v4))+632))
-										v6 = t273
-										if uint32(t272) >= uint32(v6) {
-											goto l68
-										}
-										t274 := int64(load64(m.memory, uint64(uint32(v4))+648))
-										t275 := int64(load64(m.memory, uint64(uint32(v2))+64))
-										if uint64(v11-t274) < uint64(t275) {
-											goto l69
-										}
-									}
-								l68:
-									store32(m.memory, uint32(v4+i32(632)), uint32(v5))
-									store64(m.memory, uint64(uint32(v4))+648, uint64(v11))
-									v6 = v5
-								l69:
-									v33 = v14 + v12
-									{
-										t276 := int64(load64(m.memory, uint64(uint32(v2))+56))
-										v14 = t276
-										if v14 != i64(0) {
-											goto l70
-										}
-										p277 := i32(1)
-										if v6 != 0 {
-											p277 = v6
-										}
-										v34 = int64(uint32(p277))
+									l53:
+										store64(m.memory, uint32(v6), uint64(v11+i64(1)))
+										t211 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
+										t212 := v4
+										v11 = t211
+										store64(m.memory, uint32(t212), uint64(v11))
+										t213 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
+										store32(m.memory, uint64(uint32(v4))+24, uint32(t213))
+										t214 := int32(load16(m.memory, uint64(uint32(i32(0)))+1870))
+										store16(m.memory, uint64(uint32(v4))+40, uint16(t214))
+										t215 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+										store32(m.memory, uint32(v4+i32(42)), uint32(t215))
 										{
 											{
-												t278 := int32(m.memory[uint32(v1+i32(30))])
-												v1 = v2 + t278&i32(31)*i32(56)
-												t279 := int64(load64(m.memory, uint32(v1+i32(160))))
-												v35 = t279
-												if v35 != i64(0) {
+												t216 := int32(load32(m.memory, uint64(uint32(v4))+20))
+												v19 = t216
+												if v19 == 0 {
+													goto l54
+												}
+												v6 = v5 + i32(1)
+												goto l55
+											}
+										l54:
+											v6 = v10 + v9*i32(1088)
+											v16 = v6 + i32(624)
+											{
+												t217 := int32(load32(m.memory, uint64(uint32(v6))+624))
+												v6 = t217
+												if v6 == 0 {
+													goto l56
+												}
+												t218 := v8
+												v17 = v6 + i32(-1)
+												if uint32(t218) > uint32(v17) {
+													goto l57
+												}
+											}
+										l56:
+											store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
+											store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
+											goto l58
+										l57:
+											store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
+											store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
+											if v7 == 0 {
+												goto l58
+											}
+											store32(m.memory, uint64(uint32(v7+v17*i32(48)))+36, uint32(v5+i32(1)))
+										l58:
+											t219 := v16
+											v6 = v5 + i32(1)
+											store32(m.memory, uint32(t219), uint32(v6))
+											v8 = v10 + v9*i32(1088)
+											t220 := int32(load32(m.memory, uint64(uint32(v8))+620))
+											store32(m.memory, uint64(uint32(v8))+620, uint32(t220+i32(1)))
+										}
+									l55:
+										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v6))
+										store32(m.memory, uint64(uint32(v4))+20, uint32(v19+i32(1)))
+										if v7 == 0 {
+											goto l46
+										}
+										{
+											{
+												v4 = v10 + v9*i32(1088)
+												v8 = v4 + v0<<6
+												t221 := int64(load64(m.memory, uint32(v8+i32(72))))
+												v14 = t221
+												t222 := int32(m.memory[uint32(v4+i32(30))])
+												t223 := int64(load64(m.memory, uint32(v2+t222&i32(31)*i32(56)+i32(168))))
+												t224 := v14
+												v13 = t223
+												var p225 int32
+												if uint64(t224) >= uint64(v13) {
+													p225 = 1
+												}
+												t226 := p225 << 1
+												v8 = v8 + i32(125)
+												t227 := int32(m.memory[uint32(v8)])
+												v19 = t227
+												p228 := v19
+												if v19 == i32(2) {
+													p228 = t226
+												}
+												if p228 == i32(2) {
+													goto l59
+												}
+												{
+													t229 := int32(load32(m.memory, uint64(uint32(v1))+636))
+													if t229 == v9 {
+														goto l60
+													}
+													store32(m.memory, uint64(uint32(v1))+636, uint32(v9))
+													t230 := int64(load64(m.memory, uint64(uint32(v1))+32))
+													store64(m.memory, uint64(uint32(v1))+640, uint64(t230))
+												}
+											l60:
+												store64(m.memory, uint64(uint32(v1))+32, uint64(v11))
+												{
+													t231 := int32(load32(m.memory, uint32(v1+i32(616))))
+													v4 = t231
+													t232 := int32(load32(m.memory, uint32(v1+i32(664))))
+													t233 := v4
+													v5 = t232
+													p234 := v5
+													if uint32(v4) > uint32(v5) {
+														p234 = t233
+													}
+													v5 = p234
+													t235 := v5
+													v4 = v10 + v9*i32(1088)
+													t236 := int32(load32(m.memory, uint64(uint32(v4))+632))
+													v6 = t236
+													if uint32(t235) >= uint32(v6) {
+														goto l61
+													}
+													t237 := int64(load64(m.memory, uint64(uint32(v4))+648))
+													t238 := int64(load64(m.memory, uint64(uint32(v2))+64))
+													if uint64(v11-t237) < uint64(t238) {
+														goto l62
+													}
+												}
+											l61:
+												store32(m.memory, uint32(v4+i32(632)), uint32(v5))
+												store64(m.memory, uint64(uint32(v4))+648, uint64(v11))
+												v6 = v5
+											l62:
+												v32 = v14 + v12
+												{
+													t239 := int64(load64(m.memory, uint64(uint32(v2))+56))
+													v14 = t239
+													if v14 != i64(0) {
+														goto l63
+													}
+													p240 := i32(1)
+													if v6 != 0 {
+														p240 = v6
+													}
+													v33 = int64(uint32(p240))
+													{
+														{
+															t241 := int32(m.memory[uint32(v1+i32(30))])
+															v1 = v2 + t241&i32(31)*i32(56)
+															t242 := int64(load64(m.memory, uint32(v1+i32(160))))
+															v34 = t242
+															if v34 != i64(0) {
+																goto l64
+															}
+															t243 := int64(load64(m.memory, uint32(v1+i32(144))))
+															v34 = t243
+															goto l65
+														}
+													l64:
+														t244 := int64(load64(m.memory, uint32(v1+i32(144))))
+														v14 = t244
+														t245 := int64(load64(m.memory, uint32(v2)))
+														t246 := v14
+														v35 = t245
+														t247 := int64(load64(m.memory, uint64(uint32(v2))+8))
+														t248 := int64(load64(m.memory, uint64(uint32(v2))+88))
+														t249 := v35
+														v36 = t247 - t248
+														p250 := i64(0)
+														if uint64(v35) > uint64(v36) {
+															p250 = int64(uint64((t249-v36)*v34) >> 16)
+														}
+														v34 = p250
+														p251 := v34
+														if uint64(v34) > uint64(v14) {
+															p251 = t246
+														}
+														p252 := v34
+														if v14 != i64(0) {
+															p252 = p251
+														}
+														v34 = p252
+													}
+												l65:
+													v14 = v13
+													t253 := int64(uint64(v34) / uint64(v33))
+													v34 = t253
+													t254 := int64(load64(m.memory, uint64(uint32(v10+v9*i32(1088)))+592))
+													t255 := v34
+													v33 = t254 * (v33 + i64(-1))
+													if uint64(t255) <= uint64(v33) {
+														goto l63
+													}
+													t256 := v13
+													v14 = v34 - v33
+													p257 := v14
+													if uint64(v14) < uint64(v13) {
+														p257 = t256
+													}
+													v14 = p257
+												}
+											l63:
+												{
+													if uint64(v32) < uint64(v14) {
+														var p261 int32
+														if uint64(v32) >= uint64(v13) {
+															p261 = 1
+														}
+														v1 = p261
+														goto l67
+													}
+													v1 = i32(2)
+													t258 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
+													store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t258|i32(2)))
+													v4 = v10 + v9*i32(1088)
+													t259 := int32(load32(m.memory, uint64(uint32(v4))+624))
+													store32(m.memory, uint64(uint32(v4))+628, uint32(t259))
+													store64(m.memory, uint32(v4+v0<<3+i32(672)), uint64(v11))
+													t260 := int64(load64(m.memory, uint64(uint32(v4))+608))
+													store64(m.memory, uint64(uint32(v4))+608, uint64(t260+i64(1)))
+													goto l67
+												}
+											}
+										l59:
+											t262 := int64(load64(m.memory, uint64(uint32(v1))+32))
+											v13 = t262
+											{
+												t263 := int32(load32(m.memory, uint64(uint32(v1))+636))
+												if t263 != v9 {
+													goto l68
+												}
+												{
+													t264 := int32(load32(m.memory, uint64(uint32(v2))+84))
+													switch t264 {
+													default:
+														goto l68
+													case 0:
+														t265 := int32(m.memory[uint64(uint32(v1))+31])
+														if t265 == 0 {
+															goto l68
+														}
+														fallthrough
+													case 2:
+														t266 := int64(load64(m.memory, uint64(uint32(v1))+640))
+														v13 = t266
+													}
+												}
+											}
+										l68:
+											v1 = i32(2)
+											if v13 == 0 {
+												goto l67
+											}
+											{
+												t267 := int32(load32(m.memory, uint64(uint32(v2))+80))
+												p268 := i32(1720)
+												if t267 != 0 {
+													p268 = v4 + v0<<3 + i32(672)
+												}
+												t269 := int64(load64(m.memory, uint32(p268)))
+												v14 = t269
+												if uint64(v14) <= uint64(v13) {
 													goto l71
 												}
-												t280 := int64(load64(m.memory, uint32(v1+i32(144))))
-												v35 = t280
-												goto l72
+												t270 := int64(load64(m.memory, uint64(uint32(v2))+64))
+												if uint64(v14-v13) >= uint64(t270) {
+													goto l67
+												}
 											}
 										l71:
-											t281 := int64(load64(m.memory, uint32(v1+i32(144))))
-											v14 = t281
-											t282 := int64(load64(m.memory, uint32(v2)))
-											t283 := v14
-											v36 = t282
-											t284 := int64(load64(m.memory, uint64(uint32(v2))+8))
-											t285 := int64(load64(m.memory, uint64(uint32(v2))+88))
-											t286 := v36
-											v37 = t284 - t285
-											p287 := i64(0)
-											if uint64(v36) > uint64(v37) {
-												p287 = int64(uint64((t286-v37)*v35) >> 16)
+											{
+												t271 := int64(load64(m.memory, uint64(uint32(v7+v5*i32(48)))+8))
+												v13 = t271
+												if v13 == 0 {
+													goto l72
+												}
+												t272 := int64(load64(m.memory, uint64(uint32(v2))+72))
+												if uint64(v11-v13) >= uint64(t272) {
+													goto l72
+												}
+												t273 := int32(load32(m.memory, uint64(uint32(v10+v9*i32(1088)))+620))
+												t274 := int32(load32(m.memory, uint64(uint32(v7+v5*i32(48)))+16))
+												if uint32(t273<<3) <= uint32(t274*i32(9)) {
+													goto l67
+												}
 											}
-											v35 = p287
-											p288 := v35
-											if uint64(v35) > uint64(v14) {
-												p288 = t283
-											}
-											p289 := v35
-											if v14 != i64(0) {
-												p289 = p288
-											}
-											v35 = p289
+										l72:
+											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v6+i32(-1)))
+											t275 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
+											store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t275|i32(4)))
 										}
-									l72:
-										v14 = v13
-										t290 := int64(uint64(v35) / uint64(v34))
-										v35 = t290
-										t291 := int64(load64(m.memory, uint64(uint32(v15+v10*i32(1088)))+592))
-										t292 := v35
-										v34 = t291 * (v34 + i64(-1))
-										if uint64(t292) <= uint64(v34) {
-											goto l70
-										}
-										t293 := v13
-										v14 = v35 - v34
-										p294 := v14
-										if uint64(v14) < uint64(v13) {
-											p294 = t293
-										}
-										v14 = p294
+									l67:
+										m.memory[uint32(v8)] = byte(v1)
 									}
-								l70:
+								l46:
 									{
-										if uint64(v33) < uint64(v14) {
-											var p298 int32
-											if uint64(v33) >= uint64(v13) {
-												p298 = 1
-											}
-											v1 = p298
-											goto l74
+										t276 := int32(load32(m.memory, uint64(uint32(v2))+120))
+										if t276 == 0 {
+											goto l73
 										}
-										v1 = i32(2)
-										t295 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t295|i32(2)))
-										v4 = v15 + v10*i32(1088)
-										t296 := int32(load32(m.memory, uint64(uint32(v4))+624))
-										store32(m.memory, uint64(uint32(v4))+628, uint32(t296))
-										store64(m.memory, uint32(v4+v0<<3+i32(672)), uint64(v11))
-										t297 := int64(load64(m.memory, uint64(uint32(v4))+608))
-										store64(m.memory, uint64(uint32(v4))+608, uint64(t297+i64(1)))
-										goto l74
-									}
-								}
-							l66:
-								t299 := int64(load64(m.memory, uint64(uint32(v1))+32))
-								v13 = t299
-								{
-									t300 := int32(load32(m.memory, uint64(uint32(v1))+636))
-									if t300 != v10 {
-										goto l75
-									}
-									{
-										t301 := int32(load32(m.memory, uint64(uint32(v2))+84))
-										switch t301 {
-										default:
-											goto l75
-										case 0:
-											t302 := int32(m.memory[uint64(uint32(v1))+31])
-											if t302 == 0 {
+										t277 := int32(load32(m.memory, uint64(uint32(v2))+36))
+										if t277&v3 == 0 {
+											goto l73
+										}
+										v1 = v29 & i32(3)
+										if v1 == 0 {
+											goto l73
+										}
+										v3 = v10 + v9*i32(1088)
+										v4 = v3 + v0<<6
+										t278 := int32(m.memory[uint32(v4+i32(125))])
+										if t278 == i32(2) {
+											goto l73
+										}
+										t279 := int64(load64(m.memory, uint32(v4+i32(72))))
+										v11 = t279 + v12
+										t280 := int32(m.memory[uint32(v3+i32(30))])
+										v3 = t280 & i32(31)
+										{
+											{
+												t281 := int32(load32(m.memory, uint64(uint32(v2))+32))
+												if t281 != i32(2) {
+													goto l74
+												}
+												t282 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(136))))
+												var p283 int32
+												if uint64(t282) < uint64(v11) {
+													p283 = 1
+												}
+												v2 = p283
 												goto l75
 											}
-											fallthrough
-										case 2:
-											t303 := int64(load64(m.memory, uint64(uint32(v1))+640))
-											v13 = t303
+										l74:
+											t284 := v11
+											v3 = v2 + v3*i32(56)
+											t285 := int64(load64(m.memory, uint32(v3+i32(128))))
+											v12 = t285
+											if uint64(t284) <= uint64(v12) {
+												goto l73
+											}
+											t286 := int64(load64(m.memory, uint32(v3+i32(136))))
+											v13 = t286
+											if uint64(v13) < uint64(v11) {
+												goto l76
+											}
+											v3 = v10 + v9*i32(1088)
+											t287 := int64(load64(m.memory, uint64(uint32(v3))+600))
+											t288 := v3
+											v14 = t287
+											store64(m.memory, uint64(uint32(t288))+600, uint64(v14+i64(1)))
+											t289 := int64(load64(m.memory, uint64(uint32(v2))+40))
+											t290 := int64(uint64(t289*(v11-v12)) / uint64(v13-v12))
+											t291 := int64(load64(m.memory, uint32(v2+i32(96))))
+											v11 = int64(uint32(v9))<<40 + v14*i64(-0x61c8864680b583eb) + t291 + i64(-0x61c8864680b583eb)
+											v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
+											v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
+											var p292 int32
+											if uint64(t290) > uint64(int64(uint64(v11)>>63)^int64(uint64(v11)>>32)) {
+												p292 = 1
+											}
+											v2 = p292
 										}
+									l75:
+										if v2 == 0 {
+											goto l73
+										}
+										if v1 != i32(3) {
+											goto l77
+										}
+										goto l73
+									l76:
+										if v1 == i32(3) {
+											goto l73
+										}
+									l77:
+										t293 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
+										v1 = t293
+										v1 = v1<<8 | int32(uint32(v1)>>8)
+										v2 = v1 | i32(3)
+										m.memory[uint64(uint32(i32(0)))+1879] = byte(v2)
+										t294 := int32(m.memory[uint64(uint32(i32(0)))+1888])
+										t295 := int32(m.memory[uint64(uint32(i32(0)))+1889])
+										v1 = v2&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t294<<8 | t295 ^ i32(0xffff))
+										v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
+										v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
+										store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
+										v1 = v10 + v9*i32(1088)
+										t296 := int64(load64(m.memory, uint64(uint32(v1))+56))
+										store64(m.memory, uint64(uint32(v1))+56, uint64(t296+i64(1)))
 									}
+								l73:
+									t297 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+									v1 = t297
+									m.memory[uint64(uint32(i32(0)))+1886] = byte(v1 + i32(-1))
+									t298 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+									v1 = v1<<8 | t298
+									t299 := int32(m.memory[uint64(uint32(i32(0)))+1888])
+									t300 := int32(m.memory[uint64(uint32(i32(0)))+1889])
+									v1 = (v1+i32(-256))&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t299<<8 | t300 ^ i32(0xffff))
+									v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
+									v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
+									store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
+									v1 = v10 + v9*i32(1088)
+									t301 := int32(m.memory[uint64(uint32(v1))+22])
+									m.memory[uint64(uint32(i32(0)))+1864] = byte(t301)
+									t302 := int32(m.memory[uint32(v1+i32(23))])
+									m.memory[uint64(uint32(i32(0)))+1865] = byte(t302)
+									t303 := int32(m.memory[uint32(v1+i32(24))])
+									m.memory[uint64(uint32(i32(0)))+1866] = byte(t303)
+									t304 := int32(m.memory[uint32(v1+i32(25))])
+									m.memory[uint64(uint32(i32(0)))+1867] = byte(t304)
+									t305 := int32(m.memory[uint32(v1+i32(26))])
+									m.memory[uint64(uint32(i32(0)))+1868] = byte(t305)
+									t306 := int32(m.memory[uint32(v1+i32(27))])
+									m.memory[uint64(uint32(i32(0)))+1869] = byte(t306)
+									t307 := int32(m.memory[uint64(uint32(v1))+16])
+									m.memory[uint64(uint32(i32(0)))+1870] = byte(t307)
+									t308 := int32(m.memory[uint32(v1+i32(17))])
+									m.memory[uint64(uint32(i32(0)))+1871] = byte(t308)
+									t309 := int32(m.memory[uint32(v1+i32(18))])
+									m.memory[uint64(uint32(i32(0)))+1872] = byte(t309)
+									t310 := int32(m.memory[uint32(v1+i32(19))])
+									m.memory[uint64(uint32(i32(0)))+1873] = byte(t310)
+									t311 := int32(m.memory[uint32(v1+i32(20))])
+									m.memory[uint64(uint32(i32(0)))+1874] = byte(t311)
+									t312 := int32(m.memory[uint32(v1+i32(21))])
+									m.memory[uint64(uint32(i32(0)))+1875] = byte(t312)
+									store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
+									store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(v9))
+									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v0))
+									goto l11
 								}
-							l75:
-								v1 = i32(2)
-								if v13 == 0 {
-									goto l74
-								}
-								{
-									t304 := int32(load32(m.memory, uint64(uint32(v2))+80))
-									p305 := i32(1720)
-									if t304 != 0 {
-										p305 = v4 + v0<<3 + i32(672)
-									}
-									t306 := int64(load64(m.memory, uint32(p305)))
-									v14 = t306
-									if uint64(v14) <= uint64(v13) {
-										goto l78
-									}
-									t307 := int64(load64(m.memory, uint64(uint32(v2))+64))
-									if uint64(v14-v13) >= uint64(t307) {
-										goto l74
-									}
-								}
-							l78:
-								{
-									t308 := int64(load64(m.memory, uint64(uint32(v7+v5*i32(48)))+8))
-									v13 = t308
-									if v13 == 0 {
-										goto l79
-									}
-									t309 := int64(load64(m.memory, uint64(uint32(v2))+72))
-									if uint64(v11-v13) >= uint64(t309) {
-										goto l79
-									}
-									t310 := int32(load32(m.memory, uint64(uint32(v15+v10*i32(1088)))+620))
-									t311 := int32(load32(m.memory, uint64(uint32(v7+v5*i32(48)))+16))
-									if uint32(t310<<3) <= uint32(t311*i32(9)) {
-										goto l74
-									}
-								}
-							l79:
-								store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v6+i32(-1)))
-								t312 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-								store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t312|i32(4)))
 							}
-						l74:
-							m.memory[uint32(v8)] = byte(v1)
+						l29:
+							if v3&i32(0xffff) != i32(34998) {
+								goto l22
+							}
+							t352 := m.fn9(v1)
+							if t352 == 0 {
+								goto l22
+							}
+							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
+							goto l11
 						}
-					l53:
-						{
-							t313 := int32(load32(m.memory, uint64(uint32(v2))+120))
-							if t313 == 0 {
-								goto l80
+						store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(3)))
+						v0 = v3 & i32(0xffff)
+						switch v0 + i32(-34997) {
+						case 1:
+							t62 := int32(m.memory[uint64(uint32(v1))+28])
+							if t62 == 0 {
+								goto l11
 							}
-							t314 := int32(load32(m.memory, uint64(uint32(v2))+36))
-							if t314&v3 == 0 {
-								goto l80
+							t63 := m.fn9(v1)
+							p64 := i32(5)
+							if t63 != 0 {
+								p64 = i32(4)
 							}
-							v1 = v26 & i32(3)
-							if v1 == 0 {
-								goto l80
+							v3 = p64
+							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(v3))
+							goto l27
+						default:
+							if v0 != i32(2048) {
+								goto l11
 							}
-							v3 = v15 + v10*i32(1088)
-							v4 = v3 + v0<<6
-							t315 := int32(m.memory[uint32(v4+i32(125))])
-							if t315 == i32(2) {
-								goto l80
+							t65 := int32(m.memory[uint64(uint32(i32(0)))+1878])
+							if t65 != i32(69) {
+								goto l22
 							}
-							t316 := int64(load64(m.memory, uint32(v4+i32(72))))
-							v11 = t316 + v12
-							t317 := int32(m.memory[uint32(v3+i32(30))])
-							v3 = t317 & i32(31)
+							t66 := int32(m.memory[uint64(uint32(i32(0)))+1884])
+							t67 := int32(m.memory[uint64(uint32(i32(0)))+1885])
+							if t66<<8&i32(16128)|t67 != 0 {
+								goto l22
+							}
 							{
-								{
-									t318 := int32(load32(m.memory, uint64(uint32(v2))+32))
-									if t318 != i32(2) {
-										goto l81
-									}
-									t319 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(136))))
-									var p320 int32
-									if uint64(t319) < uint64(v11) {
-										p320 = 1
-									}
-									v2 = p320
-									goto l82
+								t68 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								v0 = t68
+								switch v0 + i32(-6) {
+								case 0, 11:
+									goto l28
+								default:
+									goto l22
 								}
-							l81:
-								t321 := v11
-								v3 = v2 + v3*i32(56)
-								t322 := int64(load64(m.memory, uint32(v3+i32(128))))
-								v12 = t322
-								if uint64(t321) <= uint64(v12) {
-									goto l80
-								}
-								t323 := int64(load64(m.memory, uint32(v3+i32(136))))
-								v13 = t323
-								if uint64(v13) < uint64(v11) {
-									goto l83
-								}
-								v3 = v15 + v10*i32(1088)
-								t324 := int64(load64(m.memory, uint64(uint32(v3))+600))
-								t325 := v3
-								v14 = t324
-								store64(m.memory, uint64(uint32(t325))+600, uint64(v14+i64(1)))
-								t326 := int64(load64(m.memory, uint64(uint32(v2))+40))
-								t327 := int64(uint64(t326*(v11-v12)) / uint64(v13-v12))
-								t328 := int64(load64(m.memory, uint32(v2+i32(96))))
-								v11 = int64(uint32(v10))<<40 + v14*i64(-0x61c8864680b583eb) + t328 + i64(-0x61c8864680b583eb)
-								v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
-								v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
-								var p329 int32
-								if uint64(t327) > uint64(int64(uint64(v11)>>63)^int64(uint64(v11)>>32)) {
-									p329 = 1
-								}
-								v2 = p329
 							}
-						l82:
-							if v2 == 0 {
-								goto l80
+						l28:
+							if v0 != i32(17) {
+								goto l22
 							}
-							if v1 != i32(3) {
-								goto l84
+							t69 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
+							var p70 int32
+							if v0 == i32(17) {
+								p70 = 1
 							}
-							goto l80
-						l83:
-							if v1 == i32(3) {
-								goto l80
+							v0 = t69
+							var p71 int32
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
+								p71 = 1
 							}
-						l84:
-							t330 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-							v1 = t330
-							v1 = v1<<8 | int32(uint32(v1)>>8)
-							v2 = v1 | i32(3)
-							m.memory[uint64(uint32(i32(0)))+1879] = byte(v2)
-							t331 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-							t332 := int32(m.memory[uint64(uint32(i32(0)))+1889])
-							v1 = v2&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t331<<8 | t332 ^ i32(0xffff))
-							v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
-							v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
-							store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-							v1 = v15 + v10*i32(1088)
-							t333 := int64(load64(m.memory, uint64(uint32(v1))+56))
-							store64(m.memory, uint64(uint32(v1))+56, uint64(t333+i64(1)))
+							v0 = p71
+							if p70&v0|v0 == 0 {
+								goto l22
+							}
+							fallthrough
+						case 0:
+							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(2)))
+							t72 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
+							store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(t72))
+							goto l11
 						}
-					l80:
-						t334 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-						v1 = t334
-						m.memory[uint64(uint32(i32(0)))+1886] = byte(v1 + i32(-1))
-						t335 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-						v1 = v1<<8 | t335
-						t336 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-						t337 := int32(m.memory[uint64(uint32(i32(0)))+1889])
-						v1 = (v1+i32(-256))&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t336<<8 | t337 ^ i32(0xffff))
-						v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
-						v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
-						store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-						v1 = v15 + v10*i32(1088)
-						t338 := int32(m.memory[uint64(uint32(v1))+22])
-						m.memory[uint64(uint32(i32(0)))+1864] = byte(t338)
-						t339 := int32(m.memory[uint32(v1+i32(23))])
-						m.memory[uint64(uint32(i32(0)))+1865] = byte(t339)
-						t340 := int32(m.memory[uint32(v1+i32(24))])
-						m.memory[uint64(uint32(i32(0)))+1866] = byte(t340)
-						t341 := int32(m.memory[uint32(v1+i32(25))])
-						m.memory[uint64(uint32(i32(0)))+1867] = byte(t341)
-						t342 := int32(m.memory[uint32(v1+i32(26))])
-						m.memory[uint64(uint32(i32(0)))+1868] = byte(t342)
-						t343 := int32(m.memory[uint32(v1+i32(27))])
-						m.memory[uint64(uint32(i32(0)))+1869] = byte(t343)
-						t344 := int32(m.memory[uint64(uint32(v1))+16])
-						m.memory[uint64(uint32(i32(0)))+1870] = byte(t344)
-						t345 := int32(m.memory[uint32(v1+i32(17))])
-						m.memory[uint64(uint32(i32(0)))+1871] = byte(t345)
-						t346 := int32(m.memory[uint32(v1+i32(18))])
-						m.memory[uint64(uint32(i32(0)))+1872] = byte(t346)
-						t347 := int32(m.memory[uint32(v1+i32(19))])
-						m.memory[uint64(uint32(i32(0)))+1873] = byte(t347)
-						t348 := int32(m.memory[uint32(v1+i32(20))])
-						m.memory[uint64(uint32(i32(0)))+1874] = byte(t348)
-						t349 := int32(m.memory[uint32(v1+i32(21))])
-						m.memory[uint64(uint32(i32(0)))+1875] = byte(t349)
-						store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
-						store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(v10))
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v0))
-						goto l11
+					l22:
+						t353 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
+						v3 = t353
+						goto l27
 					}
-				l36:
+				l43:
 					v3 = i32(1)
 				l31:
 					store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v3))
 					store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(5)))
-					goto l85
+					goto l83
 				l27:
 					if v3 != i32(5) {
 						goto l11
 					}
-					t350 := int32(load32(m.memory, uint64(uint32(i32(0)))+1804))
-					v3 = t350
+					t354 := int32(load32(m.memory, uint64(uint32(i32(0)))+1804))
+					v3 = t354
 					if uint32(v3) >= uint32(i32(5)) {
 						goto l11
 					}
 				}
-			l85:
+			l83:
 				v1 = v1 + v3<<3 + i32(824)
-				t351 := int64(load64(m.memory, uint32(v1)))
-				store64(m.memory, uint32(v1), uint64(t351+i64(1)))
+				t355 := int64(load64(m.memory, uint32(v1)))
+				store64(m.memory, uint32(v1), uint64(t355+i64(1)))
 			}
 		}
 	}
 l11:
-	t352 := int64(load64(m.memory, uint64(uint32(i32(0)))+1808))
-	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(t352+i64(1)))
+	t356 := int64(load64(m.memory, uint64(uint32(i32(0)))+1808))
+	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(t356+i64(1)))
 }
 func (m *Module) Xmemory() Memory {
 	return &m.wasmMemory
