@@ -88,7 +88,7 @@ func (d *draft) leafSpine(v *yamlspec.Value, base cable) {
 	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine", "host")
 	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
 	m.Done()
-	if spines == 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines) {
+	if spines == 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines, leaves*(perLeaf+spines)) {
 		return
 	}
 	leaf, spine, host := b.nodesOf("leaf", leaves), b.nodesOf("spine", spines), b.nodesOf("host", leaves*perLeaf)
@@ -131,7 +131,7 @@ func (d *draft) fatTree(v *yamlspec.Value, base cable) {
 	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
 	m.Done()
 	if min(pods, edges, aggregations, cores, perEdge) == 0 ||
-		b.tooLarge(pods*edges*perEdge, pods*(edges+aggregations)+cores) {
+		b.tooLarge(pods*edges*perEdge, pods*(edges+aggregations)+cores, pods*(edges*(perEdge+aggregations)+cores)) {
 		return
 	}
 	if cores%aggregations != 0 {
@@ -159,10 +159,14 @@ func (d *draft) fatTree(v *yamlspec.Value, base cable) {
 }
 
 // tooLarge reports sizes past the bounds before anything of them is built.
-func (b *builder) tooLarge(hosts, switches int) bool {
-	if hosts <= MaxHosts && switches <= MaxSwitches {
+func (b *builder) tooLarge(hosts, switches, links int) bool {
+	switch {
+	case hosts > MaxHosts || switches > MaxSwitches:
+		b.at.Errorf("%d hosts and %d switches: at most %d and %d are possible", hosts, switches, MaxHosts, MaxSwitches)
+	case links > maxLinks:
+		b.at.Errorf("%d links: at most %d are possible", links, maxLinks)
+	default:
 		return false
 	}
-	b.at.Errorf("%d hosts and %d switches: at most %d and %d are possible", hosts, switches, MaxHosts, MaxSwitches)
 	return true
 }

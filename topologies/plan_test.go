@@ -192,6 +192,47 @@ func TestLargeFabric(t *testing.T) {
 	}
 }
 
+// TestLargestFabric: as many hosts as there may be. What routes take grows with leaves, not with hosts, and one host more is refused.
+func TestLargestFabric(t *testing.T) {
+	for _, c := range []struct {
+		text             string
+		switches, leaves int
+		hops             int // between the first host and the last
+	}{
+		{"leafspine: {spines: 32, leaves: 512, hosts_per_leaf: 32}", 544, 512, 4},
+		{"fattree: {pods: 32, edges: 16, aggregations: 16, cores: 256, hosts_per_edge: 32}", 1280, 512, 6},
+	} {
+		p := mustParse(t, c.text)
+		r := p.Routes()
+		if len(p.Hosts) != MaxHosts || len(p.Switch) != c.switches || r.Leaves != c.leaves || len(r.ToLeaf) != c.switches*c.leaves {
+			t.Errorf("%s; %d leaves, %d routes to them", p.Summary(), r.Leaves, len(r.ToLeaf))
+		}
+		last := p.Hosts[MaxHosts-1]
+		if n := p.PathOf(p.Hosts[0], last); len(n) != c.hops || p.PeerNode(n[c.hops-1]).ID != last {
+			t.Errorf("%s: path %v, want %d links", p.Summary(), n, c.hops)
+		}
+		if a := p.Nodes[last].Addr.String(); a != "10.0.64.0" {
+			t.Errorf("the last host has the address %s", a)
+		}
+		_, err := Parse("x", []byte(c.text+"\nnodes: [{name: one-more, kind: host}]\nlinks: [{from: one-more, to: "+p.Nodes[p.Switch[0]].Name+"}]"))
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("16385 hosts and %d switches: at most 16384 and 4096 are possible", c.switches)) {
+			t.Errorf("one host more: %v", err)
+		}
+	}
+}
+
+// TestTooManyLinks: what would have too many links is refused before they are made.
+func TestTooManyLinks(t *testing.T) {
+	for text, want := range map[string]string{
+		"leafspine: {spines: 2000, leaves: 2000, hosts_per_leaf: 1}":                          "4002000 links",
+		"fattree: {pods: 1, edges: 1500, aggregations: 1000, cores: 1000, hosts_per_edge: 1}": "1502500 links",
+	} {
+		if _, err := Parse("x", []byte(text)); err == nil || !strings.Contains(err.Error(), want+": at most 524288 are possible") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func BenchmarkParseFatTree1024(b *testing.B) {
 	for b.Loop() {
 		mustParse(b, "fattree: {k: 16}")

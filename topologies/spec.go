@@ -11,13 +11,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Bounds of what a spec may ask for. They are far above what an emulation on one machine is good for, and low enough to
-// refuse a slip of the pen before it costs memory.
+// Bounds of what a spec may ask for, low enough to refuse a slip of the pen before it costs memory. The kernel plane's are lower.
 const (
-	MaxHosts          = 4096
-	MaxSwitches       = 1024
+	MaxHosts          = 16384
+	MaxSwitches       = 4096
 	MaxPortsPerSwitch = 1024
-	maxLinks          = MaxSwitches * MaxPortsPerSwitch / 2
+	maxLinks          = 1 << 19
 
 	minRate  = units.Mbps
 	maxRate  = 10 * units.Tbps

@@ -21,6 +21,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 type runFlags struct {
@@ -249,8 +250,13 @@ func writeUnlike(w io.Writer, results [][]*runner.Result) {
 
 // runError decides the exit code of a run that came to an error.
 func runError(err error) error {
-	var environment *runner.EnvironmentError
+	var (
+		environment *runner.EnvironmentError
+		tooLarge    *kernel.TooLargeError
+	)
 	switch {
+	case errors.As(err, &tooLarge):
+		return badInput(err)
 	case errors.Is(err, context.Canceled):
 		return &exitError{exitVerdict, errors.New("interrupted: the results so far are kept and marked partial")}
 	case errors.As(err, &environment):

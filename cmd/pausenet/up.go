@@ -130,9 +130,12 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	before := live.Ended(f.name)
 	fabric, err := live.BringUp(made, options)
-	var environment *runner.EnvironmentError
+	var (
+		environment *runner.EnvironmentError
+		tooLarge    *kernel.TooLargeError
+	)
 	switch {
-	case errors.Is(err, live.ErrName):
+	case errors.Is(err, live.ErrName), errors.As(err, &tooLarge):
 		return badInput(err)
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}

@@ -86,7 +86,11 @@ func LoadOn(machine Machine, n ebpf.Sizes) (*Pipelines, error) {
 
 func (p *Pipelines) makeTables(n ebpf.Sizes) error {
 	entries := entriesOf(n)
-	tooMuch := fmt.Errorf("%d switches with %d ports need more than the 4 GB that WebAssembly can address", n.Switches, n.Ports)
+	remedy := "use fewer switches"
+	if n.Features.BurstDetection {
+		remedy += fmt.Sprintf(", or a congestion control without CNMs: DCON's flow tables take %.1f MB a switch", float64(ebpf.FlowIDs*unsafe.Sizeof(ebpf.Flow{}))/1e6)
+	}
+	tooMuch := fmt.Errorf("%d switches with %d ports need more than the 4 GB that WebAssembly can address: %s", n.Switches, n.Ports, remedy)
 	if entries.bytes() > 1<<32-2*page { // what lies before the tables fits a page
 		return tooMuch
 	}

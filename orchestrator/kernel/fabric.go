@@ -34,8 +34,12 @@ type Fabric struct {
 // BuildTiming says where the time of bringing a fabric up went.
 type BuildTiming struct{ Load, Namespaces, Links, Attach, Total time.Duration }
 
-// NewFabric builds the fabric in the kernel. It needs root. Whatever ends the process, the fabric ends with it.
+// NewFabric builds the fabric in the kernel. It needs root. A plan with more than MaxHosts or MaxSwitches is refused with a
+// TooLargeError. Whatever ends the process, the fabric ends with it.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
+	if err := checkSize(plan); err != nil {
+		return nil, err
+	}
 	f = &Fabric{plan: plan, live: o.Features.Live, hub: netns.None()}
 	defer func() {
 		if err != nil {

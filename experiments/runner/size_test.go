@@ -1,0 +1,38 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// TestLargestFabrics: in fabrics of as many hosts as there may be, each sends to one and is sent to by one, and all of it arrives.
+func TestLargestFabrics(t *testing.T) {
+	testenv.WholeScenario(t)
+	for name, topology := range map[string]string{
+		"leaf-spine": "leafspine: {spines: 32, leaves: 512, hosts_per_leaf: 32}",
+		"fat-tree":   "fattree: {pods: 32, edges: 16, aggregations: 16, cores: 256, hosts_per_edge: 32}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := parse(t, "name: large\ntopology: {rate: 100Gbps, "+topology+"}\ncontrollers: [dcqcn]\n"+
+				"workloads: [{tag: all, permutation: {size: 2KB}}]\nduration: 1ms\ndrain: true\nexpect_unused: [pfc, ecn, controller]\nsample: {flows: none}\n")
+			o := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm})
+			flows := o.table("flows.csv").Rows
+			if o.Summary.Flows.Completed != topologies.MaxHosts || len(flows) != topologies.MaxHosts || o.Summary.Verdict.Status != measure.Pass {
+				t.Errorf("%d flows have ended, %d are written down: %+v", o.Summary.Flows.Completed, len(flows), o.Summary.Verdict)
+			}
+			receivers := map[string]bool{}
+			for _, f := range flows {
+				if f["fct_ns"] != "" {
+					receivers[f["dst"]] = true
+				}
+			}
+			if len(receivers) != topologies.MaxHosts {
+				t.Errorf("%d hosts have received something", len(receivers))
+			}
+		})
+	}
+}
