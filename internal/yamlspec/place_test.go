@@ -3,6 +3,9 @@ package yamlspec
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/pausenet/pausenet/units"
 )
 
 // TestPlaces: what a value's place shows of the file is the value, whatever stands before it in its line.
@@ -50,5 +53,30 @@ func TestPathPlaces(t *testing.T) {
 		if got := strings.Join(root.Places(path), " "); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
+	}
+}
+
+// TestLongKeys: a message does not repeat keys and values that nobody could read, and still says what is wrong with them.
+func TestLongKeys(t *testing.T) {
+	long := strings.Repeat("k", 900_000)
+	for text, want := range map[string]string{
+		long + ": 1":                                 "unknown key",
+		"size: " + long:                              "is not a size",
+		"size: " + strings.Repeat("é", 900_000):      "is not a size",
+		`"` + strings.Repeat("k ", 450_000) + `": 1`: "unknown key",
+	} {
+		report := new(Report)
+		m := report.Parse("x.yaml", []byte(text)).Mapping()
+		var size units.Bytes
+		m.Get("size").Bytes(&size)
+		m.Done()
+		err := report.Err()
+		if err == nil || len(err.Error()) > 20_000 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "…") || !utf8.ValidString(err.Error()) {
+			t.Errorf("%s...: a message of %d bytes, %.200s", text[:10], len(err.Error()), err)
+		}
+	}
+	path := "/" + strings.Repeat("folder/", 40) + "file.yaml"
+	if got := abridge("cannot read " + path + ": no such file"); !strings.Contains(got, path) {
+		t.Errorf("a path is cut: %s", got)
 	}
 }

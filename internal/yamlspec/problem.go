@@ -170,11 +170,11 @@ func (s *source) problem(line, column, width int, message string) {
 
 // problemAt is problem with the value that it is of.
 func (s *source) problemAt(v *Value, line, column, width int, message string) {
-	p := Problem{File: s.name, Line: line, Column: column, Width: width, Message: message, given: column, order: s.order}
+	p := Problem{File: s.name, Line: line, Column: column, Width: width, Message: abridge(message), given: column, order: s.order}
 	if !s.report.wants(&p) {
 		return
 	}
-	p.Path = v.Path() // not before: of a file with very many mistakes nobody wants most
+	p.Path = abridge(v.Path()) // not before: of a file with very many mistakes nobody wants most
 	if text, ok := s.line(line); ok {
 		p.Column = min(max(column, 1), utf8.RuneCountInString(text)+1)
 		p.Source, p.skipped = about(text, p.Column)

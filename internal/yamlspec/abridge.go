@@ -1,0 +1,50 @@
+package yamlspec
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of what a message repeats of a file, in bytes: of a word, which may be a path, and of all of it.
+const (
+	longestWord    = 512
+	longestMessage = 8192
+)
+
+// abridge cuts what is too long to be read out of the middle of a message, such as a key of a megabyte that it repeats.
+func abridge(message string) string {
+	if len(message) <= longestWord {
+		return message
+	}
+	var b strings.Builder
+	for rest := message; rest != ""; {
+		end := strings.IndexFunc(rest, unicode.IsSpace)
+		if end < 0 {
+			end = len(rest)
+		}
+		b.WriteString(middle(rest[:end], longestWord))
+		if end < len(rest) {
+			_, n := utf8.DecodeRuneInString(rest[end:])
+			b.WriteString(rest[end : end+n])
+			end += n
+		}
+		rest = rest[end:]
+	}
+	return middle(b.String(), longestMessage)
+}
+
+// middle is a text without its middle if that makes it no longer than so many bytes.
+func middle(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	head, tail := most*3/4, len(text)-most/8
+	for !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + "…" + text[tail:]
+}
