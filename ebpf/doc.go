@@ -9,5 +9,7 @@
 //   - Nothing locks them. One goroutine drives a fabric, and touches State between two passes only.
 //   - Flows and Fanouts are nil unless burst detection is on.
 //   - types_bpfel.go and the objects of both planes are generated from c/ (go generate, with clang 14), and committed.
-//   - State.Threshold and SwitchState.Counted say in Go what c/pfc.h says in C. Whoever changes one changes the other.
+//   - SwitchState.Counted and State's Threshold, ResumeLevel and ResumeDue say in Go what c/pfc.h says in C: counted, xoff_threshold,
+//     xon_threshold and resume_due. Release undoes what its account does, and Overrun goes by what account puts into the headroom.
+//     Whoever changes one changes the other.
 package ebpf
