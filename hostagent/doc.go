@@ -13,4 +13,10 @@
 //   - Settings are kept by pointer and not checked. settings.CheckHost says whether they can work.
 //   - HeadersOnly is set before the first flow starts, as the plane's CarriesPayload says.
 //   - A controller is other people's code. A rate that is no number above 0 stops its flow and is no error: ask Sender.Broken at the end.
+//
+// Where what is:
+//
+//   - A NIC: nic.go, pacer.go (flows by the time of their next packet), settings.go.
+//   - A flow: sender.go (the reaction point), receiver.go and notify.go (the notification point: ACKs, and CNPs).
+//   - A controller that says what cannot be done: broken.go.
 package hostagent

@@ -16,4 +16,10 @@
 //   - CheckSwitch and CheckHost are for settings that were made in Go. They check bounds and what is between settings.
 //   - Zero is a value like others: begin with DefaultSwitch and DefaultHost, not with an empty struct.
 //   - A Table holds pointers into the value that it is bound to. It must not outlive it, and two goroutines must not decode into one.
+//
+// Where what is:
+//
+//   - What can be set: switch.go, host.go, fault.go, and occurrence.go (when faults happen).
+//   - What a row is: setting.go, and value.go (the kinds of values).
+//   - What goes by the rows: decode.go (reading), view.go (showing), jsonschema.go.
 package settings

@@ -13,4 +13,10 @@
 //   - Ports go by their ids in the fabric, not by their numbers in the switch.
 //   - Bytes are as the topology's framing counts them (ebpf.SwitchState.Counted), except in Port.Backlog, which has whole frames.
 //   - Settings are kept by pointer and not checked. settings.CheckSwitch says whether they can work.
+//
+// Where what is:
+//
+//   - The traffic manager: switch.go, scheduler.go (which priority is next), discard.go (what a port refuses, or throws away).
+//   - What is set: settings.go, detector.go (ECN or TCD), watchdog.go.
+//   - Flow control: flowcontrol.go (PFC or credits), and auto.go (buffers, thresholds and credits that follow from cables).
 package switchagent

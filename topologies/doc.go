@@ -12,4 +12,11 @@
 //   - A spec may name a file of HPCC's simulator, from the folder of the spec's own name. Parse reads it too.
 //   - Rates are bits per second, delays picoseconds of virtual time, one way. LineBytes of the framing says what a frame costs on a cable,
 //     Counted what it takes of a buffer: they differ.
+//
+// Where what is:
+//
+//   - A plan: plan.go, build.go (how a checked spec becomes one), summary.go (in a line), view.go (as it resolves).
+//   - Paths: routes.go, hpcc_routes.go (in the order of HPCC's simulator).
+//   - A spec: spec.go (the file), builders.go (star, leaf-spine, fat-tree), hpcc.go (files of HPCC's simulator), check.go (what keeps it
+//     from being a plan); builtin.go has those that come with the program.
 package topologies

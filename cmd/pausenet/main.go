@@ -1,4 +1,3 @@
-// Command pausenet builds lossless data-center fabrics on one machine and runs experiments on them.
 package main
 
 import "os"

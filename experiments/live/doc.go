@@ -15,4 +15,18 @@
 //   - Errors of what the user asked for are told from others: a Refusal is what a Client's fabric has answered, a runner.EnvironmentError the
 //     machine's fault, and live.ErrEnded of package orchestrator/live says that the fabric is no more.
 //   - Off Linux there is little but NewSetup.
+//
+// Where what is:
+//
+//   - A fabric: setup.go (what it is made from), fabric.go (from bring-up to its end), owner.go (who brought it up), warnings.go (what is
+//     off with it though it is up), verdict.go.
+//   - What users do: flows.go (RDMA flows), ping.go, run.go (programs on nodes), change.go (settings), linkfault.go and hostfault.go.
+//   - What users see: describe.go (nodes and links), snapshot.go (one moment), top.go (between two), ended.go (flows that have ended),
+//     capture.go (frames on the wires).
+//   - Metrics for Prometheus: metrics.go; guests.go bounds the connections of those who read them.
+//   - Events: event.go (their kinds), watcher.go (what the engine tells), reader.go (who reads them).
+//   - Other terminals: control.go (the socket, its requests and replies), streams.go (replies that go on), connections.go (who is
+//     connected), accept.go (a listener that an error does not end, the metrics' too), rights.go (open files sent along); client.go is
+//     the other end.
+//   - What outlives a fabric: record.go (what it was, and why it ended), left.go (the files that it left).
 package live

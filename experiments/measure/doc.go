@@ -8,4 +8,13 @@
 // Trusted.
 //
 // Times are virtual nanoseconds where a name or a JSON field says so (_ns), and vtime.Time otherwise; rates are bits per second.
+//
+// Where what is:
+//
+//   - A run in numbers: summary.go, summary_flows.go, summary_pfc.go and summary_faults.go; links.go; oldkeys.go has former names of
+//     keys.
+//   - Whether they can be trusted: verdict.go.
+//   - Flows: statistics.go, sizes.go (bins of as many flows), ideal.go (the time of a flow alone).
+//   - Metrics: metrics.go, and metrics_text.go (over several runs, for people).
+//   - Published figures: figures.go (which flows one is of), published.go (beside what was measured), comparison.go (as text).
 package measure

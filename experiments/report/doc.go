@@ -1,7 +1,19 @@
 // Package report writes what a scenario's runs came to as one self-contained HTML page: the controllers side by side, on
-// the same scales. It also writes each plot as a stand-alone SVG.
+// the same scales. It also makes each plot a file of its own, SVG, PNG or PDF, with its points as CSV.
 //
 // The page needs no network, no script and no colour to be read. It has no clock in it: equal runs give equal bytes,
 // except for the wall-clock seconds a caller chooses to put into Speed. It knows nothing of any scenario: every word
 // about what the plots mean comes from the caller.
+//
+// Where what is:
+//
+//   - What a caller gives: report.go and summary.go (a scenario's runs), sweep.go (a sweep, and its page), lines.go (line charts alone).
+//   - A scenario's page: page.go, of panel.go (plots over time), cdf.go (distributions), groups.go (by tag and size), bysize.go (charts
+//     over size), links.go, spread.go (PAUSE and its victims, fairness), events.go (faults, storms and deadlocks), published.go (beside
+//     what a source says) and settings.go.
+//   - A chart on the page: chart.go, with axis.go, path.go (a line as SVG) and decimate.go (as few points as its picture needs).
+//   - Numbers: table.go, repeats.go (several seeds), unit.go.
+//   - A plot in a file: export.go (all those of a page), figure.go (a run's), drawing.go (the layout), plot.go (a chart by gonum),
+//     canvas.go (SVG, PNG and PDF).
+//   - On the page and in files: palette.go (colours and dashes).
 package report

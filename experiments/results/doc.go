@@ -11,4 +11,11 @@
 //     tables.
 //   - Write replaces the report and the figures of the folder that it is given, and follows no link out of it.
 //   - Nothing here is safe for concurrent use, but different folders do not disturb each other.
+//
+// Where what is:
+//
+//   - Reading: results.go (a folder as a command listed it), read.go (a run), read_tables.go (its CSV files), read_settings.go (what
+//     decided what it came to).
+//   - Showing: page.go and page_panels.go (the page), figures.go, compare.go (any runs side by side), repetitions.go (several seeds).
+//   - Before a run takes another's place: overwritten.go, differences.go.
 package results

@@ -2,8 +2,8 @@
 //
 // Run resolves the scenario (scenario.NewSetup), opens a plane, builds an engine with the scenario's flows and faults, and has a
 // recorder take its measurements: samples at fixed times, and what the engine tells. When the run has ended, or was ended, it
-// sums up (summarise*.go), checks the invariants (verdict*.go), and leaves everything in a folder (package rundir). Watch does the
-// same without a folder, for code that learns from a run. See the example.
+// sums up, checks the invariants, and leaves everything in a folder (package rundir). Watch does the same without a folder, for code
+// that learns from a run. See the example.
 //
 //   - A run whose verdict is FAIL is no error of Run: look at Summary.Verdict before using its numbers.
 //   - An error of Run leaves what was measured, marked partial, and a Result may come with the error. An EnvironmentError says that the
@@ -16,4 +16,14 @@
 //     their own run.
 //   - Cancelling the context ends a run between two events. A congestion control that does not come back from a call cannot be ended:
 //     then the process is (package shutdown).
+//
+// Where what is:
+//
+//   - A run: run.go, watch.go (without a folder), drive.go (the engine, and panics under it), faults.go (a scenario's, on an engine),
+//     progress.go (how far it is), manifest.go.
+//   - What is measured meanwhile: recorder.go, events.go (faults, storms and deadlocks), tally.go (the flows with a tag), rtt.go,
+//     fairness.go, congestion.go with stretches.go (when ports were congested or paused), spread.go (how far PAUSE goes).
+//   - What else is written: capture.go (frames), hpcc.go (files as HPCC's simulator has them).
+//   - What it came to: records.go (flows), summarise.go, summarise_links.go, summarise_victims.go.
+//   - Whether that can be trusted: verdict.go, verdict_flows.go (flows that did not end), verdict_unused.go (what was not needed).
 package runner

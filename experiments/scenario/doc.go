@@ -8,8 +8,7 @@
 //	u, err := scenario.NewSetup(s, "dcqcn", 1)  // under one: constants and paths of every flow
 //	v := u.Resolution()                         // for programs, and for the hash that says whether two runs are the same
 //
-// The files spec*.go read the YAML keys, a section each, and show them again (spec_view.go for programs, spec_describe.go for
-// people). A Scenario is not changed once it has been read: WithSeed and Under give another.
+// A Scenario is not changed once it has been read: WithSeed and Under give another.
 //
 //   - Load alone does not make a scenario that runs: what depends on the controller, such as its constants, is found by Check. The runner,
 //     the sweep and validate refuse what Check refuses, and nothing more.
@@ -18,4 +17,17 @@
 //   - Warnings are no errors: what is off but can be run. Whoever runs a scenario for people shows them.
 //
 // Of the engine the package uses what decides a flow's path and a port's thresholds; it runs nothing and opens no fabric.
+//
+// Where what is:
+//
+//   - A scenario: scenario.go, variant.go (controllers under settings of their own), workload.go (flows by a rule, and seeds); builtin.go
+//     has those that come with the program.
+//   - Under one controller and seed: setup.go, and needs.go (what the controller has switches and hosts be).
+//   - What is wrong with it: check.go. What is off: warnings.go.
+//   - Its file: spec.go, and a section each spec_flows.go, spec_workload.go with spec_workload_parts.go, spec_controllers.go,
+//     spec_settings.go, spec_faults.go with spec_faults_check.go, spec_end.go (how it ends), spec_report.go with reference.go (levels in
+//     plots), spec_published.go and spec_quick.go (the quick form).
+//   - As it resolves: spec_view.go for programs and spec_describe.go for people; parts of these: spec_faults_view.go,
+//     spec_published_view.go, workload_view.go and spec_auto.go (what auto comes to).
+//   - Files beside it: flow_files.go (flows), hpcc_import.go (a scenario of the files of HPCC's simulator).
 package scenario

@@ -11,4 +11,11 @@
 //     being made.
 //   - The folder belongs to the sweep. A point that is not kept takes the place of what is in its folder.
 //   - The mean of a Row is over the runs that can be trusted: its Verdicts say how many that are.
+//
+// Where what is:
+//
+//   - A sweep: sweep.go (its points), spec.go (its file), values.go (lists and ranges), places.go (points that come out alike, and
+//     warnings).
+//   - Making the points: run.go, and overwrite.go (whose results that would replace).
+//   - What they came to: table.go, report.go.
 package sweep

@@ -1,4 +1,4 @@
-// Package cc holds the congestion controllers, one file each, and the interface they share.
+// Package cc holds the congestion controllers, and the interface they share.
 //
 // A controller is a state machine of one flow at the sender (the reaction point). It is told what happened and when, and answers
 // with a rate and, if it has one, a window. It does no IO, starts no goroutine, reads no clock, and allocates nothing after it is
@@ -12,6 +12,15 @@
 // What the NIC relies on, the conformance suite (conformance_test.go) holds every controller to: a rate is a finite number above 0
 // and not above the line rate, a window is not negative, equal events lead to equal states, flows do not change the constants that
 // they share, and no call allocates.
+//
+// Where what is:
+//
+//   - A controller: NAME.go, with the name that users give and _ for -.
+//   - Parts of controllers: dcqcn_mlx.go (DCQCN's profile b, a Mellanox NIC), pid_target.go and pid_training.go (the PID control's target
+//     and gains), tcd.go (NAME+tcd, which knows undetermined marks), window.go (NAME+win, kept within a window).
+//   - What they share: cc.go, the interface.
+//   - Which there are: registry.go, and list.go for people and programs.
+//   - Their constants: parameter.go (one), settings.go (all, with their defaults), file.go (those that are files).
 //
 // # Rounding
 //

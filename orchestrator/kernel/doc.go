@@ -14,4 +14,20 @@
 //   - One goroutine drives a Plane. Resent apart, nothing of it is safe for concurrent use.
 //   - The file descriptors of Namespace, Hub and Place belong to the fabric and are valid until Close. Do not close them.
 //   - Programs on nodes share the machine: a namespace is no sandbox (docs/live.md).
+//
+// Where what is:
+//
+//   - Opening either plane: open.go, open_linux.go and, off Linux, open_other.go; wazero.go (the third plane) and wazero_none.go go by the
+//     build tag wazero.
+//   - A fabric: fabric.go builds it, of netns.go (namespaces), links.go (veth pairs and hosts' addresses) and attach.go (the programs on
+//     each port); mark.go writes down whose a namespace is.
+//   - Frames: plane.go (passes through the pipelines), sending.go (into a port, also where the kernel is short of room), ring.go (out of
+//     it), tap.go (what is on a wire).
+//   - Live fabrics: liveplane.go (the frames of programs), liveports.go (hosts' interfaces made fit for programs), disturbed.go
+//     (interfaces that somebody has deleted, moved or taken down).
+//   - Programs on nodes: node.go (the namespaces of a node), enter.go (running there), foreground.go (who has the terminal).
+//   - What fabrics leave whose process is gone: leftover.go, clean.go and, off Linux, leftover_other.go; process.go tells processes
+//     apart.
+//   - The machine: machine.go (what it is), probe.go (what it can do), bare.go (what a pass costs).
+//   - Errors of bringing up: explain.go knows what to do about them, advice.go is an error with that.
 package kernel
