@@ -1,6 +1,7 @@
 package internal
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,22 +14,25 @@ import (
 	"testing"
 )
 
-// largeFiles is how many files a package may have without a doc.go.
-const largeFiles = 10
+// largeFiles is how many files a package may have without a doc.go that says what is in which.
+const largeFiles = 8
 
 // mostFiles is how many it may have at all, but for the command line, which has a file a verb, and the controllers, one each.
 const mostFiles = 30
 
-// TestPackageDocs: a package says once what it is, and a large one in doc.go, where whoever comes looks first.
-func TestPackageDocs(t *testing.T) {
-	tree := os.DirFS("..")
-	files, says := map[string]int{}, map[string][]string{}
+// folder is a package: its files, without tests and generated ones, and those of them that have a package comment.
+type folder struct{ files, says []string }
+
+// folders are the packages of the repository by their paths.
+func folders(t *testing.T, tree fs.FS) map[string]*folder {
+	t.Helper()
+	all := map[string]*folder{}
 	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if entry.IsDir() {
-			if name := entry.Name(); name != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "results") {
+			if name := entry.Name(); file == "results" || name == "testdata" || name != "." && strings.HasPrefix(name, ".") {
 				return fs.SkipDir
 			}
 			return nil
@@ -47,54 +51,99 @@ func TestPackageDocs(t *testing.T) {
 		if ast.IsGenerated(parsed) {
 			return nil
 		}
-		files[path.Dir(file)]++
+		in := all[path.Dir(file)]
+		if in == nil {
+			in = &folder{}
+			all[path.Dir(file)] = in
+		}
+		in.files = append(in.files, path.Base(file))
 		if parsed.Doc != nil {
-			says[path.Dir(file)] = append(says[path.Dir(file)], path.Base(file))
+			in.says = append(in.says, path.Base(file))
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) < 20 {
-		t.Fatalf("found %d packages: the test looks in the wrong place", len(files))
+	if len(all) < 20 {
+		t.Fatalf("found %d packages: the test looks in the wrong place", len(all))
 	}
-	for folder, n := range files {
-		where := says[folder]
+	return all
+}
+
+// TestPackageDocs: a package says once what it is, and a large one in doc.go, where whoever comes looks first.
+func TestPackageDocs(t *testing.T) {
+	for where, in := range folders(t, os.DirFS("..")) {
+		n := len(in.files)
 		switch {
-		case len(where) != 1:
-			t.Errorf("%s: %d files have a package comment, want one: %v", folder, len(where), where)
-		case n > largeFiles && !strings.HasPrefix(folder, "cmd/pausenet") && !slices.Contains(where, "doc.go"):
-			t.Errorf("%s: %d files, and the package comment is in %s: want it in doc.go", folder, n, where[0])
-		case n > mostFiles && folder != "cmd/pausenet" && folder != "hostagent/cc":
-			t.Errorf("%s: %d files, want at most %d: join what is one subject, or make what is another a package", folder, n, mostFiles)
+		case len(in.says) != 1:
+			t.Errorf("%s: %d files have a package comment, want one: %v", where, len(in.says), in.says)
+		case n > largeFiles && !slices.Contains(in.says, "doc.go"):
+			t.Errorf("%s: %d files, and the package comment is in %s: want it in doc.go", where, n, in.says[0])
+		case n > mostFiles && where != "cmd/pausenet" && where != "hostagent/cc":
+			t.Errorf("%s: %d files, want at most %d: join what is one subject, or make what is another a package", where, n, mostFiles)
 		}
 	}
 }
 
-// TestEngineDocNamesFiles: the engine's doc.go says of each of its files what is there, and of no other.
-func TestEngineDocNamesFiles(t *testing.T) {
-	const folder = "../orchestrator/engine"
-	doc, err := os.ReadFile(path.Join(folder, "doc.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	named := map[string]bool{}
-	for _, name := range regexp.MustCompile(`[a-z_]+\.go\b`).FindAllString(string(doc), -1) {
-		named[name] = true
-	}
-	for _, entry := range entries {
-		name := entry.Name()
-		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && name != "doc.go" && !named[name] {
-			t.Errorf("doc.go does not say what is in %s", name)
+// whereWhatIs is the line of a doc.go that the list of a package's files follows.
+const whereWhatIs = "// Where what is:\n"
+
+// TestDocsNameFiles: the doc.go of a large package says once of each of its files what is there, and of no other. There, spec_*.go stands for
+// all files whose names are like it, and NAME.go for those that define a congestion control of their name.
+func TestDocsNameFiles(t *testing.T) {
+	tree := os.DirFS("..")
+	for where, in := range folders(t, tree) {
+		doc, err := fs.ReadFile(tree, path.Join(where, "doc.go"))
+		if errors.Is(err, fs.ErrNotExist) { // what TestPackageDocs is about
+			continue
 		}
-		delete(named, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, list, found := strings.Cut(string(doc), whereWhatIs)
+		if !found {
+			if len(in.files) > largeFiles {
+				t.Errorf("%s: %d files, and doc.go has no list %q of them", where, len(in.files), whereWhatIs)
+			}
+			continue
+		}
+		list = regexp.MustCompile(`^(//\n|//   .*\n)*`).FindString(list)
+		named := map[string][]string{}
+		for _, name := range regexp.MustCompile(`[\w*]+\.go\b`).FindAllString(list, -1) {
+			meant := 0
+			for _, file := range in.files {
+				if means(t, tree, name, path.Join(where, file)) {
+					named[file] = append(named[file], name)
+					meant++
+				}
+			}
+			if meant == 0 {
+				t.Errorf("%s: doc.go speaks of %s, which there is not", where, name)
+			}
+		}
+		for _, file := range in.files {
+			if by := named[file]; file != "doc.go" && len(by) != 1 {
+				t.Errorf("%s: doc.go says %d times what is in %s, want once: %v", where, len(by), file, by)
+			}
+		}
 	}
-	for name := range named {
-		t.Errorf("doc.go speaks of %s, which there is not", name)
+}
+
+// means says whether a name in a list stands for a file.
+func means(t *testing.T, tree fs.FS, name, file string) bool {
+	t.Helper()
+	if name != "NAME.go" {
+		matched, err := path.Match(name, path.Base(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return matched
 	}
+	source, err := fs.ReadFile(tree, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	controller := strings.ReplaceAll(strings.TrimSuffix(path.Base(file), ".go"), "_", "-")
+	return regexp.MustCompile(`(Name: *|Spec\()"` + controller + `"`).Match(source)
 }
