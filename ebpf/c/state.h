@@ -3,7 +3,7 @@
  *
  * Every structure lives in an array that the engine maps into its memory: it fills the tables, the traffic manager
  * keeps the queue lengths and takes departed frames off the accounts, the pipelines do the rest. The engine and a
- * pipeline never run at the same time (a pipeline pass is a barrier), so plain loads and stores suffice.
+ * pipeline never run at the same time (a pipeline pass is synchronous), so plain loads and stores suffice.
  *
  * Times are picoseconds of virtual time. Sizes are bytes of the frame without FCS, less what the framing does not count of
  * it (see uncounted). Go's view of these structures is
@@ -77,7 +77,7 @@ struct pass {
 	__u32 want_flow;     /* entry for TRIGGER_FLOW */
 	__u32 changed;       /* priorities with STATE_CHANGED */
 	__u32 reason;
-	__u64 done;          /* passes that ended here: the barrier's counter */
+	__u64 done;          /* passes that ended here: the engine waits for it */
 	__u64 marked;        /* frames the egress pipelines looked at: one a pass */
 };
 
