@@ -240,8 +240,8 @@ func Switch(s *switchagent.Settings) Table {
 		{
 			Parameter: schema.Parameter{
 				Name: "cnm.threshold", Kind: schema.Size,
-				Doc: "DCON: queue length at which a burst begins, or `dynamic`: by the paper's section 4.4, with the M of that ingress port whose packets " +
-					"were for the most egress ports in a period of T, of those that sent here within the last T",
+				Doc: "DCON: queue length at which a burst begins, or `dynamic`: by the paper's section 4.4, with M taken from one ingress port: of those that " +
+					"sent here within the last T, the one whose packets went to the most egress ports in a period of T",
 			},
 			Word: "dynamic", Means: 0, Zero: "write dynamic for the threshold of section 4.4", Live: true, value: size(&cnm.QCNM),
 		},

@@ -10,13 +10,13 @@ var dconSpec = define(Spec{
 	Name:    "dcon",
 	Summary: "DCON: DCQCN, and in a burst the switch tells senders of culprit flows to go to C/N at once",
 	Source: "the DCON paper, section 4.3 and algorithm 1; where that is silent or unworkable (what follows a CNM, " +
-		"what an unmarked CNP is) as the parameters say; literal=true takes algorithm 1 at its word",
+		"what an unmarked CNP is) as the parameters say; literal=true takes algorithm 1 as printed",
 	Needs: SwitchNeeds{ECN: true, CNP: true, CNM: true}, Departure: DepartureStays,
 	Selector: "literal",
 	Parameters: append([]Parameter{
 		{
 			Name: "literal", Kind: FlagKind, Default: "false",
-			Doc: "take algorithm 1 at its word: changes the defaults of recovery and increase",
+			Doc: "take algorithm 1 as printed: changes the defaults of recovery and increase",
 		},
 		{
 			Name: "recovery", Kind: ChoiceKind, Choices: recoveryChoices, Default: "freeze", When: "false", Doc: recoveryDoc,
@@ -143,7 +143,7 @@ func (d *dcon) OnCNM(s *Sample) {
 // freeze puts the next timer increase off until increases are free.
 func (d *dcon) freeze() { d.increaseAt = max(d.increaseAt, d.holdUntil) }
 
-// OnCNP cuts the rate as DCQCN does, or, if algorithm 1 is taken at its word and the CNP is unmarked, increases it.
+// OnCNP cuts the rate as DCQCN does, or, if algorithm 1 is taken as printed and the CNP is unmarked, increases it.
 func (d *dcon) OnCNP(s *Sample) {
 	if d.dc.halve && !s.CE && !s.UE {
 		d.alpha *= 1 - d.c.g

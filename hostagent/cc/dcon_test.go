@@ -221,7 +221,7 @@ func TestDCONByteIncreaseEndsEpisode(t *testing.T) {
 	expect(t, "R_T", d.target, 21.25)
 }
 
-// Taken at its word, algorithm 1 leaves target and timers alone: the rate jumps half way back within a period.
+// Taken as printed, algorithm 1 leaves target and timers alone: the rate jumps half way back within a period.
 func TestDCONLiteralRecovery(t *testing.T) {
 	d := dcon40(t, map[string]string{"literal": "true"})
 	d.OnCNP(cnp(0)) // R_T 40, R_C 20; timer at 55us
