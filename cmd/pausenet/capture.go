@@ -3,17 +3,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
 func newCaptureCommand() *cobra.Command {
@@ -41,12 +42,13 @@ tcpdump print it.`,
 				client.Close()
 				return clientError(err, exitBadInput)
 			}
-			stop := make(chan os.Signal, 1)
-			signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-			go func() {
-				<-stop
+			defer shutdown.Start(exitVerdict)()
+			ctx, release := shutdown.Context(c.Context())
+			defer release()
+			defer context.AfterFunc(ctx, func() {
+				shutdown.Wait() // for what the fabric holds back, and for who reads it
 				_ = client.Finish()
-			}()
+			})()
 			defer client.Close()
 			return capturedTo(raw(c.OutOrStdout()), file, client)
 		},

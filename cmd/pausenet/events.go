@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
 func newEventsCommand() *cobra.Command {
@@ -38,15 +36,15 @@ slow misses events and is told how many.`,
 				return err
 			}
 			defer client.Close()
-			stop := make(chan os.Signal, 1)
-			signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-			defer signal.Stop(stop)
+			defer shutdown.Start(exitVerdict)()
+			ctx, release := shutdown.Context(c.Context())
+			defer release()
 			var stopped atomic.Bool
 			over := make(chan struct{})
 			defer close(over)
 			go func() {
 				select {
-				case <-stop:
+				case <-ctx.Done():
 					stopped.Store(true)
 					_ = client.Close()
 				case <-over:
