@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/pausenet/pausenet/topologies"
@@ -64,12 +63,19 @@ func SummariseLinks(plan *topologies.Plan, all []Link) LinkSummary {
 
 // leading are the links with most of something, those with none left out; among equals the first.
 func leading(all []Link, of func(*Link) float64) []Link {
-	some := []Link{}
+	some := make([]Link, 0, mostLinks+1)
 	for i := range all {
-		if of(&all[i]) > 0 {
-			some = append(some, all[i])
+		l := &all[i]
+		if most := of(l); most > 0 && (len(some) < mostLinks || of(&some[mostLinks-1]) < most) {
+			at, _ := slices.BinarySearchFunc(some, most, func(s Link, most float64) int {
+				if of(&s) < most {
+					return 1
+				}
+				return -1 // among equals this one comes last
+			})
+			some = slices.Insert(some, at, *l)
+			some = some[:min(len(some), mostLinks)]
 		}
 	}
-	slices.SortStableFunc(some, func(a, b Link) int { return cmp.Compare(of(&b), of(&a)) })
-	return some[:min(len(some), mostLinks)]
+	return some
 }
