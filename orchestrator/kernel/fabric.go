@@ -34,6 +34,14 @@ type Fabric struct {
 // BuildTiming says where the time of bringing a fabric up went.
 type BuildTiming struct{ Load, Namespaces, Links, Attach, Total time.Duration }
 
+// checkSize refuses, with a TooLargeError, a fabric that is larger than the kernel plane's.
+func checkSize(plan *topologies.Plan) error {
+	if len(plan.Hosts) <= MaxHosts && len(plan.Switch) <= MaxSwitches {
+		return nil
+	}
+	return &TooLargeError{len(plan.Hosts), len(plan.Switch)}
+}
+
 // NewFabric builds the fabric in the kernel. It needs root. A plan with more than MaxHosts or MaxSwitches is refused with a
 // TooLargeError. Whatever ends the process, the fabric ends with it.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
