@@ -168,8 +168,8 @@ func TestOutside(t *testing.T) {
 		edit func(s *switchagent.Settings)
 		want string
 	}{
-		{func(s *switchagent.Settings) { s.Buffer = 0 }, "buffer 0B is below 1B"},
-		{func(s *switchagent.Settings) { s.LossyLimit = -1 }, "lossy_limit -1B is negative"},
+		{func(s *switchagent.Settings) { s.Buffer = 0 }, "buffer 0B is outside 1B..1TB"},
+		{func(s *switchagent.Settings) { s.LossyLimit = -1 }, "lossy_limit -1B is outside 0..1TB"},
 		{func(s *switchagent.Settings) { s.PFC.Alpha = 65 }, "pfc.alpha 65 is outside 0..64"},
 		{func(s *switchagent.Settings) { s.PFC.Alpha = -1 }, "pfc.alpha -1 is outside 0..64"},
 		{func(s *switchagent.Settings) { s.PFC.Quanta = 0 }, "pfc.quanta 0 is outside 1..65535"},
@@ -179,7 +179,7 @@ func TestOutside(t *testing.T) {
 		{func(s *switchagent.Settings) { s.ECN.Mode = 9 }, "ecn.mode 9 is not one of off, red, step, pcn"},
 		{func(s *switchagent.Settings) { s.CBFC.Period = vtime.Nanosecond }, "cbfc.period 1ns is outside 1us..1s"},
 		{func(s *switchagent.Settings) { s.CBFC.Buffer = 0 }, "cbfc.buffer 0B is outside 64B..4GB"},
-		{func(s *switchagent.Settings) { s.CBFC.Block = 32 }, "cbfc.block 32B is below 64B"},
+		{func(s *switchagent.Settings) { s.CBFC.Block = 32 }, "cbfc.block 32B is outside 64B..4GB"},
 		{func(s *switchagent.Settings) { s.TCD.Epsilon = 0 }, "tcd.epsilon 0 is outside 0.001..1"}, // NAME+tcd would go by it
 		{func(s *switchagent.Settings) { s.TCD.QLen = -2 }, "tcd.q_len -2B is outside 0..4GB"},
 		{func(s *switchagent.Settings) { s.TCD.TMax = -1 }, "tcd.t_max -1ps is outside 0..1s"},
@@ -192,6 +192,10 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	for set, want := range map[string]string{
+		"buffer=100TB": "buffer 100000GB is outside 1B..1TB", "lossy_limit=100TB": "lossy_limit 100000GB is above 1TB", "pfc.xoff=100TB": "pfc.xoff 100000GB is above 1TB",
+		"pfc.xon=2TB": "pfc.xon 2000GB is above", "pfc.xoff_to_xon=2TB": "pfc.xoff_to_xon 2000GB is above", "pfc.headroom=2TB": "pfc.headroom 2000GB is above",
+		"ecn.kmin=2TB": "ecn.kmin 2000GB is above", "ecn.kmax=2TB": "ecn.kmax 2000GB is above", "cnm.ecn_threshold=2TB": "cnm.ecn_threshold 2000GB is above",
+		"cnm.threshold=2TB": "cnm.threshold 2000GB is above", "cbfc.block=8GB": "cbfc.block 8GB is outside 64B..4GB",
 		"pfc.alpha=65": "pfc.alpha 65 is outside", "pfc.quanta=65536": "too large", "pfc.per_rate=0bps": "leave it out",
 		"tcd.t_max=0s": "write auto", "cnm.threshold=0B": "write dynamic", "buffer=some": "or auto", "pfc.watchdog={detect: 0s}": "watchdog: off",
 		"pfc.watchdog=on": "expected a mapping", "ecn.mode=blue": "not one of", "pfc.xof=1KB": `did you mean "xoff"?`, "scheduler.dwrr={9: 1KB}": "not a priority",

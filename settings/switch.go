@@ -15,6 +15,9 @@ const auto = "auto"
 // sizeAuto in the place of a size leaves it to each port's rate and cable.
 const sizeAuto = int64(switchagent.Auto)
 
+// mostSize is more than any switch can buffer, by orders of magnitude. A larger number is a slip.
+const mostSize = "1TB"
+
 // dataPriority is the default of what is on the priority of the hosts' data.
 const dataPriority = "[host.data_priority]"
 
@@ -26,11 +29,11 @@ func Switch(s *switchagent.Settings) Table {
 	ternary := func() bool { return s.Detector == switchagent.DetectorTCD }
 	return Table{
 		{
-			Parameter: schema.Parameter{Name: "buffer", Kind: schema.Size, Min: "1B", Doc: "shared packet buffer; a topology's switch may have its own"},
+			Parameter: schema.Parameter{Name: "buffer", Kind: schema.Size, Min: "1B", Max: mostSize, Doc: "shared packet buffer; a topology's switch may have its own"},
 			Word:      auto, Means: sizeAuto, value: size(&s.Buffer),
 		},
 		{
-			Parameter: schema.Parameter{Name: "lossy_limit", Kind: schema.Size, Doc: "most bytes that one egress queue of a lossy priority holds; beyond, frames are dropped"},
+			Parameter: schema.Parameter{Name: "lossy_limit", Kind: schema.Size, Max: mostSize, Doc: "most bytes that one egress queue of a lossy priority holds; beyond, frames are dropped"},
 			Live:      true, value: size(&s.LossyLimit),
 		},
 		{Parameter: schema.Parameter{Name: "pfc", Kind: schema.Group}, value: &group{works: pauses}},
@@ -39,15 +42,15 @@ func Switch(s *switchagent.Settings) Table {
 			value:     priorities{&pfc.Priorities},
 		},
 		{
-			Parameter: schema.Parameter{Name: "pfc.xoff", Kind: schema.Size, Doc: "bytes of a priority buffered from one ingress port at which PAUSE is sent; the upper bound if `alpha` is set, `0B` for none"},
+			Parameter: schema.Parameter{Name: "pfc.xoff", Kind: schema.Size, Max: mostSize, Doc: "bytes of a priority buffered from one ingress port at which PAUSE is sent; the upper bound if `alpha` is set, `0B` for none"},
 			Word:      auto, Means: sizeAuto, Live: true, value: size(&pfc.XOFF),
 		},
 		{
-			Parameter: schema.Parameter{Name: "pfc.xon", Kind: schema.Size, Default: "xoff - xoff_to_xon", Doc: "RESUME is sent at or below it"},
+			Parameter: schema.Parameter{Name: "pfc.xon", Kind: schema.Size, Default: "xoff - xoff_to_xon", Max: mostSize, Doc: "RESUME is sent at or below it"},
 			Word:      auto, Means: sizeAuto, Live: true, value: size(&pfc.XON),
 		},
 		{
-			Parameter: schema.Parameter{Name: "pfc.xoff_to_xon", Kind: schema.Size, Doc: "how far below XOFF RESUME is sent"},
+			Parameter: schema.Parameter{Name: "pfc.xoff_to_xon", Kind: schema.Size, Max: mostSize, Doc: "how far below XOFF RESUME is sent"},
 			Live:      true, value: size(&pfc.XOFFToXON),
 		},
 		{
@@ -60,7 +63,7 @@ func Switch(s *switchagent.Settings) Table {
 			Live: true, value: ratio(&pfc.Alpha),
 		},
 		{
-			Parameter: schema.Parameter{Name: "pfc.headroom", Kind: schema.Size, Doc: "what a priority of an ingress port may hold beyond XOFF"},
+			Parameter: schema.Parameter{Name: "pfc.headroom", Kind: schema.Size, Max: mostSize, Doc: "what a priority of an ingress port may hold beyond XOFF"},
 			Word:      auto, Means: sizeAuto, Live: true, value: size(&pfc.Headroom),
 		},
 		{
@@ -130,11 +133,11 @@ func Switch(s *switchagent.Settings) Table {
 			Live:      true, value: priorities{&ecn.Priorities},
 		},
 		{
-			Parameter: schema.Parameter{Name: "ecn.kmin", Kind: schema.Size, Doc: "queue length from which RED marks"},
+			Parameter: schema.Parameter{Name: "ecn.kmin", Kind: schema.Size, Max: mostSize, Doc: "queue length from which RED marks"},
 			Word:      auto, Means: sizeAuto, Live: true, value: size(&ecn.KMin),
 		},
 		{
-			Parameter: schema.Parameter{Name: "ecn.kmax", Kind: schema.Size, Doc: "queue length above which every packet is marked"},
+			Parameter: schema.Parameter{Name: "ecn.kmax", Kind: schema.Size, Max: mostSize, Doc: "queue length above which every packet is marked"},
 			Word:      auto, Means: sizeAuto, Live: true, value: size(&ecn.KMax),
 		},
 		{
@@ -178,7 +181,7 @@ func Switch(s *switchagent.Settings) Table {
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: "cbfc.block", Kind: schema.Size, Min: "64B",
+				Name: "cbfc.block", Kind: schema.Size, Min: "64B", Max: "4GB",
 				Doc: "what a credit is for: 64 B times a power of 2; at most 2048 can be granted at a time; `auto`: what grants the most full frames " +
 					"(128 B for 280 KB and an MTU of 1000)",
 			},
@@ -233,13 +236,13 @@ func Switch(s *switchagent.Settings) Table {
 		{Parameter: schema.Parameter{Name: "cnm", Kind: schema.Group}, value: &group{}},
 		{
 			Parameter: schema.Parameter{
-				Name: "cnm.ecn_threshold", Kind: schema.Size, Doc: "DCON: queue length at which congestion is persistent, and below which a burst ends",
+				Name: "cnm.ecn_threshold", Kind: schema.Size, Max: mostSize, Doc: "DCON: queue length at which congestion is persistent, and below which a burst ends",
 			},
 			Word: auto, Means: sizeAuto, Live: true, value: size(&cnm.QECN),
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: "cnm.threshold", Kind: schema.Size,
+				Name: "cnm.threshold", Kind: schema.Size, Max: mostSize,
 				Doc: "DCON: queue length at which a burst begins, or `dynamic`: by the paper's section 4.4, with M taken from one ingress port: of those that " +
 					"sent here within the last T, the one whose packets went to the most egress ports in a period of T",
 			},
