@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Broken is what a flow's congestion control said that cannot be done: send at a rate that is no number above 0, or with a window
-// less than nothing in flight; the flow sends nothing while that is so. Or call a timer at one time without end.
+// Broken is what a flow's congestion control said that cannot be done: send at a rate that is no number above 0 or is above mostRate, or
+// with a window less than nothing in flight; the flow sends nothing while that is so. Or call a timer at one time without end.
 type Broken struct {
 	At     vtime.Time // when it first said so
 	Rate   float64    // in bits per second of line time

@@ -12,7 +12,7 @@
 //   - A frame that Receive was given stays the caller's. One that Dequeue returns is the caller's too, to be put back into the pool.
 //   - Settings are kept by pointer and not checked. settings.CheckHost says whether they can work.
 //   - HeadersOnly is set before the first flow starts, as the plane's CarriesPayload says.
-//   - A controller is other people's code. A rate that is no number above 0 stops its flow and is no error: ask Sender.Broken at the end.
+//   - A controller is other people's code. A rate that is no number above 0, or is above 10 Tb/s, stops its flow and is no error: ask Sender.Broken at the end.
 //
 // Where what is:
 //
