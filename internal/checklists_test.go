@@ -10,17 +10,23 @@ import (
 	"testing"
 )
 
-// named is a file that a checklist names: by its path, or by its name alone where the package may move.
+// named is a file that a checklist names: by its path, or by its name alone where no other file has it.
 var named = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.(?:go|h|c|md|py|yaml))`")
 
-// TestChecklists: every file that a checklist sends a reader to is there. NAME stands for what is new.
+// TestChecklists: every file that a checklist sends a reader to is there, and is the only one if it is named without a folder. NAME stands
+// for what is new, and files of the repository's root go by their names.
 func TestChecklists(t *testing.T) {
-	there := map[string]bool{}
+	there := map[string][]string{} // paths by name
 	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			there[path.Base(name)] = true
+		switch base := path.Base(name); {
+		case err != nil:
+			return err
+		case !entry.IsDir():
+			there[base] = append(there[base], name)
+		case name != "." && strings.HasPrefix(base, "."): // tools keep what they like there
+			return fs.SkipDir
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -41,17 +47,18 @@ func TestChecklists(t *testing.T) {
 				continue
 			}
 			files++
-			found := there[name]
-			if strings.Contains(name, "/") {
-				_, err := os.Stat(path.Join("..", name))
-				found = err == nil
+			if _, err := os.Stat(path.Join("..", name)); err == nil {
+				continue
 			}
-			if !found {
+			switch paths := there[name]; {
+			case len(paths) == 0:
 				t.Errorf("%s names %s, which there is none of", page, name)
+			case len(paths) > 1:
+				t.Errorf("%s names %s, which may be any of %s: name its folder", page, name, strings.Join(paths, ", "))
 			}
 		}
 	}
-	if files < 60 || len(pages) != 5 {
+	if files < 60 || len(pages) != 6 {
 		t.Errorf("%d files in %d checklists", files, len(pages))
 	}
 }
