@@ -97,12 +97,9 @@ func verdictEvent(v Verdict) Event {
 }
 
 // EventKinds are all kinds of Event.
-var EventKinds = []string{
-	EventPause, EventResume, EventFlowStart, EventFlowEnd, EventDrops, EventMissed, EventSlowdown, EventVerdict, engine.EventLinkDown,
-	engine.EventLinkUp, engine.EventLoss, engine.EventCorruption, engine.EventDelay, engine.EventRate,
-	engine.EventReceiver, engine.EventPFCStorm, engine.EventReroute, engine.EventStorm, engine.EventStormEnd,
-	engine.EventDeadlock, engine.EventDeadlockEnd,
-}
+var EventKinds = append([]string{
+	EventPause, EventResume, EventFlowStart, EventFlowEnd, EventDrops, EventMissed, EventSlowdown, EventVerdict,
+}, engine.EventKinds...)
 
 // oldKinds are the names that kinds had before.
 var oldKinds = map[string]string{"pause_flood": engine.EventPFCStorm}

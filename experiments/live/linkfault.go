@@ -100,37 +100,13 @@ func (f *Fabric) Link(a, b string, words []string) error {
 func (f *Fabric) normal(e *engine.Engine, ports []topologies.PortID) error {
 	for _, port := range ports {
 		for _, end := range [2]topologies.PortID{port, f.Plan.Ports[port].Peer} {
-			if err := f.normalWire(e, end); err != nil {
+			if err := e.RepairWire(int(end)); err != nil {
 				return err
 			}
 		}
 		if err := e.SetLink(int(port), true); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// normalWire undoes all that was done to the wire from a port.
-func (f *Fabric) normalWire(e *engine.Engine, end topologies.PortID) error {
-	w, was, port := e.Wire(int(end)), &f.Plan.Ports[end], int(end)
-	if w.Loss != 0 {
-		if err := e.SetLoss(port, 0); err != nil {
-			return err
-		}
-	}
-	if w.Corruption != (engine.Corruption{}) {
-		if err := e.SetCorruption(port, engine.Corruption{}); err != nil {
-			return err
-		}
-	}
-	if w.Delay != was.Delay {
-		if err := e.SetDelay(port, was.Delay); err != nil {
-			return err
-		}
-	}
-	if w.Rate != was.Rate {
-		return e.SetRate(port, was.Rate)
 	}
 	return nil
 }

@@ -81,6 +81,12 @@ const (
 	EventDeadlockEnd = "deadlock_end"
 )
 
+// EventKinds are all kinds of FaultEvent.
+var EventKinds = []string{
+	EventLinkDown, EventLinkUp, EventLoss, EventCorruption, EventDelay, EventRate, EventReceiver, EventPFCStorm, EventReroute, EventStorm,
+	EventStormEnd, EventDeadlock, EventDeadlockEnd,
+}
+
 // EventObserver is an Observer that is told of faults, storms and deadlocks too, in the order of time.
 type EventObserver interface{ FaultEvent(FaultEvent) }
 

@@ -121,6 +121,31 @@ func (e *Engine) Wire(port int) Wire {
 	return w
 }
 
+// RepairWire has the wire from a port be as the topology has it, whatever faults it has. What it has not is left alone, and nothing is told
+// of it. Whether its link is up is another matter.
+func (e *Engine) RepairWire(port int) error {
+	w, link := e.Wire(port), &e.plan.Ports[port]
+	if w.Loss != 0 {
+		if err := e.SetLoss(port, 0); err != nil {
+			return err
+		}
+	}
+	if w.Corruption != (Corruption{}) {
+		if err := e.SetCorruption(port, Corruption{}); err != nil {
+			return err
+		}
+	}
+	if w.Delay != link.Delay {
+		if err := e.SetDelay(port, link.Delay); err != nil {
+			return err
+		}
+	}
+	if w.Rate != link.Rate {
+		return e.SetRate(port, link.Rate)
+	}
+	return nil
+}
+
 // draw is the next random number of a port's, from 0 up to 1: by count, so that no order of events can change it.
 func (f *portFault) draw() float64 {
 	f.draws++
