@@ -10,6 +10,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 )
@@ -32,7 +33,7 @@ func TestDisturbed(t *testing.T) {
 	node := func(name string) netns.NsHandle {
 		return netns.NsHandle(f.plane.Fabric().Namespace(f.Plan.NodeByName(name).ID))
 	}
-	handle, err := netlink.NewHandleAt(node("h3"))
+	handle, err := netlink.NewHandleAt(node("h3"), unix.NETLINK_ROUTE) // small kernels have no other
 	if err != nil {
 		t.Fatal(err)
 	}
