@@ -133,7 +133,7 @@ func TestTerminal(t *testing.T) {
 		lab.tmux("send-keys", "-t", "lab", "Enter")
 		lab.see(see)
 	}
-	lab.see("h1:_")
+	lab.see("\nh1:_") // its prompt, and not the line that begins it
 	typed("echo $((6*7)) h2; getent hosts h2; stty size", "50 180")
 	lab.see("42 h2")
 	lab.see("10.0.0.3")
@@ -144,8 +144,8 @@ func TestTerminal(t *testing.T) {
 	lab.interrupt("fg\nsh -c", "h1:_")
 	typed("exit", "h1:_exit\nexit\npausenet>")
 	lab.enter("h1 env PS1=h1:_ bash --norc --noprofile")
-	lab.see("h1:_")
-	typed("kill -9 $$", "\npausenet>")
+	lab.see("\nh1:_")
+	typed("kill -9 $$", "\nh1:_kill -9 $$") // what enter waits for next is the prompt
 	lab.enter("exi\t")
 	lab.see("verdict: ")
 	lab.see("code ")
