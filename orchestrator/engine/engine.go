@@ -115,9 +115,9 @@ type Engine struct {
 // Totals are an engine's counts over the run.
 type Totals struct {
 	Events   int64
-	Passes   int64 // through the pipelines, triggers included
-	Hops     int64 // frames that reached the far end of a link
-	Triggers int64
+	Passes   int64  // through the pipelines, triggers included
+	Hops     int64  // frames that reached the far end of a link
+	Triggers int64  // passes by which pipelines were to generate a packet
 	Created  Amount // frames made by hosts and switches
 	Ended    Amount // frames that ended: delivered, consumed, dropped
 	Dropped  int64  // of Ended

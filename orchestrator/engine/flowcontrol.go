@@ -7,17 +7,18 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flowControl is the engine's part of how a fabric's ports keep their peers from sending more than there is room for. The pipelines
-// decide who may send; a flowControl has messages built as they fall due, and says what faults do to them, what they hold up for good, and
-// what must be true of them in the end. There are two: pfc, whose messages come of frames, and cbfc, whose messages come of time.
+// flowControl is the engine's part of flow control, by which a port keeps its peer from sending more than there is room for. The pipelines
+// decide who may send. A flowControl has PFC frames or credit messages built as they fall due. It says what faults do to them, which
+// queues they stop for good, and what must be true of them in the end. There are two: pfc, whose frames are caused by other frames, and
+// cbfc, whose messages are caused by timers.
 //
-// What a frame touches stands in the ports; a flowControl has what is left, and is given the engine at each call.
+// What every frame touches stands in the ports. A flowControl has the rest, and is given the engine at each call.
 type flowControl interface {
 	// usesPause says whether PAUSE is what holds a peer, so that hosts and programs may send it.
 	usesPause() bool
-	// longestTimer is the longest time between two messages of a port: as long nothing else may move.
+	// longestTimer is the longest time between two messages of a port. The quiescence timeout is longer.
 	longestTimer() vtime.Time
-	// seesBarriers says whether it shows when barriers are.
+	// seesBarriers says whether results depend on when barriers are. Synchronisation windows are as short as can be then.
 	seesBarriers() bool
 
 	// countsFrames says whether data frames are counted one by one. If not, departed is told of control frames alone, and gate need not be
