@@ -73,11 +73,17 @@ func (t *terminal) prompt() {
 	}
 }
 
-// enter types a line, once there is a prompt, on a screen that has been cleared: what is seen after that is of this line.
+// enter types a line, once there is a prompt, on a screen that has been cleared: what is seen after that is of this line. What the
+// screen had goes to its history when the key has been read, and not when it is typed.
 func (t *terminal) enter(line string) {
 	t.Helper()
 	t.prompt()
 	t.tmux("send-keys", "-t", "lab", "C-l")
+	for deadline := time.Now().Add(timeout); strings.TrimSpace(t.tmux("capture-pane", "-p", "-t", "lab")) != "pausenet>"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the screen is not cleared:\n%s", t.screen())
+		}
+	}
 	t.tmux("clear-history", "-t", "lab")
 	t.tmux("send-keys", "-t", "lab", "-l", line)
 	t.tmux("send-keys", "-t", "lab", "Enter")
