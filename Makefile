@@ -11,13 +11,14 @@ TESTFLAGS ?=
 BUILDFLAGS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 
 # Packages with tests that load eBPF programs and make namespaces.
-ROOT_PACKAGES = $(sort $(dir $(addprefix ./,$(shell grep -rl --include='*_test.go' 'testenv\.NeedRoot' cmd ebpf experiments internal orchestrator))))
-# Packages whose own code starts goroutines or protects what several use. What simulates or renders on one goroutine has no races to find.
-RACE_PACKAGES = $(sort $(dir $(shell grep -rlE --include='*.go' --exclude='*_test.go' \
+ROOT_PACKAGES = $(sort $(dir $(addprefix ./,$(shell grep -rl --include='*_test.go' 'testenv\.NeedRoot' command ebpf experiments internal orchestrator))))
+# Packages whose own code starts goroutines or protects what several use, and the pipelines, which several may call at once. What simulates
+# or renders on one goroutine has no races to find.
+RACE_PACKAGES = $(sort ./ebpf/wasm/ $(dir $(shell grep -rlE --include='*.go' --exclude='*_test.go' \
 	'^[[:space:]]*go [a-zA-Z]|"sync["/]' .)))
 
 # What `make generate` writes.
-GENERATED = ebpf/types_bpfel.go ebpf/kernel/*_bpfel.go ebpf/kernel/*_bpfel.o ebpf/wasm/pipelines.wasm ebpf/wasm/translated/pipelines.go
+GENERATED = ebpf/types_bpfel.go ebpf/kernel/*_bpfel.go ebpf/kernel/*_bpfel.o ebpf/wasm/pipelines.wasm ebpf/wasm/translated/pipelines.go examples/controllers/*.wasm
 
 .PHONY: build
 build: ## build bin/pausenet (the default)
@@ -44,6 +45,7 @@ endif
 .PHONY: race
 race: ## run the tests of the packages with goroutines under the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race -timeout 40m $(RACE_PACKAGES)
+	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race -run Lane ./orchestrator/engine
 
 .PHONY: fmt
 fmt: ## format the Go files
@@ -77,25 +79,31 @@ lint: check-fmt ## check the format; run staticcheck, unparam, exhaustive, missp
 .PHONY: generate
 generate: ## compile the pipelines again: eBPF objects, their Go view, WebAssembly, its translation (needs clang 14, llvm, lld, libbpf-dev)
 	$(GO) generate ./ebpf
+	examples/controllers/generate.sh
 
 .PHONY: check-generated
 check-generated: ## fail if compiling the pipelines again changes what is committed
 	@before=$$(mktemp -d) && trap 'rm -rf "$$before"' EXIT && cp $(GENERATED) "$$before" && \
-	$(GO) generate ./ebpf && after=$$(mktemp -d) && cp $(GENERATED) "$$after" && \
+	$(GO) generate ./ebpf && examples/controllers/generate.sh && after=$$(mktemp -d) && cp $(GENERATED) "$$after" && \
 	if ! diff -rq "$$before" "$$after"; then rm -rf "$$after"; \
-		echo "the committed objects are not what $$(clang --version | head -n 1) and wasm2go make of ebpf/c: commit the new ones"; exit 1; \
-	fi; rm -rf "$$after"; echo "the committed objects are what clang and wasm2go make of ebpf/c"
+		echo "the committed objects are not what $$(clang --version | head -n 1) and wasm2go make of ebpf/c and examples/controllers: commit the new ones"; exit 1; \
+	fi; rm -rf "$$after"; echo "the committed objects are what clang and wasm2go make of ebpf/c and examples/controllers"
 
 .PHONY: bench
-bench: build ## measure this machine (needs root): packet-hops a second, their cost, bring-up
-	bin/pausenet bench
+bench: build ## measure this machine (needs root for the kernel plane): packet-hops, sizes, processors, whole runs, start-up, bring-up
+	bin/pausenet bench --json bin/bench.json
+
+.PHONY: bench-docs
+bench-docs: ## put what make bench has measured into docs/performance.md
+	$(GO) test ./experiments/bench -count=1 -run '^TestDocument$$' -update $(CURDIR)/bin/bench.json
 
 # The compiler inlines and lays out by it what is hot (Go's profile-guided optimization). It needs no renewal for results to be right: what has
-# changed since is compiled as without it. The paths in it are of modules, not of this machine.
+# changed since is compiled as without it. The paths in it are of modules, not of this machine, and the program's is the same on all.
 .PHONY: profile
 profile: ## run the benchmarks for a minute and write their profile to cmd/pausenet/default.pgo, by which go build optimizes
 	@mkdir -p /tmp/pausenet-profile
-	$(GO) test ./experiments/bench -trimpath -run '^$$' -bench . -benchtime 2s -cpuprofile $(CURDIR)/cmd/pausenet/default.pgo -o /tmp/pausenet-profile/bench.test
+	$(GO) test -c -trimpath -o /tmp/pausenet-profile/bench.test ./experiments/bench
+	cd experiments/bench && /tmp/pausenet-profile/bench.test -test.run '^$$' -test.bench . -test.benchtime 2s -test.cpuprofile $(CURDIR)/cmd/pausenet/default.pgo
 	@rm -r /tmp/pausenet-profile
 
 .PHONY: bench-compare
@@ -105,7 +113,7 @@ bench-compare: ## Go benchmarks beside the committed baseline, or with BASE=REVI
 .PHONY: live-cycles
 live-cycles: ## bring a live fabric up and down CYCLES times, and kill one as often (needs root): nothing may be left
 	PAUSENET_CYCLES=$(or $(CYCLES),100) $(GO) test ./experiments/live -count=1 -v -run '^TestCycles$$'
-	PAUSENET_KILLS=$(or $(CYCLES),100) $(GO) test ./cmd/pausenet -count=1 -v -run '^TestKill$$'
+	PAUSENET_KILLS=$(or $(CYCLES),100) $(GO) test ./command -count=1 -v -run '^TestKill$$'
 
 .PHONY: test-vagrant
 test-vagrant: ## run the Vagrantfile's provisioning in a Debian root (needs debootstrap)
@@ -125,6 +133,29 @@ gallery: build ## draw docs/figures/controllers anew: two and eight flows on one
 	@mkdir -p docs/figures/controllers && rm -f docs/figures/controllers/*.svg
 	@for n in 2 8; do for f in results/gallery/convergence-$$n/*/figure.svg; do \
 		cp "$$f" "docs/figures/controllers/$$(basename "$$(dirname "$$f")")-$$n.svg"; done; done
+
+.PHONY: playground
+playground: ## build the lab for a browser's tab into bin/playground: serve that folder (python3 -m http.server -d bin/playground)
+	$(GO) run ./playground/site bin/playground
+
+# npm takes the packages by the hashes of package-lock.json. None of this is needed to build the playground: the bundle is committed.
+.PHONY: playground-editor
+playground-editor: ## bundle the playground's editor again, after a change in playground/editor (needs npm)
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cp playground/editor/* "$$folder" && \
+	(cd "$$folder" && npm ci --ignore-scripts --no-audit --no-fund) && \
+	$(GO) tool esbuild "$$folder/editor.js" --bundle --minify --format=esm --target=es2022 --charset=utf8 \
+		--banner:js="/* CodeMirror and more, under the MIT license (NOTICE); made by make playground-editor of $$(cat playground/editor/* | sha256sum | cut -d' ' -f1) */" \
+		--outfile=playground/site/page/editor.js
+
+# What the page of view is bundled of. A test compares their hash with the one that the bundle has.
+VIEW_SOURCES = $(sort $(wildcard experiments/view/page/*.js experiments/view/page/*.css experiments/view/page/vendor/*))
+
+.PHONY: view-page
+view-page: ## bundle the page of pausenet view again, after a change in experiments/view/page
+	@for kind in js:app.js css:view.css; do \
+		$(GO) tool esbuild experiments/view/page/$${kind#*:} --bundle --minify --format=esm --charset=utf8 --legal-comments=none --log-level=warning \
+		--banner:$${kind%%:*}="/* pausenet, Apache-2.0, with uPlot, Copyright (c) 2022 Leon Sorokin, MIT (NOTICE); made by make view-page of $$(cat $(VIEW_SOURCES) | sha256sum | cut -d' ' -f1) */" \
+		--outfile=experiments/view/bundle/view.$${kind%%:*} || exit 1; done
 
 .PHONY: clean
 clean: ## remove what make build and make run wrote

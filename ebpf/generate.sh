@@ -32,3 +32,4 @@ clang --target=wasm32 -O3 -nostdlib -ffreestanding -Wall -Wextra -Werror -Wno-in
 	-mbulk-memory -Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=8192 -o wasm/pipelines.wasm c/wasm.c
 chmod 644 wasm/pipelines.wasm
 go tool wasm2go -unsafe -pkg translated -o wasm/translated/pipelines.go wasm/pipelines.wasm
+go tool gofumpt -w wasm/translated/pipelines.go

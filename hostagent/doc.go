@@ -16,7 +16,8 @@
 //
 // Where what is:
 //
-//   - A NIC: nic.go, pacer.go (flows by the time of their next packet), settings.go.
+//   - A NIC: nic.go, pacer.go (flows by the time of their next packet), pairs.go (halves of queue pairs by number), settings.go.
 //   - A flow: sender.go (the reaction point), receiver.go and notify.go (the notification point: ACKs, and CNPs).
 //   - A controller that says what cannot be done: broken.go.
+//   - Who is told why packets leave when they do: reasons.go.
 package hostagent

@@ -47,6 +47,11 @@ func (p *pair) Arm(s *Sender, at vtime.Time) { p.armed[s] = at }
 func (p *pair) ArmReceiver(r *Receiver, at vtime.Time) {
 	p.reports = append(p.reports, report{r, at})
 }
+func (p *pair) Frame(n int) *frame.Frame { return p.pool.Get(n) }
+func (p *pair) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
+	return p.pool.GetBrief(n, form, b)
+}
+func (p *pair) Lane() int                      { return 0 }
 func (p *pair) Done(now vtime.Time, s *Sender) { p.done = append(p.done, s.Flow) }
 func lineBytes(n int) int64                    { return int64(max(n, 60) + overhead) }
 func newPair(t testing.TB, c func(*Settings)) *pair {
@@ -55,7 +60,7 @@ func newPair(t testing.TB, c func(*Settings)) *pair {
 		c(&s)
 	}
 	p := &pair{TB: t, pool: frame.NewPool(1200), armed: map[*Sender]vtime.Time{}}
-	p.from, p.to = NewNIC(&s, p, p.pool, mtu, lineBytes), NewNIC(&s, p, p.pool, mtu, lineBytes)
+	p.from, p.to = NewNIC(&s, p, mtu, lineBytes), NewNIC(&s, p, mtu, lineBytes)
 	return p
 }
 
@@ -74,6 +79,7 @@ func (p *pair) start(size int64, c cc.Controller) (*Sender, *Receiver) {
 	if err != nil {
 		p.Fatal(err)
 	}
+	r.Begin()
 	s, err := p.from.Start(p.now, SenderConfig{Flow: id, Size: size, Controller: c, Wire: forward})
 	if err != nil {
 		p.Fatal(err)

@@ -92,6 +92,13 @@ func (l *loop) ArmReceiver(r *Receiver, at vtime.Time) {
 
 func (l *loop) Done(vtime.Time, *Sender) {}
 
+func (l *loop) Lane() int { return 0 }
+
+func (l *loop) Frame(n int) *frame.Frame { return l.pool.Get(n) }
+func (l *loop) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
+	return l.pool.GetBrief(n, form, b)
+}
+
 // newLoop has a flow without end begin under the named controller, with what the hosts have to do for it.
 func newLoop(t testing.TB, name string) *loop {
 	spec, err := cc.Lookup(name)
@@ -105,7 +112,7 @@ func newLoop(t testing.TB, name string) *loop {
 	}
 	l := &loop{TB: t, pool: frame.NewPool(1200), needs: spec.Needs, wakeAt: vtime.Never, lastCNM: longAgo, resumed: longAgo, red: 1}
 	l.pool.HeadersOnly(spec.Needs.INT)
-	l.from, l.to = NewNIC(&s, l, l.pool, mtu, lineBytes), NewNIC(&s, l, l.pool, mtu, lineBytes)
+	l.from, l.to = NewNIC(&s, l, mtu, lineBytes), NewNIC(&s, l, mtu, lineBytes)
 	l.from.HeadersOnly, l.to.HeadersOnly = true, true
 	// 18 us there, 18 back, two serialisations of a packet and none of an ACK.
 	env := cc.Env{LineRate: line, BaseRTT: 4*loopHop + 2*216*vtime.Nanosecond, MTU: mtu, LineMTU: lineBytes(dataFrame(mtu, false))}
@@ -123,6 +130,7 @@ func newLoop(t testing.TB, name string) *loop {
 	if l.receiver, err = l.to.Expect(0, forward.Reverse(1, wire.ControlTOS(6))); err != nil {
 		t.Fatal(err)
 	}
+	l.receiver.Begin()
 	if l.sender, err = l.from.Start(0, SenderConfig{Controller: controller, Wire: forward}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package hostagent
 
 import (
+	"cmp"
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
@@ -14,6 +18,11 @@ type Clock interface {
 	ArmReceiver(r *Receiver, at vtime.Time)
 	// Done is told that the last byte of s was acknowledged.
 	Done(now vtime.Time, s *Sender)
+	// Lane is the number of who drives the NIC now, from 0 on: what is called by one is not called at once.
+	Lane() int
+	// Frame is a frame of n bytes for a packet that the NIC builds, Brief one that is no more than what a RoCE packet has of its own.
+	Frame(n int) *frame.Frame
+	Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame
 }
 
 // NIC is one host's RDMA NIC. It is a sans-IO state machine: the engine hands it the frames that arrive and takes a frame
@@ -21,7 +30,6 @@ type Clock interface {
 type NIC struct {
 	settings *Settings
 	clock    Clock
-	pool     *frame.Pool
 	mtu      int
 	// lineBytes is the line time of a frame in bytes.
 	lineBytes func(n int) int64
@@ -33,18 +41,26 @@ type NIC struct {
 	readyHead int
 	readyLen  int
 
-	senders   map[uint32]*Sender
-	receivers map[uint32]*Receiver
-	byFlowID  map[uint16][]*Sender // for CNMs; kept in the order of starting
+	senders   pairs[Sender]
+	receivers pairs[Receiver]
+	byFlowID  map[uint16]*Sender // for CNMs: the first of those with the id, in the order of starting; nil: none has come
+	started   int
 
 	// calling is 1 + the flow whose congestion control may be at work; 0: none is. It stays where that panics, and says whose it was.
 	calling int32
 
-	packet wire.Packet
-	hops   [wire.INTHops]wire.INTHop // of packet
+	packet wire.Packet   // the present one: on the stack it could not be, as a Recorder is told of it
+	sample cc.Sample     // of the present packet
+	hops   []wire.INTHop // its
 
 	// HeadersOnly says that frames carry neither payload nor ICRC; otherwise frames with a wrong ICRC are discarded.
 	HeadersOnly bool
+	// Brief says that those of data, ACK and NAK without telemetry and timestamp carry no more than what such a packet has of its own. It goes
+	// with HeadersOnly.
+	Brief bool
+
+	// Recorder is told why packets leave when they do; nil: nobody is.
+	Recorder Recorder
 
 	Counters
 }
@@ -70,11 +86,10 @@ type Counters struct {
 	WindowChanges          int64 // and its window
 }
 
-// NewNIC is a host's NIC. Frames come from pool; mtu is a full packet's payload; lineBytes gives a frame's line time.
-func NewNIC(settings *Settings, clock Clock, pool *frame.Pool, mtu int, lineBytes func(int) int64) *NIC {
+// NewNIC is a host's NIC. mtu is a full packet's payload; lineBytes gives a frame's line time.
+func NewNIC(settings *Settings, clock Clock, mtu int, lineBytes func(int) int64) *NIC {
 	return &NIC{
-		settings: settings, clock: clock, pool: pool, mtu: mtu, lineBytes: lineBytes,
-		senders: map[uint32]*Sender{}, receivers: map[uint32]*Receiver{}, byFlowID: map[uint16][]*Sender{},
+		settings: settings, clock: clock, mtu: mtu, lineBytes: lineBytes,
 	}
 }
 
@@ -107,6 +122,9 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 		n.calling = s.caller()
 		if s.blocked(now) {
 			s.state = senderBlocked
+			if n.Recorder != nil {
+				n.Recorder.Blocked(now, s.Flow)
+			}
 			continue
 		}
 		f = s.send(now)
@@ -147,14 +165,25 @@ func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 			return
 		}
 	}
+	if n.Recorder == nil {
+		n.deal(now, f, p)
+		return
+	}
+	n.Recorder.Received(now, f, p)
+	n.deal(now, f, p)
+	n.Recorder.Handled()
+}
+
+// deal hands a packet to the flow's half that it is for.
+func (n *NIC) deal(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 	switch p.Kind {
 	case wire.KindData:
-		if r := n.receivers[p.DestQP]; r != nil {
+		if r := n.receivers.get(p.DestQP); r != nil {
 			r.receive(now, p, int(f.Length))
 			return
 		}
 	case wire.KindAck, wire.KindNak, wire.KindCNP:
-		if s := n.senders[p.DestQP]; s != nil {
+		if s := n.senders.get(p.DestQP); s != nil {
 			n.calling = s.caller()
 			switch p.Kind {
 			case wire.KindAck:
@@ -173,12 +202,12 @@ func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 	case wire.KindCNM:
 		cnm := p.CNM()
 		n.CNMsReceived++
-		senders := n.byFlowID[cnm.FlowID()]
-		if len(senders) == 0 {
+		first := n.withFlowID(cnm.FlowID())
+		if first == nil {
 			n.CNMsUnknown++
 		}
 		// Flows of one host whose CRC-16 ids collide cannot be told apart: all are slowed.
-		for _, s := range senders {
+		for s := first; s != nil; s = s.collides {
 			n.calling = s.caller()
 			s.onCNM(now, cnm)
 		}
@@ -193,7 +222,7 @@ func (n *NIC) Calling() (flow int, ok bool) { return int(n.calling) - 1, n.calli
 
 func (n *NIC) parse(f *frame.Frame, p *wire.Packet) error {
 	if n.HeadersOnly {
-		return wire.ParseHeaders(f.Data(), int(f.Length), p)
+		return f.ParseHeaders(p)
 	}
 	return wire.Parse(f.Data(), p)
 }
@@ -204,6 +233,9 @@ func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
 	t := p.INT()
 	if t == nil {
 		return nil, 0
+	}
+	if n.hops == nil {
+		n.hops = make([]wire.INTHop, wire.INTHops)
 	}
 	hops = n.hops[:t.Hops()]
 	for i := range hops {
@@ -243,17 +275,59 @@ func (n *NIC) takeReady() *Sender {
 	return s
 }
 
-// remove forgets a flow that has ended.
-func (n *NIC) remove(s *Sender) {
-	delete(n.senders, s.qp)
-	peers := n.byFlowID[s.flowID]
-	for i, p := range peers {
-		if p == s {
-			n.byFlowID[s.flowID] = append(peers[:i:i], peers[i+1:]...)
-			break
+// add notes a flow that begins.
+func (n *NIC) add(s *Sender) {
+	s.start = n.started
+	n.started++
+	n.senders.put(s.qp, s)
+	if n.byFlowID != nil {
+		n.index(s)
+	}
+}
+
+// withFlowID is the first flow with an id, in the order of starting. Most fabrics have no CNMs: the index is made as the first comes.
+func (n *NIC) withFlowID(id uint16) *Sender {
+	if n.byFlowID == nil {
+		n.byFlowID = map[uint16]*Sender{}
+		var all []*Sender
+		n.senders.all(func(s *Sender) { all = append(all, s) })
+		slices.SortFunc(all, func(a, b *Sender) int { return cmp.Compare(a.start, b.start) })
+		for _, s := range all {
+			n.index(s)
 		}
 	}
-	if len(n.byFlowID[s.flowID]) == 0 {
+	return n.byFlowID[id]
+}
+
+func (n *NIC) index(s *Sender) {
+	last := n.byFlowID[s.flowID]
+	if last == nil {
+		n.byFlowID[s.flowID] = s
+		return
+	}
+	for last.collides != nil {
+		last = last.collides
+	}
+	last.collides = s
+}
+
+// remove forgets a flow that has ended.
+func (n *NIC) remove(s *Sender) {
+	n.senders.remove(s.qp)
+	if n.byFlowID == nil {
+		return
+	}
+	before := n.byFlowID[s.flowID]
+	switch {
+	case before != s:
+		for before.collides != s {
+			before = before.collides
+		}
+		before.collides = s.collides
+	case s.collides != nil:
+		n.byFlowID[s.flowID] = s.collides
+	default:
 		delete(n.byFlowID, s.flowID)
 	}
+	s.collides = nil
 }

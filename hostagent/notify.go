@@ -52,7 +52,7 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 			if mark == wire.UE {
 				flags = wire.CNPFECN
 			}
-			r.notify(flags, nil)
+			r.notify(now, flags, nil)
 		}
 	case NotifyPCN:
 		r.arrivals.add(now, mark == wire.CE, n.lineBytes(length), n.settings.CNPInterval)
@@ -61,9 +61,9 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 }
 
 // notify sends a CNP.
-func (r *Receiver) notify(flags wire.CNPFlags, reserved *[wire.CNPReservedLen]byte) {
+func (r *Receiver) notify(now vtime.Time, flags wire.CNPFlags, reserved *[wire.CNPReservedLen]byte) {
 	n := r.nic
-	f := n.pool.Get(wire.CNPLen)
+	f := n.clock.Frame(wire.CNPLen)
 	if s := n.settings; s.ACKPriority() == s.ControlPriority {
 		wire.PutCNP(f.Data(), r.back, flags, reserved)
 	} else {
@@ -72,6 +72,9 @@ func (r *Receiver) notify(flags wire.CNPFlags, reserved *[wire.CNPReservedLen]by
 		r.back.SetTOS(wire.ControlTOS(s.ACKPriority()))
 	}
 	f.Priority = n.settings.ControlPriority
+	if n.Recorder != nil {
+		n.Recorder.Answered(now, r.Flow, f, wire.KindCNP)
+	}
 	n.control.Push(f)
 	n.CNPsSent++
 }
@@ -91,7 +94,7 @@ func (r *Receiver) arm(now vtime.Time) {
 func (r *Receiver) Armed() vtime.Time { return r.armed }
 
 // OnTimer is called at the time armed: a period ends.
-func (r *Receiver) OnTimer(vtime.Time) {
+func (r *Receiver) OnTimer(now vtime.Time) {
 	r.armed = vtime.Never
 	report := r.arrivals.report(r.nic.settings.CNPInterval)
 	reserved := report.Bytes()
@@ -99,7 +102,7 @@ func (r *Receiver) OnTimer(vtime.Time) {
 	if report.Congested {
 		flags = wire.CNPBECN
 	}
-	r.notify(flags, &reserved)
+	r.notify(now, flags, &reserved)
 }
 
 // arrivals are a period's data packets of a flow, for PCN's report.

@@ -10,6 +10,7 @@ import (
 type Receiver struct {
 	nic      *NIC
 	Flow     int
+	qp       uint32
 	back     *wire.FlowHeader
 	expected int64 // number of the next packet in order
 	messages uint32
@@ -31,24 +32,27 @@ type Receiver struct {
 	Undetermined int64 // and with UE (TCD)
 }
 
-// Expect readies a flow's receiving half. back is the way to the sender, its DestQP the flow's, its TOS that of ACKs.
+// Expect makes a flow's receiving half, which nothing comes to yet: see Begin. back is the way to the sender, its DestQP the flow's, its TOS
+// that of ACKs.
 func (n *NIC) Expect(flow int, back wire.FlowParams) (*Receiver, error) {
 	header, err := wire.NewFlowHeader(back)
 	if err != nil {
 		return nil, err
 	}
-	r := &Receiver{nic: n, Flow: flow, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never}
-	n.receivers[back.DestQP] = r
+	r := &Receiver{nic: n, Flow: flow, qp: back.DestQP, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never}
 	return r, nil
 }
 
+// Begin has the flow's packets come to it.
+func (r *Receiver) Begin() { r.nic.receivers.put(r.qp, r) }
+
 // Forget ends a flow's receiving half.
 func (n *NIC) Forget(qp uint32) {
-	if r := n.receivers[qp]; r != nil {
+	if r := n.receivers.get(qp); r != nil {
 		r.armed = vtime.Never
 		r.back = nil
 	}
-	delete(n.receivers, qp)
+	n.receivers.remove(qp)
 }
 
 // receive takes a data packet with a frame of so many bytes.
@@ -65,40 +69,49 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 			r.messages++
 		}
 		if p.AckReq {
-			r.answer(p, wire.SyndromeAck, uint32(r.expected-1))
+			r.answer(now, p, wire.SyndromeAck, uint32(r.expected-1))
 			n.AcksSent++
 		}
 	case ahead < 0: // again: the sender missed our ACK
 		n.Duplicates++
-		r.answer(p, wire.SyndromeAck, uint32(r.expected-1))
+		r.answer(now, p, wire.SyndromeAck, uint32(r.expected-1))
 		n.AcksSent++
 	default:
 		n.OutOfOrder++
 		if r.nakFor != r.expected || now-r.lastNak >= n.settings.NakInterval {
 			r.nakFor, r.lastNak = r.expected, now
-			r.answer(p, wire.SyndromeNakSequence, uint32(r.expected))
+			r.answer(now, p, wire.SyndromeNakSequence, uint32(r.expected))
 			n.NaksSent++
 		}
 	}
 }
 
 // answer acknowledges packet p, or refuses it; the telemetry or timestamp that it brought goes back.
-func (r *Receiver) answer(p *wire.Packet, syndrome uint8, psn uint32) {
+func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn uint32) {
 	n, telemetry := r.nic, p.INT()
 	var f *frame.Frame
-	if at, stamped := p.Timestamp(); stamped {
-		f = n.pool.Get(wire.AckTimestampLen)
+	switch at, stamped := p.Timestamp(); {
+	case stamped:
+		f = n.clock.Frame(wire.AckTimestampLen)
 		wire.PutAckTimestamp(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages, at)
-	} else if telemetry == nil {
-		f = n.pool.Get(wire.AckLen)
-		wire.PutAck(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages)
-	} else {
-		f = n.pool.Get(wire.AckINTLen)
+	case telemetry != nil:
+		f = n.clock.Frame(wire.AckINTLen)
 		wire.PutAckINT(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages, telemetry)
+	case n.Brief:
+		form := r.back.Form()
+		f = n.clock.Brief(wire.AckLen, form, form.BriefAck(syndrome == wire.SyndromeNakSequence, psn, r.messages, r.echo))
+	default:
+		f = n.clock.Frame(wire.AckLen)
+		wire.PutAck(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages)
 	}
-	wire.EchoMark(f.Data(), r.echo)
+	if f.Form == nil {
+		wire.EchoMark(f.Data(), r.echo)
+	}
 	r.echo = wire.NotECT
 	f.Priority = n.settings.ACKPriority()
+	if n.Recorder != nil {
+		n.Recorder.Answered(now, r.Flow, f, wire.KindAck)
+	}
 	if f.Priority == n.settings.ControlPriority {
 		n.control.Push(f)
 	} else {

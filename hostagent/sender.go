@@ -30,6 +30,8 @@ type Sender struct {
 	header     *wire.FlowHeader
 	qp         uint32
 	flowID     uint16
+	start      int     // how many flows of this host began before
+	collides   *Sender // the next of this host's with the same flow id
 
 	size  int64 // math.MaxInt64 if unbounded
 	mtu   int64
@@ -50,7 +52,6 @@ type Sender struct {
 	progress  vtime.Time   // last time that acked moved, or that an ACK became due
 	armed     vtime.Time
 
-	sample cc.Sample
 	broken *Broken
 	again  int // times in a row that the controller's timer was to be called at once again
 
@@ -60,7 +61,11 @@ type Sender struct {
 }
 
 // RTTCounter is told of every RTT sample; nil is fine.
-type RTTCounter interface{ Record(rtt vtime.Time) }
+type RTTCounter interface {
+	// Record takes a sample by an ACK that came at now. Where several flows have a counter in common it may be called for those of different
+	// lanes (Clock.Lane) at once.
+	Record(lane int, now, rtt vtime.Time)
+}
 
 type senderState uint8
 
@@ -81,14 +86,14 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	s := &Sender{
 		nic: n, Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
 		flowID: wire.FlowID(c.Wire.Src, c.Wire.SrcPort, c.Wire.Dst, wire.PortRoCE, wire.ProtocolUDP),
-		size:   c.Size, mtu: int64(n.mtu), sent: make([]vtime.Time, 64),
+		size:   c.Size, mtu: int64(n.mtu),
 		eligible: now, lastStart: now, progress: now, armed: vtime.Never,
 	}
 	if s.size == 0 {
 		s.size = math.MaxInt64
 	}
-	n.senders[s.qp] = s
-	n.byFlowID[s.flowID] = append(n.byFlowID[s.flowID], s)
+	s.sent = make([]vtime.Time, min((s.size-1)/s.mtu+1, 64)) // remember has it grow
+	n.add(s)
 	n.calling = s.caller()
 	s.window = s.controller.Window()
 	if s.rate = s.sendable(now); s.rate > 0 {
@@ -96,6 +101,9 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	} else {
 		s.state, s.eligible, s.stoppedAt = senderWaiting, vtime.Never, now
 		n.waiting.push(s)
+	}
+	if n.Recorder != nil {
+		n.Recorder.Begun(now, s.Flow, s.eligible)
 	}
 	s.rearm()
 	n.calling = 0
@@ -157,10 +165,19 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 		op = op.WithTimestamp()
 		s.header.SetTimestamp(uint64(now))
 	}
-	f := n.pool.Get(wire.DataLen(op, int(payload)))
-	wire.PutData(f.Data(), s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
+	var f *frame.Frame
+	if length := wire.DataLen(op, int(payload)); n.briefData() {
+		form := s.header.Form()
+		f = n.clock.Brief(length, form, form.BriefData(op, uint32(number), int(payload), ackRequest))
+	} else {
+		f = n.clock.Frame(length)
+		wire.PutData(f.Data(), s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
+	}
 	f.Priority = n.settings.DataPriority
 
+	if n.Recorder != nil {
+		n.Recorder.Sent(now, s.Flow, f, s.next < s.high, s.next+payload == s.size)
+	}
 	s.remember(number, now)
 	if s.next < s.high {
 		s.Retransmitted += payload
@@ -189,6 +206,9 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	return f
 }
 
+// briefData says whether data packets can be brief.
+func (n *NIC) briefData() bool { return n.Brief && !n.settings.INT && !n.settings.Timestamps }
+
 // opcode is that of packet number, and whether it ends its message.
 func (s *Sender) opcode(number, payload int64) (op wire.Opcode, last bool) {
 	first := number%messagePackets == 0
@@ -216,6 +236,9 @@ func (s *Sender) time(now vtime.Time) {
 		s.eligible = s.lastStart + vtime.Time(gap)
 	case s.eligible != vtime.Never:
 		s.eligible, s.stoppedAt = vtime.Never, now
+	}
+	if s.nic.Recorder != nil {
+		s.nic.Recorder.Timed(s.Flow, s.eligible)
 	}
 }
 
@@ -256,18 +279,19 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 	}
 	s.LastRTT = rtt
 	if s.RTT != nil {
-		s.RTT.Record(rtt)
+		s.RTT.Record(s.nic.clock.Lane(), now, rtt)
 	}
 	if acked == s.size {
 		s.finish(now)
 		return
 	}
-	s.sample = cc.Sample{
+	sample := &s.nic.sample
+	*sample = cc.Sample{
 		Now: now, RTT: rtt, AckedBytes: newly, AckSequence: acked, NextSend: s.next,
 		CE: p.FECN, UE: p.BECN && !p.FECN, // see wire.EchoMark
 	}
-	s.sample.Hops, s.sample.PathID = s.nic.telemetry(p)
-	s.controller.OnAck(&s.sample)
+	sample.Hops, sample.PathID = s.nic.telemetry(p)
+	s.controller.OnAck(sample)
 	s.adjust(now)
 }
 
@@ -280,13 +304,16 @@ func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
 		s.acked = expected
 		s.progress = now
 	}
-	s.goBack()
+	s.goBack(now, false)
 	s.controller.OnNak(now)
 	s.adjust(now)
 }
 
 // goBack sends again from the first byte that is not acknowledged.
-func (s *Sender) goBack() {
+func (s *Sender) goBack(now vtime.Time, timeout bool) {
+	if s.nic.Recorder != nil {
+		s.nic.Recorder.WentBack(now, s.Flow, timeout)
+	}
 	s.next, s.asked = s.acked, s.acked
 	if s.state == senderDrained {
 		s.state = senderWaiting
@@ -298,21 +325,23 @@ func (s *Sender) onCNP(now vtime.Time, p *wire.Packet) {
 	if s.state == senderDone {
 		return
 	}
-	s.sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, CE: p.BECN, UE: p.FECN && !p.BECN}
+	sample := &s.nic.sample
+	*sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, CE: p.BECN, UE: p.FECN && !p.BECN}
 	if reserved := p.Reserved(); reserved != nil {
 		report := wire.ParsePCNReport(reserved)
-		s.sample.Received, s.sample.ReceivingRate = int(report.Packets), units.Rate(report.RateMbps)*units.Mbps
+		sample.Received, sample.ReceivingRate = int(report.Packets), units.Rate(report.RateMbps)*units.Mbps
 	}
-	s.controller.OnCNP(&s.sample)
+	s.controller.OnCNP(sample)
 	s.adjust(now)
 }
 
 func (s *Sender) onCNM(now vtime.Time, cnm wire.CNM) {
-	s.sample = cc.Sample{
+	sample := &s.nic.sample
+	*sample = cc.Sample{
 		Now: now, AckSequence: s.acked, NextSend: s.next,
 		CNMFlows: cnm.Flows(), CNMRate: units.Rate(cnm.RateMbps()) * units.Mbps,
 	}
-	s.controller.OnCNM(&s.sample)
+	s.controller.OnCNM(sample)
 	s.adjust(now)
 }
 
@@ -326,7 +355,7 @@ func (s *Sender) OnTimer(now vtime.Time) {
 	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.due() && now >= s.progress+t {
 		s.progress = now
 		s.nic.Timeouts++
-		s.goBack()
+		s.goBack(now, true)
 		s.controller.OnTimeout(now)
 	}
 	if s.controller.Deadline() <= now {
@@ -335,12 +364,16 @@ func (s *Sender) OnTimer(now vtime.Time) {
 	}
 	s.adjust(now)
 	s.nic.calling = 0
+	if s.nic.Recorder != nil {
+		s.nic.Recorder.Handled()
+	}
 }
 
 // adjust follows up on a controller's change of rate or window. The departure of the next packet was timed as the last one
 // left; whether the new rate moves it, to where it would be had it been the rate then, is the controller's to say.
 func (s *Sender) adjust(now vtime.Time) {
 	if rate := s.sendable(now); rate != s.rate {
+		s.lowers(rate < s.rate)
 		s.rate = rate
 		s.nic.RateChanges++
 		if s.eligible == vtime.Never || s.controller.Retimes() {
@@ -351,14 +384,25 @@ func (s *Sender) adjust(now vtime.Time) {
 		}
 	}
 	if window := s.controller.Window(); window != s.window {
+		s.lowers(window < s.window)
 		s.window = window
 		s.nic.WindowChanges++
 	}
 	if s.state == senderBlocked && !s.blocked(now) {
 		s.state = senderWaiting
 		s.nic.waiting.push(s)
+		if s.nic.Recorder != nil {
+			s.nic.Recorder.Opened(now, s.Flow)
+		}
 	}
 	s.rearm()
+}
+
+// lowers tells the recorder that the congestion control has lowered the rate or the window, if it has.
+func (s *Sender) lowers(lower bool) {
+	if lower && s.nic.Recorder != nil {
+		s.nic.Recorder.Lowered(s.Flow)
+	}
 }
 
 func (s *Sender) rearm() {
@@ -383,6 +427,9 @@ func (s *Sender) finish(now vtime.Time) {
 	}
 	s.state = senderDone
 	s.armed = vtime.Never
+	if s.nic.Recorder != nil {
+		s.nic.Recorder.Done(now, s.Flow)
+	}
 	// A run of many flows keeps their counters and not what only a live flow needs.
 	s.sent, s.header, s.controller = nil, nil, nil
 	s.nic.remove(s)

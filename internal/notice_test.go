@@ -20,6 +20,8 @@ func TestNotice(t *testing.T) {
 		"github.com/golang/freetype":       "copyright (c) 2010 The FreeType Project (www.freetype.org)",
 		"github.com/ajstarks/svgo":         "SVGo by Anthony Starks",
 		"github.com/ncruces/wasm2go":       "Copyright (c) 2026 Nuno Cruces",
+		"go.starlark.net":                  "Copyright (c) 2017 The Bazel Authors",
+		"github.com/tetratelabs/wazero":    "Copyright 2020-2023 wazero authors",
 		"codeberg.org/go-fonts/liberation": "Digitized data copyright (c) 2010 Google Corporation",
 	} {
 		if needed, given := strings.Contains(modules, "\t"+module+" "), strings.Contains(notice, credit); needed != given {

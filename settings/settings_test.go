@@ -192,10 +192,10 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	for set, want := range map[string]string{
-		"buffer=100TB": "buffer 100000GB is outside 1B..1TB", "lossy_limit=100TB": "lossy_limit 100000GB is above 1TB", "pfc.xoff=100TB": "pfc.xoff 100000GB is above 1TB",
-		"pfc.xon=2TB": "pfc.xon 2000GB is above", "pfc.xoff_to_xon=2TB": "pfc.xoff_to_xon 2000GB is above", "pfc.headroom=2TB": "pfc.headroom 2000GB is above",
-		"ecn.kmin=2TB": "ecn.kmin 2000GB is above", "ecn.kmax=2TB": "ecn.kmax 2000GB is above", "cnm.ecn_threshold=2TB": "cnm.ecn_threshold 2000GB is above",
-		"cnm.threshold=2TB": "cnm.threshold 2000GB is above", "cbfc.block=8GB": "cbfc.block 8GB is outside 64B..4GB",
+		"buffer=100TB": "buffer 100TB is outside 1B..1TB", "lossy_limit=100TB": "lossy_limit 100TB is above 1TB", "pfc.xoff=100TB": "pfc.xoff 100TB is above 1TB",
+		"pfc.xon=2TB": "pfc.xon 2TB is above", "pfc.xoff_to_xon=2TB": "pfc.xoff_to_xon 2TB is above", "pfc.headroom=2TB": "pfc.headroom 2TB is above",
+		"ecn.kmin=2TB": "ecn.kmin 2TB is above", "ecn.kmax=2TB": "ecn.kmax 2TB is above", "cnm.ecn_threshold=2TB": "cnm.ecn_threshold 2TB is above",
+		"cnm.threshold=2TB": "cnm.threshold 2TB is above", "cbfc.block=8GB": "cbfc.block 8GB is outside 64B..4GB",
 		"pfc.alpha=65": "pfc.alpha 65 is outside", "pfc.quanta=65536": "too large", "pfc.per_rate=0bps": "leave it out",
 		"tcd.t_max=0s": "write auto", "cnm.threshold=0B": "write dynamic", "buffer=some": "or auto", "pfc.watchdog={detect: 0s}": "watchdog: off",
 		"pfc.watchdog=on": "expected a mapping", "ecn.mode=blue": "not one of", "pfc.xof=1KB": `did you mean "xoff"?`, "scheduler.dwrr={9: 1KB}": "not a priority",

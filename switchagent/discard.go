@@ -68,7 +68,11 @@ func (s *Switch) refuse(p int, f *frame.Frame) Drop {
 // drop. Due tells which RESUMEs follow.
 func (s *Switch) Flush(p int, priority uint8, drop func(*frame.Frame)) {
 	port := s.Port(p)
-	q := &port.queues[priority]
+	if s.queues[priority] == nil {
+		s.FindDue()
+		return
+	}
+	q := &s.queues[priority][p-s.first]
 	for f := q.Pop(); f != nil; f = q.Pop() {
 		n := s.counted(f)
 		if f.InPort >= 0 {
@@ -82,7 +86,9 @@ func (s *Switch) Flush(p int, priority uint8, drop func(*frame.Frame)) {
 	}
 	q.Uncounted = 0
 	port.backlog &^= 1 << priority
-	port.deficit[priority] = 0
+	if s.deficit != nil {
+		s.deficit[p-s.first][priority] = 0
+	}
 	s.state.Ports[p].Class[priority].QueueBytes = 0
 	s.FindDue()
 }

@@ -87,7 +87,7 @@ func (s *Switch) checkCredits(now vtime.Time, p int) {
 	for m := port.backlog & s.lossless; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
 		if !s.state.Paused(p, priority, now) {
-			s.state.HasCredit(now, p, priority, int(port.queues[priority].Head().Length))
+			s.state.HasCredit(now, p, priority, int(port.queue(priority).Head().Length))
 		}
 	}
 }

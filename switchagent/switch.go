@@ -21,12 +21,14 @@ type Switch struct {
 	credits  bool   // flow control goes by them
 	limit    uint64 // bytes that the switch holds: the shared buffer and what ports have of their own
 	ports    []Port
-	headroom []uint64  // by port
-	pausing  []pausing // what is paused, in the order of pausing
+	queues   [Priorities][]frame.Queue // by priority and port: in a large fabric few priorities have any
+	headroom []uint64                  // by port
+	deficit  [][Priorities]int64       // DWRR's, by port; nil: no priority is weighted
+	pausing  []pausing                 // what is paused, in the order of pausing
 	due      []Due
 }
 
-// Port is an egress port's queues and counters. In cache lines of 64 bytes: a frame touches the first and its queue's.
+// Port is an egress port's queues and counters. A frame touches its first cache line, and its queue's.
 type Port struct {
 	backlog uint8 // bit n: queue n has frames
 	urgent  bool  // control frames wait
@@ -39,11 +41,9 @@ type Port struct {
 
 	Counters
 
-	_       [2]int64 // so that no queue is in two lines
-	queues  [Priorities]frame.Queue
+	of      *Switch
+	index   int // among its ports
 	control frame.Queue
-	deficit [Priorities]int64
-	_       [4]int64
 }
 
 // Counters are a port's totals over the run.
@@ -91,6 +91,12 @@ func New(state *ebpf.State, settings *Settings, index, first int, buffer units.B
 		weighted: settings.Scheduler.weighted(), lossless: settings.Lossless(), credits: settings.FlowControl == FlowCBFC,
 		ports: make([]Port, len(ports)), headroom: make([]uint64, len(ports)),
 	}
+	for i := range s.ports {
+		s.ports[i].of, s.ports[i].index = s, i
+	}
+	if s.weighted != 0 {
+		s.deficit = make([][Priorities]int64, len(ports))
+	}
 	s.Fit(buffer, ports)
 	return s
 }
@@ -127,7 +133,10 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 		return Admitted
 	}
 	n := s.counted(f)
-	q := &port.queues[f.Priority]
+	if s.queues[f.Priority] == nil {
+		s.queues[f.Priority] = make([]frame.Queue, len(s.ports))
+	}
+	q := &s.queues[f.Priority][p-s.first]
 	if d := s.admit(q, f, n); d != Admitted {
 		if f.InPort >= 0 {
 			s.state.Release(int(f.InPort), f.Priority, int(f.Length), f.Entry)
@@ -200,8 +209,8 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	if open == 0 {
 		return nil, wake
 	}
-	priority := s.schedule(port, open)
-	q := &port.queues[priority]
+	priority := s.schedule(p, open)
+	q := &s.queues[priority][p-s.first]
 	f = q.Pop()
 	if q.Packets == 0 {
 		port.backlog &^= 1 << priority
@@ -279,7 +288,18 @@ func (s *Switch) Resumed(p int, priority uint8) {
 
 // Touch reads what a frame of a priority will need of the port, and is of no other use: code that knows which ports come next can have
 // all of it loaded at once.
-func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queues[priority].Bytes) }
+func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queue(priority).Bytes) }
+
+// noQueue is that of a priority that no frame of the switch has had.
+var noQueue frame.Queue
+
+// queue is that of a priority, to be read.
+func (p *Port) queue(priority uint8) *frame.Queue {
+	if q := p.of.queues[priority]; q != nil {
+		return &q[p.index]
+	}
+	return &noQueue
+}
 
 // TakePeak is QueuePeak, which begins anew with what is queued now: so a port's longest queue shows for each stretch of time.
 func (p *Port) TakePeak() int64 {
@@ -290,7 +310,7 @@ func (p *Port) TakePeak() int64 {
 
 // Queue is the bytes and packets of one priority queued at the port.
 func (p *Port) Queue(priority uint8) (queued int64, packets int32) {
-	q := &p.queues[priority]
+	q := p.queue(priority)
 	return size(q), q.Packets
 }
 
@@ -300,8 +320,8 @@ func (p *Port) Waiting() bool { return p.backlog != 0 || p.urgent }
 // QueuedBytes is the bytes queued at the port, without control frames.
 func (p *Port) QueuedBytes() int64 {
 	var n int64
-	for i := range p.queues {
-		n += size(&p.queues[i])
+	for i := range uint8(Priorities) {
+		n += size(p.queue(i))
 	}
 	return n
 }
@@ -309,22 +329,23 @@ func (p *Port) QueuedBytes() int64 {
 // Backlog is the frames queued at the port and all of their bytes, control frames included.
 func (p *Port) Backlog() (frames, bytes int64) {
 	frames, bytes = int64(p.control.Packets), p.control.Bytes
-	for i := range p.queues {
-		frames += int64(p.queues[i].Packets)
-		bytes += p.queues[i].Bytes
+	for i := range uint8(Priorities) {
+		q := p.queue(i)
+		frames += int64(q.Packets)
+		bytes += q.Bytes
 	}
 	return frames, bytes
 }
 
 // Each calls f with every queued frame but the control frames.
 func (p *Port) Each(f func(*frame.Frame)) {
-	for i := range p.queues {
-		p.queues[i].Each(f)
+	for i := range uint8(Priorities) {
+		p.queue(i).Each(f)
 	}
 }
 
 // EachOf calls f with every queued frame of a priority.
-func (p *Port) EachOf(priority uint8, f func(*frame.Frame)) { p.queues[priority].Each(f) }
+func (p *Port) EachOf(priority uint8, f func(*frame.Frame)) { p.queue(priority).Each(f) }
 
 // EachControl calls f with every queued control frame.
 func (p *Port) EachControl(f func(*frame.Frame)) { p.control.Each(f) }

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -23,7 +22,7 @@ func (d *draft) hpccFile(v *yamlspec.Value, _ cable) {
 	if !filepath.IsAbs(name) {
 		path = filepath.Join(filepath.Dir(v.File()), name)
 	}
-	data, err := files.Read(path, yamlspec.TableFile)
+	data, err := v.Report().Sources.Read(path, yamlspec.TableFile)
 	if err != nil {
 		v.Errorf("%v", err)
 		return

@@ -16,8 +16,9 @@ func (p *Plan) shortestPaths() Routes { return p.RoutesOver(func(PortID) bool { 
 func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	r := p.leaves()
 	stored := map[string]int32{}
+	var key []byte
 	store := func(ports []PortID) int32 {
-		key := make([]byte, 0, 4*len(ports))
+		key = key[:0]
 		for _, id := range ports {
 			key = binary.LittleEndian.AppendUint32(key, uint32(id))
 		}
@@ -34,8 +35,9 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	if p.Hash == HashHPCC {
 		neighbours = p.hpccNeighbours()
 	}
-	distance := make([]int32, len(p.Nodes))
-	queue := make([]NodeID, 0, len(p.Switch))
+	first, links := p.fabricLinks(usable)
+	distance := make([]int32, len(p.Switch)) // by switch, as all that follows
+	queue := make([]int32, 0, len(p.Switch))
 	var ports []PortID
 	for _, root := range p.Switch {
 		leaf := -1
@@ -52,13 +54,14 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 		if leaf < 0 {
 			continue
 		}
-		set := func(node NodeID, group int32) { r.ToLeaf[p.Nodes[node].Index*r.Leaves+leaf] = group }
-		set(root, AtLeaf)
+		start := int32(p.Nodes[root].Index)
+		set := func(sw, group int32) { r.ToLeaf[int(sw)*r.Leaves+leaf] = group }
+		set(start, AtLeaf)
 		if neighbours != nil {
 			next := p.hpccNextHops(root, neighbours, usable)
-			for _, id := range p.Switch {
+			for i, id := range p.Switch {
 				if id != root {
-					set(id, store(next[id]))
+					set(int32(i), store(next[id]))
 				}
 			}
 			continue
@@ -67,38 +70,55 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 		for i := range distance {
 			distance[i] = -1
 		}
-		distance[root] = 0
-		queue = append(queue[:0], root)
+		distance[start] = 0
+		queue = append(queue[:0], start)
 		for len(queue) > 0 {
-			n := &p.Nodes[queue[0]]
+			sw := queue[0]
 			queue = queue[1:]
 			ports = ports[:0]
-			for _, id := range n.Ports {
-				peer := p.PeerNode(id)
-				switch {
-				case peer.Kind == Host || !usable(id):
-				case distance[peer.ID] < 0:
-					distance[peer.ID] = distance[n.ID] + 1
-					queue = append(queue, peer.ID)
-				case distance[peer.ID] == distance[n.ID]-1:
-					ports = append(ports, id)
+			for _, l := range links[first[sw]:first[sw+1]] {
+				switch d := distance[l.peer]; {
+				case d < 0:
+					distance[l.peer] = distance[sw] + 1
+					queue = append(queue, l.peer)
+				case d == distance[sw]-1:
+					ports = append(ports, l.port)
 				}
 			}
-			if n.ID != root {
-				set(n.ID, store(ports))
+			if sw != start {
+				set(sw, store(ports))
 			}
 		}
-		for _, id := range p.Switch {
-			if distance[id] >= 0 {
+		for sw, d := range distance {
+			if d >= 0 {
 				continue
 			}
 			if nowhere < 0 {
 				nowhere = store(nil)
 			}
-			set(id, nowhere)
+			set(int32(sw), nowhere)
 		}
 	}
 	return r
+}
+
+// fabricLink is a switch's link to another.
+type fabricLink struct {
+	port PortID
+	peer int32 // by index among the switches
+}
+
+// fabricLinks are the links between switches that can be used: those of switch n from first[n] to first[n+1], in the order of its ports.
+func (p *Plan) fabricLinks(usable func(PortID) bool) (first []int32, links []fabricLink) {
+	for _, sw := range p.Switch {
+		first = append(first, int32(len(links)))
+		for _, id := range p.Nodes[sw].Ports {
+			if peer := p.PeerNode(id); peer.Kind == Switch && usable(id) {
+				links = append(links, fabricLink{id, int32(peer.Index)})
+			}
+		}
+	}
+	return append(first, int32(len(links))), links
 }
 
 // leaves are routes without groups: the hosts' leaves, and room for the rest.

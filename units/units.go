@@ -71,11 +71,12 @@ const (
 	KB Bytes = 1000
 	MB       = 1000 * KB
 	GB       = 1000 * MB
+	TB       = 1000 * GB
 )
 
 // String prints b such as "320KB" (decimal units).
 func (b Bytes) String() string {
-	return scaled(int64(b), []scale{{int64(GB), "GB"}, {int64(MB), "MB"}, {int64(KB), "KB"}}, "B")
+	return scaled(int64(b), []scale{{int64(TB), "TB"}, {int64(GB), "GB"}, {int64(MB), "MB"}, {int64(KB), "KB"}}, "B")
 }
 
 type scale struct {

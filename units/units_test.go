@@ -102,6 +102,7 @@ func TestStrings(t *testing.T) {
 		{units.Bytes(320_000).String(), "320KB"},
 		{units.Bytes(329_600).String(), "329.6KB"},
 		{units.Bytes(22e6).String(), "22MB"},
+		{units.Bytes(1_500_000_000_000).String(), "1.5TB"},
 		{units.Bytes(999).String(), "999B"},
 		{units.Bytes(0).String(), "0B"},
 		{units.Bytes(-1500).String(), "-1.5KB"},

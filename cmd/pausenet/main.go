@@ -1,10 +1,7 @@
+// Command pausenet builds lossless data-center fabrics on one machine and runs experiments on them. All of it is in package command, so
+// that programs with congestion controls of their own can be pausenet too. The profile beside this file is what go build optimizes by.
 package main
 
-import "os"
+import "github.com/pausenet/pausenet/command"
 
-func main() {
-	root, out, complaints := newRootCommand(), &output{to: os.Stdout}, &output{to: os.Stderr}
-	root.SetOut(out)
-	root.SetErr(complaints)
-	os.Exit(exit(complaints, out.failed(root.Execute())))
-}
+func main() { command.Main() }

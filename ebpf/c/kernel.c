@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /* The pipelines' entry points for the kernel: maps, hooks, redirection. No decision is taken here. */
 #include <linux/bpf.h>
-#include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
@@ -147,12 +146,19 @@ int pausenet_ingress(struct __sk_buff *skb)
 	}
 	x->done++;
 	if (ifindex) {
-		/* The ring has seen the frame by then: the hub namespace's IP stack is to drop it at a glance. */
-		bpf_skb_change_type(skb, PACKET_OTHERHOST);
 		skb->mark = FRAME_MARK;
 		return bpf_redirect_peer(ifindex, 0);
 	}
 	return verdict == VERDICT_STACK ? TC_ACT_OK : TC_ACT_SHOT;
+}
+
+/* TCX or clsact ingress of a port's outer end: where frames end. The ring has seen them by then, and the hub namespace's IP stack would
+ * look for a route for each. (That a frame is somebody else's it no longer sees: bpf_redirect_peer says otherwise since Linux 6.16.) */
+SEC("tc")
+int pausenet_end(struct __sk_buff *skb)
+{
+	(void)skb;
+	return TC_ACT_SHOT;
 }
 
 /* Referenced, so that the object's type information names them for Go. */

@@ -110,11 +110,12 @@ static void *table(__u32 *at, __u32 n, __u32 size)
 
 extern __u8 __heap_base;
 
-/* Makes the tables; returns the address of struct tables, 0 without memory for them. To be called once. */
+/* Makes the tables; returns the address of struct tables, 0 without memory for them. To be called once. The tables begin a distance behind
+ * this instance's data: instances whose memories begin at different places of one can share them. */
 EXPORT("setup")
-struct tables *setup(__u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_leaf, __u32 n_hop, __u32 n_flow, __u32 n_fanout)
+struct tables *setup(__u32 distance, __u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_leaf, __u32 n_hop, __u32 n_flow, __u32 n_fanout)
 {
-	__u32 at = ((__u32)&__heap_base + 63) & ~63u;
+	__u32 at = (((__u32)&__heap_base + 63) & ~63u) + distance;
 
 	n_ports = n_port;
 	n_switches = n_switch;

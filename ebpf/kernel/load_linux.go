@@ -14,9 +14,10 @@ import (
 
 // Pipelines is the pipelines loaded into the kernel.
 type Pipelines struct {
-	// Ingress belongs on the TC ingress hook of a port's inner end, Egress on the TC egress hook of its outer end.
-	Ingress, Egress *cilium.Program
-	State           ebpf.State
+	// Ingress belongs on the TC ingress hook of a port's inner end, Egress on the TC egress hook of its outer end, and End on that
+	// one's ingress hook.
+	Ingress, Egress, End *cilium.Program
+	State                ebpf.State
 
 	objects  pipelinesObjects
 	mappings [][]byte
@@ -48,7 +49,7 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 	if err := spec.LoadAndAssign(&k.objects, nil); err != nil {
 		return nil, fmt.Errorf("load the pipelines: %w", err)
 	}
-	k.Ingress, k.Egress = k.objects.PausenetIngress, k.objects.PausenetEgress
+	k.Ingress, k.Egress, k.End = k.objects.PausenetIngress, k.objects.PausenetEgress, k.objects.PausenetEnd
 	if err := k.mapTables(); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}

@@ -25,6 +25,7 @@ const (
 	pipelinesMapRoutes           = "routes"
 	pipelinesMapSwitches         = "switches"
 	pipelinesProgPausenetEgress  = "pausenet_egress"
+	pipelinesProgPausenetEnd     = "pausenet_end"
 	pipelinesProgPausenetIngress = "pausenet_ingress"
 	pipelinesVarBurstStateType   = "burst_state_type"
 	pipelinesVarEcnModeType      = "ecn_mode_type"
@@ -83,6 +84,7 @@ type pipelinesSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type pipelinesProgramSpecs struct {
 	PausenetEgress  *ebpf.ProgramSpec `ebpf:"pausenet_egress"`
+	PausenetEnd     *ebpf.ProgramSpec `ebpf:"pausenet_end"`
 	PausenetIngress *ebpf.ProgramSpec `ebpf:"pausenet_ingress"`
 }
 
@@ -184,12 +186,14 @@ type pipelinesVariables struct {
 // It can be passed to loadPipelinesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type pipelinesPrograms struct {
 	PausenetEgress  *ebpf.Program `ebpf:"pausenet_egress"`
+	PausenetEnd     *ebpf.Program `ebpf:"pausenet_end"`
 	PausenetIngress *ebpf.Program `ebpf:"pausenet_ingress"`
 }
 
 func (p *pipelinesPrograms) Close() error {
 	return _PipelinesClose(
 		p.PausenetEgress,
+		p.PausenetEnd,
 		p.PausenetIngress,
 	)
 }

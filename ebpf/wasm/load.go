@@ -10,29 +10,12 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// Pipelines is the pipelines loaded into this process.
+// Pipelines is the pipelines loaded into this process: tables and registers, and slots to make passes in.
 type Pipelines struct {
-	State ebpf.State
-	// Header is where a frame's first bytes are put before a call and taken after it: ebpf.HeaderBytes of them or,
-	// with telemetry, ebpf.TelemetryBytes.
-	Header *[ebpf.TelemetryBytes]byte
+	*Slot            // the first, which is all that one goroutine needs
+	State ebpf.State // its Pass is that of the first slot
 
-	machine Machine
-}
-
-// Machine runs the pipelines' WebAssembly: one instance, with a memory of its own. Where a WebAssembly trap would end a call (an address
-// outside of memory, a division by zero), the call returns an error.
-type Machine interface {
-	// Setup makes tables of so many entries, once. It returns the address of their addresses; 0: they need more memory than there is.
-	Setup(Entries) (tables uint32, err error)
-	// Memory is the linear memory. It does not move after Setup.
-	Memory() []byte
-	// Leave, Enter and Process are those of Pipelines.
-	Leave(length int) error
-	Enter(length int) error
-	Process(length int) error
-	// Close frees the memory.
-	Close() error
+	slots []*Slot
 }
 
 // page is the unit of WebAssembly's memory, in bytes.
@@ -77,7 +60,7 @@ func Load(n ebpf.Sizes) (*Pipelines, error) { return LoadOn(newTranslation(), n)
 
 // LoadOn is Load on another machine. It closes the machine if there is an error.
 func LoadOn(machine Machine, n ebpf.Sizes) (*Pipelines, error) {
-	p := &Pipelines{State: ebpf.State{Features: n.Features}, machine: machine}
+	p := &Pipelines{Slot: &Slot{machine: machine}, State: ebpf.State{Features: n.Features}}
 	if err := p.makeTables(n); err != nil {
 		return nil, errors.Join(fmt.Errorf("make the pipelines' tables: %w", err), machine.Close())
 	}
@@ -91,7 +74,7 @@ func (p *Pipelines) makeTables(n ebpf.Sizes) error {
 		remedy += fmt.Sprintf(", or a congestion control without CNMs: DCON's flow tables take %.1f MB a switch", float64(ebpf.FlowIDs*unsafe.Sizeof(ebpf.Flow{}))/1e6)
 	}
 	tooMuch := fmt.Errorf("%d switches with %d ports need more than the 4 GB that WebAssembly can address: %s", n.Switches, n.Ports, remedy)
-	if entries.bytes() > 1<<32-2*page { // what lies before the tables fits a page
+	if entries.bytes() > 1<<32-2*page-maxSlots*instance {
 		return tooMuch
 	}
 	tables, err := p.machine.Setup(entries)
@@ -107,33 +90,38 @@ func (p *Pipelines) makeTables(n ebpf.Sizes) error {
 // mapTables gives the tables Go types. They do not move any more: nothing grows the memory after setup.
 func (p *Pipelines) mapTables(tables uint32, n *Entries) error {
 	memory := p.machine.Memory()
-	var at [9]uint32
-	if uint64(tables)+uint64(unsafe.Sizeof(at)) > uint64(len(memory)) {
-		return fmt.Errorf("their addresses at %#x are not in %d bytes", tables, len(memory))
+	at, err := addresses(memory, tables)
+	if err != nil {
+		return err
 	}
-	for i := range at {
-		at[i] = binary.LittleEndian.Uint32(memory[tables+uint32(4*i):])
-	}
-	var errs [9]error
-	var passes []ebpf.Pass
-	passes, errs[0] = view[ebpf.Pass](memory, at[0], 1)
-	var headers [][ebpf.TelemetryBytes]byte
-	headers, errs[1] = view[[ebpf.TelemetryBytes]byte](memory, at[1], 1)
-	p.State.Ports, errs[2] = view[ebpf.Port](memory, at[2], n.Ports)
-	p.State.Switches, errs[3] = view[ebpf.SwitchState](memory, at[3], n.Switches)
-	p.State.Routes, errs[4] = view[ebpf.Route](memory, at[4], n.Switches*n.Leaves)
-	p.State.NextHops, errs[5] = view[uint64](memory, at[5], n.NextHops)
-	p.State.Hosts, errs[6] = view[ebpf.Host](memory, at[6], n.Hosts)
-	p.State.Flows, errs[7] = view[ebpf.Flow](memory, at[7], n.Flows)
-	p.State.Fanouts, errs[8] = view[uint64](memory, at[8], n.Fanouts)
+	var errs [8]error
+	errs[0] = p.mapPass(at[0], at[1])
+	p.State.Ports, errs[1] = view[ebpf.Port](memory, at[2], n.Ports)
+	p.State.Switches, errs[2] = view[ebpf.SwitchState](memory, at[3], n.Switches)
+	p.State.Routes, errs[3] = view[ebpf.Route](memory, at[4], n.Switches*n.Leaves)
+	p.State.NextHops, errs[4] = view[uint64](memory, at[5], n.NextHops)
+	p.State.Hosts, errs[5] = view[ebpf.Host](memory, at[6], n.Hosts)
+	p.State.Flows, errs[6] = view[ebpf.Flow](memory, at[7], n.Flows)
+	p.State.Fanouts, errs[7] = view[uint64](memory, at[8], n.Fanouts)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	p.State.Pass, p.Header = &passes[0], &headers[0]
+	p.State.Pass, p.slots = p.Pass, []*Slot{p.Slot}
 	if !p.State.Features.BurstDetection {
 		p.State.Flows, p.State.Fanouts = nil, nil
 	}
 	return nil
+}
+
+// addresses are what setup returns the address of: where the pass is, its header, and the tables.
+func addresses(memory []byte, tables uint32) (at [9]uint32, err error) {
+	if uint64(tables)+uint64(unsafe.Sizeof(at)) > uint64(len(memory)) {
+		return at, fmt.Errorf("their addresses at %#x are not in %d bytes", tables, len(memory))
+	}
+	for i := range at {
+		at[i] = binary.LittleEndian.Uint32(memory[tables+uint32(4*i):])
+	}
+	return at, nil
 }
 
 // view gives n entries at an address of linear memory their Go type. WebAssembly is little-endian, and so must we be.
@@ -150,18 +138,13 @@ func view[T any](memory []byte, at, n uint32) ([]T, error) {
 	return unsafe.Slice(first, n), nil
 }
 
-// Process runs the egress pipeline of the port that the frame in Header left and the ingress pipeline of the port it
-// enters. length is the frame's. It does not allocate.
-func (p *Pipelines) Process(length int) error { return p.machine.Process(length) }
-
-// Leave runs the egress pipeline alone, Enter the ingress pipeline alone: between them Header is what is on the wire.
-func (p *Pipelines) Leave(length int) error { return p.machine.Leave(length) }
-
-// Enter runs the ingress pipeline alone.
-func (p *Pipelines) Enter(length int) error { return p.machine.Enter(length) }
-
-// Close frees the memory. State must not be used afterwards.
+// Close frees the memory. State and slots must not be used afterwards.
 func (p *Pipelines) Close() error {
-	p.State, p.Header = ebpf.State{}, nil
-	return p.machine.Close()
+	p.State = ebpf.State{}
+	var errs []error
+	for _, s := range p.slots {
+		s.Pass, s.Header = nil, nil
+		errs = append(errs, s.machine.Close())
+	}
+	return errors.Join(errs...)
 }

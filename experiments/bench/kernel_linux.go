@@ -2,72 +2,64 @@ package bench
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// barePasses is how many bare passes are timed before and after each run.
+// barePasses is how many bare passes are measured before and after each run.
 const barePasses = 100_000
 
-// benchKernel measures the kernel plane, in turn with bare passes.
-func benchKernel(ctx context.Context, w io.Writer, rounds int) error {
+// measureKernel measures the workload on the kernel plane, in turn with bare passes; nil without root.
+func (b *benchmark) measureKernel(ctx context.Context, rounds int) (*Kernel, error) {
 	if os.Geteuid() != 0 {
-		fmt.Fprintln(w, "\nkernel plane: not measured, it needs root")
-		return nil
+		return nil, nil
 	}
-	fmt.Fprintln(w, "\nkernel plane: a hop's whole cost against a bare pass through the kernel, in turn")
-	for i := range benchmarks {
-		if err := benchmarks[i].runKernel(ctx, w, rounds); err != nil {
-			return err
-		}
-	}
-	return benchBringUp(w)
-}
-
-func (b *benchmark) runKernel(ctx context.Context, w io.Writer, rounds int) error {
 	plan, err := topologies.Parse(b.name, []byte(b.topology))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	frames, err := bareFrames(plan)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bare, err := kernel.NewBarePass(plan, frames)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer bare.Close()
-	var ratios, hop, base []float64
+	var hop, base, ratios []float64
 	for range rounds {
-		before, err := bare.Measure(barePasses)
+		before, err := measureBare(bare)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		c, err := b.run(ctx, engine.PlaneKernel)
+		c, err := b.run(ctx, engine.PlaneKernel, 1)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		after, err := bare.Measure(barePasses)
+		after, err := measureBare(bare)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		pass := float64((before + after).Nanoseconds()) / (2 * barePasses)
-		perHop := float64(c.wall.Nanoseconds()) / float64(c.hops)
+		pass, perHop := (before+after)/2, float64(c.cpu.Nanoseconds())/float64(c.hops)
 		hop, base, ratios = append(hop, perHop), append(base, pass), append(ratios, perHop/pass)
 	}
-	h, ratio := measure.QuantilesOf(hop), measure.QuantilesOf(ratios)
-	fmt.Fprintf(w, "  %-40s %6.0f packet-hops a second (%.0f ns), bare pass %.0f ns, ratio %.2f (%.2f to %.2f)\n",
-		b.name, 1e9/h.P50, h.P50, measure.QuantilesOf(base).P50, ratio.P50, ratios[0], ratio.Max)
-	return nil
+	q := measure.QuantilesOf(ratios)
+	return &Kernel{Nanoseconds: median(hop), Bare: median(base), Ratio: q.P50, Least: ratios[0], Most: q.Max}, nil
+}
+
+// measureBare is the processor time of a bare pass, in ns. Of wall-clock time a busy machine takes more from what uses the cache more.
+func measureBare(bare *kernel.BarePass) (float64, error) {
+	began := machine.ProcessorTime()
+	err := bare.Send(barePasses)
+	return float64(machine.ProcessorTime()-began) / barePasses, err
 }
 
 // bareFrames are a full data packet and an ACK. They are addressed to nobody, so that the kernel's own stack drops them
@@ -87,33 +79,42 @@ func bareFrames(plan *topologies.Plan) (frames [2][]byte, err error) {
 	return frames, nil
 }
 
-func benchBringUp(w io.Writer) error {
-	fmt.Fprintln(w, "\nkernel plane, bring-up: namespaces, veth pairs, addresses, programs attached (medians of 3)")
-	for _, spec := range []string{
-		"{name: h18, leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 6}}",
-		"{name: h240, leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}}",
-		"{name: h1024, leafspine: {spines: 16, leaves: 32, hosts_per_leaf: 32}}",
+// measureBringUp measures how fabrics come up and go, as root.
+func measureBringUp(ctx context.Context, r *Result, o Options) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for _, fabric := range []string{
+		"leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 6}",
+		"leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}",
+		leafSpine1024,
 	} {
-		plan, err := topologies.Parse("bench", []byte(spec))
+		plan, err := topologies.Parse("bench", []byte(topologyOf(fabric)))
 		if err != nil {
 			return err
 		}
-		var up, down []float64
-		for range 3 {
-			start := time.Now()
+		var cpu, up, down []float64
+		for range min(o.Rounds, longRounds) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			began, used := time.Now(), machine.ProcessorTime()
 			plane, err := kernel.OpenPlane(engine.PlaneKernel, plan, kernel.FabricOptions{})
 			if err != nil {
 				return err
 			}
-			up = append(up, time.Since(start).Seconds())
-			start = time.Now()
+			up = append(up, time.Since(began).Seconds())
+			cpu = append(cpu, float64(machine.ProcessorTime()-used)/1e9)
+			began = time.Now()
 			if err := plane.Close(); err != nil {
 				return err
 			}
-			down = append(down, time.Since(start).Seconds())
+			down = append(down, time.Since(began).Seconds())
 		}
-		fmt.Fprintf(w, "  %4d hosts, %3d switches, %4d ports: up in %.2f s, down in %.2f s\n",
-			len(plan.Hosts), len(plan.Switch), len(plan.Ports), measure.QuantilesOf(up).P50, measure.QuantilesOf(down).P50)
+		r.BringUp = append(r.BringUp, BringUp{
+			Hosts: len(plan.Hosts), Switches: len(plan.Switch), Ports: len(plan.Ports),
+			Seconds: median(cpu), WallSeconds: median(up), DownSeconds: median(down),
+		})
 	}
 	return nil
 }

@@ -2,13 +2,10 @@
 
 package bench
 
-import (
-	"context"
-	"fmt"
-	"io"
-)
+import "context"
 
-func benchKernel(_ context.Context, w io.Writer, _ int) error {
-	fmt.Fprintf(w, "\nkernel plane: not measured, it needs Linux\n")
-	return nil
-}
+// measureKernel measures nothing: the kernel plane needs Linux.
+func (b *benchmark) measureKernel(context.Context, int) (*Kernel, error) { return nil, nil }
+
+// measureBringUp measures nothing: the kernel plane needs Linux.
+func measureBringUp(context.Context, *Result, Options) error { return nil }

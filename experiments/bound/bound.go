@@ -47,7 +47,7 @@ type Discipline struct {
 	FCT       measure.Quantiles `json:"fct_ns"`
 	Slowdown  measure.Quantiles `json:"slowdown"`
 
-	flows []measure.FlowRecord // as a run would have left them
+	flows measure.Records // as a run would have left them
 }
 
 // Find works out the scenario's bound under its seed. An error is a mistake in the scenario.
@@ -152,7 +152,7 @@ func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(int) (engine.Ports,
 		slowest = min(slowest, plan.Ports[id].Rate)
 	}
 	f.latency = float64(measure.IdealFCT(plan, f.path, f.back, int64(given.Size))) - alone(f.line, slowest)
-	if rate := given.ConstantRate; rate > 0 && rate < slowest { // it says when packets leave: the last one goes as fast as any
+	if rate := given.Extra().ConstantRate; rate > 0 && rate < slowest { // it says when packets leave: the last one goes as fast as any
 		last := plan.Framing.LineBytes(f.last)
 		f.latency -= alone(last, rate) - alone(last, slowest)
 	}
@@ -174,7 +174,7 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 	fluids := make([]fluid.Flow, len(m.flows))
 	for i := range fluids {
 		given := &m.s.Flows[i]
-		fluids[i] = fluid.Flow{Start: given.Start, Work: m.flows[i].line, Cap: given.ConstantRate}
+		fluids[i] = fluid.Flow{Start: given.Start, Work: m.flows[i].line, Cap: given.Extra().ConstantRate}
 		for _, id := range m.flows[i].path {
 			fluids[i].Path = append(fluids[i].Path, int(id))
 		}
@@ -189,7 +189,7 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 			stop = max(stop, until+late)
 		}
 	}
-	result := Discipline{Name: d.String(), flows: make([]measure.FlowRecord, len(m.flows))}
+	result := Discipline{Name: d.String(), flows: make(measure.Records, len(m.flows))}
 	for i, took := range fluid.Run(rates, fluids, d, stop) {
 		given, own := &m.s.Flows[i], &m.flows[i]
 		f := measure.FlowRecord{Size: int64(given.Size), Start: given.Start, End: vtime.Never}

@@ -1,4 +1,4 @@
-// Package jsonschema describes scenario, topology and sweep files by JSON Schema (draft 2020-12), for editors: completion, the meaning of
+// Package jsonschema describes scenario, topology, sweep and exercise files by JSON Schema (draft 2020-12), for editors: completion, the meaning of
 // keys, and mistakes as one writes. pausenet validate says more than a schema can: names, and what is between two keys.
 //
 // The settings of switches and hosts, faults and the constants of congestion controls are of their tables. The rest is written here,
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -24,22 +25,22 @@ import (
 type node = map[string]any
 
 // Kinds are the kinds of files there are schemas of.
-var Kinds = []string{"scenario", "topology", "sweep"}
+var Kinds = []string{"scenario", "topology", "sweep", "exercise", "hidden"}
 
 // Of is the schema of a kind of file.
 func Of(kind string) ([]byte, error) {
-	build := map[string]func() node{"scenario": ofScenario, "topology": ofTopology, "sweep": ofSweep}[kind]
+	build := map[string]func() node{"scenario": ofScenario, "topology": ofTopology, "sweep": ofSweep, "exercise": ofExercise, "hidden": ofHidden}[kind]
 	if build == nil {
-		return nil, fmt.Errorf("there is no schema of %q: write scenario, topology or sweep", kind)
+		return nil, fmt.Errorf("there is no schema of %q: write one of %s", kind, strings.Join(Kinds, ", "))
 	}
 	schema := build()
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["title"] = "pausenet " + kind
 	definitions := settings.JSONSchemaKinds()
-	if kind != "sweep" {
+	if kind == "scenario" || kind == "topology" {
 		definitions["topology"] = topologyFile()
 	}
-	if kind != "topology" {
+	if kind == "scenario" || kind == "sweep" {
 		definitions["switch"], definitions["host"] = switchSettings(), hostSettings()
 	}
 	schema["$defs"] = definitions

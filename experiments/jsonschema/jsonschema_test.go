@@ -17,6 +17,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/pausenet/pausenet/experiments/jsonschema"
+	"github.com/pausenet/pausenet/experiments/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -26,6 +27,8 @@ var files = map[string][]string{
 	"scenario": {"../scenario/builtin/*.yaml", "../scenario/testdata/good.yaml", "../scenario/testdata/workloads/*.yaml"},
 	"topology": {"../../topologies/builtin/*.yaml"},
 	"sweep":    {"../scenario/builtin/sweeps/*.yaml"},
+	"exercise": {"../lab/exercises/*/exercise.yaml"},
+	"hidden":   {"../lab/exercises/*/hidden/hidden.yaml"},
 }
 
 func read(t *testing.T, kind string) (found map[string][]byte) {
@@ -90,7 +93,7 @@ func TestFiles(t *testing.T) {
 			if err := schema.Validate(instance(t, data)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if !strings.Contains(name, "builtin") {
+			if !strings.Contains(name, "builtin") && !strings.Contains(name, "exercises") {
 				continue
 			}
 			path, err := filepath.Rel(filepath.Dir(name), "../../docs/schema/"+kind+".json")
@@ -129,6 +132,19 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s is let through", text)
 		}
 	}
+	const exercise = "title: A\ngoal: B\nhand_in: {answers: {n: {question: how many}}}\n"
+	schema = compile(t, "exercise")
+	if err := schema.Validate(instance(t, []byte(exercise+"checks: [{title: C, points: 1, answer: n, is: 3}]"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"check: []", "checks: [{title: C}]", "checks: [{title: C, points: 1, verdict: [OK]}]", "checks: [{title: C, points: -1, steps: 3}]",
+		"checks: [{title: C, points: 1, metric: fct}]", "checks: []\nruns: {mine: {scenario: a.yaml}}", "checks: []\nseeds: {a.yaml: {b: 1}}",
+	} {
+		if schema.Validate(instance(t, []byte(exercise+text))) == nil {
+			t.Errorf("%s is let through", text)
+		}
+	}
 	if _, err := jsonschema.Of("page"); err == nil {
 		t.Error("there is a schema of pages")
 	}
@@ -137,9 +153,67 @@ func TestRefused(t *testing.T) {
 // own are mappings whose keys are the user's.
 var own = []string{"quick", "cc", "cc.*", "switch.scheduler.dwrr", "controllers.*.set", "controllers.*.switch.scheduler.dwrr"}
 
-// TestKeys: the keys that the decoders know are those of the schema, in every mapping of the repository's scenarios.
+// TestKeys: the keys that the decoders know are those of the schema, in every mapping of the repository's scenarios and exercises.
 func TestKeys(t *testing.T) {
-	text, err := jsonschema.Of("scenario")
+	known := asked{}
+	for name, data := range read(t, "scenario") {
+		_, err := scenario.Reading{Asked: func(mapping *yamlspec.Value, keys []string) {
+			path := mapping.Path()
+			if mapping.File() != name {
+				path = strings.TrimSuffix("topology."+path, ".") // in a file of its own
+			}
+			known.note(path, keys)
+		}}.Parse(name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	known.compare(t, "scenario")
+	for _, path := range []string{"", "switch.pfc", "flows.*", "faults.*", "workloads.*.incast", "topology.leafspine", "report.*.series.*"} {
+		if known[path] == nil {
+			t.Errorf("nothing was read at %q", path)
+		}
+	}
+
+	known = asked{}
+	for name, data := range read(t, "exercise") {
+		_, err := lab.Reading{Asked: func(mapping *yamlspec.Value, keys []string) { known.note(mapping.Path(), keys) }}.Parse("", name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	known.compare(t, "exercise")
+	for _, path := range []string{"", "hand_in", "hand_in.answers.*", "runs.*", "checks.*", "score.*"} {
+		if known[path] == nil {
+			t.Errorf("nothing was read at %q", path)
+		}
+	}
+}
+
+// asked are the keys that decoders know, by path.
+type asked map[string][]string
+
+// theirs are names of the user's in paths: what stands below these.
+var theirs = []string{"cc", "answers", "runs"}
+
+func (a asked) note(path string, keys []string) {
+	words := strings.Split(path, ".")
+	for i, word := range words {
+		if _, err := strconv.Atoi(word); err == nil || i > 0 && slices.Contains(theirs, words[i-1]) {
+			words[i] = "*"
+		}
+	}
+	path = strings.Join(words, ".")
+	for _, key := range keys {
+		if !slices.Contains(a[path], key) {
+			a[path] = append(a[path], key)
+		}
+	}
+}
+
+func (a asked) compare(t *testing.T, kind string) {
+	t.Helper()
+	text, err := jsonschema.Of(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,51 +221,19 @@ func TestKeys(t *testing.T) {
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
-	known := map[string][]string{} // by path
-	for name, data := range read(t, "scenario") {
-		_, err := scenario.Reading{Asked: func(mapping *yamlspec.Value, keys []string) {
-			path := mapping.Path()
-			if mapping.File() != name {
-				path = strings.TrimSuffix("topology."+path, ".") // in a file of its own
-			}
-			words := strings.Split(path, ".")
-			for i, word := range words {
-				if _, err := strconv.Atoi(word); err == nil {
-					words[i] = "*"
-				}
-			}
-			if len(words) > 1 && words[0] == "cc" {
-				words[1] = "*"
-			}
-			path = strings.Join(words, ".")
-			for _, key := range keys {
-				if !slices.Contains(known[path], key) {
-					known[path] = append(known[path], key)
-				}
-			}
-		}}.Parse(name, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for path, keys := range known {
+	for path, keys := range a {
 		if slices.Contains(own, path) {
 			continue
 		}
 		part := objectAt(schema, schema, path)
 		if part == nil {
-			t.Errorf("the schema has no %s", path)
+			t.Errorf("the schema of %ss has no %s", kind, path)
 			continue
 		}
 		of := slices.Sorted(maps.Keys(part["properties"].(map[string]any)))
 		slices.Sort(keys)
 		if !slices.Equal(of, keys) {
-			t.Errorf("%s has the keys\n%q, in the schema\n%q", path, keys, of)
-		}
-	}
-	for _, path := range []string{"", "switch.pfc", "flows.*", "faults.*", "workloads.*.incast", "topology.leafspine", "report.*.series.*"} {
-		if known[path] == nil {
-			t.Errorf("nothing was read at %q", path)
+			t.Errorf("%s: %s has the keys\n%q, in the schema\n%q", kind, path, keys, of)
 		}
 	}
 }
@@ -217,6 +259,8 @@ func objectAt(root, at map[string]any, path string) map[string]any {
 			return nil
 		}
 		return at
+	case word == "*" && at["type"] == "object":
+		next = at["additionalProperties"]
 	case word == "*":
 		next = at["items"]
 	default:

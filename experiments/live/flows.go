@@ -68,6 +68,9 @@ func (f *Fabric) Host(name string) (*topologies.Node, error) {
 func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) error {
 	flows := make([]scenario.Flow, len(requests))
 	for i, r := range requests {
+		if err := f.Made.learn(r.CC); err != nil {
+			return err
+		}
 		if r.own != nil {
 			flows[i] = *r.own
 			continue

@@ -275,7 +275,7 @@ func TestPanic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.NewController = func() (cc.Controller, error) { return panicky{cc.Constant(1e9)}, nil }
+	config.NewController = func(int) (cc.Controller, error) { return panicky{cc.Constant(1e9)}, nil }
 	config.Controller = "mine"
 	if err := f.Do(func(e *engine.Engine) error {
 		config.Start = e.Now()

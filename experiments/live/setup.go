@@ -3,7 +3,9 @@ package live
 import (
 	"fmt"
 	"slices"
+	"sync"
 
+	"github.com/pausenet/pausenet/experiments/ccfile"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -17,6 +19,9 @@ type Setup struct {
 	Scenario *scenario.Scenario
 	Name     string // of the congestion control or variant
 	spec     *cc.Spec
+
+	mutex   sync.Mutex
+	catalog cc.Catalog // the scenario's, and those from files that flows have come with
 }
 
 // NewSetup is a scenario, read with Reading.Setup, under the named congestion control; empty: the scenario's first.
@@ -31,7 +36,30 @@ func NewSetup(s *scenario.Scenario, controller string) (*Setup, error) {
 	if err := scenario.Fits(own, spec); err != nil {
 		return nil, err
 	}
-	return &Setup{Scenario: own, Name: name, spec: spec}, nil
+	return &Setup{Scenario: own, Name: name, spec: spec, catalog: own.Catalog}, nil
+}
+
+// learn reads the congestion control that a name means, if that is a file's, relative to the working directory. It takes the place of what
+// the file was before.
+func (l *Setup) learn(name string) error {
+	if !ccfile.Is(name) {
+		return nil
+	}
+	spec, err := ccfile.Read(name)
+	if err != nil {
+		return err
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.catalog, err = l.catalog.Put(spec)
+	return err
+}
+
+// known are the congestion controls that names mean.
+func (l *Setup) known() cc.Catalog {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.catalog
 }
 
 // Fabric are the options to build the fabric with.
@@ -69,8 +97,9 @@ func (l *Setup) Switches() []*switchagent.Settings {
 // Controllers are the congestion controls that flows may have on these switches, the fabric's own first.
 func (l *Setup) Controllers() []string {
 	names := []string{l.spec.Name}
-	for _, name := range cc.Names() {
-		if spec, err := cc.Lookup(name); err == nil && name != l.spec.Name && suits(spec.Needs, l.spec.Needs) {
+	known := l.known()
+	for _, name := range known.Names() {
+		if spec, err := known.Lookup(name); err == nil && name != l.spec.Name && suits(spec.Needs, l.spec.Needs) {
 			names = append(names, name)
 		}
 	}
@@ -88,7 +117,9 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 	s := l.Scenario
 	spec := l.spec
 	if controller != "" {
-		_, named, err := s.Controller(controller)
+		own := *s
+		own.Catalog = l.known()
+		_, named, err := own.Controller(controller)
 		if err != nil {
 			return engine.FlowConfig{}, err
 		}
@@ -98,27 +129,27 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 		}
 	}
 	env := scenario.Environment(s.Topology, f, l.spec.Needs)
-	settings, err := scenario.Resolver.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
+	settings, err := s.Resolver().Resolve(spec, spec.Constants(s.ControllerSettings), env)
 	if err != nil {
 		return engine.FlowConfig{}, err
 	}
-	first := engine.FirstPorts(salt)
+	first, extra := engine.FirstPorts(salt), f.Extra()
 	if s.Topology.Hash == topologies.HashHPCC { // of flows that come one by one
 		first = engine.Ports{Source: scenario.HPCCFirstPort + uint16(salt), Destination: scenario.HPCCNormalPort}
 	}
-	ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Via, first)
+	ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, extra.Via, first)
 	if err != nil {
 		return engine.FlowConfig{}, err
 	}
 	return engine.FlowConfig{
 		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Controller: spec.Name,
-		NewController: func() (cc.Controller, error) {
-			if f.ConstantRate > 0 {
-				return cc.Constant(float64(f.ConstantRate)), nil
+		NewController: func(int) (cc.Controller, error) {
+			if extra.ConstantRate > 0 {
+				return cc.Constant(float64(extra.ConstantRate)), nil
 			}
 			c, err := spec.New(env, settings)
-			if p, ok := c.(cc.Presetter); ok && err == nil && f.StartRate > 0 {
-				p.Preset(f.Start, float64(f.StartRate))
+			if p, ok := c.(cc.Presetter); ok && err == nil && extra.StartRate > 0 {
+				p.Preset(f.Start, float64(extra.StartRate))
 			}
 			return c, err
 		},

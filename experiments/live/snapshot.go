@@ -265,13 +265,10 @@ func (f *Fabric) snapshotFlows(e *engine.Engine, s *Snapshot) {
 	for _, id := range f.watch.open[:min(len(f.watch.open), mostFlows)] {
 		w := &flows[id]
 		own := FlowSnapshot{
-			Flow: w.Number, From: f.Plan.Nodes[w.Source].Name, To: f.Plan.Nodes[w.Destination].Name, SizeBytes: w.Size, StartNS: w.Start.Nanoseconds(),
+			DeliveredBytes: w.Delivered(), Flow: w.Number, From: f.Plan.Nodes[w.Source].Name, To: f.Plan.Nodes[w.Destination].Name, SizeBytes: w.Size, StartNS: w.Start.Nanoseconds(),
 		}
 		if w.Sender != nil {
 			own.RateBPS, own.RTTNS = w.Sender.Rate(), w.Sender.LastRTT.Nanoseconds()
-		}
-		if w.Receiver != nil {
-			own.DeliveredBytes = w.Receiver.Delivered
 		}
 		s.Flows = append(s.Flows, own)
 	}

@@ -97,10 +97,9 @@ func data(p *PortSnapshot) *ClassSnapshot {
 	return &ClassSnapshot{}
 }
 
-// TestMetrics: metrics are as Prometheus wants them, and what the engine counts.
-func TestMetrics(t *testing.T) {
-	f := bringUpFrom(t, "topology: small\n", "dcqcn", Options{Slowdown: 200, Metrics: "127.0.0.1:0"})
-	defer down(t, f)
+// fourEnd has an incast of four flows end, and a fifth flow begin that does not.
+func fourEnd(t testing.TB, f *Fabric) {
+	t.Helper()
 	requests, err := f.Incast(4, "h0", 256_000, "")
 	must(t, err)
 	ended := make(chan FlowResult, 4)
@@ -109,6 +108,13 @@ func TestMetrics(t *testing.T) {
 	for range 4 {
 		<-ended
 	}
+}
+
+// TestMetrics: metrics are as Prometheus wants them, and what the engine counts.
+func TestMetrics(t *testing.T) {
+	f := bringUpFrom(t, "topology: small\n", "dcqcn", Options{Slowdown: 200, Metrics: "127.0.0.1:0"})
+	defer down(t, f)
+	fourEnd(t, f)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(&collector{fabric: f})
 	problems, err := testutil.GatherAndLint(registry)

@@ -39,19 +39,38 @@ func (f FlowSet) String() string {
 	return text
 }
 
-// of are the flows of the set.
-func (f FlowSet) of(flows []FlowRecord) []FlowRecord {
-	var some []FlowRecord
-	for i := range flows {
-		v := &flows[i]
-		if (f.Tag == "" || f.Tag == v.Tag) && v.Size > int64(f.Over) && (f.UpTo == 0 || v.Size <= int64(f.UpTo)) || f == (FlowSet{}) {
-			some = append(some, *v)
+// has says whether a flow is of the set, whichever bin it is in.
+func (f FlowSet) has(v *FlowRecord) bool {
+	// A flow without a size is of none of the sizes.
+	sized := f.Over == 0 && f.UpTo == 0 || v.Size > int64(f.Over) && (f.UpTo == 0 || v.Size <= int64(f.UpTo))
+	return (f.Tag == "" || f.Tag == v.Tag) && sized
+}
+
+// setStatistics works out the statistics of sets of flows.
+type setStatistics struct {
+	collection
+	bySize []sizedFlow // the flows of the set sorted, as the last bin was of them
+	sorted FlowSet
+}
+
+// of are the statistics of a set.
+func (c *setStatistics) of(set FlowSet) FlowStatistics {
+	if set == (FlowSet{}) {
+		return c.statistics(nil)
+	}
+	if bin := set.SizeBin; bin > 0 {
+		if set.SizeBin = 0; c.bySize == nil || c.sorted != set {
+			c.bySize, c.sorted = endedBySize(c.flows, set), set
+		}
+		return c.statistics(numbers(sizeBin(c.bySize, bin-1)))
+	}
+	members := []int32{}
+	for i := range c.flows.Len() {
+		if f := c.flows.Record(i); set.has(&f) {
+			members = append(members, int32(i))
 		}
 	}
-	if f.SizeBin > 0 {
-		return sizeBin(endedBySize(some), f.SizeBin-1)
-	}
-	return some
+	return c.statistics(members)
 }
 
 // figure is a metric of some flows.
@@ -72,7 +91,8 @@ type Figure struct {
 
 // TakeFigures fills in the figures that published tables are about, in the order in which they name them. One that the run has none of is
 // absent. The run took until now.
-func (s *Summary) TakeFigures(tables []PublishedTable, flows []FlowRecord, now vtime.Time) {
+func (s *Summary) TakeFigures(tables []PublishedTable, flows Flows, now vtime.Time) {
+	sets := setStatistics{collection: collection{flows: flows, now: now}}
 	seen := map[figure]bool{}
 	statistics := map[FlowSet]*FlowStatistics{}
 	for i := range tables {
@@ -85,7 +105,7 @@ func (s *Summary) TakeFigures(tables []PublishedTable, flows []FlowRecord, now v
 			seen[at] = true
 			of := statistics[row.Flows]
 			if of == nil {
-				all := StatisticsOf(row.Flows.of(flows), now)
+				all := sets.of(row.Flows)
 				of = &all
 				statistics[row.Flows] = of
 			}

@@ -34,8 +34,13 @@ func TimesOf(plan *topologies.Plan, path, back []topologies.PortID, size int64, 
 	first, last := plan.Ports[path[0]].Node, plan.PeerNode(path[len(path)-1]).ID
 	return FlowTimes{
 		FCT: fct, Ideal: IdealFCT(plan, path, back, size),
-		HPCC: vtime.Time(HPCCAlone(plan, first, last, size)) * vtime.Nanosecond, Line: plan.Ports[path[0]].Rate.TimeFor(size),
+		HPCC: vtime.Time(HPCCAlone(plan, first, last, size)) * vtime.Nanosecond, Line: LineTime(plan, first, size),
 	}
+}
+
+// LineTime is how long a flow's bytes take at its sender's line rate.
+func LineTime(plan *topologies.Plan, source topologies.NodeID, size int64) vtime.Time {
+	return plan.Ports[plan.Nodes[source].Ports[0]].Rate.TimeFor(size)
 }
 
 // steady is how many packets of a flow are followed one by one; later ones leave as fast as the slowest link takes

@@ -1,6 +1,12 @@
 package measure
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Metric is a figure of a run that a source can make a claim about.
 type Metric struct {
@@ -28,8 +34,32 @@ var (
 	KindTime  = Kind{"a time", []metricUnit{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}}
 	KindRate  = Kind{"a rate", []metricUnit{{"bps", 1}, {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}}}
 	KindSize  = Kind{"a size", []metricUnit{{"B", 1}, {"KB", 1e3}, {"MB", 1e6}}}
-	kindCount = Kind{"a number", nil}
+	KindCount = Kind{"a number", nil}
 )
+
+// Parse reads a value with its unit, "12.5KB" or "12.5 KB", as a number of the base unit; of a bare number "12.5".
+func (k Kind) Parse(text string) (float64, error) {
+	digits := strings.TrimRight(strings.TrimSpace(text), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	unit := strings.TrimSpace(text)[len(digits):]
+	x, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	switch {
+	case err != nil || math.IsNaN(x) || math.IsInf(x, 0):
+		return 0, fmt.Errorf("%q is not %s: write one like %s", text, k.Name, k.Example())
+	case len(k.units) == 0 && unit != "":
+		return 0, fmt.Errorf("%q: a bare number is asked for: leave the unit out", text)
+	case len(k.units) > 0 && !slices.Contains(k.UnitNames(), unit):
+		return 0, fmt.Errorf("%q is not %s: write one like %s, with a unit of %s", text, k.Name, k.Example(), strings.Join(k.UnitNames(), ", "))
+	}
+	return x * k.factor(unit), nil
+}
+
+// Example is a value as users write it.
+func (k Kind) Example() string {
+	if len(k.units) == 0 {
+		return "12.5"
+	}
+	return "12.5" + k.units[1].name
+}
 
 // UnitNames are the units that values may be given in, the base unit first; none of a bare number.
 func (k Kind) UnitNames() []string {
@@ -72,11 +102,11 @@ func buildMetrics() []Metric {
 		of          func(*Summary, *FlowStatistics) (q Quantiles, samples int64)
 	}{
 		{"fct", "FCT", KindTime, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.FCT, int64(f.Completed) }},
-		{"slowdown", "Slowdown", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.Slowdown, int64(f.Completed) }},
-		{"slowdown_hpcc", "Slowdown as HPCC's simulator has it", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+		{"slowdown", "Slowdown", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.Slowdown, int64(f.Completed) }},
+		{"slowdown_hpcc", "Slowdown as HPCC's simulator has it", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
 			return f.SlowdownHPCC, int64(f.Completed)
 		}},
-		{"slowdown_line", "FCT over size at line rate", kindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+		{"slowdown_line", "FCT over size at line rate", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
 			return f.SlowdownLine, int64(f.Completed)
 		}},
 		{"rtt", "RTT of every ACK", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) { return s.RTT.quantiles(), s.RTT.Samples }},
@@ -105,18 +135,18 @@ func buildMetrics() []Metric {
 		ofFlows("mean_rate", "Mean rate", KindRate, func(f *FlowStatistics) float64 { return unless(f.Completed == 0, f.MeanRate) }),
 		ofFlows("goodput", "Goodput", KindRate, func(f *FlowStatistics) float64 { return f.Goodput }),
 		ofFlows("finish", "Finish", KindTime, func(f *FlowStatistics) float64 { return unless(f.Finish == 0, float64(f.Finish)) }),
-		ofFlows("ce_packets", "Packets marked CE", kindCount, func(f *FlowStatistics) float64 { return float64(f.CE) }),
-		ofFlows("ue_packets", "Packets marked UE", kindCount, func(f *FlowStatistics) float64 { return float64(f.UE) }),
-		ofRun("pauses", "PAUSE frames, all", kindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),
-		ofRun("pauses_between_switches", "PAUSE frames between switches", kindCount, func(s *Summary) float64 { return float64(s.PFC.SwitchPauses) }),
-		ofRun("pause_rate", "PAUSE frames a second", kindCount, func(s *Summary) float64 { return s.PFC.Rate }),
-		ofRun("pause_rate_between_switches", "PAUSE frames a second between switches", kindCount, func(s *Summary) float64 {
+		ofFlows("ce_packets", "Packets marked CE", KindCount, func(f *FlowStatistics) float64 { return float64(f.CE) }),
+		ofFlows("ue_packets", "Packets marked UE", KindCount, func(f *FlowStatistics) float64 { return float64(f.UE) }),
+		ofRun("pauses", "PAUSE frames, all", KindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),
+		ofRun("pauses_between_switches", "PAUSE frames between switches", KindCount, func(s *Summary) float64 { return float64(s.PFC.SwitchPauses) }),
+		ofRun("pause_rate", "PAUSE frames a second", KindCount, func(s *Summary) float64 { return s.PFC.Rate }),
+		ofRun("pause_rate_between_switches", "PAUSE frames a second between switches", KindCount, func(s *Summary) float64 {
 			return unless(s.VirtualNS == 0, float64(s.PFC.SwitchPauses)/(float64(s.VirtualNS)/1e9))
 		}),
 		ofRun("paused", "Time paused, all ports", KindTime, func(s *Summary) float64 { return float64(s.PausedNS()) }),
-		ofRun("pause_depth", "Hops that PAUSE spread", kindCount, func(s *Summary) float64 { return float64(s.PFC.Spread.Depth) }),
-		ofRun("victims", "Victim flows", kindCount, func(s *Summary) float64 { return float64(s.Victims.Count) }),
-		ofRun("fairness", "Jain's fairness, least of the tags", kindCount, func(s *Summary) float64 {
+		ofRun("pause_depth", "Hops that PAUSE spread", KindCount, func(s *Summary) float64 { return float64(s.PFC.Spread.Depth) }),
+		ofRun("victims", "Victim flows", KindCount, func(s *Summary) float64 { return float64(s.Victims.Count) }),
+		ofRun("fairness", "Jain's fairness, least of the tags", KindCount, func(s *Summary) float64 {
 			least := math.NaN()
 			for _, f := range s.Fairness.ByTag {
 				if !(f.Mean > least) { // also of the first
@@ -125,12 +155,12 @@ func buildMetrics() []Metric {
 			}
 			return least
 		}),
-		ofRun("utilisation_mean", "Utilisation between switches, mean", kindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Mean }),
-		ofRun("utilisation_max", "Utilisation between switches, max", kindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Max }),
-		ofRun("ecn_marks", "ECN marks", kindCount, func(s *Summary) float64 { return float64(s.ECNMarks) }),
-		ofRun("cnps", "CNPs", kindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
-		ofRun("cnms", "CNMs", kindCount, func(s *Summary) float64 { return float64(s.CNMs) }),
-		ofRun("drops", "Drops", kindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
+		ofRun("utilisation_mean", "Utilisation between switches, mean", KindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Mean }),
+		ofRun("utilisation_max", "Utilisation between switches, max", KindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Max }),
+		ofRun("ecn_marks", "ECN marks", KindCount, func(s *Summary) float64 { return float64(s.ECNMarks) }),
+		ofRun("cnps", "CNPs", KindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
+		ofRun("cnms", "CNMs", KindCount, func(s *Summary) float64 { return float64(s.CNMs) }),
+		ofRun("drops", "Drops", KindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
 		ofRun("peak_ingress", "Peak occupancy of an ingress port", KindSize, func(s *Summary) float64 { return float64(s.PeakIngress) }),
 		ofRun("peak_egress", "Longest egress queue", KindSize, func(s *Summary) float64 {
 			most := int64(0)

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/pausenet/pausenet/units"
@@ -25,58 +26,128 @@ type FlowRecord struct {
 	Retransmitted   int64 // payload bytes
 }
 
+// Flows are the flows of a run, by number. There may be millions: a record is made as it is asked for.
+type Flows interface {
+	Len() int
+	Record(flow int) FlowRecord
+}
+
+// Records are flows whose records are kept.
+type Records []FlowRecord
+
+// Len is how many there are.
+func (r Records) Len() int { return len(r) }
+
+// Record is that of a flow.
+func (r Records) Record(flow int) FlowRecord { return r[flow] }
+
 // TakeFlows fills in what a summary has of flows: of all, by tag, and by size. The run took until now.
-func (s *Summary) TakeFlows(flows []FlowRecord, now vtime.Time) {
-	var all collection
-	tags := map[string]*collection{}
-	bins := make([]collection, len(sizeBins))
-	for i := range flows {
-		f := &flows[i]
-		if tags[f.Tag] == nil {
-			tags[f.Tag] = &collection{}
-		}
-		sets := []*collection{&all, tags[f.Tag]}
+func (s *Summary) TakeFlows(flows Flows, now vtime.Time) {
+	tags, bins := map[string]int{}, make([]int, len(sizeBins)) // how many flows
+	for i := range flows.Len() {
+		f := flows.Record(i)
+		tags[f.Tag]++
 		if f.Size > 0 {
-			b := sort.Search(len(sizeBins)-1, func(b int) bool { return f.Size <= sizeBins[b] })
-			sets = append(sets, &bins[b])
-		}
-		for _, c := range sets {
-			c.add(f)
+			bins[sizeBinOf(&f)]++
 		}
 	}
-	s.BySizeBin = sizeBinsOf(flows, now)
-	s.Flows = all.statistics(now)
+	c := collection{flows: flows, now: now}
+	s.Flows = c.statistics(nil)
+	of := func(n int, has func(*FlowRecord) bool) FlowStatistics {
+		if n == flows.Len() {
+			return s.Flows
+		}
+		members := make([]int32, 0, n)
+		for i := range flows.Len() {
+			if f := flows.Record(i); has(&f) {
+				members = append(members, int32(i))
+			}
+		}
+		return c.statistics(members)
+	}
 	s.ByTag = map[string]FlowStatistics{}
-	for tag, c := range tags {
-		s.ByTag[tag] = c.statistics(now)
+	for tag, n := range tags {
+		s.ByTag[tag] = of(n, func(f *FlowRecord) bool { return f.Tag == tag })
 	}
 	low := int64(0)
 	for i, high := range sizeBins {
-		if bins[i].count > 0 {
+		if bins[i] > 0 {
 			label := "over " + units.Bytes(low).String()
 			if high > 0 {
 				label = "up to " + units.Bytes(high).String()
 			}
-			s.BySize = append(s.BySize, SizeBin{Label: label, UpTo: high, FlowStatistics: bins[i].statistics(now)})
+			s.BySize = append(s.BySize, SizeBin{Label: label, UpTo: high, FlowStatistics: of(bins[i], func(f *FlowRecord) bool { return f.Size > 0 && sizeBinOf(f) == i })})
 		}
 		low = high
 	}
+	s.BySizeBin = c.sizeBins()
 }
 
-// StatisticsOf are those of some flows of a run that took until now.
-func StatisticsOf(flows []FlowRecord, now vtime.Time) FlowStatistics {
-	var c collection
-	for i := range flows {
-		c.add(&flows[i])
-	}
-	return c.statistics(now)
+// sizeBinOf is which of sizeBins a flow with a size falls into.
+func sizeBinOf(f *FlowRecord) int {
+	return sort.Search(len(sizeBins)-1, func(b int) bool { return f.Size <= sizeBins[b] })
 }
 
-// collection gathers flows.
+// StatisticsOf are those of the flows of a run that took until now.
+func StatisticsOf(flows Flows, now vtime.Time) FlowStatistics {
+	c := collection{flows: flows, now: now}
+	return c.statistics(nil)
+}
+
+// collection works out the statistics of some of a run's flows, and then of others. What is sorted to find quantiles takes 8 bytes a flow and
+// quantity, again and again the same.
 type collection struct {
+	flows Flows
+	now   vtime.Time // the run took until then
+	// fct is in ns, slowdown over the time alone, that by HPCC's simulator and the size at line rate; of the flows that ended.
+	fct      []float64
+	slowdown [3][]float64
+}
+
+// statistics are those of flows of these numbers; nil: of all.
+func (c *collection) statistics(members []int32) FlowStatistics {
+	n := len(members)
+	if members == nil {
+		n = c.flows.Len()
+	}
+	c.fct = slices.Grow(c.fct[:0], n)
+	for k := range c.slowdown {
+		c.slowdown[k] = slices.Grow(c.slowdown[k][:0], n)
+	}
+	var t totals
+	for k := range n {
+		if members != nil {
+			k = int(members[k])
+		}
+		if f := c.flows.Record(k); t.add(&f) {
+			c.fct = append(c.fct, float64(f.End-f.Start)/float64(vtime.Nanosecond))
+			for i, s := range [...]float64{f.Times.Slowdown(), f.Times.slowdownHPCC(), f.Times.slowdownLine()} {
+				c.slowdown[i] = append(c.slowdown[i], s)
+			}
+		}
+	}
+	s := FlowStatistics{
+		Count: n, Completed: len(c.fct), FCT: QuantilesOf(c.fct), Slowdown: QuantilesOf(c.slowdown[0]),
+		SlowdownHPCC: QuantilesOf(c.slowdown[1]), SlowdownLine: QuantilesOf(c.slowdown[2]), CE: t.ce, UE: t.ue,
+	}
+	if t.unfinished.Flows > 0 {
+		s.Unfinished = &t.unfinished
+	}
+	if c.now > 0 {
+		s.Goodput = float64(t.delivered) * 8 / c.now.Seconds()
+	}
+	if t.taken > 0 {
+		s.MeanRate = float64(t.ended) * 8 / t.taken.Seconds()
+	}
+	if n > 0 && s.Completed == n {
+		s.Finish = (t.last - t.first).RoundNanoseconds()
+	}
+	return s
+}
+
+// totals are sums over flows.
+type totals struct {
 	count       int
-	fct         []float64    // ns; of the flows that ended, like slowdown
-	slowdown    [3][]float64 // over the time alone, that by HPCC's simulator, the size at line rate
 	delivered   int64
 	ce, ue      int64
 	unfinished  UnfinishedFlows
@@ -85,26 +156,24 @@ type collection struct {
 	first, last vtime.Time // the first start of any, the last end
 }
 
-func (c *collection) add(v *FlowRecord) {
-	if c.count == 0 || v.Start < c.first {
-		c.first = v.Start
+// add takes a flow, and says whether it has ended.
+func (t *totals) add(v *FlowRecord) bool {
+	if t.count == 0 || v.Start < t.first {
+		t.first = v.Start
 	}
-	c.count++
-	c.delivered += v.Delivered
-	c.ce += v.CE
-	c.ue += v.UE
-	if v.Ended {
-		fct := v.End - v.Start
-		c.fct = append(c.fct, float64(fct)/float64(vtime.Nanosecond))
-		for i, s := range [...]float64{v.Times.Slowdown(), v.Times.slowdownHPCC(), v.Times.slowdownLine()} {
-			c.slowdown[i] = append(c.slowdown[i], s)
-		}
-		c.ended += v.Size
-		c.taken += fct
-		c.last = max(c.last, v.End)
-	} else if v.Size > 0 {
-		c.unfinished.add(v)
+	t.count++
+	t.delivered += v.Delivered
+	t.ce += v.CE
+	t.ue += v.UE
+	switch {
+	case v.Ended:
+		t.ended += v.Size
+		t.taken += v.End - v.Start
+		t.last = max(t.last, v.End)
+	case v.Size > 0:
+		t.unfinished.add(v)
 	}
+	return v.Ended
 }
 
 func (u *UnfinishedFlows) add(v *FlowRecord) {
@@ -117,28 +186,6 @@ func (u *UnfinishedFlows) add(v *FlowRecord) {
 			*c.into++
 		}
 	}
-}
-
-// statistics are those of the flows gathered, in a run that took until now.
-func (c *collection) statistics(now vtime.Time) FlowStatistics {
-	s := FlowStatistics{
-		Count: c.count, Completed: len(c.fct), FCT: QuantilesOf(c.fct), Slowdown: QuantilesOf(c.slowdown[0]),
-		SlowdownHPCC: QuantilesOf(c.slowdown[1]), SlowdownLine: QuantilesOf(c.slowdown[2]), CE: c.ce, UE: c.ue,
-	}
-	if c.unfinished.Flows > 0 {
-		u := c.unfinished
-		s.Unfinished = &u
-	}
-	if now > 0 {
-		s.Goodput = float64(c.delivered) * 8 / now.Seconds()
-	}
-	if c.taken > 0 {
-		s.MeanRate = float64(c.ended) * 8 / c.taken.Seconds()
-	}
-	if c.count > 0 && s.Completed == c.count {
-		s.Finish = (c.last - c.first).RoundNanoseconds()
-	}
-	return s
 }
 
 // QuantilesOf sorts values. A quantile is the smallest value that at least that part of the values do not exceed.

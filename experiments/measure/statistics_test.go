@@ -9,7 +9,7 @@ import (
 
 // TestSizeBins: forty flows of sizes 1000 to 40000 fall two by two; flows that have not ended, or of one size, into none.
 func TestSizeBins(t *testing.T) {
-	var flows []FlowRecord
+	var flows Records
 	for i := range 40 {
 		size := int64(1000 * (1 + i*7%40)) // each size once, in another order
 		fct := vtime.Time(size) * vtime.Nanosecond
@@ -19,7 +19,11 @@ func TestSizeBins(t *testing.T) {
 		})
 	}
 	flows = append(flows, FlowRecord{Size: 5}, FlowRecord{Size: 0, Ended: true})
-	bins := sizeBinsOf(flows, vtime.Second)
+	binsOf := func(flows Records) []EqualSizeBin {
+		c := collection{flows: flows, now: vtime.Second}
+		return c.sizeBins()
+	}
+	bins := binsOf(flows)
 	if len(bins) != 20 {
 		t.Fatalf("%d bins", len(bins))
 	}
@@ -32,7 +36,7 @@ func TestSizeBins(t *testing.T) {
 	}
 	// Not a multiple of twenty: HPCC's bins, whose counts differ by one.
 	counts := 0
-	for _, b := range sizeBinsOf(flows[:33], vtime.Second) {
+	for _, b := range binsOf(flows[:33]) {
 		if counts += b.Count; b.Count < 1 || b.Count > 2 {
 			t.Errorf("%d flows in a bin", b.Count)
 		}
@@ -40,13 +44,13 @@ func TestSizeBins(t *testing.T) {
 	if counts != 33 {
 		t.Errorf("%d flows in all bins", counts)
 	}
-	if sizeBinsOf(flows[:19], vtime.Second) != nil {
+	if binsOf(flows[:19]) != nil {
 		t.Error("bins of 19 flows")
 	}
 	for i := range flows {
 		flows[i].Size = 9
 	}
-	if sizeBinsOf(flows, vtime.Second) != nil {
+	if binsOf(flows) != nil {
 		t.Error("bins of one size")
 	}
 }
@@ -54,16 +58,17 @@ func TestSizeBins(t *testing.T) {
 // TestRateAndFinish: mean rate and finish of two flows, worked by hand.
 func TestRateAndFinish(t *testing.T) {
 	const us = vtime.Microsecond
-	var c collection
-	c.add(&FlowRecord{Size: 1000, Delivered: 1000, Start: 10 * us, End: 14 * us, Ended: true, Times: FlowTimes{FCT: 4 * us, Ideal: 4 * us, HPCC: us, Line: us}})
-	c.add(&FlowRecord{Size: 3000, Delivered: 3000, Start: 5 * us, End: 9 * us, Ended: true, Times: FlowTimes{FCT: 4 * us, Ideal: 2 * us, HPCC: us, Line: us}})
-	s := c.statistics(20 * us)
+	flows := Records{
+		{Size: 1000, Delivered: 1000, Start: 10 * us, End: 14 * us, Ended: true, Times: FlowTimes{FCT: 4 * us, Ideal: 4 * us, HPCC: us, Line: us}},
+		{Size: 3000, Delivered: 3000, Start: 5 * us, End: 9 * us, Ended: true, Times: FlowTimes{FCT: 4 * us, Ideal: 2 * us, HPCC: us, Line: us}},
+	}
+	s := StatisticsOf(flows, 20*us)
 	// 4000 B in 4 us + 4 us is 4 Gb/s; 4000 B in the run of 20 us is 1.6 Gb/s; from 5 to 14 us are 9.
 	if s.MeanRate != 4e9 || math.Abs(s.Goodput-1.6e9) > 1 || s.Finish != 9000 {
 		t.Errorf("mean rate %g, goodput %g, finish %d", s.MeanRate, s.Goodput, s.Finish)
 	}
-	c.add(&FlowRecord{Size: 3000, Delivered: 500, Start: 6 * us, End: vtime.Never})
-	if s := c.statistics(20 * us); s.Finish != 0 || s.MeanRate != 4e9 || s.Count != 3 || s.Completed != 2 {
+	flows = append(flows, FlowRecord{Size: 3000, Delivered: 500, Start: 6 * us, End: vtime.Never})
+	if s := StatisticsOf(flows, 20*us); s.Finish != 0 || s.MeanRate != 4e9 || s.Count != 3 || s.Completed != 2 {
 		t.Errorf("with a flow that has not ended: %+v", s)
 	}
 }

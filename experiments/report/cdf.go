@@ -5,26 +5,49 @@ import (
 	"slices"
 )
 
+// Sample is a sample of values, as much of it as a picture of its distribution needs: a run may have millions of flows.
+type Sample struct {
+	most           int // values of a run: of repeats, of the one with most
+	median, lo, hi float64
+	points         []point // cumulate's
+}
+
+// NewSample is the sample of the values of a run, or those of several repeats together. The values of each are left in any order.
+func NewSample(runs ...[]float64) Sample {
+	var s Sample
+	for _, values := range runs {
+		s.most = max(s.most, len(values))
+	}
+	if s.most == 0 {
+		return s
+	}
+	all := runs[0]
+	if len(runs) > 1 {
+		all = slices.Concat(runs...)
+	}
+	slices.Sort(all)
+	s.lo, s.median, s.hi, s.points = all[0], all[(len(all)-1)/2], all[len(all)-1], cumulate(all)
+	return s
+}
+
 // slowdownCDFs are the distributions of slowdown, one chart a tag with a line a controller: here the lines are what is
 // compared, so they share a chart.
 func slowdownCDFs(r *Report) []*chart {
-	return r.flowCDFs("cdf", "Share of flows up to a slowdown", "slowdown (FCT over ideal FCT)", "slowdown", None, func(d *Distribution) []float64 { return d.Slowdowns })
+	return r.flowCDFs("cdf", "Share of flows up to a slowdown", "slowdown (FCT over ideal FCT)", "slowdown", None, func(d *Distribution) *Sample { return &d.Slowdowns })
 }
 
 // fctCDFs are those of the completion times.
 func fctCDFs(r *Report) []*chart {
-	return r.flowCDFs("fct", "Share of flows up to an FCT", "flow completion time", "fct_ns", Nanoseconds, func(d *Distribution) []float64 { return d.FCTs })
+	return r.flowCDFs("fct", "Share of flows up to an FCT", "flow completion time", "fct_ns", Nanoseconds, func(d *Distribution) *Sample { return &d.FCTs })
 }
 
 // flowCDFs are distributions by tag. A tag of which no run has two flows has none.
-func (r *Report) flowCDFs(id, title, axis, column string, u Unit, values func(*Distribution) []float64) []*chart {
+func (r *Report) flowCDFs(id, title, axis, column string, u Unit, sample func(*Distribution) *Sample) []*chart {
 	var tags []string
 	for i := range r.Runs {
-		for _, run := range r.Runs[i].counted() {
-			for k := range run.Slowdowns {
-				if d := &run.Slowdowns[k]; len(values(d)) > 1 && !slices.Contains(tags, d.Tag) {
-					tags = append(tags, d.Tag)
-				}
+		for k := range r.Runs[i].Slowdowns {
+			if d := &r.Runs[i].Slowdowns[k]; sample(d).most > 1 && !slices.Contains(tags, d.Tag) {
+				tags = append(tags, d.Tag)
 			}
 		}
 	}
@@ -35,35 +58,34 @@ func (r *Report) flowCDFs(id, title, axis, column string, u Unit, values func(*D
 			id: name, group: name, title: title + ": " + tag, desc: "Cumulative distribution, flows tagged " + tag + ".",
 			xTitle: axis, yTitle: "flows", width: 480, height: 275, xColumn: column, yColumn: "flows_percent",
 		}
-		r.distributions(c, u, func(run *Run) []float64 {
+		r.distributions(c, u, func(run *Run) *Sample {
 			for k := range run.Slowdowns {
 				if run.Slowdowns[k].Tag == tag {
-					return values(&run.Slowdowns[k])
+					return sample(&run.Slowdowns[k])
 				}
 			}
-			return nil
+			return &Sample{}
 		})
 		charts = append(charts, c)
 	}
 	return charts
 }
 
-// distributions draws each run's cumulative distribution of some values, of its repeats together.
-func (r *Report) distributions(c *chart, u Unit, of func(*Run) []float64) {
+// distributions draws each run's cumulative distribution of some values.
+func (r *Report) distributions(c *chart, u Unit, of func(*Run) *Sample) {
 	lo, hi := 0.0, 0.0
 	for k := range r.Runs {
-		v := r.Runs[k].pooled(of)
-		if len(v) == 0 {
+		v := of(&r.Runs[k])
+		if v.most == 0 {
 			continue
 		}
-		slices.Sort(v)
-		if len(c.lines) == 0 || v[0] < lo {
-			lo = v[0]
+		if len(c.lines) == 0 || v.lo < lo {
+			lo = v.lo
 		}
-		hi = max(hi, v[len(v)-1])
-		c.lines = append(c.lines, line{style: k, label: r.Runs[k].Controller, points: cumulate(v), step: true})
-		m := u.measure(v[len(v)-1])
-		c.desc += fmt.Sprintf(" %s: half up to %s, all up to %s.", r.Runs[k].Controller, m.text(v[(len(v)-1)/2]), m.text(v[len(v)-1]))
+		hi = max(hi, v.hi)
+		c.lines = append(c.lines, line{style: k, label: r.Runs[k].Controller, points: v.points, step: true})
+		m := u.measure(v.hi)
+		c.desc += fmt.Sprintf(" %s: half up to %s, all up to %s.", r.Runs[k].Controller, m.text(v.median), m.text(v.hi))
 	}
 	switch {
 	case lo > 0 && hi/lo > 20:

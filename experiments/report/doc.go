@@ -12,8 +12,9 @@
 //     over size), links.go, spread.go (PAUSE and its victims, fairness), events.go (faults, storms and deadlocks), published.go (beside
 //     what a source says) and settings.go.
 //   - A chart on the page: chart.go, with axis.go, path.go (a line as SVG) and decimate.go (as few points as its picture needs).
+//   - A page of texts and tables: sheet.go.
 //   - Numbers: table.go, repeats.go (several seeds), unit.go.
 //   - A plot in a file: export.go (all those of a page), figure.go (a run's), drawing.go (the layout), plot.go (a chart by gonum),
-//     canvas.go (SVG, PNG and PDF).
+//     canvas.go (SVG, PNG and PDF) and, in a browser, where there are none, canvas_js.go.
 //   - On the page and in files: palette.go (colours and dashes).
 package report

@@ -5,6 +5,22 @@ import (
 	"slices"
 )
 
+// Drawing is charts that are taken away as a file: a title, a legend and the charts in rows. What the page shows is drawn in the
+// page itself (chart.draw), as only that can be pointed at; both draw the same charts, with the same axes, ticks and styles.
+type Drawing struct {
+	title  string
+	legend []legendItem // of all charts
+	across int          // charts in a row
+	cells  []drawingCell
+}
+
+// drawingCell is a chart with what stands over it.
+type drawingCell struct {
+	caption, note string
+	legend        []legendItem // of this chart alone
+	chart         *chart
+}
+
 // figureWidth is the width of a chart of a run's figure: two abreast are as wide as a page of documentation.
 const figureWidth = 480.0
 

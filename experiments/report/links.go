@@ -23,14 +23,19 @@ func linkCharts(r *Report) []*chart {
 			id: of.id, group: of.id, title: of.title, desc: of.title + ".", xTitle: "utilisation, part of the run's time", width: 480, height: 275,
 			yTitle: "links", xColumn: "utilisation_percent", yColumn: "links_percent",
 		}
-		r.distributions(c, Percent, func(run *Run) []float64 {
-			var all []float64
-			for i := range run.Summary.Links {
-				if l := &run.Summary.Links[i]; of.has(l) {
-					all = append(all, 100*l.Utilisation)
+		r.distributions(c, Percent, func(run *Run) *Sample {
+			var all [][]float64
+			for _, r := range run.counted() {
+				var own []float64
+				for i := range r.Summary.Links {
+					if l := &r.Summary.Links[i]; of.has(l) {
+						own = append(own, 100*l.Utilisation)
+					}
 				}
+				all = append(all, own)
 			}
-			return all
+			s := NewSample(all...)
+			return &s
 		})
 		if len(c.lines) == 0 {
 			continue

@@ -335,3 +335,30 @@ func TestPrint(t *testing.T) {
 	}
 	t.Error("headings may end a page")
 }
+
+// TestSample: what is kept of a sample are its ends, its median and at most as many points as its picture needs, of repeats together too.
+func TestSample(t *testing.T) {
+	var odd, even, all []float64
+	for v := 100_000; v > 0; v-- { // 1 to 100 000, downwards
+		all = append(all, float64(v))
+		if v%2 == 0 {
+			even = append(even, float64(v))
+		} else {
+			odd = append(odd, float64(v))
+		}
+	}
+	whole, pooled := NewSample(all), NewSample(odd, nil, even)
+	for name, s := range map[string]Sample{"one run": whole, "repeats": pooled} {
+		if s.lo != 1 || s.hi != 100_000 || s.median != 50_000 || len(s.points) > 2200 || s.points[len(s.points)-1] != (point{100_000, 100}) {
+			t.Errorf("%s: from %g over %g to %g in %d points", name, s.lo, s.median, s.hi, len(s.points))
+		}
+		for _, p := range s.points[1:] {
+			if p.y != p.x/1000 {
+				t.Fatalf("%s: %g %% up to %g", name, p.y, p.x)
+			}
+		}
+	}
+	if whole.most != 100_000 || pooled.most != 50_000 || NewSample(nil).most != 0 || NewSample().most != 0 {
+		t.Errorf("%d and %d values of a run", whole.most, pooled.most)
+	}
+}

@@ -12,18 +12,25 @@ func (run *Run) counted() []*Run {
 	if len(run.Repeats) == 0 {
 		return []*Run{run}
 	}
-	var trusted, all []*Run
+	all := make([]*Run, len(run.Repeats))
 	for i := range run.Repeats {
-		r := &run.Repeats[i]
-		all = append(all, r)
-		if r.trusted() {
-			trusted = append(trusted, r)
+		all[i] = &run.Repeats[i]
+	}
+	return Counted(all, (*Run).trusted)
+}
+
+// Counted are the repeats of a run that count: those that can be trusted, or all if none can.
+func Counted[R any](repeats []R, trusted func(R) bool) []R {
+	var some []R
+	for _, r := range repeats {
+		if trusted(r) {
+			some = append(some, r)
 		}
 	}
-	if len(trusted) == 0 {
-		return all
+	if len(some) == 0 {
+		return repeats
 	}
-	return trusted
+	return some
 }
 
 func (run *Run) trusted() bool { return run.Verdict.Status != Fail && !run.Partial }
@@ -45,15 +52,6 @@ func half(e interval.Estimate) float64 {
 		return 0
 	}
 	return e.Half
-}
-
-// pooled are the values of all repeats together, as one sample.
-func (run *Run) pooled(of func(*Run) []float64) []float64 {
-	var all []float64
-	for _, r := range run.counted() {
-		all = append(all, of(r)...)
-	}
-	return all
 }
 
 // mayWin says whose numbers count in a contest.

@@ -83,10 +83,7 @@ func TestFigures(t *testing.T) {
 		r.Panels[1].Title = r.Panels[0].Title
 		for i := range r.Runs {
 			run := &r.Runs[i]
-			run.Slowdowns[0].FCTs = []float64{2e6, 1e6}
-			for k := range run.Repeats {
-				run.Repeats[k].Slowdowns = run.Slowdowns
-			}
+			run.Slowdowns[0].FCTs = NewSample(slices.Repeat([][]float64{{2e6, 1e6}}, max(1, len(run.Repeats)))...)
 		}
 		figures, err := Figures(r)
 		if err != nil {

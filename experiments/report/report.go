@@ -64,7 +64,7 @@ type Run struct {
 	Verdict     Verdict
 	Fingerprint string
 	Summary     Summary
-	// Slowdowns are the flows' by tag, for the cumulative distributions; they need no order.
+	// Slowdowns are the flows' by tag, for the cumulative distributions; of repeats those of all that count (Counted) together.
 	Slowdowns []Distribution
 	// Partial says that the run was cut short: its numbers cover only a part of the scenario.
 	Partial bool
@@ -101,8 +101,8 @@ const (
 // Distribution is the slowdowns of the flows with a tag, and their completion times in nanoseconds.
 type Distribution struct {
 	Tag       string
-	Slowdowns []float64
-	FCTs      []float64
+	Slowdowns Sample
+	FCTs      Sample
 }
 
 // Panel is one plot, drawn once for each controller on the same scales.

@@ -106,7 +106,7 @@ func syntheticRun(name string, bad float64, rng *rand.Rand) Run {
 	}
 	run := Run{
 		Controller: name, Fingerprint: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-		Slowdowns: []Distribution{{Tag: "burst", Slowdowns: slowdowns}},
+		Slowdowns: []Distribution{{Tag: "burst", Slowdowns: NewSample(slowdowns)}},
 		Verdict:   Verdict{Status: Pass, Messages: []string{"All invariants hold: nothing lost, nothing out of order, every account back at zero."}},
 		Summary: Summary{
 			All:       f(0.8 + 0.3*bad),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -23,32 +24,38 @@ type Comparison struct {
 func Compare(roots []string) (*Comparison, error) {
 	c := &Comparison{page: reportPage{compares: true}}
 	seen := map[string]bool{}
-	var runs []*RunFolder
-	for _, root := range roots {
-		places, err := rundir.FindRuns(root)
+	var places []rundir.Place
+	rootOf := map[string]int{} // by path
+	for i, root := range roots {
+		found, err := rundir.FindRuns(root)
 		if err != nil {
 			return nil, err
 		}
-		var own []*RunFolder
-		for _, place := range places {
+		for _, place := range found {
 			whole, err := filepath.Abs(place.Path())
 			if err != nil {
 				return nil, err
 			}
-			if seen[whole] {
-				continue
+			if !seen[whole] {
+				seen[whole] = true
+				rootOf[place.Path()] = i
+				places = append(places, place)
 			}
-			seen[whole] = true
-			r, err := ReadRun(place.Path())
-			if err != nil {
-				return nil, err
-			}
+		}
+	}
+	columnOf := func(p rundir.Place) string { return filepath.Join(p.Scenario, p.Controller) }
+	all, err := readRuns(places, columnOf)
+	if err != nil {
+		return nil, err
+	}
+	var runs []*RunFolder
+	for _, own := range groupBy(all, func(r *RunFolder) string { return strconv.Itoa(rootOf[r.Path]) }) {
+		own = slices.DeleteFunc(own, func(r *RunFolder) bool {
 			if r.Unfinished != "" {
 				c.page.problems = append(c.page.problems, r.Unfinished)
-				continue
 			}
-			own = append(own, r)
-		}
+			return r.Unfinished != ""
+		})
 		sortRuns(own)
 		runs = append(runs, own...)
 	}
@@ -56,8 +63,7 @@ func Compare(roots []string) (*Comparison, error) {
 		return nil, &rundir.FileError{Path: strings.Join(roots, ", "), Err: fmt.Errorf("nothing to show; %s", strings.Join(c.page.problems, "; "))}
 	}
 	for _, group := range groupBy(runs, func(r *RunFolder) string {
-		p := rundir.PlaceOf(r.Path)
-		return filepath.Join(p.Scenario, p.Controller)
+		return columnOf(rundir.PlaceOf(r.Path))
 	}) {
 		c.page.columns = append(c.page.columns, column{group[0].manifest.Controller, group})
 	}

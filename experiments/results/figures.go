@@ -28,6 +28,13 @@ func (p *reportPage) writeFigures(folder *files.Folder, name string, formats []s
 	if len(formats) == 0 {
 		return nil
 	}
+	if slices.Contains(formats, "csv") {
+		for i := range p.columns {
+			if err := p.columns[i].runs[0].readAllPoints(); err != nil {
+				return err
+			}
+		}
+	}
 	figures, err := report.Figures(p.page())
 	if err != nil {
 		return err

@@ -155,9 +155,7 @@ func (r *RunFolder) report(name string) report.Run {
 	for _, b := range sum.BySizeBin {
 		run.Summary.BySizeBin = append(run.Summary.BySizeBin, report.SizeBin{UpTo: b.UpTo, Flows: reportFlows(b.FlowStatistics)})
 	}
-	for _, f := range r.flows {
-		run.Slowdowns = append(run.Slowdowns, report.Distribution{Tag: f.tag, Slowdowns: f.slowdowns, FCTs: f.fcts})
-	}
+	run.Slowdowns = r.times
 	return run
 }
 

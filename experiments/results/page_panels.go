@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/report"
-	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
@@ -35,9 +34,9 @@ func (p *reportPage) panels(page *report.Report) {
 	}
 }
 
-func reportSeries(v *scenario.SeriesView, points *rundir.Points) report.Series {
+func reportSeries(v *scenario.SeriesView, points *report.Series) report.Series {
 	s := report.Series{
-		Label: v.Label, X: points.Time, Y: points.Value,
+		Label: v.Label, X: points.X, Y: points.Y,
 		Step: v.Quantity == scenario.QueueBytes || v.Quantity == scenario.IngressBytes || v.Quantity == scenario.PortState,
 	}
 	if v.Reference > 0 {

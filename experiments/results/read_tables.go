@@ -3,6 +3,7 @@ package results
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -76,12 +77,25 @@ func (r *RunFolder) readEvents(path string) error {
 	})
 }
 
-// readPanels reads the plots' points. Those of series that the manifest does not have are a mistake.
+// readPanels reads the plots' points, of long series as many as their pictures need.
 func (r *RunFolder) readPanels(path string) error {
+	return r.readPoints(path, (*report.Series).Append)
+}
+
+// readAllPoints reads them again, every one.
+func (r *RunFolder) readAllPoints() error {
+	if r.panels == nil {
+		return nil
+	}
+	return r.readPoints(filepath.Join(r.Path, panelsName), func(s *report.Series, x int64, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) })
+}
+
+// readPoints has add take each point. Those of series that the manifest does not have are a mistake.
+func (r *RunFolder) readPoints(path string, add func(s *report.Series, x int64, y float64)) error {
 	views := r.manifest.Configuration.Report
-	panels := make([][]rundir.Points, len(views))
+	panels := make([][]report.Series, len(views))
 	for i := range views {
-		panels[i] = make([]rundir.Points, len(views[i].Series))
+		panels[i] = make([]report.Series, len(views[i].Series))
 	}
 	err := rundir.ReadCSV(path, rundir.PanelsHeader, func(row *rundir.Row) error {
 		panel, series, now, value := row.Whole(0), row.Whole(1), row.Whole(2), row.Number(3)
@@ -92,10 +106,10 @@ func (r *RunFolder) readPanels(path string) error {
 			return fmt.Errorf("there is no series %d of panel %d in the manifest's configuration", series, panel)
 		}
 		p := &panels[panel][series]
-		if k := len(p.Time); k > 0 && now < p.Time[k-1] {
+		if k := len(p.X); k > 0 && now < p.X[k-1] {
 			return errors.New("time goes back")
 		}
-		p.Time, p.Value = append(p.Time, now), append(p.Value, value)
+		add(p, now, value)
 		return nil
 	})
 	if err == nil {

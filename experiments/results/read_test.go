@@ -80,3 +80,28 @@ func TestOldKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestHalfWritten: of a run whose files could not all be written, as the disk was full, a page says so, and its numbers are not compared.
+func TestHalfWritten(t *testing.T) {
+	for status, want := range map[string]bool{rundir.StatusComplete: false, rundir.StatusPartial: true} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			rundir.ManifestFile: `{"status": "` + status + `"}`,
+			rundir.SummaryFile:  `{"verdict": {"status": "PASS"}}`,
+			"flows.csv":         rundir.FlowsHeader + "\n0,a,h0,h1,60000,0,123,100,1.230000,0\n",
+			"links.csv":         rundir.LinksHeader + "\n",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := ReadRun(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := len(r.Missing) == 1 && strings.Contains(r.Missing[0], "its files could not all be written")
+		if said != want || r.summary.Partial != want || len(r.Missing) > 1 {
+			t.Errorf("%s: partial %t, %q", status, r.summary.Partial, r.Missing)
+		}
+	}
+}

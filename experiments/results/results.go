@@ -89,11 +89,11 @@ func (s *Scenario) choose(found []rundir.Place, listed *rundir.Runs) []rundir.Pl
 // read reads the runs, and puts them into columns.
 func (s *Scenario) read(places []rundir.Place, listed *rundir.Runs) error {
 	var runs []*RunFolder
-	for _, p := range places {
-		r, err := ReadRun(p.Path())
-		if err != nil {
-			return err
-		}
+	all, err := readRuns(places, func(p rundir.Place) string { return p.Controller })
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
 		if r.Unfinished != "" {
 			s.page.problems = append(s.page.problems, r.Unfinished)
 			continue

@@ -19,6 +19,7 @@ import (
 // csvFile writes rows without allocating.
 type csvFile struct {
 	file   *os.File
+	behind *behind
 	buffer *bufio.Writer
 	row    []byte
 }
@@ -28,12 +29,13 @@ func (c *csvFile) create(folder *files.Folder, name, header string) (err error) 
 	if err != nil {
 		return err
 	}
-	c.buffer = newCSVBuffer(c.file)
+	c.behind = newBehind(keeper{c.file})
+	c.buffer = newCSVBuffer(c.behind)
 	_, err = c.buffer.WriteString(header + "\n")
 	return err
 }
 
-func newCSVBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(keeper{w}, 1<<16) }
+func newCSVBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 1<<16) }
 
 // keeper writes what is to be kept: while it gets on, a process that is to end is not forced to.
 type keeper struct{ to io.Writer }
@@ -62,7 +64,8 @@ func (c *csvFile) close() error {
 	if c.file == nil {
 		return nil
 	}
-	err := c.buffer.Flush()
+	_ = c.buffer.Flush() // an error comes again as it ends
+	err := c.behind.close()
 	if err != nil {
 		err = errors.Join(err, c.trim())
 	}
@@ -133,7 +136,15 @@ func ReadCSV(path, header string, each func(*Row) error) error {
 		return err
 	}
 	defer f.Close()
-	return parseCSV(path, io.LimitReader(f, CSVFile.Most), header, each)
+	return parseCSV(path, io.LimitReader(reader{f}, CSVFile.Most), header, each)
+}
+
+// reader reads what is to be shown: while it gets on, a process that is to end is not forced to.
+type reader struct{ from io.Reader }
+
+func (r reader) Read(p []byte) (int, error) {
+	shutdown.Alive()
+	return r.from.Read(p)
 }
 
 // longestRow bounds a row of a file that is none of ours.

@@ -38,6 +38,9 @@ type Manifest struct {
 	Go       string   `json:"go"`
 	Machine  string   `json:"machine"`
 
+	// Recipe is what the scenario was read from: enough to read it again.
+	Recipe *scenario.Recipe `json:"recipe,omitempty"`
+
 	scenario.Resolution
 	Fingerprint string            `json:"fingerprint,omitempty"`
 	Verdict     measure.Status    `json:"verdict,omitempty"`
@@ -60,7 +63,7 @@ func NewManifest(u *scenario.Setup, by *Program) *Manifest {
 		Scenario: s.Name, Controller: u.Name, Fabric: s.Topology.Summary(), CC: u.CC.Name, Seed: u.Seed, Version: by.Version, Build: by.Build,
 		Command: by.Command, Settings: append([]string{}, by.Sets...), Resolution: u.Resolution(),
 	}
-	m.Hash = u.Hash(&m.Resolution)
+	m.Hash, m.Recipe = u.Hash(&m.Resolution), s.Recipe.Written()
 	return m
 }
 

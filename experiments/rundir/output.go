@@ -29,14 +29,27 @@ const (
 	HPCCPausesFile = "pfc.txt"
 )
 
+// PerfettoFile is a trace that ui.perfetto.dev opens.
+const PerfettoFile = "trace.pftrace"
+
 // PanicFile has the stack of a congestion control that has panicked.
 const PanicFile = "panic.txt"
 
+// RecordFile has all ports over time (package replay).
+const RecordFile = "record.bin"
+
 // Files are all files that a run may leave in its folder, but for the manifest.
 var Files = []string{
-	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", SummaryFile, "capture.pcapng", "figure.svg",
-	"figure.png", "figure.pdf", HPCCFlowsFile, HPCCPausesFile, PanicFile,
+	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", SummaryFile, "capture.pcapng", PerfettoFile, "figure.svg",
+	"figure.png", "figure.pdf", HPCCFlowsFile, HPCCPausesFile, PanicFile, RecordFile, WhyFile, CausesFile, SumsFile,
 }
+
+// Headers of the files that are written as the run goes; that of events.csv is EventsHeader.
+const (
+	PortsHeader = "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes"
+	PFCHeader   = "time_ns,node,port,peer,priority,event"
+	RatesHeader = "time_ns,flow,rate_bps,goodput_bps,rtt_ns"
+)
 
 // Create begins a run's files. Those of an earlier run, which would look like the new one's, are removed.
 func Create(folder *files.Folder) (*Output, error) {
@@ -45,9 +58,9 @@ func Create(folder *files.Folder) (*Output, error) {
 	}
 	o := &Output{folder: folder}
 	err := errors.Join(
-		o.ports.create(folder, "ports.csv", "time_ns,node,port,peer,priority,queue_bytes,ingress_bytes,paused,tx_bytes"),
-		o.pauses.create(folder, "pfc.csv", "time_ns,node,port,peer,priority,event"),
-		o.rates.create(folder, "rates.csv", "time_ns,flow,rate_bps,goodput_bps,rtt_ns"),
+		o.ports.create(folder, "ports.csv", PortsHeader),
+		o.pauses.create(folder, "pfc.csv", PFCHeader),
+		o.rates.create(folder, "rates.csv", RatesHeader),
 		o.events.create(folder, "events.csv", EventsHeader),
 	)
 	if err != nil {
@@ -103,7 +116,7 @@ func (o *Output) Close() error {
 const FlowsHeader = "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes"
 
 // WriteFlows writes flows.csv: one row a flow; the fields of a flow that has not ended are empty.
-func WriteFlows(folder *files.Folder, s *scenario.Scenario, flows []measure.FlowRecord) error {
+func WriteFlows(folder *files.Folder, s *scenario.Scenario, flows measure.Flows) error {
 	var c csvFile
 	err := c.create(folder, "flows.csv", FlowsHeader)
 	if err != nil {
@@ -113,7 +126,7 @@ func WriteFlows(folder *files.Folder, s *scenario.Scenario, flows []measure.Flow
 }
 
 // FormatFlows is flows.csv as WriteFlows writes it.
-func FormatFlows(s *scenario.Scenario, flows []measure.FlowRecord) ([]byte, error) {
+func FormatFlows(s *scenario.Scenario, flows measure.Flows) ([]byte, error) {
 	var table bytes.Buffer
 	c := csvFile{buffer: newCSVBuffer(&table)}
 	_, err := c.buffer.WriteString(FlowsHeader + "\n")
@@ -122,9 +135,9 @@ func FormatFlows(s *scenario.Scenario, flows []measure.FlowRecord) ([]byte, erro
 }
 
 // flows writes the rows of flows.csv.
-func (c *csvFile) flows(s *scenario.Scenario, flows []measure.FlowRecord) error {
-	for i := range flows {
-		f, spec := &flows[i], &s.Flows[i]
+func (c *csvFile) flows(s *scenario.Scenario, flows measure.Flows) error {
+	for i := range flows.Len() {
+		f, spec := flows.Record(i), &s.Flows[i]
 		c.row = strconv.AppendInt(c.row[:0], int64(i), 10)
 		c.text(spec.Tag)
 		c.text(s.Topology.Nodes[spec.Source].Name)

@@ -3,6 +3,7 @@ package runner
 import (
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -52,10 +53,13 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 		for _, controller := range s.Controllers {
 			t.Run(name+"/"+controller, func(t *testing.T) {
 				t.Parallel()
-				kernel := run(t, s, controller, Options{Plane: engine.PlaneKernel})
-				wasm := run(t, s, controller, Options{Plane: engine.PlaneWasm})
+				kernel := run(t, s, controller, Options{Plane: engine.PlaneKernel, Why: true})
+				wasm := run(t, s, controller, Options{Plane: engine.PlaneWasm, Why: true})
 				if a, b := kernel.Summary.Fingerprint, wasm.Summary.Fingerprint; a != b || a == "" {
 					t.Errorf("fingerprint %q on the kernel plane, %q on the wasm plane", a, b)
+				}
+				if a, b := timeless(t, kernel.dir)[rundir.WhyFile], timeless(t, wasm.dir)[rundir.WhyFile]; a != b || a == "" {
+					t.Errorf("where flows' time goes is another on the kernel plane than on the wasm plane: %d B and %d", len(a), len(b))
 				}
 			})
 		}

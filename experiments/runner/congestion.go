@@ -5,6 +5,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -20,11 +21,13 @@ import (
 // congestion is missed, however short; when it began and ended is known to that time.
 type congestion struct {
 	scenario *scenario.Scenario
-	resolved *scenario.Thresholds // its switch settings, whatever the controller makes of them
-	engine   *engine.Engine
-	every    vtime.Time // between two polls, and the gap that parts two stretches
-	next     vtime.Time
-	ports    []watched // by port
+	// Its switch settings, whatever the controller makes of them: shared buffers by switch, and thresholds by port.
+	buffers, kmax []units.Bytes
+
+	engine *engine.Engine
+	every  vtime.Time // between two polls, and the gap that parts two stretches
+	next   vtime.Time
+	ports  []watched // by port
 }
 
 // watched is what is known of an egress port.
@@ -51,8 +54,13 @@ const (
 const looks = 1000
 
 func newCongestion(s *scenario.Scenario) *congestion {
+	resolved := scenario.ResolveThresholds(s.Topology, scenario.EverySwitch(s.Topology, &s.Switch))
+	kmax := make([]units.Bytes, len(resolved.Ports))
+	for i := range kmax {
+		kmax[i] = resolved.Ports[i].KMax
+	}
 	return &congestion{
-		scenario: s, resolved: scenario.ResolveThresholds(s.Topology, scenario.EverySwitch(s.Topology, &s.Switch)),
+		scenario: s, buffers: resolved.Buffers, kmax: kmax,
 		every: max(s.Sample.Interval, s.Duration/looks), ports: make([]watched, len(s.Topology.Ports)),
 	}
 }
@@ -62,10 +70,10 @@ func (c *congestion) threshold(id topologies.PortID, xoff uint64) int64 {
 	s := &c.scenario.Switch
 	switch {
 	case s.ECN.Mode != switchagent.ECNOff:
-		return int64(c.resolved.Ports[id].KMax)
+		return int64(c.kmax[id])
 	case s.PFC.Priorities == 0:
 		plan := c.scenario.Topology
-		return int64(c.resolved.Buffers[plan.Nodes[plan.Ports[id].Node].Index])
+		return int64(c.buffers[plan.Nodes[plan.Ports[id].Node].Index])
 	}
 	return int64(xoff)
 }

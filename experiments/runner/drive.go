@@ -12,14 +12,14 @@ import (
 // drive runs the engine. A congestion control that panics ends the run as any other failure does: the error is an engine.PanicError then.
 func (r *runner) drive(ctx context.Context, progress engine.Progress) (err error) {
 	defer func() {
-		value := recover()
-		if value == nil {
+		recovered := recover()
+		if recovered == nil {
 			return
 		}
-		stack, outside := blame.Stack()
+		value, stack, outside := blame.Of(recovered)
 		p := r.engine.Panicked(value, stack)
 		if p == nil || !outside {
-			panic(value) // a mistake of ours
+			panic(recovered) // a mistake of ours
 		}
 		err = p
 	}()

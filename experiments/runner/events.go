@@ -23,5 +23,6 @@ func (r *recorder) FaultEvent(ev engine.FaultEvent) {
 			r.congestion.linkDown(ev.At, p.Peer)
 		}
 	}
+	r.trace.event(&ev)
 	r.keep(r.out.Event(ev.At, node, port, peer, ev.Kind, ev.Detail))
 }

@@ -12,15 +12,13 @@ import (
 // index of n goodputs x is (sum x)^2 / (n * sum x^2): 1 if they are equal, 1/n if one has everything. Windows in which
 // nothing was delivered have none.
 type fairness struct {
-	scenario *scenario.Scenario
-	window   vtime.Time // whole sampling intervals
-	waiting  []int      // flows by start that have not been active at the end of a window
-	active   []int      // flows that were, and had not ended
-	before   []int64    // payload bytes by flow that had been delivered then
-	tags     []string
-	tagOf    []int32
-	shares   []shares // by tag
-	totals   []measure.Fairness
+	window  vtime.Time // whole sampling intervals
+	waiting starting   // flows that have not been active at the end of a window
+	active  []underWay // flows that were, and had not ended
+	tags    []string
+	index   map[string]int32 // of tags
+	shares  []shares         // by tag
+	totals  []measure.Fairness
 }
 
 // shares adds up one window.
@@ -46,23 +44,18 @@ func (s *shares) jain() float64 {
 // fairnessWindows is how many windows a scenario's duration has.
 const fairnessWindows = 100
 
-func newFairness(s *scenario.Scenario) *fairness {
-	f := &fairness{scenario: s, before: make([]int64, len(s.Flows)), tagOf: make([]int32, len(s.Flows)), waiting: make([]int, len(s.Flows))}
+func newFairness(s *scenario.Scenario, order []int32) *fairness {
+	f := &fairness{index: map[string]int32{}, waiting: starting{flows: s.Flows, order: order, of: func(*scenario.Flow) bool { return true }}}
 	if step := s.Sample.Interval; step > 0 {
 		f.window = step * max(1, s.Duration/fairnessWindows/step)
 	}
-	index := map[string]int32{}
 	for i := range s.Flows {
-		f.waiting[i] = i
-		k, known := index[s.Flows[i].Tag]
-		if !known {
-			k = int32(len(f.tags))
-			index[s.Flows[i].Tag] = k
-			f.tags = append(f.tags, s.Flows[i].Tag)
+		tag := s.Flows[i].Tag
+		if _, known := f.index[tag]; !known {
+			f.index[tag] = int32(len(f.tags))
+			f.tags = append(f.tags, tag)
 		}
-		f.tagOf[i] = k
 	}
-	sortByStart(f.waiting, s.Flows)
 	f.shares, f.totals = make([]shares, len(f.tags)), make([]measure.Fairness, len(f.tags))
 	return f
 }
@@ -74,22 +67,19 @@ func (f *fairness) sample(now vtime.Time, flows []engine.Flow) {
 	}
 	clear(f.shares)
 	kept := f.active[:0]
-	for _, i := range f.active {
-		flow := &flows[i]
+	for _, a := range f.active {
+		flow := &flows[a.flow]
 		if flow.Finished != vtime.Never {
 			continue
 		}
-		delivered := flow.Receiver.Delivered
-		f.shares[f.tagOf[i]].add(float64(delivered - f.before[i]))
-		f.before[i] = delivered
-		kept = append(kept, i)
+		delivered := flow.Delivered()
+		f.shares[a.tag].add(float64(delivered - a.before))
+		a.before = delivered
+		kept = append(kept, a)
 	}
-	for len(f.waiting) > 0 && f.scenario.Flows[f.waiting[0]].Start < now {
-		i := f.waiting[0]
-		f.waiting = f.waiting[1:]
+	for i, ok := f.waiting.before(now); ok; i, ok = f.waiting.before(now) {
 		if flow := &flows[i]; flow.Receiver != nil && flow.Finished == vtime.Never {
-			f.before[i] = flow.Receiver.Delivered
-			kept = append(kept, i)
+			kept = append(kept, underWay{int32(i), f.index[f.waiting.flows[i].Tag], flow.Delivered()})
 		}
 	}
 	f.active = kept

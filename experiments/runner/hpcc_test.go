@@ -160,7 +160,7 @@ drain: true
 	}
 	for _, spine := range []string{"s6", "s7"} {
 		via := s.Topology.NodeByName(spine).ID
-		s.Flows[1].Via = []topologies.NodeID{via}
+		s.Flows[1].Extras = &scenario.FlowExtras{Via: []topologies.NodeID{via}}
 		ports, err := portsOf(1)
 		if err != nil || ports.Source < 10000 || ports.Destination != 321 ||
 			s.Topology.Ports[engine.Path(s.Topology, s.Flows[1].Source, s.Flows[1].Destination, ports)[2]].Node != via {

@@ -20,7 +20,7 @@ func TestLSTMIncast(t *testing.T) {
 	for _, f := range s.Flows {
 		sizes += f.Size
 		perSender[f.Source]++
-		if f.Start != 0 || f.StartRate != 0 {
+		if f.Start != 0 || f.Extras != nil {
 			t.Errorf("flow %+v", f)
 		}
 	}

@@ -21,6 +21,9 @@ func newManifest(r *runner, plane engine.Plane) *rundir.Manifest {
 	if r.options.Export == ExportHPCC {
 		m.Files[rundir.HPCCFlowsFile], m.Files[rundir.HPCCPausesFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
 	}
+	if r.options.Record {
+		m.Files[rundir.RecordFile] = "all ports over time, for pausenet view"
+	}
 	if len(r.Scenario.Panels) > 0 {
 		m.Files["panels.csv"] = "the report's plots over time"
 	}

@@ -20,19 +20,19 @@ type recorder struct {
 	ports    []topologies.PortID
 	sampled  map[string]bool   // tags of sampled flows; nil: all
 	tallies  map[string]*tally // of the tags that panels are about
-	active   []int             // flows that have started and not ended, of the sampled ones
-	waiting  []int             // flows not yet started, of the sampled ones, the next first
-	before   []int64
+	flows    flowSamples
 
 	series [][]rundir.Points
 	totals [][]float64 // running totals at the series' last points
 	hops   int64       // at the last sample
 	still  int         // samples since then without another
 
-	rtt   *rttRecorders
-	pfc   pfcTotals
-	hpcc  *hpccTrace // nil unless it is to be exported
-	ended int
+	rtt       *rttRecorders
+	pfc       pfcTotals
+	hpcc      *hpccTrace // nil unless it is to be exported
+	recording *recording // nil unless one is to be written
+	trace     *trace     // likewise
+	ended     int
 
 	events map[string]int // of the fabric, by kind
 
@@ -57,12 +57,13 @@ type portPause struct {
 	until           [8]vtime.Time // when the last PAUSE that a switch's port has taken runs out; vtime.Never: none was since
 }
 
-func newRecorder(s *scenario.Scenario) *recorder {
+func newRecorder(s *scenario.Scenario, lanes int) *recorder {
+	order := byStart(s.Flows)
+	some := func(of func(*scenario.Flow) bool) starting { return starting{flows: s.Flows, order: order, of: of} }
 	r := &recorder{
 		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tallies: map[string]*tally{},
-		before: make([]int64, len(s.Flows)),
-		rtt:    newRTTRecorders(len(s.Flows)), pfc: pfcTotals{byPort: map[int]*portPause{}},
-		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s),
+		rtt: newRTTRecorders(lanes), pfc: pfcTotals{byPort: map[int]*portPause{}},
+		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s, order),
 	}
 	if len(r.ports) == 0 {
 		for _, id := range s.Topology.Switch {
@@ -80,29 +81,18 @@ func newRecorder(s *scenario.Scenario) *recorder {
 		r.totals = append(r.totals, make([]float64, len(p.Series)))
 		for k := range p.Series {
 			if tag := p.Series[k].Tag; tag != "" {
-				r.tallies[tag] = &tally{}
+				r.tallies[tag] = &tally{waiting: some(func(f *scenario.Flow) bool { return f.Tag == tag })}
 			}
 		}
 	}
-	for i := range s.Flows {
-		tag := s.Flows[i].Tag
-		if t := r.tallies[tag]; t != nil {
-			t.waiting = append(t.waiting, i)
-		}
-		if !s.Sample.NoFlows && (r.sampled == nil || r.sampled[tag]) {
-			r.waiting = append(r.waiting, i)
-		}
-	}
-	sortByStart(r.waiting, s.Flows)
-	for _, t := range r.tallies {
-		sortByStart(t.waiting, s.Flows)
-	}
+	r.flows.interval = s.Sample.Interval
+	r.flows.waiting = some(func(f *scenario.Flow) bool { return !s.Sample.NoFlows && (r.sampled == nil || r.sampled[f.Tag]) })
 	return r
 }
 
 // start begins to sample.
 func (r *recorder) start(e *engine.Engine, out *rundir.Output) {
-	r.engine, r.out, r.rtt.clock, r.congestion.engine = e, out, e, e
+	r.engine, r.out, r.congestion.engine = e, out, e
 	if r.scenario.Sample.Interval > 0 {
 		e.Call(0, r.sample)
 	}
@@ -113,10 +103,14 @@ func (r *recorder) sample(now vtime.Time) {
 	for _, id := range r.ports {
 		r.samplePort(now, id)
 	}
-	r.sampleFlows(now)
+	r.flows.sample(now, r.engine.Flows(), func(flow int, rate, goodput float64, rtt vtime.Time) {
+		r.keep(r.out.Rate(now, flow, rate, goodput, rtt))
+		r.trace.rate(now, flow, rate)
+	})
 	r.samplePanels(now)
 	r.congestion.sample(now)
 	r.fairness.sample(now, r.engine.Flows())
+	r.recording.sample(now, r.engine)
 	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration || r.scenario.Drain && r.moves() {
 		r.engine.Call(next, r.sample)
 	}
@@ -146,40 +140,14 @@ func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
 	if r.engine.State().Paused(int(id), r.priority, now) {
 		paused = 1
 	}
-	r.keep(r.out.Port(now, plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(id).Name, r.priority,
-		reg.Class[r.priority].QueueBytes, reg.Class[r.priority].Buffered, paused, r.engine.TxBytes(int(id), r.priority)))
-}
-
-func (r *recorder) sampleFlows(now vtime.Time) {
-	flows := r.engine.Flows()
-	for len(r.waiting) > 0 && r.scenario.Flows[r.waiting[0]].Start < now {
-		r.active = append(r.active, r.waiting[0])
-		r.waiting = r.waiting[1:]
-	}
-	kept := r.active[:0]
-	for _, i := range r.active {
-		f := &flows[i]
-		if f.Sender == nil {
-			kept = append(kept, i)
-			continue
-		}
-		delivered := f.Receiver.Delivered
-		goodput := float64(delivered-r.before[i]) * 8 / r.scenario.Sample.Interval.Seconds()
-		r.before[i] = delivered
-		rate := f.Sender.Rate()
-		if f.Finished != vtime.Never {
-			rate = 0
-		} else {
-			kept = append(kept, i)
-		}
-		r.keep(r.out.Rate(now, i, rate, goodput, f.Sender.LastRTT))
-	}
-	r.active = kept
+	class, sent := &reg.Class[r.priority], r.engine.TxBytes(int(id), r.priority)
+	r.keep(r.out.Port(now, plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(id).Name, r.priority, class.QueueBytes, class.Buffered, paused, sent))
+	r.trace.sample(now, id, r.priority, class.QueueBytes, class.Buffered, sent, int64(reg.EcnMarked))
 }
 
 func (r *recorder) samplePanels(now vtime.Time) {
 	for _, t := range r.tallies {
-		t.look(now, r.scenario, r.engine.Flows())
+		t.look(now, r.engine.Flows())
 	}
 	for i := range r.scenario.Panels {
 		panel := &r.scenario.Panels[i]
@@ -258,7 +226,7 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		r.expire(now, topologies.PortID(port), priority)
 		if !p.on[priority] {
 			p.on[priority], p.since[priority], p.until[priority] = true, now, vtime.Never
-			r.spread.pause(now, topologies.PortID(port), priority)
+			r.trace.pause(r.spread.pause(now, topologies.PortID(port), priority), priority)
 			if priority == r.priority {
 				r.congestion.pause(now, plan.Ports[port].Peer)
 			}
@@ -284,7 +252,7 @@ func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8)
 	}
 	p.on[priority] = false
 	p.paused += now - p.since[priority]
-	r.spread.resume(now, port, priority)
+	r.trace.resume(r.spread.resume(now, port, priority))
 	if priority == r.priority {
 		r.congestion.resume(now, r.scenario.Topology.Ports[port].Peer)
 	}

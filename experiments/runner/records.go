@@ -1,8 +1,8 @@
 package runner
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -11,36 +11,127 @@ import (
 )
 
 // flowRecords are what the run's flows came to.
-func (r *runner) flowRecords() []measure.FlowRecord {
-	records := make([]measure.FlowRecord, len(r.engine.Flows()))
-	for i := range records {
-		records[i] = r.flowRecord(i)
-	}
-	return records
+type flowRecords struct {
+	run   *runner
+	alone []alone // by flow, of those that have ended
 }
 
-func (r *runner) flowRecord(flow int) measure.FlowRecord {
-	f, spec, plan := &r.engine.Flows()[flow], &r.Scenario.Flows[flow], r.Scenario.Topology
+// alone is how long a flow would have taken without others, and that by HPCC's simulator: what costs to work out.
+type alone struct{ ideal, hpcc vtime.Time }
+
+// flowRecords works out what the records need.
+func (r *runner) flowRecords() flowRecords {
+	flows, plan := r.engine.Flows(), r.Scenario.Topology
+	all := flowRecords{r, make([]alone, len(flows))}
+	for i := range flows {
+		if f := &flows[i]; f.Finished != vtime.Never {
+			path := engine.Path(plan, f.Source, f.Destination, f.Ports)
+			back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
+			t := measure.TimesOf(plan, path, back, f.Size, f.Finished-f.Start)
+			all.alone[i] = alone{t.Ideal, t.HPCC}
+		}
+	}
+	return all
+}
+
+// Len is how many there are.
+func (r *flowRecords) Len() int { return len(r.alone) }
+
+// Record is that of a flow.
+func (r *flowRecords) Record(flow int) measure.FlowRecord {
+	f, spec, plan := &r.run.engine.Flows()[flow], &r.run.Scenario.Flows[flow], r.run.Scenario.Topology
 	v := measure.FlowRecord{
 		Tag: spec.Tag, Size: f.Size, Start: f.Start, End: f.Finished, Ended: f.Finished != vtime.Never,
-		Expected: spec.ExpectUnfinished, Started: f.Sender != nil,
+		Expected: spec.ExpectUnfinished, Started: f.Started(), Delivered: f.Delivered(), Retransmitted: f.Retransmitted(),
 	}
-	_, v.Stopped = slices.BinarySearch(r.stopped, flow)
 	if v.Ended {
-		path := engine.Path(plan, f.Source, f.Destination, f.Ports)
-		back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
-		v.Times = measure.TimesOf(plan, path, back, f.Size, f.Finished-f.Start)
+		v.Times = measure.FlowTimes{
+			FCT: f.Finished - f.Start, Ideal: r.alone[flow].ideal, HPCC: r.alone[flow].hpcc,
+			Line: measure.LineTime(plan, f.Source, f.Size),
+		}
+	} else {
+		_, v.Stopped = slices.BinarySearch(r.run.stopped, flow)
 	}
-	if f.Sender != nil {
-		v.Retransmitted = f.Sender.Retransmitted
-	}
-	if f.Receiver != nil {
-		v.Delivered, v.CE, v.UE = f.Receiver.Delivered, f.Receiver.Marked, f.Receiver.Undetermined
-	}
+	v.CE, v.UE = f.Marked()
 	return v
 }
 
-// sortByStart puts flows in the order of their starts.
-func sortByStart(ids []int, flows []scenario.Flow) {
-	sort.SliceStable(ids, func(a, b int) bool { return flows[ids[a]].Start < flows[ids[b]].Start })
+// byStart are the numbers of flows in the order of their starts; nil if that is the order in which they stand.
+func byStart(flows []scenario.Flow) []int32 {
+	compare := func(a, b *scenario.Flow) int { return cmp.Compare(a.Start, b.Start) }
+	if slices.IsSortedFunc(flows, func(a, b scenario.Flow) int { return compare(&a, &b) }) {
+		return nil
+	}
+	order := make([]int32, len(flows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return compare(&flows[a], &flows[b]) })
+	return order
+}
+
+// starting goes through flows in the order of their starts. It takes no memory a flow.
+type starting struct {
+	flows []scenario.Flow
+	order []int32 // byStart
+	of    func(*scenario.Flow) bool
+	gone  int // flows of the order that it has gone through
+}
+
+// before is the next flow that starts before a time, if there is one.
+func (s *starting) before(at vtime.Time) (flow int, ok bool) {
+	for s.gone < len(s.flows) {
+		flow = s.gone
+		if s.order != nil {
+			flow = int(s.order[s.gone])
+		}
+		f := &s.flows[flow]
+		if f.Start >= at {
+			break
+		}
+		if s.gone++; s.of(f) {
+			return flow, true
+		}
+	}
+	return 0, false
+}
+
+// underWay is a flow that has started and had not ended when last looked at.
+type underWay struct {
+	flow   int32
+	tag    int32 // fairness's
+	before int64 // payload bytes that had been delivered then
+}
+
+// flowSamples samples flows while they are under way.
+type flowSamples struct {
+	interval vtime.Time
+	waiting  starting
+	active   []underWay
+}
+
+// sample tells of each flow that is under way, or has ended since the last sample: its controller's rate, 0 once it has ended, what it
+// delivered since, both in bit/s, and its last RTT.
+func (s *flowSamples) sample(now vtime.Time, flows []engine.Flow, tell func(flow int, rate, goodput float64, rtt vtime.Time)) {
+	for i, ok := s.waiting.before(now); ok; i, ok = s.waiting.before(now) {
+		s.active = append(s.active, underWay{flow: int32(i)})
+	}
+	kept := s.active[:0]
+	for _, a := range s.active {
+		f := &flows[a.flow]
+		if !f.Started() {
+			kept = append(kept, a)
+			continue
+		}
+		delivered := f.Delivered()
+		goodput := float64(delivered-a.before) * 8 / s.interval.Seconds()
+		a.before = delivered
+		rate := 0.0
+		if f.Finished == vtime.Never {
+			rate = f.Sender.Rate()
+			kept = append(kept, a)
+		}
+		tell(int(a.flow), rate, goodput, f.LastRTT())
+	}
+	s.active = kept
 }

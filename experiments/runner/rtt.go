@@ -9,18 +9,34 @@ import (
 
 // rttRecorders are the RTT samples of a run's flows, in two ways of sampling.
 type rttRecorders struct {
-	every   *rttRecorder // of every acknowledged packet that asked for its ACK
-	sampled *rttRecorder // one at a time of each flow
-	flows   []flowRTT
-	clock   interface{ Now() vtime.Time }
+	every   laneRTTs // of every acknowledged packet that asked for its ACK
+	sampled laneRTTs // one at a time of each flow
 }
 
-func newRTTRecorders(flows int) *rttRecorders {
-	all := &rttRecorders{every: newRTTRecorder(), sampled: newRTTRecorder(), flows: make([]flowRTT, flows)}
-	for i := range all.flows {
-		all.flows[i].all = all
+// laneRTTs are the recorders of the engine's lanes, which may be told at once. In what lane a sample was does not show in their sum.
+type laneRTTs []*rttRecorder
+
+// newRTTRecorders are those of the flows in an engine of so many lanes.
+func newRTTRecorders(lanes int) *rttRecorders {
+	return &rttRecorders{every: make(laneRTTs, lanes), sampled: make(laneRTTs, lanes)}
+}
+
+func (l laneRTTs) record(lane int, rtt vtime.Time) {
+	if l[lane] == nil {
+		l[lane] = newRTTRecorder()
 	}
-	return all
+	l[lane].Record(rtt)
+}
+
+// sum is all lanes' samples.
+func (l laneRTTs) sum() *rttRecorder {
+	sum := newRTTRecorder()
+	for _, r := range l {
+		if r != nil {
+			sum.take(r)
+		}
+	}
+	return sum
 }
 
 // flowRTT is told of the RTTs of one flow. Beside taking them all it samples one per RTT, as the LSTM-PID thesis does: the
@@ -33,14 +49,13 @@ type flowRTT struct {
 }
 
 // Record takes the RTT of a packet whose ACK has just arrived.
-func (f *flowRTT) Record(rtt vtime.Time) {
-	f.all.every.Record(rtt)
-	now := f.all.clock.Now()
+func (f *flowRTT) Record(lane int, now, rtt vtime.Time) {
+	f.all.every.record(lane, rtt)
 	if now-rtt < f.from {
 		return
 	}
 	f.from = now
-	f.all.sampled.Record(rtt)
+	f.all.sampled.record(lane, rtt)
 	if f.tell != nil {
 		f.tell(now, rtt)
 	}
@@ -49,7 +64,7 @@ func (f *flowRTT) Record(rtt vtime.Time) {
 // rttRecorder is a distribution of RTT samples. It takes no memory per sample.
 type rttRecorder struct {
 	histogram *hdrhistogram.Histogram // in ns, three digits
-	sum       float64                 // of ps
+	sum       vtime.Time
 	max       vtime.Time
 	count     int64
 }
@@ -64,9 +79,17 @@ func newRTTRecorder() *rttRecorder {
 // Record takes one sample.
 func (r *rttRecorder) Record(rtt vtime.Time) {
 	r.count++
-	r.sum += float64(rtt)
+	r.sum += rtt
 	r.max = max(r.max, rtt)
 	_ = r.histogram.RecordValue(min(rtt.RoundNanoseconds(), longestRTT)) // within its range
+}
+
+// take adds another's samples.
+func (r *rttRecorder) take(o *rttRecorder) {
+	r.count += o.count
+	r.sum += o.sum
+	r.max = max(r.max, o.max)
+	r.histogram.Merge(o.histogram)
 }
 
 func (r *rttRecorder) summary() measure.RTTSummary {
@@ -77,7 +100,7 @@ func (r *rttRecorder) summary() measure.RTTSummary {
 	// The histogram says the greatest value that it does not tell from a quantile.
 	quantile := func(q float64) float64 { return min(float64(r.histogram.ValueAtQuantile(q)), most) }
 	return measure.RTTSummary{
-		Samples: r.count, Mean: r.sum / float64(r.count) / float64(vtime.Nanosecond),
+		Samples: r.count, Mean: float64(r.sum) / float64(r.count) / float64(vtime.Nanosecond),
 		P50: quantile(50), P95: quantile(95), P99: quantile(99), Max: most,
 	}
 }

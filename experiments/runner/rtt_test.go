@@ -8,19 +8,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// dial is a clock that is set by hand.
-type dial struct{ now vtime.Time }
-
-func (d *dial) Now() vtime.Time { return d.now }
-
 // TestSampledRTT: the samples are those of a sender that keeps the thesis' rule literally, with a flag for the pending
 // sample which it looks at as it sends.
 func TestSampledRTT(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		clock := &dial{}
-		all := newRTTRecorders(1)
-		all.clock = clock
+		all := newRTTRecorders(3)
+		flow := flowRTT{all: all}
 
 		// Packets leave and are acknowledged in order; times are whole ns, and no two are equal.
 		type packet struct{ sent, acked vtime.Time }
@@ -45,20 +39,19 @@ func TestSampledRTT(t *testing.T) {
 				want = append(want, p.acked-p.sent)
 				pending = -1
 			}
-			before := all.sampled.count
-			clock.now = p.acked
-			all.flows[0].Record(p.acked - p.sent)
-			if took := all.sampled.count > before; took != due {
+			before := all.sampled.sum().count
+			flow.Record(i%3, p.acked, p.acked-p.sent)
+			if took := all.sampled.sum().count > before; took != due {
 				t.Fatalf("seed %d: packet %d, sent %v, acknowledged %v: sampled %t", seed, i, p.sent, p.acked, took)
 			}
 		}
-		var sum float64
+		var sum vtime.Time
 		for _, rtt := range want {
-			sum += float64(rtt)
+			sum += rtt
 		}
-		if len(want) < 5 || all.every.count != 300 || all.sampled.count != int64(len(want)) || all.sampled.sum != sum ||
-			all.sampled.max != slices.Max(want) {
-			t.Errorf("seed %d: %d samples of %d, want %d", seed, all.sampled.count, all.every.count, len(want))
+		every, sampled := all.every.sum(), all.sampled.sum()
+		if len(want) < 5 || every.count != 300 || sampled.count != int64(len(want)) || sampled.sum != sum || sampled.max != slices.Max(want) {
+			t.Errorf("seed %d: %d samples of %d, want %d", seed, sampled.count, every.count, len(want))
 		}
 	}
 }

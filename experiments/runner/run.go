@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -33,13 +36,23 @@ type Options struct {
 	Within string
 	// Export names a simulator whose result files are to be written too (ExportHPCC); empty: none.
 	Export string
+	// Record has the run write record.bin too: all ports over time, for a replay.
+	Record bool
 	// Capture are the ports whose wires are captured into capture.pcapng.
 	Capture []topologies.PortID
+	// Perfetto has a trace written that ui.perfetto.dev opens.
+	Perfetto bool
 	// Version is pausenet's, Command the user's, Build tells builds of one version apart; all go into the manifest.
 	Version, Command, Build string
 	// Sets are the user's settings ("path=value"), for the manifest.
 	Sets     []string
 	Progress engine.Progress
+	// Processors is how many the run may use at once; 0: one. Results do not depend on it. On the kernel plane, and with Capture, it uses
+	// one.
+	Processors int
+
+	// Why has the run record where each flow's time goes, into why.csv and causes.csv.
+	Why bool
 
 	Begun func() // is called before anything of an earlier run is removed
 }
@@ -75,6 +88,7 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
+	defer r.hire()()
 	if r.folder, err = files.OpenFolder(cmp.Or(o.Within, o.Directory), o.Directory); err != nil {
 		return nil, fmt.Errorf("make the results' folder: %w", err)
 	}
@@ -84,8 +98,19 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 		return nil, err
 	}
 	result, err := r.run(ctx, plane)
+	defer collect(r.Scenario.Topology)
 	defer shutdown.Wait()() // for the kernel, which takes a fabric down
 	return result, errors.Join(environmental(err), plane.Close())
+}
+
+// collect frees what a large fabric no longer needs: as it begins to run, what served to set it up; as it ends, its frames; after the run,
+// engine and plane. By itself the garbage collector comes when as much again as is in use has been allocated, and the process is twice as
+// large then.
+func collect(plan *topologies.Plan) {
+	const large = 10_000 // ports
+	if len(plan.Ports) >= large {
+		runtime.GC()
+	}
 }
 
 // newRunner is a run whose settings have been checked.
@@ -95,6 +120,25 @@ func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 		return nil, err
 	}
 	return &runner{Setup: u, options: o}, nil
+}
+
+// lanes is how many lanes of the engine's are of use to the run.
+func (r *runner) lanes() int {
+	if r.options.Plane != engine.PlaneWasm || len(r.options.Capture) > 0 {
+		return 1
+	}
+	return max(1, min(r.options.Processors, engine.MostLanes(r.Scenario.Topology)))
+}
+
+// hire has a crew drive the run if several lanes are to. What it returns ends the crew.
+func (r *runner) hire() (end func()) {
+	lanes := r.lanes()
+	if lanes == 1 {
+		return func() {}
+	}
+	members := crew.New(lanes)
+	r.crew = members
+	return members.Close
 }
 
 func (r *runner) openPlane() (engine.Plane, error) {
@@ -126,13 +170,15 @@ type runner struct {
 	options Options
 	folder  *files.Folder // Directory, opened
 
+	crew     engine.Crew // nil: one lane drives all
 	plane    engine.Plane
 	engine   *engine.Engine
 	recorder *recorder
-	watching *Watching            // nil: nobody does
-	records  []measure.FlowRecord // of the flows, once the run has ended
-	linkRows []measure.Link       // likewise
-	stopped  []int                // likewise, the flows that can never end
+	why      *whyRecord     // nil: nothing is recorded
+	watching *Watching      // nil: nobody does
+	records  flowRecords    // of the flows, once the run has ended
+	linkRows []measure.Link // likewise
+	stopped  []int          // likewise, the flows that can never end
 }
 
 func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
@@ -153,6 +199,14 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	if err != nil {
 		return nil, errors.Join(err, m.Abandon(r.folder))
 	}
+	if file := r.CC.File; file != nil {
+		if err := r.folder.Write(file.Name, file.Content); err != nil {
+			return nil, errors.Join(err, out.Close(), m.Abandon(r.folder))
+		}
+	}
+	if r.options.Record {
+		r.recorder.recording = r.newRecording()
+	}
 	r.recorder.start(r.engine, out)
 	if r.options.Export == ExportHPCC {
 		r.recorder.hpcc = &hpccTrace{}
@@ -161,6 +215,10 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	if err != nil {
 		return nil, errors.Join(err, captured.Close(), out.Close(), m.Abandon(r.folder))
 	}
+	if r.recorder.trace, err = startTrace(r); err != nil {
+		return nil, errors.Join(err, captured.Close(), out.Close(), m.Abandon(r.folder))
+	}
+	collect(s.Topology)
 	start := time.Now()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -168,19 +226,24 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	runErr := r.drive(ctx, r.options.Progress)
 	r.keepStack(runErr)
 	wall := time.Since(start)
+	r.engine.Trim()
+	collect(s.Topology)
 	if r.recorder.err != nil {
 		runErr = fmt.Errorf("write the results: %w", r.recorder.err)
 	}
-	shutdown.Alive()
 	result := r.conclude(wall, runErr)
-	writeErr := errors.Join(
-		captured.Close(),
-		rundir.WriteFlows(r.folder, s, r.records),
-		out.WriteLinks(r.linkRows),
-		out.WritePanels(result.Panels),
-		out.Close(),
-		r.export(),
+	r.recorder.trace.finish(r.engine.Now())
+	writeErr := errors.Join( // what is large comes last, so that a disk that is full has the rest
 		rundir.WriteJSON(r.folder, rundir.SummaryFile, &result.Summary),
+		out.WriteLinks(r.linkRows),
+		out.Close(),
+		captured.Close(),
+		r.recorder.trace.Close(),
+		out.WritePanels(result.Panels),
+		rundir.WriteFlows(r.folder, s, &r.records),
+		r.why.write(r.folder, s),
+		r.recorder.recording.write(r.folder),
+		r.export(),
 	)
 	m.Finish(&result.Summary)
 	if before != nil && m.Repeats(before) && m.Fingerprint != before.Fingerprint {
@@ -189,7 +252,10 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	if writeErr != nil {
 		m.Status = rundir.StatusPartial
 	}
-	if writeErr = errors.Join(writeErr, m.End(r.folder)); writeErr != nil {
+	if writeErr = errors.Join(writeErr, m.End(r.folder)); writeErr == nil && runErr == nil {
+		writeErr = rundir.WriteSums(r.folder)
+	}
+	if writeErr != nil {
 		writeErr = fmt.Errorf("write the results: %w", writeErr)
 	}
 	return result, errors.Join(runErr, writeErr)
@@ -212,11 +278,16 @@ func (r *runner) before() *rundir.Manifest {
 func (r *runner) build(plane engine.Plane) (err error) {
 	s := r.Scenario
 	r.plane = plane
-	r.recorder = newRecorder(s)
-	r.engine, err = engine.New(engine.Config{
+	r.recorder = newRecorder(s, r.lanes())
+	config := engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, r.CC.Needs), Hosts: scenario.HostSettings(s, r.CC.Needs),
-		Features: r.Features(), Seed: r.Seed, Observer: r.recorder,
-	})
+		Features: r.Features(), Seed: r.Seed, Observer: r.recorder, Crew: r.crew,
+	}
+	if r.options.Why {
+		r.why = newWhyRecord(s)
+		config.Tracer = r.why
+	}
+	r.engine, err = engine.New(config)
 	if err != nil {
 		return err
 	}
@@ -226,23 +297,31 @@ func (r *runner) build(plane engine.Plane) (err error) {
 }
 
 func (r *runner) addFlows() {
+	r.engine.Reserve(len(r.Scenario.Flows))
+	controller, rtt := r.controller, r.rttOf
 	for i := range r.Scenario.Flows {
-		f, set := &r.Scenario.Flows[i], &r.Flows[i]
-		if r.watching != nil && r.watching.Sample != nil {
-			r.recorder.rtt.flows[i].tell = func(now, rtt vtime.Time) { r.watching.Sample(i, now, rtt) }
-		}
+		f := &r.Scenario.Flows[i]
 		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
-			Ports: set.Ports, RTT: &r.recorder.rtt.flows[i], Controller: r.Name,
-			NewController: func() (cc.Controller, error) { return r.controller(i, set) },
+			Ports: r.Flows[i].Ports, RTT: rtt, Controller: r.Name, NewController: controller,
 		})
 	}
 }
 
-func (r *runner) controller(flow int, set *scenario.FlowSetup) (cc.Controller, error) {
-	f := &r.Scenario.Flows[flow]
-	if f.ConstantRate > 0 {
-		return cc.Constant(float64(f.ConstantRate)), nil
+// rttOf is who is told of a flow's RTTs.
+func (r *runner) rttOf(flow int) hostagent.RTTCounter {
+	f := &flowRTT{all: r.recorder.rtt}
+	if r.watching != nil && r.watching.Sample != nil {
+		f.tell = func(now, rtt vtime.Time) { r.watching.Sample(flow, now, rtt) }
+	}
+	return f
+}
+
+func (r *runner) controller(flow int) (cc.Controller, error) {
+	f, set := &r.Scenario.Flows[flow], &r.Flows[flow]
+	extra := f.Extra()
+	if extra.ConstantRate > 0 {
+		return cc.Constant(float64(extra.ConstantRate)), nil
 	}
 	build := r.CC.New
 	if r.watching != nil && r.watching.Controller != nil {
@@ -252,21 +331,24 @@ func (r *runner) controller(flow int, set *scenario.FlowSetup) (cc.Controller, e
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := c.(cc.Presetter); ok && f.StartRate > 0 {
-		p.Preset(f.Start, float64(f.StartRate))
+	if p, ok := c.(cc.Presetter); ok && extra.StartRate > 0 {
+		p.Preset(f.Start, float64(extra.StartRate))
 	}
 	return c, nil
 }
 
 // conclude makes the final check of a run that has ended, or was ended by runErr.
 func (r *runner) conclude(wall time.Duration, runErr error) *Result {
+	defer shutdown.Wait()() // for sums over millions of flows
 	result := &Result{Scenario: r.Scenario, Controller: r.Name, Panels: r.recorder.panels()}
+	if r.why != nil {
+		r.why.Finish(r.engine.Now())
+	}
 	r.stopped = r.engine.StoppedFlows()
 	result.Summary = r.summarise(wall)
-	shutdown.Alive()
 	result.Summary.Verdict = r.verdict(&result.Summary, runErr)
 	result.Summary.Partial = runErr != nil
-	result.Summary.TakeFigures(r.Scenario.Published, r.records, r.engine.Now())
+	result.Summary.TakeFigures(r.Scenario.Published, &r.records, r.engine.Now())
 	result.Summary.TakeClaims(r.Scenario.Published)
 	return result
 }

@@ -21,7 +21,7 @@ type spread struct {
 	plan    *topologies.Plan
 	anyWay  bool         // routes are no longer the plan's: packets may go any way
 	ways    map[way]bool // ports that packets may come in and leave by
-	holds   []*hold      // by egress port and priority; the last of each
+	holds   []*lastHolds // by egress port; nil: it was never paused
 	byDepth []int64      // holds of depth 1, 2, ...
 	longest *hold        // the first of the greatest depth
 }
@@ -37,11 +37,22 @@ type hold struct {
 // classes is how many priorities PFC has.
 const classes = 8
 
+// lastHolds are those of an egress port by priority.
+type lastHolds [classes]*hold
+
 // way is through a switch: in by one port, out by another.
 type way struct{ in, out topologies.PortID }
 
 func newSpread(plan *topologies.Plan) *spread {
-	return &spread{plan: plan, ways: map[way]bool{}, holds: make([]*hold, len(plan.Ports)*classes)}
+	return &spread{plan: plan, ways: map[way]bool{}, holds: make([]*lastHolds, len(plan.Ports))}
+}
+
+// hold is the last of an egress port and a priority; nil: there was none.
+func (s *spread) hold(port topologies.PortID, priority uint8) *hold {
+	if h := s.holds[port]; h != nil {
+		return h[priority]
+	}
+	return nil
 }
 
 // goes says whether packets may go a way: on the shortest paths to any host, from the switch or the host that is at the way's beginning.
@@ -66,18 +77,21 @@ func (s *spread) goes(w way) bool {
 	return goes
 }
 
-// pause is told that a port has sent PAUSE to a peer that it had not paused.
-func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8) {
+// pause is told that a port has sent PAUSE to a peer that it had not paused, and returns the hold that begins.
+func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8) *hold {
 	p := &s.plan.Ports[sender]
 	h := &hold{port: p.Peer, from: now + p.Delay, to: vtime.Never, depth: 1}
 	for _, id := range s.plan.Nodes[p.Node].Ports {
-		c := s.holds[int(id)*classes+int(priority)]
+		c := s.hold(id, priority)
 		if id == sender || c == nil || c.from > now || c.to <= now || c.depth < h.depth || c.passes(p.Peer) || !s.goes(way{sender, id}) {
 			continue
 		}
 		h.by, h.depth = c, c.depth+1
 	}
-	s.holds[int(p.Peer)*classes+int(priority)] = h
+	if s.holds[p.Peer] == nil {
+		s.holds[p.Peer] = new(lastHolds)
+	}
+	s.holds[p.Peer][priority] = h
 	for len(s.byDepth) < h.depth {
 		s.byDepth = append(s.byDepth, 0)
 	}
@@ -85,14 +99,17 @@ func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8)
 	if s.longest == nil || h.depth > s.longest.depth {
 		s.longest = h
 	}
+	return h
 }
 
-// resume is told that a port has sent RESUME.
-func (s *spread) resume(now vtime.Time, sender topologies.PortID, priority uint8) {
+// resume is told that a port has sent RESUME, and returns the hold that ends, if one does.
+func (s *spread) resume(now vtime.Time, sender topologies.PortID, priority uint8) *hold {
 	p := &s.plan.Ports[sender]
-	if h := s.holds[int(p.Peer)*classes+int(priority)]; h != nil && h.to == vtime.Never {
+	if h := s.hold(p.Peer, priority); h != nil && h.to == vtime.Never {
 		h.to = now + p.Delay
+		return h
 	}
+	return nil
 }
 
 func (h *hold) passes(port topologies.PortID) bool {

@@ -25,7 +25,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	r.recorder.expireAll(now)
 	r.linkRows = r.links()
 	r.records = r.flowRecords()
-	sum.TakeFlows(r.records, now)
+	sum.TakeFlows(&r.records, now)
 	r.summarisePFC(&sum)
 	r.summariseCredits(&sum)
 	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), measure.SummariseLinks(r.Scenario.Topology, r.linkRows)
@@ -34,7 +34,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	for i := range s.Topology.Hosts {
 		sum.CNPs += e.NIC(i).CNPsSent
 	}
-	sum.RTT, sum.RTTSampled = r.recorder.rtt.every.summary(), r.recorder.rtt.sampled.summary()
+	sum.RTT, sum.RTTSampled = r.recorder.rtt.every.sum().summary(), r.recorder.rtt.sampled.sum().summary()
 	sum.Speed = measure.SpeedSummary{
 		WallSeconds: wall.Seconds(), VirtualPerSec: now.Seconds() / wall.Seconds(), Frames: e.Created.Frames,
 		Hops: e.Hops, HopsPerSecond: float64(e.Hops) / wall.Seconds(), Passes: e.Passes, Events: e.Events,

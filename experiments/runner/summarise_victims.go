@@ -51,13 +51,14 @@ func (r *runner) slowdownSoFar(i int) float64 {
 	f := &r.engine.Flows()[i]
 	switch {
 	case f.Finished != vtime.Never:
-		return r.records[i].Times.Slowdown()
-	case f.Receiver == nil:
+		v := r.records.Record(i)
+		return v.Times.Slowdown()
+	case !f.Started():
 		return 0
 	}
 	plan := r.Scenario.Topology
 	path := engine.Path(plan, f.Source, f.Destination, f.Ports)
 	back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
-	t := measure.FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: measure.IdealFCT(plan, path, back, max(f.Receiver.Delivered, 1))}
+	t := measure.FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: measure.IdealFCT(plan, path, back, max(f.Delivered(), 1))}
 	return t.Slowdown()
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -9,23 +8,22 @@ import (
 // tally adds up the flows with a tag for panels. It goes through those that are under way, not through all that there are:
 // of a workload that is a few hundred of a hundred thousand.
 type tally struct {
-	waiting []int // flows by start, not yet looked at
-	active  []int // flows that had started and not ended when last looked at
-	ended   int64 // payload bytes of the others
+	waiting starting
+	active  []int32 // flows that had started and not ended when last looked at
+	ended   int64   // payload bytes of the others that have started
 }
 
 // look brings a tally up to now.
-func (t *tally) look(now vtime.Time, s *scenario.Scenario, flows []engine.Flow) {
-	for len(t.waiting) > 0 && s.Flows[t.waiting[0]].Start <= now {
-		t.active = append(t.active, t.waiting[0])
-		t.waiting = t.waiting[1:]
+func (t *tally) look(now vtime.Time, flows []engine.Flow) {
+	for i, ok := t.waiting.before(now + 1); ok; i, ok = t.waiting.before(now + 1) {
+		t.active = append(t.active, int32(i))
 	}
 	kept := t.active[:0]
 	for _, i := range t.active {
 		if f := &flows[i]; f.Finished == vtime.Never {
 			kept = append(kept, i)
 		} else {
-			t.ended += f.Receiver.Delivered
+			t.ended += f.Delivered()
 		}
 	}
 	t.active = kept
@@ -35,9 +33,7 @@ func (t *tally) look(now vtime.Time, s *scenario.Scenario, flows []engine.Flow) 
 func (t *tally) delivered(flows []engine.Flow) int64 {
 	sum := t.ended
 	for _, i := range t.active {
-		if to := flows[i].Receiver; to != nil {
-			sum += to.Delivered
-		}
+		sum += flows[i].Delivered()
 	}
 	return sum
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -32,27 +33,18 @@ expect_unused: [pfc, ecn]
 	if err := r.build(plane); err != nil {
 		t.Fatal(err)
 	}
-	r.recorder.rtt.clock = r.engine
-	sum := &tally{}
-	for i := range s.Flows {
-		if s.Flows[i].Tag == "a" {
-			sum.waiting = append(sum.waiting, i)
-		}
-	}
-	sortByStart(sum.waiting, s.Flows)
+	sum := &tally{waiting: starting{flows: s.Flows, order: byStart(s.Flows), of: func(f *scenario.Flow) bool { return f.Tag == "a" }}}
 	seen := map[string]bool{}
 	var look func(now vtime.Time)
 	look = func(now vtime.Time) {
 		flows := r.engine.Flows()
-		sum.look(now, s, flows)
+		sum.look(now, flows)
 		delivered, rate := int64(0), 0.0
 		for i := range flows {
 			if s.Flows[i].Tag != "a" {
 				continue
 			}
-			if to := flows[i].Receiver; to != nil {
-				delivered += to.Delivered
-			}
+			delivered += flows[i].Delivered()
 			if f := &flows[i]; f.Sender != nil && f.Finished == vtime.Never {
 				rate += f.Sender.Rate()
 			}
@@ -64,7 +56,7 @@ expect_unused: [pfc, ecn]
 		if got := sum.rate(flows); got < rate*(1-1e-12) || got > rate*(1+1e-12) {
 			t.Fatalf("%v: rates %g, want %g", now, got, rate)
 		}
-		seen["waiting"] = seen["waiting"] || len(sum.waiting) > 0 && len(sum.active) == 0
+		seen["waiting"] = seen["waiting"] || sum.waiting.gone < len(s.Flows) && len(sum.active) == 0
 		seen["active"] = seen["active"] || len(sum.active) > 1
 		seen["ended"] = seen["ended"] || sum.ended == 205_000
 		if now < 200*vtime.Microsecond {

@@ -8,7 +8,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/units"
-	"github.com/pausenet/pausenet/vtime"
 )
 
 // judgeStopped says which flows have stopped for good, or had not ended as a run did that was to see to it.
@@ -25,10 +24,7 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 		v.Worsen(measure.Fail, "%s never ended: of %d of them the congestion control said what cannot be sent", flowCount(max(open, len(r.stopped))), r.engine.Misled())
 	case len(r.stopped) > 0:
 		first := r.stopped[0]
-		f, arrived := &s.Flows[first], units.Bytes(0)
-		if receiver := r.engine.Flows()[first].Receiver; receiver != nil {
-			arrived = units.Bytes(receiver.Delivered)
-		}
+		f, arrived := &s.Flows[first], units.Bytes(r.engine.Flows()[first].Delivered())
 		size := scenario.Unbounded
 		if f.Size > 0 {
 			size = f.Size.String()
@@ -91,7 +87,7 @@ func (r *runner) unstarted() int {
 	n := 0
 	for i := range r.engine.Flows() {
 		f, spec := &r.engine.Flows()[i], &r.Scenario.Flows[i]
-		if f.Sender == nil && f.Finished == vtime.Never && f.Size > 0 && !spec.ExpectUnfinished {
+		if !f.Started() && f.Size > 0 && !spec.ExpectUnfinished {
 			n++
 		}
 	}

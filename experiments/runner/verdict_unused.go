@@ -19,7 +19,7 @@ import (
 func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 	started := false
 	for i := range r.engine.Flows() {
-		started = started || r.engine.Flows()[i].Sender != nil
+		started = started || r.engine.Flows()[i].Started()
 	}
 	if started {
 		r.judgeFlowControl(v, sum)

@@ -23,14 +23,18 @@ type Watching struct {
 	// Controller makes a flow's controller in place of the congestion control's own.
 	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)
 	Progress   engine.Progress
+	// Processors is how many the run may use at once; 0: one. With several, what is told of flows, and what makes their controllers, is called
+	// by several goroutines at once.
+	Processors int
 }
 
 // Watch runs a scenario under a controller without writing anything.
 func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watching) (*measure.Summary, error) {
-	r, err := newRunner(s, Options{Controller: controller, Plane: w.Plane, Seed: w.Seed})
+	r, err := newRunner(s, Options{Controller: controller, Plane: w.Plane, Seed: w.Seed, Processors: w.Processors})
 	if err != nil {
 		return nil, err
 	}
+	defer r.hire()()
 	r.watching = &w
 	plane, err := r.openPlane()
 	if err != nil {

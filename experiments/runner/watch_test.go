@@ -84,21 +84,17 @@ func TestWatchRefuses(t *testing.T) {
 // TestRoundTrips is figure 6 of the LSTM-PID thesis: D1 is timed, D2 to D4, sent before its ACK came, are not, D5 is.
 func TestRoundTrips(t *testing.T) {
 	var timed []vtime.Time
-	now := &dial{}
 	all := newRTTRecorders(1)
-	all.clock = now
-	trips := &all.flows[0]
-	trips.tell = func(_, rtt vtime.Time) { timed = append(timed, rtt) }
+	trips := &flowRTT{all: all, tell: func(_, rtt vtime.Time) { timed = append(timed, rtt) }}
 	for _, p := range []struct{ sent, acknowledged vtime.Time }{
 		{0, 4200}, {1000, 9000}, {2000, 9500}, {4199, 9600}, {4201, 9700},
 	} {
-		now.now = p.acknowledged * vtime.Nanosecond
-		trips.Record((p.acknowledged - p.sent) * vtime.Nanosecond)
+		trips.Record(0, p.acknowledged*vtime.Nanosecond, (p.acknowledged-p.sent)*vtime.Nanosecond)
 	}
 	if len(timed) != 2 || timed[0] != 4200*vtime.Nanosecond || timed[1] != 5499*vtime.Nanosecond {
 		t.Errorf("timed: %v", timed)
 	}
-	if a, s := all.every.summary(), all.sampled.summary(); a.Samples != 5 || s.Samples != 2 || s.Mean != (4200+5499)/2. || s.Max != 5499 || a.Max != 8000 {
+	if a, s := all.every.sum().summary(), all.sampled.sum().summary(); a.Samples != 5 || s.Samples != 2 || s.Mean != (4200+5499)/2. || s.Max != 5499 || a.Max != 8000 {
 		t.Errorf("all %+v, timed %+v", a, s)
 	}
 }

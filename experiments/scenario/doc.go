@@ -20,8 +20,8 @@
 //
 // Where what is:
 //
-//   - A scenario: scenario.go, variant.go (controllers under settings of their own), workload.go (flows by a rule, and seeds); builtin.go
-//     has those that come with the program.
+//   - A scenario: scenario.go, variant.go (controllers under settings of their own), workload.go (flows by a rule, and seeds); sources.go
+//     has those that come with the program, and what any was read from, to be read again.
 //   - Under one controller and seed: setup.go, and needs.go (what the controller has switches and hosts be).
 //   - What is wrong with it: check.go. What is off: warnings.go.
 //   - Its file: spec.go, and a section each spec_flows.go, spec_workload.go with spec_workload_parts.go, spec_controllers.go,

@@ -204,7 +204,7 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		}
 		f := Flow{
 			Tag: w.Tag, Source: topologies.NodeID(source), Destination: topologies.NodeID(destination),
-			Size: units.Bytes(size), Start: at - d.s.Origin, hpccPort: 1 + port,
+			Size: units.Bytes(size), Start: at - d.s.Origin, hpccPort: uint32(1 + port),
 		}
 		if d.defaultTag {
 			f.Tag = hpccTag(port)
@@ -229,14 +229,14 @@ func (t *flowReader) isHost(at *yamlspec.Value, id topologies.NodeID) bool {
 // 100 of others.
 func (s *Scenario) hpccPort(flow int) int {
 	if port := s.Flows[flow].hpccPort; port > 0 {
-		return port - 1
+		return int(port) - 1
 	}
 	w, tag := s.workloadOf(flow), s.Flows[flow].Tag
 	var port int
 	if _, err := fmt.Sscanf(tag, hpccPortPrefix+"%d", &port); err == nil && port >= 0 && port <= 0xFFFF {
 		return port
 	}
-	if tag == hpccIncast || w != nil && w.View.Kind == "incast" {
+	if tag == hpccIncast || w >= 0 && s.Workloads[w].View.Kind == "incast" {
 		return hpccIncastPort
 	}
 	return HPCCNormalPort

@@ -88,7 +88,7 @@ var referables = []referable{
 	{"payload", "line rate, payload", []Quantity{Throughput, SendingRate}, func(at *referencePlace) float64 {
 		return float64(at.env.LineRate) * float64(at.env.MTU) / float64(at.env.LineMTU)
 	}},
-	{"constant_rate", "constant rate", []Quantity{Throughput, SendingRate}, func(at *referencePlace) float64 { return float64(at.flow.ConstantRate) }},
+	{"constant_rate", "constant rate", []Quantity{Throughput, SendingRate}, func(at *referencePlace) float64 { return float64(at.flow.Extra().ConstantRate) }},
 }
 
 // lossless is a level of PFC's, 0 where PFC does not act on data.

@@ -3,6 +3,7 @@ package scenario
 import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -19,6 +20,8 @@ type Scenario struct {
 	// Controllers are the ones that run when the user names none: congestion controls and variants, by name.
 	Controllers []string
 	Variants    []Variant
+	// Catalog has the congestion controls that names mean here: the built-in ones, and those from files.
+	Catalog cc.Catalog
 	// ControllerSettings are the scenario's own constants, by controller and parameter name ("dcqcn" -> "g" -> "1/256").
 	// cc.Spec.Constants are those that hold for one controller.
 	ControllerSettings map[string]map[string]string
@@ -48,6 +51,8 @@ type Scenario struct {
 
 	listed int    // of Flows
 	drawn  uint64 // the seed that the others were drawn with
+	// Recipe is what it was read from; nil: it was not.
+	Recipe *Recipe
 	// Origin is the time at which the run begins on the clock of the file that its flows come from.
 	Origin vtime.Time
 }
@@ -65,7 +70,17 @@ type Flow struct {
 	Destination topologies.NodeID
 	Size        units.Bytes // 0: unbounded, sends until the run ends
 	Start       vtime.Time
-	// Jitter is the time within which the seed delays the start of a listed flow; Start has that in it.
+	// Extras are what few flows have, and millions not; nil: nothing. Flows may share them.
+	Extras *FlowExtras
+	// ExpectUnfinished says that it may outlast the run: that is no fault of the run's.
+	ExpectUnfinished bool
+
+	hpccPort uint32 // 1 + its destination port, of a flow from a file of HPCC's simulator
+}
+
+// FlowExtras are what only a listed flow may have.
+type FlowExtras struct {
+	// Jitter is the time within which the seed delays the start; Start has that in it.
 	Jitter vtime.Time
 	// Via are the switches the flow's path must go through; empty leaves the choice to ECMP.
 	Via []topologies.NodeID
@@ -73,11 +88,16 @@ type Flow struct {
 	StartRate units.Rate
 	// ConstantRate paces the flow at this rate without congestion control; 0 uses the controller.
 	ConstantRate units.Rate
-	// ExpectUnfinished says that it may outlast the run: that is no fault of the run's.
-	ExpectUnfinished bool
 
-	listedStart vtime.Time // without the jitter
-	hpccPort    int        // 1 + its destination port, of a flow from a file of HPCC's simulator
+	listedStart vtime.Time // without the jitter; of a flow with jitter, whose extras are its own
+}
+
+// Extra are the flow's extras, empty if it has none.
+func (f *Flow) Extra() FlowExtras {
+	if f.Extras == nil {
+		return FlowExtras{}
+	}
+	return *f.Extras
 }
 
 // Sampling says what is recorded over time.

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -25,9 +24,14 @@ type Setup struct {
 
 // FlowSetup is what a flow's controller is built from, and what decides the flow's path.
 type FlowSetup struct {
+	*ControllerSetup // shared by flows whose paths are alike
+	Ports            engine.Ports
+}
+
+// ControllerSetup is what a flow's controller is built from.
+type ControllerSetup struct {
 	Env      cc.Env
 	Settings cc.Settings
-	Ports    engine.Ports
 }
 
 // NewSetup resolves a scenario under a congestion control or variant and a seed. It finds every mistake that shows only there.
@@ -50,26 +54,27 @@ func (u *Setup) resolveFlows() error {
 		return err
 	}
 	u.Flows = make([]FlowSetup, len(s.Flows))
-	resolved := map[cc.Env]cc.Settings{}
+	resolved := map[cc.Env]*ControllerSetup{}
 	portsOf := s.PortsOf(u.Seed)
 	for i := range s.Flows {
 		env := Environment(s.Topology, &s.Flows[i], u.CC.Needs)
-		settings, known := resolved[env]
-		if !known {
-			var err error
-			if settings, err = Resolver.Resolve(u.CC.Name, u.CC.Constants(s.ControllerSettings), env); err != nil {
+		alike := resolved[env]
+		if alike == nil {
+			settings, err := s.Resolver().Resolve(u.CC, u.CC.Constants(s.ControllerSettings), env)
+			if err != nil {
 				return err
 			}
 			if _, err := u.CC.New(env, settings); err != nil {
 				return fmt.Errorf("%s: %w", u.CC.Name, err)
 			}
-			resolved[env] = settings
+			alike = &ControllerSetup{env, settings}
+			resolved[env] = alike
 		}
 		ports, err := portsOf(i)
 		if err != nil {
 			return err
 		}
-		u.Flows[i] = FlowSetup{Env: env, Settings: settings, Ports: ports}
+		u.Flows[i] = FlowSetup{alike, ports}
 	}
 	return nil
 }
@@ -87,6 +92,8 @@ type Resolution struct {
 	Configuration View        `json:"configuration"`
 	Constants     []constants `json:"controller_constants"`
 	Paths         []flowPath  `json:"paths"` // by flow, of those that the scenario lists
+	// File is what the congestion control was read from, of which the run's folder has a copy; absent: it is built in.
+	File *cc.File `json:"controller_file,omitempty"`
 }
 
 // constants are a controller's for the flows whose paths are alike.
@@ -121,14 +128,14 @@ func pathNames(plan *topologies.Plan, path []topologies.PortID) []string {
 // Resolution is what the scenario comes to in this setup.
 func (u *Setup) Resolution() Resolution {
 	s := u.Scenario
-	m := Resolution{Configuration: s.View()}
+	m := Resolution{Configuration: s.View(), File: u.CC.File}
 	u.references(&m.Configuration)
 	// In the order of the flows that need them first, so that equal runs have equal manifests.
-	seen := map[cc.Env]bool{}
+	seen := map[*ControllerSetup]bool{}
 	for i := range s.Flows {
 		f, set := &s.Flows[i], &u.Flows[i]
-		if !seen[set.Env] {
-			seen[set.Env] = true
+		if !seen[set.ControllerSetup] {
+			seen[set.ControllerSetup] = true
 			m.Constants = append(m.Constants, constants{
 				LineRateBPS: int64(set.Env.LineRate), BaseRTTPS: int64(set.Env.BaseRTT), Values: set.Settings.Map(),
 			})
@@ -163,30 +170,17 @@ func ConfigurationHash(s *Scenario, controller string, seed uint64) (string, err
 	return u.Hash(&m), nil
 }
 
-// settingFile is a file that a constant names.
-var settingFile = files.Kind{Name: "a constant's file", Most: 16 << 20}
-
-// Resolver resolves controllers' constants. Those that name files mean them relative to the working directory.
-var Resolver = cc.Resolver{ReadFile: readSettingFile}
-
-func readSettingFile(path string) ([]byte, error) {
-	data, err := files.Read(path, settingFile)
-	if err != nil && !files.IsRefused(err) {
-		err = fmt.Errorf("%w (a relative path is relative to the working directory)", err)
-	}
-	return data, err
-}
-
 // PortsOf are the ports that the flows have in a run with that seed. They decide the flows' paths: see engine.Path.
 func (s *Scenario) PortsOf(seed uint64) func(flow int) (engine.Ports, error) {
-	first := func(flow int) engine.Ports { return engine.FirstPorts(s.salt(flow, seed)) }
+	salt := s.salts(seed)
+	first := func(flow int) engine.Ports { return engine.FirstPorts(salt(flow)) }
 	if s.Topology.Hash == topologies.HashHPCC {
 		all := s.HPCCPorts()
 		first = func(flow int) engine.Ports { return all[flow] }
 	}
 	return func(flow int) (engine.Ports, error) {
 		f := &s.Flows[flow]
-		ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Via, first(flow))
+		ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Extra().Via, first(flow))
 		if err != nil {
 			return ports, fmt.Errorf("flow %d (%s): %w", flow, f.Tag, err)
 		}

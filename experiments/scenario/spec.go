@@ -31,9 +31,9 @@ func Nameless(name string) bool { return strings.Trim(name, ".") == "" }
 // reserved are the names of files and folders that results have beside the folders of scenarios and controllers. A test of what writes them
 // sees to it that none is missing.
 var reserved = []string{
-	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "capture.pcapng",
+	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "capture.pcapng", "trace.pftrace", "record.bin",
 	"figure.svg", "figure.png", "figure.pdf", "fct.txt", "pfc.txt", "report.html", "published.json", "runs.json", "figures", "sweep.csv", "sweep.html",
-	"comparison.html", "panic.txt",
+	"comparison.html", "panic.txt", "why.csv", "causes.csv", "SHA256SUMS",
 }
 
 // Reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart or not.
@@ -54,8 +54,13 @@ type Reading struct {
 	Quick bool     // with its quick changes, if it has any
 	Sets  []string // of --set; they come after the quick changes
 	Live  bool     // for a live fabric, which needs neither flows nor a duration
+	// Controllers are names that the user gives beside the scenario. Those that are files' are read, relative to the working directory: the
+	// scenario has them as it has the built-in ones.
+	Controllers []string
 	// Count has the flows of workloads counted and not made, but for the first of each: for lists. Scenario.FlowCount has their number.
 	Count bool
+	// Sources, if they are there, are what files are read from (files.Recorded), the scenario's own among them.
+	Sources *files.Sources
 	// Asked, if it is there, is told of each mapping that is read, and of the keys that may be in it.
 	Asked func(mapping *yamlspec.Value, known []string)
 }
@@ -106,7 +111,12 @@ func Parse(filename string, data []byte, sets []string) (*Scenario, error) {
 
 // Parse is Parse.
 func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
-	report := &yamlspec.Report{Asked: r.Asked}
+	recipe := &Recipe{File: filename, Quick: r.Quick, Settings: r.Sets, sources: r.Sources}
+	if recipe.sources == nil {
+		recipe.sources = new(files.Sources)
+		recipe.sources.Add(filename, data)
+	}
+	report := &yamlspec.Report{Asked: r.Asked, Sources: recipe.sources}
 	root := report.Parse(filename, data)
 	if root.Has("sweep") {
 		root.Mapping().Key("sweep").Errorf("this is a sweep and not a scenario: run it with pausenet sweep %s", filename)
@@ -117,11 +127,14 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 		if r.Quick {
 			root = applyQuick(root, filepath.Dir(filename))
 		}
-		root = applySettings(root, filepath.Dir(filename), r.Sets)
+		root = applySettings(root, filepath.Dir(filename), r.Sets, controllerFileNames(root, r.Controllers))
 		d := &decoder{dir: filepath.Dir(filename), live: r.Live, count: r.Count, root: root, s: &Scenario{
 			Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)),
-			Seed: 1,
+			Seed: 1, Recipe: recipe,
 		}}
+		if err := d.s.readControllers(r.Controllers); err != nil {
+			return nil, err
+		}
 		d.decode()
 		if filename != "" && Nameless(d.s.Name) {
 			root.Errorf("a file of this name gives the scenario no name, and it names a folder: write one as name")
@@ -144,10 +157,10 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 
 // applySettings changes the places of the scenario that the settings name. A setting below "topology" reaches into the
 // topology even if the scenario only names it.
-func applySettings(root *yamlspec.Value, dir string, sets []string) *yamlspec.Value {
+func applySettings(root *yamlspec.Value, dir string, sets, controllers []string) *yamlspec.Value {
 	for _, set := range sets {
 		if !refuseQuickSetting(root, set) {
-			root = ReachTopology(root, dir, set).Override(set)
+			root = ReachTopology(root, dir, set).Override(set, controllers...)
 		}
 	}
 	return root
@@ -169,7 +182,7 @@ func readTopology(v *yamlspec.Value, dir string) (spec *yamlspec.Value, name str
 	ref := v.Raw()
 	if data, err := topologies.BuiltinSource(ref); err == nil {
 		return v.Report().Parse(ref+".yaml", data), ref
-	} else if !LooksLikePath(ref) && !IsFile(filepath.Join(dir, ref)) {
+	} else if !LooksLikePath(ref) && !v.Report().Sources.IsFile(filepath.Join(dir, ref), IsFile) {
 		v.Errorf("%v", err)
 		return nil, ""
 	}
@@ -177,7 +190,7 @@ func readTopology(v *yamlspec.Value, dir string) (spec *yamlspec.Value, name str
 	if !filepath.IsAbs(ref) {
 		path = filepath.Join(dir, ref)
 	}
-	data, err := files.Read(path, yamlspec.SpecFile)
+	data, err := v.Report().Sources.Read(path, yamlspec.SpecFile)
 	if err != nil {
 		v.Errorf("topology: %v", err)
 		return nil, ""
@@ -252,6 +265,7 @@ func (d *decoder) decode() {
 		at.Errorf("a scenario has at least one flow")
 	}
 	d.endless(m)
+	d.controllerFiles(m.Get("controllers"), m.Get("cc"))
 	d.constants(m.Get("cc"))
 	d.controllers(m.Get("controllers"), sw, host)
 	d.faults(m.Get("faults"))

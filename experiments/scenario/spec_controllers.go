@@ -2,9 +2,11 @@ package scenario
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/ccfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -21,7 +23,7 @@ func (d *decoder) constants(v *yamlspec.Value) {
 	d.s.ControllerSettings = map[string]map[string]string{}
 	var checks []func()
 	v.Mapping().All(func(key, value *yamlspec.Value) {
-		spec, err := cc.Lookup(key.Raw())
+		spec, err := d.s.lookup(key.Raw())
 		if err != nil {
 			key.Errorf("%v", err)
 			return
@@ -45,7 +47,7 @@ func (d *decoder) constants(v *yamlspec.Value) {
 // from.
 func (d *decoder) checkConstants(spec *cc.Spec, m *yamlspec.Mapping, at *yamlspec.Value) {
 	resolve := func(spec *cc.Spec) error {
-		_, err := Resolver.Resolve(spec.Name, spec.Constants(d.s.ControllerSettings), d.env(spec.Needs))
+		_, err := d.s.Resolver().Resolve(spec, spec.Constants(d.s.ControllerSettings), d.env(spec.Needs))
 		return err
 	}
 	err := resolve(spec)
@@ -80,7 +82,7 @@ func (d *decoder) controllers(list, sw, host *yamlspec.Value) {
 			continue
 		}
 		for _, n := range item.Names() {
-			spec, err := cc.Lookup(n.Text)
+			spec, err := d.s.lookup(n.Text)
 			switch {
 			case err != nil:
 				n.At.Errorf("%v", err)
@@ -104,7 +106,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	set, own, ownHost := m.Get("set"), m.Get("switch"), m.Get("host")
 	m.Done()
 	if name.String(&variant.Name) {
-		_, err := cc.Lookup(variant.Name)
+		_, err := d.s.lookup(variant.Name)
 		switch {
 		case !NamePattern.MatchString(variant.Name):
 			name.Errorf("name %q: a variant's name is letters, digits, '.', '_' and '-', since it names a folder", variant.Name)
@@ -139,7 +141,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	constants := set.Mapping()
 	variant.Constants = texts(constants)
 	if text := ""; base.String(&text) {
-		spec, err := cc.Lookup(text)
+		spec, err := d.s.lookup(text)
 		if err != nil {
 			base.Errorf("%v", err)
 			return
@@ -147,8 +149,8 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		variant.CC = spec.Name
 		env := d.env(spec.Needs)
 		// What is wrong with the scenario's own constants has been said.
-		if _, err := Resolver.Resolve(spec.Name, d.s.constants(spec, nil), env); err == nil && len(variant.Constants) > 0 {
-			if _, err := Resolver.Resolve(spec.Name, d.s.constants(spec, variant.Constants), env); err != nil {
+		if _, err := d.s.Resolver().Resolve(spec, d.s.constants(spec, nil), env); err == nil && len(variant.Constants) > 0 {
+			if _, err := d.s.Resolver().Resolve(spec, d.s.constants(spec, variant.Constants), env); err != nil {
 				d.locateConstants(constants, set, err)
 			}
 		}
@@ -183,4 +185,96 @@ func (d *decoder) env(needs cc.SwitchNeeds) cc.Env {
 		return cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 10 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
 	}
 	return Environment(d.s.Topology, &d.s.Flows[0], needs)
+}
+
+// lookup finds a congestion control by its name, or its file's path.
+func (s *Scenario) lookup(name string) (*cc.Spec, error) {
+	if ccfile.Is(name) {
+		name = ccfile.Name(name)
+	}
+	return s.Catalog.Lookup(name)
+}
+
+// readControllers takes those of some names that are files', relative to the working directory.
+func (s *Scenario) readControllers(names []string) error {
+	var errs []error
+	for _, name := range names {
+		if ccfile.Is(name) {
+			s.Recipe.Controllers = append(s.Recipe.Controllers, name)
+			errs = append(errs, s.readController(name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Scenario) readController(path string) error {
+	spec, err := ccfile.ReadFrom(s.Recipe.sources, path)
+	if err == nil {
+		s.Catalog, err = s.Catalog.With(spec)
+	}
+	return err
+}
+
+// controllerFiles reads the files with congestion controls that the scenario names, relative to its own folder.
+func (d *decoder) controllerFiles(list, constants *yamlspec.Value) {
+	for _, at := range controllerValues(list, constants) {
+		name := strings.TrimSpace(at.Raw())
+		if !ccfile.Is(name) {
+			continue
+		}
+		// --cc, or a list before constants, may have brought it along: then its name is enough.
+		if _, err := d.s.lookup(name); err == nil && ccfile.Name(name) == name {
+			continue
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(d.dir, name)
+		}
+		for _, err := range unjoin(d.s.readController(name)) {
+			if err != nil {
+				at.Errorf("%v", err)
+			}
+		}
+	}
+}
+
+// controllerValues are the places of a scenario where names of congestion controls may stand.
+func controllerValues(list, constants *yamlspec.Value) (places []*yamlspec.Value) {
+	if !list.IsSequence() && !list.IsScalar() {
+		list = nil // what it is instead is reported as it is read
+	}
+	for _, item := range list.Items() {
+		if item.IsMapping() {
+			if base := item.At("cc"); base.IsScalar() {
+				places = append(places, base)
+			}
+			continue
+		}
+		if item.IsScalar() {
+			places = append(places, item)
+		}
+	}
+	if constants.IsMapping() {
+		constants.Mapping().All(func(key, _ *yamlspec.Value) { places = append(places, key) })
+	}
+	return places
+}
+
+// controllerFileNames are the names of the files with congestion controls that a scenario and its user name.
+func controllerFileNames(root *yamlspec.Value, given []string) (names []string) {
+	var list, constants *yamlspec.Value
+	if root.Has("controllers") {
+		list = root.At("controllers")
+	}
+	if root.Has("cc") {
+		constants = root.At("cc")
+	}
+	for _, at := range controllerValues(list, constants) {
+		given = append(slices.Clip(given), at.Raw())
+	}
+	for _, name := range given {
+		if ccfile.Is(name) {
+			names = append(names, ccfile.Name(name), strings.TrimSuffix(ccfile.Name(name), ccfile.WindowEnd))
+		}
+	}
+	return names
 }

@@ -153,7 +153,8 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 	listed := s.Listed()
 	for i := range listed {
 		f := &listed[i]
-		k := kind{f.Tag, f.Size, f.StartRate, f.ConstantRate, f.ExpectUnfinished, f.Jitter}
+		extra := f.Extra()
+		k := kind{f.Tag, f.Size, extra.StartRate, extra.ConstantRate, f.ExpectUnfinished, extra.Jitter}
 		g := index[k]
 		if g == nil {
 			g = &group{kind: k, first: f.Start}
@@ -162,7 +163,7 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 		g.count++
 		g.from.add(s.Topology, f.Source)
 		g.to.add(s.Topology, f.Destination)
-		for _, id := range f.Via {
+		for _, id := range extra.Via {
 			g.via.add(s.Topology, id)
 		}
 		g.first, g.last = min(g.first, f.Start), max(g.last, f.Start)

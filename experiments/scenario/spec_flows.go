@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// maxFlows bounds the flows of a scenario; the experiments of the DCON paper's section 6.2 have 10 000.
-const maxFlows = 1 << 20
+// maxFlows bounds the flows of a scenario, by memory: a flow takes some 0.3 KB in a run. The experiments of the DCON paper's section 6.2 have 10 000.
+const maxFlows = 4_000_000
 
 // Unbounded is the size, as users write it, of a flow that sends until the run ends.
 const Unbounded = "unbounded"
@@ -29,7 +29,7 @@ func (d *decoder) flows(v *yamlspec.Value) {
 // flow reads one entry of flows. It stands for count flows from each sender to each receiver, interval apart.
 func (d *decoder) flow(v *yamlspec.Value) {
 	m := v.Mapping()
-	f := Flow{Tag: "flow"}
+	f, extras := Flow{Tag: "flow"}, FlowExtras{}
 	if tag := m.Get("tag"); tag.String(&f.Tag) && !tagName.MatchString(f.Tag) {
 		tag.Errorf("tag %q: a tag is letters, digits and _ . + / -", f.Tag)
 	}
@@ -57,18 +57,18 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	case between != nil && count == 1 && m.Get("count") == nil:
 		m.Key("interval").Errorf("interval has no effect without a count")
 	}
-	if jitter := m.Get("jitter"); jitter.Time(&f.Jitter) && f.Jitter >= d.s.Duration && d.s.Duration > 0 {
-		jitter.Errorf("jitter %v is not less than the run's duration, %v", f.Jitter, d.s.Duration)
-		f.Jitter = 0
+	if jitter := m.Get("jitter"); jitter.Time(&extras.Jitter) && extras.Jitter >= d.s.Duration && d.s.Duration > 0 {
+		jitter.Errorf("jitter %v is not less than the run's duration, %v", extras.Jitter, d.s.Duration)
+		extras.Jitter = 0
 	}
-	d.checkStart(m, v, f.Start+f.Jitter, interval, count)
+	d.checkStart(m, v, f.Start+extras.Jitter, interval, count)
 
 	via, viaAt := d.find(m.Get("via"))
-	f.Via = via
-	m.Get("start_rate").Rate(&f.StartRate)
-	m.Get("constant_rate").Rate(&f.ConstantRate)
+	extras.Via = via
+	m.Get("start_rate").Rate(&extras.StartRate)
+	m.Get("constant_rate").Rate(&extras.ConstantRate)
 	m.Get("expect_unfinished").Bool(&f.ExpectUnfinished)
-	if f.StartRate > 0 && f.ConstantRate > 0 {
+	if extras.StartRate > 0 && extras.ConstantRate > 0 {
 		m.Key("constant_rate").Errorf("a flow of constant rate has no controller to preset: drop start_rate or constant_rate")
 	}
 	m.Done()
@@ -92,9 +92,12 @@ func (d *decoder) flow(v *yamlspec.Value) {
 		return
 	}
 	for _, pair := range pairs {
-		if !d.checkPath(m, pair, f) {
+		if !d.checkPath(m, pair, &extras) {
 			return
 		}
+	}
+	if extras.Jitter > 0 || len(via) > 0 || extras.StartRate > 0 || extras.ConstantRate > 0 {
+		f.Extras = &extras
 	}
 	// Chronological within the entry, so that a flow's number says something about its start.
 	for i := range count {
@@ -102,7 +105,11 @@ func (d *decoder) flow(v *yamlspec.Value) {
 			g := f
 			g.Source, g.Destination = pair[0], pair[1]
 			g.Start = f.Start + vtime.Time(i)*interval
-			g.listedStart = g.Start
+			if extras.Jitter > 0 {
+				own := extras
+				own.listedStart = g.Start
+				g.Extras = &own
+			}
 			d.s.Flows = append(d.s.Flows, g)
 		}
 	}
@@ -154,7 +161,7 @@ func (d *decoder) checkStart(m *yamlspec.Mapping, v *yamlspec.Value, start, inte
 }
 
 // checkPath reports rates above the sender's line rate, and vias that no shortest path goes through.
-func (d *decoder) checkPath(m *yamlspec.Mapping, pair [2]topologies.NodeID, f Flow) bool {
+func (d *decoder) checkPath(m *yamlspec.Mapping, pair [2]topologies.NodeID, f *FlowExtras) bool {
 	plan := d.s.Topology
 	from, to := &plan.Nodes[pair[0]], &plan.Nodes[pair[1]]
 	line := plan.Ports[from.Ports[0]].Rate

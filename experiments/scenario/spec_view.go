@@ -149,12 +149,12 @@ func (s *Scenario) View() View {
 	name := func(id topologies.NodeID) string { return s.Topology.Nodes[id].Name }
 	listed := s.Listed()
 	for i := range listed {
-		f := &listed[i]
+		f, extra := &listed[i], listed[i].Extra()
 		flow := FlowView{
-			Tag: f.Tag, From: name(f.Source), To: name(f.Destination), Size: f.Size, Start: nanoseconds(f.Start), Jitter: nanoseconds(f.Jitter),
-			StartRate: f.StartRate, ConstantRate: f.ConstantRate, Unfinished: f.ExpectUnfinished,
+			Tag: f.Tag, From: name(f.Source), To: name(f.Destination), Size: f.Size, Start: nanoseconds(f.Start), Jitter: nanoseconds(extra.Jitter),
+			StartRate: extra.StartRate, ConstantRate: extra.ConstantRate, Unfinished: f.ExpectUnfinished,
 		}
-		for _, id := range f.Via {
+		for _, id := range extra.Via {
 			flow.Via = append(flow.Via, name(id))
 		}
 		v.Flows = append(v.Flows, flow)

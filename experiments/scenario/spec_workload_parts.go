@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/workload"
-	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -59,11 +58,11 @@ func (d *decoder) read(v *yamlspec.Value, name string, unknown error) (path stri
 	if !filepath.IsAbs(name) {
 		path = filepath.Join(d.dir, name)
 	}
-	if unknown != nil && !strings.ContainsAny(name, "./") && !IsFile(path) {
+	if unknown != nil && !strings.ContainsAny(name, "./") && !v.Report().Sources.IsFile(path, IsFile) {
 		v.Errorf("%v, and no file %s", unknown, path)
 		return path, nil
 	}
-	data, err := files.Read(path, yamlspec.TableFile)
+	data, err := v.Report().Sources.Read(path, yamlspec.TableFile)
 	if err != nil {
 		v.Errorf("%v", err)
 		return path, nil

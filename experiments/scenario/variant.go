@@ -64,10 +64,10 @@ func (s *Scenario) ControllerNames(given []string) ([]string, error) {
 // Controller is the run's name and the congestion control that a name means in this scenario.
 func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 	if v := s.variant(name); v != nil {
-		spec, err := cc.Lookup(v.CC)
+		spec, err := s.lookup(v.CC)
 		return v.Name, spec, err
 	}
-	spec, err := cc.Lookup(name)
+	spec, err := s.lookup(name)
 	if err == nil {
 		return spec.Name, spec, nil
 	}

@@ -299,7 +299,7 @@ func (w *warner) telemetry() {
 	}
 	limit := min(wire.INTTimeWrap, fastest.TimeFor(wire.INTTxWrap)) / 2
 	env := Environment(plan, &w.s.Flows[0], w.spec.Needs)
-	settings, err := Resolver.Resolve(w.spec.Name, w.spec.Constants(w.s.ControllerSettings), env)
+	settings, err := w.s.Resolver().Resolve(w.spec, w.spec.Constants(w.s.ControllerSettings), env)
 	if err != nil {
 		return // Check says so
 	}

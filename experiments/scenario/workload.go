@@ -68,8 +68,9 @@ func (s *Scenario) draw(count bool) error {
 	s.drawn = s.Seed
 	delays := workload.NewStream(s.Seed, "jitter of flows")
 	for i := range s.Flows {
-		if f := &s.Flows[i]; f.Jitter > 0 {
-			f.Start = f.listedStart + vtime.Time(delays.Uniform(uint64(i))*float64(f.Jitter))
+		f := &s.Flows[i]
+		if by := f.Extra(); by.Jitter > 0 {
+			f.Start = by.listedStart + vtime.Time(delays.Uniform(uint64(i))*float64(by.Jitter))
 		}
 	}
 	total := s.listed
@@ -115,23 +116,28 @@ func (s *Scenario) drawFlows(w *Workload, most int) {
 	}
 }
 
-// salt is where the search for a flow's UDP source port begins. A workload's flows have it from the workload's stream, so
+// salts are where the search for a flow's UDP source port begins. A workload's flows have it from the workload's stream, so
 // that they take the same ways whatever other flows there are.
-func (s *Scenario) salt(flow int, seed uint64) uint64 {
-	if w := s.workloadOf(flow); w != nil {
-		return workload.NewStream(seed, w.purpose+" ports").Bits(uint64(flow - w.first))
+func (s *Scenario) salts(seed uint64) func(flow int) uint64 {
+	streams := make([]workload.Stream, len(s.Workloads))
+	for i := range s.Workloads {
+		streams[i] = workload.NewStream(seed, s.Workloads[i].purpose+" ports")
 	}
-	return seed<<32 ^ uint64(flow)
+	return func(flow int) uint64 {
+		if i := s.workloadOf(flow); i >= 0 {
+			return streams[i].Bits(uint64(flow - s.Workloads[i].first))
+		}
+		return seed<<32 ^ uint64(flow)
+	}
 }
 
-// workloadOf is the workload of a flow, nil for one that is listed.
-func (s *Scenario) workloadOf(flow int) *Workload {
-	for i := len(s.Workloads) - 1; i >= 0; i-- {
-		if w := &s.Workloads[i]; flow >= w.first {
-			return w
-		}
+// workloadOf is the index of the workload of a flow, -1 of one that is listed.
+func (s *Scenario) workloadOf(flow int) int {
+	i := len(s.Workloads) - 1
+	for i >= 0 && flow < s.Workloads[i].first {
+		i--
 	}
-	return nil
+	return i
 }
 
 // racks are the switches of a plan's hosts, by the hosts' and the switches' indexes.

@@ -142,7 +142,7 @@ func flowsOf(t *testing.T, s *Scenario, tag string) (list []string) {
 	t.Helper()
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		port, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Via, engine.FirstPorts(s.salt(i, s.Seed)))
+		port, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Extra().Via, engine.FirstPorts(s.salts(s.Seed)(i)))
 		if err != nil {
 			t.Fatal(err)
 		}

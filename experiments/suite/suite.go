@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
@@ -24,14 +25,19 @@ type Suite struct {
 	Scenarios []Scenario
 	Directory string
 	Jobs      int
-	Plane     string
-	Version   string
-	Command   string
-	Sets      []string
+	// Processors is how many each run uses at once; 0: the machine's, shared by as many runs as there are at the same time.
+	Processors int
+	Plane      string
+	Version    string
+	Command    string
+	Sets       []string
 	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg,
 	// png and pdf each run's panels are drawn into figure.svg, figure.png and figure.pdf in its folder, too.
-	Figures []string
-	Export  string // as in Options
+	Figures  []string
+	Export   string // as in Options
+	Perfetto bool   // likewise
+	Why      bool   // likewise
+	Record   bool   // likewise
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
 	// Both may be called from several goroutines.
 	Started func(scenario, controller string) (engine.Progress, func(*runner.Result, error))
@@ -61,6 +67,18 @@ func (s *Suite) places(c *Scenario) []rundir.Place {
 		}
 	}
 	return places
+}
+
+// processors is how many each run uses.
+func (s *Suite) processors() int {
+	if s.Processors > 0 {
+		return s.Processors
+	}
+	runs := 0
+	for i := range s.Scenarios {
+		runs += len(s.places(&s.Scenarios[i]))
+	}
+	return crew.Share(min(s.Jobs, runs))
 }
 
 // ReportPath is where a scenario's report goes.
@@ -129,11 +147,14 @@ func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun fun
 		progress, ended = s.Started(c.Scenario.Name, filepath.ToSlash(at.Below()))
 	}
 	r, err := runner.Run(ctx, c.Scenario, runner.Options{
-		Controller: at.Controller, Plane: s.Plane, Seed: at.Seed, Directory: at.Path(), Within: s.Directory, Capture: c.Capture,
-		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Progress: progress, Begun: begun,
+		Controller: at.Controller, Plane: s.Plane, Seed: at.Seed, Directory: at.Path(), Within: s.Directory, Capture: c.Capture, Perfetto: s.Perfetto,
+		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Record: s.Record, Why: s.Why, Progress: progress, Begun: begun, Processors: s.processors(),
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.Below()), err)
+	}
+	if r != nil { // what a suite of many runs need not keep: points, which are in files, and each seed's flows
+		r.Scenario, r.Panels = c.Scenario, nil
 	}
 	ended(r, err)
 	return r, err

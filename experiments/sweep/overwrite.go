@@ -38,7 +38,7 @@ func (r *Runner) Overwrites() error {
 
 // manifest is that of the job's run.
 func (j *Job) manifest() (*rundir.Manifest, error) {
-	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets}.Load(j.Scenario)
+	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets, Controllers: j.Files}.Load(j.Scenario)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
@@ -50,7 +51,9 @@ type Runner struct {
 	Quick     bool   // the scenarios are in their quick form
 	Directory string // belongs to the sweep; a point's files go to Directory/<folder>/<controller>
 	Jobs      int
-	Plane     string
+	// Processors is how many each point uses at once; 0: the machine's, shared by as many points as there are at the same time.
+	Processors int
+	Plane      string
 	// Version and Build are the program's: results of another are not kept.
 	Version, Build, Command string
 	// Make makes a point. It may do so in another process: nothing is taken from it but what it leaves in the folder. It may
@@ -67,6 +70,7 @@ type Job struct {
 	Scenario   string   `json:"scenario"`
 	Quick      bool     `json:"quick,omitempty"`
 	Sets       []string `json:"sets"`
+	Files      []string `json:"controller_files,omitempty"` // as Point.Files
 	Controller string   `json:"controller"`
 	Plane      string   `json:"plane"`
 	Directory  string   `json:"directory"`
@@ -75,11 +79,12 @@ type Job struct {
 	Build      string   `json:"build"`
 	Command    string   `json:"command"`
 	Hash       string   `json:"hash"` // what the configuration must come to
+	Processors int      `json:"processors"`
 }
 
 // Run makes the point in this process.
 func (j *Job) Run(ctx context.Context, progress engine.Progress) error {
-	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets}.Load(j.Scenario)
+	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets, Controllers: j.Files}.Load(j.Scenario)
 	if err != nil {
 		return err
 	}
@@ -88,11 +93,12 @@ func (j *Job) Run(ctx context.Context, progress engine.Progress) error {
 		return err
 	}
 	if hash != j.Hash {
-		return fmt.Errorf("%s is no longer what it was as the sweep began: start the sweep again", j.Scenario)
+		return fmt.Errorf("%s, or a congestion control's file, is no longer what it was as the sweep began: start the sweep again", j.Scenario)
 	}
 	_, err = runner.Run(ctx, s, runner.Options{
 		Controller: j.Controller, Plane: j.Plane, Seed: s.Seed, Directory: j.Directory, Within: j.Within,
 		Version: j.Version, Build: j.Build, Command: j.Command, Sets: j.Sets, Progress: progress,
+		Processors: j.Processors,
 	})
 	return err
 }
@@ -155,10 +161,14 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 
 func (r *Runner) job(i int) *Job {
 	p := &r.Points[i]
+	processors := r.Processors
+	if processors == 0 {
+		processors = crew.Share(min(r.Jobs, len(r.Points)))
+	}
 	return &Job{
-		Scenario: p.Scenario, Quick: r.Quick, Sets: p.Sets, Controller: p.Controller, Plane: r.Plane,
+		Scenario: p.Scenario, Quick: r.Quick, Sets: p.Sets, Files: p.Files, Controller: p.Controller, Plane: r.Plane,
 		Directory: filepath.Join(r.Directory, p.Folder, p.Controller),
-		Within:    r.Directory, Version: r.Version, Build: r.Build, Command: r.Command, Hash: p.Hash,
+		Within:    r.Directory, Version: r.Version, Build: r.Build, Command: r.Command, Hash: p.Hash, Processors: processors,
 	}
 }
 

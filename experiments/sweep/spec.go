@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/ccfile"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
@@ -59,6 +60,9 @@ func (s *Sweep) decode(v *yamlspec.Value, dir string) {
 			continue
 		}
 		if item.String(&name) {
+			if ccfile.Is(name) && !filepath.IsAbs(name) { // relative to the sweep's own folder
+				name = filepath.Join(dir, name)
+			}
 			s.Controllers, s.controllersAt = append(s.Controllers, name), append(s.controllersAt, item)
 		}
 	}

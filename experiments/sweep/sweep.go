@@ -13,9 +13,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/pausenet/pausenet/experiments/ccfile"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -60,11 +62,13 @@ type Point struct {
 	Seed       uint64
 	Values     []string // by what varies
 	Sets       []string // the settings that make the scenario the point's, the seed among them
+	Files      []string // with congestion controls that the sweep names beside the scenario, by path
 	// Hash is that of the resolved configuration, as in the run's manifest.
 	Hash string
 	// SameAs names an earlier point of an equal configuration, which this one comes out like; empty: there is none.
 	SameAs   string
 	Duration vtime.Time // virtual, of the scenario
+	Lanes    int        // that can drive it at once, at most
 	Warnings []string   // of what is off with it, though it can be run
 }
 
@@ -281,7 +285,7 @@ func folderName(words []string, taken map[string]bool) string {
 
 // resolve makes a cell's points, one a controller.
 func (s *Sweep) resolve(c *cell) ([]Point, error) {
-	loaded, err := scenario.Reading{Quick: s.Quick, Sets: c.sets}.Load(c.scenario)
+	loaded, err := scenario.Reading{Quick: s.Quick, Sets: c.sets, Controllers: s.Controllers}.Load(c.scenario)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +298,7 @@ func (s *Sweep) resolve(c *cell) ([]Point, error) {
 	if err := scenario.Check(loaded, controllers); err != nil {
 		return nil, err
 	}
-	points := make([]Point, len(controllers))
+	points, lanes := make([]Point, len(controllers)), engine.MostLanes(loaded.Topology)
 	for i, controller := range controllers {
 		hash, err := scenario.ConfigurationHash(loaded, controller, loaded.Seed)
 		if err != nil {
@@ -302,7 +306,8 @@ func (s *Sweep) resolve(c *cell) ([]Point, error) {
 		}
 		points[i] = Point{
 			Folder: c.folder, Scenario: c.scenario, Controller: controller, Seed: loaded.Seed, Values: c.values,
-			Sets: c.sets, Hash: hash, Duration: loaded.Duration, Warnings: scenario.Warnings(loaded, []string{controller}),
+			Sets: c.sets, Files: slices.DeleteFunc(slices.Clone(s.Controllers), func(name string) bool { return !ccfile.Is(name) }), Hash: hash, Duration: loaded.Duration,
+			Lanes: lanes, Warnings: scenario.Warnings(loaded, []string{controller}),
 		}
 	}
 	return points, nil
@@ -323,7 +328,7 @@ func (s *Sweep) controllerNames(scenario *scenario.Scenario) ([]string, error) {
 		return names, nil
 	}
 	for i, at := range s.controllersAt {
-		if i >= len(s.Controllers) || s.Controllers[i] != at.Raw() {
+		if i >= len(s.Controllers) || s.Controllers[i] != at.Raw() && !ccfile.Is(at.Raw()) {
 			break // flags have replaced the file's
 		}
 		if _, err := scenario.ControllerNames(s.Controllers[:i+1]); err != nil {

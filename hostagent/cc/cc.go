@@ -8,7 +8,9 @@ import (
 
 // Controller is one flow's congestion control.
 //
-// The hostagent calls it in virtual-time order. Embed Base and override what the algorithm uses.
+// The hostagent calls it in virtual-time order, from one goroutine at a time. Those of other hosts' flows may be called, and made, by other
+// goroutines meanwhile: what flows share must not change, or needs a lock and must not depend on who comes first. Embed Base and override
+// what the algorithm uses.
 type Controller interface {
 	// Rate is the rate, in bits per second of line time, at which the next packet may be paced out.
 	Rate() float64
@@ -46,10 +48,10 @@ type Sample struct {
 	UE          bool       // it was marked undetermined and not CE (ternary congestion detection; likewise, or the CNP's FECN)
 
 	// Hops are what the switches on the acknowledged packet's way say of the ports that it left by, in order (INT): line
-	// rate in b/s, 0 if the format cannot name it; time of departure in whole nanoseconds, modulo wire.INTTimeWrap; bytes
-	// sent by the port, in units of 128, modulo wire.INTTxWrap; bytes left behind in the queue, in units of 80. They are
+	// rate in b/s, 0 if the format cannot name it; time of departure in whole nanoseconds, modulo INTTimeWrap; bytes
+	// sent by the port, in units of 128, modulo INTTxWrap; bytes left behind in the queue, in units of 80. They are
 	// the caller's and valid during the call; nil without telemetry. ACK only.
-	Hops   []wire.INTHop
+	Hops   []INTHop
 	PathID uint16 // exclusive or of the 12-bit ids of those switches
 
 	// PCN's report of the time since the CNP before; CNP only.
@@ -59,6 +61,15 @@ type Sample struct {
 	CNMFlows int        // N: flows through the congested egress port; CNM only
 	CNMRate  units.Rate // C: the congested egress port's rate; CNM only
 }
+
+// INTHop is what one switch says of the port that a packet left by; see Sample.Hops.
+type INTHop = wire.INTHop
+
+// Where a hop's departure and its bytes sent begin again at 0.
+const (
+	INTTimeWrap = wire.INTTimeWrap
+	INTTxWrap   = wire.INTTxWrap // bytes
+)
 
 // Env is what a controller may know about its flow's path when it is built.
 type Env struct {

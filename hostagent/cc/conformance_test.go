@@ -90,11 +90,6 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 	if !slices.Contains([]Departure{DepartureStays, DepartureMoves, DepartureMovesInWindow}, spec.Departure) {
 		t.Errorf("its Departure is %q: say what a change of the rate does to a departure that is already timed", spec.Departure)
 	}
-	lowest := math.SmallestNonzeroFloat64
-	if set.Has(minRateName) {
-		lowest = set.Rate(minRateName)
-	}
-
 	again, err := Resolve(name, set.Map(), env)
 	if err != nil || !reflect.DeepEqual(again, set) {
 		t.Errorf("settings %v do not read back: %v, %v", set.Map(), again.Map(), err)
@@ -105,35 +100,8 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 	constantsBefore := fmt.Sprintf("%+v", reflect.ValueOf(set.constants).Elem())
 
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := build(t), build(t)
-		start := rapid.SampledFrom([]float64{0, 1, 1e9, 20e9, 1e15, math.NaN()}).Draw(t, "preset")
-		if p, ok := a.(Presetter); ok && start != 0 {
-			p.Preset(0, start)
-			b.(Presetter).Preset(0, start)
-		}
-		var now vtime.Time
-		for range rapid.IntRange(1, 120).Draw(t, "events") {
-			e := drawEvent(t)
-			// Late timers are late alike for both: a live clock may not call in time.
-			now = e.apply(a, now)
-			e.apply(b, now-e.after)
-			if r := a.Rate(); !(r >= lowest && r <= float64(env.LineRate)) {
-				t.Fatalf("rate %g is outside %g..%v after %+v", r, lowest, env.LineRate, e)
-			}
-			if moves := a.Retimes(); moves && spec.Departure == DepartureStays || !moves && spec.Departure == DepartureMoves {
-				t.Fatalf("a change of the rate moves a departure: %t; it says: %q", moves, spec.Departure)
-			}
-			if a.Window() < 0 {
-				t.Fatalf("window %d", a.Window())
-			}
-		}
-		if !reflect.DeepEqual(a, b) {
-			t.Fatalf("equal events, unequal states:\n%+v\n%+v", a, b)
-		}
-		// "Undetermined" is no congestion: whoever knows the mark must not slow down for it, nor who does not.
-		before := a.Rate()
-		if a.OnCNP(&Sample{Now: now, UE: true}); a.Rate() < before {
-			t.Fatalf("an undetermined mark took the rate from %g to %g", before, a.Rate())
+		if err := Conform(spec, set, env, 120, drawing(t)); err != nil {
+			t.Fatal(err)
 		}
 	})
 	if after := fmt.Sprintf("%+v", reflect.ValueOf(set.constants).Elem()); after != constantsBefore {
@@ -142,79 +110,9 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 	allocatesNothing(t, build(t))
 }
 
-// event is something that happens to a flow, a span after the event before.
-type event struct {
-	after  vtime.Time
-	kind   int
-	late   bool // timers wait for the event
-	sample Sample
-}
-
-func drawEvent(t *rapid.T) event {
-	return event{
-		after: vtime.Time(rapid.OneOf(
-			rapid.Int64Range(0, int64(10*us)), rapid.Int64Range(0, int64(400*us)), rapid.SampledFrom([]int64{0, int64(55 * us), int64(20 * vtime.Millisecond)}),
-		).Draw(t, "after")),
-		kind: rapid.IntRange(0, 6).Draw(t, "kind"),
-		late: rapid.Bool().Draw(t, "late"),
-		sample: Sample{
-			Hops: drawHops(t), PathID: rapid.SampledFrom([]uint16{0, 7}).Draw(t, "path"),
-			Received:      rapid.SampledFrom([]int{0, 1, 50, 65535}).Draw(t, "received"),
-			ReceivingRate: rapid.SampledFrom([]units.Rate{0, 102 * units.Mbps, 8 * units.Gbps, 1 << 32 * units.Mbps}).Draw(t, "receiving rate"),
-			RTT:           vtime.Time(rapid.Int64Range(1, int64(vtime.Millisecond)).Draw(t, "rtt")),
-			AckedBytes:    1000,
-			CE:            rapid.Bool().Draw(t, "ce"), UE: rapid.Bool().Draw(t, "ue"),
-			CNMFlows: rapid.SampledFrom([]int{0, 1, 2, 15, 490, 65535}).Draw(t, "flows"),
-			CNMRate:  rapid.SampledFrom([]units.Rate{0, units.Gbps, 40 * units.Gbps, 400 * units.Gbps}).Draw(t, "port"),
-		},
-	}
-}
-
-// drawHops is telemetry of up to five switches, most often of two; their counters may have gone round.
-func drawHops(t *rapid.T) []wire.INTHop {
-	hops := make([]wire.INTHop, rapid.SampledFrom([]int{2, 2, 0, 1, 5}).Draw(t, "hops"))
-	for i := range hops {
-		hops[i] = wire.ParseINTSlot(rapid.Uint64().Draw(t, "slot"))
-	}
-	return hops
-}
-
-// apply runs the timers of c until the event and then the event, and says when that was.
-func (e event) apply(c Controller, now vtime.Time) vtime.Time {
-	until := now + e.after
-	if e.late {
-		now = until
-	}
-	for steps := 0; c.Deadline() <= until; steps++ {
-		now = max(now, c.Deadline())
-		c.OnTimer(now)
-		if d := c.Deadline(); d <= now {
-			panic(fmt.Sprintf("%T: deadline %v after OnTimer(%v)", c, d, now))
-		}
-		if steps > 20 { // the rest in one late call
-			now = until
-		}
-	}
-	s := e.sample
-	s.Now = until
-	s.NextSend, s.AckSequence = int64(until/us), int64(until/us)/2
-	switch e.kind {
-	case 0, 1:
-		for range 4 {
-			c.OnSent(until, 1000)
-		}
-	case 2:
-		c.OnAck(&s)
-	case 3:
-		c.OnCNP(&s)
-	case 4:
-		c.OnCNM(&s)
-	case 5:
-		c.OnNak(until)
-	case 6:
-		c.OnTimeout(until)
-	}
-	return until
+// drawing has rapid make the choices, and find small ones that fail.
+func drawing(t *rapid.T) Draw {
+	return func(what string, lowest, highest int64) int64 { return rapid.Int64Range(lowest, highest).Draw(t, what) }
 }
 
 func allocatesNothing(t *testing.T, c Controller) {

@@ -275,7 +275,7 @@ func TestLateTimers(t *testing.T) {
 				a, b := build(), build()
 				var now vtime.Time
 				for range rapid.IntRange(1, 30).Draw(t, "events") {
-					e := drawEvent(t)
+					e := drawEvent(drawing(t))
 					e.after = min(e.after, vtime.Millisecond)
 					now += e.after
 					for a.Deadline() <= now {
@@ -283,8 +283,11 @@ func TestLateTimers(t *testing.T) {
 					}
 					b.OnTimer(now)
 					e.after, e.late = 0, false
-					e.apply(a, now)
-					e.apply(b, now)
+					for _, c := range []Controller{a, b} {
+						if _, err := e.apply(c, now); err != nil {
+							t.Fatal(err)
+						}
+					}
 				}
 				if !reflect.DeepEqual(a, b) {
 					t.Fatalf("in time %+v, late %+v", a, b)

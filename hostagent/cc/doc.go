@@ -9,7 +9,7 @@
 // time: OnSent as a packet leaves, OnAck, OnCNP, OnCNM, OnNak and OnTimeout as they come, OnTimer at Deadline. After each call it
 // asks for Rate, Window and Deadline anew. A flow that has ended is not asked any more.
 //
-// What the NIC relies on, the conformance suite (conformance_test.go) holds every controller to: a rate is a finite number above 0
+// What the NIC relies on, the conformance suite (Conform; conformance_test.go) holds every controller to: a rate is a finite number above 0
 // and not above the line rate, a window is not negative, equal events lead to equal states, flows do not change the constants that
 // they share, and no call allocates.
 //
@@ -19,7 +19,8 @@
 //   - Parts of controllers: dcqcn_mlx.go (DCQCN's profile b, a Mellanox NIC), pid_target.go and pid_training.go (the PID control's target
 //     and gains), tcd.go (NAME+tcd, which knows undetermined marks), window.go (NAME+win, kept within a window).
 //   - What they share: cc.go, the interface.
-//   - Which there are: registry.go, and list.go for people and programs.
+//   - Which there are: registry.go, catalog.go (others beside them, such as those from files), and list.go for people and programs.
+//   - What every one has to keep: conform.go.
 //   - Their constants: parameter.go (one), settings.go (all, with their defaults), file.go (those that are files).
 //
 // # Rounding

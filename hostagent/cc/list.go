@@ -76,6 +76,9 @@ func foldName(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")
 }
 
+// Nearest suggests the names that are like one that there is not, as "; did you mean ...?"; empty if none is.
+func Nearest(name string, names []string) string { return didYouMean(foldName(name), names) }
+
 // didYouMean suggests the names that are like what was written; empty if none is.
 func didYouMean(written string, names []string) string {
 	type near struct {

@@ -33,7 +33,7 @@ func files(content map[string][]byte) Resolver {
 // TestLSTMPIDActsOnThePrediction has a network say that the next RTT will be 1.1 times the smoothed one.
 func TestLSTMPIDActsOnThePrediction(t *testing.T) {
 	r := files(map[string][]byte{"w.json": flat(t, .1)})
-	set, err := r.Resolve("lstm-pid", map[string]string{"target": "5us", "weights": "w.json", "ki": "0", "kd": "0"}, env100)
+	set, err := r.Resolve(lstmPIDSpec, map[string]string{"target": "5us", "weights": "w.json", "ki": "0", "kd": "0"}, env100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestWeightsFile(t *testing.T) {
 	good := flat(t, .25)
 	r := files(map[string][]byte{"w.json": good, "cut.json": good[:len(good)/2], "other.json": flat(t, .5)})
 	resolve := func(weights string) (Settings, error) {
-		return r.Resolve("lstm-pid", map[string]string{"weights": weights}, env100)
+		return r.Resolve(lstmPIDSpec, map[string]string{"weights": weights}, env100)
 	}
 	set, err := resolve(" w.json ")
 	if err != nil {

@@ -40,6 +40,8 @@ type Spec struct {
 	// Selector names the parameter, a flag or a choice, whose value decides which entries of Parameters apply (see
 	// Parameter.When); empty: all do.
 	Selector string `json:"selector,omitempty"`
+	// File is the file that the congestion control was read from; nil: it is built in.
+	File *File `json:"file,omitempty"`
 	// EachMark is the Selector's value under which receivers tell of every marked packet, as the simulator's do that the constants
 	// are of; empty: at most one CNP an interval.
 	EachMark string `json:"each_mark,omitempty"`
@@ -48,7 +50,15 @@ type Spec struct {
 	New func(Env, Settings) (Controller, error) `json:"-"`
 
 	compile func(Env, *Settings) (any, error)
-	build   func(Env, any) Controller // of what compile made
+	build   func(Env, any) (Controller, error) // of what compile made
+	base    *Spec                              // see Base
+}
+
+// File is what a congestion control was read from.
+type File struct {
+	Name    string `json:"name"` // of the file, without its folder: that of the congestion control
+	SHA256  string `json:"sha256"`
+	Content []byte `json:"-"`
 }
 
 // SwitchNeeds says what switches have to do for a congestion control, and what receivers.
@@ -92,11 +102,17 @@ func (n SwitchNeeds) String() string {
 // define completes s: compile turns resolved settings into the constants P that all flows of a run share (and must not
 // change), build makes one flow's controller of them.
 func define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(Env, *P) Controller) *Spec {
+	return Define(s, compile, func(env Env, p *P) (Controller, error) { return build(env, p), nil })
+}
+
+// Define completes the Spec of a congestion control that is not of the registry. compile turns resolved settings into the constants P that
+// all flows of an Env share, and must not change; build makes one flow's controller of them. A Catalog takes what it returns.
+func Define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(Env, *P) (Controller, error)) *Spec {
 	if s.Parameters == nil {
 		s.Parameters = []Parameter{} // [] in JSON, not null
 	}
 	s.compile = func(env Env, set *Settings) (any, error) { return compile(env, set) }
-	s.build = func(env Env, p any) Controller { return build(env, p.(*P)) }
+	s.build = func(env Env, p any) (Controller, error) { return build(env, p.(*P)) }
 	return complete(s)
 }
 
@@ -109,7 +125,7 @@ func complete(spec Spec) *Spec {
 		if shared(env) != set.env {
 			return nil, fmt.Errorf("%s: settings were resolved for %+v, not for %+v: resolve once per distinct Env", spec.Name, set.env, env)
 		}
-		return spec.build(env, set.constants), nil
+		return spec.build(env, set.constants)
 	}
 	return &spec
 }
@@ -120,46 +136,11 @@ func shared(env Env) Env {
 	return env
 }
 
-// Names are the names of all congestion controls, in ascending order.
-func Names() []string {
-	names := make([]string, len(registry))
-	for i, s := range registry {
-		names[i] = s.Name
-	}
-	return names
-}
+// Names are the names of the registry's congestion controls, in ascending order.
+func Names() []string { return Catalog{}.Names() }
 
-// Lookup finds a congestion control by name; upper case is as good as lower. NAME+win is the one of that name kept within a
-// window of BDP*R/C, if it has none of its own; NAME may be one with +tcd.
-func Lookup(name string) (*Spec, error) {
-	folded := foldName(name)
-	if s := find(registry, folded); s != nil {
-		return s, nil
-	}
-	names := Names()
-	if plain, ok := strings.CutSuffix(folded, windowSuffix); ok {
-		if s := find(windowedSpecs, folded); s != nil {
-			return s, nil
-		}
-		if s := find(registry, plain); s != nil {
-			return nil, fmt.Errorf("congestion control %q: %s has a window of its own; %s may follow %s",
-				name, s.Name, windowSuffix, windowless())
-		}
-		for _, s := range windowedSpecs {
-			names = append(names, s.Name)
-		}
-	}
-	if plain, ok := strings.CutSuffix(folded, tcdSuffix); ok {
-		switch {
-		case find(windowedSpecs, plain) != nil:
-			return nil, fmt.Errorf("congestion control %q: %s comes before %s", name, tcdSuffix, windowSuffix)
-		case find(registry, plain) != nil:
-			return nil, fmt.Errorf("congestion control %q: %s may follow %s", name, tcdSuffix, ternaryNames())
-		}
-	}
-	return nil, fmt.Errorf("unknown congestion control %q (there are %s)%s",
-		name, strings.Join(Names(), ", "), didYouMean(folded, names))
-}
+// Lookup finds one of the registry's congestion controls by name, as Catalog.Lookup does.
+func Lookup(name string) (*Spec, error) { return Catalog{}.Lookup(name) }
 
 // find is the one of that folded name; nil if there is none.
 func find(specs []*Spec, folded string) *Spec {
@@ -172,14 +153,7 @@ func find(specs []*Spec, folded string) *Spec {
 }
 
 // Base is the congestion control that this one is by a suffix (+tcd, +win); nil if it is one by itself.
-func (spec *Spec) Base() *Spec {
-	suffix := strings.LastIndexByte(spec.Name, '+')
-	if suffix < 0 {
-		return nil
-	}
-	base, _ := Lookup(spec.Name[:suffix])
-	return base
-}
+func (spec *Spec) Base() *Spec { return spec.base }
 
 // Constants are the congestion control's among constants by name, as the registry spells names. What is given for NAME
 // holds for NAME+win and NAME+tcd too, but for what is given for these themselves.
@@ -220,15 +194,15 @@ func (spec *Spec) TellsEachMark(given map[string]string) bool {
 // A given min_rate takes precedence over env.MinRate, and that over the algorithm's default. Files cannot be given: for that
 // there is a Resolver.
 func Resolve(name string, given map[string]string, env Env) (Settings, error) {
-	return Resolver{}.Resolve(name, given, env)
-}
-
-// Resolve is as the function of this name, with files.
-func (r Resolver) Resolve(name string, given map[string]string, env Env) (Settings, error) {
 	spec, err := Lookup(name)
 	if err != nil {
 		return Settings{}, err
 	}
+	return Resolver{}.Resolve(spec, given, env)
+}
+
+// Resolve is as the function of this name, of any congestion control and with files.
+func (r Resolver) Resolve(spec *Spec, given map[string]string, env Env) (Settings, error) {
 	if env.LineRate <= 0 || env.BaseRTT < 0 || env.MinRate < 0 || env.MTU <= 0 || env.LineMTU < int64(env.MTU) {
 		return Settings{}, fmt.Errorf("%s: cannot work with %+v: it needs a line rate, an MTU and a line MTU no smaller", spec.Name, env)
 	}
@@ -236,6 +210,7 @@ func (r Resolver) Resolve(name string, given map[string]string, env Env) (Settin
 	texts, errs := spec.texts(given)
 
 	selected := ""
+	var err error
 	if spec.Selector != "" {
 		p := spec.entry(spec.Selector, "")
 		if _, selected, err = s.read(p, texts, r); err != nil {

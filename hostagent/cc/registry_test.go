@@ -15,22 +15,54 @@ func TestRegistryIsWellFormed(t *testing.T) {
 		t.Errorf("names %v", names)
 	}
 	for _, s := range append(slices.Clone(registry), windowedSpecs...) {
-		if s.Summary == "" || s.Source == "" || s.New == nil {
-			t.Errorf("%s is incomplete", s.Name)
+		if err := s.check(); err != nil && !strings.Contains(s.Name, "+") { // which is for names that are by a suffix
+			t.Error(err)
 		}
-		seen := map[string]bool{}
 		for _, p := range s.Parameters {
-			if p.Doc == "" || p.Default == "" || foldName(p.Name) != p.Name || (p.Kind == ChoiceKind) != (p.Choices != nil) {
-				t.Errorf("%s.%s is incomplete", s.Name, p.Name)
-			}
-			if seen[p.Name+"\n"+p.When] || seen[p.Name+"\n"] {
-				t.Errorf("%s.%s is there twice", s.Name, p.Name)
-			}
-			seen[p.Name+"\n"+p.When] = true
 			if _, err := parse(&p, p.Default, env40); err != nil {
 				t.Errorf("%s.%s: default %q %v", s.Name, p.Name, p.Default, err)
 			}
 		}
+	}
+}
+
+// TestRegister: what is registered is looked up, listed and windowed as what is built in; what cannot be says why.
+func TestRegister(t *testing.T) {
+	before, windowed := registry, windowedSpecs
+	registry, windowedSpecs = slices.Clone(registry), slices.Clone(windowedSpecs)
+	defer func() { registry, windowedSpecs = before, windowed }()
+	Register(aimdSpec)
+	if names := Names(); names[0] != "aimd" || !slices.IsSorted(names) {
+		t.Errorf("names %v", names)
+	}
+	for _, name := range []string{"aimd", "AIMD", "aimd+win"} {
+		if s, err := Lookup(name); err != nil || !strings.HasPrefix(s.Name, "aimd") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	whole := *aimdSpec
+	for want, change := range map[string]func(*Spec){
+		"there is a congestion control aimd already": func(*Spec) {},
+		`"DCQCN" is no name`:                         func(s *Spec) { s.Name = "DCQCN" },
+		`"all" is no name`:                           func(s *Spec) { s.Name = "all" },
+		`"../up" is no name`:                         func(s *Spec) { s.Name = "../up" },
+		"make it by cc.Define":                       func(s *Spec) { s.New = nil },
+		"no Summary or no Source":                    func(s *Spec) { s.Source = "" },
+		"set its Departure":                          func(s *Spec) { s.Departure = "" },
+		`parameter "step" lacks its Doc`:             func(s *Spec) { s.Parameters[0].Doc = "" },
+		"parameter step is there twice":              func(s *Spec) { s.Parameters[1].Name = "step" },
+	} {
+		bad := whole
+		bad.Parameters = slices.Clone(whole.Parameters)
+		change(&bad)
+		func() {
+			defer func() {
+				if got, _ := recover().(string); !strings.Contains(got, want) {
+					t.Errorf("%q, want %q", got, want)
+				}
+			}()
+			Register(&bad)
+		}()
 	}
 }
 
@@ -162,7 +194,7 @@ func TestListing(t *testing.T) {
 		}
 	}
 	text := strings.Join(strings.Fields(b.String()), " ") // whatever the columns' widths
-	for _, want := range []string{"NAME ", "dcon ECN, CNM", "dctcp ECN step ", "none -", "dcqcn+tcd ECN, TCD", "timely+tcd ECN, TCD", "hpcc INT", "pcn PCN", "NAME+win, for dcon, dcqcn, dcqcn+tcd, lstm-pid, lstm-pid+rttch, none, pcn, pid, pid+rttch, timely, timely+tcd:", "profile=a: R_AI", "min(100Mbps, line/400)", "alpha-first|paper"} {
+	for _, want := range []string{"NAME ", "dcon ECN, CNM", "dctcp ECN step ", "none -", "dcqcn+tcd ECN, TCD", "timely+tcd ECN, TCD", "hpcc INT", "pcn PCN", "NAME+win, for " + windowless() + ":", "profile=a: R_AI", "min(100Mbps, line/400)", "alpha-first|paper"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

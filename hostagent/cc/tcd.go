@@ -13,6 +13,7 @@ const tcdSuffix = "+tcd"
 func withTCD(base *Spec, how, source string, more ...Parameter) *Spec {
 	s := *base
 	s.Name += tcdSuffix
+	s.base = base
 	s.Summary += "; " + how
 	s.Source += "; " + source
 	s.Needs.ECN, s.Needs.TCD = true, true

@@ -46,18 +46,20 @@ func inFlight(full, rate, line float64) int64 { return max(1, int64(float64(full
 func withWindow(base *Spec) *Spec {
 	s := *base
 	s.Name += windowSuffix
+	s.base = base
 	s.Summary += "; with a window of BDP*R/C"
 	s.Source += "; the window is that of HPCC's simulator (its variable window)"
 	s.HasWindow, s.Needs.ACK = true, true
 	s.Parameters = append(slices.Clone(base.Parameters), windowParameter)
-	return define(s, func(env Env, set *Settings) (*windowConstants, error) {
+	return Define(s, func(env Env, set *Settings) (*windowConstants, error) {
 		inner, err := base.compile(env, set)
 		if err != nil {
 			return nil, err
 		}
 		return &windowConstants{inner: inner, full: float64(set.Size(windowName)), line: float64(env.LineRate)}, nil
-	}, func(env Env, c *windowConstants) Controller {
-		return &windowed{Controller: base.build(env, c.inner), c: c}
+	}, func(env Env, c *windowConstants) (Controller, error) {
+		flow, err := base.build(env, c.inner)
+		return &windowed{Controller: flow, c: c}, err
 	})
 }
 

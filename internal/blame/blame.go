@@ -2,6 +2,7 @@
 package blame
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -17,9 +18,32 @@ const (
 // Methods are those that a NIC calls.
 var Methods = []string{"OnSent", "OnAck", "OnCNP", "OnCNM", "OnNak", "OnTimeout", "OnTimer", "Rate", "Window", "Deadline", "Retimes"}
 
-// Stack is that of a panic, and outside says that it came out of a method of a congestion control, or of what makes one, and not out of the code
-// around it. It is to be called by the deferred function that recovers from the panic.
-func Stack() (stack []byte, outside bool) {
+// Carried is a panic of one goroutine that another panics with in its place.
+type Carried struct {
+	Value   any
+	Stack   []byte
+	Outside bool // what Of has last
+}
+
+// Error is the value with the stack of the goroutine that panicked first: what is printed if nobody recovers.
+func (c *Carried) Error() string { return fmt.Sprintf("%v\n\n%s", c.Value, c.Stack) }
+
+// Carry is a panic with this value, for another goroutine. It is to be called by the deferred function that recovers from the panic.
+func Carry(value any) *Carried {
+	value, stack, outside := Of(value)
+	return &Carried{value, stack, outside}
+}
+
+// Of is what a panic was about, its stack, and whether it came out of a method of a congestion control, or of what makes one, and not out
+// of the code around it. It is to be called with what was recovered, by the deferred function that did.
+func Of(recovered any) (value any, stack []byte, outside bool) {
+	if c, ok := recovered.(*Carried); ok {
+		return c.Value, c.Stack, c.Outside
+	}
+	return recovered, debug.Stack(), cameFromOutside()
+}
+
+func cameFromOutside() bool {
 	pcs := make([]uintptr, 256)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	panicked, called := false, ""
@@ -31,12 +55,12 @@ func Stack() (stack []byte, outside bool) {
 			panicked, called = true, ""
 		case !panicked || strings.HasPrefix(name, "runtime."):
 		case strings.HasPrefix(name, nic):
-			return debug.Stack(), slices.Contains(Methods, called[strings.LastIndexByte(called, '.')+1:])
+			return slices.Contains(Methods, called[strings.LastIndexByte(called, '.')+1:])
 		case strings.HasPrefix(name, engine):
-			return debug.Stack(), called != ""
+			return called != ""
 		default:
 			called = name
 		}
 	}
-	return debug.Stack(), false
+	return false
 }

@@ -1,3 +1,5 @@
+//go:build !js
+
 // Package capture writes frames to a pcapng file that Wireshark reads: one section, one interface a port, timestamps in
 // virtual time.
 package capture

@@ -5,45 +5,46 @@ package frame
 import (
 	"unsafe"
 
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// HeaderBytes is how much of a frame a pool of headers keeps: every header but telemetry's fits. With the 48 bytes that are known
-// of the frame it takes two cache lines, a pair that processors load together. In a large fabric frames are most of what is
-// touched: what they take of the cache decides what a hop costs.
-const HeaderBytes = 80
-
-// TelemetryHeaderBytes is how much a pool of headers keeps where frames carry telemetry. Frames take three cache lines then.
-const TelemetryHeaderBytes = 144
-
-// Frame is a frame on its way through the fabric. Its bytes lie behind it; see Data.
+// Frame is a frame on its way through the fabric. It is one cache line: in a large fabric frames are most of what is touched, and what they
+// take of the cache decides what a hop costs. Of most frames that is all there is: a RoCE packet's headers are its Form's, and Brief. The
+// bytes of others lie where Brief does and behind it; see Data.
 type Frame struct {
 	next *Frame
+	Form *wire.Form // of a brief frame, else nil
+
+	// The departure record: the state of the port it left, as it left.
+	Departed     vtime.Time // start of serialisation
+	OnSince      uint64
+	QueueBytes   uint32
+	QueuePackets uint32
 
 	Length int32  // of the whole frame, without FCS
 	InPort int32  // switch port whose account holds it; -1: none
 	Entry  uint32 // its flow table entry + 1; 0: not counted
 
 	Priority uint8
-	Control  bool // MAC control: overtakes data, no priority's pause holds it
+	Control  bool  // MAC control: overtakes data, no priority's pause holds it
+	Burst    uint8 // of the departure record
 	flags    uint8
 
-	// The departure record: the state of the port it left, as it left.
-	Burst        uint8
-	Departed     vtime.Time // start of serialisation
-	OnSince      uint64
-	QueueBytes   uint32
-	QueuePackets uint32
+	Brief wire.Brief // the last, as others' bytes begin here
 }
 
 const (
 	pooled    uint8 = 1 << iota
 	hostStack       // a program's in a host's namespace
-	// Where its bytes are: without either, it is the first part of a withHeader.
+	// Where its bytes are: without any, it is the first part of a withHeader.
 	long  // of a withTelemetry
 	whole // of a withMemory
+	brief // there are none
+	noted // there is a note behind them
 
-	place = long | whole
+	place = long | whole | brief
+	fixed = place | noted // what stays as it is handed out
 )
 
 // HostStack says whether a program in a host's namespace made the frame: nothing about its content can be relied on.
@@ -56,52 +57,123 @@ func (f *Frame) MakeHostStack() { f.flags |= hostStack }
 type (
 	withHeader struct {
 		Frame
-		header [HeaderBytes]byte
+		_ [wire.HeaderBytes - unsafe.Sizeof(wire.Brief(0))]byte
 	}
 	withTelemetry struct {
 		Frame
-		header [TelemetryHeaderBytes]byte
+		_ [wire.TelemetryHeaderBytes - unsafe.Sizeof(wire.Brief(0))]byte
 	}
 	withMemory struct {
 		Frame
 		memory []byte
+		note   any
+	}
+	notedBrief struct {
+		Frame
+		note any
+	}
+	notedHeader struct {
+		withHeader
+		note any
+	}
+	notedTelemetry struct {
+		withTelemetry
+		note any
 	}
 )
 
-// Data is the frame without FCS, or as much of it as its pool keeps.
+// Note is where a run's recorder keeps what it knows of the frame; nil unless the frame's pool keeps notes (Pool.Notes). It stays as the frame
+// is put back, for whatever the frame is handed out for next.
+func (f *Frame) Note() *any {
+	switch {
+	case f.flags&noted == 0:
+		return nil
+	case f.flags&brief != 0:
+		return &(*notedBrief)(unsafe.Pointer(f)).note
+	case f.flags&whole != 0:
+		return &(*withMemory)(unsafe.Pointer(f)).note
+	case f.flags&long != 0:
+		return &(*notedTelemetry)(unsafe.Pointer(f)).note
+	}
+	return &(*notedHeader)(unsafe.Pointer(f)).note
+}
+
+// Data is the frame without FCS, or as much of it as its pool keeps. A brief frame has none.
 func (f *Frame) Data() []byte {
 	if f.flags&place != 0 {
 		return f.elsewhere()
 	}
-	return (*withHeader)(unsafe.Pointer(f)).header[:min(int(f.Length), HeaderBytes)]
+	return (*[wire.HeaderBytes]byte)(unsafe.Pointer(&f.Brief))[:min(int(f.Length), wire.HeaderBytes)]
 }
 
 func (f *Frame) elsewhere() []byte {
-	if f.flags&whole != 0 {
+	switch {
+	case f.flags&brief != 0:
+		return nil
+	case f.flags&whole != 0:
 		return (*withMemory)(unsafe.Pointer(f)).memory[:f.Length]
 	}
-	return (*withTelemetry)(unsafe.Pointer(f)).header[:min(int(f.Length), TelemetryHeaderBytes)]
+	return (*[wire.TelemetryHeaderBytes]byte)(unsafe.Pointer(&f.Brief))[:min(int(f.Length), wire.TelemetryHeaderBytes)]
 }
 
-// Pool hands out frames and takes them back. The zero Pool is not ready: use NewPool.
+// ParseHeaders is wire.ParseHeaders of the frame.
+func (f *Frame) ParseHeaders(p *wire.Packet) error {
+	if f.Form != nil {
+		f.Form.Parse(f.Brief, int(f.Length), p)
+		return nil
+	}
+	return wire.ParseHeaders(f.Data(), int(f.Length), p)
+}
+
+// IsAnswer says whether a frame of RoCE is an ACK, NAK or CNP.
+func (f *Frame) IsAnswer() bool {
+	if f.Form != nil {
+		return f.Brief.IsAnswer()
+	}
+	return wire.IsAnswer(f.Data())
+}
+
+// ECN is the codepoint of an IPv4 frame.
+func (f *Frame) ECN() wire.ECN {
+	if f.Form != nil {
+		return f.Brief.ECN()
+	}
+	return wire.IPv4(f.Data()[wire.EthernetLen:]).ECN()
+}
+
+// Pool hands out frames and takes them back. The zero Pool is not ready: use NewPool. One goroutine at a time uses a pool. Frames of one
+// may be put back into another, of the same size.
 type Pool struct {
 	size  int
-	place uint8 // of the frames' bytes
-	free  *Frame
-	out   int
-	chunk int
+	place uint8   // of the frames' bytes
+	notes uint8   // noted, if they have notes
+	out   int     // frames
+	lists [2]list // of free frames: those with bytes, and brief ones
 }
+
+// list is free frames of one kind.
+type list struct {
+	free    *Frame
+	count   int // of free
+	chunk   int
+	batches []*Frame // lists of frames, so many each
+}
+
+// batch is how many frames go from one pool to another at a time.
+const batch = 256
 
 // firstChunk is the number of frames a pool makes first.
 const firstChunk = 64
 
 // NewPool is a pool of frames of up to size bytes.
-func NewPool(size int) *Pool { return &Pool{size: size, place: whole, chunk: firstChunk} }
+func NewPool(size int) *Pool {
+	return &Pool{size: size, place: whole, lists: [2]list{{chunk: firstChunk}, {chunk: firstChunk}}}
+}
 
-// HeadersOnly has the pool keep only the first HeaderBytes of each frame, or with telemetry TelemetryHeaderBytes. It comes
-// before the first Get.
+// HeadersOnly has the pool keep only the first wire.HeaderBytes of each frame, or with telemetry wire.TelemetryHeaderBytes: with what is known
+// of it a frame takes two cache lines, a pair that processors load together, or three. It comes before the first Get.
 func (p *Pool) HeadersOnly(telemetry bool) {
-	if p.chunk != firstChunk {
+	if p.lists[0].chunk != firstChunk {
 		panic("frame: the pool has been used")
 	}
 	p.place = 0
@@ -110,18 +182,33 @@ func (p *Pool) HeadersOnly(telemetry bool) {
 	}
 }
 
+// Notes has the pool's frames have notes. It comes before the first Get.
+func (p *Pool) Notes() { p.notes = noted }
+
 // Get hands out a frame of n bytes; their content is what an earlier user left.
 func (p *Pool) Get(n int) *Frame {
-	if p.free == nil {
-		p.grow()
-	}
 	if n > p.size {
 		panic("frame: longer than the pool's frames")
 	}
-	f := p.free
-	p.free = f.next
+	return p.get(&p.lists[0], n)
+}
+
+// GetBrief hands out a frame of n bytes that is no more than a Form and a Brief.
+func (p *Pool) GetBrief(n int, form *wire.Form, b wire.Brief) *Frame {
+	f := p.get(&p.lists[1], n)
+	f.Form, f.Brief = form, b
+	return f
+}
+
+func (p *Pool) get(l *list, n int) *Frame {
+	if l.free == nil {
+		p.grow(l)
+	}
+	f := l.free
+	l.free = f.next
+	l.count--
 	f.next = nil
-	f.flags &= place
+	f.flags &= fixed
 	f.Length = int32(n)
 	f.InPort = -1
 	f.Entry = 0
@@ -135,42 +222,123 @@ func (p *Pool) Put(f *Frame) {
 	if f.flags&pooled != 0 {
 		panic("frame: put twice")
 	}
-	f.flags = f.flags&place | pooled
-	f.next = p.free
-	p.free = f
+	l := &p.lists[0]
+	if f.flags&brief != 0 {
+		l = &p.lists[1]
+		f.Form = nil
+	}
+	f.flags = f.flags&fixed | pooled
+	f.next = l.free
+	l.free = f
 	p.out--
+	if l.count++; l.count == batch {
+		l.batches, l.free, l.count = append(l.batches, f), nil, 0
+	}
 }
 
-// Out is how many frames are handed out.
+// Out is how many frames are handed out, less those of others that were put back here.
 func (p *Pool) Out() int { return p.out }
 
-func (p *Pool) grow() {
-	switch p.place {
-	case whole:
-		frames := make([]withMemory, p.chunk)
-		memory := make([]byte, p.chunk*p.size)
-		for i := range frames {
-			frames[i].memory = memory[i*p.size : (i+1)*p.size : (i+1)*p.size]
-			p.add(&frames[i].Frame)
-		}
-	case long:
-		frames := make([]withTelemetry, p.chunk)
-		for i := range frames {
-			p.add(&frames[i].Frame)
-		}
-	default:
-		frames := make([]withHeader, p.chunk)
-		for i := range frames {
-			p.add(&frames[i].Frame)
-		}
+// Trim lets go of the frames that are not handed out.
+func (p *Pool) Trim() {
+	for i := range p.lists {
+		p.lists[i] = list{chunk: p.lists[i].chunk}
 	}
-	p.chunk = min(2*p.chunk, 8192)
 }
 
-func (p *Pool) add(f *Frame) {
-	f.flags = p.place | pooled
-	f.next = p.free
-	p.free = f
+// Level gives each of some pools about as many frames to hand out as another, so that where frames go from one to another all the time
+// none grows for want of what another has. The first counts what the others have handed out, too, from then on.
+func Level(pools []*Pool) {
+	for _, p := range pools[1:] {
+		pools[0].out += p.out
+		p.out = 0
+	}
+	for kind := range pools[0].lists {
+		level(pools, kind)
+	}
+}
+
+func level(pools []*Pool, kind int) {
+	sum := 0
+	for _, p := range pools {
+		sum += len(p.lists[kind].batches)
+	}
+	fair, next := sum/len(pools), 0
+	for _, p := range pools {
+		l := &p.lists[kind]
+		for len(l.batches) > fair+1 {
+			for next < len(pools) && len(pools[next].lists[kind].batches) >= fair {
+				next++
+			}
+			if next == len(pools) {
+				return
+			}
+			to := &pools[next].lists[kind]
+			to.batches = append(to.batches, l.takeBatch())
+		}
+	}
+}
+
+func (l *list) takeBatch() (head *Frame) {
+	n := len(l.batches) - 1
+	head, l.batches[n] = l.batches[n], nil
+	l.batches = l.batches[:n]
+	return head
+}
+
+// grow has frames be free: those of a list that was put aside, or new ones.
+func (p *Pool) grow(l *list) {
+	if len(l.batches) > 0 {
+		l.free, l.count = l.takeBatch(), batch
+		return
+	}
+	switch {
+	case l == &p.lists[1] && p.notes != 0:
+		frames := make([]notedBrief, l.chunk)
+		for i := range frames {
+			l.add(&frames[i].Frame, brief|noted)
+		}
+	case l == &p.lists[1]:
+		frames := make([]Frame, l.chunk)
+		for i := range frames {
+			l.add(&frames[i], brief)
+		}
+	case p.place == whole:
+		frames := make([]withMemory, l.chunk)
+		memory := make([]byte, l.chunk*p.size)
+		for i := range frames {
+			frames[i].memory = memory[i*p.size : (i+1)*p.size : (i+1)*p.size]
+			l.add(&frames[i].Frame, whole|p.notes)
+		}
+	case p.place == long && p.notes != 0:
+		frames := make([]notedTelemetry, l.chunk)
+		for i := range frames {
+			l.add(&frames[i].Frame, long|noted)
+		}
+	case p.notes != 0:
+		frames := make([]notedHeader, l.chunk)
+		for i := range frames {
+			l.add(&frames[i].Frame, noted)
+		}
+	case p.place == long:
+		frames := make([]withTelemetry, l.chunk)
+		for i := range frames {
+			l.add(&frames[i].Frame, long)
+		}
+	default:
+		frames := make([]withHeader, l.chunk)
+		for i := range frames {
+			l.add(&frames[i].Frame, 0)
+		}
+	}
+	l.chunk = min(2*l.chunk, 8192)
+}
+
+func (l *list) add(f *Frame, place uint8) {
+	f.flags = place | pooled
+	f.next = l.free
+	l.free = f
+	l.count++
 }
 
 // Queue is a first-in, first-out queue of frames. The zero Queue is empty.

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/wire"
 )
 
 // Any use of a pool and two queues, against slices.
@@ -18,11 +19,12 @@ func TestPoolAndQueues(t *testing.T) {
 		switch rapid.IntRange(0, 2).Draw(t, "kept") {
 		case 1:
 			pool.HeadersOnly(false)
-			kept = frame.HeaderBytes
+			kept = wire.HeaderBytes
 		case 2:
 			pool.HeadersOnly(true)
-			kept = frame.TelemetryHeaderBytes
+			kept = wire.TelemetryHeaderBytes
 		}
+		var form wire.Form
 		var queues [2]frame.Queue
 		var model [2][]*frame.Frame
 		out := map[*frame.Frame]byte{}
@@ -31,16 +33,29 @@ func TestPoolAndQueues(t *testing.T) {
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			i := rapid.IntRange(0, 1).Draw(t, "queue")
 			switch rapid.IntRange(0, 4).Draw(t, "step") {
-			case 0, 1:
+			case 0:
+				n := rapid.IntRange(0, 9000).Draw(t, "size")
+				f := pool.GetBrief(n, &form, 5)
+				if out[f] != 0 {
+					t.Fatal("a frame was handed out twice")
+				}
+				if int(f.Length) != n || f.Data() != nil || f.Form != &form || f.Brief != 5 || f.Control || f.InPort != -1 || f.Entry != 0 {
+					t.Fatalf("a fresh brief frame is %+v", f)
+				}
+				f.Control, f.InPort, f.Entry = true, 7, 9
+				out[f] = 255
+				queues[i].Push(f)
+				model[i] = append(model[i], f)
+			case 1:
 				n := rapid.IntRange(0, size).Draw(t, "size")
 				f := pool.Get(n)
 				if out[f] != 0 {
 					t.Fatal("a frame was handed out twice")
 				}
-				if int(f.Length) != n || len(f.Data()) != min(n, kept) || f.Control || f.InPort != -1 || f.Entry != 0 {
+				if int(f.Length) != n || len(f.Data()) != min(n, kept) || f.Form != nil || f.Control || f.InPort != -1 || f.Entry != 0 {
 					t.Fatalf("a fresh frame is %+v", f)
 				}
-				serial = serial%255 + 1
+				serial = serial%254 + 1
 				for at := range f.Data() {
 					f.Data()[at] = serial
 				}

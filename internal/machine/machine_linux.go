@@ -1,7 +1,13 @@
 // Package machine says what the operating system is, and what of it this process has used.
 package machine
 
-import "golang.org/x/sys/unix"
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // Release is the operating system and its version.
 func Release() string {
@@ -28,4 +34,22 @@ func ProcessorTime() int64 {
 		return 0
 	}
 	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+// PeakResidentOf is the most memory that a process which has ended had resident, in bytes.
+func PeakResidentOf(p *os.ProcessState) int64 {
+	if usage, ok := p.SysUsage().(*syscall.Rusage); ok {
+		return usage.Maxrss << 10
+	}
+	return 0
+}
+
+// Load is the load average of the last minute: how many tasks ran or wanted to.
+func Load() (load float64) {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	_, _ = fmt.Sscan(string(text), &load)
+	return load
 }

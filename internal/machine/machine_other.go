@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"os"
 	"runtime"
 	"time"
 )
@@ -21,3 +22,9 @@ var processStart = time.Now()
 
 // ProcessorTime stands in the wall clock: this system's processor time is not read.
 func ProcessorTime() int64 { return int64(time.Since(processStart)) }
+
+// PeakResidentOf is 0: it is not known.
+func PeakResidentOf(*os.ProcessState) int64 { return 0 }
+
+// Load is 0: it is not known.
+func Load() float64 { return 0 }

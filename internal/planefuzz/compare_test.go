@@ -70,11 +70,11 @@ type flowOutcome struct {
 }
 
 func outcome(f *engine.Flow) flowOutcome {
-	o := flowOutcome{Finished: int64(f.Finished)}
+	o := flowOutcome{
+		Started: f.Started(), Finished: int64(f.Finished), LastRTT: int64(f.LastRTT()), Retransmitted: f.Retransmitted(), Delivered: f.Delivered(),
+	}
 	if f.Sender != nil {
-		o.Started, o.LastRTT, o.Rate = true, int64(f.Sender.LastRTT), f.Sender.Rate()
-		o.Sent, o.Acked, o.Retransmitted = f.Sender.Sent(), f.Sender.Acked(), f.Sender.Retransmitted
-		o.Delivered = f.Receiver.Delivered
+		o.Rate, o.Sent, o.Acked = f.Sender.Rate(), f.Sender.Sent(), f.Sender.Acked()
 	}
 	return o
 }
@@ -132,8 +132,15 @@ func broken(r *run) []string {
 		return strings.HasPrefix(v, losing) && r.scenario.Switch.FlowControl != switchagent.FlowCBFC
 	})
 	for i := range r.engine.Flows() {
-		if f := &r.engine.Flows()[i]; f.Sender != nil && (f.Receiver.Delivered < f.Sender.Acked() || f.Size > 0 && f.Receiver.Delivered > f.Size) {
-			invariants = append(invariants, fmt.Sprintf("flow %d of %d bytes: %d delivered, %d acknowledged", i, f.Size, f.Receiver.Delivered, f.Sender.Acked()))
+		f := &r.engine.Flows()[i]
+		acked := int64(0)
+		if f.Sender != nil {
+			acked = f.Sender.Acked()
+		} else if f.Started() {
+			acked = f.Size
+		}
+		if f.Delivered() < acked || f.Size > 0 && f.Delivered() > f.Size {
+			invariants = append(invariants, fmt.Sprintf("flow %d of %d bytes: %d delivered, %d acknowledged", i, f.Size, f.Delivered(), acked))
 		}
 	}
 	return invariants

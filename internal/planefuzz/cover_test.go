@@ -114,13 +114,13 @@ func features(r *run) []string {
 	again, ended, unbounded, constant, preset := false, 0, false, false, false
 	for i := range e.Flows() {
 		f := &e.Flows()[i]
-		again = again || f.Sender != nil && f.Sender.Retransmitted > 0
+		again = again || f.Retransmitted() > 0
 		if f.Finished != vtime.Never {
 			ended++
 		}
 		unbounded = unbounded || f.Size == 0
-		constant = constant || s.Flows[i].ConstantRate > 0
-		preset = preset || s.Flows[i].StartRate > 0
+		constant = constant || s.Flows[i].Extra().ConstantRate > 0
+		preset = preset || s.Flows[i].Extra().StartRate > 0
 	}
 	weighted := 0
 	for _, q := range s.Switch.Scheduler.Quantum {

@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
@@ -29,6 +30,7 @@ type run struct {
 	plane    engine.Plane
 	engine   *engine.Engine
 	pauses   pauseWatch
+	lanes    *lanes
 
 	violations []string
 	err        error
@@ -41,10 +43,10 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{scenario: s, plane: plane, pauses: newPauseWatch(s)}
+	r := &run{scenario: s, plane: plane, pauses: newPauseWatch(s), lanes: &lanes{size: 1 + int(s.Seed%4)}}
 	if r.engine, err = engine.New(engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, spec.Needs), Hosts: scenario.HostSettings(s, spec.Needs),
-		Features: featuresOf(s), Seed: s.Seed, Observer: &r.pauses,
+		Features: featuresOf(s), Seed: s.Seed, Observer: &r.pauses, Crew: r.lanes,
 	}); err != nil {
 		return nil, err
 	}
@@ -56,20 +58,30 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 		}
 		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports,
-			NewController: func() (cc.Controller, error) { return newController(s, f, spec) },
+			NewController: func(int) (cc.Controller, error) { return newController(s, f, spec) },
 		})
 	}
 	prepare(r.engine, s)
 	return r, nil
 }
 
+// lanes are one to four lanes, by the seed, that work whatever there is to do: on the wasm plane, and without taps.
+type lanes struct {
+	*crew.Crew // while the engine runs
+	size       int
+}
+
+func (l *lanes) Size() int { return l.size }
+
+func (l *lanes) Lanes(int, int) int { return l.size }
+
 // prepare is where faults belong that a scenario asks for: whatever is to happen to the engine, on both planes alike,
 // before it runs.
 func prepare(e *engine.Engine, s *scenario.Scenario) { runner.ScheduleFaults(e, s, 0) }
 
 func newController(s *scenario.Scenario, f *scenario.Flow, spec *cc.Spec) (cc.Controller, error) {
-	if f.ConstantRate > 0 {
-		return cc.Constant(float64(f.ConstantRate)), nil
+	if f.Extra().ConstantRate > 0 {
+		return cc.Constant(float64(f.Extra().ConstantRate)), nil
 	}
 	env := scenario.Environment(s.Topology, f, spec.Needs)
 	settings, err := cc.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
@@ -80,8 +92,8 @@ func newController(s *scenario.Scenario, f *scenario.Flow, spec *cc.Spec) (cc.Co
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := c.(cc.Presetter); ok && f.StartRate > 0 {
-		p.Preset(f.Start, float64(f.StartRate))
+	if p, ok := c.(cc.Presetter); ok && f.Extra().StartRate > 0 {
+		p.Preset(f.Start, float64(f.Extra().StartRate))
 	}
 	return c, nil
 }
@@ -96,6 +108,8 @@ func (r *run) until(t vtime.Time) {
 			r.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	r.lanes.Crew = crew.New(r.lanes.size)
+	defer r.lanes.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	r.err = r.engine.Run(t, 0, func(vtime.Time, *engine.Totals) error { return ctx.Err() })

@@ -39,6 +39,7 @@ var process = struct {
 	finals   map[*user]func()
 	discards map[*user]func()
 
+	signal  atomic.Int32 // that ended it first; 0: none
 	ends    atomic.Bool  // begun
 	heard   atomic.Int64 // how often
 	waiting atomic.Int32
@@ -56,7 +57,7 @@ func Start(code int) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	over := make(chan struct{})
 	var listening sync.WaitGroup
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range endings {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
@@ -64,7 +65,10 @@ func Start(code int) (stop func()) {
 	listening.Go(func() {
 		for {
 			select {
-			case <-signals:
+			case s := <-signals:
+				if number, ok := s.(syscall.Signal); ok {
+					process.signal.CompareAndSwap(0, int32(number))
+				}
 				Begin()
 			case <-over:
 				return
@@ -109,6 +113,9 @@ func Begin() {
 		}
 	}()
 }
+
+// Signal is the number of the signal that told the process to end; 0: it was not told by one.
+func Signal() int { return int(process.signal.Load()) }
 
 // Begun says whether the process has been told to end.
 func Begun() bool { return process.ends.Load() }

@@ -24,7 +24,7 @@ func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {
 	crc := h.put(buf, AckLen, OpAck, bthMigReq, 0, psn&PSNMask)
 	aeth := buf[roceHeaderLen : roceHeaderLen+AETHLen]
 	binary.BigEndian.PutUint32(aeth, uint32(syndrome)<<24|msn&PSNMask)
-	if h.headersOnly {
+	if h.icrc == nil {
 		return AckLen
 	}
 	return putICRC(buf, roceHeaderLen+AETHLen, crcShort(crc, aeth))
@@ -36,7 +36,7 @@ func PutAckINT(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, t INT
 	aeth := buf[roceHeaderLen : roceHeaderLen+AETHLen]
 	binary.BigEndian.PutUint32(aeth, uint32(syndrome)<<24|msn&PSNMask)
 	copy(buf[roceHeaderLen+AETHLen:], t[:INTLen])
-	if h.headersOnly {
+	if h.icrc == nil {
 		return AckINTLen
 	}
 	return putICRC(buf, roceHeaderLen+AETHLen+INTLen, intCRC.after(crcShort(crc, aeth)))
@@ -75,7 +75,7 @@ func PutCNP(buf []byte, h *FlowHeader, flags CNPFlags, reserved *[CNPReservedLen
 	} else {
 		clear(r)
 	}
-	if h.headersOnly {
+	if h.icrc == nil {
 		return CNPLen
 	}
 	return putICRC(buf, roceHeaderLen+CNPReservedLen, crcShort(crc, r))

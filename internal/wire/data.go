@@ -42,7 +42,7 @@ func dataLen(op Opcode, payload int) int {
 // The payload is a constant pattern. With fill it is written; copying a full packet takes a few nanoseconds, so fill
 // unless you know better. Without fill buf must hold it already: its last use must have been a PutData with an opcode of
 // the same header length and the same payload. Otherwise that frame's RETH or ICRC sits in this one's payload, and the
-// ICRC, which for a full packet comes from a table, does not fit it. A flow of headers only writes neither payload nor
+// ICRC, which for a full packet comes from a table, does not fit it. A flow of headers only writes neither RETH, payload nor
 // ICRC.
 func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackRequest, fill bool) (n int) {
 	if !op.IsData() || payload < 0 || payload > MaxPayload {
@@ -60,7 +60,7 @@ func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackR
 	if op.HasINT() {
 		clear(buf[at : at+INTLen])
 		at += INTLen
-		if !h.headersOnly {
+		if h.icrc != nil {
 			crc = intCRC.after(crc)
 		}
 	}
@@ -68,9 +68,12 @@ func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackR
 		timestamp := buf[at : at+TimestampLen]
 		binary.BigEndian.PutUint64(timestamp, h.timestamp)
 		at += TimestampLen
-		if !h.headersOnly {
+		if h.icrc != nil {
 			crc = crcShort(crc, timestamp)
 		}
+	}
+	if h.icrc == nil {
+		return max(n, MinFrame)
 	}
 	if op.HasRETH() {
 		reth := buf[at : at+RETHLen]
@@ -78,20 +81,15 @@ func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackR
 		binary.BigEndian.PutUint32(reth[rethRKey:], h.rkey)
 		binary.BigEndian.PutUint32(reth[rethDMALen:], h.dmaLen)
 		at += RETHLen
-		if !h.headersOnly {
-			crc = crcShort(crc, reth)
-		}
-	}
-	if h.headersOnly {
-		return max(n, MinFrame)
+		crc = crcShort(crc, reth)
 	}
 	body := buf[at : at+payload+padding]
 	if fill {
 		copy(body[:payload], pattern[:])
 	}
 	clear(body[payload:])
-	if payload == h.mtu && h.full != nil {
-		crc = h.full.after(crc)
+	if c := h.icrc; payload == c.mtu && c.full != nil {
+		crc = c.full.after(crc)
 	} else {
 		crc = crc32.Update(crc, crc32.IEEETable, body)
 	}

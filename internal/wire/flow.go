@@ -37,23 +37,25 @@ const roceHeaderLen = EthernetLen + rocePrefixLen
 // FlowHeader is one direction of a flow, prebuilt: per packet only lengths, checksum, BTH and ICRC remain to be done. It
 // remembers a little between packets, so one goroutine at a time may use it.
 type FlowHeader struct {
-	header [roceHeaderLen]byte    // lengths, checksum, opcode, flags and PSN are zero
-	masked [IPv4Len + UDPLen]byte // as the ICRC sees IP and UDP; lengths as in prefixLen
-	sum    uint32                 // of header's IP header, unfolded
+	form Form
+	tos  uint8
+	icrc *icrcState // nil: headers only
 
-	headersOnly bool
+	rkey      uint32
+	dmaLen    uint32
+	va        uint64
+	timestamp uint64
+}
+
+// icrcState is what a FlowHeader knows of its packets' ICRC.
+type icrcState struct {
+	masked [IPv4Len + UDPLen]byte // as the ICRC sees IP and UDP; lengths as in prefixLen
 
 	prefixLen int    // IP total length that prefix holds for
 	prefix    uint32 // CRC of the LRH's stand-in and masked
 
 	mtu  int
 	full *payloadCRC // of a full packet; nil if mtu is 0
-
-	rkey   uint32
-	va     uint64
-	dmaLen uint32
-
-	timestamp uint64
 }
 
 // NewFlowHeader prebuilds the frames of p.
@@ -64,13 +66,14 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	case p.MTU < 0 || p.MTU > MaxPayload:
 		return nil, fmt.Errorf("MTU %d is not in 0..%d", p.MTU, MaxPayload)
 	}
-	h := &FlowHeader{mtu: p.MTU, rkey: p.RKey, headersOnly: p.HeadersOnly}
-	eth := Ethernet(h.header[:])
+	h := &FlowHeader{tos: p.TOS, rkey: p.RKey}
+	var header [roceHeaderLen]byte // lengths, checksum, opcode, flags and PSN are zero
+	eth := Ethernet(header[:])
 	eth.SetDst(p.DstMAC)
 	eth.SetSrc(p.SrcMAC)
 	eth.SetType(EtherTypeIPv4)
 
-	ip := h.header[EthernetLen:]
+	ip := header[EthernetLen:]
 	ip[ipVersionIHL] = ipVersion4NoOptions
 	ip[ipTOS] = p.TOS
 	binary.BigEndian.PutUint16(ip[ipID:], p.ID)
@@ -79,7 +82,6 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	ip[ipProtocol] = ProtocolUDP
 	copy(ip[ipSrc:], p.Src[:])
 	copy(ip[ipDst:], p.Dst[:])
-	h.sum = sum16(ip[:IPv4Len])
 
 	udp := ip[IPv4Len:]
 	binary.BigEndian.PutUint16(udp[udpSrcPort:], p.SrcPort)
@@ -89,53 +91,60 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	binary.BigEndian.PutUint16(bth[bthPKey:], bthDefaultPKey)
 	putUint24(bth[bthDestQP:], p.DestQP)
 
-	copy(h.masked[:], ip)
-	maskIPUDP(h.masked[:])
-	if p.MTU > 0 && !p.HeadersOnly {
-		h.full = payloadCRCFor(p.MTU)
+	h.form = newForm(&header)
+	if p.HeadersOnly {
+		return h, nil
+	}
+	h.icrc = &icrcState{mtu: p.MTU}
+	copy(h.icrc.masked[:], ip)
+	maskIPUDP(h.icrc.masked[:])
+	if p.MTU > 0 {
+		h.icrc.full = payloadCRCFor(p.MTU)
 	}
 	return h, nil
 }
+
+// Form is the headers that all packets of this direction have in common.
+func (h *FlowHeader) Form() *Form { return &h.form }
 
 // SetMessage says what the RETH of the following WRITE first or only packets names: the remote address and the length of
 // the whole message.
 func (h *FlowHeader) SetMessage(va uint64, length uint32) { h.va, h.dmaLen = va, length }
 
-// SetTOS changes the TOS byte of the packets to come. The ICRC does not cover it.
-func (h *FlowHeader) SetTOS(tos uint8) {
-	ip := h.header[EthernetLen:]
-	h.sum += uint32(tos) - uint32(ip[ipTOS]) // cannot underflow: the old byte is part of the sum
-	ip[ipTOS] = tos
-}
+// SetTOS changes the TOS byte of the packets to come, but not of brief ones. The ICRC does not cover it.
+func (h *FlowHeader) SetTOS(tos uint8) { h.tos = tos }
 
 // put writes the headers up to the BTH of a frame of n bytes without padding to the minimum. flags and ecn are the
 // BTH's bytes 1 and 4, ackPSN its last four. It returns the CRC as far as the BTH's end.
 func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN uint32) (crc uint32) {
 	f := buf[:roceHeaderLen]
-	copy(f, h.header[:])
+	copy(f, h.form.header[:])
 	ipLen := n - EthernetLen
 	ip := f[EthernetLen:]
+	ip[ipTOS] = h.tos
+	ip[ipTTL] = DefaultTTL
 	binary.BigEndian.PutUint16(ip[ipTotalLen:], uint16(ipLen))
-	binary.BigEndian.PutUint16(ip[ipChecksum:], ^fold(h.sum+uint32(ipLen)))
+	binary.BigEndian.PutUint16(ip[ipChecksum:], h.form.checksum(ipLen, h.tos, DefaultTTL))
 	binary.BigEndian.PutUint16(ip[IPv4Len+udpLength:], uint16(ipLen-IPv4Len))
 	bth := ip[IPv4Len+UDPLen:]
 	bth[bthOpcode] = byte(op)
 	bth[bthFlags] = flags
 	binary.BigEndian.PutUint32(bth[bthAck:], ackPSN)
 
-	if h.headersOnly {
+	if h.icrc == nil {
 		bth[bthECN] = ecn
 		return 0
 	}
 	// The packets of a flow mostly have the same length, so the CRC over IP and UDP mostly stands.
-	if ipLen != h.prefixLen {
-		h.prefixLen = ipLen
-		copy(h.masked[ipTotalLen:], ip[ipTotalLen:ipTotalLen+2])
-		copy(h.masked[IPv4Len+udpLength:], ip[IPv4Len+udpLength:IPv4Len+udpLength+2])
-		h.prefix = crcShort(crcLRH, h.masked[:])
+	c := h.icrc
+	if ipLen != c.prefixLen {
+		c.prefixLen = ipLen
+		copy(c.masked[ipTotalLen:], ip[ipTotalLen:ipTotalLen+2])
+		copy(c.masked[IPv4Len+udpLength:], ip[IPv4Len+udpLength:IPv4Len+udpLength+2])
+		c.prefix = crcShort(crcLRH, c.masked[:])
 	}
 	bth[bthECN] = 0xff
-	crc = crcShort(h.prefix, bth[:BTHLen])
+	crc = crcShort(c.prefix, bth[:BTHLen])
 	bth[bthECN] = ecn
 	return crc
 }

@@ -3,6 +3,12 @@ package wire
 // minINTFrame is as long as any packet with telemetry is: one without payload.
 const minINTFrame = roceHeaderLen + INTLen + ICRCLen
 
+// HeaderBytes is how much of a frame holds every header that ParseHeaders reads, without telemetry; TelemetryHeaderBytes, with it.
+const (
+	HeaderBytes          = 72
+	TelemetryHeaderBytes = 136
+)
+
 // ParseHeaders is Parse for a frame of which only the first bytes are there: h, at least as long as the headers, of a
 // frame of the given length. Of what follows the BTH the accessors AETH, INT, Timestamp, Reserved and CNM may
 // be used.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/pausenet/pausenet/internal/frame"
 	"pgregory.net/rapid"
 )
 
@@ -47,9 +46,9 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 		if whole.bth && !whole.ICRCValid() {
 			t.Fatal("wrong ICRC")
 		}
-		kept := min(n, frame.TelemetryHeaderBytes)
+		kept := min(n, TelemetryHeaderBytes)
 		if headers := (&Packet{}); ParseHeaders(buf[:kept:kept], n, headers) == nil && headers.INT() == nil {
-			kept = min(n, frame.HeaderBytes)
+			kept = min(n, HeaderBytes)
 		}
 		if err := ParseHeaders(buf[:kept:kept], n, &headers); err != nil {
 			t.Fatal(err)
@@ -70,16 +69,16 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 	})
 }
 
-// TestHeadersFit: a pool of headers keeps all headers of a data packet, with telemetry if it keeps that, and what the receiver
-// sends whole.
+// TestHeadersFit: a pool of headers keeps all headers of a data packet but the RETH, with telemetry if it keeps that, and those of
+// what the receiver sends.
 func TestHeadersFit(t *testing.T) {
 	for _, c := range []struct{ most, want, kept int }{
-		{DataLen(OpWriteFirst, 0) - ICRCLen, 14 + 20 + 8 + 12 + 16, frame.HeaderBytes},
-		{DataLen(OpWriteFirst.WithINT(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 42 + 16, frame.TelemetryHeaderBytes},
-		{DataLen(OpWriteFirst.WithTimestamp(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 8 + 16, frame.HeaderBytes},
-		{AckTimestampLen, 14 + 20 + 8 + 12 + 4 + 8 + 4, frame.HeaderBytes},
-		{max(AckLen, CNPLen, CNMLen, PFCLen), 14 + 20 + 8 + 12 + 16 + 4, frame.HeaderBytes},
-		{AckINTLen, 14 + 20 + 8 + 12 + 42 + 4 + 4, frame.TelemetryHeaderBytes},
+		{DataLen(OpWriteMiddle, 0) - ICRCLen, 14 + 20 + 8 + 12 + 2, HeaderBytes}, // MinFrame
+		{DataLen(OpWriteMiddle.WithINT(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 42, TelemetryHeaderBytes},
+		{DataLen(OpWriteMiddle.WithTimestamp(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 8, HeaderBytes},
+		{AckTimestampLen - ICRCLen, 14 + 20 + 8 + 12 + 4 + 8, HeaderBytes},
+		{max(AckLen, CNPLen, CNMLen, PFCLen) - ICRCLen, 14 + 20 + 8 + 12 + 16, HeaderBytes},
+		{AckINTLen - ICRCLen, 14 + 20 + 8 + 12 + 42 + 4, TelemetryHeaderBytes},
 	} {
 		if c.most != c.want || c.most > c.kept {
 			t.Errorf("%d bytes of headers, want %d, of which %d are kept", c.most, c.want, c.kept)
@@ -93,9 +92,9 @@ func FuzzParseHeaders(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		kept := min(len(b), frame.HeaderBytes)
+		kept := min(len(b), HeaderBytes)
 		if len(b)%2 == 0 {
-			kept = min(len(b), frame.TelemetryHeaderBytes)
+			kept = min(len(b), TelemetryHeaderBytes)
 		}
 		var p Packet
 		if ParseHeaders(b[:kept:kept], len(b), &p) != nil {

@@ -22,7 +22,7 @@ func PutAckTimestamp(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32,
 	body := buf[roceHeaderLen : roceHeaderLen+AETHLen+TimestampLen]
 	binary.BigEndian.PutUint32(body, uint32(syndrome)<<24|msn&PSNMask)
 	binary.BigEndian.PutUint64(body[AETHLen:], timestamp)
-	if h.headersOnly {
+	if h.icrc == nil {
 		return AckTimestampLen
 	}
 	return putICRC(buf, roceHeaderLen+len(body), crcShort(crc, body))

@@ -13,8 +13,9 @@ const SettingName = "--set"
 // Override is v with one place changed, as "--set path=value" asks for: "switch.pfc.xoff=256KB", "flows.2.count=10". A
 // list item is chosen by its index, or by its tag or name ("flows.burst.count=10", all items of that tag); "+" adds one at
 // the end ("controllers.+=none"). Mappings on the way that are missing are made, and so is a list that "+" adds to; whether the keys are known is the decoder's to say, and it will point into the
-// setting. v itself does not change. Problems are reported; the result is v then.
-func (v *Value) Override(setting string) *Value {
+// setting. v itself does not change. Problems are reported; the result is v then. Names that have dots in them, and are one word of a path
+// all the same, are told as whole.
+func (v *Value) Override(setting string, whole ...string) *Value {
 	s := v.Report().open(SettingName, setting)
 	path, text, found := strings.Cut(setting, "=")
 	if !found || strings.TrimSpace(path) == "" || strings.ContainsRune(setting, '\n') {
@@ -30,15 +31,28 @@ func (v *Value) Override(setting string) *Value {
 	if value == nil {
 		return v
 	}
-	return v.Change(&Value{kind: scalar, text: path, source: s, line: 1, column: 1}, value)
+	return v.Change(&Value{kind: scalar, text: path, source: s, line: 1, column: 1}, value, whole...)
+}
+
+// words are those of a path.
+func words(path string, whole []string) []string {
+	words := strings.Split(path, ".")
+	for i := range words {
+		for n := i + 2; n <= len(words); n++ {
+			if slices.Contains(whole, strings.TrimSpace(strings.Join(words[i:n], "."))) {
+				return append(append(slices.Clone(words[:i]), strings.Join(words[i:n], ".")), words[n:]...)
+			}
+		}
+	}
+	return words
 }
 
 // Change is v with one place changed to value. path, a scalar, names the place as settings of Override do. v itself does not
 // change. Problems are reported; the result is v then.
-func (v *Value) Change(path, value *Value) *Value {
+func (v *Value) Change(path, value *Value, whole ...string) *Value {
 	var parts []*Value
 	column := path.column
-	for _, word := range strings.Split(path.text, ".") {
+	for _, word := range words(path.text, whole) {
 		width := utf8.RuneCountInString(word)
 		part := &Value{kind: scalar, text: strings.TrimSpace(word), source: path.source, line: path.line, column: column, width: max(1, width)}
 		if part.text == "" {

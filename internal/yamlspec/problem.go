@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // maxProblems bounds the mistakes kept of one reading: past it the file is not what its reader thinks it is.
@@ -77,6 +79,8 @@ func (ps Problems) Error() string {
 type Report struct {
 	// Asked, if it is there, is told of each mapping that was read, and of the keys that its decoder knows.
 	Asked func(mapping *Value, known []string)
+	// Sources are where files are read from that a file names; nil: from where they are.
+	Sources *files.Sources
 
 	problems Problems
 	sources  int

@@ -51,7 +51,7 @@ func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run f
 	for i := 1; i < len(plan.Hosts); i++ {
 		e.AddFlow(FlowConfig{
 			Source: plan.Hosts[i], Destination: plan.Hosts[0], Ports: Ports{Source: 0xc000},
-			NewController: func() (cc.Controller, error) { return spec.New(env, settings) },
+			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}
 	return e, func(until vtime.Time) {

@@ -62,7 +62,7 @@ func TestMisledFlows(t *testing.T) {
 		} {
 			e.AddFlow(FlowConfig{
 				Source: plan.Hosts[i], Destination: plan.Hosts[6], Size: 200_000, Ports: Ports{Source: 0xc000}, Controller: "mine",
-				NewController: func() (cc.Controller, error) { l.Controller = cc.Constant(5e9); return &l, nil },
+				NewController: func(int) (cc.Controller, error) { l.Controller = cc.Constant(5e9); return &l, nil },
 			})
 		}
 		if err := e.Run(vtime.Millisecond, 0, nil); err != nil {

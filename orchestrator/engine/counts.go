@@ -45,6 +45,9 @@ func (m *monitor) pausesAt(port int, priority uint8) *pauseRecord {
 // changed takes note of the priorities of a port that a control frame has switched ON or OFF. What is OFF after it was paused by it:
 // a message of credits only switches ON.
 func (m *monitor) changed(now vtime.Time, p *port, priorities uint32) {
+	if m.tracer != nil {
+		m.traceHolds(now, p, priorities)
+	}
 	if m.pauses == nil {
 		return
 	}
@@ -60,6 +63,11 @@ func (m *monitor) changed(now vtime.Time, p *port, priorities uint32) {
 
 // linkDown ends the pauses of a port whose link has gone down: from now on it is the link that keeps its queues.
 func (m *monitor) linkDown(now vtime.Time, p *port) {
+	if m.tracer != nil {
+		for i := range uint8(switchagent.Priorities) {
+			m.tracer.Freed(now, int(p.id), i)
+		}
+	}
 	if m.pauses == nil {
 		return
 	}
@@ -71,7 +79,10 @@ func (m *monitor) linkDown(now vtime.Time, p *port) {
 }
 
 // built counts a PAUSE that a port is about to send.
-func (m *monitor) built(p *port, priority uint8) {
+func (m *monitor) built(now vtime.Time, p *port, priority uint8, why PauseCause) {
+	if m.tracer != nil {
+		m.tracer.Pausing(now, int(p.id), priority, why)
+	}
 	if m.pauses != nil {
 		m.pausesAt(int(p.id), priority).sent++
 	}
@@ -137,7 +148,7 @@ func (e *Engine) Counts(p int, priority uint8) Counts {
 // countPass counts what the pass of a frame from port p into port in has come to.
 func (m *monitor) countPass(p, in *port, f *frame.Frame) {
 	m.countMark(p.id, f.Priority)
-	switch x := m.state.Pass; {
+	switch x := m.pass; {
 	case x.Verdict == ebpf.VerdictForward:
 		m.countMark(int32(x.Egress), uint8(x.OutPriority))
 	case x.Verdict == ebpf.VerdictDrop && x.Reason < ebpf.Reasons:

@@ -8,12 +8,13 @@
 //
 // Where what is:
 //
-//   - What an Engine is made of: engine.go.
-//   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), events.go (the queues).
+//   - What an Engine is made of: engine.go, and lane.go (what of it drives regions).
+//   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), together.go (by several lanes at
+//     once), events.go (the queues).
 //   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go and hoststack.go (what hosts send and
 //     get); plane.go and wasmplane.go (the pipelines' side); fingerprint.go (what two runs are compared by).
-//   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; readpause.go has the engine check the
-//     pipelines' word, and lostpause.go says what a lost PAUSE excuses.
+//   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go has the engine check the
+//     pipelines' word, and says what a lost PAUSE excuses.
 //   - What switches go by: tables.go (ports, routes), ecmp.go (the path of a flow), thresholds.go, reconfigure.go.
 //   - What watches: monitor.go, which is told by hooks, and counts.go; cycle.go (deadlocks) searches every 100 us; watchdog.go acts on
 //     PFC storms; invariants.go is the final check.
@@ -22,8 +23,10 @@
 // What a caller has to know:
 //
 //   - The package is pure: it asks no clock, operating system or network, starts no goroutine, and prints nothing.
-//   - One goroutine drives an Engine, and nothing of it is safe for concurrent use. Everything is to be called between two events: when Run
+//   - One goroutine calls an Engine, and nothing of it is safe for concurrent use. Everything is to be called between two events: when Run
 //     does not run, or in a function given to Call or At.
+//   - With a Crew, regions are driven by several goroutines at once. Congestion controls are made and called by any of them, those of one
+//     host by one at a time, and RTT counters are told which lane it is. Observers, Calls and Taps are the calling goroutine's.
 //   - Equal configurations, flows and calls give equal runs, by Fingerprint, on either plane. A function given to Call or At must keep
 //     that, and decide by nothing but virtual time and what it reads here.
 //   - An Observer is told late, though in the order of time: read what it needs from what it is given. It must not change anything.

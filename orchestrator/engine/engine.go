@@ -25,6 +25,10 @@ type Config struct {
 	Features Features
 	Seed     uint64
 	Observer Observer
+	// Tracer is told of every frame's way; nil: nobody is. Not of a live fabric.
+	Tracer Tracer
+	// Crew drives regions at once, if there are several and the plane lets it; nil: nobody does. Results do not depend on it.
+	Crew Crew
 }
 
 // Observer is told what happens. It must not change anything.
@@ -50,66 +54,28 @@ type PFCArrival struct {
 	XOFF     uint64     // threshold of the port's ingress side
 }
 
-// Engine is the virtual clock, the event queue, and what connects ports, pipelines, traffic managers and NICs. One
-// goroutine drives it.
+// Engine is the virtual clock, the event queues, and what connects ports, pipelines, traffic managers and NICs. One
+// goroutine calls it. Its counts are those of Totals.
 type Engine struct {
-	plan     *topologies.Plan
-	plane    Plane
-	state    *ebpf.State
-	pass     *ebpf.Pass
-	settings []*switchagent.Settings
-	cables   [][]switchagent.Cable // of each switch's ports
-	hosts    *hostagent.Settings
+	lane // the first; the engine itself is this one between two events
 
-	now          vtime.Time // in the region that is driven
 	synchronised vtime.Time
-	regions      []region
-	due          []vtime.Time // of each region's next event, or before it
 	lookahead    vtime.Time
-	phases       [][]int32  // regions that are driven together
+	phases       [][]int32  // regions that are driven together, and between which there are no links
 	window       vtime.Time // the end of the present synchronisation window; of one region there are none
 	divided      bool       // there are several regions
-	byPort       bool       // frames that arrive at one time do so in the order of ports: regions driven apart know no other
 	calls        []call     // by time
-	ended        []int32    // flows that have ended and the observer has not been told of
-	gone         []int32    // flows that have ended and whose receivers have not been told
 
-	ports        []port
-	switches     []*switchagent.Switch
-	nics         []*hostagent.NIC
-	pool         *frame.Pool
-	flows        []Flow
 	added        int      // flows so far
 	misledBefore []misled // of flows that have been freed
 	vacant       []int32  // flows that have ended and whose places others may take; of a live fabric
-	open         int      // flows with a size that have not ended
-	starting     int      // flows that have not started
-	making       int32    // 1 + the flow whose congestion control is being made; 0: none
 	quiescence   vtime.Time
-	last         vtime.Time // of any event so far
-	lastEnd      vtime.Time // of any frame
-	moved        vtime.Time // when a frame of a flow last left a port
-	longest      int        // frame that a NIC sends, in bytes
-	flowControl  flowControl
-	countsFrames bool // flowControl does
-	features     Features
-	seed         uint64
 	started      bool
-	warmth       int32 // keeps the compiler from dropping warm's loads
 
-	broken   []Violation
-	overruns map[overrun]int // which of broken a loss in a lossless class is
-
-	lost      [Losses]Amount // by faults
-	pending   int            // calls of At to come
-	failed    error          // of one
-	rerouted  bool
-	watchdogs []watch        // by port and priority; nil: no switch has one
-	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
+	pending   int   // calls of At to come
+	failed    error // of one
 	deadlocks deadlockSearch
-	monitor   monitor
-
-	Totals
+	together  *together // nil: one lane drives all
 }
 
 // Totals are an engine's counts over the run.
@@ -144,6 +110,7 @@ type port struct {
 	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
 	freeArmed bool
 	faulty    bool  // fault is not nil
+	expected  bool  // an event waits for the first frame on the wire
 	pauses    uint8 // bit n: a PAUSE came for priority n, and no RESUME since
 	busyUntil vtime.Time
 	wakeAt    vtime.Time
@@ -156,11 +123,9 @@ type port struct {
 	control   *frame.Queue // of a host's port: PFC frames or credit messages that wait; nil: there never were any
 	txBytes   [switchagent.Priorities]int64
 
-	rate    units.Rate
-	stopped stopped  // of pauses
-	pfcSent [2]int64 // RESUMEs, PAUSEs that left
-	// refreshAt is when a PAUSE of the priority is to be sent again; older refresh events are stale.
-	refreshAt [switchagent.Priorities]vtime.Time
+	rate      units.Rate
+	pausing   *pausing   // nil: no PAUSE has come or was sent
+	pfcSent   [2]int64   // RESUMEs, PAUSEs that left
 	fault     *portFault // nil: there never was one
 	hostStack *hostStack // of a host's port in a live fabric
 	_         [3]int64
@@ -174,11 +139,12 @@ func New(c Config) (*Engine, error) {
 			c.Plane.Name(), has, c.Features)
 	}
 	plan, live := c.Plan, c.Features.Live
-	e := &Engine{
-		plan: plan, plane: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass,
-		settings: c.Switches, hosts: c.Hosts, features: c.Features, seed: c.Seed,
-		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)), longest: longestFrame(plan),
-	}
+	e := &Engine{lane: lane{
+		fabric: &fabric{plane: c.Plane, settings: c.Switches, features: c.Features, seed: c.Seed, longest: longestFrame(plan)},
+		plan:   plan, passes: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, hosts: c.Hosts,
+		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)),
+	}}
+	e.first, e.driving, e.most = &e.lane, none, maxViolations
 	ofPort, regions, lookahead := divide(plan)
 	e.byPort = regions > 1
 	if live { // driven as a whole, with what happens at one time in the order of a run
@@ -187,9 +153,8 @@ func New(c Config) (*Engine, error) {
 	}
 	e.lookahead, e.divided, e.phases = lookahead, regions > 1, drivingPhases(plan, ofPort, regions)
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
-	store := &eventStore{}
 	for i := range regions {
-		e.regions = append(e.regions, region{events: newEventQueue(plan, store, func(p int) bool { return int(ofPort[p]) == i })})
+		e.regions = append(e.regions, &region{lane: &e.lane, events: newEventQueue(plan, func(p int) bool { return int(ofPort[p]) == i })})
 	}
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
@@ -202,7 +167,7 @@ func New(c Config) (*Engine, error) {
 		if live && node.Kind == topologies.Host {
 			e.ports[i].hostStack = &hostStack{}
 		}
-		r := &e.regions[ofPort[i]]
+		r := e.regions[ofPort[i]]
 		r.ports = append(r.ports, int32(i))
 	}
 	for i, id := range plan.Switch {
@@ -231,15 +196,23 @@ func New(c Config) (*Engine, error) {
 	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.flowControl)
 	e.newWatchdogs(c.Switches)
 	e.deadlocks.next = deadlockPoll
-	e.monitor = monitor{state: e.state, switches: e.switches, observer: c.Observer, flowControl: e.flowControl, apart: e.divided}
+	e.monitor = monitor{state: e.state, pass: e.pass, switches: e.switches, observer: c.Observer, tracer: c.Tracer, flowControl: e.flowControl, apart: e.divided}
 	if live || !e.flowControl.usesPause() {
 		e.monitor.keepPauses()
 	}
 	if live {
 		e.monitor.counts = make([]*portCounts, len(e.ports))
 	}
-	for range plan.Hosts {
-		e.nics = append(e.nics, hostagent.NewNIC(c.Hosts, clock{e}, e.pool, plan.MTU, plan.Framing.LineBytes))
+	for _, id := range plan.Hosts {
+		of := e.regions[ofPort[plan.Nodes[id].Ports[0]]]
+		n := hostagent.NewNIC(c.Hosts, of, plan.MTU, plan.Framing.LineBytes)
+		if c.Tracer != nil {
+			n.Recorder = c.Tracer.NIC(len(e.nics))
+		}
+		e.nics = append(e.nics, n)
+	}
+	if c.Crew != nil && c.Crew.Size() > 1 && e.divided {
+		e.together = &together{crew: c.Crew}
 	}
 	return e, nil
 }
@@ -286,57 +259,80 @@ func (e *Engine) start() {
 		return
 	}
 	e.started = true
-	if !e.plane.CarriesPayload() {
-		e.pool.HeadersOnly(e.features.Telemetry)
-	}
+	e.keepHeaders(e.pool)
 	for _, n := range e.nics {
 		n.HeadersOnly = !e.plane.CarriesPayload()
+		n.Brief = n.HeadersOnly && !e.features.Telemetry
+	}
+}
+
+// keepHeaders has a pool keep no more of frames than the plane asks for, and the tracer's notes.
+func (e *Engine) keepHeaders(p *frame.Pool) {
+	if !e.plane.CarriesPayload() {
+		p.HeadersOnly(e.features.Telemetry)
+	}
+	if e.monitor.tracer != nil {
+		p.Notes()
+	}
+}
+
+// Trim lets go of memory that frames to come would need. A run has ended, or nearly all frames have.
+func (e *Engine) Trim() {
+	lanes := []*lane{&e.lane}
+	if e.together != nil {
+		lanes = e.together.lanes
+	}
+	for _, l := range lanes {
+		l.pool.Trim()
+		l.stretches = nil
 	}
 }
 
 // idle says whether nothing moves any more: no flow is open and no frame is anywhere.
-func (e *Engine) idle() bool { return e.open == 0 && e.pool.Out() == 0 }
+func (l *lane) idle() bool { return l.open == 0 && l.pool.Out() == 0 }
 
-func (e *Engine) handle(ev event) error {
+func (l *lane) handle(ev event) error {
 	//exhaustive:enforce
 	switch ev.kind {
 	case eventArrival:
-		return e.arrive(&e.ports[ev.id])
+		return l.arrive(&l.ports[ev.id])
 	case eventFree:
-		p := &e.ports[ev.id]
+		p := &l.ports[ev.id]
 		p.freeArmed = false
-		return e.serve(p)
+		return l.serve(p)
 	case eventWake:
-		p := &e.ports[ev.id]
+		p := &l.ports[ev.id]
 		if p.wakeAt == ev.at {
 			p.wakeAt = vtime.Never
 		}
-		return e.serve(p)
+		return l.serve(p)
 	case eventTimer:
-		return e.flowTimer(int(ev.id))
+		return l.flowTimer(int(ev.id))
 	case eventReport:
-		return e.reportTimer(int(ev.id))
+		return l.reportTimer(int(ev.id))
 	case eventStart:
-		return e.startFlow(int(ev.id))
+		return l.startFlow(int(ev.id))
 	case eventRefresh, eventCredit:
-		return e.flowControl.timer(e, ev)
+		return l.flowControl.timer(l, ev)
 	case eventWatch:
-		return e.watchQueue(int(ev.id>>3), uint8(ev.id&7))
+		return l.watchQueue(int(ev.id>>3), uint8(ev.id&7))
 	case eventDrain:
-		return e.drainReceiver(&e.ports[ev.id])
+		return l.drainReceiver(&l.ports[ev.id])
 	case eventReceiverPause:
-		return e.pausePeerAgain(&e.ports[ev.id])
+		return l.pausePeerAgain(&l.ports[ev.id])
 	case eventPFCStorm:
-		return e.sendStorm(&e.ports[ev.id])
+		return l.sendStorm(&l.ports[ev.id])
 	case eventHostStack:
-		return e.hostStackDue(&e.ports[ev.id])
+		return l.hostStackDue(&l.ports[ev.id])
 	}
 	return fmt.Errorf("unknown event %d", ev.kind)
 }
 
 // fail notes a broken invariant.
-func (e *Engine) fail(invariant, place, format string, args ...any) {
-	if len(e.broken) < maxViolations {
-		e.broken = append(e.broken, Violation{Invariant: invariant, Place: place, Time: e.now, Detail: fmt.Sprintf(format, args...), Times: 1})
+func (l *lane) fail(invariant, place, format string, args ...any) *Violation {
+	v := &Violation{Invariant: invariant, Place: place, Time: l.now, Detail: fmt.Sprintf(format, args...), Times: 1}
+	if len(l.broken) < l.most {
+		l.broken = append(l.broken, broken{l.driving, v})
 	}
+	return v
 }

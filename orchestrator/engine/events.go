@@ -43,7 +43,7 @@ func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.
 // eventQueue is a calendar queue (Brown, CACM 1988): nearly all events of a fabric are due within a few microseconds, so
 // they go into a ring of narrow buckets, which are sorted one at a time as they come up. Later events wait in a heap. The
 // cost of an event does not grow with the number of ports. A bucket is a list; what one gives back the next takes, so that
-// the queues of a large fabric, which share a store, touch little memory.
+// little memory is touched.
 type eventQueue struct {
 	seq    uint64
 	shift  uint     // a bucket is 1<<shift picoseconds wide
@@ -53,11 +53,11 @@ type eventQueue struct {
 	ring   []int32  // the list of each bucket to come
 	used   []uint64 // a bit a bucket of the ring
 	near   int      // events in the ring
-	store  *eventStore
+	store  eventStore
 	far    eventHeap
 }
 
-// eventStore holds the events of buckets to come, of any number of queues. The zero eventStore is ready.
+// eventStore holds the events of buckets to come. The zero eventStore is ready.
 type eventStore struct {
 	nodes []eventNode // number 0 is none
 	free  int32       // the first of those given back
@@ -101,7 +101,7 @@ func (s *eventStore) take(list int32, events []event) []event {
 
 // newEventQueue is an empty queue that suits the rate of events at some of a plan's ports: a bucket holds a few when all of
 // them send at line rate, and the ring reaches beyond the longest link.
-func newEventQueue(plan *topologies.Plan, store *eventStore, of func(port int) bool) eventQueue {
+func newEventQueue(plan *topologies.Plan, of func(port int) bool) eventQueue {
 	const perBucket = 8
 	perSecond, longest := 1.0, vtime.Time(0)
 	line := plan.Framing.LineBytes(plan.MTU + 58)
@@ -115,7 +115,7 @@ func newEventQueue(plan *topologies.Plan, store *eventStore, of func(port int) b
 	}
 	shift := min(max(uint(bits.Len64(uint64(perBucket*float64(vtime.Second)/perSecond))), 10), 22)
 	n := 1 << min(max(bits.Len64(uint64(longest+longest/2)>>shift), 6), 16)
-	return eventQueue{shift: shift, ring: make([]int32, n), used: make([]uint64, n/64), store: store}
+	return eventQueue{shift: shift, ring: make([]int32, n), used: make([]uint64, n/64)}
 }
 
 // slot is a bucket's place in the ring.

@@ -90,8 +90,8 @@ var EventKinds = []string{
 // EventObserver is an Observer that is told of faults, storms and deadlocks too, in the order of time.
 type EventObserver interface{ FaultEvent(FaultEvent) }
 
-func (e *Engine) note(port int, kind, format string, args ...any) {
-	e.monitor.happened = append(e.monitor.happened, FaultEvent{e.now, port, kind, fmt.Sprintf(format, args...)})
+func (l *lane) note(port int, kind, format string, args ...any) {
+	l.monitor.happened = append(l.monitor.happened, FaultEvent{l.now, port, kind, fmt.Sprintf(format, args...)})
 }
 
 // At is Call for what may fail, as faults on a plane that fails do; the run ends then. A draining run does not end for want of
@@ -107,9 +107,9 @@ func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {
 }
 
 // faultOf is a port's fault, which it has from now on.
-func (e *Engine) faultOf(p *port) *portFault {
+func (l *lane) faultOf(p *port) *portFault {
 	if p.fault == nil {
-		p.fault = &portFault{seed: splitmix.At(e.seed^0x6c6f7373, 0) ^ splitmix.At(uint64(p.id), 0)}
+		p.fault = &portFault{seed: splitmix.At(l.seed^0x6c6f7373, 0) ^ splitmix.At(uint64(p.id), 0)}
 		p.faulty = true
 	}
 	return p.fault
@@ -127,89 +127,85 @@ func (e *Engine) LostAt(p int) [Losses]Amount {
 }
 
 // countLoss ends a frame that a fault cost.
-func (e *Engine) countLoss(p *port, why Loss, f *frame.Frame) {
+func (l *lane) countLoss(p *port, why Loss, f *frame.Frame) {
 	n := int(f.Length)
-	e.endFrame(n)
-	e.Dropped++
-	e.lost[why].add(n)
-	e.monitor.lost(p, why, f)
-	e.faultOf(p).lost[why].add(n)
-	e.pool.Put(f)
+	l.endFrame(n)
+	l.Dropped++
+	l.lost[why].add(n)
+	l.monitor.lost(p, why, f)
+	l.faultOf(p).lost[why].add(n)
+	l.pool.Put(f)
 }
 
 // arriveFaulty deals with an arrival from a port that has or had a fault. It says whether that was all there is to do.
 //
 //go:noinline
-func (e *Engine) arriveFaulty(p *port) (done bool, err error) {
-	if p.wire.next() != e.now { // the frame that the event was for went down with its link
+func (l *lane) arriveFaulty(p *port) (done bool, err error) {
+	if p.wire.next() != l.now { // the frame that the event was for went down with its link
 		return true, nil
 	}
 	why := p.fault.fate(int(p.wire.first().Length))
 	if why == Losses {
 		return false, nil
 	}
-	f := p.wire.pop()
-	if next := p.wire.next(); next != vtime.Never {
-		e.push(next, eventArrival, p.id)
-	}
-	return true, e.lose(p, f, why)
+	return true, l.lose(p, l.takeOff(p), why)
 }
 
 // lose ends a frame on the wire from port p. Its pass runs the egress pipeline of p, which it has left, and no other.
-func (e *Engine) lose(p *port, f *frame.Frame, why Loss) error {
-	in := &e.ports[p.peer]
-	e.depart(p, f)
-	e.pass.Trigger = ebpf.TriggerLost
-	if err := unlessUnfinished(e.process(in, f)); err != nil {
+func (l *lane) lose(p *port, f *frame.Frame, why Loss) error {
+	in := &l.ports[p.peer]
+	l.depart(p, f)
+	l.pass.Trigger = ebpf.TriggerLost
+	if err := unlessUnfinished(l.process(in, f)); err != nil {
 		return err
 	}
-	e.lostOnWire(p, f, why)
+	l.lostOnWire(p, f, why)
 	return nil
 }
 
 // lostOnWire counts a frame that left port p and did not arrive.
-func (e *Engine) lostOnWire(p *port, f *frame.Frame, why Loss) {
-	e.faultOf(p)
+func (l *lane) lostOnWire(p *port, f *frame.Frame, why Loss) {
+	l.faultOf(p)
 	if f.Control {
-		e.flowControl.lost(e, p, f)
+		l.flowControl.lost(l, p, f)
 	}
-	e.countLoss(p, why, f)
+	l.countLoss(p, why, f)
 }
 
 // refused deals with a frame that the traffic manager does not take at port p, as its link is down or its queue in a storm.
-func (e *Engine) refused(p *port, f *frame.Frame) {
-	fault := e.faultOf(p)
+func (l *lane) refused(p *port, f *frame.Frame) {
+	fault := l.faultOf(p)
 	why := LossWatchdog
 	if fault.down {
 		why = LossPort
 	}
 	if f.Control {
-		e.flowControl.refused(e, p, f)
+		l.flowControl.refused(l, p, f)
 	}
-	e.countLoss(p, why, f)
+	l.countLoss(p, why, f)
 }
 
 // drop deals with a frame that the traffic manager did not take at port p.
 //
 //go:noinline
-func (e *Engine) drop(p *port, f *frame.Frame, why switchagent.Drop) {
-	e.monitor.dropped(p, why, f)
+func (l *lane) drop(p *port, f *frame.Frame, why switchagent.Drop) {
+	l.monitor.dropped(p, why, f)
 	switch {
 	case why == switchagent.DropDiscard:
-		e.refused(p, f)
+		l.refused(p, f)
 		return
-	case why != switchagent.DropLossy && e.pauseWasLost(f):
-		e.countLoss(&e.ports[f.InPort], LossPause, f)
+	case why != switchagent.DropLossy && l.pauseWasLost(f):
+		l.countLoss(&l.ports[f.InPort], LossPause, f)
 		return
 	case why != switchagent.DropLossy:
-		e.LossLost++
-		e.failLossless(p, f, why)
+		l.LossLost++
+		l.failLossless(p, f, why)
 	}
-	e.endFrame(int(f.Length))
+	l.endFrame(int(f.Length))
 	if f.HostStack() {
-		e.refuseHostStack(f)
+		l.refuseHostStack(f)
 	} else {
-		e.Dropped++
+		l.Dropped++
 	}
-	e.pool.Put(f)
+	l.pool.Put(f)
 }

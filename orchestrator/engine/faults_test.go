@@ -119,7 +119,7 @@ func TestRegionsFollowDelays(t *testing.T) {
 		t.Errorf("regions go apart for %v", l.lookahead)
 	}
 	for i := range l.Flows() {
-		if l.Flows()[i].Sender.Retransmitted != 0 {
+		if l.Flows()[i].Retransmitted() != 0 {
 			t.Errorf("flow %d sent again", i)
 		}
 	}
@@ -184,8 +184,8 @@ func TestLinkDownLosses(t *testing.T) {
 	if buffered != 0 {
 		t.Errorf("%d bytes are buffered for the dead port", buffered)
 	}
-	if f := &l.Flows()[flow]; f.Sender.Retransmitted == 0 || f.Receiver.Delivered != 1_000_000 {
-		t.Errorf("%d bytes sent again, %d delivered", f.Sender.Retransmitted, f.Receiver.Delivered)
+	if f := &l.Flows()[flow]; f.Retransmitted() == 0 || f.Delivered() != 1_000_000 {
+		t.Errorf("%d bytes sent again, %d delivered", f.Retransmitted(), f.Delivered())
 	}
 	if at := l.eventAt(EventLinkUp, 0); at != 80*vtime.Microsecond {
 		t.Errorf("the link came up at %v", at)
@@ -219,8 +219,8 @@ func TestLoss(t *testing.T) {
 		if got := l.lost(why); got != want || missing != want || want == 0 {
 			t.Errorf("damaged %v: %d of %d frames lost, %d missing, want %d", damaged, got, sent, missing, want)
 		}
-		if f := &l.Flows()[flow]; f.Receiver.Delivered != 1_000_000 || l.NIC(1).OutOfOrder == 0 || l.NIC(1).Corrupted != 0 {
-			t.Errorf("damaged %v: %d delivered, %d out of order, %d with a wrong ICRC", damaged, f.Receiver.Delivered, l.NIC(1).OutOfOrder, l.NIC(1).Corrupted)
+		if f := &l.Flows()[flow]; f.Delivered() != 1_000_000 || l.NIC(1).OutOfOrder == 0 || l.NIC(1).Corrupted != 0 {
+			t.Errorf("damaged %v: %d delivered, %d out of order, %d with a wrong ICRC", damaged, f.Delivered(), l.NIC(1).OutOfOrder, l.NIC(1).Corrupted)
 		}
 	}
 }

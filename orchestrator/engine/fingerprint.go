@@ -6,7 +6,6 @@ import (
 	"math/bits"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -24,12 +23,11 @@ func (h *fingerprint) mix(v, w uint64) {
 	h.a, h.b = bits.RotateLeft64(h.a, 23)^lo, bits.RotateLeft64(h.b, 41)+hi
 }
 
-func (h *fingerprint) frame(now vtime.Time, x *ebpf.Pass, f *frame.Frame) {
-	data := f.Data()
+func (h *fingerprint) frame(now vtime.Time, x *ebpf.Pass, length int, data []byte) {
 	h.events++
 	h.mix(uint64(now), uint64(x.InPort)<<32|uint64(x.Egress))
 	// Type and IPv4, UDP, BTH; or PFC's times; or CNM's id, N and C. What follows the BTH only the kernel plane carries.
-	h.mix(uint64(x.Verdict)<<56|uint64(x.Trigger)<<48|uint64(x.Want)<<32|uint64(f.Length),
+	h.mix(uint64(x.Verdict)<<56|uint64(x.Trigger)<<48|uint64(x.Want)<<32|uint64(length),
 		binary.LittleEndian.Uint64(data[12:]))
 	h.mix(binary.LittleEndian.Uint64(data[20:]), binary.LittleEndian.Uint64(data[28:]))
 	h.mix(binary.LittleEndian.Uint64(data[36:]), binary.LittleEndian.Uint64(data[44:]))

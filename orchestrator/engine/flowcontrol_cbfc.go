@@ -22,15 +22,19 @@ import (
 type cbfc struct {
 	settings *switchagent.CBFC // of the whole fabric
 	period   []vtime.Time      // of each port
-	alive    int               // messages that are waiting or on a wire
-	sent     int64             // messages that left a port
-	spent    uint64            // frames of all priorities that have left a port
 	told     []uint64          // by port: what spent was when it last sent while nothing else moved
-	resting  bool              // some timers do
 	rests    []bool            // by port
 	// Of several regions these stand as the last synchronisation window ended; of one they are read as they are needed.
 	quiet bool   // nothing but messages moved
 	moved uint64 // what spent was
+}
+
+// creditCounts count over a run what goes by credits.
+type creditCounts struct {
+	alive   int    // messages that are waiting or on a wire
+	sent    int64  // messages that left a port
+	spent   uint64 // frames of all priorities that have left a port
+	resting bool   // some ports' timers do
 }
 
 // longestFrame is the longest frame that a NIC sends in a plan's fabric.
@@ -50,16 +54,13 @@ func newCBFC(e *Engine) *cbfc {
 	plan, s := e.plan, &e.settings[0].CBFC
 	c := &cbfc{
 		settings: s, period: make([]vtime.Time, len(plan.Ports)), told: make([]uint64, len(plan.Ports)), rests: make([]bool, len(plan.Ports)),
-		resting: true,
 	}
+	e.credits.resting = true
 	longest := e.longest
 	if e.features.Live {
 		longest = max(longest, InterfaceMTU(plan)+wire.EthernetLen)
 	}
 	for i := range e.state.Ports[:len(plan.Ports)] {
-		if !e.ports[i].isSwitch {
-			e.ports[i].control = &frame.Queue{}
-		}
 		c.rests[i] = true
 		p := &e.state.Ports[i]
 		p.CreditVls = s.Priorities
@@ -85,56 +86,60 @@ func (c *cbfc) seesBarriers() bool { return true }
 
 func (c *cbfc) countsFrames() bool { return true }
 
-func (c *cbfc) gate(e *Engine, p *port, priorities uint8, size int) {
+func (c *cbfc) gate(l *lane, p *port, priorities uint8, size int) {
 	for m := priorities & c.settings.Priorities; m != 0; m &= m - 1 {
-		if priority := uint8(bits.TrailingZeros8(m)); !e.state.Paused(int(p.id), priority, e.now) {
-			e.state.HasCredit(e.now, int(p.id), priority, size)
+		if priority := uint8(bits.TrailingZeros8(m)); !l.state.Paused(int(p.id), priority, l.now) {
+			l.state.HasCredit(l.now, int(p.id), priority, size)
 		}
 	}
 }
 
 // departed counts what a frame takes of its peer's buffer, and sets the timers going that rest.
-func (c *cbfc) departed(e *Engine, p *port, f *frame.Frame) {
+func (c *cbfc) departed(l *lane, p *port, f *frame.Frame) {
 	if f.Control {
-		c.sent++
+		l.credits.sent++
 		return
 	}
 	if c.settings.Priorities>>f.Priority&1 != 0 {
-		e.state.Spend(int(p.id), f.Priority, int(f.Length))
+		l.state.Spend(int(p.id), f.Priority, int(f.Length))
 	}
-	c.spend(e)
+	c.spend(l)
 }
 
-func (c *cbfc) arrived(e *Engine, _ *port, f *frame.Frame) {
-	if f.Control && e.pass.Verdict == ebpf.VerdictConsumed {
-		c.alive--
+func (c *cbfc) arrived(l *lane, _ *port, f *frame.Frame) {
+	if f.Control && l.pass.Verdict == ebpf.VerdictConsumed {
+		l.credits.alive--
 	}
 }
 
 // freed: what is free the next message tells.
-func (c *cbfc) freed(*Engine, *switchagent.Switch) error { return nil }
+func (c *cbfc) freed(*lane, *switchagent.Switch) error { return nil }
 
 // pauseWanted: no account gets there (cbfcLevels.limit), unless it breaks an invariant of check's.
-func (c *cbfc) pauseWanted(*Engine, *port, uint8) error { return nil }
+func (c *cbfc) pauseWanted(*lane, *port, uint8) error { return nil }
 
 // timer has a port's messages built and sent: its time has come.
-func (c *cbfc) timer(e *Engine, ev event) error {
-	p := &e.ports[ev.id]
-	if len(e.regions) == 1 {
-		c.poll(e)
+func (c *cbfc) timer(l *lane, ev event) error {
+	p := &l.ports[ev.id]
+	if len(l.regions) == 1 {
+		c.poll(l, l.pool.Out())
 	}
 	if c.quiet && c.told[p.id] == c.moved {
-		c.resting, c.rests[p.id] = true, true
+		l.credits.resting, c.rests[p.id] = true, true
 		return nil
 	}
 	if c.quiet {
 		c.told[p.id] = c.moved
 	}
-	e.push(e.now+c.period[p.id], eventCredit, p.id)
+	l.push(l.now+c.period[p.id], eventCredit, p.id)
 	for m := c.settings.Priorities; m != 0; m &= m - 1 {
-		f, _, err := e.build(p, ebpf.TriggerCredit, 0, uint8(bits.TrailingZeros8(m)), ebpf.CreditLen)
+		priority := uint8(bits.TrailingZeros8(m))
+		f, _, err := l.build(p, ebpf.TriggerCredit, 0, priority, ebpf.CreditLen)
+		if t := l.monitor.tracer; t != nil && p.isSwitch {
+			t.Pausing(l.now, int(p.id), priority, PauseAccount)
+		}
 		if f != nil {
-			err = c.queue(e, p, f)
+			err = c.queue(l, p, f)
 		}
 		if err != nil {
 			return err
@@ -144,44 +149,46 @@ func (c *cbfc) timer(e *Engine, ev event) error {
 }
 
 // queue puts a message that was built into the queue of its port.
-func (c *cbfc) queue(e *Engine, p *port, f *frame.Frame) error {
-	c.alive++
+func (c *cbfc) queue(l *lane, p *port, f *frame.Frame) error {
+	l.credits.alive++
 	f.Control = true
 	if p.isSwitch {
-		return e.enqueue(p.id, f, 0)
+		return l.enqueue(p.id, f, 0)
 	}
 	f.Priority = 0
 	if p.faulty && p.fault.down {
-		e.refused(p, f)
+		l.refused(p, f)
 		return nil
 	}
 	p.queueControl(f)
-	return e.serve(p)
+	return l.serve(p)
 }
 
 // barrier finds out what moves, at the end of a synchronisation window: within, some regions are ahead of others. Timers that rest are
 // set going if a frame has left any port.
 func (c *cbfc) barrier(e *Engine, now vtime.Time) {
-	if c.resting && c.spent != c.moved {
-		c.wake(e, now)
+	if e.credits.resting && e.credits.spent != c.moved {
+		c.wake(&e.lane, now)
 	}
-	c.poll(e)
+	c.poll(&e.lane, e.pool.Out())
 }
 
-// poll finds out what moves now.
-func (c *cbfc) poll(e *Engine) { c.quiet, c.moved = e.pool.Out() == c.alive, c.spent }
+// poll finds out what moves now, of so many frames in the fabric.
+func (c *cbfc) poll(l *lane, frames int) {
+	c.quiet, c.moved = frames == l.credits.alive, l.credits.spent
+}
 
 // spend has the ports' timers go on, as there is something to tell.
-func (c *cbfc) spend(e *Engine) {
-	c.spent++
-	if c.resting && len(e.regions) == 1 {
-		c.wake(e, e.now)
+func (c *cbfc) spend(l *lane) {
+	l.credits.spent++
+	if l.credits.resting && len(l.regions) == 1 {
+		c.wake(l, l.now)
 	}
 }
 
 // wake sets the timers going that rest, each at its port's first time after the given one.
-func (c *cbfc) wake(e *Engine, after vtime.Time) {
-	c.resting = false
+func (c *cbfc) wake(l *lane, after vtime.Time) {
+	l.credits.resting = false
 	for port, rests := range c.rests {
 		if rests {
 			c.rests[port] = false
@@ -189,7 +196,7 @@ func (c *cbfc) wake(e *Engine, after vtime.Time) {
 			if at <= after {
 				at += ((after-at)/c.period[port] + 1) * c.period[port]
 			}
-			e.push(at, eventCredit, int32(port))
+			l.push(at, eventCredit, int32(port))
 		}
 	}
 }
@@ -202,37 +209,37 @@ func (c *cbfc) phase(port int) vtime.Time {
 }
 
 // linkDown: until the link comes up there are no credits.
-func (c *cbfc) linkDown(*Engine, *port) {}
+func (c *cbfc) linkDown(*lane, *port) {}
 
 // linkUp is the initialisation of a link, as newCBFC has it for all: nothing has been sent, and what is free is granted.
-func (c *cbfc) linkUp(e *Engine, ends [2]*port) error {
+func (c *cbfc) linkUp(l *lane, ends [2]*port) error {
 	for _, p := range ends {
-		r, far := &e.state.Ports[p.id], &e.state.Ports[p.peer]
+		r, far := &l.state.Ports[p.id], &l.state.Ports[p.peer]
 		for m := c.settings.Priorities; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros8(m)
 			buffered := min(far.Class[i].Buffered, uint64(far.CreditBuffer))
 			r.Credit[i].Sent, far.Credit[i].Received = 0, 0
 			r.Credit[i].Limit = uint16(min((uint64(far.CreditBuffer)-buffered)>>r.BlockShift, ebpf.CreditMost))
 			r.Credit[i].Needed = 0
-			r.Class[i].PausedUntil = min(r.Class[i].PausedUntil, uint64(e.now))
+			r.Class[i].PausedUntil = min(r.Class[i].PausedUntil, uint64(l.now))
 		}
 	}
 	return nil
 }
 
 // renew: the next message tells all.
-func (c *cbfc) renew(*Engine, *port) error { return nil }
+func (c *cbfc) renew(*lane, *port) error { return nil }
 
 // lost has the timers go on: the port is wrong about what its peer has been told.
-func (c *cbfc) lost(e *Engine, p *port, _ *frame.Frame) {
+func (c *cbfc) lost(l *lane, p *port, _ *frame.Frame) {
 	p.fault.lostCredits++
-	c.alive--
-	c.spend(e)
+	l.credits.alive--
+	c.spend(l)
 }
 
-func (c *cbfc) refused(_ *Engine, p *port, _ *frame.Frame) {
+func (c *cbfc) refused(l *lane, p *port, _ *frame.Frame) {
 	p.fault.lostCredits++
-	c.alive--
+	l.credits.alive--
 }
 
 func (c *cbfc) priorityOf(f *frame.Frame) uint8 { return f.Priority }
@@ -247,10 +254,7 @@ func (c *cbfc) staysPaused(e *Engine, account PortPriority, bytes, _ uint64) boo
 
 // CreditMessages is how many credit messages have left a port.
 func (e *Engine) CreditMessages() int64 {
-	if c, ok := e.flowControl.(*cbfc); ok {
-		return c.sent
-	}
-	return 0
+	return e.credits.sent
 }
 
 // check: what a port counts as sent its peer has received or is on the wire; none has sent more than it may, nor has any buffered more
@@ -272,7 +276,7 @@ func (c *cbfc) check(e *Engine) {
 		})
 		if p.isSwitch {
 			e.switches[p.index].Port(i).EachControl(func(*frame.Frame) { waiting++ })
-		} else {
+		} else if p.control != nil {
 			waiting = uint64(p.control.Packets)
 		}
 		var lost uint64

@@ -55,7 +55,7 @@ func TestCreditsLimitTheRate(t *testing.T) {
 	l.run(4 * vtime.Millisecond)
 	// A frame of 1058 B takes 17 blocks of 64 B of the 1000; the host keeps those that the longest, of 1116 B, would not get.
 	const frames = (1000 - 18 + 17) / 17
-	if got, most := l.Flows()[0].Receiver.Delivered, int64(4000/40+1)*frames*1000; got > most || got < most*97/100 {
+	if got, most := l.Flows()[0].Delivered(), int64(4000/40+1)*frames*1000; got > most || got < most*97/100 {
 		t.Errorf("%d bytes delivered in 4 ms, by hand %d", got, most)
 	}
 }
@@ -79,7 +79,7 @@ func TestCreditIncast(t *testing.T) {
 				for i := range flows {
 					e.AddFlow(FlowConfig{
 						Source: plan.Hosts[i+1], Destination: plan.Hosts[0], Size: size, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
-						NewController: func() (cc.Controller, error) { return cc.Constant(40e9), nil },
+						NewController: func(int) (cc.Controller, error) { return cc.Constant(40e9), nil },
 					})
 				}
 				if err := e.Run(vtime.Second, vtime.Second, nil); err != nil {
@@ -178,7 +178,7 @@ links: [{from: h0, to: s0}, {from: h1, to: s0}, {from: s0, to: s1}, {from: s1, t
 	})
 	l.run(4 * vtime.Millisecond)
 	// Each period brings a buffer's blocks, which are 91 frames.
-	if delivered := l.Flows()[0].Receiver.Delivered + l.Flows()[1].Receiver.Delivered; delivered < 47*91*1000 {
+	if delivered := l.Flows()[0].Delivered() + l.Flows()[1].Delivered(); delivered < 47*91*1000 {
 		t.Errorf("%d bytes in 2 ms after it could drain", delivered)
 	}
 }

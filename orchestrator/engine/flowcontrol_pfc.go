@@ -29,94 +29,95 @@ func (pfc) seesBarriers() bool { return false }
 func (pfc) countsFrames() bool { return false }
 
 // gate: what holds a host's port is in its registers.
-func (pfc) gate(*Engine, *port, uint8, int) {}
+func (pfc) gate(*lane, *port, uint8, int) {}
 
-func (pfc) departed(e *Engine, p *port, f *frame.Frame) {
+func (pfc) departed(l *lane, p *port, f *frame.Frame) {
 	if f.Control {
-		e.monitor.departed(e.now, p, f)
+		p.pfcSent[pauseIndex(f)]++
+		l.monitor.departed(l.now, p, f)
 	}
 }
 
-func (pfc) arrived(e *Engine, in *port, f *frame.Frame) {
-	e.readPause(in, f)
+func (pfc) arrived(l *lane, in *port, f *frame.Frame) {
+	l.readPause(in, f)
 	if f.Control {
-		e.monitor.took(e.now, in, f)
+		l.monitor.took(l.now, in, f)
 	}
 }
 
-func (pfc) freed(e *Engine, s *switchagent.Switch) error { return e.resume(s) }
+func (pfc) freed(l *lane, s *switchagent.Switch) error { return l.resume(s) }
 
-func (pfc) pauseWanted(e *Engine, in *port, priority uint8) error {
+func (pfc) pauseWanted(l *lane, in *port, priority uint8) error {
 	if in.faulty {
-		in.fault.beginPause(priority, e.now)
+		in.fault.beginPause(priority, l.now)
 	}
-	before := e.state.Ports[in.id].PausesSent
-	if err := e.sendPause(in, priority); err != nil || e.state.Ports[in.id].PausesSent == before {
+	before := l.state.Ports[in.id].PausesSent
+	if err := l.sendPause(in, priority); err != nil || l.state.Ports[in.id].PausesSent == before {
 		return err
 	}
-	e.switches[in.index].Paused(int(in.id), priority)
-	e.scheduleRefresh(in, priority)
+	l.switches[in.index].Paused(int(in.id), priority)
+	l.scheduleRefresh(in, priority)
 	return nil
 }
 
-func (pfc) timer(e *Engine, ev event) error { return e.refresh(int(ev.id>>3), uint8(ev.id&7)) }
+func (pfc) timer(l *lane, ev event) error { return l.refresh(int(ev.id>>3), uint8(ev.id&7)) }
 
 func (pfc) barrier(*Engine, vtime.Time) {}
 
-func (pfc) linkDown(e *Engine, p *port) {
+func (pfc) linkDown(l *lane, p *port) {
 	p.pauses = 0
-	for i := range e.state.Ports[p.id].Class {
-		c := &e.state.Ports[p.id].Class[i]
-		c.PausedUntil = min(c.PausedUntil, uint64(e.now))
+	for i := range l.state.Ports[p.id].Class {
+		c := &l.state.Ports[p.id].Class[i]
+		c.PausedUntil = min(c.PausedUntil, uint64(l.now))
 	}
 }
 
-func (pfc) linkUp(e *Engine, ends [2]*port) error {
+func (c pfc) linkUp(l *lane, ends [2]*port) error {
 	for _, p := range ends {
 		// Until the PAUSE gets there the peer sends what it could not know that there is no room for.
 		var pausing uint8
-		for i := range e.state.Ports[p.id].Class {
-			pausing |= e.state.Ports[p.id].Class[i].Pausing << i
+		for i := range l.state.Ports[p.id].Class {
+			pausing |= l.state.Ports[p.id].Class[i].Pausing << i
 		}
-		p.fault.losePause(p, e.now, e.now, pausing)
-		if err := e.flowControl.renew(e, p); err != nil {
+		p.fault.losePause(p, l.now, l.now, pausing)
+		if err := c.renew(l, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (pfc) renew(e *Engine, p *port) error {
+func (pfc) renew(l *lane, p *port) error {
 	if p.fault != nil && p.fault.down {
 		return nil
 	}
 	if !p.isSwitch {
 		if r := p.receiver(); r != nil && r.pausing {
-			e.pausePeer(p, r)
+			l.pausePeer(p, r)
 		}
-		return e.serve(p)
+		return l.serve(p)
 	}
-	for m := e.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
+	for m := l.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
-		if e.state.Ports[p.id].Class[priority].Pausing == 0 || e.state.ResumeDue(int(p.id), priority) { // the RESUME will tell
+		if l.state.Ports[p.id].Class[priority].Pausing == 0 || l.state.ResumeDue(int(p.id), priority) { // the RESUME will tell
 			continue
 		}
-		if err := e.sendPause(p, priority); err != nil {
+		if err := l.sendPause(p, priority); err != nil {
 			return err
 		}
-		e.scheduleRefresh(p, priority)
+		l.scheduleRefresh(p, priority)
 	}
 	return nil
 }
 
-func (pfc) lost(e *Engine, p *port, f *frame.Frame) {
+func (pfc) lost(l *lane, p *port, f *frame.Frame) {
 	p.fault.lostPFC[pauseIndex(f)]++
-	p.fault.losePause(p, f.Departed, e.now, pausedBy(f))
+	p.fault.losePause(p, f.Departed, l.now, pausedBy(f))
 }
 
-func (pfc) refused(e *Engine, p *port, f *frame.Frame) {
+func (pfc) refused(l *lane, p *port, f *frame.Frame) {
 	p.fault.refusedPFC[pauseIndex(f)]++
-	p.fault.losePause(p, e.now, e.now, pausedBy(f))
+	p.fault.losePause(p, l.now, l.now, pausedBy(f))
 }
 
 // priorityOf is the one that a PFC frame is about.
@@ -131,55 +132,55 @@ func (pfc) staysPaused(e *Engine, account PortPriority, bytes, used uint64) bool
 }
 
 // sendPause has the pipeline of ingress port in build a PAUSE that is still due, the first of a pause or one that renews it.
-func (e *Engine) sendPause(in *port, priority uint8) error {
-	f, _, err := e.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
+func (l *lane) sendPause(in *port, priority uint8) error {
+	f, _, err := l.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
 	if f == nil {
 		return err
 	}
-	e.monitor.built(in, priority)
-	return e.enqueuePFC(f)
+	l.monitor.built(l.now, in, priority, PauseAccount)
+	return l.enqueuePFC(f)
 }
 
 // enqueuePFC queues the PFC frame that has just been built.
-func (e *Engine) enqueuePFC(f *frame.Frame) error {
+func (l *lane) enqueuePFC(f *frame.Frame) error {
 	f.Control = true
-	return e.enqueue(int32(e.pass.Egress), f, uint8(e.pass.OutPriority))
+	return l.enqueue(int32(l.pass.Egress), f, uint8(l.pass.OutPriority))
 }
 
 // scheduleRefresh has the PAUSE sent again when half of it has passed, so that it does not run out while it is needed.
-func (e *Engine) scheduleRefresh(in *port, priority uint8) {
-	at := e.now + vtime.Time(e.state.Ports[in.id].Quantum*uint64(e.settings[in.index].PFC.Quanta))/2
-	in.refreshAt[priority] = at
-	e.push(at, eventRefresh, in.id<<3|int32(priority))
+func (l *lane) scheduleRefresh(in *port, priority uint8) {
+	at := l.now + vtime.Time(l.state.Ports[in.id].Quantum*uint64(l.settings[in.index].PFC.Quanta))/2
+	in.pausings().refreshAt[priority] = at
+	l.push(at, eventRefresh, in.id<<3|int32(priority))
 }
 
 // refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
-func (e *Engine) refresh(id int, priority uint8) error {
-	in := &e.ports[id]
-	if e.state.Ports[id].Class[priority].Pausing == 0 || in.refreshAt[priority] != e.now {
+func (l *lane) refresh(id int, priority uint8) error {
+	in := &l.ports[id]
+	if l.state.Ports[id].Class[priority].Pausing == 0 || in.pausings().refreshAt[priority] != l.now {
 		return nil
 	}
 	// A frame that was refused left its account without a dequeue; with a dynamic threshold that may be enough to resume.
-	s := e.switches[in.index]
+	s := l.switches[in.index]
 	s.FindDue()
-	if err := e.resume(s); err != nil || e.state.Ports[id].Class[priority].Pausing == 0 {
+	if err := l.resume(s); err != nil || l.state.Ports[id].Class[priority].Pausing == 0 {
 		return err
 	}
-	if err := e.sendPause(in, priority); err != nil {
+	if err := l.sendPause(in, priority); err != nil {
 		return err
 	}
-	e.scheduleRefresh(in, priority)
+	l.scheduleRefresh(in, priority)
 	return nil
 }
 
 // resume has the RESUMEs built that the last dequeue of a switch made due.
-func (e *Engine) resume(s *switchagent.Switch) error {
+func (l *lane) resume(s *switchagent.Switch) error {
 	for len(s.Due()) > 0 {
 		d := s.Due()[0]
 		s.Resumed(d.Port, d.Priority)
-		f, _, err := e.build(&e.ports[d.Port], ebpf.TriggerResume, 0, d.Priority, ebpf.FrameMin)
+		f, _, err := l.build(&l.ports[d.Port], ebpf.TriggerResume, 0, d.Priority, ebpf.FrameMin)
 		if f != nil {
-			err = e.enqueuePFC(f)
+			err = l.enqueuePFC(f)
 		}
 		if err != nil {
 			return err

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -17,22 +19,80 @@ type FlowConfig struct {
 	Size                int64 // payload bytes; 0: unbounded
 	Start               vtime.Time
 	Ports               Ports // with the addresses they decide the path (ECMP)
-	// NewController makes the flow's congestion control, as the flow starts; Controller is what it is called in messages.
-	NewController func() (cc.Controller, error)
+	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is called in messages.
+	// Millions of flows may share it.
+	NewController func(flow int) (cc.Controller, error)
 	Controller    string
-	// RTT is told of the flow's RTT samples; nil: nobody.
-	RTT hostagent.RTTCounter
+	// RTT is, likewise, who is told of the flow's RTT samples; nil: nobody.
+	RTT func(flow int) hostagent.RTTCounter
 }
 
 // Flow is a flow of a run.
 type Flow struct {
 	FlowConfig
 	Number   int                 // how many were added before it
-	Sender   *hostagent.Sender   // nil before the start
-	Receiver *hostagent.Receiver // nil before the start
+	Sender   *hostagent.Sender   // nil before the start, and after the end
+	Receiver *hostagent.Receiver // likewise
 	Finished vtime.Time          // when its last byte was acknowledged; vtime.Never before
 	timerAt  vtime.Time          // of its earliest timer event
+	past     flowOutcome         // once it has ended
 }
+
+// flowOutcome is what is kept of a flow that has ended. A run may have millions of them: their senders and receivers take 0.5 KB each.
+type flowOutcome struct {
+	delivered, retransmitted int64 // payload bytes
+	marked, undetermined     uint32
+	lastRTT                  vtime.Time
+}
+
+// Started says whether the flow has begun, be it that it has ended.
+func (f *Flow) Started() bool { return f.Sender != nil || f.Finished != vtime.Never }
+
+// Delivered is the payload bytes that have arrived in order, once.
+func (f *Flow) Delivered() int64 {
+	if f.Receiver != nil {
+		return f.Receiver.Delivered
+	}
+	return f.past.delivered
+}
+
+// Retransmitted is the payload bytes that were sent again.
+func (f *Flow) Retransmitted() int64 {
+	if f.Sender != nil {
+		return f.Sender.Retransmitted
+	}
+	return f.past.retransmitted
+}
+
+// Marked are the data packets that arrived with CE and, undetermined, with UE (TCD).
+func (f *Flow) Marked() (congested, undetermined int64) {
+	if f.Receiver != nil {
+		return f.Receiver.Marked, f.Receiver.Undetermined
+	}
+	return int64(f.past.marked), int64(f.past.undetermined)
+}
+
+// LastRTT is the last RTT that the sender has measured; 0 before the first.
+func (f *Flow) LastRTT() vtime.Time {
+	if f.Sender != nil {
+		return f.Sender.LastRTT
+	}
+	return f.past.lastRTT
+}
+
+// end lets go of the halves of a flow that has ended, and keeps what they came to. They stay if the congestion control said what cannot be done,
+// which is to be told at the end of the run, or if a count does not fit.
+func (f *Flow) end(now vtime.Time) {
+	s, r := f.Sender, f.Receiver
+	if s.Broken(now, f.Start) != nil || max(r.Marked, r.Undetermined) > math.MaxUint32 {
+		return
+	}
+	f.past = flowOutcome{r.Delivered, s.Retransmitted, uint32(r.Marked), uint32(r.Undetermined), s.LastRTT}
+	f.Sender, f.Receiver, f.timerAt = nil, nil, vtime.Never
+}
+
+// Reserve makes room for so many flows more.
+func (e *Engine) Reserve(flows int) { e.flows = slices.Grow(e.flows, flows) }
 
 // AddFlow adds a flow and returns its index in Flows: its number, but that in a live fabric those that have ended make room for others.
 func (e *Engine) AddFlow(c FlowConfig) (id int) {
@@ -78,47 +138,55 @@ const firstQueuePair = 0x11
 // queuePair is the queue pair number of both ends of the flow of a number.
 func queuePair(flow int) uint32 { return uint32(firstQueuePair + flow%(1<<24-firstQueuePair)) }
 
-func (e *Engine) startFlow(id int) error {
-	f := &e.flows[id]
-	e.starting--
-	e.moved = max(e.moved, e.now)
-	source, destination := &e.plan.Nodes[f.Source], &e.plan.Nodes[f.Destination]
-	port := &e.plan.Ports[source.Ports[0]]
-	back := &e.plan.Ports[destination.Ports[0]]
+func (l *lane) startFlow(id int) error {
+	f := &l.flows[id]
+	l.starting--
+	l.moved = max(l.moved, l.now)
+	source, destination := &l.plan.Nodes[f.Source], &l.plan.Nodes[f.Destination]
+	port := &l.plan.Ports[source.Ports[0]]
+	back := &l.plan.Ports[destination.Ports[0]]
+	p := &l.ports[port.ID]
 	forward := wire.FlowParams{
-		SrcMAC: port.MAC, DstMAC: e.plan.Ports[port.Peer].MAC,
+		SrcMAC: port.MAC, DstMAC: l.plan.Ports[port.Peer].MAC,
 		Src: source.Addr.As4(), Dst: destination.Addr.As4(),
-		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: queuePair(f.Number), MTU: e.plan.MTU,
-		TOS: e.hosts.DataTOS(), HeadersOnly: !e.plane.CarriesPayload(),
+		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: queuePair(f.Number), MTU: l.plan.MTU,
+		TOS: l.hosts.DataTOS(), HeadersOnly: !l.plane.CarriesPayload(),
 	}
-	answers := forward.Reverse(queuePair(f.Number), wire.ControlTOS(e.hosts.ACKPriority()))
-	answersBy := f.Ports.back(e.plan)
+	answers := forward.Reverse(queuePair(f.Number), wire.ControlTOS(l.hosts.ACKPriority()))
+	answersBy := f.Ports.back(l.plan)
 	answers.SrcPort, answers.ID = answersBy.Source, answersBy.Destination
-	answers.SrcMAC, answers.DstMAC = back.MAC, e.plan.Ports[back.Peer].MAC
-	e.making = int32(id) + 1
-	controller, err := f.NewController()
-	e.making = 0
+	answers.SrcMAC, answers.DstMAC = back.MAC, l.plan.Ports[back.Peer].MAC
+	l.making = int32(id) + 1
+	controller, err := f.NewController(id)
+	l.making = 0
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
-	if f.Receiver, err = e.nics[destination.Index].Expect(id, answers); err != nil {
+	if f.Receiver, err = l.nics[destination.Index].Expect(id, answers); err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
-	f.Sender, err = e.nics[source.Index].Start(e.now, hostagent.SenderConfig{
+	if p.region == l.ports[back.ID].region || !l.shared {
+		f.Receiver.Begin()
+	} else {
+		l.receivers = append(l.receivers, f.Receiver)
+	}
+	f.Sender, err = l.nics[source.Index].Start(l.now, hostagent.SenderConfig{
 		Flow: id, Size: f.Size, Controller: controller, Wire: forward,
 	})
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
-	f.Sender.RTT = f.RTT
-	f.NewController = nil // it has done, and holds what it was made from
-	return e.serve(&e.ports[port.ID])
+	if f.RTT != nil {
+		f.Sender.RTT = f.RTT(id)
+	}
+	f.NewController, f.RTT = nil, nil // they have done, and may hold what they made these from
+	return l.serve(p)
 }
 
 // flowTimer serves a flow's timer event. Timers that were put off in the meantime are pushed again.
-func (e *Engine) flowTimer(id int) error {
-	f := &e.flows[id]
-	if f.timerAt != e.now {
+func (l *lane) flowTimer(id int) error {
+	f := &l.flows[id]
+	if f.timerAt != l.now {
 		return nil
 	}
 	f.timerAt = vtime.Never
@@ -126,56 +194,69 @@ func (e *Engine) flowTimer(id int) error {
 	if at == vtime.Never {
 		return nil
 	}
-	if at > e.now {
-		e.armFlow(id, at)
+	if at > l.now {
+		l.armFlow(id, at)
 		return nil
 	}
-	f.Sender.OnTimer(e.now)
-	return e.serve(&e.ports[e.plan.Nodes[f.Source].Ports[0]])
+	f.Sender.OnTimer(l.now)
+	return l.serve(&l.ports[l.plan.Nodes[f.Source].Ports[0]])
 }
 
 // reportTimer serves the timer of a flow's receiver, unless it was put off or was that of a flow before it in its place.
-func (e *Engine) reportTimer(id int) error {
-	f := &e.flows[id]
-	if f.Receiver == nil || f.Receiver.Armed() != e.now {
+func (l *lane) reportTimer(id int) error {
+	f := &l.flows[id]
+	if f.Receiver == nil || f.Receiver.Armed() != l.now {
 		return nil
 	}
-	f.Receiver.OnTimer(e.now)
-	return e.serve(&e.ports[e.plan.Nodes[f.Destination].Ports[0]])
+	f.Receiver.OnTimer(l.now)
+	return l.serve(&l.ports[l.plan.Nodes[f.Destination].Ports[0]])
 }
 
-func (e *Engine) armFlow(id int, at vtime.Time) {
-	f := &e.flows[id]
+func (l *lane) armFlow(id int, at vtime.Time) {
+	f := &l.flows[id]
 	if at < f.timerAt {
 		f.timerAt = at
-		e.push(at, eventTimer, int32(id))
+		l.push(at, eventTimer, int32(id))
 	}
 }
 
-// clock is the engine as its NICs see it.
-type clock struct{ e *Engine }
+// Arm has the sender's timer run out at a time. A region is the clock of its NICs, as the lane that drives it is now.
+func (r *region) Arm(s *hostagent.Sender, at vtime.Time) { r.lane.armFlow(s.Flow, max(at, r.lane.now)) }
 
-func (c clock) Arm(s *hostagent.Sender, at vtime.Time) { c.e.armFlow(s.Flow, max(at, c.e.now)) }
-
-func (c clock) ArmReceiver(r *hostagent.Receiver, at vtime.Time) {
-	c.e.push(at, eventReport, int32(r.Flow))
+// ArmReceiver has the receiver's timer run out at a time.
+func (r *region) ArmReceiver(x *hostagent.Receiver, at vtime.Time) {
+	r.lane.push(at, eventReport, int32(x.Flow))
 }
 
-func (c clock) Done(now vtime.Time, s *hostagent.Sender) {
-	f := &c.e.flows[s.Flow]
-	f.Finished = now
-	c.e.open--
-	c.e.ended = append(c.e.ended, int32(s.Flow))
-	if len(c.e.regions) == 1 {
-		c.e.forget(int32(s.Flow))
+// Lane is the number of the lane.
+func (r *region) Lane() int { return r.lane.index }
+
+// Frame is a frame of n bytes.
+func (r *region) Frame(n int) *frame.Frame { return r.lane.pool.Get(n) }
+
+// Brief is a frame of n bytes that is no more than what a packet has of its own.
+func (r *region) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
+	return r.lane.pool.GetBrief(n, form, b)
+}
+
+// Done ends a flow.
+func (r *region) Done(now vtime.Time, s *hostagent.Sender) {
+	l := r.lane
+	l.flows[s.Flow].Finished = now
+	l.open--
+	l.ended = append(l.ended, int32(s.Flow))
+	if len(l.regions) == 1 {
+		l.forget(int32(s.Flow))
 	} else { // the receiver may be ahead of us, or behind
-		c.e.gone = append(c.e.gone, int32(s.Flow))
+		l.gone = append(l.gone, int32(s.Flow))
 	}
 }
 
-// forget ends the receiving half of a flow that has ended.
-func (e *Engine) forget(flow int32) {
-	e.nics[e.plan.Nodes[e.flows[flow].Destination].Index].Forget(queuePair(e.flows[flow].Number))
+// forget ends the receiving half of a flow that has ended, and keeps what the flow came to.
+func (l *lane) forget(flow int32) {
+	f := &l.flows[flow]
+	l.nics[l.plan.Nodes[f.Destination].Index].Forget(queuePair(f.Number))
+	f.end(l.now)
 }
 
 // StoppedFlows are the flows, by number, that have started, have not ended and never will: the sender waits for an answer, no
@@ -193,7 +274,7 @@ func (e *Engine) StoppedFlows() []int {
 	}
 	e.eachFrame(func(f *frame.Frame) {
 		var p wire.Packet
-		if f.HostStack() || wire.ParseHeaders(f.Data(), int(f.Length), &p) != nil {
+		if f.HostStack() || f.ParseHeaders(&p) != nil {
 			return
 		}
 		switch p.Kind {

@@ -8,77 +8,83 @@ import (
 )
 
 // serve sends the next frame of a port that is free, if there is one.
-func (e *Engine) serve(p *port) error {
-	if e.now < p.busyUntil {
+func (l *lane) serve(p *port) error {
+	if l.now < p.busyUntil {
 		if !p.freeArmed {
 			p.freeArmed = true
-			e.push(p.busyUntil, eventFree, p.id)
+			l.push(p.busyUntil, eventFree, p.id)
 		}
 		return nil
 	}
 	var f *frame.Frame
 	var wake vtime.Time
 	if p.isSwitch {
-		f, wake = e.switches[p.index].Dequeue(e.now, int(p.id))
+		f, wake = l.switches[p.index].Dequeue(l.now, int(p.id))
 	} else {
-		f, wake = e.pull(p)
+		f, wake = l.pull(p)
 	}
 	if f == nil {
+		if l.countsFrames && l.monitor.tracer != nil {
+			l.traceCredits(p)
+		}
 		if wake < p.wakeAt {
 			p.wakeAt = wake
-			e.push(wake, eventWake, p.id)
+			l.push(wake, eventWake, p.id)
 		}
 		return nil
 	}
-	if !f.Control && e.mayNotLeave(p, f) {
-		e.fail("no data leaves a paused port", e.plan.Ports[p.id].Name, "a frame of priority %d left", f.Priority)
+	if !f.Control && l.mayNotLeave(p, f) {
+		l.fail("no data leaves a paused port", l.plan.Ports[p.id].Name, "a frame of priority %d left", f.Priority)
 	}
 	n := int(f.Length)
-	serialisation := p.serialise(e.plan.Framing.LineBytes(n))
-	f.Departed = e.now
-	p.busyUntil = e.now + serialisation
+	serialisation := p.serialise(l.plan.Framing.LineBytes(n))
+	f.Departed = l.now
+	p.busyUntil = l.now + serialisation
 	p.busy += serialisation
 	p.txFrames++
 	p.txBytes[f.Priority] += int64(n)
-	if e.waiting(p) && !p.freeArmed {
+	if l.waiting(p) && !p.freeArmed {
 		p.freeArmed = true
-		e.push(p.busyUntil, eventFree, p.id)
+		l.push(p.busyUntil, eventFree, p.id)
+	}
+	if t := l.monitor.tracer; t != nil {
+		t.Departed(l.now, int(p.id), f, serialisation)
 	}
 	arrival := p.busyUntil + p.delay
 	if p.faulty {
 		arrival = max(arrival, p.fault.wireEnd)
 	}
 	if p.wire.count == 0 {
-		e.push(arrival, eventArrival, p.id)
+		l.send(p, arrival)
 	}
-	p.wire.push(f, arrival)
+	p.wire.push(f, arrival, &l.stretches)
 	if !f.Control {
-		e.moved = max(e.moved, e.now)
+		l.moved = max(l.moved, l.now)
 	}
-	if f.Control || e.countsFrames {
-		e.flowControl.departed(e, p, f)
+	if f.Control || l.countsFrames {
+		l.flowControl.departed(l, p, f)
 	}
 	if p.isSwitch {
-		return e.freed(e.switches[p.index])
+		return l.freed(l.switches[p.index])
 	}
 	return nil
 }
 
 // freed has flow control do what has become due at a switch as frames have gone from it.
-func (e *Engine) freed(s *switchagent.Switch) error {
+func (l *lane) freed(s *switchagent.Switch) error {
 	if len(s.Due()) == 0 {
 		return nil
 	}
-	return e.flowControl.freed(e, s)
+	return l.flowControl.freed(l, s)
 }
 
 // waiting says whether anything may want to leave a port as soon as it is free. Without, the port needs no event: what
 // comes later finds it busy or free by the time.
-func (e *Engine) waiting(p *port) bool {
+func (l *lane) waiting(p *port) bool {
 	if p.isSwitch {
-		return e.switches[p.index].Port(int(p.id)).Waiting()
+		return l.switches[p.index].Port(int(p.id)).Waiting()
 	}
-	return e.nics[p.index].Waiting() || p.control != nil && p.control.Packets > 0 || p.hostStack != nil && p.hostStack.packets > 0
+	return l.nics[p.index].Waiting() || p.control != nil && p.control.Packets > 0 || p.hostStack != nil && p.hostStack.packets > 0
 }
 
 func (p *port) serialise(lineBytes int64) vtime.Time {
@@ -89,8 +95,8 @@ func (p *port) serialise(lineBytes int64) vtime.Time {
 }
 
 // pull asks a host's NIC for its next frame.
-func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
-	registers := &e.state.Ports[p.id]
+func (l *lane) pull(p *port) (*frame.Frame, vtime.Time) {
+	registers := &l.state.Ports[p.id]
 	if p.faulty && p.fault.down {
 		return nil, vtime.Never
 	}
@@ -99,61 +105,66 @@ func (e *Engine) pull(p *port) (*frame.Frame, vtime.Time) {
 			return f, 0
 		}
 	}
-	if e.countsFrames && e.nics[p.index].Waiting() {
+	if l.countsFrames && l.nics[p.index].Waiting() {
 		// The NIC has not said what it would send next, so that there has to be room for the longest.
-		e.flowControl.gate(e, p, 1<<e.hosts.DataPriority|1<<e.hosts.ControlPriority, e.longest)
+		l.flowControl.gate(l, p, 1<<l.hosts.DataPriority|1<<l.hosts.ControlPriority, l.longest)
 	}
-	f, wake := e.choose(p, registers)
+	f, wake := l.choose(p, registers)
 	if f == nil {
 		return nil, wake
 	}
-	e.Created.add(int(f.Length))
+	l.Created.add(int(f.Length))
 	f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0
 	f.OnSince = registers.Class[f.Priority].PausedUntil
 	return f, 0
 }
 
 // choose takes the next frame that the flow control of a host's port lets go.
-func (e *Engine) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) {
+func (l *lane) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) {
 	if p.hostStack != nil {
-		return e.pullShared(p)
+		return l.pullShared(p)
 	}
 	var off uint8
 	ends := vtime.Never
-	for _, priority := range [...]uint8{e.hosts.DataPriority, e.hosts.ControlPriority} {
-		if until := vtime.Time(registers.Class[priority].PausedUntil); until > e.now {
+	for _, priority := range [...]uint8{l.hosts.DataPriority, l.hosts.ControlPriority} {
+		if until := vtime.Time(registers.Class[priority].PausedUntil); until > l.now {
 			off |= 1 << priority
 			ends = min(ends, until)
 		}
 	}
-	f, wake := e.nics[p.index].Dequeue(e.now, off)
+	f, wake := l.nics[p.index].Dequeue(l.now, off)
 	return f, min(wake, ends)
 }
 
 // arrive takes the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's ingress
 // pipeline, and to where that sends it.
-func (e *Engine) arrive(p *port) error {
+func (l *lane) arrive(p *port) error {
 	if p.faulty {
-		if done, err := e.arriveFaulty(p); done || err != nil {
+		if done, err := l.arriveFaulty(p); done || err != nil {
 			return err
 		}
 	}
-	f := p.wire.pop()
-	if next := p.wire.next(); next != vtime.Never {
-		e.push(next, eventArrival, p.id)
-	}
-	in := &e.ports[p.peer]
+	f := l.takeOff(p)
+	in := &l.ports[p.peer]
 	in.arrived++
-	e.Hops++
-	e.depart(p, f)
-	x := e.pass
+	l.Hops++
+	l.depart(p, f)
+	x := l.pass
 	x.Trigger = ebpf.TriggerNone
-	if err := e.process(in, f); err != nil {
-		return e.unprocessed(p, f, err)
+	var before marks
+	if l.monitor.tracer != nil {
+		l.monitor.tracer.Arrived(l.now, int(p.id), f)
+		before = l.monitor.marksOf(p, f)
 	}
-	e.monitor.arrived(p, in, f)
+	if err := l.process(in, f); err != nil {
+		return l.unprocessed(p, f, err)
+	}
+	l.monitor.arrived(p, in, f)
+	if l.monitor.tracer != nil {
+		l.monitor.traceMark(l.now, p, f, before)
+	}
 	if f.Control || f.HostStack() {
-		e.flowControl.arrived(e, in, f)
+		l.flowControl.arrived(l, in, f)
 	}
 	// The pass's results do not survive the next one, a trigger's.
 	want, priority := x.Want, uint8(x.OutPriority)
@@ -163,23 +174,33 @@ func (e *Engine) arrive(p *port) error {
 		f.InPort = in.id
 		f.Entry = x.Flow
 	} else {
-		e.end(in, f)
+		l.end(in, f)
 	}
 	// What the pipeline decided on this frame's arrival is done before the frame can leave again.
 	if want != 0 {
-		if err := e.follow(in, want, priority, egress, flow); err != nil {
+		if err := l.follow(in, want, priority, egress, flow); err != nil {
 			return err
 		}
 	}
 	if forward {
-		return e.enqueue(egress, f, priority)
+		return l.enqueue(egress, f, priority)
 	}
 	return nil
 }
 
+// takeOff takes the first frame off the wire from port p, and expects the next.
+func (l *lane) takeOff(p *port) *frame.Frame {
+	f := p.wire.pop(&l.stretches)
+	next := p.wire.next()
+	if p.expected = next != vtime.Never; p.expected {
+		l.push(next, eventArrival, p.id)
+	}
+	return f
+}
+
 // depart puts a frame's departure record beside the pass.
-func (e *Engine) depart(p *port, f *frame.Frame) {
-	x := e.pass
+func (l *lane) depart(p *port, f *frame.Frame) {
+	x := l.pass
 	x.OutPort = uint32(p.id)
 	x.Departed = uint64(f.Departed)
 	x.OnSince = f.OnSince
@@ -189,88 +210,91 @@ func (e *Engine) depart(p *port, f *frame.Frame) {
 }
 
 // process carries a frame into port in at the present time.
-func (e *Engine) process(in *port, f *frame.Frame) error {
-	x := e.pass
-	x.Now = uint64(e.now)
+func (l *lane) process(in *port, f *frame.Frame) error {
+	x := l.pass
+	x.Now = uint64(l.now)
 	x.InPort = uint32(in.id)
-	e.Passes++
-	if err := e.plane.Process(int(in.id), f); err != nil {
+	l.Passes++
+	if err := l.passes.Process(int(in.id), f); err != nil {
 		return err
 	}
-	e.regions[in.region].hash.frame(e.now, x, f)
+	l.regions[in.region].hash.frame(l.now, x, int(f.Length), l.passes.Header(f))
 	return nil
 }
 
 // endFrame counts a frame of n bytes that ends.
-func (e *Engine) endFrame(n int) {
-	e.Ended.add(n)
-	e.lastEnd = max(e.lastEnd, e.now)
+func (l *lane) endFrame(n int) {
+	l.Ended.add(n)
+	l.lastEnd = max(l.lastEnd, l.now)
 }
 
 // end deals with a frame whose way ends at port in.
-func (e *Engine) end(in *port, f *frame.Frame) {
-	x := e.pass
+func (l *lane) end(in *port, f *frame.Frame) {
+	x := l.pass
 	if f.HostStack() {
-		e.endHostStack(in, f)
+		l.endHostStack(in, f)
 		return
 	}
-	if in.faulty && e.endFaulty(in, f) {
+	if in.faulty && l.endFaulty(in, f) {
 		return
 	}
-	e.endFrame(int(f.Length))
+	l.endFrame(int(f.Length))
 	switch x.Verdict {
 	case ebpf.VerdictHost:
-		e.nics[in.index].Receive(e.now, f)
-		e.pool.Put(f)
-		e.mustServe(in)
+		l.nics[in.index].Receive(l.now, f)
+		l.pool.Put(f)
+		l.mustServe(in)
 		return
 	case ebpf.VerdictConsumed:
 	case ebpf.VerdictDrop:
-		e.Dropped++
-		if e.rerouted && (x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL) {
-			e.lost[LossRoute].add(int(f.Length))
-			e.faultOf(in).lost[LossRoute].add(int(f.Length))
+		l.Dropped++
+		if l.rerouted && (x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL) {
+			l.lost[LossRoute].add(int(f.Length))
+			l.faultOf(in).lost[LossRoute].add(int(f.Length))
 		} else if x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonMalformed {
-			e.fail("pipelines lose nothing", e.plan.Ports[in.id].Name, "a frame was dropped: %s", ebpf.ReasonNames[x.Reason])
+			l.fail("pipelines lose nothing", l.plan.Ports[in.id].Name, "a frame was dropped: %s", ebpf.ReasonNames[x.Reason])
 		}
 	case ebpf.VerdictNone:
-		e.fail("every frame is dealt with", e.plan.Ports[in.id].Name, "the ingress pipeline gave no verdict")
+		l.fail("every frame is dealt with", l.plan.Ports[in.id].Name, "the ingress pipeline gave no verdict")
 	}
-	e.pool.Put(f)
+	l.pool.Put(f)
 }
 
 // mustServe serves a host's port; a host's port makes no pass, so nothing can go wrong.
-func (e *Engine) mustServe(p *port) {
-	if err := e.serve(p); err != nil {
-		e.fail("a host's port makes no pass", e.plan.Ports[p.id].Name, "%v", err)
+func (l *lane) mustServe(p *port) {
+	if err := l.serve(p); err != nil {
+		l.fail("a host's port makes no pass", l.plan.Ports[p.id].Name, "%v", err)
 	}
 }
 
 // enqueue hands a frame that came out of port out to its switch's traffic manager.
-func (e *Engine) enqueue(out int32, f *frame.Frame, priority uint8) error {
-	p := &e.ports[out]
+func (l *lane) enqueue(out int32, f *frame.Frame, priority uint8) error {
+	p := &l.ports[out]
 	f.Priority = priority
-	if d := e.switches[p.index].Enqueue(int(out), f); d != switchagent.Admitted {
-		e.drop(p, f, d)
+	if d := l.switches[p.index].Enqueue(int(out), f); d != switchagent.Admitted {
+		l.drop(p, f, d)
 		return nil
 	}
-	return e.serve(p)
+	if t := l.monitor.tracer; t != nil {
+		t.Enqueued(l.now, int(out), f, p.serialise(l.plan.Framing.LineBytes(int(f.Length))))
+	}
+	return l.serve(p)
 }
 
 // follow does what the result of a pass asks for.
-func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
+func (l *lane) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
 	if want&ebpf.StateChanged != 0 {
-		if e.watchdogs != nil {
-			e.watchPort(in)
+		if l.watchdogs != nil {
+			l.watchPort(in)
 		}
-		e.monitor.changed(e.now, in, e.pass.Changed)
+		l.monitor.changed(l.now, in, l.pass.Changed)
 		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
-		if err := e.serve(in); err != nil {
+		if err := l.serve(in); err != nil {
 			return err
 		}
 	}
 	if want&ebpf.WantPause != 0 {
-		if err := e.flowControl.pauseWanted(e, in, priority); err != nil {
+		if err := l.flowControl.pauseWanted(l, in, priority); err != nil {
 			return err
 		}
 	}
@@ -278,51 +302,54 @@ func (e *Engine) follow(in *port, want uint32, priority uint8, egress int32, flo
 		return nil
 	}
 	for walk := want&ebpf.WantWalk != 0; walk; {
-		again, err := e.trigger(&e.ports[egress], ebpf.TriggerWalk, 0)
+		again, err := l.trigger(&l.ports[egress], ebpf.TriggerWalk, 0)
 		if err != nil {
 			return err
 		}
 		walk = again&ebpf.WantWalk != 0
 	}
 	if want&ebpf.WantFlow != 0 {
-		if _, err := e.trigger(&e.ports[egress], ebpf.TriggerFlow, flow); err != nil {
+		if _, err := l.trigger(&l.ports[egress], ebpf.TriggerFlow, flow); err != nil {
 			return err
 		}
 	}
-	e.monitor.builtCNMs(egress, priority)
+	l.monitor.builtCNMs(egress, priority)
 	return nil
 }
 
 // trigger has the ingress pipeline of port in build a packet and queues it, if it does. It says what the pipeline wants beside.
-func (e *Engine) trigger(in *port, kind, argument uint32) (want uint32, err error) {
-	f, want, err := e.build(in, kind, argument, 0, ebpf.FrameMin)
+func (l *lane) trigger(in *port, kind, argument uint32) (want uint32, err error) {
+	f, want, err := l.build(in, kind, argument, 0, ebpf.FrameMin)
 	if f == nil {
 		return want, err
 	}
-	return want, e.enqueue(int32(e.pass.Egress), f, uint8(e.pass.OutPriority))
+	return want, l.enqueue(int32(l.pass.Egress), f, uint8(l.pass.OutPriority))
 }
 
 // build sends a blank frame of n bytes into port in for the ingress pipeline to build a packet over. The frame is nil if it builds none.
-func (e *Engine) build(in *port, kind, argument uint32, priority uint8, n int) (f *frame.Frame, want uint32, err error) {
-	x := e.pass
+func (l *lane) build(in *port, kind, argument uint32, priority uint8, n int) (f *frame.Frame, want uint32, err error) {
+	x := l.pass
 	x.Trigger = kind
 	x.Argument = argument
 	x.Priority = uint32(priority)
 	x.OutPort = ebpf.NoPort
-	f = e.pool.Get(n)
+	f = l.pool.Get(n)
 	clear(f.Data())
-	e.Triggers++
-	if err := e.process(in, f); err != nil {
-		e.pool.Put(f)
+	l.Triggers++
+	if err := l.process(in, f); err != nil {
+		l.pool.Put(f)
 		return nil, 0, unlessUnfinished(err)
 	}
 	want = x.Want
 	if x.Verdict != ebpf.VerdictForward {
-		e.pool.Put(f)
+		l.pool.Put(f)
 		return nil, want, nil
 	}
-	e.Created.add(int(f.Length))
+	l.Created.add(int(f.Length))
 	f.InPort, f.Control = -1, false
+	if t := l.monitor.tracer; t != nil {
+		t.Built(l.now, int(in.id), f)
+	}
 	return f, want, nil
 }
 

@@ -42,7 +42,7 @@ func (p *port) receiver() *receiver {
 }
 
 // hostPort is the port of a host, by its index.
-func (e *Engine) hostPort(host int) *port { return &e.ports[e.plan.Nodes[e.plan.Hosts[host]].Ports[0]] }
+func (l *lane) hostPort(host int) *port { return &l.ports[l.plan.Nodes[l.plan.Hosts[host]].Ports[0]] }
 
 // SetReceiver makes a host's NIC a slow receiver, or changes it; nil makes it a healthy one, which takes what waits at once.
 func (e *Engine) SetReceiver(host int, slow *Receiver) error {
@@ -78,101 +78,101 @@ func (e *Engine) SetReceiver(host int, slow *Receiver) error {
 // endFaulty deals with a frame that a slow receiver is to get; false for any other.
 //
 //go:noinline
-func (e *Engine) endFaulty(in *port, f *frame.Frame) bool {
+func (l *lane) endFaulty(in *port, f *frame.Frame) bool {
 	r := in.fault.receiver
-	if r == nil || e.pass.Verdict != ebpf.VerdictHost {
+	if r == nil || l.pass.Verdict != ebpf.VerdictHost {
 		return false
 	}
-	size := int64(e.plan.Framing.Counted(int(f.Length)))
+	size := int64(l.plan.Framing.Counted(int(f.Length)))
 	if units.Bytes(r.buffered+size) > r.Buffer {
-		e.countLoss(in, LossReceiver, f)
+		l.countLoss(in, LossReceiver, f)
 		return true
 	}
 	r.queue.Push(f)
 	r.buffered += size
-	e.state.Ports[in.id].Class[f.Priority].Buffered += uint64(size)
+	l.state.Ports[in.id].Class[f.Priority].Buffered += uint64(size)
 	if r.drained == vtime.Never {
-		r.drained = e.now + r.Rate.TimeFor(int64(f.Length))
-		e.push(r.drained, eventDrain, in.id)
+		r.drained = l.now + r.Rate.TimeFor(int64(f.Length))
+		l.push(r.drained, eventDrain, in.id)
 	}
-	if !r.pausing && units.Bytes(r.buffered) >= r.XOFF && e.flowControl.usesPause() {
+	if !r.pausing && units.Bytes(r.buffered) >= r.XOFF && l.flowControl.usesPause() {
 		r.pausing = true
-		e.pausePeer(in, r)
-		e.mustServe(in)
+		l.pausePeer(in, r)
+		l.mustServe(in)
 	}
 	return true
 }
 
 // drainReceiver has the NIC take the first frame of its buffer.
-func (e *Engine) drainReceiver(p *port) error {
+func (l *lane) drainReceiver(p *port) error {
 	r := p.receiver()
-	if r == nil || r.drained != e.now {
+	if r == nil || r.drained != l.now {
 		return nil
 	}
 	f := r.queue.Pop()
-	r.buffered -= int64(e.plan.Framing.Counted(int(f.Length)))
-	e.take(p, f)
+	r.buffered -= int64(l.plan.Framing.Counted(int(f.Length)))
+	l.take(p, f)
 	r.drained = vtime.Never
 	if next := r.queue.Head(); next != nil {
-		r.drained = e.now + r.Rate.TimeFor(int64(next.Length))
-		e.push(r.drained, eventDrain, p.id)
+		r.drained = l.now + r.Rate.TimeFor(int64(next.Length))
+		l.push(r.drained, eventDrain, p.id)
 	}
 	if r.pausing && units.Bytes(r.buffered) <= r.XON {
 		r.pausing = false
-		e.resumePeer(p)
+		l.resumePeer(p)
 	}
-	return e.serve(p)
+	return l.serve(p)
 }
 
 // take ends a frame at a NIC.
-func (e *Engine) take(p *port, f *frame.Frame) {
-	e.state.Ports[p.id].Class[f.Priority].Buffered -= uint64(e.plan.Framing.Counted(int(f.Length)))
-	e.endFrame(int(f.Length))
-	e.moved = max(e.moved, e.now)
-	e.nics[p.index].Receive(e.now, f)
-	e.pool.Put(f)
+func (l *lane) take(p *port, f *frame.Frame) {
+	l.state.Ports[p.id].Class[f.Priority].Buffered -= uint64(l.plan.Framing.Counted(int(f.Length)))
+	l.endFrame(int(f.Length))
+	l.moved = max(l.moved, l.now)
+	l.nics[p.index].Receive(l.now, f)
+	l.pool.Put(f)
 }
 
 // pfcAt is PFC's settings at the switch of a host's port.
-func (e *Engine) pfcAt(p *port) *switchagent.PFC { return &e.settings[e.ports[p.peer].index].PFC }
+func (l *lane) pfcAt(p *port) *switchagent.PFC { return &l.settings[l.ports[p.peer].index].PFC }
 
 // pausePeer queues the PAUSEs of a receiver that has no room, and sees to it that they are sent again.
-func (e *Engine) pausePeer(p *port, r *receiver) {
-	pfc := e.pfcAt(p)
-	e.queuePFC(p, pfc.Priorities, pfc.Quanta)
-	r.pauseAt = e.now + vtime.Time(e.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
-	e.push(r.pauseAt, eventReceiverPause, p.id)
+func (l *lane) pausePeer(p *port, r *receiver) {
+	pfc := l.pfcAt(p)
+	l.queuePFC(p, pfc.Priorities, pfc.Quanta, PauseReceiver)
+	r.pauseAt = l.now + vtime.Time(l.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
+	l.push(r.pauseAt, eventReceiverPause, p.id)
 }
 
-func (e *Engine) resumePeer(p *port) { e.queuePFC(p, e.pfcAt(p).Priorities, wire.Resume) }
+func (l *lane) resumePeer(p *port) { l.queuePFC(p, l.pfcAt(p).Priorities, wire.Resume, PauseReceiver) }
 
 // pausePeerAgain sends a slow receiver's PAUSE again.
-func (e *Engine) pausePeerAgain(p *port) error {
+func (l *lane) pausePeerAgain(p *port) error {
 	r := p.receiver()
-	if r == nil || !r.pausing || r.pauseAt != e.now {
+	if r == nil || !r.pausing || r.pauseAt != l.now {
 		return nil
 	}
-	e.pausePeer(p, r)
-	return e.serve(p)
+	l.pausePeer(p, r)
+	return l.serve(p)
 }
 
 // queuePFC builds a host's PFC frames, one a priority, and queues them before all else.
-func (e *Engine) queuePFC(p *port, priorities uint8, quanta uint16) {
+func (l *lane) queuePFC(p *port, priorities uint8, quanta uint16, why PauseCause) {
 	for ; priorities != 0; priorities &= priorities - 1 {
-		f := e.pool.Get(wire.PFCLen)
+		f := l.pool.Get(wire.PFCLen)
 		priority := uint8(bits.TrailingZeros8(priorities))
-		wire.PutPause(f.Data(), e.plan.Ports[p.id].MAC, priority, quanta)
+		wire.PutPause(f.Data(), l.plan.Ports[p.id].MAC, priority, quanta)
 		f.Control, f.Priority = true, 0
 		f.OnSince, f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0, 0
-		e.Created.add(int(f.Length))
+		l.Created.add(int(f.Length))
 		if quanta == wire.Resume {
-			e.state.Ports[p.id].ResumesSent++
+			l.state.Ports[p.id].ResumesSent++
 		} else {
-			e.state.Ports[p.id].PausesSent++
-			e.monitor.built(p, priority)
+			l.state.Ports[p.id].PausesSent++
+			l.monitor.built(l.now, p, priority, why)
 		}
 		if p.fault.down {
-			e.refused(p, f)
+			l.refused(p, f)
 			continue
 		}
 		p.queueControl(f)
@@ -206,15 +206,15 @@ func (e *Engine) InjectPFCStorm(host int, priorities uint8, interval vtime.Time)
 }
 
 // sendStorm sends the next PAUSEs of an injected storm.
-func (e *Engine) sendStorm(p *port) error {
+func (l *lane) sendStorm(p *port) error {
 	f := p.fault.storm
-	if f == nil || f.next != e.now {
+	if f == nil || f.next != l.now {
 		return nil
 	}
-	e.queuePFC(p, f.priorities, wire.PauseMax)
-	f.next = e.now + f.interval
-	e.push(f.next, eventPFCStorm, p.id)
-	return e.serve(p)
+	l.queuePFC(p, f.priorities, wire.PauseMax, PauseStorm)
+	f.next = l.now + f.interval
+	l.push(f.next, eventPFCStorm, p.id)
+	return l.serve(p)
 }
 
 // list is a set of priorities as numbers.

@@ -55,9 +55,9 @@ func (e *Engine) HostStack(host int) HostStackCounts {
 
 // offer takes a frame that a program sent out of a host's port at a virtual time, which may be to come. whole is false if data is
 // not all of it.
-func (e *Engine) offer(p *port, data []byte, whole bool, at vtime.Time) {
+func (l *lane) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	o := p.hostStack
-	if !whole || len(data) < wire.EthernetLen || len(data) > InterfaceMTU(e.plan)+wire.EthernetLen || !e.carries(data) {
+	if !whole || len(data) < wire.EthernetLen || len(data) > InterfaceMTU(l.plan)+wire.EthernetLen || !l.carries(data) {
 		o.Unknown++
 		return
 	}
@@ -70,48 +70,48 @@ func (e *Engine) offer(p *port, data []byte, whole bool, at vtime.Time) {
 		return
 	}
 	n := max(len(data), ebpf.FrameMin)
-	f := e.pool.Get(n)
+	f := l.pool.Get(n)
 	clear(f.Data()[copy(f.Data(), data):])
 	f.MakeHostStack()
 	f.Priority = priority
-	at = max(at, o.to.last, e.now)
+	at = max(at, o.to.last, l.now)
 	o.to.last = at
-	if at <= e.now && o.to.queue.Packets == 0 {
+	if at <= l.now && o.to.queue.Packets == 0 {
 		o.push(f)
-		e.mustServe(p)
+		l.mustServe(p)
 		return
 	}
 	if o.to.queue.Packets == 0 {
-		e.push(at, eventHostStack, p.id)
+		l.push(at, eventHostStack, p.id)
 	}
 	o.to.queue.Push(f)
 	o.to.at = append(o.to.at, at)
 }
 
 // carries says whether the fabric carries frames of this kind: IPv4, and what a link's peer is told by PFC.
-func (e *Engine) carries(data []byte) bool {
+func (l *lane) carries(data []byte) bool {
 	switch binary.BigEndian.Uint16(data[12:]) {
 	case uint16(wire.EtherTypeIPv4):
 		return true
 	case uint16(wire.EtherTypeMACControl):
-		return e.flowControl.usesPause()
+		return l.flowControl.usesPause()
 	}
 	return false
 }
 
 // hostStackDue queues the frames of a host's programs whose time has come.
-func (e *Engine) hostStackDue(p *port) error {
+func (l *lane) hostStackDue(p *port) error {
 	o := p.hostStack
 	n := 0
-	for n < len(o.to.at) && o.to.at[n] <= e.now {
+	for n < len(o.to.at) && o.to.at[n] <= l.now {
 		o.push(o.to.queue.Pop())
 		n++
 	}
 	o.to.at = o.to.at[:copy(o.to.at, o.to.at[n:])]
 	if len(o.to.at) > 0 {
-		e.push(o.to.at[0], eventHostStack, p.id)
+		l.push(o.to.at[0], eventHostStack, p.id)
 	}
-	return e.serve(p)
+	return l.serve(p)
 }
 
 func (o *hostStack) push(f *frame.Frame) {
@@ -131,10 +131,10 @@ func (o *hostStack) pop(priority uint8) *frame.Frame {
 }
 
 // pullShared asks a host's NIC for its next frame, RoCE's or a program's: the highest priority first, alternately within one.
-func (e *Engine) pullShared(p *port) (*frame.Frame, vtime.Time) {
-	o, nic := p.hostStack, e.nics[p.index]
-	registers := &e.state.Ports[p.id]
-	roce := uint8(1<<e.hosts.DataPriority | 1<<e.hosts.ControlPriority)
+func (l *lane) pullShared(p *port) (*frame.Frame, vtime.Time) {
+	o, nic := p.hostStack, l.nics[p.index]
+	registers := &l.state.Ports[p.id]
+	roce := uint8(1<<l.hosts.DataPriority | 1<<l.hosts.ControlPriority)
 	wake := vtime.Never
 	for priority := uint8(switchagent.Priorities); priority > 0; {
 		priority--
@@ -142,20 +142,20 @@ func (e *Engine) pullShared(p *port) (*frame.Frame, vtime.Time) {
 		if (roce|o.waiting)&bit == 0 {
 			continue
 		}
-		if e.countsFrames && o.waiting&bit != 0 {
-			e.flowControl.gate(e, p, bit, FrameSize(e.plan))
+		if l.countsFrames && o.waiting&bit != 0 {
+			l.flowControl.gate(l, p, bit, FrameSize(l.plan))
 		}
-		if until := vtime.Time(registers.Class[priority].PausedUntil); until > e.now {
+		if until := vtime.Time(registers.Class[priority].PausedUntil); until > l.now {
 			wake = min(wake, until)
-			if roce&bit != 0 && e.hosts.ACKsWhenPaused {
-				if f, _ := nic.Dequeue(e.now, 0xff); f != nil {
+			if roce&bit != 0 && l.hosts.ACKsWhenPaused {
+				if f, _ := nic.Dequeue(l.now, 0xff); f != nil {
 					return f, 0
 				}
 			}
 			continue
 		}
 		if roce&bit != 0 && (o.waiting&bit == 0 || o.yield&bit == 0) {
-			f, next := nic.Dequeue(e.now, ^bit)
+			f, next := nic.Dequeue(l.now, ^bit)
 			if f != nil {
 				o.yield |= bit
 				return f, 0
@@ -171,9 +171,9 @@ func (e *Engine) pullShared(p *port) (*frame.Frame, vtime.Time) {
 }
 
 // endHostStack deals with a program's frame whose way ends at port in.
-func (e *Engine) endHostStack(in *port, f *frame.Frame) {
-	e.Ended.add(int(f.Length))
-	x := e.pass
+func (l *lane) endHostStack(in *port, f *frame.Frame) {
+	l.Ended.add(int(f.Length))
+	x := l.pass
 	verdict := x.Verdict
 	switch verdict {
 	case ebpf.VerdictStack:
@@ -188,35 +188,35 @@ func (e *Engine) endHostStack(in *port, f *frame.Frame) {
 				if pfc.Time(i) != 0 {
 					k = 1
 				}
-				e.ports[in.peer].hostStack.forged[k]++
+				l.ports[in.peer].hostStack.forged[k]++
 			}
 		}
 	default:
-		e.refuseHostStack(f)
+		l.refuseHostStack(f)
 	}
-	e.pool.Put(f)
-	if verdict == ebpf.VerdictStack && e.replies != nil {
-		e.replies(int(in.id))
+	l.pool.Put(f)
+	if verdict == ebpf.VerdictStack && l.replies != nil {
+		l.replies(int(in.id))
 	}
 }
 
 // refuseHostStack counts a program's frame that the fabric dropped.
-func (e *Engine) refuseHostStack(f *frame.Frame) {
-	if p := e.senderOf(f); p != nil {
+func (l *lane) refuseHostStack(f *frame.Frame) {
+	if p := l.senderOf(f); p != nil {
 		p.hostStack.Refused++
 	}
-	e.Totals.Refused++
+	l.Totals.Refused++
 }
 
 // senderOf is the port of the host that a program's frame says it is from; nil if there is no such host.
-func (e *Engine) senderOf(f *frame.Frame) *port {
+func (l *lane) senderOf(f *frame.Frame) *port {
 	if wire.Ethernet(f.Data()).Type() != wire.EtherTypeIPv4 {
 		return nil
 	}
 	source := binary.BigEndian.Uint32(f.Data()[26:])
 	host := int(source&0xffffff) - 1
-	if source>>24 != 10 || host < 0 || host >= len(e.plan.Hosts) {
+	if source>>24 != 10 || host < 0 || host >= len(l.plan.Hosts) {
 		return nil
 	}
-	return e.hostPort(host)
+	return l.hostPort(host)
 }

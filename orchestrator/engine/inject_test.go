@@ -12,8 +12,8 @@ func (l *lab) sendPFC(from int, at vtime.Time, priority uint8, quanta uint16) (a
 	arrival = new(vtime.Time)
 	l.Call(at, func(vtime.Time) {
 		*arrival = at + p.serialise(l.plan.Framing.LineBytes(wire.PFCLen)) + p.delay
-		for i := range p.wire.count {
-			*arrival = max(*arrival, p.wire.ring[(p.wire.head+i)&p.wire.mask()].arrival)
+		if p.wire.count > 0 {
+			*arrival = max(*arrival, p.wire.end())
 		}
 		f := l.pool.Get(wire.PFCLen)
 		wire.PutPause(f.Data(), l.plan.Ports[from].MAC, priority, quanta)
@@ -21,7 +21,7 @@ func (l *lab) sendPFC(from int, at vtime.Time, priority uint8, quanta uint16) (a
 		if p.wire.count == 0 {
 			l.push(*arrival, eventArrival, p.id)
 		}
-		p.wire.push(f, *arrival)
+		p.wire.push(f, *arrival, &l.stretches)
 		p.txFrames++
 		l.Created.add(wire.PFCLen)
 		if quanta > 0 {

@@ -45,7 +45,7 @@ func (e *Engine) Check() []Violation {
 	for _, problem := range e.plane.Check() {
 		e.fail("the plane's counts agree", "plane", "%s", problem)
 	}
-	return e.broken
+	return e.Broken()
 }
 
 // checkFrames: every frame made has ended, is queued or is on a wire.
@@ -180,15 +180,14 @@ func (e *Engine) checkPorts() {
 
 // checkFlow: a flow arrived in order, exactly once.
 func (e *Engine) checkFlow(f *Flow) {
+	if f.Finished != vtime.Never && f.Delivered() != f.Size {
+		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number), "%d of %d bytes were delivered", f.Delivered(), f.Size)
+	}
 	if f.Receiver == nil {
 		return
 	}
-	name := fmt.Sprintf("flow %d", f.Number)
-	if f.Finished != vtime.Never && f.Receiver.Delivered != f.Size {
-		e.fail("flows arrive in order, exactly once", name, "%d of %d bytes were delivered", f.Receiver.Delivered, f.Size)
-	}
 	if f.Receiver.Delivered < f.Sender.Acked() || f.Receiver.Delivered > f.Sender.MostSent() {
-		e.fail("flows arrive in order, exactly once", name, "%d bytes sent, %d delivered, %d acknowledged",
+		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number), "%d bytes sent, %d delivered, %d acknowledged",
 			f.Sender.MostSent(), f.Receiver.Delivered, f.Sender.Acked())
 	}
 }
@@ -288,6 +287,7 @@ func (e *Engine) checkControllers() {
 		if more := len(all) - mostMisled; more > 0 && i == mostMisled-1 {
 			detail += fmt.Sprintf("; and of %d more", more)
 		}
-		e.broken = append(e.broken, Violation{Invariant: sendableInvariant, Place: m.place, Time: m.broken.At, Detail: detail})
+		v := &Violation{Invariant: sendableInvariant, Place: m.place, Time: m.broken.At, Detail: detail}
+		e.broken = append(e.broken, broken{none, v})
 	}
 }

@@ -41,11 +41,11 @@ func TestInvariantsCatchWrongs(t *testing.T) {
 		{name: "lost frame", invariant: "frames are conserved", place: "fabric", after: func(l *lab) { l.pool.Get(60) }},
 		{name: "passes", invariant: agree, place: "plane", after: func(l *lab) { l.pass.Done++ }},
 		{name: "egress pipelines", invariant: agree, place: "plane", after: func(l *lab) { l.pass.Marked-- }},
-		{name: "delivered too much", invariant: once, place: "flow 0", after: func(l *lab) { l.Flows()[0].Receiver.Delivered++ }},
+		{name: "delivered too much", invariant: once, place: "flow 0", after: func(l *lab) { l.Flows()[0].past.delivered++ }},
 		{name: "delivered twice", invariant: once, place: "h2", after: func(l *lab) { l.NIC(2).Duplicates++ }},
 		{name: "out of order", invariant: once, place: "h2", after: func(l *lab) { l.NIC(2).OutOfOrder++ }},
 		{name: "bit error", invariant: "frames arrive as they were sent", place: "h2", during: func(l *lab) {
-			l.ports[l.port("h0", "s0")].wire.ring[l.ports[l.port("h0", "s0")].wire.head].frame.Data()[100] ^= 0x10
+			l.ports[l.port("h0", "s0")].wire.first().Data()[100] ^= 0x10
 		}},
 		{name: "route lost", invariant: "pipelines lose nothing", place: "s0-eth1", during: func(l *lab) {
 			for i := range l.state.Routes {
@@ -53,7 +53,7 @@ func TestInvariantsCatchWrongs(t *testing.T) {
 			}
 		}},
 		{name: "packet swallowed by a wire", invariant: arrives, place: "s0-eth1", during: func(l *lab) {
-			f := l.ports[l.port("h0", "s0")].wire.pop() // the next one takes its place
+			f := l.ports[l.port("h0", "s0")].wire.pop(&l.stretches) // the next one takes its place
 			l.Ended.add(len(f.Data()))
 			l.pool.Put(f)
 		}},

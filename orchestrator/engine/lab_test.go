@@ -186,7 +186,7 @@ func (l *lab) sendUnder(from, to string, size int64, start vtime.Time, controlle
 	l.Helper()
 	return l.AddFlow(FlowConfig{
 		Source: l.node(from).ID, Destination: l.node(to).ID, Size: size, Start: start,
-		Ports: Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))}, NewController: controller,
+		Ports: Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))}, NewController: func(int) (cc.Controller, error) { return controller() },
 	})
 }
 
@@ -277,4 +277,4 @@ func bytesOf(n int64) units.Bytes { return units.Bytes(n) }
 // rtts keeps RTT samples.
 type rtts []vtime.Time
 
-func (r *rtts) Record(rtt vtime.Time) { *r = append(*r, rtt) }
+func (r *rtts) Record(_ int, _, rtt vtime.Time) { *r = append(*r, rtt) }

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
@@ -25,8 +27,10 @@ import (
 // tell anything.
 type monitor struct {
 	state       *ebpf.State
+	pass        *ebpf.Pass
 	switches    []*switchagent.Switch
 	observer    Observer // nil: nobody
+	tracer      Tracer   // nil: nobody
 	flowControl flowControl
 	apart       bool // there are several regions, of which some are ahead of others
 
@@ -47,17 +51,94 @@ type pfcSeen struct {
 	pause    bool
 }
 
+// Tracer is told of the way of every frame, as it happens. It must not change anything. What is told of a port is told by the lane that drives
+// its region, and so lanes may call it at once, for ports of different regions. Frames have notes for it (frame.Frame.Note).
+type Tracer interface {
+	// NIC is who is told of a host's flows.
+	NIC(host int) hostagent.Recorder
+	// Built is told of a frame that the pipeline of a switch's port has built, other than for data.
+	Built(now vtime.Time, port int, f *frame.Frame)
+	// Enqueued is told of a frame that a switch's port has taken into its queue, which takes so long to be serialised.
+	Enqueued(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
+	// Departed is told of a frame that begins to leave a port, and how long it takes.
+	Departed(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
+	// Arrived is told of a frame that has left a port and come to the far end of its link, before it makes its pass.
+	Arrived(now vtime.Time, port int, f *frame.Frame)
+	// Marked is told of a frame that got an ECN mark in its pass: as it left the port, or else as it is about to join the port's queue.
+	Marked(now vtime.Time, port int, f *frame.Frame, left bool)
+	// Paused is told that a port may not send frames of a priority until a time, by a control frame that left the far end at departed, and
+	// free that it may again.
+	Paused(now vtime.Time, port int, priority uint8, until, departed vtime.Time)
+	Freed(now vtime.Time, port int, priority uint8)
+	// Pausing is told of each PAUSE that a port has had built, the first or one that renews it; under credits, of each message of a switch's.
+	Pausing(now vtime.Time, port int, priority uint8, why PauseCause)
+}
+
+// PauseCause says what had a PAUSE built.
+type PauseCause uint8
+
+// Causes of PAUSEs.
+const (
+	PauseAccount  PauseCause = iota // a switch's account of the port and priority: XOFF
+	PauseReceiver                   // a slow receiver
+	PauseStorm                      // a malfunctioning NIC: an injected PFC storm
+)
+
+// marks are what tells whether a pass has marked a frame: its ECN field, and how many the port that it left has marked.
+type marks struct {
+	ecn   wire.ECN
+	count uint64
+}
+
+func (m *monitor) marksOf(p *port, f *frame.Frame) marks {
+	r := &m.state.Ports[p.id]
+	return marks{f.ECN(), r.EcnMarked + r.UeMarked}
+}
+
+// traceMark tells the tracer of a mark that a frame from port p got in the pass that it has just made.
+func (m *monitor) traceMark(now vtime.Time, p *port, f *frame.Frame, before marks) {
+	after := m.marksOf(p, f)
+	switch {
+	case f.Control || after.ecn == before.ecn:
+	case after.count != before.count:
+		m.tracer.Marked(now, int(p.id), f, true)
+	case m.pass.Verdict == ebpf.VerdictForward:
+		m.tracer.Marked(now, int(m.pass.Egress), f, false)
+	}
+}
+
+// traceHolds tells the tracer of the priorities of a port that a control frame has switched ON or OFF.
+func (m *monitor) traceHolds(now vtime.Time, p *port, priorities uint32) {
+	for left := uint8(priorities); left != 0; left &= left - 1 {
+		i := uint8(bits.TrailingZeros8(left))
+		if until := vtime.Time(m.state.Ports[p.id].Class[i].PausedUntil); until > now {
+			m.tracer.Paused(now, int(p.id), i, until, vtime.Time(m.pass.Departed))
+		} else {
+			m.tracer.Freed(now, int(p.id), i)
+		}
+	}
+}
+
+// traceCredits tells the tracer of the priorities of a port that wait for credits. What its peer had to say of them has come a cable's delay late.
+func (l *lane) traceCredits(p *port) {
+	for i := range uint8(switchagent.Priorities) {
+		if until := vtime.Time(l.state.Ports[p.id].Class[i].PausedUntil); until > l.now {
+			l.monitor.tracer.Paused(l.now, int(p.id), i, until, l.now-l.ports[p.peer].delay)
+		}
+	}
+}
+
 // departed takes note of a PFC frame as it leaves a port.
 func (m *monitor) departed(now vtime.Time, p *port, f *frame.Frame) {
+	if m.observer == nil {
+		return
+	}
 	pfc := wire.PFC(f.Data())
 	for i := range uint8(switchagent.Priorities) {
 		if pfc.ClassEnable()>>i&1 == 0 {
 			continue
 		}
-		p.pfcSent[pauseIndex(f)]++
-		if m.observer != nil {
-			m.seen = append(m.seen, pfcSeen{now, p.id, i, pfc.Time(i) != 0})
-		}
+		m.seen = append(m.seen, pfcSeen{now, p.id, i, pfc.Time(i) != 0})
 	}
 }
 
@@ -70,7 +151,7 @@ func (m *monitor) arrived(p, in *port, f *frame.Frame) {
 
 // took takes note of a PFC frame that has arrived at port in, if that is a switch's and has taken it.
 func (m *monitor) took(now vtime.Time, in *port, f *frame.Frame) {
-	if m.observer == nil || !in.isSwitch || m.state.Pass.Verdict != ebpf.VerdictConsumed {
+	if m.observer == nil || !in.isSwitch || m.pass.Verdict != ebpf.VerdictConsumed {
 		return
 	}
 	queues := m.switches[in.index].Port(int(in.id))
@@ -84,6 +165,13 @@ func (m *monitor) took(now vtime.Time, in *port, f *frame.Frame) {
 			})
 		}
 	}
+}
+
+// take takes over what another lane's has not told.
+func (m *monitor) take(o *monitor) {
+	m.seen, o.seen = append(m.seen, o.seen...), o.seen[:0]
+	m.came, o.came = append(m.came, o.came...), o.came[:0]
+	m.happened, o.happened = append(m.happened, o.happened...), o.happened[:0]
 }
 
 // tellPFC tells the observer of PFC frames in the order of time.

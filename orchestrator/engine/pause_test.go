@@ -194,9 +194,9 @@ func TestACKsOfAPausedHost(t *testing.T) {
 			paused := l.send("h1", "h0", 50_000, 2*vtime.Microsecond, 0)
 			l.run(100 * vtime.Microsecond)
 			ended := l.Flows()[ends].Finished != vtime.Never
-			if ended != goes || l.Flows()[ends].Receiver.Delivered != 50_000 || l.Flows()[paused].Sender.MostSent() != 0 {
+			if ended != goes || l.Flows()[ends].Delivered() != 50_000 || l.Flows()[paused].Sender.MostSent() != 0 {
 				t.Errorf("ACKs of a paused host go %v, with the data %v: the flow to it has ended %v, %d B delivered, and it has sent %d B itself",
-					goes, withData, ended, l.Flows()[ends].Receiver.Delivered, l.Flows()[paused].Sender.MostSent())
+					goes, withData, ended, l.Flows()[ends].Delivered(), l.Flows()[paused].Sender.MostSent())
 			}
 			if stopped := l.StoppedFlows(); len(stopped) > 0 {
 				t.Errorf("ACKs of a paused host go %v, with the data %v: flows %v count as stopped, though their ACKs wait", goes, withData, stopped)

@@ -21,20 +21,34 @@ type Features = ebpf.Features
 type Plane interface {
 	// Name is PlaneKernel, PlaneWasm or PlaneWazero.
 	Name() string
-	// State is the tables and registers; its Pass says what the next Process is for and what became of it.
+	// State is the tables and registers; its Pass says what the next Process of the Plane itself is for and what became of it.
 	State() *ebpf.State
 	// CarriesPayload says whether frames need their payload and ICRC. Without, only a frame's headers are meaningful.
 	// It does not change once a flow has started.
 	CarriesPayload() bool
-	// Process takes the frame through the egress pipeline of the port it left and the ingress pipeline of port in, where it
-	// arrives, and waits for what comes out. With VerdictForward or VerdictHost the frame is then what came out.
-	Process(in int, f *frame.Frame) error
+	Passes
 	// Tap has tap called with each frame as it is on the wire into port in. It comes before the first flow.
 	Tap(in int, tap func(wire []byte)) error
 	// Check compares the plane's own counts at the end of a run; it returns what does not agree.
 	Check() []string
 	// Close ends the plane.
 	Close() error
+}
+
+// Passes is what one lane makes its passes in.
+type Passes interface {
+	// Process takes the frame through the egress pipeline of the port it left and the ingress pipeline of port in, where it
+	// arrives, and waits for what comes out. With VerdictForward or VerdictHost the frame is then what came out.
+	Process(in int, f *frame.Frame) error
+	// Header is the first bytes of a frame as Process has left it, until the next.
+	Header(f *frame.Frame) []byte
+}
+
+// lanesPlane is a Plane that several lanes can make passes through at once, each into the ports of other regions.
+type lanesPlane interface {
+	// Another is what another lane makes its passes in, and what says what they are for and came to; nil if there are too many lanes, or frames
+	// are captured: in what order a Tap is called must not depend on lanes.
+	Another() (Passes, *ebpf.Pass, error)
 }
 
 // MachineError says that a plane cannot go on for what the machine lacks, or for what somebody did to the fabric there.
@@ -58,12 +72,12 @@ func unlessUnfinished(err error) error {
 }
 
 // unprocessed deals with a frame from port p whose pass came to err.
-func (e *Engine) unprocessed(p *port, f *frame.Frame, err error) error {
+func (l *lane) unprocessed(p *port, f *frame.Frame, err error) error {
 	if !errors.Is(err, ErrUnfinished) {
 		return err
 	}
-	e.Hops--
-	e.ports[p.peer].arrived--
-	e.lostOnWire(p, f, LossDevice)
+	l.Hops--
+	l.ports[p.peer].arrived--
+	l.lostOnWire(p, f, LossDevice)
 	return nil
 }

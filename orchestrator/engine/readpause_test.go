@@ -58,7 +58,7 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 				for i, from := range []string{"h0", "h1", "h4"} {
 					e.AddFlow(FlowConfig{
 						Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 300_000, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
-						NewController: func() (cc.Controller, error) { return cc.Constant(40e9), nil },
+						NewController: func(int) (cc.Controller, error) { return cc.Constant(40e9), nil },
 					})
 				}
 				if err := e.Run(100*vtime.Microsecond, 0, nil); err != nil {
@@ -125,8 +125,8 @@ func TestPausesAreReadAsByThePipeline(t *testing.T) {
 		e.pool.Put(f)
 		for k := range registers.Class {
 			want := registers.Class[k].PausedUntil > uint64(e.now)
-			if got := in.pauses>>k&1 != 0 && in.stopped[k] > e.now; got != want || want && uint64(in.stopped[k]) != registers.Class[k].PausedUntil {
-				t.Errorf("frame %d, priority %d: %v until %v, the pipeline has it paused until %d", i, k, got, in.stopped[k], registers.Class[k].PausedUntil)
+			if got := in.pauses>>k&1 != 0 && in.pausings().stopped[k] > e.now; got != want || want && uint64(in.pausings().stopped[k]) != registers.Class[k].PausedUntil {
+				t.Errorf("frame %d, priority %d: %v until %v, the pipeline has it paused until %d", i, k, got, in.pausings().stopped[k], registers.Class[k].PausedUntil)
 			}
 		}
 	}

@@ -25,9 +25,13 @@ import (
 
 // region is one part's events, and the hash of what came of them.
 type region struct {
+	lane   *lane // that drives it
 	events eventQueue
 	ports  []int32
 	hash   fingerprint
+
+	overruns map[overrun]*Violation
+	_        [4]int64 // so that no two are in one cache line
 }
 
 // divide makes the regions of a plan and says to which one each port belongs. lookahead is the time for which they can be
@@ -60,71 +64,81 @@ func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime
 // windowLookaheads is the length of a synchronisation window where nothing that is done at its end can be seen.
 const windowLookaheads = 16
 
-// drivingPhases divides the regions into those that can be driven together: into two kinds if every link between regions joins one
-// of each, else into one.
-func drivingPhases(plan *topologies.Plan, ofPort []int32, regions int) [][]int32 {
-	const unknown = -1
-	kind := slices.Repeat([]int{unknown}, regions)
+// drivingPhases divides the regions into those that can be driven together: no link joins two of one phase. There are two phases if regions
+// are of two kinds of which every link joins both.
+func drivingPhases(plan *topologies.Plan, ofPort []int32, regions int) (phases [][]int32) {
 	neighbours := make([][]int32, regions)
 	for i := range plan.Ports {
 		if a, b := ofPort[i], ofPort[plan.Ports[i].Peer]; a != b {
 			neighbours[a] = append(neighbours[a], b)
 		}
 	}
-	phases := make([][]int32, 2)
-	var all []int32
-	for first := range kind {
-		if kind[first] != unknown {
+	phaseOf := slices.Repeat([]int{none}, regions)
+	choose := func(r int32) { // the first of which no neighbour is; in the order of breadth-first search, two suffice where they can
+		for phaseOf[r] = 0; slices.ContainsFunc(neighbours[r], func(n int32) bool { return phaseOf[n] == phaseOf[r] }); phaseOf[r]++ {
+		}
+	}
+	for first := range int32(regions) {
+		if phaseOf[first] != none {
 			continue
 		}
-		kind[first] = 0
-		for reached := []int32{int32(first)}; len(reached) > 0; reached = reached[1:] {
-			for _, b := range neighbours[reached[0]] {
-				if kind[b] == unknown {
-					kind[b] = 1 - kind[reached[0]]
-					reached = append(reached, b)
-				} else if kind[b] == kind[reached[0]] {
-					phases = nil
+		choose(first)
+		for reached := []int32{first}; len(reached) > 0; reached = reached[1:] {
+			for _, n := range neighbours[reached[0]] {
+				if phaseOf[n] == none {
+					choose(n)
+					reached = append(reached, n)
 				}
 			}
 		}
 	}
-	for r, k := range kind {
-		all = append(all, int32(r))
-		if phases != nil {
-			phases[k] = append(phases[k], int32(r))
-		}
-	}
-	if phases == nil {
-		return [][]int32{all}
+	phases = make([][]int32, slices.Max(phaseOf)+1)
+	for r, p := range phaseOf {
+		phases[p] = append(phases[p], int32(r))
 	}
 	return phases
 }
 
 // push schedules an event in the region where it will happen.
-func (e *Engine) push(at vtime.Time, kind eventKind, id int32) {
+func (l *lane) push(at vtime.Time, kind eventKind, id int32) {
 	var r int32
 	//exhaustive:enforce
 	switch kind {
 	case eventArrival:
-		r = e.ports[e.ports[id].peer].region
+		r = l.ports[l.ports[id].peer].region
 	case eventFree, eventWake, eventCredit, eventDrain, eventReceiverPause, eventPFCStorm, eventHostStack:
-		r = e.ports[id].region
+		r = l.ports[id].region
 	case eventRefresh, eventWatch:
-		r = e.ports[id>>3].region
+		r = l.ports[id>>3].region
 	case eventTimer, eventStart:
-		r = e.ports[e.plan.Nodes[e.flows[id].Source].Ports[0]].region
+		r = l.ports[l.plan.Nodes[l.flows[id].Source].Ports[0]].region
 	case eventReport:
-		r = e.ports[e.plan.Nodes[e.flows[id].Destination].Ports[0]].region
+		r = l.ports[l.plan.Nodes[l.flows[id].Destination].Ports[0]].region
 	}
-	q := &e.regions[r].events
+	q := &l.regions[r].events
 	seq := uint64(id)
-	if kind != eventArrival || !e.byPort {
+	if kind != eventArrival || !l.byPort {
 		seq = 1<<32 + q.seq
 		q.seq++
 	}
 	q.push(event{at: at, seq: seq, id: id, kind: kind})
-	e.due[r] = min(e.due[r], at)
+	if at < l.due[r] {
+		l.due[r] = at
+	}
+}
+
+// send has a frame that leaves a port for a wire with nothing on it arrive. Another region expects it from when that is driven on: its queue is
+// out of the processor's cache now, and may have other regions beside it.
+func (l *lane) send(p *port, arrival vtime.Time) {
+	far := l.ports[p.peer].region
+	switch {
+	case far == p.region:
+		l.push(arrival, eventArrival, p.id)
+	case l.shared:
+		l.awaited = append(l.awaited, awaited{far, arrival})
+	case arrival < l.due[far]:
+		l.due[far] = arrival
+	}
 }
 
 // windowLength is the time between two barriers. Where it shows when one was, it is as short as can be: messages of credits rest, and
@@ -138,79 +152,145 @@ func (e *Engine) windowLength() vtime.Time {
 
 // drive takes every region from one time, before which nothing is left to happen, to another.
 func (e *Engine) drive(from, end vtime.Time, drain bool, poll *poll) error {
-	phase := 0
-	for at := from; at < end; phase++ {
-		if at = end; len(e.regions) > 1 {
-			at = min(at, from+vtime.Time(phase+1)*e.lookahead)
-		}
-		if err := e.driveSome(e.phases[phase%len(e.phases)], at, drain, poll); err != nil {
-			return err
-		}
+	if len(e.regions) == 1 {
+		return e.driveAlone(end, drain, poll)
 	}
-	if len(e.phases) > 1 { // the other kind is a lookahead behind
-		if err := e.driveSome(e.phases[phase%2], end, drain, poll); err != nil {
-			return err
-		}
+	defer e.gather()
+	if err := e.drivePhases(from, end, poll); err != nil {
+		return err
 	}
+	e.gather()
 	e.now = e.last
 	return nil
 }
 
-// driveSome takes some regions to the given time, which no other region may be further behind than the lookahead.
-func (e *Engine) driveSome(regions []int32, end vtime.Time, drain bool, poll *poll) error {
-	for _, i := range regions {
-		if e.due[i] >= end {
-			continue
-		}
-		events := &e.regions[i].events
-		if len(e.regions) > 1 {
-			e.warm(e.regions[i].ports, end)
-		}
-		for events.next() < end {
-			if poll.left--; poll.left == 0 {
-				if err := poll.call(e); err != nil {
-					return err
-				}
-			}
-			ev := events.pop()
-			e.now = ev.at
-			e.Events++
-			if err := e.handle(ev); err != nil {
+// drivePhases is drive where there are several regions.
+func (e *Engine) drivePhases(from, end vtime.Time, poll *poll) error {
+	if len(e.phases) == 2 {
+		return e.driveInTurns(from, end, poll)
+	}
+	for at := from; at < end; {
+		at = min(at+e.lookahead, end)
+		for phase := range e.phases {
+			if err := e.drivePhase(phase, at, poll); err != nil {
 				return err
 			}
-			if drain && len(e.regions) == 1 && e.idle() {
-				break
-			}
 		}
-		e.due[i] = events.next()
-		e.last = max(e.last, e.now)
 	}
 	return nil
 }
 
-// warm reads what a region's ports will need up to the given time, as far as their wires tell. Each load waits for the one
-// before only where its address comes from it; in the handlers all would. It changes nothing.
-func (e *Engine) warm(ports []int32, end vtime.Time) {
+// driveInTurns is drivePhases for two: each goes two lookaheads on, while the other is one behind.
+func (e *Engine) driveInTurns(from, end vtime.Time, poll *poll) error {
+	turn := 0
+	for at := from; at < end; turn++ {
+		at = min(from+vtime.Time(turn+1)*e.lookahead, end)
+		if err := e.drivePhase(turn%2, at, poll); err != nil {
+			return err
+		}
+	}
+	return e.drivePhase(turn%2, end, poll)
+}
+
+// driveAlone is drive where there is one region.
+func (e *Engine) driveAlone(end vtime.Time, drain bool, poll *poll) error {
+	events := &e.regions[0].events
+	for events.next() < end {
+		if err := poll.counts(1, e); err != nil {
+			return err
+		}
+		ev := events.pop()
+		e.now = ev.at
+		e.Events++
+		if err := e.handle(ev); err != nil {
+			return err
+		}
+		if drain && e.idle() {
+			break
+		}
+	}
+	e.due[0] = events.next()
+	e.last = max(e.last, e.now)
+	e.now = e.last
+	return nil
+}
+
+// drivePhase takes the regions of a phase to the given time, which no other region may be further behind than the lookahead.
+func (e *Engine) drivePhase(phase int, end vtime.Time, poll *poll) error {
+	if e.together != nil {
+		if lanes := e.together.lanesFor(e.phases[phase], e.due, end); lanes > 1 {
+			return e.driveTogether(phase, lanes, end, poll)
+		}
+	}
+	sum := int64(0)
+	for _, i := range e.phases[phase] {
+		if e.due[i] >= end {
+			continue
+		}
+		n, err := e.driveOne(i, end)
+		if err != nil {
+			return err
+		}
+		if e.together != nil {
+			e.together.count(i, n)
+		}
+		if err := poll.counts(n, e); err != nil {
+			return err
+		}
+		sum += n
+	}
+	if e.together != nil {
+		e.together.crew.Driven(sum)
+	}
+	return nil
+}
+
+// driveOne takes a region of several to the given time. It says how many events that took.
+func (l *lane) driveOne(i int32, end vtime.Time) (n int64, err error) {
+	r := l.regions[i]
+	l.meet(r, end)
+	before := l.Events
+	for r.events.next() < end {
+		ev := r.events.pop()
+		l.now = ev.at
+		l.Events++
+		if err := l.handle(ev); err != nil {
+			return l.Events - before, err
+		}
+	}
+	l.due[i] = r.events.next()
+	l.last = max(l.last, l.now)
+	return l.Events - before, nil
+}
+
+// meet has a region expect what other regions have sent it, and reads what its ports will need up to the given time, as far as their wires
+// tell. Each load waits for the one before only where its address comes from it; in the handlers all would.
+func (l *lane) meet(r *region, end vtime.Time) {
 	sum := 0
-	data, control := e.hosts.DataPriority, e.hosts.ControlPriority
-	for _, id := range ports {
-		p := &e.ports[id]
-		from := &e.ports[p.peer]
-		if registers := &e.state.Ports[id]; from.wire.next() < end {
-			sum += int(from.id) + int(e.state.Ports[p.peer].Kind) + int(registers.RxFrames) +
+	data, control := l.hosts.DataPriority, l.hosts.ControlPriority
+	for _, id := range r.ports {
+		p := &l.ports[id]
+		from := &l.ports[p.peer]
+		next := from.wire.next()
+		if next != vtime.Never && !from.expected && from.region != p.region {
+			from.expected = true
+			l.push(next, eventArrival, from.id)
+		}
+		if registers := &l.state.Ports[id]; next < end {
+			sum += int(l.state.Ports[p.peer].Kind) + int(registers.RxFrames) +
 				int(registers.Class[data].Buffered) + int(registers.Class[control].Buffered)
 		}
 		if p.wire.count > 0 { // what left lately will go on
 			sum += int(p.txBytes[data])
 			if p.isSwitch {
-				sum += e.switches[p.index].Port(int(id)).Touch(data)
+				sum += l.switches[p.index].Port(int(id)).Touch(data)
 			}
 		}
 	}
-	for _, id := range ports {
-		if from := &e.ports[e.ports[id].peer]; from.wire.next() < end {
+	for _, id := range r.ports {
+		if from := &l.ports[l.ports[id].peer]; from.wire.next() < end {
 			frame.Prefetch(from.wire.first())
 		}
 	}
-	e.warmth = int32(sum)
+	l.warmth = int32(sum)
 }

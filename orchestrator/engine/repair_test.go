@@ -37,8 +37,8 @@ func TestGoBackN(t *testing.T) {
 	naks, repaired := 0, 0
 	for i := range names {
 		f := &l.Flows()[i]
-		if f.Receiver.Delivered != size {
-			t.Errorf("flow %d: %d of %d bytes were delivered", i, f.Receiver.Delivered, size)
+		if f.Delivered() != size || !f.Started() || f.Sender != nil || f.Receiver != nil || f.LastRTT() < l.plan.Ports[0].Delay {
+			t.Errorf("flow %d: %d of %d bytes were delivered; after the end it is %+v", i, f.Delivered(), size, f)
 		}
 		// What left the host again, counted on the wire.
 		again, high := int64(0), int64(-1)
@@ -51,8 +51,8 @@ func TestGoBackN(t *testing.T) {
 			}
 			high = max(high, int64(p.PSN))
 		}
-		if f.Sender.Retransmitted != again || high != size/mtuBytes-1 {
-			t.Errorf("flow %d: %d bytes are said to be sent again, %d were; last PSN %d", i, f.Sender.Retransmitted, again, high)
+		if f.Retransmitted() != again || high != size/mtuBytes-1 {
+			t.Errorf("flow %d: %d bytes are said to be sent again, %d were; last PSN %d", i, f.Retransmitted(), again, high)
 		}
 		if again > 0 {
 			repaired++
@@ -99,8 +99,8 @@ func TestTimeoutRepairsALostTail(t *testing.T) {
 	l.Call(vtime.Time(4*(fullFrame+24)*200)+1100*vtime.Nanosecond, func(vtime.Time) { *limit = 0 })
 	l.Call(2200*vtime.Nanosecond, func(vtime.Time) { *limit = units.MB })
 	l.run(0)
-	if l.Dropped != 1 || l.Flows()[0].Sender.Retransmitted != mtuBytes || l.NIC(1).NaksSent != 0 {
-		t.Errorf("%d drops, %d bytes again, %d NAKs", l.Dropped, l.Flows()[0].Sender.Retransmitted, l.NIC(1).NaksSent)
+	if l.Dropped != 1 || l.Flows()[0].Retransmitted() != mtuBytes || l.NIC(1).NaksSent != 0 {
+		t.Errorf("%d drops, %d bytes again, %d NAKs", l.Dropped, l.Flows()[0].Retransmitted(), l.NIC(1).NaksSent)
 	}
 	// The timeout runs from the last progress, the fourth ACK.
 	if at := l.fct(0); at < timeout || at > timeout+20*vtime.Microsecond {
@@ -138,8 +138,8 @@ func TestHeadroomOverrun(t *testing.T) {
 		}
 	}
 	for i := range l.Flows() {
-		if l.Flows()[i].Receiver.Delivered != 200_000 {
-			t.Errorf("flow %d: %d bytes were delivered", i, l.Flows()[i].Receiver.Delivered)
+		if l.Flows()[i].Delivered() != 200_000 {
+			t.Errorf("flow %d: %d bytes were delivered", i, l.Flows()[i].Delivered())
 		}
 	}
 }

@@ -55,6 +55,9 @@ func quiescenceTimeout(plan *topologies.Plan, hosts *hostagent.Settings, f flowC
 // drained for so long. watch, which may be nil, may end it before.
 func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 	e.start()
+	if err := e.addLanes(); err != nil {
+		return err
+	}
 	drains, limit := drain > 0, until+drain
 	poll := &poll{left: eventsPerPoll, watch: watch}
 	for {
@@ -78,11 +81,9 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 			e.pollDeadlock(from)
 		}
 		if len(e.calls) > 0 && e.calls[0].at == from {
-			if poll.left--; poll.left == 0 {
-				if err := poll.call(e); err != nil {
-					e.tell()
-					return err
-				}
+			if err := poll.counts(1, e); err != nil {
+				e.tell()
+				return err
 			}
 			c := e.calls[0]
 			e.calls = slices.Delete(e.calls, 0, 1)
@@ -190,16 +191,21 @@ func (e *Engine) barrier(now vtime.Time) {
 
 // poll counts the events to the next call of a run's Watch.
 type poll struct {
-	left  int
+	left  int64
 	watch Watch
 }
 
-func (l *poll) call(e *Engine) error {
-	l.left = eventsPerPoll
-	if l.watch == nil {
+// counts takes note of n events more, and calls the Watch if it is time.
+func (p *poll) counts(n int64, e *Engine) error {
+	if p.left -= n; p.left > 0 {
 		return nil
 	}
-	return l.watch(e.now, &e.Totals)
+	p.left = eventsPerPoll
+	if p.watch == nil {
+		return nil
+	}
+	e.gather()
+	return p.watch(e.now, &e.Totals)
 }
 
 // What drives a live fabric takes the engine's steps one at a time, as the wall clock comes to them, in place of Run. All of this is
@@ -264,7 +270,13 @@ func (e *Engine) Replies(f func(port int)) { e.replies = f }
 func (e *Engine) PlaneFailed(err error) { e.fail("the plane works", "plane", "%v", err) }
 
 // Broken are the invariants that have been broken so far.
-func (e *Engine) Broken() []Violation { return e.broken }
+func (e *Engine) Broken() []Violation {
+	all := make([]Violation, len(e.broken))
+	for i := range e.broken {
+		all[i] = *e.broken[i].Violation
+	}
+	return all
+}
 
 // PanicError says that a congestion control has panicked. The engine is left in the middle of an event: it can say what it has counted, and
 // neither go on nor be checked.
@@ -277,7 +289,16 @@ type PanicError struct {
 	File string
 }
 
+// guest is a panic's value of a congestion control that was read from a file: it says what is wrong there, and keeps where that was.
+type guest interface {
+	error
+	Guest() string
+}
+
 func (p *PanicError) Error() string {
+	if g, ok := p.Value.(guest); ok {
+		return fmt.Sprintf("the congestion control failed: %s at %v: %v", p.Place, p.Time, g)
+	}
 	text := fmt.Sprintf("the congestion control panicked: %s at %v: %v", p.Place, p.Time, p.Value)
 	if p.File != "" {
 		text += "; where in its code says " + p.File
@@ -288,13 +309,20 @@ func (p *PanicError) Error() string {
 // Panicked is what to say after a panic out of Run or Step, which whoever called it has recovered from; nil if no congestion control was at
 // work.
 func (e *Engine) Panicked(value any, stack []byte) *PanicError {
-	for _, n := range e.nics {
-		if flow, ok := n.Calling(); ok {
-			return &PanicError{Place: e.placeOf(&e.flows[flow]), Time: e.now, Value: value, Stack: stack}
+	if g, ok := value.(guest); ok {
+		stack = []byte(g.Guest())
+	}
+	in := cut{region: none, at: e.now, making: e.making}
+	if c := e.firstCut(); c != nil {
+		in = *c
+	}
+	for i, n := range e.nics {
+		if flow, ok := n.Calling(); ok && (in.region == none || e.hostPort(i).region == in.region) {
+			return &PanicError{Place: e.placeOf(&e.flows[flow]), Time: in.at, Value: value, Stack: stack}
 		}
 	}
-	if e.making > 0 {
-		return &PanicError{Place: e.placeOf(&e.flows[e.making-1]), Time: e.now, Value: value, Stack: stack}
+	if in.making > 0 {
+		return &PanicError{Place: e.placeOf(&e.flows[in.making-1]), Time: in.at, Value: value, Stack: stack}
 	}
 	return nil
 }

@@ -57,14 +57,14 @@ func TestFairShares(t *testing.T) {
 			before := make([]int64, senders)
 			l.Call(c.from, func(vtime.Time) {
 				for i := range before {
-					before[i] = l.Flows()[i].Receiver.Delivered
+					before[i] = l.Flows()[i].Delivered()
 				}
 			})
 			l.run(c.to)
 			shares := make([]int64, senders)
 			sum := int64(0)
 			for i := range shares {
-				shares[i] = l.Flows()[i].Receiver.Delivered - before[i]
+				shares[i] = l.Flows()[i].Delivered() - before[i]
 				sum += shares[i]
 			}
 			if j := jain(shares); j < 0.99 {

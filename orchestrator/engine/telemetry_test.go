@@ -70,7 +70,7 @@ func sendTelemetry(t *testing.T, plan *topologies.Plan, plane string, payload in
 		f.Priority, f.OnSince, f.QueueBytes, f.QueuePackets, f.Burst, f.Departed = host.DataPriority, 0, 0, 0, 0, now
 		at := &e.ports[port.ID]
 		arrival := now + at.serialise(plan.Framing.LineBytes(len(data))) + at.delay
-		at.wire.push(f, arrival)
+		at.wire.push(f, arrival, &e.stretches)
 		at.txFrames++
 		e.Created.add(len(data))
 		e.push(arrival, eventArrival, at.id)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pausenet/pausenet/hostagent"
+
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -148,7 +150,7 @@ func TestBaseRTT(t *testing.T) {
 		// At a third of the line rate no packet catches up with the one before.
 		samples := new(rtts)
 		id := l.send(source.Name, destination.Name, 20*mtuBytes, 0, l.plan.Ports[source.Ports[0]].Rate/3)
-		l.Flows()[id].RTT = samples
+		l.Flows()[id].RTT = func(int) hostagent.RTTCounter { return samples }
 		l.run(0)
 		if got := l.plan.BaseRTT(source.ID, destination.ID, int(dataBytes(mtuBytes, false)), ackBytes); got != full {
 			t.Errorf("%s: BaseRTT says %v, by hand %v", c.topology, got, full)

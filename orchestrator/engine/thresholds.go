@@ -152,9 +152,9 @@ func (e *Engine) fitHeadroom(p *port) {
 }
 
 // cableOf is the cable of a switch's port as planned, and as it is.
-func (e *Engine) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
-	peer := &e.ports[p.peer]
-	planned = &e.cables[p.index][topologies.PortID(p.id)-e.plan.Nodes[e.plan.Switch[p.index]].Ports[0]]
+func (l *lane) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
+	peer := &l.ports[p.peer]
+	planned = &l.cables[p.index][topologies.PortID(p.id)-l.plan.Nodes[l.plan.Switch[p.index]].Ports[0]]
 	now = *planned
 	now.Rate, now.PeerRate, now.Delay, now.PeerDelay = p.rate, peer.rate, p.delay, peer.delay
 	return planned, now
@@ -169,41 +169,39 @@ type overrun struct {
 
 // failLossless notes a frame that was dropped at port p though its priority is lossless: once a place, with the remedy, however many
 // follow.
-func (e *Engine) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
+func (l *lane) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	at := overrun{p.id, f.Priority, why}
 	if why == switchagent.DropHeadroom { // an account of the port that it came by
 		at.port = f.InPort
 	}
-	if i, seen := e.overruns[at]; seen {
-		if i < len(e.broken) {
-			e.broken[i].Times++
-		}
+	r := l.regions[p.region]
+	if v, seen := r.overruns[at]; seen {
+		v.Times++
 		return
 	}
-	if e.overruns == nil {
-		e.overruns = map[overrun]int{}
+	if r.overruns == nil {
+		r.overruns = map[overrun]*Violation{}
 	}
-	e.overruns[at] = len(e.broken)
 	missing := ""
 	if why == switchagent.DropHeadroom {
-		missing = e.lacksHeadroom(&e.ports[at.port], f.Priority)
+		missing = l.lacksHeadroom(&l.ports[at.port], f.Priority)
 	} else {
-		missing = levelsOf(e.settings[p.index]).lacksBuffer(e.settings[p.index], e.cables[p.index])
+		missing = levelsOf(l.settings[p.index]).lacksBuffer(l.settings[p.index], l.cables[p.index])
 	}
-	e.fail("nothing is dropped in a lossless class", e.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
+	r.overruns[at] = l.fail("nothing is dropped in a lossless class", l.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
 }
 
 // lacksHeadroom is why more of a priority came in by a switch's port after XOFF than its headroom holds, and what to do.
-func (e *Engine) lacksHeadroom(p *port, priority uint8) string {
-	_, cable := e.cableOf(p)
-	needed := cable.InFlight(bits.OnesCount8(e.settings[p.index].PFC.Priorities))
-	headroom := units.Bytes(e.switches[p.index].Headroom(int(p.id)))
-	answers := e.answersPaused(&e.ports[p.peer], priority)
+func (l *lane) lacksHeadroom(p *port, priority uint8) string {
+	_, cable := l.cableOf(p)
+	needed := cable.InFlight(bits.OnesCount8(l.settings[p.index].PFC.Priorities))
+	headroom := units.Bytes(l.switches[p.index].Headroom(int(p.id)))
+	answers := l.answersPaused(&l.ports[p.peer], priority)
 	switch {
 	case answers && headroom >= needed.Sum():
 		return fmt.Sprintf("%s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), without end, and the %v of headroom "+
 			"hold what is in flight and no more: host.ack_when_paused must be false, or switch.pfc.headroom much more",
-			e.plan.PeerNode(topologies.PortID(p.id)).Name, headroom)
+			l.plan.PeerNode(topologies.PortID(p.id)).Name, headroom)
 	case headroom >= needed.Sum():
 		return fmt.Sprintf("the %v of headroom hold what can be in flight to this port, so PAUSE came late or ran out: "+
 			"more switch.pfc.quanta, or thresholds that do not change in a run", headroom)
@@ -212,14 +210,14 @@ func (e *Engine) lacksHeadroom(p *port, priority uint8) string {
 		needed.Sum(), &needed, headroom, needed.Sum())
 	if answers {
 		text += fmt.Sprintf("; and %s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), which comes on top",
-			e.plan.PeerNode(topologies.PortID(p.id)).Name)
+			l.plan.PeerNode(topologies.PortID(p.id)).Name)
 	}
 	return text
 }
 
 // answersPaused says whether a port is that of a host whose answers have a priority, and are sent although it is paused.
-func (e *Engine) answersPaused(p *port, priority uint8) bool {
-	return !p.isSwitch && e.hosts.ACKsWhenPaused && (priority == e.hosts.ACKPriority() || priority == e.hosts.ControlPriority)
+func (l *lane) answersPaused(p *port, priority uint8) bool {
+	return !p.isSwitch && l.hosts.ACKsWhenPaused && (priority == l.hosts.ACKPriority() || priority == l.hosts.ControlPriority)
 }
 
 // fillDetector writes what a switch's congestion detector goes by into the pipelines' tables.

@@ -1,20 +1,31 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/wasm"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // WasmPlane carries frames through the pipelines in this process: the kernel plane's C source, compiled to WebAssembly
 // and that to Go. It needs no root and no Linux, and does to each frame exactly what the kernel plane does.
 type WasmPlane struct {
+	wasmPasses
 	name      string
-	plan      *topologies.Plan
 	pipelines *wasm.Pipelines
+	others    []*wasmPasses
+}
+
+// wasmPasses is what one lane makes its passes in.
+type wasmPasses struct {
+	slot      *wasm.Slot
+	plan      *topologies.Plan
+	ports     []ebpf.Port
+	telemetry bool
 	done      uint64
 	taps      map[int]func(wire []byte)
 }
@@ -31,7 +42,24 @@ func OpenPlaneIn(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), pl
 		return nil, err
 	}
 	FillTables(plan, &pipelines.State)
-	return &WasmPlane{name: name, plan: plan, pipelines: pipelines, taps: map[int]func([]byte){}}, nil
+	first := wasmPasses{slot: pipelines.Slot, plan: plan, ports: pipelines.State.Ports, telemetry: features.Telemetry, taps: map[int]func([]byte){}}
+	return &WasmPlane{wasmPasses: first, name: name, pipelines: pipelines}, nil
+}
+
+// Another is what another lane makes its passes in; nil if there are as many as can be, or frames are captured.
+func (p *WasmPlane) Another() (Passes, *ebpf.Pass, error) {
+	if len(p.taps) > 0 {
+		return nil, nil, nil
+	}
+	slot, err := p.pipelines.NewSlot()
+	if errors.Is(err, wasm.ErrNoSlot) {
+		return nil, nil, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	another := &wasmPasses{slot: slot, plan: p.plan, ports: p.ports, telemetry: p.telemetry}
+	p.others = append(p.others, another)
+	return another, slot.Pass, nil
 }
 
 // Name is PlaneWasm, or PlaneWazero.
@@ -44,66 +72,94 @@ func (p *WasmPlane) State() *ebpf.State { return &p.pipelines.State }
 func (p *WasmPlane) CarriesPayload() bool { return len(p.taps) > 0 }
 
 // Process runs the pipelines on the frame's header.
-func (p *WasmPlane) Process(in int, f *frame.Frame) error {
-	x := p.pipelines.State.Pass
+func (p *wasmPasses) Process(in int, f *frame.Frame) error {
+	x := p.slot.Pass
 	x.Verdict = ebpf.VerdictNone
 	p.done++
-	if p.pipelines.State.Features.Telemetry || len(p.taps) > 0 {
+	if f.Form != nil {
+		return p.processBrief(in, f)
+	}
+	if p.telemetry || len(p.taps) > 0 {
 		return p.processSlowly(in, f)
 	}
-	header := (*[ebpf.HeaderBytes]byte)(f.Data())
-	shared := (*[ebpf.HeaderBytes]byte)(p.pipelines.Header[:])
-	*shared = *header
-	if err := p.pipelines.Process(int(f.Length)); err != nil {
+	own := (*[ebpf.HeaderBytes]byte)(f.Data())
+	shared := (*[ebpf.HeaderBytes]byte)(p.slot.Header[:])
+	*shared = *own
+	if err := p.slot.Process(int(f.Length)); err != nil {
 		return p.failed(in, err)
 	}
 	if x.Verdict == ebpf.VerdictForward || x.Verdict == ebpf.VerdictHost {
-		*header = *shared
+		*own = *shared
 	}
 	return nil
 }
 
-func (p *WasmPlane) failed(in int, err error) error {
+// processBrief makes the header of a frame that has none beside its Form. It left OutPort: only a generated packet has left none.
+func (p *wasmPasses) processBrief(in int, f *frame.Frame) error {
+	x, length := p.slot.Pass, int(f.Length)
+	from := &p.ports[x.OutPort]
+	h := (*[wire.BriefLen]byte)(p.slot.Header[:])
+	f.Form.Put(h, f.Brief, length, (*wire.MAC)(&from.Mac), (*wire.MAC)(&from.PeerMac))
+	if err := p.slot.Process(length); err != nil {
+		return p.failed(in, err)
+	}
+	if x.Verdict == ebpf.VerdictForward || x.Verdict == ebpf.VerdictHost {
+		f.Brief = f.Brief.Changed(h)
+	} else { // it stays as it was
+		f.Form.Put(h, f.Brief, length, (*wire.MAC)(&from.Mac), (*wire.MAC)(&from.PeerMac))
+	}
+	return nil
+}
+
+// Header is the first bytes of a frame as Process has left it.
+func (p *wasmPasses) Header(f *frame.Frame) []byte {
+	if f.Form != nil {
+		return p.slot.Header[:wire.BriefLen]
+	}
+	return f.Data()
+}
+
+func (p *wasmPasses) failed(in int, err error) error {
 	return fmt.Errorf("frame into %s: %w", p.plan.Ports[in].Name, err)
 }
 
 // processSlowly copies as much of the header as telemetry takes, and has taps look.
-func (p *WasmPlane) processSlowly(in int, f *frame.Frame) error {
-	x := p.pipelines.State.Pass
+func (p *wasmPasses) processSlowly(in int, f *frame.Frame) error {
+	x := p.slot.Pass
 	header := f.Data()[:ebpf.HeaderBytes]
-	if p.pipelines.State.Features.Telemetry {
+	if p.telemetry {
 		header = f.Data()[:min(len(f.Data()), ebpf.TelemetryBytes)]
 	}
-	copy(p.pipelines.Header[:], header)
+	copy(p.slot.Header[:], header)
 	var err error
 	if len(p.taps) > 0 {
 		err = p.processTapped(in, f, header)
 	} else {
-		err = p.pipelines.Process(int(f.Length))
+		err = p.slot.Process(int(f.Length))
 	}
 	if err != nil {
 		return p.failed(in, err)
 	}
 	if x.Verdict == ebpf.VerdictForward || x.Verdict == ebpf.VerdictHost {
-		copy(header, p.pipelines.Header[:])
+		copy(header, p.slot.Header[:])
 	}
 	return nil
 }
 
 // processTapped shows what is on the wire between the two pipelines. A trigger is on no wire. The frame itself stays as it is until it comes
 // out: one that the ingress pipeline ends never shows what the egress pipeline made of it, tapped or not.
-func (p *WasmPlane) processTapped(in int, f *frame.Frame, header []byte) error {
-	if err := p.pipelines.Leave(int(f.Length)); err != nil {
+func (p *wasmPasses) processTapped(in int, f *frame.Frame, header []byte) error {
+	if err := p.slot.Leave(int(f.Length)); err != nil {
 		return err
 	}
-	if tap := p.taps[in]; tap != nil && p.pipelines.State.Pass.Trigger == ebpf.TriggerNone {
+	if tap := p.taps[in]; tap != nil && p.slot.Pass.Trigger == ebpf.TriggerNone {
 		var before [ebpf.TelemetryBytes]byte
 		n := copy(before[:], header)
-		copy(header, p.pipelines.Header[:])
+		copy(header, p.slot.Header[:])
 		tap(f.Data())
 		copy(header, before[:n])
 	}
-	return p.pipelines.Enter(int(f.Length))
+	return p.slot.Enter(int(f.Length))
 }
 
 // Tap has tap called with each frame as it is on the wire into port in.
@@ -115,8 +171,12 @@ func (p *WasmPlane) Tap(in int, tap func(wire []byte)) error {
 // Check compares the pipelines' counts with the passes made.
 func (p *WasmPlane) Check() []string {
 	var problems []string
-	if x := p.pipelines.State.Pass; x.Done != p.done || x.Marked != p.done {
-		problems = append(problems, fmt.Sprintf("%d passes were begun, %d ended, the egress pipelines saw %d", p.done, x.Done, x.Marked))
+	begun := p.done
+	for _, o := range p.others {
+		begun += o.done
+	}
+	if done, marked := p.pipelines.Counts(); done != begun || marked != begun {
+		problems = append(problems, fmt.Sprintf("%d passes were begun, %d ended, the egress pipelines saw %d", begun, done, marked))
 	}
 	return problems
 }

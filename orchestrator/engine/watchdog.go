@@ -26,32 +26,32 @@ func (e *Engine) newWatchdogs(settings []*switchagent.Settings) {
 	}
 }
 
-func (e *Engine) watchOf(p *port, priority uint8) *watch {
-	return &e.watchdogs[int(p.id)*switchagent.Priorities+int(priority)]
+func (l *lane) watchOf(p *port, priority uint8) *watch {
+	return &l.watchdogs[int(p.id)*switchagent.Priorities+int(priority)]
 }
 
 // watchPort begins to watch the queues of a port that are paused.
-func (e *Engine) watchPort(p *port) {
-	if !p.isSwitch || !e.settings[p.index].PFC.Watchdog.On() {
+func (l *lane) watchPort(p *port) {
+	if !p.isSwitch || !l.settings[p.index].PFC.Watchdog.On() {
 		return
 	}
-	settings := &e.settings[p.index].PFC
+	settings := &l.settings[p.index].PFC
 	for m := settings.Priorities; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
-		w := e.watchOf(p, priority)
-		if w.armed || !e.state.Paused(int(p.id), priority, e.now) {
+		w := l.watchOf(p, priority)
+		if w.armed || !l.state.Paused(int(p.id), priority, l.now) {
 			continue
 		}
 		w.armed = true
-		since := vtime.Time(e.state.Ports[p.id].Class[priority].OffSince)
-		e.watchAt(p.id, priority, max(since+settings.Watchdog.Detect, e.now))
+		since := vtime.Time(l.state.Ports[p.id].Class[priority].OffSince)
+		l.watchAt(p.id, priority, max(since+settings.Watchdog.Detect, l.now))
 	}
 }
 
 // watchAt sets the watchdog's timer of a queue.
-func (e *Engine) watchAt(id int32, priority uint8, at vtime.Time) {
-	e.watchOf(&e.ports[id], priority).at = at
-	e.push(at, eventWatch, id<<3|int32(priority))
+func (l *lane) watchAt(id int32, priority uint8, at vtime.Time) {
+	l.watchOf(&l.ports[id], priority).at = at
+	l.push(at, eventWatch, id<<3|int32(priority))
 }
 
 // setWatchdog changes the watchdog of a switch that works: storms end, and queues that are paused are watched anew.
@@ -84,67 +84,67 @@ func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 }
 
 // endStorm has a queue be as any other again.
-func (e *Engine) endStorm(p *port, priority uint8, forward bool) {
+func (l *lane) endStorm(p *port, priority uint8, forward bool) {
 	if forward {
-		e.switches[p.index].Ignore(int(p.id), priority, false)
+		l.switches[p.index].Ignore(int(p.id), priority, false)
 	} else {
-		e.switches[p.index].Discard(int(p.id), priority, false)
+		l.switches[p.index].Discard(int(p.id), priority, false)
 	}
 }
 
 // watchQueue serves the watchdog's timer of a queue.
-func (e *Engine) watchQueue(id int, priority uint8) error {
-	p := &e.ports[id]
-	w, dog := e.watchOf(p, priority), &e.settings[p.index].PFC.Watchdog
-	if !w.armed || w.at != e.now {
+func (l *lane) watchQueue(id int, priority uint8) error {
+	p := &l.ports[id]
+	w, dog := l.watchOf(p, priority), &l.settings[p.index].PFC.Watchdog
+	if !w.armed || w.at != l.now {
 		return nil
 	}
-	c := &e.state.Ports[id].Class[priority]
+	c := &l.state.Ports[id].Class[priority]
 	until := vtime.Time(c.PausedUntil)
 	again := func(at vtime.Time) error {
-		e.watchAt(int32(id), priority, at)
+		l.watchAt(int32(id), priority, at)
 		return nil
 	}
 	if w.storm {
-		if end := max(until, e.now) + dog.Restore; until > e.now || until+dog.Restore > e.now {
+		if end := max(until, l.now) + dog.Restore; until > l.now || until+dog.Restore > l.now {
 			return again(min(end, until+dog.Restore))
 		}
 		w.armed, w.storm = false, false
-		e.note(id, EventStormEnd, "priority %d: no PAUSE for %v", priority, dog.Restore)
-		e.endStorm(p, priority, dog.Forward)
+		l.note(id, EventStormEnd, "priority %d: no PAUSE for %v", priority, dog.Restore)
+		l.endStorm(p, priority, dog.Forward)
 		return nil
 	}
-	if until <= e.now {
+	if until <= l.now {
 		w.armed = false
 		return nil
 	}
-	if due := vtime.Time(c.OffSince) + dog.Detect; due > e.now {
+	if due := vtime.Time(c.OffSince) + dog.Detect; due > l.now {
 		return again(due)
 	}
-	queued, packets := e.switches[p.index].Port(id).Queue(priority)
+	queued, packets := l.switches[p.index].Port(id).Queue(priority)
 	if packets == 0 {
-		return again(e.now + dog.Detect)
+		return again(l.now + dog.Detect)
 	}
 	w.storm = true
-	if err := e.storm(p, priority, dog, queued); err != nil {
+	if err := l.storm(p, priority, dog, queued); err != nil {
 		return err
 	}
 	return again(until + dog.Restore)
 }
 
 // storm does what the watchdog does about one.
-func (e *Engine) storm(p *port, priority uint8, dog *switchagent.Watchdog, queued int64) error {
-	s := e.switches[p.index]
+func (l *lane) storm(p *port, priority uint8, dog *switchagent.Watchdog, queued int64) error {
+	s := l.switches[p.index]
 	if dog.Forward {
-		e.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, to be sent nevertheless", priority, dog.Detect, queued)
+		l.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, to be sent nevertheless", priority, dog.Detect, queued)
 		s.Ignore(int(p.id), priority, true)
-		return e.serve(p)
+		return l.serve(p)
 	}
-	e.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, dropped", priority, dog.Detect, queued)
+	l.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, dropped", priority, dog.Detect, queued)
 	s.Discard(int(p.id), priority, true)
-	e.moved = max(e.moved, e.now)
-	s.Flush(int(p.id), priority, func(f *frame.Frame) { e.countLoss(p, LossWatchdog, f) })
-	return e.freed(s)
+	l.moved = max(l.moved, l.now)
+	s.Flush(int(p.id), priority, func(f *frame.Frame) { l.countLoss(p, LossWatchdog, f) })
+	return l.freed(s)
 }
 
 // Stormy says whether the watchdog takes the queue of port p and a priority to be in a PFC storm.

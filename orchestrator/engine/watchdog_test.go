@@ -38,8 +38,8 @@ func TestInjectedStorm(t *testing.T) {
 	l.at(100*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 1<<3, 50*vtime.Microsecond) })
 	l.at(1000*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 0, 0) })
 	var delivered [2]int64
-	l.Call(500*vtime.Microsecond, func(vtime.Time) { delivered[0] = l.Flows()[victim].Receiver.Delivered })
-	l.Call(950*vtime.Microsecond, func(vtime.Time) { delivered[1] = l.Flows()[victim].Receiver.Delivered })
+	l.Call(500*vtime.Microsecond, func(vtime.Time) { delivered[0] = l.Flows()[victim].Delivered() })
+	l.Call(950*vtime.Microsecond, func(vtime.Time) { delivered[1] = l.Flows()[victim].Delivered() })
 	l.run(0)
 	if delivered[0] != delivered[1] || delivered[0] == 0 {
 		t.Errorf("the victim got on from %d to %d bytes", delivered[0], delivered[1])

@@ -11,12 +11,18 @@ import (
 )
 
 // flight is the frames on the wire from a port, in order. The arrival times stand beside each other: scheduling the next
-// arrival touches no frame, which has long left the processor's cache.
+// arrival touches no frame, which has long left the processor's cache. They are in a row of stretches, which wires give each other: of tens
+// of thousands of wires few have many frames at a time.
 type flight struct {
-	ring  []flying // a power of 2 long
-	head  uint32
-	count uint32
-	bytes int64
+	head, tail *stretch // where the first frame is, and the last; nil: there is none
+	from, to   uint8    // the first in head, and behind the last in tail
+	count      uint32
+	bytes      int64
+}
+
+type stretch struct {
+	frames [7]flying // with next two cache lines
+	next   *stretch
 }
 
 type flying struct {
@@ -24,32 +30,64 @@ type flying struct {
 	arrival vtime.Time
 }
 
-func (w *flight) mask() uint32 { return uint32(len(w.ring) - 1) }
+// stretches are those that no wire has.
+type stretches []*stretch
 
-func (w *flight) push(f *frame.Frame, arrival vtime.Time) {
-	if int(w.count) == len(w.ring) {
-		grown := make([]flying, max(8, 2*len(w.ring)))
-		for i := range w.count {
-			grown[i] = w.ring[(w.head+i)&w.mask()]
-		}
-		w.ring, w.head = grown, 0
+func (s *stretches) get() *stretch {
+	n := len(*s) - 1
+	if n < 0 {
+		return &stretch{}
 	}
-	w.ring[(w.head+w.count)&w.mask()] = flying{f, arrival}
+	x := (*s)[n]
+	*s = (*s)[:n]
+	return x
+}
+
+// takeHalf takes half of what another has more than this, if that is much.
+func (s *stretches) takeHalf(o *stretches) {
+	const much = 1024
+	if more := len(*o) - len(*s); more > much {
+		rest := len(*o) - more/2
+		*s = append(*s, (*o)[rest:]...)
+		clear((*o)[rest:])
+		*o = (*o)[:rest]
+	}
+}
+
+func (w *flight) push(f *frame.Frame, arrival vtime.Time, free *stretches) {
+	switch {
+	case w.tail == nil:
+		w.tail = free.get()
+		w.head, w.to = w.tail, 0
+	case int(w.to) == len(w.tail.frames):
+		w.tail.next = free.get()
+		w.tail, w.to = w.tail.next, 0
+	}
+	w.tail.frames[w.to] = flying{f, arrival}
+	w.to++
 	w.count++
 	w.bytes += int64(f.Length)
 }
 
 // pop takes the first frame. There must be one.
-func (w *flight) pop() *frame.Frame {
-	at := &w.ring[w.head]
-	f := at.frame
-	at.frame = nil
-	w.head = (w.head + 1) & w.mask()
+func (w *flight) pop(free *stretches) *frame.Frame {
+	s := w.head
+	f := s.frames[w.from].frame
+	s.frames[w.from].frame = nil
+	w.from++
 	w.count--
 	w.bytes -= int64(f.Length)
-	if next := w.ring[w.head].frame; next != nil {
-		frame.Prefetch(next)
+	if w.count == 0 {
+		w.head, w.tail, w.from = nil, nil, 0
+		*free = append(*free, s)
+		return f
 	}
+	if int(w.from) == len(s.frames) {
+		w.head, w.from = s.next, 0
+		s.next = nil
+		*free = append(*free, s)
+	}
+	frame.Prefetch(w.head.frames[w.from].frame)
 	return f
 }
 
@@ -58,7 +96,7 @@ func (w *flight) first() *frame.Frame {
 	if w.count == 0 {
 		return nil
 	}
-	return w.ring[w.head].frame
+	return w.head.frames[w.from].frame
 }
 
 // next is when the first frame arrives; vtime.Never if the wire is empty.
@@ -66,12 +104,20 @@ func (w *flight) next() vtime.Time {
 	if w.count == 0 {
 		return vtime.Never
 	}
-	return w.ring[w.head].arrival
+	return w.head.frames[w.from].arrival
 }
 
+// end is when the last frame arrives. There must be one.
+func (w *flight) end() vtime.Time { return w.tail.frames[w.to-1].arrival }
+
 func (w *flight) each(f func(*frame.Frame)) {
-	for i := range w.count {
-		f(w.ring[(w.head+i)&w.mask()].frame)
+	s, i := w.head, int(w.from)
+	for range w.count {
+		if i == len(s.frames) {
+			s, i = s.next, 0
+		}
+		f(s.frames[i].frame)
+		i++
 	}
 }
 
@@ -176,8 +222,8 @@ func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 	}
 	p := &e.ports[port]
 	fault := e.faultOf(p)
-	if n := p.wire.count; n > 0 {
-		fault.wireEnd = p.wire.ring[(p.wire.head+n-1)&p.wire.mask()].arrival
+	if p.wire.count > 0 {
+		fault.wireEnd = p.wire.end()
 	}
 	p.delay = delay
 	e.quiescence = max(e.quiescence, 4*delay)
@@ -206,7 +252,7 @@ func (e *Engine) SetRate(port int, rate units.Rate) error {
 	e.faultOf(p)
 	e.describeCable(p)
 	e.note(port, EventRate, "%v", rate)
-	return e.flowControl.renew(e, &e.ports[p.peer])
+	return e.flowControl.renew(&e.lane, &e.ports[p.peer])
 }
 
 func (p *port) setRate(rate units.Rate) {

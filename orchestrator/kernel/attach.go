@@ -10,9 +10,11 @@ import (
 	cilium "github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/rtnetlink"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -30,17 +32,17 @@ const (
 	HooksClsact
 )
 
-// tcxHooks is the most hooks that are attached by TCX where nobody asks for one way. The kernel waits for an RCU grace
+// tcxPorts is the most ports whose hooks are attached by TCX where nobody asks for one way. The kernel waits for an RCU grace
 // period, some 10 ms, in each attachment and again in each detachment, under the lock that every change to the network
-// needs: 240 hosts would take 12 s to come up and, if the process is killed, keep the next fabric waiting as long.
-// clsact waits in neither, and costs the same per frame.
-const tcxHooks = 16
+// needs: 240 hosts would take 18 s to come up and, if the process is killed, keep the next fabric waiting as long.
+// clsact waits in neither, and costs 5 % more a frame.
+const tcxPorts = 8
 
-// attachAll hangs the pipelines on every port: ingress on the inner end, egress on the outer. The thread is in the
-// hub namespace and stays there.
+// attachAll hangs the pipelines on every port: ingress on the inner end, egress on the outer, and there the end of frames. The thread is in
+// the hub namespace and stays there.
 func (f *Fabric) attachAll(way Hooks) error {
 	switch {
-	case way == HooksClsact || way == HooksAuto && 2*len(f.plan.Ports) > tcxHooks:
+	case way == HooksClsact || way == HooksAuto && len(f.plan.Ports) > tcxPorts:
 		return f.attachClsact()
 	case way == HooksTCX:
 		return f.attachTCX()
@@ -86,6 +88,9 @@ func (f *Fabric) attachTCX() error {
 			if err := attach(f.egress, engine.OuterIfindex(p.ID), cilium.AttachTCXEgress, p.Name); err != nil {
 				return err
 			}
+			if err := attach(f.end, engine.OuterIfindex(p.ID), cilium.AttachTCXIngress, p.Name); err != nil {
+				return err
+			}
 		}
 		return nil
 	}, func(n *topologies.Node) error {
@@ -102,42 +107,107 @@ func (f *Fabric) attachTCX() error {
 }
 
 // attachClsact uses a clsact qdisc and a cls_bpf filter in direct-action mode. They end with their interface, which is
-// ours. All qdiscs of a namespace come before its filters: a filter that follows its qdisc at once waits for RCU.
+// ours. All qdiscs of all namespaces come before the filters: a filter that follows its qdisc at once waits for RCU.
 func (f *Fabric) attachClsact() error {
-	attach := func(prog *cilium.Program, ports []topologies.PortID, index func(*topologies.Port) int32, parent uint32) error {
-		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	for _, part := range []func(*rtnetlink.Socket, hooked) error{addQdiscs, addFilters} {
+		attach := func(h hooked) error {
+			socket, err := rtnetlink.Open()
+			if err != nil {
+				return err
+			}
+			return errors.Join(part(socket, h), socket.Close())
+		}
+		err := f.eachNamespace(func() error {
+			return attach(f.hookedOuter())
+		}, func(n *topologies.Node) error {
+			return attach(f.hookedInner(n))
+		})
 		if err != nil {
-			return fmt.Errorf("open a netlink socket: %w", err)
+			return err
 		}
-		defer h.Close()
-		for _, id := range ports {
-			p := &f.plan.Ports[id]
-			err := h.QdiscAdd(&netlink.GenericQdisc{QdiscAttrs: netlink.QdiscAttrs{
-				LinkIndex: int(index(p)), Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT,
-			}, QdiscType: "clsact"})
-			if err != nil {
-				return fmt.Errorf("add a clsact qdisc to %s: %w", p.Name, err)
-			}
-		}
-		for _, id := range ports {
-			p := &f.plan.Ports[id]
-			err := h.FilterAdd(&netlink.BpfFilter{FilterAttrs: netlink.FilterAttrs{
-				LinkIndex: int(index(p)), Parent: parent, Handle: 1, Protocol: unix.ETH_P_ALL, Priority: 1,
-			}, Fd: prog.FD(), Name: "pausenet", DirectAction: true})
-			if err != nil {
-				return fmt.Errorf("add a filter to %s: %w", p.Name, err)
-			}
-		}
-		return nil
 	}
-	all := make([]topologies.PortID, len(f.plan.Ports))
-	for i := range all {
-		all[i] = topologies.PortID(i)
+	return nil
+}
+
+// hooked are the interfaces of one namespace, and the programs that all of them get.
+type hooked struct {
+	names           []string
+	indexes         []int32
+	ingress, egress *cilium.Program // nil: none
+}
+
+func (h *hooked) add(name string, index int32) {
+	h.names, h.indexes = append(h.names, name), append(h.indexes, index)
+}
+
+func (f *Fabric) hookedOuter() hooked {
+	h := hooked{ingress: f.end, egress: f.egress}
+	for i := range f.plan.Ports {
+		p := &f.plan.Ports[i]
+		h.add(p.Name, engine.OuterIfindex(p.ID))
 	}
-	outer := func(p *topologies.Port) int32 { return engine.OuterIfindex(p.ID) }
-	return f.eachNamespace(func() error {
-		return attach(f.egress, all, outer, netlink.HANDLE_MIN_EGRESS)
-	}, func(n *topologies.Node) error {
-		return attach(f.ingress, n.Ports, engine.InnerIfindex, netlink.HANDLE_MIN_INGRESS)
-	})
+	return h
+}
+
+func (f *Fabric) hookedInner(n *topologies.Node) hooked {
+	h := hooked{ingress: f.ingress}
+	for _, id := range n.Ports {
+		p := &f.plan.Ports[id]
+		h.add(p.Name, engine.InnerIfindex(p))
+	}
+	return h
+}
+
+// Where a namespace has several interfaces they share these blocks, so that one filter serves all: it is one for the processor's cache to
+// hold as frames go by, and of blocks the kernel has a list that it searches for each new one. A host's only interface has
+// blocks of its own, as programs expect that add filters to it.
+const ingressBlock, egressBlock = 1, 2
+
+func (h *hooked) shared() bool { return len(h.indexes) > 1 }
+
+// addQdiscs gives each interface a clsact qdisc.
+func addQdiscs(socket *rtnetlink.Socket, h hooked) error {
+	for i, index := range h.indexes {
+		req := nl.NewNetlinkRequest(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
+		req.AddData(&nl.TcMsg{Ifindex: index, Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT})
+		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("clsact")))
+		if h.shared() {
+			req.AddData(nl.NewRtAttr(nl.TCA_INGRESS_BLOCK, nl.Uint32Attr(ingressBlock)))
+			req.AddData(nl.NewRtAttr(nl.TCA_EGRESS_BLOCK, nl.Uint32Attr(egressBlock)))
+		}
+		if err := socket.Add(req, "add a clsact qdisc to", h.names[i]); err != nil {
+			return err
+		}
+	}
+	return socket.Flush()
+}
+
+// addFilters hangs the programs on the hooks.
+func addFilters(socket *rtnetlink.Socket, h hooked) error {
+	for _, hook := range []struct {
+		program       *cilium.Program
+		parent, block uint32
+	}{{h.ingress, netlink.HANDLE_MIN_INGRESS, ingressBlock}, {h.egress, netlink.HANDLE_MIN_EGRESS, egressBlock}} {
+		if hook.program == nil {
+			continue
+		}
+		at := nl.TcMsg{Ifindex: h.indexes[0], Parent: hook.parent}
+		if h.shared() {
+			const magicBlock = -1 // TCM_IFINDEX_MAGIC_BLOCK of linux/rtnetlink.h
+			at = nl.TcMsg{Ifindex: magicBlock, Parent: hook.block}
+		}
+		at.Handle, at.Info = 1, netlink.MakeHandle(1, hostToNetwork(unix.ETH_P_ALL))
+		req := nl.NewNetlinkRequest(unix.RTM_NEWTFILTER, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
+		req.AddData(&at)
+		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("bpf")))
+		options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
+		options.AddRtAttr(nl.TCA_BPF_FD, nl.Uint32Attr(uint32(hook.program.FD())))
+		options.AddRtAttr(nl.TCA_BPF_NAME, nl.ZeroTerminated("pausenet"))
+		options.AddRtAttr(nl.TCA_BPF_FLAGS, nl.Uint32Attr(nl.TCA_BPF_FLAG_ACT_DIRECT))
+		req.AddData(options)
+		if err := socket.Add(req, "add a filter to", h.names[0]); err != nil {
+			return err
+		}
+	}
+	return socket.Flush()
 }

@@ -5,7 +5,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -44,24 +43,23 @@ func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err erro
 	})
 }
 
-// Measure is the wall-clock time of n passes.
-func (b *BarePass) Measure(n int) (time.Duration, error) {
-	start := time.Now()
+// Send makes n passes.
+func (b *BarePass) Send(n int) error {
 	for i := range n {
 		if err := b.ring.send(engine.OuterIfindex(0), b.frames[i&1]); err != nil {
-			return 0, fmt.Errorf("bare pass: %w", err)
+			return fmt.Errorf("bare pass: %w", err)
 		}
 		data, _, ok := b.ring.receive()
 		for spins := 0; !ok; spins++ {
 			if spins > 1<<28 {
-				return 0, errors.New("bare pass: the frame did not come back")
+				return errors.New("bare pass: the frame did not come back")
 			}
 			data, _, ok = b.ring.receive()
 		}
 		copy(b.frames[i&1], data)
 		b.ring.release()
 	}
-	return time.Since(start), nil
+	return nil
 }
 
 // Close removes the fabric.

@@ -3,11 +3,11 @@
 package kernel
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"
@@ -52,17 +52,18 @@ func (c *changes) take() (indexes []int32) {
 		case err != nil:
 			return indexes
 		}
-		for b := buffer[:n]; len(b) >= unix.SizeofNlMsghdr+unix.SizeofIfInfomsg; {
-			length := int(binary.NativeEndian.Uint32(b))
-			kind := binary.NativeEndian.Uint16(b[4:])
-			m := nl.DeserializeIfInfomsg(b[unix.SizeofNlMsghdr:])
-			if kind == unix.RTM_DELLINK || kind == unix.RTM_NEWLINK && m.Flags&unix.IFF_LOWER_UP == 0 {
-				indexes = append(indexes, m.Index)
+		messages, err := syscall.ParseNetlinkMessage(buffer[:n])
+		if err != nil {
+			continue // not the kernel's
+		}
+		for _, m := range messages {
+			if len(m.Data) < unix.SizeofIfInfomsg {
+				continue
 			}
-			if length < unix.SizeofNlMsghdr || length > len(b) {
-				break
+			link := nl.DeserializeIfInfomsg(m.Data)
+			if kind := m.Header.Type; kind == unix.RTM_DELLINK || kind == unix.RTM_NEWLINK && link.Flags&unix.IFF_LOWER_UP == 0 {
+				indexes = append(indexes, link.Index)
 			}
-			b = b[min(len(b), (length+3)&^3):]
 		}
 	}
 }

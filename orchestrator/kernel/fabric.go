@@ -21,8 +21,9 @@ import (
 type Fabric struct {
 	plan      *topologies.Plan
 	pipelines *kernel.Pipelines
-	ingress   *cilium.Program
-	egress    *cilium.Program
+	ingress   *cilium.Program // of inner ends
+	egress    *cilium.Program // of outer ends
+	end       *cilium.Program // of outer ends, on ingress
 	hub       netns.NsHandle
 	devices   []netns.NsHandle // by node
 	hooks     []hook
@@ -60,7 +61,7 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.ingress, f.egress = f.pipelines.Ingress, f.pipelines.Egress
+	f.ingress, f.egress, f.end = f.pipelines.Ingress, f.pipelines.Egress, f.pipelines.End
 	if o.bare != nil {
 		f.ingress, f.egress = o.bare.Ingress, o.bare.Egress
 	}

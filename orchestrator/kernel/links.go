@@ -12,6 +12,7 @@ import (
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/rtnetlink"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -32,38 +33,33 @@ func (f *Fabric) makeLinks() error {
 		return err
 	}
 	defer empty.Close()
-	create, err := linkSocket()
+	err = f.eachPort(func(p *topologies.Port) *nl.NetlinkRequest { return newVeth(f.plan, p, f.devices[p.Node], f.hub) })
 	if err != nil {
 		return err
 	}
-	defer create.Close()
 	if err := netns.Set(f.hub); err != nil {
 		return fmt.Errorf("enter the hub namespace: %w", err)
 	}
-	change, err := linkSocket()
+	if err := f.eachPort(bringUp); err != nil {
+		return err
+	}
+	return f.eachNamespace(func() error { return markOwn("hub") }, f.configure)
+}
+
+// eachPort sends a request for each port, from the thread's namespace.
+func (f *Fabric) eachPort(request func(p *topologies.Port) *nl.NetlinkRequest) error {
+	socket, err := rtnetlink.Open()
 	if err != nil {
 		return err
 	}
-	defer change.Close()
+	defer socket.Close()
 	for i := range f.plan.Ports {
 		p := &f.plan.Ports[i]
-		err := execute(create, newVeth(f.plan, p, f.devices[p.Node], f.hub))
-		if err == nil {
-			err = execute(change, bringUp(p))
-		}
-		if err != nil {
-			return fmt.Errorf("create the veth pair of %s: %w", p.Name, err)
-		}
-	}
-	if err := f.markNamespaces(); err != nil {
-		return err
-	}
-	for _, h := range f.plan.Hosts {
-		if err := f.configureHost(&f.plan.Nodes[h]); err != nil {
+		if err := socket.Add(request(p), "create the veth pair of", p.Name); err != nil {
 			return err
 		}
 	}
-	return netns.Set(f.hub)
+	return socket.Flush()
 }
 
 // carrierTimeout is how long bring-up waits for an interface that the kernel does not say is up.
@@ -101,21 +97,6 @@ func awaitCarrier(fd int, name string, timeout time.Duration) error {
 	}
 }
 
-// linkSocket is a netlink socket in the thread's namespace; it stays there.
-func linkSocket() (*nl.NetlinkSocket, error) {
-	socket, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_ROUTE)
-	if err != nil {
-		return nil, fmt.Errorf("open a netlink socket: %w", err)
-	}
-	return socket, nil
-}
-
-func execute(socket *nl.NetlinkSocket, req *nl.NetlinkRequest) error {
-	req.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: {Socket: socket}}
-	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
-	return err
-}
-
 // newVeth asks for a port's inner end, in its device's namespace and up, and its outer end, in the hub namespace. A veth's
 // second end cannot be created up, as it has no peer yet then: bringUp does that.
 func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHandle) *nl.NetlinkRequest {
@@ -125,7 +106,7 @@ func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHand
 	outerMAC[1] = 0xff // distinct, never seen in a frame
 	name := nl.ZeroTerminated(p.Name)
 
-	req := nl.NewNetlinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
+	req := nl.NewNetlinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	req.AddData(linkMessage(engine.InnerIfindex(p), unix.IFF_UP))
 	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, name))
 	req.AddData(nl.NewRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(device))))
@@ -149,7 +130,7 @@ func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHand
 
 // bringUp asks for a port's outer end to be up. It answers no ARP: nothing but the engine sends into it.
 func bringUp(p *topologies.Port) *nl.NetlinkRequest {
-	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
+	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, 0)
 	req.AddData(linkMessage(engine.OuterIfindex(p.ID), unix.IFF_UP|unix.IFF_NOARP))
 	return req
 }
@@ -162,23 +143,38 @@ func linkMessage(index int32, flags uint32) *nl.IfInfomsg {
 	return m
 }
 
-// configureHost gives a host its address, its route and the static neighbour behind it. It leaves the thread in the
-// host's namespace.
-func (f *Fabric) configureHost(n *topologies.Node) error {
-	if err := netns.Set(f.devices[n.ID]); err != nil {
-		return fmt.Errorf("enter the namespace of %s: %w", n.Name, err)
-	}
-	socket, err := linkSocket()
+// configure marks a node's namespace, in which the thread is, as ours, and makes a host's a host's.
+func (f *Fabric) configure(n *topologies.Node) error {
+	socket, err := rtnetlink.Open()
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.Name, err)
 	}
 	defer socket.Close()
+	if err := mark(socket, n.Name); err != nil {
+		return err
+	}
+	if n.Kind == topologies.Host {
+		if err := f.configureHost(socket, n); err != nil {
+			return err
+		}
+	}
+	if err := socket.Flush(); err != nil {
+		return err
+	}
+	if n.Kind == topologies.Host && f.live {
+		return readyForPrograms(n.Name, f.plan.Ports[n.Ports[0]].Name)
+	}
+	return nil
+}
+
+// configureHost gives a host its address, its route and the static neighbour behind it.
+func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) error {
 	port := &f.plan.Ports[n.Ports[0]]
 	index := uint32(engine.InnerIfindex(port))
 	peer := f.plan.Ports[port.Peer].MAC
 	addr := n.Addr.As4()
 
-	address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
+	address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	msg := nl.NewIfAddrmsg(unix.AF_INET)
 	msg.Index = index
 	msg.Prefixlen = 32
@@ -186,12 +182,12 @@ func (f *Fabric) configureHost(n *topologies.Node) error {
 	address.AddData(nl.NewRtAttr(unix.IFA_LOCAL, addr[:]))
 	address.AddData(nl.NewRtAttr(unix.IFA_ADDRESS, addr[:]))
 
-	neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE|unix.NLM_F_ACK)
+	neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
 	neighbour.AddData(&neighbourMessage{index: index})
 	neighbour.AddData(nl.NewRtAttr(unix.NDA_DST, gateway.To4()))
 	neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
 
-	route := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
+	route := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	rt := nl.NewRtMsg()
 	rt.Family = unix.AF_INET
 	rt.Dst_len = 8
@@ -202,16 +198,20 @@ func (f *Fabric) configureHost(n *topologies.Node) error {
 	route.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(index)))
 	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, addr[:])) // the kernel knows its only address; programs that read routes (scapy) do not
 
-	for _, step := range []struct {
-		what string
-		req  *nl.NetlinkRequest
-	}{{"address", address}, {"static neighbour", neighbour}, {"route", route}} {
-		if err := execute(socket, step.req); err != nil {
-			return fmt.Errorf("set the %s of %s: %w", step.what, n.Name, err)
-		}
+	lo := nl.NewNetlinkRequest(unix.RTM_SETLINK, 0)
+	lo.AddData(linkMessage(loopbackIndex, unix.IFF_UP))
+
+	steps := []struct {
+		action string
+		req    *nl.NetlinkRequest
+	}{{"set the address of", address}, {"set the static neighbour of", neighbour}, {"set the route of", route}, {"set lo up in", lo}}
+	if !f.live {
+		steps = steps[:3]
 	}
-	if f.live {
-		return readyForPrograms(n.Name, socket, f.plan.Ports[n.Ports[0]].Name)
+	for _, step := range steps {
+		if err := socket.Add(step.req, step.action, n.Name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -21,14 +20,9 @@ var offloads = []struct {
 	{0x2c, "GRO"},                // ETHTOOL_SGRO
 }
 
-// readyForPrograms makes a host's namespace, in which the thread is, one where programs work: lo is up, the kernel hands frames
-// over as they go onto a wire, and its TCP asks for ECN.
-func readyForPrograms(host string, socket *nl.NetlinkSocket, port string) error {
-	lo := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
-	lo.AddData(linkMessage(1, unix.IFF_UP))
-	if err := execute(socket, lo); err != nil {
-		return fmt.Errorf("%s: set lo up: %w", host, err)
-	}
+// readyForPrograms makes a host's namespace, in which the thread is, one where programs work: the kernel hands frames over as they go onto
+// a wire, and its TCP asks for ECN.
+func readyForPrograms(host, port string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", host, err)

@@ -10,8 +10,9 @@ import (
 	"sync"
 
 	"github.com/vishvananda/netlink/nl"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/rtnetlink"
 )
 
 // loopbackIndex is the index of lo, the same in every namespace.
@@ -37,39 +38,30 @@ var ownMark = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("pausenet %d %d %d ", own.PID, own.Start, space), nil
 })
 
-// markNamespaces names each namespace's owner and node in the alias of its lo (`ip link` shows it), so that Clean can
-// tell ours from others'. It must be lo: the ports of a device vanish with the hub namespace, and what is to be recognised is
-// a namespace that outlives it. The thread ends up in the hub namespace.
-func (f *Fabric) markNamespaces() error {
-	for i := range f.devices {
-		if err := mark(f.devices[i], f.plan.Nodes[i].Name); err != nil {
-			return err
-		}
-	}
-	return mark(f.hub, "hub")
-}
-
-// mark leaves the thread in the namespace.
-func mark(ns netns.NsHandle, node string) error {
+// mark names a namespace's owner and node in the alias of its lo (`ip link` shows it), so that Clean can tell ours from others'. It must
+// be lo: the ports of a device vanish with the hub namespace, and what is to be recognised is a namespace that outlives it.
+func mark(socket *rtnetlink.Socket, node string) error {
 	prefix, err := ownMark()
 	if err != nil {
 		return fmt.Errorf("find out who owns the fabric: %w", err)
 	}
-	if err := netns.Set(ns); err != nil {
-		return fmt.Errorf("enter the namespace of %s: %w", node, err)
-	}
-	socket, err := linkSocket()
+	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, 0)
+	req.AddData(linkMessage(loopbackIndex, 0))
+	req.AddData(nl.NewRtAttr(unix.IFLA_IFALIAS, nl.NonZeroTerminated(prefix+node)))
+	return socket.Add(req, "mark the namespace of", node)
+}
+
+// markOwn marks the thread's namespace.
+func markOwn(node string) error {
+	socket, err := rtnetlink.Open()
 	if err != nil {
 		return fmt.Errorf("%s: %w", node, err)
 	}
 	defer socket.Close()
-	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
-	req.AddData(linkMessage(loopbackIndex, 0))
-	req.AddData(nl.NewRtAttr(unix.IFLA_IFALIAS, nl.NonZeroTerminated(prefix+node)))
-	if err := execute(socket, req); err != nil {
-		return fmt.Errorf("mark the namespace of %s: %w", node, err)
+	if err := mark(socket, node); err != nil {
+		return err
 	}
-	return nil
+	return socket.Flush()
 }
 
 // parseMark reads a mark; ok is false for the alias of anybody else's interface.

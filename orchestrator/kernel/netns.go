@@ -36,12 +36,10 @@ func newNamespace() (netns.NsHandle, error) {
 		return netns.None(), fmt.Errorf("create a network namespace: %w", err)
 	}
 	// No stray frame may enter the fabric: without IPv6 there is no router solicitation, no multicast report.
-	for _, conf := range []string{"all", "default"} {
-		path := "/proc/sys/net/ipv6/conf/" + conf + "/disable_ipv6"
-		if err := writeExisting(path, "1"); err != nil {
-			ns.Close()
-			return netns.None(), fmt.Errorf("disable IPv6: %w", err)
-		}
+	// This is for the interfaces there are and for those to come: it sets "default" too.
+	if err := writeExisting("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1"); err != nil {
+		ns.Close()
+		return netns.None(), fmt.Errorf("disable IPv6: %w", err)
 	}
 	return ns, nil
 }

@@ -121,6 +121,9 @@ func (p *Plane) Process(in int, f *frame.Frame) error {
 	return nil
 }
 
+// Header is the frame.
+func (p *Plane) Header(f *frame.Frame) []byte { return f.Data() }
+
 // notOut is the error of a frame that the pipelines sent out of a port of which it did not come.
 func (p *Plane) notOut(in int) error {
 	out := int(p.pass.Egress)

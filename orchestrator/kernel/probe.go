@@ -41,7 +41,7 @@ func ProbeNamespaces() (found string, err error) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(mark(ns, "doctor"), ns.Close())
+		return errors.Join(markOwn("doctor"), ns.Close())
 	})
 	return "can be made and entered", err
 }

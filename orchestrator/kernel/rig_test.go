@@ -114,7 +114,7 @@ func (r *rig) send(from, to string, size int64, start vtime.Time) {
 	rate := float64(r.plan.Ports[source.Ports[0]].Rate)
 	r.AddFlow(engine.FlowConfig{
 		Source: source.ID, Destination: r.plan.NodeByName(to).ID, Size: size, Start: start, Ports: engine.Ports{Source: wire.MinEntropyPort + uint16(len(r.Flows()))},
-		NewController: func() (cc.Controller, error) { return cc.Constant(rate), nil },
+		NewController: func(int) (cc.Controller, error) { return cc.Constant(rate), nil },
 	})
 }
 

@@ -28,7 +28,7 @@ type ring struct {
 	Received uint64
 }
 
-const ringSlots = 256
+const ringSlots = 32
 
 // Offsets in a TPACKET_V2 slot: struct tpacket2_hdr, then struct sockaddr_ll.
 const (

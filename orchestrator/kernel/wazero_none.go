@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// HasWazero says why this program has no wazero plane: a sixth of it would be wazero, which only comparing needs.
+// HasWazero says why this program has no wazero plane: only comparing needs it.
 func HasWazero() error {
 	return errors.New("this program was built without the wazero plane, which is for comparing: build it with go build -tags wazero ./cmd/pausenet, or use --plane wasm, whose results are equal")
 }

@@ -21,7 +21,7 @@ func TestLiveFlowsAreFreed(t *testing.T) {
 				for i := range 50 {
 					f.Engine().AddFlow(engine.FlowConfig{
 						Source: from, Destination: to, Size: 1000, Start: f.Engine().Now(), Ports: engine.Ports{Source: wire.MinEntropyPort + uint16(i)},
-						NewController: func() (cc.Controller, error) { return cc.Constant(1e9), nil },
+						NewController: func(int) (cc.Controller, error) { return cc.Constant(1e9), nil },
 					})
 				}
 				return nil

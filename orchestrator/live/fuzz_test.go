@@ -119,7 +119,7 @@ func TestLiveFrames(t *testing.T) {
 			f.Engine().AddFlow(engine.FlowConfig{
 				Source: f.plan.NodeByName(pair[0]).ID, Destination: f.plan.NodeByName(pair[1]).ID, Size: 1 << 20, Start: f.Engine().Now(),
 				Ports:         engine.Ports{Source: wire.MinEntropyPort},
-				NewController: func() (cc.Controller, error) { return cc.Constant(5e9), nil },
+				NewController: func(int) (cc.Controller, error) { return cc.Constant(5e9), nil },
 			})
 		}
 		return nil

@@ -138,11 +138,11 @@ func (l *Driver) Run(ctx context.Context) (err error) {
 	stop := context.AfterFunc(ctx, func() { _ = l.Do(func() error { l.stopped = ctx.Err(); return nil }) })
 	defer stop()
 	defer func() {
-		if value := recover(); value != nil {
-			stack, outside := blame.Stack()
+		if recovered := recover(); recovered != nil {
+			value, stack, outside := blame.Of(recovered)
 			p := l.engine.Panicked(value, stack)
 			if p == nil || !outside {
-				panic(value) // a mistake of ours
+				panic(recovered) // a mistake of ours
 			}
 			err = p
 		}

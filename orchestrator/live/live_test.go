@@ -124,7 +124,7 @@ func TestLiveGivesWay(t *testing.T) {
 			for e.OpenFlows() < least {
 				e.AddFlow(engine.FlowConfig{
 					Source: from, Destination: to, Size: 1 << 20, Start: e.Now(), Ports: engine.Ports{Source: wire.MinEntropyPort + uint16(e.AddedFlows()%1000)},
-					NewController: func() (cc.Controller, error) { return cc.Constant(1e9), nil },
+					NewController: func(int) (cc.Controller, error) { return cc.Constant(1e9), nil },
 				})
 			}
 			own, err := unix.SchedGetAttr(0, 0)

@@ -16,8 +16,8 @@ work=$(mktemp -d) # on disk: three binaries and two images
 trap 'rm -rf "$work"' EXIT
 
 # What the pipelines hang on: the devices, and for kernels without TCX the hook and the classifier.
-# A test of live fabrics has a classifier and an action of its own.
-read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf cls_u32 act_mirred}"
+# A test of live fabrics has a classifier and an action of its own, and one has the metrics tell root from other users (sock_diag).
+read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf cls_u32 act_mirred tcp_diag}"
 
 # What tests of live fabrics run in hosts.
 programs=(ping ip tc sh cat getent sleep setsid true chown chroot date hostname ls mkdir mknod mount nice nsenter touch uname unshare)
@@ -77,6 +77,10 @@ binaries() {
 	local wanted
 	for wanted in "${programs[@]}"; do program "$image" "$wanted"; done
 	touch "$image/etc/hosts" "$image/etc/resolv.conf"
+	printf '%s\n' 'root:x:0:0::/:/bin/sh' 'nobody:x:65534:65534::/:/bin/sh' >"$image/etc/passwd"
+	# A test reads it where it lies beside the package.
+	mkdir -p "$image/docs"
+	cp -r docs/grafana "$image/docs/"
 	mkdir -p "$image/mnt"
 	local package name list="$image/tests/list"
 	printf 'doctor\t/tmp\t/bin/pausenet doctor\n' >"$list"

@@ -40,13 +40,16 @@ func Load(n ebpf.Sizes) (*wasm.Pipelines, error) {
 
 // Setup implements wasm.Machine.
 func (m *machine) Setup(n wasm.Entries) (tables uint32, err error) {
-	result, err := m.module.ExportedFunction("setup").Call(m.context, uint64(n.Ports), uint64(n.Switches), uint64(n.Hosts), uint64(n.Leaves),
+	result, err := m.module.ExportedFunction("setup").Call(m.context, 0, uint64(n.Ports), uint64(n.Switches), uint64(n.Hosts), uint64(n.Leaves),
 		uint64(n.NextHops), uint64(n.Flows), uint64(n.Fanouts))
 	if err != nil {
 		return 0, err
 	}
 	return uint32(result[0]), nil
 }
+
+// Another implements wasm.Machine. An instance's memory is its own.
+func (m *machine) Another(int) (wasm.Machine, uint32, error) { return nil, 0, wasm.ErrNoSlot }
 
 // Memory implements wasm.Machine.
 func (m *machine) Memory() []byte {

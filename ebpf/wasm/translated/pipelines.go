@@ -38,254 +38,259 @@ type wasmMemory struct {
 func (m *wasmMemory) Slice() *[]byte {
 	return &m.memory
 }
+
 func (m *wasmMemory) Grow(delta, max int64) int64 {
 	return memory_grow(&m.memory, delta, max)
 }
-func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6 int32) int32 {
-	var v7 int32
+
+func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6, v7 int32) int32 {
 	var v8 int64
 	var v9, v10 int32
-	store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v1))
-	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v0))
-	store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v2))
-	store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v3))
-	store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(v4))
-	store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v5))
-	store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(v6))
-	v7 = i32(0)
+	store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v2))
+	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v1))
+	store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v3))
+	store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v4))
+	store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(v5))
+	store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v6))
+	store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(v7))
 	{
-		v8 = int64(uint32(v0)) * i64(1088)
+		v8 = int64(uint32(v1)) * i64(1088)
 		t0 := v8
-		v0 = i32(10192) + i32(63)
-		v9 = v0 & i32(-64)
-		if uint64(t0) > uint64(uint32(i32(-65537)-v9)) {
+		t1 := v0
+		v1 = (i32(10192) + i32(63)) & i32(-64)
+		v9 = t1 + v1
+		if uint64(t0) <= uint64(uint32(i32(-65537)-v9)) {
 			goto l0
 		}
-		v7 = v0 & i32(-64)
-		v9 = (v7 + int32(v8) + i32(63)) & i32(-64)
-		v10 = v9 + i32(0xffff)
-	l1:
-		{
-			t1 := int32(len(m.memory) >> 16)
-			t2 := v9
-			v0 = t1 << 16
-			if uint32(t2) <= uint32(v0) {
-				goto l0
-			}
-			t3 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v0)>>16)), maxMem))
-			if t3 != i32(-1) {
-				goto l1
-			}
-		}
-		v7 = i32(0)
+		v0 = v9
+		goto l1
 	}
 l0:
-	store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v7))
-	v8 = int64(uint32(v1)) * i64(1920)
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v9)) {
-		goto l2
-	}
-	v10 = v9
-	goto l3
-l2:
-	v10 = (int32(v8) | i32(63) + v9) & i32(-64)
-	v7 = v10 + i32(0xffff)
-l5:
-	{
-		t4 := int32(len(m.memory) >> 16)
-		t5 := v10
-		v0 = t4 << 16
-		if uint32(t5) <= uint32(v0) {
-			goto l4
-		}
-		t6 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
-		if t6 != i32(-1) {
-			goto l5
-		}
-	}
+	v0 = (v0 + v1 + int32(v8) + i32(63)) & i32(-64)
+	v10 = v0 + i32(0xffff)
 l3:
+	{
+		t2 := int32(len(m.memory) >> 16)
+		t3 := v0
+		v1 = t2 << 16
+		if uint32(t3) <= uint32(v1) {
+			goto l2
+		}
+		t4 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		if t4 != i32(-1) {
+			goto l3
+		}
+	}
+l1:
 	v9 = i32(0)
+l2:
+	store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v9))
+	v8 = int64(uint32(v2)) * i64(1920)
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v0)) {
+		goto l4
+	}
+	v10 = v0
+	goto l5
 l4:
-	store32(m.memory, uint64(uint32(i32(0)))+1696, uint32(v9))
-	v8 = int64(uint32(v3*v1)) << 3
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v10)) {
-		goto l6
-	}
-	v9 = v10
-	goto l7
-l6:
-	v9 = (int32(v8) + v10 + i32(63)) & i32(-64)
-	v7 = v9 + i32(0xffff)
-l9:
-	{
-		t7 := int32(len(m.memory) >> 16)
-		t8 := v9
-		v0 = t7 << 16
-		if uint32(t8) <= uint32(v0) {
-			goto l8
-		}
-		t9 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
-		if t9 != i32(-1) {
-			goto l9
-		}
-	}
+	v10 = (int32(v8) | i32(63) + v0) & i32(-64)
+	v9 = v10 + i32(0xffff)
 l7:
-	v10 = i32(0)
-l8:
-	store32(m.memory, uint64(uint32(i32(0)))+1700, uint32(v10))
-	v8 = int64(uint32(v4)) << 3
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v9)) {
-		goto l10
-	}
-	v10 = v9
-	goto l11
-l10:
-	v10 = (int32(v8) + v9 + i32(63)) & i32(-64)
-	v7 = v10 + i32(0xffff)
-l13:
 	{
-		t10 := int32(len(m.memory) >> 16)
-		t11 := v10
-		v0 = t10 << 16
-		if uint32(t11) <= uint32(v0) {
-			goto l12
+		t5 := int32(len(m.memory) >> 16)
+		t6 := v10
+		v1 = t5 << 16
+		if uint32(t6) <= uint32(v1) {
+			goto l6
 		}
-		t12 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
-		if t12 != i32(-1) {
-			goto l13
-		}
-	}
-l11:
-	v9 = i32(0)
-l12:
-	store32(m.memory, uint64(uint32(i32(0)))+1704, uint32(v9))
-	v8 = int64(uint32(v2)) << 4
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v10)) {
-		goto l14
-	}
-	v9 = v10
-	goto l15
-l14:
-	v9 = (int32(v8) + v10 + i32(63)) & i32(-64)
-	v7 = v9 + i32(0xffff)
-l17:
-	{
-		t13 := int32(len(m.memory) >> 16)
-		t14 := v9
-		v0 = t13 << 16
-		if uint32(t14) <= uint32(v0) {
-			goto l16
-		}
-		t15 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
-		if t15 != i32(-1) {
-			goto l17
+		t7 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		if t7 != i32(-1) {
+			goto l7
 		}
 	}
-l15:
-	v10 = i32(0)
-l16:
-	store32(m.memory, uint64(uint32(i32(0)))+1708, uint32(v10))
-	v8 = int64(uint32(v5)) * i64(48)
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v9)) {
-		goto l18
-	}
-	v10 = v9
-	goto l19
-l18:
-	v10 = (int32(v8) + v9 + i32(63)) & i32(-64)
-	v7 = v10 + i32(0xffff)
-l21:
-	{
-		t16 := int32(len(m.memory) >> 16)
-		t17 := v10
-		v0 = t16 << 16
-		if uint32(t17) <= uint32(v0) {
-			goto l20
-		}
-		t18 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
-		if t18 != i32(-1) {
-			goto l21
-		}
-	}
-l19:
-	v9 = i32(0)
-l20:
-	v1 = i32(0)
-	store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(v9))
+l5:
 	v0 = i32(0)
-	v8 = int64(uint32(v6)) << 3
-	if uint64(v8) > uint64(uint32(i32(-65537)-v10)) {
-		goto l22
+l6:
+	store32(m.memory, uint64(uint32(i32(0)))+1696, uint32(v0))
+	v8 = int64(uint32(v4*v2)) << 3
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v10)) {
+		goto l8
 	}
-	v9 = (int32(v8) + v10 + i32(63)) & i32(-64)
-	v7 = v9 + i32(0xffff)
-l24:
+	v0 = v10
+	goto l9
+l8:
+	v0 = (int32(v8) + v10 + i32(63)) & i32(-64)
+	v9 = v0 + i32(0xffff)
+l11:
 	{
-		t19 := int32(len(m.memory) >> 16)
-		t20 := v9
-		v0 = t19 << 16
-		if uint32(t20) <= uint32(v0) {
+		t8 := int32(len(m.memory) >> 16)
+		t9 := v0
+		v1 = t8 << 16
+		if uint32(t9) <= uint32(v1) {
+			goto l10
+		}
+		t10 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		if t10 != i32(-1) {
+			goto l11
+		}
+	}
+l9:
+	v10 = i32(0)
+l10:
+	store32(m.memory, uint64(uint32(i32(0)))+1700, uint32(v10))
+	v8 = int64(uint32(v5)) << 3
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v0)) {
+		goto l12
+	}
+	v10 = v0
+	goto l13
+l12:
+	v10 = (int32(v8) + v0 + i32(63)) & i32(-64)
+	v9 = v10 + i32(0xffff)
+l15:
+	{
+		t11 := int32(len(m.memory) >> 16)
+		t12 := v10
+		v1 = t11 << 16
+		if uint32(t12) <= uint32(v1) {
+			goto l14
+		}
+		t13 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		if t13 != i32(-1) {
+			goto l15
+		}
+	}
+l13:
+	v0 = i32(0)
+l14:
+	store32(m.memory, uint64(uint32(i32(0)))+1704, uint32(v0))
+	v8 = int64(uint32(v3)) << 4
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v10)) {
+		goto l16
+	}
+	v0 = v10
+	goto l17
+l16:
+	v0 = (int32(v8) + v10 + i32(63)) & i32(-64)
+	v9 = v0 + i32(0xffff)
+l19:
+	{
+		t14 := int32(len(m.memory) >> 16)
+		t15 := v0
+		v1 = t14 << 16
+		if uint32(t15) <= uint32(v1) {
+			goto l18
+		}
+		t16 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		if t16 != i32(-1) {
+			goto l19
+		}
+	}
+l17:
+	v10 = i32(0)
+l18:
+	store32(m.memory, uint64(uint32(i32(0)))+1708, uint32(v10))
+	v8 = int64(uint32(v6)) * i64(48)
+	if uint64(v8) <= uint64(uint32(i32(-65537)-v0)) {
+		goto l20
+	}
+	v10 = v0
+	goto l21
+l20:
+	v10 = (int32(v8) + v0 + i32(63)) & i32(-64)
+	v9 = v10 + i32(0xffff)
+l23:
+	{
+		t17 := int32(len(m.memory) >> 16)
+		t18 := v10
+		v1 = t17 << 16
+		if uint32(t18) <= uint32(v1) {
+			goto l22
+		}
+		t19 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		if t19 != i32(-1) {
 			goto l23
 		}
-		t21 := int32(memory_grow(&m.memory, int64(int32(uint32(v7-v0)>>16)), maxMem))
-		if t21 != i32(-1) {
-			goto l24
+	}
+l21:
+	v0 = i32(0)
+l22:
+	v2 = i32(0)
+	store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(v0))
+	v1 = i32(0)
+	v8 = int64(uint32(v7)) << 3
+	if uint64(v8) > uint64(uint32(i32(-65537)-v10)) {
+		goto l24
+	}
+	v0 = (int32(v8) + v10 + i32(63)) & i32(-64)
+	v9 = v0 + i32(0xffff)
+l26:
+	{
+		t20 := int32(len(m.memory) >> 16)
+		t21 := v0
+		v1 = t20 << 16
+		if uint32(t21) <= uint32(v1) {
+			goto l25
+		}
+		t22 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		if t22 != i32(-1) {
+			goto l26
 		}
 	}
-	v0 = i32(0)
-	goto l22
-l23:
-	v0 = v10
-l22:
-	store32(m.memory, uint64(uint32(i32(0)))+1716, uint32(v0))
+	v1 = i32(0)
+	goto l24
+l25:
+	v1 = v10
+l24:
+	store32(m.memory, uint64(uint32(i32(0)))+1716, uint32(v1))
 	{
-		t22 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-		v9 = t22
-		if v9 == 0 {
-			goto l25
-		}
-		t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-		v10 = t23
-		if v10 == 0 {
-			goto l25
-		}
-		t24 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
-		v7 = t24
-		if v7 == 0 {
-			goto l25
-		}
-		t25 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-		v6 = t25
-		if v6 == 0 {
-			goto l25
-		}
-		t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-		v5 = t26
-		if v5 == 0 {
-			goto l25
-		}
-		t27 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-		v4 = t27
-		if v4 == 0 {
-			goto l25
-		}
+		t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+		v0 = t23
 		if v0 == 0 {
-			goto l25
+			goto l27
 		}
-		store32(m.memory, uint64(uint32(i32(0)))+1856, uint32(v0))
-		store32(m.memory, uint64(uint32(i32(0)))+1852, uint32(v4))
-		store32(m.memory, uint64(uint32(i32(0)))+1848, uint32(v5))
-		store32(m.memory, uint64(uint32(i32(0)))+1844, uint32(v6))
-		store32(m.memory, uint64(uint32(i32(0)))+1840, uint32(v7))
+		t24 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+		v10 = t24
+		if v10 == 0 {
+			goto l27
+		}
+		t25 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+		v9 = t25
+		if v9 == 0 {
+			goto l27
+		}
+		t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+		v7 = t26
+		if v7 == 0 {
+			goto l27
+		}
+		t27 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+		v6 = t27
+		if v6 == 0 {
+			goto l27
+		}
+		t28 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+		v5 = t28
+		if v5 == 0 {
+			goto l27
+		}
+		if v1 == 0 {
+			goto l27
+		}
+		store32(m.memory, uint64(uint32(i32(0)))+1856, uint32(v1))
+		store32(m.memory, uint64(uint32(i32(0)))+1852, uint32(v5))
+		store32(m.memory, uint64(uint32(i32(0)))+1848, uint32(v6))
+		store32(m.memory, uint64(uint32(i32(0)))+1844, uint32(v7))
+		store32(m.memory, uint64(uint32(i32(0)))+1840, uint32(v9))
 		store32(m.memory, uint64(uint32(i32(0)))+1836, uint32(v10))
-		store32(m.memory, uint64(uint32(i32(0)))+1832, uint32(v9))
+		store32(m.memory, uint64(uint32(i32(0)))+1832, uint32(v0))
 		store32(m.memory, uint64(uint32(i32(0)))+1828, uint32(i32(1864)))
 		store32(m.memory, uint64(uint32(i32(0)))+1824, uint32(i32(1720)))
-		v1 = i32(1824)
+		v2 = i32(1824)
 	}
-l25:
-	return v1
+l27:
+	return v2
 }
+
 func (m *Module) Xleave(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 int32
 	var v11, v12, v13, v14 int64
@@ -488,6 +493,7 @@ func (m *Module) Xleave(v0 int32) {
 		}
 	}
 }
+
 func (m *Module) fn2(v0, v1, v2, v3 int32) {
 	var v4, v5, v6 int32
 	var v7 int64
@@ -740,6 +746,7 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 		store64(m.memory, uint64(uint32(v1))+896, uint64(t51+i64(1)))
 	}
 }
+
 func (m *Module) fn3(v0 int32) int32 {
 	var v1 int32
 	v1 = i32(0)
@@ -797,6 +804,7 @@ func (m *Module) fn3(v0 int32) int32 {
 l0:
 	return v1
 }
+
 func (m *Module) fn4() {
 	var v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
 	{
@@ -884,6 +892,7 @@ func (m *Module) fn4() {
 		m.memory[uint64(uint32(i32(0)))+1918] = byte(int32(uint32(v2<<12|v0+i32(4096)) >> 8))
 	}
 }
+
 func (m *Module) Xenter(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27 int32
 	var v28, v29, v30, v31, v32, v33, v34, v35, v36 int64
@@ -2183,6 +2192,7 @@ l0:
 	t312 := int64(load64(m.memory, uint64(uint32(i32(0)))+1808))
 	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(t312+i64(1)))
 }
+
 func (m *Module) fn6(v0, v1 int32) {
 	var v2, v3 int32
 	var v4 int64
@@ -3255,6 +3265,7 @@ func (m *Module) fn6(v0, v1 int32) {
 		return
 	}
 }
+
 func (m *Module) fn7(v0, v1, v2 int32) {
 	t0 := int32(m.memory[uint64(uint32(v0))+28])
 	if i32_shr_u(t0, v1)&i32(1) == 0 {
@@ -3273,6 +3284,7 @@ func (m *Module) fn7(v0, v1, v2 int32) {
 	v0 = t5
 	store16(m.memory, uint32(t3), uint16((t1+i32_shr_u(p4+i32_shl(i32(1), v0)+i32(-1), v0))&i32(0xfff)))
 }
+
 func (m *Module) fn8(v0 int32) {
 	var v1 int32
 	var v2 int64
@@ -3608,6 +3620,7 @@ l24:
 		store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t42|i32(8)))
 	}
 }
+
 func (m *Module) fn9(v0 int32) int32 {
 	var v1, v2, v3, v4, v5, v6 int32
 	v1 = i32(0)
@@ -3668,6 +3681,7 @@ func (m *Module) fn9(v0 int32) int32 {
 l0:
 	return v1
 }
+
 func (m *Module) fn10(v0 int32) {
 	var v1, v2, v3 int32
 	store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(i32(4)))
@@ -3734,6 +3748,7 @@ func (m *Module) fn10(v0 int32) {
 		store64(m.memory, uint64(uint32(v0))+816, uint64(t20+i64(1)))
 	}
 }
+
 func (m *Module) Xprocess(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 int32
 	var v11, v12, v13, v14 int64
@@ -5234,6 +5249,7 @@ l11:
 	t356 := int64(load64(m.memory, uint64(uint32(i32(0)))+1808))
 	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(t356+i64(1)))
 }
+
 func (m *Module) Xmemory() Memory {
 	return &m.wasmMemory
 }

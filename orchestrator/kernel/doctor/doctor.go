@@ -139,7 +139,7 @@ func probeFabric(way kernel.Hooks) (found string, err error) {
 	}
 	e.AddFlow(engine.FlowConfig{
 		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 1, Ports: engine.Ports{Source: 0xc000},
-		NewController: func() (cc.Controller, error) {
+		NewController: func(int) (cc.Controller, error) {
 			return cc.Constant(float64(plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate)), nil
 		},
 	})

@@ -1,0 +1,133 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pausenet/pausenet/experiments/bound"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+)
+
+type boundFlags struct {
+	sets   []string
+	force  bool
+	quick  bool
+	seed   uint64
+	out    string
+	format string
+}
+
+func newBoundCommand() *cobra.Command {
+	var f boundFlags
+	c := &cobra.Command{
+		Use:   "bound SCENARIO",
+		Short: "Work out what no congestion control can beat, by a fluid model",
+		Long: `bound takes each flow of SCENARIO, a built-in's name or a file, for a fluid on the path
+that its packets take in a run, and shares the links' rates out anew as a flow starts or
+ends. No packet is sent. It prints the flow completion times and slowdowns of two ways:
+
+  max-min         max-min fair shares: a perfectly fair control without any delay
+  shortest-first  the flow with the least left is first: near the best mean, by a heuristic
+
+and the mean FCT that no control can beat, by SRPT on single links, which is proven. A
+flow that is alone takes its ideal time, that of flows.csv. With --out the flows are
+written to DIR/<scenario>/<way>/flows.csv, as run does. Faults are left out.`,
+		Example: `  pausenet bound dcon-websearch
+  pausenet bound dcon-datamining --set workloads.datamining.poisson.load=0.4 --seed 2
+  pausenet bound mine.yaml --out results -f json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := notEmpty(c, "out"); err != nil {
+				return err
+			}
+			return f.run(c.OutOrStdout(), args[0], c.Flags().Changed("seed"))
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
+		},
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		var none *pflag.NotExistError
+		if errors.As(err, &none) && none.GetSpecifiedName() == "cc" {
+			return errors.New("--cc: what bound works out holds for every congestion control, and takes none: pausenet run SCENARIO --cc NAME has one's times beside it")
+		}
+		return flagError(err)
+	})
+	flags := c.Flags()
+	flags.Var((*seedFlag)(&f.seed), "seed", "`seed` of everything random (default: the scenario's)")
+	setFlag(c, &f.sets)
+	flags.BoolVar(&f.quick, "quick", false, "take a long scenario in its quick form")
+	flags.StringVar(&f.out, "out", "", "`folder` for the flows' times (default: they are not written)")
+	flags.BoolVar(&f.force, "force", false, "overwrite flows' times that were worked out under other settings")
+	formatFlag(c, &f.format)
+	completeFolder(c, "out")
+	completeNothing(c, "seed")
+	return c
+}
+
+func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
+	if err := checkFormat(f.format); err != nil {
+		return err
+	}
+	s, err := scenario.Reading{Quick: f.quick, Sets: f.sets}.Load(name)
+	if err == nil && seedGiven {
+		s, err = s.WithSeed(f.seed)
+	}
+	if err != nil {
+		return badInput(err)
+	}
+	b, err := bound.Find(s)
+	if err != nil {
+		return badInput(err)
+	}
+	var files []string
+	if f.out != "" {
+		files, err = b.Write(f.out, f.force)
+		var other *rundir.OverwriteError
+		if errors.As(err, &other) {
+			return elsewhere(other, f.out)
+		}
+		if err != nil {
+			return runError(err)
+		}
+	}
+	if f.format == "json" {
+		return writeJSON(w, b)
+	}
+	writeBound(w, s, b, files)
+	return nil
+}
+
+func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []string) {
+	fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, s.Topology.Summary(), b.Seed)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  shares\tflows done\tFCT mean\tFCT p50\tFCT p99\tslowdown mean\tslowdown p99")
+	for i := range b.Disciplines {
+		d := &b.Disciplines[i]
+		sum := measure.FlowStatistics{Completed: d.Completed, Slowdown: d.Slowdown}
+		mean := "-"
+		if d.Completed > 0 {
+			mean = fmt.Sprintf("%.2f", d.Slowdown.Mean)
+		}
+		fmt.Fprintf(t, "  %s\t%d/%d\t%s\t%s\t%s\t%s\t%s\n", d.Name, d.Completed, d.Count,
+			span(sum, d.FCT.Mean), span(sum, d.FCT.P50), span(sum, d.FCT.P99), mean, ratio(sum))
+	}
+	t.Flush()
+	if b.MeanFCT > 0 {
+		fmt.Fprintf(w, "\n  no control that ends every flow with a size (%d) has a mean FCT below %s\n",
+			b.Sized, span(measure.FlowStatistics{Completed: 1}, b.MeanFCT))
+	}
+	for _, note := range b.Notes {
+		fmt.Fprintf(w, "  note: %s\n", note)
+	}
+	for _, file := range files {
+		fmt.Fprintf(w, "  flows: %s\n", file)
+	}
+}

@@ -1,0 +1,92 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/ccfile"
+)
+
+func newCCCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cc",
+		Short: "Write congestion controls in files, and check them",
+		Long: `cc is for congestion controls in files of your own. Where a congestion control's name may
+stand, so may a file's: run incast --cc ./mine.star. docs/controllers-from-files.md has the
+language.`,
+		Example: `  pausenet cc new mine
+  pausenet cc check mine.star
+  pausenet run incast --cc dcqcn,./mine.star`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newCCNewCommand(), newCCCheckCommand())
+	for _, sub := range c.Commands() {
+		sub.Args = withUsage(sub.Args)
+	}
+	return c
+}
+
+func newCCCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Check that congestion controls do what the NIC relies on",
+		Long: `check reads each FILE and plays random histories of a flow to it: packets, ACKs, CNPs, CNMs,
+losses and timers, on three paths. What the congestion control does that it must not, such as a
+rate above the line's, is told with the event before it.`,
+		Example: "  pausenet cc check examples/controllers/aimd.star",
+		Args:    cobra.MinimumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return ccfile.Extensions(), cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(c *cobra.Command, names []string) error {
+			var errs []error
+			for _, name := range names {
+				if !ccfile.Is(name) {
+					errs = append(errs, fmt.Errorf("%s: a congestion control's file ends in .%s", name, strings.Join(ccfile.Extensions(), " or .")))
+					continue
+				}
+				spec, err := ccfile.Read(name)
+				if err == nil {
+					if err = ccfile.Check(spec); err != nil {
+						err = fmt.Errorf("%s: %w", name, err)
+					}
+				}
+				if err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				fmt.Fprintf(c.OutOrStdout(), "%s is fine: %d random histories of a flow on each of %d paths; it needs of switches: %v\n",
+					name, ccfile.Histories, len(ccfile.Paths), spec.Needs)
+			}
+			return badInput(errors.Join(errs...))
+		},
+	}
+}
+
+func newCCNewCommand() *cobra.Command {
+	var language string
+	c := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Write a congestion control's file to begin with",
+		Long: `new writes a file of a congestion control that runs, with comments that say what is what.
+Nothing that is there is overwritten.`,
+		Example:           "  pausenet cc new mine",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			made, err := ccfile.New(args[0], language)
+			if err != nil {
+				return badInput(err)
+			}
+			fmt.Fprint(c.OutOrStdout(), made)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&language, "lang", ccfile.Languages()[0], "`language`: "+strings.Join(ccfile.Languages(), ", "))
+	completeFlag(c, "lang", ccfile.Languages()...)
+	return c
+}

@@ -1,0 +1,120 @@
+package command
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+)
+
+// cleaned is what "clean -f json" prints about a namespace or a file.
+type cleaned struct {
+	*kernel.Leftover
+	File    string `json:"file,omitempty"`
+	What    string `json:"what,omitempty"` // it is
+	Removed bool   `json:"removed"`
+	Error   string `json:"error,omitempty"`
+}
+
+// leftFile is a file that a live fabric left.
+type leftFile struct {
+	path, what string
+	remove     func() error
+}
+
+func newCleanCommand() *cobra.Command {
+	var (
+		format string
+		dryRun bool
+	)
+	c := &cobra.Command{
+		Use:   "clean",
+		Short: "Remove what a killed pausenet left behind",
+		Long: `A fabric ends with its process, however that ends, and leaves nothing behind. The
+exception is a program that was started in a host's or switch's namespace: it keeps
+that namespace alive. clean ends such programs, once the fabric's process is gone, and
+removes names that the namespace was given with ip netns.
+
+It touches only namespaces that pausenet marked (ip link shows the mark as lo's alias)
+and whose process no longer runs. In /run/pausenet it removes the sockets of fabrics that
+were killed and the records of those that ended by themselves.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			left, err := kernel.FindLeftovers()
+			if err != nil {
+				return &exitError{exitEnvironment, fmt.Errorf("look for leftovers: %w", err)}
+			}
+			files := filesLeft()
+			all := make([]cleaned, 0, len(left)+len(files)) // JSON shows an empty list
+			failed := 0
+			note := func(c cleaned, remove func() error, free bool) {
+				if !dryRun {
+					if err := remove(); err != nil {
+						c.Error = err.Error()
+						failed++
+					}
+					c.Removed = c.Error == "" && free
+				}
+				all = append(all, c)
+			}
+			for i := range left {
+				note(cleaned{Leftover: &left[i]}, left[i].Remove, len(left[i].Bystanders) == 0)
+			}
+			for _, f := range files {
+				note(cleaned{File: f.path, What: f.what}, f.remove, true)
+			}
+			if format == "json" {
+				err = writeJSON(c.OutOrStdout(), all)
+			} else {
+				writeCleaned(c.OutOrStdout(), all, dryRun)
+			}
+			if err == nil && failed > 0 {
+				err = &exitError{exitEnvironment, fmt.Errorf("%d of %s could not be removed", failed, count(len(all), "leftover"))}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what would be ended and removed, and change nothing")
+	formatFlag(c, &format)
+	return c
+}
+
+func writeCleaned(w io.Writer, all []cleaned, dryRun bool) {
+	if len(all) == 0 {
+		fmt.Fprintln(w, "nothing to clean: no fabric left anything behind")
+		return
+	}
+	ended, removed := "ended", "removed"
+	if dryRun {
+		ended, removed = "would be ended", "would be removed"
+	}
+	for i := range all {
+		l := &all[i]
+		if l.File != "" {
+			fmt.Fprintf(w, "%s: %s, %s\n", removed, l.File, l.What)
+			if l.Error != "" {
+				fmt.Fprintf(w, "  failed: %s\n", l.Error)
+			}
+			continue
+		}
+		fmt.Fprintf(w, "namespace of %s, left by process %d, which is gone\n", l.Node, l.Owner)
+		for _, p := range l.Programs {
+			fmt.Fprintf(w, "  %s: process %d (%s)\n", ended, p.Pid, p.Command)
+		}
+		for _, path := range l.Mounts {
+			fmt.Fprintf(w, "  %s: %s\n", removed, path)
+		}
+		for _, p := range l.Bystanders {
+			fmt.Fprintf(w, "  left alone: process %d (%s) holds it from outside, or runs this command; end it to free the namespace\n",
+				p.Pid, p.Command)
+		}
+		if l.Error != "" {
+			fmt.Fprintf(w, "  failed: %s\n", l.Error)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// command runs a command line and is what it wrote and its exit code.
+func command(args ...string) (stdout, stderr string, code int) {
+	var out, errs bytes.Buffer
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	code = exit(&errs, root.Execute())
+	return out.String(), errs.String(), code
+}
+
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	fabric := file("fabric.yaml", "star: {hosts: 3}\n")
+	wrong := file("wrong.yaml", "star: {host: 3}\n")
+	scenario := file("mine.yaml", "topology: fabric.yaml\nflows: [{from: h0, to: h2, size: 1MB}]\nduration: 1ms\n")
+	sweep := file("both.yaml", "sweep: {scenario: mine.yaml, parameters: {flows.0.size: [1MB, 2MB]}, seeds: 1..2}\n")
+	wrongSweep := file("none.yaml", "sweep: {scenario: mine.yaml, parameters: {flows.0.sise: [1MB]}}\n")
+
+	strange := file("strange.yaml", "plane: wasm\njob: 3\nswitch: {buffer: 1MB}\n")
+	tagged := file("tagged.yaml", "topology: fabric.yaml\nflows: [{tag: burst, from: h0, to: h2, size: 1MB}]\nduration: 1ms\n")
+	words := file("words.yaml", "format: xml\njobs: many\n")
+
+	odd := file("odd.yaml", "topology: {star: {hosts: 3}, rate: 7Gbps, delay: 1us}\ncontrollers: [dcqcn, hpcc]\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
+	for _, c := range []struct {
+		args           string
+		code           int
+		stdout, stderr string // parts of them
+	}{
+		{"--version", exitFine, "pausenet version ", ""},
+		{"list", exitFine, "dcon-testbed", ""},
+		{"list -f json", exitFine, `"name": "dcon-burst"`, ""},
+		{"list -f xml", exitBadInput, "", `pausenet: format "xml": text or json`},
+		{"show", exitBadInput, "", "pausenet: accepts 1 arg(s), received 0: write pausenet show NAME|FILE [flags]"},
+		{"list extra", exitBadInput, "", "pausenet: unknown command"},
+		{"list --cc", exitFine, "hpcc            INT ", ""},
+		{"list --cc hpcc PCN+win", exitFine, "max_stage  integer  0  ", ""},
+		{"list --cc hpcc PCN+win", exitFine, "pcn+win: PCN: ", ""},
+		{"list --cc timely+tcd -f json", exitFine, `"tcd": true`, ""},
+		{"list --cc hpc", exitBadInput, "", `did you mean "hpcc"?`},
+		{"show dcon-burst", exitFine, "490 of 64KB", ""},
+		{"show dcon-burst -f json --set switch.pfc.xoff=256KB", exitFine, `"xon_bytes": 254000`, ""},
+		{"show dcon-burst --source", exitFine, "# DCON, sections 3.1", ""},
+		{"show dcon-burst --source --set seed=1", exitBadInput, "", "pausenet: --source and --set: one or the other"},
+		{"show dcon-burst --set seed=x", exitBadInput, "", "pausenet: --set: \"x\" is not a whole number\n    | seed=x\n    |      ^\n"},
+		{"show star --set x=1", exitBadInput, "", "star.yaml is a topology: --set changes scenarios"},
+		{"show leafspin", exitBadInput, "", `"leafspin" is neither a built-in nor a file: did you mean "leafspine"?`},
+		{"show " + fabric, exitFine, "3 hosts, 1 switch", ""},
+		{"show " + dir, exitBadInput, "", "is a folder, not a file"},
+		{"validate " + fabric + " " + scenario, exitFine, scenario + ": scenario mine is fine; flows: 1; fabric: 3 hosts", ""},
+		{"validate " + fabric + " " + wrong, exitBadInput, "topology fabric is fine", wrong + ":1:8: unknown key \"host\": did you mean \"hosts\"?\n  1 | star: {host: 3}\n    |        ^^^^\n"},
+		{"validate " + sweep, exitFine, sweep + ": sweep both is fine; points: 4", ""},
+		{"validate " + wrongSweep + " " + fabric, exitBadInput, "topology fabric is fine", wrongSweep + ":1:43: unknown key \"sise\""},
+		{"validate " + wrong + " -f json", exitBadInput, `"path": "star.host",
+        "line": 1,
+        "column": 8,
+        "message": "unknown key \"host\": did you mean \"hosts\"?"`, ""},
+		{"validate " + scenario + " --set switch.pfc.alpha=65 -f json", exitBadInput, `"path": "switch.pfc.alpha"`, ""},
+		{"cc check ../examples/controllers/aimd.star", exitFine, "aimd.star is fine: 100 random histories", ""},
+		{"cc check ../examples/controllers/nobody.star", exitBadInput, "", "nobody.star"},
+		{"run incast --watch --cc dcqcn", exitBadInput, "", "--watch: neither a scenario nor a congestion control is a file"},
+		{"cc check mine.py", exitBadInput, "", "a congestion control's file ends in .star"},
+		{"cc new " + dir + "/mine --lang python", exitBadInput, "", `--lang "python": there are starlark, c, rust, go`},
+		{"cc new " + dir + "/mi;ne", exitBadInput, "", `name "mi;ne": a congestion control's name is letters`},
+		{"list --cc ../examples/controllers/timely.star", exitFine, "RTT below which the rate rises", ""},
+		{"list --cc ../examples/controllers/nobody.star", exitBadInput, "", "nobody.star"},
+		{"lab list", exitFine, "PFC and head-of-line blocking", ""},
+		{"lab list -f json", exitFine, `"hand_in": [`, ""},
+		{"lab show pfc", exitFine, "How far PAUSE spreads", ""},
+		{"lab show pcf", exitBadInput, "", `"pcf" is neither an exercise nor a folder: did you mean "pfc"?: pausenet lab list has the names`},
+		{"lab show", exitBadInput, "", "write pausenet lab show NAME|FOLDER"},
+		{"lab check nowhere", exitBadInput, "", "nowhere is no folder: pausenet lab start NAME makes one"},
+		{"lab check " + dir, exitBadInput, "", "is no folder of an exercise, as it has no lab.yaml"},
+		{"schema", exitFine, `"title": "pausenet scenario"`, ""},
+		{"schema sweep", exitFine, `"title": "pausenet sweep"`, ""},
+		{"schema page", exitBadInput, "", `there is no schema of "page": write one of scenario, topology, sweep, exercise, hidden`},
+		// What a run would refuse, validate does, of the congestion controls that would run; odd's link has no code in telemetry.
+		{"validate " + odd, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
+		{"run " + odd + " --out " + dir, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
+		{"run " + odd + " --seeds 1..2 --out " + dir, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
+		{"validate " + odd + " --cc dcqcn", exitFine, "scenario odd is fine", ""},
+		{"validate " + odd + " --cc dcqcn,nobody", exitBadInput, "", `unknown congestion control "nobody"`},
+		{"validate " + sweep + " --cc dcqcn,swift", exitFine, "sweep both is fine; points: 8", ""},
+		{"validate", exitBadInput, "", "requires at least 1 arg"},
+		{"graph star --dot", exitFine, `"h0" -- "s0";`, ""},
+		{"graph dcon-burst --mermaid", exitFine, "flowchart BT", ""},
+		{"graph star", exitFine, "<svg xmlns=", ""},
+		{"graph star --dot --svg", exitBadInput, "", "pausenet: --svg and --dot: one or the other"},
+		{"graph star -o " + filepath.Join(dir, "none", "x.svg"), exitBadInput, "", "no such file"},
+		{"graph star -o " + filepath.Join(dir, "x.svg"), exitFine, "", ""},
+		// A configuration file serves every command, so it may have any flag of any, and no other key.
+		{"list --config " + file("wasm.yaml", "plane: wasm\nsource: true\n"), exitFine, "dcon-testbed", ""},
+		{"list --config " + strange, exitBadInput, "", strange + ": unknown key \"job\": did you mean \"jobs\"?\n" + strange + ": unknown key \"switch.buffer\": a key is"},
+		{"list --config " + words, exitBadInput, "", `format "xml"`},
+		{"run incast --config " + words, exitBadInput, "", words + `: jobs: many: a whole number`},
+		// A sweep is told from a scenario, by every verb, and is validated with what --set makes of it.
+		{"run " + sweep, exitBadInput, "", sweep + ":1:1: this is a sweep and not a scenario: run it with pausenet sweep " + sweep},
+		{"show " + sweep, exitFine, "flows.0.size  1MB, 2MB", ""},
+		{"show " + wrongSweep, exitBadInput, "", `unknown key "sise"`},
+		{"graph " + sweep, exitBadInput, "", "this is a sweep and not a scenario"},
+		{"validate " + sweep + " --set host.cnp_interval=10us,20us,30us", exitFine, "points: 12", ""},
+		{"validate " + sweep + " --set flows.0.sise=1", exitBadInput, "", `unknown key "sise"`},
+		{"validate " + sweep + " --set nothing", exitBadInput, "", "a parameter is path=values"},
+		{"sweep incast --metrics fct", exitBadInput, "", `unknown metric "fct": did you mean "fct_`},
+		{"sweep incast --metrics foo", exitBadInput, "", "the metrics are fct_mean, fct_p50, "},
+		{"validate " + file("cc.yaml", "sweep: {scenario: mine.yaml, controllers: [dcqcn, foo]}\n"), exitBadInput, "", "cc.yaml:1:51: unknown congestion control \"foo\""},
+		{"validate " + file("twice.yaml", "sweep: {scenario: mine.yaml, controllers: [dcqcn, DCQCN]}\n"), exitBadInput, "", "twice.yaml:1:51: congestion control dcqcn is named twice"},
+		{"validate " + file("folder.yaml", "sweep: {scenario: "+dir+"}\n"), exitBadInput, "", "folder.yaml:1:19: scenario: " + dir + " is a folder"},
+		// One place under two names, and one value under two.
+		{"validate " + file("one.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 2MB], flows.0.size: [3MB]}}\n"), exitBadInput, "", "one.yaml:1:45: parameter flows.burst.size has no effect: flows.0.size sets the same place (flows.0.size) after it"},
+		{"sweep " + tagged + " --set flows.0.size=1MB,2MB --set flows.0={from:h0,to:h1,size:1MB}", exitBadInput, "", "parameter flows.0.size has no effect: flows.0 sets"},
+		{"validate " + file("equal.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 1000KB]}, controllers: [none]}\n"), exitFine, "size=1000KB none is the same run as size=1MB none", ""},
+		{"bench --rounds 0", exitBadInput, "", "pausenet: --rounds 0: at least 1"},
+		{"sweep incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: at least 1"},
+		{"run incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: at least 1"},
+		{"run incast --seed -1", exitBadInput, "", `seed "-1" is not a whole number from 0 to 2^62-1`},
+		{"train lstm --seed 1.5", exitBadInput, "", `seed "1.5" is not a whole number from 0 to 2^62-1`},
+		{"nonsense", exitBadInput, "", `pausenet: unknown command "nonsense"`},
+	} {
+		stdout, stderr, code := command(strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("%s: exit code %d, want %d\nstdout %q, want %q\nstderr %q, want %q", c.args, code, c.code,
+				stdout, c.stdout, stderr, c.stderr)
+		}
+		if c.code == exitFine && stderr != "" {
+			t.Errorf("%s: on stderr: %s", c.args, stderr)
+		}
+		if strings.Contains(stderr, "Usage:") || strings.Contains(stderr, "goroutine") {
+			t.Errorf("%s: a usage dump or a stack trace:\n%s", c.args, stderr)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "x.svg")); err != nil || !bytes.HasPrefix(data, []byte("<svg")) {
+		t.Errorf("drawing %q, %v", data, err)
+	}
+}
+
+func TestShowIsJSON(t *testing.T) {
+	for _, name := range []string{"dcon-burst", "fattree"} {
+		stdout, _, _ := command("show", name, "-f", "json")
+		if !json.Valid([]byte(stdout)) {
+			t.Errorf("%s: not JSON", name)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	if one, more := count(1, "hop"), count(3, "hop"); one != "1 hop" || more != "3 hops" {
+		t.Error(one, more)
+	}
+}

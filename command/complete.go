@@ -1,0 +1,114 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// What flags complete to. A flag that takes a value and is not here completes to files: TestFlagsComplete knows which may.
+
+// planes are what --plane takes.
+var planes = []string{"auto", engine.PlaneKernel, engine.PlaneWasm}
+
+// completeFlag has a flag complete to words.
+func completeFlag(c *cobra.Command, flag string, words ...string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeNothing keeps flags, whose values are the user's own, from completing to files.
+func completeNothing(c *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
+	}
+}
+
+// completeFolder has a flag complete to folders.
+func completeFolder(c *cobra.Command, flag string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
+}
+
+// completeList has a flag complete to a list of words with commas between them, each once. words are told the command's arguments.
+func completeList(c *cobra.Command, flag string, words func(args []string) []string) {
+	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		end := strings.LastIndexByte(begun, ',') + 1
+		there := strings.Split(begun[:end], ",")
+		var lists []string
+		for _, word := range words(args) {
+			if !slices.Contains(there, word) {
+				lists = append(lists, begun[:end]+word)
+			}
+		}
+		return lists, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}
+
+// completeWord has a flag complete to one of the words, which are told the command's arguments.
+func completeWord(c *cobra.Command, flag string, words func(args []string) []string) {
+	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return words(args), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// always are words whatever the arguments are.
+func always(words []string) func([]string) []string { return func([]string) []string { return words } }
+
+// scenarioNamed is the scenario that a command line names first; nil: it names none yet.
+func scenarioNamed(args []string) *scenario.Scenario {
+	if len(args) == 0 || files.IsStream(args[0]) { // a stream is for the command to read
+		return nil
+	}
+	s, err := scenario.Load(args[0], nil)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// controllerWords are the congestion controls, and the variants of the scenario.
+func controllerWords(args []string) []string {
+	var words []string
+	if s := scenarioNamed(args); s != nil {
+		for i := range s.Variants {
+			words = append(words, s.Variants[i].Name)
+		}
+	}
+	for _, name := range cc.Names() {
+		if !slices.Contains(words, name) {
+			words = append(words, name)
+		}
+	}
+	return words
+}
+
+// portWords are the ports of the scenario.
+func portWords(args []string) (words []string) {
+	if s := scenarioNamed(args); s != nil {
+		for i := range s.Topology.Ports {
+			words = append(words, scenario.PortLabel(s.Topology, s.Topology.Ports[i].ID))
+		}
+		slices.Sort(words)
+		words = slices.Compact(words) // links side by side
+	}
+	return words
+}
+
+// settingWords are the settings of switches and hosts, as --set takes them.
+func settingWords() (words []string) {
+	sw, host := switchagent.Default(), settings.DefaultHost()
+	for group, table := range map[string]settings.Table{"switch.": settings.Switch(&sw), "host.": settings.Host(&host)} {
+		for i := range table {
+			words = append(words, group+table[i].Name+"=")
+		}
+	}
+	slices.Sort(words)
+	return words
+}

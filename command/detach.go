@@ -1,0 +1,71 @@
+//go:build linux
+
+package command
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// upLine is what the process in the background says when the fabric is up.
+const upLine = "pausenet-is-up"
+
+// detach starts this command again in the background and waits until its fabric is up.
+func detach(out io.Writer, name string) error {
+	path, err := os.Executable()
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	cmd := exec.Command(path, os.Args[1:]...)
+	cmd.Env = append(os.Environ(), detachedVariable+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	if err := cmd.Start(); err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() {
+		if lines.Text() == upLine {
+			fmt.Fprintf(out, "%s is up, process %d. Use it with: pausenet shell %s, or --fabric %s: pausenet exec NODE -- COMMAND, inspect, top, events, capture NODE; end it with: pausenet down %s\n",
+				name, cmd.Process.Pid, name, name, name)
+			return cmd.Process.Release()
+		}
+		fmt.Fprintln(out, lines.Text())
+	}
+	if err := cmd.Wait(); err != nil {
+		code := cmd.ProcessState.ExitCode()
+		if code <= 0 {
+			code = exitEnvironment
+		}
+		return &exitError{code, fmt.Errorf("the fabric did not come up: %w", err)}
+	}
+	return &exitError{exitEnvironment, fmt.Errorf("the fabric did not come up")}
+}
+
+// detached tells the process in the foreground that the fabric is up, and lets go of its terminal. What is written to standard error from
+// then on, by Go's runtime as the program crashes, goes to a file.
+func detached(log string) {
+	fmt.Println(upLine)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	defer null.Close()
+	errs, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		errs = null
+	} else {
+		defer errs.Close()
+	}
+	for fd, file := range []*os.File{null, null, errs} {
+		_ = syscall.Dup3(int(file.Fd()), fd, 0)
+	}
+}

@@ -1,0 +1,108 @@
+package command
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/testenv"
+)
+
+// documented matches a command of a document's session, with what it printed.
+var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound|show|why) .*)\n((?:[^$` + "`" + `].*\n|\n)*)`)
+
+// made matches a command that writes a file, which later ones take.
+var made = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (cc new \S+)`)
+
+// evaluated matches a command that looks into the results of the document's runs, with what it printed.
+var evaluated = regexp.MustCompile(`(?m)^\$ (awk .*)\n((?:[^$` + "`" + `].*\n)*)`)
+
+// TestDocumentedRuns: what the documents show of runs, bounds, flows' time and what things resolve to is what these print, but for the wall-clock time
+// and the plane.
+func TestDocumentedRuns(t *testing.T) {
+	testenv.WholeScenario(t)
+	dir, pausenet := program(t)
+	runs, evaluations := 0, 0
+	for _, document := range []string{"../README.md", "../docs/scenarios.md", "../docs/faults.md", "../docs/lab.md", "../docs/why.md"} {
+		data, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, session := range made.FindAllStringSubmatch(string(data), -1) {
+			c := exec.Command(pausenet, strings.Fields(session[1])...)
+			c.Dir = dir
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Fatalf("%s: pausenet %s: %v\n%s", document, session[1], err, out)
+			}
+		}
+		for _, session := range documented.FindAllStringSubmatch(string(data), -1) {
+			arguments, printed := strings.Fields(session[1]), lasting(session[2])
+			if len(printed) == 0 || strings.HasPrefix(session[2], "pausenet: ") {
+				continue
+			}
+			runs++
+			if name, isFile := strings.CutSuffix(arguments[1], ".yaml"); isFile {
+				if err := os.WriteFile(filepath.Join(dir, arguments[1]), []byte(scenarioOf(t, string(data), name)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if arguments[0] == "run" {
+				arguments = append(arguments, "--plane", "wasm")
+			}
+			c := exec.Command(pausenet, arguments...)
+			c.Dir = dir
+			out, _ := c.Output() // a deadlock's verdict is FAIL, and is shown
+			got := "\n" + strings.Join(lasting(string(out)), "\n") + "\n"
+			for _, line := range printed {
+				if !strings.Contains(got, "\n"+line+"\n") {
+					t.Errorf("%s: pausenet %s does not print\n%s\nbut%s", document, session[1], line, got)
+				}
+			}
+		}
+		for _, session := range evaluated.FindAllStringSubmatch(string(data), -1) {
+			evaluations++
+			c := exec.Command("sh", "-c", session[1])
+			c.Dir = dir
+			if out, err := c.Output(); string(out) != session[2] {
+				t.Errorf("%s: %s prints\n%s%v, not\n%s", document, session[1], out, err, session[2])
+			}
+		}
+	}
+	if runs < 8 || evaluations < 2 {
+		t.Errorf("%d runs, and %d looks into their results, in the documents", runs, evaluations)
+	}
+}
+
+// lasting are the lines of a run's tables and findings that are the same on every machine, their words apart by one blank.
+func lasting(printed string) (lines []string) {
+	for line := range strings.Lines(printed) {
+		words := strings.Fields(line)
+		if !strings.HasPrefix(line, "  ") || len(words) == 0 || words[0] == "report:" {
+			continue
+		}
+		if last := words[len(words)-1]; len(words) > 11 && (last == "wall" || wall.MatchString(last)) {
+			words = words[:len(words)-1]
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return lines
+}
+
+// wall matches a wall-clock time in a table.
+var wall = regexp.MustCompile(`^[0-9.]+s$`)
+
+// scenarioOf is the scenario of a document that is called name, by its key or in its first line.
+func scenarioOf(t *testing.T, document, name string) string {
+	t.Helper()
+	for _, part := range strings.Split(document, "```yaml\n")[1:] {
+		text, _, _ := strings.Cut(part, "```")
+		if strings.Contains(text, "\nname: "+name+"\n") || strings.HasPrefix(text, "# "+name+".yaml") {
+			return text
+		}
+	}
+	t.Fatalf("no scenario %s", name)
+	return ""
+}

@@ -1,0 +1,100 @@
+//go:build linux
+
+package command
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/experiments/measure"
+)
+
+// theOnly is the name of the only fabric. It says which that is, as it is to be ended and nobody has named it, and refuses if it may be
+// somebody else's.
+func theOnly(w io.Writer) (string, error) {
+	d := describe([]string{""})[0]
+	if d.err != nil {
+		return "", d.err
+	}
+	age := time.Duration(d.Clock.WallSeconds * float64(time.Second)).Round(time.Second)
+	which := fmt.Sprintf("%s, which %v brought up %v ago", d.Name, d.Owner, age)
+	if !d.Owner.Is(live.ThisOwner()) {
+		return "", badInput(fmt.Errorf("the only fabric is %s: name it if it is to end, pausenet down %s, or give --all", which, d.Name))
+	}
+	fmt.Fprintf(w, "ending %s\n", which)
+	return d.Name, nil
+}
+
+func newDownCommand() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:               "down [NAME]",
+		Short:             "End a live fabric and print its verdict",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFabrics,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkRoot("a live fabric belongs to root"); err != nil {
+				return err
+			}
+			names := args
+			if all {
+				var err error
+				if names, err = live.Names(); err != nil {
+					return &exitError{exitEnvironment, err}
+				}
+			} else if len(args) == 0 {
+				names = []string{""}
+			}
+			var over []*live.Record // already
+			if all {
+				over = live.AllEnded()
+			} else if r := live.Ended(names[0]); r != nil {
+				over, names = append(over, r), nil
+			}
+			failed := false
+			for _, name := range names {
+				called := name
+				if name == "" {
+					var err error
+					if called, err = theOnly(c.OutOrStdout()); err != nil {
+						return err
+					}
+				}
+				client, err := dial(called)
+				if err != nil {
+					return err
+				}
+				reply, err := client.Ask(live.Request{Verb: "down"})
+				client.Close()
+				if err != nil {
+					return &exitError{exitEnvironment, err}
+				}
+				if name != "" {
+					fmt.Fprintf(c.OutOrStdout(), "%s: ", name)
+				}
+				reply.Verdict.Write(c.OutOrStdout())
+				failed = failed || reply.Verdict.Status == measure.Fail
+			}
+			for _, r := range over {
+				fmt.Fprintln(c.OutOrStdout(), r)
+				if r.Verdict != nil {
+					r.Verdict.Write(c.OutOrStdout())
+				}
+				r.Forget()
+			}
+			if len(over) > 0 {
+				return &exitError{exitVerdict, fmt.Errorf("%s had ended before", count(len(over), "fabric"))}
+			}
+			if failed {
+				return &exitError{exitVerdict, errUntrusted}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "end all of them")
+	return c
+}

@@ -1,0 +1,156 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+)
+
+// checkPrivileges says what to do when the fabric cannot be built by this user.
+func checkPrivileges() error {
+	if os.Geteuid() != 0 {
+		return &exitError{exitEnvironment, errors.New(
+			"the kernel plane builds namespaces and loads eBPF programs, which needs root: run it with sudo, or use --plane wasm")}
+	}
+	return nil
+}
+
+// choosePlane resolves --plane; why says what auto decided by.
+func choosePlane(given string) (plane, why string, err error) {
+	switch given {
+	case "auto": // a run in virtual time comes to the same on both, and what is asked of it is its numbers
+		return engine.PlaneWasm, "it is the quicker one, and the kernel plane comes to the same; as root, --plane kernel has every frame cross the kernel", nil
+	case engine.PlaneKernel:
+		return given, "", checkPrivileges()
+	case engine.PlaneWasm:
+		return given, "", nil
+	case engine.PlaneWazero: // nothing to offer: it is what tests compare with
+		if err := kernel.HasWazero(); err != nil {
+			return "", "", badInput(err)
+		}
+		return given, "", nil
+	}
+	return "", "", badInput(fmt.Errorf("unknown plane %q: kernel, wasm or auto", given))
+}
+
+// lockResults keeps two runs from writing into one scenario's folder at a time. The lock ends with the process.
+func lockResults(ctx context.Context, suite *suite.Suite) (unlock func(), err error) {
+	var locks []func()
+	unlock = func() {
+		for _, release := range locks {
+			release()
+		}
+	}
+	for i := range suite.Scenarios {
+		folder := filepath.Join(suite.Directory, suite.Scenarios[i].Scenario.Name)
+		release, err := lockResultsFolder(ctx, suite.Directory, folder, dyingTimeout)
+		if err != nil {
+			unlock()
+			return nil, err
+		}
+		locks = append(locks, release)
+	}
+	return unlock, nil
+}
+
+// dyingTimeout is how long a run waits for a folder that another one has: for as long as the kernel takes to end a process that was
+// killed, with its namespaces and programs.
+const dyingTimeout = 2 * time.Second
+
+// lockResultsFolder makes a folder for results, below the one that the user named, and locks it until it is released.
+func lockResultsFolder(ctx context.Context, within, path string, timeout time.Duration) (release func(), err error) {
+	folder, err := files.OpenFolder(within, path)
+	if err != nil {
+		return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
+	}
+	var locked *files.LockedError
+	lock, err := folder.Lock()
+	for deadline := time.Now().Add(timeout); errors.As(err, &locked) && time.Now().Before(deadline) && ctx.Err() == nil; {
+		time.Sleep(20 * time.Millisecond)
+		lock, err = folder.Lock()
+	}
+	if err == nil {
+		return func() {
+			_ = lock.Release() // nobody is kept from anything by what is left
+			folder.Close()
+		}, nil
+	}
+	folder.Close()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if errors.As(err, &locked) {
+		return nil, &exitError{exitEnvironment, lockedMessage(locked)}
+	}
+	return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w: choose another with --out", err)}
+}
+
+// lockedMessage says who has a folder and what to do.
+func lockedMessage(l *files.LockedError) error {
+	who, otherwise := "another run", ""
+	if l.User != "" {
+		who = "a run of user " + l.User
+		otherwise = fmt.Sprintf("; if it was killed, remove %s", filepath.Join(l.Path, files.LockName))
+	}
+	if l.Process != 0 {
+		who += fmt.Sprintf(", process %d,", l.Process)
+	}
+	return fmt.Errorf("%s is writing into %s: wait for it, or choose another folder with --out%s", who, l.Path, otherwise)
+}
+
+// modulePath is pausenet's.
+const modulePath = "github.com/pausenet/pausenet"
+
+// version is pausenet's: the module's, or the commit it was built from. A program of another module says that too, since it may have
+// congestion controls that pausenet's own has not.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "devel"
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				v = s.Value[:12]
+			}
+		}
+	}
+	for _, m := range info.Deps {
+		if m.Path == modulePath {
+			return fmt.Sprintf("%s in %s %s", m.Version, info.Main.Path, v)
+		}
+	}
+	return v
+}
+
+// build tells this program from others of one version, such as one built before the last commit: a hash of its file.
+func build() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
+}

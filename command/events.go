@@ -1,0 +1,87 @@
+//go:build linux
+
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+func newEventsCommand() *cobra.Command {
+	var fabric, format string
+	var kinds []string
+	c := &cobra.Command{
+		Use:   "events",
+		Short: "Print what happens in a live fabric, as it happens",
+		Long: `events prints a line of JSON for each PAUSE and RESUME as it leaves a port, each fault, PFC
+storm and deadlock, each RDMA flow's start and end, and each second what was dropped
+where, until Ctrl-C or the fabric's end, whose verdict is the last line. A reader that is too
+slow misses events and is told how many.`,
+		Example: `  sudo pausenet events | jq 'select(.kind == "flow_end")'
+  sudo pausenet events --kinds storm,storm_end,deadlock,deadlock_end -f text`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if format != "json" && format != "text" {
+				return badInput(fmt.Errorf("format %q: json or text", format))
+			}
+			client, err := dial(fabric)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			defer shutdown.Start(exitVerdict)()
+			ctx, release := shutdown.Context(c.Context())
+			defer release()
+			var stopped atomic.Bool
+			over := make(chan struct{})
+			defer close(over)
+			go func() {
+				select {
+				case <-ctx.Done():
+					stopped.Store(true)
+					_ = client.Close()
+				case <-over:
+				}
+			}()
+			out := c.OutOrStdout()
+			err = client.Events(kinds, func(line []byte) error {
+				if format == "json" {
+					_, err := out.Write(line)
+					return err
+				}
+				var e live.Event
+				if err := json.Unmarshal(line, &e); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(out, e.String())
+				return err
+			})
+			var refused live.Refusal
+			if errors.As(err, &refused) {
+				return badInput(err)
+			}
+			if err != nil && !stopped.Load() {
+				return &exitError{exitEnvironment, err}
+			}
+			if !stopped.Load() {
+				if r := live.Ended(client.Name()); r != nil {
+					return &exitError{exitVerdict, errors.New(r.String())}
+				}
+			}
+			return nil
+		},
+	}
+	fabricFlag(c, &fabric)
+	c.Flags().StringVarP(&format, "format", "f", "json", "output `format`: json, a line each, or text")
+	completeFlag(c, "format", "json", "text")
+	c.Flags().StringSliceVar(&kinds, "kinds", nil, "only events of these `kinds`, separated by commas")
+	completeList(c, "kinds", always(live.EventKinds))
+	return c
+}

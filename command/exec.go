@@ -1,0 +1,62 @@
+//go:build linux
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/orchestrator/live"
+)
+
+func newExecCommand() *cobra.Command {
+	var fabric string
+	c := &cobra.Command{
+		Use:   "exec NODE -- COMMAND...",
+		Short: "Run a program on a node of a live fabric",
+		Long: `exec runs a program in the namespaces of a node, where the fabric's hosts have
+their names, and exits with its code; with 128 and the signal's number if one ended it, as a
+shell does, and with 1 if the fabric ended.`,
+		Example: `  sudo pausenet exec h1 -- ping -c 3 h2
+  sudo pausenet exec h1 -- bash`,
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: completeNodes(&fabric, false),
+		RunE: func(_ *cobra.Command, args []string) error {
+			client, err := dial(fabric)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			ignored := make(chan os.Signal, 1) // they are for the program, which would inherit Ignore
+			signal.Notify(ignored, os.Interrupt, syscall.SIGQUIT)
+			defer signal.Stop(ignored)
+			return programError(args[1], client.Exec(args[0], args[1:]))
+		},
+	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w: flags of the command go behind --: write pausenet %s", err, c.Use)
+	})
+	fabricFlag(c, &fabric)
+	return c
+}
+
+// programError is how a program ended, with the exit code that a shell would have: its own, or 128 and the signal's number.
+func programError(name string, err error) error {
+	var ended *exec.ExitError
+	if errors.Is(err, live.ErrEnded) {
+		return &exitError{exitVerdict, fmt.Errorf("%s: %w", name, err)}
+	}
+	if !errors.As(err, &ended) {
+		return clientError(err, exitBadInput)
+	}
+	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return &exitError{128 + int(status.Signal()), fmt.Errorf("%s: %w", name, err)}
+	}
+	return &exitError{ended.ExitCode(), fmt.Errorf("%s: exit code %d", name, ended.ExitCode())}
+}

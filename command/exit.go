@@ -1,0 +1,55 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Exit codes, part of the command line's contract.
+const (
+	exitFine        = 0
+	exitVerdict     = 1 // the run's verdict failed, or it was interrupted; a line of a shell's input failed
+	exitBadInput    = 2 // usage, or a file with mistakes
+	exitEnvironment = 3 // not root, kernel too old, ...: the message says what to do
+)
+
+// exitError is an error that decides the exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// badInput marks err as the user's to mend; nil stays nil.
+func badInput(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitBadInput, err}
+}
+
+// writeError is a file that could not be written: the environment's fault, but for a folder that is not there.
+func writeError(err error) error {
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return badInput(err)
+	}
+	return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another place with -o", err)}
+}
+
+// exit prints err, if there is one, and is the code to exit with. An error that carries no code comes from cobra, which
+// checks flags and arguments.
+func exit(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitFine
+	}
+	fmt.Fprintf(stderr, "pausenet: %v\n", err)
+	var e *exitError
+	if errors.As(err, &e) {
+		return e.code
+	}
+	return exitBadInput
+}

@@ -1,0 +1,132 @@
+//go:build linux
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+func newInspectCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:               "inspect [NAME]",
+		Short:             "Print the live fabrics, or one with its nodes and links",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFabrics,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if err := checkRoot("a live fabric belongs to root"); err != nil {
+				return err
+			}
+			names, err := live.Names()
+			if err != nil {
+				return &exitError{exitEnvironment, err}
+			}
+			var over []*live.Record
+			if len(args) > 0 {
+				names = args
+			} else {
+				over = live.AllEnded()
+			}
+			all := []*live.Description{}
+			for _, answer := range describe(names) {
+				err := answer.err
+				switch {
+				case err == nil:
+					all = append(all, answer.Description)
+				case len(args) > 0:
+					return err
+				case errors.Is(err, live.ErrNone): // it has ended meanwhile
+				default: // the others are up nevertheless
+					fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
+				}
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), all)
+			}
+			writeFabrics(c.OutOrStdout(), all, len(args) > 0)
+			for _, r := range over {
+				fmt.Fprintln(c.OutOrStdout(), r)
+			}
+			return nil
+		},
+	}
+	formatFlag(c, &format)
+	return c
+}
+
+// description is what a fabric says of itself.
+type description struct {
+	*live.Description
+	err error
+}
+
+// describe asks fabrics, all at once, as one may not answer.
+func describe(names []string) []description {
+	answers := make([]description, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names {
+		asked.Go(func() {
+			client, err := dial(name)
+			if err != nil {
+				answers[i].err = err
+				return
+			}
+			defer client.Close()
+			reply, err := client.Ask(live.Request{Verb: "inspect"})
+			if err != nil {
+				answers[i].err = &exitError{exitEnvironment, err}
+				return
+			}
+			answers[i].Description = reply.Inspect
+		})
+	}
+	asked.Wait()
+	return answers
+}
+
+func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
+	if len(all) == 0 {
+		fmt.Fprintln(out, "no fabric is up")
+		return
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	defer w.Flush()
+	fmt.Fprintln(w, "name\tprocess\tscenario\tcc\tslow-down\tvirtual time\tup for\tlate p50\tp99\tframes p99\tbusy")
+	for _, d := range all {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%g\t%v\t%v\t%v\t%v\t%v\t%.1f%%\n", d.Name, d.PID, d.Scenario, d.Controller, d.Clock.Slowdown,
+			vtime.Time(d.Clock.VirtualNS)*vtime.Nanosecond, time.Duration(d.Clock.WallSeconds*float64(time.Second)).Round(time.Second),
+			vtime.Time(d.Clock.LatenessP50NS)*vtime.Nanosecond, vtime.Time(d.Clock.LatenessP99NS)*vtime.Nanosecond,
+			time.Duration(d.Clock.FrameLatenessP99NS).Round(time.Microsecond), 100*d.Clock.Busy)
+	}
+	if !whole {
+		return
+	}
+	for _, d := range all {
+		fmt.Fprintln(w)
+		for _, n := range d.Nodes {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Name, n.Kind, n.Address, count(n.Ports, "port"))
+		}
+		fmt.Fprintln(w)
+		for _, l := range d.Links {
+			state := "up"
+			if !l.Up {
+				state = "down"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%s\n", l.A, l.B, units.Rate(l.RateBPS), vtime.Time(l.DelayNS)*vtime.Nanosecond, state)
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/lab"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+func newLabCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "lab",
+		Short: "Exercises that check themselves, and their grading",
+		Long: `lab has the exercises of a course on lossless fabrics. Each is a text, files to change, and
+checks of what these come to in runs, with points and hints. Neither root nor a network is
+needed.`,
+		Example: `  pausenet lab list
+  pausenet lab start pfc
+  pausenet lab check pfc`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabCheckCommand(), newLabGradeCommand(), newLabGradeOneCommand())
+	for _, sub := range c.Commands() {
+		sub.Args = withUsage(sub.Args)
+	}
+	return c
+}
+
+// listedExercise is an exercise as "lab list -f json" prints it.
+type listedExercise struct {
+	Name    string     `json:"name"`
+	Title   string     `json:"title"`
+	Goal    string     `json:"goal"`
+	Minutes int        `json:"minutes"`
+	Points  lab.Points `json:"points"`
+	HandIns []string   `json:"hand_in"`
+}
+
+func newLabListCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the exercises, in the order of the course",
+		Example: "  pausenet lab list",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			var all []listedExercise
+			t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "EXERCISE\tMINUTES\tPOINTS\tHAND IN\tWHAT IT IS ABOUT")
+			for _, name := range lab.Names() {
+				e, err := lab.Builtin(name)
+				if err != nil {
+					return err
+				}
+				all = append(all, listedExercise{e.Name, e.Title, e.Goal, e.Minutes, e.Total(), e.HandIns()})
+				fmt.Fprintf(t, "%s\t%d\t%v\t%s\t%s\n", e.Name, e.Minutes, e.Total(), strings.Join(e.HandIns(), ", "), e.Title)
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), all)
+			}
+			return t.Flush()
+		},
+	}
+	formatFlag(c, &format)
+	return c
+}
+
+// completeExercise completes the name of an exercise, or a folder.
+func completeExercise(c *cobra.Command) {
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		return lab.Names(), cobra.ShellCompDirectiveFilterDirs
+	}
+}
+
+func newLabShowCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "show NAME|FOLDER",
+		Short:   "Print the text of an exercise, and what its checks require",
+		Example: "  pausenet lab show pfc",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			e, err := lab.Load(args[0])
+			if err != nil {
+				return badInput(err)
+			}
+			text, err := e.Text()
+			if err != nil {
+				return badInput(err)
+			}
+			w := c.OutOrStdout()
+			fmt.Fprintf(w, "%s\n\n%d minutes, %v points; a check takes some %v. Hand in: %s.\n\n", strings.TrimSpace(text), e.Minutes, e.Total(), e.CheckTime, strings.Join(e.HandIns(), ", "))
+			for i := range e.Checks {
+				fmt.Fprintf(w, "  %4v  %s\n", e.Checks[i].Points, e.Checks[i].Title)
+			}
+			return nil
+		},
+	}
+	completeExercise(c)
+	return c
+}
+
+func newLabStartCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "start NAME|FOLDER [INTO]",
+		Short: "Write the files of an exercise that you change into a folder",
+		Long: `start writes what a student changes into the folder INTO, which is the exercise's name by
+default. It replaces no file.`,
+		Example: "  pausenet lab start pfc",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			e, err := lab.Load(args[0])
+			if err != nil {
+				return badInput(err)
+			}
+			reference, folder := args[0], e.Name
+			if !slices.Contains(lab.Names(), reference) { // a teacher's folder, found from anywhere
+				if reference, err = filepath.Abs(reference); err != nil {
+					return badInput(err)
+				}
+			}
+			if len(args) > 1 {
+				folder = args[1]
+			}
+			names, err := lab.Start(e, reference, folder)
+			if err != nil {
+				return badInput(err)
+			}
+			w := c.OutOrStdout()
+			for _, name := range names {
+				fmt.Fprintf(w, "  %s\n", filepath.Join(folder, name))
+			}
+			fmt.Fprintf(w, "\nRead the text with pausenet lab show %s, change the files, then: pausenet lab check %s\n", args[0], folder)
+			return nil
+		},
+	}
+	completeExercise(c)
+	return c
+}
+
+type labCheckFlags struct {
+	exercise string
+	hidden   string
+	format   string
+	jobs     int
+}
+
+func newLabCheckCommand() *cobra.Command {
+	var f labCheckFlags
+	c := &cobra.Command{
+		Use:   "check [FOLDER]",
+		Short: "Check a hand-in: what is required, what was measured, points and hints",
+		Long: `check reads the hand-in in FOLDER, the working directory by default, makes the runs that its
+exercise needs, and prints what each check requires, what was measured, the points, and
+for what is missing a hint and the report to look at. Results are in FOLDER/results.
+
+It exits with 0 for full marks and with 1 for less.`,
+		Example: `  pausenet lab check pfc
+  pausenet lab check --exercise my-exercise anna`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			folder := "."
+			if len(args) > 0 {
+				folder = args[0]
+			}
+			return f.run(c, folder)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.exercise, "exercise", "", "`exercise`, by its name or folder (default: that of FOLDER/lab.yaml)")
+	flags.StringVar(&f.hidden, "hidden", "", "a teacher's `folder` with hidden.yaml and the scenarios that it names")
+	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of runs at the same time")
+	flags.StringVarP(&f.format, "format", "f", "text", "output `format`: text, json, gradescope (results.json) or classroom (GitHub Classroom)")
+	completeFlag(c, "format", gradeFormats...)
+	completeList(c, "exercise", func([]string) []string { return lab.Names() })
+	completeFolder(c, "hidden")
+	completeNothing(c, "jobs")
+	return c
+}
+
+// gradeFormats are those in which a grade is printed.
+var gradeFormats = []string{"text", "json", "gradescope", "classroom"}
+
+func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
+	if !slices.Contains(gradeFormats, f.format) {
+		return badInput(fmt.Errorf("format %q: one of %s", f.format, strings.Join(gradeFormats, ", ")))
+	}
+	if err := errors.Join(notEmpty(c, "exercise"), atLeastOne(c.Flags(), "jobs")); err != nil {
+		return err
+	}
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return badInput(fmt.Errorf("%s is no folder: pausenet lab start NAME makes one", folder))
+	}
+	name := f.exercise
+	if name == "" {
+		var err error
+		if name, err = lab.Started(folder); err != nil {
+			return badInput(err)
+		}
+	}
+	e, err := lab.LoadFor(name, f.hidden)
+	if err != nil {
+		return badInput(err)
+	}
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	g, err := lab.Submit(e, folder).Check(ctx, f.options(ctx, folder))
+	if err != nil {
+		return runError(err)
+	}
+	var shown any
+	switch w := c.OutOrStdout(); f.format {
+	case "json":
+		shown = g
+	case "gradescope":
+		shown = g.Gradescope()
+	case "classroom":
+		shown = g.Classroom()
+	default:
+		writeGrade(w, g)
+	}
+	if shown != nil {
+		if err := writeJSON(c.OutOrStdout(), shown); err != nil {
+			return err
+		}
+	}
+	if !g.Full() {
+		return &exitError{exitVerdict, fmt.Errorf("%v of %v points", g.Points, g.Of)}
+	}
+	return nil
+}
+
+func (f *labCheckFlags) options(ctx context.Context, folder string) lab.Options {
+	return lab.Options{
+		Results: lab.ResultsFolder(folder), Jobs: f.jobs, Version: version(), Command: commandLine(os.Args),
+		Begin: func(batch *suite.Suite) (end func(), err error) {
+			unlock, err := lockResults(ctx, batch)
+			if err != nil {
+				return nil, err
+			}
+			progress := newProgress(os.Stderr)
+			batch.Started = progress.start(batch)
+			return func() {
+				progress.wait()
+				unlock()
+			}, nil
+		},
+	}
+}
+
+// writeGrade prints what a hand-in comes to.
+func writeGrade(w io.Writer, g *lab.Grade) {
+	fmt.Fprintf(w, "%s: %s\n", g.Exercise, g.Title)
+	for _, name := range slices.Sorted(maps.Keys(g.Problems)) {
+		fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(strings.TrimSpace(g.Problems[name]), "\n", "\n  "))
+	}
+	for i := range g.Checks {
+		o := &g.Checks[i]
+		mark := " "
+		if o.Passed {
+			mark = "x"
+		}
+		fmt.Fprintf(w, "\n  [%s] %v/%v  %s\n", mark, o.Points, o.Of, o.Title)
+		fmt.Fprintf(w, "      required: %s\n      measured: %s\n", o.Required, o.Measured)
+		if o.Hint != "" {
+			fmt.Fprintf(w, "      hint: %s\n", o.Hint)
+		}
+		if o.Report != "" {
+			fmt.Fprintf(w, "      look at: %s", o.Report)
+			if o.LookAt != "" {
+				fmt.Fprintf(w, ": %s", o.LookAt)
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	fmt.Fprintf(w, "\n%v of %v points\n", g.Points, g.Of)
+	if g.Score > 0 {
+		fmt.Fprintf(w, "score %.4g, the less the better\n", g.Score)
+	}
+}

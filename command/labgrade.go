@@ -1,0 +1,275 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pausenet/pausenet/experiments/lab"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+// A hand-in is graded in a process of its own: one that crashes, or takes more time or memory than there is, costs its own points and nobody
+// else's. The process is told its job on its standard input, as JSON, which then stays open: its end means that the grader has ended, and
+// ends the process. On its standard output it writes the grade.
+
+// Limits of a hand-in's process. Steps and events decide before them (package lab), so that grades do not depend on the machine.
+const (
+	gradeTime   = 10 * time.Minute
+	gradeMemory = 2 << 30
+	// mostGrade is the longest grade that is read.
+	mostGrade = 16 << 20
+)
+
+type gradeFlags struct {
+	exercise, hidden, out string
+	jobs                  int
+	timeout               time.Duration
+	format                string
+}
+
+func newLabGradeCommand() *cobra.Command {
+	var f gradeFlags
+	c := &cobra.Command{
+		Use:   "grade SUBMISSIONS",
+		Short: "Grade all hand-ins: a gradebook, feedback for each student, a page of the class",
+		Long: `grade checks each folder in SUBMISSIONS, a student's hand-in each, in a process of its own,
+with limits of steps, events, memory and time. --hidden adds a teacher's own scenarios, seeds
+and checks, which students have not seen. It writes
+
+  DIR/gradebook.csv              points of each student and check
+  DIR/class.html                 the class side by side; of a contest the leaderboard
+  DIR/students/NAME/             feedback.html; results.json for Gradescope, classroom.json
+                                 for GitHub Classroom, grade.json
+
+Grades are the same on any machine and in any order. A hand-in that takes more wall-clock
+time than --timeout has none, and is named: grade it by hand.`,
+		Example: `  pausenet lab grade submissions --exercise pfc
+  pausenet lab grade submissions --exercise challenge --hidden mine --out grades`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.exercise, "exercise", "", "`exercise`, by its name or folder")
+	flags.StringVar(&f.hidden, "hidden", "", "`folder` with hidden.yaml and the scenarios that it names")
+	flags.StringVar(&f.out, "out", "grades", "`folder` for the grades")
+	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of hand-ins at the same time")
+	flags.DurationVar(&f.timeout, "timeout", gradeTime, "wall-clock `time` that a hand-in may take, as a last resort")
+	formatFlag(c, &f.format)
+	completeList(c, "exercise", func([]string) []string { return lab.Names() })
+	completeFolder(c, "hidden")
+	completeFolder(c, "out")
+	completeNothing(c, "jobs", "timeout")
+	_ = c.MarkFlagRequired("exercise")
+	return c
+}
+
+func (f *gradeFlags) run(c *cobra.Command, folder string) error {
+	if err := errors.Join(checkFormat(f.format), notEmpty(c, "exercise"), notEmpty(c, "out"), atLeastOne(c.Flags(), "jobs")); err != nil {
+		return err
+	}
+	if f.timeout <= 0 {
+		return badInput(fmt.Errorf("--timeout %v: give a time above 0", f.timeout))
+	}
+	e, err := lab.LoadFor(f.exercise, f.hidden)
+	if err != nil {
+		return badInput(err)
+	}
+	names, others, err := lab.Students(folder)
+	if err != nil {
+		return badInput(err)
+	}
+	for _, name := range others {
+		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s is no folder, and no hand-in\n", filepath.Join(folder, name))
+	}
+	if len(names) == 0 {
+		return badInput(fmt.Errorf("%s has no folders: each student's hand-in is one", folder))
+	}
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	students, err := f.gradeAll(ctx, e, folder, names)
+	if err != nil {
+		return runError(err)
+	}
+	if err := lab.WriteClass(f.out, version(), e, students); err != nil {
+		return writeError(err)
+	}
+	return f.show(c.OutOrStdout(), students)
+}
+
+func (f *gradeFlags) show(w io.Writer, students []lab.Student) error {
+	if f.format == "json" {
+		return writeJSON(w, students)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "STUDENT\tPOINTS\tSCORE\tPROBLEM")
+	for _, s := range students {
+		score, problem := "-", ""
+		if s.Score > 0 {
+			score = fmt.Sprintf("%.4g", s.Score)
+		}
+		for _, file := range slices.Sorted(maps.Keys(s.Problems)) {
+			problem, _, _ = strings.Cut(s.Problems[file], "\n")
+		}
+		fmt.Fprintf(t, "%s\t%v of %v\t%s\t%s\n", s.Name, s.Points, s.Of, score, problem)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n  gradebook: %s\n  class: %s\n", filepath.Join(f.out, "gradebook.csv"), filepath.Join(f.out, "class.html"))
+	return nil
+}
+
+// gradeAll grades the hand-ins, so many at a time.
+func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder string, names []string) ([]lab.Student, error) {
+	scratch, err := os.MkdirTemp("", "pausenet-grade-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	made, err := e.Common(ctx, lab.Options{Results: filepath.Join(scratch, "common"), Jobs: f.jobs, Version: version()})
+	if err != nil {
+		return nil, err
+	}
+	students := make([]lab.Student, len(names))
+	var all errgroup.Group
+	all.SetLimit(f.jobs)
+	for i, name := range names {
+		all.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			own := filepath.Join(scratch, fmt.Sprint(i))
+			defer os.RemoveAll(own)
+			g, err := f.grade(ctx, &lab.Job{
+				Exercise: f.exercise, Hidden: f.hidden, Folder: filepath.Join(folder, name), Scratch: own, Memory: gradeMemory, Made: made,
+			})
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				g = e.Failed(err.Error())
+			}
+			students[i] = lab.Student{Name: name, Grade: g}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	return students, nil
+}
+
+// grade has a hand-in graded by a process of its own. An error is about that hand-in.
+func (f *gradeFlags) grade(ctx context.Context, job *lab.Job) (*lab.Grade, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS == "linux" {
+		self = "/proc/self/exe" // this program, also if its file has been replaced since
+	}
+	within, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	p := exec.CommandContext(within, self, "lab", "grade-one")
+	p.Args[0] = "pausenet"
+	p.WaitDelay = endTimeout
+	p.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", job.Memory/4*3), "GOMAXPROCS=1")
+	out := &bounded{most: mostGrade}
+	p.Stdout = out
+	in, err := p.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	_ = json.NewEncoder(in).Encode(job) // a process that is gone says so as it is waited for
+	err = p.Wait()
+	var exit *exec.ExitError
+	var g lab.Grade
+	switch {
+	case within.Err() != nil:
+		return nil, fmt.Errorf("it took more than %v of wall-clock time on this machine, and has no grade: grade it by hand, or with a larger --timeout", f.timeout)
+	case errors.As(err, &exit):
+		return nil, fmt.Errorf("its process ended without a grade (it has crashed, or needed more than %d MiB of memory)", job.Memory>>20)
+	case err != nil:
+		return nil, err
+	case json.Unmarshal(out.data.Bytes(), &g) != nil:
+		return nil, errors.New("its process wrote no grade that can be read")
+	}
+	return &g, nil
+}
+
+// bounded keeps so much of what is written, and lets the rest go.
+type bounded struct {
+	data bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.data.Write(p[:min(len(p), b.most-b.data.Len())])
+	return len(p), nil
+}
+
+// newLabGradeOneCommand is the command of a hand-in's process. No user needs to know it.
+func newLabGradeOneCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "grade-one",
+		Short:  "Grade a hand-in (what grade starts; the job comes as JSON)",
+		Args:   cobra.NoArgs,
+		Hidden: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return gradeOne(c.Context(), os.Stdin, c.OutOrStdout())
+		},
+	}
+}
+
+func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, stop := shutdown.Context(ctx)
+	defer stop()
+	jobs := json.NewDecoder(in)
+	var job lab.Job
+	if err := jobs.Decode(&job); err != nil {
+		return badInput(fmt.Errorf("read the job: %w", err))
+	}
+	go func() { // to the end of the process
+		_, _ = io.Copy(io.Discard, in)
+		shutdown.Begin()
+	}()
+	if err := limitMemory(job.Memory); err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	debug.SetTraceback("none")
+	e, err := lab.LoadFor(job.Exercise, job.Hidden)
+	if err != nil {
+		return badInput(err)
+	}
+	g, err := lab.Submit(e, job.Folder).Check(ctx, lab.Options{Results: job.Scratch, Jobs: 1, Version: version(), Made: job.Made})
+	if err != nil {
+		return runError(err)
+	}
+	for i := range g.Checks {
+		g.Checks[i].Report = "" // it is removed with the rest
+	}
+	return json.NewEncoder(out).Encode(g)
+}

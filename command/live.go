@@ -1,0 +1,120 @@
+//go:build linux
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/spf13/cobra"
+)
+
+// liveCommands are the verbs of live fabrics.
+var liveCommands = []func() *cobra.Command{
+	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand, newDownCommand,
+}
+
+// liveScenario reads what a live fabric is made from: a scenario, or a topology alone under the default settings.
+func liveScenario(nameOrPath string, sets []string, controllers ...string) (*scenario.Scenario, error) {
+	s, err := load(nameOrPath, nil)
+	reading := scenario.Reading{Live: true, Sets: sets, Controllers: controllers}
+	switch {
+	case err == nil && s.scenario == nil:
+		data := []byte(fmt.Sprintf("topology: %q\n", nameOrPath))
+		scenario, err := reading.Parse("", data)
+		if err == nil {
+			scenario.Name = s.topology.Name
+		}
+		return scenario, badInput(err)
+	case err == nil:
+		scenario, err := reading.Parse(nameOrPath+".yaml", s.source)
+		if err == nil {
+			scenario.Name = s.scenario.Name
+		}
+		return scenario, badInput(err)
+	}
+	return nil, err
+}
+
+// dial connects to a live fabric.
+func dial(name string) (*live.Client, error) {
+	if err := checkRoot("a live fabric belongs to root"); err != nil {
+		return nil, err
+	}
+	c, err := live.Dial(name)
+	if errors.Is(err, live.ErrNone) || errors.Is(err, live.ErrSeveral) {
+		return nil, badInput(err)
+	}
+	return c, clientError(err, exitEnvironment)
+}
+
+// clientError is an error of a fabric's client with its exit code: that which is given, unless the fabric did not answer.
+func clientError(err error, code int) error {
+	var (
+		unanswered *live.Unanswered
+		coded      *exitError
+	)
+	switch {
+	case err == nil || errors.As(err, &coded):
+		return err
+	case errors.As(err, &unanswered):
+		code = exitEnvironment
+	}
+	return &exitError{code, err}
+}
+
+// filesLeft are the files that live fabrics left.
+func filesLeft() (files []leftFile) {
+	for _, l := range live.Left() {
+		files = append(files, leftFile{l.Path, l.What, l.Remove})
+	}
+	return files
+}
+
+// fabricFlag adds --fabric to a verb that is about one.
+func fabricFlag(c *cobra.Command, name *string) {
+	c.Flags().StringVar(name, "fabric", "", "the fabric's name (default: the only one that is up)")
+	_ = c.RegisterFlagCompletionFunc("fabric", completeFabrics)
+}
+
+// completeNodes offers the nodes of the fabric that --fabric names, and for a second word the neighbours if ports is true.
+func completeNodes(fabric *string, ports bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		const no = cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 1 || len(args) == 1 && !ports {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		client, err := live.Dial(*fabric)
+		if err != nil {
+			return nil, no
+		}
+		defer client.Close()
+		if len(args) == 0 {
+			reply, err := client.Ask(live.Request{Verb: "inspect"})
+			if err != nil {
+				return nil, no
+			}
+			for _, n := range reply.Inspect.Nodes {
+				names = append(names, n.Name)
+			}
+			return names, no
+		}
+		line := "link " + args[0] + " " // offers neighbours
+		reply, err := client.Ask(live.Request{Verb: "complete", Line: line})
+		if err != nil {
+			return nil, no
+		}
+		for _, l := range reply.Lines {
+			names = append(names, strings.TrimSpace(strings.TrimPrefix(l, line)))
+		}
+		return names, no
+	}
+}
+
+func completeFabrics(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	names, _ := live.Names()
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

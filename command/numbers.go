@@ -1,0 +1,77 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// seedFlag is a flag's seed.
+type seedFlag uint64
+
+// String is the flag's text.
+func (s *seedFlag) String() string { return strconv.FormatUint(uint64(*s), 10) }
+
+// Type is what help calls the flag's value.
+func (*seedFlag) Type() string { return "seed" }
+
+// Set reads the flag.
+func (s *seedFlag) Set(text string) error {
+	seed, err := scenario.ParseSeed(text)
+	if err == nil {
+		*s = seedFlag(seed)
+	}
+	return err
+}
+
+// atLeastOne refuses a flag's number below 1.
+func atLeastOne(flags *pflag.FlagSet, name string) error {
+	if n, err := flags.GetInt(name); err != nil || n < 1 {
+		return badInput(fmt.Errorf("--%s %s: at least 1", name, flags.Lookup(name).Value))
+	}
+	return nil
+}
+
+// processorsFlag adds the flag that says how many processors a run uses.
+func processorsFlag(c *cobra.Command, to *int, otherwise string) {
+	c.Flags().IntVar(to, "processors", *to, "`number` of processors that each run uses at once on the wasm plane; results are equal"+otherwise)
+	completeNothing(c, "processors")
+}
+
+// idleProcessors warns of a number of processors that can have no effect on a run which at most so many lanes can drive.
+func idleProcessors(flags *pflag.FlagSet, most int) []string {
+	flag := flags.Lookup("processors")
+	if n, _ := flags.GetInt(flag.Name); !flag.Changed || n == 1 || most > 1 {
+		return nil
+	}
+	return []string{fmt.Sprintf("--processors %s has no effect: no two parts of this fabric can be driven at once", flag.Value)}
+}
+
+// checkProcessors refuses a number of processors that can have no effect.
+func checkProcessors(c *cobra.Command, plane string) error {
+	flag := c.Flags().Lookup("processors")
+	if !flag.Changed {
+		return nil
+	}
+	n, err := c.Flags().GetInt(flag.Name)
+	switch {
+	case err != nil || n < 1 || n > engine.MaxLanes:
+		return badInput(fmt.Errorf("--processors %s: 1 to %d", flag.Value, engine.MaxLanes))
+	case n > 1 && plane == engine.PlaneKernel:
+		return badInput(fmt.Errorf("--processors %d: frames cross the kernel one after the other; leave it out, or take --plane wasm", n))
+	}
+	return nil
+}
+
+// count is a number of things: "1 hop", "3 hops".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,40 @@
+package command
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOwnProgram: a module outside of this one's tree builds a pausenet with a congestion control of its own, which every verb knows.
+func TestOwnProgram(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "own")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = filepath.Join("..", "examples", "own-controller")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\nif pausenet's dependencies have changed: go -C examples/own-controller mod tidy", err, out)
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--version"}, []string{"in example.org/own-controller"}},
+		{[]string{"list", "--cc"}, []string{"\nhalving ", "\ndcqcn "}},
+		{[]string{"list", "--cc", "halving+win"}, []string{"step ", "window "}},
+		{[]string{"run", "incast", "--cc", "halving,dcqcn", "--set", "cc.halving.step=80Mbps", "--plane", "wasm", "--out", t.TempDir()}, []string{"halving  PASS"}},
+	} {
+		out, err := exec.Command(program, c.args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", c.args, err, out)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%v: no %q in\n%s", c.args, want, out)
+			}
+		}
+	}
+	if out, err := exec.Command(program, "run", "incast", "--cc", "halvin").CombinedOutput(); err == nil || !strings.Contains(string(out), `did you mean "halving"`) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

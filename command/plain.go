@@ -1,0 +1,61 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// plain is text without what a terminal does not print but obeys: names and descriptions come out of files that others have written.
+// Such characters are written as \u001b is, which JSON has for them, too. rest is the begin of a character whose end is still to come.
+func plain(text []byte) (shown, rest []byte) {
+	shown = make([]byte, 0, len(text))
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && n == 1 && !utf8.FullRune(text):
+			return shown, slices.Clone(text)
+		case r == utf8.RuneError && n == 1:
+			shown = utf8.AppendRune(shown, utf8.RuneError)
+		case obeyed(r):
+			shown = fmt.Appendf(shown, "\\u%04x", r)
+		default:
+			shown = append(shown, text[:n]...)
+		}
+		text = text[n:]
+	}
+	return shown, nil
+}
+
+// obeyed says that a character is none to be seen but does something: a control of ASCII (C0, DEL) or ISO 6429 (C1), but for ends of
+// lines and tabs, or one that turns the direction of what follows.
+func obeyed(r rune) bool {
+	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+// rawOutput is an output for bytes that are what they are: a program's, or a capture's.
+type rawOutput struct{ *output }
+
+func (r rawOutput) Write(p []byte) (int, error) { return r.send(p) }
+
+// raw is the command's output for such bytes.
+func raw(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok {
+		return rawOutput{o}
+	}
+	return w
+}
+
+// rawUnlessTerminal is raw where no terminal would obey them.
+func rawUnlessTerminal(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok {
+		if f, ok := o.to.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			return w
+		}
+	}
+	return raw(w)
+}

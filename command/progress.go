@@ -1,0 +1,105 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// progress shows a bar a run on a terminal: virtual time, speed, time left. Into a pipe it shows nothing.
+type progress struct {
+	bars *mpb.Progress // nil: not a terminal
+}
+
+func newProgress(f *os.File) *progress { return &progress{bars: newBars(f)} }
+
+// newBars shows bars on a terminal; elsewhere, and on one that knows no cursor, it is nil.
+func newBars(f *os.File) *mpb.Progress {
+	if !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return mpb.New(mpb.WithOutput(f), mpb.WithWidth(64), mpb.WithRefreshRate(150*time.Millisecond))
+}
+
+func (p *progress) wait() {
+	if p.bars != nil {
+		p.bars.Wait()
+	}
+}
+
+// start makes what a suite tells of its runs.
+func (p *progress) start(suite *suite.Suite) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
+	durations := map[string]vtime.Time{}
+	for i := range suite.Scenarios {
+		durations[suite.Scenarios[i].Scenario.Name] = suite.Scenarios[i].Scenario.Duration
+	}
+	return func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
+		if p.bars == nil {
+			return nil, func(*runner.Result, error) {}
+		}
+		b := addBar(p.bars, fmt.Sprintf("%s %s", scenario, controller), durations[scenario])
+		ended := func(r *runner.Result, err error) {
+			if err != nil || r == nil {
+				b.Abort(false)
+				return
+			}
+			b.SetCurrent(int64(b.duration))
+			b.SetTotal(-1, true)
+		}
+		return b.progress, ended
+	}
+}
+
+// bar is one run's.
+type bar struct {
+	*mpb.Bar
+	started  time.Time
+	duration vtime.Time
+
+	mu   sync.Mutex
+	now  vtime.Time
+	hops int64
+	wall time.Duration
+}
+
+func addBar(to *mpb.Progress, name string, duration vtime.Time) *bar {
+	b := &bar{started: time.Now(), duration: duration}
+	b.Bar = to.AddBar(int64(duration),
+		mpb.PrependDecorators(decor.Name(name, decor.WCSyncSpaceR)),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return b.describe() })),
+	)
+	return b
+}
+
+func (b *bar) progress(now vtime.Time, t *engine.Totals) {
+	b.mu.Lock()
+	b.now, b.hops, b.wall = now, t.Hops, time.Since(b.started)
+	b.mu.Unlock()
+	if now >= b.duration { // draining: nobody knows how long
+		b.SetTotal(int64(now)+1, false)
+	}
+	b.SetCurrent(int64(now))
+}
+
+func (b *bar) describe() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.now == 0 || b.wall == 0 {
+		return " building the fabric"
+	}
+	s := fmt.Sprintf(" %.1f of %v  %.0f khop/s", b.now.Seconds()*1e3, b.duration, float64(b.hops)/b.wall.Seconds()/1e3)
+	if left := b.duration - b.now; left > 0 {
+		s += fmt.Sprintf("  %v left", (time.Duration(float64(left)/float64(b.now)*float64(b.wall)) + time.Second/2).Truncate(time.Second))
+	}
+	return s
+}

@@ -1,0 +1,143 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/results"
+)
+
+type reportFlags struct {
+	output  string
+	figures []string
+	format  string
+}
+
+func newReportCommand() *cobra.Command {
+	var f reportFlags
+	c := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Write reports again from the files of runs, or compare runs",
+		Long: `report makes report.html again from the files of a run's folder, a scenario's folder, or
+a folder of several scenarios, as the command that ran them made it; nothing runs again.
+
+Given several folders it writes one page with all their runs side by side: what was
+configured differently, whether the runs are equal frame by frame, and every number
+against that of the first run.`,
+		Example: `  pausenet report results/dcon-burst --figures
+  pausenet report before/dcon-burst/dcon results/dcon-burst/dcon -o comparison.html`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.output, "output", "o", "", "file for the page (default: report.html in each scenario's folder; of a comparison comparison.html)")
+	figuresFlag(c, &f.figures)
+	formatFlag(c, &f.format)
+	return c
+}
+
+func (f *reportFlags) run(c *cobra.Command, folders []string) error {
+	if err := checkFormat(f.format); err != nil {
+		return err
+	}
+	if err := results.CheckFigureFormats(f.figures); err != nil {
+		return badInput(fmt.Errorf("--figures: %w", err))
+	}
+	if len(folders) > 1 {
+		return f.compare(c, folders)
+	}
+	return f.rebuild(c, folders[0])
+}
+
+// rebuild writes the reports of a folder again.
+func (f *reportFlags) rebuild(c *cobra.Command, folder string) error {
+	w := c.OutOrStdout()
+	all, err := results.Read(folder)
+	if err != nil {
+		return badInput(err)
+	}
+	if f.output != "" && len(all) > 1 {
+		return badInput(fmt.Errorf("%s has %d scenarios, and -o names one file: name one scenario's folder, or leave -o out", folder, len(all)))
+	}
+	var written []rebuiltView
+	for _, s := range all {
+		path, err := s.Write(f.output, f.figures)
+		if err != nil {
+			return writeError(err)
+		}
+		written = append(written, rebuiltView{path, append([]string{}, s.Missing()...)})
+		for _, note := range append(s.Missing(), s.Notes...) {
+			fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s\n", note)
+		}
+		if f.format == "text" {
+			fmt.Fprintf(w, "report: %s\n", path)
+		}
+	}
+	if f.format == "json" {
+		return writeJSON(w, written)
+	}
+	return nil
+}
+
+// rebuiltView is a report for programs.
+type rebuiltView struct {
+	Report  string   `json:"report"`
+	Missing []string `json:"missing"`
+}
+
+// compare writes a page that compares the runs of folders.
+func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
+	w := c.OutOrStdout()
+	comparison, err := results.Compare(folders)
+	if err != nil {
+		return badInput(err)
+	}
+	if f.output == "" {
+		f.output = "comparison.html"
+	}
+	if err := comparison.Write(f.output, f.figures); err != nil {
+		return writeError(err)
+	}
+	if f.format == "json" {
+		return writeJSON(w, comparison.View())
+	}
+	for _, note := range comparison.Missing() {
+		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s\n", note)
+	}
+	v := comparison.View()
+	lines := [][]string{append([]string{"run", "verdict"}, comparison.Labels()...)}
+	for i, r := range v.Runs {
+		verdict := r.Verdict
+		if r.Partial {
+			verdict += " (partial)"
+		}
+		lines = append(lines, append([]string{r.Name, verdict}, comparison.Cells(i)...))
+	}
+	writeColumns(w, lines)
+	fmt.Fprintln(w)
+	for _, text := range v.Findings {
+		fmt.Fprintf(w, "  %s\n", text)
+	}
+	for i, d := range v.Differences {
+		if i == mostDifferences {
+			fmt.Fprintf(w, "  and %d more settings, in the page\n", len(v.Differences)-i)
+			break
+		}
+		fmt.Fprintf(w, "  %s, %s: %s\n", strings.ToLower(d.Group[:1])+d.Group[1:], d.Name, strings.Join(orDashes(d.Values), " | "))
+	}
+	fmt.Fprintf(w, "\n  comparison: %s\n", f.output)
+	return nil
+}
+
+// mostDifferences is how many differences of configuration are printed.
+const mostDifferences = 20
+
+func orDashes(values []string) []string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = orDash(v)
+	}
+	return all
+}

@@ -1,0 +1,184 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/crew"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+type rerunFlags struct {
+	plane      string
+	processors int
+	format     string
+}
+
+// rerunView is a run that was made again.
+type rerunView struct {
+	Folder      string `json:"folder"`
+	Scenario    string `json:"scenario"`
+	Controller  string `json:"controller"`
+	Seed        uint64 `json:"seed"`
+	Version     string `json:"version"` // that made it first
+	Fingerprint string `json:"fingerprint"`
+	Now         string `json:"fingerprint_now"`
+	Equal       bool   `json:"equal"`
+}
+
+func newRerunCommand() *cobra.Command {
+	var f rerunFlags
+	c := &cobra.Command{
+		Use:   "rerun DIR...",
+		Short: "Repeat runs from their folders, and compare fingerprints",
+		Long: `rerun makes each run below DIR again, from what its manifest.json has of the scenario, the
+settings, the seed and the congestion control: the files that it was read from need not be
+there any more. Nothing is written. The fingerprints have to be equal; the exit code is 1 if they are not.
+
+It refuses a folder whose files were changed since the run (SHA256SUMS has their sums,
+which sha256sum -c checks too).`,
+		Example: `  pausenet rerun results/dcon-burst
+  pausenet rerun results --plane kernel`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	planeFlag(c, &f.plane)
+	processorsFlag(c, &f.processors, " (default: all)")
+	formatFlag(c, &f.format)
+	return c
+}
+
+func (f *rerunFlags) run(c *cobra.Command, folders []string) error {
+	if err := checkFormat(f.format); err != nil {
+		return err
+	}
+	plane, _, err := choosePlane(f.plane)
+	if err != nil {
+		return err
+	}
+	if err := checkProcessors(c, plane); err != nil {
+		return err
+	}
+	var places []rundir.Place
+	for _, folder := range folders {
+		found, err := rundir.FindRuns(folder)
+		if err != nil {
+			return badInput(err)
+		}
+		places = append(places, found...)
+	}
+	var runs []*recorded
+	for _, place := range places { // before the first runs
+		r, err := readRecorded(place)
+		if err != nil {
+			return badInput(err)
+		}
+		runs = append(runs, r)
+	}
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	var views []rerunView
+	for _, r := range runs {
+		view, err := f.repeat(ctx, r, plane)
+		if err != nil {
+			return err
+		}
+		views = append(views, *view)
+	}
+	return f.conclude(c.OutOrStdout(), views)
+}
+
+// recorded is a run that is to be made again.
+type recorded struct {
+	place    rundir.Place
+	manifest *rundir.Manifest
+	scenario *scenario.Scenario
+}
+
+// readRecorded reads a run's folder, and refuses one that is not as the run left it or would not come to the same.
+func readRecorded(place rundir.Place) (*recorded, error) {
+	folder := place.Path()
+	if err := rundir.CheckSums(folder); err != nil {
+		return nil, err
+	}
+	r := &recorded{place: place, manifest: new(rundir.Manifest)}
+	path := filepath.Join(folder, rundir.ManifestFile)
+	if err := rundir.ReadJSON(path, r.manifest); err != nil {
+		return nil, err
+	}
+	m := r.manifest
+	switch {
+	case m.Status != rundir.StatusComplete:
+		return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("the run is %s: one that was ended early has no fingerprint to compare", m.Status)}
+	case m.Recipe == nil:
+		return nil, &rundir.FileError{Path: path, Err: errors.New("it has no recipe of the scenario: the scenario was made by a program")}
+	}
+	var err error
+	if r.scenario, err = m.Recipe.Load(); err != nil {
+		return nil, &rundir.FileError{Path: path, Err: err}
+	}
+	now, err := rundir.ManifestOf(r.scenario, m.Controller, m.Seed, &rundir.Program{})
+	if err != nil {
+		return nil, &rundir.FileError{Path: path, Err: err}
+	}
+	if now.Hash != m.Hash {
+		return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("read again the scenario has another configuration (%.12s, it was %.12s): this is pausenet %s, and %s made the run",
+			now.Hash, m.Hash, version(), m.Version)}
+	}
+	return r, nil
+}
+
+// repeat makes a run again; nothing is written.
+func (f *rerunFlags) repeat(ctx context.Context, r *recorded, plane string) (*rerunView, error) {
+	m := r.manifest
+	processors := f.processors
+	if processors == 0 {
+		processors = crew.Share(1)
+	}
+	summary, err := runner.Watch(ctx, r.scenario, m.Controller, runner.Watching{Plane: plane, Seed: m.Seed, Processors: processors})
+	if err != nil {
+		return nil, runError(err)
+	}
+	return &rerunView{
+		Folder: r.place.Path(), Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Version: m.Version,
+		Fingerprint: m.Fingerprint, Now: summary.Fingerprint, Equal: m.Fingerprint == summary.Fingerprint,
+	}, nil
+}
+
+func (f *rerunFlags) conclude(w io.Writer, views []rerunView) error {
+	different := 0
+	for i := range views {
+		if !views[i].Equal {
+			different++
+		}
+	}
+	if f.format == "json" {
+		if err := writeJSON(w, views); err != nil {
+			return err
+		}
+	} else {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "scenario\tcc\tseed\tfingerprint\tnow\tfolder")
+		for _, v := range views {
+			now := "equal"
+			if !v.Equal {
+				now = v.Now
+			}
+			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", v.Scenario, v.Controller, v.Seed, v.Fingerprint, now, v.Folder)
+		}
+		t.Flush()
+	}
+	if different > 0 {
+		return &exitError{exitVerdict, fmt.Errorf("%d of %d runs came to something else than they did", different, len(views))}
+	}
+	return nil
+}

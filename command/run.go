@@ -1,0 +1,331 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+)
+
+type runFlags struct {
+	controllers []string
+	plane       string
+	seed        uint64
+	sets        []string
+	quick       bool
+	export      string
+	record      bool
+	force       bool
+	jobs        int
+	processors  int
+	out         string
+	capture     []string
+	perfetto    bool
+	figures     []string
+	seeds       string
+	format      string
+	again       bool // with --watch
+	why         bool
+
+	results     [][]*runner.Result // of the last run
+	interrupted bool
+}
+
+func newRunCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run SCENARIO...",
+		Short: "Run scenarios, write their results and a report",
+		Long: `run runs each SCENARIO, a built-in's name or a file, once under each congestion
+control, and writes the results below the output folder:
+
+  DIR/<scenario>/report.html    the controllers side by side; open it in a browser
+  DIR/<scenario>/<cc>/          flows.csv, links.csv, ports.csv, pfc.csv, rates.csv,
+                                panels.csv, summary.json, manifest.json
+
+With several seeds a run's folder is DIR/<scenario>/seed=<n>/<cc>, and the report has
+means over the seeds with 95 % confidence intervals.`,
+		Example: `  pausenet run dcon-burst
+  sudo pausenet run dcon-burst --plane kernel
+  pausenet run dcon-websearch --quick --seeds 1..5 --jobs 4
+  pausenet run incast --cc dcqcn,./mine.star --watch
+  pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.again {
+				return f.watch(c, args, c.Flags().Changed("seed"))
+			}
+			return f.run(c, args, c.Flags().Changed("seed"))
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
+		},
+	}
+	flags := c.Flags()
+	controllersFlag(c, &f.controllers)
+	planeFlag(c, &f.plane)
+	flags.Var((*seedFlag)(&f.seed), "seed", "`seed` of everything random (default: the scenario's)")
+	flags.StringVar(&f.seeds, "seeds", "", "several `seeds`, as 1..5 or 1,7,9: reports and tables have means over them, with 95 % confidence intervals")
+	setFlag(c, &f.sets)
+	flags.BoolVar(&f.quick, "quick", false, "run long scenarios in their quick form, as NAME-quick")
+	flags.IntVar(&f.jobs, "jobs", 1, "`number` of runs at the same time")
+	processorsFlag(c, &f.processors, " (default: all, shared by the runs at the same time)")
+	flags.StringVar(&f.out, "out", "results", "`folder` for the results")
+	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as `node:peer,...`, whose wires are captured into capture.pcapng")
+	flags.BoolVar(&f.perfetto, "perfetto", false, "write a trace.pftrace for ui.perfetto.dev into each run's folder: each PAUSE with those it caused, queues, rates")
+	figuresFlag(c, &f.figures)
+	flags.StringVar(&f.export, "export", "", "write results as another simulator does, too: `hpcc` for fct.txt and pfc.txt")
+	flags.BoolVar(&f.why, "why", false, "record where each flow's time goes, and why, for pausenet why")
+	flags.BoolVar(&f.record, "record", false, "write record.bin too: all ports over time, with which pausenet view shows the whole fabric")
+	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
+	flags.BoolVar(&f.again, "watch", false, "run again each time that the scenario's or a congestion control's file is saved, and say what changed")
+	formatFlag(c, &f.format)
+	completeList(c, "pcap", portWords)
+	completeFlag(c, "export", runner.ExportHPCC)
+	completeFolder(c, "out")
+	completeNothing(c, "seed", "seeds", "jobs")
+	return c
+}
+
+// manyFlows are so many that what is kept of them makes up most of a run's memory.
+const manyFlows = 500_000
+
+// spareMemory has garbage collected when it is two fifths of what is in use, not as much, where runs have many flows: two million of them stay below 1 GB,
+// and take some 5 % longer. What the environment says (GOGC) takes precedence.
+func spareMemory(batch *suite.Suite) {
+	for i := range batch.Scenarios {
+		if _, said := os.LookupEnv("GOGC"); !said && batch.Scenarios[i].Scenario.FlowCount() >= manyFlows {
+			debug.SetGCPercent(40)
+		}
+	}
+}
+
+func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
+	if err := errors.Join(checkFormat(f.format), notEmpty(c, "out")); err != nil {
+		return err
+	}
+	plane, why, err := choosePlane(f.plane)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(atLeastOne(c.Flags(), "jobs"), checkProcessors(c, plane)); err != nil {
+		return err
+	}
+	if f.processors > 1 && len(f.capture) > 0 {
+		return badInput(fmt.Errorf("--processors %d and --pcap: frames are captured in the order of one; leave one of them out", f.processors))
+	}
+	if err := results.CheckFigureFormats(f.figures); err != nil {
+		return badInput(fmt.Errorf("--figures: %w", err))
+	}
+	if f.seeds != "" && seedGiven {
+		return badInput(errors.New("--seed and --seeds: one or the other"))
+	}
+	if f.export != "" && f.export != runner.ExportHPCC {
+		return badInput(fmt.Errorf("--export %q: %s is what there is", f.export, runner.ExportHPCC))
+	}
+	batch := &suite.Suite{
+		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
+		Export: f.export, Perfetto: f.perfetto, Record: f.record, Why: f.why, Processors: f.processors,
+	}
+	for _, name := range names {
+		s, err := f.scenario(name, seedGiven)
+		if err != nil {
+			return badInput(err)
+		}
+		writeWarnings(os.Stderr, s.Scenario.Name, idleProcessors(c.Flags(), engine.MostLanes(s.Scenario.Topology)))
+		for i := range batch.Scenarios {
+			if batch.Scenarios[i].Scenario.Name == s.Scenario.Name {
+				return badInput(fmt.Errorf("two scenarios are named %s: their results would overwrite each other", s.Scenario.Name))
+			}
+		}
+		batch.Scenarios = append(batch.Scenarios, *s)
+	}
+	spareMemory(batch)
+	unlock, err := lockResults(c.Context(), batch)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if !f.force {
+		if err := refuseOverwriting(batch.Overwrites(), batch.Directory); err != nil {
+			return err
+		}
+	}
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	if why != "" {
+		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
+	}
+	progress := newProgress(os.Stderr)
+	batch.Started = progress.start(batch)
+	results, err := batch.Run(ctx)
+	progress.wait()
+	f.results, f.interrupted = results, ctx.Err() != nil
+	return f.conclude(c.OutOrStdout(), batch, results, err)
+}
+
+// refuseOverwriting refuses to run what would take the place of results of other settings in a folder: err says which.
+func refuseOverwriting(err error, folder string) error {
+	var other *rundir.OverwriteError
+	if errors.As(err, &other) {
+		return elsewhere(other, folder)
+	}
+	return badInput(err)
+}
+
+// elsewhere says what to do instead of overwriting results below a folder.
+func elsewhere(err *rundir.OverwriteError, folder string) error {
+	return badInput(fmt.Errorf("%w\nwrite elsewhere, with --out %s say, or overwrite them with --force", err, rundir.FreshFolder(folder)))
+}
+
+func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error) {
+	loaded, err := scenario.Reading{Quick: f.quick, Sets: f.sets, Controllers: f.controllers}.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &suite.Scenario{Scenario: loaded, Controllers: loaded.Controllers, Seed: loaded.Seed}
+	if seedGiven {
+		if loaded, err = loaded.WithSeed(f.seed); err != nil {
+			return nil, err
+		}
+		s.Scenario, s.Seed = loaded, f.seed
+	}
+	if f.seeds != "" {
+		seeds, err := sweep.ParseSeeds(f.seeds)
+		if err != nil {
+			return nil, fmt.Errorf("--seeds %s: %w", f.seeds, err)
+		}
+		if loaded, err = loaded.WithSeed(seeds[0]); err != nil {
+			return nil, err
+		}
+		s.Scenario, s.Seed = loaded, seeds[0]
+		if len(seeds) > 1 {
+			s.Seeds = seeds
+		}
+	}
+	if len(f.controllers) > 0 {
+		if s.Controllers, err = loaded.ControllerNames(f.controllers); err != nil {
+			return nil, err
+		}
+	}
+	for _, port := range f.capture {
+		ids, err := scenario.FindPorts(loaded.Topology, port)
+		if err != nil {
+			return nil, fmt.Errorf("--pcap: %w", err)
+		}
+		s.Capture = append(s.Capture, ids...)
+	}
+	writeWarnings(os.Stderr, loaded.Name, scenario.Warnings(loaded, s.Controllers))
+	if err := scenario.Check(loaded, s.Controllers, s.Seeds...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// conclude prints what the runs came to and decides the exit code.
+func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner.Result, err error) error {
+	if f.format == "json" {
+		var all []*measure.Summary
+		for _, scenario := range results {
+			for _, r := range scenario {
+				if r != nil {
+					all = append(all, &r.Summary)
+				}
+			}
+		}
+		if err := writeJSON(w, all); err != nil {
+			return err
+		}
+	} else {
+		writeResults(w, suite, results)
+	}
+	writeUnlike(os.Stderr, results)
+	if err != nil {
+		return runError(err)
+	}
+	for _, scenario := range results {
+		for _, r := range scenario {
+			if r == nil || r.Summary.Verdict.Status == measure.Fail {
+				return &exitError{exitVerdict, errors.New("the verdict of a run is FAIL: its numbers cannot be trusted")}
+			}
+		}
+	}
+	return nil
+}
+
+// writeUnlike warns of runs that were made before, and came to something else.
+func writeUnlike(w io.Writer, results [][]*runner.Result) {
+	for _, scenario := range results {
+		for _, r := range scenario {
+			if r == nil || r.Unlike == "" {
+				continue
+			}
+			writeWarnings(w, fmt.Sprintf("%s under %s, seed %d", r.Scenario.Name, r.Controller, r.Summary.Seed), []string{fmt.Sprintf("its results took the place of others of the same settings, seed and "+
+				"version, which should have been the same and had the fingerprint %s, not %s: either the program was changed and built again without a commit, or "+
+				"it is not deterministic, which is a bug", r.Unlike, r.Summary.Fingerprint)})
+		}
+	}
+}
+
+// runError decides the exit code of a run that came to an error.
+func runError(err error) error {
+	var (
+		environment *runner.EnvironmentError
+		tooLarge    *kernel.TooLargeError
+	)
+	switch {
+	case errors.As(err, &tooLarge):
+		return badInput(err)
+	case errors.Is(err, context.Canceled):
+		return &exitError{exitVerdict, errors.New("interrupted: the results so far are kept and marked partial")}
+	case errors.As(err, &environment):
+		return &exitError{exitEnvironment, err}
+	case errors.Is(err, syscall.EMFILE):
+		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on open files of this process (ulimit -n)", cmp.Or(fileError(err), err))}
+	case errors.Is(err, syscall.EFBIG):
+		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on the files of this process (ulimit -f)", cmp.Or(fileError(err), err))}
+	case errors.Is(err, syscall.ENOSPC):
+		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", cmp.Or(fileError(err), err))}
+	case fileError(err) != nil:
+		return &exitError{exitEnvironment, fmt.Errorf("%w: choose another folder with --out", fileError(err))}
+	}
+	return &exitError{exitVerdict, err}
+}
+
+// fileError is the first file that err is about, nil if it is about none: what is wrong with a folder shows in every file of
+// it.
+func fileError(err error) error {
+	var (
+		file    *os.PathError
+		link    *os.LinkError
+		refused *files.Error
+	)
+	switch {
+	case errors.As(err, &refused):
+		return fmt.Errorf("write the results: %w", refused)
+	case errors.As(err, &file):
+		return fmt.Errorf("write the results: %w", file)
+	case errors.As(err, &link):
+		return fmt.Errorf("write the results: %w", link)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
+)
+
+func newShowCommand() *cobra.Command {
+	var (
+		format string
+		source bool
+		sets   []string
+	)
+	c := &cobra.Command{
+		Use:   "show NAME|FILE",
+		Short: "Print a scenario, sweep or topology as it resolves",
+		Long: `show prints what a scenario or topology comes to once its names, shorthands, defaults
+and --set are resolved, and what a sweep goes over. With --source it prints the file as its author wrote it: a
+built-in to start your own from.`,
+		Example: `  pausenet show dcon-burst
+  pausenet show dcon-burst --set switch.pfc.xoff=256KB -f json
+  pausenet show dcon-burst --source > mine.yaml`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeSubjects,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := errors.Join(atMostOne(c, "source", "set"), atMostOne(c, "source", "format"), checkFormat(format)); err != nil {
+				return err
+			}
+			out := c.OutOrStdout()
+			from, err := read(args[0])
+			if err == nil && sweep.Is(from.data) {
+				if source {
+					_, err := rawUnlessTerminal(out).Write(from.data)
+					return err
+				}
+				return showSweep(out, from, format, sets)
+			}
+			if err != nil {
+				return err
+			}
+			s, err := from.parse(sets)
+			if err != nil {
+				return err
+			}
+			switch {
+			case source:
+				_, err := rawUnlessTerminal(out).Write(s.source)
+				return err
+			case s.scenario != nil && format == "json":
+				return writeJSON(out, s.scenario.View())
+			case s.scenario != nil:
+				return s.scenario.Describe(out)
+			case format == "json":
+				return writeJSON(out, s.topology.View())
+			}
+			return errors.Join(s.topology.Describe(out), scenario.DescribeDefaults(out, s.topology))
+		},
+	}
+	formatFlag(c, &format)
+	c.Flags().BoolVar(&source, "source", false, "print the file itself")
+	setFlag(c, &sets)
+	return c
+}
+
+// showSweep prints what a sweep goes over: in a few lines, or each of its points.
+func showSweep(w io.Writer, from *source, format string, sets []string) error {
+	s, err := sweep.Parse(from.filename, from.data)
+	if err == nil {
+		err = s.Set(sets)
+	}
+	if err != nil {
+		return badInput(err)
+	}
+	points, err := s.Points(runtime.GOMAXPROCS(0))
+	if err != nil {
+		return badInput(err)
+	}
+	if format == "json" {
+		outcomes := make([]sweep.Outcome, len(points))
+		for i := range outcomes {
+			outcomes[i].State = sweep.Waiting
+		}
+		return writeJSON(w, s.View(points, outcomes))
+	}
+	return s.Describe(w, points)
+}

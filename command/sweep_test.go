@@ -1,0 +1,217 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// TestSweepCount: how far a sweep is, in a line.
+func TestSweepCount(t *testing.T) {
+	c := sweepCount{name: "mine", total: 20}
+	if got := c.line(0); got != "mine: 0 of 20 points  0s" {
+		t.Error(got)
+	}
+	for range 3 {
+		c.add(&sweep.Outcome{State: sweep.Kept})
+	}
+	for range 4 {
+		c.add(&sweep.Outcome{State: sweep.Done, Verdict: measure.Verdict{Status: measure.Pass}})
+	}
+	c.add(&sweep.Outcome{State: sweep.Failed, Err: errors.New("no memory")})
+	if got := c.line(10 * time.Second); got != "mine: 7 of 20 points (3 kept), 1 failed  10s, about 30s left" {
+		t.Error(got)
+	}
+}
+
+// TestSweepDisplay: a line a point that has ended, but for those that were kept; on a screen above the bars, which are gone in the end.
+func TestSweepDisplay(t *testing.T) {
+	points := []sweep.Point{
+		{Folder: "a=1", Controller: "dcqcn", Duration: vtime.Millisecond},
+		{Folder: "a=2", Controller: "dcqcn"},
+		{Folder: "a=3", Controller: "dcqcn"},
+		{Folder: "a=10", Controller: "dcqcn"},
+	}
+	const ended, failed = "  FAIL  a=1 dcqcn      1.5s\n", "  failed  a=3 dcqcn: no memory\n"
+	for screenName, terminal := range map[string]bool{"terminal": true, "terminal, all over": true, "pipe": false} {
+		interrupted := screenName == "terminal, all over"
+		var out screen
+		var bars *mpb.Progress
+		if terminal {
+			bars = mpb.New(mpb.WithOutput(&out), mpb.WithWidth(200), mpb.WithAutoRefresh(), mpb.WithRefreshRate(time.Millisecond))
+		}
+		d := displaySweep(&out, bars, "mine", points)
+		if progress := d.begun(0); terminal {
+			progress(500*vtime.Microsecond, &engine.Totals{Hops: 7})
+		}
+		d.begun(3)
+		if terminal {
+			out.await("a=1 dcqcn", "0.5 of 1ms", "a=10 dcqcn", "building the fabric", "mine: 0 of 4 points")
+		}
+		d.ended(1, &sweep.Outcome{State: sweep.Kept})
+		d.ended(0, &sweep.Outcome{State: sweep.Done, Wall: 1500 * time.Millisecond, Verdict: measure.Verdict{Status: measure.Fail}})
+		d.ended(2, &sweep.Outcome{State: sweep.Failed, Err: errors.New("no memory\ngoroutine 1")})
+		if terminal {
+			out.await(ended, failed, "mine: 2 of 4 points (1 kept), 2 failed")
+		}
+		if interrupted {
+			d.ended(3, &sweep.Outcome{State: sweep.Interrupted})
+		}
+		d.close()
+		want := ended + failed
+		if interrupted {
+			want += "  interrupted  a=10 dcqcn\n"
+		}
+		if got := out.left(); got != want {
+			t.Errorf("%s: what stays is %q", screenName, got)
+		}
+	}
+}
+
+// screen is what a terminal of many lines has been written.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+// await waits until texts have been written.
+func (s *screen) await(texts ...string) {
+	for _, text := range texts {
+		for {
+			s.mu.Lock()
+			there := strings.Contains(s.text.String(), text)
+			s.mu.Unlock()
+			if there {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+var upAndErase = regexp.MustCompile(`\x1b\[(\d+)A\x1b\[J`)
+
+// left is what stands there in the end: what was erased is gone.
+func (s *screen) left() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := s.text.String()
+	for {
+		m := upAndErase.FindStringSubmatchIndex(text)
+		if m == nil {
+			return text
+		}
+		up, _ := strconv.Atoi(text[m[2]:m[3]])
+		before := strings.SplitAfter(text[:m[0]], "\n")
+		text = strings.Join(before[:len(before)-1-up], "") + text[m[1]:]
+	}
+}
+
+// TestPointError: what a point's process said, with its exit code; of a crash the first of it; of a signal which.
+func TestPointError(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs sh")
+	}
+	for _, c := range []struct {
+		script, said string
+		code         int
+		want         string
+	}{
+		{"exit 0", "", 0, ""},
+		{"exit 3", "pausenet: no space left on device: free some\n", 3, "no space left on device: free some"},
+		{"exit 2", "panic: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n", 2, "panic: index out of range"},
+		{"exit 5", "", 5, "exit status 5"},
+		{"kill -9 $$", "", 0, "the point's process was ended (signal: killed)"},
+	} {
+		err := pointError(exec.Command("sh", "-c", c.script).Run(), c.said)
+		var exit *exitError
+		if got := fmt.Sprint(err); c.want != "" && got != c.want || c.want == "" && err != nil {
+			t.Errorf("%s: %q, want %q", c.script, got, c.want)
+		}
+		if errors.As(err, &exit) && exit.code != c.code || (c.code != 0) != (exit != nil) {
+			t.Errorf("%s: %+v", c.script, exit)
+		}
+	}
+}
+
+// TestSweepErrors: the exit code, and which points are at fault.
+func TestSweepErrors(t *testing.T) {
+	points := []sweep.Point{{Folder: "a", Controller: "x"}, {Folder: "b", Controller: "x"}, {Folder: "c", Controller: "x"}}
+	fine := sweep.Outcome{State: sweep.Done, Verdict: measure.Verdict{Status: measure.Pass}}
+	wrong := sweep.Outcome{State: sweep.Kept, Verdict: measure.Verdict{Status: measure.Fail, Messages: []string{"an invariant"}}}
+	full := sweep.Outcome{State: sweep.Failed, Err: &exitError{exitEnvironment, errors.New("disk full")}}
+	for _, c := range []struct {
+		outcomes    []sweep.Outcome
+		interrupted bool
+		code        int
+		want        string
+	}{
+		{[]sweep.Outcome{fine, fine, fine}, false, exitFine, ""},
+		{[]sweep.Outcome{fine, wrong, fine}, false, exitVerdict, "1 of 3 points failed:\n  b x: FAIL: an invariant"},
+		{[]sweep.Outcome{full, wrong, fine}, false, exitEnvironment, "2 of 3 points failed:\n  a x: disk full\n  b x: FAIL: an invariant"},
+		{[]sweep.Outcome{fine, {State: sweep.Interrupted}, {State: sweep.Waiting}}, true, exitVerdict, "interrupted"},
+	} {
+		var b bytes.Buffer
+		if got := exit(&b, sweepError(points, c.outcomes, c.interrupted)); got != c.code || !strings.Contains(b.String(), c.want) {
+			t.Errorf("exit code %d: %s", got, b.String())
+		}
+	}
+}
+
+// TestColumns: words to the left, numbers to the right; what a narrow screen has no room for stands below, with the words
+// again, and no line is wider than the screen unless a single number is.
+func TestColumns(t *testing.T) {
+	lines := [][]string{
+		{"size", "cc", "verdict", "FCT, mean", "Goodput", "PAUSE"},
+		{"20KB", "dcqcn", "PASS", "5.2 ± 0.1 ms", "40 Gbps", "7"},
+	}
+	wide := "" +
+		"  size  cc     verdict     FCT, mean  Goodput  PAUSE\n" +
+		"  20KB  dcqcn  PASS     5.2 ± 0.1 ms  40 Gbps      7\n"
+	two := "" +
+		"  size  cc     verdict     FCT, mean  Goodput\n" +
+		"  20KB  dcqcn  PASS     5.2 ± 0.1 ms  40 Gbps\n" +
+		"\n" +
+		"  size  cc     verdict  PAUSE\n" +
+		"  20KB  dcqcn  PASS         7\n"
+	three := "" +
+		"  size  cc     verdict     FCT, mean\n" +
+		"  20KB  dcqcn  PASS     5.2 ± 0.1 ms\n" +
+		"\n" +
+		"  size  cc     verdict  Goodput\n" +
+		"  20KB  dcqcn  PASS     40 Gbps\n" +
+		"\n" +
+		"  size  cc     verdict  PAUSE\n" +
+		"  20KB  dcqcn  PASS         7\n"
+	for width, want := range map[int]string{0: wide, 200: wide, 52: wide, 51: two, 45: two, 37: three, 10: three} {
+		var b bytes.Buffer
+		if writeColumnsWithin(&b, lines, width); b.String() != want {
+			t.Errorf("width %d:\n%s\nwant\n%s", width, b.String(), want)
+		}
+	}
+	var b bytes.Buffer
+	if writeColumns(&b, lines); b.String() != wide {
+		t.Errorf("not a terminal:\n%s", b.String())
+	}
+}

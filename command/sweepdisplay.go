@@ -1,0 +1,153 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// sweepDisplay shows how far a sweep is: a line a point as it ends and, on a terminal, below these a bar for each point that runs and one
+// for all of them.
+type sweepDisplay struct {
+	out    io.Writer     // takes the lines
+	bars   *mpb.Progress // nil: not a terminal
+	whole  *mpb.Bar      // counts the points
+	points []sweep.Point
+	widest int // of the points' names
+	begin  time.Time
+
+	mu      sync.Mutex
+	count   sweepCount
+	running map[int]*bar // by point
+}
+
+// sweepCount is how far the points are.
+type sweepCount struct {
+	name   string
+	total  int
+	done   int
+	kept   int
+	over   int // done, kept, failed or interrupted
+	failed int // not made, or their verdict is FAIL
+}
+
+func newSweepDisplay(f *os.File, name string, points []sweep.Point) *sweepDisplay {
+	return displaySweep(f, newBars(f), name, points)
+}
+
+// displaySweep shows a sweep in lines, and in bars where there are any.
+func displaySweep(out io.Writer, bars *mpb.Progress, name string, points []sweep.Point) *sweepDisplay {
+	d := &sweepDisplay{out: out, bars: bars, points: points, begin: time.Now(), count: sweepCount{name: name, total: len(points)}, running: map[int]*bar{}}
+	for i := range points {
+		d.widest = max(d.widest, utf8.RuneCountInString(points[i].Name()))
+	}
+	if bars == nil {
+		return d
+	}
+	d.out = bars // which has the lines above the bars
+	// It is the last one: where the screen is too low for all, the first are left out.
+	d.whole = bars.AddBar(int64(len(points)), mpb.BarPriority(math.MaxInt), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return " " + d.count.line(time.Since(d.begin))
+	})))
+	return d
+}
+
+// close takes the bars off the screen.
+func (d *sweepDisplay) close() {
+	if d.bars == nil {
+		return
+	}
+	d.mu.Lock()
+	for _, b := range d.running {
+		b.Abort(true)
+	}
+	d.mu.Unlock()
+	d.whole.Abort(true)
+	d.bars.Wait()
+}
+
+func (d *sweepDisplay) begun(i int) engine.Progress {
+	if d.bars == nil {
+		return nil
+	}
+	b := addBar(d.bars, d.points[i].Name(), d.points[i].Duration)
+	d.mu.Lock()
+	d.running[i] = b
+	d.mu.Unlock()
+	return b.progress
+}
+
+func (d *sweepDisplay) ended(i int, o *sweep.Outcome) {
+	d.mu.Lock()
+	b := d.running[i]
+	delete(d.running, i)
+	d.count.add(o)
+	over := d.count.over
+	d.mu.Unlock()
+	if b != nil {
+		b.Abort(true)
+	}
+	if d.whole != nil {
+		d.whole.SetCurrent(int64(over))
+	}
+	if o.State != sweep.Kept { // those are said once, at the end: a sweep that goes on may keep thousands
+		_, _ = io.WriteString(d.out, endedLine(d.points[i].Name(), d.widest, o)+"\n") // a screen that is gone needs no line
+	}
+}
+
+// endedLine says what a point came to; names are as wide as the widest, so that times stand below each other.
+func endedLine(name string, widest int, o *sweep.Outcome) string {
+	switch {
+	case o.State == sweep.Interrupted:
+		return "  interrupted  " + name
+	case o.Err != nil:
+		first, _, _ := strings.Cut(o.Err.Error(), "\n")
+		return fmt.Sprintf("  failed  %s: %s", name, first)
+	}
+	return fmt.Sprintf("  %s  %-*s  %6.1fs", o.Verdict.Status, widest, name, o.Wall.Seconds())
+}
+
+// add counts a point that has ended.
+func (c *sweepCount) add(o *sweep.Outcome) {
+	c.over++
+	if o.Err != nil || o.Complete() && o.Verdict.Status == measure.Fail {
+		c.failed++
+	}
+	switch o.State {
+	case sweep.Kept:
+		c.kept++
+	case sweep.Done:
+		c.done++
+	}
+}
+
+// line says how far the points are after some time, and how long the others may take.
+func (c *sweepCount) line(elapsed time.Duration) string {
+	text := fmt.Sprintf("%s: %d of %d points", c.name, c.done+c.kept, c.total)
+	if c.kept > 0 {
+		text += fmt.Sprintf(" (%d kept)", c.kept)
+	}
+	if c.failed > 0 {
+		text += fmt.Sprintf(", %d failed", c.failed)
+	}
+	text += fmt.Sprintf("  %v", elapsed.Truncate(time.Second))
+	if left := c.total - c.over; c.done > 0 && left > 0 {
+		guess := time.Duration(float64(elapsed) / float64(c.done) * float64(left))
+		text += fmt.Sprintf(", about %v left", guess.Truncate(time.Second))
+	}
+	return text
+}

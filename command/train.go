@@ -1,0 +1,298 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/train"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+func newTrainCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "train lstm|pid|cells|features|loop",
+		Short: "Repeat the training of the LSTM-PID congestion control",
+		Long: `train repeats the training of the LSTM-PID thesis on this emulator: of the network
+that predicts a flow's next RTT, and of the gains of the PID control that acts on it; and
+what the thesis chose the network and its data by; and it shows how the network does
+under the control that acts on it.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown training %q: lstm, pid, cells, features or loop", args[0])
+			}
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("train what? lstm, pid, cells, features or loop")
+		},
+	}
+	c.AddCommand(newTrainLSTMCommand(), newTrainPIDCommand(), newTrainCellsCommand(), newTrainFeaturesCommand(), newTrainLoopCommand())
+	return c
+}
+
+func newTrainLSTMCommand() *cobra.Command {
+	o := train.Options{Seed: 1, Rounds: train.Rounds, Batch: train.Batch, Passes: train.Passes}
+	var out string
+	c := &cobra.Command{
+		Use:   "lstm",
+		Short: "Train the network that predicts RTTs",
+		Long: `lstm collects RTTs, one a round trip of each flow, from random incasts under TIMELY
+and under a PID control with its first gains; takes 19058 pairs of them, in four ranges
+of change equally often; trains the network in rounds of 800 pairs to train and 200 to
+test; and tries it on runs of other seeds. It prints each round's error beside the one
+that the thesis reports, and writes
+
+  FILE                    the weights, for --set cc.lstm-pid.weights=FILE
+  FILE-loss.svg           the loss over the rounds (the thesis' figure 11)
+  FILE-mape.svg           the error over the rounds (its table 1)
+  FILE-prediction.svg     predicted and measured RTTs (its figure 17)
+
+with FILE less its extension in the drawings' names. Equal seeds and flags give equal
+files, byte for byte.
+
+The thesis names neither the optimiser nor the size of a step: here it is Adam, and one
+pair a step. It goes over a round's pairs --passes times, which the thesis does not say
+either: with --passes 1 rounds look as they do in the thesis, but the error on other
+runs is a quarter to three quarters larger.`,
+		Example: `  pausenet train lstm --out lstm.json
+  pausenet run incast --cc pid,lstm-pid --set cc.lstm-pid.weights=lstm.json
+  pausenet train lstm --seed 2 --rounds 38 --passes 1 --out weights/`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runTraining(c, &o, out, "lstm.json", func(ctx context.Context) (training, error) {
+				r, err := train.LSTM(ctx, &o)
+				if err != nil {
+					return training{}, err
+				}
+				weights, err := r.Weights.Format()
+				return training{write: r.Write, drawings: r.Drawings, file: weights}, err
+			})
+		},
+	}
+	networkFlags(c, &o)
+	trainFlags(c, &o, &out, "lstm.json", "the weights")
+	return c
+}
+
+// networkFlags are those of what trains a network.
+func networkFlags(c *cobra.Command, o *train.Options) {
+	flags := c.Flags()
+	flags.Var((*seedFlag)(&o.Seed), "seed", "seed of the scenarios, the draws and the first weights")
+	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds of 800 pairs to train and 200 to test")
+	flags.IntVar(&o.Batch, "batch", o.Batch, "pairs of one step of the optimiser")
+	flags.IntVar(&o.Passes, "passes", o.Passes, "times that a round goes over its pairs")
+	completeNothing(c, "seed", "rounds", "batch", "passes")
+}
+
+func newTrainCellsCommand() *cobra.Command {
+	o := train.Options{Seed: 1, Rounds: train.Rounds, Batch: train.Batch, Passes: train.Passes}
+	var out string
+	c := &cobra.Command{
+		Use:   "cells",
+		Short: "Train an LSTM, a GRU and a simple RNN on the same pairs",
+		Long: `cells trains three kinds of network as train lstm trains its one, each with 16 units and
+a linear head, on the same pairs, and prints how well each predicts: what the thesis
+chose the LSTM by. It writes FILE, a drawing of the error and the loss over the rounds.
+No congestion control runs on the other two.`,
+		Example: `  pausenet train cells
+  pausenet train cells --passes 1 --seed 2 --out cells.svg`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runTraining(c, &o, out, "cells.svg", func(ctx context.Context) (training, error) {
+				r, err := train.Cells(ctx, &o)
+				if err != nil {
+					return training{}, err
+				}
+				return drawn(r.Write, r.Drawings)
+			})
+		},
+	}
+	networkFlags(c, &o)
+	trainFlags(c, &o, &out, "cells.svg", "the drawing")
+	return c
+}
+
+func newTrainFeaturesCommand() *cobra.Command {
+	o := train.Options{Seed: 1, Rounds: 1, Batch: 1, Passes: 1}
+	var out string
+	c := &cobra.Command{
+		Use:   "features",
+		Short: "Show how much RTTs change under HPCC, DCTCP, TIMELY and PID",
+		Long: `features collects RTTs as train lstm does, from random incasts and from the thesis' own,
+under HPCC, DCTCP, TIMELY and the PID control with its first gains; prints which part of
+the samples has a |K| below some values, K being by how much an RTT differs from the
+smoothed one; and writes FILE, a drawing of the distributions (the thesis' figure 8).`,
+		Example: `  pausenet train features`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runTraining(c, &o, out, "features.svg", func(ctx context.Context) (training, error) {
+				r, err := train.Features(ctx, &o)
+				if err != nil {
+					return training{}, err
+				}
+				return drawn(r.Write, r.Drawings)
+			})
+		},
+	}
+	c.Flags().Var((*seedFlag)(&o.Seed), "seed", "seed of the scenarios")
+	completeNothing(c, "seed")
+	trainFlags(c, &o, &out, "features.svg", "the drawing")
+	return c
+}
+
+func newTrainLoopCommand() *cobra.Command {
+	o := train.Options{Seed: 1, Rounds: 1, Batch: 1, Passes: 1}
+	var out string
+	c := &cobra.Command{
+		Use:   "loop",
+		Short: "Show how well the network predicts RTTs that its predictions make",
+		Long: `loop runs the thesis' incast under the PID control and under LSTM-PID, with targets of 5, 6
+and 7 us, and has the built-in network predict each RTT from the three before it. Under
+PID nothing acts on what it predicts; under LSTM-PID the rates do, which makes RTTs that
+it was not trained on. It prints how far off it is in each, and the mean RTT; and writes
+FILE, a drawing of predicted and measured RTTs.`,
+		Example: `  pausenet train loop`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runTraining(c, &o, out, "loop.svg", func(ctx context.Context) (training, error) {
+				r, err := train.Loop(ctx, &o)
+				if err != nil {
+					return training{}, err
+				}
+				return drawn(r.Write, r.Drawings)
+			})
+		},
+	}
+	trainFlags(c, &o, &out, "loop.svg", "the drawing")
+	return c
+}
+
+// drawn is a training whose file is its one drawing.
+func drawn(write func(io.Writer) error, drawings func() ([]train.Drawing, error)) (training, error) {
+	d, err := drawings()
+	if err != nil {
+		return training{}, err
+	}
+	return training{write: write, file: d[0].SVG}, nil
+}
+
+func newTrainPIDCommand() *cobra.Command {
+	o := train.Options{Seed: 1, Rounds: train.GainsRounds, Batch: 1, Passes: 1}
+	var out string
+	c := &cobra.Command{
+		Use:   "pid",
+		Short: "Train the gains of the PID control",
+		Long: `pid runs the thesis' incast (20 flows into one host) under the PID control while each
+flow trains its own gains, after every RTT, by the error that its last change of the
+rate led to. It prints the gains on the way and at the end, beside those of the thesis,
+and writes FILE, a drawing of the gains over the updates (the thesis' figure 13).
+
+The steps become smaller and smaller, which is what ends the training: it has no
+optimum to come to. The incast has nothing random in it.`,
+		Example: `  pausenet train pid
+  pausenet train pid --rounds 3 --out gains.svg
+  pausenet run incast --cc pid --set cc.pid.kp=-0.361 --set cc.pid.kd=0.042`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runTraining(c, &o, out, "pid-gains.svg", func(ctx context.Context) (training, error) {
+				r, err := train.Gains(ctx, &o)
+				if err != nil {
+					return training{}, err
+				}
+				return drawn(r.Write, r.Drawings)
+			})
+		},
+	}
+	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "incasts, one after the other; the gains go on from one to the next")
+	completeNothing(c, "rounds")
+	trainFlags(c, &o, &out, "pid-gains.svg", "the drawing")
+	return c
+}
+
+func trainFlags(c *cobra.Command, o *train.Options, out *string, file, content string) {
+	c.Flags().StringVar(out, "out", file, "`file` for "+content+"; in a folder, it is called "+file)
+	c.Flags().StringVar(&o.Plane, "plane", "wasm", "`plane` that the pipelines run on: kernel, wasm, or auto; it does not change the result")
+	completeFlag(c, "plane", planes...)
+}
+
+// training is what a training came to.
+type training struct {
+	write    func(io.Writer) error
+	file     []byte
+	drawings func() ([]train.Drawing, error) // beside the file; nil: none
+}
+
+// runTraining trains, prints and writes the result. out is the user's; name is the file's if that is a folder.
+func runTraining(c *cobra.Command, o *train.Options, out, name string, do func(context.Context) (training, error)) error {
+	if err := notEmpty(c, "out"); err != nil {
+		return err
+	}
+	if err := o.Validate(); err != nil {
+		return badInput(err)
+	}
+	plane, _, err := choosePlane(o.Plane)
+	if err != nil {
+		return err
+	}
+	o.Plane, o.Version = plane, version()
+	o.Progress = func(line string) { fmt.Fprintln(c.ErrOrStderr(), "pausenet: "+line) }
+	if info, err := os.Stat(out); err == nil && info.IsDir() || strings.HasSuffix(out, string(filepath.Separator)) {
+		out = filepath.Join(out, name)
+	}
+	// Before the work, so that it is not done in vain.
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return cannotWrite(err)
+	}
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	result, err := do(ctx)
+	var environment *runner.EnvironmentError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &exitError{exitVerdict, errors.New("interrupted: nothing was written")}
+	case errors.As(err, &environment):
+		return &exitError{exitEnvironment, err}
+	case err != nil:
+		return &exitError{exitVerdict, err}
+	}
+	w := c.OutOrStdout()
+	if err := result.write(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return writeTraining(w, out, &result)
+}
+
+// writeTraining writes the files and says where they are.
+func writeTraining(w io.Writer, out string, result *training) error {
+	written := []train.Drawing{{Name: out, SVG: result.file}}
+	if result.drawings != nil {
+		drawings, err := result.drawings()
+		if err != nil {
+			return err
+		}
+		for _, d := range drawings {
+			written = append(written, train.Drawing{Name: strings.TrimSuffix(out, filepath.Ext(out)) + "-" + d.Name + ".svg", SVG: d.SVG})
+		}
+	}
+	for _, f := range written {
+		if err := files.WriteWhole(f.Name, f.SVG); err != nil {
+			return cannotWrite(err)
+		}
+		fmt.Fprintf(w, "  %s\n", f.Name)
+	}
+	return nil
+}
+
+func cannotWrite(err error) error {
+	return &exitError{exitEnvironment, fmt.Errorf("write the result: %w: choose another file with --out", err)}
+}

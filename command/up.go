@@ -1,0 +1,285 @@
+//go:build linux
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/pausenet/pausenet/command/shell"
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+)
+
+// defaultFabric is what up brings up without an argument, and the name of a fabric that nobody names.
+const defaultTopology, defaultFabric = "small", "pausenet"
+
+// maxSlowdown bounds --slowdown: a microsecond of virtual time takes a second.
+const maxSlowdown = 1e6
+
+type upFlags struct {
+	name       string
+	slowdown   float64
+	controller string
+	sets       []string
+	seed       uint64
+	detach     bool
+	privileged bool
+	metrics    string
+	events     string
+}
+
+func newUpCommand() *cobra.Command {
+	var f upFlags
+	c := &cobra.Command{
+		Use:   "up [TOPOLOGY|SCENARIO]",
+		Short: "Bring a live fabric up, and a shell to use it",
+		Long: `up builds a fabric whose clock follows the wall clock, slowed down, so that ping, iperf3 or
+any program in a host's namespace can use it, and opens a shell: help there prints its
+verbs. Without an argument it is a small leaf-spine. The fabric ends with the shell.
+Without a terminal it does the lines of its standard input, all of them, and exits with 1
+if any fails.
+
+With --detach the fabric stays in the background: shell, exec, inspect, capture, top and
+events use it from any terminal, down ends it.`,
+		Example: `  sudo pausenet up
+  sudo pausenet up dcon-testbed --cc dcon
+  sudo pausenet up leafspine --name lab --detach
+  sudo pausenet up < lines`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeSubjects,
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	f.register(c)
+	return c
+}
+
+func (f *upFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.name, "name", defaultFabric, "name by which other terminals find the fabric")
+	flags.Float64Var(&f.slowdown, "slowdown", 0, "wall-clock seconds for one of virtual time (default: as fits this machine)")
+	flags.StringVar(&f.controller, "cc", "", "congestion control of RDMA flows (default: the scenario's first)")
+	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
+	flags.BoolVar(&f.detach, "detach", false, "leave the fabric in the background")
+	flags.BoolVar(&f.privileged, "privileged", false, "leave programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
+	flags.StringVar(&f.metrics, "metrics", "", "serve Prometheus' metrics at a TCP `address`; without one at "+live.DefaultMetrics)
+	flags.Lookup("metrics").NoOptDefVal = live.DefaultMetrics
+	flags.StringVar(&f.events, "events", "", "write what happens to a `file`, a line of JSON each")
+	completeWord(c, "cc", controllerWords)
+	completeFlag(c, "metrics", live.DefaultMetrics)
+	completeNothing(c, "name", "slowdown", "set", "seed")
+}
+
+// checkRoot says what to do when this user may not.
+func checkRoot(why string) error {
+	if os.Geteuid() != 0 {
+		return &exitError{exitEnvironment, fmt.Errorf("%s: run it with sudo", why)}
+	}
+	return nil
+}
+
+func (f *upFlags) run(c *cobra.Command, args []string) error {
+	subject := defaultTopology
+	if len(args) > 0 {
+		subject = args[0]
+	}
+	if err := notEmpty(c, "name"); err != nil {
+		return err
+	}
+	if c.Flags().Changed("slowdown") && !(f.slowdown > 0 && f.slowdown <= maxSlowdown) {
+		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown, int(maxSlowdown)))
+	}
+	reread := func(sets []string) (*scenario.Scenario, error) {
+		return liveScenario(subject, append(append([]string(nil), f.sets...), sets...), f.controller)
+	}
+	scenario, err := reread(nil)
+	if err != nil {
+		return err
+	}
+	made, err := live.NewSetup(scenario, f.controller)
+	if err != nil {
+		return badInput(err)
+	}
+	if err := checkRoot("a live fabric builds namespaces and loads eBPF programs, which needs root"); err != nil {
+		return err
+	}
+	if f.detach && os.Getenv(detachedVariable) == "" {
+		return detach(c.OutOrStdout(), f.name)
+	}
+	options := live.Options{
+		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete, Metrics: f.metrics,
+		Privileged: f.privileged, Owner: live.ThisOwner(), Record: f.detach,
+	}
+	if f.events != "" {
+		options.Events = func() (io.WriteCloser, error) { return files.Create(f.events) }
+	}
+	before := live.Ended(f.name)
+	fabric, err := live.BringUp(made, options)
+	var (
+		environment *runner.EnvironmentError
+		tooLarge    *kernel.TooLargeError
+	)
+	switch {
+	case errors.Is(err, live.ErrName), errors.As(err, &tooLarge):
+		return badInput(err)
+	case errors.As(err, &environment):
+		return &exitError{exitEnvironment, err}
+	case err != nil:
+		return badInput(err)
+	}
+	out := c.OutOrStdout()
+	if before != nil {
+		fmt.Fprintf(out, "the fabric of this name before: %v\n", before)
+		if !f.detach {
+			before.Forget()
+		}
+	}
+	describeUp(out, fabric)
+	writeWarnings(os.Stderr, made.Scenario.Name, fabric.Warnings())
+	var failed error
+	if f.detach {
+		detached(live.LogPath(f.name))
+		waitForEnd(fabric)
+	} else {
+		failed = useShell(out, fabric)
+	}
+	return conclude(out, fabric, failed)
+}
+
+// describeUp says what has come up.
+func describeUp(out io.Writer, f *live.Fabric) {
+	plan := f.Plan
+	fmt.Fprintf(out, "%s: %d hosts, %d switches, %d links, up in %v; %s\n", f.Made.Scenario.Name, len(plan.Hosts), len(plan.Switch),
+		len(plan.Links), f.BringUp.Round(10*time.Millisecond), f.Made.Name)
+	why := "as you said"
+	if f.Chosen {
+		why = fmt.Sprintf("as a pipeline pass takes %v here: a quarter of the hosts at line rate need half a processor", f.PassCost.Round(10*time.Nanosecond))
+	}
+	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(), f.Wall(1e9).Round(time.Microsecond), why)
+	if f.Privileged() {
+		fmt.Fprintln(out, "programs on nodes have all of root's powers (--privileged)")
+	}
+	if address := f.MetricsAddress(); address != "" {
+		fmt.Fprintf(out, "metrics at http://%s/metrics\n", address)
+	}
+}
+
+// useShell reads what the user types until the end. The error says how many of the lines of a standard input that is no terminal failed.
+func useShell(out io.Writer, f *live.Fabric) error {
+	s := &shell.Shell{Fabric: f, Out: out, Programs: os.Stdout}
+	var tally shell.Tally
+	typed := make(chan error, 1)
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(ended)
+	terminal := term.IsTerminal(int(os.Stdin.Fd()))
+	if !terminal {
+		signal.Notify(ended, os.Interrupt)
+	} else {
+		ignored := make(chan os.Signal, 1) // Ctrl-C ends what a line does; not by Ignore, which programs would inherit
+		signal.Notify(ignored, os.Interrupt)
+		defer signal.Stop(ignored)
+		s.In = os.Stdin
+		defer keepTerminal()()
+		fmt.Fprintln(out, "help prints the verbs; exit or Ctrl-D ends the fabric")
+	}
+	go func() {
+		if !terminal {
+			typed <- s.LinesTo(os.Stdin, &tally)
+			return
+		}
+		if err := s.Terminal(); err != nil {
+			fmt.Fprintln(os.Stderr, "pausenet:", err)
+		}
+		typed <- nil
+	}()
+	select {
+	case err := <-typed:
+		return err
+	case <-ended:
+	case <-f.Done():
+	case <-f.Asked():
+	}
+	return tally.Err() // of a script that the fabric's end cut short
+}
+
+// keepTerminal has the terminal be as it is now again, whatever the line editor was about when the fabric ended.
+func keepTerminal() (restore func()) {
+	fd := int(os.Stdin.Fd())
+	was, err := term.GetState(fd)
+	if err != nil {
+		return func() {}
+	}
+	return func() {
+		kernel.TakeBack(os.Stdin) // from a program on a node
+		_ = term.Restore(fd, was)
+	}
+}
+
+func waitForEnd(f *live.Fabric) {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
+	signal.Ignore(syscall.SIGHUP)
+	select {
+	case s := <-ended:
+		f.EndedBy(fmt.Sprintf("it got a signal: %v", s))
+	case <-f.Done():
+	case <-f.Asked():
+	}
+}
+
+// errUntrusted is the error of a fabric whose verdict is FAIL.
+var errUntrusted = errors.New("the fabric's verdict is FAIL: its numbers cannot be trusted")
+
+// conclude ends a fabric and prints its verdict. failed is what failed in its shell.
+func conclude(out io.Writer, f *live.Fabric, failed error) error {
+	v, err := f.Close()
+	v.Write(out)
+	if err == nil && v.Status == measure.Fail {
+		err = errUntrusted
+	}
+	switch {
+	case err == nil && failed == nil:
+		return nil
+	case err == nil:
+		err = failed
+	case failed != nil:
+		err = fmt.Errorf("%w; and %w", err, failed)
+	}
+	var machine *engine.MachineError
+	if errors.As(err, &machine) {
+		return &exitError{exitEnvironment, err}
+	}
+	return &exitError{exitVerdict, err}
+}
+
+// runBare is pausenet without arguments: up without arguments; its help for who may not have that.
+func runBare(c *cobra.Command) error {
+	if os.Geteuid() != 0 {
+		return c.Help()
+	}
+	up, _, err := c.Find([]string{"up"})
+	if err != nil {
+		return err
+	}
+	up.SetContext(c.Context())
+	if err := applyConfiguration(up, c.Flags().Lookup("config").Value.String()); err != nil {
+		return err
+	}
+	return up.RunE(up, nil)
+}

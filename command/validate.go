@@ -1,0 +1,215 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/spf13/cobra"
+)
+
+func newValidateCommand() *cobra.Command {
+	var (
+		sets, controllers []string
+		format            string
+	)
+	c := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check scenario, topology and sweep files",
+		Long: `validate reads scenario, topology and sweep files, tells which is which, resolves them as
+a run would, and reports every mistake with its place. What it lets through a run does not
+refuse. What can be run and is off it warns of, with the numbers: a headroom that is less
+than what is in flight, a buffer that does not hold it, settings that cannot act. Nothing
+is built or run. --set changes what it reads, as it does for run, and for sweep if the
+file is a sweep's; --cc names other congestion controls than the scenario's.`,
+		Example: `  pausenet validate fabric.yaml incast.yaml sweep.yaml
+  pausenet validate incast.yaml --set switch.pfc.xoff=256KB
+  pausenet validate incast.yaml -f json`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeSubjects,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			failed := 0
+			all := make([]validated, len(args))
+			for i, name := range args {
+				v := &all[i]
+				v.File, v.Warnings = name, []string{}
+				err := v.validate(name, sets, controllers)
+				if err != nil {
+					failed++
+					v.Error, v.Mistakes = err.Error(), mistakes(err)
+				}
+				if format == "json" {
+					continue
+				}
+				writeWarnings(c.ErrOrStderr(), v.Name, v.Warnings)
+				if err != nil {
+					fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
+					continue
+				}
+				v.write(c.OutOrStdout())
+			}
+			if format == "json" {
+				if err := writeJSON(c.OutOrStdout(), all); err != nil {
+					return err
+				}
+			}
+			if failed > 0 {
+				return badInput(fmt.Errorf("%d of %d files have mistakes", failed, len(args)))
+			}
+			return nil
+		},
+	}
+	setFlag(c, &sets)
+	controllersFlag(c, &controllers)
+	formatFlag(c, &format)
+	return c
+}
+
+// validated is what is to be said of one file.
+type validated struct {
+	File  string `json:"file"`
+	Kind  string `json:"kind,omitempty"` // scenario, topology or sweep; empty where it could not be read
+	Name  string `json:"name,omitempty"`
+	Error string `json:"error,omitempty"` // its mistakes as texts; absent: it has none
+	// Mistakes are those that have a place.
+	Mistakes []mistake `json:"mistakes,omitempty"`
+	Warnings []string  `json:"warnings"`
+	Flows    *int      `json:"flows,omitempty"`  // of a scenario
+	Fabric   string    `json:"fabric,omitempty"` // of a scenario and a topology
+	Points   *int      `json:"points,omitempty"` // of a sweep
+	// Same are the sweep's points that are the same run as another.
+	Same []string `json:"same,omitempty"`
+}
+
+// mistake is one mistake in a file. Lines and columns count from 1; a mistake of the whole file has none, and one in a setting of --set
+// has its file "--set". Path is the place as --set names it, empty for the file itself.
+type mistake struct {
+	File    string `json:"file"`
+	Path    string `json:"path"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+}
+
+// mistakes are those of an error that have a place.
+func mistakes(err error) (all []mistake) {
+	var problems yamlspec.Problems
+	errors.As(err, &problems)
+	for _, p := range problems {
+		all = append(all, mistake{File: p.File, Path: p.Path, Line: p.Line, Column: p.Column, Message: p.Message})
+	}
+	return all
+}
+
+// validate reads one file, or stream, and finds what there is to say of it, or what is wrong with it.
+func (v *validated) validate(name string, sets, controllers []string) error {
+	from, err := read(name)
+	if err != nil {
+		return err
+	}
+	if files.IsStream(name) {
+		v.File = from.filename
+	}
+	if sweep.Is(from.data) {
+		v.File = from.filename
+		return v.sweep(from, sets, controllers)
+	}
+	s, err := from.parse(sets, controllers...)
+	if err != nil {
+		return err
+	}
+	v.Fabric = s.topology.Summary()
+	if s.scenario == nil {
+		v.Kind, v.Name = "topology", s.topology.Name
+		return nil
+	}
+	flows := len(s.scenario.Flows)
+	v.Kind, v.Name, v.Flows = "scenario", s.scenario.Name, &flows
+	return v.check(from, s.scenario, sets, controllers)
+}
+
+// write says that the file is fine.
+func (v *validated) write(w io.Writer) {
+	switch v.Kind {
+	case "sweep":
+		fmt.Fprintf(w, "%s: sweep %s is fine; points: %d\n", v.File, v.Name, *v.Points)
+		writeDuplicates(w, v.Same)
+	case "scenario":
+		fmt.Fprintf(w, "%s: scenario %s is fine; flows: %d; fabric: %s\n", v.File, v.Name, *v.Flows, v.Fabric)
+	default:
+		fmt.Fprintf(w, "%s: topology %s is fine; fabric: %s\n", v.File, v.Name, v.Fabric)
+	}
+}
+
+// check finds what a run of a scenario would refuse, and would warn of, in its quick form too if it has one.
+func (v *validated) check(from *source, s *scenario.Scenario, sets, controllers []string) error {
+	forms := []*scenario.Scenario{s}
+	if s.HasQuick {
+		quick, err := scenario.Reading{Quick: true, Sets: sets, Controllers: controllers}.Parse(from.filename, from.data)
+		if err != nil {
+			return err
+		}
+		forms = append(forms, quick)
+	}
+	for _, form := range forms {
+		names := form.Controllers
+		if len(controllers) > 0 {
+			var err error
+			if names, err = form.ControllerNames(controllers); err != nil {
+				return err
+			}
+		}
+		if err := scenario.Check(form, names); err != nil {
+			return err
+		}
+		for _, text := range scenario.Warnings(form, names) {
+			switch {
+			case slices.Contains(v.Warnings, text): // of the plain form too
+			case form != s:
+				v.Warnings = append(v.Warnings, "in the quick form: "+text)
+			default:
+				v.Warnings = append(v.Warnings, text)
+			}
+		}
+	}
+	return nil
+}
+
+// sweep finds what a sweep of the file would refuse, and would warn of.
+func (v *validated) sweep(from *source, sets, controllers []string) error {
+	s, err := sweep.Parse(from.filename, from.data)
+	if err != nil {
+		return err
+	}
+	v.Kind, v.Name = "sweep", s.Name
+	if err := s.Set(sets); err != nil {
+		return err
+	}
+	if len(controllers) > 0 {
+		s.Controllers = controllers
+	}
+	points, err := s.Points(runtime.GOMAXPROCS(0))
+	if err != nil {
+		return err
+	}
+	n := len(points)
+	v.Points, v.Same = &n, sweep.Duplicates(points)
+	v.Warnings = append(v.Warnings, sweep.Warnings(points)...)
+	return nil
+}
+
+// writeWarnings writes what is off with a scenario, a sweep or a fabric, though it can be run.
+func writeWarnings(w io.Writer, name string, warnings []string) {
+	for _, text := range warnings {
+		fmt.Fprintf(w, "pausenet: %s: warning: %s\n", name, text)
+	}
+}

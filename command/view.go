@@ -1,0 +1,152 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/view"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+type viewFlags struct {
+	run    runFlags
+	export string
+	open   bool
+}
+
+func newViewCommand() *cobra.Command {
+	f := viewFlags{run: runFlags{plane: "auto", format: "text", record: true}}
+	c := &cobra.Command{
+		Use:   "view DIR...|SCENARIO|FILE",
+		Short: "Watch runs in a browser: PAUSE as it spreads, queues, flows",
+		Long: `view serves a page that plays runs again: those below each DIR, a folder of a run, of a
+scenario or of results. A SCENARIO, a built-in's name or a file, is run first, as by
+run --record.
+
+The page is for this machine's browsers alone, at an address that view prints, until
+Ctrl-C ends it. It needs no network. With --export it goes into one file, which opens
+without pausenet.
+
+What DIR has of each port over time is what its scenario samples; PAUSE is always of
+all. Runs made by run --record have all ports.`,
+		Example: `  pausenet view results/dcon-burst
+  pausenet view dcon-burst --cc dcqcn,dcon
+  pausenet view results/dcon-burst --export burst.html`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.view(c, args) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.export, "export", "", "write the page with its runs into this `file` instead of serving it")
+	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
+	controllersFlag(c, &f.run.controllers)
+	flags.Var((*seedFlag)(&f.run.seed), "seed", "`seed` of everything random (default: the scenario's)")
+	setFlag(c, &f.run.sets)
+	flags.BoolVar(&f.run.quick, "quick", false, "run a long scenario in its quick form")
+	flags.IntVar(&f.run.jobs, "jobs", 1, "`number` of runs at the same time")
+	processorsFlag(c, &f.run.processors, " (default: all)")
+	flags.StringVar(&f.run.out, "out", "results", "`folder` for the results of a SCENARIO")
+	flags.BoolVar(&f.run.force, "force", false, "overwrite results that were made under other settings")
+	completeFolder(c, "out")
+	completeNothing(c, "seed", "jobs")
+	return c
+}
+
+// runOnly are the flags that are of a run that is to be made.
+var runOnly = []string{"cc", "seed", "set", "quick", "jobs", "processors", "out", "force"}
+
+func (f *viewFlags) view(c *cobra.Command, args []string) error {
+	if err := errors.Join(notEmpty(c, "export"), atMostOne(c, "export", "open")); err != nil {
+		return err
+	}
+	folders, verdict := args, error(nil)
+	if isFolder(args[0]) {
+		for _, flag := range runOnly {
+			if c.Flags().Changed(flag) {
+				return badInput(fmt.Errorf("--%s: %s has been run, and view runs scenarios alone; name one, or leave the flag out", flag, args[0]))
+			}
+		}
+	} else {
+		if len(args) > 1 {
+			return badInput(fmt.Errorf("%s is a scenario to run, and view takes one; or several folders of results", args[0]))
+		}
+		verdict = f.run.run(c, args, c.Flags().Changed("seed"))
+		var folder string
+		if folder = f.run.shown(); folder == "" || f.run.interrupted {
+			return verdict
+		}
+		folders = []string{folder}
+	}
+	title, runs, err := view.Read(folders)
+	if err != nil {
+		return badInput(err)
+	}
+	if f.export != "" {
+		if err := files.WriteWhole(f.export, view.Export(title, runs)); err != nil {
+			return writeError(err)
+		}
+		fmt.Fprintf(c.OutOrStdout(), "page: %s\n", f.export)
+		return verdict
+	}
+	return errors.Join(f.serve(c, title, runs), verdict)
+}
+
+// isFolder says that an argument is a folder of results: a built-in of that name is meant otherwise, as by run.
+func isFolder(name string) bool {
+	_, err := scenario.BuiltinSource(name)
+	info, statErr := os.Stat(name)
+	return err != nil && statErr == nil && info.IsDir()
+}
+
+// shown is the folder of the scenario that has been run; empty: no run of it has come to anything.
+func (f *runFlags) shown() string {
+	for _, all := range f.results {
+		for _, r := range all {
+			if r != nil {
+				return filepath.Join(f.out, r.Scenario.Name)
+			}
+		}
+	}
+	return ""
+}
+
+// serve serves the page until the process is told to end, which is how it is meant to end.
+func (f *viewFlags) serve(c *cobra.Command, title string, runs [][]byte) error {
+	ctx, release := shutdown.Context(c.Context())
+	defer release()
+	server, err := view.Listen(title, runs)
+	if err != nil {
+		return &exitError{exitEnvironment, fmt.Errorf("serve the page: %w", err)}
+	}
+	fmt.Fprintf(c.OutOrStdout(), "%s\n", server.URL())
+	fmt.Fprintln(os.Stderr, "open this address in a browser on this machine; Ctrl-C ends")
+	if f.open {
+		if err := openBrowser(ctx, server.URL()); err != nil {
+			writeWarnings(os.Stderr, "--open", []string{fmt.Sprintf("%v: open the address by hand", err)})
+		}
+	}
+	if err := server.Serve(ctx); err != nil {
+		return &exitError{exitEnvironment, fmt.Errorf("serve the page: %w", err)}
+	}
+	return nil
+}
+
+// openBrowser has the system open an address.
+func openBrowser(ctx context.Context, url string) error {
+	program := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if program == nil {
+		program = []string{"xdg-open"}
+	}
+	return exec.CommandContext(ctx, program[0], append(program[1:], url)...).Start()
+}

@@ -1,0 +1,94 @@
+package command
+
+import (
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/why"
+)
+
+func newWhyCommand() *cobra.Command {
+	var (
+		format string
+		all    bool
+	)
+	c := &cobra.Command{
+		Use:   "why DIR [FLOW|TAG]",
+		Short: "Say where the time of a run's flows went, and why",
+		Long: `why takes a run's folder, of a run with --why, and says where a flow's time went, to the
+picosecond: sent onto the line, paced by the congestion control and by which signal that
+lowered its rate, waiting for an ACK, in queues behind whom, paused by which port, because
+of which queue, because of whose PAUSE, to the root: a congested port, or a malfunctioning
+NIC. The parts of a flow add up to its completion time.
+
+A flow is named by its number in flows.csv, or by its tag if no other flow has that. A tag
+of several flows, or nothing, gives what the flows' time comes down to together.`,
+		Example: `  pausenet run dcon-burst --why
+  pausenet why results/dcon-burst/dcqcn f0
+  pausenet why results/dcon-burst/dcqcn burst
+  pausenet why results/dcon-burst/dcqcn 17 -f json`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			run, err := readWhy(args[0])
+			if err != nil {
+				return badInput(err)
+			}
+			word, name := "", "all"
+			if len(args) > 1 {
+				word, name = args[1], args[1]
+			}
+			flows, err := run.Flows(word)
+			if err != nil {
+				return badInput(err)
+			}
+			if len(flows) == 0 {
+				return badInput(errors.New("no flow has started in this run"))
+			}
+			return writeWhy(c.OutOrStdout(), run, name, flows, format, all)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				if run, err := readWhy(args[0]); err == nil {
+					return run.Tags(), cobra.ShellCompDirectiveNoFileComp
+				}
+			}
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	formatFlag(c, &format)
+	c.Flags().BoolVar(&all, "all", false, "print every part, however small")
+	return c
+}
+
+// readWhy reads the record of the one run that is in a folder.
+func readWhy(folder string) (*why.Run, error) {
+	places, err := rundir.FindRuns(folder)
+	if err != nil {
+		return nil, err
+	}
+	if len(places) > 1 {
+		return nil, &rundir.FileError{Path: folder, Err: errors.New("several runs are in it: name the folder of one, as " + places[0].Path())}
+	}
+	return why.Read(places[0].Path())
+}
+
+func writeWhy(w io.Writer, run *why.Run, name string, flows []*why.Flow, format string, all bool) error {
+	switch {
+	case format == "json":
+		return writeJSON(w, run.View(flows))
+	case len(flows) == 1:
+		run.WriteFlow(w, flows[0], all)
+	default:
+		run.WriteFlows(w, name, flows, all)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+// Package ccfile reads congestion controls from files: it knows which languages there are.
+package ccfile
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/hostagent/guest/star"
+	"github.com/pausenet/pausenet/internal/files"
+)
+
+// languages read programs, by the ends of files' names.
+var languages = map[string]func(name string, content []byte) (guest.Program, error){
+	".star": star.Read,
+}
+
+// kind is a file with a congestion control. A module of Rust that indexes an array has its library's debugging information, of 1.8 MB.
+var kind = files.Kind{Name: "a congestion control", Most: 4 << 20}
+
+// namePattern is what files are called: it names a folder of results.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// WindowEnd may follow a file's name as it does a name of the registry.
+const WindowEnd = "+win"
+
+// Is says that a congestion control's name is that of a file: mine.star, ./mine.star, mine.star+win.
+func Is(name string) bool {
+	_, ok := languages[extension(name)]
+	return ok
+}
+
+// Extensions are the ends of such files' names, without the dot.
+func Extensions() (all []string) {
+	for end := range languages {
+		all = append(all, end[1:])
+	}
+	slices.Sort(all)
+	return all
+}
+
+func extension(name string) string {
+	return strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSpace(name), WindowEnd)))
+}
+
+// Name is what a congestion control from a file is called: the file's name, without its folder.
+func Name(path string) string { return filepath.Base(strings.TrimSpace(path)) }
+
+// Read reads the congestion control in a file. What is wrong with it is joined *guest.Errors.
+func Read(path string) (*cc.Spec, error) { return ReadFrom(nil, path) }
+
+// ReadFrom is Read of a file that is among others.
+func ReadFrom(sources *files.Sources, path string) (*cc.Spec, error) {
+	path = strings.TrimSuffix(strings.TrimSpace(path), WindowEnd)
+	content, err := sources.Read(path, kind)
+	if err != nil {
+		return nil, err
+	}
+	if !namePattern.MatchString(Name(path)) {
+		return nil, &guest.Error{File: path, Message: "a congestion control's file is named by letters, digits, '.', '_' and '-', since that names a folder of results"}
+	}
+	return Parse(path, content, nil)
+}
+
+// Parse is Read of a file whose content is at hand. The meter, which may be nil, counts what its calls take.
+func Parse(path string, content []byte, meter *guest.Meter) (*cc.Spec, error) {
+	program, err := languages[extension(path)](path, content)
+	if err != nil {
+		return nil, err
+	}
+	return guest.Spec(Name(path), content, program, meter), nil
+}

@@ -1,0 +1,99 @@
+package ccfile
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const examples = "../../examples/controllers/"
+
+// TestExamplesConform: every example does what the NIC relies on.
+func TestExamplesConform(t *testing.T) {
+	entries, err := os.ReadDir(examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, e := range entries {
+		if !Is(e.Name()) {
+			continue
+		}
+		found++
+		spec, err := Read(examples + e.Name())
+		if err == nil {
+			err = Check(spec)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", e.Name(), err)
+		}
+	}
+	if found < 7 {
+		t.Errorf("%d examples", found)
+	}
+}
+
+// TestCheckFinds: what a controller does that it must not is told, with the event before.
+func TestCheckFinds(t *testing.T) {
+	const start = "def init(flow):\n    flow.rate = path.line_rate\n    flow.n = 0\n"
+	for source, want := range map[string]string{
+		start + "def on_ack(flow, ack):\n    flow.rate += 40 * Mbps\n":                                                              "after an ACK (RTT ",
+		start + "def on_cnp(flow, cnp):\n    flow.rate /= 2\n":                                                                      "a CNP with ue and without ce, of a port that may not be congested",
+		"params = {\"min_rate\": rate(\"line/10\")}\n" + start + "def on_cnp(flow, cnp):\n    if cnp.ce:\n        flow.rate /= 2\n": "below min_rate, 4e+09",
+		start + "def on_ack(flow, ack):\n    flow.n += 1\n    if flow.n > 100:\n        flow.n = 1 / 0\n":                           "x.star:7:20: in on_ack: floating-point division by zero",
+		start + "def on_nak(flow, now):\n    flow.timer = now + 1 * us\ndef on_timer(flow, now):\n    flow.timer = now - 1 * us\n":  "it leaves the timer at",
+	} {
+		spec, err := Parse("x.star", []byte(source), nil)
+		if err == nil {
+			err = Check(spec)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s\nof\n%s", err, want, source)
+		}
+	}
+}
+
+// TestNew: what New writes is a controller that conforms; where a compiler is there, in every language it is for.
+func TestNew(t *testing.T) {
+	for _, language := range Languages() {
+		path := filepath.Join(t.TempDir(), "mine")
+		next, err := New(path, language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(next, "\n")
+		controller := path + ".star"
+		if language != "starlark" {
+			controller = path + ".wasm"
+			build := strings.Fields(lines[2])
+			if out, err := exec.Command(build[0], build[1:]...).CombinedOutput(); err != nil {
+				t.Logf("%s: %v\n%s", lines[2], err, out)
+				continue
+			}
+		}
+		spec, err := Read(controller)
+		if err == nil {
+			err = Check(spec)
+		}
+		if err != nil || !strings.Contains(spec.Summary, "mine: ") || len(spec.Parameters) != 3 {
+			t.Errorf("%s: %v", language, err)
+		}
+		if _, err := New(path, language); err == nil || !strings.Contains(err.Error(), "is there already") {
+			t.Errorf("%s: %v", language, err)
+		}
+	}
+}
+
+// TestHeader: the examples' header is the one that New writes.
+func TestHeader(t *testing.T) {
+	theirs, err := os.ReadFile(examples + "pausenet.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := templates.ReadFile("templates/pausenet.h")
+	if err != nil || string(ours) != string(theirs) {
+		t.Errorf("%v: examples/controllers/pausenet.h and experiments/ccfile/templates/pausenet.h differ: copy one over the other", err)
+	}
+}

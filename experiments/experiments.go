@@ -1,0 +1,169 @@
+// Package experiments runs scenarios from Go, and reads what came of them. It is a short way to what its subpackages do at length: scenario
+// is the language, runner a run, measure the numbers, sweep and suite many runs. See the examples.
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/crew"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Options say how a scenario is to be run. The zero value is how its file has it.
+type Options struct {
+	// Controller is a congestion control, a variant of the scenario's, or a file with a congestion control; empty: the scenario's first.
+	Controller string
+	// Set changes places of the scenario, each as "path=value": what --set of the command line takes.
+	Set []string
+	// Seed is that of all that is random; 0: the scenario's.
+	Seed uint64
+	// Directory is where the run's files go, which `pausenet report` reads; what an earlier run left there is replaced. Empty: nowhere.
+	Directory string
+	// Plane is engine.PlaneWasm, or engine.PlaneKernel, which needs root and Linux; empty: wasm. Both come to the same.
+	Plane string
+	// Processors is how many the run uses at once on the wasm plane, 1 to engine.MaxLanes; 0: all of the machine, which is for one run at a
+	// time. What the run comes to does not depend on it. Congestion controls of flows at different hosts are called by several goroutines at
+	// once, unless it is 1.
+	Processors int
+}
+
+// Result is what a run came to. Its numbers are to be used if Trusted: a run whose verdict is FAIL is no error.
+type Result struct {
+	*measure.Summary
+	directory string
+}
+
+// Run runs a scenario, which is the name of a built-in one or a file's path. If ctx is cancelled the run ends early, and what was measured
+// until then comes with ctx's error, marked Partial. Runs may go on beside each other, in different directories.
+func Run(ctx context.Context, nameOrPath string, o Options) (*Result, error) {
+	s, err := scenario.Load(nameOrPath, o.Set)
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, s, o)
+}
+
+// RunText is Run of a scenario that is at hand as YAML. Files that it names are beside filename, which messages name too.
+func RunText(ctx context.Context, filename, text string, o Options) (*Result, error) {
+	s, err := scenario.Parse(filename, []byte(text), o.Set)
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, s, o)
+}
+
+func run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) {
+	if o.Controller == "" {
+		o.Controller = s.Controllers[0]
+	}
+	if o.Plane == "" {
+		o.Plane = engine.PlaneWasm
+	}
+	switch {
+	case o.Processors < 0 || o.Processors > engine.MaxLanes:
+		return nil, fmt.Errorf("%d processors: 1 to %d, or 0 for all", o.Processors, engine.MaxLanes)
+	case o.Processors > 1 && o.Plane == engine.PlaneKernel:
+		return nil, fmt.Errorf("%d processors: on the kernel plane frames cross the kernel one after the other; leave Processors out", o.Processors)
+	case o.Processors == 0:
+		o.Processors = crew.Share(1)
+	}
+	if o.Seed == 0 {
+		o.Seed = s.Seed
+	}
+	names, err := s.ControllerNames([]string{o.Controller})
+	if err != nil {
+		return nil, err
+	}
+	if len(names) != 1 {
+		return nil, fmt.Errorf("%q means %d congestion controls: a Run has one", o.Controller, len(names))
+	}
+	if err := scenario.Check(s, names, o.Seed); err != nil {
+		return nil, err
+	}
+	if s, err = s.WithSeed(o.Seed); err != nil {
+		return nil, err
+	}
+	if o.Directory == "" {
+		sum, err := runner.Watch(ctx, s, names[0], runner.Watching{Plane: o.Plane, Seed: o.Seed, Processors: o.Processors})
+		return resultOf(sum, ""), err
+	}
+	r, err := runner.Run(ctx, s, runner.Options{Controller: names[0], Plane: o.Plane, Seed: o.Seed, Directory: o.Directory, Processors: o.Processors})
+	if r == nil {
+		return nil, err
+	}
+	return resultOf(&r.Summary, o.Directory), err
+}
+
+func resultOf(s *measure.Summary, directory string) *Result {
+	if s == nil {
+		return nil
+	}
+	return &Result{s, directory}
+}
+
+// Flow is a flow of a run.
+type Flow struct {
+	Number              int
+	Tag                 string // empty: it has none
+	Source, Destination string // hosts
+	Size                int64  // payload bytes; 0: it sends until the run ends
+	Start               vtime.Time
+	Ended               bool
+	FCT                 vtime.Time // flow completion time, if it has ended
+	Ideal               vtime.Time // what that would be without other flows
+	Retransmitted       int64      // payload bytes
+}
+
+// Slowdown is by how much longer the flow took than it would have alone; 0 if it has not ended.
+func (f *Flow) Slowdown() float64 {
+	if !f.Ended || f.Ideal == 0 {
+		return 0
+	}
+	return float64(f.FCT) / float64(f.Ideal)
+}
+
+// errStopped is that a loop over flows needs no more.
+var errStopped = errors.New("stopped")
+
+// EachFlow is the run's flows, by number, from flows.csv in the run's directory. There may be millions: they are read as the loop goes on. An
+// error comes last.
+func (r *Result) EachFlow() iter.Seq2[Flow, error] {
+	return func(yield func(Flow, error) bool) {
+		if r.directory == "" {
+			yield(Flow{}, errors.New("the run was made without Options.Directory, so its flows were not kept"))
+			return
+		}
+		err := rundir.ReadCSV(filepath.Join(r.directory, "flows.csv"), rundir.FlowsHeader, func(row *rundir.Row) error {
+			f := Flow{
+				Number: int(row.Whole(0)), Tag: row.Text(1), Source: row.Text(2), Destination: row.Text(3), Size: row.Whole(4),
+				Start: nanoseconds(row, 5), Ended: !row.Empty(6), Retransmitted: row.Whole(9),
+			}
+			if f.Ended {
+				f.FCT, f.Ideal = nanoseconds(row, 6), nanoseconds(row, 7)
+			}
+			if row.Err != nil {
+				return row.Err
+			}
+			if !yield(f, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(Flow{}, err)
+		}
+	}
+}
+
+func nanoseconds(row *rundir.Row, column int) vtime.Time {
+	return vtime.Time(row.Whole(column)) * vtime.Nanosecond
+}

@@ -1,0 +1,87 @@
+package experiments_test
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// TestRun: what a program gets wrong is an error that says so, and what it leaves out is the scenario's.
+func TestRun(t *testing.T) {
+	ctx := context.Background()
+	for want, o := range map[string]experiments.Options{
+		"unknown congestion control": {Controller: "dcqn"},
+		"a Run has one":              {Controller: "all"},
+		"switch.pfc.xof":             {Set: []string{"switch.pfc.xof=80KB"}},
+		"-1 processors":              {Processors: -1},
+		"65 processors":              {Processors: 65},
+		"one after the other":        {Processors: 2, Plane: engine.PlaneKernel},
+	} {
+		if _, err := experiments.Run(ctx, "incast", o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := experiments.Run(ctx, "nowhere", experiments.Options{}); err == nil {
+		t.Error("there is no such scenario")
+	}
+	folder := t.TempDir()
+	kept, err := experiments.Run(ctx, "incast", experiments.Options{Directory: folder, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unkept, err := experiments.Run(ctx, "incast", experiments.Options{Seed: 2, Controller: kept.Controller})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept.Fingerprint != unkept.Fingerprint || kept.Seed != 2 {
+		t.Errorf("fingerprint %s with a directory, %s without; seed %d", kept.Fingerprint, unkept.Fingerprint, kept.Seed)
+	}
+	n := 0
+	for f, err := range kept.EachFlow() {
+		if err != nil || f.Number != n || f.Size != 500_000 || !f.Ended || f.Slowdown() < 1 {
+			t.Errorf("flow %+v, %v", f, err)
+		}
+		n++
+	}
+	if n != kept.Flows.Count {
+		t.Errorf("%d flows, the summary has %d", n, kept.Flows.Count)
+	}
+	for range kept.EachFlow() {
+		break
+	}
+	for _, err := range unkept.EachFlow() {
+		if err == nil || !strings.Contains(err.Error(), "Options.Directory") {
+			t.Errorf("%v", err)
+		}
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if r, err := experiments.Run(cancelled, "convergence-2", experiments.Options{}); err == nil || r != nil && !r.Partial {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestProcessors: a run comes to the same on one processor, on several, and on all that there are, whether its files are kept or not.
+func TestProcessors(t *testing.T) {
+	var want *experiments.Result
+	for _, processors := range []int{1, 2, 3, 0} {
+		for _, folder := range []string{"", t.TempDir()} {
+			r, err := experiments.Run(context.Background(), "dcon-burst", experiments.Options{Controller: "dcon", Processors: processors, Directory: folder})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Speed = measure.SpeedSummary{} // of this machine
+			if want == nil {
+				want = r
+			}
+			if !reflect.DeepEqual(r.Summary, want.Summary) {
+				t.Errorf("%d processors: %+v, want %+v", processors, r.Summary, want.Summary)
+			}
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/suite"
+)
+
+// Options say how a hand-in is checked.
+type Options struct {
+	Results          string // folder for results and reports
+	Jobs             int    // runs at the same time
+	Version, Command string // for the manifests
+	// Begin, if it is there, is called with the suite before it runs: to lock its folders and show how far it is. End is called after.
+	Begin func(*suite.Suite) (end func(), err error)
+	// Made are runs of the exercise that nothing of the student's is in, by name, as Common has made them: they are not made again.
+	Made map[string][]*measure.Summary
+
+	// Tests have lower limits: 0 means mostEvents and mostSteps.
+	mostEvents int64
+	mostSteps  uint64
+}
+
+// Grade is what a hand-in comes to.
+type Grade struct {
+	Exercise string            `json:"exercise"`
+	Title    string            `json:"title"`
+	Points   Points            `json:"points"`
+	Of       Points            `json:"of"`
+	Checks   []Outcome         `json:"checks"`
+	Problems map[string]string `json:"problems,omitempty"` // with hand-ins, by their file
+	// Score is the geometric mean by which a contest ranks; 0 if a figure is missing, or the exercise is none.
+	Score float64 `json:"score,omitempty"`
+	// Curves are those of a contest.
+	Curves []Curve `json:"curves,omitempty"`
+}
+
+// Full says whether nothing is missing.
+func (g *Grade) Full() bool { return g.Points == g.Of }
+
+// Outcome is what a check found.
+type Outcome struct {
+	Title    string `json:"title"`
+	Passed   bool   `json:"passed"`
+	Points   Points `json:"points"`
+	Of       Points `json:"of"`
+	Required string `json:"required"`
+	Measured string `json:"measured"`
+	Hint     string `json:"hint,omitempty"`
+	LookAt   string `json:"look_at,omitempty"`
+	Report   string `json:"report,omitempty"` // the page to look at
+}
+
+// Check runs what the exercise asks for, and grades the hand-in. An error is of the machine, or of the exercise: what a student did
+// wrong is in the grade.
+func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
+	runs, err := s.runAll(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	e := s.e
+	g := &Grade{Exercise: e.Name, Title: e.Title, Of: e.Total(), Problems: s.Problems}
+	var all []measure.Measurement
+	summaries := map[string][]*measure.Summary{}
+	for name, r := range runs {
+		// Where one seed's run cannot be trusted, the mean over the others would be another traffic's.
+		if !slices.ContainsFunc(r.results, untrusted) {
+			for _, summary := range r.results {
+				all = append(all, summary.Measurement(name))
+			}
+		}
+		summaries[name] = r.results
+	}
+	for i := range e.Checks {
+		c := &e.Checks[i]
+		outcome := Outcome{Title: c.Title, Of: c.Points, Required: c.required(e)}
+		outcome.Measured, outcome.Passed = s.judge(c, runs, all)
+		if c.Chained && outcome.Passed && i > 0 && !g.Checks[i-1].Passed {
+			outcome.Measured, outcome.Passed = outcome.Measured+", which counts once the check before it passes", false
+		}
+		if outcome.Passed {
+			outcome.Points = c.Points
+		} else {
+			outcome.Hint, outcome.LookAt = c.Hint, c.LookAt
+			if r := runs[c.Run]; r != nil {
+				outcome.Report = r.report
+			}
+		}
+		g.Points += outcome.Points
+		g.Checks = append(g.Checks, outcome)
+	}
+	if g.Score = score(e, all); g.Score > 0 {
+		g.Curves = curves(e, summaries)
+	}
+	return g, nil
+}
+
+func untrusted(s *measure.Summary) bool { return !s.Trusted() }
+
+// Failed is the grade of a hand-in that could not be checked at all.
+func (e *Exercise) Failed(problem string) *Grade {
+	g := &Grade{Exercise: e.Name, Title: e.Title, Of: e.Total(), Problems: map[string]string{"": problem}}
+	for i := range e.Checks {
+		c := &e.Checks[i]
+		g.Checks = append(g.Checks, Outcome{Title: c.Title, Of: c.Points, Required: c.required(e), Measured: "not checked", Hint: c.Hint, LookAt: c.LookAt})
+	}
+	return g
+}
+
+// measured is a figure of a run: its mean over the seeds.
+func measured(run string, row *measure.PublishedRow, all []measure.Measurement) *float64 {
+	claims := measure.Claims([]measure.PublishedTable{{Columns: []string{run}, Rows: []measure.PublishedRow{*row}}}, all)
+	if len(claims) == 0 {
+		return nil
+	}
+	return claims[0].Measured
+}
+
+// judge is what was measured of what a check is about, and whether that is right.
+func (s *Submission) judge(c *Check, runs map[string]*made, all []measure.Measurement) (text string, passed bool) {
+	if c.Answer != "" {
+		return s.judgeAnswer(c, runs, all)
+	}
+	if c.Setting != "" {
+		return s.judgeSetting(c)
+	}
+	r := runs[c.Run]
+	if r.problem != "" {
+		return "not run: " + firstLine(r.problem), false
+	}
+	switch {
+	case len(c.Verdict) > 0:
+		return judgeVerdict(c, r)
+	case c.MostSteps > 0:
+		return judgeSteps(c, r)
+	}
+	v := measured(c.Run, &c.Row, all)
+	if v == nil {
+		return r.unmeasured(c, runs), false
+	}
+	return c.text(*v), c.within(*v)
+}
+
+// within says whether a value is within the check's bounds.
+func (c *Check) within(v float64) bool {
+	return (c.Least == nil || v >= *c.Least) && (c.Most == nil || v <= *c.Most)
+}
+
+func (s *Submission) judgeSetting(c *Check) (text string, passed bool) {
+	if s.scenarios[c.Changed] == nil {
+		return c.Changed + " cannot be read", false
+	}
+	v := valueAt(s.trees[c.Changed], c.Setting)
+	if v == nil {
+		return "it is not set", false
+	}
+	x, err := c.kindOf.Parse(v.Raw())
+	if err != nil {
+		return err.Error(), false
+	}
+	return c.text(x), c.within(x)
+}
+
+func (s *Submission) judgeAnswer(c *Check, runs map[string]*made, all []measure.Measurement) (text string, passed bool) {
+	answer, given := s.answers[c.Answer]
+	q := s.e.question(c.Answer)
+	switch {
+	case !given && s.Problems[AnswersFile] != "":
+		return AnswersFile + " cannot be read", false
+	case !given:
+		return fmt.Sprintf("no answer: write one into %s, such as %s: %s", AnswersFile, q.Name, q.Kind.Example()), false
+	}
+	is := c.Is
+	if c.Run != "" {
+		if problem := runs[c.Run].problem; problem != "" {
+			return "not run: " + firstLine(problem), false
+		}
+		if is = measured(c.Run, &c.Row, all); is == nil {
+			return runs[c.Run].unmeasured(c, runs), false
+		}
+	}
+	room := c.Tolerance * math.Abs(*is)
+	return "your answer is " + valueText(q.Kind, answer), answer >= *is-room && answer <= *is+room
+}
+
+func judgeVerdict(c *Check, r *made) (text string, passed bool) {
+	passed = len(r.results) > 0
+	for _, result := range r.results {
+		v := &result.Verdict
+		text = string(v.Status)
+		if len(v.Messages) > 0 {
+			text += ": " + v.Messages[0]
+		}
+		if !slices.Contains(c.Verdict, v.Status) || !slices.ContainsFunc(append(v.Messages, ""), func(m string) bool { return strings.Contains(m, c.Message) }) {
+			return text, false
+		}
+	}
+	return text, passed
+}
+
+func judgeSteps(c *Check, r *made) (text string, passed bool) {
+	if len(r.results) == 0 || slices.ContainsFunc(r.results, untrusted) {
+		return r.unmeasured(c, nil), false
+	}
+	calls, steps := r.spent.calls.Load(), r.spent.steps.Load()
+	if calls == 0 {
+		return "no call", false
+	}
+	each := float64(steps) / float64(calls)
+	return fmt.Sprintf("%.1f steps a call", each), each <= float64(c.MostSteps)
+}
+
+// unmeasured says why a figure of a run is not there.
+func (r *made) unmeasured(c *Check, runs map[string]*made) string {
+	for _, of := range []*made{r, runs[c.Row.RelativeTo]} {
+		if of == nil {
+			continue
+		}
+		for _, result := range of.results {
+			if v := &result.Verdict; !result.Trusted() && len(v.Messages) > 0 {
+				return fmt.Sprintf("nothing that can be trusted: the run's verdict is %s: %s", v.Status, v.Messages[0])
+			}
+		}
+	}
+	return "nothing: the run has no such figure (have its flows ended?)"
+}
+
+// score is the geometric mean of the figures that rank, the least first; 0 if one is missing.
+func score(e *Exercise, all []measure.Measurement) float64 {
+	var values []float64
+	for i := range e.Score {
+		v := measured(e.Score[i].Run, &e.Score[i].Row, all)
+		if v == nil || *v <= 0 {
+			return 0
+		}
+		values = append(values, *v)
+	}
+	return math.Round(1e6*geometricMean(values)) / 1e6 // the last digits may be another processor's
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// ResultsFolder is where results of the hand-in in a folder go.
+func ResultsFolder(folder string) string { return filepath.Join(folder, resultFolder) }

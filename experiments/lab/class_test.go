@@ -1,0 +1,70 @@
+package lab
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestWriteClass: names that others chose name no file outside and are no formula, ranks are by score, and files are equal whenever they
+// are written.
+func TestWriteClass(t *testing.T) {
+	e, err := Builtin("challenge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := e.Failed("")
+	good.Problems = nil
+	good.Points, good.Score = 10, 2.5
+	for i := range good.Checks {
+		good.Checks[i].Passed, good.Checks[i].Points = true, good.Checks[i].Of
+	}
+	students := []Student{
+		{`<b>&"..\x`, e.Failed("it crashed")},
+		{"=cmd|' /C calc'!A0", e.Failed("=1+1\nmore")},
+		{"anna", good},
+		{"bert", &Grade{Title: good.Title, Points: 10, Of: 10, Score: 2.25, Checks: good.Checks}},
+	}
+	dir := t.TempDir()
+	for range 2 {
+		if err := WriteClass(dir, "v1", e, students); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "gradebook.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(data))).ReadAll()
+	if err != nil || len(rows) != 5 {
+		t.Fatal(err, rows)
+	}
+	if rows[2][0] != "'=cmd|' /C calc'!A0" || rows[2][11] != "'=1+1" || !slices.Equal(rows[3], []string{"anna", "10", "10", "2.5", "1", "1", "1", "2", "2", "2", "1", ""}) {
+		t.Errorf("%q", rows)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "class.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, second := strings.Index(string(page), ">bert<"), strings.Index(string(page), ">anna<"); first < 0 || second < first || strings.Contains(string(page), "<b>&") {
+		t.Error("the leaderboard is not by score, or a name is not escaped")
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "students"))
+	if err != nil || len(entries) != 4 {
+		t.Fatal(err, entries)
+	}
+	for _, entry := range entries {
+		if !harmless.MatchString(entry.Name()) {
+			t.Errorf("%q", entry.Name())
+		}
+	}
+	if g := good.Gradescope(); g.Score != 10 || len(g.Tests) != 7 || g.Leaderboard[0] != (GradescopeRanked{"score", 2.5, "asc"}) {
+		t.Errorf("%+v", g)
+	}
+	if c := students[0].Classroom(); c.Status != "fail" || c.MaxScore != 10 || !strings.HasPrefix(c.Tests[0].Message, "it crashed\n") {
+		t.Errorf("%+v", c)
+	}
+}

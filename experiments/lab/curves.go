@@ -1,0 +1,55 @@
+package lab
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+)
+
+// Curve is mean slowdowns over flow size in a run: what a contest looks like.
+type Curve struct {
+	Run  string    `json:"run"`
+	Size []float64 `json:"size_bytes"` // ascending
+	Mean []float64 `json:"slowdown_mean"`
+}
+
+// curves are those of the runs that rank, and of the runs beside them in the same scenario.
+func curves(e *Exercise, runs map[string][]*measure.Summary) []Curve {
+	ranked := map[string]bool{}
+	for i := range e.Score {
+		ranked[e.run(e.Score[i].Run).folder()] = true
+	}
+	var all []Curve
+	for i := range e.Runs {
+		r := &e.Runs[i]
+		if !ranked[r.folder()] || len(runs[r.Name]) == 0 || !runs[r.Name][0].Trusted() {
+			continue
+		}
+		c := Curve{Run: r.Name}
+		for _, bin := range runs[r.Name][0].BySizeBin { // of the first seed: bins of other seeds are others
+			if n := len(c.Size); bin.Completed > 0 && (n == 0 || c.Size[n-1] < float64(bin.UpTo)) {
+				c.Size, c.Mean = append(c.Size, float64(bin.UpTo)), append(c.Mean, bin.Slowdown.Mean)
+			}
+		}
+		if len(c.Size) > 1 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Student is a hand-in and what it comes to.
+type Student struct {
+	Name string
+	*Grade
+}
+
+// Ranked are the students by score, the least first; those without one are not ranked.
+func Ranked(students []Student) []Student {
+	ranked := slices.DeleteFunc(slices.Clone(students), func(s Student) bool { return s.Score <= 0 })
+	slices.SortFunc(ranked, func(a, b Student) int {
+		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Name, b.Name))
+	})
+	return ranked
+}

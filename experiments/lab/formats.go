@@ -1,0 +1,140 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/csv"
+	"slices"
+	"strings"
+)
+
+// Gradescope is results.json for Gradescope ("Autograder Specifications", Output format).
+type Gradescope struct {
+	Score       float64            `json:"score"`
+	Output      string             `json:"output,omitempty"`
+	Tests       []GradescopeTest   `json:"tests"`
+	Leaderboard []GradescopeRanked `json:"leaderboard,omitempty"`
+}
+
+// GradescopeTest is a check.
+type GradescopeTest struct {
+	Name     string  `json:"name"`
+	Score    float64 `json:"score"`
+	MaxScore float64 `json:"max_score"`
+	Status   string  `json:"status"` // passed or failed
+	Output   string  `json:"output"`
+}
+
+// GradescopeRanked is a column of the leaderboard.
+type GradescopeRanked struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Order string  `json:"order"`
+}
+
+// Gradescope is the grade as Gradescope reads it.
+func (g *Grade) Gradescope() Gradescope {
+	out := Gradescope{Score: float64(g.Points), Output: g.problemText(), Tests: []GradescopeTest{}}
+	for i := range g.Checks {
+		o := &g.Checks[i]
+		status := "failed"
+		if o.Passed {
+			status = "passed"
+		}
+		out.Tests = append(out.Tests, GradescopeTest{o.Title, float64(o.Points), float64(o.Of), status, o.text()})
+	}
+	if g.Score > 0 {
+		out.Leaderboard = []GradescopeRanked{{"score", g.Score, "asc"}}
+	}
+	return out
+}
+
+// Classroom is a runner's result as GitHub Classroom's autograding reporter reads it, in base64, from the environment.
+type Classroom struct {
+	Version  int             `json:"version"`
+	Status   string          `json:"status"` // pass or fail
+	MaxScore float64         `json:"max_score"`
+	Tests    []ClassroomTest `json:"tests"`
+}
+
+// ClassroomTest is a check.
+type ClassroomTest struct {
+	Name    string  `json:"name"`
+	Status  string  `json:"status"`
+	Score   float64 `json:"score"`
+	Message string  `json:"message"`
+}
+
+// Classroom is the grade as GitHub Classroom reads it.
+func (g *Grade) Classroom() Classroom {
+	out := Classroom{Version: 1, Status: "fail", MaxScore: float64(g.Of), Tests: []ClassroomTest{}}
+	if g.Full() {
+		out.Status = "pass"
+	}
+	for i := range g.Checks {
+		o := &g.Checks[i]
+		status := "fail"
+		if o.Passed {
+			status = "pass"
+		}
+		out.Tests = append(out.Tests, ClassroomTest{o.Title, status, float64(o.Points), o.text()})
+	}
+	if len(g.Problems) > 0 && len(out.Tests) > 0 {
+		out.Tests[0].Message = g.problemText() + "\n" + out.Tests[0].Message
+	}
+	return out
+}
+
+// text is what a student is told of a check.
+func (o *Outcome) text() string {
+	text := "required: " + o.Required + "\nmeasured: " + o.Measured
+	if o.Hint != "" {
+		text += "\nhint: " + o.Hint
+	}
+	return text
+}
+
+// problemText is what is wrong with the hand-ins, by file.
+func (g *Grade) problemText() string {
+	var files []string
+	for file := range g.Problems {
+		files = append(files, file)
+	}
+	slices.Sort(files)
+	var texts []string
+	for _, file := range files {
+		texts = append(texts, g.Problems[file])
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Gradebook is a row a student as CSV: points in all and for each check, and what is wrong with the hand-in.
+func Gradebook(e *Exercise, students []Student) ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	head := []string{"student", "points", "of", "score"}
+	for i := range e.Checks {
+		head = append(head, e.Checks[i].Title)
+	}
+	_ = w.Write(append(head, "problem")) // a Buffer takes all
+	for _, s := range students {
+		score := ""
+		if s.Score > 0 {
+			score = number(s.Score)
+		}
+		row := []string{unformula(s.Name), s.Points.String(), s.Of.String(), score}
+		for i := range s.Checks {
+			row = append(row, s.Checks[i].Points.String())
+		}
+		_ = w.Write(append(row, unformula(firstLine(s.problemText()))))
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
+}
+
+// unformula is a text that no spreadsheet takes for a formula.
+func unformula(text string) string {
+	if strings.ContainsAny(text[:min(1, len(text))], "=+-@\t\r") {
+		return "'" + text
+	}
+	return text
+}

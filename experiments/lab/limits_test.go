@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// pair is an exercise with a controller of the student's, in either language.
+func pair(t *testing.T) *Exercise {
+	t.Helper()
+	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	e, err := Read("pair", fstest.MapFS{
+		ExerciseFile: text(`
+title: Pair
+goal: None
+hand_in: {controllers: [[control.star, control.wasm]]}
+runs: {mine: {scenario: pair.yaml, cc: control.star}, other: {scenario: pair.yaml, cc: none}}
+checks:
+  - {title: Trusted, points: 1, run: mine, verdict: [PASS, WARN]}
+  - {title: Quick, points: 1, run: mine, metric: slowdown_max, most: 5}
+  - {title: Short, points: 1, run: mine, steps: 30}
+`),
+		TextFile:              text("# Pair\n"),
+		"start/control.star":  text("def init(flow):\n    flow.rate = path.line_rate\n"),
+		"scenarios/pair.yaml": text("topology: {delay: 1us, star: {hosts: 3}}\nflows: [{from: h0..h1, to: h2, size: 100KB}]\nduration: 1ms\ndrain: true\nexpect_unused: [pfc, controller]\n"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// module is a controller that is compiled to WebAssembly.
+func module(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../examples/controllers/timely.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestControllers: a controller may be handed in in either language, within the same limits; one that is missing, damaged or there twice
+// costs the points of its runs.
+func TestControllers(t *testing.T) {
+	const plain = "def init(flow):\n    flow.rate = path.line_rate\ndef on_ack(flow, ack):\n    flow.rate = path.line_rate\n"
+	for name, c := range map[string]struct {
+		files   map[string]string
+		options Options
+		points  Points
+		want    string
+	}{
+		"Starlark":          {map[string]string{"control.star": plain}, Options{}, 3, ""},
+		"WebAssembly":       {map[string]string{"control.wasm": module(t)}, Options{}, 3, ""},
+		"none":              {nil, Options{}, 0, "control.star or control.wasm is missing: pausenet lab start pair FOLDER writes it"},
+		"both":              {map[string]string{"control.star": plain, "control.wasm": module(t)}, Options{}, 0, "control.star and control.wasm are there, and one of them is to be handed in"},
+		"half a module":     {map[string]string{"control.wasm": module(t)[:900]}, Options{}, 0, "control.wasm: it is no WebAssembly module, or damaged"},
+		"a long module":     {map[string]string{"control.wasm": module(t) + strings.Repeat("\x00", 1<<18)}, Options{}, 0, fmt.Sprintf("control.wasm: has %d bytes", len(module(t))+(1<<18))},
+		"a module's steps":  {map[string]string{"control.wasm": module(t)}, Options{mostSteps: 50}, 0, "control.wasm: the calls of a flow have made more than 50 steps in all"},
+		"a program's steps": {map[string]string{"control.star": plain}, Options{mostSteps: 100}, 0, "control.star: the calls of a flow have made more than 100 steps in all"},
+		"events":            {map[string]string{"control.wasm": module(t)}, Options{mostEvents: 1000}, 0, "a run comes to more than 1000 events in the fabric"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for file, content := range c.files {
+				if err := os.WriteFile(filepath.Join(folder, file), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g := gradeWith(t, pair(t), folder, c.options)
+			text := g.problemText() + "\n" + g.Checks[0].Measured
+			if g.Points != c.points || !strings.Contains(text, c.want) || c.points == g.Of && len(g.Problems) > 0 {
+				t.Errorf("%v points: %s\nwant %v: %s", g.Points, text, c.points, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,305 @@
+package lab
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// fileName is what files of an exercise may be called: no path leads anywhere.
+var fileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}\.[a-z]{1,5}$`)
+
+// itemName is what answers and runs may be called.
+var itemName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+
+// Most of a kind that an exercise may have; a check of a minute has no use for more.
+const (
+	mostItems = 100
+	mostSeeds = 20
+)
+
+// reader reads exercise.yaml.
+type reader struct {
+	e *Exercise
+}
+
+// Read is the exercise in a folder. The error holds every mistake with its place.
+func Read(name string, files fs.FS) (*Exercise, error) {
+	data, err := fs.ReadFile(files, ExerciseFile)
+	if err != nil {
+		return nil, err
+	}
+	e, err := Parse(name, path.Join(name, ExerciseFile), data)
+	if err != nil {
+		return nil, err
+	}
+	e.Files = files
+	return e, e.complete()
+}
+
+// complete says which files the folder lacks.
+func (e *Exercise) complete() error {
+	need := []string{TextFile}
+	for _, file := range e.Started() {
+		need = append(need, StartFolder+"/"+file)
+	}
+	for i := range e.Runs {
+		if e.changed(e.Runs[i].Scenario) == nil {
+			need = append(need, ownFolder+"/"+e.Runs[i].Scenario)
+		}
+	}
+	for _, file := range need {
+		if _, err := fs.Stat(e.Files, file); err != nil {
+			return fmt.Errorf("exercise %s has no file %s: %s names it", e.Name, file, ExerciseFile)
+		}
+	}
+	return nil
+}
+
+func (e *Exercise) changed(file string) *ChangedScenario {
+	for i := range e.Changed {
+		if e.Changed[i].File == file {
+			return &e.Changed[i]
+		}
+	}
+	return nil
+}
+
+// controller is the files of which one has the controller that a run names; nil: it is none of the student's.
+func (e *Exercise) controller(cc string) []string {
+	for _, names := range e.Controllers {
+		if slices.Contains(names, cc) {
+			return names
+		}
+	}
+	return nil
+}
+
+func (e *Exercise) question(name string) *Question {
+	for i := range e.Answers {
+		if e.Answers[i].Name == name {
+			return &e.Answers[i]
+		}
+	}
+	return nil
+}
+
+func (e *Exercise) run(name string) *Run {
+	for i := range e.Runs {
+		if e.Runs[i].Name == name {
+			return &e.Runs[i]
+		}
+	}
+	return nil
+}
+
+// Parse reads exercise.yaml. It opens no file.
+func Parse(name, file string, data []byte) (*Exercise, error) {
+	return Reading{}.Parse(name, file, data)
+}
+
+// Reading is how an exercise is read.
+type Reading struct {
+	// Asked, if it is there, is told of each mapping that is read, and of the keys that may be in it.
+	Asked func(mapping *yamlspec.Value, known []string)
+}
+
+// Parse is Parse with this way of reading.
+func (r Reading) Parse(name, file string, data []byte) (*Exercise, error) {
+	report := &yamlspec.Report{Asked: r.Asked}
+	root := report.Parse(file, data)
+	d := &reader{e: &Exercise{Name: name, Seeds: map[string][]uint64{}}}
+	if root != nil {
+		d.exercise(root)
+	}
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	return d.e, nil
+}
+
+func (d *reader) exercise(root *yamlspec.Value) {
+	m := root.Mapping()
+	m.Need("title").String(&d.e.Title)
+	m.Need("goal").String(&d.e.Goal)
+	m.Get("minutes").Int(&d.e.Minutes, 1, 10000)
+	m.Get("check_time").Time(&d.e.CheckTime)
+	d.handIns(m.Need("hand_in"))
+	for _, item := range few(m.Get("give")) {
+		var file string
+		if item.String(&file) && !fileName.MatchString(file) {
+			item.Errorf("%q: a file of %s/ is called like fabric.yaml", file, StartFolder)
+		}
+		d.e.Given = append(d.e.Given, file)
+	}
+	d.runs(m.Get("runs"))
+	d.seeds(m.Get("seeds"))
+	for _, item := range few(m.Need("checks")) {
+		d.check(item)
+	}
+	for _, item := range few(m.Get("score")) {
+		d.score(item)
+	}
+	d.points(m.Get("wrong"), &d.e.Wrong)
+	m.Done()
+}
+
+// few are the items of a list that is not too long.
+func few(v *yamlspec.Value) []*yamlspec.Value {
+	if v == nil {
+		return nil
+	}
+	items := v.Items()
+	if len(items) > mostItems {
+		v.Errorf("%d items: at most %d", len(items), mostItems)
+		return nil
+	}
+	return items
+}
+
+// entries calls each for the entries of a mapping of names, which are checked.
+func (d *reader) entries(v *yamlspec.Value, names *regexp.Regexp, example string, each func(name string, key, value *yamlspec.Value)) {
+	if v == nil {
+		return
+	}
+	n := 0
+	v.Mapping().All(func(key, value *yamlspec.Value) {
+		if n++; n > mostItems {
+			if n == mostItems+1 {
+				key.Errorf("more than %d entries", mostItems)
+			}
+			return
+		}
+		if name := key.Raw(); names.MatchString(name) {
+			each(name, key, value)
+		} else {
+			key.Errorf("%q is no name here: write one like %s", name, example)
+		}
+	})
+}
+
+func (d *reader) handIns(v *yamlspec.Value) {
+	m := v.Mapping()
+	d.entries(m.Get("answers"), itemName, "peak_queue", func(name string, _, value *yamlspec.Value) {
+		q := Question{Name: name}
+		fields := value.Mapping()
+		fields.Need("question").String(&q.Text)
+		kind := "number"
+		fields.Get("kind").Choice(&kind, "number", "time", "rate", "size")
+		fields.Done()
+		q.Kind = map[string]measure.Kind{"number": measure.KindCount, "time": measure.KindTime, "rate": measure.KindRate, "size": measure.KindSize}[kind]
+		d.e.Answers = append(d.e.Answers, q)
+	})
+	d.entries(m.Get("scenarios"), fileName, "fabric.yaml", func(file string, key, value *yamlspec.Value) {
+		c := ChangedScenario{File: file}
+		if path.Ext(file) != ".yaml" || file == AnswersFile || file == LabFile {
+			key.Errorf("a scenario's file is called like fabric.yaml")
+		}
+		for _, item := range few(value) {
+			var place string
+			if item.String(&place) {
+				if why := unsafePlace(place); why != "" {
+					item.Errorf("%s", why)
+				}
+				c.May = append(c.May, place)
+			}
+		}
+		d.e.Changed = append(d.e.Changed, c)
+	})
+	for _, item := range few(m.Get("controllers")) {
+		var names []string
+		for _, name := range few(item) {
+			var file string
+			if !name.String(&file) {
+				continue
+			}
+			switch {
+			case !fileName.MatchString(file) || path.Ext(file) != ".star" && path.Ext(file) != ".wasm":
+				name.Errorf("%q: a controller's file is called like control.star or control.wasm", file)
+			case slices.Contains(names, file) || d.e.controller(file) != nil:
+				name.Errorf("%s is there twice", file)
+			}
+			names = append(names, file)
+		}
+		if len(names) > 0 {
+			d.e.Controllers = append(d.e.Controllers, names)
+		}
+	}
+	m.Done()
+}
+
+// unsafePlace says why a student may not be allowed to change a place of a scenario: there values may name files, and a hand-in is to name
+// none of the machine that grades it.
+func unsafePlace(place string) string {
+	parts := strings.Split(place, ".")
+	root := parts[0]
+	switch {
+	case slices.Contains(parts, ""):
+		return fmt.Sprintf("%q is no place: write one like switch.pfc.xoff", place)
+	case root == "switch" || root == "host" || root == "duration" || root == "seed":
+		return ""
+	case root == "cc" && len(parts) >= 3 && !strings.HasPrefix(parts[1], "lstm"), root == "flows" && len(parts) >= 3, root == "faults":
+		return ""
+	}
+	return fmt.Sprintf("%q cannot be left to students, since values there may name files: places are in switch, host, faults and flows, and cc.NAME.CONSTANT", place)
+}
+
+func (d *reader) runs(v *yamlspec.Value) {
+	d.entries(v, itemName, "before", func(name string, key, value *yamlspec.Value) {
+		r := Run{Name: name}
+		if d.e.run(name) != nil {
+			key.Errorf("there is a run %s already", name)
+		}
+		m := value.Mapping()
+		file := m.Need("scenario")
+		if file.String(&r.Scenario) && !fileName.MatchString(r.Scenario) {
+			file.Errorf("%q: a scenario is a file of %s/ or of hand_in, called like fabric.yaml", r.Scenario, ownFolder)
+		}
+		m.Need("cc").String(&r.CC)
+		if with := m.Get("with"); with.String(&r.With) && (d.e.changed(r.With) == nil || d.e.changed(r.Scenario) != nil) {
+			with.Errorf("%q: with names a scenario of hand_in, whose values another scenario is run with", r.With)
+		}
+		m.Done()
+		d.e.Runs = append(d.e.Runs, r)
+	})
+}
+
+// seeds are those under which a scenario's runs are made, by its file.
+func (d *reader) seeds(v *yamlspec.Value) {
+	d.entries(v, fileName, "fabric.yaml", func(file string, key, value *yamlspec.Value) {
+		if !slices.ContainsFunc(d.e.Runs, func(r Run) bool { return r.Scenario == file }) {
+			key.Errorf("no run is of %s", file)
+		}
+		var seeds []uint64
+		for _, item := range few(value) {
+			seed, err := scenario.ParseSeed(item.Raw())
+			if err != nil {
+				item.Errorf("%v", err)
+			} else if slices.Contains(seeds, seed) {
+				item.Errorf("seed %d is there twice", seed)
+			}
+			seeds = append(seeds, seed)
+		}
+		if len(seeds) == 0 || len(seeds) > mostSeeds {
+			value.Errorf("%d seeds: 1 to %d", len(seeds), mostSeeds)
+		}
+		d.e.Seeds[file] = seeds
+	})
+}
+
+func (d *reader) points(v *yamlspec.Value, into *Points) {
+	var x float64
+	if v.Float(&x) {
+		if x < 0 || x > 1000 || x*100 != float64(int(x*100)) {
+			v.Errorf("points are from 0 to 1000, with two decimals at most")
+		}
+		*into = Points(x)
+	}
+}

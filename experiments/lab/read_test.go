@@ -1,0 +1,104 @@
+package lab
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+const good = `
+title: Title
+goal: Goal
+hand_in:
+  answers: {delay: {question: how long, kind: time}, n: {question: how many}}
+  scenarios: {fabric.yaml: [switch.pfc]}
+runs:
+  mine: {scenario: fabric.yaml, cc: none}
+  other: {scenario: other.yaml, cc: dcqcn, with: fabric.yaml}
+seeds: {other.yaml: [1, 2]}
+checks:
+  - {title: A, points: 1, answer: delay, is: 5us}
+  - {title: B, points: 1, run: mine, metric: fct_mean, tag: flow, relative_to: other, most: -5%}
+  - {title: C, points: 0.5, setting: switch.pfc.xoff, of: fabric.yaml, most: 1MB}
+  - {title: D, points: 1, run: mine, verdict: [PASS]}
+`
+
+// TestMistakes: each is told with its place and a remedy.
+func TestMistakes(t *testing.T) {
+	if _, err := Parse("x", "exercise.yaml", []byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, to, want string }{
+		{"title: Title\n", "", `missing key "title"`},
+		{"goal: Goal", "goals: Goal", `exercise.yaml:3:1: unknown key "goals": did you mean "goal"?`},
+		{"kind: time", "kind: tine", `"tine"`},
+		{"fabric.yaml: [switch.pfc]", "../fabric.yaml: [switch.pfc]", `"../fabric.yaml" is no name here: write one like fabric.yaml`},
+		{"[switch.pfc]", "[topology]", `"topology" cannot be left to students, since values there may name files`},
+		{"[switch.pfc]", "[cc]", "cannot be left to students"},
+		{"[switch.pfc]", "[controllers.0]", "cannot be left to students"},
+		{"scenario: other.yaml, cc: dcqcn", "scenario: /etc/passwd, cc: dcqcn", "a scenario is a file of scenarios/ or of hand_in"},
+		{"with: fabric.yaml", "with: other.yaml", "with names a scenario of hand_in"},
+		{"[1, 2]", "[1, 1]", "seed 1 is there twice"},
+		{"[1, 2]", "[]", "0 seeds: 1 to 20"},
+		{"other.yaml: [1", "others.yaml: [1", "no run is of others.yaml"},
+		{"points: 0.5", "points: -1", "points are from 0 to 1000"},
+		{"answer: delay", "answer: dealy", `hand_in asks for no answer "dealy": did you mean "delay"?`},
+		{"is: 5us", "is: 5", "is not a time: write one like 12.5us"},
+		{"is: 5us", "is: 5us, metric: fct_mean, run: mine", "is and metric: an answer is compared with one of them"},
+		{"is: 5us", "metric: pauses, run: mine", "pauses is a number, and the answer delay is a time"},
+		{"is: 5us", "tolerance: 5%", "an answer is compared with a number (is), or with a run's metric"},
+		{"is: 5us", "is: 5us, tolerance: 5", "a tolerance is a part of the value, from 0 to 1"},
+		{"most: -5%", "most: 5us", "a change against another run is in per cent: write one like -30%"},
+		{"most: -5%", "least: .nan%", "a change against another run is in per cent"},
+		{", most: -5%", "", "a metric is bounded: give least, most or both"},
+		{"run: mine, metric", "run: min, metric", `there is no run "min": did you mean "mine"?`},
+		{"run: mine, metric", "metric", `missing key "run"`},
+		{"fct_mean", "fct_men", `there is no metric "fct_men": did you mean "fct_mean"?`},
+		{"fct_mean", "pauses", "pauses is of the whole run, not of some flows"},
+		{"setting: switch.pfc.xoff", "setting: switch.buffer", `"switch.buffer" is no place that a student may change in fabric.yaml`},
+		{"most: 1MB", "most: 1MB, least: 1us", "both are of one kind"},
+		{"[PASS]", "[OK]", `"OK"`},
+		{"verdict: [PASS]", "vardict: [PASS]", "a check has an answer, a verdict, a setting, steps or a metric"},
+		{"verdict: [PASS]", "verdict: [PASS], answer: n", "a check is of one of them"},
+		{"verdict: [PASS]", "verdict: ", "a check has an answer, a verdict, a setting, steps or a metric"},
+		{"verdict: [PASS]", "verdict: []", "a verdict that the run may have is missing"},
+		{"is: 5us", "is: ", "an answer is compared with a number (is), or with a run's metric"},
+		{"  scenarios:", "  controllers: [control.py]\n  scenarios:", "a controller's file is called like control.star or control.wasm"},
+		{"  scenarios:", "  controllers: [[a.star, a.wasm], a.wasm]\n  scenarios:", "a.wasm is there twice"},
+	} {
+		text := strings.Replace(good, c.old, c.to, 1)
+		if _, err := Parse("x", "exercise.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "exercise.yaml:") {
+			t.Errorf("%s for %s: %v\nwant %s", c.to, c.old, err, c.want)
+		}
+	}
+}
+
+// FuzzParse: no text makes the reading of an exercise panic, and none that is read names a file elsewhere.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(good))
+	for _, name := range course {
+		data, err := fs.ReadFile(builtin, "exercises/"+name+"/"+ExerciseFile)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := Parse("x", "exercise.yaml", data)
+		if err != nil {
+			return
+		}
+		names := e.HandIns()
+		for i := range e.Runs {
+			names = append(names, e.Runs[i].Scenario)
+		}
+		for _, name := range names {
+			if strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
+				t.Errorf("%q", name)
+			}
+		}
+		for i := range e.Checks {
+			_ = e.Checks[i].required(e)
+		}
+	})
+}

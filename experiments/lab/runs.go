@@ -1,0 +1,240 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// mostSteps bounds what the calls of one flow of a student's controller take: some thousand calls have as many as a call may. It decides
+// before any clock does, so that a grade is the same on a slow machine.
+const mostSteps = 5_000_000
+
+// mostEvents bounds what a run of a student's comes to in the fabric, for the same reason: half a minute on a laptop.
+const mostEvents = 100_000_000
+
+// made is a run that was made, or why it was not.
+type made struct {
+	spent   *spent             // of the runs of its scenario
+	results []*measure.Summary // by seed
+	report  string
+	problem string
+}
+
+// runAll makes the runs that can be made, those of one scenario side by side in one report.
+func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, error) {
+	runs := map[string]*made{}
+	batch := &suite.Suite{Directory: o.Results, Jobs: o.Jobs, Plane: engine.PlaneWasm, Version: o.Version, Command: o.Command}
+	type at struct {
+		run      *Run
+		scenario int
+		cc       string
+	}
+	var places []at
+	index, took := map[string]int{}, map[string]*spent{}
+	for i := range s.e.Runs {
+		r := &s.e.Runs[i]
+		if took[r.folder()] == nil {
+			took[r.folder()] = new(spent)
+		}
+		runs[r.Name] = &made{spent: took[r.folder()], results: o.Made[r.Name]}
+		if o.Made[r.Name] != nil {
+			continue
+		}
+		u, cc, err := s.setup(r, took[r.folder()], cmp.Or(o.mostSteps, mostSteps))
+		if err != nil {
+			if !s.blames(r) {
+				return nil, fmt.Errorf("exercise %s, run %s: %w", s.e.Name, r.Name, err)
+			}
+			runs[r.Name].problem = err.Error()
+			continue
+		}
+		k, known := index[r.folder()]
+		if !known {
+			k = len(batch.Scenarios)
+			index[r.folder()] = k
+			batch.Scenarios = append(batch.Scenarios, suite.Scenario{Scenario: s.measuring(u, r), Seed: u.Seed})
+			if seeds := s.e.Seeds[r.Scenario]; len(seeds) > 0 {
+				batch.Scenarios[k].Seed = seeds[0]
+				if len(seeds) > 1 {
+					batch.Scenarios[k].Seeds = seeds
+				}
+			}
+		}
+		if of := &batch.Scenarios[k]; !slices.Contains(of.Controllers, cc) {
+			of.Controllers = append(of.Controllers, cc)
+		}
+		places = append(places, at{r, k, cc})
+	}
+	if o.Begin != nil {
+		end, err := o.Begin(batch)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+	}
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	batch.Started = bounded(batch.Started, cmp.Or(o.mostEvents, mostEvents), cancel)
+	results, err := batch.Run(within)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var machine *runner.EnvironmentError
+	if errors.As(err, &machine) {
+		return nil, err
+	}
+	for _, p := range places {
+		r, of := runs[p.run.Name], &batch.Scenarios[p.scenario]
+		r.report = batch.ReportPath(of.Scenario.Name)
+		for k, result := range results[p.scenario] {
+			if of.Controllers[k%len(of.Controllers)] != p.cc {
+				continue
+			}
+			if result == nil {
+				r.problem = fmt.Sprintf("run %s came to nothing: %v", p.run.Name, err)
+				continue
+			}
+			r.results = append(r.results, &result.Summary)
+		}
+	}
+	if context.Cause(within) != nil {
+		for _, p := range places {
+			*runs[p.run.Name] = made{spent: new(spent), problem: context.Cause(within).Error()}
+		}
+		return runs, nil
+	}
+	if len(places) == 0 || err == nil || s.blamesAny() {
+		return runs, nil
+	}
+	return nil, err
+}
+
+// bounded has runs ended that come to too many events. Those that have ended before anybody looked are judged by their number.
+func bounded(started func(scenario, controller string) (engine.Progress, func(*runner.Result, error)), most int64, cancel context.CancelCauseFunc) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
+	end := func(events int64) {
+		if events > most {
+			cancel(fmt.Errorf("a run comes to more than %d events in the fabric, which is the most here: is something sent again and again?", most))
+		}
+	}
+	return func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
+		progress, ended := engine.Progress(nil), func(*runner.Result, error) {}
+		if started != nil {
+			progress, ended = started(scenario, controller)
+		}
+		return func(now vtime.Time, t *engine.Totals) {
+				end(t.Events)
+				if progress != nil {
+					progress(now, t)
+				}
+			}, func(r *runner.Result, err error) {
+				if r != nil {
+					end(r.Summary.Speed.Events)
+				}
+				ended(r, err)
+			}
+	}
+}
+
+// Common makes the runs of an exercise that nothing of a student's is in. All hand-ins are compared with the same.
+func (e *Exercise) Common(ctx context.Context, o Options) (map[string][]*measure.Summary, error) {
+	own := *e
+	own.Runs = nil
+	s := &Submission{e: e}
+	for i := range e.Runs {
+		if !s.blames(&e.Runs[i]) {
+			own.Runs = append(own.Runs, e.Runs[i])
+		}
+	}
+	// Checks name runs that are not made: only their figures count here.
+	s.e = &own
+	runs, err := s.runAll(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]*measure.Summary{}
+	for name, r := range runs {
+		all[name] = r.results
+	}
+	return all, nil
+}
+
+// blames says whether something of the student's is in a run: then a mistake there is the student's.
+func (s *Submission) blames(r *Run) bool {
+	return s.e.changed(r.Scenario) != nil || r.With != "" || s.e.controller(r.CC) != nil
+}
+
+func (s *Submission) blamesAny() bool {
+	for i := range s.e.Runs {
+		if s.blames(&s.e.Runs[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// setup is the scenario of a run and its controller, checked.
+func (s *Submission) setup(r *Run, took *spent, mostSteps uint64) (*scenario.Scenario, string, error) {
+	cc := r.CC
+	if names := s.e.controller(cc); names != nil {
+		i := slices.IndexFunc(names, func(name string) bool { return s.programs[name] != nil })
+		if i < 0 {
+			return nil, "", fmt.Errorf("%s cannot be run", names[0])
+		}
+		cc = names[i]
+	}
+	u, err := s.scenario(r)
+	if err != nil {
+		return nil, "", err
+	}
+	if seeds := s.e.Seeds[r.Scenario]; len(seeds) > 0 {
+		if u, err = u.WithSeed(seeds[0]); err != nil {
+			return nil, "", err
+		}
+	}
+	if u, err = s.with(u, took, mostSteps); err != nil {
+		return nil, "", err
+	}
+	names, err := u.ControllerNames([]string{cc})
+	if err != nil {
+		return nil, "", err
+	}
+	if err := scenario.Check(u, names, s.e.Seeds[r.Scenario]...); err != nil {
+		return nil, "", err
+	}
+	return u, names[0], nil
+}
+
+// measuring is a scenario whose runs measure the figures that checks are about.
+func (s *Submission) measuring(u *scenario.Scenario, of *Run) *scenario.Scenario {
+	c := *u
+	c.Name = of.folder()
+	table := measure.PublishedTable{Title: s.e.Title}
+	add := func(run string, row *measure.PublishedRow) {
+		if r := s.e.run(run); row.Metric == "" || r == nil || r.folder() != of.folder() {
+			return
+		}
+		one := *row
+		one.Values = nil // nothing is published: it is measured alone
+		table.Rows = append(table.Rows, one)
+	}
+	for i := range s.e.Checks {
+		add(s.e.Checks[i].Run, &s.e.Checks[i].Row)
+		add(s.e.Checks[i].Row.RelativeTo, &s.e.Checks[i].Row)
+	}
+	for i := range s.e.Score {
+		add(s.e.Score[i].Run, &s.e.Score[i].Row)
+		add(s.e.Score[i].Row.RelativeTo, &s.e.Score[i].Row)
+	}
+	c.Published = append(slices.Clip(c.Published), table)
+	return &c
+}

@@ -1,0 +1,92 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/interval"
+)
+
+// required is what a check requires, in words.
+func (c *Check) required(e *Exercise) string {
+	switch {
+	case c.Answer != "":
+		return c.requiredAnswer(e)
+	case len(c.Verdict) > 0:
+		words := make([]string, len(c.Verdict))
+		for i, v := range c.Verdict {
+			words[i] = string(v)
+		}
+		text := "verdict of run " + c.Run + ": " + strings.Join(words, " or ")
+		if c.Message != "" {
+			text += ", for a " + c.Message
+		}
+		return text
+	case c.MostSteps > 0:
+		return fmt.Sprintf("at most %d steps a call, on average over run %s", c.MostSteps, c.Run)
+	}
+	text := c.Row.Label + ", in run " + c.Run + ": "
+	if c.Setting != "" {
+		text = c.Setting + " of " + c.Changed + ": "
+	}
+	switch {
+	case c.Least != nil && c.Most != nil && *c.Least == *c.Most:
+		return text + c.text(*c.Least)
+	case c.Least != nil && c.Most != nil:
+		return text + c.text(*c.Least) + " to " + c.text(*c.Most)
+	case c.Least != nil:
+		return text + "at least " + c.text(*c.Least)
+	}
+	return text + "at most " + c.text(*c.Most)
+}
+
+func (c *Check) requiredAnswer(e *Exercise) string {
+	text := c.Answer + ": "
+	if q := e.question(c.Answer); q != nil && c.Run == "" {
+		text += "the right value" // it is for the student to find
+	} else {
+		text += c.Row.Label + ", in run " + c.Run
+	}
+	if c.Tolerance > 0 {
+		text += fmt.Sprintf(", within %s %%", number(100*c.Tolerance))
+	}
+	return text
+}
+
+// text is a value of the check's figure.
+func (c *Check) text(v float64) string {
+	if c.Row.RelativeTo != "" {
+		return fmt.Sprintf("%+.1f %%", v)
+	}
+	if c.kindOf != nil {
+		return valueText(*c.kindOf, v)
+	}
+	if metric := measure.MetricByName(c.Row.Metric); metric != nil {
+		return metric.Text(interval.Of([]float64{v}))
+	}
+	return number(v)
+}
+
+// valueText is a value in the base unit of its kind.
+func valueText(kind measure.Kind, v float64) string {
+	return (&measure.Metric{Kind: kind}).Text(interval.Of([]float64{v}))
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// String is points without decimals that they do not have.
+func (p Points) String() string { return number(math.Round(float64(p)*100) / 100) }
+
+func geometricMean(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	product := 1.0
+	for _, v := range values {
+		product *= v
+	}
+	return math.Pow(product, 1/float64(len(values)))
+}

@@ -1,0 +1,244 @@
+package replay
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+)
+
+// Header heads a replay. Times are in virtual ns. Its columns are those of a record, whose rows are of the ports in Rows, and
+//
+//	flow.tag, flow.source, flow.destination, flow.size, flow.start, flow.fct (-1: it has not ended), flow.ideal,
+//	flow.slowdown (millionths), flow.resent          one row each, a number for each flow
+//	pfc.time, pfc.port, pfc.priority, pfc.pause      one row each, a number for each PFC frame; pause is 1 for a PAUSE, 0 for a RESUME
+//	panel.N.time, panel.N.value                      of each panel a row for each series; values are rounded
+type Header struct {
+	Label       string               `json:"label"` // tells the runs of a page apart
+	Scenario    string               `json:"scenario"`
+	Description string               `json:"description"`
+	Controller  string               `json:"controller"`
+	Seed        uint64               `json:"seed"`
+	Fabric      string               `json:"fabric"`
+	Status      string               `json:"status"`
+	Verdict     string               `json:"verdict"`
+	Fingerprint string               `json:"fingerprint"`
+	Command     string               `json:"command"`
+	Version     string               `json:"version"`
+	Recorded    bool                 `json:"recorded"` // all ports are over time, not the sampled ones alone
+	Interval    float64              `json:"interval"`
+	Duration    float64              `json:"duration"`
+	XOFF        float64              `json:"xoff"`   // bytes; 0: it is not one number
+	Quanta      float64              `json:"quanta"` // that a PAUSE lasts, of 512 bit times
+	Priority    uint8                `json:"priority"`
+	Nodes       []Node               `json:"nodes"`
+	Links       []Link               `json:"links"`
+	Ports       []string             `json:"ports"` // interface names; link l has the ports 2l, its A's, and 2l+1
+	Rows        []int                `json:"rows"`
+	Hosts       []int                `json:"hosts"` // nodes that the rows of cnps are of
+	Tags        []string             `json:"tags"`
+	Panels      []scenario.PanelView `json:"panels"`
+	Spans       []scenario.SpanView  `json:"spans"`
+	LookAt      []string             `json:"look_at"`
+	Events      []Event              `json:"events"`
+	MoreEvents  int                  `json:"more_events"` // beside them
+	Missing     []string             `json:"missing"`     // what the folder lacks, each with what to do about it
+	Columns     []column             `json:"columns"`
+}
+
+// Node is a switch or a host.
+type Node struct {
+	Name string `json:"name"`
+	Host bool   `json:"host"`
+	Tier int    `json:"tier"`
+}
+
+// Link is a cable between two nodes.
+type Link struct {
+	A     int     `json:"a"`
+	B     int     `json:"b"`
+	Rate  float64 `json:"rate"`  // bit/s
+	Delay float64 `json:"delay"` // ns
+}
+
+// Event is a fault, a storm or a deadlock.
+type Event struct {
+	Time   int64  `json:"time"`
+	Kind   string `json:"kind"`
+	Place  string `json:"place"`
+	Detail string `json:"detail"`
+}
+
+// mostEvents is how many events a replay has.
+const mostEvents = 500
+
+// reading is a folder as it is read.
+type reading struct {
+	path     string
+	manifest rundir.Manifest
+	head     Header
+	writer
+	nodes, ports map[string]int
+}
+
+// Read makes the replay of a run's folder, under a label. Mistakes in its files are rundir.FileErrors.
+func Read(path, label string) ([]byte, error) {
+	r := &reading{path: path, nodes: map[string]int{}, ports: map[string]int{}}
+	if err := rundir.ReadJSON(filepath.Join(path, rundir.ManifestFile), &r.manifest); err != nil {
+		return nil, err
+	}
+	if r.manifest.Status == rundir.StatusRunning {
+		return nil, &rundir.FileError{Path: path, Err: errors.New("the run has not ended, or was killed: wait for it, or run it again")}
+	}
+	r.takeManifest(label)
+	if err := errors.Join(r.flows(), r.overTime(), r.pauses(), r.events(), r.panels()); err != nil {
+		return nil, err
+	}
+	return r.pack(&r.head, func(all []column) { r.head.Columns = all })
+}
+
+// takeManifest takes over what the manifest has.
+func (r *reading) takeManifest(label string) {
+	m, v := &r.manifest, &r.manifest.Configuration
+	h := &r.head
+	*h = Header{
+		Label: label, Scenario: m.Scenario, Description: v.Description, Controller: m.Controller, Seed: m.Seed, Fabric: m.Fabric, Status: m.Status,
+		Verdict: string(m.Verdict), Fingerprint: m.Fingerprint, Command: m.Command, Version: m.Version, Interval: v.Sample.Interval, Duration: v.Duration,
+		Panels: v.Report, Spans: v.Spans, LookAt: v.LookAt,
+	}
+	var set struct {
+		PFC struct {
+			XOFF   float64 `json:"xoff_bytes"`
+			Quanta float64 `json:"quanta"`
+		} `json:"pfc"`
+		Priority uint8 `json:"data_priority"`
+	}
+	// What is of another version, perhaps, may lack them.
+	_ = json.Unmarshal(v.Switch.RawMessage, &set)
+	_ = json.Unmarshal(v.Host.RawMessage, &set)
+	h.XOFF, h.Quanta, h.Priority = set.PFC.XOFF, set.PFC.Quanta, set.Priority
+	for i, n := range v.Topology.Nodes {
+		h.Nodes = append(h.Nodes, Node{n.Name, n.Kind == "host", n.Tier})
+		r.nodes[n.Name] = i
+	}
+	for _, l := range v.Topology.Links {
+		for _, end := range []string{l.A, l.B} {
+			r.ports[end] = len(h.Ports)
+			h.Ports = append(h.Ports, end)
+		}
+		h.Links = append(h.Links, Link{r.nodeOf(l.A), r.nodeOf(l.B), float64(l.Rate), l.Delay})
+	}
+}
+
+// nodeOf is the node of an interface: its name is the node's, and -eth1.
+func (r *reading) nodeOf(port string) int {
+	return r.nodes[port[:max(0, strings.LastIndex(port, "-eth"))]]
+}
+
+// table reads a CSV file of the folder. One that is not there is missing.
+func (r *reading) table(name, header, without string, each func(*rundir.Row) error) error {
+	err := rundir.ReadCSV(filepath.Join(r.path, name), header, each)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.head.Missing = append(r.head.Missing, fmt.Sprintf("no %s, so there are no %s: run it again", name, without))
+		return nil
+	}
+	return err
+}
+
+func (r *reading) flows() error {
+	tags := map[string]int{}
+	var all [9]row
+	err := r.table("flows.csv", rundir.FlowsHeader, "flows", func(c *rundir.Row) error {
+		tag, known := tags[c.Text(1)]
+		if !known {
+			tag = len(r.head.Tags)
+			tags[c.Text(1)] = tag
+			r.head.Tags = append(r.head.Tags, c.Text(1))
+		}
+		from, to := r.nodes[c.Text(2)], r.nodes[c.Text(3)]
+		fct, ideal, slowdown := int64(-1), int64(0), int64(0)
+		if !c.Empty(6) {
+			fct, ideal, slowdown = c.Whole(6), c.Whole(7), int64(math.Round(c.Number(8)*1e6))
+		}
+		for i, v := range []int64{int64(tag), int64(from), int64(to), c.Whole(4), c.Whole(5), fct, ideal, slowdown, c.Whole(9)} {
+			all[i].add(v)
+		}
+		return nil
+	})
+	for i, name := range []string{"tag", "source", "destination", "size", "start", "fct", "ideal", "slowdown", "resent"} {
+		r.put("flow."+name, all[i])
+	}
+	return err
+}
+
+func (r *reading) pauses() error {
+	var at, port, priority, pause row
+	err := r.table("pfc.csv", rundir.PFCHeader, "PAUSE frames", func(c *rundir.Row) error {
+		id, known := r.ports[c.Text(2)]
+		if !known {
+			return fmt.Errorf("there is no port %q in the manifest's configuration", c.Text(2))
+		}
+		on := int64(0)
+		if c.Text(5) == "pause" {
+			on = 1
+		}
+		at.add(c.Whole(0))
+		port.add(int64(id))
+		priority.add(c.Whole(4))
+		pause.add(on)
+		return nil
+	})
+	r.put("pfc.time", at)
+	r.put("pfc.port", port)
+	r.put("pfc.priority", priority)
+	r.put("pfc.pause", pause)
+	return err
+}
+
+func (r *reading) events() error {
+	return r.table("events.csv", rundir.EventsHeader, "faults", func(c *rundir.Row) error {
+		if len(r.head.Events) == mostEvents {
+			r.head.MoreEvents++
+			return nil
+		}
+		e := Event{Time: c.Whole(0), Kind: strings.ReplaceAll(c.Text(4), "_", " "), Place: c.Text(1), Detail: c.Quoted(5)}
+		if peer := c.Text(3); peer != "" {
+			e.Place += " to " + peer
+		}
+		r.head.Events = append(r.head.Events, e)
+		return nil
+	})
+}
+
+func (r *reading) panels() error {
+	if len(r.head.Panels) == 0 {
+		return nil
+	}
+	times, all := make([][]row, len(r.head.Panels)), make([][]row, len(r.head.Panels))
+	for i := range r.head.Panels {
+		n := len(r.head.Panels[i].Series)
+		times[i], all[i] = make([]row, n), make([]row, n)
+	}
+	err := r.table("panels.csv", rundir.PanelsHeader, "plots of the scenario's", func(c *rundir.Row) error {
+		panel, series := c.Whole(0), c.Whole(1)
+		if c.Err == nil && (panel >= int64(len(all)) || series >= int64(len(all[panel]))) {
+			return fmt.Errorf("there is no series %d of panel %d in the manifest's configuration", series, panel)
+		}
+		if at, v := c.Whole(2), c.Number(3); c.Err == nil {
+			times[panel][series].add(at)
+			all[panel][series].add(int64(math.Round(v)))
+		}
+		return nil
+	})
+	for i := range all {
+		r.put(fmt.Sprintf("panel.%d.time", i), times[i]...)
+		r.put(fmt.Sprintf("panel.%d.value", i), all[i]...)
+	}
+	return err
+}

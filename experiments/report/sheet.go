@@ -1,0 +1,116 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+// Sheet is a page of texts, tables and line charts that is about no run in particular, such as the grades of a class.
+type Sheet struct {
+	Kicker, Title, Lead, Version string
+	Facts                        []Fact
+	Parts                        []SheetPart
+	Foot                         string
+}
+
+// SheetPart is a section of a Sheet. What it lacks is left out.
+type SheetPart struct {
+	Title  string
+	Texts  []string
+	Failed bool // Texts say what went wrong
+	Table  *SheetTable
+	Lines  *Lines
+}
+
+// SheetTable is a table of texts.
+type SheetTable struct {
+	Caption string
+	Heads   []string // the first one's are the rows' names
+	Rows    []SheetRow
+}
+
+// SheetRow is a row. Part, from 0 to 1, is drawn as a bar in its first cell; below 0: none.
+type SheetRow struct {
+	Cells []string
+	Best  bool // the first cell stands out
+	Part  float64
+}
+
+//go:embed sheet.html
+var sheetHTML string
+
+type sheetPage struct {
+	*Sheet
+	Style  template.CSS
+	Script template.JS
+	Parts  []sheetPart
+}
+
+type sheetPart struct {
+	SheetPart
+	Shown   []table
+	Legend  []legend
+	Figures []figure
+}
+
+// WriteSheet writes the page. All texts are escaped.
+func WriteSheet(w io.Writer, s *Sheet) error {
+	p := &sheetPage{Sheet: s, Style: template.CSS(pageColours() + "\n" + pageCSS), Script: template.JS(pageJS)}
+	for i := range s.Parts {
+		part := sheetPart{SheetPart: s.Parts[i]}
+		if t := part.Table; t != nil {
+			part.Shown = append(part.Shown, t.table())
+		}
+		if part.Lines != nil {
+			if err := part.chart(i); err != nil {
+				return fmt.Errorf("page %s: %w", s.Title, err)
+			}
+		}
+		p.Parts = append(p.Parts, part)
+	}
+	return template.Must(pageTemplate().New("sheet").Parse(sheetHTML)).Execute(w, p)
+}
+
+func (t *SheetTable) table() table {
+	out := table{Caption: t.Caption, Corner: t.Heads[0], Heads: t.Heads[1:], Texts: true}
+	var rows []row
+	for _, r := range t.Rows {
+		shown := row{Label: r.Cells[0]}
+		for i, text := range r.Cells[1:] {
+			c := cell{Text: text, Words: true, Bar: -1}
+			if i == 0 {
+				c.Best = r.Best
+				if r.Part >= 0 {
+					c.Bar = 100 * r.Part
+				}
+			}
+			shown.Cells = append(shown.Cells, c)
+		}
+		rows = append(rows, shown)
+	}
+	out.Bodies = []body{{Rows: rows}}
+	return out
+}
+
+// chart draws the part's charts. Lines of one label look alike in all of them.
+func (p *sheetPart) chart(at int) error {
+	styles := map[string]int{}
+	for i := range p.Lines.Charts {
+		c, err := p.Lines.Charts[i].chart(fmt.Sprintf("s%dc%d", at, i), func(label string) int {
+			style, known := styles[label]
+			if !known {
+				style = len(styles)
+				styles[label] = style
+				p.Legend = append(p.Legend, legend{label, swatch(style)})
+			}
+			return style
+		})
+		if err != nil {
+			return err
+		}
+		p.Figures = append(p.Figures, figure{Name: p.Lines.Charts[i].Name, SVG: template.HTML(c.inline())})
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package runner
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+var (
+	projected = flag.String("projection.scenario", "", "scenario of BenchmarkProjection, a built-in's name or a file")
+	quick     = flag.Bool("projection.quick", false, "in its quick form")
+	under     = flag.String("projection.cc", "dcqcn", "its congestion control")
+)
+
+// stopwatch is a crew of one goroutine, which works on one region after the other as if there were several workers. It says how long they
+// would have taken: each takes its own share and then what nobody has begun, and all wait for the last.
+type stopwatch struct {
+	workers int
+	clocks  []time.Duration // of each worker's, in the present call
+	next    []int           // of each share
+
+	calls, regions int
+	work, critical time.Duration
+}
+
+func (s *stopwatch) Size() int { return s.workers }
+
+func (s *stopwatch) Lanes(events, most int) int {
+	if events-most < 32 {
+		return 1
+	}
+	return min(s.workers, events/32)
+}
+
+func (s *stopwatch) Driven(int64) {}
+
+// Do is one call.
+func (s *stopwatch) Do(workers int, shares [][]int32, drive func(lane int, region int32)) {
+	clear(s.clocks)
+	clear(s.next)
+	for {
+		w := 0
+		for i := range workers {
+			if s.clocks[i] < s.clocks[w] {
+				w = i
+			}
+		}
+		from := -1
+		for k := range shares {
+			if at := (w + k) % len(shares); s.next[at] < len(shares[at]) {
+				from = at
+				break
+			}
+		}
+		if from < 0 {
+			break
+		}
+		region := shares[from][s.next[from]]
+		s.next[from]++
+		begun := time.Now()
+		drive(w, region)
+		took := time.Since(begun)
+		s.clocks[w] += took
+		s.work += took
+		s.regions++
+	}
+	s.critical += slices.Max(s.clocks[:workers])
+	s.calls++
+}
+
+// BenchmarkProjection says what a run would take with more processors than there are: see docs/performance.md.
+func BenchmarkProjection(b *testing.B) {
+	if *projected == "" {
+		b.Skip("no -projection.scenario")
+	}
+	s, err := scenario.Reading{Quick: *quick}.Load(*projected)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, workers := range []int{2, 8, 16, 64} {
+		b.Run(fmt.Sprint(workers), func(b *testing.B) {
+			for b.Loop() {
+				dir := filepath.Join(b.TempDir(), "run")
+				r, err := newRunner(s, Options{Controller: *under, Plane: engine.PlaneWasm, Seed: s.Seed, Directory: dir, Processors: workers})
+				if err != nil {
+					b.Fatal(err)
+				}
+				watch := &stopwatch{workers: r.lanes(), clocks: make([]time.Duration, workers), next: make([]int, workers)}
+				r.crew = watch
+				if r.folder, err = files.OpenFolder(dir, dir); err != nil {
+					b.Fatal(err)
+				}
+				plane, err := r.openPlane()
+				if err != nil {
+					b.Fatal(err)
+				}
+				result, err := r.run(context.Background(), plane)
+				if err != nil {
+					b.Fatal(err)
+				}
+				_, _ = r.folder.Close(), plane.Close()
+				wall := time.Duration(result.Summary.Speed.WallSeconds * float64(time.Second))
+				// What the end of a phase costs where each worker has a processor: 2 us.
+				took := wall - watch.work + watch.critical + time.Duration(watch.calls)*2*time.Microsecond
+				b.ReportMetric(float64(watch.work)/float64(wall), "shared-out")
+				b.ReportMetric(float64(watch.work.Microseconds())/float64(watch.calls), "us/phase")
+				b.ReportMetric(float64(watch.regions)/float64(watch.calls), "regions/phase")
+				b.ReportMetric(float64(wall)/float64(took), "speedup")
+			}
+		})
+	}
+}

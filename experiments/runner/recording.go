@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"github.com/pausenet/pausenet/experiments/replay"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// recording takes a run's record: all ports, hosts and flows at each sample. One that is nil takes none.
+type recording struct {
+	*replay.Record
+	priority uint8
+	flows    flowSamples
+}
+
+func (r *runner) newRecording() *recording {
+	s := r.Scenario
+	rec := &recording{Record: replay.NewRecord(s.Topology, s.Host.DataPriority, len(s.Flows)), priority: s.Host.DataPriority}
+	rec.flows.interval = s.Sample.Interval
+	rec.flows.waiting = starting{flows: s.Flows, order: byStart(s.Flows), of: func(*scenario.Flow) bool { return rec.Flows() }}
+	if rec.Flows() {
+		for i := range s.Flows {
+			f := &s.Flows[i]
+			rec.Path(i, engine.Path(s.Topology, f.Source, f.Destination, r.Flows[i].Ports))
+		}
+	}
+	return rec
+}
+
+// sample takes a sample.
+func (r *recording) sample(now vtime.Time, e *engine.Engine) {
+	if r == nil {
+		return
+	}
+	r.Sample(now)
+	state := e.State()
+	for i := range e.Plan().Ports {
+		p := &state.Ports[i]
+		class := &p.Class[r.priority]
+		r.Port(i, replay.Port{
+			Queue: class.QueueBytes, Ingress: class.Buffered, Paused: state.Paused(i, r.priority, now), Sent: e.TxBytes(i, r.priority),
+			Marks: p.EcnMarked + p.UeMarked, CNMs: p.CnmsSent,
+		})
+	}
+	for i := range e.Plan().Hosts {
+		r.Host(i, e.NIC(i).CNPsReceived)
+	}
+	r.flows.sample(now, e.Flows(), r.Flow)
+}
+
+func (r *recording) write(folder *files.Folder) error {
+	if r == nil {
+		return nil
+	}
+	return r.Write(folder)
+}

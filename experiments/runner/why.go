@@ -1,0 +1,115 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/provenance"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// whyRecord records where each flow's time goes, as the scenario's tags have it.
+type whyRecord struct {
+	*provenance.Recorder
+	names []string // of classes
+}
+
+// mostClasses bounds the classes of frames that are told apart: each frame in a queue notes all of them.
+const mostClasses = 16
+
+// Classes of frames that are no tag.
+const (
+	classControl = "control" // ACK, NAK, CNP, CNM, PFC
+	classOthers  = "others"  // flows of the tags with least bytes
+)
+
+func newWhyRecord(s *scenario.Scenario) *whyRecord {
+	bytes := map[string]int64{}
+	for i := range s.Flows {
+		bytes[s.Flows[i].Tag] += int64(s.Flows[i].Size)
+	}
+	tags := slices.SortedFunc(maps.Keys(bytes), func(a, b string) int { return cmp.Or(cmp.Compare(bytes[b], bytes[a]), cmp.Compare(a, b)) })
+	names := append([]string{classControl}, tags...)
+	if len(tags) > mostClasses {
+		names = append(names[:mostClasses:mostClasses], classOthers)
+	}
+	of := map[string]int16{}
+	for i, tag := range tags {
+		of[tag] = int16(min(i+1, len(names)-1))
+	}
+	classOf := make([]int16, len(s.Flows))
+	for i := range s.Flows {
+		classOf[i] = of[s.Flows[i].Tag]
+	}
+	return &whyRecord{provenance.New(s.Topology, s.Host.DataPriority, classOf, len(names)-1), names}
+}
+
+// check is the invariant that a flow's parts add up to its time.
+func (w *whyRecord) check(e *engine.Engine) error {
+	return w.Check(func(flow int) (vtime.Time, bool) {
+		f := &e.Flows()[flow]
+		switch {
+		case f.Finished != vtime.Never:
+			return f.Finished - f.Start, true
+		case !f.Started():
+			return 0, true
+		}
+		return e.Now() - f.Start, false
+	})
+}
+
+// write writes the run's why.csv and causes.csv, if there is a record.
+func (w *whyRecord) write(folder *files.Folder, s *scenario.Scenario) error {
+	if w == nil {
+		return nil
+	}
+	record, plan := w.Result(), s.Topology
+	name := func(port int32) string {
+		if port < 0 {
+			return ""
+		}
+		return plan.Ports[port].Name
+	}
+	rows := make([]rundir.CauseRow, len(record.Causes))
+	for i, c := range record.Causes {
+		rows[i] = rundir.CauseRow{Kind: c.Kind.String(), Port: name(c.Port), Because: int(c.Because)}
+		if c.Kind == provenance.Congestion {
+			rows[i].Queue = w.queue(int(c.Port))
+		}
+	}
+	return rundir.WriteWhy(folder, rows, func(yield func(*rundir.WhyRow) bool) {
+		for i := range record.Flows {
+			f := &record.Flows[i]
+			for k, x := range f.Shares {
+				row := rundir.WhyRow{
+					Flow: f.Flow, Stage: x.Stage.String(), Again: x.Again, What: x.What.String(), Answer: x.Answer, Port: name(x.Port), Cause: int(x.Cause),
+					Signal: x.Signal.String(), SignalPort: name(x.SignalPort), SignalCause: int(x.SignalCause), Picoseconds: int64(f.Times[k]),
+				}
+				if x.What == provenance.Queued {
+					row.Behind = w.names[x.Class]
+				}
+				if !yield(&row) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// queue is whose bytes were in a port's queue as it had PAUSE sent.
+func (w *whyRecord) queue(port int) string {
+	var parts []string
+	for class, n := range w.Owed(port) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s=%d", w.names[class], n))
+		}
+	}
+	return strings.Join(parts, ";")
+}

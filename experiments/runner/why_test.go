@@ -1,0 +1,295 @@
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// whyOf reads a run's why.csv: by flow, what its rows come to in words, and their picoseconds.
+func (o *outcome) whyOf() (flows map[int]map[string]int64) {
+	o.Helper()
+	causes, err := rundir.ReadCauses(filepath.Join(o.dir, rundir.CausesFile))
+	if err != nil {
+		o.Fatal(err)
+	}
+	because := func(n int) (chain string) {
+		for ; n >= 0; n = causes[n].Because {
+			chain += " < " + causes[n].Kind + " " + causes[n].Port
+		}
+		return chain
+	}
+	flows = map[int]map[string]int64{}
+	err = rundir.ReadWhy(filepath.Join(o.dir, rundir.WhyFile), func(r *rundir.WhyRow) error {
+		words := []string{r.Stage, r.What}
+		if r.Again {
+			words = append(words, "again")
+		}
+		if r.Answer {
+			words = append(words, "ack")
+		}
+		if r.Port != "" {
+			words = append(words, r.Port)
+		}
+		if r.Behind != "" {
+			words = append(words, "behind "+r.Behind)
+		}
+		if r.Signal != "" {
+			words = append(words, "by "+r.Signal+" "+r.SignalPort)
+		}
+		text := strings.Join(words, " ") + because(r.Cause) + because(r.SignalCause)
+		if flows[r.Flow] == nil {
+			flows[r.Flow] = map[string]int64{}
+		}
+		if flows[r.Flow][text] != 0 {
+			return fmt.Errorf("flow %d has two rows for %s", r.Flow, text)
+		}
+		flows[r.Flow][text] = r.Picoseconds
+		return nil
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return flows
+}
+
+// twoSwitches: h2, behind s1, sends one PAUSE for 65535 quanta; what goes there fills s1, and stops what goes from h1 to h3 too.
+const twoSwitches = `
+name: two
+topology:
+  rate: 10Gbps
+  delay: 1us
+  framing: ns3
+  nodes: [{name: s0..s1, kind: switch}, {name: h0..h3, kind: host}]
+  links: [{from: s0, to: s1}, {from: h0..h1, to: s0}, {from: h2..h3, to: s1}]
+switch: {buffer: 1MB, pfc: {xoff: 4KB, xoff_to_xon: 2KB}}
+controllers: [none]
+flows:
+  - {tag: stuck, from: h0, to: h2, size: 10000B, start: 10us}
+  - {tag: victim, from: h1, to: h3, size: 1000B, start: 50us}
+faults: [{name: storm, at: 5us, for: 1us, host: h2, pause: [3], interval: 1ms}]
+duration: 5ms
+drain: true
+expect_unused: [controller]
+sample: {flows: none}
+`
+
+// TestWhyByHand works out on paper where the time of two flows goes. A byte takes 800 ps. A data packet is 1048 B, 838.4 ns; a flow's first has 16 B
+// more (RETH), 851.2 ns; an ACK and a PFC frame are 60 B, 48 ns; a cable takes 1 us.
+func TestWhyByHand(t *testing.T) {
+	const (
+		first, data, ack, cable = 851_200, 838_400, 48_000, 1_000_000
+		us                      = 1_000_000
+		// h2's PAUSE comes to s1 and holds its port for 65535 times 512 bits.
+		released = 5*us + ack + cable + 65535*51_200
+		// The first packet is in s1's queue to h2 by then, and more come. The fourth takes s1's account of s0 to XOFF. Its PAUSE is there 2886.4 ns
+		// after s0 began to send that packet; three more have left by then, at 838.4, 1676.8 and 2515.2 ns. So seven wait at s1, and three at s0. One of
+		// the seven is below XON: as the sixth begins to leave, RESUME goes to s0.
+		resumed = released + first + 4*data + ack + cable
+	)
+	o := run(t, parse(t, twoSwitches), "none", Options{Plane: engine.PlaneWasm, Why: true})
+	flows := o.whyOf()
+	behind := " < pause s0-eth1 < pause s1-eth2 < pfc_storm h2-eth1"
+	atS0 := int64(50*us + first + cable) // the victim's packet
+	victim := map[string]int64{
+		"last serialisation h1-eth1":               first,
+		"last propagation h1-eth1":                 cable,
+		"last paused s0-eth1" + behind:             resumed - atS0,
+		"last queue s0-eth1 behind stuck" + behind: 3 * data,
+		"last serialisation s0-eth1":               first,
+		"last propagation s0-eth1":                 cable,
+		"last serialisation s1-eth3":               first,
+		"last propagation s1-eth3":                 cable,
+		"last serialisation ack h3-eth1":           ack,
+		"last propagation ack h3-eth1":             cable,
+		"last serialisation ack s1-eth1":           ack,
+		"last propagation ack s1-eth1":             cable,
+		"last serialisation ack s0-eth3":           ack,
+		"last propagation ack s0-eth3":             cable,
+	}
+	// The last of the stuck flow's ten packets left h0 after nine, and was the last of the three that waited at s0. At s1 all that was before it has
+	// gone by then.
+	lastAtS0 := int64(10*us + first + 9*data + cable)
+	stuck := map[string]int64{
+		"sending serialisation h0-eth1":            first + 8*data,
+		"last serialisation h0-eth1":               data,
+		"last propagation h0-eth1":                 cable,
+		"last paused s0-eth1" + behind:             resumed - lastAtS0,
+		"last queue s0-eth1 behind stuck" + behind: 2 * data,
+		"last serialisation s0-eth1":               data,
+		"last propagation s0-eth1":                 cable,
+		"last serialisation s1-eth2":               data,
+		"last propagation s1-eth2":                 cable,
+		"last serialisation ack h2-eth1":           ack,
+		"last propagation ack h2-eth1":             cable,
+		"last serialisation ack s1-eth1":           ack,
+		"last propagation ack s1-eth1":             cable,
+		"last serialisation ack s0-eth2":           ack,
+		"last propagation ack s0-eth2":             cable,
+	}
+	for flow, want := range []map[string]int64{stuck, victim} {
+		for _, key := range slices.Sorted(maps.Keys(want)) {
+			if got := flows[flow][key]; got != want[key] {
+				t.Errorf("flow %d: %s is %d ps, want %d", flow, key, got, want[key])
+			}
+			delete(flows[flow], key)
+		}
+		for key, ps := range flows[flow] {
+			t.Errorf("flow %d: %s, %d ps, is not expected", flow, key, ps)
+		}
+	}
+}
+
+// TestWhyAddsUp: what why.csv has of each flow is its completion time, and recording changes nothing of the run.
+func TestWhyAddsUp(t *testing.T) {
+	for _, name := range []string{"incast", "line-rate", "deadlock", "pfc-storm", "link-failure", "tcd-single", "dcon-burst"} {
+		s := mustLoad(t, name)
+		if name == "dcon-burst" {
+			s.Controllers = []string{"swift", "dcon"}
+		}
+		for _, controller := range s.Controllers {
+			t.Run(name+"/"+controller, func(t *testing.T) {
+				t.Parallel()
+				plain := run(t, s, controller, Options{Plane: engine.PlaneWasm})
+				o := run(t, s, controller, Options{Plane: engine.PlaneWasm, Why: true, Processors: 2})
+				if o.Summary.Fingerprint != plain.Summary.Fingerprint {
+					t.Errorf("fingerprint %s with the record, %s without", o.Summary.Fingerprint, plain.Summary.Fingerprint)
+				}
+				o.addsUp()
+			})
+		}
+	}
+}
+
+func (o *outcome) addsUp() {
+	o.Helper()
+	flows := o.whyOf()
+	for flow, row := range o.table("flows.csv").Rows {
+		var sum int64
+		for _, ps := range flows[flow] {
+			sum += ps
+		}
+		want := row["fct_ns"]
+		if want == "" {
+			continue
+		}
+		if got := fmt.Sprint((sum + 500) / 1000); got != want {
+			o.Errorf("flow %d: its parts are %s ns, its completion time is %s ns", flow, got, want)
+		}
+	}
+}
+
+// TestWhyOfTheBurst: what DCON's paper says of f0 in its figure 2, compared with pfc.csv.
+func TestWhyOfTheBurst(t *testing.T) {
+	o := run(t, mustLoad(t, "dcon-burst"), "dcqcn", Options{Plane: engine.PlaneWasm, Why: true})
+	f0 := o.whyOf()[0]
+	// H0 by L0, L0 by S1, S1 by L2, because of the queue to R1: P2.
+	const key = "sending paused H0-eth1 < pause H0-eth1 < pause L0-eth3 < pause S1-eth3 < congestion L2-eth2"
+	paused := f0[key]
+	var sum, pauses int64
+	for k, ps := range f0 {
+		sum += ps
+		if strings.Contains(k, "paused") && k != key {
+			t.Errorf("f0: %s, %d ps: only the burst is to pause it", k, ps)
+		}
+	}
+	if want := int64(o.Scenario.Duration); sum != want {
+		t.Errorf("f0's parts are %d ps, want the run's %d: it does not end", sum, want)
+	}
+	// By pfc.csv, L0 paused H0 for so long. In each such time f0 waited for its pace besides, a packet's at most: at 2 Gb/s or more, 5 us.
+	var total, since int64
+	for _, row := range o.table("pfc.csv").Rows {
+		if row["node"] != "L0" || row["peer"] != "H0" {
+			continue
+		}
+		at := int64(testenv.Number(o, row, "time_ns"))
+		switch {
+		case row["event"] == "resume":
+			total += at - since
+			since = 0
+		case since == 0:
+			since = at
+			pauses++
+		}
+	}
+	if pauses == 0 || paused > 1000*total || paused < 1000*total-pauses*5_000_000 {
+		t.Errorf("f0 was paused for %d ps, and by pfc.csv H0 for %d ns in %d times", paused, total, pauses)
+	}
+}
+
+// TestWhyTwice: a folder's record of an earlier run does not stay.
+func TestWhyTwice(t *testing.T) {
+	s := mustLoad(t, "line-rate")
+	o := run(t, s, s.Controllers[0], Options{Plane: engine.PlaneWasm, Why: true})
+	if _, err := Run(t.Context(), s, Options{Plane: engine.PlaneWasm, Controller: s.Controllers[0], Seed: s.Seed, Directory: o.dir}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{rundir.WhyFile, rundir.CausesFile} {
+		if _, err := os.Stat(filepath.Join(o.dir, name)); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", name, err)
+		}
+	}
+}
+
+// TestWhyAgreesWithSpread: what is followed from pause to pause is what summary.json's spread and victims, and pfc.csv, have of it.
+func TestWhyAgreesWithSpread(t *testing.T) {
+	for _, c := range []struct{ scenario, controller string }{{"dcon-burst", "dcqcn"}, {"pfc-storm", "none"}, {"link-failure", "none"}, {"deadlock", "none"}} {
+		t.Run(c.scenario, func(t *testing.T) {
+			t.Parallel()
+			o := run(t, mustLoad(t, c.scenario), c.controller, Options{Plane: engine.PlaneWasm, Why: true})
+			peers, paused := map[string]string{}, map[string]bool{}
+			for _, row := range o.table("links.csv").Rows {
+				peers[row["port"]] = row["node"] + " " + row["peer"]
+			}
+			for _, row := range o.table("pfc.csv").Rows {
+				if row["event"] == "pause" {
+					paused[row["peer"]+" "+row["node"]] = true
+				}
+			}
+			causes, err := rundir.ReadCauses(filepath.Join(o.dir, rundir.CausesFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			chains := map[string]bool{} // of nodes, the root's neighbour first
+			for i := range causes {
+				if causes[i].Kind != "pause" {
+					continue
+				}
+				if !paused[peers[causes[i].Port]] {
+					t.Errorf("%s is said to have been paused, and pfc.csv has no PAUSE for it", causes[i].Port)
+				}
+				var nodes []string
+				by := ""
+				for n := i; causes[n].Kind == "pause"; n = causes[n].Because {
+					node, peer, _ := strings.Cut(peers[causes[n].Port], " ")
+					nodes, by = append([]string{node}, nodes...), peer
+				}
+				chains[strings.Join(append([]string{by}, nodes...), " ")] = true
+			}
+			// A NIC is no part of a storm's spread but its root, of which why knows.
+			if want := strings.Join(o.Summary.PFC.Spread.Chain, " "); !chains[want] {
+				t.Errorf("no chain of pauses is the spread's longest, %s, in %v", want, slices.Sorted(maps.Keys(chains)))
+			}
+			flows := o.whyOf()
+			for _, v := range o.Summary.Victims.Worst {
+				var owed int64
+				for part, ps := range flows[v.Flow] {
+					if strings.Contains(part, " < pause ") {
+						owed += ps
+					}
+				}
+				if owed == 0 {
+					t.Errorf("flow %d is a victim of PAUSE, and none of its time is owed to any", v.Flow)
+				}
+			}
+		})
+	}
+}

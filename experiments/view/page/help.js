@@ -1,0 +1,31 @@
+// What the keys do, and what is drawn.
+
+import { element } from "./format.js";
+
+const keys = [
+	["Space", "play or pause"], ["N  P", "to the next or previous PAUSE"], ["→  ←", "to the next or previous sample; with Shift, a fiftieth of the run"],
+	["B  Shift+B", "to the next or previous bookmark: first PAUSE, storm, deadlock, fault, first flow of a tag"], ["Home  End", "to the begin or the end"],
+	["[  ]", "slower, faster"], ["+  −  F", "magnify the fabric, make it smaller, show all of it; also by wheel, by two fingers, and by dragging"],
+	["/", "search flows"], ["Esc", "let go of what is selected"], ["D", "dark or light"], ["?", "this"],
+];
+
+const drawn = [
+	"Each link has two lines, one each way: the one on the right of a frame's way is its own. Its colour and width say how busy it was since the last sample.",
+	"A bar at a port is its egress queue; the longest is the largest queue of the run.",
+	"A red hatched line with a pause sign is paused: the port at the sign may not send. Arrows lead to it from who has paused it. A full red dot is a PAUSE under way, an empty one a RESUME.",
+	"Diamonds are packets marked since the last sample, triangles CNMs, rings around hosts CNPs that came to them.",
+	"Click on a link, a node or a flow for its values. In the plots a click goes to a moment, dragging magnifies a stretch of time, and a double click shows all.",
+];
+
+/** help opens the dialog. */
+export function help(dialog) {
+	const close = element("button", { className: "close", textContent: "×", ariaLabel: "Close" });
+	close.addEventListener("click", () => dialog.close());
+	const list = element("dl");
+	for (const [key, what] of keys) {
+		list.append(element("dt", {}, ...key.split("  ").map((k) => element("kbd", { textContent: k }))), element("dd", { textContent: what }));
+	}
+	dialog.replaceChildren(element("div", { className: "bar" }, element("h2", { id: "keys-title", textContent: "Keys" }), close), list,
+		element("h2", { textContent: "What is drawn" }), ...drawn.map((text) => element("p", { textContent: text })));
+	dialog.showModal();
+}

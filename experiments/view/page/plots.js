@@ -1,0 +1,185 @@
+// Plots over time, which share the cursor and the stretch of time that they show.
+
+import uPlot from "./vendor/uPlot.esm.js";
+import { lastAtMost } from "./data.js";
+import { bytes, element, rate, span } from "./format.js";
+
+const units = { queue: bytes, ingress: bytes, goodput: rate, rate, pause: (v) => `${round(v)}/s`, ce: (v) => `${round(v)}/s`, ue: (v) => `${round(v)}/s` };
+const round = (v) => (Math.abs(v) >= 1e3 ? `${+(v / 1e3).toPrecision(3)}k` : String(+v.toPrecision(3)));
+const mostPoints = 3000;
+
+/** Plots shows plots in a section. */
+export class Plots {
+	constructor(section, go) {
+		this.section = section;
+		this.go = go;
+		this.shown = [];
+		this.sync = uPlot.sync("time");
+		new ResizeObserver(() => this.resize()).observe(section);
+	}
+
+	/** show draws what there is to plot of runs: the scenario's own plots, and those of what is selected. */
+	show(runs, end, chosen, colour) {
+		this.end = end;
+		this.range ??= [0, end];
+		for (const { plot } of this.shown) plot.destroy();
+		this.shown = [];
+		const all = [...selectedPlots(runs, chosen), ...panelPlots(runs), pausedPlot(runs, end)];
+		this.section.replaceChildren(...all.map((one) => this.make(one, runs, colour)));
+		this.resize();
+	}
+
+	make({ title, series, format }, runs, colour) {
+		const figure = element("figure", {}, element("figcaption", {}, element("span", { textContent: title })));
+		const place = element("div", { className: "plot" });
+		figure.append(place);
+		const labels = [...new Set(series.map((s) => s.label))];
+		const data = uPlot.join(series.map((s) => [s.x, s.y]));
+		const line = element("div", { className: "now" });
+		const keys = element("ul", { className: "legend" });
+		figure.firstChild.append(keys);
+		const axis = { stroke: colour.muted, grid: { stroke: colour.rule, width: 1 }, ticks: { stroke: colour.rule, width: 1 }, font: "11px system-ui, sans-serif" };
+		const options = {
+			width: 300, height: 150, legend: { show: false }, padding: [6, 18, 0, 0],
+			cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
+			scales: { x: { time: false, range: () => this.range }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1] } },
+			axes: [
+				{ ...axis, size: 24, space: 70, values: (_, ticks) => ticks.map(span) },
+				{ ...axis, size: 62, space: 30, values: (_, ticks) => ticks.map(format) },
+			],
+			series: [{}, ...series.map((s) => ({
+				label: s.name, stroke: colour.series[labels.indexOf(s.label) % colour.series.length], width: 1.5, dash: s.run > 0 ? [6, 4] : undefined, spanGaps: true,
+				paths: s.step ? uPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false },
+			}))],
+			hooks: {
+				ready: [(u) => u.over.append(line)],
+				setSelect: [(u) => {
+					if (u.select.width > 4) this.zoom(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+					u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+				}],
+			},
+		};
+		const plot = new uPlot(options, data, place);
+		let pressed = 0;
+		plot.over.addEventListener("pointerdown", (e) => (pressed = e.offsetX));
+		plot.over.addEventListener("click", (e) => Math.abs(e.offsetX - pressed) < 4 && this.go(plot.posToVal(e.offsetX, "x")));
+		plot.over.addEventListener("dblclick", () => this.zoom(0, this.end));
+		// One entry a label, with a value of each run.
+		const entries = new Map(labels.map((label) => [label, element("li", {}, label)]));
+		keys.append(...entries.values());
+		const values = series.map((s, i) => {
+			const swatch = element("span", { className: s.run > 0 ? "swatch dashed" : "swatch" });
+			swatch.style.setProperty("--c", plot.series[i + 1].stroke());
+			const value = element("em", { title: s.name });
+			entries.get(s.label).append(swatch, value);
+			return value;
+		});
+		this.shown.push({ plot, figure, series, values, line, format });
+		return figure;
+	}
+
+	zoom(from, to) {
+		if (to - from < 100) return;
+		this.range = [Math.max(0, from), Math.min(this.end, to)];
+		for (const { plot } of this.shown) plot.redraw(true, true);
+		for (const { plot } of this.shown) plot.setScale("x", { min: this.range[0], max: this.range[1] });
+		this.section.classList.toggle("zoomed", this.range[0] > 0 || this.range[1] < this.end);
+		this.at(this.time);
+	}
+
+	resize() {
+		for (const { plot, figure } of this.shown) {
+			const width = figure.clientWidth, height = Math.max(80, figure.clientHeight - figure.firstChild.offsetHeight - 8);
+			if (width > 0 && (plot.width !== width || plot.height !== height)) plot.setSize({ width, height });
+		}
+		this.at(this.time ?? 0);
+	}
+
+	/** at moves the line of the moment, and tells the values there. */
+	at(t) {
+		this.time = t;
+		for (const { plot, series, values, line, format } of this.shown) {
+			const x = plot.valToPos(t, "x");
+			line.style.transform = `translateX(${x}px)`;
+			line.hidden = x < 0 || x > plot.over.clientWidth;
+			series.forEach((s, i) => {
+				const v = s.value(t);
+				const said = v === undefined || v === null ? "" : format(v);
+				if (values[i].textContent !== said) values[i].textContent = said;
+			});
+		}
+	}
+}
+
+// line is a series. Its x are sorted; of very long ones it has the largest value of each stretch.
+function line(run, k, runs, label, x, y, step) {
+	const [allX, allY] = [x, y]; // of which the value at a moment is
+	if (x.length > mostPoints) {
+		const stride = Math.ceil(x.length / mostPoints);
+		const few = Math.ceil(x.length / stride);
+		const [fx, fy] = [new Float64Array(few), new Float64Array(few)];
+		for (let i = 0; i < few; i++) {
+			fx[i] = x[i * stride];
+			fy[i] = y.subarray(i * stride, (i + 1) * stride).reduce((most, v) => Math.max(most, v));
+		}
+		[x, y] = [fx, fy];
+	}
+	const value = (t) => allY[lastAtMost(allX, t)];
+	return { label, name: runs.length > 1 ? `${label}, ${run.head.label}` : label, run: k, x, y, step, value };
+}
+
+function panelPlots(runs) {
+	return (runs[0].head.panels ?? []).map((panel, i) => ({
+		title: panel.title,
+		format: units[panel.series.at(-1)?.quantity] ?? round,
+		series: runs.flatMap((run, k) => {
+			const same = (run.head.panels ?? []).findIndex((p) => p.title === panel.title);
+			return same < 0 ? [] : run.head.panels[same].series.map((s, n) => line(
+				run, k, runs, s.label, run.row(`panel.${same}.time`, n), run.row(`panel.${same}.value`, n), ["queue", "ingress", "state"].includes(s.quantity),
+			));
+		}),
+	})).filter((p) => p.series.length > 0);
+}
+
+// pausedPlot is how many ports may not send.
+function pausedPlot(runs, end) {
+	return {
+		title: "Ports that are paused", format: round,
+		series: runs.map((run, k) => {
+			const bins = mostPoints - 1;
+			const changes = new Int32Array(bins + 2);
+			const bin = (t) => Math.max(0, Math.min(bins, Math.ceil((t / end) * bins)));
+			for (const { from, to } of run.stretches) {
+				for (let i = 0; i < from.length; i++) {
+					// What is shorter than a bin still shows.
+					const b = bin(from[i]);
+					changes[b]++;
+					changes[Math.max(b + 1, bin(to[i]))]--;
+				}
+			}
+			const x = Float64Array.from({ length: bins + 1 }, (_, i) => (i * end) / bins);
+			let n = 0;
+			return line(run, k, runs, "ports", x, Float64Array.from(x, (_, i) => (n += changes[i])), true);
+		}),
+	};
+}
+
+function selectedPlots(runs, chosen) {
+	if (!chosen) return [];
+	const [kind, id] = chosen;
+	const plot = (title, names, format, rowOf, step) => {
+		const series = runs.flatMap((run, k) => names.filter(([name]) => run.has(name)).flatMap(([name, label]) => {
+			const [row, first] = rowOf(run);
+			const y = run.row(name, row);
+			return y.length === 0 ? [] : [line(run, k, runs, label, run.times.subarray(first, first + y.length), y, step)];
+		}));
+		return series.length > 0 ? [{ title, format, series }] : [];
+	};
+	if (kind === "port") return plot(`${runs[0].portName(id)}: bytes`, [["queue", "queue"], ["ingress", "buffered from it"]], bytes, (run) => [run.ports[id]?.row ?? -1, 0], true);
+	if (kind !== "flow") return [];
+	const rowOf = (run) => [id, run.row("first")[id] ?? 0];
+	return [
+		...plot(`Flow ${id}: rates`, [["rate", "rate"], ["goodput", "goodput"]], rate, rowOf, false),
+		...plot(`Flow ${id}: RTT`, [["rtt", "RTT"]], span, rowOf, true),
+	];
+}

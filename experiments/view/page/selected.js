@@ -1,0 +1,121 @@
+// What is selected: a flow, a port or a node, with its values at the moment.
+
+import { bytes, count, element, percent, plural, rate, span } from "./format.js";
+import { slowdown } from "./table.js";
+
+/** Selected shows it in a section. */
+export class Selected {
+	constructor(section, { close, port, flow }) {
+		Object.assign(this, { section, close, port, flow });
+	}
+
+	/** show shows what is selected in some runs, nothing if that is null. */
+	show(runs, chosen) {
+		this.section.hidden = !chosen;
+		this.live = [];
+		if (!chosen) return;
+		const close = element("button", { className: "close", textContent: "×", title: "Close (Esc)", ariaLabel: "Close" });
+		close.addEventListener("click", this.close);
+		const [kind, id] = chosen;
+		this.section.replaceChildren(element("div", { className: "bar" }, element("h2", { textContent: this.title(runs[0], kind, id) }), close));
+		for (const run of runs) {
+			if (runs.length > 1) this.section.append(element("h3", { textContent: run.head.label }));
+			this.section.append(...this[`${kind}Parts`](run, id));
+		}
+	}
+
+	title(run, kind, id) {
+		if (kind === "flow") return `Flow ${id}, ${run.tag(id)}: ${run.nodeName(run.flows.source[id])} to ${run.nodeName(run.flows.destination[id])}`;
+		return kind === "port" ? `Port ${run.ports[id].name}, to ${run.nodeName(run.ports[id].peerNode)}` : `${run.head.nodes[id].host ? "Host" : "Switch"} ${run.nodeName(id)}`;
+	}
+
+	/** at brings the values to a moment. */
+	at(t) {
+		for (const [e, value, text] of this.live) {
+			const v = value(t);
+			const said = v === undefined ? "not recorded" : text(v);
+			if (e.textContent !== said) e.textContent = said;
+			e.dataset.raw = v ?? "";
+		}
+	}
+
+	// facts is a list of names and values; a value that is a function is asked at each moment, and told as text by the function behind it.
+	facts(rows) {
+		const list = element("dl");
+		for (const [name, key, value, text] of rows) {
+			const dd = element("dd");
+			dd.dataset.value = key;
+			if (typeof value === "function") this.live.push([dd, value, text]);
+			else dd.textContent = value;
+			list.append(element("dt", { textContent: name }), dd);
+		}
+		return list;
+	}
+
+	links(title, ports, run) {
+		const p = element("p", { className: "path" }, `${title} `);
+		for (const id of ports) {
+			const button = element("button", { textContent: run.portName(id), title: `port ${run.ports[id].name}` });
+			button.addEventListener("click", () => this.port(id));
+			p.append(button, " ");
+		}
+		return p;
+	}
+
+	flowParts(run, i) {
+		const f = run.flows;
+		if (i >= run.flowCount) return [element("p", { className: "soft", textContent: "This run has no such flow." })];
+		const parts = [this.facts([
+			["Rate", "rate", (t) => run.flowAt("rate", i, t), rate],
+			["Goodput", "goodput", (t) => run.flowAt("goodput", i, t), rate],
+			["RTT", "rtt", (t) => run.flowAt("rtt", i, t), span],
+			["Size", "size", f.size[i] ? bytes(f.size[i]) : "unbounded"],
+			["Start", "start", span(f.start[i])],
+			["FCT", "fct", f.fct[i] < 0 ? "had not ended" : `${span(f.fct[i])}, ${span(f.ideal[i])} alone`],
+			["Slowdown", "slowdown", slowdown(run, i)],
+			["Sent again", "resent", bytes(f.resent[i])],
+		])];
+		const path = run.path(i);
+		parts.push(path.length > 0 ? this.links("Way:", path, run) : element("p", { className: "soft", textContent: "Its way is not known: run with --record." }));
+		return parts;
+	}
+
+	portParts(run, id) {
+		const p = run.ports[id];
+		const grown = (name) => (t) => (run.has(name) && p.row >= 0 ? run.grown(name, p.row, run.sample(t)) : undefined);
+		const parts = [this.facts([
+			["Queue", "queue", (t) => run.at("queue", id, t), bytes],
+			["Buffered from it", "ingress", (t) => run.at("ingress", id, t), bytes],
+			["Paused", "paused", (t) => (run.paused(id, t) ? 1 : 0), (v) => (v ? "yes" : "no")],
+			["Utilisation", "utilisation", (t) => (p.row < 0 ? undefined : run.utilisation(id, run.sample(t))), percent],
+			["Sent", "sent", (t) => run.at("sent", id, t), bytes],
+			["Marked", "marks", grown("marks"), (v) => plural(v, "packet")],
+			["CNMs", "cnms", grown("cnms"), count],
+			["Link", "link", `${rate(p.rate)}, ${span(p.delay)}`],
+		])];
+		const flows = [];
+		if (run.has("paths")) {
+			for (let i = 0; i < run.flowCount && flows.length <= 12; i++) if (run.path(i).includes(id)) flows.push(i);
+		}
+		const across = element("p", { className: "path" }, flows.length > 0 ? "Flows: " : "");
+		for (const i of flows.slice(0, 12)) {
+			const button = element("button", { textContent: `${i} ${run.tag(i)}` });
+			button.addEventListener("click", () => this.flow(i));
+			across.append(button, " ");
+		}
+		if (flows.length > 12) across.append("…");
+		parts.push(this.links("The other way:", [p.peer], run), across);
+		return parts;
+	}
+
+	nodeParts(run, id) {
+		const ports = run.nodePorts[id];
+		const row = run.hostRows.get(id);
+		const facts = [
+			["Ports that may not send", "paused", (t) => ports.filter((p) => run.paused(p, t)).length, String],
+			["In its queues", "queue", (t) => ports.reduce((sum, p) => sum + (run.at("queue", p, t) ?? 0), 0), bytes],
+		];
+		if (row !== undefined) facts.push(["CNPs that came", "cnps", (t) => run.grown("cnps", row, run.sample(t)), count]);
+		return [this.facts(facts), this.links("Ports:", ports, run)];
+	}
+}

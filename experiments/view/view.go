@@ -1,0 +1,68 @@
+// Package view shows runs in a browser: a page that plays them again, from a server of this process for this machine alone (Serve), or as
+// one file that needs none (Export). What it plays is package replay's.
+//
+// The page is page/index.html, page/view.css and ES modules, which esbuild has bundled, with uPlot, into bundle/view.js and
+// bundle/view.css: make view-page.
+package view
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"strings"
+)
+
+//go:embed page/index.html
+var index string
+
+//go:embed bundle/view.js
+var script []byte
+
+//go:embed bundle/view.css
+var style []byte
+
+// What index.html has in the places of what differs.
+const (
+	titlePlace  = "<!--title-->"
+	policyPlace = "<!--policy-->"
+	stylePlace  = `<link rel="stylesheet" href="view.css">`
+	scriptPlace = `<script type="module" src="view.js"></script>`
+)
+
+// policy is what the page may load and run, given where from.
+func policy(scripts, styles, data string) string {
+	return fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; connect-src %s; img-src data:; base-uri 'none'; form-action 'none'", scripts, styles, data)
+}
+
+// Export is the page with its runs in it: one file that a browser opens without a server. title is of the runs.
+func Export(title string, runs [][]byte) []byte {
+	hash := func(text []byte) string {
+		sum := sha256.Sum256(text)
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	meta := `<meta http-equiv="Content-Security-Policy" content="` + html.EscapeString(policy(hash(script), hash(style), "'none'")) + `">`
+	before, behind, _ := strings.Cut(page(title, len(runs), meta), scriptPlace)
+	var b bytes.Buffer
+	b.WriteString(strings.Replace(before, stylePlace, "<style>"+string(style)+"</style>", 1))
+	for _, run := range runs {
+		b.WriteString(`<script type="application/x-pausenet-replay">`)
+		b.WriteString(base64.StdEncoding.EncodeToString(run))
+		b.WriteString("</script>\n")
+	}
+	b.WriteString(`<script type="module">`)
+	b.Write(script)
+	b.WriteString("</script>")
+	b.WriteString(behind)
+	return b.Bytes()
+}
+
+// page is index.html of so many runs.
+func page(title string, runs int, policy string) string {
+	return strings.NewReplacer(
+		titlePlace, "<title>"+html.EscapeString(title)+" · pausenet</title>",
+		policyPlace, fmt.Sprintf(`<meta name="runs" content="%d">%s`, runs, policy),
+	).Replace(index)
+}

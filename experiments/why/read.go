@@ -1,0 +1,147 @@
+// Package why says where the time of a run's flows went, and why, from what the run has recorded (run --why).
+package why
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+)
+
+// Run is a run's record.
+type Run struct {
+	Scenario, Controller string
+	Seed                 uint64
+	Partial              bool // the run was ended early, or goes on
+
+	flows  []Flow
+	causes []rundir.CauseRow
+	ports  map[string]port
+}
+
+// Flow is a flow's record.
+type Flow struct {
+	Number              int
+	Tag                 string
+	Source, Destination string
+	Size                int64
+	Ended               bool
+	Picoseconds         int64 // its completion time, or what it has come to
+	Slowdown            float64
+	rows                []rundir.WhyRow
+}
+
+// port is the end of a link.
+type port struct{ node, peer string }
+
+// NoRecordError says that a run's folder has no record.
+type NoRecordError struct{ Folder, Command string }
+
+func (e *NoRecordError) Error() string {
+	return fmt.Sprintf("%s has no record of where flows' time went: run it with --why, by %s --why", e.Folder, e.Command)
+}
+
+// Read reads the record in a run's folder.
+func Read(folder string) (*Run, error) {
+	var m rundir.Manifest
+	if err := rundir.ReadJSON(filepath.Join(folder, rundir.ManifestFile), &m); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, rundir.WhyFile)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, &NoRecordError{folder, cmp.Or(m.Command, "pausenet run "+m.Scenario)}
+	}
+	r := &Run{Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Partial: m.Status != rundir.StatusComplete, ports: map[string]port{}}
+	err := rundir.ReadCSV(filepath.Join(folder, "links.csv"), rundir.LinksHeader, func(row *rundir.Row) error {
+		r.ports[row.Text(1)] = port{row.Text(0), row.Text(2)}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.causes, err = rundir.ReadCauses(filepath.Join(folder, rundir.CausesFile)); err != nil {
+		return nil, err
+	}
+	err = rundir.ReadCSV(filepath.Join(folder, "flows.csv"), rundir.FlowsHeader, func(row *rundir.Row) error {
+		f := Flow{Number: int(row.Whole(0)), Tag: row.Text(1), Source: row.Text(2), Destination: row.Text(3), Size: row.Whole(4), Ended: !row.Empty(6)}
+		if f.Ended {
+			f.Slowdown = row.Number(8)
+		}
+		if f.Number != len(r.flows) {
+			return errors.New("flows are not numbered in order: the file is damaged")
+		}
+		r.flows = append(r.flows, f)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = rundir.ReadWhy(path, func(row *rundir.WhyRow) error {
+		if row.Flow >= len(r.flows) || max(row.Cause, row.SignalCause) >= len(r.causes) {
+			return errors.New("it names a flow or a cause that there is not: the file is damaged")
+		}
+		f := &r.flows[row.Flow]
+		f.rows = append(f.rows, *row)
+		f.Picoseconds += row.Picoseconds
+		return nil
+	})
+	return r, err
+}
+
+// Flows are the flows that a word means: a tag's, or that with a number; all that have started of an empty word. The slowest come first.
+func (r *Run) Flows(word string) ([]*Flow, error) {
+	var some []*Flow
+	for i := range r.flows {
+		if f := &r.flows[i]; len(f.rows) > 0 && (word == "" || f.Tag == word) {
+			some = append(some, f)
+		}
+	}
+	if n, err := strconv.Atoi(word); len(some) == 0 && err == nil && n >= 0 && n < len(r.flows) {
+		if len(r.flows[n].rows) == 0 {
+			return nil, fmt.Errorf("flow %d has not started", n)
+		}
+		some = append(some, &r.flows[n])
+	}
+	if len(some) == 0 && word != "" {
+		return nil, fmt.Errorf("%q is neither a tag of a flow that has started nor a flow's number, 0 to %d; tags: %s", word, len(r.flows)-1, r.tags())
+	}
+	slices.SortStableFunc(some, func(a, b *Flow) int { return cmp.Compare(b.Picoseconds, a.Picoseconds) })
+	return some, nil
+}
+
+// mostTags is how many tags a message names.
+const mostTags = 10
+
+func (r *Run) tags() string {
+	text, known := "", map[string]bool{}
+	for i := range r.flows {
+		tag := r.flows[i].Tag
+		switch {
+		case known[tag] || tag == "":
+			continue
+		case len(known) == mostTags:
+			return text + ", ..."
+		case text != "":
+			text += ", "
+		}
+		known[tag] = true
+		text += tag
+	}
+	return cmp.Or(text, "none")
+}
+
+// Tags are the tags of the flows that have started, in their order.
+func (r *Run) Tags() (tags []string) {
+	for i := range r.flows {
+		if f := &r.flows[i]; len(f.rows) > 0 && f.Tag != "" && !slices.Contains(tags, f.Tag) {
+			tags = append(tags, f.Tag)
+		}
+	}
+	return tags
+}

@@ -1,0 +1,137 @@
+package why
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pausenet/pausenet/units"
+)
+
+// least is the share of all below which a part is told of together with others.
+const least = 0.005
+
+// microseconds is a time to the picosecond.
+func microseconds(ps int64) string { return fmt.Sprintf("%d.%06d", ps/1e6, ps%1e6) }
+
+// Name is a flow for a person.
+func (f *Flow) Name() string {
+	tag := ""
+	if f.Tag != "" {
+		tag = f.Tag + ", "
+	}
+	size := "unbounded"
+	if f.Size > 0 {
+		size = units.Bytes(f.Size).String()
+	}
+	return fmt.Sprintf("%sflow %d, %s from %s to %s", tag, f.Number, size, f.Source, f.Destination)
+}
+
+// head says which run it is.
+func (r *Run) head(w io.Writer) {
+	fmt.Fprintf(w, "%s under %s, seed %d", r.Scenario, r.Controller, r.Seed)
+	if r.Partial {
+		fmt.Fprint(w, " (partial)")
+	}
+	fmt.Fprintln(w)
+}
+
+// WriteFlow prints where a flow's time went; all: every part, however small.
+func (r *Run) WriteFlow(w io.Writer, f *Flow, all bool) {
+	r.head(w)
+	if f.Ended {
+		fmt.Fprintf(w, "%s: it took %s us, %.2f times as long as alone\n", f.Name(), microseconds(f.Picoseconds), f.Slowdown)
+	} else {
+		fmt.Fprintf(w, "%s: %s us so far, it has not ended\n", f.Name(), microseconds(f.Picoseconds))
+	}
+	one := []*Flow{f}
+	fmt.Fprint(w, "\nWhat its time comes down to:\n\n")
+	writeParts(w, r.Roots(one), all, 1)
+	fmt.Fprint(w, "\nWhere it went:\n\n")
+	writeParts(w, r.Tree(one), all, 1)
+}
+
+// WriteFlows prints where the time of several flows went, the slowest first; name is what they have in common.
+func (r *Run) WriteFlows(w io.Writer, name string, flows []*Flow, all bool) {
+	r.head(w)
+	open := 0
+	for _, f := range flows {
+		if !f.Ended {
+			open++
+		}
+	}
+	fmt.Fprintf(w, "%s: %d flows", name, len(flows))
+	if open > 0 {
+		fmt.Fprintf(w, ", of which %d have not ended", open)
+	}
+	n := int64(len(flows))
+	tree, roots := r.Tree(flows), r.Roots(flows)
+	fmt.Fprintf(w, "; mean %s us, median %s us, slowest %s us\n\n", microseconds(tree.Picoseconds/n), microseconds(flows[n/2].Picoseconds), microseconds(flows[0].Picoseconds))
+	slow := flows[:(n+9)/10]
+	slowest := r.Roots(slow)
+	fmt.Fprintf(w, "What their time comes down to, in %% of it: of all, and of the slowest %d\n\n", len(slow))
+	other := map[string]int64{}
+	for _, p := range slowest.Parts {
+		other[p.What] = p.Picoseconds
+	}
+	restAll, restSlow, rest := int64(0), int64(0), 0
+	for _, p := range roots.Parts {
+		if !all && max(fraction(p.Picoseconds, roots.Picoseconds), fraction(other[p.What], slowest.Picoseconds)) < least {
+			restAll, restSlow, rest = restAll+p.Picoseconds, restSlow+other[p.What], rest+1
+			continue
+		}
+		fmt.Fprintf(w, "  %5.1f  %5.1f  %s\n", 100*fraction(p.Picoseconds, roots.Picoseconds), 100*fraction(other[p.What], slowest.Picoseconds), p.What)
+	}
+	if rest > 0 {
+		fmt.Fprintf(w, "  %5.1f  %5.1f  %s\n", 100*fraction(restAll, roots.Picoseconds), 100*fraction(restSlow, slowest.Picoseconds), smaller(rest))
+	}
+	fmt.Fprint(w, "\nWhere it went, a flow's mean:\n\n")
+	writeParts(w, tree, all, n)
+	fmt.Fprint(w, "\nThe slowest:\n\n")
+	for _, f := range flows[:min(n, 5)] {
+		top := r.Roots([]*Flow{f}).Parts[0]
+		fmt.Fprintf(w, "  %16s us  %s: %.1f %% %s\n", microseconds(f.Picoseconds), f.Name(), 100*fraction(top.Picoseconds, f.Picoseconds), top.What)
+	}
+}
+
+func fraction(part, of int64) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(part) / float64(of)
+}
+
+func smaller(n int) string {
+	if n == 1 {
+		return "a smaller part"
+	}
+	return fmt.Sprintf("%d smaller parts", n)
+}
+
+// writeParts prints a tree's parts below its top, of so many flows.
+func writeParts(w io.Writer, top *Node, all bool, flows int64) {
+	var write func(n *Node, depth int)
+	line := func(ps int64, depth int, what string) {
+		fmt.Fprintf(w, "  %16s us  %5.1f %%  %s%s\n", microseconds(ps/flows), 100*fraction(ps, top.Picoseconds), strings.Repeat("  ", depth), what)
+	}
+	write = func(n *Node, depth int) {
+		rest, count := int64(0), 0
+		for _, p := range n.Parts {
+			if !all && fraction(p.Picoseconds, top.Picoseconds) < least {
+				rest += p.Picoseconds
+				count++
+				continue
+			}
+			if len(n.Parts) == 1 && depth > 0 { // it is all of what it is a part of
+				fmt.Fprintf(w, "%31s%s%s\n", "", strings.Repeat("  ", depth), p.What)
+			} else {
+				line(p.Picoseconds, depth, p.What)
+			}
+			write(p, depth+1)
+		}
+		if count > 0 && (depth == 0 || count < len(n.Parts)) {
+			line(rest, depth, smaller(count))
+		}
+	}
+	write(top, 0)
+}

@@ -1,0 +1,101 @@
+package why
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Node is a part of some flows' time, with those that it is made of. Those add up to it, if there are any.
+type Node struct {
+	What        string  `json:"what"`
+	Picoseconds int64   `json:"ps"`
+	Parts       []*Node `json:"parts,omitempty"`
+}
+
+// part is that with a name, made if there is none.
+func (n *Node) part(what string) *Node {
+	for _, p := range n.Parts {
+		if p.What == what {
+			return p
+		}
+	}
+	p := &Node{What: what}
+	n.Parts = append(n.Parts, p)
+	return p
+}
+
+// order sorts parts, the largest first.
+func (n *Node) order() {
+	slices.SortFunc(n.Parts, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(b.Picoseconds, a.Picoseconds), cmp.Compare(a.What, b.What))
+	})
+	for _, p := range n.Parts {
+		p.order()
+	}
+}
+
+// Tree is where the time of flows went.
+func (r *Run) Tree(flows []*Flow) *Node {
+	top := &Node{What: "all"}
+	for _, f := range flows {
+		for i := range f.rows {
+			x := &f.rows[i]
+			at := top
+			at.Picoseconds += x.Picoseconds
+			for _, what := range r.path(x) {
+				at = at.part(what)
+				at.Picoseconds += x.Picoseconds
+			}
+		}
+	}
+	top.order()
+	return top
+}
+
+// Roots are what the time of flows comes down to.
+func (r *Run) Roots(flows []*Flow) *Node {
+	top := &Node{What: "all"}
+	for _, f := range flows {
+		for i := range f.rows {
+			x := &f.rows[i]
+			top.Picoseconds += x.Picoseconds
+			top.part(r.root(x)).Picoseconds += x.Picoseconds
+		}
+	}
+	top.order()
+	return top
+}
+
+// View is where flows' time went, as JSON. Picoseconds are whole; the parts of each flow's tree add up to its time, and so do its roots.
+type View struct {
+	Scenario   string     `json:"scenario"`
+	Controller string     `json:"cc"`
+	Seed       uint64     `json:"seed"`
+	Partial    bool       `json:"partial"`
+	Flows      []FlowView `json:"flows"`
+}
+
+// FlowView is that of a flow.
+type FlowView struct {
+	Flow        int     `json:"flow"`
+	Tag         string  `json:"tag"`
+	Source      string  `json:"src"`
+	Destination string  `json:"dst"`
+	Size        int64   `json:"size_bytes"`
+	Ended       bool    `json:"ended"`
+	Picoseconds int64   `json:"time_ps"`
+	Roots       []*Node `json:"roots"`
+	Parts       []*Node `json:"parts"`
+}
+
+// View is what there is to say of flows, in their order.
+func (r *Run) View(flows []*Flow) *View {
+	v := &View{r.Scenario, r.Controller, r.Seed, r.Partial, []FlowView{}}
+	for _, f := range flows {
+		one := []*Flow{f}
+		v.Flows = append(v.Flows, FlowView{
+			f.Number, f.Tag, f.Source, f.Destination, f.Size, f.Ended, f.Picoseconds, r.Roots(one).Parts, r.Tree(one).Parts,
+		})
+	}
+	return v
+}

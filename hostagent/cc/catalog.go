@@ -1,0 +1,135 @@
+package cc
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Catalog is the congestion controls that names may mean: those of the registry, and others beside them. The zero value has the registry's
+// alone. A Catalog is a value: With gives another, and runs that have different ones do not meet.
+type Catalog struct{ more []*Spec }
+
+// With is the catalog with one congestion control more, which Define has made. It is an error if its name is taken by another; one from
+// an equal file of the same name is the same.
+func (c Catalog) With(spec *Spec) (Catalog, error) {
+	folded := foldName(spec.Name)
+	if find(registry, folded) != nil {
+		return c, fmt.Errorf("%q is a built-in congestion control: give yours another name", spec.Name)
+	}
+	if other := find(c.more, folded); other != nil {
+		if spec.File != nil && other.File != nil && spec.File.SHA256 == other.File.SHA256 {
+			return c, nil
+		}
+		return c, fmt.Errorf("two congestion controls are called %s, and results go by that name: rename one of them", spec.Name)
+	}
+	return Catalog{append(slices.Clip(c.more), spec)}, nil
+}
+
+// Register adds a congestion control of another module's, which Define has made, to the registry: then it is where every built-in one is, for
+// the whole program. Call it from an init function, before any name is looked up; it is not safe beside that. It panics if the name is
+// taken or is no name, or if the Spec is not whole: then the program is wrong, whatever it is run with.
+func Register(spec *Spec) {
+	if err := spec.check(); err != nil {
+		panic(fmt.Sprintf("cc.Register: %v", err))
+	}
+	i, taken := slices.BinarySearchFunc(registry, spec.Name, func(s *Spec, name string) int { return strings.Compare(s.Name, name) })
+	if taken || find(registry, foldName(spec.Name)) != nil {
+		panic(fmt.Sprintf("cc.Register: there is a congestion control %s already: give yours another name", spec.Name))
+	}
+	registry = slices.Insert(registry, i, spec)
+	if !spec.HasWindow {
+		windowedSpecs = append(windowedSpecs, withWindow(spec))
+	}
+}
+
+// specName is what congestion controls may be called: it names a folder of results, and stands in lists and paths.
+var specName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// check says what a Spec lacks to be registered.
+func (spec *Spec) check() error {
+	switch {
+	case spec.New == nil:
+		return fmt.Errorf("%q has no New: make it by cc.Define", spec.Name)
+	case !specName.MatchString(spec.Name) || spec.Name == "all":
+		return fmt.Errorf("%q is no name of a congestion control: it has small letters, digits and -, begins with a letter, and is not all", spec.Name)
+	case spec.Summary == "" || spec.Source == "":
+		return fmt.Errorf("%s has no Summary or no Source, which list --cc shows", spec.Name)
+	case spec.Departure == "":
+		return fmt.Errorf("%s does not say what a change of the rate does to a departure that is already timed: set its Departure", spec.Name)
+	}
+	seen := map[string]bool{}
+	for i := range spec.Parameters {
+		p := &spec.Parameters[i]
+		if p.Doc == "" || p.Default == "" || foldName(p.Name) != p.Name || p.Name == "" || (p.Kind == ChoiceKind) != (p.Choices != nil) {
+			return fmt.Errorf("%s: parameter %q lacks its Doc, its Default, its Choices, or a name in small letters and _", spec.Name, p.Name)
+		}
+		if seen[p.Name+"\n"+p.When] || seen[p.Name+"\n"] {
+			return fmt.Errorf("%s: parameter %s is there twice", spec.Name, p.Name)
+		}
+		seen[p.Name+"\n"+p.When] = true
+	}
+	return nil
+}
+
+// Put is With that takes the place of another of its name that is not built in: a file's, before it was changed.
+func (c Catalog) Put(spec *Spec) (Catalog, error) {
+	others := slices.DeleteFunc(slices.Clone(c.more), func(s *Spec) bool { return SameName(s.Name, spec.Name) })
+	return Catalog{others}.With(spec)
+}
+
+// Names are the names of all congestion controls: the registry's in ascending order, and then the others.
+func (c Catalog) Names() []string {
+	names := make([]string, 0, len(registry)+len(c.more))
+	for _, s := range registry {
+		names = append(names, s.Name)
+	}
+	for _, s := range c.more {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Lookup finds a congestion control by name; upper case is as good as lower. NAME+win is the one of that name kept within a
+// window of BDP*R/C, if it has none of its own; NAME may be one with +tcd.
+func (c Catalog) Lookup(name string) (*Spec, error) {
+	folded := foldName(name)
+	if s := c.find(folded); s != nil {
+		return s, nil
+	}
+	names := c.Names()
+	if plain, ok := strings.CutSuffix(folded, windowSuffix); ok {
+		if s := find(windowedSpecs, folded); s != nil {
+			return s, nil
+		}
+		if s := c.find(plain); s != nil {
+			if !s.HasWindow {
+				return withWindow(s), nil
+			}
+			return nil, fmt.Errorf("congestion control %q: %s has a window of its own; %s may follow %s",
+				name, s.Name, windowSuffix, windowless())
+		}
+		for _, s := range windowedSpecs {
+			names = append(names, s.Name)
+		}
+	}
+	if plain, ok := strings.CutSuffix(folded, tcdSuffix); ok {
+		switch {
+		case find(windowedSpecs, plain) != nil:
+			return nil, fmt.Errorf("congestion control %q: %s comes before %s", name, tcdSuffix, windowSuffix)
+		case c.find(plain) != nil:
+			return nil, fmt.Errorf("congestion control %q: %s may follow %s", name, tcdSuffix, ternaryNames())
+		}
+	}
+	return nil, fmt.Errorf("unknown congestion control %q (there are %s)%s",
+		name, strings.Join(c.Names(), ", "), didYouMean(folded, names))
+}
+
+// find is the one of that folded name; nil if there is none.
+func (c Catalog) find(folded string) *Spec {
+	if s := find(registry, folded); s != nil {
+		return s
+	}
+	return find(c.more, folded)
+}

@@ -1,0 +1,363 @@
+// Package guest makes congestion controls of programs that users bring in files. It has what all languages share: what a program
+// declares (Declaration), how a flow of it is called (Flow), and the adapter that makes a cc.Controller of that. Package star reads
+// Starlark, package wasm WebAssembly.
+//
+// A guest's mistake is an Error, with its place in the file. Where a flow's call returns one, the adapter panics with it: the NIC that calls
+// controllers has no way to hear of errors, and whoever drives the engine recovers from a controller's panic and fails the run
+// (internal/blame). What was measured until then is kept.
+package guest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// MostRate is the highest rate that a guest may ask for, in bits per second: no line is faster.
+const MostRate = 10e12
+
+// Handler is a function of a program's that is called.
+type Handler uint8
+
+// Handlers, and how many there are.
+const (
+	Init Handler = iota
+	Preset
+	OnAck
+	OnCNP
+	OnCNM
+	OnNak
+	OnTimeout
+	OnTimer
+	OnSent
+	HandlerCount
+)
+
+var handlerNames = [HandlerCount]string{"init", "preset", "on_ack", "on_cnp", "on_cnm", "on_nak", "on_timeout", "on_timer", "on_sent"}
+
+// String is what programs call it.
+func (h Handler) String() string { return handlerNames[h] }
+
+// IsHandler says whether a function of this name is called.
+func IsHandler(name string) bool { return slices.Contains(handlerNames[:], name) }
+
+// Handlers is a set of them: those that a program has.
+type Handlers uint16
+
+// Has says whether h is one of them.
+func (s Handlers) Has(h Handler) bool { return s>>h&1 != 0 }
+
+// With is the set with h.
+func (s Handlers) With(h Handler) Handlers { return s | 1<<h }
+
+// Declaration is what a program says of itself.
+type Declaration struct {
+	Summary, Source string
+	Needs           cc.SwitchNeeds
+	Departure       cc.Departure
+	HasWindow       bool
+	Parameters      []cc.Parameter
+	Handlers        Handlers
+}
+
+// Program is a congestion control's program that has been read.
+type Program interface {
+	// Declares is what it says of itself.
+	Declares() *Declaration
+	// Bind makes it ready for the flows of an Env, whose constants are resolved. The error is an *Error.
+	Bind(env cc.Env, set *cc.Settings) (Bound, error)
+}
+
+// Bound is a program with the constants of an Env. It is shared by flows that may be called at the same time, each from one goroutine.
+type Bound interface {
+	// Flow is a new flow, whose program's init has run. The error is an *Error.
+	Flow(env cc.Env) (Flow, error)
+}
+
+// Flow is one flow's state. Its calls are those of cc.Controller, and come only where the program has the handler. Each
+// error is an *Error.
+type Flow interface {
+	// Answer is what the program wants, as the last call has left it. The same one stays the flow's.
+	Answer() *Answer
+
+	Ack(s *cc.Sample) error
+	CNP(s *cc.Sample) error
+	CNM(s *cc.Sample) error
+	Nak(now vtime.Time) error
+	Timeout(now vtime.Time) error
+	Timer(now vtime.Time) error
+	Sent(now vtime.Time, payload int) error
+	Preset(now vtime.Time, rate float64) error
+}
+
+// Answer is what a flow wants. Languages see to it that it can be done (Answer.SetRate and its like).
+type Answer struct {
+	Rate   float64    // in bits per second of line time
+	Window int64      // payload bytes; 0: none
+	Timer  vtime.Time // of the next call of Timer; vtime.Never: none
+	Moves  bool       // under cc.DepartureMovesInWindow: a change of the rate moves a departure now
+
+	Metered bool   // Steps are asked for
+	Steps   uint64 // that the last call took, as the language counts them
+}
+
+// Meter is told what the calls of a program take, and bounds it: a call's own limit does not end a run in which each call takes nearly that
+// much. Steps are the same on any machine.
+type Meter struct {
+	MostSteps uint64             // of a flow's calls in all; 0: not bounded
+	Took      func(steps uint64) // by one call of any flow; several goroutines may call it
+}
+
+// SetRate takes a rate, or says why it cannot be one.
+func (a *Answer) SetRate(rate float64) error {
+	switch {
+	case math.IsNaN(rate):
+		return fmt.Errorf("the rate would be NaN, which is no number (0/0, or inf - inf, makes one)")
+	case rate <= 0:
+		return fmt.Errorf("the rate would be %g b/s: it must be above 0; keep a least rate, as with max(rate, 10 Mb/s)", rate)
+	case rate > MostRate:
+		return fmt.Errorf("the rate would be %g b/s, above %v: no line is faster; rates are in bits per second", rate, units.Rate(MostRate))
+	}
+	a.Rate = rate
+	return nil
+}
+
+// SetWindow takes a window in bytes, whose fraction does not count, or says why it cannot be one.
+func (a *Answer) SetWindow(window float64) error {
+	switch {
+	case math.IsNaN(window):
+		return fmt.Errorf("the window would be NaN, which is no number (0/0, or inf - inf, makes one)")
+	case window < 0:
+		return fmt.Errorf("the window would be %g B: it is in bytes of payload, and cannot be negative; 0 means no window", window)
+	case window > 1<<53:
+		return fmt.Errorf("the window would be %g B: windows are in bytes of payload", window)
+	}
+	a.Window = int64(window)
+	return nil
+}
+
+// SetTimer takes a time in picoseconds, or says why it cannot be one; infinity is no timer.
+func (a *Answer) SetTimer(at float64) error {
+	switch {
+	case math.IsNaN(at):
+		return fmt.Errorf("the timer would be NaN, which is no number (0/0, or inf - inf, makes one)")
+	case math.IsInf(at, 1):
+		a.Timer = vtime.Never
+		return nil
+	case at < 0 || at > 1<<53:
+		return fmt.Errorf("the timer would be at %g ps: it is a time of the run, such as now plus 55 us", at)
+	}
+	a.Timer = vtime.Time(at)
+	return nil
+}
+
+// Constant is the value of a parameter: a number, in b/s, ps or bytes if it has a unit; a bool, or a choice's text.
+func Constant(set *cc.Settings, p *cc.Parameter) any {
+	switch p.Kind {
+	case cc.RateKind:
+		return set.Rate(p.Name)
+	case cc.TimeKind:
+		return float64(set.Time(p.Name))
+	case cc.SizeKind:
+		return float64(set.Size(p.Name))
+	case cc.IntegerKind:
+		return float64(set.Integer(p.Name))
+	case cc.FlagKind:
+		return set.Flag(p.Name)
+	case cc.ChoiceKind:
+		return set.Choice(p.Name)
+	default:
+		return set.Number(p.Name)
+	}
+}
+
+// Number is the value of a parameter as a number: a flag's is 0 or 1, a choice's its place among the choices.
+func Number(set *cc.Settings, p *cc.Parameter) float64 {
+	switch v := Constant(set, p).(type) {
+	case float64:
+		return v
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
+	default:
+		return float64(slices.Index(p.Choices, set.Choice(p.Name)))
+	}
+}
+
+// Error is a mistake in a guest's program.
+type Error struct {
+	File         string
+	Line, Column int    // from 1; 0: not known
+	Function     string // it happened in; empty: in none
+	Message      string
+	Trace        string // of calls, for whoever looks for it; empty: there is none
+}
+
+func (e *Error) Error() string {
+	place := e.File
+	if e.Line > 0 {
+		place += fmt.Sprintf(":%d", e.Line)
+		if e.Column > 0 {
+			place += fmt.Sprintf(":%d", e.Column)
+		}
+	}
+	if e.Function != "" {
+		place += ": in " + e.Function
+	}
+	return place + ": " + e.Message
+}
+
+// Guest says that a panic with this value is a guest's mistake and not its controller's in Go, and what to keep of where it happened.
+func (e *Error) Guest() string { return e.Error() + "\n" + e.Trace }
+
+// Spec makes a congestion control of a program. name is the file's, without its folder; content is all of it. The meter may be nil.
+func Spec(name string, content []byte, p Program, meter *Meter) *cc.Spec {
+	d := p.Declares()
+	sum := sha256.Sum256(content)
+	spec := cc.Spec{
+		Name: name, Summary: d.Summary, Source: d.Source, Needs: d.Needs, Departure: d.Departure, HasWindow: d.HasWindow, Parameters: d.Parameters,
+		File: &cc.File{Name: name, SHA256: hex.EncodeToString(sum[:]), Content: content},
+	}
+	if spec.Summary == "" {
+		spec.Summary = "from the file " + name
+	}
+	if spec.Source == "" {
+		spec.Source = "the file " + name
+	}
+	type bound struct{ Bound }
+	guests := &shared{handlers: d.Handlers, departure: d.Departure, file: name, meter: meter}
+	return cc.Define(spec, func(env cc.Env, set *cc.Settings) (*bound, error) {
+		b, err := p.Bind(env, set)
+		return &bound{b}, err
+	}, func(env cc.Env, b *bound) (cc.Controller, error) {
+		flow, err := b.Flow(env)
+		if err != nil {
+			return nil, err
+		}
+		flow.Answer().Metered = meter != nil
+		return &controller{Flow: flow, answer: flow.Answer(), shared: guests, line: float64(env.LineRate)}, nil
+	})
+}
+
+// shared is what the flows of a program have in common.
+type shared struct {
+	handlers  Handlers
+	departure cc.Departure
+	file      string
+	meter     *Meter
+}
+
+// controller is a flow as the NIC knows it. There may be millions.
+type controller struct {
+	Flow
+	answer *Answer
+	*shared
+	line  float64
+	steps uint64 // of all calls, if there is a meter
+}
+
+// took ends a call: its mistake, and what it took.
+func (c *controller) took(err error) {
+	if err != nil {
+		panic(err)
+	}
+	if m := c.meter; m != nil {
+		m.Took(c.answer.Steps)
+		if c.steps += c.answer.Steps; m.MostSteps > 0 && c.steps > m.MostSteps {
+			panic(&Error{File: c.file, Message: fmt.Sprintf("the calls of a flow have made more than %d steps in all, which is the most here: do less in each", m.MostSteps)})
+		}
+	}
+}
+
+// Rate is what the program has set.
+func (c *controller) Rate() float64 { return c.answer.Rate }
+
+// Retimes is as the program has declared.
+func (c *controller) Retimes() bool {
+	switch c.departure {
+	case cc.DepartureMoves:
+		return true
+	case cc.DepartureMovesInWindow:
+		return c.answer.Moves
+	}
+	return false
+}
+
+// Window is what the program has set.
+func (c *controller) Window() int64 { return c.answer.Window }
+
+// OnSent calls on_sent.
+func (c *controller) OnSent(now vtime.Time, payload int) {
+	if c.handlers.Has(OnSent) {
+		c.took(c.Sent(now, payload))
+	}
+}
+
+// OnAck calls on_ack.
+func (c *controller) OnAck(s *cc.Sample) {
+	if c.handlers.Has(OnAck) {
+		c.took(c.Ack(s))
+	}
+}
+
+// OnCNP calls on_cnp.
+func (c *controller) OnCNP(s *cc.Sample) {
+	if c.handlers.Has(OnCNP) {
+		c.took(c.CNP(s))
+	}
+}
+
+// OnCNM calls on_cnm.
+func (c *controller) OnCNM(s *cc.Sample) {
+	if c.handlers.Has(OnCNM) {
+		c.took(c.CNM(s))
+	}
+}
+
+// OnNak calls on_nak.
+func (c *controller) OnNak(now vtime.Time) {
+	if c.handlers.Has(OnNak) {
+		c.took(c.Nak(now))
+	}
+}
+
+// OnTimeout calls on_timeout.
+func (c *controller) OnTimeout(now vtime.Time) {
+	if c.handlers.Has(OnTimeout) {
+		c.took(c.Timeout(now))
+	}
+}
+
+// Deadline is the timer that the program has set.
+func (c *controller) Deadline() vtime.Time { return c.answer.Timer }
+
+// OnTimer calls on_timer. The timer is spent: the program sets another, or none.
+func (c *controller) OnTimer(now vtime.Time) {
+	if now < c.answer.Timer {
+		return
+	}
+	c.answer.Timer = vtime.Never
+	if c.handlers.Has(OnTimer) {
+		c.took(c.Timer(now))
+	}
+	if c.answer.Timer <= now {
+		panic(&Error{File: c.file, Function: "on_timer", Message: fmt.Sprintf("it leaves the timer at %v, which is not after now, %v: time would stand still", c.answer.Timer, now)})
+	}
+}
+
+// Preset calls preset, or sets the rate where there is none.
+func (c *controller) Preset(now vtime.Time, rate float64) {
+	if c.handlers.Has(Preset) {
+		c.took(c.Flow.Preset(now, rate))
+	} else if rate > 0 {
+		c.answer.Rate = min(rate, c.line)
+	}
+}

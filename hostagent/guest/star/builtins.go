@@ -1,0 +1,252 @@
+package star
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// builtins are the functions that programs have, beside None, True and False. Only such as are computed alike on every processor are here
+// (see "Rounding" in package cc): no exp, no log, no pow.
+var builtins = starlark.StringDict{
+	"min":   extreme("min", func(x, y starlark.Float) bool { return x < y }),
+	"max":   extreme("max", func(x, y starlark.Float) bool { return x > y }),
+	"abs":   unary("abs", math.Abs),
+	"sqrt":  unary("sqrt", math.Sqrt),
+	"floor": unary("floor", math.Floor),
+	"ceil":  unary("ceil", math.Ceil),
+	"round": unary("round", math.RoundToEven),
+	"int":   unary("int", math.Trunc),
+	"float": unary("float", func(f float64) float64 { return f }),
+	"clamp": builtin("clamp", func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		f, err := floats("clamp", args, 3)
+		if err != nil {
+			return nil, err
+		}
+		if !(f[0] >= f[1]) {
+			return starlark.Float(f[1]), nil
+		}
+		return starlark.Float(min(f[0], f[2])), nil
+	}),
+	"len": builtin("len", func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		if len(args) == 1 {
+			if l, ok := args[0].(*listValue); ok {
+				return starlark.Float(len(l.items)), nil
+			}
+		}
+		return nil, fmt.Errorf("len takes a list")
+	}),
+	"bool": builtin("bool", func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		if len(args) != 1 {
+			return nil, fmt.Errorf("bool takes one value")
+		}
+		return args[0].Truth(), nil
+	}),
+	"range": builtin("range", func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		f, err := floats("range", args, -3)
+		if err != nil {
+			return nil, err
+		}
+		r := rangeValue{end: f[0], step: 1}
+		if len(f) > 1 {
+			r.start, r.end = f[0], f[1]
+		}
+		if len(f) > 2 {
+			r.step = f[2]
+		}
+		if r.step == 0 || math.IsNaN(r.step) {
+			return nil, fmt.Errorf("range goes on by a number other than 0")
+		}
+		return r, nil
+	}),
+	"list":   listOf,
+	listName: listOf,
+	"sorted": builtin("sorted", func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		f, err := numbers("sorted", args)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(f, func(x, y starlark.Value) int {
+			return compare(float64(x.(starlark.Float)), float64(y.(starlark.Float)))
+		})
+		return newList(thread, f)
+	}),
+	"sum": builtin("sum", func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		f, err := numbers("sum", args)
+		if err != nil {
+			return nil, err
+		}
+		total := starlark.Float(0)
+		for _, v := range f {
+			total += v.(starlark.Float)
+		}
+		return total, nil
+	}),
+	"fail": builtin("fail", func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		words := make([]string, len(args))
+		for i, v := range args {
+			words[i] = shown(v)
+			if text, ok := v.(starlark.String); ok {
+				words[i] = string(text)
+			}
+		}
+		return nil, fmt.Errorf("fail: %s", strings.Join(words, " "))
+	}),
+	itemsName: builtin("list", func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		return newList(thread, args)
+	}),
+}
+
+// listOf is a list of what another, or a range, has.
+var listOf = builtin("list", func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	var items []starlark.Value
+	if len(args) > 0 {
+		var err error
+		if items, err = collect(args[0]); err != nil || len(args) > 1 {
+			return nil, fmt.Errorf("list takes a list or a range, of at most %d", mostItems)
+		}
+	}
+	return newList(thread, items)
+})
+
+// compare orders numbers, NaN first.
+func compare(x, y float64) int {
+	switch {
+	case x < y || math.IsNaN(x) && !math.IsNaN(y):
+		return -1
+	case x > y || math.IsNaN(y) && !math.IsNaN(x):
+		return 1
+	}
+	return 0
+}
+
+func builtin(name string, call func(*starlark.Thread, starlark.Tuple) (starlark.Value, error)) *starlark.Builtin {
+	return starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if len(kwargs) > 0 {
+			return nil, fmt.Errorf("%s takes no argument by name", name)
+		}
+		return call(thread, args)
+	})
+}
+
+// floats are so many arguments that are numbers, or up to -n of them.
+func floats(name string, args starlark.Tuple, n int) ([]float64, error) {
+	if len(args) != n && (n > 0 || len(args) < 1 || len(args) > -n) {
+		return nil, fmt.Errorf("%s takes %d numbers, and there are %d", name, max(n, -n), len(args))
+	}
+	f := make([]float64, len(args))
+	for i, v := range args {
+		number, ok := v.(starlark.Float)
+		if !ok {
+			return nil, fmt.Errorf("%s takes numbers, not %s%s", name, article(v), ifNone(v))
+		}
+		f[i] = float64(number)
+	}
+	return f, nil
+}
+
+func unary(name string, f func(float64) float64) *starlark.Builtin {
+	return builtin(name, func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		if len(args) == 1 {
+			if x, ok := args[0].(starlark.Float); ok {
+				return starlark.Float(f(float64(x))), nil
+			}
+		}
+		_, err := floats(name, args, 1)
+		return nil, err
+	})
+}
+
+// extreme is min or max, of arguments or of a list. A NaN is the result whatever the others are, as in Go.
+func extreme(name string, before func(x, y starlark.Float) bool) *starlark.Builtin {
+	return builtin(name, func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		all := []starlark.Value(args)
+		if len(args) == 1 {
+			if _, single := args[0].(starlark.Float); !single {
+				var err error
+				if all, err = numbers(name, args); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if len(all) == 0 {
+			return nil, fmt.Errorf("%s of nothing: an empty list has none", name)
+		}
+		var best starlark.Value
+		for _, v := range all {
+			f, ok := v.(starlark.Float)
+			if !ok {
+				return nil, fmt.Errorf("%s takes numbers, not %s%s", name, article(v), ifNone(v))
+			}
+			if f != f {
+				return f, nil
+			}
+			if best == nil || before(f, best.(starlark.Float)) {
+				best = v
+			}
+		}
+		return best, nil
+	})
+}
+
+// numbers are the items of the one argument, a list of numbers.
+func numbers(name string, args starlark.Tuple) ([]starlark.Value, error) {
+	if len(args) != 1 {
+		return nil, fmt.Errorf("%s takes one list", name)
+	}
+	all, err := collect(args[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s takes a list of numbers, not %s%s", name, article(args[0]), ifNone(args[0]))
+	}
+	for _, v := range all {
+		if _, ok := v.(starlark.Float); !ok {
+			return nil, fmt.Errorf("%s takes a list of numbers, and there is %s in it", name, article(v))
+		}
+	}
+	return all, nil
+}
+
+// collect is what a list or a range has, up to one more than a list may.
+func collect(v starlark.Value) (all []starlark.Value, err error) {
+	i := starlark.Iterate(v)
+	if i == nil {
+		return nil, fmt.Errorf("no list")
+	}
+	defer i.Done()
+	var item starlark.Value
+	for len(all) <= mostItems && i.Next(&item) {
+		all = append(all, item)
+	}
+	if len(all) > mostItems {
+		return nil, fmt.Errorf("a list has at most %d items", mostItems)
+	}
+	return all, nil
+}
+
+// rangeValue is what range gives.
+type rangeValue struct{ start, end, step float64 }
+
+func (r rangeValue) String() string        { return "range" }
+func (r rangeValue) Type() string          { return "range" }
+func (r rangeValue) Freeze()               {}
+func (r rangeValue) Truth() starlark.Bool  { return true }
+func (r rangeValue) Hash() (uint32, error) { return opaque{}.Hash() }
+
+// Iterate goes over the numbers.
+func (r rangeValue) Iterate() starlark.Iterator { return &rangeIterator{r} }
+
+type rangeIterator struct{ rangeValue }
+
+func (r *rangeIterator) Next(p *starlark.Value) bool {
+	if r.step > 0 && !(r.start < r.end) || r.step < 0 && !(r.start > r.end) {
+		return false
+	}
+	*p = starlark.Float(r.start)
+	r.start += r.step
+	return true
+}
+
+func (r *rangeIterator) Done() {}

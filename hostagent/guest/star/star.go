@@ -1,0 +1,436 @@
+// Package star reads controllers that are written in Starlark, and runs them by go.starlark.net.
+//
+// The language is Starlark with while, and with less of what a controller has no use for, so that memory is bounded as steps are (see
+// dialect): numbers are floats, lists are short, and there are neither texts nor dictionaries at run time. docs/controllers-from-files.md is
+// for those who write them.
+//
+// A program is read once (Read), made for the constants of an Env (Bind: parameters are literals then), and called for each flow. Bound
+// programs are frozen: flows share code and constants, and nothing that changes. A flow has a thread of its own, so flows of different hosts
+// may be called at the same time.
+//
+// # Rounding
+//
+// Starlark's floats are IEEE 754 doubles. The interpreter computes one operation at a time and boxes its result, so no compiler can fuse a
+// product and a sum: results are those of other processors, and of Go code that rounds each product (see package cc).
+//
+// Where what is:
+//
+//   - star.go: reading, binding and calling.
+//   - declare.go: what a file declares; dialect.go: which programs there are, and as what they are run.
+//   - values.go: flows, samples and hops; list.go: lists, and what bounds them; builtins.go: functions.
+package star
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// MostSource is the most bytes of a file.
+const MostSource = 64 << 10
+
+// options are the language's.
+var options = &syntax.FileOptions{While: true}
+
+// arguments are the names of what handlers are called with.
+var arguments = [guest.HandlerCount]string{
+	guest.Init: "flow", guest.Preset: "flow, now, rate",
+	guest.OnAck: "flow, ack", guest.OnCNP: "flow, cnp", guest.OnCNM: "flow, cnm", guest.OnNak: "flow, now",
+	guest.OnTimeout: "flow, now", guest.OnTimer: "flow, now", guest.OnSent: "flow, now, payload",
+}
+
+// source is a file that is being read, or has been.
+type source struct {
+	name     string
+	content  []byte
+	declared guest.Declaration
+	handlers map[string]*syntax.DefStmt
+	reads    map[string]bool // attributes that are read
+	slots    slots
+	problems []error
+}
+
+// Read reads a program. name is the file's, for messages. The error joins *guest.Errors: every mistake that shows without running it.
+func Read(name string, content []byte) (guest.Program, error) {
+	s := newSource(name, content)
+	if len(content) > MostSource {
+		return nil, &guest.Error{File: name, Message: fmt.Sprintf("has %d bytes: a controller has at most %d", len(content), MostSource)}
+	}
+	file, err := s.parse()
+	if err != nil {
+		return nil, err
+	}
+	if len(file.Stmts) == 0 {
+		return nil, &guest.Error{File: name, Message: "has nothing in it: a controller has init(flow), which sets flow.rate, and functions such as on_ack(flow, ack)"}
+	}
+	s.scan(file)
+	s.functions(file)
+	first := file.Stmts[0]
+	file.Stmts = s.declare(file)
+	if len(s.problems) > 0 {
+		return nil, errors.Join(s.problems...)
+	}
+	if _, ok := s.handlers["init"]; !ok {
+		s.errorf(first, "there is no init: def init(flow): flow.rate = path.line_rate gives new flows their rate")
+		return nil, errors.Join(s.problems...)
+	}
+	// The rest is the same whatever the constants are.
+	set := func(object, name string) (any, bool) {
+		if object == "path" {
+			return pathConstant(&cc.Env{}, name)
+		}
+		for i := range s.declared.Parameters {
+			if p := &s.declared.Parameters[i]; p.Name == name {
+				return map[cc.Kind]any{cc.FlagKind: true, cc.ChoiceKind: ""}[p.Kind], true
+			}
+		}
+		return nil, false
+	}
+	if _, err := s.compile(func(object, name string) (any, bool) {
+		v, ok := set(object, name)
+		if ok && v == nil {
+			v = 1.0
+		}
+		return v, ok
+	}); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func newSource(name string, content []byte) *source {
+	s := &source{name: name, content: content, handlers: map[string]*syntax.DefStmt{}, reads: map[string]bool{}, slots: slots{}}
+	s.declared.Departure = cc.DepartureStays
+	return s
+}
+
+// Declares is what the file declares.
+func (s *source) Declares() *guest.Declaration { return &s.declared }
+
+func (s *source) parse() (*syntax.File, error) {
+	file, err := options.Parse(s.name, s.content, 0)
+	var mistake syntax.Error
+	if errors.As(err, &mistake) {
+		return nil, s.at(mistake.Pos, mistake.Msg+hint(mistake.Msg))
+	}
+	return file, err
+}
+
+func (s *source) at(pos syntax.Position, message string) error {
+	return &guest.Error{File: s.name, Line: int(pos.Line), Column: int(pos.Col), Message: message}
+}
+
+// hint says what a message of the parser's may come from.
+func hint(message string) string {
+	switch {
+	case strings.Contains(message, "got indent") || strings.Contains(message, "outdent") || strings.Contains(message, "unindent"):
+		return " (lines of one block begin in the same column)"
+	case strings.Contains(message, "want ':'"):
+		return " (def, if, else, for and while end in a colon)"
+	case strings.Contains(message, "want newline"), strings.Contains(message, "got import"), strings.Contains(message, "got class"), strings.Contains(message, "got identifier"), strings.Contains(message, "got '='"):
+		return " (classes, import, global, try, and a = within a condition are not Starlark)"
+	}
+	return ""
+}
+
+// scan looks over the whole file: which attributes there are, and which are set.
+func (s *source) scan(file *syntax.File) {
+	set := func(e syntax.Expr) {}
+	set = func(e syntax.Expr) {
+		switch e := e.(type) {
+		case *syntax.ParenExpr:
+			set(e.X)
+		case *syntax.TupleExpr:
+			for _, e := range e.List {
+				set(e)
+			}
+		case *syntax.ListExpr:
+			for _, e := range e.List {
+				set(e)
+			}
+		case *syntax.DotExpr:
+			switch name := e.Name.Name; name {
+			case windowName:
+				s.declared.HasWindow = true
+			case rateName, timerName, movesName:
+			default:
+				if _, there := s.slots[name]; !there {
+					s.slots[name] = len(s.slots)
+				}
+			}
+		}
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.AssignStmt:
+			set(n.LHS)
+		case *syntax.ForStmt:
+			set(n.Vars)
+		case *syntax.ForClause:
+			set(n.Vars)
+		case *syntax.DotExpr:
+			s.reads[n.Name.Name] = true
+		}
+		return true
+	})
+}
+
+// functions finds the handlers.
+func (s *source) functions(file *syntax.File) {
+	var names []string
+	for h := range guest.HandlerCount {
+		names = append(names, h.String())
+	}
+	for _, stmt := range file.Stmts {
+		def, ok := stmt.(*syntax.DefStmt)
+		if !ok {
+			continue
+		}
+		at := slices.Index(names, def.Name.Name)
+		if at < 0 {
+			if strings.HasPrefix(def.Name.Name, "on_") {
+				s.errorf(def.Name, "nothing calls %s: what is called are %s%s", def.Name.Name, strings.Join(names, ", "), cc.Nearest(def.Name.Name, names))
+			}
+			continue
+		}
+		h, takes := guest.Handler(at), arguments[at]
+		if n := len(strings.Split(takes, ", ")); len(def.Params) != n {
+			s.errorf(def.Name, "%v is called with (%s): it takes %d arguments, and not %d", h, takes, n, len(def.Params))
+		}
+		s.handlers[h.String()] = def
+		s.declared.Handlers = s.declared.Handlers.With(h)
+	}
+}
+
+// compile makes the program for some constants.
+func (s *source) compile(constant func(object, name string) (any, bool)) (*starlark.Program, error) {
+	file, err := s.parse()
+	if err != nil {
+		return nil, err
+	}
+	own := *s // what is found again is of no use
+	own.problems = nil
+	own.declared.Parameters, own.declared.Needs = nil, cc.SwitchNeeds{}
+	file.Stmts = own.declare(file)
+	own.problems = nil
+	d := &dialect{source: &own, constant: constant}
+	d.stmts(file.Stmts)
+	if len(own.problems) > 0 {
+		return nil, errors.Join(own.problems...)
+	}
+	program, err := starlark.FileProgram(file, builtins.Has)
+	var mistakes resolve.ErrorList
+	if errors.As(err, &mistakes) {
+		var all []error
+		for _, m := range mistakes {
+			all = append(all, s.at(m.Pos, unresolved(m.Msg)))
+		}
+		return nil, errors.Join(all...)
+	}
+	return program, err
+}
+
+// unresolved says what to do about what the resolver has found.
+func unresolved(message string) string {
+	name, ok := strings.CutPrefix(message, "undefined: ")
+	if !ok {
+		return message
+	}
+	name, _, _ = strings.Cut(name, " ")
+	return missing(name)
+}
+
+// missing says what to do about a name that is not there.
+func missing(name string) string {
+	var names []string
+	for builtin := range builtins {
+		if builtin != itemsName && builtin != listName {
+			names = append(names, builtin)
+		}
+	}
+	for unit := range unitNames {
+		names = append(names, unit)
+	}
+	slices.Sort(names)
+	switch {
+	case name == "math":
+		return "there is no math: sqrt, floor, ceil, round, abs, min and max are there by themselves"
+	case name == "print":
+		return "there is no print: rates.csv has the flow's rate over time, and fail(\"here\", x) ends the run and says what x is"
+	case pathNamed(name):
+		return fmt.Sprintf("nothing is called %s: it is path.%s", name, name)
+	case name == "time" || name == "open" || name == "os" || name == "random":
+		return name + ": a controller has neither files nor a clock nor chance of its own: now is in what it is called with"
+	}
+	return fmt.Sprintf("nothing is called %s: a flow keeps its state as flow.%s, a parameter is params.%s%s", name, name, name, cc.Nearest(name, names))
+}
+
+// Bind makes the program for the constants of an Env.
+func (s *source) Bind(env cc.Env, set *cc.Settings) (guest.Bound, error) {
+	program, err := s.compile(func(object, name string) (any, bool) {
+		if object == "path" {
+			return pathConstant(&env, name)
+		}
+		for i := range s.declared.Parameters {
+			if p := &s.declared.Parameters[i]; p.Name == name {
+				return guest.Constant(set, p), true
+			}
+		}
+		return nil, false
+	})
+	if err != nil {
+		return nil, err
+	}
+	thread := newThread(mostLoading)
+	globals, err := program.Init(thread, builtins)
+	if err != nil {
+		return nil, s.failed(err, "")
+	}
+	globals.Freeze()
+	b := &bound{source: s}
+	for h := range guest.HandlerCount {
+		b.functions[h], _ = globals[h.String()].(*starlark.Function)
+	}
+	return b, nil
+}
+
+func newThread(steps uint64) *starlark.Thread {
+	thread := new(starlark.Thread)
+	thread.SetMaxExecutionSteps(steps)
+	thread.SetLocal(accountName, new(account))
+	return thread
+}
+
+// bound is a program with the constants of an Env.
+type bound struct {
+	*source
+	functions [guest.HandlerCount]*starlark.Function
+}
+
+// Flow makes a flow.
+func (b *bound) Flow(cc.Env) (guest.Flow, error) {
+	f := &flow{bound: b, thread: newThread(mostSteps)}
+	f.account = f.thread.Local(accountName).(*account)
+	f.value.names, f.value.values = b.slots, make([]starlark.Value, len(b.slots))
+	f.value.answer.Timer = vtime.Never
+	f.args[0] = &f.value
+	if err := f.call(guest.Init, 1); err != nil {
+		return nil, err
+	}
+	if f.value.answer.Rate == 0 {
+		start, _ := b.handlers["init"].Span()
+		return nil, &guest.Error{File: b.name, Line: int(start.Line), Function: "init", Message: "it sets no flow.rate, at which the first packet could leave: flow.rate = path.line_rate"}
+	}
+	return f, nil
+}
+
+// flow is one flow.
+type flow struct {
+	*bound
+	thread  *starlark.Thread
+	account *account
+	value   flowValue
+	sample  sampleValue
+	args    [3]starlark.Value
+}
+
+// Answer is what the flow wants.
+func (f *flow) Answer() *guest.Answer { return &f.value.answer }
+
+// call calls a handler with the first n of args.
+func (f *flow) call(handler guest.Handler, n int) error {
+	f.thread.Steps = 0
+	f.account.call = 0
+	_, err := starlark.Call(f.thread, f.functions[handler], f.args[:n:n], nil)
+	f.value.answer.Steps = f.thread.Steps
+	if err == nil && f.account.kept > mostKept {
+		f.account.kept = count(f.value.values, mostKept)
+		if f.account.kept > mostKept {
+			err = fmt.Errorf("the flow keeps more than %d items in lists: pop(0), or clear, what is too old", mostKept)
+		}
+		f.account.kept /= 2 // counting again is for as many items more
+	}
+	if err != nil {
+		return f.failed(err, handler.String())
+	}
+	return nil
+}
+
+func (f *flow) told(handler guest.Handler, kind string, s *cc.Sample) error {
+	f.sample.of, f.sample.kind = s, kind
+	f.args[1] = &f.sample
+	return f.call(handler, 2)
+}
+
+func (f *flow) when(handler guest.Handler, now vtime.Time) error {
+	f.args[1] = starlark.Float(now)
+	return f.call(handler, 2)
+}
+
+func (f *flow) Ack(s *cc.Sample) error       { return f.told(guest.OnAck, "ACK", s) }
+func (f *flow) CNP(s *cc.Sample) error       { return f.told(guest.OnCNP, "CNP", s) }
+func (f *flow) CNM(s *cc.Sample) error       { return f.told(guest.OnCNM, "CNM", s) }
+func (f *flow) Nak(now vtime.Time) error     { return f.when(guest.OnNak, now) }
+func (f *flow) Timeout(now vtime.Time) error { return f.when(guest.OnTimeout, now) }
+func (f *flow) Timer(now vtime.Time) error   { return f.when(guest.OnTimer, now) }
+
+func (f *flow) Sent(now vtime.Time, payload int) error {
+	f.args[1], f.args[2] = starlark.Float(now), starlark.Float(payload)
+	return f.call(guest.OnSent, 3)
+}
+
+func (f *flow) Preset(now vtime.Time, rate float64) error {
+	f.args[1], f.args[2] = starlark.Float(now), starlark.Float(rate)
+	return f.call(guest.Preset, 3)
+}
+
+// failed is the interpreter's error as a guest's.
+func (s *source) failed(err error, handler string) error {
+	e := &guest.Error{File: s.name, Function: handler, Message: err.Error()}
+	if def := s.handlers[handler]; def != nil { // until the interpreter says more
+		start, _ := def.Span()
+		e.Line = int(start.Line)
+	}
+	var eval *starlark.EvalError
+	if errors.As(err, &eval) {
+		e.Message = explain(eval.Msg)
+		e.Trace = eval.CallStack.String()
+		for i := range eval.CallStack {
+			if frame := eval.CallStack.At(i); frame.Pos.Filename() == s.name {
+				e.Line, e.Column, e.Function = int(frame.Pos.Line), int(frame.Pos.Col), frame.Name
+				break
+			}
+		}
+		if e.Function == "<toplevel>" {
+			e.Function = ""
+		}
+	}
+	return e
+}
+
+// explain says more of what the interpreter says.
+func explain(message string) string {
+	switch {
+	case strings.Contains(message, "too many steps"):
+		return fmt.Sprintf("the call has made %d steps without an end: is there a loop that never ends?", mostSteps)
+	case strings.HasSuffix(message, "called recursively"):
+		return message + ": a function cannot call itself; use a loop"
+	case strings.Contains(message, "division by zero"), strings.Contains(message, "modulo by zero"):
+		return message + ": see to it that the divisor is not 0"
+	case !strings.HasPrefix(message, "unknown binary op: ") && !strings.HasSuffix(message, " not implemented"):
+	case strings.Contains(message, "NoneType"):
+		return message + ": None is no number (a function without return gives None)"
+	case strings.Contains(message, "list"):
+		return message + ": a list is no number (len(l), sum(l) and l[0] are)"
+	}
+	return message
+}

@@ -1,0 +1,238 @@
+package wasm
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"sync"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// bound is a module with the constants of an Env, and instances of it: as many as have been called at the same time.
+type bound struct {
+	*program
+	constants [blockRate]float64
+
+	mutex     sync.Mutex
+	instances []*instance
+}
+
+// instance is a new one, with the constants in its block. Nobody else has it.
+func (b *bound) instance() (*instance, error) {
+	m, err := b.instantiate()
+	if err != nil {
+		return nil, err
+	}
+	m.block = (*[blockBytes]byte)(m.memory[b.block:])
+	m.flow = m.memory[b.program.flow:][:b.flowSize:b.flowSize]
+	for i, v := range b.constants {
+		m.put(i, v)
+	}
+	m.busy.Store(true)
+	return m, nil
+}
+
+// take takes an instance that is not busy, or makes one.
+func (b *bound) take() (*instance, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for _, m := range b.instances {
+		if m.busy.CompareAndSwap(false, true) {
+			return m, nil
+		}
+	}
+	m, err := b.instance()
+	if err == nil {
+		b.instances = append(b.instances, m)
+	}
+	return m, err
+}
+
+func (m *instance) put(at int, v float64) {
+	binary.LittleEndian.PutUint64(m.block[8*at:], math.Float64bits(v))
+}
+
+func (m *instance) get(at int) float64 {
+	return math.Float64frombits(binary.LittleEndian.Uint64(m.block[8*at:]))
+}
+
+// flow is one flow.
+type flow struct {
+	*bound
+	at     *instance // of the last call; it is tried first, so that processors that call flows do not meet
+	answer guest.Answer
+	state  []byte   // as the last call has left it
+	room   [64]byte // for it, if it is no larger: then a call needs one place in memory less
+}
+
+// Flow makes a flow.
+func (b *bound) Flow(cc.Env) (guest.Flow, error) {
+	f := &flow{bound: b}
+	if int(b.flowSize) <= len(f.room) {
+		f.state = f.room[:b.flowSize]
+	} else {
+		f.state = make([]byte, b.flowSize)
+	}
+	f.answer.Timer = vtime.Never
+	m, err := f.begin()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.call(m, guest.Init); err != nil {
+		return nil, err
+	}
+	if f.answer.Rate == 0 {
+		return nil, &guest.Error{File: b.name, Function: "init", Message: "it sets no rate, at which the first packet could leave: pn.rate = pn.line_rate"}
+	}
+	return f, nil
+}
+
+// Answer is what the flow wants.
+func (f *flow) Answer() *guest.Answer { return &f.answer }
+
+// begin has an instance with the flow's state in it.
+func (f *flow) begin() (*instance, error) {
+	m := f.at
+	if m == nil || !m.busy.CompareAndSwap(false, true) {
+		var err error
+		if m, err = f.take(); err != nil {
+			return nil, err
+		}
+		f.at = m
+		m.owner = nil
+	}
+	if m.owner != f {
+		copy(m.flow, f.state)
+		m.owner = f
+	}
+	m.put(blockRate, f.answer.Rate)
+	m.put(blockWindow, float64(f.answer.Window))
+	m.put(blockTimer, timerNumber(f.answer.Timer))
+	m.put(blockMoves, truth(f.answer.Moves))
+	return m, nil
+}
+
+// call calls a handler, and takes what it wants.
+func (f *flow) call(m *instance, handler guest.Handler) error {
+	if err := m.functions[handler].CallWithStack(context.Background(), nil); err != nil {
+		return f.failed(err, handler.String(), m) // the instance stays busy: its stack may be anywhere
+	}
+	if f.answer.Metered {
+		f.answer.Steps = mostSteps - m.steps.Get()
+	}
+	copy(f.state, m.flow)
+	if n := m.calls[handler] + 1; n&(n-1) == 0 || n%outsideEvery == 0 {
+		if err := m.outside(handler); err != nil {
+			return err
+		}
+	}
+	m.calls[handler]++
+	err := f.wants(m.get(blockRate), m.get(blockWindow), m.get(blockTimer), m.get(blockMoves))
+	m.busy.Store(false)
+	if err != nil {
+		return &guest.Error{File: f.name, Function: handler.String(), Message: err.Error()}
+	}
+	return nil
+}
+
+// wants takes what the flow wants.
+func (f *flow) wants(rate, window, timer, moves float64) error {
+	f.answer.Moves = moves != 0
+	if rate != f.answer.Rate {
+		if err := f.answer.SetRate(rate); err != nil {
+			return err
+		}
+	}
+	if window != float64(f.answer.Window) {
+		if err := f.answer.SetWindow(window); err != nil {
+			return err
+		}
+	}
+	if timer == timerNumber(f.answer.Timer) {
+		return nil
+	}
+	return f.answer.SetTimer(timer)
+}
+
+// timerNumber is a timer in the block: infinity for none.
+func timerNumber(at vtime.Time) float64 {
+	if at == vtime.Never {
+		return math.Inf(1)
+	}
+	return float64(at)
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// told calls a handler with a sample.
+func (f *flow) told(handler guest.Handler, s *cc.Sample) error {
+	m, err := f.begin()
+	if err != nil {
+		return err
+	}
+	m.put(blockNow, float64(s.Now))
+	m.put(blockAckSequence, float64(s.AckSequence))
+	m.put(blockNextSend, float64(s.NextSend))
+	m.put(blockCE, truth(s.CE))
+	m.put(blockUE, truth(s.UE))
+	switch handler {
+	case guest.OnAck:
+		m.put(blockRTT, float64(s.RTT))
+		m.put(blockAckedBytes, float64(s.AckedBytes))
+		m.put(blockPathID, float64(s.PathID))
+		hops := s.Hops[:min(len(s.Hops), blockHopCount)]
+		m.put(blockHops, float64(len(hops)))
+		for i := range hops {
+			h, at := &hops[i], blockHop+4*i
+			m.put(at, float64(h.Rate))
+			m.put(at+1, float64(h.Departed))
+			m.put(at+2, float64(h.TxBytes))
+			m.put(at+3, float64(h.QueueBytes))
+		}
+	case guest.OnCNP:
+		m.put(blockReceived, float64(s.Received))
+		m.put(blockReceivingRate, float64(s.ReceivingRate))
+	case guest.OnCNM:
+		m.put(blockFlows, float64(s.CNMFlows))
+		m.put(blockCNMRate, float64(s.CNMRate))
+	}
+	return f.call(m, handler)
+}
+
+// when calls a handler with a time, and one number more.
+func (f *flow) when(handler guest.Handler, now vtime.Time, at int, v float64) error {
+	m, err := f.begin()
+	if err != nil {
+		return err
+	}
+	m.put(blockNow, float64(now))
+	m.put(at, v)
+	return f.call(m, handler)
+}
+
+func (f *flow) Ack(s *cc.Sample) error   { return f.told(guest.OnAck, s) }
+func (f *flow) CNP(s *cc.Sample) error   { return f.told(guest.OnCNP, s) }
+func (f *flow) CNM(s *cc.Sample) error   { return f.told(guest.OnCNM, s) }
+func (f *flow) Nak(now vtime.Time) error { return f.when(guest.OnNak, now, blockNow, float64(now)) }
+
+func (f *flow) Timeout(now vtime.Time) error {
+	return f.when(guest.OnTimeout, now, blockNow, float64(now))
+}
+
+func (f *flow) Timer(now vtime.Time) error { return f.when(guest.OnTimer, now, blockNow, float64(now)) }
+
+func (f *flow) Sent(now vtime.Time, payload int) error {
+	return f.when(guest.OnSent, now, blockPayload, float64(payload))
+}
+
+func (f *flow) Preset(now vtime.Time, rate float64) error {
+	return f.when(guest.Preset, now, blockStartRate, rate)
+}

@@ -1,0 +1,273 @@
+package wasm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/hostagent/guest"
+)
+
+// ownName begins the names of what a module exports for the host: no name of the module's own does.
+const ownName = "pausenet_own_"
+
+// stepsGlobal is the export by which the steps that are left are set and read.
+const stepsGlobal = ownName + "steps_left"
+
+// globalName is the export of a global that can change: what is in it after a call is what was before (outside.go).
+func globalName(at uint32) string { return fmt.Sprint(ownName, "global_", at) }
+
+// metered is a module that counts its steps.
+type metered struct {
+	code    []byte
+	places  places   // of its code in the code that it was made of
+	globals []uint32 // those that can change
+	stack   uint32   // the address of the stack's end, from which it grows down; 0: no stack is known
+}
+
+// meter makes a module count steps: each function that is entered and each round of a loop takes one, and where none is left the code traps. The
+// count is the same on any machine, which a clock is not. A handler is exported as a function that begins the count anew and calls it: cheaper than to
+// set the count from outside. The module's memory cannot grow.
+func meter(module []byte) (m metered, err error) {
+	all, err := sections(module)
+	if err != nil {
+		return m, err
+	}
+	defer damaged(&err)
+	find := func(id byte) *reader {
+		if i := slices.IndexFunc(all, func(s section) bool { return s.id == id }); i >= 0 {
+			return &reader{all[i].content}
+		}
+		return nil
+	}
+	if r := find(sectionImport); r != nil && r.u32() > 0 {
+		from, what := string(r.bytes(r.u32())), string(r.bytes(r.u32()))
+		return m, fmt.Errorf("it imports %s of %s, and a controller has nothing but its own code: build it without a system and a library "+
+			"(clang --target=wasm32 -nostdlib, rustc --target wasm32-unknown-unknown, tinygo -target=wasm-unknown)", what, from)
+	}
+	types, functions := find(sectionType), find(sectionFunction)
+	if types == nil || functions == nil || find(sectionExport) == nil || find(sectionCode) == nil || find(sectionMemory) == nil {
+		return m, errors.New("it exports nothing: functions are exported by their names, such as on_ack")
+	}
+	e := entries{plain: plainTypes(types), types: functionTypes(functions)}
+	globals := uint32(0)
+	if r := find(sectionGlobal); r != nil {
+		if globals, err = m.readGlobals(r); err != nil {
+			return m, err
+		}
+	}
+	// Exports come before the code, but what they say of handlers comes after the types of functions.
+	if err := e.read(find(sectionExport)); err != nil {
+		return m, err
+	}
+	m.code = append(m.code, header...)
+	// The count is the last of the globals, so that no other gets another number.
+	count := append(appendI64([]byte{typeI64, 1, opI64Const}, mostSteps), opEnd)
+	for _, s := range all {
+		if s.id == sectionExport && find(sectionGlobal) == nil {
+			m.code = appendSection(m.code, section{id: sectionGlobal, content: append([]byte{1}, count...)})
+		}
+		r := &reader{s.content}
+		switch s.id {
+		case sectionCustom:
+			if s.name != "name" {
+				continue // debugging information, whose places in the code are others now
+			}
+		case sectionMemory:
+			if s.content, err = fixedMemory(r); err != nil {
+				return m, err
+			}
+		case sectionFunction:
+			r.u32()
+			s.content = append(appendU32(nil, uint32(len(e.types)+len(e.handlers))), r.data...)
+			for _, function := range e.handlers {
+				s.content = appendU32(s.content, e.types[function])
+			}
+		case sectionGlobal:
+			r.u32()
+			s.content = append(append(appendU32(nil, globals+1), r.data...), count...)
+		case sectionExport:
+			s.content = m.exports(&e, globals)
+		case sectionCode:
+			if s.content, err = m.meterCode(r, &e, globals); err != nil {
+				return m, err
+			}
+		}
+		m.code = appendSection(m.code, s)
+	}
+	for _, s := range placeSections() {
+		m.code = appendSection(m.code, s)
+	}
+	return m, nil
+}
+
+// readGlobals finds the globals that can change, and the stack: compilers have its pointer as the first of them.
+func (m *metered) readGlobals(r *reader) (n uint32, err error) {
+	n = r.u32()
+	for i := range n {
+		kind, mutable := r.byte(), r.byte() != 0
+		if mutable {
+			m.globals = append(m.globals, i)
+		}
+		value := *r
+		for op := byte(0); op != opEnd; {
+			if op, err = r.instruction(); err != nil {
+				return 0, err
+			}
+		}
+		if mutable && kind == typeI32 && len(m.globals) == 1 && value.byte() == opI32Const {
+			m.stack = uint32(value.i32())
+		}
+	}
+	return n, nil
+}
+
+// fixedMemory is the memory section with the memory's least size as its greatest.
+func fixedMemory(r *reader) ([]byte, error) {
+	if r.u32() != 1 {
+		return nil, errors.New("it has several memories")
+	}
+	if flags := r.byte(); flags > 1 {
+		return nil, errors.New("its memory is shared, or of 64 bits: build for wasm32, without threads")
+	}
+	pages := r.u32()
+	if pages > mostPages {
+		return nil, fmt.Errorf("it wants %d pages of memory: the most is %d, of 64 KiB each (for clang: -Wl,-z,stack-size=8192)", pages, mostPages)
+	}
+	return appendU32(appendU32([]byte{1, 1}, pages), pages), nil
+}
+
+// entries are the handlers that a module exports.
+type entries struct {
+	plain    map[uint32]bool // types without arguments and results
+	types    []uint32        // of functions
+	exports  []export
+	handlers []uint32 // functions that are exported as handlers
+}
+
+type export struct {
+	name string
+	kind byte
+	at   uint32
+}
+
+// plainTypes are the types of functions that take nothing and return nothing.
+func plainTypes(r *reader) map[uint32]bool {
+	plain := map[uint32]bool{}
+	for i := range r.u32() {
+		if r.byte() != typeFunction {
+			panic(errDamaged)
+		}
+		takes := len(r.bytes(r.u32()))
+		plain[i] = len(r.bytes(r.u32())) == 0 && takes == 0
+	}
+	return plain
+}
+
+func functionTypes(r *reader) (types []uint32) {
+	for range r.u32() {
+		types = append(types, r.u32())
+	}
+	return types
+}
+
+// read reads the exports.
+func (e *entries) read(r *reader) error {
+	for range r.u32() {
+		x := export{name: string(r.bytes(r.u32()))}
+		x.kind, x.at = r.byte(), r.u32()
+		if strings.HasPrefix(x.name, ownName) {
+			return fmt.Errorf("it exports %s: names that begin with %s are pausenet's", x.name, ownName)
+		}
+		if x.kind == exportedFunction {
+			if uint64(x.at) >= uint64(len(e.types)) {
+				return errDamaged
+			}
+			// One that takes or returns something stays as it is, and is refused as such.
+			if guest.IsHandler(x.name) && e.plain[e.types[x.at]] {
+				e.handlers = append(e.handlers, x.at)
+				x.at = uint32(len(e.types) + len(e.handlers) - 1)
+			}
+		}
+		e.exports = append(e.exports, x)
+	}
+	return nil
+}
+
+// exports is the section of exports. count is the count's global.
+func (m *metered) exports(e *entries, count uint32) []byte {
+	all := append(e.exports, export{stepsGlobal, exportedGlobal, count})
+	for _, at := range m.globals {
+		all = append(all, export{globalName(at), exportedGlobal, at})
+	}
+	content := appendU32(nil, uint32(len(all)))
+	for _, x := range all {
+		content = appendU32(append(appendName(content, x.name), x.kind), x.at)
+	}
+	return content
+}
+
+// meterCode has the code of each function count, and adds the functions that begin to count.
+func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error) {
+	whole := len(r.data)
+	n := r.u32()
+	if uint64(n) != uint64(len(e.types)) {
+		return nil, errDamaged
+	}
+	out := appendU32(nil, n+uint32(len(e.handlers)))
+	step := append(appendU32([]byte{opGlobalGet}, count), opI64Const, 1, opI64Sub)
+	step = appendU32(append(step, opGlobalSet), count)
+	step = append(appendU32(append(step, opGlobalGet), count), opI64Const, 0, opI64LtS)
+	step = append(step, opIf, 0x40, opUnreachable, opEnd)
+	for range n {
+		size := r.u32()
+		at := whole - len(r.data)
+		body, moved, err := meteredBody(&reader{r.bytes(size)}, step)
+		if err != nil {
+			return nil, err
+		}
+		out = appendU32(out, uint32(len(body)))
+		for _, p := range moved {
+			m.places = append(m.places, place{p.now + len(out), p.was + at})
+		}
+		out = append(out, body...)
+	}
+	for _, function := range e.handlers {
+		body := appendI64([]byte{0, opI64Const}, mostSteps) // no locals
+		body = appendU32(append(body, opGlobalSet), count)
+		body = append(appendU32(append(body, opCall), function), opEnd)
+		out = append(appendU32(out, uint32(len(body))), body...)
+	}
+	return out, nil
+}
+
+// meteredBody has a function's body count a step at its beginning, and one in each loop. It says which parts of it are where now.
+func meteredBody(r *reader, step []byte) (out []byte, moved places, err error) {
+	whole := r.data
+	for range r.u32() { // locals
+		r.u32()
+		r.byte()
+	}
+	from := 0
+	move := func() {
+		to := len(whole) - len(r.data)
+		moved = append(moved, place{len(out), from})
+		out = append(out, whole[from:to]...)
+		moved = append(moved, place{len(out), to})
+		out = append(out, step...)
+		from = to
+	}
+	move()
+	for len(r.data) > 0 {
+		op, err := r.instruction()
+		if err != nil {
+			return nil, nil, err
+		}
+		if op == opLoop {
+			move()
+		}
+	}
+	moved = append(moved, place{len(out), from})
+	return append(out, whole[from:]...), moved, nil
+}

@@ -1,0 +1,226 @@
+package wasm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Sections of a module (WebAssembly Core Specification 2.0, section 5.5.2).
+const (
+	sectionCustom   = 0
+	sectionType     = 1
+	sectionImport   = 2
+	sectionFunction = 3
+	sectionMemory   = 5
+	sectionGlobal   = 6
+	sectionExport   = 7
+	sectionCode     = 10
+)
+
+// Instructions (section 5.4).
+const (
+	opUnreachable = 0x00
+	opLoop        = 0x03
+	opIf          = 0x04
+	opEnd         = 0x0b
+	opCall        = 0x10
+	opGlobalGet   = 0x23
+	opGlobalSet   = 0x24
+	opI32Const    = 0x41
+	opI64Const    = 0x42
+	opI64LtS      = 0x53
+	opI64Sub      = 0x7d
+)
+
+const (
+	typeI32      = 0x7f
+	typeI64      = 0x7e
+	typeFunction = 0x60
+
+	exportedFunction = 0
+	exportedGlobal   = 3
+)
+
+var header = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
+
+var errDamaged = errors.New("it is no WebAssembly module, or damaged")
+
+// damaged recovers from a reader's panic at the end of what there is.
+func damaged(err *error) {
+	if r := recover(); r != nil {
+		if r != errDamaged {
+			panic(r)
+		}
+		*err = errDamaged
+	}
+}
+
+// section is one of a module's. A custom one has its name, and content is what follows it.
+type section struct {
+	id      byte
+	name    string
+	content []byte
+}
+
+// sections are those of a module, in their order.
+func sections(module []byte) (all []section, err error) {
+	defer damaged(&err)
+	if !bytes.HasPrefix(module, header) {
+		return nil, errDamaged
+	}
+	for r := (&reader{module[len(header):]}); len(r.data) > 0; {
+		s := section{id: r.byte()}
+		s.content = r.bytes(r.u32())
+		if s.id == sectionCustom {
+			c := &reader{s.content}
+			s.name = string(c.bytes(c.u32()))
+			s.content = c.data
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// appendSection appends a section to a module.
+func appendSection(out []byte, s section) []byte {
+	content := s.content
+	if s.id == sectionCustom {
+		content = append(appendName(nil, s.name), content...)
+	}
+	out = appendU32(append(out, s.id), uint32(len(content)))
+	return append(out, content...)
+}
+
+// reader reads a module; at its end it panics with errDamaged.
+type reader struct{ data []byte }
+
+func (r *reader) bytes(n uint32) []byte {
+	if uint64(n) > uint64(len(r.data)) {
+		panic(errDamaged)
+	}
+	b := r.data[:n:n]
+	r.data = r.data[n:]
+	return b
+}
+
+func (r *reader) byte() byte { return r.bytes(1)[0] }
+
+// u32 is an unsigned number (LEB128).
+func (r *reader) u32() uint32 {
+	var v uint64
+	for shift := 0; shift < 35; shift += 7 {
+		b := r.byte()
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			if v > 1<<32-1 {
+				panic(errDamaged)
+			}
+			return uint32(v)
+		}
+	}
+	panic(errDamaged)
+}
+
+// i32 is a signed number (LEB128).
+func (r *reader) i32() int32 {
+	var v int64
+	for shift := 0; shift < 35; shift += 7 {
+		b := r.byte()
+		v |= int64(b&0x7f) << shift
+		if b < 0x80 {
+			if b&0x40 != 0 {
+				v |= -1 << (shift + 7)
+			}
+			return int32(v)
+		}
+	}
+	panic(errDamaged)
+}
+
+// skip goes over a number of LEB128, signed or not.
+func (r *reader) skip() {
+	for range 10 {
+		if r.byte() < 0x80 {
+			return
+		}
+	}
+	panic(errDamaged)
+}
+
+func appendU32(b []byte, v uint32) []byte {
+	for v >= 0x80 {
+		b = append(b, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(b, byte(v))
+}
+
+// appendI64 appends a signed number (LEB128).
+func appendI64(b []byte, v int64) []byte {
+	for v > 0x3f || v < -0x40 {
+		b = append(b, byte(v&0x7f)|0x80)
+		v >>= 7
+	}
+	return append(b, byte(v&0x7f))
+}
+
+func appendName(b []byte, name string) []byte {
+	return append(appendU32(b, uint32(len(name))), name...)
+}
+
+// instruction goes over an instruction (section 5.4 of the specification), and says which it is.
+func (r *reader) instruction() (op byte, err error) {
+	op = r.byte()
+	switch {
+	case op == 0x02 || op == opLoop || op == opIf: // block, loop, if: a type
+		r.skip()
+	case op == 0x0c || op == 0x0d || op == opCall || op >= 0x20 && op <= opGlobalSet || op == 0x25 || op == 0xd2: // br, br_if, call, variables, table.get, ref.func
+		r.skip()
+	case op == 0x0e: // br_table
+		for range r.u32() {
+			r.skip()
+		}
+		r.skip()
+	case op == 0x11: // call_indirect
+		r.skip()
+		r.skip()
+	case op == 0x1c: // select with types
+		for range r.u32() {
+			r.byte()
+		}
+	case op >= 0x28 && op <= 0x3e: // loads and stores: alignment and offset
+		r.skip()
+		r.skip()
+	case op == 0x3f || op == 0x40 || op == 0xd0: // memory.size, memory.grow, ref.null
+		r.byte()
+	case op == opI32Const || op == opI64Const:
+		r.skip()
+	case op == 0x43: // f32.const
+		r.bytes(4)
+	case op == 0x44: // f64.const
+		r.bytes(8)
+	case op == 0x26: // table.set
+		return 0, errTable
+	case op == 0xfc:
+		switch sub := r.u32(); {
+		case sub <= 7: // saturating conversions
+		case sub == 8 || sub == 10: // memory.init, memory.copy
+			r.skip()
+			r.skip()
+		case sub == 11 || sub == 16: // memory.fill, table.size
+			r.skip()
+		case sub == 9 || sub >= 12 && sub <= 17: // data.drop, table.init, elem.drop, table.copy, table.grow, table.fill
+			return 0, errTable
+		default:
+			return 0, fmt.Errorf("it has an instruction that is not known here (0xfc %d)", sub)
+		}
+	case op <= 0x01 || op == 0x05 || op == opEnd || op == 0x0f || op == 0x1a || op == 0x1b || op >= 0x45 && op <= 0xc4 || op == 0xd1:
+	default:
+		return 0, fmt.Errorf("it has an instruction that is not known here (0x%02x): build without SIMD and threads", op)
+	}
+	return op, nil
+}
+
+// errTable refuses what would be state beside the flow's.
+var errTable = errors.New("it has code that changes tables or drops data: that would be state which all flows share, and a flow's state is in pausenet_flow alone")

@@ -1,0 +1,85 @@
+package wasm
+
+import (
+	"bytes"
+	"debug/dwarf"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent/guest"
+)
+
+// outsideEvery is after how many calls of a handler, beside the 1st, 2nd, 4th, 8th and so on, an instance is looked at for state outside of the flow's.
+const outsideEvery = 4096
+
+// outside says that the calls of an instance have kept something outside of the flow's state: it would be of all flows that the instance is used
+// for, and which those are depends on the processors. So the memory and the globals are to be those of a new instance, but for the block, the flow's
+// state, and the stack, on which nothing stays.
+func (m *instance) outside(handler guest.Handler) error {
+	p := m.of
+	for i, v := range m.mutableGlobals() {
+		if v != p.globals[i] {
+			return m.kept(handler, fmt.Sprintf("it has changed the module's global %d", p.metered.globals[i]), "it")
+		}
+	}
+	type span struct{ from, to uint32 }
+	spans := []span{{0, p.metered.stack}, {p.block, p.block + blockBytes}, {p.flow, p.flow + p.flowSize}}
+	slices.SortFunc(spans, func(a, b span) int { return int(a.from) - int(b.from) })
+	at := uint32(0)
+	for _, s := range append(spans, span{uint32(len(p.image)), 0}) {
+		if at < s.from && !bytes.Equal(m.memory[at:s.from], p.image[at:s.from]) {
+			for m.memory[at] == p.image[at] {
+				at++
+			}
+			if name := variableAt(p.content, at); name != "" {
+				return m.kept(handler, "it has changed the variable "+name, name)
+			}
+			return m.kept(handler, fmt.Sprintf("it has changed a variable, at %d in memory (compiled with -g it would have its name)", at), "it")
+		}
+		at = max(at, s.to)
+	}
+	return nil
+}
+
+func (m *instance) kept(handler guest.Handler, what, name string) error {
+	return &guest.Error{
+		File: m.of.name, Function: handler.String(),
+		Message: what + ", which is of all flows: a flow's state is in struct flow alone; move " + name + " there, or leave it as it is",
+	}
+}
+
+// mutableGlobals are what is in the globals that can change.
+func (m *instance) mutableGlobals() (all []uint64) {
+	for _, at := range m.of.metered.globals {
+		all = append(all, m.module.ExportedGlobal(globalName(at)).Get())
+	}
+	return all
+}
+
+// variableAt is the name of the variable at an address, if there is debugging information (DWARF) that says it.
+func variableAt(module []byte, at uint32) (name string) {
+	defer func() {
+		if recover() != nil { // what is in there comes from anywhere
+			name = ""
+		}
+	}()
+	d := debugging(module)
+	if d == nil {
+		return ""
+	}
+	nearest := uint32(0)
+	for r := d.Reader(); ; {
+		e, err := r.Next()
+		if err != nil || e == nil {
+			return name
+		}
+		// DW_OP_addr, and the address.
+		if where, _ := e.Val(dwarf.AttrLocation).([]byte); e.Tag == dwarf.TagVariable && len(where) == 5 && where[0] == 3 {
+			if v := binary.LittleEndian.Uint32(where[1:]); v <= at && v >= nearest {
+				nearest = v
+				name, _ = e.Val(dwarf.AttrName).(string)
+			}
+		}
+	}
+}

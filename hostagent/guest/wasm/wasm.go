@@ -1,0 +1,263 @@
+// Package wasm runs controllers that are WebAssembly modules, by wazero: compiled to machine code on amd64 and arm64, interpreted elsewhere.
+//
+// A module imports nothing: it has neither files nor a clock nor a network. The host and the module talk through a block of numbers in the
+// module's memory (Block), which is the ABI; docs/controllers-from-files.md and examples/controllers/pausenet.h have it for those who write
+// modules. A flow's state is a struct of the module's at one address. The host puts a flow's bytes there before a call, if they are not there, and
+// keeps them elsewhere when another flow's are due. So ten thousand flows take ten thousand times that struct, and not as many memories; and
+// flows of different hosts may be called at the same time, by instances of their own.
+//
+// Calls count steps (meter.go). A step is a function that is entered or a round of a loop.
+//
+// Where what is:
+//
+//   - wasm.go: reading a module, and binding it; flow.go: calling it.
+//   - module.go: a module's sections and instructions; meter.go: what makes calls end.
+//   - outside.go: state that is kept outside of the flow's.
+//   - lines.go: where in the source a call has failed.
+package wasm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/hostagent/guest/star"
+)
+
+// Version is that of the ABI.
+const Version = 1
+
+// Limits of a module.
+const (
+	mostPages     = 16 // of 64 KiB
+	mostSteps     = 100_000
+	mostFlow      = 4096 // bytes of a flow's state
+	mostDeclared  = 16 << 10
+	mostParameter = 32
+)
+
+// Block is the block of numbers that host and module share: struct pausenet of pausenet.h, all doubles, in this order.
+const (
+	blockLineRate = iota
+	blockBaseRTT
+	blockMTU
+	blockLineMTU
+	blockParams // mostParameter of them
+)
+
+const (
+	blockRate = blockParams + mostParameter + iota
+	blockWindow
+	blockTimer
+	blockMoves
+	blockNow
+	blockRTT
+	blockAckedBytes
+	blockAckSequence
+	blockNextSend
+	blockCE
+	blockUE
+	blockPathID
+	blockReceived
+	blockReceivingRate
+	blockFlows
+	blockCNMRate
+	blockPayload
+	blockStartRate
+	blockHops     // how many
+	blockHop      // the first's four: rate, departed, tx_bytes, queue_bytes
+	blockLen      = blockHop + 4*5
+	blockBytes    = 8 * blockLen
+	blockHopCount = 5
+)
+
+// program is a module that has been read.
+type program struct {
+	name     string
+	content  []byte
+	metered  metered
+	image    []byte   // the memory of a new instance
+	globals  []uint64 // those that can change, in a new instance
+	runtime  wazero.Runtime
+	module   wazero.CompiledModule
+	declared *guest.Declaration
+	block    uint32 // addresses
+	flow     uint32
+	flowSize uint32
+}
+
+// config is the runtime's.
+func config() wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfig().WithMemoryLimitPages(mostPages).WithCoreFeatures(api.CoreFeaturesV2 &^ api.CoreFeatureSIMD)
+}
+
+// Read reads a module. name is its file's, for messages.
+func Read(name string, content []byte) (guest.Program, error) {
+	refuse := func(format string, args ...any) (guest.Program, error) {
+		return nil, &guest.Error{File: name, Message: fmt.Sprintf(format, args...)}
+	}
+	m, err := meter(content)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	p := &program{name: name, content: content, metered: m, runtime: wazero.NewRuntimeWithConfig(context.Background(), config())}
+	if p.module, err = p.runtime.CompileModule(context.Background(), m.code); err != nil {
+		return refuse("%v", err)
+	}
+	exports := p.module.ExportedFunctions()
+	for _, need := range []string{"pausenet_abi", "pausenet_declare", "pausenet_block", "pausenet_flow", "pausenet_flow_size"} {
+		f := exports[need]
+		if f == nil || len(f.ParamTypes()) > 0 || len(f.ResultTypes()) != 1 || f.ResultTypes()[0] != api.ValueTypeI32 {
+			return refuse("it does not export %s, a function without arguments that returns an i32: pausenet.h has it (PAUSENET_CONTROLLER)", need)
+		}
+	}
+	handled := guest.Handlers(0)
+	for h := range guest.HandlerCount {
+		f := exports[h.String()]
+		if f == nil {
+			continue
+		}
+		if len(f.ParamTypes()) > 0 || len(f.ResultTypes()) > 0 {
+			return refuse("%v takes no arguments and returns nothing: what it is told is in the block", h)
+		}
+		handled = handled.With(h)
+	}
+	if exports["init"] == nil {
+		return refuse("it does not export init, which gives new flows their rate")
+	}
+	if err := p.ask(handled); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// ask has the module say what it is.
+func (p *program) ask(handled guest.Handlers) error {
+	refuse := func(format string, args ...any) error {
+		return &guest.Error{File: p.name, Message: fmt.Sprintf(format, args...)}
+	}
+	m, err := p.instantiate()
+	if err != nil {
+		return err
+	}
+	memory := m.module.Memory()
+	p.image, p.globals = bytes.Clone(m.memory), m.mutableGlobals()
+	var answers [5]uint32
+	for i, name := range []string{"pausenet_abi", "pausenet_block", "pausenet_flow", "pausenet_flow_size", "pausenet_declare"} {
+		m.steps.Set(mostSteps)
+		result, err := m.module.ExportedFunction(name).Call(context.Background())
+		if err != nil {
+			return p.failed(err, name, m)
+		}
+		answers[i] = uint32(result[0])
+	}
+	if answers[0] != Version {
+		return refuse("it is of version %d of the interface, and this pausenet has %d: build it with this one's pausenet.h", answers[0], Version)
+	}
+	p.block, p.flow, p.flowSize = answers[1], answers[2], answers[3]
+	size := uint64(memory.Size())
+	switch {
+	case uint64(p.block)+blockBytes > size || p.block%8 != 0:
+		return refuse("its block, at %d, is not within its memory of %d bytes, or is not at a multiple of 8", p.block, size)
+	case p.flowSize > mostFlow:
+		return refuse("a flow's state is %d bytes: the most is %d", p.flowSize, mostFlow)
+	case uint64(p.flow)+uint64(p.flowSize) > size:
+		return refuse("its flow's state, at %d, is not within its memory of %d bytes", p.flow, size)
+	case p.flow < p.block+blockBytes && p.block < p.flow+p.flowSize:
+		return refuse("its block and its flow's state overlap")
+	case p.metered.stack > min(p.block, p.flow):
+		return refuse("its stack lies above its variables, and would grow into them: link it with the stack first (for clang: -Wl,--stack-first)")
+	}
+	text := ""
+	for at := answers[4]; ; at++ {
+		c, ok := memory.ReadByte(at)
+		if !ok || at-answers[4] > mostDeclared {
+			return refuse("pausenet_declare returns the address of a text that ends in a 0, of at most %d bytes", mostDeclared)
+		}
+		if c == 0 {
+			read, _ := memory.Read(answers[4], at-answers[4])
+			text = string(read)
+			break
+		}
+	}
+	p.declared, err = star.Declare(p.name+" (pausenet_declare)", []byte(text), handled)
+	if err == nil && len(p.declared.Parameters) > mostParameter {
+		return refuse("it declares %d parameters: the most is %d", len(p.declared.Parameters), mostParameter)
+	}
+	return err
+}
+
+// Declares is what the module says of itself.
+func (p *program) Declares() *guest.Declaration { return p.declared }
+
+// instance is one of the module, with a memory of its own.
+type instance struct {
+	of        *program
+	module    api.Module
+	steps     api.MutableGlobal
+	memory    []byte
+	block     *[blockBytes]byte // in it
+	flow      []byte            // likewise
+	owner     *flow             // whose state is in flow, and has not been elsewhere since; nil: nobody's
+	busy      atomic.Bool       // a flow is being called, or a call has failed
+	functions [guest.HandlerCount]api.Function
+	calls     [guest.HandlerCount]uint64
+}
+
+// instantiate makes one.
+func (p *program) instantiate() (*instance, error) {
+	module, err := p.runtime.InstantiateModule(context.Background(), p.module, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
+	if err != nil {
+		return nil, &guest.Error{File: p.name, Message: fmt.Sprintf("it cannot be started: %v", firstLine(err))}
+	}
+	m := &instance{of: p, module: module, steps: module.ExportedGlobal(stepsGlobal).(api.MutableGlobal)}
+	m.memory, _ = module.Memory().Read(0, module.Memory().Size()) // it never grows
+	for h := range guest.HandlerCount {
+		m.functions[h] = module.ExportedFunction(h.String())
+	}
+	return m, nil
+}
+
+// Bind makes the module ready for flows of an Env.
+func (p *program) Bind(env cc.Env, set *cc.Settings) (guest.Bound, error) {
+	b := &bound{program: p}
+	b.constants[blockLineRate], b.constants[blockBaseRTT] = float64(env.LineRate), float64(env.BaseRTT)
+	b.constants[blockMTU], b.constants[blockLineMTU] = float64(env.MTU), float64(env.LineMTU)
+	for i := range p.declared.Parameters {
+		b.constants[blockParams+i] = guest.Number(set, &p.declared.Parameters[i])
+	}
+	m, err := b.instance()
+	if err != nil {
+		return nil, err
+	}
+	b.instances = append(b.instances, m)
+	m.busy.Store(false)
+	return b, nil
+}
+
+// failed is what ended a call as a guest's mistake.
+func (p *program) failed(err error, function string, m *instance) error {
+	e := &guest.Error{File: p.name, Function: function, Message: firstLine(err), Trace: err.Error()}
+	switch {
+	case int64(m.steps.Get()) < 0:
+		e.Message = fmt.Sprintf("the call has made %d steps (functions entered, and rounds of loops) without an end: is there a loop that never ends?", mostSteps)
+	case strings.Contains(e.Message, "unreachable"):
+		e.Message = "the code gave up: it has reached a trap (an assertion, __builtin_trap, panic)"
+	case strings.Contains(e.Message, "out of bounds memory"):
+		e.Message += ": a pointer, or an index, leads out of the module's memory"
+	}
+	p.locate(e)
+	return e
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return strings.TrimSuffix(strings.TrimPrefix(line, "wasm error: "), " (recovered by wazero)")
+}

@@ -1,0 +1,236 @@
+package wasm
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+var env = cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 40 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
+
+const examples = "../../../examples/controllers/"
+
+func module(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(examples + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// build is a flow's controller of a module.
+func build(content []byte) (cc.Controller, *cc.Spec, error) {
+	p, err := Read("x.wasm", content)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec := guest.Spec("x.wasm", content, p, nil)
+	set, err := cc.Resolver{}.Resolve(spec, nil, env)
+	if err != nil {
+		return nil, spec, err
+	}
+	c, err := spec.New(env, set)
+	return c, spec, err
+}
+
+// play calls everything that a controller has.
+func play(c cc.Controller) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			mistake, ok := v.(*guest.Error)
+			if !ok {
+				panic(v)
+			}
+			err = mistake
+		}
+	}()
+	for now := vtime.Time(0); now < 200*vtime.Microsecond; now += 10 * vtime.Microsecond {
+		if c.Deadline() <= now {
+			c.OnTimer(now)
+		}
+		sent := int64(now / vtime.Nanosecond)
+		c.OnSent(now, 1000)
+		c.OnAck(&cc.Sample{Now: now, RTT: 50 * vtime.Microsecond, AckedBytes: 1000, AckSequence: sent, NextSend: sent + 50_000})
+		c.OnCNP(&cc.Sample{Now: now, CE: true})
+		c.OnCNM(&cc.Sample{Now: now, CNMFlows: 16, CNMRate: 40 * units.Gbps})
+		c.OnNak(now)
+		c.OnTimeout(now)
+	}
+	return nil
+}
+
+// stackAbove is a flag without a meaning, by which compile leaves the stack where clang 14 puts it.
+const stackAbove = "-DSTACK_ABOVE"
+
+// compile is a controller in C, compiled. Machines without clang for wasm32 skip the test.
+func compile(t *testing.T, source string, flags ...string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x.c"), []byte("#include \"pausenet.h\"\nstruct flow { double n; };\n"+source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "x.wasm")
+	args := append([]string{"--target=wasm32", "-O2", "-nostdlib", "-I" + examples, "-Wl,--no-entry,-z,stack-size=8192", "-o", out, filepath.Join(dir, "x.c")}, flags...)
+	if !slices.Contains(flags, stackAbove) {
+		args = append(args, "-Wl,--stack-first")
+	}
+	if text, err := exec.Command("clang", args...).CombinedOutput(); err != nil {
+		t.Skipf("clang: %v\n%s", err, text)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestMistakes: what is wrong with a module is told with what to do.
+func TestMistakes(t *testing.T) {
+	const plain = "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { pn.rate = pn.line_rate; }\n"
+	for _, c := range []struct {
+		name, source, want string
+		flags              []string
+	}{
+		{
+			name: "an import", source: plain + "int clock_gettime(int);\nHANDLER(on_nak) { flow.n = clock_gettime(1); }\n", flags: []string{"-Wl,--allow-undefined"},
+			want: "it imports clock_gettime of env, and a controller has nothing but its own code: build it without a system",
+		},
+		{name: "no init", source: "PAUSENET_CONTROLLER(\"\")\n", want: "it does not export init"},
+		{name: "no declaration", source: "PAUSENET_EXPORT(init) void init(void) {}\n", want: "it does not export pausenet_abi"},
+		{name: "arguments", source: plain + "PAUSENET_EXPORT(on_ack) void on_ack(double x) { flow.n = x; }\n", want: "on_ack takes no arguments"},
+		{name: "no rate", source: "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { }\n", want: "in init: it sets no rate"},
+		{name: "an endless loop", source: plain + "HANDLER(on_ack) { volatile double x = 0; for (;;) x = x + 1; }\n", want: "in on_ack: the call has made 100000 steps"},
+		{name: "recursion", source: plain + "__attribute__((noinline)) double f(double x) { return x > 1e9 ? x : f(x + 1) * 1.5 + pn.now; }\nHANDLER(on_ack) { flow.n = f(pn.now); }\n", want: "in f, called by on_ack: the call has made 100000 steps"},
+		{name: "NaN", source: plain + "HANDLER(on_ack) { pn.rate = 0 / (pn.now - pn.now); }\n", want: "in on_ack: the rate would be NaN"},
+		{name: "a negative rate", source: plain + "HANDLER(on_ack) { pn.rate = -1; }\n", want: "the rate would be -1 b/s"},
+		{name: "a trap", source: plain + "HANDLER(on_ack) { __builtin_trap(); }\n", want: "in on_ack: the code gave up"},
+		{name: "a wild pointer", source: plain + "HANDLER(on_ack) { *(volatile double *)0x7fffff00 = 1; }\n", want: "leads out of the module's memory"},
+		{name: "a variable outside of the flow", source: plain + "static double marks;\nHANDLER(on_ack) { marks += 1; if (marks > 100) pn.rate = marks; }\n", want: "in on_ack: it has changed a variable, at "},
+		{
+			name: "a variable outside of the flow, with its name", source: plain + "static double marks;\nHANDLER(on_ack) { marks += 1; if (marks > 100) pn.rate = marks; }\n", flags: []string{"-g"},
+			want: "in on_ack: it has changed the variable marks, which is of all flows: a flow's state is in struct flow alone; move marks there",
+		},
+		{name: "the stack above the variables", source: plain, flags: []string{stackAbove}, want: "its stack lies above its variables"},
+		{name: "a trap with its line", source: plain + "HANDLER(on_ack) {\n\tif (pn.now > 0)\n\t\t__builtin_trap();\n}\n", flags: []string{"-g"}, want: "x.wasm: x.c:7:3: in on_ack: the code gave up: it has reached a trap (an assertion, __builtin_trap, panic)"},
+		{
+			name: "a trap with the line of a function", flags: []string{"-g"},
+			source: plain + "__attribute__((noinline)) static void check(double x) {\n\tif (x > 5)\n\t\t__builtin_trap();\n\tflow.n = x;\n}\nHANDLER(on_ack) { for (int i = 0; i < 9; i++) check(i + pn.now); }\n",
+			want:   "x.wasm: x.c:7:3: in check, called by on_ack: the code gave up",
+		},
+		{name: "an endless loop with its line", source: plain + "HANDLER(on_ack) {\n\tvolatile double x = 0;\n\tflow.n = x;\n\tfor (;;)\n\t\tx = x + 1;\n}\n", flags: []string{"-g"}, want: "x.wasm: x.c:9:"},
+		{name: "a wild pointer with its line", source: plain + "HANDLER(on_ack) {\n\n\t*(volatile double *)0x7fffff00 = 1;\n}\n", flags: []string{"-g"}, want: "x.wasm: x.c:7:"},
+		{name: "much memory", source: plain + "static double much[1 << 20];\nHANDLER(on_ack) { much[(int)pn.now] = pn.rate; flow.n = much[(int)pn.rtt]; }\n", want: "pages of memory: the most is 16"},
+		{name: "a wrong declaration", source: "PAUSENET_CONTROLLER(\"needs = ['ecn']\")\nHANDLER(init) { pn.rate = 1; }\n", want: `x.wasm (pausenet_declare):1:10: "ecn" is nothing that a congestion control can need`},
+		{name: "code in a declaration", source: "PAUSENET_CONTROLLER(\"x = 5\")\nHANDLER(init) { pn.rate = 1; }\n", want: "there are declarations here, and nothing else"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			flow, _, err := build(compile(t, c.source, c.flags...))
+			if err == nil {
+				err = play(flow)
+			}
+			var mistake *guest.Error
+			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.As(err, &mistake) {
+				t.Errorf("%v\nwant %s", err, c.want)
+			}
+		})
+	}
+	for name, c := range map[string]struct{ content, want string }{
+		"no module": {"hello", "x.wasm: it is no WebAssembly module"}, "half a module": {string(module(t, "timely.wasm")[:900]), "damaged"}, "nothing in it": {"\x00asm\x01\x00\x00\x00", "it exports nothing"},
+	} {
+		if _, _, err := build([]byte(c.content)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestFrames: wazero's message as a panic of Rust has it. Offsets are those of the file: code from 40 on was 13 before, and from 60 on 20.
+func TestFrames(t *testing.T) {
+	moved := places{{0, 0}, {40, 13}, {60, 20}}
+	frames := moved.frames("wasm error: unreachable\nwasm stack trace:\n\t.rust_begin_unwind()\n\t\t0x50: f:1\n\t.core::panicking::panic_bounds_check(i32,i32)\n\t\t0x3d: f:1\n" +
+		"\t.on_ack()\n\t\t0x2a: f:1\n\t.$12()\n\t\t0x5: f:1")
+	want := []frame{{"rust_begin_unwind", 40}, {"core::panicking::panic_bounds_check", 21}, {"on_ack", 15}, {"$12", 5}}
+	if !slices.Equal(frames, want) || blamed(frames) != want[2] || blamed(frames[:2]) != want[0] {
+		t.Errorf("%v, blamed %v", frames, blamed(frames))
+	}
+	if moved.was(59) != 20 { // what was put in between is where the code after it was
+		t.Errorf("%d", moved.was(59))
+	}
+}
+
+// TestFlowsAtTheSameTime: flows of one module that are called at the same time come to what each would by itself.
+func TestFlowsAtTheSameTime(t *testing.T) {
+	first, spec, err := build(module(t, "dcqcn.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := cc.Resolver{}.Resolve(spec, nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := play(first); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			c, err := spec.New(env, set)
+			if err == nil {
+				err = play(c)
+			}
+			if err != nil || c.Rate() != first.Rate() || c.Deadline() != first.Deadline() {
+				t.Errorf("%v: rate %v and timer %v, want %v and %v", err, c.Rate(), c.Deadline(), first.Rate(), first.Deadline())
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestCallsAllocateNothing, once instances are there.
+func TestCallsAllocateNothing(t *testing.T) {
+	c, _, err := build(module(t, "dcqcn.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &cc.Sample{Now: 5, CE: true}
+	if n := testing.AllocsPerRun(200, func() { c.OnCNP(s); c.OnSent(6, 1000) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+// FuzzRead: whatever a file has in it, it is read and played, or refused with a guest's mistake.
+func FuzzRead(f *testing.F) {
+	f.Add(module(f, "timely.wasm"))
+	f.Add(module(f, "dcqcn.wasm"))
+	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		c, _, err := build(content)
+		var mistake *guest.Error
+		if err == nil {
+			_ = play(c)
+		} else if !errors.As(err, &mistake) && !strings.Contains(err.Error(), "x.wasm") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func BenchmarkOnSent(b *testing.B) {
+	c, _, err := build(module(b, "dcqcn.wasm"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.OnSent(5, 1000)
+	}
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package crew
+
+import (
+	"syscall"
+	"time"
+)
+
+// used is what this process has used of the processors' time.
+func used() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,114 @@
+//go:build linux
+
+// Package rtnetlink configures the kernel's network by many requests in one system call.
+package rtnetlink
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// Socket sends requests to the kernel's network configuration. The kernel deals with them in their order. It is not safe for concurrent use.
+type Socket struct {
+	fd       int
+	sequence uint32    // of the last request
+	buffer   []byte    // requests that are yet to be sent
+	last     int       // where the last of them begins
+	pending  []subject // theirs
+	answers  []byte
+}
+
+// subject is what a request is about, for its error: "create the veth pair of", "L2-eth1".
+type subject struct{ action, name string }
+
+// batchBytes is how long the requests of one system call may become. The kernel copies them into one piece of memory.
+const batchBytes = 16 << 10
+
+// Open opens a socket in the thread's namespace; it stays there.
+func Open() (*Socket, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, fmt.Errorf("open a netlink socket: %w", err)
+	}
+	// Without it a refusal has the whole request in it. Where it is not known (Linux 4.2), so be it.
+	_ = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_CAP_ACK, 1)
+	return &Socket{fd: fd}, nil
+}
+
+// Add has a request sent with the others, at the latest by Flush. An error says what the request that was refused is to do, and with what
+// ("create the veth pair of", "L2-eth1"); it may be of one before this.
+func (r *Socket) Add(req *nl.NetlinkRequest, action, name string) error {
+	r.sequence++
+	req.Seq = r.sequence
+	r.last = len(r.buffer)
+	r.buffer = append(r.buffer, req.Serialize()...)
+	for len(r.buffer)%unix.NLMSG_ALIGNTO != 0 {
+		r.buffer = append(r.buffer, 0)
+	}
+	r.pending = append(r.pending, subject{action, name})
+	if len(r.buffer) < batchBytes {
+		return nil
+	}
+	return r.Flush()
+}
+
+// Flush sends the requests and waits until the kernel has dealt with them. The error is that of the first it refused; those after it are
+// done nevertheless.
+func (r *Socket) Flush() error {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	// Only the last is acknowledged, which it is when all have been dealt with. Refusals come unasked.
+	flags := r.buffer[r.last+6:]
+	binary.NativeEndian.PutUint16(flags, binary.NativeEndian.Uint16(flags)|unix.NLM_F_ACK)
+	err := unix.Sendto(r.fd, r.buffer, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+	if err != nil {
+		err = os.NewSyscallError("sendto", err)
+		err = fmt.Errorf("%s %s: %w", r.pending[0].action, r.pending[0].name, err)
+	} else {
+		err = r.await()
+	}
+	r.buffer, r.pending = r.buffer[:0], r.pending[:0]
+	return err
+}
+
+// await reads what the kernel answers to the pending requests.
+func (r *Socket) await() (refused error) {
+	if r.answers == nil {
+		r.answers = make([]byte, 1<<13)
+	}
+	first := r.sequence + 1 - uint32(len(r.pending))
+	for {
+		n, _, err := unix.Recvfrom(r.fd, r.answers, 0)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", r.pending[0].action, r.pending[0].name, os.NewSyscallError("recvfrom", err))
+		}
+		messages, err := syscall.ParseNetlinkMessage(r.answers[:n])
+		if err != nil {
+			return fmt.Errorf("read the kernel's answer: %w", err)
+		}
+		for _, m := range messages {
+			if m.Header.Type != unix.NLMSG_ERROR || m.Header.Seq < first || len(m.Data) < 4 {
+				continue
+			}
+			if number := -int32(binary.NativeEndian.Uint32(m.Data)); number != 0 && refused == nil {
+				s := r.pending[m.Header.Seq-first]
+				refused = fmt.Errorf("%s %s: %w", s.action, s.name, unix.Errno(number))
+			}
+			if m.Header.Seq == r.sequence {
+				return refused
+			}
+		}
+	}
+}
+
+// Close closes the socket. Requests that have not been sent are dropped.
+func (r *Socket) Close() error { return os.NewSyscallError("close", unix.Close(r.fd)) }

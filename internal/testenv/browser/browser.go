@@ -1,0 +1,175 @@
+// Package browser opens pages in Chromium, for tests.
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Timeout is against hanging alone.
+const Timeout = 3 * time.Minute
+
+// Need skips a test where there is no browser, but fails it in CI.
+func Need(t *testing.T) (program string) {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const why = "this test opens a page in a browser, and there is none: install chromium"
+	if os.Getenv("CI") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+	return ""
+}
+
+// Tab is a browser's tab with a page in it.
+type Tab struct {
+	*testing.T
+	ctx context.Context
+
+	mu     sync.Mutex
+	frames []runtime.ExecutionContextID // of all documents that there have been
+	bad    []string                     // what may not be
+}
+
+// Open opens a page, which is below an address, in a browser of its own, in a window of a size. At the end of the test nothing may have
+// gone to the console as an error, and nothing may have been asked for elsewhere.
+func Open(t *testing.T, address, page string, width, height int) *Tab {
+	t.Helper()
+	program := Need(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*Timeout)
+	t.Cleanup(cancel)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(width, height),
+		chromedp.WSURLReadTimeout(Timeout), chromedp.Flag("force-prefers-reduced-motion", true),
+		// A sandboxed frame stays in the page's process, where its document can be asked.
+		chromedp.Flag("disable-features", "Translate,IsolateSandboxedIframes"))
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &Tab{T: t, ctx: ctx}
+	note := func(format string, args ...any) { b.bad = append(b.bad, fmt.Sprintf(format, args...)) }
+	err := chromedp.Listen(ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := event.(type) {
+		case *runtime.EventExecutionContextCreated:
+			b.frames = append(b.frames, e.Context.ID)
+		case *runtime.EventExceptionThrown:
+			note("exception: %s", e.ExceptionDetails.Text+" "+description(e.ExceptionDetails.Exception))
+		case *runtime.EventConsoleAPICalled:
+			if slices.Contains([]string{"error", "warning", "assert"}, string(e.Type)) {
+				note("console: %s %s", e.Type, description(e.Args...))
+			}
+		case *log.EventEntryAdded:
+			if slices.Contains([]string{"error", "warning"}, string(e.Entry.Level)) {
+				note("log: %s %s", e.Entry.Text, e.Entry.URL)
+			}
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(e.Request.URL, address) && !strings.HasPrefix(e.Request.URL, "data:") && !strings.HasPrefix(e.Request.URL, "blob:") {
+				note("asked for %s", e.Request.URL)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, what := range b.bad {
+			t.Error(what)
+		}
+	})
+	Call(b, network.Enable, network.EnableParams{})
+	Call(b, log.Enable, cdp.Empty{})
+	b.Do(chromedp.Navigate(address + page))
+	return b
+}
+
+// description is what a value of the page is, for messages.
+func description(values ...*runtime.RemoteObject) string {
+	var all []string
+	for _, v := range values {
+		if v != nil {
+			all = append(all, string(v.Value)+v.Description)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// Call gives the browser a command.
+func Call[P, R any](b *Tab, command cdp.Command[P, R], params P) {
+	b.Helper()
+	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// Do does what a user does.
+func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// Value is what an expression of JavaScript comes to, as text.
+func (b *Tab) Value(expression string) string {
+	b.Helper()
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return text
+}
+
+// Wait waits until an expression is true. A page's content security policy may let it not be asked from within.
+func (b *Tab) Wait(expression string) {
+	b.Helper()
+	for begin := time.Now(); b.Value(expression) != "true"; time.Sleep(50 * time.Millisecond) {
+		if time.Since(begin) > Timeout {
+			b.Fatalf("%s is not so; the page says %.2000q", expression, b.Value("document.body.innerText"))
+		}
+	}
+}
+
+// Text is what an element shows.
+func (b *Tab) Text(selector string) string {
+	b.Helper()
+	return b.Value(fmt.Sprintf("document.querySelector(%q)?.textContent", selector))
+}
+
+// InFrame waits until an expression is true in a frame of the page.
+func (b *Tab) InFrame(expression string) {
+	b.Helper()
+	for begin := time.Now(); time.Since(begin) < Timeout; time.Sleep(50 * time.Millisecond) {
+		b.mu.Lock()
+		frames := slices.Clone(b.frames)
+		b.mu.Unlock()
+		for _, frame := range frames {
+			// A frame's context is gone with the document that it had.
+			r, err := chromedp.Call(b.ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ContextID: frame})
+			if err == nil && r.Result != nil && string(r.Result.Value) == "true" {
+				return
+			}
+		}
+	}
+	b.Fatalf("%s is not so in a frame", expression)
+}

@@ -1,0 +1,321 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/blame"
+	"github.com/pausenet/pausenet/internal/crew"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// eager is a crew that finds any number of events worth a lane.
+type eager struct{ *crew.Crew }
+
+func (e eager) Lanes(int, int) int { return e.Size() }
+
+// apart is a crew of which each drives its own share, from its end: so every lane has something to do, however slow the machine is, and regions
+// are driven in another order than by one.
+type apart int
+
+func (a apart) Size() int { return int(a) }
+
+func (a apart) Lanes(int, int) int { return int(a) }
+
+func (apart) Driven(int64) {}
+
+func (apart) Do(_ int, shares [][]int32, drive func(lane int, region int32)) {
+	var all sync.WaitGroup
+	for lane, share := range shares {
+		all.Go(func() {
+			for i := range share {
+				drive(lane, share[len(share)-1-i])
+			}
+		})
+	}
+	all.Wait()
+}
+
+// laneFabrics are fabrics with regions of two kinds, and of more.
+var laneFabrics = []string{
+	"leafspine: {spines: 3, leaves: 4, hosts_per_leaf: 3}",
+	"fattree: {k: 4}",
+	`nodes: [{name: s0..s2, kind: switch}, {name: h0..h5, kind: host}]
+links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, to: s0}, {from: h4, to: s1}, {from: h5, to: s2},
+  {from: s0, to: s1}, {from: s1, to: s2}, {from: s2, to: s0}]`,
+	`nodes: [{name: s0..s4, kind: switch}, {name: h0..h4, kind: host}]
+links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, to: s3}, {from: h4, to: s4},
+  {from: s0, to: s1}, {from: s1, to: s2}, {from: s2, to: s3}, {from: s3, to: s4}, {from: s4, to: s0}, {from: s0, to: s2, delay: 3us}]`,
+}
+
+// laneCase is a run under random traffic.
+type laneCase struct {
+	seed       uint64
+	controller string
+	credits    bool // in place of PFC
+	faults     bool
+	lossless   bool // what is to be lossless is
+}
+
+// TestLanesChangeNothing: a run by several lanes comes to what it comes to by one, in all that can be seen of it, and in the order in which
+// observers are told.
+func TestLanesChangeNothing(t *testing.T) {
+	controllers := []string{"dcqcn", "dcon", "pcn", "lstm-pid", "hpcc", "swift", "dcqcn+tcd"}
+	cases, several := uint64(28), []int{2, 3, 8}
+	if testing.Short() { // under the race detector
+		cases, several = 7, []int{3}
+	}
+	for seed := range cases {
+		c := laneCase{seed, controllers[seed%uint64(len(controllers))], seed%5 == 4, seed%2 == 1, seed%8 != 6}
+		t.Run(fmt.Sprintf("%d %s", seed, c.controller), func(t *testing.T) {
+			one := c.run(t, 1)
+			for _, lanes := range several {
+				many := c.run(t, lanes)
+				for i := range max(len(one), len(many)) {
+					if i >= len(one) || i >= len(many) || one[i] != many[i] {
+						t.Errorf("%d lanes: line %d of %d is %q, by one %q of %d", lanes, i, len(many), many[min(i, len(many)-1)], one[min(i, len(one)-1)], len(one))
+						break
+					}
+				}
+			}
+		})
+	}
+}
+
+// account is what an observer was told, in order.
+type account struct{ told []string }
+
+func (a *account) say(format string, args ...any) {
+	a.told = append(a.told, fmt.Sprintf(format, args...))
+}
+
+func (a *account) FlowDone(now vtime.Time, flow int) { a.say("flow %d done at %d", flow, now) }
+
+func (a *account) PFC(now vtime.Time, port int, priority uint8, pause bool) {
+	a.say("PFC at %d: %d %d %v", now, port, priority, pause)
+}
+
+func (a *account) PFCCame(c PFCArrival) { a.say("%+v", c) }
+
+func (a *account) FaultEvent(f FaultEvent) { a.say("%+v", f) }
+
+// run runs a case, and says all that there is to be seen of it.
+func (c *laneCase) run(t *testing.T, lanes int) []string {
+	t.Helper()
+	random := rand.New(rand.NewPCG(c.seed, 2))
+	plan := parsePlan(t, "rate: 25Gbps\ndelay: 900ns\n"+laneFabrics[random.IntN(len(laneFabrics))])
+	spec, err := cc.Lookup(c.controller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	features := Features{BurstDetection: spec.Needs.CNM, Telemetry: spec.Needs.INT, Reroute: true}
+	plane, err := OpenWasmPlane(plan, features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plane.Close()
+	sw, host := switchagent.Default(), hostagent.Default()
+	sw.PFC.XOFF, sw.PFC.XON, sw.PFC.Headroom = 30_000, 28_000, 300_000
+	host.RetransmitTimeout = 300 * vtime.Microsecond
+	host.INT, host.Ternary, host.Timestamps = spec.Needs.INT, spec.Needs.TCD, spec.Needs.Timestamps
+	switch {
+	case spec.Needs.TCD:
+		sw.Detector = switchagent.DetectorTCD
+	case spec.Needs.PCN:
+		sw.ECN.Mode, host.Notify = switchagent.ECNPCN, hostagent.NotifyPCN
+	}
+	if c.credits {
+		sw.FlowControl, sw.CBFC.Buffer = switchagent.FlowCBFC, 60*units.KB
+	} else if c.faults {
+		sw.PFC.Watchdog = switchagent.Watchdog{Detect: 30 * vtime.Microsecond, Restore: 50 * vtime.Microsecond, Forward: c.seed%4 == 1}
+	}
+	if !c.lossless {
+		sw.PFC.Headroom = 1000
+	}
+	var by Crew
+	if lanes > 1 {
+		members := crew.New(lanes)
+		defer members.Close()
+		by = eager{members}
+		if c.seed%2 == 0 {
+			by = apart(lanes)
+		}
+	}
+	seen := &account{}
+	e := newEngine(t, Config{
+		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host, Features: features,
+		Seed: c.seed, Observer: seen, Crew: by,
+	})
+	c.addFlows(t, e, spec, random)
+	if c.faults {
+		c.addFaults(e, random)
+	}
+	for at := vtime.Time(0); at < vtime.Millisecond; at += 7 * vtime.Microsecond {
+		e.Call(at, func(now vtime.Time) { seen.say("at %d: %d %+v", now, e.Now(), e.Totals) })
+	}
+	if err := e.Run(vtime.Millisecond, 20*vtime.Millisecond, nil); err != nil {
+		t.Fatal(err)
+	}
+	lanes = min(lanes, len(slices.MaxFunc(e.phases, func(a, b []int32) int { return len(a) - len(b) })))
+	if made := e.together != nil; made != (lanes > 1) || made && len(e.together.lanes) != lanes {
+		t.Fatalf("the run was not one by %d lanes", lanes)
+	}
+	if e.Hops < 1000 {
+		t.Fatalf("%d hops: the test tests little", e.Hops)
+	}
+	violations := e.Check()
+	if len(violations) > 0 && c.lossless && !c.faults {
+		t.Errorf("violations: %v", violations)
+	}
+	seen.say("now %d, fingerprint %s, %+v, open %d, lost %+v, messages %d", e.Now(), e.Fingerprint(), e.Totals, e.OpenFlows(), e.Lost(), e.CreditMessages())
+	seen.say("stopped %v, deadlocks %+v, misled %d, frames %d", e.StoppedFlows(), e.Deadlocks(), e.Misled(), e.pool.Out())
+	for _, v := range violations {
+		seen.say("%+v", v)
+	}
+	for i := range e.ports {
+		seen.say("port %d: %+v, lost %v, busy %d", i, e.state.Ports[i], e.LostAt(i), e.BusyTime(i))
+	}
+	for i := range e.switches {
+		seen.say("switch %d: %+v", i, e.state.Switches[i])
+	}
+	for i, n := range e.nics {
+		seen.say("NIC %d: %+v", i, n.Counters)
+	}
+	return seen.told
+}
+
+// addFlows adds flows of all sizes, most of them to one host of two, and at last some that find the fabric at rest, and end at about one time.
+func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand.Rand) {
+	t.Helper()
+	for i := range 60 {
+		hosts := len(e.plan.Hosts)
+		a := random.IntN(hosts)
+		b := (a + 1 + random.IntN(hosts-1)) % hosts
+		if i%3 > 0 {
+			b = (a/2*2 + 2) % hosts
+		}
+		env := cc.Env{LineRate: e.plan.Ports[0].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: e.plan.MTU, LineMTU: 1082}
+		settings, err := cc.Resolve(c.controller, nil, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := vtime.Time(random.Int64N(int64(200 * vtime.Microsecond)))
+		size := 1 + random.Int64N(150_000)
+		if i >= 56 {
+			start, size = 5*vtime.Millisecond, 20_000
+		}
+		e.AddFlow(FlowConfig{
+			Source: e.plan.Hosts[a], Destination: e.plan.Hosts[b], Size: size, Start: start, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
+			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
+		})
+	}
+}
+
+// addFaults has wires lose frames, links go down and come up, hosts be slow and malfunction, and routes change.
+func (c *laneCase) addFaults(e *Engine, random *rand.Rand) {
+	at := func(f func() error) {
+		e.At(vtime.Time(random.Int64N(int64(400*vtime.Microsecond))), func(vtime.Time) error { return f() })
+	}
+	for range 10 {
+		port, delay := random.IntN(len(e.ports)), vtime.Time(random.Int64N(int64(2*vtime.Microsecond)))+vtime.Nanosecond
+		at(func() error { return e.SetDelay(port, delay) })
+	}
+	for range 4 {
+		port := random.IntN(len(e.ports))
+		at(func() error { return e.SetLink(port, false) })
+		at(func() error { return e.SetLink(port, true) })
+		at(func() error { return e.SetLoss(port, 0.01) })
+	}
+	at(e.Reroute)
+	slow := Receiver{Rate: 3 * units.Gbps, Buffer: 200 * units.KB, XOFF: 40 * units.KB, XON: 20 * units.KB}
+	at(func() error { return e.SetReceiver(1, &slow) })
+	at(func() error { return e.SetReceiver(3, &slow) })
+	if !c.credits {
+		at(func() error { return e.InjectPFCStorm(2, 1<<3, 7*vtime.Microsecond) })
+		e.At(500*vtime.Microsecond, func(vtime.Time) error { return e.InjectPFCStorm(2, 0, 0) })
+	}
+	e.At(600*vtime.Microsecond, func(vtime.Time) error {
+		for i := range e.ports {
+			if err := e.SetLink(i, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// faulty is a congestion control that panics some time.
+type faulty struct {
+	cc.Controller
+	at vtime.Time
+}
+
+func (f *faulty) OnAck(s *cc.Sample) {
+	if s.Now >= f.at {
+		panic("faulty")
+	}
+	f.Controller.OnAck(s)
+}
+
+// TestPanicOfALane: a congestion control that panics is named by several lanes as by one, and so is one that panics as it is made. Where
+// several do at once it is that of the first region.
+func TestPanicOfALane(t *testing.T) {
+	for _, making := range []bool{false, true} {
+		var want *PanicError
+		for _, lanes := range []int{1, 2, 3} {
+			plan := parsePlan(t, "rate: 25Gbps\ndelay: 1us\nleafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2}")
+			plane, err := OpenWasmPlane(plan, Features{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer plane.Close()
+			members := crew.New(lanes)
+			defer members.Close()
+			sw, host := switchagent.Default(), hostagent.Default()
+			e := newEngine(t, Config{
+				Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Crew: eager{members},
+			})
+			for i, id := range plan.Hosts {
+				e.AddFlow(FlowConfig{
+					Source: id, Destination: plan.Hosts[(i+2)%6], Size: 1 << 20, Ports: Ports{Source: wire.MinEntropyPort},
+					Start: 3 * vtime.Microsecond,
+					NewController: func(int) (cc.Controller, error) {
+						if making && i >= 3 {
+							panic("faulty")
+						}
+						return &faulty{cc.Constant(9e9), 30 * vtime.Microsecond}, nil
+					},
+				})
+			}
+			got := func() (p *PanicError) {
+				defer func() {
+					value, stack, _ := blame.Of(recover())
+					p = e.Panicked(value, stack)
+				}()
+				t.Error(e.Run(vtime.Millisecond, 0, nil))
+				return nil
+			}()
+			if got == nil || got.Value != "faulty" || !strings.Contains(string(got.Stack), "lanes_test") {
+				t.Fatalf("%d lanes: %v", lanes, got)
+			}
+			if want == nil {
+				want = got
+			}
+			if got.Place != want.Place || got.Time != want.Time {
+				t.Errorf("%d lanes: %v, by one %v", lanes, got, want)
+			}
+			if by := e.together; (by != nil) != (lanes > 1) {
+				t.Errorf("by %d lanes: %v", lanes, by)
+			}
+		}
+	}
+}

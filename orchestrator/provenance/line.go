@@ -1,0 +1,232 @@
+package provenance
+
+import (
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// priorities is how many PFC has.
+const priorities = 8
+
+// control is the class of all frames but data.
+const control = 0
+
+// line is what is known of a port: for how long it has been sending whose frames, and when it was paused. It belongs to the port's region.
+type line struct {
+	total     vtime.Time   // serialising, of frames begun
+	classes   []vtime.Time // of it, by class
+	busyUntil vtime.Time
+	last      int16 // class of the last frame
+
+	// Of a switch's egress.
+	queued  vtime.Time // to serialise what is in the queue
+	virtual vtime.Time // when the queue would be empty had the port never been paused
+	bytes   []int64    // in the queue, by class
+	owed    []int64    // at each PAUSE of which this queue was the root, the same, added up; nil: it never was
+
+	holds  []hold
+	active [priorities]int32 // number of the present hold, by priority; 0: none
+
+	accounts [priorities][]int64 // of a switch's ingress: bytes that wait, by egress; nil: there never were any
+	pausings []pausing           // PAUSEs that the port has had built
+
+	log []sent // of a host's port: for as long as a flow may have to know
+	cut int    // length of log at which it is cut next
+}
+
+// sent is a frame that a host's port has begun to send.
+type sent struct {
+	from, to vtime.Time
+	class    int16
+}
+
+// hold is a time for which a port was paused, by one PAUSE: one that renews it begins another.
+type hold struct {
+	from, to vtime.Time // to: when it runs out, unless it is ended before
+	told     vtime.Time // when what began it left the far end
+	// The line's total at both; after is known once it has ended.
+	before, after vtime.Time
+	priority      uint8
+	over          bool
+}
+
+// sentBy is the time for which the port has been sending by t, not before its last frame began.
+func (l *line) sentBy(t vtime.Time) vtime.Time { return l.total - max(0, l.busyUntil-t) }
+
+// expire ends holds that have run out by now. It comes before anything else happens to a port.
+func (l *line) expire(now vtime.Time) {
+	for p, n := range l.active {
+		if n == 0 {
+			continue
+		}
+		if h := &l.holds[n-1]; h.to <= now {
+			h.over, h.after, l.active[p] = true, l.sentBy(h.to), 0
+		}
+	}
+}
+
+// hold begins one, unless it is that without an end which there is: for want of credits.
+func (l *line) hold(now vtime.Time, priority uint8, until, told vtime.Time) {
+	if n := l.active[priority]; n != 0 && l.holds[n-1].to == until {
+		return
+	}
+	l.free(now, priority)
+	l.holds = append(l.holds, hold{from: now, to: until, told: told, before: l.sentBy(now), priority: priority})
+	l.active[priority] = int32(len(l.holds))
+}
+
+func (l *line) free(now vtime.Time, priority uint8) {
+	l.expire(now)
+	if n := l.active[priority]; n != 0 {
+		l.holds[n-1].to = now
+		l.expire(now)
+	}
+}
+
+// begin takes note of a frame that the port begins to send.
+func (l *line) begin(now vtime.Time, serialisation vtime.Time, class int16) {
+	l.total += serialisation
+	l.classes[class] += serialisation
+	l.busyUntil, l.last = now+serialisation, class
+}
+
+// owedTo is the hold to which the queue of a switch's port is owed: more than half of it would not be there had the port never been paused
+// while as much came. 0: the port was congested.
+func (l *line) owedTo(now vtime.Time, priority uint8) int32 {
+	queue, anyway := l.queued+max(0, l.busyUntil-now), max(0, l.virtual-now)
+	if queue <= 2*anyway {
+		return 0
+	}
+	if n := l.active[priority]; n != 0 {
+		return n
+	}
+	for n := len(l.holds); n > 0; n-- {
+		if l.holds[n-1].priority == priority {
+			return int32(n)
+		}
+	}
+	return 0
+}
+
+// pausedFor calls f with each hold of a priority that overlaps from..now, the last first, and for how long the port stood still in it.
+// sentBy are the line's totals at both.
+func (l *line) pausedFor(from, now, sentFrom, sentNow vtime.Time, priority uint8, f func(n int32, t vtime.Time)) {
+	for n := len(l.holds); n > 0; n-- {
+		h := &l.holds[n-1]
+		if h.priority != priority {
+			continue
+		}
+		if h.over && h.to <= from {
+			return
+		}
+		a, sentA := from, sentFrom
+		if h.from > from {
+			a, sentA = h.from, h.before
+		}
+		b, sentB := now, sentNow
+		if h.over && h.to < now {
+			b, sentB = h.to, h.after
+		}
+		if t := b - a - (sentB - sentA); t > 0 {
+			f(int32(n), t)
+		}
+	}
+}
+
+// account adds bytes of a frame to what an ingress port holds for an egress, of so many that the switch has.
+func (l *line) account(priority uint8, egress, ports int, bytes int64) {
+	if l.accounts[priority] == nil {
+		l.accounts[priority] = make([]int64, ports)
+	}
+	l.accounts[priority][egress] += bytes
+}
+
+// journey is what is known of a frame's way, in its note.
+type journey struct {
+	flow   int32
+	class  int16
+	answer bool       // of an ACK or NAK: its steps begin with the packet's that it answers
+	at     vtime.Time // up to which its time is in steps
+	steps  []step
+	signal Signal // of data: the mark that it got; else what it tells
+	// As it joined the queue that it waits in.
+	serialisation vtime.Time
+	total         vtime.Time
+	classes       []vtime.Time
+	hold          int32
+}
+
+func journeyOf(f *frame.Frame) *journey {
+	note := f.Note()
+	j, ok := (*note).(*journey)
+	if !ok {
+		j = &journey{}
+		*note = j
+	}
+	return j
+}
+
+// begin forgets the frame that had the note before.
+func (j *journey) begin(now vtime.Time, flow int, class int16) {
+	j.flow, j.class, j.answer, j.at, j.steps, j.signal = int32(flow), class, false, now, j.steps[:0], Signal{}
+}
+
+func (j *journey) add(s step) {
+	if s.time == 0 {
+		return
+	}
+	s.answer = j.answer
+	j.steps = append(j.steps, s)
+}
+
+// join notes how things stand at a port as the frame begins to wait there.
+func (j *journey) join(now vtime.Time, l *line) {
+	j.total = l.sentBy(now)
+	j.classes = append(j.classes[:0], l.classes...)
+	j.classes[l.last] -= max(0, l.busyUntil-now)
+}
+
+// leave adds what the frame has waited for at a port that it now leaves.
+func (j *journey) leave(now vtime.Time, port int32, l *line, priority uint8) {
+	rest := now - j.at
+	if rest == 0 {
+		return
+	}
+	for class, before := range j.classes {
+		if t := l.classes[class] - before; t > 0 {
+			j.add(step{what: Queued, port: port, class: int16(class), hold: j.hold, time: t})
+			rest -= t
+		}
+	}
+	l.pausedFor(j.at, now, j.total, l.total, priority, func(n int32, t vtime.Time) {
+		j.add(step{what: Paused, port: port, hold: n, time: t})
+		rest -= t
+	})
+	j.add(step{what: Stopped, port: port, time: rest})
+	j.at = now
+}
+
+// worst is the port at which the frame has waited longest on its way to the receiver, and the hold that this was owed to; port -1: it has not
+// waited anywhere.
+func (j *journey) worst() (port, hold int32) {
+	port = -1
+	var most, here, longest vtime.Time
+	var at, owed int32 = -1, 0
+	for i := range j.steps {
+		s := &j.steps[i]
+		if s.what != Queued && s.what != Paused || s.answer {
+			continue
+		}
+		if s.port != at {
+			at, here, longest = s.port, 0, 0
+		}
+		here += s.time
+		if s.time > longest {
+			longest, owed = s.time, s.hold
+		}
+		if here > most {
+			most, port, hold = here, at, owed
+		}
+	}
+	return port, hold
+}

@@ -1,0 +1,182 @@
+package provenance
+
+import (
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Recorder records where the time of a run's flows goes. It is the engine's Tracer.
+type Recorder struct {
+	plan      *topologies.Plan
+	priority  uint8   // of data
+	classOf   []int16 // by flow
+	classes   int
+	lines     []line // by port
+	senders   []sender
+	receivers []receiver
+}
+
+var _ engine.Tracer = (*Recorder)(nil)
+
+// New is a recorder for flows of some classes, from 1 up to classes, by flow. What waits behind others waits behind a class; 0 are all frames
+// but data. Data is of the given priority.
+func New(plan *topologies.Plan, priority uint8, classOf []int16, classes int) *Recorder {
+	r := &Recorder{
+		plan: plan, priority: priority, classOf: classOf, classes: classes + 1,
+		lines: make([]line, len(plan.Ports)), senders: make([]sender, len(classOf)), receivers: make([]receiver, len(classOf)),
+	}
+	for i := range r.lines {
+		r.lines[i].classes = make([]vtime.Time, r.classes)
+		if r.isSwitch(i) {
+			r.lines[i].bytes = make([]int64, r.classes)
+		}
+	}
+	return r
+}
+
+func (r *Recorder) isSwitch(port int) bool {
+	return r.plan.Nodes[r.plan.Ports[port].Node].Kind == topologies.Switch
+}
+
+// NIC is who is told of a host's flows.
+func (r *Recorder) NIC(host int) hostagent.Recorder {
+	port := r.plan.Nodes[r.plan.Hosts[host]].Ports[0]
+	return &nic{Recorder: r, port: int32(port), line: &r.lines[port]}
+}
+
+// Built is told of a frame that a switch's pipeline has built. One that is no flow control is a CNM, of the queue that it was built at.
+func (r *Recorder) Built(now vtime.Time, port int, f *frame.Frame) {
+	l := &r.lines[port]
+	l.expire(now)
+	j := journeyOf(f)
+	j.begin(now, -1, control)
+	j.signal = Signal{CNM, l.owedTo(now, r.priority), int32(port)}
+}
+
+// Enqueued is told of a frame that joins a switch's queue.
+func (r *Recorder) Enqueued(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time) {
+	if f.Control {
+		return
+	}
+	l, j := &r.lines[port], journeyOf(f)
+	l.expire(now)
+	j.join(now, l)
+	j.hold, j.serialisation, j.at = l.owedTo(now, f.Priority), serialisation, now
+	l.queued += serialisation
+	l.virtual = max(now, l.virtual) + serialisation
+	l.bytes[j.class] += int64(f.Length)
+	if f.InPort >= 0 {
+		node := &r.plan.Nodes[r.plan.Ports[port].Node]
+		r.lines[f.InPort].account(f.Priority, port-int(node.Ports[0]), len(node.Ports), int64(f.Length))
+	}
+}
+
+// Departed is told of a frame that begins to leave a port.
+func (r *Recorder) Departed(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time) {
+	l := &r.lines[port]
+	l.expire(now)
+	if f.Control {
+		l.virtual = max(now, l.virtual) + serialisation
+		l.sends(now, serialisation, control)
+		return
+	}
+	j := journeyOf(f)
+	switch {
+	case l.bytes != nil: // a switch's
+		j.leave(now, int32(port), l, f.Priority)
+		l.queued -= j.serialisation
+		l.bytes[j.class] -= int64(f.Length)
+		if f.InPort >= 0 {
+			node := &r.plan.Nodes[r.plan.Ports[port].Node]
+			r.lines[f.InPort].account(f.Priority, port-int(node.Ports[0]), len(node.Ports), -int64(f.Length))
+		}
+	case j.answer:
+		j.leave(now, int32(port), l, f.Priority)
+	case j.flow >= 0 && j.class != control:
+		r.senders[j.flow].own = now + serialisation
+	}
+	l.sends(now, serialisation, j.class)
+	j.hold = l.owedTo(now, f.Priority)
+	j.add(step{what: Serialising, port: int32(port), time: serialisation})
+	j.at = now + serialisation
+}
+
+func (l *line) sends(now, serialisation vtime.Time, class int16) {
+	l.begin(now, serialisation, class)
+	if l.bytes == nil {
+		l.log = append(l.log, sent{now, now + serialisation, class})
+	}
+}
+
+// Arrived is told of a frame that has come off the wire from a port.
+func (r *Recorder) Arrived(now vtime.Time, port int, f *frame.Frame) {
+	if f.Control {
+		return
+	}
+	j := journeyOf(f)
+	j.add(step{what: Propagating, port: int32(port), time: now - j.at})
+	j.at = now
+}
+
+// Marked is told of a frame that got an ECN mark, as it left a port, or else joins its queue.
+func (r *Recorder) Marked(now vtime.Time, port int, f *frame.Frame, left bool) {
+	j := journeyOf(f)
+	hold := j.hold
+	if !left {
+		hold = r.lines[port].owedTo(now, f.Priority)
+	}
+	j.signal = Signal{Echo, hold, int32(port)}
+}
+
+// Paused is told that a port may not send frames of a priority.
+func (r *Recorder) Paused(now vtime.Time, port int, priority uint8, until, told vtime.Time) {
+	r.lines[port].hold(now, priority, until, told)
+}
+
+// Freed is told that it may again.
+func (r *Recorder) Freed(now vtime.Time, port int, priority uint8) {
+	r.lines[port].free(now, priority)
+}
+
+// Pausing is told of a PAUSE.
+func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.PauseCause) {
+	l := &r.lines[port]
+	p := pausing{at: now, priority: priority, why: why, egress: -1}
+	if why == engine.PauseAccount {
+		most := int64(0)
+		for i, n := range l.accounts[priority] {
+			if n > most {
+				most, p.egress = n, int32(r.plan.Nodes[r.plan.Ports[port].Node].Ports[i])
+			}
+		}
+		if p.egress >= 0 {
+			e := &r.lines[p.egress]
+			e.expire(now)
+			if p.hold = e.active[priority]; p.hold == 0 {
+				p.hold = e.owedTo(now, priority)
+			}
+			if p.hold == 0 {
+				e.blame()
+			}
+		}
+	}
+	if n := len(l.pausings); n > 0 { // messages of credits come all the time
+		if last := l.pausings[n-1]; last.priority == priority && last.why == why && last.egress == p.egress && last.hold == p.hold {
+			return
+		}
+	}
+	l.pausings = append(l.pausings, p)
+}
+
+// blame takes note of whose frames a queue has that is the root of a PAUSE.
+func (l *line) blame() {
+	if l.owed == nil {
+		l.owed = make([]int64, len(l.bytes))
+	}
+	for class, n := range l.bytes {
+		l.owed[class] += n
+	}
+}

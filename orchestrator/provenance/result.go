@@ -1,0 +1,141 @@
+package provenance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// end has entries take the place of parts.
+func (s *sender) end(state senderState) {
+	s.state = state
+	s.entries = make([]Entry, 0, len(s.parts))
+	for p, t := range s.parts {
+		s.entries = append(s.entries, Entry{p, t})
+	}
+	slices.SortFunc(s.entries, func(a, b Entry) int { return a.compare(b.Part) })
+	s.parts = nil
+}
+
+// compare orders parts, so that what is numbered as they come has the same number in every run.
+func (p Part) compare(q Part) int {
+	return cmp.Or(
+		cmp.Compare(p.Stage, q.Stage), compareFlags(p.Again, q.Again), compareFlags(p.Answer, q.Answer), cmp.Compare(p.What, q.What),
+		cmp.Compare(p.Port, q.Port), cmp.Compare(p.Class, q.Class), cmp.Compare(p.Hold, q.Hold),
+		cmp.Compare(p.Signal.Kind, q.Signal.Kind), cmp.Compare(p.Signal.Port, q.Signal.Port), cmp.Compare(p.Signal.Hold, q.Signal.Hold),
+	)
+}
+
+func compareFlags(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// Finish ends the record at the end of the run. It comes before Result and Check.
+func (r *Recorder) Finish(now vtime.Time) {
+	for flow := range r.senders {
+		s := &r.senders[flow]
+		if s.state == idle || s.state == done {
+			continue
+		}
+		if now > s.cursor {
+			switch s.state {
+			case blocked:
+				s.add(Part{Stage: Awaiting, What: Closed, Port: -1, Signal: s.signal}, now-s.cursor)
+			case drained:
+				s.add(Part{Stage: Finishing, What: Unanswered, Port: -1}, now-s.cursor)
+			default:
+				s.nic.advance(now, s)
+			}
+			s.cursor = now
+		}
+		s.end(s.state)
+	}
+}
+
+// Check says what breaks the invariant: the parts of each flow's time add up to it, and none is less than nothing. of is the time of a flow, and
+// whether that is to the picosecond: of a flow that has not ended the record may be ahead of it. nil: nothing breaks it.
+func (r *Recorder) Check(of func(flow int) (t vtime.Time, exact bool)) error {
+	for flow := range r.senders {
+		s := &r.senders[flow]
+		var sum vtime.Time
+		for _, e := range s.entries {
+			sum += e.Time
+			if e.Time < 0 {
+				return fmt.Errorf("flow %d: %d ps of its time is less than nothing", flow, int64(e.Time))
+			}
+		}
+		if t, exact := of(flow); sum != t && (exact || sum < t) {
+			return fmt.Errorf("flow %d: the parts of its time add up to %d ps, and it is %d ps", flow, int64(sum), int64(t))
+		}
+	}
+	return nil
+}
+
+// Result is what the record comes to.
+func (r *Recorder) Result() *Record {
+	c := &causes{of: r, numbers: map[Cause]int32{}}
+	result := &Record{}
+	known := map[[2]int32]int32{} // by port and hold
+	cause := func(port, hold int32) int32 {
+		key := [2]int32{port, hold}
+		n, ok := known[key]
+		if !ok {
+			n = c.cause(port, hold)
+			known[key] = n
+		}
+		return n
+	}
+	sums := map[Share]vtime.Time{}
+	for flow := range r.senders {
+		s := &r.senders[flow]
+		if s.state == idle {
+			continue
+		}
+		clear(sums)
+		for _, e := range s.entries {
+			sums[r.share(e.Part, cause)] += e.Time
+		}
+		f := FlowTime{Flow: flow, Time: s.cursor - s.from, Ended: s.state == done}
+		for share := range sums {
+			f.Shares = append(f.Shares, share)
+		}
+		result.Flows = append(result.Flows, f)
+		last := &result.Flows[len(result.Flows)-1]
+		slices.SortFunc(last.Shares, Share.compare)
+		for _, share := range last.Shares {
+			last.Times = append(last.Times, sums[share])
+		}
+	}
+	result.Causes = c.all
+	return result
+}
+
+func (r *Recorder) share(p Part, cause func(port, hold int32) int32) Share {
+	x := Share{
+		Stage: p.Stage, What: p.What, Again: p.Again, Answer: p.Answer, Class: p.Class, Port: p.Port, Cause: -1,
+		Signal: p.Signal.Kind, SignalPort: -1, SignalCause: -1,
+	}
+	if p.What == Paused || p.What == Queued && r.isSwitch(int(p.Port)) {
+		x.Cause = cause(p.Port, p.Hold)
+	}
+	if x.Signal != NoSignal && p.Signal.Port >= 0 {
+		x.SignalPort, x.SignalCause = p.Signal.Port, cause(p.Signal.Port, p.Signal.Hold)
+	}
+	return x
+}
+
+func (x Share) compare(y Share) int {
+	return cmp.Or(
+		cmp.Compare(x.Stage, y.Stage), compareFlags(x.Again, y.Again), compareFlags(x.Answer, y.Answer), cmp.Compare(x.What, y.What),
+		cmp.Compare(x.Port, y.Port), cmp.Compare(x.Class, y.Class), cmp.Compare(x.Cause, y.Cause),
+		cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.SignalPort, y.SignalPort), cmp.Compare(x.SignalCause, y.SignalCause),
+	)
+}

@@ -1,0 +1,276 @@
+package provenance
+
+import (
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+type senderState uint8
+
+const (
+	idle    senderState = iota // not started
+	waiting                    // for its pace, or for the NIC's port
+	blocked                    // by its window
+	drained                    // everything is sent
+	done
+)
+
+// sender is what is known of a flow at its source. It belongs to the source's region.
+type sender struct {
+	state    senderState
+	again    bool       // it sends what it has sent
+	from     vtime.Time // when it started
+	cursor   vtime.Time // up to which its time is in parts
+	eligible vtime.Time // when its next packet may leave
+	own      vtime.Time // until when its last packet takes the port
+	signal   Signal     // what lowered the rate last
+	pacing   Signal     // the same as the next packet was timed
+	mark     Signal     // that an ACK has echoed since
+	parts    map[Part]vtime.Time
+	entries  []Entry // in place of parts, once it has ended
+	nic      *nic
+}
+
+// receiver is what is known of a flow at its destination, whose region it belongs to.
+type receiver struct {
+	mark Signal // the last that came
+	echo Signal // the last that the next ACK tells of
+}
+
+// nic is told of a host's flows.
+type nic struct {
+	*Recorder
+	port     int32
+	line     *line
+	live     []int32  // flows that have started and not ended
+	current  *journey // of the packet that is dealt with; nil: none is
+	kind     wire.Kind
+	int      bool // it has telemetry
+	timedOut bool
+}
+
+func (s *sender) add(p Part, t vtime.Time) {
+	if t == 0 {
+		return
+	}
+	p.Again = s.again
+	s.parts[p] += t
+}
+
+// Begun is told of a flow that starts.
+func (n *nic) Begun(now vtime.Time, flow int, eligible vtime.Time) {
+	n.senders[flow] = sender{
+		state: waiting, from: now, cursor: now, eligible: eligible, own: now, parts: map[Part]vtime.Time{}, nic: n,
+		signal: Signal{Start, 0, -1}, pacing: Signal{Start, 0, -1},
+	}
+	n.live = append(n.live, int32(flow))
+}
+
+// advance adds what the flow has waited for at its NIC up to now.
+func (n *nic) advance(now vtime.Time, s *sender) {
+	if own := min(s.own, now); own > s.cursor {
+		s.add(Part{What: Serialising, Port: n.port}, own-s.cursor)
+		s.cursor = own
+	}
+	if paced := min(s.eligible, now); paced > s.cursor {
+		s.add(Part{What: Pacing, Port: -1, Signal: s.pacing}, paced-s.cursor)
+		s.cursor = paced
+	}
+	if now > s.cursor {
+		n.wait(now, s)
+	}
+}
+
+// wait adds what the port has done since the flow's packet might have left. A new packet would have waited as long as one that is sent again.
+func (n *nic) wait(now vtime.Time, s *sender) {
+	l, again := n.line, s.again
+	s.again = false
+	l.expire(now)
+	var busy vtime.Time
+	for i := len(l.log) - 1; i >= 0 && l.log[i].to > s.cursor; i-- {
+		e := &l.log[i]
+		t := min(e.to, now) - max(e.from, s.cursor)
+		s.add(Part{What: Queued, Port: n.port, Class: e.class}, t)
+		busy += t
+	}
+	rest := now - s.cursor - busy
+	sent := l.sentBy(now)
+	l.pausedFor(s.cursor, now, sent-busy, sent, n.priority, func(hold int32, t vtime.Time) {
+		s.add(Part{What: Paused, Port: n.port, Hold: hold}, t)
+		rest -= t
+	})
+	s.add(Part{What: Stopped, Port: n.port}, rest)
+	s.cursor, s.again = now, again
+}
+
+// shorten forgets of the port's log what no flow will ask for.
+func (n *nic) shorten() {
+	l := n.line
+	if len(l.log) < l.cut {
+		return
+	}
+	oldest := vtime.Never
+	for _, flow := range n.live {
+		if s := &n.senders[flow]; s.state == waiting {
+			oldest = min(oldest, s.cursor)
+		}
+	}
+	gone := 0
+	for gone < len(l.log) && l.log[gone].to <= oldest {
+		gone++
+	}
+	l.log = l.log[:copy(l.log, l.log[gone:])]
+	l.cut = max(64, 2*len(l.log))
+}
+
+// Sent is told of a data packet as it leaves.
+func (n *nic) Sent(now vtime.Time, flow int, f *frame.Frame, again, last bool) {
+	s := &n.senders[flow]
+	s.again = again
+	n.advance(now, s)
+	s.state = waiting
+	if last {
+		s.state = drained
+	}
+	journeyOf(f).begin(now, flow, n.classOf[flow])
+	n.shorten()
+}
+
+// Timed is told when the next packet may leave.
+func (n *nic) Timed(flow int, eligible vtime.Time) {
+	s := &n.senders[flow]
+	s.eligible, s.pacing = eligible, s.signal
+}
+
+// Blocked is told that the window is closed.
+func (n *nic) Blocked(now vtime.Time, flow int) {
+	s := &n.senders[flow]
+	n.advance(now, s)
+	s.state = blocked
+}
+
+// Opened is told that it is open again.
+func (n *nic) Opened(now vtime.Time, flow int) {
+	s := &n.senders[flow]
+	n.await(now, s, Awaiting, Closed)
+	s.state = waiting
+}
+
+// await adds the time for which the flow has waited for the answer that is dealt with: where that has been. Without one it is another.
+func (n *nic) await(now vtime.Time, s *sender, stage Stage, without What) {
+	end, signal := now, Signal{Port: -1}
+	if stage == Awaiting {
+		signal = s.signal
+	}
+	if j := n.current; j != nil && j.answer {
+		for i := len(j.steps) - 1; i >= 0 && s.cursor < now; i-- {
+			x := &j.steps[i]
+			t := min(x.time, now-s.cursor)
+			s.add(Part{Stage: stage, What: x.what, Answer: x.answer, Port: x.port, Class: x.class, Hold: x.hold, Signal: signal}, t)
+			now -= t
+		}
+	}
+	s.add(Part{Stage: stage, What: without, Port: -1, Signal: signal}, now-s.cursor)
+	s.cursor = end
+}
+
+// WentBack is told that the flow sends again.
+func (n *nic) WentBack(now vtime.Time, flow int, timeout bool) {
+	s := &n.senders[flow]
+	if timeout {
+		n.timedOut = true
+	}
+	if s.state == drained || s.state == blocked {
+		if timeout {
+			s.add(Part{Stage: Repairing, What: Timeout, Port: -1}, now-s.cursor)
+		} else {
+			n.await(now, s, Repairing, Closed)
+		}
+		s.cursor = now
+	}
+	if s.state == drained {
+		s.state = waiting
+	}
+}
+
+// Lowered is told that the flow's rate or window is lower than it was.
+func (n *nic) Lowered(flow int) {
+	s, j := &n.senders[flow], n.current
+	switch {
+	case n.timedOut:
+		s.signal = Signal{TimedOut, 0, -1}
+	case j == nil:
+		s.signal = Signal{Own, 0, -1}
+	case n.kind == wire.KindNak:
+		s.signal = Signal{NAK, 0, -1}
+	case n.kind == wire.KindCNP || n.kind == wire.KindCNM:
+		s.signal = j.signal
+	case s.mark.Kind != NoSignal: // a control that counts marks may act on a later ACK
+		s.signal = s.mark
+	default:
+		port, hold := j.worst()
+		s.signal = Signal{Delay, hold, port}
+		if n.int {
+			s.signal.Kind = Telemetry
+		}
+	}
+	s.mark = Signal{}
+}
+
+// Received is told of a packet that the NIC is about to deal with.
+func (n *nic) Received(now vtime.Time, f *frame.Frame, p *wire.Packet) {
+	j := journeyOf(f)
+	j.add(step{what: Buffered, port: n.port, time: now - j.at})
+	j.at = now
+	n.current, n.kind, n.int = j, p.Kind, p.INT() != nil
+	if j.signal.Kind == NoSignal || j.flow < 0 {
+		return
+	}
+	switch p.Kind {
+	case wire.KindData:
+		r := &n.receivers[j.flow]
+		r.mark, r.echo = j.signal, j.signal
+	case wire.KindAck, wire.KindNak:
+		n.senders[j.flow].mark = j.signal
+	}
+}
+
+// Handled is told that it has been dealt with.
+func (n *nic) Handled() { n.current, n.timedOut = nil, false }
+
+// Answered is told of an answer.
+func (n *nic) Answered(now vtime.Time, flow int, f *frame.Frame, kind wire.Kind) {
+	n.line.expire(now)
+	r, j := &n.receivers[flow], journeyOf(f)
+	j.begin(now, flow, control)
+	j.answer = true
+	j.join(now, n.line)
+	j.hold = 0
+	if kind == wire.KindCNP {
+		j.signal = Signal{CNP, r.mark.Hold, -1}
+		if r.mark.Kind != NoSignal {
+			j.signal.Port = r.mark.Port
+		}
+		return
+	}
+	if n.current != nil {
+		j.steps = append(j.steps, n.current.steps...)
+	}
+	j.signal, r.echo = r.echo, Signal{}
+}
+
+// Done is told that the flow has ended.
+func (n *nic) Done(now vtime.Time, flow int) {
+	s := &n.senders[flow]
+	s.again = false
+	n.await(now, s, Finishing, Unanswered)
+	s.end(done)
+	for i, f := range n.live {
+		if f == int32(flow) {
+			n.live[i] = n.live[len(n.live)-1]
+			n.live = n.live[:len(n.live)-1]
+			break
+		}
+	}
+}

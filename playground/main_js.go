@@ -1,0 +1,88 @@
+// Command playground is pausenet for a page in a browser: the script worker.js calls it, and gives it a file system in memory
+// (files.js). It sets the global value pausenet, with functions that take and give JSON:
+//
+//	check(request)          what Check says of it
+//	run(request, tell)      a promise of its outcome; tell is called with its progress
+//	read(handIn)            what is wrong with a hand-in of an exercise
+//	grade(handIn, tell)     a promise of what it comes to
+//	stop()                  the run that goes on ends soon, with what it has measured
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"runtime/debug"
+	"syscall/js"
+	"time"
+
+	"github.com/pausenet/pausenet/playground/session"
+)
+
+func main() {
+	stop := func() {}
+	// running is a function that begins something long, which stop ends.
+	running := func(f func(ctx context.Context, args []js.Value, tell func(session.Progress)) any) js.Func {
+		return js.FuncOf(func(_ js.Value, args []js.Value) any {
+			ctx, cancel := context.WithCancel(context.Background())
+			stop = cancel
+			return promise(func() string {
+				defer cancel()
+				return text(f(ctx, args, func(p session.Progress) {
+					args[1].Invoke(text(p))
+					// The engine does not give way by itself. Here the script may take a message: to stop, for one.
+					time.Sleep(time.Millisecond)
+				}))
+			})
+		})
+	}
+	js.Global().Set("pausenet", map[string]any{
+		"check": js.FuncOf(func(_ js.Value, args []js.Value) any { return text(session.Check(asked[session.Request](args))) }),
+		"run": running(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
+			return asked[session.Request](args).Run(ctx, version(), tell)
+		}),
+		"read": js.FuncOf(func(_ js.Value, args []js.Value) any { return text(asked[session.HandIn](args).Read()) }),
+		"grade": running(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
+			return asked[session.HandIn](args).Grade(ctx, version(), tell)
+		}),
+		"stop": js.FuncOf(func(js.Value, []js.Value) any { stop(); return nil }),
+	})
+	select {}
+}
+
+// version is pausenet's.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version
+}
+
+// promise is a promise of what f returns.
+func promise(f func() string) js.Value {
+	var executor js.Func
+	executor = js.FuncOf(func(_ js.Value, args []js.Value) any {
+		go func() {
+			defer executor.Release()
+			args[0].Invoke(f())
+		}()
+		return nil
+	})
+	return js.Global().Get("Promise").New(executor)
+}
+
+// asked is what the script asks for, its first argument; the script is the page's own.
+func asked[T any](args []js.Value) (r T) {
+	if err := json.Unmarshal([]byte(args[0].String()), &r); err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func text(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,58 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/experiments/scenario"
+)
+
+// Examples are what there is to start from.
+type Examples struct {
+	Scenarios   []Example  `json:"scenarios"`   // the built-ins
+	Controllers []Example  `json:"controllers"` // in Starlark
+	Exercises   []Exercise `json:"exercises"`
+}
+
+// Example is a file.
+type Example struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Text        string `json:"text"`
+	HasQuick    bool   `json:"has_quick"` // of a scenario
+}
+
+// FindExamples are the built-in scenarios, and the controllers in a folder.
+func FindExamples(controllers string) (*Examples, error) {
+	all := &Examples{}
+	for _, name := range scenario.BuiltinNames() {
+		text, err := scenario.BuiltinSource(name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := scenario.Reading{Count: true}.Parse(name+".yaml", text)
+		if err != nil {
+			return nil, fmt.Errorf("built-in %s: %w", name, err)
+		}
+		all.Scenarios = append(all.Scenarios, Example{Name: name, Description: s.Description, Text: string(text), HasQuick: s.HasQuick})
+	}
+	files, err := filepath.Glob(filepath.Join(controllers, "*.star"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := ccfile.Read(file)
+		if err != nil {
+			return nil, err
+		}
+		all.Controllers = append(all.Controllers, Example{Name: ccfile.Name(file), Description: spec.Summary, Text: string(text)})
+	}
+	all.Exercises, err = exercises()
+	return all, err
+}

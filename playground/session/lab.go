@@ -1,0 +1,164 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/lab"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Exercise is an exercise as the page shows it.
+type Exercise struct {
+	Name    string     `json:"name"`
+	Title   string     `json:"title"`
+	Goal    string     `json:"goal"`
+	Text    string     `json:"text"` // in Markdown
+	Minutes int        `json:"minutes"`
+	Points  lab.Points `json:"points"`
+	// Files are those that a student starts with.
+	Files  []ExerciseFile `json:"files"`
+	Checks []Worth        `json:"checks"`
+}
+
+// ExerciseFile is a file that a student starts with.
+type ExerciseFile struct {
+	Name  string `json:"name"`
+	Text  string `json:"text"`
+	Given bool   `json:"given"` // it is for measuring, and not handed in
+}
+
+// Worth is a check and its points.
+type Worth struct {
+	Title  string     `json:"title"`
+	Points lab.Points `json:"points"`
+}
+
+// exercises are those that come with the program.
+func exercises() ([]Exercise, error) {
+	var all []Exercise
+	for _, name := range lab.Names() {
+		e, err := lab.Builtin(name)
+		if err != nil {
+			return nil, err
+		}
+		text, err := e.Text()
+		if err != nil {
+			return nil, err
+		}
+		one := Exercise{Name: name, Title: e.Title, Goal: e.Goal, Text: text, Minutes: e.Minutes, Points: e.Total()}
+		for _, file := range e.Started() {
+			text, err := fs.ReadFile(e.Files, lab.StartFolder+"/"+file)
+			if err != nil {
+				return nil, err
+			}
+			one.Files = append(one.Files, ExerciseFile{Name: file, Text: string(text), Given: slices.Contains(e.Given, file)})
+		}
+		for i := range e.Checks {
+			one.Checks = append(one.Checks, Worth{e.Checks[i].Title, e.Checks[i].Points})
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// handInFolder is where the files of a hand-in are.
+const handInFolder = "hand-in"
+
+// HandIn is what a student has written for an exercise.
+type HandIn struct {
+	Exercise string            `json:"exercise"`
+	Files    map[string]string `json:"files"` // what is in them, by name
+}
+
+// submit puts the files into a folder, and reads those that the exercise asks for.
+func (h *HandIn) submit() (*lab.Submission, error) {
+	e, err := lab.Builtin(h.Exercise)
+	if err != nil {
+		return nil, fmt.Errorf("there is no exercise %q", h.Exercise)
+	}
+	if err := os.RemoveAll(handInFolder); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(handInFolder, 0o755); err != nil {
+		return nil, err
+	}
+	for _, file := range e.Started() {
+		text, written := h.Files[file]
+		if !written {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(handInFolder, file), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return lab.Submit(e, handInFolder), nil
+}
+
+// Read is what is wrong with the files of a hand-in. It runs nothing.
+func (h HandIn) Read() *Checked {
+	c := &Checked{Name: h.Exercise, Controllers: []string{}, Warnings: []string{}, Mistakes: []Mistake{}}
+	s, err := h.submit()
+	if err != nil {
+		c.Error = err.Error()
+		return c
+	}
+	for _, mistake := range s.Mistakes {
+		c.refuse(mistake)
+	}
+	return c
+}
+
+// Graded is what a hand-in came to.
+type Graded struct {
+	*lab.Grade
+	Stopped bool   `json:"stopped"`
+	Failed  string `json:"failed"` // why there is no grade; empty: there is one, or it was stopped
+}
+
+// Grade checks a hand-in as the command line does. tell is told how far its runs are. A context that is cancelled stops it, without a grade.
+func (h HandIn) Grade(ctx context.Context, version string, tell func(Progress)) *Graded {
+	s, err := h.submit()
+	if err != nil {
+		return &Graded{Failed: err.Error()}
+	}
+	g, err := s.Check(ctx, lab.Options{
+		Results: ResultsFolder, Jobs: 1, Version: version, Command: "pausenet lab check " + h.Exercise,
+		Begin: func(batch *suite.Suite) (func(), error) {
+			durations := map[string]vtime.Time{}
+			for i := range batch.Scenarios {
+				durations[batch.Scenarios[i].Scenario.Name] = batch.Scenarios[i].Scenario.Duration
+			}
+			batch.Started = func(scenario, run string) (engine.Progress, func(*runner.Result, error)) {
+				return telling(Progress{Run: scenario + " " + run, Duration: durations[scenario].Nanoseconds()}, tell)
+			}
+			return func() {}, nil
+		},
+	})
+	switch {
+	case ctx.Err() != nil:
+		return &Graded{Stopped: true}
+	case err != nil:
+		return &Graded{Failed: err.Error()}
+	}
+	return &Graded{Grade: g}
+}
+
+// telling tells how far a run is.
+func telling(p Progress, tell func(Progress)) (engine.Progress, func(*runner.Result, error)) {
+	tell(p)
+	return func(now vtime.Time, _ *engine.Totals) {
+			p.Now = now.Nanoseconds()
+			tell(p)
+		}, func(*runner.Result, error) {
+			p.Ended = true
+			tell(p)
+		}
+}

@@ -1,0 +1,206 @@
+// Package session is what the page of the playground asks for: check a scenario, run it, and say what came of it. What it is given and
+// gives is text and values that have a form in JSON. It writes files into the working directory, which in a browser is in memory.
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// Names of what is in the working directory, which in a browser is in memory.
+const (
+	ScenarioFile   = "scenario.yaml"
+	ControllerFile = "controller.star"
+	ResultsFolder  = "results"
+)
+
+// Request is what is to be checked or run.
+type Request struct {
+	Scenario string `json:"scenario"` // in YAML
+	// Controller is a congestion control in Starlark. It runs beside those of the scenario; empty: there is none.
+	Controller string `json:"controller"`
+	Quick      bool   `json:"quick"` // the scenario in its quick form, if it has one
+}
+
+// Mistake is one mistake in a file. Lines and columns count from 1, in characters; of the whole file they are 0.
+type Mistake struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Width   int    `json:"width"` // characters to underline
+	Message string `json:"message"`
+}
+
+// Checked is what is to be said of a scenario before it runs.
+type Checked struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Fabric      string   `json:"fabric"`
+	Controllers []string `json:"controllers"`
+	Seed        uint64   `json:"seed"`
+	Flows       int      `json:"flows"`
+	Duration    int64    `json:"duration_ns"`
+	HasQuick    bool     `json:"has_quick"`
+	Warnings    []string `json:"warnings"`
+	// Mistakes are those that have a place. Error has all of them, as the command line prints them; empty: it can be run.
+	Mistakes []Mistake `json:"mistakes"`
+	Error    string    `json:"error"`
+
+	scenario *scenario.Scenario
+}
+
+// Check reads a scenario and a controller and finds their mistakes, and what is off with the scenario though it can be run.
+func Check(r Request) *Checked {
+	c := &Checked{Controllers: []string{}, Warnings: []string{}, Mistakes: []Mistake{}}
+	c.refuse(c.read(r))
+	return c
+}
+
+func (c *Checked) read(r Request) error {
+	reading := scenario.Reading{Quick: r.Quick}
+	if err := os.WriteFile(ControllerFile, []byte(r.Controller), 0o600); err != nil {
+		return err
+	}
+	if strings.TrimSpace(r.Controller) != "" {
+		// Its own mistakes come first: the scenario's are mostly that it cannot be read.
+		if _, err := ccfile.Read(ControllerFile); err != nil {
+			return err
+		}
+		reading.Controllers = []string{ControllerFile}
+	}
+	s, err := reading.Parse(ScenarioFile, []byte(r.Scenario))
+	if err != nil {
+		return err
+	}
+	c.Controllers = s.Controllers
+	if reading.Controllers != nil && !slices.Contains(s.Controllers, ControllerFile) {
+		c.Controllers = append(slices.Clone(s.Controllers), ControllerFile)
+	}
+	c.Name, c.Description, c.Fabric, c.Seed = s.Name, s.Description, s.Topology.Summary(), s.Seed
+	c.Flows, c.Duration, c.HasQuick = len(s.Flows), s.Duration.Nanoseconds(), s.HasQuick
+	c.Warnings = append(c.Warnings, scenario.Warnings(s, c.Controllers)...)
+	c.scenario = s
+	return scenario.Check(s, c.Controllers)
+}
+
+// refuse takes the mistakes of an error, if it is one.
+func (c *Checked) refuse(err error) {
+	if err == nil {
+		return
+	}
+	c.Error = err.Error()
+	var problems yamlspec.Problems
+	errors.As(err, &problems)
+	for _, p := range problems {
+		c.Mistakes = append(c.Mistakes, Mistake{File: p.File, Line: p.Line, Column: p.Column, Width: p.Width, Message: p.Message})
+	}
+	c.Mistakes = append(c.Mistakes, guestMistakes(err)...)
+}
+
+// guestMistakes are those of the controller's file, in an error that may join several, or in what has ended a run.
+func guestMistakes(err error) (all []Mistake) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, guestMistakes(e)...)
+		}
+		return all
+	}
+	var (
+		mistake *guest.Error
+		ended   *engine.PanicError
+	)
+	if errors.As(err, &ended) {
+		mistake, _ = ended.Value.(*guest.Error)
+	}
+	if mistake != nil || errors.As(err, &mistake) {
+		all = append(all, Mistake{File: mistake.File, Line: mistake.Line, Column: mistake.Column, Message: mistake.Message})
+	}
+	return all
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Run      string `json:"run"`         // its controller, or scenario and controller
+	Now      int64  `json:"now_ns"`      // of virtual time
+	Duration int64  `json:"duration_ns"` // after which flows may go on
+	Ended    bool   `json:"ended"`
+}
+
+// Outcome is what a run of a scenario came to.
+type Outcome struct {
+	*Checked
+	// Runs are those of the scenario's controllers, in their order, as far as they came to anything.
+	Runs []Run `json:"runs"`
+	// Report is the path of the page that shows them; empty: there is none.
+	Report  string `json:"report"`
+	Stopped bool   `json:"stopped"`
+	// Failed is why runs came to nothing, or to a part; empty: they did not, or were stopped.
+	Failed string `json:"failed"`
+}
+
+// Run is what came of one controller.
+type Run struct {
+	Folder  string           `json:"folder"`
+	Summary *measure.Summary `json:"summary"`
+}
+
+// Run runs a scenario under each of its controllers, and writes the results. tell is told how far it is. A context that is cancelled stops
+// it: what was measured until then is kept, and marked as partial.
+func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *Outcome {
+	o := &Outcome{Checked: Check(r), Runs: []Run{}}
+	if o.Error != "" {
+		return o
+	}
+	one := suite.Scenario{Scenario: o.scenario, Controllers: o.Controllers, Seed: o.Seed}
+	s := &suite.Suite{
+		Scenarios: []suite.Scenario{one}, Directory: ResultsFolder, Jobs: 1, Plane: engine.PlaneWasm, Version: version,
+		Command: o.command(r),
+		Started: func(_, controller string) (engine.Progress, func(*runner.Result, error)) {
+			return telling(Progress{Run: controller, Duration: o.Duration}, tell)
+		},
+	}
+	results, err := s.Run(ctx)
+	for i, made := range results[0] {
+		if made != nil {
+			place := rundir.Place{Scenario: filepath.Join(ResultsFolder, o.Name), Seed: o.Seed, Controller: o.Controllers[i]}
+			o.Runs = append(o.Runs, Run{filepath.ToSlash(place.Path()), &made.Summary})
+		}
+	}
+	if s.Scenarios[0].Reported {
+		o.Report = filepath.ToSlash(s.ReportPath(o.Name))
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		o.Stopped = true
+	case err != nil:
+		o.Failed = err.Error()
+		o.Mistakes = append(o.Mistakes, guestMistakes(err)...)
+	}
+	return o
+}
+
+// command is how the command line repeats the run.
+func (o *Outcome) command(r Request) string {
+	command := "pausenet run " + ScenarioFile
+	if !slices.Equal(o.Controllers, o.scenario.Controllers) {
+		command += " --cc " + strings.Join(o.Controllers[:len(o.Controllers)-1], ",") + ",./" + ControllerFile
+	}
+	if r.Quick {
+		command += " --quick"
+	}
+	return command
+}

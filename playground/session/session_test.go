@@ -1,0 +1,160 @@
+package session
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	scenarioText = "topology: {delay: 1us, star: {hosts: 3}}\nflows: [{from: h0..h1, to: h2, size: 100KB}]\nduration: 1ms\ndrain: true\ncontrollers: [none, dcqcn]\nexpect_unused: [pfc, controller]\n"
+	control      = "def init(flow):\n    flow.rate = path.line_rate\n"
+)
+
+// in runs the rest of a test in a folder of its own, as a session's is.
+func in(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+}
+
+// TestCheck: what is said of a scenario before it runs, and where its mistakes are.
+func TestCheck(t *testing.T) {
+	in(t)
+	c := Check(Request{Scenario: scenarioText, Controller: control})
+	if c.Error != "" || c.Name != "scenario" || c.Flows != 2 || c.Duration != 1_000_000 || c.Seed != 1 || c.HasQuick || strings.Join(c.Controllers, " ") != "none dcqcn controller.star" {
+		t.Errorf("%+v", c)
+	}
+	for _, m := range []struct {
+		request Request
+		want    Mistake
+	}{
+		{Request{Scenario: scenarioText + "swich: {}\n"}, Mistake{File: ScenarioFile, Line: 7, Column: 1, Width: 5, Message: `unknown key "swich": did you mean "switch"?`}},
+		{Request{Scenario: scenarioText, Controller: "def init(flow)\n"}, Mistake{File: ControllerFile, Line: 2, Column: 1}},
+		{Request{Scenario: "{{{"}, Mistake{File: ScenarioFile, Line: 1}},
+		{Request{}, Mistake{File: ScenarioFile}},
+	} {
+		c := Check(m.request)
+		if c.Error == "" || len(c.Mistakes) == 0 {
+			t.Errorf("%+v: nothing is wrong", m.request)
+			continue
+		}
+		got := c.Mistakes[0]
+		if got.File != m.want.File || m.want.Line > 0 && got.Line != m.want.Line || m.want.Column > 0 && got.Column != m.want.Column || !strings.HasPrefix(got.Message, m.want.Message) {
+			t.Errorf("%+v, want %+v", got, m.want)
+		}
+	}
+}
+
+// TestRun: runs have results and a report, progress goes up to each one's end, and what the command line needs to repeat it is said.
+func TestRun(t *testing.T) {
+	in(t)
+	last := map[string]Progress{}
+	r := Request{Scenario: scenarioText, Controller: control}
+	o := r.Run(t.Context(), "v1", func(p Progress) {
+		if p.Now < last[p.Run].Now || p.Duration != 1_000_000 {
+			t.Errorf("%+v after %+v", p, last[p.Run])
+		}
+		last[p.Run] = p
+	})
+	if o.Error != "" || o.Failed != "" || o.Stopped || len(o.Runs) != 3 || len(last) != 3 {
+		t.Fatalf("%+v, %v", o, last)
+	}
+	for run, p := range last {
+		if !p.Ended {
+			t.Errorf("%s has not ended", run)
+		}
+	}
+	for _, file := range []string{o.Report, o.Runs[2].Folder + "/flows.csv", o.Runs[2].Folder + "/summary.json"} {
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := o.command(r); got != "pausenet run scenario.yaml --cc none,dcqcn,./controller.star" {
+		t.Error(got)
+	}
+	// A mistake in a run ends that one, is told with its line, and leaves the others.
+	r.Controller = "def init(flow):\n    flow.rate = path.line_rate\ndef on_ack(flow, ack):\n    flow.rate = -1\n"
+	o = r.Run(t.Context(), "v1", func(Progress) {})
+	if o.Failed == "" || len(o.Mistakes) != 1 || o.Mistakes[0].Line != 4 || len(o.Runs) < 2 {
+		t.Errorf("%s, %+v, %d runs", o.Failed, o.Mistakes, len(o.Runs))
+	}
+	// What is wrong before is not run.
+	if o = (Request{Scenario: "{{{"}).Run(t.Context(), "v1", func(Progress) { t.Error("it runs") }); o.Error == "" || len(o.Runs) > 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestStop: a run that is stopped keeps what it has measured; of a hand-in that is stopped there is no grade.
+func TestStop(t *testing.T) {
+	in(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	long := "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\ncontrollers: [none]\n"
+	o := Request{Scenario: long}.Run(ctx, "v1", func(p Progress) {
+		if p.Now > 0 {
+			cancel()
+		}
+	})
+	if !o.Stopped || o.Failed != "" || len(o.Runs) != 1 || !o.Runs[0].Summary.Partial {
+		t.Errorf("%+v", o)
+	}
+	if g := (HandIn{Exercise: "pfc"}).Grade(ctx, "v1", func(Progress) {}); !g.Stopped || g.Grade != nil {
+		t.Errorf("%+v", g)
+	}
+}
+
+// TestHandIn: a hand-in's mistakes have places, files of before are gone, and it is graded with what is there.
+func TestHandIn(t *testing.T) {
+	in(t)
+	e, err := exercises()
+	if err != nil || len(e) != 9 || e[0].Name != "pfc" || len(e[0].Files) != 2 || len(e[0].Checks) == 0 || !e[8].Files[1].Given {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	h := HandIn{Exercise: "pfc", Files: map[string]string{"answers.yaml": "hops: three\n", "fabric.yaml": e[0].Files[1].Text, "../away.yaml": "", "lab.yaml": ""}}
+	c := h.Read()
+	if len(c.Mistakes) != 1 || c.Mistakes[0].File != "answers.yaml" || c.Mistakes[0].Line != 1 || c.Mistakes[0].Column != 7 {
+		t.Errorf("%+v", c)
+	}
+	if entries, err := os.ReadDir(handInFolder); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	h.Files["answers.yaml"] = "hops: 3\n"
+	if c := h.Read(); c.Error != "" || len(c.Mistakes) != 0 {
+		t.Errorf("%+v", c)
+	}
+	runs := map[string]bool{}
+	g := h.Grade(t.Context(), "v1", func(p Progress) { runs[p.Run] = p.Ended })
+	if g.Grade == nil || g.Points != 1 || g.Of != 10 || len(runs) < 2 {
+		t.Errorf("%+v, %v", g, runs)
+	}
+	delete(h.Files, "fabric.yaml")
+	if g := h.Grade(t.Context(), "v1", func(Progress) {}); g.Grade == nil || !strings.Contains(g.Problems["fabric.yaml"], "is missing") {
+		t.Errorf("%+v", g)
+	}
+	for _, h := range []HandIn{{}, {Exercise: "../pfc"}, {Exercise: "nothing"}} {
+		if g := h.Grade(t.Context(), "v1", func(Progress) {}); g.Failed == "" || h.Read().Error == "" {
+			t.Errorf("%s: %+v", h.Exercise, g)
+		}
+	}
+}
+
+// TestExamples: what the page offers to start from can be run.
+func TestExamples(t *testing.T) {
+	all, err := FindExamples("../../examples/controllers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in(t)
+	if len(all.Scenarios) < 10 || len(all.Controllers) < 5 {
+		t.Errorf("%d scenarios, %d controllers", len(all.Scenarios), len(all.Controllers))
+	}
+	for _, c := range all.Controllers {
+		if got := Check(Request{Scenario: scenarioText, Controller: c.Text}); got.Error != "" || c.Description == "" {
+			t.Errorf("%s: %s", c.Name, got.Error)
+		}
+	}
+}

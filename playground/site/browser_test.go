@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+
+	"github.com/pausenet/pausenet/internal/testenv/browser"
+)
+
+// served is the playground, built once, on a server as simple as any.
+var served = sync.OnceValues(func() (*httptest.Server, error) {
+	var err error
+	if folder, err = os.MkdirTemp("", "playground"); err != nil {
+		return nil, err
+	}
+	if err := build(folder); err != nil {
+		return nil, err
+	}
+	return httptest.NewServer(http.FileServer(http.Dir(folder))), nil
+})
+
+// folder is what is served; the last test takes it along.
+var folder string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if folder != "" {
+		_ = os.RemoveAll(folder)
+	}
+	os.Exit(code)
+}
+
+// tab is a browser's tab with the playground in it.
+type tab struct{ *browser.Tab }
+
+// open opens the playground in a browser of its own, with something behind its address.
+func open(t *testing.T, behind string) *tab {
+	t.Helper()
+	browser.Need(t)
+	server, err := served()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tab{browser.Open(t, server.URL+"/", behind, 1440, 900)}
+}
+
+// says waits until the line over the results begins with something.
+func (b *tab) says(prefix string) {
+	b.Helper()
+	b.Wait(fmt.Sprintf("document.querySelector('#state').textContent.startsWith(%q)", prefix))
+}
+
+// write takes the place of what is in an editor, by the name of its tab and by the keyboard.
+func (b *tab) write(editor, text string) {
+	b.Helper()
+	b.Do(chromedp.Click(chromedp.ID("tab-" + editor)))
+	b.Value(fmt.Sprintf("[...document.querySelectorAll('[aria-labelledby=tab-%s] div')].find((e) => e.shadowRoot).shadowRoot.querySelector('.cm-content').focus()", editor))
+	b.Do(chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	browser.Call(b.Tab, input.InsertText, input.InsertTextParams{Text: text})
+}

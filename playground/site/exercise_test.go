@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/pausenet/pausenet/playground/session"
+)
+
+// graded is what this process makes of a hand-in.
+func graded(t *testing.T, h session.HandIn) *session.Graded {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	g := h.Grade(t.Context(), "test", func(session.Progress) {})
+	if g.Grade == nil {
+		t.Fatal(g.Failed)
+	}
+	return g
+}
+
+// handIn is a hand-in of the repository.
+func handIn(t *testing.T, exercise, folder string, files ...string) session.HandIn {
+	t.Helper()
+	h := session.HandIn{Exercise: exercise, Files: map[string]string{}}
+	for _, file := range files {
+		h.Files[file] = example(t, filepath.Join("experiments/lab/exercises", exercise, folder, file))
+	}
+	return h
+}
+
+// checks are those that the page shows, a line each.
+func (b *tab) checks() (all []string) {
+	b.Helper()
+	text := b.Value(`JSON.stringify([...document.querySelectorAll("#panel-grade .checks li")].map((e) =>
+		[e.querySelector(".sign").textContent, e.querySelector(".title .soft").textContent, e.querySelector(".title b").textContent,
+			...[...e.querySelectorAll("dd")].slice(0, 3).map((d) => d.textContent)].join("|")))`)
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		b.Fatal(err)
+	}
+	return all
+}
+
+// compare compares the checks that the page shows with those of a grade.
+func (b *tab) compare(g *session.Graded) {
+	b.Helper()
+	lines := b.checks()
+	if len(lines) != len(g.Checks) {
+		b.Fatalf("%d checks, want %d", len(lines), len(g.Checks))
+	}
+	for i, c := range g.Checks {
+		sign := "✗"
+		if c.Passed {
+			sign = "✓"
+		}
+		want := fmt.Sprintf("%s|%v/%v|%s|%s|%s", sign, c.Points, c.Of, c.Title, c.Required, c.Measured)
+		if c.Hint != "" {
+			want += "|" + c.Hint
+		}
+		if !strings.HasPrefix(lines[i], want) {
+			b.Errorf("the page says %q\nwant %q", lines[i], want)
+		}
+	}
+}
+
+// TestExercise: an exercise's text is shown, what one writes into its files is checked as it is written and as a whole, and comes to the same
+// as outside of the browser.
+func TestExercise(t *testing.T) {
+	wrong, right := handIn(t, "pfc", "wrong", "answers.yaml", "fabric.yaml"), handIn(t, "pfc", "solution", "answers.yaml", "fabric.yaml")
+	b := open(t, "#exercise=pfc")
+	wantWrong, wantRight := graded(t, wrong), graded(t, right)
+	if wantRight.Points != wantRight.Of || wantWrong.Points == wantWrong.Of {
+		t.Fatalf("%v and %v of %v points", wantRight.Points, wantWrong.Points, wantRight.Of)
+	}
+	b.says("Ready to check pfc")
+	if got := b.Text("#panel-task"); !strings.Contains(got, "PFC and head-of-line blocking") || !strings.Contains(got, "How far PAUSE spreads") {
+		t.Errorf("the task: %s", got)
+	}
+	for file, text := range wrong.Files {
+		b.write("file-"+strings.ReplaceAll(file, ".", "-"), text)
+	}
+	b.says("Ready to check pfc")
+	b.run()
+	b.says(fmt.Sprintf("%v of 10 points. What is missing has a hint.", wantWrong.Points))
+	b.compare(wantWrong)
+	b.Do(chromedp.Click("#panel-grade .checks .link"))
+	b.InFrame("document.documentElement.classList.contains('live')")
+	// What is written stays, in this browser, until it is put back.
+	b.Do(chromedp.Reload())
+	b.says("Ready to check pfc")
+	b.run()
+	b.compare(wantWrong)
+	for file, text := range right.Files {
+		b.write("file-"+strings.ReplaceAll(file, ".", "-"), text)
+	}
+	b.run()
+	b.says("10 of 10 points.")
+	b.compare(wantRight)
+	// A mistake has its place, and costs the checks that need the file.
+	b.write("file-fabric-yaml", strings.Replace(right.Files["fabric.yaml"], "delay: 1us", "delay: 2us", 1))
+	b.Wait("document.querySelector('#problems').textContent.includes('topology.delay is not to be changed')")
+	b.run()
+	b.Wait("document.querySelector('#panel-grade .problem')?.textContent.includes('topology.delay is not to be changed')")
+	// Without an exercise the page is as it was.
+	b.Value("(() => { const s = document.querySelector('#exercises'); s.value = ''; s.dispatchEvent(new Event('change')); })()")
+	b.says("Ready to run incast")
+	b.run()
+	b.says("PASS")
+}
+
+// TestExerciseController: a controller of a student's is checked like natively, and a mistake in it has its line.
+func TestExerciseController(t *testing.T) {
+	h := handIn(t, "aimd", "wrong", "control.star")
+	b := open(t, "")
+	want := graded(t, h)
+	b.says("Ready")
+	b.Value("(() => { const s = document.querySelector('#exercises'); s.value = 'aimd'; s.dispatchEvent(new Event('change')); })()")
+	b.says("Ready to check aimd")
+	b.write("file-control-star", "def init(flow)\n")
+	b.Wait("document.querySelector('#problems').textContent.includes('2:1')")
+	b.write("file-control-star", h.Files["control.star"])
+	b.says("Ready to check aimd")
+	b.run()
+	b.says(fmt.Sprintf("%v of 10 points.", want.Points))
+	b.compare(want)
+	if got := b.Value("document.querySelectorAll('#reports option').length"); got != "2" {
+		t.Errorf("%s reports, want 2: one of each scenario", got)
+	}
+}

@@ -1,0 +1,365 @@
+// The page: two editors, a simulator, and what a run came to.
+import { editor } from "./editor.js";
+import { Files, grade, task } from "./exercise.js";
+import { decode, encode } from "./link.js";
+import { element, flows, size, span, summary } from "./results.js";
+import { Simulator } from "./simulator.js";
+import { $, bars, choose, intoView, read, say, select } from "./view.js";
+
+const first = "incast"; // what one sees who comes without a link
+const draft = "pausenet-playground"; // where the browser keeps what one has written
+const timeout = 10_000; // ms that a run has to hear that it is to stop
+
+// The editors.
+let timer = 0, loading = false, ready = false, running = false;
+const changed = () => {
+	if (loading) return;
+	keep();
+	clearTimeout(timer);
+	timer = setTimeout(check, 300);
+};
+const scenario = editor($("scenario"), { language: "yaml", label: "Scenario, in YAML", changed: () => { if (!loading) $("examples").value = ""; changed(); } });
+const controller = editor($("controller"), {
+	language: "starlark", label: "Congestion control, in Starlark", hint: "Empty: the scenario's own congestion controls run.",
+	changed: () => { if (!loading) $("controllers").value = ""; changed(); },
+});
+let exercise = null; // the one that is chosen
+const files = new Files($("file-tabs"), $("problems"), changed);
+const lab = () => exercise ? { exercise: exercise.name, files: files.text } : { scenario: scenario.text, controller: controller.text };
+const load = (l) => {
+	leave();
+	loading = true;
+	scenario.text = l.scenario;
+	controller.text = l.controller || "";
+	loading = false;
+	select("tab-scenario");
+	check();
+};
+const keep = () => {
+	try {
+		localStorage.setItem(draft, JSON.stringify(lab()));
+		if (exercise) localStorage.setItem(`${draft}-${exercise.name}`, JSON.stringify(lab()));
+	} catch { /* a browser that keeps nothing */ }
+};
+const kept = (key) => {
+	try {
+		return JSON.parse(localStorage.getItem(key));
+	} catch {
+		return null;
+	}
+};
+
+// enter begins with an exercise: with what is written in its files, by name, or else with what was written here last.
+const enter = (name, written = kept(`${draft}-${name}`)?.files) => {
+	const e = examples.exercises.find((e) => e.name === name);
+	if (!e) return false;
+	exercise = e;
+	files.show(e, Object(written));
+	mode();
+	$("panel-task").replaceChildren(...task(e));
+	select(files.place(files.names[0])[1]);
+	select("tab-task");
+	check();
+	return true;
+};
+// leave ends the exercise that is chosen, if there is one.
+const leave = () => {
+	if (!exercise) return;
+	exercise = null;
+	files.clear();
+	mode();
+	select("tab-scenario");
+	select("tab-summary");
+};
+// mode shows what belongs to an exercise, or to none, and no results.
+const mode = () => {
+	document.body.classList.toggle("exercise", exercise !== null);
+	for (const id of ["examples-field", "tab-scenario", "tab-controller", "tab-summary", "tab-flows"]) $(id).hidden = exercise !== null;
+	for (const id of ["panel-scenario", "panel-controller", "panel-summary", "panel-flows"]) $(id).hidden ||= exercise !== null;
+	for (const id of ["tab-task", "anew"]) $(id).hidden = exercise === null;
+	$("result-tabs").hidden = exercise === null;
+	$("tab-grade").hidden = true;
+	for (const id of ["tab-report", "tab-files"]) $(id).hidden = exercise !== null;
+	$("quick-field").hidden ||= exercise !== null;
+	$("exercises").value = exercise?.name ?? "";
+	$("run-text").textContent = exercise ? "Check" : "Run";
+	$("summary").replaceChildren();
+	$("intro").hidden = false;
+	$("about").hidden = true;
+};
+
+// problems lists the mistakes and warnings below the editor, and marks those that have a place.
+const problems = ({ mistakes, error, warnings }) => {
+	const places = exercise ? Object.fromEntries(files.names.map((name) => [name, files.place(name)])) :
+		{ "scenario.yaml": [scenario, "tab-scenario"], "controller.star": [controller, "tab-controller"] };
+	const first = Object.values(places)[0];
+	for (const [file, [where]] of Object.entries(places)) {
+		where.mark(mistakes.filter((m) => m.file === file && m.line > 0));
+	}
+	const line = (kind, place, text, go) => element("button", { class: kind, onclick: go },
+		element("span", { class: "sign", "aria-hidden": "true" }, kind === "error" ? "✗" : "!"),
+		element("span", { class: "place" }, place), element("span", { class: "text" }, text));
+	const lines = mistakes.map((m) => line("error", m.line ? `${m.line}:${m.column}` : "", m.file in places && !exercise ? m.message : `${m.file}: ${m.message}`, () => {
+		const [where, tab] = places[m.file] || first;
+		select(tab);
+		if (m.line) where.goTo(m.line, m.column);
+		else where.focus();
+	}));
+	if (error && lines.length === 0) lines.push(line("error", "", error, () => first[0].focus()));
+	lines.push(...warnings.map((w) => line("warning", "", w, () => first[0].focus())));
+	$("problems").replaceChildren(...lines);
+	$("problems").hidden = lines.length === 0;
+};
+
+const listed = (names) => names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+
+// check has the simulator read what is in the editors.
+let checks = 0;
+const check = async () => {
+	if (!ready) return;
+	const mine = ++checks;
+	try {
+		const checked = await simulator.call(exercise ? "readHandIn" : "check", { ...lab(), quick: $("quick").checked });
+		if (mine === checks) took(checked);
+	} catch { /* it has ended, and said so */ }
+};
+const took = (checked) => {
+	problems(checked);
+	if (exercise) {
+		if (!running) say(checked.error ? "There are mistakes: they are listed below the editor." : `Ready to check ${exercise.name}: ${exercise.title}.`);
+		return;
+	}
+	$("quick-field").hidden = !checked.has_quick && !$("quick").checked;
+	if (running) return;
+	const last = $("result-tabs").hidden ? "" : " Below is the last run.";
+	if (checked.error) say(`There are mistakes: they are listed below the editor.${last}`);
+	else say(`Ready to run ${checked.name} under ${listed(checked.controllers)}.${last}`);
+	if (checked.error) return;
+	$("about").hidden = false;
+	$("about").firstElementChild.textContent = checked.name;
+	$("about").lastElementChild.replaceChildren(checked.description, element("span", { class: "facts" },
+		`${checked.fabric}; ${checked.flows} flow${checked.flows === 1 ? "" : "s"} in ${span(checked.duration_ns)} of virtual time.`));
+};
+
+// The simulator.
+const simulator = new Simulator((words) => {
+	running = ready = false;
+	buttons();
+	const why = /out of memory|cannot allocate/.test(words) ? "the run needed more memory than a tab has: choose a smaller scenario or its quick form" :
+		words.split("\n").slice(-12).join("\n") || "no more is known";
+	say(`The simulator has ended: ${why}`, "bad");
+	begin(true);
+});
+read.text = async (path) => new TextDecoder().decode(await simulator.call("read", { path }));
+const begin = async (again) => {
+	try {
+		await simulator.start((loaded) => say(loaded > 0 && loaded < 1 ? `Loading the simulator: ${Math.round(100 * loaded)} %` : "Starting the simulator …", "busy"));
+	} catch (error) {
+		say(`The simulator could not be loaded (${error.message}). It needs a current browser, and a web server: python3 -m http.server in this folder is enough.`, "bad");
+		return;
+	}
+	ready = true;
+	buttons();
+	if (again) return;
+	say("");
+	await check();
+};
+const buttons = () => {
+	$("run").hidden = running;
+	$("run").disabled = !ready;
+	$("stop").hidden = !running;
+};
+
+const run = async () => {
+	if (!ready || running) return;
+	running = true;
+	stopping = false;
+	clearTimeout(timer); // the run reads what is in the editors itself: a check that is to come, or under way, would speak of it after the run
+	checks++;
+	buttons();
+	const asked = exercise;
+	say(asked ? "Checking …" : "Running …", "busy");
+	intoView();
+	const request = { ...lab(), quick: $("quick").checked };
+	try {
+		if (asked) {
+			const { outcome, files } = await simulator.call("grade", request, bars());
+			if (exercise === asked) await showGrade(outcome, files);
+			return;
+		}
+		const checked = await simulator.call("check", request);
+		took(checked);
+		if (checked.error) {
+			say("Nothing ran: there are mistakes. They are listed below the editor.", "bad");
+			return;
+		}
+		const { outcome, files } = await simulator.call("run", request, bars());
+		if (!exercise) await show(outcome, files);
+	} catch (error) {
+		if (error.message === "stopped") say("Stopped at once: what the run had measured is gone.");
+		else if (ready) say(`The run failed: ${error.message}`, "bad");
+	} finally {
+		running = false;
+		$("progress").hidden = true;
+		buttons();
+	}
+};
+
+// stop asks the run to end with what it has. One that does not answer, or that is stopped a second time, is ended with its worker.
+let stopping = false;
+const stop = () => {
+	const end = () => {
+		if (!running) return;
+		simulator.end();
+		ready = false;
+		begin(true);
+	};
+	if (stopping) return end();
+	stopping = true;
+	say("Stopping, with what has been measured … Press again to stop at once, without.", "busy");
+	const hurry = setTimeout(end, timeout);
+	const answered = () => clearTimeout(hurry);
+	simulator.call("stop").then(answered, answered);
+};
+
+// show shows what a run came to.
+const show = async (outcome, files) => {
+	$("intro").hidden = $("about").hidden = true;
+	problems(outcome); // of a controller, where a run has met them
+	$("summary").replaceChildren(...summary(outcome));
+	$("result-tabs").hidden = outcome.runs.length === 0;
+	const has = new Set(files.map((f) => f.path));
+	const tables = [];
+	for (const r of outcome.runs) {
+		if (has.has(`${r.folder}/flows.csv`)) tables.push({ controller: r.summary.controller, csv: await read.text(`${r.folder}/flows.csv`) });
+	}
+	$("panel-flows").replaceChildren(...flows(tables));
+	showFiles(files);
+	await choose(outcome.report ? [outcome.report] : []);
+	select("tab-summary");
+	const worst = ["FAIL", "WARN", "PASS"].find((status) => outcome.runs.some((r) => r.summary.verdict.status === status));
+	if (outcome.failed) say(`The run failed: ${outcome.failed}`, "bad");
+	else if (outcome.stopped) say("Stopped. What was measured until then is shown, as partial.");
+	else if (worst === "FAIL") say("FAIL: the numbers cannot be trusted. Below is why.", "bad");
+	else if (worst === "WARN") say("WARN: the numbers hold, but something that was asked for did not happen. Below is what.");
+	else say("PASS: every invariant holds.");
+};
+
+// showGrade shows what a hand-in came to.
+const showGrade = async (g, files) => {
+	if (g.failed || g.stopped) {
+		say(g.failed ? `The check failed: ${g.failed}` : "Stopped: nothing was graded.", g.failed ? "bad" : "");
+		return;
+	}
+	const reports = files.map((f) => f.path).filter((path) => path.endsWith("/report.html"));
+	showFiles(files);
+	await choose(reports);
+	$("panel-grade").replaceChildren(...grade(g, async (path) => {
+		await choose(reports, path);
+		select("tab-report");
+	}));
+	$("tab-grade").hidden = $("tab-files").hidden = false;
+	$("tab-report").hidden = reports.length === 0;
+	select("tab-grade");
+	$("panel-grade").scrollTop = 0;
+	intoView();
+	say(`${g.points} of ${g.of} points.${g.points === g.of ? " That is all of them." : " What is missing has a hint."}`, g.points === g.of ? "good" : "");
+};
+
+const showFiles = (files) => $("panel-files").replaceChildren(element("p", { class: "note" }, exercise ? "What you hand in, to be saved, and what the command line writes into its folder of results." : "What the command line writes into its folder of results."),
+	element("ul", { class: "files" }, files.map((f) => element("li", {},
+		element("button", { class: "link", onclick: () => download(f.path) }, f.path.replace(/^results\//, "")), element("span", { class: "soft" }, size(f.size))))));
+
+const download = async (path) => {
+	const url = URL.createObjectURL(new Blob([await simulator.call("read", { path })]));
+	element("a", { href: url, download: path.startsWith("hand-in/") ? path.split("/")[1] : path.split("/").slice(-2).join("-") }).click();
+	setTimeout(() => URL.revokeObjectURL(url), 10_000);
+};
+
+// What the buttons and keys do.
+$("run").addEventListener("click", run);
+$("stop").addEventListener("click", stop);
+$("quick").addEventListener("change", check);
+addEventListener("keydown", (event) => {
+	if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+		event.preventDefault();
+		run();
+	}
+});
+$("share").addEventListener("click", async () => {
+	const name = exercise ? "" : $("examples").value;
+	history.replaceState(null, "", name && !controller.text ? `#scenario=${encodeURIComponent(name)}` : await encode(lab()));
+	const done = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+	$("share").textContent = done ? "Link copied" : "It is in the address bar";
+	setTimeout(() => { $("share").textContent = "Copy link"; }, 2500);
+});
+
+// What is there to begin with: what the link says, or what was written here last, or the first example.
+const examples = await (await fetch("examples.json")).json();
+for (const [id, all] of [["examples", examples.scenarios], ["controllers", examples.controllers]]) {
+	$(id).append(...all.map((e) => element("option", { value: e.name, title: e.description }, e.name)));
+}
+$("exercises").append(...examples.exercises.map((e, i) => element("option", { value: e.name, title: e.goal }, `${i + 1}. ${e.title}`)));
+const example = (name, own = "") => {
+	const e = examples.scenarios.find((e) => e.name === name);
+	if (!e) return false;
+	$("quick").checked = e.has_quick;
+	load({ scenario: e.text, controller: own });
+	$("examples").value = name;
+	return true;
+};
+$("controllers").addEventListener("change", () => {
+	const name = $("controllers").value;
+	const e = examples.controllers.find((e) => e.name === name);
+	if (!e) return;
+	load({ scenario: scenario.text, controller: e.text });
+	$("controllers").value = name;
+	select("tab-controller");
+	keep();
+});
+$("examples").addEventListener("change", () => {
+	if (!example($("examples").value, controller.text)) return;
+	history.replaceState(null, "", `#scenario=${encodeURIComponent($("examples").value)}`);
+	keep();
+});
+$("exercises").addEventListener("change", () => {
+	const name = $("exercises").value;
+	if (name) enter(name);
+	else example(first);
+	history.replaceState(null, "", name ? `#exercise=${encodeURIComponent(name)}` : location.pathname);
+	keep();
+});
+$("anew").addEventListener("click", () => {
+	if (!confirm("Put all files of the exercise back as they were at first? What you have written is lost.")) return;
+	enter(exercise.name, {});
+	keep();
+});
+// follow loads what the address says. It is false if that is nothing, or nothing that can be read, which trouble is then about.
+let trouble = "";
+const follow = async () => {
+	trouble = "";
+	try {
+		const said = await decode(location.hash);
+		if (said?.scenario !== undefined) load(said);
+		else if (!said) return false;
+		else if (said.exercise) {
+			if (!enter(said.exercise, said.files)) throw new Error(`there is no exercise ${said.exercise}`);
+		}
+		else if (!example(said.example)) throw new Error(`there is no built-in scenario ${said.example}`);
+		return true;
+	} catch (error) {
+		trouble = `Nothing was taken from the address: ${error.message}.`;
+		return false;
+	}
+};
+addEventListener("hashchange", async () => {
+	await follow();
+	if (trouble) say(trouble, "bad");
+});
+if (!await follow()) {
+	const l = kept(draft);
+	if (typeof l?.scenario === "string" && l.scenario.trim()) load(l);
+	else if (typeof l?.exercise !== "string" || !enter(l.exercise)) example(first);
+}
+await begin(false);
+if (trouble) say(trouble, "bad");

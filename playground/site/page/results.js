@@ -1,0 +1,94 @@
+// What a run came to, as tables. Every text is set as text: names and messages may hold anything.
+
+// element makes an element with attributes and children, which are elements or texts.
+export const element = (name, attributes = {}, ...children) => {
+	const e = document.createElement(name);
+	for (const [key, value] of Object.entries(attributes)) {
+		if (key.startsWith("on")) e.addEventListener(key.slice(2), value);
+		else if (value !== false) e.setAttribute(key, value === true ? "" : value);
+	}
+	e.append(...children.flat());
+	return e;
+};
+
+// span is a time of virtual nanoseconds, as the command line prints it.
+export const span = (ns) => ns >= 1e9 ? `${(ns / 1e9).toFixed(3)} s` : ns >= 1e6 ? `${(ns / 1e6).toFixed(3)} ms` : `${(ns / 1e3).toFixed(2)} us`;
+const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+export const size = (bytes) => bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : bytes >= 1e3 ? `${(bytes / 1e3).toFixed(1)} KB` : `${bytes} B`;
+
+const signs = { PASS: "✓", WARN: "!", FAIL: "✗" };
+const badge = (s) => [
+	element("span", { class: `badge ${s.verdict.status.toLowerCase()}` }, `${signs[s.verdict.status] || ""} ${s.verdict.status}`),
+	s.partial ? element("span", { class: "badge partial" }, "partial") : "",
+];
+const done = (s, text) => s.flows.completed > 0 ? text() : "–";
+
+// rows are those of the table that compares runs: what it is called, and a run's value.
+const rows = [
+	["Verdict", badge],
+	["Flows done", (s) => `${count(s.flows.completed)} of ${count(s.flows.count)}`],
+	["FCT, mean", (s) => done(s, () => span(s.flows.fct_ns.mean))],
+	["FCT, 99 %", (s) => done(s, () => span(s.flows.fct_ns.p99))],
+	["Slowdown, 99 %", (s) => done(s, () => s.flows.slowdown.p99.toFixed(2))],
+	["PAUSE frames", (s) => count(s.pfc.pauses)],
+	["… between switches", (s) => count(s.pfc.pauses_between_switches)],
+	["PAUSE spread", (s) => s.pfc.spread?.depth > 0 ? `${s.pfc.spread.depth} hop${s.pfc.spread.depth > 1 ? "s" : ""}` : "–"],
+	["Victim flows", (s) => count(s.victims.count)],
+	["ECN marks", (s) => count(s.ecn_marks)],
+	["CNPs", (s) => count(s.cnps)],
+	["CNMs", (s) => count(s.cnms)],
+	["Frames dropped", (s) => count(s.drops.frames)],
+	["Virtual time", (s) => span(s.virtual_ns)],
+	["Took", (s) => `${s.speed.wall_seconds.toFixed(1)} s`],
+	["Fingerprint", (s) => element("code", {}, s.fingerprint)],
+];
+
+// mostMessages is how many messages of a verdict are shown: an invariant that breaks once often breaks at every frame.
+const mostMessages = 5;
+
+const messages = ({ summary: s }) => {
+	const all = s.verdict.messages ?? [], notes = s.verdict.notes ?? [];
+	const lines = all.slice(0, mostMessages).map((m) => element("li", { class: s.verdict.status === "FAIL" ? "error" : "warning" },
+		element("b", { class: "sign" }, `${s.controller} ${s.verdict.status}`), m));
+	if (all.length > mostMessages) lines.push(element("li", {}, `${s.controller}: and ${all.length - mostMessages} more, in its summary.json`));
+	return [...lines, ...notes.map((n) => element("li", { class: "note" }, element("b", {}, `${s.controller} note`), n))];
+};
+
+// summary compares the runs of an outcome.
+export const summary = (outcome) => {
+	const runs = outcome.runs;
+	if (runs.length === 0) return [];
+	const lines = runs.flatMap(messages);
+	return [
+		element("h2", {}, outcome.name),
+		element("p", { class: "facts" }, `${outcome.fabric}; seed ${outcome.seed}`),
+		element("div", { class: "wide" }, element("table", { class: "compare" },
+			element("thead", {}, element("tr", {}, element("td"), runs.map((r) => element("th", { scope: "col" }, r.summary.controller)))),
+			element("tbody", {}, rows.map(([name, value]) => element("tr", {},
+				element("th", { scope: "row" }, name), runs.map((r) => element("td", {}, value(r.summary)))))))),
+		...lines.length > 0 ? [element("h2", {}, "What to know"), element("ul", { class: "messages" }, lines)] : [],
+	];
+};
+
+// mostFlows is how many flows are shown. All are in flows.csv.
+const mostFlows = 300;
+
+// flows are the flows of each run, from its flows.csv.
+export const flows = (runs) => runs.flatMap(({ controller, csv }) => {
+	const lines = csv.trimEnd().split("\n").slice(1).map((line) => line.split(","));
+	const cells = ([flow, tag, from, to, bytes, start, fct, ideal, slowdown, again]) => [
+		element("td", {}, flow), element("td", { class: "left" }, tag), element("td", { class: "left" }, `${from} → ${to}`),
+		element("td", {}, size(Number(bytes))), element("td", {}, span(Number(start))), element("td", {}, fct ? span(Number(fct)) : "not ended"),
+		element("td", {}, ideal ? span(Number(ideal)) : "–"), element("td", {}, slowdown ? Number(slowdown).toFixed(2) : "–"),
+		element("td", {}, size(Number(again))),
+	];
+	const left = (name) => element("th", { scope: "col", class: "left" }, name), right = (name) => element("th", { scope: "col" }, name);
+	return [
+		element("h2", {}, controller),
+		lines.length > mostFlows ? element("p", { class: "note" }, `The first ${mostFlows} of ${count(lines.length)}; all are in flows.csv.`) : "",
+		element("div", { class: "wide" }, element("table", {},
+			element("thead", {}, element("tr", {}, right("Flow"), left("Tag"), left("From → to"), right("Size"), right("Start"), right("FCT"),
+				right("Ideal FCT"), right("Slowdown"), right("Sent again"))),
+			element("tbody", {}, lines.slice(0, mostFlows).map((line) => element("tr", {}, cells(line)))))),
+	];
+});

@@ -1,0 +1,65 @@
+// The worker in which pausenet runs. It takes {id, call, ...} and answers {id, result} or {id, error}; in between a run tells {id,
+// progress}. It is started with the compiled program, or with none and then compiles it and hands it back: the next worker starts sooner.
+"use strict";
+
+importScripts("files.js", "wasm_exec.js");
+
+const results = "results", handedIn = "hand-in";
+
+// program is the compiled program. tell is told how much of it has come, between 0 and 1.
+const program = async (tell) => {
+	const response = await fetch("pausenet.wasm.gz");
+	if (!response.ok) throw new Error(`pausenet.wasm.gz: ${response.status} ${response.statusText}`);
+	const all = Number(response.headers.get("Content-Length"));
+	const parts = [];
+	let have = 0;
+	for (const reader = response.body.getReader(); ;) {
+		const { done, value } = await reader.read();
+		if (done) break;
+		parts.push(value);
+		have += value.length;
+		tell(all ? Math.min(have / all, 1) : 0);
+	}
+	let file = new Blob(parts);
+	// Some servers say that the file is encoded, and then the browser has decoded it.
+	const magic = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+	if (magic[0] === 0x1f && magic[1] === 0x8b) file = await new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).blob();
+	return WebAssembly.compile(await file.arrayBuffer());
+};
+
+const start = async (module) => {
+	const go = new Go();
+	go.run(await WebAssembly.instantiate(module, go.importObject)).then(() => postMessage({ died: memory.lastWords() }));
+};
+
+const request = ({ scenario, controller, quick }) => JSON.stringify({ scenario, controller, quick });
+const handIn = ({ exercise, files }) => JSON.stringify({ exercise, files });
+
+// runs does something that writes results, and gives the files of these beside what it came to.
+const runs = async (id, does) => {
+	memory.clear(results);
+	const outcome = JSON.parse(await does((text) => postMessage({ id, progress: JSON.parse(text) })));
+	return { outcome, files: [...memory.list(handedIn), ...memory.list(results)] };
+};
+
+const calls = {
+	async start({ id, module }) {
+		const compiled = module || await program((loaded) => postMessage({ id, progress: loaded }));
+		await start(compiled);
+		return module ? null : compiled;
+	},
+	check: (m) => JSON.parse(pausenet.check(request(m))),
+	run: (m) => runs(m.id, (tell) => pausenet.run(request(m), tell)),
+	readHandIn: (m) => JSON.parse(pausenet.read(handIn(m))),
+	grade: (m) => runs(m.id, (tell) => pausenet.grade(handIn(m), tell)),
+	stop: () => pausenet.stop(),
+	read: ({ path }) => memory.read(path),
+};
+
+onmessage = async ({ data }) => {
+	try {
+		postMessage({ id: data.id, result: await calls[data.call](data) });
+	} catch (error) {
+		postMessage({ id: data.id, error: String(error && error.message || error) });
+	}
+};

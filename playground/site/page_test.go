@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/pausenet/pausenet/playground/session"
+)
+
+// native is what this process makes of a request.
+func native(t *testing.T, r session.Request) *session.Outcome {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	o := r.Run(t.Context(), "test", func(session.Progress) {})
+	if o.Error != "" || o.Failed != "" {
+		t.Fatal(o.Error, o.Failed)
+	}
+	return o
+}
+
+// fingerprints are those that the page shows.
+func (b *tab) fingerprints() []string {
+	b.Helper()
+	var all []string
+	text := b.Value("JSON.stringify([...document.querySelectorAll('#summary code')].map((e) => e.textContent))")
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		b.Fatal(err)
+	}
+	return all
+}
+
+func example(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// run runs what is in the editors, by the keyboard, until it has ended.
+func (b *tab) run() {
+	b.Helper()
+	b.Do(chromedp.KeyEvent("\r", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	b.Wait("!document.querySelector('#stop').hidden || document.querySelector('#state').className === 'bad' || !document.querySelector('#result-tabs').hidden")
+	b.Wait("document.querySelector('#stop').hidden")
+}
+
+// TestRuns: a built-in scenario, and a controller of one's own beside it, come to the same as outside of the browser; the report is shown
+// and its script runs; the flows are those of flows.csv.
+func TestRuns(t *testing.T) {
+	controller := example(t, "examples/controllers/aimd.star")
+	scenario := example(t, "experiments/scenario/builtin/incast.yaml")
+	b := open(t, "#scenario=incast")
+	want := native(t, session.Request{Scenario: scenario, Controller: controller})
+	b.says("Ready to run incast under dcqcn")
+	b.write("controller", controller)
+	b.says("Ready to run incast under dcqcn and controller.star")
+	b.run()
+	b.says("PASS")
+	var prints []string
+	for _, r := range want.Runs {
+		prints = append(prints, r.Summary.Fingerprint)
+	}
+	if got := b.fingerprints(); len(got) != 2 || !slices.Equal(got, prints) {
+		t.Errorf("fingerprints %q, want %q", got, prints)
+	}
+	if got := b.Value("document.querySelectorAll('#panel-flows tbody tr').length"); got != "8" {
+		t.Errorf("%s rows of flows, want 4 of each run", got)
+	}
+	if got := b.Text("#panel-files"); !strings.Contains(got, "incast/controller.star/summary.json") {
+		t.Errorf("files: %s", got)
+	}
+	b.Do(chromedp.Click(chromedp.ID("tab-report")))
+	b.InFrame("document.querySelector('h1')?.textContent === 'incast' && document.documentElement.classList.contains('live')")
+}
+
+// TestMistakes: what is wrong is said as one writes, and marked where it is.
+func TestMistakes(t *testing.T) {
+	b := open(t, "")
+	b.says("Ready")
+	b.write("scenario", "topology: star\nhostz: 4\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
+	b.Wait("document.querySelectorAll('#problems .error').length === 1")
+	if got := b.Text("#problems .error"); !strings.Contains(got, "2:1") || !strings.Contains(got, `unknown key "hostz": did you mean "host"?`) {
+		t.Errorf("problems: %s", got)
+	}
+	marked := func(editor, want string) {
+		t.Helper()
+		b.Wait(fmt.Sprintf("[...document.querySelector(%q).shadowRoot.querySelectorAll('.cm-lintRange-error')].map((e) => e.textContent).join() === %q", editor, want))
+	}
+	marked("#scenario", "hostz")
+	b.run()
+	b.says("Nothing ran")
+	b.write("scenario", example(t, "experiments/scenario/builtin/incast.yaml"))
+	b.Wait("document.querySelector('#problems').hidden")
+	// A controller's mistakes: before it runs, and in a run.
+	b.write("controller", "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n    flow.rate = ackk.now\n")
+	b.Wait("document.querySelector('#problems').textContent.includes('5:')")
+	marked("#controller", "a")
+	b.write("controller", "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n    flow.rate = -1\n")
+	b.Wait("document.querySelector('#problems').hidden")
+	b.run()
+	b.says("The run failed: ")
+	if got := b.Text("#state"); !strings.Contains(got, "controller.star:5") || !strings.Contains(got, "must be above 0") {
+		t.Errorf("the page says %q", got)
+	}
+	b.Wait("document.querySelector('#problems').textContent.includes('5:')")
+	if got := b.fingerprints(); len(got) == 0 || got[0] == "" {
+		t.Error("the scenario's own controller has no result")
+	}
+}
+
+// long is a scenario that takes minutes.
+const long = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\ncontrollers: [none]\n"
+
+// TestStop: a run that is stopped shows what it has measured, and another can begin.
+func TestStop(t *testing.T) {
+	b := open(t, "")
+	b.says("Ready")
+	b.write("scenario", long)
+	b.says("Ready to run scenario")
+	b.Do(chromedp.Click(chromedp.ID("run")))
+	b.Wait("document.querySelector('#progress progress')?.value > 0")
+	b.Do(chromedp.Click(chromedp.ID("stop")))
+	b.says("Stopped.")
+	b.Wait("document.querySelector('#stop').hidden")
+	if got := b.Text("#summary"); !strings.Contains(got, "partial") {
+		t.Errorf("the summary: %s", got)
+	}
+	b.write("scenario", example(t, "experiments/scenario/builtin/incast.yaml"))
+	b.says("Ready to run incast")
+	b.run()
+	b.says("PASS")
+	// A run that hears nothing is ended with its worker, and another can begin.
+	b.write("scenario", long)
+	b.says("Ready to run scenario")
+	b.Value("Worker.prototype.postMessage = ((post) => function (m) { if (m.call !== 'stop') post.call(this, m); })(Worker.prototype.postMessage)")
+	b.Do(chromedp.Click(chromedp.ID("run")))
+	b.Wait("document.querySelector('#progress progress')?.value > 0")
+	b.Do(chromedp.Click(chromedp.ID("stop")), chromedp.Click(chromedp.ID("stop")))
+	b.says("Stopped at once")
+	b.Wait("!document.querySelector('#run').disabled")
+	b.write("scenario", example(t, "experiments/scenario/builtin/incast.yaml"))
+	b.run()
+	b.says("PASS")
+}
+
+// TestHostile: a link may have anything in it. Names and messages stay text; a text that unpacks to more than a megabyte is refused.
+func TestHostile(t *testing.T) {
+	const tag = `<img src=x onerror=document.title='hostile'>`
+	b := open(t, "")
+	b.says("Ready")
+	b.write("scenario", fmt.Sprintf("name: %q\ndescription: %q\ntopology: star\n%q: 1\nflows: [{tag: %[1]q, from: h0, to: h1, size: 1KB}]\nduration: 1ms\n", tag, tag, tag))
+	b.Wait("document.querySelector('#problems').textContent.includes('onerror')")
+	b.write("scenario", fmt.Sprintf("description: %q\ntopology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n", tag+"</script><script>parent.document.title='hostile'</script>"))
+	b.says("Ready to run scenario")
+	b.run()
+	b.Wait("!document.querySelector('#result-tabs').hidden")
+	b.Do(chromedp.Click(chromedp.ID("tab-report")))
+	b.InFrame("document.querySelector('.lead')?.textContent.includes('onerror')")
+	if got := b.Value("document.title + document.querySelectorAll('img').length"); got != "pausenet playground0" {
+		t.Errorf("title and images: %s", got)
+	}
+	// A link with the same, and one that is a bomb.
+	b.Value(`(async () => (await import("./link.js")).encode({ scenario: "x".repeat(2 << 20) }).then((l) => { window.bomb = l; }))()`)
+	b.Wait("typeof window.bomb === 'string'")
+	b.Value("location.hash = '#lab=rubbish'")
+	b.says("Nothing was taken from the address: the link is damaged.")
+	b.Value("location.hash = window.bomb")
+	b.says("Nothing was taken from the address: the link has more than a megabyte.")
+}
+
+// TestLinks: a link brings what was in the editors.
+func TestLinks(t *testing.T) {
+	b := open(t, "")
+	b.says("Ready to run incast")
+	const text = "# one's own: ü\ntopology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n"
+	b.write("scenario", text)
+	b.says("Ready to run scenario")
+	b.Do(chromedp.Click(chromedp.ID("share")))
+	b.Wait("location.hash.startsWith('#lab=')")
+	behind := b.Value("location.hash")
+	again := open(t, behind)
+	again.says("Ready to run scenario")
+	if got := again.Value("document.querySelector('#scenario').shadowRoot.querySelector('.cm-content').innerText"); !strings.HasPrefix(got, "# one's own: ü\n") {
+		t.Errorf("the editor has %q", got)
+	}
+}
+
+// TestBundle: the editor's bundle is of the sources beside it.
+func TestBundle(t *testing.T) {
+	var all []byte
+	for _, name := range []string{"editor.js", "package-lock.json", "package.json"} {
+		all = append(all, example(t, "playground/editor/"+name)...)
+	}
+	bundle := example(t, "playground/site/page/editor.js")
+	if want := fmt.Sprintf("of %x */", sha256.Sum256(all)); !bytes.Contains([]byte(bundle[:300]), []byte(want)) {
+		t.Errorf("page/editor.js is not made of playground/editor: make playground-editor")
+	}
+}

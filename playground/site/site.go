@@ -1,0 +1,120 @@
+// Command site puts the playground together: a folder of files that any static web server can serve (make playground).
+//
+//	go run ./playground/site FOLDER
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/pausenet/pausenet/playground/session"
+)
+
+// page are the files that are served as they are here.
+//
+//go:embed page
+var page embed.FS
+
+const module = "github.com/pausenet/pausenet"
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./playground/site FOLDER")
+		os.Exit(2)
+	}
+	if err := build(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "site:", err)
+		os.Exit(1)
+	}
+}
+
+// build writes all files of the playground into a folder: the page, the program with the glue of the very Go that made it, the examples.
+func build(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	files, err := fs.Sub(page, "page")
+	if err != nil {
+		return err
+	}
+	write := func(name string, data []byte, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(folder, name), data, 0o644)
+	}
+	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(files, name)
+		return write(name, data, err)
+	})
+	if err != nil {
+		return err
+	}
+	goRoot, err := output(exec.Command("go", "env", "GOROOT"))
+	if err != nil {
+		return err
+	}
+	root, err := output(exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module))
+	if err != nil {
+		return err
+	}
+	glue, glueErr := os.ReadFile(filepath.Join(goRoot, "lib", "wasm", "wasm_exec.js"))
+	list, listErr := session.FindExamples(filepath.Join(root, "examples", "controllers"))
+	examples, jsonErr := json.Marshal(list)
+	program, programErr := program()
+	return errors.Join(
+		write("wasm_exec.js", glue, glueErr),
+		write("examples.json", examples, errors.Join(listErr, jsonErr)),
+		write("pausenet.wasm.gz", program, programErr),
+	)
+}
+
+// program is the simulator for js/wasm, compressed: static servers do not do it.
+func program() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "pausenet-playground")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "pausenet.wasm")
+	c := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, module+"/playground")
+	c.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	if _, err := output(c); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(data)
+	err = errors.Join(err, w.Close())
+	return packed.Bytes(), err
+}
+
+// output is what a command prints, without the end of the line.
+func output(c *exec.Cmd) (string, error) {
+	var stderr strings.Builder
+	c.Stderr = &stderr
+	data, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, stderr.String())
+	}
+	return strings.TrimSpace(string(data)), nil
+}
