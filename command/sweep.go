@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 type sweepFlags struct {
@@ -32,6 +33,7 @@ type sweepFlags struct {
 	format      string
 	quick       bool
 	force       bool
+	shard       string
 }
 
 func newSweepCommand() *cobra.Command {
@@ -46,15 +48,21 @@ also be a sweep's own, with the key sweep. It writes into the output folder:
   DIR/<point>/<cc>/    each point's results, as run writes them
   DIR/sweep.csv        a row a point: parameters, controller, seed, verdict, metrics
   DIR/sweep.html       a chart a metric, with 95 % confidence intervals over the seeds
+  DIR/times.csv        how long each point took, and who made it
 
 Points that are finished are kept, and not made again by the next sweep into DIR, as long
 as their configuration and the program are the same. Results of other settings are not
 overwritten without --force. A point that fails, or is killed, is reported and keeps no
-other from being made.`,
+other from being made.
+
+--shard i/n makes the i-th of n parts, into a folder of its own; sweep merge puts the
+folders together, without a server. What comes out is what the sweep makes on one machine,
+byte for byte but for times.csv (docs/clusters.md).`,
 		Example: `  pausenet sweep dcon-burst --set flows.burst.interval=10us..30us:5us --seeds 1..5
   pausenet sweep dcon-burst --set switch.pfc.xoff=256KB,320KB --cc dcqcn,dcon --jobs 4
   pausenet sweep intensity.yaml
-  pausenet sweep dcon-readings --quick`,
+  pausenet sweep dcon-readings --quick
+  pausenet sweep intensity.yaml --shard 1/4`,
 		Args:              cobra.ExactArgs(1),
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 		ValidArgsFunction: completeSweeps,
@@ -73,8 +81,10 @@ other from being made.`,
 	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	completeList(c, "metrics", always(measure.MetricNames()))
 	completeFolder(c, "out")
-	completeNothing(c, "set", "seeds", "jobs")
+	flags.StringVar(&f.shard, "shard", "", "make the `i/n`-th part alone, such as 1/4 for the first of four; sweep merge puts parts together")
+	completeNothing(c, "set", "seeds", "jobs", "shard")
 	formatFlag(c, &f.format)
+	c.AddCommand(newSweepMergeCommand())
 	return c
 }
 
@@ -105,10 +115,20 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return badInput(err)
 	}
+	whole, shard := points, sweep.Shard{}
+	if c.Flags().Changed("shard") {
+		if shard, err = sweep.ParseShard(f.shard); err != nil {
+			return badInput(fmt.Errorf("--shard: %w", err))
+		}
+		if len(f.figures) > 0 {
+			return badInput(errors.New("--figures has no effect beside --shard: give it to pausenet sweep merge"))
+		}
+		points = shard.Points(whole)
+	}
 	if f.out == "" {
-		f.out = filepath.Join("results", "sweep-"+swept.Name)
-		if swept.Quick {
-			f.out += "-quick"
+		f.out = sweepFolder(swept)
+		if shard.Of > 0 {
+			f.out += fmt.Sprintf("-shard-%d-of-%d", shard.Number, shard.Of)
 		}
 	}
 	unlock, err := lockResultsFolder(c.Context(), f.out, f.out, dyingTimeout)
@@ -131,17 +151,36 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	writeWarnings(os.Stderr, swept.Name, sweep.Warnings(points))
 	runner := &sweep.Runner{
 		Points: points, Quick: swept.Quick, Directory: f.out, Jobs: f.jobs, Processors: f.processors, Plane: plane,
-		Version: version(), Build: own, Command: commandLine(os.Args), Make: startPoint,
+		Version: version(), Build: own, Command: f.command(name), Make: startPoint, By: "this machine",
+	}
+	if shard.Of > 0 {
+		runner.By = "shard " + shard.String()
 	}
 	if !f.force {
 		if err := refuseOverwriting(runner.Overwrites(), f.out); err != nil {
 			return err
 		}
 	}
+	if shard.Of > 0 {
+		all := *runner
+		all.Points = whole
+		if err := shard.Begin(f.out, swept.Plan(&all)); err != nil {
+			return badInput(err)
+		}
+	}
 	display := newSweepDisplay(os.Stderr, swept.Name, points)
 	runner.Begun, runner.Ended = display.begun, display.ended
 	outcomes := runner.Run(ctx)
 	display.close()
+	if shard.Of > 0 {
+		return f.shardMade(c, swept, runner, outcomes, shard, ctx.Err() != nil)
+	}
+	return f.show(c, swept, runner, outcomes, ctx.Err() != nil)
+}
+
+// show writes and prints what the points came to.
+func (f *sweepFlags) show(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome, interrupted bool) (err error) {
+	points := runner.Points
 	written := swept.Write(f.out, runner, outcomes, f.figures)
 	if f.format == "json" {
 		err = writeJSON(c.OutOrStdout(), swept.View(points, outcomes))
@@ -154,7 +193,60 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if err := errors.Join(err, written); err != nil {
 		return runError(err)
 	}
-	return sweepError(points, outcomes, ctx.Err() != nil)
+	return sweepError(points, outcomes, interrupted)
+}
+
+// shardMade writes what a whole sweep's folder has and a shard's needs, and prints what there is.
+func (f *sweepFlags) shardMade(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome, shard sweep.Shard, interrupted bool) error {
+	written := swept.WriteTimes(runner, outcomes)
+	var err error
+	if f.format == "json" {
+		err = writeJSON(c.OutOrStdout(), swept.View(runner.Points, outcomes))
+	} else {
+		made := 0
+		for i := range outcomes {
+			if outcomes[i].Complete() {
+				made++
+			}
+		}
+		fmt.Fprintf(c.OutOrStdout(), "%s, shard %s: %d of %s in %s\n", swept.Name, shard, made, count(len(runner.Points), "point"), f.out)
+	}
+	if err := errors.Join(err, written); err != nil {
+		return runError(err)
+	}
+	return sweepError(runner.Points, outcomes, interrupted)
+}
+
+// sweepFolder is where a sweep goes unless its user says.
+func sweepFolder(s *sweep.Sweep) string {
+	folder := filepath.Join("results", "sweep-"+s.Name)
+	if s.Quick {
+		folder += "-quick"
+	}
+	return folder
+}
+
+// command is the command that makes the sweep: what decides what it comes to, and not where, by how many processes and on which machines.
+func (f *sweepFlags) command(name string) string {
+	args := []string{"pausenet", "sweep", name}
+	add := func(flag, value string) {
+		if value != "" {
+			args = append(args, flag, value)
+		}
+	}
+	for _, set := range f.sets {
+		add("--set", set)
+	}
+	add("--cc", strings.Join(f.controllers, ","))
+	add("--seeds", f.seeds)
+	add("--metrics", strings.Join(f.metrics, ","))
+	if f.plane != "auto" && f.plane != engine.PlaneWasm { // which auto is
+		add("--plane", f.plane)
+	}
+	if f.quick {
+		args = append(args, "--quick")
+	}
+	return commandLine(args)
 }
 
 // sweep is what the command line asks for: what the flags say takes precedence over the sweep's file.

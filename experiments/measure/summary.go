@@ -69,12 +69,12 @@ type SwitchPeak struct {
 
 // SpeedSummary is how fast the run went. Nothing else in a summary depends on the machine.
 type SpeedSummary struct {
-	WallSeconds   float64 `json:"wall_seconds"`
-	VirtualPerSec float64 `json:"virtual_seconds_per_wall_second"`
+	WallSeconds   float64 `json:"wall_seconds,omitempty"` // as all of wall-clock time absent of a sweep's points
+	VirtualPerSec float64 `json:"virtual_seconds_per_wall_second,omitempty"`
 	Frames        int64   `json:"frames"`
 	Hops          int64   `json:"packet_hops"`
-	HopsPerSecond float64 `json:"packet_hops_per_second"`
-	NSPerHop      float64 `json:"wall_ns_per_packet_hop"`
+	HopsPerSecond float64 `json:"packet_hops_per_second,omitempty"`
+	NSPerHop      float64 `json:"wall_ns_per_packet_hop,omitempty"`
 	Passes        int64   `json:"pipeline_passes"`
 	Events        int64   `json:"events"`
 }

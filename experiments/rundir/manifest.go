@@ -33,10 +33,10 @@ type Manifest struct {
 	Command  string   `json:"command"`
 	Settings []string `json:"set"`
 	Plane    string   `json:"plane"`
-	Kernel   string   `json:"kernel"`
-	Hooks    string   `json:"hooks,omitempty"` // tcx or clsact; empty on the wasm plane
+	Kernel   string   `json:"kernel,omitempty"` // as Machine absent of a sweep's points on the wasm plane
+	Hooks    string   `json:"hooks,omitempty"`  // tcx or clsact; empty on the wasm plane
 	Go       string   `json:"go"`
-	Machine  string   `json:"machine"`
+	Machine  string   `json:"machine,omitempty"`
 
 	// Recipe is what the scenario was read from: enough to read it again.
 	Recipe *scenario.Recipe `json:"recipe,omitempty"`

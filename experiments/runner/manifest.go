@@ -12,8 +12,13 @@ import (
 func newManifest(r *runner, plane engine.Plane) *rundir.Manifest {
 	o := &r.options
 	m := rundir.NewManifest(r.Setup, &rundir.Program{Version: o.Version, Build: o.Build, Command: o.Command, Sets: o.Sets})
-	m.Status, m.Plane, m.Kernel, m.Hooks = rundir.StatusRunning, plane.Name(), machine.Release(), kernel.HooksOf(plane)
-	m.Go, m.Machine = runtime.Version(), runtime.GOARCH
+	m.Status, m.Plane, m.Hooks, m.Go = rundir.StatusRunning, plane.Name(), kernel.HooksOf(plane), runtime.Version()
+	if !o.Anywhere {
+		m.Machine = runtime.GOARCH
+	}
+	if !o.Anywhere || plane.Name() == engine.PlaneKernel { // whose eBPF that kernel has run
+		m.Kernel = machine.Release()
+	}
 	m.Files = map[string]string{
 		"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
 		"links.csv": "links, each way", "events.csv": "faults, PFC storms and deadlocks", rundir.SummaryFile: "the run in numbers",

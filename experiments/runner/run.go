@@ -54,6 +54,10 @@ type Options struct {
 	// Why has the run record where each flow's time goes, into why.csv and causes.csv.
 	Why bool
 
+	// Anywhere has the files say nothing of when, how fast and on which machine the run was made: made elsewhere they are the same, byte
+	// for byte.
+	Anywhere bool
+
 	Begun func() // is called before anything of an earlier run is removed
 }
 

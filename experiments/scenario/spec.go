@@ -32,7 +32,7 @@ func Nameless(name string) bool { return strings.Trim(name, ".") == "" }
 // sees to it that none is missing.
 var reserved = []string{
 	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "capture.pcapng", "trace.pftrace", "record.bin",
-	"figure.svg", "figure.png", "figure.pdf", "fct.txt", "pfc.txt", "report.html", "published.json", "runs.json", "figures", "sweep.csv", "sweep.html",
+	"figure.svg", "figure.png", "figure.pdf", "fct.txt", "pfc.txt", "report.html", "published.json", "runs.json", "figures", "sweep.csv", "sweep.html", "times.csv", "shard.json",
 	"comparison.html", "panic.txt", "why.csv", "causes.csv", "SHA256SUMS",
 }
 

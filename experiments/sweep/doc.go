@@ -10,6 +10,7 @@
 //   - Run returns no error. Err says which points were not made, and which have the verdict FAIL; a point that fails keeps no other from
 //     being made.
 //   - The folder belongs to the sweep. A point that is not kept takes the place of what is in its folder.
+//   - Two folders of one Plan are the same, byte for byte, but for times.csv.
 //   - The mean of a Row is over the runs that can be trusted: its Verdicts say how many that are.
 //
 // Where what is:
@@ -17,5 +18,6 @@
 //   - A sweep: sweep.go (its points), spec.go (its file), values.go (lists and ranges), places.go (points that come out alike, and
 //     warnings).
 //   - Making the points: run.go, and overwrite.go (whose results that would replace).
-//   - What they came to: table.go, report.go.
+//   - Making them in several places: plan.go (what two folders of one sweep have in common), shard.go (a part of it), merge.go.
+//   - What they came to: table.go, report.go, times.go (how long each took, and where).
 package sweep

@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/pausenet/pausenet/experiments/results"
@@ -21,7 +23,15 @@ func (r *Runner) Overwrites() error {
 		if _, err := r.read(job); err == nil { // it is kept
 			continue
 		}
-		why, err := results.Overwritten(job.Directory, func() (*rundir.Manifest, error) { return job.manifest() })
+		why, err := results.Overwritten(job.Directory, func() (*rundir.Manifest, error) {
+			if r.manifest != nil {
+				return r.manifest(i)
+			}
+			return job.manifest()
+		})
+		if r.manifest != nil && errors.Is(err, fs.ErrNotExist) { // a point that is not to be merged
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,7 @@ type Outcome struct {
 	State   State
 	Err     error           // of a failed one
 	Wall    time.Duration   // that making it took
+	MadeBy  string          // as Runner.By
 	Verdict measure.Verdict // of one that is done or kept, as are the next two
 	// Fingerprint is the run's.
 	Fingerprint string
@@ -54,6 +55,8 @@ type Runner struct {
 	// Processors is how many each point uses at once; 0: the machine's, shared by as many points as there are at the same time.
 	Processors int
 	Plane      string
+	// By says who makes the points, in times.csv.
+	By string
 	// Version and Build are the program's: results of another are not kept.
 	Version, Build, Command string
 	// Make makes a point. It may do so in another process: nothing is taken from it but what it leaves in the folder. It may
@@ -63,6 +66,8 @@ type Runner struct {
 	// too. Calls come from several goroutines.
 	Begun func(point int) engine.Progress
 	Ended func(point int, o *Outcome)
+
+	manifest func(point int) (*rundir.Manifest, error) // of one that another has made; nil: of the job
 }
 
 // Job is all that it takes to make one point. It can be sent to another process as JSON.
@@ -98,7 +103,7 @@ func (j *Job) Run(ctx context.Context, progress engine.Progress) error {
 	_, err = runner.Run(ctx, s, runner.Options{
 		Controller: j.Controller, Plane: j.Plane, Seed: s.Seed, Directory: j.Directory, Within: j.Within,
 		Version: j.Version, Build: j.Build, Command: j.Command, Sets: j.Sets, Progress: progress,
-		Processors: j.Processors,
+		Processors: j.Processors, Anywhere: true,
 	})
 	return err
 }
@@ -145,7 +150,7 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 	// What counts is what is there: a run that an invariant of its verdict failed is complete, and a process that says it is fine
 	// may have left nothing.
 	o, err := r.read(job)
-	o.Wall = wall
+	o.Wall, o.MadeBy = wall, r.By
 	switch {
 	case err == nil:
 		o.State = Done

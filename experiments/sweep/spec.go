@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +25,8 @@ func Parse(filename string, data []byte) (*Sweep, error) {
 	if root == nil {
 		return nil, report.Err()
 	}
-	s := &Sweep{Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)), report: report}
+	s := &Sweep{Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)), File: filename, report: report}
+	s.note(filename, sha256.Sum256(data))
 	m := root.Mapping()
 	if name := m.Get("name"); name.String(&s.Name) && !scenario.NamePattern.MatchString(s.Name) {
 		name.Errorf("name %q: a sweep's name is letters, digits, '.', '_' and '-', since it names a folder", s.Name)

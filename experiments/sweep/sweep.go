@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/ccfile"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
@@ -23,14 +24,17 @@ import (
 
 // Sweep is scenarios to be run at every combination of their parameters' values, their seeds and their controllers.
 type Sweep struct {
-	Name        string // for people
-	Description string
-	Scenarios   []string // built-ins' names or files' paths; of several the scenario is the first that varies
-	Quick       bool     // with the scenarios' quick changes, where they have any
-	Parameters  []Parameter
-	Controllers []string // as a user names them; empty: the scenario's
-	Seeds       []uint64 // empty: the scenario's
-	Metrics     []string // that tables and charts show, of docs/scenarios.md; empty: defaultMetrics
+	Name        string      `json:"name"` // for people
+	Description string      `json:"description,omitempty"`
+	Scenarios   []string    `json:"scenarios"`       // built-ins' names or files' paths; of several the scenario is the first that varies
+	Quick       bool        `json:"quick,omitempty"` // with the scenarios' quick changes, where they have any
+	Parameters  []Parameter `json:"parameters,omitempty"`
+	Controllers []string    `json:"controllers,omitempty"` // as a user names them; empty: the scenario's
+	Seeds       []uint64    `json:"seeds,omitempty"`       // empty: the scenario's
+	Metrics     []string    `json:"metrics,omitempty"`     // that tables and charts show, of docs/scenarios.md; empty: defaultMetrics
+	// File is what it was read from, and what its points were resolved from as they were; none of what came from flags.
+	File    string       `json:"file,omitempty"`
+	Sources []FileSource `json:"sources,omitempty"`
 
 	report        *yamlspec.Report  // of the file that it was read from; nil: it came from flags
 	controllersAt []*yamlspec.Value // of each controller of the file's
@@ -46,8 +50,8 @@ type variant struct {
 // Parameter is a place of the scenario, as --set names it, and the values it takes. One value is a setting of every
 // point, and names none.
 type Parameter struct {
-	Path   string
-	Values []string
+	Path   string   `json:"path"`
+	Values []string `json:"values"`
 
 	key *yamlspec.Value   // the path's place in the sweep's file; nil: in a flag
 	at  []*yamlspec.Value // of each value
@@ -56,20 +60,20 @@ type Parameter struct {
 // Point is one run of a sweep.
 type Point struct {
 	// Folder names the point among those of the sweep; its controllers' runs are below it.
-	Folder     string
-	Scenario   string // a built-in's name or a file's path
-	Controller string
-	Seed       uint64
-	Values     []string // by what varies
-	Sets       []string // the settings that make the scenario the point's, the seed among them
-	Files      []string // with congestion controls that the sweep names beside the scenario, by path
+	Folder     string   `json:"folder"`
+	Scenario   string   `json:"scenario"` // a built-in's name or a file's path
+	Controller string   `json:"controller"`
+	Seed       uint64   `json:"seed"`
+	Values     []string `json:"values,omitempty"`           // by what varies
+	Sets       []string `json:"set,omitempty"`              // the settings that make the scenario the point's, the seed among them
+	Files      []string `json:"controller_files,omitempty"` // with congestion controls that the sweep names beside the scenario, by path
 	// Hash is that of the resolved configuration, as in the run's manifest.
-	Hash string
+	Hash string `json:"configuration_sha256"`
 	// SameAs names an earlier point of an equal configuration, which this one comes out like; empty: there is none.
-	SameAs   string
-	Duration vtime.Time // virtual, of the scenario
-	Lanes    int        // that can drive it at once, at most
-	Warnings []string   // of what is off with it, though it can be run
+	SameAs   string     `json:"same_as,omitempty"`
+	Duration vtime.Time `json:"-"` // virtual, of the scenario
+	Lanes    int        `json:"-"` // that can drive it at once, at most
+	Warnings []string   `json:"-"` // of what is off with it, though it can be run
 }
 
 // Name is the point for people: "xoff=256KB,seed=2 dcqcn".
@@ -112,18 +116,22 @@ func (s *Sweep) Points(jobs int) ([]Point, error) {
 	}
 	cells := s.cells()
 	resolved := make([][]Point, len(cells))
+	read := make([][]files.Source, len(cells))
 	errs := make([]error, len(cells))
 	var all errgroup.Group
 	all.SetLimit(max(jobs, 1))
 	for i := range cells {
 		all.Go(func() error {
-			resolved[i], errs[i] = s.resolve(&cells[i])
+			resolved[i], read[i], errs[i] = s.resolve(&cells[i])
 			return nil // every mistake is to be told, not the first alone
 		})
 	}
 	_ = all.Wait()
 	if err := s.mistakes(errs); err != nil {
 		return nil, err
+	}
+	for i := range read {
+		s.read(read[i])
 	}
 	points := slices.Concat(resolved...)
 	order := map[string]int{}
@@ -283,26 +291,26 @@ func folderName(words []string, taken map[string]bool) string {
 	return name
 }
 
-// resolve makes a cell's points, one a controller.
-func (s *Sweep) resolve(c *cell) ([]Point, error) {
+// resolve makes a cell's points, one a controller, and says what they were read from.
+func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 	loaded, err := scenario.Reading{Quick: s.Quick, Sets: c.sets, Controllers: s.Controllers}.Load(c.scenario)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	controllers := loaded.Controllers
 	if len(s.Controllers) > 0 {
 		if controllers, err = s.controllerNames(loaded); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := scenario.Check(loaded, controllers); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	points, lanes := make([]Point, len(controllers)), engine.MostLanes(loaded.Topology)
 	for i, controller := range controllers {
 		hash, err := scenario.ConfigurationHash(loaded, controller, loaded.Seed)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		points[i] = Point{
 			Folder: c.folder, Scenario: c.scenario, Controller: controller, Seed: loaded.Seed, Values: c.values,
@@ -310,7 +318,7 @@ func (s *Sweep) resolve(c *cell) ([]Point, error) {
 			Lanes: lanes, Warnings: scenario.Warnings(loaded, []string{controller}),
 		}
 	}
-	return points, nil
+	return points, loaded.Recipe.Written().Sources, nil
 }
 
 // placedError is a mistake with its place in the sweep's file.

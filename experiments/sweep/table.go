@@ -27,14 +27,23 @@ func (s *Sweep) shown() []*measure.Metric {
 	return measure.MetricsNamed(names)
 }
 
-// WriteCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point has
-// none of is empty; equal sweeps give equal bytes.
+// writeCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point has
+// none of is empty; equal sweeps give equal bytes. A parameter whose values have a unit has a column of numbers beside that of its texts.
 func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcome) error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	header := []string{"point"}
-	for _, p := range s.Varying() {
+	varying := s.Varying()
+	numbers := make([]map[string]string, len(varying)) // by value, of parameters whose values have a unit
+	for k, p := range varying {
 		header = append(header, p.Path)
+		if values, unit := numbersOf(p.Values); unit != report.None {
+			header = append(header, p.Path+unitSuffixes[unit])
+			numbers[k] = map[string]string{}
+			for i, v := range p.Values {
+				numbers[k][v] = strconv.FormatFloat(values[i], 'f', -1, 64)
+			}
+		}
 	}
 	header = append(header, "controller", "seed", "state", "verdict", "fingerprint", "same_as")
 	for i := range measure.Metrics {
@@ -47,7 +56,12 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 		if !o.Complete() {
 			state = string(o.State)
 		}
-		row := append([]string{p.Folder}, p.Values...)
+		row := []string{p.Folder}
+		for k, v := range p.Values {
+			if row = append(row, v); numbers[k] != nil {
+				row = append(row, numbers[k][v])
+			}
+		}
 		row = append(row, p.Controller, strconv.FormatUint(p.Seed, 10), state, string(o.Verdict.Status), o.Fingerprint, p.SameAs)
 		for k := range measure.Metrics {
 			text := ""
@@ -160,7 +174,7 @@ func (s *Sweep) View(points []Point, outcomes []Outcome) []View {
 	return views
 }
 
-// Write writes sweep.csv and sweep.html into the sweep's folder, and the page's figures in the given formats into a folder
+// Write writes sweep.csv, sweep.html and times.csv into the sweep's folder, and the page's figures in the given formats into a folder
 // beside them.
 func (s *Sweep) Write(directory string, r *Runner, outcomes []Outcome, formats []string) error {
 	folder, err := files.OpenFolder(directory, directory)
@@ -171,10 +185,23 @@ func (s *Sweep) Write(directory string, r *Runner, outcomes []Outcome, formats [
 	if err == nil {
 		err = s.writePage(folder, s.shownIn(r, outcomes), formats)
 	}
+	if err == nil {
+		err = writeTimes(folder, r.Points, outcomes)
+	}
 	if err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
 	return nil
+}
+
+// WriteTimes writes times.csv alone into the folder of a shard.
+func (s *Sweep) WriteTimes(r *Runner, outcomes []Outcome) error {
+	folder, err := files.OpenFolder(r.Directory, r.Directory)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return writeTimes(folder, r.Points, outcomes)
 }
 
 func (s *Sweep) writePage(folder *files.Folder, shown *report.Sweep, formats []string) error {

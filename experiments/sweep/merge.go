@@ -1,0 +1,164 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+// Check sees to it that each point is in its shard's folder, complete and as its run left it; an error says which are not. With partial, points
+// that are not there are no mistake.
+func (m *Merged) Check(partial bool) error {
+	var errs []error
+	of := map[string]Outcome{} // by name, of points that others are to equal
+	for _, part := range m.parts {
+		r := part.Plan.runner(part.directory)
+		var missing []string
+		for k := range r.Points {
+			if !part.Has(k) {
+				continue
+			}
+			p, job := &r.Points[k], r.job(k)
+			o, err := r.read(job)
+			if err != nil {
+				missing = append(missing, p.Name())
+				continue
+			}
+			if err := rundir.CheckSums(job.Directory); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			of[p.Name()] = o
+		}
+		if len(missing) > 0 && !partial {
+			errs = append(errs, fmt.Errorf("shard %s in %s has not made %d of its points (%s): make them with\n  %s --shard %s --out %s\nor merge what is there, with --partial",
+				part.Shard, part.directory, len(missing), scenario.Few(missing), m.Plan.Command, part.Shard, part.directory))
+		}
+	}
+	for i := range m.Plan.Points {
+		p := &m.Plan.Points[i]
+		own, made := of[p.Name()]
+		other, there := of[p.SameAs]
+		if made && there && own.Fingerprint != other.Fingerprint {
+			errs = append(errs, fmt.Errorf("%s and %s are the same run and have come to different fingerprints, %s and %s: one of the machines is not to be trusted; pausenet rerun says which",
+				p.Name(), p.SameAs, own.Fingerprint, other.Fingerprint))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Runner has the points of the whole sweep in a folder; it makes none.
+func (m *Merged) Runner(directory string) *Runner {
+	r := m.Plan.runner(directory)
+	r.manifest = func(k int) (*rundir.Manifest, error) {
+		for _, part := range m.parts {
+			if part.Has(k) {
+				own := new(rundir.Manifest)
+				return own, rundir.ReadJSON(filepath.Join(part.Plan.runner(part.directory).job(k).Directory, rundir.ManifestFile), own)
+			}
+		}
+		return nil, fs.ErrNotExist
+	}
+	return r
+}
+
+// Merge copies the points into a folder, and returns what they came to. Shards stay as they are. When ctx is cancelled the rest is left out.
+func (m *Merged) Merge(ctx context.Context, directory string) ([]Outcome, error) {
+	all := m.Runner(directory)
+	outcomes := make([]Outcome, len(all.Points))
+	for _, part := range m.parts {
+		from := part.Plan.runner(part.directory)
+		times, err := readTimes(part.directory)
+		if err != nil {
+			return nil, err
+		}
+		for k := range from.Points {
+			if !part.Has(k) {
+				continue
+			}
+			if ctx.Err() != nil {
+				outcomes[k].State = Interrupted
+				continue
+			}
+			job := from.job(k)
+			o, err := from.read(job)
+			if err != nil {
+				outcomes[k] = Outcome{State: Failed, Err: fmt.Errorf("shard %s has not made it", part.Shard)}
+				continue
+			}
+			if err := copyRun(job.Directory, directory, filepath.Join(from.Points[k].Folder, job.Controller)); err != nil {
+				return nil, err
+			}
+			o.State = Done
+			if t, known := times[from.Points[k].Name()]; known {
+				o.Wall, o.MadeBy = t.wall, t.by
+			}
+			outcomes[k] = o
+		}
+	}
+	return outcomes, nil
+}
+
+// copyRun copies a run's folder to a place below another folder, the manifest last: until then nobody takes what is there for a whole run.
+func copyRun(from, within, below string) error {
+	to, err := files.OpenFolder(within, filepath.Join(within, below))
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := to.Remove(append([]string{rundir.ManifestFile}, rundir.Files...)...); err != nil {
+		return err
+	}
+	copied := false
+	for _, e := range entries {
+		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if e.Name() == rundir.ManifestFile {
+			copied = true
+			continue
+		}
+		if err := copyFile(filepath.Join(from, e.Name()), to, e.Name()); err != nil {
+			return err
+		}
+	}
+	if !copied {
+		return &rundir.FileError{Path: from, Err: errors.New("no " + rundir.ManifestFile)}
+	}
+	return copyFile(filepath.Join(from, rundir.ManifestFile), to, rundir.ManifestFile)
+}
+
+// resultFile is any file of a run's.
+var resultFile = files.Kind{Name: "a file of results", Most: 1 << 40, Plain: true}
+
+func copyFile(path string, to *files.Folder, name string) error {
+	in, err := files.Open(path, resultFile)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := to.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	shutdown.Alive()
+	if err = errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("copy %s: %w", path, err)
+	}
+	return nil
+}
