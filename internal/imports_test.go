@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"experiments/ccfile":   {"hostagent", "hostagent/guest/wasm"},
 	"experiments/scenario": {"experiments/ccfile", "experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine"},
 	"experiments/rundir":   {"experiments/measure", "experiments/scenario"},
-	"experiments/replay":   {"experiments/scenario", "experiments/rundir", "topologies"},
+	"experiments/replay":   {"experiments/scenario", "experiments/rundir", "experiments/why", "topologies"},
 	"experiments/runner": {
 		"experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel",
 		"orchestrator/provenance",

@@ -19,6 +19,8 @@ import (
 //	flow.slowdown (millionths), flow.resent          one row each, a number for each flow
 //	pfc.time, pfc.port, pfc.priority, pfc.pause      one row each, a number for each PFC frame; pause is 1 for a PAUSE, 0 for a RESUME
 //	panel.N.time, panel.N.value                      of each panel a row for each series; values are rounded
+//	why.parent, why.word                             one row each, a number for each node of the trees of flows' time; parent -1: at the top
+//	why.node, why.root, why.time                     a row for each flow, a number for each part of its time: its node, the word of its root, ps
 type Header struct {
 	Label       string               `json:"label"` // tells the runs of a page apart
 	Scenario    string               `json:"scenario"`
@@ -49,6 +51,7 @@ type Header struct {
 	Events      []Event              `json:"events"`
 	MoreEvents  int                  `json:"more_events"` // beside them
 	Missing     []string             `json:"missing"`     // what the folder lacks, each with what to do about it
+	Why         *Why                 `json:"why"`         // null: the run was made without --why
 	Columns     []column             `json:"columns"`
 }
 
@@ -85,6 +88,7 @@ type reading struct {
 	head     Header
 	writer
 	nodes, ports map[string]int
+	slowdowns    []int64 // by flow, millionths, or endless
 }
 
 // Read makes the replay of a run's folder, under a label. Mistakes in its files are rundir.FileErrors.
@@ -97,7 +101,7 @@ func Read(path, label string) ([]byte, error) {
 		return nil, &rundir.FileError{Path: path, Err: errors.New("the run has not ended, or was killed: wait for it, or run it again")}
 	}
 	r.takeManifest(label)
-	if err := errors.Join(r.flows(), r.overTime(), r.pauses(), r.events(), r.panels()); err != nil {
+	if err := errors.Join(r.flows(), r.overTime(), r.pauses(), r.events(), r.panels(), r.why()); err != nil {
 		return nil, err
 	}
 	return r.pack(&r.head, func(all []column) { r.head.Columns = all })
@@ -165,6 +169,9 @@ func (r *reading) flows() error {
 		fct, ideal, slowdown := int64(-1), int64(0), int64(0)
 		if !c.Empty(6) {
 			fct, ideal, slowdown = c.Whole(6), c.Whole(7), int64(math.Round(c.Number(8)*1e6))
+			r.slowdowns = append(r.slowdowns, slowdown)
+		} else {
+			r.slowdowns = append(r.slowdowns, endless)
 		}
 		for i, v := range []int64{int64(tag), int64(from), int64(to), c.Whole(4), c.Whole(5), fct, ideal, slowdown, c.Whole(9)} {
 			all[i].add(v)

@@ -13,7 +13,7 @@ import (
 )
 
 // mostFlows is of how many flows a record has the way and what becomes of them over time: of more it has neither.
-const mostFlows = 20_000
+const mostFlows = 200_000
 
 // Record is what a run keeps of all ports, hosts and flows over time, beyond what its CSV files have. It is told between two events, at
 // samples, and costs frames nothing.

@@ -270,3 +270,49 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("missing: %q", head.Missing)
 	}
 }
+
+// TestWhy: the parts of each flow's time are those of why.csv, and each has its words.
+func TestWhy(t *testing.T) {
+	s, err := scenario.Reading{}.Parse("test.yaml", []byte(burst))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	_, err = runner.Run(t.Context(), s, runner.Options{Controller: "dcqcn", Plane: engine.PlaneWasm, Seed: 1, Directory: folder, Why: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := replay.Read(folder, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, columns := decode(t, packed)
+	want := map[int64]int64{}
+	for _, row := range table(t, filepath.Join(folder, rundir.WhyFile)) {
+		want[whole(t, row[0])] += whole(t, row[11])
+	}
+	parents, words := columns["why.parent"][0], columns["why.word"][0]
+	for flow, times := range columns["why.time"] {
+		var sum int64
+		for i, ps := range times {
+			sum += ps
+			node := columns["why.node"][flow][i]
+			for ; parents[node] >= 0; node = parents[node] {
+				if parents[node] >= node {
+					t.Fatalf("node %d is below node %d", node, parents[node])
+				}
+			}
+			if head.Why.Words[words[node]] == "" || head.Why.Words[columns["why.root"][flow][i]] == "" {
+				t.Errorf("flow %d: a part has no words", flow)
+			}
+		}
+		if sum != want[int64(flow)] || sum == 0 {
+			t.Errorf("flow %d: its parts are %d ps, want %d", flow, sum, want[int64(flow)])
+		}
+	}
+	for i, port := range head.Why.Ports {
+		if about := strings.HasPrefix(head.Why.Words[i], "congestion: leaf1 to h6"); about && (port < 0 || head.Ports[port] != "leaf1-eth3") {
+			t.Errorf("%q is about port %d", head.Why.Words[i], port)
+		}
+	}
+}

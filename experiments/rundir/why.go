@@ -107,10 +107,14 @@ func flag(b bool) int64 {
 // ReadWhy reads why.csv of a run's folder.
 func ReadWhy(path string, each func(*WhyRow) error) error {
 	return ReadCSV(path, WhyHeader, func(r *Row) error {
-		return each(&WhyRow{
+		x := WhyRow{
 			Flow: int(r.Whole(0)), Stage: r.Text(1), Again: r.Whole(2) != 0, What: r.Text(3), Answer: r.Text(4) == "ack", Port: r.Text(5),
 			Behind: r.Text(6), Cause: r.orNone(7), Signal: r.Text(8), SignalPort: r.Text(9), SignalCause: r.orNone(10), Picoseconds: r.Whole(11),
-		})
+		}
+		if r.Err != nil {
+			return nil
+		}
+		return each(&x)
 	})
 }
 
@@ -118,7 +122,7 @@ func ReadWhy(path string, each func(*WhyRow) error) error {
 func ReadCauses(path string) (all []CauseRow, err error) {
 	err = ReadCSV(path, CausesHeader, func(r *Row) error {
 		x := CauseRow{Kind: r.Text(1), Port: r.Text(2), Because: r.orNone(3), Queue: r.Text(4)}
-		if r.Whole(0) != int64(len(all)) || x.Because >= len(all) {
+		if r.Err == nil && (r.Whole(0) != int64(len(all)) || x.Because >= len(all)) {
 			return errors.New("causes are not numbered in order: the file is damaged")
 		}
 		all = append(all, x)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
@@ -41,6 +42,11 @@ switch: {pfc: {xoff: 60KB, xon: 50KB}}
 // run runs a scenario under congestion controls into folders below one, which it returns.
 func run(t *testing.T, text string, record bool, controllers ...string) string {
 	t.Helper()
+	return runWith(t, text, runner.Options{Record: record}, controllers...)
+}
+
+func runWith(t *testing.T, text string, o runner.Options, controllers ...string) string {
+	t.Helper()
 	s, err := scenario.Reading{}.Parse("burst.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +60,7 @@ func run(t *testing.T, text string, record bool, controllers ...string) string {
 		t.Fatal(err)
 	}
 	for _, c := range controllers {
-		o := runner.Options{Controller: c, Plane: engine.PlaneWasm, Seed: 1, Directory: filepath.Join(folder, c), Record: record}
+		o.Controller, o.Plane, o.Seed, o.Directory = c, engine.PlaneWasm, 1, filepath.Join(folder, c)
 		if _, err := runner.Run(t.Context(), s, o); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +147,11 @@ func TestPlays(t *testing.T) {
 	press(b, " ")
 	b.Wait("!document.querySelector('#play').classList.contains('on')")
 	b.Wait("location.hash.startsWith('#t=' + Math.round(document.querySelector('#scrub').value))")
-	b.Value("(() => { const s = document.querySelector('#scrub'); s.value = 300000; s.dispatchEvent(new Event('input')); })()")
+	scrub := func(t string) {
+		b.Value(fmt.Sprintf("(() => { const s = document.querySelector('#scrub'); s.value = %s; s.dispatchEvent(new Event('input')); })()", t))
+		shows(b, t)
+	}
+	scrub("300000")
 	b.Wait("document.querySelector('#clock').textContent === '0.300000 ms'")
 	// A port, at some of its samples, and a flow likewise.
 	samples := 0
@@ -170,6 +180,26 @@ func TestPlays(t *testing.T) {
 	if samples < 6 {
 		t.Errorf("%d samples", samples)
 	}
+	// From sample to sample.
+	scrub("195000")
+	for _, step := range [][2]string{{kb.ArrowRight, "200000"}, {kb.ArrowRight, "210000"}, {kb.ArrowLeft, "200000"}, {kb.ArrowLeft, "190000"}} {
+		press(b, step[0])
+		shows(b, step[1])
+	}
+	// The value of a plot at a moment: of each run the last that the plot has by then.
+	var told [2]string
+	for i, name := range []string{"dcqcn", "dcon"} {
+		for _, row := range table(t, folder, name, "panels.csv") {
+			if at, err := strconv.Atoi(row[2]); err == nil && row[0] == "0" && row[1] == "0" && at <= 205000 {
+				told[i] = row[3]
+			}
+		}
+	}
+	b.Value("(() => { const s = document.querySelector('#run-b'); s.value = 1; s.dispatchEvent(new Event('change')); })()")
+	scrub("205000")
+	b.Wait("document.querySelectorAll('#fabrics figure').length === 2")
+	figure := "[...document.querySelectorAll('#plots figure')].find((f) => f.querySelector('figcaption span').textContent === 'Queue')"
+	b.Wait(fmt.Sprintf("[...%s.querySelectorAll('em')].map((e) => e.dataset.raw).join() === %q", figure, told[0]+","+told[1]))
 	press(b, "?")
 	b.Wait("document.querySelector('#keys').open")
 	press(b, "\x1b")

@@ -20,6 +20,7 @@ type Run struct {
 	Seed                 uint64
 	Partial              bool // the run was ended early, or goes on
 
+	file   string // why.csv
 	flows  []Flow
 	causes []rundir.CauseRow
 	ports  map[string]port
@@ -49,6 +50,20 @@ func (e *NoRecordError) Error() string {
 
 // Read reads the record in a run's folder.
 func Read(folder string) (*Run, error) {
+	r, err := open(folder)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.eachRow(func(row *rundir.WhyRow) error {
+		f := &r.flows[row.Flow]
+		f.rows = append(f.rows, *row)
+		f.Picoseconds += row.Picoseconds
+		return nil
+	})
+}
+
+// open reads all of a record but the parts of flows' time.
+func open(folder string) (*Run, error) {
 	var m rundir.Manifest
 	if err := rundir.ReadJSON(filepath.Join(folder, rundir.ManifestFile), &m); err != nil {
 		return nil, err
@@ -57,7 +72,9 @@ func Read(folder string) (*Run, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, &NoRecordError{folder, cmp.Or(m.Command, "pausenet run "+m.Scenario)}
 	}
-	r := &Run{Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Partial: m.Status != rundir.StatusComplete, ports: map[string]port{}}
+	r := &Run{
+		Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Partial: m.Status != rundir.StatusComplete, file: path, ports: map[string]port{},
+	}
 	err := rundir.ReadCSV(filepath.Join(folder, "links.csv"), rundir.LinksHeader, func(row *rundir.Row) error {
 		r.ports[row.Text(1)] = port{row.Text(0), row.Text(2)}
 		return nil
@@ -82,16 +99,20 @@ func Read(folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = rundir.ReadWhy(path, func(row *rundir.WhyRow) error {
+	return r, nil
+}
+
+// eachRow calls f with each row of why.csv.
+func (r *Run) eachRow(f func(*rundir.WhyRow) error) error {
+	return rundir.ReadWhy(r.file, func(row *rundir.WhyRow) error {
 		if row.Flow >= len(r.flows) || max(row.Cause, row.SignalCause) >= len(r.causes) {
 			return errors.New("it names a flow or a cause that there is not: the file is damaged")
 		}
-		f := &r.flows[row.Flow]
-		f.rows = append(f.rows, *row)
-		f.Picoseconds += row.Picoseconds
-		return nil
+		if row.What == "paused" && row.Cause < 0 {
+			return errors.New("a pause has no cause: the file is damaged")
+		}
+		return f(row)
 	})
-	return r, err
 }
 
 // Flows are the flows that a word means: a tag's, or that with a number; all that have started of an empty word. The slowest come first.

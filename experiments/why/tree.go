@@ -8,18 +8,19 @@ import (
 // Node is a part of some flows' time, with those that it is made of. Those add up to it, if there are any.
 type Node struct {
 	What        string  `json:"what"`
+	Port        string  `json:"port,omitempty"` // that it is about, by its interface's name
 	Picoseconds int64   `json:"ps"`
 	Parts       []*Node `json:"parts,omitempty"`
 }
 
-// part is that with a name, made if there is none.
-func (n *Node) part(what string) *Node {
+// part is that with some words, made if there is none. Cables side by side have the same words: it has the port of the first that comes.
+func (n *Node) part(w word) *Node {
 	for _, p := range n.Parts {
-		if p.What == what {
+		if p.What == w.what {
 			return p
 		}
 	}
-	p := &Node{What: what}
+	p := &Node{What: w.what, Port: w.port}
 	n.Parts = append(n.Parts, p)
 	return p
 }
@@ -42,8 +43,8 @@ func (r *Run) Tree(flows []*Flow) *Node {
 			x := &f.rows[i]
 			at := top
 			at.Picoseconds += x.Picoseconds
-			for _, what := range r.path(x) {
-				at = at.part(what)
+			for _, w := range r.path(x) {
+				at = at.part(w)
 				at.Picoseconds += x.Picoseconds
 			}
 		}

@@ -17,74 +17,84 @@ func (r *Run) end(name string) string {
 	return name
 }
 
+// word is what a node of a tree says, and the port that it is about, by its interface's name; "": none.
+type word struct{ what, port string }
+
+// about are the words of a node that is about no port.
+func about(what string) word { return word{what: what} }
+
 // path is where a part of a flow's time stands in its tree, from the top.
-func (r *Run) path(x *rundir.WhyRow) (path []string) {
+func (r *Run) path(x *rundir.WhyRow) (path []word) {
 	if x.Again {
-		path = append(path, "sending again what was lost")
+		path = append(path, about("sending again what was lost"))
 	}
 	switch x.Stage {
 	case "sending":
 		return append(path, r.sending(x)...)
 	case "window":
-		path = append(path, "its window was closed: waiting for an ACK", r.signal(x))
+		path = append(path, about("its window was closed: waiting for an ACK"), r.signal(x))
 	case "repair":
-		path = append(path, "waiting for what says that a packet was lost")
+		path = append(path, about("waiting for what says that a packet was lost"))
 	case "last":
-		path = append(path, "the way of its last packet, and of the ACK")
+		path = append(path, about("the way of its last packet, and of the ACK"))
 	}
 	return append(path, r.journey(x)...)
 }
 
-func (r *Run) sending(x *rundir.WhyRow) []string {
+func (r *Run) sending(x *rundir.WhyRow) []word {
 	switch x.What {
 	case "serialisation":
-		return []string{"its packets went onto its host's link"}
+		return []word{{"its packets went onto its host's link", x.Port}}
 	case "pacing":
-		return append([]string{"paced by its congestion control, below the line's rate", r.signal(x)}, r.chain(x.SignalCause)...)
+		return append([]word{about("paced by its congestion control, below the line's rate"), r.signal(x)}, r.chain(x.SignalCause)...)
 	case "paused":
 		c := &r.causes[x.Cause]
-		return append([]string{"its NIC was paused", "by " + r.ports[c.Port].peer}, r.chain(c.Because)...)
+		return append([]word{about("its NIC was paused"), {"by " + r.ports[c.Port].peer, c.Port}}, r.chain(c.Because)...)
 	case "queue":
-		return []string{"its NIC was sending other frames", "of " + x.Behind}
+		return []word{about("its NIC was sending other frames"), {"of " + x.Behind, x.Port}}
 	}
-	return []string{"its NIC could not send: " + stopped}
+	return []word{{"its NIC could not send: " + stopped, x.Port}}
 }
 
 const stopped = "no credits, or its link was down"
 
 // journey is a part of the way of a packet or of an ACK.
-func (r *Run) journey(x *rundir.WhyRow) []string {
+func (r *Run) journey(x *rundir.WhyRow) []word {
 	whose := ""
 	if x.Answer {
 		whose = " (ACK)"
 	}
+	at := word{r.end(x.Port) + whose, x.Port}
 	switch x.What {
 	case "serialisation":
-		return []string{"onto links", r.end(x.Port) + whose}
+		return []word{about("onto links"), at}
 	case "propagation":
-		return []string{"along cables", r.end(x.Port) + whose}
+		return []word{about("along cables"), at}
 	case "queue":
-		path := []string{"in queues", r.end(x.Port) + whose + ", behind " + x.Behind}
+		at.what += ", behind " + x.Behind
+		path := []word{about("in queues"), at}
 		if x.Cause >= 0 && r.causes[x.Cause].Because >= 0 { // a congested queue is its own root
 			path = append(path, r.chain(x.Cause)...)
 		}
 		return path
 	case "paused":
-		return append([]string{"at paused ports"}, r.chain(x.Cause)...)
+		return append([]word{about("at paused ports")}, r.chain(x.Cause)...)
 	case "stopped":
-		return []string{"at ports that could not send: " + stopped, r.end(x.Port) + whose}
+		return []word{about("at ports that could not send: " + stopped), at}
 	case "receiver":
-		return []string{"in the buffer of a slow receiver", r.ports[x.Port].node}
+		return []word{about("in the buffer of a slow receiver"), {r.ports[x.Port].node, x.Port}}
 	case "timeout":
-		return []string{"the retransmission timeout"}
+		return []word{about("the retransmission timeout")}
 	case "unanswered":
-		return []string{"no ACK had come by the end of the run"}
+		return []word{about("no ACK had come by the end of the run")}
 	}
-	return []string{"something else than an ACK opened it, or nothing did by the end of the run"}
+	return []word{about("something else than an ACK opened it, or nothing did by the end of the run")}
 }
 
 // signal is what had a congestion control lower its rate or window.
-func (r *Run) signal(x *rundir.WhyRow) string {
+func (r *Run) signal(x *rundir.WhyRow) word { return word{r.signalText(x), x.SignalPort} }
+
+func (r *Run) signalText(x *rundir.WhyRow) string {
 	at := ""
 	if x.SignalPort != "" {
 		at = r.end(x.SignalPort)
@@ -116,9 +126,9 @@ func (r *Run) signal(x *rundir.WhyRow) string {
 }
 
 // chain is a cause and what it is because of, to its root.
-func (r *Run) chain(n int) (path []string) {
+func (r *Run) chain(n int) (path []word) {
 	for ; n >= 0; n = r.causes[n].Because {
-		path = append(path, r.cause(n))
+		path = append(path, word{r.cause(n), r.causes[n].Port})
 	}
 	return path
 }
@@ -178,7 +188,7 @@ func share(queue string) string {
 }
 
 // root is what a part of a flow's time comes down to.
-func (r *Run) root(x *rundir.WhyRow) string {
+func (r *Run) root(x *rundir.WhyRow) word {
 	n := x.Cause
 	if n < 0 {
 		n = x.SignalCause
@@ -187,27 +197,27 @@ func (r *Run) root(x *rundir.WhyRow) string {
 		for r.causes[n].Because >= 0 {
 			n = r.causes[n].Because
 		}
-		return r.cause(n)
+		return word{r.cause(n), r.causes[n].Port}
 	}
 	switch x.What {
 	case "serialisation":
 		if x.Stage == "sending" {
-			return "its size: sending it at the line's rate"
+			return about("its size: sending it at the line's rate")
 		}
-		return "links and cables: onto them and along them"
+		return about("links and cables: onto them and along them")
 	case "propagation":
-		return "links and cables: onto them and along them"
+		return about("links and cables: onto them and along them")
 	case "queue":
-		return "other frames of its host's NIC"
+		return about("other frames of its host's NIC")
 	case "pacing", "window":
 		if x.Signal == "start" {
-			return "the rate or window that it began with"
+			return about("the rate or window that it began with")
 		}
-		return "its congestion control"
+		return about("its congestion control")
 	case "timeout":
-		return "lost packets: the retransmission timeout"
+		return about("lost packets: the retransmission timeout")
 	case "unanswered":
-		return "no answer by the end of the run"
+		return about("no answer by the end of the run")
 	}
-	return stopped
+	return about(stopped)
 }

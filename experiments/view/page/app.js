@@ -18,10 +18,12 @@ class App {
 		this.time = 0;
 		this.playing = false;
 		this.chosen = null; // ["flow", 3], ["port", 17] or ["node", 2]
+		this.place = null; // a port that a flow's time is told by
 		this.strip = new Strip(document.querySelector("#strip canvas"));
 		this.flows = new Flows($("flows"), (flow) => this.choose(flow === null ? null : ["flow", flow]));
 		this.selected = new Selected($("selected"), {
 			close: () => this.choose(null), port: (id) => this.choose(["port", id]), flow: (id) => this.choose(["flow", id]),
+			place: (id) => this.point(id === this.place ? null : id),
 		});
 		this.plots = new Plots($("plots"), (t) => this.go(t));
 		this.fillChoices();
@@ -99,12 +101,16 @@ class App {
 	}
 
 	notices() {
-		const said = [];
+		const said = [], sampled = new Map(); // what is to be said once: of which runs
 		for (const r of this.runs) {
 			const of = this.runs.length > 1 ? `${r.head.label}: ` : "";
-			if (!r.head.recorded) said.push(`${of}Only ${plural(r.head.rows?.length ?? 0, "port")} of ${r.ports.length} were sampled; PAUSE is of all. For queues and links everywhere: pausenet run --record, or pausenet view ${r.head.scenario}.`);
+			if (!r.head.recorded) {
+				const text = `Only ${plural(r.head.rows?.length ?? 0, "port")} of ${r.ports.length} were sampled; PAUSE is of all. For queues and links everywhere: pausenet run --record, or pausenet view ${r.head.scenario}.`;
+				sampled.set(text, [...(sampled.get(text) ?? []), r.head.label]);
+			}
 			for (const m of r.head.missing ?? []) said.push(of + m);
 		}
+		for (const [text, labels] of sampled) said.unshift(labels.length < this.runs.length ? `${labels.join(", ")}: ${text}` : text);
 		$("notice").textContent = said.join(" ");
 		$("notice").hidden = said.length === 0;
 	}
@@ -154,10 +160,19 @@ class App {
 	pauses() { return this.runs.map((r) => r.pauseTimes); }
 
 	choose(chosen) {
-		this.chosen = chosen;
+		[this.chosen, this.place] = [chosen, null];
 		this.selected.show(this.runs, chosen);
 		this.flows.select(chosen?.[0] === "flow" ? chosen[1] : null, true);
 		this.plots.show(this.runs, this.end, chosen, (this.colour ??= colours()));
+		this.saveLink();
+		this.paint();
+	}
+
+	/** point shows a port in the drawing and the plots, beside the flow that is selected. */
+	point(port) {
+		this.place = port;
+		this.selected.point(port);
+		this.plots.show(this.runs, this.end, this.chosen, this.colour, port);
 		this.saveLink();
 		this.paint();
 	}
@@ -182,7 +197,7 @@ class App {
 		const of = (k) => (kind === k ? id : null);
 		const moving = !slow.matches && this.playing;
 		for (const f of this.fabrics) {
-			f.draw(this.time, { colour: this.colour, flow: of("flow"), port: of("port"), node: of("node"), phase: moving ? (now / 900) % 1 : 0.4 });
+			f.draw(this.time, { colour: this.colour, flow: of("flow"), port: of("port"), node: of("node"), place: this.place, phase: moving ? (now / 900) % 1 : 0.4 });
 		}
 		this.strip.draw(this.time, this.colour);
 		this.plots.at(this.time);
@@ -234,6 +249,7 @@ class App {
 			const [kind, id] = this.chosen;
 			parts.push(`${kind}=${kind === "flow" ? id : encodeURIComponent(kind === "port" ? this.runs[0].ports[id].name : this.runs[0].nodeName(id))}`);
 		}
+		if (this.place !== null) parts.push(`at=${encodeURIComponent(this.runs[0].ports[this.place].name)}`);
 		const hash = `#${parts.join("&")}`;
 		clearTimeout(this.saving);
 		this.saving = setTimeout(() => {
@@ -259,6 +275,8 @@ class App {
 		for (const [kind, id] of [["flow", Number(said.get("flow") ?? -1)], ["port", index(r.ports, said.get("port"))], ["node", index(r.head.nodes, said.get("node"))]]) {
 			if (Number.isInteger(id) && this.exists([kind, id])) this.choose([kind, id]);
 		}
+		const at = index(r.ports, said.get("at"));
+		if (at >= 0 && this.chosen?.[0] === "flow") this.point(at);
 		const t = Number(said.get("t") ?? NaN);
 		this.go(Number.isFinite(t) ? t : this.begin());
 	}
@@ -275,7 +293,7 @@ class App {
 
 	recolour() {
 		this.colour = colours();
-		this.plots.show(this.runs, this.end, this.chosen, this.colour);
+		this.plots.show(this.runs, this.end, this.chosen, this.colour, this.place);
 		this.paint();
 	}
 
@@ -306,6 +324,7 @@ class App {
 		const typing = e.target.matches("input[type=search], select");
 		if (e.key === "Escape") {
 			if (typing) e.target.blur();
+			else if (this.place !== null) this.point(null);
 			else this.choose(null);
 			return;
 		}

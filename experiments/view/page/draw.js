@@ -155,7 +155,7 @@ export class Fabric {
 	}
 
 	/** draw draws the moment t. phase runs from 0 to 1 while something moves by itself. */
-	draw(t, { colour, flow, port, node, phase }) {
+	draw(t, { colour, flow, port, node, place, phase }) {
 		const { context: c, run } = this;
 		this.resize();
 		c.setTransform(this.density, 0, 0, this.density, 0, 0);
@@ -166,6 +166,7 @@ export class Fabric {
 		const ways = this.ways();
 		if (flow !== null) this.path(run.path(flow), ways);
 		if (port !== null) this.path([port], ways);
+		if (place !== null) this.path([place], ways, true);
 		const paused = [];
 		const byLevel = Array.from({ length: levels + 1 }, () => []);
 		for (const p of run.ports) {
@@ -190,11 +191,9 @@ export class Fabric {
 		for (const tier of this.layout.tiers) c.fillText(tier.name, 10, tier.y * this.scale + this.y);
 	}
 
-	path(ports, ways) {
+	/** trace strokes the lines of ports. */
+	trace(ports, ways) {
 		const { context: c } = this;
-		c.strokeStyle = this.colour.path;
-		c.lineWidth = Math.max(9, 12 * this.scale);
-		c.lineCap = "round";
 		c.beginPath();
 		for (const id of ports) {
 			const w = ways[id];
@@ -202,6 +201,21 @@ export class Fabric {
 			c.lineTo(w.toX, w.toY);
 		}
 		c.stroke();
+	}
+
+	// path draws a band under ports; edged: with an edge, by which it is told from another.
+	path(ports, ways, edged = false) {
+		const { context: c } = this;
+		c.lineCap = "round";
+		const wide = Math.max(9, 12 * this.scale);
+		if (edged) {
+			c.strokeStyle = this.colour.ink;
+			c.lineWidth = wide + 3;
+			this.trace(ports, ways);
+		}
+		c.strokeStyle = this.colour.path;
+		c.lineWidth = wide;
+		this.trace(ports, ways);
 	}
 
 	links(byLevel, ways) {
@@ -215,13 +229,7 @@ export class Fabric {
 			c.strokeStyle = known ? this.colour.levels[level] : this.colour.rule;
 			c.lineWidth = known ? thick * (0.7 + (1.6 * level) / levels) : thick * 0.7;
 			c.setLineDash(known ? [] : [2, 3]);
-			c.beginPath();
-			for (const id of ports) {
-				const w = ways[id];
-				c.moveTo(w.x, w.y);
-				c.lineTo(w.toX, w.toY);
-			}
-			c.stroke();
+			this.trace(ports, ways);
 		});
 		c.setLineDash([]);
 	}
@@ -234,13 +242,7 @@ export class Fabric {
 		c.strokeStyle = c.fillStyle = this.colour.pause;
 		c.lineWidth = Math.max(1.6, 2.6 * Math.min(1.4, this.scale));
 		c.setLineDash([5, 3.5]);
-		c.beginPath();
-		for (const id of ports) {
-			const w = ways[id];
-			c.moveTo(w.x, w.y);
-			c.lineTo(w.toX, w.toY);
-		}
-		c.stroke();
+		this.trace(ports, ways);
 		c.setLineDash([]);
 		c.beginPath();
 		for (const id of ports) {
@@ -330,7 +332,7 @@ export class Fabric {
 			else c.roundRect(n.x - n.w, n.y - n.h, 2 * n.w, 2 * n.h, Math.min(6, n.h * 0.4));
 			c.fill();
 			c.stroke();
-			const room = node.host && this.layout.dots ? n.w * 1.9 : n.w * 1.9;
+			const room = n.w * 1.9;
 			const size = Math.min(n.h * 0.95, (room * 1.7) / node.name.length, 22);
 			if (size >= 6.5) {
 				c.font = `${node.host ? 400 : 600} ${size}px system-ui, sans-serif`;

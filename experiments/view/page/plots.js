@@ -18,13 +18,13 @@ export class Plots {
 		new ResizeObserver(() => this.resize()).observe(section);
 	}
 
-	/** show draws what there is to plot of runs: the scenario's own plots, and those of what is selected. */
-	show(runs, end, chosen, colour) {
+	/** show draws what there is to plot of runs: the scenario's own plots, and those of what is selected, and of a port beside it. */
+	show(runs, end, chosen, colour, place = null) {
 		this.end = end;
 		this.range ??= [0, end];
 		for (const { plot } of this.shown) plot.destroy();
 		this.shown = [];
-		const all = [...selectedPlots(runs, chosen), ...panelPlots(runs), pausedPlot(runs, end)];
+		const all = [...selectedPlots(runs, chosen), ...selectedPlots(runs, place === null ? null : ["port", place]), ...panelPlots(runs), pausedPlot(runs, end)];
 		this.section.replaceChildren(...all.map((one) => this.make(one, runs, colour)));
 		this.resize();
 	}
@@ -106,6 +106,7 @@ export class Plots {
 				const v = s.value(t);
 				const said = v === undefined || v === null ? "" : format(v);
 				if (values[i].textContent !== said) values[i].textContent = said;
+				values[i].dataset.raw = v ?? "";
 			});
 		}
 	}

@@ -2,11 +2,12 @@
 
 import { bytes, count, element, percent, plural, rate, span } from "./format.js";
 import { slowdown } from "./table.js";
+import { whyParts } from "./why.js";
 
 /** Selected shows it in a section. */
 export class Selected {
-	constructor(section, { close, port, flow }) {
-		Object.assign(this, { section, close, port, flow });
+	constructor(section, { close, port, flow, place }) {
+		Object.assign(this, { section, close, port, flow, place });
 	}
 
 	/** show shows what is selected in some runs, nothing if that is null. */
@@ -27,6 +28,11 @@ export class Selected {
 	title(run, kind, id) {
 		if (kind === "flow") return `Flow ${id}, ${run.tag(id)}: ${run.nodeName(run.flows.source[id])} to ${run.nodeName(run.flows.destination[id])}`;
 		return kind === "port" ? `Port ${run.ports[id].name}, to ${run.nodeName(run.ports[id].peerNode)}` : `${run.head.nodes[id].host ? "Host" : "Switch"} ${run.nodeName(id)}`;
+	}
+
+	/** point shows which place of those that a flow's time is told by is in the drawing; null: none. */
+	point(port) {
+		for (const e of this.section.querySelectorAll(".why [data-port]")) e.setAttribute("aria-pressed", Number(e.dataset.port) === port);
 	}
 
 	/** at brings the values to a moment. */
@@ -77,6 +83,7 @@ export class Selected {
 		])];
 		const path = run.path(i);
 		parts.push(path.length > 0 ? this.links("Way:", path, run) : element("p", { className: "soft", textContent: "Its way is not known: run with --record." }));
+		parts.push(...whyParts(run, i, this.place));
 		return parts;
 	}
 

@@ -16,6 +16,9 @@ const columns = [
 	{ name: "slowdown", key: (run, i) => (run.flows.fct[i] < 0 ? Infinity : run.flows.slowdown[i]), text: (run, i) => slowdown(run, i) },
 ];
 
+// Where there is little room, some make way.
+const classOf = (c) => (c.left ? "left" : ["size", "start", "FCT"].includes(c.name) ? c.name : "");
+
 const ends = (run, i) => `${run.nodeName(run.flows.source[i])} → ${run.nodeName(run.flows.destination[i])}`;
 
 /** slowdown is a flow's, as text. */
@@ -39,7 +42,8 @@ export class Flows {
 
 	show(run, other) {
 		this.run = run;
-		this.columns = columns.filter((c) => !other || c.name !== "start");
+		this.columns = [...columns];
+		this.section.classList.toggle("beside", Boolean(other));
 		if (other && other.flowCount === run.flowCount) {
 			this.columns.push({ name: `under ${other.head.label}`, key: (_, i) => columns[7].key(other, i), text: (_, i) => slowdown(other, i) });
 		}
@@ -51,7 +55,7 @@ export class Flows {
 				this.by = k;
 				this.choose();
 			});
-			return element("th", { scope: "col", className: c.left ? "left" : "" }, button);
+			return element("th", { scope: "col", className: classOf(c) }, button);
 		}));
 		this.choose();
 	}
@@ -110,7 +114,7 @@ export class Flows {
 	row(flow) {
 		const tr = element("tr", { tabIndex: 0, className: flow === this.selected ? "chosen" : "" });
 		tr.dataset.flow = flow;
-		tr.append(...this.columns.map((c) => element("td", { className: c.left ? "left" : "", textContent: c.text ? c.text(this.run, flow) : "" })));
+		tr.append(...this.columns.map((c) => element("td", { className: classOf(c), textContent: c.text ? c.text(this.run, flow) : "" })));
 		this.mark(tr, flow);
 		const pick = () => this.pick(flow === this.selected ? null : flow);
 		tr.addEventListener("click", pick);
