@@ -16,7 +16,7 @@
 // Where what is:
 //
 //   - A plan: plan.go, build.go (how a checked spec becomes one), summary.go (in a line), view.go (as it resolves).
-//   - Paths: routes.go, hpcc_routes.go (in the order of HPCC's simulator).
+//   - Paths: routes.go, hpcc_routes.go (in the order of HPCC's simulator), dependency.go (which queues can wait for which, and cycles).
 //   - A spec: spec.go (the file), builders.go (star, leaf-spine, fat-tree), hpcc.go (files of HPCC's simulator), check.go (what keeps it
 //     from being a plan); builtin.go has those that come with the program.
 package topologies

@@ -54,3 +54,53 @@ func TestWarningsOfACKs(t *testing.T) {
 		}
 	}
 }
+
+// A cycle of buffers that routes can close is told of with its queues, where the data is lossless and its senders' routes do.
+func TestWarningsOfCycles(t *testing.T) {
+	const bounces = "the routes from 150us on can close a cycle of buffers: leaf2:spine0 > spine0:leaf3 > leaf3:spine1 > spine1:leaf2."
+	ring := func(flows string) string {
+		return "topology: {nodes: [{name: s0, kind: switch}, {name: s1, kind: switch}, {name: s2, kind: switch}, {name: s3, kind: switch}, {name: s4, kind: switch}, " +
+			"{name: h0, kind: host}, {name: h1, kind: host}, {name: h2, kind: host}, {name: h3, kind: host}, {name: h4, kind: host}], " +
+			"links: [{from: s0, to: s1}, {from: s1, to: s2}, {from: s2, to: s3}, {from: s3, to: s4}, {from: s4, to: s0}, " +
+			"{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, to: s3}, {from: h4, to: s4}]}\n" +
+			"controllers: [none]\nduration: 1ms\nflows:\n" + flows
+	}
+	const round = "  - {from: h0, to: h2, size: 1KB}\n  - {from: h1, to: h3, size: 1KB}\n  - {from: h2, to: h4, size: 1KB}\n" +
+		"  - {from: h3, to: h0, size: 1KB}\n  - {from: h4, to: h1, size: 1KB}\n"
+	const wheel = "the routes can close a cycle of buffers: s0:s1 > s1:s2 > s2:s3 > s3:s4 > s4:s0."
+	builtin, err := BuiltinSource("deadlock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, text string
+		sets       []string
+		want       string // empty: nothing of cycles
+	}{
+		{"deadlock", string(builtin), nil, bounces},
+		{"static routes", strings.ReplaceAll(string(builtin), "reroute: 50us", "reroute: never"), nil, ""},
+		{"one link", strings.Replace(string(builtin), "{name: cut1, at: 100us", "{name: cut1, at: 9.96ms", 1), nil, "the routes from 10.01ms on"},
+		{"cut and mended", strings.Replace(string(builtin), "down: true, reroute: 50us}", "down: true, reroute: 50us, for: 20us}", 1), nil, ""},
+		{"lossy", string(builtin), []string{"switch.pfc.priorities=[]"}, ""},
+		{"ring", ring(round), nil, wheel},
+		{"credits", ring(round), []string{"switch.flow_control=cbfc"}, wheel},
+		{"without a fifth", ring(strings.Replace(round, "  - {from: h2, to: h4, size: 1KB}\n", "", 1)), nil, ""},
+	} {
+		s, err := Parse("x.yaml", []byte(c.text), c.sets)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		got := ""
+		for _, text := range Warnings(s, []string{"none"}) {
+			if strings.Contains(text, "cycle") {
+				got += text
+			}
+		}
+		if (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if pfc := c.name != "credits"; got != "" && strings.Contains(got, "watchdog") != pfc {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package topologies
+
+import "slices"
+
+// Dependencies are which egress queues can wait for which: a frame that came by one link and leaves by another waits, and so does the queue
+// at the first link's other end once PAUSE, or a lack of credits, has stopped it. A cycle among them is a cyclic buffer dependency, the
+// condition of a deadlock (Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", IEEE Transactions on
+// Computers 1987; "Tagger", Hu et al., CoNEXT 2017).
+type Dependencies struct {
+	plan  *Plan
+	waits map[PortID][]PortID // what a port's queue can wait for, in ascending order without repetition
+}
+
+// DependenciesOf are those of frames that hosts send to others by the routes, which may be the plan's own or what is left of them. Trips
+// are the pairs that send, by host index: source and destination. Trips that are dropped where no way is left are no matter.
+func (p *Plan) DependenciesOf(routes *Routes, trips [][2]int) *Dependencies {
+	d := &Dependencies{plan: p, waits: map[PortID][]PortID{}}
+	from := map[int32][]int32{} // leaves that send, by the leaf that is sent to
+	var to []int32
+	seen := map[[2]int32]bool{}
+	for _, t := range trips {
+		pair := [2]int32{routes.Leaf[t[0]], routes.Leaf[t[1]]}
+		if seen[pair] || pair[0] == pair[1] {
+			continue // within a leaf a frame crosses no link between switches
+		}
+		seen[pair] = true
+		if from[pair[1]] == nil {
+			to = append(to, pair[1])
+		}
+		from[pair[1]] = append(from[pair[1]], pair[0])
+	}
+	slices.Sort(to)
+	turns := p.turns()
+	switches := p.leafSwitches(routes)
+	reached := make([]int32, len(p.Switch)) // 1 + the leaf that it was last reached on the way to
+	var queue []int32
+	each := func(do func(port PortID, out []PortID)) {
+		for i := range reached {
+			reached[i] = 0
+		}
+		for _, leaf := range to {
+			queue = queue[:0]
+			for _, source := range from[leaf] {
+				queue = append(queue, switches[source])
+				reached[switches[source]] = leaf + 1
+			}
+			for len(queue) > 0 {
+				sw := queue[len(queue)-1]
+				queue = queue[:len(queue)-1]
+				group := routes.ToLeaf[int(sw)*routes.Leaves+int(leaf)]
+				if group == AtLeaf {
+					continue
+				}
+				for _, port := range routes.Groups[group] {
+					peer := int32(p.PeerNode(port).Index)
+					if next := routes.ToLeaf[int(peer)*routes.Leaves+int(leaf)]; next != AtLeaf {
+						do(port, routes.Groups[next])
+					}
+					if reached[peer] != leaf+1 {
+						reached[peer] = leaf + 1
+						queue = append(queue, peer)
+					}
+				}
+			}
+		}
+	}
+	// Where no way leads down, or along a tier, and up again there is no cycle: what goes up waits for what is higher or goes down, and
+	// that for what is lower. So it is in every fabric without faults that people build, and large ones are done here.
+	valley := false
+	each(func(port PortID, out []PortID) {
+		if !turns[port].up && !valley {
+			valley = slices.ContainsFunc(out, func(next PortID) bool { return !turns[next].down })
+		}
+	})
+	if !valley {
+		return d
+	}
+	each(func(port PortID, out []PortID) {
+		for _, next := range out {
+			d.add(port, next)
+		}
+	})
+	return d
+}
+
+// AddPath adds what frames on a path make wait, of ports that they leave by.
+func (d *Dependencies) AddPath(path []PortID) {
+	for i := 1; i < len(path); i++ {
+		d.add(path[i-1], path[i])
+	}
+}
+
+func (d *Dependencies) add(port, next PortID) {
+	waits := d.waits[port]
+	if at, found := slices.BinarySearch(waits, next); !found {
+		d.waits[port] = slices.Insert(waits, at, next)
+	}
+}
+
+// turn is where a port leads.
+type turn struct{ up, down bool } // to a switch of a higher tier, or a lower
+
+// turns are those of all ports.
+func (p *Plan) turns() []turn {
+	turns := make([]turn, len(p.Ports))
+	for i := range p.Ports {
+		here, there := p.Nodes[p.Ports[i].Node].Tier, p.PeerNode(PortID(i)).Tier
+		turns[i] = turn{up: there > here, down: there < here}
+	}
+	return turns
+}
+
+// leafSwitches are the indexes of the leaves' switches, by leaf.
+func (p *Plan) leafSwitches(routes *Routes) []int32 {
+	of := make([]int32, routes.Leaves)
+	for h, leaf := range routes.Leaf {
+		of[leaf] = int32(p.PeerNode(p.Nodes[p.Hosts[h]].Ports[0]).Index)
+	}
+	return of
+}
+
+// Cycle is a shortest cycle of ports, each of whose queues can wait for the next and the last for the first, the least port first; nil where there is
+// none.
+func (d *Dependencies) Cycle() []PortID {
+	ports := make([]PortID, 0, len(d.waits))
+	for port := range d.waits {
+		ports = append(ports, port)
+	}
+	slices.Sort(ports)
+	var best []PortID
+	for _, start := range d.cyclic(ports) {
+		if c := d.shortest(start, len(best)); c != nil {
+			best = c
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	least := slices.Index(best, slices.Min(best))
+	return slices.Concat(best[least:], best[:least])
+}
+
+// cyclic are the ports, in their order, that are left when those that wait for nothing are taken away, again and again: all that are on
+// cycles, and some that lead to them.
+func (d *Dependencies) cyclic(ports []PortID) (left []PortID) {
+	waiting := map[PortID]int{}
+	before := map[PortID][]PortID{}
+	var free []PortID
+	for _, port := range ports {
+		waiting[port] = len(d.waits[port])
+		for _, next := range d.waits[port] {
+			before[next] = append(before[next], port)
+			if d.waits[next] == nil {
+				free = append(free, next)
+			}
+		}
+	}
+	slices.Sort(free)
+	for free = slices.Compact(free); len(free) > 0; {
+		port := free[0]
+		free = free[1:]
+		for _, b := range before[port] {
+			if waiting[b]--; waiting[b] == 0 {
+				free = append(free, b)
+			}
+		}
+	}
+	for _, port := range ports {
+		if waiting[port] > 0 {
+			left = append(left, port)
+		}
+	}
+	return left
+}
+
+// shortest is a shortest cycle through a port if it has fewer ports than most, or most is 0; nil if there is none.
+func (d *Dependencies) shortest(start PortID, most int) []PortID {
+	from := map[PortID]PortID{}
+	for level, length := []PortID{start}, 1; len(level) > 0 && (most == 0 || length < most); length++ {
+		var next []PortID
+		for _, port := range level {
+			for _, n := range d.waits[port] {
+				if n == start {
+					cycle := []PortID{port}
+					for port != start {
+						port = from[port]
+						cycle = append(cycle, port)
+					}
+					slices.Reverse(cycle)
+					return cycle
+				}
+				if _, found := from[n]; !found {
+					from[n] = port
+					next = append(next, n)
+				}
+			}
+		}
+		level = next
+	}
+	return nil
+}
