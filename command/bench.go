@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"runtime"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/bench"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
@@ -41,8 +41,8 @@ docs/performance.md has results and says how to read them.`,
 			if file == "" {
 				return err
 			}
-			text, marshalling := json.MarshalIndent(result, "", "  ")
-			return errors.Join(err, marshalling, os.WriteFile(file, append(text, '\n'), 0o666))
+			text, marshalling := files.FormatJSON(result)
+			return errors.Join(err, marshalling, os.WriteFile(file, text, 0o666))
 		},
 	}
 	flags := c.Flags()

@@ -122,7 +122,7 @@ func writeStudent(out *files.Folder, version string, s *Student) error {
 	if err := own.Write("feedback.html", page); err != nil {
 		return err
 	}
-	for name, v := range map[string]any{"results.json": s.Gradescope(), "classroom.json": s.Classroom(), "grade.json": s.Grade} {
+	for name, v := range map[string]any{"results.json": s.Gradescope(), "classroom.json": s.Classroom()} { // whose form is theirs
 		data, err := json.MarshalIndent(v, "", "  ")
 		if err != nil {
 			return err
@@ -131,5 +131,9 @@ func writeStudent(out *files.Folder, version string, s *Student) error {
 			return err
 		}
 	}
-	return nil
+	data, err := files.FormatJSON(s.Grade)
+	if err != nil {
+		return err
+	}
+	return own.Write("grade.json", data)
 }

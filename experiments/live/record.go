@@ -19,12 +19,14 @@ import (
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // Record is what outlives a fabric that had no terminal: what it was and, once it has ended and nobody had asked for that, why. It is a
 // file beside its socket. What the program says as it crashes is in another, which ends in .log.
 type Record struct {
+	Schema   int    `json:"schema"` // files.Schema
 	Name     string `json:"name"`
 	Scenario string `json:"scenario"`
 	kernel.Process
@@ -56,7 +58,7 @@ func (f *Fabric) remember() error {
 		return err
 	}
 	forgetOld()
-	f.record = &Record{Name: f.Name, Scenario: f.Made.Scenario.Name, Process: own, Up: time.Now()}
+	f.record = &Record{Schema: files.Schema, Name: f.Name, Scenario: f.Made.Scenario.Name, Process: own, Up: time.Now()}
 	f.record.Forget() // the one before
 	if err := f.record.write(); err != nil {
 		return fmt.Errorf("write the fabric's record: %w", err)

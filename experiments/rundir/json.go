@@ -19,11 +19,11 @@ func WriteJSON(folder *files.Folder, name string, v any) error {
 }
 
 func formatJSON(name string, v any) ([]byte, error) {
-	data, err := json.MarshalIndent(v, "", "  ")
+	data, err := files.FormatJSON(v)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return append(data, '\n'), nil
+	return data, nil
 }
 
 // FileError is a mistake in a file of results.
@@ -54,6 +54,9 @@ func ReadJSON(path string, into any) error {
 	data, err := files.Read(path, jsonFile)
 	if err != nil {
 		return err
+	}
+	if err := files.CheckSchema(data); err != nil {
+		return &FileError{Path: path, Err: err}
 	}
 	return parseResult(path, data, into)
 }

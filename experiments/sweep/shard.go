@@ -58,12 +58,8 @@ func (s Shard) Points(all []Point) []Point {
 // ShardFile is in the folder of a shard, and says which it is, and of what.
 const ShardFile = "shard.json"
 
-// shardSchema is the version of its form.
-const shardSchema = 1
-
 // shardInfo is shard.json.
 type shardInfo struct {
-	Schema int `json:"schema"`
 	Shard
 	Hash string `json:"plan_sha256"` // of the whole sweep's Plan
 	Plan *Plan  `json:"plan"`
@@ -83,7 +79,7 @@ func (s Shard) Begin(directory string, plan *Plan) error {
 		return err
 	}
 	defer folder.Close()
-	return rundir.WriteJSON(folder, ShardFile, &shardInfo{Schema: shardSchema, Shard: s, Hash: plan.Hash(), Plan: plan})
+	return rundir.WriteJSON(folder, ShardFile, &shardInfo{Shard: s, Hash: plan.Hash(), Plan: plan})
 }
 
 func readShard(directory string) (*shardInfo, error) {
@@ -95,10 +91,7 @@ func readShard(directory string) (*shardInfo, error) {
 	if err := rundir.ReadJSON(path, in); err != nil {
 		return nil, err
 	}
-	switch {
-	case in.Schema != shardSchema:
-		return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("its schema is %d, and this pausenet knows %d: merge with the version that made the shards", in.Schema, shardSchema)}
-	case in.Plan == nil || in.Plan.Sweep == nil || in.Plan.Hash() != in.Hash || in.Of < 1 || in.Number < 1 || in.Number > in.Of:
+	if in.Plan == nil || in.Plan.Sweep == nil || in.Plan.Hash() != in.Hash || in.Of < 1 || in.Number < 1 || in.Number > in.Of {
 		return nil, &rundir.FileError{Path: path, Err: errors.New("it has been changed: make the shard again")}
 	}
 	for i := range in.Plan.Points {

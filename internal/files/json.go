@@ -1,0 +1,41 @@
+package files
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// Schema is the version of the form of the JSON files that pausenet writes. It goes up when a key is gone or comes to mean something else; a key
+// that is new changes nothing for who does not know it.
+const Schema = 1
+
+// FormatJSON is v, which is an object, as a file of JSON whose first key is the schema.
+func FormatJSON(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	rest, object := bytes.CutPrefix(data, []byte("{\n"))
+	if !object {
+		return nil, fmt.Errorf("a file of JSON is an object with keys, not %.20s", data)
+	}
+	return append(fmt.Appendf(nil, "{\n  \"schema\": %d,\n", Schema), append(rest, '\n')...), nil
+}
+
+// schemaKey is the schema as FormatJSON writes it.
+var schemaKey = regexp.MustCompile(`^\s*\{\s*"schema": (\d+),`)
+
+// CheckSchema refuses a file of JSON of a later schema. Files of before there were any have none.
+func CheckSchema(data []byte) error {
+	m := schemaKey.FindSubmatch(data)
+	if m == nil {
+		return nil
+	}
+	if n, err := strconv.Atoi(string(m[1])); err != nil || n > Schema {
+		return fmt.Errorf("its schema is %s, and this pausenet knows %d: read it with the version that wrote it, or a later one", m[1], Schema)
+	}
+	return nil
+}
