@@ -26,6 +26,7 @@ type Description struct {
 type NodeDescription struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
+	Tier    int    `json:"tier"` // 0 of hosts, 1 of the switches that they are cabled to, and so on
 	Address string `json:"address,omitempty"`
 	Ports   int    `json:"ports"`
 	// Of a host: what became of its programs' frames.
@@ -48,7 +49,7 @@ func (f *Fabric) Describe() (*Description, error) {
 		d.Clock = clockOf(f.live.Status())
 		for i := range f.Plan.Nodes {
 			n := &f.Plan.Nodes[i]
-			own := NodeDescription{Name: n.Name, Kind: n.Kind.String(), Ports: len(n.Ports)}
+			own := NodeDescription{Name: n.Name, Kind: n.Kind.String(), Tier: n.Tier, Ports: len(n.Ports)}
 			if n.Kind == topologies.Host {
 				own.Address = n.Addr.String()
 				counts := e.HostStack(n.Index)

@@ -214,7 +214,7 @@ func (f *Fabric) Close() (Verdict, error) {
 		w.end()
 	}
 	for _, r := range f.watch.readers {
-		if r.kinds == nil {
+		if r.wants(EventDrops) {
 			f.addUp(r)
 		}
 		r.end(verdictEvent(v))

@@ -28,9 +28,12 @@ type reader struct {
 // place is where frames are dropped, and why.
 type place struct{ node, port, peer, cause string }
 
+// wants says whether the reader is told of events of a kind.
+func (r *reader) wants(kind string) bool { return r.kinds == nil || slices.Contains(r.kinds, kind) }
+
 // offer gives the reader an event.
 func (r *reader) offer(e Event) {
-	if r.kinds != nil && !slices.Contains(r.kinds, e.Kind) {
+	if !r.wants(e.Kind) {
 		return
 	}
 	if r.missed > 0 {
@@ -56,7 +59,7 @@ func (r *reader) missedEvent(next Event) Event {
 
 // end gives the reader the last event, whatever it has missed.
 func (r *reader) end(e Event) {
-	if r.kinds == nil {
+	if r.wants(e.Kind) {
 		if r.missed > 0 {
 			r.last = append(r.last, r.missedEvent(e))
 		}
@@ -70,7 +73,7 @@ func (f *Fabric) read(backlog int, kinds []string) (*reader, error) {
 	r := &reader{events: make(chan Event, backlog), kinds: kinds, before: map[place]int64{}}
 	return r, f.Do(func(e *engine.Engine) error {
 		f.watch.readers = append(f.watch.readers, r)
-		if kinds == nil {
+		if r.wants(EventDrops) {
 			f.drops(func(p place, n int64) { r.before[p] = n })
 		}
 		return nil
@@ -149,7 +152,7 @@ func (f *Fabric) follow(r *reader, out func(*Event) error, quiet func() error, s
 				return err
 			}
 		case <-tick.C:
-			if r.kinds == nil {
+			if r.wants(EventDrops) {
 				_ = f.Do(func(*engine.Engine) error { f.addUp(r); return nil }) // or the fabric has ended
 			}
 		case <-stop:

@@ -68,12 +68,12 @@ func (w *watcher) PFCCame(engine.PFCArrival) {}
 
 // PFC implements engine.Observer.
 func (w *watcher) PFC(now vtime.Time, port int, priority uint8, pause bool) {
-	if len(w.readers) == 0 {
-		return
-	}
 	kind := EventResume
 	if pause {
 		kind = EventPause
+	}
+	if !w.wanted(kind) { // there may be a hundred thousand a second
+		return
 	}
 	e := w.eventAt(now, kind, port)
 	e.Priority = &priority
@@ -97,6 +97,16 @@ func (w *watcher) FaultEvent(h engine.FaultEvent) {
 	e := w.eventAt(h.At, h.Kind, h.Port)
 	e.Detail = h.Detail
 	w.tell(e)
+}
+
+// wanted says whether any reader is told of events of a kind.
+func (w *watcher) wanted(kind string) bool {
+	for _, r := range w.readers {
+		if r.wants(kind) {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *watcher) tell(e Event) {
