@@ -152,7 +152,7 @@ VIEW_SOURCES = $(sort $(wildcard experiments/view/page/*.js experiments/view/pag
 
 .PHONY: view-page
 view-page: ## bundle the page of pausenet view again, after a change in experiments/view/page
-	@for kind in js:app.js css:view.css; do \
+	@for kind in js:main.js css:view.css; do \
 		$(GO) tool esbuild experiments/view/page/$${kind#*:} --bundle --minify --format=esm --charset=utf8 --legal-comments=none --log-level=warning \
 		--banner:$${kind%%:*}="/* pausenet, Apache-2.0, with uPlot, Copyright (c) 2022 Leon Sorokin, MIT (NOTICE); made by make view-page of $$(cat $(VIEW_SOURCES) | sha256sum | cut -d' ' -f1) */" \
 		--outfile=experiments/view/bundle/view.$${kind%%:*} || exit 1; done

@@ -2,7 +2,11 @@
 
 package command
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
 
 // liveCommands are the verbs of live fabrics, which need the kernel plane: none here.
 var liveCommands []func() *cobra.Command
@@ -12,3 +16,8 @@ func runBare(c *cobra.Command) error { return c.Help() }
 
 // filesLeft are the files that live fabrics left: none here.
 func filesLeft() []leftFile { return nil }
+
+// fabricFlags adds the flags of a live fabric's page: there is none here.
+func (f *viewFlags) fabricFlags(*cobra.Command) {}
+
+func (f *viewFlags) viewFabric(*cobra.Command) error { return errors.ErrUnsupported }

@@ -41,6 +41,7 @@ type upFlags struct {
 	privileged bool
 	metrics    string
 	events     string
+	web        string
 }
 
 func newUpCommand() *cobra.Command {
@@ -80,6 +81,9 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.metrics, "metrics", "", "serve Prometheus' metrics at a TCP `address`; without one at "+live.DefaultMetrics)
 	flags.Lookup("metrics").NoOptDefVal = live.DefaultMetrics
 	flags.StringVar(&f.events, "events", "", "write what happens to a `file`, a line of JSON each")
+	flags.StringVar(&f.web, "web", "", "serve a page that shows the fabric, to browsers of this machine; rw: with buttons that change it (`ro|rw`)")
+	flags.Lookup("web").NoOptDefVal = webRead
+	completeFlag(c, "web", webWords...)
 	completeWord(c, "cc", controllerWords)
 	completeFlag(c, "metrics", live.DefaultMetrics)
 	completeNothing(c, "name", "slowdown", "set", "seed")
@@ -103,6 +107,9 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	if c.Flags().Changed("slowdown") && !(f.slowdown > 0 && f.slowdown <= maxSlowdown) {
 		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown, int(maxSlowdown)))
+	}
+	if err := checkWeb(c, f.web); err != nil {
+		return err
 	}
 	reread := func(sets []string) (*scenario.Scenario, error) {
 		return liveScenario(subject, append(append([]string(nil), f.sets...), sets...), f.controller)
@@ -143,6 +150,11 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		return badInput(err)
 	}
 	out := c.OutOrStdout()
+	page, err := serveFabric(f.name, f.web)
+	if err != nil {
+		return errors.Join(err, conclude(io.Discard, fabric, nil))
+	}
+	defer page.wait()
 	if before != nil {
 		fmt.Fprintf(out, "the fabric of this name before: %v\n", before)
 		if !f.detach {
@@ -150,6 +162,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	describeUp(out, fabric)
+	page.describe(out)
 	writeWarnings(os.Stderr, made.Scenario.Name, fabric.Warnings())
 	var failed error
 	if f.detach {

@@ -21,13 +21,15 @@ type viewFlags struct {
 	run    runFlags
 	export string
 	open   bool
+	fabric string // live
+	web    string
 }
 
 func newViewCommand() *cobra.Command {
 	f := viewFlags{run: runFlags{plane: "auto", format: "text", record: true}}
 	c := &cobra.Command{
-		Use:   "view DIR...|SCENARIO|FILE",
-		Short: "Watch runs in a browser: PAUSE as it spreads, queues, flows",
+		Use:   "view DIR...|SCENARIO|FILE|--fabric NAME",
+		Short: "Watch runs or a live fabric in a browser: PAUSE as it spreads, queues, flows",
 		Long: `view serves a page that plays runs again: those below each DIR, a folder of a run, of a
 scenario or of results. A SCENARIO, a built-in's name or a file, is run first, as by
 run --record.
@@ -36,13 +38,27 @@ The page is for this machine's browsers alone, at an address that view prints, u
 Ctrl-C ends it. It needs no network. With --export it goes into one file, which opens
 without pausenet.
 
+With --fabric the page shows a live fabric as it is now, until that ends. --web=rw gives
+it buttons that change the fabric.
+
 What DIR has of each port over time is what its scenario samples; PAUSE is always of
 all. Runs made by run --record have all ports.`,
 		Example: `  pausenet view results/dcon-burst
   pausenet view dcon-burst --cc dcqcn,dcon
-  pausenet view results/dcon-burst --export burst.html`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.view(c, args) },
+  pausenet view results/dcon-burst --export burst.html
+  sudo pausenet view --fabric lab`,
+		Args: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("fabric") {
+				return nil
+			}
+			return cobra.MinimumNArgs(1)(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("fabric") {
+				return f.live(c, args)
+			}
+			return f.view(c, args)
+		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
 		},
@@ -53,6 +69,7 @@ all. Runs made by run --record have all ports.`,
 	controllersFlag(c, &f.run.controllers)
 	flags.Var((*seedFlag)(&f.run.seed), "seed", "`seed` of everything random (default: the scenario's)")
 	setFlag(c, &f.run.sets)
+	f.fabricFlags(c)
 	flags.BoolVar(&f.run.quick, "quick", false, "run a long scenario in its quick form")
 	flags.IntVar(&f.run.jobs, "jobs", 1, "`number` of runs at the same time")
 	processorsFlag(c, &f.run.processors, " (default: all)")
@@ -66,9 +83,25 @@ all. Runs made by run --record have all ports.`,
 // runOnly are the flags that are of a run that is to be made.
 var runOnly = []string{"cc", "seed", "set", "quick", "jobs", "processors", "out", "force"}
 
+// live shows a live fabric.
+func (f *viewFlags) live(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return badInput(fmt.Errorf("%s: --fabric shows a live fabric, and nothing beside it; leave either out", args[0]))
+	}
+	for _, flag := range append([]string{"export"}, runOnly...) {
+		if c.Flags().Changed(flag) {
+			return badInput(fmt.Errorf("--%s is for runs, and --fabric shows a live fabric: leave either out", flag))
+		}
+	}
+	return f.viewFabric(c)
+}
+
 func (f *viewFlags) view(c *cobra.Command, args []string) error {
 	if err := errors.Join(notEmpty(c, "export"), atMostOne(c, "export", "open")); err != nil {
 		return err
+	}
+	if c.Flags().Changed("web") {
+		return badInput(errors.New("--web is for the page of a live fabric, and a run cannot be changed: name the fabric with --fabric, or leave --web out"))
 	}
 	folders, verdict := args, error(nil)
 	if isFolder(args[0]) {
@@ -132,14 +165,19 @@ func (f *viewFlags) serve(c *cobra.Command, title string, runs [][]byte) error {
 	fmt.Fprintf(c.OutOrStdout(), "%s\n", server.URL())
 	fmt.Fprintln(os.Stderr, "open this address in a browser on this machine; Ctrl-C ends")
 	if f.open {
-		if err := openBrowser(ctx, server.URL()); err != nil {
-			writeWarnings(os.Stderr, "--open", []string{fmt.Sprintf("%v: open the address by hand", err)})
-		}
+		f.openPage(ctx, server.URL())
 	}
 	if err := server.Serve(ctx); err != nil {
 		return &exitError{exitEnvironment, fmt.Errorf("serve the page: %w", err)}
 	}
 	return nil
+}
+
+// openPage opens a page in the browser, or says that it could not.
+func (f *viewFlags) openPage(ctx context.Context, url string) {
+	if err := openBrowser(ctx, url); err != nil {
+		writeWarnings(os.Stderr, "--open", []string{fmt.Sprintf("%v: open the address by hand", err)})
+	}
 }
 
 // openBrowser has the system open an address.

@@ -66,9 +66,10 @@ var mayImport = map[string][]string{
 		"experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel",
 		"orchestrator/provenance",
 	},
-	"experiments/view":    {"experiments/rundir", "experiments/replay"},
-	"experiments/why":     {"experiments/rundir"},
-	"experiments/results": {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/report"},
+	"experiments/view":     {"experiments/rundir", "experiments/replay"},
+	"experiments/liveview": {"experiments/live", "experiments/view"},
+	"experiments/why":      {"experiments/rundir"},
+	"experiments/results":  {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/report"},
 	"experiments/suite": {
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "topologies", "orchestrator/engine",
 	},
@@ -96,7 +97,7 @@ var mayImport = map[string][]string{
 		"topologies", "topologies/draw", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
-		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/view", "experiments/why",
+		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/view", "experiments/liveview", "experiments/why",
 	},
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Server serves runs to the browsers of this machine's user: on the loopback interface, on a port that the kernel chooses, below a token
+// Server serves runs, or a live fabric, to the browsers of this machine's user: on the loopback interface, on a port that the kernel chooses, below a token
 // that only who is told the address has.
 //
 // Another page that the same browser has open reaches the port too, by a name that it has resolve to 127.0.0.1 (DNS rebinding), or across
@@ -23,25 +23,64 @@ type Server struct {
 	token    string
 	title    string
 	runs     [][]byte
+	live     *Live // nil: runs
 }
+
+// Live is what a page of a live fabric is fed by.
+type Live struct {
+	// Changes says that the page offers to change the fabric.
+	Changes bool
+	// Handler answers what the page asks for, by paths as they are below the token: "events" and the like. A request by POST has brought the token
+	// in its header TokenHeader too.
+	Handler http.Handler
+}
+
+// TokenHeader is the header of requests that change something. No page of another origin can send it, for the browser would ask first.
+const TokenHeader = "Pausenet-Token"
 
 // Listen makes a server, whose address is known from then on; Serve serves.
 func Listen(title string, runs [][]byte) (*Server, error) {
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	return &Server{listener, rand.Text(), title, runs}, nil
+	return listen(&Server{title: title, runs: runs})
+}
+
+// ListenLive makes one of a live fabric.
+func ListenLive(title string, source Live) (*Server, error) {
+	return listen(&Server{title: title, live: &source})
+}
+
+func listen(s *Server) (_ *Server, err error) {
+	s.token = rand.Text()
+	s.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	return s, err
 }
 
 // URL is the page's address.
 func (s *Server) URL() string { return fmt.Sprintf("http://%s/%s/", s.listener.Addr(), s.token) }
 
-// Serve serves until the context is done.
+// farewell is how long answers that are under way have to be taken as the server ends.
+const farewell = time.Second
+
+// Serve serves until the context is done. Requests' contexts are done then too.
 func (s *Server) Serve(ctx context.Context) error {
 	// What a local program may hold open by not going on is bounded; runs are sent in one go.
-	server := &http.Server{Handler: http.HandlerFunc(s.handle), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	server := &http.Server{
+		Handler: http.HandlerFunc(s.handle), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		if server.Shutdown(last) != nil {
+			_ = server.Close()
+		}
+	})
+	defer func() {
+		if !stop() {
+			<-ended
+		}
+	}()
 	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -68,20 +107,30 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if !s.allowed(r) {
-		http.Error(w, "this address is for the page of pausenet view alone", http.StatusForbidden)
+		http.Error(w, "this address is for the page of pausenet alone", http.StatusForbidden)
 		return
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if !reads && (s.live == nil || r.Method != http.MethodPost) {
 		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "there is nothing here but to be read", http.StatusMethodNotAllowed)
 		return
 	}
 	token, name, below := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if !below || subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 {
-		http.Error(w, "nothing is here: open the address that pausenet view has printed", http.StatusNotFound)
+	if !below || !s.isToken(token) {
+		http.Error(w, "nothing is here: open the address that pausenet has printed", http.StatusNotFound)
+		return
+	}
+	if !reads && !s.isToken(r.Header.Get(TokenHeader)) {
+		http.Error(w, "what changes something has the token in the header "+TokenHeader, http.StatusForbidden)
 		return
 	}
 	kind, data := s.file(name)
+	if s.live != nil && (data == nil || !reads) {
+		r.URL.Path = name
+		s.live.Handler.ServeHTTP(w, r)
+		return
+	}
 	if data == nil {
 		http.NotFound(w, r)
 		return
@@ -93,11 +142,15 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func (s *Server) isToken(word string) bool {
+	return subtle.ConstantTimeCompare([]byte(word), []byte(s.token)) == 1
+}
+
 // file is what is below the token.
 func (s *Server) file(name string) (kind string, data []byte) {
 	switch name {
 	case "":
-		return "text/html; charset=utf-8", []byte(page(s.title, len(s.runs), ""))
+		return "text/html; charset=utf-8", []byte(page(s.title, len(s.runs), s.live.meta()))
 	case "view.js":
 		return "text/javascript; charset=utf-8", script
 	case "view.css":

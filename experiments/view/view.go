@@ -1,5 +1,5 @@
 // Package view shows runs in a browser: a page that plays them again, from a server of this process for this machine alone (Serve), or as
-// one file that needs none (Export). What it plays is package replay's.
+// one file that needs none (Export). What it plays is package replay's. The same page shows live fabrics (ListenLive), fed by package liveview.
 //
 // The page is page/index.html, page/view.css and ES modules, which esbuild has bundled, with uPlot, into bundle/view.js and
 // bundle/view.css: make view-page.
@@ -65,4 +65,15 @@ func page(title string, runs int, policy string) string {
 		titlePlace, "<title>"+html.EscapeString(title)+" · pausenet</title>",
 		policyPlace, fmt.Sprintf(`<meta name="runs" content="%d">%s`, runs, policy),
 	).Replace(index)
+}
+
+// meta tells the page that it is of a live fabric, and whether it may change it.
+func (l *Live) meta() string {
+	switch {
+	case l == nil:
+		return ""
+	case l.Changes:
+		return `<meta name="live" content="rw">`
+	}
+	return `<meta name="live" content="ro">`
 }

@@ -1,6 +1,5 @@
 // The page: what is shown, at which moment, and what the user does about it.
 
-import { load } from "./data.js";
 import { colours, Fabric } from "./draw.js";
 import { bytes, element, moment, plural, span } from "./format.js";
 import { help } from "./help.js";
@@ -12,9 +11,11 @@ import { bookmarks, Strip } from "./timeline.js";
 const $ = (id) => document.getElementById(id);
 const slow = matchMedia("(prefers-reduced-motion: reduce)");
 
-class App {
+/** App is the page of some runs. */
+export class App {
 	constructor(runs) {
 		this.all = runs;
+		this.first = 0; // the time at which the strip begins
 		this.time = 0;
 		this.playing = false;
 		this.chosen = null; // ["flow", 3], ["port", 17] or ["node", 2]
@@ -55,7 +56,7 @@ class App {
 		$("description").textContent = run.head.description;
 		$("scrub").max = this.end;
 		this.marks = bookmarks(this.runs);
-		this.strip.show(this.runs, this.end, this.marks);
+		this.strip.show(this.runs, this.first, this.end, this.marks);
 		this.flows.show(run, this.runs[1]);
 		$("bookmarks").replaceChildren(element("option", { value: "", textContent: "a moment …" }),
 			...this.marks.map((m, i) => element("option", { value: i, textContent: `${moment(m.time, this.end)}  ${m.label}` })));
@@ -126,7 +127,7 @@ class App {
 	}
 
 	go(t, { from = "user" } = {}) {
-		this.time = Math.max(0, Math.min(this.end, t));
+		this.time = Math.max(this.first, Math.min(this.end, t));
 		if (from !== "clock") this.saveLink();
 		this.paint();
 	}
@@ -242,20 +243,20 @@ class App {
 	// The address says which runs, what is selected and which moment, so that it can be handed on.
 	saveLink() {
 		if (!this.ready) return;
-		const parts = [`t=${Math.round(this.time)}`];
+		const parts = this.following ? [] : [`t=${Math.round(this.time)}`];
 		if (this.all.length > 1) parts.push(`run=${this.a}`);
 		if (this.b !== null) parts.push(`beside=${this.b}`);
 		if (this.chosen) {
 			const [kind, id] = this.chosen;
-			parts.push(`${kind}=${kind === "flow" ? id : encodeURIComponent(kind === "port" ? this.runs[0].ports[id].name : this.runs[0].nodeName(id))}`);
+			parts.push(`${kind}=${kind === "flow" ? this.runs[0].flowName(id) : encodeURIComponent(kind === "port" ? this.runs[0].ports[id].name : this.runs[0].nodeName(id))}`);
 		}
 		if (this.place !== null) parts.push(`at=${encodeURIComponent(this.runs[0].ports[this.place].name)}`);
-		const hash = `#${parts.join("&")}`;
+		const hash = parts.length > 0 ? `#${parts.join("&")}` : "";
 		clearTimeout(this.saving);
 		this.saving = setTimeout(() => {
 			// An address that the user has changed meanwhile is about to be read.
 			if (location.hash !== this.known) return;
-			if (location.hash !== hash) history.replaceState(null, "", hash);
+			if (location.hash !== hash) history.replaceState(null, "", hash || location.pathname);
 			this.known = hash;
 		}, 100);
 	}
@@ -272,7 +273,7 @@ class App {
 		if (!this.ready || a !== this.a || b !== this.b) this.show(a, b);
 		const [r] = this.runs;
 		const index = (list, name) => (name === null ? -1 : list.findIndex((each) => each.name === name));
-		for (const [kind, id] of [["flow", Number(said.get("flow") ?? -1)], ["port", index(r.ports, said.get("port"))], ["node", index(r.head.nodes, said.get("node"))]]) {
+		for (const [kind, id] of [["flow", r.flowIndex(Number(said.get("flow") ?? -1))], ["port", index(r.ports, said.get("port"))], ["node", index(r.head.nodes, said.get("node"))]]) {
 			if (Number.isInteger(id) && this.exists([kind, id])) this.choose([kind, id]);
 		}
 		const at = index(r.ports, said.get("at"));
@@ -355,12 +356,3 @@ class App {
 		does();
 	}
 }
-
-load().then((runs) => {
-	if (runs.length === 0) throw new Error("there is no run in it");
-	new App(runs);
-}).catch((problem) => {
-	document.body.classList.remove("loading");
-	$("notice").hidden = false;
-	$("notice").textContent = `Nothing can be shown: ${problem.message}.`;
-});

@@ -36,6 +36,7 @@ export function lastAtMost(values, v, from = 0, to = values.length) {
 /** Run is one run. Times are in ns, ports are numbered as in the header: link l has 2l and 2l+1. */
 export class Run {
 	constructor(data) {
+		if (!data) return; // a live fabric's fills it by and by
 		if (new TextDecoder().decode(data.subarray(0, magic.length)) !== magic) throw new Error("this is no replay, or of another pausenet");
 		const length = new DataView(data.buffer, data.byteOffset + magic.length).getUint32(0, true);
 		const begin = magic.length + 4;
@@ -174,6 +175,12 @@ export class Run {
 
 	/** portName is a port as pausenet's commands name it, node:peer. */
 	portName(port) { return `${this.nodeName(this.ports[port].node)}:${this.nodeName(this.ports[port].peerNode)}`; }
+
+	/** flowName is what people call a flow: its number. */
+	flowName(flow) { return String(flow); }
+
+	/** flowIndex is the flow of a number; -1: there is none. */
+	flowIndex(number) { return number; }
 
 	tag(flow) { return this.head.tags[this.flows.tag[flow]]; }
 }

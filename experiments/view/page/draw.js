@@ -167,14 +167,16 @@ export class Fabric {
 		if (flow !== null) this.path(run.path(flow), ways);
 		if (port !== null) this.path([port], ways);
 		if (place !== null) this.path([place], ways, true);
-		const paused = [];
+		const paused = [], down = [];
 		const byLevel = Array.from({ length: levels + 1 }, () => []);
 		for (const p of run.ports) {
-			if (run.paused(p.id, t)) paused.push(p.id);
+			if (run.down?.(p.id, t)) down.push(p.id);
+			else if (run.paused(p.id, t)) paused.push(p.id);
 			else byLevel[p.row < 0 ? levels : Math.min(levels - 1, Math.floor(run.utilisation(p.id, sample) * levels))].push(p.id);
 		}
 		this.links(byLevel, ways);
 		this.pauses(paused, ways, phase);
+		this.down(down, ways);
 		this.queues(sample, ways);
 		this.underWay(t, ways);
 		this.nodes(flow, node);
@@ -266,6 +268,32 @@ export class Fabric {
 			c.fillStyle = this.colour.paper;
 			c.fillRect(x - size * 0.5, y - size * 0.55, size * 0.34, size * 1.1);
 			c.fillRect(x + size * 0.16, y - size * 0.55, size * 0.34, size * 1.1);
+		}
+	}
+
+	// down draws links that are: dotted, with a cross.
+	down(ports, ways) {
+		const { context: c } = this;
+		const size = Math.max(4, Math.min(9, 7 * this.scale));
+		c.strokeStyle = this.colour.muted;
+		for (const id of ports) {
+			const w = ways[id];
+			c.lineWidth = 1.4;
+			c.setLineDash([2, 4]);
+			c.beginPath();
+			c.moveTo(w.x, w.y);
+			c.lineTo(w.toX, w.toY);
+			c.stroke();
+			c.setLineDash([]);
+			if (id % 2 === 1) continue;
+			const x = (w.x + w.toX) / 2, y = (w.y + w.toY) / 2;
+			c.lineWidth = 2.6;
+			c.beginPath();
+			for (const k of [-1, 1]) {
+				c.moveTo(x - size, y - k * size);
+				c.lineTo(x + size, y + k * size);
+			}
+			c.stroke();
 		}
 	}
 

@@ -24,9 +24,21 @@ export class Plots {
 		this.range ??= [0, end];
 		for (const { plot } of this.shown) plot.destroy();
 		this.shown = [];
-		const all = [...selectedPlots(runs, chosen), ...selectedPlots(runs, place === null ? null : ["port", place]), ...panelPlots(runs), pausedPlot(runs, end)];
-		this.section.replaceChildren(...all.map((one) => this.make(one, runs, colour)));
+		this.section.replaceChildren(...allPlots(runs, end, chosen, place).map((one) => this.make(one, runs, colour)));
 		this.resize();
+	}
+
+	/** update takes over what has come of a run that goes on, and shows a stretch of time unless the user has magnified another. */
+	update(runs, from, to, chosen, colour, place = null) {
+		if (!this.section.classList.contains("zoomed")) this.range = [from, to];
+		const all = allPlots(runs, to, chosen, place);
+		const same = all.length === this.shown.length && all.every(({ title, series }, i) => title === this.shown[i].title && series.length === this.shown[i].series.length);
+		if (!same) return this.show(runs, to, chosen, colour, place);
+		[this.begin, this.end] = [from, to];
+		all.forEach(({ series }, i) => {
+			this.shown[i].series = series;
+			this.shown[i].plot.setData(uPlot.join(series.map((s) => [s.x, s.y])));
+		});
 	}
 
 	make({ title, series, format }, runs, colour) {
@@ -49,7 +61,7 @@ export class Plots {
 			],
 			series: [{}, ...series.map((s) => ({
 				label: s.name, stroke: colour.series[labels.indexOf(s.label) % colour.series.length], width: 1.5, dash: s.run > 0 ? [6, 4] : undefined, spanGaps: true,
-				paths: s.step ? uPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false },
+				paths: s.step ? uPlot.paths.stepped({ align: s.step === "mean" ? -1 : 1 }) : undefined, points: { show: false },
 			}))],
 			hooks: {
 				ready: [(u) => u.over.append(line)],
@@ -63,7 +75,7 @@ export class Plots {
 		let pressed = 0;
 		plot.over.addEventListener("pointerdown", (e) => (pressed = e.offsetX));
 		plot.over.addEventListener("click", (e) => Math.abs(e.offsetX - pressed) < 4 && this.go(plot.posToVal(e.offsetX, "x")));
-		plot.over.addEventListener("dblclick", () => this.zoom(0, this.end));
+		plot.over.addEventListener("dblclick", () => this.zoom(this.begin ?? 0, this.end));
 		// One entry a label, with a value of each run.
 		const entries = new Map(labels.map((label) => [label, element("li", {}, label)]));
 		keys.append(...entries.values());
@@ -74,16 +86,17 @@ export class Plots {
 			entries.get(s.label).append(swatch, value);
 			return value;
 		});
-		this.shown.push({ plot, figure, series, values, line, format });
+		this.shown.push({ title, plot, figure, series, values, line, format });
 		return figure;
 	}
 
 	zoom(from, to) {
 		if (to - from < 100) return;
-		this.range = [Math.max(0, from), Math.min(this.end, to)];
+		const begin = this.begin ?? 0;
+		this.range = [Math.max(begin, from), Math.min(this.end, to)];
 		for (const { plot } of this.shown) plot.redraw(true, true);
 		for (const { plot } of this.shown) plot.setScale("x", { min: this.range[0], max: this.range[1] });
-		this.section.classList.toggle("zoomed", this.range[0] > 0 || this.range[1] < this.end);
+		this.section.classList.toggle("zoomed", this.range[0] > begin || this.range[1] < this.end);
 		this.at(this.time);
 	}
 
@@ -112,7 +125,12 @@ export class Plots {
 	}
 }
 
-// line is a series. Its x are sorted; of very long ones it has the largest value of each stretch.
+function allPlots(runs, end, chosen, place) {
+	return [...selectedPlots(runs, chosen), ...selectedPlots(runs, place === null ? null : ["port", place]), ...panelPlots(runs), ...(runs[0].live ? [] : [pausedPlot(runs, end)])];
+}
+
+// line is a series. Its x are sorted; with the step "mean" each value is of the time before it. Of very long ones it has the largest value of
+// each stretch.
 function line(run, k, runs, label, x, y, step) {
 	const [allX, allY] = [x, y]; // of which the value at a moment is
 	if (x.length > mostPoints) {
@@ -136,7 +154,7 @@ function panelPlots(runs) {
 		series: runs.flatMap((run, k) => {
 			const same = (run.head.panels ?? []).findIndex((p) => p.title === panel.title);
 			return same < 0 ? [] : run.head.panels[same].series.map((s, n) => line(
-				run, k, runs, s.label, run.row(`panel.${same}.time`, n), run.row(`panel.${same}.value`, n), ["queue", "ingress", "state"].includes(s.quantity),
+				run, k, runs, s.label, run.row(`panel.${same}.time`, n), run.row(`panel.${same}.value`, n), panel.mean ? "mean" : ["queue", "ingress", "state"].includes(s.quantity),
 			));
 		}),
 	})).filter((p) => p.series.length > 0);
@@ -180,7 +198,7 @@ function selectedPlots(runs, chosen) {
 	if (kind !== "flow") return [];
 	const rowOf = (run) => [id, run.row("first")[id] ?? 0];
 	return [
-		...plot(`Flow ${id}: rates`, [["rate", "rate"], ["goodput", "goodput"]], rate, rowOf, false),
-		...plot(`Flow ${id}: RTT`, [["rtt", "RTT"]], span, rowOf, true),
+		...plot(`Flow ${runs[0].flowName(id)}: rates`, [["rate", "rate"], ["goodput", "goodput"]], rate, rowOf, false),
+		...plot(`Flow ${runs[0].flowName(id)}: RTT`, [["rtt", "RTT"]], span, rowOf, true),
 	];
 }

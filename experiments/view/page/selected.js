@@ -21,12 +21,12 @@ export class Selected {
 		this.section.replaceChildren(element("div", { className: "bar" }, element("h2", { textContent: this.title(runs[0], kind, id) }), close));
 		for (const run of runs) {
 			if (runs.length > 1) this.section.append(element("h3", { textContent: run.head.label }));
-			this.section.append(...this[`${kind}Parts`](run, id));
+			this.section.append(...(run.parts?.[kind] ?? this[`${kind}Parts`]).call(this, run, id));
 		}
 	}
 
 	title(run, kind, id) {
-		if (kind === "flow") return `Flow ${id}, ${run.tag(id)}: ${run.nodeName(run.flows.source[id])} to ${run.nodeName(run.flows.destination[id])}`;
+		if (kind === "flow") return `Flow ${run.flowName(id)}${run.tag(id) && `, ${run.tag(id)}`}: ${run.nodeName(run.flows.source[id])} to ${run.nodeName(run.flows.destination[id])}`;
 		return kind === "port" ? `Port ${run.ports[id].name}, to ${run.nodeName(run.ports[id].peerNode)}` : `${run.head.nodes[id].host ? "Host" : "Switch"} ${run.nodeName(id)}`;
 	}
 

@@ -42,7 +42,7 @@ export class Flows {
 
 	show(run, other) {
 		this.run = run;
-		this.columns = [...columns];
+		this.columns = [...(run.flowColumns ?? columns)];
 		this.section.classList.toggle("beside", Boolean(other));
 		if (other && other.flowCount === run.flowCount) {
 			this.columns.push({ name: `under ${other.head.label}`, key: (_, i) => columns[7].key(other, i), text: (_, i) => slowdown(other, i) });
@@ -51,7 +51,7 @@ export class Flows {
 		this.section.querySelector("thead tr").replaceChildren(...this.columns.map((c, k) => {
 			const button = element("button", { textContent: c.name || "now", title: c.title ?? `sort by ${c.name}` });
 			button.addEventListener("click", () => {
-				this.down = this.by === k ? !this.down : ["size", "FCT", "slowdown"].includes(c.name) || k >= columns.length - 1;
+				this.down = this.by === k ? !this.down : c.down || ["size", "FCT", "slowdown"].includes(c.name) || k >= columns.length - 1;
 				this.by = k;
 				this.choose();
 			});
@@ -60,19 +60,19 @@ export class Flows {
 		this.choose();
 	}
 
-	/** choose finds and sorts the flows that are wanted. */
-	choose() {
+	/** choose finds and sorts the flows that are wanted, and goes to the first unless it is to stay. */
+	choose(stay) {
 		const { run } = this;
 		const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-		const text = (i) => `${i} ${run.tag(i)} ${run.nodeName(run.flows.source[i])} ${run.nodeName(run.flows.destination[i])}`.toLowerCase();
+		const text = (i) => `${run.flowName(i)} ${run.tag(i)} ${run.nodeName(run.flows.source[i])} ${run.nodeName(run.flows.destination[i])}`.toLowerCase();
 		this.rows = Array.from({ length: run.flowCount }, (_, i) => i).filter((i) => words.length === 0 || words.every((w) => text(i).split(" ").some((part) => part.includes(w))));
 		const { key } = this.columns[this.by];
 		const keys = new Map(this.rows.map((i) => [i, key(run, i, this.time)]));
 		const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 		this.rows.sort((a, b) => (this.down ? compare(keys.get(b), keys.get(a)) : compare(keys.get(a), keys.get(b))) || a - b);
 		this.section.querySelectorAll("th").forEach((th, k) => th.setAttribute("aria-sort", k !== this.by ? "none" : this.down ? "descending" : "ascending"));
-		this.section.querySelector("#found").textContent = words.length > 0 ? `${count(this.rows.length)} of ${count(run.flowCount)}` : plural(run.flowCount, "flow");
-		this.scroll.scrollTop = 0;
+		this.section.querySelector("#found").textContent = words.length > 0 ? `${count(this.rows.length)} of ${count(run.flowCount)}` : run.flowsSay ?? plural(run.flowCount, "flow");
+		if (!stay) this.scroll.scrollTop = 0;
 		this.fill();
 	}
 
@@ -106,9 +106,26 @@ export class Flows {
 		if (!this.run) return;
 		const first = Math.max(0, Math.floor(this.scroll.scrollTop / rowHeight) - 4);
 		const shown = this.rows.slice(first, first + Math.ceil(this.scroll.clientHeight / rowHeight) + 8);
+		const before = [...this.body.querySelectorAll("tr[data-flow]")];
+		if (this.run.live && before.length === shown.length && shown.every((i, k) => before[k].dataset.flow === String(i))) {
+			before.forEach((tr, k) => this.renew(tr, shown[k])); // rows that stay can be clicked, and keep the focus
+			return;
+		}
+		const focus = document.activeElement?.closest("tr[data-flow]")?.dataset.flow;
 		const space = (n) => element("tr", { className: "space", ariaHidden: "true" }, element("td", { colSpan: this.columns.length, style: `height:${n * rowHeight}px` }));
 		this.body.replaceChildren(space(first), ...shown.map((i) => this.row(i)), space(this.rows.length - first - shown.length));
 		this.body.parentElement.setAttribute("aria-rowcount", this.rows.length + 1);
+		if (focus !== undefined) this.body.querySelector(`tr[data-flow="${focus}"]`)?.focus({ preventScroll: true });
+	}
+
+	/** renew brings a row up to date. */
+	renew(tr, flow) {
+		tr.className = flow === this.selected ? "chosen" : "";
+		this.columns.forEach((c, k) => {
+			const said = c.text?.(this.run, flow);
+			if (said !== undefined && tr.children[k].textContent !== said) tr.children[k].textContent = said;
+		});
+		this.mark(tr, flow);
 	}
 
 	row(flow) {

@@ -16,7 +16,7 @@ export function bookmarks(runs) {
 			storms.set(key, (storms.get(key) ?? 0) + 1);
 			add(e.time, "event", `${e.kind} ${e.place}`.trim());
 		}
-		if (run !== runs[0]) continue;
+		if (run !== runs[0] || run.live) continue;
 		for (const s of run.head.spans ?? []) add(s.from_ns, "span", s.label);
 		const seen = new Set();
 		const order = Array.from(run.flows.start, (_, i) => i).sort((a, b) => run.flows.start[a] - run.flows.start[b]);
@@ -38,7 +38,7 @@ export class Strip {
 		this.still = document.createElement("canvas"); // all but the moment
 	}
 
-	show(runs, end, marks) { Object.assign(this, { runs, end, marks, drawn: "" }); }
+	show(runs, first, end, marks) { Object.assign(this, { runs, first, end, marks, drawn: "" }); }
 
 	draw(t, colour) {
 		const { canvas, context: c, still } = this;
@@ -65,7 +65,7 @@ export class Strip {
 	}
 
 	// The thumb of the range below is as wide as this: both go from middle to middle of it.
-	x(t, w) { return 8 + (t / this.end) * (w - 16); }
+	x(t, w) { return 8 + ((t - this.first) / (this.end - this.first || 1)) * (w - 16); }
 
 	drawStill(c, w, h, density, colour) {
 		c.setTransform(density, 0, 0, density, 0, 0);
@@ -80,14 +80,15 @@ export class Strip {
 		c.font = "11px system-ui, sans-serif";
 		c.textBaseline = "middle";
 		c.fillStyle = colour.muted;
-		const step = niceStep(this.end, Math.max(2, w / 110));
-		for (let at = 0; at <= this.end; at += step) {
+		const step = niceStep(this.end - this.first || 1, Math.max(2, w / 110));
+		for (let at = Math.ceil(this.first / step) * step; at <= this.end; at += step) {
 			const x = this.x(at, w);
 			c.fillRect(x - 0.5, low, 1, 4);
-			c.textAlign = at === 0 ? "left" : x > w - 40 ? "right" : "center";
-			c.fillText(span(at), at === 0 ? 8 : Math.min(x, w - 8), h - 5);
+			c.textAlign = x < 40 ? "left" : x > w - 40 ? "right" : "center";
+			c.fillText(span(at), Math.max(8, Math.min(x, w - 8)), h - 5);
 		}
 		for (const m of this.marks) {
+			if (m.time < this.first) continue;
 			const x = this.x(m.time, w);
 			c.fillStyle = m.kind === "pause" ? colour.pause : m.kind === "event" ? colour.queue : colour.muted;
 			c.fillRect(x - 0.75, 0, 1.5, low);
@@ -109,7 +110,10 @@ export class Strip {
 
 	density(c, run, w, top, high, colour) {
 		const wide = 2, bins = new Float64Array(Math.max(1, Math.ceil((w - 16) / wide)));
-		for (const t of run.pauseTimes) bins[Math.min(bins.length - 1, Math.floor((t / this.end) * bins.length))]++;
+		run.pauseTimes.forEach((t, i) => {
+			const bin = Math.floor(((t - this.first) / (this.end - this.first || 1)) * bins.length);
+			if (bin >= 0) bins[Math.min(bins.length - 1, bin)] += run.pauseCounts?.[i] ?? 1;
+		});
 		const most = Math.log1p(Math.max(1, ...bins));
 		c.fillStyle = colour.pause;
 		bins.forEach((n, i) => {

@@ -1,0 +1,85 @@
+//go:build linux
+
+package liveview
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	// takesWithin is how long a page has to take what is sent to it; then it is dropped, and comes back if it is still there.
+	takesWithin = 15 * time.Second
+	// beatEvery is how often one in which nothing happens is told that its feed is there.
+	beatEvery = 10 * time.Second
+)
+
+// ServeHTTP answers what the page asks for.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "events" && r.Method == http.MethodGet:
+		p.serveEvents(w, r)
+	case r.URL.Path == "do" && r.Method == http.MethodPost:
+		p.serveChange(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// serveEvents writes what happens as server-sent events, until the page goes or the fabric ends. A page that comes back says which
+// message was its last.
+func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
+	if !p.feed.enter() {
+		http.Error(w, fmt.Sprintf("%d pages look at this fabric, as many as may at once: close some", mostReaders), http.StatusServiceUnavailable)
+		return
+	}
+	defer p.feed.leave()
+	number, err := strconv.Atoi(r.Header.Get("Last-Event-ID"))
+	if err != nil || number < 0 {
+		number = 0
+	}
+	head, err := json.Marshal(&p.head)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	out := http.NewResponseController(w)
+	write := func(parts ...[]byte) bool {
+		_ = out.SetWriteDeadline(time.Now().Add(takesWithin))
+		for _, part := range parts {
+			if _, err := w.Write(part); err != nil {
+				return false
+			}
+		}
+		return out.Flush() == nil
+	}
+	if !write(fmt.Appendf(nil, "retry: 1000\nevent: hello\ndata: %s\n\n", head)) {
+		return
+	}
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for {
+		messages, last, wake, over := p.feed.after(number)
+		if len(messages) > 0 && !write(messages...) || over {
+			return
+		}
+		number = last
+		select {
+		case <-wake:
+		case <-beat.C:
+			if !write([]byte(":\n\n")) {
+				return
+			}
+		case <-r.Context().Done():
+			// The fabric's end is the last message, and ends this too.
+			if messages, _, _, over := p.feed.after(number); over {
+				write(messages...)
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,19 @@
+// Where the page begins: it plays runs, or shows a live fabric.
+
+import { App } from "./app.js";
+import { load } from "./data.js";
+import { watch } from "./live.js";
+
+async function begin() {
+	const live = document.querySelector("meta[name=live]");
+	if (live) return watch();
+	const runs = await load();
+	if (runs.length === 0) throw new Error("there is no run in it");
+	return new App(runs);
+}
+
+begin().catch((problem) => {
+	document.body.classList.remove("loading");
+	document.getElementById("notice").hidden = false;
+	document.getElementById("notice").textContent = `Nothing can be shown: ${problem.message}.`;
+});
