@@ -3,7 +3,7 @@
 //
 // Where what is:
 //
-//   - Verbs about files and what comes with the program: list.go, show.go, validate.go, schema.go, graph.go, import.go and bound.go.
+//   - Verbs about files and what comes with the program: list.go, show.go, validate.go, schema.go, graph.go, import.go, check.go (headroom) and bound.go.
 //   - Verbs of experiments: run.go, rerun.go, report.go, why.go, view.go and train.go; sweep.go, with sweepmerge.go, sweeppoint.go (the process of one point) and
 //     sweepdisplay.go (how far the points are).
 //   - Verbs of live fabrics, on Linux: up.go, with detach.go (into the background), down.go, shell.go, exec.go, inspect.go, events.go,

@@ -30,6 +30,7 @@ var commands = []func() *cobra.Command{
 	newSchemaCommand,
 	newGraphCommand,
 	newImportCommand,
+	newCheckCommand,
 	newCCCommand,
 	newLabCommand,
 	newTrainCommand,

@@ -26,6 +26,8 @@ type Watching struct {
 	// Processors is how many the run may use at once; 0: one. With several, what is told of flows, and what makes their controllers, is called
 	// by several goroutines at once.
 	Processors int
+	// Ended is told of the engine when the run has ended, before its plane is closed; nil: nobody is.
+	Ended func(e *engine.Engine)
 }
 
 // Watch runs a scenario under a controller without writing anything.
@@ -47,5 +49,8 @@ func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watch
 	start := time.Now()
 	runErr := r.drive(ctx, w.Progress)
 	result := r.conclude(time.Since(start), runErr)
+	if w.Ended != nil {
+		w.Ended(r.engine)
+	}
 	return &result.Summary, errors.Join(environmental(runErr), plane.Close())
 }

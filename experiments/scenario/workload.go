@@ -50,6 +50,18 @@ func (s *Scenario) WithSeed(seed uint64) (*Scenario, error) {
 	return &own, own.draw(false)
 }
 
+// WithFlows is the scenario with these flows in the place of its own and of its workloads', without faults, for a duration. Nothing of it is sampled
+// or plotted.
+func (s *Scenario) WithFlows(flows []Flow, duration vtime.Time) *Scenario {
+	own := *s
+	own.Flows, own.Workloads, own.Faults = flows, nil, nil
+	own.Duration, own.Drain, own.DrainLimit = duration, false, 0
+	own.Sample = Sampling{Interval: duration, NoFlows: true}
+	own.Panels, own.Published, own.Spans = nil, nil, nil
+	own.listed, own.drawn, own.Recipe = len(flows), own.Seed, nil
+	return &own
+}
+
 // Listed are the flows that the scenario lists, the first of Flows.
 func (s *Scenario) Listed() []Flow { return s.Flows[:s.listed] }
 

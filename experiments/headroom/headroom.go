@@ -1,0 +1,123 @@
+// Package headroom proves or refutes, by arithmetic, that the headroom of each port takes what is in flight when PAUSE is sent, and tries the worst
+// incast for it in a run.
+package headroom
+
+import (
+	"errors"
+	"math/bits"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Check is the arithmetic of a scenario's switches.
+type Check struct {
+	Kinds    []Kind
+	Switches []Switch
+}
+
+// Kind is ports that are alike: they have equal cables and thresholds, and lead to hosts, or to switches.
+type Kind struct {
+	Ports []topologies.PortID
+	Cable switchagent.Cable
+	// InFlight are the parts of what may come after XOFF, of frames. Response is what comes while the peer's and the port's hardware take their
+	// time to send and to obey PAUSE, which the model's do not.
+	InFlight switchagent.InFlight
+	Response units.Bytes
+	XOFF     units.Bytes // 0: it is dynamic, without a bound
+	Headroom units.Bytes // of each lossless priority
+}
+
+// Needed is all that may come after XOFF.
+func (k *Kind) Needed() units.Bytes { return k.InFlight.Sum() + k.Response }
+
+// Margin is how much more the headroom is than what is needed; negative: it is less, and lossless frames may be dropped.
+func (k *Kind) Margin() units.Bytes { return k.Headroom - k.Needed() }
+
+// Switch is switches that are alike: what their ports may take up, and what there is.
+type Switch struct {
+	Nodes    []topologies.NodeID
+	Ports    int
+	Buffer   units.Bytes
+	XOFF     units.Bytes // of all ports and lossless priorities; 0 where it is dynamic and so takes what is free
+	Headroom units.Bytes // of all ports and lossless priorities
+}
+
+// Margin is how much more the buffer is than what lossless priorities may take up.
+func (s *Switch) Margin() units.Bytes { return s.Buffer - s.XOFF - s.Headroom }
+
+// Holds says whether nothing of a lossless priority can be dropped for want of room.
+func (c *Check) Holds() bool {
+	for i := range c.Kinds {
+		if c.Kinds[i].Margin() < 0 {
+			return false
+		}
+	}
+	for i := range c.Switches {
+		if c.Switches[i].Margin() < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ErrNoPFC is that no priority of the fabric is lossless by PFC.
+var ErrNoPFC = errors.New("no priority is lossless by PFC: there is no headroom to check")
+
+// Of checks a scenario as a run of a controller meets it (scenario.Scenario.Under). Response is what the hardware at both ends of a cable takes
+// beside what is modelled, 0 or more. IEEE 802.3, 31B.3.7, bounds it per end: 60 quanta of 512 bit times at 10 Gb/s (3.07 us), 118 at 40 Gb/s
+// (1.51 us), 394 at 100 Gb/s (2.02 us).
+func Of(s *scenario.Scenario, response vtime.Time) (*Check, error) {
+	plan, of := s.Topology, &s.Switch
+	lossless := bits.OnesCount8(of.PFC.Priorities)
+	if of.FlowControl != switchagent.FlowPFC || lossless == 0 {
+		return nil, ErrNoPFC
+	}
+	c := &Check{}
+	type port struct {
+		cable          switchagent.Cable
+		xoff, headroom units.Bytes
+		to             topologies.Kind
+	}
+	kinds := map[port]int{}
+	type node struct {
+		ports                  int
+		buffer, xoff, headroom units.Bytes
+	}
+	switches := map[node]int{}
+	for i, own := range scenario.EverySwitch(plan, of) {
+		at := &plan.Nodes[plan.Switch[i]]
+		cables := engine.Cables(plan, at.ID, false)
+		buffer, thresholds := own.Resolve(cables)
+		n := node{ports: len(cables), buffer: buffer}
+		for k, id := range at.Ports {
+			p := port{cables[k], thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind}
+			n.headroom += p.headroom * units.Bytes(lossless)
+			if of.PFC.Alpha == 0 {
+				n.xoff += p.xoff * units.Bytes(lossless)
+			}
+			place, found := kinds[p]
+			if !found {
+				place = len(c.Kinds)
+				kinds[p] = place
+				c.Kinds = append(c.Kinds, Kind{
+					Cable: p.cable, InFlight: p.cable.InFlight(lossless), Response: units.Bytes(p.cable.PeerRate.BytesIn(response)),
+					XOFF: p.xoff, Headroom: p.headroom,
+				})
+			}
+			c.Kinds[place].Ports = append(c.Kinds[place].Ports, id)
+		}
+		place, found := switches[n]
+		if !found {
+			place = len(c.Switches)
+			switches[n] = place
+			c.Switches = append(c.Switches, Switch{Ports: n.ports, Buffer: n.buffer, XOFF: n.xoff, Headroom: n.headroom})
+		}
+		c.Switches[place].Nodes = append(c.Switches[place].Nodes, at.ID)
+	}
+	return c, nil
+}

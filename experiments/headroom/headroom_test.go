@@ -1,0 +1,125 @@
+package headroom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+func parse(t interface {
+	Helper()
+	Fatal(...any)
+}, text string,
+) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("x.yaml", []byte(text+"\ncontrollers: [none]\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB}]\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestOf: the parts add up to what is done by hand here. A full frame has 1000 B of payload and 58 B of headers in RoCEv2's longest packet of ours, and
+// 24 B of line beside; a PFC frame is 64 B with its FCS and 20 B of line beside.
+func TestOf(t *testing.T) {
+	s := parse(t, "topology: {star: {hosts: 4, rate: 100Gbps, delay: 2us}}\nswitch: {pfc: {xoff: 100KB, headroom: 60KB}}")
+	c, err := Of(s, 1500*vtime.Nanosecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Kinds) != 1 || len(c.Kinds[0].Ports) != 4 || len(c.Switches) != 1 {
+		t.Fatalf("%+v", c)
+	}
+	k := &c.Kinds[0]
+	const cable, response = 2 * 2000 * 100 / 8, 1500 * 100 / 8 // ns x Gb/s / 8
+	if k.InFlight.Cable != cable || k.Response != response {
+		t.Errorf("cable %v, response %v: want %v, %v", k.InFlight.Cable, k.Response, cable, response)
+	}
+	if longest := k.InFlight.PastXOFF; longest < 1058 || longest > 1200 || k.InFlight.Sending != longest+24 || k.InFlight.Peer != longest+24 || k.InFlight.PFC != 2*84 {
+		t.Errorf("%+v", k.InFlight)
+	}
+	want := 60*units.KB - (cable + response + k.InFlight.PastXOFF + k.InFlight.Sending + k.InFlight.PFC + k.InFlight.Peer)
+	if k.Margin() != want || c.Holds() != (want >= 0) {
+		t.Errorf("margin %v, holds %v: want %v", k.Margin(), c.Holds(), want)
+	}
+	if sw := c.Switches[0]; sw.XOFF != 400*units.KB || sw.Headroom != 240*units.KB {
+		t.Errorf("%+v", sw)
+	}
+
+	small := parse(t, "topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\nswitch: {buffer: 500KB, pfc: {xoff: 100KB}}")
+	if c, err := Of(small, 0); err != nil || c.Kinds[0].Margin() != 0 || c.Switches[0].Margin() >= 0 || c.Holds() {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := Of(parse(t, "topology: {star: {hosts: 2}}\nswitch: {pfc: {priorities: []}}"), 0); !errors.Is(err, ErrNoPFC) {
+		t.Errorf("lossy: %v", err)
+	}
+}
+
+// TestWorst: who sends for a port between switches, and for one to a host.
+func TestWorst(t *testing.T) {
+	s := parse(t, "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 3, rate: 40Gbps, fabric_rate: 100Gbps}}")
+	plan := s.Topology
+	node := func(name string) int { return int(plan.NodeByName(name).ID) }
+	between := plan.PortBetween(plan.NodeByName("leaf1").ID, plan.NodeByName("spine0").ID)
+	i := Worst(plan, between)
+	if i == nil {
+		t.Fatal("nobody can fill a port from spine0")
+	}
+	if got := fmt.Sprint(i.Through, i.Receiver, i.Beside, i.Back); got != fmt.Sprint([]int{node("h0"), node("h1"), node("h2")}, node("h3"), []int{node("h4"), node("h5")},
+		[]int{node("h4"), node("h5")}) {
+		t.Errorf("%s", got)
+	}
+	if alone := parse(t, "topology: {star: {hosts: 2}}"); Worst(alone.Topology, alone.Topology.Nodes[alone.Topology.Switch[0]].Ports) == nil {
+		t.Error("two hosts: nobody sends to the other")
+	}
+}
+
+// TestTry: what the arithmetic proves drops nothing and stays within what it says, and half of it drops frames: over random cables.
+func TestTry(t *testing.T) {
+	dropped := 0
+	rapid.Check(t, func(t *rapid.T) {
+		rate := rapid.SampledFrom([]string{"10Gbps", "40Gbps", "100Gbps"}).Draw(t, "rate")
+		delay := rapid.IntRange(100, 8000).Draw(t, "delay")
+		topology := fmt.Sprintf("topology: {star: {hosts: 5, rate: %s, delay: %dns}}", rate, delay)
+		if rapid.Bool().Draw(t, "switches") {
+			topology = fmt.Sprintf("topology: {leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2, rate: %s, delay: %dns}}", rate, delay)
+		}
+		s := parse(t, topology+"\nswitch: {pfc: {xoff: 60KB}}")
+		c, err := Of(s, 0)
+		if err != nil || !c.Holds() {
+			t.Fatal(c, err)
+		}
+		for n := range c.Kinds {
+			k := &c.Kinds[n]
+			incast := Worst(s.Topology, k.Ports)
+			tried, err := incast.Try(context.Background(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !tried.Paused || tried.Dropped != 0 || tried.Most > k.XOFF+k.Needed() || tried.Most < k.XOFF {
+				t.Fatalf("%+v: paused %v, %v buffered of %v, %d dropped", incast, tried.Paused, tried.Most, k.XOFF+k.Needed(), tried.Dropped)
+			}
+			short := *s
+			short.Switch.PFC.Headroom = k.Needed() / 2
+			tried, err = incast.Try(context.Background(), &short)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tried.Dropped > 0 {
+				dropped++
+			} else if tried.Most > k.XOFF+k.Needed()/2 {
+				t.Fatalf("%v buffered of %v, and nothing dropped", tried.Most, k.XOFF+k.Needed()/2)
+			}
+		}
+	})
+	if dropped == 0 {
+		t.Error("half of the headroom dropped nothing, ever")
+	}
+}

@@ -1,0 +1,155 @@
+package headroom
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// most bounds the hosts that are looked at, and those that send, so that large fabrics take no longer than small ones.
+const (
+	mostHosts   = 512
+	mostSenders = 64
+)
+
+// Incast is traffic that fills a port's headroom as much as traffic can: hosts beyond the port send by it at the full rate of its cable to a receiver, as do
+// others that come to the receiver otherwise; and hosts on this side send the other way, so that PAUSE finds a frame being sent.
+type Incast struct {
+	Port     topologies.PortID
+	Receiver topologies.NodeID
+	Through  []topologies.NodeID // send by the port
+	Beside   []topologies.NodeID // send to the receiver by other ways
+	Back     []topologies.NodeID // send by the port's other direction, to the first of Through
+}
+
+// Worst is the worst incast for the first of the ports that hosts can congest what is beyond, or of those that frames can go by at all; nil if none can.
+func Worst(plan *topologies.Plan, ports []topologies.PortID) *Incast {
+	var first *Incast
+	for _, id := range ports {
+		switch i := worst(plan, id); {
+		case i == nil:
+		case i.congests(plan):
+			return i
+		case first == nil:
+			first = i
+		}
+	}
+	return first
+}
+
+// congests says whether more is sent to the receiver than it takes.
+func (i *Incast) congests(plan *topologies.Plan) bool {
+	access := func(h topologies.NodeID) units.Rate { return plan.Ports[plan.Nodes[h].Ports[0]].Rate }
+	through := units.Rate(0)
+	for _, h := range i.Through {
+		through += access(h)
+	}
+	sum := min(through, plan.Ports[plan.Ports[i.Port].Peer].Rate)
+	for _, h := range i.Beside {
+		sum += access(h)
+	}
+	return sum > access(i.Receiver)
+}
+
+func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
+	here, there := plan.Ports[id].Node, plan.PeerNode(id).ID
+	hosts := plan.Hosts[:min(len(plan.Hosts), mostHosts)]
+	by := func(from, to topologies.NodeID, first, second topologies.NodeID) bool {
+		return from != to && plan.PathVia(from, to, []topologies.NodeID{first, second}) != nil && from != second && to != first
+	}
+	i := &Incast{Port: id, Receiver: -1}
+	// The nearest receiver: a switch's own host shares nothing else with the port.
+	hops := 0
+	for _, to := range hosts {
+		for _, from := range hosts {
+			if !by(from, to, there, here) {
+				continue
+			}
+			if n := plan.Hops(here, to); i.Receiver < 0 || n < hops {
+				i.Receiver, hops = to, n
+			}
+			break
+		}
+	}
+	if i.Receiver < 0 {
+		return nil
+	}
+	fill := func(into *[]topologies.NodeID, least units.Rate, ok func(topologies.NodeID) bool) {
+		sum := units.Rate(0)
+		for _, h := range hosts {
+			if sum >= least || len(*into) == mostSenders {
+				return
+			}
+			if ok(h) {
+				*into = append(*into, h)
+				sum += plan.Ports[plan.Nodes[h].Ports[0]].Rate
+			}
+		}
+	}
+	rate := plan.Ports[plan.Ports[id].Peer].Rate
+	fill(&i.Through, rate, func(h topologies.NodeID) bool { return by(h, i.Receiver, there, here) })
+	fill(&i.Beside, rate, func(h topologies.NodeID) bool { return h != i.Receiver && !by(h, i.Receiver, there, here) })
+	fill(&i.Back, plan.Ports[id].Rate, func(h topologies.NodeID) bool { return h != i.Receiver && by(h, i.Through[0], here, there) })
+	return i
+}
+
+// flows are those of the incast: without end, and without congestion control.
+func (i *Incast) flows(plan *topologies.Plan) (flows []scenario.Flow) {
+	here, there := plan.Ports[i.Port].Node, plan.PeerNode(i.Port).ID
+	add := func(from, to topologies.NodeID, via ...topologies.NodeID) {
+		via = slices.DeleteFunc(via, func(id topologies.NodeID) bool { return plan.Nodes[id].Kind == topologies.Host })
+		flows = append(flows, scenario.Flow{Source: from, Destination: to, ExpectUnfinished: true, Extras: &scenario.FlowExtras{Via: via}})
+	}
+	for _, h := range i.Through {
+		add(h, i.Receiver, there, here)
+	}
+	for _, h := range i.Beside {
+		add(h, i.Receiver)
+	}
+	for _, h := range i.Back {
+		add(h, i.Through[0], here, there)
+	}
+	return flows
+}
+
+// Tried is what a run of an incast came to.
+type Tried struct {
+	Paused  bool        // the port has sent PAUSE: what follows was put to the test
+	Most    units.Bytes // of a lossless priority, buffered from the port
+	Dropped int64       // frames of lossless priorities, in the whole fabric, for want of room
+	For     vtime.Time  // virtual time
+}
+
+// Try runs the incast on the wasm plane without congestion control until the port's account has reached XOFF many times over.
+func (i *Incast) Try(ctx context.Context, s *scenario.Scenario) (*Tried, error) {
+	plan := s.Topology
+	// At half the line's rate the account fills to XOFF within twice the time that XOFF takes on the line. No account is above the buffer.
+	node := &plan.Nodes[plan.Ports[i.Port].Node]
+	buffer, thresholds := scenario.EverySwitch(plan, &s.Switch)[node.Index].Resolve(engine.Cables(plan, node.ID, false))
+	xoff := thresholds[plan.Ports[i.Port].Number-1].XOFF
+	if s.Switch.PFC.Alpha > 0 && (xoff == 0 || xoff > buffer) {
+		xoff = buffer
+	}
+	p := &plan.Ports[i.Port]
+	t := &Tried{For: 8*min(p.Rate, plan.Ports[p.Peer].Rate).TimeFor(int64(xoff)) + 50*p.Delay + 200*vtime.Microsecond}
+	own := s.WithFlows(i.flows(plan), t.For)
+	sum, err := runner.Watch(ctx, own, "none", runner.Watching{
+		Plane: engine.PlaneWasm, Seed: s.Seed,
+		Ended: func(e *engine.Engine) {
+			r := &e.State().Ports[i.Port]
+			t.Paused = r.PausesSent > 0
+			t.Most = units.Bytes(r.Class[own.Host.DataPriority].Peak)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.Dropped = sum.Drops.Lossless
+	return t, nil
+}
