@@ -29,18 +29,36 @@ func theOnly(w io.Writer) (string, error) {
 	return d.Name, nil
 }
 
+// downView is a fabric that has ended, for programs.
+type downView struct {
+	Name string `json:"name"`
+	// Before says why, of one that had ended before.
+	Before  string        `json:"ended_before,omitempty"`
+	Verdict *live.Verdict `json:"verdict,omitempty"`
+}
+
 func newDownCommand() *cobra.Command {
-	var all bool
+	var (
+		all    bool
+		format string
+	)
 	c := &cobra.Command{
 		Use:               "down [NAME]",
 		Short:             "End a live fabric and print its verdict",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFabrics,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
 			if err := checkRoot("a live fabric belongs to root"); err != nil {
 				return err
 			}
-			names := args
+			out := c.OutOrStdout()
+			if format == "json" {
+				out = io.Discard
+			}
+			names, views := args, []downView{}
 			if all {
 				var err error
 				if names, err = live.Names(); err != nil {
@@ -60,7 +78,7 @@ func newDownCommand() *cobra.Command {
 				called := name
 				if name == "" {
 					var err error
-					if called, err = theOnly(c.OutOrStdout()); err != nil {
+					if called, err = theOnly(out); err != nil {
 						return err
 					}
 				}
@@ -74,17 +92,24 @@ func newDownCommand() *cobra.Command {
 					return &exitError{exitEnvironment, err}
 				}
 				if name != "" {
-					fmt.Fprintf(c.OutOrStdout(), "%s: ", name)
+					fmt.Fprintf(out, "%s: ", name)
 				}
-				reply.Verdict.Write(c.OutOrStdout())
+				reply.Verdict.Write(out)
+				views = append(views, downView{Name: called, Verdict: reply.Verdict})
 				failed = failed || reply.Verdict.Status == measure.Fail
 			}
 			for _, r := range over {
-				fmt.Fprintln(c.OutOrStdout(), r)
+				fmt.Fprintln(out, r)
 				if r.Verdict != nil {
-					r.Verdict.Write(c.OutOrStdout())
+					r.Verdict.Write(out)
 				}
+				views = append(views, downView{r.Name, r.String(), r.Verdict})
 				r.Forget()
+			}
+			if format == "json" {
+				if err := writeJSON(c.OutOrStdout(), views); err != nil {
+					return err
+				}
 			}
 			if len(over) > 0 {
 				return &exitError{exitVerdict, fmt.Errorf("%s had ended before", count(len(over), "fabric"))}
@@ -96,5 +121,6 @@ func newDownCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "end all of them")
+	formatFlag(c, &format)
 	return c
 }

@@ -241,14 +241,20 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error
 	return s, nil
 }
 
+// runView is a run for programs: its folder, and its summary.json.
+type runView struct {
+	Folder string `json:"folder"`
+	*measure.Summary
+}
+
 // conclude prints what the runs came to and decides the exit code.
 func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner.Result, err error) error {
 	if f.format == "json" {
-		var all []*measure.Summary
-		for _, scenario := range results {
-			for _, r := range scenario {
-				if r != nil {
-					all = append(all, &r.Summary)
+		all := []runView{}
+		for i, scenario := range results {
+			for k, place := range suite.Places(&suite.Scenarios[i]) {
+				if r := scenario[k]; r != nil {
+					all = append(all, runView{place.Path(), &r.Summary})
 				}
 			}
 		}

@@ -14,7 +14,7 @@ func (s *Suite) Overwrites() error {
 	e := new(rundir.OverwriteError)
 	for i := range s.Scenarios {
 		c := &s.Scenarios[i]
-		for _, place := range s.places(c) {
+		for _, place := range s.Places(c) {
 			why, err := results.Overwritten(place.Path(), func() (*rundir.Manifest, error) {
 				return rundir.ManifestOf(c.Scenario, place.Controller, place.Seed, &rundir.Program{Version: s.Version, Sets: s.Sets})
 			})

@@ -54,8 +54,8 @@ type Scenario struct {
 	Reported bool // Run has written the report
 }
 
-// places are where the runs of a scenario go: by seed, then by controller.
-func (s *Suite) places(c *Scenario) []rundir.Place {
+// Places are where the runs of a scenario go: by seed, then by controller.
+func (s *Suite) Places(c *Scenario) []rundir.Place {
 	seeds := c.Seeds
 	if len(seeds) == 0 {
 		seeds = []uint64{c.Seed}
@@ -76,7 +76,7 @@ func (s *Suite) processors() int {
 	}
 	runs := 0
 	for i := range s.Scenarios {
-		runs += len(s.places(&s.Scenarios[i]))
+		runs += len(s.Places(&s.Scenarios[i]))
 	}
 	return crew.Share(min(s.Jobs, runs))
 }
@@ -98,7 +98,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 	for i := range s.Scenarios {
 		scenario := &s.Scenarios[i]
 		begun := sync.OnceFunc(func() { reports[i] = s.removeReport(scenario) })
-		places := s.places(scenario)
+		places := s.Places(scenario)
 		results[i] = make([]*runner.Result, len(places))
 		errs[i] = make([]error, len(places))
 		var runs sync.WaitGroup
@@ -164,7 +164,7 @@ func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun fun
 func (s *Suite) writeReport(c *Scenario, made []*runner.Result) error {
 	list := &rundir.Runs{Scenario: c.Scenario.Name, Version: s.Version, Command: s.Command}
 	var have []rundir.Place
-	for k, place := range s.places(c) {
+	for k, place := range s.Places(c) {
 		if made[k] != nil {
 			have = append(have, place)
 			list.Runs = append(list.Runs, filepath.ToSlash(place.Below()))
