@@ -157,6 +157,41 @@ view-page: ## bundle the page of pausenet view again, after a change in experime
 		--banner:$${kind%%:*}="/* pausenet, Apache-2.0, with uPlot, Copyright (c) 2022 Leon Sorokin, MIT (NOTICE); made by make view-page of $$(cat $(VIEW_SOURCES) | sha256sum | cut -d' ' -f1) */" \
 		--outfile=experiments/view/bundle/view.$${kind%%:*} || exit 1; done
 
+# A Python with setuptools and wheel (Debian's python3-setuptools, python3-wheel, python3-venv); for the tests python3-pytest, python3-pandas,
+# python3-matplotlib and mypy too. Nothing is taken from the network.
+PYTHON ?= python3
+# The machine that the wheel is for, as Go calls it, and as wheels do. A static program runs with any libc.
+WHEEL_OS ?= $(shell $(GO) env GOOS)
+WHEEL_ARCH ?= $(shell $(GO) env GOARCH)
+WHEEL_TAG_linux-amd64 = manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64
+WHEEL_TAG_linux-arm64 = manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64
+WHEEL_TAG_darwin-amd64 = macosx_12_0_x86_64
+WHEEL_TAG_darwin-arm64 = macosx_12_0_arm64
+WHEEL_TAG_windows-amd64 = win_amd64
+WHEEL_TAG = $(or $(WHEEL_TAG_$(WHEEL_OS)-$(WHEEL_ARCH)),$(error there is no wheel for $(WHEEL_OS)/$(WHEEL_ARCH)))
+# By PEP 440: a tag's, v1.2.3, or a development version's with its commit.
+WHEEL_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed -n 's/^v//p' | grep . || \
+	echo "0.0.0.dev0$$(git rev-parse --short HEAD 2>/dev/null | sed 's/^/+g/')")
+
+.PHONY: wheel
+wheel: ## build the Python package with the program in it into bin/wheel, without network; WHEEL_OS, WHEEL_ARCH for another machine
+	@rm -rf bin/wheel && mkdir -p bin/wheel/source
+	@cp -r python/pyproject.toml python/setup.py python/README.md LICENSE NOTICE bin/wheel/source
+	@mkdir -p bin/wheel/source/pausenet/bin && cp python/pausenet/*.py python/pausenet/py.typed bin/wheel/source/pausenet
+	CGO_ENABLED=0 GOOS=$(WHEEL_OS) GOARCH=$(WHEEL_ARCH) $(GO) build $(BUILDFLAGS) -trimpath -ldflags='-s -w' \
+		-o bin/wheel/source/pausenet/bin/$(if $(filter windows,$(WHEEL_OS)),pausenet.exe,pausenet) ./cmd/pausenet
+	WHEEL_VERSION=$(WHEEL_VERSION) WHEEL_TAG=$(WHEEL_TAG) $(PYTHON) -m pip wheel --quiet --no-index --no-deps --no-build-isolation \
+		-w bin/wheel bin/wheel/source
+	@rm -rf bin/wheel/source && ls -l bin/wheel/*.whl
+
+.PHONY: test-python
+test-python: wheel ## test the Python package, as its wheel installs it; as root with live fabrics
+	$(PYTHON) -m venv --clear --system-site-packages bin/wheel/venv
+	bin/wheel/venv/bin/pip install --quiet --no-index --no-deps bin/wheel/*.whl
+	cd python && $(PYTHON) -m mypy --cache-dir=/dev/null pausenet
+	cd bin/wheel && PYTHONDONTWRITEBYTECODE=1 WHEEL_TESTED=$(CURDIR)/bin/wheel/venv MPLBACKEND=Agg venv/bin/python -m pytest -q -p no:cacheprovider \
+		--durations=5 $(PYTESTFLAGS) $(CURDIR)/python/tests
+
 .PHONY: clean
 clean: ## remove what make build and make run wrote
 	rm -rf bin results

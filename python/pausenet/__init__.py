@@ -1,0 +1,18 @@
+"""pausenet from Python: run experiments on lossless data-center fabrics, and take their results as pandas' DataFrames.
+
+>>> import pausenet
+>>> results = pausenet.run("dcon-burst", cc=["dcqcn", "dcon"])
+>>> results.verdict
+'PASS'
+>>> results.flows.groupby("controller").slowdown.mean()
+>>> results.plot()
+
+``run`` makes runs, ``load`` reads those of a folder, ``sweep`` goes over values of parameters, ``up`` brings a live fabric
+up, ``call`` runs any other command of the program.
+"""
+
+from pausenet._command import Error, Warning, binary, call
+from pausenet._results import Results, Run, Verdict, load, run
+from pausenet._sweep import load_sweep, sweep
+
+__all__ = ["Error", "Results", "Run", "Verdict", "Warning", "binary", "call", "load", "load_sweep", "run", "sweep"]

@@ -1,0 +1,169 @@
+"""The pausenet program: where it is, and how it is called."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, List, Mapping, NoReturn, Optional, Sequence, Union
+
+#: Exit codes of the program. 1 is also that of a command that was interrupted.
+FAILED, USAGE, ENVIRONMENT = 1, 2, 3
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Error(Exception):
+    """The program refused, or failed.
+
+    Its text is the program's own message, which says what is wrong, where, and what to do.
+    """
+
+    def __init__(self, message: str, exit_code: int, command: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        #: The program's exit code: 1 a verdict is FAIL or the command was interrupted, 2 usage or a mistake in a file,
+        #: 3 the environment (no root, no space); negative: the signal that ended it.
+        self.exit_code = exit_code
+        #: The command, as a list of words.
+        self.command = list(command)
+
+    def __reduce__(self) -> Any:
+        return (type(self), (str(self), self.exit_code, self.command))
+
+
+class Warning(UserWarning):
+    """A warning of the program, or a verdict that is not PASS."""
+
+
+def binary() -> str:
+    """The path of the program: that in this package, else ``$PAUSENET``, else the first on ``PATH``.
+
+    Raises Error if there is none.
+    """
+    name = "pausenet.exe" if os.name == "nt" else "pausenet"
+    packed = Path(__file__).parent / "bin" / name
+    if packed.is_file():
+        return str(packed)
+    named = os.environ.get("PAUSENET")
+    if named:
+        if shutil.which(named) is None:
+            raise Error(f"PAUSENET is {named}, which is no program: name pausenet's", USAGE)
+        return named
+    for folder in os.get_exec_path():
+        found = shutil.which(name, path=folder)
+        if found and not _is_script(found):
+            return found
+    raise Error("the program pausenet is not in this package, nor on PATH: install the wheel that make wheel builds, "
+                "or set PAUSENET to the program's path", ENVIRONMENT)
+
+
+def _is_script(path: str) -> bool:
+    """Whether a program is the script that this package installs, which would call itself for ever."""
+    try:
+        with open(path, "rb") as f:
+            return f.read(2) == b"#!"
+    except OSError:
+        return True
+
+
+def arguments(flags: Mapping[str, Any]) -> List[str]:
+    """Flags of a command line: None is left out, True is a flag alone, a list is a flag with its parts by commas."""
+    words: List[str] = []
+    for name, value in flags.items():
+        if value is None or value is False:
+            continue
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            words.append(flag)
+        else:
+            words.append(f"{flag}={listed(value)}")
+    return words
+
+
+def listed(value: Any) -> str:
+    """A value, or several by commas, as flags take them."""
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return ",".join(str(v) for v in value)
+    return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(value)
+
+
+def setting(value: Any) -> str:
+    """A value as --set takes it: texts as they are, all else as JSON, which is YAML too."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+class Output:
+    """What a command printed, and how it ended."""
+
+    def __init__(self, command: List[str], code: int, out: str, err: str) -> None:
+        self.command, self.code, self.out, self.err = command, code, out, err
+
+    @property
+    def message(self) -> str:
+        """The error at the end of what it printed."""
+        lines = self.err.strip().split("\n")
+        at = max((i for i, line in enumerate(lines)
+                  if line.startswith("pausenet: ") and ": warning: " not in line
+                  and not line.startswith("pausenet: wasm plane: ")), default=0)
+        text = "\n".join(lines[at:])
+        return text[len("pausenet: "):] if text.startswith("pausenet: ") else text
+
+    @property
+    def warnings(self) -> List[str]:
+        """Its warnings."""
+        return [line[len("pausenet: "):].replace(": warning: ", ": ", 1) for line in self.err.split("\n")
+                if line.startswith("pausenet: ") and ": warning: " in line]
+
+    def fail(self) -> NoReturn:
+        """Raise the command's Error."""
+        text = self.message
+        if not text:
+            text = f"it was ended by signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
+        raise Error(text, self.code, self.command)
+
+
+def execute(words: Sequence[str], stdin: Optional[str] = None, show: bool = False) -> Output:
+    """Run a command to its end. An interruption (Ctrl-C) ends it in order: it writes what was measured."""
+    command = [binary(), *words]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=None if show else subprocess.PIPE,
+                                   encoding="utf-8", errors="replace")
+    except OSError as e:
+        raise Error(f"{command[0]}: {e.strerror}", ENVIRONMENT, command) from e
+    try:
+        out, err = process.communicate(stdin)
+    except BaseException:
+        # As the program, 10 s at most.
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT if os.name != "nt" else signal.SIGTERM)
+            try:
+                process.communicate(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+        raise
+    return Output(command, process.returncode, out, err or "")
+
+
+def call(*words: PathLike, stdin: Optional[str] = None) -> str:
+    """Run any command of the program and return what it prints: ``pausenet.call("show", "incast", "--source")``.
+
+    stdin is text for its standard input. Raises Error if it fails.
+    """
+    done = execute([os.fspath(w) for w in words], stdin)
+    if done.code != 0:
+        done.fail()
+    return done.out
+
+
+def run_in_place(words: Sequence[str]) -> NoReturn:
+    """Become the program."""
+    path = binary()
+    if os.name == "nt":
+        sys.exit(subprocess.call([path, *words]))
+    os.execv(path, [path, *words])
