@@ -1,11 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/experiments/why"
 )
 
 // writeResults prints a table a scenario: one row a run.
@@ -59,6 +62,9 @@ func writeResults(w io.Writer, suite *suite.Suite, results [][]*runner.Result) {
 			if r != nil {
 				fmt.Fprintf(w, "  %-*s fingerprint %s\n", longest, r.Controller, r.Summary.Fingerprint)
 			}
+		}
+		if suite.Why {
+			writeSlowest(w, suite, i, results[i], longest)
 		}
 		writePublished(w, measure.Compare(s.Published, runner.Summaries(results[i])), len(suite.Sets) > 0)
 		if suite.Scenarios[i].Reported {
@@ -143,6 +149,28 @@ func writeSpread(w io.Writer, r *runner.Result, width int) {
 		fmt.Fprintf(w, " (%s)", strings.Join(tags, ", "))
 	}
 	fmt.Fprintln(w)
+}
+
+// writeSlowest prints what the slowest flow of each run spent most of its time on, and by which command there is more.
+func writeSlowest(w io.Writer, suite *suite.Suite, i int, results []*runner.Result, width int) {
+	more := ""
+	for _, r := range results {
+		if r == nil {
+			continue
+		}
+		path := suite.RunPath(&suite.Scenarios[i], r.Controller)
+		run, flow, err := why.ReadSlowest(path)
+		switch {
+		case err != nil: // the record has just been written: what is wrong with it why tells
+			fmt.Fprintf(w, "  %-*s why: %v\n", width, r.Controller, err)
+		case flow != nil:
+			fmt.Fprintf(w, "  %-*s slowest: %s\n", width, r.Controller, run.Top(flow))
+			more = cmp.Or(more, commandLine([]string{"", "why", path, strconv.Itoa(flow.Number)}))
+		}
+	}
+	if more != "" {
+		fmt.Fprintf(w, "  %-*s %s\n", width, "more:", more)
+	}
 }
 
 // span prints nanoseconds for a person.

@@ -81,6 +81,11 @@ func (s *Suite) processors() int {
 	return crew.Share(min(s.Jobs, runs))
 }
 
+// RunPath is where a scenario's run under a controller goes, if there is one seed.
+func (s *Suite) RunPath(c *Scenario, controller string) string {
+	return rundir.Place{Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: c.Seed, Controller: controller}.Path()
+}
+
 // ReportPath is where a scenario's report goes.
 func (s *Suite) ReportPath(scenario string) string {
 	return filepath.Join(s.Directory, scenario, rundir.ReportFile)

@@ -39,7 +39,10 @@ type Flow struct {
 }
 
 // port is the end of a link.
-type port struct{ node, peer string }
+type port struct {
+	node, peer string
+	rate       int64 // bit/s
+}
 
 // NoRecordError says that a run's folder has no record.
 type NoRecordError struct{ Folder, Command string }
@@ -55,11 +58,53 @@ func Read(folder string) (*Run, error) {
 		return nil, err
 	}
 	return r, r.eachRow(func(row *rundir.WhyRow) error {
-		f := &r.flows[row.Flow]
-		f.rows = append(f.rows, *row)
-		f.Picoseconds += row.Picoseconds
+		r.flows[row.Flow].add(row)
 		return nil
 	})
+}
+
+// ReadSlowest reads of the record in a run's folder the flow alone that has the largest slowdown. That of one that has not ended is its time so far over the
+// time in which its bytes go onto its host's link. nil: no flow has started.
+func ReadSlowest(folder string) (*Run, *Flow, error) {
+	r, err := open(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	rates := map[string]int64{}
+	for _, p := range r.ports {
+		rates[p.node] = p.rate // a host has one
+	}
+	slowest, most := (*Flow)(nil), -1.0
+	var now *Flow
+	weigh := func() {
+		if now == nil {
+			return
+		}
+		slowdown := now.Slowdown
+		if !now.Ended && now.Size > 0 && rates[now.Source] > 0 {
+			slowdown = float64(now.Picoseconds) * float64(rates[now.Source]) / (8e12 * float64(now.Size))
+		}
+		if slowdown > most {
+			slowest, most = now, slowdown
+		} else {
+			now.rows = nil
+		}
+	}
+	err = r.eachRow(func(row *rundir.WhyRow) error {
+		if now == nil || now.Number != row.Flow {
+			weigh()
+			now = &r.flows[row.Flow]
+		}
+		now.add(row)
+		return nil
+	})
+	weigh()
+	return r, slowest, err
+}
+
+func (f *Flow) add(row *rundir.WhyRow) {
+	f.rows = append(f.rows, *row)
+	f.Picoseconds += row.Picoseconds
 }
 
 // open reads all of a record but the parts of flows' time.
@@ -76,7 +121,7 @@ func open(folder string) (*Run, error) {
 		Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Partial: m.Status != rundir.StatusComplete, file: path, ports: map[string]port{},
 	}
 	err := rundir.ReadCSV(filepath.Join(folder, "links.csv"), rundir.LinksHeader, func(row *rundir.Row) error {
-		r.ports[row.Text(1)] = port{row.Text(0), row.Text(2)}
+		r.ports[row.Text(1)] = port{row.Text(0), row.Text(2), row.Whole(3)}
 		return nil
 	})
 	if err != nil {

@@ -51,6 +51,16 @@ func (r *Run) WriteFlow(w io.Writer, f *Flow, all bool) {
 	writeParts(w, r.Tree(one), all, 1)
 }
 
+// Top is in a line how long a flow took, and what most of that comes down to.
+func (r *Run) Top(f *Flow) string {
+	took := "it has not ended"
+	if f.Ended {
+		took = fmt.Sprintf("%.2f times as long as alone", f.Slowdown)
+	}
+	top := r.Roots([]*Flow{f}).Parts[0]
+	return fmt.Sprintf("%s, %s us, %s: %.1f %% %s", f.Name(), microseconds(f.Picoseconds), took, 100*fraction(top.Picoseconds, f.Picoseconds), top.What)
+}
+
 // WriteFlows prints where the time of several flows went, the slowest first; name is what they have in common.
 func (r *Run) WriteFlows(w io.Writer, name string, flows []*Flow, all bool) {
 	r.head(w)
