@@ -346,7 +346,7 @@ func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	defer shutdown.Wait()() // for sums over millions of flows
 	result := &Result{Scenario: r.Scenario, Controller: r.Name, Panels: r.recorder.panels()}
 	if r.why != nil {
-		r.why.Finish(r.engine.Now())
+		r.why.Finish(r.engine.Now(), r.engine.EachQueued)
 	}
 	r.stopped = r.engine.StoppedFlows()
 	result.Summary = r.summarise(wall)

@@ -148,6 +148,61 @@ func TestWhyByHand(t *testing.T) {
 	}
 }
 
+// TestWhyOfTheStuck: of flows that wait for an answer as the run ends, why what would bring it stands still, by hand as above. The storm goes on.
+func TestWhyOfTheStuck(t *testing.T) {
+	const first, data, cable, us, end = 851_200, 838_400, 1_000_000, 1_000_000, 2_000_000_000
+	text := strings.NewReplacer("for: 1us", "for: 5ms", "interval: 1ms", "interval: 100us", "duration: 5ms\ndrain: true", "duration: 2ms").Replace(twoSwitches)
+	flows := run(t, parse(t, text), "none", Options{Plane: engine.PlaneWasm, Why: true}).whyOf()
+	const storm = " < pause s1-eth2 < pfc_storm h2-eth1"
+	for flow, want := range []map[string]int64{{
+		// All ten have left by the time that the last begins to. The first waits at s1 since before that.
+		"sending serialisation h0-eth1": first + 8*data,
+		"last paused s1-eth2" + storm:   end - (10*us + first + 8*data),
+	}, {
+		"last serialisation h1-eth1":                  first,
+		"last propagation h1-eth1":                    cable,
+		"last paused s0-eth1 < pause s0-eth1" + storm: end - (50*us + first + cable),
+	}} {
+		if !maps.Equal(flows[flow], want) {
+			t.Errorf("flow %d: %v, want %v", flow, flows[flow], want)
+		}
+	}
+}
+
+// TestWhyOfASlowReceiver: a flow that only passes by a slow receiver's switch waits because of it, for as long as PAUSE stops the link by pfc.csv.
+func TestWhyOfASlowReceiver(t *testing.T) {
+	text := strings.Replace(twoSwitches, "{name: storm, at: 5us, for: 1us, host: h2, pause: [3], interval: 1ms}",
+		"{name: slow, at: 5us, host: h2, receiver: {rate: 100Mbps, buffer: 100KB, xoff: 2KB, xon: 1KB}}", 1)
+	o := run(t, parse(t, text), "none", Options{Plane: engine.PlaneWasm, Why: true})
+	o.addsUp()
+	const first, ack, cable, us = 851_200, 48_000, 1_000_000, 1_000_000
+	var resumed int64 // when s0 may go on towards s1, after the victim's packet has come to s0
+	for _, row := range o.table("pfc.csv").Rows {
+		at := 1000*int64(testenv.Number(o, row, "time_ns")) + ack + cable
+		if row["port"] == "s1-eth1" && row["event"] == "resume" && resumed == 0 && at > 50*us+first+cable {
+			resumed = at
+		}
+	}
+	flows := o.whyOf()
+	const root = " < pause s0-eth1 < pause s1-eth2 < slow_receiver h2-eth1"
+	want := resumed - (50*us + first + cable)
+	if got := flows[1]["last paused s0-eth1"+root]; resumed == 0 || got < want-500 || got > want+500 { // pfc.csv has whole ns
+		t.Errorf("the victim was stopped for %d ps because of the slow receiver, and by pfc.csv for %d: %v", got, want, flows[1])
+	}
+	var buffered int64
+	for part, ps := range flows[0] {
+		if strings.Contains(part, "congestion s1") {
+			t.Errorf("the stuck flow: %s, %d ps", part, ps)
+		}
+		if strings.HasPrefix(part, "last receiver h2-eth1") {
+			buffered += ps
+		}
+	}
+	if buffered == 0 {
+		t.Errorf("none of the stuck flow's time went in the slow receiver's buffer: %v", flows[0])
+	}
+}
+
 // TestWhyAddsUp: what why.csv has of each flow is its completion time, and recording changes nothing of the run.
 func TestWhyAddsUp(t *testing.T) {
 	for _, name := range []string{"incast", "line-rate", "deadlock", "pfc-storm", "link-failure", "tcd-single", "dcon-burst"} {

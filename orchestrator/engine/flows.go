@@ -291,6 +291,15 @@ func (e *Engine) StoppedFlows() []int {
 	return stopped
 }
 
+// EachQueued calls f with every frame that waits in a switch's queue, and the number of the port. It is to be asked between two events.
+func (e *Engine) EachQueued(f func(port int, f *frame.Frame)) {
+	for i := range e.ports {
+		if p := &e.ports[i]; p.isSwitch {
+			e.switches[p.index].Port(i).Each(func(x *frame.Frame) { f(i, x) })
+		}
+	}
+}
+
 // eachFrame calls f with every frame of the RDMA NICs that is in the fabric: on a wire, in a switch, or at a host's port.
 func (e *Engine) eachFrame(f func(*frame.Frame)) {
 	for i := range e.ports {

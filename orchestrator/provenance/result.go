@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -38,19 +39,29 @@ func compareFlags(a, b bool) int {
 	return -1
 }
 
-// Finish ends the record at the end of the run. It comes before Result and Check.
-func (r *Recorder) Finish(now vtime.Time) {
+// Finish ends the record at the end of the run. It comes before Result and Check. queued tells of each frame that waits in a switch's queue then,
+// with the port.
+func (r *Recorder) Finish(now vtime.Time, queued func(func(port int, f *frame.Frame))) {
+	oldest := r.oldest(now, queued)
 	for flow := range r.senders {
 		s := &r.senders[flow]
 		if s.state == idle || s.state == done {
 			continue
 		}
 		if now > s.cursor {
+			until := now
+			j := oldest[int32(flow)]
 			switch s.state {
 			case blocked:
-				s.add(Part{Stage: Awaiting, What: Closed, Port: -1, Signal: s.signal}, now-s.cursor)
+				if j != nil {
+					until = s.follow(j, now, Awaiting, s.signal)
+				}
+				s.add(Part{Stage: Awaiting, What: Closed, Port: -1, Signal: s.signal}, until-s.cursor)
 			case drained:
-				s.add(Part{Stage: Finishing, What: Unanswered, Port: -1}, now-s.cursor)
+				if j != nil {
+					until = s.follow(j, now, Finishing, Signal{Port: -1})
+				}
+				s.add(Part{Stage: Finishing, What: Unanswered, Port: -1}, until-s.cursor)
 			default:
 				s.nic.advance(now, s)
 			}
@@ -58,6 +69,37 @@ func (r *Recorder) Finish(now vtime.Time) {
 		}
 		s.end(s.state)
 	}
+}
+
+// oldest are, of the flows that wait for an answer at the end, the journeys up to then of what waits in a queue: of several the one that began first,
+// whose answer would be the next.
+func (r *Recorder) oldest(now vtime.Time, queued func(func(port int, f *frame.Frame))) map[int32]*journey {
+	all, began := map[int32]*journey{}, map[int32]vtime.Time{}
+	queued(func(port int, f *frame.Frame) {
+		j, ok := (*f.Note()).(*journey)
+		if f.Control || !ok || j.flow < 0 || j.at > now || j.class == control && !j.answer {
+			return
+		}
+		if s := &r.senders[j.flow]; s.state != blocked && s.state != drained {
+			return
+		}
+		begin := j.at
+		for i := range j.steps {
+			begin -= j.steps[i].time
+		}
+		if all[j.flow] != nil && began[j.flow] <= begin {
+			return
+		}
+		l := r.lines[port] // as if what it sends now were as long as it has been sending it
+		l.expire(now)
+		l.classes = slices.Clone(l.classes)
+		l.total, l.classes[l.last] = l.sentBy(now), l.classes[l.last]-max(0, l.busyUntil-now)
+		here := *j
+		here.steps = slices.Clone(j.steps)
+		here.leave(now, int32(port), &l, f.Priority)
+		all[j.flow], began[j.flow] = &here, begin
+	})
+	return all
 }
 
 // Check says what breaks the invariant: the parts of each flow's time add up to it, and none is less than nothing. of is the time of a flow, and

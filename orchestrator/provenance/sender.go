@@ -164,15 +164,21 @@ func (n *nic) await(now vtime.Time, s *sender, stage Stage, without What) {
 		signal = s.signal
 	}
 	if j := n.current; j != nil && j.answer {
-		for i := len(j.steps) - 1; i >= 0 && s.cursor < now; i-- {
-			x := &j.steps[i]
-			t := min(x.time, now-s.cursor)
-			s.add(Part{Stage: stage, What: x.what, Answer: x.answer, Port: x.port, Class: x.class, Hold: x.hold, Signal: signal}, t)
-			now -= t
-		}
+		now = s.follow(j, now, stage, signal)
 	}
 	s.add(Part{Stage: stage, What: without, Port: -1, Signal: signal}, now-s.cursor)
 	s.cursor = end
+}
+
+// follow adds as much of a journey that is at its present step at now as there is since the cursor, and returns from when on that is.
+func (s *sender) follow(j *journey, now vtime.Time, stage Stage, signal Signal) vtime.Time {
+	for i := len(j.steps) - 1; i >= 0 && s.cursor < now; i-- {
+		x := &j.steps[i]
+		t := min(x.time, now-s.cursor)
+		s.add(Part{Stage: stage, What: x.what, Answer: x.answer, Port: x.port, Class: x.class, Hold: x.hold, Signal: signal}, t)
+		now -= t
+	}
+	return now
 }
 
 // WentBack is told that the flow sends again.
