@@ -5,7 +5,6 @@ package liveview
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -138,7 +137,7 @@ func (h *head) check(c *change, field, value string) error {
 	return nil
 }
 
-// did answers a change.
+// did answers a change. One that the fabric refuses is no error of HTTP, which a browser would put into its console.
 type did struct {
 	Line  string `json:"line"` // as the shell would take it
 	Said  string `json:"said,omitempty"`
@@ -167,31 +166,24 @@ func (p *Page) serveChange(w http.ResponseWriter, r *http.Request) {
 	}
 	line, err := p.head.lineOf(of)
 	if err != nil {
-		answer(w, http.StatusUnprocessableEntity, did{Error: err.Error()})
+		answer(w, did{Error: err.Error()})
 		return
 	}
 	if !p.changing.TryLock() {
-		answer(w, http.StatusConflict, did{Line: line, Error: "another change is under way: try again"})
+		answer(w, did{Line: line, Error: "another change is under way: try again"})
 		return
 	}
 	defer p.changing.Unlock()
 	said, err := p.do(line)
-	var refused live.Refusal
-	switch d := (did{Line: line, Said: said}); {
-	case errors.As(err, &refused):
+	d := did{Line: line, Said: said}
+	if err != nil {
 		d.Error = err.Error()
-		answer(w, http.StatusUnprocessableEntity, d)
-	case err != nil:
-		d.Error = err.Error()
-		answer(w, http.StatusServiceUnavailable, d)
-	default:
-		answer(w, http.StatusOK, d)
 	}
+	answer(w, d)
 }
 
-func answer(w http.ResponseWriter, code int, d did) {
+func answer(w http.ResponseWriter, d did) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(d) // a browser that has gone away is no mistake
 }
 

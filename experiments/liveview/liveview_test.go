@@ -305,3 +305,111 @@ func TestPage(t *testing.T) {
 	b.Wait(fmt.Sprintf("document.querySelector('#notice').textContent.includes('has ended: %s')", v.Status))
 	b.Wait("document.querySelector('#play').disabled && document.body.classList.contains('over')")
 }
+
+// TestButtons: the page starts an incast, takes a link down and up, injects a storm and changes a setting; what is refused it tells.
+func TestButtons(t *testing.T) {
+	browser.Need(t)
+	f := bringUp(t, "test-liveview-buttons", "hall", true)
+	b := f.open(t, 1600, 900)
+	// press opens a form, fills it in and presses a button of it.
+	press := func(form string, fields map[string]string, button string) {
+		t.Helper()
+		b.Value(fmt.Sprintf("(() => { const b = [...document.querySelectorAll('#actions .bar button')].find((b) => b.textContent === %q); if (b.ariaExpanded !== 'true') b.click(); })()", form))
+		for label, value := range fields {
+			b.Value(fmt.Sprintf("(() => { for (const l of document.querySelectorAll('#actions label')) if (l.firstChild.textContent === %q) l.lastChild.value = %q; })()", label, value))
+		}
+		b.Value(fmt.Sprintf("[...document.querySelectorAll('#actions form button')].find((b) => b.textContent === %q).click()", button))
+	}
+	said := func(text string) {
+		t.Helper()
+		b.Wait(fmt.Sprintf("document.querySelector('#actions .said').textContent.includes(%q)", text))
+	}
+	b.Value("location.hash = '#port=leaf0-eth1'") // to h0
+	b.Wait("document.querySelector('#selected h2')?.textContent.includes('to h0')")
+	press("incast", map[string]string{"hosts": "7", "send to": "h0", "each": "30MB"}, "Start")
+	said("incast 7 h0 30MB done")
+	b.Wait("document.querySelectorAll('tr[data-flow]').length === 7")
+	b.Wait("Number(document.querySelector('#selected [data-value=queue]').dataset.raw) > 0")
+	b.Wait("document.querySelector('.now-paused').textContent.endsWith('paused')")
+	press("incast", map[string]string{"hosts": "7", "send to": "h0", "each": "much"}, "Start")
+	said("much")
+	b.Wait("document.querySelector('#actions .said').classList.contains('bad')")
+	b.Value("location.hash = '#port=leaf1-eth5'") // to a spine
+	b.Wait("document.querySelector('#selected h2')?.textContent.includes('to spine')")
+	press("link", nil, "Take down")
+	said("down done")
+	b.Wait("document.querySelector('#selected [data-value=up]').dataset.raw === '0'")
+	b.Wait("document.querySelectorAll('#happened li.link_down').length > 0")
+	press("link", nil, "Bring up")
+	said("up done")
+	b.Wait("document.querySelector('#selected [data-value=up]').dataset.raw === '1'")
+	b.Value("location.hash = '#port=leaf1-eth1'") // to h4
+	press("PFC storm", map[string]string{"from host": "h4"}, "Begin")
+	said("pfc-storm on done")
+	b.Wait("document.querySelector('#selected [data-value=paused]').dataset.raw === '1'")
+	press("PFC storm", map[string]string{"from host": "h4"}, "End")
+	said("pfc-storm off done")
+	press("set", map[string]string{"of": "leaf0", "setting": "pfc.xoff", "to": "64KB"}, "Set")
+	said("set leaf0.pfc.xoff=64KB")
+	b.Wait("!document.querySelector('#actions .said').classList.contains('bad')")
+	f.down()
+	b.Wait("[...document.querySelectorAll('#actions button')].every((b) => b.disabled)")
+}
+
+// TestChanges: what the server has done of what it is asked for, and how it refuses the rest: by plain HTTP, whatever a page offers.
+func TestChanges(t *testing.T) {
+	f := bringUp(t, "test-liveview-changes", "hall", true)
+	token := strings.Split(f.page.URL(), "/")[3]
+	headers := []string{"Pausenet-Token", token, "Content-Type", "application/json"}
+	for _, c := range []struct {
+		body string
+		done bool
+		text string // of the answer
+	}{
+		{`{"do":"link","a":"leaf0","b":"spine0","state":"down"}`, true, "link leaf0 spine0 down"},
+		{`{"do":"link","a":"leaf0","b":"spine0","state":"up"}`, true, "link leaf0 spine0 up"},
+		{`{"do":"flow","from":"h0","to":"h1","size":"1KB"}`, true, ""},
+		{`{"do":"set","node":"leaf0","setting":"pfc.watchdog","value":"{detect: 200us, restore: 500us}"}`, true, ""},
+		{`{"do":"sh","line":"touch /tmp/x"}`, false, "is nothing that a page can have done"},
+		{`{"do":"link","a":"leaf0","b":"spine0","state":"down","size":"1MB"}`, false, "size: link does not take it"},
+		{`{"do":"link","a":"leaf0","b":"spine0"}`, false, "state: link needs it"},
+		{`{"do":"link","a":"leaf0","b":"h7","state":"down"}`, false, "no link"},
+		{`{"do":"link","a":"leaf9","b":"h7","state":"down"}`, false, "leaf9"},
+		{`{"do":"link","a":"leaf0","b":"spine0","state":"loss=50%"}`, false, "state"},
+		{`{"do":"incast","senders":"7","to":"h0","size":"1MB\nsh reboot"}`, false, "size"},
+		{`{"do":"incast","senders":"7","to":"h0","size":"1MB cc=dcon"}`, false, "size"},
+		{`{"do":"incast","senders":"99","to":"h0","size":"1MB"}`, false, "incast of 99"},
+		{`{"do":"set","node":"leaf0","setting":"buffer","value":"1MB"}`, false, "setting"},
+		{`{"do":"set","node":"leaf0","setting":"pfc.xoff","value":"'1MB"}`, false, "value"},
+		{`{"do":"set","node":"leaf0","setting":"pfc.xoff","value":"1B"}`, false, "xoff"},
+		{`{"do":"start"}`, false, "no flows"},
+	} {
+		code, text := f.ask(t, "POST", "do", c.body, headers...)
+		if code != 200 || strings.Contains(text, `"error"`) == c.done || !strings.Contains(text, c.text) {
+			t.Errorf("%.100s: %d, %.300s; want %v, %s", c.body, code, text, c.done, c.text)
+		}
+	}
+	for body, want := range map[string]int{`[]`: 400, `{"do":"` + strings.Repeat("x", 5000) + `"}`: 413} {
+		if code, text := f.ask(t, "POST", "do", body, headers...); code != want {
+			t.Errorf("%.50s: %d, %.200s", body, code, text)
+		}
+	}
+	const fine = `{"do":"link","a":"leaf0","b":"spine0","state":"down"}`
+	for _, wrong := range [][]string{
+		{"Pausenet-Token", token},
+		{"Pausenet-Token", token, "Content-Type", "text/plain"},
+		{"Pausenet-Token", "no" + token, "Content-Type", "application/json"},
+		{"Content-Type", "application/json"},
+		append(headers, "Origin", "http://127.0.0.1:1"),
+		append(headers, "Origin", "null"),
+		append(headers, "Sec-Fetch-Site", "same-site"),
+		append(headers, "Host", "evil.example"),
+	} {
+		if code, text := f.ask(t, "POST", "do", fine, wrong...); code != 403 && code != 415 {
+			t.Errorf("%v: %d, %.200s", wrong, code, text)
+		}
+	}
+	if code, _ := f.ask(t, "GET", "do", fine, headers...); code != 404 {
+		t.Errorf("GET do: %d", code)
+	}
+}

@@ -93,11 +93,13 @@ export class App {
 		const item = (kind, text) => element("li", {}, element("span", { className: `key ${kind}` }), text);
 		const peak = Math.max(...this.fabrics.map((f) => f.peak));
 		const scale = element("li", {}, element("span", { className: "key scale" }), "link 0 to 100 % busy");
-		const all = [scale, item("queue", `queue, to ${bytes(peak)}`), item("pause", "paused"), item("frame", "PAUSE under way")];
+		const all = [scale, item("queue", `queue, to ${bytes(peak)}`), item("pause", "paused")];
+		if (!this.runs[0].live) all.push(item("frame", "PAUSE under way"));
 		if (this.runs.some((r) => r.has("marks") && r.most("marks") > 0)) all.push(item("mark", "ECN marks"));
 		if (this.runs.some((r) => r.most("cnms") > 0)) all.push(item("cnm", "CNMs"));
 		if (this.runs.some((r) => r.most("cnps") > 0)) all.push(item("cnp", "CNPs came"));
 		if (this.runs.some((r) => !r.head.recorded)) all.push(item("unknown", "not sampled"));
+		if (this.runs.some((r) => r.down && r.ports.some((p) => r.down(p.id, r.end)))) all.push(item("down", "link is down"));
 		return element("ul", { className: "legend", ariaLabel: "Legend" }, ...all);
 	}
 
@@ -322,7 +324,7 @@ export class App {
 
 	key(e) {
 		if (e.ctrlKey || e.metaKey || e.altKey || $("keys").open) return;
-		const typing = e.target.matches("input[type=search], select");
+		const typing = e.target.matches("input:not([type=range]), select");
 		if (e.key === "Escape") {
 			if (typing) e.target.blur();
 			else if (this.place !== null) this.point(null);

@@ -17,15 +17,26 @@ const drawn = [
 	"Click on a link, a node or a flow for its values. In the plots a click goes to a moment, dragging magnifies a stretch of time, and a double click shows all.",
 ];
 
+// Of a live fabric some of that is otherwise.
+const liveKeys = { Space: "stand still at this moment, or go on with the fabric", "[  ]": "less, more of the past in the strip and the plots", "B  Shift+B": "to the next or previous event that is no flow's: storm, deadlock, fault" };
+const liveDrawn = [
+	"The page goes on with the fabric: it looks four times a second at most, and knows of PAUSE, marks and drops in between how many there were.",
+	drawn[0], drawn[1].replace("of the run", "that was seen"),
+	"A red hatched line with a pause sign is paused: the port at the sign may not send, or could not for a tenth of the time since the look before. Arrows lead to it from who has paused it. A dotted line with a cross is down.",
+	drawn[3].replace("sample", "look"), drawn[4],
+];
+
 /** help opens the dialog. */
 export function help(dialog) {
+	const live = document.body.classList.contains("live");
 	const close = element("button", { className: "close", textContent: "×", ariaLabel: "Close" });
 	close.addEventListener("click", () => dialog.close());
 	const list = element("dl");
-	for (const [key, what] of keys) {
+	for (const [key, often] of keys) {
+		const what = (live && liveKeys[key]) || often;
 		list.append(element("dt", {}, ...key.split("  ").map((k) => element("kbd", { textContent: k }))), element("dd", { textContent: what }));
 	}
 	dialog.replaceChildren(element("div", { className: "bar" }, element("h2", { id: "keys-title", textContent: "Keys" }), close), list,
-		element("h2", { textContent: "What is drawn" }), ...drawn.map((text) => element("p", { textContent: text })));
+		element("h2", { textContent: "What is drawn" }), ...(live ? liveDrawn : drawn).map((text) => element("p", { textContent: text })));
 	dialog.showModal();
 }

@@ -1,5 +1,6 @@
 // The page of a live fabric: it follows what happens, as server-sent events tell it, and stops where the user wants to look.
 
+import { Actions } from "./actions.js";
 import { App } from "./app.js";
 import { bytes, element, moment, plural, span } from "./format.js";
 import { LiveRun, place } from "./liverun.js";
@@ -60,6 +61,10 @@ class LiveApp extends App {
 		document.body.classList.add("live");
 		for (const id of ["run-a", "run-b"]) $(id).closest("label").hidden = true;
 		this.events = element("ol", { ariaLabel: "Events, the newest first" });
+		if (this.all[0].hello.changes) {
+			this.actions = new Actions(this.all[0]);
+			document.querySelector("aside").prepend(this.actions.section);
+		}
 		$("flows").after(element("section", { id: "happened", ariaLabel: "Events" }, element("div", { className: "bar" }, element("h2", { textContent: "Events" })), this.events));
 	}
 
@@ -76,6 +81,11 @@ class LiveApp extends App {
 	}
 
 	notices() {}
+
+	choose(chosen) {
+		this.actions?.choose(chosen);
+		super.choose(chosen);
+	}
 
 	// speeds offers how much of the past is to be seen.
 	speeds() {
@@ -164,6 +174,8 @@ class LiveApp extends App {
 		chip.textContent = `ended: ${verdict}`;
 		chip.className = `verdict ${verdict.toLowerCase()}`;
 		$("play").disabled = true;
+		this.actions?.open(null);
+		for (const b of this.actions?.section.querySelectorAll("button") ?? []) b.disabled = true;
 		this.sampled(true);
 	}
 

@@ -11,7 +11,7 @@ const columns = ["queue", "ingress", "paused", "stopped", "pauses", "sent", "sen
 
 const panels = [
 	{ title: "Queues", series: [{ label: "longest", quantity: "queue" }, { label: "all together", quantity: "queue" }] },
-	{ title: "Hosts", mean: true, series: [{ label: "send", quantity: "rate" }, { label: "are sent", quantity: "rate" }] },
+	{ title: "Hosts", mean: true, series: [{ label: "send", quantity: "rate" }, { label: "receive", quantity: "rate" }] },
 	{ title: "Ports that are paused", series: [{ label: "ports", quantity: "state" }] },
 	{ title: "Signals in virtual time", mean: true, series: ["PAUSE", "marks", "CNMs", "CNPs", "drops"].map((label) => ({ label, quantity: "ce" })) },
 ];
@@ -272,11 +272,11 @@ const parts = {
 		const grown = (name) => (t) => run.grown(name, id, run.sample(t));
 		const stopped = (t) => run.at("stopped", id, t);
 		return [this.facts([
-			["Link", "up", (t) => run.at("up", id, t), (v) => (v ? `up, ${rate(p.rate)}, ${span(p.delay)}` : "down")],
+			["Link", "up", (t) => run.at("up", id, t), (v) => (v ? `up, ${rate(p.rate)}` : "down")],
 			["Queue", "queue", (t) => run.at("queue", id, t), bytes],
 			["Buffered from it", "ingress", (t) => run.at("ingress", id, t), bytes],
-			["Paused", "paused", (t) => run.at("paused", id, t), (v) => (v ? "yes" : "no")],
-			["… of the time", "stopped", stopped, (v) => percent(v / 1e3)],
+			["Paused now", "paused", (t) => run.at("paused", id, t), (v) => (v ? "yes" : "no")],
+			["Paused of the time", "stopped", stopped, (v) => percent(v / 1e3)],
 			["Utilisation", "utilisation", (t) => run.utilisation(id, run.sample(t)), percent],
 			["Sent", "sent", (t) => run.at("sent", id, t), bytes],
 			["PAUSE sent", "pauses", (t) => run.at("pauses", id, t), String],

@@ -5,7 +5,7 @@ import { lastAtMost } from "./data.js";
 import { bytes, element, rate, span } from "./format.js";
 
 const units = { queue: bytes, ingress: bytes, goodput: rate, rate, pause: (v) => `${round(v)}/s`, ce: (v) => `${round(v)}/s`, ue: (v) => `${round(v)}/s` };
-const round = (v) => (Math.abs(v) >= 1e3 ? `${+(v / 1e3).toPrecision(3)}k` : String(+v.toPrecision(3)));
+const round = (v) => (Math.abs(v) >= 1e6 ? `${+(v / 1e6).toPrecision(3)}M` : Math.abs(v) >= 1e3 ? `${+(v / 1e3).toPrecision(3)}k` : String(+v.toPrecision(3)));
 const mostPoints = 3000;
 
 /** Plots shows plots in a section. */

@@ -43,6 +43,7 @@ export class Strip {
 	draw(t, colour) {
 		const { canvas, context: c, still } = this;
 		const { clientWidth: w, clientHeight: h } = canvas;
+		if (w === 0 || h === 0) return; // it is not laid out
 		const density = Math.min(2, devicePixelRatio || 1);
 		const wanted = [w, h, density, colour.paper].join();
 		if (this.drawn !== wanted) {
