@@ -9,18 +9,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sonic"
 	"github.com/pausenet/pausenet/internal/files"
 )
 
 func newImportCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "import hpcc",
-		Short:   "Make a scenario of another simulator's files",
-		Example: "  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt -o fat.yaml",
-		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "import hpcc|sonic",
+		Short: "Make a scenario of another simulator's files, or a switch's configuration",
+		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt -o fat.yaml
+  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini -o switch.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newImportHPCCCommand())
+	c.AddCommand(newImportHPCCCommand(), newImportSONiCCommand())
 	return c
 }
 
@@ -103,4 +105,122 @@ func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+func newImportSONiCCommand() *cobra.Command {
+	var lookup, topology, port, output string
+	c := &cobra.Command{
+		Use:   "sonic CONFIG_DB",
+		Short: "Make a scenario of a SONiC switch's config_db.json",
+		Long: `import sonic reads buffers, PFC, its watchdog, ECN and schedulers of a SONiC switch, and
+writes a scenario whose switch has them, with a host at each port; with --topology, a
+scenario of that topology whose switches all have them. What cannot be said is told of.
+
+Switches here have one setting for all ports. Where ports differ, those with the same
+settings as --port are imported, or those of the largest group.
+
+Most configurations leave lossless profiles to the platform: --lookup is its file,
+pg_profile_lookup.ini.`,
+		Example: `  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini -o switch.yaml
+  pausenet check headroom switch.yaml --response 2us
+  pausenet import sonic config_db.json --topology leafspine --port Ethernet8 -o fabric.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if sameFile(args[0], output) {
+				return badInput(fmt.Errorf("--output %s is the file to be read: write to another", output))
+			}
+			text, notes, err := importSONiC(args[0], lookup, topology, port, output)
+			if err != nil {
+				return badInput(err)
+			}
+			writeWarnings(c.ErrOrStderr(), args[0], notes)
+			if output == "" || output == "-" {
+				_, err := c.OutOrStdout().Write([]byte(text))
+				return err
+			}
+			return writeError(files.WriteWhole(output, []byte(text)))
+		},
+	}
+	c.Flags().StringVar(&lookup, "lookup", "", "the platform's pg_profile_lookup.ini, a `file`")
+	c.Flags().StringVar(&topology, "topology", "", "give the settings to this topology's switches: a built-in's `name` or a file")
+	c.Flags().StringVar(&port, "port", "", "import the ports that have the same settings as this `port` (default: the largest group)")
+	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` (default: standard output)")
+	completeNothing(c, "port")
+	return c
+}
+
+// importSONiC makes the text of a scenario that can run.
+func importSONiC(name, lookup, topology, port, output string) (text string, notes []string, err error) {
+	within := func(file string, err error) error {
+		if err == nil {
+			return nil
+		}
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", nil, err
+	}
+	config, err := sonic.Parse(data)
+	if err != nil {
+		return "", nil, within(name, err)
+	}
+	var profiles sonic.Lookup
+	if lookup != "" {
+		if data, err = os.ReadFile(lookup); err == nil {
+			profiles, err = sonic.ParseLookup(data)
+			err = within(lookup, err)
+		}
+		if err != nil {
+			return "", nil, err
+		}
+	}
+	groups, err := config.Switches(profiles)
+	if err != nil {
+		return "", nil, within(name, err)
+	}
+	chosen := groups[0]
+	if port != "" {
+		if chosen = sonic.With(groups, port); chosen == nil {
+			return "", nil, fmt.Errorf("--port %s: %s has no such port, or it is down", port, name)
+		}
+	}
+	folder := "."
+	if output != "" && output != "-" {
+		folder = filepath.Dir(output)
+	}
+	if topology != "" {
+		if _, err := os.Stat(topology); err == nil { // the scenario names it from its own folder
+			if topology, err = relative(folder, topology); err != nil {
+				return "", nil, err
+			}
+		}
+	}
+	called := config.Name
+	if called == "" {
+		called = "sonic"
+	}
+	text, notes = chosen.Scenario(filepath.Base(name), called, topology)
+	notes = append(notes, sonic.Others(groups, chosen)...)
+	s, err := scenario.Parse(filepath.Join(folder, "import.yaml"), []byte(text), nil)
+	if err == nil {
+		err = scenario.Check(s, s.Controllers)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("%s makes no scenario that can run; nothing is written\n%w", name, err)
+	}
+	return text, notes, nil
+}
+
+// relative is a file's path as a file in a folder names it.
+func relative(folder, file string) (string, error) {
+	from, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(from, to)
 }

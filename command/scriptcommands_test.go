@@ -62,6 +62,11 @@ func setupScript(env *testscript.Env) error {
 	}
 	env.Defer(func() { os.RemoveAll(open) })
 	env.Setenv("OPEN", open)
+	switches, err := filepath.Abs("../experiments/sonic/testdata")
+	if err != nil {
+		return err
+	}
+	env.Setenv("SONIC", switches)
 	if err := os.Chmod(open, 0o777); err != nil {
 		return err
 	}

@@ -78,6 +78,7 @@ var mayImport = map[string][]string{
 	},
 	"experiments/jsonschema": {"experiments/measure", "experiments/scenario", "experiments/workload", "topologies", "hostagent", "switchagent", "settings"},
 	"experiments/headroom":   {"experiments/scenario", "experiments/runner", "topologies", "switchagent", "orchestrator/engine"},
+	"experiments/sonic":      {},
 	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator/engine"},
 	"experiments/bench":      {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 	"experiments/live": {
@@ -98,7 +99,7 @@ var mayImport = map[string][]string{
 		"topologies", "topologies/draw", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
-		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/view", "experiments/liveview", "experiments/why",
+		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic", "experiments/view", "experiments/liveview", "experiments/why",
 	},
 }
 

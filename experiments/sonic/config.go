@@ -1,0 +1,192 @@
+// Package sonic reads the buffer, PFC and ECN settings of a SONiC switch's config_db.json, as the fields are documented in sonic-buildimage
+// (src/sonic-yang-models/doc/Configuration.md), and writes a scenario of a switch that has them.
+//
+//   - The file: config.go (tables and fields), lookup.go (pg_profile_lookup.ini).
+//   - What it means here: switch.go (one group of ports' settings), scenario.go (the text).
+package sonic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Table is a table of the configuration: its rows by key, their fields by name.
+type Table map[string]map[string]string
+
+// Config is what of a configuration is about buffers, PFC and ECN. Keys of ports that stand for several are one each.
+type Config struct {
+	Name   string // the switch's own; empty if it has none that is a name here
+	Ports  []Port // in the order of their numbers
+	tables map[string]Table
+}
+
+// Port is a front-panel port.
+type Port struct {
+	Name  string
+	Speed int64 // Mb/s
+	Cable string
+}
+
+// Tables that are read. A file has many others.
+var tables = []string{
+	"PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "PORT_QOS_MAP", "WRED_PROFILE", "QUEUE", "SCHEDULER", "PFC_WD", "CABLE_LENGTH",
+	"DEFAULT_LOSSLESS_BUFFER_PARAMETER", "DEVICE_METADATA",
+}
+
+// perPort are the tables whose keys begin with ports.
+var perPort = []string{"BUFFER_PG", "PORT_QOS_MAP", "QUEUE", "PFC_WD"}
+
+// Parse reads a config_db.json. Errors name the place in the file, as TABLE|KEY|FIELD.
+func Parse(data []byte) (*Config, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			before := data[:min(int(syntax.Offset), len(data))]
+			return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(before, []byte("\n")), err)
+		}
+		return nil, errors.New("not a config_db.json: an object of tables is expected, as {\"PORT\": {...}, \"BUFFER_PG\": {...}}")
+	}
+	c := &Config{tables: map[string]Table{}}
+	for _, name := range tables {
+		var rows map[string]map[string]any
+		if text, found := all[name]; found {
+			if err := json.Unmarshal(text, &rows); err != nil {
+				return nil, fmt.Errorf("%s: an object of rows is expected, each an object of fields", name)
+			}
+		}
+		t := Table{}
+		for _, key := range sorted(rows) {
+			row := map[string]string{}
+			for field, value := range rows[key] {
+				switch v := value.(type) {
+				case string:
+					row[field] = strings.TrimSpace(v)
+				case float64, bool:
+					row[field] = fmt.Sprint(v)
+				}
+			}
+			// BUFFER_PG|Ethernet0,Ethernet4|3-4 is a row for each of the ports, as older releases write them.
+			first, rest, more := strings.Cut(key, "|")
+			if !slices.Contains(perPort, name) || !strings.Contains(first, ",") {
+				t[key] = row
+				continue
+			}
+			for _, port := range strings.Split(first, ",") {
+				if more {
+					port += "|" + rest
+				}
+				t[port] = row
+			}
+		}
+		c.tables[name] = t
+	}
+	if name := c.tables["DEVICE_METADATA"]["localhost"]["hostname"]; portName.MatchString(name) {
+		c.Name = name
+	}
+	return c, c.readPorts()
+}
+
+// sorted are a map's keys in their order.
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+var portName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`)
+
+// MostPorts bounds a switch's ports.
+const MostPorts = 1024
+
+func (c *Config) readPorts() error {
+	cables := map[string]string{}
+	for _, rows := range c.tables["CABLE_LENGTH"] {
+		for port, length := range rows {
+			cables[port] = length
+		}
+	}
+	for _, name := range sorted(c.tables["PORT"]) {
+		row := c.tables["PORT"][name]
+		if row["admin_status"] == "down" {
+			continue
+		}
+		if !portName.MatchString(name) {
+			return fmt.Errorf("PORT: %q is no name of a port, as Ethernet0", name)
+		}
+		speed, err := strconv.ParseInt(row["speed"], 10, 64)
+		if err != nil || speed < 10 || speed > 10_000_000 {
+			return fmt.Errorf("PORT|%s|speed: %q is no speed in Mb/s", name, row["speed"])
+		}
+		c.Ports = append(c.Ports, Port{Name: name, Speed: speed, Cable: cables[name]})
+	}
+	switch {
+	case len(c.Ports) == 0:
+		return errors.New("PORT: no port that is not down: there is nothing to import")
+	case len(c.Ports) > MostPorts:
+		return fmt.Errorf("PORT: %d ports; at most %d are read", len(c.Ports), MostPorts)
+	}
+	slices.SortFunc(c.Ports, func(a, b Port) int {
+		if d := number(a.Name) - number(b.Name); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return nil
+}
+
+// number is what a port's name ends in.
+func number(name string) int {
+	n, _ := strconv.Atoi(name[len(strings.TrimRight(name, "0123456789")):])
+	return n
+}
+
+// reference is what a field refers to: "name", or "[TABLE|name]" as older releases write it.
+func reference(field string) string {
+	field = strings.Trim(field, "[]")
+	return field[strings.LastIndex(field, "|")+1:]
+}
+
+// bytesOf reads a field that is a number of bytes.
+func bytesOf(at, field string) (int64, error) {
+	n, err := strconv.ParseInt(field, 10, 64)
+	if err != nil || n < 0 || n > 1<<40 {
+		return 0, fmt.Errorf("%s: %q is no number of bytes", at, field)
+	}
+	return n, nil
+}
+
+// span reads "3" or "3-4": the numbers of priorities, queues or priority groups.
+func span(at, text string) (all []int, err error) {
+	from, to, ranged := strings.Cut(text, "-")
+	if !ranged {
+		to = from
+	}
+	a, err1 := strconv.Atoi(from)
+	b, err2 := strconv.Atoi(to)
+	if err1 != nil || err2 != nil || a < 0 || b < a || b > 63 {
+		return nil, fmt.Errorf("%s: %q is no number or range, as 3 or 3-4", at, text)
+	}
+	for n := a; n <= b; n++ {
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// metres reads a cable's length, as "40m". Light takes 5 ns for a metre of fibre.
+func metres(at, text string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimSuffix(text, "m"), 10, 64)
+	if err != nil || !strings.HasSuffix(text, "m") || n < 0 || n > 1_000_000 {
+		return 0, fmt.Errorf("%s: %q is no length, as 40m", at, text)
+	}
+	return n, nil
+}

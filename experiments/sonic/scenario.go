@@ -1,0 +1,140 @@
+package sonic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// mostSenders bounds the incast that a scenario begins with.
+const mostSenders = 8
+
+// quantum is what a weight of 1 stands for: schedulers share in proportion, and a round of small quanta is fair at once.
+const quantum = 100 // bytes
+
+// Scenario is the text of a scenario, and what of the settings it cannot say or says otherwise. With a topology, the name of a built-in one or a file's
+// path, its switches have the settings; without one it is of the switch alone, with a host at each port.
+func (s *Switch) Scenario(from, name, topology string) (text string, notes []string) {
+	notes = slices.Clone(s.Notes)
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	var b strings.Builder
+	fmt.Fprintf(&b, "# From %s, by pausenet import sonic: what its ports %s have.\nname: %s\n", from, portRange(s.Ports), name)
+	fmt.Fprintf(&b, "description: Buffers, PFC and ECN of a SONiC switch\n")
+	senders := mostSenders
+	if topology != "" {
+		fmt.Fprintf(&b, "topology: %s\n", topology)
+		if s.Delay > 0 {
+			note("CABLE_LENGTH is left out: the topology has its own delays")
+		}
+	} else {
+		delay := s.Delay
+		if delay == 0 {
+			delay = vtime.Microsecond
+			note("CABLE_LENGTH says nothing of these ports: cables of 1us are taken (200 m)")
+		}
+		fmt.Fprintf(&b, "topology: {star: {hosts: %d, rate: %v, delay: %v}}\n", max(2, len(s.Ports)), s.rate(), delay)
+		senders = min(senders, max(2, len(s.Ports))-1)
+	}
+	fmt.Fprintf(&b, "switch:\n")
+	if s.Pool > 0 {
+		buffer := s.Pool
+		private := s.Headroom * int64(len(s.Lossless)*len(s.Ports))
+		if s.Shared > 0 {
+			buffer += s.Shared
+			if private > s.Shared {
+				note("the shared headroom pool, %v, holds the headroom of %d of %d lossless priority groups at a time: here each has its own, and %v are added to the buffer",
+					units.Bytes(s.Shared), s.Shared/s.Headroom, len(s.Lossless)*len(s.Ports), units.Bytes(private-s.Shared))
+				buffer += private - s.Shared
+			}
+		} else if !s.Auto {
+			buffer += private
+		}
+		if topology == "" {
+			fmt.Fprintf(&b, "  buffer: %dB\n", buffer)
+		} else {
+			note("the buffer is what the topology's switches need (auto): the file's %v are for %d ports", units.Bytes(buffer), len(s.Ports))
+		}
+	}
+	data := 0
+	if len(s.Lossless) == 0 {
+		fmt.Fprintf(&b, "  pfc: {priorities: []}\n")
+	} else {
+		data = s.Lossless[0]
+		fmt.Fprintf(&b, "  pfc:\n    priorities: %s\n", list(s.Lossless))
+		if s.Alpha > 0 {
+			fmt.Fprintf(&b, "    alpha: %g\n    xoff: %dB\n", s.Alpha, s.XOFF)
+		} else {
+			fmt.Fprintf(&b, "    xoff: %dB\n", s.XOFF)
+		}
+		switch {
+		case s.XONOffset >= 0:
+			fmt.Fprintf(&b, "    xoff_to_xon: %dB\n", s.XONOffset)
+		case s.XON >= 0 && s.Alpha == 0:
+			fmt.Fprintf(&b, "    xon: %dB\n", s.XON)
+		case s.XON >= 0:
+			note("xon %d without xon_offset is left out: with a dynamic XOFF, RESUME here is so far below XOFF as xoff_to_xon says", s.XON)
+		}
+		if !s.Auto {
+			fmt.Fprintf(&b, "    headroom: %dB\n", s.Headroom)
+		}
+		if w := s.Watchdog; w != nil {
+			fmt.Fprintf(&b, "    watchdog: {detect: %v, restore: %v, action: %s}\n", w.Detect, w.Restore, w.Action)
+		}
+	}
+	if e := s.ECN; e != nil {
+		fmt.Fprintf(&b, "  ecn: {mode: red, priorities: %s, kmin: %dB, kmax: %dB, pmax: %g}\n", list(e.Priorities), e.KMin, e.KMax, e.PMax)
+	} else {
+		fmt.Fprintf(&b, "  ecn: {mode: \"off\"}\n")
+	}
+	if len(s.Weights) > 0 {
+		var parts []string
+		for _, n := range slices.Sorted(maps.Keys(s.Weights)) {
+			parts = append(parts, fmt.Sprintf("%d: %dB", n, quantum*s.Weights[n]))
+		}
+		fmt.Fprintf(&b, "  scheduler: {dwrr: {%s}}\n", strings.Join(parts, ", "))
+	}
+	fmt.Fprintf(&b, "host: {data_priority: %d}\ncontrollers: [dcqcn, none]\nduration: 2ms\n", data)
+	if topology == "" {
+		fmt.Fprintf(&b, "flows:\n  - {tag: incast, from: h1..h%d, to: h0, size: 1MB}\n", senders)
+	} else {
+		fmt.Fprintf(&b, "workloads:\n  - {tag: all, permutation: {size: 1MB}}\n")
+	}
+	return b.String(), notes
+}
+
+// list is a list of numbers as YAML has it.
+func list(n []int) string { return strings.ReplaceAll(fmt.Sprint(n), " ", ", ") }
+
+// portRange names ports, or the first and the last of several.
+func portRange(ports []Port) string {
+	if len(ports) == 1 {
+		return ports[0].Name
+	}
+	return fmt.Sprintf("%s to %s (%d)", ports[0].Name, ports[len(ports)-1].Name, len(ports))
+}
+
+// With is the group that a port is in; nil if none has it.
+func With(groups []*Switch, port string) *Switch {
+	for _, g := range groups {
+		for _, p := range g.Ports {
+			if p.Name == port {
+				return g
+			}
+		}
+	}
+	return nil
+}
+
+// Others are what is to be said of the groups that are left out.
+func Others(groups []*Switch, chosen *Switch) (notes []string) {
+	for _, g := range groups {
+		if g != chosen {
+			notes = append(notes, fmt.Sprintf("%s (%v) have other settings and are left out: --port %s imports those", portRange(g.Ports), g.rate(), g.Ports[0].Name))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,230 @@
+package sonic
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// defaults are what sonic-buildimage gives an Arista-7050CX3-32S-C28S4 (BALANCED, t0) whose ports run at 100 Gb/s: buffers_defaults_t0.j2 and
+// pg_profile_lookup.ini of the platform, and the default qos_config.j2.
+func defaults(t testing.TB) (config, lookup []byte) {
+	t.Helper()
+	config, err := os.ReadFile("testdata/config_db.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lookup, err = os.ReadFile("testdata/pg_profile_lookup.ini"); err != nil {
+		t.Fatal(err)
+	}
+	return config, lookup
+}
+
+func switches(config, lookup string) ([]*Switch, error) {
+	c, err := Parse([]byte(config))
+	if err != nil {
+		return nil, err
+	}
+	var l Lookup
+	if lookup != "" {
+		if l, err = ParseLookup([]byte(lookup)); err != nil {
+			return nil, err
+		}
+	}
+	return c.Switches(l)
+}
+
+// TestDefaults: the platform's defaults, each number as its template has it, make a scenario that can run and whose switch has them.
+func TestDefaults(t *testing.T) {
+	config, lookup := defaults(t)
+	all, err := switches(string(config), string(lookup))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 || len(all[0].Ports) != 32 {
+		t.Fatalf("%d groups", len(all))
+	}
+	text, notes := all[0].Scenario("config_db.json", "x", "")
+	s, err := scenario.Parse("x.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sw, plan := &s.Switch, s.Topology
+	for name, c := range map[string][2]any{
+		"hosts":           {len(plan.Hosts), 32},
+		"rate":            {int64(plan.Links[0].Rate), int64(100e9)},
+		"delay":           {plan.Links[0].Delay, 300 * 5 * vtime.Nanosecond},
+		"buffer":          {int64(sw.Buffer), int64(32732160 + 64*160000)},
+		"priorities":      {sw.PFC.Priorities, uint8(1<<3 | 1<<4)},
+		"alpha":           {sw.PFC.Alpha, 1.0},
+		"xoff":            {int64(sw.PFC.XOFF), int64(0)},
+		"xoff_to_xon":     {int64(sw.PFC.XOFFToXON), int64(4608)},
+		"headroom":        {int64(sw.PFC.Headroom), int64(160000)},
+		"detect":          {sw.PFC.Watchdog.Detect, 200 * vtime.Millisecond},
+		"restore":         {sw.PFC.Watchdog.Restore, 200 * vtime.Millisecond},
+		"forward":         {sw.PFC.Watchdog.Forward, false},
+		"kmin":            {int64(sw.ECN.KMin), int64(1 << 20)},
+		"kmax":            {int64(sw.ECN.KMax), int64(2 << 20)},
+		"pmax":            {sw.ECN.PMax, 0.05},
+		"ecn.priorities":  {sw.ECN.Priorities, uint8(1<<3 | 1<<4)},
+		"quantum of 3":    {int(sw.Scheduler.Quantum[3]) * 14, int(sw.Scheduler.Quantum[0]) * 15},
+		"data priority":   {int(s.Host.DataPriority), 3},
+		"number of notes": {len(notes), 1},
+	} {
+		if fmt.Sprint(c[0]) != fmt.Sprint(c[1]) {
+			t.Errorf("%s: %v, want %v", name, c[0], c[1])
+		}
+	}
+	// 1622016 B are the headroom of ten groups of 160000 B.
+	if len(notes) != 1 || !strings.Contains(notes[0], "holds the headroom of 10 of 64 lossless priority groups") {
+		t.Errorf("%q", notes)
+	}
+}
+
+// small is a configuration with parts to replace.
+const small = `{
+"PORT": {"Ethernet0": {"speed": "40000"}, "Ethernet4": {"speed": "40000"}, "Ethernet12": {"speed": "40000"}, "Ethernet8": {"speed": "40000", "admin_status": "down"}},
+"CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet4": "40m", "Ethernet12": "5m"}},
+"BUFFER_POOL": {"ingress_lossless_pool": {"size": "1000000", "mode": "static"}},
+"BUFFER_PROFILE": {"mine": {"pool": "[BUFFER_POOL|ingress_lossless_pool]", "xon": "18432", "xoff": "40560", "size": "1248", "static_th": "50000"}},
+"BUFFER_PG": {"Ethernet0,Ethernet4,Ethernet12|3": {"profile": "[BUFFER_PROFILE|mine]"}, "Ethernet0|0-2": {"profile": "[BUFFER_PROFILE|lossy]"}},
+"PORT_QOS_MAP": {"Ethernet0,Ethernet4,Ethernet12": {"pfc_enable": "3"}},
+"QUEUE": {"Ethernet0|3-4": {"wred_profile": "[WRED_PROFILE|W]", "scheduler": "[SCHEDULER|strict]"}},
+"SCHEDULER": {"strict": {"type": "STRICT"}},
+"WRED_PROFILE": {"W": {"ecn": "ecn_green", "green_min_threshold": "5000", "green_max_threshold": "200000", "green_drop_probability": "1"}},
+"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}}
+}`
+
+// TestGroups: ports with equal settings are together; older forms of keys and references are read; static thresholds stay static.
+func TestGroups(t *testing.T) {
+	all, err := switches(small, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var groups []string
+	for _, g := range all {
+		groups = append(groups, fmt.Sprint(portRange(g.Ports), g.Delay, g.Headroom, g.XOFF, g.XON, g.Alpha, g.ECN != nil, len(g.Weights)))
+	}
+	want := []string{
+		"Ethernet0200ns 40560 50000 18432 0 true 0", "Ethernet4200ns 40560 50000 18432 0 false 0", "Ethernet1225ns 40560 50000 18432 0 false 0",
+	}
+	if !slices.Equal(groups, want) {
+		t.Errorf("%q, want %q", groups, want)
+	}
+	if g := With(all, "Ethernet12"); g != all[2] || With(all, "Ethernet8") != nil {
+		t.Errorf("%+v", g)
+	}
+	if notes := Others(all, all[2]); len(notes) != 2 || !strings.HasPrefix(notes[0], "Ethernet0 (40Gbps) have other settings and are left out: --port Ethernet0") {
+		t.Errorf("%q", notes)
+	}
+	text, _ := all[0].Scenario("x", "x", "")
+	for _, line := range []string{"xoff: 50000B", "xon: 18432B", "headroom: 40560B", "buffer: 1040560B", "kmin: 5000B, kmax: 200000B, pmax: 0.01"} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no %q in\n%s", line, text)
+		}
+	}
+	if _, err := scenario.Parse("x.yaml", []byte(text), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestForms: what else a configuration may say.
+func TestForms(t *testing.T) {
+	for _, c := range []struct{ name, old, with, text, note string }{
+		{"dynamic model", `"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`, "alpha: 1\n", ""},
+		{"alpha", `"static_th": "50000"`, `"dynamic_th": "-3"`, "alpha: 0.125\n", "xon 18432 without xon_offset is left out"},
+		{"no ECN", `"ecn_green"`, `"ecn_none"`, `ecn: {mode: "off"}`, `WRED profile W has ecn "ecn_none"`},
+		{"alert", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "alert", "detection_time": "200", "restoration_time": "400"}, `, "headroom", `action "alert"`},
+		{"forward", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "forward", "detection_time": "200", "restoration_time": "400"}, `, "{detect: 200ms, restore: 400ms, action: forward}", ""},
+		{"lossy", `"pfc_enable": "3"`, `"pfc_enable": ""`, "pfc: {priorities: []}", ""},
+	} {
+		config := strings.Replace(small, c.old, c.with, 1)
+		if c.name == "dynamic model" {
+			config = strings.Replace(config, `"PORT": {`, `"DEFAULT_LOSSLESS_BUFFER_PARAMETER": {"AZURE": {"default_dynamic_th": "0"}}, "PORT": {`, 1)
+		}
+		all, err := switches(config, "")
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		text, notes := With(all, "Ethernet0").Scenario("x", "x", "")
+		if !strings.Contains(text, c.text) || !strings.Contains(strings.Join(notes, "\n"), c.note) || (c.note == "") != (len(notes) == 0) {
+			t.Errorf("%s: %q\n%s", c.name, notes, text)
+		}
+		if _, err := scenario.Parse("x.yaml", []byte(text), nil); err != nil {
+			t.Errorf("%s: %v\n%s", c.name, err, text)
+		}
+	}
+}
+
+// TestMistakes: each names its place.
+func TestMistakes(t *testing.T) {
+	for _, c := range []struct{ old, with, want string }{
+		{`"PORT": {`, `"PORT": [`, "line 2: invalid character"},
+		{small, `[]`, "not a config_db.json"},
+		{small, `{}`, "PORT: no port that is not down"},
+		{`"BUFFER_POOL": {`, `"BUFFER_POOL": 3, "X": {`, "BUFFER_POOL: an object of rows is expected"},
+		{`"speed": "40000"}`, `"speed": "fast"}`, `PORT|Ethernet0|speed: "fast" is no speed in Mb/s`},
+		{`"PORT": {"Ethernet0"`, `"PORT": {"x\nswitch: y": {"speed": "10"}, "Ethernet0"`, "is no name of a port"},
+		{`"40m"`, `"40 feet"`, `CABLE_LENGTH|Ethernet0: "40 feet" is no length, as 40m`},
+		{`"pfc_enable": "3"`, `"pfc_enable": "3,x"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "3,x" is no list of priorities`},
+		{`"pfc_enable": "3"`, `"pfc_enable": "4"`, "BUFFER_PG: Ethernet0 has no profile for its lossless priorities [4]"},
+		{`|mine]"}, "Ethernet0|0-2"`, `|mine]"}, "Ethernet0|x"`, `BUFFER_PG|Ethernet0|x: "x" is no number or range`},
+		{`"BUFFER_PROFILE": {"mine"`, `"BUFFER_PROFILE": {"other"`, "BUFFER_PG: Ethernet0 has profile mine, which BUFFER_PROFILE does not have"},
+		{`"xoff": "40560"`, `"xoff": "much"`, `BUFFER_PROFILE|mine|xoff: "much" is no number of bytes`},
+		{`"xoff": "40560", `, ``, "BUFFER_PROFILE|mine: xoff, the headroom, is not in it"},
+		{`"static_th": "50000"`, `"dynamic_th": "77"`, `BUFFER_PROFILE|mine|dynamic_th: "77" is no exponent of -8 to 6`},
+		{`, "static_th": "50000"`, ``, "BUFFER_PROFILE|mine: neither dynamic_th nor static_th"},
+		{`"size": "1000000"`, `"size": "-1"`, `BUFFER_POOL|ingress_lossless_pool|size: "-1" is no number of bytes`},
+		{`"WRED_PROFILE": {"W"`, `"WRED_PROFILE": {"V"`, "QUEUE: Ethernet0 has W, which WRED_PROFILE does not have"},
+		{`"green_max_threshold": "200000"`, `"green_max_threshold": "2000"`, "WRED_PROFILE|W: green_max_threshold 2000 is below green_min_threshold 5000"},
+		{`"green_drop_probability": "1"`, `"green_drop_probability": "101"`, `WRED_PROFILE|W|green_drop_probability: "101" is no number of percent`},
+		{`"type": "STRICT"`, `"type": "DWRR"`, `SCHEDULER|strict|weight: "" is no weight of 1 to 100`},
+		{`"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "drop", "detection_time": "0"}, `, `PFC_WD|Ethernet0|detection_time: "0" is no time of 1 to 10000 ms`},
+	} {
+		config := strings.Replace(small, c.old, c.with, 1)
+		if config == small {
+			t.Fatalf("%s is not in it", c.old)
+		}
+		if _, err := switches(config, ""); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.with, err, c.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                       "no profile is in it",
+		"100000 5m 1 2":          "line 1: 4 columns",
+		"# x\nfast 5m 1 2 3 4 5": `line 2: "fast" is no speed`,
+	} {
+		if _, err := ParseLookup([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// FuzzParse: whatever a file has, there is an error that says where, or a scenario that its reader does not refuse but for what a scenario cannot have.
+func FuzzParse(f *testing.F) {
+	config, lookup := defaults(f)
+	f.Add(config, lookup)
+	f.Add([]byte(small), []byte(""))
+	f.Fuzz(func(t *testing.T, config, lookup []byte) {
+		c, err := Parse(config)
+		if err != nil {
+			return
+		}
+		l, _ := ParseLookup(lookup)
+		all, err := c.Switches(l)
+		if err != nil {
+			return
+		}
+		for _, s := range all {
+			if text, _ := s.Scenario("x", "x", ""); strings.Contains(text, "%!") {
+				t.Errorf("%s", text)
+			}
+		}
+	})
+}

@@ -1,0 +1,306 @@
+package sonic
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Switch is the settings of ports that have equal ones, in our terms.
+type Switch struct {
+	Ports    []Port
+	Speed    int64      // Mb/s
+	Delay    vtime.Time // of their cables
+	Lossless []int      // priorities
+	// Headroom, XOFF and Alpha are those of a lossless priority of a port. Alpha 0: XOFF is static. XONOffset is how far below XOFF RESUME is sent,
+	// XON where it is by itself; negative: the file does not say.
+	Headroom, XOFF, XONOffset, XON int64
+	Alpha                          float64
+	Auto                           bool  // SONiC works headroom out itself (dynamic buffer model)
+	Pool, Shared                   int64 // bytes of the ingress lossless pool, and of its shared headroom; 0: none
+	ECN                            *ECN  // nil: none
+	Weights                        map[int]int
+	Watchdog                       *Watchdog // nil: none
+	Notes                          []string
+}
+
+// ECN is a WRED profile's marking.
+type ECN struct {
+	Profile    string
+	Priorities []int
+	KMin, KMax int64 // bytes
+	PMax       float64
+}
+
+// Watchdog is the PFC watchdog.
+type Watchdog struct {
+	Detect, Restore vtime.Time
+	Action          string // "drop" or "forward"
+}
+
+// Switches are the settings of all ports, those that have equal ones together, most ports first. A lookup, which may be nil, has the profiles of ports
+// whose lossless priority groups the configuration leaves out.
+func (c *Config) Switches(lookup Lookup) ([]*Switch, error) {
+	var all []*Switch
+	by := map[string]*Switch{}
+	for _, p := range c.Ports {
+		s, err := c.port(p, lookup)
+		if err != nil {
+			return nil, err
+		}
+		key := s.key()
+		if by[key] == nil {
+			by[key] = s
+			all = append(all, s)
+		}
+		by[key].Ports = append(by[key].Ports, p)
+	}
+	slices.SortStableFunc(all, func(a, b *Switch) int { return len(b.Ports) - len(a.Ports) })
+	return all, nil
+}
+
+// key is equal for equal settings.
+func (s *Switch) key() string {
+	ecn, dog := "", ""
+	if s.ECN != nil {
+		ecn = fmt.Sprint(*s.ECN)
+	}
+	if s.Watchdog != nil {
+		dog = fmt.Sprint(*s.Watchdog)
+	}
+	return fmt.Sprint(s.Speed, s.Delay, s.Lossless, s.Headroom, s.XOFF, s.XONOffset, s.XON, s.Alpha, s.Auto, s.Weights, ecn, dog)
+}
+
+func (c *Config) port(p Port, lookup Lookup) (*Switch, error) {
+	s := &Switch{Speed: p.Speed, XONOffset: -1, XON: -1}
+	if p.Cable != "" {
+		m, err := metres("CABLE_LENGTH|"+p.Name, p.Cable)
+		if err != nil {
+			return nil, err
+		}
+		s.Delay = 5 * vtime.Nanosecond * vtime.Time(m)
+	}
+	return s, errors.Join(c.lossless(s, p), c.profile(s, p, lookup), c.marking(s, p), c.watchdog(s, p))
+}
+
+// lossless reads which priorities PFC is on for.
+func (c *Config) lossless(s *Switch, p Port) error {
+	enabled := c.tables["PORT_QOS_MAP"][p.Name]["pfc_enable"]
+	for _, word := range strings.Split(enabled, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 0 || n > 7 {
+			return fmt.Errorf("PORT_QOS_MAP|%s|pfc_enable: %q is no list of priorities, as 3,4", p.Name, enabled)
+		}
+		s.Lossless = append(s.Lossless, n)
+	}
+	slices.Sort(s.Lossless)
+	s.Lossless = slices.Compact(s.Lossless)
+	return nil
+}
+
+// profile reads the buffer profile of the port's lossless priority groups, and its pool.
+func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
+	if len(s.Lossless) == 0 {
+		return nil
+	}
+	name, at := "", ""
+	var row map[string]string
+	for key, pg := range c.tables["BUFFER_PG"] {
+		port, groups, _ := strings.Cut(key, "|")
+		if port != p.Name {
+			continue
+		}
+		all, err := span("BUFFER_PG|"+key, groups)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(all, func(n int) bool { return slices.Contains(s.Lossless, n) }) {
+			continue
+		}
+		of := reference(pg["profile"])
+		if name != "" && of != name {
+			return fmt.Errorf("BUFFER_PG|%s: profile %s, and another lossless priority of the port has %s: here all have one", key, max(of, name), min(of, name))
+		}
+		name = of
+	}
+	switch name {
+	case "NULL":
+		s.Auto = true
+		at = "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE"
+		row = map[string]string{"dynamic_th": c.tables["DEFAULT_LOSSLESS_BUFFER_PARAMETER"]["AZURE"]["default_dynamic_th"], "pool": "ingress_lossless_pool"}
+	case "":
+		row = lookup[lookupKey{p.Speed, p.Cable}]
+		at = fmt.Sprintf("the lookup's line %d %s", p.Speed, p.Cable)
+		if row == nil && lookup != nil {
+			return fmt.Errorf("BUFFER_PG: %s has no lossless priority group, and the lookup has no line of %d %s", p.Name, p.Speed, p.Cable)
+		}
+		if row == nil {
+			return fmt.Errorf("BUFFER_PG: %s has no profile for its lossless priorities %v. SONiC makes those by its platform's pg_profile_lookup.ini: give that with --lookup FILE",
+				p.Name, s.Lossless)
+		}
+	default:
+		at = "BUFFER_PROFILE|" + name
+		if row = c.tables["BUFFER_PROFILE"][name]; row == nil {
+			return fmt.Errorf("BUFFER_PG: %s has profile %s, which BUFFER_PROFILE does not have", p.Name, name)
+		}
+	}
+	return errors.Join(c.thresholds(s, at, row), c.pool(s, row))
+}
+
+// thresholds reads a lossless profile.
+func (c *Config) thresholds(s *Switch, at string, row map[string]string) (err error) {
+	read := func(field string, into *int64) {
+		if text, found := row[field]; found && err == nil {
+			*into, err = bytesOf(at+"|"+field, text)
+		}
+	}
+	read("xoff", &s.Headroom)
+	read("xon_offset", &s.XONOffset)
+	read("static_th", &s.XOFF)
+	if s.XONOffset < 0 {
+		read("xon", &s.XON)
+	}
+	if th, found := row["dynamic_th"]; found && err == nil {
+		n, wrong := strconv.Atoi(th)
+		if wrong != nil || n < -8 || n > 6 {
+			return fmt.Errorf("%s|dynamic_th: %q is no exponent of -8 to 6", at, th)
+		}
+		s.Alpha = math.Ldexp(1, n)
+	}
+	switch {
+	case err != nil:
+	case s.Alpha == 0 && s.XOFF == 0:
+		err = fmt.Errorf("%s: neither dynamic_th nor static_th is in it", at)
+	case s.Headroom == 0 && !s.Auto:
+		err = fmt.Errorf("%s: xoff, the headroom, is not in it", at)
+	}
+	return err
+}
+
+// pool reads the pool that lossless traffic comes in by.
+func (c *Config) pool(s *Switch, profile map[string]string) (err error) {
+	name := reference(profile["pool"])
+	if name == "" {
+		name = "ingress_lossless_pool"
+	}
+	row := c.tables["BUFFER_POOL"][name]
+	if text, found := row["size"]; found {
+		s.Pool, err = bytesOf("BUFFER_POOL|"+name+"|size", text)
+	}
+	if text, found := row["xoff"]; found && err == nil {
+		s.Shared, err = bytesOf("BUFFER_POOL|"+name+"|xoff", text)
+	}
+	return err
+}
+
+// marking reads the WRED profile and the scheduler of the port's queues.
+func (c *Config) marking(s *Switch, p Port) error {
+	profile := ""
+	for _, key := range sorted(c.tables["QUEUE"]) {
+		row := c.tables["QUEUE"][key]
+		port, queues, _ := strings.Cut(key, "|")
+		if port != p.Name {
+			continue
+		}
+		all, err := span("QUEUE|"+key, queues)
+		if err != nil {
+			return err
+		}
+		all = slices.DeleteFunc(all, func(n int) bool { return n > 7 })
+		if of := reference(row["wred_profile"]); of != "" {
+			if profile != "" && profile != of {
+				return fmt.Errorf("QUEUE|%s: WRED profile %s, and another queue has %s: here all marked queues have one", key, of, profile)
+			}
+			profile = of
+			if s.ECN == nil {
+				s.ECN = &ECN{Profile: of}
+			}
+			s.ECN.Priorities = append(s.ECN.Priorities, all...)
+		}
+		of := reference(row["scheduler"])
+		scheduler := c.tables["SCHEDULER"][of]
+		if kind := strings.ToUpper(scheduler["type"]); kind == "DWRR" || kind == "WRR" {
+			weight, err := strconv.Atoi(scheduler["weight"])
+			if err != nil || weight < 1 || weight > 100 {
+				return fmt.Errorf("SCHEDULER|%s|weight: %q is no weight of 1 to 100", of, scheduler["weight"])
+			}
+			if s.Weights == nil {
+				s.Weights = map[int]int{}
+			}
+			for _, n := range all {
+				s.Weights[n] = weight
+			}
+		}
+	}
+	if s.ECN == nil {
+		return nil
+	}
+	slices.Sort(s.ECN.Priorities)
+	row, at := c.tables["WRED_PROFILE"][profile], "WRED_PROFILE|"+profile
+	if row == nil {
+		return fmt.Errorf("QUEUE: %s has %s, which WRED_PROFILE does not have", p.Name, profile)
+	}
+	if ecn := row["ecn"]; ecn != "ecn_all" && !strings.HasPrefix(ecn, "ecn_green") {
+		s.note("WRED profile %s has ecn %q: it drops, and marks nothing; no ECN is imported", profile, ecn)
+		s.ECN = nil
+		return nil
+	}
+	var err error
+	if s.ECN.KMin, err = bytesOf(at+"|green_min_threshold", row["green_min_threshold"]); err != nil {
+		return err
+	}
+	if s.ECN.KMax, err = bytesOf(at+"|green_max_threshold", row["green_max_threshold"]); err != nil {
+		return err
+	}
+	percent, err := strconv.ParseFloat(row["green_drop_probability"], 64)
+	if err != nil || percent < 0 || percent > 100 {
+		return fmt.Errorf("%s|green_drop_probability: %q is no number of percent", at, row["green_drop_probability"])
+	}
+	if s.ECN.KMax < s.ECN.KMin {
+		return fmt.Errorf("%s: green_max_threshold %d is below green_min_threshold %d", at, s.ECN.KMax, s.ECN.KMin)
+	}
+	s.ECN.PMax = percent / 100
+	return nil
+}
+
+// watchdog reads the PFC watchdog's times, which are in milliseconds.
+func (c *Config) watchdog(s *Switch, p Port) error {
+	row := c.tables["PFC_WD"][p.Name]
+	if row == nil || len(s.Lossless) == 0 {
+		return nil
+	}
+	w := &Watchdog{Action: row["action"]}
+	for _, f := range []struct {
+		field string
+		into  *vtime.Time
+	}{{"detection_time", &w.Detect}, {"restoration_time", &w.Restore}} {
+		n, err := strconv.ParseInt(row[f.field], 10, 64)
+		if err != nil || n < 1 || n > 10_000 {
+			return fmt.Errorf("PFC_WD|%s|%s: %q is no time of 1 to 10000 ms", p.Name, f.field, row[f.field])
+		}
+		*f.into = vtime.Time(n) * vtime.Millisecond
+	}
+	switch w.Action {
+	case "drop", "forward":
+		s.Watchdog = w
+	default:
+		s.note("PFC_WD has action %q, which changes no traffic: no watchdog is imported", w.Action)
+	}
+	return nil
+}
+
+func (s *Switch) note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+// rate is the ports' line rate.
+func (s *Switch) rate() units.Rate { return units.Rate(s.Speed) * 1_000_000 }
