@@ -22,7 +22,7 @@ func newExecCommand() *cobra.Command {
 		Short: "Run a program on a node of a live fabric",
 		Long: `exec runs a program in the namespaces of a node, where the fabric's hosts have
 their names, and exits with its code; with 128 and the signal's number if one ended it, as a
-shell does, and with 1 if the fabric ended.`,
+shell does, and with 1 if the fabric ended. SIGTERM is passed on to the program.`,
 		Example: `  sudo pausenet exec h1 -- ping -c 3 h2
   sudo pausenet exec h1 -- bash`,
 		Args:              cobra.MinimumNArgs(2),
@@ -36,7 +36,10 @@ shell does, and with 1 if the fabric ended.`,
 			ignored := make(chan os.Signal, 1) // they are for the program, which would inherit Ignore
 			signal.Notify(ignored, os.Interrupt, syscall.SIGQUIT)
 			defer signal.Stop(ignored)
-			return programError(args[1], client.Exec(args[0], args[1:]))
+			ended := make(chan os.Signal, 1) // who ends us means the program, which would go on without us
+			signal.Notify(ended, syscall.SIGTERM)
+			defer signal.Stop(ended)
+			return programError(args[1], client.Exec(args[0], args[1:], ended))
 		},
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

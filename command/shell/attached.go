@@ -184,7 +184,7 @@ func (a *Attached) onNode(node string, words []string, line string) error {
 	_, stop := a.local.interrupts() // they are for the program
 	defer stop()
 	return a.with(func(c *live.Client) error {
-		err := c.Exec(node, command)
+		err := c.Exec(node, command, nil)
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
 			return nil

@@ -279,8 +279,9 @@ func (c *Client) Read(p []byte) (int, error) {
 // killTimeout is how long Exec waits, when its program was killed, for word that the fabric has ended: that may come later.
 const killTimeout = time.Second
 
-// Exec runs a command on a node until it ends, with our terminal. It is killed if the fabric ends; then the error is live.ErrEnded.
-func (c *Client) Exec(node string, command []string) error {
+// Exec runs a command on a node until it ends, with our terminal; what comes from signals is sent to it. It is killed if the fabric ends; then the
+// error is live.ErrEnded.
+func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) error {
 	reply, err := c.Ask(Request{Verb: "node", Node: node})
 	files := c.from.take()
 	letGo := func() { closeFiles(files) }
@@ -306,7 +307,19 @@ func (c *Client) Exec(node string, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Whoever is stopped while the program runs is not to hold the namespaces of a fabric that has ended.
-	err = kernel.RunIn(kernel.PlaceOf(open, reply.Privileged), cmd, letGo)
+	err = kernel.RunIn(kernel.PlaceOf(open, reply.Privileged), cmd, func() {
+		letGo()
+		go func() {
+			for {
+				select {
+				case s := <-signals:
+					_ = cmd.Process.Signal(s) // or it has ended
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+	})
 	if cmd.ProcessState == nil {
 		return err // it did not begin
 	}

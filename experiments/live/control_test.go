@@ -147,7 +147,7 @@ func TestUnanswered(t *testing.T) {
 	l := socket(t, name)
 	_, err := connect().Ask(Request{Verb: "inspect"}) // nobody takes the connection
 	late("inspect", err, os.Getpid())
-	late("exec", connect().Exec("h1", []string{"true"}), os.Getpid())
+	late("exec", connect().Exec("h1", []string{"true"}, nil), os.Getpid())
 
 	// One that says yes to everything, and then nothing.
 	go func() {

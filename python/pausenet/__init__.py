@@ -12,7 +12,8 @@ up, ``call`` runs any other command of the program.
 """
 
 from pausenet._command import Error, Warning, binary, call
+from pausenet._live import Flow, Net, Node, up
 from pausenet._results import Results, Run, Verdict, load, run
 from pausenet._sweep import load_sweep, sweep
 
-__all__ = ["Error", "Results", "Run", "Verdict", "Warning", "binary", "call", "load", "load_sweep", "run", "sweep"]
+__all__ = ["Error", "Flow", "Net", "Node", "Results", "Run", "Verdict", "Warning", "binary", "call", "load", "load_sweep", "run", "sweep", "up"]
