@@ -45,6 +45,7 @@ type runFlags struct {
 	format      string
 	again       bool // with --watch
 	why         bool
+	whyUpTo     int // as if why were given, of a scenario of up to so many flows
 
 	results     [][]*runner.Result // of the last run
 	interrupted bool
@@ -158,6 +159,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 			}
 		}
 		batch.Scenarios = append(batch.Scenarios, *s)
+		batch.Why = batch.Why || f.whyUpTo > 0 && s.Scenario.FlowCount() <= f.whyUpTo
 	}
 	spareMemory(batch)
 	unlock, err := lockResults(c.Context(), batch)

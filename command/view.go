@@ -32,7 +32,7 @@ func newViewCommand() *cobra.Command {
 		Short: "Watch runs or a live fabric in a browser: PAUSE as it spreads, queues, flows",
 		Long: `view serves a page that plays runs again: those below each DIR, a folder of a run, of a
 scenario or of results. A SCENARIO, a built-in's name or a file, is run first, as by
-run --record.
+run --record, and with few flows as by run --why too.
 
 The page is for this machine's browsers alone, at an address that view prints, until
 Ctrl-C ends it. It needs no network. With --export it goes into one file, which opens
@@ -74,14 +74,19 @@ all. Runs made by run --record have all ports.`,
 	flags.IntVar(&f.run.jobs, "jobs", 1, "`number` of runs at the same time")
 	processorsFlag(c, &f.run.processors, " (default: all)")
 	flags.StringVar(&f.run.out, "out", "results", "`folder` for the results of a SCENARIO")
+	flags.BoolVar(&f.run.why, "why", false, "also record where each flow's time goes, and why (default: of up to 1000 flows, where that takes a moment)")
 	flags.BoolVar(&f.run.force, "force", false, "overwrite results that were made under other settings")
 	completeFolder(c, "out")
 	completeNothing(c, "seed", "jobs")
 	return c
 }
 
+// fewFlows is how many a scenario may have for view to record where their time goes, if it is not told to: it takes two to four times
+// as long, which of so few is below a second.
+const fewFlows = 1000
+
 // runOnly are the flags that are of a run that is to be made.
-var runOnly = []string{"cc", "seed", "set", "quick", "jobs", "processors", "out", "force"}
+var runOnly = []string{"cc", "seed", "set", "quick", "jobs", "processors", "out", "force", "why"}
 
 // live shows a live fabric.
 func (f *viewFlags) live(c *cobra.Command, args []string) error {
@@ -113,6 +118,9 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 	} else {
 		if len(args) > 1 {
 			return badInput(fmt.Errorf("%s is a scenario to run, and view takes one; or several folders of results", args[0]))
+		}
+		if !c.Flags().Changed("why") {
+			f.run.whyUpTo = fewFlows
 		}
 		verdict = f.run.run(c, args, c.Flags().Changed("seed"))
 		var folder string
