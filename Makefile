@@ -192,6 +192,10 @@ test-python: wheel ## test the Python package, as its wheel installs it; as root
 	cd bin/wheel && PYTHONDONTWRITEBYTECODE=1 WHEEL_TESTED=$(CURDIR)/bin/wheel/venv MPLBACKEND=Agg venv/bin/python -m pytest -q -p no:cacheprovider \
 		--durations=5 $(PYTESTFLAGS) $(CURDIR)/python/tests
 
+.PHONY: pictures
+pictures: ## take the documents' pictures of the page of pausenet view again (needs chromium)
+	$(GO) test ./experiments/view -count=1 -run TestPictures -args -update
+
 .PHONY: clean
 clean: ## remove what make build and make run wrote
 	rm -rf bin results

@@ -150,6 +150,16 @@ func (b *Tab) Wait(expression string) {
 	}
 }
 
+// Picture is what the window shows, as PNG.
+func (b *Tab) Picture() []byte {
+	b.Helper()
+	data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return data
+}
+
 // Text is what an element shows.
 func (b *Tab) Text(selector string) string {
 	b.Helper()
