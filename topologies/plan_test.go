@@ -280,3 +280,58 @@ func TestCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestChangeLinks: links that a builder made get another rate or delay, with both of their ports, and no other link does.
+func TestChangeLinks(t *testing.T) {
+	const base = "leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps, delay: 1us}\n"
+	plan, err := Parse("x.yaml", []byte(base+"change_links: [{from: leaf0, to: spine1, rate: 10Gbps}, {from: h0..h1, to: leaf0, delay: 0us}, {from: spine0, to: leaf1, rate: 5Gbps, delay: 3us}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := map[string]string{
+		"leaf0:spine1": "10Gbps, 1us", "h0:leaf0": "40Gbps, 0s", "h1:leaf0": "40Gbps, 0s", "leaf1:spine0": "5Gbps, 3us",
+	}
+	seen := 0
+	for i := range plan.Links {
+		l := &plan.Links[i]
+		a, b := plan.Nodes[plan.Ports[l.A].Node].Name, plan.Nodes[plan.Ports[l.B].Node].Name
+		want := "40Gbps, 1us"
+		for _, name := range []string{a + ":" + b, b + ":" + a} {
+			if changed[name] != "" {
+				want = changed[name]
+				seen++
+			}
+		}
+		for _, got := range []LinkClass{{Rate: l.Rate, Delay: l.Delay}, {Rate: plan.Ports[l.A].Rate, Delay: plan.Ports[l.A].Delay}, {Rate: plan.Ports[l.B].Rate, Delay: plan.Ports[l.B].Delay}} {
+			if got.String() != want {
+				t.Errorf("%s:%s: %v, want %s", a, b, got, want)
+			}
+		}
+	}
+	if seen != len(changed) {
+		t.Errorf("%d links are changed, want %d", seen, len(changed))
+	}
+	parallel, err := Parse("x.yaml", []byte("nodes: [{name: s0..s1, kind: switch}, {name: h0..h1, kind: host}]\n"+
+		"links: [{from: s0, to: s1, count: 3}, {from: h0, to: s0}, {from: h1, to: s1}]\nchange_links: [{from: s1, to: s0, rate: 1Gbps}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if r := parallel.Links[i].Rate; r != 1_000_000_000 {
+			t.Errorf("parallel link %d: %v", i, r)
+		}
+	}
+	for text, want := range map[string]string{
+		"change_links: [{from: leaf0, to: leaf1, rate: 1Gbps}]":                                                 "leaf0 and leaf1 are not linked",
+		"change_links: [{from: leaf0, to: spine0}]":                                                             "a change says rate or delay",
+		"change_links: [{from: leaf0, to: spine9, rate: 1Gbps}]":                                                `no node "spine9"`,
+		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps}, {from: spine0, to: leaf0..leaf1, rate: 2Gbps}]": "the link from spine0 to leaf0 is changed already (line 2)",
+		"change_links: [{from: leaf0, to: spine0, rate: 1bps}]":                                                 "below",
+		"change_links: [3]": "a change is a mapping",
+		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps, count: 2}]": `unknown key "count"`,
+	} {
+		if _, err := Parse("x.yaml", []byte(base+text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}

@@ -142,6 +142,10 @@ func (d *draft) decode(v *yamlspec.Value) {
 	for _, item := range m.Get("links").Items() {
 		d.decodeLinks(item, base)
 	}
+	changed := map[int]*yamlspec.Value{}
+	for _, item := range m.Get("change_links").Items() {
+		d.changeLinks(item, changed)
+	}
 	m.Done()
 	if builders == 0 && nodes == nil && v.IsMapping() {
 		v.Errorf("a topology is a star, a leafspine, a fattree, a file of HPCC's simulator (hpcc), or nodes and links of your own")
@@ -242,6 +246,53 @@ func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 			}
 			for range count {
 				d.link(a, b, c, to[j].At)
+			}
+		}
+	}
+}
+
+// changeLinks reads one entry of change_links: {from: leaf0, to: spine1, rate: 10Gbps}. Every link between a name on one side and one on the other
+// has that rate or delay, or both, in the place of what made it has it.
+func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) {
+	if !v.IsMapping() {
+		v.Errorf("a change is a mapping such as {from: leaf0, to: spine1, rate: 10Gbps}")
+		return
+	}
+	m := v.Mapping()
+	from, to := m.Need("from").Names(), m.Need("to").Names()
+	c := decodeCable(m, cable{delay: -1})
+	m.Done()
+	if c.rate == 0 && c.delay < 0 && !v.Has("rate") && !v.Has("delay") {
+		v.Errorf("a change says rate or delay, or both: this one changes nothing")
+		return
+	}
+	ends, others := d.find(from), d.find(to)
+	for i, a := range ends {
+		for j, b := range others {
+			if a < 0 || b < 0 {
+				continue
+			}
+			found := false
+			for _, l := range d.nodes[a].links {
+				link := &d.links[l]
+				if link.a+link.b-a != b {
+					continue
+				}
+				found = true
+				if at := changed[l]; at != nil {
+					to[j].At.Errorf("the link from %s to %s is changed already (line %d)", from[i].Text, to[j].Text, at.Line())
+					break
+				}
+				changed[l] = v
+				if c.rate > 0 {
+					link.rate = c.rate
+				}
+				if c.delay >= 0 {
+					link.delay = c.delay
+				}
+			}
+			if !found {
+				to[j].At.Errorf("%s and %s are not linked: change_links changes what builders and links have made", from[i].Text, to[j].Text)
 			}
 		}
 	}

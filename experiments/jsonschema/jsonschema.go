@@ -128,6 +128,10 @@ func topologyFile() node {
 		"links": list(object(cable(node{
 			"from": names("one side: each is cabled to each of the other"), "to": names("the other side"), "count": count("parallel links (default: 1)"),
 		}), "from", "to")),
+		"change_links": list(object(node{
+			"from": names("one side of links that there are"), "to": names("the other side"),
+			"rate": with("their rate (default: as it is)", ref("rate")), "delay": with("their propagation delay (default: as it is)", ref("time")),
+		}, "from", "to")),
 	}))
 }
 
