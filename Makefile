@@ -147,15 +147,17 @@ playground-editor: ## bundle the playground's editor again, after a change in pl
 		--banner:js="/* CodeMirror and more, under the MIT license (NOTICE); made by make playground-editor of $$(cat playground/editor/* | sha256sum | cut -d' ' -f1) */" \
 		--outfile=playground/site/page/editor.js
 
-# What the page of view is bundled of. A test compares their hash with the one that the bundle has.
-VIEW_SOURCES = $(sort $(wildcard experiments/view/page/*.js experiments/view/page/*.css experiments/view/page/vendor/*))
+# The bundles of pages, as FOLDER:ENTRY:BUNDLE, below experiments. A test compares the hash of what one is bundled of with that which it has.
+PAGES = view:main.js:view.js view:view.css:view.css
 
-.PHONY: view-page
-view-page: ## bundle the page of pausenet view again, after a change in experiments/view/page
-	@for kind in js:main.js css:view.css; do \
-		$(GO) tool esbuild experiments/view/page/$${kind#*:} --bundle --minify --format=esm --charset=utf8 --legal-comments=none --log-level=warning \
-		--banner:$${kind%%:*}="/* pausenet, Apache-2.0, with uPlot, Copyright (c) 2022 Leon Sorokin, MIT (NOTICE); made by make view-page of $$(cat $(VIEW_SOURCES) | sha256sum | cut -d' ' -f1) */" \
-		--outfile=experiments/view/bundle/view.$${kind%%:*} || exit 1; done
+.PHONY: pages
+pages: ## bundle the pages of pausenet view again, after a change in experiments/view/page or internal/pages
+	@export LC_ALL=C; for page in $(PAGES); do \
+		folder=experiments/$${page%%:*}; entry=$${page#*:}; bundle=$${entry#*:}; entry=$${entry%:*}; \
+		hash=$$(cat $$folder/page/*.js $$folder/page/*.css internal/pages/uplot/* | sha256sum | cut -d' ' -f1); \
+		$(GO) tool esbuild $$folder/page/$$entry --bundle --minify --format=esm --charset=utf8 --legal-comments=none --log-level=warning \
+		--banner:$${entry##*.}="/* pausenet, Apache-2.0, with uPlot, Copyright (c) 2022 Leon Sorokin, MIT (NOTICE); made by make pages of $$hash */" \
+		--outfile=$$folder/bundle/$$bundle || exit 1; done
 
 # A Python with setuptools and wheel (Debian's python3-setuptools, python3-wheel, python3-venv); for the tests python3-pytest, python3-pandas,
 # python3-matplotlib and mypy too. Nothing is taken from the network.

@@ -2,13 +2,9 @@ package view_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -101,41 +97,6 @@ func TestServer(t *testing.T) {
 		}
 		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: headers %v", c.url, h)
-		}
-	}
-}
-
-// TestVendored: the copies of uPlot are those of its package, uplot 1.6.32 of npm.
-func TestVendored(t *testing.T) {
-	for name, want := range map[string]string{
-		"uPlot.esm.js":  "5dd9b3281aa64b461b42d9945f6adb2649d346502b12281a9ae0d46599a80eba",
-		"uPlot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
-		"uPlot.LICENSE": "8f989229699b4fe2f1a0432d0e9edc338a8a911e250e2d1b01ecd770a5f5b1bd",
-	} {
-		if got := fmt.Sprintf("%x", sha256.Sum256(read(t, filepath.Join("page", "vendor", name)))); got != want {
-			t.Errorf("%s has the hash %s", name, got)
-		}
-	}
-}
-
-// TestBundle: what is served is bundled of the sources beside it.
-func TestBundle(t *testing.T) {
-	var names []string
-	for _, pattern := range []string{"page/*.js", "page/*.css", "page/vendor/*"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) == 0 {
-			t.Fatal(pattern, err)
-		}
-		names = append(names, found...)
-	}
-	slices.Sort(names)
-	sum := sha256.New()
-	for _, name := range names {
-		sum.Write(read(t, name))
-	}
-	for _, name := range []string{"bundle/view.js", "bundle/view.css"} {
-		if want := fmt.Sprintf("of %x */", sum.Sum(nil)); !strings.Contains(string(read(t, name)[:300]), want) {
-			t.Errorf("%s is not made of the files below page: make view-page", name)
 		}
 	}
 }

@@ -2,7 +2,7 @@
 // one file that needs none (Export). What it plays is package replay's. The same page shows live fabrics (ListenLive), fed by package liveview.
 //
 // The page is page/index.html, page/view.css and ES modules, which esbuild has bundled, with uPlot, into bundle/view.js and
-// bundle/view.css: make view-page.
+// bundle/view.css: make pages.
 package view
 
 import (

@@ -1,6 +1,6 @@
 // Plots over time, which share the cursor and the stretch of time that they show.
 
-import uPlot from "./vendor/uPlot.esm.js";
+import uPlot from "../../../internal/pages/uplot/uPlot.esm.js";
 import { lastAtMost } from "./data.js";
 import { bytes, element, rate, span } from "./format.js";
 
