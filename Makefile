@@ -148,10 +148,10 @@ playground-editor: ## bundle the playground's editor again, after a change in pl
 		--outfile=playground/site/page/editor.js
 
 # The bundles of pages, as FOLDER:ENTRY:BUNDLE, below experiments. A test compares the hash of what one is bundled of with that which it has.
-PAGES = view:main.js:view.js view:view.css:view.css
+PAGES = view:main.js:view.js view:view.css:view.css report:page.js:page.js report:page.css:page.css
 
 .PHONY: pages
-pages: ## bundle the pages of pausenet view again, after a change in experiments/view/page or internal/pages
+pages: ## bundle the pages of view and of reports again, after a change in experiments/view/page, experiments/report/page or internal/pages
 	@export LC_ALL=C; for page in $(PAGES); do \
 		folder=experiments/$${page%%:*}; entry=$${page#*:}; bundle=$${entry#*:}; entry=$${entry%:*}; \
 		hash=$$(cat $$folder/page/*.js $$folder/page/*.css internal/pages/uplot/* | sha256sum | cut -d' ' -f1); \

@@ -1,7 +1,8 @@
 // Package report writes what a scenario's runs came to as one self-contained HTML page: the controllers side by side, on
 // the same scales. It also makes each plot a file of its own, SVG, PNG or PDF, with its points as CSV.
 //
-// The page needs no network, no script and no colour to be read. It has no clock in it: equal runs give equal bytes,
+// The page needs no network and no colour to be read. Its script draws the plots by uPlot (package pages); where it does not run the page says in
+// words what they would show. It has no clock in it: equal runs give equal bytes,
 // except for the wall-clock seconds a caller chooses to put into Speed. It knows nothing of any scenario: every word
 // about what the plots mean comes from the caller.
 //
@@ -11,7 +12,8 @@
 //   - A scenario's page: page.go, of panel.go (plots over time), cdf.go (distributions), groups.go (by tag and size), bysize.go (charts
 //     over size), links.go, spread.go (PAUSE and its victims, fairness), events.go (faults, storms and deadlocks), published.go (beside
 //     what a source says) and settings.go.
-//   - A chart on the page: chart.go, with axis.go, path.go (a line as SVG) and decimate.go (as few points as its picture needs).
+//   - A chart: chart.go, with axis.go and decimate.go (as few points as its picture needs); for the page's script data.go. The script and the
+//     style are below page, and bundled below bundle: make pages.
 //   - A page of texts and tables: sheet.go.
 //   - Numbers: table.go, repeats.go (several seeds), unit.go.
 //   - A plot in a file: export.go (all those of a page), figure.go (a run's), drawing.go (the layout), plot.go (a chart by gonum),

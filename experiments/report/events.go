@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -53,46 +52,6 @@ func (c *chart) marks() []mark {
 		all = append(all, mark{i + 1, i + 1, []float64{at}, e.Name})
 	}
 	return all
-}
-
-// drawEvents draws a line where something happened.
-func (c *chart) drawEvents(b *bytes.Buffer, marks []mark) {
-	if len(marks) == 0 {
-		return
-	}
-	fmt.Fprintf(b, `<g clip-path="url(#%s-c)"><g class="events">`, c.id)
-	for i := range marks {
-		drawn := ""
-		for _, at := range marks[i].at {
-			if x := num(at); x != drawn {
-				fmt.Fprintf(b, `<path class="axis" fill="none" stroke="%s" stroke-width="1" stroke-dasharray="5 3" d="M%s %sV%s"/>`,
-					light.muted, x, num(c.y.p1), num(c.y.p0))
-				drawn = x
-			}
-		}
-	}
-	b.WriteString(`</g></g>`)
-}
-
-// nameEvents writes each event's number in the table of events above its line, or beside it where the spans' labels are above, and its
-// name as far as there is room.
-func (c *chart) nameEvents(b *bytes.Buffer, marks []mark) {
-	if len(marks) == 0 {
-		return
-	}
-	b.WriteString(`<g class="eventlabels">`)
-	y, aside := c.y.p1-5, -3.0
-	if len(c.spans) > 0 {
-		y, aside = c.y.p1+12, 3
-	}
-	for _, l := range c.eventLabels(marks, aside) {
-		anchor := "start"
-		if l.left {
-			anchor = "end"
-		}
-		drawText(b, l.at, y, anchor, "ink halo", l.text)
-	}
-	b.WriteString(`</g>`)
 }
 
 // placedLabel is text with its place on the x axis.

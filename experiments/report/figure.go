@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Drawing is charts that are taken away as a file: a title, a legend and the charts in rows. What the page shows is drawn in the
-// page itself (chart.draw), as only that can be pointed at; both draw the same charts, with the same axes, ticks and styles.
+// Drawing is charts that are taken away as a file: a title, a legend and the charts in rows. What the page shows is drawn by the
+// page's script, as only that can be pointed at; both draw the same charts, with the same axes, ticks and styles.
 type Drawing struct {
 	title  string
 	legend []legendItem // of all charts

@@ -11,20 +11,44 @@ import (
 //go:embed page.html
 var pageHTML string
 
-//go:embed page.css
+//go:embed bundle/page.css
 var pageCSS string
 
-//go:embed page.js
+//go:embed bundle/page.js
 var pageJS string
 
 // pageTemplate is parsed for each page, which takes a millisecond, and not when the program starts: most of its commands write none.
 func pageTemplate() *template.Template { return template.Must(template.New("page").Parse(pageHTML)) }
 
+// shell is what every page has: its style, its script, and the charts that the script draws.
+type shell struct {
+	Style  template.CSS
+	Script template.JS
+	Charts []pageChart
+}
+
+func newShell() shell {
+	return shell{template.CSS(pageColours() + "\n" + pageCSS), template.JS(pageJS), []pageChart{}}
+}
+
+// figure gives the page a chart.
+func (s *shell) figure(name string, c *chart) figure {
+	s.Charts = append(s.Charts, c.forPage())
+	return figure{Name: name, ID: c.id, Chart: len(s.Charts) - 1, Words: c.desc}
+}
+
+func (s *shell) figures(charts []*chart) []figure {
+	var all []figure
+	for _, c := range charts {
+		all = append(all, s.figure(c.title, c))
+	}
+	return all
+}
+
 // page is what the template shows.
 type page struct {
 	*Report
-	Style   template.CSS
-	Script  template.JS
+	shell
 	Cards   []card
 	Rows    []plotRow
 	Compare table
@@ -91,7 +115,9 @@ type figure struct {
 	Name   string
 	Window string // the stretch of time of the ranges, if it is not all of the run
 	Ranges []rangeText
-	SVG    template.HTML // from chart, which escapes what it draws
+	ID     string // unique in the page
+	Chart  int    // of the page's
+	Words  string // what it shows, for those who do not see it
 }
 
 type rangeText struct{ Label, Text string }
@@ -99,8 +125,7 @@ type rangeText struct{ Label, Text string }
 func newPage(r *Report) *page {
 	p := &page{
 		Report:   r,
-		Style:    template.CSS(pageColours() + "\n" + pageCSS),
-		Script:   template.JS(pageJS),
+		shell:    newShell(),
 		Compare:  comparison(r),
 		Groups:   groupTables(r),
 		Sources:  publishedTables(r),
@@ -122,7 +147,7 @@ func newPage(r *Report) *page {
 			row.Legend = append(row.Legend, legend{item.Label, swatch(item.style)})
 		}
 		for k, c := range plots.charts {
-			f := figure{Name: plots.names[k], SVG: template.HTML(c.inline())}
+			f := p.figure(plots.names[k], c)
 			f.Window = r.windowName()
 			for n, l := range c.lines {
 				text := plots.ranges[k][n]
@@ -136,8 +161,8 @@ func newPage(r *Report) *page {
 		p.Rows = append(p.Rows, row)
 	}
 	p.Same, p.Differ = settingTables(r)
-	p.Flows = figuresOf(slowdownCDFs(r))
-	p.Sections = r.sections()
+	p.Flows = p.figures(slowdownCDFs(r))
+	p.Sections = p.sections(r)
 	for k, name := range r.names() {
 		p.FlowLegend = append(p.FlowLegend, legend{name, swatch(k)})
 	}
@@ -145,16 +170,16 @@ func newPage(r *Report) *page {
 }
 
 // sections are what comes after the numbers of the whole runs; those without content are left out.
-func (r *Report) sections() []section {
+func (p *page) sections(r *Report) []section {
 	var kept []section
 	for _, s := range []section{
 		{
 			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) over that of the flow alone on its path.",
-			Charts: figuresOf(slices.Concat(bySize(r), fctCDFs(r))), Folded: sizeBinTables(r), Fold: "Slowdown by flow size in finer parts",
+			Charts: p.figures(slices.Concat(bySize(r), fctCDFs(r))), Folded: sizeBinTables(r), Fold: "Slowdown by flow size in finer parts",
 		},
 		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), pausedTables(r))},
 		{
-			ID: "links", Title: "Links", Charts: figuresOf(linkCharts(r)), Tables: utilisationTable(r),
+			ID: "links", Title: "Links", Charts: p.figures(linkCharts(r)), Tables: utilisationTable(r),
 			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",
 		},
 		{ID: "fairness", Title: "Fairness", Tables: fairnessTable(r)},
@@ -164,14 +189,6 @@ func (r *Report) sections() []section {
 		}
 	}
 	return kept
-}
-
-func figuresOf(charts []*chart) []figure {
-	var all []figure
-	for _, c := range charts {
-		all = append(all, figure{Name: c.title, SVG: template.HTML(c.inline())})
-	}
-	return all
 }
 
 // prints are the fingerprints of a column's runs.

@@ -45,8 +45,8 @@ func pageColours() string {
 	fmt.Fprintf(&b, "@media (prefers-color-scheme:dark){:root{%s}}\n", dark.variables())
 	// Ink on dark paper would drown a printer.
 	fmt.Fprintf(&b, "@media print{:root{color-scheme:light;%s}}\n", light.variables())
-	b.WriteString(".paper{fill:var(--paper)}.ink{fill:var(--ink)}.muted{fill:var(--muted)}.halo{stroke:var(--paper)}" +
-		".grid{stroke:var(--grid)}.axis{stroke:var(--muted)}.level{stroke:var(--level)}.span{fill:var(--span)}\n")
+	// Before there is paper the script draws for it.
+	fmt.Fprintf(&b, ":root.paper{color-scheme:light;%s}\n", light.variables())
 	for i := range light.series {
 		fmt.Fprintf(&b, ".s%d{stroke:var(--s%d)}", i, i)
 	}

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,18 +135,21 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-func TestPath(t *testing.T) {
-	x, y := axis{hi: 100, p1: 100}, axis{hi: 100, p0: 100}
-	points := []point{{0, 0}, {10, 0}, {20, 0}, {30, 50.5}, {30, 20}, {40, math.NaN()}, {50, 1}, {60, 1}}
+// TestForPage: the page gets a line without the points that its picture does not need, whole numbers as differences.
+func TestForPage(t *testing.T) {
+	points := []point{{0, 0}, {10, 0}, {20, 0}, {30, 50}, {30, 20}, {40, math.NaN()}, {50, 1}, {60, 1}}
 	for _, c := range []struct {
-		step bool
+		line line
 		want string
 	}{
-		{true, "M0 100h30v-50.5v30.5h10M50 99h10"},
-		{false, "M0 100h20l10-50.5v30.5M50 99h10"},
+		{line{label: "<a>", points: points, step: true}, `"step":true,"x":{"d":[0,30,0,[10,3]]},"y":{"d":[0,50,-30,null,-19,0]}`},
+		{line{points: points}, `"x":{"d":[0,20,10,0,[10,3]]},"y":{"d":[[0,2],50,-30,null,-19,0]}`},
+		{line{points: points[:3], dots: true, halves: []float64{0.5, math.NaN(), 1. / 3}}, `"x":{"d":[0,[10,2]]},"y":{"d":[[0,3]]},"half":[0.5,null,0.3333333]`},
+		{line{points: []point{{1, 1e300}, {2, 0.1 + 0.2}}}, `"x":{"d":[[1,2]]},"y":[1e+300,0.3]`},
 	} {
-		if got := pathData(points, &x, &y, c.step); got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
+		got, err := json.Marshal((&chart{lines: []line{c.line}}).forPage().Lines[0])
+		if err != nil || !strings.Contains(string(got), c.want) {
+			t.Errorf("%s, want %s (%v)", got, c.want, err)
 		}
 	}
 }
@@ -314,13 +319,16 @@ func TestLevelsOfTheirOwn(t *testing.T) {
 
 // TestPrint: on paper nothing stays folded, and no heading stands alone at the end of a page.
 func TestPrint(t *testing.T) {
-	page := render(t, synthetic())
-	_, print, found := strings.Cut(page, "@media print{\n")
+	sheet, err := os.ReadFile("page/page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, print, found := strings.Cut(string(sheet), "@media print{\n")
 	print, _, ended := strings.Cut(print, "\n}\n")
 	if !found || !ended {
 		t.Fatal("the page has no rules for print")
 	}
-	if !strings.Contains(print, "details::details-content{content-visibility:visible") || !strings.Contains(page, `addEventListener("beforeprint"`) {
+	if !strings.Contains(print, "details::details-content{content-visibility:visible") || !strings.Contains(render(t, synthetic()), `addEventListener("beforeprint"`) {
 		t.Error("what is folded stays so on paper")
 	}
 	for _, line := range strings.Split(print, "\n") {

@@ -122,8 +122,8 @@ func (c *chart) xName() string {
 // plotters draw a line: it, the intervals of its points, and the points.
 func (l *line) plotters() []plot.Plotter {
 	style := lineStyle(l.style)
-	if len(l.points) > 1000 {
-		style.Width = 1 // a line that covers its neighbourhood anyway should not be fat too
+	if len(l.points) > thinLine {
+		style.Width = 1
 	}
 	var all []plot.Plotter
 	for _, part := range l.parts() {
@@ -219,11 +219,11 @@ func (c *chart) across(on draw.Canvas, x float64) vg.Length {
 func (c *chart) plotEvents(on draw.Canvas, marks []mark) {
 	style := draw.LineStyle{Color: rgb(light.muted), Width: 1, Dashes: []vg.Length{5, 3}}
 	for i := range marks {
-		drawn := ""
+		drawn := math.Inf(-1)
 		for _, at := range marks[i].at {
-			if x := num(at); x != drawn {
+			if at > drawn+0.01 {
 				on.StrokeLine2(style, c.across(on, at), on.Min.Y, c.across(on, at), on.Max.Y)
-				drawn = x
+				drawn = at
 			}
 		}
 	}

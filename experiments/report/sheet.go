@@ -43,9 +43,8 @@ var sheetHTML string
 
 type sheetPage struct {
 	*Sheet
-	Style  template.CSS
-	Script template.JS
-	Parts  []sheetPart
+	shell
+	Parts []sheetPart
 }
 
 type sheetPart struct {
@@ -57,14 +56,14 @@ type sheetPart struct {
 
 // WriteSheet writes the page. All texts are escaped.
 func WriteSheet(w io.Writer, s *Sheet) error {
-	p := &sheetPage{Sheet: s, Style: template.CSS(pageColours() + "\n" + pageCSS), Script: template.JS(pageJS)}
+	p := &sheetPage{Sheet: s, shell: newShell()}
 	for i := range s.Parts {
 		part := sheetPart{SheetPart: s.Parts[i]}
 		if t := part.Table; t != nil {
 			part.Shown = append(part.Shown, t.table())
 		}
 		if part.Lines != nil {
-			if err := part.chart(i); err != nil {
+			if err := part.charts(i, &p.shell); err != nil {
 				return fmt.Errorf("page %s: %w", s.Title, err)
 			}
 		}
@@ -94,8 +93,8 @@ func (t *SheetTable) table() table {
 	return out
 }
 
-// chart draws the part's charts. Lines of one label look alike in all of them.
-func (p *sheetPart) chart(at int) error {
+// charts gives the page the part's charts. Lines of one label look alike in all of them.
+func (p *sheetPart) charts(at int, page *shell) error {
 	styles := map[string]int{}
 	for i := range p.Lines.Charts {
 		c, err := p.Lines.Charts[i].chart(fmt.Sprintf("s%dc%d", at, i), func(label string) int {
@@ -110,7 +109,7 @@ func (p *sheetPart) chart(at int) error {
 		if err != nil {
 			return err
 		}
-		p.Figures = append(p.Figures, figure{Name: p.Lines.Charts[i].Name, SVG: template.HTML(c.inline())})
+		p.Figures = append(p.Figures, page.figure(p.Lines.Charts[i].Name, c))
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/pausenet/pausenet/internal/interval"
 )
@@ -56,8 +55,7 @@ func sweepTemplate() *template.Template {
 
 type sweepPage struct {
 	*Sweep
-	Style   template.CSS
-	Script  template.JS
+	shell
 	Legend  []legend
 	Figures []figure
 	Tables  []table
@@ -68,13 +66,13 @@ func WriteSweep(w io.Writer, s *Sweep) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	p := &sweepPage{Sweep: s, Style: template.CSS(pageColours() + "\n" + pageCSS), Script: template.JS(pageJS)}
+	p := &sweepPage{Sweep: s, shell: newShell()}
 	for i, name := range s.Lines {
 		p.Legend = append(p.Legend, legend{name, swatch(i)})
 	}
 	for i := range s.Metrics {
 		if c := s.chart(i); c != nil {
-			p.Figures = append(p.Figures, figure{Name: s.Metrics[i].Title, SVG: template.HTML(c.inline())})
+			p.Figures = append(p.Figures, p.figure(s.Metrics[i].Title, c))
 		}
 		p.Tables = append(p.Tables, s.table(i))
 	}
@@ -168,25 +166,6 @@ func (s *Sweep) chart(i int) *chart {
 	c.y = roundAxis(max(lo, 0), hi, m.Unit, 5)
 	c.layout()
 	return c
-}
-
-// bars draws the confidence intervals of a line's points.
-func (l *line) bars(x, y *axis) string {
-	const cap = 3.0
-	var b strings.Builder
-	for i, p := range l.points {
-		if i >= len(l.halves) || !(l.halves[i] > 0) || math.IsNaN(p.y) {
-			continue
-		}
-		at, low, high := x.at(p.x), y.at(p.y-l.halves[i]), y.at(p.y+l.halves[i])
-		fmt.Fprintf(&b, "M%s %sV%sM%s %sh%sM%s %sh%s", num(at), num(low), num(high),
-			num(at-cap), num(low), num(2*cap), num(at-cap), num(high), num(2*cap))
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	n := l.style % len(light.series)
-	return fmt.Sprintf(`<path class="s%d" fill="none" stroke="%s" stroke-width="1.1" d="%s"/>`, n, light.series[n], b.String())
 }
 
 // table has a metric's numbers: a row a place, a column a line.
