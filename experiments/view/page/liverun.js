@@ -234,13 +234,13 @@ export function place(e) {
 	return e.node && e.peer ? `${e.node} → ${e.peer}` : e.node ?? "";
 }
 
-const now = (run, i, name) => (run.state(i, run.end) === 2 ? undefined : run.list[i][name].at(-1));
+const now = (run, i, name) => (run.state(i, run.end) !== 1 ? undefined : run.list[i][name].at(-1));
 const shown = (v, text) => (v === undefined || Number.isNaN(v) ? "" : text(v));
 const ends = (run, i) => `${run.nodeName(run.flows.source[i])} → ${run.nodeName(run.flows.destination[i])}`;
 
 const flowColumns = [
 	{ name: "#", key: (run, i) => run.list[i].number, text: (run, i) => run.flowName(i), down: true },
-	{ name: "", title: "now: those under way, then the last", key: (run, i) => run.state(i, run.end) * 1e9 - run.list[i].number, text: null },
+	{ name: "", title: "now: those under way, then the last", key: (run, i) => [2, 0, 1][run.state(i, run.end)] * 1e9 - run.list[i].number, text: null },
 	{ name: "from, to", key: ends, text: ends, left: true },
 	{ name: "size", key: (run, i) => run.flows.size[i] || Infinity, text: (run, i) => (run.flows.size[i] ? bytes(run.flows.size[i]) : "∞") },
 	{ name: "sent", title: "sort by what has been delivered", key: (run, i) => run.list[i].done, text: (run, i) => done(run.list[i]), down: true },
