@@ -23,7 +23,7 @@
 //   - What users do: flows.go (RDMA flows), ping.go, run.go (programs on nodes), change.go (settings), linkfault.go and hostfault.go.
 //   - What users see: describe.go (nodes and links), snapshot.go (one moment), top.go (between two), ended.go (flows that have ended),
 //     capture.go (frames on the wires).
-//   - Metrics for Prometheus: metrics.go; guests.go bounds the connections of those who read them.
+//   - Metrics for Prometheus: metrics.go; guests.go bounds the connections of those who read them, or a page.
 //   - Events: event.go (their kinds), watcher.go (what the engine tells), reader.go (who reads them).
 //   - Other terminals: control.go (the socket, its requests and replies), streams.go (replies that go on), connections.go (who is
 //     connected), accept.go (a listener that an error does not end, the metrics' too), rights.go (open files sent along); client.go is

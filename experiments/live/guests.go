@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How many connections the metrics have at once: of all, of those who are neither root nor the fabric's own user, and of one user or one
+// How many connections the metrics, or a page, have at once: of all, of those who are neither root nor the fabric's own user, and of one user or one
 // other machine of those. So nobody can take the descriptors that the fabric needs, nor the places of its owner.
 const mostScrapers, mostStrangers, mostOfStranger = 64, 48, 16
 
@@ -29,6 +29,9 @@ type guests struct {
 	all       int
 	strangers map[string]int // by user or address
 }
+
+// Guests is a listener of a fabric's, on which other users of the machine can take no more connections than leave it and its owner enough.
+func Guests(l net.Listener) net.Listener { return newGuests(l) }
 
 func newGuests(l net.Listener) *guests {
 	g := &guests{Listener: patientListener{l}, strangers: map[string]int{}}

@@ -67,7 +67,7 @@ func Open(name string, changes bool) (*Page, error) {
 }
 
 func (p *Page) listen() (err error) {
-	p.server, err = view.ListenLive(p.fabric, view.Live{Changes: p.changes, Handler: p})
+	p.server, err = view.ListenLive(p.fabric, view.Live{Changes: p.changes, Handler: p, Guests: live.Guests})
 	return err
 }
 

@@ -33,6 +33,8 @@ type Live struct {
 	// Handler answers what the page asks for, by paths as they are below the token: "events" and the like. A request by POST has brought the token
 	// in its header TokenHeader too.
 	Handler http.Handler
+	// Guests bounds the connections that a listener gives out, for the page may be served by the fabric's own process.
+	Guests func(net.Listener) net.Listener
 }
 
 // TokenHeader is the header of requests that change something. No page of another origin can send it, for the browser would ask first.
@@ -45,7 +47,11 @@ func Listen(title string, runs [][]byte) (*Server, error) {
 
 // ListenLive makes one of a live fabric.
 func ListenLive(title string, source Live) (*Server, error) {
-	return listen(&Server{title: title, live: &source})
+	s, err := listen(&Server{title: title, live: &source})
+	if err == nil {
+		s.listener = source.Guests(s.listener)
+	}
+	return s, err
 }
 
 func listen(s *Server) (_ *Server, err error) {
