@@ -56,6 +56,43 @@ func TestLink(t *testing.T) {
 	}
 }
 
+// TestWay: the way of a flow's packets is that of the plan, and goes by another spine once the link that it took is down.
+func TestWay(t *testing.T) {
+	f := bringUp(t, "")
+	defer down(t, f)
+	must(t, f.StartFlows([]FlowRequest{{From: "h0", To: "h7", Size: 1_000_000_000}}, func(FlowResult) {}))
+	way := func() []string {
+		t.Helper()
+		ports, err := f.Way(0)
+		must(t, err)
+		return ports
+	}
+	first := way()
+	var planned []string
+	must(t, f.Do(func(e *engine.Engine) error {
+		own := &e.Flows()[0]
+		for _, port := range engine.Path(f.Plan, own.Source, own.Destination, own.Ports) {
+			planned = append(planned, f.Plan.Ports[port].Name)
+		}
+		return nil
+	}))
+	if len(first) != 4 || !slices.Equal(first, planned) {
+		t.Errorf("the way is %v, planned %v", first, planned)
+	}
+	spine, _, _ := strings.Cut(first[2], "-")
+	must(t, f.Link("leaf0", spine, []string{"down"}))
+	if now := way(); len(now) != 4 || strings.HasPrefix(now[2], spine) {
+		t.Errorf("with leaf0 to %s down the way is %v", spine, now)
+	}
+	must(t, f.Link("leaf0", spine, []string{"up"}))
+	if now := way(); !slices.Equal(now, first) {
+		t.Errorf("with the link up again the way is %v, was %v", now, first)
+	}
+	if none, err := f.Way(7); err != nil || none != nil {
+		t.Errorf("a flow that there is not: %v, %v", none, err)
+	}
+}
+
 // TestHost makes a host a slow receiver and undoes it, and is refused what a host cannot be.
 func TestHost(t *testing.T) {
 	f := bringUp(t, "")

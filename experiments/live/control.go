@@ -32,13 +32,14 @@ const maxRequest = 1 << 16
 
 // Request is what another terminal asks of a fabric: one line of JSON.
 type Request struct {
-	Verb string `json:"verb"` // inspect, node, capture, down, snapshot, events, line, complete
+	Verb string `json:"verb"` // inspect, node, capture, down, snapshot, way, events, line, complete
 	Node string `json:"node,omitempty"`
 	Port string `json:"port,omitempty"` // of capture: a neighbour or a number; empty: all
 	// Kinds are the events that events gives; none: all.
 	Kinds []string `json:"kinds,omitempty"`
 	// Line is what line does as the fabric's shell would, and complete completes.
 	Line string `json:"line,omitempty"`
+	Flow int    `json:"flow,omitempty"` // of way: its number
 }
 
 // Reply answers a request: one line of JSON. What is captured follows it.
@@ -48,7 +49,7 @@ type Reply struct {
 	// Privileged says that programs on nodes have all of root's powers. A node's namespaces come with it, as open files.
 	Privileged bool      `json:"privileged,omitempty"`
 	Snapshot   *Snapshot `json:"snapshot,omitempty"`
-	// Lines are what complete offers. Output is what a line prints, in pieces; the reply with End is its last.
+	// Lines are what complete offers, and the interfaces of way. Output is what a line prints, in pieces; the reply with End is its last.
 	Lines  []string `json:"lines,omitempty"`
 	Output string   `json:"output,omitempty"`
 	End    bool     `json:"end,omitempty"`
@@ -244,6 +245,12 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 			return Reply{Error: "this fabric has no shell"}
 		}
 		return Reply{Lines: f.options.Complete(f, r.Line)}
+	case "way":
+		ports, err := f.Way(r.Flow)
+		if err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{Lines: ports}
 	case "snapshot":
 		s, err := f.Snapshot()
 		if err != nil {

@@ -166,6 +166,23 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 	return requests, nil
 }
 
+// Way is the way of an open flow's packets, as routes are now: the interfaces that they leave by. Of a flow that is not open there is none.
+func (f *Fabric) Way(number int) (ports []string, err error) {
+	return ports, f.Do(func(e *engine.Engine) error {
+		flows := e.Flows()
+		for _, id := range f.watch.open {
+			if flows[id].Number != number {
+				continue
+			}
+			for _, port := range e.Way(id) {
+				ports = append(ports, f.Plan.Ports[port].Name)
+			}
+			break
+		}
+		return nil
+	})
+}
+
 // idealFCT is the time that a flow takes that has its path to itself.
 func idealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports engine.Ports) vtime.Time {
 	path, back := engine.Path(plan, source, destination, ports), engine.WayBack(plan, source, destination, ports)

@@ -331,6 +331,8 @@ func TestButtons(t *testing.T) {
 	b.Wait("document.querySelectorAll('tr[data-flow]').length === 7")
 	b.Wait("Number(document.querySelector('#selected [data-value=queue]').dataset.raw) > 0")
 	b.Wait("document.querySelector('.now-paused').textContent.endsWith('paused')")
+	b.Value("document.querySelector('tr[data-flow]').click()") // of h7, by way of a spine
+	b.Wait("document.querySelectorAll('#selected .path button').length === 4")
 	press("incast", map[string]string{"hosts": "7", "send to": "h0", "each": "much"}, "Start")
 	said("much")
 	b.Wait("document.querySelector('#actions .said').classList.contains('bad')")

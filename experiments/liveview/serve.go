@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/pausenet/pausenet/experiments/live"
 )
 
 const (
@@ -22,6 +25,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "events" && r.Method == http.MethodGet:
 		p.serveEvents(w, r)
+	case r.URL.Path == "way" && r.Method == http.MethodGet:
+		p.serveWay(w, r)
 	case r.URL.Path == "do" && r.Method == http.MethodPost:
 		p.serveChange(w, r)
 	default:
@@ -82,4 +87,24 @@ func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// serveWay answers which ports an open flow's packets leave by; of one that is not open it has none.
+func (p *Page) serveWay(w http.ResponseWriter, r *http.Request) {
+	number, err := strconv.Atoi(r.URL.Query().Get("flow"))
+	if err != nil {
+		http.Error(w, "way?flow=NUMBER", http.StatusBadRequest)
+		return
+	}
+	ways := []int{}
+	if c, err := live.Dial(p.fabric); err == nil {
+		defer c.Close()
+		if reply, err := c.Ask(live.Request{Verb: "way", Flow: number}); err == nil {
+			for _, name := range reply.Lines {
+				ways = append(ways, slices.Index(p.head.Ports, name))
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(ways) // a browser that has gone away is no mistake
 }

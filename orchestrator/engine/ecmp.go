@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
@@ -73,10 +74,41 @@ func ownSeed(sw int) uint32 { return uint32(splitmix.At(uint64(sw)+1, 0) >> 32) 
 
 // Path is the way that the pipelines will send a flow's packets: the ports they leave by, the source's own first.
 func Path(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports) []topologies.PortID {
+	return path(plan, source, destination, ports, plan.NextHops)
+}
+
+// Way is the same of a flow that there is, as routes are now, after faults. It ends at a switch that has no route.
+func (e *Engine) Way(flow int) []topologies.PortID {
+	f := &e.flows[flow]
+	return path(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
+}
+
+// nextHops are the ports of the switch with index sw that the pipelines choose from for the host with index host.
+func (e *Engine) nextHops(sw, host int) (hops []topologies.PortID) {
+	h := &e.state.Hosts[host]
+	r := &e.state.Routes[sw*e.plan.Routes().Leaves+int(h.Leaf)]
+	switch {
+	case r.Count == 1:
+		return []topologies.PortID{topologies.PortID(r.PortOrFirst)}
+	case r.Count != ebpf.AtLeaf:
+		for _, port := range e.state.NextHops[r.PortOrFirst:][:r.Count] {
+			hops = append(hops, topologies.PortID(port))
+		}
+	case h.Port != ebpf.NoPort:
+		return []topologies.PortID{topologies.PortID(h.Port)}
+	}
+	return hops
+}
+
+// path follows a flow's packets from switch to switch, each of which says what ports it chooses from.
+func path(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports, nextHops func(sw, host int) []topologies.PortID) []topologies.PortID {
 	from, to := &plan.Nodes[source], &plan.Nodes[destination]
 	path := []topologies.PortID{from.Ports[0]}
-	for n := plan.PeerNode(from.Ports[0]); n.Kind == topologies.Switch; {
-		hops := plan.NextHops(n.Index, to.Index)
+	for n := plan.PeerNode(from.Ports[0]); n.Kind == topologies.Switch && len(path) <= len(plan.Switch); {
+		hops := nextHops(n.Index, to.Index)
+		if len(hops) == 0 {
+			break
+		}
 		seed, h := ecmpSeed(plan, n.Index), uint32(0)
 		if plan.Hash == topologies.HashHPCC {
 			h = hpccHash(seed, HPCCAddress(source), HPCCAddress(destination), ports)

@@ -85,6 +85,20 @@ class LiveApp extends App {
 	choose(chosen) {
 		this.actions?.choose(chosen);
 		super.choose(chosen);
+		this.askWay();
+	}
+
+	// askWay finds out which way the flow that is selected takes, which faults change.
+	async askWay() {
+		const [run] = this.all;
+		const { chosen } = this;
+		const f = chosen?.[0] === "flow" ? run.list[chosen[1]] : null;
+		if (!f || f.over !== undefined || this.isOver) return;
+		this.wayAsked = run.count;
+		const path = await fetch(`way?flow=${f.number}`).then((answer) => answer.json()).catch(() => []);
+		if (path.length === 0 || String(path) === String(f.path)) return;
+		f.path = path;
+		if (this.chosen === chosen) this.choose(chosen);
 	}
 
 	// speeds offers how much of the past is to be seen.
@@ -112,6 +126,7 @@ class LiveApp extends App {
 		if (this.chosen && !this.exists(this.chosen)) this.choose(null);
 		if (this.colour) this.plots.update(this.runs, this.first, this.end, this.chosen, this.colour);
 		this.flows.choose(true);
+		if (Math.abs(run.count - this.wayAsked) >= 8) this.askWay();
 		$("next").disabled = $("previous").disabled = run.pauseTimes.length === 0;
 		this.paint();
 	}

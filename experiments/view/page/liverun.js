@@ -79,6 +79,8 @@ export class LiveRun extends Run {
 
 	flowAt(name, flow, t) { return this.list[flow]?.[name][this.sample(t) - this.list[flow].first]; }
 
+	path(flow) { return this.list[flow]?.path ?? []; }
+
 	state(flow, t) {
 		const f = this.list[flow];
 		return t < f.start ? 0 : f.over !== undefined && t >= f.over ? 2 : 1;
@@ -264,7 +266,7 @@ const parts = {
 			["Delivered", "delivered", () => f.done, () => `${bytes(f.done)}${f.size ? `, ${done(f)}` : ""}`],
 			["Start", "start", span(f.start)],
 			["FCT", "fct", () => f.fct ?? -1, (v) => (v >= 0 ? span(v) : f.over === undefined ? "has not ended" : "ended unseen")],
-		])];
+		]), ...(run.path(i).length > 0 ? [this.links("Way:", run.path(i), run)] : [])];
 	},
 
 	port(run, id) {
