@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -166,6 +167,25 @@ func formatFlag(c *cobra.Command, format *string) {
 	c.Flags().StringVarP(format, "format", "f", "text", "output `format`: text or json")
 	completeFlag(c, "format", "text", "json")
 }
+
+// tablesFlag adds -f to a command that writes tables of results, which may be Parquet files besides.
+func tablesFlag(c *cobra.Command, format *string) {
+	c.Flags().StringVarP(format, "format", "f", "text", "output `format`: text or json; with parquet, also as json,parquet, tables are written as Parquet too, beside CSV")
+	completeFlag(c, "format", "text", "json", "parquet", "json,parquet")
+}
+
+// takeParquet takes parquet off the formats of tablesFlag.
+func takeParquet(format *string) (parquet bool, err error) {
+	all := strings.Split(*format, ",")
+	rest := slices.DeleteFunc(slices.Clone(all), func(f string) bool { return f == formatParquet })
+	if len(rest) > 1 || len(all)-len(rest) > 1 || len(rest) == 1 && rest[0] != "text" && rest[0] != "json" {
+		return false, badInput(fmt.Errorf("format %q: text or json, and parquet for the tables, by a comma", *format))
+	}
+	*format = strings.Join(append(rest, "text")[:1], "")
+	return len(all) > len(rest), nil
+}
+
+const formatParquet = "parquet"
 
 // figuresFlag adds --figures to a command that writes pages with plots.
 func figuresFlag(c *cobra.Command, formats *[]string) {

@@ -10,12 +10,12 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
-
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/measure"
+	pq "github.com/pausenet/pausenet/experiments/parquet"
 	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/suite"
@@ -99,7 +99,7 @@ means over the seeds with 95 % confidence intervals.`,
 	flags.BoolVar(&f.record, "record", false, "write record.bin too: all ports over time, with which pausenet view shows the whole fabric")
 	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	flags.BoolVar(&f.again, "watch", false, "run again each time that the scenario's or a congestion control's file is saved, and say what changed")
-	formatFlag(c, &f.format)
+	tablesFlag(c, &f.format)
 	completeList(c, "pcap", portWords)
 	completeFlag(c, "export", runner.ExportHPCC)
 	completeFolder(c, "out")
@@ -121,7 +121,8 @@ func spareMemory(batch *suite.Suite) {
 }
 
 func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
-	if err := errors.Join(checkFormat(f.format), notEmpty(c, "out")); err != nil {
+	parquet, err := takeParquet(&f.format)
+	if err := errors.Join(err, notEmpty(c, "out")); err != nil {
 		return err
 	}
 	plane, why, err := choosePlane(f.plane)
@@ -146,6 +147,9 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	batch := &suite.Suite{
 		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
 		Export: f.export, Perfetto: f.perfetto, Record: f.record, Why: f.why, Processors: f.processors,
+	}
+	if parquet {
+		batch.Beside = pq.WriteRun
 	}
 	for _, name := range names {
 		s, err := f.scenario(name, seedGiven)

@@ -31,6 +31,7 @@ type sweepFlags struct {
 	out         string
 	figures     []string
 	format      string
+	parquet     bool
 	quick       bool
 	force       bool
 	shard       string
@@ -83,13 +84,15 @@ byte for byte but for times.csv (docs/clusters.md).`,
 	completeFolder(c, "out")
 	flags.StringVar(&f.shard, "shard", "", "make the `i/n`-th part alone, such as 1/4 for the first of four; sweep merge puts parts together")
 	completeNothing(c, "set", "seeds", "jobs", "shard")
-	formatFlag(c, &f.format)
+	tablesFlag(c, &f.format)
 	c.AddCommand(newSweepMergeCommand())
 	return c
 }
 
 func (f *sweepFlags) run(c *cobra.Command, name string) error {
-	if err := errors.Join(checkFormat(f.format), notEmpty(c, "out")); err != nil {
+	var err error
+	f.parquet, err = takeParquet(&f.format)
+	if err := errors.Join(err, notEmpty(c, "out")); err != nil {
 		return err
 	}
 	if err := results.CheckFigureFormats(f.figures); err != nil {
@@ -122,6 +125,9 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 		}
 		if len(f.figures) > 0 {
 			return badInput(errors.New("--figures has no effect beside --shard: give it to pausenet sweep merge"))
+		}
+		if f.parquet {
+			return badInput(errors.New("--format parquet has no effect beside --shard: give it to pausenet sweep merge"))
 		}
 		points = shard.Points(whole)
 	}
@@ -182,6 +188,9 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 func (f *sweepFlags) show(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome, interrupted bool) (err error) {
 	points := runner.Points
 	written := swept.Write(f.out, runner, outcomes, f.figures)
+	if written == nil && f.parquet {
+		written = swept.WriteParquet(f.out)
+	}
 	if f.format == "json" {
 		err = writeJSON(c.OutOrStdout(), swept.View(points, outcomes))
 	} else {

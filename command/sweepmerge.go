@@ -40,12 +40,14 @@ missing or there twice, points that were not made, and files that were changed s
 	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	figuresFlag(c, &f.figures)
 	completeFolder(c, "out")
-	formatFlag(c, &f.format)
+	tablesFlag(c, &f.format)
 	return c
 }
 
 func (f *mergeFlags) run(c *cobra.Command, folders []string) error {
-	if err := errors.Join(checkFormat(f.format), notEmpty(c, "out")); err != nil {
+	var err error
+	f.parquet, err = takeParquet(&f.format)
+	if err := errors.Join(err, notEmpty(c, "out")); err != nil {
 		return err
 	}
 	if err := results.CheckFigureFormats(f.figures); err != nil {

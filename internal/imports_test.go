@@ -61,7 +61,9 @@ var mayImport = map[string][]string{
 	"experiments/ccfile":   {"hostagent", "hostagent/guest/wasm"},
 	"experiments/scenario": {"experiments/ccfile", "experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine"},
 	"experiments/rundir":   {"experiments/measure", "experiments/scenario"},
-	"experiments/replay":   {"experiments/scenario", "experiments/rundir", "experiments/why", "topologies"},
+	// Apart from rundir, which the playground has.
+	"experiments/parquet": {"experiments/rundir"},
+	"experiments/replay":  {"experiments/scenario", "experiments/rundir", "experiments/why", "topologies"},
 	"experiments/runner": {
 		"experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel",
 		"orchestrator/provenance",
@@ -74,7 +76,7 @@ var mayImport = map[string][]string{
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "topologies", "orchestrator/engine",
 	},
 	"experiments/sweep": {
-		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine",
+		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine",
 	},
 	"experiments/jsonschema": {"experiments/measure", "experiments/scenario", "experiments/workload", "topologies", "hostagent", "switchagent", "settings"},
 	"experiments/headroom":   {"experiments/scenario", "experiments/runner", "topologies", "switchagent", "orchestrator/engine"},
@@ -97,7 +99,7 @@ var mayImport = map[string][]string{
 	"cmd": {"command"},
 	"command": {
 		"topologies", "topologies/draw", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "experiments/suite",
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
 		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic", "experiments/view", "experiments/liveview", "experiments/why",
 	},

@@ -1,13 +1,26 @@
 package runner
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
+
+// nameParquet has the manifest name the Parquet files that are there.
+func nameParquet(m *rundir.Manifest, folder *files.Folder) {
+	for _, table := range rundir.Tables() {
+		name := rundir.ParquetName(table)
+		if _, err := os.Lstat(filepath.Join(folder.Path(), name)); err == nil {
+			m.Files[name] = table + " in Parquet"
+		}
+	}
+}
 
 func newManifest(r *runner, plane engine.Plane) *rundir.Manifest {
 	o := &r.options

@@ -54,6 +54,10 @@ type Options struct {
 	// Why has the run record where each flow's time goes, into why.csv and causes.csv.
 	Why bool
 
+	// Beside writes what is to stand beside a run's files, such as their Parquet form, when these are there and the run has reached its
+	// end; nil: nothing does.
+	Beside func(folder *files.Folder) error
+
 	// Anywhere has the files say nothing of when, how fast and on which machine the run was made: made elsewhere they are the same, byte
 	// for byte.
 	Anywhere bool
@@ -249,6 +253,10 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 		r.recorder.recording.write(r.folder),
 		r.export(),
 	)
+	if r.options.Beside != nil && writeErr == nil && runErr == nil {
+		writeErr = r.options.Beside(r.folder)
+		nameParquet(m, r.folder)
+	}
 	m.Finish(&result.Summary)
 	if before != nil && m.Repeats(before) && m.Fingerprint != before.Fingerprint {
 		result.Unlike = before.Fingerprint

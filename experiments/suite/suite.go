@@ -38,6 +38,8 @@ type Suite struct {
 	Perfetto bool   // likewise
 	Why      bool   // likewise
 	Record   bool   // likewise
+	// Beside is as in Options.
+	Beside func(folder *files.Folder) error
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
 	// Both may be called from several goroutines.
 	Started func(scenario, controller string) (engine.Progress, func(*runner.Result, error))
@@ -153,7 +155,7 @@ func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun fun
 	}
 	r, err := runner.Run(ctx, c.Scenario, runner.Options{
 		Controller: at.Controller, Plane: s.Plane, Seed: at.Seed, Directory: at.Path(), Within: s.Directory, Capture: c.Capture, Perfetto: s.Perfetto,
-		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Record: s.Record, Why: s.Why, Progress: progress, Begun: begun, Processors: s.processors(),
+		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Record: s.Record, Why: s.Why, Beside: s.Beside, Progress: progress, Begun: begun, Processors: s.processors(),
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.Below()), err)

@@ -19,5 +19,5 @@
 //     warnings).
 //   - Making the points: run.go, and overwrite.go (whose results that would replace).
 //   - Making them in several places: plan.go (what two folders of one sweep have in common), shard.go (a part of it), merge.go.
-//   - What they came to: table.go, report.go, times.go (how long each took, and where).
+//   - What they came to: table.go, parquet.go (that table in Parquet), report.go, times.go (how long each took, and where).
 package sweep

@@ -431,6 +431,10 @@ func TestSweepRows(t *testing.T) {
 		column(1, "fingerprint") != "f0" {
 		t.Errorf("%v", records)
 	}
+	if err := s.WriteParquet(dir); err != nil {
+		t.Fatal(err)
+	}
+	compareParquet(t, filepath.Join(dir, "sweep.parquet"), records)
 	points[2].SameAs = points[0].Name()
 	if err := s.Write(dir, &Runner{Points: points}, outcomes, results.FigureFormats); err != nil {
 		t.Fatal(err)

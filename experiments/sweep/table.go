@@ -75,7 +75,10 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 	if w.Flush(); w.Error() != nil {
 		return w.Error()
 	}
-	return folder.Write("sweep.csv", b.Bytes())
+	if err := folder.Remove(parquetFile); err != nil { // an earlier sweep's
+		return err
+	}
+	return folder.Write(tableFile, b.Bytes())
 }
 
 // Row is a combination of parameters' values under a controller, over the seeds.

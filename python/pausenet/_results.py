@@ -348,6 +348,7 @@ def run(
     perfetto: bool = False,
     pcap: Optional[Names] = None,
     figures: Optional[Names] = None,
+    parquet: bool = False,
     check: bool = False,
     progress: bool = False,
 ) -> Results:
@@ -358,6 +359,8 @@ def run(
 
     out is the folder for the results. Without it they are in a temporary one, which goes with the Results. Results of other
     settings are not overwritten there without force.
+
+    parquet writes the tables as Parquet files too, for other programs; the Results are those of the CSV files.
 
     plane is "wasm" (the default) or "kernel", which needs root; results are equal. The other parameters are the flags of
     ``pausenet run``.
@@ -372,7 +375,7 @@ def run(
     folder = None if out is not None else tempfile.TemporaryDirectory(prefix="pausenet-")
     path = Path(folder.name if folder is not None else out or "")
     words = ["run", *_command.arguments({
-        "format": "json", "out": str(path), "cc": cc, "plane": plane, "quick": quick, "force": force, "jobs": jobs,
+        "format": "json,parquet" if parquet else "json", "out": str(path), "cc": cc, "plane": plane, "quick": quick, "force": force, "jobs": jobs,
         "processors": processors, "record": record, "why": why, "perfetto": perfetto, "pcap": pcap, "figures": figures,
         **_seeds(seeds),
     }), *_sets(set), "--", *(str(os.fspath(s)) for s in scenarios)]

@@ -31,6 +31,7 @@ def sweep(
     jobs: Optional[int] = None,
     processors: Optional[int] = None,
     figures: Optional[Names] = None,
+    parquet: bool = False,
     check: bool = False,
     progress: bool = False,
 ) -> "pandas.DataFrame":
@@ -43,6 +44,8 @@ def sweep(
     metrics are in base units. ``table.attrs["path"]`` is the folder: ``pausenet.load`` reads the points' runs there. With out a sweep that was stopped
     goes on where it was; without it the folder is a temporary one, which goes when Python ends.
 
+    parquet writes the table as sweep.parquet too.
+
     Points that were not made are in the column ``state``, and a pausenet.Warning; with check they, and verdicts FAIL, raise Error.
     """
     _tables.need_pandas()  # before all the work
@@ -52,7 +55,7 @@ def sweep(
     if isinstance(seeds, int):
         seeds = str(seeds)
     words = ["sweep", *_command.arguments({
-        "out": str(path), "cc": cc, "metrics": metrics, "plane": plane, "quick": quick, "force": force, "jobs": jobs,
+        "format": "parquet" if parquet else None, "out": str(path), "cc": cc, "metrics": metrics, "plane": plane, "quick": quick, "force": force, "jobs": jobs,
         "processors": processors, "figures": figures, **_seeds(seeds),
     }), *(f"--set={p}={_values(v)}" for p, v in (set or {}).items()), "--", str(what)]
     done = _command.execute(words, show=progress)

@@ -1,0 +1,113 @@
+package sweep
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/parquet"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/files"
+)
+
+// The table of a sweep, as CSV and as Parquet.
+const (
+	tableFile   = "sweep.csv"
+	parquetFile = "sweep.parquet"
+)
+
+// WriteParquet writes sweep.parquet into the sweep's folder: what sweep.csv there has, with the types of its columns. A parameter's values are texts,
+// or numbers if all of them are.
+func (s *Sweep) WriteParquet(directory string) error {
+	folder, err := files.OpenFolder(directory, directory)
+	if err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	defer folder.Close()
+	path := filepath.Join(directory, tableFile)
+	rows, err := readTable(path)
+	if err == nil && len(rows) == 0 {
+		err = &rundir.FileError{Path: path, Line: 1, Err: io.ErrUnexpectedEOF}
+	}
+	if err == nil {
+		columns := tableColumns(rows[0], rows[1:])
+		err = parquet.Write(folder, parquetFile, columns, func(w *parquet.Writer) error { return writeRows(w, columns, rows[1:]) })
+	}
+	if err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	return nil
+}
+
+func readTable(path string) ([][]string, error) {
+	f, err := files.Open(path, rundir.CSVFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return csv.NewReader(f).ReadAll()
+}
+
+func tableColumns(header []string, rows [][]string) []rundir.Column {
+	metrics := []string{}
+	for i := range measure.Metrics {
+		metrics = append(metrics, measure.Metrics[i].Column())
+	}
+	controller := slices.Index(header, "controller") // parameters come before it
+	columns := make([]rundir.Column, len(header))
+	for k, name := range header {
+		c := rundir.Column{Name: name, Kind: rundir.Text}
+		switch {
+		case name == "seed" && k > controller:
+			c.Kind = rundir.Unsigned
+		case k > controller && slices.Contains(metrics, name):
+			c.Kind, c.Empty = rundir.Fraction, true
+		case k > 0 && k < controller && !slices.ContainsFunc(rows, func(row []string) bool { return !isNumber(row[k]) }):
+			c.Kind, c.Empty = rundir.Fraction, true
+		}
+		columns[k] = c
+	}
+	return columns
+}
+
+// isNumber says whether a text may stand in a column of numbers.
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil || text == ""
+}
+
+func writeRows(w *parquet.Writer, columns []rundir.Column, rows [][]string) error {
+	for _, row := range rows {
+		for k, text := range row {
+			var err error
+			switch columns[k].Kind {
+			case rundir.Unsigned:
+				var v uint64
+				v, err = strconv.ParseUint(text, 10, 64)
+				w.Unsigned(v)
+			case rundir.Fraction:
+				if text == "" {
+					w.Nothing()
+					continue
+				}
+				var v float64
+				v, err = strconv.ParseFloat(text, 64)
+				w.Fraction(v)
+			default:
+				w.Text(text)
+			}
+			if err != nil {
+				return errors.Join(fmt.Errorf("%s: column %s", tableFile, columns[k].Name), err)
+			}
+		}
+		if err := w.End(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
