@@ -286,9 +286,9 @@ func TestDamaged(t *testing.T) {
 		{"panels.csv", "\n0,0,0,", "\n0,0,999999999,", "panels.csv:3: time goes back"},
 		{"panels.csv", "\n0,0,0,0", "\n0,0,0,NaN", "panels.csv:2: value is \"NaN\""},
 		{"summary.json", "{\n", "{\n}", "summary.json:2: invalid character"},
-		{"summary.json", `"seed": 1`, `"seed": "one"`, "summary.json:4: seed is a string"},
+		{"summary.json", `"seed": 1`, `"seed": "one"`, "summary.json:5: seed is a string"},
 		{"summary.json", `"status": "PASS"`, `"status": "GOOD"`, `summary.json: unknown verdict "GOOD"`},
-		{"manifest.json", `"scenario": "small",`, `"scenario": "small"`, "manifest.json:4: invalid character"},
+		{"manifest.json", `"scenario": "small",`, `"scenario": "small"`, "manifest.json:5: invalid character"},
 	} {
 		path := filepath.Join(folder, c.file)
 		whole, err := os.ReadFile(path)
