@@ -100,6 +100,7 @@ The exit code is 0 if the headroom is proved and the run dropped nothing, and el
 	c.Flags().StringVar(&controller, "cc", "", "congestion control or variant whose settings are meant (default: the scenario's first)")
 	c.Flags().StringVar(&response, "response", "0s", "`time` that the hardware at both ends of a cable takes to send and obey PAUSE")
 	c.Flags().BoolVar(&arithmetic, "no-run", false, "do the arithmetic alone")
+	completeWord(c, "cc", controllerWords)
 	completeNothing(c, "response")
 	formatFlag(c, &format)
 	return c
