@@ -224,7 +224,7 @@ export class App {
 			if (f.count.textContent !== said) f.count.textContent = said;
 			f.count.classList.toggle("some", n > 0);
 		}
-		if (this.playing && now - (this.spoke ?? 0) < 5000) return;
+		if ((this.playing || this.following) && now - (this.spoke ?? 0) < 5000) return;
 		this.spoke = now;
 		const said = this.runs.map((r) => this.words(r)).join(" ");
 		if ($("moment").textContent !== said) $("moment").textContent = said;

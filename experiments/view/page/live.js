@@ -108,6 +108,15 @@ class LiveApp extends App {
 		const wanted = this.speed ?? startsWith / this.all[0].last.slowdown;
 		this.speed = all.find((v) => v >= wanted * 0.99) ?? all.at(-1);
 		$("speed").replaceChildren(...all.map((v) => element("option", { value: v, textContent: span(v), selected: v === this.speed })));
+	}
+
+	key(e) {
+		super.key(e);
+		if ("[]".includes(e.key)) this.sampled(true);
+	}
+
+	listen() {
+		super.listen();
 		$("speed").addEventListener("change", () => this.sampled(true));
 	}
 
