@@ -10,7 +10,7 @@ import (
 )
 
 // fileFlags are flags that take a file that may be there, or is to be.
-var fileFlags = []string{"view --export", "output", "write", "events", "bench --json", "topology", "flow", "cdf", "config", "import sonic --lookup", "train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out"}
+var fileFlags = []string{"view --export", "output", "write", "events", "bench --json", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup", "train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out"}
 
 // TestFlagsComplete: every flag that takes a value completes to something of its own, but for those that take files.
 func TestFlagsComplete(t *testing.T) {

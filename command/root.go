@@ -21,6 +21,7 @@ var commands = []func() *cobra.Command{
 	newRunCommand,
 	newRerunCommand,
 	newSweepCommand,
+	newWorkerCommand,
 	newReportCommand,
 	newWhyCommand,
 	newViewCommand,

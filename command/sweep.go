@@ -25,7 +25,6 @@ type sweepFlags struct {
 	controllers []string
 	seeds       string
 	metrics     []string
-	plane       string
 	jobs        int
 	processors  int
 	out         string
@@ -35,6 +34,7 @@ type sweepFlags struct {
 	quick       bool
 	force       bool
 	shard       string
+	serveFlags
 }
 
 func newSweepCommand() *cobra.Command {
@@ -58,13 +58,18 @@ other from being made.
 
 --shard i/n makes the i-th of n parts, into a folder of its own; sweep merge puts the
 folders together, without a server. What comes out is what the sweep makes on one machine,
-byte for byte but for times.csv (docs/clusters.md).`,
+byte for byte but for times.csv (docs/clusters.md).
+
+--serve deals the points out to other machines, on which pausenet worker runs with the join
+string that it writes. Workers may come and go, and so may this process: the same command
+goes on where it was. sweep status says how far it is.`,
 		Example: `  pausenet sweep dcon-burst --set flows.burst.interval=10us..30us:5us --seeds 1..5
   pausenet sweep dcon-burst --set switch.pfc.xoff=256KB,320KB --cc dcqcn,dcon --jobs 4
   pausenet sweep intensity.yaml
   pausenet sweep dcon-readings --quick
-  pausenet sweep intensity.yaml --shard 1/4`,
-		Args:              cobra.ExactArgs(1),
+  pausenet sweep intensity.yaml --shard 1/4
+  pausenet sweep intensity.yaml --serve :7422 --audit 2%`,
+		Args:              f.arguments,
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 		ValidArgsFunction: completeSweeps,
 	}
@@ -85,8 +90,17 @@ byte for byte but for times.csv (docs/clusters.md).`,
 	flags.StringVar(&f.shard, "shard", "", "make the `i/n`-th part alone, such as 1/4 for the first of four; sweep merge puts parts together")
 	completeNothing(c, "set", "seeds", "jobs", "shard")
 	tablesFlag(c, &f.format)
-	c.AddCommand(newSweepMergeCommand())
+	f.serveFlags.add(c)
+	c.AddCommand(newSweepMergeCommand(), newSweepStatusCommand())
 	return c
+}
+
+// arguments are one; behind --serve its address may stand.
+func (f *sweepFlags) arguments(c *cobra.Command, args []string) error {
+	if len(args) == 2 && f.serve == anyAddress && strings.Contains(args[1], ":") {
+		f.serve, args = args[1], args[:1]
+	}
+	return cobra.ExactArgs(1)(c, args)
 }
 
 func (f *sweepFlags) run(c *cobra.Command, name string) error {
@@ -97,6 +111,10 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	}
 	if err := results.CheckFigureFormats(f.figures); err != nil {
 		return badInput(fmt.Errorf("--figures: %w", err))
+	}
+	audit, err := f.serveFlags.check(c)
+	if err != nil {
+		return err
 	}
 	if !c.Flags().Changed("jobs") {
 		f.jobs = runtime.GOMAXPROCS(0)
@@ -166,6 +184,13 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 		if err := refuseOverwriting(runner.Overwrites(), f.out); err != nil {
 			return err
 		}
+	}
+	if f.served() {
+		outcomes, err := f.deal(ctx, runner, swept.Plan(runner), audit)
+		if err != nil {
+			return err
+		}
+		return f.show(c, swept, runner, outcomes, ctx.Err() != nil)
 	}
 	if shard.Of > 0 {
 		all := *runner

@@ -21,6 +21,7 @@ func TestNotice(t *testing.T) {
 		"github.com/ajstarks/svgo":         "SVGo by Anthony Starks",
 		"github.com/ncruces/wasm2go":       "Copyright (c) 2026 Nuno Cruces",
 		"go.starlark.net":                  "Copyright (c) 2017 The Bazel Authors",
+		"github.com/nats-io/nats.go":       "The NATS Authors",
 		"github.com/tetratelabs/wazero":    "Copyright 2020-2023 wazero authors",
 		"codeberg.org/go-fonts/liberation": "Digitized data copyright (c) 2010 Google Corporation",
 	} {

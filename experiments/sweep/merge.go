@@ -28,8 +28,8 @@ func (m *Merged) Check(partial bool) error {
 			if !part.Has(k) {
 				continue
 			}
-			p, job := &r.Points[k], r.job(k)
-			o, err := r.read(job)
+			p, job := &r.Points[k], r.Job(k)
+			o, err := job.Result()
 			if err != nil {
 				missing = append(missing, p.Name())
 				continue
@@ -64,7 +64,7 @@ func (m *Merged) Runner(directory string) *Runner {
 		for _, part := range m.parts {
 			if part.Has(k) {
 				own := new(rundir.Manifest)
-				return own, rundir.ReadJSON(filepath.Join(part.Plan.runner(part.directory).job(k).Directory, rundir.ManifestFile), own)
+				return own, rundir.ReadJSON(filepath.Join(part.Plan.runner(part.directory).Job(k).Directory, rundir.ManifestFile), own)
 			}
 		}
 		return nil, fs.ErrNotExist
@@ -90,13 +90,13 @@ func (m *Merged) Merge(ctx context.Context, directory string) ([]Outcome, error)
 				outcomes[k].State = Interrupted
 				continue
 			}
-			job := from.job(k)
-			o, err := from.read(job)
+			job := from.Job(k)
+			o, err := job.Result()
 			if err != nil {
 				outcomes[k] = Outcome{State: Failed, Err: fmt.Errorf("shard %s has not made it", part.Shard)}
 				continue
 			}
-			if err := copyRun(job.Directory, directory, filepath.Join(from.Points[k].Folder, job.Controller)); err != nil {
+			if err := CopyRun(job.Directory, directory, filepath.Join(from.Points[k].Folder, job.Controller)); err != nil {
 				return nil, err
 			}
 			o.State = Done
@@ -109,8 +109,8 @@ func (m *Merged) Merge(ctx context.Context, directory string) ([]Outcome, error)
 	return outcomes, nil
 }
 
-// copyRun copies a run's folder to a place below another folder, the manifest last: until then nobody takes what is there for a whole run.
-func copyRun(from, within, below string) error {
+// CopyRun copies a run's folder to a place below another folder, the manifest last: until then nobody takes what is there for a whole run.
+func CopyRun(from, within, below string) error {
 	to, err := files.OpenFolder(within, filepath.Join(within, below))
 	if err != nil {
 		return err

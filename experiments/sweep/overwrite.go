@@ -19,8 +19,8 @@ func (r *Runner) Overwrites() error {
 	e := new(rundir.OverwriteError)
 	found := 0
 	for i := range r.Points {
-		job := r.job(i)
-		if _, err := r.read(job); err == nil { // it is kept
+		job := r.Job(i)
+		if _, err := job.Result(); err == nil { // it is kept
 			continue
 		}
 		why, err := results.Overwritten(job.Directory, func() (*rundir.Manifest, error) {

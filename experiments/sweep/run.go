@@ -85,11 +85,43 @@ type Job struct {
 	Command    string   `json:"command"`
 	Hash       string   `json:"hash"` // what the configuration must come to
 	Processors int      `json:"processors"`
+	// Recipe is what the scenario is read from where its files are not; nil: they are there.
+	Recipe *scenario.Recipe `json:"recipe,omitempty"`
+}
+
+func (j *Job) load() (*scenario.Scenario, error) {
+	if j.Recipe != nil {
+		return j.Recipe.Load()
+	}
+	return scenario.Reading{Quick: j.Quick, Sets: j.Sets, Controllers: j.Files}.Load(j.Scenario)
+}
+
+// Portable is the job for another machine, which has none of the scenario's files and gives it a folder of its own.
+func (j *Job) Portable() (*Job, error) {
+	s, err := j.load()
+	if err != nil {
+		return nil, err
+	}
+	hash, err := scenario.ConfigurationHash(s, j.Controller, s.Seed) // which reads what the congestion control's constants name
+	if err != nil {
+		return nil, err
+	}
+	if hash != j.Hash {
+		return nil, fmt.Errorf("%s, or a congestion control's file, is no longer what it was as the sweep began: start the sweep again", j.Scenario)
+	}
+	p := *j
+	p.Recipe, p.Directory, p.Within = s.Recipe.Written(), "", ""
+	for i := range p.Recipe.Sources {
+		if f := &p.Recipe.Sources[i]; f.Size > 0 && f.Text == "" && f.Base64 == nil {
+			return nil, fmt.Errorf("%s is larger than 1 MB, which is not sent to other machines: make the sweep's parts with --shard where the file is", f.Path)
+		}
+	}
+	return &p, nil
 }
 
 // Run makes the point in this process.
 func (j *Job) Run(ctx context.Context, progress engine.Progress) error {
-	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets, Controllers: j.Files}.Load(j.Scenario)
+	s, err := j.load()
 	if err != nil {
 		return err
 	}
@@ -135,8 +167,8 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 	if ctx.Err() != nil {
 		return Outcome{State: Waiting}
 	}
-	job := r.job(i)
-	if o, err := r.read(job); err == nil {
+	job := r.Job(i)
+	if o, err := job.Result(); err == nil {
 		o.State = Kept
 		return o
 	}
@@ -149,7 +181,7 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 	wall := time.Since(start)
 	// What counts is what is there: a run that an invariant of its verdict failed is complete, and a process that says it is fine
 	// may have left nothing.
-	o, err := r.read(job)
+	o, err := job.Result()
 	o.Wall, o.MadeBy = wall, r.By
 	switch {
 	case err == nil:
@@ -164,7 +196,8 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 	return o
 }
 
-func (r *Runner) job(i int) *Job {
+// Job is what it takes to make the i-th point in its place.
+func (r *Runner) Job(i int) *Job {
 	p := &r.Points[i]
 	processors := r.Processors
 	if processors == 0 {
@@ -177,8 +210,8 @@ func (r *Runner) job(i int) *Job {
 	}
 }
 
-// read is what a job's run came to, if its folder has a complete one of this configuration, program and plane.
-func (r *Runner) read(job *Job) (Outcome, error) {
+// Result is what the job's run came to, if its folder has a complete one of this configuration, program and plane.
+func (j *Job) Result() (Outcome, error) {
 	var m struct {
 		Status      string `json:"status"`
 		Hash        string `json:"configuration_sha256"`
@@ -187,21 +220,21 @@ func (r *Runner) read(job *Job) (Outcome, error) {
 		Plane       string `json:"plane"`
 		Fingerprint string `json:"fingerprint"`
 	}
-	if err := rundir.ReadJSON(filepath.Join(job.Directory, rundir.ManifestFile), &m); err != nil {
+	if err := rundir.ReadJSON(filepath.Join(j.Directory, rundir.ManifestFile), &m); err != nil {
 		return Outcome{}, err
 	}
 	switch {
 	case m.Status != rundir.StatusComplete:
-		return Outcome{}, fmt.Errorf("%s: the run is %s", job.Directory, m.Status)
-	case m.Hash != job.Hash || m.Version != job.Version || m.Build != job.Build || m.Plane != job.Plane:
-		return Outcome{}, fmt.Errorf("%s: the run is of another configuration or program", job.Directory)
+		return Outcome{}, fmt.Errorf("%s: the run is %s", j.Directory, m.Status)
+	case m.Hash != j.Hash || m.Version != j.Version || m.Build != j.Build || m.Plane != j.Plane:
+		return Outcome{}, fmt.Errorf("%s: the run is of another configuration or program", j.Directory)
 	}
 	var sum measure.Summary
-	if err := rundir.ReadJSON(filepath.Join(job.Directory, rundir.SummaryFile), &sum); err != nil {
+	if err := rundir.ReadJSON(filepath.Join(j.Directory, rundir.SummaryFile), &sum); err != nil {
 		return Outcome{}, err
 	}
 	if sum.Fingerprint != m.Fingerprint {
-		return Outcome{}, fmt.Errorf("%s: manifest and summary are of different runs", job.Directory)
+		return Outcome{}, fmt.Errorf("%s: manifest and summary are of different runs", j.Directory)
 	}
 	o := Outcome{Verdict: sum.Verdict, Fingerprint: sum.Fingerprint, Figures: map[string]float64{}}
 	for i := range measure.Metrics {

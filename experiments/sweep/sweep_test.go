@@ -360,7 +360,7 @@ func TestSweepJobChanged(t *testing.T) {
 	if err := os.WriteFile(runner.Points[0].Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	job := runner.job(0)
+	job := runner.Job(0)
 	if err := job.Run(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "no longer what it was") {
 		t.Errorf("%v", err)
 	}

@@ -1,0 +1,218 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/experiments/sweep/cluster"
+)
+
+// startServer starts the NATS server that a coordinator brings (cluster/embedded); nil: it is not built in.
+var startServer func(private, address, id string, s *cluster.Secrets) (port int, stop func(), err error)
+
+// anyAddress is what --serve listens on without a value: a free port, on all of the machine's addresses.
+const anyAddress = ":0"
+
+// serveFlags say that other machines make a sweep's points.
+type serveFlags struct {
+	plane string // of the sweep
+	serve string
+	nats  string
+	creds string
+	audit string
+}
+
+func (f *serveFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.serve, "serve", "", "deal the points out to workers on other machines, by a server of its own at `address`, as host:port (default: a free port)")
+	flags.Lookup("serve").NoOptDefVal = anyAddress
+	flags.StringVar(&f.nats, "nats", "", "deal the points out to workers by a NATS server that is there, with JetStream, at `URL`")
+	flags.StringVar(&f.creds, "creds", "", "`file` with the credentials for --nats")
+	flags.StringVar(&f.audit, "audit", "1%", "`share` of the points of workers that are made here once more and compared")
+	completeNothing(c, "serve", "nats", "audit")
+}
+
+// served says that the points are to be dealt out.
+func (f *serveFlags) served() bool { return f.serve != "" || f.nats != "" }
+
+// check finds flags that do not go together, and returns the share of points to be audited.
+func (f *serveFlags) check(c *cobra.Command) (audit float64, err error) {
+	for _, name := range []string{"creds", "audit"} {
+		if c.Flags().Changed(name) && !f.served() {
+			return 0, badInput(fmt.Errorf("--%s has no effect without --serve or --nats", name))
+		}
+	}
+	if !f.served() {
+		return 0, nil
+	}
+	if err := atMostOne(c, "serve", "nats", "shard"); err != nil {
+		return 0, err
+	}
+	if f.creds != "" && f.nats == "" {
+		return 0, badInput(errors.New("--creds is of the server of --nats: --serve makes keys of its own"))
+	}
+	for _, name := range []string{"jobs", "processors"} {
+		if c.Flags().Changed(name) {
+			return 0, badInput(fmt.Errorf("--%s has no effect beside --serve and --nats: each worker has its own", name))
+		}
+	}
+	if f.plane == "kernel" {
+		return 0, badInput(errors.New("on the kernel plane each worker would need root and the same kernel: use --shard, or --plane wasm, which comes to the same"))
+	}
+	if f.serve != "" {
+		if startServer == nil {
+			return 0, badInput(errors.New("this pausenet was built without the NATS server, which makes it a third larger: build it with -tags natsserver, or use a server that is there, with --nats"))
+		}
+		if _, port, err := net.SplitHostPort(f.serve); err != nil || !isPort(port) {
+			return 0, badInput(fmt.Errorf("--serve %s: write host:port, or :port for all of the machine's addresses", f.serve))
+		}
+	}
+	if err := checkCredentials(f.creds); err != nil {
+		return 0, err
+	}
+	text, percent := strings.CutSuffix(strings.TrimSpace(f.audit), "%")
+	audit, err = strconv.ParseFloat(text, 64)
+	if percent {
+		audit /= 100
+	}
+	if err != nil || !(audit >= 0 && audit <= 1) {
+		return 0, badInput(fmt.Errorf("--audit %s: a share from 0 to 100%%, such as 1%%", f.audit))
+	}
+	return audit, nil
+}
+
+func isPort(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 0 && n < 1<<16
+}
+
+// checkCredentials refuses a file of secrets that others may read.
+func checkCredentials(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return badInput(fmt.Errorf("--creds: %w", err))
+	}
+	if info.Mode().Perm()&0o077 != 0 && filepath.Separator == '/' {
+		return badInput(fmt.Errorf("--creds %s: others may read it (%v): chmod 600 %s", path, info.Mode().Perm(), path))
+	}
+	return nil
+}
+
+// deal has workers make the points, and returns what they came to.
+func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep.Plan, audit float64) ([]sweep.Outcome, error) {
+	private, err := cluster.PrivateFolder(runner.Directory)
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	id := plan.Hash()[:cluster.IDLength]
+	var conn *nats.Conn
+	if f.nats != "" {
+		if conn, err = cluster.ConnectURL(f.nats, f.creds, "coordinator", true); err != nil {
+			return nil, &exitError{exitEnvironment, fmt.Errorf("--nats %s: %w", redacted(f.nats), err)}
+		}
+		fmt.Fprintf(os.Stderr, "workers: pausenet worker --nats %s --creds FILE --sweep %s\n", redacted(f.nats), id)
+	} else {
+		var stop func()
+		if conn, stop, err = f.startServer(private, id); err != nil {
+			return nil, &exitError{exitEnvironment, err}
+		}
+		defer stop()
+	}
+	defer conn.Close()
+	c := &cluster.Coordinator{
+		Runner: runner, ID: id, Private: private, Audit: audit,
+		Say: func(line string) { fmt.Fprintf(os.Stderr, "  %s\n", line) },
+	}
+	outcomes, err := c.Run(ctx, conn)
+	if err != nil && ctx.Err() == nil {
+		return nil, runError(err)
+	}
+	if outcomes == nil { // it was ended before it had begun
+		outcomes = make([]sweep.Outcome, len(runner.Points))
+		for k := range outcomes {
+			outcomes[k].State = sweep.Waiting
+		}
+	}
+	if ctx.Err() == nil {
+		conn.Close()
+		defer os.RemoveAll(private) // what is left of it nobody can use
+	}
+	return outcomes, nil
+}
+
+// startServer starts the coordinator's own server, writes the join string and says where it is.
+func (f *serveFlags) startServer(private, id string) (*nats.Conn, func(), error) {
+	secrets, err := cluster.LoadSecrets(private)
+	if err != nil {
+		return nil, nil, err
+	}
+	host, port, _ := net.SplitHostPort(f.serve) // check has
+	if port == "0" && secrets.Port != 0 {       // that of the coordinator before, where its workers look for it
+		port = strconv.Itoa(secrets.Port)
+	}
+	var stop func()
+	if secrets.Port, stop, err = startServer(private, net.JoinHostPort(host, port), id, secrets); err != nil {
+		return nil, nil, fmt.Errorf("--serve %s: %w", f.serve, err)
+	}
+	port = strconv.Itoa(secrets.Port)
+	access := &cluster.Access{Pin: secrets.Pin(), Seed: secrets.Worker, ID: id}
+	for _, host := range reachable(host) {
+		access.Addresses = append(access.Addresses, net.JoinHostPort(host, port))
+	}
+	own := host
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		own = "127.0.0.1"
+	}
+	conn, err := secrets.ConnectCoordinator(net.JoinHostPort(own, port), id)
+	if err == nil {
+		err = secrets.Save(private, access)
+	}
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	file := filepath.Join(private, cluster.JoinFile)
+	fmt.Fprintf(os.Stderr, "listening on %s; the join string, a secret, is in %s\nworkers: pausenet worker --join @%s\n", strings.Join(access.Addresses, ", "), file, file)
+	if term.IsTerminal(int(os.Stderr.Fd())) { // and not in a log
+		fmt.Fprintf(os.Stderr, "or, elsewhere, pausenet worker --join - and paste\n\n%s\n\n", access.Join())
+	}
+	return conn, stop, nil
+}
+
+// reachable are the addresses at which others reach this machine, if it listens on all; the one that it listens on otherwise.
+func reachable(host string) []string {
+	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return []string{host}
+	}
+	var all []string
+	addresses, _ := net.InterfaceAddrs() // of none there is the loopback
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			all = append(all, n.IP.String())
+		}
+	}
+	return append(all, "127.0.0.1")
+}
+
+// redacted is a URL without its password.
+func redacted(url string) string {
+	scheme, rest, found := strings.Cut(url, "://")
+	if _, host, secret := strings.Cut(rest, "@"); found && secret {
+		return scheme + "://" + host
+	}
+	return url
+}

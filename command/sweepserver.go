@@ -1,0 +1,7 @@
+//go:build natsserver
+
+package command
+
+import "github.com/pausenet/pausenet/experiments/sweep/cluster/embedded"
+
+func init() { startServer = embedded.Start }

@@ -1,0 +1,52 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/sweep/cluster"
+)
+
+// staleStatus is the age of a status from which its coordinator is taken to be away; it writes one every second.
+const staleStatus = 15 * time.Second
+
+func newSweepStatusCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "status DIR",
+		Short: "Say how far a sweep is that is served to workers",
+		Long: `status says of a sweep's folder how many of its points are made, at which rate, how long the
+others may take, and what each worker does. It is asked on the coordinator's machine, by
+the coordinator's user.`,
+		Example: `  pausenet sweep status results/sweep-intensity`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			s, err := cluster.ReadStatus(args[0])
+			if errors.Is(err, fs.ErrNotExist) {
+				return badInput(fmt.Errorf("%s: no sweep is served there, or it is over: then sweep.csv has what it came to", args[0]))
+			}
+			if err != nil {
+				return badInput(err)
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), s)
+			}
+			if err := s.Describe(c.OutOrStdout()); err != nil {
+				return err
+			}
+			if age := time.Since(s.Written); age > staleStatus {
+				fmt.Fprintf(c.OutOrStdout(), "\n  that was %v ago: the coordinator is away; the same pausenet sweep goes on from there\n", age.Round(time.Second))
+			}
+			return nil
+		},
+	}
+	formatFlag(c, &format)
+	return c
+}

@@ -1,0 +1,219 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/sweep/cluster"
+	"github.com/pausenet/pausenet/internal/crew"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+type workerFlags struct {
+	join       string
+	nats       string
+	creds      string
+	sweep      string
+	name       string
+	jobs       int
+	processors int
+	timeout    time.Duration
+}
+
+// joinVariable may have the join string, which is then in nobody's list of processes.
+var joinVariable = variableOf("join")
+
+func newWorkerCommand() *cobra.Command {
+	var f workerFlags
+	c := &cobra.Command{
+		Use:   "worker",
+		Short: "Make points of a sweep that another machine serves",
+		Long: `worker takes points of a sweep from pausenet sweep --serve (or --nats) on another machine,
+makes them and sends back what they came to, until there are none. It may come and go at
+any time: a point that it has not finished is another's then. It has to be the same build
+of pausenet; as it joins it makes short runs that the coordinator compares with its own.
+
+The join string is a secret, and a command line is none: --join takes it from a file
+(@FILE), from standard input (-), or from the environment (PAUSENET_JOIN).`,
+		Example: `  pausenet worker --join @results/sweep-intensity/.cluster/join
+  ssh head cat sweep/.cluster/join | pausenet worker --join - --jobs 2
+  pausenet worker --nats tls://nats.example.org --creds worker.creds --sweep 0123456789abcdef`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.join, "join", "", "where the `join` string is: @FILE, or - for standard input")
+	flags.StringVar(&f.nats, "nats", "", "`URL` of a NATS server that is there, in place of --join")
+	flags.StringVar(&f.creds, "creds", "", "`file` with the credentials for --nats")
+	flags.StringVar(&f.sweep, "sweep", "", "with --nats, the sweep by its `ID`, which its coordinator prints")
+	flags.StringVar(&f.name, "name", "", "`name` of this worker, for people (default: the machine's)")
+	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at the same time (default: as many as there are processors)")
+	processorsFlag(c, &f.processors, " (default: all, shared by the points at the same time)")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "for how `long` to wait for a coordinator that is away")
+	completeNothing(c, "join", "nats", "sweep", "name", "jobs", "timeout")
+	return c
+}
+
+func (f *workerFlags) run(c *cobra.Command) error {
+	if err := f.check(c); err != nil {
+		return err
+	}
+	access, err := f.access()
+	if err != nil {
+		return err
+	}
+	_ = os.Unsetenv(joinVariable) // the processes of points need not have it
+	own, err := build()
+	if err != nil {
+		return &exitError{exitEnvironment, fmt.Errorf("read this program's own file: %w", err)}
+	}
+	scratch, err := os.MkdirTemp("", "pausenet-worker")
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	defer os.RemoveAll(scratch)
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	conn, err := f.connect(ctx, access)
+	if err != nil {
+		return &exitError{exitEnvironment, fmt.Errorf("reach the coordinator: %w", err)}
+	}
+	defer conn.Close()
+	processors := f.processors
+	if processors == 0 {
+		processors = crew.Share(f.jobs)
+	}
+	h := &cluster.Hand{
+		Name: f.name, ID: f.sweep, Jobs: f.jobs, Processors: processors, Directory: scratch, Version: version(), Build: own, Timeout: f.timeout,
+		Make: startPoint, Say: func(line string) { fmt.Fprintf(os.Stderr, "  %s\n", line) },
+	}
+	made, err := h.Run(ctx, conn)
+	fmt.Fprintf(c.OutOrStdout(), "%s made\n", count(made, "point"))
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return &exitError{exitVerdict, errors.New("interrupted: points that were not finished are other workers' now")}
+	case errors.Is(err, cluster.ErrRefused):
+		return badInput(err)
+	case errors.Is(err, cluster.ErrOut):
+		return &exitError{exitVerdict, err}
+	}
+	return &exitError{exitEnvironment, err}
+}
+
+func (f *workerFlags) check(c *cobra.Command) error {
+	if err := atMostOne(c, "join", "nats"); err != nil {
+		return err
+	}
+	switch {
+	case f.join == "" && f.nats == "":
+		return badInput(errors.New("which sweep? --join @FILE, with the file that pausenet sweep --serve names, or --nats and --sweep"))
+	case f.nats != "" && f.sweep == "":
+		return badInput(errors.New("--nats needs --sweep: the ID that its coordinator prints"))
+	case f.nats == "" && (f.sweep != "" || f.creds != ""):
+		return badInput(errors.New("--sweep and --creds are of --nats: a join string has all that it takes"))
+	}
+	if f.nats != "" {
+		if err := errors.Join(badInput(cluster.CheckID(f.sweep)), checkCredentials(f.creds)); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(os.Args, cluster.LooksLikeJoin) || slices.ContainsFunc(os.Args, func(arg string) bool {
+		_, value, _ := strings.Cut(arg, "=")
+		return cluster.LooksLikeJoin(value)
+	}) {
+		return badInput(errors.New("--join: a join string is a secret, and everybody on this machine sees a command line: write it to a file and --join @FILE, or pipe it to --join -, or set " + joinVariable))
+	}
+	if !c.Flags().Changed("jobs") {
+		f.jobs = runtime.GOMAXPROCS(0)
+	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+		return err
+	}
+	if c.Flags().Changed("processors") {
+		if err := atLeastOne(c.Flags(), "processors"); err != nil {
+			return err
+		}
+	}
+	if f.name == "" {
+		f.name, _ = os.Hostname() // without one it is a worker
+		f.name = strings.Trim(unsafeWorkerName.ReplaceAllString(f.name, "-"), "-_")
+		f.name = f.name[:min(len(f.name), 40)]
+		if f.name == "" {
+			f.name = "worker"
+		}
+	} else if !workerName.MatchString(f.name) {
+		return badInput(fmt.Errorf("--name %s: up to 40 letters, digits, _ and -", f.name))
+	}
+	return nil
+}
+
+var (
+	workerName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
+	unsafeWorkerName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+)
+
+// joinText is a file with a join string.
+var joinText = files.Kind{Name: "a join string", Most: 1 << 16}
+
+// access reads the join string; nil with --nats.
+func (f *workerFlags) access() (*cluster.Access, error) {
+	if f.nats != "" {
+		return nil, nil
+	}
+	text := f.join // of the environment, or a file of flags
+	switch path, isFile := strings.CutPrefix(f.join, "@"); {
+	case f.join == "-":
+		data, err := io.ReadAll(io.LimitReader(os.Stdin, joinText.Most))
+		if err != nil {
+			return nil, badInput(fmt.Errorf("--join -: %w", err))
+		}
+		text = string(data)
+	case isFile:
+		data, err := files.Read(filepath.Clean(path), joinText)
+		if err != nil {
+			return nil, badInput(fmt.Errorf("--join: %w", err))
+		}
+		text = string(data)
+	case !cluster.LooksLikeJoin(f.join):
+		return nil, badInput(errors.New("--join: @FILE, or - for standard input"))
+	}
+	access, err := cluster.ParseJoin(text)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("--join: %w", err))
+	}
+	f.sweep = access.ID
+	return access, nil
+}
+
+// connect connects to the coordinator's server, for as long as the worker's timeout.
+func (f *workerFlags) connect(ctx context.Context, access *cluster.Access) (conn *nats.Conn, err error) {
+	for deadline := time.Now().Add(f.timeout); ; {
+		if access != nil {
+			conn, err = access.Connect(f.name)
+		} else {
+			conn, err = cluster.ConnectURL(f.nats, f.creds, f.name, false)
+		}
+		if err == nil || time.Now().After(deadline) || errors.Is(err, nats.ErrAuthorization) || cluster.IsOther(err) {
+			return conn, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}

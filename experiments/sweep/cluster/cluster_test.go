@@ -1,0 +1,361 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/experiments/sweep/cluster"
+	"github.com/pausenet/pausenet/experiments/sweep/cluster/embedded"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+const swept = `
+topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
+switch: {pfc: {xoff: 30KB}, ecn: {kmin: 5KB, kmax: 50KB, pmax: 0.5}}
+flows: [{from: h0..h2, to: h3, size: 100KB}]
+duration: 100us
+drain: true
+expect_unused: [pfc, ecn, controller]
+`
+
+// most is how long anything may take: a busy machine is slow.
+const most = 3 * time.Minute
+
+// lab is a sweep of eight points, made here, and what is to make it again in another folder.
+type lab struct {
+	t      *testing.T
+	sweep  *sweep.Sweep
+	points []sweep.Point
+	local  string
+	id     string
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "swept.yaml")
+	if err := os.WriteFile(path, []byte(swept), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, local: filepath.Join(dir, "local"), sweep: &sweep.Sweep{
+		Name: "lab", Scenarios: []string{path}, Controllers: []string{"dcqcn", "none"}, Seeds: []uint64{1, 2},
+		Parameters: []sweep.Parameter{{Path: "flows.0.size", Values: []string{"60KB", "100KB"}}},
+	}}
+	var err error
+	if l.points, err = l.sweep.Points(2); err != nil {
+		t.Fatal(err)
+	}
+	r := l.runner(l.local)
+	outcomes := r.Run(t.Context())
+	if err := errors.Join(sweep.Err(l.points, outcomes), l.sweep.Write(l.local, r, outcomes, nil)); err != nil {
+		t.Fatal(err)
+	}
+	l.id = l.sweep.Plan(r).Hash()[:cluster.IDLength]
+	return l
+}
+
+func (l *lab) runner(dir string) *sweep.Runner {
+	return &sweep.Runner{
+		Points: l.points, Directory: dir, Jobs: 2, Plane: engine.PlaneWasm, Version: "v1", Build: "b1", Command: "pausenet sweep swept.yaml", Make: honest,
+	}
+}
+
+func honest(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
+	return job.Run(ctx, progress)
+}
+
+// liar is a program with another constant: its results are whole, and other ones.
+func liar(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
+	if err := job.Run(ctx, progress); err != nil {
+		return err
+	}
+	path := filepath.Join(job.Directory, rundir.SummaryFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	data = bytes.Replace(data, []byte(`"pipeline_passes": `), []byte(`"pipeline_passes": 1`), 1)
+	folder, err := files.OpenFolder(job.Directory, job.Directory)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return errors.Join(folder.Write(rundir.SummaryFile, data), rundir.WriteSums(folder))
+}
+
+// served is a coordinator that is running, with its server.
+type served struct {
+	*lab
+	dir     string
+	private string
+	access  *cluster.Access
+	stop    context.CancelFunc
+	ended   chan error
+
+	mu   sync.Mutex
+	said []string
+}
+
+func (l *lab) serve(dir string, audit float64) *served {
+	l.t.Helper()
+	s := &served{lab: l, dir: dir, ended: make(chan error, 1)}
+	ctx, stop := context.WithCancel(l.t.Context())
+	s.stop = stop
+	var err error
+	if s.private, err = cluster.PrivateFolder(dir); err != nil {
+		l.t.Fatal(err)
+	}
+	secrets, err := cluster.LoadSecrets(s.private)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	port, end, err := embedded.Start(s.private, fmt.Sprintf("127.0.0.1:%d", secrets.Port), l.id, secrets)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	secrets.Port = port
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	s.access = &cluster.Access{Addresses: []string{address}, Pin: secrets.Pin(), Seed: secrets.Worker, ID: l.id}
+	if err := secrets.Save(s.private, s.access); err != nil {
+		l.t.Fatal(err)
+	}
+	conn, err := secrets.ConnectCoordinator(address, l.id)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	go func() {
+		r := l.runner(dir)
+		c := &cluster.Coordinator{Runner: r, ID: l.id, Private: s.private, Audit: audit, Say: s.say}
+		outcomes, err := c.Run(ctx, conn)
+		if err == nil && ctx.Err() == nil {
+			err = errors.Join(sweep.Err(l.points, outcomes), l.sweep.Write(dir, r, outcomes, nil))
+		}
+		conn.Close()
+		end()
+		if ctx.Err() != nil { // the test has stopped it
+			err = nil
+		}
+		s.ended <- err
+	}()
+	return s
+}
+
+func (s *served) say(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said = append(s.said, line)
+	s.t.Log(line)
+}
+
+func (s *served) has(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(strings.Join(s.said, "\n"), text)
+}
+
+// await waits for the coordinator's end.
+func (s *served) await() {
+	s.t.Helper()
+	select {
+	case err := <-s.ended:
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	case <-time.After(most):
+		s.t.Fatalf("the coordinator does not end: %q", s.said)
+	}
+}
+
+// worker starts one, and says how it ended.
+func (s *served) worker(ctx context.Context, name, build string, make maker) chan error {
+	s.t.Helper()
+	ended := newErrors()
+	join, err := os.ReadFile(filepath.Join(s.private, cluster.JoinFile))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	access, err := cluster.ParseJoin(string(join))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	dir := s.t.TempDir()
+	go func() {
+		conn, err := access.Connect(name)
+		if err != nil {
+			ended <- err
+			return
+		}
+		defer conn.Close()
+		h := &cluster.Hand{
+			Name: name, ID: access.ID, Jobs: 1, Processors: 1, Directory: dir, Version: "v1", Build: build, Timeout: most, Make: make,
+			Say: func(line string) { s.t.Log(name + ": " + line) },
+		}
+		_, err = h.Run(ctx, conn)
+		ended <- err
+	}()
+	return ended
+}
+
+// maker makes a point.
+type maker = func(context.Context, *sweep.Job, engine.Progress) error
+
+func newErrors() chan error { return make(chan error, 1) }
+
+// equal compares the folder with the local sweep's: every file but times.csv.
+func (s *served) equal() {
+	s.t.Helper()
+	want, got := tree(s.t, s.local), tree(s.t, s.dir)
+	for name, sum := range want {
+		if got[name] != sum {
+			s.t.Errorf("%s is not the local sweep's", name)
+		}
+	}
+	if len(got) != len(want) || len(want) < 8*8 {
+		s.t.Errorf("%d files, and the local sweep has %d", len(got), len(want))
+	}
+}
+
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	sums := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == ".cluster" {
+			return fs.SkipDir
+		}
+		if d.IsDir() || d.Name() == sweep.TimesFile || d.Name() == files.LockName {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		sum := sha256.Sum256(data)
+		name, _ := filepath.Rel(dir, path)
+		sums[name] = hex.EncodeToString(sum[:])
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sums
+}
+
+// TestCluster: what workers make is the local sweep, byte for byte; each point is audited.
+func TestCluster(t *testing.T) {
+	l := newLab(t)
+	s := l.serve(t.TempDir(), 1)
+	var all []chan error
+	for i := range 3 {
+		all = append(all, s.worker(t.Context(), fmt.Sprintf("w%d", i), "b1", honest))
+	}
+	s.await()
+	s.equal()
+	for i, ended := range all {
+		if err := <-ended; err != nil {
+			t.Errorf("worker %d: %v", i, err)
+		}
+	}
+	status, err := cluster.ReadStatus(s.dir)
+	if err != nil || status.Made != 8 || status.Audited != 8 || !status.Over {
+		t.Errorf("%+v, %v", status, err)
+	}
+}
+
+// TestLiars: a worker of another build is refused, one that computes something else does not pass its canaries, one that begins to later is found
+// by an audit, and all that it made is made again. Each is named.
+func TestLiars(t *testing.T) {
+	l := newLab(t)
+	s := l.serve(t.TempDir(), 1)
+	if err := <-s.worker(t.Context(), "old", "b0", honest); !errors.Is(err, cluster.ErrRefused) || !strings.Contains(err.Error(), "another build of pausenet v1") {
+		t.Errorf("a worker of another build: %v", err)
+	}
+	if err := <-s.worker(t.Context(), "wrong", "b1", liar); !errors.Is(err, cluster.ErrOut) || !strings.Contains(err.Error(), "canaries") {
+		t.Errorf("a worker that computes something else: %v", err)
+	}
+	later := s.worker(t.Context(), "later", "b1", func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
+		if strings.Contains(job.Directory, "canary") {
+			return honest(ctx, job, p)
+		}
+		return liar(ctx, job, p)
+	})
+	if err := <-later; !errors.Is(err, cluster.ErrOut) {
+		t.Errorf("a worker that lies of points: %v", err)
+	}
+	s.worker(t.Context(), "good", "b1", honest)
+	s.await()
+	s.equal()
+	for _, want := range []string{"worker old-", "worker wrong-", "worker later-"} {
+		if !s.has(want) {
+			t.Errorf("no line of %s: %q", want, s.said)
+		}
+	}
+	times, err := os.ReadFile(filepath.Join(s.dir, sweep.TimesFile))
+	if err != nil || strings.Contains(string(times), "later") || strings.Contains(string(times), "wrong") {
+		t.Errorf("%v\n%s", err, times)
+	}
+}
+
+// TestResume: a worker goes with a point in its hands, and the coordinator goes and comes back: each point is there once, and the workers stay.
+func TestResume(t *testing.T) {
+	l := newLab(t)
+	dir := t.TempDir()
+	s := l.serve(dir, 0)
+	gate, begun := make(chan struct{}), make(chan struct{}, 100)
+	slow := func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
+		if !strings.Contains(job.Directory, "canary") {
+			begun <- struct{}{}
+			select {
+			case <-gate:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return honest(ctx, job, p)
+	}
+	stays := s.worker(t.Context(), "stays", "b1", slow)
+	goes, end := context.WithCancel(t.Context())
+	gone := s.worker(goes, "goes", "b1", slow)
+	<-begun
+	<-begun
+	end() // with a point in its hands, which another gets
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	gate <- struct{}{} // one point is made
+	<-begun
+	for deadline := time.Now().Add(most); ; time.Sleep(10 * time.Millisecond) {
+		if status, err := cluster.ReadStatus(dir); err == nil && status.Made == 1 {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("%+v, %v", status, err)
+		}
+	}
+	s.stop() // the coordinator dies
+	if err := <-s.ended; err != nil {
+		t.Fatal(err)
+	}
+	close(gate)
+	again := l.serve(dir, 0)
+	if again.access.Join() != s.access.Join() {
+		t.Error("the join string is another one")
+	}
+	again.await()
+	again.equal()
+	if err := <-stays; err != nil {
+		t.Error(err)
+	}
+}

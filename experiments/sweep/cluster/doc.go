@@ -1,0 +1,22 @@
+// Package cluster makes the points of a sweep on other machines, by way of NATS JetStream.
+//
+// A Coordinator puts the points that are not there yet into a work queue, takes results, checks and installs them into the sweep's folder, which
+// then is the one that a local sweep makes. A Worker takes points until there are none. Either may die at any time: a point whose worker is gone
+// is delivered again, and a coordinator that begins again goes on from the folder, the streams and the state that it left.
+//
+// A result is trusted no further than it has been compared. Versions and builds are equal; a Worker makes canaries, whose seed nobody could know
+// before, as it joins; a point that comes twice, or is chosen for an audit, has to come to the same files, byte for byte. Where two differ the
+// coordinator makes the point itself; who differs from that is shut out, and all of its points are made again.
+//
+//   - One goroutine takes results; audits run beside it. Both change the state under one lock.
+//   - Results are streamed to and from files: memory does not grow with their size.
+//   - Join has a secret in it. It goes into files of the user's alone (Secrets), never into messages or arguments.
+//
+// Where what is:
+//
+//   - What coordinator and worker say to each other: protocol.go. Who may what, and how they connect: access.go, connect.go, secrets.go (private_unix.go and
+//     private_other.go: whether files' modes say who reads them).
+//   - The coordinator: coordinator.go, results.go (what is taken, and from whom), join.go (who is let in), status.go (how far all is).
+//   - The worker: worker.go. A point's folder on its way: archive.go.
+//   - The server that the coordinator may bring: package embedded.
+package cluster

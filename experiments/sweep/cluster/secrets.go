@@ -1,0 +1,168 @@
+package cluster
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Secrets are a coordinator's, made for one sweep and kept in a file of the user's alone, so that a coordinator that begins again is the same
+// one to its workers.
+type Secrets struct {
+	Port        int    `json:"port"`
+	Coordinator string `json:"coordinator_seed"`
+	Worker      string `json:"worker_seed"`
+	Certificate []byte `json:"certificate"` // DER
+	Key         []byte `json:"key"`         // PKCS 8
+}
+
+const (
+	secretsFile = "secrets.json"
+	// JoinFile has the join string.
+	JoinFile = "join"
+)
+
+// certificateLife is longer than any sweep.
+const certificateLife = 5 * 365 * 24 * time.Hour
+
+// PrivateFolder is the folder below a sweep's of which nobody else sees anything. It is made.
+func PrivateFolder(directory string) (string, error) {
+	path := filepath.Join(directory, ".cluster")
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return "", err
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 && !foreign {
+		return "", fmt.Errorf("%s is not a folder of yours alone (%v): remove it, or choose another folder with --out", path, info.Mode())
+	}
+	return path, nil
+}
+
+// LoadSecrets reads a coordinator's secrets, or makes them.
+func LoadSecrets(private string) (*Secrets, error) {
+	path := filepath.Join(private, secretsFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return newSecrets()
+	}
+	s := new(Secrets)
+	if err == nil {
+		err = json.Unmarshal(data, s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: remove it, and give the workers the new join string", path, err)
+	}
+	return s, nil
+}
+
+func newSecrets() (*Secrets, error) {
+	s := new(Secrets)
+	for _, seed := range []*string{&s.Coordinator, &s.Worker} {
+		user, err := nkeys.CreateUser()
+		if err != nil {
+			return nil, err
+		}
+		text, err := user.Seed()
+		if err != nil {
+			return nil, err
+		}
+		*seed = string(text)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	number, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: number, Subject: pkix.Name{CommonName: "pausenet sweep"}, DNSNames: []string{"pausenet"},
+		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(certificateLife),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if s.Certificate, err = x509.CreateCertificate(rand.Reader, template, template, key.Public(), key); err != nil {
+		return nil, err
+	}
+	s.Key, err = x509.MarshalPKCS8PrivateKey(key)
+	return s, err
+}
+
+// Save writes the secrets and the join string, for the user alone.
+func (s *Secrets) Save(private string, join *Access) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		writePrivate(private, secretsFile, data),
+		writePrivate(private, JoinFile, []byte(join.Join()+"\n")),
+	)
+}
+
+// writePrivate writes a file for the user alone, whole or not at all.
+func writePrivate(folder, name string, data []byte) error {
+	f, err := os.CreateTemp(folder, "."+name) // which nobody else may read
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(folder, name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // what was there is there still
+	}
+	return err
+}
+
+// TLS is the server's certificate with its key.
+func (s *Secrets) TLS() (tls.Certificate, error) {
+	key, err := x509.ParsePKCS8PrivateKey(s.Key)
+	return tls.Certificate{Certificate: [][]byte{s.Certificate}, PrivateKey: key}, err
+}
+
+// Pin is the SHA-256 of the server's certificate.
+func (s *Secrets) Pin() string { return pinOf(s.Certificate) }
+
+func pinOf(certificate []byte) string {
+	sum := sha256.Sum256(certificate)
+	return hex.EncodeToString(sum[:])
+}
+
+// PublicKeys are those of the coordinator's and the workers' nkeys.
+func (s *Secrets) PublicKeys() (coordinator, worker string, err error) {
+	public := func(seed string) string {
+		pair, wrong := nkeys.FromSeed([]byte(seed))
+		if wrong == nil {
+			var key string
+			if key, wrong = pair.PublicKey(); wrong == nil {
+				return key
+			}
+		}
+		err = wrong
+		return ""
+	}
+	return public(s.Coordinator), public(s.Worker), err
+}

@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/pausenet/pausenet/internal/files"
+)
+
+// Worker is what the coordinator knows of a worker. What is in JSON outlives the coordinator.
+type Worker struct {
+	ID     string        `json:"id"`
+	Joined time.Time     `json:"joined"`
+	Seen   time.Time     `json:"seen"`
+	Points int           `json:"points"` // that it has made
+	Twice  int           `json:"twice,omitempty"`
+	Failed int           `json:"failed,omitempty"`
+	Wall   time.Duration `json:"wall_ns"`
+	Out    string        `json:"out,omitempty"` // why it is shut out
+
+	running []string
+	told    bool // that all is over
+}
+
+// Status is how far a sweep is.
+type Status struct {
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	Points  int            `json:"points"`
+	Made    int            `json:"made"` // those that were kept from before are among them
+	Kept    int            `json:"kept"`
+	Failed  int            `json:"failed"`
+	Audited int            `json:"audited"`
+	Over    bool           `json:"over"`
+	Begun   time.Time      `json:"begun"` // by the coordinator that is running
+	Written time.Time      `json:"written"`
+	Rate    float64        `json:"points_per_second"`
+	Left    float64        `json:"seconds_left,omitempty"`
+	Workers []WorkerStatus `json:"workers"`
+}
+
+// WorkerStatus is a worker's part.
+type WorkerStatus struct {
+	ID      string   `json:"id"`
+	Points  int      `json:"points"`
+	Failed  int      `json:"failed,omitempty"`
+	Rate    float64  `json:"points_per_second"`
+	Running []string `json:"running,omitempty"`
+	Silent  float64  `json:"silent_seconds"` // for how long nothing was heard of it
+	Out     string   `json:"out,omitempty"`
+}
+
+// away is for how long a worker may be silent before it is said.
+const away = 3 * signEvery
+
+// Status says how far the sweep is.
+func (c *Coordinator) Status() *Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	s := &Status{ID: c.ID, Points: len(c.points), Begun: c.begun, Written: now, Workers: []WorkerStatus{}}
+	for k := range c.points {
+		p := &c.points[k]
+		switch {
+		case p.made:
+			s.Made++
+		case p.Failures >= mostFailures:
+			s.Failed++
+		}
+		if p.kept {
+			s.Kept++
+		}
+		if p.Audited {
+			s.Audited++
+		}
+	}
+	for _, w := range c.workers {
+		o := WorkerStatus{ID: w.ID, Points: w.Points, Failed: w.Failed, Running: w.running, Silent: now.Sub(w.Seen).Seconds(), Out: w.Out}
+		if d := w.Seen.Sub(w.Joined).Seconds(); d > 0 && w.Out == "" {
+			o.Rate = float64(w.Points) / d
+			if now.Sub(w.Seen) < away {
+				s.Rate += o.Rate
+			}
+		}
+		s.Workers = append(s.Workers, o)
+	}
+	slices.SortFunc(s.Workers, func(a, b WorkerStatus) int { return cmp.Compare(a.ID, b.ID) })
+	if left := s.Points - s.Made - s.Failed; left > 0 && s.Rate > 0 {
+		s.Left = float64(left) / s.Rate
+	}
+	return s
+}
+
+// Line is the status in a line.
+func (s *Status) Line() string {
+	there := 0
+	for i := range s.Workers {
+		if w := &s.Workers[i]; w.Out == "" && w.Silent < away.Seconds() {
+			there++
+		}
+	}
+	text := fmt.Sprintf("%d of %d points", s.Made, s.Points)
+	if s.Kept > 0 {
+		text += fmt.Sprintf(" (%d kept)", s.Kept)
+	}
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", s.Failed)
+	}
+	text += fmt.Sprintf(", workers: %d, %.3g points/s", there, s.Rate)
+	if s.Left > 0 {
+		text += fmt.Sprintf(", about %v left", time.Duration(s.Left*float64(time.Second)).Round(time.Second))
+	}
+	return text
+}
+
+// Describe writes the status for people.
+func (s *Status) Describe(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "%s\n", s.Line())
+	if len(s.Workers) > 0 {
+		fmt.Fprintf(t, "\n  worker\tpoints\tfailed\tpoints/s\tlast heard\tstate\n")
+	}
+	for i := range s.Workers {
+		o := &s.Workers[i]
+		state := "waits"
+		switch {
+		case o.Out != "":
+			state = "shut out: " + o.Out
+		case o.Silent >= away.Seconds():
+			state = "away"
+		case len(o.Running) > 0:
+			state = "makes " + strings.Join(o.Running, "; ")
+		}
+		fmt.Fprintf(t, "  %s\t%d\t%d\t%.3g\t%v ago\t%s\n", o.ID, o.Points, o.Failed, o.Rate, time.Duration(o.Silent*float64(time.Second)).Round(time.Second), state)
+	}
+	return t.Flush()
+}
+
+// statusFile has the status, for sweep status.
+const statusFile = "status.json"
+
+func (c *Coordinator) writeStatus(over bool) {
+	s := c.Status()
+	s.Over = over
+	data, err := files.FormatJSON(s)
+	if err == nil {
+		err = writePrivate(c.Private, statusFile, data)
+	}
+	if err != nil {
+		c.Say("cannot write the status: " + err.Error())
+	}
+}
+
+// ReadStatus reads the status of a sweep's folder, as its coordinator wrote it last.
+func ReadStatus(directory string) (*Status, error) {
+	data, err := os.ReadFile(filepath.Join(directory, ".cluster", statusFile))
+	if err != nil {
+		return nil, err
+	}
+	s := new(Status)
+	return s, json.Unmarshal(data, s)
+}
