@@ -28,16 +28,17 @@ build: ## build bin/pausenet (the default)
 run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-burst/report.html
 	bin/pausenet run dcon-burst
 
+# go test ends a package after ten minutes, which a busy machine may take for whole scenarios.
 .PHONY: test
 test: ## run every test
 ifeq ($(shell id -u),0)
-	$(GO) test $(TESTFLAGS) ./...
+	$(GO) test -timeout 40m $(TESTFLAGS) ./...
 else ifneq ($(shell command -v $(SUDO)),)
-	CI= $(GO) test $(TESTFLAGS) ./...
+	CI= $(GO) test -timeout 40m $(TESTFLAGS) ./...
 	@echo "the tests that need root:"
-	$(SUDO) -v && $(GO) test -count=1 -exec '$(SUDO)' $(ROOT_PACKAGES)
+	$(SUDO) -v && $(GO) test -timeout 40m -count=1 -exec '$(SUDO)' $(ROOT_PACKAGES)
 else
-	$(GO) test $(TESTFLAGS) ./...
+	$(GO) test -timeout 40m $(TESTFLAGS) ./...
 	@echo "the tests that need root were skipped: there is no $(SUDO); run make test as root for them"
 endif
 
