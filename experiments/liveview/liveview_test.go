@@ -336,6 +336,9 @@ func TestButtons(t *testing.T) {
 	b.Wait("Number(document.querySelector('#selected [data-value=pauses]').dataset.raw) > 0")
 	b.Value("document.querySelector('tr[data-flow]').click()") // of h7, by way of a spine
 	b.Wait("document.querySelectorAll('#selected .path button').length === 4")
+	if got := b.Text("#selected h2"); got != "Flow 6: h7 to h0" {
+		t.Errorf("selected is %q", got)
+	}
 	press("incast", map[string]string{"hosts": "7", "send to": "h0", "each": "much"}, "Start")
 	said("much")
 	b.Wait("document.querySelector('#actions .said').classList.contains('bad')")

@@ -86,6 +86,8 @@ export class LiveRun extends Run {
 		return t < f.start ? 0 : f.over !== undefined && t >= f.over ? 2 : 1;
 	}
 
+	tag() { return ""; }
+
 	flowName(flow) { return String(this.list[flow]?.number ?? flow); }
 
 	flowIndex(number) { return this.byNumber.get(number) ?? -1; }

@@ -26,6 +26,7 @@ export class Plots {
 		this.shown = [];
 		this.section.replaceChildren(...allPlots(runs, end, chosen, place).map((one) => this.make(one, runs, colour)));
 		this.resize();
+		this.resize(); // captions wrap once they have values
 	}
 
 	/** update takes over what has come of a run that goes on, and shows a stretch of time unless the user has magnified another. */
