@@ -143,15 +143,16 @@ func (c *Coordinator) settle(ctx context.Context, r *result, w *Worker, director
 		}
 		return c.dispute(ctx, r.Point, map[string]string{first: p.Sums, w.ID: sums})
 	}
+	*p = point{By: w.ID, Sums: sums, Wall: r.Wall}
+	c.remember(r.Point) // first, so that a folder that is there has its maker, whenever the coordinator is killed
 	if err := c.install(r.Point, directory); err != nil {
 		c.mu.Unlock()
 		return err
 	}
-	*p = point{By: w.ID, Sums: sums, Wall: r.Wall, made: true}
+	p.made = true
 	w.Points++
 	w.Wall += r.Wall
 	w.Seen = time.Now()
-	c.remember(r.Point)
 	c.rememberWorker(w)
 	c.mu.Unlock()
 	c.maybeAudit(ctx, r.Point)
@@ -207,10 +208,13 @@ func (c *Coordinator) dispute(ctx context.Context, k int, came map[string]string
 	defer c.mu.Unlock()
 	p := &c.points[k]
 	if !p.made || p.Sums != sums {
+		*p = point{By: own, Sums: sums, Audited: true, auditing: p.auditing}
+		c.remember(k)
 		if err := c.install(k, directory); err != nil {
 			return err
 		}
-		*p = point{By: own, Sums: sums, made: true, auditing: p.auditing}
+		p.made = true
+		return nil
 	}
 	p.Audited = true
 	c.remember(k)
