@@ -46,6 +46,10 @@ func TestCommands(t *testing.T) {
 		stdout, stderr string // parts of them
 	}{
 		{"--version", exitFine, "pausenet version ", ""},
+		{"--version", exitFine, "\npipelines  wasm ", ""},
+		{"version", exitFine, "\nplanes     wasm", ""},
+		{"version -f json", exitFine, `"pipelines_sha256": {`, ""},
+		{"version -f xml", exitBadInput, "", `pausenet: format "xml": text or json`},
 		{"list", exitFine, "dcon-testbed", ""},
 		{"list -f json", exitFine, `"name": "dcon-burst"`, ""},
 		{"list -f xml", exitBadInput, "", `pausenet: format "xml": text or json`},

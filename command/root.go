@@ -39,6 +39,7 @@ var commands = []func() *cobra.Command{
 	newBenchCommand,
 	newDoctorCommand,
 	newCleanCommand,
+	newVersionCommand,
 	newSweepPointCommand,
 }
 
@@ -46,7 +47,7 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pausenet",
 		Short: "Lossless data-center fabrics on one machine, in virtual time",
-		// The commit is what a bug report needs; manifests have it too.
+		// What a bug report needs; manifests have it too.
 		Version: version(),
 		Long: `pausenet is Mininet for lossless data-center fabrics. It builds a fabric of switches
 and RDMA NICs on one machine, with real frames in real eBPF pipelines, and runs
@@ -67,6 +68,7 @@ SIGTERM.`,
 		SilenceUsage:  true,
 		RunE:          func(c *cobra.Command, _ []string) error { return runBare(c) },
 	}
+	root.SetVersionTemplate(versionTemplate)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	var config string
 	root.PersistentFlags().StringVar(&config, "config", "", "configuration `file` (default: pausenet/config.yaml in the user's configuration folder)")

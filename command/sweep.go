@@ -162,7 +162,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	defer unlock()
 	own, err := build()
 	if err != nil {
-		return &exitError{exitEnvironment, fmt.Errorf("read this program's own file: %w", err)}
+		return &exitError{exitEnvironment, fmt.Errorf("read this program's own file, by /proc, to start it for each point: %w", err)}
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()

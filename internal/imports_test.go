@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"ebpf":            {},
 	"ebpf/kernel":     {"ebpf"},
 	"ebpf/wasm":       {"ebpf"},
+	"ebpf/digest":     {"ebpf/kernel", "ebpf/wasm"},
 	// Only what compares may have it.
 	"ebpf/wasm/reference": {"ebpf", "ebpf/wasm"},
 
@@ -98,7 +99,7 @@ var mayImport = map[string][]string{
 
 	"cmd": {"command"},
 	"command": {
-		"topologies", "topologies/draw", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
+		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
 		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic", "experiments/view", "experiments/liveview", "experiments/why",

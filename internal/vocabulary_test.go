@@ -43,7 +43,7 @@ var vocabulary = []term{
 	{was: "held", now: "buffered, paused or stalled, as is meant", but: append([]exception{
 		{"experiments/live/", "old name"}, // of a metric, or a key of inspect's
 	}, accepted...)},
-	{was: "circle|circles", now: "cycle", but: []exception{}},
+	{was: "circle|circles", now: "cycle"},
 	{was: "ordinary", now: "host-stack traffic"},
 	{was: "of the wall", now: "wall-clock time"},
 	{was: "law|laws", now: "invariant", but: []exception{

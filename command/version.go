@@ -1,0 +1,106 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/ebpf/digest"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+)
+
+// versionTemplate is what --version prints. cobra fills it in only then: the pipelines are hashed for it.
+const versionTemplate = "{{pausenetVersion}}"
+
+func init() {
+	cobra.AddTemplateFunc("pausenetVersion", func() string {
+		var b strings.Builder
+		newAboutProgram().print(&b)
+		return b.String()
+	})
+}
+
+// aboutProgram is what tells this program from others.
+type aboutProgram struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	// Modified says that files differed from the commit's.
+	Modified  bool             `json:"modified,omitempty"`
+	Planes    []string         `json:"planes"`
+	Pipelines digest.Pipelines `json:"pipelines_sha256"`
+	Go        string           `json:"go"`
+	System    string           `json:"system"`
+}
+
+func newAboutProgram() *aboutProgram {
+	p := &aboutProgram{Version: version(), Planes: []string{engine.PlaneWasm}, Pipelines: digest.Of(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	if p.Pipelines.Kernel != "" {
+		p.Planes = append(p.Planes, engine.PlaneKernel)
+	}
+	if kernel.HasWazero() == nil {
+		p.Planes = append(p.Planes, engine.PlaneWazero)
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				p.Commit = s.Value
+			case "vcs.modified":
+				p.Modified = s.Value == "true"
+			}
+		}
+	}
+	return p
+}
+
+func (p *aboutProgram) print(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "pausenet version %s\n", p.Version)
+	commit := p.Commit
+	switch {
+	case commit == "":
+		commit = "unknown: it was built outside of a checkout, or without git"
+	case p.Modified:
+		commit += ", and files that differ from it"
+	}
+	fmt.Fprintf(t, "commit\t%s\n", commit)
+	fmt.Fprintf(t, "planes\t%s\n", strings.Join(p.Planes, ", "))
+	fmt.Fprintf(t, "pipelines\twasm %s\n", p.Pipelines.Wasm)
+	if p.Pipelines.Kernel != "" {
+		fmt.Fprintf(t, "\tkernel %s\n", p.Pipelines.Kernel)
+	}
+	fmt.Fprintf(t, "built\tby %s for %s\n", p.Go, p.System)
+	t.Flush() // what w has refused it refuses again as the command ends
+}
+
+func newVersionCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Say which program this is: version, commit, planes, hashes of the pipelines",
+		Long: `version prints what a bug report needs: the version, the commit that the program was built
+from, the planes that it has, and the SHA-256 of the pipelines that it was built with. Two
+programs whose hashes are equal process a frame alike. --version prints the same.`,
+		Example: `  pausenet version
+  pausenet version -f json | jq -r .pipelines_sha256.wasm`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), newAboutProgram())
+			}
+			newAboutProgram().print(c.OutOrStdout())
+			return nil
+		},
+	}
+	formatFlag(c, &format)
+	return c
+}

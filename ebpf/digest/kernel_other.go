@@ -1,0 +1,5 @@
+//go:build !linux
+
+package digest
+
+func kernelHash() string { return "" }
