@@ -199,6 +199,41 @@ test-python: wheel ## test the Python package, as its wheel installs it; as root
 pictures: ## take the documents' pictures of the page of pausenet view again (needs chromium)
 	$(GO) test ./experiments/view -count=1 -run TestPictures -args -update
 
+# Where make install puts things: DESTDIR before all, for packages.
+PREFIX ?= /usr/local
+DESTDIR ?=
+share = $(DESTDIR)$(PREFIX)/share
+
+.PHONY: install-texts
+install-texts: ## write the manual pages and the shells' completions into bin/texts
+	@rm -rf bin/texts && mkdir -p bin/texts/man bin/texts/completions
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || date +%s)} $(GO) run ./cmd/pausenet-man bin/texts/man
+	@$(GO) build $(BUILDFLAGS) -o bin/texts/pausenet ./cmd/pausenet && \
+		bin/texts/pausenet completion bash > bin/texts/completions/pausenet.bash && \
+		bin/texts/pausenet completion zsh > bin/texts/completions/_pausenet && \
+		bin/texts/pausenet completion fish > bin/texts/completions/pausenet.fish && rm bin/texts/pausenet
+
+.PHONY: install
+install: static install-texts ## install the program, manual pages and completions below DESTDIR and PREFIX (/usr/local)
+	install -D -m 755 bin/static/pausenet $(DESTDIR)$(PREFIX)/bin/pausenet
+	install -d $(share)/man/man1 && install -m 644 bin/texts/man/* $(share)/man/man1
+	install -D -m 644 bin/texts/completions/pausenet.bash $(share)/bash-completion/completions/pausenet
+	install -D -m 644 bin/texts/completions/_pausenet $(share)/zsh/site-functions/_pausenet
+	install -D -m 644 bin/texts/completions/pausenet.fish $(share)/fish/vendor_completions.d/pausenet.fish
+
+.PHONY: static
+static: ## build a static program into bin/static, which runs on any machine of its kind (GOOS, GOARCH)
+	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -trimpath -ldflags='-s -w' -o bin/static/ ./cmd/pausenet
+
+.PHONY: image-root
+image-root: static ## put what the container image has into bin/image: the program, and a folder for what is temporary
+	@rm -rf bin/image && mkdir -p bin/image/bin bin/image/work && install -d -m 1777 bin/image/tmp
+	install -m 755 bin/static/pausenet bin/image/bin/pausenet && install -m 644 LICENSE NOTICE bin/image
+
+.PHONY: test-static
+test-static: image-root ## run, sweep and report in a root that has nothing but the program (needs root)
+	test/static/run.sh bin/static/pausenet bin/image
+
 .PHONY: clean
 clean: ## remove what make build and make run wrote
 	rm -rf bin results
