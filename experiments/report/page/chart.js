@@ -87,7 +87,7 @@ export class Chart {
 			},
 			axes: [
 				{
-					...axis, size: 28 * k, gap: 5 * k, label: data.xTitle || undefined, grid: { show: false }, border: { show: true, stroke: colour.muted, width: k },
+					...axis, size: 28 * k, gap: 5 * k, label: data.xTitle || undefined, grid: { show: false },
 					ticks: { stroke: colour.muted, width: k, size: 4 * k }, splits: () => ticks().map(([v]) => v), filter: (_, splits) => splits,
 					values: () => ticks().map((_, i, all) => label(i, all)),
 				},
@@ -139,13 +139,15 @@ export class Chart {
 	drawLevels(u) {
 		const { ctx } = u;
 		ctx.save();
-		const { left, right, top, bottom } = this.ready(u, this.colour.muted, 1, [5, 3]);
+		const { left, right, top, bottom } = this.ready(u, this.colour.muted);
 		const line = (x0, y0, x1, y1) => {
 			ctx.beginPath();
 			ctx.moveTo(x0, y0);
 			ctx.lineTo(x1, y1);
 			ctx.stroke();
 		};
+		line(left, bottom, right, bottom); // the axis, over the grid
+		this.ready(u, this.colour.muted, 1, [5, 3]);
 		let drawn;
 		for (const { time } of this.data.events) {
 			const x = Math.round(u.valToPos(time, "x", true));
@@ -184,7 +186,11 @@ export class Chart {
 	drawBars(u) {
 		for (const l of this.data.lines) {
 			if (!l.half) continue;
-			const { ctx, px } = this.ready(u, this.colour.series[l.colour], 1.1);
+			const { ctx, px, left, right, top, bottom } = this.ready(u, this.colour.series[l.colour], 1.1);
+			ctx.save();
+			ctx.beginPath();
+			ctx.rect(left, top - px, right - left, bottom - top + 2 * px); // an interval may reach below the axis
+			ctx.clip();
 			ctx.beginPath();
 			l.x.forEach((v, i) => {
 				if (!(l.half[i] > 0) || l.y[i] === null) return;
@@ -197,6 +203,7 @@ export class Chart {
 				}
 			});
 			ctx.stroke();
+			ctx.restore();
 		}
 	}
 
