@@ -110,6 +110,9 @@ func (c *causes) passes(port int32) bool {
 
 // pausing is the PAUSE that began a hold of the port's peer; nil: there is none.
 func (l *line) pausing(h *hold) *pausing {
+	if h.by != 0 {
+		return &l.pausings[h.by-1]
+	}
 	for i := sort.Search(len(l.pausings), func(i int) bool { return l.pausings[i].at > h.told }) - 1; i >= 0; i-- {
 		if l.pausings[i].priority == h.priority {
 			return &l.pausings[i]

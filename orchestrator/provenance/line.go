@@ -2,6 +2,7 @@ package provenance
 
 import (
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -26,9 +27,12 @@ type line struct {
 
 	holds  []hold
 	active [priorities]int32 // number of the present hold, by priority; 0: none
+	first  map[uint64]int32  // by chain, the number of the first hold that has it
+	came   bearing           // of the last control frame that has come
 
 	accounts [priorities][]int64 // of a switch's ingress: bytes that wait, by egress; nil: there never were any
 	pausings []pausing           // PAUSEs that the port has had built
+	latest   bearing             // the last of them, of data's priority
 
 	log []sent // of a host's port: for as long as a flow may have to know
 	cut int    // length of log at which it is cut next
@@ -48,6 +52,24 @@ type hold struct {
 	before, after vtime.Time
 	priority      uint8
 	over          bool
+	by            int32  // number, from 1, of the far end's pausing that began it; 0: it is to be looked for
+	chain         uint64 // of that; 0: not known
+	alike         int32  // number of the first hold of the port because of the same chain
+}
+
+// bearing is what a control frame bears of the PAUSE of data's priority that its port had built last. It travels with the frame, for what is
+// known of a port is its region's alone.
+type bearing struct {
+	by    int32
+	chain uint64
+}
+
+// mix is a hash of a chain of causes, by that of what it is because of.
+func mix(h uint64, values ...uint64) uint64 {
+	for _, v := range values {
+		h = splitmix.At(h, v)
+	}
+	return max(h, 1)
 }
 
 // sentBy is the time for which the port has been sending by t, not before its last frame began.
@@ -66,13 +88,25 @@ func (l *line) expire(now vtime.Time) {
 }
 
 // hold begins one, unless it is that without an end which there is: for want of credits.
-func (l *line) hold(now vtime.Time, priority uint8, until, told vtime.Time) {
+func (l *line) hold(now vtime.Time, priority uint8, until, told vtime.Time, by bearing) {
 	if n := l.active[priority]; n != 0 && l.holds[n-1].to == until {
 		return
 	}
 	l.free(now, priority)
-	l.holds = append(l.holds, hold{from: now, to: until, told: told, before: l.sentBy(now), priority: priority})
-	l.active[priority] = int32(len(l.holds))
+	n := int32(len(l.holds) + 1)
+	h := hold{from: now, to: until, told: told, before: l.sentBy(now), priority: priority, by: by.by, chain: by.chain, alike: n}
+	if h.chain != 0 {
+		if first, known := l.first[h.chain]; known {
+			h.alike = first
+		} else {
+			if l.first == nil {
+				l.first = map[uint64]int32{}
+			}
+			l.first[h.chain] = n
+		}
+	}
+	l.holds = append(l.holds, h)
+	l.active[priority] = n
 }
 
 func (l *line) free(now vtime.Time, priority uint8) {
@@ -97,18 +131,27 @@ func (l *line) owedTo(now vtime.Time, priority uint8) int32 {
 	if queue <= 2*anyway {
 		return 0
 	}
-	if n := l.active[priority]; n != 0 {
+	if n := l.present(priority); n != 0 {
 		return n
 	}
 	for n := len(l.holds); n > 0; n-- {
-		if l.holds[n-1].priority == priority {
-			return int32(n)
+		if h := &l.holds[n-1]; h.priority == priority {
+			return h.alike
 		}
 	}
 	return 0
 }
 
-// pausedFor calls f with each hold of a priority that overlaps from..now, the last first, and for how long the port stood still in it.
+// present is the hold that a port is in, or the first that is like it; 0: it is in none.
+func (l *line) present(priority uint8) int32 {
+	n := l.active[priority]
+	if n == 0 {
+		return 0
+	}
+	return l.holds[n-1].alike
+}
+
+// pausedFor calls f with each hold of a priority that overlaps from..now, or the first that is like it, the last first, and for how long the port stood still in it.
 // sentBy are the line's totals at both.
 func (l *line) pausedFor(from, now, sentFrom, sentNow vtime.Time, priority uint8, f func(n int32, t vtime.Time)) {
 	for n := len(l.holds); n > 0; n-- {
@@ -128,7 +171,7 @@ func (l *line) pausedFor(from, now, sentFrom, sentNow vtime.Time, priority uint8
 			b, sentB = h.to, h.after
 		}
 		if t := b - a - (sentB - sentA); t > 0 {
-			f(int32(n), t)
+			f(h.alike, t)
 		}
 	}
 }
@@ -149,6 +192,7 @@ type journey struct {
 	at     vtime.Time // up to which its time is in steps
 	steps  []step
 	signal Signal // of data: the mark that it got; else what it tells
+	bears  bearing
 	// As it joined the queue that it waits in.
 	serialisation vtime.Time
 	total         vtime.Time
@@ -176,6 +220,12 @@ func (j *journey) add(s step) {
 		return
 	}
 	s.answer = j.answer
+	if s.what == Paused && len(j.steps) > 0 {
+		if last := &j.steps[len(j.steps)-1]; last.what == Paused && last.port == s.port && last.hold == s.hold && last.answer == s.answer {
+			last.time += s.time
+			return
+		}
+	}
 	j.steps = append(j.steps, s)
 }
 

@@ -81,6 +81,7 @@ func (r *Recorder) Departed(now vtime.Time, port int, f *frame.Frame, serialisat
 	if f.Control {
 		l.virtual = max(now, l.virtual) + serialisation
 		l.sends(now, serialisation, control)
+		journeyOf(f).bears = l.latest
 		return
 	}
 	j := journeyOf(f)
@@ -113,10 +114,11 @@ func (l *line) sends(now, serialisation vtime.Time, class int16) {
 
 // Arrived is told of a frame that has come off the wire from a port.
 func (r *Recorder) Arrived(now vtime.Time, port int, f *frame.Frame) {
+	j := journeyOf(f)
 	if f.Control {
+		r.lines[r.plan.Ports[port].Peer].came = j.bears
 		return
 	}
-	j := journeyOf(f)
 	j.add(step{what: Propagating, port: int32(port), time: now - j.at})
 	j.at = now
 }
@@ -133,7 +135,11 @@ func (r *Recorder) Marked(now vtime.Time, port int, f *frame.Frame, left bool) {
 
 // Paused is told that a port may not send frames of a priority.
 func (r *Recorder) Paused(now vtime.Time, port int, priority uint8, until, told vtime.Time) {
-	r.lines[port].hold(now, priority, until, told)
+	l, by := &r.lines[port], bearing{}
+	if priority == r.priority && until != vtime.Never { // what a port without credits waits for has not come
+		by = l.came
+	}
+	l.hold(now, priority, until, told, by)
 }
 
 // Freed is told that it may again.
@@ -155,7 +161,7 @@ func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.
 		if p.egress >= 0 {
 			e := &r.lines[p.egress]
 			e.expire(now)
-			if p.hold = e.active[priority]; p.hold == 0 {
+			if p.hold = e.present(priority); p.hold == 0 {
 				p.hold = e.owedTo(now, priority)
 			}
 			if p.hold == 0 {
@@ -169,6 +175,22 @@ func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.
 		}
 	}
 	l.pausings = append(l.pausings, p)
+	if priority == r.priority {
+		l.latest = bearing{int32(len(l.pausings)), r.chain(port, &p)}
+	}
+}
+
+// chain is a hash of what a PAUSE is because of, to the root: equal ones have equal chains.
+func (r *Recorder) chain(port int, p *pausing) uint64 {
+	h := mix(uint64(p.why), uint64(port), uint64(p.egress))
+	if p.egress < 0 || p.hold == 0 {
+		return h
+	}
+	before := &r.lines[p.egress].holds[p.hold-1]
+	if before.chain == 0 {
+		return mix(h, uint64(p.egress), uint64(p.hold))
+	}
+	return mix(h, before.chain)
 }
 
 // blame takes note of whose frames a queue has that is the root of a PAUSE.
