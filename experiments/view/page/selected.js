@@ -37,21 +37,22 @@ export class Selected {
 
 	/** at brings the values to a moment. */
 	at(t) {
-		for (const [e, value, text] of this.live) {
+		for (const [e, value, text, otherwise = "not recorded"] of this.live) {
 			const v = value(t);
-			const said = v === undefined ? "not recorded" : text(v);
+			const said = v === undefined ? otherwise : text(v);
 			if (e.textContent !== said) e.textContent = said;
 			e.dataset.raw = v ?? "";
 		}
 	}
 
-	// facts is a list of names and values; a value that is a function is asked at each moment, and told as text by the function behind it.
+	// facts is a list of names and values; a value that is a function is asked at each moment, and told as text by the function behind it,
+	// or, if it is undefined, by what is behind that.
 	facts(rows) {
 		const list = element("dl");
-		for (const [name, key, value, text] of rows) {
+		for (const [name, key, value, text, otherwise] of rows) {
 			const dd = element("dd");
 			dd.dataset.value = key;
-			if (typeof value === "function") this.live.push([dd, value, text]);
+			if (typeof value === "function") this.live.push([dd, value, text, otherwise]);
 			else dd.textContent = value;
 			list.append(element("dt", { textContent: name }), dd);
 		}
@@ -71,10 +72,11 @@ export class Selected {
 	flowParts(run, i) {
 		const f = run.flows;
 		if (i >= run.flowCount) return [element("p", { className: "soft", textContent: "This run has no such flow." })];
+		const otherwise = run.has("rate") && run.row("rate", i).length > 0 ? "not under way" : undefined;
 		const parts = [this.facts([
-			["Rate", "rate", (t) => run.flowAt("rate", i, t), rate],
-			["Goodput", "goodput", (t) => run.flowAt("goodput", i, t), rate],
-			["RTT", "rtt", (t) => run.flowAt("rtt", i, t), span],
+			["Rate", "rate", (t) => run.flowAt("rate", i, t), rate, otherwise],
+			["Goodput", "goodput", (t) => run.flowAt("goodput", i, t), rate, otherwise],
+			["RTT", "rtt", (t) => run.flowAt("rtt", i, t), span, otherwise],
 			["Size", "size", f.size[i] ? bytes(f.size[i]) : "unbounded"],
 			["Start", "start", span(f.start[i])],
 			["FCT", "fct", f.fct[i] < 0 ? "had not ended" : `${span(f.fct[i])}, ${span(f.ideal[i])} alone`],
