@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
@@ -357,5 +360,58 @@ func TestResume(t *testing.T) {
 	again.equal()
 	if err := <-stays; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestExisting: a server that is there does as well, and what the sweep had on it is gone in the end.
+func TestExisting(t *testing.T) {
+	l := newLab(t)
+	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Start()
+	defer func() { n.Shutdown(); n.WaitForShutdown() }()
+	if !n.ReadyForConnections(most) {
+		t.Fatal("the server does not come up")
+	}
+	s := &served{lab: l, dir: t.TempDir()}
+	if s.private, err = cluster.PrivateFolder(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	coordinator, err := cluster.ConnectURL(n.ClientURL(), "", "coordinator", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer coordinator.Close()
+	worker, err := cluster.ConnectURL(n.ClientURL(), "", "worker", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer worker.Close()
+	ended := newErrors()
+	go func() {
+		h := &cluster.Hand{
+			Name: "w", ID: l.id, Jobs: 2, Processors: 1, Directory: t.TempDir(), Version: "v1", Build: "b1", Timeout: most, Make: honest,
+			Say: func(line string) { t.Log(line) },
+		}
+		_, err := h.Run(t.Context(), worker)
+		ended <- err
+	}()
+	r := l.runner(s.dir)
+	outcomes, err := (&cluster.Coordinator{Runner: r, ID: l.id, Private: s.private, Say: s.say}).Run(t.Context(), coordinator)
+	if err := errors.Join(err, sweep.Err(l.points, outcomes), l.sweep.Write(s.dir, r, outcomes, nil)); err != nil {
+		t.Fatal(err)
+	}
+	s.equal()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	js, err := jetstream.New(coordinator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range js.StreamNames(t.Context()).Name() {
+		t.Errorf("%s is left on the server", name)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -74,7 +75,10 @@ func ConnectURL(url, credentials, name string, coordinator bool) (*nats.Conn, er
 	if coordinator {
 		inbox = coordinatorInbox
 	}
-	all := append(options(name, inbox), nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
+	all := options(name, inbox)
+	if strings.HasPrefix(url, "tls://") { // of other schemes the server says whether it wants TLS
+		all = append(all, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
+	}
 	if credentials != "" {
 		all = append(all, nats.UserCredentials(credentials))
 	}

@@ -80,7 +80,9 @@ func WorkerSubjects(id string) (publish, subscribe []string) {
 		n.subject("join"), n.subject("proof"), n.subject("sign"), n.subject("result.*"),
 		"$JS.API.CONSUMER.INFO." + n.work() + "." + consumer, "$JS.API.CONSUMER.MSG.NEXT." + n.work() + "." + consumer,
 		"$JS.ACK." + n.work() + "." + consumer + ".>",
-		"$JS.API.STREAM.INFO." + objects, "$JS.API.DIRECT.GET." + objects + ".>", "$JS.API.STREAM.MSG.GET." + objects, "$O." + n.bucket() + ".>",
+		"$JS.API.STREAM.INFO." + objects, "$JS.API.DIRECT.GET." + objects + ".>", "$JS.API.STREAM.MSG.GET." + objects,
+		"$JS.API.STREAM.PURGE." + objects, // what it could send in part
+		"$O." + n.bucket() + ".>",
 	}, []string{workerInbox + ".>", n.subject(newsOf)}
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -318,6 +319,9 @@ func (h *Hand) point(ctx context.Context, slot int, message jetstream.Msg) {
 // sendTimeout is how long it may take to send a point's results.
 const sendTimeout = 10 * time.Minute
 
+// messageSize is the size of the pieces that results are sent in, in bytes: an object store's.
+const messageSize = 128 << 10
+
 // send puts a point's folder into the results' store, and says so.
 func (h *Hand) send(ctx context.Context, t *task, out *result) error {
 	ctx, stop := context.WithTimeout(ctx, sendTimeout)
@@ -329,7 +333,10 @@ func (h *Hand) send(ctx context.Context, t *task, out *result) error {
 		}
 		out.Object = fmt.Sprintf("%d-%s", t.Point, hex.EncodeToString(random))
 		from, to := io.Pipe()
-		go func() { to.CloseWithError(pack(to, t.Job.Directory)) }()
+		go func() { // in pieces of a message each: every write would be one
+			buffer := bufio.NewWriterSize(to, messageSize)
+			to.CloseWithError(errors.Join(pack(buffer, t.Job.Directory), buffer.Flush()))
+		}()
 		_, err := h.objects.Put(ctx, jetstream.ObjectMeta{Name: out.Object}, from)
 		from.CloseWithError(err)
 		if err != nil {
