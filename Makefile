@@ -234,6 +234,14 @@ image-root: static ## put what the container image has into bin/image: the progr
 test-static: image-root ## run, sweep and report in a root that has nothing but the program (needs root)
 	test/static/run.sh bin/static/pausenet bin/image
 
+# It is no part of go.mod: it would decide which versions of shared modules pausenet is built with. Go builds it first, which takes minutes.
+GORELEASER = github.com/goreleaser/goreleaser/v2@v2.14.0
+
+.PHONY: release-snapshot
+release-snapshot: ## build archives, .deb packages, checksums and SBOMs into bin/release, and publish nothing (needs git)
+	$(GO) build $(BUILDFLAGS) -o bin/tools/ ./cmd/pausenet-sbom
+	PATH=$(CURDIR)/bin/tools:$$PATH $(GO) run $(GORELEASER) release --snapshot --clean --parallelism 2
+
 .PHONY: clean
 clean: ## remove what make build and make run wrote
 	rm -rf bin results
