@@ -161,7 +161,7 @@ pages: ## bundle the pages of view and of reports again, after a change in exper
 		--outfile=$$folder/bundle/$$bundle || exit 1; done
 
 # A Python with setuptools and wheel (Debian's python3-setuptools, python3-wheel, python3-venv); for the tests python3-pytest, python3-pandas,
-# python3-matplotlib and mypy too. Nothing is taken from the network.
+# python3-matplotlib, python3-nbconvert, python3-ipykernel and mypy too. Nothing is taken from the network.
 PYTHON ?= python3
 # The machine that the wheel is for, as Go calls it, and as wheels do. A static program runs with any libc.
 WHEEL_OS ?= $(shell $(GO) env GOOS)
@@ -241,6 +241,10 @@ GORELEASER = github.com/goreleaser/goreleaser/v2@v2.14.0
 release-snapshot: ## build archives, .deb packages, checksums and SBOMs into bin/release, and publish nothing (needs git)
 	$(GO) build $(BUILDFLAGS) -o bin/tools/ ./cmd/pausenet-sbom
 	PATH=$(CURDIR)/bin/tools:$$PATH $(GO) run $(GORELEASER) release --snapshot --clean --parallelism 2
+
+.PHONY: notebook
+notebook: build ## execute the notebooks of python/examples again, and keep what they come to (needs Debian's python3-nbconvert and python3-ipykernel)
+	for n in python/examples/*.ipynb; do PYTHONPATH=$(CURDIR)/python PAUSENET=$(CURDIR)/bin/pausenet $(PYTHON) python/tests/notebook.py $$n $$n || exit 1; done
 
 .PHONY: clean
 clean: ## remove what make build and make run wrote
