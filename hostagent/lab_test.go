@@ -75,7 +75,7 @@ func (p *pair) start(size int64, c cc.Controller) (*Sender, *Receiver) {
 		DestQP: uint32(id + 1), MTU: mtu, TOS: p.from.settings.DataTOS(),
 		HeadersOnly: p.from.HeadersOnly,
 	}
-	r, err := p.to.Expect(id, forward.Reverse(forward.DestQP, wire.ControlTOS(p.to.settings.ACKPriority())))
+	r, err := p.to.Expect(id, forward.Reverse(forward.DestQP, wire.ControlTOS(p.to.settings.ACKPriority())), nil)
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func newLoop(t testing.TB, name string) *loop {
 	forward := wire.FlowParams{
 		Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: wire.MinEntropyPort, DestQP: 1, TOS: s.DataTOS(), HeadersOnly: true,
 	}
-	if l.receiver, err = l.to.Expect(0, forward.Reverse(1, wire.ControlTOS(6))); err != nil {
+	if l.receiver, err = l.to.Expect(0, forward.Reverse(1, wire.ControlTOS(6)), nil); err != nil {
 		t.Fatal(err)
 	}
 	l.receiver.Begin()

@@ -31,7 +31,7 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 	case mark == wire.CE:
 		n.Marked++
 		r.Marked++
-	case mark == wire.UE && n.settings.Ternary:
+	case mark == wire.UE && r.settings.Ternary:
 		n.Undetermined++
 		r.Undetermined++
 	default:
@@ -41,9 +41,9 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 	if r.origin == vtime.Never {
 		r.origin = now
 	}
-	switch n.settings.Notify {
+	switch r.settings.Notify {
 	case NotifyCNP:
-		if now-r.lastCNP >= n.settings.CNPInterval {
+		if now-r.lastCNP >= r.settings.CNPInterval {
 			r.told = wire.NotECT
 		}
 		if mark > r.told {
@@ -55,7 +55,7 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 			r.notify(now, flags, nil)
 		}
 	case NotifyPCN:
-		r.arrivals.add(now, mark == wire.CE, n.lineBytes(length), n.settings.CNPInterval)
+		r.arrivals.add(now, mark == wire.CE, n.lineBytes(length), r.settings.CNPInterval)
 		r.arm(now)
 	}
 }
@@ -64,14 +64,14 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 func (r *Receiver) notify(now vtime.Time, flags wire.CNPFlags, reserved *[wire.CNPReservedLen]byte) {
 	n := r.nic
 	f := n.clock.Frame(wire.CNPLen)
-	if s := n.settings; s.ACKPriority() == s.ControlPriority {
+	if s := r.settings; s.ACKPriority() == s.ControlPriority {
 		wire.PutCNP(f.Data(), r.back, flags, reserved)
 	} else {
 		r.back.SetTOS(wire.ControlTOS(s.ControlPriority))
 		wire.PutCNP(f.Data(), r.back, flags, reserved)
 		r.back.SetTOS(wire.ControlTOS(s.ACKPriority()))
 	}
-	f.Priority = n.settings.ControlPriority
+	f.Priority = r.settings.ControlPriority
 	if n.Recorder != nil {
 		n.Recorder.Answered(now, r.Flow, f, wire.KindCNP)
 	}
@@ -85,7 +85,7 @@ func (r *Receiver) arm(now vtime.Time) {
 	if r.armed != vtime.Never {
 		return
 	}
-	interval := r.nic.settings.CNPInterval
+	interval := r.settings.CNPInterval
 	r.armed = r.origin + ((now-r.origin)/interval+1)*interval
 	r.nic.clock.ArmReceiver(r, r.armed)
 }
@@ -96,7 +96,7 @@ func (r *Receiver) Armed() vtime.Time { return r.armed }
 // OnTimer is called at the time armed: a period ends.
 func (r *Receiver) OnTimer(now vtime.Time) {
 	r.armed = vtime.Never
-	report := r.arrivals.report(r.nic.settings.CNPInterval)
+	report := r.arrivals.report(r.settings.CNPInterval)
 	reserved := report.Bytes()
 	flags := wire.CNPFlags(0)
 	if report.Congested {

@@ -1,6 +1,8 @@
 package hostagent
 
 import (
+	"cmp"
+
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
@@ -9,6 +11,7 @@ import (
 // Receiver is the receiving half of a flow's queue pair, the notification point.
 type Receiver struct {
 	nic      *NIC
+	settings *Settings
 	Flow     int
 	qp       uint32
 	back     *wire.FlowHeader
@@ -33,13 +36,13 @@ type Receiver struct {
 }
 
 // Expect makes a flow's receiving half, which nothing comes to yet: see Begin. back is the way to the sender, its DestQP the flow's, its TOS
-// that of ACKs.
-func (n *NIC) Expect(flow int, back wire.FlowParams) (*Receiver, error) {
+// that of ACKs. settings are the flow's own; nil: the NIC's.
+func (n *NIC) Expect(flow int, back wire.FlowParams, settings *Settings) (*Receiver, error) {
 	header, err := wire.NewFlowHeader(back)
 	if err != nil {
 		return nil, err
 	}
-	r := &Receiver{nic: n, Flow: flow, qp: back.DestQP, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never}
+	r := &Receiver{nic: n, settings: cmp.Or(settings, n.settings), Flow: flow, qp: back.DestQP, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never}
 	return r, nil
 }
 
@@ -78,7 +81,7 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 		n.AcksSent++
 	default:
 		n.OutOfOrder++
-		if r.nakFor != r.expected || now-r.lastNak >= n.settings.NakInterval {
+		if r.nakFor != r.expected || now-r.lastNak >= r.settings.NakInterval {
 			r.nakFor, r.lastNak = r.expected, now
 			r.answer(now, p, wire.SyndromeNakSequence, uint32(r.expected))
 			n.NaksSent++
@@ -108,11 +111,11 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn ui
 		wire.EchoMark(f.Data(), r.echo)
 	}
 	r.echo = wire.NotECT
-	f.Priority = n.settings.ACKPriority()
+	f.Priority = r.settings.ACKPriority()
 	if n.Recorder != nil {
 		n.Recorder.Answered(now, r.Flow, f, wire.KindAck)
 	}
-	if f.Priority == n.settings.ControlPriority {
+	if f.Priority == r.settings.ControlPriority {
 		n.control.Push(f)
 	} else {
 		n.acks.Push(f)

@@ -1,6 +1,7 @@
 package hostagent
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -20,11 +21,13 @@ type SenderConfig struct {
 	Size       int64 // payload bytes; 0: unbounded
 	Controller cc.Controller
 	Wire       wire.FlowParams // towards the receiver
+	Settings   *Settings       // its own; nil: the NIC's
 }
 
 // Sender is the sending half of a flow's queue pair, the reaction point.
 type Sender struct {
 	nic        *NIC
+	settings   *Settings
 	Flow       int
 	controller cc.Controller
 	header     *wire.FlowHeader
@@ -84,7 +87,7 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 		return nil, err
 	}
 	s := &Sender{
-		nic: n, Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
+		nic: n, settings: cmp.Or(c.Settings, n.settings), Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
 		flowID: wire.FlowID(c.Wire.Src, c.Wire.SrcPort, c.Wire.Dst, wire.PortRoCE, wire.ProtocolUDP),
 		size:   c.Size, mtu: int64(n.mtu),
 		eligible: now, lastStart: now, progress: now, armed: vtime.Never,
@@ -141,7 +144,7 @@ func (s *Sender) due() bool { return s.asked > s.acked }
 // Waits says whether nothing but an answer from the receiver can have the sender go on: it may send nothing more until one comes,
 // and no timer will have it send again.
 func (s *Sender) Waits() bool {
-	if s.nic.settings.RetransmitTimeout > 0 && s.due() {
+	if s.settings.RetransmitTimeout > 0 && s.due() {
 		return false
 	}
 	// A controller's timer may open the window. What has all been sent it cannot send again.
@@ -157,23 +160,23 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	// A packet that fills the window asks for its ACK too: nothing else would open it again.
 	window := s.controller.Window()
 	full := window > 0 && s.next+payload-s.acked >= window
-	ackRequest := last || full || (number+1)%int64(n.settings.AckEvery) == 0
+	ackRequest := last || full || (number+1)%int64(s.settings.AckEvery) == 0
 	switch {
-	case n.settings.INT:
+	case s.settings.INT:
 		op = op.WithINT()
-	case n.settings.Timestamps:
+	case s.settings.Timestamps:
 		op = op.WithTimestamp()
 		s.header.SetTimestamp(uint64(now))
 	}
 	var f *frame.Frame
-	if length := wire.DataLen(op, int(payload)); n.briefData() {
+	if length := wire.DataLen(op, int(payload)); s.briefData() {
 		form := s.header.Form()
 		f = n.clock.Brief(length, form, form.BriefData(op, uint32(number), int(payload), ackRequest))
 	} else {
 		f = n.clock.Frame(length)
 		wire.PutData(f.Data(), s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
 	}
-	f.Priority = n.settings.DataPriority
+	f.Priority = s.settings.DataPriority
 
 	if n.Recorder != nil {
 		n.Recorder.Sent(now, s.Flow, f, s.next < s.high, s.next+payload == s.size)
@@ -207,7 +210,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 }
 
 // briefData says whether data packets can be brief.
-func (n *NIC) briefData() bool { return n.Brief && !n.settings.INT && !n.settings.Timestamps }
+func (s *Sender) briefData() bool { return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps }
 
 // opcode is that of packet number, and whether it ends its message.
 func (s *Sender) opcode(number, payload int64) (op wire.Opcode, last bool) {
@@ -352,7 +355,7 @@ func (s *Sender) OnTimer(now vtime.Time) {
 		return
 	}
 	s.nic.calling = s.caller()
-	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.due() && now >= s.progress+t {
+	if t := s.settings.RetransmitTimeout; t > 0 && s.due() && now >= s.progress+t {
 		s.progress = now
 		s.nic.Timeouts++
 		s.goBack(now, true)
@@ -410,7 +413,7 @@ func (s *Sender) rearm() {
 	if s.again < mostAgain {
 		at = s.controller.Deadline()
 	}
-	if t := s.nic.settings.RetransmitTimeout; t > 0 && s.due() {
+	if t := s.settings.RetransmitTimeout; t > 0 && s.due() {
 		at = min(at, s.progress+t)
 	}
 	if at != s.armed {

@@ -180,14 +180,21 @@ func hostSettings() node {
 }
 
 func flow() node {
-	return object(node{
+	n := own("its")
+	maps.Copy(n, node{
 		"tag": text("names the flows in results"), "from": names("senders"), "to": names("receivers"),
 		"size": some(node{"const": scenario.Unbounded}, ref("size")), "start": with("default: 0s", ref("time")),
 		"count": count("flows of each pair (default: 1)"), "interval": with("between their starts", ref("time")),
 		"jitter": with("within which the seed delays the start", ref("time")), "via": names("switches that the path leads through"),
 		"start_rate": with("the controller's first rate", ref("rate")), "constant_rate": with("without congestion control", ref("rate")),
 		"expect_unfinished": flag("it may outlast the run without a warning"),
-	}, "from", "to", "size")
+	})
+	return object(n, "from", "to", "size")
+}
+
+// own are the keys of what flows may have of their own, of a flow or a workload.
+func own(whose string) node {
+	return node{"cc": text(whose + " congestion control (default: the run's)")}
 }
 
 func workloads() node {
@@ -212,7 +219,8 @@ func workloads() node {
 		n["start"], n["interval"], n["rounds"] = ref("time"), with("between rounds", ref("time")), count("default: 1")
 		return n
 	}
-	csv := node{"tag": text("names the flows in results"), "expect_unfinished": flag("they may outlast the run without a warning")}
+	csv := own("its flows'")
+	maps.Copy(csv, node{"tag": text("names the flows in results"), "expect_unfinished": flag("they may outlast the run without a warning")})
 	maps.Copy(csv, node{
 		"poisson": object(load(sizes(hosts(node{"flows": count("flows in all")})))),
 		"incast": object(load(sizes(hosts(node{

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -116,6 +117,7 @@ func suits(needs, are cc.SwitchNeeds) bool {
 func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.FlowConfig, error) {
 	s := l.Scenario
 	spec := l.spec
+	controller = cmp.Or(controller, f.Extra().CC)
 	if controller != "" {
 		own := *s
 		own.Catalog = l.known()

@@ -292,7 +292,7 @@ func (r *runner) build(plane engine.Plane) (err error) {
 	r.plane = plane
 	r.recorder = newRecorder(s, r.lanes())
 	config := engine.Config{
-		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, r.CC.Needs), Hosts: scenario.HostSettings(s, r.CC.Needs),
+		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, r.Needs), Hosts: r.Hosts(),
 		Features: r.Features(), Seed: r.Seed, Observer: r.recorder, Crew: r.crew,
 	}
 	if r.options.Why {
@@ -315,7 +315,7 @@ func (r *runner) addFlows() {
 		f := &r.Scenario.Flows[i]
 		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
-			Ports: r.Flows[i].Ports, RTT: rtt, Controller: r.Name, NewController: controller,
+			Ports: r.Flows[i].Ports, Hosts: r.Flows[i].Hosts, RTT: rtt, Controller: r.nameOf(i), NewController: controller,
 		})
 	}
 }
@@ -330,23 +330,18 @@ func (r *runner) rttOf(flow int) hostagent.RTTCounter {
 }
 
 func (r *runner) controller(flow int) (cc.Controller, error) {
-	f, set := &r.Scenario.Flows[flow], &r.Flows[flow]
-	extra := f.Extra()
-	if extra.ConstantRate > 0 {
-		return cc.Constant(float64(extra.ConstantRate)), nil
+	if r.watching == nil || r.watching.Controller == nil || r.Flows[flow].CC != r.CC {
+		return r.NewController(flow)
 	}
-	build := r.CC.New
-	if r.watching != nil && r.watching.Controller != nil {
-		build = func(env cc.Env, set cc.Settings) (cc.Controller, error) { return r.watching.Controller(flow, env, set) }
+	return r.NewControllerBy(flow, func(env cc.Env, set cc.Settings) (cc.Controller, error) { return r.watching.Controller(flow, env, set) })
+}
+
+// nameOf is what the congestion control of a flow is called in messages.
+func (r *runner) nameOf(flow int) string {
+	if spec := r.Flows[flow].CC; spec != r.CC {
+		return spec.Name
 	}
-	c, err := build(set.Env, set.Settings)
-	if err != nil {
-		return nil, err
-	}
-	if p, ok := c.(cc.Presetter); ok && extra.StartRate > 0 {
-		p.Preset(f.Start, float64(extra.StartRate))
-	}
-	return c, nil
+	return r.Name
 }
 
 // conclude makes the final check of a run that has ended, or was ended by runErr.

@@ -77,7 +77,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 }
 
 func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
-	needs := r.CC.Needs
+	needs := r.Needs
 	marked := sum.ECNMarks+sum.UEMarks > 0
 	byECN := (needs.ECN || needs.PCN) && r.Scenario.Switch.ECN.Mode != switchagent.ECNOff
 	changes := int64(0)
@@ -106,8 +106,12 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 
 // controlled says whether the run has a congestion control: none, with a window or without, is not one.
 func (r *runner) controlled() bool {
-	plain, _, _ := strings.Cut(r.CC.Name, "+")
-	return plain != "none"
+	for i := range r.Flows {
+		if plain, _, _ := strings.Cut(r.Flows[i].CC.Name, "+"); plain != "none" {
+			return true
+		}
+	}
+	return false
 }
 
 // unused says that a mechanism was not needed: a warning if the user has changed its section of the scenario for this run.

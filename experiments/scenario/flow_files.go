@@ -23,7 +23,7 @@ func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 	}
 	before := v.Report().Count()
 	w.View.file(name, data)
-	t := flowReader{decoder: d, w: w}
+	t := flowReader{decoder: d, w: w, owns: map[Own]*FlowExtras{}}
 	var columns map[string]int
 	for row := range v.Report().Rows(path, data, ",") {
 		if columns == nil {
@@ -54,6 +54,12 @@ func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 			at("start_ns").Errorf("%q is not a time in nanoseconds", at("start_ns").Raw())
 		}
 		f.Source, f.Destination = source, destination
+		f.Extras = t.extras(func(column string) *yamlspec.Value {
+			if _, there := columns[column]; there {
+				return at(column)
+			}
+			return nil
+		})
 		if sourceOK && destinationOK {
 			t.add(row, at("start_ns"), f)
 		}
@@ -71,6 +77,25 @@ type flowReader struct {
 	*decoder
 	w     *Workload
 	width int // columns
+	owns  map[Own]*FlowExtras
+}
+
+// extras are what a row has of its own in columns of these names, nil if nothing. An empty field says nothing.
+func (t *flowReader) extras(column func(string) *yamlspec.Value) *FlowExtras {
+	own := Own{}
+	if at := column(ownController); at != nil && at.Raw() != "" {
+		if spec, err := t.s.lookup(at.Raw()); err != nil {
+			at.Errorf("%v", err)
+		} else {
+			own.CC = spec.Name
+		}
+	}
+	extras, known := t.owns[own]
+	if !known {
+		extras = own.extras()
+		t.owns[own] = extras
+	}
+	return extras
 }
 
 // header is the columns by name; nil if one is missing.

@@ -1,10 +1,13 @@
 package scenario
 
 import (
+	"fmt"
+
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -42,7 +45,7 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	}
 	own.ACKsWhenPaused = own.ACKsWhenPaused && s.Switch.FlowControl == switchagent.FlowPFC // without credits nothing may be sent
 	own.Timestamps = needs.Timestamps
-	own.INT, own.Ternary = needs.INT, needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
+	own.INT, own.Ternary = needs.INT, ternary(s, needs)
 	switch {
 	case needs.PCN:
 		own.Notify = hostagent.NotifyPCN
@@ -50,6 +53,97 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 		own.Notify = hostagent.NotifyNone
 	}
 	return &own
+}
+
+// ternary says whether switches that are as some controllers need them mark undetermined packets.
+func ternary(s *Scenario, needs cc.SwitchNeeds) bool {
+	return needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
+}
+
+// flowControllers are the congestion controls of a run's flows.
+type flowControllers struct {
+	s     *Scenario  // as Under has it
+	specs []*cc.Spec // the run's first
+	needs cc.SwitchNeeds
+}
+
+// flowControllers are those of a run under a congestion control.
+func (s *Scenario) flowControllers(run *cc.Spec) (*flowControllers, error) {
+	all := &flowControllers{s: s, specs: []*cc.Spec{run}, needs: run.Needs}
+	seen := map[string]bool{"": true, run.Name: true}
+	for i := range s.Flows {
+		name := s.Flows[i].own().CC
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		spec, err := s.lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := all.add(spec); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// add has flows under one more of them, if the same switches do for it.
+func (c *flowControllers) add(spec *cc.Spec) error {
+	for _, other := range c.specs {
+		if a, b := marking(other.Needs), marking(spec.Needs); a != "" && b != "" && a != b {
+			return fmt.Errorf("flows under %s and under %s cannot share switches: these mark packets in one way, and %s needs them to mark by %s, %s by %s; "+
+				"give the flows other congestion controls (cc), or name another with --cc",
+				other.Name, spec.Name, other.Name, a, spec.Name, b)
+		}
+	}
+	c.specs = append(c.specs, spec)
+	n, m := &c.needs, spec.Needs
+	n.ECN, n.ECNStep, n.CNP, n.ACK = n.ECN || m.ECN, n.ECNStep || m.ECNStep, n.CNP || m.CNP, n.ACK || m.ACK
+	n.Timestamps, n.CNM, n.INT = n.Timestamps || m.Timestamps, n.CNM || m.CNM, n.INT || m.INT
+	n.TCD, n.PCN = n.TCD || m.TCD, n.PCN || m.PCN
+	return nil
+}
+
+// of is that of a name; empty: the run's.
+func (c *flowControllers) of(name string) *cc.Spec {
+	for _, spec := range c.specs {
+		if spec.Name == name {
+			return spec
+		}
+	}
+	return c.specs[0]
+}
+
+// hosts are the settings of the hosts of flows that have something of their own; nil: those of all hosts.
+func (c *flowControllers) hosts(own *Own) *hostagent.Settings {
+	spec := c.of(own.CC)
+	if spec == c.specs[0] {
+		return nil
+	}
+	as := *c.s
+	if c.s.cnpAuto {
+		as.Host.CNPInterval = settings.CNPAuto
+	}
+	as.Host = withCNPInterval(as.Host, spec, spec.Constants(as.ControllerSettings))
+	hosts := HostSettings(&as, spec.Needs)
+	hosts.Ternary = ternary(c.s, c.needs)
+	return hosts
+}
+
+// marking is how switches have to mark packets for a controller; "" if it does not go by marks.
+func marking(n cc.SwitchNeeds) string {
+	switch {
+	case n.PCN:
+		return "PCN's rule"
+	case n.TCD:
+		return "ternary congestion detection"
+	case n.ECN && n.ECNStep:
+		return "ECN with a step"
+	case n.ECN:
+		return "ECN"
+	}
+	return ""
 }
 
 // SwitchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking

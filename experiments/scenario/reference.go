@@ -193,7 +193,7 @@ func (u *Setup) references(v *View) {
 				continue
 			}
 			if switches == nil {
-				switches = SwitchSettings(s, u.CC.Needs)
+				switches = SwitchSettings(s, u.Needs)
 				ports = ResolveThresholds(s.Topology, switches).Ports
 			}
 			place := u.referencePlace(from, switches, ports)
@@ -213,14 +213,14 @@ func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings,
 	s := u.Scenario
 	if series.Tag == "" {
 		return &referencePlace{
-			sw: switches[slices.Index(s.Topology.Switch, s.Topology.Ports[series.Port].Node)], port: ports[series.Port], data: s.Host.DataPriority, cnm: u.CC.Needs.CNM,
+			sw: switches[slices.Index(s.Topology.Switch, s.Topology.Ports[series.Port].Node)], port: ports[series.Port], data: s.Host.DataPriority, cnm: u.Needs.CNM,
 		}
 	}
 	at := slices.IndexFunc(s.Flows, func(f Flow) bool { return f.Tag == series.Tag })
 	if at < 0 {
 		return nil
 	}
-	return &referencePlace{flow: &s.Flows[at], env: Environment(s.Topology, &s.Flows[at], u.CC.Needs)}
+	return &referencePlace{flow: &s.Flows[at], env: u.Flows[at].Env}
 }
 
 // label is what is written at the reference's line.

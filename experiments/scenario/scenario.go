@@ -49,8 +49,9 @@ type Scenario struct {
 	LookAt []string
 	Spans  []Span
 
-	listed int    // of Flows
-	drawn  uint64 // the seed that the others were drawn with
+	cnpAuto bool   // Host.CNPInterval was left to the congestion control (Under)
+	listed  int    // of Flows
+	drawn   uint64 // the seed that the others were drawn with
 	// Recipe is what it was read from; nil: it was not.
 	Recipe *Recipe
 	// Origin is the time at which the run begins on the clock of the file that its flows come from.
@@ -78,8 +79,9 @@ type Flow struct {
 	hpccPort uint32 // 1 + its destination port, of a flow from a file of HPCC's simulator
 }
 
-// FlowExtras are what only a listed flow may have.
+// FlowExtras are what few flows have. All but Own only a listed flow may have.
 type FlowExtras struct {
+	Own
 	// Jitter is the time within which the seed delays the start; Start has that in it.
 	Jitter vtime.Time
 	// Via are the switches the flow's path must go through; empty leaves the choice to ECMP.
@@ -92,12 +94,26 @@ type FlowExtras struct {
 	listedStart vtime.Time // without the jitter; of a flow with jitter, whose extras are its own
 }
 
+// Own is what a flow may have instead of what the run's flows have, by its entry or its workload's. The zero Own is what they have.
+type Own struct {
+	// CC is the name of its congestion control; empty: the run's.
+	CC string
+}
+
 // Extra are the flow's extras, empty if it has none.
 func (f *Flow) Extra() FlowExtras {
 	if f.Extras == nil {
 		return FlowExtras{}
 	}
 	return *f.Extras
+}
+
+// own is what the flow has of its own.
+func (f *Flow) own() Own {
+	if f.Extras == nil {
+		return Own{}
+	}
+	return f.Extras.Own
 }
 
 // Sampling says what is recorded over time.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
@@ -18,6 +19,7 @@ type Setup struct {
 	Scenario *Scenario // with the variant's settings, and the flows that Seed draws
 	Name     string    // of the congestion control or variant
 	CC       *cc.Spec
+	Needs    cc.SwitchNeeds // what all flows' congestion controls together need of switches
 	Seed     uint64
 	Flows    []FlowSetup // by flow
 }
@@ -28,8 +30,10 @@ type FlowSetup struct {
 	Ports            engine.Ports
 }
 
-// ControllerSetup is what a flow's controller is built from.
+// ControllerSetup is what a flow's controller is built from, and what it asks of hosts.
 type ControllerSetup struct {
+	CC       *cc.Spec
+	Hosts    *hostagent.Settings // of the flow's two ends; nil: those of all hosts
 	Env      cc.Env
 	Settings cc.Settings
 }
@@ -50,25 +54,39 @@ func NewSetup(s *Scenario, controller string, seed uint64) (*Setup, error) {
 // resolveFlows works out the flows' constants and ports.
 func (u *Setup) resolveFlows() error {
 	s := u.Scenario
-	if err := Fits(s, u.CC); err != nil {
+	all, err := s.flowControllers(u.CC)
+	if err != nil {
 		return err
 	}
+	for _, spec := range all.specs {
+		if err := Fits(s, spec); err != nil {
+			return err
+		}
+	}
+	u.Needs = all.needs
 	u.Flows = make([]FlowSetup, len(s.Flows))
-	resolved := map[cc.Env]*ControllerSetup{}
+	type kind struct {
+		cc.Env
+		Own
+	}
+	resolved := map[kind]*ControllerSetup{}
 	portsOf := s.PortsOf(u.Seed)
 	for i := range s.Flows {
-		env := Environment(s.Topology, &s.Flows[i], u.CC.Needs)
-		alike := resolved[env]
+		f := &s.Flows[i]
+		own := f.own()
+		spec := all.of(own.CC)
+		k := kind{Environment(s.Topology, f, spec.Needs), own}
+		alike := resolved[k]
 		if alike == nil {
-			settings, err := s.Resolver().Resolve(u.CC, u.CC.Constants(s.ControllerSettings), env)
+			settings, err := s.Resolver().Resolve(spec, spec.Constants(s.ControllerSettings), k.Env)
 			if err != nil {
 				return err
 			}
-			if _, err := u.CC.New(env, settings); err != nil {
-				return fmt.Errorf("%s: %w", u.CC.Name, err)
+			if _, err := spec.New(k.Env, settings); err != nil {
+				return fmt.Errorf("%s: %w", spec.Name, err)
 			}
-			alike = &ControllerSetup{env, settings}
-			resolved[env] = alike
+			alike = &ControllerSetup{spec, all.hosts(&own), k.Env, settings}
+			resolved[k] = alike
 		}
 		ports, err := portsOf(i)
 		if err != nil {
@@ -79,9 +97,38 @@ func (u *Setup) resolveFlows() error {
 	return nil
 }
 
+// NewController makes the controller of a flow that starts.
+func (u *Setup) NewController(flow int) (cc.Controller, error) {
+	return u.NewControllerBy(flow, u.Flows[flow].CC.New)
+}
+
+// NewControllerBy is NewController where build makes what the congestion control itself would.
+func (u *Setup) NewControllerBy(flow int, build func(cc.Env, cc.Settings) (cc.Controller, error)) (cc.Controller, error) {
+	f, set := &u.Scenario.Flows[flow], &u.Flows[flow]
+	extra := f.Extra()
+	if extra.ConstantRate > 0 {
+		return cc.Constant(float64(extra.ConstantRate)), nil
+	}
+	c, err := build(set.Env, set.Settings)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := c.(cc.Presetter); ok && extra.StartRate > 0 {
+		p.Preset(f.Start, float64(extra.StartRate))
+	}
+	return c, nil
+}
+
+// Hosts are the settings of all hosts, but for what flows have of their own.
+func (u *Setup) Hosts() *hostagent.Settings {
+	hosts := HostSettings(u.Scenario, u.CC.Needs)
+	hosts.Ternary = ternary(u.Scenario, u.Needs)
+	return hosts
+}
+
 // Features are those of the run's fabric, for its plane and its engine.
 func (u *Setup) Features() engine.Features {
-	features := Features(u.CC.Needs)
+	features := Features(u.Needs)
 	features.Reroute = u.Scenario.reroutes()
 	return features
 }
@@ -98,6 +145,7 @@ type Resolution struct {
 
 // constants are a controller's for the flows whose paths are alike.
 type constants struct {
+	CC          string            `json:"cc,omitempty"` // absent: the run's
 	LineRateBPS int64             `json:"line_rate_bps"`
 	BaseRTTPS   int64             `json:"base_rtt_ps"`
 	Values      map[string]string `json:"values"`
@@ -136,9 +184,11 @@ func (u *Setup) Resolution() Resolution {
 		f, set := &s.Flows[i], &u.Flows[i]
 		if !seen[set.ControllerSetup] {
 			seen[set.ControllerSetup] = true
-			m.Constants = append(m.Constants, constants{
-				LineRateBPS: int64(set.Env.LineRate), BaseRTTPS: int64(set.Env.BaseRTT), Values: set.Settings.Map(),
-			})
+			c := constants{LineRateBPS: int64(set.Env.LineRate), BaseRTTPS: int64(set.Env.BaseRTT), Values: set.Settings.Map()}
+			if set.CC != u.CC {
+				c.CC = set.CC.Name
+			}
+			m.Constants = append(m.Constants, c)
 		}
 		if i >= len(s.Listed()) {
 			continue

@@ -254,6 +254,7 @@ func (d *decoder) decode() {
 	}
 
 	flows, workloads := m.Get("flows"), m.Get("workloads")
+	d.controllerFiles(controllerValues(m.Get("controllers"), m.Get("cc"), flows, workloads)) // flows are under them
 	if workloads == nil && !d.live {
 		flows = m.Need("flows")
 	}
@@ -267,7 +268,6 @@ func (d *decoder) decode() {
 		at.Errorf("a scenario has at least one flow")
 	}
 	d.endless(m)
-	d.controllerFiles(m.Get("controllers"), m.Get("cc"))
 	d.constants(m.Get("cc"))
 	d.controllers(m.Get("controllers"), sw, host)
 	d.faults(m.Get("faults"))

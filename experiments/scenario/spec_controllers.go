@@ -215,9 +215,9 @@ func (s *Scenario) readController(path string) error {
 	return err
 }
 
-// controllerFiles reads the files with congestion controls that the scenario names, relative to its own folder.
-func (d *decoder) controllerFiles(list, constants *yamlspec.Value) {
-	for _, at := range controllerValues(list, constants) {
+// controllerFiles reads the files with congestion controls that the scenario names in some places, relative to its own folder.
+func (d *decoder) controllerFiles(places []*yamlspec.Value) {
+	for _, at := range places {
 		name := strings.TrimSpace(at.Raw())
 		if !ccfile.Is(name) {
 			continue
@@ -238,7 +238,7 @@ func (d *decoder) controllerFiles(list, constants *yamlspec.Value) {
 }
 
 // controllerValues are the places of a scenario where names of congestion controls may stand.
-func controllerValues(list, constants *yamlspec.Value) (places []*yamlspec.Value) {
+func controllerValues(list, constants, flows, workloads *yamlspec.Value) (places []*yamlspec.Value) {
 	if !list.IsSequence() && !list.IsScalar() {
 		list = nil // what it is instead is reported as it is read
 	}
@@ -256,19 +256,28 @@ func controllerValues(list, constants *yamlspec.Value) (places []*yamlspec.Value
 	if constants.IsMapping() {
 		constants.Mapping().All(func(key, _ *yamlspec.Value) { places = append(places, key) })
 	}
+	for _, list := range []*yamlspec.Value{flows, workloads} {
+		if !list.IsSequence() {
+			continue
+		}
+		for _, item := range list.Items() {
+			if item.IsMapping() && item.Has(ownController) && item.At(ownController).IsScalar() {
+				places = append(places, item.At(ownController))
+			}
+		}
+	}
 	return places
 }
 
 // controllerFileNames are the names of the files with congestion controls that a scenario and its user name.
 func controllerFileNames(root *yamlspec.Value, given []string) (names []string) {
-	var list, constants *yamlspec.Value
-	if root.Has("controllers") {
-		list = root.At("controllers")
+	part := func(key string) *yamlspec.Value {
+		if root.Has(key) {
+			return root.At(key)
+		}
+		return nil
 	}
-	if root.Has("cc") {
-		constants = root.At("cc")
-	}
-	for _, at := range controllerValues(list, constants) {
+	for _, at := range controllerValues(part("controllers"), part("cc"), part("flows"), part("workloads")) {
 		given = append(slices.Clip(given), at.Raw())
 	}
 	for _, name := range given {

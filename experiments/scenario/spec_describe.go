@@ -141,6 +141,7 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 		start, constant units.Rate
 		unfinished      bool
 		jitter          vtime.Time
+		own             Own
 	}
 	type group struct {
 		kind
@@ -154,7 +155,7 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 	for i := range listed {
 		f := &listed[i]
 		extra := f.Extra()
-		k := kind{f.Tag, f.Size, extra.StartRate, extra.ConstantRate, f.ExpectUnfinished, extra.Jitter}
+		k := kind{f.Tag, f.Size, extra.StartRate, extra.ConstantRate, f.ExpectUnfinished, extra.Jitter, extra.Own}
 		g := index[k]
 		if g == nil {
 			g = &group{kind: k, first: f.Start}
@@ -190,6 +191,10 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 		}
 		if g.constant > 0 {
 			when += fmt.Sprintf(", constant %v", g.constant)
+		}
+		own := g.own.view()
+		for _, part := range own.describe() {
+			when += ", " + part
 		}
 		if g.unfinished {
 			when += ", may outlast the run"

@@ -68,6 +68,10 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	m.Get("start_rate").Rate(&extras.StartRate)
 	m.Get("constant_rate").Rate(&extras.ConstantRate)
 	m.Get("expect_unfinished").Bool(&f.ExpectUnfinished)
+	d.own(m, &extras.Own)
+	if extras.CC != "" && extras.ConstantRate > 0 {
+		m.Get(ownController).Errorf("a flow of constant rate has no congestion control: drop cc or constant_rate")
+	}
 	if extras.StartRate > 0 && extras.ConstantRate > 0 {
 		m.Key("constant_rate").Errorf("a flow of constant rate has no controller to preset: drop start_rate or constant_rate")
 	}
@@ -96,7 +100,7 @@ func (d *decoder) flow(v *yamlspec.Value) {
 			return
 		}
 	}
-	if extras.Jitter > 0 || len(via) > 0 || extras.StartRate > 0 || extras.ConstantRate > 0 {
+	if extras.Jitter > 0 || len(via) > 0 || extras.StartRate > 0 || extras.ConstantRate > 0 || extras.Own != (Own{}) {
 		f.Extras = &extras
 	}
 	// Chronological within the entry, so that a flow's number says something about its start.
@@ -112,6 +116,21 @@ func (d *decoder) flow(v *yamlspec.Value) {
 			}
 			d.s.Flows = append(d.s.Flows, g)
 		}
+	}
+}
+
+// ownController is the key of a flow's, or a workload's, own congestion control.
+const ownController = "cc"
+
+// own reads what flows may have of their own.
+func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
+	if at, name := m.Get(ownController), ""; at.String(&name) {
+		spec, err := d.s.lookup(name)
+		if err != nil {
+			at.Errorf("%v", err)
+			return
+		}
+		own.CC = spec.Name
 	}
 }
 

@@ -80,6 +80,22 @@ type FlowView struct {
 	StartRate    units.Rate  `json:"start_rate_bps,omitempty"`
 	ConstantRate units.Rate  `json:"constant_rate_bps,omitempty"`
 	Unfinished   bool        `json:"expect_unfinished,omitempty"`
+	OwnView
+}
+
+// OwnView is what a flow, or a workload's flows, have of their own.
+type OwnView struct {
+	CC string `json:"cc,omitempty"` // congestion control
+}
+
+func (o *Own) view() OwnView { return OwnView{CC: o.CC} }
+
+// describe is it in words, a part each.
+func (v *OwnView) describe() (parts []string) {
+	if v.CC != "" {
+		parts = append(parts, "under "+v.CC)
+	}
+	return parts
 }
 
 // SampleView is what a View's run records over time. Ports are written "node:peer"; empty lists mean all.
@@ -152,7 +168,7 @@ func (s *Scenario) View() View {
 		f, extra := &listed[i], listed[i].Extra()
 		flow := FlowView{
 			Tag: f.Tag, From: name(f.Source), To: name(f.Destination), Size: f.Size, Start: nanoseconds(f.Start), Jitter: nanoseconds(extra.Jitter),
-			StartRate: extra.StartRate, ConstantRate: extra.ConstantRate, Unfinished: f.ExpectUnfinished,
+			StartRate: extra.StartRate, ConstantRate: extra.ConstantRate, Unfinished: f.ExpectUnfinished, OwnView: extra.view(),
 		}
 		for _, id := range extra.Via {
 			flow.Via = append(flow.Via, name(id))

@@ -76,6 +76,8 @@ func (d *decoder) workload(v *yamlspec.Value) {
 		}
 	}
 	m.Get("expect_unfinished").Bool(&w.View.Unfinished)
+	d.own(m, &w.own)
+	w.View.OwnView = w.own.view()
 	m.Done()
 	if w.View.Kind == "" {
 		v.Errorf("a workload says what it is by one of these keys: %s", strings.Join(kinds, ", "))

@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
@@ -101,6 +102,7 @@ func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 			own.Host = *v.Host
 		}
 	}
+	own.cnpAuto = own.Host.CNPInterval == settings.CNPAuto
 	own.Host = withCNPInterval(own.Host, spec, spec.Constants(own.ControllerSettings))
 	return &own, name, spec, nil
 }

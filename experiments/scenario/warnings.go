@@ -47,7 +47,7 @@ func Warnings(s *Scenario, controllers []string) []string {
 // LiveWarnings are those of a live fabric under a congestion control, of the switches with some indexes or of all. What its programs send may
 // have any priority.
 func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
-	w := warner{s: s, spec: spec, live: true, only: switches}
+	w := warner{s: s, spec: spec, needs: spec.Needs, live: true, only: switches}
 	w.buffers()
 	w.headrooms()
 	w.cycles()
@@ -56,19 +56,24 @@ func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 
 // warnings are those of a run under a congestion control.
 func (s *Scenario) warnings(spec *cc.Spec) []string {
-	w := warner{s: s, spec: spec}
+	w := warner{s: s, spec: spec, needs: spec.Needs}
+	if all, err := s.flowControllers(spec); err == nil { // Check says so otherwise
+		w.needs = all.needs
+	}
 	w.buffers()
 	w.headrooms()
 	w.cycles()
 	w.priorities()
 	w.scheduler()
 	w.telemetry()
+	w.controllers()
 	return w.texts
 }
 
 type warner struct {
 	s     *Scenario
 	spec  *cc.Spec
+	needs cc.SwitchNeeds // of all flows' congestion controls
 	live  bool
 	only  []int // switches that it is about; empty: all
 	texts []string
@@ -279,7 +284,7 @@ func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 		slices.SortFunc(every, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 		return every, every, nil
 	}
-	back := HostSettings(w.s, w.spec.Needs).ACKsWithData
+	back := HostSettings(w.s, w.needs).ACKsWithData
 	all, some := map[[2]int]bool{}, map[[2]int]bool{}
 	add := func(seen map[[2]int]bool, to *[][2]int, trip [2]int) {
 		if !seen[trip] {
@@ -363,12 +368,12 @@ func (w *warner) reroutes() (states []linkState) {
 
 // used are the priorities that a run's packets have.
 func (w *warner) used() (set uint8) {
-	host := HostSettings(w.s, w.spec.Needs)
+	host := HostSettings(w.s, w.needs)
 	set = 1<<host.DataPriority | 1<<host.ACKPriority()
 	if host.Notify != hostagent.NotifyNone {
 		set |= 1 << host.ControlPriority
 	}
-	if w.spec.Needs.CNM {
+	if w.needs.CNM {
 		set |= 1 << cnmPriority
 	}
 	return set
@@ -379,7 +384,7 @@ const cnmPriority = 7
 
 // carries says what the run's packets are and which priorities they have.
 func (w *warner) carries() string {
-	host := HostSettings(w.s, w.spec.Needs)
+	host := HostSettings(w.s, w.needs)
 	text := fmt.Sprintf("data has priority %d, ACK, NAK and CNP %d", host.DataPriority, host.ControlPriority)
 	if host.ACKsWithData {
 		text = fmt.Sprintf("data, ACK and NAK have priority %d", host.DataPriority)
@@ -387,7 +392,7 @@ func (w *warner) carries() string {
 			text += fmt.Sprintf(", CNP %d", host.ControlPriority)
 		}
 	}
-	if w.spec.Needs.CNM {
+	if w.needs.CNM {
 		text += fmt.Sprintf(", CNMs %d", cnmPriority)
 	}
 	return text
@@ -408,7 +413,7 @@ func (w *warner) priorities() {
 		}
 		w.warn("%s on priorities %v, which carry nothing: %s%s; switch.%s is what to change", name, settings.Priorities(idle), w.carries(), why, key)
 	}
-	if e := &s.ECN; e.Mode != switchagent.ECNOff && (w.spec.Needs.ECN || w.spec.Needs.PCN) && e.Priorities&data == 0 {
+	if e := &s.ECN; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && e.Priorities&data == 0 {
 		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change", settings.Priorities(e.Priorities), w.carries())
 	}
 }
@@ -457,5 +462,17 @@ func (w *warner) telemetry() {
 		w.warn("at its least rate, %v, %s gets an ACK every %v (%d packets of %d B of line), and a port of %v counts what it sends in telemetry "+
 			"for %v before it may be taken for less: flows would stay at that rate; a greater cc.%s.min_rate, or a lower host.ack_every",
 			least, w.spec.Name, gap, every, env.LineMTU, fastest, limit, w.spec.Name)
+	}
+}
+
+// controllers warns of a congestion control that no flow is under.
+func (w *warner) controllers() {
+	for i := range w.s.Flows {
+		if own := w.s.Flows[i].own(); own.CC == "" {
+			return
+		}
+	}
+	if len(w.s.Flows) > 0 {
+		w.warn("no flow is under %s: each has a congestion control of its own (cc), so that controllers and --cc decide nothing but what runs are called", w.spec.Name)
 	}
 }

@@ -19,6 +19,7 @@ type Workload struct {
 	// rule makes the flows of a stream, between hosts by their index. Those of a file are in flows instead.
 	rule  rule
 	flows []Flow
+	own   Own // of its flows; those of a file may have more
 	// purpose names the stream: the tag, and how many workloads before this one have it. So a workload's flows depend on no
 	// workload of another tag.
 	purpose string
@@ -93,6 +94,7 @@ func (s *Scenario) draw(count bool) error {
 		switch {
 		case w.rule == nil:
 			s.Flows = append(s.Flows, w.flows...)
+			s.inherit(s.Flows[w.first:], w.own)
 		case count:
 			s.drawFlows(w, 1)
 		default:
@@ -117,15 +119,44 @@ func (s *Scenario) draw(count bool) error {
 
 // drawFlows appends a workload's first flows.
 func (s *Scenario) drawFlows(w *Workload, most int) {
-	plan := s.Topology
+	plan, extras := s.Topology, w.own.extras()
 	for f := range w.rule.Flows(workload.NewStream(s.Seed, w.purpose)) {
 		s.Flows = append(s.Flows, Flow{
-			Tag: w.Tag, Source: plan.Hosts[f.From], Destination: plan.Hosts[f.To], Size: units.Bytes(f.Size), Start: f.Start,
+			Tag: w.Tag, Source: plan.Hosts[f.From], Destination: plan.Hosts[f.To], Size: units.Bytes(f.Size), Start: f.Start, Extras: extras,
 		})
 		if len(s.Flows)-w.first >= most {
 			return
 		}
 	}
+}
+
+// inherit gives flows of a file what their workload's have of their own, where the file's own columns say nothing.
+func (s *Scenario) inherit(flows []Flow, base Own) {
+	if base == (Own{}) {
+		return
+	}
+	all := map[*FlowExtras]*FlowExtras{}
+	for i := range flows {
+		f := &flows[i]
+		extras, known := all[f.Extras]
+		if !known {
+			own := f.own()
+			if own.CC == "" {
+				own.CC = base.CC
+			}
+			extras = own.extras()
+			all[f.Extras] = extras
+		}
+		f.Extras = extras
+	}
+}
+
+// extras are those of flows that have nothing but this of their own; nil: not even this.
+func (o Own) extras() *FlowExtras {
+	if o == (Own{}) {
+		return nil
+	}
+	return &FlowExtras{Own: o}
 }
 
 // salts are where the search for a flow's UDP source port begins. A workload's flows have it from the workload's stream, so

@@ -35,6 +35,7 @@ type WorkloadView struct {
 	SHA256     string      `json:"sha256,omitempty"`    // of the file
 	Origin     float64     `json:"origin_ns,omitempty"` // of the run on the file's clock
 	Unfinished bool        `json:"expect_unfinished,omitempty"`
+	OwnView
 	// Flows and Bytes are what the seed gives.
 	Flows int         `json:"flows"`
 	Bytes units.Bytes `json:"payload_bytes"`
@@ -85,6 +86,7 @@ func (v *WorkloadView) Describe() string {
 	if v.File != "" {
 		say("%s", v.File)
 	}
+	parts = append(parts, v.describe()...)
 	if v.Unfinished {
 		say("may outlast the run")
 	}

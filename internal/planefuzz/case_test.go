@@ -68,6 +68,7 @@ type flow struct {
 	Start        vtime.Time
 	StartRate    units.Rate
 	ConstantRate units.Rate
+	CC           string // its own congestion control; empty: the case's
 }
 
 func (c *testCase) clone() *testCase {
@@ -119,6 +120,9 @@ func (c *testCase) yaml() string {
 		}
 		if f.ConstantRate > 0 {
 			rest = fmt.Sprintf(", constant_rate: %dbps", f.ConstantRate)
+		}
+		if f.CC != "" {
+			rest += ", cc: " + f.CC
 		}
 		w("  - {from: h%d, to: h%d, size: %s, start: %dps%s}", f.From, f.To, size, f.Start, rest)
 	}

@@ -111,7 +111,7 @@ func features(r *run) []string {
 		duplicates += n.Duplicates
 		changes += n.RateChanges
 	}
-	again, ended, unbounded, constant, preset := false, 0, false, false, false
+	again, ended, unbounded, constant, preset, mixed := false, 0, false, false, false, false
 	for i := range e.Flows() {
 		f := &e.Flows()[i]
 		again = again || f.Retransmitted() > 0
@@ -121,6 +121,7 @@ func features(r *run) []string {
 		unbounded = unbounded || f.Size == 0
 		constant = constant || s.Flows[i].Extra().ConstantRate > 0
 		preset = preset || s.Flows[i].Extra().StartRate > 0
+		mixed = mixed || s.Flows[i].Extra().CC != ""
 	}
 	weighted := 0
 	for _, q := range s.Switch.Scheduler.Quantum {
@@ -138,15 +139,15 @@ func features(r *run) []string {
 	on(s.Switch.FlowControl == switchagent.FlowCBFC, "credits")
 	on(ports.CreditsReceived > 0, "credit messages")
 	on(ports.CreditStalls > 0, "credits ran out")
-	mixed := false // a switch has ports of several rates
+	rates := false // a switch has ports of several rates
 	for _, id := range s.Topology.Switch {
 		ports := s.Topology.Nodes[id].Ports
 		for _, p := range ports {
-			mixed = mixed || s.Topology.Ports[p].Rate != s.Topology.Ports[ports[0]].Rate
+			rates = rates || s.Topology.Ports[p].Rate != s.Topology.Ports[ports[0]].Rate
 		}
 	}
-	on(mixed && r.pauses.sent[1] > 0 && pfc.PerRate > 0 && pfc.Alpha > 0, "PAUSE at a dynamic threshold by rate")
-	on(mixed && ports.EcnMarked > 0 && s.Switch.ECN.PerRate > 0, "ECN marks by rate")
+	on(rates && r.pauses.sent[1] > 0 && pfc.PerRate > 0 && pfc.Alpha > 0, "PAUSE at a dynamic threshold by rate")
+	on(rates && ports.EcnMarked > 0 && s.Switch.ECN.PerRate > 0, "ECN marks by rate")
 	on(pfc.Priorities == 0, "PFC off")
 	on(e.Dropped > 0, "frames dropped")
 	on(drops[switchagent.DropHeadroom] > 0, "headroom overrun")
@@ -187,6 +188,7 @@ func features(r *run) []string {
 	on(unbounded, "unbounded flow")
 	on(constant, "constant rate")
 	on(preset, "preset rate")
+	on(mixed, "congestion controls of flows")
 	on(e.OpenFlows() == 0, "all flows ended")
 	on(ended > 0, "a flow ended")
 	on(e.Created == e.Ended, "fabric empty at the end")

@@ -13,7 +13,6 @@ import (
 	"github.com/pausenet/pausenet/ebpf/wasm/reference"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
@@ -39,13 +38,13 @@ type run struct {
 
 // newRun readies a scenario on a plane, under the scenario's first controller.
 func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
-	spec, err := cc.Lookup(s.Controllers[0])
+	u, err := scenario.NewSetup(s, s.Controllers[0], s.Seed)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{scenario: s, plane: plane, pauses: newPauseWatch(s), lanes: &lanes{size: 1 + int(s.Seed%4)}}
 	if r.engine, err = engine.New(engine.Config{
-		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, spec.Needs), Hosts: scenario.HostSettings(s, spec.Needs),
+		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(u.Scenario, u.Needs), Hosts: u.Hosts(),
 		Features: featuresOf(s), Seed: s.Seed, Observer: &r.pauses, Crew: r.lanes,
 	}); err != nil {
 		return nil, err
@@ -57,8 +56,8 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 			ports = engine.Ports{Source: uint16(s.Seed) + uint16(i), Destination: uint16(s.Seed >> 16)}
 		}
 		r.engine.AddFlow(engine.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports,
-			NewController: func(int) (cc.Controller, error) { return newController(s, f, spec) },
+			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Hosts: u.Flows[i].Hosts,
+			NewController: u.NewController,
 		})
 	}
 	prepare(r.engine, s)
@@ -78,25 +77,6 @@ func (l *lanes) Lanes(int, int) int { return l.size }
 // prepare is where faults belong that a scenario asks for: whatever is to happen to the engine, on both planes alike,
 // before it runs.
 func prepare(e *engine.Engine, s *scenario.Scenario) { runner.ScheduleFaults(e, s, 0) }
-
-func newController(s *scenario.Scenario, f *scenario.Flow, spec *cc.Spec) (cc.Controller, error) {
-	if f.Extra().ConstantRate > 0 {
-		return cc.Constant(float64(f.Extra().ConstantRate)), nil
-	}
-	env := scenario.Environment(s.Topology, f, spec.Needs)
-	settings, err := cc.Resolve(spec.Name, spec.Constants(s.ControllerSettings), env)
-	if err != nil {
-		return nil, err
-	}
-	c, err := spec.New(env, settings)
-	if err != nil {
-		return nil, err
-	}
-	if p, ok := c.(cc.Presetter); ok && f.Extra().StartRate > 0 {
-		p.Preset(f.Start, float64(f.Extra().StartRate))
-	}
-	return c, nil
-}
 
 // until runs on to the given time; a panic counts as an error of the run.
 func (r *run) until(t vtime.Time) {
@@ -168,8 +148,8 @@ func compareWithReference(s *scenario.Scenario) ([]string, error) {
 // featuresOf are those of a scenario's fabric. Its routes may change, whatever this case does: others share the fabric.
 func featuresOf(s *scenario.Scenario) engine.Features {
 	var f engine.Features
-	if spec, err := cc.Lookup(s.Controllers[0]); err == nil {
-		f = scenario.Features(spec.Needs)
+	if u, err := scenario.NewSetup(s, s.Controllers[0], s.Seed); err == nil {
+		f = u.Features()
 	}
 	f.Reroute = true
 	return f

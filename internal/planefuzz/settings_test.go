@@ -50,6 +50,7 @@ func drawCase(d chooser, f fabric) *testCase {
 	if d.chance("hash of HPCC's simulator", 25) {
 		c.Hash = topologies.HashHPCC
 	}
+	c.drawOwn(d)
 	return c
 }
 
@@ -220,6 +221,33 @@ func (c *testCase) drawFlows(d chooser) {
 		}
 		c.Flows = append(c.Flows, f)
 	}
+}
+
+// drawOwn gives flows what they may have of their own. What does not go with the rest is left out again, and the congestion control at last.
+func (c *testCase) drawOwn(d chooser) {
+	if d.chance("flows differ", 40) {
+		for i := range c.Flows {
+			f := &c.Flows[i]
+			if f.ConstantRate == 0 && d.chance("own congestion control", 40) {
+				f.CC = pick(d, "own congestion control", cc.Names()...)
+			}
+		}
+	}
+	for i := len(c.Flows) - 1; i >= 0 && !c.runnable(); i-- {
+		c.Flows[i].CC = ""
+	}
+	if !c.runnable() {
+		c.Controller, c.Constants = "none", nil
+	}
+}
+
+// runnable says whether the case is one that users can run.
+func (c *testCase) runnable() bool {
+	s, err := c.scenario()
+	if err != nil {
+		panic(err)
+	}
+	return scenario.Check(s, s.Controllers, c.Seed) == nil
 }
 
 // drawConstants draws some of the controller's constants. What cannot be is left out again.

@@ -169,6 +169,7 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 		}
 		each(func(f *flow) { f.Start = 0 })
 		each(func(f *flow) { f.StartRate, f.ConstantRate = 0, 0 })
+		each(func(f *flow) { f.CC = "" })
 		each(func(f *flow) {
 			if f.Size == 0 {
 				f.Size = 100 * units.KB

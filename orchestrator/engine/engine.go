@@ -71,6 +71,7 @@ type Engine struct {
 	vacant       []int32  // flows that have ended and whose places others may take; of a live fabric
 	quiescence   vtime.Time
 	started      bool
+	reports      bool // some flow's receiver has periods, though hosts' settings have none
 
 	pending   int   // calls of At to come
 	failed    error // of one

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,6 +20,8 @@ type FlowConfig struct {
 	Size                int64 // payload bytes; 0: unbounded
 	Start               vtime.Time
 	Ports               Ports // with the addresses they decide the path (ECMP)
+	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts. Flows may share them.
+	Hosts *hostagent.Settings
 	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is called in messages.
 	// Millions of flows may share it.
 	NewController func(flow int) (cc.Controller, error)
@@ -98,6 +101,7 @@ func (e *Engine) Reserve(flows int) { e.flows = slices.Grow(e.flows, flows) }
 func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	f := Flow{FlowConfig: c, Number: e.added, Finished: vtime.Never, timerAt: vtime.Never}
 	e.added++
+	e.reports = e.reports || c.Hosts != nil && c.Hosts.Notify == hostagent.NotifyPCN
 	if n := len(e.vacant); n > 0 {
 		id = int(e.vacant[n-1])
 		e.vacant = e.vacant[:n-1]
@@ -146,13 +150,14 @@ func (l *lane) startFlow(id int) error {
 	port := &l.plan.Ports[source.Ports[0]]
 	back := &l.plan.Ports[destination.Ports[0]]
 	p := &l.ports[port.ID]
+	hosts := cmp.Or(f.Hosts, l.hosts)
 	forward := wire.FlowParams{
 		SrcMAC: port.MAC, DstMAC: l.plan.Ports[port.Peer].MAC,
 		Src: source.Addr.As4(), Dst: destination.Addr.As4(),
 		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: queuePair(f.Number), MTU: l.plan.MTU,
-		TOS: l.hosts.DataTOS(), HeadersOnly: !l.plane.CarriesPayload(),
+		TOS: hosts.DataTOS(), HeadersOnly: !l.plane.CarriesPayload(),
 	}
-	answers := forward.Reverse(queuePair(f.Number), wire.ControlTOS(l.hosts.ACKPriority()))
+	answers := forward.Reverse(queuePair(f.Number), wire.ControlTOS(hosts.ACKPriority()))
 	answersBy := f.Ports.back(l.plan)
 	answers.SrcPort, answers.ID = answersBy.Source, answersBy.Destination
 	answers.SrcMAC, answers.DstMAC = back.MAC, l.plan.Ports[back.Peer].MAC
@@ -162,7 +167,7 @@ func (l *lane) startFlow(id int) error {
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
-	if f.Receiver, err = l.nics[destination.Index].Expect(id, answers); err != nil {
+	if f.Receiver, err = l.nics[destination.Index].Expect(id, answers, f.Hosts); err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
 	if p.region == l.ports[back.ID].region || !l.shared {
@@ -171,7 +176,7 @@ func (l *lane) startFlow(id int) error {
 		l.receivers = append(l.receivers, f.Receiver)
 	}
 	f.Sender, err = l.nics[source.Index].Start(l.now, hostagent.SenderConfig{
-		Flow: id, Size: f.Size, Controller: controller, Wire: forward,
+		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts,
 	})
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
