@@ -285,6 +285,9 @@ func TestEveryControllerInTheLoop(t *testing.T) {
 				if spec, _ := cc.Lookup(name); spec.HasWindow {
 					limit = 0.9 * line
 				}
+				if name == "nscc" { // the window alone holds it back
+					limit = line
+				}
 				if name != "none+win" && rate > limit {
 					t.Errorf("a rate of %g through a port of %v", rate, narrow)
 				}

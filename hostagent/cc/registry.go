@@ -20,6 +20,7 @@ var registry = []*Spec{
 	lstmPIDSpec,
 	lstmPIDRTTchSpec,
 	noneSpec,
+	nsccSpec,
 	pcnSpec,
 	pidSpec,
 	pidRTTchSpec,

@@ -16,6 +16,8 @@ Sources:
   HPCC    Li et al., SIGCOMM 2019, algorithm 1, as HPCC's simulator has it (rdma-hw.cc, cc_mode 3).
   DCTCP   Alizadeh et al., SIGCOMM 2010, section 3.1; RFC 8257, section 3.3; as a rate in HPCC's simulator (cc_mode 8).
   PCN     Cheng et al., NSDI 2020, with the constants of its authors' simulator (chengwx1992/PCN-simulation).
+  NSCC    Ultra Ethernet Specification 1.0, section 3.6, as its public reference simulator has it (htsim, uec.cpp:
+          initNsccParams, processAck, updateCwndOnAck_NSCC, updateCwndOnNack_NSCC, quick_adapt, update_delay).
   PID     the LSTM-PID thesis, section 3.5: equations 14 to 20, training by equations 21 to 26.
 
 Rates are in Gb/s, times in us, unless a line says otherwise.
@@ -283,3 +285,109 @@ for gain, term in (-0.2, 0.2), (-0.05, 0.1), (0.1, 0.05):
     gradient = (6 - 5) * 1 * 10 * term
     gains.append('%.3f' % (gain - 0.01 / math.sqrt(0 + 1) * min(0.1, max(-0.1, gradient))))
 print('  gains', ' '.join(gains))
+
+
+class NSCC:
+    """The sender, in bytes and us, but for the time of now, which is whole ns. gbps and rtt are the path's; the network is the path."""
+
+    def __init__(self, gbps, rtt, mss, target=None, trimming=False):
+        self.rtt, self.mss = rtt, mss
+        self.target = target or rtt * (0.75 if trimming else 1)
+        self.bdp = gbps * 125 * rtt
+        a, b = self.bdp / 150000, self.target / 12  # of 100 Gb/s and 12 us
+        self.alpha, self.fi, self.eta, self.fi_scale = 4 * mss * a * b / self.target, 5 * mss * a, 0.15 * mss * a, a / 4
+        self.maxwnd = self.cwnd = 1.5 * self.bdp
+        self.gate = int(self.maxwnd) >> 3
+        self.avg = self.inc = self.received = self.achieved = self.ignored = self.to_ignore = self.fi_count = 0
+        self.increase = self.trigger = False
+        self.qa_end = 0
+        self.last_adjust = self.last_dec = float('-inf')
+
+    def bounds(self):
+        self.cwnd = min(max(self.cwnd, self.mss), self.maxwnd)
+
+    def delay(self, delay, ecn):
+        self.avg = 0.0125 * (self.rtt / 4 if not ecn and delay > self.target else delay) + (1 - 0.0125) * self.avg
+
+    def quick(self, now, loss, ecn, delay, in_flight):
+        done = False
+        if self.ignored < self.to_ignore and ecn:
+            done = True
+        elif now > self.qa_end:
+            if self.qa_end and (self.trigger or loss or delay > 4 * self.target) and self.achieved < self.gate:
+                self.cwnd = max(self.achieved, self.mss)
+                self.to_ignore, self.ignored, self.trigger, done = in_flight, 0, False, True
+            self.achieved, self.qa_end = 0, now + 1000 * (self.rtt + self.target)
+        if done:
+            self.inc = self.received = 0
+        return done
+
+    def ack(self, now, rtt, ecn, newly, in_flight):
+        self.achieved += newly
+        self.received += newly
+        self.ignored += newly
+        delay = max(0, rtt - self.rtt)
+        self.delay(delay, ecn)
+        if self.quick(now, False, ecn, delay, in_flight):
+            return
+        if not ecn and delay >= self.target:
+            self.inc += self.fi * newly
+        elif not ecn:
+            fast = False
+            if delay < 1:
+                self.fi_count += newly
+                if self.fi_count > self.cwnd or self.increase:
+                    self.cwnd += newly * self.fi_scale
+                    fast = True
+            else:
+                self.fi_count = 0
+            self.increase = fast
+            if not fast:
+                self.inc += self.alpha * newly * (self.target - delay)
+        elif delay >= self.target:
+            self.increase, self.fi_count = False, 0
+            if self.avg > self.target and now - self.last_dec > 1000 * self.rtt:
+                self.cwnd = max(self.mss, self.cwnd * max(1 - 0.8 * (self.avg - self.target) / self.avg, 0.5))
+                self.last_dec = now
+        self.bounds()
+        if self.received > 8 * self.mss or now - self.last_adjust > 1000 * self.rtt:
+            self.cwnd += self.inc / self.cwnd
+            if now - self.last_adjust >= 1000 * self.rtt:
+                self.cwnd += self.eta
+                self.last_adjust = now
+            self.inc = self.received = 0
+            self.bounds()
+
+    def nack(self, now, in_flight):
+        self.ignored += self.mss
+        self.delay(self.rtt, True)
+        self.trigger = True
+        if not self.quick(now, True, True, 0, in_flight):
+            self.cwnd -= self.mss
+            self.bounds()
+
+
+print('\n== NSCC')
+for gbps, rtt in ((100, 12), (40, 40), (100, 4.16)):
+    f = NSCC(gbps, rtt, 1000)
+    print('%g Gb/s, %g us: alpha %.9g B/us, fi %.9g, eta %.9g, fi_scale %.9g, max %.9g, gate %d' %
+          (gbps, rtt, f.alpha, f.fi, f.eta, f.fi_scale, f.maxwnd, f.gate))
+# (packets, RTT, marked): so many ACKs of one packet each, 0.08 us apart, with 40 packets in flight; "nak" is a NAK.
+history = ((1, 12, 0), (8, 14, 0), (9, 23, 0), (10, 24, 0), (20, 13, 1), (100, 40, 1), (200, 40, 1), (160, 40, 1), (60, 12.5, 0), (40, 12.5, 0), 'nak',
+           (12, 12, 1), 'nak', (400, 12.1, 0), (1, 80, 0), (30, 25, 1))
+f, now = NSCC(100, 12, 1000), 100000
+f.cwnd = 60000
+print('100 Gb/s, 12 us, from 60000')
+for h in history:
+    if h == 'nak':
+        f.nack(now, 40000)
+    else:
+        for _ in range(h[0]):
+            now += 80
+            f.ack(now, h[1], bool(h[2]), 1000, 40000)
+    print('  %-22s cwnd %.6f avg %.6f' % (h if h == 'nak' else '%d of %g us%s' % (h[0], h[1], ', marked' if h[2] else ''), f.cwnd, f.avg))
+print('quick adapt: 4 packets in 30 us')
+f, now = NSCC(100, 12, 1000), 100000
+for at, rtt, marked in ((0, 70, 0), (5, 70, 1), (10, 70, 1), (15, 70, 1), (30, 70, 1), (31, 70, 1), (40, 70, 0), (41, 30, 1), (75, 30, 1)):
+    f.ack(now + 1000 * at, rtt, bool(marked), 1000, 3000)
+    print('  at %d, %d us%s: cwnd %.6f' % (at, rtt, ', marked' if marked else '', f.cwnd))

@@ -1,0 +1,284 @@
+package cc
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+var nsccSpec = define(Spec{
+	Name:    "nscc",
+	Summary: "NSCC of Ultra Ethernet: a window by ECN and delay, in four quadrants; quick adapt to what a congested path delivers",
+	Source: "Ultra Ethernet Specification 1.0, section 3.6 (congestion management), as its public reference simulator has it " +
+		"(htsim's uec.cpp: initNsccParams, updateCwndOnAck_NSCC, updateCwndOnNack_NSCC, quick_adapt)",
+	Needs:     SwitchNeeds{ECN: true, ACK: true},
+	Departure: DepartureStays,
+	HasWindow: true,
+	Parameters: []Parameter{
+		{
+			Name: "target_delay", Kind: TimeKind, Default: "1rtt", Min: "1ns", Max: "1s",
+			Doc: "queueing delay that a flow aims at; the simulator's for switches that trim packets is 0.75rtt",
+		},
+		{
+			Name: "reference_rtt", Kind: TimeKind, Default: "12us", Min: "1ns", Max: "1s",
+			Doc: "RTT of the network that the constants were chosen for",
+		},
+		{
+			Name: "reference_bdp", Kind: SizeKind, Default: "150KB", Min: "1B", Max: "1000GB",
+			Doc: "its bandwidth times delay (100 Gb/s, 12 us): increases are in proportion to the path's to it",
+		},
+		{
+			Name: "proportional", Kind: NumberKind, Default: "4", Min: "0", Max: "1000",
+			Doc: "alpha: packets an RTT that the window grows without delay, times target_delay to reference_rtt; less in proportion up to target_delay",
+		},
+		{
+			Name: "fair", Kind: NumberKind, Default: "5", Min: "0", Max: "1000",
+			Doc: "fi: packets an RTT that it grows where the delay is above the target and nothing is marked",
+		},
+		{
+			Name: "eta", Kind: NumberKind, Default: "0.15", Min: "0", Max: "1000",
+			Doc: "packets that each adjust_period adds whatever the signals say",
+		},
+		{
+			Name: "fast", Kind: NumberKind, Default: "0.25", Min: "0", Max: "1000",
+			Doc: "fi_scale: of what is acknowledged, the part by which the window grows after a whole window without delay",
+		},
+		{
+			Name: "fast_delay", Kind: TimeKind, Default: "1us", Max: "1s",
+			Doc: "delay below which a packet has met none, for fast; 0 switches it off",
+		},
+		{
+			Name: "gamma", Kind: NumberKind, Default: "0.8", Min: "0", Max: "1",
+			Doc: "cut per relative excess of the average delay over the target",
+		},
+		{
+			Name: "max_cut", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
+			Doc: "most that one cut takes of the window",
+		},
+		{
+			Name: "delay_gain", Kind: NumberKind, Default: "0.0125", Min: "0", Max: "1",
+			Doc: "weight of a packet's delay in the average",
+		},
+		{
+			Name: "quick_adapt", Kind: FlagKind, Default: "true",
+			Doc: "whether a window that delivers little is set to what it has delivered",
+		},
+		{
+			Name: "quick_delay", Kind: NumberKind, Default: "4", Min: "0", Max: "1000",
+			Doc: "times the target: a delay above it makes the flow adapt, as a loss does",
+		},
+		{
+			Name: "quick_gate", Kind: IntegerKind, Default: "3", Min: "0", Max: "30",
+			Doc: "a flow adapts if it was delivered less than max_cwnd over two to this power",
+		},
+		{
+			Name: "adjust_packets", Kind: NumberKind, Default: "8", Min: "0", Max: "1000000",
+			Doc: "more than this acknowledged, or adjust_period, and increases are added to the window",
+		},
+		{
+			Name: "adjust_period", Kind: TimeKind, Default: "1rtt", Min: "1ns", Max: "1s",
+			Doc: "see adjust_packets and eta",
+		},
+		{
+			Name: "initial_cwnd", Kind: SizeKind, Default: "1.5bdp", Min: "1B", Max: "1000GB",
+			Doc: "window of a new flow; kept within one packet and max_cwnd",
+		},
+		{
+			Name: "max_cwnd", Kind: SizeKind, Default: "1.5bdp", Min: "1B", Max: "1000GB",
+			Doc: "largest window",
+		},
+	},
+}, func(env Env, s *Settings) (*nsccConstants, error) {
+	mtu, target := float64(env.MTU), float64(s.Time("target_delay"))
+	// The network's bandwidth times delay to the reference's.
+	scale := float64(float64(env.LineRate)*float64(env.BaseRTT)) / 8e12 / float64(s.Size("reference_bdp"))
+	c := &nsccConstants{
+		line: float64(env.LineRate), mtu: mtu, bdp: float64(float64(env.LineRate)*float64(env.BaseRTT)) / 8e12,
+		baseRTT: env.BaseRTT, target: target,
+		alpha: float64(float64(s.Number("proportional")*mtu)*scale) / float64(s.Time("reference_rtt")), // b is the target over this, and alpha is over the target
+		fair:  float64(float64(s.Number("fair")*mtu) * scale), eta: float64(float64(s.Number("eta")*mtu) * scale),
+		fast: float64(s.Number("fast") * scale), fastDelay: float64(s.Time("fast_delay")),
+		gamma: s.Number("gamma"), least: 1 - s.Number("max_cut"), gain: s.Number("delay_gain"),
+		quick: s.Flag("quick_adapt"), quickDelay: float64(s.Number("quick_delay") * target),
+		adjustBytes: float64(s.Number("adjust_packets") * mtu), adjustPeriod: s.Time("adjust_period"),
+		maxCwnd: float64(s.Size("max_cwnd")),
+	}
+	if c.maxCwnd < mtu {
+		return nil, schema.Errorf("max_cwnd", "%v is less than a packet, %d B", s.Size("max_cwnd"), env.MTU)
+	}
+	c.quickBytes = math.Floor(c.maxCwnd / float64(int64(1)<<s.Integer("quick_gate")))
+	c.cwnd = clamp(float64(s.Size("initial_cwnd")), mtu, c.maxCwnd)
+	return c, nil
+}, func(_ Env, c *nsccConstants) Controller {
+	return &nscc{c: c, cwnd: c.cwnd, adjusted: longAgo, cut: longAgo}
+})
+
+// nsccConstants are NSCC's constants, shared by all flows. Times are in picoseconds, sizes in payload bytes.
+type nsccConstants struct {
+	line, mtu, bdp  float64
+	baseRTT         vtime.Time
+	target          float64
+	alpha           float64 // bytes per picosecond
+	fair, eta, fast float64
+	fastDelay       float64
+	gamma, least    float64
+	gain            float64
+	quick           bool
+	quickDelay      float64
+	quickBytes      float64
+	adjustBytes     float64
+	adjustPeriod    vtime.Time
+	cwnd, maxCwnd   float64
+}
+
+// nscc is NSCC's sender. The names in parentheses are the simulator's.
+type nscc struct {
+	Base
+	c *nsccConstants
+
+	cwnd     float64
+	average  float64    // delay (_avg_delay)
+	growth   float64    // bytes acknowledged times bytes of increase, since the last adjustment (_inc_bytes)
+	received float64    // bytes acknowledged since then (_received_bytes)
+	adjusted vtime.Time // when that was (_last_adjust_time)
+	cut      vtime.Time // of the last multiplicative decrease (_last_dec_time)
+
+	smooth float64 // bytes acknowledged without delay, in a row (_fi_count)
+	faster bool    // the window grows by fast (_increase)
+
+	achieved float64    // bytes acknowledged in the present period (_achieved_bytes)
+	period   vtime.Time // its end; 0: there was none (_qa_endtime)
+	lost     bool       // something was, since the last adaptation (_trigger_qa)
+	ignore   float64    // bytes in flight as it came (_bytes_to_ignore)
+	ignored  float64    // bytes that answers have told of since (_bytes_ignored)
+
+	inFlight float64 // bytes
+}
+
+// Rate is the line's: the window alone controls.
+func (w *nscc) Rate() float64 { return w.c.line }
+
+// Retimes is false: the rate never changes.
+func (*nscc) Retimes() bool { return false }
+
+// Window is cwnd in whole packets, since a packet goes only where all of it is within the window.
+func (w *nscc) Window() int64 { return int64(float64(math.Floor(w.cwnd/w.c.mtu) * w.c.mtu)) }
+
+// Preset takes the flow for one that had its rate without delay.
+func (w *nscc) Preset(_ vtime.Time, rate float64) {
+	w.cwnd = w.bounded(float64(rate*w.c.bdp) / w.c.line)
+}
+
+// OnSent counts what is in flight, for quick adapt.
+func (w *nscc) OnSent(_ vtime.Time, payload int) { w.inFlight += float64(payload) }
+
+// OnAck moves the window by the packet's mark and delay (processAck, updateCwndOnAck_NSCC).
+func (w *nscc) OnAck(s *Sample) {
+	newly := float64(s.AckedBytes)
+	w.inFlight = float64(s.NextSend - s.AckSequence)
+	w.achieved += newly
+	w.received += newly
+	w.ignored += newly
+	delay := float64(max(0, s.RTT-w.c.baseRTT))
+	w.measure(delay, s.CE)
+	if w.adapt(s.Now, false, s.CE, delay) {
+		return
+	}
+	switch low := delay < w.c.target; {
+	case !s.CE && low:
+		w.increase(newly, delay)
+	case !s.CE:
+		w.growth += float64(w.c.fair * newly)
+	case !low:
+		w.decrease(s.Now)
+	} // marked without delay: a matter of the path, which is ECMP's here
+	w.cwnd = w.bounded(w.cwnd)
+	if w.received > w.c.adjustBytes || s.Now-w.adjusted > w.c.adjustPeriod {
+		w.adjust(s.Now)
+		w.cwnd = w.bounded(w.cwnd)
+	}
+}
+
+// OnNak takes a packet for lost (updateCwndOnNack_NSCC): trimmed, or missing.
+func (w *nscc) OnNak(now vtime.Time) {
+	w.ignored += w.c.mtu
+	w.measure(float64(w.c.baseRTT), true)
+	w.lost = true
+	if !w.adapt(now, true, true, 0) {
+		w.cwnd = w.bounded(w.cwnd - w.c.mtu)
+	}
+}
+
+// OnTimeout takes the first packet in flight for lost (mark_packet_for_retransmission).
+func (w *nscc) OnTimeout(vtime.Time) { w.cwnd = max(w.c.mtu, w.cwnd-w.c.mtu) }
+
+func (w *nscc) bounded(cwnd float64) float64 { return clamp(cwnd, w.c.mtu, w.c.maxCwnd) }
+
+// measure takes a packet's delay into the average. One that is late and not marked counts for a quarter of an RTT: its queue is about to
+// drain (update_delay).
+func (w *nscc) measure(delay float64, marked bool) {
+	if !marked && delay > w.c.target {
+		delay = float64(w.c.baseRTT) / 4
+	}
+	w.average = float64(w.c.gain*delay) + float64((1-w.c.gain)*w.average)
+}
+
+// adapt sets the window to what was delivered in a period, if that is little and there was a loss or a long delay; answers to
+// what was in flight then say nothing more. It says whether the answer is to be passed over (quick_adapt).
+func (w *nscc) adapt(now vtime.Time, loss, marked bool, delay float64) (over bool) {
+	if !w.c.quick {
+		return false
+	}
+	switch {
+	case w.ignored < w.ignore && marked:
+		over = true
+	case now > w.period:
+		if w.period != 0 && (w.lost || loss || delay > w.c.quickDelay) && w.achieved < w.c.quickBytes {
+			w.cwnd = max(w.achieved, w.c.mtu)
+			w.ignore, w.ignored, w.lost = w.inFlight, 0, false
+			over = true
+		}
+		w.achieved = 0
+		w.period = now + w.c.baseRTT + vtime.Time(w.c.target)
+	}
+	if over {
+		w.growth, w.received = 0, 0
+	}
+	return over
+}
+
+// increase is the proportional increase, or after a window without delay the fast one (proportional_increase, fast_increase).
+func (w *nscc) increase(newly, delay float64) {
+	if delay < w.c.fastDelay {
+		w.smooth += newly
+		if w.faster = w.faster || w.smooth > w.cwnd; w.faster {
+			w.cwnd += float64(newly * w.c.fast)
+			return
+		}
+	} else {
+		w.smooth = 0
+	}
+	w.faster = false
+	w.growth += float64(float64(w.c.alpha*newly) * (w.c.target - delay))
+}
+
+// decrease cuts the window once an RTT by as much as the average delay is above the target (multiplicative_decrease).
+func (w *nscc) decrease(now vtime.Time) {
+	w.faster, w.smooth = false, 0
+	if w.average > w.c.target && now-w.cut > w.c.baseRTT {
+		excess := (w.average - w.c.target) / w.average
+		w.cwnd = max(w.c.mtu, w.cwnd*max(1-float64(w.c.gamma*excess), w.c.least))
+		w.cut = now
+	}
+}
+
+// adjust adds the increases since the last time (fulfill_adjustment).
+func (w *nscc) adjust(now vtime.Time) {
+	w.cwnd += w.growth / w.cwnd
+	if now-w.adjusted >= w.c.adjustPeriod {
+		w.cwnd += w.c.eta
+		w.adjusted = now
+	}
+	w.growth, w.received = 0, 0
+}

@@ -1,0 +1,125 @@
+package cc
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// uecPath is the path that NSCC's constants are of: 100 Gb/s and 12 us.
+var uecPath = Env{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, MTU: 1000, LineMTU: 1048}
+
+func newNSCC(t *testing.T, given map[string]string, env Env) *nscc {
+	t.Helper()
+	return mustBuild(t, "nscc", given, env).(*nscc)
+}
+
+// The simulator's constants, scaled to the path (vectors, NSCC).
+func TestNSCCConstants(t *testing.T) {
+	for _, c := range []struct {
+		env                               Env
+		alpha, fair, eta, fast, max, gate float64
+	}{
+		{uecPath, 333.333333, 5000, 150, 0.25, 225000, 28125},
+		{env40, 444.444444, 6666.66667, 200, 0.333333333, 300000, 37500},
+		{env100, 115.555556, 1733.33333, 52, 0.0866666667, 78000, 9750},
+	} {
+		w := newNSCC(t, nil, c.env)
+		near(t, "alpha", w.c.alpha*1e6, c.alpha, 0.6e-6) // per us
+		near(t, "fair", w.c.fair, c.fair, 0.6e-5)
+		near(t, "eta", w.c.eta, c.eta, 1e-9)
+		near(t, "fast", w.c.fast, c.fast, 0.6e-9)
+		near(t, "max_cwnd", w.c.maxCwnd, c.max, 0)
+		near(t, "the gate", w.c.quickBytes, c.gate, 0)
+		near(t, "initial window", w.cwnd, c.max, 0)
+		if w.Rate() != float64(c.env.LineRate) {
+			t.Errorf("rate %g", w.Rate())
+		}
+	}
+	w := newNSCC(t, map[string]string{"target_delay": "0.75rtt"}, uecPath)
+	near(t, "alpha does not depend on the target", w.c.alpha*1e6, 333.333333, 0.6e-6)
+}
+
+// Each quadrant, fast increase and losses, one after the other (vectors, NSCC).
+func TestNSCCHistory(t *testing.T) {
+	w := newNSCC(t, nil, uecPath)
+	w.cwnd = 60000
+	now := 100 * us
+	for _, h := range []struct {
+		acks   int // 0: a NAK
+		rtt    float64
+		marked bool
+		cwnd   float64
+		avg    float64
+	}{
+		{1, 12, false, 60216.666667, 0},
+		{8, 14, false, 60216.666667, 0.191465},
+		{9, 23, false, 60665.047514, 1.348368},
+		{10, 24, false, 61531.660498, 2.607370},
+		{20, 13, true, 61531.660498, 2.249850},
+		{100, 40, true, 61391.622318, 20.680352},
+		{200, 40, true, 35526.898896, 27.408560},
+		{160, 40, true, 19593.606782, 27.920960},
+		{60, 12.5, false, 33103.064593, 13.391662},
+		{40, 12.5, false, 43253.064593, 8.294587},
+		{0, 0, false, 42253.064593, 8.340904},
+		{12, 12, true, 42253.064593, 7.172299},
+		{0, 0, false, 41253.064593, 7.232645},
+		{400, 12.1, false, 141553.064593, 0.146569},
+		{1, 80, false, 141553.064593, 0.182236},
+		{30, 25, true, 141588.387036, 4.211285},
+	} {
+		if h.acks == 0 {
+			w.OnNak(now)
+		}
+		for range h.acks {
+			now += 80 * vtime.Nanosecond
+			w.OnAck(&Sample{Now: now, RTT: vtime.Time(h.rtt * 1e6), CE: h.marked, AckedBytes: 1000, NextSend: 40000})
+		}
+		near(t, "cwnd", w.cwnd, h.cwnd, 0.6e-6)
+		near(t, "average delay", w.average/1e6, h.avg, 0.6e-6)
+	}
+	if w.Window() != 141000 {
+		t.Errorf("a window of %d, not of whole packets", w.Window())
+	}
+}
+
+// A flow that is delivered four packets in a period adapts to that, and passes over what was in flight (vectors, NSCC).
+func TestNSCCQuickAdapt(t *testing.T) {
+	w := newNSCC(t, nil, uecPath)
+	for _, a := range []struct {
+		at, rtt vtime.Time
+		marked  bool
+		cwnd    float64
+	}{
+		{0, 70, false, 225000},
+		{5, 70, true, 225000},
+		{10, 70, true, 225000},
+		{15, 70, true, 225000},
+		{30, 70, true, 4000},
+		{31, 70, true, 4000},
+		{40, 70, false, 5400},
+		{41, 30, true, 5400},
+		{75, 30, true, 5550},
+	} {
+		w.OnAck(&Sample{Now: (100 + a.at) * us, RTT: a.rtt * us, CE: a.marked, AckedBytes: 1000, NextSend: 3000})
+		near(t, "cwnd", w.cwnd, a.cwnd, 0.6e-6)
+	}
+	off := newNSCC(t, map[string]string{"quick_adapt": "false"}, uecPath)
+	for i := range 20 {
+		off.OnAck(&Sample{Now: vtime.Time(100+5*i) * us, RTT: 70 * us, CE: true, AckedBytes: 1000, NextSend: 3000})
+	}
+	if off.cwnd < 50_000 {
+		t.Errorf("without quick adapt a window of %g", off.cwnd)
+	}
+}
+
+func TestNSCCTimeoutAndPreset(t *testing.T) {
+	w := newNSCC(t, nil, uecPath)
+	w.cwnd = 1500
+	w.OnTimeout(us)
+	near(t, "cwnd after a timeout", w.cwnd, 1000, 0)
+	w.Preset(0, 50e9)
+	near(t, "cwnd at half the line", w.cwnd, 75000, 1e-9)
+}
