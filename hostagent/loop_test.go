@@ -92,6 +92,10 @@ func (l *loop) ArmReceiver(r *Receiver, at vtime.Time) {
 
 func (l *loop) Done(vtime.Time, *Sender) {}
 
+func (l *loop) Sent(vtime.Time, *Sender) {}
+
+func (l *loop) Delivered(vtime.Time, *Receiver) {}
+
 func (l *loop) Lane() int { return 0 }
 
 func (l *loop) Frame(n int) *frame.Frame { return l.pool.Get(n) }

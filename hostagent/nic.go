@@ -18,6 +18,10 @@ type Clock interface {
 	ArmReceiver(r *Receiver, at vtime.Time)
 	// Done is told that the last byte of s was acknowledged.
 	Done(now vtime.Time, s *Sender)
+	// Sent is told that s has begun to send its last packet for the first time, if SenderConfig.TellSent asks for it; Delivered, that r has all of
+	// its Size bytes.
+	Sent(now vtime.Time, s *Sender)
+	Delivered(now vtime.Time, r *Receiver)
 	// Lane is the number of who drives the NIC now, from 0 on: what is called by one is not called at once.
 	Lane() int
 	// Frame is a frame of n bytes for a packet that the NIC builds, Brief one that is no more than what a RoCE packet has of its own.

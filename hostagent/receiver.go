@@ -31,6 +31,7 @@ type Receiver struct {
 	nakFor  int64
 
 	Delivered    int64 // payload bytes, in order, once
+	Size         int64 // Clock.Delivered is told when so many are there; 0: never
 	Marked       int64 // data packets received with CE
 	Undetermined int64 // and with UE (TCD)
 }
@@ -68,6 +69,9 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 		r.expected++
 		r.Delivered += int64(p.Payload)
 		n.BytesDelivered += int64(p.Payload)
+		if r.Delivered == r.Size {
+			n.clock.Delivered(now, r)
+		}
 		if op := p.Opcode.Operation(); op == wire.OpWriteLast || op == wire.OpWriteOnly {
 			r.messages++
 		}

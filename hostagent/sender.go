@@ -22,6 +22,7 @@ type SenderConfig struct {
 	Controller cc.Controller
 	Wire       wire.FlowParams // towards the receiver
 	Settings   *Settings       // its own; nil: the NIC's
+	TellSent   bool            // Clock.Sent is to be called
 }
 
 // Sender is the sending half of a flow's queue pair, the reaction point.
@@ -55,8 +56,9 @@ type Sender struct {
 	progress  vtime.Time   // last time that acked moved, or that an ACK became due
 	armed     vtime.Time
 
-	broken *Broken
-	again  int // times in a row that the controller's timer was to be called at once again
+	tellSent bool // Clock.Sent is still to be called
+	broken   *Broken
+	again    int // times in a row that the controller's timer was to be called at once again
 
 	Retransmitted int64 // payload bytes
 	LastRTT       vtime.Time
@@ -90,7 +92,7 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 		nic: n, settings: cmp.Or(c.Settings, n.settings), Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
 		flowID: wire.FlowID(c.Wire.Src, c.Wire.SrcPort, c.Wire.Dst, wire.PortRoCE, wire.ProtocolUDP),
 		size:   c.Size, mtu: int64(n.mtu),
-		eligible: now, lastStart: now, progress: now, armed: vtime.Never,
+		eligible: now, lastStart: now, progress: now, armed: vtime.Never, tellSent: c.TellSent,
 	}
 	if s.size == 0 {
 		s.size = math.MaxInt64
@@ -203,6 +205,10 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 		n.waiting.push(s)
 	} else {
 		s.state = senderDrained
+		if s.tellSent {
+			s.tellSent = false
+			n.clock.Sent(now, s)
+		}
 	}
 	s.controller.OnSent(now, int(payload))
 	s.adjust(now)

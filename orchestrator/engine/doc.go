@@ -12,10 +12,10 @@
 //   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), together.go (by several lanes at
 //     once), events.go (the queues).
 //   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go and hoststack.go (what hosts send and
-//     get); plane.go and wasmplane.go (the pipelines' side); fingerprint.go (what two runs are compared by).
+//     get); operations.go (flows that wait for others); plane.go and wasmplane.go (the pipelines' side); fingerprint.go (what two runs are compared by).
 //   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go has the engine check the
 //     pipelines' word, and says what a lost PAUSE excuses.
-//   - What switches go by: tables.go (ports, routes), ecmp.go (the path of a flow), thresholds.go, reconfigure.go.
+//   - What switches go by: tables.go (ports, routes, and settings that change meanwhile), ecmp.go (the path of a flow), thresholds.go.
 //   - What watches: monitor.go, which is told by hooks, and counts.go; cycle.go (deadlocks) searches every 100 us; watchdog.go acts on
 //     PFC storms; invariants.go is the final check.
 //   - What goes wrong on purpose: faults.go, with linkfault.go and hostfault.go.

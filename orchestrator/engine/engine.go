@@ -260,6 +260,7 @@ func (e *Engine) start() {
 		return
 	}
 	e.started = true
+	e.beginOperations()
 	e.keepHeaders(e.pool)
 	for _, n := range e.nics {
 		n.HeadersOnly = !e.plane.CarriesPayload()
@@ -289,8 +290,8 @@ func (e *Engine) Trim() {
 	}
 }
 
-// idle says whether nothing moves any more: no flow is open and no frame is anywhere.
-func (l *lane) idle() bool { return l.open == 0 && l.pool.Out() == 0 }
+// idle says whether nothing moves any more: no flow or operation is open and no frame is anywhere.
+func (l *lane) idle() bool { return l.open == 0 && l.undone == 0 && l.pool.Out() == 0 }
 
 func (l *lane) handle(ev event) error {
 	//exhaustive:enforce
@@ -325,6 +326,10 @@ func (l *lane) handle(ev event) error {
 		return l.sendStorm(&l.ports[ev.id])
 	case eventHostStack:
 		return l.hostStackDue(&l.ports[ev.id])
+	case eventOperation:
+		l.starting--
+		l.happens(ev.id, UntilEnded)
+		return nil
 	}
 	return fmt.Errorf("unknown event %d", ev.kind)
 }

@@ -26,6 +26,7 @@ const (
 	eventReceiverPause                  // the slow receiver's PAUSE is to be sent again
 	eventPFCStorm                       // port id sends the next PAUSEs of an injected PFC storm
 	eventHostStack                      // a host stack's frame reaches the NIC at port id
+	eventOperation                      // operation id, which computes, ends
 )
 
 // event is one entry of the event queue. Events are ordered by time, and those of one time by the order in which they

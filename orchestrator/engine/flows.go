@@ -17,9 +17,9 @@ import (
 // FlowConfig is a flow to be run.
 type FlowConfig struct {
 	Source, Destination topologies.NodeID
-	Size                int64 // payload bytes; 0: unbounded
-	Start               vtime.Time
-	Ports               Ports // with the addresses they decide the path (ECMP)
+	Size                int64      // payload bytes; 0: unbounded
+	Start               vtime.Time // of a flow that an operation sends: set when it does
+	Ports               Ports      // with the addresses they decide the path (ECMP)
 	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts. Flows may share them.
 	Hosts *hostagent.Settings
 	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is called in messages.
@@ -28,6 +28,9 @@ type FlowConfig struct {
 	Controller    string
 	// RTT is, likewise, who is told of the flow's RTT samples; nil: nobody.
 	RTT func(flow int) hostagent.RTTCounter
+	// Send is 1 + the operation that starts the flow, at its source; Receive 1 + the one that waits for it, at its destination. 0: none does,
+	// and a flow without Send starts at Start. The flows of a Send are added one after the other.
+	Send, Receive int32
 }
 
 // Flow is a flow of a run.
@@ -113,8 +116,13 @@ func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	if c.Size > 0 {
 		e.open++
 	}
-	e.starting++
-	e.push(c.Start, eventStart, int32(id))
+	if c.Send > 0 || c.Receive > 0 {
+		e.assign(id)
+	}
+	if c.Send == 0 {
+		e.starting++
+		e.push(c.Start, eventStart, int32(id))
+	}
 	return id
 }
 
@@ -146,6 +154,10 @@ func (l *lane) startFlow(id int) error {
 	f := &l.flows[id]
 	l.starting--
 	l.moved = max(l.moved, l.now)
+	if f.Send > 0 {
+		f.Start = l.now
+		l.begun = append(l.begun, int32(id))
+	}
 	source, destination := &l.plan.Nodes[f.Source], &l.plan.Nodes[f.Destination]
 	port := &l.plan.Ports[source.Ports[0]]
 	back := &l.plan.Ports[destination.Ports[0]]
@@ -170,13 +182,16 @@ func (l *lane) startFlow(id int) error {
 	if f.Receiver, err = l.nics[destination.Index].Expect(id, answers, f.Hosts); err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
+	if f.Receive > 0 {
+		f.Receiver.Size = f.Size
+	}
 	if p.region == l.ports[back.ID].region || !l.shared {
 		f.Receiver.Begin()
 	} else {
 		l.receivers = append(l.receivers, f.Receiver)
 	}
 	f.Sender, err = l.nics[source.Index].Start(l.now, hostagent.SenderConfig{
-		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts,
+		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, TellSent: f.Send > 0,
 	})
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
@@ -247,13 +262,17 @@ func (r *region) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
 // Done ends a flow.
 func (r *region) Done(now vtime.Time, s *hostagent.Sender) {
 	l := r.lane
-	l.flows[s.Flow].Finished = now
+	f := &l.flows[s.Flow]
+	f.Finished = now
 	l.open--
 	l.ended = append(l.ended, int32(s.Flow))
 	if len(l.regions) == 1 {
 		l.forget(int32(s.Flow))
 	} else { // the receiver may be ahead of us, or behind
 		l.gone = append(l.gone, int32(s.Flow))
+	}
+	if send := f.Send; send > 0 {
+		l.acknowledged(send - 1)
 	}
 }
 

@@ -42,7 +42,10 @@ type lane struct {
 	making    int32      // 1 + the flow whose congestion control is being made; 0: none
 
 	open     int     // flows with a size that have not ended
-	starting int     // flows that have not started
+	starting int     // flows that are to start at a time, and operations that compute
+	undone   int     // operations that have not ended
+	begun    []int32 // flows that an operation has started, and the observer has not been told of
+	points   []point // of operations, of which the followers have not been told
 	ended    []int32 // flows that have ended and the observer has not been told of
 	gone     []int32 // flows that have ended and whose receivers have not been told
 
@@ -92,12 +95,13 @@ type cut struct {
 // fabric is what all lanes drive. What is a region's, a port or one end of a flow, changes as that region is driven; all else does between
 // two events.
 type fabric struct {
-	plane     Plane
-	first     *lane
-	shared    bool // several lanes are at work
-	settings  []*switchagent.Settings
-	cables    [][]switchagent.Cable // of each switch's ports
-	flows     []Flow
+	plane    Plane
+	first    *lane
+	shared   bool // several lanes are at work
+	settings []*switchagent.Settings
+	cables   [][]switchagent.Cable // of each switch's ports
+	flows    []Flow
+	steps
 	features  Features
 	seed      uint64
 	longest   int  // frame that a NIC sends, in bytes

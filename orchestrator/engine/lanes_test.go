@@ -64,6 +64,7 @@ type laneCase struct {
 	credits    bool // in place of PFC
 	faults     bool
 	lossless   bool // what is to be lossless is
+	plane      string
 }
 
 // TestLanesChangeNothing: a run by several lanes comes to what it comes to by one, in all that can be seen of it, and in the order in which
@@ -75,7 +76,7 @@ func TestLanesChangeNothing(t *testing.T) {
 		cases, several = 7, []int{3}
 	}
 	for seed := range cases {
-		c := laneCase{seed, controllers[seed%uint64(len(controllers))], seed%5 == 4, seed%2 == 1, seed%8 != 6}
+		c := laneCase{seed, controllers[seed%uint64(len(controllers))], seed%5 == 4, seed%2 == 1, seed%8 != 6, PlaneWasm}
 		t.Run(fmt.Sprintf("%d %s", seed, c.controller), func(t *testing.T) {
 			one := c.run(t, 1)
 			for _, lanes := range several {
@@ -100,6 +101,8 @@ func (a *account) say(format string, args ...any) {
 
 func (a *account) FlowDone(now vtime.Time, flow int) { a.say("flow %d done at %d", flow, now) }
 
+func (a *account) FlowStarted(now vtime.Time, flow int) { a.say("flow %d started at %d", flow, now) }
+
 func (a *account) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	a.say("PFC at %d: %d %d %v", now, port, priority, pause)
 }
@@ -118,10 +121,7 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 		t.Fatal(err)
 	}
 	features := Features{BurstDetection: spec.Needs.CNM, Telemetry: spec.Needs.INT, Reroute: true}
-	plane, err := OpenWasmPlane(plan, features)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := openPlane(t, c.plane, plan, features)
 	defer plane.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON, sw.PFC.Headroom = 30_000, 28_000, 300_000
@@ -156,6 +156,7 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 		Seed: c.seed, Observer: seen, Crew: by,
 	})
 	c.addFlows(t, e, spec, random)
+	c.addOperations(t, e, spec)
 	if c.faults {
 		c.addFaults(e, random)
 	}
@@ -181,6 +182,13 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	for _, v := range violations {
 		seen.say("%+v", v)
 	}
+	for i := range e.operations {
+		began, ended := e.Operation(i)
+		seen.say("operation %d: %d to %d", i, began, ended)
+	}
+	if done := len(e.operations) - e.OpenOperations(); done < 30 && c.lossless && !c.faults {
+		t.Errorf("%d operations of %d have ended", done, len(e.operations))
+	}
 	for i := range e.ports {
 		seen.say("port %d: %+v, lost %v, busy %d", i, e.state.Ports[i], e.LostAt(i), e.BusyTime(i))
 	}
@@ -203,7 +211,7 @@ func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand
 		if i%3 > 0 {
 			b = (a/2*2 + 2) % hosts
 		}
-		env := cc.Env{LineRate: e.plan.Ports[0].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: e.plan.MTU, LineMTU: 1082}
+		env := laneEnv(e)
 		settings, err := cc.Resolve(c.controller, nil, env)
 		if err != nil {
 			t.Fatal(err)
@@ -218,6 +226,50 @@ func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand
 			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}
+}
+
+// addOperations adds traffic that waits: computes, some of them on units, and messages, each waiting for some of those before at its host.
+func (c *laneCase) addOperations(t *testing.T, e *Engine, spec *cc.Spec) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(c.seed, 9))
+	settings, err := cc.Resolve(c.controller, nil, laneEnv(e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := len(e.plan.Hosts)
+	at := make([][]int, hosts) // operations of each host
+	add := func(host int, o OperationConfig) int {
+		var after []Wait
+		for range random.IntN(3) {
+			if n := len(at[host]); n > 0 {
+				after = append(after, Wait{at[host][max(0, n-1-random.IntN(4))], Until(random.IntN(3))})
+			}
+		}
+		o.Host = e.plan.Hosts[host]
+		id := e.AddOperation(o, after...)
+		at[host] = append(at[host], id)
+		return id
+	}
+	for range 60 {
+		host := random.IntN(hosts)
+		if random.IntN(3) == 0 {
+			add(host, OperationConfig{Duration: vtime.Time(random.Int64N(int64(20*vtime.Microsecond))) * vtime.Time(random.IntN(2)), Unit: random.IntN(3)})
+			continue
+		}
+		other := (host + 1 + random.IntN(hosts-1)) % hosts
+		send, receive := add(host, OperationConfig{Kind: OperationSend}), add(other, OperationConfig{Kind: OperationReceive})
+		for range 1 + random.IntN(2) {
+			e.AddFlow(FlowConfig{
+				Source: e.plan.Hosts[host], Destination: e.plan.Hosts[other], Size: 1 + random.Int64N(30_000), Send: int32(send) + 1, Receive: int32(receive) + 1,
+				Ports:         Ports{Source: wire.MinEntropyPort + uint16(random.IntN(1000))},
+				NewController: func(int) (cc.Controller, error) { return spec.New(laneEnv(e), settings) },
+			})
+		}
+	}
+}
+
+func laneEnv(e *Engine) cc.Env {
+	return cc.Env{LineRate: e.plan.Ports[0].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: e.plan.MTU, LineMTU: 1082}
 }
 
 // addFaults has wires lose frames, links go down and come up, hosts be slow and malfunction, and routes change.

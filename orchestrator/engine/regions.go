@@ -112,6 +112,8 @@ func (l *lane) push(at vtime.Time, kind eventKind, id int32) {
 		r = l.ports[id>>3].region
 	case eventTimer, eventStart:
 		r = l.ports[l.plan.Nodes[l.flows[id].Source].Ports[0]].region
+	case eventOperation:
+		r = l.ports[l.operations[id].port].region
 	case eventReport:
 		r = l.ports[l.plan.Nodes[l.flows[id].Destination].Ports[0]].region
 	}

@@ -133,6 +133,7 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 // tell tells the observer what it has not been told of, in the order of time.
 func (e *Engine) tell() {
 	e.monitor.tellPFC()
+	e.tellStarts()
 	if e.monitor.observer != nil {
 		if len(e.regions) > 1 {
 			slices.SortFunc(e.ended, func(a, b int32) int {

@@ -73,6 +73,7 @@ func (e *Engine) addLanes() error {
 		l.index, l.passes, l.pass, l.pool = len(t.lanes), passes, pass, frame.NewPool(FrameSize(e.plan))
 		l.open, l.starting, l.lost, l.Totals, l.handed, l.stretches = 0, 0, [Losses]Amount{}, Totals{}, handed{}, nil
 		l.ended, l.gone, l.credits = nil, nil, creditCounts{}
+		l.undone, l.begun, l.points = 0, nil, nil
 		l.monitor.pass, l.monitor.seen, l.monitor.came, l.monitor.happened = pass, nil, nil, nil
 		e.keepHeaders(l.pool)
 		t.lanes, t.pools = append(t.lanes, &l), append(t.pools, l.pool)
@@ -261,6 +262,8 @@ func (e *Engine) gather() {
 		e.monitor.take(&l.monitor)
 		e.open, l.open = e.open+l.open, 0
 		e.starting, l.starting = e.starting+l.starting, 0
+		e.undone, l.undone = e.undone+l.undone, 0
+		e.begun, l.begun = append(e.begun, l.begun...), l.begun[:0]
 		e.ended, l.ended = append(e.ended, l.ended...), l.ended[:0]
 		e.gone, l.gone = append(e.gone, l.gone...), l.gone[:0]
 		e.last, e.lastEnd, e.moved = max(e.last, l.last), max(e.lastEnd, l.lastEnd), max(e.moved, l.moved)

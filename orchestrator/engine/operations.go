@@ -1,0 +1,333 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Operations are traffic that waits: what a host does once other things have happened at this host. What an operation waits for and what
+// it starts is all at one host, as in GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009). So it is
+// all of one region, and regions and lanes are driven apart as they are without.
+
+// OperationKind says what an operation does.
+type OperationKind uint8
+
+// Kinds of operations.
+const (
+	// OperationCompute takes its duration. One of 0 joins what it waits for.
+	OperationCompute OperationKind = iota
+	// OperationSend starts its flows, and ends as the last byte of each has been acknowledged.
+	OperationSend
+	// OperationReceive ends as all of its flows have been delivered, whoever sent them, and what it waits for has happened.
+	OperationReceive
+)
+
+// Until is what an operation waits for of another.
+type Until uint8
+
+// What happens with an operation.
+const (
+	UntilEnded Until = iota
+	UntilSent        // of a send: the last packet of each of its flows has begun to leave, for the first time
+	UntilBegun
+)
+
+// Wait is what an operation waits for: something that happens with another operation of the same host.
+type Wait struct {
+	Operation int
+	Until     Until
+}
+
+// OperationConfig is an operation to be run.
+type OperationConfig struct {
+	Host topologies.NodeID
+	Kind OperationKind
+	// Duration is how long an operation computes.
+	Duration vtime.Time
+	// Unit is what computes: a host's operations of one unit above 0 are done one after the other, in the order in which they could begin. Those
+	// of unit 0 wait for nothing but their Waits.
+	Unit int
+}
+
+// operation is one of a run.
+type operation struct {
+	duration     vtime.Time
+	began, ended vtime.Time // vtime.Never before
+	port         int32      // of the host
+	follow       int32      // the first of those that wait for it, in followers
+	followers    int32      // how many
+	flow, flows  int32      // a send's
+	waits        int32      // what has not happened yet
+	left         int32      // flows that have not been acknowledged, or delivered
+	unsent       int32      // flows whose last packet has not left
+	unit         int32      // index in units; -1: none
+	kind         OperationKind
+}
+
+// steps are the operations of a fabric. One is changed as its host's region is driven.
+type steps struct {
+	operations []operation
+	followers  []follower
+	units      []unit
+	unitOf     map[unitName]int32
+	edges      []edge // before the run: what waits for what
+}
+
+// edge is one operation that waits for another.
+type edge struct {
+	operation, by int32
+	until         Until
+}
+
+// follower is an operation that waits for something of another.
+type follower struct {
+	operation int32
+	until     Until
+}
+
+type unitName struct {
+	host topologies.NodeID
+	unit int
+}
+
+// unit does operations one after the other.
+type unit struct {
+	busy  bool
+	queue []int32 // operations that could begin
+}
+
+// point is something that has happened with an operation.
+type point struct {
+	operation int32
+	until     Until
+}
+
+// AddOperation adds an operation, which begins when all that it waits for has happened, and returns its number. It may wait for operations
+// that are added later; whether they wait for each other in a cycle is not looked for: then they never begin. It is for before the run.
+func (e *Engine) AddOperation(c OperationConfig, after ...Wait) (id int) {
+	id = len(e.operations)
+	o := operation{
+		duration: c.Duration, began: vtime.Never, ended: vtime.Never, port: int32(e.plan.Nodes[c.Host].Ports[0]), unit: -1, kind: c.Kind,
+		waits: int32(len(after)),
+	}
+	if c.Unit > 0 {
+		name := unitName{c.Host, c.Unit}
+		of, known := e.unitOf[name]
+		if !known {
+			if e.unitOf == nil {
+				e.fabric.unitOf = map[unitName]int32{}
+			}
+			of = int32(len(e.units))
+			e.unitOf[name] = of
+			e.fabric.units = append(e.units, unit{})
+		}
+		o.unit = of
+	}
+	e.fabric.operations = append(e.operations, o)
+	for _, w := range after {
+		e.fabric.edges = append(e.edges, edge{int32(id), int32(w.Operation), w.Until})
+	}
+	e.undone++
+	return id
+}
+
+// assign gives a flow that has been added to the operations that send and receive it.
+func (e *Engine) assign(id int) {
+	f := &e.flows[id]
+	host := func(operation int32, at topologies.NodeID, kind OperationKind) *operation {
+		o := &e.operations[operation-1]
+		if o.kind != kind || o.port != int32(e.plan.Nodes[at].Ports[0]) || f.Size == 0 {
+			panic(fmt.Sprintf("flow %d: operation %d cannot send or receive it", id, operation-1))
+		}
+		o.left++
+		return o
+	}
+	if f.Send > 0 {
+		f.Start = vtime.Never
+		o := host(f.Send, f.Source, OperationSend)
+		if o.flows == 0 {
+			o.flow = int32(id)
+		} else if int(o.flow+o.flows) != id {
+			panic(fmt.Sprintf("flow %d: the flows of operation %d are not added one after the other", id, f.Send-1))
+		}
+		o.flows++
+		o.unsent++
+	}
+	if f.Receive > 0 {
+		host(f.Receive, f.Destination, OperationReceive)
+	}
+}
+
+// beginOperations begins all that wait for nothing, as the run does.
+func (e *Engine) beginOperations() {
+	if len(e.operations) == 0 {
+		return
+	}
+	for _, w := range e.edges {
+		e.operations[w.by].followers++
+	}
+	next := int32(0)
+	for i := range e.operations {
+		o := &e.operations[i]
+		o.follow, next, o.followers = next, next+o.followers, 0
+	}
+	e.fabric.followers = make([]follower, next)
+	for _, w := range e.edges {
+		o := &e.operations[w.by]
+		e.followers[o.follow+o.followers] = follower{w.operation, w.until}
+		o.followers++
+	}
+	e.fabric.edges, e.fabric.unitOf = nil, nil
+	var first []int32
+	for i := range e.operations {
+		if e.operations[i].waits == 0 {
+			first = append(first, int32(i))
+		}
+	}
+	for _, id := range first {
+		e.begin(id)
+		e.tellFollowers()
+	}
+}
+
+// begin begins an operation that waits for nothing more, as far as its unit lets it.
+func (l *lane) begin(id int32) {
+	o := &l.operations[id]
+	if o.unit >= 0 {
+		u := &l.units[o.unit]
+		if u.busy {
+			u.queue = append(u.queue, id)
+			return
+		}
+		u.busy = true
+	}
+	o.began = l.now
+	l.moved = max(l.moved, l.now)
+	l.points = append(l.points, point{id, UntilBegun})
+	switch {
+	case o.kind == OperationCompute && o.duration > 0:
+		l.starting++
+		l.push(l.now+o.duration, eventOperation, id)
+	case o.kind == OperationSend && o.flows > 0:
+		for f := range o.flows {
+			l.starting++
+			l.push(l.now, eventStart, o.flow+f)
+		}
+	case o.left == 0:
+		if o.kind == OperationSend {
+			l.points = append(l.points, point{id, UntilSent})
+		}
+		l.points = append(l.points, point{id, UntilEnded})
+	}
+}
+
+// happens has those begin that waited for nothing but what now happens with an operation.
+func (l *lane) happens(id int32, what Until) {
+	l.points = append(l.points, point{id, what})
+	l.tellFollowers()
+}
+
+// tellFollowers tells followers of all that has happened. What that begins may happen at once too.
+func (l *lane) tellFollowers() {
+	for i := 0; i < len(l.points); i++ {
+		p := l.points[i]
+		o := &l.operations[p.operation]
+		if p.until == UntilEnded {
+			l.endOperation(o)
+		}
+		for _, f := range l.followers[o.follow:][:o.followers] {
+			if f.until != p.until {
+				continue
+			}
+			next := &l.operations[f.operation]
+			if next.waits--; next.waits == 0 {
+				l.begin(f.operation)
+			}
+		}
+	}
+	l.points = l.points[:0]
+}
+
+// endOperation takes note of an operation's end, and has its unit go on.
+func (l *lane) endOperation(o *operation) {
+	o.ended = l.now
+	l.undone--
+	l.moved, l.lastEnd = max(l.moved, l.now), max(l.lastEnd, l.now)
+	if o.unit < 0 {
+		return
+	}
+	u := &l.units[o.unit]
+	u.busy = false
+	if len(u.queue) > 0 {
+		next := u.queue[0]
+		u.queue = u.queue[1:]
+		l.begin(next)
+	}
+}
+
+// acknowledged takes note of a flow of a send that has ended.
+func (l *lane) acknowledged(send int32) {
+	o := &l.operations[send]
+	if o.left--; o.left == 0 {
+		l.happens(send, UntilEnded)
+	}
+}
+
+// Sent takes note that a flow's last packet has begun to leave.
+func (r *region) Sent(_ vtime.Time, s *hostagent.Sender) {
+	l := r.lane
+	send := l.flows[s.Flow].Send - 1
+	o := &l.operations[send]
+	if o.unsent--; o.unsent == 0 {
+		l.happens(send, UntilSent)
+	}
+}
+
+// Delivered takes note of a flow that has all arrived.
+func (r *region) Delivered(_ vtime.Time, x *hostagent.Receiver) {
+	l := r.lane
+	receive := l.flows[x.Flow].Receive - 1
+	o := &l.operations[receive]
+	if o.left--; o.left == 0 && o.began != vtime.Never {
+		l.happens(receive, UntilEnded)
+	}
+}
+
+// StartObserver is an Observer that is told too when operations start flows.
+type StartObserver interface {
+	FlowStarted(now vtime.Time, flow int)
+}
+
+// tellStarts tells the observer of flows that operations have started, in the order of time.
+func (e *Engine) tellStarts() {
+	if len(e.begun) == 0 {
+		return
+	}
+	if o, ok := e.monitor.observer.(StartObserver); ok {
+		if len(e.regions) > 1 {
+			slices.SortFunc(e.begun, func(a, b int32) int {
+				return cmp.Or(cmp.Compare(e.flows[a].Start, e.flows[b].Start), cmp.Compare(a, b))
+			})
+		}
+		for _, f := range e.begun {
+			o.FlowStarted(e.flows[f].Start, int(f))
+		}
+	}
+	e.begun = e.begun[:0]
+}
+
+// Operation is when an operation began and ended; vtime.Never: it has not. It is to be asked between two events.
+func (e *Engine) Operation(id int) (began, ended vtime.Time) {
+	return e.operations[id].began, e.operations[id].ended
+}
+
+// OpenOperations is how many operations have not ended; Pending is how many flows are to start at a time, and operations compute.
+func (e *Engine) OpenOperations() int { return e.undone }
+
+// Pending is that.
+func (e *Engine) Pending() int { return e.starting }
