@@ -1,5 +1,5 @@
 // Package hostagent is a host's RDMA NIC: flows of RoCEv2 packets, pulled by the port when it is free and not paused,
-// paced by a congestion controller, acknowledged, and repaired by go-back-N. It does no IO, starts no goroutine and reads no clock.
+// paced by a congestion controller, acknowledged, and repaired by go-back-N or selective repeat. It does no IO, starts no goroutine and reads no clock.
 //
 // Life cycle: NewNIC makes one host's NIC. Expect readies a flow's receiving half at its destination; Start then adds the sending half
 // at its source. Whoever drives the NIC, package orchestrator/engine, calls it in the order of virtual time: Receive for a frame that
@@ -18,6 +18,7 @@
 //
 //   - A NIC: nic.go, pacer.go (flows by the time of their next packet), pairs.go (halves of queue pairs by number), settings.go.
 //   - A flow: sender.go (the reaction point), receiver.go and notify.go (the notification point: ACKs, and CNPs).
+//   - Selective repeat: selective.go (its sender), placement.go (its receiver).
 //   - A controller that says what cannot be done: broken.go.
 //   - Who is told why packets leave when they do: reasons.go.
 package hostagent

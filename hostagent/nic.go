@@ -80,7 +80,8 @@ type Counters struct {
 	Corrupted              int64 // frames with a wrong ICRC
 	Stray                  int64 // frames for no queue pair of this host
 	Duplicates, OutOfOrder int64 // data packets
-	BytesDelivered         int64 // payload, in order, once
+	Trimmed                int64 // data packets that came without their payload
+	BytesDelivered         int64 // payload, in order or placed, once
 	BytesSent              int64 // payload, retransmissions included
 	FramesReceived         int64
 	Marked                 int64 // data packets received with CE
@@ -121,6 +122,13 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 	for n.readyLen > 0 {
 		s := n.takeReady()
 		if s.state == senderDone { // acknowledged in full after it had gone back
+			continue
+		}
+		if s.spent() {
+			s.state = senderDrained
+			if n.Recorder != nil {
+				n.Recorder.Blocked(now, s.Flow) // until an answer comes
+			}
 			continue
 		}
 		n.calling = s.caller()

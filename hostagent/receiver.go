@@ -30,7 +30,9 @@ type Receiver struct {
 	lastNak vtime.Time
 	nakFor  int64
 
-	Delivered    int64 // payload bytes, in order, once
+	placed *placement // of selective repeat; nil: packets are taken in order alone
+
+	Delivered    int64 // payload bytes, in order or placed, once
 	Size         int64 // Clock.Delivered is told when so many are there; 0: never
 	Marked       int64 // data packets received with CE
 	Undetermined int64 // and with UE (TCD)
@@ -44,6 +46,9 @@ func (n *NIC) Expect(flow int, back wire.FlowParams, settings *Settings) (*Recei
 		return nil, err
 	}
 	r := &Receiver{nic: n, settings: cmp.Or(settings, n.settings), Flow: flow, qp: back.DestQP, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never}
+	if r.settings.Recovery == SelectiveRepeat {
+		r.placed = &placement{}
+	}
 	return r, nil
 }
 
@@ -64,8 +69,16 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 	n := r.nic
 	n.DataReceived++
 	r.notice(now, p, length)
+	if r.placed != nil {
+		r.place(now, p)
+		return
+	}
+	trimmed := p.Trimmed()
+	if trimmed {
+		n.Trimmed++
+	}
 	switch ahead := wire.PSNDiff(p.PSN, uint32(r.expected)&wire.PSNMask); {
-	case ahead == 0:
+	case ahead == 0 && !trimmed:
 		r.expected++
 		r.Delivered += int64(p.Payload)
 		n.BytesDelivered += int64(p.Payload)
@@ -76,40 +89,40 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 			r.messages++
 		}
 		if p.AckReq {
-			r.answer(now, p, wire.SyndromeAck, uint32(r.expected-1))
+			r.answer(now, p, wire.SyndromeAck, uint32(r.expected-1), r.messages)
 			n.AcksSent++
 		}
 	case ahead < 0: // again: the sender missed our ACK
 		n.Duplicates++
-		r.answer(now, p, wire.SyndromeAck, uint32(r.expected-1))
+		r.answer(now, p, wire.SyndromeAck, uint32(r.expected-1), r.messages)
 		n.AcksSent++
 	default:
 		n.OutOfOrder++
 		if r.nakFor != r.expected || now-r.lastNak >= r.settings.NakInterval {
 			r.nakFor, r.lastNak = r.expected, now
-			r.answer(now, p, wire.SyndromeNakSequence, uint32(r.expected))
+			r.answer(now, p, wire.SyndromeNakSequence, uint32(r.expected), r.messages)
 			n.NaksSent++
 		}
 	}
 }
 
 // answer acknowledges packet p, or refuses it; the telemetry or timestamp that it brought goes back.
-func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn uint32) {
+func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, msn uint32) {
 	n, telemetry := r.nic, p.INT()
 	var f *frame.Frame
 	switch at, stamped := p.Timestamp(); {
 	case stamped:
 		f = n.clock.Frame(wire.AckTimestampLen)
-		wire.PutAckTimestamp(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages, at)
+		wire.PutAckTimestamp(f.Data(), r.back, syndrome, psn&wire.PSNMask, msn, at)
 	case telemetry != nil:
 		f = n.clock.Frame(wire.AckINTLen)
-		wire.PutAckINT(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages, telemetry)
+		wire.PutAckINT(f.Data(), r.back, syndrome, psn&wire.PSNMask, msn, telemetry)
 	case n.Brief:
 		form := r.back.Form()
-		f = n.clock.Brief(wire.AckLen, form, form.BriefAck(syndrome == wire.SyndromeNakSequence, psn, r.messages, r.echo))
+		f = n.clock.Brief(wire.AckLen, form, form.BriefAck(syndrome, psn, msn, r.echo))
 	default:
 		f = n.clock.Frame(wire.AckLen)
-		wire.PutAck(f.Data(), r.back, syndrome, psn&wire.PSNMask, r.messages)
+		wire.PutAck(f.Data(), r.back, syndrome, psn&wire.PSNMask, msn)
 	}
 	if f.Form == nil {
 		wire.EchoMark(f.Data(), r.echo)

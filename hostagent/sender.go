@@ -56,11 +56,13 @@ type Sender struct {
 	progress  vtime.Time   // last time that acked moved, or that an ACK became due
 	armed     vtime.Time
 
-	tellSent bool // Clock.Sent is still to be called
+	repeat   *selective // nil: lost packets are repaired by go-back-N
+	tellSent bool       // Clock.Sent is still to be called
 	broken   *Broken
 	again    int // times in a row that the controller's timer was to be called at once again
 
 	Retransmitted int64 // payload bytes
+	Spurious      int64 // packets of selective repeat that arrived again, as far as their answers came
 	LastRTT       vtime.Time
 	RTT           RTTCounter
 }
@@ -98,6 +100,9 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 		s.size = math.MaxInt64
 	}
 	s.sent = make([]vtime.Time, min((s.size-1)/s.mtu+1, 64)) // remember has it grow
+	if s.settings.Recovery == SelectiveRepeat {
+		s.repeat = &selective{flags: make([]uint8, len(s.sent))}
+	}
 	n.add(s)
 	n.calling = s.caller()
 	s.window = s.controller.Window()
@@ -137,6 +142,12 @@ func (s *Sender) blocked(now vtime.Time) bool {
 		s.breaks(now, Broken{Window: w})
 		return true
 	}
+	if s.repeat != nil {
+		if s.repeat.lost > 0 { // the rate alone says when what is lost goes again
+			return false
+		}
+		w = s.limit(w)
+	}
 	return w > 0 && s.next-s.acked >= w && s.due()
 }
 
@@ -155,14 +166,17 @@ func (s *Sender) Waits() bool {
 
 // send makes the next packet. The caller has checked that there is one and that it may go.
 func (s *Sender) send(now vtime.Time) *frame.Frame {
-	n := s.nic
-	payload := min(s.mtu, s.size-s.next)
-	number := s.next / s.mtu
-	op, last := s.opcode(number, payload)
+	n, at := s.nic, s.next
+	if s.repeat != nil && s.repeat.lost > 0 {
+		at = s.repeat.take() * s.mtu
+	}
+	payload := min(s.mtu, s.size-at)
+	number, again := at/s.mtu, at < s.high
+	op, last := s.opcode(at, number, payload)
 	// A packet that fills the window asks for its ACK too: nothing else would open it again.
-	window := s.controller.Window()
-	full := window > 0 && s.next+payload-s.acked >= window
-	ackRequest := last || full || (number+1)%int64(s.settings.AckEvery) == 0
+	window := s.limit(s.controller.Window())
+	full := window > 0 && at+payload-s.acked >= window
+	ackRequest := last || full || (number+1)%int64(s.settings.AckEvery) == 0 || again && s.repeat != nil
 	switch {
 	case s.settings.INT:
 		op = op.WithINT()
@@ -180,19 +194,19 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	}
 	f.Priority = s.settings.DataPriority
 
-	if n.Recorder != nil {
-		n.Recorder.Sent(now, s.Flow, f, s.next < s.high, s.next+payload == s.size)
-	}
 	s.remember(number, now)
-	if s.next < s.high {
+	if again {
 		s.Retransmitted += payload
 	}
-	s.next += payload
+	s.next = max(s.next, at+payload) // go-back-N has gone back with it
 	if ackRequest {
 		if !s.due() {
 			s.progress = now
 		}
-		s.asked = s.next
+		s.asked = max(s.asked, at+payload)
+	}
+	if n.Recorder != nil {
+		n.Recorder.Sent(now, s.Flow, f, again, !s.more())
 	}
 	s.high = max(s.high, s.next)
 	s.lastStart, s.lastLine = now, n.lineBytes(int(f.Length))
@@ -200,7 +214,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	n.BytesSent += payload
 	// The next departure is timed before the controller hears of this one, as simulators do.
 	s.time(now)
-	if s.next < s.size {
+	if s.more() {
 		s.state = senderWaiting
 		n.waiting.push(s)
 	} else {
@@ -218,13 +232,18 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 // briefData says whether data packets can be brief.
 func (s *Sender) briefData() bool { return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps }
 
-// opcode is that of packet number, and whether it ends its message.
-func (s *Sender) opcode(number, payload int64) (op wire.Opcode, last bool) {
+// opcode is that of packet number, of the bytes from at on, and whether it ends its message. With selective repeat each packet is a WRITE of
+// its own, whose RETH says where its payload belongs; those of the flow that are in no need of an ACK are no last.
+func (s *Sender) opcode(at, number, payload int64) (op wire.Opcode, last bool) {
+	if s.repeat != nil {
+		s.header.SetMessage(uint64(at), uint32(payload))
+		return wire.OpWriteOnly, at+payload == s.size
+	}
 	first := number%messagePackets == 0
-	last = number%messagePackets == messagePackets-1 || s.next+payload == s.size
+	last = number%messagePackets == messagePackets-1 || at+payload == s.size
 	if first {
-		remaining := min(s.size-s.next, messagePackets*s.mtu)
-		s.header.SetMessage(uint64(s.next), uint32(remaining))
+		remaining := min(s.size-at, messagePackets*s.mtu)
+		s.header.SetMessage(uint64(at), uint32(remaining))
 	}
 	switch {
 	case first && last:
@@ -258,6 +277,9 @@ func (s *Sender) remember(number int64, now vtime.Time) {
 			grown[i%int64(len(grown))] = s.sent[i%int64(len(s.sent))]
 		}
 		s.sent = grown
+		if s.repeat != nil {
+			s.repeat.grow(s.acked/s.mtu, number, len(grown))
+		}
 	}
 	s.sent[number%int64(len(s.sent))] = now
 }
@@ -269,6 +291,10 @@ func (s *Sender) packetNumber(psn uint32) int64 {
 }
 
 func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
+	if s.repeat != nil {
+		s.onAnswer(now, p)
+		return
+	}
 	number := s.packetNumber(p.PSN)
 	acked := min((number+1)*s.mtu, s.size)
 	if s.state == senderDone || acked <= s.acked || acked > s.high {
@@ -305,6 +331,10 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 }
 
 func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
+	if s.repeat != nil {
+		s.onAnswer(now, p)
+		return
+	}
 	expected := min(s.packetNumber(p.PSN)*s.mtu, s.size)
 	if s.state == senderDone || expected < s.acked || expected > s.high {
 		return
@@ -361,10 +391,14 @@ func (s *Sender) OnTimer(now vtime.Time) {
 		return
 	}
 	s.nic.calling = s.caller()
-	if t := s.settings.RetransmitTimeout; t > 0 && s.due() && now >= s.progress+t {
+	if t := s.timeout(); t > 0 && s.due() && now >= s.progress+t {
 		s.progress = now
 		s.nic.Timeouts++
-		s.goBack(now, true)
+		if s.repeat != nil {
+			s.giveUp(now)
+		} else {
+			s.goBack(now, true)
+		}
 		s.controller.OnTimeout(now)
 	}
 	if s.controller.Deadline() <= now {
@@ -419,7 +453,7 @@ func (s *Sender) rearm() {
 	if s.again < mostAgain {
 		at = s.controller.Deadline()
 	}
-	if t := s.settings.RetransmitTimeout; t > 0 && s.due() {
+	if t := s.timeout(); t > 0 && s.due() {
 		at = min(at, s.progress+t)
 	}
 	if at != s.armed {
@@ -440,7 +474,7 @@ func (s *Sender) finish(now vtime.Time) {
 		s.nic.Recorder.Done(now, s.Flow)
 	}
 	// A run of many flows keeps their counters and not what only a live flow needs.
-	s.sent, s.header, s.controller = nil, nil, nil
+	s.sent, s.header, s.controller, s.repeat = nil, nil, nil, nil
 	s.nic.remove(s)
 	s.nic.clock.Done(now, s)
 }

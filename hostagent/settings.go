@@ -3,6 +3,7 @@ package hostagent
 import (
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -26,8 +27,12 @@ type Settings struct {
 	// RetransmitTimeout is how long a flow waits without progress before it goes back to the first unacknowledged
 	// packet; 0: never.
 	RetransmitTimeout vtime.Time
-	// NakInterval is the least time between two NAKs for one expected sequence number.
+	// NakInterval is the least time between two NAKs for one expected sequence number. Selective repeat has none: each packet out of order
+	// is answered.
 	NakInterval vtime.Time
+	// Recovery is how flows repair losses.
+	Recovery  Recovery
+	Selective Selective
 
 	// INT has data packets carry telemetry for switches to fill in (HPCC). Answers carry back what a packet brought
 	// whatever this says.
@@ -48,7 +53,36 @@ func Default() Settings {
 	return Settings{
 		DataPriority: 3, ControlPriority: 6, AckEvery: 1,
 		CNPInterval: 50 * vtime.Microsecond, NakInterval: 500 * vtime.Microsecond,
+		Selective: Selective{Cap: AutoCap, LowTimeout: 100 * vtime.Microsecond, LowPackets: 3, Reorder: 1},
 	}
+}
+
+// Recovery is how a flow repairs losses.
+type Recovery uint8
+
+const (
+	// GoBackN sends everything again from the packet that the receiver misses, as RoCE NICs do: receivers take packets in order alone.
+	GoBackN Recovery = iota
+	// SelectiveRepeat sends again what was lost and no more, as IRN does (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM
+	// 2018, section 3): receivers place packets as they come.
+	SelectiveRepeat
+)
+
+// AutoCap in the place of Selective's Cap is the bandwidth-delay product of the fabric's longest path.
+const AutoCap units.Bytes = -1
+
+// Selective are settings of SelectiveRepeat.
+type Selective struct {
+	// Cap is the most payload in flight: between the first byte not acknowledged and the next to be sent for the first time (IRN's
+	// BDP-FC, section 3.2). 0: no limit; AutoCap must have been resolved.
+	Cap units.Bytes
+	// LowTimeout takes the place of RetransmitTimeout, if that is longer, while no more than LowPackets packets are in flight (IRN's
+	// RTO_low and N, section 3.1): so few lost ones have no others behind them that would tell.
+	LowTimeout vtime.Time
+	LowPackets int
+	// Reorder is how many packets further on one must have arrived for a packet to be taken for lost: 1, IRN's, takes every gap for a
+	// loss. Where frames of a flow take several paths it is how far they may overtake each other at no cost.
+	Reorder int
 }
 
 // ACKPriority is the priority of ACK and NAK.
@@ -63,6 +97,24 @@ func (s *Settings) ACKPriority() uint8 {
 func (s *Settings) Validate() error {
 	if s.Notify == NotifyPCN && s.CNPInterval == 0 {
 		return schema.Errorf("cnp_interval", "0: PCN's receivers report once in each, 50us in its paper")
+	}
+	if s.Recovery == SelectiveRepeat && s.NakInterval != Default().NakInterval {
+		return schema.Errorf("nak_interval", "has no effect under recovery selective, whose receivers answer each packet that is out of order: leave it out")
+	}
+	if own := Default().Selective; s.Recovery == GoBackN && s.Selective != own {
+		for _, f := range []struct {
+			key string
+			set bool
+		}{
+			{"selective.bdp_cap", s.Selective.Cap != own.Cap},
+			{"selective.rto_low", s.Selective.LowTimeout != own.LowTimeout},
+			{"selective.rto_low_packets", s.Selective.LowPackets != own.LowPackets},
+			{"selective.reorder", s.Selective.Reorder != own.Reorder},
+		} {
+			if f.set {
+				return schema.Errorf(f.key, "has no effect under recovery go-back-n: set recovery: selective, or leave it out")
+			}
+		}
 	}
 	return nil
 }

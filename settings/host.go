@@ -21,6 +21,7 @@ func DefaultHost() hostagent.Settings {
 
 // Host is the table of a host's settings, bound to s.
 func Host(s *hostagent.Settings) Table {
+	selective := func() bool { return s.Recovery == hostagent.SelectiveRepeat }
 	return Table{
 		{
 			Parameter: schema.Parameter{Name: "data_priority", Kind: schema.Priority, Doc: "of data packets (DSCP: priority times 8, plus 2)"},
@@ -79,6 +80,40 @@ func Host(s *hostagent.Settings) Table {
 		{
 			Parameter: schema.Parameter{Name: "nak_interval", Kind: schema.Time, Doc: "least time between two NAKs for one sequence number"},
 			value:     span(&s.NakInterval),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "recovery", Kind: schema.Choice,
+				Doc: "of losses: `go-back-n`, RoCE's: a receiver takes packets in order alone, and its sender sends all again from the one missed; `selective`, " +
+					"IRN's: packets are placed as they come, each by an RETH of its own, and what was lost is sent again and no more",
+			},
+			Unset: true, value: word(&s.Recovery, "go-back-n", "selective"),
+		},
+		{Parameter: schema.Parameter{Name: "selective", Kind: schema.Group}, value: &group{works: selective, viewed: selective}},
+		{
+			Parameter: schema.Parameter{
+				Name: "selective.bdp_cap", Kind: schema.Size, Max: mostSize,
+				Doc: "most payload of a flow in flight (IRN's BDP-FC); `auto`: the bandwidth-delay product of the longest path; `0B`: no limit",
+			},
+			Word: auto, Means: int64(hostagent.AutoCap), value: size(&s.Selective.Cap),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "selective.rto_low", Kind: schema.Time, Min: "1us", Max: "1s",
+				Doc: "takes the place of a longer `retransmit_timeout`, IRN's RTO_high, while no more than `rto_low_packets` packets are in flight",
+			},
+			value: span(&s.Selective.LowTimeout),
+		},
+		{
+			Parameter: schema.Parameter{Name: "selective.rto_low_packets", Kind: schema.Integer, Max: "1048576", Doc: "IRN's N; 0: `rto_low` never counts"},
+			value:     integer(&s.Selective.LowPackets),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "selective.reorder", Kind: schema.Integer, Min: "1", Max: "1048576",
+				Doc: "a packet is lost once one that was sent so many after it has arrived; 1, IRN's, takes every gap for a loss",
+			},
+			value: integer(&s.Selective.Reorder),
 		},
 	}
 }

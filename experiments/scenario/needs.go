@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Environment is what a controller that needs this of switches may know of its flow's path.
@@ -44,6 +45,9 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 		own.AckEvery = own.CoalesceACKs
 	}
 	own.ACKsWhenPaused = own.ACKsWhenPaused && s.Switch.FlowControl == switchagent.FlowPFC // without credits nothing may be sent
+	if own.Recovery == hostagent.SelectiveRepeat && own.Selective.Cap == hostagent.AutoCap {
+		own.Selective.Cap = longestBDP(s.Topology, needs)
+	}
 	own.Timestamps = needs.Timestamps
 	own.INT, own.Ternary = needs.INT, ternary(s, needs)
 	switch {
@@ -144,6 +148,34 @@ func marking(n cc.SwitchNeeds) string {
 		return "ECN"
 	}
 	return ""
+}
+
+// longestBDP is the payload in flight that fills the longest path of a topology: whole packets (IRN, section 3.2).
+func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
+	// Hosts of a leaf whose links are alike have paths that are.
+	type kind struct {
+		leaf  int32
+		rate  units.Rate
+		delay vtime.Time
+	}
+	seen, some := map[kind]int{}, []topologies.NodeID{}
+	for i, id := range plan.Hosts {
+		port := &plan.Ports[plan.Nodes[id].Ports[0]]
+		k := kind{plan.Routes().Leaf[i], port.Rate, port.Delay}
+		if seen[k]++; seen[k] <= 2 {
+			some = append(some, id)
+		}
+	}
+	packets := int64(1)
+	for _, a := range some {
+		for _, b := range some {
+			if a != b {
+				env := Environment(plan, &Flow{Source: a, Destination: b}, needs)
+				packets = max(packets, env.LineRate.BytesIn(env.BaseRTT)/env.LineMTU+1)
+			}
+		}
+	}
+	return units.Bytes(packets * int64(plan.MTU))
 }
 
 // SwitchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking

@@ -32,7 +32,8 @@ func (f *Form) checksum(length int, tos, ttl uint8) uint16 {
 // the headers. Its MAC addresses are those of the cable that it is on.
 //
 // From the lowest bit: PSN 24, MSN 24, TTL 7, operation 3 (briefOps), codepoint of ECN 2; then of a data packet the bytes of padding 2 and
-// whether it asks for an ACK 1, of an answer FECN 1, BECN 1 and whether it is a NAK 1.
+// whether it asks for an ACK 1, of an answer FECN 1, BECN 1 and whether it is a NAK 1; then of data whether it is trimmed 1, of an answer bit 7
+// of its syndrome 1. A trimmed packet has its priority in the place of the MSN.
 type Brief uint64
 
 const (
@@ -44,6 +45,7 @@ const (
 	briefFECN = 60
 	briefBECN = 61
 	briefAck  = 62 // of data: AckReq; of an answer: NAK
+	briefOwn  = 63 // of data: trimmed; of an answer: syndromeOwn
 
 	briefChanging = 0x7f<<briefTTL | 3<<briefECN
 )
@@ -71,8 +73,8 @@ func (f *Form) BriefData(op Opcode, psn uint32, payload int, ackRequest bool) Br
 	return b
 }
 
-// BriefAck is an ACK or NAK, as PutAck and EchoMark have it: with SyndromeAck or SyndromeNakSequence.
-func (f *Form) BriefAck(nak bool, psn, msn uint32, mark ECN) Brief {
+// BriefAck is an ACK or NAK, as PutAck and EchoMark have it: with SyndromeAck or SyndromeNakSequence, or one of selective repeat's.
+func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
 	b := Brief(psn&PSNMask) | Brief(msn&PSNMask)<<briefMSN | DefaultTTL<<briefTTL | Brief(f.ecn)<<briefECN | briefAnswer<<briefOp
 	switch mark {
 	case CE:
@@ -80,14 +82,17 @@ func (f *Form) BriefAck(nak bool, psn, msn uint32, mark ECN) Brief {
 	case UE:
 		b |= 1 << briefBECN
 	}
-	if nak {
+	if syndrome&syndromeKindMask == syndromeKindNak {
 		b |= 1 << briefAck
 	}
-	return b
+	return b | Brief(syndrome>>7)<<briefOwn
 }
 
 // IsAnswer says whether the packet is an ACK or NAK.
 func (b Brief) IsAnswer() bool { return b>>briefOp&7 == briefAnswer }
+
+// Trimmed says whether the packet is data without its payload.
+func (b Brief) Trimmed() bool { return b>>briefOwn != 0 && !b.IsAnswer() }
 
 // ECN is the packet's codepoint.
 func (b Brief) ECN() ECN { return ECN(b >> briefECN & 3) }
@@ -100,6 +105,9 @@ func (f *Form) Put(h *[BriefLen]byte, b Brief, length int, from, to *MAC) {
 	ipLen := length - EthernetLen
 	tos := f.header[EthernetLen+ipTOS] | uint8(b>>briefECN&3)
 	ttl := uint8(b >> briefTTL & 0x7f)
+	if b.Trimmed() {
+		tos = TrimmedTOS(uint8(b>>briefMSN&7), b.ECN())
+	}
 	*h = f.header
 	*(*MAC)(h[:]) = *to
 	*(*MAC)(h[ethSrc:]) = *from
@@ -142,8 +150,12 @@ func (f *Form) Parse(b Brief, length int, p *Packet) {
 		if b>>briefAck&1 != 0 {
 			p.Kind, p.Syndrome = KindNak, SyndromeNakSequence
 		}
+		p.Syndrome |= uint8(b>>briefOwn) << 7
 		return
 	}
 	p.Kind, p.AckReq = KindData, b>>briefAck&1 != 0
+	if b.Trimmed() {
+		p.TOS = TrimmedTOS(uint8(b>>briefMSN&7), b.ECN())
+	}
 	p.Payload = length - roceHeaderLen - p.Opcode.extensions() - int(b>>briefPad&3) - ICRCLen
 }

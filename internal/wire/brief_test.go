@@ -40,10 +40,13 @@ func TestBriefIsTheFrame(t *testing.T) {
 			if nak {
 				syndrome = SyndromeNakSequence
 			}
+			if rapid.Bool().Draw(t, "of selective repeat") {
+				syndrome |= syndromeOwn
+			}
 			n = PutAck(buf, h, syndrome, psn&PSNMask, msn&PSNMask)
 			echo := ECN(rapid.Uint8Range(0, 3).Draw(t, "echo"))
 			EchoMark(buf, echo)
-			b = form.BriefAck(nak, psn, msn, echo)
+			b = form.BriefAck(syndrome, psn, msn, echo)
 		}
 		compare := func() {
 			var got [BriefLen]byte
@@ -69,6 +72,16 @@ func TestBriefIsTheFrame(t *testing.T) {
 		ip.SetTTL(rapid.Uint8Range(1, DefaultTTL).Draw(t, "ttl"))
 		b = b.Changed((*[BriefLen]byte)(buf))
 		compare()
+		if op, ok := DataOf(buf[:BriefLen]); ok != !b.IsAnswer() || ok && op != b.Opcode() {
+			t.Fatalf("data: %v, %v", op, ok)
+		} else if ok { // a switch has no room for it
+			priority := rapid.Uint8Range(0, 7).Draw(t, "of trimmed packets")
+			Trim(buf[:HeaderBytes], priority, false)
+			b, n = b.Trim(priority), TrimmedLen(op)
+			compare()
+			b = b.Changed((*[BriefLen]byte)(buf))
+			compare()
+		}
 	})
 }
 

@@ -215,6 +215,15 @@ const (
 	SyndromeNakSequence uint8 = 0x60 // PSN sequence error: go back to the PSN expected
 )
 
+// Syndromes of selective repeat (docs/recovery.md). The standard reserves bit 7; what is below it means the same, and the MSN names the
+// packet that is answered.
+const (
+	SyndromeAckAgain   uint8 = syndromeOwn | SyndromeAck         // the packet had come before
+	SyndromeNakTrimmed uint8 = syndromeOwn | SyndromeNakSequence // the packet came without its payload
+
+	syndromeOwn uint8 = 0x80
+)
+
 const (
 	syndromeKindMask = 0x60
 	syndromeKindAck  = 0x00

@@ -1,0 +1,438 @@
+package hostagent
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// newSelective is a pair whose flows are of selective repeat, without a cap.
+func newSelective(t testing.TB, c func(*Settings)) *pair {
+	return newPair(t, func(s *Settings) {
+		s.Recovery, s.Selective.Cap, s.RetransmitTimeout = SelectiveRepeat, 0, 300*us
+		if c != nil {
+			c(s)
+		}
+	})
+}
+
+// TestSelectiveRepeat: of a row of packets of which two are lost those alone are sent again, each once; NAKs have what has come in order and
+// which packet drew them (IRN, section 3.1), and each packet has an RETH of its own.
+func TestSelectiveRepeat(t *testing.T) {
+	p := newSelective(t, nil)
+	c := newTold()
+	s, r := p.start(10*mtu-1, c)
+	var frames [][]byte
+	for i := range 10 {
+		frames = append(frames, p.next())
+		w := p.parse(frames[i])
+		if w.Opcode != wire.OpWriteOnly || w.RETH().VA() != uint64(i*mtu) || int(w.RETH().DMALen()) != w.Payload || w.PSN != uint32(i) {
+			t.Errorf("packet %d: %v of %d bytes at %d, PSN %d", i, w.Opcode, w.RETH().DMALen(), w.RETH().VA(), w.PSN)
+		}
+	}
+	lost := []int{2, 5}
+	for i, f := range frames {
+		if !slices.Contains(lost, i) {
+			p.to.Receive(p.now, whole(f))
+		}
+	}
+	if r.Delivered != 8*mtu-1 { // the last has a byte less
+		t.Errorf("%d bytes placed", r.Delivered)
+	}
+	list := p.answers()
+	type answer struct {
+		kind     wire.Kind
+		psn, msn uint32
+	}
+	var got []answer
+	for i := range list {
+		got = append(got, answer{list[i].Kind, list[i].PSN, list[i].MSN})
+	}
+	want := []answer{
+		{wire.KindAck, 0, 0},
+		{wire.KindAck, 1, 1},
+		{wire.KindNak, 2, 3},
+		{wire.KindNak, 2, 4},
+		{wire.KindNak, 2, 6},
+		{wire.KindNak, 2, 7},
+		{wire.KindNak, 2, 8},
+		{wire.KindNak, 2, 9},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("answers %v", got)
+	}
+	if s.Acked() != 2*mtu || len(c.naks) != 1 {
+		t.Errorf("%d acknowledged, told of losses at %v", s.Acked(), c.naks)
+	}
+	for _, psn := range []uint32{2, 5} {
+		data := p.next()
+		if w := p.parse(data); w.PSN != psn || !w.AckReq {
+			t.Errorf("want packet %d again, got %+v", psn, w)
+		}
+		p.to.Receive(p.now, whole(data))
+	}
+	if f := p.pull(p.from); f != nil {
+		t.Errorf("one more: %+v", p.parse(f))
+	}
+	p.answers()
+	var told int64
+	for i := range c.acks {
+		told += c.acks[i].AckedBytes
+	}
+	if !slices.Equal(p.done, []int{0}) || r.Delivered != 10*mtu-1 || s.Retransmitted != 2*mtu || told != 9*mtu-1 { // of the packet whose ACK ends the flow no controller hears
+		t.Errorf("done %v, %d placed, %d again, the controller was told of %d", p.done, r.Delivered, s.Retransmitted, told)
+	}
+	if x := r.Placed(); x.Duplicates != 0 || x.Reordered != 2 || x.Extent != 7 || s.Spurious != 0 || p.from.Timeouts != 0 {
+		t.Errorf("%+v, %d spurious, %d timeouts", x, s.Spurious, p.from.Timeouts)
+	}
+}
+
+// TestSelectiveCap: no more than the cap is in flight, and what is lost goes again all the same.
+func TestSelectiveCap(t *testing.T) {
+	p := newSelective(t, func(s *Settings) { s.Selective.Cap = 4 * mtu })
+	p.start(10*mtu, newTold())
+	var frames [][]byte
+	for range 4 {
+		frames = append(frames, p.next())
+	}
+	if f, wake := p.from.Dequeue(p.now+us, 0); f != nil || wake != vtime.Never {
+		t.Fatalf("a packet beyond the cap, or at %v", wake)
+	}
+	for _, f := range frames[1:] {
+		p.to.Receive(p.now, whole(f))
+	}
+	p.answers()
+	p.now += us
+	if w := p.parse(p.next()); w.PSN != 0 {
+		t.Errorf("packet %d instead of the lost one", w.PSN)
+	}
+	if f := p.pull(p.from); f != nil {
+		t.Errorf("packet %d beyond the cap", p.parse(f).PSN)
+	}
+}
+
+// TestSelectiveReorder: with a threshold a packet is not lost until one that was sent so many later has come.
+func TestSelectiveReorder(t *testing.T) {
+	p := newSelective(t, func(s *Settings) { s.Selective.Reorder = 3 })
+	s, _ := p.start(8*mtu, newTold())
+	var frames [][]byte
+	for range 8 {
+		frames = append(frames, p.next())
+	}
+	for _, i := range []int{1, 2} {
+		p.to.Receive(p.now, whole(frames[i]))
+	}
+	p.answers()
+	if f := p.pull(p.from); f != nil {
+		t.Errorf("packet %d is sent again for 2 that came before it", p.parse(f).PSN)
+	}
+	p.to.Receive(p.now, whole(frames[3]))
+	p.answers()
+	if w := p.parse(p.next()); w.PSN != 0 {
+		t.Errorf("packet %d", w.PSN)
+	}
+	// The first one comes after all.
+	for _, i := range []int{0, 4, 5, 6, 7} {
+		p.to.Receive(p.now, whole(frames[i]))
+	}
+	p.answers()
+	if s.state != senderDone || s.Spurious != 0 {
+		t.Errorf("%d acknowledged, %d spurious", s.Acked(), s.Spurious)
+	}
+}
+
+// TestSelectiveTimeouts: the timeout is RTO_low while few packets are in flight, and else retransmit_timeout; after it all that nothing has
+// been heard of goes again, and what had come is known to have.
+func TestSelectiveTimeouts(t *testing.T) {
+	for _, flight := range []int64{3, 4} {
+		p := newSelective(t, nil)
+		c := newTold()
+		s, r := p.start(flight*mtu, c)
+		var frames [][]byte
+		for range flight {
+			frames = append(frames, p.next())
+		}
+		want := 300 * us
+		if flight <= 3 {
+			want = 100 * us
+		}
+		if at := s.Armed(); at < want || at > want+us {
+			t.Fatalf("%d in flight: armed at %v, want %v", flight, at, want)
+		}
+		p.to.Receive(p.now, whole(frames[0])) // its answer is lost
+		p.pull(p.to)
+		p.now = s.Armed()
+		s.OnTimer(p.now)
+		if len(c.late) != 1 || p.from.Timeouts != 1 {
+			t.Errorf("timeouts at %v", c.late)
+		}
+		for psn := range uint32(flight) {
+			data := p.next()
+			if got := p.parse(data).PSN; got != psn {
+				t.Errorf("packet %d, want %d", got, psn)
+			}
+			p.to.Receive(p.now, whole(data))
+		}
+		if list := p.answers(); list[0].Syndrome != wire.SyndromeAckAgain {
+			t.Errorf("%+v", list[0])
+		}
+		if r.Delivered != flight*mtu || s.Spurious != 1 || r.Placed().Duplicates != 1 || s.state != senderDone {
+			t.Errorf("%d placed, %d spurious, %+v", r.Delivered, s.Spurious, r.Placed())
+		}
+	}
+}
+
+// TestTrimmedPacket: what comes without its payload draws a NAK that says which packet it was, and that is sent again at once, though nothing
+// after it has come.
+func TestTrimmedPacket(t *testing.T) {
+	p := newSelective(t, nil)
+	s, r := p.start(3*mtu, newTold())
+	var frames [][]byte
+	for range 3 {
+		frames = append(frames, p.next())
+	}
+	cut := trim(frames[1])
+	if w := p.parse(cut); !w.Trimmed() || w.Payload != 0 || !w.ICRCValid() || !w.IPv4().ChecksumValid() || int(w.RETH().DMALen()) != mtu || w.PSN != 1 {
+		t.Errorf("%+v", w)
+	}
+	p.to.Receive(p.now, whole(frames[0]))
+	p.to.Receive(p.now, whole(cut))
+	list := p.answers()
+	if len(list) != 2 || list[1].Kind != wire.KindNak || list[1].Syndrome != wire.SyndromeNakTrimmed || list[1].PSN != 1 || list[1].MSN != 1 {
+		t.Fatalf("%+v", list)
+	}
+	again := p.next()
+	if w := p.parse(again); w.PSN != 1 {
+		t.Errorf("packet %d", w.PSN)
+	}
+	p.to.Receive(p.now, whole(again))
+	p.to.Receive(p.now, whole(frames[2]))
+	p.answers()
+	if r.Delivered != 3*mtu || s.Retransmitted != mtu || s.state != senderDone || r.Placed().Trimmed != 1 || p.to.Corrupted != 0 {
+		t.Errorf("%d placed, %d again, %+v", r.Delivered, s.Retransmitted, r.Placed())
+	}
+}
+
+func trim(data []byte) []byte {
+	op, _ := wire.DataOf(data)
+	cut := slices.Clone(data)
+	wire.Trim(cut, 6, true)
+	return cut[:wire.TrimmedLen(op)]
+}
+
+// TestTrimmedGoBackN: a receiver that takes packets in order alone refuses it likewise.
+func TestTrimmedGoBackN(t *testing.T) {
+	p := newPair(t, nil)
+	_, r := p.start(3*mtu, newTold())
+	p.to.Receive(p.now, whole(trim(p.next())))
+	if list := p.answers(); len(list) != 1 || list[0].Syndrome != wire.SyndromeNakSequence || list[0].PSN != 0 || r.Delivered != 0 {
+		t.Errorf("%+v, %d delivered", list, r.Delivered)
+	}
+}
+
+// FuzzRecovery drives a pair of NICs by a wire that loses, delays, repeats and trims frames as the input says, both ways: each byte is placed
+// exactly once, and the flow ends.
+func FuzzRecovery(f *testing.F) {
+	f.Add([]byte{1, 20, 0, 1, 4, 1, 1, 1, 1, 1, 1, 1})
+	f.Add([]byte{0, 40, 0, 2, 0, 0, 9, 9, 1, 1, 2, 3, 4, 5, 6, 7, 8, 200, 100})
+	f.Add([]byte{1, 63, 9, 7, 3, 4, 4, 4, 4, 1, 0, 1, 0, 3, 3, 2, 2, 250, 130, 60})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if len(in) > 4000 {
+			t.Skip("a longer way shows no more")
+		}
+		newDriven(t, in).drive()
+	})
+}
+
+// TestEveryRecoveryPlacesOnce is the same of inputs by a generator of its own, so that each run of the tests sees thousands.
+func TestEveryRecoveryPlacesOnce(t *testing.T) {
+	x := uint64(1)
+	for range 400 {
+		in := make([]byte, 300)
+		for i := range in {
+			x = x*6364136223846793005 + 1442695040888963407
+			in[i] = byte(x >> 56)
+		}
+		newDriven(t, in).drive()
+	}
+}
+
+// driven is a pair with wires.
+type driven struct {
+	*pair
+	in       []byte
+	sender   *Sender
+	receiver *Receiver
+	size     int64
+	wires    []onWire
+	placed   []bool // by byte
+	order    int
+}
+
+type onWire struct {
+	at    vtime.Time
+	order int
+	data  []byte
+	to    *NIC
+}
+
+func (d *driven) byte() int {
+	if len(d.in) == 0 {
+		return 255
+	}
+	b := d.in[0]
+	d.in = d.in[1:]
+	return int(b)
+}
+
+func newDriven(t testing.TB, in []byte) *driven {
+	d := &driven{in: in}
+	d.pair = newPair(t, func(s *Settings) {
+		if d.byte()&1 == 1 {
+			s.Recovery = SelectiveRepeat
+		}
+		d.size = int64(1+d.byte()%64)*mtu - int64(d.byte()%mtu)
+		s.AckEvery = 1 + d.byte()%8
+		s.Selective.Reorder = 1 + d.byte()%5
+		s.Selective.Cap = units.Bytes(d.byte() % 20 * mtu)
+		s.Selective.LowPackets = d.byte() % 6
+		s.RetransmitTimeout = vtime.Time(20+d.byte()) * us
+		s.Selective.LowTimeout = vtime.Time(10+d.byte()) * us
+		s.NakInterval = vtime.Time(d.byte()) * us
+		s.Timestamps = d.byte()&7 == 0
+	})
+	c := newTold()
+	c.window = int64(d.byte()%12) * mtu
+	d.sender, d.receiver = d.start(d.size, c)
+	d.placed = make([]bool, d.size)
+	return d
+}
+
+// carry puts a frame on the wire: the input says what becomes of it.
+func (d *driven) carry(f []byte, to *NIC) {
+	put := func(delay vtime.Time, data []byte) {
+		d.order++
+		d.wires = append(d.wires, onWire{d.now + 5*us + delay, d.order, data, to})
+	}
+	switch fate := d.byte(); {
+	case fate < 40: // lost
+	case fate < 60:
+		put(0, f)
+		put(vtime.Time(d.byte())*us/4, f)
+	case fate < 110:
+		put(vtime.Time(fate)*us/8, f)
+	case fate < 130 && to == d.to && d.parse(f).Payload > 0:
+		put(0, trim(f))
+	default:
+		put(0, f)
+	}
+}
+
+// drive goes on until the flow ends.
+func (d *driven) drive() {
+	for step := 0; d.sender.state != senderDone; step++ {
+		if step > 100_000 {
+			d.Fatalf("the flow has not ended: %d of %d acknowledged, %d placed", d.sender.Acked(), d.size, d.receiver.Delivered)
+		}
+		f, wake := d.from.Dequeue(d.now, 0)
+		if f != nil {
+			d.carry(slices.Clone(f.Data()), d.to)
+			d.pool.Put(f)
+			d.consistent()
+			continue
+		}
+		if answer := d.pull(d.to); answer != nil {
+			d.carry(answer, d.from)
+			continue
+		}
+		next := min(wake, d.sender.Armed())
+		first := -1
+		for i := range d.wires {
+			if w := &d.wires[i]; w.at <= next && (first < 0 || w.at < d.wires[first].at || w.at == d.wires[first].at && w.order < d.wires[first].order) {
+				first = i
+			}
+		}
+		switch {
+		case first >= 0:
+			w := d.wires[first]
+			d.wires = slices.Delete(d.wires, first, first+1)
+			d.now = max(d.now, w.at)
+			d.deliver(w)
+		case next == vtime.Never:
+			d.Fatal("nothing will happen any more")
+		default:
+			if d.now = max(d.now, next); d.sender.Armed() <= d.now {
+				d.sender.OnTimer(d.now)
+			}
+		}
+		d.consistent()
+	}
+	if n := slices.Index(d.placed, false); n >= 0 || d.receiver.Delivered != d.size || d.sender.Acked() != d.size || d.to.BytesDelivered != d.size {
+		d.Errorf("byte %d was not placed; %d of %d delivered", n, d.receiver.Delivered, d.size)
+	}
+	for _, w := range d.wires { // what is still under way changes nothing
+		d.deliver(w)
+	}
+}
+
+// deliver hands a frame to its NIC. What the receiver says that it has delivered is what the frame had, at a place where nothing was.
+func (d *driven) deliver(w onWire) {
+	before := d.receiver.Delivered
+	p := d.parse(w.data)
+	w.to.Receive(d.now, whole(w.data))
+	got := d.receiver.Delivered - before
+	if got == 0 {
+		return
+	}
+	at := int64(p.PSN) * mtu
+	if r := p.RETH(); r != nil && int64(r.VA()) != at {
+		d.Fatalf("PSN %d is for %d", p.PSN, r.VA())
+	}
+	if int64(p.Payload) != got || w.to != d.to {
+		d.Fatalf("%d bytes delivered of a packet of %d", got, p.Payload)
+	}
+	for i := at; i < at+got; i++ {
+		if d.placed[i] {
+			d.Fatalf("byte %d was placed twice", i)
+		}
+		d.placed[i] = true
+	}
+}
+
+// consistent says whether what the sender counts of its packets is what its flags say, and nothing is acknowledged that has not come.
+func (d *driven) consistent() {
+	s := d.sender
+	if s.Acked() > d.receiver.Delivered || s.state != senderDone && slices.Contains(d.placed[:s.Acked()], false) {
+		d.Fatalf("%d acknowledged of %d delivered", s.Acked(), d.receiver.Delivered)
+	}
+	r := s.repeat
+	if r == nil {
+		return
+	}
+	var lost int
+	var arrived int64
+	for i := s.acked / mtu; i < s.sentPackets(); i++ {
+		f := *r.at(i)
+		if f&packetLost != 0 {
+			lost++
+		}
+		if f&packetArrived != 0 {
+			arrived++
+			if !d.placed[i*mtu] || f&packetLost != 0 {
+				d.Fatalf("packet %d: flags %b", i, f)
+			}
+		}
+	}
+	if lost != r.lost || arrived != r.arrived {
+		d.Fatalf("%d lost and %d arrived, counted as %d and %d", lost, arrived, r.lost, r.arrived)
+	}
+	if c := int64(s.nic.settings.Selective.Cap); c > 0 && s.next-s.acked > c+mtu {
+		d.Fatalf("%d bytes in flight under a cap of %d", s.next-s.acked, c)
+	}
+	if s.state == senderDrained && s.more() {
+		d.Fatal("a flow with more to send is done with sending")
+	}
+}
