@@ -159,6 +159,18 @@ func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	}
 }
 
+// Charge puts a frame of n bytes of a lossy priority onto the accounts of the ingress port in: what Release takes off, for a frame that is not as
+// the pipeline saw it. It is c/pfc.h's account.
+func (s *State) Charge(in int, priority uint8, n int) {
+	p := &s.Ports[in]
+	t := &s.Switches[p.Node]
+	size := t.Counted(n)
+	c := &p.Class[priority]
+	c.Buffered += size
+	c.Peak = max(c.Peak, uint32(c.Buffered))
+	t.Used += size
+}
+
 // flowListRemove takes one packet off a flow, and the flow off its egress port's list with its last.
 func (s *State) flowListRemove(entry uint32) {
 	f := &s.Flows[entry]

@@ -36,6 +36,22 @@ func Switch(s *switchagent.Settings) Table {
 			Parameter: schema.Parameter{Name: "lossy_limit", Kind: schema.Size, Max: mostSize, Doc: "most bytes that one egress queue of a lossy priority holds; beyond, frames are dropped"},
 			Live:      true, value: size(&s.LossyLimit),
 		},
+		{
+			Parameter: schema.Parameter{
+				Name: "lossy_alpha", Kind: schema.Number, Min: "0", Max: "64", Default: "0: none",
+				Doc: "above 0, such a queue holds no more than this times what is free of the shared buffer either (Choudhury and Hahne's dynamic " +
+					"threshold); what is set aside for headroom is not free",
+			},
+			Unset: true, Live: true, value: ratio(&s.LossyAlpha),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "trim", Kind: schema.Flag,
+				Doc: "whether a lossy data frame that finds no room is cut to its headers, which go on in the hosts' control priority; its receiver answers by " +
+					"a NAK ([recovery.md](recovery.md))",
+			},
+			Unset: true, Live: true, value: flag{&s.Trim},
+		},
 		{Parameter: schema.Parameter{Name: "pfc", Kind: schema.Group}, value: &group{works: pauses}},
 		{
 			Parameter: schema.Parameter{Name: "pfc.priorities", Kind: schema.Priorities, Default: dataPriority, Doc: "the lossless priorities; `[]` for none"},

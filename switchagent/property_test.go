@@ -55,7 +55,7 @@ func TestConservation(t *testing.T) {
 				}
 				c, want := port.Counters, all[p]
 				if c.EnqueuedBytes != want.in || c.TxBytes != want.out || port.QueuedBytes() != want.in-want.out ||
-					c.DroppedBytes[0]+c.DroppedBytes[1]+c.DroppedBytes[2] != want.dropped || c.QueuePeak != want.queued {
+					c.DroppedBytes[0]+c.DroppedBytes[1]+c.DroppedBytes[2]+c.DroppedBytes[switchagent.DropFull] != want.dropped || c.QueuePeak != want.queued {
 					t.Fatalf("port %d: %+v, %d queued; want %+v", p, c, port.QueuedBytes(), want)
 				}
 				for priority := range uint8(8) {

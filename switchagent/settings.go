@@ -25,6 +25,12 @@ type Settings struct {
 	Scheduler   Scheduler
 	// LossyLimit is the most bytes one egress queue of a lossy priority holds; beyond it frames are dropped.
 	LossyLimit units.Bytes
+	// LossyAlpha > 0 has such a queue hold no more than LossyAlpha * (shared buffer that is free) either: a dynamic threshold (Choudhury and
+	// Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM ToN 6(2), 1998). What is free is of the buffer
+	// without what is set aside for headroom.
+	LossyAlpha float64
+	// Trim has a lossy data frame for which there is no room cut to its headers, which go on in the hosts' control priority.
+	Trim bool
 }
 
 // PFC is priority flow control (IEEE 802.1Qbb).

@@ -19,6 +19,7 @@ type Switch struct {
 	weighted uint8
 	lossless uint8
 	credits  bool   // flow control goes by them
+	trimTo   int8   // priority of trimmed packets; -1: there are none
 	limit    uint64 // bytes that the switch holds: the shared buffer and what ports have of their own
 	ports    []Port
 	queues   [Priorities][]frame.Queue // by priority and port: in a large fabric few priorities have any
@@ -52,6 +53,9 @@ type Counters struct {
 	EnqueuedFrames, EnqueuedBytes int64
 	QueuePeak                     int64 // most bytes in all queues of the port since TakePeak
 	DroppedFrames, DroppedBytes   [Drops]int64
+	// TrimmedFrames were refused, and their headers taken in their place: they are not of DroppedFrames. TrimmedBytes, whole frames', are
+	// what that cut off.
+	TrimmedFrames, TrimmedBytes int64
 }
 
 // Drop says why the traffic manager refused a frame.
@@ -61,16 +65,24 @@ type Drop uint8
 const (
 	DropHeadroom Drop = iota // a lossless priority overran XOFF and its headroom
 	DropBuffer               // a lossless frame found the shared buffer full
-	DropLossy                // a lossy frame found its queue or the buffer full
+	DropLossy                // a lossy frame found its queue full
 	DropDiscard              // the port takes no frames of the priority, as its link is down or its queue in a PFC storm
+	DropAlpha                // a lossy frame found its queue at the dynamic threshold
+	DropFull                 // a lossy frame found the shared buffer full
 	Drops
 	Admitted
 )
 
 // String names the reason.
 func (d Drop) String() string {
-	return [...]string{"headroom overrun", "shared buffer full", "lossy queue full", "discarded", "", "admitted"}[d]
+	return [...]string{
+		"headroom overrun", "shared buffer full", "lossy queue full", "discarded", "lossy queue at the dynamic threshold",
+		"shared buffer full, of a lossy class", "", "admitted",
+	}[d]
 }
+
+// Lossy says whether the frame was of a lossy priority, and found no room.
+func (d Drop) Lossy() bool { return d == DropLossy || d == DropAlpha || d == DropFull }
 
 // Due is a RESUME to be built for an ingress port.
 type Due struct {
@@ -88,7 +100,7 @@ type pausing struct {
 func New(state *ebpf.State, settings *Settings, index, first int, buffer units.Bytes, ports []Thresholds) *Switch {
 	s := &Switch{
 		state: state, settings: settings, index: index, first: first,
-		weighted: settings.Scheduler.weighted(), lossless: settings.Lossless(), credits: settings.FlowControl == FlowCBFC,
+		weighted: settings.Scheduler.weighted(), lossless: settings.Lossless(), credits: settings.FlowControl == FlowCBFC, trimTo: -1,
 		ports: make([]Port, len(ports)), headroom: make([]uint64, len(ports)),
 	}
 	for i := range s.ports {
@@ -141,10 +153,20 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 		if f.InPort >= 0 {
 			s.state.Release(int(f.InPort), f.Priority, int(f.Length), f.Entry)
 		}
+		if s.settings.Trim && d.Lossy() && s.trim(p, f) {
+			return Admitted
+		}
 		port.DroppedFrames[d]++
 		port.DroppedBytes[d] += n
 		return d
 	}
+	s.queue(p, q, f, n)
+	return Admitted
+}
+
+// queue puts a frame of n bytes, for which there is room, into a queue of port p.
+func (s *Switch) queue(p int, q *frame.Queue, f *frame.Frame, n int64) {
+	port := &s.ports[p-s.first]
 	q.Push(f)
 	q.Uncounted += f.Length - int32(n)
 	port.backlog |= 1 << f.Priority
@@ -152,7 +174,6 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 	port.EnqueuedFrames++
 	port.EnqueuedBytes += n
 	port.QueuePeak = max(port.QueuePeak, port.EnqueuedBytes-port.TxBytes)
-	return Admitted
 }
 
 // counted is a frame's size here: all bytes in this package but a queue's are sums of it.
@@ -165,8 +186,13 @@ func size(q *frame.Queue) int64 { return q.Bytes - int64(q.Uncounted) }
 func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 	full := s.state.Switches[s.index].Used > s.limit
 	if s.lossless>>f.Priority&1 == 0 {
-		if full || size(q)+n > int64(s.settings.LossyLimit) {
+		switch {
+		case full:
+			return DropFull
+		case size(q)+n > int64(s.settings.LossyLimit):
 			return DropLossy
+		case s.settings.LossyAlpha > 0 && size(q)+n > s.lossyThreshold(f, n):
+			return DropAlpha
 		}
 		return Admitted
 	}
@@ -190,6 +216,17 @@ func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 		}
 	}
 	return Admitted
+}
+
+// lossyThreshold is the dynamic threshold that a frame of n bytes finds: what is free is without it, which the ingress pipeline has counted
+// already.
+func (s *Switch) lossyThreshold(f *frame.Frame, n int64) int64 {
+	t := &s.state.Switches[s.index]
+	used := t.Used - t.HeadroomUsed
+	if f.InPort >= 0 {
+		used -= min(used, uint64(n))
+	}
+	return int64(s.settings.LossyAlpha * float64(t.Buffer-min(t.Buffer, used)))
 }
 
 // Dequeue takes the next frame that may leave port p at now, with its departure record filled in. Without one it says

@@ -106,7 +106,7 @@ func TestAdmission(t *testing.T) {
 		{name: "one byte over the buffer", priority: 3, in: in, want: switchagent.DropBuffer, prepare: func(r *rig) {
 			r.state.Switches[index].Used = uint64(r.buffer) - n + 1
 		}},
-		{name: "lossy, one byte over the buffer", priority: 0, in: in, want: switchagent.DropLossy, prepare: func(r *rig) {
+		{name: "lossy, one byte over the buffer", priority: 0, in: in, want: switchagent.DropFull, prepare: func(r *rig) {
 			r.state.Switches[index].Used = uint64(r.buffer) - n + 1
 		}},
 		{

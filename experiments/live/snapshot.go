@@ -187,7 +187,7 @@ func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes
 
 // refusals and reasons name what the traffic manager did not take, and why the pipelines ended a frame.
 var (
-	refusals = [switchagent.Drops]string{"headroom", "shared_buffer", "lossy_queue", ""}
+	refusals = [switchagent.Drops]string{"headroom", "shared_buffer", "lossy_queue", "", "lossy_threshold", "lossy_buffer"}
 	reasons  = [ebpf.Reasons]string{
 		ebpf.ReasonNoRoute: "no_route", ebpf.ReasonTTL: "ttl", ebpf.ReasonMalformed: "malformed", ebpf.ReasonCNMLost: "cnm_unknown_flow",
 	}

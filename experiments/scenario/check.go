@@ -37,7 +37,7 @@ func Check(s *Scenario, controllers []string, seeds ...uint64) error {
 
 // Fits says what of a scenario does not go with a congestion control, in a run as in a live fabric.
 func Fits(s *Scenario, spec *cc.Spec) error {
-	if err := errors.Join(telemetryFits(s.Topology, spec), faultsFit(s, spec)); err != nil {
+	if err := errors.Join(telemetryFits(s.Topology, spec), faultsFit(s, spec), trimFits(s)); err != nil {
 		return err
 	}
 	if err := HostSettings(s, spec.Needs).Validate(); err != nil {
@@ -61,6 +61,22 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 }
 
 const telemetryCodes = "reads links' rates from in-band telemetry, which has codes for Ethernet's only (" + wire.INTRates + ")"
+
+// trimFits refuses trimming where there is nothing that it may cut, or no lossy priority for what is left.
+func trimFits(s *Scenario) error {
+	lossless := s.Switch.Lossless()
+	switch {
+	case !s.Switch.Trim:
+		return nil
+	case lossless>>s.Host.DataPriority&1 != 0:
+		return fmt.Errorf("switch.trim has no effect: it cuts lossy data that finds no room, and data has priority %d, which is lossless: "+
+			"take that out of the lossless priorities (switch.pfc.priorities: [])", s.Host.DataPriority)
+	case lossless>>s.Host.ControlPriority&1 != 0:
+		return fmt.Errorf("switch.trim: trimmed packets go on in host.control_priority, %d, which is lossless: another control_priority, or take that out of the "+
+			"lossless priorities", s.Host.ControlPriority)
+	}
+	return nil
+}
 
 // faultsFit refuses what the faults would do that the controller, or the variant's switches, cannot have.
 func faultsFit(s *Scenario, spec *cc.Spec) error {

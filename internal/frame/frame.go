@@ -133,6 +133,32 @@ func (f *Frame) IsAnswer() bool {
 	return wire.IsAnswer(f.Data())
 }
 
+// Trimmed is the length of what is left of the frame of a RoCE data packet without its payload; ok is false of others, and of what has lost it
+// before.
+func (f *Frame) Trimmed() (length int32, ok bool) {
+	var op wire.Opcode
+	if f.Form != nil {
+		op, ok = f.Brief.Opcode(), !f.Brief.IsAnswer() && !f.Brief.Trimmed()
+	} else {
+		op, ok = wire.DataOf(f.Data())
+	}
+	if !ok {
+		return 0, false
+	}
+	return int32(wire.TrimmedLen(op)), true
+}
+
+// Trim cuts the frame of a RoCE data packet to what is left without its payload, in a priority.
+func (f *Frame) Trim(priority uint8) {
+	n, _ := f.Trimmed()
+	if f.Form != nil {
+		f.Brief = f.Brief.Trim(priority)
+	} else {
+		wire.Trim(f.Data(), priority, f.flags&whole != 0)
+	}
+	f.Length = n
+}
+
 // ECN is the codepoint of an IPv4 frame.
 func (f *Frame) ECN() wire.ECN {
 	if f.Form != nil {

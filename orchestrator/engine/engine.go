@@ -187,6 +187,7 @@ func New(c Config) (*Engine, error) {
 			}
 		}
 		e.switches = append(e.switches, switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), buffer, thresholds))
+		e.switches[i].TrimTo(c.Hosts.ControlPriority)
 		e.cables = append(e.cables, cables)
 		for _, port := range node.Ports {
 			e.describeDetector(&e.ports[port])

@@ -194,10 +194,10 @@ func (l *lane) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 	case why == switchagent.DropDiscard:
 		l.refused(p, f)
 		return
-	case why != switchagent.DropLossy && l.pauseWasLost(f):
+	case !why.Lossy() && l.pauseWasLost(f):
 		l.countLoss(&l.ports[f.InPort], LossPause, f)
 		return
-	case why != switchagent.DropLossy:
+	case !why.Lossy():
 		l.LossLost++
 		l.failLossless(p, f, why)
 	}
