@@ -31,6 +31,8 @@ type Summary struct {
 	// RTTSampled are one sample at a time of each flow, as package runner takes them; RTT is of every acknowledged packet.
 	RTTSampled RTTSummary  `json:"rtt_sampled"`
 	Drops      DropSummary `json:"drops"`
+	// Recovery is nil of runs that have neither selective repeat nor trimming.
+	Recovery *RecoverySummary `json:"recovery,omitempty"`
 	// Faults is nil for a run in which nothing went wrong and nothing was to.
 	Faults      *FaultSummary `json:"faults,omitempty"`
 	PeakIngress int64         `json:"peak_ingress_bytes"` // peak occupancy of the data priority at any ingress port
@@ -57,6 +59,31 @@ type RTTSummary struct {
 type DropSummary struct {
 	Frames   int64 `json:"frames"`
 	Lossless int64 `json:"lossless_frames"` // of them in a lossless class, and not by a fault
+	// Lossy are those that found no room in a lossy class, by cause: LossyQueue, LossyThreshold, LossyBuffer; absent without any.
+	Lossy map[string]int64 `json:"lossy_frames,omitempty"`
+}
+
+// Causes of drops in lossy classes.
+const (
+	LossyQueue     = "lossy_queue"     // beyond lossy_limit
+	LossyThreshold = "lossy_threshold" // beyond what lossy_alpha gives
+	LossyBuffer    = "lossy_buffer"    // the shared buffer is full
+)
+
+// RecoverySummary is what it took to bring what was lost, and what that cost, in packets of all flows.
+type RecoverySummary struct {
+	Timeouts      int64 `json:"timeouts"`
+	Naks          int64 `json:"naks"`
+	Retransmitted int64 `json:"retransmitted_bytes"` // payload
+	// Spurious were sent again and had arrived before, as far as their senders were told; Duplicates is how many came so.
+	Spurious   int64 `json:"spurious_retransmissions"`
+	Duplicates int64 `json:"duplicates"`
+	// Reordered came after a packet of their flow that was first sent later, and Extent is the most that one came late, in packets of the
+	// sending order (RFC 4737). Both count what was lost and sent again, too.
+	Reordered int64 `json:"reordered"`
+	Extent    int64 `json:"reordering_extent"`
+	// Trimmed were cut to their headers by switches.
+	Trimmed int64 `json:"trimmed"`
 }
 
 // SwitchPeak is the fullest a switch's ports have been.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -38,6 +39,9 @@ func newManifest(r *runner, plane engine.Plane) *rundir.Manifest {
 	}
 	if r.options.Export == ExportHPCC {
 		m.Files[rundir.HPCCFlowsFile], m.Files[rundir.HPCCPausesFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
+	}
+	if r.Scenario.Host.Recovery == hostagent.SelectiveRepeat {
+		m.Files[rundir.RecoveryFile] = "what selective repeat met, by flow"
 	}
 	if r.options.Record {
 		m.Files[rundir.RecordFile] = "all ports over time, for pausenet view"

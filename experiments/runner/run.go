@@ -250,6 +250,7 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 		out.WritePanels(result.Panels),
 		rundir.WriteFlows(r.folder, s, &r.records),
 		r.why.write(r.folder, s),
+		r.writeRecovery(r.folder),
 		r.recorder.recording.write(r.folder),
 		r.export(),
 	)

@@ -30,6 +30,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	r.summariseCredits(&sum)
 	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), measure.SummariseLinks(r.Scenario.Topology, r.linkRows)
 	r.summariseSwitches(&sum)
+	r.summariseRecovery(&sum)
 	sum.Faults = r.summariseFaults()
 	for i := range s.Topology.Hosts {
 		sum.CNPs += e.NIC(i).CNPsSent

@@ -43,6 +43,7 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	}
 	r.judgeFlows(&v, sum)
 	r.judgeUnused(&v, sum)
+	r.judgeLossy(&v, sum)
 	return v
 }
 

@@ -49,6 +49,13 @@ type flowOutcome struct {
 	delivered, retransmitted int64 // payload bytes
 	marked, undetermined     uint32
 	lastRTT                  vtime.Time
+	recovery                 *FlowRecovery // nil: nothing to tell
+}
+
+// FlowRecovery is what selective repeat has met in a flow, in packets; of another it is zero.
+type FlowRecovery struct {
+	hostagent.PlacementCounts
+	Spurious int64 // sent again, and had arrived before, as far as the sender was told
 }
 
 // Started says whether the flow has begun, be it that it has ended.
@@ -78,6 +85,17 @@ func (f *Flow) Marked() (congested, undetermined int64) {
 	return int64(f.past.marked), int64(f.past.undetermined)
 }
 
+// Recovery is what selective repeat has met.
+func (f *Flow) Recovery() FlowRecovery {
+	switch {
+	case f.Sender != nil:
+		return FlowRecovery{f.Receiver.Placed(), f.Sender.Spurious}
+	case f.past.recovery != nil:
+		return *f.past.recovery
+	}
+	return FlowRecovery{}
+}
+
 // LastRTT is the last RTT that the sender has measured; 0 before the first.
 func (f *Flow) LastRTT() vtime.Time {
 	if f.Sender != nil {
@@ -93,7 +111,10 @@ func (f *Flow) end(now vtime.Time) {
 	if s.Broken(now, f.Start) != nil || max(r.Marked, r.Undetermined) > math.MaxUint32 {
 		return
 	}
-	f.past = flowOutcome{r.Delivered, s.Retransmitted, uint32(r.Marked), uint32(r.Undetermined), s.LastRTT}
+	f.past = flowOutcome{r.Delivered, s.Retransmitted, uint32(r.Marked), uint32(r.Undetermined), s.LastRTT, nil}
+	if met := f.Recovery(); met != (FlowRecovery{}) {
+		f.past.recovery = &met
+	}
 	f.Sender, f.Receiver, f.timerAt = nil, nil, vtime.Never
 }
 
