@@ -9,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
@@ -95,11 +96,13 @@ func features(r *run) []string {
 		ports.Dropped[ebpf.ReasonCNMLost] += p.Dropped[ebpf.ReasonCNMLost]
 	}
 	var drops [switchagent.Drops]int64
+	var trimmed int64
 	for i, id := range s.Topology.Switch {
 		for _, p := range s.Topology.Nodes[id].Ports {
 			for k, n := range e.Switch(i).Port(int(p)).DroppedFrames {
 				drops[k] += n
 			}
+			trimmed += e.Switch(i).Port(int(p)).TrimmedFrames
 		}
 	}
 	var naks, cnps, unknown, duplicates, changes int64
@@ -112,9 +115,12 @@ func features(r *run) []string {
 		changes += n.RateChanges
 	}
 	again, ended, unbounded, constant, preset, mixed := false, 0, false, false, false, false
+	var reordered, spurious int64
 	for i := range e.Flows() {
 		f := &e.Flows()[i]
 		again = again || f.Retransmitted() > 0
+		reordered += f.Recovery().Reordered
+		spurious += f.Recovery().Spurious
 		if f.Finished != vtime.Never {
 			ended++
 		}
@@ -153,6 +159,14 @@ func features(r *run) []string {
 	on(drops[switchagent.DropHeadroom] > 0, "headroom overrun")
 	on(drops[switchagent.DropBuffer] > 0, "lossless frame, full buffer")
 	on(drops[switchagent.DropLossy] > 0, "lossy queue full")
+	on(drops[switchagent.DropAlpha] > 0, "lossy queue at a dynamic threshold")
+	on(drops[switchagent.DropFull] > 0, "lossy frame, full buffer")
+	on(trimmed > 0, "trimmed packets")
+	selective := s.Host.Recovery == hostagent.SelectiveRepeat
+	on(trimmed > 0 && selective, "trimmed packets, selective repeat")
+	on(again && selective, "retransmission by selective repeat")
+	on(reordered > 0 && selective, "packets placed out of order")
+	on(spurious > 0, "spurious retransmission")
 	on(ports.Dropped[ebpf.ReasonCNMLost] > 0, "CNM lost")
 	on(naks > 0, "NAK")
 	on(again, "retransmission")

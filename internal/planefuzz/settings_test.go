@@ -30,6 +30,7 @@ func drawCase(d chooser, f fabric) *testCase {
 	}
 	c.drawPFC(d)
 	c.drawCredits(d)
+	c.drawRecovery(d)
 	c.drawMarking(d)
 	if d.chance("dwrr", 40) {
 		for _, p := range []uint8{c.Host.DataPriority, c.Host.ControlPriority, 7} {
@@ -108,6 +109,27 @@ func (c *testCase) drawPFC(d chooser) {
 			p.XOFF = 0
 		}
 	}
+}
+
+// drawRecovery draws how losses come about in lossy classes, and how they are repaired. What needs the data to be lossy is drawn where it is.
+func (c *testCase) drawRecovery(d chooser) {
+	s, h := &c.Switch, &c.Host
+	if d.chance("lossy alpha", 25) {
+		s.LossyAlpha = pick(d, "lossy alpha", 1.0, 0.125, 0.03, 0.5, 4)
+	}
+	if lossless := s.Lossless(); (lossless>>h.DataPriority|lossless>>h.ControlPriority)&1 == 0 {
+		s.Trim = d.chance("trim", 50)
+	}
+	if !d.chance("selective repeat", 35) {
+		return
+	}
+	h.Recovery, h.NakInterval = hostagent.SelectiveRepeat, hostagent.Default().NakInterval
+	if d.chance("cap", 60) {
+		h.Selective.Cap = d.size("bdp cap", 0, 300*units.KB)
+	}
+	h.Selective.LowTimeout = d.time("rto low", vtime.Microsecond, 200*vtime.Microsecond)
+	h.Selective.LowPackets = d.Int("rto low packets", 0, 10)
+	h.Selective.Reorder = pick(d, "reorder", 1, 1, 2, 3, 8, 64)
 }
 
 // drawCredits draws credit-based flow control in place of PFC, of lanes that may be the control frames' too.
@@ -309,7 +331,7 @@ func (c *testCase) drawPerRate(d chooser) {
 // drawnByHand are the settings that the functions above draw: so that a short run reaches them, and with each other. The others, new ones
 // among them, are drawn by their rows.
 var drawnByHand = []string{
-	"buffer", "lossy_limit", "pfc.*", "ecn.*", "flow_control", "cbfc.*", "detector", "tcd.q_len", "tcd.t_max", "tcd.epsilon", "tcd.mark",
+	"buffer", "lossy_limit", "lossy_alpha", "trim", "recovery", "selective.*", "pfc.*", "ecn.*", "flow_control", "cbfc.*", "detector", "tcd.q_len", "tcd.t_max", "tcd.epsilon", "tcd.mark",
 	"cnm.ecn_threshold", "cnm.threshold", "cnm.window", "cnm.repeat", "cnm.shared_at", "cnm.shared_by", "scheduler.*",
 	"data_priority", "control_priority", "ack_priority", "ack_when_paused", "ack_every", "cnp_interval", "retransmit_timeout", "nak_interval",
 }

@@ -133,7 +133,10 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	set(func(c *testCase) { c.Switch.PFC.Headroom = defaults.PFC.Headroom })
 	set(func(c *testCase) { c.Switch.Buffer = defaults.Buffer })
 	set(func(c *testCase) { c.Switch.LossyLimit = defaults.LossyLimit })
+	set(func(c *testCase) { c.Switch.LossyAlpha, c.Switch.Trim = 0, false })
 	set(func(c *testCase) { c.Host = host })
+	set(func(c *testCase) { c.Host.Recovery, c.Host.Selective = host.Recovery, host.Selective })
+	set(func(c *testCase) { c.Host.Selective = host.Selective })
 	for _, s := range settings.Switch(&defaults) { // each by itself, those without a step of their own too
 		if text := s.Text(); s.Kind != schema.Group && text != "" {
 			step(func(c *testCase) bool { return settings.Switch(&c.Switch).Set(s.Name, text) == nil })
