@@ -41,6 +41,7 @@ func (d *draft) plan() *Plan {
 		l.A, l.B = p.addPort(first[from.a], from.a, i, from.cable), p.addPort(first[from.b], from.b, i, from.cable)
 		p.Ports[l.A].Peer, p.Ports[l.B].Peer = l.B, l.A
 	}
+	p.setInterfaces()
 	p.setTiers()
 	p.routes = p.shortestPaths()
 	return p
@@ -65,7 +66,7 @@ func portMAC(id PortID) [6]byte {
 	return mac
 }
 
-// hostAddress is 10.0.0.0 + index + 1. The pipelines read the host's index back from the lower 24 bits.
+// hostAddress is that of the interface with an index, 10.0.0.0 + index + 1. The pipelines read the index back from the lower 24 bits.
 func hostAddress(index int) netip.Addr {
 	var a [4]byte
 	binary.BigEndian.PutUint32(a[:], 10<<24+uint32(index)+1)

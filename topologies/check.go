@@ -3,6 +3,7 @@ package topologies
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -50,11 +51,27 @@ func (d *draft) check(sound bool) {
 	for i := range d.nodes {
 		d.checkPorts(&d.nodes[i])
 	}
+	if d.interfaces() > maxInterfaces {
+		d.at.Errorf("%d ports of hosts: at most %d are possible", d.interfaces(), maxInterfaces)
+		return
+	}
 	if hosts < 2 {
 		d.at.Errorf("a fabric has at least two hosts; this one has %d", hosts)
 		return
 	}
-	d.checkReach()
+	if d.checkReach() {
+		d.checkPairs()
+	}
+}
+
+// interfaces is how many ports hosts have.
+func (d *draft) interfaces() (n int) {
+	for i := range d.nodes {
+		if d.nodes[i].kind == Host {
+			n += len(d.nodes[i].links)
+		}
+	}
+	return n
 }
 
 // checkTwice reports links that two different entries make: parallel links are asked for by count.
@@ -78,15 +95,15 @@ func (d *draft) checkPorts(n *draftNode) {
 	switch {
 	case len(n.links) == 0:
 		n.at.Errorf("%v %s has no link", n.kind, n.name)
-	case n.kind == Host && len(n.links) > 1:
-		n.at.Errorf("host %s has %d links; a host has one port", n.name, len(n.links))
-	case len(n.links) > MaxPortsPerSwitch:
+	case n.kind == Host && len(n.links) > MaxPortsPerHost:
+		n.at.Errorf("host %s has %d ports; at most %d are possible", n.name, len(n.links), MaxPortsPerHost)
+	case n.kind == Switch && len(n.links) > MaxPortsPerSwitch:
 		n.at.Errorf("switch %s has %d ports; at most %d are possible", n.name, len(n.links), MaxPortsPerSwitch)
 	}
 }
 
-// checkReach reports each part of the fabric that the first host cannot reach.
-func (d *draft) checkReach() {
+// checkReach reports each part of the fabric that no links join to the first host; true if there is none.
+func (d *draft) checkReach() bool {
 	part := make([]int, len(d.nodes)) // 0: not visited
 	visit := func(from, number int) (size int) {
 		queue := []int{from}
@@ -123,5 +140,55 @@ func (d *draft) checkReach() {
 			others = fmt.Sprintf(" (and %d nodes connected to it)", size-1)
 		}
 		n.at.Errorf("%s%s cannot be reached from %s: no path of links", n.name, others, d.nodes[root].name)
+	}
+	return parts == 1
+}
+
+// checkPairs reports two hosts that no switches join, though links lead from one to the other through hosts, which forward nothing.
+func (d *draft) checkPairs() {
+	part := make([]int, len(d.nodes)) // of switches that are joined: the least of them, as far as it is known
+	for i := range part {
+		part[i] = i
+	}
+	root := func(n int) int {
+		for part[n] != n {
+			part[n] = part[part[n]]
+			n = part[n]
+		}
+		return n
+	}
+	for i := range d.links {
+		if a, b := d.links[i].a, d.links[i].b; d.nodes[a].kind == Switch && d.nodes[b].kind == Switch {
+			a, b = root(a), root(b)
+			part[max(a, b)] = min(a, b)
+		}
+	}
+	seen := map[string]bool{} // sets of parts that hosts are in
+	var kinds [][]int         // the sets
+	var hosts []int           // the first host of each
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		if n.kind != Host || len(n.links) == 0 {
+			continue
+		}
+		var in []int
+		for _, l := range n.links {
+			in = append(in, root(d.links[l].a+d.links[l].b-i))
+		}
+		slices.Sort(in)
+		in = slices.Compact(in)
+		key := fmt.Sprint(in)
+		if seen[key] {
+			continue
+		}
+		for k, other := range kinds {
+			if !slices.ContainsFunc(in, func(p int) bool { return slices.Contains(other, p) }) {
+				n.at.Errorf("no switches join %s and %s: links lead from one to the other through hosts alone, which forward nothing",
+					n.name, d.nodes[hosts[k]].name)
+				return
+			}
+		}
+		seen[key] = true
+		kinds, hosts = append(kinds, in), append(hosts, i)
 	}
 }

@@ -12,7 +12,7 @@ type Dependencies struct {
 }
 
 // DependenciesOf are those of frames that hosts send to others by the routes, which may be the plan's own or what is left of them. Trips
-// are the pairs that send, by host index: source and destination. Trips that are dropped where no way is left are no matter.
+// are the pairs that send, by interface index: source and destination. Trips that are dropped where no way is left are no matter.
 func (p *Plan) DependenciesOf(routes *Routes, trips [][2]int) *Dependencies {
 	d := &Dependencies{plan: p, waits: map[PortID][]PortID{}}
 	from := map[int32][]int32{} // leaves that send, by the leaf that is sent to
@@ -113,8 +113,8 @@ func (p *Plan) turns() []turn {
 // leafSwitches are the indexes of the leaves' switches, by leaf.
 func (p *Plan) leafSwitches(routes *Routes) []int32 {
 	of := make([]int32, routes.Leaves)
-	for h, leaf := range routes.Leaf {
-		of[leaf] = int32(p.PeerNode(p.Nodes[p.Hosts[h]].Ports[0]).Index)
+	for i, leaf := range routes.Leaf {
+		of[leaf] = int32(p.PeerNode(p.Interfaces[i]).Index)
 	}
 	return of
 }

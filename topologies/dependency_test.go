@@ -64,22 +64,22 @@ func TestCycle(t *testing.T) {
 		for i := range steps {
 			steps[i] = slices.Repeat([]int{far}, n)
 		}
-		var follow func(host int, by PortID)
-		follow = func(host int, by PortID) {
+		var follow func(to int, by PortID)
+		follow = func(to int, by PortID) {
 			at := plan.PeerNode(by)
 			if at.Kind == Host {
 				return
 			}
-			for _, next := range routes.Next(at.Index, host) {
-				if plan.Ports[by].Node != plan.Hosts[host] && plan.Nodes[plan.Ports[by].Node].Kind == Switch && plan.PeerNode(next).Kind == Switch {
+			for _, next := range routes.Next(at.Index, to) {
+				if plan.Nodes[plan.Ports[by].Node].Kind == Switch && plan.PeerNode(next).Kind == Switch {
 					steps[by][next] = 1
 				}
-				follow(host, next)
+				follow(to, next)
 			}
 		}
 		for _, trip := range trips {
 			if trip[0] != trip[1] {
-				follow(trip[1], plan.Nodes[plan.Hosts[trip[0]]].Ports[0])
+				follow(trip[1], plan.Interfaces[trip[0]])
 			}
 		}
 		for k := range n {

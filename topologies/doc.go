@@ -8,7 +8,8 @@
 // computes routes anew over some of the ports, and leaves the plan as it is.
 //
 //   - A Plan never changes, and any number of goroutines may read it. Its slices are the plan's own: do not write to them.
-//   - Every host has one port. A plan of several is refused.
+//   - A host may have several ports, each an interface with an address of its own. Switches alone forward: hosts that have a port each in two
+//     planes do not join them. The interfaces' indexes begin with the hosts' own.
 //   - A spec may name a file of HPCC's simulator, from the folder of the spec's own name. Parse reads it too.
 //   - Rates are bits per second, delays picoseconds of virtual time, one way. LineBytes of the framing says what a frame costs on a cable,
 //     Counted what it takes of a buffer: they differ.
@@ -16,6 +17,7 @@
 // Where what is:
 //
 //   - A plan: plan.go, build.go (how a checked spec becomes one), summary.go (in a line), view.go (as it resolves).
+//   - Hosts' ports: interfaces.go (addresses, and by which a flow goes).
 //   - Paths: routes.go, hpcc_routes.go (in the order of HPCC's simulator), dependency.go (which queues can wait for which, and cycles).
 //   - A spec: spec.go (the file), builders.go (star, leaf-spine, fat-tree), hpcc.go (files of HPCC's simulator), check.go (what keeps it
 //     from being a plan); builtin.go has those that come with the program.

@@ -116,7 +116,7 @@ func FuzzHPCC(f *testing.F) {
 			return
 		}
 		for i := range p.Hosts {
-			if path := p.PathOf(p.Hosts[0], p.Hosts[i]); i > 0 && len(path) < 2 {
+			if path := p.PathOf(p.Hosts[0], p.Hosts[i], Pair{}); i > 0 && len(path) < 2 {
 				t.Errorf("no path from %d to %d", p.Hosts[0], p.Hosts[i])
 			}
 		}

@@ -85,6 +85,7 @@ type Plan struct {
 	Ports       []Port
 	Links       []Link
 	Hosts       []NodeID // by host index
+	Interfaces  []PortID // the hosts' ports by interface index: the first ports by host index, then the second ports, and so on
 	Switch      []NodeID // by switch index
 	Framing     Framing
 	Hash        Hash // by which switches choose among equal-cost ports
@@ -101,7 +102,7 @@ type Node struct {
 	Index  int // among the nodes of its kind: indexes Plan.Hosts or Plan.Switch
 	Tier   int // 0 for hosts, 1 for the switches hosts hang off, 2 above them, ...
 	Ports  []PortID
-	Addr   netip.Addr  // of a host; invalid for a switch
+	Addr   netip.Addr  // of a host's first port; invalid for a switch
 	Buffer units.Bytes // shared buffer of a switch; 0: as the scenario's switch settings say
 }
 
@@ -116,6 +117,8 @@ type Port struct {
 	MAC    [6]byte
 	Rate   units.Rate
 	Delay  vtime.Time // propagation, one way
+
+	Interface int // of a host's port: indexes Plan.Interfaces; -1 of a switch's
 }
 
 // Link is a cable between two ports.
@@ -125,16 +128,16 @@ type Link struct {
 	Delay vtime.Time // propagation, one way
 }
 
-// Routes are the shortest paths: for each switch and host the ports that lie on one. All hosts of a switch, their leaf, share the way to
-// it: what is stored grows with switches times leaves, not with switches times hosts.
+// Routes are the shortest paths: for each switch and interface of a host the ports that lie on one. All interfaces at a switch, their leaf, share
+// the way to it: what is stored grows with switches times leaves, not with switches times hosts.
 type Routes struct {
 	// Groups are sets of equal-cost ports, each in ascending order, or in HashHPCC's; equal ones are stored once.
 	Groups [][]PortID
 	// Leaves is the number of leaves: of switches that have hosts. They are numbered in the order of their indexes.
 	Leaves int
-	// Leaf is the leaf of each host, by host index.
+	// Leaf is the leaf of each interface, by its index.
 	Leaf []int32
-	// Last indexes Groups: the leaf's own port to each host, by host index.
+	// Last indexes Groups: the leaf's own port to each interface, by its index.
 	Last []int32
 	// ToLeaf indexes Groups: ToLeaf[switch index*Leaves+leaf]; AtLeaf where the switch is the leaf itself.
 	ToLeaf []int32
@@ -143,11 +146,11 @@ type Routes struct {
 // AtLeaf is what Routes.ToLeaf has for a leaf itself: its ports to its hosts are in Routes.Last.
 const AtLeaf = -1
 
-// Next are the ports of the switch with index sw towards the host with index host.
-func (r *Routes) Next(sw, host int) []PortID {
-	group := r.ToLeaf[sw*r.Leaves+int(r.Leaf[host])]
+// Next are the ports of the switch with index sw towards the interface with index to.
+func (r *Routes) Next(sw, to int) []PortID {
+	group := r.ToLeaf[sw*r.Leaves+int(r.Leaf[to])]
 	if group == AtLeaf {
-		group = r.Last[host]
+		group = r.Last[to]
 	}
 	return r.Groups[group]
 }
@@ -155,8 +158,8 @@ func (r *Routes) Next(sw, host int) []PortID {
 // Routes are the plan's shortest paths.
 func (p *Plan) Routes() *Routes { return &p.routes }
 
-// NextHops are the ports of the switch with index sw on shortest paths to the host with index host.
-func (p *Plan) NextHops(sw, host int) []PortID { return p.routes.Next(sw, host) }
+// NextHops are the ports of the switch with index sw on shortest paths to the interface with index to; none where no switches lead there.
+func (p *Plan) NextHops(sw, to int) []PortID { return p.routes.Next(sw, to) }
 
 // PeerNode is the node at the other end of port id.
 func (p *Plan) PeerNode(id PortID) *Node { return &p.Nodes[p.Ports[p.Ports[id].Peer].Node] }

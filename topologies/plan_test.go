@@ -82,7 +82,7 @@ func TestDCONTestbed(t *testing.T) {
 
 	// 40 us of propagation and four serialisations each way: 1048 B and 60 B at 40 Gb/s (ns-3 framing).
 	want := 40*vtime.Microsecond + 4*(209_600+12_000)
-	if got := p.BaseRTT(h0.ID, r0.ID, 1058, 62); got != want {
+	if got := p.BaseRTT(h0.ID, r0.ID, Pair{}, 1058, 62); got != want {
 		t.Errorf("base RTT %v, want %v", got, want)
 	}
 	path := func(ids []PortID) string {
@@ -92,19 +92,19 @@ func TestDCONTestbed(t *testing.T) {
 		}
 		return strings.Join(names, " ")
 	}
-	if got, want := path(p.PathOf(h0.ID, r0.ID)), "H0-eth1 L0-eth2 S0-eth3 L2-eth1"; got != want {
+	if got, want := path(p.PathOf(h0.ID, r0.ID, Pair{})), "H0-eth1 L0-eth2 S0-eth3 L2-eth1"; got != want {
 		t.Errorf("path %s, want %s", got, want)
 	}
 	s1, l2 := p.NodeByName("S1").ID, p.NodeByName("L2").ID
-	if got, want := path(p.PathVia(h0.ID, r0.ID, []NodeID{l2, s1})), "H0-eth1 L0-eth3 S1-eth3 L2-eth1"; got != want {
+	if got, want := path(p.PathVia(h0.ID, r0.ID, []NodeID{l2, s1}, Pair{})), "H0-eth1 L0-eth3 S1-eth3 L2-eth1"; got != want {
 		t.Errorf("path through L2 and S1 %s, want %s", got, want)
 	}
 	for _, via := range [][]NodeID{{p.NodeByName("L1").ID}, {s1, p.NodeByName("S0").ID}, {h15.ID}} {
-		if got := p.PathVia(h0.ID, r0.ID, via); got != nil {
+		if got := p.PathVia(h0.ID, r0.ID, via, Pair{}); got != nil {
 			t.Errorf("a path through %v: %s", via, path(got))
 		}
 	}
-	if got := p.PathOf(h0.ID, h0.ID); len(got) != 0 {
+	if got := p.PathOf(h0.ID, h0.ID, Pair{}); len(got) != 0 {
 		t.Errorf("path to itself %s", path(got))
 	}
 	if got := path(p.PortBetween(l2, s1)); got != "L2-eth18" {
@@ -187,7 +187,7 @@ func TestLargeFabric(t *testing.T) {
 	if len(p.Hosts) != 1024 || len(p.NextHops(0, 1023)) != 8 {
 		t.Errorf("%s; %d next hops", p.Summary(), len(p.NextHops(0, 1023)))
 	}
-	if n := p.PathOf(p.Hosts[0], p.Hosts[1023]); len(n) != 6 {
+	if n := p.PathOf(p.Hosts[0], p.Hosts[1023], Pair{}); len(n) != 6 {
 		t.Errorf("path of %d links, want 6", len(n))
 	}
 }
@@ -208,7 +208,7 @@ func TestLargestFabric(t *testing.T) {
 			t.Errorf("%s; %d leaves, %d routes to them", p.Summary(), r.Leaves, len(r.ToLeaf))
 		}
 		last := p.Hosts[MaxHosts-1]
-		if n := p.PathOf(p.Hosts[0], last); len(n) != c.hops || p.PeerNode(n[c.hops-1]).ID != last {
+		if n := p.PathOf(p.Hosts[0], last, Pair{}); len(n) != c.hops || p.PeerNode(n[c.hops-1]).ID != last {
 			t.Errorf("%s: path %v, want %d links", p.Summary(), n, c.hops)
 		}
 		if a := p.Nodes[last].Addr.String(); a != "10.0.64.0" {

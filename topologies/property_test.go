@@ -3,6 +3,7 @@ package topologies_test
 import (
 	"bytes"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,8 @@ import (
 	"github.com/pausenet/pausenet/topologies/draw"
 )
 
-// fabrics generates specs of connected fabrics: a tree of switches with extra links, hosts anywhere; or a builder's.
+// fabrics generates specs of connected fabrics: a tree of switches with extra links, hosts anywhere, some of them by several ports; or a
+// builder's.
 func fabrics() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
@@ -41,7 +43,12 @@ func fabrics() *rapid.Generator[string] {
 			}
 		}
 		for i := range hosts {
-			fmt.Fprintf(&b, "  - {from: h%d, to: s%d}\n", i, rapid.IntRange(0, switches-1).Draw(t, "switch"))
+			first := rapid.IntRange(0, switches-1).Draw(t, "switch")
+			for n := range rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "homes") {
+				if n < switches {
+					fmt.Fprintf(&b, "  - {from: h%d, to: s%d, count: %d}\n", i, (first+n)%switches, rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "ports"))
+				}
+			}
 		}
 		return b.String()
 	})
@@ -101,10 +108,26 @@ func checkPorts(t *rapid.T, p *topologies.Plan) {
 	for i, id := range p.Hosts {
 		n := &p.Nodes[id]
 		a := n.Addr.As4()
-		if n.Index != i || n.Kind != topologies.Host || n.Tier != 0 || len(n.Ports) != 1 || a[0] != 10 ||
-			int(a[1])<<16+int(a[2])<<8+int(a[3]) != i+1 {
+		if n.Index != i || n.Kind != topologies.Host || n.Tier != 0 || a[0] != 10 ||
+			int(a[1])<<16+int(a[2])<<8+int(a[3]) != i+1 || p.Interface(id, 0) != i {
 			t.Fatalf("host %d is %+v", i, n)
 		}
+		for place, port := range n.Ports {
+			if host, at, err := p.End(fmt.Sprintf("%s.%d", n.Name, place+1)); err != nil || host != id || int(at) != place {
+				t.Fatalf("end %d of %s is %d of node %d, %v", place, n.Name, at, host, err)
+			}
+			if to := p.Interface(id, uint8(place)); p.Interfaces[to] != port || p.Ports[port].Interface != to {
+				t.Fatalf("interface %d of %s is port %d", place, n.Name, p.Interfaces[to])
+			}
+		}
+	}
+	addresses := map[netip.Addr]bool{}
+	for i := range p.Ports {
+		a := p.Address(topologies.PortID(i))
+		if host := p.Nodes[p.Ports[i].Node].Kind == topologies.Host; a.IsValid() != host || addresses[a] && host {
+			t.Fatalf("port %s has the address %v", p.Ports[i].Name, a)
+		}
+		addresses[a] = true
 	}
 	for i, id := range p.Switch {
 		if n := &p.Nodes[id]; n.Index != i || n.Kind != topologies.Switch || n.Tier < 1 {
@@ -137,40 +160,38 @@ func checkRoutes(t *rapid.T, p *topologies.Plan) {
 		}
 	}
 	for sw, id := range p.Switch {
-		for h, host := range p.Hosts {
-			hops := p.NextHops(sw, h)
+		for to, last := range p.Interfaces {
+			leaf := p.PeerNode(last).ID
+			hops := p.NextHops(sw, to)
 			if !slices.IsSorted(hops) || len(hops) == 0 {
 				t.Fatalf("next hops %v", hops)
 			}
 			for _, port := range p.Nodes[id].Ports {
-				nearer := distance[p.PeerNode(port).ID][host] == distance[id][host]-1
+				peer := p.PeerNode(port)
+				nearer := peer.Kind == topologies.Switch && distance[peer.ID][leaf] == distance[id][leaf]-1
+				if id == leaf {
+					nearer = p.Ports[port].Peer == last
+				}
 				if nearer != slices.Contains(hops, port) {
-					t.Fatalf("port %s towards %s: nearer %t, in %v", p.Ports[port].Name, p.Nodes[host].Name, nearer, hops)
+					t.Fatalf("port %s towards %s: nearer %t, in %v", p.Ports[port].Name, p.Ports[last].Name, nearer, hops)
 				}
 			}
 		}
 	}
 	for _, a := range p.Hosts {
 		for _, b := range p.Hosts {
-			path, back := p.PathOf(a, b), p.PathOf(b, a)
 			if a == b {
 				continue
 			}
-			if len(path) != distance[a][b] || len(back) != len(path) || p.Hops(a, b) != len(path) {
-				t.Fatalf("path of %d links and %d back, distance %d", len(path), len(back), distance[a][b])
+			pairs := p.Pairs(a, b)
+			if p.PairOf(a, b, len(pairs)+1) != pairs[1%len(pairs)] {
+				t.Fatal("flows do not take turns")
 			}
-			at := a
-			var via []topologies.NodeID
-			for _, id := range path {
-				if p.Ports[id].Node != at {
-					t.Fatalf("the path breaks at %s", p.Ports[id].Name)
+			for i, pair := range pairs {
+				if same := len(p.Nodes[a].Ports) == len(p.Nodes[b].Ports); same && pair != (topologies.Pair{From: uint8(i), To: uint8(i)}) {
+					t.Fatalf("pair %d from %s to %s is %v", i, p.Nodes[a].Name, p.Nodes[b].Name, pair)
 				}
-				if at = p.PeerNode(id).ID; at != b {
-					via = append(via, at)
-				}
-			}
-			if at != b || !slices.Equal(p.PathVia(a, b, via), path) {
-				t.Fatalf("the path ends at %s; through its own nodes it is another", p.Nodes[at].Name)
+				checkPath(t, p, distance, a, b, pair)
 			}
 		}
 	}
@@ -184,6 +205,30 @@ func checkRoutes(t *rapid.T, p *topologies.Plan) {
 	}
 }
 
+// checkPath: the path by a pair of interfaces is as long as the distance between their switches, and is that through its own nodes.
+func checkPath(t *rapid.T, p *topologies.Plan, distance [][]int, a, b topologies.NodeID, pair topologies.Pair) {
+	first, last := p.Nodes[a].Ports[pair.From], p.Nodes[b].Ports[pair.To]
+	path, back := p.PathOf(a, b, pair), p.PathOf(b, a, pair.Back())
+	if links := distance[p.PeerNode(first).ID][p.PeerNode(last).ID] + 2; len(path) != links || len(back) != links {
+		t.Fatalf("path of %d links and %d back, distance %d", len(path), len(back), links)
+	}
+	if path[0] != first || p.Ports[path[len(path)-1]].Peer != last {
+		t.Fatalf("the path goes from %s to the peer of %s", p.Ports[path[0]].Name, p.Ports[path[len(path)-1]].Name)
+	}
+	at := a
+	var via []topologies.NodeID
+	for _, id := range path {
+		if p.Ports[id].Node != at {
+			t.Fatalf("the path breaks at %s", p.Ports[id].Name)
+		}
+		if at = p.PeerNode(id).ID; at != b {
+			via = append(via, at)
+		}
+	}
+	if at != b || !slices.Equal(p.PathVia(a, b, via, pair), path) {
+		t.Fatalf("the path ends at %s; through its own nodes it is another", p.Nodes[at].Name)
+	}
+}
 func FuzzParse(f *testing.F) {
 	for _, name := range topologies.BuiltinNames() {
 		data, err := topologies.BuiltinSource(name)

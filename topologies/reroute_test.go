@@ -11,7 +11,7 @@ import (
 // TestRoutesOver: without some links every switch has just those ports to a host that lie on a shortest path of what is left, by
 // Floyd and Warshall.
 func TestRoutesOver(t *testing.T) {
-	const spec = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2}\nlinks: [{from: leaf0, to: leaf1}, {from: spine0, to: spine1, count: 2}]"
+	const spec = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2}\nlinks: [{from: leaf0, to: leaf1}, {from: spine0, to: spine1, count: 2}, {from: h0, to: leaf1}, {from: h5, to: leaf0, count: 2}]"
 	plan, err := Parse("x.yaml", []byte(spec))
 	if err != nil {
 		t.Fatal(err)
@@ -44,19 +44,20 @@ func TestRoutesOver(t *testing.T) {
 		}
 		r := plan.RoutesOver(func(p PortID) bool { return !down[plan.Ports[p].Link] })
 		for s, sw := range plan.Switch {
-			for h, host := range plan.Hosts {
+			for to, own := range plan.Interfaces {
+				host := plan.Ports[own].Node
 				var want []PortID
 				// A host's own link counts at its switch alone: the others send there whether it is up or not.
-				leaf := plan.PeerNode(plan.Nodes[host].Ports[0]).ID
+				leaf := plan.PeerNode(own).ID
 				for _, p := range plan.Nodes[sw].Ports {
 					peer := plan.PeerNode(p)
 					switch {
 					case down[plan.Ports[p].Link]:
-					case sw == leaf && peer.ID == host, sw != leaf && peer.Kind == Switch && distance[sw][leaf] < far && distance[peer.ID][leaf] == distance[sw][leaf]-1:
+					case sw == leaf && plan.Ports[p].Peer == own, sw != leaf && peer.Kind == Switch && distance[sw][leaf] < far && distance[peer.ID][leaf] == distance[sw][leaf]-1:
 						want = append(want, p)
 					}
 				}
-				if got := r.Next(s, h); !slices.Equal(got, want) {
+				if got := r.Next(s, to); !slices.Equal(got, want) {
 					t.Fatalf("without %v: %s to %s by %v, want %v", down, plan.Nodes[sw].Name, plan.Nodes[host].Name, got, want)
 				}
 			}

@@ -7,8 +7,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// shortestPaths finds, for each switch and host, the ports on paths with the fewest hops. Hosts have one port each, so
-// all hosts of a switch share the paths to that switch: one breadth-first search serves them all.
+// shortestPaths finds, for each switch and interface of a host, the ports on paths with the fewest hops through switches. All interfaces
+// at a switch share the paths to that switch: one breadth-first search serves them all.
 func (p *Plan) shortestPaths() Routes { return p.RoutesOver(func(PortID) bool { return true }) }
 
 // RoutesOver are the shortest paths over the links of the ports that can be used; a link is used from both ends or from none.
@@ -43,12 +43,13 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 		leaf := -1
 		for _, id := range p.Nodes[root].Ports {
 			if peer := p.PeerNode(id); peer.Kind == Host {
-				leaf = int(r.Leaf[peer.Index])
+				to := p.Ports[p.Ports[id].Peer].Interface
+				leaf = int(r.Leaf[to])
 				last := []PortID{id}
 				if !usable(id) {
 					last = nil
 				}
-				r.Last[peer.Index] = store(last)
+				r.Last[to] = store(last)
 			}
 		}
 		if leaf < 0 {
@@ -121,14 +122,14 @@ func (p *Plan) fabricLinks(usable func(PortID) bool) (first []int32, links []fab
 	return append(first, int32(len(links))), links
 }
 
-// leaves are routes without groups: the hosts' leaves, and room for the rest.
+// leaves are routes without groups: the interfaces' leaves, and room for the rest.
 func (p *Plan) leaves() Routes {
-	r := Routes{Leaf: make([]int32, len(p.Hosts)), Last: make([]int32, len(p.Hosts))}
+	r := Routes{Leaf: make([]int32, len(p.Interfaces)), Last: make([]int32, len(p.Interfaces))}
 	for _, sw := range p.Switch {
 		leaf := int32(r.Leaves)
 		for _, id := range p.Nodes[sw].Ports {
 			if peer := p.PeerNode(id); peer.Kind == Host {
-				r.Leaf[peer.Index] = leaf
+				r.Leaf[p.Ports[p.Ports[id].Peer].Interface] = leaf
 				r.Leaves = int(leaf) + 1
 			}
 		}
@@ -137,47 +138,54 @@ func (p *Plan) leaves() Routes {
 	return r
 }
 
-// Hops is the number of links from node to host on a shortest path.
-func (p *Plan) Hops(node, host NodeID) int {
+// Hops is the number of links from a switch to the interface with index to on a shortest path; -1 where there is none.
+func (p *Plan) Hops(sw NodeID, to int) int {
 	hops := 0
-	for node != host {
-		node = p.PeerNode(p.firstHop(node, host)).ID
-		hops++
+	for n := &p.Nodes[sw]; n.Kind == Switch; hops++ {
+		next := p.NextHops(n.Index, to)
+		if len(next) == 0 {
+			return -1
+		}
+		n = p.PeerNode(next[0])
 	}
 	return hops
 }
 
-// firstHop is the first port of node on a shortest path to host.
-func (p *Plan) firstHop(node, host NodeID) PortID {
-	n := &p.Nodes[node]
-	if n.Kind == Host {
-		return n.Ports[0]
-	}
-	return p.NextHops(n.Index, p.Nodes[host].Index)[0]
+// PathOf is the first shortest path from one host to another by a pair of their interfaces: the ports, in order, that a frame leaves by,
+// beginning with the source's own. It is empty if the hosts are the same, nil if switches do not join the interfaces.
+func (p *Plan) PathOf(source, destination NodeID, pair Pair) []PortID {
+	return p.PathVia(source, destination, nil, pair)
 }
 
-// PathOf is the first shortest path from one host to another: the ports, in order, that a frame leaves by, beginning
-// with the source's own. It is empty if the hosts are the same.
-func (p *Plan) PathOf(source, destination NodeID) []PortID {
-	return p.PathVia(source, destination, nil)
-}
-
-// PathVia is the first shortest path between two hosts that goes through every node of via, in any order; nil if there
-// is none.
-func (p *Plan) PathVia(source, destination NodeID, via []NodeID) []PortID {
+// PathVia is the first shortest path between two hosts, by a pair of their interfaces, that goes through every node of via, in any order; nil if
+// there is none.
+func (p *Plan) PathVia(source, destination NodeID, via []NodeID, pair Pair) []PortID {
 	// A node on a shortest path is a fixed number of hops away from its end, so at each distance at most one node can be
 	// asked for, and whether the path can be completed depends on the node alone.
-	hops := 0
-	if source != destination {
-		hops = p.Hops(source, destination)
+	to := p.Interface(destination, pair.To)
+	hopsFrom := func(node NodeID) int {
+		switch {
+		case node == destination:
+			return 0
+		case node == source:
+			hops := p.Hops(p.PeerNode(p.Nodes[source].Ports[pair.From]).ID, to)
+			if hops < 0 {
+				return hops
+			}
+			return hops + 1
+		case p.Nodes[node].Kind == Host:
+			return -1
+		}
+		return p.Hops(node, to)
+	}
+	hops := hopsFrom(source)
+	if hops < 0 {
+		return nil
 	}
 	want := make(map[int]NodeID, len(via))
 	for _, v := range via {
-		if p.Nodes[v].Kind == Host && v != source && v != destination {
-			return nil
-		}
-		h := p.Hops(v, destination)
-		if other, taken := want[h]; h > hops || (taken && other != v) {
+		h := hopsFrom(v)
+		if other, taken := want[h]; h < 0 || h > hops || (taken && other != v) {
 			return nil
 		}
 		want[h] = v
@@ -193,9 +201,11 @@ func (p *Plan) PathVia(source, destination NodeID, via []NodeID) []PortID {
 			return true
 		}
 		n := &p.Nodes[node]
-		next := n.Ports
+		var next []PortID
 		if n.Kind == Switch {
-			next = p.NextHops(n.Index, p.Nodes[destination].Index)
+			next = p.NextHops(n.Index, to)
+		} else {
+			next = n.Ports[pair.From : pair.From+1]
 		}
 		for _, id := range next {
 			path = append(path, id)
@@ -214,11 +224,11 @@ func (p *Plan) PathVia(source, destination NodeID, via []NodeID) []PortID {
 }
 
 // BaseRTT is the time from the start of a data frame's transmission until its acknowledgement has arrived, when nothing
-// else is under way: the propagation delays and store-and-forward serialisations of the first shortest path, there and
-// back. dataBytes and ackBytes are frames with headers, without FCS, as Framing.LineBytes takes them.
-func (p *Plan) BaseRTT(source, destination NodeID, dataBytes, ackBytes int) vtime.Time {
+// else is under way: the propagation delays and store-and-forward serialisations of the first shortest path between the interfaces
+// of a pair, there and back. dataBytes and ackBytes are frames with headers, without FCS, as Framing.LineBytes takes them.
+func (p *Plan) BaseRTT(source, destination NodeID, pair Pair, dataBytes, ackBytes int) vtime.Time {
 	var t vtime.Time
-	for _, id := range p.PathOf(source, destination) {
+	for _, id := range p.PathOf(source, destination, pair) {
 		port := &p.Ports[id]
 		t += 2*port.Delay + port.Rate.TimeFor(p.Framing.LineBytes(dataBytes)) + port.Rate.TimeFor(p.Framing.LineBytes(ackBytes))
 	}

@@ -16,6 +16,8 @@ const (
 	MaxHosts          = 16384
 	MaxSwitches       = 4096
 	MaxPortsPerSwitch = 1024
+	MaxPortsPerHost   = 64
+	maxInterfaces     = 1 << 17 // ports of all hosts: 8 of each of MaxHosts
 	maxLinks          = 1 << 19
 
 	minRate  = units.Mbps

@@ -53,7 +53,20 @@ func (p *Plan) Summary() string {
 	if len(classes) == 1 {
 		links = fmt.Sprintf("%s of %v", Plural(len(p.Links), "link"), classes[0])
 	}
-	return fmt.Sprintf("%s, %s, %s", Plural(len(p.Hosts), "host"), Plural(len(p.Switch), "switch"), links)
+	return fmt.Sprintf("%s, %s, %s", p.HostSummary(), Plural(len(p.Switch), "switch"), links)
+}
+
+// HostSummary is how many hosts there are, and if any has several ports how many those have: "16 hosts of 8 ports", "3 hosts with 5 ports".
+func (p *Plan) HostSummary() string {
+	hosts := Plural(len(p.Hosts), "host")
+	each := len(p.Nodes[p.Hosts[0]].Ports)
+	switch {
+	case p.SinglePort():
+		return hosts
+	case slices.ContainsFunc(p.Hosts, func(id NodeID) bool { return len(p.Nodes[id].Ports) != each }):
+		return fmt.Sprintf("%s with %d ports", hosts, len(p.Interfaces))
+	}
+	return fmt.Sprintf("%s of %d ports", hosts, each)
 }
 
 // Plural is a number of things in words: "1 host", "2 switches".

@@ -22,11 +22,13 @@ type View struct {
 
 // NodeView is a node of a View.
 type NodeView struct {
-	Name    string      `json:"name"`
-	Kind    string      `json:"kind"`
-	Tier    int         `json:"tier"`
-	Address string      `json:"address,omitempty"`
-	Buffer  units.Bytes `json:"buffer_bytes,omitempty"`
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`
+	Tier    int    `json:"tier"`
+	Address string `json:"address,omitempty"`
+	// Addresses are those of a host of several ports, by port; Address is the first of them.
+	Addresses []string    `json:"addresses,omitempty"`
+	Buffer    units.Bytes `json:"buffer_bytes,omitempty"`
 }
 
 // LinkView is a link of a View; its ends are interface names.
@@ -45,6 +47,11 @@ func (p *Plan) View() View {
 		node := NodeView{Name: n.Name, Kind: n.Kind.String(), Tier: n.Tier, Buffer: n.Buffer}
 		if n.Kind == Host {
 			node.Address = n.Addr.String()
+			for _, id := range n.Ports {
+				if len(n.Ports) > 1 {
+					node.Addresses = append(node.Addresses, p.Address(id).String())
+				}
+			}
 		}
 		v.Nodes = append(v.Nodes, node)
 	}
@@ -68,21 +75,47 @@ func (p *Plan) Describe(w io.Writer) error {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, id := range p.Switch {
 		n := &p.Nodes[id]
-		names := make([]string, len(n.Ports))
-		for i, port := range n.Ports {
-			names[i] = p.PeerNode(port).Name
-		}
 		buffer := ""
 		if n.Buffer > 0 {
 			buffer = fmt.Sprintf(", buffer %v", n.Buffer)
 		}
-		fmt.Fprintf(t, "  %s\ttier %d, %s%s\t%s\n", n.Name, n.Tier, Plural(len(n.Ports), "port"), buffer, Abbreviate(names))
+		fmt.Fprintf(t, "  %s\ttier %d, %s%s\t%s\n", n.Name, n.Tier, Plural(len(n.Ports), "port"), buffer, p.neighbours(n))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// neighbours lists what a switch is cabled to, in the order of its ports; of hosts of several ports by which port: "h0..h7 (eth2) spine0".
+func (p *Plan) neighbours(n *Node) string {
+	var parts []string
+	var names []string // those to come, all by ports of one number
+	number := 0
+	flush := func() {
+		if len(names) > 0 {
+			part := Abbreviate(names)
+			if number > 0 {
+				part += fmt.Sprintf(" (eth%d)", number)
+			}
+			parts = append(parts, part)
+		}
+		names = names[:0]
+	}
+	for _, port := range n.Ports {
+		peer, by := p.PeerNode(port), 0
+		if peer.Kind == Host && len(peer.Ports) > 1 {
+			by = p.Ports[p.Ports[port].Peer].Number
+		}
+		if by != number {
+			flush()
+			number = by
+		}
+		names = append(names, peer.Name)
+	}
+	flush()
+	return strings.Join(parts, " ")
 }
 
 // Abbreviate lists names with runs of numbers shortened the way specs write them: "R0 R1 H2..H15".

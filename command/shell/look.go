@@ -84,9 +84,11 @@ func (s *Shell) dump([]string) error {
 		for i := range plan.Nodes {
 			n := &plan.Nodes[i]
 			if n.Kind == topologies.Host {
-				o := e.HostStack(n.Index)
-				fmt.Fprintf(w, "%s\t%v\tprograms: %d frames sent, %d delivered, %d dropped in the host, %d in the fabric\n", n.Name, n.Addr,
-					o.Sent.Frames, o.Delivered.Frames, o.HostDrops+o.Unknown, o.Refused)
+				for place, id := range n.Ports {
+					o := e.HostStack(plan.Ports[id].Interface)
+					fmt.Fprintf(w, "%s\t%v\tprograms: %d frames sent, %d delivered, %d dropped in the host, %d in the fabric\n",
+						plan.EndName(n.ID, uint8(place)), plan.Address(id), o.Sent.Frames, o.Delivered.Frames, o.HostDrops+o.Unknown, o.Refused)
+				}
 				continue
 			}
 			t := &e.State().Switches[n.Index]

@@ -35,6 +35,9 @@ func (s *Shell) onNode(node string, words []string, line string) error {
 		if h, err := s.Fabric.Host(name); err == nil {
 			return h.Addr.String()
 		}
+		if host, place, err := s.Fabric.Plan.End(name); err == nil && strings.Contains(name, ".") { // h0-eth2 is an interface's own name
+			return s.Fabric.Plan.Address(s.Fabric.Plan.Nodes[host].Ports[place]).String()
+		}
 		return ""
 	})
 	cmd := exec.Command(words[0], words[1:]...)

@@ -45,7 +45,7 @@ func Worst(plan *topologies.Plan, ports []topologies.PortID) *Incast {
 
 // congests says whether more is sent to the receiver than it takes.
 func (i *Incast) congests(plan *topologies.Plan) bool {
-	access := func(h topologies.NodeID) units.Rate { return plan.Ports[plan.Nodes[h].Ports[0]].Rate }
+	access := func(h topologies.NodeID) units.Rate { return plan.Ports[plan.Nodes[h].Ports[0]].Rate } // the ports of a host are alike, or nearly
 	through := units.Rate(0)
 	for _, h := range i.Through {
 		through += access(h)
@@ -61,7 +61,8 @@ func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 	here, there := plan.Ports[id].Node, plan.PeerNode(id).ID
 	hosts := plan.Hosts[:min(len(plan.Hosts), mostHosts)]
 	by := func(from, to topologies.NodeID, first, second topologies.NodeID) bool {
-		return from != to && plan.PathVia(from, to, []topologies.NodeID{first, second}) != nil && from != second && to != first
+		return from != to && from != second && to != first &&
+			len(plan.PairsVia(from, to, []topologies.NodeID{first, second}, topologies.Pair{}, 0)) > 0
 	}
 	i := &Incast{Port: id, Receiver: -1}
 	// The nearest receiver: a switch's own host shares nothing else with the port.
@@ -71,7 +72,7 @@ func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 			if !by(from, to, there, here) {
 				continue
 			}
-			if n := plan.Hops(here, to); i.Receiver < 0 || n < hops {
+			if n := nearest(plan, here, to); i.Receiver < 0 || n < hops {
 				i.Receiver, hops = to, n
 			}
 			break
@@ -97,6 +98,17 @@ func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 	fill(&i.Beside, rate, func(h topologies.NodeID) bool { return h != i.Receiver && !by(h, i.Receiver, there, here) })
 	fill(&i.Back, plan.Ports[id].Rate, func(h topologies.NodeID) bool { return h != i.Receiver && by(h, i.Through[0], here, there) })
 	return i
+}
+
+// nearest is how many links there are from a switch to the nearest port of a host.
+func nearest(plan *topologies.Plan, sw, host topologies.NodeID) int {
+	least := len(plan.Links) + 1
+	for _, id := range plan.Nodes[host].Ports {
+		if n := plan.Hops(sw, plan.Ports[id].Interface); n >= 0 {
+			least = min(least, n)
+		}
+	}
+	return least
 }
 
 // flows are those of the incast: without end, and without congestion control.

@@ -28,7 +28,9 @@ type NodeDescription struct {
 	Kind    string `json:"kind"`
 	Tier    int    `json:"tier"` // 0 of hosts, 1 of the switches that they are cabled to, and so on
 	Address string `json:"address,omitempty"`
-	Ports   int    `json:"ports"`
+	// Addresses are those of a host of several ports, by port; Address is the first of them.
+	Addresses []string `json:"addresses,omitempty"`
+	Ports     int      `json:"ports"`
 	// Of a host: what became of its programs' frames.
 	Programs *engine.HostStackCounts `json:"programs,omitempty"`
 }
@@ -52,7 +54,12 @@ func (f *Fabric) Describe() (*Description, error) {
 			own := NodeDescription{Name: n.Name, Kind: n.Kind.String(), Tier: n.Tier, Ports: len(n.Ports)}
 			if n.Kind == topologies.Host {
 				own.Address = n.Addr.String()
-				counts := e.HostStack(n.Index)
+				for _, id := range n.Ports {
+					if len(n.Ports) > 1 {
+						own.Addresses = append(own.Addresses, f.Plan.Address(id).String())
+					}
+				}
+				counts := hostStack(e, n)
 				own.Programs = &counts
 			}
 			d.Nodes = append(d.Nodes, own)

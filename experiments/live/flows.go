@@ -63,6 +63,19 @@ func (f *Fabric) Host(name string) (*topologies.Node, error) {
 	return n, err
 }
 
+// end is the host of a name, and the place of its port if the name says one: "h0.2".
+func (f *Fabric) end(name string) (n *topologies.Node, place uint8, named bool, err error) {
+	if f.Plan.NodeByName(name) != nil {
+		n, err = f.Host(name)
+		return n, 0, false, err
+	}
+	host, place, err := f.Plan.End(name)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	return &f.Plan.Nodes[host], place, true, nil
+}
+
 // StartFlows starts flows at one time. ended is told of each, on the engine's goroutine. With the first flows of the scenario the
 // scenario begins, faults and all.
 func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) error {
@@ -75,11 +88,11 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			flows[i] = *r.own
 			continue
 		}
-		from, err := f.Host(r.From)
+		from, fromPlace, fromNamed, err := f.end(r.From)
 		if err != nil {
 			return err
 		}
-		to, err := f.Host(r.To)
+		to, toPlace, toNamed, err := f.end(r.To)
 		if err != nil {
 			return err
 		}
@@ -89,7 +102,16 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		if r.Size <= 0 {
 			return fmt.Errorf("a flow of %v: give a size such as 10MB", r.Size)
 		}
-		flows[i] = scenario.Flow{Source: from.ID, Destination: to.ID, Size: r.Size}
+		flows[i] = scenario.Flow{Source: from.ID, Destination: to.ID, Size: r.Size, Pair: topologies.Pair{From: fromPlace, To: toPlace}}
+		if fromNamed {
+			flows[i].Named |= topologies.NamedFrom
+		}
+		if toNamed {
+			flows[i].Named |= topologies.NamedTo
+		}
+		if len(f.Plan.PairsVia(from.ID, to.ID, nil, flows[i].Pair, flows[i].Named)) == 0 {
+			return fmt.Errorf("no switches join %s and %s: name interfaces of one plane", r.From, r.To)
+		}
 	}
 	return f.Do(func(e *engine.Engine) error {
 		if !f.begun && slices.ContainsFunc(requests, func(r FlowRequest) bool { return r.own != nil }) {
@@ -100,6 +122,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			salt := f.options.Seed<<32 ^ uint64(e.AddedFlows())
 			own := &flows[i]
 			own.Start += e.Now()
+			own.Join(f.Plan, e.AddedFlows())
 			config, err := f.Made.Flow(own, r.CC, salt)
 			if err != nil {
 				return err
@@ -127,7 +150,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 
 // Incast has n hosts send to one at the same time, those first that follow it in the order of hosts.
 func (f *Fabric) Incast(n int, to string, size units.Bytes, cc string) ([]FlowRequest, error) {
-	receiver, err := f.Host(to)
+	receiver, _, _, err := f.end(to)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +177,7 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 			tags = append(tags, own.Tag)
 		}
 		if tag == "" || tag == own.Tag {
-			requests = append(requests, FlowRequest{From: f.Plan.Nodes[own.Source].Name, To: f.Plan.Nodes[own.Destination].Name, Size: own.Size, own: own})
+			requests = append(requests, FlowRequest{From: f.Plan.EndName(own.Source, own.Pair.From), To: f.Plan.EndName(own.Destination, own.Pair.To), Size: own.Size, own: own})
 		}
 	}
 	switch {

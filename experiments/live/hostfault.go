@@ -17,11 +17,11 @@ import (
 // HostWords are what ChangeHost takes.
 var HostWords = []string{"receive=", "buffer=", "xoff=", "xon=", "pfc-storm", "normal"}
 
-// ChangeHost changes a host's NIC: receive=1Gbps (with buffer=, xoff=, xon=) makes it a slow receiver, receive=normal a healthy one;
+// ChangeHost changes a host's NICs, or the one that the name says (h0.2): receive=1Gbps (with buffer=, xoff=, xon=) makes it a slow receiver, receive=normal a healthy one;
 // pfc-storm on (with priorities such as 3,4 and interval=50us) injects a PFC storm into its switch, pfc-storm off ends that; normal
 // undoes both.
 func (f *Fabric) ChangeHost(name string, words []string) error {
-	n, err := f.Host(name)
+	nics, err := f.nics(name)
 	if err != nil {
 		return err
 	}
@@ -32,18 +32,20 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 	}
 	switch key {
 	case "receive":
-		change, err = receive(n, words)
+		change, err = receive(nics, words)
 	case "pfc-storm", "pause-flood": // the latter is its old name
-		change, err = f.storm(n, words[1:])
+		change, err = f.storm(name, nics, words[1:])
 	case "normal":
 		if len(words) > 1 {
 			err = fmt.Errorf("%s: normal stands alone", words[1])
 		}
 		change = func(e *engine.Engine) error {
-			if err := e.SetReceiver(n.Index, nil); err != nil || f.Made.Scenario.Switch.FlowControl == switchagent.FlowCBFC {
-				return err // under credits there are no storms
-			}
-			return e.InjectPFCStorm(n.Index, 0, 0)
+			return each(e, nics, func(nic int) error {
+				if err := e.SetReceiver(nic, nil); err != nil || f.Made.Scenario.Switch.FlowControl == switchagent.FlowCBFC {
+					return err // under credits there are no storms
+				}
+				return e.InjectPFCStorm(nic, 0, 0)
+			})
 		}
 	default:
 		err = fmt.Errorf("%q is nothing that a host can be: write receive=1Gbps, receive=normal, pfc-storm on, pfc-storm off or normal", key)
@@ -54,18 +56,42 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 	return f.Do(change)
 }
 
-// happen has an effect happen to a host.
-func happen(host *topologies.Node, effect settings.Effect) func(e *engine.Engine) error {
+// nics are the ports of a host, or the one, that a name stands for.
+func (f *Fabric) nics(name string) ([]topologies.PortID, error) {
+	n, place, named, err := f.end(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case named:
+		return n.Ports[place : place+1], nil
+	}
+	return n.Ports, nil
+}
+
+// each does something to NICs.
+func each(e *engine.Engine, nics []topologies.PortID, do func(nic int) error) error {
+	for _, id := range nics {
+		if err := do(e.Plan().Ports[id].Interface); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// happen has an effect happen to NICs of a host.
+func happen(nics []topologies.PortID, effect settings.Effect) func(e *engine.Engine) error {
 	return func(e *engine.Engine) error {
-		_, err := runner.ApplyFault(e, &scenario.Fault{Hosts: []topologies.NodeID{host.ID}, Effect: effect})
+		_, err := runner.ApplyFault(e, &scenario.Fault{NICs: nics, Effect: effect})
 		return err
 	}
 }
 
 // receive reads receive=RATE [buffer=SIZE] [xoff=SIZE] [xon=SIZE], with the defaults of scenarios.
-func receive(host *topologies.Node, words []string) (func(e *engine.Engine) error, error) {
+func receive(nics []topologies.PortID, words []string) (func(e *engine.Engine) error, error) {
 	if words[0] == "receive=normal" && len(words) == 1 {
-		return func(e *engine.Engine) error { return e.SetReceiver(host.Index, nil) }, nil
+		return func(e *engine.Engine) error {
+			return each(e, nics, func(nic int) error { return e.SetReceiver(nic, nil) })
+		}, nil
 	}
 	effect := settings.NewEffect(settings.FaultReceiver)
 	effect.Receiver = settings.NewReceiver()
@@ -84,16 +110,18 @@ func receive(host *topologies.Node, words []string) (func(e *engine.Engine) erro
 	if err := effect.Receiver.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.Join(words, " "), err)
 	}
-	return happen(host, effect), nil
+	return happen(nics, effect), nil
 }
 
 // storm reads on [3,4] [interval=50us], or off.
-func (f *Fabric) storm(host *topologies.Node, words []string) (func(e *engine.Engine) error, error) {
+func (f *Fabric) storm(host string, nics []topologies.PortID, words []string) (func(e *engine.Engine) error, error) {
 	if len(words) == 1 && words[0] == "off" {
-		return func(e *engine.Engine) error { return e.InjectPFCStorm(host.Index, 0, 0) }, nil
+		return func(e *engine.Engine) error {
+			return each(e, nics, func(nic int) error { return e.InjectPFCStorm(nic, 0, 0) })
+		}, nil
 	}
 	if len(words) == 0 || words[0] != "on" {
-		return nil, fmt.Errorf("write: host %s pfc-storm on [PRIORITIES] [interval=TIME], or host %s pfc-storm off", host.Name, host.Name)
+		return nil, fmt.Errorf("write: host %s pfc-storm on [PRIORITIES] [interval=TIME], or host %s pfc-storm off", host, host)
 	}
 	effect := settings.NewEffect(settings.FaultPause)
 	effect.Priorities = 1 << f.Made.Scenario.Host.DataPriority
@@ -107,5 +135,5 @@ func (f *Fabric) storm(host *topologies.Node, words []string) (func(e *engine.En
 			return nil, fmt.Errorf("%s: %w", word, err)
 		}
 	}
-	return happen(host, effect), nil
+	return happen(nics, effect), nil
 }

@@ -98,9 +98,9 @@ func (f *Fabric) drops(call func(p place, frames int64)) {
 			call(place{node.Name, p.Name, f.Plan.PeerNode(p.ID).Name, d.Cause}, d.Frames)
 		}
 	}
-	for i, id := range f.Plan.Hosts {
+	for _, id := range f.Plan.Hosts {
 		var s HostSnapshot
-		snapshotHost(e, &s, i, f.Plan.Nodes[id].Name)
+		snapshotHost(e, &s, &f.Plan.Nodes[id])
 		for _, d := range s.Drops {
 			call(place{node: s.Node, cause: d.Cause}, d.Frames)
 		}

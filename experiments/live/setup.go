@@ -139,6 +139,7 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 	if s.Topology.Hash == topologies.HashHPCC { // of flows that come one by one
 		first = engine.Ports{Source: scenario.HPCCFirstPort + uint16(salt), Destination: scenario.HPCCNormalPort}
 	}
+	first.Pair = f.Pair
 	ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, extra.Via, first)
 	if err != nil {
 		return engine.FlowConfig{}, err

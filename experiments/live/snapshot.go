@@ -130,7 +130,7 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 			classes = f.snapshotPort(e, &s.Ports[i], i, classes)
 		}
 		for i, id := range f.Plan.Hosts {
-			snapshotHost(e, &s.Hosts[i], i, f.Plan.Nodes[id].Name)
+			snapshotHost(e, &s.Hosts[i], &f.Plan.Nodes[id])
 		}
 		f.snapshotFlows(e, s)
 		s.OpenFlows, s.Ended = e.OpenFlows(), f.ended.look()
@@ -249,9 +249,16 @@ func portDrops(e *engine.Engine, id int, node *topologies.Node) (drops []Drop) {
 	return drops
 }
 
-func snapshotHost(e *engine.Engine, s *HostSnapshot, index int, name string) {
-	n, o := e.NIC(index), e.HostStack(index)
-	*s = HostSnapshot{Node: name, CNPsSent: n.CNPsSent, CNPsReceived: n.CNPsReceived, CNMsReceived: n.CNMsReceived}
+// snapshotHost takes a host's counts: of all its ports together.
+func snapshotHost(e *engine.Engine, s *HostSnapshot, host *topologies.Node) {
+	o := hostStack(e, host)
+	*s = HostSnapshot{Node: host.Name}
+	for _, id := range host.Ports {
+		n := e.NIC(e.Plan().Ports[id].Interface)
+		s.CNPsSent += n.CNPsSent
+		s.CNPsReceived += n.CNPsReceived
+		s.CNMsReceived += n.CNMsReceived
+	}
 	if o.HostDrops > 0 {
 		s.Drops = append(s.Drops, Drop{"host_queue", o.HostDrops})
 	}
@@ -260,12 +267,20 @@ func snapshotHost(e *engine.Engine, s *HostSnapshot, index int, name string) {
 	}
 }
 
+// hostStack is what became of the frames of a host's programs, by all its ports together.
+func hostStack(e *engine.Engine, host *topologies.Node) (sum engine.HostStackCounts) {
+	for _, id := range host.Ports {
+		sum.Add(e.HostStack(e.Plan().Ports[id].Interface))
+	}
+	return sum
+}
+
 func (f *Fabric) snapshotFlows(e *engine.Engine, s *Snapshot) {
 	flows := e.Flows()
 	for _, id := range f.watch.open[:min(len(f.watch.open), mostFlows)] {
 		w := &flows[id]
 		own := FlowSnapshot{
-			DeliveredBytes: w.Delivered(), Flow: w.Number, From: f.Plan.Nodes[w.Source].Name, To: f.Plan.Nodes[w.Destination].Name, SizeBytes: w.Size, StartNS: w.Start.Nanoseconds(),
+			DeliveredBytes: w.Delivered(), Flow: w.Number, From: f.Plan.EndName(w.Source, w.Ports.From), To: f.Plan.EndName(w.Destination, w.Ports.To), SizeBytes: w.Size, StartNS: w.Start.Nanoseconds(),
 		}
 		if w.Sender != nil {
 			own.RateBPS, own.RTTNS = w.Sender.Rate(), w.Sender.LastRTT.Nanoseconds()

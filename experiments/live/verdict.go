@@ -149,8 +149,8 @@ func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 // shortestRTT is the least round trip of a small frame between a host and its switch's other end, twice.
 func shortestRTT(plan *topologies.Plan) vtime.Time {
 	least := vtime.Never
-	for _, h := range plan.Hosts {
-		p := &plan.Ports[plan.Nodes[h].Ports[0]]
+	for _, id := range plan.Interfaces {
+		p := &plan.Ports[id]
 		least = min(least, 4*(p.Delay+p.Rate.TimeFor(plan.Framing.LineBytes(60))))
 	}
 	return least

@@ -54,7 +54,7 @@ func longestRTT(plan *topologies.Plan) (longest vtime.Time, from, to string) {
 		if a == b {
 			continue
 		}
-		rtt := idealFCT(plan, a, b, 1, engine.Ports{Source: wire.MinEntropyPort})
+		rtt := idealFCT(plan, a, b, 1, engine.Ports{Pair: plan.PairOf(a, b, 0), Source: wire.MinEntropyPort})
 		if rtt > longest {
 			longest, from, to = rtt, plan.Nodes[a].Name, plan.Nodes[b].Name
 		}

@@ -57,7 +57,7 @@ func (w *watcher) FlowDone(now vtime.Time, flow int) {
 func (w *watcher) flowEvent(now vtime.Time, kind string, flow int) Event {
 	e := w.eventAt(now, kind, -1)
 	f := &w.flows()[flow]
-	e.Node, e.Peer = w.plan.Nodes[f.Source].Name, w.plan.Nodes[f.Destination].Name
+	e.Node, e.Peer = w.plan.EndName(f.Source, f.Ports.From), w.plan.EndName(f.Destination, f.Ports.To)
 	number := f.Number
 	e.Flow, e.SizeBytes = &number, f.Size
 	return e

@@ -31,16 +31,18 @@ func (t FlowTimes) slowdownLine() float64 { return float64(t.FCT) / float64(t.Li
 
 // TimesOf are the times of a flow of a size that took fct on a path, its ACKs on the way back.
 func TimesOf(plan *topologies.Plan, path, back []topologies.PortID, size int64, fct vtime.Time) FlowTimes {
-	first, last := plan.Ports[path[0]].Node, plan.PeerNode(path[len(path)-1]).ID
+	first := &plan.Ports[path[0]]
+	last := &plan.Ports[plan.Ports[path[len(path)-1]].Peer]
+	pair := topologies.Pair{From: uint8(first.Number - 1), To: uint8(last.Number - 1)}
 	return FlowTimes{
 		FCT: fct, Ideal: IdealFCT(plan, path, back, size),
-		HPCC: vtime.Time(HPCCAlone(plan, first, last, size)) * vtime.Nanosecond, Line: LineTime(plan, first, size),
+		HPCC: vtime.Time(HPCCAlone(plan, first.Node, last.Node, pair, size)) * vtime.Nanosecond, Line: LineTime(plan, first.ID, size),
 	}
 }
 
-// LineTime is how long a flow's bytes take at its sender's line rate.
-func LineTime(plan *topologies.Plan, source topologies.NodeID, size int64) vtime.Time {
-	return plan.Ports[plan.Nodes[source].Ports[0]].Rate.TimeFor(size)
+// LineTime is how long a flow's bytes take at the line rate of its sender's port.
+func LineTime(plan *topologies.Plan, port topologies.PortID, size int64) vtime.Time {
+	return plan.Ports[port].Rate.TimeFor(size)
 }
 
 // steady is how many packets of a flow are followed one by one; later ones leave as fast as the slowest link takes
@@ -115,10 +117,10 @@ const hpccHeader = 48
 
 // HPCCAlone is the completion time of a flow alone as the simulator reckons it, in whole nanoseconds: the delays there and
 // back, a full packet's serialisation on each link, and the flow's bytes with headers at the slowest link's rate.
-func HPCCAlone(plan *topologies.Plan, source, destination topologies.NodeID, size int64) int64 {
+func HPCCAlone(plan *topologies.Plan, source, destination topologies.NodeID, pair topologies.Pair, size int64) int64 {
 	var delay, transmission int64
 	mtu, slowest := int64(plan.MTU), int64(0)
-	for _, id := range plan.PathOf(source, destination) {
+	for _, id := range plan.PathOf(source, destination, pair) {
 		p := &plan.Ports[id]
 		rate := int64(p.Rate)
 		delay += p.Delay.Nanoseconds()

@@ -114,6 +114,14 @@ func (r *reading) sampledFlows() error {
 // way adds the ports of a path of nodes; where links are side by side, the first one's.
 func (r *reading) way(to *row, nodes []string) {
 	for i := 1; i < len(nodes); i++ {
+		if port, ok := r.portOf(nodes[i-1]); ok {
+			to.add(int64(port))
+			continue
+		}
+		if port, ok := r.portOf(nodes[i]); ok {
+			to.add(int64(port ^ 1)) // a link's ports have numbers that follow each other
+			continue
+		}
 		from, next := r.nodes[nodes[i-1]], r.nodes[nodes[i]]
 		l := slices.IndexFunc(r.head.Links, func(l Link) bool { return l.A == from && l.B == next || l.A == next && l.B == from })
 		if l < 0 {

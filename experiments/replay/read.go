@@ -145,6 +145,21 @@ func (r *reading) nodeOf(port string) int {
 	return r.nodes[port[:max(0, strings.LastIndex(port, "-eth"))]]
 }
 
+// end is the node of an end of a flow: of a host of several ports the name has the port's number, "h0.2".
+func (r *reading) end(name string) int {
+	host, _, _ := strings.Cut(name, ".")
+	return r.nodes[host]
+}
+
+// portOf is the port that such a name stands for.
+func (r *reading) portOf(name string) (port int, ok bool) {
+	host, number, found := strings.Cut(name, ".")
+	if found {
+		port, ok = r.ports[host+"-eth"+number]
+	}
+	return port, ok
+}
+
 // table reads a CSV file of the folder. One that is not there is missing.
 func (r *reading) table(name, header, without string, each func(*rundir.Row) error) error {
 	err := rundir.ReadCSV(filepath.Join(r.path, name), header, each)
@@ -165,7 +180,7 @@ func (r *reading) flows() error {
 			tags[c.Text(1)] = tag
 			r.head.Tags = append(r.head.Tags, c.Text(1))
 		}
-		from, to := r.nodes[c.Text(2)], r.nodes[c.Text(3)]
+		from, to := r.end(c.Text(2)), r.end(c.Text(3))
 		fct, ideal, slowdown := int64(-1), int64(0), int64(0)
 		if !c.Empty(6) {
 			fct, ideal, slowdown = c.Whole(6), c.Whole(7), int64(math.Round(c.Number(8)*1e6))

@@ -142,8 +142,8 @@ func (c *csvFile) flows(s *scenario.Scenario, flows measure.Flows) error {
 		f, spec := flows.Record(i), &s.Flows[i]
 		c.row = strconv.AppendInt(c.row[:0], int64(i), 10)
 		c.text(spec.Tag)
-		c.text(s.Topology.Nodes[spec.Source].Name)
-		c.text(s.Topology.Nodes[spec.Destination].Name)
+		c.text(s.Topology.EndName(spec.Source, spec.Pair.From))
+		c.text(s.Topology.EndName(spec.Destination, spec.Pair.To))
 		c.number(int64(spec.Size))
 		c.number(spec.Start.RoundNanoseconds())
 		if f.Ended {

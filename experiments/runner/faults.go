@@ -54,7 +54,7 @@ func ApplyFault(e *engine.Engine, f *scenario.Fault) (undo func() error, err err
 			each(do, back)
 		}
 	}
-	for _, id := range f.Hosts {
+	for _, id := range f.NICs {
 		do, back := faultOfHost(e, f, id)
 		each(do, back)
 	}
@@ -115,18 +115,18 @@ func faultOfWire(e *engine.Engine, f *scenario.Fault, p int) (do, back func() er
 }
 
 // faultOfHost is a fault of a host's NIC, and how it is undone.
-func faultOfHost(e *engine.Engine, f *scenario.Fault, id topologies.NodeID) (do, back func() error) {
-	host := e.Plan().Nodes[id].Index
+func faultOfHost(e *engine.Engine, f *scenario.Fault, id topologies.PortID) (do, back func() error) {
+	nic := e.Plan().Ports[id].Interface
 	switch f.Kind {
 	case settings.FaultReceiver:
-		return func() error { return e.SetReceiver(host, &f.Receiver) }, func() error { return e.SetReceiver(host, nil) }
+		return func() error { return e.SetReceiver(nic, &f.Receiver) }, func() error { return e.SetReceiver(nic, nil) }
 	case settings.FaultPause:
 		interval := f.Interval
 		if interval == 0 {
-			interval = wire.PauseTime(wire.PauseMax, e.Wire(int(e.Plan().Nodes[id].Ports[0])).Rate) / 2
+			interval = wire.PauseTime(wire.PauseMax, e.Wire(int(id)).Rate) / 2
 		}
-		return func() error { return e.InjectPFCStorm(host, f.Priorities, interval) },
-			func() error { return e.InjectPFCStorm(host, 0, 0) }
+		return func() error { return e.InjectPFCStorm(nic, f.Priorities, interval) },
+			func() error { return e.InjectPFCStorm(nic, 0, 0) }
 	}
 	panic(noCase(f.Kind))
 }

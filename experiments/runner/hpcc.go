@@ -80,7 +80,7 @@ func (r *runner) hpccFCT(w *bufio.Writer) {
 		f := &flows[i]
 		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", engine.HPCCAddress(f.Source), engine.HPCCAddress(f.Destination),
 			ports[i].Source, ports[i].Destination, f.Size, (f.Start + s.Origin).RoundNanoseconds(),
-			(f.Finished - f.Start).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination, f.Size))
+			(f.Finished - f.Start).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination, f.Ports.Pair, f.Size))
 	}
 }
 

@@ -44,8 +44,12 @@ func (r *recording) sample(now vtime.Time, e *engine.Engine) {
 			Marks: p.EcnMarked + p.UeMarked, CNMs: p.CnmsSent,
 		})
 	}
-	for i := range e.Plan().Hosts {
-		r.Host(i, e.NIC(i).CNPsReceived)
+	for i, id := range e.Plan().Hosts {
+		cnps := int64(0)
+		for _, port := range e.Plan().Nodes[id].Ports {
+			cnps += e.NIC(e.Plan().Ports[port].Interface).CNPsReceived
+		}
+		r.Host(i, cnps)
 	}
 	r.flows.sample(now, e.Flows(), r.Flow)
 }

@@ -47,7 +47,7 @@ func (r *flowRecords) Record(flow int) measure.FlowRecord {
 	if v.Ended {
 		v.Times = measure.FlowTimes{
 			FCT: f.Finished - f.Start, Ideal: r.alone[flow].ideal, HPCC: r.alone[flow].hpcc,
-			Line: measure.LineTime(plan, f.Source, f.Size),
+			Line: measure.LineTime(plan, plan.Nodes[f.Source].Ports[f.Ports.From], f.Size),
 		}
 	} else {
 		_, v.Stopped = slices.BinarySearch(r.run.stopped, flow)

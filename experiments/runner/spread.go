@@ -62,12 +62,12 @@ func (s *spread) goes(w way) bool {
 		return goes || s.anyWay
 	}
 	from, before := s.plan.Ports[w.in].Peer, s.plan.PeerNode(w.in)
-	for host, id := range s.plan.Hosts {
-		if !slices.Contains(s.plan.NextHops(s.plan.Nodes[s.plan.Ports[w.in].Node].Index, host), w.out) {
+	for to, id := range s.plan.Interfaces {
+		if !slices.Contains(s.plan.NextHops(s.plan.Nodes[s.plan.Ports[w.in].Node].Index, to), w.out) {
 			continue
 		}
-		if goes = id != before.ID; before.Kind == topologies.Switch {
-			goes = slices.Contains(s.plan.NextHops(before.Index, host), from)
+		if goes = s.plan.Ports[id].Node != before.ID; before.Kind == topologies.Switch {
+			goes = slices.Contains(s.plan.NextHops(before.Index, to), from)
 		}
 		if goes {
 			break

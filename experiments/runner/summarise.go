@@ -32,7 +32,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	r.summariseSwitches(&sum)
 	r.summariseRecovery(&sum)
 	sum.Faults = r.summariseFaults()
-	for i := range s.Topology.Hosts {
+	for i := range s.Topology.Interfaces {
 		sum.CNPs += e.NIC(i).CNPsSent
 	}
 	sum.RTT, sum.RTTSampled = r.recorder.rtt.every.sum().summary(), r.recorder.rtt.sampled.sum().summary()

@@ -81,7 +81,7 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 	marked := sum.ECNMarks+sum.UEMarks > 0
 	byECN := (needs.ECN || needs.PCN) && r.Scenario.Switch.ECN.Mode != switchagent.ECNOff
 	changes := int64(0)
-	for i := range r.Scenario.Topology.Hosts {
+	for i := range r.Scenario.Topology.Interfaces {
 		nic := r.engine.NIC(i)
 		changes += nic.RateChanges + nic.WindowChanges // some control by the window alone
 	}

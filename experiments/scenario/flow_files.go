@@ -43,8 +43,8 @@ func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 				at("tag").Errorf("tag %q: a tag is letters, digits and _ . + / -", f.Tag)
 			}
 		}
-		source, sourceOK := t.end(at("src"))
-		destination, destinationOK := t.end(at("dst"))
+		source, sourceOK := t.end(at("src").Raw(), at("src"))
+		destination, destinationOK := t.end(at("dst").Raw(), at("dst"))
 		size, err := strconv.ParseInt(at("size_bytes").Raw(), 10, 62)
 		if err != nil || size < 0 {
 			at("size_bytes").Errorf("%q is not a number of bytes (0: %s)", at("size_bytes").Raw(), Unbounded)
@@ -53,7 +53,8 @@ func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		if f.Start, err = units.ParseTime(at("start_ns").Raw() + "ns"); err != nil {
 			at("start_ns").Errorf("%q is not a time in nanoseconds", at("start_ns").Raw())
 		}
-		f.Source, f.Destination = source, destination
+		ends := between(source, destination)
+		f.Source, f.Destination, f.Pair, f.Named = ends.Source, ends.Destination, ends.Pair, ends.Named
 		f.Extras = t.extras(func(column string) *yamlspec.Value {
 			if _, there := columns[column]; there {
 				return at(column)
@@ -114,19 +115,6 @@ func (t *flowReader) header(row yamlspec.Row) map[string]int {
 	return columns
 }
 
-// end is the host that v names.
-func (t *flowReader) end(v *yamlspec.Value) (topologies.NodeID, bool) {
-	id, ok := t.nodes[v.Raw()]
-	switch {
-	case !ok:
-		v.Errorf("no node %q in topology %s%s", v.Raw(), t.s.Topology.Name, yamlspec.Suggest(v.Raw(), t.names))
-	case t.s.Topology.Nodes[id].Kind != topologies.Host:
-		v.Errorf("%s is a switch: flows run between hosts", v.Raw())
-		ok = false
-	}
-	return id, ok
-}
-
 // add adds a flow of the file.
 func (t *flowReader) add(row yamlspec.Row, start *yamlspec.Value, f Flow) {
 	switch {
@@ -134,6 +122,8 @@ func (t *flowReader) add(row yamlspec.Row, start *yamlspec.Value, f Flow) {
 		row.Line.Errorf("%s would send to itself", t.s.Topology.Nodes[f.Source].Name)
 	case t.s.Duration > 0 && f.Start >= t.s.Duration:
 		start.Errorf("start %v is not before the run's end (duration %v)", f.Start, t.s.Duration)
+	case len(t.s.Topology.PairsVia(f.Source, f.Destination, nil, f.Pair, f.Named)) == 0:
+		row.Line.Errorf("no switches join %s and %s: name interfaces of one plane", f.from(t.s.Topology), f.to(t.s.Topology))
 	case len(t.w.flows) == maxFlows:
 		row.Line.Errorf("more than %d flows", maxFlows)
 	default:

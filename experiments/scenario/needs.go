@@ -25,8 +25,8 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	}
 	data := wire.DataLen(op, plan.MTU)
 	return cc.Env{
-		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[0]].Rate,
-		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, data, ack),
+		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[f.Pair.From]].Rate,
+		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, f.Pair, data, ack),
 		MTU:      plan.MTU,
 		LineMTU:  plan.Framing.LineBytes(data),
 	}

@@ -75,6 +75,9 @@ type Flow struct {
 	Extras *FlowExtras
 	// ExpectUnfinished says that it may outlast the run: that is no fault of the run's.
 	ExpectUnfinished bool
+	// Pair are the interfaces of its ends. Those of Named are what the scenario says; the others follow by topologies.Pairs.
+	Pair  topologies.Pair
+	Named topologies.Ends
 
 	hpccPort uint32 // 1 + its destination port, of a flow from a file of HPCC's simulator
 }

@@ -164,13 +164,22 @@ func (m *Resolution) Own() Resolution {
 	return own
 }
 
-// pathNames are the nodes along a path, source and destination included.
+// pathNames are the nodes along a path, source and destination included, these by their interfaces if they have several.
 func pathNames(plan *topologies.Plan, path []topologies.PortID) []string {
 	names := make([]string, 0, len(path)+1)
 	for _, p := range path {
-		names = append(names, plan.Nodes[plan.Ports[p].Node].Name)
+		names = append(names, portOwner(plan, p))
 	}
-	return append(names, plan.PeerNode(path[len(path)-1]).Name)
+	return append(names, portOwner(plan, plan.Ports[path[len(path)-1]].Peer))
+}
+
+// portOwner is the node of a port; of a host of several ports with the port's number.
+func portOwner(plan *topologies.Plan, id topologies.PortID) string {
+	p := &plan.Ports[id]
+	if plan.Nodes[p.Node].Kind == topologies.Host {
+		return plan.EndName(p.Node, uint8(p.Number-1))
+	}
+	return plan.Nodes[p.Node].Name
 }
 
 // Resolution is what the scenario comes to in this setup.
@@ -230,7 +239,9 @@ func (s *Scenario) PortsOf(seed uint64) func(flow int) (engine.Ports, error) {
 	}
 	return func(flow int) (engine.Ports, error) {
 		f := &s.Flows[flow]
-		ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Extra().Via, first(flow))
+		from := first(flow)
+		from.Pair = f.Pair
+		ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Extra().Via, from)
 		if err != nil {
 			return ports, fmt.Errorf("flow %d (%s): %w", flow, f.Tag, err)
 		}

@@ -290,7 +290,11 @@ func (d *decoder) decode() {
 func (d *decoder) routing(v *yamlspec.Value) {
 	m := v.Mapping()
 	hash := ""
-	if m.Get("hash").Choice(&hash, topologies.HashNames...) && d.s.Topology != nil {
+	if v := m.Get("hash"); v.Choice(&hash, topologies.HashNames...) && d.s.Topology != nil {
+		if hash == topologies.HashHPCC.String() && !d.s.Topology.SinglePort() {
+			v.Errorf("hash hpcc is for hosts of one port, as they are in HPCC's simulator: topology %s has %s", d.s.Topology.Name, d.s.Topology.HostSummary())
+			hash = topologies.HashOwn.String()
+		}
 		d.s.Topology = d.s.Topology.WithHash(topologies.Hash(slices.Index(topologies.HashNames, hash)))
 	}
 	m.Done()

@@ -162,10 +162,10 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 			index[k], groups = g, append(groups, g)
 		}
 		g.count++
-		g.from.add(s.Topology, f.Source)
-		g.to.add(s.Topology, f.Destination)
+		g.from.add(f.from(s.Topology))
+		g.to.add(f.to(s.Topology))
 		for _, id := range extra.Via {
-			g.via.add(s.Topology, id)
+			g.via.add(s.Topology.Nodes[id].Name)
 		}
 		g.first, g.last = min(g.first, f.Start), max(g.last, f.Start)
 	}
@@ -211,16 +211,16 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 // nodeList is the names of nodes, each once, in the order of their coming.
 type nodeList struct {
 	names []string
-	seen  map[topologies.NodeID]bool
+	seen  map[string]bool
 }
 
-func (l *nodeList) add(plan *topologies.Plan, id topologies.NodeID) {
+func (l *nodeList) add(name string) {
 	if l.seen == nil {
-		l.seen = map[topologies.NodeID]bool{}
+		l.seen = map[string]bool{}
 	}
-	if !l.seen[id] {
-		l.seen[id] = true
-		l.names = append(l.names, plan.Nodes[id].Name)
+	if !l.seen[name] {
+		l.seen[name] = true
+		l.names = append(l.names, name)
 	}
 }
 

@@ -17,7 +17,7 @@ type Fault struct {
 
 	Ports  []topologies.PortID // of links: one end of each
 	OneWay bool                // only frames that leave by Ports are concerned
-	Hosts  []topologies.NodeID
+	NICs   []topologies.PortID // of hosts: each of their ports, or those that are named
 
 	settings.Effect
 }
@@ -55,8 +55,11 @@ func (d *decoder) fault(v *yamlspec.Value) {
 	for _, item := range link.Items() {
 		f.Ports = append(f.Ports, d.ports(item)...)
 	}
-	nodes, at := d.find(host)
-	f.Hosts = d.faultyHosts(nodes, at)
+	for _, n := range host.Names() {
+		if d.nodes != nil {
+			f.NICs = append(f.NICs, d.faultyNICs(n)...)
+		}
+	}
 	d.faultKind(v, m, &f, link != nil)
 	if one := m.Get("one_way"); one.Bool(&f.OneWay) && f.OneWay && (link == nil || f.Kind == settings.FaultDown) {
 		one.Errorf("one_way is for loss, corrupt, ber, delay and rate of a link: a link is down both ways")
@@ -87,16 +90,21 @@ func (d *decoder) occurrence(m *yamlspec.Mapping, f *Fault) {
 	}
 }
 
-func (d *decoder) faultyHosts(nodes []topologies.NodeID, at []*yamlspec.Value) []topologies.NodeID {
-	var hosts []topologies.NodeID
-	for i, id := range nodes {
-		if n := &d.s.Topology.Nodes[id]; n.Kind != topologies.Host {
-			at[i].Errorf("%s is a switch: receiver and pause are of hosts' NICs", n.Name)
-			continue
-		}
-		hosts = append(hosts, id)
+// faultyNICs are the ports of a host, or the one, that a name stands for.
+func (d *decoder) faultyNICs(name yamlspec.Name) []topologies.PortID {
+	if id, known := d.nodes[name.Text]; known && d.s.Topology.Nodes[id].Kind != topologies.Host {
+		name.At.Errorf("%s is a switch: receiver and pause are of hosts' NICs", name.Text)
+		return nil
 	}
-	return hosts
+	e, ok := d.end(name.Text, name.At)
+	if !ok {
+		return nil
+	}
+	ports := d.s.Topology.Nodes[e.host].Ports
+	if e.named {
+		return ports[e.place : e.place+1]
+	}
+	return ports
 }
 
 // faultKind reads what a fault does: the one key of its kinds that it has.

@@ -15,7 +15,7 @@ import (
 func (d *decoder) checkOverlap(v *yamlspec.Value, f *Fault) {
 	for i := range d.s.Faults {
 		g := &d.s.Faults[i]
-		if g.Kind != f.Kind || !shareAny(f.Hosts, g.Hosts) && !d.shareLinks(f.Ports, g.Ports) {
+		if g.Kind != f.Kind || !shareAny(f.NICs, g.NICs) && !d.shareLinks(f.Ports, g.Ports) {
 			continue
 		}
 		if d.within(f, g) || d.within(g, f) {

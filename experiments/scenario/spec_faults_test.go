@@ -43,7 +43,7 @@ func TestParseFaults(t *testing.T) {
 		f[2].Probability != 0.01 || f[3].Kind != settings.FaultBER || f[3].Probability != 1e-9 || f[4].Delay != 7*vtime.Microsecond || f[5].Rate != 10*units.Gbps {
 		t.Errorf("faults of links: %+v", f[1:6])
 	}
-	if r := (engine.Receiver{Rate: 5 * units.Gbps, Buffer: 100 * units.KB, XOFF: 50 * units.KB, XON: 25 * units.KB}); f[6].Receiver != r || len(f[6].Hosts) != 2 {
+	if r := (engine.Receiver{Rate: 5 * units.Gbps, Buffer: 100 * units.KB, XOFF: 50 * units.KB, XON: 25 * units.KB}); f[6].Receiver != r || len(f[6].NICs) != 2 {
 		t.Errorf("receiver %+v", f[6])
 	}
 	if f[7].Priorities != 1<<3|1<<4 || f[7].Interval != 50*vtime.Microsecond || !f[8].Up || f[8].Reroute != vtime.Never {

@@ -59,8 +59,14 @@ func (f *Fault) links(plan *topologies.Plan) (names []string) {
 }
 
 func (f *Fault) hosts(plan *topologies.Plan) (names []string) {
-	for _, id := range f.Hosts {
-		names = append(names, plan.Nodes[id].Name)
+	for i := 0; i < len(f.NICs); i++ {
+		p := &plan.Ports[f.NICs[i]]
+		if n := &plan.Nodes[p.Node]; len(f.NICs) >= i+len(n.Ports) && slices.Equal(f.NICs[i:i+len(n.Ports)], n.Ports) { // all of the host's
+			names = append(names, n.Name)
+			i += len(n.Ports) - 1
+		} else {
+			names = append(names, portOwner(plan, p.ID))
+		}
 	}
 	return names
 }
@@ -82,7 +88,7 @@ func (f *Fault) Describe(plan *topologies.Plan) string {
 		fmt.Fprintf(&b, " (%s)", f.Name)
 	}
 	place := f.links(plan)
-	if len(f.Hosts) > 0 {
+	if len(f.NICs) > 0 {
 		place = append(place, topologies.Abbreviate(f.hosts(plan)))
 	}
 	fmt.Fprintf(&b, ": %s ", strings.Join(place, " "))

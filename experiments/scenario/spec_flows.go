@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -34,10 +35,7 @@ func (d *decoder) flow(v *yamlspec.Value) {
 		tag.Errorf("tag %q: a tag is letters, digits and _ . + / -", f.Tag)
 	}
 	from, to := m.Need("from"), m.Need("to")
-	senders, at := d.find(from)
-	receivers, receiversAt := d.find(to)
-	senders = d.hosts(senders, at)
-	receivers = d.hosts(receivers, receiversAt)
+	senders, receivers := d.ends(from), d.ends(to)
 
 	switch size := m.Need("size"); {
 	case size.Raw() == Unbounded:
@@ -92,7 +90,7 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	}
 	pairs := d.pairs(senders, receivers)
 	if len(pairs) == 0 && len(senders) > 0 && len(receivers) > 0 {
-		to.Errorf("%s would send to itself", d.s.Topology.Nodes[senders[0]].Name)
+		to.Errorf("%s would send to itself", d.s.Topology.Nodes[senders[0].host].Name)
 		return
 	}
 	for _, pair := range pairs {
@@ -107,7 +105,7 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	for i := range count {
 		for _, pair := range pairs {
 			g := f
-			g.Source, g.Destination = pair[0], pair[1]
+			g.Source, g.Destination, g.Pair, g.Named = pair.Source, pair.Destination, pair.Pair, pair.Named
 			g.Start = f.Start + vtime.Time(i)*interval
 			if extras.Jitter > 0 {
 				own := extras
@@ -134,6 +132,44 @@ func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
 	}
 }
 
+// end is a host, or one of its interfaces.
+type end struct {
+	host  topologies.NodeID
+	place uint8
+	named bool // the interface is
+}
+
+// ends are the hosts, or their interfaces ("h0.2"), that v names; others are reported.
+func (d *decoder) ends(v *yamlspec.Value) (ends []end) {
+	for _, n := range v.Names() {
+		if d.nodes == nil {
+			continue
+		}
+		if e, ok := d.end(n.Text, n.At); ok {
+			ends = append(ends, e)
+		}
+	}
+	return ends
+}
+
+// end is the host, or one of its interfaces, of a name.
+func (d *decoder) end(name string, at *yamlspec.Value) (e end, ok bool) {
+	id, known := d.nodes[name]
+	if !known {
+		host, place, err := d.s.Topology.End(name)
+		if err != nil {
+			at.Errorf("%v", err)
+			return end{}, false
+		}
+		return end{host, place, true}, true
+	}
+	if n := &d.s.Topology.Nodes[id]; n.Kind != topologies.Host {
+		at.Errorf("%s is a switch: flows run between hosts", n.Name)
+		return end{}, false
+	}
+	return end{host: id}, true
+}
+
 // hosts are the nodes that are hosts; others are reported.
 func (d *decoder) hosts(nodes []topologies.NodeID, at []*yamlspec.Value) []topologies.NodeID {
 	var hosts []topologies.NodeID
@@ -147,13 +183,24 @@ func (d *decoder) hosts(nodes []topologies.NodeID, at []*yamlspec.Value) []topol
 	return hosts
 }
 
+// between are a flow's ends.
+func between(from, to end) (f Flow) {
+	f = Flow{Source: from.host, Destination: to.host, Pair: topologies.Pair{From: from.place, To: to.place}}
+	if from.named {
+		f.Named |= topologies.NamedFrom
+	}
+	if to.named {
+		f.Named |= topologies.NamedTo
+	}
+	return f
+}
+
 // pairs are each sender with each receiver other than itself.
-func (d *decoder) pairs(senders, receivers []topologies.NodeID) [][2]topologies.NodeID {
-	var pairs [][2]topologies.NodeID
+func (d *decoder) pairs(senders, receivers []end) (pairs []Flow) {
 	for _, s := range senders {
 		for _, r := range receivers {
-			if s != r {
-				pairs = append(pairs, [2]topologies.NodeID{s, r})
+			if s.host != r.host {
+				pairs = append(pairs, between(s, r))
 			}
 		}
 	}
@@ -179,11 +226,19 @@ func (d *decoder) checkStart(m *yamlspec.Mapping, v *yamlspec.Value, start, inte
 	}
 }
 
-// checkPath reports rates above the sender's line rate, and vias that no shortest path goes through.
-func (d *decoder) checkPath(m *yamlspec.Mapping, pair [2]topologies.NodeID, f *FlowExtras) bool {
+// checkPath reports rates above the sender's line rate, interfaces that switches do not join, and vias that no shortest path goes through.
+func (d *decoder) checkPath(m *yamlspec.Mapping, ends Flow, f *FlowExtras) bool {
 	plan := d.s.Topology
-	from, to := &plan.Nodes[pair[0]], &plan.Nodes[pair[1]]
-	line := plan.Ports[from.Ports[0]].Rate
+	from, to := &plan.Nodes[ends.Source], &plan.Nodes[ends.Destination]
+	pairs := plan.PairsVia(from.ID, to.ID, nil, ends.Pair, ends.Named)
+	if len(pairs) == 0 {
+		m.Get("to").Errorf("no switches join %s and %s: name interfaces of one plane", ends.from(plan), ends.to(plan))
+		return false
+	}
+	line := plan.Ports[from.Ports[pairs[0].From]].Rate
+	for _, pair := range pairs {
+		line = min(line, plan.Ports[from.Ports[pair.From]].Rate)
+	}
 	for _, given := range []struct {
 		key  string
 		rate units.Rate
@@ -193,9 +248,9 @@ func (d *decoder) checkPath(m *yamlspec.Mapping, pair [2]topologies.NodeID, f *F
 			return false
 		}
 	}
-	if len(f.Via) > 0 && plan.PathVia(from.ID, to.ID, f.Via) == nil {
+	if len(plan.PairsVia(from.ID, to.ID, f.Via, ends.Pair, ends.Named)) == 0 {
 		m.Get("via").Errorf("no shortest path from %s to %s goes through %s; they are %s",
-			from.Name, to.Name, d.list(f.Via), d.paths(from, to))
+			ends.from(plan), ends.to(plan), d.list(f.Via), d.paths(from, to, pairs))
 		return false
 	}
 	return true
@@ -209,19 +264,31 @@ func (d *decoder) list(nodes []topologies.NodeID) string {
 	return strings.Join(names, " and ")
 }
 
-// paths writes the shortest paths between two hosts hop by hop: "L0, S0 or S1, L2".
-func (d *decoder) paths(from, to *topologies.Node) string {
+// paths writes the shortest paths between two hosts by pairs of their interfaces hop by hop: "L0, S0 or S1, L2".
+func (d *decoder) paths(from, to *topologies.Node, pairs []topologies.Pair) string {
+	const most = 6
+	var of []string
+	for _, pair := range pairs[:min(len(pairs), most)] {
+		if path := d.pathsBy(from, to, pair); !slices.Contains(of, path) {
+			of = append(of, path)
+		}
+	}
+	return strings.Join(of, "; ")
+}
+
+// pathsBy is paths by one pair.
+func (d *decoder) pathsBy(from, to *topologies.Node, pair topologies.Pair) string {
 	const most = 6
 	plan := d.s.Topology
 	var hops []string
-	at := []topologies.NodeID{plan.PeerNode(from.Ports[0]).ID}
+	at := []topologies.NodeID{plan.PeerNode(from.Ports[pair.From]).ID}
 	for len(at) > 0 && at[0] != to.ID {
 		names, next := []string{}, []topologies.NodeID{}
 		seen := map[topologies.NodeID]bool{}
 		for _, id := range at {
 			n := &plan.Nodes[id]
 			names = append(names, n.Name)
-			for _, port := range plan.NextHops(n.Index, to.Index) {
+			for _, port := range plan.NextHops(n.Index, plan.Interface(to.ID, pair.To)) {
 				if peer := plan.PeerNode(port).ID; !seen[peer] {
 					seen[peer] = true
 					next = append(next, peer)
@@ -235,4 +302,19 @@ func (d *decoder) paths(from, to *topologies.Node) string {
 		at = next
 	}
 	return strings.Join(hops, ", ")
+}
+
+// from and to are how the scenario names the flow's ends: by host, or by interface.
+func (f *Flow) from(plan *topologies.Plan) string {
+	if f.Named&topologies.NamedFrom != 0 {
+		return plan.EndName(f.Source, f.Pair.From)
+	}
+	return plan.Nodes[f.Source].Name
+}
+
+func (f *Flow) to(plan *topologies.Plan) string {
+	if f.Named&topologies.NamedTo != 0 {
+		return plan.EndName(f.Destination, f.Pair.To)
+	}
+	return plan.Nodes[f.Destination].Name
 }

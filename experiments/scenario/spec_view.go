@@ -167,7 +167,7 @@ func (s *Scenario) View() View {
 	for i := range listed {
 		f, extra := &listed[i], listed[i].Extra()
 		flow := FlowView{
-			Tag: f.Tag, From: name(f.Source), To: name(f.Destination), Size: f.Size, Start: nanoseconds(f.Start), Jitter: nanoseconds(extra.Jitter),
+			Tag: f.Tag, From: f.from(s.Topology), To: f.to(s.Topology), Size: f.Size, Start: nanoseconds(f.Start), Jitter: nanoseconds(extra.Jitter),
 			StartRate: extra.StartRate, ConstantRate: extra.ConstantRate, Unfinished: f.ExpectUnfinished, OwnView: extra.view(),
 		}
 		for _, id := range extra.Via {

@@ -264,13 +264,13 @@ func (w *warner) cycle(d *topologies.Dependencies, when string) {
 		"deadlock. Routes that never lead down and up again have no cycle%s", when, strings.Join(names, " > "), remedy)
 }
 
-// trips are the pairs of hosts of which one may send to the other, those of them that go by any shortest path, and the paths of the others. In a
+// trips are the pairs of interfaces of which one may send to the other, those of them that go by any shortest path, and the paths of the others. In a
 // live fabric anybody may send to anybody.
 func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 	plan := w.s.Topology
 	if w.live {
 		routes := plan.Routes()
-		first := map[int32]int{} // a host of each leaf, and of its last one
+		first := map[int32]int{} // an interface of each leaf, and of its last one
 		for h, leaf := range routes.Leaf {
 			if _, found := first[leaf]; !found {
 				first[leaf] = h
@@ -294,7 +294,7 @@ func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 	}
 	for i := range w.s.Flows {
 		f := &w.s.Flows[i]
-		trip := [2]int{plan.Nodes[f.Source].Index, plan.Nodes[f.Destination].Index}
+		trip := [2]int{plan.Interface(f.Source, f.Pair.From), plan.Interface(f.Destination, f.Pair.To)}
 		add(all, &every, trip)
 		if back {
 			answers := [2]int{trip[1], trip[0]}
@@ -302,7 +302,7 @@ func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 			add(some, &free, answers)
 		}
 		if via := f.Extra().Via; len(via) > 0 {
-			paths = append(paths, plan.PathVia(f.Source, f.Destination, via)[1:])
+			paths = append(paths, plan.PathVia(f.Source, f.Destination, via, f.Pair)[1:])
 		} else {
 			add(some, &free, trip)
 		}

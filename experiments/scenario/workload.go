@@ -60,7 +60,30 @@ func (s *Scenario) WithFlows(flows []Flow, duration vtime.Time) *Scenario {
 	own.Sample = Sampling{Interval: duration, NoFlows: true}
 	own.Panels, own.Published, own.Spans = nil, nil, nil
 	own.listed, own.drawn, own.Recipe = len(flows), own.Seed, nil
+	own.join()
 	return &own
+}
+
+// join chooses the interfaces of the flows' ends, where hosts have several: in turns, a workload's by no flow of another. A flow between
+// interfaces that switches do not join has the first: its file is refused, or its sender told.
+func (s *Scenario) join() {
+	if s.Topology.SinglePort() {
+		return
+	}
+	for i := range s.Flows {
+		f, turn := &s.Flows[i], i
+		if w := s.workloadOf(i); w >= 0 {
+			turn -= s.Workloads[w].first
+		}
+		f.Join(s.Topology, turn)
+	}
+}
+
+// Join chooses the interfaces of a flow's ends by its turn.
+func (f *Flow) Join(plan *topologies.Plan, turn int) {
+	if pairs := plan.PairsVia(f.Source, f.Destination, f.Extra().Via, f.Pair, f.Named); len(pairs) > 0 {
+		f.Pair = pairs[turn%len(pairs)]
+	}
 }
 
 // Listed are the flows that the scenario lists, the first of Flows.
@@ -114,6 +137,7 @@ func (s *Scenario) draw(count bool) error {
 			s.Flows[k].ExpectUnfinished = w.View.Unfinished
 		}
 	}
+	s.join()
 	return nil
 }
 
@@ -183,7 +207,7 @@ func (s *Scenario) workloadOf(flow int) int {
 	return i
 }
 
-// racks are the switches of a plan's hosts, by the hosts' and the switches' indexes.
+// racks are the switches of a plan's hosts, by the hosts' and the switches' indexes; of a host of several ports that of the first.
 func racks(plan *topologies.Plan) []int32 {
 	of := make([]int32, len(plan.Hosts))
 	for i, id := range plan.Hosts {
@@ -197,7 +221,7 @@ func racks(plan *topologies.Plan) []int32 {
 func hostCapacity(plan *topologies.Plan, hosts []int) units.Rate {
 	var sum units.Rate
 	for _, h := range hosts {
-		sum += plan.Ports[plan.Nodes[plan.Hosts[h]].Ports[0]].Rate
+		sum += plan.HostRate(plan.Hosts[h])
 	}
 	return sum
 }
@@ -206,14 +230,16 @@ func coreCapacity(plan *topologies.Plan, hosts []int) units.Rate {
 	var sum units.Rate
 	seen := map[topologies.NodeID]bool{}
 	for _, h := range hosts {
-		rack := plan.PeerNode(plan.Nodes[plan.Hosts[h]].Ports[0])
-		if seen[rack.ID] {
-			continue
-		}
-		seen[rack.ID] = true
-		for _, port := range rack.Ports {
-			if plan.PeerNode(port).Kind == topologies.Switch {
-				sum += plan.Ports[port].Rate
+		for _, own := range plan.Nodes[plan.Hosts[h]].Ports {
+			rack := plan.PeerNode(own)
+			if seen[rack.ID] {
+				continue
+			}
+			seen[rack.ID] = true
+			for _, port := range rack.Ports {
+				if plan.PeerNode(port).Kind == topologies.Switch {
+					sum += plan.Ports[port].Rate
+				}
 			}
 		}
 	}

@@ -42,8 +42,8 @@ func differences(a, b *run) []string {
 		d.any(fmt.Sprintf("flow %d", i), outcome(&k.Flows()[i]), outcome(&w.Flows()[i]))
 	}
 	plan := k.Plan()
-	for i, id := range plan.Hosts {
-		d.any("NIC of "+plan.Nodes[id].Name, k.NIC(i).Counters, w.NIC(i).Counters)
+	for i, id := range plan.Interfaces {
+		d.any("NIC of "+plan.Ports[id].Name, k.NIC(i).Counters, w.NIC(i).Counters)
 	}
 	for i, id := range plan.Switch {
 		for _, p := range plan.Nodes[id].Ports {

@@ -106,7 +106,7 @@ func features(r *run) []string {
 		}
 	}
 	var naks, cnps, unknown, duplicates, changes int64
-	for i := range s.Topology.Hosts {
+	for i := range s.Topology.Interfaces {
 		n := e.NIC(i)
 		naks += n.NaksReceived
 		cnps += n.CNPsReceived

@@ -12,6 +12,8 @@ import (
 
 // Ports are a flow's ports, as far as they decide its path.
 type Ports struct {
+	// Pair are the hosts' ports that the packets leave by and come to; the zero value: the first of each host.
+	topologies.Pair
 	// Source is the UDP source port of the flow's packets, and of its ACKs but under topologies.HashHPCC.
 	Source uint16
 	// Destination is what the flow's destination port is in HPCC's simulator: RoCE's own is always 4791. Only
@@ -83,9 +85,9 @@ func (e *Engine) Way(flow int) []topologies.PortID {
 	return path(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
 }
 
-// nextHops are the ports of the switch with index sw that the pipelines choose from for the host with index host.
-func (e *Engine) nextHops(sw, host int) (hops []topologies.PortID) {
-	h := &e.state.Hosts[host]
+// nextHops are the ports of the switch with index sw that the pipelines choose from for the interface with index to.
+func (e *Engine) nextHops(sw, to int) (hops []topologies.PortID) {
+	h := &e.state.Hosts[to]
 	r := &e.state.Routes[sw*e.plan.Routes().Leaves+int(h.Leaf)]
 	switch {
 	case r.Count == 1:
@@ -101,11 +103,11 @@ func (e *Engine) nextHops(sw, host int) (hops []topologies.PortID) {
 }
 
 // path follows a flow's packets from switch to switch, each of which says what ports it chooses from.
-func path(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports, nextHops func(sw, host int) []topologies.PortID) []topologies.PortID {
-	from, to := &plan.Nodes[source], &plan.Nodes[destination]
-	path := []topologies.PortID{from.Ports[0]}
-	for n := plan.PeerNode(from.Ports[0]); n.Kind == topologies.Switch && len(path) <= len(plan.Switch); {
-		hops := nextHops(n.Index, to.Index)
+func path(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports, nextHops func(sw, to int) []topologies.PortID) []topologies.PortID {
+	from, to := &plan.Ports[plan.Nodes[source].Ports[ports.From]], &plan.Ports[plan.Nodes[destination].Ports[ports.To]]
+	path := []topologies.PortID{from.ID}
+	for n := plan.PeerNode(from.ID); n.Kind == topologies.Switch && len(path) <= len(plan.Switch); {
+		hops := nextHops(n.Index, to.Interface)
 		if len(hops) == 0 {
 			break
 		}
@@ -113,7 +115,7 @@ func path(plan *topologies.Plan, source, destination topologies.NodeID, ports Po
 		if plan.Hash == topologies.HashHPCC {
 			h = hpccHash(seed, HPCCAddress(source), HPCCAddress(destination), ports)
 		} else {
-			h = ecmpHash(seed, from.Addr.As4(), to.Addr.As4(), ports.Source)
+			h = ecmpHash(seed, plan.Address(from.ID).As4(), plan.Address(to.ID).As4(), ports.Source)
 		}
 		next := hops[int(h%uint32(len(hops)))]
 		path = append(path, next)
@@ -129,8 +131,9 @@ func WayBack(plan *topologies.Plan, source, destination topologies.NodeID, ports
 
 // back are the ports of a flow's ACKs.
 func (p Ports) back(plan *topologies.Plan) Ports {
+	p.Pair = p.Back()
 	if plan.Hash == topologies.HashHPCC {
-		return Ports{p.Destination, p.Source}
+		p.Source, p.Destination = p.Destination, p.Source
 	}
 	return p
 }

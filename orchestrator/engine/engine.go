@@ -105,7 +105,7 @@ func (a *Amount) add(n int) {
 type port struct {
 	id       int32
 	peer     int32
-	index    int32 // of its switch or host
+	index    int32 // of its switch, or of a host's interface
 	region   int32
 	isSwitch bool
 	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
@@ -164,6 +164,9 @@ func New(c Config) (*Engine, error) {
 			id: int32(i), region: ofPort[i], peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch, index: int32(node.Index),
 			wakeAt: vtime.Never, delay: p.Delay,
 		}
+		if node.Kind == topologies.Host {
+			e.ports[i].index = int32(p.Interface)
+		}
 		e.ports[i].setRate(p.Rate)
 		if live && node.Kind == topologies.Host {
 			e.ports[i].hostStack = &hostStack{}
@@ -205,8 +208,8 @@ func New(c Config) (*Engine, error) {
 	if live {
 		e.monitor.counts = make([]*portCounts, len(e.ports))
 	}
-	for _, id := range plan.Hosts {
-		of := e.regions[ofPort[plan.Nodes[id].Ports[0]]]
+	for _, id := range plan.Interfaces {
+		of := e.regions[ofPort[id]]
 		n := hostagent.NewNIC(c.Hosts, of, plan.MTU, plan.Framing.LineBytes)
 		if c.Tracer != nil {
 			n.Recorder = c.Tracer.NIC(len(e.nics))
@@ -235,10 +238,10 @@ func (e *Engine) Plan() *topologies.Plan { return e.plan }
 // State is the pipelines' tables and registers.
 func (e *Engine) State() *ebpf.State { return e.state }
 
-// Switch is the traffic manager of the switch with this index, NIC the NIC of a host.
+// Switch is the traffic manager of the switch with this index.
 func (e *Engine) Switch(index int) *switchagent.Switch { return e.switches[index] }
 
-// NIC is the RDMA NIC of the host with this index.
+// NIC is the RDMA NIC of the interface with this index: of a host with one port, the host's.
 func (e *Engine) NIC(index int) *hostagent.NIC { return e.nics[index] }
 
 // TxBytes is the bytes of a priority's frames that port p has begun to send.

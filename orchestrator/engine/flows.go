@@ -33,6 +33,15 @@ type FlowConfig struct {
 	Send, Receive int32
 }
 
+// sourcePort is the port of the source that the flow leaves by, destinationPort that of the destination that it comes to.
+func (c *FlowConfig) sourcePort(plan *topologies.Plan) topologies.PortID {
+	return plan.Nodes[c.Source].Ports[c.Ports.From]
+}
+
+func (c *FlowConfig) destinationPort(plan *topologies.Plan) topologies.PortID {
+	return plan.Nodes[c.Destination].Ports[c.Ports.To]
+}
+
 // Flow is a flow of a run.
 type Flow struct {
 	FlowConfig
@@ -179,14 +188,12 @@ func (l *lane) startFlow(id int) error {
 		f.Start = l.now
 		l.begun = append(l.begun, int32(id))
 	}
-	source, destination := &l.plan.Nodes[f.Source], &l.plan.Nodes[f.Destination]
-	port := &l.plan.Ports[source.Ports[0]]
-	back := &l.plan.Ports[destination.Ports[0]]
+	port, back := &l.plan.Ports[f.sourcePort(l.plan)], &l.plan.Ports[f.destinationPort(l.plan)]
 	p := &l.ports[port.ID]
 	hosts := cmp.Or(f.Hosts, l.hosts)
 	forward := wire.FlowParams{
 		SrcMAC: port.MAC, DstMAC: l.plan.Ports[port.Peer].MAC,
-		Src: source.Addr.As4(), Dst: destination.Addr.As4(),
+		Src: l.plan.Address(port.ID).As4(), Dst: l.plan.Address(back.ID).As4(),
 		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: queuePair(f.Number), MTU: l.plan.MTU,
 		TOS: hosts.DataTOS(), HeadersOnly: !l.plane.CarriesPayload(),
 	}
@@ -200,7 +207,7 @@ func (l *lane) startFlow(id int) error {
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
-	if f.Receiver, err = l.nics[destination.Index].Expect(id, answers, f.Hosts); err != nil {
+	if f.Receiver, err = l.nics[back.Interface].Expect(id, answers, f.Hosts); err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
 	if f.Receive > 0 {
@@ -211,7 +218,7 @@ func (l *lane) startFlow(id int) error {
 	} else {
 		l.receivers = append(l.receivers, f.Receiver)
 	}
-	f.Sender, err = l.nics[source.Index].Start(l.now, hostagent.SenderConfig{
+	f.Sender, err = l.nics[port.Interface].Start(l.now, hostagent.SenderConfig{
 		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, TellSent: f.Send > 0,
 	})
 	if err != nil {
@@ -240,7 +247,7 @@ func (l *lane) flowTimer(id int) error {
 		return nil
 	}
 	f.Sender.OnTimer(l.now)
-	return l.serve(&l.ports[l.plan.Nodes[f.Source].Ports[0]])
+	return l.serve(&l.ports[f.sourcePort(l.plan)])
 }
 
 // reportTimer serves the timer of a flow's receiver, unless it was put off or was that of a flow before it in its place.
@@ -250,7 +257,7 @@ func (l *lane) reportTimer(id int) error {
 		return nil
 	}
 	f.Receiver.OnTimer(l.now)
-	return l.serve(&l.ports[l.plan.Nodes[f.Destination].Ports[0]])
+	return l.serve(&l.ports[f.destinationPort(l.plan)])
 }
 
 func (l *lane) armFlow(id int, at vtime.Time) {
@@ -300,7 +307,7 @@ func (r *region) Done(now vtime.Time, s *hostagent.Sender) {
 // forget ends the receiving half of a flow that has ended, and keeps what the flow came to.
 func (l *lane) forget(flow int32) {
 	f := &l.flows[flow]
-	l.nics[l.plan.Nodes[f.Destination].Index].Forget(queuePair(f.Number))
+	l.nics[l.plan.Ports[f.destinationPort(l.plan)].Interface].Forget(queuePair(f.Number))
 	f.end(l.now)
 }
 

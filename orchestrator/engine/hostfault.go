@@ -41,12 +41,12 @@ func (p *port) receiver() *receiver {
 	return p.fault.receiver
 }
 
-// hostPort is the port of a host, by its index.
-func (l *lane) hostPort(host int) *port { return &l.ports[l.plan.Nodes[l.plan.Hosts[host]].Ports[0]] }
+// hostPort is a host's port by its interface index.
+func (l *lane) hostPort(nic int) *port { return &l.ports[l.plan.Interfaces[nic]] }
 
-// SetReceiver makes a host's NIC a slow receiver, or changes it; nil makes it a healthy one, which takes what waits at once.
-func (e *Engine) SetReceiver(host int, slow *Receiver) error {
-	p := e.hostPort(host)
+// SetReceiver makes the NIC of an interface a slow receiver, or changes it; nil makes it a healthy one, which takes what waits at once.
+func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
+	p := e.hostPort(nic)
 	if slow == nil {
 		r := p.receiver()
 		if r == nil {
@@ -179,10 +179,10 @@ func (l *lane) queuePFC(p *port, priorities uint8, quanta uint16, why PauseCause
 	}
 }
 
-// InjectPFCStorm has a host send PAUSE for priorities every interval, of the longest time there is, as a NIC does whose receive
+// InjectPFCStorm has the NIC of an interface send PAUSE for priorities every interval, of the longest time there is, as a NIC does whose receive
 // side hangs; no priority ends it, and the last PAUSE runs out.
-func (e *Engine) InjectPFCStorm(host int, priorities uint8, interval vtime.Time) error {
-	p := e.hostPort(host)
+func (e *Engine) InjectPFCStorm(nic int, priorities uint8, interval vtime.Time) error {
+	p := e.hostPort(nic)
 	if !e.flowControl.usesPause() {
 		return errors.New("there is no PAUSE under credit-based flow control")
 	}

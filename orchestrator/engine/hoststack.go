@@ -17,7 +17,7 @@ import (
 // hostStackQueueLimit is the most frames that wait in a NIC for one priority, as a Linux interface's txqueuelen.
 const hostStackQueueLimit = 1000
 
-// HostStackCounts count the host-stack frames of a host.
+// HostStackCounts count the host-stack frames of a host's interface.
 type HostStackCounts struct {
 	Sent      Amount // left the NIC
 	Delivered Amount // went up this host's stack
@@ -25,6 +25,16 @@ type HostStackCounts struct {
 	Unknown   int64  // were neither IPv4 nor PFC, of another size than the interface's, or tagged
 	Refused   int64  // of Sent: the fabric dropped them (no such host, no room in a lossy queue, malformed)
 	RoCE      int64  // came here to UDP port 4791, where no queue pair takes them
+}
+
+// Add adds the counts of another interface.
+func (c *HostStackCounts) Add(o HostStackCounts) {
+	c.Sent.Frames, c.Sent.Bytes = c.Sent.Frames+o.Sent.Frames, c.Sent.Bytes+o.Sent.Bytes
+	c.Delivered.Frames, c.Delivered.Bytes = c.Delivered.Frames+o.Delivered.Frames, c.Delivered.Bytes+o.Delivered.Bytes
+	c.HostDrops += o.HostDrops
+	c.Unknown += o.Unknown
+	c.Refused += o.Refused
+	c.RoCE += o.RoCE
 }
 
 // hostStack is a NIC's side of host-stack traffic.
@@ -45,9 +55,9 @@ type arrivals struct {
 	last  vtime.Time
 }
 
-// HostStack is what became of the host-stack frames of the host with this index.
-func (e *Engine) HostStack(host int) HostStackCounts {
-	if o := e.hostPort(host).hostStack; o != nil {
+// HostStack is what became of the host-stack frames of the interface with this index.
+func (e *Engine) HostStack(nic int) HostStackCounts {
+	if o := e.hostPort(nic).hostStack; o != nil {
 		return o.HostStackCounts
 	}
 	return HostStackCounts{}
@@ -208,15 +218,15 @@ func (l *lane) refuseHostStack(f *frame.Frame) {
 	l.Totals.Refused++
 }
 
-// senderOf is the port of the host that a program's frame says it is from; nil if there is no such host.
+// senderOf is the port of a host that a program's frame says it is from; nil if there is no such address.
 func (l *lane) senderOf(f *frame.Frame) *port {
 	if wire.Ethernet(f.Data()).Type() != wire.EtherTypeIPv4 {
 		return nil
 	}
 	source := binary.BigEndian.Uint32(f.Data()[26:])
-	host := int(source&0xffffff) - 1
-	if source>>24 != 10 || host < 0 || host >= len(l.plan.Hosts) {
+	nic := int(source&0xffffff) - 1
+	if source>>24 != 10 || nic < 0 || nic >= len(l.plan.Interfaces) {
 		return nil
 	}
-	return l.hostPort(host)
+	return l.hostPort(nic)
 }

@@ -104,7 +104,7 @@ func readHPCCVectors(t *testing.T) (v hpccVectors) {
 func TestHPCCHash(t *testing.T) {
 	v := readHPCCVectors(t)
 	for _, h := range v.hashes {
-		if got := hpccHash(h[0], h[1], h[2], Ports{uint16(h[3]), uint16(h[4])}); got != h[5] {
+		if got := hpccHash(h[0], h[1], h[2], Ports{Source: uint16(h[3]), Destination: uint16(h[4])}); got != h[5] {
 			t.Errorf("hash of %v is %d", h, got)
 		}
 	}

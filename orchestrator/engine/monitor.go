@@ -54,8 +54,8 @@ type pfcSeen struct {
 // Tracer is told of the way of every frame, as it happens. It must not change anything. What is told of a port is told by the lane that drives
 // its region, and so lanes may call it at once, for ports of different regions. Frames have notes for it (frame.Frame.Note).
 type Tracer interface {
-	// NIC is who is told of a host's flows.
-	NIC(host int) hostagent.Recorder
+	// NIC is who is told of the flows of a host's interface.
+	NIC(nic int) hostagent.Recorder
 	// Built is told of a frame that the pipeline of a switch's port has built, other than for data.
 	Built(now vtime.Time, port int, f *frame.Frame)
 	// Enqueued is told of a frame that a switch's port has taken into its queue, which takes so long to be serialised.

@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// A region is a part of the fabric that the engine drives for itself for a while: a switch with its hosts. What leaves a
+// A region is a part of the fabric that the engine drives for itself for a while: a switch with its hosts, or the switches that hosts of several
+// ports join, with these. What leaves a
 // region needs at least the delay of the shortest link between regions to reach another. So all regions can be driven one
 // after the other from one time to that much later (the lookahead of a conservative parallel simulation; Chandy and Misra,
 // 1979, Fujimoto, CACM 1990), and a region's ports, queues and frames stay in the processor's cache meanwhile. In a
@@ -37,14 +38,14 @@ type region struct {
 // divide makes the regions of a plan and says to which one each port belongs. lookahead is the time for which they can be
 // driven apart; vtime.Never if there is but one.
 func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime.Time) {
+	ofSwitch, regions := switchRegions(plan)
 	ofNode := make([]int32, len(plan.Nodes))
 	for i, id := range plan.Switch {
-		ofNode[id] = int32(i)
+		ofNode[id] = ofSwitch[i]
 	}
 	for _, id := range plan.Hosts {
-		ofNode[id] = int32(plan.PeerNode(plan.Nodes[id].Ports[0]).Index) // every host is at a switch
+		ofNode[id] = ofSwitch[plan.PeerNode(plan.Nodes[id].Ports[0]).Index] // every host is at a switch
 	}
-	regions = len(plan.Switch)
 	lookahead = vtime.Never
 	ofPort = make([]int32, len(plan.Ports))
 	for i := range plan.Ports {
@@ -59,6 +60,39 @@ func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime
 		return ofPort, 1, vtime.Never
 	}
 	return ofPort, regions, lookahead
+}
+
+// switchRegions is the region of each switch, by index. Switches with a host in common share theirs: what a host does at one of its ports may
+// follow from what comes by another.
+func switchRegions(plan *topologies.Plan) (of []int32, regions int) {
+	of = make([]int32, len(plan.Switch)) // at first the least switch that is known to be in the region
+	for i := range of {
+		of[i] = int32(i)
+	}
+	least := func(sw int32) int32 {
+		for of[sw] != sw {
+			sw = of[sw]
+		}
+		return sw
+	}
+	for _, id := range plan.Hosts {
+		ports := plan.Nodes[id].Ports
+		a := least(int32(plan.PeerNode(ports[0]).Index))
+		for _, port := range ports[1:] {
+			b := least(int32(plan.PeerNode(port).Index))
+			of[max(a, b)] = min(a, b)
+			a = min(a, b)
+		}
+	}
+	for i := range of {
+		if of[i] == int32(i) {
+			of[i] = int32(regions)
+			regions++
+		} else {
+			of[i] = of[of[i]]
+		}
+	}
+	return of, regions
 }
 
 // windowLookaheads is the length of a synchronisation window where nothing that is done at its end can be seen.
@@ -111,11 +145,11 @@ func (l *lane) push(at vtime.Time, kind eventKind, id int32) {
 	case eventRefresh, eventWatch:
 		r = l.ports[id>>3].region
 	case eventTimer, eventStart:
-		r = l.ports[l.plan.Nodes[l.flows[id].Source].Ports[0]].region
+		r = l.ports[l.flows[id].sourcePort(l.plan)].region
 	case eventOperation:
 		r = l.ports[l.operations[id].port].region
 	case eventReport:
-		r = l.ports[l.plan.Nodes[l.flows[id].Destination].Ports[0]].region
+		r = l.ports[l.flows[id].destinationPort(l.plan)].region
 	}
 	q := &l.regions[r].events
 	seq := uint64(id)

@@ -29,6 +29,11 @@ func TestDivide(t *testing.T) {
 		{"a shorter cable", `delay: 3us
 nodes: [{name: s0..s2, kind: switch}, {name: h0..h2, kind: host}]
 links: [{from: h0, to: s0, delay: 1ns}, {from: h1, to: s1}, {from: h2, to: s2}, {from: s0, to: s1, delay: 700ns}, {from: s1, to: s2}]`, 3, 700 * vtime.Nanosecond},
+		{"two rails", `delay: 3us
+nodes: [{name: s0..s4, kind: switch}, {name: h0..h3, kind: host}]
+links: [{from: h0..h1, to: s0..s1}, {from: h2..h3, to: s2..s3}, {from: s0..s3, to: s4, delay: 2us}]`, 3, 2 * vtime.Microsecond},
+		{"planes without spines", `nodes: [{name: s0..s1, kind: switch}, {name: h0..h3, kind: host}]
+links: [{from: h0..h3, to: s0..s1}]`, 1, vtime.Never},
 		{"cables without delay", "delay: 0us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1}", 1, vtime.Never},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -165,6 +170,9 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 			cable(fmt.Sprint("l", leaf), fmt.Sprint("s", spine))
 		}
 	}
+	if seed%4 == 3 { // a host with a port at two leaves, which are one region then
+		cable("h0", "l1")
+	}
 	plan, err := topologies.Parse("odd.yaml", []byte(topology))
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +208,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 		}
 		e.AddFlow(FlowConfig{
 			Source: plan.Hosts[a], Destination: plan.Hosts[b], Size: 1 + random.Int64N(200_000),
-			Start: vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))), Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
+			Start: vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))), Ports: Ports{Pair: plan.PairOf(plan.Hosts[a], plan.Hosts[b], i), Source: wire.MinEntropyPort + uint16(i)},
 			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}

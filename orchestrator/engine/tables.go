@@ -16,7 +16,7 @@ import (
 
 // TableSizes are the sizes of the pipelines' tables for a plan with the given features.
 func TableSizes(plan *topologies.Plan, features Features) ebpf.Sizes {
-	n := ebpf.Sizes{Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Hosts), Leaves: plan.Routes().Leaves, Features: features}
+	n := ebpf.Sizes{Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Interfaces), Leaves: plan.Routes().Leaves, Features: features}
 	for _, g := range plan.Routes().Groups {
 		n.NextHops += len(g)
 	}
@@ -59,8 +59,8 @@ func FillTables(plan *topologies.Plan, state *ebpf.State) {
 		t.Mac = p.MAC
 		t.PeerMac = plan.Ports[p.Peer].MAC
 	}
-	for i, id := range plan.Hosts {
-		state.Hosts[i].Address = HPCCAddress(id)
+	for i, id := range plan.Interfaces {
+		state.Hosts[i].Address = HPCCAddress(plan.Ports[id].Node)
 	}
 	if err := fillRoutes(plan.Routes(), state); err != nil {
 		panic(err) // the tables are the plan's
@@ -93,9 +93,9 @@ func fillRoutes(routes *topologies.Routes, state *ebpf.State) error {
 			next++
 		}
 	}
-	for host, g := range routes.Last {
-		h := &state.Hosts[host]
-		h.Leaf, h.Port = uint32(routes.Leaf[host]), ebpf.NoPort
+	for i, g := range routes.Last {
+		h := &state.Hosts[i]
+		h.Leaf, h.Port = uint32(routes.Leaf[i]), ebpf.NoPort
 		if ports := routes.Groups[g]; len(ports) > 0 {
 			h.Port = uint32(ports[0])
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
-
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -152,7 +152,7 @@ func TestBaseRTT(t *testing.T) {
 		id := l.send(source.Name, destination.Name, 20*mtuBytes, 0, l.plan.Ports[source.Ports[0]].Rate/3)
 		l.Flows()[id].RTT = func(int) hostagent.RTTCounter { return samples }
 		l.run(0)
-		if got := l.plan.BaseRTT(source.ID, destination.ID, int(dataBytes(mtuBytes, false)), ackBytes); got != full {
+		if got := l.plan.BaseRTT(source.ID, destination.ID, topologies.Pair{}, int(dataBytes(mtuBytes, false)), ackBytes); got != full {
 			t.Errorf("%s: BaseRTT says %v, by hand %v", c.topology, got, full)
 		}
 		for i, rtt := range *samples {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/vishvananda/netlink/nl"
@@ -162,17 +163,67 @@ func (f *Fabric) configure(n *topologies.Node) error {
 		return err
 	}
 	if n.Kind == topologies.Host && f.live {
-		return readyForPrograms(n.Name, f.plan.Ports[n.Ports[0]].Name)
+		ports := make([]string, len(n.Ports))
+		for i, id := range n.Ports {
+			ports[i] = f.plan.Ports[id].Name
+		}
+		return readyForPrograms(n.Name, ports)
 	}
 	return nil
 }
 
-// configureHost gives a host its address, its route and the static neighbour behind it.
+// configureHost gives a host its addresses, its routes and the static neighbours behind them.
 func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) error {
-	port := &f.plan.Ports[n.Ports[0]]
+	for place := range n.Ports {
+		if err := f.configurePort(socket, n, uint8(place)); err != nil {
+			return err
+		}
+	}
+	if len(n.Ports) > 1 {
+		for _, r := range f.plan.RoutesOf(n.ID) {
+			if err := socket.Add(f.hostRoute(n, r, 0), "set a route of", n.Name); err != nil {
+				return err
+			}
+		}
+	}
+	if !f.live {
+		return nil
+	}
+	lo := nl.NewNetlinkRequest(unix.RTM_SETLINK, 0)
+	lo.AddData(linkMessage(loopbackIndex, unix.IFF_UP))
+	return socket.Add(lo, "set lo up in", n.Name)
+}
+
+// anywhere are the addresses of all hosts.
+var anywhere = netip.MustParsePrefix("10.0.0.0/8")
+
+// hostRoute asks for a route of a host, by the gateway at the other end of one of its ports, which it sends from by that port's own address.
+func (f *Fabric) hostRoute(n *topologies.Node, r topologies.HostRoute, metric uint32) *nl.NetlinkRequest {
+	port := n.Ports[r.Place]
+	to, from := r.To.Addr().As4(), f.plan.Address(port).As4()
+	route := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
+	rt := nl.NewRtMsg()
+	rt.Family = unix.AF_INET
+	rt.Dst_len = uint8(r.To.Bits())
+	rt.Flags = unix.RTNH_F_ONLINK
+	route.AddData(rt)
+	route.AddData(nl.NewRtAttr(unix.RTA_DST, to[:]))
+	route.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway.To4()))
+	route.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(engine.InnerIfindex(&f.plan.Ports[port])))))
+	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, from[:])) // the kernel knows a port's only address; programs that read routes (scapy) do not
+	if metric > 0 {
+		route.AddData(nl.NewRtAttr(unix.RTA_PRIORITY, nl.Uint32Attr(metric)))
+	}
+	return route
+}
+
+// configurePort gives a host's port its address, a route to everybody and the static neighbour behind it. The first port's route is taken where
+// programs do not ask for another port.
+func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, place uint8) error {
+	port := &f.plan.Ports[n.Ports[place]]
 	index := uint32(engine.InnerIfindex(port))
 	peer := f.plan.Ports[port.Peer].MAC
-	addr := n.Addr.As4()
+	addr := f.plan.Address(port.ID).As4()
 
 	address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	msg := nl.NewIfAddrmsg(unix.AF_INET)
@@ -187,27 +238,12 @@ func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) err
 	neighbour.AddData(nl.NewRtAttr(unix.NDA_DST, gateway.To4()))
 	neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
 
-	route := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
-	rt := nl.NewRtMsg()
-	rt.Family = unix.AF_INET
-	rt.Dst_len = 8
-	rt.Flags = unix.RTNH_F_ONLINK
-	route.AddData(rt)
-	route.AddData(nl.NewRtAttr(unix.RTA_DST, net.IPv4(10, 0, 0, 0).To4()))
-	route.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway.To4()))
-	route.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(index)))
-	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, addr[:])) // the kernel knows its only address; programs that read routes (scapy) do not
-
-	lo := nl.NewNetlinkRequest(unix.RTM_SETLINK, 0)
-	lo.AddData(linkMessage(loopbackIndex, unix.IFF_UP))
+	route := f.hostRoute(n, topologies.HostRoute{To: anywhere, Place: place}, uint32(place))
 
 	steps := []struct {
 		action string
 		req    *nl.NetlinkRequest
-	}{{"set the address of", address}, {"set the static neighbour of", neighbour}, {"set the route of", route}, {"set lo up in", lo}}
-	if !f.live {
-		steps = steps[:3]
-	}
+	}{{"set the address of", address}, {"set the static neighbour of", neighbour}, {"set the route of", route}}
 	for _, step := range steps {
 		if err := socket.Add(step.req, step.action, n.Name); err != nil {
 			return err

@@ -21,16 +21,26 @@ var offloads = []struct {
 }
 
 // readyForPrograms makes a host's namespace, in which the thread is, one where programs work: the kernel hands frames over as they go onto
-// a wire, and its TCP asks for ECN.
-func readyForPrograms(host, port string) error {
+// a wire, and its TCP asks for ECN. A host of several ports takes what comes by another than it would answer by.
+func readyForPrograms(host string, ports []string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", host, err)
 	}
 	defer unix.Close(fd)
-	for _, o := range offloads {
-		if _, err := ethtool(fd, port, o.command, 0); err != nil {
-			return fmt.Errorf("%s: turn %s off: %w", port, o.name, err)
+	for _, port := range ports {
+		for _, o := range offloads {
+			if _, err := ethtool(fd, port, o.command, 0); err != nil {
+				return fmt.Errorf("%s: turn %s off: %w", port, o.name, err)
+			}
+		}
+		if len(ports) == 1 {
+			continue
+		}
+		for _, of := range []string{"all", port} { // the larger of the two counts
+			if err := writeExisting("/proc/sys/net/ipv4/conf/"+of+"/rp_filter", "0"); err != nil {
+				return fmt.Errorf("%s: %w", host, err)
+			}
 		}
 	}
 	if err := writeExisting("/proc/sys/net/ipv4/tcp_ecn", "1"); err != nil {

@@ -130,7 +130,14 @@ func hosts(plan *topologies.Plan, node *topologies.Node) string {
 		text += "127.0.1.1 " + node.Name + "\n"
 	}
 	for _, id := range plan.Hosts {
-		text += fmt.Sprintf("%v %s\n", plan.Nodes[id].Addr, plan.Nodes[id].Name)
+		n := &plan.Nodes[id]
+		for place, port := range n.Ports {
+			name := plan.EndName(id, uint8(place))
+			if place == 0 && len(n.Ports) > 1 {
+				name = n.Name + " " + name
+			}
+			text += fmt.Sprintf("%v %s\n", plan.Address(port), name)
+		}
 	}
 	return text
 }

@@ -18,10 +18,11 @@ func PassCost(c engine.Config) (time.Duration, error) {
 	const passes, batch = 4000, 500
 	plan, state := c.Plan, c.Plane.State()
 	source, destination := &plan.Nodes[plan.Hosts[0]], &plan.Nodes[plan.Hosts[len(plan.Hosts)-1]]
-	out := &plan.Ports[source.Ports[0]]
+	pair := plan.PairOf(source.ID, destination.ID, 0)
+	out, last := &plan.Ports[source.Ports[pair.From]], destination.Ports[pair.To]
 	in := &plan.Ports[out.Peer]
 	header, err := wire.NewFlowHeader(wire.FlowParams{
-		SrcMAC: out.MAC, DstMAC: plan.Ports[out.Peer].MAC, Src: source.Addr.As4(), Dst: destination.Addr.As4(),
+		SrcMAC: out.MAC, DstMAC: plan.Ports[out.Peer].MAC, Src: plan.Address(out.ID).As4(), Dst: plan.Address(last).As4(),
 		SrcPort: wire.MinEntropyPort, DestQP: 1, MTU: plan.MTU, TOS: c.Hosts.DataTOS(),
 	})
 	if err != nil {

@@ -27,14 +27,14 @@ func HostLoad(plan *topologies.Plan) float64 {
 	for i, a := range plan.Hosts {
 		b := plan.Hosts[(i+len(plan.Hosts)/2)%len(plan.Hosts)]
 		if a != b {
-			links += len(engine.Path(plan, a, b, engine.Ports{Source: wire.MinEntropyPort}))
+			links += len(engine.Path(plan, a, b, engine.Ports{Pair: plan.PairOf(a, b, 0), Source: wire.MinEntropyPort}))
 			pairs++
 		}
 	}
 	var rate float64 // packets per virtual second of all hosts
 	line := plan.Framing.LineBytes(wire.DataLen(wire.OpWriteMiddle, plan.MTU))
-	for _, h := range plan.Hosts {
-		rate += float64(vtime.Second) / float64(plan.Ports[plan.Nodes[h].Ports[0]].Rate.TimeFor(line))
+	for _, id := range plan.Interfaces {
+		rate += float64(vtime.Second) / float64(plan.Ports[id].Rate.TimeFor(line))
 	}
 	const answered = 2
 	return rate / float64(len(plan.Hosts)) * answered * float64(links) / float64(max(1, pairs))

@@ -41,9 +41,9 @@ func (r *Recorder) isSwitch(port int) bool {
 	return r.plan.Nodes[r.plan.Ports[port].Node].Kind == topologies.Switch
 }
 
-// NIC is who is told of a host's flows.
-func (r *Recorder) NIC(host int) hostagent.Recorder {
-	port := r.plan.Nodes[r.plan.Hosts[host]].Ports[0]
+// NIC is who is told of the flows of a host's interface.
+func (r *Recorder) NIC(index int) hostagent.Recorder {
+	port := r.plan.Interfaces[index]
 	return &nic{Recorder: r, port: int32(port), line: &r.lines[port]}
 }
 

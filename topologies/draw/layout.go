@@ -2,6 +2,7 @@ package draw
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -33,10 +34,10 @@ const (
 // box is a rectangle around its middle.
 type box struct{ x, y, w, h float64 }
 
-// hostBlock are the hosts of one switch: open in a row, each with its own line; or in a frame that one line leads to; or
-// summed up in a single box.
+// hostBlock are the hosts of one switch, or of the same switches: open in a row, each with its own lines; or in a frame that one line from each
+// switch leads to; or summed up in a single box.
 type hostBlock struct {
-	parent topologies.NodeID
+	above  []topologies.NodeID // the switches that stand over it: those that no block before it has over it
 	hosts  []topologies.NodeID
 	frame  box
 	framed bool
@@ -45,6 +46,7 @@ type hostBlock struct {
 
 // layout is where everything goes: tiers in rows, hosts at the bottom under their switches.
 type layout struct {
+	blockOf       map[topologies.NodeID]int // of each host
 	width, height float64
 	nodes         map[topologies.NodeID]box // hosts of summed blocks are absent
 	blocks        []hostBlock
@@ -53,7 +55,7 @@ type layout struct {
 
 func arrange(p *topologies.Plan) *layout {
 	tiers := tiersOf(p)
-	l := &layout{nodes: make(map[topologies.NodeID]box, len(p.Nodes))}
+	l := &layout{nodes: make(map[topologies.NodeID]box, len(p.Nodes)), blockOf: make(map[topologies.NodeID]int, len(p.Hosts))}
 	arrangeHosts(p, l, tiers[1])
 	arrangeSwitches(p, l, tiers)
 	placeRows(l, tiers)
@@ -76,12 +78,12 @@ func arrangeHosts(p *topologies.Plan, l *layout, access []topologies.NodeID) {
 		gap = cellGap
 	}
 	x := margin + tierLabel
-	for _, id := range access {
-		b := hostBlock{parent: id, summed: summed}
-		for _, port := range p.Nodes[id].Ports {
-			if n := p.PeerNode(port); n.Kind == topologies.Host {
-				b.hosts = append(b.hosts, n.ID)
-			}
+	l.blocks = hostBlocks(p, access)
+	for i := range l.blocks {
+		b := &l.blocks[i]
+		b.summed = summed
+		for _, h := range b.hosts {
+			l.blockOf[h] = i
 		}
 		columns := len(b.hosts)
 		w := 0.0
@@ -91,7 +93,7 @@ func arrangeHosts(p *topologies.Plan, l *layout, access []topologies.NodeID) {
 			b.frame = box{w: w, h: 38}
 		case columns > openRow:
 			b.framed = true
-			columns = gridColumns(len(b.hosts), len(access))
+			columns = gridColumns(len(b.hosts), len(l.blocks))
 			rows := (len(b.hosts) + columns - 1) / columns
 			w = float64(columns)*(cell+cellGap) - cellGap + 2*blockPadding
 			b.frame = box{w: w, h: float64(rows)*(hostHeight+cellGap) - cellGap + 2*blockPadding}
@@ -99,7 +101,11 @@ func arrangeHosts(p *topologies.Plan, l *layout, access []topologies.NodeID) {
 			w = float64(columns)*(cell+cellGap) - cellGap
 			b.frame = box{w: w, h: hostHeight}
 		}
-		span := math.Max(w, switchWidth(p, id))
+		over := -nodeGap
+		for _, id := range b.above {
+			over += switchWidth(p, id) + nodeGap
+		}
+		span := math.Max(w, over)
 		middle := x + span/2
 		b.frame.x = middle
 		if !summed {
@@ -112,11 +118,48 @@ func arrangeHosts(p *topologies.Plan, l *layout, access []topologies.NodeID) {
 				}
 			}
 		}
-		l.nodes[id] = box{x: middle, w: switchWidth(p, id), h: switchHeight}
-		l.blocks = append(l.blocks, b)
+		at := middle - over/2
+		for _, id := range b.above {
+			w := switchWidth(p, id)
+			l.nodes[id] = box{x: at + w/2, w: w, h: switchHeight}
+			at += w + nodeGap
+		}
 		x += span + gap
 	}
 	l.width = x - gap + margin
+}
+
+// hostBlocks are the hosts by the switches that they are cabled to, in the order of the first of these.
+func hostBlocks(p *topologies.Plan, access []topologies.NodeID) (blocks []hostBlock) {
+	taken := map[topologies.NodeID]bool{}
+	block := map[string]int{} // by switches
+	for _, id := range access {
+		for _, port := range p.Nodes[id].Ports {
+			n := p.PeerNode(port)
+			if n.Kind != topologies.Host || taken[n.ID] {
+				continue
+			}
+			taken[n.ID] = true
+			var above []topologies.NodeID
+			for _, own := range n.Ports {
+				above = append(above, p.PeerNode(own).ID)
+			}
+			slices.Sort(above)
+			above = slices.Compact(above)
+			key := fmt.Sprint(above)
+			if _, known := block[key]; !known {
+				block[key] = len(blocks)
+				above = slices.DeleteFunc(above, func(id topologies.NodeID) bool { return taken[id] })
+				for _, id := range above {
+					taken[id] = true
+				}
+				blocks = append(blocks, hostBlock{above: above})
+			}
+			b := &blocks[block[key]]
+			b.hosts = append(b.hosts, n.ID)
+		}
+	}
+	return blocks
 }
 
 // gridColumns is how many columns a frame of hosts has: about square in a fabric of few switches, narrow in one of many,
@@ -146,7 +189,11 @@ func arrangeSwitches(p *topologies.Plan, l *layout, tiers [][]topologies.NodeID)
 	if lower := l.width - margin - left; lower > 0 && len(l.blocks) > 0 {
 		// Middle the lower rows if an upper one is wider.
 		last := l.blocks[len(l.blocks)-1]
-		right := math.Max(last.frame.x+last.frame.w/2, l.nodes[last.parent].x+l.nodes[last.parent].w/2)
+		right := last.frame.x + last.frame.w/2
+		if n := len(last.above); n > 0 {
+			top := l.nodes[last.above[n-1]]
+			right = math.Max(right, top.x+top.w/2)
+		}
 		l.shift((l.width - margin - right) / 2)
 	}
 	for t := 2; t < len(tiers); t++ {

@@ -104,7 +104,7 @@ type legendItem struct {
 func legendOf(p *topologies.Plan, width float64, classes []topologies.LinkClass) []legendItem {
 	items := []legendItem{{class: -1, text: p.Summary()}}
 	if len(classes) > 1 {
-		items[0].text = fmt.Sprintf("%s, %s, %s:", topologies.Plural(len(p.Hosts), "host"), topologies.Plural(len(p.Switch), "switch"), topologies.Plural(len(p.Links), "link"))
+		items[0].text = fmt.Sprintf("%s, %s, %s:", p.HostSummary(), topologies.Plural(len(p.Switch), "switch"), topologies.Plural(len(p.Links), "link"))
 		for i, c := range classes {
 			items = append(items, legendItem{class: min(i, lineClasses-1), text: fmt.Sprintf("%d of %v", c.Count, c)})
 		}
@@ -151,7 +151,7 @@ func (d *drawing) links(class []int) {
 	}
 	// Many lines that cross read better faint.
 	opacity := math.Max(0.22, math.Min(0.9, 40/float64(max(between, 1))))
-	drawn := map[topologies.NodeID]bool{} // frames that have their line
+	drawn := map[[2]int]bool{} // blocks and switches that have their line
 	d.printf("<g>\n")
 	for i := range d.plan.Links {
 		low, high := ends(d.plan, i)
@@ -159,23 +159,37 @@ func (d *drawing) links(class []int) {
 		strength := opacity
 		if low.Kind == topologies.Host {
 			strength = 0.9
-			block := d.blockOf(high.ID)
-			if block.framed || block.summed {
-				if drawn[high.ID] {
+			at := d.layout.blockOf[low.ID]
+			if block := &d.layout.blocks[at]; block.framed || block.summed {
+				line := [2]int{at, int(high.ID)}
+				if drawn[line] {
 					continue
 				}
-				drawn[high.ID] = true
+				drawn[line] = true
 				from = block.frame
 			}
 		}
 		together := d.plan.PortBetween(low.ID, high.ID)
 		position := slices.IndexFunc(together, func(id topologies.PortID) bool { return d.plan.Ports[id].Link == i })
 		aside := 6 * (float64(position) - float64(len(together)-1)/2)
-		name := fmt.Sprintf("%s – %s: %v, %v", low.Name, high.Name, d.plan.Links[i].Rate, d.plan.Links[i].Delay)
+		name := fmt.Sprintf("%s – %s: %v, %v", d.lowEnd(i), high.Name, d.plan.Links[i].Rate, d.plan.Links[i].Delay)
 		d.printf(`<path class="l%d" stroke-width="%.1f" stroke-opacity="%.2f" d="%s"><title>%s</title></path>`+"\n",
 			min(class[i], lineClasses-1), lineWidth(class[i]), strength, curve(from, to, aside), html.EscapeString(name))
 	}
 	d.printf("</g>\n")
+}
+
+// lowEnd names the lower end of a link: a host of several ports with the port's number.
+func (d *drawing) lowEnd(link int) string {
+	low, _ := ends(d.plan, link)
+	port := &d.plan.Ports[d.plan.Links[link].A]
+	if port.Node != low.ID {
+		port = &d.plan.Ports[d.plan.Links[link].B]
+	}
+	if low.Kind == topologies.Host {
+		return d.plan.EndName(low.ID, uint8(port.Number-1))
+	}
+	return low.Name
 }
 
 // curve leads from the top of one box to the bottom of another above it, or in an arc between two of one row. aside is
@@ -187,15 +201,6 @@ func curve(from, to box, aside float64) string {
 		return fmt.Sprintf("M%.1f %.1fQ%.1f %.1f %.1f %.1f", from.x, y, (from.x+to.x)/2, y+2*depth, to.x, y)
 	}
 	return fmt.Sprintf("M%.1f %.1fL%.1f %.1f", from.x+aside, from.y-from.h/2, to.x+aside, to.y+to.h/2)
-}
-
-func (d *drawing) blockOf(parent topologies.NodeID) *hostBlock {
-	for i := range d.layout.blocks {
-		if d.layout.blocks[i].parent == parent {
-			return &d.layout.blocks[i]
-		}
-	}
-	return nil
 }
 
 func (d *drawing) block(b *hostBlock) {
@@ -223,7 +228,11 @@ func (d *drawing) node(n *topologies.Node, class string, radius float64) {
 
 func (d *drawing) describe(n *topologies.Node) string {
 	if n.Kind == topologies.Host {
-		return n.Addr.String()
+		addresses := make([]string, len(n.Ports))
+		for i, id := range n.Ports {
+			addresses[i] = d.plan.Address(id).String()
+		}
+		return strings.Join(addresses, ", ")
 	}
 	return topologies.Plural(len(n.Ports), "port")
 }
