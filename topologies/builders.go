@@ -18,6 +18,20 @@ type builder struct {
 	patterns     map[string]string
 }
 
+// portsPerHost reads how many parallel links each host has to its switch.
+func (b *builder) portsPerHost(m *yamlspec.Mapping) int {
+	n := 1
+	m.Get("ports_per_host").Int(&n, 1, MaxPortsPerHost)
+	return n
+}
+
+// hostLinks cables a host to a switch.
+func (b *builder) hostLinks(host, sw, count int) {
+	for range count {
+		b.link(host, sw, b.host, b.at)
+	}
+}
+
 // begin reads the common parameters. patterns are the default name patterns by role.
 func (d *draft) begin(m *yamlspec.Mapping, v *yamlspec.Value, base cable, patterns map[string]string, roles ...string) *builder {
 	base = decodeCable(m, base)
@@ -68,13 +82,14 @@ func (d *draft) star(v *yamlspec.Value, base cable) {
 	hosts := 0
 	m.Need("hosts").Int(&hosts, 1, MaxPortsPerSwitch)
 	b := d.begin(m, v, base, map[string]string{"switch": "s%d", "host": "h%d"}, "switch", "host")
+	ports := b.portsPerHost(m)
 	m.Done()
 	if hosts == 0 {
 		return
 	}
 	center := b.node("switch", 0)
 	for _, h := range b.nodesOf("host", hosts) {
-		b.link(h, center, b.host, v)
+		b.hostLinks(h, center, ports)
 	}
 }
 
@@ -87,17 +102,84 @@ func (d *draft) leafSpine(v *yamlspec.Value, base cable) {
 	m.Need("hosts_per_leaf").Int(&perLeaf, 1, MaxPortsPerSwitch)
 	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine", "host")
 	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
+	ports := b.portsPerHost(m)
 	m.Done()
-	if spines == 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines, leaves*(perLeaf+spines)) {
+	if spines == 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines, leaves*(perLeaf*ports+spines)) {
 		return
 	}
 	leaf, spine, host := b.nodesOf("leaf", leaves), b.nodesOf("spine", spines), b.nodesOf("host", leaves*perLeaf)
 	for i, l := range leaf {
 		for _, h := range host[i*perLeaf : (i+1)*perLeaf] {
-			b.link(h, l, b.host, v)
+			b.hostLinks(h, l, ports)
 		}
 		for _, s := range spine {
 			b.link(l, s, b.fabric, v)
+		}
+	}
+}
+
+// rail: the rail-optimised leaf-spine of GPU clusters. Hosts come in groups; port n of each host of a group is cabled to the group's n-th leaf, so
+// that ports of one number, a rail, meet without a spine. Every leaf is cabled to every spine. Two rails are dual-homed hosts.
+func (d *draft) rail(v *yamlspec.Value, base cable) {
+	m := v.Mapping()
+	var rails, perGroup, spines int
+	groups := 1
+	m.Need("rails").Int(&rails, 1, MaxPortsPerHost)
+	m.Need("hosts_per_group").Int(&perGroup, 1, MaxPortsPerSwitch)
+	m.Get("groups").Int(&groups, 1, MaxSwitches)
+	spinesOK := m.Need("spines").Int(&spines, 0, MaxSwitches)
+	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine", "host")
+	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
+	m.Done()
+	if rails == 0 || perGroup == 0 || groups == 0 || !spinesOK ||
+		b.tooLarge(groups*perGroup, groups*rails+spines, groups*rails*(perGroup+spines)) {
+		return
+	}
+	if spines == 0 && groups > 1 {
+		v.Errorf("%d groups of hosts need spines: nothing else joins them", groups)
+		return
+	}
+	leaf, spine, host := b.nodesOf("leaf", groups*rails), b.nodesOf("spine", spines), b.nodesOf("host", groups*perGroup)
+	for i, h := range host {
+		for _, l := range leaf[i/perGroup*rails:][:rails] {
+			b.link(h, l, b.host, v)
+		}
+	}
+	for _, l := range leaf {
+		for _, s := range spine {
+			b.link(l, s, b.fabric, v)
+		}
+	}
+}
+
+// planes: leaf-spines beside each other that no link joins; port n of each host is in the n-th. Plane 0 has the first leaves and spines.
+func (d *draft) planes(v *yamlspec.Value, base cable) {
+	m := v.Mapping()
+	var planes, spines, leaves, perLeaf int
+	m.Need("planes").Int(&planes, 1, MaxPortsPerHost)
+	spinesOK := m.Need("spines").Int(&spines, 0, MaxSwitches)
+	m.Need("leaves").Int(&leaves, 1, MaxSwitches)
+	m.Need("hosts_per_leaf").Int(&perLeaf, 1, MaxPortsPerSwitch)
+	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine", "host")
+	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
+	m.Done()
+	if planes == 0 || leaves == 0 || perLeaf == 0 || !spinesOK ||
+		b.tooLarge(leaves*perLeaf, planes*(leaves+spines), planes*leaves*(perLeaf+spines)) {
+		return
+	}
+	if spines == 0 && leaves > 1 {
+		v.Errorf("%d leaves of a plane need spines: nothing else joins them", leaves)
+		return
+	}
+	leaf, spine, host := b.nodesOf("leaf", planes*leaves), b.nodesOf("spine", planes*spines), b.nodesOf("host", leaves*perLeaf)
+	for plane := range planes {
+		for i, h := range host {
+			b.link(h, leaf[plane*leaves+i/perLeaf], b.host, v)
+		}
+		for _, l := range leaf[plane*leaves:][:leaves] {
+			for _, s := range spine[plane*spines:][:spines] {
+				b.link(l, s, b.fabric, v)
+			}
 		}
 	}
 }
@@ -129,9 +211,10 @@ func (d *draft) fatTree(v *yamlspec.Value, base cable) {
 		map[string]string{"edge": "edge%d", "aggregation": "agg%d", "core": "core%d", "host": "h%d"},
 		"edge", "aggregation", "core", "host")
 	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
+	ports := b.portsPerHost(m)
 	m.Done()
 	if min(pods, edges, aggregations, cores, perEdge) == 0 ||
-		b.tooLarge(pods*edges*perEdge, pods*(edges+aggregations)+cores, pods*(edges*(perEdge+aggregations)+cores)) {
+		b.tooLarge(pods*edges*perEdge, pods*(edges+aggregations)+cores, pods*(edges*(perEdge*ports+aggregations)+cores)) {
 		return
 	}
 	if cores%aggregations != 0 {
@@ -143,7 +226,7 @@ func (d *draft) fatTree(v *yamlspec.Value, base cable) {
 	perAggregation := cores / aggregations
 	for i, e := range edge {
 		for _, h := range host[i*perEdge : (i+1)*perEdge] {
-			b.link(h, e, b.host, v)
+			b.hostLinks(h, e, ports)
 		}
 		pod := i / edges
 		for _, a := range aggregation[pod*aggregations : (pod+1)*aggregations] {

@@ -229,6 +229,7 @@ func checkPath(t *rapid.T, p *topologies.Plan, distance [][]int, a, b topologies
 		t.Fatalf("the path ends at %s; through its own nodes it is another", p.Nodes[at].Name)
 	}
 }
+
 func FuzzParse(f *testing.F) {
 	for _, name := range topologies.BuiltinNames() {
 		data, err := topologies.BuiltinSource(name)

@@ -126,13 +126,20 @@ func (d *draft) decode(v *yamlspec.Value) {
 	for _, b := range []struct {
 		key   string
 		build func(*draft, *yamlspec.Value, cable)
-	}{{"star", (*draft).star}, {"leafspine", (*draft).leafSpine}, {"fattree", (*draft).fatTree}, {"hpcc", (*draft).hpccFile}} {
+	}{
+		{"star", (*draft).star},
+		{"leafspine", (*draft).leafSpine},
+		{"fattree", (*draft).fatTree},
+		{"rail", (*draft).rail},
+		{"planes", (*draft).planes},
+		{"hpcc", (*draft).hpccFile},
+	} {
 		part := m.Get(b.key)
 		if part == nil {
 			continue
 		}
 		if builders++; builders > 1 {
-			m.Key(b.key).Errorf("one of star, leafspine, fattree and hpcc, not several: add to it with nodes and links")
+			m.Key(b.key).Errorf("one of star, leafspine, fattree, rail, planes and hpcc, not several: add to it with nodes and links")
 			continue
 		}
 		b.build(d, part, base)
@@ -150,7 +157,7 @@ func (d *draft) decode(v *yamlspec.Value) {
 	}
 	m.Done()
 	if builders == 0 && nodes == nil && v.IsMapping() {
-		v.Errorf("a topology is a star, a leafspine, a fattree, a file of HPCC's simulator (hpcc), or nodes and links of your own")
+		v.Errorf("a topology is a star, a leafspine, a fattree, a rail or planes, a file of HPCC's simulator (hpcc), or nodes and links of your own")
 	}
 }
 

@@ -103,6 +103,10 @@ func topologyFile() node {
 		keys["names"] = object(patterns)
 		return object(keys)
 	}
+	portsPerHost := func(keys node) node {
+		keys["ports_per_host"] = count("parallel links of a host to its switch (default: 1)")
+		return keys
+	}
 	fabricRate := func(keys node) node {
 		keys["fabric_rate"] = with("rate of the links between switches (default: rate)", ref("rate"))
 		return keys
@@ -111,15 +115,23 @@ func topologyFile() node {
 		"name": text("default: the file's"), "description": text("for people"),
 		"framing": words("what frames count and take: real Ethernet, or ns-3's", "ethernet", "ns3"),
 		"mtu":     node{"type": "integer", "minimum": 64, "maximum": 4096, "description": "payload of a packet (default: 1000)"},
-		"star":    builder([]string{"switch", "host"}, node{"hosts": count("hosts around one switch")}),
-		"leafspine": builder([]string{"leaf", "spine", "host"}, fabricRate(node{
+		"star":    builder([]string{"switch", "host"}, portsPerHost(node{"hosts": count("hosts around one switch")})),
+		"leafspine": builder([]string{"leaf", "spine", "host"}, portsPerHost(fabricRate(node{
 			"spines": count("spine switches"), "leaves": count("leaf switches, each cabled to each spine"), "hosts_per_leaf": count("hosts of a leaf"),
+		}))),
+		"rail": builder([]string{"leaf", "spine", "host"}, fabricRate(node{
+			"rails": count("ports of a host, each at a leaf of its own"), "groups": count("groups of hosts with leaves of their own (default: 1)"),
+			"hosts_per_group": count("hosts of a group"), "spines": node{"type": "integer", "minimum": 0, "description": "spine switches; 0: rails meet nowhere"},
 		})),
-		"fattree": builder([]string{"edge", "aggregation", "core", "host"}, fabricRate(node{
+		"planes": builder([]string{"leaf", "spine", "host"}, fabricRate(node{
+			"planes": count("ports of a host, each in a leaf-spine of its own"), "leaves": count("leaf switches of a plane"),
+			"spines": node{"type": "integer", "minimum": 0, "description": "spine switches of a plane; 0: it is one switch"}, "hosts_per_leaf": count("hosts of a leaf"),
+		})),
+		"fattree": builder([]string{"edge", "aggregation", "core", "host"}, portsPerHost(fabricRate(node{
 			"k": node{"type": "integer", "minimum": 2, "description": "ports of a switch of the k-ary fat-tree; or give the numbers"}, "pods": count("pods"),
 			"edges": count("edge switches of a pod"), "aggregations": count("aggregation switches of a pod"), "cores": count("core switches"),
 			"hosts_per_edge": count("hosts of an edge switch"),
-		})),
+		}))),
 		"hpcc": text("a topology file of HPCC's simulator"),
 		"nodes": list(object(node{
 			"name": names("the node, or several: H0..H15"), "kind": words("what they are", "host", "switch"),

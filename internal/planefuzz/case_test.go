@@ -52,6 +52,7 @@ type cable struct {
 
 type hostLink struct {
 	Switch int
+	More   []int // the switches of further ports, whose cables are like the first
 	cable
 }
 
@@ -64,6 +65,8 @@ type constant struct{ Name, Value string }
 
 type flow struct {
 	From, To     int
+	FromPort     int // the port's number, which the scenario names; 0, or one that the host has not: none
+	ToPort       int
 	Size         units.Bytes // 0: unbounded
 	Start        vtime.Time
 	StartRate    units.Rate
@@ -124,7 +127,7 @@ func (c *testCase) yaml() string {
 		if f.CC != "" {
 			rest += ", cc: " + f.CC
 		}
-		w("  - {from: h%d, to: h%d, size: %s, start: %dps%s}", f.From, f.To, size, f.Start, rest)
+		w("  - {from: %s, to: %s, size: %s, start: %dps%s}", c.Fabric.end(f.From, f.FromPort), c.Fabric.end(f.To, f.ToPort), size, f.Start, rest)
 	}
 	if len(c.Faults) > 0 {
 		w("faults:")
@@ -133,6 +136,14 @@ func (c *testCase) yaml() string {
 		}
 	}
 	return b.String()
+}
+
+// end is a flow's end as the scenario has it.
+func (f *fabric) end(host, port int) string {
+	if port == 0 || port > 1+len(f.Hosts[host].More) {
+		return fmt.Sprintf("h%d", host)
+	}
+	return fmt.Sprintf("h%d.%d", host, port)
 }
 
 func (f *fabric) write(w func(format string, args ...any)) {
@@ -153,7 +164,19 @@ func (f *fabric) write(w func(format string, args ...any)) {
 	}
 	w("  links:")
 	for i, l := range f.Hosts {
-		w("    - {from: h%d, to: s%d, rate: %dbps, delay: %dps}", i, l.Switch, l.Rate, l.Delay)
+		ports := append([]int{l.Switch}, l.More...)
+		for k, sw := range ports {
+			if slices.Contains(ports[:k], sw) {
+				continue
+			}
+			count := 0
+			for _, other := range ports {
+				if other == sw {
+					count++
+				}
+			}
+			w("    - {from: h%d, to: s%d, rate: %dbps, delay: %dps, count: %d}", i, sw, l.Rate, l.Delay, count)
+		}
 	}
 	for _, l := range f.Trunks {
 		w("    - {from: s%d, to: s%d, rate: %dbps, delay: %dps, count: %d}", l.A, l.B, l.Rate, l.Delay, l.Count)

@@ -195,6 +195,13 @@ func features(r *run) []string {
 	on(choices(s.Topology), "ECMP")
 	on(choices(s.Topology) && s.Topology.Hash == topologies.HashHPCC, "ECMP by HPCC's hash")
 	on(s.Topology.Framing != 0, "framing ns3")
+	several := 0
+	for i := range s.Flows {
+		if s.Flows[i].Pair != (topologies.Pair{}) && e.Flows()[i].Delivered() > 0 {
+			several++
+		}
+	}
+	on(several > 0, "a flow by another than the first port")
 	on(s.Host.DataPriority == s.Host.ControlPriority, "data and control of one priority")
 	on(s.Host.ACKsWithData, "ACKs with the data")
 	on(s.Host.ACKsWhenPaused && r.pauses.sent[1] > 0, "PAUSE that lets ACKs go")

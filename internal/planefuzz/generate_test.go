@@ -65,7 +65,7 @@ func drawFabric(d chooser) fabric {
 	if f.MTU == 0 {
 		f.MTU = d.Int("odd mtu", 64, 4096)
 	}
-	f.Shape = pick(d, "shape", "star", "star", "leafspine", "leafspine", "fattree", "tree", "tree")
+	f.Shape = pick(d, "shape", "star", "star", "leafspine", "leafspine", "fattree", "tree", "tree", "planes", "rail")
 	switch f.Shape {
 	case "star":
 		f.switches(1)
@@ -93,6 +93,28 @@ func drawFabric(d chooser) fabric {
 				f.trunk(2*edges+pod*above+a, 2*edges+2*above+a, 1)
 			}
 		}
+	case "planes", "rail": // the former without what joins the leaves
+		n, leaves := d.Int("ports of a host", 2, 3), d.Int("leaves of a plane", 1, 2)
+		f.switches(n*leaves + n)
+		if f.Shape == "planes" && leaves == 1 {
+			f.switches(n)
+		}
+		for leaf := range leaves {
+			for range d.Int("hosts of a leaf", 1, 2) + 2 - leaves {
+				h := hostLink{Switch: leaf}
+				for plane := 1; plane < n; plane++ {
+					h.More = append(h.More, plane*leaves+leaf)
+				}
+				f.Hosts = append(f.Hosts, h)
+			}
+		}
+		for spine := n * leaves; spine < len(f.Buffers); spine++ {
+			for leaf := range n * leaves {
+				if f.Shape == "rail" || leaf/leaves == spine-n*leaves {
+					f.trunk(leaf, spine, 1)
+				}
+			}
+		}
 	case "tree": // with links that close cycles
 		n := d.Int("switches", 1, 5)
 		f.switches(n)
@@ -111,6 +133,13 @@ func drawFabric(d chooser) fabric {
 		}
 		for range d.Int("hosts", 2, 7) {
 			f.hosts(d.Int("switch", 0, n-1), 1)
+		}
+	}
+	if f.Shape != "planes" && f.Shape != "rail" && d.chance("hosts of several ports", 20) {
+		for i := range f.Hosts {
+			for range pick(d, "more ports", 0, 1, 2) {
+				f.Hosts[i].More = append(f.Hosts[i].More, d.Int("another switch", 0, len(f.Buffers)-1))
+			}
 		}
 	}
 	f.drawCables(d)

@@ -55,6 +55,7 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 		if s.Topology.Hash == topologies.HashHPCC {
 			ports = engine.Ports{Source: uint16(s.Seed) + uint16(i), Destination: uint16(s.Seed >> 16)}
 		}
+		ports.Pair = f.Pair
 		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Hosts: u.Flows[i].Hosts,
 			NewController: u.NewController,

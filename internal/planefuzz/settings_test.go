@@ -48,7 +48,8 @@ func drawCase(d chooser, f fabric) *testCase {
 	c.drawFaults(d)
 	c.drawPerRate(d)
 	c.drawOthers(d)
-	if d.chance("hash of HPCC's simulator", 25) {
+	singlePort := !slices.ContainsFunc(c.Fabric.Hosts, func(h hostLink) bool { return len(h.More) > 0 })
+	if d.chance("hash of HPCC's simulator", 25) && singlePort {
 		c.Hash = topologies.HashHPCC
 	}
 	c.drawOwn(d)
@@ -240,6 +241,10 @@ func (c *testCase) drawFlows(d chooser) {
 			f.ConstantRate = units.Rate(d.scale("constant rate", line/100, line))
 		case 19:
 			f.ConstantRate = units.Rate(line)
+		}
+		if ports := len(c.Fabric.Hosts[f.From].More) + 1; ports > 1 && d.chance("named interfaces", 30) {
+			f.FromPort = d.Int("from's port", 1, ports)
+			f.ToPort = f.FromPort // the same plane, if there are any
 		}
 		c.Flows = append(c.Flows, f)
 	}

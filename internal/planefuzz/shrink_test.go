@@ -192,7 +192,7 @@ func smallerFabrics(c *testCase) []func(*testCase) bool {
 	step(func(c *testCase) { // a star
 		c.Fabric.Buffers, c.Fabric.Trunks = c.Fabric.Buffers[:1], nil
 		for i := range c.Fabric.Hosts {
-			c.Fabric.Hosts[i].Switch = 0
+			c.Fabric.Hosts[i].Switch, c.Fabric.Hosts[i].More = 0, nil
 		}
 	})
 	step(func(c *testCase) { // two switches
@@ -200,7 +200,7 @@ func smallerFabrics(c *testCase) []func(*testCase) bool {
 			c.Fabric.Buffers = append(c.Fabric.Buffers, 0)[:2]
 			c.Fabric.Trunks = []trunk{{A: 0, B: 1, Count: 1, cable: c.Fabric.Trunks[0].cable}}
 			for i := range c.Fabric.Hosts {
-				c.Fabric.Hosts[i].Switch = min(c.Fabric.Hosts[i].Switch, 1)
+				c.Fabric.Hosts[i].Switch, c.Fabric.Hosts[i].More = min(c.Fabric.Hosts[i].Switch, 1), nil
 			}
 		}
 	})
