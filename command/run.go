@@ -163,7 +163,12 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 			}
 		}
 		batch.Scenarios = append(batch.Scenarios, *s)
-		batch.Why = batch.Why || f.whyUpTo > 0 && s.Scenario.FlowCount() <= f.whyUpTo
+		switch why := s.Scenario.WhyFits(); {
+		case f.why && why != nil:
+			return badInput(why)
+		case why == nil:
+			batch.Why = batch.Why || f.whyUpTo > 0 && s.Scenario.FlowCount() <= f.whyUpTo
+		}
 	}
 	spareMemory(batch)
 	unlock, err := lockResults(c.Context(), batch)

@@ -52,6 +52,9 @@ type Discipline struct {
 
 // Find works out the scenario's bound under its seed. An error is a mistake in the scenario.
 func Find(s *scenario.Scenario) (*Bound, error) {
+	if err := s.BoundFits(); err != nil {
+		return nil, err
+	}
 	m := &fluidModel{s: s, flows: make([]fluidFlow, len(s.Flows))}
 	portsOf := s.PortsOf(s.Seed)
 	for i := range m.flows {

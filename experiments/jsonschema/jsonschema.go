@@ -206,7 +206,14 @@ func flow() node {
 
 // own are the keys of what flows may have of their own, of a flow or a workload.
 func own(whose string) node {
-	return node{"cc": text(whose + " congestion control (default: the run's)")}
+	qps := node{
+		"count": count("how many"), "message": with("they take messages of this size in turn (default: equal shares of the packets)", ref("size")),
+		"via": names("switches that their paths lead through, one each in turn; of a listed flow"),
+	}
+	return node{
+		"cc":  text(whose + " congestion control (default: the run's)"),
+		"qps": some(count("queue pairs, each with its own UDP source port"), object(qps, "count")),
+	}
 }
 
 func workloads() node {

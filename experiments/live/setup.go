@@ -115,6 +115,9 @@ func suits(needs, are cc.SwitchNeeds) bool {
 
 // Flow is the engine's configuration of a flow. controller is empty for the fabric's.
 func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.FlowConfig, error) {
+	if err := f.LiveFits(); err != nil {
+		return engine.FlowConfig{}, err
+	}
 	s := l.Scenario
 	spec := l.spec
 	controller = cmp.Or(controller, f.Extra().CC)

@@ -13,7 +13,7 @@ import (
 var tables = map[string]string{
 	"flows.csv": FlowsHeader, "ports.csv": PortsHeader, "links.csv": LinksHeader, "pfc.csv": PFCHeader, "events.csv": EventsHeader,
 	"rates.csv": RatesHeader, "panels.csv": PanelsHeader, WhyFile: WhyHeader, CausesFile: CausesHeader,
-	RecoveryFile: RecoveryHeader,
+	RecoveryFile: RecoveryHeader, QPsFile: QPsHeader,
 }
 
 // Kind is what a column of a table has in it.

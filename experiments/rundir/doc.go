@@ -10,7 +10,8 @@
 //
 // Where what is:
 //
-//   - A run's folder: output.go (its CSV files), why.go (where flows' time went), recovery.go (what selective repeat met), manifest.go, json.go, sums.go (whether its files are as the run left them).
+//   - A run's folder: output.go (its CSV files), why.go (where flows' time went), qps.go (flows of several QPs), recovery.go (what selective
+//     repeat met), manifest.go, json.go, sums.go (whether its files are as the run left them).
 //   - How tables are written and read: csv.go, behind.go; what is in their columns: columns.go.
 //   - Where runs are below a folder of results: places.go; what would be lost there: overwrite.go.
 package rundir

@@ -41,9 +41,9 @@ const RecordFile = "record.bin"
 // Files are all files that a run may leave in its folder, but for the manifest.
 var Files = []string{
 	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", SummaryFile, "capture.pcapng", PerfettoFile, "figure.svg",
-	"figure.png", "figure.pdf", HPCCFlowsFile, HPCCPausesFile, PanicFile, RecordFile, WhyFile, CausesFile, RecoveryFile, SumsFile,
+	"figure.png", "figure.pdf", HPCCFlowsFile, HPCCPausesFile, PanicFile, RecordFile, WhyFile, CausesFile, RecoveryFile, QPsFile, SumsFile,
 	"flows.parquet", "ports.parquet", "pfc.parquet", "rates.parquet", "links.parquet", "events.parquet", "panels.parquet", "why.parquet", "causes.parquet",
-	"recovery.parquet",
+	"recovery.parquet", "qps.parquet",
 }
 
 // Headers of the files that are written as the run goes; that of events.csv is EventsHeader.

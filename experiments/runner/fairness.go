@@ -3,7 +3,6 @@ package runner
 import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -61,25 +60,24 @@ func newFairness(s *scenario.Scenario, order []int32) *fairness {
 }
 
 // sample ends a window, if it is time.
-func (f *fairness) sample(now vtime.Time, flows []engine.Flow) {
+func (f *fairness) sample(now vtime.Time, flows flowSet) {
 	if f.window == 0 || now%f.window != 0 {
 		return
 	}
 	clear(f.shares)
 	kept := f.active[:0]
 	for _, a := range f.active {
-		flow := &flows[a.flow]
-		if flow.Finished != vtime.Never {
+		if flows.finished(int(a.flow)) != vtime.Never {
 			continue
 		}
-		delivered := flow.Delivered()
+		delivered := flows.delivered(int(a.flow))
 		f.shares[a.tag].add(float64(delivered - a.before))
 		a.before = delivered
 		kept = append(kept, a)
 	}
 	for i, ok := f.waiting.before(now); ok; i, ok = f.waiting.before(now) {
-		if flow := &flows[i]; flow.Receiver != nil && flow.Finished == vtime.Never {
-			kept = append(kept, underWay{int32(i), f.index[f.waiting.flows[i].Tag], flow.Delivered()})
+		if flows.started(i) && flows.finished(i) == vtime.Never {
+			kept = append(kept, underWay{int32(i), f.index[f.waiting.flows[i].Tag], flows.delivered(i)})
 		}
 	}
 	f.active = kept

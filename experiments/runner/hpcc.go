@@ -66,21 +66,21 @@ func writeLines(folder *files.Folder, name string, lines func(*bufio.Writer)) er
 // hpccFCT is a line for each flow that has ended, in the order of their ends: the addresses in hexadecimal, the ports, bytes,
 // start, completion time, and the completion time alone on the path.
 func (r *runner) hpccFCT(w *bufio.Writer) {
-	flows := r.engine.Flows()
+	flows := r.flows()
 	byEnd := []int{}
-	for i := range flows {
-		if flows[i].Finished != vtime.Never {
+	for i := range flows.n {
+		if flows.finished(i) != vtime.Never {
 			byEnd = append(byEnd, i)
 		}
 	}
-	slices.SortStableFunc(byEnd, func(a, b int) int { return cmp.Compare(flows[a].Finished, flows[b].Finished) })
+	slices.SortStableFunc(byEnd, func(a, b int) int { return cmp.Compare(flows.finished(a), flows.finished(b)) })
 	s := r.Scenario
 	ports := s.HPCCPorts()
 	for _, i := range byEnd {
-		f := &flows[i]
+		f := &s.Flows[i]
 		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", engine.HPCCAddress(f.Source), engine.HPCCAddress(f.Destination),
 			ports[i].Source, ports[i].Destination, f.Size, (f.Start + s.Origin).RoundNanoseconds(),
-			(f.Finished - f.Start).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination, f.Ports.Pair, f.Size))
+			(flows.finished(i) - f.Start).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination, flows.qps[i].Ports.Pair, int64(f.Size)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -25,7 +26,7 @@ func ended(t *testing.T, yaml string, look func(s *scenario.Scenario, e *engine.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum.Verdict.Status == "FAIL" {
+	if sum.Verdict.Status == measure.Fail {
 		t.Errorf("%v", sum.Verdict)
 	}
 }
@@ -60,4 +61,42 @@ flows:
 			t.Errorf("the run ended at %v", e.Now())
 		}
 	})
+}
+
+// TestTwoQPs: on two spines of half the host's rate, a flow that has one QP a spine has twice of what it has with one, and its FCT is the last QP's.
+// Alone, it takes no longer than it needs: its slowdown is 1.
+func TestTwoQPs(t *testing.T) {
+	fct := map[string]float64{}
+	for _, qps := range []string{"", ", qps: {count: 2, via: [spine0, spine1]}", ", qps: {count: 2, via: [spine0]}"} {
+		s := parse(t, `
+topology:
+  mtu: 1000
+  nodes: [{name: h0..h1, kind: host}, {name: leaf0..leaf1, kind: switch}, {name: spine0..spine1, kind: switch}]
+  links:
+    - {from: h0, to: leaf0, rate: 100Gbps, delay: 1us}
+    - {from: h1, to: leaf1, rate: 100Gbps, delay: 1us}
+    - {from: leaf0, to: [spine0, spine1], rate: 50Gbps, delay: 1us}
+    - {from: leaf1, to: [spine0, spine1], rate: 50Gbps, delay: 1us}
+duration: 1ms
+drain: true
+controllers: [swift]
+flows: [{from: h0, to: h1, size: 5MB`+qps+`}]
+`)
+		result := run(t, s, "swift", Options{Plane: engine.PlaneWasm})
+		if v := result.Summary.Verdict; v.Status == measure.Fail {
+			t.Errorf("%q: %v", qps, v)
+		}
+		flows := &result.Summary.Flows
+		if s := flows.Slowdown.Mean; s < 1 || s > 1.05 || flows.Completed != 1 {
+			t.Errorf("%q: a slowdown of %g, %d completed", qps, s, flows.Completed)
+		}
+		fct[qps] = flows.FCT.Mean
+	}
+	one, two, both := fct[""], fct[", qps: {count: 2, via: [spine0, spine1]}"], fct[", qps: {count: 2, via: [spine0]}"]
+	if gain := one / two; gain < 1.9 || gain > 2 {
+		t.Errorf("one QP takes %g ns, two on paths of their own %g", one, two)
+	}
+	if by := both / one; by < 0.98 || by > 1.02 {
+		t.Errorf("two QPs on one path take %g ns, and one %g", both, one)
+	}
 }

@@ -16,7 +16,8 @@ type recorder struct {
 	err      error  // the first that writing met
 	stop     func() // ends the run: what it would measure cannot be kept
 
-	priority uint8 // of data: what samples are of
+	more     map[int32][]int32 // Setup.More
+	priority uint8             // of data: what samples are of
 	ports    []topologies.PortID
 	sampled  map[string]bool   // tags of sampled flows; nil: all
 	tallies  map[string]*tally // of the tags that panels are about
@@ -90,6 +91,9 @@ func newRecorder(s *scenario.Scenario, lanes int) *recorder {
 	return r
 }
 
+// all are the run's flows.
+func (r *recorder) all() flowSet { return flowSet{r.engine.Flows(), r.more, len(r.scenario.Flows)} }
+
 // start begins to sample.
 func (r *recorder) start(e *engine.Engine, out *rundir.Output) {
 	r.engine, r.out, r.congestion.engine = e, out, e
@@ -103,14 +107,14 @@ func (r *recorder) sample(now vtime.Time) {
 	for _, id := range r.ports {
 		r.samplePort(now, id)
 	}
-	r.flows.sample(now, r.engine.Flows(), func(flow int, rate, goodput float64, rtt vtime.Time) {
+	r.flows.sample(now, r.all(), func(flow int, rate, goodput float64, rtt vtime.Time) {
 		r.keep(r.out.Rate(now, flow, rate, goodput, rtt))
 		r.trace.rate(now, flow, rate)
 	})
 	r.samplePanels(now)
 	r.congestion.sample(now)
-	r.fairness.sample(now, r.engine.Flows())
-	r.recording.sample(now, r.engine)
+	r.fairness.sample(now, r.all())
+	r.recording.sample(now, r.engine, r.all())
 	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration || r.scenario.Drain && r.moves() {
 		r.engine.Call(next, r.sample)
 	}
@@ -147,7 +151,7 @@ func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
 
 func (r *recorder) samplePanels(now vtime.Time) {
 	for _, t := range r.tallies {
-		t.look(now, r.engine.Flows())
+		t.look(now, r.all())
 	}
 	for i := range r.scenario.Panels {
 		panel := &r.scenario.Panels[i]
@@ -184,14 +188,14 @@ func (r *recorder) measure(s *scenario.Series) (v float64, level bool) {
 	case scenario.UndeterminedMarks:
 		return float64(state.Ports[s.Port].UeMarked), false
 	case scenario.SendingRate:
-		return r.tallies[s.Tag].rate(r.engine.Flows()), true
+		return r.tallies[s.Tag].rate(r.all()), true
 	case scenario.PauseRate:
 		if p := r.pfc.byPort[int(s.Port)]; p != nil {
 			v = float64(p.pauses)
 		}
 		return v, false
 	}
-	return float64(r.tallies[s.Tag].delivered(r.engine.Flows())) * 8, false
+	return float64(r.tallies[s.Tag].delivered(r.all())) * 8, false
 }
 
 func (r *recorder) panels() [][]rundir.Points { return r.series }

@@ -30,7 +30,7 @@ func (r *runner) newRecording() *recording {
 }
 
 // sample takes a sample.
-func (r *recording) sample(now vtime.Time, e *engine.Engine) {
+func (r *recording) sample(now vtime.Time, e *engine.Engine, flows flowSet) {
 	if r == nil {
 		return
 	}
@@ -51,7 +51,7 @@ func (r *recording) sample(now vtime.Time, e *engine.Engine) {
 		}
 		r.Host(i, cnps)
 	}
-	r.flows.sample(now, e.Flows(), r.Flow)
+	r.flows.sample(now, flows, r.Flow)
 }
 
 func (r *recording) write(folder *files.Folder) error {

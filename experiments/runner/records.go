@@ -21,10 +21,16 @@ type alone struct{ ideal, hpcc vtime.Time }
 
 // flowRecords works out what the records need.
 func (r *runner) flowRecords() flowRecords {
-	flows, plan := r.engine.Flows(), r.Scenario.Topology
-	all := flowRecords{r, make([]alone, len(flows))}
-	for i := range flows {
-		if f := &flows[i]; f.Finished != vtime.Never {
+	flows, plan := r.flows(), r.Scenario.Topology
+	all := flowRecords{r, make([]alone, flows.n)}
+	for i := range flows.n {
+		end := flows.finished(i)
+		switch f := &flows.qps[i]; {
+		case end == vtime.Never:
+		case flows.others(i) != nil:
+			size := int64(r.Scenario.Flows[i].Size)
+			all.alone[i] = alone{r.ideal(i, size), vtime.Time(measure.HPCCAlone(plan, f.Source, f.Destination, f.Ports.Pair, size)) * vtime.Nanosecond}
+		default:
 			path := engine.Path(plan, f.Source, f.Destination, f.Ports)
 			back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
 			t := measure.TimesOf(plan, path, back, f.Size, f.Finished-f.Start)
@@ -39,20 +45,21 @@ func (r *flowRecords) Len() int { return len(r.alone) }
 
 // Record is that of a flow.
 func (r *flowRecords) Record(flow int) measure.FlowRecord {
-	f, spec, plan := &r.run.engine.Flows()[flow], &r.run.Scenario.Flows[flow], r.run.Scenario.Topology
+	s, spec, plan := r.run.flows(), &r.run.Scenario.Flows[flow], r.run.Scenario.Topology
+	end := s.finished(flow)
 	v := measure.FlowRecord{
-		Tag: spec.Tag, Size: f.Size, Start: f.Start, End: f.Finished, Ended: f.Finished != vtime.Never,
-		Expected: spec.ExpectUnfinished, Started: f.Started(), Delivered: f.Delivered(), Retransmitted: f.Retransmitted(),
+		Tag: spec.Tag, Size: int64(spec.Size), Start: spec.Start, End: end, Ended: end != vtime.Never,
+		Expected: spec.ExpectUnfinished, Started: s.started(flow), Delivered: s.delivered(flow), Retransmitted: s.retransmitted(flow),
 	}
 	if v.Ended {
 		v.Times = measure.FlowTimes{
-			FCT: f.Finished - f.Start, Ideal: r.alone[flow].ideal, HPCC: r.alone[flow].hpcc,
-			Line: measure.LineTime(plan, plan.Nodes[f.Source].Ports[f.Ports.From], f.Size),
+			FCT: end - spec.Start, Ideal: r.alone[flow].ideal, HPCC: r.alone[flow].hpcc,
+			Line: measure.LineTime(plan, plan.Nodes[spec.Source].Ports[s.qps[flow].Ports.From], int64(spec.Size)),
 		}
 	} else {
 		_, v.Stopped = slices.BinarySearch(r.run.stopped, flow)
 	}
-	v.CE, v.UE = f.Marked()
+	v.CE, v.UE = s.marked(flow)
 	return v
 }
 
@@ -112,26 +119,26 @@ type flowSamples struct {
 
 // sample tells of each flow that is under way, or has ended since the last sample: its controller's rate, 0 once it has ended, what it
 // delivered since, both in bit/s, and its last RTT.
-func (s *flowSamples) sample(now vtime.Time, flows []engine.Flow, tell func(flow int, rate, goodput float64, rtt vtime.Time)) {
+func (s *flowSamples) sample(now vtime.Time, flows flowSet, tell func(flow int, rate, goodput float64, rtt vtime.Time)) {
 	for i, ok := s.waiting.before(now); ok; i, ok = s.waiting.before(now) {
 		s.active = append(s.active, underWay{flow: int32(i)})
 	}
 	kept := s.active[:0]
 	for _, a := range s.active {
-		f := &flows[a.flow]
-		if !f.Started() {
+		i := int(a.flow)
+		if !flows.started(i) {
 			kept = append(kept, a)
 			continue
 		}
-		delivered := f.Delivered()
+		delivered := flows.delivered(i)
 		goodput := float64(delivered-a.before) * 8 / s.interval.Seconds()
 		a.before = delivered
 		rate := 0.0
-		if f.Finished == vtime.Never {
-			rate = f.Sender.Rate()
+		if flows.finished(i) == vtime.Never {
+			rate = flows.rate(i)
 			kept = append(kept, a)
 		}
-		tell(int(a.flow), rate, goodput, f.LastRTT())
+		tell(i, rate, goodput, flows.lastRTT(i))
 	}
 	s.active = kept
 }

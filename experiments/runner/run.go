@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -21,6 +22,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -126,6 +128,11 @@ func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 	u, err := scenario.NewSetup(s, o.Controller, o.Seed)
 	if err != nil {
 		return nil, err
+	}
+	if o.Why {
+		if err := u.Scenario.WhyFits(); err != nil {
+			return nil, err
+		}
 	}
 	return &runner{Setup: u, options: o}, nil
 }
@@ -249,6 +256,7 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 		r.recorder.trace.Close(),
 		out.WritePanels(result.Panels),
 		rundir.WriteFlows(r.folder, s, &r.records),
+		r.writeQPs(r.folder),
 		r.why.write(r.folder, s),
 		r.writeRecovery(r.folder),
 		r.recorder.recording.write(r.folder),
@@ -292,6 +300,7 @@ func (r *runner) build(plane engine.Plane) (err error) {
 	s := r.Scenario
 	r.plane = plane
 	r.recorder = newRecorder(s, r.lanes())
+	r.recorder.more = r.More()
 	config := engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, r.Needs), Hosts: r.Hosts(),
 		Features: r.Features(), Seed: r.Seed, Observer: r.recorder, Crew: r.crew,
@@ -310,19 +319,27 @@ func (r *runner) build(plane engine.Plane) (err error) {
 }
 
 func (r *runner) addFlows() {
-	r.engine.Reserve(len(r.Scenario.Flows))
+	r.engine.Reserve(len(r.Scenario.Flows) + len(r.QPs))
 	controller, rtt := r.controller, r.rttOf
-	for i := range r.Scenario.Flows {
-		f := &r.Scenario.Flows[i]
+	add := func(flow int, size units.Bytes, ports engine.Ports) {
+		f := &r.Scenario.Flows[flow]
 		r.engine.AddFlow(engine.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start,
-			Ports: r.Flows[i].Ports, Hosts: r.Flows[i].Hosts, RTT: rtt, Controller: r.nameOf(i), NewController: controller,
+			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start,
+			Ports: ports, Hosts: r.Flows[flow].Hosts, RTT: rtt, Controller: r.nameOf(flow), NewController: controller,
 		})
+	}
+	for i := range r.Scenario.Flows {
+		add(i, r.FirstSize(i), r.Flows[i].Ports)
+	}
+	for i := range r.QPs {
+		q := &r.QPs[i]
+		add(int(q.Flow), q.Size, q.Ports)
 	}
 }
 
-// rttOf is who is told of a flow's RTTs.
-func (r *runner) rttOf(flow int) hostagent.RTTCounter {
+// rttOf is who is told of the RTTs of a flow of the engine's.
+func (r *runner) rttOf(number int) hostagent.RTTCounter {
+	flow := r.Flow(number)
 	f := &flowRTT{all: r.recorder.rtt}
 	if r.watching != nil && r.watching.Sample != nil {
 		f.tell = func(now, rtt vtime.Time) { r.watching.Sample(flow, now, rtt) }
@@ -330,9 +347,10 @@ func (r *runner) rttOf(flow int) hostagent.RTTCounter {
 	return f
 }
 
-func (r *runner) controller(flow int) (cc.Controller, error) {
+func (r *runner) controller(number int) (cc.Controller, error) {
+	flow := r.Flow(number)
 	if r.watching == nil || r.watching.Controller == nil || r.Flows[flow].CC != r.CC {
-		return r.NewController(flow)
+		return r.NewController(number)
 	}
 	return r.NewControllerBy(flow, func(env cc.Env, set cc.Settings) (cc.Controller, error) { return r.watching.Controller(flow, env, set) })
 }
@@ -352,7 +370,11 @@ func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	if r.why != nil {
 		r.why.Finish(r.engine.Now(), r.engine.EachQueued)
 	}
-	r.stopped = r.engine.StoppedFlows()
+	for _, number := range r.engine.StoppedFlows() {
+		r.stopped = append(r.stopped, r.Flow(number))
+	}
+	slices.Sort(r.stopped)
+	r.stopped = slices.Compact(r.stopped)
 	result.Summary = r.summarise(wall)
 	result.Summary.Verdict = r.verdict(&result.Summary, runErr)
 	result.Summary.Partial = runErr != nil

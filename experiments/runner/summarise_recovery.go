@@ -60,9 +60,9 @@ func (r *runner) writeRecovery(folder *files.Folder) error {
 	if r.Scenario.Host.Recovery != hostagent.SelectiveRepeat {
 		return nil
 	}
-	flows := r.engine.Flows()
-	return rundir.WriteRecovery(folder, len(flows), func(i int) rundir.FlowRecovery {
-		met := flows[i].Recovery()
+	flows := r.flows()
+	return rundir.WriteRecovery(folder, flows.n, func(i int) rundir.FlowRecovery {
+		met := flows.recovery(i)
 		return rundir.FlowRecovery{
 			Spurious: met.Spurious, Duplicates: met.Duplicates, Reordered: met.Reordered, Extent: met.Extent, Trimmed: met.Trimmed,
 		}

@@ -22,18 +22,24 @@ func (r *runner) victims() measure.VictimSummary {
 	}
 	plan, ports := r.Scenario.Topology, r.recorder.congestion.ports
 	now := r.engine.Now()
-	flows := r.engine.Flows()
-	for i := range flows {
-		f := &flows[i]
+	flows := r.flows()
+	for i := range flows.n {
+		f := &flows.qps[i]
 		slowdown := r.slowdownSoFar(i)
 		if slowdown <= victimSlowdown {
 			continue
 		}
-		end := min(f.Finished, now)
+		end := min(flows.finished(i), now)
 		paused, congested := false, false
-		for _, id := range engine.Path(plan, f.Source, f.Destination, f.Ports) {
-			paused = paused || ports[id].paused.meet(f.Start, end)
-			congested = congested || ports[id].congested.meet(f.Start, end)
+		look := func(f *engine.Flow) {
+			for _, id := range engine.Path(plan, f.Source, f.Destination, f.Ports) {
+				paused = paused || ports[id].paused.meet(f.Start, end)
+				congested = congested || ports[id].congested.meet(f.Start, end)
+			}
+		}
+		look(f)
+		for _, q := range flows.others(i) {
+			look(&flows.qps[q])
 		}
 		if paused && !congested {
 			sum.Count++
@@ -48,15 +54,20 @@ func (r *runner) victims() measure.VictimSummary {
 
 // slowdownSoFar is a flow's slowdown, or what it has come to; 0 of one that has not begun.
 func (r *runner) slowdownSoFar(i int) float64 {
-	f := &r.engine.Flows()[i]
+	s := r.flows()
+	f := &s.qps[i]
 	switch {
-	case f.Finished != vtime.Never:
+	case s.finished(i) != vtime.Never:
 		v := r.records.Record(i)
 		return v.Times.Slowdown()
 	case !f.Started():
 		return 0
 	}
 	plan := r.Scenario.Topology
+	if s.others(i) != nil {
+		t := measure.FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: r.ideal(i, max(s.delivered(i), 1))}
+		return t.Slowdown()
+	}
 	path := engine.Path(plan, f.Source, f.Destination, f.Ports)
 	back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
 	t := measure.FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: measure.IdealFCT(plan, path, back, max(f.Delivered(), 1))}

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -14,37 +13,35 @@ type tally struct {
 }
 
 // look brings a tally up to now.
-func (t *tally) look(now vtime.Time, flows []engine.Flow) {
+func (t *tally) look(now vtime.Time, flows flowSet) {
 	for i, ok := t.waiting.before(now + 1); ok; i, ok = t.waiting.before(now + 1) {
 		t.active = append(t.active, int32(i))
 	}
 	kept := t.active[:0]
 	for _, i := range t.active {
-		if f := &flows[i]; f.Finished == vtime.Never {
+		if flows.finished(int(i)) == vtime.Never {
 			kept = append(kept, i)
 		} else {
-			t.ended += f.Delivered()
+			t.ended += flows.delivered(int(i))
 		}
 	}
 	t.active = kept
 }
 
 // delivered is the payload bytes that have arrived.
-func (t *tally) delivered(flows []engine.Flow) int64 {
+func (t *tally) delivered(flows flowSet) int64 {
 	sum := t.ended
 	for _, i := range t.active {
-		sum += flows[i].Delivered()
+		sum += flows.delivered(int(i))
 	}
 	return sum
 }
 
 // rate is the sum of the controllers' rates, in bits per second.
-func (t *tally) rate(flows []engine.Flow) float64 {
+func (t *tally) rate(flows flowSet) float64 {
 	sum := 0.0
 	for _, i := range t.active {
-		if f := &flows[i]; f.Sender != nil {
-			sum += f.Sender.Rate()
-		}
+		sum += flows.rate(int(i))
 	}
 	return sum
 }

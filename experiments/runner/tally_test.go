@@ -38,7 +38,7 @@ expect_unused: [pfc, ecn]
 	var look func(now vtime.Time)
 	look = func(now vtime.Time) {
 		flows := r.engine.Flows()
-		sum.look(now, flows)
+		sum.look(now, r.flows())
 		delivered, rate := int64(0), 0.0
 		for i := range flows {
 			if s.Flows[i].Tag != "a" {
@@ -50,10 +50,10 @@ expect_unused: [pfc, ecn]
 			}
 		}
 		// Rates are whole numbers here or added up in the same order.
-		if got := sum.delivered(flows); got != delivered {
+		if got := sum.delivered(r.flows()); got != delivered {
 			t.Fatalf("%v: %d B delivered, want %d", now, got, delivered)
 		}
-		if got := sum.rate(flows); got < rate*(1-1e-12) || got > rate*(1+1e-12) {
+		if got := sum.rate(r.flows()); got < rate*(1-1e-12) || got > rate*(1+1e-12) {
 			t.Fatalf("%v: rates %g, want %g", now, got, rate)
 		}
 		seen["waiting"] = seen["waiting"] || sum.waiting.gone < len(s.Flows) && len(sum.active) == 0

@@ -204,18 +204,18 @@ type row struct {
 // flows writes a slice for each flow that has started.
 func (t *trace) flows(now vtime.Time) {
 	rows := map[topologies.NodeID][]row{} // by host
-	flows, specs := t.run.engine.Flows(), t.run.Scenario.Flows
+	flows, specs := t.run.flows(), t.run.Scenario.Flows
 	all := starting{flows: specs, order: byStart(specs), of: func(*scenario.Flow) bool { return true }}
 	for i, ok := all.before(now); ok; i, ok = all.before(now) {
-		f, spec := &flows[i], &specs[i]
-		if !f.Started() {
+		spec := &specs[i]
+		if !flows.started(i) {
 			continue
 		}
 		s := perfetto.Slice{
-			Name: fmt.Sprintf("%s to %s", spec.Tag, t.plan.Nodes[spec.Destination].Name), From: f.Start.RoundNanoseconds(),
-			Notes: []perfetto.Note{{Name: "flow", Whole: int64(i)}, {Name: "size in bytes", Whole: int64(f.Size)}, {Name: "delivered bytes", Whole: f.Delivered()}},
+			Name: fmt.Sprintf("%s to %s", spec.Tag, t.plan.Nodes[spec.Destination].Name), From: spec.Start.RoundNanoseconds(),
+			Notes: []perfetto.Note{{Name: "flow", Whole: int64(i)}, {Name: "size in bytes", Whole: int64(spec.Size)}, {Name: "delivered bytes", Whole: flows.delivered(i)}},
 		}
-		end := f.Finished
+		end := flows.finished(i)
 		if end == vtime.Never {
 			end = now
 			s.Notes = append(s.Notes, perfetto.Note{Name: "unfinished", Whole: 1})
@@ -223,7 +223,7 @@ func (t *trace) flows(now vtime.Time) {
 		s.To = end.RoundNanoseconds()
 		own := rows[spec.Source]
 		k := 0
-		for k < len(own) && own[k].until > f.Start {
+		for k < len(own) && own[k].until > spec.Start {
 			k++
 		}
 		if k == len(own) {

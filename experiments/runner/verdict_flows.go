@@ -23,8 +23,8 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 	case r.engine.Misled() > 0 && (drained || len(r.stopped) > 0):
 		v.Worsen(measure.Fail, "%s never ended: of %d of them the congestion control said what cannot be sent", flowCount(max(open, len(r.stopped))), r.engine.Misled())
 	case len(r.stopped) > 0:
-		first := r.stopped[0]
-		f, arrived := &s.Flows[first], units.Bytes(r.engine.Flows()[first].Delivered())
+		first, flows := r.stopped[0], r.flows()
+		f, arrived := &s.Flows[first], units.Bytes(flows.delivered(first))
 		size := scenario.Unbounded
 		if f.Size > 0 {
 			size = f.Size.String()
@@ -85,9 +85,10 @@ func (r *runner) unexpected(sum *measure.Summary) int {
 // unstarted is how many flows that should have ended never started.
 func (r *runner) unstarted() int {
 	n := 0
-	for i := range r.engine.Flows() {
-		f, spec := &r.engine.Flows()[i], &r.Scenario.Flows[i]
-		if !f.Started() && f.Size > 0 && !spec.ExpectUnfinished {
+	flows := r.flows()
+	for i := range flows.n {
+		spec := &r.Scenario.Flows[i]
+		if !flows.started(i) && spec.Size > 0 && !spec.ExpectUnfinished {
 			n++
 		}
 	}

@@ -46,6 +46,34 @@ func Fits(s *Scenario, spec *cc.Spec) error {
 	return nil
 }
 
+// WhyFits says what of a scenario runs cannot tell the time of (--why); nil: nothing.
+func (s *Scenario) WhyFits() error {
+	for i := range s.Flows {
+		if own := s.Flows[i].own(); own.QPs.Count > 1 {
+			return fmt.Errorf("scenario %s: --why follows flows of one QP, and flow %d (%s) has %d: leave one of the two out", s.Name, i, s.Flows[i].Tag, own.QPs.Count)
+		}
+	}
+	return nil
+}
+
+// LiveFits says what of a flow a live fabric cannot have; nil: nothing.
+func (f *Flow) LiveFits() error {
+	if own := f.own(); own.QPs.Count > 1 {
+		return fmt.Errorf("a flow of %d QPs (%s): a live fabric's flows have one; start as many flows", own.QPs.Count, f.Tag)
+	}
+	return nil
+}
+
+// BoundFits says what of a scenario a bound cannot be given for; nil: nothing.
+func (s *Scenario) BoundFits() error {
+	for i := range s.Flows {
+		if own := s.Flows[i].own(); own.QPs.Count > 1 {
+			return fmt.Errorf("scenario %s: flow %d (%s) has %d QPs, which may take several paths: a bound is of flows with one", s.Name, i, s.Flows[i].Tag, own.QPs.Count)
+		}
+	}
+	return nil
+}
+
 // telemetryFits refuses a topology with a link that the telemetry of the controller cannot speak of.
 func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 	if !spec.Needs.INT {

@@ -91,6 +91,14 @@ func (t *flowReader) extras(column func(string) *yamlspec.Value) *FlowExtras {
 			own.CC = spec.Name
 		}
 	}
+	if at := column("qps"); at != nil && at.Raw() != "" {
+		n, err := strconv.Atoi(at.Raw())
+		if err != nil || n < 1 || n > mostQPs {
+			at.Errorf("%q is not a number of QPs from 1 to %d", at.Raw(), mostQPs)
+		} else if n > 1 {
+			own.QPs.Count = n
+		}
+	}
 	extras, known := t.owns[own]
 	if !known {
 		extras = own.extras()

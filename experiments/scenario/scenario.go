@@ -89,6 +89,8 @@ type FlowExtras struct {
 	Jitter vtime.Time
 	// Via are the switches the flow's path must go through; empty leaves the choice to ECMP.
 	Via []topologies.NodeID
+	// QPVia are those that its QPs' paths must go through besides, one each in turn.
+	QPVia []topologies.NodeID
 	// StartRate presets the controller's rate and target as if it had converged; 0 leaves it to the controller.
 	StartRate units.Rate
 	// ConstantRate paces the flow at this rate without congestion control; 0 uses the controller.
@@ -101,6 +103,44 @@ type FlowExtras struct {
 type Own struct {
 	// CC is the name of its congestion control; empty: the run's.
 	CC string
+	// QPs are the queue pairs that it is sent by.
+	QPs QPs
+}
+
+// QPs are the queue pairs of a flow, each with a UDP source port and a congestion control of its own. The flow's end is that of the last.
+type QPs struct {
+	Count int // 0: one
+	// Message is the size of the messages that they take in turn; 0: each has an equal share of the flow's packets.
+	Message units.Bytes
+}
+
+// Split is how many bytes of a flow's each QP has, those that have any. An unbounded flow's are unbounded, and 0.
+func (q *QPs) Split(size units.Bytes, mtu int) []units.Bytes {
+	if q.Count <= 1 {
+		return []units.Bytes{size}
+	}
+	if size == 0 {
+		return make([]units.Bytes, q.Count)
+	}
+	unit := units.Bytes(mtu)
+	if q.Message > 0 {
+		unit = q.Message
+	}
+	n := units.Bytes(q.Count)
+	whole := (size + unit - 1) / unit // packets or messages, the last of which may be shorter
+	shares := make([]units.Bytes, min(n, whole))
+	for k := range shares {
+		shares[k] = whole / n * unit
+		if units.Bytes(k) < whole%n {
+			shares[k] += unit
+		}
+	}
+	last := len(shares) - 1
+	if q.Message > 0 {
+		last = int((whole - 1) % n)
+	}
+	shares[last] -= whole*unit - size
+	return shares
 }
 
 // Extra are the flow's extras, empty if it has none.

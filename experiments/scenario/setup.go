@@ -10,8 +10,10 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 )
 
 // Setup is a scenario as a run under one congestion control and one seed meets it: all that decides what the run comes to.
@@ -22,6 +24,37 @@ type Setup struct {
 	Needs    cc.SwitchNeeds // what all flows' congestion controls together need of switches
 	Seed     uint64
 	Flows    []FlowSetup // by flow
+	// QPs are those of flows with several, but for each flow's first. The engine has them as flows, after all flows' first ones.
+	QPs  []QPSetup
+	more map[int32][]int32 // them, by flow: the engine's numbers
+}
+
+// QPSetup is a QP of a flow.
+type QPSetup struct {
+	Flow  int32
+	Size  units.Bytes // 0: unbounded
+	Ports engine.Ports
+}
+
+// Flow is the flow of a flow of the engine's, which is one of its QPs.
+func (u *Setup) Flow(number int) int {
+	if of := number - len(u.Flows); of >= 0 {
+		return int(u.QPs[of].Flow)
+	}
+	return number
+}
+
+// More are the engine's numbers of the QPs of each flow that has several, but for the first, which has the flow's own.
+func (u *Setup) More() map[int32][]int32 { return u.more }
+
+// FirstSize is what the first QP of a flow has of it; 0: it is unbounded.
+func (u *Setup) FirstSize(flow int) units.Bytes {
+	f := &u.Scenario.Flows[flow]
+	if u.more[int32(flow)] == nil {
+		return f.Size
+	}
+	own := f.own()
+	return own.QPs.Split(f.Size, u.Scenario.Topology.MTU)[0]
 }
 
 // FlowSetup is what a flow's controller is built from, and what decides the flow's path.
@@ -70,7 +103,7 @@ func (u *Setup) resolveFlows() error {
 		Own
 	}
 	resolved := map[kind]*ControllerSetup{}
-	portsOf := s.PortsOf(u.Seed)
+	portsOf := s.qpPortsOf(u.Seed)
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		own := f.own()
@@ -88,33 +121,67 @@ func (u *Setup) resolveFlows() error {
 			alike = &ControllerSetup{spec, all.hosts(&own), k.Env, settings}
 			resolved[k] = alike
 		}
-		ports, err := portsOf(i)
+		ports, err := portsOf(i, 0)
 		if err != nil {
 			return err
 		}
 		u.Flows[i] = FlowSetup{alike, ports}
+		if own.QPs.Count > 1 {
+			if err := u.addQPs(i, portsOf); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// NewController makes the controller of a flow that starts.
-func (u *Setup) NewController(flow int) (cc.Controller, error) {
+// addQPs adds the QPs of a flow but for the first.
+func (u *Setup) addQPs(flow int, portsOf func(flow, qp int) (engine.Ports, error)) error {
+	s := u.Scenario
+	if s.Topology.Hash == topologies.HashHPCC {
+		return fmt.Errorf("flow %d (%s) has several QPs, which HPCC's simulator has none of: leave qps out, or routing.hash", flow, s.Flows[flow].Tag)
+	}
+	own := s.Flows[flow].own()
+	for k, size := range own.QPs.Split(s.Flows[flow].Size, s.Topology.MTU) {
+		if k == 0 {
+			continue
+		}
+		if len(s.Flows)+len(u.QPs) >= maxFlows {
+			return fmt.Errorf("more than %d flows and QPs", maxFlows)
+		}
+		ports, err := portsOf(flow, k)
+		if err != nil {
+			return err
+		}
+		if u.more == nil {
+			u.more = map[int32][]int32{}
+		}
+		u.more[int32(flow)] = append(u.more[int32(flow)], int32(len(s.Flows)+len(u.QPs)))
+		u.QPs = append(u.QPs, QPSetup{int32(flow), size, ports})
+	}
+	return nil
+}
+
+// NewController makes the controller of a flow of the engine's that starts.
+func (u *Setup) NewController(number int) (cc.Controller, error) {
+	flow := u.Flow(number)
 	return u.NewControllerBy(flow, u.Flows[flow].CC.New)
 }
 
-// NewControllerBy is NewController where build makes what the congestion control itself would.
+// NewControllerBy makes the controller of a QP of a flow, where build makes what the congestion control itself would. QPs have equal parts of the
+// flow's rates.
 func (u *Setup) NewControllerBy(flow int, build func(cc.Env, cc.Settings) (cc.Controller, error)) (cc.Controller, error) {
 	f, set := &u.Scenario.Flows[flow], &u.Flows[flow]
-	extra := f.Extra()
+	extra, qps := f.Extra(), float64(1+len(u.more[int32(flow)]))
 	if extra.ConstantRate > 0 {
-		return cc.Constant(float64(extra.ConstantRate)), nil
+		return cc.Constant(float64(extra.ConstantRate) / qps), nil
 	}
 	c, err := build(set.Env, set.Settings)
 	if err != nil {
 		return nil, err
 	}
 	if p, ok := c.(cc.Presetter); ok && extra.StartRate > 0 {
-		p.Preset(f.Start, float64(extra.StartRate))
+		p.Preset(f.Start, float64(extra.StartRate)/qps)
 	}
 	return c, nil
 }
@@ -155,6 +222,8 @@ type constants struct {
 type flowPath struct {
 	Port uint16   `json:"udp_source_port"`
 	Path []string `json:"path"`
+	// QPs are those of the flow's other QPs.
+	QPs []flowPath `json:"qps,omitempty"`
 }
 
 // Own is the resolution without the scenario's other controllers.
@@ -202,10 +271,14 @@ func (u *Setup) Resolution() Resolution {
 		if i >= len(s.Listed()) {
 			continue
 		}
-		m.Paths = append(m.Paths, flowPath{
-			Port: set.Ports.Source,
-			Path: pathNames(s.Topology, engine.Path(s.Topology, f.Source, f.Destination, set.Ports)),
-		})
+		pathOf := func(ports engine.Ports) flowPath {
+			return flowPath{Port: ports.Source, Path: pathNames(s.Topology, engine.Path(s.Topology, f.Source, f.Destination, ports))}
+		}
+		path := pathOf(set.Ports)
+		for _, q := range u.more[int32(i)] {
+			path.QPs = append(path.QPs, pathOf(u.QPs[int(q)-len(u.Flows)].Ports))
+		}
+		m.Paths = append(m.Paths, path)
 	}
 	return m
 }
@@ -231,17 +304,33 @@ func ConfigurationHash(s *Scenario, controller string, seed uint64) (string, err
 
 // PortsOf are the ports that the flows have in a run with that seed. They decide the flows' paths: see engine.Path.
 func (s *Scenario) PortsOf(seed uint64) func(flow int) (engine.Ports, error) {
+	of := s.qpPortsOf(seed)
+	return func(flow int) (engine.Ports, error) { return of(flow, 0) }
+}
+
+// qpPortsOf are, likewise, those of each of a flow's QPs. The first's are those of a flow with one.
+func (s *Scenario) qpPortsOf(seed uint64) func(flow, qp int) (engine.Ports, error) {
 	salt := s.salts(seed)
-	first := func(flow int) engine.Ports { return engine.FirstPorts(salt(flow)) }
+	first := func(flow, qp int) engine.Ports {
+		own := salt(flow)
+		if qp > 0 {
+			own = splitmix.At(own, uint64(qp))
+		}
+		return engine.FirstPorts(own)
+	}
 	if s.Topology.Hash == topologies.HashHPCC {
 		all := s.HPCCPorts()
-		first = func(flow int) engine.Ports { return all[flow] }
+		first = func(flow, _ int) engine.Ports { return all[flow] }
 	}
-	return func(flow int) (engine.Ports, error) {
+	return func(flow, qp int) (engine.Ports, error) {
 		f := &s.Flows[flow]
-		from := first(flow)
+		extra, from := f.Extra(), first(flow, qp)
 		from.Pair = f.Pair
-		ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Extra().Via, from)
+		via := extra.Via
+		if n := len(extra.QPVia); n > 0 {
+			via = append(slices.Clip(via), extra.QPVia[qp%n])
+		}
+		ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, via, from)
 		if err != nil {
 			return ports, fmt.Errorf("flow %d (%s): %w", flow, f.Tag, err)
 		}

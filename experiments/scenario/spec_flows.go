@@ -66,12 +66,16 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	m.Get("start_rate").Rate(&extras.StartRate)
 	m.Get("constant_rate").Rate(&extras.ConstantRate)
 	m.Get("expect_unfinished").Bool(&f.ExpectUnfinished)
-	d.own(m, &extras.Own)
+	qps := d.own(m, &extras.Own)
 	if extras.CC != "" && extras.ConstantRate > 0 {
 		m.Get(ownController).Errorf("a flow of constant rate has no congestion control: drop cc or constant_rate")
 	}
 	if extras.StartRate > 0 && extras.ConstantRate > 0 {
 		m.Key("constant_rate").Errorf("a flow of constant rate has no controller to preset: drop start_rate or constant_rate")
+	}
+	var qpViaAt []*yamlspec.Value
+	if qps.IsMapping() && qps.Has("via") {
+		extras.QPVia, qpViaAt = d.find(qps.At("via"))
 	}
 	m.Done()
 
@@ -82,7 +86,8 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	if d.s.Topology == nil {
 		return
 	}
-	for i, id := range via {
+	viaAt = append(viaAt, qpViaAt...)
+	for i, id := range append(slices.Clip(via), extras.QPVia...) {
 		if n := &d.s.Topology.Nodes[id]; n.Kind == topologies.Host {
 			viaAt[i].Errorf("%s is a host: a path goes through switches", n.Name)
 			return
@@ -98,7 +103,7 @@ func (d *decoder) flow(v *yamlspec.Value) {
 			return
 		}
 	}
-	if extras.Jitter > 0 || len(via) > 0 || extras.StartRate > 0 || extras.ConstantRate > 0 || extras.Own != (Own{}) {
+	if extras.Jitter > 0 || len(via) > 0 || len(extras.QPVia) > 0 || extras.StartRate > 0 || extras.ConstantRate > 0 || extras.Own != (Own{}) {
 		f.Extras = &extras
 	}
 	// Chronological within the entry, so that a flow's number says something about its start.
@@ -120,16 +125,44 @@ func (d *decoder) flow(v *yamlspec.Value) {
 // ownController is the key of a flow's, or a workload's, own congestion control.
 const ownController = "cc"
 
-// own reads what flows may have of their own.
-func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
+// mostQPs bounds the QPs of a flow. NCCL's NCCL_IB_QPS_PER_CONNECTION has 128 at most.
+const mostQPs = 128
+
+// qps reads a flow's QPs: their number, or a mapping.
+func (d *decoder) qps(v *yamlspec.Value, own *Own) {
+	q := &own.QPs
+	if !v.IsMapping() {
+		v.Int(&q.Count, 1, mostQPs)
+	} else {
+		m := v.Mapping()
+		m.Need("count").Int(&q.Count, 1, mostQPs)
+		if at := m.Get("message"); at.Bytes(&q.Message) && q.Message == 0 {
+			at.Errorf("message 0: give the size of the messages that QPs take in turn, or leave it out for equal shares of the packets")
+		}
+		m.Get("via") // flow reads it
+		m.Done()
+		if q.Count == 1 {
+			m.Key("count").Errorf("a flow of one QP has nothing to split: leave qps out, or give it more")
+		}
+	}
+	if q.Count <= 1 {
+		*q = QPs{}
+	}
+}
+
+// own reads what flows may have of their own, and is where their QPs are said.
+func (d *decoder) own(m *yamlspec.Mapping, own *Own) (qps *yamlspec.Value) {
+	qps = m.Get("qps")
+	d.qps(qps, own)
 	if at, name := m.Get(ownController), ""; at.String(&name) {
 		spec, err := d.s.lookup(name)
 		if err != nil {
 			at.Errorf("%v", err)
-			return
+			return qps
 		}
 		own.CC = spec.Name
 	}
+	return qps
 }
 
 // end is a host, or one of its interfaces.
@@ -245,6 +278,13 @@ func (d *decoder) checkPath(m *yamlspec.Mapping, ends Flow, f *FlowExtras) bool 
 	}{{"start_rate", f.StartRate}, {"constant_rate", f.ConstantRate}} {
 		if given.rate > line {
 			m.Get(given.key).Errorf("%v is above the line rate of %s, %v", given.rate, from.Name, line)
+			return false
+		}
+	}
+	for i, id := range f.QPVia {
+		if via := append(slices.Clip(f.Via), id); len(plan.PairsVia(from.ID, to.ID, via, ends.Pair, ends.Named)) == 0 {
+			m.Get("qps").At("via").Items()[i].Errorf("no shortest path from %s to %s goes through %s; they are %s",
+				ends.from(plan), ends.to(plan), d.list(via), d.paths(from, to, pairs))
 			return false
 		}
 	}

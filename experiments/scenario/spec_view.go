@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -85,15 +86,36 @@ type FlowView struct {
 
 // OwnView is what a flow, or a workload's flows, have of their own.
 type OwnView struct {
-	CC string `json:"cc,omitempty"` // congestion control
+	CC  string  `json:"cc,omitempty"` // congestion control
+	QPs *QPView `json:"qps,omitempty"`
 }
 
-func (o *Own) view() OwnView { return OwnView{CC: o.CC} }
+// QPView are several QPs of a flow.
+type QPView struct {
+	Count   int         `json:"count"`
+	Message units.Bytes `json:"message_bytes,omitempty"` // that they take in turn; absent: they have equal shares of the packets
+	Via     []string    `json:"via,omitempty"`           // that their paths go through, one each in turn
+}
+
+func (o *Own) view() OwnView {
+	v := OwnView{CC: o.CC}
+	if o.QPs.Count > 1 {
+		v.QPs = &QPView{Count: o.QPs.Count, Message: o.QPs.Message}
+	}
+	return v
+}
 
 // describe is it in words, a part each.
 func (v *OwnView) describe() (parts []string) {
 	if v.CC != "" {
 		parts = append(parts, "under "+v.CC)
+	}
+	if q := v.QPs; q != nil {
+		text := fmt.Sprintf("by %d QPs", q.Count)
+		if q.Message > 0 {
+			text += fmt.Sprintf(", messages of %v in turn", q.Message)
+		}
+		parts = append(parts, text)
 	}
 	return parts
 }
@@ -172,6 +194,9 @@ func (s *Scenario) View() View {
 		}
 		for _, id := range extra.Via {
 			flow.Via = append(flow.Via, name(id))
+		}
+		for _, id := range extra.QPVia {
+			flow.QPs.Via = append(flow.QPs.Via, name(id))
 		}
 		v.Flows = append(v.Flows, flow)
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -165,9 +166,8 @@ func (s *Scenario) inherit(flows []Flow, base Own) {
 		extras, known := all[f.Extras]
 		if !known {
 			own := f.own()
-			if own.CC == "" {
-				own.CC = base.CC
-			}
+			own.CC = cmp.Or(own.CC, base.CC)
+			own.QPs = cmp.Or(own.QPs, base.QPs)
 			extras = own.extras()
 			all[f.Extras] = extras
 		}

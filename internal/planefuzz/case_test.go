@@ -72,6 +72,8 @@ type flow struct {
 	StartRate    units.Rate
 	ConstantRate units.Rate
 	CC           string // its own congestion control; empty: the case's
+	QPs          int    // 0: one
+	Message      units.Bytes
 }
 
 func (c *testCase) clone() *testCase {
@@ -126,6 +128,12 @@ func (c *testCase) yaml() string {
 		}
 		if f.CC != "" {
 			rest += ", cc: " + f.CC
+		}
+		switch {
+		case f.QPs > 1 && f.Message > 0:
+			rest += fmt.Sprintf(", qps: {count: %d, message: %dB}", f.QPs, f.Message)
+		case f.QPs > 1:
+			rest += fmt.Sprintf(", qps: %d", f.QPs)
 		}
 		w("  - {from: %s, to: %s, size: %s, start: %dps%s}", c.Fabric.end(f.From, f.FromPort), c.Fabric.end(f.To, f.ToPort), size, f.Start, rest)
 	}

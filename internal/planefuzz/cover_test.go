@@ -125,9 +125,9 @@ func features(r *run) []string {
 			ended++
 		}
 		unbounded = unbounded || f.Size == 0
-		constant = constant || s.Flows[i].Extra().ConstantRate > 0
-		preset = preset || s.Flows[i].Extra().StartRate > 0
-		mixed = mixed || s.Flows[i].Extra().CC != ""
+		constant = constant || s.Flows[r.setup.Flow(i)].Extra().ConstantRate > 0
+		preset = preset || s.Flows[r.setup.Flow(i)].Extra().StartRate > 0
+		mixed = mixed || s.Flows[r.setup.Flow(i)].Extra().CC != ""
 	}
 	weighted := 0
 	for _, q := range s.Switch.Scheduler.Quantum {
@@ -210,6 +210,7 @@ func features(r *run) []string {
 	on(constant, "constant rate")
 	on(preset, "preset rate")
 	on(mixed, "congestion controls of flows")
+	on(len(r.setup.QPs) > 0, "several QPs")
 	on(e.OpenFlows() == 0, "all flows ended")
 	on(ended > 0, "a flow ended")
 	on(e.Created == e.Ended, "fabric empty at the end")

@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -26,6 +27,7 @@ const timeout = 3 * time.Minute
 // run is one scenario on one plane.
 type run struct {
 	scenario *scenario.Scenario
+	setup    *scenario.Setup
 	plane    engine.Plane
 	engine   *engine.Engine
 	pauses   pauseWatch
@@ -42,22 +44,27 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{scenario: s, plane: plane, pauses: newPauseWatch(s), lanes: &lanes{size: 1 + int(s.Seed%4)}}
+	r := &run{scenario: s, setup: u, plane: plane, pauses: newPauseWatch(s), lanes: &lanes{size: 1 + int(s.Seed%4)}}
 	if r.engine, err = engine.New(engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(u.Scenario, u.Needs), Hosts: u.Hosts(),
 		Features: featuresOf(s), Seed: s.Seed, Observer: &r.pauses, Crew: r.lanes,
 	}); err != nil {
 		return nil, err
 	}
-	for i := range s.Flows {
-		f := &s.Flows[i]
+	for i := range len(s.Flows) + len(u.QPs) {
+		f, size := &s.Flows[u.Flow(i)], units.Bytes(0)
+		if i < len(s.Flows) {
+			size = u.FirstSize(i)
+		} else {
+			size = u.QPs[i-len(s.Flows)].Size
+		}
 		ports := engine.FirstPorts(s.Seed<<32 ^ uint64(i))
 		if s.Topology.Hash == topologies.HashHPCC {
 			ports = engine.Ports{Source: uint16(s.Seed) + uint16(i), Destination: uint16(s.Seed >> 16)}
 		}
 		ports.Pair = f.Pair
 		r.engine.AddFlow(engine.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Hosts: u.Flows[i].Hosts,
+			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Ports: ports, Hosts: u.Flows[u.Flow(i)].Hosts,
 			NewController: u.NewController,
 		})
 	}

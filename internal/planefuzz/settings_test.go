@@ -258,10 +258,16 @@ func (c *testCase) drawOwn(d chooser) {
 			if f.ConstantRate == 0 && d.chance("own congestion control", 40) {
 				f.CC = pick(d, "own congestion control", cc.Names()...)
 			}
+			if c.Hash == topologies.HashOwn && d.chance("QPs", 25) {
+				f.QPs = d.Int("number of QPs", 2, 5)
+				if d.chance("messages", 40) {
+					f.Message = d.size("message", 1, 100*units.KB)
+				}
+			}
 		}
 	}
 	for i := len(c.Flows) - 1; i >= 0 && !c.runnable(); i-- {
-		c.Flows[i].CC = ""
+		c.Flows[i].CC, c.Flows[i].QPs = "", 0
 	}
 	if !c.runnable() {
 		c.Controller, c.Constants = "none", nil

@@ -173,6 +173,8 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 		each(func(f *flow) { f.Start = 0 })
 		each(func(f *flow) { f.StartRate, f.ConstantRate = 0, 0 })
 		each(func(f *flow) { f.CC = "" })
+		each(func(f *flow) { f.QPs = max(0, f.QPs-1) })
+		each(func(f *flow) { f.QPs, f.Message = 0, 0 })
 		each(func(f *flow) {
 			if f.Size == 0 {
 				f.Size = 100 * units.KB

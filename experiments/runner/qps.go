@@ -1,0 +1,171 @@
+package runner
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// flowSet are a run's flows, each with all of its QPs, which the engine has as flows of its own.
+type flowSet struct {
+	qps  []engine.Flow     // each flow's first, and after them all others
+	more map[int32][]int32 // those others, of flows with several; nil: no flow has
+	n    int
+}
+
+// flows are the run's.
+func (r *runner) flows() flowSet {
+	return flowSet{r.engine.Flows(), r.More(), len(r.Scenario.Flows)}
+}
+
+// others are a flow's QPs but for the first.
+func (s *flowSet) others(flow int) []int32 {
+	if s.more == nil {
+		return nil
+	}
+	return s.more[int32(flow)]
+}
+
+// delivered is the payload bytes of a flow that have arrived.
+func (s *flowSet) delivered(flow int) int64 {
+	sum := s.qps[flow].Delivered()
+	for _, q := range s.others(flow) {
+		sum += s.qps[q].Delivered()
+	}
+	return sum
+}
+
+// retransmitted is its payload bytes that were sent again.
+func (s *flowSet) retransmitted(flow int) int64 {
+	sum := s.qps[flow].Retransmitted()
+	for _, q := range s.others(flow) {
+		sum += s.qps[q].Retransmitted()
+	}
+	return sum
+}
+
+// marked are its data packets that arrived with CE and with UE.
+func (s *flowSet) marked(flow int) (congested, undetermined int64) {
+	congested, undetermined = s.qps[flow].Marked()
+	for _, q := range s.others(flow) {
+		c, u := s.qps[q].Marked()
+		congested, undetermined = congested+c, undetermined+u
+	}
+	return congested, undetermined
+}
+
+// recovery is what its repair came to.
+func (s *flowSet) recovery(flow int) engine.FlowRecovery {
+	met := s.qps[flow].Recovery()
+	for _, q := range s.others(flow) {
+		m := s.qps[q].Recovery()
+		met.Spurious, met.Duplicates, met.Reordered = met.Spurious+m.Spurious, met.Duplicates+m.Duplicates, met.Reordered+m.Reordered
+		met.Trimmed, met.Extent = met.Trimmed+m.Trimmed, max(met.Extent, m.Extent)
+	}
+	return met
+}
+
+// started says whether it has begun: all QPs do so at one time.
+func (s *flowSet) started(flow int) bool { return s.qps[flow].Started() }
+
+// finished is when the last byte of its last QP was acknowledged; vtime.Never before.
+func (s *flowSet) finished(flow int) vtime.Time {
+	end := s.qps[flow].Finished
+	for _, q := range s.others(flow) {
+		end = max(end, s.qps[q].Finished)
+	}
+	return end
+}
+
+// rate is what its controllers' rates come to, of QPs that have not ended.
+func (s *flowSet) rate(flow int) float64 {
+	sum := 0.0
+	if f := &s.qps[flow]; f.Sender != nil && f.Finished == vtime.Never {
+		sum = f.Sender.Rate()
+	}
+	for _, q := range s.others(flow) {
+		if f := &s.qps[q]; f.Sender != nil && f.Finished == vtime.Never {
+			sum += f.Sender.Rate()
+		}
+	}
+	return sum
+}
+
+// lastRTT is the longest of the last RTTs that its QPs have measured; 0 before the first.
+func (s *flowSet) lastRTT(flow int) vtime.Time {
+	last := s.qps[flow].LastRTT()
+	for _, q := range s.others(flow) {
+		last = max(last, s.qps[q].LastRTT())
+	}
+	return last
+}
+
+// ideal is a flow's completion time alone, for so many bytes of it: no less than any QP needs alone on its path, nor than any link needs for what QPs have
+// it carry together, before and after which a packet has the rest of its way.
+func (r *runner) ideal(flow int, size int64) vtime.Time {
+	plan, s := r.Scenario.Topology, r.flows()
+	others := s.others(flow)
+	n, total := int64(1+len(others)), int64(r.Scenario.Flows[flow].Size)
+	ideal := vtime.Time(0)
+	line, least := map[topologies.PortID]int64{}, map[topologies.PortID]vtime.Time{} // by link: what it carries, and the time of a packet's whole way
+	for _, q := range append([]int32{int32(flow)}, others...) {
+		f := &s.qps[q]
+		part := size / n
+		if total > 0 { // in proportion to what it has of the flow
+			part = int64(float64(size) * float64(f.Size) / float64(total))
+		}
+		part = max(part, 1)
+		path := engine.Path(plan, f.Source, f.Destination, f.Ports)
+		back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
+		ideal = max(ideal, measure.IdealFCT(plan, path, back, part))
+		_, _, bytes := measure.FramesOf(plan, part)
+		one := measure.IdealFCT(plan, path, back, 1)
+		for _, id := range path {
+			line[id] += bytes
+			if rest := one - plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(wire.DataLen(wire.OpWriteOnly, 1))); least[id] == 0 || rest < least[id] {
+				least[id] = rest
+			}
+		}
+	}
+	for id, bytes := range line {
+		ideal = max(ideal, plan.Ports[id].Rate.TimeFor(bytes)+least[id])
+	}
+	return ideal
+}
+
+// writeQPs writes qps.csv, if a flow has several QPs: a row a QP of these flows.
+func (r *runner) writeQPs(folder *files.Folder) error {
+	s := r.flows()
+	if s.more == nil {
+		return nil
+	}
+	return rundir.WriteQPs(folder, func(yield func(*rundir.QPRow) bool) {
+		flows := make([]int32, 0, len(s.more))
+		for flow := range s.more {
+			flows = append(flows, flow)
+		}
+		slices.SortFunc(flows, func(a, b int32) int { return cmp.Compare(a, b) })
+		for _, flow := range flows {
+			for k, q := range append([]int32{flow}, s.more[flow]...) {
+				f := &s.qps[q]
+				row := rundir.QPRow{
+					Flow: int(flow), QP: k, Port: f.Ports.Source, Size: f.Size, FCT: -1, Delivered: f.Delivered(), Retransmitted: f.Retransmitted(),
+				}
+				if f.Finished != vtime.Never {
+					row.FCT = (f.Finished - f.Start).RoundNanoseconds()
+				}
+				row.CE, _ = f.Marked()
+				if !yield(&row) {
+					return
+				}
+			}
+		}
+	})
+}
