@@ -147,6 +147,9 @@ func (r *reading) nodeOf(port string) int {
 
 // end is the node of an end of a flow: of a host of several ports the name has the port's number, "h0.2".
 func (r *reading) end(name string) int {
+	if node, known := r.nodes[name]; known {
+		return node
+	}
 	host, _, _ := strings.Cut(name, ".")
 	return r.nodes[host]
 }

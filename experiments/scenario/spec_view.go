@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/hostagent"
@@ -227,8 +228,11 @@ func (s *Scenario) View() View {
 	return v
 }
 
-// PortLabel is a port as scenarios write it: "node:peer".
+// PortLabel is a port as scenarios write it: "node:peer", or "node:number" where links run in parallel.
 func PortLabel(plan *topologies.Plan, id topologies.PortID) string {
+	if p := &plan.Ports[id]; len(plan.PortBetween(p.Node, plan.PeerNode(id).ID)) > 1 {
+		return plan.Nodes[p.Node].Name + ":" + strconv.Itoa(p.Number)
+	}
 	return plan.Nodes[plan.Ports[id].Node].Name + ":" + plan.PeerNode(id).Name
 }
 

@@ -31,10 +31,11 @@ export function layout(run, aspect = 2.2) {
 
 	function placeHosts() {
 		let x = 0, deep = 0;
-		for (const leaf of tiers[1] ?? []) {
-			const own = neighbours(leaf, 0);
-			const columns = own.length <= 6 ? Math.max(1, own.length) : dots ? columnsOf(own.length, tiers[1].length) : Math.ceil(own.length / 2);
-			const span = Math.max((columns + (own.length > columns ? 0.5 : 0)) * cell[0], 2 * at[leaf].w);
+		blocks.push(...hostBlocks());
+		for (const { hosts: own, above } of blocks) {
+			const columns = own.length <= 6 ? Math.max(1, own.length) : dots ? columnsOf(own.length, blocks.length) : Math.ceil(own.length / 2);
+			const over = above.reduce((sum, leaf) => sum + 2 * at[leaf].w + 14, -14);
+			const span = Math.max((columns + (own.length > columns ? 0.5 : 0)) * cell[0], over);
 			own.forEach((h, i) => {
 				const row = Math.floor(i / columns);
 				// Rows stand between each other's hosts, so that lines to the lower pass the upper.
@@ -42,11 +43,29 @@ export function layout(run, aspect = 2.2) {
 				at[h].y = row * cell[1] * (dots ? 1 : 1.5);
 				deep = Math.max(deep, at[h].y);
 			});
-			at[leaf].x = x + span / 2;
-			blocks.push({ hosts: own });
+			let left = x + (span - over) / 2;
+			for (const leaf of above) {
+				at[leaf].x = left + at[leaf].w;
+				left += 2 * at[leaf].w + 14;
+			}
 			x += span + (dots ? 14 : gap);
 		}
 		return deep;
+	}
+
+	// hostBlocks are the hosts by the switches that they are cabled to, each with those of the switches that no block before it has over it.
+	function hostBlocks() {
+		const taken = new Set(), blocks = new Map();
+		for (const leaf of tiers[1] ?? []) for (const h of neighbours(leaf, 0)) {
+			if (taken.has(h)) continue;
+			taken.add(h);
+			const switches = [...new Set(run.nodePorts[h].map((p) => run.ports[p].peerNode))].sort((a, b) => a - b);
+			const key = switches.join();
+			if (!blocks.has(key)) blocks.set(key, { hosts: [], above: switches.filter((s) => !taken.has(s)) });
+			for (const s of switches) taken.add(s);
+			blocks.get(key).hosts.push(h);
+		}
+		return [...blocks.values()];
 	}
 
 	function columnsOf(n, leaves) {
