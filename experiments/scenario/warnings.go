@@ -65,6 +65,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.cycles()
 	w.priorities()
 	w.scheduler()
+	w.trimming()
 	w.telemetry()
 	w.controllers()
 	return w.texts
@@ -95,6 +96,37 @@ func Few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// trimming warns of incasts whose trimmed packets alone can fill the port that they meet at, where nothing is left for data then.
+func (w *warner) trimming() {
+	s := w.s
+	quantum := &s.Switch.Scheduler.Quantum
+	data, control := s.Host.DataPriority, s.Host.ControlPriority
+	if !s.Switch.Trim || quantum[data] > 0 && quantum[control] > 0 || quantum[data] == 0 && (quantum[control] > 0 || data >= control) {
+		return
+	}
+	op := wire.OpWriteMiddle
+	if s.Host.Recovery == hostagent.SelectiveRepeat {
+		op = wire.OpWriteOnly
+	}
+	line := s.Topology.Framing.LineBytes
+	full, trimmed := line(wire.DataLen(op, s.Topology.MTU)), line(wire.TrimmedLen(op))
+	senders, most, to := map[[2]topologies.NodeID]bool{}, map[topologies.NodeID]int64{}, topologies.NodeID(0)
+	for i := range s.Flows {
+		if f := &s.Flows[i]; !senders[[2]topologies.NodeID{f.Source, f.Destination}] {
+			senders[[2]topologies.NodeID{f.Source, f.Destination}] = true
+			if most[f.Destination]++; most[f.Destination] > most[to] {
+				to = f.Destination
+			}
+		}
+	}
+	if n := most[to]; n*trimmed > full {
+		w.warn("switch.trim: %d hosts send to %s, and %d of them at once fill its link with trimmed packets (%d bytes of %d), which go in priority %d: "+
+			"that is strict, and leaves nothing for data, so that flows may never end. Weights leave each a share, such as NDP's 10 headers a packet "+
+			"(section 3.1): switch.scheduler.dwrr: {%d: %dB, %d: %dB}",
+			n, s.Topology.Nodes[to].Name, full/trimmed+1, trimmed, full, control, data, wire.DataLen(op, s.Topology.MTU), control, 10*wire.TrimmedLen(op))
+	}
 }
 
 // buffers warns of switches whose buffer does not hold what PFC lets in.

@@ -104,3 +104,53 @@ func TestWarningsOfCycles(t *testing.T) {
 		}
 	}
 }
+
+// Headers of more senders than a link has room for leave nothing for data, unless weights do.
+func TestWarningsOfTrimming(t *testing.T) {
+	const lossy = "switch.pfc.priorities=[]"
+	for set, want := range map[string]string{
+		"switch.trim=false": "",
+		"switch.trim=true":  "switch.trim: 16 hosts send to h16, and 12 of them at once fill its link with trimmed packets (98 bytes of 1098), which go in priority 6",
+		"switch={trim: true, pfc: {priorities: []}, scheduler: {dwrr: {3: 1KB, 6: 1KB}}}": "",
+		"switch={trim: true, pfc: {priorities: []}, scheduler: {dwrr: {3: 1KB, 7: 1KB}}}": "scheduler.dwrr weighs priorities [3 7], which has no effect",
+	} {
+		s := mustLoad(t, "trim-incast", set, lossy, "host={recovery: selective}", "controllers=[dcqcn]")
+		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", set, got, want)
+		}
+	}
+}
+
+// Trimming that can cut nothing is refused, and what has no effect under a recovery.
+func TestRecoveryThatCannotBe(t *testing.T) {
+	for set, want := range map[string]string{
+		"switch.trim=true": "switch.trim has no effect: it cuts lossy data that finds no room, and data has priority 3, which is lossless",
+		"switch={trim: true, pfc: {priorities: [6]}}":   "trimmed packets go on in host.control_priority, 6, which is lossless",
+		"host={selective: {rto_low: 20us}}":             "selective.rto_low has no effect under recovery go-back-n",
+		"host={recovery: selective, nak_interval: 5us}": "nak_interval has no effect under recovery selective",
+		"host={recovery: go-back-1}":                    "go-back-n",
+	} {
+		s, err := Load("incast", []string{set})
+		if err == nil {
+			err = Check(s, s.Controllers)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", set, err, want)
+		}
+	}
+}
+
+// The cap that auto stands for fills the longest path: at 40 Gb/s six hops of 2 us each way are 24 us, and the frames' own time on them comes on top.
+func TestCapIsTheLongestPath(t *testing.T) {
+	s := mustLoad(t, "irn-fattree")
+	own, _, spec, err := s.Under("irn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const packet, ack = 1082, 86 // bytes of line; 1.6 ns a bit of 40 Gb/s is 0.2 ns a byte
+	rtt := 24000 + 6*0.2*(packet+ack)
+	want := int64(rtt/0.2/packet) + 1
+	if got := HostSettings(own, spec.Needs).Selective.Cap; int64(got) != want*1000 {
+		t.Errorf("a cap of %v, want %d packets", got, want)
+	}
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// TestSelectiveRepeat: of what a lossy queue drops, each packet goes again once, and no other: with the queue's drops known by their PSNs from the wire, what
+// left the host twice is what was dropped. Every byte is placed once, and no invariant is broken.
+func TestSelectiveRepeat(t *testing.T) {
+	const size = 300_000
+	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{
+		sw: func(s *switchagent.Settings) { s.PFC.Priorities, s.LossyLimit = 0, 30*units.KB },
+		host: func(h *hostagent.Settings) {
+			h.Recovery, h.Selective.Cap, h.RetransmitTimeout = hostagent.SelectiveRepeat, 0, vtime.Millisecond
+		},
+	})
+	names := []string{"h1", "h2"}
+	var sent [2]*[]passage
+	arrived := l.watch(l.port("h0", "s0"))
+	for i, h := range names {
+		sent[i] = l.watch(l.port("s0", h))
+		l.send(h, "h0", size, 0, units.Rate(37-10*i)*units.Gbps)
+	}
+	l.run(0)
+	if l.Dropped == 0 {
+		t.Fatal("nothing was dropped")
+	}
+	type packet struct{ qp, psn uint32 }
+	left, came := map[packet]int{}, map[packet]int{}
+	total := 0
+	for i := range names {
+		for _, p := range *sent[i] {
+			if p.Kind == wire.KindData {
+				left[packet{p.DestQP, p.PSN}]++
+				total++
+			}
+		}
+	}
+	for _, p := range *arrived {
+		if p.Kind == wire.KindData {
+			came[packet{p.DestQP, p.PSN}]++
+		}
+	}
+	if total != 2*size/mtuBytes+int(l.Dropped) {
+		t.Errorf("%d packets left their hosts, for %d and %d drops", total, 2*size/mtuBytes, l.Dropped)
+	}
+	for p, n := range came {
+		if n != 1 {
+			t.Errorf("packet %d of QP %d came %d times", p.psn, p.qp, n)
+		}
+	}
+	for i := range names {
+		f := &l.Flows()[i]
+		met := f.Recovery()
+		if f.Delivered() != size || met.Duplicates != 0 || met.Spurious != 0 || f.Retransmitted() > 0 && met.Reordered == 0 {
+			t.Errorf("flow %d: %d delivered, %d again, %+v", i, f.Delivered(), f.Retransmitted(), met)
+		}
+	}
+}
+
+// TestTrimming: with trimmed packets and a control priority that has a share, nothing is dropped and no timeout is needed: each trimmed packet draws a NAK and
+// goes again. Under go-back-N it does likewise, and sends more.
+func TestTrimming(t *testing.T) {
+	const size = 200_000
+	for _, recovery := range []hostagent.Recovery{hostagent.SelectiveRepeat, hostagent.GoBackN} {
+		l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 5}", labOptions{
+			sw: func(s *switchagent.Settings) {
+				s.PFC.Priorities, s.LossyLimit, s.Trim = 0, 30*units.KB, true
+				s.Scheduler.Quantum[3], s.Scheduler.Quantum[6] = 1100, 740
+			},
+			host: func(h *hostagent.Settings) {
+				if h.Recovery = recovery; recovery == hostagent.GoBackN {
+					h.NakInterval, h.RetransmitTimeout = 5*vtime.Microsecond, vtime.Millisecond
+				}
+			},
+		})
+		for i, h := range []string{"h1", "h2", "h3", "h4"} {
+			l.send(h, "h0", size, 0, units.Rate(37-3*i)*units.Gbps)
+		}
+		l.run(0)
+		trimmed := l.Switch(0).Port(l.port("s0", "h0")).TrimmedFrames
+		if trimmed == 0 || l.Dropped != 0 || l.NIC(0).Trimmed != trimmed {
+			t.Errorf("recovery %d: %d trimmed, %d came so, %d dropped", recovery, trimmed, l.NIC(0).Trimmed, l.Dropped)
+		}
+		again := int64(0)
+		for i := range l.Flows() {
+			f := &l.Flows()[i]
+			again += f.Retransmitted()
+			if f.Delivered() != size {
+				t.Errorf("recovery %d, flow %d: %d of %d delivered", recovery, i, f.Delivered(), size)
+			}
+		}
+		if recovery == hostagent.SelectiveRepeat && (again != trimmed*mtuBytes || l.NIC(1).Timeouts != 0) {
+			t.Errorf("%d bytes again for %d trimmed packets", again, trimmed)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package switchagent_test
+
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+)
+
+// TestLossyAlpha: a queue alone comes to alpha/(1+alpha) of the buffer, and n equally long ones to alpha/(1+n*alpha) each (Choudhury and Hahne,
+// section III): with 1 MB and frames of 1000 bytes, whole frames of that.
+func TestLossyAlpha(t *testing.T) {
+	const n, buffer = 1000, 1_000_000
+	for _, c := range []struct {
+		alpha  float64
+		queues int
+	}{{1, 1}, {0.5, 1}, {8, 1}, {1, 2}, {0.25, 3}} {
+		r := newRig(t, func(s *switchagent.Settings) {
+			s.Buffer, s.LossyLimit, s.LossyAlpha, s.PFC.Priorities = buffer, 10*units.MB, c.alpha, 0
+		})
+		admitted, full := 0, 0
+		for full < c.queues {
+			full = 0
+			for q := range c.queues {
+				switch d := r.Enqueue(first+q, r.frame(first+3, 0, n)); d {
+				case switchagent.Admitted:
+					admitted++
+				case switchagent.DropAlpha:
+					full++
+				default:
+					t.Fatalf("alpha %g: %v after %d frames", c.alpha, d, admitted)
+				}
+			}
+		}
+		want := int(c.alpha * buffer / (1 + float64(c.queues)*c.alpha) / n)
+		if each := admitted / c.queues; each < want-1 || each > want+1 {
+			t.Errorf("alpha %g, %d queues: %d frames in each, want %d", c.alpha, c.queues, each, want)
+		}
+	}
+}
+
+// TestTrim: a lossy data frame without room goes on as its headers in the control priority, on the account of the port that it came by; what is no
+// data, what has been trimmed before, and what finds the control priority's queue full or lossless is dropped.
+func TestTrim(t *testing.T) {
+	const payload, in, out = 1000, first + 1, first
+	full := wire.DataLen(wire.OpWriteOnly, payload)
+	data := func(r *rig) *frame.Frame {
+		h, err := wire.NewFlowHeader(wire.FlowParams{DestQP: 9, TOS: wire.DataTOS(3, wire.ECT0), HeadersOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := r.frame(in, 3, full)
+		wire.PutData(f.Data(), h, wire.OpWriteOnly, 7, payload, false, true)
+		return f
+	}
+	newLossy := func(edit func(*switchagent.Settings)) *rig {
+		r := newRig(t, func(s *switchagent.Settings) {
+			s.PFC.Priorities, s.LossyLimit, s.Trim = 0, units.Bytes(2*full), true
+			if edit != nil {
+				edit(s)
+			}
+		})
+		r.TrimTo(6)
+		return r
+	}
+	r := newLossy(nil)
+	for range 2 {
+		if d := r.Enqueue(out, data(r)); d != switchagent.Admitted {
+			t.Fatal(d)
+		}
+	}
+	f := data(r)
+	if d := r.Enqueue(out, f); d != switchagent.Admitted {
+		t.Fatal(d)
+	}
+	const cut = 74 // Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, ICRC 4
+	var p wire.Packet
+	if err := f.ParseHeaders(&p); err != nil || f.Length != cut || f.Priority != 6 || !p.Trimmed() || p.PSN != 7 || p.ECN() != wire.ECT0 || p.Priority() != 6 {
+		t.Errorf("%d bytes of priority %d, %+v, %v", f.Length, f.Priority, p, err)
+	}
+	port := r.Port(out)
+	queued, packets := port.Queue(6)
+	if got := r.buffered(in); queued != cut || packets != 1 || got[3] != uint64(2*full) || got[6] != cut || r.state.Switches[index].Used != uint64(2*full+cut) ||
+		r.state.Ports[out].Class[6].QueueBytes != cut || r.state.Ports[in].Class[6].Peak != cut {
+		t.Errorf("%d bytes in %d packets queued, accounts %v, %d used", queued, packets, got, r.state.Switches[index].Used)
+	}
+	if c := port.Counters; c.TrimmedFrames != 1 || c.TrimmedBytes != int64(full-cut) || c.DroppedFrames != [switchagent.Drops]int64{} || c.EnqueuedFrames != 3 {
+		t.Errorf("%+v", c)
+	}
+	if next := r.take(out); next != f {
+		t.Error("the headers do not go first")
+	}
+	for r.Port(out).Waiting() {
+		r.take(out)
+	}
+	if r.state.Switches[index].Used != 0 || r.buffered(in) != [8]uint64{} {
+		t.Errorf("%d used by nothing, %v", r.state.Switches[index].Used, r.buffered(in))
+	}
+
+	dropped := func(what string, r *rig, f *frame.Frame) {
+		t.Helper()
+		before, n := r.buffered(in), f.Length
+		before[3] -= r.state.Switches[index].Counted(int(n))
+		if d := r.Enqueue(out, f); d != switchagent.DropLossy || f.Length != n || f.Priority != 3 || r.buffered(in) != before || r.Port(out).TrimmedFrames != 0 {
+			t.Errorf("%s: %v, %d bytes of priority %d, accounts %v, want %v", what, d, f.Length, f.Priority, r.buffered(in), before)
+		}
+	}
+	fill := func(r *rig) *rig {
+		for range 2 {
+			r.Enqueue(out, data(r))
+		}
+		return r
+	}
+	r = fill(newLossy(nil))
+	dropped("no data", r, func() *frame.Frame { f := r.frame(in, 3, full); clear(f.Data()); return f }())
+	r = fill(newLossy(nil))
+	f = data(r)
+	wire.Trim(f.Data(), 3, false)
+	dropped("trimmed before", r, f)
+	r = fill(newLossy(nil))
+	for range 2 * full / 100 {
+		r.put(in, out, 6, 100)
+	}
+	dropped("no room for headers", r, data(r))
+	r = fill(newLossy(func(s *switchagent.Settings) { s.PFC.Priorities = 1 << 6 }))
+	dropped("a lossless control priority", r, data(r))
+	r = fill(newLossy(func(s *switchagent.Settings) { s.Trim = false }))
+	dropped("no trimming", r, data(r))
+	r = fill(newLossy(nil))
+	r.Discard(out, 6, true)
+	dropped("a storm in the control priority", r, data(r))
+}
