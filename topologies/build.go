@@ -37,7 +37,7 @@ func (d *draft) plan() *Plan {
 	for i := range d.links {
 		from := &d.links[i]
 		l := &p.Links[i]
-		l.Rate, l.Delay = from.rate, from.delay
+		l.Rate, l.Delay, l.Weight = from.rate, from.delay, max(from.weight, 1)
 		l.A, l.B = p.addPort(first[from.a], from.a, i, from.cable), p.addPort(first[from.b], from.b, i, from.cable)
 		p.Ports[l.A].Peer, p.Ports[l.B].Peer = l.B, l.A
 	}

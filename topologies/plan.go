@@ -123,15 +123,17 @@ type Port struct {
 
 // Link is a cable between two ports.
 type Link struct {
-	A, B  PortID
-	Rate  units.Rate
-	Delay vtime.Time // propagation, one way
+	A, B   PortID
+	Rate   units.Rate
+	Delay  vtime.Time // propagation, one way
+	Weight int        // of flows, among equal-cost links; 1 unless the spec says otherwise
 }
 
 // Routes are the shortest paths: for each switch and interface of a host the ports that lie on one. All interfaces at a switch, their leaf, share
 // the way to it: what is stored grows with switches times leaves, not with switches times hosts.
 type Routes struct {
-	// Groups are sets of equal-cost ports, each in ascending order, or in HashHPCC's; equal ones are stored once.
+	// Groups are sets of equal-cost ports, each in ascending order, or in HashHPCC's; equal ones are stored once. A port of a link of more weight
+	// stands there several times.
 	Groups [][]PortID
 	// Leaves is the number of leaves: of switches that have hosts. They are numbered in the order of their indexes.
 	Leaves int

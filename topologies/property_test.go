@@ -32,14 +32,14 @@ func fabrics() *rapid.Generator[string] {
 		for i := 1; i < switches; i++ {
 			to := rapid.IntRange(0, i-1).Draw(t, "parent")
 			linked[[2]int{to, i}] = true
-			fmt.Fprintf(&b, "  - {from: s%d, to: s%d, count: %d}\n", i, to, rapid.IntRange(1, 3).Draw(t, "count"))
+			fmt.Fprintf(&b, "  - {from: s%d, to: s%d, count: %d, weight: %d}\n", i, to, rapid.IntRange(1, 3).Draw(t, "count"), rapid.SampledFrom([]int{1, 1, 2, 6}).Draw(t, "weight"))
 		}
 		for range rapid.IntRange(0, 8).Draw(t, "extra") {
 			x, y := rapid.IntRange(0, switches-1).Draw(t, "x"), rapid.IntRange(0, switches-1).Draw(t, "y")
 			pair := [2]int{min(x, y), max(x, y)}
 			if x != y && !linked[pair] {
 				linked[pair] = true
-				fmt.Fprintf(&b, "  - {from: s%d, to: s%d}\n", x, y)
+				fmt.Fprintf(&b, "  - {from: s%d, to: s%d, weight: %d}\n", x, y, rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "weight"))
 			}
 		}
 		for i := range hosts {
@@ -197,6 +197,17 @@ func checkRoutes(t *rapid.T, p *topologies.Plan) {
 	}
 	seen := map[string]bool{}
 	for _, g := range p.Routes().Groups {
+		times := map[topologies.PortID]int{}
+		for _, id := range g {
+			times[id]++
+		}
+		for a, n := range times {
+			for b, m := range times {
+				if n*p.Links[p.Ports[b].Link].Weight != m*p.Links[p.Ports[a].Link].Weight {
+					t.Fatalf("group %v: port %d is there %d times, port %d %d times", g, a, n, b, m)
+				}
+			}
+		}
 		key := fmt.Sprint(g)
 		if seen[key] {
 			t.Fatalf("group %s is stored twice", key)

@@ -87,7 +87,7 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 				}
 			}
 			if sw != start {
-				set(sw, store(ports))
+				set(sw, store(p.weighted(ports)))
 			}
 		}
 		for sw, d := range distance {
@@ -101,6 +101,34 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 		}
 	}
 	return r
+}
+
+// weighted are equal-cost ports, each as often as the weight of its link asks for beside the others'.
+func (p *Plan) weighted(ports []PortID) []PortID {
+	common := 0
+	weight := func(id PortID) int { return p.Links[p.Ports[id].Link].Weight }
+	for _, id := range ports {
+		a := weight(id)
+		for common > 0 {
+			a, common = common, a%common
+		}
+		common = a
+	}
+	if !slices.ContainsFunc(ports, func(id PortID) bool { return weight(id) != common }) {
+		return ports
+	}
+	var all []PortID
+	for _, id := range ports {
+		for range weight(id) / common {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// Weighted says whether any link has a weight of its own.
+func (p *Plan) Weighted() bool {
+	return slices.ContainsFunc(p.Links, func(l Link) bool { return l.Weight > 1 })
 }
 
 // fabricLink is a switch's link to another.

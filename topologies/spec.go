@@ -17,6 +17,7 @@ const (
 	MaxSwitches       = 4096
 	MaxPortsPerSwitch = 1024
 	MaxPortsPerHost   = 64
+	maxWeight         = 64
 	maxInterfaces     = 1 << 17 // ports of all hosts: 8 of each of MaxHosts
 	maxLinks          = 1 << 19
 
@@ -107,7 +108,8 @@ type draftNode struct {
 type draftLink struct {
 	a, b int
 	cable
-	at *yamlspec.Value
+	weight int // 0: 1
+	at     *yamlspec.Value
 }
 
 func (d *draft) decode(v *yamlspec.Value) {
@@ -229,8 +231,9 @@ func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 	m := v.Mapping()
 	from, to := m.Need("from").Names(), m.Need("to").Names()
 	c := decodeCable(m, base)
-	count := 1
+	count, weight := 1, 0
 	m.Get("count").Int(&count, 1, MaxPortsPerSwitch)
+	m.Get("weight").Int(&weight, 1, maxWeight)
 	m.Done()
 	if len(d.links)+len(from)*len(to)*count > maxLinks {
 		v.Errorf("more than %d links", maxLinks)
@@ -255,13 +258,26 @@ func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 			}
 			for range count {
 				d.link(a, b, c, to[j].At)
+				d.weigh(m.Get("weight"), len(d.links)-1, weight)
 			}
 		}
 	}
 }
 
+// weigh gives a link a weight, of which there is a choice between switches alone.
+func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
+	l := &d.links[link]
+	if weight > 1 && (d.nodes[l.a].kind == Host || d.nodes[l.b].kind == Host) {
+		at.Errorf("%s and %s: switches choose by weights among links to switches; the link to a host is the only way to its port", d.nodes[l.a].name, d.nodes[l.b].name)
+		return
+	}
+	if weight > 0 {
+		l.weight = weight
+	}
+}
+
 // changeLinks reads one entry of change_links: {from: leaf0, to: spine1, rate: 10Gbps}. Every link between a name on one side and one on the other
-// has that rate or delay, or both, in the place of what made it has it.
+// has that rate, delay or weight, or several of these, in the place of what made it has it.
 func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) {
 	if !v.IsMapping() {
 		v.Errorf("a change is a mapping such as {from: leaf0, to: spine1, rate: 10Gbps}")
@@ -270,9 +286,11 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 	m := v.Mapping()
 	from, to := m.Need("from").Names(), m.Need("to").Names()
 	c := decodeCable(m, cable{delay: -1})
+	weight := 0
+	m.Get("weight").Int(&weight, 1, maxWeight)
 	m.Done()
-	if c.rate == 0 && c.delay < 0 && !v.Has("rate") && !v.Has("delay") {
-		v.Errorf("a change says rate or delay, or both: this one changes nothing")
+	if c.rate == 0 && c.delay < 0 && !v.Has("rate") && !v.Has("delay") && !v.Has("weight") {
+		v.Errorf("a change says rate, delay or weight, or several of these: this one changes nothing")
 		return
 	}
 	ends, others := d.find(from), d.find(to)
@@ -299,6 +317,7 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 				if c.delay >= 0 {
 					link.delay = c.delay
 				}
+				d.weigh(m.Get("weight"), l, weight)
 			}
 			if !found {
 				to[j].At.Errorf("%s and %s are not linked: change_links changes what builders and links have made", from[i].Text, to[j].Text)

@@ -37,6 +37,8 @@ type LinkView struct {
 	B     string     `json:"b"`
 	Rate  units.Rate `json:"rate_bps"`
 	Delay float64    `json:"delay_ns"`
+	// Weight is that of flows among equal-cost links; absent: 1.
+	Weight int `json:"weight,omitempty"`
 }
 
 // View is p for programs.
@@ -57,9 +59,13 @@ func (p *Plan) View() View {
 	}
 	for i := range p.Links {
 		l := &p.Links[i]
-		v.Links = append(v.Links, LinkView{
+		link := LinkView{
 			A: p.Ports[l.A].Name, B: p.Ports[l.B].Name, Rate: l.Rate, Delay: float64(l.Delay) / float64(vtime.Nanosecond),
-		})
+		}
+		if l.Weight > 1 {
+			link.Weight = l.Weight
+		}
+		v.Links = append(v.Links, link)
 	}
 	return v
 }
@@ -88,29 +94,29 @@ func (p *Plan) Describe(w io.Writer) error {
 	return err
 }
 
-// neighbours lists what a switch is cabled to, in the order of its ports; of hosts of several ports by which port: "h0..h7 (eth2) spine0".
+// neighbours lists what a switch is cabled to, in the order of its ports; of hosts of several ports by which port, and of
+// links of more weight than others that: "h0..h7 (eth2) spine0 (weight 3)".
 func (p *Plan) neighbours(n *Node) string {
 	var parts []string
-	var names []string // those to come, all by ports of one number
-	number := 0
+	var names []string // those to come, all with one note
+	note := ""
 	flush := func() {
 		if len(names) > 0 {
-			part := Abbreviate(names)
-			if number > 0 {
-				part += fmt.Sprintf(" (eth%d)", number)
-			}
-			parts = append(parts, part)
+			parts = append(parts, Abbreviate(names)+note)
 		}
 		names = names[:0]
 	}
 	for _, port := range n.Ports {
-		peer, by := p.PeerNode(port), 0
+		peer, of := p.PeerNode(port), ""
 		if peer.Kind == Host && len(peer.Ports) > 1 {
-			by = p.Ports[p.Ports[port].Peer].Number
+			of = fmt.Sprintf(" (eth%d)", p.Ports[p.Ports[port].Peer].Number)
 		}
-		if by != number {
+		if w := p.Links[p.Ports[port].Link].Weight; w > 1 {
+			of = fmt.Sprintf(" (weight %d)", w)
+		}
+		if of != note {
 			flush()
-			number = by
+			note = of
 		}
 		names = append(names, peer.Name)
 	}

@@ -103,6 +103,7 @@ func topologyFile() node {
 		keys["names"] = object(patterns)
 		return object(keys)
 	}
+	weight := node{"type": "integer", "minimum": 1, "maximum": 64, "description": "flows that take the link, beside those that take others of equal cost (default: 1)"}
 	portsPerHost := func(keys node) node {
 		keys["ports_per_host"] = count("parallel links of a host to its switch (default: 1)")
 		return keys
@@ -138,11 +139,11 @@ func topologyFile() node {
 			"buffer": with("shared buffer of a switch (default: the scenario's)", ref("size")),
 		}, "name", "kind")),
 		"links": list(object(cable(node{
-			"from": names("one side: each is cabled to each of the other"), "to": names("the other side"), "count": count("parallel links (default: 1)"),
+			"from": names("one side: each is cabled to each of the other"), "to": names("the other side"), "count": count("parallel links (default: 1)"), "weight": weight,
 		}), "from", "to")),
 		"change_links": list(object(node{
 			"from": names("one side of links that there are"), "to": names("the other side"),
-			"rate": with("their rate (default: as it is)", ref("rate")), "delay": with("their propagation delay (default: as it is)", ref("time")),
+			"rate": with("their rate (default: as it is)", ref("rate")), "delay": with("their propagation delay (default: as it is)", ref("time")), "weight": weight,
 		}, "from", "to")),
 	}))
 }

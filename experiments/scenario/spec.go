@@ -295,6 +295,10 @@ func (d *decoder) routing(v *yamlspec.Value) {
 			v.Errorf("hash hpcc is for hosts of one port, as they are in HPCC's simulator: topology %s has %s", d.s.Topology.Name, d.s.Topology.HostSummary())
 			hash = topologies.HashOwn.String()
 		}
+		if hash == topologies.HashHPCC.String() && d.s.Topology.Weighted() {
+			v.Errorf("hash hpcc knows no weights, and links of topology %s have some: HPCC's simulator takes equal-cost links alike", d.s.Topology.Name)
+			hash = topologies.HashOwn.String()
+		}
 		d.s.Topology = d.s.Topology.WithHash(topologies.Hash(slices.Index(topologies.HashNames, hash)))
 	}
 	m.Done()

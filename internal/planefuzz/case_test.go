@@ -58,6 +58,7 @@ type hostLink struct {
 
 type trunk struct {
 	A, B, Count int
+	Weight      int
 	cable
 }
 
@@ -187,6 +188,6 @@ func (f *fabric) write(w func(format string, args ...any)) {
 		}
 	}
 	for _, l := range f.Trunks {
-		w("    - {from: s%d, to: s%d, rate: %dbps, delay: %dps, count: %d}", l.A, l.B, l.Rate, l.Delay, l.Count)
+		w("    - {from: s%d, to: s%d, rate: %dbps, delay: %dps, count: %d, weight: %d}", l.A, l.B, l.Rate, l.Delay, l.Count, max(l.Weight, 1))
 	}
 }

@@ -195,6 +195,7 @@ func features(r *run) []string {
 	on(choices(s.Topology), "ECMP")
 	on(choices(s.Topology) && s.Topology.Hash == topologies.HashHPCC, "ECMP by HPCC's hash")
 	on(s.Topology.Framing != 0, "framing ns3")
+	on(choices(s.Topology) && s.Topology.Weighted(), "ECMP by weights")
 	several := 0
 	for i := range s.Flows {
 		if s.Flows[i].Pair != (topologies.Pair{}) && e.Flows()[i].Delivered() > 0 {

@@ -143,6 +143,11 @@ func drawFabric(d chooser) fabric {
 		}
 	}
 	f.drawCables(d)
+	if d.chance("weights", 20) {
+		for i := range f.Trunks {
+			f.Trunks[i].Weight = d.Int("weight", 1, 5)
+		}
+	}
 	if d.chance("own buffers", 10) {
 		for i := range f.Buffers {
 			f.Buffers[i] = d.size("own buffer", 10*units.KB, units.MB)

@@ -48,8 +48,9 @@ func drawCase(d chooser, f fabric) *testCase {
 	c.drawFaults(d)
 	c.drawPerRate(d)
 	c.drawOthers(d)
+	weighted := slices.ContainsFunc(c.Fabric.Trunks, func(l trunk) bool { return l.Weight > 1 })
 	singlePort := !slices.ContainsFunc(c.Fabric.Hosts, func(h hostLink) bool { return len(h.More) > 0 })
-	if d.chance("hash of HPCC's simulator", 25) && singlePort {
+	if d.chance("hash of HPCC's simulator", 25) && singlePort && !weighted {
 		c.Hash = topologies.HashHPCC
 	}
 	c.drawOwn(d)

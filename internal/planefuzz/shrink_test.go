@@ -227,7 +227,7 @@ func smallerFabrics(c *testCase) []func(*testCase) bool {
 			c.Fabric.Hosts[i].cable = plain
 		}
 		for i := range c.Fabric.Trunks {
-			c.Fabric.Trunks[i].cable, c.Fabric.Trunks[i].Count = plain, 1
+			c.Fabric.Trunks[i].cable, c.Fabric.Trunks[i].Count, c.Fabric.Trunks[i].Weight = plain, 1, 0
 		}
 	})
 	return steps

@@ -89,9 +89,13 @@ func TestECMPHashIsThePipelines(t *testing.T) {
 
 // Path is the way that the pipelines send a flow's packets, hop by hop through the tables that FillTables made.
 func TestPathIsThePipelines(t *testing.T) {
-	for _, name := range topologies.BuiltinNames() {
+	const weighted = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2, ports_per_host: 2}\nchange_links: [{from: leaf0..leaf2, to: spine1, weight: 3}]"
+	for _, name := range append(topologies.BuiltinNames(), "weighted") {
 		t.Run(name, func(t *testing.T) {
 			plan, err := topologies.Builtin(name)
+			if name == "weighted" {
+				plan, err = topologies.Parse("weighted.yaml", []byte(weighted))
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,10 +112,12 @@ func TestPathIsThePipelines(t *testing.T) {
 				}
 				port := uint16(wire.MinEntropyPort + rng.IntN(1<<14))
 				source, destination := &plan.Nodes[plan.Hosts[a]], &plan.Nodes[plan.Hosts[b]]
-				path := Path(plan, source.ID, destination.ID, Ports{Source: port})
+				pair := plan.PairOf(source.ID, destination.ID, rng.IntN(8))
+				from, to := plan.Address(source.Ports[pair.From]).As4(), plan.Address(destination.Ports[pair.To]).As4()
+				path := Path(plan, source.ID, destination.ID, Ports{Pair: pair, Source: port})
 				for i, left := range path[:len(path)-1] {
 					in := plan.Ports[left].Peer
-					if got := choose(t, k, int(in), source.Addr.As4(), destination.Addr.As4(), Ports{Source: port}); got != path[i+1] {
+					if got := choose(t, k, int(in), from, to, Ports{Source: port}); got != path[i+1] {
 						t.Fatalf("%s to %s, port %d: at %s the pipeline takes %s, Path %s", source.Name, destination.Name, port,
 							plan.Nodes[plan.Ports[in].Node].Name, plan.Ports[got].Name, plan.Ports[path[i+1]].Name)
 					}
@@ -121,6 +127,23 @@ func TestPathIsThePipelines(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWeights: flows choose a link of weight 3 three times as often as one of weight 1 beside it. Of 2^14 flows the share is a binomial's, whose standard
+// deviation is below 0.4 % here.
+func TestWeights(t *testing.T) {
+	plan := parsePlan(t, "leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1}\nchange_links: [{from: leaf0..leaf1, to: spine1, weight: 3}]")
+	const flows = 1 << 14
+	heavy := 0
+	for i := range flows {
+		path := Path(plan, plan.Hosts[0], plan.Hosts[1], Ports{Source: uint16(wire.MinEntropyPort + i)})
+		if plan.PeerNode(path[1]).Name == "spine1" {
+			heavy++
+		}
+	}
+	if share := float64(heavy) / flows; share < 0.73 || share > 0.77 {
+		t.Errorf("%.3f of the flows go by the link of weight 3, want 0.75", share)
 	}
 }
 

@@ -24,9 +24,11 @@ func TableSizes(plan *topologies.Plan, features Features) ebpf.Sizes {
 		k := len(plan.Nodes[s].Ports)
 		n.Fanouts += k * k
 	}
-	if features.Reroute { // to each leaf there may be any of a switch's ports
+	if features.Reroute { // to each leaf there may be any of a switch's ports, as often as its weight asks for
 		for _, s := range plan.Switch {
-			n.NextHops += n.Leaves * len(plan.Nodes[s].Ports)
+			for _, id := range plan.Nodes[s].Ports {
+				n.NextHops += n.Leaves * plan.Links[plan.Ports[id].Link].Weight
+			}
 		}
 	}
 	return n

@@ -30,7 +30,7 @@ func TestRouteTable(t *testing.T) {
 		}
 		s := memory(plan)
 		for sw := range plan.Switch {
-			for host := range plan.Hosts {
+			for host := range plan.Interfaces {
 				want := plan.NextHops(sw, host)
 				to := s.Hosts[host]
 				r := s.Routes[sw*plan.Routes().Leaves+int(to.Leaf)]

@@ -173,6 +173,9 @@ func (d *drawing) links(class []int) {
 		position := slices.IndexFunc(together, func(id topologies.PortID) bool { return d.plan.Ports[id].Link == i })
 		aside := 6 * (float64(position) - float64(len(together)-1)/2)
 		name := fmt.Sprintf("%s – %s: %v, %v", d.lowEnd(i), high.Name, d.plan.Links[i].Rate, d.plan.Links[i].Delay)
+		if w := d.plan.Links[i].Weight; w > 1 {
+			name += fmt.Sprintf(", weight %d", w)
+		}
 		d.printf(`<path class="l%d" stroke-width="%.1f" stroke-opacity="%.2f" d="%s"><title>%s</title></path>`+"\n",
 			min(class[i], lineClasses-1), lineWidth(class[i]), strength, curve(from, to, aside), html.EscapeString(name))
 	}
