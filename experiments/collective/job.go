@@ -1,0 +1,108 @@
+package collective
+
+import (
+	"github.com/pausenet/pausenet/experiments/steps"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Step is a step of a job: a compute, a collective, or a barrier of all ranks.
+type Step struct {
+	Collective *Spec // nil: none
+	// Overlap has the ranks go on at once, while the collective goes on: those of a job go on one after the other. The iteration waits for all.
+	Overlap bool
+	Barrier bool
+	// Compute is how long each rank computes.
+	Compute *Compute
+}
+
+// Compute is a compute of all ranks.
+type Compute struct {
+	Time vtime.Time
+	// Jitter is up to how much longer it takes, drawn by rank and iteration.
+	Jitter vtime.Time
+	// Slow takes Factor times as long at some ranks; Slow has the places.
+	Slow   map[int]bool
+	Factor float64
+}
+
+// Job is iterations of steps, which each rank takes in order.
+type Job struct {
+	Iterations int
+	Start      vtime.Time
+	Steps      []Step
+}
+
+// computeUnit is the unit that a job computes on: a rank does nothing at once.
+const computeUnit = 1
+
+// Messages is how many messages a job's iterations have.
+func (j *Job) Messages(ranks int) int {
+	n := 0
+	for i := range j.Steps {
+		if s := j.Steps[i].spec(); s != nil {
+			n += s.Messages(ranks)
+		}
+	}
+	return n * j.Iterations
+}
+
+// spec is the collective of a step, a barrier's too; nil: there is none.
+func (s *Step) spec() *Spec {
+	if s.Barrier {
+		return &Spec{Kind: barrier, Algorithm: dissemination, Size: barrierBytes}
+	}
+	return s.Collective
+}
+
+// barrierBytes is the size of a barrier's messages.
+const barrierBytes = 8
+
+// Expand adds the job's operations for ranks 0 to ranks-1. random is the n-th random number of [0, 1).
+func (j *Job) Expand(g *steps.Graph, ranks int, random func(n uint64) float64) {
+	all := make([]int32, ranks)
+	compute := make([][]steps.Wait, ranks) // by rank: what its next step waits for
+	network := make([][]steps.Wait, ranks) // what its next collective waits for besides
+	for r := range all {
+		all[r] = int32(r)
+		if j.Start > 0 {
+			compute[r] = []steps.Wait{{Operation: g.Add(steps.Operation{Rank: int32(r), Duration: j.Start})}}
+		}
+	}
+	drawn := uint64(0)
+	for iteration := range j.Iterations {
+		for i := range j.Steps {
+			s := &j.Steps[i]
+			if c := s.Compute; c != nil {
+				for r := range all {
+					id := g.Add(steps.Operation{Rank: int32(r), Duration: c.of(r, random(drawn)), Unit: computeUnit}, compute[r]...)
+					drawn++
+					compute[r] = []steps.Wait{{Operation: id}}
+				}
+				continue
+			}
+			c := s.spec().Expand(g, all, func(place int) []steps.Wait {
+				return append(append([]steps.Wait{}, compute[place]...), network[place]...)
+			})
+			c.Iteration = iteration
+			for r, leave := range c.Leave {
+				network[r] = []steps.Wait{{Operation: leave}}
+				if !s.Overlap {
+					compute[r] = network[r]
+				}
+			}
+		}
+		for r := range all {
+			end := g.Join(int32(r), append(append([]steps.Wait{}, compute[r]...), network[r]...)...)
+			compute[r], network[r] = []steps.Wait{{Operation: end}}, nil
+		}
+	}
+}
+
+// of is how long a compute takes at a rank.
+func (c *Compute) of(rank int, random float64) vtime.Time {
+	t := c.Time + vtime.Time(random*float64(c.Jitter))
+	if c.Slow[rank] {
+		t = vtime.Time(float64(t) * c.Factor)
+	}
+	return t
+}

@@ -1,0 +1,232 @@
+// Package steps has graphs of operations: what ranks send, receive and compute, each once others of the same rank have happened, as in GOAL
+// (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009); and it reads such graphs from files: GOAL's text, Chakra's
+// execution traces, and tables of messages. It is pure.
+package steps
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Kind says what an operation does.
+type Kind uint8
+
+// Kinds of operations.
+const (
+	Compute Kind = iota // takes its duration; with none it joins what it waits for
+	Send                // ends as the last byte of its message has been acknowledged
+	Receive             // ends as its message has been delivered, and what it waits for has happened
+)
+
+func (k Kind) String() string { return [...]string{"compute", "send", "receive"}[k] }
+
+// Until is what an operation waits for of another.
+type Until uint8
+
+// What happens with an operation.
+const (
+	Ended Until = iota
+	Sent        // of a send: its last packet has begun to leave
+	Begun
+)
+
+// Wait is what an operation waits for: something that happens with another operation of its rank.
+type Wait struct {
+	Operation int32
+	Until     Until
+}
+
+// Operation is a step of a rank.
+type Operation struct {
+	Rank    int32
+	Kind    Kind
+	Unit    int32 // of a compute: those of one unit above 0 of a rank are done one after the other
+	Message int32 // of a send or receive: its number
+	// Duration is how long a compute takes.
+	Duration     vtime.Time
+	first, waits int32
+}
+
+// Message is what one rank sends to another: Size bytes of payload, at least 1.
+type Message struct {
+	Send, Receive int32 // operations
+	Size          int64
+}
+
+// Graph is the operations of some ranks. The zero Graph of a number of ranks is ready.
+type Graph struct {
+	Ranks      int
+	Operations []Operation
+	Messages   []Message
+	// Collectives are those among the operations.
+	Collectives []Collective
+	waits       []Wait
+}
+
+// Collective is a collective operation as it stands in a graph.
+type Collective struct {
+	Kind, Algorithm string
+	Size            int64 // as nccl-tests have it: see package collective
+	// Factor makes a bus bandwidth of the algorithm's (nccl-tests, doc/PERFORMANCE.md); 0: the collective has no bandwidth.
+	Factor float64
+	// Ranks take part. Enter and Leave are the operations, by their place in Ranks, that join what a rank waits for before and does in it.
+	Ranks        []int32
+	Enter, Leave []int32
+	// First is the first of its operations, End the one after the last.
+	First, End int32
+	// Iteration is the job's, from 0; -1 without a job.
+	Iteration int
+}
+
+// Add adds an operation and returns its number. It may wait for operations that are added later.
+func (g *Graph) Add(o Operation, after ...Wait) int32 {
+	o.first, o.waits = int32(len(g.waits)), int32(len(after))
+	if o.Kind == Compute {
+		o.Message = -1
+	}
+	g.waits = append(g.waits, after...)
+	g.Operations = append(g.Operations, o)
+	return int32(len(g.Operations) - 1)
+}
+
+// Join adds an operation of a rank that takes no time.
+func (g *Graph) Join(rank int32, after ...Wait) int32 { return g.Add(Operation{Rank: rank}, after...) }
+
+// Message adds a message: the operations of its sender and its receiver.
+func (g *Graph) Message(from, to int32, size int64, send, receive []Wait) (s, r int32) {
+	s = g.Add(Operation{Rank: from, Kind: Send}, send...)
+	r = g.Add(Operation{Rank: to, Kind: Receive}, receive...)
+	g.Pair(s, r, size)
+	return s, r
+}
+
+// Pair makes a message of a send and a receive.
+func (g *Graph) Pair(send, receive int32, size int64) {
+	n := int32(len(g.Messages))
+	g.Operations[send].Message, g.Operations[receive].Message = n, n
+	g.Messages = append(g.Messages, Message{send, receive, size})
+}
+
+// Waits are what an operation waits for.
+func (g *Graph) Waits(operation int32) []Wait {
+	o := &g.Operations[operation]
+	return g.waits[o.first:][:o.waits]
+}
+
+// Order is the operations in an order in which each comes after those that must begin before it can: those that it waits for, and where it
+// waits for a message's end, the message's send. If there is no such order, some wait for each other: cycle is such, each waiting for the next and the
+// last for the first.
+func (g *Graph) Order() (order, cycle []int32) {
+	n := len(g.Operations)
+	needs := make([]int32, n) // what an operation still waits for
+	first := make([]int32, n+1)
+	each := func(f func(before, after int32)) {
+		for i := range g.Operations {
+			for _, w := range g.Waits(int32(i)) {
+				f(w.Operation, int32(i))
+				if o := &g.Operations[w.Operation]; o.Kind == Receive && w.Until == Ended {
+					f(g.Messages[o.Message].Send, int32(i))
+				}
+			}
+		}
+	}
+	each(func(before, after int32) {
+		needs[after]++
+		first[before+1]++
+	})
+	for i := range n {
+		first[i+1] += first[i]
+	}
+	followers, filled := make([]int32, first[n]), make([]int32, n)
+	each(func(before, after int32) {
+		followers[first[before]+filled[before]] = after
+		filled[before]++
+	})
+	order = make([]int32, 0, n)
+	for i := range n {
+		if needs[i] == 0 {
+			order = append(order, int32(i))
+		}
+	}
+	for at := 0; at < len(order); at++ {
+		for _, f := range followers[first[order[at]]:first[order[at]+1]] {
+			if needs[f]--; needs[f] == 0 {
+				order = append(order, f)
+			}
+		}
+	}
+	if len(order) == n {
+		return order, nil
+	}
+	return nil, g.cycle(needs)
+}
+
+// cycle is operations that wait for each other, among those that still wait for something.
+func (g *Graph) cycle(needs []int32) []int32 {
+	at := int32(0)
+	for needs[at] == 0 {
+		at++
+	}
+	place := map[int32]int{}
+	var way []int32
+	for {
+		if from, again := place[at]; again {
+			return way[from:]
+		}
+		place[at] = len(way)
+		way = append(way, at)
+		at = g.before(at, needs)
+	}
+}
+
+// before is one that an operation waits for and that waits too.
+func (g *Graph) before(at int32, needs []int32) int32 {
+	for _, w := range g.Waits(at) {
+		if needs[w.Operation] > 0 {
+			return w.Operation
+		}
+		if o := &g.Operations[w.Operation]; o.Kind == Receive && w.Until == Ended {
+			if send := g.Messages[o.Message].Send; needs[send] > 0 {
+				return send
+			}
+		}
+	}
+	return at // none: an operation that waits has one
+}
+
+// Describe is an operation for people: "operation 7 (rank 2 sends 64KB to rank 3)".
+func (g *Graph) Describe(operation int32) string {
+	o := &g.Operations[operation]
+	if o.Kind == Compute {
+		if o.Duration == 0 {
+			return fmt.Sprintf("operation %d (rank %d waits)", operation, o.Rank)
+		}
+		return fmt.Sprintf("operation %d (rank %d computes %v)", operation, o.Rank, o.Duration)
+	}
+	m := &g.Messages[o.Message]
+	if o.Kind == Send {
+		return fmt.Sprintf("operation %d (rank %d sends %d bytes to rank %d)", operation, o.Rank, m.Size, g.Operations[m.Receive].Rank)
+	}
+	return fmt.Sprintf("operation %d (rank %d receives %d bytes from rank %d)", operation, o.Rank, m.Size, g.Operations[m.Send].Rank)
+}
+
+// mostDescribed is how many operations of a cycle are named.
+const mostDescribed = 8
+
+// DescribeCycle is a cycle for people.
+func (g *Graph) DescribeCycle(cycle []int32) string {
+	var b strings.Builder
+	for i, o := range cycle[:min(len(cycle), mostDescribed)] {
+		if i > 0 {
+			b.WriteString(", which waits for ")
+		}
+		b.WriteString(g.Describe(o))
+	}
+	if more := len(cycle) - mostDescribed; more > 0 {
+		fmt.Fprintf(&b, ", which waits for %d more", more)
+	}
+	b.WriteString(", which waits for the first")
+	return b.String()
+}
