@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/units"
 )
 
 type boundFlags struct {
@@ -38,7 +39,8 @@ ends. No packet is sent. It prints the flow completion times and slowdowns of tw
 
 and the mean FCT that no control can beat, by SRPT on single links, which is proven. A
 flow that is alone takes its ideal time, that of flows.csv. With --out the flows are
-written to DIR/<scenario>/<way>/flows.csv, as run does. Faults are left out.`,
+written to DIR/<scenario>/<way>/flows.csv, as run does. Faults are left out. Of collectives
+and jobs, whose flows wait for each other, it prints the times that none gets below.`,
 		Example: `  pausenet bound dcon-websearch
   pausenet bound dcon-datamining --set workloads.datamining.poisson.load=0.4 --seed 2
   pausenet bound mine.yaml --out results -f json`,
@@ -107,10 +109,16 @@ func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
 
 func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []string) {
 	fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, s.Topology.Summary(), b.Seed)
+	writeLimits(w, b)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  shares\tflows done\tFCT mean\tFCT p50\tFCT p99\tslowdown mean\tslowdown p99")
+	if b.Disciplines[0].Count > 0 {
+		fmt.Fprintln(t, "  shares\tflows done\tFCT mean\tFCT p50\tFCT p99\tslowdown mean\tslowdown p99")
+	}
 	for i := range b.Disciplines {
 		d := &b.Disciplines[i]
+		if d.Count == 0 {
+			continue
+		}
 		sum := measure.FlowStatistics{Completed: d.Completed, Slowdown: d.Slowdown}
 		mean := "-"
 		if d.Completed > 0 {
@@ -131,3 +139,35 @@ func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []strin
 		fmt.Fprintf(w, "  flows: %s\n", file)
 	}
 }
+
+// writeLimits writes under what times no control gets jobs and collectives done.
+func writeLimits(w io.Writer, b *bound.Bound) {
+	if len(b.Jobs) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  no control is below\tranks\tcount\ttime\talgorithm bandwidth\tbus bandwidth")
+	took := func(ns int64) string { return span(measure.FlowStatistics{Completed: 1}, float64(ns)) }
+	for i := range b.Jobs {
+		j := &b.Jobs[i]
+		fmt.Fprintf(t, "  %s, whole\t%d\t\t%s\t\t\n", j.Tag, j.Ranks, took(j.JCT))
+		for k := range b.Collectives {
+			c := &b.Collectives[k]
+			if c.Tag != j.Tag {
+				continue
+			}
+			fmt.Fprintf(t, "  %s, %s by %s, %v\t%d\t%d\t%s", c.Tag, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, c.Count, took(c.Time))
+			if c.Bus > 0 {
+				fmt.Fprintf(t, "\t%v\t%v", gigabits(c.Algorithmic), gigabits(c.Bus))
+			} else {
+				fmt.Fprint(t, "\t\t")
+			}
+			fmt.Fprintln(t)
+		}
+	}
+	t.Flush()
+	fmt.Fprintln(w)
+}
+
+// gigabits is a rate for people.
+func gigabits(bps float64) string { return fmt.Sprintf("%.2fGbps", bps/1e9) }

@@ -49,24 +49,26 @@ var mayImport = map[string][]string{
 
 	// From the language of scenarios, and what a run comes to, to what runs them, reads the results and repeats them. Their tests may
 	// import what any of them may, as far as Go lets them.
-	"experiments":          {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "orchestrator/engine"},
-	"experiments/internal": {"experiments/scenario"},
-	"experiments/fluid":    {},
-	"experiments/perfetto": {},
-	"experiments/report":   {},
-	"experiments/workload": {},
-	"experiments/measure":  {"topologies"},
+	"experiments":            {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "orchestrator/engine"},
+	"experiments/internal":   {"experiments/scenario"},
+	"experiments/fluid":      {},
+	"experiments/perfetto":   {},
+	"experiments/report":     {},
+	"experiments/workload":   {},
+	"experiments/steps":      {},
+	"experiments/collective": {"experiments/steps"},
+	"experiments/measure":    {"experiments/steps", "topologies"},
 	// It has wazero, which the state machines have not.
 	"hostagent/guest/wasm": {"hostagent"},
 
 	"experiments/ccfile":   {"hostagent", "hostagent/guest/wasm"},
-	"experiments/scenario": {"experiments/ccfile", "experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine"},
+	"experiments/scenario": {"experiments/ccfile", "experiments/steps", "experiments/collective", "experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine"},
 	"experiments/rundir":   {"experiments/measure", "experiments/scenario"},
 	// Apart from rundir, which the playground has.
 	"experiments/parquet": {"experiments/rundir"},
 	"experiments/replay":  {"experiments/scenario", "experiments/rundir", "experiments/why", "topologies"},
 	"experiments/runner": {
-		"experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel",
+		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel",
 		"orchestrator/provenance",
 	},
 	"experiments/view":     {"experiments/rundir", "experiments/replay"},
@@ -79,7 +81,7 @@ var mayImport = map[string][]string{
 	"experiments/sweep": {
 		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine",
 	},
-	"experiments/jsonschema": {"experiments/measure", "experiments/scenario", "experiments/workload", "topologies", "hostagent", "switchagent", "settings"},
+	"experiments/jsonschema": {"experiments/collective", "experiments/measure", "experiments/scenario", "experiments/workload", "topologies", "hostagent", "switchagent", "settings"},
 	"experiments/headroom":   {"experiments/scenario", "experiments/runner", "topologies", "switchagent", "orchestrator/engine"},
 	"experiments/sonic":      {},
 	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator/engine"},
@@ -117,7 +119,7 @@ func ruledBy(dir string) string {
 }
 
 // pure are the packages of state machines without IO: they are given the time and events, and say what to do.
-var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/provenance", "experiments/fluid", "experiments/measure"}
+var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/provenance", "experiments/fluid", "experiments/measure", "experiments/steps", "experiments/collective"}
 
 // impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
 // randomness that no seed decides, or what loads pipelines.

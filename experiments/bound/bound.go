@@ -33,10 +33,34 @@ type Bound struct {
 	// MeanFCT is proven: under no controller that ends all flows with a size is their mean FCT less. It is in ns; 0 if no
 	// flow has a size. See fluid.LowerBound.
 	MeanFCT float64 `json:"mean_fct_bound_ns"`
+	// Jobs are what the workloads whose flows wait can take least, and Collectives what the collectives in them: see measure.StepsLimit. All
+	// else is of the flows that start at a time.
+	Jobs        []JobLimit        `json:"jobs,omitempty"`
+	Collectives []CollectiveLimit `json:"collectives,omitempty"`
 	// Notes say what of the scenario is left out.
 	Notes []string `json:"notes,omitempty"`
 
 	scenario *scenario.Scenario
+}
+
+// JobLimit is under what time no control gets a workload done whose flows wait.
+type JobLimit struct {
+	Tag   string `json:"tag"`
+	Ranks int    `json:"ranks"`
+	JCT   int64  `json:"jct_ns"`
+}
+
+// CollectiveLimit is under what time no control gets a collective done, of Count that are alike; the bandwidths are those of that time.
+type CollectiveLimit struct {
+	Tag         string  `json:"tag"`
+	Kind        string  `json:"kind"`
+	Algorithm   string  `json:"algorithm"`
+	Size        int64   `json:"size_bytes"`
+	Ranks       int     `json:"ranks"`
+	Count       int     `json:"count"`
+	Time        int64   `json:"time_ns"`
+	Algorithmic float64 `json:"algbw_bps"`
+	Bus         float64 `json:"busbw_bps"`
 }
 
 // Discipline is what the flows come to as fluids under a discipline, as FlowStatistics have it of a run.
@@ -63,10 +87,18 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 		}
 	}
 	b := &Bound{Scenario: s.Name, Seed: s.Seed, scenario: s}
+	waits := 0
 	for i := range s.Flows {
-		if s.Flows[i].Size > 0 {
+		switch f := &s.Flows[i]; {
+		case f.Waits():
+			waits++
+		case f.Size > 0:
 			b.Sized++
 		}
+	}
+	if waits > 0 {
+		b.Notes = append(b.Notes, fmt.Sprintf("%d flows wait for others: they are in the limits of jobs and collectives, and in nothing else here", waits))
+		m.limits(b)
 	}
 	if b.Sized > 0 {
 		b.MeanFCT = m.leastSumOfAny() / float64(b.Sized) / float64(vtime.Nanosecond)
@@ -148,6 +180,9 @@ func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(int) (engine.Ports,
 		return nil
 	}
 	f.back = engine.WayBack(plan, given.Source, given.Destination, ports)
+	if given.Waits() {
+		return nil
+	}
 	f.ack = measure.OneWay(plan, f.back, measure.ACKFrame)
 	f.first, f.last, f.line = measure.FramesOf(plan, int64(given.Size))
 	slowest := plan.Ports[f.path[0]].Rate
@@ -174,13 +209,18 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 	for i := range rates {
 		rates[i] = plan.Ports[i].Rate
 	}
-	fluids := make([]fluid.Flow, len(m.flows))
-	for i := range fluids {
+	var fluids []fluid.Flow
+	var numbers []int // of the flows, which are those that do not wait
+	for i := range m.flows {
 		given := &m.s.Flows[i]
-		fluids[i] = fluid.Flow{Start: given.Start, Work: m.flows[i].line, Cap: given.Extra().ConstantRate}
-		for _, id := range m.flows[i].path {
-			fluids[i].Path = append(fluids[i].Path, int(id))
+		if given.Waits() {
+			continue
 		}
+		f := fluid.Flow{Start: given.Start, Work: m.flows[i].line, Cap: given.Extra().ConstantRate}
+		for _, id := range m.flows[i].path {
+			f.Path = append(f.Path, int(id))
+		}
+		fluids, numbers = append(fluids, f), append(numbers, i)
 	}
 	until := vtime.Never
 	if !m.s.Drain {
@@ -193,7 +233,12 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 		}
 	}
 	result := Discipline{Name: d.String(), flows: make(measure.Records, len(m.flows))}
-	for i, took := range fluid.Run(rates, fluids, d, stop) {
+	for i := range m.flows {
+		result.flows[i] = measure.FlowRecord{Size: int64(m.s.Flows[i].Size), End: vtime.Never}
+	}
+	timed := make(measure.Records, 0, len(numbers))
+	for k, took := range fluid.Run(rates, fluids, d, stop) {
+		i := numbers[k]
 		given, own := &m.s.Flows[i], &m.flows[i]
 		f := measure.FlowRecord{Size: int64(given.Size), Start: given.Start, End: vtime.Never}
 		if fct := math.Round(took + own.latency); fct <= float64(until-given.Start) && fct < float64(vtime.Never) {
@@ -201,10 +246,44 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 			f.Times = measure.TimesOf(plan, own.path, own.back, f.Size, vtime.Time(fct))
 		}
 		result.flows[i] = f
+		timed = append(timed, f)
 	}
-	sum := measure.StatisticsOf(result.flows, 0)
+	sum := measure.StatisticsOf(timed, 0)
 	result.Count, result.Completed, result.FCT, result.Slowdown = sum.Count, sum.Completed, sum.FCT, sum.Slowdown
 	return result
+}
+
+// limits are those of workloads whose flows wait.
+func (m *fluidModel) limits(b *Bound) {
+	plan := m.s.Topology
+	for i := range m.s.Workloads {
+		w := &m.s.Workloads[i]
+		if w.Graph == nil {
+			continue
+		}
+		parts := func(message int32) []measure.Part {
+			flow := w.First() + int(message)
+			own := &m.flows[flow]
+			return []measure.Part{{Size: int64(m.s.Flows[flow].Size), Path: own.path, Back: own.back}}
+		}
+		order, _ := w.Graph.Order()
+		whole := measure.StepsLimit(plan, w.Graph, order, 0, int32(len(w.Graph.Operations)), parts)
+		b.Jobs = append(b.Jobs, JobLimit{Tag: w.Tag, Ranks: w.Graph.Ranks, JCT: max(0, whole-w.Delay()).RoundNanoseconds()})
+		alike := map[CollectiveLimit]int{} // of which everything but the times is known
+		for k := range w.Graph.Collectives {
+			c := &w.Graph.Collectives[k]
+			key := CollectiveLimit{Tag: w.Tag, Kind: c.Kind, Algorithm: c.Algorithm, Size: c.Size, Ranks: len(c.Ranks)}
+			at, known := alike[key]
+			if !known {
+				at = len(b.Collectives)
+				alike[key] = at
+				run := measure.CollectiveRun{Size: c.Size, Factor: c.Factor, Time: measure.StepsLimit(plan, w.Graph, nil, c.First, c.End, parts)}
+				key.Time, key.Algorithmic, key.Bus = run.Time.RoundNanoseconds(), run.Algorithmic(), run.Bus()
+				b.Collectives = append(b.Collectives, key)
+			}
+			b.Collectives[at].Count++
+		}
+	}
 }
 
 // leastSumOfAny is the best of the bounds that come of giving each flow to the first link of its path, to the last, and to the

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/collective"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 
@@ -250,8 +251,40 @@ func workloads() node {
 		"permutation": object(rounds(sizes(node{"hosts": names("default: every host")}))),
 		"csv":         text("a file of flows"),
 		"hpcc":        some(text("a flow file of HPCC's simulator"), object(node{"file": text("its path"), "origin": with("time in the file at which the run begins", ref("time"))}, "file")),
+		"collective":  object(collectiveKeys(ranks(node{})), "kind", "size"),
+		"job":         object(ranks(node{"iterations": count("default: 1"), "steps": list(stepKeys())}), "steps"),
 	})
 	return object(csv)
+}
+
+// ranks are the keys of who takes part in a workload whose flows wait.
+func ranks(n node) node {
+	n["ranks"] = names("hosts, by rank (default: every host)")
+	n["placement"] = words("where the ranks are (default: given)", scenario.Placements()...)
+	n["start"] = with("default: 0s", ref("time"))
+	return n
+}
+
+func collectiveKeys(n node) node {
+	maps.Copy(n, node{
+		"kind": words("what the ranks do together", collective.Kinds...), "algorithm": words("how (default: ring; direct of alltoall, tree of broadcast)", collective.Algorithms...),
+		"size": with("as nccl-tests have it", ref("size")), "chunks": count("into how many parts the data is cut, each for itself (default: 1)"),
+		"group": node{"type": "integer", "minimum": 2, "description": "ranks of a group, of hierarchical (default: those of a rack)"},
+		"root":  text("the host that has a broadcast's data (default: the first)"),
+	})
+	return n
+}
+
+func stepKeys() node {
+	time := object(node{
+		"time": ref("time"), "jitter": with("up to how much longer, drawn by the seed", ref("time")), "slow": names("hosts that take longer"),
+		"factor": with("how many times as long", ref("number")),
+	}, "time")
+	return object(node{
+		"compute":    with("how long each rank computes", some(ref("time"), time)),
+		"collective": object(collectiveKeys(node{"overlap": flag("the next step does not wait for it")}), "kind", "size"),
+		"barrier":    flag("no rank goes on before all have come"),
+	})
 }
 
 // constants are those of controllers.

@@ -180,6 +180,11 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 			requests = append(requests, FlowRequest{From: f.Plan.EndName(own.Source, own.Pair.From), To: f.Plan.EndName(own.Destination, own.Pair.To), Size: own.Size, own: own})
 		}
 	}
+	for _, r := range requests {
+		if r.own.Waits() {
+			return nil, fmt.Errorf("the flows of %s wait for each other, which a live fabric has not got: run the scenario by pausenet run, or name the tag of other flows", r.own.Tag)
+		}
+	}
 	switch {
 	case len(all) == 0:
 		return nil, errors.New("the fabric was brought up from a topology, which has no flows: bring a scenario up, or use flow and incast")

@@ -160,6 +160,41 @@ func buildMetrics() []Metric {
 		ofRun("ecn_marks", "ECN marks", KindCount, func(s *Summary) float64 { return float64(s.ECNMarks) }),
 		ofRun("cnps", "CNPs", KindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
 		ofRun("cnms", "CNMs", KindCount, func(s *Summary) float64 { return float64(s.CNMs) }),
+		ofRun("jct", "Job completion time, longest", KindTime, func(s *Summary) float64 {
+			longest := int64(0)
+			for i := range s.Jobs {
+				if s.Jobs[i].Unfinished > 0 {
+					return math.NaN()
+				}
+				longest = max(longest, s.Jobs[i].JCT)
+			}
+			return unless(longest == 0, float64(longest))
+		}),
+		ofRun("exposed_share", "Exposed communication over JCT, most of the jobs", KindCount, func(s *Summary) float64 {
+			most := math.NaN()
+			for i := range s.Jobs {
+				if j := &s.Jobs[i]; j.JCT > 0 && !(j.ExposedShare <= most) { // also of the first
+					most = j.ExposedShare
+				}
+			}
+			return most
+		}),
+		ofRun("collective_mean", "Collective completion time, mean", KindTime, func(s *Summary) float64 {
+			return s.overCollectives(func(c *CollectiveSummary) float64 { return c.Time.Mean })
+		}),
+		ofRun("collective_max", "Collective completion time, max", KindTime, func(s *Summary) float64 {
+			most := 0.0
+			for i := range s.Collectives {
+				most = max(most, s.Collectives[i].Time.Max)
+			}
+			return unless(most == 0, most)
+		}),
+		ofRun("algbw", "Algorithm bandwidth, mean", KindRate, func(s *Summary) float64 {
+			return s.overCollectives(func(c *CollectiveSummary) float64 { return c.Algorithmic })
+		}),
+		ofRun("busbw", "Bus bandwidth, mean", KindRate, func(s *Summary) float64 {
+			return s.overCollectives(func(c *CollectiveSummary) float64 { return c.Bus })
+		}),
 		ofRun("drops", "Drops", KindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
 		ofRun("peak_ingress", "Peak occupancy of an ingress port", KindSize, func(s *Summary) float64 { return float64(s.PeakIngress) }),
 		ofRun("peak_egress", "Longest egress queue", KindSize, func(s *Summary) float64 {

@@ -34,10 +34,13 @@ type Summary struct {
 	// Recovery is nil of runs that have neither selective repeat nor trimming.
 	Recovery *RecoverySummary `json:"recovery,omitempty"`
 	// Faults is nil for a run in which nothing went wrong and nothing was to.
-	Faults      *FaultSummary `json:"faults,omitempty"`
-	PeakIngress int64         `json:"peak_ingress_bytes"` // peak occupancy of the data priority at any ingress port
-	Switches    []SwitchPeak  `json:"switches"`
-	Speed       SpeedSummary  `json:"speed"`
+	Faults *FaultSummary `json:"faults,omitempty"`
+	// Jobs are the workloads whose flows wait for each other, Collectives what of these were collective operations.
+	Jobs        []JobSummary        `json:"jobs,omitempty"`
+	Collectives []CollectiveSummary `json:"collectives,omitempty"`
+	PeakIngress int64               `json:"peak_ingress_bytes"` // peak occupancy of the data priority at any ingress port
+	Switches    []SwitchPeak        `json:"switches"`
+	Speed       SpeedSummary        `json:"speed"`
 	// Published are a source's figures for this run beside what it measured; those relative to another run only once
 	// that one has been made too.
 	Published []Claim `json:"published,omitempty"`

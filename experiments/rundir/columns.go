@@ -14,6 +14,7 @@ var tables = map[string]string{
 	"flows.csv": FlowsHeader, "ports.csv": PortsHeader, "links.csv": LinksHeader, "pfc.csv": PFCHeader, "events.csv": EventsHeader,
 	"rates.csv": RatesHeader, "panels.csv": PanelsHeader, WhyFile: WhyHeader, CausesFile: CausesHeader,
 	RecoveryFile: RecoveryHeader, QPsFile: QPsHeader,
+	CollectivesFile: CollectivesHeader,
 }
 
 // Kind is what a column of a table has in it.
@@ -38,10 +39,10 @@ type Column struct {
 // Columns of all tables that are not always whole numbers, by name.
 var (
 	textColumns = []string{
-		"tag", "src", "dst", "node", "port", "peer", "event", "detail", "stage", "what", "way", "behind", "signal", "signal_port", "kind", "queue",
+		"tag", "src", "dst", "node", "port", "peer", "event", "detail", "stage", "what", "way", "behind", "signal", "signal_port", "kind", "queue", "algorithm", "straggler",
 	}
 	fractionColumns = []string{"slowdown", "utilisation", "pauses_per_second", "value"}
-	emptyColumns    = []string{"fct_ns", "ideal_fct_ns", "slowdown", "cause", "because", "signal_cause"}
+	emptyColumns    = []string{"fct_ns", "ideal_fct_ns", "slowdown", "cause", "because", "signal_cause", "begin_ns", "completion_ns", "limit_ns", "algbw_bps", "busbw_bps", "skew_ns", "late_ns"}
 )
 
 // Tables are the names of a run's CSV files, in order.

@@ -40,10 +40,10 @@ const RecordFile = "record.bin"
 
 // Files are all files that a run may leave in its folder, but for the manifest.
 var Files = []string{
-	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", SummaryFile, "capture.pcapng", PerfettoFile, "figure.svg",
+	"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", CollectivesFile, SummaryFile, "capture.pcapng", PerfettoFile, "figure.svg",
 	"figure.png", "figure.pdf", HPCCFlowsFile, HPCCPausesFile, PanicFile, RecordFile, WhyFile, CausesFile, RecoveryFile, QPsFile, SumsFile,
 	"flows.parquet", "ports.parquet", "pfc.parquet", "rates.parquet", "links.parquet", "events.parquet", "panels.parquet", "why.parquet", "causes.parquet",
-	"recovery.parquet", "qps.parquet",
+	"recovery.parquet", "qps.parquet", "collectives.parquet",
 }
 
 // Headers of the files that are written as the run goes; that of events.csv is EventsHeader.
@@ -145,7 +145,7 @@ func (c *csvFile) flows(s *scenario.Scenario, flows measure.Flows) error {
 		c.text(s.Topology.EndName(spec.Source, spec.Pair.From))
 		c.text(s.Topology.EndName(spec.Destination, spec.Pair.To))
 		c.number(int64(spec.Size))
-		c.number(spec.Start.RoundNanoseconds())
+		c.number(f.Start.RoundNanoseconds())
 		if f.Ended {
 			c.number(f.Times.FCT.RoundNanoseconds())
 			c.number(f.Times.Ideal.RoundNanoseconds())
@@ -233,6 +233,56 @@ func (o *Output) WriteLinks(all []measure.Link) error {
 		c.number(l.Resumes)
 		c.text(strconv.FormatFloat(l.PauseRate, 'f', 3, 64))
 		c.number(l.PausedNS)
+		if err := c.end(); err != nil {
+			return errors.Join(err, c.close())
+		}
+	}
+	return c.close()
+}
+
+// CollectivesFile has a row for each collective operation; CollectivesHeader heads it.
+const (
+	CollectivesFile   = "collectives.csv"
+	CollectivesHeader = "collective,tag,kind,algorithm,ranks,size_bytes,iteration,begin_ns,completion_ns,limit_ns,algbw_bps,busbw_bps,skew_ns,straggler,late_ns"
+)
+
+// CollectiveRow is a row of collectives.csv.
+type CollectiveRow struct {
+	Tag   string
+	Ranks int
+	measure.CollectiveRun
+}
+
+// WriteCollectives writes collectives.csv, if there were any.
+func (o *Output) WriteCollectives(all []CollectiveRow) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var c csvFile
+	if err := c.create(o.folder, CollectivesFile, CollectivesHeader); err != nil {
+		return err
+	}
+	for i := range all {
+		r := &all[i]
+		c.row = strconv.AppendInt(c.row[:0], int64(i), 10)
+		c.text(r.Tag)
+		c.text(r.Kind)
+		c.text(r.Algorithm)
+		c.number(int64(r.Ranks))
+		c.number(r.Size)
+		c.number(int64(r.Iteration))
+		if r.Ended {
+			c.number(r.Start.RoundNanoseconds())
+			c.number(r.Time.RoundNanoseconds())
+			c.number(r.Limit.RoundNanoseconds())
+			c.number(int64(r.Algorithmic() + 0.5))
+			c.number(int64(r.Bus() + 0.5))
+			c.number(r.Skew.RoundNanoseconds())
+			c.text(r.Straggler)
+			c.number(r.Late.RoundNanoseconds())
+		} else {
+			c.row = append(c.row, ",,,,,,,,"...)
+		}
 		if err := c.end(); err != nil {
 			return errors.Join(err, c.close())
 		}

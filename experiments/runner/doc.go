@@ -25,6 +25,7 @@
 //     fairness.go, congestion.go with stretches.go (when ports were congested or paused), spread.go (how far PAUSE goes).
 //   - What else is written: capture.go (frames), trace.go (for Perfetto), recording.go (all ports over time), why.go (where flows' time
 //     goes), hpcc.go (files as HPCC's simulator has them).
+//   - Flows that wait: steps.go (operations, and what they came to).
 //   - What it came to: records.go (flows), qps.go (with all their QPs), summarise.go, summarise_links.go, summarise_victims.go,
 //     summarise_recovery.go (losses in lossy classes).
 //   - Whether that can be trusted: verdict.go, verdict_flows.go (flows that did not end), verdict_unused.go (what was not needed).

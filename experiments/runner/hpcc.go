@@ -79,8 +79,8 @@ func (r *runner) hpccFCT(w *bufio.Writer) {
 	for _, i := range byEnd {
 		f := &s.Flows[i]
 		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", engine.HPCCAddress(f.Source), engine.HPCCAddress(f.Destination),
-			ports[i].Source, ports[i].Destination, f.Size, (f.Start + s.Origin).RoundNanoseconds(),
-			(flows.finished(i) - f.Start).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination, flows.qps[i].Ports.Pair, int64(f.Size)))
+			ports[i].Source, ports[i].Destination, f.Size, (flows.start(i) + s.Origin).RoundNanoseconds(),
+			(flows.finished(i) - flows.start(i)).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination, flows.qps[i].Ports.Pair, int64(f.Size)))
 	}
 }
 

@@ -49,5 +49,10 @@ func newManifest(r *runner, plane engine.Plane) *rundir.Manifest {
 	if len(r.Scenario.Panels) > 0 {
 		m.Files["panels.csv"] = "the report's plots over time"
 	}
+	for i := range r.Scenario.Workloads {
+		if g := r.Scenario.Workloads[i].Graph; g != nil && len(g.Collectives) > 0 {
+			m.Files[rundir.CollectivesFile] = "collective operations"
+		}
+	}
 	return m
 }

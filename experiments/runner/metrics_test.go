@@ -19,6 +19,12 @@ func TestMetrics(t *testing.T) {
 	sum.ECNMarks, sum.CNPs, sum.CNMs, sum.Drops.Frames = 5, 6, 7, 8
 	sum.RTT = measure.RTTSummary{Samples: 1, Mean: 21, P50: 22, P95: 23, P99: 24, Max: 25}
 	sum.RTTSampled = measure.RTTSummary{Samples: 1, Mean: 31, P50: 32, P95: 33, P99: 34, Max: 35}
+	sum.Jobs = []measure.JobSummary{{JCT: 91, ExposedShare: 0.5}, {JCT: 92, ExposedShare: 0.25}}
+	sum.Collectives = []measure.CollectiveSummary{
+		{Completed: 1, Time: measure.Quantiles{Mean: 10, Max: 10}, Algorithmic: 4, Bus: 8},
+		{Completed: 3, Time: measure.Quantiles{Mean: 2, Max: 3}, Algorithmic: 8, Bus: 4},
+		{Completed: 9, Time: measure.Quantiles{Mean: 1, Max: 12}}, // barriers
+	}
 	flows := measure.FlowStatistics{
 		Completed: 1, FCT: measure.Quantiles{Mean: 41, P50: 42, P95: 43, P99: 44, Max: 45}, Slowdown: measure.Quantiles{Mean: 51, P50: 52, P95: 53, P99: 54, Max: 55},
 		SlowdownHPCC: measure.Quantiles{Mean: 71, P50: 72, P95: 73, P99: 74, Max: 75}, SlowdownLine: measure.Quantiles{Mean: 81, P50: 82, P95: 83, P99: 84, Max: 85},
@@ -28,6 +34,7 @@ func TestMetrics(t *testing.T) {
 		"pauses": 1, "pauses_between_switches": 2, "pause_rate": 3, "pause_rate_between_switches": 1000, "paused": 4,
 		"pause_depth": 15, "victims": 16, "fairness": 0.5, "utilisation_mean": 17, "utilisation_max": 18,
 		"ecn_marks": 5, "cnps": 6, "cnms": 7, "drops": 8, "peak_ingress": 11, "peak_egress": 14,
+		"jct": 92, "exposed_share": 0.5, "collective_mean": 4, "collective_max": 12, "algbw": 7, "busbw": 5,
 		"rtt_mean": 21, "rtt_p50": 22, "rtt_p95": 23, "rtt_p99": 24, "rtt_max": 25,
 		"rtt_sampled_mean": 31, "rtt_sampled_p50": 32, "rtt_sampled_p95": 33, "rtt_sampled_p99": 34, "rtt_sampled_max": 35,
 		"fct_mean": 41, "fct_p50": 42, "fct_p95": 43, "fct_p99": 44, "fct_max": 45,

@@ -33,6 +33,9 @@ func (s *flowSet) others(flow int) []int32 {
 	return s.more[int32(flow)]
 }
 
+// start is when a flow is to start; of one that waits when it has, vtime.Never before.
+func (s *flowSet) start(flow int) vtime.Time { return s.qps[flow].Start }
+
 // delivered is the payload bytes of a flow that have arrived.
 func (s *flowSet) delivered(flow int) int64 {
 	sum := s.qps[flow].Delivered()

@@ -34,6 +34,7 @@ type recorder struct {
 	recording *recording // nil unless one is to be written
 	trace     *trace     // likewise
 	ended     int
+	begun     []begun // flows that operations have started, in order
 
 	events map[string]int // of the fabric, by kind
 
@@ -60,12 +61,15 @@ type portPause struct {
 
 func newRecorder(s *scenario.Scenario, lanes int) *recorder {
 	order := byStart(s.Flows)
-	some := func(of func(*scenario.Flow) bool) starting { return starting{flows: s.Flows, order: order, of: of} }
 	r := &recorder{
 		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tallies: map[string]*tally{},
 		rtt: newRTTRecorders(lanes), pfc: pfcTotals{byPort: map[int]*portPause{}},
 		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s, order),
 	}
+	some := func(of func(*scenario.Flow) bool) starting {
+		return starting{flows: s.Flows, order: order, of: of, begun: &r.begun}
+	}
+	r.fairness.waiting.begun = &r.begun
 	if len(r.ports) == 0 {
 		for _, id := range s.Topology.Switch {
 			r.ports = append(r.ports, s.Topology.Nodes[id].Ports...)
@@ -126,10 +130,10 @@ const stillSamples = 1000
 // moves says whether there is still something to sample after the scenario's time. A flow that has stopped for good would
 // otherwise fill the disk with samples of nothing.
 func (r *recorder) moves() bool {
-	if r.engine.OpenFlows() == 0 {
+	if r.engine.OpenFlows() == 0 && r.engine.OpenOperations() == 0 {
 		return false
 	}
-	if r.engine.Hops != r.hops {
+	if r.engine.Hops != r.hops || r.engine.Pending() > 0 {
 		r.hops, r.still = r.engine.Hops, 0
 	}
 	r.still++
@@ -209,6 +213,13 @@ func (r *recorder) keep(err error) {
 
 // FlowDone is told by the engine.
 func (r *recorder) FlowDone(vtime.Time, int) { r.ended++ }
+
+// FlowStarted is told by the engine.
+func (r *recorder) FlowStarted(now vtime.Time, flow int) {
+	if flow < len(r.scenario.Flows) { // not another QP of one
+		r.begun = append(r.begun, begun{int32(flow), now})
+	}
+}
 
 // PFC is told by the engine.
 func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {

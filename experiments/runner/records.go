@@ -48,12 +48,15 @@ func (r *flowRecords) Record(flow int) measure.FlowRecord {
 	s, spec, plan := r.run.flows(), &r.run.Scenario.Flows[flow], r.run.Scenario.Topology
 	end := s.finished(flow)
 	v := measure.FlowRecord{
-		Tag: spec.Tag, Size: int64(spec.Size), Start: spec.Start, End: end, Ended: end != vtime.Never,
+		Tag: spec.Tag, Size: int64(spec.Size), Start: s.start(flow), End: end, Ended: end != vtime.Never,
 		Expected: spec.ExpectUnfinished, Started: s.started(flow), Delivered: s.delivered(flow), Retransmitted: s.retransmitted(flow),
+	}
+	if spec.Waits() && !v.Started {
+		v.Start = r.run.engine.Now() // it is at least as late
 	}
 	if v.Ended {
 		v.Times = measure.FlowTimes{
-			FCT: end - spec.Start, Ideal: r.alone[flow].ideal, HPCC: r.alone[flow].hpcc,
+			FCT: end - v.Start, Ideal: r.alone[flow].ideal, HPCC: r.alone[flow].hpcc,
 			Line: measure.LineTime(plan, plan.Nodes[spec.Source].Ports[s.qps[flow].Ports.From], int64(spec.Size)),
 		}
 	} else {
@@ -83,24 +86,49 @@ type starting struct {
 	order []int32 // byStart
 	of    func(*scenario.Flow) bool
 	gone  int // flows of the order that it has gone through
+	// begun are the flows that wait and have started, in order, of which it has gone through some; nil: there are none.
+	begun     *[]begun
+	goneBegun int
+}
+
+// begun is a flow that an operation has started.
+type begun struct {
+	flow int32
+	at   vtime.Time
 }
 
 // before is the next flow that starts before a time, if there is one.
 func (s *starting) before(at vtime.Time) (flow int, ok bool) {
-	for s.gone < len(s.flows) {
-		flow = s.gone
+	for {
+		flow = s.next(at)
+		if flow < 0 || s.of(&s.flows[flow]) {
+			return max(flow, 0), flow >= 0
+		}
+	}
+}
+
+// next is the next flow, of all, that starts before a time; -1 without one.
+func (s *starting) next(at vtime.Time) int {
+	if s.gone < len(s.flows) {
+		flow := s.gone
 		if s.order != nil {
 			flow = int(s.order[s.gone])
 		}
-		f := &s.flows[flow]
-		if f.Start >= at {
-			break
-		}
-		if s.gone++; s.of(f) {
-			return flow, true
+		if start := s.flows[flow].Start; start < at && !s.waited(start) {
+			s.gone++
+			return flow
 		}
 	}
-	return 0, false
+	if s.waited(at) {
+		s.goneBegun++
+		return int((*s.begun)[s.goneBegun-1].flow)
+	}
+	return -1
+}
+
+// waited says whether the next flow to go through is one that waited and has started before a time.
+func (s *starting) waited(at vtime.Time) bool {
+	return s.begun != nil && s.goneBegun < len(*s.begun) && (*s.begun)[s.goneBegun].at < at
 }
 
 // underWay is a flow that has started and had not ended when last looked at.

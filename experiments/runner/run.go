@@ -194,6 +194,8 @@ type runner struct {
 	records  flowRecords    // of the flows, once the run has ended
 	linkRows []measure.Link // likewise
 	stopped  []int          // likewise, the flows that can never end
+	base     []int          // by workload, the engine's number of its first operation
+	rows     []rundir.CollectiveRow
 }
 
 func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
@@ -251,6 +253,7 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	writeErr := errors.Join( // what is large comes last, so that a disk that is full has the rest
 		rundir.WriteJSON(r.folder, rundir.SummaryFile, &result.Summary),
 		out.WriteLinks(r.linkRows),
+		out.WriteCollectives(r.rows),
 		out.Close(),
 		captured.Close(),
 		r.recorder.trace.Close(),
@@ -319,12 +322,14 @@ func (r *runner) build(plane engine.Plane) (err error) {
 }
 
 func (r *runner) addFlows() {
+	r.addOperations()
 	r.engine.Reserve(len(r.Scenario.Flows) + len(r.QPs))
 	controller, rtt := r.controller, r.rttOf
 	add := func(flow int, size units.Bytes, ports engine.Ports) {
 		f := &r.Scenario.Flows[flow]
+		send, receive := r.operationsOf(flow)
 		r.engine.AddFlow(engine.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start,
+			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Send: send, Receive: receive,
 			Ports: ports, Hosts: r.Flows[flow].Hosts, RTT: rtt, Controller: r.nameOf(flow), NewController: controller,
 		})
 	}

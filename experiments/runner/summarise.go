@@ -32,6 +32,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	r.summariseSwitches(&sum)
 	r.summariseRecovery(&sum)
 	sum.Faults = r.summariseFaults()
+	r.summariseSteps(&sum)
 	for i := range s.Topology.Interfaces {
 		sum.CNPs += e.NIC(i).CNPsSent
 	}

@@ -205,14 +205,14 @@ type row struct {
 func (t *trace) flows(now vtime.Time) {
 	rows := map[topologies.NodeID][]row{} // by host
 	flows, specs := t.run.flows(), t.run.Scenario.Flows
-	all := starting{flows: specs, order: byStart(specs), of: func(*scenario.Flow) bool { return true }}
+	all := starting{flows: specs, order: byStart(specs), of: func(*scenario.Flow) bool { return true }, begun: &t.run.recorder.begun}
 	for i, ok := all.before(now); ok; i, ok = all.before(now) {
 		spec := &specs[i]
 		if !flows.started(i) {
 			continue
 		}
 		s := perfetto.Slice{
-			Name: fmt.Sprintf("%s to %s", spec.Tag, t.plan.Nodes[spec.Destination].Name), From: spec.Start.RoundNanoseconds(),
+			Name: fmt.Sprintf("%s to %s", spec.Tag, t.plan.Nodes[spec.Destination].Name), From: flows.start(i).RoundNanoseconds(),
 			Notes: []perfetto.Note{{Name: "flow", Whole: int64(i)}, {Name: "size in bytes", Whole: int64(spec.Size)}, {Name: "delivered bytes", Whole: flows.delivered(i)}},
 		}
 		end := flows.finished(i)
@@ -223,7 +223,7 @@ func (t *trace) flows(now vtime.Time) {
 		s.To = end.RoundNanoseconds()
 		own := rows[spec.Source]
 		k := 0
-		for k < len(own) && own[k].until > spec.Start {
+		for k < len(own) && own[k].until > flows.start(i) {
 			k++
 		}
 		if k == len(own) {

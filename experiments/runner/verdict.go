@@ -37,6 +37,7 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	}
 	if runErr == nil {
 		r.judgeStopped(&v, sum, deadlock != nil)
+		r.judgeOperations(&v)
 	}
 	if v.Status == measure.Fail {
 		return v

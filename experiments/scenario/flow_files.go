@@ -254,7 +254,7 @@ func (s *Scenario) hpccPort(flow int) int {
 	if port := s.Flows[flow].hpccPort; port > 0 {
 		return int(port) - 1
 	}
-	w, tag := s.workloadOf(flow), s.Flows[flow].Tag
+	w, tag := s.WorkloadOf(flow), s.Flows[flow].Tag
 	var port int
 	if _, err := fmt.Sscanf(tag, hpccPortPrefix+"%d", &port); err == nil && port >= 0 && port <= 0xFFFF {
 		return port

@@ -70,7 +70,7 @@ type Flow struct {
 	Source      topologies.NodeID
 	Destination topologies.NodeID
 	Size        units.Bytes // 0: unbounded, sends until the run ends
-	Start       vtime.Time
+	Start       vtime.Time  // vtime.Never: it waits
 	// Extras are what few flows have, and millions not; nil: nothing. Flows may share them.
 	Extras *FlowExtras
 	// ExpectUnfinished says that it may outlast the run: that is no fault of the run's.
@@ -81,6 +81,9 @@ type Flow struct {
 
 	hpccPort uint32 // 1 + its destination port, of a flow from a file of HPCC's simulator
 }
+
+// Waits says whether the flow starts when others of its workload have ended, and not at a time.
+func (f *Flow) Waits() bool { return f.Start == vtime.Never }
 
 // FlowExtras are what few flows have. All but Own only a listed flow may have.
 type FlowExtras struct {

@@ -33,9 +33,9 @@ func Nameless(name string) bool { return strings.Trim(name, ".") == "" }
 var reserved = []string{
 	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "capture.pcapng", "trace.pftrace", "record.bin",
 	"figure.svg", "figure.png", "figure.pdf", "fct.txt", "pfc.txt", "report.html", "published.json", "runs.json", "figures", "sweep.csv", "sweep.html", "times.csv", "shard.json",
-	"comparison.html", "panic.txt", "why.csv", "causes.csv", "recovery.csv", "qps.csv", "SHA256SUMS",
+	"comparison.html", "panic.txt", "why.csv", "causes.csv", "recovery.csv", "qps.csv", "collectives.csv", "SHA256SUMS",
 	"flows.parquet", "ports.parquet", "pfc.parquet", "rates.parquet", "links.parquet", "events.parquet", "panels.parquet", "why.parquet", "causes.parquet", "recovery.parquet",
-	"qps.parquet", "sweep.parquet",
+	"qps.parquet", "collectives.parquet", "sweep.parquet",
 }
 
 // Reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart or not.

@@ -22,6 +22,8 @@ var workloadKinds = []struct {
 	{"permutation", (*decoder).permutation},
 	{"csv", (*decoder).flowTable},
 	{"hpcc", (*decoder).hpccFlows},
+	{"collective", (*decoder).collective},
+	{"job", (*decoder).job},
 }
 
 // workloadKind is the key that says what a workload is, "" if there is none: its tag if it has no other.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pausenet/pausenet/experiments/steps"
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -21,10 +22,24 @@ type Workload struct {
 	rule  rule
 	flows []Flow
 	own   Own // of its flows; those of a file may have more
+	// Of a workload whose flows wait for each other, build makes the graph of a stream and of the hosts by rank, and place these. Each message of the
+	// graph is a flow, in order.
+	build func(workload.Stream, []topologies.NodeID) (*steps.Graph, error)
+	place func(workload.Stream) []topologies.NodeID
+	Graph *steps.Graph        // nil: flows have times to start
+	Hosts []topologies.NodeID // by rank of Graph
 	// purpose names the stream: the tag, and how many workloads before this one have it. So a workload's flows depend on no
 	// workload of another tag.
 	purpose string
 	first   int // of its flows in the scenario's
+}
+
+// First is the number of the workload's first flow in the scenario's.
+func (w *Workload) First() int { return w.first }
+
+// Delay is how long the workload's ranks do nothing at first.
+func (w *Workload) Delay() vtime.Time {
+	return vtime.Time(w.View.Start*float64(vtime.Nanosecond) + 0.5)
 }
 
 // rule is how a workload's flows come to be.
@@ -71,10 +86,24 @@ func (s *Scenario) join() {
 	if s.Topology.SinglePort() {
 		return
 	}
+	type connection struct {
+		workload int
+		ends     [2]topologies.NodeID
+	}
+	turns := map[connection]int{} // of messages that wait: those of a connection go by one interface
 	for i := range s.Flows {
 		f, turn := &s.Flows[i], i
-		if w := s.workloadOf(i); w >= 0 {
+		w := s.WorkloadOf(i)
+		if w >= 0 {
 			turn -= s.Workloads[w].first
+		}
+		if f.Waits() {
+			own := connection{w, [2]topologies.NodeID{f.Source, f.Destination}}
+			known := false
+			if turn, known = turns[own]; !known {
+				turn = len(turns)
+				turns[own] = turn
+			}
 		}
 		f.Join(s.Topology, turn)
 	}
@@ -116,6 +145,10 @@ func (s *Scenario) draw(count bool) error {
 		w.first = len(s.Flows)
 		room := maxFlows - total
 		switch {
+		case w.build != nil:
+			if err := s.drawSteps(w, room); err != nil {
+				return fmt.Errorf("workload %s: %w", w.Tag, err)
+			}
 		case w.rule == nil:
 			s.Flows = append(s.Flows, w.flows...)
 			s.inherit(s.Flows[w.first:], w.own)
@@ -126,6 +159,9 @@ func (s *Scenario) draw(count bool) error {
 			s.drawFlows(w, room+1)
 		}
 		w.View.Flows, w.View.Bytes = len(s.Flows)-w.first, 0
+		if w.Graph != nil {
+			w.View.Flows = len(w.Graph.Messages)
+		}
 		if count && w.rule != nil {
 			w.View.Flows = w.rule.Events(workload.NewStream(s.Seed, w.purpose)) * w.rule.PerEvent()
 		}
@@ -183,23 +219,49 @@ func (o Own) extras() *FlowExtras {
 	return &FlowExtras{Own: o}
 }
 
+// drawSteps appends the flows of a workload whose flows wait.
+func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
+	stream := workload.NewStream(s.Seed, w.purpose)
+	w.Hosts = w.place(stream.Sub(0))
+	if w.Graph, err = w.build(stream.Sub(1), w.Hosts); err != nil {
+		return err
+	}
+	w.View.Operations = len(w.Graph.Operations)
+	if len(w.Graph.Messages) > room {
+		return nil // and the caller says so
+	}
+	s.Flows = slices.Grow(s.Flows, len(w.Graph.Messages))
+	extras := w.own.extras()
+	for i := range w.Graph.Messages {
+		m := &w.Graph.Messages[i]
+		s.Flows = append(s.Flows, Flow{
+			Tag: w.Tag, Source: w.Hosts[w.Graph.Operations[m.Send].Rank], Destination: w.Hosts[w.Graph.Operations[m.Receive].Rank],
+			Size: units.Bytes(m.Size), Start: vtime.Never, Extras: extras,
+		})
+	}
+	return nil
+}
+
 // salts are where the search for a flow's UDP source port begins. A workload's flows have it from the workload's stream, so
-// that they take the same ways whatever other flows there are.
+// that they take the same ways whatever other flows there are. Messages that wait go from one host to another by one connection, and so one way.
 func (s *Scenario) salts(seed uint64) func(flow int) uint64 {
 	streams := make([]workload.Stream, len(s.Workloads))
 	for i := range s.Workloads {
 		streams[i] = workload.NewStream(seed, s.Workloads[i].purpose+" ports")
 	}
 	return func(flow int) uint64 {
-		if i := s.workloadOf(flow); i >= 0 {
+		if i := s.WorkloadOf(flow); i >= 0 {
+			if f := &s.Flows[flow]; f.Waits() {
+				return streams[i].Bits(uint64(f.Source)<<32 | uint64(f.Destination))
+			}
 			return streams[i].Bits(uint64(flow - s.Workloads[i].first))
 		}
 		return seed<<32 ^ uint64(flow)
 	}
 }
 
-// workloadOf is the index of the workload of a flow, -1 of one that is listed.
-func (s *Scenario) workloadOf(flow int) int {
+// WorkloadOf is the index of the workload of a flow, -1 of one that is listed.
+func (s *Scenario) WorkloadOf(flow int) int {
 	i := len(s.Workloads) - 1
 	for i >= 0 && flow < s.Workloads[i].first {
 		i--

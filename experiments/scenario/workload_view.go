@@ -36,6 +36,12 @@ type WorkloadView struct {
 	Origin     float64     `json:"origin_ns,omitempty"` // of the run on the file's clock
 	Unfinished bool        `json:"expect_unfinished,omitempty"`
 	OwnView
+	// Of a workload whose flows wait: who takes part, in the order given or by Placement, and what each does Iterations times.
+	Ranks      []string   `json:"ranks,omitempty"`
+	Placement  string     `json:"placement,omitempty"`
+	Iterations int        `json:"iterations,omitempty"`
+	Steps      []StepView `json:"steps,omitempty"`
+	Operations int        `json:"operations,omitempty"`
 	// Flows and Bytes are what the seed gives.
 	Flows int         `json:"flows"`
 	Bytes units.Bytes `json:"payload_bytes"`
@@ -46,6 +52,43 @@ type SizesView struct {
 	Name   string           `json:"name"`
 	Mean   float64          `json:"mean_bytes"`
 	Points []workload.Point `json:"points"`
+}
+
+// StepView is a step of a workload: a collective, a barrier, or a compute.
+type StepView struct {
+	Collective string      `json:"collective,omitempty"`
+	Algorithm  string      `json:"algorithm,omitempty"`
+	Size       units.Bytes `json:"size_bytes,omitempty"`
+	Chunks     int         `json:"chunks,omitempty"`
+	Group      int         `json:"group,omitempty"`
+	Root       string      `json:"root,omitempty"`
+	Overlap    bool        `json:"overlap,omitempty"`
+	Barrier    bool        `json:"barrier,omitempty"`
+	Compute    float64     `json:"compute_ns,omitempty"`
+	Jitter     float64     `json:"jitter_ns,omitempty"`
+	Slow       []string    `json:"slow,omitempty"`
+	Factor     float64     `json:"factor,omitempty"`
+}
+
+// describe is the step in words.
+func (v *StepView) describe() string {
+	switch {
+	case v.Barrier:
+		return "barrier"
+	case v.Collective != "":
+		text := fmt.Sprintf("%s of %v by %s", v.Collective, v.Size, v.Algorithm)
+		if v.Chunks > 1 {
+			text += fmt.Sprintf(" in %d chunks", v.Chunks)
+		}
+		if v.Group > 0 {
+			text += fmt.Sprintf(" in groups of %d", v.Group)
+		}
+		if v.Overlap {
+			text += ", overlapping"
+		}
+		return text
+	}
+	return fmt.Sprintf("compute %v", vtime.Time(v.Compute*float64(vtime.Nanosecond)))
 }
 
 func (v *WorkloadView) file(name string, data []byte) {
@@ -75,10 +118,16 @@ func (v *WorkloadView) Describe() string {
 	if v.Pairs != "" {
 		say("%s", v.Pairs)
 	}
+	for i := range v.Steps {
+		say("%s", v.Steps[i].describe())
+	}
+	if v.Iterations > 1 {
+		say("%d times", v.Iterations)
+	}
 	for _, set := range []struct {
 		word  string
 		names []string
-	}{{"from", v.From}, {"to", v.To}} {
+	}{{"from", v.From}, {"to", v.To}, {"among", v.Ranks}} {
 		if len(set.names) > 0 {
 			say("%s %s", set.word, topologies.Abbreviate(set.names))
 		}
@@ -87,6 +136,9 @@ func (v *WorkloadView) Describe() string {
 		say("%s", v.File)
 	}
 	parts = append(parts, v.describe()...)
+	if v.Placement != "" && v.Placement != placements[0] {
+		say("placed %s", v.Placement)
+	}
 	if v.Unfinished {
 		say("may outlast the run")
 	}

@@ -29,7 +29,7 @@ type FlowConfig struct {
 	// RTT is, likewise, who is told of the flow's RTT samples; nil: nobody.
 	RTT func(flow int) hostagent.RTTCounter
 	// Send is 1 + the operation that starts the flow, at its source; Receive 1 + the one that waits for it, at its destination. 0: none does,
-	// and a flow without Send starts at Start. The flows of a Send are added one after the other.
+	// and a flow without Send starts at Start.
 	Send, Receive int32
 }
 

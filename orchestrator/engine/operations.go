@@ -61,7 +61,7 @@ type operation struct {
 	port         int32      // of the host
 	follow       int32      // the first of those that wait for it, in followers
 	followers    int32      // how many
-	flow, flows  int32      // a send's
+	flow         int32      // a send's first
 	waits        int32      // what has not happened yet
 	left         int32      // flows that have not been acknowledged, or delivered
 	unsent       int32      // flows whose last packet has not left
@@ -73,6 +73,7 @@ type operation struct {
 type steps struct {
 	operations []operation
 	followers  []follower
+	more       map[int32][]int32 // a send's other flows, of those that have several
 	units      []unit
 	unitOf     map[unitName]int32
 	edges      []edge // before the run: what waits for what
@@ -150,13 +151,14 @@ func (e *Engine) assign(id int) {
 	if f.Send > 0 {
 		f.Start = vtime.Never
 		o := host(f.Send, f.Source, OperationSend)
-		if o.flows == 0 {
+		if o.unsent++; o.unsent == 1 {
 			o.flow = int32(id)
-		} else if int(o.flow+o.flows) != id {
-			panic(fmt.Sprintf("flow %d: the flows of operation %d are not added one after the other", id, f.Send-1))
+		} else {
+			if e.more == nil {
+				e.fabric.more = map[int32][]int32{}
+			}
+			e.more[f.Send-1] = append(e.more[f.Send-1], int32(id))
 		}
-		o.flows++
-		o.unsent++
 	}
 	if f.Receive > 0 {
 		host(f.Receive, f.Destination, OperationReceive)
@@ -213,10 +215,12 @@ func (l *lane) begin(id int32) {
 	case o.kind == OperationCompute && o.duration > 0:
 		l.starting++
 		l.push(l.now+o.duration, eventOperation, id)
-	case o.kind == OperationSend && o.flows > 0:
-		for f := range o.flows {
+	case o.kind == OperationSend && o.left > 0:
+		l.starting++
+		l.push(l.now, eventStart, o.flow)
+		for _, f := range l.more[id] {
 			l.starting++
-			l.push(l.now, eventStart, o.flow+f)
+			l.push(l.now, eventStart, f)
 		}
 	case o.left == 0:
 		if o.kind == OperationSend {

@@ -1,0 +1,220 @@
+package runner
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/steps"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// addOperations adds the operations of workloads whose flows wait to the engine.
+func (r *runner) addOperations() {
+	n := 0
+	units := map[[2]int]int{}
+	for i := range r.Scenario.Workloads {
+		w := &r.Scenario.Workloads[i]
+		r.base = append(r.base, n)
+		if w.Graph == nil {
+			continue
+		}
+		var after []engine.Wait
+		for id := range w.Graph.Operations {
+			o := &w.Graph.Operations[id]
+			after = after[:0]
+			for _, wait := range w.Graph.Waits(int32(id)) {
+				after = append(after, engine.Wait{Operation: n + int(wait.Operation), Until: engine.Until(wait.Until)})
+			}
+			c := engine.OperationConfig{Host: w.Hosts[o.Rank], Kind: engine.OperationKind(o.Kind), Duration: o.Duration}
+			if o.Unit > 0 { // no two workloads have one in common
+				of := [2]int{i, int(o.Unit)}
+				if units[of] == 0 {
+					units[of] = len(units) + 1
+				}
+				c.Unit = units[of]
+			}
+			r.engine.AddOperation(c, after...)
+		}
+		n += len(w.Graph.Operations)
+	}
+}
+
+// operationsOf are the engine's numbers of the operations that send and receive a flow, each plus 1; 0 of one that starts at a time.
+func (r *runner) operationsOf(flow int) (send, receive int32) {
+	if !r.Scenario.Flows[flow].Waits() {
+		return 0, 0
+	}
+	i := r.Scenario.WorkloadOf(flow)
+	w := &r.Scenario.Workloads[i]
+	m := &w.Graph.Messages[flow-w.First()]
+	return int32(r.base[i]) + m.Send + 1, int32(r.base[i]) + m.Receive + 1
+}
+
+// graphRun is a workload whose flows wait, as it went.
+type graphRun struct {
+	*runner
+	w     *scenario.Workload
+	base  int
+	limit map[string]vtime.Time // of collectives that are alike
+}
+
+func (g *graphRun) times(operation int32) (began, ended vtime.Time) {
+	return g.engine.Operation(g.base + int(operation))
+}
+
+func (g *graphRun) host(rank int32) string { return g.Scenario.Topology.Nodes[g.w.Hosts[rank]].Name }
+
+// parts are those of a message, by QP.
+func (g *graphRun) parts(message int32) (parts []measure.Part) {
+	flow, plan := g.w.First()+int(message), g.Scenario.Topology
+	flows := g.flows()
+	for _, q := range append([]int32{int32(flow)}, flows.others(flow)...) {
+		f := &flows.qps[q]
+		parts = append(parts, measure.Part{
+			Size: f.Size, Path: engine.Path(plan, f.Source, f.Destination, f.Ports), Back: engine.WayBack(plan, f.Source, f.Destination, f.Ports),
+		})
+	}
+	return parts
+}
+
+// summariseSteps sums up what waited.
+func (r *runner) summariseSteps(sum *measure.Summary) {
+	for i := range r.Scenario.Workloads {
+		w := &r.Scenario.Workloads[i]
+		if w.Graph == nil {
+			continue
+		}
+		g := &graphRun{runner: r, w: w, base: r.base[i], limit: map[string]vtime.Time{}}
+		sum.Jobs = append(sum.Jobs, g.job())
+		byRanks := map[int][]measure.CollectiveRun{}
+		var order []int
+		for k := range w.Graph.Collectives {
+			c := g.collective(&w.Graph.Collectives[k])
+			ranks := len(w.Graph.Collectives[k].Ranks)
+			r.rows = append(r.rows, rundir.CollectiveRow{Tag: w.Tag, Ranks: ranks, CollectiveRun: c})
+			if byRanks[ranks] == nil {
+				order = append(order, ranks)
+			}
+			byRanks[ranks] = append(byRanks[ranks], c)
+		}
+		for _, ranks := range order {
+			sum.Collectives = append(sum.Collectives, measure.SummariseCollectives(w.Tag, ranks, byRanks[ranks])...)
+		}
+	}
+}
+
+// collective is what a collective came to.
+func (g *graphRun) collective(c *steps.Collective) measure.CollectiveRun {
+	run := measure.CollectiveRun{
+		Kind: c.Kind, Algorithm: c.Algorithm, Size: c.Size, Factor: c.Factor, Iteration: max(c.Iteration, 0), Ended: true, Start: vtime.Never,
+	}
+	last := vtime.Time(0)
+	left := make([]vtime.Time, len(c.Ranks))
+	for place := range c.Ranks {
+		_, entered := g.times(c.Enter[place])
+		_, left[place] = g.times(c.Leave[place])
+		if left[place] == vtime.Never {
+			run.Ended = false
+			return run
+		}
+		run.Start, last = min(run.Start, entered), max(last, entered)
+	}
+	latest, late := measure.LateOf(left)
+	run.Skew, run.Time = last-run.Start, left[latest]-run.Start
+	run.Straggler, run.Late = g.host(c.Ranks[latest]), late
+	alike := fmt.Sprint(c.Kind, c.Algorithm, c.Size, c.End-c.First, c.Ranks)
+	limit, known := g.limit[alike]
+	if !known {
+		limit = measure.StepsLimit(g.Scenario.Topology, g.w.Graph, nil, c.First, c.End, g.parts)
+		g.limit[alike] = limit
+	}
+	run.Limit = limit
+	return run
+}
+
+// job is what the workload came to as a whole.
+func (g *graphRun) job() measure.JobSummary {
+	graph := g.w.Graph
+	j := measure.JobSummary{Tag: g.w.Tag, Ranks: graph.Ranks, Operations: len(graph.Operations)}
+	start := vtime.Never
+	ends, computes := make([]vtime.Time, graph.Ranks), make([]vtime.Time, graph.Ranks)
+	for id := range graph.Operations {
+		o := &graph.Operations[id]
+		began, ended := g.times(int32(id))
+		if ended == vtime.Never {
+			j.Unfinished++
+			continue
+		}
+		ends[o.Rank] = max(ends[o.Rank], ended)
+		if o.Kind == steps.Compute && o.Unit > 0 {
+			computes[o.Rank] += ended - began
+		}
+		if o.Kind != steps.Compute || o.Unit > 0 { // not the delay before it
+			start = min(start, began)
+		}
+	}
+	if start == vtime.Never {
+		return j
+	}
+	j.Start = start.RoundNanoseconds()
+	if j.Unfinished > 0 {
+		return j
+	}
+	latest, late := measure.LateOf(ends)
+	j.Straggler, j.Late = g.host(int32(latest)), late.RoundNanoseconds()
+	jct := ends[latest] - start
+	compute, exposed, most := vtime.Time(0), vtime.Time(0), vtime.Time(0)
+	for rank := range ends {
+		own := max(0, ends[rank]-start-computes[rank])
+		compute, exposed, most = compute+computes[rank], exposed+own, max(most, own)
+	}
+	n := vtime.Time(max(graph.Ranks, 1))
+	j.JCT, j.Compute, j.Exposed, j.MostExposed = jct.RoundNanoseconds(), (compute / n).RoundNanoseconds(), (exposed / n).RoundNanoseconds(), most.RoundNanoseconds()
+	if jct > 0 {
+		j.ExposedShare = float64(exposed/n) / float64(jct)
+	}
+	order, _ := graph.Order()
+	limit := measure.StepsLimit(g.Scenario.Topology, graph, order, 0, int32(len(graph.Operations)), g.parts)
+	j.Limit = max(0, limit-g.w.Delay()).RoundNanoseconds()
+	return j
+}
+
+// judgeOperations says what waits for ever, or which computes the run was too short for.
+func (r *runner) judgeOperations(v *measure.Verdict) {
+	open := r.engine.OpenOperations()
+	if open == 0 {
+		return
+	}
+	status, text := measure.Warn, "had not ended"
+	if r.Scenario.Drain {
+		status, text = measure.Fail, "never ended"
+	}
+	for i := range r.Scenario.Workloads {
+		w := &r.Scenario.Workloads[i]
+		if w.Graph == nil || w.View.Unfinished {
+			continue
+		}
+		g := &graphRun{runner: r, w: w, base: r.base[i]}
+		if n, first := g.open(); n > 0 {
+			v.Worsen(status, "%d of %d operations of %s %s: the first that began and did not end is %s", n, len(w.Graph.Operations), w.Tag, text, first)
+		}
+	}
+}
+
+// open is how many operations have not ended, and the first of those that have begun, in words.
+func (g *graphRun) open() (n int, first string) {
+	for id := range g.w.Graph.Operations {
+		began, ended := g.times(int32(id))
+		if ended != vtime.Never {
+			continue
+		}
+		n++
+		if o := &g.w.Graph.Operations[id]; began != vtime.Never && first == "" {
+			first = fmt.Sprintf("%s, at %s", g.w.Graph.Describe(int32(id)), g.host(o.Rank))
+		}
+	}
+	return n, first
+}

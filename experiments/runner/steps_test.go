@@ -1,0 +1,149 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// idle is a star of so many hosts at 40 Gbps and 1 us, where a receiver acknowledges whole messages.
+func idle(hosts int, workload string) string {
+	return fmt.Sprintf(`
+topology: {rate: 40Gbps, delay: 1us, star: {hosts: %d}}
+switch: {buffer: 100MB, pfc: {xoff: 20MB}, ecn: {mode: off}}
+host: {ack_every: 1000000}
+controllers: [dcqcn]
+duration: 1s
+drain: true
+expect_unused: [pfc, ecn]
+workloads: [%s]
+`, hosts, workload)
+}
+
+// on is how long a frame takes on a wire of 40 Gbps: its bytes without FCS, and FCS 4, preamble 8 and gap 12 (IEEE 802.3 clause 4).
+func on(frame int64) vtime.Time { return (40 * units.Gbps).TimeFor(frame + 24) }
+
+const (
+	roce    = 14 + 20 + 8 + 12 + 4 // Ethernet, IPv4, UDP, BTH, ICRC
+	reth    = 16                   // of a message's first packet (IBTA 9.3.3)
+	ackWire = roce + 4             // AETH
+	cable   = vtime.Microsecond
+)
+
+// delivery is how long a message takes over two links by itself: all of its packets of 1000 bytes leave one after the other, and the last goes
+// on from the switch when it has arrived there. That is so if no packet takes longer than the last, or the first does and is the only other
+// such: each waits at the switch for nothing.
+func delivery(size int64) vtime.Time {
+	t, last := vtime.Time(0), int64(0)
+	first := vtime.Time(0)
+	for left := size; left > 0; left -= 1000 {
+		last = roce + (min(left, 1000)+3)/4*4
+		if left == size {
+			last += reth
+			first = on(last)
+		}
+		t += on(last)
+	}
+	// The first packet is longer by RETH. At the switch it delays those behind it by what it is longer, if there are such.
+	late := vtime.Time(0)
+	if size > 1000 {
+		late = max(0, first-on(roce+1000))
+	}
+	return t + cable + late + on(last) + cable
+}
+
+// TestClosedForms: on an idle fabric, all-reduces take what their authors' cost models say, with this fabric's times in place of alpha and beta, to the
+// picosecond. A step begins as its rank has the message of the one before: the acknowledgement of that leaves first, as it has priority, and what it takes at
+// the sender's port comes on top. The collective ends as the last message has been acknowledged.
+//
+// Ring (Patarasuk and Yuan 2009): 2(n-1) steps of size/n. Halving-doubling (Thakur, Rabenseifner and Gropp 2005, section 4.5): log2 n steps of
+// size/2, size/4 ... size/n, and the same in reverse.
+func TestClosedForms(t *testing.T) {
+	ack := on(ackWire)
+	back := 2 * (ack + cable)
+	for _, n := range []int64{2, 4, 8, 16} {
+		for _, block := range []int64{1000, 4000, 64_000} {
+			size := n * block
+			ring := vtime.Time(2*(n-1))*(ack+delivery(block)) - ack + back
+			halving := back - ack
+			for s := size / 2; s >= block; s /= 2 {
+				halving += 2 * (ack + delivery(s))
+			}
+			for algorithm, want := range map[string]vtime.Time{"ring": ring, "halving-doubling": halving} {
+				t.Run(fmt.Sprintf("%s/%d/%d", algorithm, n, block), func(t *testing.T) {
+					s := parse(t, idle(int(n), fmt.Sprintf("{collective: {kind: allreduce, algorithm: %s, size: %dB}}", algorithm, size)))
+					r := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm})
+					sum := &r.Summary
+					if len(sum.Collectives) != 1 || sum.Collectives[0].Completed != 1 {
+						t.Fatalf("%+v", sum.Collectives)
+					}
+					if got := sum.Collectives[0].Time.Max; got != float64(want)/1000 {
+						t.Errorf("%v ns, want %v: %v", got, want, sum.Verdict)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestProcessorsOfJobs: flows that wait come to the same, file by file, by any number of processors.
+func TestProcessorsOfJobs(t *testing.T) {
+	const text = `
+topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, rate: 100Gbps}, delay: 1us}
+duration: 1ms
+drain: true
+expect_unused: [pfc, ecn]
+workloads:
+  - {tag: a, job: {iterations: 2, ranks: h0..h7, placement: random, steps: [{compute: {time: 20us, jitter: 5us}}, {collective: {kind: allreduce, size: 1MB, overlap: true}}, {compute: 10us}, {barrier: true}]}}
+  - {tag: b, job: {ranks: h8..h15, steps: [{collective: {kind: alltoall, size: 1MB}}, {collective: {kind: allreduce, algorithm: hierarchical, size: 1MB}}]}}
+`
+	files := map[string][]string{}
+	for _, processors := range []int{1, 2, 4} {
+		r := run(t, parse(t, text), "dcqcn", Options{Plane: engine.PlaneWasm, Processors: processors})
+		if s := r.Summary.Verdict.Status; s != measure.Pass {
+			t.Errorf("%d processors: %v", processors, r.Summary.Verdict)
+		}
+		for _, name := range []string{"flows.csv", "collectives.csv", "rates.csv", "ports.csv"} {
+			data, err := os.ReadFile(filepath.Join(r.dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = append(files[name], r.Summary.Fingerprint+string(data))
+		}
+	}
+	for name, all := range files {
+		if all[0] != all[1] || all[0] != all[2] {
+			t.Errorf("%s differs", name)
+		}
+	}
+	if rows := strings.Count(files["collectives.csv"][0], "\n"); rows != 1+4+2 {
+		t.Errorf("%d lines of collectives", rows)
+	}
+}
+
+// TestStuckOperations: a message that never comes has the verdict fail, and say which operation waits for it.
+func TestStuckOperations(t *testing.T) {
+	r := run(t, parse(t, `
+topology: {star: {hosts: 4}, rate: 40Gbps, delay: 1us}
+duration: 1ms
+drain: true
+drain_limit: 100ms
+faults: [{link: "s0:h2", down: true, at: 1us}]
+workloads: [{tag: sum, collective: {kind: allreduce, size: 400KB}}]
+`), "dcqcn", Options{Plane: engine.PlaneWasm})
+	text := strings.Join(r.Summary.Verdict.Messages, "\n")
+	if r.Summary.Verdict.Status != measure.Fail || !strings.Contains(text, "operations of sum never ended: the first that began and did not end is operation ") ||
+		!strings.Contains(text, "100000 bytes") {
+		t.Errorf("%v: %s", r.Summary.Verdict.Status, text)
+	}
+	if j := r.Summary.Jobs[0]; j.Unfinished == 0 || j.JCT != 0 || r.Summary.Collectives[0].Completed != 0 {
+		t.Errorf("%+v %+v", j, r.Summary.Collectives)
+	}
+}

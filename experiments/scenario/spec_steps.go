@@ -1,0 +1,362 @@
+package scenario
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/collective"
+	"github.com/pausenet/pausenet/experiments/steps"
+	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// placements say which host each rank is at: as they are listed; one rack after the other; each at another rack than the one before; or as the seed
+// has it.
+var placements = []string{"given", "packed", "across-racks", "random"}
+
+// Placements are the names of placements.
+func Placements() []string { return slices.Clone(placements) }
+
+// ranks reads who takes part in a workload whose flows wait, and where.
+func (d *decoder) ranks(m *yamlspec.Mapping, w *Workload) (hosts []int) {
+	at := m.Get("ranks")
+	hosts = d.hostSet(at, &w.View.Ranks)
+	w.View.Placement = placements[0]
+	m.Get("placement").Choice(&w.View.Placement, placements...)
+	if d.s.Topology == nil || hosts == nil {
+		return nil
+	}
+	plan, placement := d.s.Topology, w.View.Placement
+	w.place = func(random workload.Stream) []topologies.NodeID {
+		order := placed(hosts, racks(plan), placement, random)
+		nodes := make([]topologies.NodeID, len(order))
+		for i, h := range order {
+			nodes[i] = plan.Hosts[h]
+		}
+		return nodes
+	}
+	return hosts
+}
+
+// placed are hosts, by their index, in the order of a placement.
+func placed(hosts []int, racks []int32, placement string, random workload.Stream) []int {
+	order := slices.Clone(hosts)
+	switch placement {
+	case "packed":
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(racks[a], racks[b]) })
+	case "across-racks":
+		turn, seen := map[int]int{}, map[int32]int{}
+		for _, h := range order {
+			turn[h] = seen[racks[h]]
+			seen[racks[h]]++
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(turn[a], turn[b]), cmp.Compare(racks[a], racks[b])) })
+	case "random":
+		for i := len(order) - 1; i > 0; i-- {
+			k := random.Below(uint64(i), i+1)
+			order[i], order[k] = order[k], order[i]
+		}
+	}
+	return order
+}
+
+// step is a step as it was read, before ranks have their places.
+type step struct {
+	collective.Step
+	root topologies.NodeID // of a broadcast
+	slow []topologies.NodeID
+}
+
+// at is the step for ranks at hosts.
+func (s *step) at(hosts []topologies.NodeID) collective.Step {
+	own := s.Step
+	if c := own.Collective; c != nil && c.Kind == collective.Broadcast {
+		spec := *c
+		spec.Root = slices.Index(hosts, s.root)
+		own.Collective = &spec
+	}
+	if c := own.Compute; c != nil && len(s.slow) > 0 {
+		compute := *c
+		compute.Slow = map[int]bool{}
+		for _, h := range s.slow {
+			compute.Slow[slices.Index(hosts, h)] = true
+		}
+		own.Compute = &compute
+	}
+	return own
+}
+
+// collective reads a workload that is one collective.
+func (d *decoder) collective(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	return d.rule(v, func(m *yamlspec.Mapping) bool {
+		hosts := d.ranks(m, w)
+		start := vtime.Time(0)
+		d.startOf(m, &start, w)
+		s := d.collectiveStep(v, m, w, hosts)
+		if s == nil {
+			return false
+		}
+		w.job(collective.Job{Iterations: 1, Start: start}, []*step{s})
+		return d.fewEnough(v, w, hosts, []*step{s}, 1)
+	})
+}
+
+// startOf reads when a workload begins whose flows wait.
+func (d *decoder) startOf(m *yamlspec.Mapping, start *vtime.Time, w *Workload) {
+	at := m.Get("start")
+	if at.Time(start) && d.s.Duration > 0 && *start >= d.s.Duration {
+		at.Errorf("start %v is not before the run's end (duration %v)", *start, d.s.Duration)
+	}
+	w.View.Start = nanoseconds(*start)
+}
+
+// job gives the workload its steps.
+func (w *Workload) job(job collective.Job, own []*step) {
+	w.build = func(random workload.Stream, hosts []topologies.NodeID) (*steps.Graph, error) {
+		j := job
+		for _, s := range own {
+			j.Steps = append(j.Steps, s.at(hosts))
+		}
+		g := &steps.Graph{Ranks: len(hosts)}
+		j.Expand(g, len(hosts), random.Uniform)
+		return g, nil
+	}
+}
+
+// fewEnough reports more messages than a scenario may have flows, before they are made.
+func (d *decoder) fewEnough(v *yamlspec.Value, w *Workload, hosts []int, own []*step, iterations int) bool {
+	w.View.Iterations = iterations
+	job := collective.Job{Iterations: iterations}
+	for _, s := range own {
+		job.Steps = append(job.Steps, s.Step)
+	}
+	if n := job.Messages(len(hosts)); n > maxFlows {
+		v.Errorf("%d messages, each of them a flow: at most %d flows are possible", n, maxFlows)
+		return false
+	}
+	return true
+}
+
+// defaultAlgorithm is that of a collective which names none.
+func defaultAlgorithm(kind string) string {
+	switch kind {
+	case collective.AllToAll:
+		return collective.Direct
+	case collective.Broadcast:
+		return collective.Tree
+	}
+	return collective.Ring
+}
+
+// collectiveStep reads what a collective is; nil if that cannot be.
+func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Workload, hosts []int) *step {
+	spec := &collective.Spec{}
+	s := &step{Step: collective.Step{Collective: spec}}
+	before := v.Report().Count()
+	kind := m.Need("kind")
+	kind.Choice(&spec.Kind, collective.Kinds...)
+	spec.Algorithm = defaultAlgorithm(spec.Kind)
+	m.Get("algorithm").Choice(&spec.Algorithm, collective.Algorithms...)
+	var size units.Bytes
+	m.Need("size").Bytes(&size)
+	spec.Size, spec.Chunks = int64(size), 1
+	m.Get("chunks").Int(&spec.Chunks, 1, 1<<16)
+	group, root := m.Get("group"), m.Get("root")
+	group.Int(&spec.Group, 2, topologies.MaxHosts)
+	if group != nil && spec.Algorithm != collective.Hierarchical {
+		m.Key("group").Errorf("group has no effect on algorithm %s", spec.Algorithm)
+	}
+	if hosts == nil || v.Report().Count() != before {
+		return nil
+	}
+	if spec.Algorithm == collective.Hierarchical && group == nil {
+		if spec.Group = d.rackGroup(hosts, w.View.Placement); spec.Group == 0 {
+			v.Errorf("the ranks are not as many in each rack, one rack after the other: say how many are in a group, such as group: 4")
+			return nil
+		}
+	}
+	s.root = d.s.Topology.Hosts[hosts[0]]
+	if root != nil {
+		s.root = d.rootOf(m, root, spec.Kind, hosts)
+	}
+	if err := spec.Check(len(hosts)); err != nil {
+		v.Errorf("%v", err)
+	}
+	if v.Report().Count() != before {
+		return nil
+	}
+	view := StepView{Collective: spec.Kind, Algorithm: spec.Algorithm, Size: size, Chunks: spec.Chunks, Group: spec.Group}
+	if spec.Kind == collective.Broadcast {
+		view.Root = d.s.Topology.Nodes[s.root].Name
+	}
+	w.View.Steps = append(w.View.Steps, view)
+	return s
+}
+
+// rootOf reads who has the data of a broadcast.
+func (d *decoder) rootOf(m *yamlspec.Mapping, v *yamlspec.Value, kind string, hosts []int) (root topologies.NodeID) {
+	if kind != collective.Broadcast {
+		m.Key("root").Errorf("root is of a broadcast: this is %s", kind)
+		return root
+	}
+	found := d.members(v, hosts)
+	if len(found) > 1 {
+		v.Errorf("a broadcast has one root, and these are %d", len(found))
+	}
+	if len(found) > 0 {
+		root = found[0]
+	}
+	return root
+}
+
+// members are the hosts that v names, of those that take part.
+func (d *decoder) members(v *yamlspec.Value, hosts []int) (found []topologies.NodeID) {
+	nodes, at := d.find(v)
+	for i, id := range d.hosts(nodes, at) {
+		if !slices.Contains(hosts, d.s.Topology.Nodes[id].Index) {
+			at[min(i, len(at)-1)].Errorf("%s is none of the ranks", d.s.Topology.Nodes[id].Name)
+			continue
+		}
+		found = append(found, id)
+	}
+	return found
+}
+
+// rackGroup is how many ranks are in each rack, if they come rack by rack and are as many in each; 0 if not.
+func (d *decoder) rackGroup(hosts []int, placement string) int {
+	if placement == "random" || placement == "across-racks" {
+		return 0
+	}
+	of := racks(d.s.Topology)
+	order := placed(hosts, of, placement, 0)
+	size := 1
+	for size < len(order) && of[order[size]] == of[order[0]] {
+		size++
+	}
+	seen := map[int32]bool{}
+	for i := 0; i < len(order); i += size {
+		rack := of[order[i]]
+		if seen[rack] || i+size > len(order) || slices.ContainsFunc(order[i:i+size], func(h int) bool { return of[h] != rack }) {
+			return 0
+		}
+		seen[rack] = true
+	}
+	return size
+}
+
+// job reads a workload of iterations of steps.
+func (d *decoder) job(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	return d.rule(v, func(m *yamlspec.Mapping) bool {
+		hosts := d.ranks(m, w)
+		job := collective.Job{Iterations: 1}
+		m.Get("iterations").Int(&job.Iterations, 1, 1<<20)
+		d.startOf(m, &job.Start, w)
+		before := v.Report().Count()
+		var own []*step
+		for _, item := range m.Need("steps").Items() {
+			if s := d.step(item, w, hosts); s != nil {
+				own = append(own, s)
+			}
+		}
+		if hosts == nil || v.Report().Count() != before {
+			return false
+		}
+		if len(own) == 0 {
+			v.Errorf("a job has at least one step, such as {collective: {kind: allreduce, size: 64MB}}")
+			return false
+		}
+		if len(hosts) < 2 && slices.ContainsFunc(own, func(s *step) bool { return s.Barrier }) {
+			v.Errorf("a barrier is of at least two ranks")
+			return false
+		}
+		w.job(job, own)
+		return d.fewEnough(v, w, hosts, own, job.Iterations)
+	})
+}
+
+// step reads one step of a job; nil if it cannot be used.
+func (d *decoder) step(v *yamlspec.Value, w *Workload, hosts []int) (s *step) {
+	if !v.IsMapping() {
+		v.Errorf("a step is a mapping such as {compute: 1ms} or {collective: {kind: allreduce, size: 64MB}}")
+		return nil
+	}
+	m := v.Mapping()
+	compute, of, barrier := m.Get("compute"), m.Get("collective"), m.Get("barrier")
+	n := 0
+	for _, part := range []*yamlspec.Value{compute, of, barrier} {
+		if part != nil {
+			n++
+		}
+	}
+	switch {
+	case n != 1:
+		v.Errorf("a step is one of compute, collective and barrier")
+	case of != nil && !of.IsMapping():
+		of.Errorf("a collective is a mapping such as {kind: allreduce, size: 64MB}")
+	case of != nil:
+		parts := of.Mapping()
+		overlap := false
+		parts.Get("overlap").Bool(&overlap)
+		if s = d.collectiveStep(of, parts, w, hosts); s != nil {
+			s.Overlap = overlap
+			w.View.Steps[len(w.View.Steps)-1].Overlap = overlap
+		}
+		parts.Done()
+	case barrier != nil:
+		is := false
+		if barrier.Bool(&is) && !is {
+			barrier.Errorf("a step that is no barrier is none: leave it out")
+		}
+		s = &step{Step: collective.Step{Barrier: true}}
+		w.View.Steps = append(w.View.Steps, StepView{Barrier: true})
+	default:
+		s = d.compute(compute, w, hosts)
+	}
+	m.Done()
+	return s
+}
+
+// compute reads a step in which each rank computes: a time, or a mapping with it.
+func (d *decoder) compute(v *yamlspec.Value, w *Workload, hosts []int) *step {
+	c := &collective.Compute{Factor: 1}
+	s := &step{Step: collective.Step{Compute: c}}
+	view := StepView{}
+	before := v.Report().Count()
+	if v.IsMapping() {
+		m := v.Mapping()
+		m.Need("time").Time(&c.Time)
+		m.Get("jitter").Time(&c.Jitter)
+		slow, factor := m.Get("slow"), m.Get("factor")
+		if factor.Float(&c.Factor) && !(c.Factor > 0 && c.Factor <= 1e6) {
+			factor.Errorf("factor %g: a slow rank takes more than 0 and at most a million times as long", c.Factor)
+		}
+		if (slow == nil) != (factor == nil) {
+			v.Errorf("slow says which ranks take longer, and factor how much: give both, such as slow: h3 and factor: 1.5")
+		}
+		if hosts != nil {
+			s.slow = d.members(slow, hosts)
+		}
+		for _, id := range s.slow {
+			view.Slow = append(view.Slow, d.s.Topology.Nodes[id].Name)
+		}
+		if len(s.slow) > 0 {
+			view.Factor = c.Factor
+		}
+		m.Done()
+	} else {
+		v.Time(&c.Time)
+	}
+	if v.Report().Count() != before {
+		return nil
+	}
+	if longest := float64(c.Time+c.Jitter) * c.Factor; longest > float64(maxDuration) {
+		v.Errorf("a compute takes at most %v", maxDuration)
+		return nil
+	}
+	view.Compute, view.Jitter = nanoseconds(c.Time), nanoseconds(c.Jitter)
+	w.View.Steps = append(w.View.Steps, view)
+	return s
+}

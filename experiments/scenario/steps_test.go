@@ -1,0 +1,91 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// TestPlacements: ranks are at the hosts that the placement says, and random ones at those of the seed.
+func TestPlacements(t *testing.T) {
+	hostsOf := func(placement string, seed int) string {
+		s, err := Parse("x.yaml", fmt.Appendf(nil, `
+topology: {leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 3}}
+duration: 1ms
+seed: %d
+workloads: [{collective: {kind: allreduce, size: 1MB, ranks: [h0, h3, h1, h4, h2], placement: %s}}]
+`, seed, placement), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, id := range s.Workloads[0].Hosts {
+			names = append(names, s.Topology.Nodes[id].Name)
+		}
+		return strings.Join(names, " ")
+	}
+	for placement, want := range map[string]string{
+		"given": "h0 h3 h1 h4 h2", "packed": "h0 h1 h2 h3 h4", "across-racks": "h0 h3 h1 h4 h2",
+	} {
+		if got := hostsOf(placement, 1); got != want {
+			t.Errorf("%s: %s, want %s", placement, got, want)
+		}
+	}
+	all := map[string]bool{}
+	for seed := range 20 {
+		got := hostsOf("random", seed)
+		if again := hostsOf("random", seed); again != got {
+			t.Errorf("seed %d: %s and %s", seed, got, again)
+		}
+		names := strings.Fields(got)
+		if slices.Sort(names); strings.Join(names, " ") != "h0 h1 h2 h3 h4" {
+			t.Errorf("seed %d: %s", seed, got)
+		}
+		all[got] = true
+	}
+	if len(all) < 10 {
+		t.Errorf("%d orders by 20 seeds", len(all))
+	}
+}
+
+// TestFlowsThatWait: each message is a flow between its ranks' hosts without a time to start, and all messages of a connection take one way.
+func TestFlowsThatWait(t *testing.T) {
+	s, err := Parse("x.yaml", []byte(`
+topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 2}}
+duration: 1ms
+flows: [{from: h0, to: h7, size: 1KB}]
+workloads:
+  - {tag: other, permutation: {size: 1KB}}
+  - {tag: sum, collective: {kind: allreduce, size: 8MB, chunks: 2}, cc: dctcp}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := NewSetup(s, "dctcp", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &s.Workloads[1]
+	if len(s.Flows) != 1+8+2*14*8 || w.First() != 9 || w.View.Flows != 224 {
+		t.Fatalf("%d flows, the first of the workload's %d of %d", len(s.Flows), w.First(), w.View.Flows)
+	}
+	ports := map[[2]topologies.NodeID]uint16{}
+	for i := w.First(); i < len(s.Flows); i++ {
+		f := &s.Flows[i]
+		if !f.Waits() || f.Start != vtime.Never || f.Size != 500*1000 || f.Tag != "sum" || f.Extra().CC != "dctcp" {
+			t.Fatalf("flow %d: %+v", i, f)
+		}
+		pair := [2]topologies.NodeID{f.Source, f.Destination}
+		if port, known := ports[pair]; known && port != u.Flows[i].Ports.Source {
+			t.Errorf("flow %d of a connection has port %d, and others %d", i, u.Flows[i].Ports.Source, port)
+		}
+		ports[pair] = u.Flows[i].Ports.Source
+	}
+	if len(ports) != 8 {
+		t.Errorf("%d connections", len(ports))
+	}
+}
