@@ -40,6 +40,7 @@ func (d *draft) plan() *Plan {
 		l.Rate, l.Delay, l.Weight = from.rate, from.delay, max(from.weight, 1)
 		l.A, l.B = p.addPort(first[from.a], from.a, i, from.cable), p.addPort(first[from.b], from.b, i, from.cable)
 		p.Ports[l.A].Peer, p.Ports[l.B].Peer = l.B, l.A
+		p.Ports[l.A].Breakout, p.Ports[l.A].Lane = uint8(from.breakout), uint8(from.lane)
 	}
 	p.setInterfaces()
 	p.setTiers()

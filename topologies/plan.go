@@ -119,6 +119,9 @@ type Port struct {
 	Delay  vtime.Time // propagation, one way
 
 	Interface int // of a host's port: indexes Plan.Interfaces; -1 of a switch's
+
+	// Breakout is how many ports the physical one is broken out into that this is the Lane-th of, from 0 on; 0: it is one by itself.
+	Breakout, Lane uint8
 }
 
 // Link is a cable between two ports.

@@ -335,3 +335,33 @@ func TestChangeLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestBreakout: each part of a port is a port of its share of the rate, and a spec says which parts belong together by their order.
+func TestBreakout(t *testing.T) {
+	p, err := Parse("x.yaml", []byte("nodes: [{name: s0..s1, kind: switch}, {name: h0..h5, kind: host}]\n"+
+		"links: [{from: s0, to: h0..h5, rate: 400Gbps, breakout: 4}, {from: s0, to: s1}, {from: s1, to: h0}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range p.NodeByName("s0").Ports {
+		port := &p.Ports[id]
+		want := Port{Rate: 100 * units.Gbps, Breakout: 4, Lane: uint8(i % 4)}
+		if i == 6 {
+			want = Port{Rate: 40 * units.Gbps}
+		}
+		if port.Rate != want.Rate || port.Breakout != want.Breakout || port.Lane != want.Lane || p.Ports[port.Peer].Breakout != 0 {
+			t.Errorf("port %d: %v, %d of %d, want %+v", port.Number, port.Rate, port.Lane, port.Breakout, want)
+		}
+	}
+	var text strings.Builder
+	if err := p.Describe(&text); err != nil || !strings.Contains(text.String(), "7 ports, 6 of them by breakout of 2") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+	if v := p.View(); v.Links[5].Breakout != 4 || *v.Links[5].Lane != 1 || v.Links[6].Lane != nil {
+		t.Errorf("links %+v", v.Links[5:7])
+	}
+	if _, err := Parse("x.yaml", []byte("nodes: [{name: s0, kind: switch}, {name: h0..h5, kind: host}]\nlinks: [{from: s0, to: h0..h5, rate: 400Gbps, breakout: 7}]")); err == nil ||
+		!strings.Contains(err.Error(), "a port of 400Gbps cannot be broken out into 7 of equal rates") {
+		t.Errorf("%v", err)
+	}
+}

@@ -18,6 +18,7 @@ const (
 	MaxPortsPerSwitch = 1024
 	MaxPortsPerHost   = 64
 	maxWeight         = 64
+	maxBreakout       = 8       // 800G modules have eight lanes
 	maxInterfaces     = 1 << 17 // ports of all hosts: 8 of each of MaxHosts
 	maxLinks          = 1 << 19
 
@@ -109,7 +110,9 @@ type draftLink struct {
 	a, b int
 	cable
 	weight int // 0: 1
-	at     *yamlspec.Value
+	// breakout is into how many ports a's is broken out, 0: it is not; lane is which of them it is.
+	breakout, lane int
+	at             *yamlspec.Value
 }
 
 func (d *draft) decode(v *yamlspec.Value) {
@@ -222,7 +225,7 @@ func (d *draft) decodeNodes(v *yamlspec.Value) {
 }
 
 // decodeLinks reads one entry of links: {from: H2..H15, to: L2, rate: 40Gbps, delay: 5us, count: 1}. Each name on one
-// side is cabled to each on the other.
+// side is cabled to each on the other. With breakout the rate is that of a port of from, whose parts lead to as many of the others.
 func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 	if !v.IsMapping() {
 		v.Errorf("a link is a mapping such as {from: H0..H15, to: L2}")
@@ -231,9 +234,15 @@ func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 	m := v.Mapping()
 	from, to := m.Need("from").Names(), m.Need("to").Names()
 	c := decodeCable(m, base)
-	count, weight := 1, 0
+	count, weight, breakout := 1, 0, 0
 	m.Get("count").Int(&count, 1, MaxPortsPerSwitch)
 	m.Get("weight").Int(&weight, 1, maxWeight)
+	if at := m.Get("breakout"); at.Int(&breakout, 2, maxBreakout) {
+		if c.rate%units.Rate(breakout) != 0 || c.rate/units.Rate(breakout) < minRate {
+			at.Errorf("a port of %v cannot be broken out into %d of equal rates", c.rate, breakout)
+		}
+		c.rate = max(c.rate/units.Rate(breakout), minRate)
+	}
 	m.Done()
 	if len(d.links)+len(from)*len(to)*count > maxLinks {
 		v.Errorf("more than %d links", maxLinks)
@@ -242,6 +251,7 @@ func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 	ends, others := d.find(from), d.find(to)
 	made := make(map[[2]int]bool, len(from)*len(to))
 	for i, a := range ends {
+		lane := 0
 		for j, b := range others {
 			if a < 0 || b < 0 {
 				continue
@@ -259,6 +269,10 @@ func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 			for range count {
 				d.link(a, b, c, to[j].At)
 				d.weigh(m.Get("weight"), len(d.links)-1, weight)
+				if l := &d.links[len(d.links)-1]; breakout > 0 {
+					l.breakout, l.lane = breakout, lane%breakout
+					lane++
+				}
 			}
 		}
 	}

@@ -39,6 +39,9 @@ type LinkView struct {
 	Delay float64    `json:"delay_ns"`
 	// Weight is that of flows among equal-cost links; absent: 1.
 	Weight int `json:"weight,omitempty"`
+	// Breakout is into how many ports A's physical one is broken out, and Lane which of them A is, from 0 on; absent: it is one by itself.
+	Breakout int  `json:"breakout,omitempty"`
+	Lane     *int `json:"lane,omitempty"`
 }
 
 // View is p for programs.
@@ -65,6 +68,10 @@ func (p *Plan) View() View {
 		if l.Weight > 1 {
 			link.Weight = l.Weight
 		}
+		if a := &p.Ports[l.A]; a.Breakout > 0 {
+			lane := int(a.Lane)
+			link.Breakout, link.Lane = int(a.Breakout), &lane
+		}
 		v.Links = append(v.Links, link)
 	}
 	return v
@@ -85,13 +92,31 @@ func (p *Plan) Describe(w io.Writer) error {
 		if n.Buffer > 0 {
 			buffer = fmt.Sprintf(", buffer %v", n.Buffer)
 		}
-		fmt.Fprintf(t, "  %s\ttier %d, %s%s\t%s\n", n.Name, n.Tier, Plural(len(n.Ports), "port"), buffer, p.neighbours(n))
+		fmt.Fprintf(t, "  %s\ttier %d, %s%s\t%s\n", n.Name, n.Tier, p.portCount(n), buffer, p.neighbours(n))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// portCount is how many ports a switch has: "6 ports", "10 ports, 8 of them by breakout of 2".
+func (p *Plan) portCount(n *Node) string {
+	parts, whole := 0, 0
+	for _, id := range n.Ports {
+		if port := &p.Ports[id]; port.Breakout > 0 {
+			parts++
+			if port.Lane == 0 {
+				whole++
+			}
+		}
+	}
+	text := Plural(len(n.Ports), "port")
+	if parts > 0 {
+		text += fmt.Sprintf(", %d of them by breakout of %d", parts, whole)
+	}
+	return text
 }
 
 // neighbours lists what a switch is cabled to, in the order of its ports; of hosts of several ports by which port, and of

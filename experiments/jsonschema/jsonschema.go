@@ -141,6 +141,7 @@ func topologyFile() node {
 		}, "name", "kind")),
 		"links": list(object(cable(node{
 			"from": names("one side: each is cabled to each of the other"), "to": names("the other side"), "count": count("parallel links (default: 1)"), "weight": weight,
+			"breakout": node{"type": "integer", "minimum": 2, "maximum": 8, "description": "into how many ports of equal rate each port of from is broken out; rate is the whole port's"},
 		}), "from", "to")),
 		"change_links": list(object(node{
 			"from": names("one side of links that there are"), "to": names("the other side"),

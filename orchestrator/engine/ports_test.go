@@ -55,8 +55,18 @@ func TestFlowOverEachInterface(t *testing.T) {
 
 // TestTwoRailsCarryTwiceTheBytes: in a time two rails alike bring to a host twice what one brings, and two flows by one rail no more than one.
 func TestTwoRailsCarryTwiceTheBytes(t *testing.T) {
+	for _, topology := range []string{
+		"nodes: [{name: s0..s1, kind: switch}, {name: h0..h1, kind: host}]\nlinks: [{from: h0..h1, to: s0..s1}]",
+		"star: {hosts: 2, ports_per_host: 2}", // links in parallel
+		"nodes: [{name: s0, kind: switch}, {name: h0..h1, kind: host}]\nlinks: [{from: s0, to: h0..h1, count: 2, rate: 400Gbps, breakout: 4}]",
+	} {
+		twiceTheBytes(t, "delay: 1us\nrate: 100Gbps\n"+topology)
+	}
+}
+
+func twiceTheBytes(t *testing.T, topology string) {
 	delivered := func(pairs ...topologies.Pair) (sum int64) {
-		l := newLab(t, "delay: 1us\nrate: 100Gbps\nnodes: [{name: s0..s1, kind: switch}, {name: h0..h1, kind: host}]\nlinks: [{from: h0..h1, to: s0..s1}]", labOptions{})
+		l := newLab(t, topology, labOptions{})
 		for _, pair := range pairs {
 			l.sendBy("h0", "h1", pair, 0)
 		}
@@ -69,7 +79,7 @@ func TestTwoRailsCarryTwiceTheBytes(t *testing.T) {
 	first, second := topologies.Pair{}, topologies.Pair{From: 1, To: 1}
 	one, both, shared := delivered(first), delivered(first, second), delivered(second, second)
 	if one == 0 || both != 2*one || shared != one {
-		t.Errorf("%d bytes by one rail, %d by both, %d by two flows on one", one, both, shared)
+		t.Errorf("%s: %d bytes by one rail, %d by both, %d by two flows on one", topology, one, both, shared)
 	}
 }
 
