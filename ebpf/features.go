@@ -10,6 +10,8 @@ type Features struct {
 	BurstDetection bool
 	// Telemetry has switches stamp telemetry onto data packets that have room for it (HPCC). The pipelines look further into frames then.
 	Telemetry bool
+	// Flowlets has switches remember what port a flowlet, or the last packet to a leaf, has taken: load balancing by flowlet or in turn.
+	Flowlets bool
 	// Reroute says that routes may change, so that there is room for those of any links.
 	Reroute bool
 	// Live says that programs on hosts send frames of their own.
@@ -22,7 +24,7 @@ func (f Features) String() string {
 	for _, n := range []struct {
 		has  bool
 		name string
-	}{{f.BurstDetection, "burst detection"}, {f.Telemetry, "telemetry"}, {f.Reroute, "rerouting"}, {f.Live, "live programs"}} {
+	}{{f.BurstDetection, "burst detection"}, {f.Telemetry, "telemetry"}, {f.Flowlets, "flowlets"}, {f.Reroute, "rerouting"}, {f.Live, "live programs"}} {
 		if n.has {
 			names = append(names, n.name)
 		}

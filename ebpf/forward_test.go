@@ -182,7 +182,7 @@ func TestHPCCHash(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for i := range 2000 {
 		r.reset()
-		r.sw().Hash, r.sw().EcmpSeed = ebpf.HashHPCC, rng.Uint32()
+		r.sw().Choice, r.sw().EcmpSeed = ebpf.ChoiceHPCC, rng.Uint32()
 		for host := range r.State.Hosts {
 			r.State.Hosts[host].Address = rng.Uint32()
 		}

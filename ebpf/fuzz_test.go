@@ -46,7 +46,7 @@ func FuzzIngress(f *testing.F) {
 		sw.Lossless, sw.Q_cnm = uint32(settings>>3&1)*0xff, uint64(settings>>4&1)*250_000
 		sw.Profiles[0].Alpha, sw.Profiles[0].Xoff = uint64(settings>>5&1)<<16, uint64(settings>>6&1)*1000
 		sw.Uncounted = uint32(settings>>15&1) * 10
-		sw.EcnAtEnqueue, sw.Hash = argument>>16&1, argument>>17&1
+		sw.EcnAtEnqueue, sw.Choice, sw.HashFields, sw.FlowletGap = argument>>16&1, argument>>17&7, argument>>20&15, uint64(argument>>24)
 		if settings>>14&1 != 0 {
 			r.byCredits(uint32(argument))
 			for i := range r.State.Ports {

@@ -19,8 +19,8 @@ bpf -go-package kernel -output-dir kernel bare c/bare.c
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 types=
-for t in pass port_class credit port profile switch_state host route flow trigger verdict reason want port_kind burst_state shared_by \
-	path_hash ecn_mode tcd_state frame_mark; do
+for t in pass port_class credit port profile switch_state host route flow flowlet trigger verdict reason want port_kind burst_state shared_by \
+	path_choice hash_field ecn_mode tcd_state frame_mark; do
 	types="$types -type $t"
 done
 # shellcheck disable=SC2086

@@ -71,7 +71,7 @@ func newRig(t testing.TB) *rig {
 	testenv.NeedRoot(t)
 	sizes := ebpf.Sizes{
 		Ports: rigPorts, Switches: 2, Hosts: rigHosts, Leaves: rigHosts, NextHops: 16,
-		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Features: ebpf.Features{BurstDetection: true, Telemetry: true},
+		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Features: ebpf.Features{BurstDetection: true, Telemetry: true, Flowlets: true},
 	}
 	k, err := kernel.Load(sizes)
 	if err != nil {
@@ -110,6 +110,7 @@ func (r *rig) reset() {
 		clear(w.State.Flows)
 	}
 	clear(s.Fanouts)
+	clear(s.Flowlets)
 	clear(s.NextHops)
 	clear(s.Routes)
 	for host := range s.Hosts { // each with routes of its own
@@ -203,6 +204,7 @@ func copyState(to, from *ebpf.State) {
 	copy(to.NextHops, from.NextHops)
 	copy(to.Hosts, from.Hosts)
 	copy(to.Fanouts, from.Fanouts)
+	copy(to.Flowlets, from.Flowlets)
 }
 
 // compareTwin has the pipelines in process do what the kernel's did to frame.
@@ -221,7 +223,8 @@ func (r *rig) compareTwin(w twin, egress bool, frame, want []byte) {
 	if *a.Pass != *b.Pass {
 		r.fatalf("the kernel says\n%+v, %s\n%+v", *a.Pass, w.name, *b.Pass)
 	}
-	if !slices.Equal(a.Ports, b.Ports) || !slices.Equal(a.Switches, b.Switches) || !slices.Equal(a.Fanouts, b.Fanouts) {
+	if !slices.Equal(a.Ports, b.Ports) || !slices.Equal(a.Switches, b.Switches) || !slices.Equal(a.Fanouts, b.Fanouts) ||
+		!slices.Equal(a.Flowlets, b.Flowlets) {
 		r.fatalf("the registers of the kernel and of %s differ", w.name)
 	}
 	// In process the rest of a frame is not touched; a generated packet, built over a blank, is longer only by zeros.

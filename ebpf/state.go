@@ -13,6 +13,7 @@ type (
 	Host        = pipelinesHost
 	Route       = pipelinesRoute
 	Flow        = pipelinesFlow
+	Flowlet     = pipelinesFlowlet
 )
 
 // Verdicts: what became of the frame of a pass.
@@ -88,10 +89,24 @@ const (
 	ECNTCD  = uint32(pipelinesEcnModeECN_TCD)
 )
 
-// Hashes that choose among equal-cost ports.
+// How switches choose among equal-cost ports.
 const (
-	HashOwn  = uint32(pipelinesPathHashHASH_OWN)
-	HashHPCC = uint32(pipelinesPathHashHASH_HPCC)
+	ChoiceHash            = uint32(pipelinesPathChoiceCHOICE_HASH)
+	ChoiceHPCC            = uint32(pipelinesPathChoiceCHOICE_HPCC)
+	ChoiceFields          = uint32(pipelinesPathChoiceCHOICE_FIELDS)
+	ChoiceFlowlet         = uint32(pipelinesPathChoiceCHOICE_FLOWLET)
+	ChoiceRandom          = uint32(pipelinesPathChoiceCHOICE_RANDOM)
+	ChoiceRoundRobin      = uint32(pipelinesPathChoiceCHOICE_ROUND_ROBIN)
+	ChoiceAdaptive        = uint32(pipelinesPathChoiceCHOICE_ADAPTIVE)
+	ChoiceAdaptiveFlowlet = uint32(pipelinesPathChoiceCHOICE_ADAPTIVE_FLOWLET)
+)
+
+// Fields of the 5-tuple that ChoiceFields hashes.
+const (
+	FieldSource      = uint32(pipelinesHashFieldFIELD_SOURCE)
+	FieldDestination = uint32(pipelinesHashFieldFIELD_DESTINATION)
+	FieldPorts       = uint32(pipelinesHashFieldFIELD_PORTS)
+	FieldProtocol    = uint32(pipelinesHashFieldFIELD_PROTOCOL)
 )
 
 // States of an egress port under ternary congestion detection: PortClass.Ternary; they index Port.Entered.
@@ -113,6 +128,12 @@ const AtLeaf = ^uint32(0)
 // FlowIDs is the number of flow table entries of one switch: a CRC-16 flow id is an index.
 const FlowIDs = 65536
 
+// Flowlets is the number of flowlet entries of one switch, MostCompared the most equal-cost ports that ChoiceAdaptive compares.
+const (
+	Flowlets     = 16384
+	MostCompared = 256
+)
+
 // FrameMin is the least frame that a pipeline reads, and the size of the blank frame that a generated packet is built over.
 const FrameMin = 60
 
@@ -126,8 +147,9 @@ type State struct {
 	Hosts    []Host  // by the lower 24 bits of their addresses, less 1
 	Routes   []Route // by switch and leaf
 	NextHops []uint64
-	Flows    []Flow   // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
-	Fanouts  []uint64 // 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
+	Flows    []Flow    // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
+	Fanouts  []uint64  // 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
+	Flowlets []Flowlet // of switch n: Flowlets entries from n*Flowlets; nil without Features.Flowlets
 }
 
 // Counted is the size of a frame of n bytes in a switch: what it takes of buffers and of what is compared with thresholds. It is

@@ -45,10 +45,25 @@ type pipelinesFlow struct {
 	Unused   uint16
 }
 
+type pipelinesFlowlet struct {
+	_      structs.HostLayout
+	Last   uint64
+	Choice uint64
+}
+
 type pipelinesFrameMark uint32
 
 const (
 	pipelinesFrameMarkFRAME_MARK pipelinesFrameMark = 1885435251
+)
+
+type pipelinesHashField uint32
+
+const (
+	pipelinesHashFieldFIELD_SOURCE      pipelinesHashField = 1
+	pipelinesHashFieldFIELD_DESTINATION pipelinesHashField = 2
+	pipelinesHashFieldFIELD_PORTS       pipelinesHashField = 4
+	pipelinesHashFieldFIELD_PROTOCOL    pipelinesHashField = 8
 )
 
 type pipelinesHost struct {
@@ -84,11 +99,17 @@ type pipelinesPass struct {
 	Marked       uint64
 }
 
-type pipelinesPathHash uint32
+type pipelinesPathChoice uint32
 
 const (
-	pipelinesPathHashHASH_OWN  pipelinesPathHash = 0
-	pipelinesPathHashHASH_HPCC pipelinesPathHash = 1
+	pipelinesPathChoiceCHOICE_HASH             pipelinesPathChoice = 0
+	pipelinesPathChoiceCHOICE_HPCC             pipelinesPathChoice = 1
+	pipelinesPathChoiceCHOICE_FIELDS           pipelinesPathChoice = 2
+	pipelinesPathChoiceCHOICE_FLOWLET          pipelinesPathChoice = 3
+	pipelinesPathChoiceCHOICE_RANDOM           pipelinesPathChoice = 4
+	pipelinesPathChoiceCHOICE_ROUND_ROBIN      pipelinesPathChoice = 5
+	pipelinesPathChoiceCHOICE_ADAPTIVE         pipelinesPathChoice = 6
+	pipelinesPathChoiceCHOICE_ADAPTIVE_FLOWLET pipelinesPathChoice = 7
 )
 
 type pipelinesPort struct {
@@ -237,7 +258,11 @@ type pipelinesSwitchState struct {
 	TrendSlack    uint32
 	Quanta        uint32
 	EcnAtEnqueue  uint32
-	Hash          uint32
+	Choice        uint32
+	FlowletGap    uint64
+	Choices       uint64
+	HashFields    uint32
+	Unused        uint32
 	Profiles      [32]pipelinesProfile
 }
 

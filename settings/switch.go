@@ -23,10 +23,11 @@ const dataPriority = "[host.data_priority]"
 
 // Switch is the table of a switch's settings, bound to s.
 func Switch(s *switchagent.Settings) Table {
-	pfc, cbfc, ecn, tcd, cnm, dog := &s.PFC, &s.CBFC, &s.ECN, &s.TCD, &s.CNM, &s.PFC.Watchdog
+	pfc, cbfc, ecn, tcd, cnm, dog, balancing := &s.PFC, &s.CBFC, &s.ECN, &s.TCD, &s.CNM, &s.PFC.Watchdog, &s.Balancing
 	credits := func() bool { return s.FlowControl == switchagent.FlowCBFC }
 	pauses := func() bool { return s.FlowControl == switchagent.FlowPFC }
 	ternary := func() bool { return s.Detector == switchagent.DetectorTCD }
+	balances := func() bool { return *balancing != switchagent.Default().Balancing }
 	return Table{
 		{
 			Parameter: schema.Parameter{Name: "buffer", Kind: schema.Size, Min: "1B", Max: mostSize, Doc: "shared packet buffer; a topology's switch may have its own"},
@@ -308,6 +309,48 @@ func Switch(s *switchagent.Settings) Table {
 				Doc: "quantum in bytes a priority: `{3: 3KB, 4: 1KB}` shares what is left by deficit round robin; priorities not named are strict, the highest first",
 			},
 			View: "/dwrr_quantum_bytes", value: weights{&s.Scheduler.Quantum},
+		},
+		{
+			Parameter: schema.Parameter{Name: "load_balancing", Kind: schema.Group, Doc: "which of several equal-cost ports a packet takes ([below](#load-balancing))"},
+			value:     &group{works: balances, viewed: balances},
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "load_balancing.mode", Kind: schema.Choice,
+				Doc: "`ecmp`: by a hash, so that a flow keeps its path. `flowlet`: at random, for each flowlet. `spray`: another for each packet. " +
+					"`adaptive`: the one whose queue takes the least time to send",
+			},
+			value: word(&balancing.Mode, switchagent.BalancingNames...),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "load_balancing.seed", Kind: schema.Integer, Min: "0", Max: "4294967295",
+				Doc: "of `ecmp`: the seed of every switch's hash, or `own`: each has another. One seed for all polarises: a switch chooses among the flows " +
+					"that the one before has chosen by the same hash",
+			},
+			Word: "own", Means: switchagent.OwnSeed, value: integer(&balancing.Seed),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "load_balancing.fields", Kind: schema.Choice,
+				Doc: "of `ecmp`: what is hashed. `addresses` are both, without protocol and ports; `ports` are the UDP or TCP ports alone, of which RoCE's destination is always 4791",
+			},
+			value: word(&balancing.Fields, switchagent.HashFieldsNames...),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "load_balancing.gap", Kind: schema.Time, Min: "1ps", Max: "1s",
+				Doc: "of `flowlet`, and `adaptive` by the flowlet: a flow that has sent nothing here for so long begins another flowlet",
+			},
+			Zero: "write mode: spray for a choice for each packet", value: span(&balancing.Gap),
+		},
+		{
+			Parameter: schema.Parameter{Name: "load_balancing.order", Kind: schema.Choice, Doc: "of `spray`: a port at `random`, or `round-robin`, those to a leaf in turn"},
+			View:      "round_robin", value: either(&balancing.RoundRobin, "random", "round-robin"),
+		},
+		{
+			Parameter: schema.Parameter{Name: "load_balancing.by", Kind: schema.Choice, Doc: "of `adaptive`: it chooses for each `packet`, or for each `flowlet`"},
+			View:      "by_flowlet", value: either(&balancing.ByFlowlet, "packet", "flowlet"),
 		},
 	}
 }

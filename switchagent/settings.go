@@ -23,6 +23,7 @@ type Settings struct {
 	TCD         TCD
 	CNM         CNM
 	Scheduler   Scheduler
+	Balancing   LoadBalancing
 	// LossyLimit is the most bytes one egress queue of a lossy priority holds; beyond it frames are dropped.
 	LossyLimit units.Bytes
 	// LossyAlpha > 0 has such a queue hold no more than LossyAlpha * (shared buffer that is free) either: a dynamic threshold (Choudhury and
@@ -193,6 +194,7 @@ func Default() Settings {
 		CNM: CNM{
 			QECN: Auto, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond, AtOnset: true,
 		},
+		Balancing:  LoadBalancing{Seed: OwnSeed, Gap: 50 * vtime.Microsecond},
 		LossyLimit: 1 * units.MB,
 	}
 }

@@ -89,7 +89,8 @@ type Plan struct {
 	Switch      []NodeID // by switch index
 	Framing     Framing
 	Hash        Hash // by which switches choose among equal-cost ports
-	MTU         int  // payload bytes of a full RoCE packet
+	Balancing   Balancing
+	MTU         int // payload bytes of a full RoCE packet
 
 	routes Routes
 }

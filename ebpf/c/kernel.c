@@ -31,6 +31,7 @@ TABLE(next_hops, __u64);
 TABLE(hosts, struct host);
 TABLE(flows, struct flow);
 TABLE(fanouts, __u64);
+TABLE(flowlets, struct flowlet);
 
 /* Leaves of the fabric: the width of a row of the route table. Set as the object is loaded. */
 const volatile __u32 leaves = 1;
@@ -72,12 +73,19 @@ static __always_inline __u64 *fanout_at(__u32 i)
 	return bpf_map_lookup_elem(&fanouts, &i);
 }
 
+static __always_inline struct flowlet *flowlet_at(__u32 i)
+{
+	return bpf_map_lookup_elem(&flowlets, &i);
+}
+
 #include "frame.h"
 #include "crc16.h"
 #include "pfc.h"
 #include "cbfc.h"
 #include "burst.h"
 #include "ecn.h"
+#include "hash.h"
+#include "balance.h"
 #include "ingress.h"
 #include "telemetry.h"
 #include "pcn.h"
@@ -169,7 +177,8 @@ const enum want *want_type __attribute__((unused));
 const enum port_kind *port_kind_type __attribute__((unused));
 const enum burst_state *burst_state_type __attribute__((unused));
 const enum shared_by *shared_by_type __attribute__((unused));
-const enum path_hash *path_hash_type __attribute__((unused));
+const enum path_choice *path_choice_type __attribute__((unused));
+const enum hash_field *hash_field_type __attribute__((unused));
 const enum ecn_mode *ecn_mode_type __attribute__((unused));
 const enum tcd_state *tcd_state_type __attribute__((unused));
 const enum frame_mark *frame_mark_type __attribute__((unused));

@@ -231,7 +231,11 @@ struct switch_state {
 	__u32 trend_slack;   /* TCD: growth of a queue that still counts as falling */
 	__u32 quanta;        /* of a PAUSE */
 	__u32 ecn_at_enqueue; /* 1: ECN_RED and ECN_STEP mark a packet as it comes; 0: as it leaves */
-	__u32 hash;          /* enum path_hash */
+	__u32 choice;        /* enum path_choice */
+	__u64 flowlet_gap;   /* a flow that has sent nothing for so long begins another flowlet */
+	__u64 choices;       /* random numbers drawn to choose by */
+	__u32 hash_fields;   /* enum hash_field, of CHOICE_FIELDS */
+	__u32 unused;
 	struct profile profiles[PROFILES];
 };
 
@@ -250,10 +254,24 @@ enum ecn_mode {
 	ECN_TCD = 4, /* by TCD's detector */
 };
 
-/* How one of several equal-cost ports is chosen. */
-enum path_hash {
-	HASH_OWN = 0,
-	HASH_HPCC = 1, /* as HPCC's simulator does */
+/* How one of several equal-cost ports is chosen. By the first three a flow keeps its port. */
+enum path_choice {
+	CHOICE_HASH = 0,             /* by a hash of the 5-tuple */
+	CHOICE_HPCC = 1,             /* by that of HPCC's simulator */
+	CHOICE_FIELDS = 2,           /* by a hash of some fields */
+	CHOICE_FLOWLET = 3,          /* at random for each flowlet */
+	CHOICE_RANDOM = 4,           /* at random for each packet */
+	CHOICE_ROUND_ROBIN = 5,      /* one after the other */
+	CHOICE_ADAPTIVE = 6,         /* the shortest queue, for each packet */
+	CHOICE_ADAPTIVE_FLOWLET = 7, /* the shortest queue, for each flowlet */
+};
+
+/* What of the 5-tuple is hashed. */
+enum hash_field {
+	FIELD_SOURCE = 1,
+	FIELD_DESTINATION = 2,
+	FIELD_PORTS = 4,
+	FIELD_PROTOCOL = 8,
 };
 
 /* A host, by the lower 24 bits of its address. Hosts of one switch, their leaf, share their routes: the route table has a row a switch
@@ -271,6 +289,15 @@ struct route {
 	__u32 count;         /* 0: no route; 1: port; AT_LEAF: this is the leaf, see struct host; else: next hops */
 };
 #define AT_LEAF 0xffffffffu
+
+/* What a switch remembers of flows that hash alike, or, under CHOICE_ROUND_ROBIN, of packets to a leaf. Of the port it has the number
+ * among equal-cost ones, modulo how many there are: that is a port of any route. */
+struct flowlet {
+	__u64 last;          /* when a packet came; 0: never */
+	__u64 choice;        /* the port's number */
+};
+#define FLOWLETS 16384 /* a switch's entries: a power of 2 */
+#define MOST_COMPARED 256 /* equal-cost ports whose queues are looked at */
 
 /* DCON's flow table, indexed by switch and CRC-16 flow id (paper, section 5). */
 struct flow {

@@ -32,9 +32,10 @@ static struct tables {
 	__u32 hosts;
 	__u32 flows;
 	__u32 fanouts;
+	__u32 flowlets;
 } tables;
 
-static __u32 n_ports, n_switches, n_hosts, n_leaves, n_next_hops, n_flows, n_fanouts;
+static __u32 n_ports, n_switches, n_hosts, n_leaves, n_next_hops, n_flows, n_fanouts, n_flowlets;
 static struct port *ports;
 static struct switch_state *switches;
 static struct route *routes;
@@ -42,6 +43,7 @@ static __u64 *next_hops;
 static struct host *hosts;
 static struct flow *flows;
 static __u64 *fanouts;
+static struct flowlet *flowlets;
 
 static __always_inline struct port *port_at(__u32 i)
 {
@@ -78,12 +80,19 @@ static __always_inline __u64 *fanout_at(__u32 i)
 	return i < n_fanouts ? fanouts + i : 0;
 }
 
+static __always_inline struct flowlet *flowlet_at(__u32 i)
+{
+	return i < n_flowlets ? flowlets + i : 0;
+}
+
 #include "frame.h"
 #include "crc16.h"
 #include "pfc.h"
 #include "cbfc.h"
 #include "burst.h"
 #include "ecn.h"
+#include "hash.h"
+#include "balance.h"
 #include "ingress.h"
 #include "telemetry.h"
 #include "pcn.h"
@@ -113,7 +122,8 @@ extern __u8 __heap_base;
 /* Makes the tables; returns the address of struct tables, 0 without memory for them. To be called once. The tables begin a distance behind
  * this instance's data: instances whose memories begin at different places of one can share them. */
 EXPORT("setup")
-struct tables *setup(__u32 distance, __u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_leaf, __u32 n_hop, __u32 n_flow, __u32 n_fanout)
+struct tables *setup(__u32 distance, __u32 n_port, __u32 n_switch, __u32 n_host, __u32 n_leaf, __u32 n_hop, __u32 n_flow, __u32 n_fanout,
+		     __u32 n_flowlet)
 {
 	__u32 at = (((__u32)&__heap_base + 63) & ~63u) + distance;
 
@@ -124,6 +134,7 @@ struct tables *setup(__u32 distance, __u32 n_port, __u32 n_switch, __u32 n_host,
 	n_next_hops = n_hop;
 	n_flows = n_flow;
 	n_fanouts = n_fanout;
+	n_flowlets = n_flowlet;
 	ports = table(&at, n_port, sizeof(*ports));
 	switches = table(&at, n_switch, sizeof(*switches));
 	routes = table(&at, n_switch * n_leaf, sizeof(*routes));
@@ -131,7 +142,8 @@ struct tables *setup(__u32 distance, __u32 n_port, __u32 n_switch, __u32 n_host,
 	hosts = table(&at, n_host, sizeof(*hosts));
 	flows = table(&at, n_flow, sizeof(*flows));
 	fanouts = table(&at, n_fanout, sizeof(*fanouts));
-	if (!ports || !switches || !routes || !next_hops || !hosts || !flows || !fanouts)
+	flowlets = table(&at, n_flowlet, sizeof(*flowlets));
+	if (!ports || !switches || !routes || !next_hops || !hosts || !flows || !fanouts || !flowlets)
 		return 0;
 	tables.pass = (__u32)&pass;
 	tables.header = (__u32)header;
@@ -142,6 +154,7 @@ struct tables *setup(__u32 distance, __u32 n_port, __u32 n_switch, __u32 n_host,
 	tables.hosts = (__u32)hosts;
 	tables.flows = (__u32)flows;
 	tables.fanouts = (__u32)fanouts;
+	tables.flowlets = (__u32)flowlets;
 	return &tables;
 }
 

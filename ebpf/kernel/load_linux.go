@@ -32,13 +32,16 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded pipelines: %w", err)
 	}
-	flows, fanouts := 1, 1
+	flows, fanouts, flowlets := 1, 1, 1
 	if n.Features.BurstDetection {
 		flows, fanouts = n.Switches*ebpf.FlowIDs, n.Fanouts
 	}
+	if n.Features.Flowlets {
+		flowlets = n.Switches * ebpf.Flowlets
+	}
 	for name, entries := range map[string]int{
 		"ports": n.Ports, "switches": n.Switches, "routes": n.Switches * n.Leaves, "next_hops": n.NextHops,
-		"hosts": n.Hosts, "flows": flows, "fanouts": fanouts,
+		"hosts": n.Hosts, "flows": flows, "fanouts": fanouts, "flowlets": flowlets,
 	} {
 		spec.Maps[name].MaxEntries = uint32(max(entries, 1))
 	}
@@ -55,6 +58,9 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 	}
 	if !n.Features.BurstDetection {
 		k.State.Flows, k.State.Fanouts = nil, nil
+	}
+	if !n.Features.Flowlets {
+		k.State.Flowlets = nil
 	}
 	return k, nil
 }
@@ -73,6 +79,7 @@ func (k *Pipelines) mapTables() error {
 		assign(&k.State.Hosts, k, k.objects.Hosts),
 		assign(&k.State.Flows, k, k.objects.Flows),
 		assign(&k.State.Fanouts, k, k.objects.Fanouts),
+		assign(&k.State.Flowlets, k, k.objects.Flowlets),
 	)
 }
 

@@ -17,6 +17,7 @@ import (
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	pipelinesMapFanouts          = "fanouts"
+	pipelinesMapFlowlets         = "flowlets"
 	pipelinesMapFlows            = "flows"
 	pipelinesMapHosts            = "hosts"
 	pipelinesMapNextHops         = "next_hops"
@@ -30,8 +31,9 @@ const (
 	pipelinesVarBurstStateType   = "burst_state_type"
 	pipelinesVarEcnModeType      = "ecn_mode_type"
 	pipelinesVarFrameMarkType    = "frame_mark_type"
+	pipelinesVarHashFieldType    = "hash_field_type"
 	pipelinesVarLeaves           = "leaves"
-	pipelinesVarPathHashType     = "path_hash_type"
+	pipelinesVarPathChoiceType   = "path_choice_type"
 	pipelinesVarPortKindType     = "port_kind_type"
 	pipelinesVarReasonType       = "reason_type"
 	pipelinesVarSharedByType     = "shared_by_type"
@@ -93,6 +95,7 @@ type pipelinesProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type pipelinesMapSpecs struct {
 	Fanouts  *ebpf.MapSpec `ebpf:"fanouts"`
+	Flowlets *ebpf.MapSpec `ebpf:"flowlets"`
 	Flows    *ebpf.MapSpec `ebpf:"flows"`
 	Hosts    *ebpf.MapSpec `ebpf:"hosts"`
 	NextHops *ebpf.MapSpec `ebpf:"next_hops"`
@@ -109,8 +112,9 @@ type pipelinesVariableSpecs struct {
 	BurstStateType *ebpf.VariableSpec `ebpf:"burst_state_type"`
 	EcnModeType    *ebpf.VariableSpec `ebpf:"ecn_mode_type"`
 	FrameMarkType  *ebpf.VariableSpec `ebpf:"frame_mark_type"`
+	HashFieldType  *ebpf.VariableSpec `ebpf:"hash_field_type"`
 	Leaves         *ebpf.VariableSpec `ebpf:"leaves"`
-	PathHashType   *ebpf.VariableSpec `ebpf:"path_hash_type"`
+	PathChoiceType *ebpf.VariableSpec `ebpf:"path_choice_type"`
 	PortKindType   *ebpf.VariableSpec `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.VariableSpec `ebpf:"reason_type"`
 	SharedByType   *ebpf.VariableSpec `ebpf:"shared_by_type"`
@@ -141,6 +145,7 @@ func (o *pipelinesObjects) Close() error {
 // It can be passed to loadPipelinesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type pipelinesMaps struct {
 	Fanouts  *ebpf.Map `ebpf:"fanouts"`
+	Flowlets *ebpf.Map `ebpf:"flowlets"`
 	Flows    *ebpf.Map `ebpf:"flows"`
 	Hosts    *ebpf.Map `ebpf:"hosts"`
 	NextHops *ebpf.Map `ebpf:"next_hops"`
@@ -153,6 +158,7 @@ type pipelinesMaps struct {
 func (m *pipelinesMaps) Close() error {
 	return _PipelinesClose(
 		m.Fanouts,
+		m.Flowlets,
 		m.Flows,
 		m.Hosts,
 		m.NextHops,
@@ -170,8 +176,9 @@ type pipelinesVariables struct {
 	BurstStateType *ebpf.Variable `ebpf:"burst_state_type"`
 	EcnModeType    *ebpf.Variable `ebpf:"ecn_mode_type"`
 	FrameMarkType  *ebpf.Variable `ebpf:"frame_mark_type"`
+	HashFieldType  *ebpf.Variable `ebpf:"hash_field_type"`
 	Leaves         *ebpf.Variable `ebpf:"leaves"`
-	PathHashType   *ebpf.Variable `ebpf:"path_hash_type"`
+	PathChoiceType *ebpf.Variable `ebpf:"path_choice_type"`
 	PortKindType   *ebpf.Variable `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.Variable `ebpf:"reason_type"`
 	SharedByType   *ebpf.Variable `ebpf:"shared_by_type"`

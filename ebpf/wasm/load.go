@@ -22,16 +22,19 @@ type Pipelines struct {
 const page = 1 << 16
 
 // Entries are the numbers of entries of the pipelines' tables.
-type Entries struct{ Ports, Switches, Hosts, Leaves, NextHops, Flows, Fanouts uint32 }
+type Entries struct{ Ports, Switches, Hosts, Leaves, NextHops, Flows, Fanouts, Flowlets uint32 }
 
 // entriesOf are those of a fabric. A table has one entry at least.
 func entriesOf(n ebpf.Sizes) Entries {
 	e := Entries{
 		Ports: uint32(n.Ports), Switches: uint32(n.Switches), Hosts: uint32(n.Hosts), Leaves: uint32(max(n.Leaves, 1)),
-		NextHops: uint32(max(n.NextHops, 1)), Flows: 1, Fanouts: 1,
+		NextHops: uint32(max(n.NextHops, 1)), Flows: 1, Fanouts: 1, Flowlets: 1,
 	}
 	if n.Features.BurstDetection {
 		e.Flows, e.Fanouts = uint32(n.Switches*ebpf.FlowIDs), uint32(max(n.Fanouts, 1))
+	}
+	if n.Features.Flowlets {
+		e.Flowlets = uint32(n.Switches * ebpf.Flowlets)
 	}
 	return e
 }
@@ -49,6 +52,7 @@ func (e *Entries) bytes() (sum uint64) {
 		{uint64(e.Hosts), unsafe.Sizeof(ebpf.Host{})},
 		{uint64(e.Flows), unsafe.Sizeof(ebpf.Flow{})},
 		{uint64(e.Fanouts), unsafe.Sizeof(uint64(0))},
+		{uint64(e.Flowlets), unsafe.Sizeof(ebpf.Flowlet{})},
 	} {
 		sum += (table.entries*uint64(table.size) + 63) &^ 63
 	}
@@ -94,7 +98,7 @@ func (p *Pipelines) mapTables(tables uint32, n *Entries) error {
 	if err != nil {
 		return err
 	}
-	var errs [8]error
+	var errs [9]error
 	errs[0] = p.mapPass(at[0], at[1])
 	p.State.Ports, errs[1] = view[ebpf.Port](memory, at[2], n.Ports)
 	p.State.Switches, errs[2] = view[ebpf.SwitchState](memory, at[3], n.Switches)
@@ -103,6 +107,7 @@ func (p *Pipelines) mapTables(tables uint32, n *Entries) error {
 	p.State.Hosts, errs[5] = view[ebpf.Host](memory, at[6], n.Hosts)
 	p.State.Flows, errs[6] = view[ebpf.Flow](memory, at[7], n.Flows)
 	p.State.Fanouts, errs[7] = view[uint64](memory, at[8], n.Fanouts)
+	p.State.Flowlets, errs[8] = view[ebpf.Flowlet](memory, at[9], n.Flowlets)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
@@ -110,11 +115,14 @@ func (p *Pipelines) mapTables(tables uint32, n *Entries) error {
 	if !p.State.Features.BurstDetection {
 		p.State.Flows, p.State.Fanouts = nil, nil
 	}
+	if !p.State.Features.Flowlets {
+		p.State.Flowlets = nil
+	}
 	return nil
 }
 
 // addresses are what setup returns the address of: where the pass is, its header, and the tables.
-func addresses(memory []byte, tables uint32) (at [9]uint32, err error) {
+func addresses(memory []byte, tables uint32) (at [10]uint32, err error) {
 	if uint64(tables)+uint64(unsafe.Sizeof(at)) > uint64(len(memory)) {
 		return at, fmt.Errorf("their addresses at %#x are not in %d bytes", tables, len(memory))
 	}

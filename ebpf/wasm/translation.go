@@ -41,7 +41,7 @@ func (t *translation) setup(slot int) (tables uint32, err error) {
 	copy(*memory, data)
 	n := &t.entries
 	return uint32(t.module.Xsetup(int32((maxSlots-slot)*instance), int32(n.Ports), int32(n.Switches), int32(n.Hosts), int32(n.Leaves),
-		int32(n.NextHops), int32(n.Flows), int32(n.Fanouts))), nil
+		int32(n.NextHops), int32(n.Flows), int32(n.Fanouts), int32(n.Flowlets))), nil
 }
 
 // Memory is the module's.

@@ -7,6 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -151,6 +152,8 @@ func (i *Incast) Try(ctx context.Context, s *scenario.Scenario) (*Tried, error) 
 	p := &plan.Ports[i.Port]
 	t := &Tried{For: 8*min(p.Rate, plan.Ports[p.Peer].Rate).TimeFor(int64(xoff)) + 50*p.Delay + 200*vtime.Microsecond}
 	own := s.WithFlows(i.flows(plan), t.For)
+	own.Switch.Balancing = switchagent.Default().Balancing // the flows are pinned to paths
+	own.Topology = plan.WithBalancing(engine.Balancing(&own.Switch.Balancing))
 	sum, err := runner.Watch(ctx, own, "none", runner.Watching{
 		Plane: engine.PlaneWasm, Seed: s.Seed,
 		Ended: func(e *engine.Engine) {

@@ -70,7 +70,7 @@ func (l *Setup) Fabric() kernel.FabricOptions {
 
 // features are those of a fabric whose routes anybody may change, and on whose hosts programs run.
 func (l *Setup) features() engine.Features {
-	features := scenario.Features(l.spec.Needs)
+	features := scenario.Features(&l.Scenario.Switch, l.spec.Needs)
 	features.Reroute, features.Live = true, true
 	return features
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -49,25 +50,70 @@ func LineTime(plan *topologies.Plan, port topologies.PortID, size int64) vtime.T
 // them, which the pipeline of links does from the first few on.
 const steady = 64
 
+// hop is one of a path's links, or, of packets that take several paths, the links as far from the source together.
+type hop struct {
+	rate  units.Rate // at which a frame is serialised
+	all   units.Rate // of all links
+	delay vtime.Time
+}
+
+func (h *hop) time(plan *topologies.Plan, frame int) vtime.Time {
+	return h.rate.TimeFor(plan.Framing.LineBytes(frame))
+}
+
+func (h *hop) takes(plan *topologies.Plan, frame int) vtime.Time {
+	return h.all.TimeFor(plan.Framing.LineBytes(frame))
+}
+
+// hopsOf are a path's links. Where load balancing moves packets they are at best as fast as the fastest of each distance, and at best all
+// of them are busy: no flow takes less time than this allows.
+func hopsOf(plan *topologies.Plan, path []topologies.PortID) []hop {
+	hops := make([]hop, len(path))
+	for i, id := range path {
+		p := &plan.Ports[id]
+		hops[i] = hop{p.Rate, p.Rate, p.Delay}
+	}
+	if !plan.Balancing.Moving {
+		return hops
+	}
+	ways := plan.WaysBy(path[0], plan.Ports[path[len(path)-1]].Peer, plan.NextHops)
+	for i := range hops {
+		h := &hops[i]
+		h.all = 0
+		for _, id := range ways[i] {
+			p := &plan.Ports[id]
+			h.rate, h.all, h.delay = max(h.rate, p.Rate), h.all+p.Rate, min(h.delay, p.Delay)
+		}
+	}
+	return hops
+}
+
 // IdealFCT is the time a flow takes alone on its path: from the start of its first packet until the ACK of its last has
-// arrived, every link storing and forwarding, no packet carrying telemetry.
+// arrived, every link storing and forwarding, no packet carrying telemetry. Where load balancing moves packets it is what their paths
+// together allow.
 func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64) vtime.Time {
 	mtu := int64(plan.MTU)
 	packets := (size + mtu - 1) / mtu
 	last := size - (packets-1)*mtu
 	// free is when each link has serialised the packet before; the first link starts at 0.
-	free := make([]vtime.Time, len(path))
+	hops := hopsOf(plan, path)
+	free := make([]vtime.Time, len(hops))
 	send := func(frame int) (arrival vtime.Time) {
 		at := vtime.Time(0)
-		for i, id := range path {
-			p := &plan.Ports[id]
-			free[i] = max(free[i], at) + p.Rate.TimeFor(plan.Framing.LineBytes(frame))
-			at = free[i] + p.Delay
+		for i := range hops {
+			h := &hops[i]
+			start := max(free[i], at)
+			free[i] = start + h.takes(plan, frame)
+			at = start + h.time(plan, frame) + h.delay
 		}
 		return at
 	}
+	home := vtime.Time(0) // of the last ACK
+	for _, h := range hopsOf(plan, back) {
+		home += h.time(plan, ACKFrame) + h.delay
+	}
 	if packets == 1 {
-		return send(wire.DataLen(wire.OpWriteOnly, int(last))) + OneWay(plan, back, ACKFrame)
+		return send(wire.DataLen(wire.OpWriteOnly, int(last))) + home
 	}
 	send(wire.DataLen(wire.OpWriteFirst, plan.MTU))
 	middle := packets - 2
@@ -77,14 +123,14 @@ func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64)
 	}
 	if middle > followed {
 		var slowest vtime.Time
-		for _, id := range path {
-			slowest = max(slowest, plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(FullFrame(plan))))
+		for i := range hops {
+			slowest = max(slowest, hops[i].takes(plan, FullFrame(plan)))
 		}
 		for i := range free {
 			free[i] += slowest * vtime.Time(middle-followed)
 		}
 	}
-	return send(wire.DataLen(wire.OpWriteLast, int(last))) + OneWay(plan, back, ACKFrame)
+	return send(wire.DataLen(wire.OpWriteLast, int(last))) + home
 }
 
 // OneWay is the time a lone frame takes along a path.

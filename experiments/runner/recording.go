@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"slices"
+
 	"github.com/pausenet/pausenet/experiments/replay"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
@@ -23,7 +25,11 @@ func (r *runner) newRecording() *recording {
 	if rec.Flows() {
 		for i := range s.Flows {
 			f := &s.Flows[i]
-			rec.Path(i, engine.Path(s.Topology, f.Source, f.Destination, r.Flows[i].Ports))
+			path := engine.Path(s.Topology, f.Source, f.Destination, r.Flows[i].Ports)
+			if s.Topology.Balancing.Moving {
+				path = slices.Concat(s.Topology.Ways(f.Source, f.Destination, f.Pair)...)
+			}
+			rec.Path(i, path)
 		}
 	}
 	return rec

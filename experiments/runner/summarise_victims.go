@@ -32,7 +32,11 @@ func (r *runner) victims() measure.VictimSummary {
 		end := min(flows.finished(i), now)
 		paused, congested := false, false
 		look := func(f *engine.Flow) {
-			for _, id := range engine.Path(plan, f.Source, f.Destination, f.Ports) {
+			met := engine.Path(plan, f.Source, f.Destination, f.Ports)
+			if plan.Balancing.Moving {
+				met = slices.Concat(plan.Ways(f.Source, f.Destination, f.Ports.Pair)...)
+			}
+			for _, id := range met {
 				paused = paused || ports[id].paused.meet(f.Start, end)
 				congested = congested || ports[id].congested.meet(f.Start, end)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/units"
 )
 
 // verdict makes the final check. runErr is what ended the run early; nil if nothing did.
@@ -45,7 +46,26 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	r.judgeFlows(&v, sum)
 	r.judgeUnused(&v, sum)
 	r.judgeLossy(&v, sum)
+	r.noteReordering(&v, sum)
 	return v
+}
+
+// noteReordering says what the packets that overtook each other cost flows that are repaired by going back.
+func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
+	var late, naks, again int64
+	for i := range r.Scenario.Topology.Hosts {
+		n := r.engine.NIC(i)
+		late, naks = late+n.OutOfOrder, naks+n.NaksSent
+	}
+	flows := r.engine.Flows()
+	for i := range flows {
+		again += flows[i].Retransmitted()
+	}
+	if !r.Scenario.Topology.Balancing.Moving || late == 0 || sum.Drops.Frames > 0 {
+		return
+	}
+	v.Note("packets of a flow overtook each other: %d came out of order, which go-back-N takes for loss: %d NAKs, %v sent again, and no frame was lost",
+		late, naks, units.Bytes(again))
 }
 
 // isHalfway says whether a run has ended in the middle of an event: a frame was left halfway, and the invariants cannot be checked.

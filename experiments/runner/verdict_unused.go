@@ -25,9 +25,13 @@ func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 		r.judgeFlowControl(v, sum)
 		r.judgeController(v, sum)
 	}
-	if plan := r.Scenario.Topology; plan.Hash != topologies.HashOwn &&
-		!slices.ContainsFunc(plan.Routes().Groups, func(g []topologies.PortID) bool { return len(g) > 1 }) {
-		r.unused(v, "", "routing", "routing.hash was not needed: no switch has several ports to choose from")
+	if plan := r.Scenario.Topology; !slices.ContainsFunc(plan.Routes().Groups, func(g []topologies.PortID) bool { return len(g) > 1 }) {
+		if plan.Hash != topologies.HashOwn {
+			r.unused(v, "", "routing", "routing.hash was not needed: no switch has several ports to choose from")
+		}
+		if r.Scenario.Switch.Balancing != switchagent.Default().Balancing {
+			r.unused(v, "", "switch.load_balancing", "switch.load_balancing was not needed: no switch has several ports to choose from")
+		}
 	}
 	late := 0
 	for i := range r.Scenario.Faults {

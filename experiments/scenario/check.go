@@ -37,7 +37,7 @@ func Check(s *Scenario, controllers []string, seeds ...uint64) error {
 
 // Fits says what of a scenario does not go with a congestion control, in a run as in a live fabric.
 func Fits(s *Scenario, spec *cc.Spec) error {
-	if err := errors.Join(telemetryFits(s.Topology, spec), faultsFit(s, spec), trimFits(s)); err != nil {
+	if err := errors.Join(telemetryFits(s.Topology, spec), faultsFit(s, spec), trimFits(s), balancingFits(s, spec)); err != nil {
 		return err
 	}
 	if err := HostSettings(s, spec.Needs).Validate(); err != nil {
@@ -66,6 +66,10 @@ func (f *Flow) LiveFits() error {
 
 // BoundFits says what of a scenario a bound cannot be given for; nil: nothing.
 func (s *Scenario) BoundFits() error {
+	if s.Topology.Balancing.Moving {
+		return fmt.Errorf("scenario %s: a bound is of flows that keep their paths, and switch.load_balancing.mode is %v: "+
+			"--set switch.load_balancing.mode=ecmp has the bound of ECMP's paths", s.Name, s.Switch.Balancing.Mode)
+	}
 	for i := range s.Flows {
 		if own := s.Flows[i].own(); own.QPs.Count > 1 {
 			return fmt.Errorf("scenario %s: flow %d (%s) has %d QPs, which may take several paths: a bound is of flows with one", s.Name, i, s.Flows[i].Tag, own.QPs.Count)
@@ -84,6 +88,21 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 		if _, ok := wire.INTRateCode(p.Rate); !ok && plan.Nodes[p.Node].Kind == topologies.Switch {
 			return fmt.Errorf("%s %s: %s is a link of %v", spec.Name, telemetryCodes, PortLabel(plan, p.ID), p.Rate)
 		}
+	}
+	return nil
+}
+
+// balancingFits refuses load balancing by the packet under a controller whose switches or hosts know a flow by its path.
+func balancingFits(s *Scenario, spec *cc.Spec) error {
+	if !s.Switch.Balancing.ByPacket() {
+		return nil
+	}
+	const packets = "and switch.load_balancing has each packet take another: take flowlets, or another congestion control"
+	switch {
+	case spec.Needs.INT:
+		return fmt.Errorf("%s compares the telemetry of a packet with that of the one before on the same path, %s", spec.Name, packets)
+	case spec.Needs.CNM:
+		return fmt.Errorf("%s has switches know the one queue that a flow's packets are in, %s", spec.Name, packets)
 	}
 	return nil
 }

@@ -32,9 +32,9 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	}
 }
 
-// Features are those that a controller needs of a fabric.
-func Features(needs cc.SwitchNeeds) engine.Features {
-	return engine.Features{BurstDetection: needs.CNM, Telemetry: needs.INT}
+// Features are those that a controller, and the switches' settings, need of a fabric.
+func Features(s *switchagent.Settings, needs cc.SwitchNeeds) engine.Features {
+	return engine.Features{BurstDetection: needs.CNM, Telemetry: needs.INT, Flowlets: s.Balancing.Remembers()}
 }
 
 // HostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts. Where switches mark

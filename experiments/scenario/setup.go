@@ -195,7 +195,7 @@ func (u *Setup) Hosts() *hostagent.Settings {
 
 // Features are those of the run's fabric, for its plane and its engine.
 func (u *Setup) Features() engine.Features {
-	features := Features(u.Needs)
+	features := Features(&u.Scenario.Switch, u.Needs)
 	features.Reroute = u.Scenario.reroutes()
 	return features
 }
@@ -218,10 +218,12 @@ type constants struct {
 	Values      map[string]string `json:"values"`
 }
 
-// flowPath is the way a flow takes, and the UDP source port that makes ECMP choose it.
+// flowPath is the way a flow takes, and the UDP source port that makes ECMP choose it. Where load balancing has its packets take several
+// ways, it is the nodes that they may pass.
 type flowPath struct {
 	Port uint16   `json:"udp_source_port"`
-	Path []string `json:"path"`
+	Path []string `json:"path,omitempty"`
+	May  []string `json:"may_pass,omitempty"`
 	// QPs are those of the flow's other QPs.
 	QPs []flowPath `json:"qps,omitempty"`
 }
@@ -251,6 +253,19 @@ func portOwner(plan *topologies.Plan, id topologies.PortID) string {
 	return plan.Nodes[p.Node].Name
 }
 
+// wayNames are the nodes that a flow's packets may pass, source and destination included.
+func wayNames(plan *topologies.Plan, f *Flow) []string {
+	var names []string
+	seen := map[topologies.NodeID]bool{}
+	for _, p := range slices.Concat(plan.Ways(f.Source, f.Destination, f.Pair)...) {
+		if id := plan.Ports[p].Node; !seen[id] {
+			seen[id] = true
+			names = append(names, plan.Nodes[id].Name)
+		}
+	}
+	return append(names, plan.Nodes[f.Destination].Name)
+}
+
 // Resolution is what the scenario comes to in this setup.
 func (u *Setup) Resolution() Resolution {
 	s := u.Scenario
@@ -272,6 +287,9 @@ func (u *Setup) Resolution() Resolution {
 			continue
 		}
 		pathOf := func(ports engine.Ports) flowPath {
+			if s.Topology.Balancing.Moving {
+				return flowPath{Port: ports.Source, May: wayNames(s.Topology, f)}
+			}
 			return flowPath{Port: ports.Source, Path: pathNames(s.Topology, engine.Path(s.Topology, f.Source, f.Destination, ports))}
 		}
 		path := pathOf(set.Ports)

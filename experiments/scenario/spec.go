@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -249,6 +250,9 @@ func (d *decoder) decode() {
 	m.Get("quick") // has been applied, or is not wanted
 	d.s.Host = d.hostSettings(host)
 	d.s.Switch = d.switchSettings(sw, d.s.Host.DataPriority)
+	if d.s.Topology != nil {
+		d.s.Topology = d.s.Topology.WithBalancing(engine.Balancing(&d.s.Switch.Balancing))
+	}
 	if (d.live || d.s.Switch.Lossless()>>d.s.Host.DataPriority&1 == 0) && !host.Has("retransmit_timeout") {
 		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
 	}

@@ -35,5 +35,6 @@ func (d *decoder) switchSettings(v *yamlspec.Value, data uint8) switchagent.Sett
 	d.locate(v, settings.CheckSwitch(&s))
 	d.locate(v, engine.CheckFlowControl(d.s.Topology, &s))
 	d.locate(v, engine.CheckThresholds(d.s.Topology, &s))
+	d.locate(v, engine.CheckBalancing(d.s.Topology, &s))
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 )
@@ -97,6 +98,7 @@ func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 		own.ControllerSettings[spec.Name] = s.constants(spec, v.Constants)
 		if v.Switch != nil {
 			own.Switch = *v.Switch
+			own.Topology = s.Topology.WithBalancing(engine.Balancing(&own.Switch.Balancing))
 		}
 		if v.Host != nil {
 			own.Host = *v.Host

@@ -1,8 +1,10 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -68,6 +70,8 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.trimming()
 	w.telemetry()
 	w.controllers()
+	w.balancing()
+	w.polarisation()
 	return w.texts
 }
 
@@ -448,6 +452,108 @@ func (w *warner) priorities() {
 	if e := &s.ECN; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && e.Priorities&data == 0 {
 		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change", settings.Priorities(e.Priorities), w.carries())
 	}
+}
+
+// balancing warns of keys of load balancing that its mode has no use for.
+func (w *warner) balancing() {
+	b, usual := &w.s.Switch.Balancing, switchagent.Default().Balancing
+	idle := func(key, of string, changed bool) {
+		if changed {
+			w.warn("switch.load_balancing.%s has no effect: it is of %s, and the mode is %v", key, of, b.Mode)
+		}
+	}
+	if b.Mode != switchagent.BalanceECMP {
+		idle("seed", "ecmp", b.Seed != usual.Seed)
+		idle("fields", "ecmp", b.Fields != usual.Fields)
+	}
+	if !b.Flowlets() {
+		idle("gap", "flowlet, and adaptive by the flowlet", b.Gap != usual.Gap)
+	}
+	if b.Mode != switchagent.BalanceSpray {
+		idle("order", "spray", b.RoundRobin)
+	}
+	if b.Mode != switchagent.BalanceAdaptive {
+		idle("by", "adaptive", b.ByFlowlet)
+	}
+}
+
+// mostPolarised bounds the flows whose paths polarisation looks at, and improbable is the logarithm of the probability below which an uneven
+// choice is none of chance.
+const (
+	mostPolarised = 20_000
+	improbable    = -21 // 1e-9
+)
+
+// polarisation warns of switches that choose among far fewer of their equal-cost ports than a hash of their flows alone would: the switches
+// before them have chosen those flows by the same hash, or what is hashed is the same of all.
+func (w *warner) polarisation() {
+	plan, b := w.s.Topology, &w.s.Switch.Balancing
+	if b.Mode != switchagent.BalanceECMP || plan.Balancing.Moving || !plan.Balancing.OneSeed && plan.Balancing.Fields == 0 {
+		return
+	}
+	type choice struct{ sw, group int32 }
+	type taken struct {
+		flows int
+		ports map[topologies.PortID]bool
+	}
+	routes, portsOf := plan.Routes(), w.s.PortsOf(w.s.Seed)
+	choices := map[choice]*taken{}
+	for i := range w.s.Flows[:min(len(w.s.Flows), mostPolarised)] {
+		f := &w.s.Flows[i]
+		ports, err := portsOf(i)
+		if err != nil {
+			return // Check says so
+		}
+		leaf := int(routes.Leaf[plan.Ports[plan.Nodes[f.Destination].Ports[f.Pair.To]].Interface])
+		for _, id := range engine.Path(plan, f.Source, f.Destination, ports)[1:] {
+			sw := plan.Nodes[plan.Ports[id].Node].Index
+			group := routes.ToLeaf[sw*routes.Leaves+leaf]
+			if group == topologies.AtLeaf || len(routes.Groups[group]) < 2 {
+				continue
+			}
+			c := choices[choice{int32(sw), group}]
+			if c == nil {
+				c = &taken{ports: map[topologies.PortID]bool{}}
+				choices[choice{int32(sw), group}] = c
+			}
+			c.flows++
+			c.ports[id] = true
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(choices), func(a, b choice) int { return cmp.Or(cmp.Compare(a.sw, b.sw), cmp.Compare(a.group, b.group)) })
+	var names []string
+	var example string
+	for _, key := range keys {
+		c := choices[key]
+		n, used := len(routes.Groups[key.group]), len(c.ports)
+		if used == n || chance(n, used, c.flows) > improbable {
+			continue
+		}
+		name := plan.Nodes[plan.Switch[key.sw]].Name
+		if names == nil {
+			example = fmt.Sprintf("%s has %d equal-cost ports for %d flows, which take %d of them", name, n, c.flows, used)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return
+	}
+	why, remedy := fmt.Sprintf("they hash %v only", b.Fields), "load_balancing.fields: 5-tuple"
+	if plan.Balancing.OneSeed {
+		why, remedy = "the switches before them have chosen these flows by the same hash, of one seed", "load_balancing.seed: own"
+	}
+	w.warn("hashes are polarised at %s: %s; %s; switch.%s is what to change", Few(names), example, why, remedy)
+}
+
+// chance bounds the logarithm of the probability that so many flows take no more than used of n ports, each at random.
+func chance(n, used, flows int) float64 {
+	ways := 0.0 // to pick the ports, as a logarithm
+	for i := range used {
+		ways += math.Log(float64(n-i) / float64(i+1))
+	}
+	return ways + float64(flows)*math.Log(float64(used)/float64(n))
 }
 
 // scheduler warns of weights that change nothing: those of priorities that carry nothing, or of one alone, that is served when it

@@ -194,6 +194,13 @@ func features(r *run) []string {
 	on(weighted > 1, "DWRR of several priorities")
 	on(choices(s.Topology), "ECMP")
 	on(choices(s.Topology) && s.Topology.Hash == topologies.HashHPCC, "ECMP by HPCC's hash")
+	balancing := &s.Switch.Balancing
+	on(choices(s.Topology) && balancing.Fields != switchagent.HashFiveTuple && balancing.Mode == switchagent.BalanceECMP, "ECMP by some fields")
+	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceFlowlet, "flowlets")
+	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceSpray && !balancing.RoundRobin, "spraying at random")
+	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceSpray && balancing.RoundRobin, "spraying in turn")
+	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceAdaptive && !balancing.ByFlowlet, "the shortest queue for each packet")
+	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceAdaptive && balancing.ByFlowlet, "the shortest queue for each flowlet")
 	on(s.Topology.Framing != 0, "framing ns3")
 	on(choices(s.Topology) && s.Topology.Weighted(), "ECMP by weights")
 	several := 0

@@ -52,9 +52,39 @@ func drawCase(d chooser, f fabric) *testCase {
 	singlePort := !slices.ContainsFunc(c.Fabric.Hosts, func(h hostLink) bool { return len(h.More) > 0 })
 	if d.chance("hash of HPCC's simulator", 25) && singlePort && !weighted {
 		c.Hash = topologies.HashHPCC
+	} else {
+		c.drawBalancing(d)
 	}
 	c.drawOwn(d)
+	if !c.balances() {
+		c.Switch.Balancing = switchagent.Default().Balancing
+	}
 	return c
+}
+
+// balances says whether the congestion controls of the flows go with the load balancing.
+func (c *testCase) balances() bool {
+	s, err := c.scenario()
+	if err != nil {
+		panic(err)
+	}
+	_, err = scenario.NewSetup(s, s.Controllers[0], s.Seed)
+	return err == nil
+}
+
+// drawBalancing draws how switches choose among equal-cost ports.
+func (c *testCase) drawBalancing(d chooser) {
+	b := &c.Switch.Balancing
+	if !d.chance("load balancing", 50) {
+		return
+	}
+	b.Mode = pick(d, "mode", switchagent.BalanceECMP, switchagent.BalanceFlowlet, switchagent.BalanceSpray, switchagent.BalanceAdaptive)
+	b.Fields = pick(d, "fields", switchagent.HashFiveTuple, switchagent.HashAddresses, switchagent.HashSource, switchagent.HashDestination, switchagent.HashPorts)
+	if d.chance("one seed", 50) {
+		b.Seed = d.Int("seed of the hash", 0, 1<<32-1)
+	}
+	b.Gap = d.time("gap", vtime.Nanosecond, 50*vtime.Microsecond)
+	b.RoundRobin, b.ByFlowlet = d.chance("in turn", 50), d.chance("by flowlet", 50)
 }
 
 func drawHost(d chooser) hostagent.Settings {
@@ -344,7 +374,7 @@ func (c *testCase) drawPerRate(d chooser) {
 // among them, are drawn by their rows.
 var drawnByHand = []string{
 	"buffer", "lossy_limit", "lossy_alpha", "trim", "recovery", "selective.*", "pfc.*", "ecn.*", "flow_control", "cbfc.*", "detector", "tcd.q_len", "tcd.t_max", "tcd.epsilon", "tcd.mark",
-	"cnm.ecn_threshold", "cnm.threshold", "cnm.window", "cnm.repeat", "cnm.shared_at", "cnm.shared_by", "scheduler.*",
+	"cnm.ecn_threshold", "cnm.threshold", "cnm.window", "cnm.repeat", "cnm.shared_at", "cnm.shared_by", "scheduler.*", "load_balancing.*",
 	"data_priority", "control_priority", "ack_priority", "ack_when_paused", "ack_every", "cnp_interval", "retransmit_timeout", "nak_interval",
 }
 

@@ -101,6 +101,7 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	defaults, host := switchagent.Default(), hostagent.Default()
 	set(func(c *testCase) { c.Switch, c.Host = defaults, host })
 	set(func(c *testCase) { c.Hash = topologies.HashOwn })
+	set(func(c *testCase) { c.Switch.Balancing = defaults.Balancing })
 	set(func(c *testCase) { c.Constants = nil })
 	set(func(c *testCase) { c.Faults = nil })
 	for i := len(c.Faults) - 1; i >= 0; i-- {

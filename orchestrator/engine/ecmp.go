@@ -2,11 +2,15 @@ package engine
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -29,20 +33,26 @@ func FirstPorts(salt uint64) Ports {
 
 const entropyPorts = 0x10000 - wire.MinEntropyPort
 
-// ecmpHash is c/ingress.h's ecmp_hash for a RoCE packet. A test compares the two.
-func ecmpHash(seed uint32, source, destination [4]byte, sourcePort uint16) uint32 {
-	h := seed ^ binary.BigEndian.Uint32(source[:])
+// ecmpHash is c/hash.h's ecmp_hash of some fields of a RoCE packet, by default of all. A test compares the two.
+func ecmpHash(seed, fields uint32, source, destination [4]byte, sourcePort uint16) uint32 {
+	of := func(field, value uint32) uint32 {
+		if fields != 0 && fields&field == 0 {
+			return 0
+		}
+		return value
+	}
+	h := seed ^ of(ebpf.FieldSource, binary.BigEndian.Uint32(source[:]))
 	h = (h ^ h>>16) * 0x85ebca6b
-	h ^= binary.BigEndian.Uint32(destination[:])
+	h ^= of(ebpf.FieldDestination, binary.BigEndian.Uint32(destination[:]))
 	h = (h ^ h>>13) * 0xc2b2ae35
-	h ^= uint32(sourcePort)<<16 | wire.PortRoCE
+	h ^= of(ebpf.FieldPorts, uint32(sourcePort)<<16|wire.PortRoCE)
 	h = (h ^ h>>16) * 0x85ebca6b
-	h ^= wire.ProtocolUDP
+	h ^= of(ebpf.FieldProtocol, wire.ProtocolUDP)
 	h = (h ^ h>>13) * 0xc2b2ae35
 	return h ^ h>>16
 }
 
-// hpccHash is c/ingress.h's hpcc_hash: MurmurHash3 (x86, 32 bits) of the addresses and ports that a packet has in HPCC's simulator.
+// hpccHash is c/hash.h's hpcc_hash: MurmurHash3 (x86, 32 bits) of the addresses and ports that a packet has in HPCC's simulator.
 func hpccHash(seed, source, destination uint32, ports Ports) uint32 {
 	h := seed
 	for _, k := range [...]uint32{source, destination, uint32(ports.Source) | uint32(ports.Destination)<<16} {
@@ -68,20 +78,90 @@ func ecmpSeed(plan *topologies.Plan, sw int) uint32 {
 	if plan.Hash == topologies.HashHPCC {
 		return uint32(plan.Switch[sw])
 	}
+	if plan.Balancing.OneSeed {
+		return plan.Balancing.Seed
+	}
 	return ownSeed(sw)
+}
+
+// Balancing is what a switch's settings mean for the ways of flows.
+func Balancing(s *switchagent.LoadBalancing) topologies.Balancing {
+	if s.Mode != switchagent.BalanceECMP {
+		return topologies.Balancing{Moving: true}
+	}
+	b := topologies.Balancing{Fields: hashFields[s.Fields]}
+	if s.Seed != switchagent.OwnSeed {
+		b.OneSeed, b.Seed = true, uint32(s.Seed)
+	}
+	return b
+}
+
+// hashFields are the fields as the pipelines have them.
+var hashFields = []uint32{
+	switchagent.HashFiveTuple: 0, switchagent.HashAddresses: ebpf.FieldSource | ebpf.FieldDestination, switchagent.HashSource: ebpf.FieldSource,
+	switchagent.HashDestination: ebpf.FieldDestination, switchagent.HashPorts: ebpf.FieldPorts,
+}
+
+// fillChoice writes how the switch with an index chooses among equal-cost ports into the pipelines' tables.
+func fillChoice(t *ebpf.SwitchState, plan *topologies.Plan, s *switchagent.LoadBalancing, index int) error {
+	if b := Balancing(s); b != plan.Balancing {
+		return fmt.Errorf("%s balances load by %v, and the plan has the ways of %+v: make the plan with WithBalancing", plan.Nodes[plan.Switch[index]].Name, s.Mode, plan.Balancing)
+	}
+	t.EcmpSeed, t.FlowletGap, t.HashFields = ecmpSeed(plan, index), uint64(s.Gap), hashFields[s.Fields]
+	t.Choice = ebpf.ChoiceHash
+	switch {
+	case s.Mode == switchagent.BalanceECMP && plan.Hash == topologies.HashHPCC:
+		t.Choice = ebpf.ChoiceHPCC
+	case s.Mode == switchagent.BalanceECMP && t.HashFields != 0:
+		t.Choice = ebpf.ChoiceFields
+	case s.Mode == switchagent.BalanceFlowlet:
+		t.Choice = ebpf.ChoiceFlowlet
+	case s.Mode == switchagent.BalanceSpray && s.RoundRobin:
+		t.Choice = ebpf.ChoiceRoundRobin
+	case s.Mode == switchagent.BalanceSpray:
+		t.Choice = ebpf.ChoiceRandom
+	case s.Mode == switchagent.BalanceAdaptive && s.ByFlowlet:
+		t.Choice = ebpf.ChoiceAdaptiveFlowlet
+	case s.Mode == switchagent.BalanceAdaptive:
+		t.Choice = ebpf.ChoiceAdaptive
+	}
+	return nil
+}
+
+// CheckBalancing says what of a switch's load balancing does not go with the topology; nil without one.
+func CheckBalancing(plan *topologies.Plan, s *switchagent.Settings) error {
+	b := &s.Balancing
+	if plan == nil || b.Mode == switchagent.BalanceECMP && b.Seed == switchagent.OwnSeed && b.Fields == switchagent.HashFiveTuple {
+		return nil
+	}
+	if plan.Hash == topologies.HashHPCC {
+		return schema.Errorf("load_balancing", "has no say where routing.hash is hpcc: leave one of them out")
+	}
+	for _, group := range plan.Routes().Groups {
+		if b.Mode == switchagent.BalanceAdaptive && len(group) > ebpf.MostCompared {
+			return schema.Errorf("load_balancing.mode", "adaptive compares %d queues at most, and %s has %d equal-cost ports: take spray", ebpf.MostCompared,
+				plan.Nodes[plan.Ports[group[0]].Node].Name, len(group))
+		}
+	}
+	return nil
 }
 
 // ownSeed does not depend on the run's seed: a flow keeps its path from run to run.
 func ownSeed(sw int) uint32 { return uint32(splitmix.At(uint64(sw)+1, 0) >> 32) }
 
-// Path is the way that the pipelines will send a flow's packets: the ports they leave by, the source's own first.
+// Path is the way that the pipelines will send a flow's packets: the ports they leave by, the source's own first. Where load balancing moves
+// packets (topologies.Balancing) it is one of several.
 func Path(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports) []topologies.PortID {
 	return path(plan, source, destination, ports, plan.NextHops)
 }
 
-// Way is the same of a flow that there is, as routes are now, after faults. It ends at a switch that has no route.
+// Way is the same of a flow that there is, as routes are now, after faults. It ends at a switch that has no route. Where load balancing moves
+// packets it is the ports of all their ways.
 func (e *Engine) Way(flow int) []topologies.PortID {
 	f := &e.flows[flow]
+	if e.plan.Balancing.Moving {
+		return slices.Concat(e.plan.WaysBy(e.plan.Nodes[f.Source].Ports[f.Ports.From], e.plan.Nodes[f.Destination].Ports[f.Ports.To], e.nextHops)...)
+	}
 	return path(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
 }
 
@@ -115,7 +195,7 @@ func path(plan *topologies.Plan, source, destination topologies.NodeID, ports Po
 		if plan.Hash == topologies.HashHPCC {
 			h = hpccHash(seed, HPCCAddress(source), HPCCAddress(destination), ports)
 		} else {
-			h = ecmpHash(seed, plan.Address(from.ID).As4(), plan.Address(to.ID).As4(), ports.Source)
+			h = ecmpHash(seed, plan.Balancing.Fields, plan.Address(from.ID).As4(), plan.Address(to.ID).As4(), ports.Source)
 		}
 		next := hops[int(h%uint32(len(hops)))]
 		path = append(path, next)
@@ -148,9 +228,18 @@ func PinPath(plan *topologies.Plan, source, destination topologies.NodeID, via [
 	for i := range n {
 		ports := first
 		ports.Source = uint16(least + (int(first.Source)-least+i)%n)
-		if len(via) == 0 || passes(plan, Path(plan, source, destination, ports), via) {
+		if len(via) == 0 {
 			return ports, nil
 		}
+		if plan.Balancing.Moving {
+			break
+		}
+		if passes(plan, Path(plan, source, destination, ports), via) {
+			return ports, nil
+		}
+	}
+	if plan.Balancing.Moving {
+		return Ports{}, errors.New("has via, and switch.load_balancing has its packets take several paths: leave one of them out")
 	}
 	return Ports{}, fmt.Errorf("no path from %s to %s goes through all of the switches asked for",
 		plan.Nodes[source].Name, plan.Nodes[destination].Name)

@@ -8,6 +8,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/wasm"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -75,7 +76,7 @@ func TestECMPHashIsThePipelines(t *testing.T) {
 		k.State.Switches[0].EcmpSeed = seed
 		k.State.Routes[host] = ebpf.Route{PortOrFirst: start, Count: group}
 
-		want := topologies.PortID(start + ecmpHash(seed, source, destination, port)%group)
+		want := topologies.PortID(start + ecmpHash(seed, 0, source, destination, port)%group)
 		if got := choose(t, k, 0, source, destination, Ports{Source: port}); got != want {
 			t.Fatalf("%v to %v from port %d, seed %#x: the pipeline takes port %d of %d from %d, Go %d",
 				source, destination, port, seed, got, group, start, want)
@@ -101,11 +102,18 @@ func TestPathIsThePipelines(t *testing.T) {
 			}
 			k := loadBare(t, TableSizes(plan, Features{}))
 			FillTables(plan, &k.State)
-			for i := range k.State.Switches {
-				k.State.Switches[i].EcmpSeed = ecmpSeed(plan, i)
-			}
 			rng := rand.New(rand.NewPCG(7, 11))
-			for range 1500 {
+			balancing := switchagent.Default().Balancing
+			for n := range 1500 {
+				if n%50 == 0 { // the first 50 by the defaults
+					plan = plan.WithBalancing(Balancing(&balancing))
+					for i := range k.State.Switches {
+						if err := fillChoice(&k.State.Switches[i], plan, &balancing, i); err != nil {
+							t.Fatal(err)
+						}
+					}
+					balancing.Fields, balancing.Seed = switchagent.HashFields(rng.IntN(5)), rng.IntN(1<<32)-1
+				}
 				a, b := rng.IntN(len(plan.Hosts)), rng.IntN(len(plan.Hosts))
 				if a == b {
 					continue

@@ -180,8 +180,11 @@ func New(c Config) (*Engine, error) {
 		buffer, thresholds := c.Switches[i].Resolve(cables)
 		sw := &e.state.Switches[i]
 		*sw = ebpf.SwitchState{
-			Cnm: oneIf(c.Features.BurstDetection), IntOn: oneIf(c.Features.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()), Hash: uint32(plan.Hash),
-			Seed: splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0), EcmpSeed: ecmpSeed(plan, i),
+			Cnm: oneIf(c.Features.BurstDetection), IntOn: oneIf(c.Features.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()),
+			Seed: splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0),
+		}
+		if err := fillChoice(sw, plan, &c.Switches[i].Balancing, i); err != nil {
+			return nil, err
 		}
 		fillSwitch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds)
 		if c.Features.Telemetry {

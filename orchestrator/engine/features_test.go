@@ -12,7 +12,7 @@ import (
 func TestFeaturesAgree(t *testing.T) {
 	plan := parsePlan(t, "star: {hosts: 2}")
 	sw, host := switchagent.Default(), hostagent.Default()
-	all := []Features{{}, {BurstDetection: true}, {Telemetry: true}, {Reroute: true}, {Live: true}, {BurstDetection: true, Telemetry: true}}
+	all := []Features{{}, {BurstDetection: true}, {Telemetry: true}, {Reroute: true}, {Live: true}, {Flowlets: true}, {BurstDetection: true, Telemetry: true}}
 	for _, name := range []string{PlaneWasm, PlaneKernel} {
 		t.Run(name, func(t *testing.T) {
 			for _, has := range all {

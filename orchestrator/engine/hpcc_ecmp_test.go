@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -121,7 +122,7 @@ func TestHPCCPaths(t *testing.T) {
 		k := loadBare(t, TableSizes(plan, Features{}))
 		FillTables(plan, &k.State)
 		for i := range k.State.Switches {
-			k.State.Switches[i].EcmpSeed, k.State.Switches[i].Hash = ecmpSeed(plan, i), uint32(plan.Hash)
+			k.State.Switches[i].EcmpSeed, k.State.Switches[i].Choice = ecmpSeed(plan, i), ebpf.ChoiceHPCC
 		}
 		for _, f := range v.flows[i] {
 			there := Path(plan, f.source, f.destination, f.ports)

@@ -53,16 +53,6 @@ type labOptions struct {
 func newLab(t testing.TB, topology string, o labOptions) *lab {
 	t.Helper()
 	plan := parsePlan(t, topology)
-	features := Features{BurstDetection: o.burst, Reroute: o.reroute}
-	plane, err := OpenWasmPlane(plan, features)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.ECN.Mode = switchagent.ECNOff
 	if o.sw != nil {
@@ -79,6 +69,17 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 			t.Fatal(err)
 		}
 	}
+	plan = plan.WithBalancing(Balancing(&sw.Balancing))
+	features := Features{BurstDetection: o.burst, Reroute: o.reroute, Flowlets: sw.Balancing.Remembers()}
+	plane, err := OpenWasmPlane(plan, features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	l := &lab{TB: t, plan: plan, plane: plane, sent: map[[2]int]uint64{}}
 	l.Engine = newEngine(t, Config{
 		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,

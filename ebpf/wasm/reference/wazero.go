@@ -41,7 +41,7 @@ func Load(n ebpf.Sizes) (*wasm.Pipelines, error) {
 // Setup implements wasm.Machine.
 func (m *machine) Setup(n wasm.Entries) (tables uint32, err error) {
 	result, err := m.module.ExportedFunction("setup").Call(m.context, 0, uint64(n.Ports), uint64(n.Switches), uint64(n.Hosts), uint64(n.Leaves),
-		uint64(n.NextHops), uint64(n.Flows), uint64(n.Fanouts))
+		uint64(n.NextHops), uint64(n.Flows), uint64(n.Fanouts), uint64(n.Flowlets))
 	if err != nil {
 		return 0, err
 	}

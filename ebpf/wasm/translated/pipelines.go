@@ -43,9 +43,9 @@ func (m *wasmMemory) Grow(delta, max int64) int64 {
 	return memory_grow(&m.memory, delta, max)
 }
 
-func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6, v7 int32) int32 {
-	var v8 int64
-	var v9, v10 int32
+func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6, v7, v8 int32) int32 {
+	var v9 int64
+	var v10, v11 int32
 	store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v2))
 	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v1))
 	store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v3))
@@ -53,21 +53,22 @@ func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6, v7 int32) int32 {
 	store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(v5))
 	store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v6))
 	store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(v7))
+	store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v8))
 	{
-		v8 = int64(uint32(v1)) * i64(1088)
-		t0 := v8
+		v9 = int64(uint32(v1)) * i64(1088)
+		t0 := v9
 		t1 := v0
 		v1 = (i32(10192) + i32(63)) & i32(-64)
-		v9 = t1 + v1
-		if uint64(t0) <= uint64(uint32(i32(-65537)-v9)) {
+		v10 = t1 + v1
+		if uint64(t0) <= uint64(uint32(i32(-65537)-v10)) {
 			goto l0
 		}
-		v0 = v9
+		v0 = v10
 		goto l1
 	}
 l0:
-	v0 = (v0 + v1 + int32(v8) + i32(63)) & i32(-64)
-	v10 = v0 + i32(0xffff)
+	v0 = (v0 + v1 + int32(v9) + i32(63)) & i32(-64)
+	v11 = v0 + i32(0xffff)
 l3:
 	{
 		t2 := int32(len(m.memory) >> 16)
@@ -76,33 +77,33 @@ l3:
 		if uint32(t3) <= uint32(v1) {
 			goto l2
 		}
-		t4 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		t4 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
 		if t4 != i32(-1) {
 			goto l3
 		}
 	}
 l1:
-	v9 = i32(0)
+	v10 = i32(0)
 l2:
-	store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v9))
-	v8 = int64(uint32(v2)) * i64(1920)
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v0)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1696, uint32(v10))
+	v9 = int64(uint32(v2)) * i64(1944)
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l4
 	}
-	v10 = v0
+	v11 = v0
 	goto l5
 l4:
-	v10 = (int32(v8) | i32(63) + v0) & i32(-64)
-	v9 = v10 + i32(0xffff)
+	v11 = (int32(v9) + v0 + i32(63)) & i32(-64)
+	v10 = v11 + i32(0xffff)
 l7:
 	{
 		t5 := int32(len(m.memory) >> 16)
-		t6 := v10
+		t6 := v11
 		v1 = t5 << 16
 		if uint32(t6) <= uint32(v1) {
 			goto l6
 		}
-		t7 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		t7 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
 		if t7 != i32(-1) {
 			goto l7
 		}
@@ -110,16 +111,16 @@ l7:
 l5:
 	v0 = i32(0)
 l6:
-	store32(m.memory, uint64(uint32(i32(0)))+1696, uint32(v0))
-	v8 = int64(uint32(v4*v2)) << 3
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v10)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1700, uint32(v0))
+	v9 = int64(uint32(v4*v2)) << 3
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v11)) {
 		goto l8
 	}
-	v0 = v10
+	v0 = v11
 	goto l9
 l8:
-	v0 = (int32(v8) + v10 + i32(63)) & i32(-64)
-	v9 = v0 + i32(0xffff)
+	v0 = (int32(v9) + v11 + i32(63)) & i32(-64)
+	v10 = v0 + i32(0xffff)
 l11:
 	{
 		t8 := int32(len(m.memory) >> 16)
@@ -128,33 +129,33 @@ l11:
 		if uint32(t9) <= uint32(v1) {
 			goto l10
 		}
-		t10 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		t10 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
 		if t10 != i32(-1) {
 			goto l11
 		}
 	}
 l9:
-	v10 = i32(0)
+	v11 = i32(0)
 l10:
-	store32(m.memory, uint64(uint32(i32(0)))+1700, uint32(v10))
-	v8 = int64(uint32(v5)) << 3
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v0)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1704, uint32(v11))
+	v9 = int64(uint32(v5)) << 3
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l12
 	}
-	v10 = v0
+	v11 = v0
 	goto l13
 l12:
-	v10 = (int32(v8) + v0 + i32(63)) & i32(-64)
-	v9 = v10 + i32(0xffff)
+	v11 = (int32(v9) + v0 + i32(63)) & i32(-64)
+	v10 = v11 + i32(0xffff)
 l15:
 	{
 		t11 := int32(len(m.memory) >> 16)
-		t12 := v10
+		t12 := v11
 		v1 = t11 << 16
 		if uint32(t12) <= uint32(v1) {
 			goto l14
 		}
-		t13 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		t13 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
 		if t13 != i32(-1) {
 			goto l15
 		}
@@ -162,16 +163,16 @@ l15:
 l13:
 	v0 = i32(0)
 l14:
-	store32(m.memory, uint64(uint32(i32(0)))+1704, uint32(v0))
-	v8 = int64(uint32(v3)) << 4
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v10)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1708, uint32(v0))
+	v9 = int64(uint32(v3)) << 4
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v11)) {
 		goto l16
 	}
-	v0 = v10
+	v0 = v11
 	goto l17
 l16:
-	v0 = (int32(v8) + v10 + i32(63)) & i32(-64)
-	v9 = v0 + i32(0xffff)
+	v0 = (int32(v9) + v11 + i32(63)) & i32(-64)
+	v10 = v0 + i32(0xffff)
 l19:
 	{
 		t14 := int32(len(m.memory) >> 16)
@@ -180,33 +181,33 @@ l19:
 		if uint32(t15) <= uint32(v1) {
 			goto l18
 		}
-		t16 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		t16 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
 		if t16 != i32(-1) {
 			goto l19
 		}
 	}
 l17:
-	v10 = i32(0)
+	v11 = i32(0)
 l18:
-	store32(m.memory, uint64(uint32(i32(0)))+1708, uint32(v10))
-	v8 = int64(uint32(v6)) * i64(48)
-	if uint64(v8) <= uint64(uint32(i32(-65537)-v0)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(v11))
+	v9 = int64(uint32(v6)) * i64(48)
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l20
 	}
-	v10 = v0
+	v11 = v0
 	goto l21
 l20:
-	v10 = (int32(v8) + v0 + i32(63)) & i32(-64)
-	v9 = v10 + i32(0xffff)
+	v11 = (int32(v9) + v0 + i32(63)) & i32(-64)
+	v10 = v11 + i32(0xffff)
 l23:
 	{
 		t17 := int32(len(m.memory) >> 16)
-		t18 := v10
+		t18 := v11
 		v1 = t17 << 16
 		if uint32(t18) <= uint32(v1) {
 			goto l22
 		}
-		t19 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
+		t19 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
 		if t19 != i32(-1) {
 			goto l23
 		}
@@ -214,95 +215,124 @@ l23:
 l21:
 	v0 = i32(0)
 l22:
-	v2 = i32(0)
-	store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(v0))
-	v1 = i32(0)
-	v8 = int64(uint32(v7)) << 3
-	if uint64(v8) > uint64(uint32(i32(-65537)-v10)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1716, uint32(v0))
+	v9 = int64(uint32(v7)) << 3
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v11)) {
 		goto l24
 	}
-	v0 = (int32(v8) + v10 + i32(63)) & i32(-64)
-	v9 = v0 + i32(0xffff)
-l26:
+	v0 = v11
+	goto l25
+l24:
+	v0 = (int32(v9) + v11 + i32(63)) & i32(-64)
+	v10 = v0 + i32(0xffff)
+l27:
 	{
 		t20 := int32(len(m.memory) >> 16)
 		t21 := v0
 		v1 = t20 << 16
 		if uint32(t21) <= uint32(v1) {
-			goto l25
-		}
-		t22 := int32(memory_grow(&m.memory, int64(int32(uint32(v9-v1)>>16)), maxMem))
-		if t22 != i32(-1) {
 			goto l26
 		}
+		t22 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		if t22 != i32(-1) {
+			goto l27
+		}
 	}
-	v1 = i32(0)
-	goto l24
 l25:
-	v1 = v10
-l24:
-	store32(m.memory, uint64(uint32(i32(0)))+1716, uint32(v1))
-	{
-		t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-		v0 = t23
-		if v0 == 0 {
-			goto l27
-		}
-		t24 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-		v10 = t24
-		if v10 == 0 {
-			goto l27
-		}
-		t25 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
-		v9 = t25
-		if v9 == 0 {
-			goto l27
-		}
-		t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-		v7 = t26
-		if v7 == 0 {
-			goto l27
-		}
-		t27 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-		v6 = t27
-		if v6 == 0 {
-			goto l27
-		}
-		t28 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-		v5 = t28
-		if v5 == 0 {
-			goto l27
-		}
-		if v1 == 0 {
-			goto l27
-		}
-		store32(m.memory, uint64(uint32(i32(0)))+1856, uint32(v1))
-		store32(m.memory, uint64(uint32(i32(0)))+1852, uint32(v5))
-		store32(m.memory, uint64(uint32(i32(0)))+1848, uint32(v6))
-		store32(m.memory, uint64(uint32(i32(0)))+1844, uint32(v7))
-		store32(m.memory, uint64(uint32(i32(0)))+1840, uint32(v9))
-		store32(m.memory, uint64(uint32(i32(0)))+1836, uint32(v10))
-		store32(m.memory, uint64(uint32(i32(0)))+1832, uint32(v0))
-		store32(m.memory, uint64(uint32(i32(0)))+1828, uint32(i32(1864)))
-		store32(m.memory, uint64(uint32(i32(0)))+1824, uint32(i32(1720)))
-		v2 = i32(1824)
+	v11 = i32(0)
+l26:
+	store32(m.memory, uint64(uint32(i32(0)))+1720, uint32(v11))
+	v9 = int64(uint32(v8)) << 4
+	if uint64(v9) > uint64(uint32(i32(-65537)-v0)) {
+		goto l28
 	}
-l27:
-	return v2
+	v11 = (int32(v9) + v0 + i32(63)) & i32(-64)
+	v10 = v11 + i32(0xffff)
+l30:
+	{
+		t23 := int32(len(m.memory) >> 16)
+		t24 := v11
+		v1 = t23 << 16
+		if uint32(t24) <= uint32(v1) {
+			goto l29
+		}
+		t25 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		if t25 != i32(-1) {
+			goto l30
+		}
+	}
+l28:
+	v0 = i32(0)
+l29:
+	v1 = i32(0)
+	store32(m.memory, uint64(uint32(i32(0)))+1724, uint32(v0))
+	{
+		t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+		v11 = t26
+		if v11 == 0 {
+			goto l31
+		}
+		t27 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+		v10 = t27
+		if v10 == 0 {
+			goto l31
+		}
+		t28 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+		v2 = t28
+		if v2 == 0 {
+			goto l31
+		}
+		t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+		v8 = t29
+		if v8 == 0 {
+			goto l31
+		}
+		t30 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+		v7 = t30
+		if v7 == 0 {
+			goto l31
+		}
+		t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+		v6 = t31
+		if v6 == 0 {
+			goto l31
+		}
+		t32 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
+		v5 = t32
+		if v5 == 0 {
+			goto l31
+		}
+		if v0 == 0 {
+			goto l31
+		}
+		store32(m.memory, uint64(uint32(i32(0)))+1868, uint32(v0))
+		store32(m.memory, uint64(uint32(i32(0)))+1864, uint32(v5))
+		store32(m.memory, uint64(uint32(i32(0)))+1860, uint32(v6))
+		store32(m.memory, uint64(uint32(i32(0)))+1856, uint32(v7))
+		store32(m.memory, uint64(uint32(i32(0)))+1852, uint32(v8))
+		store32(m.memory, uint64(uint32(i32(0)))+1848, uint32(v2))
+		store32(m.memory, uint64(uint32(i32(0)))+1844, uint32(v10))
+		store32(m.memory, uint64(uint32(i32(0)))+1840, uint32(v11))
+		store32(m.memory, uint64(uint32(i32(0)))+1836, uint32(i32(1872)))
+		store32(m.memory, uint64(uint32(i32(0)))+1832, uint32(i32(1728)))
+		v1 = i32(1832)
+	}
+l31:
+	return v1
 }
 
 func (m *Module) Xleave(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 int32
 	var v11, v12, v13, v14 int64
-	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
-	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t0+i64(1)))
+	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1824))
+	store64(m.memory, uint64(uint32(i32(0)))+1824, uint64(t0+i64(1)))
 	{
-		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1732))
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
 		switch t1 {
 		default:
 			return
 		case 0, 6:
-			t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1760))
+			t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1768))
 			v1 = t2
 			if v1 == i32(-1) {
 				return
@@ -311,7 +341,7 @@ func (m *Module) Xleave(v0 int32) {
 			if uint32(t3) <= uint32(v1) {
 				return
 			}
-			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
 			v2 = t4
 			if v2 == 0 {
 				return
@@ -327,13 +357,13 @@ func (m *Module) Xleave(v0 int32) {
 			if uint32(t6) <= uint32(v4) {
 				return
 			}
-			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
 			v5 = t8
 			if v5 == 0 {
 				return
 			}
 			{
-				v6 = v5 + v4*i32(1920)
+				v6 = v5 + v4*i32(1944)
 				t9 := int32(load32(m.memory, uint64(uint32(v6))+32))
 				v7 = t9
 				if v7 == 0 {
@@ -343,13 +373,13 @@ func (m *Module) Xleave(v0 int32) {
 				if t10 != 0 {
 					goto l2
 				}
-				t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+				t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
 				v8 = t11
 				if (v8<<8|int32(uint32(v8)>>8))&i32(0xffff) != i32(2048) {
 					goto l2
 				}
-				t12 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1920)))+36))
-				t13 := int32(m.memory[uint64(uint32(i32(0)))+1879])
+				t12 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1944)))+36))
+				t13 := int32(m.memory[uint64(uint32(i32(0)))+1887])
 				v8 = t13
 				v9 = int32(uint32(v8) >> 5)
 				if i32_shr_u(t12, v9)&i32(1) == 0 {
@@ -358,23 +388,23 @@ func (m *Module) Xleave(v0 int32) {
 				if uint32(v7+i32(-1)) < uint32(i32(2)) {
 					goto l3
 				}
-				m.fn2(v5+v4*i32(1920), v3, v2+v1*i32(1088)+v9<<6+i32(64), v0)
+				m.fn2(v5+v4*i32(1944), v3, v2+v1*i32(1088)+v9<<6+i32(64), v0)
 				goto l2
 			l3:
 				v3 = v8 & i32(3)
 				if v3 == 0 {
 					goto l2
 				}
-				t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1764))
+				t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
 				v9 = t14
 				{
 					{
 						{
-							t15 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1920)))+48))
+							t15 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1944)))+48))
 							if t15 == 0 {
 								goto l4
 							}
-							t16 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+							t16 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
 							if t16 == i32(2) {
 								goto l5
 							}
@@ -387,9 +417,9 @@ func (m *Module) Xleave(v0 int32) {
 					}
 				l5:
 					t18 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
-					t19 := v5 + v4*i32(1920)
+					t19 := v5 + v4*i32(1944)
 					v10 = t18 & i32(31)
-					t20 := int64(load64(m.memory, uint32(t19+v10*i32(56)+i32(168))))
+					t20 := int64(load64(m.memory, uint32(t19+v10*i32(56)+i32(192))))
 					v11 = int64(uint32(v9))
 					if uint64(t20) <= uint64(v11) {
 						goto l2
@@ -401,7 +431,7 @@ func (m *Module) Xleave(v0 int32) {
 						if v7 != i32(2) {
 							goto l7
 						}
-						t21 := int64(load64(m.memory, uint32(v5+v4*i32(1920)+v10*i32(56)+i32(136))))
+						t21 := int64(load64(m.memory, uint32(v5+v4*i32(1944)+v10*i32(56)+i32(160))))
 						var p22 int32
 						if uint64(t21) < uint64(v11) {
 							p22 = 1
@@ -411,13 +441,13 @@ func (m *Module) Xleave(v0 int32) {
 					}
 				l7:
 					t23 := v11
-					v7 = v5 + v4*i32(1920) + v10*i32(56)
-					t24 := int64(load64(m.memory, uint32(v7+i32(128))))
+					v7 = v5 + v4*i32(1944) + v10*i32(56)
+					t24 := int64(load64(m.memory, uint32(v7+i32(152))))
 					v12 = t24
 					if uint64(t23) <= uint64(v12) {
 						goto l2
 					}
-					t25 := int64(load64(m.memory, uint32(v7+i32(136))))
+					t25 := int64(load64(m.memory, uint32(v7+i32(160))))
 					v13 = t25
 					if uint64(v13) < uint64(v11) {
 						goto l9
@@ -427,7 +457,7 @@ func (m *Module) Xleave(v0 int32) {
 					t27 := v7
 					v14 = t26
 					store64(m.memory, uint64(uint32(t27))+600, uint64(v14+i64(1)))
-					v4 = v5 + v4*i32(1920)
+					v4 = v5 + v4*i32(1944)
 					t28 := int64(load64(m.memory, uint64(uint32(v4))+40))
 					t29 := int64(uint64(t28*(v11-v12)) / uint64(v13-v12))
 					t30 := int64(load64(m.memory, uint32(v4+i32(96))))
@@ -453,16 +483,16 @@ func (m *Module) Xleave(v0 int32) {
 					goto l2
 				}
 			l10:
-				t32 := int32(m.memory[uint64(uint32(i32(0)))+1878])
+				t32 := int32(m.memory[uint64(uint32(i32(0)))+1886])
 				v3 = t32<<8 | v8
 				v4 = v3 | i32(3)
-				m.memory[uint64(uint32(i32(0)))+1879] = byte(v4)
-				t33 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-				t34 := int32(m.memory[uint64(uint32(i32(0)))+1889])
+				m.memory[uint64(uint32(i32(0)))+1887] = byte(v4)
+				t33 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+				t34 := int32(m.memory[uint64(uint32(i32(0)))+1897])
 				v3 = v4&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t33<<8 | t34 ^ i32(0xffff))
 				v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 				v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
-				store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
+				store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
 				v3 = v2 + v1*i32(1088)
 				t35 := int64(load64(m.memory, uint64(uint32(v3))+56))
 				store64(m.memory, uint64(uint32(v3))+56, uint64(t35+i64(1)))
@@ -499,7 +529,7 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 	var v7 int64
 	var v8, v9 int32
 	var v10, v11, v12, v13 int64
-	t0 := int32(m.memory[uint64(uint32(i32(0)))+1879])
+	t0 := int32(m.memory[uint64(uint32(i32(0)))+1887])
 	v4 = t0
 	v5 = v4 & i32(3)
 	{
@@ -513,7 +543,7 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 					}
 					{
 						{
-							t2 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
+							t2 := int64(load64(m.memory, uint64(uint32(i32(0)))+1760))
 							v7 = t2
 							t3 := int64(load64(m.memory, uint64(uint32(v2))+32))
 							if v7 != t3 {
@@ -525,14 +555,14 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 						}
 					l1:
 						store64(m.memory, uint64(uint32(v2))+32, uint64(v7))
-						t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1768))
+						t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
 						t6 := v2
 						v3 = t5 + i32(1)
 						store32(m.memory, uint64(uint32(t6))+52, uint32(v3))
 					}
 				l2:
 					if v3 == 0 {
-						t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1764))
+						t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
 						v3 = t7
 						if v3 == 0 {
 							return
@@ -547,7 +577,7 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 				}
 			l0:
 				{
-					t8 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
+					t8 := int64(load64(m.memory, uint64(uint32(i32(0)))+1760))
 					v7 = t8
 					t9 := int64(load64(m.memory, uint64(uint32(v2))+32))
 					if v7 == t9 {
@@ -557,7 +587,7 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 					v8 = t10
 					store64(m.memory, uint64(uint32(v2))+32, uint64(v7))
 					m.memory[uint64(uint32(v2))+63] = byte(i32(0))
-					t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1764))
+					t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
 					t12 := v2
 					v3 = v3 - v8
 					p13 := i32(60)
@@ -572,7 +602,7 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 						goto l7
 					}
 					v9 = i32(0)
-					t14 := int64(load64(m.memory, uint64(uint32(i32(0)))+1744))
+					t14 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
 					t15 := int64(load64(m.memory, uint64(uint32(v1))+888))
 					if uint64(t14-v7) >= uint64(t15) {
 						goto l7
@@ -593,8 +623,8 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 				v8 = t18
 				{
 					t19 := int32(m.memory[uint32(v1+i32(30))])
-					t20 := int64(load64(m.memory, uint32(v0+t19&i32(31)*i32(56)+i32(176))))
-					t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1764))
+					t20 := int64(load64(m.memory, uint32(v0+t19&i32(31)*i32(56)+i32(200))))
+					t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
 					v3 = t21
 					if uint64(t20) < uint64(uint32(v3)) {
 						goto l9
@@ -625,12 +655,12 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 								if uint32(v3) >= uint32(t24) {
 									goto l12
 								}
-								t25 := int64(load64(m.memory, uint64(uint32(i32(0)))+1744))
+								t25 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
 								v7 = t25
 								goto l14
 							}
 						l13:
-							t26 := int64(load64(m.memory, uint64(uint32(i32(0)))+1744))
+							t26 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
 							v7 = t26
 							t27 := int64(load64(m.memory, uint64(uint32(v2))+40))
 							t28 := int64(load64(m.memory, uint64(uint32(v1))+888))
@@ -666,12 +696,12 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 				if t32 == 0 {
 					goto l15
 				}
-				t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
 				if t33 != i32(2) {
 					goto l15
 				}
 				t34 := int32(m.memory[uint32(v1+i32(30))])
-				t35 := int64(load64(m.memory, uint32(v0+t34&i32(31)*i32(56)+i32(168))))
+				t35 := int64(load64(m.memory, uint32(v0+t34&i32(31)*i32(56)+i32(192))))
 				if uint64(t35) <= uint64(uint32(v3)) {
 					return
 				}
@@ -688,19 +718,19 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 			}
 			t37 := int32(m.memory[uint32(v1+i32(30))])
 			v2 = v0 + t37&i32(31)*i32(56)
-			t38 := int64(load64(m.memory, uint32(v2+i32(128))))
+			t38 := int64(load64(m.memory, uint32(v2+i32(152))))
 			v10 = t38
 			t39 := v10
 			v7 = int64(uint32(v3))
 			if uint64(t39) >= uint64(v7) {
 				return
 			}
-			t40 := int64(load64(m.memory, uint32(v2+i32(136))))
+			t40 := int64(load64(m.memory, uint32(v2+i32(160))))
 			v11 = t40
 			if uint64(v11) < uint64(v7) {
 				goto l8
 			}
-			t41 := int64(load32(m.memory, uint64(uint32(i32(0)))+1760))
+			t41 := int64(load32(m.memory, uint64(uint32(i32(0)))+1768))
 			v12 = t41
 			t42 := int64(load64(m.memory, uint64(uint32(v1))+600))
 			t43 := v1
@@ -723,16 +753,16 @@ func (m *Module) fn2(v0, v1, v2, v3 int32) {
 		if uint32(v8) <= uint32(v5) {
 			return
 		}
-		t47 := int32(m.memory[uint64(uint32(i32(0)))+1878])
+		t47 := int32(m.memory[uint64(uint32(i32(0)))+1886])
 		v2 = t47<<8 | v4
 		v0 = v2&i32(-4) | v8
-		m.memory[uint64(uint32(i32(0)))+1879] = byte(v0)
-		t48 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-		t49 := int32(m.memory[uint64(uint32(i32(0)))+1889])
+		m.memory[uint64(uint32(i32(0)))+1887] = byte(v0)
+		t48 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+		t49 := int32(m.memory[uint64(uint32(i32(0)))+1897])
 		v2 = v0&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t48<<8 | t49 ^ i32(0xffff))
 		v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
 		v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-		store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+		store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
 		{
 			if v9 == 0 {
 				goto l16
@@ -755,23 +785,23 @@ func (m *Module) fn3(v0 int32) int32 {
 			goto l0
 		}
 		v1 = i32(0)
-		t0 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+		t0 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
 		v0 = t0
 		if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(2048) {
 			goto l0
 		}
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1878])
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1886])
 		if t1&i32(255) != i32(69) {
 			goto l0
 		}
 		v1 = i32(0)
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1884])
-		t3 := int32(m.memory[uint64(uint32(i32(0)))+1885])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+		t3 := int32(m.memory[uint64(uint32(i32(0)))+1893])
 		if t2<<8&i32(16128)|t3 != 0 {
 			goto l0
 		}
 		{
-			t4 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+			t4 := int32(m.memory[uint64(uint32(i32(0)))+1895])
 			v0 = t4
 			switch v0 + i32(-6) {
 			default:
@@ -780,12 +810,12 @@ func (m *Module) fn3(v0 int32) int32 {
 				if v0 != i32(17) {
 					goto l0
 				}
-				t5 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
+				t5 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
 				v0 = t5
 				if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(4791) {
 					goto l0
 				}
-				t6 := int32(m.memory[uint64(uint32(i32(0)))+1906])
+				t6 := int32(m.memory[uint64(uint32(i32(0)))+1914])
 				v0 = t6
 				if v0 == i32(129) {
 					goto l0
@@ -808,8 +838,8 @@ l0:
 func (m *Module) fn4() {
 	var v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
 	{
-		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1760))
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1768))
 		v0 = t1
 		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
 		p3 := i32(0)
@@ -820,13 +850,13 @@ func (m *Module) fn4() {
 		if v0 == 0 {
 			return
 		}
-		t4 := int32(m.memory[uint64(uint32(i32(0)))+1918])
+		t4 := int32(m.memory[uint64(uint32(i32(0)))+1926])
 		v1 = t4
 		if uint32(v1) > uint32(i32(79)) {
 			return
 		}
 		v2 = int32(uint32(v1) >> 4)
-		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1764))
+		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
 		t6 := int32(uint32(t5) / uint32(i32(80)))
 		v3 = t6
 		p7 := i32(0xffff)
@@ -837,7 +867,7 @@ func (m *Module) fn4() {
 		v5 = int32(uint32(v4) >> 8)
 		t8 := int32(load32(m.memory, uint64(uint32(v0))+880))
 		v6 = t8
-		t9 := int64(load64(m.memory, uint64(uint32(i32(0)))+1744))
+		t9 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
 		t10 := int64(uint64(t9) / uint64(i64(1000)))
 		t11 := int32(uint32(v6)>>23) & i32(15)
 		v3 = int32(t10) << 4
@@ -852,14 +882,14 @@ func (m *Module) fn4() {
 		if uint32(v1) > uint32(i32(15)) {
 			goto l1
 		}
-		m.memory[uint64(uint32(i32(0)))+1927] = byte(v4)
-		m.memory[uint64(uint32(i32(0)))+1926] = byte(v5)
-		m.memory[uint64(uint32(i32(0)))+1925] = byte(v6)
-		m.memory[uint64(uint32(i32(0)))+1924] = byte(v9)
-		m.memory[uint64(uint32(i32(0)))+1923] = byte(v7)
-		m.memory[uint64(uint32(i32(0)))+1922] = byte(v10)
-		m.memory[uint64(uint32(i32(0)))+1921] = byte(v11)
-		m.memory[uint64(uint32(i32(0)))+1920] = byte(v8)
+		m.memory[uint64(uint32(i32(0)))+1935] = byte(v4)
+		m.memory[uint64(uint32(i32(0)))+1934] = byte(v5)
+		m.memory[uint64(uint32(i32(0)))+1933] = byte(v6)
+		m.memory[uint64(uint32(i32(0)))+1932] = byte(v9)
+		m.memory[uint64(uint32(i32(0)))+1931] = byte(v7)
+		m.memory[uint64(uint32(i32(0)))+1930] = byte(v10)
+		m.memory[uint64(uint32(i32(0)))+1929] = byte(v11)
+		m.memory[uint64(uint32(i32(0)))+1928] = byte(v8)
 	l1:
 		{
 			v3 = v2 + i32(15)
@@ -886,1311 +916,1304 @@ func (m *Module) fn4() {
 		}
 	l2:
 		t21 := int32(load32(m.memory, uint64(uint32(v0))+4))
-		t22 := int32(m.memory[uint64(uint32(i32(0)))+1919])
+		t22 := int32(m.memory[uint64(uint32(i32(0)))+1927])
 		v0 = (t21+i32(1))&i32(0xfff) ^ (v1<<8&i32(3840) | t22)
-		m.memory[uint64(uint32(i32(0)))+1919] = byte(v0)
-		m.memory[uint64(uint32(i32(0)))+1918] = byte(int32(uint32(v2<<12|v0+i32(4096)) >> 8))
+		m.memory[uint64(uint32(i32(0)))+1927] = byte(v0)
+		m.memory[uint64(uint32(i32(0)))+1926] = byte(int32(uint32(v2<<12|v0+i32(4096)) >> 8))
 	}
 }
 
 func (m *Module) Xenter(v0 int32) {
-	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27 int32
-	var v28, v29, v30, v31, v32, v33, v34, v35, v36 int64
-	store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(5)))
-	store64(m.memory, uint64(uint32(i32(0)))+1800, uint64(i64(0x300000000)))
-	store64(m.memory, uint64(uint32(i32(0)))+1788, uint64(i64(0)))
-	store64(m.memory, uint64(uint32(i32(0)))+1780, uint64(i64(0xffffffff)))
+	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25 int32
+	var v26, v27, v28, v29, v30, v31, v32, v33, v34 int64
+	t0 := m.g0
+	v1 = t0 - i32(16)
+	m.g0 = v1
+	store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0x300000000)))
+	store64(m.memory, uint64(uint32(i32(0)))+1796, uint64(i64(0)))
+	store64(m.memory, uint64(uint32(i32(0)))+1788, uint64(i64(0xffffffff)))
 	{
 		if uint32(v0) < uint32(i32(60)) {
 			goto l0
 		}
-		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-		v1 = t1
-		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-		p3 := i32(0)
-		if uint32(t2) > uint32(v1) {
-			p3 = t0 + v1*i32(1088)
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+		v2 = t2
+		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+		p4 := i32(0)
+		if uint32(t3) > uint32(v2) {
+			p4 = t1 + v2*i32(1088)
 		}
-		v1 = p3
-		if v1 == 0 {
+		v2 = p4
+		if v2 == 0 {
 			goto l0
 		}
-		v2 = i32(0)
+		v3 = i32(0)
 		{
-			t4 := int32(load32(m.memory, uint32(v1)))
-			if t4 != i32(1) {
+			t5 := int32(load32(m.memory, uint32(v2)))
+			if t5 != i32(1) {
 				goto l1
 			}
-			t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-			t6 := int32(load32(m.memory, uint64(uint32(v1))+4))
-			v2 = t6
-			t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-			p8 := i32(0)
-			if uint32(t7) > uint32(v2) {
-				p8 = t5 + v2*i32(1920)
+			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+			t7 := int32(load32(m.memory, uint64(uint32(v2))+4))
+			v3 = t7
+			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+			p9 := i32(0)
+			if uint32(t8) > uint32(v3) {
+				p9 = t6 + v3*i32(1944)
 			}
-			v2 = p8
+			v3 = p9
 		}
 	l1:
 		{
-			t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1732))
-			v3 = t9
-			switch v3 {
+			t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+			v4 = t10
+			switch v4 {
 			case 6:
-				store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(i32(0)))
+				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(0)))
 				goto l0
 			default:
-				if v2 == 0 {
-					if v3 != i32(5) {
+				if v3 == 0 {
+					if v4 != i32(5) {
 						goto l0
 					}
-					m.fn6(i32(0), v1)
+					m.fn6(i32(0), v2)
 					goto l0
 				}
-				m.fn6(v2, v1)
+				m.fn6(v3, v2)
 				goto l0
 			case 0:
-				t10 := int64(load64(m.memory, uint64(uint32(v1))+40))
-				store64(m.memory, uint64(uint32(v1))+40, uint64(t10+i64(1)))
-				t11 := int64(load64(m.memory, uint64(uint32(v1))+48))
-				store64(m.memory, uint64(uint32(v1))+48, uint64(t11+int64(uint32(v0))))
-				t12 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-				v3 = t12
-				v3 = v3<<8 | int32(uint32(v3)>>8)
+				t11 := int64(load64(m.memory, uint64(uint32(v2))+40))
+				store64(m.memory, uint64(uint32(v2))+40, uint64(t11+i64(1)))
+				t12 := int64(load64(m.memory, uint64(uint32(v2))+48))
+				store64(m.memory, uint64(uint32(v2))+48, uint64(t12+int64(uint32(v0))))
+				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+				v4 = t13
+				v4 = v4<<8 | int32(uint32(v4)>>8)
 				{
 					{
 						{
+							t14 := int32(m.memory[uint64(uint32(v2))+28])
+							if t14 == 0 {
+								goto l6
+							}
 							{
-								t13 := int32(m.memory[uint64(uint32(v1))+28])
-								if t13 == 0 {
-									goto l6
+								v5 = v4 & i32(0xffff)
+								if v5 != i32(34997) {
+									goto l7
 								}
-								{
-									v4 = v3 & i32(0xffff)
-									if v4 != i32(34997) {
-										goto l7
-									}
-									v4 = i32(7)
-									goto l8
-								l7:
-									if v4 == i32(34824) {
-										goto l9
-									}
-									if v4 != i32(2048) {
-										goto l10
-									}
-									t14 := int32(m.memory[uint64(uint32(i32(0)))+1879])
-									v4 = int32(uint32(t14) >> 5)
+								v5 = i32(7)
+								goto l8
+							l7:
+								if v5 == i32(34824) {
+									goto l9
 								}
-							l8:
-								m.fn7(v1, v4, v0)
-								goto l10
+								if v5 != i32(2048) {
+									goto l10
+								}
+								t15 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								v5 = int32(uint32(t15) >> 5)
 							}
-						l6:
-							if v3&i32(0xffff) != i32(34824) {
-								goto l10
-							}
-						l9:
-							t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1864))
-							v0 = t15
-							if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
-								goto l11
-							}
-							t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1868))
-							v0 = t16
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
-								goto l11
-							}
-							t17 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-							v0 = t17
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
-								goto l11
-							}
-							m.fn8(v1)
-							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
+						l8:
+							m.fn7(v2, v5, v0)
+							goto l10
+						}
+					l6:
+						if v4&i32(0xffff) != i32(34824) {
+							goto l10
+						}
+					l9:
+						t16 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+						v0 = t16
+						if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
+							goto l11
+						}
+						t17 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+						v0 = t17
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
+							goto l11
+						}
+						t18 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+						v0 = t18
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
+							goto l11
+						}
+						m.fn8(v2)
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+						goto l0
+					}
+				l10:
+					if v3 != 0 {
+						goto l12
+					}
+					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(3)))
+					v0 = v4 & i32(0xffff)
+					switch v0 + i32(-34997) {
+					case 1:
+						t19 := int32(m.memory[uint64(uint32(v2))+28])
+						if t19 == 0 {
 							goto l0
 						}
-					l10:
-						if v2 != 0 {
+						t20 := m.fn9(v2)
+						p21 := i32(5)
+						if t20 != 0 {
+							p21 = i32(4)
+						}
+						v4 = p21
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
+						goto l16
+					default:
+						if v0 != i32(2048) {
+							goto l0
+						}
+						t22 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+						if t22 != i32(69) {
+							goto l11
+						}
+						t23 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+						t24 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+						if t23<<8&i32(16128)|t24 != 0 {
+							goto l11
+						}
+						{
+							t25 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+							v0 = t25
+							switch v0 + i32(-6) {
+							case 0, 11:
+								goto l17
+							default:
+								goto l11
+							}
+						}
+					l17:
+						if v0 != i32(17) {
+							goto l11
+						}
+						t26 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+						var p27 int32
+						if v0 == i32(17) {
+							p27 = 1
+						}
+						v0 = t26
+						var p28 int32
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
+							p28 = 1
+						}
+						v0 = p28
+						if p27&v0|v0 == 0 {
+							goto l11
+						}
+						fallthrough
+					case 0:
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
+						t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+						store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t29))
+						goto l0
+					}
+				l12:
+					{
+						{
+							t30 := int32(m.memory[uint64(uint32(i32(0)))+1872])
+							t31 := int32(m.memory[uint64(uint32(v2))+16])
+							if t30 != t31 {
+								goto l18
+							}
+							t32 := int32(m.memory[uint64(uint32(i32(0)))+1873])
+							t33 := int32(m.memory[uint32(v2+i32(17))])
+							if t32&i32(255) != t33&i32(255) {
+								goto l18
+							}
+							t34 := int32(m.memory[uint64(uint32(i32(0)))+1874])
+							t35 := int32(m.memory[uint32(v2+i32(18))])
+							if t34&i32(255) != t35&i32(255) {
+								goto l18
+							}
+							t36 := int32(m.memory[uint64(uint32(i32(0)))+1875])
+							t37 := int32(m.memory[uint32(v2+i32(19))])
+							if t36&i32(255) != t37&i32(255) {
+								goto l18
+							}
+							t38 := int32(m.memory[uint64(uint32(i32(0)))+1876])
+							t39 := int32(m.memory[uint32(v2+i32(20))])
+							if t38&i32(255) != t39&i32(255) {
+								goto l18
+							}
+							t40 := int32(m.memory[uint64(uint32(i32(0)))+1877])
+							t41 := int32(m.memory[uint32(v2+i32(21))])
+							if t40&i32(255) != t41&i32(255) {
+								goto l18
+							}
 							{
-								t29 := int32(m.memory[uint64(uint32(i32(0)))+1864])
-								t30 := int32(m.memory[uint64(uint32(v1))+16])
-								if t29 != t30 {
-									goto l18
-								}
-								t31 := int32(m.memory[uint64(uint32(i32(0)))+1865])
-								t32 := int32(m.memory[uint32(v1+i32(17))])
-								if t31&i32(255) != t32&i32(255) {
-									goto l18
-								}
-								t33 := int32(m.memory[uint64(uint32(i32(0)))+1866])
-								t34 := int32(m.memory[uint32(v1+i32(18))])
-								if t33&i32(255) != t34&i32(255) {
-									goto l18
-								}
-								t35 := int32(m.memory[uint64(uint32(i32(0)))+1867])
-								t36 := int32(m.memory[uint32(v1+i32(19))])
-								if t35&i32(255) != t36&i32(255) {
-									goto l18
-								}
-								t37 := int32(m.memory[uint64(uint32(i32(0)))+1868])
-								t38 := int32(m.memory[uint32(v1+i32(20))])
-								if t37&i32(255) != t38&i32(255) {
-									goto l18
-								}
-								t39 := int32(m.memory[uint64(uint32(i32(0)))+1869])
-								t40 := int32(m.memory[uint32(v1+i32(21))])
-								if t39&i32(255) != t40&i32(255) {
-									goto l18
-								}
-								{
-									v3 = v3 & i32(0xffff)
-									if v3 == i32(34997) {
-										t269 := int32(load32(m.memory, uint32(v1+i32(4))))
-										m.fn10(t269)
-										t270 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
-										v3 = t270
-										if v3 != i32(1) {
-											goto l16
+								v4 = v4 & i32(0xffff)
+								if v4 == i32(34997) {
+									t274 := int32(load32(m.memory, uint32(v2+i32(4))))
+									m.fn11(t274)
+									t275 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+									v4 = t275
+									if v4 != i32(1) {
+										goto l16
+									}
+									t276 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v0 = v0 - t276
+									p277 := i32(60)
+									if uint32(v0) > uint32(i32(60)) {
+										p277 = v0
+									}
+									v0 = p277
+									{
+										t278 := int32(m.memory[uint32(v2+i32(30))])
+										t279 := v3
+										v4 = t278 & i32(31)
+										t280 := int64(load64(m.memory, uint32(t279+v4*i32(56)+i32(184))))
+										v26 = t280
+										if v26 == 0 {
+											goto l68
 										}
-										t271 := int32(load32(m.memory, uint64(uint32(v2))+28))
-										v0 = v0 - t271
-										p272 := i32(60)
-										if uint32(v0) > uint32(i32(60)) {
-											p272 = v0
+										t281 := int32(m.memory[uint64(uint32(v3))+24])
+										if t281&i32(128) == 0 {
+											goto l68
 										}
-										v0 = p272
-										{
-											t273 := int32(m.memory[uint32(v1+i32(30))])
-											t274 := v2
-											v3 = t273 & i32(31)
-											t275 := int64(load64(m.memory, uint32(t274+v3*i32(56)+i32(160))))
-											v28 = t275
-											if v28 == 0 {
-												goto l67
-											}
-											t276 := int32(m.memory[uint64(uint32(v2))+24])
-											if t276&i32(128) == 0 {
-												goto l67
-											}
-											t277 := int64(load64(m.memory, uint64(uint32(v1))+512))
-											v29 = int64(uint32(v0))
-											t278 := int32(load32(m.memory, uint64(uint32(v1))+764))
-											t279 := t277 + v29
-											v4 = t278
-											t280 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-											t281 := t279 - int64(uint32(v4))
-											v30 = t280
-											t282 := int64(load64(m.memory, uint32(v2)))
-											t283 := v30
-											v31 = t282
-											t284 := int64(load64(m.memory, uint64(uint32(v2))+8))
-											t285 := int64(load64(m.memory, uint64(uint32(v2))+88))
-											t286 := v31
-											v32 = t285
-											v33 = t284 - v32
-											p287 := i64(0)
-											if uint64(v31) > uint64(v33) {
-												p287 = int64(uint64((t286-v33)*v28) >> 16)
-											}
-											v31 = p287
-											p288 := v31
-											if uint64(v31) > uint64(v30) {
-												p288 = t283
-											}
-											p289 := v31
-											if v30 != i64(0) {
-												p289 = p288
-											}
-											if uint64(t281) <= uint64(p289) {
-												goto l67
-											}
-											store64(m.memory, uint64(uint32(v2))+88, uint64(v32+v29))
-											store32(m.memory, uint64(uint32(v1))+764, uint32(v4+v0))
+										t282 := int64(load64(m.memory, uint64(uint32(v2))+512))
+										v27 = int64(uint32(v0))
+										t283 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										t284 := t282 + v27
+										v5 = t283
+										t285 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+										t286 := t284 - int64(uint32(v5))
+										v28 = t285
+										t287 := int64(load64(m.memory, uint32(v3)))
+										t288 := v28
+										v29 = t287
+										t289 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t290 := int64(load64(m.memory, uint64(uint32(v3))+88))
+										t291 := v29
+										v30 = t290
+										v31 = t289 - v30
+										p292 := i64(0)
+										if uint64(v29) > uint64(v31) {
+											p292 = int64(uint64((t291-v31)*v26) >> 16)
 										}
-									l67:
-										t290 := int64(load64(m.memory, uint64(uint32(v1))+512))
-										t291 := v1
-										v31 = int64(uint32(v0))
-										v30 = t290 + v31
-										store64(m.memory, uint64(uint32(t291))+512, uint64(v30))
-										{
-											t292 := int64(load32(m.memory, uint32(v1+i32(560))))
-											if uint64(v30) <= uint64(t292) {
-												goto l68
-											}
-											store32(m.memory, uint64(uint32(v1))+560, uint32(v30))
+										v29 = p292
+										p293 := v29
+										if uint64(v29) > uint64(v28) {
+											p293 = t288
 										}
-									l68:
-										t293 := int64(load64(m.memory, uint64(uint32(v2))+8))
-										t294 := v2
-										v31 = t293 + v31
-										store64(m.memory, uint64(uint32(t294))+8, uint64(v31))
-										t295 := int32(m.memory[uint64(uint32(v2))+24])
-										if t295&i32(128) == 0 {
-											goto l11
+										p294 := v29
+										if v28 != i64(0) {
+											p294 = p293
 										}
-										t296 := int32(m.memory[uint32(v1+i32(572))])
-										if t296 != 0 {
-											goto l11
+										if uint64(t286) <= uint64(p294) {
+											goto l68
+										}
+										store64(m.memory, uint64(uint32(v3))+88, uint64(v30+v27))
+										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
+									}
+								l68:
+									t295 := int64(load64(m.memory, uint64(uint32(v2))+512))
+									t296 := v2
+									v29 = int64(uint32(v0))
+									v28 = t295 + v29
+									store64(m.memory, uint64(uint32(t296))+512, uint64(v28))
+									{
+										t297 := int64(load32(m.memory, uint32(v2+i32(560))))
+										if uint64(v28) <= uint64(t297) {
+											goto l69
+										}
+										store32(m.memory, uint64(uint32(v2))+560, uint32(v28))
+									}
+								l69:
+									t298 := int64(load64(m.memory, uint64(uint32(v3))+8))
+									t299 := v3
+									v29 = t298 + v29
+									store64(m.memory, uint64(uint32(t299))+8, uint64(v29))
+									t300 := int32(m.memory[uint64(uint32(v3))+24])
+									if t300&i32(128) == 0 {
+										goto l11
+									}
+									t301 := int32(m.memory[uint32(v2+i32(572))])
+									if t301 != 0 {
+										goto l11
+									}
+									{
+										t302 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										if t302 != 0 {
+											goto l70
 										}
 										{
-											t297 := int32(load32(m.memory, uint64(uint32(v1))+764))
-											if t297 != 0 {
-												goto l69
-											}
 											{
-												{
-													if v28 != i64(0) {
-														goto l70
-													}
-													t298 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-													v31 = t298
+												if v26 != i64(0) {
 													goto l71
 												}
-											l70:
-												t299 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-												v33 = t299
-												t300 := int64(load64(m.memory, uint32(v2)))
-												t301 := v33
-												v29 = t300
-												t302 := int64(load64(m.memory, uint64(uint32(v2))+88))
-												t303 := v29
-												v31 = v31 - t302
-												p304 := i64(0)
-												if uint64(v29) > uint64(v31) {
-													p304 = int64(uint64((t303-v31)*v28) >> 16)
-												}
-												v31 = p304
-												p305 := v31
-												if uint64(v31) > uint64(v33) {
-													p305 = t301
-												}
-												p306 := v31
-												if v33 != i64(0) {
-													p306 = p305
-												}
-												v31 = p306
+												t303 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+												v29 = t303
+												goto l72
 											}
 										l71:
-											if uint64(v30) < uint64(v31) {
+											t304 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+											v31 = t304
+											t305 := int64(load64(m.memory, uint32(v3)))
+											t306 := v31
+											v27 = t305
+											t307 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t308 := v27
+											v29 = v29 - t307
+											p309 := i64(0)
+											if uint64(v27) > uint64(v29) {
+												p309 = int64(uint64((t308-v29)*v26) >> 16)
+											}
+											v29 = p309
+											p310 := v29
+											if uint64(v29) > uint64(v31) {
+												p310 = t306
+											}
+											p311 := v29
+											if v31 != i64(0) {
+												p311 = p310
+											}
+											v29 = p311
+										}
+									l72:
+										if uint64(v28) < uint64(v29) {
+											goto l11
+										}
+									}
+								l70:
+									t312 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t312|i32(1)))
+									goto l11
+								}
+								if v4 != i32(2048) {
+									goto l11
+								}
+								v4 = i32(0)
+								t42 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								if t42 != i32(69) {
+									goto l20
+								}
+								t43 := int32(load32(m.memory, uint64(uint32(v3))+28))
+								v6 = t43
+								m.memory[uint64(uint32(v1))+14] = byte(i32(0))
+								store32(m.memory, uint64(uint32(v1))+8, uint32(i32(0)))
+								t44 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								t45 := v1
+								v7 = t44
+								m.memory[uint64(uint32(t45))+13] = byte(v7)
+								t46 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+								t47 := v1
+								v8 = t46
+								m.memory[uint64(uint32(t47))+12] = byte(v8)
+								t48 := int32(m.memory[uint64(uint32(i32(0)))+1899])
+								t49 := v1
+								v9 = t48
+								t50 := int32(m.memory[uint64(uint32(i32(0)))+1898])
+								t51 := v9 << 16
+								v10 = t50
+								t52 := int32(m.memory[uint64(uint32(i32(0)))+1900])
+								t53 := t51 | v10<<24
+								v11 = t52
+								t54 := int32(m.memory[uint64(uint32(i32(0)))+1901])
+								t55 := t53 | v11<<8
+								v12 = t54
+								v13 = t55 | v12
+								store32(m.memory, uint32(t49), uint32(v13))
+								t56 := int32(m.memory[uint64(uint32(i32(0)))+1903])
+								t57 := v1
+								v14 = t56
+								t58 := int32(m.memory[uint64(uint32(i32(0)))+1902])
+								t59 := v14 << 16
+								v15 = t58
+								t60 := int32(m.memory[uint64(uint32(i32(0)))+1904])
+								t61 := t59 | v15<<24
+								v16 = t60
+								t62 := int32(m.memory[uint64(uint32(i32(0)))+1905])
+								t63 := t61 | v16<<8
+								v17 = t62
+								v18 = t63 | v17
+								store32(m.memory, uint64(uint32(t57))+4, uint32(v18))
+								v5 = i32(0)
+								v19 = i32(0)
+								{
+									t64 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+									t65 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+									if t64<<8&i32(16128)|t65 != 0 {
+										goto l21
+									}
+									v4 = i32(0)
+									v5 = i32(0)
+									v19 = i32(0)
+									switch v8 + i32(-6) {
+									default:
+										goto l21
+									case 0, 11:
+										v4 = i32(0)
+										t66 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
+										t67 := v1
+										v5 = t66
+										v19 = v5<<8 | int32(uint32(v5)>>8)
+										store16(m.memory, uint64(uint32(t67))+8, uint16(v19))
+										t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+										t69 := v1
+										v5 = t68
+										v20 = v5<<8 | int32(uint32(v5)>>8)
+										store16(m.memory, uint64(uint32(t69))+10, uint16(v20))
+										if v8 == i32(17) {
+											goto l23
+										}
+										v5 = v20
+										goto l21
+									l23:
+										v5 = i32(4791)
+										if v20&i32(0xffff) == i32(4791) {
+											goto l24
+										}
+										v5 = v20
+										goto l21
+									l24:
+										t70 := int32(m.memory[uint64(uint32(i32(0)))+1914])
+										t71 := v1
+										v4 = t70
+										var p72 int32
+										if v4 != i32(129) {
+											p72 = 1
+										}
+										var p73 int32
+										if v4&i32(31) != i32(17) {
+											p73 = 1
+										}
+										v4 = p72 & p73
+										m.memory[uint64(uint32(t71))+14] = byte(v4)
+									}
+								}
+							l21:
+								{
+									t74 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+									if uint32(t74) > uint32(i32(1)) {
+										{
+											if v15 != i32(10) {
+												goto l26
+											}
+											t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+											v20 = v18&i32(0xffffff) + i32(-1)
+											if uint32(t75) <= uint32(v20) {
+												goto l26
+											}
+											t76 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+											v21 = t76
+											if v21 == 0 {
+												goto l26
+											}
+											t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+											t78 := int32(load32(m.memory, uint64(uint32(v2))+4))
+											v22 = t78
+											if uint32(t77) <= uint32(v22) {
+												goto l26
+											}
+											t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+											v23 = t79
+											t80 := int32(load32(m.memory, uint64(uint32(v21+v20<<4))+4))
+											t81 := v23
+											v24 = t80
+											if uint32(t81) <= uint32(v24) {
+												goto l26
+											}
+											t82 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+											v25 = t82
+											if v25 == 0 {
+												goto l26
+											}
+											{
+												v23 = v25 + v23*v22<<3 + v24<<3
+												t83 := int32(load32(m.memory, uint64(uint32(v23))+4))
+												v25 = t83
+												switch v25 + i32(1) {
+												case 1:
+													goto l26
+												case 2:
+													t84 := int32(load32(m.memory, uint32(v23)))
+													v18 = t84
+													goto l30
+												case 0:
+													t85 := int32(load32(m.memory, uint64(uint32(v21+v20<<4))+8))
+													v18 = t85
+													goto l30
+												default:
+													{
+														{
+															t86 := int32(load32(m.memory, uint64(uint32(v3))+124))
+															if t86 != 0 {
+																goto l31
+															}
+															t87 := int32(load32(m.memory, uint64(uint32(v3))+104))
+															v13 = t87 ^ v13
+															v18 = (int32(uint32(v13)>>16)^v13)*i32(-2048144789) ^ v18
+															v18 = (int32(uint32(v18)>>13)^v18)*i32(-1028477387) ^ (v19<<16 | v5&i32(0xffff))
+															v18 = (int32(uint32(v18)>>16) ^ v18) * i32(-2048144789)
+															v18 = (v18 ^ v8 ^ int32(uint32(v18)>>13)) * i32(-1028477387)
+															t88 := int32(uint32(int32(uint32(v18)>>16)^v18) % uint32(v25))
+															v18 = t88
+															goto l32
+														}
+													l31:
+														t89 := int32(load32(m.memory, uint32(v23)))
+														t90 := m.fn10(v3, v22, v24, t89, v25, v1)
+														v18 = t90
+													}
+												l32:
+													t91 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+													t92 := int32(load32(m.memory, uint32(v23)))
+													v18 = t92 + v18
+													if uint32(t91) <= uint32(v18) {
+														goto l26
+													}
+													t93 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+													v13 = t93
+													if v13 == 0 {
+														goto l26
+													}
+													t94 := int32(load32(m.memory, uint32(v13+v18<<3)))
+													v18 = t94
+												}
+											}
+										l30:
+											if v18 == i32(-1) {
+												goto l26
+											}
+											t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+											if uint32(t95) <= uint32(v18) {
+												goto l26
+											}
+											t96 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+											v13 = t96
+											if v13 != 0 {
+												v0 = v0 - v6
+												p97 := i32(60)
+												if uint32(v0) > uint32(i32(60)) {
+													p97 = v0
+												}
+												v20 = p97
+												t98 := v2
+												v6 = int32(uint32(v7)>>5) & i32(7)
+												v22 = t98 + v6<<2 + i32(736)
+												v21 = v2 + v6<<6
+												v0 = v21 + i32(64)
+												{
+													t99 := int32(m.memory[uint32(v2+i32(30))])
+													t100 := v3
+													v24 = t99 & i32(31)
+													t101 := int64(load64(m.memory, uint32(t100+v24*i32(56)+i32(184))))
+													v26 = t101
+													if v26 == 0 {
+														goto l34
+													}
+													t102 := int32(load32(m.memory, uint64(uint32(v3))+24))
+													if i32_shr_u(t102, v6)&i32(1) == 0 {
+														goto l34
+													}
+													t103 := int64(load64(m.memory, uint32(v0)))
+													v27 = int64(uint32(v20))
+													t104 := int32(load32(m.memory, uint32(v22)))
+													t105 := t103 + v27
+													v23 = t104
+													t106 := int64(load64(m.memory, uint32(v3+v24*i32(56)+i32(168))))
+													t107 := t105 - int64(uint32(v23))
+													v28 = t106
+													t108 := int64(load64(m.memory, uint32(v3)))
+													t109 := v28
+													v29 = t108
+													t110 := int64(load64(m.memory, uint64(uint32(v3))+8))
+													t111 := int64(load64(m.memory, uint64(uint32(v3))+88))
+													t112 := v29
+													v30 = t111
+													v31 = t110 - v30
+													p113 := i64(0)
+													if uint64(v29) > uint64(v31) {
+														p113 = int64(uint64((t112-v31)*v26) >> 16)
+													}
+													v29 = p113
+													p114 := v29
+													if uint64(v29) > uint64(v28) {
+														p114 = t109
+													}
+													p115 := v29
+													if v28 != i64(0) {
+														p115 = p114
+													}
+													if uint64(t107) <= uint64(p115) {
+														goto l34
+													}
+													store64(m.memory, uint64(uint32(v3))+88, uint64(v30+v27))
+													store32(m.memory, uint32(v22), uint32(v23+v20))
+												}
+											l34:
+												t116 := int64(load64(m.memory, uint32(v0)))
+												t117 := v0
+												v29 = int64(uint32(v20))
+												v28 = t116 + v29
+												store64(m.memory, uint32(t117), uint64(v28))
+												{
+													t118 := v28
+													v0 = v21 + i32(112)
+													t119 := int64(load32(m.memory, uint32(v0)))
+													if uint64(t118) <= uint64(t119) {
+														goto l35
+													}
+													store32(m.memory, uint32(v0), uint32(v28))
+												}
+											l35:
+												t120 := int64(load64(m.memory, uint64(uint32(v3))+8))
+												t121 := v3
+												v31 = t120 + v29
+												store64(m.memory, uint64(uint32(t121))+8, uint64(v31))
+												{
+													t122 := int32(load32(m.memory, uint64(uint32(v3))+24))
+													v0 = i32_shl(i32(1), v6)
+													if t122&v0 == 0 {
+														goto l36
+													}
+													{
+														t123 := int32(m.memory[uint32(v2+v6<<6+i32(124))])
+														if t123 != 0 {
+															goto l37
+														}
+														{
+															t124 := int32(load32(m.memory, uint32(v22)))
+															if t124 != 0 {
+																goto l38
+															}
+															{
+																{
+																	if v26 != i64(0) {
+																		goto l39
+																	}
+																	t125 := int64(load64(m.memory, uint32(v3+v24*i32(56)+i32(168))))
+																	v26 = t125
+																	goto l40
+																}
+															l39:
+																t126 := int64(load64(m.memory, uint32(v3+v24*i32(56)+i32(168))))
+																v27 = t126
+																t127 := int64(load64(m.memory, uint32(v3)))
+																t128 := v27
+																v30 = t127
+																t129 := int64(load64(m.memory, uint64(uint32(v3))+88))
+																t130 := v30
+																v31 = v31 - t129
+																p131 := i64(0)
+																if uint64(v30) > uint64(v31) {
+																	p131 = int64(uint64((t130-v31)*v26) >> 16)
+																}
+																v26 = p131
+																p132 := v26
+																if uint64(v26) > uint64(v27) {
+																	p132 = t128
+																}
+																p133 := v26
+																if v27 != i64(0) {
+																	p133 = p132
+																}
+																v26 = p133
+															}
+														l40:
+															if uint64(v28) < uint64(v26) {
+																goto l37
+															}
+														}
+													l38:
+														t134 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t134|i32(1)))
+													}
+												l37:
+													t135 := int32(load32(m.memory, uint64(uint32(v3))+48))
+													if t135 == 0 {
+														goto l36
+													}
+													if v4 == 0 {
+														goto l36
+													}
+													t136 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
+													v10 = t136
+													v4 = v10 ^ v9
+													t137 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v9 = t137
+													v4 = v9 ^ int32(uint32(v10)>>8) ^ v11
+													t138 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v10 = t138
+													v4 = (v10^int32(uint32(v9)>>8))&i32(0xffff) ^ v12
+													t139 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t140 := int32(uint32((v10^v19)&i32(0xff00)) >> 8)
+													v10 = t139
+													v4 = t140 ^ v10
+													t141 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t142 := int32(uint32(v10)>>8) ^ v19&i32(255)
+													v19 = t141
+													v4 = t142 ^ v19
+													t143 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v10 = t143
+													v4 = v10 ^ int32(uint32(v19)>>8) ^ v15
+													t144 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v19 = t144
+													v4 = v19 ^ int32(uint32(v10)>>8) ^ v14
+													t145 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v15 = t145
+													v4 = v15 ^ int32(uint32(v19)>>8) ^ v16
+													t146 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v19 = t146
+													v4 = (v19^int32(uint32(v15)>>8))&i32(0xffff) ^ v17
+													t147 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t148 := int32(uint32((v19^v5)&i32(0xff00)) >> 8)
+													v19 = t147
+													v4 = t148 ^ v19
+													t149 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t150 := int32(uint32(v19)>>8) ^ v5&i32(255)
+													v5 = t149
+													v4 = t150 ^ v5
+													t151 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v19 = t151
+													v4 = v19 ^ int32(uint32(v5)>>8) ^ v8
+													t152 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+													v8 = t152
+													t153 := int32(load32(m.memory, uint64(uint32(v2))+4))
+													t154 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t155 := v8
+													v5 = t153<<16 | (t154 ^ int32(uint32(v19)>>8))
+													t156 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+													t157 := t155 + v5*i32(48)
+													v15 = t156
+													p158 := i32(0)
+													if uint32(v15) > uint32(v5) {
+														p158 = t157
+													}
+													v4 = p158
+													if v4 == 0 {
+														goto l36
+													}
+													t159 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
+													t160 := int32(load32(m.memory, uint64(uint32(v2))+12))
+													t161 := int32(load32(m.memory, uint64(uint32(v2))+8))
+													v19 = t160 + v18 - t161
+													t162 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+													p163 := i32(0)
+													if uint32(t162) > uint32(v19) {
+														p163 = t159 + v19<<3
+													}
+													v19 = p163
+													if v19 == 0 {
+														goto l36
+													}
+													v10 = i32(0)
+													{
+														t164 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+														v28 = t164
+														t165 := int64(load64(m.memory, uint64(uint32(v2))+656))
+														t166 := v28
+														v26 = t165
+														v27 = t166 - v26
+														t167 := int64(load64(m.memory, uint64(uint32(v3))+64))
+														t168 := v27
+														v31 = t167
+														if uint64(t168) < uint64(v31) {
+															goto l41
+														}
+														{
+															if uint64(v27-v31) >= uint64(v31) {
+																goto l42
+															}
+															t169 := int32(load32(m.memory, uint64(uint32(v2))+616))
+															v10 = t169
+														}
+													l42:
+														store64(m.memory, uint64(uint32(v2))+656, uint64(v28))
+														store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
+														store32(m.memory, uint64(uint32(v2))+664, uint32(v10))
+														v26 = v28
+													}
+												l41:
+													{
+														t170 := int64(load64(m.memory, uint32(v19)))
+														if uint64(t170) > uint64(v26) {
+															goto l43
+														}
+														t171 := int32(load32(m.memory, uint64(uint32(v2))+616))
+														store32(m.memory, uint64(uint32(v2))+616, uint32(t171+i32(1)))
+													}
+												l43:
+													store64(m.memory, uint32(v19), uint64(v28+i64(1)))
+													t172 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+													t173 := v4
+													v28 = t172
+													store64(m.memory, uint32(t173), uint64(v28))
+													t174 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+													store32(m.memory, uint64(uint32(v4))+24, uint32(t174))
+													t175 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
+													store16(m.memory, uint64(uint32(v4))+40, uint16(t175))
+													t176 := int32(load32(m.memory, uint64(uint32(i32(0)))+1880))
+													store32(m.memory, uint32(v4+i32(42)), uint32(t176))
+													{
+														{
+															t177 := int32(load32(m.memory, uint64(uint32(v4))+20))
+															v10 = t177
+															if v10 == 0 {
+																goto l44
+															}
+															v19 = v5 + i32(1)
+															goto l45
+														}
+													l44:
+														v19 = v13 + v18*i32(1088)
+														v9 = v19 + i32(624)
+														{
+															t178 := int32(load32(m.memory, uint64(uint32(v19))+624))
+															v19 = t178
+															if v19 == 0 {
+																goto l46
+															}
+															t179 := v15
+															v11 = v19 + i32(-1)
+															if uint32(t179) > uint32(v11) {
+																goto l47
+															}
+														}
+													l46:
+														store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+														store32(m.memory, uint64(uint32(v4))+28, uint32(v18))
+														store32(m.memory, uint64(uint32(v4))+32, uint32(v19))
+														goto l48
+													l47:
+														store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+														store32(m.memory, uint64(uint32(v4))+28, uint32(v18))
+														store32(m.memory, uint64(uint32(v4))+32, uint32(v19))
+														if v8 == 0 {
+															goto l48
+														}
+														store32(m.memory, uint64(uint32(v8+v11*i32(48)))+36, uint32(v5+i32(1)))
+													l48:
+														t180 := v9
+														v19 = v5 + i32(1)
+														store32(m.memory, uint32(t180), uint32(v19))
+														v15 = v13 + v18*i32(1088)
+														t181 := int32(load32(m.memory, uint64(uint32(v15))+620))
+														store32(m.memory, uint64(uint32(v15))+620, uint32(t181+i32(1)))
+													}
+												l45:
+													store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v19))
+													store32(m.memory, uint64(uint32(v4))+20, uint32(v10+i32(1)))
+													if v8 == 0 {
+														goto l36
+													}
+													{
+														{
+															v4 = v13 + v18*i32(1088)
+															v15 = v4 + v6<<6
+															t182 := int64(load64(m.memory, uint32(v15+i32(72))))
+															v31 = t182
+															t183 := int32(m.memory[uint32(v4+i32(30))])
+															t184 := int64(load64(m.memory, uint32(v3+t183&i32(31)*i32(56)+i32(192))))
+															t185 := v31
+															v26 = t184
+															var p186 int32
+															if uint64(t185) >= uint64(v26) {
+																p186 = 1
+															}
+															t187 := p186 << 1
+															v15 = v15 + i32(125)
+															t188 := int32(m.memory[uint32(v15)])
+															v10 = t188
+															p189 := v10
+															if v10 == i32(2) {
+																p189 = t187
+															}
+															if p189 == i32(2) {
+																goto l49
+															}
+															{
+																t190 := int32(load32(m.memory, uint64(uint32(v2))+636))
+																if t190 == v18 {
+																	goto l50
+																}
+																store32(m.memory, uint64(uint32(v2))+636, uint32(v18))
+																t191 := int64(load64(m.memory, uint64(uint32(v2))+32))
+																store64(m.memory, uint64(uint32(v2))+640, uint64(t191))
+															}
+														l50:
+															store64(m.memory, uint64(uint32(v2))+32, uint64(v28))
+															{
+																t192 := int32(load32(m.memory, uint32(v2+i32(616))))
+																v4 = t192
+																t193 := int32(load32(m.memory, uint32(v2+i32(664))))
+																t194 := v4
+																v5 = t193
+																p195 := v5
+																if uint32(v4) > uint32(v5) {
+																	p195 = t194
+																}
+																v5 = p195
+																t196 := v5
+																v4 = v13 + v18*i32(1088)
+																t197 := int32(load32(m.memory, uint64(uint32(v4))+632))
+																v19 = t197
+																if uint32(t196) >= uint32(v19) {
+																	goto l51
+																}
+																t198 := int64(load64(m.memory, uint64(uint32(v4))+648))
+																t199 := int64(load64(m.memory, uint64(uint32(v3))+64))
+																if uint64(v28-t198) < uint64(t199) {
+																	goto l52
+																}
+															}
+														l51:
+															store32(m.memory, uint32(v4+i32(632)), uint32(v5))
+															store64(m.memory, uint64(uint32(v4))+648, uint64(v28))
+															v19 = v5
+														l52:
+															v27 = v31 + v29
+															{
+																t200 := int64(load64(m.memory, uint64(uint32(v3))+56))
+																v31 = t200
+																if v31 != i64(0) {
+																	goto l53
+																}
+																p201 := i32(1)
+																if v19 != 0 {
+																	p201 = v19
+																}
+																v30 = int64(uint32(p201))
+																{
+																	{
+																		t202 := int32(m.memory[uint32(v2+i32(30))])
+																		v4 = v3 + t202&i32(31)*i32(56)
+																		t203 := int64(load64(m.memory, uint32(v4+i32(184))))
+																		v32 = t203
+																		if v32 != i64(0) {
+																			goto l54
+																		}
+																		t204 := int64(load64(m.memory, uint32(v4+i32(168))))
+																		v32 = t204
+																		goto l55
+																	}
+																l54:
+																	t205 := int64(load64(m.memory, uint32(v4+i32(168))))
+																	v31 = t205
+																	t206 := int64(load64(m.memory, uint32(v3)))
+																	t207 := v31
+																	v33 = t206
+																	t208 := int64(load64(m.memory, uint64(uint32(v3))+8))
+																	t209 := int64(load64(m.memory, uint64(uint32(v3))+88))
+																	t210 := v33
+																	v34 = t208 - t209
+																	p211 := i64(0)
+																	if uint64(v33) > uint64(v34) {
+																		p211 = int64(uint64((t210-v34)*v32) >> 16)
+																	}
+																	v32 = p211
+																	p212 := v32
+																	if uint64(v32) > uint64(v31) {
+																		p212 = t207
+																	}
+																	p213 := v32
+																	if v31 != i64(0) {
+																		p213 = p212
+																	}
+																	v32 = p213
+																}
+															l55:
+																v31 = v26
+																t214 := int64(uint64(v32) / uint64(v30))
+																v32 = t214
+																t215 := int64(load64(m.memory, uint64(uint32(v13+v18*i32(1088)))+592))
+																t216 := v32
+																v30 = t215 * (v30 + i64(-1))
+																if uint64(t216) <= uint64(v30) {
+																	goto l53
+																}
+																t217 := v26
+																v31 = v32 - v30
+																p218 := v31
+																if uint64(v31) < uint64(v26) {
+																	p218 = t217
+																}
+																v31 = p218
+															}
+														l53:
+															{
+																if uint64(v27) < uint64(v31) {
+																	var p222 int32
+																	if uint64(v27) >= uint64(v26) {
+																		p222 = 1
+																	}
+																	v10 = p222
+																	goto l57
+																}
+																v10 = i32(2)
+																t219 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+																store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t219|i32(2)))
+																v4 = v13 + v18*i32(1088)
+																t220 := int32(load32(m.memory, uint64(uint32(v4))+624))
+																store32(m.memory, uint64(uint32(v4))+628, uint32(t220))
+																store64(m.memory, uint32(v4+v6<<3+i32(672)), uint64(v28))
+																t221 := int64(load64(m.memory, uint64(uint32(v4))+608))
+																store64(m.memory, uint64(uint32(v4))+608, uint64(t221+i64(1)))
+																goto l57
+															}
+														}
+													l49:
+														t223 := int64(load64(m.memory, uint64(uint32(v2))+32))
+														v26 = t223
+														{
+															t224 := int32(load32(m.memory, uint64(uint32(v2))+636))
+															if t224 != v18 {
+																goto l58
+															}
+															{
+																t225 := int32(load32(m.memory, uint64(uint32(v3))+84))
+																switch t225 {
+																default:
+																	goto l58
+																case 0:
+																	t226 := int32(m.memory[uint64(uint32(v2))+31])
+																	if t226 == 0 {
+																		goto l58
+																	}
+																	fallthrough
+																case 2:
+																	t227 := int64(load64(m.memory, uint64(uint32(v2))+640))
+																	v26 = t227
+																}
+															}
+														}
+													l58:
+														v10 = i32(2)
+														if v26 == 0 {
+															goto l57
+														}
+														{
+															t228 := int32(load32(m.memory, uint64(uint32(v3))+80))
+															p229 := i32(1728)
+															if t228 != 0 {
+																p229 = v4 + v6<<3 + i32(672)
+															}
+															t230 := int64(load64(m.memory, uint32(p229)))
+															v31 = t230
+															if uint64(v31) <= uint64(v26) {
+																goto l61
+															}
+															t231 := int64(load64(m.memory, uint64(uint32(v3))+64))
+															if uint64(v31-v26) >= uint64(t231) {
+																goto l57
+															}
+														}
+													l61:
+														{
+															t232 := int64(load64(m.memory, uint64(uint32(v8+v5*i32(48)))+8))
+															v26 = t232
+															if v26 == 0 {
+																goto l62
+															}
+															t233 := int64(load64(m.memory, uint64(uint32(v3))+72))
+															if uint64(v28-v26) >= uint64(t233) {
+																goto l62
+															}
+															t234 := int32(load32(m.memory, uint64(uint32(v13+v18*i32(1088)))+620))
+															t235 := int32(load32(m.memory, uint64(uint32(v8+v5*i32(48)))+16))
+															if uint32(t234<<3) <= uint32(t235*i32(9)) {
+																goto l57
+															}
+														}
+													l62:
+														store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v19+i32(-1)))
+														t236 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t236|i32(4)))
+													}
+												l57:
+													m.memory[uint32(v15)] = byte(v10)
+												}
+											l36:
+												{
+													t237 := int32(load32(m.memory, uint64(uint32(v3))+120))
+													if t237 == 0 {
+														goto l63
+													}
+													t238 := int32(load32(m.memory, uint64(uint32(v3))+36))
+													if t238&v0 == 0 {
+														goto l63
+													}
+													v0 = v7 & i32(3)
+													if v0 == 0 {
+														goto l63
+													}
+													v4 = v13 + v18*i32(1088)
+													v5 = v4 + v6<<6
+													t239 := int32(m.memory[uint32(v5+i32(125))])
+													if t239 == i32(2) {
+														goto l63
+													}
+													t240 := int64(load64(m.memory, uint32(v5+i32(72))))
+													v28 = t240 + v29
+													t241 := int32(m.memory[uint32(v4+i32(30))])
+													v4 = t241 & i32(31)
+													{
+														{
+															t242 := int32(load32(m.memory, uint64(uint32(v3))+32))
+															if t242 != i32(2) {
+																goto l64
+															}
+															t243 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(160))))
+															var p244 int32
+															if uint64(t243) < uint64(v28) {
+																p244 = 1
+															}
+															v3 = p244
+															goto l65
+														}
+													l64:
+														t245 := v28
+														v4 = v3 + v4*i32(56)
+														t246 := int64(load64(m.memory, uint32(v4+i32(152))))
+														v29 = t246
+														if uint64(t245) <= uint64(v29) {
+															goto l63
+														}
+														t247 := int64(load64(m.memory, uint32(v4+i32(160))))
+														v26 = t247
+														if uint64(v26) < uint64(v28) {
+															goto l66
+														}
+														v4 = v13 + v18*i32(1088)
+														t248 := int64(load64(m.memory, uint64(uint32(v4))+600))
+														t249 := v4
+														v31 = t248
+														store64(m.memory, uint64(uint32(t249))+600, uint64(v31+i64(1)))
+														t250 := int64(load64(m.memory, uint64(uint32(v3))+40))
+														t251 := int64(uint64(t250*(v28-v29)) / uint64(v26-v29))
+														t252 := int64(load64(m.memory, uint32(v3+i32(96))))
+														v28 = int64(uint32(v18))<<40 + v31*i64(-0x61c8864680b583eb) + t252 + i64(-0x61c8864680b583eb)
+														v28 = (int64(uint64(v28)>>30) ^ v28) * i64(-4658895280553007687)
+														v28 = (int64(uint64(v28)>>27) ^ v28) * i64(-0x6b2fb644ecceee15)
+														var p253 int32
+														if uint64(t251) > uint64(int64(uint64(v28)>>63)^int64(uint64(v28)>>32)) {
+															p253 = 1
+														}
+														v3 = p253
+													}
+												l65:
+													if v3 == 0 {
+														goto l63
+													}
+													if v0 != i32(3) {
+														goto l67
+													}
+													goto l63
+												l66:
+													if v0 == i32(3) {
+														goto l63
+													}
+												l67:
+													t254 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+													v0 = t254
+													v0 = v0<<8 | int32(uint32(v0)>>8)
+													v3 = v0 | i32(3)
+													m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
+													t255 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+													t256 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+													v0 = v3&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t255<<8 | t256 ^ i32(0xffff))
+													v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
+													v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
+													store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
+													v0 = v13 + v18*i32(1088)
+													t257 := int64(load64(m.memory, uint64(uint32(v0))+56))
+													store64(m.memory, uint64(uint32(v0))+56, uint64(t257+i64(1)))
+												}
+											l63:
+												t258 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+												v0 = t258
+												m.memory[uint64(uint32(i32(0)))+1894] = byte(v0 + i32(-1))
+												t259 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+												v0 = v0<<8 | t259
+												t260 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+												t261 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+												v0 = (v0+i32(-256))&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t260<<8 | t261 ^ i32(0xffff))
+												v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
+												v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
+												store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
+												v0 = v13 + v18*i32(1088)
+												t262 := int32(m.memory[uint64(uint32(v0))+22])
+												m.memory[uint64(uint32(i32(0)))+1872] = byte(t262)
+												t263 := int32(m.memory[uint32(v0+i32(23))])
+												m.memory[uint64(uint32(i32(0)))+1873] = byte(t263)
+												t264 := int32(m.memory[uint32(v0+i32(24))])
+												m.memory[uint64(uint32(i32(0)))+1874] = byte(t264)
+												t265 := int32(m.memory[uint32(v0+i32(25))])
+												m.memory[uint64(uint32(i32(0)))+1875] = byte(t265)
+												t266 := int32(m.memory[uint32(v0+i32(26))])
+												m.memory[uint64(uint32(i32(0)))+1876] = byte(t266)
+												t267 := int32(m.memory[uint32(v0+i32(27))])
+												m.memory[uint64(uint32(i32(0)))+1877] = byte(t267)
+												t268 := int32(m.memory[uint64(uint32(v0))+16])
+												m.memory[uint64(uint32(i32(0)))+1878] = byte(t268)
+												t269 := int32(m.memory[uint32(v0+i32(17))])
+												m.memory[uint64(uint32(i32(0)))+1879] = byte(t269)
+												t270 := int32(m.memory[uint32(v0+i32(18))])
+												m.memory[uint64(uint32(i32(0)))+1880] = byte(t270)
+												t271 := int32(m.memory[uint32(v0+i32(19))])
+												m.memory[uint64(uint32(i32(0)))+1881] = byte(t271)
+												t272 := int32(m.memory[uint32(v0+i32(20))])
+												m.memory[uint64(uint32(i32(0)))+1882] = byte(t272)
+												t273 := int32(m.memory[uint32(v0+i32(21))])
+												m.memory[uint64(uint32(i32(0)))+1883] = byte(t273)
+												store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+												store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v18))
+												store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v6))
 												goto l11
 											}
 										}
-									l69:
-										t307 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t307|i32(1)))
+									l26:
+										store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
+										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
 										goto l11
 									}
-									if v3 != i32(2048) {
-										goto l11
-									}
-									v3 = i32(3)
-									t41 := int32(m.memory[uint64(uint32(i32(0)))+1878])
-									if t41 != i32(69) {
-										goto l20
-									}
-									t42 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-									v5 = t42
-									v4 = i32(0)
-									v6 = i32(0)
-									v7 = i32(0)
-									{
-										t43 := int32(m.memory[uint64(uint32(i32(0)))+1884])
-										t44 := int32(m.memory[uint64(uint32(i32(0)))+1885])
-										if t43<<8&i32(16128)|t44 != 0 {
-											goto l21
-										}
-										v4 = i32(0)
-										v6 = i32(0)
-										v7 = i32(0)
-										switch v5 + i32(-6) {
-										default:
-											goto l21
-										case 0, 11:
-											v4 = i32(0)
-											t45 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
-											v3 = t45
-											v3 = v3<<8 | int32(uint32(v3)>>8)
-											t46 := int32(load16(m.memory, uint64(uint32(i32(0)))+1898))
-											v6 = t46
-											v7 = v6<<8 | int32(uint32(v6)>>8)
-											if v5 == i32(17) {
-												goto l23
-											}
-											v6 = v3
-											goto l21
-										l23:
-											v6 = i32(4791)
-											if v3&i32(0xffff) == i32(4791) {
-												goto l24
-											}
-											v6 = v3
-											goto l21
-										l24:
-											t47 := int32(m.memory[uint64(uint32(i32(0)))+1906])
-											v3 = t47
-											var p48 int32
-											if v3 != i32(129) {
-												p48 = 1
-											}
-											var p49 int32
-											if v3&i32(31) != i32(17) {
-												p49 = 1
-											}
-											v4 = p48 & p49
-										}
-									}
-								l21:
-									v3 = i32(2)
-									t50 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-									if uint32(t50) < uint32(i32(2)) {
-										goto l20
-									}
-									v3 = i32(1)
-									t51 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-									v8 = t51
-									if v8 != i32(10) {
-										goto l20
-									}
-									t52 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-									v9 = t52
-									t53 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-									t54 := v9
-									v10 = t53
-									t55 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-									t56 := v10<<16 | v8<<24
-									v11 = t55
-									t57 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-									t58 := t56 | v11<<8
-									v12 = t57
-									v13 = t58 | v12
-									v14 = v13&i32(0xffffff) + i32(-1)
-									if uint32(t54) <= uint32(v14) {
-										goto l20
-									}
-									t59 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-									v15 = t59
-									if v15 == 0 {
-										goto l20
-									}
-									t60 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-									t61 := int32(load32(m.memory, uint64(uint32(v1))+4))
-									v16 = t61
-									if uint32(t60) <= uint32(v16) {
-										goto l20
-									}
-									t62 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-									v17 = t62
-									t63 := int32(load32(m.memory, uint64(uint32(v15+v14<<4))+4))
-									t64 := v17
-									v18 = t63
-									if uint32(t64) <= uint32(v18) {
-										goto l20
-									}
-									t65 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
-									v19 = t65
-									if v19 == 0 {
-										goto l20
-									}
-									t66 := int32(m.memory[uint64(uint32(i32(0)))+1890])
-									v20 = t66
-									t67 := int32(m.memory[uint64(uint32(i32(0)))+1891])
-									v21 = t67
-									t68 := int32(load32(m.memory, uint64(uint32(v2))+28))
-									v22 = t68
-									t69 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-									v23 = t69
-									t70 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-									v24 = t70
-									t71 := int32(m.memory[uint64(uint32(i32(0)))+1879])
-									v25 = t71
-									v3 = i32(1)
-									{
-										v17 = v19 + v17*v16<<3 + v18<<3
-										t72 := int32(load32(m.memory, uint64(uint32(v17))+4))
-										v18 = t72
-										switch v18 + i32(1) {
-										case 1:
-											goto l20
-										case 2:
-											t73 := int32(load32(m.memory, uint32(v17)))
-											v14 = t73
-											goto l28
-										case 0:
-											t74 := int32(load32(m.memory, uint64(uint32(v15+v14<<4))+8))
-											v14 = t74
-											goto l28
-										default:
-											v3 = v21<<16 | v20<<24 | v23<<8 | v24
-											t75 := int32(load32(m.memory, uint64(uint32(v2))+104))
-											v19 = t75
-											{
-												t76 := int32(load32(m.memory, uint64(uint32(v2))+124))
-												if t76 != i32(1) {
-													goto l29
-												}
-												t77 := int32(m.memory[uint64(uint32(i32(0)))+1883])
-												v13 = t77
-												t78 := int32(m.memory[uint64(uint32(i32(0)))+1882])
-												v26 = t78
-												{
-													if v20 != i32(10) {
-														goto l30
-													}
-													t79 := v9
-													v27 = v3&i32(0xffffff) + i32(-1)
-													if uint32(t79) <= uint32(v27) {
-														goto l30
-													}
-													t80 := int32(load32(m.memory, uint32(v15+v27<<4)))
-													v3 = t80
-												}
-											l30:
-												t81 := int32(load32(m.memory, uint32(v15+v14<<4)))
-												t82 := i32_rotl((int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907)^v19, i32(13))*i32(5) + i32(-430675100)
-												v3 = t81
-												t84 := i32_rotl(t82^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
-												p83 := v6
-												if v6&i32(0xffff) == i32(4791) {
-													p83 = v26<<8 | v13
-												}
-												p85 := v6
-												if v5 == i32(17) {
-													p85 = p83
-												}
-												v3 = p85<<16 | v7&i32(0xffff)
-												v3 = i32_rotl(t84^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
-												v14 = (v3 ^ int32(uint32(v3)>>16) ^ i32(12)) * i32(-2048144789)
-												v15 = int32(uint32(v14) >> 13)
-												goto l31
-											}
-										l29:
-											v3 = v19 ^ v3
-											v3 = (int32(uint32(v3)>>16)^v3)*i32(-2048144789) ^ v13
-											v3 = (int32(uint32(v3)>>13)^v3)*i32(-1028477387) ^ (v7<<16 | v6&i32(0xffff))
-											v3 = (int32(uint32(v3)>>16) ^ v3) * i32(-2048144789)
-											v14 = int32(uint32(v3) >> 13)
-											v15 = v3 ^ v5
-										l31:
-											v3 = i32(1)
-											t86 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-											v14 = (v15 ^ v14) * i32(-1028477387)
-											t87 := int32(uint32(int32(uint32(v14)>>16)^v14) % uint32(v18))
-											t88 := int32(load32(m.memory, uint32(v17)))
-											v14 = t87 + t88
-											if uint32(t86) <= uint32(v14) {
-												goto l20
-											}
-											t89 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-											v15 = t89
-											if v15 == 0 {
-												goto l20
-											}
-											t90 := int32(load32(m.memory, uint32(v15+v14<<3)))
-											v14 = t90
-										}
-									}
-								l28:
-									if v14 == i32(-1) {
-										goto l32
-									}
-									t91 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-									if uint32(t91) <= uint32(v14) {
-										goto l32
-									}
-									v3 = i32(1)
-									t92 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-									v15 = t92
-									if v15 == 0 {
-										goto l20
-									}
-									v0 = v0 - v22
-									p93 := i32(60)
-									if uint32(v0) > uint32(i32(60)) {
-										p93 = v0
-									}
-									v13 = p93
-									t94 := v1
-									v0 = int32(uint32(v25)>>5) & i32(7)
-									v17 = t94 + v0<<2 + i32(736)
-									v9 = v1 + v0<<6
-									v3 = v9 + i32(64)
-									{
-										t95 := int32(m.memory[uint32(v1+i32(30))])
-										t96 := v2
-										v18 = t95 & i32(31)
-										t97 := int64(load64(m.memory, uint32(t96+v18*i32(56)+i32(160))))
-										v28 = t97
-										if v28 == 0 {
-											goto l33
-										}
-										t98 := int32(load32(m.memory, uint64(uint32(v2))+24))
-										if i32_shr_u(t98, v0)&i32(1) == 0 {
-											goto l33
-										}
-										t99 := int64(load64(m.memory, uint32(v3)))
-										v29 = int64(uint32(v13))
-										t100 := int32(load32(m.memory, uint32(v17)))
-										t101 := t99 + v29
-										v19 = t100
-										t102 := int64(load64(m.memory, uint32(v2+v18*i32(56)+i32(144))))
-										t103 := t101 - int64(uint32(v19))
-										v30 = t102
-										t104 := int64(load64(m.memory, uint32(v2)))
-										t105 := v30
-										v31 = t104
-										t106 := int64(load64(m.memory, uint64(uint32(v2))+8))
-										t107 := int64(load64(m.memory, uint64(uint32(v2))+88))
-										t108 := v31
-										v32 = t107
-										v33 = t106 - v32
-										p109 := i64(0)
-										if uint64(v31) > uint64(v33) {
-											p109 = int64(uint64((t108-v33)*v28) >> 16)
-										}
-										v31 = p109
-										p110 := v31
-										if uint64(v31) > uint64(v30) {
-											p110 = t105
-										}
-										p111 := v31
-										if v30 != i64(0) {
-											p111 = p110
-										}
-										if uint64(t103) <= uint64(p111) {
-											goto l33
-										}
-										store64(m.memory, uint64(uint32(v2))+88, uint64(v32+v29))
-										store32(m.memory, uint32(v17), uint32(v19+v13))
-									}
-								l33:
-									t112 := int64(load64(m.memory, uint32(v3)))
-									t113 := v3
-									v31 = int64(uint32(v13))
-									v30 = t112 + v31
-									store64(m.memory, uint32(t113), uint64(v30))
-									{
-										t114 := v30
-										v3 = v9 + i32(112)
-										t115 := int64(load32(m.memory, uint32(v3)))
-										if uint64(t114) <= uint64(t115) {
-											goto l34
-										}
-										store32(m.memory, uint32(v3), uint32(v30))
-									}
-								l34:
-									t116 := int64(load64(m.memory, uint64(uint32(v2))+8))
-									t117 := v2
-									v33 = t116 + v31
-									store64(m.memory, uint64(uint32(t117))+8, uint64(v33))
-									{
-										t118 := int32(load32(m.memory, uint64(uint32(v2))+24))
-										v3 = i32_shl(i32(1), v0)
-										if t118&v3 == 0 {
-											goto l35
-										}
-										{
-											t119 := int32(m.memory[uint32(v1+v0<<6+i32(124))])
-											if t119 != 0 {
-												goto l36
-											}
-											{
-												t120 := int32(load32(m.memory, uint32(v17)))
-												if t120 != 0 {
-													goto l37
-												}
-												{
-													{
-														if v28 != i64(0) {
-															goto l38
-														}
-														t121 := int64(load64(m.memory, uint32(v2+v18*i32(56)+i32(144))))
-														v28 = t121
-														goto l39
-													}
-												l38:
-													t122 := int64(load64(m.memory, uint32(v2+v18*i32(56)+i32(144))))
-													v29 = t122
-													t123 := int64(load64(m.memory, uint32(v2)))
-													t124 := v29
-													v32 = t123
-													t125 := int64(load64(m.memory, uint64(uint32(v2))+88))
-													t126 := v32
-													v33 = v33 - t125
-													p127 := i64(0)
-													if uint64(v32) > uint64(v33) {
-														p127 = int64(uint64((t126-v33)*v28) >> 16)
-													}
-													v28 = p127
-													p128 := v28
-													if uint64(v28) > uint64(v29) {
-														p128 = t124
-													}
-													p129 := v28
-													if v29 != i64(0) {
-														p129 = p128
-													}
-													v28 = p129
-												}
-											l39:
-												if uint64(v30) < uint64(v28) {
-													goto l36
-												}
-											}
-										l37:
-											t130 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-											store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t130|i32(1)))
-										}
-									l36:
-										t131 := int32(load32(m.memory, uint64(uint32(v2))+48))
-										if t131 == 0 {
-											goto l35
-										}
-										if v4 == 0 {
-											goto l35
-										}
-										t132 := int32(load16(m.memory, uint32(v20&i32(255)<<1+i32(1024))))
-										v13 = t132
-										v4 = v13 ^ v21
-										t133 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v9 = t133
-										v4 = v9 ^ int32(uint32(v13)>>8) ^ v23
-										t134 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v13 = t134
-										v4 = (v13^int32(uint32(v9)>>8))&i32(0xffff) ^ v24
-										t135 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t136 := int32(uint32((v13^v7)&i32(0xff00)) >> 8)
-										v13 = t135
-										v4 = t136 ^ v13
-										t137 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t138 := int32(uint32(v13)>>8) ^ v7&i32(255)
-										v7 = t137
-										v4 = t138 ^ v7
-										t139 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v13 = t139
-										v4 = v13 ^ int32(uint32(v7)>>8) ^ v8
-										t140 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v7 = t140
-										v4 = v7 ^ int32(uint32(v13)>>8) ^ v10
-										t141 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v8 = t141
-										v4 = v8 ^ int32(uint32(v7)>>8) ^ v11
-										t142 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v7 = t142
-										v4 = (v7^int32(uint32(v8)>>8))&i32(0xffff) ^ v12
-										t143 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t144 := int32(uint32((v7^v6)&i32(0xff00)) >> 8)
-										v7 = t143
-										v4 = t144 ^ v7
-										t145 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t146 := int32(uint32(v7)>>8) ^ v6&i32(255)
-										v6 = t145
-										v4 = t146 ^ v6
-										t147 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v7 = t147
-										v4 = v7 ^ int32(uint32(v6)>>8) ^ v5
-										t148 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-										v5 = t148
-										t149 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t150 := v5
-										v6 = v16<<16 | (t149 ^ int32(uint32(v7)>>8))
-										t151 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-										t152 := t150 + v6*i32(48)
-										v8 = t151
-										p153 := i32(0)
-										if uint32(v8) > uint32(v6) {
-											p153 = t152
-										}
-										v4 = p153
-										if v4 == 0 {
-											goto l35
-										}
-										t154 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-										t155 := int32(load32(m.memory, uint64(uint32(v1))+12))
-										t156 := int32(load32(m.memory, uint64(uint32(v1))+8))
-										v7 = t155 + v14 - t156
-										t157 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-										p158 := i32(0)
-										if uint32(t157) > uint32(v7) {
-											p158 = t154 + v7<<3
-										}
-										v7 = p158
-										if v7 == 0 {
-											goto l35
-										}
-										v13 = i32(0)
-										{
-											t159 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
-											v30 = t159
-											t160 := int64(load64(m.memory, uint64(uint32(v1))+656))
-											t161 := v30
-											v28 = t160
-											v29 = t161 - v28
-											t162 := int64(load64(m.memory, uint64(uint32(v2))+64))
-											t163 := v29
-											v33 = t162
-											if uint64(t163) < uint64(v33) {
-												goto l40
-											}
-											{
-												if uint64(v29-v33) >= uint64(v33) {
-													goto l41
-												}
-												t164 := int32(load32(m.memory, uint64(uint32(v1))+616))
-												v13 = t164
-											}
-										l41:
-											store64(m.memory, uint64(uint32(v1))+656, uint64(v30))
-											store32(m.memory, uint64(uint32(v1))+616, uint32(i32(0)))
-											store32(m.memory, uint64(uint32(v1))+664, uint32(v13))
-											v28 = v30
-										}
-									l40:
-										{
-											t165 := int64(load64(m.memory, uint32(v7)))
-											if uint64(t165) > uint64(v28) {
-												goto l42
-											}
-											t166 := int32(load32(m.memory, uint64(uint32(v1))+616))
-											store32(m.memory, uint64(uint32(v1))+616, uint32(t166+i32(1)))
-										}
-									l42:
-										store64(m.memory, uint32(v7), uint64(v30+i64(1)))
-										t167 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
-										t168 := v4
-										v30 = t167
-										store64(m.memory, uint32(t168), uint64(v30))
-										t169 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-										store32(m.memory, uint64(uint32(v4))+24, uint32(t169))
-										t170 := int32(load16(m.memory, uint64(uint32(i32(0)))+1870))
-										store16(m.memory, uint64(uint32(v4))+40, uint16(t170))
-										t171 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-										store32(m.memory, uint32(v4+i32(42)), uint32(t171))
-										{
-											{
-												t172 := int32(load32(m.memory, uint64(uint32(v4))+20))
-												v13 = t172
-												if v13 == 0 {
-													goto l43
-												}
-												v7 = v6 + i32(1)
-												goto l44
-											}
-										l43:
-											v7 = v15 + v14*i32(1088)
-											v10 = v7 + i32(624)
-											{
-												t173 := int32(load32(m.memory, uint64(uint32(v7))+624))
-												v7 = t173
-												if v7 == 0 {
-													goto l45
-												}
-												t174 := v8
-												v11 = v7 + i32(-1)
-												if uint32(t174) > uint32(v11) {
-													goto l46
-												}
-											}
-										l45:
-											store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-											store32(m.memory, uint64(uint32(v4))+28, uint32(v14))
-											store32(m.memory, uint64(uint32(v4))+32, uint32(v7))
-											goto l47
-										l46:
-											store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-											store32(m.memory, uint64(uint32(v4))+28, uint32(v14))
-											store32(m.memory, uint64(uint32(v4))+32, uint32(v7))
-											if v5 == 0 {
-												goto l47
-											}
-											store32(m.memory, uint64(uint32(v5+v11*i32(48)))+36, uint32(v6+i32(1)))
-										l47:
-											t175 := v10
-											v7 = v6 + i32(1)
-											store32(m.memory, uint32(t175), uint32(v7))
-											v8 = v15 + v14*i32(1088)
-											t176 := int32(load32(m.memory, uint64(uint32(v8))+620))
-											store32(m.memory, uint64(uint32(v8))+620, uint32(t176+i32(1)))
-										}
-									l44:
-										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v7))
-										store32(m.memory, uint64(uint32(v4))+20, uint32(v13+i32(1)))
-										if v5 == 0 {
-											goto l35
-										}
-										{
-											{
-												v4 = v15 + v14*i32(1088)
-												v8 = v4 + v0<<6
-												t177 := int64(load64(m.memory, uint32(v8+i32(72))))
-												v33 = t177
-												t178 := int32(m.memory[uint32(v4+i32(30))])
-												t179 := int64(load64(m.memory, uint32(v2+t178&i32(31)*i32(56)+i32(168))))
-												t180 := v33
-												v28 = t179
-												var p181 int32
-												if uint64(t180) >= uint64(v28) {
-													p181 = 1
-												}
-												t182 := p181 << 1
-												v8 = v8 + i32(125)
-												t183 := int32(m.memory[uint32(v8)])
-												v13 = t183
-												p184 := v13
-												if v13 == i32(2) {
-													p184 = t182
-												}
-												if p184 == i32(2) {
-													goto l48
-												}
-												{
-													t185 := int32(load32(m.memory, uint64(uint32(v1))+636))
-													if t185 == v14 {
-														goto l49
-													}
-													store32(m.memory, uint64(uint32(v1))+636, uint32(v14))
-													t186 := int64(load64(m.memory, uint64(uint32(v1))+32))
-													store64(m.memory, uint64(uint32(v1))+640, uint64(t186))
-												}
-											l49:
-												store64(m.memory, uint64(uint32(v1))+32, uint64(v30))
-												{
-													t187 := int32(load32(m.memory, uint32(v1+i32(616))))
-													v4 = t187
-													t188 := int32(load32(m.memory, uint32(v1+i32(664))))
-													t189 := v4
-													v6 = t188
-													p190 := v6
-													if uint32(v4) > uint32(v6) {
-														p190 = t189
-													}
-													v6 = p190
-													t191 := v6
-													v4 = v15 + v14*i32(1088)
-													t192 := int32(load32(m.memory, uint64(uint32(v4))+632))
-													v7 = t192
-													if uint32(t191) >= uint32(v7) {
-														goto l50
-													}
-													t193 := int64(load64(m.memory, uint64(uint32(v4))+648))
-													t194 := int64(load64(m.memory, uint64(uint32(v2))+64))
-													if uint64(v30-t193) < uint64(t194) {
-														goto l51
-													}
-												}
-											l50:
-												store32(m.memory, uint32(v4+i32(632)), uint32(v6))
-												store64(m.memory, uint64(uint32(v4))+648, uint64(v30))
-												v7 = v6
-											l51:
-												v29 = v33 + v31
-												{
-													t195 := int64(load64(m.memory, uint64(uint32(v2))+56))
-													v33 = t195
-													if v33 != i64(0) {
-														goto l52
-													}
-													p196 := i32(1)
-													if v7 != 0 {
-														p196 = v7
-													}
-													v32 = int64(uint32(p196))
-													{
-														{
-															t197 := int32(m.memory[uint32(v1+i32(30))])
-															v1 = v2 + t197&i32(31)*i32(56)
-															t198 := int64(load64(m.memory, uint32(v1+i32(160))))
-															v34 = t198
-															if v34 != i64(0) {
-																goto l53
-															}
-															t199 := int64(load64(m.memory, uint32(v1+i32(144))))
-															v34 = t199
-															goto l54
-														}
-													l53:
-														t200 := int64(load64(m.memory, uint32(v1+i32(144))))
-														v33 = t200
-														t201 := int64(load64(m.memory, uint32(v2)))
-														t202 := v33
-														v35 = t201
-														t203 := int64(load64(m.memory, uint64(uint32(v2))+8))
-														t204 := int64(load64(m.memory, uint64(uint32(v2))+88))
-														t205 := v35
-														v36 = t203 - t204
-														p206 := i64(0)
-														if uint64(v35) > uint64(v36) {
-															p206 = int64(uint64((t205-v36)*v34) >> 16)
-														}
-														v34 = p206
-														p207 := v34
-														if uint64(v34) > uint64(v33) {
-															p207 = t202
-														}
-														p208 := v34
-														if v33 != i64(0) {
-															p208 = p207
-														}
-														v34 = p208
-													}
-												l54:
-													v33 = v28
-													t209 := int64(uint64(v34) / uint64(v32))
-													v34 = t209
-													t210 := int64(load64(m.memory, uint64(uint32(v15+v14*i32(1088)))+592))
-													t211 := v34
-													v32 = t210 * (v32 + i64(-1))
-													if uint64(t211) <= uint64(v32) {
-														goto l52
-													}
-													t212 := v28
-													v33 = v34 - v32
-													p213 := v33
-													if uint64(v33) < uint64(v28) {
-														p213 = t212
-													}
-													v33 = p213
-												}
-											l52:
-												{
-													if uint64(v29) < uint64(v33) {
-														var p217 int32
-														if uint64(v29) >= uint64(v28) {
-															p217 = 1
-														}
-														v1 = p217
-														goto l56
-													}
-													v1 = i32(2)
-													t214 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-													store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t214|i32(2)))
-													v4 = v15 + v14*i32(1088)
-													t215 := int32(load32(m.memory, uint64(uint32(v4))+624))
-													store32(m.memory, uint64(uint32(v4))+628, uint32(t215))
-													store64(m.memory, uint32(v4+v0<<3+i32(672)), uint64(v30))
-													t216 := int64(load64(m.memory, uint64(uint32(v4))+608))
-													store64(m.memory, uint64(uint32(v4))+608, uint64(t216+i64(1)))
-													goto l56
-												}
-											}
-										l48:
-											t218 := int64(load64(m.memory, uint64(uint32(v1))+32))
-											v28 = t218
-											{
-												t219 := int32(load32(m.memory, uint64(uint32(v1))+636))
-												if t219 != v14 {
-													goto l57
-												}
-												{
-													t220 := int32(load32(m.memory, uint64(uint32(v2))+84))
-													switch t220 {
-													default:
-														goto l57
-													case 0:
-														t221 := int32(m.memory[uint64(uint32(v1))+31])
-														if t221 == 0 {
-															goto l57
-														}
-														fallthrough
-													case 2:
-														t222 := int64(load64(m.memory, uint64(uint32(v1))+640))
-														v28 = t222
-													}
-												}
-											}
-										l57:
-											v1 = i32(2)
-											if v28 == 0 {
-												goto l56
-											}
-											{
-												t223 := int32(load32(m.memory, uint64(uint32(v2))+80))
-												p224 := i32(1720)
-												if t223 != 0 {
-													p224 = v4 + v0<<3 + i32(672)
-												}
-												t225 := int64(load64(m.memory, uint32(p224)))
-												v33 = t225
-												if uint64(v33) <= uint64(v28) {
-													goto l60
-												}
-												t226 := int64(load64(m.memory, uint64(uint32(v2))+64))
-												if uint64(v33-v28) >= uint64(t226) {
-													goto l56
-												}
-											}
-										l60:
-											{
-												t227 := int64(load64(m.memory, uint64(uint32(v5+v6*i32(48)))+8))
-												v28 = t227
-												if v28 == 0 {
-													goto l61
-												}
-												t228 := int64(load64(m.memory, uint64(uint32(v2))+72))
-												if uint64(v30-v28) >= uint64(t228) {
-													goto l61
-												}
-												t229 := int32(load32(m.memory, uint64(uint32(v15+v14*i32(1088)))+620))
-												t230 := int32(load32(m.memory, uint64(uint32(v5+v6*i32(48)))+16))
-												if uint32(t229<<3) <= uint32(t230*i32(9)) {
-													goto l56
-												}
-											}
-										l61:
-											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v7+i32(-1)))
-											t231 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-											store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t231|i32(4)))
-										}
-									l56:
-										m.memory[uint32(v8)] = byte(v1)
-									}
-								l35:
-									{
-										t232 := int32(load32(m.memory, uint64(uint32(v2))+120))
-										if t232 == 0 {
-											goto l62
-										}
-										t233 := int32(load32(m.memory, uint64(uint32(v2))+36))
-										if t233&v3 == 0 {
-											goto l62
-										}
-										v1 = v25 & i32(3)
-										if v1 == 0 {
-											goto l62
-										}
-										v3 = v15 + v14*i32(1088)
-										v4 = v3 + v0<<6
-										t234 := int32(m.memory[uint32(v4+i32(125))])
-										if t234 == i32(2) {
-											goto l62
-										}
-										t235 := int64(load64(m.memory, uint32(v4+i32(72))))
-										v30 = t235 + v31
-										t236 := int32(m.memory[uint32(v3+i32(30))])
-										v3 = t236 & i32(31)
-										{
-											{
-												t237 := int32(load32(m.memory, uint64(uint32(v2))+32))
-												if t237 != i32(2) {
-													goto l63
-												}
-												t238 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(136))))
-												var p239 int32
-												if uint64(t238) < uint64(v30) {
-													p239 = 1
-												}
-												v2 = p239
-												goto l64
-											}
-										l63:
-											t240 := v30
-											v3 = v2 + v3*i32(56)
-											t241 := int64(load64(m.memory, uint32(v3+i32(128))))
-											v31 = t241
-											if uint64(t240) <= uint64(v31) {
-												goto l62
-											}
-											t242 := int64(load64(m.memory, uint32(v3+i32(136))))
-											v28 = t242
-											if uint64(v28) < uint64(v30) {
-												goto l65
-											}
-											v3 = v15 + v14*i32(1088)
-											t243 := int64(load64(m.memory, uint64(uint32(v3))+600))
-											t244 := v3
-											v33 = t243
-											store64(m.memory, uint64(uint32(t244))+600, uint64(v33+i64(1)))
-											t245 := int64(load64(m.memory, uint64(uint32(v2))+40))
-											t246 := int64(uint64(t245*(v30-v31)) / uint64(v28-v31))
-											t247 := int64(load64(m.memory, uint32(v2+i32(96))))
-											v30 = int64(uint32(v14))<<40 + v33*i64(-0x61c8864680b583eb) + t247 + i64(-0x61c8864680b583eb)
-											v30 = (int64(uint64(v30)>>30) ^ v30) * i64(-4658895280553007687)
-											v30 = (int64(uint64(v30)>>27) ^ v30) * i64(-0x6b2fb644ecceee15)
-											var p248 int32
-											if uint64(t246) > uint64(int64(uint64(v30)>>63)^int64(uint64(v30)>>32)) {
-												p248 = 1
-											}
-											v2 = p248
-										}
-									l64:
-										if v2 == 0 {
-											goto l62
-										}
-										if v1 != i32(3) {
-											goto l66
-										}
-										goto l62
-									l65:
-										if v1 == i32(3) {
-											goto l62
-										}
-									l66:
-										t249 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-										v1 = t249
-										v1 = v1<<8 | int32(uint32(v1)>>8)
-										v2 = v1 | i32(3)
-										m.memory[uint64(uint32(i32(0)))+1879] = byte(v2)
-										t250 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-										t251 := int32(m.memory[uint64(uint32(i32(0)))+1889])
-										v1 = v2&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t250<<8 | t251 ^ i32(0xffff))
-										v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
-										v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
-										store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-										v1 = v15 + v14*i32(1088)
-										t252 := int64(load64(m.memory, uint64(uint32(v1))+56))
-										store64(m.memory, uint64(uint32(v1))+56, uint64(t252+i64(1)))
-									}
-								l62:
-									t253 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-									v1 = t253
-									m.memory[uint64(uint32(i32(0)))+1886] = byte(v1 + i32(-1))
-									t254 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-									v1 = v1<<8 | t254
-									t255 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-									t256 := int32(m.memory[uint64(uint32(i32(0)))+1889])
-									v1 = (v1+i32(-256))&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t255<<8 | t256 ^ i32(0xffff))
-									v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
-									v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
-									store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-									v1 = v15 + v14*i32(1088)
-									t257 := int32(m.memory[uint64(uint32(v1))+22])
-									m.memory[uint64(uint32(i32(0)))+1864] = byte(t257)
-									t258 := int32(m.memory[uint32(v1+i32(23))])
-									m.memory[uint64(uint32(i32(0)))+1865] = byte(t258)
-									t259 := int32(m.memory[uint32(v1+i32(24))])
-									m.memory[uint64(uint32(i32(0)))+1866] = byte(t259)
-									t260 := int32(m.memory[uint32(v1+i32(25))])
-									m.memory[uint64(uint32(i32(0)))+1867] = byte(t260)
-									t261 := int32(m.memory[uint32(v1+i32(26))])
-									m.memory[uint64(uint32(i32(0)))+1868] = byte(t261)
-									t262 := int32(m.memory[uint32(v1+i32(27))])
-									m.memory[uint64(uint32(i32(0)))+1869] = byte(t262)
-									t263 := int32(m.memory[uint64(uint32(v1))+16])
-									m.memory[uint64(uint32(i32(0)))+1870] = byte(t263)
-									t264 := int32(m.memory[uint32(v1+i32(17))])
-									m.memory[uint64(uint32(i32(0)))+1871] = byte(t264)
-									t265 := int32(m.memory[uint32(v1+i32(18))])
-									m.memory[uint64(uint32(i32(0)))+1872] = byte(t265)
-									t266 := int32(m.memory[uint32(v1+i32(19))])
-									m.memory[uint64(uint32(i32(0)))+1873] = byte(t266)
-									t267 := int32(m.memory[uint32(v1+i32(20))])
-									m.memory[uint64(uint32(i32(0)))+1874] = byte(t267)
-									t268 := int32(m.memory[uint32(v1+i32(21))])
-									m.memory[uint64(uint32(i32(0)))+1875] = byte(t268)
-									store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
-									store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(v14))
-									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v0))
-									goto l0
-								}
-							}
-						l18:
-							if v3&i32(0xffff) != i32(34998) {
-								goto l11
-							}
-							t308 := m.fn9(v1)
-							if t308 == 0 {
-								goto l11
-							}
-							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
-							goto l0
-						}
-						store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(3)))
-						v0 = v3 & i32(0xffff)
-						switch v0 + i32(-34997) {
-						case 1:
-							t18 := int32(m.memory[uint64(uint32(v1))+28])
-							if t18 == 0 {
-								goto l0
-							}
-							t19 := m.fn9(v1)
-							p20 := i32(5)
-							if t19 != 0 {
-								p20 = i32(4)
-							}
-							v3 = p20
-							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(v3))
-							goto l16
-						default:
-							if v0 != i32(2048) {
-								goto l0
-							}
-							t21 := int32(m.memory[uint64(uint32(i32(0)))+1878])
-							if t21 != i32(69) {
-								goto l11
-							}
-							t22 := int32(m.memory[uint64(uint32(i32(0)))+1884])
-							t23 := int32(m.memory[uint64(uint32(i32(0)))+1885])
-							if t22<<8&i32(16128)|t23 != 0 {
-								goto l11
-							}
-							{
-								t24 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								v0 = t24
-								switch v0 + i32(-6) {
-								case 0, 11:
-									goto l17
-								default:
+									store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
+									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
 									goto l11
 								}
 							}
-						l17:
-							if v0 != i32(17) {
-								goto l11
-							}
-							t25 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
-							var p26 int32
-							if v0 == i32(17) {
-								p26 = 1
-							}
-							v0 = t25
-							var p27 int32
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-								p27 = 1
-							}
-							v0 = p27
-							if p26&v0|v0 == 0 {
-								goto l11
-							}
-							fallthrough
-						case 0:
-							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(2)))
-							t28 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-							store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(t28))
-							goto l0
 						}
-					l11:
-						t309 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
-						v3 = t309
-						goto l16
+					l18:
+						if v4&i32(0xffff) != i32(34998) {
+							goto l11
+						}
+						t313 := m.fn9(v2)
+						if t313 == 0 {
+							goto l11
+						}
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+						goto l0
 					}
-				l32:
-					v3 = i32(1)
 				l20:
-					store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v3))
-					store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(5)))
-					goto l72
-				l16:
-					if v3 != i32(5) {
-						goto l0
-					}
-					t310 := int32(load32(m.memory, uint64(uint32(i32(0)))+1804))
-					v3 = t310
-					if uint32(v3) >= uint32(i32(5)) {
-						goto l0
-					}
+					store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
+					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+				l11:
+					t314 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+					v4 = t314
 				}
-			l72:
-				v1 = v1 + v3<<3 + i32(824)
-				t311 := int64(load64(m.memory, uint32(v1)))
-				store64(m.memory, uint32(v1), uint64(t311+i64(1)))
+			l16:
+				if v4 != i32(5) {
+					goto l0
+				}
+				t315 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
+				v0 = t315
+				if uint32(v0) > uint32(i32(4)) {
+					goto l0
+				}
+				v2 = v2 + v0<<3 + i32(824)
+				t316 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t316+i64(1)))
 			}
 		}
 	}
 l0:
-	t312 := int64(load64(m.memory, uint64(uint32(i32(0)))+1808))
-	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(t312+i64(1)))
+	t317 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
+	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t317+i64(1)))
+	m.g0 = v1 + i32(16)
 }
 
 func (m *Module) fn6(v0, v1 int32) {
@@ -2203,14 +2226,14 @@ func (m *Module) fn6(v0, v1 int32) {
 	{
 		{
 			{
-				t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1732))
+				t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
 				v3 = t0
 				if v3 != i32(5) {
 					goto l0
 				}
 				{
 					t1 := int32(m.memory[uint64(uint32(v1))+28])
-					t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+					t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1748))
 					v3 = t2 & i32(7)
 					if i32_shr_u(t1, v3)&i32(1) == 0 {
 						goto l1
@@ -2235,34 +2258,34 @@ func (m *Module) fn6(v0, v1 int32) {
 				l2:
 					v0 = v2
 				l3:
-					store16(m.memory, uint64(uint32(i32(0)))+1868, uint16(i32(256)))
-					store32(m.memory, uint64(uint32(i32(0)))+1864, uint32(i32(0xc28001)))
-					store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(46728)))
+					store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(256)))
+					store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(i32(0xc28001)))
+					store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46728)))
 					t7 := int32(load16(m.memory, uint64(uint32(v1))+16))
-					store16(m.memory, uint64(uint32(i32(0)))+1870, uint16(t7))
+					store16(m.memory, uint64(uint32(i32(0)))+1878, uint16(t7))
 					t8 := int32(load32(m.memory, uint32(v1+i32(18))))
-					store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t8))
+					store32(m.memory, uint64(uint32(i32(0)))+1880, uint32(t8))
 					v2 = v1 + v3<<3
 					t9 := int32(load16(m.memory, uint32(v2+i32(968))))
 					v5 = t9
-					store16(m.memory, uint64(uint32(i32(0)))+1878, uint16(v5<<8|int32(uint32(v5)>>8)))
+					store16(m.memory, uint64(uint32(i32(0)))+1886, uint16(v5<<8|int32(uint32(v5)>>8)))
 					t10 := int32(load16(m.memory, uint32(v2+i32(974))))
 					v2 = t10
+					store64(m.memory, uint64(uint32(i32(0)))+1922, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1914, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1906, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1898, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1890, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1882, uint64(i64(0)))
 					v2 = v0 + v2
-					m.memory[uint64(uint32(i32(0)))+1881] = byte(v2)
-					m.memory[uint64(uint32(i32(0)))+1880] = byte(int32(uint32(v2&i32(3840)|v3<<12) >> 8))
-					store16(m.memory, uint64(uint32(i32(0)))+1922, uint16(i32(0)))
+					m.memory[uint64(uint32(i32(0)))+1889] = byte(v2)
+					m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v2&i32(3840)|v3<<12) >> 8))
+					store16(m.memory, uint64(uint32(i32(0)))+1930, uint16(i32(0)))
 					t11 := int64(load64(m.memory, uint64(uint32(v1))+936))
 					store64(m.memory, uint64(uint32(v1))+936, uint64(t11+i64(1)))
 					v2 = i32(1)
 				}
 			l1:
-				store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
+				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
 				goto l4
 			}
 		l0:
@@ -2275,7 +2298,7 @@ func (m *Module) fn6(v0, v1 int32) {
 					goto l9
 				case 0, 1:
 					v2 = i32(0)
-					t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+					t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1748))
 					t13 := v1
 					v5 = t12 & i32(7)
 					v6 = t13 + v5<<6 + i32(124)
@@ -2302,17 +2325,17 @@ func (m *Module) fn6(v0, v1 int32) {
 										{
 											t17 := int32(m.memory[uint32(v1+i32(30))])
 											v3 = v0 + t17&i32(31)*i32(56)
-											t18 := int64(load64(m.memory, uint32(v3+i32(160))))
+											t18 := int64(load64(m.memory, uint32(v3+i32(184))))
 											v8 = t18
 											if v8 != i64(0) {
 												goto l13
 											}
-											t19 := int64(load64(m.memory, uint32(v3+i32(152))))
+											t19 := int64(load64(m.memory, uint32(v3+i32(176))))
 											v9 = t19
 											goto l14
 										}
 									l13:
-										t20 := int64(load64(m.memory, uint32(v3+i32(144))))
+										t20 := int64(load64(m.memory, uint32(v3+i32(168))))
 										v9 = t20
 										t21 := int64(load64(m.memory, uint32(v0)))
 										t22 := v9
@@ -2359,17 +2382,17 @@ func (m *Module) fn6(v0, v1 int32) {
 									{
 										t32 := int32(m.memory[uint32(v1+i32(30))])
 										v3 = v0 + t32&i32(31)*i32(56)
-										t33 := int64(load64(m.memory, uint32(v3+i32(160))))
+										t33 := int64(load64(m.memory, uint32(v3+i32(184))))
 										v8 = t33
 										if v8 != i64(0) {
 											goto l16
 										}
-										t34 := int64(load64(m.memory, uint32(v3+i32(144))))
+										t34 := int64(load64(m.memory, uint32(v3+i32(168))))
 										v9 = t34
 										goto l17
 									}
 								l16:
-									t35 := int64(load64(m.memory, uint32(v3+i32(144))))
+									t35 := int64(load64(m.memory, uint32(v3+i32(168))))
 									v9 = t35
 									t36 := int64(load64(m.memory, uint32(v0)))
 									t37 := v9
@@ -2400,11 +2423,11 @@ func (m *Module) fn6(v0, v1 int32) {
 							}
 						l12:
 							m.memory[uint32(v6)] = byte(i32(1))
-							store16(m.memory, uint64(uint32(i32(0)))+1868, uint16(i32(256)))
-							store32(m.memory, uint64(uint32(i32(0)))+1864, uint32(i32(0xc28001)))
+							store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(256)))
+							store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(i32(0xc28001)))
 							t44 := int32(m.memory[uint64(uint32(v1))+16])
-							m.memory[uint64(uint32(i32(0)))+1870] = byte(t44)
-							store32(m.memory, uint64(uint32(i32(0)))+1876, uint32(i32(16844936)))
+							m.memory[uint64(uint32(i32(0)))+1878] = byte(t44)
+							store32(m.memory, uint64(uint32(i32(0)))+1884, uint32(i32(16844936)))
 							t45 := int64(load64(m.memory, uint64(uint32(v1))+792))
 							store64(m.memory, uint64(uint32(v1))+792, uint64(t45+i64(1)))
 							t46 := int32(m.memory[uint32(v1+i32(21))])
@@ -2418,60 +2441,60 @@ func (m *Module) fn6(v0, v1 int32) {
 								p49 = v2
 							}
 							v0 = p49
-							m.memory[uint64(uint32(i32(0)))+1885] = byte(v0)
+							m.memory[uint64(uint32(i32(0)))+1893] = byte(v0)
 							p50 := i32(0)
 							if v5 == i32(2) {
 								p50 = v2
 							}
 							v6 = p50
-							m.memory[uint64(uint32(i32(0)))+1887] = byte(v6)
+							m.memory[uint64(uint32(i32(0)))+1895] = byte(v6)
 							p51 := i32(0)
 							if v5 == i32(3) {
 								p51 = v2
 							}
 							v12 = p51
-							m.memory[uint64(uint32(i32(0)))+1889] = byte(v12)
+							m.memory[uint64(uint32(i32(0)))+1897] = byte(v12)
 							p52 := i32(0)
 							if v5 == i32(4) {
 								p52 = v2
 							}
 							v13 = p52
-							m.memory[uint64(uint32(i32(0)))+1891] = byte(v13)
+							m.memory[uint64(uint32(i32(0)))+1899] = byte(v13)
 							p53 := i32(0)
 							if v5 == i32(5) {
 								p53 = v2
 							}
 							v14 = p53
-							m.memory[uint64(uint32(i32(0)))+1893] = byte(v14)
+							m.memory[uint64(uint32(i32(0)))+1901] = byte(v14)
 							p54 := i32(0)
 							if v5 == i32(6) {
 								p54 = v2
 							}
 							v15 = p54
-							m.memory[uint64(uint32(i32(0)))+1895] = byte(v15)
+							m.memory[uint64(uint32(i32(0)))+1903] = byte(v15)
 							p55 := v2
 							if v5 != 0 {
 								p55 = i32(0)
 							}
 							v16 = p55
-							m.memory[uint64(uint32(i32(0)))+1883] = byte(v16)
-							m.memory[uint64(uint32(i32(0)))+1881] = byte(i32_shl(i32(1), v5))
-							store32(m.memory, uint64(uint32(i32(0)))+1871, uint32(v7))
-							m.memory[uint64(uint32(i32(0)))+1875] = byte(v3)
-							m.memory[uint64(uint32(i32(0)))+1886] = byte(int32(uint32(v6) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v12) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v13) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v14) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v15) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1891] = byte(v16)
+							m.memory[uint64(uint32(i32(0)))+1889] = byte(i32_shl(i32(1), v5))
+							store32(m.memory, uint64(uint32(i32(0)))+1879, uint32(v7))
+							m.memory[uint64(uint32(i32(0)))+1883] = byte(v3)
+							m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v6) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1896] = byte(int32(uint32(v12) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1898] = byte(int32(uint32(v13) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1900] = byte(int32(uint32(v14) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1902] = byte(int32(uint32(v15) >> 8))
 							p56 := i32(0)
 							if v5 == i32(7) {
 								p56 = v2
 							}
 							v2 = p56
-							m.memory[uint64(uint32(i32(0)))+1896] = byte(int32(uint32(v2) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1884] = byte(int32(uint32(v0) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1882] = byte(int32(uint32(v16) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1880] = byte(i32(0))
+							m.memory[uint64(uint32(i32(0)))+1904] = byte(int32(uint32(v2) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v0) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v16) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1888] = byte(i32(0))
 							goto l18
 						}
 					l10:
@@ -2488,17 +2511,17 @@ func (m *Module) fn6(v0, v1 int32) {
 							{
 								t59 := int32(m.memory[uint32(v1+i32(30))])
 								v3 = v0 + t59&i32(31)*i32(56)
-								t60 := int64(load64(m.memory, uint32(v3+i32(160))))
+								t60 := int64(load64(m.memory, uint32(v3+i32(184))))
 								v8 = t60
 								if v8 != i64(0) {
 									goto l19
 								}
-								t61 := int64(load64(m.memory, uint32(v3+i32(152))))
+								t61 := int64(load64(m.memory, uint32(v3+i32(176))))
 								v9 = t61
 								goto l20
 							}
 						l19:
-							t62 := int64(load64(m.memory, uint32(v3+i32(144))))
+							t62 := int64(load64(m.memory, uint32(v3+i32(168))))
 							v9 = t62
 							t63 := int64(load64(m.memory, uint32(v0)))
 							t64 := v9
@@ -2535,52 +2558,52 @@ func (m *Module) fn6(v0, v1 int32) {
 						}
 						v2 = i32(0)
 						m.memory[uint32(v6)] = byte(i32(0))
-						store16(m.memory, uint64(uint32(i32(0)))+1868, uint16(i32(256)))
-						store32(m.memory, uint64(uint32(i32(0)))+1864, uint32(i32(0xc28001)))
+						store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(256)))
+						store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(i32(0xc28001)))
 						t73 := int32(m.memory[uint64(uint32(v1))+16])
-						m.memory[uint64(uint32(i32(0)))+1870] = byte(t73)
-						store32(m.memory, uint64(uint32(i32(0)))+1876, uint32(i32(16844936)))
+						m.memory[uint64(uint32(i32(0)))+1878] = byte(t73)
+						store32(m.memory, uint64(uint32(i32(0)))+1884, uint32(i32(16844936)))
 						t74 := int64(load64(m.memory, uint64(uint32(v1))+800))
 						store64(m.memory, uint64(uint32(v1))+800, uint64(t74+i64(1)))
 						t75 := int32(m.memory[uint32(v1+i32(21))])
 						v3 = t75
 						t76 := int32(load32(m.memory, uint32(v1+i32(17))))
 						v0 = t76
-						store64(m.memory, uint64(uint32(i32(0)))+1885, uint64(i64(0)))
-						m.memory[uint64(uint32(i32(0)))+1881] = byte(i32_shl(i32(1), v5))
-						store32(m.memory, uint64(uint32(i32(0)))+1871, uint32(v0))
-						m.memory[uint64(uint32(i32(0)))+1875] = byte(v3)
-						m.memory[uint64(uint32(i32(0)))+1880] = byte(i32(0))
-						store32(m.memory, uint64(uint32(i32(0)))+1893, uint32(i32(0)))
-						store16(m.memory, uint64(uint32(i32(0)))+1883, uint16(i32(0)))
-						m.memory[uint64(uint32(i32(0)))+1882] = byte(i32(0))
+						store64(m.memory, uint64(uint32(i32(0)))+1893, uint64(i64(0)))
+						m.memory[uint64(uint32(i32(0)))+1889] = byte(i32_shl(i32(1), v5))
+						store32(m.memory, uint64(uint32(i32(0)))+1879, uint32(v0))
+						m.memory[uint64(uint32(i32(0)))+1883] = byte(v3)
+						m.memory[uint64(uint32(i32(0)))+1888] = byte(i32(0))
+						store32(m.memory, uint64(uint32(i32(0)))+1901, uint32(i32(0)))
+						store16(m.memory, uint64(uint32(i32(0)))+1891, uint16(i32(0)))
+						m.memory[uint64(uint32(i32(0)))+1890] = byte(i32(0))
 					}
 				l18:
+					store64(m.memory, uint64(uint32(i32(0)))+1922, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1914, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1906, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1898, uint64(i64(0)))
-					m.memory[uint64(uint32(i32(0)))+1897] = byte(v2)
-					store16(m.memory, uint64(uint32(i32(0)))+1922, uint16(i32(0)))
+					m.memory[uint64(uint32(i32(0)))+1905] = byte(v2)
+					store16(m.memory, uint64(uint32(i32(0)))+1930, uint16(i32(0)))
 					v2 = i32(1)
 				l15:
-					store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
+					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
 					goto l4
 				case 2:
 					v6 = v1 + i32(628)
 					{
-						t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+						t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
 						v13 = t77
 						if v13 != 0 {
 							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
 							v14 = t79
 							t80 := int32(load32(m.memory, uint32(v6)))
 							v2 = t80
-							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
 							v17 = t81
 							if v17 == 0 {
 								goto l23
 							}
-							t82 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
+							t82 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
 							v9 = t82
 							t83 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
 							v16 = t83
@@ -2655,61 +2678,61 @@ func (m *Module) fn6(v0, v1 int32) {
 										store64(m.memory, uint64(uint32(v0))+8, uint64(v9))
 										v7 = i32(0)
 										t99 := int32(m.memory[uint64(uint32(v0))+40])
-										m.memory[uint64(uint32(i32(0)))+1864] = byte(t99)
+										m.memory[uint64(uint32(i32(0)))+1872] = byte(t99)
 										t100 := int32(m.memory[uint32(v0+i32(41))])
-										m.memory[uint64(uint32(i32(0)))+1865] = byte(t100)
+										m.memory[uint64(uint32(i32(0)))+1873] = byte(t100)
 										t101 := int32(m.memory[uint32(v0+i32(42))])
-										m.memory[uint64(uint32(i32(0)))+1866] = byte(t101)
+										m.memory[uint64(uint32(i32(0)))+1874] = byte(t101)
 										t102 := int32(m.memory[uint32(v0+i32(43))])
-										m.memory[uint64(uint32(i32(0)))+1867] = byte(t102)
+										m.memory[uint64(uint32(i32(0)))+1875] = byte(t102)
 										t103 := int32(m.memory[uint32(v0+i32(44))])
-										m.memory[uint64(uint32(i32(0)))+1868] = byte(t103)
+										m.memory[uint64(uint32(i32(0)))+1876] = byte(t103)
 										t104 := int32(m.memory[uint32(v0+i32(45))])
-										m.memory[uint64(uint32(i32(0)))+1869] = byte(t104)
+										m.memory[uint64(uint32(i32(0)))+1877] = byte(t104)
 										v0 = v17 + v12*i32(1088)
 										t105 := int32(m.memory[uint64(uint32(v0))+16])
-										m.memory[uint64(uint32(i32(0)))+1870] = byte(t105)
+										m.memory[uint64(uint32(i32(0)))+1878] = byte(t105)
 										t106 := int32(m.memory[uint32(v0+i32(17))])
-										m.memory[uint64(uint32(i32(0)))+1871] = byte(t106)
+										m.memory[uint64(uint32(i32(0)))+1879] = byte(t106)
 										t107 := int32(m.memory[uint32(v0+i32(18))])
-										m.memory[uint64(uint32(i32(0)))+1872] = byte(t107)
+										m.memory[uint64(uint32(i32(0)))+1880] = byte(t107)
 										t108 := int32(m.memory[uint32(v0+i32(19))])
-										m.memory[uint64(uint32(i32(0)))+1873] = byte(t108)
+										m.memory[uint64(uint32(i32(0)))+1881] = byte(t108)
 										t109 := int32(m.memory[uint32(v0+i32(20))])
-										m.memory[uint64(uint32(i32(0)))+1874] = byte(t109)
+										m.memory[uint64(uint32(i32(0)))+1882] = byte(t109)
 										t110 := int32(m.memory[uint32(v0+i32(21))])
-										m.memory[uint64(uint32(i32(0)))+1875] = byte(t110)
-										m.memory[uint64(uint32(i32(0)))+1878] = byte(v5)
-										m.memory[uint64(uint32(i32(0)))+1881] = byte(v5)
-										store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(46472)))
-										store64(m.memory, uint64(uint32(i32(0)))+1888, uint64(i64(0)))
+										m.memory[uint64(uint32(i32(0)))+1883] = byte(t110)
+										m.memory[uint64(uint32(i32(0)))+1886] = byte(v5)
+										m.memory[uint64(uint32(i32(0)))+1889] = byte(v5)
+										store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46472)))
 										store64(m.memory, uint64(uint32(i32(0)))+1896, uint64(i64(0)))
 										store64(m.memory, uint64(uint32(i32(0)))+1904, uint64(i64(0)))
 										store64(m.memory, uint64(uint32(i32(0)))+1912, uint64(i64(0)))
+										store64(m.memory, uint64(uint32(i32(0)))+1920, uint64(i64(0)))
 										t111 := int32(load32(m.memory, uint64(uint32(v1))+876))
 										v0 = t111
-										m.memory[uint64(uint32(i32(0)))+1887] = byte(v0)
-										m.memory[uint64(uint32(i32(0)))+1886] = byte(int32(uint32(v0) >> 8))
-										m.memory[uint64(uint32(i32(0)))+1885] = byte(int32(uint32(v0) >> 16))
-										m.memory[uint64(uint32(i32(0)))+1884] = byte(int32(uint32(v0) >> 24))
+										m.memory[uint64(uint32(i32(0)))+1895] = byte(v0)
+										m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v0) >> 8))
+										m.memory[uint64(uint32(i32(0)))+1893] = byte(int32(uint32(v0) >> 16))
+										m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v0) >> 24))
 										p112 := i32(0xffff)
 										if uint32(v6) < uint32(i32(0xffff)) {
 											p112 = v6
 										}
 										v0 = p112
-										m.memory[uint64(uint32(i32(0)))+1883] = byte(v0)
-										m.memory[uint64(uint32(i32(0)))+1882] = byte(int32(uint32(v0) >> 8))
-										m.memory[uint64(uint32(i32(0)))+1880] = byte(int32(uint32(v5) >> 8))
+										m.memory[uint64(uint32(i32(0)))+1891] = byte(v0)
+										m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v0) >> 8))
+										m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v5) >> 8))
 										p113 := i32(255)
 										if uint32(v6) < uint32(i32(255)) {
 											p113 = v6
 										}
-										m.memory[uint64(uint32(i32(0)))+1879] = byte(p113)
-										store32(m.memory, uint64(uint32(i32(0)))+1920, uint32(i32(0)))
-										store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(7)))
+										m.memory[uint64(uint32(i32(0)))+1887] = byte(p113)
+										store32(m.memory, uint64(uint32(i32(0)))+1928, uint32(i32(0)))
+										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
 										t114 := int32(load32(m.memory, uint32(v3+i32(24))))
-										store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(t114))
+										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t114))
 										goto l30
 									}
 								l25:
@@ -2733,17 +2756,17 @@ func (m *Module) fn6(v0, v1 int32) {
 				case 3:
 					v3 = i32(4)
 					t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-					t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+					t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
 					v2 = t116
 					if uint32(t115) <= uint32(v2) {
 						goto l9
 					}
-					t117 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+					t117 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
 					v5 = t117
 					if v5 == 0 {
 						goto l9
 					}
-					t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+					t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
 					v7 = t118
 					t119 := v7
 					v6 = v5 + v2*i32(48)
@@ -2774,66 +2797,66 @@ func (m *Module) fn6(v0, v1 int32) {
 					t127 := int64(load64(m.memory, uint64(uint32(v7))+808))
 					store64(m.memory, uint64(uint32(v7))+808, uint64(t127+i64(1)))
 					v1 = v5 + v2*i32(48)
-					t128 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
+					t128 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
 					store64(m.memory, uint64(uint32(v1))+8, uint64(t128))
 					t129 := int32(load32(m.memory, uint64(uint32(v7))+620))
 					t130 := v1
 					v3 = t129
 					store32(m.memory, uint64(uint32(t130))+16, uint32(v3))
 					t131 := int32(m.memory[uint64(uint32(v1))+40])
-					m.memory[uint64(uint32(i32(0)))+1864] = byte(t131)
+					m.memory[uint64(uint32(i32(0)))+1872] = byte(t131)
 					t132 := int32(m.memory[uint32(v1+i32(41))])
-					m.memory[uint64(uint32(i32(0)))+1865] = byte(t132)
+					m.memory[uint64(uint32(i32(0)))+1873] = byte(t132)
 					t133 := int32(m.memory[uint32(v1+i32(42))])
-					m.memory[uint64(uint32(i32(0)))+1866] = byte(t133)
+					m.memory[uint64(uint32(i32(0)))+1874] = byte(t133)
 					t134 := int32(m.memory[uint32(v1+i32(43))])
-					m.memory[uint64(uint32(i32(0)))+1867] = byte(t134)
+					m.memory[uint64(uint32(i32(0)))+1875] = byte(t134)
 					t135 := int32(m.memory[uint32(v1+i32(44))])
-					m.memory[uint64(uint32(i32(0)))+1868] = byte(t135)
+					m.memory[uint64(uint32(i32(0)))+1876] = byte(t135)
 					t136 := int32(m.memory[uint32(v1+i32(45))])
 					v1 = t136
 					t137 := int32(load16(m.memory, uint32(v0+i32(17))))
-					store16(m.memory, uint64(uint32(i32(0)))+1871, uint16(t137))
-					m.memory[uint64(uint32(i32(0)))+1869] = byte(v1)
+					store16(m.memory, uint64(uint32(i32(0)))+1879, uint16(t137))
+					m.memory[uint64(uint32(i32(0)))+1877] = byte(v1)
 					t138 := int32(m.memory[uint64(uint32(v0))+16])
-					m.memory[uint64(uint32(i32(0)))+1870] = byte(t138)
+					m.memory[uint64(uint32(i32(0)))+1878] = byte(t138)
 					t139 := int32(m.memory[uint32(v0+i32(19))])
-					m.memory[uint64(uint32(i32(0)))+1873] = byte(t139)
+					m.memory[uint64(uint32(i32(0)))+1881] = byte(t139)
 					t140 := int32(load32(m.memory, uint64(uint32(v7))+876))
 					v1 = t140
 					t141 := int32(m.memory[uint32(v0+i32(20))])
-					m.memory[uint64(uint32(i32(0)))+1874] = byte(t141)
+					m.memory[uint64(uint32(i32(0)))+1882] = byte(t141)
 					p142 := i32(0xffff)
 					if uint32(v3) < uint32(i32(0xffff)) {
 						p142 = v3
 					}
 					v5 = p142
-					m.memory[uint64(uint32(i32(0)))+1883] = byte(v5)
-					m.memory[uint64(uint32(i32(0)))+1882] = byte(int32(uint32(v5) >> 8))
-					m.memory[uint64(uint32(i32(0)))+1881] = byte(v2)
-					m.memory[uint64(uint32(i32(0)))+1880] = byte(int32(uint32(v2) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1891] = byte(v5)
+					m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v5) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1889] = byte(v2)
+					m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v2) >> 8))
 					p143 := i32(255)
 					if uint32(v3) < uint32(i32(255)) {
 						p143 = v3
 					}
-					m.memory[uint64(uint32(i32(0)))+1879] = byte(p143)
-					store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(46472)))
-					m.memory[uint64(uint32(i32(0)))+1878] = byte(v2)
-					m.memory[uint64(uint32(i32(0)))+1884] = byte(int32(uint32(v1) >> 24))
+					m.memory[uint64(uint32(i32(0)))+1887] = byte(p143)
+					store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46472)))
+					m.memory[uint64(uint32(i32(0)))+1886] = byte(v2)
+					m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v1) >> 24))
 					t144 := int32(m.memory[uint32(v0+i32(21))])
-					m.memory[uint64(uint32(i32(0)))+1875] = byte(t144)
+					m.memory[uint64(uint32(i32(0)))+1883] = byte(t144)
+					store64(m.memory, uint64(uint32(i32(0)))+1920, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1912, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1904, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1896, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1888, uint64(i64(0)))
-					m.memory[uint64(uint32(i32(0)))+1887] = byte(v1)
-					m.memory[uint64(uint32(i32(0)))+1886] = byte(int32(uint32(v1) >> 8))
-					m.memory[uint64(uint32(i32(0)))+1885] = byte(int32(uint32(v1) >> 16))
-					store32(m.memory, uint64(uint32(i32(0)))+1920, uint32(i32(0)))
-					store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
-					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(7)))
+					m.memory[uint64(uint32(i32(0)))+1895] = byte(v1)
+					m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v1) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1893] = byte(int32(uint32(v1) >> 16))
+					store32(m.memory, uint64(uint32(i32(0)))+1928, uint32(i32(0)))
+					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+					store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
 					t145 := int32(load32(m.memory, uint32(v6+i32(24))))
-					store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(t145))
+					store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t145))
 					return
 				}
 			l23:
@@ -3230,31 +3253,31 @@ func (m *Module) fn6(v0, v1 int32) {
 				if v2 == 0 {
 					goto l33
 				}
-				t242 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-				store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t242|i32(2)))
+				t242 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+				store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t242|i32(2)))
 			}
 		l33:
 			if v7 != 0 {
 				goto l22
 			}
 			v2 = i32(1)
-			v3 = i32(1780)
+			v3 = i32(1788)
 			goto l34
 		l22:
 			v2 = i32(0)
 		l4:
-			v3 = i32(1728)
+			v3 = i32(1736)
 		l34:
 			t243 := int32(load32(m.memory, uint32(v3)))
-			store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(t243))
+			store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t243))
 			if v2 != 0 {
 				return
 			}
-			t244 := int32(load32(m.memory, uint64(uint32(i32(0)))+1732))
+			t244 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
 			v3 = t244
 		}
 	l9:
-		store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
+		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
 		t245 := int64(load64(m.memory, uint64(uint32(v1))+768))
 		t246 := v1
 		var p247 int32
@@ -3293,10 +3316,10 @@ func (m *Module) fn8(v0 int32) {
 	var v5 int32
 	var v6 int64
 	v1 = i32(0)
-	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
+	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
 	v2 = t0
 	{
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1881])
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1889])
 		v3 = t1
 		if v3&i32(1) == 0 {
 			goto l0
@@ -3306,7 +3329,7 @@ func (m *Module) fn8(v0 int32) {
 		v4 = t2
 		{
 			{
-				t3 := int32(load16(m.memory, uint64(uint32(i32(0)))+1882))
+				t3 := int32(load16(m.memory, uint64(uint32(i32(0)))+1890))
 				v5 = t3
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3345,7 +3368,7 @@ l0:
 		v4 = t7
 		{
 			{
-				t8 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+				t8 := int32(load16(m.memory, uint64(uint32(i32(0)))+1892))
 				v5 = t8
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3384,7 +3407,7 @@ l4:
 		v4 = t12
 		{
 			{
-				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1894))
 				v5 = t13
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3423,7 +3446,7 @@ l8:
 		v4 = t17
 		{
 			{
-				t18 := int32(load16(m.memory, uint64(uint32(i32(0)))+1888))
+				t18 := int32(load16(m.memory, uint64(uint32(i32(0)))+1896))
 				v5 = t18
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3462,7 +3485,7 @@ l12:
 		v4 = t22
 		{
 			{
-				t23 := int32(load16(m.memory, uint64(uint32(i32(0)))+1890))
+				t23 := int32(load16(m.memory, uint64(uint32(i32(0)))+1898))
 				v5 = t23
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3501,7 +3524,7 @@ l16:
 		v4 = t27
 		{
 			{
-				t28 := int32(load16(m.memory, uint64(uint32(i32(0)))+1892))
+				t28 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
 				v5 = t28
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3540,7 +3563,7 @@ l20:
 		v4 = t32
 		{
 			{
-				t33 := int32(load16(m.memory, uint64(uint32(i32(0)))+1894))
+				t33 := int32(load16(m.memory, uint64(uint32(i32(0)))+1902))
 				v5 = t33
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3580,7 +3603,7 @@ l24:
 			v4 = t37
 			{
 				{
-					t38 := int32(load16(m.memory, uint64(uint32(i32(0)))+1896))
+					t38 := int32(load16(m.memory, uint64(uint32(i32(0)))+1904))
 					v3 = t38
 					v3 = v3<<8 | int32(uint32(v3)>>8)
 					if v3&i32(0xffff) == 0 {
@@ -3607,17 +3630,17 @@ l24:
 			}
 		l31:
 			store64(m.memory, uint64(uint32(v0))+528, uint64(v2))
-			store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(v1|i32(128)))
+			store32(m.memory, uint64(uint32(i32(0)))+1808, uint32(v1|i32(128)))
 			goto l32
 		}
 	l28:
-		store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(v1))
+		store32(m.memory, uint64(uint32(i32(0)))+1808, uint32(v1))
 		if v1 == 0 {
 			return
 		}
 	l32:
-		t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-		store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t42|i32(8)))
+		t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+		store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t42|i32(8)))
 	}
 }
 
@@ -3626,15 +3649,15 @@ func (m *Module) fn9(v0 int32) int32 {
 	v1 = i32(0)
 	{
 		t0 := int32(m.memory[uint64(uint32(v0))+28])
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1880])
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1888])
 		v2 = t1
 		v3 = int32(uint32(v2) >> 4)
 		if i32_shr_u(t0, v3)&i32(1) == 0 {
 			goto l0
 		}
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1878])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1886])
 		v1 = t2
-		t3 := int32(m.memory[uint64(uint32(i32(0)))+1879])
+		t3 := int32(m.memory[uint64(uint32(i32(0)))+1887])
 		v4 = t3
 		t4 := int64(load64(m.memory, uint64(uint32(v0))+944))
 		store64(m.memory, uint64(uint32(v0))+944, uint64(t4+i64(1)))
@@ -3651,11 +3674,11 @@ func (m *Module) fn9(v0 int32) int32 {
 			store16(m.memory, uint32(v6), uint16(v1))
 			t7 := int64(load64(m.memory, uint64(uint32(v0))+952))
 			store64(m.memory, uint64(uint32(v0))+952, uint64(t7+i64(1)))
-			t8 := int32(m.memory[uint64(uint32(i32(0)))+1880])
+			t8 := int32(m.memory[uint64(uint32(i32(0)))+1888])
 			v2 = t8
 		}
 	l1:
-		t9 := int32(m.memory[uint64(uint32(i32(0)))+1881])
+		t9 := int32(m.memory[uint64(uint32(i32(0)))+1889])
 		t10 := v3 + i32(970)
 		v2 = v2<<8 | t9
 		store16(m.memory, uint32(t10), uint16(v2&i32(0xfff)))
@@ -3672,29 +3695,446 @@ func (m *Module) fn9(v0 int32) int32 {
 		}
 		store16(m.memory, uint32(v4), uint16(i32(0)))
 		v1 = i32(1)
-		store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(i32_shl(i32(1), v5)))
-		t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-		store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t13|i32(8)))
-		t14 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
+		store32(m.memory, uint64(uint32(i32(0)))+1808, uint32(i32_shl(i32(1), v5)))
+		t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+		store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t13|i32(8)))
+		t14 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
 		store64(m.memory, uint32(v0+v5<<6+i32(80)), uint64(t14))
 	}
 l0:
 	return v1
 }
 
-func (m *Module) fn10(v0 int32) {
+func (m *Module) fn10(v0, v1, v2, v3, v4, v5 int32) int32 {
+	var v6, v7, v8, v9, v10 int32
+	var v11, v12 int64
+	var v13 int32
+	var v14, v15 int64
+	var v16, v17, v18 int32
+	{
+		t0 := int32(load32(m.memory, uint64(uint32(v0))+124))
+		v6 = t0
+		switch v6 + i32(-1) {
+		case 0:
+			{
+				t1 := int32(load32(m.memory, uint32(v5)))
+				v2 = t1
+				if v2&i32(-0x1000000) != i32(0xa000000) {
+					goto l5
+				}
+				t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+				v6 = v2&i32(0xffffff) + i32(-1)
+				if uint32(t2) <= uint32(v6) {
+					goto l5
+				}
+				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+				v3 = t3
+				if v3 == 0 {
+					goto l5
+				}
+				t4 := int32(load32(m.memory, uint32(v3+v6<<4)))
+				v2 = t4
+			}
+		l5:
+			t5 := int32(m.memory[uint64(uint32(i32(0)))+1891])
+			v3 = t5
+			t6 := int32(m.memory[uint64(uint32(i32(0)))+1890])
+			v1 = t6
+			t7 := int32(load16(m.memory, uint64(uint32(v5))+10))
+			v6 = t7
+			t8 := int32(m.memory[uint64(uint32(v5))+12])
+			v7 = t8
+			t9 := int32(load32(m.memory, uint64(uint32(v0))+104))
+			v8 = t9
+			{
+				t10 := int32(load32(m.memory, uint64(uint32(v5))+4))
+				v0 = t10
+				if v0&i32(-0x1000000) != i32(0xa000000) {
+					goto l6
+				}
+				t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+				v9 = v0&i32(0xffffff) + i32(-1)
+				if uint32(t11) <= uint32(v9) {
+					goto l6
+				}
+				t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+				v10 = t12
+				if v10 == 0 {
+					goto l6
+				}
+				t13 := int32(load32(m.memory, uint32(v10+v9<<4)))
+				v0 = t13
+			}
+		l6:
+			t15 := i32_rotl((int32(uint32(v0*i32(-862048943))>>17)|v0*i32(0x16a88000))*i32(461845907)^(i32_rotl((int32(uint32(v2*i32(-862048943))>>17)|v2*i32(0x16a88000))*i32(461845907)^v8, i32(13))*i32(5)+i32(-430675100)), i32(13))*i32(5) + i32(-430675100)
+			p14 := v6
+			if v6&i32(0xffff) == i32(4791) {
+				p14 = v1<<8 | v3
+			}
+			p16 := v6
+			if v7&i32(255) == i32(17) {
+				p16 = p14
+			}
+			t17 := int32(load16(m.memory, uint64(uint32(v5))+8))
+			v0 = p16<<16 | t17
+			v0 = i32_rotl(t15^(int32(uint32(v0*i32(-862048943))>>17)|v0*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
+			v0 = (v0 ^ int32(uint32(v0)>>16) ^ i32(12)) * i32(-2048144789)
+			v0 = (int32(uint32(v0)>>13) ^ v0) * i32(-1028477387)
+			t18 := int32(uint32(int32(uint32(v0)>>16)^v0) % uint32(v4))
+			return t18
+		case 1:
+			v2 = i32(0)
+			v3 = i32(0)
+			{
+				t19 := int32(load32(m.memory, uint64(uint32(v0))+144))
+				v6 = t19
+				if v6&i32(1) == 0 {
+					goto l7
+				}
+				t20 := int32(load32(m.memory, uint32(v5)))
+				v3 = t20
+			}
+		l7:
+			{
+				if v6&i32(2) == 0 {
+					goto l8
+				}
+				t21 := int32(load32(m.memory, uint64(uint32(v5))+4))
+				v2 = t21
+			}
+		l8:
+			v1 = i32(0)
+			v7 = i32(0)
+			v8 = i32(0)
+			{
+				if v6&i32(4) == 0 {
+					goto l9
+				}
+				t22 := int32(load16(m.memory, uint64(uint32(v5))+8))
+				v7 = t22 << 16
+				t23 := int32(load16(m.memory, uint64(uint32(v5))+10))
+				v8 = t23
+			}
+		l9:
+			{
+				if v6&i32(8) == 0 {
+					goto l10
+				}
+				t24 := int32(m.memory[uint64(uint32(v5))+12])
+				v1 = t24
+			}
+		l10:
+			t25 := int32(load32(m.memory, uint64(uint32(v0))+104))
+			v0 = t25 ^ v3
+			v0 = (int32(uint32(v0)>>16)^v0)*i32(-2048144789) ^ v2
+			v0 = (int32(uint32(v0)>>13)^v0)*i32(-1028477387) ^ (v8 | v7)
+			v0 = (int32(uint32(v0)>>16) ^ v0) * i32(-2048144789)
+			v0 = (v0 ^ v1 ^ int32(uint32(v0)>>13)) * i32(-1028477387)
+			t26 := int32(uint32(int32(uint32(v0)>>16)^v0) % uint32(v4))
+			return t26
+		case 3:
+			t27 := int64(load64(m.memory, uint64(uint32(v0))+136))
+			t28 := v0
+			v11 = t27
+			store64(m.memory, uint64(uint32(t28))+136, uint64(v11+i64(1)))
+			t29 := int64(load64(m.memory, uint32(v0+i32(96))))
+			v11 = v11*i64(-0x61c8864680b583eb) + t29 + i64(-0x61c8884680b583eb)
+			v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
+			v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
+			return int32(int64(uint64((int64(uint64(v11)>>63)^int64(uint64(v11)>>32))*int64(uint32(v4))) >> 32))
+		case 5:
+			t30 := int64(load64(m.memory, uint64(uint32(v0))+136))
+			t31 := v0
+			v11 = t30
+			store64(m.memory, uint64(uint32(t31))+136, uint64(v11+i64(1)))
+			t32 := int64(load64(m.memory, uint32(v0+i32(96))))
+			v11 = v11*i64(-0x61c8864680b583eb) + t32 + i64(-0x61c8884680b583eb)
+			v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
+			v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
+			v0 = int32(int64(uint64((int64(uint64(v11)>>63)^int64(uint64(v11)>>32))*int64(uint32(v4))) >> 32))
+			{
+				t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+				v6 = t33
+				if v6 != 0 {
+					t34 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+					v7 = t34
+					if v7 != 0 {
+						t35 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+						v9 = t35
+						t36 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+						v8 = t36
+						v6 = v6 + (v3+v0)<<3
+						v12 = i64(0)
+						t37 := int32(m.memory[uint64(uint32(v5))+13])
+						v10 = int32(uint32(t37)>>5) << 6
+						v5 = i32(0)
+						v13 = v0
+						v14 = i64(0)
+					l17:
+						{
+							if v4+v5 == 0 {
+								goto l13
+							}
+							t39 := v8
+							t40 := v3 + v0
+							p38 := v4
+							if uint32(v0) < uint32(v4) {
+								p38 = i32(0)
+							}
+							v2 = p38
+							if uint32(t39) <= uint32(t40-v2) {
+								goto l13
+							}
+							t41 := int32(load32(m.memory, uint32(v6-v2<<3)))
+							t42 := v9
+							v1 = t41
+							if uint32(t42) <= uint32(v1) {
+								goto l13
+							}
+							v1 = v7 + v1*i32(1088)
+							t43 := int64(load64(m.memory, uint32(v1+v10+i32(72))))
+							v11 = t43
+							{
+								{
+									if v5 != 0 {
+										goto l14
+									}
+									t44 := int64(load32(m.memory, uint64(uint32(v1))+876))
+									v15 = t44
+									goto l15
+								}
+							l14:
+								t45 := int64(load32(m.memory, uint64(uint32(v1))+876))
+								t46 := v11 * v14
+								t47 := v12
+								v15 = t45
+								if uint64(t46) >= uint64(t47*v15) {
+									goto l16
+								}
+							}
+						l15:
+							v13 = v0 - v2
+							v14 = v15
+							v12 = v11
+						l16:
+							v6 = v6 + i32(8)
+							v0 = v0 + i32(1)
+							v5 = v5 + i32(-1)
+							if v5 != i32(-256) {
+								goto l17
+							}
+							goto l13
+						}
+					}
+					return v0
+				}
+				return v0
+			}
+		default:
+			{
+				{
+					t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+					t49 := int32(load32(m.memory, uint32(v5)))
+					t50 := int32(load32(m.memory, uint64(uint32(v0))+104))
+					t51 := v2
+					v9 = t50
+					v7 = t49 ^ v9
+					t52 := int32(load32(m.memory, uint64(uint32(v5))+4))
+					v7 = (int32(uint32(v7)>>16)^v7)*i32(-2048144789) ^ t52
+					t53 := int32(load16(m.memory, uint64(uint32(v5))+8))
+					t54 := int32(load16(m.memory, uint64(uint32(v5))+10))
+					v7 = (int32(uint32(v7)>>13)^v7)*i32(-1028477387) ^ (t53<<16 | t54)
+					v7 = (int32(uint32(v7)>>16) ^ v7) * i32(-2048144789)
+					t55 := int32(m.memory[uint64(uint32(v5))+12])
+					v7 = (v7 ^ t55 ^ int32(uint32(v7)>>13)) * i32(-1028477387)
+					v7 = int32(uint32(v7)>>16) ^ v7
+					p56 := v7
+					if v6 == i32(5) {
+						p56 = t51
+					}
+					v1 = p56&i32(0x3fff) | v1<<14
+					if uint32(t48) <= uint32(v1) {
+						goto l18
+					}
+					t57 := int32(load32(m.memory, uint64(uint32(i32(0)))+1724))
+					v8 = t57
+					if v8 != 0 {
+						goto l19
+					}
+				}
+			l18:
+				t58 := int32(uint32(v7) % uint32(v4))
+				return t58
+			}
+		l19:
+			{
+				if v6 != i32(5) {
+					goto l20
+				}
+				v0 = v8 + v1<<4
+				t59 := int64(load64(m.memory, uint64(uint32(v0))+8))
+				t60 := v0
+				v11 = t59
+				store64(m.memory, uint64(uint32(t60))+8, uint64(v11+i64(1)))
+				t61 := int64(uint64(v11+int64(uint32(i32_rotl(v9^(int32(uint32(v2*i32(-862048943))>>17)|v2*i32(0x16a88000))*i32(461845907), i32(13))*i32(5)+i32(-430675100)))) % uint64(uint32(v4)))
+				return int32(t61)
+			}
+		l20:
+			{
+				{
+					v10 = v8 + v1<<4
+					t62 := int64(load64(m.memory, uint32(v10)))
+					v15 = t62
+					if v15 == 0 {
+						goto l21
+					}
+					t63 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+					v11 = t63
+					t64 := int64(load64(m.memory, uint64(uint32(v0))+128))
+					if uint64(v11-v15) >= uint64(t64) {
+						goto l21
+					}
+					t65 := int64(load64(m.memory, uint64(uint32(v8+v1<<4))+8))
+					v15 = t65
+					goto l22
+				}
+			l21:
+				{
+					{
+						if v6 != i32(7) {
+							goto l23
+						}
+						t66 := int64(load64(m.memory, uint64(uint32(v0))+136))
+						t67 := v0
+						v11 = t66
+						store64(m.memory, uint64(uint32(t67))+136, uint64(v11+i64(1)))
+						t68 := int64(load64(m.memory, uint32(v0+i32(96))))
+						v11 = v11*i64(-0x61c8864680b583eb) + t68 + i64(-0x61c8884680b583eb)
+						v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
+						v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
+						v0 = int32(int64(uint64((int64(uint64(v11)>>63)^int64(uint64(v11)>>32))*int64(uint32(v4))) >> 32))
+						{
+							t69 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+							v6 = t69
+							if v6 != 0 {
+								t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+								v13 = t70
+								if v13 != 0 {
+									t71 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+									v16 = t71
+									t72 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+									v17 = t72
+									v6 = v6 + (v3+v0)<<3
+									v12 = i64(0)
+									t73 := int32(m.memory[uint64(uint32(v5))+13])
+									v18 = int32(uint32(t73)>>5) << 6
+									v5 = i32(0)
+									v9 = v0
+									v14 = i64(0)
+								l30:
+									{
+										if v4+v5 == 0 {
+											goto l25
+										}
+										t75 := v17
+										t76 := v3 + v0
+										p74 := v4
+										if uint32(v0) < uint32(v4) {
+											p74 = i32(0)
+										}
+										v2 = p74
+										if uint32(t75) <= uint32(t76-v2) {
+											goto l25
+										}
+										t77 := int32(load32(m.memory, uint32(v6-v2<<3)))
+										t78 := v16
+										v7 = t77
+										if uint32(t78) <= uint32(v7) {
+											goto l25
+										}
+										v7 = v13 + v7*i32(1088)
+										t79 := int64(load64(m.memory, uint32(v7+v18+i32(72))))
+										v11 = t79
+										{
+											{
+												if v5 != 0 {
+													goto l27
+												}
+												t80 := int64(load32(m.memory, uint64(uint32(v7))+876))
+												v15 = t80
+												goto l28
+											}
+										l27:
+											t81 := int64(load32(m.memory, uint64(uint32(v7))+876))
+											t82 := v11 * v14
+											t83 := v12
+											v15 = t81
+											if uint64(t82) >= uint64(t83*v15) {
+												goto l29
+											}
+										}
+									l28:
+										v9 = v0 - v2
+										v14 = v15
+										v12 = v11
+									l29:
+										v6 = v6 + i32(8)
+										v0 = v0 + i32(1)
+										v5 = v5 + i32(-1)
+										if v5 != i32(-256) {
+											goto l30
+										}
+										goto l25
+									}
+								}
+								v9 = v0
+								goto l25
+							}
+							v9 = v0
+							goto l25
+						}
+					}
+				l23:
+					t84 := int64(load64(m.memory, uint64(uint32(v0))+136))
+					t85 := v0
+					v11 = t84
+					store64(m.memory, uint64(uint32(t85))+136, uint64(v11+i64(1)))
+					t86 := int64(load64(m.memory, uint32(v0+i32(96))))
+					v11 = v11*i64(-0x61c8864680b583eb) + t86 + i64(-0x61c8884680b583eb)
+					v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
+					v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
+					v9 = int32(int64(uint64((int64(uint64(v11)>>63)^int64(uint64(v11)>>32))*int64(uint32(v4))) >> 32))
+				}
+			l25:
+				t87 := v8 + v1<<4
+				v15 = int64(uint32(v9))
+				store64(m.memory, uint64(uint32(t87))+8, uint64(v15))
+				t88 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+				v11 = t88
+			}
+		l22:
+			store64(m.memory, uint32(v10), uint64(v11))
+			t89 := int64(uint64(v15) % uint64(uint32(v4)))
+			v13 = int32(t89)
+		}
+	}
+l13:
+	return v13
+}
+
+func (m *Module) fn11(v0 int32) {
 	var v1, v2, v3 int32
-	store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(i32(4)))
-	store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(5)))
+	store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(4)))
+	store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
 	{
 		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1880])
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1881])
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1888])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1889])
 		v0 = t1<<8 | t2 | v0<<16
 		if uint32(t0) <= uint32(v0) {
 			return
 		}
-		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
 		v1 = t3
 		if v1 == 0 {
 			return
@@ -3710,1544 +4150,1537 @@ func (m *Module) fn10(v0 int32) {
 		if uint32(t5) <= uint32(v2) {
 			return
 		}
-		t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+		t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
 		v3 = t7
 		if v3 == 0 {
 			return
 		}
 		v0 = v1 + v0*i32(48)
 		t8 := int32(m.memory[uint64(uint32(v0))+40])
-		m.memory[uint64(uint32(i32(0)))+1864] = byte(t8)
+		m.memory[uint64(uint32(i32(0)))+1872] = byte(t8)
 		t9 := int32(m.memory[uint32(v0+i32(41))])
-		m.memory[uint64(uint32(i32(0)))+1865] = byte(t9)
+		m.memory[uint64(uint32(i32(0)))+1873] = byte(t9)
 		t10 := int32(m.memory[uint32(v0+i32(42))])
-		m.memory[uint64(uint32(i32(0)))+1866] = byte(t10)
+		m.memory[uint64(uint32(i32(0)))+1874] = byte(t10)
 		t11 := int32(m.memory[uint32(v0+i32(43))])
-		m.memory[uint64(uint32(i32(0)))+1867] = byte(t11)
+		m.memory[uint64(uint32(i32(0)))+1875] = byte(t11)
 		t12 := int32(m.memory[uint32(v0+i32(44))])
-		m.memory[uint64(uint32(i32(0)))+1868] = byte(t12)
+		m.memory[uint64(uint32(i32(0)))+1876] = byte(t12)
 		t13 := int32(m.memory[uint32(v0+i32(45))])
-		m.memory[uint64(uint32(i32(0)))+1869] = byte(t13)
+		m.memory[uint64(uint32(i32(0)))+1877] = byte(t13)
 		v0 = v3 + v2*i32(1088)
 		t14 := int32(m.memory[uint64(uint32(v0))+16])
-		m.memory[uint64(uint32(i32(0)))+1870] = byte(t14)
+		m.memory[uint64(uint32(i32(0)))+1878] = byte(t14)
 		t15 := int32(m.memory[uint32(v0+i32(17))])
-		m.memory[uint64(uint32(i32(0)))+1871] = byte(t15)
+		m.memory[uint64(uint32(i32(0)))+1879] = byte(t15)
 		t16 := int32(m.memory[uint32(v0+i32(18))])
-		m.memory[uint64(uint32(i32(0)))+1872] = byte(t16)
+		m.memory[uint64(uint32(i32(0)))+1880] = byte(t16)
 		t17 := int32(m.memory[uint32(v0+i32(19))])
-		m.memory[uint64(uint32(i32(0)))+1873] = byte(t17)
+		m.memory[uint64(uint32(i32(0)))+1881] = byte(t17)
 		t18 := int32(m.memory[uint32(v0+i32(20))])
-		m.memory[uint64(uint32(i32(0)))+1874] = byte(t18)
+		m.memory[uint64(uint32(i32(0)))+1882] = byte(t18)
 		t19 := int32(m.memory[uint32(v0+i32(21))])
-		m.memory[uint64(uint32(i32(0)))+1875] = byte(t19)
-		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(7)))
-		store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(v2))
-		store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
+		m.memory[uint64(uint32(i32(0)))+1883] = byte(t19)
+		store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
+		store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v2))
+		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
 		t20 := int64(load64(m.memory, uint64(uint32(v0))+816))
 		store64(m.memory, uint64(uint32(v0))+816, uint64(t20+i64(1)))
 	}
 }
 
 func (m *Module) Xprocess(v0 int32) {
-	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 int32
-	var v11, v12, v13, v14 int64
-	var v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30, v31 int32
-	var v32, v33, v34, v35, v36 int64
-	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
-	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t0+i64(1)))
+	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
+	var v12, v13, v14, v15 int64
+	var v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29 int32
+	var v30, v31, v32, v33, v34 int64
+	t0 := m.g0
+	v1 = t0 - i32(16)
+	m.g0 = v1
+	t1 := int64(load64(m.memory, uint64(uint32(i32(0)))+1824))
+	store64(m.memory, uint64(uint32(i32(0)))+1824, uint64(t1+i64(1)))
 	{
-		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1732))
-		switch t1 {
+		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+		switch t2 {
 		default:
 			goto l1
 		case 0, 6:
-			t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1760))
-			v1 = t2
-			if v1 == i32(-1) {
+			t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1768))
+			v2 = t3
+			if v2 == i32(-1) {
 				goto l1
 			}
-			t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-			if uint32(t3) <= uint32(v1) {
+			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+			if uint32(t4) <= uint32(v2) {
 				goto l1
 			}
-			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-			v2 = t4
-			if v2 == 0 {
+			t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+			v3 = t5
+			if v3 == 0 {
 				goto l1
 			}
-			v3 = v2 + v1*i32(1088)
-			t5 := int32(load32(m.memory, uint32(v3)))
-			if t5 != i32(1) {
+			v4 = v3 + v2*i32(1088)
+			t6 := int32(load32(m.memory, uint32(v4)))
+			if t6 != i32(1) {
 				goto l1
 			}
-			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-			t7 := int32(load32(m.memory, uint64(uint32(v2+v1*i32(1088)))+4))
-			v4 = t7
-			if uint32(t6) <= uint32(v4) {
-				goto l1
-			}
-			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+			t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+			t8 := int32(load32(m.memory, uint64(uint32(v3+v2*i32(1088)))+4))
 			v5 = t8
-			if v5 == 0 {
+			if uint32(t7) <= uint32(v5) {
+				goto l1
+			}
+			t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+			v6 = t9
+			if v6 == 0 {
 				goto l1
 			}
 			{
-				v6 = v5 + v4*i32(1920)
-				t9 := int32(load32(m.memory, uint64(uint32(v6))+32))
-				v7 = t9
-				if v7 == 0 {
+				v7 = v6 + v5*i32(1944)
+				t10 := int32(load32(m.memory, uint64(uint32(v7))+32))
+				v8 = t10
+				if v8 == 0 {
 					goto l2
 				}
-				t10 := int32(load32(m.memory, uint64(uint32(v6))+120))
-				if t10 != 0 {
+				t11 := int32(load32(m.memory, uint64(uint32(v7))+120))
+				if t11 != 0 {
 					goto l2
 				}
-				t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-				v8 = t11
-				if (v8<<8|int32(uint32(v8)>>8))&i32(0xffff) != i32(2048) {
+				t12 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+				v9 = t12
+				if (v9<<8|int32(uint32(v9)>>8))&i32(0xffff) != i32(2048) {
 					goto l2
 				}
-				t12 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1920)))+36))
-				t13 := int32(m.memory[uint64(uint32(i32(0)))+1879])
-				v8 = t13
-				v9 = int32(uint32(v8) >> 5)
-				if i32_shr_u(t12, v9)&i32(1) == 0 {
+				t13 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1944)))+36))
+				t14 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+				v9 = t14
+				v10 = int32(uint32(v9) >> 5)
+				if i32_shr_u(t13, v10)&i32(1) == 0 {
 					goto l2
 				}
-				if uint32(v7+i32(-1)) < uint32(i32(2)) {
+				if uint32(v8+i32(-1)) < uint32(i32(2)) {
 					goto l3
 				}
-				m.fn2(v5+v4*i32(1920), v3, v2+v1*i32(1088)+v9<<6+i32(64), v0)
+				m.fn2(v6+v5*i32(1944), v4, v3+v2*i32(1088)+v10<<6+i32(64), v0)
 				goto l2
 			l3:
-				v3 = v8 & i32(3)
-				if v3 == 0 {
+				v4 = v9 & i32(3)
+				if v4 == 0 {
 					goto l2
 				}
-				t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1764))
-				v9 = t14
+				t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				v10 = t15
 				{
 					{
 						{
-							t15 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1920)))+48))
-							if t15 == 0 {
+							t16 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1944)))+48))
+							if t16 == 0 {
 								goto l4
 							}
-							t16 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
-							if t16 == i32(2) {
+							t17 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
+							if t17 == i32(2) {
 								goto l5
 							}
 						}
 					l4:
-						t17 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
-						v10 = t17 & i32(31)
-						v11 = int64(uint32(v9))
+						t18 := int32(m.memory[uint32(v3+v2*i32(1088)+i32(30))])
+						v11 = t18 & i32(31)
+						v12 = int64(uint32(v10))
 						goto l6
 					}
 				l5:
-					t18 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
-					t19 := v5 + v4*i32(1920)
-					v10 = t18 & i32(31)
-					t20 := int64(load64(m.memory, uint32(t19+v10*i32(56)+i32(168))))
-					v11 = int64(uint32(v9))
-					if uint64(t20) <= uint64(v11) {
+					t19 := int32(m.memory[uint32(v3+v2*i32(1088)+i32(30))])
+					t20 := v6 + v5*i32(1944)
+					v11 = t19 & i32(31)
+					t21 := int64(load64(m.memory, uint32(t20+v11*i32(56)+i32(192))))
+					v12 = int64(uint32(v10))
+					if uint64(t21) <= uint64(v12) {
 						goto l2
 					}
 				}
 			l6:
 				{
 					{
-						if v7 != i32(2) {
+						if v8 != i32(2) {
 							goto l7
 						}
-						t21 := int64(load64(m.memory, uint32(v5+v4*i32(1920)+v10*i32(56)+i32(136))))
-						var p22 int32
-						if uint64(t21) < uint64(v11) {
-							p22 = 1
+						t22 := int64(load64(m.memory, uint32(v6+v5*i32(1944)+v11*i32(56)+i32(160))))
+						var p23 int32
+						if uint64(t22) < uint64(v12) {
+							p23 = 1
 						}
-						v4 = p22
+						v5 = p23
 						goto l8
 					}
 				l7:
-					t23 := v11
-					v7 = v5 + v4*i32(1920) + v10*i32(56)
-					t24 := int64(load64(m.memory, uint32(v7+i32(128))))
-					v12 = t24
-					if uint64(t23) <= uint64(v12) {
+					t24 := v12
+					v8 = v6 + v5*i32(1944) + v11*i32(56)
+					t25 := int64(load64(m.memory, uint32(v8+i32(152))))
+					v13 = t25
+					if uint64(t24) <= uint64(v13) {
 						goto l2
 					}
-					t25 := int64(load64(m.memory, uint32(v7+i32(136))))
-					v13 = t25
-					if uint64(v13) < uint64(v11) {
+					t26 := int64(load64(m.memory, uint32(v8+i32(160))))
+					v14 = t26
+					if uint64(v14) < uint64(v12) {
 						goto l9
 					}
-					v7 = v2 + v1*i32(1088)
-					t26 := int64(load64(m.memory, uint64(uint32(v7))+600))
-					t27 := v7
-					v14 = t26
-					store64(m.memory, uint64(uint32(t27))+600, uint64(v14+i64(1)))
-					v4 = v5 + v4*i32(1920)
-					t28 := int64(load64(m.memory, uint64(uint32(v4))+40))
-					t29 := int64(uint64(t28*(v11-v12)) / uint64(v13-v12))
-					t30 := int64(load64(m.memory, uint32(v4+i32(96))))
-					v11 = int64(uint32(v1))<<40 + v14*i64(-0x61c8864680b583eb) + t30 + i64(-0x61c8864680b583eb)
-					v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
-					v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
-					var p31 int32
-					if uint64(t29) > uint64(int64(uint64(v11)>>63)^int64(uint64(v11)>>32)) {
-						p31 = 1
+					v8 = v3 + v2*i32(1088)
+					t27 := int64(load64(m.memory, uint64(uint32(v8))+600))
+					t28 := v8
+					v15 = t27
+					store64(m.memory, uint64(uint32(t28))+600, uint64(v15+i64(1)))
+					v5 = v6 + v5*i32(1944)
+					t29 := int64(load64(m.memory, uint64(uint32(v5))+40))
+					t30 := int64(uint64(t29*(v12-v13)) / uint64(v14-v13))
+					t31 := int64(load64(m.memory, uint32(v5+i32(96))))
+					v12 = int64(uint32(v2))<<40 + v15*i64(-0x61c8864680b583eb) + t31 + i64(-0x61c8864680b583eb)
+					v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
+					v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
+					var p32 int32
+					if uint64(t30) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
+						p32 = 1
 					}
-					v4 = p31
+					v5 = p32
 				}
 			l8:
-				if v4 == 0 {
+				if v5 == 0 {
 					goto l2
 				}
-				if v3 != i32(3) {
+				if v4 != i32(3) {
 					goto l10
 				}
 				goto l2
 			l9:
-				if v3 == i32(3) {
+				if v4 == i32(3) {
 					goto l2
 				}
 			l10:
-				t32 := int32(m.memory[uint64(uint32(i32(0)))+1878])
-				v3 = t32<<8 | v8
-				v4 = v3 | i32(3)
-				m.memory[uint64(uint32(i32(0)))+1879] = byte(v4)
-				t33 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-				t34 := int32(m.memory[uint64(uint32(i32(0)))+1889])
-				v3 = v4&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t33<<8 | t34 ^ i32(0xffff))
-				v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
-				v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
-				store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
-				v3 = v2 + v1*i32(1088)
-				t35 := int64(load64(m.memory, uint64(uint32(v3))+56))
-				store64(m.memory, uint64(uint32(v3))+56, uint64(t35+i64(1)))
+				t33 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+				v4 = t33<<8 | v9
+				v5 = v4 | i32(3)
+				m.memory[uint64(uint32(i32(0)))+1887] = byte(v5)
+				t34 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+				t35 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+				v4 = v5&i32(0xffff) + (v4^i32(-1))&i32(0xffff) + (t34<<8 | t35 ^ i32(0xffff))
+				v4 = v4&i32(0xffff) + int32(uint32(v4)>>16)
+				v4 = int32(uint32(v4)>>16) + v4 ^ i32(-1)
+				store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
+				v4 = v3 + v2*i32(1088)
+				t36 := int64(load64(m.memory, uint64(uint32(v4))+56))
+				store64(m.memory, uint64(uint32(v4))+56, uint64(t36+i64(1)))
 			}
 		l2:
-			t36 := int32(load32(m.memory, uint64(uint32(v6))+52))
-			if t36 == 0 {
+			t37 := int32(load32(m.memory, uint64(uint32(v7))+52))
+			if t37 == 0 {
 				goto l1
 			}
-			v1 = v2 + v1*i32(1088)
-			t37 := int64(load64(m.memory, uint64(uint32(v1))+880))
-			t38 := int32(load32(m.memory, uint64(uint32(v1))+868))
-			t39 := v1
-			v2 = t38
-			t40 := int32(load32(m.memory, uint64(uint32(v1))+864))
-			t41 := v2
-			v1 = t40 + v0
-			p42 := v1
-			if v1 < v2 {
-				p42 = t41
+			v2 = v3 + v2*i32(1088)
+			t38 := int64(load64(m.memory, uint64(uint32(v2))+880))
+			t39 := int32(load32(m.memory, uint64(uint32(v2))+868))
+			t40 := v2
+			v3 = t39
+			t41 := int32(load32(m.memory, uint64(uint32(v2))+864))
+			t42 := v3
+			v2 = t41 + v0
+			p43 := v2
+			if v2 < v3 {
+				p43 = t42
 			}
-			store64(m.memory, uint64(uint32(t39))+880, uint64(t37+int64(p42)))
-			t43 := m.fn3(v0)
-			if t43 == 0 {
+			store64(m.memory, uint64(uint32(t40))+880, uint64(t38+int64(p43)))
+			t44 := m.fn3(v0)
+			if t44 == 0 {
 				goto l1
 			}
 			m.fn4()
 		}
 	}
 l1:
-	store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(5)))
-	store64(m.memory, uint64(uint32(i32(0)))+1800, uint64(i64(0x300000000)))
-	store64(m.memory, uint64(uint32(i32(0)))+1788, uint64(i64(0)))
-	store64(m.memory, uint64(uint32(i32(0)))+1780, uint64(i64(0xffffffff)))
+	store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0x300000000)))
+	store64(m.memory, uint64(uint32(i32(0)))+1796, uint64(i64(0)))
+	store64(m.memory, uint64(uint32(i32(0)))+1788, uint64(i64(0xffffffff)))
 	{
 		if uint32(v0) < uint32(i32(60)) {
 			goto l11
 		}
-		t44 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-		t45 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-		v1 = t45
-		t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-		p47 := i32(0)
-		if uint32(t46) > uint32(v1) {
-			p47 = t44 + v1*i32(1088)
+		t45 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+		t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+		v2 = t46
+		t47 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+		p48 := i32(0)
+		if uint32(t47) > uint32(v2) {
+			p48 = t45 + v2*i32(1088)
 		}
-		v1 = p47
-		if v1 == 0 {
+		v2 = p48
+		if v2 == 0 {
 			goto l11
 		}
-		v2 = i32(0)
+		v3 = i32(0)
 		{
-			t48 := int32(load32(m.memory, uint32(v1)))
-			if t48 != i32(1) {
+			t49 := int32(load32(m.memory, uint32(v2)))
+			if t49 != i32(1) {
 				goto l12
 			}
-			t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-			t50 := int32(load32(m.memory, uint64(uint32(v1))+4))
-			v2 = t50
-			t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-			p52 := i32(0)
-			if uint32(t51) > uint32(v2) {
-				p52 = t49 + v2*i32(1920)
+			t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+			t51 := int32(load32(m.memory, uint64(uint32(v2))+4))
+			v3 = t51
+			t52 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+			p53 := i32(0)
+			if uint32(t52) > uint32(v3) {
+				p53 = t50 + v3*i32(1944)
 			}
-			v2 = p52
+			v3 = p53
 		}
 	l12:
 		{
-			t53 := int32(load32(m.memory, uint64(uint32(i32(0)))+1732))
-			v3 = t53
-			switch v3 {
+			t54 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+			v4 = t54
+			switch v4 {
 			case 6:
-				store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(i32(0)))
+				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(0)))
 				goto l11
 			default:
-				if v2 == 0 {
-					if v3 != i32(5) {
+				if v3 == 0 {
+					if v4 != i32(5) {
 						goto l11
 					}
-					m.fn6(i32(0), v1)
+					m.fn6(i32(0), v2)
 					goto l11
 				}
-				m.fn6(v2, v1)
+				m.fn6(v3, v2)
 				goto l11
 			case 0:
-				t54 := int64(load64(m.memory, uint64(uint32(v1))+40))
-				store64(m.memory, uint64(uint32(v1))+40, uint64(t54+i64(1)))
-				t55 := int64(load64(m.memory, uint64(uint32(v1))+48))
-				store64(m.memory, uint64(uint32(v1))+48, uint64(t55+int64(uint32(v0))))
-				t56 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-				v3 = t56
-				v3 = v3<<8 | int32(uint32(v3)>>8)
+				t55 := int64(load64(m.memory, uint64(uint32(v2))+40))
+				store64(m.memory, uint64(uint32(v2))+40, uint64(t55+i64(1)))
+				t56 := int64(load64(m.memory, uint64(uint32(v2))+48))
+				store64(m.memory, uint64(uint32(v2))+48, uint64(t56+int64(uint32(v0))))
+				t57 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+				v4 = t57
+				v4 = v4<<8 | int32(uint32(v4)>>8)
 				{
 					{
 						{
+							t58 := int32(m.memory[uint64(uint32(v2))+28])
+							if t58 == 0 {
+								goto l17
+							}
 							{
-								t57 := int32(m.memory[uint64(uint32(v1))+28])
-								if t57 == 0 {
-									goto l17
+								v5 = v4 & i32(0xffff)
+								if v5 != i32(34997) {
+									goto l18
 								}
-								{
-									v4 = v3 & i32(0xffff)
-									if v4 != i32(34997) {
-										goto l18
-									}
-									v4 = i32(7)
-									goto l19
-								l18:
-									if v4 == i32(34824) {
-										goto l20
-									}
-									if v4 != i32(2048) {
-										goto l21
-									}
-									t58 := int32(m.memory[uint64(uint32(i32(0)))+1879])
-									v4 = int32(uint32(t58) >> 5)
+								v5 = i32(7)
+								goto l19
+							l18:
+								if v5 == i32(34824) {
+									goto l20
 								}
-							l19:
-								m.fn7(v1, v4, v0)
-								goto l21
+								if v5 != i32(2048) {
+									goto l21
+								}
+								t59 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								v5 = int32(uint32(t59) >> 5)
 							}
-						l17:
-							if v3&i32(0xffff) != i32(34824) {
-								goto l21
-							}
-						l20:
-							t59 := int32(load32(m.memory, uint64(uint32(i32(0)))+1864))
-							v0 = t59
-							if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
-								goto l22
-							}
-							t60 := int32(load16(m.memory, uint64(uint32(i32(0)))+1868))
-							v0 = t60
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
-								goto l22
-							}
-							t61 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-							v0 = t61
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
-								goto l22
-							}
-							m.fn8(v1)
-							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
+						l19:
+							m.fn7(v2, v5, v0)
+							goto l21
+						}
+					l17:
+						if v4&i32(0xffff) != i32(34824) {
+							goto l21
+						}
+					l20:
+						t60 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+						v0 = t60
+						if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
+							goto l22
+						}
+						t61 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+						v0 = t61
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
+							goto l22
+						}
+						t62 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+						v0 = t62
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
+							goto l22
+						}
+						m.fn8(v2)
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+						goto l11
+					}
+				l21:
+					if v3 != 0 {
+						goto l23
+					}
+					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(3)))
+					v0 = v4 & i32(0xffff)
+					switch v0 + i32(-34997) {
+					case 1:
+						t63 := int32(m.memory[uint64(uint32(v2))+28])
+						if t63 == 0 {
 							goto l11
 						}
-					l21:
-						if v2 != 0 {
+						t64 := m.fn9(v2)
+						p65 := i32(5)
+						if t64 != 0 {
+							p65 = i32(4)
+						}
+						v4 = p65
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
+						goto l27
+					default:
+						if v0 != i32(2048) {
+							goto l11
+						}
+						t66 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+						if t66 != i32(69) {
+							goto l22
+						}
+						t67 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+						t68 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+						if t67<<8&i32(16128)|t68 != 0 {
+							goto l22
+						}
+						{
+							t69 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+							v0 = t69
+							switch v0 + i32(-6) {
+							case 0, 11:
+								goto l28
+							default:
+								goto l22
+							}
+						}
+					l28:
+						if v0 != i32(17) {
+							goto l22
+						}
+						t70 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+						var p71 int32
+						if v0 == i32(17) {
+							p71 = 1
+						}
+						v0 = t70
+						var p72 int32
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
+							p72 = 1
+						}
+						v0 = p72
+						if p71&v0|v0 == 0 {
+							goto l22
+						}
+						fallthrough
+					case 0:
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
+						t73 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+						store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t73))
+						goto l11
+					}
+				l23:
+					{
+						{
+							t74 := int32(m.memory[uint64(uint32(i32(0)))+1872])
+							t75 := int32(m.memory[uint64(uint32(v2))+16])
+							if t74 != t75 {
+								goto l29
+							}
+							t76 := int32(m.memory[uint64(uint32(i32(0)))+1873])
+							t77 := int32(m.memory[uint32(v2+i32(17))])
+							if t76&i32(255) != t77&i32(255) {
+								goto l29
+							}
+							t78 := int32(m.memory[uint64(uint32(i32(0)))+1874])
+							t79 := int32(m.memory[uint32(v2+i32(18))])
+							if t78&i32(255) != t79&i32(255) {
+								goto l29
+							}
+							t80 := int32(m.memory[uint64(uint32(i32(0)))+1875])
+							t81 := int32(m.memory[uint32(v2+i32(19))])
+							if t80&i32(255) != t81&i32(255) {
+								goto l29
+							}
+							t82 := int32(m.memory[uint64(uint32(i32(0)))+1876])
+							t83 := int32(m.memory[uint32(v2+i32(20))])
+							if t82&i32(255) != t83&i32(255) {
+								goto l29
+							}
+							t84 := int32(m.memory[uint64(uint32(i32(0)))+1877])
+							t85 := int32(m.memory[uint32(v2+i32(21))])
+							if t84&i32(255) != t85&i32(255) {
+								goto l29
+							}
 							{
-								t73 := int32(m.memory[uint64(uint32(i32(0)))+1864])
-								t74 := int32(m.memory[uint64(uint32(v1))+16])
-								if t73 != t74 {
-									goto l29
-								}
-								t75 := int32(m.memory[uint64(uint32(i32(0)))+1865])
-								t76 := int32(m.memory[uint32(v1+i32(17))])
-								if t75&i32(255) != t76&i32(255) {
-									goto l29
-								}
-								t77 := int32(m.memory[uint64(uint32(i32(0)))+1866])
-								t78 := int32(m.memory[uint32(v1+i32(18))])
-								if t77&i32(255) != t78&i32(255) {
-									goto l29
-								}
-								t79 := int32(m.memory[uint64(uint32(i32(0)))+1867])
-								t80 := int32(m.memory[uint32(v1+i32(19))])
-								if t79&i32(255) != t80&i32(255) {
-									goto l29
-								}
-								t81 := int32(m.memory[uint64(uint32(i32(0)))+1868])
-								t82 := int32(m.memory[uint32(v1+i32(20))])
-								if t81&i32(255) != t82&i32(255) {
-									goto l29
-								}
-								t83 := int32(m.memory[uint64(uint32(i32(0)))+1869])
-								t84 := int32(m.memory[uint32(v1+i32(21))])
-								if t83&i32(255) != t84&i32(255) {
-									goto l29
-								}
-								{
-									v3 = v3 & i32(0xffff)
-									if v3 == i32(34997) {
-										t313 := int32(load32(m.memory, uint32(v1+i32(4))))
-										m.fn10(t313)
-										t314 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
-										v3 = t314
-										if v3 != i32(1) {
-											goto l27
+								v4 = v4 & i32(0xffff)
+								if v4 == i32(34997) {
+									t318 := int32(load32(m.memory, uint32(v2+i32(4))))
+									m.fn11(t318)
+									t319 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+									v4 = t319
+									if v4 != i32(1) {
+										goto l27
+									}
+									t320 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v0 = v0 - t320
+									p321 := i32(60)
+									if uint32(v0) > uint32(i32(60)) {
+										p321 = v0
+									}
+									v0 = p321
+									{
+										t322 := int32(m.memory[uint32(v2+i32(30))])
+										t323 := v3
+										v4 = t322 & i32(31)
+										t324 := int64(load64(m.memory, uint32(t323+v4*i32(56)+i32(184))))
+										v14 = t324
+										if v14 == 0 {
+											goto l79
 										}
-										t315 := int32(load32(m.memory, uint64(uint32(v2))+28))
-										v0 = v0 - t315
-										p316 := i32(60)
-										if uint32(v0) > uint32(i32(60)) {
-											p316 = v0
+										t325 := int32(m.memory[uint64(uint32(v3))+24])
+										if t325&i32(128) == 0 {
+											goto l79
 										}
-										v0 = p316
-										{
-											t317 := int32(m.memory[uint32(v1+i32(30))])
-											t318 := v2
-											v3 = t317 & i32(31)
-											t319 := int64(load64(m.memory, uint32(t318+v3*i32(56)+i32(160))))
-											v13 = t319
-											if v13 == 0 {
-												goto l78
-											}
-											t320 := int32(m.memory[uint64(uint32(v2))+24])
-											if t320&i32(128) == 0 {
-												goto l78
-											}
-											t321 := int64(load64(m.memory, uint64(uint32(v1))+512))
-											v32 = int64(uint32(v0))
-											t322 := int32(load32(m.memory, uint64(uint32(v1))+764))
-											t323 := t321 + v32
-											v4 = t322
-											t324 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-											t325 := t323 - int64(uint32(v4))
-											v11 = t324
-											t326 := int64(load64(m.memory, uint32(v2)))
-											t327 := v11
-											v12 = t326
-											t328 := int64(load64(m.memory, uint64(uint32(v2))+8))
-											t329 := int64(load64(m.memory, uint64(uint32(v2))+88))
-											t330 := v12
-											v33 = t329
-											v14 = t328 - v33
-											p331 := i64(0)
-											if uint64(v12) > uint64(v14) {
-												p331 = int64(uint64((t330-v14)*v13) >> 16)
-											}
-											v12 = p331
-											p332 := v12
-											if uint64(v12) > uint64(v11) {
-												p332 = t327
-											}
-											p333 := v12
-											if v11 != i64(0) {
-												p333 = p332
-											}
-											if uint64(t325) <= uint64(p333) {
-												goto l78
-											}
-											store64(m.memory, uint64(uint32(v2))+88, uint64(v33+v32))
-											store32(m.memory, uint64(uint32(v1))+764, uint32(v4+v0))
+										t326 := int64(load64(m.memory, uint64(uint32(v2))+512))
+										v30 = int64(uint32(v0))
+										t327 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										t328 := t326 + v30
+										v5 = t327
+										t329 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+										t330 := t328 - int64(uint32(v5))
+										v12 = t329
+										t331 := int64(load64(m.memory, uint32(v3)))
+										t332 := v12
+										v13 = t331
+										t333 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t334 := int64(load64(m.memory, uint64(uint32(v3))+88))
+										t335 := v13
+										v31 = t334
+										v15 = t333 - v31
+										p336 := i64(0)
+										if uint64(v13) > uint64(v15) {
+											p336 = int64(uint64((t335-v15)*v14) >> 16)
 										}
-									l78:
-										t334 := int64(load64(m.memory, uint64(uint32(v1))+512))
-										t335 := v1
-										v12 = int64(uint32(v0))
-										v11 = t334 + v12
-										store64(m.memory, uint64(uint32(t335))+512, uint64(v11))
-										{
-											t336 := int64(load32(m.memory, uint32(v1+i32(560))))
-											if uint64(v11) <= uint64(t336) {
-												goto l79
-											}
-											store32(m.memory, uint64(uint32(v1))+560, uint32(v11))
+										v13 = p336
+										p337 := v13
+										if uint64(v13) > uint64(v12) {
+											p337 = t332
 										}
-									l79:
-										t337 := int64(load64(m.memory, uint64(uint32(v2))+8))
-										t338 := v2
-										v12 = t337 + v12
-										store64(m.memory, uint64(uint32(t338))+8, uint64(v12))
-										t339 := int32(m.memory[uint64(uint32(v2))+24])
-										if t339&i32(128) == 0 {
-											goto l22
+										p338 := v13
+										if v12 != i64(0) {
+											p338 = p337
 										}
-										t340 := int32(m.memory[uint32(v1+i32(572))])
-										if t340 != 0 {
-											goto l22
+										if uint64(t330) <= uint64(p338) {
+											goto l79
+										}
+										store64(m.memory, uint64(uint32(v3))+88, uint64(v31+v30))
+										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
+									}
+								l79:
+									t339 := int64(load64(m.memory, uint64(uint32(v2))+512))
+									t340 := v2
+									v13 = int64(uint32(v0))
+									v12 = t339 + v13
+									store64(m.memory, uint64(uint32(t340))+512, uint64(v12))
+									{
+										t341 := int64(load32(m.memory, uint32(v2+i32(560))))
+										if uint64(v12) <= uint64(t341) {
+											goto l80
+										}
+										store32(m.memory, uint64(uint32(v2))+560, uint32(v12))
+									}
+								l80:
+									t342 := int64(load64(m.memory, uint64(uint32(v3))+8))
+									t343 := v3
+									v13 = t342 + v13
+									store64(m.memory, uint64(uint32(t343))+8, uint64(v13))
+									t344 := int32(m.memory[uint64(uint32(v3))+24])
+									if t344&i32(128) == 0 {
+										goto l22
+									}
+									t345 := int32(m.memory[uint32(v2+i32(572))])
+									if t345 != 0 {
+										goto l22
+									}
+									{
+										t346 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										if t346 != 0 {
+											goto l81
 										}
 										{
-											t341 := int32(load32(m.memory, uint64(uint32(v1))+764))
-											if t341 != 0 {
-												goto l80
-											}
 											{
-												{
-													if v13 != i64(0) {
-														goto l81
-													}
-													t342 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-													v12 = t342
+												if v14 != i64(0) {
 													goto l82
 												}
-											l81:
-												t343 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(144))))
-												v14 = t343
-												t344 := int64(load64(m.memory, uint32(v2)))
-												t345 := v14
-												v32 = t344
-												t346 := int64(load64(m.memory, uint64(uint32(v2))+88))
-												t347 := v32
-												v12 = v12 - t346
-												p348 := i64(0)
-												if uint64(v32) > uint64(v12) {
-													p348 = int64(uint64((t347-v12)*v13) >> 16)
-												}
-												v12 = p348
-												p349 := v12
-												if uint64(v12) > uint64(v14) {
-													p349 = t345
-												}
-												p350 := v12
-												if v14 != i64(0) {
-													p350 = p349
-												}
-												v12 = p350
+												t347 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+												v13 = t347
+												goto l83
 											}
 										l82:
-											if uint64(v11) < uint64(v12) {
-												goto l22
+											t348 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+											v15 = t348
+											t349 := int64(load64(m.memory, uint32(v3)))
+											t350 := v15
+											v30 = t349
+											t351 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t352 := v30
+											v13 = v13 - t351
+											p353 := i64(0)
+											if uint64(v30) > uint64(v13) {
+												p353 = int64(uint64((t352-v13)*v14) >> 16)
 											}
+											v13 = p353
+											p354 := v13
+											if uint64(v13) > uint64(v15) {
+												p354 = t350
+											}
+											p355 := v13
+											if v15 != i64(0) {
+												p355 = p354
+											}
+											v13 = p355
 										}
-									l80:
-										t351 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t351|i32(1)))
-										goto l22
+									l83:
+										if uint64(v12) < uint64(v13) {
+											goto l22
+										}
 									}
-									if v3 != i32(2048) {
-										goto l22
+								l81:
+									t356 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t356|i32(1)))
+									goto l22
+								}
+								if v4 != i32(2048) {
+									goto l22
+								}
+								v4 = i32(0)
+								t86 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								if t86 != i32(69) {
+									goto l31
+								}
+								t87 := int32(load32(m.memory, uint64(uint32(v3))+28))
+								v11 = t87
+								m.memory[uint64(uint32(v1))+14] = byte(i32(0))
+								store32(m.memory, uint64(uint32(v1))+8, uint32(i32(0)))
+								t88 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								t89 := v1
+								v10 = t88
+								m.memory[uint64(uint32(t89))+13] = byte(v10)
+								t90 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+								t91 := v1
+								v7 = t90
+								m.memory[uint64(uint32(t91))+12] = byte(v7)
+								t92 := int32(m.memory[uint64(uint32(i32(0)))+1899])
+								t93 := v1
+								v16 = t92
+								t94 := int32(m.memory[uint64(uint32(i32(0)))+1898])
+								t95 := v16 << 16
+								v17 = t94
+								t96 := int32(m.memory[uint64(uint32(i32(0)))+1900])
+								t97 := t95 | v17<<24
+								v18 = t96
+								t98 := int32(m.memory[uint64(uint32(i32(0)))+1901])
+								t99 := t97 | v18<<8
+								v19 = t98
+								v20 = t99 | v19
+								store32(m.memory, uint32(t93), uint32(v20))
+								t100 := int32(m.memory[uint64(uint32(i32(0)))+1903])
+								t101 := v1
+								v21 = t100
+								t102 := int32(m.memory[uint64(uint32(i32(0)))+1902])
+								t103 := v21 << 16
+								v8 = t102
+								t104 := int32(m.memory[uint64(uint32(i32(0)))+1904])
+								t105 := t103 | v8<<24
+								v22 = t104
+								t106 := int32(m.memory[uint64(uint32(i32(0)))+1905])
+								t107 := t105 | v22<<8
+								v23 = t106
+								v9 = t107 | v23
+								store32(m.memory, uint64(uint32(t101))+4, uint32(v9))
+								v5 = i32(0)
+								v6 = i32(0)
+								{
+									t108 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+									t109 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+									if t108<<8&i32(16128)|t109 != 0 {
+										goto l32
 									}
-									v3 = i32(3)
-									t85 := int32(m.memory[uint64(uint32(i32(0)))+1878])
-									if t85 != i32(69) {
-										goto l31
-									}
-									t86 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-									v7 = t86
 									v4 = i32(0)
 									v5 = i32(0)
 									v6 = i32(0)
-									{
-										t87 := int32(m.memory[uint64(uint32(i32(0)))+1884])
-										t88 := int32(m.memory[uint64(uint32(i32(0)))+1885])
-										if t87<<8&i32(16128)|t88 != 0 {
-											goto l32
-										}
+									switch v7 + i32(-6) {
+									default:
+										goto l32
+									case 0, 11:
 										v4 = i32(0)
-										v5 = i32(0)
-										v6 = i32(0)
-										switch v7 + i32(-6) {
-										default:
-											goto l32
-										case 0, 11:
-											v4 = i32(0)
-											t89 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
-											v3 = t89
-											v3 = v3<<8 | int32(uint32(v3)>>8)
-											t90 := int32(load16(m.memory, uint64(uint32(i32(0)))+1898))
-											v5 = t90
-											v6 = v5<<8 | int32(uint32(v5)>>8)
-											if v7 == i32(17) {
-												goto l34
-											}
-											v5 = v3
-											goto l32
-										l34:
-											v5 = i32(4791)
-											if v3&i32(0xffff) == i32(4791) {
-												goto l35
-											}
-											v5 = v3
-											goto l32
-										l35:
-											t91 := int32(m.memory[uint64(uint32(i32(0)))+1906])
-											v3 = t91
-											var p92 int32
-											if v3 != i32(129) {
-												p92 = 1
-											}
-											var p93 int32
-											if v3&i32(31) != i32(17) {
-												p93 = 1
-											}
-											v4 = p92 & p93
+										t110 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
+										t111 := v1
+										v5 = t110
+										v6 = v5<<8 | int32(uint32(v5)>>8)
+										store16(m.memory, uint64(uint32(t111))+8, uint16(v6))
+										t112 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+										t113 := v1
+										v5 = t112
+										v24 = v5<<8 | int32(uint32(v5)>>8)
+										store16(m.memory, uint64(uint32(t113))+10, uint16(v24))
+										if v7 == i32(17) {
+											goto l34
 										}
-									}
-								l32:
-									v3 = i32(2)
-									t94 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-									if uint32(t94) < uint32(i32(2)) {
-										goto l31
-									}
-									v3 = i32(1)
-									t95 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-									v8 = t95
-									if v8 != i32(10) {
-										goto l31
-									}
-									t96 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-									v15 = t96
-									t97 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-									t98 := v15
-									v16 = t97
-									t99 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-									t100 := v16<<16 | v8<<24
-									v17 = t99
-									t101 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-									t102 := t100 | v17<<8
-									v18 = t101
-									v19 = t102 | v18
-									v9 = v19&i32(0xffffff) + i32(-1)
-									if uint32(t98) <= uint32(v9) {
-										goto l31
-									}
-									t103 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-									v10 = t103
-									if v10 == 0 {
-										goto l31
-									}
-									t104 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-									t105 := int32(load32(m.memory, uint64(uint32(v1))+4))
-									v20 = t105
-									if uint32(t104) <= uint32(v20) {
-										goto l31
-									}
-									t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-									v21 = t106
-									t107 := int32(load32(m.memory, uint64(uint32(v10+v9<<4))+4))
-									t108 := v21
-									v22 = t107
-									if uint32(t108) <= uint32(v22) {
-										goto l31
-									}
-									t109 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
-									v23 = t109
-									if v23 == 0 {
-										goto l31
-									}
-									t110 := int32(m.memory[uint64(uint32(i32(0)))+1890])
-									v24 = t110
-									t111 := int32(m.memory[uint64(uint32(i32(0)))+1891])
-									v25 = t111
-									t112 := int32(load32(m.memory, uint64(uint32(v2))+28))
-									v26 = t112
-									t113 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-									v27 = t113
-									t114 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-									v28 = t114
-									t115 := int32(m.memory[uint64(uint32(i32(0)))+1879])
-									v29 = t115
-									v3 = i32(1)
-									{
-										v21 = v23 + v21*v20<<3 + v22<<3
-										t116 := int32(load32(m.memory, uint64(uint32(v21))+4))
-										v22 = t116
-										switch v22 + i32(1) {
-										case 1:
-											goto l31
-										case 2:
-											t117 := int32(load32(m.memory, uint32(v21)))
-											v9 = t117
-											goto l39
-										case 0:
-											t118 := int32(load32(m.memory, uint64(uint32(v10+v9<<4))+8))
-											v9 = t118
-											goto l39
-										default:
-											v3 = v25<<16 | v24<<24 | v27<<8 | v28
-											t119 := int32(load32(m.memory, uint64(uint32(v2))+104))
-											v23 = t119
-											{
-												t120 := int32(load32(m.memory, uint64(uint32(v2))+124))
-												if t120 != i32(1) {
-													goto l40
-												}
-												t121 := int32(m.memory[uint64(uint32(i32(0)))+1883])
-												v19 = t121
-												t122 := int32(m.memory[uint64(uint32(i32(0)))+1882])
-												v30 = t122
-												{
-													if v24 != i32(10) {
-														goto l41
-													}
-													t123 := v15
-													v31 = v3&i32(0xffffff) + i32(-1)
-													if uint32(t123) <= uint32(v31) {
-														goto l41
-													}
-													t124 := int32(load32(m.memory, uint32(v10+v31<<4)))
-													v3 = t124
-												}
-											l41:
-												t125 := int32(load32(m.memory, uint32(v10+v9<<4)))
-												t126 := i32_rotl((int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907)^v23, i32(13))*i32(5) + i32(-430675100)
-												v3 = t125
-												t128 := i32_rotl(t126^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
-												p127 := v5
-												if v5&i32(0xffff) == i32(4791) {
-													p127 = v30<<8 | v19
-												}
-												p129 := v5
-												if v7 == i32(17) {
-													p129 = p127
-												}
-												v3 = p129<<16 | v6&i32(0xffff)
-												v3 = i32_rotl(t128^(int32(uint32(v3*i32(-862048943))>>17)|v3*i32(0x16a88000))*i32(461845907), i32(13))*i32(5) + i32(-430675100)
-												v9 = (v3 ^ int32(uint32(v3)>>16) ^ i32(12)) * i32(-2048144789)
-												v10 = int32(uint32(v9) >> 13)
-												goto l42
-											}
-										l40:
-											v3 = v23 ^ v3
-											v3 = (int32(uint32(v3)>>16)^v3)*i32(-2048144789) ^ v19
-											v3 = (int32(uint32(v3)>>13)^v3)*i32(-1028477387) ^ (v6<<16 | v5&i32(0xffff))
-											v3 = (int32(uint32(v3)>>16) ^ v3) * i32(-2048144789)
-											v9 = int32(uint32(v3) >> 13)
-											v10 = v3 ^ v7
-										l42:
-											v3 = i32(1)
-											t130 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-											v9 = (v10 ^ v9) * i32(-1028477387)
-											t131 := int32(uint32(int32(uint32(v9)>>16)^v9) % uint32(v22))
-											t132 := int32(load32(m.memory, uint32(v21)))
-											v9 = t131 + t132
-											if uint32(t130) <= uint32(v9) {
-												goto l31
-											}
-											t133 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-											v10 = t133
-											if v10 == 0 {
-												goto l31
-											}
-											t134 := int32(load32(m.memory, uint32(v10+v9<<3)))
-											v9 = t134
+										v5 = v24
+										goto l32
+									l34:
+										v5 = i32(4791)
+										if v24&i32(0xffff) == i32(4791) {
+											goto l35
 										}
+										v5 = v24
+										goto l32
+									l35:
+										t114 := int32(m.memory[uint64(uint32(i32(0)))+1914])
+										t115 := v1
+										v4 = t114
+										var p116 int32
+										if v4 != i32(129) {
+											p116 = 1
+										}
+										var p117 int32
+										if v4&i32(31) != i32(17) {
+											p117 = 1
+										}
+										v4 = p116 & p117
+										m.memory[uint64(uint32(t115))+14] = byte(v4)
 									}
-								l39:
-									if v9 == i32(-1) {
-										goto l43
-									}
-									t135 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-									if uint32(t135) <= uint32(v9) {
-										goto l43
-									}
-									v3 = i32(1)
-									t136 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-									v10 = t136
-									if v10 == 0 {
-										goto l31
-									}
-									v0 = v0 - v26
-									p137 := i32(60)
-									if uint32(v0) > uint32(i32(60)) {
-										p137 = v0
-									}
-									v19 = p137
-									t138 := v1
-									v0 = int32(uint32(v29)>>5) & i32(7)
-									v21 = t138 + v0<<2 + i32(736)
-									v15 = v1 + v0<<6
-									v3 = v15 + i32(64)
-									{
-										t139 := int32(m.memory[uint32(v1+i32(30))])
-										t140 := v2
-										v22 = t139 & i32(31)
-										t141 := int64(load64(m.memory, uint32(t140+v22*i32(56)+i32(160))))
-										v13 = t141
-										if v13 == 0 {
-											goto l44
-										}
-										t142 := int32(load32(m.memory, uint64(uint32(v2))+24))
-										if i32_shr_u(t142, v0)&i32(1) == 0 {
-											goto l44
-										}
-										t143 := int64(load64(m.memory, uint32(v3)))
-										v32 = int64(uint32(v19))
-										t144 := int32(load32(m.memory, uint32(v21)))
-										t145 := t143 + v32
-										v23 = t144
-										t146 := int64(load64(m.memory, uint32(v2+v22*i32(56)+i32(144))))
-										t147 := t145 - int64(uint32(v23))
-										v11 = t146
-										t148 := int64(load64(m.memory, uint32(v2)))
-										t149 := v11
-										v12 = t148
-										t150 := int64(load64(m.memory, uint64(uint32(v2))+8))
-										t151 := int64(load64(m.memory, uint64(uint32(v2))+88))
-										t152 := v12
-										v33 = t151
-										v14 = t150 - v33
-										p153 := i64(0)
-										if uint64(v12) > uint64(v14) {
-											p153 = int64(uint64((t152-v14)*v13) >> 16)
-										}
-										v12 = p153
-										p154 := v12
-										if uint64(v12) > uint64(v11) {
-											p154 = t149
-										}
-										p155 := v12
-										if v11 != i64(0) {
-											p155 = p154
-										}
-										if uint64(t147) <= uint64(p155) {
-											goto l44
-										}
-										store64(m.memory, uint64(uint32(v2))+88, uint64(v33+v32))
-										store32(m.memory, uint32(v21), uint32(v23+v19))
-									}
-								l44:
-									t156 := int64(load64(m.memory, uint32(v3)))
-									t157 := v3
-									v12 = int64(uint32(v19))
-									v11 = t156 + v12
-									store64(m.memory, uint32(t157), uint64(v11))
-									{
-										t158 := v11
-										v3 = v15 + i32(112)
-										t159 := int64(load32(m.memory, uint32(v3)))
-										if uint64(t158) <= uint64(t159) {
-											goto l45
-										}
-										store32(m.memory, uint32(v3), uint32(v11))
-									}
-								l45:
-									t160 := int64(load64(m.memory, uint64(uint32(v2))+8))
-									t161 := v2
-									v14 = t160 + v12
-									store64(m.memory, uint64(uint32(t161))+8, uint64(v14))
-									{
-										t162 := int32(load32(m.memory, uint64(uint32(v2))+24))
-										v3 = i32_shl(i32(1), v0)
-										if t162&v3 == 0 {
-											goto l46
-										}
+								}
+							l32:
+								{
+									t118 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+									if uint32(t118) > uint32(i32(1)) {
 										{
-											t163 := int32(m.memory[uint32(v1+v0<<6+i32(124))])
-											if t163 != 0 {
-												goto l47
+											if v8 != i32(10) {
+												goto l37
+											}
+											t119 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+											v24 = v9&i32(0xffffff) + i32(-1)
+											if uint32(t119) <= uint32(v24) {
+												goto l37
+											}
+											t120 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+											v25 = t120
+											if v25 == 0 {
+												goto l37
+											}
+											t121 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+											t122 := int32(load32(m.memory, uint64(uint32(v2))+4))
+											v26 = t122
+											if uint32(t121) <= uint32(v26) {
+												goto l37
+											}
+											t123 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+											v27 = t123
+											t124 := int32(load32(m.memory, uint64(uint32(v25+v24<<4))+4))
+											t125 := v27
+											v28 = t124
+											if uint32(t125) <= uint32(v28) {
+												goto l37
+											}
+											t126 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+											v29 = t126
+											if v29 == 0 {
+												goto l37
 											}
 											{
-												t164 := int32(load32(m.memory, uint32(v21)))
-												if t164 != 0 {
-													goto l48
-												}
-												{
-													{
-														if v13 != i64(0) {
-															goto l49
-														}
-														t165 := int64(load64(m.memory, uint32(v2+v22*i32(56)+i32(144))))
-														v13 = t165
-														goto l50
-													}
-												l49:
-													t166 := int64(load64(m.memory, uint32(v2+v22*i32(56)+i32(144))))
-													v32 = t166
-													t167 := int64(load64(m.memory, uint32(v2)))
-													t168 := v32
-													v33 = t167
-													t169 := int64(load64(m.memory, uint64(uint32(v2))+88))
-													t170 := v33
-													v14 = v14 - t169
-													p171 := i64(0)
-													if uint64(v33) > uint64(v14) {
-														p171 = int64(uint64((t170-v14)*v13) >> 16)
-													}
-													v13 = p171
-													p172 := v13
-													if uint64(v13) > uint64(v32) {
-														p172 = t168
-													}
-													p173 := v13
-													if v32 != i64(0) {
-														p173 = p172
-													}
-													v13 = p173
-												}
-											l50:
-												if uint64(v11) < uint64(v13) {
-													goto l47
-												}
-											}
-										l48:
-											t174 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-											store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t174|i32(1)))
-										}
-									l47:
-										t175 := int32(load32(m.memory, uint64(uint32(v2))+48))
-										if t175 == 0 {
-											goto l46
-										}
-										if v4 == 0 {
-											goto l46
-										}
-										t176 := int32(load16(m.memory, uint32(v24&i32(255)<<1+i32(1024))))
-										v19 = t176
-										v4 = v19 ^ v25
-										t177 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v15 = t177
-										v4 = v15 ^ int32(uint32(v19)>>8) ^ v27
-										t178 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v19 = t178
-										v4 = (v19^int32(uint32(v15)>>8))&i32(0xffff) ^ v28
-										t179 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t180 := int32(uint32((v19^v6)&i32(0xff00)) >> 8)
-										v19 = t179
-										v4 = t180 ^ v19
-										t181 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t182 := int32(uint32(v19)>>8) ^ v6&i32(255)
-										v6 = t181
-										v4 = t182 ^ v6
-										t183 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v19 = t183
-										v4 = v19 ^ int32(uint32(v6)>>8) ^ v8
-										t184 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v6 = t184
-										v4 = v6 ^ int32(uint32(v19)>>8) ^ v16
-										t185 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v8 = t185
-										v4 = v8 ^ int32(uint32(v6)>>8) ^ v17
-										t186 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v6 = t186
-										v4 = (v6^int32(uint32(v8)>>8))&i32(0xffff) ^ v18
-										t187 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t188 := int32(uint32((v6^v5)&i32(0xff00)) >> 8)
-										v6 = t187
-										v4 = t188 ^ v6
-										t189 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t190 := int32(uint32(v6)>>8) ^ v5&i32(255)
-										v5 = t189
-										v4 = t190 ^ v5
-										t191 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										v6 = t191
-										v4 = v6 ^ int32(uint32(v5)>>8) ^ v7
-										t192 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-										v7 = t192
-										t193 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t194 := v7
-										v5 = v20<<16 | (t193 ^ int32(uint32(v6)>>8))
-										t195 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-										t196 := t194 + v5*i32(48)
-										v8 = t195
-										p197 := i32(0)
-										if uint32(v8) > uint32(v5) {
-											p197 = t196
-										}
-										v4 = p197
-										if v4 == 0 {
-											goto l46
-										}
-										t198 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-										t199 := int32(load32(m.memory, uint64(uint32(v1))+12))
-										t200 := int32(load32(m.memory, uint64(uint32(v1))+8))
-										v6 = t199 + v9 - t200
-										t201 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-										p202 := i32(0)
-										if uint32(t201) > uint32(v6) {
-											p202 = t198 + v6<<3
-										}
-										v6 = p202
-										if v6 == 0 {
-											goto l46
-										}
-										v19 = i32(0)
-										{
-											t203 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
-											v11 = t203
-											t204 := int64(load64(m.memory, uint64(uint32(v1))+656))
-											t205 := v11
-											v13 = t204
-											v32 = t205 - v13
-											t206 := int64(load64(m.memory, uint64(uint32(v2))+64))
-											t207 := v32
-											v14 = t206
-											if uint64(t207) < uint64(v14) {
-												goto l51
-											}
-											{
-												if uint64(v32-v14) >= uint64(v14) {
-													goto l52
-												}
-												t208 := int32(load32(m.memory, uint64(uint32(v1))+616))
-												v19 = t208
-											}
-										l52:
-											store64(m.memory, uint64(uint32(v1))+656, uint64(v11))
-											store32(m.memory, uint64(uint32(v1))+616, uint32(i32(0)))
-											store32(m.memory, uint64(uint32(v1))+664, uint32(v19))
-											v13 = v11
-										}
-									l51:
-										{
-											t209 := int64(load64(m.memory, uint32(v6)))
-											if uint64(t209) > uint64(v13) {
-												goto l53
-											}
-											t210 := int32(load32(m.memory, uint64(uint32(v1))+616))
-											store32(m.memory, uint64(uint32(v1))+616, uint32(t210+i32(1)))
-										}
-									l53:
-										store64(m.memory, uint32(v6), uint64(v11+i64(1)))
-										t211 := int64(load64(m.memory, uint64(uint32(i32(0)))+1720))
-										t212 := v4
-										v11 = t211
-										store64(m.memory, uint32(t212), uint64(v11))
-										t213 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-										store32(m.memory, uint64(uint32(v4))+24, uint32(t213))
-										t214 := int32(load16(m.memory, uint64(uint32(i32(0)))+1870))
-										store16(m.memory, uint64(uint32(v4))+40, uint16(t214))
-										t215 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-										store32(m.memory, uint32(v4+i32(42)), uint32(t215))
-										{
-											{
-												t216 := int32(load32(m.memory, uint64(uint32(v4))+20))
-												v19 = t216
-												if v19 == 0 {
-													goto l54
-												}
-												v6 = v5 + i32(1)
-												goto l55
-											}
-										l54:
-											v6 = v10 + v9*i32(1088)
-											v16 = v6 + i32(624)
-											{
-												t217 := int32(load32(m.memory, uint64(uint32(v6))+624))
-												v6 = t217
-												if v6 == 0 {
-													goto l56
-												}
-												t218 := v8
-												v17 = v6 + i32(-1)
-												if uint32(t218) > uint32(v17) {
-													goto l57
-												}
-											}
-										l56:
-											store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-											store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
-											store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
-											goto l58
-										l57:
-											store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-											store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
-											store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
-											if v7 == 0 {
-												goto l58
-											}
-											store32(m.memory, uint64(uint32(v7+v17*i32(48)))+36, uint32(v5+i32(1)))
-										l58:
-											t219 := v16
-											v6 = v5 + i32(1)
-											store32(m.memory, uint32(t219), uint32(v6))
-											v8 = v10 + v9*i32(1088)
-											t220 := int32(load32(m.memory, uint64(uint32(v8))+620))
-											store32(m.memory, uint64(uint32(v8))+620, uint32(t220+i32(1)))
-										}
-									l55:
-										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v6))
-										store32(m.memory, uint64(uint32(v4))+20, uint32(v19+i32(1)))
-										if v7 == 0 {
-											goto l46
-										}
-										{
-											{
-												v4 = v10 + v9*i32(1088)
-												v8 = v4 + v0<<6
-												t221 := int64(load64(m.memory, uint32(v8+i32(72))))
-												v14 = t221
-												t222 := int32(m.memory[uint32(v4+i32(30))])
-												t223 := int64(load64(m.memory, uint32(v2+t222&i32(31)*i32(56)+i32(168))))
-												t224 := v14
-												v13 = t223
-												var p225 int32
-												if uint64(t224) >= uint64(v13) {
-													p225 = 1
-												}
-												t226 := p225 << 1
-												v8 = v8 + i32(125)
-												t227 := int32(m.memory[uint32(v8)])
-												v19 = t227
-												p228 := v19
-												if v19 == i32(2) {
-													p228 = t226
-												}
-												if p228 == i32(2) {
-													goto l59
-												}
-												{
-													t229 := int32(load32(m.memory, uint64(uint32(v1))+636))
-													if t229 == v9 {
-														goto l60
-													}
-													store32(m.memory, uint64(uint32(v1))+636, uint32(v9))
-													t230 := int64(load64(m.memory, uint64(uint32(v1))+32))
-													store64(m.memory, uint64(uint32(v1))+640, uint64(t230))
-												}
-											l60:
-												store64(m.memory, uint64(uint32(v1))+32, uint64(v11))
-												{
-													t231 := int32(load32(m.memory, uint32(v1+i32(616))))
-													v4 = t231
-													t232 := int32(load32(m.memory, uint32(v1+i32(664))))
-													t233 := v4
-													v5 = t232
-													p234 := v5
-													if uint32(v4) > uint32(v5) {
-														p234 = t233
-													}
-													v5 = p234
-													t235 := v5
-													v4 = v10 + v9*i32(1088)
-													t236 := int32(load32(m.memory, uint64(uint32(v4))+632))
-													v6 = t236
-													if uint32(t235) >= uint32(v6) {
-														goto l61
-													}
-													t237 := int64(load64(m.memory, uint64(uint32(v4))+648))
-													t238 := int64(load64(m.memory, uint64(uint32(v2))+64))
-													if uint64(v11-t237) < uint64(t238) {
-														goto l62
-													}
-												}
-											l61:
-												store32(m.memory, uint32(v4+i32(632)), uint32(v5))
-												store64(m.memory, uint64(uint32(v4))+648, uint64(v11))
-												v6 = v5
-											l62:
-												v32 = v14 + v12
-												{
-													t239 := int64(load64(m.memory, uint64(uint32(v2))+56))
-													v14 = t239
-													if v14 != i64(0) {
-														goto l63
-													}
-													p240 := i32(1)
-													if v6 != 0 {
-														p240 = v6
-													}
-													v33 = int64(uint32(p240))
+												v27 = v29 + v27*v26<<3 + v28<<3
+												t127 := int32(load32(m.memory, uint64(uint32(v27))+4))
+												v29 = t127
+												switch v29 + i32(1) {
+												case 1:
+													goto l37
+												case 2:
+													t128 := int32(load32(m.memory, uint32(v27)))
+													v9 = t128
+													goto l41
+												case 0:
+													t129 := int32(load32(m.memory, uint64(uint32(v25+v24<<4))+8))
+													v9 = t129
+													goto l41
+												default:
 													{
 														{
-															t241 := int32(m.memory[uint32(v1+i32(30))])
-															v1 = v2 + t241&i32(31)*i32(56)
-															t242 := int64(load64(m.memory, uint32(v1+i32(160))))
-															v34 = t242
-															if v34 != i64(0) {
-																goto l64
+															t130 := int32(load32(m.memory, uint64(uint32(v3))+124))
+															if t130 != 0 {
+																goto l42
 															}
-															t243 := int64(load64(m.memory, uint32(v1+i32(144))))
-															v34 = t243
-															goto l65
+															t131 := int32(load32(m.memory, uint64(uint32(v3))+104))
+															v20 = t131 ^ v20
+															v9 = (int32(uint32(v20)>>16)^v20)*i32(-2048144789) ^ v9
+															v9 = (int32(uint32(v9)>>13)^v9)*i32(-1028477387) ^ (v6<<16 | v5&i32(0xffff))
+															v9 = (int32(uint32(v9)>>16) ^ v9) * i32(-2048144789)
+															v9 = (v9 ^ v7 ^ int32(uint32(v9)>>13)) * i32(-1028477387)
+															t132 := int32(uint32(int32(uint32(v9)>>16)^v9) % uint32(v29))
+															v9 = t132
+															goto l43
 														}
-													l64:
-														t244 := int64(load64(m.memory, uint32(v1+i32(144))))
-														v14 = t244
-														t245 := int64(load64(m.memory, uint32(v2)))
-														t246 := v14
-														v35 = t245
-														t247 := int64(load64(m.memory, uint64(uint32(v2))+8))
-														t248 := int64(load64(m.memory, uint64(uint32(v2))+88))
-														t249 := v35
-														v36 = t247 - t248
-														p250 := i64(0)
-														if uint64(v35) > uint64(v36) {
-															p250 = int64(uint64((t249-v36)*v34) >> 16)
-														}
-														v34 = p250
-														p251 := v34
-														if uint64(v34) > uint64(v14) {
-															p251 = t246
-														}
-														p252 := v34
-														if v14 != i64(0) {
-															p252 = p251
-														}
-														v34 = p252
+													l42:
+														t133 := int32(load32(m.memory, uint32(v27)))
+														t134 := m.fn10(v3, v26, v28, t133, v29, v1)
+														v9 = t134
 													}
-												l65:
-													v14 = v13
-													t253 := int64(uint64(v34) / uint64(v33))
-													v34 = t253
-													t254 := int64(load64(m.memory, uint64(uint32(v10+v9*i32(1088)))+592))
-													t255 := v34
-													v33 = t254 * (v33 + i64(-1))
-													if uint64(t255) <= uint64(v33) {
-														goto l63
+												l43:
+													t135 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+													t136 := int32(load32(m.memory, uint32(v27)))
+													v9 = t136 + v9
+													if uint32(t135) <= uint32(v9) {
+														goto l37
 													}
-													t256 := v13
-													v14 = v34 - v33
-													p257 := v14
-													if uint64(v14) < uint64(v13) {
-														p257 = t256
+													t137 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+													v20 = t137
+													if v20 == 0 {
+														goto l37
 													}
-													v14 = p257
-												}
-											l63:
-												{
-													if uint64(v32) < uint64(v14) {
-														var p261 int32
-														if uint64(v32) >= uint64(v13) {
-															p261 = 1
-														}
-														v1 = p261
-														goto l67
-													}
-													v1 = i32(2)
-													t258 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-													store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t258|i32(2)))
-													v4 = v10 + v9*i32(1088)
-													t259 := int32(load32(m.memory, uint64(uint32(v4))+624))
-													store32(m.memory, uint64(uint32(v4))+628, uint32(t259))
-													store64(m.memory, uint32(v4+v0<<3+i32(672)), uint64(v11))
-													t260 := int64(load64(m.memory, uint64(uint32(v4))+608))
-													store64(m.memory, uint64(uint32(v4))+608, uint64(t260+i64(1)))
-													goto l67
+													t138 := int32(load32(m.memory, uint32(v20+v9<<3)))
+													v9 = t138
 												}
 											}
-										l59:
-											t262 := int64(load64(m.memory, uint64(uint32(v1))+32))
-											v13 = t262
-											{
-												t263 := int32(load32(m.memory, uint64(uint32(v1))+636))
-												if t263 != v9 {
-													goto l68
+										l41:
+											if v9 == i32(-1) {
+												goto l37
+											}
+											t139 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+											if uint32(t139) <= uint32(v9) {
+												goto l37
+											}
+											t140 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+											v20 = t140
+											if v20 != 0 {
+												v0 = v0 - v11
+												p141 := i32(60)
+												if uint32(v0) > uint32(i32(60)) {
+													p141 = v0
 												}
+												v24 = p141
+												t142 := v2
+												v11 = int32(uint32(v10)>>5) & i32(7)
+												v26 = t142 + v11<<2 + i32(736)
+												v25 = v2 + v11<<6
+												v0 = v25 + i32(64)
 												{
-													t264 := int32(load32(m.memory, uint64(uint32(v2))+84))
-													switch t264 {
-													default:
-														goto l68
-													case 0:
-														t265 := int32(m.memory[uint64(uint32(v1))+31])
-														if t265 == 0 {
+													t143 := int32(m.memory[uint32(v2+i32(30))])
+													t144 := v3
+													v28 = t143 & i32(31)
+													t145 := int64(load64(m.memory, uint32(t144+v28*i32(56)+i32(184))))
+													v14 = t145
+													if v14 == 0 {
+														goto l45
+													}
+													t146 := int32(load32(m.memory, uint64(uint32(v3))+24))
+													if i32_shr_u(t146, v11)&i32(1) == 0 {
+														goto l45
+													}
+													t147 := int64(load64(m.memory, uint32(v0)))
+													v30 = int64(uint32(v24))
+													t148 := int32(load32(m.memory, uint32(v26)))
+													t149 := t147 + v30
+													v27 = t148
+													t150 := int64(load64(m.memory, uint32(v3+v28*i32(56)+i32(168))))
+													t151 := t149 - int64(uint32(v27))
+													v12 = t150
+													t152 := int64(load64(m.memory, uint32(v3)))
+													t153 := v12
+													v13 = t152
+													t154 := int64(load64(m.memory, uint64(uint32(v3))+8))
+													t155 := int64(load64(m.memory, uint64(uint32(v3))+88))
+													t156 := v13
+													v31 = t155
+													v15 = t154 - v31
+													p157 := i64(0)
+													if uint64(v13) > uint64(v15) {
+														p157 = int64(uint64((t156-v15)*v14) >> 16)
+													}
+													v13 = p157
+													p158 := v13
+													if uint64(v13) > uint64(v12) {
+														p158 = t153
+													}
+													p159 := v13
+													if v12 != i64(0) {
+														p159 = p158
+													}
+													if uint64(t151) <= uint64(p159) {
+														goto l45
+													}
+													store64(m.memory, uint64(uint32(v3))+88, uint64(v31+v30))
+													store32(m.memory, uint32(v26), uint32(v27+v24))
+												}
+											l45:
+												t160 := int64(load64(m.memory, uint32(v0)))
+												t161 := v0
+												v13 = int64(uint32(v24))
+												v12 = t160 + v13
+												store64(m.memory, uint32(t161), uint64(v12))
+												{
+													t162 := v12
+													v0 = v25 + i32(112)
+													t163 := int64(load32(m.memory, uint32(v0)))
+													if uint64(t162) <= uint64(t163) {
+														goto l46
+													}
+													store32(m.memory, uint32(v0), uint32(v12))
+												}
+											l46:
+												t164 := int64(load64(m.memory, uint64(uint32(v3))+8))
+												t165 := v3
+												v15 = t164 + v13
+												store64(m.memory, uint64(uint32(t165))+8, uint64(v15))
+												{
+													t166 := int32(load32(m.memory, uint64(uint32(v3))+24))
+													v0 = i32_shl(i32(1), v11)
+													if t166&v0 == 0 {
+														goto l47
+													}
+													{
+														t167 := int32(m.memory[uint32(v2+v11<<6+i32(124))])
+														if t167 != 0 {
+															goto l48
+														}
+														{
+															t168 := int32(load32(m.memory, uint32(v26)))
+															if t168 != 0 {
+																goto l49
+															}
+															{
+																{
+																	if v14 != i64(0) {
+																		goto l50
+																	}
+																	t169 := int64(load64(m.memory, uint32(v3+v28*i32(56)+i32(168))))
+																	v14 = t169
+																	goto l51
+																}
+															l50:
+																t170 := int64(load64(m.memory, uint32(v3+v28*i32(56)+i32(168))))
+																v30 = t170
+																t171 := int64(load64(m.memory, uint32(v3)))
+																t172 := v30
+																v31 = t171
+																t173 := int64(load64(m.memory, uint64(uint32(v3))+88))
+																t174 := v31
+																v15 = v15 - t173
+																p175 := i64(0)
+																if uint64(v31) > uint64(v15) {
+																	p175 = int64(uint64((t174-v15)*v14) >> 16)
+																}
+																v14 = p175
+																p176 := v14
+																if uint64(v14) > uint64(v30) {
+																	p176 = t172
+																}
+																p177 := v14
+																if v30 != i64(0) {
+																	p177 = p176
+																}
+																v14 = p177
+															}
+														l51:
+															if uint64(v12) < uint64(v14) {
+																goto l48
+															}
+														}
+													l49:
+														t178 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t178|i32(1)))
+													}
+												l48:
+													t179 := int32(load32(m.memory, uint64(uint32(v3))+48))
+													if t179 == 0 {
+														goto l47
+													}
+													if v4 == 0 {
+														goto l47
+													}
+													t180 := int32(load16(m.memory, uint32(v17&i32(255)<<1+i32(1024))))
+													v17 = t180
+													v4 = v17 ^ v16
+													t181 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v16 = t181
+													v4 = v16 ^ int32(uint32(v17)>>8) ^ v18
+													t182 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v17 = t182
+													v4 = (v17^int32(uint32(v16)>>8))&i32(0xffff) ^ v19
+													t183 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t184 := int32(uint32((v17^v6)&i32(0xff00)) >> 8)
+													v17 = t183
+													v4 = t184 ^ v17
+													t185 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t186 := int32(uint32(v17)>>8) ^ v6&i32(255)
+													v6 = t185
+													v4 = t186 ^ v6
+													t187 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v17 = t187
+													v4 = v17 ^ int32(uint32(v6)>>8) ^ v8
+													t188 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v6 = t188
+													v4 = v6 ^ int32(uint32(v17)>>8) ^ v21
+													t189 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v8 = t189
+													v4 = v8 ^ int32(uint32(v6)>>8) ^ v22
+													t190 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v6 = t190
+													v4 = (v6^int32(uint32(v8)>>8))&i32(0xffff) ^ v23
+													t191 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t192 := int32(uint32((v6^v5)&i32(0xff00)) >> 8)
+													v6 = t191
+													v4 = t192 ^ v6
+													t193 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t194 := int32(uint32(v6)>>8) ^ v5&i32(255)
+													v5 = t193
+													v4 = t194 ^ v5
+													t195 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													v6 = t195
+													v4 = v6 ^ int32(uint32(v5)>>8) ^ v7
+													t196 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+													v7 = t196
+													t197 := int32(load32(m.memory, uint64(uint32(v2))+4))
+													t198 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+													t199 := v7
+													v5 = t197<<16 | (t198 ^ int32(uint32(v6)>>8))
+													t200 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+													t201 := t199 + v5*i32(48)
+													v8 = t200
+													p202 := i32(0)
+													if uint32(v8) > uint32(v5) {
+														p202 = t201
+													}
+													v4 = p202
+													if v4 == 0 {
+														goto l47
+													}
+													t203 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
+													t204 := int32(load32(m.memory, uint64(uint32(v2))+12))
+													t205 := int32(load32(m.memory, uint64(uint32(v2))+8))
+													v6 = t204 + v9 - t205
+													t206 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+													p207 := i32(0)
+													if uint32(t206) > uint32(v6) {
+														p207 = t203 + v6<<3
+													}
+													v6 = p207
+													if v6 == 0 {
+														goto l47
+													}
+													v17 = i32(0)
+													{
+														t208 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+														v12 = t208
+														t209 := int64(load64(m.memory, uint64(uint32(v2))+656))
+														t210 := v12
+														v14 = t209
+														v30 = t210 - v14
+														t211 := int64(load64(m.memory, uint64(uint32(v3))+64))
+														t212 := v30
+														v15 = t211
+														if uint64(t212) < uint64(v15) {
+															goto l52
+														}
+														{
+															if uint64(v30-v15) >= uint64(v15) {
+																goto l53
+															}
+															t213 := int32(load32(m.memory, uint64(uint32(v2))+616))
+															v17 = t213
+														}
+													l53:
+														store64(m.memory, uint64(uint32(v2))+656, uint64(v12))
+														store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
+														store32(m.memory, uint64(uint32(v2))+664, uint32(v17))
+														v14 = v12
+													}
+												l52:
+													{
+														t214 := int64(load64(m.memory, uint32(v6)))
+														if uint64(t214) > uint64(v14) {
+															goto l54
+														}
+														t215 := int32(load32(m.memory, uint64(uint32(v2))+616))
+														store32(m.memory, uint64(uint32(v2))+616, uint32(t215+i32(1)))
+													}
+												l54:
+													store64(m.memory, uint32(v6), uint64(v12+i64(1)))
+													t216 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+													t217 := v4
+													v12 = t216
+													store64(m.memory, uint32(t217), uint64(v12))
+													t218 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+													store32(m.memory, uint64(uint32(v4))+24, uint32(t218))
+													t219 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
+													store16(m.memory, uint64(uint32(v4))+40, uint16(t219))
+													t220 := int32(load32(m.memory, uint64(uint32(i32(0)))+1880))
+													store32(m.memory, uint32(v4+i32(42)), uint32(t220))
+													{
+														{
+															t221 := int32(load32(m.memory, uint64(uint32(v4))+20))
+															v17 = t221
+															if v17 == 0 {
+																goto l55
+															}
+															v6 = v5 + i32(1)
+															goto l56
+														}
+													l55:
+														v6 = v20 + v9*i32(1088)
+														v16 = v6 + i32(624)
+														{
+															t222 := int32(load32(m.memory, uint64(uint32(v6))+624))
+															v6 = t222
+															if v6 == 0 {
+																goto l57
+															}
+															t223 := v8
+															v18 = v6 + i32(-1)
+															if uint32(t223) > uint32(v18) {
+																goto l58
+															}
+														}
+													l57:
+														store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+														store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
+														store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
+														goto l59
+													l58:
+														store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+														store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
+														store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
+														if v7 == 0 {
+															goto l59
+														}
+														store32(m.memory, uint64(uint32(v7+v18*i32(48)))+36, uint32(v5+i32(1)))
+													l59:
+														t224 := v16
+														v6 = v5 + i32(1)
+														store32(m.memory, uint32(t224), uint32(v6))
+														v8 = v20 + v9*i32(1088)
+														t225 := int32(load32(m.memory, uint64(uint32(v8))+620))
+														store32(m.memory, uint64(uint32(v8))+620, uint32(t225+i32(1)))
+													}
+												l56:
+													store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v6))
+													store32(m.memory, uint64(uint32(v4))+20, uint32(v17+i32(1)))
+													if v7 == 0 {
+														goto l47
+													}
+													{
+														{
+															v4 = v20 + v9*i32(1088)
+															v8 = v4 + v11<<6
+															t226 := int64(load64(m.memory, uint32(v8+i32(72))))
+															v15 = t226
+															t227 := int32(m.memory[uint32(v4+i32(30))])
+															t228 := int64(load64(m.memory, uint32(v3+t227&i32(31)*i32(56)+i32(192))))
+															t229 := v15
+															v14 = t228
+															var p230 int32
+															if uint64(t229) >= uint64(v14) {
+																p230 = 1
+															}
+															t231 := p230 << 1
+															v8 = v8 + i32(125)
+															t232 := int32(m.memory[uint32(v8)])
+															v17 = t232
+															p233 := v17
+															if v17 == i32(2) {
+																p233 = t231
+															}
+															if p233 == i32(2) {
+																goto l60
+															}
+															{
+																t234 := int32(load32(m.memory, uint64(uint32(v2))+636))
+																if t234 == v9 {
+																	goto l61
+																}
+																store32(m.memory, uint64(uint32(v2))+636, uint32(v9))
+																t235 := int64(load64(m.memory, uint64(uint32(v2))+32))
+																store64(m.memory, uint64(uint32(v2))+640, uint64(t235))
+															}
+														l61:
+															store64(m.memory, uint64(uint32(v2))+32, uint64(v12))
+															{
+																t236 := int32(load32(m.memory, uint32(v2+i32(616))))
+																v4 = t236
+																t237 := int32(load32(m.memory, uint32(v2+i32(664))))
+																t238 := v4
+																v5 = t237
+																p239 := v5
+																if uint32(v4) > uint32(v5) {
+																	p239 = t238
+																}
+																v5 = p239
+																t240 := v5
+																v4 = v20 + v9*i32(1088)
+																t241 := int32(load32(m.memory, uint64(uint32(v4))+632))
+																v6 = t241
+																if uint32(t240) >= uint32(v6) {
+																	goto l62
+																}
+																t242 := int64(load64(m.memory, uint64(uint32(v4))+648))
+																t243 := int64(load64(m.memory, uint64(uint32(v3))+64))
+																if uint64(v12-t242) < uint64(t243) {
+																	goto l63
+																}
+															}
+														l62:
+															store32(m.memory, uint32(v4+i32(632)), uint32(v5))
+															store64(m.memory, uint64(uint32(v4))+648, uint64(v12))
+															v6 = v5
+														l63:
+															v30 = v15 + v13
+															{
+																t244 := int64(load64(m.memory, uint64(uint32(v3))+56))
+																v15 = t244
+																if v15 != i64(0) {
+																	goto l64
+																}
+																p245 := i32(1)
+																if v6 != 0 {
+																	p245 = v6
+																}
+																v31 = int64(uint32(p245))
+																{
+																	{
+																		t246 := int32(m.memory[uint32(v2+i32(30))])
+																		v4 = v3 + t246&i32(31)*i32(56)
+																		t247 := int64(load64(m.memory, uint32(v4+i32(184))))
+																		v32 = t247
+																		if v32 != i64(0) {
+																			goto l65
+																		}
+																		t248 := int64(load64(m.memory, uint32(v4+i32(168))))
+																		v32 = t248
+																		goto l66
+																	}
+																l65:
+																	t249 := int64(load64(m.memory, uint32(v4+i32(168))))
+																	v15 = t249
+																	t250 := int64(load64(m.memory, uint32(v3)))
+																	t251 := v15
+																	v33 = t250
+																	t252 := int64(load64(m.memory, uint64(uint32(v3))+8))
+																	t253 := int64(load64(m.memory, uint64(uint32(v3))+88))
+																	t254 := v33
+																	v34 = t252 - t253
+																	p255 := i64(0)
+																	if uint64(v33) > uint64(v34) {
+																		p255 = int64(uint64((t254-v34)*v32) >> 16)
+																	}
+																	v32 = p255
+																	p256 := v32
+																	if uint64(v32) > uint64(v15) {
+																		p256 = t251
+																	}
+																	p257 := v32
+																	if v15 != i64(0) {
+																		p257 = p256
+																	}
+																	v32 = p257
+																}
+															l66:
+																v15 = v14
+																t258 := int64(uint64(v32) / uint64(v31))
+																v32 = t258
+																t259 := int64(load64(m.memory, uint64(uint32(v20+v9*i32(1088)))+592))
+																t260 := v32
+																v31 = t259 * (v31 + i64(-1))
+																if uint64(t260) <= uint64(v31) {
+																	goto l64
+																}
+																t261 := v14
+																v15 = v32 - v31
+																p262 := v15
+																if uint64(v15) < uint64(v14) {
+																	p262 = t261
+																}
+																v15 = p262
+															}
+														l64:
+															{
+																if uint64(v30) < uint64(v15) {
+																	var p266 int32
+																	if uint64(v30) >= uint64(v14) {
+																		p266 = 1
+																	}
+																	v17 = p266
+																	goto l68
+																}
+																v17 = i32(2)
+																t263 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+																store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t263|i32(2)))
+																v4 = v20 + v9*i32(1088)
+																t264 := int32(load32(m.memory, uint64(uint32(v4))+624))
+																store32(m.memory, uint64(uint32(v4))+628, uint32(t264))
+																store64(m.memory, uint32(v4+v11<<3+i32(672)), uint64(v12))
+																t265 := int64(load64(m.memory, uint64(uint32(v4))+608))
+																store64(m.memory, uint64(uint32(v4))+608, uint64(t265+i64(1)))
+																goto l68
+															}
+														}
+													l60:
+														t267 := int64(load64(m.memory, uint64(uint32(v2))+32))
+														v14 = t267
+														{
+															t268 := int32(load32(m.memory, uint64(uint32(v2))+636))
+															if t268 != v9 {
+																goto l69
+															}
+															{
+																t269 := int32(load32(m.memory, uint64(uint32(v3))+84))
+																switch t269 {
+																default:
+																	goto l69
+																case 0:
+																	t270 := int32(m.memory[uint64(uint32(v2))+31])
+																	if t270 == 0 {
+																		goto l69
+																	}
+																	fallthrough
+																case 2:
+																	t271 := int64(load64(m.memory, uint64(uint32(v2))+640))
+																	v14 = t271
+																}
+															}
+														}
+													l69:
+														v17 = i32(2)
+														if v14 == 0 {
 															goto l68
 														}
-														fallthrough
-													case 2:
-														t266 := int64(load64(m.memory, uint64(uint32(v1))+640))
-														v13 = t266
+														{
+															t272 := int32(load32(m.memory, uint64(uint32(v3))+80))
+															p273 := i32(1728)
+															if t272 != 0 {
+																p273 = v4 + v11<<3 + i32(672)
+															}
+															t274 := int64(load64(m.memory, uint32(p273)))
+															v15 = t274
+															if uint64(v15) <= uint64(v14) {
+																goto l72
+															}
+															t275 := int64(load64(m.memory, uint64(uint32(v3))+64))
+															if uint64(v15-v14) >= uint64(t275) {
+																goto l68
+															}
+														}
+													l72:
+														{
+															t276 := int64(load64(m.memory, uint64(uint32(v7+v5*i32(48)))+8))
+															v14 = t276
+															if v14 == 0 {
+																goto l73
+															}
+															t277 := int64(load64(m.memory, uint64(uint32(v3))+72))
+															if uint64(v12-v14) >= uint64(t277) {
+																goto l73
+															}
+															t278 := int32(load32(m.memory, uint64(uint32(v20+v9*i32(1088)))+620))
+															t279 := int32(load32(m.memory, uint64(uint32(v7+v5*i32(48)))+16))
+															if uint32(t278<<3) <= uint32(t279*i32(9)) {
+																goto l68
+															}
+														}
+													l73:
+														store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v6+i32(-1)))
+														t280 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t280|i32(4)))
 													}
+												l68:
+													m.memory[uint32(v8)] = byte(v17)
 												}
-											}
-										l68:
-											v1 = i32(2)
-											if v13 == 0 {
-												goto l67
-											}
-											{
-												t267 := int32(load32(m.memory, uint64(uint32(v2))+80))
-												p268 := i32(1720)
-												if t267 != 0 {
-													p268 = v4 + v0<<3 + i32(672)
-												}
-												t269 := int64(load64(m.memory, uint32(p268)))
-												v14 = t269
-												if uint64(v14) <= uint64(v13) {
-													goto l71
-												}
-												t270 := int64(load64(m.memory, uint64(uint32(v2))+64))
-												if uint64(v14-v13) >= uint64(t270) {
-													goto l67
-												}
-											}
-										l71:
-											{
-												t271 := int64(load64(m.memory, uint64(uint32(v7+v5*i32(48)))+8))
-												v13 = t271
-												if v13 == 0 {
-													goto l72
-												}
-												t272 := int64(load64(m.memory, uint64(uint32(v2))+72))
-												if uint64(v11-v13) >= uint64(t272) {
-													goto l72
-												}
-												t273 := int32(load32(m.memory, uint64(uint32(v10+v9*i32(1088)))+620))
-												t274 := int32(load32(m.memory, uint64(uint32(v7+v5*i32(48)))+16))
-												if uint32(t273<<3) <= uint32(t274*i32(9)) {
-													goto l67
-												}
-											}
-										l72:
-											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v6+i32(-1)))
-											t275 := int32(load32(m.memory, uint64(uint32(i32(0)))+1792))
-											store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(t275|i32(4)))
-										}
-									l67:
-										m.memory[uint32(v8)] = byte(v1)
-									}
-								l46:
-									{
-										t276 := int32(load32(m.memory, uint64(uint32(v2))+120))
-										if t276 == 0 {
-											goto l73
-										}
-										t277 := int32(load32(m.memory, uint64(uint32(v2))+36))
-										if t277&v3 == 0 {
-											goto l73
-										}
-										v1 = v29 & i32(3)
-										if v1 == 0 {
-											goto l73
-										}
-										v3 = v10 + v9*i32(1088)
-										v4 = v3 + v0<<6
-										t278 := int32(m.memory[uint32(v4+i32(125))])
-										if t278 == i32(2) {
-											goto l73
-										}
-										t279 := int64(load64(m.memory, uint32(v4+i32(72))))
-										v11 = t279 + v12
-										t280 := int32(m.memory[uint32(v3+i32(30))])
-										v3 = t280 & i32(31)
-										{
-											{
-												t281 := int32(load32(m.memory, uint64(uint32(v2))+32))
-												if t281 != i32(2) {
+											l47:
+												{
+													t281 := int32(load32(m.memory, uint64(uint32(v3))+120))
+													if t281 == 0 {
+														goto l74
+													}
+													t282 := int32(load32(m.memory, uint64(uint32(v3))+36))
+													if t282&v0 == 0 {
+														goto l74
+													}
+													v0 = v10 & i32(3)
+													if v0 == 0 {
+														goto l74
+													}
+													v4 = v20 + v9*i32(1088)
+													v5 = v4 + v11<<6
+													t283 := int32(m.memory[uint32(v5+i32(125))])
+													if t283 == i32(2) {
+														goto l74
+													}
+													t284 := int64(load64(m.memory, uint32(v5+i32(72))))
+													v12 = t284 + v13
+													t285 := int32(m.memory[uint32(v4+i32(30))])
+													v4 = t285 & i32(31)
+													{
+														{
+															t286 := int32(load32(m.memory, uint64(uint32(v3))+32))
+															if t286 != i32(2) {
+																goto l75
+															}
+															t287 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(160))))
+															var p288 int32
+															if uint64(t287) < uint64(v12) {
+																p288 = 1
+															}
+															v3 = p288
+															goto l76
+														}
+													l75:
+														t289 := v12
+														v4 = v3 + v4*i32(56)
+														t290 := int64(load64(m.memory, uint32(v4+i32(152))))
+														v13 = t290
+														if uint64(t289) <= uint64(v13) {
+															goto l74
+														}
+														t291 := int64(load64(m.memory, uint32(v4+i32(160))))
+														v14 = t291
+														if uint64(v14) < uint64(v12) {
+															goto l77
+														}
+														v4 = v20 + v9*i32(1088)
+														t292 := int64(load64(m.memory, uint64(uint32(v4))+600))
+														t293 := v4
+														v15 = t292
+														store64(m.memory, uint64(uint32(t293))+600, uint64(v15+i64(1)))
+														t294 := int64(load64(m.memory, uint64(uint32(v3))+40))
+														t295 := int64(uint64(t294*(v12-v13)) / uint64(v14-v13))
+														t296 := int64(load64(m.memory, uint32(v3+i32(96))))
+														v12 = int64(uint32(v9))<<40 + v15*i64(-0x61c8864680b583eb) + t296 + i64(-0x61c8864680b583eb)
+														v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
+														v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
+														var p297 int32
+														if uint64(t295) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
+															p297 = 1
+														}
+														v3 = p297
+													}
+												l76:
+													if v3 == 0 {
+														goto l74
+													}
+													if v0 != i32(3) {
+														goto l78
+													}
 													goto l74
+												l77:
+													if v0 == i32(3) {
+														goto l74
+													}
+												l78:
+													t298 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+													v0 = t298
+													v0 = v0<<8 | int32(uint32(v0)>>8)
+													v3 = v0 | i32(3)
+													m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
+													t299 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+													t300 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+													v0 = v3&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t299<<8 | t300 ^ i32(0xffff))
+													v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
+													v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
+													store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
+													v0 = v20 + v9*i32(1088)
+													t301 := int64(load64(m.memory, uint64(uint32(v0))+56))
+													store64(m.memory, uint64(uint32(v0))+56, uint64(t301+i64(1)))
 												}
-												t282 := int64(load64(m.memory, uint32(v2+v3*i32(56)+i32(136))))
-												var p283 int32
-												if uint64(t282) < uint64(v11) {
-													p283 = 1
-												}
-												v2 = p283
-												goto l75
+											l74:
+												t302 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+												v0 = t302
+												m.memory[uint64(uint32(i32(0)))+1894] = byte(v0 + i32(-1))
+												t303 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+												v0 = v0<<8 | t303
+												t304 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+												t305 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+												v0 = (v0+i32(-256))&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t304<<8 | t305 ^ i32(0xffff))
+												v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
+												v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
+												store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
+												v0 = v20 + v9*i32(1088)
+												t306 := int32(m.memory[uint64(uint32(v0))+22])
+												m.memory[uint64(uint32(i32(0)))+1872] = byte(t306)
+												t307 := int32(m.memory[uint32(v0+i32(23))])
+												m.memory[uint64(uint32(i32(0)))+1873] = byte(t307)
+												t308 := int32(m.memory[uint32(v0+i32(24))])
+												m.memory[uint64(uint32(i32(0)))+1874] = byte(t308)
+												t309 := int32(m.memory[uint32(v0+i32(25))])
+												m.memory[uint64(uint32(i32(0)))+1875] = byte(t309)
+												t310 := int32(m.memory[uint32(v0+i32(26))])
+												m.memory[uint64(uint32(i32(0)))+1876] = byte(t310)
+												t311 := int32(m.memory[uint32(v0+i32(27))])
+												m.memory[uint64(uint32(i32(0)))+1877] = byte(t311)
+												t312 := int32(m.memory[uint64(uint32(v0))+16])
+												m.memory[uint64(uint32(i32(0)))+1878] = byte(t312)
+												t313 := int32(m.memory[uint32(v0+i32(17))])
+												m.memory[uint64(uint32(i32(0)))+1879] = byte(t313)
+												t314 := int32(m.memory[uint32(v0+i32(18))])
+												m.memory[uint64(uint32(i32(0)))+1880] = byte(t314)
+												t315 := int32(m.memory[uint32(v0+i32(19))])
+												m.memory[uint64(uint32(i32(0)))+1881] = byte(t315)
+												t316 := int32(m.memory[uint32(v0+i32(20))])
+												m.memory[uint64(uint32(i32(0)))+1882] = byte(t316)
+												t317 := int32(m.memory[uint32(v0+i32(21))])
+												m.memory[uint64(uint32(i32(0)))+1883] = byte(t317)
+												store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+												store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v9))
+												store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v11))
+												goto l22
 											}
-										l74:
-											t284 := v11
-											v3 = v2 + v3*i32(56)
-											t285 := int64(load64(m.memory, uint32(v3+i32(128))))
-											v12 = t285
-											if uint64(t284) <= uint64(v12) {
-												goto l73
-											}
-											t286 := int64(load64(m.memory, uint32(v3+i32(136))))
-											v13 = t286
-											if uint64(v13) < uint64(v11) {
-												goto l76
-											}
-											v3 = v10 + v9*i32(1088)
-											t287 := int64(load64(m.memory, uint64(uint32(v3))+600))
-											t288 := v3
-											v14 = t287
-											store64(m.memory, uint64(uint32(t288))+600, uint64(v14+i64(1)))
-											t289 := int64(load64(m.memory, uint64(uint32(v2))+40))
-											t290 := int64(uint64(t289*(v11-v12)) / uint64(v13-v12))
-											t291 := int64(load64(m.memory, uint32(v2+i32(96))))
-											v11 = int64(uint32(v9))<<40 + v14*i64(-0x61c8864680b583eb) + t291 + i64(-0x61c8864680b583eb)
-											v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
-											v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
-											var p292 int32
-											if uint64(t290) > uint64(int64(uint64(v11)>>63)^int64(uint64(v11)>>32)) {
-												p292 = 1
-											}
-											v2 = p292
 										}
-									l75:
-										if v2 == 0 {
-											goto l73
-										}
-										if v1 != i32(3) {
-											goto l77
-										}
-										goto l73
-									l76:
-										if v1 == i32(3) {
-											goto l73
-										}
-									l77:
-										t293 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-										v1 = t293
-										v1 = v1<<8 | int32(uint32(v1)>>8)
-										v2 = v1 | i32(3)
-										m.memory[uint64(uint32(i32(0)))+1879] = byte(v2)
-										t294 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-										t295 := int32(m.memory[uint64(uint32(i32(0)))+1889])
-										v1 = v2&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t294<<8 | t295 ^ i32(0xffff))
-										v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
-										v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
-										store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-										v1 = v10 + v9*i32(1088)
-										t296 := int64(load64(m.memory, uint64(uint32(v1))+56))
-										store64(m.memory, uint64(uint32(v1))+56, uint64(t296+i64(1)))
+									l37:
+										store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
+										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+										goto l22
 									}
-								l73:
-									t297 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-									v1 = t297
-									m.memory[uint64(uint32(i32(0)))+1886] = byte(v1 + i32(-1))
-									t298 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-									v1 = v1<<8 | t298
-									t299 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-									t300 := int32(m.memory[uint64(uint32(i32(0)))+1889])
-									v1 = (v1+i32(-256))&i32(0xffff) + (v1^i32(-1))&i32(0xffff) + (t299<<8 | t300 ^ i32(0xffff))
-									v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
-									v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
-									store16(m.memory, uint64(uint32(i32(0)))+1888, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
-									v1 = v10 + v9*i32(1088)
-									t301 := int32(m.memory[uint64(uint32(v1))+22])
-									m.memory[uint64(uint32(i32(0)))+1864] = byte(t301)
-									t302 := int32(m.memory[uint32(v1+i32(23))])
-									m.memory[uint64(uint32(i32(0)))+1865] = byte(t302)
-									t303 := int32(m.memory[uint32(v1+i32(24))])
-									m.memory[uint64(uint32(i32(0)))+1866] = byte(t303)
-									t304 := int32(m.memory[uint32(v1+i32(25))])
-									m.memory[uint64(uint32(i32(0)))+1867] = byte(t304)
-									t305 := int32(m.memory[uint32(v1+i32(26))])
-									m.memory[uint64(uint32(i32(0)))+1868] = byte(t305)
-									t306 := int32(m.memory[uint32(v1+i32(27))])
-									m.memory[uint64(uint32(i32(0)))+1869] = byte(t306)
-									t307 := int32(m.memory[uint64(uint32(v1))+16])
-									m.memory[uint64(uint32(i32(0)))+1870] = byte(t307)
-									t308 := int32(m.memory[uint32(v1+i32(17))])
-									m.memory[uint64(uint32(i32(0)))+1871] = byte(t308)
-									t309 := int32(m.memory[uint32(v1+i32(18))])
-									m.memory[uint64(uint32(i32(0)))+1872] = byte(t309)
-									t310 := int32(m.memory[uint32(v1+i32(19))])
-									m.memory[uint64(uint32(i32(0)))+1873] = byte(t310)
-									t311 := int32(m.memory[uint32(v1+i32(20))])
-									m.memory[uint64(uint32(i32(0)))+1874] = byte(t311)
-									t312 := int32(m.memory[uint32(v1+i32(21))])
-									m.memory[uint64(uint32(i32(0)))+1875] = byte(t312)
-									store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(1)))
-									store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(v9))
-									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v0))
-									goto l11
-								}
-							}
-						l29:
-							if v3&i32(0xffff) != i32(34998) {
-								goto l22
-							}
-							t352 := m.fn9(v1)
-							if t352 == 0 {
-								goto l22
-							}
-							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(4)))
-							goto l11
-						}
-						store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(3)))
-						v0 = v3 & i32(0xffff)
-						switch v0 + i32(-34997) {
-						case 1:
-							t62 := int32(m.memory[uint64(uint32(v1))+28])
-							if t62 == 0 {
-								goto l11
-							}
-							t63 := m.fn9(v1)
-							p64 := i32(5)
-							if t63 != 0 {
-								p64 = i32(4)
-							}
-							v3 = p64
-							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(v3))
-							goto l27
-						default:
-							if v0 != i32(2048) {
-								goto l11
-							}
-							t65 := int32(m.memory[uint64(uint32(i32(0)))+1878])
-							if t65 != i32(69) {
-								goto l22
-							}
-							t66 := int32(m.memory[uint64(uint32(i32(0)))+1884])
-							t67 := int32(m.memory[uint64(uint32(i32(0)))+1885])
-							if t66<<8&i32(16128)|t67 != 0 {
-								goto l22
-							}
-							{
-								t68 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								v0 = t68
-								switch v0 + i32(-6) {
-								case 0, 11:
-									goto l28
-								default:
+									store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
+									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
 									goto l22
 								}
 							}
-						l28:
-							if v0 != i32(17) {
-								goto l22
-							}
-							t69 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
-							var p70 int32
-							if v0 == i32(17) {
-								p70 = 1
-							}
-							v0 = t69
-							var p71 int32
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-								p71 = 1
-							}
-							v0 = p71
-							if p70&v0|v0 == 0 {
-								goto l22
-							}
-							fallthrough
-						case 0:
-							store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(2)))
-							t72 := int32(load32(m.memory, uint64(uint32(i32(0)))+1728))
-							store32(m.memory, uint64(uint32(i32(0)))+1780, uint32(t72))
-							goto l11
 						}
-					l22:
-						t353 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
-						v3 = t353
-						goto l27
+					l29:
+						if v4&i32(0xffff) != i32(34998) {
+							goto l22
+						}
+						t357 := m.fn9(v2)
+						if t357 == 0 {
+							goto l22
+						}
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+						goto l11
 					}
-				l43:
-					v3 = i32(1)
 				l31:
-					store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v3))
-					store32(m.memory, uint64(uint32(i32(0)))+1776, uint32(i32(5)))
-					goto l83
-				l27:
-					if v3 != i32(5) {
-						goto l11
-					}
-					t354 := int32(load32(m.memory, uint64(uint32(i32(0)))+1804))
-					v3 = t354
-					if uint32(v3) >= uint32(i32(5)) {
-						goto l11
-					}
+					store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
+					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+				l22:
+					t358 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+					v4 = t358
 				}
-			l83:
-				v1 = v1 + v3<<3 + i32(824)
-				t355 := int64(load64(m.memory, uint32(v1)))
-				store64(m.memory, uint32(v1), uint64(t355+i64(1)))
+			l27:
+				if v4 != i32(5) {
+					goto l11
+				}
+				t359 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
+				v0 = t359
+				if uint32(v0) > uint32(i32(4)) {
+					goto l11
+				}
+				v2 = v2 + v0<<3 + i32(824)
+				t360 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t360+i64(1)))
 			}
 		}
 	}
 l11:
-	t356 := int64(load64(m.memory, uint64(uint32(i32(0)))+1808))
-	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(t356+i64(1)))
+	t361 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
+	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t361+i64(1)))
+	m.g0 = v1 + i32(16)
 }
 
 func (m *Module) Xmemory() Memory {
@@ -5406,4 +5839,4 @@ func memory_init[T1, T2 int | uint32 | uint64](mem []byte, data string, dest T1,
 	copy(mem[x:y:len(mem)], data[z:w])
 }
 
-const data0 = "\x00\x00\xc1\xc0\x81\xc1@\x01\x01\xc3\xc0\x03\x80\x02A\xc2\x01\xc6\xc0\x06\x80\aA\xc7\x00\x05\xc1Ł\xc4@\x04\x01\xcc\xc0\f\x80\rA\xcd\x00\x0f\xc1ρ\xce@\x0e\x00\n\xc1ʁ\xcb@\v\x01\xc9\xc0\t\x80\bA\xc8\x01\xd8\xc0\x18\x80\x19A\xd9\x00\x1b\xc1ہ\xda@\x1a\x00\x1e\xc1ށ\xdf@\x1f\x01\xdd\xc0\x1d\x80\x1cA\xdc\x00\x14\xc1ԁ\xd5@\x15\x01\xd7\xc0\x17\x80\x16A\xd6\x01\xd2\xc0\x12\x80\x13A\xd3\x00\x11\xc1с\xd0@\x10\x01\xf0\xc00\x801A\xf1\x003\xc1\xf3\x81\xf2@2\x006\xc1\xf6\x81\xf7@7\x01\xf5\xc05\x804A\xf4\x00<\xc1\xfc\x81\xfd@=\x01\xff\xc0?\x80>A\xfe\x01\xfa\xc0:\x80;A\xfb\x009\xc1\xf9\x81\xf8@8\x00(\xc1\xe8\x81\xe9@)\x01\xeb\xc0+\x80*A\xea\x01\xee\xc0.\x80/A\xef\x00-\xc1\xed\x81\xec@,\x01\xe4\xc0$\x80%A\xe5\x00'\xc1\xe7\x81\xe6@&\x00\"\xc1\xe2\x81\xe3@#\x01\xe1\xc0!\x80 A\xe0\x01\xa0\xc0`\x80aA\xa1\x00c\xc1\xa3\x81\xa2@b\x00f\xc1\xa6\x81\xa7@g\x01\xa5\xc0e\x80dA\xa4\x00l\xc1\xac\x81\xad@m\x01\xaf\xc0o\x80nA\xae\x01\xaa\xc0j\x80kA\xab\x00i\xc1\xa9\x81\xa8@h\x00x\xc1\xb8\x81\xb9@y\x01\xbb\xc0{\x80zA\xba\x01\xbe\xc0~\x80\x7fA\xbf\x00}\xc1\xbd\x81\xbc@|\x01\xb4\xc0t\x80uA\xb5\x00w\xc1\xb7\x81\xb6@v\x00r\xc1\xb2\x81\xb3@s\x01\xb1\xc0q\x80pA\xb0\x00P\xc1\x90\x81\x91@Q\x01\x93\xc0S\x80RA\x92\x01\x96\xc0V\x80WA\x97\x00U\xc1\x95\x81\x94@T\x01\x9c\xc0\\\x80]A\x9d\x00_\xc1\x9f\x81\x9e@^\x00Z\xc1\x9a\x81\x9b@[\x01\x99\xc0Y\x80XA\x98\x01\x88\xc0H\x80IA\x89\x00K\xc1\x8b\x81\x8a@J\x00N\xc1\x8e\x81\x8f@O\x01\x8d\xc0M\x80LA\x8c\x00D\xc1\x84\x81\x85@E\x01\x87\xc0G\x80FA\x86\x01\x82\xc0B\x80CA\x83\x00A\xc1\x81\x81\x80@@\x88\a\x00\x00\x90\a\x00\x00\x98\a\x00\x00\xa0\a\x00\x00\x89\a\x00\x00\x91\a\x00\x00\x99\a\x00\x00\xa1\a\x00\x00\x8a\a\x00\x00\x92\a\x00\x00\x9a\a\x00\x00\xa2\a\x00\x00\x8b\a\x00\x00\x93\a\x00\x00\x9b\a\x00\x00\xa3\a\x00\x00\x8c\a\x00\x00\x94\a\x00\x00\x9c\a\x00\x00\xa4\a\x00\x00\x8d\a\x00\x00\x95\a\x00\x00\x9d\a\x00\x00\xa5\a\x00\x00\x8e\a\x00\x00\x96\a\x00\x00\x9e\a\x00\x00\xa6\a\x00\x00\x8f\a\x00\x00\x97\a\x00\x00\x9f\a\x00\x00\xa7\a\x00\x00"
+const data0 = "\x00\x00\xc1\xc0\x81\xc1@\x01\x01\xc3\xc0\x03\x80\x02A\xc2\x01\xc6\xc0\x06\x80\aA\xc7\x00\x05\xc1Ł\xc4@\x04\x01\xcc\xc0\f\x80\rA\xcd\x00\x0f\xc1ρ\xce@\x0e\x00\n\xc1ʁ\xcb@\v\x01\xc9\xc0\t\x80\bA\xc8\x01\xd8\xc0\x18\x80\x19A\xd9\x00\x1b\xc1ہ\xda@\x1a\x00\x1e\xc1ށ\xdf@\x1f\x01\xdd\xc0\x1d\x80\x1cA\xdc\x00\x14\xc1ԁ\xd5@\x15\x01\xd7\xc0\x17\x80\x16A\xd6\x01\xd2\xc0\x12\x80\x13A\xd3\x00\x11\xc1с\xd0@\x10\x01\xf0\xc00\x801A\xf1\x003\xc1\xf3\x81\xf2@2\x006\xc1\xf6\x81\xf7@7\x01\xf5\xc05\x804A\xf4\x00<\xc1\xfc\x81\xfd@=\x01\xff\xc0?\x80>A\xfe\x01\xfa\xc0:\x80;A\xfb\x009\xc1\xf9\x81\xf8@8\x00(\xc1\xe8\x81\xe9@)\x01\xeb\xc0+\x80*A\xea\x01\xee\xc0.\x80/A\xef\x00-\xc1\xed\x81\xec@,\x01\xe4\xc0$\x80%A\xe5\x00'\xc1\xe7\x81\xe6@&\x00\"\xc1\xe2\x81\xe3@#\x01\xe1\xc0!\x80 A\xe0\x01\xa0\xc0`\x80aA\xa1\x00c\xc1\xa3\x81\xa2@b\x00f\xc1\xa6\x81\xa7@g\x01\xa5\xc0e\x80dA\xa4\x00l\xc1\xac\x81\xad@m\x01\xaf\xc0o\x80nA\xae\x01\xaa\xc0j\x80kA\xab\x00i\xc1\xa9\x81\xa8@h\x00x\xc1\xb8\x81\xb9@y\x01\xbb\xc0{\x80zA\xba\x01\xbe\xc0~\x80\x7fA\xbf\x00}\xc1\xbd\x81\xbc@|\x01\xb4\xc0t\x80uA\xb5\x00w\xc1\xb7\x81\xb6@v\x00r\xc1\xb2\x81\xb3@s\x01\xb1\xc0q\x80pA\xb0\x00P\xc1\x90\x81\x91@Q\x01\x93\xc0S\x80RA\x92\x01\x96\xc0V\x80WA\x97\x00U\xc1\x95\x81\x94@T\x01\x9c\xc0\\\x80]A\x9d\x00_\xc1\x9f\x81\x9e@^\x00Z\xc1\x9a\x81\x9b@[\x01\x99\xc0Y\x80XA\x98\x01\x88\xc0H\x80IA\x89\x00K\xc1\x8b\x81\x8a@J\x00N\xc1\x8e\x81\x8f@O\x01\x8d\xc0M\x80LA\x8c\x00D\xc1\x84\x81\x85@E\x01\x87\xc0G\x80FA\x86\x01\x82\xc0B\x80CA\x83\x00A\xc1\x81\x81\x80@@\x90\a\x00\x00\x98\a\x00\x00\xa0\a\x00\x00\xa8\a\x00\x00\x91\a\x00\x00\x99\a\x00\x00\xa1\a\x00\x00\xa9\a\x00\x00\x92\a\x00\x00\x9a\a\x00\x00\xa2\a\x00\x00\xaa\a\x00\x00\x93\a\x00\x00\x9b\a\x00\x00\xa3\a\x00\x00\xab\a\x00\x00\x94\a\x00\x00\x9c\a\x00\x00\xa4\a\x00\x00\xac\a\x00\x00\x95\a\x00\x00\x9d\a\x00\x00\xa5\a\x00\x00\xad\a\x00\x00\x96\a\x00\x00\x9e\a\x00\x00\xa6\a\x00\x00\xae\a\x00\x00\x97\a\x00\x00\x9f\a\x00\x00\xa7\a\x00\x00\xaf\a\x00\x00"

@@ -1,0 +1,114 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/switchagent"
+)
+
+// balanced is a scenario of flows between two leaves that two spines join.
+const balanced = `
+name: balanced
+topology: {leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 2}}
+duration: 1ms
+controllers: [dcqcn, {name: sprayed, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]
+flows:
+  - {from: h0, to: h2, size: 100KB}
+  - {from: h1, to: h3, size: 100KB}
+`
+
+// A variant of its own load balancing has ways of its own: the others' flows keep their paths.
+func TestBalancingOfAVariant(t *testing.T) {
+	s, err := Parse("balanced.yaml", []byte(balanced), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, moving := range map[string]bool{"dcqcn": false, "sprayed": true} {
+		u, err := NewSetup(s, name, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := u.Resolution()
+		if u.Scenario.Topology.Balancing.Moving != moving || (m.Paths[0].Path == nil) != moving || (m.Paths[0].May != nil) != moving {
+			t.Errorf("%s: %+v", name, m.Paths[0])
+		}
+		if moving && strings.Join(m.Paths[0].May, " ") != "h0 leaf0 spine0 spine1 leaf1 h2" {
+			t.Errorf("%s: %v", name, m.Paths[0].May)
+		}
+	}
+	if s.Topology.Balancing.Moving {
+		t.Error("the scenario's own topology was changed")
+	}
+}
+
+// What cannot be with load balancing is refused, with the remedy.
+func TestBalancingRefused(t *testing.T) {
+	for _, c := range []struct {
+		sets       []string
+		controller string
+		want       string // "" if it can be
+	}{
+		{[]string{"switch.load_balancing.mode=spray"}, "dcqcn", ""},
+		{[]string{"switch.load_balancing={mode: adaptive, by: flowlet, gap: 5us}"}, "hpcc", ""},
+		{[]string{"switch.load_balancing.mode=flowlet"}, "dcon", ""},
+		{[]string{"switch.load_balancing.mode=spray"}, "hpcc", "hpcc compares the telemetry"},
+		{[]string{"switch.load_balancing.mode=adaptive"}, "hpcc", "hpcc compares the telemetry"},
+		{[]string{"switch.load_balancing.mode=spray"}, "dcon", "dcon has switches know the one queue"},
+		{[]string{"switch.load_balancing.mode=spray", "routing.hash=hpcc"}, "dcqcn", "load_balancing has no say where routing.hash is hpcc"},
+		{[]string{"switch.load_balancing.mode=spray", "flows.0.via=[spine1]"}, "dcqcn", "has via"},
+		{[]string{"flows.0.via=[spine1]"}, "dcqcn", ""},
+		{[]string{"switch.load_balancing.seed=own"}, "dcqcn", ""},
+		{[]string{"switch.load_balancing.seed=-1"}, "dcqcn", "outside 0..4294967295"},
+		{[]string{"switch.load_balancing.gap=0ns"}, "dcqcn", "write mode: spray"},
+		{[]string{"switch.load_balancing.mode=sprya"}, "dcqcn", "did you mean \"spray\""},
+	} {
+		s, err := Parse("balanced.yaml", []byte(balanced), c.sets)
+		if err == nil {
+			err = Check(s, []string{c.controller})
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v under %s: %v, want %q", c.sets, c.controller, err, c.want)
+		}
+	}
+}
+
+// Keys that the mode has no use for are warned of.
+func TestWarningsOfBalancing(t *testing.T) {
+	for set, want := range map[string]string{
+		"{}":                        "",
+		"{mode: flowlet, gap: 9us}": "",
+		"{mode: spray, gap: 9us, order: round-robin}": "switch.load_balancing.gap has no effect: it is of flowlet, and adaptive by the flowlet, and the mode is spray",
+		"{mode: adaptive, by: flowlet, gap: 3us}":     "",
+		"{by: flowlet}": "switch.load_balancing.by has no effect: it is of adaptive, and the mode is ecmp",
+		"{mode: spray, seed: 4, fields: addresses}":     "switch.load_balancing.seed has no effect: it is of ecmp, and the mode is spray\nswitch.load_balancing.fields has no effect: it is of ecmp, and the mode is spray",
+		"{mode: adaptive, order: round-robin, gap: 1s}": "switch.load_balancing.gap has no effect: it is of flowlet, and adaptive by the flowlet, and the mode is adaptive\nswitch.load_balancing.order has no effect: it is of spray, and the mode is adaptive",
+	} {
+		s, err := Parse("balanced.yaml", []byte(balanced), []string{"switch.load_balancing=" + set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); got != want {
+			t.Errorf("%s: %q, want %q", set, got, want)
+		}
+	}
+}
+
+// The words of a file come back out of show.
+func TestBalancingIsShown(t *testing.T) {
+	s, err := Parse("balanced.yaml", []byte(balanced), []string{"switch.load_balancing={mode: adaptive, by: flowlet, gap: 5us}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := s.Describe(&text); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "load_balancing: mode adaptive, seed own, fields 5-tuple, gap 5us, order random, by flowlet") {
+		t.Errorf("%s", &text)
+	}
+	if b := s.Switch.Balancing; b.Mode != switchagent.BalanceAdaptive || !b.ByFlowlet || !slices.Contains(switchagent.BalancingNames, "adaptive") {
+		t.Errorf("%+v", b)
+	}
+}

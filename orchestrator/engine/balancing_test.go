@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// fourWays is two leaves with four spines between them, one of which may be farther than the others.
+const fourWays = `
+nodes:
+  - {name: h0..h3, kind: host}
+  - {name: l0..l1, kind: switch}
+  - {name: s0..s3, kind: switch}
+links:
+  - {from: h0..h1, to: l0, rate: 40Gbps, delay: 1us}
+  - {from: h2..h3, to: l1, rate: 40Gbps, delay: 1us}
+  - {from: l0, to: s0..s2, rate: 40Gbps, delay: 1us}
+  - {from: l1, to: s0..s2, rate: 40Gbps, delay: 1us}
+  - {from: l0, to: s3, rate: 40Gbps, delay: FAR}
+  - {from: l1, to: s3, rate: 40Gbps, delay: 1us}
+`
+
+// uplinks are the data frames that l0 has sent to each spine.
+func (l *lab) uplinks() (frames [4]int64) {
+	for i, s := range []string{"s0", "s1", "s2", "s3"} {
+		frames[i] = l.TxFrames(l.port("l0", s))
+	}
+	return frames
+}
+
+func ways(far string) string { return strings.Replace(fourWays, "FAR", far, 1) }
+
+// A flow's packets take the ports that the mode says, and arrive in order where all ways are alike and empty.
+func TestBalancingModes(t *testing.T) {
+	const packets = 4000
+	for _, c := range []struct {
+		name string
+		set  switchagent.LoadBalancing
+		ok   func(frames []int64) bool // in ascending order
+	}{
+		{"ecmp", switchagent.LoadBalancing{Seed: switchagent.OwnSeed}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
+		{"ecmp of one seed", switchagent.LoadBalancing{Seed: 7}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
+		{"spray at random", switchagent.LoadBalancing{Mode: switchagent.BalanceSpray}, func(f []int64) bool { return f[0] > packets/4-150 && f[3] < packets/4+150 }}, // 5 standard deviations
+		{"spray in turn", switchagent.LoadBalancing{Mode: switchagent.BalanceSpray, RoundRobin: true}, func(f []int64) bool { return f[0] == packets/4 && f[3] == packets/4 }},
+		{"adaptive", switchagent.LoadBalancing{Mode: switchagent.BalanceAdaptive}, func(f []int64) bool { return f[0] > packets/5 }},
+		// A full packet takes about 215 ns at 40 Gb/s.
+		{"flowlets of single packets", switchagent.LoadBalancing{Mode: switchagent.BalanceFlowlet, Gap: 100 * vtime.Nanosecond}, func(f []int64) bool { return f[0] > packets/4-150 }},
+		{"a single flowlet", switchagent.LoadBalancing{Mode: switchagent.BalanceFlowlet, Gap: vtime.Microsecond}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
+		{"adaptive by a single flowlet", switchagent.LoadBalancing{Mode: switchagent.BalanceAdaptive, ByFlowlet: true, Gap: vtime.Microsecond}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLab(t, ways("1us"), labOptions{sw: func(s *switchagent.Settings) { s.Balancing = c.set }})
+			flow := l.send("h0", "h2", packets*int64(l.plan.MTU), 0, 0)
+			l.run(0)
+			frames := l.uplinks()
+			sorted := slices.Sorted(slices.Values(frames[:]))
+			if !c.ok(sorted) || frames[0]+frames[1]+frames[2]+frames[3] != packets {
+				t.Errorf("the ports sent %v frames", frames)
+			}
+			if f := &l.Flows()[flow]; f.Retransmitted() != 0 || l.NIC(2).OutOfOrder != 0 {
+				t.Errorf("%d bytes sent again, %d packets out of order, of ways that are alike", f.Retransmitted(), l.NIC(2).OutOfOrder)
+			}
+		})
+	}
+}
+
+// Where ways differ, spraying reorders: go-back-N sends again what was not lost, and delivers all of it once and in order.
+func TestSprayingReorders(t *testing.T) {
+	for _, mode := range []switchagent.BalancingMode{switchagent.BalanceECMP, switchagent.BalanceSpray} {
+		l := newLab(t, ways("3us"), labOptions{sw: func(s *switchagent.Settings) { s.Balancing.Mode = mode }})
+		const size = 2_000_000
+		flow := l.send("h0", "h2", size, 0, 0)
+		l.run(0)
+		f, n := &l.Flows()[flow], l.NIC(2)
+		if f.Delivered() != size || l.Dropped != 0 {
+			t.Errorf("%v: %d bytes delivered, %d frames dropped", mode, f.Delivered(), l.Dropped)
+		}
+		if reordered := n.OutOfOrder > 0 && n.NaksSent > 0 && f.Retransmitted() > 0; reordered != (mode == switchagent.BalanceSpray) {
+			t.Errorf("%v: %d packets out of order, %d NAKs, %d bytes sent again", mode, n.OutOfOrder, n.NaksSent, f.Retransmitted())
+		}
+	}
+}
+
+// A way of moving packets is the ports of all shortest paths, and after a reroute of those that are left.
+func TestWaysOfMovingPackets(t *testing.T) {
+	l := newLab(t, ways("1us"), labOptions{reroute: true, sw: func(s *switchagent.Settings) { s.Balancing.Mode = switchagent.BalanceSpray }})
+	flow := l.send("h0", "h2", 4_000_000, 0, 0)
+	names := func() (names []string) {
+		for _, p := range l.Way(flow) {
+			names = append(names, l.plan.Nodes[l.plan.Ports[p].Node].Name)
+		}
+		slices.Sort(names)
+		return names
+	}
+	if got := strings.Join(names(), " "); got != "h0 l0 l0 l0 l0 l1 s0 s1 s2 s3" {
+		t.Errorf("before: %s", got)
+	}
+	var after string
+	l.at(10*vtime.Microsecond, func() error { return l.SetLink(l.port("l0", "s1"), false) })
+	l.at(20*vtime.Microsecond, func() error { return l.Reroute() })
+	l.at(30*vtime.Microsecond, func() error {
+		after = strings.Join(names(), " ")
+		return nil
+	})
+	l.run(0)
+	if after != "h0 l0 l0 l0 l1 s0 s2 s3" {
+		t.Errorf("after: %s", after)
+	}
+	// Of hosts of one leaf there is one way.
+	if got := l.plan.Ways(l.node("h0").ID, l.node("h1").ID, topologies.Pair{}); len(got) != 2 || len(got[0]) != 1 || len(got[1]) != 1 {
+		t.Errorf("%v from h0 to h1", got)
+	}
+}
+
+// Settings that say otherwise than the plan are refused: paths would be told that no packet takes.
+func TestBalancingAgrees(t *testing.T) {
+	plan := parsePlan(t, ways("1us"))
+	plane, err := OpenWasmPlane(plan, Features{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plane.Close()
+	sw, host := switchagent.Default(), hostagent.Default()
+	sw.Balancing.Mode = switchagent.BalanceSpray
+	if _, err := New(Config{Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host}); err == nil || !strings.Contains(err.Error(), "WithBalancing") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What cannot work is refused with the key.
+func TestCheckBalancing(t *testing.T) {
+	plan := parsePlan(t, ways("1us"))
+	s := switchagent.Default()
+	if err := CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err != nil {
+		t.Error(err)
+	}
+	s.Balancing.Seed = 3
+	if err := CheckBalancing(plan, &s); err != nil {
+		t.Error(err)
+	}
+	if err := CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err == nil || !strings.HasPrefix(err.Error(), "load_balancing has no say") {
+		t.Error(err)
+	}
+	s.Balancing.Mode = switchagent.BalanceSpray
+	moving := plan.WithBalancing(Balancing(&s.Balancing))
+	if _, err := PinPath(moving, plan.Hosts[0], plan.Hosts[2], []topologies.NodeID{plan.NodeByName("s1").ID}, FirstPorts(1)); err == nil || !strings.Contains(err.Error(), "has via") {
+		t.Error(err)
+	}
+	if _, err := PinPath(moving, plan.Hosts[0], plan.Hosts[2], nil, FirstPorts(1)); err != nil {
+		t.Error(err)
+	}
+}
