@@ -57,6 +57,7 @@ func writeResults(w io.Writer, suite *suite.Suite, results [][]*runner.Result) {
 			writeMessages(w, r.Controller, r)
 			writeNotes(w, r)
 			writeSpread(w, r, longest)
+			writeImbalance(w, r, longest)
 		}
 		for _, r := range results[i] {
 			if r != nil {
@@ -149,6 +150,20 @@ func writeSpread(w io.Writer, r *runner.Result, width int) {
 		fmt.Fprintf(w, " (%s)", strings.Join(tags, ", "))
 	}
 	fmt.Fprintln(w)
+}
+
+// writeImbalance prints how evenly equal-cost ports were loaded.
+func writeImbalance(w io.Writer, r *runner.Result, width int) {
+	tiers := r.Summary.Imbalance
+	if len(tiers) == 0 {
+		return
+	}
+	parts := make([]string, len(tiers))
+	for i := range tiers {
+		t := &tiers[i]
+		parts[i] = fmt.Sprintf("tier %d max/mean %.2f, Jain %.2f", t.Tier, t.MaxOverMean, t.Jain)
+	}
+	fmt.Fprintf(w, "  %-*s load over equal-cost ports: %s\n", width, r.Controller, strings.Join(parts, "; "))
 }
 
 // writeSlowest prints what the slowest flow of each run spent most of its time on, and by which command there is more.

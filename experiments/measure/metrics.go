@@ -157,6 +157,24 @@ func buildMetrics() []Metric {
 		}),
 		ofRun("utilisation_mean", "Utilisation between switches, mean", KindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Mean }),
 		ofRun("utilisation_max", "Utilisation between switches, max", KindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Max }),
+		ofRun("imbalance", "Load of equal-cost ports, max over mean, of the worst tier", KindCount, func(s *Summary) float64 {
+			most := math.NaN()
+			for i := range s.Imbalance {
+				if x := s.Imbalance[i].MaxOverMean; !(x <= most) { // also of the first
+					most = x
+				}
+			}
+			return most
+		}),
+		ofRun("imbalance_jain", "Jain's index of the load of equal-cost ports, of the worst tier", KindCount, func(s *Summary) float64 {
+			least := math.NaN()
+			for i := range s.Imbalance {
+				if x := s.Imbalance[i].Jain; !(x >= least) {
+					least = x
+				}
+			}
+			return least
+		}),
 		ofRun("ecn_marks", "ECN marks", KindCount, func(s *Summary) float64 { return float64(s.ECNMarks) }),
 		ofRun("cnps", "CNPs", KindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
 		ofRun("cnms", "CNMs", KindCount, func(s *Summary) float64 { return float64(s.CNMs) }),

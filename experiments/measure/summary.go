@@ -19,6 +19,8 @@ type Summary struct {
 	Fairness  FairnessSummary `json:"fairness"`
 	Victims   VictimSummary   `json:"victims"`
 	Links     LinkSummary     `json:"links"`
+	// Imbalance is of switches that choose among equal-cost ports, by tier; absent where none does, or nothing was sent.
+	Imbalance []TierImbalance `json:"imbalance,omitempty"`
 
 	PFC PFCSummary `json:"pfc"`
 	// Credits are of credit-based flow control; nil where flow control is another.

@@ -16,6 +16,7 @@ func TestMetrics(t *testing.T) {
 	sum.PFC.Spread.Depth, sum.Victims.Count = 15, 16
 	sum.Fairness.ByTag = map[string]measure.Fairness{"a": {Windows: 1, Mean: 0.75, Least: 0.25}, "b": {Windows: 1, Mean: 0.5, Least: 0.125}, "c": {Windows: 1, Mean: 1, Least: 1}}
 	sum.Links.BetweenSwitches = measure.Quantiles{Mean: 17, Max: 18}
+	sum.Imbalance = []measure.TierImbalance{{Tier: 1, MaxOverMean: 1.5, Jain: 0.625}, {Tier: 2, MaxOverMean: 1.75, Jain: 0.875}}
 	sum.ECNMarks, sum.CNPs, sum.CNMs, sum.Drops.Frames = 5, 6, 7, 8
 	sum.RTT = measure.RTTSummary{Samples: 1, Mean: 21, P50: 22, P95: 23, P99: 24, Max: 25}
 	sum.RTTSampled = measure.RTTSummary{Samples: 1, Mean: 31, P50: 32, P95: 33, P99: 34, Max: 35}
@@ -33,6 +34,7 @@ func TestMetrics(t *testing.T) {
 	want := map[string]float64{
 		"pauses": 1, "pauses_between_switches": 2, "pause_rate": 3, "pause_rate_between_switches": 1000, "paused": 4,
 		"pause_depth": 15, "victims": 16, "fairness": 0.5, "utilisation_mean": 17, "utilisation_max": 18,
+		"imbalance": 1.75, "imbalance_jain": 0.625,
 		"ecn_marks": 5, "cnps": 6, "cnms": 7, "drops": 8, "peak_ingress": 11, "peak_egress": 14,
 		"jct": 92, "exposed_share": 0.5, "collective_mean": 4, "collective_max": 12, "algbw": 7, "busbw": 5,
 		"rtt_mean": 21, "rtt_p50": 22, "rtt_p95": 23, "rtt_p99": 24, "rtt_max": 25,

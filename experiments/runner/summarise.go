@@ -29,6 +29,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	r.summarisePFC(&sum)
 	r.summariseCredits(&sum)
 	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), measure.SummariseLinks(r.Scenario.Topology, r.linkRows)
+	sum.Imbalance = measure.ImbalanceOf(r.Scenario.Topology, r.linkRows)
 	r.summariseSwitches(&sum)
 	r.summariseRecovery(&sum)
 	sum.Faults = r.summariseFaults()

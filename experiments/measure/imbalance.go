@@ -1,0 +1,106 @@
+package measure
+
+import (
+	"slices"
+
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// TierImbalance is how unevenly the switches of a tier loaded equal-cost ports. What a port carried is its line's: bytes over rate.
+type TierImbalance struct {
+	Tier int `json:"tier"` // as topologies.Node's: 1 for the switches that hosts hang off
+	// Groups are the sets of equal-cost ports that sent anything, of all of the tier's switches; one that lies in another is not counted.
+	Groups int `json:"groups"`
+	// MaxOverMean is the most that a port of a group carried over the mean of the group, 1 if all carried the same, and Jain's index the square of
+	// the sum over the number of ports times the sum of squares, 1 if all carried the same and 1/n if one of n carried all: means over the groups, each
+	// weighed by its bytes.
+	MaxOverMean float64 `json:"max_over_mean"`
+	Jain        float64 `json:"jain"`
+	// Worst is the group with the greatest MaxOverMean of those with half or more of the mean group's bytes.
+	Worst GroupImbalance `json:"worst"`
+}
+
+// GroupImbalance is how unevenly a switch loaded the ports of a group.
+type GroupImbalance struct {
+	Node        string   `json:"node"`
+	Ports       []string `json:"ports"`
+	MaxOverMean float64  `json:"max_over_mean"`
+	Jain        float64  `json:"jain"`
+
+	bytes float64
+}
+
+// ImbalanceOf is that of each tier that chooses among ports, by tier, of a fabric whose links are given by port.
+func ImbalanceOf(plan *topologies.Plan, all []Link) []TierImbalance {
+	var tiers []TierImbalance
+	byTier := map[int][]GroupImbalance{}
+	for sw, id := range plan.Switch {
+		tier := plan.Nodes[id].Tier
+		for _, ports := range choicesOf(plan, sw) {
+			if g := imbalanceOf(plan, all, ports); g.bytes > 0 {
+				byTier[tier] = append(byTier[tier], g)
+			}
+		}
+	}
+	for tier, groups := range byTier {
+		t := TierImbalance{Tier: tier, Groups: len(groups)}
+		var bytes float64
+		for i := range groups {
+			g := &groups[i]
+			bytes += g.bytes
+			t.MaxOverMean += float64(g.bytes * g.MaxOverMean)
+			t.Jain += float64(g.bytes * g.Jain)
+		}
+		t.MaxOverMean, t.Jain = t.MaxOverMean/bytes, t.Jain/bytes
+		for i := range groups {
+			if g := &groups[i]; g.MaxOverMean > t.Worst.MaxOverMean && g.bytes >= bytes/float64(2*len(groups)) {
+				t.Worst = *g
+			}
+		}
+		tiers = append(tiers, t)
+	}
+	slices.SortFunc(tiers, func(a, b TierImbalance) int { return a.Tier - b.Tier })
+	return tiers
+}
+
+// choicesOf are the sets of equal-cost ports of the switch with an index, in ascending order, without those that lie in others.
+func choicesOf(plan *topologies.Plan, sw int) [][]topologies.PortID {
+	routes := plan.Routes()
+	var sets [][]topologies.PortID
+	seen := map[int32]bool{}
+	for _, g := range routes.ToLeaf[sw*routes.Leaves:][:routes.Leaves] {
+		if g == topologies.AtLeaf || seen[g] {
+			continue
+		}
+		seen[g] = true
+		ports := slices.Clone(routes.Groups[g])
+		slices.Sort(ports)
+		if ports = slices.Compact(ports); len(ports) > 1 {
+			sets = append(sets, ports)
+		}
+	}
+	within := func(a, b []topologies.PortID) bool {
+		return len(a) < len(b) && !slices.ContainsFunc(a, func(p topologies.PortID) bool { return !slices.Contains(b, p) })
+	}
+	return slices.DeleteFunc(slices.Clone(sets), func(a []topologies.PortID) bool {
+		return slices.ContainsFunc(sets, func(b []topologies.PortID) bool { return within(a, b) })
+	})
+}
+
+func imbalanceOf(plan *topologies.Plan, all []Link, ports []topologies.PortID) GroupImbalance {
+	var g GroupImbalance
+	var sum, squares, most float64
+	for _, id := range ports {
+		l := &all[id]
+		g.Node, g.Ports = l.Node, append(g.Ports, l.Port)
+		g.bytes += float64(l.TxBytes)
+		x := float64(l.TxBytes) / float64(plan.Ports[id].Rate)
+		sum += x
+		squares += float64(x * x)
+		most = max(most, x)
+	}
+	if n := float64(len(ports)); sum > 0 {
+		g.MaxOverMean, g.Jain = most*n/sum, sum*sum/(n*squares)
+	}
+	return g
+}
