@@ -130,6 +130,9 @@ func (r *runner) ideal(flow int, size int64) vtime.Time {
 		ideal = max(ideal, measure.IdealFCT(plan, path, back, part))
 		_, _, bytes := measure.FramesOf(plan, part)
 		one := measure.IdealFCT(plan, path, back, 1)
+		if plan.Balancing.Moving { // the rest of the way differs from packet to packet
+			path = []topologies.PortID{path[0], path[len(path)-1]}
+		}
 		for _, id := range path {
 			line[id] += bytes
 			if rest := one - plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(wire.DataLen(wire.OpWriteOnly, 1))); least[id] == 0 || rest < least[id] {
