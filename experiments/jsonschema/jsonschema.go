@@ -252,8 +252,14 @@ func workloads() node {
 		"permutation": object(rounds(sizes(node{"hosts": names("default: every host")}))),
 		"csv":         text("a file of flows"),
 		"hpcc":        some(text("a flow file of HPCC's simulator"), object(node{"file": text("its path"), "origin": with("time in the file at which the run begins", ref("time"))}, "file")),
-		"collective":  object(collectiveKeys(ranks(node{})), "kind", "size"),
-		"job":         object(ranks(node{"iterations": count("default: 1"), "steps": list(stepKeys())}), "steps"),
+		"collective":  object(collectiveKeys(starts(ranks(node{}))), "kind", "size"),
+		"goal":        object(ranks(node{"file": text("a schedule in GOAL's text"), "calc": with("how long a calc of 1 takes (default: 1ns)", ref("time"))}), "file"),
+		"chakra": object(ranks(node{
+			"files": text("Chakra's execution traces, %d for the rank"), "algorithm": words("of the traces' collectives (default: each kind's)", collective.Algorithms...),
+			"chunks": count("default: 1"), "group": node{"type": "integer", "minimum": 2, "description": "ranks of a group, of hierarchical"},
+		}), "files"),
+		"messages": text("a file of messages that wait for each other"),
+		"job":      object(starts(ranks(node{"iterations": count("default: 1"), "steps": list(stepKeys())})), "steps"),
 	})
 	return object(csv)
 }
@@ -262,6 +268,11 @@ func workloads() node {
 func ranks(n node) node {
 	n["ranks"] = names("hosts, by rank (default: every host)")
 	n["placement"] = words("where the ranks are (default: given)", scenario.Placements()...)
+	return n
+}
+
+// starts is with the time at which it starts.
+func starts(n node) node {
 	n["start"] = with("default: 0s", ref("time"))
 	return n
 }

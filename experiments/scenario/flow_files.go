@@ -2,8 +2,13 @@ package scenario
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
+	"strings"
 
+	"github.com/pausenet/pausenet/experiments/collective"
+	"github.com/pausenet/pausenet/experiments/steps"
+	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -263,4 +268,266 @@ func (s *Scenario) hpccPort(flow int) int {
 		return hpccIncastPort
 	}
 	return HPCCNormalPort
+}
+
+// fixed gives a workload the graph of a file, for ranks at hosts. Of more hosts than the graph has ranks the first have them.
+func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts []int) bool {
+	switch {
+	case len(hosts) < g.Ranks:
+		at.Errorf("the file has %d ranks, and here are %d hosts for them", g.Ranks, len(hosts))
+		return false
+	case len(g.Operations) == 0:
+		at.Errorf("the file has no operation")
+		return false
+	case len(g.Messages) > maxFlows:
+		at.Errorf("%d messages, each of them a flow: at most %d flows are possible", len(g.Messages), maxFlows)
+		return false
+	}
+	place := w.place
+	w.place = func(random workload.Stream) []topologies.NodeID { return place(random)[:g.Ranks] }
+	w.build = func(workload.Stream, []topologies.NodeID) (*steps.Graph, error) { return g, nil }
+	return true
+}
+
+// goal reads a schedule in GOAL: {file: NAME, ranks: HOSTS, calc: TIME}.
+func (d *decoder) goal(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	return d.rule(v, func(m *yamlspec.Mapping) bool {
+		file, name, unit := m.Need("file"), "", vtime.Nanosecond
+		hosts := d.ranks(m, w)
+		if calc := m.Get("calc"); calc.Time(&unit) && unit == 0 {
+			calc.Errorf("calc must be positive: it is how long a calc of 1 takes")
+			return false
+		}
+		if !file.String(&name) || hosts == nil {
+			return false
+		}
+		path, data := d.read(file, name, nil)
+		if data == nil {
+			return false
+		}
+		w.View.file(name, data)
+		w.View.Calc = nanoseconds(unit)
+		g, err := steps.ReadGOAL(data, unit)
+		if err != nil {
+			file.Errorf("%s: %v", path, err)
+			return false
+		}
+		return d.fixed(file, w, g, hosts)
+	})
+}
+
+// chakra reads Chakra's execution traces: {files: NAME with %d, ranks: HOSTS, algorithm: ALGORITHM}.
+func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	return d.rule(v, func(m *yamlspec.Mapping) bool {
+		file, name := m.Need("files"), ""
+		hosts := d.ranks(m, w)
+		var algorithm string
+		m.Get("algorithm").Choice(&algorithm, collective.Algorithms...)
+		chunks, group := 1, 0
+		m.Get("chunks").Int(&chunks, 1, 1<<16)
+		m.Get("group").Int(&group, 2, topologies.MaxHosts)
+		if !file.String(&name) || hosts == nil {
+			return false
+		}
+		if strings.Count(name, "%d") != 1 {
+			file.Errorf("%q: %%d stands for the rank in the names of traces, such as trace.%%d.et", name)
+			return false
+		}
+		var traces [][]byte
+		var all []byte
+		for rank := range hosts {
+			own := strings.Replace(name, "%d", strconv.Itoa(rank), 1)
+			path := own
+			if !filepath.IsAbs(own) {
+				path = filepath.Join(d.dir, own)
+			}
+			if rank > 0 && !v.Report().Sources.IsFile(path, IsFile) {
+				break // the hosts are more than the traces
+			}
+			_, data := d.read(file, own, nil)
+			if data == nil {
+				return false
+			}
+			traces, all = append(traces, data), append(all, data...)
+		}
+		w.View.file(name, all)
+		w.View.Algorithm, w.View.Chunks, w.View.Group = algorithm, chunks, group
+		g, err := collective.ReadChakra(traces, func(kind string, _ int) collective.Spec {
+			own := algorithm
+			if own == "" {
+				own = defaultAlgorithm(kind)
+			}
+			return collective.Spec{Algorithm: own, Chunks: chunks, Group: group}
+		})
+		if err != nil {
+			file.Errorf("%s: %v", name, err)
+			return false
+		}
+		return d.fixed(file, w, g, hosts)
+	})
+}
+
+// messages reads a table of messages that wait for each other: a line of column names, id, src, dst, size_bytes and after, perhaps start_ns and
+// compute_ns, and a line a message.
+func (d *decoder) messages(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+	name := ""
+	if !v.String(&name) {
+		return false
+	}
+	path, data := d.read(v, name, nil)
+	if data == nil || d.s.Topology == nil {
+		return false
+	}
+	before := v.Report().Count()
+	w.View.file(name, data)
+	t := messageReader{flowReader: flowReader{decoder: d, w: w}, g: &steps.Graph{Ranks: len(d.s.Topology.Hosts)}, byID: map[string]int{}}
+	for row := range v.Report().Rows(path, data, ",") {
+		if t.columns == nil {
+			if !t.header(row) {
+				return false
+			}
+			continue
+		}
+		t.add(row)
+	}
+	if v.Report().Count() != before {
+		return false
+	}
+	t.join()
+	if v.Report().Count() != before {
+		return false
+	}
+	if _, cycle := t.g.Order(); cycle != nil {
+		v.Errorf("%s: messages wait for each other, and so never begin: %s", path, t.g.DescribeCycle(cycle))
+		return false
+	}
+	hosts := make([]int, t.g.Ranks)
+	for i := range hosts {
+		hosts[i] = i
+	}
+	w.place = func(workload.Stream) []topologies.NodeID { return d.s.Topology.Hosts }
+	return d.fixed(v, w, t.g, hosts)
+}
+
+// messageReader reads a table of messages into a graph.
+type messageReader struct {
+	flowReader
+	g       *steps.Graph
+	columns map[string]int
+	rows    []messageRow
+	byID    map[string]int
+}
+
+// messageRow is a message: its operations, and the ids of those that it waits for.
+type messageRow struct {
+	source, destination int32
+	begins              int32 // the operation that waits: the send, or the compute before it
+	send, receive       int32
+	start               vtime.Time
+	after               *yamlspec.Value
+}
+
+// header reads the names of the columns.
+func (t *messageReader) header(row yamlspec.Row) bool {
+	t.columns, t.width = map[string]int{}, len(row.Fields)
+	for i, f := range row.Fields {
+		t.columns[f.Raw()] = i
+	}
+	for _, need := range []string{"id", "src", "dst", "size_bytes", "after"} {
+		if _, ok := t.columns[need]; !ok {
+			row.Line.Errorf("no column %s: the first line names the columns, such as id,src,dst,size_bytes,after", need)
+			return false
+		}
+	}
+	return true
+}
+
+// add reads a message.
+func (t *messageReader) add(row yamlspec.Row) {
+	if len(row.Fields) != t.width {
+		row.Line.Errorf("%d fields, and the first line has %d", len(row.Fields), t.width)
+		return
+	}
+	at := func(column string) *yamlspec.Value { return row.Fields[t.columns[column]] }
+	source, sourceOK := t.host(at("src"))
+	destination, destinationOK := t.host(at("dst"))
+	size, err := strconv.ParseInt(at("size_bytes").Raw(), 10, 62)
+	if err != nil || size < 1 {
+		at("size_bytes").Errorf("%q is not a number of bytes, at least 1", at("size_bytes").Raw())
+		return
+	}
+	id := at("id").Raw()
+	if _, twice := t.byID[id]; twice || id == "" {
+		at("id").Errorf("id %q: each message has one of its own", id)
+		return
+	}
+	times := map[string]vtime.Time{}
+	for _, column := range []string{"start_ns", "compute_ns"} {
+		if k, has := t.columns[column]; has && row.Fields[k].Raw() != "" {
+			if times[column], err = units.ParseTime(row.Fields[k].Raw() + "ns"); err != nil || times[column] > maxDuration {
+				row.Fields[k].Errorf("%q is not a time in nanoseconds, at most %v", row.Fields[k].Raw(), maxDuration)
+				return
+			}
+		}
+	}
+	if !sourceOK || !destinationOK {
+		return
+	}
+	if source == destination {
+		row.Line.Errorf("%s would send to itself", at("src").Raw())
+		return
+	}
+	nodes := t.s.Topology.Nodes
+	m := messageRow{source: int32(nodes[source].Index), destination: int32(nodes[destination].Index), start: times["start_ns"], after: at("after")}
+	m.begins = int32(len(t.g.Operations))
+	var compute []steps.Wait
+	if took := times["compute_ns"]; took > 0 {
+		compute = []steps.Wait{{Operation: t.g.Add(steps.Operation{Rank: m.source, Duration: took, Unit: 1})}}
+	}
+	m.send, m.receive = t.g.Message(m.source, m.destination, size, compute, nil)
+	t.byID[id] = len(t.rows)
+	t.rows = append(t.rows, m)
+}
+
+// host is the host that v names.
+func (t *messageReader) host(v *yamlspec.Value) (topologies.NodeID, bool) {
+	id, known := t.nodes[v.Raw()]
+	switch {
+	case !known:
+		v.Errorf("no node %q in topology %s%s", v.Raw(), t.s.Topology.Name, yamlspec.Suggest(v.Raw(), t.names))
+	case t.s.Topology.Nodes[id].Kind != topologies.Host:
+		v.Errorf("%s is a switch: messages go between hosts", v.Raw())
+		known = false
+	}
+	return id, known
+}
+
+// join has each message wait for those that it names.
+func (t *messageReader) join() {
+	for i := range t.rows {
+		m := &t.rows[i]
+		var waits []steps.Wait
+		if m.start > 0 {
+			waits = append(waits, steps.Wait{Operation: t.g.Add(steps.Operation{Rank: m.source, Duration: m.start})})
+		}
+		for _, id := range strings.Fields(m.after.Raw()) {
+			k, known := t.byID[id]
+			if !known {
+				m.after.Errorf("there is no message %q", id)
+				continue
+			}
+			switch on := &t.rows[k]; m.source {
+			case on.destination:
+				waits = append(waits, steps.Wait{Operation: on.receive})
+			case on.source:
+				waits = append(waits, steps.Wait{Operation: on.send})
+			default:
+				host := t.s.Topology.Nodes[t.s.Topology.Hosts[m.source]].Name
+				m.after.Errorf("message %s is neither to %s nor of it: a message waits for what its own source gets and sends", id, host)
+			}
+		}
+		if len(waits) > 0 {
+			t.g.SetWaits(m.begins, waits...)
+		}
+	}
 }

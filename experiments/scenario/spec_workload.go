@@ -24,6 +24,9 @@ var workloadKinds = []struct {
 	{"hpcc", (*decoder).hpccFlows},
 	{"collective", (*decoder).collective},
 	{"job", (*decoder).job},
+	{"goal", (*decoder).goal},
+	{"chakra", (*decoder).chakra},
+	{"messages", (*decoder).messages},
 }
 
 // workloadKind is the key that says what a workload is, "" if there is none: its tag if it has no other.

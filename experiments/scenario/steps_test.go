@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -88,4 +89,24 @@ workloads:
 	if len(ports) != 8 {
 		t.Errorf("%d connections", len(ports))
 	}
+}
+
+// FuzzMessages: whatever a table of messages has in it, it is refused, or the messages have an order.
+func FuzzMessages(f *testing.F) {
+	f.Add([]byte("id,src,dst,size_bytes,after,start_ns,compute_ns\na,h0,h1,10,,5,\nb,h1,h2,10,a,,7\nc,h1,h0,1,a b,,\n"))
+	f.Add([]byte("id,src,dst,size_bytes,after\na,h0,h1,10,b\nb,h1,h0,10,a\n"))
+	f.Add([]byte("id,src\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sources := files.Recorded(nil)
+		sources.Add("m.csv", data)
+		s, err := Reading{Sources: sources}.Parse("x.yaml", []byte("topology: {star: {hosts: 3}}\nduration: 1ms\nworkloads: [{messages: m.csv}]\n"))
+		if err != nil {
+			return
+		}
+		if g := s.Workloads[0].Graph; len(s.Flows) != len(g.Messages) {
+			t.Fatalf("%d flows of %d messages", len(s.Flows), len(g.Messages))
+		} else if order, _ := g.Order(); order == nil {
+			t.Fatal("messages wait for each other")
+		}
+	})
 }

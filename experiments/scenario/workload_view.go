@@ -42,6 +42,10 @@ type WorkloadView struct {
 	Iterations int        `json:"iterations,omitempty"`
 	Steps      []StepView `json:"steps,omitempty"`
 	Operations int        `json:"operations,omitempty"`
+	Calc       float64    `json:"calc_ns,omitempty"`   // how long a calc of 1 takes in a file of GOAL
+	Algorithm  string     `json:"algorithm,omitempty"` // of a trace's collectives, like what follows; absent: each kind's default
+	Chunks     int        `json:"chunks,omitempty"`
+	Group      int        `json:"group,omitempty"`
 	// Flows and Bytes are what the seed gives.
 	Flows int         `json:"flows"`
 	Bytes units.Bytes `json:"payload_bytes"`

@@ -230,3 +230,10 @@ func (g *Graph) DescribeCycle(cycle []int32) string {
 	b.WriteString(", which waits for the first")
 	return b.String()
 }
+
+// SetWaits gives an operation what it waits for.
+func (g *Graph) SetWaits(operation int32, after ...Wait) {
+	o := &g.Operations[operation]
+	o.first, o.waits = int32(len(g.waits)), int32(len(after))
+	g.waits = append(g.waits, after...)
+}

@@ -1,0 +1,157 @@
+package collective
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/pausenet/pausenet/experiments/steps"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// traced writes a trace as Chakra's encode_message does: messages, each with its length before it.
+type traced struct{ data []byte }
+
+func newTrace() *traced {
+	t := &traced{}
+	t.message(protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "0.0.4"))
+	return t
+}
+
+func (t *traced) message(m []byte) { t.data = protowire.AppendBytes(t.data, m) }
+
+func number(m []byte, field protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(m, field, protowire.VarintType), v)
+}
+
+func text(m []byte, field protowire.Number, v string) []byte {
+	return protowire.AppendString(protowire.AppendTag(m, field, protowire.BytesType), v)
+}
+
+// node adds a node that depends on others, with attributes by name: whole numbers are int64_val, texts string_val, and bools bool_val.
+func (t *traced) node(id, kind, duration uint64, deps []uint64, attributes map[string]any) {
+	m := number(text(number(nil, 1, id), 2, "n"), 3, kind)
+	packed := []byte{}
+	for i, dep := range deps {
+		if i == 0 {
+			m = number(m, 4, dep) // as older encoders have it
+			continue
+		}
+		packed = protowire.AppendVarint(packed, dep)
+	}
+	m = protowire.AppendBytes(protowire.AppendTag(m, 5, protowire.BytesType), packed)
+	m = number(m, 7, duration)
+	for name, v := range attributes {
+		a := text(nil, 1, name)
+		switch v := v.(type) {
+		case int:
+			a = number(a, 9, uint64(v))
+		case string:
+			a = text(a, 29, v)
+		case bool:
+			a = number(a, 27, protowire.EncodeBool(v))
+		}
+		m = protowire.AppendBytes(protowire.AppendTag(m, 10, protowire.BytesType), a)
+	}
+	t.message(m)
+}
+
+// training is two ranks that compute, exchange activations, and reduce gradients.
+func training() [][]byte {
+	a, b := newTrace(), newTrace()
+	a.node(1, nodeCompute, 10, nil, map[string]any{"is_cpu_op": false})
+	a.node(2, nodeSend, 0, []uint64{1}, map[string]any{"comm_size": 5000, "comm_src": 0, "comm_dst": 1, "comm_tag": 3})
+	a.node(3, nodeCollective, 0, []uint64{1, 2}, map[string]any{"comm_type": 0, "comm_size": 8000, "pg_name": "0"})
+	a.node(4, nodeCompute, 5, []uint64{3}, map[string]any{"is_cpu_op": true})
+	b.node(7, nodeReceive, 0, nil, map[string]any{"comm_size": 5000, "comm_src": 0, "comm_dst": 1, "comm_tag": 3})
+	b.node(8, nodeCompute, 20, []uint64{7}, nil)
+	b.node(9, nodeCollective, 0, []uint64{8}, map[string]any{"comm_type": 0, "comm_size": 8000, "pg_name": "0"})
+	b.node(10, nodeMetadata, 0, []uint64{9}, nil)
+	return [][]byte{a.data, b.data}
+}
+
+func byRing(string, int) Spec { return Spec{Algorithm: Ring} }
+
+func TestReadChakra(t *testing.T) {
+	g, err := ReadChakra(training(), byRing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Ranks != 2 || len(g.Messages) != 1+4 || len(g.Collectives) != 1 {
+		t.Fatalf("%d ranks, %d messages, %d collectives", g.Ranks, len(g.Messages), len(g.Collectives))
+	}
+	if c := g.Collectives[0]; c.Kind != AllReduce || c.Size != 8000 || len(c.Ranks) != 2 || c.Iteration != -1 {
+		t.Errorf("%+v", c)
+	}
+	if a, b := g.Operations[0], g.Operations[3]; a.Unit == b.Unit || a.Duration != 10*vtime.Microsecond || b.Duration != 5*vtime.Microsecond {
+		t.Errorf("%+v and %+v", a, b)
+	}
+	// 10 us, the message 2 us, 20 us, two steps of 2 us of which the last is acknowledged after 3, and 5 us.
+	order, _ := g.Order()
+	took := g.Critical(order, 0, int32(len(g.Operations)), func(int32) steps.Alone {
+		return steps.Alone{Delivered: 2 * vtime.Microsecond, Acknowledged: 3 * vtime.Microsecond}
+	})
+	if took != (10+2+20+5+5)*vtime.Microsecond {
+		t.Errorf("%v", took)
+	}
+}
+
+// TestChakraMistakes: each is told with its rank and node.
+func TestChakraMistakes(t *testing.T) {
+	one := func(kind uint64, deps []uint64, attributes map[string]any) [][]byte {
+		a, b := newTrace(), newTrace()
+		a.node(1, kind, 0, deps, attributes)
+		return [][]byte{a.data, b.data}
+	}
+	twice, apart, cyclic := newTrace(), training(), newTrace()
+	twice.node(1, nodeCompute, 0, nil, nil)
+	twice.node(1, nodeCompute, 0, nil, nil)
+	other := newTrace()
+	other.node(1, nodeCollective, 0, nil, map[string]any{"comm_type": 0, "comm_size": 9000, "pg_name": "0"})
+	apart[1] = other.data
+	first := newTrace()
+	first.node(1, nodeCollective, 0, nil, map[string]any{"comm_type": 0, "comm_size": 8000, "pg_name": "0"})
+	apart[0] = first.data
+	cyclic.node(1, nodeCompute, 1, []uint64{2}, nil)
+	cyclic.node(2, nodeCompute, 1, []uint64{1}, nil)
+	for _, c := range []struct {
+		traces [][]byte
+		want   string
+	}{
+		{[][]byte{{5, 1}}, "trace of rank 0: message 0: "},
+		{one(99, nil, nil), "trace of rank 0: node 1 (n) is of kind 99, which is not known"},
+		{one(nodeCompute, []uint64{5}, nil), "trace of rank 0: node 1 depends on node 5, which is not there"},
+		{one(nodeSend, nil, map[string]any{"comm_dst": 4}), "trace of rank 0: node 1 is to or from rank 4: there are ranks 0 to 1"},
+		{one(nodeSend, nil, map[string]any{"comm_dst": 1}), "trace of rank 0: rank 1 has no receive for the send of node 1"},
+		{one(nodeReceive, nil, map[string]any{"comm_src": 1, "comm_tag": 2}), "trace of rank 0: no send of rank 1 with tag 2 is left for the receive of node 1"},
+		{[][]byte{twice.data}, "trace of rank 0: node 1 stands twice"},
+		{apart, `group "0": ranks 0 and 1 have not the same collectives in the same order`},
+		{[][]byte{cyclic.data}, "nodes wait for each other, and so never begin: operation 0 (rank 0 computes 1us), which waits for operation 1"},
+	} {
+		if _, err := ReadChakra(c.traces, byRing); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+// FuzzReadChakra: whatever two files have in them, they are refused, or all of their operations have an order.
+func FuzzReadChakra(f *testing.F) {
+	traces := training()
+	f.Add(traces[0], traces[1])
+	f.Add([]byte{0, 2, 8, 1}, []byte{})
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		g, err := ReadChakra([][]byte{a, b}, byRing)
+		if err != nil {
+			return
+		}
+		if order, _ := g.Order(); len(order) != len(g.Operations) {
+			t.Fatal("operations wait for each other")
+		}
+		for i := range g.Messages {
+			if g.Messages[i].Size < 1 {
+				t.Fatalf("message %+v", g.Messages[i])
+			}
+		}
+	})
+}

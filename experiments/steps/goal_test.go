@@ -1,0 +1,120 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// The schedule is a dissemination among three ranks, in GOAL's text as LogGOPSim's Schedgen writes it, with comments as its txt2bin reads them.
+const schedule = `
+num_ranks 3
+
+rank 0 {
+l1: calc 100
+l2: send 10b to 1 tag 7
+l3: recv 20b from 2 tag 7
+l4: calc 50 cpu 1
+l2 requires l1
+l4 irequires l2
+}
+/* two
+   lines */
+rank 1 { a: recv 10b from 0 tag 7
+b: send 30b to 2 tag 7 cpu 0 nic 1 // to the next
+b requires a
+}
+rank 2 {
+c: recv 30b from 1 tag 7
+send 20b to 0 tag 7
+x: send 5b to 2
+y: recv 5b from 2
+}
+`
+
+func TestReadGOAL(t *testing.T) {
+	g, err := ReadGOAL([]byte(schedule), 2*vtime.Nanosecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Ranks != 3 || len(g.Operations) != 10 || len(g.Messages) != 3 {
+		t.Fatalf("%d ranks, %d operations, %d messages", g.Ranks, len(g.Operations), len(g.Messages))
+	}
+	var all []string
+	for i := range g.Operations {
+		text := g.Describe(int32(i))
+		for _, w := range g.Waits(int32(i)) {
+			text += " after " + g.Describe(w.Operation) + []string{"", " sent", " begun"}[w.Until]
+		}
+		all = append(all, text)
+	}
+	for _, want := range []string{
+		"operation 1 (rank 0 sends 10 bytes to rank 1) after operation 0 (rank 0 computes 200ns)",
+		"operation 3 (rank 0 computes 100ns) after operation 1 (rank 0 sends 10 bytes to rank 1) begun",
+		"operation 5 (rank 1 sends 30 bytes to rank 2) after operation 4 (rank 1 receives 10 bytes from rank 0)",
+		"operation 9 (rank 2 waits) after operation 8 (rank 2 waits)",
+	} {
+		if !strings.Contains(strings.Join(all, "\n")+"\n", want+"\n") {
+			t.Errorf("no %q in\n%s", want, strings.Join(all, "\n"))
+		}
+	}
+	if g.Operations[0].Unit != 1 || g.Operations[3].Unit != 2 {
+		t.Errorf("cpus %d and %d", g.Operations[0].Unit, g.Operations[3].Unit)
+	}
+}
+
+// TestGOALMistakes: each is told with its line.
+func TestGOALMistakes(t *testing.T) {
+	two := "num_ranks 2\nrank 0 {\n"
+	for _, c := range []struct{ text, want string }{
+		{"", "line 1: there is no num_ranks"},
+		{"num_ranks 0", "line 1: num_ranks: 0 is outside of 1 to 65536"},
+		{two + "l1: put 8b to 1\n}", `line 3: "put" is none of send, recv and calc`},
+		{two + "l1: send 8 to 1\n}", `line 3: "send 8 to 1": write it like send 8b to 1 tag 5`},
+		{two + "l1: send 8b to 2\n}", "line 3: rank: 2 is outside of 0 to 1"},
+		{two + "l1: recv 8b from -1\n}", "line 3: a receive from -1, any rank, is matched as a run goes: name the rank"},
+		{two + "l1: recv 8b from 1 tag -1\n}", "line 3: tag -1, any, is matched as a run goes: name the tag"},
+		{two + "l1: calc 5\nl1: calc 6\n}", `line 4: label "l1" stands twice in rank 0`},
+		{two + "l1: calc 5\nl1 requires l2\n}", `line 5: rank 0 has no label "l2" (line 4)`},
+		{two + "l1: calc 5 tag 3\n}", `line 3: "tag" is not expected here`},
+		{two + "l1: calc 5 cpu\n}", `line 3: "cpu" without a number`},
+		{two + "l1: calc 5\n", "line 3: the block of rank 0 is not closed: a } is missing"},
+		{two + "}\nrank 0 {\n}", "line 4: rank 0 has a block already"},
+		{two + "l1: send 8b to 1\n}", "line 3: rank 1 has no receive left for this send of rank 0 with tag 0"},
+		{two + "l1: recv 8b from 1\n}", "line 3: no send of rank 1 to rank 0 with tag 0 is left for this receive"},
+		{"}", "line 1: a } without a block"},
+		{"calc 5", `line 1: "calc" is none of num_ranks, rank and }`},
+		{
+			two + "r: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}",
+			"operations wait for each other, and so never begin: operation 1 (rank 0 sends 8 bytes to rank 1), which waits for " +
+				"operation 3 (rank 1 sends 8 bytes to rank 0), which waits for the first",
+		},
+	} {
+		if _, err := ReadGOAL([]byte(c.text), vtime.Nanosecond); err == nil || err.Error() != c.want {
+			t.Errorf("%q: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// FuzzReadGOAL: whatever a file has in it, it is refused, or all of its operations have an order.
+func FuzzReadGOAL(f *testing.F) {
+	f.Add([]byte(schedule))
+	f.Add([]byte("num_ranks 2\nrank 0 {\ns: send 8b to 1\n}\nrank 1 {\nr: recv 8b from 0\nr irequires r\n}"))
+	f.Add([]byte("num_ranks 1\nrank 0 { x: send 1b to 0\ny: recv 1b from 0\nx requires y\n}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		g, err := ReadGOAL(data, vtime.Nanosecond)
+		if err != nil {
+			return
+		}
+		if order, _ := g.Order(); len(order) != len(g.Operations) {
+			t.Fatal("operations wait for each other")
+		}
+		for i := range g.Messages {
+			m := &g.Messages[i]
+			if m.Size < 1 || g.Operations[m.Send].Kind != Send || g.Operations[m.Receive].Kind != Receive {
+				t.Fatalf("message %+v", m)
+			}
+		}
+	})
+}
