@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -152,27 +153,31 @@ func marking(n cc.SwitchNeeds) string {
 
 // longestBDP is the payload in flight that fills the longest path of a topology: whole packets (IRN, section 3.2).
 func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
-	// Hosts of a leaf whose links are alike have paths that are.
+	// Interfaces of a leaf whose links are alike have paths that are.
 	type kind struct {
 		leaf  int32
 		rate  units.Rate
 		delay vtime.Time
 	}
-	seen, some := map[kind]int{}, []topologies.NodeID{}
-	for i, id := range plan.Hosts {
-		port := &plan.Ports[plan.Nodes[id].Ports[0]]
-		k := kind{plan.Routes().Leaf[i], port.Rate, port.Delay}
+	seen, some := map[kind]int{}, []int{}
+	for i, id := range plan.Interfaces {
+		k := kind{plan.Routes().Leaf[i], plan.Ports[id].Rate, plan.Ports[id].Delay}
 		if seen[k]++; seen[k] <= 2 {
-			some = append(some, id)
+			some = append(some, i)
 		}
+	}
+	place := func(port *topologies.Port) uint8 {
+		return uint8(slices.Index(plan.Nodes[port.Node].Ports, port.ID))
 	}
 	packets := int64(1)
 	for _, a := range some {
 		for _, b := range some {
-			if a != b {
-				env := Environment(plan, &Flow{Source: a, Destination: b}, needs)
-				packets = max(packets, env.LineRate.BytesIn(env.BaseRTT)/env.LineMTU+1)
+			from, to := &plan.Ports[plan.Interfaces[a]], &plan.Ports[plan.Interfaces[b]]
+			if from.Node == to.Node || !plan.Joined(a, b) {
+				continue
 			}
+			env := Environment(plan, &Flow{Source: from.Node, Destination: to.Node, Pair: topologies.Pair{From: place(from), To: place(to)}}, needs)
+			packets = max(packets, env.LineRate.BytesIn(env.BaseRTT)/env.LineMTU+1)
 		}
 	}
 	return units.Bytes(packets * int64(plan.MTU))
