@@ -40,11 +40,20 @@ func (v *Value) Names() []Name {
 }
 
 // Expand is the names that a sequence shorthand stands for: "H2..H4" is H2, H3, H4. Leading zeros are kept: "n01..n12".
-// Text without ".." stands for itself.
+// Text without ".." stands for itself. An equal end behind a dot is of each: "h0.2..h7.2" is h0.2, h1.2, ... h7.2.
 func Expand(s string) ([]string, error) {
 	left, right, found := strings.Cut(s, "..")
 	if !found {
 		return []string{s}, nil
+	}
+	if dot := strings.LastIndex(right, "."); dot > 0 {
+		begin, same := strings.CutSuffix(strings.TrimSpace(left), right[dot:])
+		if names, err := Expand(begin + ".." + right[:dot]); same && err == nil {
+			for i := range names {
+				names[i] += right[dot:]
+			}
+			return names, nil
+		}
 	}
 	leftWord, first := splitNumber(strings.TrimSpace(left))
 	rightWord, last := splitNumber(strings.TrimSpace(right))
