@@ -17,7 +17,8 @@
 // Where what is:
 //
 //   - A NIC: nic.go, pacer.go (flows by the time of their next packet), pairs.go (halves of queue pairs by number), settings.go.
-//   - A flow: sender.go (the reaction point), receiver.go and notify.go (the notification point: ACKs, and CNPs).
+//   - A flow: sender.go (the reaction point), receiver.go and notify.go (the notification point: ACKs, and CNPs),
+//     entropy.go (source ports by the packet).
 //   - Selective repeat: selective.go (its sender), placement.go (its receiver).
 //   - A controller that says what cannot be done: broken.go.
 //   - Who is told why packets leave when they do: reasons.go.

@@ -109,6 +109,9 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 // answer acknowledges packet p, or refuses it; the telemetry or timestamp that it brought goes back.
 func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, msn uint32) {
 	n, telemetry := r.nic, p.INT()
+	if r.settings.Entropy != EntropyFlow {
+		r.back.SetSourcePort(p.SrcPort)
+	}
 	var f *frame.Frame
 	switch at, stamped := p.Timestamp(); {
 	case stamped:
@@ -117,7 +120,7 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 	case telemetry != nil:
 		f = n.clock.Frame(wire.AckINTLen)
 		wire.PutAckINT(f.Data(), r.back, syndrome, psn&wire.PSNMask, msn, telemetry)
-	case n.Brief:
+	case n.Brief && r.settings.Entropy == EntropyFlow:
 		form := r.back.Form()
 		f = n.clock.Brief(wire.AckLen, form, form.BriefAck(syndrome, psn, msn, r.echo))
 	default:

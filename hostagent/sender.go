@@ -57,6 +57,7 @@ type Sender struct {
 	armed     vtime.Time
 
 	repeat   *selective // nil: lost packets are repaired by go-back-N
+	entropy  *entropies // nil: all packets have the flow's source port
 	tellSent bool       // Clock.Sent is still to be called
 	broken   *Broken
 	again    int // times in a row that the controller's timer was to be called at once again
@@ -103,6 +104,7 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	if s.settings.Recovery == SelectiveRepeat {
 		s.repeat = &selective{flags: make([]uint8, len(s.sent))}
 	}
+	s.entropy = newEntropies(s.settings.Entropy, &c.Wire)
 	n.add(s)
 	n.calling = s.caller()
 	s.window = s.controller.Window()
@@ -184,6 +186,9 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 		op = op.WithTimestamp()
 		s.header.SetTimestamp(uint64(now))
 	}
+	if s.entropy != nil {
+		s.header.SetSourcePort(s.entropy.next())
+	}
 	var f *frame.Frame
 	if length := wire.DataLen(op, int(payload)); s.briefData() {
 		form := s.header.Form()
@@ -230,7 +235,9 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 }
 
 // briefData says whether data packets can be brief.
-func (s *Sender) briefData() bool { return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps }
+func (s *Sender) briefData() bool {
+	return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps && s.entropy == nil
+}
 
 // opcode is that of packet number, of the bytes from at on, and whether it ends its message. With selective repeat each packet is a WRITE of
 // its own, whose RETH says where its payload belongs; those of the flow that are in no need of an ACK are no last.
@@ -291,6 +298,7 @@ func (s *Sender) packetNumber(psn uint32) int64 {
 }
 
 func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
+	s.hear(now, p)
 	if s.repeat != nil {
 		s.onAnswer(now, p)
 		return
@@ -331,6 +339,7 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 }
 
 func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
+	s.hear(now, p)
 	if s.repeat != nil {
 		s.onAnswer(now, p)
 		return
@@ -346,6 +355,13 @@ func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
 	s.goBack(now, false)
 	s.controller.OnNak(now)
 	s.adjust(now)
+}
+
+// hear takes what an answer says of the path of the packet that it answers.
+func (s *Sender) hear(now vtime.Time, p *wire.Packet) {
+	if s.entropy != nil {
+		s.entropy.answered(now, p.SrcPort, !p.FECN && p.Syndrome != wire.SyndromeNakTrimmed)
+	}
 }
 
 // goBack sends again from the first byte that is not acknowledged.
@@ -394,6 +410,9 @@ func (s *Sender) OnTimer(now vtime.Time) {
 	if t := s.timeout(); t > 0 && s.due() && now >= s.progress+t {
 		s.progress = now
 		s.nic.Timeouts++
+		if s.entropy != nil {
+			s.entropy.failed(now)
+		}
 		if s.repeat != nil {
 			s.giveUp(now)
 		} else {

@@ -33,6 +33,8 @@ type Settings struct {
 	// Recovery is how flows repair losses.
 	Recovery  Recovery
 	Selective Selective
+	// Entropy is what data packets have as their UDP source ports.
+	Entropy Entropy
 
 	// INT has data packets carry telemetry for switches to fill in (HPCC). Answers carry back what a packet brought
 	// whatever this says.

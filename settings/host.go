@@ -115,6 +115,14 @@ func Host(s *hostagent.Settings) Table {
 			},
 			value: integer(&s.Selective.Reorder),
 		},
+		{
+			Parameter: schema.Parameter{
+				Name: "entropy", Kind: schema.Choice,
+				Doc: "the UDP source ports of a flow's data packets, which `ecmp` hashes: `flow`, the flow's own; `random`, another for each packet; `reps`, those of " +
+					"packets that have arrived unmarked once more, and others at random ([below](#entropy)). ACK and NAK have that of the packet which they answer",
+			},
+			Unset: true, value: word(&s.Entropy, hostagent.EntropyNames...),
+		},
 	}
 }
 

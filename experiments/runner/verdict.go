@@ -62,7 +62,7 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 	for i := range flows {
 		again += flows[i].Retransmitted()
 	}
-	if !r.Scenario.Topology.Balancing.Moving || late == 0 || sum.Drops.Frames > 0 {
+	if !r.Scenario.Topology.Balancing.Moving || r.Scenario.Host.Recovery != hostagent.GoBackN || late == 0 || sum.Drops.Frames > 0 {
 		return
 	}
 	if sum.Recovery != nil && r.Scenario.Host.Recovery == hostagent.SelectiveRepeat {

@@ -112,3 +112,36 @@ func TestBalancingIsShown(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// Entropy of hosts has flows take several paths too, which hash all the same.
+func TestEntropyOfHosts(t *testing.T) {
+	for _, c := range []struct {
+		sets          []string
+		controller    string
+		moving        bool
+		refused, warn string
+	}{
+		{[]string{"host.entropy=reps"}, "dcqcn", true, "", ""},
+		{[]string{"host.entropy=flow"}, "dcon", false, "", ""},
+		{[]string{"host.entropy=reps"}, "dcon", true, "dcon has switches know the one queue", ""},
+		{[]string{"host.entropy=random"}, "hpcc", true, "hpcc compares the telemetry", ""},
+		{[]string{"host.entropy=random", "routing.hash=hpcc"}, "dcqcn", true, "host.entropy has packets with other source ports", ""},
+		{[]string{"host.entropy=reps", "flows.0.via=[spine1]"}, "dcqcn", true, "has via", ""},
+		{[]string{"host.entropy=reps", "switch.load_balancing.mode=spray"}, "dcqcn", true, "", "host.entropy reps has no effect: switches choose by load_balancing.mode spray, and not by a hash"},
+		{[]string{"host.entropy=reps", "switch.load_balancing.fields=addresses"}, "dcqcn", true, "", "host.entropy reps has no effect: switches hash addresses only, and not the source port"},
+	} {
+		s, err := Parse("balanced.yaml", []byte(balanced), c.sets)
+		if err != nil {
+			t.Fatalf("%v: %v", c.sets, err)
+		}
+		if s.Topology.Balancing.Moving != c.moving {
+			t.Errorf("%v: moving %v", c.sets, !c.moving)
+		}
+		if err := Check(s, []string{c.controller}); (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%v under %s: %v, want %q", c.sets, c.controller, err, c.refused)
+		}
+		if got := strings.Join(Warnings(s, []string{c.controller}), "\n"); c.refused == "" && got != c.warn {
+			t.Errorf("%v: %q, want %q", c.sets, got, c.warn)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/settings"
@@ -68,7 +69,8 @@ func (f *Flow) LiveFits() error {
 func (s *Scenario) BoundFits() error {
 	if s.Topology.Balancing.Moving {
 		return fmt.Errorf("scenario %s: a bound is of flows that keep their paths, and switch.load_balancing.mode is %v: "+
-			"--set switch.load_balancing.mode=ecmp has the bound of ECMP's paths", s.Name, s.Switch.Balancing.Mode)
+			"with host.entropy %v: "+
+			"--set switch.load_balancing.mode=ecmp and host.entropy=flow have the bound of ECMP's paths", s.Name, s.Switch.Balancing.Mode, s.Host.Entropy)
 	}
 	for i := range s.Flows {
 		if own := s.Flows[i].own(); own.QPs.Count > 1 {
@@ -94,10 +96,14 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 
 // balancingFits refuses load balancing by the packet under a controller whose switches or hosts know a flow by its path.
 func balancingFits(s *Scenario, spec *cc.Spec) error {
-	if !s.Switch.Balancing.ByPacket() {
+	entropy := s.Host.Entropy != hostagent.EntropyFlow
+	if entropy && s.Topology.Hash == topologies.HashHPCC {
+		return errors.New("host.entropy has packets with other source ports than those of HPCC's simulator, and routing.hash is hpcc: leave one of them out")
+	}
+	if !entropy && !s.Switch.Balancing.ByPacket() {
 		return nil
 	}
-	const packets = "and switch.load_balancing has each packet take another: take flowlets, or another congestion control"
+	const packets = "and each packet may take another, by switch.load_balancing or host.entropy: take flowlets, or another congestion control"
 	switch {
 	case spec.Needs.INT:
 		return fmt.Errorf("%s compares the telemetry of a packet with that of the one before on the same path, %s", spec.Name, packets)

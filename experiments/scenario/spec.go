@@ -251,7 +251,7 @@ func (d *decoder) decode() {
 	d.s.Host = d.hostSettings(host)
 	d.s.Switch = d.switchSettings(sw, d.s.Host.DataPriority)
 	if d.s.Topology != nil {
-		d.s.Topology = d.s.Topology.WithBalancing(engine.Balancing(&d.s.Switch.Balancing))
+		d.s.Topology = d.s.Topology.WithBalancing(engine.Balancing(&d.s.Switch.Balancing, &d.s.Host))
 	}
 	if (d.live || d.s.Switch.Lossless()>>d.s.Host.DataPriority&1 == 0) && !host.Has("retransmit_timeout") {
 		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed

@@ -98,11 +98,11 @@ func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 		own.ControllerSettings[spec.Name] = s.constants(spec, v.Constants)
 		if v.Switch != nil {
 			own.Switch = *v.Switch
-			own.Topology = s.Topology.WithBalancing(engine.Balancing(&own.Switch.Balancing))
 		}
 		if v.Host != nil {
 			own.Host = *v.Host
 		}
+		own.Topology = s.Topology.WithBalancing(engine.Balancing(&own.Switch.Balancing, &own.Host))
 	}
 	own.cnpAuto = own.Host.CNPInterval == settings.CNPAuto
 	own.Host = withCNPInterval(own.Host, spec, spec.Constants(own.ControllerSettings))

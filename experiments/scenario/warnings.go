@@ -456,6 +456,14 @@ func (w *warner) priorities() {
 
 // balancing warns of keys of load balancing that its mode has no use for.
 func (w *warner) balancing() {
+	if e := w.s.Host.Entropy; e != hostagent.EntropyFlow {
+		switch lb := &w.s.Switch.Balancing; {
+		case lb.Mode != switchagent.BalanceECMP:
+			w.warn("host.entropy %v has no effect: switches choose by load_balancing.mode %v, and not by a hash", e, lb.Mode)
+		case lb.Fields != switchagent.HashFiveTuple && lb.Fields != switchagent.HashPorts:
+			w.warn("host.entropy %v has no effect: switches hash %v only, and not the source port", e, lb.Fields)
+		}
+	}
 	b, usual := &w.s.Switch.Balancing, switchagent.Default().Balancing
 	idle := func(key, of string, changed bool) {
 		if changed {

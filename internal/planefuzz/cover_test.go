@@ -196,6 +196,8 @@ func features(r *run) []string {
 	on(choices(s.Topology) && s.Topology.Hash == topologies.HashHPCC, "ECMP by HPCC's hash")
 	balancing := &s.Switch.Balancing
 	on(choices(s.Topology) && balancing.Fields != switchagent.HashFiveTuple && balancing.Mode == switchagent.BalanceECMP, "ECMP by some fields")
+	on(choices(s.Topology) && s.Host.Entropy == hostagent.EntropyREPS, "REPS")
+	on(choices(s.Topology) && s.Host.Entropy == hostagent.EntropyRandom, "source ports at random")
 	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceFlowlet, "flowlets")
 	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceSpray && !balancing.RoundRobin, "spraying at random")
 	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceSpray && balancing.RoundRobin, "spraying in turn")

@@ -57,7 +57,7 @@ func drawCase(d chooser, f fabric) *testCase {
 	}
 	c.drawOwn(d)
 	if !c.balances() {
-		c.Switch.Balancing = switchagent.Default().Balancing
+		c.Switch.Balancing, c.Host.Entropy = switchagent.Default().Balancing, hostagent.EntropyFlow
 	}
 	return c
 }

@@ -114,6 +114,19 @@ func (h *FlowHeader) SetMessage(va uint64, length uint32) { h.va, h.dmaLen = va,
 // SetTOS changes the TOS byte of the packets to come, but not of brief ones. The ICRC does not cover it.
 func (h *FlowHeader) SetTOS(tos uint8) { h.tos = tos }
 
+// SetSourcePort changes the UDP source port of the packets to come. Brief ones refer to the Form, and there must be none.
+func (h *FlowHeader) SetSourcePort(port uint16) {
+	udp := h.form.header[EthernetLen+IPv4Len:]
+	if binary.BigEndian.Uint16(udp[udpSrcPort:]) == port {
+		return
+	}
+	binary.BigEndian.PutUint16(udp[udpSrcPort:], port)
+	if h.icrc != nil {
+		binary.BigEndian.PutUint16(h.icrc.masked[IPv4Len+udpSrcPort:], port)
+		h.icrc.prefixLen = 0
+	}
+}
+
 // put writes the headers up to the BTH of a frame of n bytes without padding to the minimum. flags and ecn are the
 // BTH's bytes 1 and 4, ackPSN its last four. It returns the CRC as far as the BTH's end.
 func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN uint32) (crc uint32) {

@@ -148,11 +148,41 @@ func TestCheckBalancing(t *testing.T) {
 		t.Error(err)
 	}
 	s.Balancing.Mode = switchagent.BalanceSpray
-	moving := plan.WithBalancing(Balancing(&s.Balancing))
+	moving := plan.WithBalancing(Balancing(&s.Balancing, &hostagent.Settings{}))
 	if _, err := PinPath(moving, plan.Hosts[0], plan.Hosts[2], []topologies.NodeID{plan.NodeByName("s1").ID}, FirstPorts(1)); err == nil || !strings.Contains(err.Error(), "has via") {
 		t.Error(err)
 	}
 	if _, err := PinPath(moving, plan.Hosts[0], plan.Hosts[2], nil, FirstPorts(1)); err != nil {
 		t.Error(err)
+	}
+}
+
+// Hosts that give packets other source ports have ECMP spread them; ACKs have the ports of the packets that they answer.
+func TestEntropyOfHosts(t *testing.T) {
+	const packets = 4000
+	for _, entropy := range []hostagent.Entropy{hostagent.EntropyRandom, hostagent.EntropyREPS} {
+		l := newLab(t, ways("1us"), labOptions{host: func(h *hostagent.Settings) { h.Entropy = entropy }})
+		data, acks := l.watch(l.port("l0", "h0")), l.watch(l.port("h0", "l0"))
+		flow := l.send("h0", "h2", packets*int64(l.plan.MTU), 0, 0)
+		l.run(0)
+		sent, back := map[uint32]uint16{}, 0
+		for i := range *data {
+			sent[(*data)[i].PSN] = (*data)[i].SrcPort
+		}
+		ports := map[uint16]bool{}
+		for i := range *acks {
+			if p := &(*acks)[i]; sent[p.PSN] != p.SrcPort {
+				t.Fatalf("%v: the ACK of %d has port %d, the packet %d", entropy, p.PSN, p.SrcPort, sent[p.PSN])
+			}
+			ports[(*acks)[i].SrcPort] = true
+			back++
+		}
+		frames := l.uplinks()
+		if slices.Min(frames[:]) < packets/8 || back != packets || l.Flows()[flow].Delivered() != packets*int64(l.plan.MTU) {
+			t.Errorf("%v: %v frames by port, %d ACKs", entropy, frames, back)
+		}
+		if recycles := len(ports) < packets/2; recycles != (entropy == hostagent.EntropyREPS) {
+			t.Errorf("%v: %d different ports of %d packets", entropy, len(ports), packets)
+		}
 	}
 }

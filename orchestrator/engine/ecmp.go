@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
@@ -84,12 +85,12 @@ func ecmpSeed(plan *topologies.Plan, sw int) uint32 {
 	return ownSeed(sw)
 }
 
-// Balancing is what a switch's settings mean for the ways of flows.
-func Balancing(s *switchagent.LoadBalancing) topologies.Balancing {
+// Balancing is what the settings of switches and hosts mean for the ways of flows.
+func Balancing(s *switchagent.LoadBalancing, hosts *hostagent.Settings) topologies.Balancing {
 	if s.Mode != switchagent.BalanceECMP {
 		return topologies.Balancing{Moving: true}
 	}
-	b := topologies.Balancing{Fields: hashFields[s.Fields]}
+	b := topologies.Balancing{Moving: hosts.Entropy != hostagent.EntropyFlow, Fields: hashFields[s.Fields]}
 	if s.Seed != switchagent.OwnSeed {
 		b.OneSeed, b.Seed = true, uint32(s.Seed)
 	}
@@ -103,8 +104,8 @@ var hashFields = []uint32{
 }
 
 // fillChoice writes how the switch with an index chooses among equal-cost ports into the pipelines' tables.
-func fillChoice(t *ebpf.SwitchState, plan *topologies.Plan, s *switchagent.LoadBalancing, index int) error {
-	if b := Balancing(s); b != plan.Balancing {
+func fillChoice(t *ebpf.SwitchState, plan *topologies.Plan, s *switchagent.LoadBalancing, hosts *hostagent.Settings, index int) error {
+	if b := Balancing(s, hosts); b != plan.Balancing {
 		return fmt.Errorf("%s balances load by %v, and the plan has the ways of %+v: make the plan with WithBalancing", plan.Nodes[plan.Switch[index]].Name, s.Mode, plan.Balancing)
 	}
 	t.EcmpSeed, t.FlowletGap, t.HashFields = ecmpSeed(plan, index), uint64(s.Gap), hashFields[s.Fields]
@@ -239,7 +240,7 @@ func PinPath(plan *topologies.Plan, source, destination topologies.NodeID, via [
 		}
 	}
 	if plan.Balancing.Moving {
-		return Ports{}, errors.New("has via, and switch.load_balancing has its packets take several paths: leave one of them out")
+		return Ports{}, errors.New("has via, and its packets take several paths by switch.load_balancing.mode or host.entropy: leave one of them out")
 	}
 	return Ports{}, fmt.Errorf("no path from %s to %s goes through all of the switches asked for",
 		plan.Nodes[source].Name, plan.Nodes[destination].Name)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/wasm"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -106,9 +107,9 @@ func TestPathIsThePipelines(t *testing.T) {
 			balancing := switchagent.Default().Balancing
 			for n := range 1500 {
 				if n%50 == 0 { // the first 50 by the defaults
-					plan = plan.WithBalancing(Balancing(&balancing))
+					plan = plan.WithBalancing(Balancing(&balancing, &hostagent.Settings{}))
 					for i := range k.State.Switches {
-						if err := fillChoice(&k.State.Switches[i], plan, &balancing, i); err != nil {
+						if err := fillChoice(&k.State.Switches[i], plan, &balancing, &hostagent.Settings{}, i); err != nil {
 							t.Fatal(err)
 						}
 					}

@@ -183,7 +183,7 @@ func New(c Config) (*Engine, error) {
 			Cnm: oneIf(c.Features.BurstDetection), IntOn: oneIf(c.Features.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()),
 			Seed: splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0),
 		}
-		if err := fillChoice(sw, plan, &c.Switches[i].Balancing, i); err != nil {
+		if err := fillChoice(sw, plan, &c.Switches[i].Balancing, c.Hosts, i); err != nil {
 			return nil, err
 		}
 		fillSwitch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds)
