@@ -113,6 +113,7 @@ func TestTelemetryOfOtherFrames(t *testing.T) {
 		line  int // bytes of line time; 0: the frame's and 24
 	}{
 		{name: "standard opcode", frame: data.frame(t)},
+		{name: "timestamp", frame: edit(func(f []byte) { f[42] = 0xe7 })},
 		{name: "ACK that echoes", frame: edit(func(f []byte) { f[42] = 0xd1 })},
 		{name: "CNP", frame: edit(func(f []byte) { f[42] = 0x81 })},
 		{name: "TCP", frame: edit(func(f []byte) { ipHeader(f)[9] = 6 })},

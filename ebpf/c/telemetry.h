@@ -12,7 +12,8 @@
 #define INT_END (OFF_INT + 2 + INT_HOPS * INT_SLOT)
 #define INT_TX_UNIT 128
 #define INT_QUEUE_UNIT 80
-#define BTH_INT 0xc0 /* opcodes of the manufacturer's range carry telemetry: 0xc0 | the standard's opcode */
+#define BTH_INT 0xc0 /* 0xc0 | the standard's opcode, of the manufacturer's range, carries telemetry; 0xe0 | it, a timestamp */
+#define BTH_SERVICE 0xe0
 
 /* Whether a frame of len bytes is a RoCE data packet with telemetry: what is needed of it is within FRAME_MIN. */
 COLD int has_telemetry(const __u8 *h, __u32 len)
@@ -21,7 +22,7 @@ COLD int has_telemetry(const __u8 *h, __u32 len)
 
 	if (len < INT_END || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4 || parse_ipv4(h, &p))
 		return 0;
-	return p.data && h[OFF_BTH] >= BTH_INT;
+	return p.data && (h[OFF_BTH] & BTH_SERVICE) == BTH_INT;
 }
 
 /* Counts a frame that leaves the port as the link's time that it takes. The port's rate, with which HPCC compares the

@@ -32,7 +32,7 @@ func (h *fingerprint) frame(now vtime.Time, x *ebpf.Pass, length int, data []byt
 	h.mix(binary.LittleEndian.Uint64(data[20:]), binary.LittleEndian.Uint64(data[28:]))
 	h.mix(binary.LittleEndian.Uint64(data[36:]), binary.LittleEndian.Uint64(data[44:]))
 	h.mix(uint64(binary.LittleEndian.Uint16(data[52:])), h.events)
-	if h.telemetry && len(data) >= ebpf.TelemetryBytes && data[42] >= 0xc0 { // its opcode says that 42 bytes of it follow
+	if h.telemetry && len(data) >= ebpf.TelemetryBytes && data[42]&0xe0 == 0xc0 { // its opcode says that 42 bytes of it follow
 		h.mix(binary.LittleEndian.Uint64(data[54:]), binary.LittleEndian.Uint64(data[62:]))
 		h.mix(binary.LittleEndian.Uint64(data[70:]), binary.LittleEndian.Uint64(data[78:]))
 		h.mix(binary.LittleEndian.Uint64(data[86:]), uint64(binary.LittleEndian.Uint16(data[94:])))

@@ -824,7 +824,7 @@ func (m *Module) fn3(v0 int32) int32 {
 					goto l0
 				}
 				var p7 int32
-				if uint32(v0) > uint32(i32(191)) {
+				if v0&i32(224) == i32(192) {
 					p7 = 1
 				}
 				v1 = p7
