@@ -214,6 +214,12 @@ func buildMetrics() []Metric {
 			return s.overCollectives(func(c *CollectiveSummary) float64 { return c.Bus })
 		}),
 		ofRun("drops", "Drops", KindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
+		ofRun("timeouts", "Retransmission timeouts", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Timeouts })),
+		ofRun("spurious_retransmissions", "Packets sent again for nothing", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Spurious })),
+		ofRun("duplicates", "Packets that came again", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Duplicates })),
+		ofRun("reordered", "Packets out of order", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Reordered })),
+		ofRun("reordering_extent", "Most packets that one was late by", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Extent })),
+		ofRun("trimmed", "Packets trimmed", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Trimmed })),
 		ofRun("peak_ingress", "Peak occupancy of an ingress port", KindSize, func(s *Summary) float64 { return float64(s.PeakIngress) }),
 		ofRun("peak_egress", "Longest egress queue", KindSize, func(s *Summary) float64 {
 			most := int64(0)
@@ -263,4 +269,14 @@ func MetricNames() []string {
 		names[i] = Metrics[i].Name
 	}
 	return names
+}
+
+// ofRecovery is a count of how losses were repaired; NaN of runs with neither selective repeat nor trimming.
+func ofRecovery(of func(*RecoverySummary) int64) func(*Summary) float64 {
+	return func(s *Summary) float64 {
+		if s.Recovery == nil {
+			return math.NaN()
+		}
+		return float64(of(s.Recovery))
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/switchagent"
@@ -42,6 +43,7 @@ func (e *Engine) Check() []Violation {
 	e.checkFlows()
 	e.checkControllers()
 	e.checkLosses()
+	e.checkDrops()
 	for _, problem := range e.plane.Check() {
 		e.fail("the plane's counts agree", "plane", "%s", problem)
 	}
@@ -227,6 +229,38 @@ func (e *Engine) checkLosses() {
 	}
 	if sum != e.lost {
 		e.fail("bytes are conserved", "fabric", "faults cost %+v, the ports' %+v", e.lost, sum)
+	}
+}
+
+// checkDrops: every frame that was dropped is counted at a port, by cause: by a traffic manager, by a pipeline, or as a fault's. A live fabric's programs
+// have frames of their own that are no flow's.
+func (e *Engine) checkDrops() {
+	if e.features.Live {
+		return
+	}
+	var refused, ended, faults int64
+	for i := range e.ports {
+		for reason, n := range e.state.Ports[i].Dropped {
+			if uint32(reason) != ebpf.ReasonNone {
+				ended += int64(n)
+			}
+		}
+		if !e.ports[i].isSwitch {
+			continue
+		}
+		for why, n := range e.switches[e.ports[i].index].Port(i).DroppedFrames {
+			if switchagent.Drop(why) != switchagent.DropDiscard {
+				refused += n
+			}
+		}
+	}
+	for why, n := range e.lost {
+		if Loss(why) != LossPause && Loss(why) != LossRoute { // a traffic manager refused the ones, a pipeline ended the others
+			faults += n.Frames
+		}
+	}
+	if e.Dropped != refused+ended+faults {
+		e.fail("drops are counted by cause", "fabric", "%d frames were dropped: %d by traffic managers, %d by pipelines, %d by faults", e.Dropped, refused, ended, faults)
 	}
 }
 

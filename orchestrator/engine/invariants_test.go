@@ -44,6 +44,7 @@ func TestInvariantsCatchWrongs(t *testing.T) {
 		{name: "delivered too much", invariant: once, place: "flow 0", after: func(l *lab) { l.Flows()[0].past.delivered++ }},
 		{name: "delivered twice", invariant: once, place: "h2", after: func(l *lab) { l.NIC(2).Duplicates++ }},
 		{name: "out of order", invariant: once, place: "h2", after: func(l *lab) { l.NIC(2).OutOfOrder++ }},
+		{name: "a drop that nobody counted", invariant: "drops are counted by cause", place: "fabric", after: func(l *lab) { l.Dropped++ }},
 		{name: "bit error", invariant: "frames arrive as they were sent", place: "h2", during: func(l *lab) {
 			l.ports[l.port("h0", "s0")].wire.first().Data()[100] ^= 0x10
 		}},
