@@ -16,7 +16,8 @@
 //
 // Where what is:
 //
-//   - A NIC: nic.go, pacer.go (flows by the time of their next packet), pairs.go (halves of queue pairs by number), settings.go.
+//   - A NIC: nic.go, pacer.go (flows by the time of their next packet), pairs.go (halves of queue pairs by number), class.go (flows by
+//     priority, and whose turn it is), traits.go (how flows differ: weights, stops, periods), settings.go.
 //   - A flow: sender.go (the reaction point), receiver.go and notify.go (the notification point: ACKs, and CNPs),
 //     entropy.go (source ports by the packet).
 //   - Selective repeat: selective.go (its sender), placement.go (its receiver).

@@ -38,12 +38,9 @@ type NIC struct {
 	// lineBytes is the line time of a frame in bytes.
 	lineBytes func(n int) int64
 
-	control   frame.Queue // CNP, and ACK and NAK if they have its priority
-	acks      frame.Queue // ACK and NAK if they have another
-	waiting   pacer       // flows not yet eligible, by the time they will be
-	ready     []*Sender   // eligible flows, served in turn; a ring
-	readyHead int
-	readyLen  int
+	control frame.Queue // CNP, and ACK and NAK if they have its priority
+	class               // of the settings' data priority
+	several classes     // and others, if flows have others
 
 	senders   pairs[Sender]
 	receivers pairs[Receiver]
@@ -110,36 +107,20 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 			return f, 0
 		}
 	}
+	if n.several.all != nil {
+		return n.dequeueSeveral(now, off, stopped)
+	}
 	if n.acks.Packets > 0 && stopped>>n.settings.DataPriority&1 == 0 {
 		return n.acks.Pop(), 0
 	}
 	if off>>n.settings.DataPriority&1 != 0 {
 		return nil, vtime.Never
 	}
-	for n.waiting.len() > 0 && n.waiting.first().eligible <= now {
-		n.makeReady(n.waiting.pop())
-	}
-	for n.readyLen > 0 {
-		s := n.takeReady()
-		if s.state == senderDone { // acknowledged in full after it had gone back
-			continue
-		}
-		if s.spent() {
-			s.state = senderDrained
-			if n.Recorder != nil {
-				n.Recorder.Blocked(now, s.Flow) // until an answer comes
-			}
-			continue
-		}
-		n.calling = s.caller()
-		if s.blocked(now) {
-			s.state = senderBlocked
-			if n.Recorder != nil {
-				n.Recorder.Blocked(now, s.Flow)
-			}
-			continue
-		}
+	if s := n.candidate(&n.class, now); s != nil {
 		f = s.send(now)
+		if s.traits != nil {
+			n.served(s)
+		}
 		n.calling = 0
 		return f, 0
 	}
@@ -151,16 +132,22 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 }
 
 // Backlog is the control frames waiting to be sent: ACK, NAK and CNP.
-func (n *NIC) Backlog() int64 { return int64(n.control.Packets + n.acks.Packets) }
+func (n *NIC) Backlog() (frames int64) {
+	n.each(func(c *class) { frames += int64(c.acks.Packets) })
+	return frames + int64(n.control.Packets)
+}
 
 // EachAnswer calls f with each of them.
 func (n *NIC) EachAnswer(f func(*frame.Frame)) {
 	n.control.Each(f)
-	n.acks.Each(f)
+	n.each(func(c *class) { c.acks.Each(f) })
 }
 
 // BacklogBytes is the bytes of the control frames waiting to be sent.
-func (n *NIC) BacklogBytes() int64 { return n.control.Bytes + n.acks.Bytes }
+func (n *NIC) BacklogBytes() (bytes int64) {
+	n.each(func(c *class) { bytes += c.acks.Bytes })
+	return bytes + n.control.Bytes
+}
 
 // Receive takes a frame that arrived and was not a pause. The frame stays the caller's.
 func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
@@ -258,33 +245,28 @@ func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
 
 // Waiting says whether a frame may be ready as soon as the port is free.
 func (n *NIC) Waiting() bool {
-	return n.control.Packets > 0 || n.acks.Packets > 0 || n.readyLen > 0 || n.waiting.len() > 0
+	if n.control.Packets > 0 || n.class.holds() {
+		return true
+	}
+	for _, c := range n.several.all {
+		if c.holds() {
+			return true
+		}
+	}
+	return false
 }
 
 // Pacing says whether a flow waits for the time that its rate gives its next packet, now or later, and for nothing else.
 func (n *NIC) Pacing(now vtime.Time) bool {
-	return n.waiting.len() > 0 && n.waiting.first().eligible >= now && n.waiting.first().eligible != vtime.Never
-}
-
-func (n *NIC) makeReady(s *Sender) {
-	s.state = senderReady
-	if n.readyLen == len(n.ready) {
-		grown := make([]*Sender, max(8, 2*len(n.ready)))
-		for i := range n.readyLen {
-			grown[i] = n.ready[(n.readyHead+i)%len(n.ready)]
-		}
-		n.ready, n.readyHead = grown, 0
+	if n.class.pacing(now) {
+		return true
 	}
-	n.ready[(n.readyHead+n.readyLen)%len(n.ready)] = s
-	n.readyLen++
-}
-
-func (n *NIC) takeReady() *Sender {
-	s := n.ready[n.readyHead]
-	n.ready[n.readyHead] = nil
-	n.readyHead = (n.readyHead + 1) % len(n.ready)
-	n.readyLen--
-	return s
+	for _, c := range n.several.all {
+		if c.pacing(now) {
+			return true
+		}
+	}
+	return false
 }
 
 // add notes a flow that begins.

@@ -12,6 +12,7 @@ import (
 type Receiver struct {
 	nic      *NIC
 	settings *Settings
+	acks     *frame.Queue // of answers that have not the control priority
 	Flow     int
 	qp       uint32
 	back     *wire.FlowHeader
@@ -45,7 +46,8 @@ func (n *NIC) Expect(flow int, back wire.FlowParams, settings *Settings) (*Recei
 	if err != nil {
 		return nil, err
 	}
-	r := &Receiver{nic: n, settings: cmp.Or(settings, n.settings), Flow: flow, qp: back.DestQP, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never}
+	settings = cmp.Or(settings, n.settings)
+	r := &Receiver{nic: n, settings: settings, acks: &n.classOf(settings.DataPriority).acks, Flow: flow, qp: back.DestQP, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never}
 	if r.settings.Recovery == SelectiveRepeat {
 		r.placed = &placement{}
 	}
@@ -138,7 +140,7 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 	if f.Priority == r.settings.ControlPriority {
 		n.control.Push(f)
 	} else {
-		n.acks.Push(f)
+		r.acks.Push(f)
 	}
 }
 

@@ -186,7 +186,7 @@ func (s *Sender) repair(now vtime.Time, timeout bool) {
 	}
 	if s.state == senderDrained {
 		s.state = senderWaiting
-		s.nic.waiting.push(s)
+		s.class.waiting.push(s)
 	}
 }
 

@@ -22,6 +22,7 @@ type SenderConfig struct {
 	Controller cc.Controller
 	Wire       wire.FlowParams // towards the receiver
 	Settings   *Settings       // its own; nil: the NIC's
+	Traits     *Traits         // nil: none
 	TellSent   bool            // Clock.Sent is to be called
 }
 
@@ -29,6 +30,8 @@ type SenderConfig struct {
 type Sender struct {
 	nic        *NIC
 	settings   *Settings
+	class      *class
+	traits     *traits // nil: it has none
 	Flow       int
 	controller cc.Controller
 	header     *wire.FlowHeader
@@ -100,6 +103,10 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	if s.size == 0 {
 		s.size = math.MaxInt64
 	}
+	s.class = n.classOf(s.settings.DataPriority)
+	if c.Traits != nil {
+		s.traits = &traits{Traits: c.Traits, begun: now}
+	}
 	s.sent = make([]vtime.Time, min((s.size-1)/s.mtu+1, 64)) // remember has it grow
 	if s.settings.Recovery == SelectiveRepeat {
 		s.repeat = &selective{flags: make([]uint8, len(s.sent))}
@@ -109,10 +116,10 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	n.calling = s.caller()
 	s.window = s.controller.Window()
 	if s.rate = s.sendable(now); s.rate > 0 {
-		n.makeReady(s)
+		s.class.makeReady(s)
 	} else {
 		s.state, s.eligible, s.stoppedAt = senderWaiting, vtime.Never, now
-		n.waiting.push(s)
+		s.class.waiting.push(s)
 	}
 	if n.Recorder != nil {
 		n.Recorder.Begun(now, s.Flow, s.eligible)
@@ -221,7 +228,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	s.time(now)
 	if s.more() {
 		s.state = senderWaiting
-		n.waiting.push(s)
+		s.class.waiting.push(s)
 	} else {
 		s.state = senderDrained
 		if s.tellSent {
@@ -372,7 +379,7 @@ func (s *Sender) goBack(now vtime.Time, timeout bool) {
 	s.next, s.asked = s.acked, s.acked
 	if s.state == senderDrained {
 		s.state = senderWaiting
-		s.nic.waiting.push(s)
+		s.class.waiting.push(s)
 	}
 }
 
@@ -405,6 +412,11 @@ func (s *Sender) OnTimer(now vtime.Time) {
 	s.armed = vtime.Never
 	if s.state == senderDone {
 		return
+	}
+	if s.traits != nil && s.traits.stops(now) {
+		if s.halt(now); s.state == senderDone {
+			return
+		}
 	}
 	s.nic.calling = s.caller()
 	if t := s.timeout(); t > 0 && s.due() && now >= s.progress+t {
@@ -441,7 +453,7 @@ func (s *Sender) adjust(now vtime.Time) {
 		if s.eligible == vtime.Never || s.controller.Retimes() {
 			s.time(now)
 			if s.state == senderWaiting {
-				s.nic.waiting.fix(s)
+				s.class.waiting.fix(s)
 			}
 		}
 	}
@@ -452,7 +464,7 @@ func (s *Sender) adjust(now vtime.Time) {
 	}
 	if s.state == senderBlocked && !s.blocked(now) {
 		s.state = senderWaiting
-		s.nic.waiting.push(s)
+		s.class.waiting.push(s)
 		if s.nic.Recorder != nil {
 			s.nic.Recorder.Opened(now, s.Flow)
 		}
@@ -475,6 +487,9 @@ func (s *Sender) rearm() {
 	if t := s.timeout(); t > 0 && s.due() {
 		at = min(at, s.progress+t)
 	}
+	if t := s.traits; t != nil && t.Stop > 0 && !t.halted {
+		at = min(at, t.Stop)
+	}
 	if at != s.armed {
 		s.armed = at
 		if at != vtime.Never {
@@ -485,7 +500,7 @@ func (s *Sender) rearm() {
 
 func (s *Sender) finish(now vtime.Time) {
 	if s.state == senderWaiting {
-		s.nic.waiting.remove(s)
+		s.class.waiting.remove(s)
 	}
 	s.state = senderDone
 	s.armed = vtime.Never
@@ -497,6 +512,9 @@ func (s *Sender) finish(now vtime.Time) {
 	s.nic.remove(s)
 	s.nic.clock.Done(now, s)
 }
+
+// Halted says whether its time to stop has come: then it ends with what it had sent.
+func (s *Sender) Halted() bool { return s.traits != nil && s.traits.halted }
 
 // Armed is the time at which OnTimer is due; vtime.Never if it is not.
 func (s *Sender) Armed() vtime.Time { return s.armed }

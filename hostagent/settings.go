@@ -36,6 +36,10 @@ type Settings struct {
 	// Entropy is what data packets have as their UDP source ports.
 	Entropy Entropy
 
+	// Quantum are deficit weighted round robin's, in bytes of frames, of data priorities that flows of one NIC have at once; 0: it is served by strict
+	// priority. They are the switches'.
+	Quantum [8]units.Bytes
+
 	// INT has data packets carry telemetry for switches to fill in (HPCC). Answers carry back what a packet brought
 	// whatever this says.
 	INT bool

@@ -375,7 +375,7 @@ func index(b bool) int {
 // priorities.
 func DecodeSwitch(v *yamlspec.Value, data uint8) switchagent.Settings {
 	s := switchagent.Default()
-	s.PFC.Priorities, s.CBFC.Priorities, s.ECN.Priorities = 1<<data, 1<<data, 1<<data
+	s.PFC.Priorities, s.CBFC.Priorities, s.ECN.Priorities = data, data, data
 	Switch(&s).Decode(v)
 	// XON follows XOFF, so that a sweep over XOFF needs to change one key.
 	if s.PFC.XON == switchagent.Auto && s.PFC.XOFF != switchagent.Auto {

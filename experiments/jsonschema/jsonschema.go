@@ -214,8 +214,11 @@ func own(whose string) node {
 		"via": names("switches that their paths lead through, one each in turn; of a listed flow"),
 	}
 	return node{
-		"cc":  text(whose + " congestion control (default: the run's)"),
-		"qps": some(count("queue pairs, each with its own UDP source port"), object(qps, "count")),
+		"cc":       text(whose + " congestion control (default: the run's)"),
+		"priority": count("of its data (default: host.data_priority)"), "weight": count("packets in its turn at the NIC (default: 1)"),
+		"stop":   with("sends nothing new from then on", ref("time")),
+		"on_off": object(node{"on": with("sends for so long", ref("time")), "off": with("and then not for so long", ref("time"))}, "on", "off"),
+		"qps":    some(count("queue pairs, each with its own UDP source port"), object(qps, "count")),
 	}
 }
 

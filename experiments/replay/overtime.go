@@ -39,6 +39,16 @@ func (r *reading) sampledPorts() error {
 	var times row
 	rows := map[int]int{}
 	var all [4][]row
+	// The rows of a port's data priorities follow each other: what it holds and sends adds up, and it is paused if any is.
+	last, lastAt, sums := -1, int64(0), [4]int64{}
+	flush := func() {
+		for i, v := range sums {
+			if last >= 0 {
+				all[i][last].add(v)
+			}
+		}
+		last, sums = -1, [4]int64{}
+	}
 	err := r.table("ports.csv", rundir.PortsHeader, "queues", func(c *rundir.Row) error {
 		at := c.Whole(0)
 		id, known := r.ports[c.Text(2)]
@@ -57,11 +67,20 @@ func (r *reading) sampledPorts() error {
 		if times.count == 0 || at != times.last {
 			times.add(at)
 		}
+		if k != last || at != lastAt {
+			flush()
+		}
+		last, lastAt = k, at
 		for i, column := range []int{5, 6, 7, 8} {
-			all[i][k].add(c.Whole(column))
+			if v := c.Whole(column); column == 7 {
+				sums[i] = max(sums[i], v)
+			} else {
+				sums[i] += v
+			}
 		}
 		return nil
 	})
+	flush()
 	r.put(columnTimes, times)
 	for i, name := range []string{columnQueue, columnIngress, columnPaused, columnSent} {
 		r.put(name, all[i]...)

@@ -100,3 +100,86 @@ flows: [{from: h0, to: h1, size: 5MB`+qps+`}]
 		t.Errorf("two QPs on one path take %g ns, and one %g", both, one)
 	}
 }
+
+// TestWeight: two flows of one NIC have its line in the proportion of their weights, 2 to 1, where nothing else keeps them.
+func TestWeight(t *testing.T) {
+	ended(t, `
+topology: {star: {hosts: 3}, rate: 40Gbps, delay: 1us}
+duration: 500us
+controllers: [none]
+flows:
+  - {from: h0, to: h1, size: unbounded, weight: 2}
+  - {from: h0, to: h2, size: unbounded}
+`, func(_ *scenario.Scenario, e *engine.Engine) {
+		a, b := e.Flows()[0].Delivered(), e.Flows()[1].Delivered()
+		if a-2*b > 3000 || a-2*b < -3000 {
+			t.Errorf("%d and %d B were delivered: not as 2 to 1", a, b)
+		}
+	})
+}
+
+// TestPriorities: a switch's DWRR shares its port out between two data priorities of one NIC, 3 to 1, and PAUSE stops each by itself.
+func TestPriorities(t *testing.T) {
+	ended(t, `
+topology: {star: {hosts: 3}, rate: 40Gbps, delay: 1us}
+switch: {scheduler: {dwrr: {3: 3KB, 4: 1KB}}}
+duration: 1ms
+controllers: [none]
+flows:
+  - {from: h0, to: h1, size: unbounded}
+  - {from: h0, to: h1, size: unbounded, priority: 4}
+  - {from: h2, to: h1, size: unbounded}
+`, func(s *scenario.Scenario, e *engine.Engine) {
+		if set := s.DataPriorities(); set != 1<<3|1<<4 || s.Switch.PFC.Priorities != set || s.Switch.ECN.Priorities != set {
+			t.Errorf("data has %#x, PFC is on %#x, ECN on %#x", set, s.Switch.PFC.Priorities, s.Switch.ECN.Priorities)
+		}
+		low, high := e.Flows()[0].Delivered()+e.Flows()[2].Delivered(), e.Flows()[1].Delivered()
+		if share := float64(low) / float64(high); share < 2.9 || share > 3.1 {
+			t.Errorf("priorities 3 and 4 have %d and %d B", low, high)
+		}
+	})
+}
+
+// TestStop: a flow sends nothing from its stop on, and ends when what it had sent is acknowledged; it has no completion time, and is no fault.
+func TestStop(t *testing.T) {
+	const stop = 200 * vtime.Microsecond
+	for _, size := range []string{"unbounded", "10MB"} {
+		yaml := `
+topology: {star: {hosts: 3}, rate: 40Gbps, delay: 1us}
+host: {ack_every: 16}
+duration: 1ms
+drain: true
+controllers: [dcqcn]
+flows:
+  - {from: h0, to: h1, size: ` + size + `, stop: 200us}
+  - {from: h2, to: h1, size: 1MB, stop: 900us}
+`
+		ended(t, yaml, func(_ *scenario.Scenario, e *engine.Engine) {
+			f := &e.Flows()[0]
+			// The last packet leaves before the stop; its way and its ACK's take less than 20 us with the queue of two.
+			if f.Finished < stop-20*vtime.Microsecond || f.Finished > stop+100*vtime.Microsecond || f.Delivered() != f.Size || f.Size >= 10_000_000 || f.Size == 0 {
+				t.Errorf("%s: ended at %v with %d of %d B", size, f.Finished, f.Delivered(), f.Size)
+			}
+		})
+		s := parse(t, yaml)
+		r := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm})
+		if sum := r.Summary.Flows; sum.Completed != 1 || r.Summary.Verdict.Status != measure.Pass {
+			t.Errorf("%s: %d completed, %v", size, sum.Completed, r.Summary.Verdict)
+		}
+	}
+}
+
+// TestOnOff: a flow that may send for 20 us of each 80 has a quarter of the line.
+func TestOnOff(t *testing.T) {
+	ended(t, `
+topology: {star: {hosts: 2}, rate: 40Gbps, delay: 1us}
+duration: 800us
+controllers: [none]
+flows: [{from: h0, to: h1, size: unbounded, on_off: {on: 20us, off: 60us}}]
+`, func(s *scenario.Scenario, e *engine.Engine) {
+		line := float64(40e9/8) * 800e-6 * 1000 / float64(s.Topology.Framing.LineBytes(measure.FullFrame(s.Topology)))
+		if share := float64(e.Flows()[0].Delivered()) / line; share < 0.24 || share > 0.26 {
+			t.Errorf("%.3f of the line", share)
+		}
+	})
+}

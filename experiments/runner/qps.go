@@ -75,6 +75,15 @@ func (s *flowSet) recovery(flow int) engine.FlowRecovery {
 	return met
 }
 
+// cut says whether a flow was stopped before all of it was sent: it has ended, and has no completion time.
+func (r *runner) cut(flow int) bool {
+	if t := r.Flows[flow].Traits; t == nil || t.Stop == 0 {
+		return false
+	}
+	s, size := r.flows(), int64(r.Scenario.Flows[flow].Size)
+	return s.finished(flow) != vtime.Never && (size == 0 || s.delivered(flow) < size)
+}
+
 // started says whether it has begun: all QPs do so at one time.
 func (s *flowSet) started(flow int) bool { return s.qps[flow].Started() }
 

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"math/bits"
+
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -17,7 +19,8 @@ type recorder struct {
 	stop     func() // ends the run: what it would measure cannot be kept
 
 	more     map[int32][]int32 // Setup.More
-	priority uint8             // of data: what samples are of
+	priority uint8             // of data, by the hosts' settings; what is told of one is of this
+	data     []uint8           // all that data has, by number; samples are of these
 	ports    []topologies.PortID
 	sampled  map[string]bool   // tags of sampled flows; nil: all
 	tallies  map[string]*tally // of the tags that panels are about
@@ -62,7 +65,7 @@ type portPause struct {
 func newRecorder(s *scenario.Scenario, lanes int) *recorder {
 	order := byStart(s.Flows)
 	r := &recorder{
-		scenario: s, priority: s.Host.DataPriority, ports: s.Sample.Ports, tallies: map[string]*tally{},
+		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.Sample.Ports, tallies: map[string]*tally{},
 		rtt: newRTTRecorders(lanes), pfc: pfcTotals{byPort: map[int]*portPause{}},
 		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s, order),
 	}
@@ -93,6 +96,23 @@ func newRecorder(s *scenario.Scenario, lanes int) *recorder {
 	r.flows.interval = s.Sample.Interval
 	r.flows.waiting = some(func(f *scenario.Flow) bool { return !s.Sample.NoFlows && (r.sampled == nil || r.sampled[f.Tag]) })
 	return r
+}
+
+// prioritiesOf are those that data has, by number.
+func prioritiesOf(s *scenario.Scenario) (all []uint8) {
+	for set := s.DataPriorities(); set != 0; set &= set - 1 {
+		all = append(all, uint8(bits.TrailingZeros8(set)))
+	}
+	return all
+}
+
+// sum adds up what there is of each data priority.
+func (r *recorder) sum(of func(priority uint8) uint64) float64 {
+	sum := uint64(0)
+	for _, priority := range r.data {
+		sum += of(priority)
+	}
+	return float64(sum)
 }
 
 // all are the run's flows.
@@ -144,13 +164,18 @@ func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
 	plan := r.scenario.Topology
 	p := &plan.Ports[id]
 	reg := &r.engine.State().Ports[id]
-	paused := 0
-	if r.engine.State().Paused(int(id), r.priority, now) {
-		paused = 1
+	var queue, ingress uint64
+	var sent int64
+	for _, priority := range r.data {
+		paused := 0
+		if r.engine.State().Paused(int(id), priority, now) {
+			paused = 1
+		}
+		class, tx := &reg.Class[priority], r.engine.TxBytes(int(id), priority)
+		r.keep(r.out.Port(now, plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(id).Name, priority, class.QueueBytes, class.Buffered, paused, tx))
+		queue, ingress, sent = queue+class.QueueBytes, ingress+class.Buffered, sent+tx
 	}
-	class, sent := &reg.Class[r.priority], r.engine.TxBytes(int(id), r.priority)
-	r.keep(r.out.Port(now, plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(id).Name, r.priority, class.QueueBytes, class.Buffered, paused, sent))
-	r.trace.sample(now, id, r.priority, class.QueueBytes, class.Buffered, sent, int64(reg.EcnMarked))
+	r.trace.sample(now, id, r.priority, queue, ingress, sent, int64(reg.EcnMarked))
 }
 
 func (r *recorder) samplePanels(now vtime.Time) {
@@ -182,9 +207,9 @@ func (r *recorder) measure(s *scenario.Series) (v float64, level bool) {
 	state := r.engine.State()
 	switch s.Quantity {
 	case scenario.QueueBytes:
-		return float64(state.Ports[s.Port].Class[r.priority].QueueBytes), true
+		return r.sum(func(k uint8) uint64 { return state.Ports[s.Port].Class[k].QueueBytes }), true
 	case scenario.IngressBytes:
-		return float64(state.Ports[s.Port].Class[r.priority].Buffered), true
+		return r.sum(func(k uint8) uint64 { return state.Ports[s.Port].Class[k].Buffered }), true
 	case scenario.PortState:
 		return float64(state.Ports[s.Port].Class[r.priority].Ternary), true
 	case scenario.CongestedMarks:

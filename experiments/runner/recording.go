@@ -13,13 +13,13 @@ import (
 // recording takes a run's record: all ports, hosts and flows at each sample. One that is nil takes none.
 type recording struct {
 	*replay.Record
-	priority uint8
-	flows    flowSamples
+	data  []uint8 // priorities of data
+	flows flowSamples
 }
 
 func (r *runner) newRecording() *recording {
 	s := r.Scenario
-	rec := &recording{Record: replay.NewRecord(s.Topology, s.Host.DataPriority, len(s.Flows)), priority: s.Host.DataPriority}
+	rec := &recording{Record: replay.NewRecord(s.Topology, s.Host.DataPriority, len(s.Flows)), data: prioritiesOf(s)}
 	rec.flows.interval = s.Sample.Interval
 	rec.flows.waiting = starting{flows: s.Flows, order: byStart(s.Flows), of: func(*scenario.Flow) bool { return rec.Flows() }, begun: &r.recorder.begun}
 	if rec.Flows() {
@@ -44,11 +44,14 @@ func (r *recording) sample(now vtime.Time, e *engine.Engine, flows flowSet) {
 	state := e.State()
 	for i := range e.Plan().Ports {
 		p := &state.Ports[i]
-		class := &p.Class[r.priority]
-		r.Port(i, replay.Port{
-			Queue: class.QueueBytes, Ingress: class.Buffered, Paused: state.Paused(i, r.priority, now), Sent: e.TxBytes(i, r.priority),
-			Marks: p.EcnMarked + p.UeMarked, CNMs: p.CnmsSent,
-		})
+		port := replay.Port{Marks: p.EcnMarked + p.UeMarked, CNMs: p.CnmsSent}
+		for _, priority := range r.data {
+			class := &p.Class[priority]
+			port.Queue, port.Ingress = port.Queue+class.QueueBytes, port.Ingress+class.Buffered
+			port.Sent += e.TxBytes(i, priority)
+			port.Paused = port.Paused || state.Paused(i, priority, now)
+		}
+		r.Port(i, port)
 	}
 	for i, id := range e.Plan().Hosts {
 		cnps := int64(0)

@@ -26,7 +26,7 @@ func (r *runner) flowRecords() flowRecords {
 	for i := range flows.n {
 		end := flows.finished(i)
 		switch f := &flows.qps[i]; {
-		case end == vtime.Never:
+		case end == vtime.Never || r.cut(i):
 		case flows.others(i) != nil:
 			size := int64(r.Scenario.Flows[i].Size)
 			all.alone[i] = alone{r.ideal(i, size), vtime.Time(measure.HPCCAlone(plan, f.Source, f.Destination, f.Ports.Pair, size)) * vtime.Nanosecond}
@@ -46,10 +46,10 @@ func (r *flowRecords) Len() int { return len(r.alone) }
 // Record is that of a flow.
 func (r *flowRecords) Record(flow int) measure.FlowRecord {
 	s, spec, plan := r.run.flows(), &r.run.Scenario.Flows[flow], r.run.Scenario.Topology
-	end := s.finished(flow)
+	end, cut := s.finished(flow), r.run.cut(flow)
 	v := measure.FlowRecord{
-		Tag: spec.Tag, Size: int64(spec.Size), Start: s.start(flow), End: end, Ended: end != vtime.Never,
-		Expected: spec.ExpectUnfinished, Started: s.started(flow), Delivered: s.delivered(flow), Retransmitted: s.retransmitted(flow),
+		Tag: spec.Tag, Size: int64(spec.Size), Start: s.start(flow), End: end, Ended: end != vtime.Never && !cut,
+		Expected: spec.ExpectUnfinished || cut, Started: s.started(flow), Delivered: s.delivered(flow), Retransmitted: s.retransmitted(flow),
 	}
 	if spec.Waits() && !v.Started {
 		v.Start = r.run.engine.Now() // it is at least as late

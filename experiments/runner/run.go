@@ -330,7 +330,7 @@ func (r *runner) addFlows() {
 		send, receive := r.operationsOf(flow)
 		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Send: send, Receive: receive,
-			Ports: ports, Hosts: r.Flows[flow].Hosts, RTT: rtt, Controller: r.nameOf(flow), NewController: controller,
+			Ports: ports, Hosts: r.Flows[flow].Hosts, Traits: r.Flows[flow].Traits, RTT: rtt, Controller: r.nameOf(flow), NewController: controller,
 		})
 	}
 	for i := range r.Scenario.Flows {

@@ -113,7 +113,9 @@ func (r *runner) summariseSwitches(sum *measure.Summary) {
 		for _, port := range plan.Nodes[id].Ports {
 			reg := &state.Ports[port]
 			peak.QueuePeak = max(peak.QueuePeak, r.recorder.congestion.ports[port].peak)
-			peak.Ingress = max(peak.Ingress, int64(reg.Class[r.recorder.priority].Peak))
+			for _, priority := range r.recorder.data {
+				peak.Ingress = max(peak.Ingress, int64(reg.Class[priority].Peak))
+			}
 			peak.Bursts += int64(reg.Bursts)
 			sum.ECNMarks += int64(reg.EcnMarked)
 			sum.UEMarks += int64(reg.UeMarked)

@@ -17,7 +17,7 @@ const mostVictims = 10
 
 func (r *runner) victims() measure.VictimSummary {
 	sum := measure.VictimSummary{Over: victimSlowdown, ByTag: map[string]int{}, Worst: []measure.VictimFlow{}}
-	if r.recorder.pfc.pauses == 0 {
+	if r.recorder.pfc.pauses == 0 || len(r.recorder.data) > 1 { // when ports were congested and paused is known of one priority
 		return sum
 	}
 	plan, ports := r.Scenario.Topology, r.recorder.congestion.ports
@@ -61,6 +61,8 @@ func (r *runner) slowdownSoFar(i int) float64 {
 	s := r.flows()
 	f := &s.qps[i]
 	switch {
+	case r.cut(i):
+		return 0
 	case s.finished(i) != vtime.Never:
 		v := r.records.Record(i)
 		return v.Times.Slowdown()

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -55,9 +56,9 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 	lossless := priorities != 0
 	switch {
 	case !lossless || used:
-	case priorities>>s.Host.DataPriority&1 == 0 && !r.mayBeUnused(scenario.UnusedPFC):
-		v.Worsen(measure.Warn, "%s stopped nothing: it is on priorities %v, and data has priority %d, which is lossy: %s.priorities is what to change",
-			name, settings.Priorities(priorities), s.Host.DataPriority, section)
+	case priorities&s.DataPriorities() == 0 && !r.mayBeUnused(scenario.UnusedPFC):
+		v.Worsen(measure.Warn, "%s stopped nothing: it is on priorities %v, and data has %s, which is lossy: %s.priorities is what to change",
+			name, settings.Priorities(priorities), dataOf(s), section)
 	default:
 		what := "no switch sent a PAUSE"
 		if sum.Credits != nil {
@@ -78,6 +79,14 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 		}
 		v.Note("no congestion control: %s alone slowed senders down, and whoever shares a paused port with them", what)
 	}
+}
+
+// dataOf says which priorities data has.
+func dataOf(s *scenario.Scenario) string {
+	if all := settings.Priorities(s.DataPriorities()); len(all) > 1 {
+		return fmt.Sprintf("priorities %v", all)
+	}
+	return fmt.Sprintf("priority %d", s.Host.DataPriority)
 }
 
 func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {

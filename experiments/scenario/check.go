@@ -49,20 +49,7 @@ func Fits(s *Scenario, spec *cc.Spec) error {
 
 // WhyFits says what of a scenario runs cannot tell the time of (--why); nil: nothing.
 func (s *Scenario) WhyFits() error {
-	for i := range s.Flows {
-		if own := s.Flows[i].own(); own.QPs.Count > 1 {
-			return fmt.Errorf("scenario %s: --why follows flows of one QP, and flow %d (%s) has %d: leave one of the two out", s.Name, i, s.Flows[i].Tag, own.QPs.Count)
-		}
-	}
-	return nil
-}
-
-// LiveFits says what of a flow a live fabric cannot have; nil: nothing.
-func (f *Flow) LiveFits() error {
-	if own := f.own(); own.QPs.Count > 1 {
-		return fmt.Errorf("a flow of %d QPs (%s): a live fabric's flows have one; start as many flows", own.QPs.Count, f.Tag)
-	}
-	return nil
+	return s.simple(fmt.Sprintf("scenario %s: --why", s.Name), func(own *Own) bool { return own.Priority > 0 })
 }
 
 // BoundFits says what of a scenario a bound cannot be given for; nil: nothing.
@@ -72,12 +59,50 @@ func (s *Scenario) BoundFits() error {
 			"with host.entropy %v: "+
 			"--set switch.load_balancing.mode=ecmp and host.entropy=flow have the bound of ECMP's paths", s.Name, s.Switch.Balancing.Mode, s.Host.Entropy)
 	}
+	return s.simple(fmt.Sprintf("scenario %s: a bound", s.Name), func(*Own) bool { return false })
+}
+
+// LiveFits says what of a flow a live fabric cannot have; nil: nothing.
+func (f *Flow) LiveFits() error {
+	own := f.own()
+	if what := own.special(); what != "" {
+		return fmt.Errorf("a flow with %s (%s): a live fabric's flows have none of their own; leave it out", what, f.Tag)
+	}
+	if own.Priority > 0 {
+		return fmt.Errorf("a flow of priority %d (%s): a live fabric's flows have host.data_priority; leave priority out", own.Priority-1, f.Tag)
+	}
+	return nil
+}
+
+// simple says which flow is more than one QP that sends what it has, or else is refused.
+func (s *Scenario) simple(what string, refused func(*Own) bool) error {
 	for i := range s.Flows {
-		if own := s.Flows[i].own(); own.QPs.Count > 1 {
-			return fmt.Errorf("scenario %s: flow %d (%s) has %d QPs, which may take several paths: a bound is of flows with one", s.Name, i, s.Flows[i].Tag, own.QPs.Count)
+		own := s.Flows[i].own()
+		key := own.special()
+		if key == "" && refused(&own) {
+			key = "priority"
+		}
+		if key != "" {
+			return fmt.Errorf("%s is for flows of one QP that send in host.data_priority what they have, and flow %d (%s) has %s: leave one of the two out",
+				what, i, s.Flows[i].Tag, key)
 		}
 	}
 	return nil
+}
+
+// special is a key by which a flow is more than one QP that sends what it has; "" if it is not.
+func (o *Own) special() string {
+	switch {
+	case o.QPs.Count > 1:
+		return "qps"
+	case o.Stop > 0:
+		return "stop"
+	case o.Off > 0:
+		return "on_off"
+	case o.Weight > 0:
+		return "weight"
+	}
+	return ""
 }
 
 // telemetryFits refuses a topology with a link that the telemetry of the controller cannot speak of.
@@ -121,7 +146,7 @@ func trimFits(s *Scenario) error {
 	switch {
 	case !s.Switch.Trim:
 		return nil
-	case lossless>>s.Host.DataPriority&1 != 0:
+	case s.DataPriorities()&^lossless == 0:
 		return fmt.Errorf("switch.trim has no effect: it cuts lossy data that finds no room, and data has priority %d, which is lossless: "+
 			"take that out of the lossless priorities (switch.pfc.priorities: [])", s.Host.DataPriority)
 	case lossless>>s.Host.ControlPriority&1 != 0:

@@ -60,7 +60,7 @@ func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		}
 		ends := between(source, destination)
 		f.Source, f.Destination, f.Pair, f.Named = ends.Source, ends.Destination, ends.Pair, ends.Named
-		f.Extras = t.extras(func(column string) *yamlspec.Value {
+		f.Extras = t.extras(f.Start, func(column string) *yamlspec.Value {
 			if _, there := columns[column]; there {
 				return at(column)
 			}
@@ -87,7 +87,7 @@ type flowReader struct {
 }
 
 // extras are what a row has of its own in columns of these names, nil if nothing. An empty field says nothing.
-func (t *flowReader) extras(column func(string) *yamlspec.Value) *FlowExtras {
+func (t *flowReader) extras(start vtime.Time, column func(string) *yamlspec.Value) *FlowExtras {
 	own := Own{}
 	if at := column(ownController); at != nil && at.Raw() != "" {
 		if spec, err := t.s.lookup(at.Raw()); err != nil {
@@ -104,6 +104,36 @@ func (t *flowReader) extras(column func(string) *yamlspec.Value) *FlowExtras {
 			own.QPs.Count = n
 		}
 	}
+	if at := column("priority"); at != nil && at.Raw() != "" {
+		if n, err := strconv.Atoi(at.Raw()); err != nil || n < 0 || n > 7 {
+			at.Errorf("%q is not a priority from 0 to 7", at.Raw())
+		} else {
+			own.Priority = uint8(1 + n)
+		}
+	}
+	if at := column("weight"); at != nil && at.Raw() != "" {
+		if n, err := strconv.Atoi(at.Raw()); err != nil || n < 1 || n > mostWeight {
+			at.Errorf("%q is not a weight from 1 to %d", at.Raw(), mostWeight)
+		} else if n > 1 {
+			own.Weight = n
+		}
+	}
+	if at := column("stop_ns"); at != nil && at.Raw() != "" {
+		stop, err := units.ParseTime(at.Raw() + "ns")
+		switch {
+		case err != nil:
+			at.Errorf("%q is not a time in nanoseconds", at.Raw())
+		case stop <= start:
+			at.Errorf("stop %v is not after the start, %v", stop, start)
+		default:
+			own.Stop = stop
+		}
+	}
+	return t.shared(own)
+}
+
+// shared are the extras of all flows that have this of their own.
+func (t *flowReader) shared(own Own) *FlowExtras {
 	extras, known := t.owns[own]
 	if !known {
 		extras = own.extras()
@@ -191,7 +221,7 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		return false
 	}
 	w.View.file(name, data)
-	t := flowReader{decoder: d, w: w}
+	t := flowReader{decoder: d, w: w, owns: map[Own]*FlowExtras{}}
 	words := v.Report().Words(path, data)
 	defer words.Close()
 	count := 0
@@ -211,8 +241,9 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		if !words.Int(&group, "priority group", 0, 7) {
 			return false
 		}
+		own := Own{}
 		if group != int(d.s.Host.DataPriority) {
-			words.Last().Errorf("priority group %d: every flow here is of host.data_priority, %d", group, d.s.Host.DataPriority)
+			own.Priority = uint8(1 + group)
 		}
 		if !words.Int(&port, "destination port", 0, 0xFFFF) || !words.Int(&size, "size in bytes", 1, 1<<40) {
 			return false
@@ -232,7 +263,7 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		}
 		f := Flow{
 			Tag: w.Tag, Source: topologies.NodeID(source), Destination: topologies.NodeID(destination),
-			Size: units.Bytes(size), Start: at - d.s.Origin, hpccPort: uint32(1 + port),
+			Size: units.Bytes(size), Start: at - d.s.Origin, hpccPort: uint32(1 + port), Extras: t.shared(own),
 		}
 		if d.defaultTag {
 			f.Tag = hpccTag(port)

@@ -35,7 +35,7 @@ func TestHPCCFlowProblems(t *testing.T) {
 		{"short", "2\n0 3 3 100 1500 2\n1 3 3\n", `flow.txt:3:5: the file ends here, and a destination port is missing`},
 		{"switch", "1 0 2 3 100 1500 2", "flow.txt:1:5: node 2 is the switch s2: flows run between hosts"},
 		{"unknown", "1 0 7 3 100 1500 2", "flow.txt:1:5: destination of a flow 7 is outside 0..4"},
-		{"group", "1 0 1 2 100 1500 2", "flow.txt:1:7: priority group 2: every flow here is of host.data_priority, 3"},
+		{"group", "1 0 1 8 100 1500 2", "flow.txt:1:7: priority group 8 is outside 0..7"},
 		{"early", "1 0 1 3 100 1500 1.9", "flow.txt:1:18: 1.9 s is before the origin, 2s"},
 		{"late", "1 0 1 3 100 1500 2.001", "flow.txt:1:18: start 1ms is not before the run's end (duration 1ms)"},
 		{"itself", "1 0 0 3 100 1500 2", "flow.txt:1:3: h0 would send to itself"},

@@ -49,6 +49,7 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	if own.Recovery == hostagent.SelectiveRepeat && own.Selective.Cap == hostagent.AutoCap {
 		own.Selective.Cap = longestBDP(s.Topology, needs)
 	}
+	own.Quantum = s.Switch.Scheduler.Quantum
 	own.Timestamps = needs.Timestamps
 	own.INT, own.Ternary = needs.INT, ternary(s, needs)
 	switch {
@@ -123,16 +124,22 @@ func (c *flowControllers) of(name string) *cc.Spec {
 // hosts are the settings of the hosts of flows that have something of their own; nil: those of all hosts.
 func (c *flowControllers) hosts(own *Own) *hostagent.Settings {
 	spec := c.of(own.CC)
-	if spec == c.specs[0] {
+	if spec == c.specs[0] && own.Priority == 0 && own.Stop == 0 {
 		return nil
 	}
 	as := *c.s
+	if own.Priority > 0 {
+		as.Host.DataPriority = own.Priority - 1
+	}
 	if c.s.cnpAuto {
 		as.Host.CNPInterval = settings.CNPAuto
 	}
 	as.Host = withCNPInterval(as.Host, spec, spec.Constants(as.ControllerSettings))
 	hosts := HostSettings(&as, spec.Needs)
 	hosts.Ternary = ternary(c.s, c.needs)
+	if own.Stop > 0 {
+		hosts.AckEvery = 1 // so that what it had sent is acknowledged
+	}
 	return hosts
 }
 

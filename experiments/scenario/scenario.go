@@ -108,6 +108,28 @@ type Own struct {
 	CC string
 	// QPs are the queue pairs that it is sent by.
 	QPs QPs
+	// Priority is 1 + the priority of its data; 0: the hosts'.
+	Priority uint8
+	// Traits are how it differs from others of its NIC.
+	hostagent.Traits
+}
+
+// DataPriorities are those that flows' data has, as a set.
+func (s *Scenario) DataPriorities() uint8 { return s.dataOf(s.Host.DataPriority) }
+
+// dataOf is, likewise, what they are where hosts have this one.
+func (s *Scenario) dataOf(host uint8) (set uint8) {
+	for i := range s.Flows {
+		if own := s.Flows[i].own(); own.Priority > 0 {
+			set |= 1 << (own.Priority - 1)
+		} else {
+			set |= 1 << host
+		}
+	}
+	if set == 0 {
+		set = 1 << host
+	}
+	return set
 }
 
 // QPs are the queue pairs of a flow, each with a UDP source port and a congestion control of its own. The flow's end is that of the last.

@@ -67,6 +67,7 @@ type FlowSetup struct {
 type ControllerSetup struct {
 	CC       *cc.Spec
 	Hosts    *hostagent.Settings // of the flow's two ends; nil: those of all hosts
+	Traits   *hostagent.Traits   // nil: none
 	Env      cc.Env
 	Settings cc.Settings
 }
@@ -118,7 +119,10 @@ func (u *Setup) resolveFlows() error {
 			if _, err := spec.New(k.Env, settings); err != nil {
 				return fmt.Errorf("%s: %w", spec.Name, err)
 			}
-			alike = &ControllerSetup{spec, all.hosts(&own), k.Env, settings}
+			alike = &ControllerSetup{CC: spec, Hosts: all.hosts(&own), Env: k.Env, Settings: settings}
+			if own.Traits != (hostagent.Traits{}) {
+				alike.Traits = &k.Traits
+			}
 			resolved[k] = alike
 		}
 		ports, err := portsOf(i, 0)

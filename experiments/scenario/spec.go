@@ -249,13 +249,6 @@ func (d *decoder) decode() {
 	host, sw := m.Get("host"), m.Get("switch")
 	m.Get("quick") // has been applied, or is not wanted
 	d.s.Host = d.hostSettings(host)
-	d.s.Switch = d.switchSettings(sw, d.s.Host.DataPriority)
-	if d.s.Topology != nil {
-		d.s.Topology = d.s.Topology.WithBalancing(engine.Balancing(&d.s.Switch.Balancing, &d.s.Host))
-	}
-	if (d.live || d.s.Switch.Lossless()>>d.s.Host.DataPriority&1 == 0) && !host.Has("retransmit_timeout") {
-		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
-	}
 
 	flows, workloads := m.Get("flows"), m.Get("workloads")
 	d.controllerFiles(controllerValues(m.Get("controllers"), m.Get("cc"), flows, workloads)) // flows are under them
@@ -264,6 +257,14 @@ func (d *decoder) decode() {
 	}
 	d.flows(flows)
 	d.workloads(workloads)
+	data := d.s.DataPriorities() // flows may have their own
+	d.s.Switch = d.switchSettings(sw, data)
+	if d.s.Topology != nil {
+		d.s.Topology = d.s.Topology.WithBalancing(engine.Balancing(&d.s.Switch.Balancing, &d.s.Host))
+	}
+	if (d.live || data&^d.s.Switch.Lossless() != 0) && !host.Has("retransmit_timeout") {
+		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
+	}
 	if !flows.IsMapping() && !workloads.IsMapping() && len(flows.Items()) == 0 && len(workloads.Items()) == 0 {
 		at := m.Key("flows")
 		if at == nil {

@@ -135,7 +135,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	// What the switches do by default is on the data's priority.
 	if own != nil || hosts.DataPriority != d.s.Host.DataPriority {
 		laid := own.Over(sw)
-		switches := d.switchSettings(laid, hosts.DataPriority)
+		switches := d.switchSettings(laid, d.s.dataOf(hosts.DataPriority))
 		variant.Switch = &switches
 	}
 	constants := set.Mapping()

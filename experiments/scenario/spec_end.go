@@ -45,7 +45,7 @@ func (d *decoder) endless(m *yamlspec.Mapping) {
 	}
 	for i := range d.s.Flows {
 		f := &d.s.Flows[i]
-		if f.Size > 0 {
+		if own := f.own(); f.Size > 0 || own.Stop > 0 {
 			continue
 		}
 		plan := d.s.Topology

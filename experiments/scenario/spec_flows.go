@@ -67,6 +67,9 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	m.Get("constant_rate").Rate(&extras.ConstantRate)
 	m.Get("expect_unfinished").Bool(&f.ExpectUnfinished)
 	qps := d.own(m, &extras.Own)
+	if at := m.Get("stop"); extras.Stop > 0 && extras.Stop <= f.Start+extras.Jitter+interval*vtime.Time(count-1) {
+		at.Errorf("stop %v is not after the start, %v", extras.Stop, f.Start+extras.Jitter+interval*vtime.Time(count-1))
+	}
 	if extras.CC != "" && extras.ConstantRate > 0 {
 		m.Get(ownController).Errorf("a flow of constant rate has no congestion control: drop cc or constant_rate")
 	}
@@ -150,10 +153,57 @@ func (d *decoder) qps(v *yamlspec.Value, own *Own) {
 	}
 }
 
+// mostWeight bounds a flow's weight.
+const mostWeight = 1000
+
+// stop reads when a flow is to stop.
+func (d *decoder) stop(v *yamlspec.Value, own *Own) {
+	if !v.Time(&own.Stop) {
+		return
+	}
+	switch end := d.s.Duration; {
+	case own.Stop == 0:
+		v.Errorf("stop 0: the flow would never start; leave it out for one that sends what it has")
+	case end > 0 && own.Stop >= end:
+		v.Errorf("stop %v is not before the run's end (duration %v)", own.Stop, end)
+		own.Stop = 0
+	}
+}
+
+// onOff reads the periods of a flow that does not send all the time.
+func (d *decoder) onOff(v *yamlspec.Value, own *Own) {
+	if v == nil {
+		return
+	}
+	if !v.IsMapping() {
+		v.Errorf("on_off is a mapping such as {on: 10us, off: 40us}")
+		return
+	}
+	m := v.Mapping()
+	on, off := m.Need("on"), m.Need("off")
+	both := on.Time(&own.On) && off.Time(&own.Off)
+	m.Done()
+	if both && (own.On == 0 || own.Off == 0) {
+		v.Errorf("on_off: a time of 0: leave on_off out for a flow that sends all the time")
+		both = false
+	}
+	if !both {
+		own.On, own.Off = 0, 0
+	}
+}
+
 // own reads what flows may have of their own, and is where their QPs are said.
 func (d *decoder) own(m *yamlspec.Mapping, own *Own) (qps *yamlspec.Value) {
 	qps = m.Get("qps")
 	d.qps(qps, own)
+	if priority := 0; m.Get("priority").Int(&priority, 0, 7) {
+		own.Priority = uint8(1 + priority)
+	}
+	if m.Get("weight").Int(&own.Weight, 1, mostWeight) && own.Weight == 1 {
+		own.Weight = 0 // as others have it
+	}
+	d.stop(m.Get("stop"), own)
+	d.onOff(m.Get("on_off"), own)
 	if at, name := m.Get(ownController), ""; at.String(&name) {
 		spec, err := d.s.lookup(name)
 		if err != nil {

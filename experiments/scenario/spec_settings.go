@@ -29,7 +29,7 @@ func (d *decoder) hostSettings(v *yamlspec.Value) hostagent.Settings {
 	return s
 }
 
-// switchSettings reads switch settings, of hosts with this priority of data.
+// switchSettings reads switch settings, where data has these priorities.
 func (d *decoder) switchSettings(v *yamlspec.Value, data uint8) switchagent.Settings {
 	s := settings.DecodeSwitch(v, data)
 	d.locate(v, settings.CheckSwitch(&s))

@@ -89,6 +89,17 @@ type FlowView struct {
 type OwnView struct {
 	CC  string  `json:"cc,omitempty"` // congestion control
 	QPs *QPView `json:"qps,omitempty"`
+	// Priority is absent if it is the hosts'.
+	Priority *int       `json:"priority,omitempty"`
+	Weight   int        `json:"weight,omitempty"` // absent: 1
+	Stop     float64    `json:"stop_ns,omitempty"`
+	OnOff    *OnOffView `json:"on_off,omitempty"`
+}
+
+// OnOffView are the periods of a flow that does not send all the time.
+type OnOffView struct {
+	On  float64 `json:"on_ns"`
+	Off float64 `json:"off_ns"`
 }
 
 // QPView are several QPs of a flow.
@@ -99,7 +110,14 @@ type QPView struct {
 }
 
 func (o *Own) view() OwnView {
-	v := OwnView{CC: o.CC}
+	v := OwnView{CC: o.CC, Weight: o.Weight, Stop: nanoseconds(o.Stop)}
+	if o.Priority > 0 {
+		priority := int(o.Priority) - 1
+		v.Priority = &priority
+	}
+	if o.Off > 0 {
+		v.OnOff = &OnOffView{nanoseconds(o.On), nanoseconds(o.Off)}
+	}
 	if o.QPs.Count > 1 {
 		v.QPs = &QPView{Count: o.QPs.Count, Message: o.QPs.Message}
 	}
@@ -117,6 +135,19 @@ func (v *OwnView) describe() (parts []string) {
 			text += fmt.Sprintf(", messages of %v in turn", q.Message)
 		}
 		parts = append(parts, text)
+	}
+	span := func(ns float64) vtime.Time { return vtime.Time(ns * float64(vtime.Nanosecond)) }
+	if v.Priority != nil {
+		parts = append(parts, fmt.Sprintf("priority %d", *v.Priority))
+	}
+	if v.Weight > 0 {
+		parts = append(parts, fmt.Sprintf("weight %d", v.Weight))
+	}
+	if v.OnOff != nil {
+		parts = append(parts, fmt.Sprintf("%v on, %v off", span(v.OnOff.On), span(v.OnOff.Off)))
+	}
+	if v.Stop > 0 {
+		parts = append(parts, fmt.Sprintf("until %v", span(v.Stop)))
 	}
 	return parts
 }

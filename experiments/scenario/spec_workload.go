@@ -85,6 +85,9 @@ func (d *decoder) workload(v *yamlspec.Value) {
 		qps.Mapping().Key("via").Errorf("via is of a listed flow's QPs: a workload's go where ECMP has them go")
 	}
 	w.View.OwnView = w.own.view()
+	if w.build != nil && w.own.Stop > 0 {
+		m.Get("stop").Errorf("what waits for a flow that is stopped would wait for ever: leave stop out")
+	}
 	m.Done()
 	if w.View.Kind == "" {
 		v.Errorf("a workload says what it is by one of these keys: %s", strings.Join(kinds, ", "))

@@ -262,12 +262,12 @@ const mostReroutes = 64
 
 // cycles warns of routes by which queues can wait for one another in a cycle: the plan's own, and those that follow faults.
 func (w *warner) cycles() {
-	plan, s, host := w.s.Topology, &w.s.Switch, &w.s.Host
+	plan, s := w.s.Topology, &w.s.Switch
 	lossless := s.PFC.Priorities
 	if s.FlowControl == switchagent.FlowCBFC {
 		lossless = s.CBFC.Priorities
 	}
-	if lossless&(1<<host.DataPriority) == 0 || len(w.only) > 0 {
+	if lossless&w.data() == 0 || len(w.only) > 0 {
 		return
 	}
 	every, free, paths := w.trips()
@@ -402,10 +402,21 @@ func (w *warner) reroutes() (states []linkState) {
 	return states
 }
 
+// data are the priorities of flows' data; in a live fabric the hosts'.
+func (w *warner) data() uint8 {
+	if w.live {
+		return 1 << w.s.Host.DataPriority
+	}
+	return w.s.DataPriorities()
+}
+
 // used are the priorities that a run's packets have.
 func (w *warner) used() (set uint8) {
 	host := HostSettings(w.s, w.needs)
-	set = 1<<host.DataPriority | 1<<host.ACKPriority()
+	set = w.data()
+	if !host.ACKsWithData {
+		set |= 1 << host.ControlPriority
+	}
 	if host.Notify != hostagent.NotifyNone {
 		set |= 1 << host.ControlPriority
 	}
@@ -421,9 +432,13 @@ const cnmPriority = 7
 // carries says what the run's packets are and which priorities they have.
 func (w *warner) carries() string {
 	host := HostSettings(w.s, w.needs)
-	text := fmt.Sprintf("data has priority %d, ACK, NAK and CNP %d", host.DataPriority, host.ControlPriority)
+	data := fmt.Sprintf("priority %d", host.DataPriority)
+	if set := w.data(); set&(set-1) != 0 || set != 1<<host.DataPriority {
+		data = fmt.Sprintf("priorities %v", settings.Priorities(set))
+	}
+	text := fmt.Sprintf("data has %s, ACK, NAK and CNP %d", data, host.ControlPriority)
 	if host.ACKsWithData {
-		text = fmt.Sprintf("data, ACK and NAK have priority %d", host.DataPriority)
+		text = fmt.Sprintf("data, ACK and NAK have %s", data)
 		if host.Notify != hostagent.NotifyNone {
 			text += fmt.Sprintf(", CNP %d", host.ControlPriority)
 		}
@@ -441,7 +456,7 @@ func (w *warner) priorities() {
 	if s.FlowControl == switchagent.FlowCBFC {
 		name, key, set = "credits are", "cbfc.priorities", s.CBFC.Priorities
 	}
-	data := uint8(1) << w.s.Host.DataPriority
+	data := w.data()
 	if idle := set &^ w.used(); idle != 0 {
 		why := ""
 		if set&data == 0 {

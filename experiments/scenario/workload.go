@@ -204,6 +204,9 @@ func (s *Scenario) inherit(flows []Flow, base Own) {
 			own := f.own()
 			own.CC = cmp.Or(own.CC, base.CC)
 			own.QPs = cmp.Or(own.QPs, base.QPs)
+			own.Priority = cmp.Or(own.Priority, base.Priority)
+			own.Weight, own.Stop = cmp.Or(own.Weight, base.Weight), cmp.Or(own.Stop, base.Stop)
+			own.On, own.Off = cmp.Or(own.On, base.On), cmp.Or(own.Off, base.Off)
 			extras = own.extras()
 			all[f.Extras] = extras
 		}

@@ -75,6 +75,10 @@ type flow struct {
 	CC           string // its own congestion control; empty: the case's
 	QPs          int    // 0: one
 	Message      units.Bytes
+	Priority     int // 1 + its own; 0: the hosts'
+	Weight       int // 0: 1
+	Stop         vtime.Time
+	On, Off      vtime.Time
 }
 
 func (c *testCase) clone() *testCase {
@@ -135,6 +139,18 @@ func (c *testCase) yaml() string {
 			rest += fmt.Sprintf(", qps: {count: %d, message: %dB}", f.QPs, f.Message)
 		case f.QPs > 1:
 			rest += fmt.Sprintf(", qps: %d", f.QPs)
+		}
+		if f.Priority > 0 {
+			rest += fmt.Sprintf(", priority: %d", f.Priority-1)
+		}
+		if f.Weight > 0 {
+			rest += fmt.Sprintf(", weight: %d", f.Weight)
+		}
+		if f.Stop > 0 {
+			rest += fmt.Sprintf(", stop: %dps", f.Stop)
+		}
+		if f.Off > 0 {
+			rest += fmt.Sprintf(", on_off: {on: %dps, off: %dps}", f.On, f.Off)
 		}
 		w("  - {from: %s, to: %s, size: %s, start: %dps%s}", c.Fabric.end(f.From, f.FromPort), c.Fabric.end(f.To, f.ToPort), size, f.Start, rest)
 	}

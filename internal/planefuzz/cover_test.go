@@ -221,6 +221,15 @@ func features(r *run) []string {
 	on(preset, "preset rate")
 	on(mixed, "congestion controls of flows")
 	on(len(r.setup.QPs) > 0, "several QPs")
+	set := s.DataPriorities()
+	on(set&(set-1) != 0, "several data priorities")
+	for _, f := range r.setup.Flows {
+		if t := f.Traits; t != nil {
+			on(t.Stop > 0 && !slices.Contains(names, "stopped flow"), "stopped flow")
+			on(t.Off > 0 && !slices.Contains(names, "on and off"), "on and off")
+			on(t.Weight > 0 && !slices.Contains(names, "weighted flow"), "weighted flow")
+		}
+	}
 	on(e.OpenFlows() == 0, "all flows ended")
 	on(ended > 0, "a flow ended")
 	on(e.Created == e.Ended, "fabric empty at the end")

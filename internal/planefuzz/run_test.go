@@ -64,7 +64,7 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 		}
 		ports.Pair = f.Pair
 		r.engine.AddFlow(engine.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Ports: ports, Hosts: u.Flows[u.Flow(i)].Hosts,
+			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Ports: ports, Hosts: u.Flows[u.Flow(i)].Hosts, Traits: u.Flows[u.Flow(i)].Traits,
 			NewController: u.NewController,
 		})
 	}

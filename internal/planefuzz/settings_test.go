@@ -289,6 +289,18 @@ func (c *testCase) drawOwn(d chooser) {
 			if f.ConstantRate == 0 && d.chance("own congestion control", 40) {
 				f.CC = pick(d, "own congestion control", cc.Names()...)
 			}
+			if d.chance("own priority", 25) {
+				f.Priority = 1 + d.Int("priority", 0, 7)
+			}
+			if d.chance("weight", 25) {
+				f.Weight = d.Int("weight", 1, 9)
+			}
+			if d.chance("stop", 15) {
+				f.Stop = f.Start + d.time("until the stop", 1, c.Duration/2)
+			}
+			if d.chance("on and off", 15) {
+				f.On, f.Off = d.time("on", vtime.Microsecond, c.Duration/2), d.time("off", vtime.Microsecond, c.Duration/2)
+			}
 			if c.Hash == topologies.HashOwn && d.chance("QPs", 25) {
 				f.QPs = d.Int("number of QPs", 2, 5)
 				if d.chance("messages", 40) {
@@ -298,7 +310,8 @@ func (c *testCase) drawOwn(d chooser) {
 		}
 	}
 	for i := len(c.Flows) - 1; i >= 0 && !c.runnable(); i-- {
-		c.Flows[i].CC, c.Flows[i].QPs = "", 0
+		f := &c.Flows[i]
+		f.CC, f.QPs, f.Priority, f.Stop = "", 0, 0, 0
 	}
 	if !c.runnable() {
 		c.Controller, c.Constants = "none", nil

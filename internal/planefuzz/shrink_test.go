@@ -43,6 +43,9 @@ func (c *testCase) sound() bool {
 		if line := c.Fabric.Hosts[f.From].Rate; f.StartRate > line || f.ConstantRate > line {
 			return false
 		}
+		if f.Stop > 0 && (f.Stop <= f.Start || f.Stop >= c.Duration) {
+			return false
+		}
 	}
 	return len(c.Flows) > 0 && len(c.Fabric.Hosts) > 1 && c.faultsFit()
 }
@@ -175,6 +178,10 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 		each(func(f *flow) { f.StartRate, f.ConstantRate = 0, 0 })
 		each(func(f *flow) { f.CC = "" })
 		each(func(f *flow) { f.QPs = max(0, f.QPs-1) })
+		each(func(f *flow) { f.Priority = 0 })
+		each(func(f *flow) { f.Weight = 0 })
+		each(func(f *flow) { f.Stop = 0 })
+		each(func(f *flow) { f.On, f.Off = 0, 0 })
 		each(func(f *flow) { f.QPs, f.Message = 0, 0 })
 		each(func(f *flow) {
 			if f.Size == 0 {

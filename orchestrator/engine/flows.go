@@ -21,7 +21,8 @@ type FlowConfig struct {
 	Start               vtime.Time // of a flow that an operation sends: set when it does
 	Ports               Ports      // with the addresses they decide the path (ECMP)
 	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts. Flows may share them.
-	Hosts *hostagent.Settings
+	Hosts  *hostagent.Settings
+	Traits *hostagent.Traits // nil: none
 	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is called in messages.
 	// Millions of flows may share it.
 	NewController func(flow int) (cc.Controller, error)
@@ -134,7 +135,10 @@ func (e *Engine) Reserve(flows int) { e.flows = slices.Grow(e.flows, flows) }
 func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	f := Flow{FlowConfig: c, Number: e.added, Finished: vtime.Never, timerAt: vtime.Never}
 	e.added++
-	e.reports = e.reports || c.Hosts != nil && c.Hosts.Notify == hostagent.NotifyPCN
+	if h := c.Hosts; h != nil {
+		e.reports = e.reports || h.Notify == hostagent.NotifyPCN
+		e.data |= 1 << h.DataPriority
+	}
 	if n := len(e.vacant); n > 0 {
 		id = int(e.vacant[n-1])
 		e.vacant = e.vacant[:n-1]
@@ -143,7 +147,7 @@ func (e *Engine) AddFlow(c FlowConfig) (id int) {
 		id = len(e.flows)
 		e.flows = append(e.flows, f)
 	}
-	if c.Size > 0 {
+	if c.Size > 0 || c.Traits != nil && c.Traits.Stop > 0 {
 		e.open++
 	}
 	if c.Send > 0 || c.Receive > 0 {
@@ -219,7 +223,7 @@ func (l *lane) startFlow(id int) error {
 		l.receivers = append(l.receivers, f.Receiver)
 	}
 	f.Sender, err = l.nics[port.Interface].Start(l.now, hostagent.SenderConfig{
-		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, TellSent: f.Send > 0,
+		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, Traits: f.Traits, TellSent: f.Send > 0,
 	})
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
@@ -292,6 +296,9 @@ func (r *region) Done(now vtime.Time, s *hostagent.Sender) {
 	l := r.lane
 	f := &l.flows[s.Flow]
 	f.Finished = now
+	if s.Halted() {
+		f.Size = s.Acked()
+	}
 	l.open--
 	l.ended = append(l.ended, int32(s.Flow))
 	if len(l.regions) == 1 {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math/bits"
+
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/switchagent"
@@ -107,7 +109,7 @@ func (l *lane) pull(p *port) (*frame.Frame, vtime.Time) {
 	}
 	if l.countsFrames && l.nics[p.index].Waiting() {
 		// The NIC has not said what it would send next, so that there has to be room for the longest.
-		l.flowControl.gate(l, p, 1<<l.hosts.DataPriority|1<<l.hosts.ControlPriority, l.longest)
+		l.flowControl.gate(l, p, 1<<l.hosts.DataPriority|1<<l.hosts.ControlPriority|l.data, l.longest)
 	}
 	f, wake := l.choose(p, registers)
 	if f == nil {
@@ -127,6 +129,13 @@ func (l *lane) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) 
 	var off uint8
 	ends := vtime.Never
 	for _, priority := range [...]uint8{l.hosts.DataPriority, l.hosts.ControlPriority} {
+		if until := vtime.Time(registers.Class[priority].PausedUntil); until > l.now {
+			off |= 1 << priority
+			ends = min(ends, until)
+		}
+	}
+	for more := l.data &^ (1<<l.hosts.DataPriority | 1<<l.hosts.ControlPriority); more != 0; more &= more - 1 {
+		priority := bits.TrailingZeros8(more)
 		if until := vtime.Time(registers.Class[priority].PausedUntil); until > l.now {
 			off |= 1 << priority
 			ends = min(ends, until)

@@ -104,8 +104,9 @@ type fabric struct {
 	steps
 	features  Features
 	seed      uint64
-	longest   int  // frame that a NIC sends, in bytes
-	byPort    bool // frames that arrive at one time do so in the order of ports: regions driven apart know no other
+	longest   int   // frame that a NIC sends, in bytes
+	data      uint8 // data priorities that flows have of their own
+	byPort    bool  // frames that arrive at one time do so in the order of ports: regions driven apart know no other
 	rerouted  bool
 	watchdogs []watch        // by port and priority; nil: no switch has one
 	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live

@@ -217,7 +217,8 @@ func (l *lane) lacksHeadroom(p *port, priority uint8) string {
 
 // answersPaused says whether a port is that of a host whose answers have a priority, and are sent although it is paused.
 func (l *lane) answersPaused(p *port, priority uint8) bool {
-	return !p.isSwitch && l.hosts.ACKsWhenPaused && (priority == l.hosts.ACKPriority() || priority == l.hosts.ControlPriority)
+	return !p.isSwitch && l.hosts.ACKsWhenPaused &&
+		(priority == l.hosts.ACKPriority() || priority == l.hosts.ControlPriority || l.hosts.ACKsWithData && l.data>>priority&1 != 0)
 }
 
 // fillDetector writes what a switch's congestion detector goes by into the pipelines' tables.

@@ -1,0 +1,50 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestOwnTogether: which congestion controls flows of one run may have, and what does not go with flows of their own.
+func TestOwnTogether(t *testing.T) {
+	text := func(run, own string) string {
+		return "topology: star\nduration: 1ms\ncontrollers: [" + run + "]\nflows: [{from: h0, to: h1, size: 1KB}, {from: h0, to: h1, size: 1KB, " + own + "}]\n"
+	}
+	for _, c := range []struct{ run, own, want string }{
+		{"dcqcn", "cc: hpcc", ""},
+		{"dcqcn", "cc: dcon", ""},
+		{"none", "cc: pcn", ""},
+		{"pcn", "cc: swift", ""},
+		{"dcqcn", "cc: dctcp", "cannot share switches: these mark packets in one way, and dcqcn needs them to mark by ECN, dctcp by ECN with a step"},
+		{"pcn", "cc: dcqcn", "pcn needs them to mark by PCN's rule, dcqcn by ECN"},
+		{"hpcc", "cc: timely", ""},
+	} {
+		s, err := Parse("x.yaml", []byte(text(c.run, c.own)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch err := Check(s, s.Controllers); {
+		case c.want == "" && err != nil:
+			t.Errorf("%s, %s: %v", c.run, c.own, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s, %s: %v, want %q", c.run, c.own, err, c.want)
+		}
+	}
+	for own, want := range map[string][3]bool{ // --why, bound, live
+		"cc: swift":                       {true, true, true},
+		"qps: 2":                          {},
+		"stop: 5us":                       {},
+		"on_off: {on: 1us, off: 1us}":     {},
+		"weight: 2":                       {},
+		"priority: 4":                     {false, true, false},
+		"expect_unfinished: true, qps: 1": {true, true, true},
+	} {
+		s, err := Parse("x.yaml", []byte(text("dcqcn", own)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [3]bool{s.WhyFits() == nil, s.BoundFits() == nil, s.Flows[1].LiveFits() == nil}; got != want {
+			t.Errorf("%s: --why, bound and live take it: %v, want %v", own, got, want)
+		}
+	}
+}
