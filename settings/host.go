@@ -72,7 +72,7 @@ func Host(s *hostagent.Settings) Table {
 		{
 			Parameter: schema.Parameter{
 				Name: "retransmit_timeout", Kind: schema.Time,
-				Default: "`0s`: never; `1ms` if the data's priority is lossy, or faults or a watchdog may lose frames",
+				Default: "`0s`: never; `1ms` if the data's priority is lossy, if faults or a watchdog may lose frames, or if load balancing has go-back-N refuse some",
 				Doc:     "time without progress after which a flow goes back to the first packet not acknowledged",
 			},
 			value: span(&s.RetransmitTimeout),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -213,6 +214,8 @@ type decoder struct {
 	names []string
 
 	defaultTag bool // the workload that is read gives its flows no tag
+
+	followers []*hostagent.Settings // of variants, whose retransmit_timeout is the scenario's
 }
 
 func (d *decoder) decode() {

@@ -128,7 +128,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		laid := ownHost.Over(host)
 		hosts = d.hostSettings(laid)
 		if !laid.Has("retransmit_timeout") {
-			hosts.RetransmitTimeout = d.s.Host.RetransmitTimeout
+			d.followers = append(d.followers, &hosts)
 		}
 		variant.Host = &hosts
 	}

@@ -1,10 +1,13 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -62,7 +65,8 @@ func (d *decoder) shareLinks(a, b []topologies.PortID) bool {
 	return shareAny(link(a), link(b))
 }
 
-// repairs sees to it that flows recover from what faults and watchdogs lose: a lost tail would never be missed.
+// repairs sees to it that flows recover from what faults and watchdogs lose, from what lossy queues drop, and from what go-back-N refuses as
+// packets overtake each other: a lost tail would never be missed.
 func (d *decoder) repairs(host *yamlspec.Value) {
 	loses := slices.ContainsFunc(d.s.Faults, func(f Fault) bool { return settings.FaultOf(f.Kind).Loses })
 	drops := func(s *switchagent.Settings) bool { return s.PFC.Watchdog.On() && !s.PFC.Watchdog.Forward }
@@ -70,11 +74,34 @@ func (d *decoder) repairs(host *yamlspec.Value) {
 	for i := range d.s.Variants {
 		loses = loses || d.s.Variants[i].Switch != nil && drops(d.s.Variants[i].Switch)
 	}
+	refuses := func(s *switchagent.Settings, h *hostagent.Settings) bool {
+		return h.Recovery == hostagent.GoBackN && engine.Balancing(&s.Balancing, h).Moving
+	}
+	overtake := refuses(&d.s.Switch, &d.s.Host)
+	given := host.Has("retransmit_timeout")
 	switch {
-	case !loses:
-	case !host.Has("retransmit_timeout"):
+	case !loses && !overtake:
+	case !given:
 		d.s.Host.RetransmitTimeout = max(d.s.Host.RetransmitTimeout, lossyTimeout)
-	case d.s.Host.RetransmitTimeout == 0:
+	case d.s.Host.RetransmitTimeout != 0:
+	case !loses:
+		host.At("retransmit_timeout").Errorf("where load balancing has packets overtake each other, a flow whose last ones go-back-N refuses would wait for ever: give a time, "+
+			"leave it out for %v, or set recovery: selective", lossyTimeout)
+	default:
 		host.At("retransmit_timeout").Errorf("with faults or a PFC watchdog that lose frames, a flow whose last packets are lost would wait for ever: give a time, or leave it out for %v", lossyTimeout)
+	}
+	for i := range d.s.Variants {
+		v := &d.s.Variants[i]
+		if given || v.Host != nil && !slices.Contains(d.followers, v.Host) {
+			continue // the user has said
+		}
+		sw, hosts := cmp.Or(v.Switch, &d.s.Switch), *cmp.Or(v.Host, &d.s.Host)
+		hosts.RetransmitTimeout = d.s.Host.RetransmitTimeout
+		if refuses(sw, &hosts) || d.s.dataOf(hosts.DataPriority)&^sw.Lossless() != 0 {
+			hosts.RetransmitTimeout = max(hosts.RetransmitTimeout, lossyTimeout)
+		}
+		if v.Host != nil || hosts.RetransmitTimeout != d.s.Host.RetransmitTimeout {
+			v.Host = &hosts
+		}
 	}
 }

@@ -126,6 +126,44 @@ func TestFaultMistakes(t *testing.T) {
 	}
 }
 
+// TestRetransmitTimeout: where a frame may be lost, or refused by go-back-N as others overtake it, flows get a timeout unless they have been given one;
+// variants that have host settings of their own, too.
+func TestRetransmitTimeout(t *testing.T) {
+	const fault = "  - {at: 1ms, link: \"leaf0:spine0\", loss: 1}\n"
+	ms := vtime.Millisecond
+	for _, c := range []struct {
+		faults, text  string
+		base, variant vtime.Time
+	}{
+		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, host: {ack_every: 2}}]", 0, 0},
+		{fault, "controllers: [dcqcn, {name: v, cc: dcqcn, host: {ack_every: 2}}]", ms, ms},
+		{fault, "controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 2ms}}]", ms, 2 * ms},
+		{fault, "host: {retransmit_timeout: 3ms}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, host: {ack_every: 2}}]", 3 * ms, 3 * ms},
+		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, switch: {pfc: {priorities: []}}}]", 0, ms},
+		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]", 0, ms},
+		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}, host: {recovery: selective}}]", 0, 0},
+		{"", "switch: {load_balancing: {mode: adaptive}}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, set: {g: 0.1}}]", ms, ms},
+		{"", "switch: {load_balancing: {mode: spray}}\nhost: {recovery: selective}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, host: {recovery: go-back-n}}]", 0, ms},
+	} {
+		text := lab.WithFaults(c.faults)
+		if c.faults == "" {
+			text = strings.Replace(text, "faults:\n", "", 1)
+		}
+		s := parse(t, text+c.text)
+		variant := s.Variants[0].Host
+		if variant == nil {
+			variant = &s.Host
+		}
+		if s.Host.RetransmitTimeout != c.base || variant.RetransmitTimeout != c.variant {
+			t.Errorf("%s%s: retransmit_timeout %v, of the variant %v, want %v and %v", c.faults, c.text, s.Host.RetransmitTimeout, variant.RetransmitTimeout, c.base, c.variant)
+		}
+	}
+	_, err := Parse("x.yaml", []byte(strings.Replace(lab.WithFaults(""), "faults:\n", "", 1)+"switch: {load_balancing: {mode: spray}}\nhost: {retransmit_timeout: 0s}"), nil)
+	if err == nil || !strings.Contains(err.Error(), "has packets overtake each other") {
+		t.Errorf("%v, want one about packets that overtake each other", err)
+	}
+}
+
 // TestFaultSettings: --set reaches into faults by their names, and into the watchdog.
 func TestFaultSettings(t *testing.T) {
 	s := mustLoad(t, "link-failure", "faults.cut.at=2ms", "faults.cut.reroute=never", "switch.pfc.watchdog.detect=1ms")
