@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -143,5 +144,59 @@ func TestEntropyOfHosts(t *testing.T) {
 		if got := strings.Join(Warnings(s, []string{c.controller}), "\n"); c.refused == "" && got != c.warn {
 			t.Errorf("%v: %q, want %q", c.sets, got, c.warn)
 		}
+	}
+}
+
+// One seed for all polarises a fat-tree's second choice, and a hash of addresses alone that of flows between one pair; hashes of one's own do not.
+func TestWarningsOfPolarisation(t *testing.T) {
+	const flows = `
+name: polarised
+topology: {fattree: {k: 8}}
+duration: 1ms
+controllers: [dcqcn]
+workloads:
+  - permutation: {size: 100KB}
+`
+	for _, c := range []struct{ set, want string }{
+		{"{}", ""},
+		{"{seed: own}", ""},
+		{"{seed: 1}", "hashes are polarised at "},
+		{"{seed: 77}", "hashes are polarised at "},
+		{"{fields: ports}", ""},
+		{"{mode: spray}", ""},
+	} {
+		s, err := Parse("polarised.yaml", []byte(flows), []string{"switch.load_balancing=" + c.set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n")
+		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.set, got, c.want)
+		}
+		if c.want != "" && !strings.Contains(got, "which take 1 of them") {
+			t.Errorf("%s: %q", c.set, got)
+		}
+	}
+	s, err := Parse("balanced.yaml", []byte(balanced), []string{"switch.load_balancing.fields=addresses", "flows=[{from: h0, to: h2, size: 100KB, count: 40, interval: 0s}]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); !strings.HasPrefix(got, "hashes are polarised at leaf0: leaf0 has 2 equal-cost ports for 40 flows, which take 1 of them; they hash addresses only") {
+		t.Errorf("%q", got)
+	}
+}
+
+// The logarithm of a probability that can be worked out by hand: of 10 flows over 4 ports, all take one of 4 with 4*(1/4)^10.
+func TestChance(t *testing.T) {
+	for n, want := range map[int]bool{1: false, 10: false, 40: true} { // each once in 20: -3
+		if got := improbable(slices.Repeat([]float64{-3}, n)); got != want {
+			t.Errorf("%d at once: %v", n, got)
+		}
+	}
+	if improbable([]float64{-24}) || !improbable([]float64{-26}) { // 26-1-ln 26 is above 21
+		t.Error("one alone")
+	}
+	if got, want := chance(4, 1, 10), math.Log(4)+10*math.Log(0.25); math.Abs(got-want) > 1e-9 {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

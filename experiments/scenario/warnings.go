@@ -500,12 +500,8 @@ func (w *warner) balancing() {
 	}
 }
 
-// mostPolarised bounds the flows whose paths polarisation looks at, and improbable is the logarithm of the probability below which an uneven
-// choice is none of chance.
-const (
-	mostPolarised = 20_000
-	improbable    = -21 // 1e-9
-)
+// mostPolarised bounds the flows whose paths polarisation looks at.
+const mostPolarised = 20_000
 
 // polarisation warns of switches that choose among far fewer of their equal-cost ports than a hash of their flows alone would: the switches
 // before them have chosen those flows by the same hash, or what is hashed is the same of all.
@@ -544,20 +540,33 @@ func (w *warner) polarisation() {
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(choices), func(a, b choice) int { return cmp.Or(cmp.Compare(a.sw, b.sw), cmp.Compare(a.group, b.group)) })
+	byTier := map[int][]choice{}
+	for _, key := range keys {
+		tier := plan.Nodes[plan.Switch[key.sw]].Tier
+		byTier[tier] = append(byTier[tier], key)
+	}
 	var names []string
 	var example string
-	for _, key := range keys {
-		c := choices[key]
-		n, used := len(routes.Groups[key.group]), len(c.ports)
-		if used == n || chance(n, used, c.flows) > improbable {
+	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
+		var all []float64
+		for _, key := range byTier[tier] {
+			c := choices[key]
+			all = append(all, chance(len(routes.Groups[key.group]), len(c.ports), c.flows))
+		}
+		if !improbable(all) {
 			continue
 		}
-		name := plan.Nodes[plan.Switch[key.sw]].Name
+		worst := slices.Index(all, slices.Min(all))
 		if names == nil {
-			example = fmt.Sprintf("%s has %d equal-cost ports for %d flows, which take %d of them", name, n, c.flows, used)
+			key := byTier[tier][worst]
+			c := choices[key]
+			example = fmt.Sprintf("%s has %d equal-cost ports for %d flows, which take %d of them",
+				plan.Nodes[plan.Switch[key.sw]].Name, len(routes.Groups[key.group]), c.flows, len(c.ports))
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		for i, key := range byTier[tier] {
+			if name := plan.Nodes[plan.Switch[key.sw]].Name; all[i] < 0 && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	if names == nil {
@@ -576,7 +585,18 @@ func chance(n, used, flows int) float64 {
 	for i := range used {
 		ways += math.Log(float64(n-i) / float64(i+1))
 	}
-	return ways + float64(flows)*math.Log(float64(used)/float64(n))
+	return min(0, ways+float64(flows)*math.Log(float64(used)/float64(n)))
+}
+
+// improbable says whether what these are the logarithms of the probabilities of comes together less than once in 10^9. The logarithm of a probability
+// that is uniform has an exponential distribution, so this is Chernoff's bound of the sum of as many (Fisher's method).
+func improbable(logarithms []float64) bool {
+	const once = 21 // -ln 1e-9, rounded up
+	n, sum := float64(len(logarithms)), 0.0
+	for _, x := range logarithms {
+		sum -= x
+	}
+	return sum > n && sum-n-n*math.Log(sum/n) >= once
 }
 
 // scheduler warns of weights that change nothing: those of priorities that carry nothing, or of one alone, that is served when it
