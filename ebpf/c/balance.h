@@ -32,11 +32,10 @@ static __always_inline __u32 fields_hash(const struct switch_state *sw, const st
 	return ecmp_hash(sw->ecmp_seed, &q);
 }
 
-/* The number of the port whose queue of the priority takes the least time to send. The search begins at random, so that none is
- * preferred among equal ones. */
-static __always_inline __u32 shortest_queue(struct switch_state *sw, __u32 first, __u32 count, __u32 priority)
+/* The number of the port whose queue of the priority takes the least time to send, of count ports from the one at first in the table of next
+ * hops on. The search begins at start, so that none is preferred among equal ones if that is at random. */
+APART __u32 shortest_queue(__u32 start, __u32 first, __u32 count, __u32 priority)
 {
-	__u32 start = random_below(sw, count);
 	__u32 best = start;
 	__u64 best_queue = 0, best_rate = 0;
 
@@ -78,7 +77,7 @@ COLD __u32 balance(struct pass *x, struct switch_state *sw, __u32 node, __u32 le
 	if (choice == CHOICE_RANDOM)
 		return random_below(sw, count);
 	if (choice == CHOICE_ADAPTIVE)
-		return shortest_queue(sw, first, count, p->tos >> 5);
+		return shortest_queue(random_below(sw, count), first, count, p->tos >> 5);
 	hash = ecmp_hash(sw->ecmp_seed, p);
 	f = flowlet_at(node * FLOWLETS + ((choice == CHOICE_ROUND_ROBIN ? leaf : hash) & (FLOWLETS - 1)));
 	if (!f)
@@ -87,7 +86,7 @@ COLD __u32 balance(struct pass *x, struct switch_state *sw, __u32 node, __u32 le
 		return (__u32)((f->choice++ + murmur_word(sw->ecmp_seed, leaf)) % count);
 	if (!f->last || x->now - f->last >= sw->flowlet_gap) {
 		if (choice == CHOICE_ADAPTIVE_FLOWLET)
-			pick = shortest_queue(sw, first, count, p->tos >> 5);
+			pick = shortest_queue(random_below(sw, count), first, count, p->tos >> 5);
 		else
 			pick = random_below(sw, count);
 		f->choice = pick;

@@ -13,6 +13,9 @@ enum frame_mark { FRAME_MARK = 0x70617573 };
 /* What few frames need. The verifier knows most about one function. */
 #define COLD static __always_inline
 
+/* What has a long loop. The verifier looks at a function that is not static by itself, once, and not at all that follows for each turn. */
+#define APART __noinline
+
 /* The engine sets max_entries to the fabric's size as it loads the object. */
 #define TABLE(name, value_type)                    \
 	struct {                                   \

@@ -13,6 +13,7 @@ typedef unsigned long long __u64;
 
 /* What few frames need is kept out of what all do: the compiler in process spends fewer registers on it. */
 #define COLD static __attribute__((noinline))
+#define APART static __always_inline
 
 /* The frame's first bytes. The engine copies them in, up to the end of what the pipelines will look at, and, where a frame
  * comes out, out again. */

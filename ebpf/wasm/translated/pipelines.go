@@ -3999,123 +3999,119 @@ func (m *Module) fn10(v0, v1, v2, v3, v4, v5 int32) int32 {
 					goto l22
 				}
 			l21:
+				t66 := int64(load64(m.memory, uint64(uint32(v0))+136))
+				t67 := v0
+				v11 = t66
+				store64(m.memory, uint64(uint32(t67))+136, uint64(v11+i64(1)))
+				t68 := int64(load64(m.memory, uint32(v0+i32(96))))
+				v11 = v11*i64(-0x61c8864680b583eb) + t68 + i64(-0x61c8884680b583eb)
+				v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
+				v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
+				v0 = int32(int64(uint64((int64(uint64(v11)>>63)^int64(uint64(v11)>>32))*int64(uint32(v4))) >> 32))
 				{
+					if v6 == i32(7) {
+						goto l23
+					}
+					v9 = v0
+					goto l24
+				l23:
 					{
-						if v6 != i32(7) {
-							goto l23
-						}
-						t66 := int64(load64(m.memory, uint64(uint32(v0))+136))
-						t67 := v0
-						v11 = t66
-						store64(m.memory, uint64(uint32(t67))+136, uint64(v11+i64(1)))
-						t68 := int64(load64(m.memory, uint32(v0+i32(96))))
-						v11 = v11*i64(-0x61c8864680b583eb) + t68 + i64(-0x61c8884680b583eb)
-						v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
-						v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
-						v0 = int32(int64(uint64((int64(uint64(v11)>>63)^int64(uint64(v11)>>32))*int64(uint32(v4))) >> 32))
-						{
-							t69 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-							v6 = t69
-							if v6 != 0 {
-								t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-								v13 = t70
-								if v13 != 0 {
-									t71 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-									v16 = t71
-									t72 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-									v17 = t72
-									v6 = v6 + (v3+v0)<<3
-									v12 = i64(0)
-									t73 := int32(m.memory[uint64(uint32(v5))+13])
-									v18 = int32(uint32(t73)>>5) << 6
-									v5 = i32(0)
-									v9 = v0
-									v14 = i64(0)
-								l30:
-									{
-										if v4+v5 == 0 {
-											goto l25
-										}
-										t75 := v17
-										t76 := v3 + v0
-										p74 := v4
-										if uint32(v0) < uint32(v4) {
-											p74 = i32(0)
-										}
-										v2 = p74
-										if uint32(t75) <= uint32(t76-v2) {
-											goto l25
-										}
-										t77 := int32(load32(m.memory, uint32(v6-v2<<3)))
-										t78 := v16
-										v7 = t77
-										if uint32(t78) <= uint32(v7) {
-											goto l25
-										}
-										v7 = v13 + v7*i32(1088)
-										t79 := int64(load64(m.memory, uint32(v7+v18+i32(72))))
-										v11 = t79
-										{
-											{
-												if v5 != 0 {
-													goto l27
-												}
-												t80 := int64(load32(m.memory, uint64(uint32(v7))+876))
-												v15 = t80
-												goto l28
-											}
-										l27:
-											t81 := int64(load32(m.memory, uint64(uint32(v7))+876))
-											t82 := v11 * v14
-											t83 := v12
-											v15 = t81
-											if uint64(t82) >= uint64(t83*v15) {
-												goto l29
-											}
-										}
-									l28:
-										v9 = v0 - v2
-										v14 = v15
-										v12 = v11
-									l29:
-										v6 = v6 + i32(8)
-										v0 = v0 + i32(1)
-										v5 = v5 + i32(-1)
-										if v5 != i32(-256) {
-											goto l30
-										}
-										goto l25
-									}
-								}
-								v9 = v0
-								goto l25
-							}
-							v9 = v0
+						t69 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+						v6 = t69
+						if v6 != 0 {
 							goto l25
 						}
+						v9 = v0
+						goto l24
 					}
-				l23:
-					t84 := int64(load64(m.memory, uint64(uint32(v0))+136))
-					t85 := v0
-					v11 = t84
-					store64(m.memory, uint64(uint32(t85))+136, uint64(v11+i64(1)))
-					t86 := int64(load64(m.memory, uint32(v0+i32(96))))
-					v11 = v11*i64(-0x61c8864680b583eb) + t86 + i64(-0x61c8884680b583eb)
-					v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
-					v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
-					v9 = int32(int64(uint64((int64(uint64(v11)>>63)^int64(uint64(v11)>>32))*int64(uint32(v4))) >> 32))
+				l25:
+					{
+						t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+						v13 = t70
+						if v13 != 0 {
+							goto l26
+						}
+						v9 = v0
+						goto l24
+					}
+				l26:
+					t71 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+					v16 = t71
+					t72 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+					v17 = t72
+					v6 = v6 + (v3+v0)<<3
+					v12 = i64(0)
+					t73 := int32(m.memory[uint64(uint32(v5))+13])
+					v18 = int32(uint32(t73)>>5) << 6
+					v5 = i32(0)
+					v9 = v0
+					v14 = i64(0)
+				l30:
+					{
+						if v4+v5 == 0 {
+							goto l24
+						}
+						t75 := v17
+						t76 := v3 + v0
+						p74 := v4
+						if uint32(v0) < uint32(v4) {
+							p74 = i32(0)
+						}
+						v2 = p74
+						if uint32(t75) <= uint32(t76-v2) {
+							goto l24
+						}
+						t77 := int32(load32(m.memory, uint32(v6-v2<<3)))
+						t78 := v16
+						v7 = t77
+						if uint32(t78) <= uint32(v7) {
+							goto l24
+						}
+						v7 = v13 + v7*i32(1088)
+						t79 := int64(load64(m.memory, uint32(v7+v18+i32(72))))
+						v11 = t79
+						{
+							{
+								if v5 != 0 {
+									goto l27
+								}
+								t80 := int64(load32(m.memory, uint64(uint32(v7))+876))
+								v15 = t80
+								goto l28
+							}
+						l27:
+							t81 := int64(load32(m.memory, uint64(uint32(v7))+876))
+							t82 := v11 * v14
+							t83 := v12
+							v15 = t81
+							if uint64(t82) >= uint64(t83*v15) {
+								goto l29
+							}
+						}
+					l28:
+						v9 = v0 - v2
+						v14 = v15
+						v12 = v11
+					l29:
+						v6 = v6 + i32(8)
+						v0 = v0 + i32(1)
+						v5 = v5 + i32(-1)
+						if v5 != i32(-256) {
+							goto l30
+						}
+					}
 				}
-			l25:
-				t87 := v8 + v1<<4
+			l24:
+				t84 := v8 + v1<<4
 				v15 = int64(uint32(v9))
-				store64(m.memory, uint64(uint32(t87))+8, uint64(v15))
-				t88 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-				v11 = t88
+				store64(m.memory, uint64(uint32(t84))+8, uint64(v15))
+				t85 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+				v11 = t85
 			}
 		l22:
 			store64(m.memory, uint32(v10), uint64(v11))
-			t89 := int64(uint64(v15) % uint64(uint32(v4)))
-			v13 = int32(t89)
+			t86 := int64(uint64(v15) % uint64(uint32(v4)))
+			v13 = int32(t86)
 		}
 	}
 l13:
