@@ -24,6 +24,13 @@ func Placements() []string { return slices.Clone(placements) }
 func (d *decoder) ranks(m *yamlspec.Mapping, w *Workload) (hosts []int) {
 	at := m.Get("ranks")
 	hosts = d.hostSet(at, &w.View.Ranks)
+	seen := map[string]bool{}
+	for _, n := range at.Names() {
+		if seen[n.Text] {
+			n.At.Errorf("%s is a rank already, and a host is one rank of a workload: list it once, or give its other ranks workloads of their own", n.Text)
+		}
+		seen[n.Text] = true
+	}
 	w.View.Placement = placements[0]
 	m.Get("placement").Choice(&w.View.Placement, placements...)
 	if d.s.Topology == nil || hosts == nil {

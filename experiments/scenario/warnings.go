@@ -68,6 +68,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.priorities()
 	w.scheduler()
 	w.trimming()
+	w.timeouts()
 	w.telemetry()
 	w.controllers()
 	w.balancing()
@@ -100,6 +101,21 @@ func Few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// timeouts warns of a low timeout of selective repeat that has been set and takes the place of none.
+func (w *warner) timeouts() {
+	h := &w.s.Host
+	low, high := h.Selective.LowTimeout, h.RetransmitTimeout
+	if h.Recovery != hostagent.SelectiveRepeat || low == hostagent.Default().Selective.LowTimeout {
+		return
+	}
+	switch {
+	case high == 0:
+		w.warn("host.selective.rto_low %v has no effect: there is no timeout; host.retransmit_timeout is what to set", low)
+	case low >= high:
+		w.warn("host.selective.rto_low %v has no effect: host.retransmit_timeout is %v, and it takes the place of a longer one", low, high)
+	}
 }
 
 // trimming warns of incasts whose trimmed packets alone can fill the port that they meet at, where nothing is left for data then.

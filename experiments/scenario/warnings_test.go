@@ -121,6 +121,21 @@ func TestWarningsOfTrimming(t *testing.T) {
 	}
 }
 
+// A low timeout that takes the place of none has been set in vain.
+func TestWarningsOfTimeouts(t *testing.T) {
+	for host, want := range map[string]string{
+		"{recovery: selective, retransmit_timeout: 60us}":                              "",
+		"{recovery: selective, retransmit_timeout: 200us, selective: {rto_low: 60us}}": "",
+		"{recovery: selective, retransmit_timeout: 60us, selective: {rto_low: 60us}}":  "host.selective.rto_low 60us has no effect: host.retransmit_timeout is 60us",
+		"{recovery: selective, retransmit_timeout: 0s, selective: {rto_low: 60us}}":    "host.selective.rto_low 60us has no effect: there is no timeout",
+	} {
+		s := mustLoad(t, "trim-incast", "switch.pfc.priorities=[]", "host="+host, "controllers=[dcqcn]")
+		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", host, got, want)
+		}
+	}
+}
+
 // Trimming that can cut nothing is refused, and what has no effect under a recovery.
 func TestRecoveryThatCannotBe(t *testing.T) {
 	for set, want := range map[string]string{
