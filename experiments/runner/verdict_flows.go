@@ -33,8 +33,8 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 		if sum.Drops.Lossless > 0 {
 			remedy = "" // nothing should have been lost
 		}
-		v.Worsen(measure.Fail, "%s have stopped for good: nothing of them is in flight, and no timer will send again%s; the first is flow %d, %s to %s, with %v of %s delivered%s",
-			flowCount(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
+		v.Worsen(measure.Fail, "%s stopped for good: nothing of them is in flight, and no timer will send again%s; the first is flow %d, %s to %s, with %v of %s delivered%s",
+			haveFlows(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
 	case drained:
 		v.Worsen(measure.Fail, "%s never ended: they have stopped for good%s: a host that sends PAUSE without end, or a link that stays down, stops flows",
 			flowCount(open), r.lost(sum))
@@ -108,4 +108,12 @@ func flowCount(n int) string {
 		return "1 flow"
 	}
 	return fmt.Sprintf("%d flows", n)
+}
+
+// haveFlows is flowCount with its verb.
+func haveFlows(n int) string {
+	if n == 1 {
+		return "1 flow has"
+	}
+	return flowCount(n) + " have"
 }

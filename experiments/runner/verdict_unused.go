@@ -106,7 +106,7 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 		case needs.ECN && !byECN:
 			why = ": ECN is off"
 		}
-		v.Worsen(measure.Warn, "the congestion control never reacted: no %s flow changed its rate or window%s", r.CC.Name, why)
+		v.Worsen(measure.Warn, "the congestion control never reacted: no %s flow changed its rate or window%s", strings.Join(r.controls(), ", "), why)
 		return // what it did not hear of says no more
 	}
 	if byECN && !marked {
@@ -118,13 +118,17 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 }
 
 // controlled says whether the run has a congestion control: none, with a window or without, is not one.
-func (r *runner) controlled() bool {
+func (r *runner) controlled() bool { return len(r.controls()) > 0 }
+
+// controls are the congestion controls that flows are under, each once.
+func (r *runner) controls() (names []string) {
 	for i := range r.Flows {
-		if plain, _, _ := strings.Cut(r.Flows[i].CC.Name, "+"); plain != "none" {
-			return true
+		name := r.Flows[i].CC.Name
+		if plain, _, _ := strings.Cut(name, "+"); plain != "none" && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	return false
+	return names
 }
 
 // unused says that a mechanism was not needed: a warning if the user has changed its section of the scenario for this run.
