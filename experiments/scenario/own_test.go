@@ -5,6 +5,22 @@ import (
 	"testing"
 )
 
+// TestWeightAlone: a weight among no others is warned of.
+func TestWeightAlone(t *testing.T) {
+	for second, want := range map[string]bool{
+		"from: h0, to: h2": false, "from: h2, to: h1": true, "from: h0, to: h2, priority: 4": true,
+	} {
+		s, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB, weight: 2}, {"+second+", size: 1KB}]\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := strings.Contains(strings.Join(Warnings(s, s.Controllers), "\n"), "the weight of flow 0 (flow) has no effect: no other flow of h0 has its priority")
+		if warned != want {
+			t.Errorf("%s: warned %v", second, warned)
+		}
+	}
+}
+
 // TestOwnTogether: which congestion controls flows of one run may have, and what does not go with flows of their own.
 func TestOwnTogether(t *testing.T) {
 	text := func(run, own string) string {

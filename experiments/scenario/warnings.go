@@ -71,6 +71,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.timeouts()
 	w.telemetry()
 	w.controllers()
+	w.weights()
 	w.balancing()
 	w.polarisation()
 	return w.texts
@@ -659,6 +660,41 @@ func (w *warner) telemetry() {
 		w.warn("at its least rate, %v, %s gets an ACK every %v (%d packets of %d B of line), and a port of %v counts what it sends in telemetry "+
 			"for %v before it may be taken for less: flows would stay at that rate; a greater cc.%s.min_rate, or a lower host.ack_every",
 			least, w.spec.Name, gap, every, env.LineMTU, fastest, limit, w.spec.Name)
+	}
+}
+
+// weights warns of weights among no others.
+func (w *warner) weights() {
+	type class struct {
+		host           topologies.NodeID
+		port, priority uint8
+	}
+	of := func(f *Flow) class {
+		c := class{f.Source, f.Pair.From, w.s.Host.DataPriority}
+		if own := f.own(); own.Priority > 0 {
+			c.priority = own.Priority - 1
+		}
+		return c
+	}
+	alone := map[class]int{} // 1 + the flow of weight that is alone in a class; -1: there are others
+	for i := range w.s.Flows {
+		if own := w.s.Flows[i].own(); own.Weight > 0 && alone[of(&w.s.Flows[i])] == 0 {
+			alone[of(&w.s.Flows[i])] = 1 + i
+		}
+	}
+	if len(alone) == 0 {
+		return
+	}
+	for i := range w.s.Flows {
+		if c := of(&w.s.Flows[i]); alone[c] > 0 && alone[c] != 1+i {
+			alone[c] = -1
+		}
+	}
+	for _, i := range slices.Sorted(maps.Values(alone)) {
+		if i > 0 {
+			f := &w.s.Flows[i-1]
+			w.warn("the weight of flow %d (%s) has no effect: no other flow of %s has its priority; leave weight out", i-1, f.Tag, w.s.Topology.Nodes[f.Source].Name)
+		}
 	}
 }
 
