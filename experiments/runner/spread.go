@@ -81,7 +81,11 @@ func (s *spread) goes(w way) bool {
 func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8) *hold {
 	p := &s.plan.Ports[sender]
 	h := &hold{port: p.Peer, from: now + p.Delay, to: vtime.Never, depth: 1}
-	for _, id := range s.plan.Nodes[p.Node].Ports {
+	var others []topologies.PortID // a host's pass nothing on to each other
+	if n := &s.plan.Nodes[p.Node]; n.Kind == topologies.Switch {
+		others = n.Ports
+	}
+	for _, id := range others {
 		c := s.hold(id, priority)
 		if id == sender || c == nil || c.from > now || c.to <= now || c.depth < h.depth || c.passes(p.Peer) || !s.goes(way{sender, id}) {
 			continue

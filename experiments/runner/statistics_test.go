@@ -166,6 +166,24 @@ func TestSpreadGoesWherePacketsGo(t *testing.T) {
 	}
 }
 
+// TestSpreadEndsAtHosts: a host of several ports that is paused at one, and sends PAUSE by another as it is slow or malfunctions, passes nothing on.
+func TestSpreadEndsAtHosts(t *testing.T) {
+	plan, err := topologies.Parse("planes", []byte("planes: {planes: 2, leaves: 2, spines: 2, hosts_per_leaf: 2}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := plan.NodeByName("h3")
+	for _, anyWay := range []bool{false, true} {
+		s := newSpread(plan)
+		s.anyWay = anyWay
+		s.pause(0, plan.Ports[h.Ports[0]].Peer, 3)
+		s.pause(10*us, h.Ports[1], 3)
+		if got := s.summary(); got.Depth != 1 {
+			t.Errorf("%+v, want depth 1", got)
+		}
+	}
+}
+
 func TestStretches(t *testing.T) {
 	var s stretches
 	s.add(10, 20, 5)
