@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -55,11 +56,25 @@ func drawCase(d chooser, f fabric) *testCase {
 	} else {
 		c.drawBalancing(d)
 	}
+	if c.waitsForEver() {
+		c.Host.RetransmitTimeout = d.time("retransmission timeout", 10*vtime.Microsecond, 500*vtime.Microsecond)
+	}
+	c.balance()
 	c.drawOwn(d)
+	c.balance()
+	return c
+}
+
+// waitsForEver says whether load balancing has packets overtake each other that go-back-N refuses, and no timer sends them again.
+func (c *testCase) waitsForEver() bool {
+	return c.Host.RetransmitTimeout == 0 && c.Host.Recovery == hostagent.GoBackN && engine.Balancing(&c.Switch.Balancing, &c.Host).Moving
+}
+
+// balance leaves load balancing out that the congestion controls do not go with.
+func (c *testCase) balance() {
 	if !c.balances() {
 		c.Switch.Balancing, c.Host.Entropy = switchagent.Default().Balancing, hostagent.EntropyFlow
 	}
-	return c
 }
 
 // balances says whether the congestion controls of the flows go with the load balancing.

@@ -52,7 +52,7 @@ func (c *testCase) sound() bool {
 
 // faultsFit says whether the faults' places are of the fabric and their flows can repair what they lose.
 func (c *testCase) faultsFit() bool {
-	if (len(c.Faults) > 0 || c.Switch.PFC.Watchdog.On()) && c.Host.RetransmitTimeout == 0 {
+	if (len(c.Faults) > 0 || c.Switch.PFC.Watchdog.On()) && c.Host.RetransmitTimeout == 0 || c.waitsForEver() {
 		return false
 	}
 	for i := range c.Faults {
