@@ -47,6 +47,7 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{"flows: [{from: h0, to: h1, size: 1KB, qps: 129}]\n", "1:44 129 is outside 1..128"},
 		{"flows: [{from: h0, to: h1, size: 1KB, qps: {count: 1, message: 1KB}}]\n", "1:45 a flow of one QP has nothing to split"},
 		{"flows: [{from: h0, to: h1, size: 1KB, qps: {count: 2, via: [h2]}}]\n", "1:61 h2 is a host"},
+		{"flows: [{from: h0, to: h1, size: 1KB, qps: {count: 2, via: [s0, s0, s0]}}]\n", "1:60 via names 3 switches, and there are 2 QPs"},
 		{"workloads: [{all-to-all: {size: 1KB}, qps: {count: 2, via: [s0]}}]\n", "1:55 via is of a listed flow's QPs"},
 		{flow + "published: [{title: x, columns: [], rows: [{metric: fct_mean, unit: ms, values: []}]}]\n", "2:33 a table has at least one column"},
 		{flow + "published: [{title: x, columns: [dcqcn], rows: []}]\n", "2:48 a table has at least one row"},
@@ -69,5 +70,14 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		if len(problems) != 1 || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s\ngot %v\nwant %s", c.text, err, c.want)
 		}
+	}
+}
+
+// A range of switches is one item of via, and each of its switches the path of a QP.
+func TestQPsViaARange(t *testing.T) {
+	_, err := Parse("x.yaml", []byte("topology: {leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2}}\nduration: 1ms\n"+
+		"flows: [{from: h0, to: h2, size: 100KB, qps: {count: 3, via: leaf0..leaf2}}]\n"), nil)
+	if want := "x.yaml:3:62: no shortest path from h0 to h2 goes through leaf2"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
 	}
 }

@@ -79,6 +79,9 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	var qpViaAt []*yamlspec.Value
 	if qps.IsMapping() && qps.Has("via") {
 		extras.QPVia, qpViaAt = d.find(qps.At("via"))
+		if n := extras.QPs.Count; n > 0 && len(extras.QPVia) > n {
+			qps.At("via").Errorf("via names %d switches, and there are %d QPs, which take one each: leave some out, or have more QPs", len(extras.QPVia), n)
+		}
 	}
 	m.Done()
 
@@ -333,7 +336,8 @@ func (d *decoder) checkPath(m *yamlspec.Mapping, ends Flow, f *FlowExtras) bool 
 	}
 	for i, id := range f.QPVia {
 		if via := append(slices.Clip(f.Via), id); len(plan.PairsVia(from.ID, to.ID, via, ends.Pair, ends.Named)) == 0 {
-			m.Get("qps").At("via").Items()[i].Errorf("no shortest path from %s to %s goes through %s; they are %s",
+			names := m.Get("qps").At("via").Names()
+			names[min(i, len(names)-1)].At.Errorf("no shortest path from %s to %s goes through %s; they are %s",
 				ends.from(plan), ends.to(plan), d.list(via), d.paths(from, to, pairs))
 			return false
 		}
