@@ -170,7 +170,7 @@ func TestSettings(t *testing.T) {
 	sw := switchagent.Default()
 	rows := settings.Switch(&sw)
 	for _, key := range Settings {
-		if key == "pfc.alpha" { // of switches that came up with one
+		if key == "pfc.alpha" || key == "trim" { // of switches that came up with one; of lossy data
 			continue
 		}
 		value, given := values[key]
@@ -180,6 +180,9 @@ func TestSettings(t *testing.T) {
 		if _, err := f.Set("leaf0." + key + "=" + value); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
+	}
+	if _, err := f.Set("leaf0.trim=true"); err == nil || !strings.Contains(err.Error(), "data has priority 3, which is lossless") {
+		t.Errorf("trim: %v", err)
 	}
 	if _, err := f.Set("leaf0.pfc.priorities=[4]"); err == nil || !strings.Contains(err.Error(), "pfc.priorities stays as it is while a fabric works") {
 		t.Errorf("pfc.priorities: %v", err)
