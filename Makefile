@@ -162,7 +162,9 @@ pages: ## bundle the pages of view and of reports again, after a change in exper
 
 # A Python with setuptools and wheel (Debian's python3-setuptools, python3-wheel, python3-venv); for the tests python3-pytest, python3-pandas,
 # python3-matplotlib, python3-nbconvert, python3-ipykernel and mypy too. Nothing is taken from the network.
-PYTHON ?= python3
+# A python3 that comes first in PATH may be another than Debian's, and lack them.
+PYTHON ?= $(or $(shell for p in python3 /usr/bin/python3; do $$p -c 'import setuptools; import wheel; import pip' 2>/dev/null && echo $$p && break; done),$(error \
+	no Python with pip and setuptools and wheel: apt-get install python3-pip python3-setuptools python3-wheel; or say PYTHON=PATH of one that has them))
 # The machine that the wheel is for, as Go calls it, and as wheels do. A static program runs with any libc.
 WHEEL_OS ?= $(shell $(GO) env GOOS)
 WHEEL_ARCH ?= $(shell $(GO) env GOARCH)
