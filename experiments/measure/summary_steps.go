@@ -48,7 +48,7 @@ type CollectiveSummary struct {
 	// Time is from the first rank's entry until the last has left; Limit what no controller goes below.
 	Time  Quantiles `json:"time_ns"`
 	Limit int64     `json:"limit_ns"`
-	// Algorithmic is the mean algorithm bandwidth, Bus the bus bandwidth, as nccl-tests have them; 0 of a barrier.
+	// Algorithmic is the algorithm bandwidth of the mean time, Bus the bus bandwidth, as nccl-tests have them; 0 of a barrier.
 	Algorithmic float64 `json:"algbw_bps"`
 	Bus         float64 `json:"busbw_bps"`
 	// Skew is by how much the last rank enters later than the first, Late by how much it leaves later than the median.
@@ -78,6 +78,7 @@ func SummariseCollectives(tag string, ranks int, all []CollectiveRun) []Collecti
 	for _, k := range order {
 		s := CollectiveSummary{Tag: tag, Kind: k.kind, Algorithm: k.algorithm, Size: k.size, Ranks: ranks, Count: len(alike[k])}
 		var times, skews, late []float64
+		factor := 0.0
 		last := map[string]int{}
 		for _, c := range alike[k] {
 			if !c.Ended {
@@ -85,18 +86,17 @@ func SummariseCollectives(tag string, ranks int, all []CollectiveRun) []Collecti
 			}
 			s.Completed++
 			s.Limit = c.Limit.RoundNanoseconds()
-			s.Algorithmic += c.Algorithmic()
-			s.Bus += c.Bus()
+			factor = c.Factor
 			times, skews, late = append(times, nanoseconds(c.Time)), append(skews, nanoseconds(c.Skew)), append(late, nanoseconds(c.Late))
 			if last[c.Straggler]++; last[c.Straggler] > s.Stragglers {
 				s.Straggler, s.Stragglers = c.Straggler, last[c.Straggler]
 			}
 		}
-		if s.Completed > 0 {
-			s.Algorithmic /= float64(s.Completed)
-			s.Bus /= float64(s.Completed)
-		}
 		s.Time, s.Skew, s.Late = QuantilesOf(times), QuantilesOf(skews), QuantilesOf(late)
+		if factor > 0 && s.Time.Mean > 0 {
+			s.Algorithmic = float64(k.size) * 8 / (s.Time.Mean / 1e9)
+			s.Bus = s.Algorithmic * factor
+		}
 		sums = append(sums, s)
 	}
 	return sums

@@ -182,6 +182,7 @@ func (p *page) sections(r *Report) []section {
 			ID: "links", Title: "Links", Charts: p.figures(linkCharts(r)), Tables: utilisationTable(r),
 			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",
 		},
+		{ID: "collectives", Title: "Jobs and collectives", Tables: stepsTables(r)},
 		{ID: "fairness", Title: "Fairness", Tables: fairnessTable(r)},
 	} {
 		if len(s.Charts)+len(s.Tables)+len(s.Folded) > 0 {

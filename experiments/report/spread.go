@@ -110,3 +110,86 @@ func fairnessTable(r *Report) []table {
 	}
 	return []table{t}
 }
+
+// stepsTables have jobs and collectives, each beside its limit; nil where no flow waited for others.
+func stepsTables(r *Report) []table {
+	var jobs, kinds []string
+	for i := range r.Runs {
+		for _, run := range r.Runs[i].counted() {
+			for k := range run.Summary.Jobs {
+				if tag := run.Summary.Jobs[k].Tag; !slices.Contains(jobs, tag) {
+					jobs = append(jobs, tag)
+				}
+			}
+			for k := range run.Summary.Collectives {
+				if name := run.Summary.Collectives[k].Name; !slices.Contains(kinds, name) {
+					kinds = append(kinds, name)
+				}
+			}
+		}
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	whole := table{Caption: "Jobs: workloads whose flows wait for others. No congestion control is below the limit", Corner: "Job", Heads: r.names()}
+	for _, tag := range jobs {
+		own := func(label string, u Unit, b better, of func(*Job) float64) row {
+			return r.row(label, u, b, func(run *Run) float64 {
+				for k := range run.Summary.Jobs {
+					if j := &run.Summary.Jobs[k]; j.Tag == tag && j.JCT > 0 {
+						return of(j)
+					}
+				}
+				return math.NaN()
+			})
+		}
+		last := row{Label: "Host that ended last"}
+		for i := range r.Runs {
+			name := ""
+			for _, j := range r.Runs[i].counted()[0].Summary.Jobs {
+				if j.Tag == tag && j.JCT > 0 {
+					name = j.Straggler
+				}
+			}
+			last.Cells = append(last.Cells, words(name))
+		}
+		whole.Bodies = append(whole.Bodies, body{tag, []row{
+			own("Completion time (JCT)", Nanoseconds, lower, func(j *Job) float64 { return float64(j.JCT) }),
+			own("Limit", Nanoseconds, neither, func(j *Job) float64 { return float64(j.Limit) }),
+			own("Compute of a rank, mean", Nanoseconds, neither, func(j *Job) float64 { return float64(j.Compute) }),
+			own("Exposed communication of a rank, mean", Nanoseconds, lower, func(j *Job) float64 { return float64(j.Exposed) }),
+			own("Exposed communication over JCT", None, lower, func(j *Job) float64 { return j.ExposedShare }),
+			last,
+			own("Later than the median rank by", Nanoseconds, lower, func(j *Job) float64 { return float64(j.Late) }),
+		}})
+	}
+	if len(kinds) == 0 {
+		return []table{whole}
+	}
+	each := table{
+		Caption: "Collectives: from the first rank's entry until the last has left; bandwidths as nccl-tests have them", Corner: "Collective", Heads: r.names(),
+	}
+	for _, name := range kinds {
+		own := func(label string, u Unit, b better, of func(*Collective) float64) row {
+			return r.row(label, u, b, func(run *Run) float64 {
+				for k := range run.Summary.Collectives {
+					if c := &run.Summary.Collectives[k]; c.Name == name && c.Completed > 0 {
+						return of(c)
+					}
+				}
+				return math.NaN()
+			})
+		}
+		each.Bodies = append(each.Bodies, body{name, []row{
+			own("Collectives that ended", counts, neither, func(c *Collective) float64 { return float64(c.Completed) }),
+			own("Completion time, mean", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.Mean }),
+			own("Completion time, 99 %", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.P99 }),
+			own("Limit", Nanoseconds, neither, func(c *Collective) float64 { return float64(c.Limit) }),
+			own("Algorithm bandwidth of the mean time", BitsPerSecond, neither, func(c *Collective) float64 { return orNothing(c.Algorithmic) }),
+			own("Bus bandwidth of the mean time", BitsPerSecond, neither, func(c *Collective) float64 { return orNothing(c.Bus) }),
+			own("Last rank enters later than the first by, mean", Nanoseconds, neither, func(c *Collective) float64 { return c.Skew }),
+			own("Last rank leaves later than the median by, mean", Nanoseconds, neither, func(c *Collective) float64 { return c.Late }),
+		}})
+	}
+	return []table{whole, each}
+}

@@ -27,6 +27,27 @@ type Summary struct {
 	Victims                 Victims
 	Fairness                []Fairness
 	Links                   []Link
+	// Jobs and Collectives are of workloads whose flows wait for each other.
+	Jobs        []Job
+	Collectives []Collective
+}
+
+// Job is a workload whose flows wait. Times are in nanoseconds; JCT is 0 of one that has not ended.
+type Job struct {
+	Tag                                string
+	JCT, Limit, Compute, Exposed, Late int64
+	ExposedShare                       float64
+	Straggler                          string
+}
+
+// Collective is the collectives of a job that are alike. Times are in nanoseconds.
+type Collective struct {
+	Name             string // with its job
+	Completed        int
+	Time             Quantiles
+	Limit            int64
+	Algorithmic, Bus float64 // bit/s
+	Skew, Late       float64 // mean
 }
 
 // SizeBin is the part of the flows up to a size, in bytes, that no smaller part has.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/units"
 )
 
 // column is a column of a page: the runs of a name, which differ in their seed alone.
@@ -154,6 +155,20 @@ func (r *RunFolder) report(name string) report.Run {
 	}
 	for _, b := range sum.BySizeBin {
 		run.Summary.BySizeBin = append(run.Summary.BySizeBin, report.SizeBin{UpTo: b.UpTo, Flows: reportFlows(b.FlowStatistics)})
+	}
+	for i := range sum.Jobs {
+		j := &sum.Jobs[i]
+		run.Summary.Jobs = append(run.Summary.Jobs, report.Job{
+			Tag: j.Tag, JCT: j.JCT, Limit: j.Limit, Compute: j.Compute, Exposed: j.Exposed, Late: j.Late, ExposedShare: j.ExposedShare, Straggler: j.Straggler,
+		})
+	}
+	for i := range sum.Collectives {
+		c := &sum.Collectives[i]
+		run.Summary.Collectives = append(run.Summary.Collectives, report.Collective{
+			Name: fmt.Sprintf("%s: %s by %s, %v, %d ranks", c.Tag, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks), Completed: c.Completed,
+			Time: report.Quantiles{Mean: c.Time.Mean, P50: c.Time.P50, P95: c.Time.P95, P99: c.Time.P99}, Limit: c.Limit,
+			Algorithmic: c.Algorithmic, Bus: c.Bus, Skew: c.Skew.Mean, Late: c.Late.Mean,
+		})
 	}
 	run.Slowdowns = r.times
 	return run
