@@ -314,6 +314,7 @@ func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts [
 		at.Errorf("%d messages, each of them a flow: at most %d flows are possible", len(g.Messages), maxFlows)
 		return false
 	}
+	w.messages = len(g.Messages)
 	place := w.place
 	w.place = func(random workload.Stream) []topologies.NodeID { return place(random)[:g.Ranks] }
 	w.build = func(workload.Stream, []topologies.NodeID) (*steps.Graph, error) { return g, nil }

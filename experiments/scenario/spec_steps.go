@@ -140,8 +140,8 @@ func (d *decoder) fewEnough(v *yamlspec.Value, w *Workload, hosts []int, own []*
 	for _, s := range own {
 		job.Steps = append(job.Steps, s.Step)
 	}
-	if n := job.Messages(len(hosts)); n > maxFlows {
-		v.Errorf("%d messages, each of them a flow: at most %d flows are possible", n, maxFlows)
+	if w.messages = job.Messages(len(hosts)); w.messages > maxFlows {
+		v.Errorf("%d messages, each of them a flow: at most %d flows are possible", w.messages, maxFlows)
 		return false
 	}
 	return true

@@ -24,10 +24,11 @@ type Workload struct {
 	own   Own // of its flows; those of a file may have more
 	// Of a workload whose flows wait for each other, build makes the graph of a stream and of the hosts by rank, and place these. Each message of the
 	// graph is a flow, in order.
-	build func(workload.Stream, []topologies.NodeID) (*steps.Graph, error)
-	place func(workload.Stream) []topologies.NodeID
-	Graph *steps.Graph        // nil: flows have times to start
-	Hosts []topologies.NodeID // by rank of Graph
+	build    func(workload.Stream, []topologies.NodeID) (*steps.Graph, error)
+	place    func(workload.Stream) []topologies.NodeID
+	messages int                 // of the graph
+	Graph    *steps.Graph        // nil: flows have times to start
+	Hosts    []topologies.NodeID // by rank of Graph
 	// purpose names the stream: the tag, and how many workloads before this one have it. So a workload's flows depend on no
 	// workload of another tag.
 	purpose string
@@ -145,6 +146,8 @@ func (s *Scenario) draw(count bool) error {
 		w.first = len(s.Flows)
 		room := maxFlows - total
 		switch {
+		case w.build != nil && count:
+			s.countSteps(w)
 		case w.build != nil:
 			if err := s.drawSteps(w, room); err != nil {
 				return fmt.Errorf("workload %s: %w", w.Tag, err)
@@ -161,6 +164,9 @@ func (s *Scenario) draw(count bool) error {
 		w.View.Flows, w.View.Bytes = len(s.Flows)-w.first, 0
 		if w.Graph != nil {
 			w.View.Flows = len(w.Graph.Messages)
+		}
+		if count && w.build != nil {
+			w.View.Flows = w.messages
 		}
 		if count && w.rule != nil {
 			w.View.Flows = w.rule.Events(workload.NewStream(s.Seed, w.purpose)) * w.rule.PerEvent()
@@ -220,6 +226,13 @@ func (o Own) extras() *FlowExtras {
 		return nil
 	}
 	return &FlowExtras{Own: o}
+}
+
+// countSteps appends the first of the flows of a workload whose flows wait.
+func (s *Scenario) countSteps(w *Workload) {
+	if hosts := w.place(workload.NewStream(s.Seed, w.purpose).Sub(0)); w.messages > 0 {
+		s.Flows = append(s.Flows, Flow{Tag: w.Tag, Source: hosts[0], Destination: hosts[1], Size: 1, Start: vtime.Never, Extras: w.own.extras()})
+	}
 }
 
 // drawSteps appends the flows of a workload whose flows wait.
