@@ -185,17 +185,17 @@ type runner struct {
 	options Options
 	folder  *files.Folder // Directory, opened
 
-	crew     engine.Crew // nil: one lane drives all
-	plane    engine.Plane
-	engine   *engine.Engine
-	recorder *recorder
-	why      *whyRecord     // nil: nothing is recorded
-	watching *Watching      // nil: nobody does
-	records  flowRecords    // of the flows, once the run has ended
-	linkRows []measure.Link // likewise
-	stopped  []int          // likewise, the flows that can never end
-	base     []int          // by workload, the engine's number of its first operation
-	rows     []rundir.CollectiveRow
+	crew       engine.Crew // nil: one lane drives all
+	plane      engine.Plane
+	engine     *engine.Engine
+	recorder   *recorder
+	why        *whyRecord     // nil: nothing is recorded
+	watching   *Watching      // nil: nobody does
+	records    flowRecords    // of the flows, once the run has ended
+	linkRows   []measure.Link // likewise
+	stopped    []int          // likewise, the flows that can never end
+	operations Operations
+	rows       []rundir.CollectiveRow
 }
 
 func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
@@ -322,12 +322,12 @@ func (r *runner) build(plane engine.Plane) (err error) {
 }
 
 func (r *runner) addFlows() {
-	r.addOperations()
+	r.operations = AddOperations(r.engine, r.Scenario)
 	r.engine.Reserve(len(r.Scenario.Flows) + len(r.QPs))
 	controller, rtt := r.controller, r.rttOf
 	add := func(flow int, size units.Bytes, ports engine.Ports) {
 		f := &r.Scenario.Flows[flow]
-		send, receive := r.operationsOf(flow)
+		send, receive := r.operations.Of(flow)
 		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Send: send, Receive: receive,
 			Ports: ports, Hosts: r.Flows[flow].Hosts, Traits: r.Flows[flow].Traits, RTT: rtt, Controller: r.nameOf(flow), NewController: controller,

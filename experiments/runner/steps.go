@@ -11,13 +11,20 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// addOperations adds the operations of workloads whose flows wait to the engine.
-func (r *runner) addOperations() {
+// Operations are the operations of a scenario's workloads whose flows wait, in an engine.
+type Operations struct {
+	s    *scenario.Scenario
+	base []int // by workload, the engine's number of its first
+}
+
+// AddOperations adds them to an engine, before its flows.
+func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
+	all := Operations{s: s}
 	n := 0
 	units := map[[2]int]int{}
-	for i := range r.Scenario.Workloads {
-		w := &r.Scenario.Workloads[i]
-		r.base = append(r.base, n)
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		all.base = append(all.base, n)
 		if w.Graph == nil {
 			continue
 		}
@@ -36,21 +43,22 @@ func (r *runner) addOperations() {
 				}
 				c.Unit = units[of]
 			}
-			r.engine.AddOperation(c, after...)
+			e.AddOperation(c, after...)
 		}
 		n += len(w.Graph.Operations)
 	}
+	return all
 }
 
-// operationsOf are the engine's numbers of the operations that send and receive a flow, each plus 1; 0 of one that starts at a time.
-func (r *runner) operationsOf(flow int) (send, receive int32) {
-	if !r.Scenario.Flows[flow].Waits() {
+// Of are the engine's numbers of the operations that send and receive a flow of the scenario, each plus 1; 0 of one that starts at a time.
+func (o *Operations) Of(flow int) (send, receive int32) {
+	if !o.s.Flows[flow].Waits() {
 		return 0, 0
 	}
-	i := r.Scenario.WorkloadOf(flow)
-	w := &r.Scenario.Workloads[i]
+	i := o.s.WorkloadOf(flow)
+	w := &o.s.Workloads[i]
 	m := &w.Graph.Messages[flow-w.First()]
-	return int32(r.base[i]) + m.Send + 1, int32(r.base[i]) + m.Receive + 1
+	return int32(o.base[i]) + m.Send + 1, int32(o.base[i]) + m.Receive + 1
 }
 
 // graphRun is a workload whose flows wait, as it went.
@@ -87,7 +95,7 @@ func (r *runner) summariseSteps(sum *measure.Summary) {
 		if w.Graph == nil {
 			continue
 		}
-		g := &graphRun{runner: r, w: w, base: r.base[i], limit: map[string]vtime.Time{}}
+		g := &graphRun{runner: r, w: w, base: r.operations.base[i], limit: map[string]vtime.Time{}}
 		sum.Jobs = append(sum.Jobs, g.job())
 		byRanks := map[int][]measure.CollectiveRun{}
 		var order []int
@@ -197,7 +205,7 @@ func (r *runner) judgeOperations(v *measure.Verdict) {
 		if w.Graph == nil || w.View.Unfinished {
 			continue
 		}
-		g := &graphRun{runner: r, w: w, base: r.base[i]}
+		g := &graphRun{runner: r, w: w, base: r.operations.base[i]}
 		if n, first := g.open(); n > 0 {
 			v.Worsen(status, "%d of %d operations of %s %s: the first that began and did not end is %s", n, len(w.Graph.Operations), w.Tag, text, first)
 		}

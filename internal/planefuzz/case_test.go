@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/collective"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/settings"
@@ -23,6 +24,7 @@ type testCase struct {
 	Controller string
 	Constants  []constant
 	Flows      []flow
+	Job        job
 	Faults     []fault
 	Duration   vtime.Time
 	Seed       uint64
@@ -79,6 +81,44 @@ type flow struct {
 	Weight       int // 0: 1
 	Stop         vtime.Time
 	On, Off      vtime.Time
+}
+
+// job is a workload of flows that wait for each other, among the first hosts.
+type job struct {
+	Ranks      int // 0: there is none
+	Iterations int
+	Compute    vtime.Time
+	Jitter     vtime.Time
+	Collective collective.Spec
+	Overlap    bool
+	Barrier    bool
+	Placement  string
+	QPs        int
+}
+
+// fits says whether its collective is one of so many ranks.
+func (j *job) fits() bool { return j.Ranks == 0 || j.Collective.Check(j.Ranks) == nil }
+
+// write writes the workload.
+func (j *job) write(w func(format string, args ...any)) {
+	group := ""
+	if j.Collective.Algorithm == collective.Hierarchical {
+		group = fmt.Sprintf(", group: %d", j.Collective.Group)
+	}
+	w("workloads:")
+	w("  - tag: job")
+	w("    qps: %d", max(j.QPs, 1))
+	w("    job:")
+	w("      ranks: h0..h%d", j.Ranks-1)
+	w("      iterations: %d", j.Iterations)
+	w("      placement: %s", j.Placement)
+	w("      steps:")
+	w("        - compute: {time: %dps, jitter: %dps}", j.Compute, j.Jitter)
+	w("        - collective: {kind: %s, algorithm: %s, size: %dB, chunks: %d, overlap: %t%s}", j.Collective.Kind, j.Collective.Algorithm, j.Collective.Size, j.Collective.Chunks, j.Overlap, group)
+	w("        - compute: %dps", j.Compute)
+	if j.Barrier {
+		w("        - barrier: true")
+	}
 }
 
 func (c *testCase) clone() *testCase {
@@ -153,6 +193,9 @@ func (c *testCase) yaml() string {
 			rest += fmt.Sprintf(", on_off: {on: %dps, off: %dps}", f.On, f.Off)
 		}
 		w("  - {from: %s, to: %s, size: %s, start: %dps%s}", c.Fabric.end(f.From, f.FromPort), c.Fabric.end(f.To, f.ToPort), size, f.Start, rest)
+	}
+	if c.Job.Ranks > 0 {
+		c.Job.write(w)
 	}
 	if len(c.Faults) > 0 {
 		w("faults:")

@@ -230,6 +230,14 @@ func features(r *run) []string {
 			on(t.Weight > 0 && !slices.Contains(names, "weighted flow"), "weighted flow")
 		}
 	}
+	waited := 0
+	for i := range s.Flows {
+		if s.Flows[i].Waits() && e.Flows()[i].Started() {
+			waited++
+		}
+	}
+	on(waited > 0, "flows that waited")
+	on(waited > 0 && e.OpenOperations() == 0, "a job that ended")
 	on(e.OpenFlows() == 0, "all flows ended")
 	on(ended > 0, "a flow ended")
 	on(e.Created == e.Ended, "fabric empty at the end")

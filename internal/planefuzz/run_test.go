@@ -51,6 +51,7 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 	}); err != nil {
 		return nil, err
 	}
+	operations := runner.AddOperations(r.engine, u.Scenario)
 	for i := range len(s.Flows) + len(u.QPs) {
 		f, size := &s.Flows[u.Flow(i)], units.Bytes(0)
 		if i < len(s.Flows) {
@@ -63,8 +64,10 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 			ports = engine.Ports{Source: uint16(s.Seed) + uint16(i), Destination: uint16(s.Seed >> 16)}
 		}
 		ports.Pair = f.Pair
+		send, receive := operations.Of(u.Flow(i))
 		r.engine.AddFlow(engine.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Ports: ports, Hosts: u.Flows[u.Flow(i)].Hosts, Traits: u.Flows[u.Flow(i)].Traits,
+			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Send: send, Receive: receive,
+			Ports: ports, Hosts: u.Flows[u.Flow(i)].Hosts, Traits: u.Flows[u.Flow(i)].Traits,
 			NewController: u.NewController,
 		})
 	}

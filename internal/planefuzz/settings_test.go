@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/collective"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -61,8 +62,29 @@ func drawCase(d chooser, f fabric) *testCase {
 	}
 	c.balance()
 	c.drawOwn(d)
+	c.drawJob(d)
 	c.balance()
 	return c
+}
+
+// drawJob draws flows that wait for each other.
+func (c *testCase) drawJob(d chooser) {
+	if !d.chance("job", 25) || c.Hash == topologies.HashHPCC {
+		return
+	}
+	ranks := d.Int("ranks", 2, len(c.Fabric.Hosts))
+	j := job{
+		Ranks: ranks, Iterations: d.Int("iterations", 1, 3), Compute: d.time("compute", vtime.Picosecond, 20*vtime.Microsecond),
+		Jitter: d.time("jitter of a compute", vtime.Picosecond, 5*vtime.Microsecond), Overlap: d.chance("overlap", 40), Barrier: d.chance("barrier", 40),
+		Placement: pick(d, "placement", "given", "packed", "across-racks", "random"), QPs: pick(d, "QPs of a connection", 1, 1, 1, 2),
+		Collective: collective.Spec{
+			Kind: pick(d, "collective", collective.Kinds...), Algorithm: pick(d, "algorithm", collective.Algorithms...),
+			Size: int64(d.size("size of a collective", 1000, 300*units.KB)), Chunks: pick(d, "chunks", 1, 1, 2, 3), Group: 2,
+		},
+	}
+	if j.fits() {
+		c.Job = j
+	}
 }
 
 // waitsForEver says whether load balancing has packets overtake each other that go-back-N refuses, and no timer sends them again.

@@ -47,7 +47,7 @@ func (c *testCase) sound() bool {
 			return false
 		}
 	}
-	return len(c.Flows) > 0 && len(c.Fabric.Hosts) > 1 && c.faultsFit()
+	return len(c.Flows) > 0 && len(c.Fabric.Hosts) > 1 && c.Job.Ranks <= len(c.Fabric.Hosts) && c.Job.fits() && c.faultsFit()
 }
 
 // faultsFit says whether the faults' places are of the fabric and their flows can repair what they lose.
@@ -104,6 +104,8 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	defaults, host := switchagent.Default(), hostagent.Default()
 	set(func(c *testCase) { c.Switch, c.Host = defaults, host })
 	set(func(c *testCase) { c.Hash = topologies.HashOwn })
+	set(func(c *testCase) { c.Job = job{} })
+	set(func(c *testCase) { c.Job.Iterations, c.Job.QPs, c.Job.Barrier = min(c.Job.Iterations, 1), 0, false })
 	set(func(c *testCase) { c.Switch.Balancing = defaults.Balancing })
 	set(func(c *testCase) { c.Constants = nil })
 	set(func(c *testCase) { c.Faults = nil })
