@@ -27,6 +27,49 @@ type Incast struct {
 	Through  []topologies.NodeID // send by the port
 	Beside   []topologies.NodeID // send to the receiver by other ways
 	Back     []topologies.NodeID // send by the port's other direction, to the first of Through
+
+	place uint8 // of the receiver's port that all send to
+}
+
+// named are the interfaces by which one host is to send to another: of the host at the port that of the port's cable, of the receiver always the same.
+func (i *Incast) named(plan *topologies.Plan, from, to topologies.NodeID) (pair topologies.Pair, ends topologies.Ends) {
+	if plan.SinglePort() {
+		return pair, 0
+	}
+	far := &plan.Ports[plan.Ports[i.Port].Peer]
+	if from == far.Node {
+		pair.From, ends = uint8(far.Number-1), ends|topologies.NamedFrom
+	}
+	switch to {
+	case far.Node:
+		pair.To, ends = uint8(far.Number-1), ends|topologies.NamedTo
+	case i.Receiver:
+		pair.To, ends = i.place, ends|topologies.NamedTo
+	}
+	return pair, ends
+}
+
+// pairs are the interfaces by which a host can send to another so, through two neighbours in this order if via says so.
+func (i *Incast) pairs(plan *topologies.Plan, from, to topologies.NodeID, via ...topologies.NodeID) []topologies.Pair {
+	named, ends := i.named(plan, from, to)
+	pairs := plan.PairsVia(from, to, via, named, ends)
+	if len(via) < 2 {
+		return pairs
+	}
+	return slices.DeleteFunc(pairs, func(pair topologies.Pair) bool { return !passes(plan, from, to, pair, via) })
+}
+
+// beside are the interfaces by which a host can send to the receiver, and has no shortest path by the port.
+func (i *Incast) beside(plan *topologies.Plan, from topologies.NodeID) []topologies.Pair {
+	by := []topologies.NodeID{plan.PeerNode(i.Port).ID, plan.Ports[i.Port].Node}
+	return slices.DeleteFunc(i.pairs(plan, from, i.Receiver), func(pair topologies.Pair) bool { return passes(plan, from, i.Receiver, pair, by) })
+}
+
+// passes says whether a shortest path by a pair of interfaces goes from one of two neighbours to the other.
+func passes(plan *topologies.Plan, from, to topologies.NodeID, pair topologies.Pair, via []topologies.NodeID) bool {
+	return slices.ContainsFunc(plan.PathVia(from, to, via, pair), func(id topologies.PortID) bool {
+		return plan.Ports[id].Node == via[0] && plan.PeerNode(id).ID == via[1]
+	})
 }
 
 // Worst is the worst incast for the first of the ports that hosts can congest what is beyond, or of those that frames can go by at all; nil if none can.
@@ -61,27 +104,28 @@ func (i *Incast) congests(plan *topologies.Plan) bool {
 func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 	here, there := plan.Ports[id].Node, plan.PeerNode(id).ID
 	hosts := plan.Hosts[:min(len(plan.Hosts), mostHosts)]
-	by := func(from, to topologies.NodeID, first, second topologies.NodeID) bool {
-		return from != to && from != second && to != first &&
-			len(plan.PairsVia(from, to, []topologies.NodeID{first, second}, topologies.Pair{}, 0)) > 0
-	}
 	i := &Incast{Port: id, Receiver: -1}
+	by := func(from, to topologies.NodeID, first, second topologies.NodeID) bool {
+		return from != to && from != second && to != first && len(i.pairs(plan, from, to, first, second)) > 0
+	}
 	// The nearest receiver: a switch's own host shares nothing else with the port.
-	hops := 0
+	receiver, hops := topologies.NodeID(-1), 0
 	for _, to := range hosts {
 		for _, from := range hosts {
 			if !by(from, to, there, here) {
 				continue
 			}
-			if n := nearest(plan, here, to); i.Receiver < 0 || n < hops {
-				i.Receiver, hops = to, n
+			place := i.pairs(plan, from, to, there, here)[0].To
+			if n := plan.Hops(here, plan.Interface(to, place)); receiver < 0 || n < hops {
+				receiver, i.place, hops = to, place, n
 			}
 			break
 		}
 	}
-	if i.Receiver < 0 {
+	if receiver < 0 {
 		return nil
 	}
+	i.Receiver = receiver
 	fill := func(into *[]topologies.NodeID, least units.Rate, ok func(topologies.NodeID) bool) {
 		sum := units.Rate(0)
 		for _, h := range hosts {
@@ -96,37 +140,34 @@ func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 	}
 	rate := plan.Ports[plan.Ports[id].Peer].Rate
 	fill(&i.Through, rate, func(h topologies.NodeID) bool { return by(h, i.Receiver, there, here) })
-	fill(&i.Beside, rate, func(h topologies.NodeID) bool { return h != i.Receiver && !by(h, i.Receiver, there, here) })
+	fill(&i.Beside, rate, func(h topologies.NodeID) bool {
+		return h != i.Receiver && !slices.Contains(i.Through, h) && len(i.beside(plan, h)) > 0
+	})
 	fill(&i.Back, plan.Ports[id].Rate, func(h topologies.NodeID) bool { return h != i.Receiver && by(h, i.Through[0], here, there) })
 	return i
-}
-
-// nearest is how many links there are from a switch to the nearest port of a host.
-func nearest(plan *topologies.Plan, sw, host topologies.NodeID) int {
-	least := len(plan.Links) + 1
-	for _, id := range plan.Nodes[host].Ports {
-		if n := plan.Hops(sw, plan.Ports[id].Interface); n >= 0 {
-			least = min(least, n)
-		}
-	}
-	return least
 }
 
 // flows are those of the incast: without end, and without congestion control.
 func (i *Incast) flows(plan *topologies.Plan) (flows []scenario.Flow) {
 	here, there := plan.Ports[i.Port].Node, plan.PeerNode(i.Port).ID
-	add := func(from, to topologies.NodeID, via ...topologies.NodeID) {
+	add := func(from, to topologies.NodeID, pair topologies.Pair, via ...topologies.NodeID) {
+		ends := topologies.Ends(0)
+		if !plan.SinglePort() {
+			ends = topologies.NamedFrom | topologies.NamedTo
+		}
 		via = slices.DeleteFunc(via, func(id topologies.NodeID) bool { return plan.Nodes[id].Kind == topologies.Host })
-		flows = append(flows, scenario.Flow{Source: from, Destination: to, ExpectUnfinished: true, Extras: &scenario.FlowExtras{Via: via}})
+		flows = append(flows, scenario.Flow{
+			Source: from, Destination: to, Pair: pair, Named: ends, ExpectUnfinished: true, Extras: &scenario.FlowExtras{Via: via},
+		})
 	}
 	for _, h := range i.Through {
-		add(h, i.Receiver, there, here)
+		add(h, i.Receiver, i.pairs(plan, h, i.Receiver, there, here)[0], there, here)
 	}
 	for _, h := range i.Beside {
-		add(h, i.Receiver)
+		add(h, i.Receiver, i.beside(plan, h)[0])
 	}
 	for _, h := range i.Back {
-		add(h, i.Through[0], here, there)
+		add(h, i.Through[0], i.pairs(plan, h, i.Through[0], here, there)[0], here, there)
 	}
 	return flows
 }
