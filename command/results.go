@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/experiments/why"
+	"github.com/pausenet/pausenet/units"
 )
 
 // writeResults prints a table a scenario: one row a run.
@@ -58,6 +59,7 @@ func writeResults(w io.Writer, suite *suite.Suite, results [][]*runner.Result) {
 			writeNotes(w, r)
 			writeSpread(w, r, longest)
 			writeImbalance(w, r, longest)
+			writeSteps(w, r, longest)
 		}
 		for _, r := range results[i] {
 			if r != nil {
@@ -166,6 +168,38 @@ func writeImbalance(w io.Writer, r *runner.Result, width int) {
 	fmt.Fprintf(w, "  %-*s load over equal-cost ports: %s\n", width, r.Controller, strings.Join(parts, "; "))
 }
 
+// mostCollectives is how many kinds of collectives of a run are printed.
+const mostCollectives = 8
+
+// writeSteps prints what jobs and collectives took, beside their limits.
+func writeSteps(w io.Writer, r *runner.Result, width int) {
+	all := r.Summary.Collectives
+	for i := range r.Summary.Jobs {
+		j := &r.Summary.Jobs[i]
+		alone := func(c measure.CollectiveSummary) bool { return c.Tag == j.Tag && c.Count == 1 && c.Completed == 1 }
+		if j.Compute == 0 && slices.ContainsFunc(all, alone) { // it says the same
+			continue
+		}
+		if j.JCT == 0 {
+			fmt.Fprintf(w, "  %-*s %s: %d of %d operations had not ended\n", width, r.Controller, j.Tag, j.Unfinished, j.Operations)
+			continue
+		}
+		fmt.Fprintf(w, "  %-*s %s: job completion time %s, limit %s; exposed communication %.1f %%\n", width, r.Controller, j.Tag,
+			duration(float64(j.JCT)), duration(float64(j.Limit)), 100*j.ExposedShare)
+	}
+	for i := range all[:min(len(all), mostCollectives)] {
+		c := &all[i]
+		if c.Completed == 0 || c.Bus == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "  %-*s %s: %d of %d %s by %s, %v, %d ranks: mean %s, limit %s; bus bandwidth %.1f Gb/s\n", width, r.Controller, c.Tag,
+			c.Completed, c.Count, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, duration(c.Time.Mean), duration(float64(c.Limit)), c.Bus/1e9)
+	}
+	if more := len(all) - mostCollectives; more > 0 {
+		fmt.Fprintf(w, "  %-*s and %d more kinds of collectives, in its summary.json\n", width, r.Controller, more)
+	}
+}
+
 // writeSlowest prints what the slowest flow of each run spent most of its time on, and by which command there is more.
 func writeSlowest(w io.Writer, suite *suite.Suite, i int, results []*runner.Result, width int) {
 	more := ""
@@ -188,11 +222,17 @@ func writeSlowest(w io.Writer, suite *suite.Suite, i int, results []*runner.Resu
 	}
 }
 
-// span prints nanoseconds for a person.
+// span prints a time of flows, if any have ended.
 func span(f measure.FlowStatistics, ns float64) string {
-	switch {
-	case f.Completed == 0:
+	if f.Completed == 0 {
 		return "-"
+	}
+	return duration(ns)
+}
+
+// duration prints nanoseconds for a person.
+func duration(ns float64) string {
+	switch {
 	case ns >= 1e9:
 		return fmt.Sprintf("%.3fs", ns/1e9)
 	case ns >= 1e6:
