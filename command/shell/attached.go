@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Attached is a shell in another terminal than the fabric's.
@@ -25,6 +27,8 @@ type Attached struct {
 	Dial func() (*live.Client, error)
 
 	nodes    map[string]string // addresses, by name; "" of switches
+	order    []string          // the nodes' names, and of these
+	hosts    []string
 	name     string
 	events   *live.Client
 	mutex    sync.Mutex
@@ -49,8 +53,13 @@ func (a *Attached) Attach() error {
 		return err
 	}
 	a.name, a.nodes, a.done = d.Name, map[string]string{}, make(chan struct{})
-	for _, n := range d.Nodes {
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
 		a.nodes[n.Name] = n.Address
+		a.order = append(a.order, n.Name)
+		if n.Kind == topologies.Host.String() {
+			a.hosts = append(a.hosts, n.Name)
+		}
 	}
 	a.local = &Shell{Out: a.Out, In: a.In, Programs: a.Programs}
 	if a.events, err = a.Dial(); err != nil {
@@ -139,8 +148,22 @@ func (a *Attached) Do(line string) (done bool, err error) {
 		return false, a.onNode(words[0], words[1:], line)
 	}
 	switch words[0] {
-	case "exit":
+	case "exit", "quit":
+		if len(words) > 1 {
+			return false, fmt.Errorf("write: %s", words[0])
+		}
 		return true, nil
+	case "time", "noecho":
+		if len(words) == 1 {
+			return false, fmt.Errorf("write: %s LINE", words[0])
+		}
+		do := timed(a.Out, a.Do, a.virtualFrom)
+		if words[0] == "noecho" {
+			do = unseen(a.In, a.Do)
+		}
+		return do(behind(line))
+	case "xterm":
+		return false, openWindows(a.name, words[1:], a.order, a.hosts)
 	case "sh":
 		return false, a.local.sh(words[1:])
 	case "source":
@@ -149,6 +172,14 @@ func (a *Attached) Do(line string) (done bool, err error) {
 		return false, a.wait(words[1:])
 	case "top":
 		return false, Top(a.In, a.Out, a.take)
+	}
+	if !isVerb(words[0]) {
+		if c, err := findCustom(words[0]); c != nil || err != nil {
+			if err == nil {
+				err = a.custom(c, words[1:])
+			}
+			return false, err
+		}
 	}
 	if foreground, ok := inBackground(line); ok {
 		return false, a.start(line, foreground)
@@ -211,6 +242,42 @@ func (a *Attached) source(args []string) error {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	return nil
+}
+
+// custom does a command of the user's here; see Shell.custom.
+func (a *Attached) custom(c *custom, args []string) error {
+	if a.depth == deepest {
+		return fmt.Errorf("%s: files are sourced within each other more than %d deep", c.name, deepest)
+	}
+	a.depth++
+	defer func() { a.depth-- }()
+	return c.do(a.name, args, func(text string) error {
+		of := a.session()
+		of.quiet = true
+		return of.lines(strings.NewReader(text), &Tally{})
+	}, a.local.attached)
+}
+
+// virtualFrom is the virtual time since a moment, as the fabric tells it.
+func (a *Attached) virtualFrom() func() (vtime.Time, error) {
+	now := func() (t vtime.Time, err error) {
+		err = a.with(func(c *live.Client) error {
+			reply, err := c.Ask(live.Request{Verb: "inspect"})
+			if err == nil {
+				t = vtime.Time(reply.Inspect.Clock.VirtualNS) * vtime.Nanosecond
+			}
+			return err
+		})
+		return t, err
+	}
+	begun, err := now()
+	return func() (vtime.Time, error) {
+		if err != nil {
+			return 0, err
+		}
+		t, err := now()
+		return t - begun, err
+	}
 }
 
 // complete asks the fabric for lines that begin like one.

@@ -10,6 +10,7 @@ import (
 // changeVerbs change the fabric while it runs.
 var changeVerbs = []verb{
 	{"link", "A B down|up|normal|FAULT...", "take the links between two nodes down, or up, or have them lose, damage, delay", (*Shell).link, completeLink},
+	{"switch", "SWITCH stop|start", "take all links of a switch down, as if it had no power, or up again", (*Shell).switchPower, completeSwitch},
 	{"host", "HOST receive=RATE|pfc-storm on|...", "make a host's NIC a slow receiver, or have it inject a PFC storm", (*Shell).host, completeHost},
 	{"set", "NODE.SETTING=VALUE", "change a switch's setting, such as leaf0.pfc.xoff=320KB; switch.… for all switches", (*Shell).set, completeSet},
 }
@@ -28,6 +29,20 @@ var details = map[string]string{
   host h3 pfc-storm off                    ends that; the last PAUSE runs out
   host h3 normal                           undoes both
 `,
+	"switch": `  switch spine0 stop                       its links go down, what it had queued is lost, routes avoid it at once
+  switch spine0 start                      those that were up before come up again
+`,
+	"time": `  time flow h0 h5 10MB
+  time h1 ping -c 3 h5
+`,
+	"noecho": `  noecho h1 login                          at a terminal: what is typed is not shown
+  noecho ping h0 h1                        in a file of lines: the line is not printed
+`,
+	"xterm": `  xterm h1 h2                              two windows; in tmux they are windows of the session
+`,
+	"iperfudp": `  iperfudp 5Gbps                           from the first host to the last; the rate is of virtual time
+  iperfudp 5Gbps h1 h6 10                  for 10 s of wall-clock time
+`,
 	"set": `  set leaf0.pfc.xoff=320KB
   set switch.pfc.watchdog={detect: 200us, restore: 500us}   on all switches; action: forward sends in spite of PAUSE
   set switch.pfc.watchdog=off
@@ -42,6 +57,13 @@ func (s *Shell) link(args []string) error {
 		return errUsage
 	}
 	return s.Fabric.Link(args[0], args[1], args[2:])
+}
+
+func (s *Shell) switchPower(args []string) error {
+	if len(args) != 2 || args[1] != "stop" && args[1] != "start" {
+		return errUsage
+	}
+	return s.Fabric.Switch(args[0], args[1] == "start")
 }
 
 func (s *Shell) host(args []string) error {

@@ -30,8 +30,11 @@ func (s *Shell) Complete(line string) (lines []string) {
 
 // candidates are the words that may follow others.
 func (s *Shell) candidates(words []string, begun string) []string {
+	for len(words) > 0 && isBefore(words[0]) {
+		words = words[1:]
+	}
 	if len(words) == 0 {
-		return append(completeVerbs(s, nil), s.Fabric.Plan.Names()...)
+		return slices.Concat(completeVerbs(s, nil), customNames(), s.Fabric.Plan.Names())
 	}
 	if s.Fabric.Plan.NodeByName(words[0]) != nil {
 		return s.names(s.Fabric.Plan.Hosts)
@@ -63,6 +66,32 @@ func completeVerbs(*Shell, []string) (names []string) {
 		names = append(names, verbs[i].name)
 	}
 	return names
+}
+
+// completeLine is of what stands before a line; candidates looks behind it.
+func completeLine(*Shell, []string) []string { return nil }
+
+// completeNodesOnce offers the nodes that have not been named.
+func completeNodesOnce(s *Shell, args []string) []string {
+	return slices.DeleteFunc(s.Fabric.Plan.Names(), func(name string) bool { return slices.Contains(args, name) })
+}
+
+func completeSwitch(s *Shell, args []string) []string {
+	switch len(args) {
+	case 0:
+		return s.names(s.Fabric.Plan.Switch)
+	case 1:
+		return []string{"stop", "start"}
+	}
+	return nil
+}
+
+// completeUDP offers the hosts behind a rate.
+func completeUDP(s *Shell, args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	return completeHosts(s, args)
 }
 
 func completeHosts(s *Shell, _ []string) []string { return s.names(s.Fabric.Plan.Hosts) }

@@ -18,7 +18,7 @@ import (
 var lookVerbs = []verb{
 	{"nodes", "", "print the nodes", (*Shell).nodes, nil},
 	{"net", "", "print what each port is cabled to", (*Shell).net, nil},
-	{"links", "", "print the links, their rates and whether they are up", (*Shell).links, nil},
+	{"links", "", "print the links, their rates and states", (*Shell).links, nil},
 	{"dump", "", "print each node's address, or its switch settings", (*Shell).dump, nil},
 	{"intfs", "", "print each node's interfaces", (*Shell).intfs, nil},
 	{"top", "", "watch queues, pauses, marks and rates, the busiest first; q ends it", (*Shell).top, nil},
@@ -56,14 +56,38 @@ func (s *Shell) links([]string) error {
 	return s.table(func(e *engine.Engine, w io.Writer) {
 		for i := range plan.Links {
 			l := &plan.Links[i]
-			wire := e.Wire(int(l.A))
-			state := "up"
-			if !wire.Up {
-				state = "down"
+			there, back := e.Wire(int(l.A)), e.Wire(int(l.B))
+			state := linkState(l, there)
+			if other := linkState(l, back); other != state {
+				state += "; back: " + other
 			}
-			fmt.Fprintf(w, "%s<->%s\t%v\t%v\t%s\n", plan.Ports[l.A].Name, plan.Ports[l.B].Name, wire.Rate, wire.Delay, state)
+			fmt.Fprintf(w, "%s<->%s\t%v\t%v\t%s\n", plan.Ports[l.A].Name, plan.Ports[l.B].Name, there.Rate, there.Delay, state)
 		}
 	})
+}
+
+// linkState is whether a link is up, and one way of it what is off with it, in words that the verb link takes.
+func linkState(l *topologies.Link, w engine.Wire) string {
+	state := "up"
+	if !w.Up {
+		state = "down"
+	}
+	if w.Loss > 0 {
+		state += fmt.Sprintf(" loss=%.4g%%", 100*w.Loss)
+	}
+	if w.Corruption.Frame > 0 {
+		state += fmt.Sprintf(" corrupt=%.4g%%", 100*w.Corruption.Frame)
+	}
+	if w.Corruption.Bit > 0 {
+		state += fmt.Sprintf(" ber=%.3g", w.Corruption.Bit)
+	}
+	if w.Delay != l.Delay {
+		state += fmt.Sprintf(" delay=%v", w.Delay)
+	}
+	if w.Rate != l.Rate {
+		state += fmt.Sprintf(" rate=%v", w.Rate)
+	}
+	return state
 }
 
 // table prints columns that are filled between two events, and once the engine goes on: a slow reader does not delay it.

@@ -14,14 +14,30 @@ import (
 
 var pingVerbs = []verb{
 	{"pingall", "", "have every host ping every other", (*Shell).pingAll, nil},
+	{"pingallfull", "", "the same, with each round-trip time", (*Shell).pingAllFull, nil},
 	{"pingpair", "", "have the first two hosts ping each other", (*Shell).pingPair, nil},
+	{"pingpairfull", "", "the same, with each round-trip time", (*Shell).pingPairFull, nil},
 	{"ping", "HOST HOST...", "have these hosts ping each other", (*Shell).ping, completeHosts},
 }
 
-func (s *Shell) pingAll([]string) error { return s.pingAmong(s.hosts(s.Fabric.Plan.Hosts)) }
+func (s *Shell) pingAll(args []string) error {
+	return s.pingFirst(args, len(s.Fabric.Plan.Hosts), false)
+}
 
-func (s *Shell) pingPair([]string) error {
-	return s.pingAmong(s.hosts(s.Fabric.Plan.Hosts[:min(2, len(s.Fabric.Plan.Hosts))]))
+func (s *Shell) pingAllFull(args []string) error {
+	return s.pingFirst(args, len(s.Fabric.Plan.Hosts), true)
+}
+
+func (s *Shell) pingPair(args []string) error { return s.pingFirst(args, 2, false) }
+
+func (s *Shell) pingPairFull(args []string) error { return s.pingFirst(args, 2, true) }
+
+// pingFirst is among the first n hosts.
+func (s *Shell) pingFirst(args []string, n int, full bool) error {
+	if len(args) > 0 {
+		return errUsage
+	}
+	return s.pingAmong(s.hosts(s.Fabric.Plan.Hosts[:min(n, len(s.Fabric.Plan.Hosts))]), full)
 }
 
 func (s *Shell) ping(names []string) error {
@@ -39,7 +55,7 @@ func (s *Shell) ping(names []string) error {
 		}
 		hosts = append(hosts, h)
 	}
-	return s.pingAmong(hosts)
+	return s.pingAmong(hosts, false)
 }
 
 func (s *Shell) hosts(ids []topologies.NodeID) (hosts []*topologies.Node) {
@@ -49,8 +65,8 @@ func (s *Shell) hosts(ids []topologies.NodeID) (hosts []*topologies.Node) {
 	return hosts
 }
 
-// pingAmong has each host ping all others at once, one host after the other.
-func (s *Shell) pingAmong(hosts []*topologies.Node) error {
+// pingAmong has each host ping all others at once, one host after the other. Each round-trip time is told in full.
+func (s *Shell) pingAmong(hosts []*topologies.Node, full bool) error {
 	var sent, lost int
 	var least, most, sum vtime.Time
 	for _, from := range hosts {
@@ -73,6 +89,9 @@ func (s *Shell) pingAmong(hosts []*topologies.Node) error {
 				continue
 			}
 			fmt.Fprintf(s.Out, " %s", others[i].Name)
+			if full {
+				fmt.Fprintf(s.Out, "=%v", nearest(d))
+			}
 			sum += d
 			most = max(most, d)
 			if least == 0 || d < least {

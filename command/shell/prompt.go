@@ -23,6 +23,7 @@ type session struct {
 	tell     func() // prints what has happened meanwhile
 	farewell func() // what has not
 	ended    func() bool
+	quiet    bool // lines are not printed before they are done
 }
 
 // editor edits lines at a terminal. There is one for all lines: what is typed or pasted while a line is done is read together with the
@@ -98,7 +99,7 @@ func (s *session) terminal() error {
 }
 
 // lines does what the lines of in say, until the end or exit, and prints each before it. A line that fails does not end it; the error
-// says how many did, and is that of the first. A program's exit code is its own affair.
+// says how many did, and is that of the first. A program's exit code is its own affair. Lines that begin with noecho are not printed.
 func (s *session) lines(in io.Reader, t *Tally) error {
 	defer s.farewell()
 	lines := bufio.NewScanner(in)
@@ -110,7 +111,9 @@ func (s *session) lines(in io.Reader, t *Tally) error {
 		} else if said[0] != '#' {
 			t.begins()
 		}
-		fmt.Fprintf(s.out, "%s%s\n", prompt, text)
+		if first, _, _ := strings.Cut(strings.TrimSpace(text), " "); !s.quiet && first != "noecho" {
+			fmt.Fprintf(s.out, "%s%s\n", prompt, text)
+		}
 		done, err := s.do(text)
 		s.tell()
 		if err != nil {

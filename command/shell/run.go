@@ -23,7 +23,15 @@ var runVerbs = []verb{
 // otherVerbs end the help.
 var otherVerbs = []verb{
 	{"help", "[VERB]", "print the verbs, or what one takes", (*Shell).help, completeVerbs},
-	{"exit", "", "end the fabric, or leave it if it is attached to; Ctrl-D does too", func(*Shell, []string) error { return errExit }, nil},
+	{"exit", "", "end the fabric, or leave it if it is attached to; Ctrl-D does too", leave, nil},
+	{"quit", "", "the same as exit", leave, nil},
+}
+
+func leave(_ *Shell, args []string) error {
+	if len(args) > 0 {
+		return errUsage
+	}
+	return errExit
 }
 
 // onNode runs a command on a node. Hosts' names among its words become their addresses, as Mininet has it.
@@ -134,6 +142,22 @@ func (s *Shell) source(args []string) error {
 	return nil
 }
 
+// custom does a command of the user's. Its lines are not printed before they are done.
+func (s *Shell) custom(c *custom, args []string) error {
+	if s.depth == deepest {
+		return fmt.Errorf("%s: files are sourced within each other more than %d deep", c.name, deepest)
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	return c.do(s.Fabric.Name, args, func(text string) error {
+		return s.told(func() error {
+			of := s.session()
+			of.quiet = true
+			return of.lines(strings.NewReader(text), &Tally{})
+		})
+	}, s.attached)
+}
+
 func (s *Shell) help(args []string) error {
 	if len(args) > 1 {
 		return errUsage
@@ -148,11 +172,27 @@ func (s *Shell) help(args []string) error {
 				return nil
 			}
 		}
+		if c, err := findCustom(args[0]); c != nil || err != nil {
+			if err == nil {
+				fmt.Fprintf(s.Out, "%s\n  %s\n", c.name, c.help())
+			}
+			return err
+		}
+		if hint := elsewhere[args[0]]; hint != "" {
+			fmt.Fprintf(s.Out, "%s\n  %s\n", args[0], hint)
+			return nil
+		}
 		return fmt.Errorf("no verb %q%s; help prints the verbs", args[0], yamlspec.Suggest(args[0], completeVerbs(s, nil)))
 	}
 	for i := range verbs {
 		fmt.Fprintf(s.Out, "  %-38s %s\n", verbs[i].usage(), verbs[i].help)
 	}
 	fmt.Fprintf(s.Out, "  %-38s %s\n", "NODE COMMAND", "run a program on a node, hosts' names for addresses: h1 ping -c 3 h2, h1 bash")
+	for _, name := range customNames() {
+		if c, err := findCustom(name); err == nil && c != nil {
+			fmt.Fprintf(s.Out, "  %-38s %s\n", name, c.help())
+		}
+	}
+	fmt.Fprintln(s.Out, "Commands of your own are files in ~/.config/pausenet/commands (docs/shell.md). Python has pausenet.up() (docs/python.md).")
 	return nil
 }

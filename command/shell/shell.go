@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/live"
@@ -42,7 +43,7 @@ type verb struct {
 var verbs []verb
 
 func init() {
-	for _, group := range [][]verb{lookVerbs, pingVerbs, flowVerbs, changeVerbs, runVerbs, otherVerbs} {
+	for _, group := range [][]verb{lookVerbs, pingVerbs, flowVerbs, iperfVerbs, changeVerbs, runVerbs, windowVerbs, beforeVerbs, otherVerbs} {
 		verbs = append(verbs, group...)
 	}
 }
@@ -72,11 +73,25 @@ func (s *Shell) Do(line string) (done bool, err error) {
 		}
 		return false, err
 	}
-	names := s.Fabric.Plan.Names()
+	if c, err := findCustom(words[0]); c != nil || err != nil {
+		if err == nil {
+			err = s.custom(c, words[1:])
+		}
+		return false, err
+	}
+	return false, unknown(words[0], s.Fabric.Plan.Names())
+}
+
+// unknown says of a word that it begins no line.
+func unknown(word string, nodes []string) error {
+	if hint := elsewhere[word]; hint != "" {
+		return fmt.Errorf("no verb %q: %s", word, hint)
+	}
+	names := append(slices.Clone(nodes), customNames()...)
 	for i := range verbs {
 		names = append(names, verbs[i].name)
 	}
-	return false, fmt.Errorf("no verb or node %q%s; help prints the verbs", words[0], yamlspec.Suggest(words[0], names))
+	return fmt.Errorf("no verb or node %q%s; help prints the verbs", word, yamlspec.Suggest(word, names))
 }
 
 // usage is a verb with its arguments.

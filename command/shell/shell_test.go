@@ -193,16 +193,21 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// TestIperf has iperf end when it is interrupted, as from a shell in another terminal, leave no server on the host, and refuse what
-// would not end or cross a link.
-func TestIperf(t *testing.T) {
-	s, out := newShell(t)
+func needIperf(t *testing.T) {
+	t.Helper()
 	if _, err := exec.LookPath("iperf3"); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal("this test needs iperf3: apt-get install iperf3")
 		}
 		t.Skip("this test needs iperf3: apt-get install iperf3")
 	}
+}
+
+// TestIperf has iperf end when it is interrupted, as from a shell in another terminal, leave no server on the host, and refuse what
+// would not end or cross a link.
+func TestIperf(t *testing.T) {
+	needIperf(t)
+	s, out := newShell(t)
 	for line, fails := range map[string]string{
 		"iperf h0 h5 0":  "give 1 or more",
 		"iperf h0 h5 -1": "give 1 or more",
@@ -233,7 +238,7 @@ func TestIperf(t *testing.T) {
 func TestComplete(t *testing.T) {
 	s, _ := newShell(t)
 	for line, want := range map[string][]string{
-		"pi":                     {"pingall ", "pingpair ", "ping "},
+		"pi":                     {"pingall ", "pingallfull ", "pingpair ", "pingpairfull ", "ping "},
 		"leaf":                   {"leaf0 ", "leaf1 "},
 		"link leaf0 sp":          {"link leaf0 spine0 ", "link leaf0 spine1 "},
 		"link leaf0 spine0 d":    {"link leaf0 spine0 down ", "link leaf0 spine0 delay="},
@@ -246,7 +251,7 @@ func TestComplete(t *testing.T) {
 		"flow h0 h5 1MB cc=dcqc": {"flow h0 h5 1MB cc=dcqcn "},
 		"flow h7":                {"flow h7 "},
 		"h1 ping -c 1 h7":        {"h1 ping -c 1 h7 "},
-		"help no":                {"help nodes "},
+		"help no":                {"help nodes ", "help noecho "},
 		"nowhere ":               nil,
 		"source shell_test.g":    {"source shell_test.go "},
 		"link leaf9 ":            nil,
@@ -324,11 +329,15 @@ func FuzzLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		words, _ := split(line)
 		_ = s.Complete(line)
+		for len(words) > 0 && isBefore(words[0]) {
+			line = behind(line)
+			words, _ = split(line)
+		}
 		if len(words) == 0 {
 			return
 		}
 		switch words[0] {
-		case "sh", "source", "iperf", "pingall", "pingpair", "ping", "top", "exit":
+		case "sh", "source", "iperf", "iperfudp", "pingall", "pingallfull", "pingpair", "pingpairfull", "ping", "top", "exit", "quit", "xterm":
 			return
 		case "flow", "incast", "start":
 			line += " &"

@@ -61,7 +61,8 @@ type Fabric struct {
 	programs *pidns.Namespace
 	nodes    *kernel.Nodes
 	watch    *watcher
-	begun    bool // the scenario: on the engine's goroutine
+	begun    bool                                      // the scenario: on the engine's goroutine
+	stopped  map[topologies.NodeID][]topologies.PortID // switches, and which links they took down: on the engine's goroutine
 	ended    *endedFlows
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
@@ -98,6 +99,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	f = &Fabric{
 		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
 		nodes: kernel.NewNodes(plane.Fabric(), programs, o.Privileged), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
+		stopped: map[topologies.NodeID][]topologies.PortID{},
 	}
 	defer func() {
 		if err != nil {

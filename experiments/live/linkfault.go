@@ -80,6 +80,9 @@ func (f *Fabric) Link(a, b string, words []string) error {
 		return fmt.Errorf("reroute is for links that go down or come up: link %s %s down reroute=200us", a, b)
 	}
 	return f.Do(func(e *engine.Engine) error {
+		if err := f.checkPower(ports, words); err != nil {
+			return err
+		}
 		for _, change := range changes {
 			if err := change(e); err != nil {
 				return err
@@ -106,6 +109,58 @@ func (f *Fabric) normal(e *engine.Engine, ports []topologies.PortID) error {
 		}
 		if err := e.SetLink(int(port), true); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// Switch takes all links of a switch down that are up, as if it had no power, or up again. Routes follow at once.
+func (f *Fabric) Switch(name string, start bool) error {
+	n, err := f.Node(name)
+	if err != nil {
+		return err
+	}
+	if n.Kind != topologies.Switch {
+		return fmt.Errorf("%s is a host: a switch stops and starts", name)
+	}
+	return f.Do(func(e *engine.Engine) error {
+		down, is := f.stopped[n.ID]
+		switch {
+		case start && !is:
+			return fmt.Errorf("%s is not stopped", name)
+		case !start && is:
+			return fmt.Errorf("%s is stopped already: switch %s start", name, name)
+		case start:
+			delete(f.stopped, n.ID)
+		default:
+			down = slices.DeleteFunc(slices.Clone(n.Ports), func(p topologies.PortID) bool { return !e.LinkUp(int(p)) })
+			f.stopped[n.ID] = down
+		}
+		for _, p := range down {
+			peer := f.Plan.Ports[p].Peer
+			if other, stopped := f.stopped[f.Plan.Ports[peer].Node]; start && stopped { // it has come later, and starts the link
+				f.stopped[f.Plan.Ports[peer].Node] = append(other, peer)
+				continue
+			}
+			if err := e.SetLink(int(p), start); err != nil {
+				return err
+			}
+		}
+		return e.Reroute()
+	})
+}
+
+// checkPower refuses to bring links up of a switch that is stopped. It is asked between two events.
+func (f *Fabric) checkPower(ports []topologies.PortID, words []string) error {
+	if !slices.Contains(words, "up") && !slices.Contains(words, "normal") {
+		return nil
+	}
+	for _, p := range ports {
+		for _, end := range [2]topologies.PortID{p, f.Plan.Ports[p].Peer} {
+			n := &f.Plan.Nodes[f.Plan.Ports[end].Node]
+			if _, stopped := f.stopped[n.ID]; stopped {
+				return fmt.Errorf("%s is stopped: switch %s start", n.Name, n.Name)
+			}
 		}
 	}
 	return nil

@@ -1,0 +1,201 @@
+//go:build linux
+
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+var iperfVerbs = []verb{
+	{"iperf", "[FROM TO] [SECONDS]", "measure TCP between two hosts, the first and the last (needs iperf3)", (*Shell).iperf, completeHosts},
+	{"iperfudp", "RATE [FROM TO] [SECONDS]", "the same of UDP, sent at a rate of virtual time: what is lost, and jitter", (*Shell).iperfUDP, completeUDP},
+}
+
+// measurement is who measures whom by iperf3, and for how long.
+type measurement struct {
+	source, target *topologies.Node
+	seconds        string // of wall-clock time
+}
+
+// measurement reads [FROM TO] [SECONDS].
+func (s *Shell) measurement(verb string, args []string) (m measurement, err error) {
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		return m, errors.New("iperf3 is not installed: apt-get install iperf3 (Debian, Ubuntu), dnf install iperf3 (Fedora)")
+	}
+	m.seconds = "5"
+	if n := len(args); n > 0 {
+		if given, err := strconv.Atoi(args[n-1]); err == nil {
+			if given < 1 { // iperf3 takes 0 for: without end
+				return m, fmt.Errorf("%s of %d seconds: give 1 or more", verb, given)
+			}
+			m.seconds, args = args[n-1], args[:n-1]
+		}
+	}
+	hosts := s.Fabric.Plan.Hosts
+	from, to := s.Fabric.Plan.Nodes[hosts[0]].Name, s.Fabric.Plan.Nodes[hosts[len(hosts)-1]].Name
+	switch len(args) {
+	case 0:
+	case 2:
+		from, to = args[0], args[1]
+	default:
+		return m, errUsage
+	}
+	if m.target, err = s.Fabric.Host(to); err != nil {
+		return m, err
+	}
+	if m.source, err = s.Fabric.Host(from); err != nil {
+		return m, err
+	}
+	if m.source == m.target {
+		return m, fmt.Errorf("%s from %s to itself crosses no link: name two hosts", verb, from)
+	}
+	return m, nil
+}
+
+// iperfReport is what is taken of iperf3's.
+type iperfReport struct {
+	Error string `json:"error"`
+	End   struct {
+		Sent struct {
+			Retransmits int `json:"retransmits"`
+		} `json:"sum_sent"`
+		Received struct {
+			Rate float64 `json:"bits_per_second"`
+		} `json:"sum_received"`
+		Sum struct { // of UDP
+			Rate    float64 `json:"bits_per_second"` // as sent
+			Jitter  float64 `json:"jitter_ms"`
+			Lost    int     `json:"lost_packets"`
+			Packets int     `json:"packets"`
+		} `json:"sum"`
+	} `json:"end"`
+}
+
+// runIperf runs iperf3 at both ends. slowdown is what it was meanwhile: it may be raised.
+func (s *Shell) runIperf(m measurement, more ...string) (report iperfReport, slowdown float64, err error) {
+	from, to := m.source.Name, m.target.Name
+	interrupted, stop := s.interrupts()
+	defer stop()
+	ctx, end := context.WithCancel(context.Background()) // of both programs, also where only one has failed
+	defer end()
+	go func() {
+		select {
+		case <-interrupted:
+			end()
+		case <-ctx.Done():
+		}
+	}()
+	server := exec.CommandContext(ctx, "iperf3", "-s", "-1", "--forceflush")
+	listening := &firstLine{seen: make(chan struct{})}
+	server.Stdout = listening
+	serverEnd := make(chan error, 1)
+	go func() { serverEnd <- s.Fabric.Run(to, server) }()
+	select {
+	case <-listening.seen:
+	case err := <-serverEnd:
+		if ctx.Err() != nil {
+			return report, 0, fmt.Errorf("iperf3 from %s to %s: interrupted", from, to)
+		}
+		return report, 0, fmt.Errorf("iperf3 -s on %s: %w", to, err)
+	case <-time.After(5 * time.Second):
+	}
+	var out bytes.Buffer
+	client := exec.CommandContext(ctx, "iperf3", append([]string{"-c", m.target.Addr.String(), "-t", m.seconds, "-J"}, more...)...)
+	client.Stdout = &out
+	start := time.Now()
+	err = s.Fabric.Run(from, client)
+	slowdown = float64(vtime.FromDuration(time.Since(start))) / float64(s.Fabric.Virtual(start, time.Now()))
+	if jerr := json.Unmarshal(out.Bytes(), &report); err == nil {
+		err = jerr
+	}
+	if err != nil || report.Error != "" {
+		end()
+		<-serverEnd
+		why := report.Error
+		if why == "" {
+			why = err.Error()
+		}
+		select {
+		case <-interrupted:
+			why = "interrupted"
+		default:
+		}
+		return report, 0, fmt.Errorf("iperf3 from %s to %s: %s", from, to, why)
+	}
+	<-serverEnd
+	return report, slowdown, nil
+}
+
+func (s *Shell) iperf(args []string) error {
+	m, err := s.measurement("iperf", args)
+	if err != nil {
+		return err
+	}
+	report, slowdown, err := s.runIperf(m)
+	if err != nil {
+		return err
+	}
+	rate := report.End.Received.Rate
+	virtual := units.Rate(rate * slowdown)
+	line := s.Fabric.Plan.Ports[m.source.Ports[0]].Rate
+	most := units.Rate(float64(line) * engine.TCPShare(s.Fabric.Plan))
+	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s by the wall clock, %.2f Gb/s of virtual time: %.1f %% of the %.2f Gb/s that full segments can have of %v; %d retransmissions\n",
+		m.source.Name, m.target.Name, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most), most.Gigabits(), line, report.End.Sent.Retransmits)
+	return nil
+}
+
+func (s *Shell) iperfUDP(args []string) error {
+	if len(args) == 0 {
+		return errUsage
+	}
+	wanted, err := units.ParseRate(args[0])
+	if err != nil {
+		return fmt.Errorf("%w: iperfudp begins with the rate to send at, of virtual time, as in iperfudp 5Gbps", err)
+	}
+	wall := float64(wanted) / s.Fabric.Slowdown()
+	if wall < 1 { // iperf3 takes 0 for: as fast as may be
+		return fmt.Errorf("%v of virtual time is less than 1 b/s by the wall clock at a slow-down of %g: give more", wanted, s.Fabric.Slowdown())
+	}
+	m, err := s.measurement("iperfudp", args[1:])
+	if err != nil {
+		return err
+	}
+	report, slowdown, err := s.runIperf(m, "-u", "-b", strconv.FormatInt(int64(wall), 10))
+	if err != nil {
+		return err
+	}
+	u := &report.End.Sum
+	sent := units.Rate(u.Rate * slowdown)
+	kept := 1 - float64(u.Lost)/float64(max(1, u.Packets))
+	received := units.Rate(float64(sent) * kept)
+	jitter := vtime.Time(u.Jitter * float64(vtime.Millisecond) / slowdown)
+	fmt.Fprintf(s.Out, "%s -> %s UDP: sent %.3g Gb/s of virtual time, received %.3g Gb/s: %d of %d datagrams lost (%.2g %%); jitter %v of virtual time\n",
+		m.source.Name, m.target.Name, sent.Gigabits(), received.Gigabits(), u.Lost, u.Packets, 100*(1-kept), nearest(jitter))
+	return nil
+}
+
+// firstLine closes seen as the first line is complete.
+type firstLine struct {
+	seen chan struct{}
+	done bool
+}
+
+func (f *firstLine) Write(p []byte) (int, error) {
+	if !f.done && bytes.Contains(p, []byte("listening")) {
+		f.done = true
+		close(f.seen)
+	}
+	return len(p), nil
+}

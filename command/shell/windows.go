@@ -1,0 +1,148 @@
+//go:build linux
+
+package shell
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// mostWindows is how many windows xterm opens where no nodes are named.
+const mostWindows = 16
+
+var windowVerbs = []verb{
+	{"xterm", "[NODE...]", "open a window with a shell on each node, or each host: of tmux in a tmux session, else of xterm", (*Shell).xterm, completeNodesOnce},
+}
+
+func (s *Shell) xterm(args []string) error {
+	return openWindows(s.Fabric.Name, args, s.Fabric.Plan.Names(), s.names(s.Fabric.Plan.Hosts))
+}
+
+// openWindows opens a window for each of some nodes, or each host.
+func openWindows(fabric string, args, nodes, hosts []string) error {
+	for _, name := range args {
+		if !contains(nodes, name) {
+			return fmt.Errorf("no node %q: nodes prints the names", name)
+		}
+	}
+	if fabric == "" {
+		return errors.New("this fabric has no name by which a window could find it: bring it up with --name")
+	}
+	if len(args) == 0 {
+		if args = hosts; len(args) > mostWindows {
+			return fmt.Errorf("there are %d hosts: name those that are to have a window, as in xterm %s %s", len(args), hosts[0], hosts[1])
+		}
+	}
+	window, err := findWindow()
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for _, node := range args {
+		if err := window(node, []string{self, "exec", "--fabric", fabric, node, "--", userShell()}); err != nil {
+			return fmt.Errorf("open a window for %s: %w", node, err)
+		}
+	}
+	return nil
+}
+
+func contains(all []string, one string) bool {
+	for _, a := range all {
+		if a == one {
+			return true
+		}
+	}
+	return false
+}
+
+// userShell is what a window has a node run.
+func userShell() string {
+	if path, err := exec.LookPath("bash"); err == nil {
+		return path
+	}
+	return "sh"
+}
+
+// findWindow is how a window is opened here. Its title is a node's name.
+func findWindow() (open func(title string, command []string) error, err error) {
+	if session := inherited("TMUX"); session != "" {
+		if _, err := exec.LookPath("tmux"); err == nil {
+			return func(title string, command []string) error { return tmuxWindow(session, title, command) }, nil
+		}
+	}
+	const remedy = "start pausenet in tmux, where xterm opens its windows (apt-get install tmux), or use `pausenet exec NODE -- bash` from other terminals"
+	if os.Getenv("DISPLAY") == "" {
+		return nil, fmt.Errorf("no display (DISPLAY is not set) and no tmux session to open a window in: %s", remedy)
+	}
+	for _, name := range []string{"xterm", "x-terminal-emulator"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return func(title string, command []string) error { return displayWindow(path, title, command) }, nil
+		}
+	}
+	return nil, errors.New("xterm is not installed: apt-get install xterm (Debian, Ubuntu), dnf install xterm (Fedora); or " + remedy)
+}
+
+// inherited is a variable of this process's environment, or where it is not set, of one that it descends from: sudo passes few on.
+func inherited(name string) string {
+	if value, set := os.LookupEnv(name); set {
+		return value
+	}
+	for pid := os.Getppid(); pid > 1; pid = parentOf(pid) {
+		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			break
+		}
+		for entry := range bytes.SplitSeq(environment, []byte{0}) {
+			if value, found := bytes.CutPrefix(entry, []byte(name+"=")); found && len(value) > 0 {
+				return string(value)
+			}
+		}
+	}
+	return ""
+}
+
+// parentOf is a process's parent, 0 if that is not known.
+func parentOf(pid int) int {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name, in brackets, may hold blanks
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	return parent
+}
+
+// tmuxWindow opens a window of the session that TMUX names, whose server runs programs as the session's user.
+func tmuxWindow(session, title string, command []string) error {
+	socket, _, _ := strings.Cut(session, ",")
+	var owner unix.Stat_t
+	if err := unix.Stat(socket, &owner); err == nil && int(owner.Uid) != os.Geteuid() {
+		command = append([]string{"sudo"}, command...)
+	}
+	args := append([]string{"-S", socket, "new-window", "-d", "-n", title, "--"}, command...)
+	if out, err := exec.Command("tmux", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("tmux: %s (%w)", strings.TrimSpace(string(out)), err)
+	}
+	return nil
+}
+
+// displayWindow opens a window of its own, which ends with what runs in it: at the latest with the fabric.
+func displayWindow(terminal, title string, command []string) error {
+	cmd := exec.Command(terminal, append([]string{"-T", title, "-e"}, command...)...)
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true} // Ctrl-C is not for it
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }()
+	return nil
+}
