@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -215,7 +214,7 @@ type decoder struct {
 
 	defaultTag bool // the workload that is read gives its flows no tag
 
-	followers []*hostagent.Settings // of variants, whose retransmit_timeout is the scenario's
+	ownHosts []*yamlspec.Value // of variants, their host settings as they are written; nil: none
 }
 
 func (d *decoder) decode() {

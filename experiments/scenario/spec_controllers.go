@@ -125,11 +125,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	}
 	hosts := d.s.Host
 	if ownHost != nil {
-		laid := ownHost.Over(host)
-		hosts = d.hostSettings(laid)
-		if !laid.Has("retransmit_timeout") {
-			d.followers = append(d.followers, &hosts)
-		}
+		hosts = d.hostSettings(ownHost.Over(host))
 		variant.Host = &hosts
 	}
 	// What the switches do by default is on the data's priority.
@@ -156,6 +152,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		}
 	}
 	d.s.Variants = append(d.s.Variants, variant)
+	d.ownHosts = append(d.ownHosts, ownHost)
 	d.s.Controllers = append(d.s.Controllers, variant.Name)
 }
 

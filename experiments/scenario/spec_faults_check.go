@@ -68,34 +68,50 @@ func (d *decoder) shareLinks(a, b []topologies.PortID) bool {
 // repairs sees to it that flows recover from what faults and watchdogs lose, from what lossy queues drop, and from what go-back-N refuses as
 // packets overtake each other: a lost tail would never be missed.
 func (d *decoder) repairs(host *yamlspec.Value) {
-	loses := slices.ContainsFunc(d.s.Faults, func(f Fault) bool { return settings.FaultOf(f.Kind).Loses })
+	faults := slices.ContainsFunc(d.s.Faults, func(f Fault) bool { return settings.FaultOf(f.Kind).Loses })
 	drops := func(s *switchagent.Settings) bool { return s.PFC.Watchdog.On() && !s.PFC.Watchdog.Forward }
-	loses = loses || drops(&d.s.Switch)
+	loses := faults || drops(&d.s.Switch)
 	for i := range d.s.Variants {
 		loses = loses || d.s.Variants[i].Switch != nil && drops(d.s.Variants[i].Switch)
 	}
 	refuses := func(s *switchagent.Settings, h *hostagent.Settings) bool {
 		return h.Recovery == hostagent.GoBackN && engine.Balancing(&s.Balancing, h).Moving
 	}
+	// never refuses flows that wait for ever, where a user has written so.
+	never := func(v *yamlspec.Value, loses bool) {
+		if loses {
+			v.Errorf("with faults or a PFC watchdog that lose frames, a flow whose last packets are lost would wait for ever: give a time, or leave it out for %v", lossyTimeout)
+			return
+		}
+		v.Errorf("where load balancing has packets overtake each other, a flow whose last ones go-back-N refuses would wait for ever: give a time, "+
+			"leave it out for %v, or set recovery: selective", lossyTimeout)
+	}
+	const key = "retransmit_timeout"
 	overtake := refuses(&d.s.Switch, &d.s.Host)
-	given := host.Has("retransmit_timeout")
+	given, said := host.Has(key), false
 	switch {
 	case !loses && !overtake:
 	case !given:
 		d.s.Host.RetransmitTimeout = max(d.s.Host.RetransmitTimeout, lossyTimeout)
-	case d.s.Host.RetransmitTimeout != 0:
-	case !loses:
-		host.At("retransmit_timeout").Errorf("where load balancing has packets overtake each other, a flow whose last ones go-back-N refuses would wait for ever: give a time, "+
-			"leave it out for %v, or set recovery: selective", lossyTimeout)
-	default:
-		host.At("retransmit_timeout").Errorf("with faults or a PFC watchdog that lose frames, a flow whose last packets are lost would wait for ever: give a time, or leave it out for %v", lossyTimeout)
+	case d.s.Host.RetransmitTimeout == 0:
+		never(host.At(key), loses)
+		said = true
 	}
 	for i := range d.s.Variants {
-		v := &d.s.Variants[i]
-		if given || v.Host != nil && !slices.Contains(d.followers, v.Host) {
-			continue // the user has said
-		}
+		v, own := &d.s.Variants[i], d.ownHosts[i]
 		sw, hosts := cmp.Or(v.Switch, &d.s.Switch), *cmp.Or(v.Host, &d.s.Host)
+		if own.Has(key) || given {
+			at := own
+			if !own.Has(key) {
+				at = host
+			}
+			loses := faults || drops(sw)
+			if hosts.RetransmitTimeout == 0 && (loses || refuses(sw, &hosts)) && (at == own || !said) {
+				never(at.At(key), loses)
+				said = said || at == host
+			}
+			continue
+		}
 		hosts.RetransmitTimeout = d.s.Host.RetransmitTimeout
 		if refuses(sw, &hosts) || d.s.dataOf(hosts.DataPriority)&^sw.Lossless() != 0 {
 			hosts.RetransmitTimeout = max(hosts.RetransmitTimeout, lossyTimeout)

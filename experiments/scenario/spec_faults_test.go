@@ -158,9 +158,24 @@ func TestRetransmitTimeout(t *testing.T) {
 			t.Errorf("%s%s: retransmit_timeout %v, of the variant %v, want %v and %v", c.faults, c.text, s.Host.RetransmitTimeout, variant.RetransmitTimeout, c.base, c.variant)
 		}
 	}
-	_, err := Parse("x.yaml", []byte(strings.Replace(lab.WithFaults(""), "faults:\n", "", 1)+"switch: {load_balancing: {mode: spray}}\nhost: {retransmit_timeout: 0s}"), nil)
-	if err == nil || !strings.Contains(err.Error(), "has packets overtake each other") {
-		t.Errorf("%v, want one about packets that overtake each other", err)
+	const overtake, lost = "has packets overtake each other", "with faults or a PFC watchdog that lose frames"
+	for _, c := range []struct{ faults, text, place, want string }{
+		{"", "switch: {load_balancing: {mode: spray}}\nhost: {retransmit_timeout: 0s}", "x.yaml:5:28:", overtake},
+		{"", "host: {entropy: reps, retransmit_timeout: 0s}", "x.yaml:4:43:", overtake},
+		{"", "switch: {load_balancing: {mode: spray}}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}}]", "x.yaml:5:70:", overtake},
+		{"", "host: {retransmit_timeout: 0s}\ncontrollers: [{name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]", "x.yaml:4:28:", overtake},
+		{"", "host: {recovery: selective, retransmit_timeout: 0s}\ncontrollers: [{name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]", "", ""},
+		{fault, "controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}}]", "x.yaml:6:70:", lost},
+		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}, switch: {pfc: {watchdog: {detect: 1ms}}}}]", "x.yaml:4:70:", lost},
+	} {
+		text := lab.WithFaults(c.faults)
+		if c.faults == "" {
+			text = strings.Replace(text, "faults:\n", "", 1)
+		}
+		_, err := Parse("x.yaml", []byte(text+c.text), nil)
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.place) || strings.Count(err.Error(), "x.yaml:") > 1) {
+			t.Errorf("%s%s: %v, want one about %q at %s", c.faults, c.text, err, c.want, c.place)
+		}
 	}
 }
 
