@@ -72,6 +72,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.telemetry()
 	w.controllers()
 	w.weights()
+	w.qps()
 	w.balancing()
 	w.polarisation()
 	return w.texts
@@ -695,6 +696,46 @@ func (w *warner) weights() {
 			f := &w.s.Flows[i-1]
 			w.warn("the weight of flow %d (%s) has no effect: no other flow of %s has its priority; leave weight out", i-1, f.Tag, w.s.Topology.Nodes[f.Source].Name)
 		}
+	}
+}
+
+// qps warns of QPs that nothing is left for: no flow of the tag has as many packets, or messages.
+func (w *warner) qps() {
+	type kind struct {
+		tag string
+		of  QPs
+	}
+	var all []kind
+	longest := map[kind]units.Bytes{} // of the flows' sizes; 0: one is unbounded
+	for i := range w.s.Flows {
+		f := &w.s.Flows[i]
+		k := kind{f.Tag, f.own().QPs}
+		if k.of.Count <= 1 {
+			continue
+		}
+		size, seen := longest[k]
+		if !seen {
+			all = append(all, k)
+		}
+		if seen && size == 0 || f.Size == 0 {
+			longest[k] = 0
+		} else {
+			longest[k] = max(size, f.Size)
+		}
+	}
+	for _, k := range all {
+		used := len(k.of.Split(longest[k], w.s.Topology.MTU))
+		if used == k.of.Count {
+			continue
+		}
+		unit := fmt.Sprintf("%d packets of %dB", used, w.s.Topology.MTU)
+		if k.of.Message > 0 {
+			unit = fmt.Sprintf("%d messages of %v", used, k.of.Message)
+		}
+		if used == 1 {
+			unit = strings.Replace(unit, "s of ", " of ", 1)
+		}
+		w.warn("flows %s have %d QPs, and the longest is %v, %s: %d of the QPs carry nothing; qps %d is enough", k.tag, k.of.Count, longest[k], unit, k.of.Count-used, used)
 	}
 }
 
