@@ -59,6 +59,23 @@ func (p *Plan) Address(id PortID) netip.Addr {
 	return netip.Addr{}
 }
 
+// Gateway and Gateway6 are the addresses that hosts route by: whatever switch is at the other end of their port has them.
+var (
+	Gateway  = netip.AddrFrom4([4]byte{10, 255, 255, 254})
+	Gateway6 = netip.MustParseAddr("fe80::1")
+)
+
+// SwitchAddress is that of the switch with an index, 10.254.0.0 + index + 1. The pipelines know switches' addresses by the upper 16 bits.
+func (p *Plan) SwitchAddress(index int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, 254, byte((index + 1) >> 8), byte(index + 1)})
+}
+
+// IPv6 is the IPv6 address of whose IPv4 address is given: fd00::/96 and its 32 bits.
+func IPv6(a netip.Addr) netip.Addr {
+	v4 := a.As4()
+	return netip.AddrFrom16([16]byte{0: 0xfd, 12: v4[0], 13: v4[1], 14: v4[2], 15: v4[3]})
+}
+
 // HostRate is what all the ports of a host carry together.
 func (p *Plan) HostRate(host NodeID) (sum units.Rate) {
 	for _, id := range p.Nodes[host].Ports {

@@ -38,6 +38,8 @@ const (
 // EtherTypes.
 const (
 	EtherTypeIPv4       = 0x0800
+	EtherTypeARP        = 0x0806
+	EtherTypeIPv6       = 0x86dd
 	EtherTypeMACControl = 0x8808 // IEEE 802.3 clause 31
 	EtherTypeCNM        = 0x88b5 // IEEE local experimental 1, DCON's CNM (docs/schemes/dcon.md)
 )

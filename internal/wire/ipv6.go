@@ -1,0 +1,67 @@
+package wire
+
+import "encoding/binary"
+
+// IPv6 is an IPv6 header (RFC 8200 section 3) and what follows it.
+type IPv6 []byte
+
+// IPv6Len is the header's length.
+const IPv6Len = 40
+
+const (
+	ip6PayloadLen = 4
+	ip6NextHeader = 6
+	ip6HopLimit   = 7
+	ip6Src        = 8
+	ip6Dst        = 24
+)
+
+// Addr6 is an IPv6 address.
+type Addr6 [16]byte
+
+// Map is the address of the fabric that stands for an IPv4 address: fd00::/96 (RFC 4193) and its 32 bits.
+func Map(a Addr) Addr6 { return Addr6{0: 0xfd, 12: a[0], 13: a[1], 14: a[2], 15: a[3]} }
+
+// Unmap is the IPv4 address that one of the fabric stands for; ok is false of others.
+func (a Addr6) Unmap() (v4 Addr, ok bool) {
+	v4 = Addr(a[12:])
+	return v4, a == Map(v4)
+}
+
+// Version is the IP version.
+func (p IPv6) Version() uint8 { return p[0] >> 4 }
+
+// TrafficClass is DSCP<<2 | ECN.
+func (p IPv6) TrafficClass() uint8 { return uint8(binary.BigEndian.Uint16(p) >> 4) }
+
+// PayloadLen is the length of what follows the header.
+func (p IPv6) PayloadLen() int { return int(binary.BigEndian.Uint16(p[ip6PayloadLen:])) }
+
+// NextHeader is the kind of what follows the header: a protocol's number, or an extension header's.
+func (p IPv6) NextHeader() uint8 { return p[ip6NextHeader] }
+
+// HopLimit is what IPv4 calls TTL.
+func (p IPv6) HopLimit() uint8 { return p[ip6HopLimit] }
+
+// SetHopLimit rewrites it.
+func (p IPv6) SetHopLimit(n uint8) { p[ip6HopLimit] = n }
+
+// Src is the source address.
+func (p IPv6) Src() Addr6 { return Addr6(p[ip6Src:ip6Dst]) }
+
+// Dst is the destination address.
+func (p IPv6) Dst() Addr6 { return Addr6(p[ip6Dst:IPv6Len]) }
+
+// PriorityOf is the priority of a frame by its DSCP; 0 of what is not IP.
+func PriorityOf(frame []byte) uint8 {
+	if len(frame) < EthernetLen+2 {
+		return 0
+	}
+	switch Ethernet(frame).Type() {
+	case EtherTypeIPv4:
+		return frame[EthernetLen+ipTOS] >> 5
+	case EtherTypeIPv6:
+		return IPv6(frame[EthernetLen:]).TrafficClass() >> 5
+	}
+	return 0
+}
