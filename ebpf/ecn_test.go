@@ -181,7 +181,7 @@ func TestEgressLeavesAlone(t *testing.T) {
 	r.sw().EcnMode, r.sw().EcnPriorities = ebpf.ECNRED, 0xff
 	before := r.snapshot()
 	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)
-	for _, ethertype := range []uint16{wire.EtherTypeCNM, wire.EtherTypeMACControl, 0x86dd, 0x0806} {
+	for _, ethertype := range []uint16{wire.EtherTypeCNM, wire.EtherTypeMACControl, 0x86de, wire.EtherTypeARP} {
 		other := slices.Clone(frame)
 		wire.Ethernet(other).SetType(ethertype)
 		if got := r.leave(0, 1_000_000, 0, other); !bytes.Equal(got, other) {

@@ -83,9 +83,16 @@ func TestForwardDrops(t *testing.T) {
 		{"10.1.0.1 is host 65536", edit(func(f []byte) { f[31] = 1 }), ebpf.ReasonNoRoute},
 		{"not ours", edit(func(f []byte) { f[30] = 11 }), ebpf.ReasonNoRoute},
 		{"wrong destination MAC", edit(func(f []byte) { f[5] ^= 0x80 }), ebpf.ReasonMalformed},
-		{"broadcast", edit(func(f []byte) { copy(f, "\xff\xff\xff\xff\xff\xff") }), ebpf.ReasonMalformed},
-		{"IPv6", edit(func(f []byte) { wire.Ethernet(f).SetType(0x86dd) }), ebpf.ReasonMalformed},
-		{"ARP", edit(func(f []byte) { wire.Ethernet(f).SetType(0x0806) }), ebpf.ReasonMalformed},
+		{"no bridge forwards it", edit(func(f []byte) { copy(f, "\x01\x80\xc2\x00\x00\x0e") }), ebpf.ReasonMalformed},
+		{"a CNM for all", edit(func(f []byte) {
+			copy(f, "\xff\xff\xff\xff\xff\xff")
+			wire.Ethernet(f).SetType(wire.EtherTypeCNM)
+		}), ebpf.ReasonMalformed},
+		{"IPv6 that is not", edit(func(f []byte) { wire.Ethernet(f).SetType(wire.EtherTypeIPv6) }), ebpf.ReasonMalformed},
+		{"ARP for another", edit(func(f []byte) {
+			f[5] ^= 0x80
+			wire.Ethernet(f).SetType(wire.EtherTypeARP)
+		}), ebpf.ReasonMalformed},
 		{"VLAN", edit(func(f []byte) { wire.Ethernet(f).SetType(0x8100) }), ebpf.ReasonMalformed},
 		{"IP options", edit(func(f []byte) { f[14] = 0x46 }), ebpf.ReasonMalformed},
 		{"IP version 6", edit(func(f []byte) { f[14] = 0x65 }), ebpf.ReasonMalformed},

@@ -23,6 +23,7 @@ func FuzzIngress(f *testing.F) {
 	frames := [][]byte{
 		data.frame(f), data.frame(f)[:77], data.frame(f)[:40], withTelemetry(data.frame(f), 0xc7, 2, 3), bytes.Clone(buf[:wire.PutAck(buf, data.header(f), 0x1f, 1, 1)]),
 		bytes.Clone(buf[:wire.PutCNP(buf, data.header(f), wire.CNPBECN, nil)]), pfc, cnm, plainIP(0, 1, 6, 64, 0xff),
+		ipv6{in: 0, dst: 4, class: 0x62}.frame(), ipv6{in: 0, dst: 4, class: 3, hops: 1}.frame(), toAll(plainIP(0, 1, 17, 64, 0x40)),
 		make([]byte, 14), make([]byte, 64), bytes.Repeat([]byte{0xff}, 80),
 	}
 	for i, frame := range frames {
@@ -101,6 +102,14 @@ func marked(t *testing.T, before, after []byte) {
 	if bytes.Equal(before, after) {
 		return
 	}
+	if wire.Ethernet(before).Type() == wire.EtherTypeIPv6 {
+		want := bytes.Clone(before)
+		want[15] |= 3 << 4
+		if field := before[15] >> 4 & 3; field == 0 || field == 3 || !bytes.Equal(want, after) {
+			t.Fatalf("the egress pipeline made\n%x of\n%x", after, before)
+		}
+		return
+	}
 	old, ip := ipHeader(before), ipHeader(after)
 	want := bytes.Clone(before)
 	copy(want[24:26], after[24:26])
@@ -119,6 +128,10 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 	in, n := got.InPort, uint64(len(frame))
 	switch got.Verdict {
 	case ebpf.VerdictForward, ebpf.VerdictHost, ebpf.VerdictStack, ebpf.VerdictConsumed:
+	case ebpf.VerdictProcessor, ebpf.VerdictFlood:
+		if r.port(int(in)).Kind != ebpf.KindSwitch || got.OutPriority > 7 {
+			t.Fatalf("verdict %d at port %d, priority %d", got.Verdict, in, got.OutPriority)
+		}
 	case ebpf.VerdictDrop:
 		if got.Reason == 0 || got.Reason > ebpf.ReasonCNMLost {
 			t.Fatalf("dropped for reason %d", got.Reason)
@@ -181,6 +194,11 @@ func checkForwarded(t *testing.T, r *rig, got result, frame []byte) {
 		want[22]--
 		if old.ECN() != wire.NotECT && ip.ECN() == wire.CE {
 			want[15] |= 3
+		}
+	} else if wire.Ethernet(frame).Type() == wire.EtherTypeIPv6 {
+		want[21]--
+		if want[15]>>4&3 != 0 && got.data[15]>>4&3 == 3 {
+			want[15] |= 3 << 4
 		}
 	}
 	if !bytes.Equal(got.data, want) {

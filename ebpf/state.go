@@ -24,6 +24,9 @@ const (
 	VerdictStack    = uint32(pipelinesVerdictVERDICT_STACK)
 	VerdictConsumed = uint32(pipelinesVerdictVERDICT_CONSUMED)
 	VerdictDrop     = uint32(pipelinesVerdictVERDICT_DROP)
+	// Of what programs on hosts send, into a switch.
+	VerdictProcessor = uint32(pipelinesVerdictVERDICT_PROCESSOR)
+	VerdictFlood     = uint32(pipelinesVerdictVERDICT_FLOOD)
 )
 
 // Reasons of VerdictDrop; they index Port.Dropped.

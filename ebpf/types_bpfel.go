@@ -289,12 +289,14 @@ const (
 type pipelinesVerdict uint32
 
 const (
-	pipelinesVerdictVERDICT_NONE     pipelinesVerdict = 0
-	pipelinesVerdictVERDICT_FORWARD  pipelinesVerdict = 1
-	pipelinesVerdictVERDICT_HOST     pipelinesVerdict = 2
-	pipelinesVerdictVERDICT_STACK    pipelinesVerdict = 3
-	pipelinesVerdictVERDICT_CONSUMED pipelinesVerdict = 4
-	pipelinesVerdictVERDICT_DROP     pipelinesVerdict = 5
+	pipelinesVerdictVERDICT_NONE      pipelinesVerdict = 0
+	pipelinesVerdictVERDICT_FORWARD   pipelinesVerdict = 1
+	pipelinesVerdictVERDICT_HOST      pipelinesVerdict = 2
+	pipelinesVerdictVERDICT_STACK     pipelinesVerdict = 3
+	pipelinesVerdictVERDICT_CONSUMED  pipelinesVerdict = 4
+	pipelinesVerdictVERDICT_DROP      pipelinesVerdict = 5
+	pipelinesVerdictVERDICT_PROCESSOR pipelinesVerdict = 6
+	pipelinesVerdictVERDICT_FLOOD     pipelinesVerdict = 7
 )
 
 type pipelinesWant uint32

@@ -4,7 +4,6 @@
 #ifndef PAUSENET_BURST_H
 #define PAUSENET_BURST_H
 
-#define CNM_PRIORITY 7
 #define WALK_STEPS 32 /* flows looked at for one trigger */
 
 /* Notes a packet for an uncongested egress: T_last of its ingress port, and that of the egress port before it. */

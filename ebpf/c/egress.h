@@ -10,12 +10,11 @@ static __always_inline int in_burst(const struct pass *x, const struct switch_st
 	return sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= profile_of(sw, out)->q_ecn;
 }
 
-/* A mark by a detector of pauses, which sees every packet of its priorities, whether it can be marked or not. It only ever
- * makes the field greater: CE over UE over ECT(1). */
-COLD void mark_detected(struct pass *x, struct switch_state *sw, struct port *out,
-			struct port_class *c, __u8 *h, __u32 len)
+/* The mark that a detector of pauses gives a packet with this field, 0 for none: it sees every packet of its priorities, whether it can be
+ * marked or not. It only ever makes the field greater: CE over UE over ECT(1). */
+COLD __u32 detected_mark(struct pass *x, struct switch_state *sw, struct port *out,
+			 struct port_class *c, __u32 field, __u32 len)
 {
-	__u32 field = h[OFF_TOS] & ECN_MASK;
 	__u32 to;
 
 	if (sw->ecn_mode == ECN_PCN)
@@ -24,28 +23,56 @@ COLD void mark_detected(struct pass *x, struct switch_state *sw, struct port *ou
 		to = detect_congestion(x, sw, out, c, counted(sw->uncounted, len));
 	if (to == ECN_CE && (!field || in_burst(x, sw, out) ||
 			     (sw->ecn_mode == ECN_TCD && sw->tcd_red && !red_marks(sw, out, x->out_port, x->queue_bytes))))
-		return;
+		return 0;
 	if (!field || to <= field)
-		return;
-	set_ecn(h, to);
+		return 0;
 	if (to == ECN_CE)
 		out->ecn_marked++;
 	else
 		out->ue_marked++;
+	return to;
+}
+
+/* ECN at dequeue of an IPv6 packet, which programs on hosts send. */
+COLD void mark6(struct pass *x, struct switch_state *sw, struct port *out, __u8 *h, __u32 len)
+{
+	__u32 priority = traffic_class(h) >> 5;
+	__u32 field = traffic_class(h) & ECN_MASK;
+	__u32 to = 0;
+
+	if (!(sw->ecn_priorities >> priority & 1))
+		return;
+	if (sw->ecn_mode != ECN_RED && sw->ecn_mode != ECN_STEP) {
+		to = detected_mark(x, sw, out, &out->class[priority & 7], field, len);
+	} else if (field && !in_burst(x, sw, out) && queue_marks(sw, out, x->out_port, x->queue_bytes) && field != ECN_CE) {
+		to = ECN_CE;
+		out->ecn_marked++;
+	}
+	if (to)
+		set_ecn6(h, to);
 }
 
 /* ECN at dequeue, by the queue that the packet left behind. */
 static __always_inline void mark(struct pass *x, struct switch_state *sw, struct port *out, __u8 *h, __u32 len)
 {
-	__u32 priority;
+	__u32 ethertype, priority;
 
-	if (sw->ecn_mode == ECN_OFF || sw->ecn_at_enqueue || get16(h + OFF_ETHERTYPE) != ETHERTYPE_IPV4)
+	if (sw->ecn_mode == ECN_OFF || sw->ecn_at_enqueue)
 		return;
+	ethertype = get16(h + OFF_ETHERTYPE);
+	if (ethertype != ETHERTYPE_IPV4) {
+		if (ethertype == ETHERTYPE_IPV6)
+			mark6(x, sw, out, h, len);
+		return;
+	}
 	priority = h[OFF_TOS] >> 5;
 	if (!(sw->ecn_priorities >> priority & 1))
 		return;
 	if (sw->ecn_mode != ECN_RED && sw->ecn_mode != ECN_STEP) {
-		mark_detected(x, sw, out, &out->class[priority & 7], h, len);
+		__u32 to = detected_mark(x, sw, out, &out->class[priority & 7], h[OFF_TOS] & ECN_MASK, len);
+
+		if (to)
+			set_ecn(h, to);
 		return;
 	}
 	if (!(h[OFF_TOS] & ECN_MASK) || in_burst(x, sw, out))

@@ -6,6 +6,8 @@
 #define FRAME_MIN 60
 
 #define ETHERTYPE_IPV4 0x0800
+#define ETHERTYPE_ARP 0x0806
+#define ETHERTYPE_IPV6 0x86dd
 #define ETHERTYPE_MAC_CONTROL 0x8808 /* IEEE 802.3 clause 31 */
 #define ETHERTYPE_CNM 0x88b5         /* IEEE local experimental 1 */
 #define ETHERTYPE_CREDIT 0x88b6      /* IEEE local experimental 2 */
@@ -26,6 +28,12 @@
 #define OFF_SPORT 34
 #define OFF_DPORT 36
 #define OFF_BTH 42
+#define OFF_NEXT_HEADER6 20
+#define OFF_HOP_LIMIT6 21
+#define OFF_SOURCE6 22
+#define OFF_DESTINATION6 38
+#define OFF_SPORT6 54
+#define OFF_DPORT6 56
 #define OFF_PFC_OPCODE 14
 #define OFF_PFC_ENABLE 16
 #define OFF_PFC_TIME 18
@@ -37,6 +45,8 @@
 
 #define BTH_ACK 0x11
 #define BTH_CNP 0x81
+
+#define CNM_PRIORITY 7
 
 #define ECN_MASK 3
 #define ECN_UE 2 /* TCD: undetermined encountered; its senders send ECT(1), 1 (ECT(0) to anybody else) */
@@ -100,6 +110,53 @@ static __always_inline int parse_ipv4(const __u8 *h, struct packet *p)
 		}
 	}
 	return 0;
+}
+
+/* The traffic class of an IPv6 packet. */
+static __always_inline __u8 traffic_class(const __u8 *h)
+{
+	return (__u8)(get16(h + OFF_IP) >> 4);
+}
+
+/* An address of the fabric stands for an IPv4 address, in its last 32 bits: fd00::/96. 0 is none. */
+static __always_inline __u32 mapped(const __u8 *address)
+{
+	if (get32(address) != 0xfd000000 || get32(address + 4) || get32(address + 8))
+		return 0;
+	return get32(address + 12);
+}
+
+/* 0: an IPv6 packet, filled into p. Behind an extension header its ports are 0. */
+static __always_inline int parse_ipv6(const __u8 *h, struct packet *p)
+{
+	if (h[OFF_IP] >> 4 != 6)
+		return -1;
+	p->tos = traffic_class(h);
+	p->protocol = h[OFF_NEXT_HEADER6];
+	p->source = mapped(h + OFF_SOURCE6);
+	p->destination = mapped(h + OFF_DESTINATION6);
+	p->sport = p->dport = 0;
+	p->data = 0;
+	if (p->protocol == IPPROTO_UDP_ || p->protocol == 6) {
+		p->sport = get16(h + OFF_SPORT6);
+		p->dport = get16(h + OFF_DPORT6);
+	}
+	return 0;
+}
+
+static __always_inline void set_ecn6(__u8 *h, __u32 field)
+{
+	h[OFF_TOS] = (__u8)((h[OFF_TOS] & ~(ECN_MASK << 4)) | field << 4);
+}
+
+/* The priority of a frame that hosts and switches' pipelines send, but of MAC control. */
+static __always_inline __u32 priority_of(const __u8 *h, __u32 ethertype)
+{
+	if (ethertype == ETHERTYPE_IPV4)
+		return h[OFF_TOS] >> 5;
+	if (ethertype == ETHERTYPE_IPV6)
+		return traffic_class(h) >> 5;
+	return ethertype == ETHERTYPE_CNM ? CNM_PRIORITY : 0;
 }
 
 /* Changes one 16-bit word under the IPv4 checksum (RFC 1624, equation 3). */

@@ -31,6 +31,16 @@ static __always_inline void drop(struct pass *x, __u32 reason)
 	x->reason = reason;
 }
 
+/* Switch n has the address 10.254.0.0 + n + 1. No table has it: their processors know the way. */
+#define SWITCHES 0x0afe
+
+static __always_inline void no_way(struct pass *x, __u32 destination)
+{
+	drop(x, REASON_NO_ROUTE);
+	if (destination >> 16 == SWITCHES)
+		x->verdict = VERDICT_PROCESSOR;
+}
+
 static __always_inline void forward_ipv4(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h,
 					 __u32 size)
 {
@@ -45,7 +55,7 @@ static __always_inline void forward_ipv4(struct pass *x, struct switch_state *sw
 	egress = choose_port(x, sw, in->node, &p, h);
 	out = egress == NO_PORT ? 0 : port_at(egress);
 	if (!out)
-		return drop(x, REASON_NO_ROUTE);
+		return no_way(x, p.destination);
 	priority = p.tos >> 5; /* the class selector bits of the DSCP */
 	account(x, sw, in, priority, size);
 	if (sw->cnm && p.data && sw->lossless >> priority & 1) {
@@ -67,6 +77,66 @@ static __always_inline void forward_ipv4(struct pass *x, struct switch_state *sw
 	x->verdict = VERDICT_FORWARD;
 	x->egress = egress;
 	x->out_priority = priority;
+}
+
+/* An IPv6 packet to this switch: forward_ipv4 without what concerns RoCE. */
+static __always_inline void forward_ipv6(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h,
+					 __u32 size)
+{
+	struct packet p;
+	struct port *out;
+	__u32 egress, priority;
+
+	if (parse_ipv6(h, &p))
+		return drop(x, REASON_MALFORMED);
+	if ((get16(h + OFF_DESTINATION6) & 0xffc0) == 0xfe80) { /* of this link alone */
+		x->verdict = VERDICT_PROCESSOR;
+		return;
+	}
+	if (h[OFF_HOP_LIMIT6] <= 1)
+		return drop(x, REASON_TTL);
+	egress = choose_port(x, sw, in->node, &p, h);
+	out = egress == NO_PORT ? 0 : port_at(egress);
+	if (!out)
+		return no_way(x, p.destination);
+	priority = p.tos >> 5;
+	account(x, sw, in, priority, size);
+	if (sw->ecn_at_enqueue && sw->ecn_priorities >> priority & 1 && p.tos & ECN_MASK &&
+	    out->class[priority & 7].burst != BURST_BURST &&
+	    queue_marks(sw, out, egress, out->class[priority & 7].queue_bytes + size) && (p.tos & ECN_MASK) != ECN_CE) {
+		set_ecn6(h, ECN_CE);
+		out->ecn_marked++;
+	}
+	h[OFF_HOP_LIMIT6]--;
+	put_mac(h, out->peer_mac);
+	put_mac(h + 6, out->mac);
+	x->verdict = VERDICT_FORWARD;
+	x->egress = egress;
+	x->out_priority = priority;
+}
+
+/* To a group of stations, but of those that no bridge forwards (IEEE 802.1D, table 7-10). */
+static __always_inline int to_group(const __u8 *h)
+{
+	return h[0] & 1 && (get32(h) != 0x0180c200 || get16(h + 4) > 0x0f);
+}
+
+/* A frame of a kind that only programs on hosts send. */
+COLD void enter_other(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h, __u32 len, int own)
+{
+	__u32 ethertype = get16(h + OFF_ETHERTYPE);
+
+	if (!own && !to_group(h))
+		return;
+	if (ethertype == ETHERTYPE_ARP) {
+		x->verdict = VERDICT_PROCESSOR;
+	} else if (own) {
+		if (ethertype == ETHERTYPE_IPV6)
+			forward_ipv6(x, sw, in, h, counted(sw->uncounted, len));
+	} else if ((ethertype == ETHERTYPE_IPV4 && h[OFF_IP] >> 4 == 4) || (ethertype == ETHERTYPE_IPV6 && h[OFF_IP] >> 4 == 6)) {
+		x->verdict = VERDICT_FLOOD;
+		x->out_priority = priority_of(h, ethertype);
+	}
 }
 
 /* A triggered pass has no frame: what is built is written over a blank one. Without sw, the port is a host's: TRIGGER_CREDIT. */
@@ -130,8 +200,8 @@ static __always_inline void ingress(struct pass *x, __u8 *h, __u32 len)
 	in->rx_frames++;
 	in->rx_bytes += len;
 	ethertype = get16(h + OFF_ETHERTYPE);
-	if (in->credit_vls && (ethertype == ETHERTYPE_IPV4 || ethertype == ETHERTYPE_CNM))
-		receive_blocks(in, ethertype == ETHERTYPE_IPV4 ? h[OFF_TOS] >> 5 : CNM_PRIORITY, len);
+	if (in->credit_vls && ethertype != ETHERTYPE_MAC_CONTROL && ethertype != ETHERTYPE_CREDIT)
+		receive_blocks(in, priority_of(h, ethertype), len);
 	if (ethertype == ETHERTYPE_MAC_CONTROL) {
 		if (is_control(h) && get16(h + OFF_PFC_OPCODE) == OPCODE_PFC) {
 			receive_pfc(x, in, h);
@@ -155,9 +225,14 @@ static __always_inline void ingress(struct pass *x, __u8 *h, __u32 len)
 			forward_cnm(x, in, h);
 			if (x->verdict == VERDICT_FORWARD)
 				account(x, sw, in, CNM_PRIORITY, counted(sw->uncounted, len));
+		} else {
+			enter_other(x, sw, in, h, len, 1);
 		}
-	} else if (ethertype == ETHERTYPE_CREDIT && receive_credit(x, in, h)) {
-		x->verdict = VERDICT_CONSUMED;
+	} else if (ethertype == ETHERTYPE_CREDIT) {
+		if (receive_credit(x, in, h))
+			x->verdict = VERDICT_CONSUMED;
+	} else {
+		enter_other(x, sw, in, h, len, 0);
 	}
 	if (x->verdict == VERDICT_DROP && x->reason < REASONS)
 		in->dropped[x->reason]++;

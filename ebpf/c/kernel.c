@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /* The pipelines' entry points for the kernel: maps, hooks, redirection. No decision is taken here. */
 #include <linux/bpf.h>
+#include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
@@ -38,6 +39,9 @@ TABLE(flowlets, struct flowlet);
 
 /* Leaves of the fabric: the width of a row of the route table. Set as the object is loaded. */
 const volatile __u32 leaves = 1;
+
+/* 1: programs on hosts send frames of their own. Set as the object is loaded: without, the verifier leaves out what it is asked for. */
+const volatile __u32 live = 0;
 
 static __always_inline struct port *port_at(__u32 i)
 {
@@ -139,6 +143,9 @@ int pausenet_ingress(struct __sk_buff *skb)
 	struct port *out;
 	__u32 verdict, ifindex = 0;
 
+	/* What a host's kernel sends to a group it gives itself by this hook, too. No port has sent that. */
+	if (live && skb->pkt_type == PACKET_LOOPBACK)
+		return TC_ACT_OK;
 	if (!x)
 		return TC_ACT_SHOT;
 	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end) {

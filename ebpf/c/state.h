@@ -34,6 +34,8 @@ enum verdict {
 	VERDICT_STACK = 3,    /* went up the host's kernel stack */
 	VERDICT_CONSUMED = 4, /* ended here as it should */
 	VERDICT_DROP = 5,     /* ended here, counted under reason */
+	VERDICT_PROCESSOR = 6, /* ended here: for the switch's own processor */
+	VERDICT_FLOOD = 7,    /* ended here: to go to all hosts, in the priority out_priority */
 };
 
 enum reason {

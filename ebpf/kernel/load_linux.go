@@ -48,6 +48,11 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 	if err := spec.Variables["leaves"].Set(uint32(max(n.Leaves, 1))); err != nil {
 		return nil, fmt.Errorf("set the number of leaves: %w", err)
 	}
+	if n.Features.Live {
+		if err := spec.Variables["live"].Set(uint32(1)); err != nil {
+			return nil, fmt.Errorf("say that programs send frames: %w", err)
+		}
+	}
 	k := &Pipelines{State: ebpf.State{Features: n.Features}}
 	if err := spec.LoadAndAssign(&k.objects, nil); err != nil {
 		return nil, fmt.Errorf("load the pipelines: %w", err)

@@ -33,6 +33,7 @@ const (
 	pipelinesVarFrameMarkType    = "frame_mark_type"
 	pipelinesVarHashFieldType    = "hash_field_type"
 	pipelinesVarLeaves           = "leaves"
+	pipelinesVarLive             = "live"
 	pipelinesVarPathChoiceType   = "path_choice_type"
 	pipelinesVarPortKindType     = "port_kind_type"
 	pipelinesVarReasonType       = "reason_type"
@@ -114,6 +115,7 @@ type pipelinesVariableSpecs struct {
 	FrameMarkType  *ebpf.VariableSpec `ebpf:"frame_mark_type"`
 	HashFieldType  *ebpf.VariableSpec `ebpf:"hash_field_type"`
 	Leaves         *ebpf.VariableSpec `ebpf:"leaves"`
+	Live           *ebpf.VariableSpec `ebpf:"live"`
 	PathChoiceType *ebpf.VariableSpec `ebpf:"path_choice_type"`
 	PortKindType   *ebpf.VariableSpec `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.VariableSpec `ebpf:"reason_type"`
@@ -178,6 +180,7 @@ type pipelinesVariables struct {
 	FrameMarkType  *ebpf.Variable `ebpf:"frame_mark_type"`
 	HashFieldType  *ebpf.Variable `ebpf:"hash_field_type"`
 	Leaves         *ebpf.Variable `ebpf:"leaves"`
+	Live           *ebpf.Variable `ebpf:"live"`
 	PathChoiceType *ebpf.Variable `ebpf:"path_choice_type"`
 	PortKindType   *ebpf.Variable `ebpf:"port_kind_type"`
 	ReasonType     *ebpf.Variable `ebpf:"reason_type"`

@@ -373,411 +373,563 @@ func (m *Module) Xleave(v0 int32) {
 				if t10 != 0 {
 					goto l2
 				}
-				t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
-				v8 = t11
-				if (v8<<8|int32(uint32(v8)>>8))&i32(0xffff) != i32(2048) {
+				v8 = v5 + v4*i32(1944)
+				{
+					t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+					v9 = t11
+					v9 = (v9<<8 | int32(uint32(v9)>>8)) & i32(0xffff)
+					if v9 == i32(2048) {
+						goto l3
+					}
+					if v9 != i32(34525) {
+						goto l2
+					}
+					m.fn2(v8, v3, v0)
 					goto l2
 				}
+			l3:
 				t12 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1944)))+36))
 				t13 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-				v8 = t13
-				v9 = int32(uint32(v8) >> 5)
-				if i32_shr_u(t12, v9)&i32(1) == 0 {
+				v9 = t13
+				v10 = int32(uint32(v9) >> 5)
+				if i32_shr_u(t12, v10)&i32(1) == 0 {
 					goto l2
 				}
-				if uint32(v7+i32(-1)) < uint32(i32(2)) {
-					goto l3
+				{
+					if uint32(v7+i32(-1)) < uint32(i32(2)) {
+						goto l4
+					}
+					t14 := m.fn3(v8, v3, v2+v1*i32(1088)+v10<<6+i32(64), v9&i32(3), v0)
+					v3 = t14
+					if v3 == 0 {
+						goto l2
+					}
+					t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+					v4 = t15
+					v4 = v4<<8 | int32(uint32(v4)>>8)
+					v3 = v4&i32(0xfffffc) | v3
+					m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
+					t16 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+					t17 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+					v3 = v3&i32(0xffff) + (v4^i32(-1))&i32(0xffff) + (t16<<8 | t17 ^ i32(0xffff))
+					v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
+					v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
+					store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
+					goto l2
 				}
-				m.fn2(v5+v4*i32(1944), v3, v2+v1*i32(1088)+v9<<6+i32(64), v0)
-				goto l2
-			l3:
-				v3 = v8 & i32(3)
+			l4:
+				v3 = v9 & i32(3)
 				if v3 == 0 {
 					goto l2
 				}
-				t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
-				v9 = t14
+				t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				v8 = t18
 				{
 					{
 						{
-							t15 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1944)))+48))
-							if t15 == 0 {
-								goto l4
-							}
-							t16 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
-							if t16 == i32(2) {
+							t19 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1944)))+48))
+							if t19 == 0 {
 								goto l5
 							}
+							t20 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
+							if t20 == i32(2) {
+								goto l6
+							}
 						}
-					l4:
-						t17 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
-						v10 = t17 & i32(31)
-						v11 = int64(uint32(v9))
-						goto l6
+					l5:
+						t21 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
+						v10 = t21 & i32(31)
+						v11 = int64(uint32(v8))
+						goto l7
 					}
-				l5:
-					t18 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
-					t19 := v5 + v4*i32(1944)
-					v10 = t18 & i32(31)
-					t20 := int64(load64(m.memory, uint32(t19+v10*i32(56)+i32(192))))
-					v11 = int64(uint32(v9))
-					if uint64(t20) <= uint64(v11) {
+				l6:
+					t22 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
+					t23 := v5 + v4*i32(1944)
+					v10 = t22 & i32(31)
+					t24 := int64(load64(m.memory, uint32(t23+v10*i32(56)+i32(192))))
+					v11 = int64(uint32(v8))
+					if uint64(t24) <= uint64(v11) {
 						goto l2
 					}
 				}
-			l6:
+			l7:
 				{
 					{
 						if v7 != i32(2) {
-							goto l7
+							goto l8
 						}
-						t21 := int64(load64(m.memory, uint32(v5+v4*i32(1944)+v10*i32(56)+i32(160))))
-						var p22 int32
-						if uint64(t21) < uint64(v11) {
-							p22 = 1
+						t25 := int64(load64(m.memory, uint32(v5+v4*i32(1944)+v10*i32(56)+i32(160))))
+						var p26 int32
+						if uint64(t25) < uint64(v11) {
+							p26 = 1
 						}
-						v4 = p22
-						goto l8
-					}
-				l7:
-					t23 := v11
-					v7 = v5 + v4*i32(1944) + v10*i32(56)
-					t24 := int64(load64(m.memory, uint32(v7+i32(152))))
-					v12 = t24
-					if uint64(t23) <= uint64(v12) {
-						goto l2
-					}
-					t25 := int64(load64(m.memory, uint32(v7+i32(160))))
-					v13 = t25
-					if uint64(v13) < uint64(v11) {
+						v4 = p26
 						goto l9
 					}
+				l8:
+					t27 := v11
+					v7 = v5 + v4*i32(1944) + v10*i32(56)
+					t28 := int64(load64(m.memory, uint32(v7+i32(152))))
+					v12 = t28
+					if uint64(t27) <= uint64(v12) {
+						goto l2
+					}
+					t29 := int64(load64(m.memory, uint32(v7+i32(160))))
+					v13 = t29
+					if uint64(v13) < uint64(v11) {
+						goto l10
+					}
 					v7 = v2 + v1*i32(1088)
-					t26 := int64(load64(m.memory, uint64(uint32(v7))+600))
-					t27 := v7
-					v14 = t26
-					store64(m.memory, uint64(uint32(t27))+600, uint64(v14+i64(1)))
+					t30 := int64(load64(m.memory, uint64(uint32(v7))+600))
+					t31 := v7
+					v14 = t30
+					store64(m.memory, uint64(uint32(t31))+600, uint64(v14+i64(1)))
 					v4 = v5 + v4*i32(1944)
-					t28 := int64(load64(m.memory, uint64(uint32(v4))+40))
-					t29 := int64(uint64(t28*(v11-v12)) / uint64(v13-v12))
-					t30 := int64(load64(m.memory, uint32(v4+i32(96))))
-					v11 = int64(uint32(v1))<<40 + v14*i64(-0x61c8864680b583eb) + t30 + i64(-0x61c8864680b583eb)
+					t32 := int64(load64(m.memory, uint64(uint32(v4))+40))
+					t33 := int64(uint64(t32*(v11-v12)) / uint64(v13-v12))
+					t34 := int64(load64(m.memory, uint32(v4+i32(96))))
+					v11 = int64(uint32(v1))<<40 + v14*i64(-0x61c8864680b583eb) + t34 + i64(-0x61c8864680b583eb)
 					v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
 					v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
-					var p31 int32
-					if uint64(t29) > uint64(int64(uint64(v11)>>63)^int64(uint64(v11)>>32)) {
-						p31 = 1
+					var p35 int32
+					if uint64(t33) > uint64(int64(uint64(v11)>>63)^int64(uint64(v11)>>32)) {
+						p35 = 1
 					}
-					v4 = p31
+					v4 = p35
 				}
-			l8:
+			l9:
 				if v4 == 0 {
 					goto l2
 				}
 				if v3 != i32(3) {
-					goto l10
+					goto l11
 				}
 				goto l2
-			l9:
+			l10:
 				if v3 == i32(3) {
 					goto l2
 				}
-			l10:
-				t32 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-				v3 = t32<<8 | v8
+			l11:
+				t36 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+				v3 = t36<<8 | v9
 				v4 = v3 | i32(3)
 				m.memory[uint64(uint32(i32(0)))+1887] = byte(v4)
-				t33 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-				t34 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-				v3 = v4&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t33<<8 | t34 ^ i32(0xffff))
+				t37 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+				t38 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+				v3 = v4&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t37<<8 | t38 ^ i32(0xffff))
 				v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 				v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
 				store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
 				v3 = v2 + v1*i32(1088)
-				t35 := int64(load64(m.memory, uint64(uint32(v3))+56))
-				store64(m.memory, uint64(uint32(v3))+56, uint64(t35+i64(1)))
+				t39 := int64(load64(m.memory, uint64(uint32(v3))+56))
+				store64(m.memory, uint64(uint32(v3))+56, uint64(t39+i64(1)))
 			}
 		l2:
-			t36 := int32(load32(m.memory, uint64(uint32(v6))+52))
-			if t36 == 0 {
+			t40 := int32(load32(m.memory, uint64(uint32(v6))+52))
+			if t40 == 0 {
 				return
 			}
 			v1 = v2 + v1*i32(1088)
-			t37 := int64(load64(m.memory, uint64(uint32(v1))+880))
-			t38 := int32(load32(m.memory, uint64(uint32(v1))+868))
-			t39 := v1
-			v2 = t38
-			t40 := int32(load32(m.memory, uint64(uint32(v1))+864))
-			t41 := v2
-			v1 = t40 + v0
-			p42 := v1
+			t41 := int64(load64(m.memory, uint64(uint32(v1))+880))
+			t42 := int32(load32(m.memory, uint64(uint32(v1))+868))
+			t43 := v1
+			v2 = t42
+			t44 := int32(load32(m.memory, uint64(uint32(v1))+864))
+			t45 := v2
+			v1 = t44 + v0
+			p46 := v1
 			if v1 < v2 {
-				p42 = t41
+				p46 = t45
 			}
-			store64(m.memory, uint64(uint32(t39))+880, uint64(t37+int64(p42)))
-			t43 := m.fn3(v0)
-			if t43 == 0 {
+			store64(m.memory, uint64(uint32(t43))+880, uint64(t41+int64(p46)))
+			t47 := m.fn4(v0)
+			if t47 == 0 {
 				return
 			}
-			m.fn4()
+			m.fn5()
 		}
 	}
 }
 
-func (m *Module) fn2(v0, v1, v2, v3 int32) {
-	var v4, v5, v6 int32
-	var v7 int64
-	var v8, v9 int32
-	var v10, v11, v12, v13 int64
-	t0 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-	v4 = t0
-	v5 = v4 & i32(3)
+func (m *Module) fn2(v0, v1, v2 int32) {
+	var v3, v4, v5, v6 int32
+	var v7, v8, v9, v10, v11 int64
+	{
+		t0 := int32(load32(m.memory, uint64(uint32(v0))+36))
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+		t3 := t1 << 8
+		v3 = t2
+		v4 = (t3 | v3) & i32(0xffff)
+		v5 = int32(uint32(v4)>>9) & i32(7)
+		if i32_shr_u(t0, v5)&i32(1) == 0 {
+			return
+		}
+		v4 = int32(uint32(v4)>>4) & i32(3)
+		{
+			{
+				t4 := int32(load32(m.memory, uint64(uint32(v0))+32))
+				v6 = t4
+				if uint32(v6+i32(-1)) > uint32(i32(1)) {
+					goto l1
+				}
+				if v4 == 0 {
+					return
+				}
+				t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				v2 = t5
+				{
+					{
+						{
+							t6 := int32(load32(m.memory, uint64(uint32(v0))+48))
+							if t6 == 0 {
+								goto l2
+							}
+							t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
+							if t7 == i32(2) {
+								goto l3
+							}
+						}
+					l2:
+						t8 := int32(m.memory[uint32(v1+i32(30))])
+						v5 = t8 & i32(31)
+						v7 = int64(uint32(v2))
+						goto l4
+					}
+				l3:
+					t9 := int32(m.memory[uint32(v1+i32(30))])
+					t10 := v0
+					v5 = t9 & i32(31)
+					t11 := int64(load64(m.memory, uint32(t10+v5*i32(56)+i32(192))))
+					v7 = int64(uint32(v2))
+					if uint64(t11) <= uint64(v7) {
+						return
+					}
+				}
+			l4:
+				{
+					{
+						if v6 != i32(2) {
+							goto l5
+						}
+						t12 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(160))))
+						var p13 int32
+						if uint64(t12) < uint64(v7) {
+							p13 = 1
+						}
+						v2 = p13
+						goto l6
+					}
+				l5:
+					t14 := v7
+					v5 = v0 + v5*i32(56)
+					t15 := int64(load64(m.memory, uint32(v5+i32(152))))
+					v8 = t15
+					if uint64(t14) <= uint64(v8) {
+						return
+					}
+					v2 = i32(1)
+					t16 := int64(load64(m.memory, uint32(v5+i32(160))))
+					v9 = t16
+					if uint64(v9) < uint64(v7) {
+						goto l6
+					}
+					t17 := int64(load32(m.memory, uint64(uint32(i32(0)))+1768))
+					v10 = t17
+					t18 := int64(load64(m.memory, uint64(uint32(v1))+600))
+					t19 := v1
+					v11 = t18
+					store64(m.memory, uint64(uint32(t19))+600, uint64(v11+i64(1)))
+					t20 := int64(load64(m.memory, uint64(uint32(v0))+40))
+					t21 := int64(uint64(t20*(v7-v8)) / uint64(v9-v8))
+					t22 := int64(load64(m.memory, uint32(v0+i32(96))))
+					v7 = v10<<40 + v11*i64(-0x61c8864680b583eb) + t22 + i64(-0x61c8864680b583eb)
+					v7 = (int64(uint64(v7)>>30) ^ v7) * i64(-4658895280553007687)
+					v7 = (int64(uint64(v7)>>27) ^ v7) * i64(-0x6b2fb644ecceee15)
+					var p23 int32
+					if uint64(t21) > uint64(int64(uint64(v7)>>63)^int64(uint64(v7)>>32)) {
+						p23 = 1
+					}
+					v2 = p23
+				}
+			l6:
+				if v2 == 0 {
+					return
+				}
+				if v4 == i32(3) {
+					return
+				}
+				t24 := int64(load64(m.memory, uint64(uint32(v1))+56))
+				store64(m.memory, uint64(uint32(v1))+56, uint64(t24+i64(1)))
+				v0 = i32(48)
+				goto l7
+			}
+		l1:
+			t25 := m.fn3(v0, v1, v1+v5<<6+i32(64), v4, v2)
+			v0 = t25
+			if v0 == 0 {
+				return
+			}
+			v0 = v0 << 4
+			t26 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+			v3 = t26
+		}
+	l7:
+		m.memory[uint64(uint32(i32(0)))+1887] = byte(v3&i32(207) | v0)
+	}
+}
+
+func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
+	var v5 int32
+	var v6 int64
+	var v7, v8 int32
+	var v9, v10, v11, v12 int64
 	{
 		{
 			{
+				t0 := int32(load32(m.memory, uint64(uint32(v0))+32))
+				v5 = t0
+				if v5 != i32(3) {
+					goto l0
+				}
 				{
-					t1 := int32(load32(m.memory, uint64(uint32(v0))+32))
-					v6 = t1
-					if v6 != i32(3) {
-						goto l0
-					}
 					{
-						{
-							t2 := int64(load64(m.memory, uint64(uint32(i32(0)))+1760))
-							v7 = t2
-							t3 := int64(load64(m.memory, uint64(uint32(v2))+32))
-							if v7 != t3 {
-								goto l1
-							}
-							t4 := int32(load32(m.memory, uint64(uint32(v2))+52))
-							v3 = t4
-							goto l2
+						t1 := int64(load64(m.memory, uint64(uint32(i32(0)))+1760))
+						v6 = t1
+						t2 := int64(load64(m.memory, uint64(uint32(v2))+32))
+						if v6 != t2 {
+							goto l1
 						}
-					l1:
-						store64(m.memory, uint64(uint32(v2))+32, uint64(v7))
-						t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
-						t6 := v2
-						v3 = t5 + i32(1)
-						store32(m.memory, uint64(uint32(t6))+52, uint32(v3))
+						t3 := int32(load32(m.memory, uint64(uint32(v2))+52))
+						v4 = t3
+						goto l2
 					}
-				l2:
+				l1:
+					store64(m.memory, uint64(uint32(v2))+32, uint64(v6))
+					t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
+					t5 := v2
+					v4 = t4 + i32(1)
+					store32(m.memory, uint64(uint32(t5))+52, uint32(v4))
+				}
+			l2:
+				if v4 == 0 {
+					v4 = i32(0)
 					if v3 == 0 {
-						t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
-						v3 = t7
-						if v3 == 0 {
-							return
-						}
-						if v5 != 0 {
-							goto l5
-						}
-						return
+						goto l4
 					}
-					store32(m.memory, uint64(uint32(v2))+52, uint32(v3+i32(-1)))
-					return
+					t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+					v7 = t6
+					if v7 != 0 {
+						goto l5
+					}
+					goto l4
 				}
-			l0:
-				{
-					t8 := int64(load64(m.memory, uint64(uint32(i32(0)))+1760))
-					v7 = t8
-					t9 := int64(load64(m.memory, uint64(uint32(v2))+32))
-					if v7 == t9 {
-						goto l6
-					}
-					t10 := int32(load32(m.memory, uint64(uint32(v0))+28))
-					v8 = t10
-					store64(m.memory, uint64(uint32(v2))+32, uint64(v7))
-					m.memory[uint64(uint32(v2))+63] = byte(i32(0))
-					t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
-					t12 := v2
-					v3 = v3 - v8
-					p13 := i32(60)
-					if uint32(v3) > uint32(i32(60)) {
-						p13 = v3
-					}
-					store32(m.memory, uint64(uint32(t12))+56, uint32(t11+p13))
+				store32(m.memory, uint64(uint32(v2))+52, uint32(v4+i32(-1)))
+				return i32(0)
+			}
+		l0:
+			{
+				t7 := int64(load64(m.memory, uint64(uint32(i32(0)))+1760))
+				v6 = t7
+				t8 := int64(load64(m.memory, uint64(uint32(v2))+32))
+				if v6 == t8 {
+					goto l6
 				}
-			l6:
+				t9 := int32(load32(m.memory, uint64(uint32(v0))+28))
+				v8 = t9
+				store64(m.memory, uint64(uint32(v2))+32, uint64(v6))
+				m.memory[uint64(uint32(v2))+63] = byte(i32(0))
+				t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				t11 := v2
+				v4 = v4 - v8
+				p12 := i32(60)
+				if uint32(v4) > uint32(i32(60)) {
+					p12 = v4
+				}
+				store32(m.memory, uint64(uint32(t11))+56, uint32(t10+p12))
+			}
+		l6:
+			{
+				if v6 == 0 {
+					goto l7
+				}
+				t13 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
+				t14 := int64(load64(m.memory, uint64(uint32(v1))+888))
+				if uint64(t13-v6) >= uint64(t14) {
+					goto l7
+				}
 				{
-					if v7 == 0 {
-						goto l7
-					}
-					v9 = i32(0)
-					t14 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
-					t15 := int64(load64(m.memory, uint64(uint32(v1))+888))
-					if uint64(t14-v7) >= uint64(t15) {
-						goto l7
-					}
-					v8 = i32(2)
-					t16 := int32(m.memory[uint64(uint32(v2))+62])
-					if t16 == i32(1) {
+					t15 := int32(m.memory[uint64(uint32(v2))+62])
+					if t15 == i32(1) {
 						goto l8
 					}
 					m.memory[uint64(uint32(v2))+62] = byte(i32(1))
 					v2 = v1 + i32(912)
-					t17 := int64(load64(m.memory, uint32(v2)))
-					store64(m.memory, uint32(v2), uint64(t17+i64(1)))
-					goto l8
+					t16 := int64(load64(m.memory, uint32(v2)))
+					store64(m.memory, uint32(v2), uint64(t16+i64(1)))
 				}
-			l7:
-				t18 := int32(m.memory[uint64(uint32(v2))+62])
-				v8 = t18
-				{
-					t19 := int32(m.memory[uint32(v1+i32(30))])
-					t20 := int64(load64(m.memory, uint32(v0+t19&i32(31)*i32(56)+i32(200))))
-					t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
-					v3 = t21
-					if uint64(t20) < uint64(uint32(v3)) {
-						goto l9
-					}
-					if v8 == 0 {
-						return
-					}
-					m.memory[uint64(uint32(v2))+62] = byte(i32(0))
-					t22 := int64(load64(m.memory, uint64(uint32(v1))+904))
-					store64(m.memory, uint64(uint32(v1))+904, uint64(t22+i64(1)))
-					return
+			l8:
+				v4 = i32(0)
+				if v3 != i32(1) {
+					goto l4
 				}
-			l9:
-				{
-					switch v8 + i32(-1) {
-					case 1:
-						goto l11
-					default:
-						goto l12
-					case 0:
+				t17 := int64(load64(m.memory, uint64(uint32(v1))+896))
+				store64(m.memory, uint64(uint32(v1))+896, uint64(t17+i64(1)))
+				return i32(2)
+			}
+		l7:
+			t18 := int32(m.memory[uint64(uint32(v2))+62])
+			v8 = t18
+			{
+				t19 := int32(m.memory[uint32(v1+i32(30))])
+				t20 := int64(load64(m.memory, uint32(v0+t19&i32(31)*i32(56)+i32(200))))
+				t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				v7 = t21
+				if uint64(t20) < uint64(uint32(v7)) {
+					goto l9
+				}
+				v4 = i32(0)
+				if v8 == 0 {
+					goto l4
+				}
+				m.memory[uint64(uint32(v2))+62] = byte(i32(0))
+				t22 := int64(load64(m.memory, uint64(uint32(v1))+904))
+				store64(m.memory, uint64(uint32(v1))+904, uint64(t22+i64(1)))
+				return i32(0)
+			}
+		l9:
+			{
+				switch v8 + i32(-1) {
+				case 1:
+					goto l11
+				default:
+					goto l12
+				case 0:
+					{
 						{
-							{
-								t23 := int32(m.memory[uint64(uint32(v2))+63])
-								if t23 != 0 {
-									goto l13
-								}
-								t24 := int32(load32(m.memory, uint64(uint32(v2))+56))
-								if uint32(v3) >= uint32(t24) {
-									goto l12
-								}
-								t25 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
-								v7 = t25
-								goto l14
+							t23 := int32(m.memory[uint64(uint32(v2))+63])
+							if t23 != 0 {
+								goto l13
 							}
-						l13:
-							t26 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
-							v7 = t26
-							t27 := int64(load64(m.memory, uint64(uint32(v2))+40))
-							t28 := int64(load64(m.memory, uint64(uint32(v1))+888))
-							if uint64(v7-t27) < uint64(t28) {
-								return
-							}
-							t29 := int32(load32(m.memory, uint64(uint32(v0))+112))
-							t30 := int32(load32(m.memory, uint64(uint32(v2))+56))
-							if uint32(v3) >= uint32(t29+t30) {
+							t24 := int32(load32(m.memory, uint64(uint32(v2))+56))
+							if uint32(v7) >= uint32(t24) {
 								goto l12
 							}
+							t25 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
+							v6 = t25
+							goto l14
 						}
-					l14:
-						store32(m.memory, uint64(uint32(v2))+56, uint32(v3))
-						m.memory[uint64(uint32(v2))+63] = byte(i32(1))
-						store64(m.memory, uint64(uint32(v2))+40, uint64(v7))
-						return
+					l13:
+						v4 = i32(0)
+						t26 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
+						v6 = t26
+						t27 := int64(load64(m.memory, uint64(uint32(v2))+40))
+						t28 := int64(load64(m.memory, uint64(uint32(v1))+888))
+						if uint64(v6-t27) < uint64(t28) {
+							goto l4
+						}
+						t29 := int32(load32(m.memory, uint64(uint32(v0))+112))
+						t30 := int32(load32(m.memory, uint64(uint32(v2))+56))
+						if uint32(v7) >= uint32(t29+t30) {
+							goto l12
+						}
 					}
-				l12:
-					m.memory[uint64(uint32(v2))+62] = byte(i32(2))
-					v2 = v1 + i32(920)
-					t31 := int64(load64(m.memory, uint32(v2)))
-					store64(m.memory, uint32(v2), uint64(t31+i64(1)))
+				l14:
+					store32(m.memory, uint64(uint32(v2))+56, uint32(v7))
+					m.memory[uint64(uint32(v2))+63] = byte(i32(1))
+					store64(m.memory, uint64(uint32(v2))+40, uint64(v6))
+					return i32(0)
 				}
-			l11:
-				if v5 == 0 {
-					return
-				}
+			l12:
+				m.memory[uint64(uint32(v2))+62] = byte(i32(2))
+				v2 = v1 + i32(920)
+				t31 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t31+i64(1)))
 			}
-		l5:
-			{
-				t32 := int32(load32(m.memory, uint64(uint32(v0))+48))
-				if t32 == 0 {
-					goto l15
-				}
-				t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
-				if t33 != i32(2) {
-					goto l15
-				}
-				t34 := int32(m.memory[uint32(v1+i32(30))])
-				t35 := int64(load64(m.memory, uint32(v0+t34&i32(31)*i32(56)+i32(192))))
-				if uint64(t35) <= uint64(uint32(v3)) {
-					return
-				}
+		l11:
+			v4 = i32(0)
+			if v3 == 0 {
+				goto l4
 			}
-		l15:
-			v8 = i32(3)
-			v9 = i32(1)
-			if v6 != i32(4) {
-				goto l8
+		}
+	l5:
+		{
+			t32 := int32(load32(m.memory, uint64(uint32(v0))+48))
+			if t32 == 0 {
+				goto l15
+			}
+			t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
+			if t33 != i32(2) {
+				goto l15
+			}
+			v4 = i32(0)
+			t34 := int32(m.memory[uint32(v1+i32(30))])
+			t35 := int64(load64(m.memory, uint32(v0+t34&i32(31)*i32(56)+i32(192))))
+			if uint64(t35) <= uint64(uint32(v7)) {
+				goto l4
+			}
+		}
+	l15:
+		{
+			if v5 != i32(4) {
+				goto l16
 			}
 			t36 := int32(load32(m.memory, uint64(uint32(v0))+108))
 			if t36 == 0 {
-				goto l8
+				goto l16
 			}
+			v4 = i32(0)
 			t37 := int32(m.memory[uint32(v1+i32(30))])
 			v2 = v0 + t37&i32(31)*i32(56)
 			t38 := int64(load64(m.memory, uint32(v2+i32(152))))
-			v10 = t38
-			t39 := v10
-			v7 = int64(uint32(v3))
-			if uint64(t39) >= uint64(v7) {
-				return
+			v9 = t38
+			t39 := v9
+			v6 = int64(uint32(v7))
+			if uint64(t39) >= uint64(v6) {
+				goto l4
 			}
 			t40 := int64(load64(m.memory, uint32(v2+i32(160))))
-			v11 = t40
-			if uint64(v11) < uint64(v7) {
-				goto l8
-			}
-			t41 := int64(load32(m.memory, uint64(uint32(i32(0)))+1768))
-			v12 = t41
-			t42 := int64(load64(m.memory, uint64(uint32(v1))+600))
-			t43 := v1
-			v13 = t42
-			store64(m.memory, uint64(uint32(t43))+600, uint64(v13+i64(1)))
-			t44 := int64(load64(m.memory, uint64(uint32(v0))+40))
-			t45 := int64(uint64(t44*(v7-v10)) / uint64(v11-v10))
-			t46 := int64(load64(m.memory, uint32(v0+i32(96))))
-			v7 = v12<<40 + v13*i64(-0x61c8864680b583eb) + t46 + i64(-0x61c8864680b583eb)
-			v7 = (int64(uint64(v7)>>30) ^ v7) * i64(-4658895280553007687)
-			v7 = (int64(uint64(v7)>>27) ^ v7) * i64(-0x6b2fb644ecceee15)
-			if uint64(t45) <= uint64(int64(uint64(v7)>>63)^int64(uint64(v7)>>32)) {
-				return
-			}
-		}
-	l8:
-		if v5 == 0 {
-			return
-		}
-		if uint32(v8) <= uint32(v5) {
-			return
-		}
-		t47 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-		v2 = t47<<8 | v4
-		v0 = v2&i32(-4) | v8
-		m.memory[uint64(uint32(i32(0)))+1887] = byte(v0)
-		t48 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-		t49 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-		v2 = v0&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t48<<8 | t49 ^ i32(0xffff))
-		v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
-		v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-		store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
-		{
-			if v9 == 0 {
+			v10 = t40
+			if uint64(v10) < uint64(v6) {
 				goto l16
 			}
-			t50 := int64(load64(m.memory, uint64(uint32(v1))+56))
-			store64(m.memory, uint64(uint32(v1))+56, uint64(t50+i64(1)))
-			return
+			t41 := int64(load32(m.memory, uint64(uint32(i32(0)))+1768))
+			v11 = t41
+			t42 := int64(load64(m.memory, uint64(uint32(v1))+600))
+			t43 := v1
+			v12 = t42
+			store64(m.memory, uint64(uint32(t43))+600, uint64(v12+i64(1)))
+			t44 := int64(load64(m.memory, uint64(uint32(v0))+40))
+			t45 := int64(uint64(t44*(v6-v9)) / uint64(v10-v9))
+			v6 = t45
+			if uint32(v3) > uint32(i32(2)) {
+				goto l4
+			}
+			t46 := int64(load64(m.memory, uint32(v0+i32(96))))
+			t47 := v6
+			v9 = v11<<40 + v12*i64(-0x61c8864680b583eb) + t46 + i64(-0x61c8864680b583eb)
+			v9 = (int64(uint64(v9)>>30) ^ v9) * i64(-4658895280553007687)
+			v9 = (int64(uint64(v9)>>27) ^ v9) * i64(-0x6b2fb644ecceee15)
+			if uint64(t47) > uint64(int64(uint64(v9)>>63)^int64(uint64(v9)>>32)) {
+				goto l17
+			}
+			goto l4
 		}
 	l16:
-		t51 := int64(load64(m.memory, uint64(uint32(v1))+896))
-		store64(m.memory, uint64(uint32(v1))+896, uint64(t51+i64(1)))
+		v4 = i32(0)
+		if uint32(v3) >= uint32(i32(3)) {
+			goto l4
+		}
+	l17:
+		t48 := int64(load64(m.memory, uint64(uint32(v1))+56))
+		store64(m.memory, uint64(uint32(v1))+56, uint64(t48+i64(1)))
+		v4 = i32(3)
 	}
+l4:
+	return v4
 }
 
-func (m *Module) fn3(v0 int32) int32 {
+func (m *Module) fn4(v0 int32) int32 {
 	var v1 int32
 	v1 = i32(0)
 	{
@@ -835,7 +987,7 @@ l0:
 	return v1
 }
 
-func (m *Module) fn4() {
+func (m *Module) fn5() {
 	var v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
 	{
 		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
@@ -924,8 +1076,8 @@ func (m *Module) fn4() {
 }
 
 func (m *Module) Xenter(v0 int32) {
-	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25 int32
-	var v26, v27, v28, v29, v30, v31, v32, v33, v34 int64
+	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26 int32
+	var v27, v28, v29, v30, v31, v32, v33, v34, v35 int64
 	t0 := m.g0
 	v1 = t0 - i32(16)
 	m.g0 = v1
@@ -978,10 +1130,10 @@ func (m *Module) Xenter(v0 int32) {
 					if v4 != i32(5) {
 						goto l0
 					}
-					m.fn6(i32(0), v2)
+					m.fn7(i32(0), v2)
 					goto l0
 				}
-				m.fn6(v3, v2)
+				m.fn7(v3, v2)
 				goto l0
 			case 0:
 				t11 := int64(load64(m.memory, uint64(uint32(v2))+40))
@@ -992,54 +1144,64 @@ func (m *Module) Xenter(v0 int32) {
 				v4 = t13
 				v4 = v4<<8 | int32(uint32(v4)>>8)
 				{
+					t14 := int32(m.memory[uint64(uint32(v2))+28])
+					if t14 == 0 {
+						goto l6
+					}
+					v5 = v4 & i32(0xffff)
+					if v5 == i32(34824) {
+						goto l6
+					}
+					if v5 == i32(34998) {
+						goto l6
+					}
 					{
 						{
-							t14 := int32(m.memory[uint64(uint32(v2))+28])
-							if t14 == 0 {
-								goto l6
+							v5 = v4 & i32(0xffff)
+							if v5 == i32(34525) {
+								t16 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								v5 = int32(uint32(t16)>>1) & i32(7)
+								goto l9
 							}
-							{
-								v5 = v4 & i32(0xffff)
-								if v5 != i32(34997) {
-									goto l7
-								}
-								v5 = i32(7)
+							if v5 != i32(2048) {
 								goto l8
-							l7:
-								if v5 == i32(34824) {
-									goto l9
-								}
-								if v5 != i32(2048) {
-									goto l10
-								}
-								t15 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								v5 = int32(uint32(t15) >> 5)
 							}
-						l8:
-							m.fn7(v2, v5, v0)
-							goto l10
+							t15 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+							v5 = int32(uint32(t15) >> 5)
+							goto l9
 						}
-					l6:
+					l8:
+						p17 := i32(0)
+						if v4&i32(0xffff) == i32(34997) {
+							p17 = i32(7)
+						}
+						v5 = p17
+					}
+				l9:
+					m.fn8(v2, v5, v0)
+				}
+			l6:
+				{
+					{
 						if v4&i32(0xffff) != i32(34824) {
 							goto l10
 						}
-					l9:
-						t16 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-						v0 = t16
+						t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+						v0 = t18
 						if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
 							goto l11
 						}
-						t17 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-						v0 = t17
+						t19 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+						v0 = t19
 						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
 							goto l11
 						}
-						t18 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-						v0 = t18
+						t20 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+						v0 = t20
 						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
 							goto l11
 						}
-						m.fn8(v2)
+						m.fn9(v2)
 						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
 						goto l0
 					}
@@ -1051,34 +1213,34 @@ func (m *Module) Xenter(v0 int32) {
 					v0 = v4 & i32(0xffff)
 					switch v0 + i32(-34997) {
 					case 1:
-						t19 := int32(m.memory[uint64(uint32(v2))+28])
-						if t19 == 0 {
+						t21 := int32(m.memory[uint64(uint32(v2))+28])
+						if t21 == 0 {
 							goto l0
 						}
-						t20 := m.fn9(v2)
-						p21 := i32(5)
-						if t20 != 0 {
-							p21 = i32(4)
+						t22 := m.fn10(v2)
+						p23 := i32(5)
+						if t22 != 0 {
+							p23 = i32(4)
 						}
-						v4 = p21
+						v4 = p23
 						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
 						goto l16
 					default:
 						if v0 != i32(2048) {
 							goto l0
 						}
-						t22 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-						if t22 != i32(69) {
+						t24 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+						if t24 != i32(69) {
 							goto l11
 						}
-						t23 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-						t24 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-						if t23<<8&i32(16128)|t24 != 0 {
+						t25 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+						t26 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+						if t25<<8&i32(16128)|t26 != 0 {
 							goto l11
 						}
 						{
-							t25 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-							v0 = t25
+							t27 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+							v0 = t27
 							switch v0 + i32(-6) {
 							case 0, 11:
 								goto l17
@@ -1090,1133 +1252,1138 @@ func (m *Module) Xenter(v0 int32) {
 						if v0 != i32(17) {
 							goto l11
 						}
-						t26 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-						var p27 int32
+						t28 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+						var p29 int32
 						if v0 == i32(17) {
-							p27 = 1
+							p29 = 1
 						}
-						v0 = t26
-						var p28 int32
+						v0 = t28
+						var p30 int32
 						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-							p28 = 1
+							p30 = 1
 						}
-						v0 = p28
-						if p27&v0|v0 == 0 {
+						v0 = p30
+						if p29&v0|v0 == 0 {
 							goto l11
 						}
 						fallthrough
 					case 0:
 						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
-						t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-						store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t29))
+						t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+						store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t31))
 						goto l0
 					}
 				l12:
 					{
-						{
-							t30 := int32(m.memory[uint64(uint32(i32(0)))+1872])
-							t31 := int32(m.memory[uint64(uint32(v2))+16])
-							if t30 != t31 {
-								goto l18
+						t32 := int32(m.memory[uint64(uint32(i32(0)))+1872])
+						t33 := int32(m.memory[uint64(uint32(v2))+16])
+						if t32 != t33 {
+							goto l18
+						}
+						t34 := int32(m.memory[uint64(uint32(i32(0)))+1873])
+						t35 := int32(m.memory[uint32(v2+i32(17))])
+						if t34&i32(255) != t35&i32(255) {
+							goto l18
+						}
+						t36 := int32(m.memory[uint64(uint32(i32(0)))+1874])
+						t37 := int32(m.memory[uint32(v2+i32(18))])
+						if t36&i32(255) != t37&i32(255) {
+							goto l18
+						}
+						t38 := int32(m.memory[uint64(uint32(i32(0)))+1875])
+						t39 := int32(m.memory[uint32(v2+i32(19))])
+						if t38&i32(255) != t39&i32(255) {
+							goto l18
+						}
+						t40 := int32(m.memory[uint64(uint32(i32(0)))+1876])
+						t41 := int32(m.memory[uint32(v2+i32(20))])
+						if t40&i32(255) != t41&i32(255) {
+							goto l18
+						}
+						t42 := int32(m.memory[uint64(uint32(i32(0)))+1877])
+						t43 := int32(m.memory[uint32(v2+i32(21))])
+						if t42&i32(255) != t43&i32(255) {
+							goto l18
+						}
+						v4 = v4 & i32(0xffff)
+						if v4 == i32(34997) {
+							t276 := int32(load32(m.memory, uint32(v2+i32(4))))
+							m.fn12(t276)
+							t277 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+							v4 = t277
+							if v4 != i32(1) {
+								goto l16
 							}
-							t32 := int32(m.memory[uint64(uint32(i32(0)))+1873])
-							t33 := int32(m.memory[uint32(v2+i32(17))])
-							if t32&i32(255) != t33&i32(255) {
-								goto l18
+							t278 := int32(load32(m.memory, uint64(uint32(v3))+28))
+							v0 = v0 - t278
+							p279 := i32(60)
+							if uint32(v0) > uint32(i32(60)) {
+								p279 = v0
 							}
-							t34 := int32(m.memory[uint64(uint32(i32(0)))+1874])
-							t35 := int32(m.memory[uint32(v2+i32(18))])
-							if t34&i32(255) != t35&i32(255) {
-								goto l18
+							v0 = p279
+							{
+								t280 := int32(m.memory[uint32(v2+i32(30))])
+								t281 := v3
+								v4 = t280 & i32(31)
+								t282 := int64(load64(m.memory, uint32(t281+v4*i32(56)+i32(184))))
+								v27 = t282
+								if v27 == 0 {
+									goto l69
+								}
+								t283 := int32(m.memory[uint64(uint32(v3))+24])
+								if t283&i32(128) == 0 {
+									goto l69
+								}
+								t284 := int64(load64(m.memory, uint64(uint32(v2))+512))
+								v28 = int64(uint32(v0))
+								t285 := int32(load32(m.memory, uint64(uint32(v2))+764))
+								t286 := t284 + v28
+								v5 = t285
+								t287 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+								t288 := t286 - int64(uint32(v5))
+								v29 = t287
+								t289 := int64(load64(m.memory, uint32(v3)))
+								t290 := v29
+								v30 = t289
+								t291 := int64(load64(m.memory, uint64(uint32(v3))+8))
+								t292 := int64(load64(m.memory, uint64(uint32(v3))+88))
+								t293 := v30
+								v31 = t292
+								v32 = t291 - v31
+								p294 := i64(0)
+								if uint64(v30) > uint64(v32) {
+									p294 = int64(uint64((t293-v32)*v27) >> 16)
+								}
+								v30 = p294
+								p295 := v30
+								if uint64(v30) > uint64(v29) {
+									p295 = t290
+								}
+								p296 := v30
+								if v29 != i64(0) {
+									p296 = p295
+								}
+								if uint64(t288) <= uint64(p296) {
+									goto l69
+								}
+								store64(m.memory, uint64(uint32(v3))+88, uint64(v31+v28))
+								store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
 							}
-							t36 := int32(m.memory[uint64(uint32(i32(0)))+1875])
-							t37 := int32(m.memory[uint32(v2+i32(19))])
-							if t36&i32(255) != t37&i32(255) {
-								goto l18
+						l69:
+							t297 := int64(load64(m.memory, uint64(uint32(v2))+512))
+							t298 := v2
+							v30 = int64(uint32(v0))
+							v29 = t297 + v30
+							store64(m.memory, uint64(uint32(t298))+512, uint64(v29))
+							{
+								t299 := int64(load32(m.memory, uint32(v2+i32(560))))
+								if uint64(v29) <= uint64(t299) {
+									goto l70
+								}
+								store32(m.memory, uint64(uint32(v2))+560, uint32(v29))
 							}
-							t38 := int32(m.memory[uint64(uint32(i32(0)))+1876])
-							t39 := int32(m.memory[uint32(v2+i32(20))])
-							if t38&i32(255) != t39&i32(255) {
-								goto l18
+						l70:
+							t300 := int64(load64(m.memory, uint64(uint32(v3))+8))
+							t301 := v3
+							v30 = t300 + v30
+							store64(m.memory, uint64(uint32(t301))+8, uint64(v30))
+							t302 := int32(m.memory[uint64(uint32(v3))+24])
+							if t302&i32(128) == 0 {
+								goto l11
 							}
-							t40 := int32(m.memory[uint64(uint32(i32(0)))+1877])
-							t41 := int32(m.memory[uint32(v2+i32(21))])
-							if t40&i32(255) != t41&i32(255) {
-								goto l18
+							t303 := int32(m.memory[uint32(v2+i32(572))])
+							if t303 != 0 {
+								goto l11
 							}
 							{
-								v4 = v4 & i32(0xffff)
-								if v4 == i32(34997) {
-									t274 := int32(load32(m.memory, uint32(v2+i32(4))))
-									m.fn11(t274)
-									t275 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-									v4 = t275
-									if v4 != i32(1) {
-										goto l16
-									}
-									t276 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v0 = v0 - t276
-									p277 := i32(60)
-									if uint32(v0) > uint32(i32(60)) {
-										p277 = v0
-									}
-									v0 = p277
+								t304 := int32(load32(m.memory, uint64(uint32(v2))+764))
+								if t304 != 0 {
+									goto l71
+								}
+								{
 									{
-										t278 := int32(m.memory[uint32(v2+i32(30))])
-										t279 := v3
-										v4 = t278 & i32(31)
-										t280 := int64(load64(m.memory, uint32(t279+v4*i32(56)+i32(184))))
-										v26 = t280
-										if v26 == 0 {
-											goto l68
+										if v27 != i64(0) {
+											goto l72
 										}
-										t281 := int32(m.memory[uint64(uint32(v3))+24])
-										if t281&i32(128) == 0 {
-											goto l68
-										}
-										t282 := int64(load64(m.memory, uint64(uint32(v2))+512))
-										v27 = int64(uint32(v0))
-										t283 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										t284 := t282 + v27
-										v5 = t283
-										t285 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-										t286 := t284 - int64(uint32(v5))
-										v28 = t285
-										t287 := int64(load64(m.memory, uint32(v3)))
-										t288 := v28
-										v29 = t287
-										t289 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t290 := int64(load64(m.memory, uint64(uint32(v3))+88))
-										t291 := v29
-										v30 = t290
-										v31 = t289 - v30
-										p292 := i64(0)
-										if uint64(v29) > uint64(v31) {
-											p292 = int64(uint64((t291-v31)*v26) >> 16)
-										}
-										v29 = p292
-										p293 := v29
-										if uint64(v29) > uint64(v28) {
-											p293 = t288
-										}
-										p294 := v29
-										if v28 != i64(0) {
-											p294 = p293
-										}
-										if uint64(t286) <= uint64(p294) {
-											goto l68
-										}
-										store64(m.memory, uint64(uint32(v3))+88, uint64(v30+v27))
-										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
+										t305 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+										v30 = t305
+										goto l73
 									}
-								l68:
-									t295 := int64(load64(m.memory, uint64(uint32(v2))+512))
-									t296 := v2
-									v29 = int64(uint32(v0))
-									v28 = t295 + v29
-									store64(m.memory, uint64(uint32(t296))+512, uint64(v28))
-									{
-										t297 := int64(load32(m.memory, uint32(v2+i32(560))))
-										if uint64(v28) <= uint64(t297) {
-											goto l69
-										}
-										store32(m.memory, uint64(uint32(v2))+560, uint32(v28))
+								l72:
+									t306 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+									v32 = t306
+									t307 := int64(load64(m.memory, uint32(v3)))
+									t308 := v32
+									v28 = t307
+									t309 := int64(load64(m.memory, uint64(uint32(v3))+88))
+									t310 := v28
+									v30 = v30 - t309
+									p311 := i64(0)
+									if uint64(v28) > uint64(v30) {
+										p311 = int64(uint64((t310-v30)*v27) >> 16)
 									}
-								l69:
-									t298 := int64(load64(m.memory, uint64(uint32(v3))+8))
-									t299 := v3
-									v29 = t298 + v29
-									store64(m.memory, uint64(uint32(t299))+8, uint64(v29))
-									t300 := int32(m.memory[uint64(uint32(v3))+24])
-									if t300&i32(128) == 0 {
-										goto l11
+									v30 = p311
+									p312 := v30
+									if uint64(v30) > uint64(v32) {
+										p312 = t308
 									}
-									t301 := int32(m.memory[uint32(v2+i32(572))])
-									if t301 != 0 {
-										goto l11
+									p313 := v30
+									if v32 != i64(0) {
+										p313 = p312
 									}
-									{
-										t302 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										if t302 != 0 {
-											goto l70
-										}
-										{
-											{
-												if v26 != i64(0) {
-													goto l71
-												}
-												t303 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-												v29 = t303
-												goto l72
-											}
-										l71:
-											t304 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-											v31 = t304
-											t305 := int64(load64(m.memory, uint32(v3)))
-											t306 := v31
-											v27 = t305
-											t307 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t308 := v27
-											v29 = v29 - t307
-											p309 := i64(0)
-											if uint64(v27) > uint64(v29) {
-												p309 = int64(uint64((t308-v29)*v26) >> 16)
-											}
-											v29 = p309
-											p310 := v29
-											if uint64(v29) > uint64(v31) {
-												p310 = t306
-											}
-											p311 := v29
-											if v31 != i64(0) {
-												p311 = p310
-											}
-											v29 = p311
-										}
-									l72:
-										if uint64(v28) < uint64(v29) {
-											goto l11
-										}
-									}
-								l70:
-									t312 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t312|i32(1)))
+									v30 = p313
+								}
+							l73:
+								if uint64(v29) < uint64(v30) {
 									goto l11
 								}
-								if v4 != i32(2048) {
-									goto l11
-								}
-								v4 = i32(0)
-								t42 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-								if t42 != i32(69) {
-									goto l20
-								}
-								t43 := int32(load32(m.memory, uint64(uint32(v3))+28))
-								v6 = t43
-								m.memory[uint64(uint32(v1))+14] = byte(i32(0))
-								store32(m.memory, uint64(uint32(v1))+8, uint32(i32(0)))
-								t44 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								t45 := v1
-								v7 = t44
-								m.memory[uint64(uint32(t45))+13] = byte(v7)
-								t46 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-								t47 := v1
-								v8 = t46
-								m.memory[uint64(uint32(t47))+12] = byte(v8)
-								t48 := int32(m.memory[uint64(uint32(i32(0)))+1899])
-								t49 := v1
-								v9 = t48
-								t50 := int32(m.memory[uint64(uint32(i32(0)))+1898])
-								t51 := v9 << 16
-								v10 = t50
-								t52 := int32(m.memory[uint64(uint32(i32(0)))+1900])
-								t53 := t51 | v10<<24
-								v11 = t52
-								t54 := int32(m.memory[uint64(uint32(i32(0)))+1901])
-								t55 := t53 | v11<<8
-								v12 = t54
-								v13 = t55 | v12
-								store32(m.memory, uint32(t49), uint32(v13))
-								t56 := int32(m.memory[uint64(uint32(i32(0)))+1903])
-								t57 := v1
-								v14 = t56
-								t58 := int32(m.memory[uint64(uint32(i32(0)))+1902])
-								t59 := v14 << 16
-								v15 = t58
-								t60 := int32(m.memory[uint64(uint32(i32(0)))+1904])
-								t61 := t59 | v15<<24
-								v16 = t60
-								t62 := int32(m.memory[uint64(uint32(i32(0)))+1905])
-								t63 := t61 | v16<<8
-								v17 = t62
-								v18 = t63 | v17
-								store32(m.memory, uint64(uint32(t57))+4, uint32(v18))
-								v5 = i32(0)
-								v19 = i32(0)
-								{
-									t64 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-									t65 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-									if t64<<8&i32(16128)|t65 != 0 {
-										goto l21
-									}
-									v4 = i32(0)
-									v5 = i32(0)
-									v19 = i32(0)
-									switch v8 + i32(-6) {
-									default:
-										goto l21
-									case 0, 11:
-										v4 = i32(0)
-										t66 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
-										t67 := v1
-										v5 = t66
-										v19 = v5<<8 | int32(uint32(v5)>>8)
-										store16(m.memory, uint64(uint32(t67))+8, uint16(v19))
-										t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-										t69 := v1
-										v5 = t68
-										v20 = v5<<8 | int32(uint32(v5)>>8)
-										store16(m.memory, uint64(uint32(t69))+10, uint16(v20))
-										if v8 == i32(17) {
-											goto l23
-										}
-										v5 = v20
-										goto l21
-									l23:
-										v5 = i32(4791)
-										if v20&i32(0xffff) == i32(4791) {
-											goto l24
-										}
-										v5 = v20
-										goto l21
-									l24:
-										t70 := int32(m.memory[uint64(uint32(i32(0)))+1914])
-										t71 := v1
-										v4 = t70
-										var p72 int32
-										if v4 != i32(129) {
-											p72 = 1
-										}
-										var p73 int32
-										if v4&i32(31) != i32(17) {
-											p73 = 1
-										}
-										v4 = p72 & p73
-										m.memory[uint64(uint32(t71))+14] = byte(v4)
-									}
-								}
-							l21:
-								{
-									t74 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-									if uint32(t74) > uint32(i32(1)) {
-										{
-											if v15 != i32(10) {
-												goto l26
-											}
-											t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-											v20 = v18&i32(0xffffff) + i32(-1)
-											if uint32(t75) <= uint32(v20) {
-												goto l26
-											}
-											t76 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-											v21 = t76
-											if v21 == 0 {
-												goto l26
-											}
-											t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-											t78 := int32(load32(m.memory, uint64(uint32(v2))+4))
-											v22 = t78
-											if uint32(t77) <= uint32(v22) {
-												goto l26
-											}
-											t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-											v23 = t79
-											t80 := int32(load32(m.memory, uint64(uint32(v21+v20<<4))+4))
-											t81 := v23
-											v24 = t80
-											if uint32(t81) <= uint32(v24) {
-												goto l26
-											}
-											t82 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-											v25 = t82
-											if v25 == 0 {
-												goto l26
-											}
-											{
-												v23 = v25 + v23*v22<<3 + v24<<3
-												t83 := int32(load32(m.memory, uint64(uint32(v23))+4))
-												v25 = t83
-												switch v25 + i32(1) {
-												case 1:
-													goto l26
-												case 2:
-													t84 := int32(load32(m.memory, uint32(v23)))
-													v18 = t84
-													goto l30
-												case 0:
-													t85 := int32(load32(m.memory, uint64(uint32(v21+v20<<4))+8))
-													v18 = t85
-													goto l30
-												default:
-													{
-														{
-															t86 := int32(load32(m.memory, uint64(uint32(v3))+124))
-															if t86 != 0 {
-																goto l31
-															}
-															t87 := int32(load32(m.memory, uint64(uint32(v3))+104))
-															v13 = t87 ^ v13
-															v18 = (int32(uint32(v13)>>16)^v13)*i32(-2048144789) ^ v18
-															v18 = (int32(uint32(v18)>>13)^v18)*i32(-1028477387) ^ (v19<<16 | v5&i32(0xffff))
-															v18 = (int32(uint32(v18)>>16) ^ v18) * i32(-2048144789)
-															v18 = (v18 ^ v8 ^ int32(uint32(v18)>>13)) * i32(-1028477387)
-															t88 := int32(uint32(int32(uint32(v18)>>16)^v18) % uint32(v25))
-															v18 = t88
-															goto l32
-														}
-													l31:
-														t89 := int32(load32(m.memory, uint32(v23)))
-														t90 := m.fn10(v3, v22, v24, t89, v25, v1)
-														v18 = t90
-													}
-												l32:
-													t91 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-													t92 := int32(load32(m.memory, uint32(v23)))
-													v18 = t92 + v18
-													if uint32(t91) <= uint32(v18) {
-														goto l26
-													}
-													t93 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-													v13 = t93
-													if v13 == 0 {
-														goto l26
-													}
-													t94 := int32(load32(m.memory, uint32(v13+v18<<3)))
-													v18 = t94
-												}
-											}
-										l30:
-											if v18 == i32(-1) {
-												goto l26
-											}
-											t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-											if uint32(t95) <= uint32(v18) {
-												goto l26
-											}
-											t96 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-											v13 = t96
-											if v13 != 0 {
-												v0 = v0 - v6
-												p97 := i32(60)
-												if uint32(v0) > uint32(i32(60)) {
-													p97 = v0
-												}
-												v20 = p97
-												t98 := v2
-												v6 = int32(uint32(v7)>>5) & i32(7)
-												v22 = t98 + v6<<2 + i32(736)
-												v21 = v2 + v6<<6
-												v0 = v21 + i32(64)
-												{
-													t99 := int32(m.memory[uint32(v2+i32(30))])
-													t100 := v3
-													v24 = t99 & i32(31)
-													t101 := int64(load64(m.memory, uint32(t100+v24*i32(56)+i32(184))))
-													v26 = t101
-													if v26 == 0 {
-														goto l34
-													}
-													t102 := int32(load32(m.memory, uint64(uint32(v3))+24))
-													if i32_shr_u(t102, v6)&i32(1) == 0 {
-														goto l34
-													}
-													t103 := int64(load64(m.memory, uint32(v0)))
-													v27 = int64(uint32(v20))
-													t104 := int32(load32(m.memory, uint32(v22)))
-													t105 := t103 + v27
-													v23 = t104
-													t106 := int64(load64(m.memory, uint32(v3+v24*i32(56)+i32(168))))
-													t107 := t105 - int64(uint32(v23))
-													v28 = t106
-													t108 := int64(load64(m.memory, uint32(v3)))
-													t109 := v28
-													v29 = t108
-													t110 := int64(load64(m.memory, uint64(uint32(v3))+8))
-													t111 := int64(load64(m.memory, uint64(uint32(v3))+88))
-													t112 := v29
-													v30 = t111
-													v31 = t110 - v30
-													p113 := i64(0)
-													if uint64(v29) > uint64(v31) {
-														p113 = int64(uint64((t112-v31)*v26) >> 16)
-													}
-													v29 = p113
-													p114 := v29
-													if uint64(v29) > uint64(v28) {
-														p114 = t109
-													}
-													p115 := v29
-													if v28 != i64(0) {
-														p115 = p114
-													}
-													if uint64(t107) <= uint64(p115) {
-														goto l34
-													}
-													store64(m.memory, uint64(uint32(v3))+88, uint64(v30+v27))
-													store32(m.memory, uint32(v22), uint32(v23+v20))
-												}
-											l34:
-												t116 := int64(load64(m.memory, uint32(v0)))
-												t117 := v0
-												v29 = int64(uint32(v20))
-												v28 = t116 + v29
-												store64(m.memory, uint32(t117), uint64(v28))
-												{
-													t118 := v28
-													v0 = v21 + i32(112)
-													t119 := int64(load32(m.memory, uint32(v0)))
-													if uint64(t118) <= uint64(t119) {
-														goto l35
-													}
-													store32(m.memory, uint32(v0), uint32(v28))
-												}
-											l35:
-												t120 := int64(load64(m.memory, uint64(uint32(v3))+8))
-												t121 := v3
-												v31 = t120 + v29
-												store64(m.memory, uint64(uint32(t121))+8, uint64(v31))
-												{
-													t122 := int32(load32(m.memory, uint64(uint32(v3))+24))
-													v0 = i32_shl(i32(1), v6)
-													if t122&v0 == 0 {
-														goto l36
-													}
-													{
-														t123 := int32(m.memory[uint32(v2+v6<<6+i32(124))])
-														if t123 != 0 {
-															goto l37
-														}
-														{
-															t124 := int32(load32(m.memory, uint32(v22)))
-															if t124 != 0 {
-																goto l38
-															}
-															{
-																{
-																	if v26 != i64(0) {
-																		goto l39
-																	}
-																	t125 := int64(load64(m.memory, uint32(v3+v24*i32(56)+i32(168))))
-																	v26 = t125
-																	goto l40
-																}
-															l39:
-																t126 := int64(load64(m.memory, uint32(v3+v24*i32(56)+i32(168))))
-																v27 = t126
-																t127 := int64(load64(m.memory, uint32(v3)))
-																t128 := v27
-																v30 = t127
-																t129 := int64(load64(m.memory, uint64(uint32(v3))+88))
-																t130 := v30
-																v31 = v31 - t129
-																p131 := i64(0)
-																if uint64(v30) > uint64(v31) {
-																	p131 = int64(uint64((t130-v31)*v26) >> 16)
-																}
-																v26 = p131
-																p132 := v26
-																if uint64(v26) > uint64(v27) {
-																	p132 = t128
-																}
-																p133 := v26
-																if v27 != i64(0) {
-																	p133 = p132
-																}
-																v26 = p133
-															}
-														l40:
-															if uint64(v28) < uint64(v26) {
-																goto l37
-															}
-														}
-													l38:
-														t134 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t134|i32(1)))
-													}
-												l37:
-													t135 := int32(load32(m.memory, uint64(uint32(v3))+48))
-													if t135 == 0 {
-														goto l36
-													}
-													if v4 == 0 {
-														goto l36
-													}
-													t136 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
-													v10 = t136
-													v4 = v10 ^ v9
-													t137 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v9 = t137
-													v4 = v9 ^ int32(uint32(v10)>>8) ^ v11
-													t138 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v10 = t138
-													v4 = (v10^int32(uint32(v9)>>8))&i32(0xffff) ^ v12
-													t139 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t140 := int32(uint32((v10^v19)&i32(0xff00)) >> 8)
-													v10 = t139
-													v4 = t140 ^ v10
-													t141 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t142 := int32(uint32(v10)>>8) ^ v19&i32(255)
-													v19 = t141
-													v4 = t142 ^ v19
-													t143 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v10 = t143
-													v4 = v10 ^ int32(uint32(v19)>>8) ^ v15
-													t144 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v19 = t144
-													v4 = v19 ^ int32(uint32(v10)>>8) ^ v14
-													t145 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v15 = t145
-													v4 = v15 ^ int32(uint32(v19)>>8) ^ v16
-													t146 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v19 = t146
-													v4 = (v19^int32(uint32(v15)>>8))&i32(0xffff) ^ v17
-													t147 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t148 := int32(uint32((v19^v5)&i32(0xff00)) >> 8)
-													v19 = t147
-													v4 = t148 ^ v19
-													t149 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t150 := int32(uint32(v19)>>8) ^ v5&i32(255)
-													v5 = t149
-													v4 = t150 ^ v5
-													t151 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v19 = t151
-													v4 = v19 ^ int32(uint32(v5)>>8) ^ v8
-													t152 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-													v8 = t152
-													t153 := int32(load32(m.memory, uint64(uint32(v2))+4))
-													t154 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t155 := v8
-													v5 = t153<<16 | (t154 ^ int32(uint32(v19)>>8))
-													t156 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-													t157 := t155 + v5*i32(48)
-													v15 = t156
-													p158 := i32(0)
-													if uint32(v15) > uint32(v5) {
-														p158 = t157
-													}
-													v4 = p158
-													if v4 == 0 {
-														goto l36
-													}
-													t159 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
-													t160 := int32(load32(m.memory, uint64(uint32(v2))+12))
-													t161 := int32(load32(m.memory, uint64(uint32(v2))+8))
-													v19 = t160 + v18 - t161
-													t162 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-													p163 := i32(0)
-													if uint32(t162) > uint32(v19) {
-														p163 = t159 + v19<<3
-													}
-													v19 = p163
-													if v19 == 0 {
-														goto l36
-													}
-													v10 = i32(0)
-													{
-														t164 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-														v28 = t164
-														t165 := int64(load64(m.memory, uint64(uint32(v2))+656))
-														t166 := v28
-														v26 = t165
-														v27 = t166 - v26
-														t167 := int64(load64(m.memory, uint64(uint32(v3))+64))
-														t168 := v27
-														v31 = t167
-														if uint64(t168) < uint64(v31) {
-															goto l41
-														}
-														{
-															if uint64(v27-v31) >= uint64(v31) {
-																goto l42
-															}
-															t169 := int32(load32(m.memory, uint64(uint32(v2))+616))
-															v10 = t169
-														}
-													l42:
-														store64(m.memory, uint64(uint32(v2))+656, uint64(v28))
-														store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
-														store32(m.memory, uint64(uint32(v2))+664, uint32(v10))
-														v26 = v28
-													}
-												l41:
-													{
-														t170 := int64(load64(m.memory, uint32(v19)))
-														if uint64(t170) > uint64(v26) {
-															goto l43
-														}
-														t171 := int32(load32(m.memory, uint64(uint32(v2))+616))
-														store32(m.memory, uint64(uint32(v2))+616, uint32(t171+i32(1)))
-													}
-												l43:
-													store64(m.memory, uint32(v19), uint64(v28+i64(1)))
-													t172 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-													t173 := v4
-													v28 = t172
-													store64(m.memory, uint32(t173), uint64(v28))
-													t174 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-													store32(m.memory, uint64(uint32(v4))+24, uint32(t174))
-													t175 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-													store16(m.memory, uint64(uint32(v4))+40, uint16(t175))
-													t176 := int32(load32(m.memory, uint64(uint32(i32(0)))+1880))
-													store32(m.memory, uint32(v4+i32(42)), uint32(t176))
-													{
-														{
-															t177 := int32(load32(m.memory, uint64(uint32(v4))+20))
-															v10 = t177
-															if v10 == 0 {
-																goto l44
-															}
-															v19 = v5 + i32(1)
-															goto l45
-														}
-													l44:
-														v19 = v13 + v18*i32(1088)
-														v9 = v19 + i32(624)
-														{
-															t178 := int32(load32(m.memory, uint64(uint32(v19))+624))
-															v19 = t178
-															if v19 == 0 {
-																goto l46
-															}
-															t179 := v15
-															v11 = v19 + i32(-1)
-															if uint32(t179) > uint32(v11) {
-																goto l47
-															}
-														}
-													l46:
-														store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-														store32(m.memory, uint64(uint32(v4))+28, uint32(v18))
-														store32(m.memory, uint64(uint32(v4))+32, uint32(v19))
-														goto l48
-													l47:
-														store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-														store32(m.memory, uint64(uint32(v4))+28, uint32(v18))
-														store32(m.memory, uint64(uint32(v4))+32, uint32(v19))
-														if v8 == 0 {
-															goto l48
-														}
-														store32(m.memory, uint64(uint32(v8+v11*i32(48)))+36, uint32(v5+i32(1)))
-													l48:
-														t180 := v9
-														v19 = v5 + i32(1)
-														store32(m.memory, uint32(t180), uint32(v19))
-														v15 = v13 + v18*i32(1088)
-														t181 := int32(load32(m.memory, uint64(uint32(v15))+620))
-														store32(m.memory, uint64(uint32(v15))+620, uint32(t181+i32(1)))
-													}
-												l45:
-													store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v19))
-													store32(m.memory, uint64(uint32(v4))+20, uint32(v10+i32(1)))
-													if v8 == 0 {
-														goto l36
-													}
-													{
-														{
-															v4 = v13 + v18*i32(1088)
-															v15 = v4 + v6<<6
-															t182 := int64(load64(m.memory, uint32(v15+i32(72))))
-															v31 = t182
-															t183 := int32(m.memory[uint32(v4+i32(30))])
-															t184 := int64(load64(m.memory, uint32(v3+t183&i32(31)*i32(56)+i32(192))))
-															t185 := v31
-															v26 = t184
-															var p186 int32
-															if uint64(t185) >= uint64(v26) {
-																p186 = 1
-															}
-															t187 := p186 << 1
-															v15 = v15 + i32(125)
-															t188 := int32(m.memory[uint32(v15)])
-															v10 = t188
-															p189 := v10
-															if v10 == i32(2) {
-																p189 = t187
-															}
-															if p189 == i32(2) {
-																goto l49
-															}
-															{
-																t190 := int32(load32(m.memory, uint64(uint32(v2))+636))
-																if t190 == v18 {
-																	goto l50
-																}
-																store32(m.memory, uint64(uint32(v2))+636, uint32(v18))
-																t191 := int64(load64(m.memory, uint64(uint32(v2))+32))
-																store64(m.memory, uint64(uint32(v2))+640, uint64(t191))
-															}
-														l50:
-															store64(m.memory, uint64(uint32(v2))+32, uint64(v28))
-															{
-																t192 := int32(load32(m.memory, uint32(v2+i32(616))))
-																v4 = t192
-																t193 := int32(load32(m.memory, uint32(v2+i32(664))))
-																t194 := v4
-																v5 = t193
-																p195 := v5
-																if uint32(v4) > uint32(v5) {
-																	p195 = t194
-																}
-																v5 = p195
-																t196 := v5
-																v4 = v13 + v18*i32(1088)
-																t197 := int32(load32(m.memory, uint64(uint32(v4))+632))
-																v19 = t197
-																if uint32(t196) >= uint32(v19) {
-																	goto l51
-																}
-																t198 := int64(load64(m.memory, uint64(uint32(v4))+648))
-																t199 := int64(load64(m.memory, uint64(uint32(v3))+64))
-																if uint64(v28-t198) < uint64(t199) {
-																	goto l52
-																}
-															}
-														l51:
-															store32(m.memory, uint32(v4+i32(632)), uint32(v5))
-															store64(m.memory, uint64(uint32(v4))+648, uint64(v28))
-															v19 = v5
-														l52:
-															v27 = v31 + v29
-															{
-																t200 := int64(load64(m.memory, uint64(uint32(v3))+56))
-																v31 = t200
-																if v31 != i64(0) {
-																	goto l53
-																}
-																p201 := i32(1)
-																if v19 != 0 {
-																	p201 = v19
-																}
-																v30 = int64(uint32(p201))
-																{
-																	{
-																		t202 := int32(m.memory[uint32(v2+i32(30))])
-																		v4 = v3 + t202&i32(31)*i32(56)
-																		t203 := int64(load64(m.memory, uint32(v4+i32(184))))
-																		v32 = t203
-																		if v32 != i64(0) {
-																			goto l54
-																		}
-																		t204 := int64(load64(m.memory, uint32(v4+i32(168))))
-																		v32 = t204
-																		goto l55
-																	}
-																l54:
-																	t205 := int64(load64(m.memory, uint32(v4+i32(168))))
-																	v31 = t205
-																	t206 := int64(load64(m.memory, uint32(v3)))
-																	t207 := v31
-																	v33 = t206
-																	t208 := int64(load64(m.memory, uint64(uint32(v3))+8))
-																	t209 := int64(load64(m.memory, uint64(uint32(v3))+88))
-																	t210 := v33
-																	v34 = t208 - t209
-																	p211 := i64(0)
-																	if uint64(v33) > uint64(v34) {
-																		p211 = int64(uint64((t210-v34)*v32) >> 16)
-																	}
-																	v32 = p211
-																	p212 := v32
-																	if uint64(v32) > uint64(v31) {
-																		p212 = t207
-																	}
-																	p213 := v32
-																	if v31 != i64(0) {
-																		p213 = p212
-																	}
-																	v32 = p213
-																}
-															l55:
-																v31 = v26
-																t214 := int64(uint64(v32) / uint64(v30))
-																v32 = t214
-																t215 := int64(load64(m.memory, uint64(uint32(v13+v18*i32(1088)))+592))
-																t216 := v32
-																v30 = t215 * (v30 + i64(-1))
-																if uint64(t216) <= uint64(v30) {
-																	goto l53
-																}
-																t217 := v26
-																v31 = v32 - v30
-																p218 := v31
-																if uint64(v31) < uint64(v26) {
-																	p218 = t217
-																}
-																v31 = p218
-															}
-														l53:
-															{
-																if uint64(v27) < uint64(v31) {
-																	var p222 int32
-																	if uint64(v27) >= uint64(v26) {
-																		p222 = 1
-																	}
-																	v10 = p222
-																	goto l57
-																}
-																v10 = i32(2)
-																t219 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-																store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t219|i32(2)))
-																v4 = v13 + v18*i32(1088)
-																t220 := int32(load32(m.memory, uint64(uint32(v4))+624))
-																store32(m.memory, uint64(uint32(v4))+628, uint32(t220))
-																store64(m.memory, uint32(v4+v6<<3+i32(672)), uint64(v28))
-																t221 := int64(load64(m.memory, uint64(uint32(v4))+608))
-																store64(m.memory, uint64(uint32(v4))+608, uint64(t221+i64(1)))
-																goto l57
-															}
-														}
-													l49:
-														t223 := int64(load64(m.memory, uint64(uint32(v2))+32))
-														v26 = t223
-														{
-															t224 := int32(load32(m.memory, uint64(uint32(v2))+636))
-															if t224 != v18 {
-																goto l58
-															}
-															{
-																t225 := int32(load32(m.memory, uint64(uint32(v3))+84))
-																switch t225 {
-																default:
-																	goto l58
-																case 0:
-																	t226 := int32(m.memory[uint64(uint32(v2))+31])
-																	if t226 == 0 {
-																		goto l58
-																	}
-																	fallthrough
-																case 2:
-																	t227 := int64(load64(m.memory, uint64(uint32(v2))+640))
-																	v26 = t227
-																}
-															}
-														}
-													l58:
-														v10 = i32(2)
-														if v26 == 0 {
-															goto l57
-														}
-														{
-															t228 := int32(load32(m.memory, uint64(uint32(v3))+80))
-															p229 := i32(1728)
-															if t228 != 0 {
-																p229 = v4 + v6<<3 + i32(672)
-															}
-															t230 := int64(load64(m.memory, uint32(p229)))
-															v31 = t230
-															if uint64(v31) <= uint64(v26) {
-																goto l61
-															}
-															t231 := int64(load64(m.memory, uint64(uint32(v3))+64))
-															if uint64(v31-v26) >= uint64(t231) {
-																goto l57
-															}
-														}
-													l61:
-														{
-															t232 := int64(load64(m.memory, uint64(uint32(v8+v5*i32(48)))+8))
-															v26 = t232
-															if v26 == 0 {
-																goto l62
-															}
-															t233 := int64(load64(m.memory, uint64(uint32(v3))+72))
-															if uint64(v28-v26) >= uint64(t233) {
-																goto l62
-															}
-															t234 := int32(load32(m.memory, uint64(uint32(v13+v18*i32(1088)))+620))
-															t235 := int32(load32(m.memory, uint64(uint32(v8+v5*i32(48)))+16))
-															if uint32(t234<<3) <= uint32(t235*i32(9)) {
-																goto l57
-															}
-														}
-													l62:
-														store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v19+i32(-1)))
-														t236 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t236|i32(4)))
-													}
-												l57:
-													m.memory[uint32(v15)] = byte(v10)
-												}
-											l36:
-												{
-													t237 := int32(load32(m.memory, uint64(uint32(v3))+120))
-													if t237 == 0 {
-														goto l63
-													}
-													t238 := int32(load32(m.memory, uint64(uint32(v3))+36))
-													if t238&v0 == 0 {
-														goto l63
-													}
-													v0 = v7 & i32(3)
-													if v0 == 0 {
-														goto l63
-													}
-													v4 = v13 + v18*i32(1088)
-													v5 = v4 + v6<<6
-													t239 := int32(m.memory[uint32(v5+i32(125))])
-													if t239 == i32(2) {
-														goto l63
-													}
-													t240 := int64(load64(m.memory, uint32(v5+i32(72))))
-													v28 = t240 + v29
-													t241 := int32(m.memory[uint32(v4+i32(30))])
-													v4 = t241 & i32(31)
-													{
-														{
-															t242 := int32(load32(m.memory, uint64(uint32(v3))+32))
-															if t242 != i32(2) {
-																goto l64
-															}
-															t243 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(160))))
-															var p244 int32
-															if uint64(t243) < uint64(v28) {
-																p244 = 1
-															}
-															v3 = p244
-															goto l65
-														}
-													l64:
-														t245 := v28
-														v4 = v3 + v4*i32(56)
-														t246 := int64(load64(m.memory, uint32(v4+i32(152))))
-														v29 = t246
-														if uint64(t245) <= uint64(v29) {
-															goto l63
-														}
-														t247 := int64(load64(m.memory, uint32(v4+i32(160))))
-														v26 = t247
-														if uint64(v26) < uint64(v28) {
-															goto l66
-														}
-														v4 = v13 + v18*i32(1088)
-														t248 := int64(load64(m.memory, uint64(uint32(v4))+600))
-														t249 := v4
-														v31 = t248
-														store64(m.memory, uint64(uint32(t249))+600, uint64(v31+i64(1)))
-														t250 := int64(load64(m.memory, uint64(uint32(v3))+40))
-														t251 := int64(uint64(t250*(v28-v29)) / uint64(v26-v29))
-														t252 := int64(load64(m.memory, uint32(v3+i32(96))))
-														v28 = int64(uint32(v18))<<40 + v31*i64(-0x61c8864680b583eb) + t252 + i64(-0x61c8864680b583eb)
-														v28 = (int64(uint64(v28)>>30) ^ v28) * i64(-4658895280553007687)
-														v28 = (int64(uint64(v28)>>27) ^ v28) * i64(-0x6b2fb644ecceee15)
-														var p253 int32
-														if uint64(t251) > uint64(int64(uint64(v28)>>63)^int64(uint64(v28)>>32)) {
-															p253 = 1
-														}
-														v3 = p253
-													}
-												l65:
-													if v3 == 0 {
-														goto l63
-													}
-													if v0 != i32(3) {
-														goto l67
-													}
-													goto l63
-												l66:
-													if v0 == i32(3) {
-														goto l63
-													}
-												l67:
-													t254 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-													v0 = t254
-													v0 = v0<<8 | int32(uint32(v0)>>8)
-													v3 = v0 | i32(3)
-													m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
-													t255 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-													t256 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-													v0 = v3&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t255<<8 | t256 ^ i32(0xffff))
-													v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
-													v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
-													store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
-													v0 = v13 + v18*i32(1088)
-													t257 := int64(load64(m.memory, uint64(uint32(v0))+56))
-													store64(m.memory, uint64(uint32(v0))+56, uint64(t257+i64(1)))
-												}
-											l63:
-												t258 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-												v0 = t258
-												m.memory[uint64(uint32(i32(0)))+1894] = byte(v0 + i32(-1))
-												t259 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-												v0 = v0<<8 | t259
-												t260 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-												t261 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-												v0 = (v0+i32(-256))&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t260<<8 | t261 ^ i32(0xffff))
-												v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
-												v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
-												store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
-												v0 = v13 + v18*i32(1088)
-												t262 := int32(m.memory[uint64(uint32(v0))+22])
-												m.memory[uint64(uint32(i32(0)))+1872] = byte(t262)
-												t263 := int32(m.memory[uint32(v0+i32(23))])
-												m.memory[uint64(uint32(i32(0)))+1873] = byte(t263)
-												t264 := int32(m.memory[uint32(v0+i32(24))])
-												m.memory[uint64(uint32(i32(0)))+1874] = byte(t264)
-												t265 := int32(m.memory[uint32(v0+i32(25))])
-												m.memory[uint64(uint32(i32(0)))+1875] = byte(t265)
-												t266 := int32(m.memory[uint32(v0+i32(26))])
-												m.memory[uint64(uint32(i32(0)))+1876] = byte(t266)
-												t267 := int32(m.memory[uint32(v0+i32(27))])
-												m.memory[uint64(uint32(i32(0)))+1877] = byte(t267)
-												t268 := int32(m.memory[uint64(uint32(v0))+16])
-												m.memory[uint64(uint32(i32(0)))+1878] = byte(t268)
-												t269 := int32(m.memory[uint32(v0+i32(17))])
-												m.memory[uint64(uint32(i32(0)))+1879] = byte(t269)
-												t270 := int32(m.memory[uint32(v0+i32(18))])
-												m.memory[uint64(uint32(i32(0)))+1880] = byte(t270)
-												t271 := int32(m.memory[uint32(v0+i32(19))])
-												m.memory[uint64(uint32(i32(0)))+1881] = byte(t271)
-												t272 := int32(m.memory[uint32(v0+i32(20))])
-												m.memory[uint64(uint32(i32(0)))+1882] = byte(t272)
-												t273 := int32(m.memory[uint32(v0+i32(21))])
-												m.memory[uint64(uint32(i32(0)))+1883] = byte(t273)
-												store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-												store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v18))
-												store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v6))
-												goto l11
-											}
-										}
-									l26:
-										store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-										goto l11
-									}
-									store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
+							}
+						l71:
+							t314 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+							store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t314|i32(1)))
+							goto l11
+						}
+						if v4 != i32(2048) {
+							m.fn13(v3, v2, v0, i32(1))
+							goto l11
+						}
+						v4 = i32(0)
+						{
+							{
+								t44 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								if t44 != i32(69) {
+									store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
 									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
 									goto l11
 								}
+								t45 := int32(load32(m.memory, uint64(uint32(v3))+28))
+								v6 = t45
+								m.memory[uint64(uint32(v1))+14] = byte(i32(0))
+								store32(m.memory, uint64(uint32(v1))+8, uint32(i32(0)))
+								t46 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								t47 := v1
+								v7 = t46
+								m.memory[uint64(uint32(t47))+13] = byte(v7)
+								t48 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+								t49 := v1
+								v8 = t48
+								m.memory[uint64(uint32(t49))+12] = byte(v8)
+								t50 := int32(m.memory[uint64(uint32(i32(0)))+1899])
+								t51 := v1
+								v9 = t50
+								t52 := int32(m.memory[uint64(uint32(i32(0)))+1898])
+								t53 := v9 << 16
+								v10 = t52
+								t54 := int32(m.memory[uint64(uint32(i32(0)))+1900])
+								t55 := t53 | v10<<24
+								v11 = t54
+								t56 := int32(m.memory[uint64(uint32(i32(0)))+1901])
+								t57 := t55 | v11<<8
+								v12 = t56
+								v13 = t57 | v12
+								store32(m.memory, uint32(t51), uint32(v13))
+								t58 := int32(m.memory[uint64(uint32(i32(0)))+1903])
+								t59 := v1
+								v14 = t58
+								t60 := int32(m.memory[uint64(uint32(i32(0)))+1902])
+								t61 := v14 << 16
+								v15 = t60
+								v16 = t61 | v15<<24
+								t62 := int32(m.memory[uint64(uint32(i32(0)))+1904])
+								t63 := v16
+								v17 = t62
+								t64 := int32(m.memory[uint64(uint32(i32(0)))+1905])
+								t65 := t63 | v17<<8
+								v18 = t64
+								v19 = t65 | v18
+								store32(m.memory, uint64(uint32(t59))+4, uint32(v19))
+								v5 = i32(0)
+								v20 = i32(0)
+								t66 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+								t67 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+								if t66<<8&i32(16128)|t67 != 0 {
+									goto l22
+								}
+								v4 = i32(0)
+								v5 = i32(0)
+								v20 = i32(0)
+								switch v8 + i32(-6) {
+								default:
+									goto l22
+								case 0, 11:
+									v4 = i32(0)
+									t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
+									t69 := v1
+									v5 = t68
+									v20 = v5<<8 | int32(uint32(v5)>>8)
+									store16(m.memory, uint64(uint32(t69))+8, uint16(v20))
+									t70 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+									t71 := v1
+									v5 = t70
+									v21 = v5<<8 | int32(uint32(v5)>>8)
+									store16(m.memory, uint64(uint32(t71))+10, uint16(v21))
+									if v8 == i32(17) {
+										v5 = i32(4791)
+										if v21&i32(0xffff) == i32(4791) {
+											goto l25
+										}
+										v5 = v21
+										goto l22
+									}
+									v5 = v21
+									goto l22
+								}
 							}
+						l25:
+							t72 := int32(m.memory[uint64(uint32(i32(0)))+1914])
+							t73 := v1
+							v4 = t72
+							var p74 int32
+							if v4 != i32(129) {
+								p74 = 1
+							}
+							var p75 int32
+							if v4&i32(31) != i32(17) {
+								p75 = 1
+							}
+							v4 = p74 & p75
+							m.memory[uint64(uint32(t73))+14] = byte(v4)
 						}
-					l18:
-						if v4&i32(0xffff) != i32(34998) {
+					l22:
+						{
+							t76 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+							if uint32(t76) > uint32(i32(1)) {
+								{
+									if v15 != i32(10) {
+										goto l27
+									}
+									t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									v21 = v19&i32(0xffffff) + i32(-1)
+									if uint32(t77) <= uint32(v21) {
+										goto l27
+									}
+									t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+									v22 = t78
+									if v22 == 0 {
+										goto l27
+									}
+									t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+									t80 := int32(load32(m.memory, uint64(uint32(v2))+4))
+									v23 = t80
+									if uint32(t79) <= uint32(v23) {
+										goto l27
+									}
+									t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+									v24 = t81
+									t82 := int32(load32(m.memory, uint64(uint32(v22+v21<<4))+4))
+									t83 := v24
+									v25 = t82
+									if uint32(t83) <= uint32(v25) {
+										goto l27
+									}
+									t84 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+									v26 = t84
+									if v26 == 0 {
+										goto l27
+									}
+									{
+										v24 = v26 + v24*v23<<3 + v25<<3
+										t85 := int32(load32(m.memory, uint64(uint32(v24))+4))
+										v26 = t85
+										switch v26 + i32(1) {
+										case 1:
+											goto l27
+										case 2:
+											t86 := int32(load32(m.memory, uint32(v24)))
+											v19 = t86
+											goto l31
+										case 0:
+											t87 := int32(load32(m.memory, uint64(uint32(v22+v21<<4))+8))
+											v19 = t87
+											goto l31
+										default:
+											{
+												{
+													t88 := int32(load32(m.memory, uint64(uint32(v3))+124))
+													if t88 != 0 {
+														goto l32
+													}
+													t89 := int32(load32(m.memory, uint64(uint32(v3))+104))
+													v13 = t89 ^ v13
+													v19 = (int32(uint32(v13)>>16)^v13)*i32(-2048144789) ^ v19
+													v19 = (int32(uint32(v19)>>13)^v19)*i32(-1028477387) ^ (v20<<16 | v5&i32(0xffff))
+													v19 = (int32(uint32(v19)>>16) ^ v19) * i32(-2048144789)
+													v19 = (v19 ^ v8 ^ int32(uint32(v19)>>13)) * i32(-1028477387)
+													t90 := int32(uint32(int32(uint32(v19)>>16)^v19) % uint32(v26))
+													v19 = t90
+													goto l33
+												}
+											l32:
+												t91 := int32(load32(m.memory, uint32(v24)))
+												t92 := m.fn11(v3, v23, v25, t91, v26, v1)
+												v19 = t92
+											}
+										l33:
+											t93 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											t94 := int32(load32(m.memory, uint32(v24)))
+											v19 = t94 + v19
+											if uint32(t93) <= uint32(v19) {
+												goto l27
+											}
+											t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+											v13 = t95
+											if v13 == 0 {
+												goto l27
+											}
+											t96 := int32(load32(m.memory, uint32(v13+v19<<3)))
+											v19 = t96
+										}
+									}
+								l31:
+									if v19 == i32(-1) {
+										goto l27
+									}
+									t97 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+									if uint32(t97) <= uint32(v19) {
+										goto l27
+									}
+									t98 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+									v13 = t98
+									if v13 != 0 {
+										v0 = v0 - v6
+										p99 := i32(60)
+										if uint32(v0) > uint32(i32(60)) {
+											p99 = v0
+										}
+										v6 = p99
+										t100 := v2
+										v16 = int32(uint32(v7)>>5) & i32(7)
+										v22 = t100 + v16<<2 + i32(736)
+										v21 = v2 + v16<<6
+										v0 = v21 + i32(64)
+										{
+											t101 := int32(m.memory[uint32(v2+i32(30))])
+											t102 := v3
+											v23 = t101 & i32(31)
+											t103 := int64(load64(m.memory, uint32(t102+v23*i32(56)+i32(184))))
+											v27 = t103
+											if v27 == 0 {
+												goto l35
+											}
+											t104 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											if i32_shr_u(t104, v16)&i32(1) == 0 {
+												goto l35
+											}
+											t105 := int64(load64(m.memory, uint32(v0)))
+											v28 = int64(uint32(v6))
+											t106 := int32(load32(m.memory, uint32(v22)))
+											t107 := t105 + v28
+											v25 = t106
+											t108 := int64(load64(m.memory, uint32(v3+v23*i32(56)+i32(168))))
+											t109 := t107 - int64(uint32(v25))
+											v29 = t108
+											t110 := int64(load64(m.memory, uint32(v3)))
+											t111 := v29
+											v30 = t110
+											t112 := int64(load64(m.memory, uint64(uint32(v3))+8))
+											t113 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t114 := v30
+											v31 = t113
+											v32 = t112 - v31
+											p115 := i64(0)
+											if uint64(v30) > uint64(v32) {
+												p115 = int64(uint64((t114-v32)*v27) >> 16)
+											}
+											v30 = p115
+											p116 := v30
+											if uint64(v30) > uint64(v29) {
+												p116 = t111
+											}
+											p117 := v30
+											if v29 != i64(0) {
+												p117 = p116
+											}
+											if uint64(t109) <= uint64(p117) {
+												goto l35
+											}
+											store64(m.memory, uint64(uint32(v3))+88, uint64(v31+v28))
+											store32(m.memory, uint32(v22), uint32(v25+v6))
+										}
+									l35:
+										t118 := int64(load64(m.memory, uint32(v0)))
+										t119 := v0
+										v30 = int64(uint32(v6))
+										v29 = t118 + v30
+										store64(m.memory, uint32(t119), uint64(v29))
+										{
+											t120 := v29
+											v0 = v21 + i32(112)
+											t121 := int64(load32(m.memory, uint32(v0)))
+											if uint64(t120) <= uint64(t121) {
+												goto l36
+											}
+											store32(m.memory, uint32(v0), uint32(v29))
+										}
+									l36:
+										t122 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t123 := v3
+										v32 = t122 + v30
+										store64(m.memory, uint64(uint32(t123))+8, uint64(v32))
+										{
+											t124 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											v0 = i32_shl(i32(1), v16)
+											if t124&v0 == 0 {
+												goto l37
+											}
+											{
+												t125 := int32(m.memory[uint32(v2+v16<<6+i32(124))])
+												if t125 != 0 {
+													goto l38
+												}
+												{
+													t126 := int32(load32(m.memory, uint32(v22)))
+													if t126 != 0 {
+														goto l39
+													}
+													{
+														{
+															if v27 != i64(0) {
+																goto l40
+															}
+															t127 := int64(load64(m.memory, uint32(v3+v23*i32(56)+i32(168))))
+															v27 = t127
+															goto l41
+														}
+													l40:
+														t128 := int64(load64(m.memory, uint32(v3+v23*i32(56)+i32(168))))
+														v28 = t128
+														t129 := int64(load64(m.memory, uint32(v3)))
+														t130 := v28
+														v31 = t129
+														t131 := int64(load64(m.memory, uint64(uint32(v3))+88))
+														t132 := v31
+														v32 = v32 - t131
+														p133 := i64(0)
+														if uint64(v31) > uint64(v32) {
+															p133 = int64(uint64((t132-v32)*v27) >> 16)
+														}
+														v27 = p133
+														p134 := v27
+														if uint64(v27) > uint64(v28) {
+															p134 = t130
+														}
+														p135 := v27
+														if v28 != i64(0) {
+															p135 = p134
+														}
+														v27 = p135
+													}
+												l41:
+													if uint64(v29) < uint64(v27) {
+														goto l38
+													}
+												}
+											l39:
+												t136 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t136|i32(1)))
+											}
+										l38:
+											t137 := int32(load32(m.memory, uint64(uint32(v3))+48))
+											if t137 == 0 {
+												goto l37
+											}
+											if v4 == 0 {
+												goto l37
+											}
+											t138 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
+											v6 = t138
+											v4 = v6 ^ v9
+											t139 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v10 = t139
+											v4 = v10 ^ int32(uint32(v6)>>8) ^ v11
+											t140 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v6 = t140
+											v4 = (v6^int32(uint32(v10)>>8))&i32(0xffff) ^ v12
+											t141 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t142 := int32(uint32((v6^v20)&i32(0xff00)) >> 8)
+											v6 = t141
+											v4 = t142 ^ v6
+											t143 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t144 := int32(uint32(v6)>>8) ^ v20&i32(255)
+											v20 = t143
+											v4 = t144 ^ v20
+											t145 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v6 = t145
+											v4 = v6 ^ int32(uint32(v20)>>8) ^ v15
+											t146 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v20 = t146
+											v4 = v20 ^ int32(uint32(v6)>>8) ^ v14
+											t147 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v15 = t147
+											v4 = v15 ^ int32(uint32(v20)>>8) ^ v17
+											t148 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v20 = t148
+											v4 = (v20^int32(uint32(v15)>>8))&i32(0xffff) ^ v18
+											t149 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t150 := int32(uint32((v20^v5)&i32(0xff00)) >> 8)
+											v20 = t149
+											v4 = t150 ^ v20
+											t151 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t152 := int32(uint32(v20)>>8) ^ v5&i32(255)
+											v5 = t151
+											v4 = t152 ^ v5
+											t153 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v20 = t153
+											v4 = v20 ^ int32(uint32(v5)>>8) ^ v8
+											t154 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+											v8 = t154
+											t155 := int32(load32(m.memory, uint64(uint32(v2))+4))
+											t156 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t157 := v8
+											v5 = t155<<16 | (t156 ^ int32(uint32(v20)>>8))
+											t158 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+											t159 := t157 + v5*i32(48)
+											v15 = t158
+											p160 := i32(0)
+											if uint32(v15) > uint32(v5) {
+												p160 = t159
+											}
+											v4 = p160
+											if v4 == 0 {
+												goto l37
+											}
+											t161 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
+											t162 := int32(load32(m.memory, uint64(uint32(v2))+12))
+											t163 := int32(load32(m.memory, uint64(uint32(v2))+8))
+											v20 = t162 + v19 - t163
+											t164 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+											p165 := i32(0)
+											if uint32(t164) > uint32(v20) {
+												p165 = t161 + v20<<3
+											}
+											v20 = p165
+											if v20 == 0 {
+												goto l37
+											}
+											v6 = i32(0)
+											{
+												t166 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+												v29 = t166
+												t167 := int64(load64(m.memory, uint64(uint32(v2))+656))
+												t168 := v29
+												v27 = t167
+												v28 = t168 - v27
+												t169 := int64(load64(m.memory, uint64(uint32(v3))+64))
+												t170 := v28
+												v32 = t169
+												if uint64(t170) < uint64(v32) {
+													goto l42
+												}
+												{
+													if uint64(v28-v32) >= uint64(v32) {
+														goto l43
+													}
+													t171 := int32(load32(m.memory, uint64(uint32(v2))+616))
+													v6 = t171
+												}
+											l43:
+												store64(m.memory, uint64(uint32(v2))+656, uint64(v29))
+												store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v2))+664, uint32(v6))
+												v27 = v29
+											}
+										l42:
+											{
+												t172 := int64(load64(m.memory, uint32(v20)))
+												if uint64(t172) > uint64(v27) {
+													goto l44
+												}
+												t173 := int32(load32(m.memory, uint64(uint32(v2))+616))
+												store32(m.memory, uint64(uint32(v2))+616, uint32(t173+i32(1)))
+											}
+										l44:
+											store64(m.memory, uint32(v20), uint64(v29+i64(1)))
+											t174 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+											t175 := v4
+											v29 = t174
+											store64(m.memory, uint32(t175), uint64(v29))
+											t176 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+											store32(m.memory, uint64(uint32(v4))+24, uint32(t176))
+											t177 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
+											store16(m.memory, uint64(uint32(v4))+40, uint16(t177))
+											t178 := int32(load32(m.memory, uint64(uint32(i32(0)))+1880))
+											store32(m.memory, uint32(v4+i32(42)), uint32(t178))
+											{
+												{
+													t179 := int32(load32(m.memory, uint64(uint32(v4))+20))
+													v6 = t179
+													if v6 == 0 {
+														goto l45
+													}
+													v20 = v5 + i32(1)
+													goto l46
+												}
+											l45:
+												v20 = v13 + v19*i32(1088)
+												v10 = v20 + i32(624)
+												{
+													t180 := int32(load32(m.memory, uint64(uint32(v20))+624))
+													v20 = t180
+													if v20 == 0 {
+														goto l47
+													}
+													t181 := v15
+													v9 = v20 + i32(-1)
+													if uint32(t181) > uint32(v9) {
+														goto l48
+													}
+												}
+											l47:
+												store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v4))+28, uint32(v19))
+												store32(m.memory, uint64(uint32(v4))+32, uint32(v20))
+												goto l49
+											l48:
+												store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v4))+28, uint32(v19))
+												store32(m.memory, uint64(uint32(v4))+32, uint32(v20))
+												if v8 == 0 {
+													goto l49
+												}
+												store32(m.memory, uint64(uint32(v8+v9*i32(48)))+36, uint32(v5+i32(1)))
+											l49:
+												t182 := v10
+												v20 = v5 + i32(1)
+												store32(m.memory, uint32(t182), uint32(v20))
+												v15 = v13 + v19*i32(1088)
+												t183 := int32(load32(m.memory, uint64(uint32(v15))+620))
+												store32(m.memory, uint64(uint32(v15))+620, uint32(t183+i32(1)))
+											}
+										l46:
+											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v20))
+											store32(m.memory, uint64(uint32(v4))+20, uint32(v6+i32(1)))
+											if v8 == 0 {
+												goto l37
+											}
+											{
+												{
+													v4 = v13 + v19*i32(1088)
+													v15 = v4 + v16<<6
+													t184 := int64(load64(m.memory, uint32(v15+i32(72))))
+													v32 = t184
+													t185 := int32(m.memory[uint32(v4+i32(30))])
+													t186 := int64(load64(m.memory, uint32(v3+t185&i32(31)*i32(56)+i32(192))))
+													t187 := v32
+													v27 = t186
+													var p188 int32
+													if uint64(t187) >= uint64(v27) {
+														p188 = 1
+													}
+													t189 := p188 << 1
+													v15 = v15 + i32(125)
+													t190 := int32(m.memory[uint32(v15)])
+													v6 = t190
+													p191 := v6
+													if v6 == i32(2) {
+														p191 = t189
+													}
+													if p191 == i32(2) {
+														goto l50
+													}
+													{
+														t192 := int32(load32(m.memory, uint64(uint32(v2))+636))
+														if t192 == v19 {
+															goto l51
+														}
+														store32(m.memory, uint64(uint32(v2))+636, uint32(v19))
+														t193 := int64(load64(m.memory, uint64(uint32(v2))+32))
+														store64(m.memory, uint64(uint32(v2))+640, uint64(t193))
+													}
+												l51:
+													store64(m.memory, uint64(uint32(v2))+32, uint64(v29))
+													{
+														t194 := int32(load32(m.memory, uint32(v2+i32(616))))
+														v4 = t194
+														t195 := int32(load32(m.memory, uint32(v2+i32(664))))
+														t196 := v4
+														v5 = t195
+														p197 := v5
+														if uint32(v4) > uint32(v5) {
+															p197 = t196
+														}
+														v5 = p197
+														t198 := v5
+														v4 = v13 + v19*i32(1088)
+														t199 := int32(load32(m.memory, uint64(uint32(v4))+632))
+														v20 = t199
+														if uint32(t198) >= uint32(v20) {
+															goto l52
+														}
+														t200 := int64(load64(m.memory, uint64(uint32(v4))+648))
+														t201 := int64(load64(m.memory, uint64(uint32(v3))+64))
+														if uint64(v29-t200) < uint64(t201) {
+															goto l53
+														}
+													}
+												l52:
+													store32(m.memory, uint32(v4+i32(632)), uint32(v5))
+													store64(m.memory, uint64(uint32(v4))+648, uint64(v29))
+													v20 = v5
+												l53:
+													v28 = v32 + v30
+													{
+														t202 := int64(load64(m.memory, uint64(uint32(v3))+56))
+														v32 = t202
+														if v32 != i64(0) {
+															goto l54
+														}
+														p203 := i32(1)
+														if v20 != 0 {
+															p203 = v20
+														}
+														v31 = int64(uint32(p203))
+														{
+															{
+																t204 := int32(m.memory[uint32(v2+i32(30))])
+																v4 = v3 + t204&i32(31)*i32(56)
+																t205 := int64(load64(m.memory, uint32(v4+i32(184))))
+																v33 = t205
+																if v33 != i64(0) {
+																	goto l55
+																}
+																t206 := int64(load64(m.memory, uint32(v4+i32(168))))
+																v33 = t206
+																goto l56
+															}
+														l55:
+															t207 := int64(load64(m.memory, uint32(v4+i32(168))))
+															v32 = t207
+															t208 := int64(load64(m.memory, uint32(v3)))
+															t209 := v32
+															v34 = t208
+															t210 := int64(load64(m.memory, uint64(uint32(v3))+8))
+															t211 := int64(load64(m.memory, uint64(uint32(v3))+88))
+															t212 := v34
+															v35 = t210 - t211
+															p213 := i64(0)
+															if uint64(v34) > uint64(v35) {
+																p213 = int64(uint64((t212-v35)*v33) >> 16)
+															}
+															v33 = p213
+															p214 := v33
+															if uint64(v33) > uint64(v32) {
+																p214 = t209
+															}
+															p215 := v33
+															if v32 != i64(0) {
+																p215 = p214
+															}
+															v33 = p215
+														}
+													l56:
+														v32 = v27
+														t216 := int64(uint64(v33) / uint64(v31))
+														v33 = t216
+														t217 := int64(load64(m.memory, uint64(uint32(v13+v19*i32(1088)))+592))
+														t218 := v33
+														v31 = t217 * (v31 + i64(-1))
+														if uint64(t218) <= uint64(v31) {
+															goto l54
+														}
+														t219 := v27
+														v32 = v33 - v31
+														p220 := v32
+														if uint64(v32) < uint64(v27) {
+															p220 = t219
+														}
+														v32 = p220
+													}
+												l54:
+													{
+														if uint64(v28) < uint64(v32) {
+															var p224 int32
+															if uint64(v28) >= uint64(v27) {
+																p224 = 1
+															}
+															v6 = p224
+															goto l58
+														}
+														v6 = i32(2)
+														t221 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t221|i32(2)))
+														v4 = v13 + v19*i32(1088)
+														t222 := int32(load32(m.memory, uint64(uint32(v4))+624))
+														store32(m.memory, uint64(uint32(v4))+628, uint32(t222))
+														store64(m.memory, uint32(v4+v16<<3+i32(672)), uint64(v29))
+														t223 := int64(load64(m.memory, uint64(uint32(v4))+608))
+														store64(m.memory, uint64(uint32(v4))+608, uint64(t223+i64(1)))
+														goto l58
+													}
+												}
+											l50:
+												t225 := int64(load64(m.memory, uint64(uint32(v2))+32))
+												v27 = t225
+												{
+													t226 := int32(load32(m.memory, uint64(uint32(v2))+636))
+													if t226 != v19 {
+														goto l59
+													}
+													{
+														t227 := int32(load32(m.memory, uint64(uint32(v3))+84))
+														switch t227 {
+														default:
+															goto l59
+														case 0:
+															t228 := int32(m.memory[uint64(uint32(v2))+31])
+															if t228 == 0 {
+																goto l59
+															}
+															fallthrough
+														case 2:
+															t229 := int64(load64(m.memory, uint64(uint32(v2))+640))
+															v27 = t229
+														}
+													}
+												}
+											l59:
+												v6 = i32(2)
+												if v27 == 0 {
+													goto l58
+												}
+												{
+													t230 := int32(load32(m.memory, uint64(uint32(v3))+80))
+													p231 := i32(1728)
+													if t230 != 0 {
+														p231 = v4 + v16<<3 + i32(672)
+													}
+													t232 := int64(load64(m.memory, uint32(p231)))
+													v32 = t232
+													if uint64(v32) <= uint64(v27) {
+														goto l62
+													}
+													t233 := int64(load64(m.memory, uint64(uint32(v3))+64))
+													if uint64(v32-v27) >= uint64(t233) {
+														goto l58
+													}
+												}
+											l62:
+												{
+													t234 := int64(load64(m.memory, uint64(uint32(v8+v5*i32(48)))+8))
+													v27 = t234
+													if v27 == 0 {
+														goto l63
+													}
+													t235 := int64(load64(m.memory, uint64(uint32(v3))+72))
+													if uint64(v29-v27) >= uint64(t235) {
+														goto l63
+													}
+													t236 := int32(load32(m.memory, uint64(uint32(v13+v19*i32(1088)))+620))
+													t237 := int32(load32(m.memory, uint64(uint32(v8+v5*i32(48)))+16))
+													if uint32(t236<<3) <= uint32(t237*i32(9)) {
+														goto l58
+													}
+												}
+											l63:
+												store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v20+i32(-1)))
+												t238 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t238|i32(4)))
+											}
+										l58:
+											m.memory[uint32(v15)] = byte(v6)
+										}
+									l37:
+										{
+											t239 := int32(load32(m.memory, uint64(uint32(v3))+120))
+											if t239 == 0 {
+												goto l64
+											}
+											t240 := int32(load32(m.memory, uint64(uint32(v3))+36))
+											if t240&v0 == 0 {
+												goto l64
+											}
+											v0 = v7 & i32(3)
+											if v0 == 0 {
+												goto l64
+											}
+											v4 = v13 + v19*i32(1088)
+											v5 = v4 + v16<<6
+											t241 := int32(m.memory[uint32(v5+i32(125))])
+											if t241 == i32(2) {
+												goto l64
+											}
+											t242 := int64(load64(m.memory, uint32(v5+i32(72))))
+											v29 = t242 + v30
+											t243 := int32(m.memory[uint32(v4+i32(30))])
+											v4 = t243 & i32(31)
+											{
+												{
+													t244 := int32(load32(m.memory, uint64(uint32(v3))+32))
+													if t244 != i32(2) {
+														goto l65
+													}
+													t245 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(160))))
+													var p246 int32
+													if uint64(t245) < uint64(v29) {
+														p246 = 1
+													}
+													v3 = p246
+													goto l66
+												}
+											l65:
+												t247 := v29
+												v4 = v3 + v4*i32(56)
+												t248 := int64(load64(m.memory, uint32(v4+i32(152))))
+												v30 = t248
+												if uint64(t247) <= uint64(v30) {
+													goto l64
+												}
+												t249 := int64(load64(m.memory, uint32(v4+i32(160))))
+												v27 = t249
+												if uint64(v27) < uint64(v29) {
+													goto l67
+												}
+												v4 = v13 + v19*i32(1088)
+												t250 := int64(load64(m.memory, uint64(uint32(v4))+600))
+												t251 := v4
+												v32 = t250
+												store64(m.memory, uint64(uint32(t251))+600, uint64(v32+i64(1)))
+												t252 := int64(load64(m.memory, uint64(uint32(v3))+40))
+												t253 := int64(uint64(t252*(v29-v30)) / uint64(v27-v30))
+												t254 := int64(load64(m.memory, uint32(v3+i32(96))))
+												v29 = int64(uint32(v19))<<40 + v32*i64(-0x61c8864680b583eb) + t254 + i64(-0x61c8864680b583eb)
+												v29 = (int64(uint64(v29)>>30) ^ v29) * i64(-4658895280553007687)
+												v29 = (int64(uint64(v29)>>27) ^ v29) * i64(-0x6b2fb644ecceee15)
+												var p255 int32
+												if uint64(t253) > uint64(int64(uint64(v29)>>63)^int64(uint64(v29)>>32)) {
+													p255 = 1
+												}
+												v3 = p255
+											}
+										l66:
+											if v3 == 0 {
+												goto l64
+											}
+											if v0 != i32(3) {
+												goto l68
+											}
+											goto l64
+										l67:
+											if v0 == i32(3) {
+												goto l64
+											}
+										l68:
+											t256 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+											v0 = t256
+											v0 = v0<<8 | int32(uint32(v0)>>8)
+											v3 = v0 | i32(3)
+											m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
+											t257 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+											t258 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+											v0 = v3&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t257<<8 | t258 ^ i32(0xffff))
+											v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
+											v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
+											store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
+											v0 = v13 + v19*i32(1088)
+											t259 := int64(load64(m.memory, uint64(uint32(v0))+56))
+											store64(m.memory, uint64(uint32(v0))+56, uint64(t259+i64(1)))
+										}
+									l64:
+										t260 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+										v0 = t260
+										m.memory[uint64(uint32(i32(0)))+1894] = byte(v0 + i32(-1))
+										t261 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+										v0 = v0<<8 | t261
+										t262 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+										t263 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+										v0 = (v0+i32(-256))&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t262<<8 | t263 ^ i32(0xffff))
+										v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
+										v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
+										store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
+										v0 = v13 + v19*i32(1088)
+										t264 := int32(m.memory[uint64(uint32(v0))+22])
+										m.memory[uint64(uint32(i32(0)))+1872] = byte(t264)
+										t265 := int32(m.memory[uint32(v0+i32(23))])
+										m.memory[uint64(uint32(i32(0)))+1873] = byte(t265)
+										t266 := int32(m.memory[uint32(v0+i32(24))])
+										m.memory[uint64(uint32(i32(0)))+1874] = byte(t266)
+										t267 := int32(m.memory[uint32(v0+i32(25))])
+										m.memory[uint64(uint32(i32(0)))+1875] = byte(t267)
+										t268 := int32(m.memory[uint32(v0+i32(26))])
+										m.memory[uint64(uint32(i32(0)))+1876] = byte(t268)
+										t269 := int32(m.memory[uint32(v0+i32(27))])
+										m.memory[uint64(uint32(i32(0)))+1877] = byte(t269)
+										t270 := int32(m.memory[uint64(uint32(v0))+16])
+										m.memory[uint64(uint32(i32(0)))+1878] = byte(t270)
+										t271 := int32(m.memory[uint32(v0+i32(17))])
+										m.memory[uint64(uint32(i32(0)))+1879] = byte(t271)
+										t272 := int32(m.memory[uint32(v0+i32(18))])
+										m.memory[uint64(uint32(i32(0)))+1880] = byte(t272)
+										t273 := int32(m.memory[uint32(v0+i32(19))])
+										m.memory[uint64(uint32(i32(0)))+1881] = byte(t273)
+										t274 := int32(m.memory[uint32(v0+i32(20))])
+										m.memory[uint64(uint32(i32(0)))+1882] = byte(t274)
+										t275 := int32(m.memory[uint32(v0+i32(21))])
+										m.memory[uint64(uint32(i32(0)))+1883] = byte(t275)
+										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v19))
+										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v16))
+										goto l11
+									}
+								}
+							l27:
+								store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
+								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+								if v16 != i32(0xafe0000) {
+									goto l11
+								}
+								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+								goto l11
+							}
+							store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
 							goto l11
 						}
-						t313 := m.fn9(v2)
-						if t313 == 0 {
+					}
+				l18:
+					{
+						if v4&i32(0xffff) != i32(34998) {
+							goto l74
+						}
+						t315 := m.fn10(v2)
+						if t315 == 0 {
 							goto l11
 						}
 						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
 						goto l0
 					}
-				l20:
-					store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
-					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+				l74:
+					m.fn13(v3, v2, v0, i32(0))
 				l11:
-					t314 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-					v4 = t314
+					t316 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+					v4 = t316
 				}
 			l16:
 				if v4 != i32(5) {
 					goto l0
 				}
-				t315 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
-				v0 = t315
+				t317 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
+				v0 = t317
 				if uint32(v0) > uint32(i32(4)) {
 					goto l0
 				}
 				v2 = v2 + v0<<3 + i32(824)
-				t316 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t316+i64(1)))
+				t318 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t318+i64(1)))
 			}
 		}
 	}
 l0:
-	t317 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
-	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t317+i64(1)))
+	t319 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
+	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t319+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 
-func (m *Module) fn6(v0, v1 int32) {
+func (m *Module) fn7(v0, v1 int32) {
 	var v2, v3 int32
 	var v4 int64
 	var v5, v6, v7 int32
@@ -3289,7 +3456,7 @@ func (m *Module) fn6(v0, v1 int32) {
 	}
 }
 
-func (m *Module) fn7(v0, v1, v2 int32) {
+func (m *Module) fn8(v0, v1, v2 int32) {
 	t0 := int32(m.memory[uint64(uint32(v0))+28])
 	if i32_shr_u(t0, v1)&i32(1) == 0 {
 		return
@@ -3308,7 +3475,7 @@ func (m *Module) fn7(v0, v1, v2 int32) {
 	store16(m.memory, uint32(t3), uint16((t1+i32_shr_u(p4+i32_shl(i32(1), v0)+i32(-1), v0))&i32(0xfff)))
 }
 
-func (m *Module) fn8(v0 int32) {
+func (m *Module) fn9(v0 int32) {
 	var v1 int32
 	var v2 int64
 	var v3 int32
@@ -3644,7 +3811,7 @@ l24:
 	}
 }
 
-func (m *Module) fn9(v0 int32) int32 {
+func (m *Module) fn10(v0 int32) int32 {
 	var v1, v2, v3, v4, v5, v6 int32
 	v1 = i32(0)
 	{
@@ -3705,7 +3872,7 @@ l0:
 	return v1
 }
 
-func (m *Module) fn10(v0, v1, v2, v3, v4, v5 int32) int32 {
+func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 	var v6, v7, v8, v9, v10 int32
 	var v11, v12 int64
 	var v13 int32
@@ -4118,7 +4285,7 @@ l13:
 	return v13
 }
 
-func (m *Module) fn11(v0 int32) {
+func (m *Module) fn12(v0 int32) {
 	var v1, v2, v3 int32
 	store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(4)))
 	store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
@@ -4185,11 +4352,562 @@ func (m *Module) fn11(v0 int32) {
 	}
 }
 
+func (m *Module) fn13(v0, v1, v2, v3 int32) {
+	var v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16 int32
+	var v17, v18, v19, v20, v21, v22 int64
+	t0 := m.g0
+	v4 = t0 - i32(16)
+	m.g0 = v4
+	t1 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+	v5 = t1
+	v5 = v5<<8 | int32(uint32(v5)>>8)
+	{
+		{
+			if v3 != 0 {
+				goto l0
+			}
+			t2 := int32(m.memory[uint64(uint32(i32(0)))+1872])
+			v3 = t2
+			if v3&i32(1) == 0 {
+				goto l1
+			}
+			{
+				t3 := int32(m.memory[uint64(uint32(i32(0)))+1873])
+				t4 := int32(m.memory[uint64(uint32(i32(0)))+1874])
+				t5 := int32(m.memory[uint64(uint32(i32(0)))+1875])
+				if t3<<16|v3<<24|t4<<8|t5 != i32(25215488) {
+					goto l2
+				}
+				t6 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+				v3 = t6
+				if uint32((v3<<8|int32(uint32(v3)>>8))&i32(0xffff)) < uint32(i32(16)) {
+					goto l1
+				}
+			}
+		l2:
+			v3 = v5 & i32(0xffff)
+			switch v3 + i32(-2048) {
+			case 0:
+				t122 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+				if t122&i32(240) != i32(64) {
+					goto l1
+				}
+				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(7)))
+				t123 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+				v3 = int32(uint32(t123) >> 5)
+				goto l33
+			case 1, 2, 3, 4, 5:
+				goto l1
+			case 6:
+				goto l4
+			default:
+				goto l5
+			}
+		}
+	l0:
+		v3 = v5 & i32(0xffff)
+		if v3 == i32(34525) {
+			v5 = i32(0)
+			{
+				{
+					t7 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+					v3 = t7
+					if v3&i32(240) != i32(96) {
+						store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+						goto l1
+					}
+					t8 := int32(load32(m.memory, uint64(uint32(v0))+28))
+					v6 = t8
+					t9 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+					t10 := v4
+					v7 = t9
+					m.memory[uint64(uint32(t10))+12] = byte(v7)
+					t11 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+					t12 := v4
+					v8 = int32(uint32(v3<<8|t11) >> 4)
+					m.memory[uint64(uint32(t12))+13] = byte(v8)
+					{
+						t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1894))
+						v3 = t13
+						if v3<<24|v3<<8&i32(0xff0000)|(int32(uint32(v3)>>8)&i32(0xff00)|int32(uint32(v3)>>24)) != i32(-0x3000000) {
+							goto l8
+						}
+						v5 = i32(0)
+						t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1898))
+						v3 = t14
+						if v3<<24|v3<<8&i32(0xff0000)|(int32(uint32(v3)>>8)&i32(0xff00)|int32(uint32(v3)>>24)) != 0 {
+							goto l8
+						}
+						v5 = i32(0)
+						t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1902))
+						v3 = t15
+						if v3<<24|v3<<8&i32(0xff0000)|(int32(uint32(v3)>>8)&i32(0xff00)|int32(uint32(v3)>>24)) != 0 {
+							goto l8
+						}
+						t16 := int32(load32(m.memory, uint64(uint32(i32(0)))+1906))
+						v3 = t16
+						v5 = v3<<24 | v3<<8&i32(0xff0000) | (int32(uint32(v3)>>8)&i32(0xff00) | int32(uint32(v3)>>24))
+					}
+				l8:
+					store32(m.memory, uint32(v4), uint32(v5))
+					v9 = i32(0)
+					v3 = i32(0)
+					{
+						t17 := int32(m.memory[uint64(uint32(i32(0)))+1911])
+						v10 = t17
+						t18 := int32(m.memory[uint64(uint32(i32(0)))+1910])
+						t19 := v10 << 16
+						v11 = t18
+						t20 := int32(m.memory[uint64(uint32(i32(0)))+1912])
+						t21 := int32(m.memory[uint64(uint32(i32(0)))+1913])
+						if t19|v11<<24|t20<<8|t21 != i32(-0x3000000) {
+							goto l9
+						}
+						v3 = i32(0)
+						t22 := int32(load32(m.memory, uint64(uint32(i32(0)))+1914))
+						v12 = t22
+						if v12<<24|v12<<8&i32(0xff0000)|(int32(uint32(v12)>>8)&i32(0xff00)|int32(uint32(v12)>>24)) != 0 {
+							goto l9
+						}
+						v3 = i32(0)
+						t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1918))
+						v12 = t23
+						if v12<<24|v12<<8&i32(0xff0000)|(int32(uint32(v12)>>8)&i32(0xff00)|int32(uint32(v12)>>24)) != 0 {
+							goto l9
+						}
+						t24 := int32(load32(m.memory, uint64(uint32(i32(0)))+1922))
+						v3 = t24
+						v3 = v3<<24 | v3<<8&i32(0xff0000) | (int32(uint32(v3)>>8)&i32(0xff00) | int32(uint32(v3)>>24))
+					}
+				l9:
+					store32(m.memory, uint64(uint32(v4))+4, uint32(v3))
+					m.memory[uint64(uint32(v4))+14] = byte(i32(0))
+					store32(m.memory, uint64(uint32(v4))+8, uint32(i32(0)))
+					v12 = i32(0)
+					switch v7 + i32(-6) {
+					case 0, 11:
+						goto l10
+					default:
+						goto l11
+					}
+				}
+			l10:
+				t25 := int32(load16(m.memory, uint64(uint32(i32(0)))+1926))
+				t26 := v4
+				v12 = t25
+				v12 = v12<<8 | int32(uint32(v12)>>8)
+				store16(m.memory, uint64(uint32(t26))+8, uint16(v12))
+				t27 := int32(load16(m.memory, uint64(uint32(i32(0)))+1928))
+				t28 := v4
+				v9 = t27
+				v9 = v9<<8 | int32(uint32(v9)>>8)
+				store16(m.memory, uint64(uint32(t28))+10, uint16(v9))
+			}
+		l11:
+			if (v11<<8|v10)&i32(65472) != i32(65152) {
+				t29 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+				if uint32(t29) > uint32(i32(1)) {
+					{
+						if v3&i32(-0x1000000) != i32(0xa000000) {
+							goto l14
+						}
+						t30 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+						v10 = v3&i32(0xffffff) + i32(-1)
+						if uint32(t30) <= uint32(v10) {
+							goto l14
+						}
+						t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+						v11 = t31
+						if v11 == 0 {
+							goto l14
+						}
+						t32 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+						t33 := int32(load32(m.memory, uint64(uint32(v1))+4))
+						v13 = t33
+						if uint32(t32) <= uint32(v13) {
+							goto l14
+						}
+						t34 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+						v14 = t34
+						t35 := int32(load32(m.memory, uint64(uint32(v11+v10<<4))+4))
+						t36 := v14
+						v15 = t35
+						if uint32(t36) <= uint32(v15) {
+							goto l14
+						}
+						t37 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+						v16 = t37
+						if v16 == 0 {
+							goto l14
+						}
+						{
+							v14 = v16 + v14*v13<<3 + v15<<3
+							t38 := int32(load32(m.memory, uint64(uint32(v14))+4))
+							v16 = t38
+							switch v16 + i32(1) {
+							case 1:
+								goto l14
+							case 2:
+								t39 := int32(load32(m.memory, uint32(v14)))
+								v5 = t39
+								goto l18
+							case 0:
+								t40 := int32(load32(m.memory, uint64(uint32(v11+v10<<4))+8))
+								v5 = t40
+								goto l18
+							default:
+								{
+									{
+										t41 := int32(load32(m.memory, uint64(uint32(v0))+124))
+										if t41 != 0 {
+											goto l19
+										}
+										t42 := int32(load32(m.memory, uint64(uint32(v0))+104))
+										v5 = t42 ^ v5
+										v5 = (int32(uint32(v5)>>16)^v5)*i32(-2048144789) ^ v3
+										v5 = (int32(uint32(v5)>>13)^v5)*i32(-1028477387) ^ (v12<<16 | v9&i32(0xffff))
+										v5 = (int32(uint32(v5)>>16) ^ v5) * i32(-2048144789)
+										v5 = (v5 ^ v7 ^ int32(uint32(v5)>>13)) * i32(-1028477387)
+										t43 := int32(uint32(int32(uint32(v5)>>16)^v5) % uint32(v16))
+										v5 = t43
+										goto l20
+									}
+								l19:
+									t44 := int32(load32(m.memory, uint32(v14)))
+									t45 := m.fn11(v0, v13, v15, t44, v16, v4)
+									v5 = t45
+								}
+							l20:
+								t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+								t47 := int32(load32(m.memory, uint32(v14)))
+								v5 = t47 + v5
+								if uint32(t46) <= uint32(v5) {
+									goto l14
+								}
+								t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+								v7 = t48
+								if v7 == 0 {
+									goto l14
+								}
+								t49 := int32(load32(m.memory, uint32(v7+v5<<3)))
+								v5 = t49
+							}
+						}
+					l18:
+						if v5 == i32(-1) {
+							goto l14
+						}
+						t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+						if uint32(t50) <= uint32(v5) {
+							goto l14
+						}
+						t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+						v7 = t51
+						if v7 != 0 {
+							v3 = v2 - v6
+							p52 := i32(60)
+							if uint32(v3) > uint32(i32(60)) {
+								p52 = v3
+							}
+							v10 = p52
+							t53 := v1
+							v2 = int32(uint32(v8&i32(224)) >> 5)
+							v12 = t53 + v2<<2 + i32(736)
+							v11 = v1 + v2<<6
+							v3 = v11 + i32(64)
+							{
+								t54 := int32(m.memory[uint32(v1+i32(30))])
+								t55 := v0
+								v9 = t54 & i32(31)
+								t56 := int64(load64(m.memory, uint32(t55+v9*i32(56)+i32(184))))
+								v17 = t56
+								if v17 == 0 {
+									goto l22
+								}
+								t57 := int32(load32(m.memory, uint64(uint32(v0))+24))
+								if i32_shr_u(t57, v2)&i32(1) == 0 {
+									goto l22
+								}
+								t58 := int64(load64(m.memory, uint32(v3)))
+								v18 = int64(uint32(v10))
+								t59 := int32(load32(m.memory, uint32(v12)))
+								t60 := t58 + v18
+								v6 = t59
+								t61 := int64(load64(m.memory, uint32(v0+v9*i32(56)+i32(168))))
+								t62 := t60 - int64(uint32(v6))
+								v19 = t61
+								t63 := int64(load64(m.memory, uint32(v0)))
+								t64 := v19
+								v20 = t63
+								t65 := int64(load64(m.memory, uint64(uint32(v0))+8))
+								t66 := int64(load64(m.memory, uint64(uint32(v0))+88))
+								t67 := v20
+								v21 = t66
+								v22 = t65 - v21
+								p68 := i64(0)
+								if uint64(v20) > uint64(v22) {
+									p68 = int64(uint64((t67-v22)*v17) >> 16)
+								}
+								v20 = p68
+								p69 := v20
+								if uint64(v20) > uint64(v19) {
+									p69 = t64
+								}
+								p70 := v20
+								if v19 != i64(0) {
+									p70 = p69
+								}
+								if uint64(t62) <= uint64(p70) {
+									goto l22
+								}
+								store64(m.memory, uint64(uint32(v0))+88, uint64(v21+v18))
+								store32(m.memory, uint32(v12), uint32(v6+v10))
+							}
+						l22:
+							t71 := int64(load64(m.memory, uint32(v3)))
+							t72 := v3
+							v20 = int64(uint32(v10))
+							v19 = t71 + v20
+							store64(m.memory, uint32(t72), uint64(v19))
+							{
+								t73 := v19
+								v3 = v11 + i32(112)
+								t74 := int64(load32(m.memory, uint32(v3)))
+								if uint64(t73) <= uint64(t74) {
+									goto l23
+								}
+								store32(m.memory, uint32(v3), uint32(v19))
+							}
+						l23:
+							t75 := int64(load64(m.memory, uint64(uint32(v0))+8))
+							t76 := v0
+							v22 = t75 + v20
+							store64(m.memory, uint64(uint32(t76))+8, uint64(v22))
+							{
+								t77 := int32(load32(m.memory, uint64(uint32(v0))+24))
+								v3 = i32_shl(i32(1), v2)
+								if t77&v3 == 0 {
+									goto l24
+								}
+								t78 := int32(m.memory[uint32(v1+v2<<6+i32(124))])
+								if t78 != 0 {
+									goto l24
+								}
+								{
+									t79 := int32(load32(m.memory, uint32(v12)))
+									if t79 != 0 {
+										goto l25
+									}
+									{
+										{
+											if v17 != i64(0) {
+												goto l26
+											}
+											t80 := int64(load64(m.memory, uint32(v0+v9*i32(56)+i32(168))))
+											v17 = t80
+											goto l27
+										}
+									l26:
+										t81 := int64(load64(m.memory, uint32(v0+v9*i32(56)+i32(168))))
+										v18 = t81
+										t82 := int64(load64(m.memory, uint32(v0)))
+										t83 := v18
+										v21 = t82
+										t84 := int64(load64(m.memory, uint64(uint32(v0))+88))
+										t85 := v21
+										v22 = v22 - t84
+										p86 := i64(0)
+										if uint64(v21) > uint64(v22) {
+											p86 = int64(uint64((t85-v22)*v17) >> 16)
+										}
+										v17 = p86
+										p87 := v17
+										if uint64(v17) > uint64(v18) {
+											p87 = t83
+										}
+										p88 := v17
+										if v18 != i64(0) {
+											p88 = p87
+										}
+										v17 = p88
+									}
+								l27:
+									if uint64(v19) < uint64(v17) {
+										goto l24
+									}
+								}
+							l25:
+								t89 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+								store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t89|i32(1)))
+							}
+						l24:
+							{
+								t90 := int32(load32(m.memory, uint64(uint32(v0))+120))
+								if t90 == 0 {
+									goto l28
+								}
+								t91 := int32(load32(m.memory, uint64(uint32(v0))+36))
+								if t91&v3 == 0 {
+									goto l28
+								}
+								v3 = v8 & i32(3)
+								if v3 == 0 {
+									goto l28
+								}
+								v1 = v7 + v5*i32(1088)
+								v10 = v1 + v2<<6
+								t92 := int32(m.memory[uint32(v10+i32(125))])
+								if t92 == i32(2) {
+									goto l28
+								}
+								t93 := int64(load64(m.memory, uint32(v10+i32(72))))
+								v19 = t93 + v20
+								t94 := int32(m.memory[uint32(v1+i32(30))])
+								v1 = t94 & i32(31)
+								{
+									{
+										t95 := int32(load32(m.memory, uint64(uint32(v0))+32))
+										if t95 != i32(2) {
+											goto l29
+										}
+										t96 := int64(load64(m.memory, uint32(v0+v1*i32(56)+i32(160))))
+										var p97 int32
+										if uint64(t96) < uint64(v19) {
+											p97 = 1
+										}
+										v0 = p97
+										goto l30
+									}
+								l29:
+									t98 := v19
+									v1 = v0 + v1*i32(56)
+									t99 := int64(load64(m.memory, uint32(v1+i32(152))))
+									v20 = t99
+									if uint64(t98) <= uint64(v20) {
+										goto l28
+									}
+									t100 := int64(load64(m.memory, uint32(v1+i32(160))))
+									v17 = t100
+									if uint64(v17) < uint64(v19) {
+										goto l31
+									}
+									v1 = v7 + v5*i32(1088)
+									t101 := int64(load64(m.memory, uint64(uint32(v1))+600))
+									t102 := v1
+									v22 = t101
+									store64(m.memory, uint64(uint32(t102))+600, uint64(v22+i64(1)))
+									t103 := int64(load64(m.memory, uint64(uint32(v0))+40))
+									t104 := int64(uint64(t103*(v19-v20)) / uint64(v17-v20))
+									t105 := int64(load64(m.memory, uint32(v0+i32(96))))
+									v19 = int64(uint32(v5))<<40 + v22*i64(-0x61c8864680b583eb) + t105 + i64(-0x61c8864680b583eb)
+									v19 = (int64(uint64(v19)>>30) ^ v19) * i64(-4658895280553007687)
+									v19 = (int64(uint64(v19)>>27) ^ v19) * i64(-0x6b2fb644ecceee15)
+									var p106 int32
+									if uint64(t104) > uint64(int64(uint64(v19)>>63)^int64(uint64(v19)>>32)) {
+										p106 = 1
+									}
+									v0 = p106
+								}
+							l30:
+								if v0 == 0 {
+									goto l28
+								}
+								if v3 != i32(3) {
+									goto l32
+								}
+								goto l28
+							l31:
+								if v3 == i32(3) {
+									goto l28
+								}
+							l32:
+								t107 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								m.memory[uint64(uint32(i32(0)))+1887] = byte(t107 | i32(48))
+								v3 = v7 + v5*i32(1088)
+								t108 := int64(load64(m.memory, uint64(uint32(v3))+56))
+								store64(m.memory, uint64(uint32(v3))+56, uint64(t108+i64(1)))
+							}
+						l28:
+							t109 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+							m.memory[uint64(uint32(i32(0)))+1893] = byte(t109 + i32(-1))
+							v3 = v7 + v5*i32(1088)
+							t110 := int32(m.memory[uint64(uint32(v3))+22])
+							m.memory[uint64(uint32(i32(0)))+1872] = byte(t110)
+							t111 := int32(m.memory[uint32(v3+i32(23))])
+							m.memory[uint64(uint32(i32(0)))+1873] = byte(t111)
+							t112 := int32(m.memory[uint32(v3+i32(24))])
+							m.memory[uint64(uint32(i32(0)))+1874] = byte(t112)
+							t113 := int32(m.memory[uint32(v3+i32(25))])
+							m.memory[uint64(uint32(i32(0)))+1875] = byte(t113)
+							t114 := int32(m.memory[uint32(v3+i32(26))])
+							m.memory[uint64(uint32(i32(0)))+1876] = byte(t114)
+							t115 := int32(m.memory[uint32(v3+i32(27))])
+							m.memory[uint64(uint32(i32(0)))+1877] = byte(t115)
+							t116 := int32(m.memory[uint64(uint32(v3))+16])
+							m.memory[uint64(uint32(i32(0)))+1878] = byte(t116)
+							t117 := int32(m.memory[uint32(v3+i32(17))])
+							m.memory[uint64(uint32(i32(0)))+1879] = byte(t117)
+							t118 := int32(m.memory[uint32(v3+i32(18))])
+							m.memory[uint64(uint32(i32(0)))+1880] = byte(t118)
+							t119 := int32(m.memory[uint32(v3+i32(19))])
+							m.memory[uint64(uint32(i32(0)))+1881] = byte(t119)
+							t120 := int32(m.memory[uint32(v3+i32(20))])
+							m.memory[uint64(uint32(i32(0)))+1882] = byte(t120)
+							t121 := int32(m.memory[uint32(v3+i32(21))])
+							v3 = t121
+							store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v2))
+							store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v5))
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+							m.memory[uint64(uint32(i32(0)))+1883] = byte(v3)
+							goto l1
+						}
+					}
+				l14:
+					store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
+					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+					if v3&i32(-65536) != i32(0xafe0000) {
+						goto l1
+					}
+					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+					goto l1
+				}
+				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
+				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+				goto l1
+			}
+			store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+			goto l1
+		}
+		if v3 != i32(2054) {
+			goto l1
+		}
+	l4:
+		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+		goto l1
+	l5:
+		if v3 != i32(34525) {
+			goto l1
+		}
+		t124 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+		v3 = t124
+		if v3&i32(240) != i32(96) {
+			goto l1
+		}
+		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(7)))
+		v3 = int32(uint32(v3)>>1) & i32(7)
+	}
+l33:
+	store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v3))
+l1:
+	m.g0 = v4 + i32(16)
+}
+
 func (m *Module) Xprocess(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
 	var v12, v13, v14, v15 int64
-	var v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29 int32
-	var v30, v31, v32, v33, v34 int64
+	var v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30 int32
+	var v31, v32, v33, v34, v35 int64
 	t0 := m.g0
 	v1 = t0 - i32(16)
 	m.g0 = v1
@@ -4242,153 +4960,180 @@ func (m *Module) Xprocess(v0 int32) {
 				if t11 != 0 {
 					goto l2
 				}
-				t12 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
-				v9 = t12
-				if (v9<<8|int32(uint32(v9)>>8))&i32(0xffff) != i32(2048) {
+				v9 = v6 + v5*i32(1944)
+				{
+					t12 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+					v10 = t12
+					v10 = (v10<<8 | int32(uint32(v10)>>8)) & i32(0xffff)
+					if v10 == i32(2048) {
+						goto l3
+					}
+					if v10 != i32(34525) {
+						goto l2
+					}
+					m.fn2(v9, v4, v0)
 					goto l2
 				}
+			l3:
 				t13 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1944)))+36))
 				t14 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-				v9 = t14
-				v10 = int32(uint32(v9) >> 5)
-				if i32_shr_u(t13, v10)&i32(1) == 0 {
+				v10 = t14
+				v11 = int32(uint32(v10) >> 5)
+				if i32_shr_u(t13, v11)&i32(1) == 0 {
 					goto l2
 				}
-				if uint32(v8+i32(-1)) < uint32(i32(2)) {
-					goto l3
+				{
+					if uint32(v8+i32(-1)) < uint32(i32(2)) {
+						goto l4
+					}
+					t15 := m.fn3(v9, v4, v3+v2*i32(1088)+v11<<6+i32(64), v10&i32(3), v0)
+					v4 = t15
+					if v4 == 0 {
+						goto l2
+					}
+					t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+					v5 = t16
+					v5 = v5<<8 | int32(uint32(v5)>>8)
+					v4 = v5&i32(0xfffffc) | v4
+					m.memory[uint64(uint32(i32(0)))+1887] = byte(v4)
+					t17 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+					t18 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+					v4 = v4&i32(0xffff) + (v5^i32(-1))&i32(0xffff) + (t17<<8 | t18 ^ i32(0xffff))
+					v4 = v4&i32(0xffff) + int32(uint32(v4)>>16)
+					v4 = int32(uint32(v4)>>16) + v4 ^ i32(-1)
+					store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
+					goto l2
 				}
-				m.fn2(v6+v5*i32(1944), v4, v3+v2*i32(1088)+v10<<6+i32(64), v0)
-				goto l2
-			l3:
-				v4 = v9 & i32(3)
+			l4:
+				v4 = v10 & i32(3)
 				if v4 == 0 {
 					goto l2
 				}
-				t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
-				v10 = t15
+				t19 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				v9 = t19
 				{
 					{
 						{
-							t16 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1944)))+48))
-							if t16 == 0 {
-								goto l4
-							}
-							t17 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
-							if t17 == i32(2) {
+							t20 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1944)))+48))
+							if t20 == 0 {
 								goto l5
 							}
+							t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
+							if t21 == i32(2) {
+								goto l6
+							}
 						}
-					l4:
-						t18 := int32(m.memory[uint32(v3+v2*i32(1088)+i32(30))])
-						v11 = t18 & i32(31)
-						v12 = int64(uint32(v10))
-						goto l6
+					l5:
+						t22 := int32(m.memory[uint32(v3+v2*i32(1088)+i32(30))])
+						v11 = t22 & i32(31)
+						v12 = int64(uint32(v9))
+						goto l7
 					}
-				l5:
-					t19 := int32(m.memory[uint32(v3+v2*i32(1088)+i32(30))])
-					t20 := v6 + v5*i32(1944)
-					v11 = t19 & i32(31)
-					t21 := int64(load64(m.memory, uint32(t20+v11*i32(56)+i32(192))))
-					v12 = int64(uint32(v10))
-					if uint64(t21) <= uint64(v12) {
+				l6:
+					t23 := int32(m.memory[uint32(v3+v2*i32(1088)+i32(30))])
+					t24 := v6 + v5*i32(1944)
+					v11 = t23 & i32(31)
+					t25 := int64(load64(m.memory, uint32(t24+v11*i32(56)+i32(192))))
+					v12 = int64(uint32(v9))
+					if uint64(t25) <= uint64(v12) {
 						goto l2
 					}
 				}
-			l6:
+			l7:
 				{
 					{
 						if v8 != i32(2) {
-							goto l7
+							goto l8
 						}
-						t22 := int64(load64(m.memory, uint32(v6+v5*i32(1944)+v11*i32(56)+i32(160))))
-						var p23 int32
-						if uint64(t22) < uint64(v12) {
-							p23 = 1
+						t26 := int64(load64(m.memory, uint32(v6+v5*i32(1944)+v11*i32(56)+i32(160))))
+						var p27 int32
+						if uint64(t26) < uint64(v12) {
+							p27 = 1
 						}
-						v5 = p23
-						goto l8
-					}
-				l7:
-					t24 := v12
-					v8 = v6 + v5*i32(1944) + v11*i32(56)
-					t25 := int64(load64(m.memory, uint32(v8+i32(152))))
-					v13 = t25
-					if uint64(t24) <= uint64(v13) {
-						goto l2
-					}
-					t26 := int64(load64(m.memory, uint32(v8+i32(160))))
-					v14 = t26
-					if uint64(v14) < uint64(v12) {
+						v5 = p27
 						goto l9
 					}
+				l8:
+					t28 := v12
+					v8 = v6 + v5*i32(1944) + v11*i32(56)
+					t29 := int64(load64(m.memory, uint32(v8+i32(152))))
+					v13 = t29
+					if uint64(t28) <= uint64(v13) {
+						goto l2
+					}
+					t30 := int64(load64(m.memory, uint32(v8+i32(160))))
+					v14 = t30
+					if uint64(v14) < uint64(v12) {
+						goto l10
+					}
 					v8 = v3 + v2*i32(1088)
-					t27 := int64(load64(m.memory, uint64(uint32(v8))+600))
-					t28 := v8
-					v15 = t27
-					store64(m.memory, uint64(uint32(t28))+600, uint64(v15+i64(1)))
+					t31 := int64(load64(m.memory, uint64(uint32(v8))+600))
+					t32 := v8
+					v15 = t31
+					store64(m.memory, uint64(uint32(t32))+600, uint64(v15+i64(1)))
 					v5 = v6 + v5*i32(1944)
-					t29 := int64(load64(m.memory, uint64(uint32(v5))+40))
-					t30 := int64(uint64(t29*(v12-v13)) / uint64(v14-v13))
-					t31 := int64(load64(m.memory, uint32(v5+i32(96))))
-					v12 = int64(uint32(v2))<<40 + v15*i64(-0x61c8864680b583eb) + t31 + i64(-0x61c8864680b583eb)
+					t33 := int64(load64(m.memory, uint64(uint32(v5))+40))
+					t34 := int64(uint64(t33*(v12-v13)) / uint64(v14-v13))
+					t35 := int64(load64(m.memory, uint32(v5+i32(96))))
+					v12 = int64(uint32(v2))<<40 + v15*i64(-0x61c8864680b583eb) + t35 + i64(-0x61c8864680b583eb)
 					v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
 					v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
-					var p32 int32
-					if uint64(t30) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
-						p32 = 1
+					var p36 int32
+					if uint64(t34) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
+						p36 = 1
 					}
-					v5 = p32
+					v5 = p36
 				}
-			l8:
+			l9:
 				if v5 == 0 {
 					goto l2
 				}
 				if v4 != i32(3) {
-					goto l10
+					goto l11
 				}
 				goto l2
-			l9:
+			l10:
 				if v4 == i32(3) {
 					goto l2
 				}
-			l10:
-				t33 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-				v4 = t33<<8 | v9
+			l11:
+				t37 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+				v4 = t37<<8 | v10
 				v5 = v4 | i32(3)
 				m.memory[uint64(uint32(i32(0)))+1887] = byte(v5)
-				t34 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-				t35 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-				v4 = v5&i32(0xffff) + (v4^i32(-1))&i32(0xffff) + (t34<<8 | t35 ^ i32(0xffff))
+				t38 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+				t39 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+				v4 = v5&i32(0xffff) + (v4^i32(-1))&i32(0xffff) + (t38<<8 | t39 ^ i32(0xffff))
 				v4 = v4&i32(0xffff) + int32(uint32(v4)>>16)
 				v4 = int32(uint32(v4)>>16) + v4 ^ i32(-1)
 				store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
 				v4 = v3 + v2*i32(1088)
-				t36 := int64(load64(m.memory, uint64(uint32(v4))+56))
-				store64(m.memory, uint64(uint32(v4))+56, uint64(t36+i64(1)))
+				t40 := int64(load64(m.memory, uint64(uint32(v4))+56))
+				store64(m.memory, uint64(uint32(v4))+56, uint64(t40+i64(1)))
 			}
 		l2:
-			t37 := int32(load32(m.memory, uint64(uint32(v7))+52))
-			if t37 == 0 {
+			t41 := int32(load32(m.memory, uint64(uint32(v7))+52))
+			if t41 == 0 {
 				goto l1
 			}
 			v2 = v3 + v2*i32(1088)
-			t38 := int64(load64(m.memory, uint64(uint32(v2))+880))
-			t39 := int32(load32(m.memory, uint64(uint32(v2))+868))
-			t40 := v2
-			v3 = t39
-			t41 := int32(load32(m.memory, uint64(uint32(v2))+864))
-			t42 := v3
-			v2 = t41 + v0
-			p43 := v2
+			t42 := int64(load64(m.memory, uint64(uint32(v2))+880))
+			t43 := int32(load32(m.memory, uint64(uint32(v2))+868))
+			t44 := v2
+			v3 = t43
+			t45 := int32(load32(m.memory, uint64(uint32(v2))+864))
+			t46 := v3
+			v2 = t45 + v0
+			p47 := v2
 			if v2 < v3 {
-				p43 = t42
+				p47 = t46
 			}
-			store64(m.memory, uint64(uint32(t40))+880, uint64(t38+int64(p43)))
-			t44 := m.fn3(v0)
-			if t44 == 0 {
+			store64(m.memory, uint64(uint32(t44))+880, uint64(t42+int64(p47)))
+			t48 := m.fn4(v0)
+			if t48 == 0 {
 				goto l1
 			}
-			m.fn4()
+			m.fn5()
 		}
 	}
 l1:
@@ -4398,1284 +5143,1299 @@ l1:
 	store64(m.memory, uint64(uint32(i32(0)))+1788, uint64(i64(0xffffffff)))
 	{
 		if uint32(v0) < uint32(i32(60)) {
-			goto l11
+			goto l12
 		}
-		t45 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-		t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-		v2 = t46
-		t47 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-		p48 := i32(0)
-		if uint32(t47) > uint32(v2) {
-			p48 = t45 + v2*i32(1088)
+		t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+		t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+		v2 = t50
+		t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+		p52 := i32(0)
+		if uint32(t51) > uint32(v2) {
+			p52 = t49 + v2*i32(1088)
 		}
-		v2 = p48
+		v2 = p52
 		if v2 == 0 {
-			goto l11
+			goto l12
 		}
 		v3 = i32(0)
 		{
-			t49 := int32(load32(m.memory, uint32(v2)))
-			if t49 != i32(1) {
-				goto l12
+			t53 := int32(load32(m.memory, uint32(v2)))
+			if t53 != i32(1) {
+				goto l13
 			}
-			t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
-			t51 := int32(load32(m.memory, uint64(uint32(v2))+4))
-			v3 = t51
-			t52 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-			p53 := i32(0)
-			if uint32(t52) > uint32(v3) {
-				p53 = t50 + v3*i32(1944)
+			t54 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+			t55 := int32(load32(m.memory, uint64(uint32(v2))+4))
+			v3 = t55
+			t56 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+			p57 := i32(0)
+			if uint32(t56) > uint32(v3) {
+				p57 = t54 + v3*i32(1944)
 			}
-			v3 = p53
+			v3 = p57
 		}
-	l12:
+	l13:
 		{
-			t54 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
-			v4 = t54
+			t58 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+			v4 = t58
 			switch v4 {
 			case 6:
 				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(0)))
-				goto l11
+				goto l12
 			default:
 				if v3 == 0 {
 					if v4 != i32(5) {
-						goto l11
+						goto l12
 					}
-					m.fn6(i32(0), v2)
-					goto l11
+					m.fn7(i32(0), v2)
+					goto l12
 				}
-				m.fn6(v3, v2)
-				goto l11
+				m.fn7(v3, v2)
+				goto l12
 			case 0:
-				t55 := int64(load64(m.memory, uint64(uint32(v2))+40))
-				store64(m.memory, uint64(uint32(v2))+40, uint64(t55+i64(1)))
-				t56 := int64(load64(m.memory, uint64(uint32(v2))+48))
-				store64(m.memory, uint64(uint32(v2))+48, uint64(t56+int64(uint32(v0))))
-				t57 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
-				v4 = t57
+				t59 := int64(load64(m.memory, uint64(uint32(v2))+40))
+				store64(m.memory, uint64(uint32(v2))+40, uint64(t59+i64(1)))
+				t60 := int64(load64(m.memory, uint64(uint32(v2))+48))
+				store64(m.memory, uint64(uint32(v2))+48, uint64(t60+int64(uint32(v0))))
+				t61 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+				v4 = t61
 				v4 = v4<<8 | int32(uint32(v4)>>8)
 				{
+					t62 := int32(m.memory[uint64(uint32(v2))+28])
+					if t62 == 0 {
+						goto l18
+					}
+					v5 = v4 & i32(0xffff)
+					if v5 == i32(34824) {
+						goto l18
+					}
+					if v5 == i32(34998) {
+						goto l18
+					}
 					{
 						{
-							t58 := int32(m.memory[uint64(uint32(v2))+28])
-							if t58 == 0 {
-								goto l17
+							v5 = v4 & i32(0xffff)
+							if v5 == i32(34525) {
+								t64 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								v5 = int32(uint32(t64)>>1) & i32(7)
+								goto l21
 							}
-							{
-								v5 = v4 & i32(0xffff)
-								if v5 != i32(34997) {
-									goto l18
-								}
-								v5 = i32(7)
-								goto l19
-							l18:
-								if v5 == i32(34824) {
-									goto l20
-								}
-								if v5 != i32(2048) {
-									goto l21
-								}
-								t59 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								v5 = int32(uint32(t59) >> 5)
+							if v5 != i32(2048) {
+								goto l20
 							}
-						l19:
-							m.fn7(v2, v5, v0)
-							goto l21
-						}
-					l17:
-						if v4&i32(0xffff) != i32(34824) {
+							t63 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+							v5 = int32(uint32(t63) >> 5)
 							goto l21
 						}
 					l20:
-						t60 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-						v0 = t60
-						if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
-							goto l22
+						p65 := i32(0)
+						if v4&i32(0xffff) == i32(34997) {
+							p65 = i32(7)
 						}
-						t61 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-						v0 = t61
-						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
-							goto l22
-						}
-						t62 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-						v0 = t62
-						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
-							goto l22
-						}
-						m.fn8(v2)
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
-						goto l11
+						v5 = p65
 					}
 				l21:
+					m.fn8(v2, v5, v0)
+				}
+			l18:
+				{
+					{
+						if v4&i32(0xffff) != i32(34824) {
+							goto l22
+						}
+						t66 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+						v0 = t66
+						if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
+							goto l23
+						}
+						t67 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+						v0 = t67
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
+							goto l23
+						}
+						t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+						v0 = t68
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
+							goto l23
+						}
+						m.fn9(v2)
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+						goto l12
+					}
+				l22:
 					if v3 != 0 {
-						goto l23
+						goto l24
 					}
 					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(3)))
 					v0 = v4 & i32(0xffff)
 					switch v0 + i32(-34997) {
 					case 1:
-						t63 := int32(m.memory[uint64(uint32(v2))+28])
-						if t63 == 0 {
-							goto l11
+						t69 := int32(m.memory[uint64(uint32(v2))+28])
+						if t69 == 0 {
+							goto l12
 						}
-						t64 := m.fn9(v2)
-						p65 := i32(5)
-						if t64 != 0 {
-							p65 = i32(4)
+						t70 := m.fn10(v2)
+						p71 := i32(5)
+						if t70 != 0 {
+							p71 = i32(4)
 						}
-						v4 = p65
+						v4 = p71
 						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
-						goto l27
+						goto l28
 					default:
 						if v0 != i32(2048) {
-							goto l11
+							goto l12
 						}
-						t66 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-						if t66 != i32(69) {
-							goto l22
+						t72 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+						if t72 != i32(69) {
+							goto l23
 						}
-						t67 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-						t68 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-						if t67<<8&i32(16128)|t68 != 0 {
-							goto l22
+						t73 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+						t74 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+						if t73<<8&i32(16128)|t74 != 0 {
+							goto l23
 						}
 						{
-							t69 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-							v0 = t69
+							t75 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+							v0 = t75
 							switch v0 + i32(-6) {
 							case 0, 11:
-								goto l28
+								goto l29
 							default:
-								goto l22
+								goto l23
 							}
 						}
-					l28:
+					l29:
 						if v0 != i32(17) {
-							goto l22
+							goto l23
 						}
-						t70 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-						var p71 int32
+						t76 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+						var p77 int32
 						if v0 == i32(17) {
-							p71 = 1
+							p77 = 1
 						}
-						v0 = t70
-						var p72 int32
+						v0 = t76
+						var p78 int32
 						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-							p72 = 1
+							p78 = 1
 						}
-						v0 = p72
-						if p71&v0|v0 == 0 {
-							goto l22
+						v0 = p78
+						if p77&v0|v0 == 0 {
+							goto l23
 						}
 						fallthrough
 					case 0:
 						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
-						t73 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-						store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t73))
-						goto l11
+						t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+						store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t79))
+						goto l12
 					}
-				l23:
+				l24:
 					{
-						{
-							t74 := int32(m.memory[uint64(uint32(i32(0)))+1872])
-							t75 := int32(m.memory[uint64(uint32(v2))+16])
-							if t74 != t75 {
-								goto l29
+						t80 := int32(m.memory[uint64(uint32(i32(0)))+1872])
+						t81 := int32(m.memory[uint64(uint32(v2))+16])
+						if t80 != t81 {
+							goto l30
+						}
+						t82 := int32(m.memory[uint64(uint32(i32(0)))+1873])
+						t83 := int32(m.memory[uint32(v2+i32(17))])
+						if t82&i32(255) != t83&i32(255) {
+							goto l30
+						}
+						t84 := int32(m.memory[uint64(uint32(i32(0)))+1874])
+						t85 := int32(m.memory[uint32(v2+i32(18))])
+						if t84&i32(255) != t85&i32(255) {
+							goto l30
+						}
+						t86 := int32(m.memory[uint64(uint32(i32(0)))+1875])
+						t87 := int32(m.memory[uint32(v2+i32(19))])
+						if t86&i32(255) != t87&i32(255) {
+							goto l30
+						}
+						t88 := int32(m.memory[uint64(uint32(i32(0)))+1876])
+						t89 := int32(m.memory[uint32(v2+i32(20))])
+						if t88&i32(255) != t89&i32(255) {
+							goto l30
+						}
+						t90 := int32(m.memory[uint64(uint32(i32(0)))+1877])
+						t91 := int32(m.memory[uint32(v2+i32(21))])
+						if t90&i32(255) != t91&i32(255) {
+							goto l30
+						}
+						v4 = v4 & i32(0xffff)
+						if v4 == i32(34997) {
+							t324 := int32(load32(m.memory, uint32(v2+i32(4))))
+							m.fn12(t324)
+							t325 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+							v4 = t325
+							if v4 != i32(1) {
+								goto l28
 							}
-							t76 := int32(m.memory[uint64(uint32(i32(0)))+1873])
-							t77 := int32(m.memory[uint32(v2+i32(17))])
-							if t76&i32(255) != t77&i32(255) {
-								goto l29
+							t326 := int32(load32(m.memory, uint64(uint32(v3))+28))
+							v0 = v0 - t326
+							p327 := i32(60)
+							if uint32(v0) > uint32(i32(60)) {
+								p327 = v0
 							}
-							t78 := int32(m.memory[uint64(uint32(i32(0)))+1874])
-							t79 := int32(m.memory[uint32(v2+i32(18))])
-							if t78&i32(255) != t79&i32(255) {
-								goto l29
+							v0 = p327
+							{
+								t328 := int32(m.memory[uint32(v2+i32(30))])
+								t329 := v3
+								v4 = t328 & i32(31)
+								t330 := int64(load64(m.memory, uint32(t329+v4*i32(56)+i32(184))))
+								v14 = t330
+								if v14 == 0 {
+									goto l81
+								}
+								t331 := int32(m.memory[uint64(uint32(v3))+24])
+								if t331&i32(128) == 0 {
+									goto l81
+								}
+								t332 := int64(load64(m.memory, uint64(uint32(v2))+512))
+								v31 = int64(uint32(v0))
+								t333 := int32(load32(m.memory, uint64(uint32(v2))+764))
+								t334 := t332 + v31
+								v5 = t333
+								t335 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+								t336 := t334 - int64(uint32(v5))
+								v12 = t335
+								t337 := int64(load64(m.memory, uint32(v3)))
+								t338 := v12
+								v13 = t337
+								t339 := int64(load64(m.memory, uint64(uint32(v3))+8))
+								t340 := int64(load64(m.memory, uint64(uint32(v3))+88))
+								t341 := v13
+								v32 = t340
+								v15 = t339 - v32
+								p342 := i64(0)
+								if uint64(v13) > uint64(v15) {
+									p342 = int64(uint64((t341-v15)*v14) >> 16)
+								}
+								v13 = p342
+								p343 := v13
+								if uint64(v13) > uint64(v12) {
+									p343 = t338
+								}
+								p344 := v13
+								if v12 != i64(0) {
+									p344 = p343
+								}
+								if uint64(t336) <= uint64(p344) {
+									goto l81
+								}
+								store64(m.memory, uint64(uint32(v3))+88, uint64(v32+v31))
+								store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
 							}
-							t80 := int32(m.memory[uint64(uint32(i32(0)))+1875])
-							t81 := int32(m.memory[uint32(v2+i32(19))])
-							if t80&i32(255) != t81&i32(255) {
-								goto l29
+						l81:
+							t345 := int64(load64(m.memory, uint64(uint32(v2))+512))
+							t346 := v2
+							v13 = int64(uint32(v0))
+							v12 = t345 + v13
+							store64(m.memory, uint64(uint32(t346))+512, uint64(v12))
+							{
+								t347 := int64(load32(m.memory, uint32(v2+i32(560))))
+								if uint64(v12) <= uint64(t347) {
+									goto l82
+								}
+								store32(m.memory, uint64(uint32(v2))+560, uint32(v12))
 							}
-							t82 := int32(m.memory[uint64(uint32(i32(0)))+1876])
-							t83 := int32(m.memory[uint32(v2+i32(20))])
-							if t82&i32(255) != t83&i32(255) {
-								goto l29
+						l82:
+							t348 := int64(load64(m.memory, uint64(uint32(v3))+8))
+							t349 := v3
+							v13 = t348 + v13
+							store64(m.memory, uint64(uint32(t349))+8, uint64(v13))
+							t350 := int32(m.memory[uint64(uint32(v3))+24])
+							if t350&i32(128) == 0 {
+								goto l23
 							}
-							t84 := int32(m.memory[uint64(uint32(i32(0)))+1877])
-							t85 := int32(m.memory[uint32(v2+i32(21))])
-							if t84&i32(255) != t85&i32(255) {
-								goto l29
+							t351 := int32(m.memory[uint32(v2+i32(572))])
+							if t351 != 0 {
+								goto l23
 							}
 							{
-								v4 = v4 & i32(0xffff)
-								if v4 == i32(34997) {
-									t318 := int32(load32(m.memory, uint32(v2+i32(4))))
-									m.fn11(t318)
-									t319 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-									v4 = t319
-									if v4 != i32(1) {
-										goto l27
-									}
-									t320 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v0 = v0 - t320
-									p321 := i32(60)
-									if uint32(v0) > uint32(i32(60)) {
-										p321 = v0
-									}
-									v0 = p321
-									{
-										t322 := int32(m.memory[uint32(v2+i32(30))])
-										t323 := v3
-										v4 = t322 & i32(31)
-										t324 := int64(load64(m.memory, uint32(t323+v4*i32(56)+i32(184))))
-										v14 = t324
-										if v14 == 0 {
-											goto l79
-										}
-										t325 := int32(m.memory[uint64(uint32(v3))+24])
-										if t325&i32(128) == 0 {
-											goto l79
-										}
-										t326 := int64(load64(m.memory, uint64(uint32(v2))+512))
-										v30 = int64(uint32(v0))
-										t327 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										t328 := t326 + v30
-										v5 = t327
-										t329 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-										t330 := t328 - int64(uint32(v5))
-										v12 = t329
-										t331 := int64(load64(m.memory, uint32(v3)))
-										t332 := v12
-										v13 = t331
-										t333 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t334 := int64(load64(m.memory, uint64(uint32(v3))+88))
-										t335 := v13
-										v31 = t334
-										v15 = t333 - v31
-										p336 := i64(0)
-										if uint64(v13) > uint64(v15) {
-											p336 = int64(uint64((t335-v15)*v14) >> 16)
-										}
-										v13 = p336
-										p337 := v13
-										if uint64(v13) > uint64(v12) {
-											p337 = t332
-										}
-										p338 := v13
-										if v12 != i64(0) {
-											p338 = p337
-										}
-										if uint64(t330) <= uint64(p338) {
-											goto l79
-										}
-										store64(m.memory, uint64(uint32(v3))+88, uint64(v31+v30))
-										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
-									}
-								l79:
-									t339 := int64(load64(m.memory, uint64(uint32(v2))+512))
-									t340 := v2
-									v13 = int64(uint32(v0))
-									v12 = t339 + v13
-									store64(m.memory, uint64(uint32(t340))+512, uint64(v12))
-									{
-										t341 := int64(load32(m.memory, uint32(v2+i32(560))))
-										if uint64(v12) <= uint64(t341) {
-											goto l80
-										}
-										store32(m.memory, uint64(uint32(v2))+560, uint32(v12))
-									}
-								l80:
-									t342 := int64(load64(m.memory, uint64(uint32(v3))+8))
-									t343 := v3
-									v13 = t342 + v13
-									store64(m.memory, uint64(uint32(t343))+8, uint64(v13))
-									t344 := int32(m.memory[uint64(uint32(v3))+24])
-									if t344&i32(128) == 0 {
-										goto l22
-									}
-									t345 := int32(m.memory[uint32(v2+i32(572))])
-									if t345 != 0 {
-										goto l22
-									}
-									{
-										t346 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										if t346 != 0 {
-											goto l81
-										}
-										{
-											{
-												if v14 != i64(0) {
-													goto l82
-												}
-												t347 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-												v13 = t347
-												goto l83
-											}
-										l82:
-											t348 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-											v15 = t348
-											t349 := int64(load64(m.memory, uint32(v3)))
-											t350 := v15
-											v30 = t349
-											t351 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t352 := v30
-											v13 = v13 - t351
-											p353 := i64(0)
-											if uint64(v30) > uint64(v13) {
-												p353 = int64(uint64((t352-v13)*v14) >> 16)
-											}
-											v13 = p353
-											p354 := v13
-											if uint64(v13) > uint64(v15) {
-												p354 = t350
-											}
-											p355 := v13
-											if v15 != i64(0) {
-												p355 = p354
-											}
-											v13 = p355
-										}
-									l83:
-										if uint64(v12) < uint64(v13) {
-											goto l22
-										}
-									}
-								l81:
-									t356 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t356|i32(1)))
-									goto l22
+								t352 := int32(load32(m.memory, uint64(uint32(v2))+764))
+								if t352 != 0 {
+									goto l83
 								}
-								if v4 != i32(2048) {
-									goto l22
-								}
-								v4 = i32(0)
-								t86 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-								if t86 != i32(69) {
-									goto l31
-								}
-								t87 := int32(load32(m.memory, uint64(uint32(v3))+28))
-								v11 = t87
-								m.memory[uint64(uint32(v1))+14] = byte(i32(0))
-								store32(m.memory, uint64(uint32(v1))+8, uint32(i32(0)))
-								t88 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								t89 := v1
-								v10 = t88
-								m.memory[uint64(uint32(t89))+13] = byte(v10)
-								t90 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-								t91 := v1
-								v7 = t90
-								m.memory[uint64(uint32(t91))+12] = byte(v7)
-								t92 := int32(m.memory[uint64(uint32(i32(0)))+1899])
-								t93 := v1
-								v16 = t92
-								t94 := int32(m.memory[uint64(uint32(i32(0)))+1898])
-								t95 := v16 << 16
-								v17 = t94
-								t96 := int32(m.memory[uint64(uint32(i32(0)))+1900])
-								t97 := t95 | v17<<24
-								v18 = t96
-								t98 := int32(m.memory[uint64(uint32(i32(0)))+1901])
-								t99 := t97 | v18<<8
-								v19 = t98
-								v20 = t99 | v19
-								store32(m.memory, uint32(t93), uint32(v20))
-								t100 := int32(m.memory[uint64(uint32(i32(0)))+1903])
-								t101 := v1
-								v21 = t100
-								t102 := int32(m.memory[uint64(uint32(i32(0)))+1902])
-								t103 := v21 << 16
-								v8 = t102
-								t104 := int32(m.memory[uint64(uint32(i32(0)))+1904])
-								t105 := t103 | v8<<24
-								v22 = t104
-								t106 := int32(m.memory[uint64(uint32(i32(0)))+1905])
-								t107 := t105 | v22<<8
-								v23 = t106
-								v9 = t107 | v23
-								store32(m.memory, uint64(uint32(t101))+4, uint32(v9))
-								v5 = i32(0)
-								v6 = i32(0)
 								{
-									t108 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-									t109 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-									if t108<<8&i32(16128)|t109 != 0 {
-										goto l32
+									{
+										if v14 != i64(0) {
+											goto l84
+										}
+										t353 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+										v13 = t353
+										goto l85
 									}
-									v4 = i32(0)
-									v5 = i32(0)
-									v6 = i32(0)
-									switch v7 + i32(-6) {
-									default:
-										goto l32
-									case 0, 11:
-										v4 = i32(0)
-										t110 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
-										t111 := v1
-										v5 = t110
-										v6 = v5<<8 | int32(uint32(v5)>>8)
-										store16(m.memory, uint64(uint32(t111))+8, uint16(v6))
-										t112 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-										t113 := v1
-										v5 = t112
-										v24 = v5<<8 | int32(uint32(v5)>>8)
-										store16(m.memory, uint64(uint32(t113))+10, uint16(v24))
-										if v7 == i32(17) {
-											goto l34
-										}
-										v5 = v24
-										goto l32
-									l34:
-										v5 = i32(4791)
-										if v24&i32(0xffff) == i32(4791) {
-											goto l35
-										}
-										v5 = v24
-										goto l32
-									l35:
-										t114 := int32(m.memory[uint64(uint32(i32(0)))+1914])
-										t115 := v1
-										v4 = t114
-										var p116 int32
-										if v4 != i32(129) {
-											p116 = 1
-										}
-										var p117 int32
-										if v4&i32(31) != i32(17) {
-											p117 = 1
-										}
-										v4 = p116 & p117
-										m.memory[uint64(uint32(t115))+14] = byte(v4)
+								l84:
+									t354 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+									v15 = t354
+									t355 := int64(load64(m.memory, uint32(v3)))
+									t356 := v15
+									v31 = t355
+									t357 := int64(load64(m.memory, uint64(uint32(v3))+88))
+									t358 := v31
+									v13 = v13 - t357
+									p359 := i64(0)
+									if uint64(v31) > uint64(v13) {
+										p359 = int64(uint64((t358-v13)*v14) >> 16)
 									}
+									v13 = p359
+									p360 := v13
+									if uint64(v13) > uint64(v15) {
+										p360 = t356
+									}
+									p361 := v13
+									if v15 != i64(0) {
+										p361 = p360
+									}
+									v13 = p361
 								}
-							l32:
-								{
-									t118 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-									if uint32(t118) > uint32(i32(1)) {
-										{
-											if v8 != i32(10) {
-												goto l37
-											}
-											t119 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-											v24 = v9&i32(0xffffff) + i32(-1)
-											if uint32(t119) <= uint32(v24) {
-												goto l37
-											}
-											t120 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-											v25 = t120
-											if v25 == 0 {
-												goto l37
-											}
-											t121 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-											t122 := int32(load32(m.memory, uint64(uint32(v2))+4))
-											v26 = t122
-											if uint32(t121) <= uint32(v26) {
-												goto l37
-											}
-											t123 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-											v27 = t123
-											t124 := int32(load32(m.memory, uint64(uint32(v25+v24<<4))+4))
-											t125 := v27
-											v28 = t124
-											if uint32(t125) <= uint32(v28) {
-												goto l37
-											}
-											t126 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-											v29 = t126
-											if v29 == 0 {
-												goto l37
-											}
-											{
-												v27 = v29 + v27*v26<<3 + v28<<3
-												t127 := int32(load32(m.memory, uint64(uint32(v27))+4))
-												v29 = t127
-												switch v29 + i32(1) {
-												case 1:
-													goto l37
-												case 2:
-													t128 := int32(load32(m.memory, uint32(v27)))
-													v9 = t128
-													goto l41
-												case 0:
-													t129 := int32(load32(m.memory, uint64(uint32(v25+v24<<4))+8))
-													v9 = t129
-													goto l41
-												default:
-													{
-														{
-															t130 := int32(load32(m.memory, uint64(uint32(v3))+124))
-															if t130 != 0 {
-																goto l42
-															}
-															t131 := int32(load32(m.memory, uint64(uint32(v3))+104))
-															v20 = t131 ^ v20
-															v9 = (int32(uint32(v20)>>16)^v20)*i32(-2048144789) ^ v9
-															v9 = (int32(uint32(v9)>>13)^v9)*i32(-1028477387) ^ (v6<<16 | v5&i32(0xffff))
-															v9 = (int32(uint32(v9)>>16) ^ v9) * i32(-2048144789)
-															v9 = (v9 ^ v7 ^ int32(uint32(v9)>>13)) * i32(-1028477387)
-															t132 := int32(uint32(int32(uint32(v9)>>16)^v9) % uint32(v29))
-															v9 = t132
-															goto l43
-														}
-													l42:
-														t133 := int32(load32(m.memory, uint32(v27)))
-														t134 := m.fn10(v3, v26, v28, t133, v29, v1)
-														v9 = t134
-													}
-												l43:
-													t135 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-													t136 := int32(load32(m.memory, uint32(v27)))
-													v9 = t136 + v9
-													if uint32(t135) <= uint32(v9) {
-														goto l37
-													}
-													t137 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-													v20 = t137
-													if v20 == 0 {
-														goto l37
-													}
-													t138 := int32(load32(m.memory, uint32(v20+v9<<3)))
-													v9 = t138
-												}
-											}
-										l41:
-											if v9 == i32(-1) {
-												goto l37
-											}
-											t139 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-											if uint32(t139) <= uint32(v9) {
-												goto l37
-											}
-											t140 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-											v20 = t140
-											if v20 != 0 {
-												v0 = v0 - v11
-												p141 := i32(60)
-												if uint32(v0) > uint32(i32(60)) {
-													p141 = v0
-												}
-												v24 = p141
-												t142 := v2
-												v11 = int32(uint32(v10)>>5) & i32(7)
-												v26 = t142 + v11<<2 + i32(736)
-												v25 = v2 + v11<<6
-												v0 = v25 + i32(64)
-												{
-													t143 := int32(m.memory[uint32(v2+i32(30))])
-													t144 := v3
-													v28 = t143 & i32(31)
-													t145 := int64(load64(m.memory, uint32(t144+v28*i32(56)+i32(184))))
-													v14 = t145
-													if v14 == 0 {
-														goto l45
-													}
-													t146 := int32(load32(m.memory, uint64(uint32(v3))+24))
-													if i32_shr_u(t146, v11)&i32(1) == 0 {
-														goto l45
-													}
-													t147 := int64(load64(m.memory, uint32(v0)))
-													v30 = int64(uint32(v24))
-													t148 := int32(load32(m.memory, uint32(v26)))
-													t149 := t147 + v30
-													v27 = t148
-													t150 := int64(load64(m.memory, uint32(v3+v28*i32(56)+i32(168))))
-													t151 := t149 - int64(uint32(v27))
-													v12 = t150
-													t152 := int64(load64(m.memory, uint32(v3)))
-													t153 := v12
-													v13 = t152
-													t154 := int64(load64(m.memory, uint64(uint32(v3))+8))
-													t155 := int64(load64(m.memory, uint64(uint32(v3))+88))
-													t156 := v13
-													v31 = t155
-													v15 = t154 - v31
-													p157 := i64(0)
-													if uint64(v13) > uint64(v15) {
-														p157 = int64(uint64((t156-v15)*v14) >> 16)
-													}
-													v13 = p157
-													p158 := v13
-													if uint64(v13) > uint64(v12) {
-														p158 = t153
-													}
-													p159 := v13
-													if v12 != i64(0) {
-														p159 = p158
-													}
-													if uint64(t151) <= uint64(p159) {
-														goto l45
-													}
-													store64(m.memory, uint64(uint32(v3))+88, uint64(v31+v30))
-													store32(m.memory, uint32(v26), uint32(v27+v24))
-												}
-											l45:
-												t160 := int64(load64(m.memory, uint32(v0)))
-												t161 := v0
-												v13 = int64(uint32(v24))
-												v12 = t160 + v13
-												store64(m.memory, uint32(t161), uint64(v12))
-												{
-													t162 := v12
-													v0 = v25 + i32(112)
-													t163 := int64(load32(m.memory, uint32(v0)))
-													if uint64(t162) <= uint64(t163) {
-														goto l46
-													}
-													store32(m.memory, uint32(v0), uint32(v12))
-												}
-											l46:
-												t164 := int64(load64(m.memory, uint64(uint32(v3))+8))
-												t165 := v3
-												v15 = t164 + v13
-												store64(m.memory, uint64(uint32(t165))+8, uint64(v15))
-												{
-													t166 := int32(load32(m.memory, uint64(uint32(v3))+24))
-													v0 = i32_shl(i32(1), v11)
-													if t166&v0 == 0 {
-														goto l47
-													}
-													{
-														t167 := int32(m.memory[uint32(v2+v11<<6+i32(124))])
-														if t167 != 0 {
-															goto l48
-														}
-														{
-															t168 := int32(load32(m.memory, uint32(v26)))
-															if t168 != 0 {
-																goto l49
-															}
-															{
-																{
-																	if v14 != i64(0) {
-																		goto l50
-																	}
-																	t169 := int64(load64(m.memory, uint32(v3+v28*i32(56)+i32(168))))
-																	v14 = t169
-																	goto l51
-																}
-															l50:
-																t170 := int64(load64(m.memory, uint32(v3+v28*i32(56)+i32(168))))
-																v30 = t170
-																t171 := int64(load64(m.memory, uint32(v3)))
-																t172 := v30
-																v31 = t171
-																t173 := int64(load64(m.memory, uint64(uint32(v3))+88))
-																t174 := v31
-																v15 = v15 - t173
-																p175 := i64(0)
-																if uint64(v31) > uint64(v15) {
-																	p175 = int64(uint64((t174-v15)*v14) >> 16)
-																}
-																v14 = p175
-																p176 := v14
-																if uint64(v14) > uint64(v30) {
-																	p176 = t172
-																}
-																p177 := v14
-																if v30 != i64(0) {
-																	p177 = p176
-																}
-																v14 = p177
-															}
-														l51:
-															if uint64(v12) < uint64(v14) {
-																goto l48
-															}
-														}
-													l49:
-														t178 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t178|i32(1)))
-													}
-												l48:
-													t179 := int32(load32(m.memory, uint64(uint32(v3))+48))
-													if t179 == 0 {
-														goto l47
-													}
-													if v4 == 0 {
-														goto l47
-													}
-													t180 := int32(load16(m.memory, uint32(v17&i32(255)<<1+i32(1024))))
-													v17 = t180
-													v4 = v17 ^ v16
-													t181 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v16 = t181
-													v4 = v16 ^ int32(uint32(v17)>>8) ^ v18
-													t182 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v17 = t182
-													v4 = (v17^int32(uint32(v16)>>8))&i32(0xffff) ^ v19
-													t183 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t184 := int32(uint32((v17^v6)&i32(0xff00)) >> 8)
-													v17 = t183
-													v4 = t184 ^ v17
-													t185 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t186 := int32(uint32(v17)>>8) ^ v6&i32(255)
-													v6 = t185
-													v4 = t186 ^ v6
-													t187 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v17 = t187
-													v4 = v17 ^ int32(uint32(v6)>>8) ^ v8
-													t188 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v6 = t188
-													v4 = v6 ^ int32(uint32(v17)>>8) ^ v21
-													t189 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v8 = t189
-													v4 = v8 ^ int32(uint32(v6)>>8) ^ v22
-													t190 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v6 = t190
-													v4 = (v6^int32(uint32(v8)>>8))&i32(0xffff) ^ v23
-													t191 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t192 := int32(uint32((v6^v5)&i32(0xff00)) >> 8)
-													v6 = t191
-													v4 = t192 ^ v6
-													t193 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t194 := int32(uint32(v6)>>8) ^ v5&i32(255)
-													v5 = t193
-													v4 = t194 ^ v5
-													t195 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													v6 = t195
-													v4 = v6 ^ int32(uint32(v5)>>8) ^ v7
-													t196 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-													v7 = t196
-													t197 := int32(load32(m.memory, uint64(uint32(v2))+4))
-													t198 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-													t199 := v7
-													v5 = t197<<16 | (t198 ^ int32(uint32(v6)>>8))
-													t200 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-													t201 := t199 + v5*i32(48)
-													v8 = t200
-													p202 := i32(0)
-													if uint32(v8) > uint32(v5) {
-														p202 = t201
-													}
-													v4 = p202
-													if v4 == 0 {
-														goto l47
-													}
-													t203 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
-													t204 := int32(load32(m.memory, uint64(uint32(v2))+12))
-													t205 := int32(load32(m.memory, uint64(uint32(v2))+8))
-													v6 = t204 + v9 - t205
-													t206 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-													p207 := i32(0)
-													if uint32(t206) > uint32(v6) {
-														p207 = t203 + v6<<3
-													}
-													v6 = p207
-													if v6 == 0 {
-														goto l47
-													}
-													v17 = i32(0)
-													{
-														t208 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-														v12 = t208
-														t209 := int64(load64(m.memory, uint64(uint32(v2))+656))
-														t210 := v12
-														v14 = t209
-														v30 = t210 - v14
-														t211 := int64(load64(m.memory, uint64(uint32(v3))+64))
-														t212 := v30
-														v15 = t211
-														if uint64(t212) < uint64(v15) {
-															goto l52
-														}
-														{
-															if uint64(v30-v15) >= uint64(v15) {
-																goto l53
-															}
-															t213 := int32(load32(m.memory, uint64(uint32(v2))+616))
-															v17 = t213
-														}
-													l53:
-														store64(m.memory, uint64(uint32(v2))+656, uint64(v12))
-														store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
-														store32(m.memory, uint64(uint32(v2))+664, uint32(v17))
-														v14 = v12
-													}
-												l52:
-													{
-														t214 := int64(load64(m.memory, uint32(v6)))
-														if uint64(t214) > uint64(v14) {
-															goto l54
-														}
-														t215 := int32(load32(m.memory, uint64(uint32(v2))+616))
-														store32(m.memory, uint64(uint32(v2))+616, uint32(t215+i32(1)))
-													}
-												l54:
-													store64(m.memory, uint32(v6), uint64(v12+i64(1)))
-													t216 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-													t217 := v4
-													v12 = t216
-													store64(m.memory, uint32(t217), uint64(v12))
-													t218 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-													store32(m.memory, uint64(uint32(v4))+24, uint32(t218))
-													t219 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-													store16(m.memory, uint64(uint32(v4))+40, uint16(t219))
-													t220 := int32(load32(m.memory, uint64(uint32(i32(0)))+1880))
-													store32(m.memory, uint32(v4+i32(42)), uint32(t220))
-													{
-														{
-															t221 := int32(load32(m.memory, uint64(uint32(v4))+20))
-															v17 = t221
-															if v17 == 0 {
-																goto l55
-															}
-															v6 = v5 + i32(1)
-															goto l56
-														}
-													l55:
-														v6 = v20 + v9*i32(1088)
-														v16 = v6 + i32(624)
-														{
-															t222 := int32(load32(m.memory, uint64(uint32(v6))+624))
-															v6 = t222
-															if v6 == 0 {
-																goto l57
-															}
-															t223 := v8
-															v18 = v6 + i32(-1)
-															if uint32(t223) > uint32(v18) {
-																goto l58
-															}
-														}
-													l57:
-														store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-														store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
-														store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
-														goto l59
-													l58:
-														store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-														store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
-														store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
-														if v7 == 0 {
-															goto l59
-														}
-														store32(m.memory, uint64(uint32(v7+v18*i32(48)))+36, uint32(v5+i32(1)))
-													l59:
-														t224 := v16
-														v6 = v5 + i32(1)
-														store32(m.memory, uint32(t224), uint32(v6))
-														v8 = v20 + v9*i32(1088)
-														t225 := int32(load32(m.memory, uint64(uint32(v8))+620))
-														store32(m.memory, uint64(uint32(v8))+620, uint32(t225+i32(1)))
-													}
-												l56:
-													store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v6))
-													store32(m.memory, uint64(uint32(v4))+20, uint32(v17+i32(1)))
-													if v7 == 0 {
-														goto l47
-													}
-													{
-														{
-															v4 = v20 + v9*i32(1088)
-															v8 = v4 + v11<<6
-															t226 := int64(load64(m.memory, uint32(v8+i32(72))))
-															v15 = t226
-															t227 := int32(m.memory[uint32(v4+i32(30))])
-															t228 := int64(load64(m.memory, uint32(v3+t227&i32(31)*i32(56)+i32(192))))
-															t229 := v15
-															v14 = t228
-															var p230 int32
-															if uint64(t229) >= uint64(v14) {
-																p230 = 1
-															}
-															t231 := p230 << 1
-															v8 = v8 + i32(125)
-															t232 := int32(m.memory[uint32(v8)])
-															v17 = t232
-															p233 := v17
-															if v17 == i32(2) {
-																p233 = t231
-															}
-															if p233 == i32(2) {
-																goto l60
-															}
-															{
-																t234 := int32(load32(m.memory, uint64(uint32(v2))+636))
-																if t234 == v9 {
-																	goto l61
-																}
-																store32(m.memory, uint64(uint32(v2))+636, uint32(v9))
-																t235 := int64(load64(m.memory, uint64(uint32(v2))+32))
-																store64(m.memory, uint64(uint32(v2))+640, uint64(t235))
-															}
-														l61:
-															store64(m.memory, uint64(uint32(v2))+32, uint64(v12))
-															{
-																t236 := int32(load32(m.memory, uint32(v2+i32(616))))
-																v4 = t236
-																t237 := int32(load32(m.memory, uint32(v2+i32(664))))
-																t238 := v4
-																v5 = t237
-																p239 := v5
-																if uint32(v4) > uint32(v5) {
-																	p239 = t238
-																}
-																v5 = p239
-																t240 := v5
-																v4 = v20 + v9*i32(1088)
-																t241 := int32(load32(m.memory, uint64(uint32(v4))+632))
-																v6 = t241
-																if uint32(t240) >= uint32(v6) {
-																	goto l62
-																}
-																t242 := int64(load64(m.memory, uint64(uint32(v4))+648))
-																t243 := int64(load64(m.memory, uint64(uint32(v3))+64))
-																if uint64(v12-t242) < uint64(t243) {
-																	goto l63
-																}
-															}
-														l62:
-															store32(m.memory, uint32(v4+i32(632)), uint32(v5))
-															store64(m.memory, uint64(uint32(v4))+648, uint64(v12))
-															v6 = v5
-														l63:
-															v30 = v15 + v13
-															{
-																t244 := int64(load64(m.memory, uint64(uint32(v3))+56))
-																v15 = t244
-																if v15 != i64(0) {
-																	goto l64
-																}
-																p245 := i32(1)
-																if v6 != 0 {
-																	p245 = v6
-																}
-																v31 = int64(uint32(p245))
-																{
-																	{
-																		t246 := int32(m.memory[uint32(v2+i32(30))])
-																		v4 = v3 + t246&i32(31)*i32(56)
-																		t247 := int64(load64(m.memory, uint32(v4+i32(184))))
-																		v32 = t247
-																		if v32 != i64(0) {
-																			goto l65
-																		}
-																		t248 := int64(load64(m.memory, uint32(v4+i32(168))))
-																		v32 = t248
-																		goto l66
-																	}
-																l65:
-																	t249 := int64(load64(m.memory, uint32(v4+i32(168))))
-																	v15 = t249
-																	t250 := int64(load64(m.memory, uint32(v3)))
-																	t251 := v15
-																	v33 = t250
-																	t252 := int64(load64(m.memory, uint64(uint32(v3))+8))
-																	t253 := int64(load64(m.memory, uint64(uint32(v3))+88))
-																	t254 := v33
-																	v34 = t252 - t253
-																	p255 := i64(0)
-																	if uint64(v33) > uint64(v34) {
-																		p255 = int64(uint64((t254-v34)*v32) >> 16)
-																	}
-																	v32 = p255
-																	p256 := v32
-																	if uint64(v32) > uint64(v15) {
-																		p256 = t251
-																	}
-																	p257 := v32
-																	if v15 != i64(0) {
-																		p257 = p256
-																	}
-																	v32 = p257
-																}
-															l66:
-																v15 = v14
-																t258 := int64(uint64(v32) / uint64(v31))
-																v32 = t258
-																t259 := int64(load64(m.memory, uint64(uint32(v20+v9*i32(1088)))+592))
-																t260 := v32
-																v31 = t259 * (v31 + i64(-1))
-																if uint64(t260) <= uint64(v31) {
-																	goto l64
-																}
-																t261 := v14
-																v15 = v32 - v31
-																p262 := v15
-																if uint64(v15) < uint64(v14) {
-																	p262 = t261
-																}
-																v15 = p262
-															}
-														l64:
-															{
-																if uint64(v30) < uint64(v15) {
-																	var p266 int32
-																	if uint64(v30) >= uint64(v14) {
-																		p266 = 1
-																	}
-																	v17 = p266
-																	goto l68
-																}
-																v17 = i32(2)
-																t263 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-																store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t263|i32(2)))
-																v4 = v20 + v9*i32(1088)
-																t264 := int32(load32(m.memory, uint64(uint32(v4))+624))
-																store32(m.memory, uint64(uint32(v4))+628, uint32(t264))
-																store64(m.memory, uint32(v4+v11<<3+i32(672)), uint64(v12))
-																t265 := int64(load64(m.memory, uint64(uint32(v4))+608))
-																store64(m.memory, uint64(uint32(v4))+608, uint64(t265+i64(1)))
-																goto l68
-															}
-														}
-													l60:
-														t267 := int64(load64(m.memory, uint64(uint32(v2))+32))
-														v14 = t267
-														{
-															t268 := int32(load32(m.memory, uint64(uint32(v2))+636))
-															if t268 != v9 {
-																goto l69
-															}
-															{
-																t269 := int32(load32(m.memory, uint64(uint32(v3))+84))
-																switch t269 {
-																default:
-																	goto l69
-																case 0:
-																	t270 := int32(m.memory[uint64(uint32(v2))+31])
-																	if t270 == 0 {
-																		goto l69
-																	}
-																	fallthrough
-																case 2:
-																	t271 := int64(load64(m.memory, uint64(uint32(v2))+640))
-																	v14 = t271
-																}
-															}
-														}
-													l69:
-														v17 = i32(2)
-														if v14 == 0 {
-															goto l68
-														}
-														{
-															t272 := int32(load32(m.memory, uint64(uint32(v3))+80))
-															p273 := i32(1728)
-															if t272 != 0 {
-																p273 = v4 + v11<<3 + i32(672)
-															}
-															t274 := int64(load64(m.memory, uint32(p273)))
-															v15 = t274
-															if uint64(v15) <= uint64(v14) {
-																goto l72
-															}
-															t275 := int64(load64(m.memory, uint64(uint32(v3))+64))
-															if uint64(v15-v14) >= uint64(t275) {
-																goto l68
-															}
-														}
-													l72:
-														{
-															t276 := int64(load64(m.memory, uint64(uint32(v7+v5*i32(48)))+8))
-															v14 = t276
-															if v14 == 0 {
-																goto l73
-															}
-															t277 := int64(load64(m.memory, uint64(uint32(v3))+72))
-															if uint64(v12-v14) >= uint64(t277) {
-																goto l73
-															}
-															t278 := int32(load32(m.memory, uint64(uint32(v20+v9*i32(1088)))+620))
-															t279 := int32(load32(m.memory, uint64(uint32(v7+v5*i32(48)))+16))
-															if uint32(t278<<3) <= uint32(t279*i32(9)) {
-																goto l68
-															}
-														}
-													l73:
-														store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v6+i32(-1)))
-														t280 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t280|i32(4)))
-													}
-												l68:
-													m.memory[uint32(v8)] = byte(v17)
-												}
-											l47:
-												{
-													t281 := int32(load32(m.memory, uint64(uint32(v3))+120))
-													if t281 == 0 {
-														goto l74
-													}
-													t282 := int32(load32(m.memory, uint64(uint32(v3))+36))
-													if t282&v0 == 0 {
-														goto l74
-													}
-													v0 = v10 & i32(3)
-													if v0 == 0 {
-														goto l74
-													}
-													v4 = v20 + v9*i32(1088)
-													v5 = v4 + v11<<6
-													t283 := int32(m.memory[uint32(v5+i32(125))])
-													if t283 == i32(2) {
-														goto l74
-													}
-													t284 := int64(load64(m.memory, uint32(v5+i32(72))))
-													v12 = t284 + v13
-													t285 := int32(m.memory[uint32(v4+i32(30))])
-													v4 = t285 & i32(31)
-													{
-														{
-															t286 := int32(load32(m.memory, uint64(uint32(v3))+32))
-															if t286 != i32(2) {
-																goto l75
-															}
-															t287 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(160))))
-															var p288 int32
-															if uint64(t287) < uint64(v12) {
-																p288 = 1
-															}
-															v3 = p288
-															goto l76
-														}
-													l75:
-														t289 := v12
-														v4 = v3 + v4*i32(56)
-														t290 := int64(load64(m.memory, uint32(v4+i32(152))))
-														v13 = t290
-														if uint64(t289) <= uint64(v13) {
-															goto l74
-														}
-														t291 := int64(load64(m.memory, uint32(v4+i32(160))))
-														v14 = t291
-														if uint64(v14) < uint64(v12) {
-															goto l77
-														}
-														v4 = v20 + v9*i32(1088)
-														t292 := int64(load64(m.memory, uint64(uint32(v4))+600))
-														t293 := v4
-														v15 = t292
-														store64(m.memory, uint64(uint32(t293))+600, uint64(v15+i64(1)))
-														t294 := int64(load64(m.memory, uint64(uint32(v3))+40))
-														t295 := int64(uint64(t294*(v12-v13)) / uint64(v14-v13))
-														t296 := int64(load64(m.memory, uint32(v3+i32(96))))
-														v12 = int64(uint32(v9))<<40 + v15*i64(-0x61c8864680b583eb) + t296 + i64(-0x61c8864680b583eb)
-														v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
-														v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
-														var p297 int32
-														if uint64(t295) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
-															p297 = 1
-														}
-														v3 = p297
-													}
-												l76:
-													if v3 == 0 {
-														goto l74
-													}
-													if v0 != i32(3) {
-														goto l78
-													}
-													goto l74
-												l77:
-													if v0 == i32(3) {
-														goto l74
-													}
-												l78:
-													t298 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-													v0 = t298
-													v0 = v0<<8 | int32(uint32(v0)>>8)
-													v3 = v0 | i32(3)
-													m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
-													t299 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-													t300 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-													v0 = v3&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t299<<8 | t300 ^ i32(0xffff))
-													v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
-													v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
-													store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
-													v0 = v20 + v9*i32(1088)
-													t301 := int64(load64(m.memory, uint64(uint32(v0))+56))
-													store64(m.memory, uint64(uint32(v0))+56, uint64(t301+i64(1)))
-												}
-											l74:
-												t302 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-												v0 = t302
-												m.memory[uint64(uint32(i32(0)))+1894] = byte(v0 + i32(-1))
-												t303 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-												v0 = v0<<8 | t303
-												t304 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-												t305 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-												v0 = (v0+i32(-256))&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t304<<8 | t305 ^ i32(0xffff))
-												v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
-												v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
-												store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
-												v0 = v20 + v9*i32(1088)
-												t306 := int32(m.memory[uint64(uint32(v0))+22])
-												m.memory[uint64(uint32(i32(0)))+1872] = byte(t306)
-												t307 := int32(m.memory[uint32(v0+i32(23))])
-												m.memory[uint64(uint32(i32(0)))+1873] = byte(t307)
-												t308 := int32(m.memory[uint32(v0+i32(24))])
-												m.memory[uint64(uint32(i32(0)))+1874] = byte(t308)
-												t309 := int32(m.memory[uint32(v0+i32(25))])
-												m.memory[uint64(uint32(i32(0)))+1875] = byte(t309)
-												t310 := int32(m.memory[uint32(v0+i32(26))])
-												m.memory[uint64(uint32(i32(0)))+1876] = byte(t310)
-												t311 := int32(m.memory[uint32(v0+i32(27))])
-												m.memory[uint64(uint32(i32(0)))+1877] = byte(t311)
-												t312 := int32(m.memory[uint64(uint32(v0))+16])
-												m.memory[uint64(uint32(i32(0)))+1878] = byte(t312)
-												t313 := int32(m.memory[uint32(v0+i32(17))])
-												m.memory[uint64(uint32(i32(0)))+1879] = byte(t313)
-												t314 := int32(m.memory[uint32(v0+i32(18))])
-												m.memory[uint64(uint32(i32(0)))+1880] = byte(t314)
-												t315 := int32(m.memory[uint32(v0+i32(19))])
-												m.memory[uint64(uint32(i32(0)))+1881] = byte(t315)
-												t316 := int32(m.memory[uint32(v0+i32(20))])
-												m.memory[uint64(uint32(i32(0)))+1882] = byte(t316)
-												t317 := int32(m.memory[uint32(v0+i32(21))])
-												m.memory[uint64(uint32(i32(0)))+1883] = byte(t317)
-												store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-												store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v9))
-												store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v11))
-												goto l22
-											}
-										}
-									l37:
-										store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-										goto l22
-									}
-									store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
-									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-									goto l22
+							l85:
+								if uint64(v12) < uint64(v13) {
+									goto l23
 								}
 							}
+						l83:
+							t362 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+							store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t362|i32(1)))
+							goto l23
 						}
-					l29:
+						if v4 != i32(2048) {
+							m.fn13(v3, v2, v0, i32(1))
+							goto l23
+						}
+						v4 = i32(0)
+						{
+							{
+								t92 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								if t92 != i32(69) {
+									store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
+									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+									goto l23
+								}
+								t93 := int32(load32(m.memory, uint64(uint32(v3))+28))
+								v16 = t93
+								m.memory[uint64(uint32(v1))+14] = byte(i32(0))
+								store32(m.memory, uint64(uint32(v1))+8, uint32(i32(0)))
+								t94 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								t95 := v1
+								v11 = t94
+								m.memory[uint64(uint32(t95))+13] = byte(v11)
+								t96 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+								t97 := v1
+								v7 = t96
+								m.memory[uint64(uint32(t97))+12] = byte(v7)
+								t98 := int32(m.memory[uint64(uint32(i32(0)))+1899])
+								t99 := v1
+								v17 = t98
+								t100 := int32(m.memory[uint64(uint32(i32(0)))+1898])
+								t101 := v17 << 16
+								v18 = t100
+								t102 := int32(m.memory[uint64(uint32(i32(0)))+1900])
+								t103 := t101 | v18<<24
+								v19 = t102
+								t104 := int32(m.memory[uint64(uint32(i32(0)))+1901])
+								t105 := t103 | v19<<8
+								v20 = t104
+								v21 = t105 | v20
+								store32(m.memory, uint32(t99), uint32(v21))
+								t106 := int32(m.memory[uint64(uint32(i32(0)))+1903])
+								t107 := v1
+								v22 = t106
+								t108 := int32(m.memory[uint64(uint32(i32(0)))+1902])
+								t109 := v22 << 16
+								v8 = t108
+								v10 = t109 | v8<<24
+								t110 := int32(m.memory[uint64(uint32(i32(0)))+1904])
+								t111 := v10
+								v23 = t110
+								t112 := int32(m.memory[uint64(uint32(i32(0)))+1905])
+								t113 := t111 | v23<<8
+								v24 = t112
+								v9 = t113 | v24
+								store32(m.memory, uint64(uint32(t107))+4, uint32(v9))
+								v5 = i32(0)
+								v6 = i32(0)
+								t114 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+								t115 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+								if t114<<8&i32(16128)|t115 != 0 {
+									goto l34
+								}
+								v4 = i32(0)
+								v5 = i32(0)
+								v6 = i32(0)
+								switch v7 + i32(-6) {
+								default:
+									goto l34
+								case 0, 11:
+									v4 = i32(0)
+									t116 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
+									t117 := v1
+									v5 = t116
+									v6 = v5<<8 | int32(uint32(v5)>>8)
+									store16(m.memory, uint64(uint32(t117))+8, uint16(v6))
+									t118 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+									t119 := v1
+									v5 = t118
+									v25 = v5<<8 | int32(uint32(v5)>>8)
+									store16(m.memory, uint64(uint32(t119))+10, uint16(v25))
+									if v7 == i32(17) {
+										v5 = i32(4791)
+										if v25&i32(0xffff) == i32(4791) {
+											goto l37
+										}
+										v5 = v25
+										goto l34
+									}
+									v5 = v25
+									goto l34
+								}
+							}
+						l37:
+							t120 := int32(m.memory[uint64(uint32(i32(0)))+1914])
+							t121 := v1
+							v4 = t120
+							var p122 int32
+							if v4 != i32(129) {
+								p122 = 1
+							}
+							var p123 int32
+							if v4&i32(31) != i32(17) {
+								p123 = 1
+							}
+							v4 = p122 & p123
+							m.memory[uint64(uint32(t121))+14] = byte(v4)
+						}
+					l34:
+						{
+							t124 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+							if uint32(t124) > uint32(i32(1)) {
+								{
+									if v8 != i32(10) {
+										goto l39
+									}
+									t125 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									v25 = v9&i32(0xffffff) + i32(-1)
+									if uint32(t125) <= uint32(v25) {
+										goto l39
+									}
+									t126 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+									v26 = t126
+									if v26 == 0 {
+										goto l39
+									}
+									t127 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+									t128 := int32(load32(m.memory, uint64(uint32(v2))+4))
+									v27 = t128
+									if uint32(t127) <= uint32(v27) {
+										goto l39
+									}
+									t129 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+									v28 = t129
+									t130 := int32(load32(m.memory, uint64(uint32(v26+v25<<4))+4))
+									t131 := v28
+									v29 = t130
+									if uint32(t131) <= uint32(v29) {
+										goto l39
+									}
+									t132 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+									v30 = t132
+									if v30 == 0 {
+										goto l39
+									}
+									{
+										v28 = v30 + v28*v27<<3 + v29<<3
+										t133 := int32(load32(m.memory, uint64(uint32(v28))+4))
+										v30 = t133
+										switch v30 + i32(1) {
+										case 1:
+											goto l39
+										case 2:
+											t134 := int32(load32(m.memory, uint32(v28)))
+											v9 = t134
+											goto l43
+										case 0:
+											t135 := int32(load32(m.memory, uint64(uint32(v26+v25<<4))+8))
+											v9 = t135
+											goto l43
+										default:
+											{
+												{
+													t136 := int32(load32(m.memory, uint64(uint32(v3))+124))
+													if t136 != 0 {
+														goto l44
+													}
+													t137 := int32(load32(m.memory, uint64(uint32(v3))+104))
+													v21 = t137 ^ v21
+													v9 = (int32(uint32(v21)>>16)^v21)*i32(-2048144789) ^ v9
+													v9 = (int32(uint32(v9)>>13)^v9)*i32(-1028477387) ^ (v6<<16 | v5&i32(0xffff))
+													v9 = (int32(uint32(v9)>>16) ^ v9) * i32(-2048144789)
+													v9 = (v9 ^ v7 ^ int32(uint32(v9)>>13)) * i32(-1028477387)
+													t138 := int32(uint32(int32(uint32(v9)>>16)^v9) % uint32(v30))
+													v9 = t138
+													goto l45
+												}
+											l44:
+												t139 := int32(load32(m.memory, uint32(v28)))
+												t140 := m.fn11(v3, v27, v29, t139, v30, v1)
+												v9 = t140
+											}
+										l45:
+											t141 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											t142 := int32(load32(m.memory, uint32(v28)))
+											v9 = t142 + v9
+											if uint32(t141) <= uint32(v9) {
+												goto l39
+											}
+											t143 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+											v21 = t143
+											if v21 == 0 {
+												goto l39
+											}
+											t144 := int32(load32(m.memory, uint32(v21+v9<<3)))
+											v9 = t144
+										}
+									}
+								l43:
+									if v9 == i32(-1) {
+										goto l39
+									}
+									t145 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+									if uint32(t145) <= uint32(v9) {
+										goto l39
+									}
+									t146 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+									v21 = t146
+									if v21 != 0 {
+										v0 = v0 - v16
+										p147 := i32(60)
+										if uint32(v0) > uint32(i32(60)) {
+											p147 = v0
+										}
+										v16 = p147
+										t148 := v2
+										v10 = int32(uint32(v11)>>5) & i32(7)
+										v26 = t148 + v10<<2 + i32(736)
+										v25 = v2 + v10<<6
+										v0 = v25 + i32(64)
+										{
+											t149 := int32(m.memory[uint32(v2+i32(30))])
+											t150 := v3
+											v27 = t149 & i32(31)
+											t151 := int64(load64(m.memory, uint32(t150+v27*i32(56)+i32(184))))
+											v14 = t151
+											if v14 == 0 {
+												goto l47
+											}
+											t152 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											if i32_shr_u(t152, v10)&i32(1) == 0 {
+												goto l47
+											}
+											t153 := int64(load64(m.memory, uint32(v0)))
+											v31 = int64(uint32(v16))
+											t154 := int32(load32(m.memory, uint32(v26)))
+											t155 := t153 + v31
+											v29 = t154
+											t156 := int64(load64(m.memory, uint32(v3+v27*i32(56)+i32(168))))
+											t157 := t155 - int64(uint32(v29))
+											v12 = t156
+											t158 := int64(load64(m.memory, uint32(v3)))
+											t159 := v12
+											v13 = t158
+											t160 := int64(load64(m.memory, uint64(uint32(v3))+8))
+											t161 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t162 := v13
+											v32 = t161
+											v15 = t160 - v32
+											p163 := i64(0)
+											if uint64(v13) > uint64(v15) {
+												p163 = int64(uint64((t162-v15)*v14) >> 16)
+											}
+											v13 = p163
+											p164 := v13
+											if uint64(v13) > uint64(v12) {
+												p164 = t159
+											}
+											p165 := v13
+											if v12 != i64(0) {
+												p165 = p164
+											}
+											if uint64(t157) <= uint64(p165) {
+												goto l47
+											}
+											store64(m.memory, uint64(uint32(v3))+88, uint64(v32+v31))
+											store32(m.memory, uint32(v26), uint32(v29+v16))
+										}
+									l47:
+										t166 := int64(load64(m.memory, uint32(v0)))
+										t167 := v0
+										v13 = int64(uint32(v16))
+										v12 = t166 + v13
+										store64(m.memory, uint32(t167), uint64(v12))
+										{
+											t168 := v12
+											v0 = v25 + i32(112)
+											t169 := int64(load32(m.memory, uint32(v0)))
+											if uint64(t168) <= uint64(t169) {
+												goto l48
+											}
+											store32(m.memory, uint32(v0), uint32(v12))
+										}
+									l48:
+										t170 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t171 := v3
+										v15 = t170 + v13
+										store64(m.memory, uint64(uint32(t171))+8, uint64(v15))
+										{
+											t172 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											v0 = i32_shl(i32(1), v10)
+											if t172&v0 == 0 {
+												goto l49
+											}
+											{
+												t173 := int32(m.memory[uint32(v2+v10<<6+i32(124))])
+												if t173 != 0 {
+													goto l50
+												}
+												{
+													t174 := int32(load32(m.memory, uint32(v26)))
+													if t174 != 0 {
+														goto l51
+													}
+													{
+														{
+															if v14 != i64(0) {
+																goto l52
+															}
+															t175 := int64(load64(m.memory, uint32(v3+v27*i32(56)+i32(168))))
+															v14 = t175
+															goto l53
+														}
+													l52:
+														t176 := int64(load64(m.memory, uint32(v3+v27*i32(56)+i32(168))))
+														v31 = t176
+														t177 := int64(load64(m.memory, uint32(v3)))
+														t178 := v31
+														v32 = t177
+														t179 := int64(load64(m.memory, uint64(uint32(v3))+88))
+														t180 := v32
+														v15 = v15 - t179
+														p181 := i64(0)
+														if uint64(v32) > uint64(v15) {
+															p181 = int64(uint64((t180-v15)*v14) >> 16)
+														}
+														v14 = p181
+														p182 := v14
+														if uint64(v14) > uint64(v31) {
+															p182 = t178
+														}
+														p183 := v14
+														if v31 != i64(0) {
+															p183 = p182
+														}
+														v14 = p183
+													}
+												l53:
+													if uint64(v12) < uint64(v14) {
+														goto l50
+													}
+												}
+											l51:
+												t184 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t184|i32(1)))
+											}
+										l50:
+											t185 := int32(load32(m.memory, uint64(uint32(v3))+48))
+											if t185 == 0 {
+												goto l49
+											}
+											if v4 == 0 {
+												goto l49
+											}
+											t186 := int32(load16(m.memory, uint32(v18&i32(255)<<1+i32(1024))))
+											v16 = t186
+											v4 = v16 ^ v17
+											t187 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v18 = t187
+											v4 = v18 ^ int32(uint32(v16)>>8) ^ v19
+											t188 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v16 = t188
+											v4 = (v16^int32(uint32(v18)>>8))&i32(0xffff) ^ v20
+											t189 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t190 := int32(uint32((v16^v6)&i32(0xff00)) >> 8)
+											v16 = t189
+											v4 = t190 ^ v16
+											t191 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t192 := int32(uint32(v16)>>8) ^ v6&i32(255)
+											v6 = t191
+											v4 = t192 ^ v6
+											t193 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v16 = t193
+											v4 = v16 ^ int32(uint32(v6)>>8) ^ v8
+											t194 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v6 = t194
+											v4 = v6 ^ int32(uint32(v16)>>8) ^ v22
+											t195 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v8 = t195
+											v4 = v8 ^ int32(uint32(v6)>>8) ^ v23
+											t196 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v6 = t196
+											v4 = (v6^int32(uint32(v8)>>8))&i32(0xffff) ^ v24
+											t197 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t198 := int32(uint32((v6^v5)&i32(0xff00)) >> 8)
+											v6 = t197
+											v4 = t198 ^ v6
+											t199 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t200 := int32(uint32(v6)>>8) ^ v5&i32(255)
+											v5 = t199
+											v4 = t200 ^ v5
+											t201 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											v6 = t201
+											v4 = v6 ^ int32(uint32(v5)>>8) ^ v7
+											t202 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+											v7 = t202
+											t203 := int32(load32(m.memory, uint64(uint32(v2))+4))
+											t204 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+											t205 := v7
+											v5 = t203<<16 | (t204 ^ int32(uint32(v6)>>8))
+											t206 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+											t207 := t205 + v5*i32(48)
+											v8 = t206
+											p208 := i32(0)
+											if uint32(v8) > uint32(v5) {
+												p208 = t207
+											}
+											v4 = p208
+											if v4 == 0 {
+												goto l49
+											}
+											t209 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
+											t210 := int32(load32(m.memory, uint64(uint32(v2))+12))
+											t211 := int32(load32(m.memory, uint64(uint32(v2))+8))
+											v6 = t210 + v9 - t211
+											t212 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+											p213 := i32(0)
+											if uint32(t212) > uint32(v6) {
+												p213 = t209 + v6<<3
+											}
+											v6 = p213
+											if v6 == 0 {
+												goto l49
+											}
+											v16 = i32(0)
+											{
+												t214 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+												v12 = t214
+												t215 := int64(load64(m.memory, uint64(uint32(v2))+656))
+												t216 := v12
+												v14 = t215
+												v31 = t216 - v14
+												t217 := int64(load64(m.memory, uint64(uint32(v3))+64))
+												t218 := v31
+												v15 = t217
+												if uint64(t218) < uint64(v15) {
+													goto l54
+												}
+												{
+													if uint64(v31-v15) >= uint64(v15) {
+														goto l55
+													}
+													t219 := int32(load32(m.memory, uint64(uint32(v2))+616))
+													v16 = t219
+												}
+											l55:
+												store64(m.memory, uint64(uint32(v2))+656, uint64(v12))
+												store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v2))+664, uint32(v16))
+												v14 = v12
+											}
+										l54:
+											{
+												t220 := int64(load64(m.memory, uint32(v6)))
+												if uint64(t220) > uint64(v14) {
+													goto l56
+												}
+												t221 := int32(load32(m.memory, uint64(uint32(v2))+616))
+												store32(m.memory, uint64(uint32(v2))+616, uint32(t221+i32(1)))
+											}
+										l56:
+											store64(m.memory, uint32(v6), uint64(v12+i64(1)))
+											t222 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+											t223 := v4
+											v12 = t222
+											store64(m.memory, uint32(t223), uint64(v12))
+											t224 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+											store32(m.memory, uint64(uint32(v4))+24, uint32(t224))
+											t225 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
+											store16(m.memory, uint64(uint32(v4))+40, uint16(t225))
+											t226 := int32(load32(m.memory, uint64(uint32(i32(0)))+1880))
+											store32(m.memory, uint32(v4+i32(42)), uint32(t226))
+											{
+												{
+													t227 := int32(load32(m.memory, uint64(uint32(v4))+20))
+													v16 = t227
+													if v16 == 0 {
+														goto l57
+													}
+													v6 = v5 + i32(1)
+													goto l58
+												}
+											l57:
+												v6 = v21 + v9*i32(1088)
+												v18 = v6 + i32(624)
+												{
+													t228 := int32(load32(m.memory, uint64(uint32(v6))+624))
+													v6 = t228
+													if v6 == 0 {
+														goto l59
+													}
+													t229 := v8
+													v17 = v6 + i32(-1)
+													if uint32(t229) > uint32(v17) {
+														goto l60
+													}
+												}
+											l59:
+												store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
+												store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
+												goto l61
+											l60:
+												store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
+												store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
+												if v7 == 0 {
+													goto l61
+												}
+												store32(m.memory, uint64(uint32(v7+v17*i32(48)))+36, uint32(v5+i32(1)))
+											l61:
+												t230 := v18
+												v6 = v5 + i32(1)
+												store32(m.memory, uint32(t230), uint32(v6))
+												v8 = v21 + v9*i32(1088)
+												t231 := int32(load32(m.memory, uint64(uint32(v8))+620))
+												store32(m.memory, uint64(uint32(v8))+620, uint32(t231+i32(1)))
+											}
+										l58:
+											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v6))
+											store32(m.memory, uint64(uint32(v4))+20, uint32(v16+i32(1)))
+											if v7 == 0 {
+												goto l49
+											}
+											{
+												{
+													v4 = v21 + v9*i32(1088)
+													v8 = v4 + v10<<6
+													t232 := int64(load64(m.memory, uint32(v8+i32(72))))
+													v15 = t232
+													t233 := int32(m.memory[uint32(v4+i32(30))])
+													t234 := int64(load64(m.memory, uint32(v3+t233&i32(31)*i32(56)+i32(192))))
+													t235 := v15
+													v14 = t234
+													var p236 int32
+													if uint64(t235) >= uint64(v14) {
+														p236 = 1
+													}
+													t237 := p236 << 1
+													v8 = v8 + i32(125)
+													t238 := int32(m.memory[uint32(v8)])
+													v16 = t238
+													p239 := v16
+													if v16 == i32(2) {
+														p239 = t237
+													}
+													if p239 == i32(2) {
+														goto l62
+													}
+													{
+														t240 := int32(load32(m.memory, uint64(uint32(v2))+636))
+														if t240 == v9 {
+															goto l63
+														}
+														store32(m.memory, uint64(uint32(v2))+636, uint32(v9))
+														t241 := int64(load64(m.memory, uint64(uint32(v2))+32))
+														store64(m.memory, uint64(uint32(v2))+640, uint64(t241))
+													}
+												l63:
+													store64(m.memory, uint64(uint32(v2))+32, uint64(v12))
+													{
+														t242 := int32(load32(m.memory, uint32(v2+i32(616))))
+														v4 = t242
+														t243 := int32(load32(m.memory, uint32(v2+i32(664))))
+														t244 := v4
+														v5 = t243
+														p245 := v5
+														if uint32(v4) > uint32(v5) {
+															p245 = t244
+														}
+														v5 = p245
+														t246 := v5
+														v4 = v21 + v9*i32(1088)
+														t247 := int32(load32(m.memory, uint64(uint32(v4))+632))
+														v6 = t247
+														if uint32(t246) >= uint32(v6) {
+															goto l64
+														}
+														t248 := int64(load64(m.memory, uint64(uint32(v4))+648))
+														t249 := int64(load64(m.memory, uint64(uint32(v3))+64))
+														if uint64(v12-t248) < uint64(t249) {
+															goto l65
+														}
+													}
+												l64:
+													store32(m.memory, uint32(v4+i32(632)), uint32(v5))
+													store64(m.memory, uint64(uint32(v4))+648, uint64(v12))
+													v6 = v5
+												l65:
+													v31 = v15 + v13
+													{
+														t250 := int64(load64(m.memory, uint64(uint32(v3))+56))
+														v15 = t250
+														if v15 != i64(0) {
+															goto l66
+														}
+														p251 := i32(1)
+														if v6 != 0 {
+															p251 = v6
+														}
+														v32 = int64(uint32(p251))
+														{
+															{
+																t252 := int32(m.memory[uint32(v2+i32(30))])
+																v4 = v3 + t252&i32(31)*i32(56)
+																t253 := int64(load64(m.memory, uint32(v4+i32(184))))
+																v33 = t253
+																if v33 != i64(0) {
+																	goto l67
+																}
+																t254 := int64(load64(m.memory, uint32(v4+i32(168))))
+																v33 = t254
+																goto l68
+															}
+														l67:
+															t255 := int64(load64(m.memory, uint32(v4+i32(168))))
+															v15 = t255
+															t256 := int64(load64(m.memory, uint32(v3)))
+															t257 := v15
+															v34 = t256
+															t258 := int64(load64(m.memory, uint64(uint32(v3))+8))
+															t259 := int64(load64(m.memory, uint64(uint32(v3))+88))
+															t260 := v34
+															v35 = t258 - t259
+															p261 := i64(0)
+															if uint64(v34) > uint64(v35) {
+																p261 = int64(uint64((t260-v35)*v33) >> 16)
+															}
+															v33 = p261
+															p262 := v33
+															if uint64(v33) > uint64(v15) {
+																p262 = t257
+															}
+															p263 := v33
+															if v15 != i64(0) {
+																p263 = p262
+															}
+															v33 = p263
+														}
+													l68:
+														v15 = v14
+														t264 := int64(uint64(v33) / uint64(v32))
+														v33 = t264
+														t265 := int64(load64(m.memory, uint64(uint32(v21+v9*i32(1088)))+592))
+														t266 := v33
+														v32 = t265 * (v32 + i64(-1))
+														if uint64(t266) <= uint64(v32) {
+															goto l66
+														}
+														t267 := v14
+														v15 = v33 - v32
+														p268 := v15
+														if uint64(v15) < uint64(v14) {
+															p268 = t267
+														}
+														v15 = p268
+													}
+												l66:
+													{
+														if uint64(v31) < uint64(v15) {
+															var p272 int32
+															if uint64(v31) >= uint64(v14) {
+																p272 = 1
+															}
+															v16 = p272
+															goto l70
+														}
+														v16 = i32(2)
+														t269 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t269|i32(2)))
+														v4 = v21 + v9*i32(1088)
+														t270 := int32(load32(m.memory, uint64(uint32(v4))+624))
+														store32(m.memory, uint64(uint32(v4))+628, uint32(t270))
+														store64(m.memory, uint32(v4+v10<<3+i32(672)), uint64(v12))
+														t271 := int64(load64(m.memory, uint64(uint32(v4))+608))
+														store64(m.memory, uint64(uint32(v4))+608, uint64(t271+i64(1)))
+														goto l70
+													}
+												}
+											l62:
+												t273 := int64(load64(m.memory, uint64(uint32(v2))+32))
+												v14 = t273
+												{
+													t274 := int32(load32(m.memory, uint64(uint32(v2))+636))
+													if t274 != v9 {
+														goto l71
+													}
+													{
+														t275 := int32(load32(m.memory, uint64(uint32(v3))+84))
+														switch t275 {
+														default:
+															goto l71
+														case 0:
+															t276 := int32(m.memory[uint64(uint32(v2))+31])
+															if t276 == 0 {
+																goto l71
+															}
+															fallthrough
+														case 2:
+															t277 := int64(load64(m.memory, uint64(uint32(v2))+640))
+															v14 = t277
+														}
+													}
+												}
+											l71:
+												v16 = i32(2)
+												if v14 == 0 {
+													goto l70
+												}
+												{
+													t278 := int32(load32(m.memory, uint64(uint32(v3))+80))
+													p279 := i32(1728)
+													if t278 != 0 {
+														p279 = v4 + v10<<3 + i32(672)
+													}
+													t280 := int64(load64(m.memory, uint32(p279)))
+													v15 = t280
+													if uint64(v15) <= uint64(v14) {
+														goto l74
+													}
+													t281 := int64(load64(m.memory, uint64(uint32(v3))+64))
+													if uint64(v15-v14) >= uint64(t281) {
+														goto l70
+													}
+												}
+											l74:
+												{
+													t282 := int64(load64(m.memory, uint64(uint32(v7+v5*i32(48)))+8))
+													v14 = t282
+													if v14 == 0 {
+														goto l75
+													}
+													t283 := int64(load64(m.memory, uint64(uint32(v3))+72))
+													if uint64(v12-v14) >= uint64(t283) {
+														goto l75
+													}
+													t284 := int32(load32(m.memory, uint64(uint32(v21+v9*i32(1088)))+620))
+													t285 := int32(load32(m.memory, uint64(uint32(v7+v5*i32(48)))+16))
+													if uint32(t284<<3) <= uint32(t285*i32(9)) {
+														goto l70
+													}
+												}
+											l75:
+												store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v6+i32(-1)))
+												t286 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t286|i32(4)))
+											}
+										l70:
+											m.memory[uint32(v8)] = byte(v16)
+										}
+									l49:
+										{
+											t287 := int32(load32(m.memory, uint64(uint32(v3))+120))
+											if t287 == 0 {
+												goto l76
+											}
+											t288 := int32(load32(m.memory, uint64(uint32(v3))+36))
+											if t288&v0 == 0 {
+												goto l76
+											}
+											v0 = v11 & i32(3)
+											if v0 == 0 {
+												goto l76
+											}
+											v4 = v21 + v9*i32(1088)
+											v5 = v4 + v10<<6
+											t289 := int32(m.memory[uint32(v5+i32(125))])
+											if t289 == i32(2) {
+												goto l76
+											}
+											t290 := int64(load64(m.memory, uint32(v5+i32(72))))
+											v12 = t290 + v13
+											t291 := int32(m.memory[uint32(v4+i32(30))])
+											v4 = t291 & i32(31)
+											{
+												{
+													t292 := int32(load32(m.memory, uint64(uint32(v3))+32))
+													if t292 != i32(2) {
+														goto l77
+													}
+													t293 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(160))))
+													var p294 int32
+													if uint64(t293) < uint64(v12) {
+														p294 = 1
+													}
+													v3 = p294
+													goto l78
+												}
+											l77:
+												t295 := v12
+												v4 = v3 + v4*i32(56)
+												t296 := int64(load64(m.memory, uint32(v4+i32(152))))
+												v13 = t296
+												if uint64(t295) <= uint64(v13) {
+													goto l76
+												}
+												t297 := int64(load64(m.memory, uint32(v4+i32(160))))
+												v14 = t297
+												if uint64(v14) < uint64(v12) {
+													goto l79
+												}
+												v4 = v21 + v9*i32(1088)
+												t298 := int64(load64(m.memory, uint64(uint32(v4))+600))
+												t299 := v4
+												v15 = t298
+												store64(m.memory, uint64(uint32(t299))+600, uint64(v15+i64(1)))
+												t300 := int64(load64(m.memory, uint64(uint32(v3))+40))
+												t301 := int64(uint64(t300*(v12-v13)) / uint64(v14-v13))
+												t302 := int64(load64(m.memory, uint32(v3+i32(96))))
+												v12 = int64(uint32(v9))<<40 + v15*i64(-0x61c8864680b583eb) + t302 + i64(-0x61c8864680b583eb)
+												v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
+												v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
+												var p303 int32
+												if uint64(t301) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
+													p303 = 1
+												}
+												v3 = p303
+											}
+										l78:
+											if v3 == 0 {
+												goto l76
+											}
+											if v0 != i32(3) {
+												goto l80
+											}
+											goto l76
+										l79:
+											if v0 == i32(3) {
+												goto l76
+											}
+										l80:
+											t304 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+											v0 = t304
+											v0 = v0<<8 | int32(uint32(v0)>>8)
+											v3 = v0 | i32(3)
+											m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
+											t305 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+											t306 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+											v0 = v3&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t305<<8 | t306 ^ i32(0xffff))
+											v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
+											v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
+											store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
+											v0 = v21 + v9*i32(1088)
+											t307 := int64(load64(m.memory, uint64(uint32(v0))+56))
+											store64(m.memory, uint64(uint32(v0))+56, uint64(t307+i64(1)))
+										}
+									l76:
+										t308 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+										v0 = t308
+										m.memory[uint64(uint32(i32(0)))+1894] = byte(v0 + i32(-1))
+										t309 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+										v0 = v0<<8 | t309
+										t310 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+										t311 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+										v0 = (v0+i32(-256))&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t310<<8 | t311 ^ i32(0xffff))
+										v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
+										v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
+										store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
+										v0 = v21 + v9*i32(1088)
+										t312 := int32(m.memory[uint64(uint32(v0))+22])
+										m.memory[uint64(uint32(i32(0)))+1872] = byte(t312)
+										t313 := int32(m.memory[uint32(v0+i32(23))])
+										m.memory[uint64(uint32(i32(0)))+1873] = byte(t313)
+										t314 := int32(m.memory[uint32(v0+i32(24))])
+										m.memory[uint64(uint32(i32(0)))+1874] = byte(t314)
+										t315 := int32(m.memory[uint32(v0+i32(25))])
+										m.memory[uint64(uint32(i32(0)))+1875] = byte(t315)
+										t316 := int32(m.memory[uint32(v0+i32(26))])
+										m.memory[uint64(uint32(i32(0)))+1876] = byte(t316)
+										t317 := int32(m.memory[uint32(v0+i32(27))])
+										m.memory[uint64(uint32(i32(0)))+1877] = byte(t317)
+										t318 := int32(m.memory[uint64(uint32(v0))+16])
+										m.memory[uint64(uint32(i32(0)))+1878] = byte(t318)
+										t319 := int32(m.memory[uint32(v0+i32(17))])
+										m.memory[uint64(uint32(i32(0)))+1879] = byte(t319)
+										t320 := int32(m.memory[uint32(v0+i32(18))])
+										m.memory[uint64(uint32(i32(0)))+1880] = byte(t320)
+										t321 := int32(m.memory[uint32(v0+i32(19))])
+										m.memory[uint64(uint32(i32(0)))+1881] = byte(t321)
+										t322 := int32(m.memory[uint32(v0+i32(20))])
+										m.memory[uint64(uint32(i32(0)))+1882] = byte(t322)
+										t323 := int32(m.memory[uint32(v0+i32(21))])
+										m.memory[uint64(uint32(i32(0)))+1883] = byte(t323)
+										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v9))
+										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v10))
+										goto l23
+									}
+								}
+							l39:
+								store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
+								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+								if v10 != i32(0xafe0000) {
+									goto l23
+								}
+								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+								goto l23
+							}
+							store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+							goto l23
+						}
+					}
+				l30:
+					{
 						if v4&i32(0xffff) != i32(34998) {
-							goto l22
+							goto l86
 						}
-						t357 := m.fn9(v2)
-						if t357 == 0 {
-							goto l22
+						t363 := m.fn10(v2)
+						if t363 == 0 {
+							goto l23
 						}
 						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
-						goto l11
+						goto l12
 					}
-				l31:
-					store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
-					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-				l22:
-					t358 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-					v4 = t358
+				l86:
+					m.fn13(v3, v2, v0, i32(0))
+				l23:
+					t364 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+					v4 = t364
 				}
-			l27:
+			l28:
 				if v4 != i32(5) {
-					goto l11
+					goto l12
 				}
-				t359 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
-				v0 = t359
+				t365 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
+				v0 = t365
 				if uint32(v0) > uint32(i32(4)) {
-					goto l11
+					goto l12
 				}
 				v2 = v2 + v0<<3 + i32(824)
-				t360 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t360+i64(1)))
+				t366 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t366+i64(1)))
 			}
 		}
 	}
-l11:
-	t361 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
-	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t361+i64(1)))
+l12:
+	t367 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
+	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t367+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 
