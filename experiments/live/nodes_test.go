@@ -36,12 +36,12 @@ func TestNode(t *testing.T) {
 	}
 	on(t, f, "h1", "mount", "-t", "tmpfs", "own", folder)
 	on(t, f, "h1", "touch", folder+"/here")
-	look("h1", "h1", "10.0.0.2", "h1-eth1", "lo", "pausenet-init", where, "here")
-	look("h2", "h2", "10.0.0.3", "h2-eth1", "lo", "pausenet-init", where)
+	look("h1", "h1", "10.0.0.2", "fd00::a00:2", "h1-eth1", "lo", "pausenet-init", where, "here")
+	look("h2", "h2", "10.0.0.3", "fd00::a00:3", "h2-eth1", "lo", "pausenet-init", where)
 	look("spine0", "spine0", "127.0.1.1", "lo", "spine0-eth1", "spine0-eth2", "pausenet-init", where)
 	on(t, f, "h1", "hostname", "h7")
-	look("h1", "h7", "10.0.0.8", "h1-eth1", "lo", "pausenet-init", where, "here")
-	look("h2", "h2", "10.0.0.3", "h2-eth1", "lo", "pausenet-init", where)
+	look("h1", "h7", "10.0.0.8", "fd00::a00:8", "h1-eth1", "lo", "pausenet-init", where, "here")
+	look("h2", "h2", "10.0.0.3", "fd00::a00:3", "h2-eth1", "lo", "pausenet-init", where)
 	if now, err := os.Hostname(); err != nil || now != machine {
 		t.Errorf("the machine's name is %q, %v; it was %q", now, err, machine)
 	}

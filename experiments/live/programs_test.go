@@ -134,8 +134,10 @@ func TestWeb(t *testing.T) {
 func TestNames(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
-	if got := on(t, f, "h0", "getent", "hosts", "h7"); !strings.HasPrefix(got, "10.0.0.8 ") {
-		t.Errorf("h7: %q", got)
+	for name, want := range map[string][2]string{"h7": {"10.0.0.8 ", "fd00::a00:8 "}, "spine1": {"10.254.0.4 ", "fd00::afe:4 "}} {
+		if got := on(t, f, "h0", "getent", "ahosts", name); !strings.HasPrefix(got, want[0]) || !strings.Contains(got, want[1]) {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 	if got := on(t, f, "h0", "sh", "-c", "cat /etc/resolv.conf; getent hosts nowhere.example || echo none"); strings.Contains(got, "nameserver") ||
 		!strings.HasSuffix(got, "none\n") {
@@ -177,7 +179,7 @@ func TestTCPDump(t *testing.T) {
 	}
 }
 
-// TestScapy does what docs/live.md has for scapy. As scapy comes it asks by ARP, which nobody answers.
+// TestScapy does what docs/live.md has for scapy, which asks by ARP.
 func TestScapy(t *testing.T) {
 	const python = "/usr/bin/python3" // Debian's
 	if err := exec.Command(python, "-c", "import scapy").Run(); err != nil {
@@ -195,23 +197,21 @@ func TestScapy(t *testing.T) {
 	if !found {
 		t.Fatal("docs/live.md has no script for scapy")
 	}
-	const help = "conf.L3socket = L3RawSocket\n"
-	if !strings.Contains(script, help) {
-		t.Fatalf("the script for scapy lacks %q", help)
-	}
 	f := bringUp(t, "")
 	defer down(t, f)
 	end := begin(t, f, "listening on", "h5", "tcpdump", "-n", "-l", "-v", "-c", "1", "-i", "h5-eth1", "udp")
 	const reply = "IP / ICMP 10.0.0.6 > 10.0.0.2 echo-reply 0 / Padding\n"
-	if got, want := on(t, f, "h1", python, "-c", script), reply+"Ether / "+reply; got != want {
+	got, want := "", reply+"Ether / "+reply
+	for range 10 { // scapy waits 2 s for an answer to ARP, which a busy machine may exceed
+		if got = on(t, f, "h1", python, "-c", script); got == want {
+			break
+		}
+	}
+	if got != want {
 		t.Errorf("it prints %q, want %q", got, want)
 	}
 	if out := end(); !strings.Contains(out, "tos 0x60") || !strings.Contains(out, "10.0.0.2.53 > 10.0.0.6.9: ") {
 		t.Errorf("h5 got %s", out)
-	}
-	without := `from scapy.all import *; print(sr1(IP(dst="h5")/ICMP(), timeout=1, verbose=0))`
-	if got := on(t, f, "h1", python, "-c", without); !strings.HasSuffix(got, "None\n") {
-		t.Errorf("without the line that helps it is %q: it helps no more", got)
 	}
 }
 

@@ -90,6 +90,9 @@ type Totals struct {
 	Dropped  int64  // of Ended
 	LossLost int64  // of Dropped: in a lossless class
 	Refused  int64  // frames of programs that the fabric dropped; not of Dropped
+	Taken    int64  // frames of programs that switches took for themselves: for their processors, or to be copied for all hosts
+	Missed   int64  // frames of programs that faults cost; of Dropped
+	Built    int64  // frames for programs that switches made: their processors' answers, and copies
 }
 
 // Amount counts frames and their bytes.
@@ -210,6 +213,7 @@ func New(c Config) (*Engine, error) {
 	}
 	if live {
 		e.monitor.counts = make([]*portCounts, len(e.ports))
+		e.newProcessors()
 	}
 	for _, id := range plan.Interfaces {
 		of := e.regions[ofPort[id]]

@@ -132,6 +132,9 @@ func (l *lane) countLoss(p *port, why Loss, f *frame.Frame) {
 	l.endFrame(n)
 	l.Dropped++
 	l.lost[why].add(n)
+	if f.HostStack() {
+		l.Missed++
+	}
 	l.monitor.lost(p, why, f)
 	l.faultOf(p).lost[why].add(n)
 	l.pool.Put(f)
@@ -197,7 +200,7 @@ func (l *lane) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 	case !why.Lossy() && l.pauseWasLost(f):
 		l.countLoss(&l.ports[f.InPort], LossPause, f)
 		return
-	case !why.Lossy():
+	case !why.Lossy() && (f.InPort >= 0 || !f.HostStack()): // what a processor sends takes its chance
 		l.LossLost++
 		l.failLossless(p, f, why)
 	}

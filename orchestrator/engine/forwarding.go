@@ -174,6 +174,9 @@ func (l *lane) arrive(p *port) error {
 	}
 	if f.Control || f.HostStack() {
 		l.flowControl.arrived(l, in, f)
+		if f.HostStack() && l.forProcessor(f) {
+			return l.takeSlowPath(in, f)
+		}
 	}
 	// The pass's results do not survive the next one, a trigger's.
 	want, priority := x.Want, uint8(x.OutPriority)

@@ -2,17 +2,22 @@ package engine
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // Host-stack traffic is what programs send in a host's namespace of a live fabric. It leaves through the NIC's port beside RoCE, by
 // the priority of its DSCP, crosses the fabric as any frame, and goes up the kernel's stack at its destination. Nothing about
 // such a frame's content can be relied on: what becomes of it is counted, and breaks no invariant.
+//
+// What the pipelines do not forward takes the slow path: the switch's processor answers it, sends it on to another switch's, or has it
+// copied along a tree to all hosts. Such frames are in no ingress port's account: queues take them up to the limit of lossy priorities.
 
 // hostStackQueueLimit is the most frames that wait in a NIC for one priority, as a Linux interface's txqueuelen.
 const hostStackQueueLimit = 1000
@@ -20,10 +25,11 @@ const hostStackQueueLimit = 1000
 // HostStackCounts count the host-stack frames of a host's interface.
 type HostStackCounts struct {
 	Sent      Amount // left the NIC
-	Delivered Amount // went up this host's stack
+	Delivered Amount // went up this host's stack, with copies of what was for all and switches' answers
 	HostDrops int64  // found the NIC's queue full
-	Unknown   int64  // were neither IPv4 nor PFC, of another size than the interface's, or tagged
+	Unknown   int64  // were neither IP, ARP nor PFC, of another size than the interface's, or tagged
 	Refused   int64  // of Sent: the fabric dropped them (no such host, no room in a lossy queue, malformed)
+	Taken     int64  // of Sent: switches took them, to answer them or to send copies to all
 	RoCE      int64  // came here to UDP port 4791, where no queue pair takes them
 }
 
@@ -34,6 +40,7 @@ func (c *HostStackCounts) Add(o HostStackCounts) {
 	c.HostDrops += o.HostDrops
 	c.Unknown += o.Unknown
 	c.Refused += o.Refused
+	c.Taken += o.Taken
 	c.RoCE += o.RoCE
 }
 
@@ -46,6 +53,7 @@ type hostStack struct {
 	waiting uint8    // bit n: queue n has frames
 	yield   uint8    // bit n: the last frame of priority n was RoCE's
 	forged  [2]int64 // RESUMEs, PAUSEs that a program sent and that arrived
+	ended   int64    // frames of control that a program sent and that arrived here
 }
 
 // arrivals are frames that have come out of the kernel at a virtual time that the engine has not reached.
@@ -71,10 +79,10 @@ func (l *lane) offer(p *port, data []byte, whole bool, at vtime.Time) {
 		o.Unknown++
 		return
 	}
-	priority := uint8(0)
-	if wire.Ethernet(data).Type() == wire.EtherTypeIPv4 && len(data) > wire.EthernetLen+1 {
-		priority = data[wire.EthernetLen+1] >> 5
+	if wire.Ethernet(data).Type() == wire.EtherTypeIPv6 && !l.slowPath.querier && switchagent.MembershipOf(data) == switchagent.MembershipReport {
+		return // of the groups of its addresses, the kernel's own: nobody has asked, and hosts at rest send nothing
 	}
+	priority := wire.PriorityOf(data)
 	if o.queues[priority].Packets+o.to.queue.Packets >= hostStackQueueLimit {
 		o.HostDrops++
 		return
@@ -98,10 +106,10 @@ func (l *lane) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	o.to.at = append(o.to.at, at)
 }
 
-// carries says whether the fabric carries frames of this kind: IPv4, and what a link's peer is told by PFC.
+// carries says whether the fabric carries frames of this kind: IP, ARP, and what a link's peer is told by PFC.
 func (l *lane) carries(data []byte) bool {
 	switch binary.BigEndian.Uint16(data[12:]) {
-	case uint16(wire.EtherTypeIPv4):
+	case wire.EtherTypeIPv4, wire.EtherTypeIPv6, wire.EtherTypeARP:
 		return true
 	case uint16(wire.EtherTypeMACControl):
 		return l.flowControl.usesPause()
@@ -191,6 +199,7 @@ func (l *lane) endHostStack(in *port, f *frame.Frame) {
 	case ebpf.VerdictHost:
 		in.hostStack.RoCE++
 	case ebpf.VerdictConsumed:
+		l.ports[in.peer].hostStack.ended++
 		pfc := wire.PFC(f.Data())
 		for i := range uint8(switchagent.Priorities) {
 			if pfc.ClassEnable()>>i&1 != 0 {
@@ -220,13 +229,267 @@ func (l *lane) refuseHostStack(f *frame.Frame) {
 
 // senderOf is the port of a host that a program's frame says it is from; nil if there is no such address.
 func (l *lane) senderOf(f *frame.Frame) *port {
-	if wire.Ethernet(f.Data()).Type() != wire.EtherTypeIPv4 {
+	source, _ := switchagent.Ends(f.Data())
+	if nic := l.interfaceOf(source); nic >= 0 {
+		return l.hostPort(nic)
+	}
+	return nil
+}
+
+// interfaceOf is the index of a host's interface with an address; -1 if there is none.
+func (l *lane) interfaceOf(a wire.Addr) int {
+	address := binary.BigEndian.Uint32(a[:])
+	if nic := int(address&0xffffff) - 1; address>>24 == 10 && nic >= 0 && nic < len(l.plan.Interfaces) {
+		return nic
+	}
+	return -1
+}
+
+// switchOf is the index of the switch with an address; -1 if there is none.
+func (l *lane) switchOf(a wire.Addr) int {
+	if i := int(a[2])<<8 + int(a[3]) - 1; isSwitch(a) && i >= 0 && i < len(l.switches) {
+		return i
+	}
+	return -1
+}
+
+// isSwitch says whether an address is one of those that are switches', as the pipelines know them.
+func isSwitch(a wire.Addr) bool { return a[0] == 10 && a[1] == 254 }
+
+// slowPath is what switches need for frames that the pipelines do not forward, on a live fabric.
+type slowPath struct {
+	processors []switchagent.Processor // by switch
+	trees      [][]int32               // by switch, the ports by which what is for all goes on
+	ways       map[int][]int32         // to a switch: by switch, the port that is next; -1: there is none
+	querier    bool                    // a host has asked who is in a group
+}
+
+func (e *Engine) newProcessors() {
+	known := func(a wire.Addr) bool {
+		return e.interfaceOf(a) >= 0 || e.switchOf(a) >= 0 || a == wire.Addr(topologies.Gateway.As4())
+	}
+	for i := range e.switches {
+		e.slowPath.processors = append(e.slowPath.processors, switchagent.Processor{Address: e.plan.SwitchAddress(i).As4(), Known: known})
+	}
+	e.findTrees()
+}
+
+// findTrees spans the switches that links join, by those that are up, and forgets the ways to switches.
+func (e *Engine) findTrees() {
+	if e.slowPath.processors == nil {
+		return
+	}
+	e.slowPath.ways = map[int][]int32{}
+	trees := make([][]int32, len(e.switches))
+	reached := make([]bool, len(e.switches))
+	for root := range e.switches {
+		if reached[root] {
+			continue
+		}
+		reached[root] = true
+		for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
+			own := queue[0]
+			for _, id := range e.switchPorts(own) {
+				p := &e.ports[id]
+				switch far := &e.ports[p.peer]; {
+				case !e.LinkUp(int(id)):
+				case !far.isSwitch:
+					trees[own] = append(trees[own], p.id)
+				case !reached[far.index]:
+					reached[far.index] = true
+					trees[own] = append(trees[own], p.id)
+					trees[far.index] = append(trees[far.index], far.id)
+					queue = append(queue, int(far.index))
+				}
+			}
+		}
+	}
+	e.slowPath.trees = trees
+}
+
+// wayTo is the port of a switch by which a frame to another gets there by the fewest links; -1: there is none.
+func (l *lane) wayTo(from, to int) int32 {
+	ways := l.slowPath.ways[to]
+	if ways == nil {
+		e := l.first
+		ways = slices.Repeat([]int32{-1}, len(e.switches))
+		for queue := []int{to}; len(queue) > 0; queue = queue[1:] {
+			for _, id := range l.plan.Nodes[l.plan.Switch[queue[0]]].Ports {
+				far := &e.ports[e.ports[id].peer]
+				if up := far.fault == nil || !far.fault.down; up && far.isSwitch && int(far.index) != to && ways[far.index] < 0 {
+					ways[far.index] = far.id
+					queue = append(queue, int(far.index))
+				}
+			}
+		}
+		l.slowPath.ways[to] = ways
+	}
+	return ways[from]
+}
+
+// forProcessor says whether the pass of a program's frame has come to what a switch's processor deals with.
+func (l *lane) forProcessor(f *frame.Frame) bool {
+	x := l.pass
+	switch x.Verdict {
+	case ebpf.VerdictProcessor, ebpf.VerdictFlood:
+		return true
+	case ebpf.VerdictDrop:
+		return x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonNoRoute
+	case ebpf.VerdictForward:
+		return int(f.Length) > l.mtuOf(int32(x.Egress))+wire.EthernetLen
+	}
+	return false
+}
+
+// mtuOf is the MTU of a port.
+func (l *lane) mtuOf(int32) int { return InterfaceMTU(l.plan) }
+
+// takeSlowPath deals with a program's frame that has come into a switch by port in and that its pipelines have not forwarded, or to a port
+// whose MTU it exceeds.
+func (l *lane) takeSlowPath(in *port, f *frame.Frame) error {
+	x := l.pass
+	switch x.Verdict {
+	case ebpf.VerdictForward:
+		egress := int32(x.Egress)
+		l.state.Release(int(in.id), uint8(x.OutPriority), int(f.Length), x.Flow)
+		return l.answer(in, f, switchagent.CauseSize, l.mtuOf(egress))
+	case ebpf.VerdictFlood:
+		return l.flood(in, f, uint8(x.OutPriority))
+	case ebpf.VerdictDrop:
+		why := switchagent.CauseRoute
+		if x.Reason == ebpf.ReasonTTL {
+			why = switchagent.CauseTTL
+		}
+		return l.answer(in, f, why, 0)
+	}
+	if _, destination := switchagent.Ends(f.Data()); wire.Ethernet(f.Data()).Type() != wire.EtherTypeARP {
+		to := l.switchOf(destination)
+		if to < 0 && isSwitch(destination) {
+			return l.answer(in, f, switchagent.CauseRoute, 0)
+		}
+		if to >= 0 && to != int(in.index) {
+			out := l.wayTo(int(in.index), to)
+			switch {
+			case out < 0:
+				return l.answer(in, f, switchagent.CauseRoute, 0)
+			case !switchagent.Hop(f.Data()):
+				return l.answer(in, f, switchagent.CauseTTL, 0)
+			}
+			wire.Ethernet(f.Data()).SetDst(l.plan.Ports[l.ports[out].peer].MAC)
+			wire.Ethernet(f.Data()).SetSrc(l.plan.Ports[out].MAC)
+			return l.sendOn(out, f, wire.PriorityOf(f.Data()))
+		}
+	}
+	return l.answer(in, f, switchagent.CauseOwn, 0)
+}
+
+// answer has a switch's processor answer a frame that came by port in, which ends, by the same port.
+func (l *lane) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int) error {
+	on := &switchagent.Link{Between: wire.Between{From: l.plan.Ports[in.id].MAC, To: l.plan.Ports[in.peer].MAC}}
+	if far := &l.ports[in.peer]; !far.isSwitch {
+		on.Host = l.plan.Address(topologies.PortID(far.id)).As4()
+	}
+	processor := &l.slowPath.processors[in.index]
+	reply := l.pool.Get(min(switchagent.MostAnswer(int(f.Length)), FrameSize(l.plan)))
+	n := processor.Answer(l.now, reply.Data(), f.Data(), on, why, mtu)
+	if why == switchagent.CauseOwn {
+		l.takeFrame(f, l.senderOf(f))
+	} else {
+		l.endFrame(int(f.Length))
+		l.refuseHostStack(f)
+		l.pool.Put(f)
+	}
+	if n == 0 {
+		l.pool.Put(reply)
 		return nil
 	}
-	source := binary.BigEndian.Uint32(f.Data()[26:])
-	nic := int(source&0xffffff) - 1
-	if source>>24 != 10 || nic < 0 || nic >= len(l.plan.Interfaces) {
+	reply.Length = int32(n)
+	reply.MakeHostStack()
+	l.Created.add(n)
+	l.Built++
+	return l.sendOn(in.id, reply, wire.PriorityOf(reply.Data()))
+}
+
+// takeFrame ends a program's frame that a switch has taken, of the sender that has sent it, or nil: another switch has made it.
+func (l *lane) takeFrame(f *frame.Frame, sender *port) {
+	if sender != nil && sender.hostStack != nil {
+		sender.hostStack.Taken++
+	}
+	l.Taken++
+	l.endFrame(int(f.Length))
+	l.pool.Put(f)
+}
+
+// sendOn queues a frame that takes the slow path at port out.
+func (l *lane) sendOn(out int32, f *frame.Frame, priority uint8) error {
+	p := &l.ports[out]
+	f.InPort, f.Entry = -1, 0
+	s := l.switches[p.index]
+	if queued, _ := s.Port(int(out)).Queue(priority); queued+int64(f.Length) > int64(l.settings[p.index].LossyLimit) {
+		f.Priority = priority
+		l.endFrame(int(f.Length))
+		l.refuseHostStack(f)
+		l.pool.Put(f)
 		return nil
 	}
-	return l.hostPort(nic)
+	return l.enqueue(out, f, priority)
+}
+
+// flood sends copies of a frame that came by port in, and is for all hosts, along the tree. Who is in a group switches are told, and keep to
+// themselves, as no router asks them: every group goes to all. Once a host has asked itself, it gets the answers (RFC 4541, section 2.1.1).
+func (l *lane) flood(in *port, f *frame.Frame, priority uint8) error {
+	switch switchagent.MembershipOf(f.Data()) {
+	case switchagent.MembershipLink:
+		return l.answer(in, f, switchagent.CauseOwn, 0)
+	case switchagent.MembershipReport:
+		if !l.slowPath.querier {
+			l.takeFrame(f, &l.ports[in.peer])
+			return nil
+		}
+	case switchagent.MembershipQuery:
+		l.slowPath.querier = true
+	}
+	n := int(f.Length)
+	for _, id := range l.slowPath.trees[in.index] {
+		if id == in.id || n > l.mtuOf(id)+wire.EthernetLen {
+			continue
+		}
+		c := l.pool.Get(n)
+		copy(c.Data(), f.Data())
+		c.MakeHostStack()
+		l.Created.add(n)
+		l.Built++
+		if err := l.sendOn(id, c, priority); err != nil {
+			l.pool.Put(f)
+			return err
+		}
+	}
+	l.takeFrame(f, &l.ports[in.peer])
+	return nil
+}
+
+// checkHostStack: what programs sent, and what switches made of it, has gone up a stack, ended where it was for, or is on its way.
+func (e *Engine) checkHostStack() {
+	if !e.features.Live {
+		return
+	}
+	var sum HostStackCounts
+	var left, control int64
+	for i := range e.ports {
+		if o := e.ports[i].hostStack; o != nil {
+			sum.Add(o.HostStackCounts)
+			control += o.ended
+		}
+	}
+	e.eachFrame(func(f *frame.Frame) {
+		if f.HostStack() {
+			left++
+		}
+	})
+	made := sum.Sent.Frames + e.Built
+	ended := sum.Delivered.Frames + sum.RoCE + control + e.Refused + e.Taken + e.Missed
+	if made != ended+left {
+		e.fail("programs' frames are conserved", "fabric", "%d sent, %d made by switches; %d delivered, %d for NICs, %d of control, %d refused, %d taken by switches, %d lost by faults, %d on their way",
+			sum.Sent.Frames, e.Built, sum.Delivered.Frames, sum.RoCE, control, e.Refused, e.Taken, e.Missed, left)
+	}
 }

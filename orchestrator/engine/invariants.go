@@ -37,6 +37,7 @@ const maxViolations = 100
 // agree. It returns every invariant that does not hold, and those broken during the run.
 func (e *Engine) Check() []Violation {
 	e.checkFrames()
+	e.checkHostStack()
 	e.checkAccounts()
 	e.checkPorts()
 	e.flowControl.check(e)

@@ -110,4 +110,5 @@ type fabric struct {
 	rerouted  bool
 	watchdogs []watch        // by port and priority; nil: no switch has one
 	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
+	slowPath  slowPath
 }

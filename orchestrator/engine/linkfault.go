@@ -103,6 +103,7 @@ func (e *Engine) Reroute() error {
 		return err
 	}
 	e.rerouted = true
+	e.findTrees()
 	e.note(-1, EventReroute, "")
 	return nil
 }

@@ -285,6 +285,9 @@ func (t *Totals) take(o *Totals) {
 	t.Dropped += o.Dropped
 	t.LossLost += o.LossLost
 	t.Refused += o.Refused
+	t.Taken += o.Taken
+	t.Missed += o.Missed
+	t.Built += o.Built
 	*o = Totals{}
 }
 

@@ -25,7 +25,7 @@ type wasmPasses struct {
 	slot      *wasm.Slot
 	plan      *topologies.Plan
 	ports     []ebpf.Port
-	telemetry bool
+	telemetry bool // or programs' frames: the pipelines look further into frames
 	done      uint64
 	taps      map[int]func(wire []byte)
 }
@@ -42,7 +42,9 @@ func OpenPlaneIn(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), pl
 		return nil, err
 	}
 	FillTables(plan, &pipelines.State)
-	first := wasmPasses{slot: pipelines.Slot, plan: plan, ports: pipelines.State.Ports, telemetry: features.Telemetry, taps: map[int]func([]byte){}}
+	first := wasmPasses{
+		slot: pipelines.Slot, plan: plan, ports: pipelines.State.Ports, telemetry: features.Telemetry || features.Live, taps: map[int]func([]byte){},
+	}
 	return &WasmPlane{wasmPasses: first, name: name, pipelines: pipelines}, nil
 }
 
@@ -68,8 +70,8 @@ func (p *WasmPlane) Name() string { return p.name }
 // State is the pipelines' tables and registers.
 func (p *WasmPlane) State() *ebpf.State { return &p.pipelines.State }
 
-// CarriesPayload says whether frames need their payload: only a capture looks at it.
-func (p *WasmPlane) CarriesPayload() bool { return len(p.taps) > 0 }
+// CarriesPayload says whether frames need their payload: a capture looks at it, and programs.
+func (p *WasmPlane) CarriesPayload() bool { return len(p.taps) > 0 || p.pipelines.State.Features.Live }
 
 // Process runs the pipelines on the frame's header.
 func (p *wasmPasses) Process(in int, f *frame.Frame) error {

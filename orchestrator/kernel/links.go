@@ -5,7 +5,6 @@ package kernel
 import (
 	"encoding/binary"
 	"fmt"
-	"net"
 	"net/netip"
 	"time"
 
@@ -20,9 +19,6 @@ import (
 
 // vethInfoPeer is VETH_INFO_PEER of linux/veth.h.
 const vethInfoPeer = 1
-
-// gateway is the address hosts route through. It is nobody's: a static neighbour gives it the leaf port's MAC.
-var gateway = net.IPv4(10, 255, 255, 254)
 
 // makeLinks makes each port's veth pair straight into its namespaces, both ends up, and marks the namespaces as ours. The
 // thread is in the hub namespace.
@@ -154,22 +150,21 @@ func (f *Fabric) configure(n *topologies.Node) error {
 	if err := mark(socket, n.Name); err != nil {
 		return err
 	}
-	if n.Kind == topologies.Host {
-		if err := f.configureHost(socket, n); err != nil {
-			return err
-		}
-	}
-	if err := socket.Flush(); err != nil {
-		return err
-	}
 	if n.Kind == topologies.Host && f.live {
 		ports := make([]string, len(n.Ports))
 		for i, id := range n.Ports {
 			ports[i] = f.plan.Ports[id].Name
 		}
-		return readyForPrograms(n.Name, ports)
+		if err := readyForPrograms(n.Name, ports); err != nil {
+			return err
+		}
 	}
-	return nil
+	if n.Kind == topologies.Host {
+		if err := f.configureHost(socket, n); err != nil {
+			return err
+		}
+	}
+	return socket.Flush()
 }
 
 // configureHost gives a host its addresses, its routes and the static neighbours behind them.
@@ -181,8 +176,10 @@ func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) err
 	}
 	if len(n.Ports) > 1 {
 		for _, r := range f.plan.RoutesOf(n.ID) {
-			if err := socket.Add(f.hostRoute(n, r, 0), "set a route of", n.Name); err != nil {
-				return err
+			for _, family := range f.families() {
+				if err := socket.Add(f.hostRoute(family, n, r, 0), "set a route of", n.Name); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -197,53 +194,116 @@ func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) err
 // anywhere are the addresses of all hosts.
 var anywhere = netip.MustParsePrefix("10.0.0.0/8")
 
+// broadcast is the address of all hosts.
+var broadcast = netip.AddrFrom4([4]byte{10, 255, 255, 255})
+
+// families are those whose addresses hosts have: programs of a live fabric find IPv6 too, where the kernel has it.
+func (f *Fabric) families() []uint8 {
+	if f.live && hasIPv6() {
+		return []uint8{unix.AF_INET, unix.AF_INET6}
+	}
+	return []uint8{unix.AF_INET}
+}
+
+// inFamily is an IPv4 address of the fabric, or the IPv6 address that stands for it, and the bits of it that the prefix has.
+func inFamily(family uint8, a netip.Addr, bits int) ([]byte, uint8) {
+	if family == unix.AF_INET6 {
+		return topologies.IPv6(a).AsSlice(), uint8(96 + bits)
+	}
+	return a.AsSlice(), uint8(bits)
+}
+
+// gatewayIn is the address that hosts route by: IPv6's is the link's, as the kernel takes none there to which it has a route by another port.
+func gatewayIn(family uint8) []byte {
+	if family == unix.AF_INET6 {
+		return topologies.Gateway6.AsSlice()
+	}
+	return topologies.Gateway.AsSlice()
+}
+
 // hostRoute asks for a route of a host, by the gateway at the other end of one of its ports, which it sends from by that port's own address.
-func (f *Fabric) hostRoute(n *topologies.Node, r topologies.HostRoute, metric uint32) *nl.NetlinkRequest {
+func (f *Fabric) hostRoute(family uint8, n *topologies.Node, r topologies.HostRoute, metric uint32) *nl.NetlinkRequest {
 	port := n.Ports[r.Place]
-	to, from := r.To.Addr().As4(), f.plan.Address(port).As4()
+	to, bits := inFamily(family, r.To.Addr(), r.To.Bits())
+	from, _ := inFamily(family, f.plan.Address(port), 32)
+	gateway := gatewayIn(family)
+	route := newRoute(family, to, bits, &f.plan.Ports[port], metric)
+	route.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway))
+	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, from)) // the kernel knows a port's only address; programs that read routes (scapy) do not
+	return route
+}
+
+// newRoute asks for a route out of a port.
+func newRoute(family uint8, to []byte, bits uint8, port *topologies.Port, metric uint32) *nl.NetlinkRequest {
 	route := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	rt := nl.NewRtMsg()
-	rt.Family = unix.AF_INET
-	rt.Dst_len = uint8(r.To.Bits())
+	rt.Family = family
+	rt.Dst_len = bits
 	rt.Flags = unix.RTNH_F_ONLINK
 	route.AddData(rt)
-	route.AddData(nl.NewRtAttr(unix.RTA_DST, to[:]))
-	route.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway.To4()))
-	route.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(engine.InnerIfindex(&f.plan.Ports[port])))))
-	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, from[:])) // the kernel knows a port's only address; programs that read routes (scapy) do not
+	route.AddData(nl.NewRtAttr(unix.RTA_DST, to))
+	route.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(engine.InnerIfindex(port)))))
 	if metric > 0 {
 		route.AddData(nl.NewRtAttr(unix.RTA_PRIORITY, nl.Uint32Attr(metric)))
 	}
 	return route
 }
 
-// configurePort gives a host's port its address, a route to everybody and the static neighbour behind it. The first port's route is taken where
+// toAll asks for the route of what is for all hosts at once, out of a port: groups, and the limited broadcast.
+func toAll(port *topologies.Port, to netip.Prefix, metric uint32) *nl.NetlinkRequest {
+	route := newRoute(unix.AF_INET, to.Addr().AsSlice(), uint8(to.Bits()), port, metric)
+	rt := route.Data[0].(*nl.RtMsg)
+	rt.Flags, rt.Scope = 0, unix.RT_SCOPE_LINK
+	return route
+}
+
+// step is a request of bringing a host up, and what it is for.
+type step struct {
+	action string
+	req    *nl.NetlinkRequest
+}
+
+// configurePort gives a host's port its addresses, a route to everybody and the static neighbour behind it. The first port's route is taken where
 // programs do not ask for another port.
 func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, place uint8) error {
 	port := &f.plan.Ports[n.Ports[place]]
 	index := uint32(engine.InnerIfindex(port))
 	peer := f.plan.Ports[port.Peer].MAC
-	addr := f.plan.Address(port.ID).As4()
+	var steps []step
+	for _, family := range f.families() {
+		addr, bits := inFamily(family, f.plan.Address(port.ID), 32)
+		gateway := gatewayIn(family)
 
-	address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
-	msg := nl.NewIfAddrmsg(unix.AF_INET)
-	msg.Index = index
-	msg.Prefixlen = 32
-	address.AddData(msg)
-	address.AddData(nl.NewRtAttr(unix.IFA_LOCAL, addr[:]))
-	address.AddData(nl.NewRtAttr(unix.IFA_ADDRESS, addr[:]))
+		address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
+		msg := nl.NewIfAddrmsg(int(family))
+		msg.Index = index
+		msg.Prefixlen = bits
+		metric := uint32(place)
+		address.AddData(msg)
+		address.AddData(nl.NewRtAttr(unix.IFA_LOCAL, addr))
+		address.AddData(nl.NewRtAttr(unix.IFA_ADDRESS, addr))
+		switch {
+		case family == unix.AF_INET6:
+			const preferred = 1024 // IPv6's default metric
+			metric += preferred
+			address.AddData(nl.NewRtAttr(unix.IFA_FLAGS, nl.Uint32Attr(unix.IFA_F_NODAD|unix.IFA_F_NOPREFIXROUTE)))
+		case f.live:
+			address.AddData(nl.NewRtAttr(unix.IFA_BROADCAST, broadcast.AsSlice()))
+		}
 
-	neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
-	neighbour.AddData(&neighbourMessage{index: index})
-	neighbour.AddData(nl.NewRtAttr(unix.NDA_DST, gateway.To4()))
-	neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
+		neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
+		neighbour.AddData(&neighbourMessage{family: family, index: index})
+		neighbour.AddData(nl.NewRtAttr(unix.NDA_DST, gateway))
+		neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
 
-	route := f.hostRoute(n, topologies.HostRoute{To: anywhere, Place: place}, uint32(place))
-
-	steps := []struct {
-		action string
-		req    *nl.NetlinkRequest
-	}{{"set the address of", address}, {"set the static neighbour of", neighbour}, {"set the route of", route}}
+		steps = append(steps, step{"set the address of", address}, step{"set the static neighbour of", neighbour},
+			step{"set the route of", f.hostRoute(family, n, topologies.HostRoute{To: anywhere, Place: place}, metric)})
+	}
+	if f.live {
+		for _, to := range []string{"224.0.0.0/4", "255.255.255.255/32"} {
+			steps = append(steps, step{"set the route to all of", toAll(port, netip.MustParsePrefix(to), uint32(place))})
+		}
+	}
 	for _, step := range steps {
 		if err := socket.Add(step.req, step.action, n.Name); err != nil {
 			return err
@@ -252,14 +312,17 @@ func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, pla
 	return nil
 }
 
-// neighbourMessage is struct ndmsg for a permanent IPv4 neighbour.
-type neighbourMessage struct{ index uint32 }
+// neighbourMessage is struct ndmsg for a permanent neighbour.
+type neighbourMessage struct {
+	family uint8
+	index  uint32
+}
 
 func (m *neighbourMessage) Len() int { return 12 }
 
 func (m *neighbourMessage) Serialize() []byte {
 	b := make([]byte, 12)
-	b[0] = unix.AF_INET
+	b[0] = m.family
 	binary.NativeEndian.PutUint32(b[4:], m.index)
 	binary.NativeEndian.PutUint16(b[8:], unix.NUD_PERMANENT)
 	return b

@@ -4,6 +4,8 @@ package kernel
 
 import (
 	"fmt"
+	"os"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +47,44 @@ func readyForPrograms(host string, ports []string) error {
 	}
 	if err := writeExisting("/proc/sys/net/ipv4/tcp_ecn", "1"); err != nil {
 		return fmt.Errorf("%s: %w", host, err)
+	}
+	if err := enableIPv6(ports); err != nil {
+		return fmt.Errorf("%s: %w", host, err)
+	}
+	return nil
+}
+
+// hasIPv6 says whether the kernel has IPv6.
+var hasIPv6 = sync.OnceValue(func() bool {
+	_, err := os.Stat("/proc/sys/net/ipv6/conf")
+	return err == nil
+})
+
+// enableIPv6 has a host's ports have IPv6, with the addresses that they are given and no others: no router is there to tell of any, and what is
+// of a link alone would get to no other host.
+func enableIPv6(ports []string) error {
+	const conf = "/proc/sys/net/ipv6/conf/"
+	for _, port := range ports {
+		for _, s := range [...][2]string{
+			{"addr_gen_mode", "1"},
+			{"accept_ra", "0"},
+			{"router_solicitations", "0"},
+			{"accept_dad", "0"},
+			{"accept_redirects", "0"},
+			{"mldv2_unsolicited_report_interval", "1"}, // at once, rather than once programs measure
+		} {
+			if err := writeExisting(conf+port+"/"+s[0], s[1]); err != nil {
+				return err
+			}
+		}
+	}
+	if err := writeExisting("/proc/sys/net/ipv6/mld_qrv", "1"); err != nil { // and once
+		return err
+	}
+	for _, of := range append([]string{"lo"}, ports...) {
+		if err := writeExisting(conf+of+"/disable_ipv6", "0"); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -122,12 +123,13 @@ func openIn(folder *os.File, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// hosts is a node's hosts file (hosts(5)): the fabric's hosts' names and addresses. A switch, which has none, finds its own name too:
-// many servers look that up as they start.
+// hosts is a node's hosts file (hosts(5)): the names and addresses of the fabric's hosts and switches. A switch's own name is one of its
+// loopback there, as it has no interface with its address: many servers look that up as they start.
 func hosts(plan *topologies.Plan, node *topologies.Node) string {
-	text := "127.0.0.1 localhost\n"
+	var text strings.Builder
+	text.WriteString("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n")
 	if node.Kind != topologies.Host {
-		text += "127.0.1.1 " + node.Name + "\n"
+		fmt.Fprintf(&text, "127.0.1.1 %s\n", node.Name)
 	}
 	for _, id := range plan.Hosts {
 		n := &plan.Nodes[id]
@@ -136,17 +138,26 @@ func hosts(plan *topologies.Plan, node *topologies.Node) string {
 			if place == 0 && len(n.Ports) > 1 {
 				name = n.Name + " " + name
 			}
-			text += fmt.Sprintf("%v %s\n", plan.Address(port), name)
+			fmt.Fprintf(&text, "%v %s\n%v %s\n", plan.Address(port), name, topologies.IPv6(plan.Address(port)), name)
 		}
 	}
-	return text
+	for i, id := range plan.Switch {
+		if id != node.ID {
+			a := plan.SwitchAddress(i)
+			fmt.Fprintf(&text, "%v %s\n%v %s\n", a, plan.Nodes[id].Name, topologies.IPv6(a), plan.Nodes[id].Name)
+		}
+	}
+	return text.String()
 }
+
+// preference is /etc/gai.conf on nodes (gai.conf(5)): of a name's addresses programs take IPv4's first, unless they ask for IPv6.
+const preference = "precedence ::ffff:0:0/96 100\n"
 
 // resolver is /etc/resolv.conf on nodes (resolv.conf(5)). The machine's name servers cannot be reached from a fabric: with them, who asks
 // for a name that the hosts file has not would wait for 20 s, with none it is told at once that there is none.
 const resolver = "# no name server can be reached from a fabric: names are those of /etc/hosts\n"
 
-// nameHosts puts the hosts file over /etc/hosts, and an empty list of name servers over /etc/resolv.conf. They are written into a file
+// nameHosts puts the hosts file over /etc/hosts, an empty list of name servers over /etc/resolv.conf, and over /etc/gai.conf what is preferred. They are written into a file
 // system in memory that covers a folder for as long.
 func nameHosts(hosts string) error {
 	const cover = "/mnt"
@@ -154,7 +165,7 @@ func nameHosts(hosts string) error {
 		return nil //nolint:nilerr // names stay unknown, addresses work
 	}
 	defer unix.Unmount(cover, unix.MNT_DETACH) //nolint:errcheck // it ends with the mount namespace
-	for _, over := range []struct{ path, text string }{{"/etc/hosts", hosts}, {"/etc/resolv.conf", resolver}} {
+	for _, over := range []struct{ path, text string }{{"/etc/hosts", hosts}, {"/etc/resolv.conf", resolver}, {"/etc/gai.conf", preference}} {
 		file := cover + "/" + filepath.Base(over.path)
 		if err := os.WriteFile(file, []byte(over.text), 0o644); err != nil {
 			return fmt.Errorf("write what is to be %s: %w", over.path, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
@@ -35,14 +36,13 @@ type egressBefore struct {
 
 // note keeps the registers. It is called for each frame.
 func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
-	const tosAt = 15
 	x := state.Pass
 	b.marked, b.port = x.Marked, nil
 	if x.Trigger != ebpf.TriggerNone && x.Trigger != ebpf.TriggerLost || x.OutPort >= uint32(len(state.Ports)) || state.Ports[x.OutPort].Kind != ebpf.KindSwitch {
 		return
 	}
 	p := &state.Ports[x.OutPort]
-	b.port, b.class = p, int(f.Data()[tosAt]>>5)
+	b.port, b.class = p, int(wire.PriorityOf(f.Data()))
 	b.own = p.Class[b.class]
 	b.ecn, b.ue, b.draws, b.line, b.entered = p.EcnMarked, p.UeMarked, p.Draws, p.TxLineBytes, p.Entered
 }

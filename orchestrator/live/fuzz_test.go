@@ -80,7 +80,51 @@ func seedFrames(t testing.TB, plan *topologies.Plan, from, to *topologies.Node) 
 	copy(vlan[18:], cnp[14:])
 	fragment := append([]byte(nil), frames[1]...)
 	binary.BigEndian.PutUint16(fragment[20:], 0x2000)
+	frames = append(frames, slowPathFrames(params, ethernet)...)
 	return append(frames, vlan, fragment, ethernet(0x0800, 14), ethernet(0x0800, 15), ethernet(0x0800, engine.InterfaceMTU(plan)+14))
+}
+
+// slowPathFrames are those that switches' processors deal with, or copy for all.
+func slowPathFrames(p wire.FlowParams, ethernet func(ethertype uint16, n int) []byte) (frames [][]byte) {
+	ipv4 := func(dst wire.Addr, protocol, ttl uint8, n int) []byte {
+		b := ethernet(wire.EtherTypeIPv4, n)
+		b[14], b[22], b[23] = 0x45, ttl, protocol
+		binary.BigEndian.PutUint16(b[16:], uint16(n-14))
+		copy(b[26:], p.Src[:])
+		copy(b[30:], dst[:])
+		wire.IPv4(b[14:]).UpdateChecksum()
+		return b
+	}
+	ipv6 := func(dst wire.Addr6, next, hops uint8, body ...byte) []byte {
+		b := ethernet(wire.EtherTypeIPv6, 54+max(len(body), 20))
+		src := wire.Map(p.Src)
+		b[14], b[20], b[21] = 0x60, next, hops
+		binary.BigEndian.PutUint16(b[18:], uint16(len(b)-54))
+		copy(b[22:], src[:])
+		copy(b[38:], dst[:])
+		copy(b[54:], body)
+		return b
+	}
+	to := func(b []byte, mac string) []byte { copy(b, mac); return b }
+	const all, group, group6 = "\xff\xff\xff\xff\xff\xff", "\x01\x00\x5e\x00\x00\xfb", "\x33\x33\x00\x00\x00\xfb"
+	arp := ethernet(wire.EtherTypeARP, 42)
+	copy(arp[14:], []byte{0, 1, 8, 0, 6, 4, 0, 1})
+	copy(arp[28:], p.Src[:])
+	copy(arp[38:], p.Dst[:])
+	echo := ipv4(wire.Addr{10, 254, 0, 4}, wire.ProtocolICMP, 64, 98)
+	echo[34] = 8
+	igmp := ipv4(wire.Addr{224, 0, 0, 22}, wire.ProtocolIGMP, 1, 60)
+	igmp[34] = 0x16
+	query := ipv4(wire.Addr{224, 0, 0, 1}, wire.ProtocolIGMP, 1, 60)
+	query[34] = 0x11
+	peer := wire.Map(p.Dst)
+	return append(frames, to(arp, all), echo, to(igmp, group), to(query, group), ipv4(p.Dst, wire.ProtocolUDP, 1, 80), ipv4(p.Dst, wire.ProtocolUDP, 2, 1514),
+		ipv4(wire.Addr{10, 254, 0, 2}, wire.ProtocolUDP, 1, 80), ipv4(wire.Addr{8, 8, 8, 8}, 6, 64, 80),
+		to(ipv4(wire.Addr{224, 0, 0, 251}, wire.ProtocolUDP, 255, 300), group), to(ipv4(wire.Addr{255, 255, 255, 255}, wire.ProtocolUDP, 64, 1514), all),
+		ipv6(peer, wire.ProtocolUDP, 64), ipv6(peer, wire.ProtocolUDP, 1), ipv6(peer, 44, 2), ipv6(wire.Map(wire.Addr{10, 254, 0, 3}), wire.ProtocolICMPv6, 64, 128),
+		ipv6(wire.Map(wire.Addr{10, 9, 9, 9}), wire.ProtocolUDP, 64), to(ipv6(wire.Addr6{0: 0xff, 1: 2, 15: 0xfb}, wire.ProtocolUDP, 255), group6),
+		to(ipv6(wire.Addr6{0: 0xff, 1: 2, 15: 0x16}, 0, 1, 58, 0, 5, 2, 0, 0, 1, 0, 143), group6),
+		to(ipv6(wire.Addr6{0: 0xff, 1: 2, 15: 1}, wire.ProtocolICMPv6, 255, append([]byte{135, 0, 0, 0, 0, 0, 0, 0}, peer[:]...)...), group6))
 }
 
 // mutate changes some of a frame.

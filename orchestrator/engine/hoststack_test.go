@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// programs is a fabric with programs on its hosts, driven in virtual time, on the wasm plane.
+type programs struct {
+	testing.TB
+	*Engine
+}
+
+func newPrograms(t testing.TB, topology string, set func(*switchagent.Settings)) *programs {
+	t.Helper()
+	plan := parsePlan(t, topology)
+	sw, hosts := switchagent.Default(), hostagent.Default()
+	if set != nil {
+		set(&sw)
+	}
+	features := Features{Live: true, Reroute: true}
+	plane, err := OpenWasmPlane(plan, features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([]*switchagent.Settings, len(plan.Switch))
+	for i := range all {
+		all[i] = &sw
+	}
+	e := newEngine(t, Config{Plan: plan, Plane: plane, Switches: all, Hosts: &hosts, Features: features, Seed: 3})
+	e.Start()
+	t.Cleanup(func() {
+		for _, v := range e.Check() {
+			t.Error(v)
+		}
+		if err := plane.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &programs{t, e}
+}
+
+// send has a host's program send a frame to its switch's port, and drives the fabric until nothing moves.
+func (p *programs) send(host string, frame []byte) {
+	p.Helper()
+	p.offer(host, frame)
+	p.drive()
+}
+
+func (p *programs) offer(host string, frame []byte) {
+	p.Helper()
+	port := &p.plan.Ports[p.plan.NodeByName(host).Ports[0]]
+	wire.Ethernet(frame).SetSrc(port.MAC)
+	if frame[0]&1 == 0 {
+		wire.Ethernet(frame).SetDst(p.plan.Ports[port.Peer].MAC)
+	}
+	if !p.Offer(int(port.ID), frame, true, p.Now()) {
+		p.Fatalf("%s has no port", host)
+	}
+}
+
+func (p *programs) drive() {
+	p.Helper()
+	for end := p.Now() + vtime.Millisecond; p.Next() <= end; {
+		if err := p.Step(p.Next()); err != nil {
+			p.Fatal(err)
+		}
+	}
+}
+
+// delivered is what has gone up each host's stack.
+func (p *programs) delivered() (frames []int64) {
+	for i := range p.plan.Interfaces {
+		frames = append(frames, p.HostStack(i).Delivered.Frames)
+	}
+	return frames
+}
+
+// datagram is UDP from a host of the fabric.
+func (p *programs) datagram(from string, to wire.Addr, tos, ttl uint8, n int) []byte {
+	f := make([]byte, n)
+	wire.Ethernet(f).SetType(wire.EtherTypeIPv4)
+	f[14], f[15], f[22], f[23] = 0x45, tos, ttl, wire.ProtocolUDP
+	binary.BigEndian.PutUint16(f[16:], uint16(n-14))
+	src := p.plan.NodeByName(from).Addr.As4()
+	copy(f[26:], src[:])
+	copy(f[30:], to[:])
+	wire.IPv4(f[14:]).UpdateChecksum()
+	return f
+}
+
+func (p *programs) multicast(from string, tos uint8, n int) []byte {
+	f := p.datagram(from, wire.Addr{224, 0, 0, 251}, tos, 1, n)
+	copy(f, "\x01\x00\x5e\x00\x00\xfb")
+	return f
+}
+
+func (p *programs) want(what string, want ...int64) {
+	p.Helper()
+	got := p.delivered()
+	for i := range want {
+		if got[i] != want[i] {
+			p.Errorf("%s: hosts got %v frames, want %v", what, got, want)
+			return
+		}
+	}
+}
+
+const square = "leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 2}"
+
+// What is for all gets to every other host once, however many ways there are, also as links go and come.
+func TestFloodReachesAllOnce(t *testing.T) {
+	p := newPrograms(t, square, nil)
+	p.send("h0", p.multicast("h0", 0, 300))
+	p.want("multicast", 0, 1, 1, 1)
+	p.send("h3", p.multicast("h3", 0, 1514))
+	p.want("from the other leaf", 1, 2, 2, 1)
+	sent := p.HostStack(0)
+	if sent.Sent.Frames != 1 || sent.Taken != 1 || sent.Refused != 0 {
+		t.Errorf("h0's program has %+v", sent)
+	}
+	leaf0 := p.plan.NodeByName("leaf0")
+	for _, id := range leaf0.Ports {
+		if p.plan.PeerNode(id).Name != "spine0" {
+			continue
+		}
+		for _, up := range []bool{false, true} {
+			if err := p.SetLink(int(id), up); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Reroute(); err != nil {
+				t.Fatal(err)
+			}
+			before := p.delivered()
+			p.send("h1", p.multicast("h1", 0, 300))
+			p.want("with another tree", before[0]+1, before[1], before[2]+1, before[3]+1)
+		}
+	}
+}
+
+// Hosts without a way between them do not hear of each other.
+func TestFloodKeepsToItsPlane(t *testing.T) {
+	p := newPrograms(t, "planes: {planes: 2, spines: 1, leaves: 2, hosts_per_leaf: 1}", nil)
+	p.send("h0", p.multicast("h0", 0, 300))
+	p.want("multicast", 0, 1, 0, 0) // interfaces: the first ports, then the second
+}
+
+// Who is in a group is nobody's business until a host asks.
+func TestMembershipReports(t *testing.T) {
+	p := newPrograms(t, square, nil)
+	igmp := func(from string, kind byte) []byte {
+		f := p.multicast(from, 0xc0, 60)
+		f[23], f[34] = wire.ProtocolIGMP, kind
+		return f
+	}
+	p.send("h0", igmp("h0", 0x16))
+	p.want("a report", 0, 0, 0, 0)
+	p.send("h1", igmp("h1", 0x11))
+	p.want("a query", 1, 0, 1, 1)
+	p.send("h0", igmp("h0", 0x16))
+	p.want("a report that was asked for", 1, 1, 2, 2)
+}
+
+// A queue takes no more copies than its limit, of a lossless priority neither, and nobody is paused for them: the invariants hold.
+func TestFloodOfFloods(t *testing.T) {
+	p := newPrograms(t, square, func(s *switchagent.Settings) { s.LossyLimit = 20_000 })
+	for range 200 {
+		for _, host := range []string{"h0", "h1", "h2"} {
+			p.offer(host, p.multicast(host, 3<<5, 1514))
+		}
+	}
+	p.drive()
+	got := p.delivered()
+	if got[3] < 200 || got[3] >= 600 || p.Refused == 0 {
+		t.Errorf("hosts got %v, %d were refused", got, p.Refused)
+	}
+	for i := range p.plan.Ports {
+		if n := p.State().Ports[i].PausesSent; n != 0 {
+			t.Errorf("%s has sent %d PAUSEs", p.plan.Ports[i].Name, n)
+		}
+	}
+}
+
+// Each switch on the way answers the packet whose TTL runs out there, and its own address.
+func TestSwitchesAnswer(t *testing.T) {
+	p := newPrograms(t, square, nil)
+	to := p.plan.NodeByName("h3").Addr.As4()
+	for ttl := uint8(1); ttl <= 3; ttl++ {
+		p.send("h0", p.datagram("h0", to, 0, ttl, 80))
+		p.want("TTL", int64(ttl), 0, 0, 0)
+	}
+	p.send("h0", p.datagram("h0", to, 0, 4, 80))
+	p.want("to the end", 3, 0, 0, 1)
+	for i := range p.plan.Switch { // UDP: a port that is not there
+		p.send("h0", p.datagram("h0", p.plan.SwitchAddress(i).As4(), 0, 9, 80))
+		p.want(p.plan.Nodes[p.plan.Switch[i]].Name, int64(4+i), 0, 0, 1)
+	}
+	p.send("h0", p.datagram("h0", wire.Addr{10, 254, 0, 5}, 0, 9, 80))
+	p.want("no such switch", 8, 0, 0, 1)
+	if o := p.HostStack(0); o.Sent.Frames != 9 || o.Taken != 4 || o.Refused != 4 {
+		t.Errorf("h0's program has %+v", o)
+	}
+}
+
+// A frame to an address of the fabric's switches that nobody has ends at the first.
+func TestNobodysAddress(t *testing.T) {
+	p := newPrograms(t, square, nil)
+	for range 1000 {
+		p.offer("h0", p.datagram("h0", wire.Addr{10, 254, 255, 255}, 0, 255, 60))
+	}
+	p.drive()
+	if p.Built > 1000 || p.Hops > 4000 {
+		t.Errorf("%d answers, %d hops", p.Built, p.Hops)
+	}
+	if p.State().Pass.Verdict == ebpf.VerdictNone {
+		t.Error("no pass was made")
+	}
+}
