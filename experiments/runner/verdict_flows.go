@@ -8,18 +8,26 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // judgeStopped says which flows have stopped for good, or had not ended as a run did that was to see to it.
 func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock bool) {
 	s, open := r.Scenario, r.unexpected(sum)
 	drained := s.Drain && open > 0
+	cutOff, text := r.cutOff()
 	switch {
 	case drained && deadlock:
 		v.Worsen(measure.Fail, "%s never ended: they have stopped for good (the deadlock holds them up)", flowCount(open))
 	case drained && r.engine.Now() >= s.Duration+s.DrainLimit:
-		v.Worsen(measure.Fail, "%d of %s had not ended %v after the duration, when drain_limit ended the run%s: a longer drain_limit, if they only need the time",
-			open, flowCount(sum.Flows.Count), s.DrainLimit, r.lost(sum))
+		why := "a longer drain_limit, if they only need the time"
+		if cutOff > 0 {
+			why = text
+		}
+		if cutOff > 0 && cutOff < open {
+			why += "; a longer drain_limit, if others only need the time"
+		}
+		v.Worsen(measure.Fail, "%d of %s had not ended %v after the duration, when drain_limit ended the run%s: %s", open, flowCount(sum.Flows.Count), s.DrainLimit, r.lost(sum), why)
 	case r.engine.Misled() > 0 && (drained || len(r.stopped) > 0):
 		v.Worsen(measure.Fail, "%s never ended: of %d of them the congestion control said what cannot be sent", flowCount(max(open, len(r.stopped))), r.engine.Misled())
 	case len(r.stopped) > 0:
@@ -30,15 +38,58 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 			size = f.Size.String()
 		}
 		remedy := ": set host.retransmit_timeout"
-		if sum.Drops.Lossless > 0 {
+		switch {
+		case cutOff > 0:
+			remedy = ": " + text
+		case sum.Drops.Lossless > 0:
 			remedy = "" // nothing should have been lost
 		}
 		v.Worsen(measure.Fail, "%s stopped for good: nothing of them is in flight, and no timer will send again%s; the first is flow %d, %s to %s, with %v of %s delivered%s",
 			haveFlows(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
 	case drained:
-		v.Worsen(measure.Fail, "%s never ended: they have stopped for good%s: a host that sends PAUSE without end, or a link that stays down, stops flows",
-			flowCount(open), r.lost(sum))
+		why := "a host that sends PAUSE without end, or a link that stays down, stops flows"
+		if cutOff > 0 {
+			why = text
+		}
+		v.Worsen(measure.Fail, "%s never ended: they have stopped for good%s: %s", flowCount(open), r.lost(sum), why)
 	}
+}
+
+// cutOff counts the flows that have begun, are to end, and cannot get on, since links are down; and says of the first where.
+func (r *runner) cutOff() (count int, text string) {
+	if len(r.Scenario.Faults) == 0 {
+		return 0, ""
+	}
+	plan, flows := r.Scenario.Topology, r.engine.Flows()
+	seen := map[int]bool{}
+	for i := range flows {
+		of := r.Flow(i)
+		f := &r.Scenario.Flows[of]
+		if flows[i].Sender == nil || flows[i].Finished != vtime.Never || f.Size == 0 || f.ExpectUnfinished || seen[of] {
+			continue
+		}
+		c, found := r.engine.CutOff(i)
+		if !found {
+			continue
+		}
+		if seen[of] = true; len(seen) > 1 {
+			continue
+		}
+		where := "its packets go by " + scenario.PortLabel(plan, c.Port) + ", whose link is down"
+		if c.NoRoute {
+			where = fmt.Sprintf("no route leads from %s to %s", plan.Nodes[c.At].Name, scenario.PortLabel(plan, c.Port))
+			if !r.engine.LinkUp(int(c.Port)) {
+				where += ", whose link is down"
+			}
+		} else if c.Back {
+			where = strings.Replace(where, "its packets go", "its ACKs go", 1)
+		}
+		text = fmt.Sprintf("flow %d (%s), %s to %s, cannot get on: %s", of, f.Tag, plan.EndName(f.Source, f.Pair.From), plan.EndName(f.Destination, f.Pair.To), where)
+	}
+	if len(seen) > 1 {
+		text = fmt.Sprintf("%d of them cannot get on, the first is %s", len(seen), strings.Replace(text, ", cannot get on", "", 1))
+	}
+	return len(seen), text
 }
 
 // judgeFlows says which flows the run was too short for.
@@ -65,8 +116,14 @@ func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 	if n := sum.Flows.Unfinished.NotStarted; n > 0 {
 		late = fmt.Sprintf(", %d of them not even started", n)
 	}
-	v.Worsen(measure.Warn, "duration too short: %d of %s unfinished at %v%s%s%s: a longer duration, or drain: true (and expect_unfinished: true on flows that are to outlast the run)",
-		open, flowCount(sum.Flows.Count), r.engine.Now(), late, r.lost(sum), of)
+	remedy := "a longer duration, or drain: true (and expect_unfinished: true on flows that are to outlast the run)"
+	if cutOff, text := r.cutOff(); cutOff >= open {
+		v.Worsen(measure.Warn, "%d of %s unfinished at %v%s%s: %s", open, flowCount(sum.Flows.Count), r.engine.Now(), r.lost(sum), of, text)
+		return
+	} else if cutOff > 0 {
+		remedy = text + "; for the others " + remedy
+	}
+	v.Worsen(measure.Warn, "duration too short: %d of %s unfinished at %v%s%s%s: %s", open, flowCount(sum.Flows.Count), r.engine.Now(), late, r.lost(sum), of, remedy)
 }
 
 // unexpected is how many flows with a size have not ended though the scenario does not say that they may.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,6 +176,54 @@ drain: true
 	again := verdictOf(t, dead, "none", "drain_limit=20ms")
 	if again.Fingerprint != sum.Fingerprint {
 		t.Error("the same run came to something else")
+	}
+}
+
+// TestCutOff: the verdict names the flow that a dead port stops, and where it stops.
+func TestCutOff(t *testing.T) {
+	const rails = `
+topology: {rail: {rails: 2, groups: 2, hosts_per_group: 2, spines: 2, rate: 10Gbps}}
+switch: {pfc: {priorities: []}}
+expect_unused: [controller]
+flows:
+  - {tag: one, from: h0.1, to: h2.1, size: 1MB}
+  - {tag: two, from: h0.2, to: h2.2, size: 1MB}
+faults: [{name: cut, at: 100us, link: "h2:leaf2", down: true, reroute: 50us}]
+duration: 2ms
+`
+	const limit, one = "1 of 2 flows had not ended 10ms after the duration, when drain_limit ended the run (", "): flow 0 (one), h0.1 to h2.1, cannot get on: "
+	for _, c := range []struct {
+		sets   []string
+		status measure.Status
+		want   []string
+	}{
+		{nil, measure.Fail, []string{limit, one + "no route leads from leaf2 to h2:leaf2, whose link is down"}},
+		{[]string{"faults.cut.reroute=never"}, measure.Fail, []string{limit, one + "its packets go by leaf2:h2, whose link is down"}},
+		{[]string{"switch.load_balancing.mode=spray"}, measure.Fail, []string{limit, one + "no route leads from leaf2 to h2:leaf2, whose link is down"}},
+		{[]string{"faults.cut.link=h0:leaf0", "faults.cut.reroute=never"}, measure.Fail, []string{one + "its packets go by h0:leaf0, whose link is down"}},
+		{[]string{"faults.+={at: 90us, link: \"h0:leaf1\", down: true}"}, measure.Fail, []string{
+			"2 of 2 flows", "2 of them cannot get on, the first is flow 0 (one), h0.1 to h2.1: no route",
+		}},
+		{[]string{"host.retransmit_timeout=50ms"}, measure.Fail, []string{limit, "cannot get on"}},
+		{[]string{"drain=false"}, measure.Warn, []string{"1 of 2 flows unfinished at 2ms (", "so FCTs are of the other 1 alone: flow 0 (one), h0.1 to h2.1, cannot get on: no route"}},
+		{[]string{"faults.cut={at: 100us, link: \"h2:leaf2\", down: true, for: 1ms}"}, measure.Pass, nil},
+	} {
+		for _, recovery := range []string{"selective", "go-back-n"} {
+			sets := append([]string{"host.recovery=" + recovery}, c.sets...)
+			if !slices.Contains(sets, "drain=false") {
+				sets = append(sets, "drain=true", "drain_limit=10ms")
+			}
+			v := verdictOf(t, rails, "none", sets...).Verdict
+			text := strings.Join(v.Messages, "; ")
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%v %s: %s, want %q", c.sets, recovery, text, want)
+				}
+			}
+			if v.Status != c.status {
+				t.Errorf("%v %s: %+v, want %s", c.sets, recovery, v, c.status)
+			}
+		}
 	}
 }
 
