@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -22,5 +23,23 @@ func TestRails(t *testing.T) {
 	}
 	if got := most("rails-plain"); got < 1.9 {
 		t.Errorf("over a plain leaf-spine no flow takes more than %.3f times the time alone, want 2 or more", got)
+	}
+}
+
+// TestRepairsOfSecondPorts: what the NICs of hosts' second ports repair is counted as that of the first ones.
+func TestRepairsOfSecondPorts(t *testing.T) {
+	const rails = `
+topology: {rail: {rails: 2, groups: 2, hosts_per_group: 2, spines: 2, rate: 10Gbps}}
+expect_unused: [pfc, controller]
+flows: [{from: h0.2, to: h2.2, size: 1MB}]
+duration: 10ms
+`
+	sum := verdictOf(t, rails, "none", "host.recovery=selective", "faults=[{at: 100us, link: \"h0:leaf1\", loss: 5%}, {at: 700us, for: 2ms, link: \"h0:leaf1\", down: true}]")
+	if of := sum.Recovery; of == nil || of.Timeouts == 0 || of.Naks == 0 {
+		t.Errorf("%+v, want timeouts and NAKs", of)
+	}
+	sum = verdictOf(t, rails, "none", "switch.load_balancing.mode=spray", "flows.+={from: h1.2, to: h3.2, size: 1MB}")
+	if text := strings.Join(sum.Verdict.Notes, "; "); !strings.Contains(text, "packets of a flow overtook each other: ") || strings.Contains(text, " 0 NAKs") {
+		t.Errorf("notes %q, want one of packets that overtook each other", text)
 	}
 }

@@ -42,7 +42,7 @@ func (r *runner) summariseRecovery(sum *measure.Summary) {
 	if !r.recovers() {
 		return
 	}
-	for i := range plan.Hosts {
+	for i := range plan.Interfaces {
 		n := e.NIC(i)
 		of.Timeouts, of.Naks, of.Duplicates = of.Timeouts+n.Timeouts, of.Naks+n.NaksSent, of.Duplicates+n.Duplicates
 	}

@@ -51,10 +51,10 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	return v
 }
 
-// noteReordering says what the packets that overtook each other cost flows of either recovery.
+// noteReordering says what the packets that overtook each other cost flows of go-back-N.
 func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 	var late, naks, again int64
-	for i := range r.Scenario.Topology.Hosts {
+	for i := range r.Scenario.Topology.Interfaces {
 		n := r.engine.NIC(i)
 		late, naks = late+n.OutOfOrder, naks+n.NaksSent
 	}
@@ -63,11 +63,6 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 		again += flows[i].Retransmitted()
 	}
 	if !r.Scenario.Topology.Balancing.Moving || r.Scenario.Host.Recovery != hostagent.GoBackN || late == 0 || sum.Drops.Frames > 0 {
-		return
-	}
-	if sum.Recovery != nil && r.Scenario.Host.Recovery == hostagent.SelectiveRepeat {
-		v.Note("packets of a flow overtook each other, by up to %d: %d came out of order and were placed; no frame was lost, and %v sent again for nothing: host.selective.reorder "+
-			"says how far a packet may be overtaken before it is taken for lost", sum.Recovery.Extent, late, units.Bytes(again))
 		return
 	}
 	v.Note("packets of a flow overtook each other: %d came out of order, which go-back-N takes for loss: %d NAKs, %v sent again, and no frame was lost",
