@@ -24,6 +24,21 @@ GENERATED = ebpf/types_bpfel.go ebpf/kernel/*_bpfel.go ebpf/kernel/*_bpfel.o ebp
 build: ## build bin/pausenet (the default)
 	$(GO) build $(BUILDFLAGS) -o bin/pausenet ./cmd/pausenet
 
+# They take the place of libibverbs and librdmacm for programs on hosts of live fabrics, which find them beside the program.
+VERBS_C = $(sort $(wildcard verbs/c/*.c verbs/c/*.h verbs/c/*.map))
+VERBS_FLAGS = -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -Wl,-z,defs
+RDMACM_C = $(wildcard verbs/c/cm*.c)
+
+.PHONY: verbs
+verbs: bin/verbs/librdmacm.so.1 ## build bin/verbs, the libraries for RDMA programs on hosts of live fabrics (needs gcc, libibverbs-dev, librdmacm-dev)
+
+bin/verbs/libibverbs.so.1: $(VERBS_C)
+	@mkdir -p bin/verbs
+	$(CC) $(VERBS_FLAGS) -Wl,-soname,libibverbs.so.1 -Wl,--version-script=verbs/c/libibverbs.map -o $@ $(filter-out $(RDMACM_C),$(filter %.c,$(VERBS_C))) -lpthread
+
+bin/verbs/librdmacm.so.1: $(VERBS_C) bin/verbs/libibverbs.so.1
+	$(CC) $(VERBS_FLAGS) -Wl,-soname,librdmacm.so.1 -Wl,--version-script=verbs/c/librdmacm.map -o $@ $(RDMACM_C) bin/verbs/libibverbs.so.1 -lpthread
+
 .PHONY: run
 run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-burst/report.html
 	bin/pausenet run dcon-burst
@@ -59,7 +74,7 @@ check-fmt: ## list Go files that are not formatted
 
 .PHONY: check-fmt-c
 check-fmt-c: ## list C files that are not formatted (needs clang-format 14)
-	clang-format-14 --dry-run -Werror ebpf/c/*.[ch]
+	clang-format-14 --dry-run -Werror ebpf/c/*.[ch] verbs/c/*.[ch]
 
 .PHONY: vet
 vet: ## run go vet

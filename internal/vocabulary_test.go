@@ -57,6 +57,8 @@ var vocabulary = []term{
 	{was: "rooms|room of", now: "package"},
 	{was: "fence|fences|fenced", now: "import rule", but: []exception{
 		{"internal/links_test.go", "fenced"}, // code in Markdown
+		{"verbs/c/", "FENCE"},                // a flag of work requests (IBTA volume 1 section 10.8.3.3)
+		{"orchestrator/verbs/", "Fence"},     // the same
 	}},
 	{was: "rim|rims", now: "target-specific entry points"},
 	{was: "innocent|innocents", now: "note_uncongested"},

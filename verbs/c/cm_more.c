@@ -1,0 +1,234 @@
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/rdma_cma.h>
+#include <rdma/rsocket.h>
+
+#include "library.h"
+
+static int refuse(int error)
+{
+	errno = error;
+	return -1;
+}
+
+EXPORT const char *rdma_event_str(enum rdma_cm_event_type event)
+{
+	static const char *const names[] = {
+		"RDMA_CM_EVENT_ADDR_RESOLVED", "RDMA_CM_EVENT_ADDR_ERROR", "RDMA_CM_EVENT_ROUTE_RESOLVED", "RDMA_CM_EVENT_ROUTE_ERROR",
+		"RDMA_CM_EVENT_CONNECT_REQUEST", "RDMA_CM_EVENT_CONNECT_RESPONSE", "RDMA_CM_EVENT_CONNECT_ERROR", "RDMA_CM_EVENT_UNREACHABLE",
+		"RDMA_CM_EVENT_REJECTED", "RDMA_CM_EVENT_ESTABLISHED", "RDMA_CM_EVENT_DISCONNECTED", "RDMA_CM_EVENT_DEVICE_REMOVAL",
+		"RDMA_CM_EVENT_MULTICAST_JOIN", "RDMA_CM_EVENT_MULTICAST_ERROR", "RDMA_CM_EVENT_ADDR_CHANGE", "RDMA_CM_EVENT_TIMEWAIT_EXIT"};
+	return (unsigned int)event < sizeof(names) / sizeof(names[0]) ? names[event] : "UNKNOWN EVENT";
+}
+
+EXPORT __be16 rdma_get_src_port(struct rdma_cm_id *cm)
+{
+	return cm->route.addr.src_sin.sin_port;
+}
+
+EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *cm)
+{
+	return cm->route.addr.dst_sin.sin_port;
+}
+
+EXPORT int rdma_set_option(struct rdma_cm_id *cm, int level, int name, void *value, size_t length)
+{
+	(void)cm;
+	(void)value;
+	(void)length;
+	/* What concerns a socket of the kernel's, or packets of the connection manager, has nothing to concern here. */
+	if (level == RDMA_OPTION_ID && (name == RDMA_OPTION_ID_REUSEADDR || name == RDMA_OPTION_ID_AFONLY || name == RDMA_OPTION_ID_TOS || name == RDMA_OPTION_ID_ACK_TIMEOUT))
+		return 0;
+	return refuse(ENOSYS);
+}
+
+static struct sockaddr *copy(const struct sockaddr *a, socklen_t length)
+{
+	struct sockaddr *to = malloc(length);
+	if (to)
+		memcpy(to, a, length);
+	return to;
+}
+
+EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints, struct rdma_addrinfo **out)
+{
+	struct addrinfo want = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
+	int passive = hints && hints->ai_flags & RAI_PASSIVE;
+	if (passive)
+		want.ai_flags |= AI_PASSIVE;
+	if (hints && hints->ai_flags & RAI_NUMERICHOST)
+		want.ai_flags |= AI_NUMERICHOST;
+	if (!node && !service)
+		return refuse(EINVAL);
+	int error = getaddrinfo(node, service, &want, &found);
+	if (error)
+		return error;
+	struct rdma_addrinfo *r = calloc(1, sizeof(*r));
+	if (!r) {
+		freeaddrinfo(found);
+		return refuse(ENOMEM);
+	}
+	r->ai_family = AF_INET;
+	r->ai_qp_type = IBV_QPT_RC;
+	r->ai_port_space = hints && hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
+	if (passive) {
+		r->ai_flags = RAI_PASSIVE;
+		r->ai_src_addr = copy(found->ai_addr, found->ai_addrlen);
+		r->ai_src_len = found->ai_addrlen;
+	} else {
+		r->ai_dst_addr = copy(found->ai_addr, found->ai_addrlen);
+		r->ai_dst_len = found->ai_addrlen;
+		if (hints && hints->ai_src_addr) {
+			r->ai_src_addr = copy(hints->ai_src_addr, hints->ai_src_len);
+			r->ai_src_len = hints->ai_src_len;
+		}
+	}
+	freeaddrinfo(found);
+	*out = r;
+	return 0;
+}
+
+EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *r)
+{
+	while (r) {
+		struct rdma_addrinfo *next = r->ai_next;
+		free(r->ai_src_addr);
+		free(r->ai_dst_addr);
+		free(r);
+		r = next;
+	}
+}
+
+EXPORT int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *r, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct rdma_cm_id *cm;
+	if (rdma_create_id(NULL, &cm, NULL, (enum rdma_port_space)r->ai_port_space))
+		return -1;
+	int bad;
+	if (r->ai_flags & RAI_PASSIVE) {
+		bad = rdma_bind_addr(cm, r->ai_src_addr);
+		if (!bad && attr) { /* for the ids of its requests */
+			cm->pd = pd;
+			cm->context = malloc(sizeof(*attr));
+			if (cm->context)
+				memcpy(cm->context, attr, sizeof(*attr));
+		}
+	} else {
+		bad = rdma_resolve_addr(cm, r->ai_src_addr, r->ai_dst_addr, 2000) || rdma_resolve_route(cm, 2000);
+		if (!bad && attr)
+			bad = rdma_create_qp(cm, pd, attr);
+	}
+	if (bad) {
+		int error = errno;
+		rdma_destroy_id(cm);
+		return refuse(error);
+	}
+	*out = cm;
+	return 0;
+}
+
+EXPORT void rdma_destroy_ep(struct rdma_cm_id *cm)
+{
+	if (cm->qp)
+		rdma_destroy_qp(cm);
+	rdma_destroy_id(cm);
+}
+
+EXPORT int rdma_get_request(struct rdma_cm_id *listener, struct rdma_cm_id **out)
+{
+	struct rdma_cm_event *event;
+	struct ibv_qp_init_attr attr;
+	if (rdma_get_cm_event(listener->channel, &event))
+		return -1;
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
+		rdma_ack_cm_event(event);
+		return refuse(EINVAL);
+	}
+	struct rdma_cm_id *cm = event->id;
+	cm->context = NULL;
+	if (listener->context) {
+		memcpy(&attr, listener->context, sizeof(attr));
+		if (rdma_create_qp(cm, listener->pd, &attr)) {
+			rdma_ack_cm_event(event);
+			rdma_reject(cm, NULL, 0);
+			rdma_destroy_id(cm);
+			return -1;
+		}
+	}
+	cm->event = event;
+	if (rdma_migrate_id(cm, NULL))
+		return -1;
+	*out = cm;
+	return 0;
+}
+
+EXPORT int rdma_create_srq(struct rdma_cm_id *cm, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	if (!pd)
+		pd = cm->pd = cm->pd ? cm->pd : ibv_alloc_pd(cm->verbs);
+	cm->srq = pd ? ibv_create_srq(pd, attr) : NULL;
+	return cm->srq ? 0 : -1;
+}
+
+EXPORT int rdma_create_srq_ex(struct rdma_cm_id *cm, struct ibv_srq_init_attr_ex *attr)
+{
+	(void)cm;
+	(void)attr;
+	return refuse(EOPNOTSUPP);
+}
+
+EXPORT void rdma_destroy_srq(struct rdma_cm_id *cm)
+{
+	if (cm->srq)
+		ibv_destroy_srq(cm->srq);
+	cm->srq = NULL;
+}
+
+EXPORT int rdma_join_multicast(struct rdma_cm_id *cm, struct sockaddr *address, void *context)
+{
+	(void)cm;
+	(void)address;
+	(void)context;
+	return refuse(EOPNOTSUPP);
+}
+
+EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *cm, struct rdma_cm_join_mc_attr_ex *attr, void *context)
+{
+	(void)cm;
+	(void)attr;
+	(void)context;
+	return refuse(EOPNOTSUPP);
+}
+
+EXPORT int rdma_leave_multicast(struct rdma_cm_id *cm, struct sockaddr *address)
+{
+	(void)cm;
+	(void)address;
+	return refuse(EOPNOTSUPP);
+}
+
+EXPORT int rdma_set_local_ece(struct rdma_cm_id *cm, struct ibv_ece *ece)
+{
+	(void)cm;
+	(void)ece;
+	return refuse(EOPNOTSUPP);
+}
+
+EXPORT int rdma_get_remote_ece(struct rdma_cm_id *cm, struct ibv_ece *ece)
+{
+	(void)cm;
+	memset(ece, 0, sizeof(*ece));
+	return 0;
+}
+
+/* Some programs poll their other files by it. */
+EXPORT int rpoll(struct pollfd *files, nfds_t count, int timeout)
+{
+	return poll(files, count, timeout);
+}

@@ -1,0 +1,39 @@
+#include <errno.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Sockets over RDMA (rsocket(7)) are not offered. */
+#define REFUSED(name)               \
+	EXPORT long name(void);     \
+	EXPORT long name(void)      \
+	{                           \
+		errno = EOPNOTSUPP; \
+		return -1;          \
+	}
+
+REFUSED(raccept)
+REFUSED(rbind)
+REFUSED(rclose)
+REFUSED(rconnect)
+REFUSED(rfcntl)
+REFUSED(rgetpeername)
+REFUSED(rgetsockname)
+REFUSED(rgetsockopt)
+REFUSED(riomap)
+REFUSED(riounmap)
+REFUSED(riowrite)
+REFUSED(rlisten)
+REFUSED(rread)
+REFUSED(rreadv)
+REFUSED(rrecv)
+REFUSED(rrecvfrom)
+REFUSED(rrecvmsg)
+REFUSED(rselect)
+REFUSED(rsend)
+REFUSED(rsendmsg)
+REFUSED(rsendto)
+REFUSED(rsetsockopt)
+REFUSED(rshutdown)
+REFUSED(rsocket)
+REFUSED(rwrite)
+REFUSED(rwritev)

@@ -1,0 +1,138 @@
+/* What the files of the two libraries share. */
+#ifndef PAUSENET_LIBRARY_H
+#define PAUSENET_LIBRARY_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "protocol.h"
+
+/* They are macros in verbs.h, for what is compiled against it. */
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+#undef ibv_get_device_list
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* A connection to the server. */
+struct connection {
+	int fd;
+	pthread_mutex_t mutex;
+};
+
+/* Connects to the server of this host; the error is an errno. */
+EXPORT int pausenet_connect(struct connection *c);
+
+/* Sends a request and waits for its reply, whose words behind the status go to reply, its files to files. The result is an errno. */
+EXPORT int pausenet_call(struct connection *c, const uint64_t *request, size_t words, uint64_t *reply, size_t most, int *files, size_t most_files);
+
+/* Takes the reply to a request that was sent already. */
+EXPORT int pausenet_reply(struct connection *c, uint64_t *reply, size_t most, int *files, size_t most_files);
+
+/* A call of words given one by one. */
+#define CALL(c, reply, most, ...) \
+	pausenet_call(c, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), reply, most, NULL, 0)
+
+struct device {
+	struct ibv_device ibv;
+	void *none[32]; /* where providers' own libraries look for what is theirs */
+	unsigned int number;
+	uint32_t address; /* IPv4, as a number */
+	uint32_t mtu;
+	uint64_t rate;
+	uint32_t interface;
+};
+
+struct page {
+	uint32_t completions; /* grows with each of any queue */
+	uint32_t sleepers;
+};
+
+struct context {
+	struct connection connection;
+	struct page *page;
+	struct verbs_context verbs; /* last */
+};
+
+struct pd {
+	struct ibv_pd ibv;
+};
+
+struct mr {
+	struct ibv_mr ibv;
+};
+
+struct entry {
+	uint64_t id;
+	uint32_t status, opcode, length, immediate, qp, source, flags, none;
+	uint64_t more[3];
+};
+
+struct cq {
+	struct ibv_cq_ex ibv;
+	pthread_spinlock_t lock;
+	uint8_t *ring;
+	uint32_t size; /* entries, a power of 2 */
+	size_t bytes;
+	struct entry now; /* of the extended poll */
+};
+
+struct srq {
+	struct ibv_srq ibv;
+	struct ibv_srq_attr attr;
+};
+
+struct qp {
+	struct ibv_qp_ex ibv;
+	struct ibv_qp_attr attr; /* as it was set */
+	struct ibv_qp_init_attr init;
+	bool extended;
+	pthread_mutex_t building; /* of a list of work requests */
+	uint64_t *list;
+	size_t words, last; /* of the list; where its last request begins */
+	uint64_t count;
+	int failed;
+};
+
+static inline struct context *context_of(struct ibv_context *c)
+{
+	return (struct context *)((uint8_t *)c - offsetof(struct context, verbs.context));
+}
+
+static inline struct connection *connection_of(struct ibv_context *c)
+{
+	return &context_of(c)->connection;
+}
+
+static inline struct device *device_of(struct ibv_device *d)
+{
+	return (struct device *)d;
+}
+
+/* Sets errno. */
+static inline void *fail(int error)
+{
+	errno = error;
+	return NULL;
+}
+
+void set_operations(struct verbs_context *v);
+void set_building(struct qp *q);
+
+int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc);
+int notify_cq(struct ibv_cq *cq, int solicited);
+int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size);
+struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+void set_polling(struct cq *q);
+
+#endif

@@ -1,0 +1,579 @@
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "library.h"
+
+static int destroy(struct ibv_context *context, uint32_t handle)
+{
+	return CALL(connection_of(context), NULL, 0, OP_DESTROY, handle);
+}
+
+EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	uint64_t reply[1] = {0};
+	struct pd *p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	int error = CALL(connection_of(context), reply, 1, OP_ALLOC_PD);
+	if (error) {
+		free(p);
+		return fail(error);
+	}
+	p->ibv.context = context;
+	p->ibv.handle = (uint32_t)reply[0];
+	return &p->ibv;
+}
+
+EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	int error = destroy(pd->context, pd->handle);
+	if (!error)
+		free(pd);
+	return error;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
+{
+	uint64_t reply[2] = {0};
+	struct mr *m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	/* What is optional may be left out. */
+	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
+	int error = CALL(connection_of(pd->context), reply, 2, OP_REG_MR, pd->handle, (uintptr_t)address, length, iova, access);
+	if (error) {
+		free(m);
+		return fail(error);
+	}
+	m->ibv = (struct ibv_mr){
+		.context = pd->context,
+		.pd = pd,
+		.addr = address,
+		.length = length,
+		.handle = (uint32_t)reply[0],
+		.lkey = (uint32_t)reply[1],
+		.rkey = (uint32_t)reply[1],
+	};
+	return &m->ibv;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, int access)
+{
+	return ibv_reg_mr_iova2(pd, address, length, iova, (unsigned int)access);
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int access)
+{
+	return ibv_reg_mr_iova2(pd, address, length, (uintptr_t)address, (unsigned int)access);
+}
+
+EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int file, int access)
+{
+	(void)pd;
+	(void)offset;
+	(void)length;
+	(void)iova;
+	(void)file;
+	(void)access;
+	return fail(EOPNOTSUPP);
+}
+
+EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *address, size_t length, int access)
+{
+	(void)mr;
+	(void)flags;
+	(void)pd;
+	(void)address;
+	(void)length;
+	(void)access;
+	errno = EOPNOTSUPP;
+	return IBV_REREG_MR_ERR_INPUT;
+}
+
+EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	int error = destroy(mr->context, mr->handle);
+	if (!error)
+		free(mr);
+	return error;
+}
+
+/* A channel as programs know it, and its handle. */
+struct channel {
+	struct ibv_comp_channel ibv;
+	uint32_t handle;
+};
+
+EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	uint64_t request = OP_CHANNEL, reply[1] = {0};
+	int file = -1;
+	struct channel *c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	int error = pausenet_call(connection_of(context), &request, 1, reply, 1, &file, 1);
+	if (error) {
+		free(c);
+		return fail(error);
+	}
+	c->ibv.context = context;
+	c->ibv.fd = file;
+	c->handle = (uint32_t)reply[0];
+	return &c->ibv;
+}
+
+EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	struct channel *c = (struct channel *)channel;
+	if (channel->refcnt > 0)
+		return EBUSY;
+	int error = destroy(channel->context, c->handle);
+	if (error)
+		return error;
+	close(channel->fd);
+	free(c);
+	return 0;
+}
+
+struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
+{
+	struct channel *channel = (struct channel *)attr->channel;
+	uint64_t reply[2] = {0};
+	int file = -1;
+	if (attr->cqe < 1 || attr->cqe >= MAX_CQE || attr->comp_vector != 0)
+		return fail(EINVAL);
+	if (attr->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS)
+		return fail(EOPNOTSUPP);
+	struct cq *q = calloc(1, sizeof(*q));
+	if (!q)
+		return NULL;
+	uint64_t request[] = {OP_CREATE_CQ, attr->cqe, channel ? channel->handle : 0, (uintptr_t)q};
+	int error = pausenet_call(connection_of(context), request, 4, reply, 2, &file, 1);
+	if (error) {
+		free(q);
+		return fail(error);
+	}
+	q->size = (uint32_t)reply[1];
+	q->bytes = RING_HEADER + (size_t)q->size * RING_ENTRY;
+	q->ring = mmap(NULL, q->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	error = errno;
+	close(file);
+	if (q->ring == MAP_FAILED) {
+		destroy(context, (uint32_t)reply[0]);
+		free(q);
+		return fail(error);
+	}
+	pthread_spin_init(&q->lock, PTHREAD_PROCESS_PRIVATE);
+	q->ibv.context = context;
+	q->ibv.channel = attr->channel;
+	q->ibv.cq_context = attr->cq_context;
+	q->ibv.handle = (uint32_t)reply[0];
+	q->ibv.cqe = (int)q->size - 1;
+	pthread_mutex_init(&q->ibv.mutex, NULL);
+	pthread_cond_init(&q->ibv.cond, NULL);
+	set_polling(q);
+	if (attr->channel) {
+		pthread_mutex_lock(&context->mutex);
+		attr->channel->refcnt++;
+		pthread_mutex_unlock(&context->mutex);
+	}
+	return &q->ibv;
+}
+
+EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe > 0 ? (uint32_t)cqe : 0,
+		.cq_context = cq_context,
+		.channel = channel,
+		.comp_vector = (uint32_t)vector,
+	};
+	return (struct ibv_cq *)create_cq_ex(context, &attr);
+}
+
+EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	return cqe <= cq->cqe ? 0 : EOPNOTSUPP;
+}
+
+EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	struct cq *q = (struct cq *)cq;
+	int error = destroy(cq->context, cq->handle);
+	if (error)
+		return error;
+	if (cq->channel) {
+		pthread_mutex_lock(&cq->context->mutex);
+		cq->channel->refcnt--;
+		pthread_mutex_unlock(&cq->context->mutex);
+	}
+	munmap(q->ring, q->bytes);
+	free(q);
+	return 0;
+}
+
+/* next reads a message of a channel, of so many words at least. */
+static int next(int fd, uint64_t *words, size_t count)
+{
+	ssize_t n;
+	do
+		n = recv(fd, words, count * sizeof(uint64_t), 0);
+	while (n < 0 && errno == EINTR);
+	if (n >= 0 && n < (ssize_t)(count * sizeof(uint64_t)))
+		errno = EIO;
+	return n == (ssize_t)(count * sizeof(uint64_t)) ? 0 : -1;
+}
+
+EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
+{
+	uint64_t cookie;
+	if (next(channel->fd, &cookie, 1))
+		return -1;
+	*cq = (struct ibv_cq *)(uintptr_t)cookie;
+	*cq_context = (*cq)->cq_context;
+	return 0;
+}
+
+EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int events)
+{
+	pthread_mutex_lock(&cq->mutex);
+	cq->comp_events_completed += events;
+	pthread_mutex_unlock(&cq->mutex);
+}
+
+EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	uint64_t words[2];
+	if (next(context->async_fd, words, 2))
+		return -1;
+	event->event_type = (enum ibv_event_type)words[0];
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		event->element.cq = (struct ibv_cq *)(uintptr_t)words[1];
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		event->element.srq = (struct ibv_srq *)(uintptr_t)words[1];
+		break;
+	default:
+		event->element.qp = (struct ibv_qp *)(uintptr_t)words[1];
+	}
+	return 0;
+}
+
+EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+}
+
+EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	uint64_t reply[1] = {0};
+	if (attr->attr.max_wr > MAX_WORK || attr->attr.max_sge > MAX_SGE)
+		return fail(EINVAL);
+	struct srq *s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	int error = CALL(connection_of(pd->context), reply, 1, OP_CREATE_SRQ, pd->handle, attr->attr.max_wr, (uintptr_t)s);
+	if (error) {
+		free(s);
+		return fail(error);
+	}
+	s->ibv.context = pd->context;
+	s->ibv.srq_context = attr->srq_context;
+	s->ibv.pd = pd;
+	s->ibv.handle = (uint32_t)reply[0];
+	s->attr = attr->attr;
+	pthread_mutex_init(&s->ibv.mutex, NULL);
+	pthread_cond_init(&s->ibv.cond, NULL);
+	return &s->ibv;
+}
+
+EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	struct srq *s = (struct srq *)srq;
+	if (mask & ~IBV_SRQ_LIMIT)
+		return EOPNOTSUPP;
+	int error = CALL(connection_of(srq->context), NULL, 0, OP_MODIFY_SRQ, srq->handle, attr->srq_limit);
+	if (!error)
+		s->attr.srq_limit = attr->srq_limit;
+	return error;
+}
+
+EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	*attr = ((struct srq *)srq)->attr;
+	return 0;
+}
+
+EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	int error = destroy(srq->context, srq->handle);
+	if (!error)
+		free(srq);
+	return error;
+}
+
+struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	const uint64_t operations = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
+				    IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+				    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	uint64_t reply[2] = {0};
+	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) || attr->qp_type != IBV_QPT_RC)
+		return fail(EOPNOTSUPP);
+	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	if (extended && attr->send_ops_flags & ~operations)
+		return fail(EOPNOTSUPP);
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->send_cq || !attr->recv_cq || attr->cap.max_send_wr > MAX_WORK ||
+	    attr->cap.max_recv_wr > MAX_WORK || attr->cap.max_send_sge > MAX_SGE || attr->cap.max_recv_sge > MAX_SGE ||
+	    attr->cap.max_inline_data > MAX_INLINE)
+		return fail(EINVAL);
+	struct qp *q = calloc(1, sizeof(*q));
+	if (!q)
+		return NULL;
+	if (attr->cap.max_send_wr < 1)
+		attr->cap.max_send_wr = 1;
+	int error = CALL(connection_of(context), reply, 2, OP_CREATE_QP, attr->pd->handle, attr->send_cq->handle, attr->recv_cq->handle,
+			 attr->srq ? attr->srq->handle : 0, attr->cap.max_send_wr, attr->cap.max_recv_wr, attr->sq_sig_all, (uintptr_t)q);
+	if (error) {
+		free(q);
+		return fail(error);
+	}
+	struct ibv_qp *i = &q->ibv.qp_base;
+	i->context = context;
+	i->qp_context = attr->qp_context;
+	i->pd = attr->pd;
+	i->send_cq = attr->send_cq;
+	i->recv_cq = attr->recv_cq;
+	i->srq = attr->srq;
+	i->handle = (uint32_t)reply[0];
+	i->qp_num = (uint32_t)reply[1];
+	i->state = IBV_QPS_RESET;
+	i->qp_type = IBV_QPT_RC;
+	pthread_mutex_init(&i->mutex, NULL);
+	pthread_cond_init(&i->cond, NULL);
+	memcpy(&q->init, attr, sizeof(q->init));
+	q->attr.cap = attr->cap;
+	q->extended = extended;
+	pthread_mutex_init(&q->building, NULL);
+	set_building(q);
+	return i;
+}
+
+EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex all = {.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd};
+	memcpy(&all, attr, sizeof(*attr));
+	struct ibv_qp *qp = create_qp_ex(pd->context, &all);
+	if (qp)
+		attr->cap = all.cap;
+	return qp;
+}
+
+EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+	struct qp *q = (struct qp *)qp;
+	return q->extended ? &q->ibv : NULL;
+}
+
+static const uint8_t *mapped(const union ibv_gid *gid)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+	return memcmp(gid->raw, prefix, sizeof(prefix)) ? NULL : gid->raw + 12;
+}
+
+/* keep notes the attributes that were set, for ibv_query_qp. */
+static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
+{
+#define KEEP(bit, member) \
+	if (mask & (bit)) \
+	to->member = from->member
+	KEEP(IBV_QP_STATE, qp_state);
+	KEEP(IBV_QP_ACCESS_FLAGS, qp_access_flags);
+	KEEP(IBV_QP_PKEY_INDEX, pkey_index);
+	KEEP(IBV_QP_PORT, port_num);
+	KEEP(IBV_QP_AV, ah_attr);
+	KEEP(IBV_QP_PATH_MTU, path_mtu);
+	KEEP(IBV_QP_TIMEOUT, timeout);
+	KEEP(IBV_QP_RETRY_CNT, retry_cnt);
+	KEEP(IBV_QP_RNR_RETRY, rnr_retry);
+	KEEP(IBV_QP_RQ_PSN, rq_psn);
+	KEEP(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	KEEP(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
+	KEEP(IBV_QP_SQ_PSN, sq_psn);
+	KEEP(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	KEEP(IBV_QP_DEST_QPN, dest_qp_num);
+#undef KEEP
+}
+
+EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct qp *q = (struct qp *)qp;
+	uint32_t peer = 0;
+	if (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_QKEY | IBV_QP_RATE_LIMIT))
+		return mask & IBV_QP_RATE_LIMIT ? EOPNOTSUPP : EINVAL;
+	if (mask & IBV_QP_PORT && attr->port_num != 1)
+		return EINVAL;
+	if (mask & IBV_QP_AV) {
+		const uint8_t *address = mapped(&attr->ah_attr.grh.dgid);
+		if (!attr->ah_attr.is_global || attr->ah_attr.grh.sgid_index != 0 || !address)
+			return EINVAL;
+		memcpy(&peer, address, sizeof(peer));
+	}
+	struct ibv_qp_attr all = q->attr;
+	keep(&all, attr, mask);
+	int error = CALL(connection_of(qp->context), NULL, 0, OP_MODIFY_QP, qp->handle, mask & IBV_QP_STATE ? attr->qp_state : 255, (uint64_t)mask, all.qp_access_flags,
+			 ntohl(peer), all.dest_qp_num, all.rq_psn, 128u << all.path_mtu, all.max_dest_rd_atomic, all.min_rnr_timer,
+			 all.sq_psn, all.max_rd_atomic, all.timeout, all.retry_cnt, all.rnr_retry);
+	if (error)
+		return error;
+	if (mask & IBV_QP_STATE)
+		qp->state = attr->qp_state;
+	all.qp_state = qp->state;
+	q->attr = all;
+	return 0;
+}
+
+EXPORT int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+{
+	struct qp *q = (struct qp *)qp;
+	uint64_t reply[1] = {0};
+	(void)mask;
+	int error = CALL(connection_of(qp->context), reply, 1, OP_QUERY_QP, qp->handle);
+	if (error)
+		return error;
+	qp->state = (enum ibv_qp_state)reply[0];
+	*attr = q->attr;
+	attr->qp_state = attr->cur_qp_state = qp->state;
+	*init = q->init;
+	init->cap = q->attr.cap;
+	return 0;
+}
+
+EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+	(void)qp;
+	(void)op;
+	(void)flags;
+	return 0;
+}
+
+EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	struct qp *q = (struct qp *)qp;
+	int error = destroy(qp->context, qp->handle);
+	if (error)
+		return error;
+	free(q->list);
+	free(q);
+	return 0;
+}
+
+EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	return ece->vendor_id ? EOPNOTSUPP : 0;
+}
+
+EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	memset(ece, 0, sizeof(*ece));
+	return 0;
+}
+
+/* Address handles are of datagrams, which there are none of. */
+EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	(void)pd;
+	(void)attr;
+	return fail(EOPNOTSUPP);
+}
+
+EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port)
+{
+	(void)pd;
+	(void)wc;
+	(void)grh;
+	(void)port;
+	return fail(EOPNOTSUPP);
+}
+
+EXPORT int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc, struct ibv_grh *grh, struct ibv_ah_attr *attr)
+{
+	(void)context;
+	(void)port;
+	(void)wc;
+	(void)grh;
+	(void)attr;
+	errno = EOPNOTSUPP;
+	return -1;
+}
+
+EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
+{
+	(void)ah;
+	return EOPNOTSUPP;
+}
+
+EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	(void)qp;
+	(void)gid;
+	(void)lid;
+	return EOPNOTSUPP;
+}
+
+EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	(void)qp;
+	(void)gid;
+	(void)lid;
+	return EOPNOTSUPP;
+}
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	(void)pd;
+	(void)type;
+	return fail(EOPNOTSUPP);
+}
+
+static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	(void)qp;
+	(void)mw;
+	(void)bind;
+	return EOPNOTSUPP;
+}
+
+static int dealloc_mw(struct ibv_mw *mw)
+{
+	(void)mw;
+	return EOPNOTSUPP;
+}
+
+/* What is not set here verbs.h itself refuses, with EOPNOTSUPP. */
+void set_operations(struct verbs_context *v)
+{
+	struct ibv_context_ops *o = &v->context.ops;
+	o->alloc_mw = alloc_mw;
+	o->bind_mw = bind_mw;
+	o->dealloc_mw = dealloc_mw;
+	o->poll_cq = poll_cq;
+	o->req_notify_cq = notify_cq;
+	o->post_srq_recv = post_srq_recv;
+	o->post_send = post_send;
+	o->post_recv = post_recv;
+	v->query_port = query_port;
+	v->create_cq_ex = create_cq_ex;
+	v->create_qp_ex = create_qp_ex;
+}
