@@ -47,6 +47,8 @@ var mayImport = map[string][]string{
 	"orchestrator/kernel/doctor": {"topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 	"orchestrator/live":          {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 
+	"orchestrator/verbs": {"topologies", "hostagent", "orchestrator/engine", "orchestrator/kernel"},
+
 	// From the language of scenarios, and what a run comes to, to what runs them, reads the results and repeats them. Their tests may
 	// import what any of them may, as far as Go lets them.
 	"experiments":            {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "orchestrator/engine"},
@@ -87,7 +89,7 @@ var mayImport = map[string][]string{
 	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator/engine"},
 	"experiments/bench":      {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 	"experiments/live": {
-		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/live",
+		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/live", "orchestrator/verbs",
 	},
 	"experiments/lab": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/report", "experiments/runner", "experiments/suite", "hostagent", "orchestrator/engine",

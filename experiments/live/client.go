@@ -24,6 +24,7 @@ import (
 
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/orchestrator/live"
+	"github.com/pausenet/pausenet/orchestrator/verbs"
 )
 
 // Client is another terminal's way to a fabric.
@@ -307,6 +308,7 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Whoever is stopped while the program runs is not to hold the namespaces of a fabric that has ended.
+	verbs.Prepare(cmd, cmd.Stderr)
 	err = kernel.RunIn(kernel.PlaceOf(open, reply.Privileged), cmd, func() {
 		letGo()
 		go func() {

@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/orchestrator/live"
+	"github.com/pausenet/pausenet/orchestrator/verbs"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -60,6 +61,7 @@ type Fabric struct {
 	// programs is the PID namespace of those on nodes.
 	programs *pidns.Namespace
 	nodes    *kernel.Nodes
+	verbs    *verbs.Server
 	watch    *watcher
 	begun    bool                                      // the scenario: on the engine's goroutine
 	stopped  map[topologies.NodeID][]topologies.PortID // switches, and which links they took down: on the engine's goroutine
@@ -103,6 +105,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}
 	defer func() {
 		if err != nil {
+			f.verbs.Close()
 			err = errors.Join(err, plane.Close())
 			f = nil
 		}
@@ -127,6 +130,9 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}
 	if f.Chosen {
 		f.live.Adapt(shortestRTT(plan), f.watch.slowed)
+	}
+	if err := f.serveVerbs(); err != nil {
+		return f, &runner.EnvironmentError{Err: err}
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f.cancel = cancel
@@ -232,6 +238,7 @@ func (f *Fabric) Close() (Verdict, error) {
 		}
 	}
 	f.programs.End()
+	f.verbs.Close()
 	err = errors.Join(err, f.nodes.Close())
 	if cerr := f.plane.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the fabric: %w", cerr))

@@ -1,0 +1,488 @@
+//go:build linux
+
+package verbs
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Events of the connection manager, as enum rdma_cm_event_type has them.
+const (
+	cmAddressResolved = 0
+	cmRouteResolved   = 2
+	cmConnectRequest  = 4
+	cmConnectResponse = 5
+	cmUnreachable     = 7
+	cmRejected        = 8
+	cmEstablished     = 9
+	cmDisconnected    = 10
+)
+
+// Reasons of a rejection (IBTA volume 1 section 12.6.7.2).
+const (
+	rejectedNoService = 8
+	rejectedConsumer  = 28
+)
+
+// firstEphemeral is the first of the ports that ends without one get.
+const firstEphemeral = 0xc000
+
+// maxPending is how many requests to connect a listener has that its program has not answered.
+const maxPending = 128
+
+// manager is the connection manager of all hosts. Its messages do not cross the fabric: the other end has each a one-way delay later.
+type manager struct {
+	server    *Server
+	mutex     sync.Mutex
+	listening map[netip.AddrPort]*cmID
+	ports     uint16
+	stopped   bool
+	last      time.Time // when the last message that is on its way comes: they keep their order
+}
+
+// cmState is how far an id of the connection manager is.
+type cmState uint8
+
+const (
+	cmIdle cmState = iota
+	cmBound
+	cmListening
+	cmRequesting // this end asked for a connection
+	cmRequested  // the other did
+	cmAccepted   // this end accepted, the other has not said that it knows
+	cmResponded  // the other end has accepted
+	cmConnected
+	cmGone
+)
+
+// cmID is an rdma_cm_id.
+type cmID struct {
+	connection *connection
+	handle     uint32
+	channel    *channel // its connection's
+	cookie     uint64
+	state      cmState
+	own, other netip.AddrPort
+	peer       *cmID // nil: none, or it has ended
+	pending    int   // of a listener
+	listener   *cmID // of a request that is not answered
+}
+
+// stop has no more messages arrive.
+func (m *manager) stop() {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.stopped = true
+}
+
+// send has a function run, with the mutex, when a message that is sent now arrives.
+func (m *manager) send(arrive func()) {
+	now := time.Now()
+	at := now.Add(m.server.OneWay())
+	if at.Before(m.last) {
+		at = m.last.Add(time.Microsecond)
+	}
+	m.last = at
+	time.AfterFunc(at.Sub(now), func() {
+		m.mutex.Lock()
+		defer m.mutex.Unlock()
+		if !m.stopped {
+			arrive()
+		}
+	})
+}
+
+// parameters are those of a connection, as they are sent: QP number, responder resources, initiator depth, retries, RNR retries, private
+// data.
+type parameters struct {
+	numbers [5]uint64
+	private []byte
+}
+
+func (r *request) parameters() (p parameters) {
+	for i := range p.numbers {
+		p.numbers[i] = uint64(r.small())
+	}
+	p.private = r.private()
+	return p
+}
+
+func (r *request) private() []byte {
+	n := r.next()
+	if n > maxPrivate {
+		r.bad = true
+		return nil
+	}
+	return append([]byte(nil), r.bytes(int(n))...)
+}
+
+// tell tells a program of an event of an id.
+func (id *cmID) tell(event, status uint64, fresh *cmID, p parameters) {
+	about, handle := id, uint64(0)
+	if fresh != nil {
+		about, handle = fresh, uint64(fresh.handle)
+	}
+	words := []uint64{event, id.cookie, status, handle, addressIn(about.own), uint64(about.own.Port()), addressIn(about.other), uint64(about.other.Port())}
+	words = append(words, p.numbers[:]...)
+	words = append(words, uint64(len(p.private)))
+	padded := make([]byte, (len(p.private)+7)&^7)
+	copy(padded, p.private)
+	for ; len(padded) > 0; padded = padded[8:] {
+		words = append(words, binary.NativeEndian.Uint64(padded))
+	}
+	if id.channel.fd >= 0 {
+		id.channel.tell(words...)
+	}
+}
+
+func addressIn(a netip.AddrPort) uint64 {
+	if !a.IsValid() {
+		return 0
+	}
+	return address(a.Addr())
+}
+
+// do does a request about the connection manager.
+func (m *manager) do(c *connection, op uint64, r *request) reply {
+	handle := r.small()
+	if op == opCMID {
+		return m.create(c, handle, r.next())
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	id := c.ids[handle]
+	if r.bad || id == nil {
+		return failed(unix.EINVAL)
+	}
+	switch op {
+	case opCMBind:
+		where, port := r.next(), r.next()
+		if r.bad || where>>32 != 0 || port>>16 != 0 || id.state != cmIdle {
+			return failed(unix.EINVAL)
+		}
+		return m.bind(id, addressOf(where), uint16(port))
+	case opCMListen:
+		return m.listen(id)
+	case opCMResolve:
+		return m.resolve(id, r)
+	case opCMRoute:
+		if id.state != cmBound || !id.other.IsValid() {
+			return failed(unix.EINVAL)
+		}
+		id.tell(cmRouteResolved, 0, nil, parameters{})
+		return reply{}
+	case opCMConnect:
+		port, p := r.next(), r.parameters()
+		if r.bad || port>>16 != 0 || id.state != cmBound || !id.other.IsValid() {
+			return failed(unix.EINVAL)
+		}
+		id.other = netip.AddrPortFrom(id.other.Addr(), uint16(port))
+		id.state = cmRequesting
+		m.send(func() { m.requested(id, p) })
+		return reply{}
+	case opCMMove:
+		channel, cookie := r.small(), r.next()
+		return m.move(c, id, channel, cookie)
+	}
+	return m.proceed(id, op, r)
+}
+
+// proceed does a request about an id that has the other end.
+func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
+	switch op {
+	case opCMAccept:
+		_, p := r.next(), r.parameters()
+		if r.bad || id.state != cmRequested {
+			return failed(unix.EINVAL)
+		}
+		id.answered()
+		id.state = cmAccepted
+		m.send(func() {
+			if peer := id.peer; peer != nil && peer.state == cmRequesting {
+				peer.state = cmResponded
+				peer.tell(cmConnectResponse, 0, nil, p)
+			}
+		})
+	case opCMReject:
+		private := r.private()
+		if r.bad || id.state != cmRequested {
+			return failed(unix.EINVAL)
+		}
+		id.answered()
+		m.part(id, func(peer *cmID) { peer.tell(cmRejected, rejectedConsumer, nil, parameters{private: private}) })
+	case opCMEstablish:
+		if id.state != cmResponded {
+			return failed(unix.EINVAL)
+		}
+		id.state = cmConnected
+		m.send(func() {
+			if peer := id.peer; peer != nil && peer.state == cmAccepted {
+				peer.state = cmConnected
+				peer.tell(cmEstablished, 0, nil, parameters{})
+			}
+		})
+	case opCMDisconnect:
+		if id.state != cmConnected && id.state != cmAccepted && id.state != cmResponded {
+			return failed(unix.EINVAL)
+		}
+		m.part(id, func(peer *cmID) { peer.tell(cmDisconnected, 0, nil, parameters{}) })
+		m.send(func() { id.tell(cmDisconnected, 0, nil, parameters{}) })
+	default:
+		return failed(unix.EINVAL)
+	}
+	return reply{}
+}
+
+// create makes an id whose events go to a channel of the connection's; 0: it has none yet.
+func (m *manager) create(c *connection, handle uint32, cookie uint64) reply {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	ch, ok := c.channels[handle]
+	if !ok {
+		return failed(unix.EINVAL)
+	}
+	id := m.add(c, ch, cookie)
+	if id == nil {
+		return failed(unix.ENOMEM)
+	}
+	return answer(uint64(id.handle))
+}
+
+func (m *manager) add(c *connection, ch *channel, cookie uint64) *cmID {
+	if !c.host.quota.take(holdings{objects: 1}) {
+		return nil
+	}
+	id := &cmID{connection: c, handle: c.nextHandle(), channel: ch, cookie: cookie}
+	c.ids[id.handle] = id
+	return id
+}
+
+// bind gives an id an address and a port of this host: any, where they are 0.
+func (m *manager) bind(id *cmID, at netip.Addr, port uint16) reply {
+	host := id.connection.host.id
+	end, known := m.server.ends[at]
+	if !at.IsUnspecified() && (!known || end.host != host) {
+		return failed(unix.EADDRNOTAVAIL)
+	}
+	if port == 0 {
+		m.ports++
+		port = firstEphemeral + m.ports%(1<<16-firstEphemeral)
+	}
+	id.own = netip.AddrPortFrom(at, port)
+	id.state = cmBound
+	return answer(address(at), uint64(port), uint64(end.place))
+}
+
+// anyOf is the address of all interfaces of a host, as listeners are found by.
+func (m *manager) anyOf(id *cmID) netip.Addr {
+	ports := m.server.Plan.Nodes[id.connection.host.id].Ports
+	return m.server.Plan.Address(ports[0])
+}
+
+func (m *manager) listen(id *cmID) reply {
+	if id.state != cmBound {
+		return failed(unix.EINVAL)
+	}
+	for _, at := range m.listensAt(id) {
+		if m.listening[at] != nil {
+			return failed(unix.EADDRINUSE)
+		}
+	}
+	for _, at := range m.listensAt(id) {
+		m.listening[at] = id
+	}
+	id.state = cmListening
+	return reply{}
+}
+
+// listensAt are the addresses at which a listener is found.
+func (m *manager) listensAt(id *cmID) (all []netip.AddrPort) {
+	if !id.own.Addr().IsUnspecified() {
+		return []netip.AddrPort{id.own}
+	}
+	for _, port := range m.server.Plan.Nodes[id.connection.host.id].Ports {
+		all = append(all, netip.AddrPortFrom(m.server.Plan.Address(port), id.own.Port()))
+	}
+	return all
+}
+
+// resolve finds this host's end of the way to an address.
+func (m *manager) resolve(id *cmID, r *request) reply {
+	where := r.next()
+	if r.bad || where>>32 != 0 || id.state > cmBound {
+		return failed(unix.EINVAL)
+	}
+	other := addressOf(where)
+	to, known := m.server.ends[other]
+	if !known {
+		return failed(unix.ENETUNREACH)
+	}
+	own := id.own.Addr()
+	if id.state == cmIdle || own.IsUnspecified() {
+		own = m.anyOf(id)
+		if ports := m.server.Plan.Nodes[id.connection.host.id].Ports; int(to.place) < len(ports) { // of the same plane, where planes are apart
+			own = m.server.Plan.Address(ports[to.place])
+		}
+	}
+	bound := m.bind(id, own, id.own.Port())
+	if bound.status != 0 {
+		return bound
+	}
+	id.other = netip.AddrPortFrom(other, 0)
+	id.tell(cmAddressResolved, 0, nil, parameters{})
+	return bound
+}
+
+// requested is a request to connect that has arrived.
+func (m *manager) requested(from *cmID, p parameters) {
+	if from.state != cmRequesting {
+		return
+	}
+	l := m.listening[from.other]
+	var id *cmID
+	if l != nil && l.pending < maxPending {
+		id = m.add(l.connection, l.channel, 0)
+	}
+	if id == nil {
+		m.send(func() {
+			if from.state == cmRequesting {
+				from.state = cmGone
+				from.tell(cmRejected, rejectedNoService, nil, parameters{})
+			}
+		})
+		return
+	}
+	l.pending++
+	id.state, id.listener = cmRequested, l
+	id.own, id.other = from.other, from.own
+	id.peer, from.peer = from, id
+	// Resources and depth are each other's, seen from the other end.
+	p.numbers[1], p.numbers[2] = p.numbers[2], p.numbers[1]
+	l.tell(cmConnectRequest, 0, id, p)
+}
+
+// answered has a request be no more among those that its listener waits with.
+func (id *cmID) answered() {
+	if id.listener != nil {
+		id.listener.pending--
+		id.listener = nil
+	}
+}
+
+// part ends an id's connection. The other end is told.
+func (m *manager) part(id *cmID, told func(peer *cmID)) {
+	peer := id.peer
+	id.state, id.peer = cmGone, nil
+	if peer == nil {
+		return
+	}
+	m.send(func() {
+		if peer.peer == id {
+			peer.peer = nil
+			peer.answered()
+			peer.state = cmGone
+			told(peer)
+		}
+	})
+}
+
+// move has an id's events go to another channel.
+func (m *manager) move(c *connection, id *cmID, handle uint32, cookie uint64) reply {
+	ch, ok := c.channels[handle]
+	if !ok {
+		return failed(unix.EINVAL)
+	}
+	id.channel, id.cookie = ch, cookie
+	return reply{}
+}
+
+// forget ends an id.
+func (m *manager) forget(id *cmID) {
+	if id.state == cmListening {
+		for _, at := range m.listensAt(id) {
+			delete(m.listening, at)
+		}
+	}
+	id.answered()
+	requesting := id.state == cmRequesting || id.state == cmRequested
+	m.part(id, func(peer *cmID) {
+		if requesting {
+			peer.tell(cmRejected, rejectedNoService, nil, parameters{})
+			return
+		}
+		peer.tell(cmDisconnected, 0, nil, parameters{})
+	})
+	delete(id.connection.ids, id.handle)
+	id.connection.host.quota.give(holdings{objects: 1})
+}
+
+// objects does requests about a connection's channels and ids, where it has no device.
+func (m *manager) objects(c *connection, op uint64, r *request) reply {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if op == opChannel {
+		return m.makeChannel(c)
+	}
+	handle := r.small()
+	if id := c.ids[handle]; id != nil {
+		m.forget(id)
+		return reply{}
+	}
+	ch := c.channels[handle]
+	if ch == nil {
+		return failed(unix.EINVAL)
+	}
+	for _, id := range c.ids {
+		if id.channel == ch {
+			return failed(unix.EBUSY)
+		}
+	}
+	delete(c.channels, handle)
+	c.closeChannel(ch)
+	return reply{}
+}
+
+func (m *manager) makeChannel(c *connection) reply {
+	if !c.host.quota.take(holdings{files: 1, objects: 1}) {
+		return failed(unix.EMFILE)
+	}
+	own, theirs, err := newChannel()
+	if err != nil {
+		c.host.quota.give(holdings{files: 1, objects: 1})
+		return failed(unix.EMFILE)
+	}
+	handle := c.nextHandle()
+	c.channels[handle] = own
+	return reply{words: []uint64{uint64(handle)}, files: []int{theirs}}
+}
+
+func (c *connection) closeChannel(ch *channel) {
+	ch.close()
+	ch.fd = -1 // an id whose end is on its way may have it
+	c.host.quota.give(holdings{files: 1, objects: 1})
+}
+
+// nextHandle is a free one for an id or a channel of the connection manager's.
+func (c *connection) nextHandle() uint32 {
+	for c.idCount++; c.idCount == 0 || c.ids[c.idCount] != nil || c.channels[c.idCount] != nil; c.idCount++ {
+	}
+	return c.idCount
+}
+
+// leave ends all that a connection has.
+func (m *manager) leave(c *connection) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	for _, id := range c.ids {
+		m.forget(id)
+	}
+	for _, ch := range c.channels {
+		c.closeChannel(ch)
+	}
+	clear(c.channels)
+}

@@ -1,0 +1,154 @@
+//go:build linux
+
+package verbs
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// shared is memory that a program has too. Its size stays, whatever the program does to it.
+type shared struct {
+	memory []byte
+	fd     int // to be sent to the program; -1 then
+}
+
+func newShared(name string, size int) (s *shared, err error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("make memory for a program: %w", err)
+	}
+	s = &shared{fd: fd}
+	if err = unix.Ftruncate(fd, int64(size)); err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	}
+	if err == nil {
+		s.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("make memory for a program: %w", err)
+	}
+	return s, nil
+}
+
+// word is a number of 32 bits in it.
+func (s *shared) word(offset int) *uint32 { return (*uint32)(unsafe.Pointer(&s.memory[offset])) }
+
+// give is the file, to be sent and closed.
+func (s *shared) give() int {
+	fd := s.fd
+	s.fd = -1
+	return fd
+}
+
+func (s *shared) close() {
+	if s.fd >= 0 {
+		_ = unix.Close(s.fd)
+	}
+	_ = unix.Munmap(s.memory)
+}
+
+// page is what all completion queues of a connection have in common: a count of completions that the program sleeps on.
+type page struct {
+	*shared
+	completions uint32
+}
+
+const pageSize = 4096
+
+// completed wakes the program if it sleeps.
+func (p *page) completed() {
+	p.completions++
+	atomic.StoreUint32(p.word(0), p.completions)
+	if atomic.LoadUint32(p.word(4)) != 0 {
+		const wake, all = 1, 1 << 30 // FUTEX_WAKE
+		unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(p.word(0))), wake, all, 0, 0, 0)
+	}
+}
+
+// channel is what a program reads messages from: of completions, asynchronous events, or the connection manager.
+type channel struct {
+	fd    int // this end
+	users int
+}
+
+// newChannel gives this end, and the program's.
+func newChannel() (own *channel, theirs int, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, -1, err
+	}
+	return &channel{fd: pair[0]}, pair[1], nil
+}
+
+// tell sends a message. One that a program does not read is lost to it.
+func (c *channel) tell(words ...uint64) {
+	var space [(cmEventWords + maxPrivate/8 + 1) * 8]byte
+	b := putWords(space[:0], words...)
+	unix.RawSyscall6(unix.SYS_SENDTO, uintptr(c.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+}
+
+func (c *channel) close() { _ = unix.Close(c.fd) }
+
+// When a completion queue tells its channel.
+type arming uint8
+
+const (
+	armedNever arming = iota
+	armedSolicited
+	armedAlways
+)
+
+// queue is a completion queue: a ring in memory that the program has too.
+type queue struct {
+	*shared
+	size    uint32 // entries, a power of 2
+	written uint32
+	overrun bool
+	cookie  uint64
+	channel *channel // nil: none
+	armed   arming
+	users   int
+}
+
+// ringSize is how many entries a queue for so many completions has. One more tells full from empty in nobody's way.
+func ringSize(completions uint32) uint32 { return max(16, uint32(1)<<bits.Len32(completions)) }
+
+// completion is an entry of a ring: struct entry of verbs/c/library.h.
+type completion struct {
+	id                                         uint64
+	status, opcode, length, immediate, qp, src uint32
+	flags                                      uint32
+}
+
+// push puts a completion into the ring. false says that it was full: the completion is lost.
+func (q *queue) push(c *completion) bool {
+	if q.overrun || q.written-atomic.LoadUint32(q.word(ringHeader/2)) >= q.size {
+		return false
+	}
+	b := q.memory[ringHeader+int(q.written&(q.size-1))*ringEntry:][:ringEntry]
+	binary.NativeEndian.PutUint64(b, c.id)
+	for i, w := range [...]uint32{c.status, c.opcode, c.length, c.immediate, c.qp, c.src, c.flags} {
+		binary.NativeEndian.PutUint32(b[8+4*i:], w)
+	}
+	q.written++
+	atomic.StoreUint32(q.word(0), q.written)
+	return true
+}
+
+// notify tells the queue's channel of a completion, if it is to.
+func (q *queue) notify(solicited bool) {
+	if q.armed == armedNever || q.armed == armedSolicited && !solicited {
+		return
+	}
+	q.armed = armedNever
+	if q.channel != nil {
+		q.channel.tell(q.cookie)
+	}
+}

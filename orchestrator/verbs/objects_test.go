@@ -1,0 +1,139 @@
+//go:build linux
+
+package verbs
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestFind looks for memory by right and wrong keys, addresses and rights.
+func TestFind(t *testing.T) {
+	own, other := &domain{}, &domain{}
+	c := &connection{regions: map[uint32]*region{
+		7: {pd: own, address: 0x1000, length: 0x100, base: 0x9000, access: accessLocalWrite | accessRemoteRead},
+		8: {pd: own, address: 0, length: 1 << 63, base: 1 << 63},
+	}}
+	for _, k := range []struct {
+		pd                 *domain
+		key                uint32
+		address, n, access uint64
+		at                 uint64
+		ok                 bool
+	}{
+		{own, 7, 0x9000, 0x100, accessRemoteRead, 0x1000, true},
+		{own, 7, 0x90ff, 1, 0, 0x10ff, true},
+		{own, 7, 0x9100, 0, 0, 0x1100, true},
+		{own, 7, 0x90ff, 2, 0, 0, false},
+		{own, 7, 0x8fff, 1, 0, 0, false},
+		{own, 7, 0x9001, ^uint64(0), 0, 0, false},
+		{own, 7, 0x9000, 1, accessRemoteWrite, 0, false},
+		{other, 7, 0x9000, 1, 0, 0, false},
+		{own, 6, 0x9000, 1, 0, 0, false},
+		{own, 8, ^uint64(0), 1, 0, 1<<63 - 1, true},
+		{own, 8, ^uint64(0), 2, 0, 0, false},
+	} {
+		at, err := c.find(k.pd, k.key, k.address, k.n, k.access)
+		if (err == nil) != k.ok || at != k.at || err != nil && !errors.Is(err, errAccess) {
+			t.Errorf("key %d, %#x, %d bytes, access %d: %#x, %v", k.key, k.address, k.n, k.access, at, err)
+		}
+	}
+}
+
+// TestMemory reads and writes this process's own memory, and refuses every other kind of file.
+func TestMemory(t *testing.T) {
+	fd, err := unix.Open("/proc/self/mem", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	m, err := memoryOf(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := make([]byte, 1<<16)
+	at := uint64(uintptr(unsafe.Pointer(&there[0])))
+	if err := m.write(at+100, []byte("lossless")); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 8)
+	if err := m.read(at+100, got); err != nil || string(got) != "lossless" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	for _, wrong := range []uint64{0, 1 << 62, 1 << 63, ^uint64(0)} {
+		if err := m.read(wrong, got); !errors.Is(err, errAccess) {
+			t.Errorf("read at %#x: %v", wrong, err)
+		}
+	}
+	for _, path := range []string{"/dev/zero", "/proc/self/maps", "/proc/self/stat", "/proc/version", t.TempDir()} {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := memoryOf(int(f.Fd())); err == nil {
+			t.Errorf("%s was taken for a process's memory", path)
+		}
+		f.Close()
+	}
+	only, err := unix.Open("/proc/self/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(only)
+	if _, err := memoryOf(only); err == nil {
+		t.Error("a file that cannot be written was taken")
+	}
+}
+
+// TestRing fills a completion queue whose program lies about what it has read.
+func TestRing(t *testing.T) {
+	s, err := newShared("test", ringHeader+16*ringEntry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := unix.Ftruncate(s.fd, 0); err == nil {
+		t.Error("a program can take the memory away")
+	}
+	own, theirs, err := newChannel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.close()
+	defer unix.Close(theirs)
+	q := &queue{shared: s, size: 16, cookie: 99, channel: own, armed: armedSolicited}
+	for i := range uint64(16) {
+		if !q.push(&completion{id: i, status: 3, qp: 5}) {
+			t.Fatalf("no place for entry %d", i)
+		}
+	}
+	if q.push(&completion{id: 16}) {
+		t.Error("a full queue took one more")
+	}
+	atomic.StoreUint32(q.word(ringHeader/2), 1<<31) // nonsense
+	q.push(&completion{})
+	if id := binary.NativeEndian.Uint64(s.memory[ringHeader+15*ringEntry:]); id != 15 {
+		t.Errorf("the last entry is of %d", id)
+	}
+	q.notify(false)
+	q.notify(true)
+	q.notify(true)
+	var b [64]byte
+	if n, err := unix.Read(theirs, b[:]); err != nil || n != 8 || binary.NativeEndian.Uint64(b[:]) != 99 {
+		t.Errorf("the channel had %d bytes, %v", n, err)
+	}
+	if _, _, err := unix.Recvfrom(theirs, b[:], unix.MSG_DONTWAIT); err != unix.EAGAIN {
+		t.Errorf("the channel was told twice: %v", err)
+	}
+	p := &page{shared: s}
+	p.completed()
+	if atomic.LoadUint32(p.word(0)) != 1 {
+		t.Error("the page does not count")
+	}
+}

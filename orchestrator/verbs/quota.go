@@ -1,0 +1,57 @@
+//go:build linux
+
+package verbs
+
+import (
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// quota is what the programs of one host may have at once, so that they take nothing from other hosts. The zero value has nothing.
+type quota struct {
+	mutex sync.Mutex
+	left  holdings
+}
+
+// holdings are numbers of things of the server's.
+type holdings struct {
+	connections int
+	files       int // descriptors of the server's process
+	objects     int
+	ring        int // bytes of completion queues
+	work        int // work requests that queues have places for
+}
+
+// ofHost is how much a host has, on a fabric of so many.
+func ofHost(hosts int) holdings {
+	files := 1024
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Cur < 1<<20 {
+		files = min(files, int(limit.Cur)/2/hosts)
+	}
+	return holdings{connections: max(8, files/4), files: max(16, files), objects: 1 << 17, ring: 128 << 20, work: 1 << 18}
+}
+
+func (h holdings) minus(o holdings) holdings {
+	return holdings{h.connections - o.connections, h.files - o.files, h.objects - o.objects, h.ring - o.ring, h.work - o.work}
+}
+
+// take takes some, unless there is not enough.
+func (q *quota) take(h holdings) bool {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	left := q.left.minus(h)
+	if left.connections < 0 || left.files < 0 || left.objects < 0 || left.ring < 0 || left.work < 0 {
+		return false
+	}
+	q.left = left
+	return true
+}
+
+// give gives some back.
+func (q *quota) give(h holdings) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.left = q.left.minus(holdings{}.minus(h))
+}

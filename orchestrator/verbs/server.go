@@ -1,0 +1,195 @@
+//go:build linux
+
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Config is what a server has of its fabric.
+type Config struct {
+	Plan *topologies.Plan
+	// Do has a function run between two events.
+	Do func(func(e *engine.Engine) error) error
+	// Flow is how a queue pair of one host sends to another, by the interfaces of both: its way and its congestion control.
+	Flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64) (engine.FlowConfig, error)
+	// Namespace is the file descriptor of a host's network namespace.
+	Namespace func(topologies.NodeID) int
+	// OneWay is how long a message of the connection manager takes, in wall-clock time.
+	OneWay func() time.Duration
+}
+
+// Server answers the programs on all hosts of a fabric.
+type Server struct {
+	Config
+	listeners []*net.UnixListener
+	ends      map[netip.Addr]end
+	manager   manager
+	mutex     sync.Mutex
+	open      map[*connection]bool
+	closed    bool
+	running   sync.WaitGroup
+}
+
+// end is an interface of a host.
+type end struct {
+	host  topologies.NodeID
+	place uint8 // of the interface among the host's
+}
+
+// host is one whose programs are served.
+type host struct {
+	id    topologies.NodeID
+	quota quota
+}
+
+// Serve makes the hosts' sockets and answers who connects to them, until Close.
+func Serve(c Config) (s *Server, err error) {
+	s = &Server{Config: c, ends: map[netip.Addr]end{}, open: map[*connection]bool{}}
+	s.manager.server = s
+	s.manager.listening = map[netip.AddrPort]*cmID{}
+	defer func() {
+		if err != nil {
+			s.Close()
+			s = nil
+		}
+	}()
+	for _, id := range c.Plan.Hosts {
+		for place, port := range c.Plan.Nodes[id].Ports {
+			s.ends[c.Plan.Address(port)] = end{id, uint8(place)}
+		}
+	}
+	for _, id := range c.Plan.Hosts {
+		l, err := listenIn(c.Namespace(id))
+		if err != nil {
+			return s, fmt.Errorf("make the socket for RDMA programs on %s: %w", c.Plan.Nodes[id].Name, err)
+		}
+		s.listeners = append(s.listeners, l)
+		h := &host{id: id, quota: quota{left: ofHost(len(c.Plan.Hosts))}}
+		s.running.Add(1)
+		go s.accept(l, h)
+	}
+	return s, nil
+}
+
+// listenIn makes a host's socket. Its name is an abstract one, of the network namespace.
+func listenIn(namespace int) (*net.UnixListener, error) {
+	fd, err := kernel.SocketIn(namespace, unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), socketName)
+	defer file.Close()
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: "@" + socketName}); err != nil {
+		return nil, err
+	}
+	if err := unix.Listen(fd, 64); err != nil {
+		return nil, err
+	}
+	l, err := net.FileListener(file)
+	if err != nil {
+		return nil, err
+	}
+	return l.(*net.UnixListener), nil
+}
+
+// acceptRest is how long a server that is short of descriptors waits before it takes another connection.
+const acceptRest = 10 * time.Millisecond
+
+func (s *Server) accept(l *net.UnixListener, h *host) {
+	defer s.running.Done()
+	for {
+		conn, err := l.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(acceptRest)
+			continue
+		}
+		if !h.quota.take(holdings{connections: 1, files: 1}) {
+			conn.Close()
+			continue
+		}
+		c := newConnection(s, h, conn)
+		if !s.add(c) {
+			conn.Close()
+			return
+		}
+		go func() {
+			defer s.running.Done()
+			c.serve()
+			s.remove(c)
+			h.quota.give(holdings{connections: 1, files: 1})
+		}()
+	}
+}
+
+func (s *Server) add(c *connection) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.closed {
+		return false
+	}
+	s.open[c] = true
+	s.running.Add(1)
+	return true
+}
+
+func (s *Server) remove(c *connection) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	delete(s.open, c)
+}
+
+// Close ends all connections.
+func (s *Server) Close() {
+	if s == nil {
+		return
+	}
+	s.mutex.Lock()
+	s.closed = true
+	for _, l := range s.listeners {
+		l.Close()
+	}
+	for c := range s.open {
+		c.conn.Close()
+	}
+	s.mutex.Unlock()
+	s.running.Wait()
+	s.manager.stop()
+}
+
+// devices are a host's, in the words of the reply to opDevices.
+func (s *Server) devices(id topologies.NodeID) []uint64 {
+	ports := s.Plan.Nodes[id].Ports
+	ports = ports[:min(len(ports), maxDevices)]
+	words := []uint64{uint64(len(ports))}
+	for _, port := range ports {
+		p := &s.Plan.Ports[port]
+		words = append(words, address(s.Plan.Address(port)), uint64(s.Plan.MTU), uint64(p.Rate), 0)
+	}
+	return words
+}
+
+// address is an IPv4 address as a number.
+func address(a netip.Addr) uint64 {
+	b := a.As4()
+	return uint64(b[0])<<24 | uint64(b[1])<<16 | uint64(b[2])<<8 | uint64(b[3])
+}
+
+func addressOf(w uint64) netip.Addr {
+	return netip.AddrFrom4([4]byte{byte(w >> 24), byte(w >> 16), byte(w >> 8), byte(w)})
+}
