@@ -159,7 +159,7 @@ type Part struct {
 
 // StepsLimit is the least time that some operations of a graph, from first to before end, can take under any controller, once what they wait for
 // of others has happened: what the longest chain takes if each message has the fabric to itself, or if that is more, what the busiest link takes for
-// what is sent over it. order is as Graph.Order has it; nil: operations stand in such an order. parts are those of a message.
+// what is sent over it, which are the hosts' links alone where load balancing moves packets. order is as Graph.Order has it; nil: operations stand in such an order. parts are those of a message.
 func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end int32, parts func(message int32) []Part) vtime.Time {
 	type kind struct {
 		from, to topologies.PortID
@@ -172,7 +172,11 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 		for i := range own {
 			p := &own[i]
 			_, last, bytes := FramesOf(plan, p.Size)
-			for _, id := range p.Path {
+			certain := p.Path
+			if plan.Balancing.Moving { // which of the ports between the hosts' own a packet takes, nobody knows
+				certain = []topologies.PortID{p.Path[0], p.Path[len(p.Path)-1]}
+			}
+			for _, id := range certain {
 				line[id] += bytes
 			}
 			k := kind{p.Path[0], p.Path[len(p.Path)-1], p.Size}

@@ -93,6 +93,24 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
+// TestLimitUnderSpraying: a limit holds where packets take other ports than the hash that a path goes by.
+func TestLimitUnderSpraying(t *testing.T) {
+	r := run(t, parse(t, `
+topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, rate: 100Gbps}, delay: 1us}
+switch: {load_balancing: {mode: spray}}
+host: {recovery: selective, selective: {reorder: 64, bdp_cap: 0B}}
+duration: 1ms
+drain: true
+expect_unused: [pfc, ecn, controller]
+workloads:
+  - {tag: a, collective: {kind: allreduce, size: 4MB, placement: across-racks}}
+`), "dcqcn", Options{Plane: engine.PlaneWasm})
+	c := &r.Summary.Collectives[0]
+	if job := &r.Summary.Jobs[0]; c.Completed != 1 || c.Time.Mean < float64(c.Limit) || job.JCT < job.Limit {
+		t.Errorf("%v ns, with a limit of %d; JCT %d, %d", c.Time.Mean, c.Limit, job.JCT, job.Limit)
+	}
+}
+
 // TestProcessorsOfJobs: flows that wait come to the same, file by file, by any number of processors.
 func TestProcessorsOfJobs(t *testing.T) {
 	const text = `
