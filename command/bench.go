@@ -49,6 +49,7 @@ docs/performance.md has results and says how to read them.`,
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "`times` each workload is measured; three at most where it takes seconds")
 	flags.StringVar(&file, "json", "", "`file` to write the result to, as JSON")
 	completeNothing(c, "rounds")
+	c.AddCommand(newBenchAIFabricCommand())
 	processorsFlag(c, &o.Processors, "; measured are 1, 2, 4 and so on, up to this (default: all)")
 	return c
 }

@@ -10,7 +10,7 @@
 //     top.go, capture.go and web.go (its page in a browser). live.go lists them, and has what they share; live_other.go is for systems without them.
 //   - Congestion controls in files: cc.go, watch.go (running again as they are saved).
 //   - The course: lab.go, and labgrade.go (all hand-ins, a process each; memory_linux.go and memory_other.go bound its memory).
-//   - Verbs about the machine: doctor.go, bench.go and clean.go; about the program: version.go.
+//   - Verbs about the machine: doctor.go, bench.go and clean.go; of AI fabrics: benchaifabric.go; about the program: version.go.
 //   - The command as a whole: command.go (Main), root.go (the list of the other verbs, and common flags), config.go (flags from the environment and
 //     a file), complete.go (completion), numbers.go (flags that are numbers), subject.go (what NAME and FILE mean), environment.go (the
 //     plane, privileges, locks), interrupt.go (signals), exit.go (exit codes).

@@ -87,7 +87,10 @@ var mayImport = map[string][]string{
 	"experiments/headroom":   {"experiments/scenario", "experiments/runner", "topologies", "switchagent", "orchestrator/engine"},
 	"experiments/sonic":      {},
 	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator/engine"},
-	"experiments/bench":      {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
+	"experiments/aifabric": {
+		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/suite", "topologies",
+	},
+	"experiments/bench": {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 	"experiments/live": {
 		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/live", "orchestrator/verbs",
 	},
@@ -105,7 +108,7 @@ var mayImport = map[string][]string{
 	"command": {
 		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/suite",
-		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
+		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/aifabric", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
 		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic", "experiments/view", "experiments/liveview", "experiments/why",
 	},
 }

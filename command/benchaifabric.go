@@ -1,0 +1,130 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/aifabric"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+type aiFabricFlags struct {
+	aifabric.Options
+
+	out        string
+	force      bool
+	jobs       int
+	processors int
+	format     string
+}
+
+func newBenchAIFabricCommand() *cobra.Command {
+	f := aiFabricFlags{jobs: 1}
+	c := &cobra.Command{
+		Use:   "ai-fabric",
+		Short: "Do the tests of the IETF draft on benchmarking AI fabrics",
+		Long: `ai-fabric does the tests of ` + aifabric.Draft + ` that a
+fabric model can answer, and prints a table: each KPI with the draft's section, the bound
+that it is compared with, and what was measured. These are ECN marking accuracy, PFC under
+incast, DCQCN's convergence, PFC storms and deadlocks, ECMP imbalance, flowlets, spraying,
+the bus bandwidth of collectives, the JCT ratio, two jobs on one fabric, and the failure of
+a link. docs/ai-fabric.md says how, and which tests are left out.
+
+With --topology the tests that go on any fabric are done on that one. --set changes all
+scenarios, as it does for run: thresholds, or a congestion control's constants; what a test
+varies itself takes precedence.
+
+The draft sets no acceptance criteria. A verdict here says where a value lies: within its
+bound, acceptable (where the draft has a second value), beyond it; or reported, where there
+is no bound. The exit code does not depend on it.`,
+		Example: `  pausenet bench ai-fabric --quick
+  pausenet bench ai-fabric --topology pod.yaml --set switch.ecn.kmax=400KB
+  pausenet bench ai-fabric -f markdown --out kpis > kpis.md`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
+	}
+	flags := c.Flags()
+	flags.BoolVar(&f.Quick, "quick", false, "fewer cases and shorter runs")
+	flags.StringVar(&f.Topology, "topology", "", "`topology`, a built-in's name or a file, for the tests that go on any")
+	setFlag(c, &f.Sets)
+	flags.Var((*seedFlag)(&f.Seed), "seed", "`seed` of everything random (default: the scenarios')")
+	flags.StringVar(&f.out, "out", "", "`folder` to keep the runs in (default: they are not kept)")
+	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
+	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at the same time")
+	processorsFlag(c, &f.processors, " (default: all, shared by the runs at the same time)")
+	flags.StringVarP(&f.format, "format", "f", "text", "output `format`: text, json or markdown")
+	completeFlag(c, "format", "text", "json", "markdown")
+	_ = c.RegisterFlagCompletionFunc("topology", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return topologies.BuiltinNames(), cobra.ShellCompDirectiveDefault
+	})
+	completeFolder(c, "out")
+	completeNothing(c, "seed", "jobs")
+	return c
+}
+
+func (f *aiFabricFlags) run(c *cobra.Command) error {
+	if f.format != "text" && f.format != "json" && f.format != "markdown" {
+		return badInput(fmt.Errorf("format %q: text, json or markdown", f.format))
+	}
+	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "topology"), atLeastOne(c.Flags(), "jobs"), checkProcessors(c, engine.PlaneWasm)); err != nil {
+		return err
+	}
+	bench, err := aifabric.New(f.Options)
+	if err != nil {
+		return badInput(err)
+	}
+	batch := &suite.Suite{
+		Scenarios: bench.Scenarios, Directory: f.out, Jobs: f.jobs, Processors: f.processors, Plane: engine.PlaneWasm, Version: version(),
+		Command: commandLine(os.Args), Sets: f.Sets,
+	}
+	if f.out == "" {
+		if batch.Directory, err = os.MkdirTemp("", "pausenet-ai-fabric-"); err != nil {
+			return &exitError{exitEnvironment, err}
+		}
+		defer os.RemoveAll(batch.Directory)
+	}
+	unlock, err := lockResults(c.Context(), batch)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if !f.force {
+		if err := refuseOverwriting(batch.Overwrites(), batch.Directory); err != nil {
+			return err
+		}
+	}
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	progress := newProgress(os.Stderr)
+	batch.Started = progress.start(batch)
+	results, err := batch.Run(ctx)
+	progress.wait()
+	if err != nil {
+		return runError(err)
+	}
+	report, err := bench.Report(results, batch)
+	if err != nil {
+		return runError(err)
+	}
+	switch f.format {
+	case "json":
+		err = writeJSON(c.OutOrStdout(), report)
+	case "markdown":
+		err = report.WriteMarkdown(c.OutOrStdout())
+	default:
+		err = report.WriteText(c.OutOrStdout())
+	}
+	for _, row := range report.Rows {
+		if err == nil && row.Verdict == aifabric.Untrusted {
+			return &exitError{exitVerdict, fmt.Errorf("the verdict of run %s is %s: its numbers cannot be trusted", row.Run, measure.Fail)}
+		}
+	}
+	return err
+}

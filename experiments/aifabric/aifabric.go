@@ -1,0 +1,177 @@
+// Package aifabric does the tests of the IETF draft on benchmarking AI training fabrics (draft-calabria-bmwg-ai-fabric-training-bench) that a fabric
+// model can answer. A test is scenarios, run as any other, and values that are read from what the runs left: table.go has all of them, and scenarios
+// the files. Nothing here builds a fabric or knows a scenario by its name.
+//
+// The draft sets no acceptance criteria, and forbids to make some of its reference values. So a verdict here says where a value lies, and is never one on a fabric.
+package aifabric
+
+import (
+	"embed"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Draft is the document whose tests these are.
+const Draft = "draft-calabria-bmwg-ai-fabric-training-bench-04"
+
+//go:embed scenarios/*.yaml
+var scenarios embed.FS
+
+// Options say how the tests are to be done.
+type Options struct {
+	Quick bool // fewer cases, shorter runs
+	// Topology is a built-in topology's name or a file: tests that can be done on any fabric are done on it. Empty: each on its scenario's own.
+	Topology string
+	Sets     []string // settings of every scenario, as --set has them, but for what its test sets itself
+	Seed     uint64   // 0: each scenario's own
+}
+
+// Bench is the tests, ready to be run: Scenarios are to be run, and Report told what they came to.
+type Bench struct {
+	Scenarios []suite.Scenario
+	// Left are the cases that the topology is too small for.
+	Left  []string
+	runs  []planned // by scenario
+	quick bool
+}
+
+// planned is a case of a test whose scenario is to be run.
+type planned struct {
+	test *test
+	at   *testCase
+}
+
+// New reads the scenarios of all tests, changed as the options say.
+func New(o Options) (*Bench, error) {
+	b := &Bench{quick: o.Quick}
+	hosts := 0
+	if o.Topology != "" {
+		n, place, err := topologyOf(o.Topology)
+		if err != nil {
+			return nil, fmt.Errorf("--topology: %w", err)
+		}
+		hosts, o.Topology = n, place
+	}
+	for i := range tests {
+		t := &tests[i]
+		for k := range t.cases {
+			c := &t.cases[k]
+			if o.Quick && c.long {
+				continue
+			}
+			if hosts > 0 && t.any && c.hosts > hosts {
+				b.Left = append(b.Left, fmt.Sprintf("%s, %s, needs %d hosts", t.title, c.label, c.hosts))
+				continue
+			}
+			s, err := t.read(c, &o)
+			if err != nil {
+				return nil, fmt.Errorf("%s (section %s), %s: %w", t.title, t.section, c.label, err)
+			}
+			controller := c.controller
+			if controller == "" {
+				controller = s.Controllers[0]
+			}
+			if err := scenario.Check(s, []string{controller}); err != nil {
+				return nil, fmt.Errorf("%s (section %s), %s: %w", t.title, t.section, c.label, err)
+			}
+			b.Scenarios = append(b.Scenarios, suite.Scenario{Scenario: s, Controllers: []string{controller}, Seed: s.Seed})
+			b.runs = append(b.runs, planned{t, c})
+		}
+	}
+	return b, nil
+}
+
+// read reads a case's scenario. Its name, and so its folder, is that of the test and the case.
+func (t *test) read(c *testCase, o *Options) (*scenario.Scenario, error) {
+	sets := slices.Concat(o.Sets, t.set, c.set, []string{"name=" + slug(t.section+"-"+t.name+"-"+c.label)})
+	if o.Topology != "" && t.any {
+		sets = append([]string{"topology=" + o.Topology}, sets...)
+	}
+	r := scenario.Reading{Quick: o.Quick, Sets: sets}
+	var s *scenario.Scenario
+	data, err := scenarios.ReadFile("scenarios/" + t.scenario + ".yaml")
+	if err == nil {
+		s, err = r.Parse(t.scenario+".yaml", data)
+	} else {
+		s, err = r.Load(t.scenario) // one that comes with the program
+	}
+	if err == nil && o.Seed != 0 {
+		s, err = s.WithSeed(o.Seed)
+	}
+	return s, err
+}
+
+// topologyOf is how many hosts a topology has, and how a scenario may name it, wherever that is.
+func topologyOf(name string) (hosts int, place string, err error) {
+	read := topologies.Builtin
+	if scenario.LooksLikePath(name) {
+		read = topologies.Load
+		if name, err = filepath.Abs(name); err != nil {
+			return 0, "", err
+		}
+	}
+	plan, err := read(name)
+	if err != nil {
+		return 0, "", err
+	}
+	return len(plan.Hosts), name, nil
+}
+
+// slug is a text as a folder's name.
+func slug(text string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, text), "-")
+}
+
+// run is what a case's run came to.
+type run struct {
+	scenario  *scenario.Scenario
+	summary   *measure.Summary
+	directory string // has its files
+}
+
+func (r *run) plan() *topologies.Plan { return r.scenario.Topology }
+
+// Report reads off what the runs came to. results and places are as suite.Run and suite.Places have them; a run that was not made has no rows.
+func (b *Bench) Report(results [][]*runner.Result, of *suite.Suite) (*Report, error) {
+	report := &Report{Draft: Draft, Quick: b.quick, Left: b.Left}
+	first := map[*test]*run{}
+	for i := range b.runs {
+		p := &b.runs[i]
+		if i >= len(results) || len(results[i]) == 0 || results[i][0] == nil {
+			continue
+		}
+		made := &results[i][0].Summary
+		r := &run{b.Scenarios[i].Scenario, made, of.Places(&b.Scenarios[i])[0].Path()}
+		if first[p.test] == nil {
+			first[p.test] = r
+		}
+		for k := range p.test.values {
+			v := &p.test.values[k]
+			if v.only != "" && v.only != p.at.label {
+				continue
+			}
+			x, err := v.read(r, first[p.test])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.scenario.Name, err)
+			}
+			report.Rows = append(report.Rows, v.row(p, r, x))
+		}
+	}
+	return report, nil
+}

@@ -1,0 +1,249 @@
+package aifabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// only has the bench do some of its tests, by their names.
+func (b *Bench) only(names ...string) {
+	var left suite.Suite
+	var runs []planned
+	for i := range b.runs {
+		if slices.Contains(names, b.runs[i].test.name) {
+			left.Scenarios = append(left.Scenarios, b.Scenarios[i])
+			runs = append(runs, b.runs[i])
+		}
+	}
+	b.Scenarios, b.runs = left.Scenarios, runs
+}
+
+func report(t *testing.T, o Options, names ...string) (*Report, string) {
+	t.Helper()
+	b, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.only(names...)
+	batch := &suite.Suite{Scenarios: b.Scenarios, Directory: t.TempDir(), Jobs: 1, Processors: 1, Plane: engine.PlaneWasm}
+	results, err := batch.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.Report(results, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, batch.Directory
+}
+
+// find is the value of a KPI in a case.
+func find(t *testing.T, r *Report, kpi, at string) *Row {
+	t.Helper()
+	for i := range r.Rows {
+		if r.Rows[i].KPI == kpi && r.Rows[i].Case == at {
+			return &r.Rows[i]
+		}
+	}
+	t.Fatalf("no %s of %s", kpi, at)
+	return nil
+}
+
+func TestTable(t *testing.T) {
+	names := map[string]bool{}
+	for i := range tests {
+		x := &tests[i]
+		if x.title == "" || x.section == "" || len(x.cases) == 0 || len(x.values) == 0 {
+			t.Errorf("%s is not complete", x.name)
+		}
+		if !slices.ContainsFunc(x.cases, func(c testCase) bool { return !c.long }) {
+			t.Errorf("%s has no case with Quick", x.name)
+		}
+		for _, v := range x.values {
+			if (v.metric == "") == (v.of == nil) || v.metric != "" && measure.MetricByName(v.metric) == nil {
+				t.Errorf("%s: %s has neither one metric nor one function", x.name, v.kpi)
+			}
+		}
+	}
+	for _, quick := range []bool{false, true} {
+		b, err := New(Options{Quick: quick})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Scenarios {
+			name := b.Scenarios[i].Scenario.Name
+			if names[name] {
+				t.Errorf("two runs are named %s", name)
+			}
+			names[name] = true
+		}
+		clear(names)
+	}
+	files, err := scenarios.ReadDir("scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !slices.ContainsFunc(tests, func(x test) bool { return x.scenario+".yaml" == f.Name() }) {
+			t.Errorf("no test has %s", f.Name())
+		}
+	}
+}
+
+func TestMarking(t *testing.T) {
+	r, _ := report(t, Options{}, "ecn")
+	for _, row := range r.Rows {
+		if row.Verdict != Within {
+			t.Errorf("%s, %s: %s, %s", row.KPI, row.Case, row.Text(), row.Verdict)
+		}
+	}
+	// A switch that marks elsewhere than it is said to is found out.
+	b, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.only("ecn")
+	batch := &suite.Suite{Scenarios: b.Scenarios[:1], Directory: t.TempDir(), Jobs: 1, Processors: 1, Plane: engine.PlaneWasm}
+	results, err := batch.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := *b.Scenarios[0].Scenario
+	said.Switch.ECN.KMin, said.Switch.ECN.KMax = 70_000, 120_000
+	b.Scenarios[0].Scenario = &said
+	wrong, err := b.Report(results, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if find(t, wrong, "packets marked below Kmin", "100 KB").Verdict != Beyond || find(t, wrong, "upper threshold off Kmax", "100 KB").Verdict != Beyond {
+		t.Errorf("wrong thresholds were not seen: %+v", wrong.Rows)
+	}
+}
+
+// TestRatio has the JCT ratio of one iteration worked out by hand: 625 us and 8 x 16 MB x 2 x 15/16 over 100 Gb/s, which is 2.4 ms.
+func TestRatio(t *testing.T) {
+	r, _ := report(t, Options{Quick: true}, "jct", "allreduce", "deadlock")
+	jct, ratio := find(t, r, "JCT", "ECMP"), find(t, r, "JCT ratio", "ECMP")
+	if want := *jct.Measured * 1e3 / (4 * (625 + 2400)); math.Abs(*ratio.Measured-want) > 1e-6 {
+		t.Errorf("JCT ratio %v, not %v", *ratio.Measured, want)
+	}
+	bus, over := find(t, r, "bus bandwidth", "spray"), find(t, r, "bus bandwidth over NIC line rate", "spray")
+	if math.Abs(*bus.Measured-*over.Measured) > 1e-6 { // of 100 Gb/s
+		t.Errorf("%v Gb/s and %v %%", *bus.Measured, *over.Measured)
+	}
+	none, watched := find(t, r, "deadlocks for good", "no watchdog"), find(t, r, "deadlocks for good", "watchdog")
+	if *none.Measured != 1 || none.Verdict != Beyond || *watched.Measured != 0 || watched.Verdict != Within {
+		t.Errorf("%+v %+v", none, watched)
+	}
+}
+
+func TestFailure(t *testing.T) {
+	r, _ := report(t, Options{Quick: true}, "loss", "failure")
+	// What was sent to the link before the routes followed is lost, and what was on it as it failed: 200 us and 1 us.
+	if loss := find(t, r, "duration of packet loss", "routes follow after 200 us"); math.Abs(*loss.Measured-200) > 5 {
+		t.Errorf("lost for %v", loss.Text())
+	}
+	if row := find(t, r, "iteration with the failure over those before", "ECMP"); row.Measured == nil {
+		t.Errorf("%+v", row)
+	}
+}
+
+func TestOtherTopology(t *testing.T) {
+	small := filepath.Join(t.TempDir(), "pod.yaml")
+	if err := os.WriteFile(small, []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4, rate: 100Gbps}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := New(Options{Topology: small, Sets: []string{"switch.pfc.xoff=200KB"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := 0
+	for i := range b.Scenarios {
+		if b.runs[i].test.name == "ecn" { // its thresholds are what it is about
+			continue
+		}
+		s := b.Scenarios[i].Scenario
+		if b.runs[i].test.any {
+			if hosts++; len(s.Topology.Hosts) != 8 {
+				t.Errorf("%s has %d hosts", s.Name, len(s.Topology.Hosts))
+			}
+		}
+		if s.Switch.PFC.XOFF != 200_000 {
+			t.Errorf("%s has an XOFF of %v", s.Name, s.Switch.PFC.XOFF)
+		}
+	}
+	if hosts == 0 || len(b.Left) == 0 || !strings.Contains(b.Left[0], "hosts") {
+		t.Errorf("%d scenarios; left out: %v", hosts, b.Left)
+	}
+	if _, err := New(Options{Sets: []string{"switch.nothing=1"}}); err == nil || !strings.Contains(err.Error(), "7.1") {
+		t.Errorf("a mistaken setting: %v", err)
+	}
+}
+
+func TestConverged(t *testing.T) {
+	directory := t.TempDir()
+	s := &scenario.Scenario{Flows: make([]scenario.Flow, 2)}
+	s.Flows[1].Start = 10 * vtime.Millisecond
+	s.Sample.Interval = vtime.Millisecond
+	full, err := New(Options{Quick: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Topology = full.Scenarios[0].Scenario.Topology
+	fair := lineRate(s.Topology) * payloadShare(s.Topology) / 2
+	text := rundir.RatesHeader + "\n"
+	for i, share := range []float64{1.5, 1.2, 1.05, 1} {
+		text += rate(11+i, 0, fair*share) + rate(11+i, 1, fair*(2-share))
+	}
+	if err := os.WriteFile(filepath.Join(directory, "rates.csv"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := converged(&run{scenario: s, directory: directory}, nil); err != nil || got != 3e6 {
+		t.Errorf("converged after %v ns (%v)", got, err)
+	}
+}
+
+func rate(ms, flow int, bps float64) string {
+	return fmt.Sprintf("%d,%d,0,%.0f,0\n", ms*1_000_000, flow, bps)
+}
+
+func TestWords(t *testing.T) {
+	x := 1.1
+	r := &Report{Draft: Draft, Rows: []Row{
+		{KPI: "JCT ratio", Test: "Synthetic JCT", Section: "10.1", Case: "ECMP", Bound: tests[0].values[0].bound.text(""), Source: "B", Measured: &x, Verdict: Acceptable},
+		{KPI: "drops", Test: "Synthetic JCT", Section: "10.1", Case: "ECMP", Verdict: None},
+	}}
+	var text, table strings.Builder
+	if err := errors.Join(r.WriteText(&text), r.WriteMarkdown(&table)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "\n10.1 Synthetic JCT\n") || strings.Contains(text.String(), " \n") || !strings.Contains(text.String(), "1.1") {
+		t.Errorf("%s", text.String())
+	}
+	if !strings.Contains(table.String(), "| drops | ECMP | 10.1 | - | - | none |\n") {
+		t.Errorf("%s", table.String())
+	}
+	ratio := &bound{limit: 1.05, soft: 1.15}
+	for x, want := range map[float64]string{1.05: Within, 1.1: Acceptable, 1.2: Beyond} {
+		if got := ratio.verdict(x); got != want {
+			t.Errorf("%v: %s, not %s", x, got, want)
+		}
+	}
+	if least := atLeast(90, appendixB); least.verdict(90) != Within || least.verdict(89.9) != Beyond || least.text("%") != ">= 90 %" {
+		t.Error(least.text("%"))
+	}
+}

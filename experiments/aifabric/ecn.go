@@ -1,0 +1,140 @@
+package aifabric
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+)
+
+// sample is what left a port between two samples, and the lengths of its queue at them.
+type sample struct {
+	low, high      float64 // bytes
+	packets, marks float64
+}
+
+// marking is what a port marked beside its queue.
+type marking struct {
+	samples          []sample
+	kmin, kmax, pmax float64 // bytes; probability
+	// margin is by how much the queue at samples may differ from what a packet left behind between them: the frames that come and go at once.
+	margin float64
+}
+
+// markingOf reads a run whose first panel is the queue of one port and whose second is the packets it marks, each sample by itself; ports.csv has that port
+// alone, and all flows' packets are full.
+func markingOf(r *run) (*marking, error) {
+	ecn := &r.scenario.Switch.ECN
+	m := &marking{kmin: float64(ecn.KMin), kmax: float64(ecn.KMax), pmax: ecn.PMax}
+	var queue, sent []float64
+	marks := []float64{}
+	err := rundir.ReadCSV(filepath.Join(r.directory, "panels.csv"), rundir.PanelsHeader, func(row *rundir.Row) error {
+		switch x := row.Number(3); row.Whole(0) {
+		case 0:
+			queue = append(queue, x)
+		case 1:
+			marks = append(marks, x*r.scenario.Sample.Interval.Seconds())
+		}
+		return row.Err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = rundir.ReadCSV(filepath.Join(r.directory, "ports.csv"), rundir.PortsHeader, func(row *rundir.Row) error {
+		sent = append(sent, float64(row.Whole(8)))
+		return row.Err
+	})
+	if err != nil {
+		return nil, err
+	}
+	packets := 0.0
+	for i := range r.scenario.Flows {
+		packets += float64(r.scenario.Flows[i].Size) / float64(r.plan().MTU)
+	}
+	n := min(len(queue), len(marks), len(sent))
+	if n == 0 || sent[n-1] == 0 {
+		return m, nil
+	}
+	frame := sent[n-1] / packets
+	m.margin = 3 * frame
+	for i := 1; i < n; i++ {
+		m.samples = append(m.samples, sample{
+			low: min(queue[i-1], queue[i]), high: max(queue[i-1], queue[i]), packets: (sent[i] - sent[i-1]) / frame, marks: marks[i],
+		})
+	}
+	return m, nil
+}
+
+// markedBelow are the packets marked while the queue was below Kmin.
+func markedBelow(r, _ *run) (float64, error) {
+	m, err := markingOf(r)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for _, s := range m.samples {
+		if s.high <= m.kmin {
+			sum += s.marks
+		}
+	}
+	return math.Round(sum), nil
+}
+
+// markedAbove is the part of the packets marked that left while the queue was above Kmax, in per cent.
+func markedAbove(r, _ *run) (float64, error) {
+	m, err := markingOf(r)
+	if err != nil {
+		return 0, err
+	}
+	above := func(s sample) bool { return s.low > m.kmax+m.margin }
+	first := slices.IndexFunc(m.samples, above)
+	if first < 0 {
+		return math.NaN(), nil
+	}
+	packets, marks := 0.0, 0.0
+	for _, s := range m.samples[first:] { // to the last sample above: the queue rises and falls once
+		if s.low <= m.kmax {
+			break
+		}
+		packets += s.packets
+		marks += s.marks
+	}
+	if math.Abs(marks-packets) <= 1 { // the first and the last may count in another sample as marked than as sent
+		marks = packets
+	}
+	return 100 * marks / packets, nil
+}
+
+// offRamp is by how many standard deviations the marks between Kmin and Kmax differ from those that RED is to make.
+func offRamp(r, _ *run) (float64, error) {
+	m, err := markingOf(r)
+	if err != nil {
+		return 0, err
+	}
+	marks, expected, variance := 0.0, 0.0, 0.0
+	for _, s := range m.samples {
+		if s.low >= m.kmin && s.high <= m.kmax {
+			p := m.pmax * ((s.low+s.high)/2 - m.kmin) / (m.kmax - m.kmin)
+			marks += s.marks
+			expected += float64(s.packets * p)
+			variance += float64(s.packets * p * (1 - p))
+		}
+	}
+	return math.Abs(marks-expected) / math.Sqrt(variance), nil
+}
+
+// offKmax is by how much the queue from which on all packets are marked differs from Kmax, in per cent of it.
+func offKmax(r, _ *run) (float64, error) {
+	m, err := markingOf(r)
+	if err != nil {
+		return 0, err
+	}
+	least := math.Inf(1) // the shortest queue whose packets were all marked, though it was no chance
+	for _, s := range m.samples {
+		if s.packets >= 5 && s.marks > s.packets-0.5 {
+			least = min(least, s.high)
+		}
+	}
+	return 100 * math.Abs(least-m.kmax) / m.kmax, nil
+}
