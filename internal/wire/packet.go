@@ -17,6 +17,8 @@ const (
 	KindCNP
 	KindCNM
 	KindPFC
+	KindGrant   // of a receiver to its sender: see Packet.Sum
+	KindRequest // for one
 )
 
 // String is the kind's name.
@@ -34,6 +36,10 @@ func (k Kind) String() string {
 		return "cnm"
 	case KindPFC:
 		return "pfc"
+	case KindGrant:
+		return "grant"
+	case KindRequest:
+		return "request"
 	}
 	return "other"
 }
@@ -64,7 +70,7 @@ type Packet struct {
 	DstPort    uint16
 	DestQP     uint32
 	PSN        uint32
-	MSN        uint32 // ACK and NAK
+	MSN        uint32 // ACK and NAK; grants and requests: see Sum
 	Payload    int    // data: payload bytes, without padding
 
 	frame   []byte
