@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
@@ -88,18 +89,21 @@ func (f *Fabric) warnings(which []topologies.NodeID) (texts []string) {
 	return texts
 }
 
-// Between are the ports of a node that are cabled to another.
+// isPort says whether a name stands for one port of a node.
+func (f *Fabric) isPort(name string) bool {
+	_, err := scenario.FindPorts(f.Plan, name)
+	return err == nil
+}
+
+// Between are the ports of a node that are cabled to another. Either may be one port of a node ("h0.2").
 func (f *Fabric) Between(a, b string) ([]topologies.PortID, error) {
-	from, err := f.Node(a)
-	if err != nil {
-		return nil, err
+	for _, name := range []string{a, b} {
+		if _, err := f.Node(name); err != nil && !f.isPort(name) {
+			return nil, err
+		}
 	}
-	to, err := f.Node(b)
+	ports, err := scenario.FindPorts(f.Plan, a+":"+b)
 	if err != nil {
-		return nil, err
-	}
-	ports := f.Plan.PortBetween(from.ID, to.ID)
-	if len(ports) == 0 {
 		return nil, fmt.Errorf("there is no link between %s and %s: links prints those there are", a, b)
 	}
 	return ports, nil

@@ -4,6 +4,7 @@ package live
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestLink(t *testing.T) {
 	if got := wires(); got[0].Up || got[1].Up {
 		t.Errorf("the link is %+v", got)
 	}
-	must(t, f.Link("leaf0", "spine0", []string{"normal"}))
+	must(t, f.Link("leaf0-eth"+strconv.Itoa(f.Plan.Ports[out].Number), "spine0", []string{"normal"}))
 	if got := wires(); got != healthy {
 		t.Errorf("the link is %+v, was %+v", got, healthy)
 	}

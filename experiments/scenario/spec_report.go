@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -81,37 +82,77 @@ func (d *decoder) ports(v *yamlspec.Value) []topologies.PortID {
 }
 
 // FindPorts is the ports that users mean by "node:peer", all of them if links run in parallel, or by "node:n", the node's
-// port n.
+// port n. Where a node or peer can stand, so can one port of it: "h0.2", or its interface's name, "h0-eth2"; that may also be all of the text.
 func FindPorts(plan *topologies.Plan, text string) ([]topologies.PortID, error) {
 	name, peer, found := strings.Cut(text, ":")
+	node, own, err := portOf(plan, name)
 	if !found {
+		if err == nil && own != noPort {
+			return []topologies.PortID{own}, nil
+		}
 		return nil, fmt.Errorf("%q is not a port: write node:peer, such as L2:S1, or node:number", text)
 	}
-	node := plan.NodeByName(name)
-	if node == nil {
-		return nil, fmt.Errorf("no node %q in topology %s%s", name, plan.Name, yamlspec.Suggest(name, plan.Names()))
+	if err != nil {
+		return nil, err
 	}
 	if n, err := strconv.Atoi(peer); err == nil {
-		if n < 1 || n > len(node.Ports) {
+		switch {
+		case own != noPort:
+			return nil, fmt.Errorf("%s is one port already: write %s, or %s:%d", name, name, node.Name, plan.Ports[own].Number)
+		case n < 1 || n > len(node.Ports):
 			return nil, fmt.Errorf("%s has ports 1..%d", name, len(node.Ports))
 		}
 		return []topologies.PortID{node.Ports[n-1]}, nil
 	}
+	far, end, err := portOf(plan, peer)
 	var ports []topologies.PortID
 	var neighbours []string
 	for _, id := range node.Ports {
+		if own != noPort && own != id {
+			continue
+		}
 		neighbour := plan.PeerNode(id).Name
-		if neighbour == peer {
+		if err == nil && far.Name == neighbour && (end == noPort || end == plan.Ports[id].Peer) {
 			ports = append(ports, id)
 		}
 		if !slices.Contains(neighbours, neighbour) {
 			neighbours = append(neighbours, neighbour)
 		}
 	}
-	if len(ports) == 0 {
-		return nil, fmt.Errorf("no link from %s to %q%s", name, peer, yamlspec.Suggest(peer, neighbours))
+	switch {
+	case len(ports) > 0:
+		return ports, nil
+	case own != noPort:
+		return nil, fmt.Errorf("no link from %s to %q: that port is cabled to %s", name, peer, neighbours[0])
+	case err == nil && end != noPort:
+		return nil, fmt.Errorf("no link from %s to %q: that port is cabled to %s", name, peer, plan.PeerNode(end).Name)
 	}
-	return ports, nil
+	return nil, fmt.Errorf("no link from %s to %q%s", name, peer, yamlspec.Suggest(peer, neighbours))
+}
+
+const noPort topologies.PortID = -1
+
+// portOf is the node that a name stands for, or the node and the one port of it: "h0.2", "h0-eth2", "leaf0-eth5"; noPort without.
+func portOf(plan *topologies.Plan, name string) (*topologies.Node, topologies.PortID, error) {
+	if node := plan.NodeByName(name); node != nil {
+		return node, noPort, nil
+	}
+	if i := strings.LastIndex(name, "-eth"); i > 0 {
+		if node := plan.NodeByName(name[:i]); node != nil && node.Kind == topologies.Switch {
+			if n, err := strconv.Atoi(name[i+len("-eth"):]); err == nil && n >= 1 && n <= len(node.Ports) {
+				return node, node.Ports[n-1], nil
+			}
+			return nil, noPort, fmt.Errorf("no port %s: %s has ports 1..%d", name, node.Name, len(node.Ports))
+		}
+	}
+	if node, number, _ := strings.Cut(name, "."); plan.NodeByName(node) != nil && plan.NodeByName(node).Kind == topologies.Switch {
+		return nil, noPort, fmt.Errorf("%s is a switch: its ports are %s:%s, or %s:peer", node, node, cmp.Or(number, "1"), node)
+	}
+	host, place, err := plan.End(name)
+	if err != nil {
+		return nil, noPort, err
+	}
+	return &plan.Nodes[host], plan.Nodes[host].Ports[place], nil
 }
 
 func (d *decoder) report(v *yamlspec.Value) {
