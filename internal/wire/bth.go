@@ -22,6 +22,7 @@ const (
 )
 
 const (
+	bthSolicited   = 0x80
 	bthMigReq      = 0x40
 	bthPadShift    = 4
 	bthTVerMask    = 0x0f
@@ -55,7 +56,7 @@ const (
 )
 
 // A data packet or an acknowledgement with telemetry (INT), or with a timestamp, has, before its operation's five bits, three of the
-// range that the standard leaves to manufacturers. One with a demand has four before four (opDemand).
+// range that the standard leaves to manufacturers.
 const (
 	opINT       Opcode = 0xc0
 	opTimestamp Opcode = 0xe0
@@ -73,26 +74,26 @@ func (o Opcode) HasINT() bool { return o&opService == opINT }
 func (o Opcode) WithTimestamp() Opcode { return opTimestamp | o&opOperation }
 
 // HasTimestamp says whether the opcode is one with a timestamp.
-func (o Opcode) HasTimestamp() bool { return o&opService == opTimestamp && o < opDemandFirst }
+func (o Opcode) HasTimestamp() bool { return o&opService == opTimestamp }
 
-// Operation is the opcode without telemetry, timestamp or demand.
+// Operation is the opcode without telemetry or timestamp.
 func (o Opcode) Operation() Opcode {
-	if o.HasDemand() {
-		return o & opDemandOperand
-	}
 	if o.HasINT() || o.HasTimestamp() {
 		return o & opOperation
 	}
 	return o
 }
 
-// HasRETH says whether packets of the opcode carry a RETH: WRITE first and only.
-func (o Opcode) HasRETH() bool { return o.Operation() == OpWriteFirst || o.Operation() == OpWriteOnly }
+// HasRETH says whether data packets of the opcode carry a RETH: WRITE first and only.
+func (o Opcode) HasRETH() bool {
+	o = o.Operation()
+	return o == OpWriteFirst || o == OpWriteOnly || o == OpWriteOnlyImm
+}
 
-// IsData says whether the opcode is one of the eight data opcodes above, with telemetry, a timestamp or a demand or without.
+// IsData says whether the opcode is one of SEND's and WRITE's twelve, with telemetry or a timestamp or without.
 func (o Opcode) IsData() bool {
 	o = o.Operation()
-	return o <= OpWriteOnly && dataOpcodes>>o&1 != 0
+	return o <= OpWriteOnlyImm && dataOpcodes>>o&1 != 0
 }
 
 // extensions is how many bytes of headers a data packet has between its BTH and its payload.
@@ -100,6 +101,9 @@ func (o Opcode) extensions() int {
 	n := o.added()
 	if o.HasRETH() {
 		n += RETHLen
+	}
+	if o.HasImm() {
+		n += ImmDtLen
 	}
 	return n
 }
@@ -111,29 +115,21 @@ func (o Opcode) added() int {
 		return INTLen
 	case o.HasTimestamp():
 		return TimestampLen
-	case o.HasDemand():
-		return DemandLen
 	}
 	return 0
 }
 
 const dataOpcodes = 1<<OpSendFirst | 1<<OpSendMiddle | 1<<OpSendLast | 1<<OpSendOnly |
-	1<<OpWriteFirst | 1<<OpWriteMiddle | 1<<OpWriteLast | 1<<OpWriteOnly
+	1<<OpWriteFirst | 1<<OpWriteMiddle | 1<<OpWriteLast | 1<<OpWriteOnly |
+	1<<OpSendLastImm | 1<<OpSendOnlyImm | 1<<OpWriteLastImm | 1<<OpWriteOnlyImm
 
 // answerLen is how many bytes follow the BTH of an acknowledgement.
 func (o Opcode) answerLen() int { return AETHLen + o.added() }
 
-// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp "WRITE_ONLY TS", with a demand
-// "WRITE_ONLY DEMAND".
+// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp "WRITE_ONLY TS".
 func (o Opcode) String() string {
 	if o.added() > 0 && (o.IsData() || o.Operation() == OpAck) {
-		switch {
-		case o.HasINT():
-			return o.Operation().String() + " INT"
-		case o.HasDemand():
-			return o.Operation().String() + " DEMAND"
-		}
-		return o.Operation().String() + " TS"
+		return o.Operation().String() + map[bool]string{true: " INT", false: " TS"}[o.HasINT()]
 	}
 	switch o {
 	case OpSendFirst:
@@ -152,6 +148,30 @@ func (o Opcode) String() string {
 		return "WRITE_LAST"
 	case OpWriteOnly:
 		return "WRITE_ONLY"
+	case OpSendLastImm:
+		return "SEND_LAST_IMM"
+	case OpSendOnlyImm:
+		return "SEND_ONLY_IMM"
+	case OpWriteLastImm:
+		return "WRITE_LAST_IMM"
+	case OpWriteOnlyImm:
+		return "WRITE_ONLY_IMM"
+	case OpReadRequest:
+		return "READ_REQUEST"
+	case OpReadResponseFirst:
+		return "READ_RESPONSE_FIRST"
+	case OpReadResponseMiddle:
+		return "READ_RESPONSE_MIDDLE"
+	case OpReadResponseLast:
+		return "READ_RESPONSE_LAST"
+	case OpReadResponseOnly:
+		return "READ_RESPONSE_ONLY"
+	case OpAtomicAck:
+		return "ATOMIC_ACK"
+	case OpCompareSwap:
+		return "COMPARE_SWAP"
+	case OpFetchAdd:
+		return "FETCH_ADD"
 	case OpAck:
 		return "ACK"
 	case OpCNP:

@@ -17,8 +17,11 @@ const (
 	KindCNP
 	KindCNM
 	KindPFC
-	KindGrant   // of a receiver to its sender: see Packet.Sum
-	KindRequest // for one
+	// Of queue pairs of messages alone.
+	KindReadRequest
+	KindReadResponse
+	KindAtomic
+	KindAtomicAck
 )
 
 // String is the kind's name.
@@ -36,10 +39,14 @@ func (k Kind) String() string {
 		return "cnm"
 	case KindPFC:
 		return "pfc"
-	case KindGrant:
-		return "grant"
-	case KindRequest:
-		return "request"
+	case KindReadRequest:
+		return "read"
+	case KindReadResponse:
+		return "read response"
+	case KindAtomic:
+		return "atomic"
+	case KindAtomicAck:
+		return "atomic ack"
 	}
 	return "other"
 }
@@ -70,8 +77,8 @@ type Packet struct {
 	DstPort    uint16
 	DestQP     uint32
 	PSN        uint32
-	MSN        uint32 // ACK and NAK; grants and requests: see Sum
-	Payload    int    // data: payload bytes, without padding
+	MSN        uint32 // ACK and NAK
+	Payload    int    // data, and READ responses: payload bytes, without padding
 
 	frame   []byte
 	ip, bth bool
@@ -109,9 +116,9 @@ func (p *Packet) roce(off int) []byte {
 	return p.frame[off : p.icrc+ICRCLen]
 }
 
-// RETH is the header of a WRITE first or only, else nil.
+// RETH is the header of a WRITE first or only, or of a READ request, else nil.
 func (p *Packet) RETH() RETH {
-	if p.Kind != KindData || !p.Opcode.HasRETH() {
+	if (p.Kind != KindData || !p.Opcode.HasRETH()) && p.Kind != KindReadRequest {
 		return nil
 	}
 	at := roceHeaderLen + p.Opcode.added()

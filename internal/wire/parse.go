@@ -99,12 +99,19 @@ func (p *Packet) parseBTH(b BTH) error {
 		p.body += len(rest)
 		aeth := AETH(rest)
 		p.Syndrome, p.MSN = aeth.Syndrome(), aeth.MSN()
-		p.Kind = kindOfAnswer(p.Syndrome)
+		switch p.Syndrome & syndromeKindMask {
+		case syndromeKindAck:
+			p.Kind = KindAck
+		case syndromeKindRNR, syndromeKindNak:
+			p.Kind = KindNak
+		}
 	case op == OpCNP:
 		if len(rest) != CNPReservedLen {
 			return ErrLength
 		}
 		p.Kind = KindCNP
+	default:
+		return p.parseMessage(b, rest)
 	}
 	return nil
 }

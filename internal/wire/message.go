@@ -1,0 +1,232 @@
+package wire
+
+import "encoding/binary"
+
+// Opcodes of the reliable connection service that queue pairs of messages use besides those of flows (IBTA volume 1 section 9.2, table 38).
+const (
+	OpSendLastImm        Opcode = 0x03
+	OpSendOnlyImm        Opcode = 0x05
+	OpWriteLastImm       Opcode = 0x09
+	OpWriteOnlyImm       Opcode = 0x0b
+	OpReadRequest        Opcode = 0x0c
+	OpReadResponseFirst  Opcode = 0x0d
+	OpReadResponseMiddle Opcode = 0x0e
+	OpReadResponseLast   Opcode = 0x0f
+	OpReadResponseOnly   Opcode = 0x10
+	OpAtomicAck          Opcode = 0x12
+	OpCompareSwap        Opcode = 0x13
+	OpFetchAdd           Opcode = 0x14
+)
+
+// Syndromes by which a responder refuses a request for good (IBTA volume 1 section 9.7.5.2.8, table 46).
+const (
+	SyndromeNakInvalid     uint8 = 0x61 // remote invalid request error
+	SyndromeNakAccess      uint8 = 0x62 // remote access error
+	SyndromeNakOperational uint8 = 0x63 // remote operational error
+)
+
+// IsRNR says whether a NAK's syndrome is that of a receiver that is not ready. The timer is in its low 5 bits.
+func IsRNR(syndrome uint8) bool { return syndrome&^0x1f == SyndromeRNR }
+
+// Lengths of headers behind the BTH.
+const (
+	ImmDtLen        = 4  // IBTA section 9.3.6
+	AtomicETHLen    = 28 // IBTA section 9.3.4
+	AtomicAckETHLen = 8  // IBTA section 9.3.5.3
+)
+
+// Offsets in an AtomicETH.
+const (
+	atomicVA      = 0
+	atomicRKey    = 8
+	atomicSwap    = 12
+	atomicCompare = 20
+)
+
+// HasImm says whether data packets of the opcode carry immediate data.
+func (o Opcode) HasImm() bool {
+	o = o.Operation()
+	return o <= OpWriteOnlyImm && immOpcodes>>o&1 != 0
+}
+
+const immOpcodes = 1<<OpSendLastImm | 1<<OpSendOnlyImm | 1<<OpWriteLastImm | 1<<OpWriteOnlyImm
+
+// IsReadResponse says whether the opcode is one of the four of READ responses.
+func (o Opcode) IsReadResponse() bool { return o >= OpReadResponseFirst && o <= OpReadResponseOnly }
+
+// readResponseExtension is how many bytes of headers a READ response has behind its BTH: all but the middle ones have an AETH.
+func (o Opcode) readResponseExtension() int {
+	if o == OpReadResponseMiddle {
+		return 0
+	}
+	return AETHLen
+}
+
+// parseMessage reads what follows the BTH of a packet that a flow has not. rest ends before the ICRC.
+func (p *Packet) parseMessage(b BTH, rest []byte) error {
+	switch op := p.Opcode; {
+	case op == OpReadRequest:
+		if len(rest) != RETHLen {
+			return ErrLength
+		}
+		p.Kind = KindReadRequest
+	case op.IsReadResponse():
+		p.body += op.readResponseExtension()
+		p.Payload = p.icrc - p.body - b.PadCount()
+		if p.Payload < 0 || (p.Payload+b.PadCount())&3 != 0 {
+			return ErrLength
+		}
+		if op != OpReadResponseMiddle {
+			p.Syndrome, p.MSN = AETH(rest).Syndrome(), AETH(rest).MSN()
+		}
+		p.Kind = KindReadResponse
+	case op == OpAtomicAck:
+		if len(rest) != AETHLen+AtomicAckETHLen {
+			return ErrLength
+		}
+		p.Syndrome, p.MSN = AETH(rest).Syndrome(), AETH(rest).MSN()
+		p.Kind = KindAtomicAck
+	case op == OpCompareSwap || op == OpFetchAdd:
+		if len(rest) != AtomicETHLen {
+			return ErrLength
+		}
+		p.Kind = KindAtomic
+	}
+	return nil
+}
+
+// Solicited says whether a packet of a message asks for an event at the receiver.
+func (p *Packet) Solicited() bool {
+	return p.bth && p.frame[roceHeaderLen-BTHLen+bthFlags]&bthSolicited != 0
+}
+
+// Immediate is the immediate data of a data packet that carries some, in host order.
+func (p *Packet) Immediate() uint32 {
+	if p.Kind != KindData || !p.Opcode.HasImm() {
+		return 0
+	}
+	return binary.BigEndian.Uint32(p.frame[p.body-ImmDtLen:])
+}
+
+// Atomic is what an atomic request asks for: of a fetch-and-add, swap is what is added.
+func (p *Packet) Atomic() (va uint64, rkey uint32, swap, compare uint64) {
+	if p.Kind != KindAtomic {
+		return 0, 0, 0, 0
+	}
+	h := p.frame[roceHeaderLen : roceHeaderLen+AtomicETHLen]
+	return binary.BigEndian.Uint64(h[atomicVA:]), binary.BigEndian.Uint32(h[atomicRKey:]),
+		binary.BigEndian.Uint64(h[atomicSwap:]), binary.BigEndian.Uint64(h[atomicCompare:])
+}
+
+// Original is what an atomic acknowledge says the memory had before.
+func (p *Packet) Original() uint64 {
+	if p.Kind != KindAtomicAck {
+		return 0
+	}
+	return binary.BigEndian.Uint64(p.frame[roceHeaderLen+AETHLen:])
+}
+
+// Response is a response's payload, nil if it is none.
+func (p *Packet) Response() []byte {
+	if p.Kind != KindReadResponse {
+		return nil
+	}
+	return p.frame[p.body : p.body+p.Payload]
+}
+
+// Message is what the headers of one packet of a queue pair of messages say. What its opcode has no header for is not looked at.
+type Message struct {
+	Op         Opcode
+	PSN        uint32
+	AckRequest bool
+	Solicited  bool
+	Payload    int    // bytes
+	VA         uint64 // RETH and AtomicETH
+	RKey       uint32
+	Length     uint32 // of the whole message: RETH
+	Imm        uint32
+	Syndrome   uint8 // AETH
+	MSN        uint32
+	// Swap and Compare are of an atomic request; of its acknowledge Swap is what the memory had before.
+	Swap, Compare uint64
+	Timestamp     uint64 // of an opcode with a timestamp
+}
+
+// extension is how many bytes of headers follow the BTH of a packet of the opcode.
+func (o Opcode) extension() int {
+	switch {
+	case o.IsData():
+		return o.extensions()
+	case o == OpReadRequest:
+		return RETHLen
+	case o.IsReadResponse():
+		return o.readResponseExtension()
+	case o == OpAtomicAck:
+		return AETHLen + AtomicAckETHLen
+	case o == OpCompareSwap || o == OpFetchAdd:
+		return AtomicETHLen
+	}
+	return 0
+}
+
+// MessageLen is the length of the frame of a packet with so many bytes of payload.
+func MessageLen(op Opcode, payload int) int {
+	return max(roceHeaderLen+op.extension()+payload+padCount(payload)+ICRCLen, MinFrame)
+}
+
+// BeginMessage writes the headers of a packet into buf, of MessageLen, and zeroes what pads it. It returns the place of the payload, for the
+// caller to fill; EndMessage then writes the ICRC. h must not be of headers only.
+func BeginMessage(buf []byte, h *FlowHeader, m *Message) (payload []byte) {
+	padding := padCount(m.Payload)
+	flags := bthMigReq | byte(padding)<<bthPadShift
+	if m.Solicited {
+		flags |= bthSolicited
+	}
+	ackPSN := m.PSN & PSNMask
+	if m.AckRequest {
+		ackPSN |= bthAckReq << 24
+	}
+	n := roceHeaderLen + m.Op.extension() + m.Payload + padding + ICRCLen
+	h.put(buf, n, m.Op, flags, 0, ackPSN)
+	at := roceHeaderLen
+	if m.Op.HasINT() {
+		clear(buf[at : at+INTLen])
+		at += INTLen
+	}
+	if m.Op.HasTimestamp() {
+		binary.BigEndian.PutUint64(buf[at:], m.Timestamp)
+		at += TimestampLen
+	}
+	switch op := m.Op; {
+	case op.HasRETH() || op == OpReadRequest:
+		binary.BigEndian.PutUint64(buf[at+rethVA:], m.VA)
+		binary.BigEndian.PutUint32(buf[at+rethRKey:], m.RKey)
+		binary.BigEndian.PutUint32(buf[at+rethDMALen:], m.Length)
+		at += RETHLen
+	case op == OpCompareSwap || op == OpFetchAdd:
+		binary.BigEndian.PutUint64(buf[at+atomicVA:], m.VA)
+		binary.BigEndian.PutUint32(buf[at+atomicRKey:], m.RKey)
+		binary.BigEndian.PutUint64(buf[at+atomicSwap:], m.Swap)
+		binary.BigEndian.PutUint64(buf[at+atomicCompare:], m.Compare)
+		at += AtomicETHLen
+	case op == OpAtomicAck || op.IsReadResponse() && op != OpReadResponseMiddle:
+		binary.BigEndian.PutUint32(buf[at:], uint32(m.Syndrome)<<24|m.MSN&PSNMask)
+		at += AETHLen
+		if op == OpAtomicAck {
+			binary.BigEndian.PutUint64(buf[at:], m.Swap)
+			at += AtomicAckETHLen
+		}
+	}
+	if m.Op.HasImm() {
+		binary.BigEndian.PutUint32(buf[at:], m.Imm)
+		at += ImmDtLen
+	}
+	clear(buf[at+m.Payload:])
+	return buf[at : at+m.Payload : at+m.Payload]
+}
+
+// EndMessage writes the ICRC of a packet whose payload has been filled in.
+func EndMessage(buf []byte) {
+	n := EthernetLen + IPv4(buf[EthernetLen:]).TotalLen()
+	binary.LittleEndian.PutUint32(buf[n-ICRCLen:], ICRC(buf[EthernetLen:n-ICRCLen]))
+}
