@@ -97,15 +97,20 @@ func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 		if s.traits != nil && !s.mayGo(now) {
 			continue
 		}
+		if s.pair != nil {
+			if !s.pair.mayGo(now) {
+				continue
+			}
+			if len(s.pair.jobs) > 0 { // the window is one for requests
+				n.calling = s.caller()
+				return s
+			}
+		}
 		n.calling = s.caller()
 		if s.blocked(now) {
 			s.state = senderBlocked
 			if n.Recorder != nil {
 				n.Recorder.Blocked(now, s.Flow)
-			}
-			if s.credit != nil && s.credit.lacks() {
-				s.starve(now)
-				s.rearm()
 			}
 			continue
 		}
@@ -158,7 +163,10 @@ func (n *NIC) dequeueSeveral(now vtime.Time, off, stopped uint8) (f *frame.Frame
 			s := c.next
 			c.next = nil
 			n.calling = s.caller()
-			f = s.send(now)
+			if f = s.send(now); f == nil { // a program's memory is gone
+				n.calling = 0
+				return n.dequeueSeveral(now, off, stopped)
+			}
 			if s.traits != nil {
 				c.served(s)
 			}

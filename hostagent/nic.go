@@ -7,7 +7,6 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -54,17 +53,13 @@ type NIC struct {
 	packet wire.Packet   // the present one: on the stack it could not be, as a Recorder is told of it
 	sample cc.Sample     // of the present packet
 	hops   []wire.INTHop // its
+	stage  []byte        // the payload of one that a queue pair sends; nil: there was none
 
 	// HeadersOnly says that frames carry neither payload nor ICRC; otherwise frames with a wrong ICRC are discarded.
 	HeadersOnly bool
 	// Brief says that those of data, ACK and NAK without telemetry and timestamp carry no more than what such a packet has of its own. It goes
 	// with HeadersOnly.
 	Brief bool
-
-	// Rate is that of its port, at which its receivers grant (Settings.Grants).
-	Rate    units.Rate
-	turns   *turns // of receivers that grant; nil: none has yet
-	granted int    // senders that go by grants
 
 	// Recorder is told why packets leave when they do; nil: nobody is.
 	Recorder Recorder
@@ -74,27 +69,25 @@ type NIC struct {
 
 // Counters are a NIC's totals over the run.
 type Counters struct {
-	DataSent, DataReceived         int64 // packets
-	AcksSent, AcksReceived         int64
-	NaksSent, NaksReceived         int64
-	CNPsSent, CNPsReceived         int64
-	CNMsReceived                   int64
-	CNMsUnknown                    int64 // CNMs whose flow this host does not send
-	Corrupted                      int64 // frames with a wrong ICRC
-	Stray                          int64 // frames for no queue pair of this host
-	Duplicates, OutOfOrder         int64 // data packets
-	Trimmed                        int64 // data packets that came without their payload
-	BytesDelivered                 int64 // payload, in order or placed, once
-	BytesSent                      int64 // payload, retransmissions included
-	FramesReceived                 int64
-	Marked                         int64 // data packets received with CE
-	Undetermined                   int64 // data packets received with UE, under ternary congestion detection
-	Timeouts                       int64 // retransmission timeouts
-	RateChanges                    int64 // times a flow's controller changed its rate
-	WindowChanges                  int64 // and its window
-	GrantsSent, GrantsReceived     int64
-	RequestsSent, RequestsReceived int64 // for grants
-	BytesGranted                   int64 // payload
+	DataSent, DataReceived int64 // packets
+	AcksSent, AcksReceived int64
+	NaksSent, NaksReceived int64
+	CNPsSent, CNPsReceived int64
+	CNMsReceived           int64
+	CNMsUnknown            int64 // CNMs whose flow this host does not send
+	Corrupted              int64 // frames with a wrong ICRC
+	Stray                  int64 // frames for no queue pair of this host
+	Duplicates, OutOfOrder int64 // data packets
+	Trimmed                int64 // data packets that came without their payload
+	BytesDelivered         int64 // payload, in order or placed, once
+	BytesSent              int64 // payload, retransmissions included
+	FramesReceived         int64
+	Marked                 int64 // data packets received with CE
+	Undetermined           int64 // data packets received with UE, under ternary congestion detection
+	Timeouts               int64 // retransmission timeouts
+	RNRs                   int64 // RNR NAKs sent
+	RateChanges            int64 // times a flow's controller changed its rate
+	WindowChanges          int64 // and its window
 }
 
 // NewNIC is a host's NIC. mtu is a full packet's payload; lineBytes gives a frame's line time.
@@ -107,7 +100,6 @@ func NewNIC(settings *Settings, clock Clock, mtu int, lineBytes func(int) int64)
 // Dequeue takes the next frame that may leave at now, given the priorities that are OFF. Without one it says when one
 // becomes eligible, vtime.Never if only an event can bring one.
 func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Time) {
-	wake = vtime.Never
 	stopped := off
 	if n.settings.ACKsWhenPaused {
 		stopped = 0
@@ -116,27 +108,20 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 		if f := n.control.Pop(); f != nil {
 			return f, 0
 		}
-		if n.turns != nil {
-			if f, wake = n.grantNext(now); f != nil {
-				return f, 0
-			}
-		}
 	}
 	if n.several.all != nil {
-		f, at := n.dequeueSeveral(now, off, stopped)
-		if f == nil && n.granted > 0 && stopped>>n.settings.ControlPriority&1 == 0 {
-			f = n.control.Pop()
-		}
-		return f, min(wake, at)
+		return n.dequeueSeveral(now, off, stopped)
 	}
 	if n.acks.Packets > 0 && stopped>>n.settings.DataPriority&1 == 0 {
 		return n.acks.Pop(), 0
 	}
 	if off>>n.settings.DataPriority&1 != 0 {
-		return nil, wake
+		return nil, vtime.Never
 	}
-	if s := n.candidate(&n.class, now); s != nil {
-		f = s.send(now)
+	for s := n.candidate(&n.class, now); s != nil; s = n.candidate(&n.class, now) {
+		if f = s.send(now); f == nil { // a program's memory is gone
+			continue
+		}
 		if s.traits != nil {
 			n.served(s)
 		}
@@ -144,15 +129,10 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 		return f, 0
 	}
 	n.calling = 0
-	if n.granted > 0 && stopped>>n.settings.ControlPriority&1 == 0 {
-		if f := n.control.Pop(); f != nil { // a flow has asked for a grant
-			return f, 0
-		}
-	}
 	if n.waiting.len() > 0 {
-		wake = min(wake, n.waiting.first().eligible)
+		return nil, n.waiting.first().eligible
 	}
-	return nil, wake
+	return nil, vtime.Never
 }
 
 // Backlog is the control frames waiting to be sent: ACK, NAK and CNP.
@@ -182,7 +162,8 @@ func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 		return
 	}
 	switch p.Kind {
-	case wire.KindData, wire.KindAck, wire.KindNak, wire.KindCNP, wire.KindGrant, wire.KindRequest:
+	case wire.KindCNM, wire.KindOther, wire.KindPFC:
+	default:
 		if !n.HeadersOnly && !p.ICRCValid() {
 			n.Corrupted++
 			return
@@ -205,8 +186,21 @@ func (n *NIC) deal(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 			r.receive(now, p, int(f.Length))
 			return
 		}
+		if n.pair(now, f, p) {
+			return
+		}
+	case wire.KindReadRequest, wire.KindReadResponse, wire.KindAtomic, wire.KindAtomicAck:
+		if n.pair(now, f, p) {
+			return
+		}
 	case wire.KindAck, wire.KindNak, wire.KindCNP:
 		if s := n.senders.get(p.DestQP); s != nil {
+			if s.pair != nil {
+				if s.pair.handle(now, p, int(f.Length)) {
+					return
+				}
+				break
+			}
 			n.calling = s.caller()
 			switch p.Kind {
 			case wire.KindAck:
@@ -220,20 +214,6 @@ func (n *NIC) deal(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 				s.onCNP(now, p)
 			}
 			n.calling = 0
-			return
-		}
-	case wire.KindGrant:
-		if s := n.senders.get(p.DestQP); s != nil {
-			n.GrantsReceived++
-			n.calling = s.caller()
-			s.onGrant(now, p)
-			n.calling = 0
-			return
-		}
-	case wire.KindRequest:
-		if r := n.receivers.get(p.DestQP); r != nil {
-			n.RequestsReceived++
-			r.asked(now, p)
 			return
 		}
 	case wire.KindCNM:
@@ -252,6 +232,12 @@ func (n *NIC) deal(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 		return
 	}
 	n.Stray++
+}
+
+// pair hands a packet to the queue pair that it is for; false if there is none.
+func (n *NIC) pair(now vtime.Time, f *frame.Frame, p *wire.Packet) bool {
+	s := n.senders.get(p.DestQP)
+	return s != nil && s.pair != nil && s.pair.handle(now, p, int(f.Length))
 }
 
 // Calling is the flow whose congestion control was at work as it panicked; ok is false if none was.
@@ -283,7 +269,7 @@ func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
 
 // Waiting says whether a frame may be ready as soon as the port is free.
 func (n *NIC) Waiting() bool {
-	if n.control.Packets > 0 || n.class.holds() || n.turns != nil && len(n.turns.all) > 0 {
+	if n.control.Packets > 0 || n.class.holds() {
 		return true
 	}
 	for _, c := range n.several.all {
@@ -294,8 +280,7 @@ func (n *NIC) Waiting() bool {
 	return false
 }
 
-// Pacing says whether a flow waits for the time that its rate gives its next packet, now or later, and for nothing else; or for a grant, which it will
-// ask for again.
+// Pacing says whether a flow waits for the time that its rate gives its next packet, now or later, and for nothing else.
 func (n *NIC) Pacing(now vtime.Time) bool {
 	if n.class.pacing(now) {
 		return true
@@ -305,7 +290,7 @@ func (n *NIC) Pacing(now vtime.Time) bool {
 			return true
 		}
 	}
-	return n.granted > 0 && n.awaitsGrants()
+	return false
 }
 
 // add notes a flow that begins.

@@ -199,6 +199,9 @@ func (s *Sender) more() bool { return s.next < s.size || s.repeat != nil && s.re
 // timeout is how long the flow waits for an answer; 0: for ever.
 func (s *Sender) timeout() vtime.Time {
 	set := s.settings
+	if s.pair != nil {
+		return s.pair.waits()
+	}
 	if r := s.repeat; r != nil && set.RetransmitTimeout > 0 && s.sentPackets()-s.acked/s.mtu-r.arrived <= int64(set.Selective.LowPackets) {
 		return min(set.RetransmitTimeout, set.Selective.LowTimeout)
 	}

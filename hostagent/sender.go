@@ -59,9 +59,9 @@ type Sender struct {
 	progress  vtime.Time   // last time that acked moved, or that an ACK became due
 	armed     vtime.Time
 
+	pair     *QueuePair // whose messages it sends; nil: it sends a flow
 	repeat   *selective // nil: lost packets are repaired by go-back-N
 	entropy  *entropies // nil: all packets have the flow's source port
-	credit   *credit    // what has been granted; nil: it goes by no grants
 	tellSent bool       // Clock.Sent is still to be called
 	broken   *Broken
 	again    int // times in a row that the controller's timer was to be called at once again
@@ -95,16 +95,10 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sender{
-		nic: n, settings: cmp.Or(c.Settings, n.settings), Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
-		flowID: wire.FlowID(c.Wire.Src, c.Wire.SrcPort, c.Wire.Dst, wire.PortRoCE, wire.ProtocolUDP),
-		size:   c.Size, mtu: int64(n.mtu),
-		eligible: now, lastStart: now, progress: now, armed: vtime.Never, tellSent: c.TellSent,
-	}
+	s := n.newSender(now, &c, header)
 	if s.size == 0 {
 		s.size = math.MaxInt64
 	}
-	s.class = n.classOf(s.settings.DataPriority)
 	if c.Traits != nil {
 		s.traits = &traits{Traits: c.Traits, begun: now}
 	}
@@ -112,8 +106,6 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	if s.settings.Recovery == SelectiveRepeat {
 		s.repeat = &selective{flags: make([]uint8, len(s.sent))}
 	}
-	s.entropy = newEntropies(s.settings.Entropy, &c.Wire)
-	s.credit = s.newCredit()
 	n.add(s)
 	n.calling = s.caller()
 	s.window = s.controller.Window()
@@ -129,6 +121,19 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	s.rearm()
 	n.calling = 0
 	return s, nil
+}
+
+// newSender is a sender that nothing leads to yet.
+func (n *NIC) newSender(now vtime.Time, c *SenderConfig, header *wire.FlowHeader) *Sender {
+	s := &Sender{
+		nic: n, settings: cmp.Or(c.Settings, n.settings), Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
+		flowID: wire.FlowID(c.Wire.Src, c.Wire.SrcPort, c.Wire.Dst, wire.PortRoCE, wire.ProtocolUDP),
+		size:   c.Size, mtu: int64(n.mtu),
+		eligible: now, lastStart: now, progress: now, armed: vtime.Never, tellSent: c.TellSent,
+	}
+	s.class = n.classOf(s.settings.DataPriority)
+	s.entropy = newEntropies(s.settings.Entropy, &c.Wire)
+	return s
 }
 
 // caller is what NIC.calling is while the flow's congestion control is at work.
@@ -148,9 +153,6 @@ func (s *Sender) Controller() cc.Controller { return s.controller }
 // blocked says whether the window holds the next packet up. It does not if no ACK is due that would open it, as when it closes
 // behind packets that asked for none: the next will ask.
 func (s *Sender) blocked(now vtime.Time) bool {
-	if s.credit != nil && s.credit.lacks() {
-		return true
-	}
 	w := s.controller.Window()
 	if w < 0 {
 		s.breaks(now, Broken{Window: w})
@@ -175,11 +177,14 @@ func (s *Sender) Waits() bool {
 		return false
 	}
 	// A controller's timer may open the window. What has all been sent it cannot send again.
-	return s.state == senderDrained || s.state == senderBlocked && s.controller.Deadline() == vtime.Never && !(s.credit != nil && s.credit.lacks())
+	return s.state == senderDrained || s.state == senderBlocked && s.controller.Deadline() == vtime.Never
 }
 
 // send makes the next packet. The caller has checked that there is one and that it may go.
 func (s *Sender) send(now vtime.Time) *frame.Frame {
+	if s.pair != nil {
+		return s.pair.send(now)
+	}
 	n, at := s.nic, s.next
 	if s.repeat != nil && s.repeat.lost > 0 {
 		at = s.repeat.take() * s.mtu
@@ -189,7 +194,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	op, last := s.opcode(at, number, payload)
 	// A packet that fills the window asks for its ACK too: nothing else would open it again.
 	window := s.limit(s.controller.Window())
-	full := window > 0 && at+payload-s.acked >= window || s.credit != nil && s.credit.left <= payload
+	full := window > 0 && at+payload-s.acked >= window
 	ackRequest := last || full || (number+1)%int64(s.settings.AckEvery) == 0 || again && s.repeat != nil
 	switch {
 	case s.settings.INT:
@@ -197,10 +202,6 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	case s.settings.Timestamps:
 		op = op.WithTimestamp()
 		s.header.SetTimestamp(uint64(now))
-	case s.credit != nil:
-		op = op.WithDemand()
-		s.credit.left -= payload
-		s.header.SetDemand(s.tell(max(s.next, at+payload)))
 	}
 	if s.entropy != nil {
 		s.header.SetSourcePort(s.entropy.next())
@@ -252,7 +253,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 
 // briefData says whether data packets can be brief.
 func (s *Sender) briefData() bool {
-	return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps && s.entropy == nil && s.credit == nil
+	return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps && s.entropy == nil
 }
 
 // opcode is that of packet number, of the bytes from at on, and whether it ends its message. With selective repeat each packet is a WRITE of
@@ -319,7 +320,11 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 		s.onAnswer(now, p)
 		return
 	}
-	number := s.packetNumber(p.PSN)
+	s.advance(now, p, s.packetNumber(p.PSN), true)
+}
+
+// advance takes all packets up to a number for received, as p says. timed is whether that tells an RTT.
+func (s *Sender) advance(now vtime.Time, p *wire.Packet, number int64, timed bool) {
 	acked := min((number+1)*s.mtu, s.size)
 	if s.state == senderDone || acked <= s.acked || acked > s.high {
 		return
@@ -336,11 +341,16 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 	if s.next < acked { // an ACK overtook a go-back
 		s.next = acked
 	}
-	s.LastRTT = rtt
-	if s.RTT != nil {
-		s.RTT.Record(s.nic.clock.Lane(), now, rtt)
+	switch {
+	case timed:
+		s.LastRTT = rtt
+		if s.RTT != nil {
+			s.RTT.Record(s.nic.clock.Lane(), now, rtt)
+		}
+	case s.LastRTT > 0:
+		rtt = s.LastRTT
 	}
-	if acked == s.size {
+	if acked == s.size && s.pair == nil {
 		s.finish(now)
 		return
 	}
@@ -375,9 +385,6 @@ func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
 
 // hear takes what an answer says of the path of the packet that it answers.
 func (s *Sender) hear(now vtime.Time, p *wire.Packet) {
-	if s.credit != nil {
-		s.credit.answered()
-	}
 	if s.entropy != nil {
 		s.entropy.answered(now, p.SrcPort, !p.FECN && p.Syndrome != wire.SyndromeNakTrimmed)
 	}
@@ -393,6 +400,17 @@ func (s *Sender) goBack(now vtime.Time, timeout bool) {
 		s.state = senderWaiting
 		s.class.waiting.push(s)
 	}
+}
+
+// goBackTo sends again from a packet on, unless it has gone back further.
+func (s *Sender) goBackTo(now vtime.Time, packet int64) {
+	if packet*s.mtu >= s.next {
+		return
+	}
+	acked := s.acked
+	s.acked = packet * s.mtu
+	s.goBack(now, false)
+	s.acked = acked
 }
 
 func (s *Sender) onCNP(now vtime.Time, p *wire.Packet) {
@@ -437,9 +455,10 @@ func (s *Sender) OnTimer(now vtime.Time) {
 		if s.entropy != nil {
 			s.entropy.failed(now)
 		}
-		if s.repeat != nil {
+		switch {
+		case s.repeat != nil:
 			s.giveUp(now)
-		} else {
+		case s.pair == nil || s.pair.timedOut(now):
 			s.goBack(now, true)
 		}
 		s.controller.OnTimeout(now)
@@ -447,9 +466,6 @@ func (s *Sender) OnTimer(now vtime.Time) {
 	if s.controller.Deadline() <= now {
 		s.controller.OnTimer(now)
 		s.watchTimer(now)
-	}
-	if c := s.credit; c != nil && s.state == senderBlocked && c.requests <= now {
-		s.request(now)
 	}
 	s.adjust(now)
 	s.nic.calling = 0
@@ -477,16 +493,12 @@ func (s *Sender) adjust(now vtime.Time) {
 		s.window = window
 		s.nic.WindowChanges++
 	}
-	switch {
-	case s.state != senderBlocked:
-	case !s.blocked(now):
+	if s.state == senderBlocked && !s.blocked(now) {
 		s.state = senderWaiting
 		s.class.waiting.push(s)
 		if s.nic.Recorder != nil {
 			s.nic.Recorder.Opened(now, s.Flow)
 		}
-	case s.credit != nil && s.credit.lacks():
-		s.starve(now)
 	}
 	s.rearm()
 }
@@ -509,9 +521,6 @@ func (s *Sender) rearm() {
 	if t := s.traits; t != nil && t.Stop > 0 && !t.halted {
 		at = min(at, t.Stop)
 	}
-	if s.credit != nil && s.state == senderBlocked {
-		at = min(at, s.credit.requests)
-	}
 	if at != s.armed {
 		s.armed = at
 		if at != vtime.Never {
@@ -526,9 +535,6 @@ func (s *Sender) finish(now vtime.Time) {
 	}
 	s.state = senderDone
 	s.armed = vtime.Never
-	if s.credit != nil {
-		s.nic.granted--
-	}
 	if s.nic.Recorder != nil {
 		s.nic.Recorder.Done(now, s.Flow)
 	}
