@@ -24,9 +24,10 @@ type Event struct {
 	Priority *uint8 `json:"priority,omitempty"`
 	Detail   string `json:"detail,omitempty"`
 	// Of flows.
-	Flow      *int  `json:"flow,omitempty"`
-	SizeBytes int64 `json:"size_bytes,omitempty"`
-	FCTNS     int64 `json:"fct_ns,omitempty"`
+	Flow      *int   `json:"flow,omitempty"`
+	SizeBytes int64  `json:"size_bytes,omitempty"` // of a queue pair's at its end: what it has sent
+	QueuePair uint32 `json:"queue_pair,omitempty"` // of a program: its number
+	FCTNS     int64  `json:"fct_ns,omitempty"`
 	// Of drops and missed: how many.
 	Count int64 `json:"count,omitempty"`
 	// Of the verdict.
@@ -64,6 +65,9 @@ func (e *Event) String() string {
 	}
 	if e.Flow != nil {
 		s += fmt.Sprintf(" flow %d, %d bytes", *e.Flow, e.SizeBytes)
+		if e.QueuePair != 0 {
+			s += fmt.Sprintf(" (queue pair %#x)", e.QueuePair)
+		}
 	}
 	if e.FCTNS > 0 {
 		s += fmt.Sprintf(", FCT %v", virtualNS(e.FCTNS))

@@ -148,6 +148,23 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 	})
 }
 
+// PairFlow is the flow of a queue pair of a program between two hosts' ports, under the fabric's congestion control. It is for the engine's goroutine.
+func (f *Fabric) PairFlow(e *engine.Engine, from, to topologies.PortID) (engine.FlowConfig, error) {
+	place := func(id topologies.PortID) uint8 { return uint8(f.Plan.Ports[id].Number - 1) }
+	own := scenario.Flow{
+		Source: f.Plan.Ports[from].Node, Destination: f.Plan.Ports[to].Node, Pair: topologies.Pair{From: place(from), To: place(to)},
+		Named: topologies.NamedFrom | topologies.NamedTo,
+	}
+	if own.Source == own.Destination {
+		return engine.FlowConfig{}, fmt.Errorf("a queue pair from %s to itself: the fabric joins hosts", f.Plan.Nodes[own.Source].Name)
+	}
+	if len(f.Plan.PairsVia(own.Source, own.Destination, nil, own.Pair, own.Named)) == 0 {
+		return engine.FlowConfig{}, fmt.Errorf("no switches join %s and %s", f.Plan.Ports[from].Name, f.Plan.Ports[to].Name)
+	}
+	own.Join(f.Plan, e.AddedFlows())
+	return f.Made.Flow(&own, "", f.options.Seed<<32^uint64(e.AddedFlows()))
+}
+
 // Incast has n hosts send to one at the same time, those first that follow it in the order of hosts.
 func (f *Fabric) Incast(n int, to string, size units.Bytes, cc string) ([]FlowRequest, error) {
 	receiver, _, _, err := f.end(to)

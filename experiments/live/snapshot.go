@@ -105,6 +105,9 @@ type FlowSnapshot struct {
 	DeliveredBytes int64   `json:"delivered_bytes"`
 	RateBPS        float64 `json:"rate_bps"` // the congestion control's
 	RTTNS          int64   `json:"rtt_ns"`   // the last measured; 0: none yet
+	// QueuePair is the number of the program's queue pair that it is of; 0: it is a flow.
+	QueuePair uint32 `json:"queue_pair,omitempty"`
+	State     string `json:"state,omitempty"` // of that
 }
 
 // Snapshot looks at the fabric.
@@ -284,6 +287,9 @@ func (f *Fabric) snapshotFlows(e *engine.Engine, s *Snapshot) {
 		}
 		if w.Sender != nil {
 			own.RateBPS, own.RTTNS = w.Sender.Rate(), w.Sender.LastRTT.Nanoseconds()
+		}
+		if w.Pair != nil {
+			own.QueuePair, own.State = w.Pair.Number, w.Pair.State().String()
 		}
 		s.Flows = append(s.Flows, own)
 	}

@@ -144,7 +144,11 @@ func (t *Top) writeFlows(out io.Writer, flows int) {
 	fmt.Fprintln(out)
 	fmt.Fprintln(w, "flow\tfrom\tto\tdelivered\tof\trate\tgoodput\tRTT\t")
 	for _, f := range t.flows[:flows] {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t\n", f.Flow, f.From, f.To, size(uint64(f.DeliveredBytes)), size(uint64(f.SizeBytes)),
+		of := size(uint64(f.SizeBytes))
+		if f.QueuePair != 0 {
+			of = fmt.Sprintf("QP %#x", f.QueuePair)
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t\n", f.Flow, f.From, f.To, size(uint64(f.DeliveredBytes)), of,
 			bits(f.RateBPS), bits(f.goodput), virtualNS(f.RTTNS))
 	}
 }

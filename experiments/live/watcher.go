@@ -38,6 +38,12 @@ func (w *watcher) flowStarted(now vtime.Time, flow int) {
 	}
 }
 
+// FlowStarted implements engine.StartObserver. It is told of queue pairs of programs alone.
+func (w *watcher) FlowStarted(now vtime.Time, flow int) {
+	w.open = append(w.open, flow)
+	w.flowStarted(now, flow)
+}
+
 // FlowDone implements engine.Observer.
 func (w *watcher) FlowDone(now vtime.Time, flow int) {
 	if i := slices.Index(w.open, flow); i >= 0 {
@@ -60,6 +66,9 @@ func (w *watcher) flowEvent(now vtime.Time, kind string, flow int) Event {
 	e.Node, e.Peer = w.plan.EndName(f.Source, f.Ports.From), w.plan.EndName(f.Destination, f.Ports.To)
 	number := f.Number
 	e.Flow, e.SizeBytes = &number, f.Size
+	if p := f.Pair; p != nil {
+		e.QueuePair = p.Number
+	}
 	return e
 }
 

@@ -68,7 +68,8 @@ type Engine struct {
 
 	added        int      // flows so far
 	misledBefore []misled // of flows that have been freed
-	vacant       []int32  // flows that have ended and whose places others may take; of a live fabric
+	pairs        pairs
+	vacant       []int32 // flows that have ended and whose places others may take; of a live fabric
 	quiescence   vtime.Time
 	started      bool
 	reports      bool // some flow's receiver has periods, though hosts' settings have none
@@ -221,7 +222,6 @@ func New(c Config) (*Engine, error) {
 		if c.Tracer != nil {
 			n.Recorder = c.Tracer.NIC(len(e.nics))
 		}
-		n.Rate = plan.Ports[plan.Ports[id].Peer].Rate
 		e.nics = append(e.nics, n)
 	}
 	if c.Crew != nil && c.Crew.Size() > 1 && e.divided {

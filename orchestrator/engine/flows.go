@@ -46,12 +46,13 @@ func (c *FlowConfig) destinationPort(plan *topologies.Plan) topologies.PortID {
 // Flow is a flow of a run.
 type Flow struct {
 	FlowConfig
-	Number   int                 // how many were added before it
-	Sender   *hostagent.Sender   // nil before the start, and after the end
-	Receiver *hostagent.Receiver // likewise
-	Finished vtime.Time          // when its last byte was acknowledged; vtime.Never before
-	timerAt  vtime.Time          // of its earliest timer event
-	past     flowOutcome         // once it has ended
+	Number   int                  // how many were added before it
+	Sender   *hostagent.Sender    // nil before the start, and after the end
+	Receiver *hostagent.Receiver  // likewise
+	Pair     *hostagent.QueuePair // what it is of, while that is connected: it has no Receiver then; nil: it is a flow
+	Finished vtime.Time           // when its last byte was acknowledged; vtime.Never before
+	timerAt  vtime.Time           // of its earliest timer event
+	past     flowOutcome          // once it has ended
 }
 
 // flowOutcome is what is kept of a flow that has ended. A run may have millions of them: their senders and receivers take 0.5 KB each.
@@ -73,6 +74,9 @@ func (f *Flow) Started() bool { return f.Sender != nil || f.Finished != vtime.Ne
 
 // Delivered is the payload bytes that have arrived in order, once.
 func (f *Flow) Delivered() int64 {
+	if f.Pair != nil {
+		return f.Pair.Delivered()
+	}
 	if f.Receiver != nil {
 		return f.Receiver.Delivered
 	}
@@ -98,7 +102,7 @@ func (f *Flow) Marked() (congested, undetermined int64) {
 // Recovery is what selective repeat has met.
 func (f *Flow) Recovery() FlowRecovery {
 	switch {
-	case f.Sender != nil:
+	case f.Sender != nil && f.Receiver != nil:
 		return FlowRecovery{f.Receiver.Placed(), f.Sender.Spurious}
 	case f.past.recovery != nil:
 		return *f.past.recovery
@@ -133,20 +137,7 @@ func (e *Engine) Reserve(flows int) { e.flows = slices.Grow(e.flows, flows) }
 
 // AddFlow adds a flow and returns its index in Flows: its number, but that in a live fabric those that have ended make room for others.
 func (e *Engine) AddFlow(c FlowConfig) (id int) {
-	f := Flow{FlowConfig: c, Number: e.added, Finished: vtime.Never, timerAt: vtime.Never}
-	e.added++
-	if h := c.Hosts; h != nil {
-		e.reports = e.reports || h.Notify == hostagent.NotifyPCN || h.Grants
-		e.data |= 1 << h.DataPriority
-	}
-	if n := len(e.vacant); n > 0 {
-		id = int(e.vacant[n-1])
-		e.vacant = e.vacant[:n-1]
-		e.flows[id] = f
-	} else {
-		id = len(e.flows)
-		e.flows = append(e.flows, f)
-	}
+	id = e.place(c)
 	if c.Size > 0 || c.Traits != nil && c.Traits.Stop > 0 {
 		e.open++
 	}
@@ -156,6 +147,25 @@ func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	if c.Send == 0 {
 		e.starting++
 		e.push(c.Start, eventStart, int32(id))
+	}
+	return id
+}
+
+// place numbers a flow and gives it a place.
+func (e *Engine) place(c FlowConfig) (id int) {
+	f := Flow{FlowConfig: c, Number: e.added, Finished: vtime.Never, timerAt: vtime.Never}
+	e.added++
+	if h := c.Hosts; h != nil {
+		e.reports = e.reports || h.Notify == hostagent.NotifyPCN
+		e.data |= 1 << h.DataPriority
+	}
+	if n := len(e.vacant); n > 0 {
+		id = int(e.vacant[n-1])
+		e.vacant = e.vacant[:n-1]
+		e.flows[id] = f
+	} else {
+		id = len(e.flows)
+		e.flows = append(e.flows, f)
 	}
 	return id
 }
@@ -184,6 +194,14 @@ const firstQueuePair = 0x11
 // queuePair is the queue pair number of both ends of the flow of a number.
 func queuePair(flow int) uint32 { return uint32(firstQueuePair + flow%(1<<24-firstQueuePair)) }
 
+// queuePair is that of the flow of a number, beside those of programs.
+func (f *fabric) queuePair(flow int) uint32 {
+	if f.features.Live {
+		flow %= firstPair - firstQueuePair
+	}
+	return queuePair(flow)
+}
+
 func (l *lane) startFlow(id int) error {
 	f := &l.flows[id]
 	l.starting--
@@ -198,10 +216,10 @@ func (l *lane) startFlow(id int) error {
 	forward := wire.FlowParams{
 		SrcMAC: port.MAC, DstMAC: l.plan.Ports[port.Peer].MAC,
 		Src: l.plan.Address(port.ID).As4(), Dst: l.plan.Address(back.ID).As4(),
-		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: queuePair(f.Number), MTU: l.plan.MTU,
+		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: l.queuePair(f.Number), MTU: l.plan.MTU,
 		TOS: hosts.DataTOS(), HeadersOnly: !l.plane.CarriesPayload(),
 	}
-	answers := forward.Reverse(queuePair(f.Number), wire.ControlTOS(hosts.ACKPriority()))
+	answers := forward.Reverse(l.queuePair(f.Number), wire.ControlTOS(hosts.ACKPriority()))
 	answersBy := f.Ports.back(l.plan)
 	answers.SrcPort, answers.ID = answersBy.Source, answersBy.Destination
 	answers.SrcMAC, answers.DstMAC = back.MAC, l.plan.Ports[back.Peer].MAC
@@ -216,9 +234,6 @@ func (l *lane) startFlow(id int) error {
 	}
 	if f.Receive > 0 {
 		f.Receiver.Size = f.Size
-	}
-	if by, ok := controller.(cc.ByGrants); ok {
-		f.Receiver.Lend(by)
 	}
 	if p.region == l.ports[back.ID].region || !l.shared {
 		f.Receiver.Begin()
@@ -260,6 +275,9 @@ func (l *lane) flowTimer(id int) error {
 // reportTimer serves the timer of a flow's receiver, unless it was put off or was that of a flow before it in its place.
 func (l *lane) reportTimer(id int) error {
 	f := &l.flows[id]
+	if f.Pair != nil {
+		return l.reportOfPair(f)
+	}
 	if f.Receiver == nil || f.Receiver.Armed() != l.now {
 		return nil
 	}
@@ -317,11 +335,7 @@ func (r *region) Done(now vtime.Time, s *hostagent.Sender) {
 // forget ends the receiving half of a flow that has ended, and keeps what the flow came to.
 func (l *lane) forget(flow int32) {
 	f := &l.flows[flow]
-	if g, ok := f.Sender.GrantCounts(f.Receiver); ok {
-		l.checkGrants(f, g)
-		l.pastGrants += g.Granted
-	}
-	l.nics[l.plan.Ports[f.destinationPort(l.plan)].Interface].Forget(queuePair(f.Number))
+	l.nics[l.plan.Ports[f.destinationPort(l.plan)].Interface].Forget(l.queuePair(f.Number))
 	f.end(l.now)
 }
 

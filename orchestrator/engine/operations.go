@@ -302,7 +302,7 @@ func (r *region) Delivered(_ vtime.Time, x *hostagent.Receiver) {
 	}
 }
 
-// StartObserver is an Observer that is told too when operations start flows.
+// StartObserver is an Observer that is told too when operations start flows, and when queue pairs of programs are connected.
 type StartObserver interface {
 	FlowStarted(now vtime.Time, flow int)
 }

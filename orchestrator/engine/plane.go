@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"math/bits"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Names of planes.
@@ -80,4 +84,52 @@ func (l *lane) unprocessed(p *port, f *frame.Frame, err error) error {
 	l.ports[p.peer].arrived--
 	l.lostOnWire(p, f, LossDevice)
 	return nil
+}
+
+// fingerprint hashes every frame event of a run, in order: when and where each frame made a pass, what became of it, and the
+// bytes that say which frame it was. Equal fingerprints mean equal runs; it is not meant to resist forgery.
+type fingerprint struct {
+	a, b      uint64
+	events    uint64
+	telemetry bool // frames may carry some
+}
+
+func (h *fingerprint) mix(v, w uint64) {
+	// A 128-bit multiply folds both words into both halves (the step of wyhash).
+	hi, lo := bits.Mul64(h.a^v^0xa0761d6478bd642f, h.b^w^0xe7037ed1a0b428db)
+	h.a, h.b = bits.RotateLeft64(h.a, 23)^lo, bits.RotateLeft64(h.b, 41)+hi
+}
+
+func (h *fingerprint) frame(now vtime.Time, x *ebpf.Pass, length int, data []byte) {
+	h.events++
+	h.mix(uint64(now), uint64(x.InPort)<<32|uint64(x.Egress))
+	// Type and IPv4, UDP, BTH; or PFC's times; or CNM's id, N and C. What follows the BTH only the kernel plane carries.
+	h.mix(uint64(x.Verdict)<<56|uint64(x.Trigger)<<48|uint64(x.Want)<<32|uint64(length),
+		binary.LittleEndian.Uint64(data[12:]))
+	h.mix(binary.LittleEndian.Uint64(data[20:]), binary.LittleEndian.Uint64(data[28:]))
+	h.mix(binary.LittleEndian.Uint64(data[36:]), binary.LittleEndian.Uint64(data[44:]))
+	h.mix(uint64(binary.LittleEndian.Uint16(data[52:])), h.events)
+	if h.telemetry && len(data) >= ebpf.TelemetryBytes && data[42]&0xe0 == 0xc0 { // its opcode says that 42 bytes of it follow
+		h.mix(binary.LittleEndian.Uint64(data[54:]), binary.LittleEndian.Uint64(data[62:]))
+		h.mix(binary.LittleEndian.Uint64(data[70:]), binary.LittleEndian.Uint64(data[78:]))
+		h.mix(binary.LittleEndian.Uint64(data[86:]), uint64(binary.LittleEndian.Uint16(data[94:])))
+	}
+}
+
+func (h *fingerprint) String() string {
+	f := *h
+	f.mix(f.events, 0x8ebc6af09c88c6e3)
+	f.mix(f.a, f.b)
+	return fmt.Sprintf("%016x%016x", f.a, f.b)
+}
+
+// Fingerprint is the hash of every frame event so far: those of each region in their order, and of the regions' hashes.
+func (e *Engine) Fingerprint() string {
+	all := e.regions[0].hash
+	for i := range e.regions[1:] {
+		h := &e.regions[i+1].hash
+		all.mix(h.a, h.b)
+		all.events += h.events
+	}
+	return all.String()
 }

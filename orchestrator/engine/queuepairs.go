@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// PairConfig is a queue pair of a program to be opened.
+type PairConfig struct {
+	Interface int // index of the NIC
+	Program   hostagent.Program
+	// SendDepth and ReceiveDepth are how many work requests its queues have room for: 1..hostagent.MostDepth, and 0..hostagent.MostDepth.
+	SendDepth, ReceiveDepth int
+	Receives                *hostagent.ReceiveQueue // one that several share; nil: one of its own
+	SignalAll               bool                    // every work request has a completion
+}
+
+// Pair is a queue pair of a program. While it is connected it is among the Flows, as one to the host at its other end. Its methods are to be called
+// between two events.
+type Pair struct {
+	engine *Engine
+	queue  *hostagent.QueuePair
+	port   *port
+	flow   int // index; -1: it is not connected
+	joined int // how often it has been connected
+}
+
+// pairs are the queue pairs of programs, by number.
+type pairs struct {
+	open map[uint32]*Pair
+	made uint32
+}
+
+// firstPair is the number of the first queue pair of a program. Those of flows are below.
+const firstPair = 1 << 23
+
+// OpenPair opens a queue pair, in hostagent.PairReset. It is an error where it cannot work.
+func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
+	switch {
+	case e.divided:
+		return nil, errors.New("queue pairs of programs need a fabric of one region: a live one")
+	case !e.plane.CarriesPayload():
+		return nil, fmt.Errorf("queue pairs of programs need frames with payload, which the %s plane has not got", e.plane.Name())
+	case e.hosts.Recovery == hostagent.SelectiveRepeat:
+		return nil, errors.New("queue pairs of programs repair losses by go-back-N alone: bring the fabric up without recovery: selective")
+	case c.Interface < 0 || c.Interface >= len(e.nics):
+		return nil, fmt.Errorf("there is no interface %d: there are %d", c.Interface, len(e.nics))
+	}
+	const numbers = 1<<24 - 1 - firstPair // the last is of multicast groups (IBTA volume 1 section 3.5.10)
+	if len(e.pairs.open) >= numbers/2 {
+		return nil, errors.New("there are too many queue pairs")
+	}
+	e.start()
+	number := uint32(0)
+	for taken := true; taken; _, taken = e.pairs.open[number] {
+		number = firstPair + e.pairs.made%numbers
+		e.pairs.made++
+	}
+	q, err := e.nics[c.Interface].NewPair(hostagent.PairConfig{
+		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives, SignalAll: c.SignalAll,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &Pair{engine: e, queue: q, port: e.hostPort(c.Interface), flow: -1}
+	if e.pairs.open == nil {
+		e.pairs.open = map[uint32]*Pair{}
+	}
+	e.pairs.open[number] = p
+	return p, nil
+}
+
+// Number is its number, which no other has.
+func (p *Pair) Number() uint32 { return p.queue.Number }
+
+// State is its state.
+func (p *Pair) State() hostagent.PairState { return p.queue.State() }
+
+// Queue is the queue pair itself: to be read.
+func (p *Pair) Queue() *hostagent.QueuePair { return p.queue }
+
+// Init lets receive requests be posted: RESET becomes INIT.
+func (p *Pair) Init() error { return p.queue.Init() }
+
+// Ready connects it, so that it receives: INIT becomes RTR. Of flow, Source is its own host and Size 0.
+func (p *Pair) Ready(r hostagent.Remote, flow FlowConfig) error {
+	e := p.engine
+	port, back := &e.plan.Ports[flow.sourcePort(e.plan)], &e.plan.Ports[flow.destinationPort(e.plan)]
+	switch {
+	case p.queue.State() != hostagent.PairInit:
+		return hostagent.ErrState
+	case int32(port.ID) != p.port.id:
+		return fmt.Errorf("the queue pair is at %s, not at %s", e.plan.Ports[p.port.id].Name, port.Name)
+	case r.QP > wire.PSNMask:
+		return fmt.Errorf("queue pair %#x does not fit in 24 bits", r.QP)
+	}
+	hosts := cmp.Or(flow.Hosts, e.hosts)
+	forward := wire.FlowParams{
+		SrcMAC: port.MAC, DstMAC: e.plan.Ports[port.Peer].MAC, Src: e.plan.Address(port.ID).As4(), Dst: e.plan.Address(back.ID).As4(),
+		SrcPort: flow.Ports.Source, ID: flow.Ports.Destination, DestQP: r.QP, MTU: e.plan.MTU, TOS: hosts.DataTOS(),
+	}
+	answers := forward
+	answers.TOS = wire.ControlTOS(hosts.ACKPriority())
+	flow.Size, flow.Start, flow.Send, flow.Receive = 0, e.now, 0, 0
+	id := e.place(flow)
+	e.making = int32(id) + 1
+	controller, err := flow.NewController(id)
+	e.making = 0
+	if err == nil {
+		err = p.queue.Connect(e.now, r, hostagent.SenderConfig{Flow: id, Controller: controller, Wire: forward, Settings: flow.Hosts}, answers)
+	}
+	f := &e.flows[id]
+	if err != nil {
+		*f = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
+		e.vacant = append(e.vacant, int32(id))
+		return err
+	}
+	p.flow = id
+	p.joined++
+	f.Pair, f.Sender = p.queue, p.queue.Sender()
+	if f.RTT != nil {
+		f.Sender.RTT = f.RTT(id)
+	}
+	f.NewController, f.RTT = nil, nil
+	e.begun = append(e.begun, int32(id))
+	return nil
+}
+
+// Send has it send requests: RTR becomes RTS.
+func (p *Pair) Send(r hostagent.Requester) error { return p.queue.Start(r) }
+
+// PostSend appends a copy of a work request to the send queue. In ERROR it is completed at once.
+func (p *Pair) PostSend(w *hostagent.WorkRequest) error {
+	err := p.queue.PostSend(p.engine.now, w)
+	if err == nil {
+		p.engine.mustServe(p.port)
+	}
+	return err
+}
+
+// PostReceive appends a copy of a receive request to its own receive queue. In ERROR it is completed at once.
+func (p *Pair) PostReceive(w *hostagent.ReceiveRequest) error { return p.queue.PostReceive(w) }
+
+// Fail puts it into ERROR: all that has not been completed is flushed.
+func (p *Pair) Fail() { p.queue.Fail(p.engine.now) }
+
+// Reset takes it back to RESET. Nothing is completed.
+func (p *Pair) Reset() {
+	p.part()
+	p.queue.Reset()
+}
+
+// Close ends it. Nothing is completed, and its program is not called again.
+func (p *Pair) Close() {
+	p.Reset()
+	delete(p.engine.pairs.open, p.Number())
+}
+
+// part ends its flow.
+func (p *Pair) part() {
+	if p.flow < 0 {
+		return
+	}
+	e := p.engine
+	e.checkPair(p)
+	f := &e.flows[p.flow]
+	f.Size = p.queue.Delivered()
+	f.Finished, f.timerAt = e.now, vtime.Never
+	if m := e.misled(f); m != nil && len(e.misledBefore) < maxViolations {
+		e.misledBefore = append(e.misledBefore, *m)
+	}
+	f.past.delivered, f.past.retransmitted, f.past.lastRTT = f.Size, f.Sender.Retransmitted, f.Sender.LastRTT
+	f.Sender, f.Pair = nil, nil
+	e.ended = append(e.ended, int32(p.flow))
+	p.flow = -1
+}
+
+// peer is the queue pair at the other end; nil unless each is connected to the other, for the first time, and both count from one PSN. What programs
+// say of each other may be wrong.
+func (p *Pair) peer() *Pair {
+	q := p.queue
+	o := p.engine.pairs.open[q.Remote.QP]
+	if o == nil || p.flow < 0 || o.flow < 0 || p.joined != 1 || o.joined != 1 || o.queue.Remote.QP != q.Number || q.Requester.PSN != o.queue.Remote.PSN ||
+		p.engine.flows[p.flow].Destination != p.engine.flows[o.flow].Source || p.engine.flows[o.flow].Destination != p.engine.flows[p.flow].Source {
+		return nil
+	}
+	return o
+}
+
+// checkPair: what a queue pair sent has arrived exactly once, and no packet came twice without a reason.
+func (e *Engine) checkPair(p *Pair) {
+	o := p.peer()
+	if o == nil {
+		return
+	}
+	a, b := &p.queue.PairCounts, &o.queue.PairCounts
+	place := fmt.Sprintf("queue pair %#x, flow %d", p.Number(), e.flows[p.flow].Number)
+	if b.BytesReceived < a.BytesAcked || b.BytesReceived > a.BytesSent {
+		e.fail("flows arrive in order, exactly once", place, "%d bytes sent, %d delivered, %d acknowledged", a.BytesSent, b.BytesReceived, a.BytesAcked)
+	}
+	var excuses int64
+	for _, n := range e.nics {
+		excuses += n.Timeouts + n.Trimmed + n.RNRs
+	}
+	if e.Dropped+excuses == 0 && !e.rerouted && !e.plan.Balancing.Moving && a.Retries+b.Retries+b.Duplicates+b.OutOfOrder != 0 {
+		e.fail("flows arrive in order, exactly once", place, "%d packets came twice, %d out of order", b.Duplicates, b.OutOfOrder)
+	}
+}
+
+// reportOfPair serves the timer of the notification point of a queue pair.
+func (l *lane) reportOfPair(f *Flow) error {
+	r := f.Pair.Receiver()
+	if r == nil || r.Armed() != l.now {
+		return nil
+	}
+	r.OnTimer(l.now)
+	return l.serve(&l.ports[f.sourcePort(l.plan)])
+}
