@@ -38,6 +38,10 @@ func (d *draft) plan() *Plan {
 		from := &d.links[i]
 		l := &p.Links[i]
 		l.Rate, l.Delay, l.Weight = from.rate, from.delay, max(from.weight, 1)
+		if from.mtu == 0 {
+			from.mtu = max(1500, d.mtu+roceHeaders)
+		}
+		p.InterfaceMTU = max(p.InterfaceMTU, from.mtu)
 		l.A, l.B = p.addPort(first[from.a], from.a, i, from.cable), p.addPort(first[from.b], from.b, i, from.cable)
 		p.Ports[l.A].Peer, p.Ports[l.B].Peer = l.B, l.A
 		p.Ports[l.A].Breakout, p.Ports[l.A].Lane = uint8(from.breakout), uint8(from.lane)
@@ -54,7 +58,7 @@ func (p *Plan) addPort(first PortID, node, link int, c cable) PortID {
 	n.Ports = append(n.Ports, id)
 	p.Ports[id] = Port{
 		ID: id, Node: n.ID, Number: len(n.Ports), Name: interfaceName(n.Name, len(n.Ports)),
-		Link: link, MAC: portMAC(id), Rate: c.rate, Delay: c.delay,
+		Link: link, MAC: portMAC(id), Rate: c.rate, Delay: c.delay, MTU: c.mtu,
 	}
 	return id
 }

@@ -44,6 +44,13 @@ func (d *draft) check(sound bool) {
 			l.at.Errorf("%s and %s are hosts: put a switch between them", d.nodes[l.a].name, d.nodes[l.b].name)
 		}
 	}
+	for i := range d.links {
+		if l := &d.links[i]; l.mtu > 0 && l.mtu < d.mtu+roceHeaders {
+			l.at.Errorf("interface_mtu %d of the link from %s to %s: RoCE packets of mtu %d need %d, with their headers", l.mtu, d.nodes[l.a].name,
+				d.nodes[l.b].name, d.mtu, d.mtu+roceHeaders)
+			break
+		}
+	}
 	d.checkTwice()
 	if !sound {
 		return

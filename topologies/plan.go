@@ -91,6 +91,8 @@ type Plan struct {
 	Hash        Hash // by which switches choose among equal-cost ports
 	Balancing   Balancing
 	MTU         int // payload bytes of a full RoCE packet
+	// InterfaceMTU is the largest MTU of the interfaces, in bytes of a packet of IP; a full RoCE packet fits any.
+	InterfaceMTU int
 
 	routes Routes
 }
@@ -118,6 +120,7 @@ type Port struct {
 	MAC    [6]byte
 	Rate   units.Rate
 	Delay  vtime.Time // propagation, one way
+	MTU    int        // of the interface, in bytes of a packet of IP
 
 	Interface int // of a host's port: indexes Plan.Interfaces; -1 of a switch's
 

@@ -323,7 +323,7 @@ func TestChangeLinks(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"change_links: [{from: leaf0, to: leaf1, rate: 1Gbps}]":                                                 "leaf0 and leaf1 are not linked",
-		"change_links: [{from: leaf0, to: spine0}]":                                                             "a change says rate, delay or weight",
+		"change_links: [{from: leaf0, to: spine0}]":                                                             "a change says rate, delay, interface_mtu or weight",
 		"change_links: [{from: leaf0, to: spine9, rate: 1Gbps}]":                                                `no node "spine9"`,
 		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps}, {from: spine0, to: leaf0..leaf1, rate: 2Gbps}]": "the link from spine0 to leaf0 is changed already (line 2)",
 		"change_links: [{from: leaf0, to: spine0, rate: 1bps}]":                                                 "below",

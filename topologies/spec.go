@@ -27,7 +27,13 @@ const (
 	maxDelay = vtime.Second
 	minMTU   = 64
 	maxMTU   = 4096 // the largest path MTU of RoCE
+
+	minInterfaceMTU = 1280 // IPv6's least (RFC 8200, section 5)
+	maxInterfaceMTU = 9216
 )
+
+// roceHeaders are what a RoCE packet may have beside its payload, with every header an algorithm may add.
+const roceHeaders = 160
 
 // What a spec gets that says nothing about them.
 const (
@@ -84,6 +90,7 @@ func Decode(v *yamlspec.Value, name string) *Plan {
 type cable struct {
 	rate  units.Rate
 	delay vtime.Time
+	mtu   int // of the interfaces at its ends; 0: nothing is said of it
 }
 
 // draft is a topology whose names are resolved and that nobody has checked yet.
@@ -125,7 +132,7 @@ func (d *draft) decode(v *yamlspec.Value) {
 		d.framing = FramingNS3
 	}
 	m.Get("mtu").Int(&d.mtu, minMTU, maxMTU)
-	base := decodeCable(m, cable{defaultRate, defaultDelay})
+	base := decodeCable(m, cable{rate: defaultRate, delay: defaultDelay})
 
 	builders := 0
 	for _, b := range []struct {
@@ -166,12 +173,13 @@ func (d *draft) decode(v *yamlspec.Value) {
 	}
 }
 
-// decodeCable reads rate and delay beside other keys of m.
+// decodeCable reads rate, delay and interfaces' MTU beside other keys of m.
 func decodeCable(m *yamlspec.Mapping, c cable) cable {
 	decodeRate(m.Get("rate"), &c.rate)
 	if v := m.Get("delay"); v.Time(&c.delay) && c.delay > maxDelay {
 		v.Errorf("delay %v is above %v", c.delay, maxDelay)
 	}
+	m.Get("interface_mtu").Int(&c.mtu, minInterfaceMTU, maxInterfaceMTU)
 	return c
 }
 
@@ -291,7 +299,7 @@ func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
 }
 
 // changeLinks reads one entry of change_links: {from: leaf0, to: spine1, rate: 10Gbps}. Every link between a name on one side and one on the other
-// has that rate, delay or weight, or several of these, in the place of what made it has it.
+// has that rate, delay, interfaces' MTU or weight, or several of these, in the place of what made it has it.
 func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) {
 	if !v.IsMapping() {
 		v.Errorf("a change is a mapping such as {from: leaf0, to: spine1, rate: 10Gbps}")
@@ -303,8 +311,8 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 	weight := 0
 	m.Get("weight").Int(&weight, 1, maxWeight)
 	m.Done()
-	if c.rate == 0 && c.delay < 0 && !v.Has("rate") && !v.Has("delay") && !v.Has("weight") {
-		v.Errorf("a change says rate, delay or weight, or several of these: this one changes nothing")
+	if c.rate == 0 && c.delay < 0 && !v.Has("rate") && !v.Has("delay") && !v.Has("weight") && !v.Has("interface_mtu") {
+		v.Errorf("a change says rate, delay, interface_mtu or weight, or several of these: this one changes nothing")
 		return
 	}
 	ends, others := d.find(from), d.find(to)
@@ -330,6 +338,9 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 				}
 				if c.delay >= 0 {
 					link.delay = c.delay
+				}
+				if c.mtu > 0 {
+					link.mtu = c.mtu
 				}
 				d.weigh(m.Get("weight"), l, weight)
 			}

@@ -3,6 +3,7 @@ package topologies
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -42,6 +43,8 @@ type LinkView struct {
 	// Breakout is into how many ports A's physical one is broken out, and Lane which of them A is, from 0 on; absent: it is one by itself.
 	Breakout int  `json:"breakout,omitempty"`
 	Lane     *int `json:"lane,omitempty"`
+	// InterfaceMTU is that of the interfaces at its ends, where a live fabric's programs would find another than 1500 bytes.
+	InterfaceMTU int `json:"interface_mtu_bytes,omitempty"`
 }
 
 // View is p for programs.
@@ -68,6 +71,9 @@ func (p *Plan) View() View {
 		if l.Weight > 1 {
 			link.Weight = l.Weight
 		}
+		if mtu := p.Ports[l.A].MTU; mtu != 1500 {
+			link.InterfaceMTU = mtu
+		}
 		if a := &p.Ports[l.A]; a.Breakout > 0 {
 			lane := int(a.Lane)
 			link.Breakout, link.Lane = int(a.Breakout), &lane
@@ -84,7 +90,7 @@ func (p *Plan) Describe(w io.Writer) error {
 	if p.Description != "" {
 		fmt.Fprintf(&b, "  %s\n", p.Description)
 	}
-	fmt.Fprintf(&b, "  framing %v, MTU %d B\n", p.Framing, p.MTU)
+	fmt.Fprintf(&b, "  framing %v, MTU %d B%s\n", p.Framing, p.MTU, p.interfaceMTUs())
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, id := range p.Switch {
 		n := &p.Nodes[id]
@@ -99,6 +105,21 @@ func (p *Plan) Describe(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// interfaceMTUs says what MTUs interfaces have beside 1500: ", of interfaces 1500 and 9000 B".
+func (p *Plan) interfaceMTUs() string {
+	var mtus []int
+	for i := range p.Ports {
+		if mtu := p.Ports[i].MTU; !slices.Contains(mtus, mtu) {
+			mtus = append(mtus, mtu)
+		}
+	}
+	if len(mtus) == 1 && mtus[0] == 1500 {
+		return ""
+	}
+	slices.Sort(mtus)
+	return fmt.Sprintf(", of interfaces %s B", strings.Join(strings.Fields(strings.Trim(fmt.Sprint(mtus), "[]")), ", "))
 }
 
 // portCount is how many ports a switch has: "6 ports", "10 ports, 8 of them by breakout of 2".

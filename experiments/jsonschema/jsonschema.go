@@ -87,7 +87,12 @@ func names(doc string) node { return with(doc, list(node{"type": "string"})) }
 func cable(n node) node {
 	n["rate"] = with("rate of the links (default: 40Gbps)", ref("rate"))
 	n["delay"] = with("propagation delay of the links (default: 1us)", ref("time"))
+	n["interface_mtu"] = interfaceMTU()
 	return n
+}
+
+func interfaceMTU() node {
+	return node{"type": "integer", "minimum": 1280, "maximum": 9216, "description": "MTU of the interfaces of the links, for programs on live fabrics (default: 1500)"}
 }
 
 func ofTopology() node { return ref("topology") }
@@ -146,6 +151,7 @@ func topologyFile() node {
 		"change_links": list(object(node{
 			"from": names("one side of links that there are"), "to": names("the other side"),
 			"rate": with("their rate (default: as it is)", ref("rate")), "delay": with("their propagation delay (default: as it is)", ref("time")), "weight": weight,
+			"interface_mtu": interfaceMTU(),
 		}, "from", "to")),
 	}))
 }

@@ -48,6 +48,24 @@ func TestPathIsShown(t *testing.T) {
 	}
 }
 
+// TestPathMTU: jumbo packets cross links that take them, and of others a sender learns how long they may be.
+func TestPathMTU(t *testing.T) {
+	f := bringUp(t, "", "topology.interface_mtu=9000", "topology.change_links=[{from: leaf1, to: h5, interface_mtu: 1400}]")
+	defer down(t, f)
+	for _, family := range []string{"-4", "-6"} {
+		if got := on(t, f, "h1", "ping", family, "-M", "do", "-c", "1", "-W", "180", "-s", "8900", "h6"); !strings.Contains(got, " 0% packet loss") {
+			t.Errorf("ping %s:\n%s", family, got)
+		}
+		got := on(t, f, "h1", "sh", "-c", "ping "+family+" -M do -c 1 -W 180 -s 8900 h5; true")
+		if !strings.Contains(got, "leaf1") || !strings.Contains(got, "mtu") || !strings.Contains(got, "1400") {
+			t.Errorf("ping %s of too long a packet:\n%s", family, got)
+		}
+		if got := on(t, f, "h1", "ping", family, "-c", "1", "-W", "180", "-s", "8900", "h5"); !strings.Contains(got, " 0% packet loss") {
+			t.Errorf("ping %s in fragments:\n%s", family, got)
+		}
+	}
+}
+
 // TestARPAndNeighbours: who asks is told, and a host that has forgotten its gateway finds it again.
 func TestARPAndNeighbours(t *testing.T) {
 	program(t, "arping", "arping")

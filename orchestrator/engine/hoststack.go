@@ -75,7 +75,7 @@ func (e *Engine) HostStack(nic int) HostStackCounts {
 // not all of it.
 func (l *lane) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	o := p.hostStack
-	if !whole || len(data) < wire.EthernetLen || len(data) > InterfaceMTU(l.plan)+wire.EthernetLen || !l.carries(data) {
+	if !whole || len(data) < wire.EthernetLen || len(data) > l.mtuOf(p.id)+wire.EthernetLen || !l.carries(data) {
 		o.Unknown++
 		return
 	}
@@ -342,7 +342,7 @@ func (l *lane) forProcessor(f *frame.Frame) bool {
 }
 
 // mtuOf is the MTU of a port.
-func (l *lane) mtuOf(int32) int { return InterfaceMTU(l.plan) }
+func (l *lane) mtuOf(p int32) int { return l.plan.Ports[p].MTU }
 
 // takeSlowPath deals with a program's frame that has come into a switch by port in and that its pipelines have not forwarded, or to a port
 // whose MTU it exceeds.

@@ -122,8 +122,8 @@ func fillRoutes(routes *topologies.Routes, state *ebpf.State) error {
 // that saves a dump of every namespace and gives the ring a port from an interface by subtraction.
 const firstIfindex = 2
 
-// InterfaceMTU is the interfaces' MTU: a full RoCE packet with every header an algorithm may add fits.
-func InterfaceMTU(plan *topologies.Plan) int { return max(1500, plan.MTU+160) }
+// InterfaceMTU is the largest MTU of the interfaces: a full RoCE packet with every header an algorithm may add fits any.
+func InterfaceMTU(plan *topologies.Plan) int { return plan.InterfaceMTU }
 
 // TCPShare is the share of a link's rate that is payload where the kernel's TCP sends full segments (IPv4, timestamps).
 func TCPShare(plan *topologies.Plan) float64 {

@@ -97,7 +97,12 @@ func awaitCarrier(fd int, name string, timeout time.Duration) error {
 // newVeth asks for a port's inner end, in its device's namespace and up, and its outer end, in the hub namespace. A veth's
 // second end cannot be created up, as it has no peer yet then: bringUp does that.
 func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHandle) *nl.NetlinkRequest {
-	mtu := nl.Uint32Attr(uint32(engine.InterfaceMTU(plan)))
+	// A switch's own interfaces take the longest frames: what is too long for a port its processor has to see.
+	longest := nl.Uint32Attr(uint32(engine.InterfaceMTU(plan)))
+	mtu := longest
+	if plan.Nodes[p.Node].Kind == topologies.Host {
+		mtu = nl.Uint32Attr(uint32(p.MTU))
+	}
 	one := nl.Uint32Attr(1)
 	outerMAC := p.MAC
 	outerMAC[1] = 0xff // distinct, never seen in a frame
@@ -118,7 +123,7 @@ func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHand
 	peer.AddRtAttr(unix.IFLA_IFNAME, name)
 	peer.AddRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(hub)))
 	peer.AddRtAttr(unix.IFLA_ADDRESS, outerMAC[:])
-	peer.AddRtAttr(unix.IFLA_MTU, mtu)
+	peer.AddRtAttr(unix.IFLA_MTU, longest)
 	peer.AddRtAttr(unix.IFLA_NUM_TX_QUEUES, one)
 	peer.AddRtAttr(unix.IFLA_NUM_RX_QUEUES, one)
 	req.AddData(info)
