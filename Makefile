@@ -271,6 +271,40 @@ clean: ## remove what make build and make run wrote
 help: ## list these
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | awk -F'\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
+# Every fuzz function of the repository: its package and its name (internal/fuzz_test.go). make test runs what they begin with.
+FUZZ = \
+	command/shell:FuzzLine \
+	ebpf:FuzzIngress \
+	experiments/collective:FuzzReadChakra \
+	experiments/lab:FuzzParse \
+	experiments/live:FuzzRequest \
+	experiments/results:FuzzReadJSON \
+	experiments/rundir:FuzzReadCSV \
+	experiments/scenario:FuzzHPCCFlows \
+	experiments/scenario:FuzzMessages \
+	experiments/scenario:FuzzParseScenario \
+	experiments/sonic:FuzzParse \
+	experiments/steps:FuzzReadGOAL \
+	experiments/workload:FuzzParseSizes \
+	hostagent/guest/star:FuzzProgram \
+	hostagent/guest/star:FuzzRead \
+	hostagent/guest/wasm:FuzzMutant \
+	hostagent/guest/wasm:FuzzRead \
+	hostagent/lstm:FuzzParse \
+	hostagent:FuzzRecovery \
+	internal/wire:FuzzParse \
+	internal/wire:FuzzParseHeaders \
+	internal/yamlspec:FuzzParse \
+	orchestrator/verbs:FuzzRequests \
+	switchagent:FuzzProcessor \
+	topologies:FuzzHPCC \
+	topologies:FuzzParse \
+	units:FuzzParse
+
+.PHONY: fuzz
+fuzz: ## fuzz each function of FUZZ for FUZZTIME (default 30s); what fails is left in the package's testdata/fuzz
+	set -e; for f in $(FUZZ); do echo "$$f"; $(GO) test ./$${f%%:*} -run '^$$' -fuzz "^$${f##*:}$$" -fuzztime $(or $(FUZZTIME),30s); done
+
 .PHONY: fuzz-planes
 fuzz-planes: ## compare the planes on CASES random scenarios (needs root); failures go to results/fuzz-planes
 	$(GO) test ./internal/planefuzz -count=1 -v -timeout 0 -run '^TestFuzz$$' -planefuzz.cases=$(or $(CASES),10000) \
