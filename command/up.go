@@ -38,6 +38,7 @@ type upFlags struct {
 	sets       []string
 	seed       uint64
 	detach     bool
+	plane      string
 	privileged bool
 	metrics    string
 	events     string
@@ -76,6 +77,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.controller, "cc", "", "congestion control of RDMA flows (default: the scenario's first)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
+	flags.StringVar(&f.plane, "plane", engine.PlaneKernel, "where the switches' pipelines run: kernel (eBPF), or wasm, in this process, for a lower slow-down")
 	flags.BoolVar(&f.detach, "detach", false, "leave the fabric in the background")
 	flags.BoolVar(&f.privileged, "privileged", false, "leave programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
 	flags.StringVar(&f.metrics, "metrics", "", "serve Prometheus' metrics at a TCP `address`; without one at "+live.DefaultMetrics)
@@ -84,6 +86,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.web, "web", "", "serve a page that shows the fabric, to browsers of this machine; rw: with buttons that change it (`ro|rw`)")
 	flags.Lookup("web").NoOptDefVal = webRead
 	completeFlag(c, "web", webWords...)
+	completeFlag(c, "plane", engine.PlaneKernel, engine.PlaneWasm)
 	completeWord(c, "cc", controllerWords)
 	completeFlag(c, "metrics", live.DefaultMetrics)
 	completeNothing(c, "name", "slowdown", "set", "seed")
@@ -108,6 +111,9 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if c.Flags().Changed("slowdown") && !(f.slowdown > 0 && f.slowdown <= maxSlowdown) {
 		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown, int(maxSlowdown)))
 	}
+	if f.plane != engine.PlaneKernel && f.plane != engine.PlaneWasm {
+		return badInput(fmt.Errorf("--plane %s: a live fabric's is kernel or wasm", f.plane))
+	}
 	if err := checkWeb(c, f.web); err != nil {
 		return err
 	}
@@ -130,7 +136,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete, Metrics: f.metrics,
-		Privileged: f.privileged, Owner: live.ThisOwner(), Record: f.detach,
+		Plane: f.plane, Privileged: f.privileged, Owner: live.ThisOwner(), Record: f.detach,
 	}
 	if f.events != "" {
 		options.Events = func() (io.WriteCloser, error) { return files.Create(f.events) }
@@ -181,7 +187,11 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		len(plan.Links), f.BringUp.Round(10*time.Millisecond), f.Made.Name)
 	why := "as you said"
 	if f.Chosen {
-		why = fmt.Sprintf("as a pipeline pass takes %v here: a quarter of the hosts at line rate need half a processor", f.PassCost.Round(10*time.Nanosecond))
+		what := "pipeline pass"
+		if f.PlaneName() == engine.PlaneWasm {
+			what = "frame on a link, its switches in this process,"
+		}
+		why = fmt.Sprintf("as a %s takes %v here: a quarter of the hosts at line rate need half a processor", what, f.PassCost.Round(10*time.Nanosecond))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(), f.Wall(1e9).Round(time.Microsecond), why)
 	if f.Privileged() {

@@ -33,7 +33,7 @@ type Capture struct {
 
 // wires are the captures that look at the wire into a port.
 type wires struct {
-	in    *kernel.Plane
+	in    kernel.LivePlane
 	port  int
 	sinks map[*Capture]func(frame []byte)
 }

@@ -17,8 +17,10 @@ import (
 
 // TestDisturbed: what a program does to its node's interface breaks no invariant, and stops all that goes through it. The verdict names the
 // node and the interface.
-func TestDisturbed(t *testing.T) {
-	f := bringUp(t, "test-disturbed")
+func TestDisturbed(t *testing.T) { onPlanes(t, testDisturbed) }
+
+func testDisturbed(t *testing.T, plane string) {
+	f := bringUpAs(t, Options{Name: "test-disturbed", Plane: plane})
 	ip := func(node, words string) {
 		t.Helper()
 		cmd := exec.Command("ip", strings.Fields(words)...)

@@ -3,6 +3,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ type Options struct {
 	Record bool
 	// Owner is who brings it up, for those who would end it.
 	Owner Owner
+	// Plane says where the switches' pipelines run: engine.PlaneKernel, or engine.PlaneWasm, in this process; empty: the former.
+	Plane string
 	// Privileged leaves programs on nodes all of root's powers; see kernel.Place.
 	Privileged bool
 }
@@ -57,7 +60,7 @@ type Fabric struct {
 
 	options Options
 	live    *live.Driver
-	plane   *kernel.Plane
+	plane   kernel.LivePlane
 	// programs is the PID namespace of those on nodes.
 	programs *pidns.Namespace
 	nodes    *kernel.Nodes
@@ -94,7 +97,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 			programs.End()
 		}
 	}()
-	plane, err := kernel.Open(plan, made.Fabric())
+	plane, err := kernel.OpenLive(cmp.Or(o.Plane, engine.PlaneKernel), plan, made.Fabric())
 	if err != nil {
 		return nil, &runner.EnvironmentError{Err: kernel.Explain(err)}
 	}
@@ -188,6 +191,9 @@ func (f *Fabric) Virtual(from, to time.Time) vtime.Time {
 	c := f.live.Clock()
 	return c.Virtual(to) - c.Virtual(from)
 }
+
+// PlaneName says where the switches' pipelines run: engine.PlaneKernel, or engine.PlaneWasm, in this process.
+func (f *Fabric) PlaneName() string { return f.plane.Name() }
 
 // Privileged says that programs on nodes have all of root's powers.
 func (f *Fabric) Privileged() bool { return f.options.Privileged }

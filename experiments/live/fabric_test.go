@@ -27,6 +27,13 @@ func bringUp(t testing.TB, name string, sets ...string) *Fabric {
 	return bringUpAs(t, Options{Name: name}, sets...)
 }
 
+// onPlanes runs a test where the switches are the kernel's, and where they are this process'.
+func onPlanes(t *testing.T, test func(t *testing.T, plane string)) {
+	for _, plane := range []string{engine.PlaneKernel, engine.PlaneWasm} {
+		t.Run(plane, func(t *testing.T) { test(t, plane) })
+	}
+}
+
 // bringUpAs brings it up by some options.
 func bringUpAs(t testing.TB, o Options, sets ...string) *Fabric {
 	t.Helper()

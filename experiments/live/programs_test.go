@@ -92,9 +92,11 @@ func beginUntil(ctx context.Context, t *testing.T, f *Fabric, text, node string,
 }
 
 // TestWeb fetches a file from a web server in a host by curl, by the host's name.
-func TestWeb(t *testing.T) {
+func TestWeb(t *testing.T) { onPlanes(t, testWeb) }
+
+func testWeb(t *testing.T, plane string) {
 	program(t, "curl", "curl")
-	f := bringUp(t, "")
+	f := bringUpAs(t, Options{Plane: plane})
 	defer down(t, f)
 	h5, err := f.Host("h5")
 	if err != nil {
@@ -323,10 +325,12 @@ func received(t *testing.T, f *Fabric, host string) int64 {
 
 // TestECN has two hosts' TCP meet on a link whose lossy queue is marked: the receiver gets segments with CE, the sender hears of them
 // (ECE), and holds back (ssthresh) though nothing is lost: their windows are less than the queues hold.
-func TestECN(t *testing.T) {
+func TestECN(t *testing.T) { onPlanes(t, testECN) }
+
+func testECN(t *testing.T, plane string) {
 	program(t, "iperf3", "iperf3")
 	program(t, "ss", "iproute2")
-	f := bringUp(t, "", "switch.ecn.priorities=[0,3]", "switch.ecn.kmin=15KB", "switch.ecn.kmax=30KB", "switch.ecn.pmax=1")
+	f := bringUpAs(t, Options{Plane: plane}, "switch.ecn.priorities=[0,3]", "switch.ecn.kmin=15KB", "switch.ecn.kmax=30KB", "switch.ecn.pmax=1")
 	defer down(t, f)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

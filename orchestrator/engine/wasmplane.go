@@ -90,10 +90,15 @@ func (p *wasmPasses) Process(in int, f *frame.Frame) error {
 	if err := p.slot.Process(int(f.Length)); err != nil {
 		return p.failed(in, err)
 	}
-	if x.Verdict == ebpf.VerdictForward || x.Verdict == ebpf.VerdictHost {
+	if comesOut(x.Verdict) {
 		*own = *shared
 	}
 	return nil
+}
+
+// comesOut says whether a frame comes out of its pass: to go on, to its NIC, or up a host's stack.
+func comesOut(verdict uint32) bool {
+	return verdict == ebpf.VerdictForward || verdict == ebpf.VerdictHost || verdict == ebpf.VerdictStack
 }
 
 // processBrief makes the header of a frame that has none beside its Form. It left OutPort: only a generated packet has left none.
@@ -142,7 +147,7 @@ func (p *wasmPasses) processSlowly(in int, f *frame.Frame) error {
 	if err != nil {
 		return p.failed(in, err)
 	}
-	if x.Verdict == ebpf.VerdictForward || x.Verdict == ebpf.VerdictHost {
+	if comesOut(x.Verdict) {
 		copy(header, p.slot.Header[:])
 	}
 	return nil
@@ -167,6 +172,12 @@ func (p *wasmPasses) processTapped(in int, f *frame.Frame, header []byte) error 
 // Tap has tap called with each frame as it is on the wire into port in.
 func (p *WasmPlane) Tap(in int, tap func(wire []byte)) error {
 	p.taps[in] = tap
+	return nil
+}
+
+// Untap ends the tap of port in.
+func (p *WasmPlane) Untap(in int) error {
+	delete(p.taps, in)
 	return nil
 }
 

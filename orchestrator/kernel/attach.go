@@ -74,6 +74,9 @@ func (f *Fabric) eachNamespace(hub func() error, device func(n *topologies.Node)
 // attachTCX uses links (Linux 6.6): they end with the process.
 func (f *Fabric) attachTCX() error {
 	attach := func(prog *cilium.Program, ifindex int32, at cilium.AttachType, port string) error {
+		if prog == nil {
+			return nil
+		}
 		h, err := link.AttachTCX(link.TCXOptions{Interface: int(ifindex), Program: prog, Attach: at})
 		if err != nil {
 			return fmt.Errorf("attach tcx to %s: %w", port, err)

@@ -37,7 +37,7 @@ func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err erro
 		return b, err
 	}
 	p := &Plane{fabric: b.fabric}
-	return b, p.inHub(func() (err error) {
+	return b, p.fabric.inHub(func() (err error) {
 		b.ring, err = newRing(engine.FrameSize(plan), ringSlots, nil)
 		return err
 	})

@@ -3,11 +3,9 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
-	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"
@@ -23,58 +21,40 @@ type Disturbance struct {
 	What string // what it was, and whether it still is: "is down"
 }
 
-// changes tell of the interfaces in the hub namespace. There all ports have an end, and one that loses its other end has no carrier.
-type changes struct{ fd int }
-
-// newChanges subscribes to them, in the calling thread's namespace. What is told waits in the socket until somebody asks.
-func newChanges() (*changes, error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
+// carrierDowns is how often the interfaces of the thread's namespace have lost their carrier so far, by index. In the hub namespace all ports have
+// an end, and one whose other end is taken down has no carrier. The kernel counts each loss; of a notification nothing is left if the interface is
+// up again before it is sent.
+func carrierDowns() (map[int32]uint32, error) {
+	const carrierDownCount = 48 // IFLA_CARRIER_DOWN_COUNT of linux/if_link.h
+	req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
+	req.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
+	messages, err := req.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWLINK)
 	if err != nil {
-		return nil, fmt.Errorf("open a netlink socket: %w", err)
+		return nil, fmt.Errorf("list the interfaces of the hub namespace: %w", err)
 	}
-	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: 1 << (unix.RTNLGRP_LINK - 1)}); err != nil {
-		return nil, errors.Join(fmt.Errorf("subscribe to changes of interfaces: %w", err), unix.Close(fd))
-	}
-	return &changes{fd}, nil
-}
-
-func (c *changes) Close() error { return os.NewSyscallError("close", unix.Close(c.fd)) }
-
-// take are the indexes of the interfaces that have had no carrier, or were deleted, since the last call. Of more changes than the socket
-// holds the last are lost.
-func (c *changes) take() (indexes []int32) {
-	buffer := make([]byte, 1<<16)
-	for {
-		n, _, err := unix.Recvfrom(c.fd, buffer, 0)
-		switch {
-		case errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.EINTR):
-			continue
-		case err != nil:
-			return indexes
-		}
-		messages, err := syscall.ParseNetlinkMessage(buffer[:n])
+	downs := make(map[int32]uint32, len(messages))
+	for _, m := range messages {
+		attributes, err := nl.ParseRouteAttr(m[unix.SizeofIfInfomsg:])
 		if err != nil {
-			continue // not the kernel's
+			return nil, fmt.Errorf("read what the kernel says of an interface: %w", err)
 		}
-		for _, m := range messages {
-			if len(m.Data) < unix.SizeofIfInfomsg {
-				continue
-			}
-			link := nl.DeserializeIfInfomsg(m.Data)
-			if kind := m.Header.Type; kind == unix.RTM_DELLINK || kind == unix.RTM_NEWLINK && link.Flags&unix.IFF_LOWER_UP == 0 {
-				indexes = append(indexes, link.Index)
+		for _, a := range attributes {
+			if a.Attr.Type == carrierDownCount {
+				downs[nl.DeserializeIfInfomsg(m).Index] = binary.NativeEndian.Uint32(a.Value)
 			}
 		}
 	}
+	return downs, nil
 }
 
 // Disturbed says which of a live fabric's interfaces somebody, a program on a node say, has deleted, moved or taken down since it came up, in
 // the order of ports.
-func (p *Plane) Disturbed() (all []Disturbance) {
-	told := p.live.changes.take()
+func (p *programFrames) Disturbed() (all []Disturbance) {
+	var downs map[int32]uint32
+	_ = p.fabric.inHub(func() (err error) { downs, err = carrierDowns(); return err }) // it could be listed as the fabric came up
 	for i := range p.fabric.plan.Ports {
 		port := &p.fabric.plan.Ports[i]
-		up, err := carrier(p.ring.tx, port.Name) // of the outer end
+		up, err := carrier(p.outside.tx, port.Name) // of the outer end
 		switch {
 		case errors.Is(err, unix.ENODEV):
 			all = append(all, Disturbance{port.ID, "was deleted"})
@@ -82,7 +62,7 @@ func (p *Plane) Disturbed() (all []Disturbance) {
 			all = append(all, Disturbance{port.ID, "was moved out of its namespace"})
 		case err == nil && !up:
 			all = append(all, Disturbance{port.ID, "is down"})
-		case slices.Contains(told, engine.OuterIfindex(port.ID)):
+		case downs[engine.OuterIfindex(port.ID)] > p.downs[engine.OuterIfindex(port.ID)]:
 			all = append(all, Disturbance{port.ID, "was down for a while"})
 		}
 	}
@@ -90,7 +70,7 @@ func (p *Plane) Disturbed() (all []Disturbance) {
 }
 
 // isGone says whether a port's inner end is not in its node's namespace.
-func (p *Plane) isGone(port *topologies.Port) (gone bool) {
+func (p *programFrames) isGone(port *topologies.Port) (gone bool) {
 	_ = onOwnThread(func() error {
 		if err := netns.Set(p.fabric.devices[port.Node]); err != nil {
 			return err

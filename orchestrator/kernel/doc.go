@@ -1,7 +1,7 @@
 // Package kernel builds fabrics in the kernel, and carries frames through them: a network namespace a device, a veth pair a port, the
 // pipelines attached as eBPF programs.
 //
-// Open builds a fabric and its Plane; closing the plane removes the fabric, and so does the end of the process, however it ends: nothing
+// Open builds a fabric and its Plane, OpenLive a live fabric's; closing the plane removes the fabric, and so does the end of the process, however it ends: nothing
 // is pinned or named. Programs on a fabric's nodes run in namespaces of their own (Nodes). What a fabric whose process is gone has
 // left, because something holds it, FindLeftovers finds and Leftover.Remove removes. Explain has the advice for an error of bringing a
 // fabric up. OpenPlane opens either plane by its name.
@@ -17,17 +17,17 @@
 //
 // Where what is:
 //
-//   - Opening either plane: open.go, open_linux.go and, off Linux, open_other.go; wazero.go (the third plane) and wazero_none.go go by the
+//   - Opening either plane: open.go (with errors that have advice), open_linux.go and, off Linux, open_other.go; wazero.go (the third plane) and wazero_none.go go by the
 //     build tag wazero.
 //   - A fabric: fabric.go builds it, of netns.go (namespaces), links.go (veth pairs and hosts' addresses) and attach.go (the programs on
 //     each port); mark.go writes down whose a namespace is.
 //   - Frames: plane.go (passes through the pipelines), sending.go (into a port, also where the kernel is short of room), ring.go (out of
 //     it), tap.go (what is on a wire).
-//   - Live fabrics: liveplane.go (the frames of programs), liveports.go (hosts' interfaces made fit for programs), disturbed.go
+//   - Live fabrics: liveplane.go (passes while users do what they like), processplane.go (switches in this process, between hosts in the kernel), programs.go (the frames
+//     of programs), liveports.go (hosts' interfaces made fit for programs), disturbed.go
 //     (interfaces that somebody has deleted, moved or taken down).
 //   - Programs on nodes: node.go (the namespaces of a node), enter.go (running there), foreground.go (who has the terminal).
-//   - What fabrics leave whose process is gone: leftover.go, clean.go and, off Linux, leftover_other.go; process.go tells processes
-//     apart.
+//   - What fabrics leave whose process is gone: leftover.go, clean.go; process.go tells processes apart.
 //   - The machine: machine.go (what it is), probe.go (what it can do), bare.go (what a pass costs).
-//   - Errors of bringing up: explain.go knows what to do about them, advice.go is an error with that.
+//   - Errors of bringing up: explain.go knows what to do about them.
 package kernel

@@ -21,8 +21,8 @@ import (
 type Fabric struct {
 	plan      *topologies.Plan
 	pipelines *kernel.Pipelines
-	ingress   *cilium.Program // of inner ends
-	egress    *cilium.Program // of outer ends
+	ingress   *cilium.Program // of inner ends; nil: the pipelines run in this process
+	egress    *cilium.Program // of outer ends; nil: likewise
 	end       *cilium.Program // of outer ends, on ingress
 	hub       netns.NsHandle
 	devices   []netns.NsHandle // by node
@@ -62,7 +62,10 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 		return f, err
 	}
 	f.ingress, f.egress, f.end = f.pipelines.Ingress, f.pipelines.Egress, f.pipelines.End
-	if o.bare != nil {
+	switch {
+	case o.inProcess:
+		f.ingress, f.egress = nil, nil
+	case o.bare != nil:
 		f.ingress, f.egress = o.bare.Ingress, o.bare.Egress
 	}
 	f.Timing.Load = time.Since(start)
@@ -112,6 +115,16 @@ func (f *Fabric) makeNamespaces() (err error) {
 	}
 	f.hub, err = newNamespace()
 	return err
+}
+
+// inHub runs do on a thread in the hub namespace.
+func (f *Fabric) inHub(do func() error) error {
+	return onOwnThread(func() error {
+		if err := netns.Set(f.hub); err != nil {
+			return fmt.Errorf("enter the hub namespace: %w", err)
+		}
+		return do()
+	})
 }
 
 // Close removes the fabric.

@@ -20,20 +20,15 @@ import (
 // ring of hosts' frames and no other. What a program in a device's namespace sends has no mark. A BPF program or a tc filter that has
 // frames get one there is found out by that: more comes out of the pipelines than goes in.
 type livePlane struct {
-	outside *ring
-	changes *changes
-	dead    []bool   // hosts' ports whose last pass did not finish
-	owed    []uint64 // by port: such passes, of each of which a frame may come yet
-	last    int      // the port of the last such pass
+	dead []bool   // hosts' ports whose last pass did not finish
+	owed []uint64 // by port: such passes, of each of which a frame may come yet
+	last int      // the port of the last such pass
 	// Unfinished counts such passes; late are those that have finished since.
 	Unfinished, late uint64
 }
 
 // ErrForged says that something on a node does what the pipelines alone may do.
 var ErrForged = errors.New("a BPF program or tc filter on a node marks frames as the pipelines do, or gives them frames")
-
-// ProgramSlots is the frames of programs that may wait in their ring.
-const ProgramSlots = 4096
 
 // How long a pass into a host may take, the first time and after one that did not finish. A live fabric goes on without the
 // frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
@@ -44,62 +39,11 @@ const (
 	spinsAtMost  = 100 * time.Microsecond
 )
 
-// newLiveRings are the rings of the pipelines' output and of all else, in the calling thread's namespace.
-func newLiveRings(frameSize, ports int) (inside *ring, l *livePlane, err error) {
-	if inside, err = newRing(frameSize, ringSlots, marked(true)); err != nil {
-		return nil, nil, err
-	}
-	l = &livePlane{dead: make([]bool, ports), owed: make([]uint64, ports)}
-	if l.outside, err = newRing(frameSize, ProgramSlots, marked(false)); err != nil {
-		return nil, nil, errors.Join(err, inside.Close())
-	}
-	if err := l.outside.stampEarly(); err != nil {
-		return nil, nil, errors.Join(err, inside.Close(), l.outside.Close())
-	}
-	if l.changes, err = newChanges(); err != nil {
-		return nil, nil, errors.Join(err, inside.Close(), l.outside.Close())
-	}
-	return inside, l, nil
-}
-
-// ProgramFrame is a frame that a program has sent out of a port.
-type ProgramFrame struct {
-	Data  []byte // valid until Release
-	Port  int    // may be none of the fabric's
-	Whole bool   // Data is all of it: it was neither cut nor had a VLAN tag
-	Stamp int64  // when it came out of the port, in ns of CLOCK_REALTIME since 1970
-}
-
-// Live says whether the plane was opened for a live fabric. What follows is for such a one.
+// Live says whether the plane was opened for a live fabric.
 func (p *Plane) Live() bool { return p.live != nil }
 
-// Receive is the first of the programs' frames that wait; ok is false if none does. It waits until Release.
-func (p *Plane) Receive() (f ProgramFrame, ok bool) {
-	r := p.live.outside
-	data, ifindex, ok := r.receive()
-	if !ok {
-		return f, false
-	}
-	return ProgramFrame{data, int(ifindex - engine.OuterIfindex(0)), r.whole(), r.stamp()}, true
-}
-
-// Release has done with the frame that Receive returned.
-func (p *Plane) Release() { p.live.outside.release() }
-
-// Waiting says whether a program's frame waits.
-func (p *Plane) Waiting() bool {
-	_, _, ok := p.live.outside.receive()
-	return ok
-}
-
-// Overrun is the programs' frames for which there was no room since the last call.
-func (p *Plane) Overrun() (frames uint32, err error) {
-	_, frames, err = p.live.outside.statistics()
-	return frames, err
-}
-
 // Descriptors are what can be polled for programs' frames, and for what comes out of the pipelines.
-func (p *Plane) Descriptors() (programs, pipelines int) { return p.live.outside.rx, p.ring.rx }
+func (p *Plane) Descriptors() (programs, pipelines int) { return p.outside.rx, p.ring.rx }
 
 // processLive is Process where users may take interfaces down, programs away, and the machine may be slow.
 func (p *Plane) processLive(in int, f *frame.Frame) error {

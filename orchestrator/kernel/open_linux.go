@@ -15,7 +15,8 @@ type FabricOptions struct {
 	// Hooks is the way the pipelines are attached on the kernel plane.
 	Hooks Hooks
 
-	bare *kernel.Bare // in place of the pipelines
+	bare      *kernel.Bare // in place of the pipelines
+	inProcess bool         // they run in this process: see OpenLive
 }
 
 // OpenPlane opens the plane of the given name for a plan.
@@ -46,6 +47,25 @@ func Open(plan *topologies.Plan, o FabricOptions) (*Plane, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return p, nil
+}
+
+// OpenLive opens the plane of the given name of a live fabric: with PlaneKernel the pipelines are the kernel's, with PlaneWasm this process'.
+func OpenLive(name string, plan *topologies.Plan, o FabricOptions) (LivePlane, error) {
+	switch name {
+	case engine.PlaneKernel:
+		p, err := Open(plan, o)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	case engine.PlaneWasm:
+		p, err := openProcess(plan, o)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	return nil, fmt.Errorf("unknown plane %q of a live fabric: %s or %s", name, engine.PlaneKernel, engine.PlaneWasm)
 }
 
 // Fabric is the fabric that the plane drives.

@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -30,3 +31,12 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plan
 
 // HooksOf says how a plane's programs are attached: they are not.
 func HooksOf(engine.Plane) string { return "" }
+
+// FindLeftovers finds nothing: no fabric was ever built in this kernel.
+func FindLeftovers() ([]Leftover, error) { return nil, nil }
+
+// Remove ends what holds the namespace.
+func (l *Leftover) Remove() error { return errors.New("this system has no network namespaces") }
+
+// Remedy knows nothing: no fabric is brought up in this kernel.
+func Remedy(error) string { return "" }

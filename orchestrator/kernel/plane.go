@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/ebpf"
@@ -28,8 +27,9 @@ type Plane struct {
 	expected uint64 // frames that had to come out
 	counted  uint32 // frames that the kernel put into the ring, as far as Check has asked
 
-	taps map[int]*tap
-	live *livePlane // nil: in virtual time
+	taps           map[int]*tap
+	live           *livePlane // nil: in virtual time
+	*programFrames            // nil: likewise
 
 	before egressBefore // the pass
 	// Waits counts passes that were not over when the system call returned, Resent frames that were sent again as the kernel had
@@ -45,27 +45,24 @@ const passTimeout = 20 * time.Second
 // NewPlane drives a fabric. frameSize is the most bytes of a frame.
 func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
 	p := &Plane{fabric: f, state: f.State(), pass: f.State().Pass, taps: map[int]*tap{}}
-	err := p.inHub(func() (err error) {
+	err := f.inHub(func() (err error) {
 		if !f.live {
 			p.ring, err = newRing(frameSize, ringSlots, nil)
 			return err
 		}
-		p.ring, p.live, err = newLiveRings(frameSize, len(f.plan.Ports))
-		return err
+		p.live = &livePlane{dead: make([]bool, len(f.plan.Ports)), owed: make([]uint64, len(f.plan.Ports))}
+		if p.ring, err = newRing(frameSize, ringSlots, marked(true)); err != nil {
+			return err
+		}
+		if p.programFrames, err = newPrograms(f, frameSize); err != nil {
+			return errors.Join(err, p.ring.Close())
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
-}
-
-func (p *Plane) inHub(f func() error) error {
-	return onOwnThread(func() error {
-		if err := netns.Set(p.fabric.hub); err != nil {
-			return fmt.Errorf("enter the hub namespace: %w", err)
-		}
-		return f()
-	})
 }
 
 // Name is "kernel".
@@ -190,8 +187,8 @@ func (p *Plane) Close() error {
 		errs = append(errs, t.Close())
 	}
 	p.taps = nil
-	if p.live != nil {
-		errs = append(errs, p.live.outside.Close(), p.live.changes.Close())
+	if p.programFrames != nil {
+		errs = append(errs, p.programFrames.end())
 	}
 	return errors.Join(append(errs, p.ring.Close(), p.fabric.Close())...)
 }

@@ -23,7 +23,7 @@ type tap struct {
 // Tap has call called with each frame as it is on the wire into port in, within the Process that carries it.
 func (p *Plane) Tap(in int, call func(wire []byte)) error {
 	t := &tap{fd: -1, buffer: make([]byte, 1<<16), call: call}
-	err := p.inHub(func() (err error) {
+	err := p.fabric.inHub(func() (err error) {
 		t.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return fmt.Errorf("open a capture socket: %w", err)

@@ -25,7 +25,7 @@ import (
 // sees a frame and nothing else.
 type Driver struct {
 	engine  *engine.Engine
-	plane   *kernel.Plane
+	plane   kernel.LivePlane
 	clock   atomic.Pointer[Clock]
 	stalled time.Duration // for which virtual time stood still, as the machine could not follow
 	first   float64       // slow-down
@@ -77,7 +77,7 @@ const (
 const noPort = -1
 
 // New drives an engine with engine.Features.Live, on its plane.
-func New(e *engine.Engine, p *kernel.Plane, slowdown float64) (*Driver, error) {
+func New(e *engine.Engine, p kernel.LivePlane, slowdown float64) (*Driver, error) {
 	if !p.Live() {
 		return nil, errors.New("the plane was not opened for a live fabric")
 	}

@@ -33,10 +33,22 @@ type liveFabric struct {
 	fabric *kernel.Fabric
 }
 
+// onPlanes runs a test where the switches are the kernel's, and where they are this process'.
+func onPlanes(t *testing.T, test func(t *testing.T, plane string)) {
+	for _, plane := range []string{engine.PlaneKernel, engine.PlaneWasm} {
+		t.Run(plane, func(t *testing.T) { test(t, plane) })
+	}
+}
+
 func newLiveFabric(t testing.TB, plan *topologies.Plan, slowdown float64, prepare ...func(*Driver)) *liveFabric {
 	t.Helper()
+	return newLiveFabricOn(t, engine.PlaneKernel, plan, slowdown, prepare...)
+}
+
+func newLiveFabricOn(t testing.TB, plane string, plan *topologies.Plan, slowdown float64, prepare ...func(*Driver)) *liveFabric {
+	t.Helper()
 	testenv.NeedRoot(t)
-	p, err := kernel.Open(plan, kernel.FabricOptions{Features: engine.Features{Live: true}})
+	p, err := kernel.OpenLive(plane, plan, kernel.FabricOptions{Features: engine.Features{Live: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +120,10 @@ func livePlan(t testing.TB, name string) *topologies.Plan {
 }
 
 func TestLivePing(t *testing.T) {
-	f := newLiveFabric(t, livePlan(t, "leafspine"), 1000)
-	t.Log(f.run(t, "h0", "ping", "-c", "1", "-W", "180", "h15"))
+	onPlanes(t, func(t *testing.T, plane string) {
+		f := newLiveFabricOn(t, plane, livePlan(t, "leafspine"), 1000)
+		t.Log(f.run(t, "h0", "ping", "-c", "1", "-W", "180", "h15"))
+	})
 }
 
 // TestLiveGivesWay: a fabric that the machine cannot follow does not take a processor from everything else, and is preferred again as it

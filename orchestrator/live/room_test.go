@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // noRoomInto has the kernel take no frame into a port, or all of them: by a queue that it puts before the port's outer end.
@@ -48,7 +49,7 @@ func TestLiveNoRoom(t *testing.T) {
 	freed := make(chan struct{})
 	go func() {
 		defer close(freed)
-		for f.Driver.plane.Resent.Load() < 10 {
+		for f.Driver.plane.(*kernel.Plane).Resent.Load() < 10 {
 			time.Sleep(time.Millisecond)
 		}
 		noRoomInto(t, f, into("leaf0", "h1"), "change", 1000)

@@ -1,0 +1,113 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// ProcessPlane is the plane of a live fabric whose switches' pipelines run in this process, as the wasm plane's do. Nodes, their interfaces and the
+// programs there are those of Plane. A frame of a program comes out of its host's interface, goes from switch to switch without the kernel, and
+// into the interface of the host that it is for: twice by the kernel in place of once a link. Switches' interfaces carry nothing.
+type ProcessPlane struct {
+	*engine.WasmPlane
+	*programFrames
+	ports   []ebpf.Port
+	running []*unix.Ifreq // by port: asks whether the outer end has a carrier
+}
+
+func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) {
+	inside, err := engine.OpenWasmPlane(plan, o.Features)
+	if err != nil {
+		return nil, err
+	}
+	o.inProcess = true
+	f, err := NewFabric(plan, o)
+	if err != nil {
+		return nil, errors.Join(err, inside.Close())
+	}
+	p := &ProcessPlane{WasmPlane: inside, ports: inside.State().Ports, running: make([]*unix.Ifreq, len(plan.Ports))}
+	err = f.inHub(func() (err error) {
+		p.programFrames, err = newPrograms(f, engine.FrameSize(plan))
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), inside.Close())
+	}
+	for i := range plan.Ports {
+		if p.running[i], err = unix.NewIfreq(plan.Ports[i].Name); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", plan.Ports[i].Name, err), p.Close())
+		}
+	}
+	return p, nil
+}
+
+// Live is true.
+func (p *ProcessPlane) Live() bool { return true }
+
+// Fabric is the fabric that the plane drives.
+func (p *ProcessPlane) Fabric() *Fabric { return p.fabric }
+
+// CarriesPayload says that frames are whole: programs read what others sent.
+func (p *ProcessPlane) CarriesPayload() bool { return true }
+
+// Descriptors are what can be polled for programs' frames; for the pipelines' nothing can.
+func (p *ProcessPlane) Descriptors() (programs, pipelines int) { return p.outside.rx, -1 }
+
+// Unasked is nil: the pipelines do nothing unasked.
+func (p *ProcessPlane) Unasked() error { return nil }
+
+// Process runs the pipelines, and sends what is for a host's programs into its interface.
+func (p *ProcessPlane) Process(in int, f *frame.Frame) error {
+	if err := p.WasmPlane.Process(in, f); err != nil {
+		return err
+	}
+	if p.State().Pass.Verdict != ebpf.VerdictStack {
+		return nil
+	}
+	return p.deliver(in, f)
+}
+
+// deliver sends a frame into a host's interface. One that the host cannot take is lost, and said to be.
+func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
+	err := unix.IoctlIfreq(p.outside.tx, unix.SIOCGIFFLAGS, p.running[in])
+	if err == nil && p.running[in].Uint16()&unix.IFF_RUNNING == 0 { // a veth pair loses it without a word
+		err = unix.ENETDOWN
+	}
+	if err == nil {
+		err = p.Inject(in, f.Data())
+	}
+	if err == nil {
+		return nil
+	}
+	if !isAny(err, lostAtHost...) {
+		return machineError("send into %s: %w", p.fabric.plan.Ports[in].Name, err)
+	}
+	p.ports[in].RxFrames-- // it is counted as lost
+	return engine.ErrUnfinished
+}
+
+// Inject sends a frame into the outer end of a port: again while the kernel has no room for it, for as long as a live fabric waits for a host.
+func (p *ProcessPlane) Inject(port int, data []byte) error {
+	to := engine.OuterIfindex(0) + int32(port)
+	err := p.outside.send(to, data)
+	for start, pause := time.Now(), firstSendRest; err != nil && noRoom(err) && time.Since(start) < liveTimeout; pause = min(2*pause, longestSendRest) {
+		rest(pause)
+		err = p.outside.send(to, data)
+	}
+	return err
+}
+
+// Close removes the sockets, the pipelines and the fabric.
+func (p *ProcessPlane) Close() error {
+	return errors.Join(p.programFrames.end(), p.WasmPlane.Close(), p.fabric.Close())
+}

@@ -1,0 +1,94 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// LivePlane is the plane of a live fabric: Plane, whose switches are the kernel's, or ProcessPlane, whose switches are this process'.
+type LivePlane interface {
+	engine.Plane
+	// Live says whether the plane was opened for a live fabric; nothing that follows is for another.
+	Live() bool
+	// Fabric is the fabric that the plane drives.
+	Fabric() *Fabric
+	// Untap ends the tap of port in.
+	Untap(in int) error
+	// Receive is the first of the programs' frames that wait; ok is false if none does. It waits until Release.
+	Receive() (f ProgramFrame, ok bool)
+	// Release has done with the frame that Receive returned.
+	Release()
+	// Waiting says whether a program's frame waits.
+	Waiting() bool
+	// Overrun is the programs' frames for which there was no room since the last call.
+	Overrun() (frames uint32, err error)
+	// Descriptors are what can be polled for programs' frames, and for what comes out of the pipelines; -1: nothing can.
+	Descriptors() (programs, pipelines int)
+	// Unasked deals with what the pipelines have done since the last pass. An error ends the fabric.
+	Unasked() error
+	// Disturbed says which interfaces somebody has deleted, moved or taken down since the fabric came up, in the order of ports.
+	Disturbed() []Disturbance
+}
+
+// programFrames is what a live fabric's plane has of the programs on hosts: what they send, and what they do to interfaces.
+type programFrames struct {
+	fabric  *Fabric
+	outside *ring
+	downs   map[int32]uint32 // how often each interface had lost its carrier before any program ran
+}
+
+// ProgramSlots is the frames of programs that may wait in their ring.
+const ProgramSlots = 4096
+
+// newPrograms opens their ring, in the calling thread's namespace, the hub.
+func newPrograms(f *Fabric, frameSize int) (p *programFrames, err error) {
+	p = &programFrames{fabric: f}
+	if p.outside, err = newRing(frameSize, ProgramSlots, marked(false)); err != nil {
+		return nil, err
+	}
+	if err := p.outside.stampEarly(); err != nil {
+		return nil, errors.Join(err, p.outside.Close())
+	}
+	if p.downs, err = carrierDowns(); err != nil {
+		return nil, errors.Join(err, p.outside.Close())
+	}
+	return p, nil
+}
+
+func (p *programFrames) end() error { return p.outside.Close() }
+
+// ProgramFrame is a frame that a program has sent out of a port.
+type ProgramFrame struct {
+	Data  []byte // valid until Release
+	Port  int    // may be none of the fabric's
+	Whole bool   // Data is all of it: it was neither cut nor had a VLAN tag
+	Stamp int64  // when it came out of the port, in ns of CLOCK_REALTIME since 1970
+}
+
+// Receive is the first of the programs' frames that wait; ok is false if none does. It waits until Release.
+func (p *programFrames) Receive() (f ProgramFrame, ok bool) {
+	r := p.outside
+	data, ifindex, ok := r.receive()
+	if !ok {
+		return f, false
+	}
+	return ProgramFrame{data, int(ifindex - engine.OuterIfindex(0)), r.whole(), r.stamp()}, true
+}
+
+// Release has done with the frame that Receive returned.
+func (p *programFrames) Release() { p.outside.release() }
+
+// Waiting says whether a program's frame waits.
+func (p *programFrames) Waiting() bool {
+	_, _, ok := p.outside.receive()
+	return ok
+}
+
+// Overrun is the programs' frames for which there was no room since the last call.
+func (p *programFrames) Overrun() (frames uint32, err error) {
+	_, frames, err = p.outside.statistics()
+	return frames, err
+}
