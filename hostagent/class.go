@@ -112,6 +112,10 @@ func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 			if n.Recorder != nil {
 				n.Recorder.Blocked(now, s.Flow)
 			}
+			if s.credit != nil && s.credit.lacks() {
+				s.starve(now)
+				s.rearm()
+			}
 			continue
 		}
 		return s

@@ -20,6 +20,7 @@
 //     priority, and whose turn it is), traits.go (how flows differ: weights, stops, periods), settings.go.
 //   - A flow: sender.go (the reaction point), receiver.go and notify.go (the notification point: ACKs, and CNPs),
 //     entropy.go (source ports by the packet).
+//   - Grants: grants.go (of a flow that sends only what it is granted, and of the receivers that grant by turns).
 //   - Selective repeat: selective.go (its sender), placement.go (its receiver).
 //   - Queue pairs of programs, which send messages: queuepair.go, work.go (what is posted, and what comes of it), requester.go, responder.go.
 //   - A controller that says what cannot be done: broken.go.

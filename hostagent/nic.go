@@ -7,6 +7,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -61,6 +62,11 @@ type NIC struct {
 	// with HeadersOnly.
 	Brief bool
 
+	// Rate is that of its port, at which its receivers grant (Settings.Grants).
+	Rate    units.Rate
+	turns   *turns // of receivers that grant; nil: none has yet
+	granted int    // senders that go by grants
+
 	// Recorder is told why packets leave when they do; nil: nobody is.
 	Recorder Recorder
 
@@ -69,25 +75,28 @@ type NIC struct {
 
 // Counters are a NIC's totals over the run.
 type Counters struct {
-	DataSent, DataReceived int64 // packets
-	AcksSent, AcksReceived int64
-	NaksSent, NaksReceived int64
-	CNPsSent, CNPsReceived int64
-	CNMsReceived           int64
-	CNMsUnknown            int64 // CNMs whose flow this host does not send
-	Corrupted              int64 // frames with a wrong ICRC
-	Stray                  int64 // frames for no queue pair of this host
-	Duplicates, OutOfOrder int64 // data packets
-	Trimmed                int64 // data packets that came without their payload
-	BytesDelivered         int64 // payload, in order or placed, once
-	BytesSent              int64 // payload, retransmissions included
-	FramesReceived         int64
-	Marked                 int64 // data packets received with CE
-	Undetermined           int64 // data packets received with UE, under ternary congestion detection
-	Timeouts               int64 // retransmission timeouts
-	RNRs                   int64 // RNR NAKs sent
-	RateChanges            int64 // times a flow's controller changed its rate
-	WindowChanges          int64 // and its window
+	DataSent, DataReceived         int64 // packets
+	AcksSent, AcksReceived         int64
+	NaksSent, NaksReceived         int64
+	CNPsSent, CNPsReceived         int64
+	CNMsReceived                   int64
+	CNMsUnknown                    int64 // CNMs whose flow this host does not send
+	Corrupted                      int64 // frames with a wrong ICRC
+	Stray                          int64 // frames for no queue pair of this host
+	Duplicates, OutOfOrder         int64 // data packets
+	Trimmed                        int64 // data packets that came without their payload
+	BytesDelivered                 int64 // payload, in order or placed, once
+	BytesSent                      int64 // payload, retransmissions included
+	FramesReceived                 int64
+	Marked                         int64 // data packets received with CE
+	Undetermined                   int64 // data packets received with UE, under ternary congestion detection
+	Timeouts                       int64 // retransmission timeouts
+	RNRs                           int64 // RNR NAKs sent
+	RateChanges                    int64 // times a flow's controller changed its rate
+	WindowChanges                  int64 // and its window
+	GrantsSent, GrantsReceived     int64
+	RequestsSent, RequestsReceived int64 // for grants
+	BytesGranted                   int64 // payload
 }
 
 // NewNIC is a host's NIC. mtu is a full packet's payload; lineBytes gives a frame's line time.
@@ -100,6 +109,7 @@ func NewNIC(settings *Settings, clock Clock, mtu int, lineBytes func(int) int64)
 // Dequeue takes the next frame that may leave at now, given the priorities that are OFF. Without one it says when one
 // becomes eligible, vtime.Never if only an event can bring one.
 func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Time) {
+	wake = vtime.Never
 	stopped := off
 	if n.settings.ACKsWhenPaused {
 		stopped = 0
@@ -108,18 +118,29 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 		if f := n.control.Pop(); f != nil {
 			return f, 0
 		}
+		if n.turns != nil {
+			if f, wake = n.grantNext(now); f != nil {
+				return f, 0
+			}
+		}
 	}
 	if n.several.all != nil {
-		return n.dequeueSeveral(now, off, stopped)
+		f, at := n.dequeueSeveral(now, off, stopped)
+		if f == nil && n.granted > 0 && stopped>>n.settings.ControlPriority&1 == 0 {
+			f = n.control.Pop()
+		}
+		return f, min(wake, at)
 	}
 	if n.acks.Packets > 0 && stopped>>n.settings.DataPriority&1 == 0 {
 		return n.acks.Pop(), 0
 	}
 	if off>>n.settings.DataPriority&1 != 0 {
-		return nil, vtime.Never
+		return nil, wake
 	}
+	refused := false
 	for s := n.candidate(&n.class, now); s != nil; s = n.candidate(&n.class, now) {
-		if f = s.send(now); f == nil { // a program's memory is gone
+		if f = s.send(now); f == nil { // a program's memory is gone, which its peer may have to be told
+			refused = true
 			continue
 		}
 		if s.traits != nil {
@@ -129,10 +150,15 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 		return f, 0
 	}
 	n.calling = 0
-	if n.waiting.len() > 0 {
-		return nil, n.waiting.first().eligible
+	if (n.granted > 0 || refused) && stopped>>n.settings.ControlPriority&1 == 0 {
+		if f := n.control.Pop(); f != nil { // a flow has asked for a grant
+			return f, 0
+		}
 	}
-	return nil, vtime.Never
+	if n.waiting.len() > 0 {
+		wake = min(wake, n.waiting.first().eligible)
+	}
+	return nil, wake
 }
 
 // Backlog is the control frames waiting to be sent: ACK, NAK and CNP.
@@ -216,6 +242,20 @@ func (n *NIC) deal(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 			n.calling = 0
 			return
 		}
+	case wire.KindGrant:
+		if s := n.senders.get(p.DestQP); s != nil {
+			n.GrantsReceived++
+			n.calling = s.caller()
+			s.onGrant(now, p)
+			n.calling = 0
+			return
+		}
+	case wire.KindRequest:
+		if r := n.receivers.get(p.DestQP); r != nil {
+			n.RequestsReceived++
+			r.asked(now, p)
+			return
+		}
 	case wire.KindCNM:
 		cnm := p.CNM()
 		n.CNMsReceived++
@@ -269,7 +309,7 @@ func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
 
 // Waiting says whether a frame may be ready as soon as the port is free.
 func (n *NIC) Waiting() bool {
-	if n.control.Packets > 0 || n.class.holds() {
+	if n.control.Packets > 0 || n.class.holds() || n.turns != nil && len(n.turns.all) > 0 {
 		return true
 	}
 	for _, c := range n.several.all {
@@ -280,7 +320,8 @@ func (n *NIC) Waiting() bool {
 	return false
 }
 
-// Pacing says whether a flow waits for the time that its rate gives its next packet, now or later, and for nothing else.
+// Pacing says whether a flow waits for the time that its rate gives its next packet, now or later, and for nothing else; or for a grant, which it will
+// ask for again.
 func (n *NIC) Pacing(now vtime.Time) bool {
 	if n.class.pacing(now) {
 		return true
@@ -290,7 +331,7 @@ func (n *NIC) Pacing(now vtime.Time) bool {
 			return true
 		}
 	}
-	return false
+	return n.granted > 0 && n.awaitsGrants()
 }
 
 // add notes a flow that begins.

@@ -73,6 +73,9 @@ func (r *Receiver) place(now vtime.Time, p *wire.Packet) {
 		r.ack(now, p, wire.SyndromeAckAgain)
 		return
 	case trimmed:
+		if r.lender != nil { // it is to be sent again (rtx_backlog)
+			r.owe(now, r.lender.demand+int64(n.mtu))
+		}
 		r.nak(now, p, wire.SyndromeNakTrimmed)
 		return
 	}

@@ -159,6 +159,9 @@ func (q *QueuePair) Connect(now vtime.Time, r Remote, c SenderConfig, back wire.
 	case settings.Recovery == SelectiveRepeat:
 		return errors.New("queue pairs of programs repair losses by go-back-N alone: selective repeat places packets that are WRITEs of their own. Leave out recovery: selective")
 	}
+	if settings.Grants {
+		return errors.New("queue pairs of programs send without grants: choose another congestion control than one by which receivers grant")
+	}
 	header, err := wire.NewFlowHeader(c.Wire)
 	if err != nil {
 		return err

@@ -32,6 +32,7 @@ type Receiver struct {
 	nakFor  int64
 
 	placed *placement // of selective repeat; nil: packets are taken in order alone
+	lender *lender    // nil: it grants nothing
 
 	Delivered    int64 // payload bytes, in order or placed, once
 	Size         int64 // Clock.Delivered is told when so many are there; 0: never
@@ -71,6 +72,9 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 	n := r.nic
 	n.DataReceived++
 	r.notice(now, p, length)
+	if r.lender != nil {
+		r.lend(now, p)
+	}
 	if r.placed != nil {
 		r.place(now, p)
 		return

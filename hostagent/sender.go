@@ -62,6 +62,7 @@ type Sender struct {
 	pair     *QueuePair // whose messages it sends; nil: it sends a flow
 	repeat   *selective // nil: lost packets are repaired by go-back-N
 	entropy  *entropies // nil: all packets have the flow's source port
+	credit   *credit    // what has been granted; nil: it goes by no grants
 	tellSent bool       // Clock.Sent is still to be called
 	broken   *Broken
 	again    int // times in a row that the controller's timer was to be called at once again
@@ -106,6 +107,7 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	if s.settings.Recovery == SelectiveRepeat {
 		s.repeat = &selective{flags: make([]uint8, len(s.sent))}
 	}
+	s.credit = s.newCredit()
 	n.add(s)
 	n.calling = s.caller()
 	s.window = s.controller.Window()
@@ -153,6 +155,9 @@ func (s *Sender) Controller() cc.Controller { return s.controller }
 // blocked says whether the window holds the next packet up. It does not if no ACK is due that would open it, as when it closes
 // behind packets that asked for none: the next will ask.
 func (s *Sender) blocked(now vtime.Time) bool {
+	if s.credit != nil && s.credit.lacks() {
+		return true
+	}
 	w := s.controller.Window()
 	if w < 0 {
 		s.breaks(now, Broken{Window: w})
@@ -177,7 +182,7 @@ func (s *Sender) Waits() bool {
 		return false
 	}
 	// A controller's timer may open the window. What has all been sent it cannot send again.
-	return s.state == senderDrained || s.state == senderBlocked && s.controller.Deadline() == vtime.Never
+	return s.state == senderDrained || s.state == senderBlocked && s.controller.Deadline() == vtime.Never && !(s.credit != nil && s.credit.lacks())
 }
 
 // send makes the next packet. The caller has checked that there is one and that it may go.
@@ -194,7 +199,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	op, last := s.opcode(at, number, payload)
 	// A packet that fills the window asks for its ACK too: nothing else would open it again.
 	window := s.limit(s.controller.Window())
-	full := window > 0 && at+payload-s.acked >= window
+	full := window > 0 && at+payload-s.acked >= window || s.credit != nil && s.credit.left <= payload
 	ackRequest := last || full || (number+1)%int64(s.settings.AckEvery) == 0 || again && s.repeat != nil
 	switch {
 	case s.settings.INT:
@@ -202,6 +207,10 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	case s.settings.Timestamps:
 		op = op.WithTimestamp()
 		s.header.SetTimestamp(uint64(now))
+	case s.credit != nil:
+		op = op.WithDemand()
+		s.credit.left -= payload
+		s.header.SetDemand(s.tell(max(s.next, at+payload)))
 	}
 	if s.entropy != nil {
 		s.header.SetSourcePort(s.entropy.next())
@@ -253,7 +262,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 
 // briefData says whether data packets can be brief.
 func (s *Sender) briefData() bool {
-	return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps && s.entropy == nil
+	return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps && s.entropy == nil && s.credit == nil
 }
 
 // opcode is that of packet number, of the bytes from at on, and whether it ends its message. With selective repeat each packet is a WRITE of
@@ -385,6 +394,9 @@ func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
 
 // hear takes what an answer says of the path of the packet that it answers.
 func (s *Sender) hear(now vtime.Time, p *wire.Packet) {
+	if s.credit != nil {
+		s.credit.answered()
+	}
 	if s.entropy != nil {
 		s.entropy.answered(now, p.SrcPort, !p.FECN && p.Syndrome != wire.SyndromeNakTrimmed)
 	}
@@ -467,6 +479,9 @@ func (s *Sender) OnTimer(now vtime.Time) {
 		s.controller.OnTimer(now)
 		s.watchTimer(now)
 	}
+	if c := s.credit; c != nil && s.state == senderBlocked && c.requests <= now {
+		s.request(now)
+	}
 	s.adjust(now)
 	s.nic.calling = 0
 	if s.nic.Recorder != nil {
@@ -493,12 +508,16 @@ func (s *Sender) adjust(now vtime.Time) {
 		s.window = window
 		s.nic.WindowChanges++
 	}
-	if s.state == senderBlocked && !s.blocked(now) {
+	switch {
+	case s.state != senderBlocked:
+	case !s.blocked(now):
 		s.state = senderWaiting
 		s.class.waiting.push(s)
 		if s.nic.Recorder != nil {
 			s.nic.Recorder.Opened(now, s.Flow)
 		}
+	case s.credit != nil && s.credit.lacks():
+		s.starve(now)
 	}
 	s.rearm()
 }
@@ -521,6 +540,9 @@ func (s *Sender) rearm() {
 	if t := s.traits; t != nil && t.Stop > 0 && !t.halted {
 		at = min(at, t.Stop)
 	}
+	if s.credit != nil && s.state == senderBlocked {
+		at = min(at, s.credit.requests)
+	}
 	if at != s.armed {
 		s.armed = at
 		if at != vtime.Never {
@@ -535,6 +557,9 @@ func (s *Sender) finish(now vtime.Time) {
 	}
 	s.state = senderDone
 	s.armed = vtime.Never
+	if s.credit != nil {
+		s.nic.granted--
+	}
 	if s.nic.Recorder != nil {
 		s.nic.Recorder.Done(now, s.Flow)
 	}

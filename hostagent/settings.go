@@ -46,6 +46,8 @@ type Settings struct {
 	// Timestamps has data packets carry the time at which they left, for their ACKs to carry back (TIMELY). With INT they do not.
 	// Answers carry back what a packet brought whatever this says.
 	Timestamps bool
+	// Grants has data packets carry their flow's demand, and go only as receivers grant (RCCC). With INT or Timestamps they do not.
+	Grants bool
 	// Ternary has data packets say ECT(1), receivers take 10 in the ECN field for "undetermined" (UE) besides CE, and
 	// answers and CNPs tell of it (ternary congestion detection, TCD).
 	Ternary bool

@@ -96,7 +96,7 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 	changes := int64(0)
 	for i := range r.Scenario.Topology.Interfaces {
 		nic := r.engine.NIC(i)
-		changes += nic.RateChanges + nic.WindowChanges // some control by the window alone
+		changes += nic.RateChanges + nic.WindowChanges + nic.GrantsSent // some control by the window alone, or by grants
 	}
 	if r.controlled() && changes == 0 && !r.mayBeUnused(scenario.UnusedController) {
 		why := ""

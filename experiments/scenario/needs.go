@@ -23,6 +23,8 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 		op, ack = op.WithINT(), wire.AckINTLen
 	case needs.Timestamps:
 		op, ack = op.WithTimestamp(), wire.AckTimestampLen
+	case needs.Grants:
+		op = op.WithDemand()
 	}
 	data := wire.DataLen(op, plan.MTU)
 	return cc.Env{
@@ -50,7 +52,7 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 		own.Selective.Cap = longestBDP(s.Topology, needs)
 	}
 	own.Quantum = s.Switch.Scheduler.Quantum
-	own.Timestamps = needs.Timestamps
+	own.Timestamps, own.Grants = needs.Timestamps, needs.Grants
 	own.INT, own.Ternary = needs.INT, ternary(s, needs)
 	switch {
 	case needs.PCN:
@@ -107,6 +109,7 @@ func (c *flowControllers) add(spec *cc.Spec) error {
 	n, m := &c.needs, spec.Needs
 	n.ECN, n.ECNStep, n.CNP, n.ACK = n.ECN || m.ECN, n.ECNStep || m.ECNStep, n.CNP || m.CNP, n.ACK || m.ACK
 	n.Timestamps, n.CNM, n.INT = n.Timestamps || m.Timestamps, n.CNM || m.CNM, n.INT || m.INT
+	n.Grants = n.Grants || m.Grants
 	n.TCD, n.PCN = n.TCD || m.TCD, n.PCN || m.PCN
 	return nil
 }

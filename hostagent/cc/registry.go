@@ -24,6 +24,7 @@ var registry = []*Spec{
 	pcnSpec,
 	pidSpec,
 	pidRTTchSpec,
+	rcccSpec,
 	swiftSpec,
 	timelySpec,
 	timelyTCDSpec,
@@ -76,6 +77,9 @@ type SwitchNeeds struct {
 	ACK bool `json:"ack"`
 	// Timestamps has data packets carry the time at which they left, and ACKs carry it back: the sender's RTTs are from that.
 	Timestamps bool `json:"timestamps"`
+	// Grants has senders tell receivers what they still have to send, and send no more than receivers grant (RCCC). Its controllers are
+	// ByGrants.
+	Grants bool `json:"grants"`
 
 	CNM bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
 	INT bool `json:"int"` // append in-band telemetry to data packets (HPCC)

@@ -56,7 +56,7 @@ const (
 )
 
 // A data packet or an acknowledgement with telemetry (INT), or with a timestamp, has, before its operation's five bits, three of the
-// range that the standard leaves to manufacturers.
+// range that the standard leaves to manufacturers. One with a demand has four before four (opDemand).
 const (
 	opINT       Opcode = 0xc0
 	opTimestamp Opcode = 0xe0
@@ -74,10 +74,13 @@ func (o Opcode) HasINT() bool { return o&opService == opINT }
 func (o Opcode) WithTimestamp() Opcode { return opTimestamp | o&opOperation }
 
 // HasTimestamp says whether the opcode is one with a timestamp.
-func (o Opcode) HasTimestamp() bool { return o&opService == opTimestamp }
+func (o Opcode) HasTimestamp() bool { return o&opService == opTimestamp && o < opDemandFirst }
 
-// Operation is the opcode without telemetry or timestamp.
+// Operation is the opcode without telemetry, timestamp or demand.
 func (o Opcode) Operation() Opcode {
+	if o.HasDemand() {
+		return o & opDemandOperand
+	}
 	if o.HasINT() || o.HasTimestamp() {
 		return o & opOperation
 	}
@@ -90,7 +93,7 @@ func (o Opcode) HasRETH() bool {
 	return o == OpWriteFirst || o == OpWriteOnly || o == OpWriteOnlyImm
 }
 
-// IsData says whether the opcode is one of SEND's and WRITE's twelve, with telemetry or a timestamp or without.
+// IsData says whether the opcode is one of SEND's and WRITE's twelve, with telemetry, a timestamp or a demand or without.
 func (o Opcode) IsData() bool {
 	o = o.Operation()
 	return o <= OpWriteOnlyImm && dataOpcodes>>o&1 != 0
@@ -115,6 +118,8 @@ func (o Opcode) added() int {
 		return INTLen
 	case o.HasTimestamp():
 		return TimestampLen
+	case o.HasDemand():
+		return DemandLen
 	}
 	return 0
 }
@@ -126,10 +131,17 @@ const dataOpcodes = 1<<OpSendFirst | 1<<OpSendMiddle | 1<<OpSendLast | 1<<OpSend
 // answerLen is how many bytes follow the BTH of an acknowledgement.
 func (o Opcode) answerLen() int { return AETHLen + o.added() }
 
-// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp "WRITE_ONLY TS".
+// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp "WRITE_ONLY TS", with a demand
+// "WRITE_ONLY DEMAND".
 func (o Opcode) String() string {
 	if o.added() > 0 && (o.IsData() || o.Operation() == OpAck) {
-		return o.Operation().String() + map[bool]string{true: " INT", false: " TS"}[o.HasINT()]
+		switch {
+		case o.HasINT():
+			return o.Operation().String() + " INT"
+		case o.HasDemand():
+			return o.Operation().String() + " DEMAND"
+		}
+		return o.Operation().String() + " TS"
 	}
 	switch o {
 	case OpSendFirst:

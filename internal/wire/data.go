@@ -36,8 +36,8 @@ func dataLen(op Opcode, payload int) int {
 }
 
 // PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen. op is one of the
-// data opcodes without immediate data, with telemetry (empty, for switches to fill), a timestamp (that of SetTimestamp) or neither, payload at most MaxPayload; anything else is a
-// mistake of the caller's and panics.
+// data opcodes without immediate data, with telemetry (empty, for switches to fill), a timestamp (that of SetTimestamp), a demand (that of SetDemand) or none of
+// them, payload at most MaxPayload; anything else is a mistake of the caller's and panics.
 //
 // The payload is a constant pattern. With fill it is written; copying a full packet takes a few nanoseconds, so fill
 // unless you know better. Without fill buf must hold it already: its last use must have been a PutData with an opcode of
@@ -70,6 +70,14 @@ func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackR
 		at += TimestampLen
 		if h.icrc != nil {
 			crc = crcShort(crc, timestamp)
+		}
+	}
+	if op.HasDemand() {
+		demand := buf[at : at+DemandLen]
+		binary.BigEndian.PutUint64(demand, h.demand)
+		at += DemandLen
+		if h.icrc != nil {
+			crc = crcShort(crc, demand)
 		}
 	}
 	if h.icrc == nil {

@@ -45,6 +45,7 @@ type FlowHeader struct {
 	dmaLen    uint32
 	va        uint64
 	timestamp uint64
+	demand    uint64
 }
 
 // icrcState is what a FlowHeader knows of its packets' ICRC.

@@ -44,7 +44,7 @@ func ParseHeaders(h []byte, length int, p *Packet) error {
 	p.Opcode = b.Opcode()
 	p.DestQP, p.PSN = b.DestQP(), b.PSN()
 	p.AckReq, p.FECN, p.BECN = b.AckReq(), b.FECN(), b.BECN()
-	if p.Opcode.HasINT() && len(h) < minINTFrame || p.Opcode.HasTimestamp() && len(h) < minTimestampFrame {
+	if p.Opcode.HasINT() && len(h) < minINTFrame || p.Opcode.HasTimestamp() && len(h) < minTimestampFrame || p.Opcode.HasDemand() && len(h) < minDemandFrame {
 		return ErrTruncated
 	}
 	rest := ip.TotalLen() - IPv4Len - UDPLen - BTHLen - ICRCLen
@@ -61,10 +61,7 @@ func ParseHeaders(h []byte, length int, p *Packet) error {
 		}
 		aeth := AETH(b[BTHLen:])
 		p.Syndrome, p.MSN = aeth.Syndrome(), aeth.MSN()
-		p.Kind = KindNak
-		if p.Syndrome&syndromeKindMask == syndromeKindAck {
-			p.Kind = KindAck
-		}
+		p.Kind = kindOfAnswer(p.Syndrome)
 	case op == OpCNP:
 		if rest != CNPReservedLen {
 			return ErrLength

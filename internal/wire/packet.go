@@ -17,6 +17,8 @@ const (
 	KindCNP
 	KindCNM
 	KindPFC
+	KindGrant   // of a receiver to its sender: see Packet.Sum
+	KindRequest // for one
 	// Of queue pairs of messages alone.
 	KindReadRequest
 	KindReadResponse
@@ -47,6 +49,10 @@ func (k Kind) String() string {
 		return "atomic"
 	case KindAtomicAck:
 		return "atomic ack"
+	case KindGrant:
+		return "grant"
+	case KindRequest:
+		return "request"
 	}
 	return "other"
 }
@@ -77,7 +83,7 @@ type Packet struct {
 	DstPort    uint16
 	DestQP     uint32
 	PSN        uint32
-	MSN        uint32 // ACK and NAK
+	MSN        uint32 // ACK and NAK; grants and requests: see Sum
 	Payload    int    // data, and READ responses: payload bytes, without padding
 
 	frame   []byte

@@ -99,12 +99,7 @@ func (p *Packet) parseBTH(b BTH) error {
 		p.body += len(rest)
 		aeth := AETH(rest)
 		p.Syndrome, p.MSN = aeth.Syndrome(), aeth.MSN()
-		switch p.Syndrome & syndromeKindMask {
-		case syndromeKindAck:
-			p.Kind = KindAck
-		case syndromeKindRNR, syndromeKindNak:
-			p.Kind = KindNak
-		}
+		p.Kind = kindOfAnswer(p.Syndrome)
 	case op == OpCNP:
 		if len(rest) != CNPReservedLen {
 			return ErrLength

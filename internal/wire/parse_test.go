@@ -69,7 +69,7 @@ func TestParseEdges(t *testing.T) {
 		{"UDP length", "ack", set(udp+udpLength, 0, 27), KindOther, ErrLength},
 		{"TVer", "ack", set(bth+bthFlags, 0x41), KindOther, ErrBTHVersion},
 		{"unused opcode", "ack", set(bth, 0x16), KindOther, nil},
-		{"reserved syndrome", "ack", set(bth+BTHLen, 0x40), KindOther, nil},
+		{"reserved syndrome", "ack", set(bth+BTHLen, 0x42), KindOther, nil},
 		{"RNR", "ack", set(bth+BTHLen, 0x21), KindNak, nil},
 		{"ACK as long as a CNP", "cnp", set(bth, byte(OpAck)), KindOther, ErrLength},
 		{"CNP as short as an ACK", "ack", set(bth, byte(OpCNP)), KindOther, ErrLength},

@@ -13,6 +13,7 @@ var dataOps = []Opcode{
 	OpSendFirst, OpSendMiddle, OpSendLast, OpSendOnly, OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly,
 	OpSendFirst.WithINT(), OpSendOnly.WithINT(), OpWriteFirst.WithINT(), OpWriteMiddle.WithINT(), OpWriteOnly.WithINT(),
 	OpSendLast.WithTimestamp(), OpWriteFirst.WithTimestamp(), OpWriteMiddle.WithTimestamp(), OpWriteOnly.WithTimestamp(),
+	OpWriteFirst.WithDemand(), OpWriteMiddle.WithDemand(), OpWriteLast.WithDemand(), OpWriteOnly.WithDemand(),
 }
 
 var (
@@ -74,6 +75,8 @@ func TestDataRoundTrip(t *testing.T) {
 			h.SetMessage(va, dma)
 			timestamp := rapid.Uint64().Draw(t, "timestamp")
 			h.SetTimestamp(timestamp)
+			demand := rapid.Uint64().Draw(t, "demand")
+			h.SetDemand(demand)
 			op, psn := rapid.SampledFrom(dataOps).Draw(t, "op"), any24.Draw(t, "psn")
 			payload := rapid.OneOf(rapid.IntRange(0, MaxPayload), rapid.Just(fp.MTU)).Draw(t, "payload")
 			ack := rapid.Bool().Draw(t, "ack")
@@ -99,6 +102,9 @@ func TestDataRoundTrip(t *testing.T) {
 			}
 			if at, ok := p.Timestamp(); ok != op.HasTimestamp() || ok && at != timestamp {
 				t.Fatalf("%v: timestamp %d, %t, want %d", op, at, ok, timestamp)
+			}
+			if sum, ok := p.Demand(); ok != op.HasDemand() || ok && sum != demand {
+				t.Fatalf("%v: demand %d, %t, want %d", op, sum, ok, demand)
 			}
 			// The same packet again without filling gives the same bytes.
 			first := bytes.Clone(buf[:n])

@@ -222,6 +222,7 @@ func New(c Config) (*Engine, error) {
 		if c.Tracer != nil {
 			n.Recorder = c.Tracer.NIC(len(e.nics))
 		}
+		n.Rate = plan.Ports[plan.Ports[id].Peer].Rate
 		e.nics = append(e.nics, n)
 	}
 	if c.Crew != nil && c.Crew.Size() > 1 && e.divided {

@@ -156,7 +156,7 @@ func (e *Engine) place(c FlowConfig) (id int) {
 	f := Flow{FlowConfig: c, Number: e.added, Finished: vtime.Never, timerAt: vtime.Never}
 	e.added++
 	if h := c.Hosts; h != nil {
-		e.reports = e.reports || h.Notify == hostagent.NotifyPCN
+		e.reports = e.reports || h.Notify == hostagent.NotifyPCN || h.Grants
 		e.data |= 1 << h.DataPriority
 	}
 	if n := len(e.vacant); n > 0 {
@@ -234,6 +234,9 @@ func (l *lane) startFlow(id int) error {
 	}
 	if f.Receive > 0 {
 		f.Receiver.Size = f.Size
+	}
+	if by, ok := controller.(cc.ByGrants); ok {
+		f.Receiver.Lend(by)
 	}
 	if p.region == l.ports[back.ID].region || !l.shared {
 		f.Receiver.Begin()
@@ -335,6 +338,10 @@ func (r *region) Done(now vtime.Time, s *hostagent.Sender) {
 // forget ends the receiving half of a flow that has ended, and keeps what the flow came to.
 func (l *lane) forget(flow int32) {
 	f := &l.flows[flow]
+	if g, ok := f.Sender.GrantCounts(f.Receiver); ok {
+		l.checkGrants(f, g)
+		l.pastGrants += g.Granted
+	}
 	l.nics[l.plan.Ports[f.destinationPort(l.plan)].Interface].Forget(l.queuePair(f.Number))
 	f.end(l.now)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -43,6 +44,7 @@ func (e *Engine) Check() []Violation {
 	e.checkPorts()
 	e.flowControl.check(e)
 	e.checkFlows()
+	e.checkGranted()
 	e.checkControllers()
 	e.checkLosses()
 	e.checkDrops()
@@ -219,6 +221,69 @@ func (e *Engine) checkFlows() {
 		}
 		if n.Corrupted != 0 {
 			e.fail("frames arrive as they were sent", name, "%d frames had a wrong ICRC", n.Corrupted)
+		}
+	}
+}
+
+// grantInvariant is what holds of flows that send only what their receivers grant.
+const grantInvariant = "grants add up"
+
+// checkGrants: what was granted to a flow is spent, left to it, or on its way; nothing was granted that was not asked for, nor
+// spent that was not granted.
+func (l *lane) checkGrants(f *Flow, g hostagent.GrantCounts) {
+	place := fmt.Sprintf("flow %d", f.Number)
+	sent := f.Sender.MostSent() + f.Sender.Retransmitted
+	if g.Initial+g.Heard != sent+g.Left {
+		l.fail(grantInvariant, place, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left", g.Initial, g.Heard, sent, g.Left)
+	}
+	if g.Heard > g.Granted || g.Granted > g.Demand {
+		l.fail(grantInvariant, place, "%d bytes were asked for, %d granted, and %d heard of", g.Demand, g.Granted, g.Heard)
+	}
+}
+
+// checkGranted: what the NICs have granted in all is what flows have been granted, and one that has not heard of all of it still can: a grant is on
+// its way, unless frames were dropped.
+func (e *Engine) checkGranted() {
+	flows, awaited := e.pastGrants, map[uint32]*Flow{}
+	for i := range e.flows {
+		f := &e.flows[i]
+		if f.Sender == nil || f.Receiver == nil {
+			continue
+		}
+		g, ok := f.Sender.GrantCounts(f.Receiver)
+		if !ok {
+			continue
+		}
+		if flows += g.Granted; f.Finished == vtime.Never {
+			e.checkGrants(f, g)
+			if g.Heard < g.Granted {
+				awaited[queuePair(f.Number)] = f
+			}
+		}
+	}
+	var granted int64
+	for _, n := range e.nics {
+		granted += n.BytesGranted
+	}
+	if granted != flows {
+		e.fail(grantInvariant, "fabric", "%d bytes were granted, %d to flows", granted, flows)
+	}
+	if len(awaited) == 0 || e.Dropped > 0 {
+		return
+	}
+	e.eachFrame(func(f *frame.Frame) {
+		var p wire.Packet
+		if !f.HostStack() && f.ParseHeaders(&p) == nil && p.Kind == wire.KindGrant {
+			if of := awaited[p.DestQP]; of != nil {
+				if g, _ := of.Sender.GrantCounts(of.Receiver); int64(p.Sum()) == g.Granted {
+					delete(awaited, p.DestQP)
+				}
+			}
+		}
+	})
+	for i := range e.flows {
+		if f := &e.flows[i]; awaited[queuePair(f.Number)] == f {
+			e.fail(grantInvariant, fmt.Sprintf("flow %d", f.Number), "the last grant is neither there nor on its way")
 		}
 	}
 }

@@ -178,9 +178,9 @@ func (l *lane) send(p *port, arrival vtime.Time) {
 }
 
 // windowLength is the time between two barriers. Where it shows when one was, it is as short as can be: messages of credits rest, and
-// receivers' reports end, when a window does.
+// receivers' reports and grants end, when a window does.
 func (e *Engine) windowLength() vtime.Time {
-	if e.flowControl.seesBarriers() || e.hosts.Notify == hostagent.NotifyPCN || e.reports {
+	if e.flowControl.seesBarriers() || e.hosts.Notify == hostagent.NotifyPCN || e.hosts.Grants || e.reports {
 		return e.lookahead
 	}
 	return windowLookaheads * e.lookahead

@@ -249,6 +249,9 @@ func (e *Engine) SetRate(port int, rate units.Rate) error {
 	}
 	p := &e.ports[port]
 	p.setRate(rate)
+	if far := &e.ports[p.peer]; !far.isSwitch {
+		e.nics[far.index].Rate = rate
+	}
 	e.faultOf(p)
 	e.describeCable(p)
 	e.note(port, EventRate, "%v", rate)

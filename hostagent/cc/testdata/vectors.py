@@ -391,3 +391,31 @@ f, now = NSCC(100, 12, 1000), 100000
 for at, rtt, marked in ((0, 70, 0), (5, 70, 1), (10, 70, 1), (15, 70, 1), (30, 70, 1), (31, 70, 1), (40, 70, 0), (41, 30, 1), (75, 30, 1)):
     f.ack(now + 1000 * at, rtt, bool(marked), 1000, 3000)
     print('  at %d, %d us%s: cwnd %.6f' % (at, rtt, ', marked' if marked else '', f.cwnd))
+
+
+class RCCC:
+    """htsim, oversubscribed_cc.cpp: doCongestionControl, less what it does for trimmed packets, whose hop nobody here knows."""
+
+    def __init__(self):
+        self.rate, self.g, self.count = 1.0, 0.0, 0
+
+    def period(self, packets, ecn):
+        fraction = ecn / packets if packets else 0.0
+        self.g = self.g * 0.5 + 0.5 * fraction
+        if self.g > 0.3:
+            self.rate *= 1 - (self.g - 0.3) * 0.5
+            self.count = 0
+        else:
+            self.rate += 0.01 * (2 ** self.count if ecn == 0 else 1)
+            self.count += 1
+        self.rate = min(max(self.rate, 0.01), 1)
+
+
+print('\n== RCCC: share of the rate after periods of so many packets, so many marked')
+f = RCCC()
+for packets, ecn in ((10, 0), (10, 3), (10, 10), (10, 10), (8, 8), (0, 0), (20, 1), (20, 0), (20, 0), (20, 0), (20, 0), (20, 1), (7, 7), (7, 7)):
+    f.period(packets, ecn)
+    print('  %d, %d: %.9f' % (packets, ecn, f.rate))
+for _ in range(100):
+    f.period(5, 5)
+print('  100 of 5, 5: %.9f' % f.rate)

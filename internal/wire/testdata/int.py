@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The packets with telemetry, and with a timestamp, of int_test.go and timestamp_test.go, built from the layouts in docs/schemes/hpcc.md
+"""The packets of int_test.go, timestamp_test.go and grant_test.go, built from the layouts in docs/schemes/hpcc.md
 and docs/architecture.md ("On the wire") without any of the Go code.
 
 A switch with id 0x101 (40 Gb/s port, 123 456 789 ns, 1 000 000 B sent, 16 000 B queued) and one with id 0xa02 (100 Gb/s,
 16 777 217 ns, 134 217 856 B sent, 6 000 000 B queued) stamp a WRITE_ONLY of 8 bytes; the receiver acknowledges it. It
-answers a WRITE_ONLY with the timestamp 0x0123456789abcdef.
+answers a WRITE_ONLY with the timestamp 0x0123456789abcdef. One with a demand is granted it, and asks for it.
 """
 import struct
 import zlib
@@ -55,3 +55,8 @@ print('ACK    ', packet(peer, host, 0x00, bth(0xd1, 0x34, 0xff, 0), bytes.fromhe
 timestamp = bytes.fromhex('0123456789abcdef')
 print('timed  ', packet(host, peer, 0x02, bth(0xe0 | 0x0a, 0x12, 0xff, 1), timestamp, b'', reth + payload).hex())
 print('ACK    ', packet(peer, host, 0x00, bth(0xf1, 0x34, 0xff, 0), bytes.fromhex('1f000001') + timestamp, b'', b'').hex())
+
+demand = struct.pack('!Q', 0x0000_1234_5678_9abc)
+print('demand ', packet(host, peer, 0x02, bth(0xf0 | 0x0a, 0x12, 0xff, 1), demand, b'', reth + payload).hex())
+for syndrome in 0x40, 0x41:
+    print('sum    ', packet(peer, host, 0x00, bth(0x11, 0x34, 0x123456, 0), struct.pack('!I', syndrome << 24 | 0x789abc), b'', b'').hex())

@@ -1,0 +1,157 @@
+package cc
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+var rcccSpec = define(Spec{
+	Name:    "rccc",
+	Summary: "RCCC of Ultra Ethernet: a receiver grants what its port can take, by turns, to senders that tell what they still have to send",
+	Source: "Ultra Ethernet Specification 1.0, section 3.6 (congestion management), as its public reference simulator has it " +
+		"(htsim's uec.cpp: UecPullPacer, UecSrc::computePullTarget, UecSrc::handlePull, UecSink::pull; oversubscribed_cc.cpp)",
+	Needs:     SwitchNeeds{ECN: true, ACK: true, Grants: true},
+	Departure: DepartureStays,
+	HasWindow: true,
+	Parameters: []Parameter{
+		{
+			Name: "share", Kind: NumberKind, Default: "0.99", Min: "0.01", Max: "1",
+			Doc: "part of its port's rate at which a receiver grants",
+		},
+		{
+			Name: "grant_packets", Kind: IntegerKind, Default: "1", Min: "1", Max: "1024",
+			Doc: "packets that one grant is for at most",
+		},
+		{
+			Name: "initial_credit", Kind: SizeKind, Default: "1.5bdp", Max: "1000GB",
+			Doc: "payload that a new flow may send before it has heard of its receiver; 0: it asks first",
+		},
+		{
+			Name: "max_cwnd", Kind: SizeKind, Default: "1.5bdp", Min: "1B", Max: "1000GB",
+			Doc: "most in flight, and most credit that the flows of a host have or ask for: each its part",
+		},
+		{
+			Name: "request_timeout", Kind: TimeKind, Default: "500us", Min: "1us", Max: "10s",
+			Doc: "a flow that has waited so long for a grant asks for it again",
+		},
+		{
+			Name: "adjust_period", Kind: TimeKind, Default: "1rtt", Min: "1ns", Max: "1s",
+			Doc: "time between two adjustments of a receiver's rate",
+		},
+		{
+			Name: "target_marks", Kind: NumberKind, Default: "0.3", Min: "0", Max: "1",
+			Doc: "part of packets that may be marked: above it the rate falls",
+		},
+		{
+			Name: "mark_gain", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
+			Doc: "weight of a period's marks in the average",
+		},
+		{
+			Name: "decrease", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
+			Doc: "cut per excess of the average over target_marks; 0: marks do not lower the rate",
+		},
+		{
+			Name: "increase", Kind: NumberKind, Default: "0.01", Min: "0", Max: "1",
+			Doc: "part of the port's rate that a period adds; twice that of the period before where nothing is marked",
+		},
+		{
+			Name: "min_share", Kind: NumberKind, Default: "0.01", Min: "0.0001", Max: "1",
+			Doc: "least part of share that marks leave a receiver",
+		},
+	},
+}, func(env Env, s *Settings) (*rcccConstants, error) {
+	if s.Size("max_cwnd") < 1 || int64(s.Size("max_cwnd")) < int64(env.MTU) {
+		return nil, schema.Errorf("max_cwnd", "%v is less than a packet, %d B", s.Size("max_cwnd"), env.MTU)
+	}
+	return &rcccConstants{line: float64(env.LineRate), Grants: Grants{
+		Share: s.Number("share"), Each: int64(s.Integer("grant_packets")) * int64(env.MTU),
+		Initial: int64(s.Size("initial_credit")), Most: int64(s.Size("max_cwnd")), Timeout: s.Time("request_timeout"),
+		Period: s.Time("adjust_period"), Target: s.Number("target_marks"), Gain: s.Number("mark_gain"),
+		Decrease: s.Number("decrease"), Increase: s.Number("increase"), Least: s.Number("min_share"),
+	}}, nil
+}, func(_ Env, c *rcccConstants) Controller { return &rccc{c: c} })
+
+// ByGrants is a controller whose flow sends only what its receiver has granted (SwitchNeeds.Grants).
+type ByGrants interface {
+	Controller
+	// Grants is how they are handed out. Flows share it.
+	Grants() *Grants
+}
+
+// Grants is how receivers hand out grants, and what senders make of them. Sizes are payload bytes. The names in parentheses are the
+// simulator's.
+type Grants struct {
+	Share   float64    // of the line rate, 0 to 1 (pull_rate_modifier)
+	Each    int64      // most that one grant is for (_credit_per_pull)
+	Initial int64      // what may be sent before the receiver is heard of (_maxwnd)
+	Most    int64      // credit that a flow has or asks for (_maxwnd)
+	Timeout vtime.Time // after which a flow without credit asks again
+
+	// Of GrantRate.
+	Period   vtime.Time
+	Target   float64 // _target_congestion
+	Gain     float64 // _alpha
+	Decrease float64 // _Md
+	Increase float64 // _Ai
+	Least    float64 // _min_rate
+}
+
+// GrantRate is the part of its rate at which a receiver grants, by how many packets come with a mark (OversubscribedCC::doCongestionControl).
+type GrantRate struct {
+	share   float64
+	average float64 // part of packets that are marked (_g)
+	raised  int     // periods in a row that have raised it (_increase_count)
+}
+
+// NewGrantRate is that of a receiver to which nothing has come.
+func NewGrantRate() GrantRate { return GrantRate{share: 1} }
+
+// Share is above 0 and not above 1.
+func (r *GrantRate) Share() float64 { return r.share }
+
+// Step ends a period in which so many packets came, of which some were marked.
+func (r *GrantRate) Step(g *Grants, packets, marked int64) {
+	part := 0.0
+	if packets > 0 {
+		part = float64(marked) / float64(packets)
+	}
+	r.average = float64(r.average*(1-g.Gain)) + float64(g.Gain*part)
+	switch {
+	case r.average > g.Target && g.Decrease > 0:
+		r.share *= 1 - float64((r.average-g.Target)*g.Decrease)
+		r.raised = 0
+	case marked == 0:
+		r.share += float64(g.Increase * math.Ldexp(1, min(r.raised, 60)))
+		r.raised++
+	default:
+		r.share += g.Increase
+		r.raised++
+	}
+	r.share = clamp(r.share, g.Least, 1)
+}
+
+// rcccConstants are RCCC's constants, shared by all flows.
+type rcccConstants struct {
+	Grants
+	line float64 // b/s
+}
+
+// rccc is RCCC's sender, as far as it is a controller: package hostagent keeps account of what has been granted, and sends no more.
+type rccc struct {
+	Base
+	c *rcccConstants
+}
+
+// Grants is how receivers hand them out.
+func (w *rccc) Grants() *Grants { return &w.c.Grants }
+
+// Rate is the line's: grants control.
+func (w *rccc) Rate() float64 { return w.c.line }
+
+// Retimes is false: the rate never changes.
+func (*rccc) Retimes() bool { return false }
+
+// Window is the most in flight, whatever is granted.
+func (w *rccc) Window() int64 { return w.c.Most }

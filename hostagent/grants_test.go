@@ -1,0 +1,253 @@
+package hostagent
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// byGrants is a controller whose receivers grant as the constants say.
+type byGrants struct {
+	*told
+	g *cc.Grants
+}
+
+func (c byGrants) Grants() *cc.Grants { return c.g }
+
+// newGranted is a pair whose flows go by grants: of a packet each, at the whole rate, and marks do nothing.
+func newGranted(t testing.TB, c func(*Settings)) (*pair, *cc.Grants) {
+	p := newPair(t, func(s *Settings) {
+		s.Grants = true
+		if c != nil {
+			c(s)
+		}
+	})
+	p.from.Rate, p.to.Rate = line, line
+	return p, &cc.Grants{Share: 1, Each: mtu, Initial: 3 * mtu, Most: 10 * mtu, Timeout: 100 * us, Period: 10 * us, Target: 1, Least: 1}
+}
+
+// grantedFlow begins a flow by grants.
+func (p *pair) grantedFlow(size int64, g *cc.Grants) (*Sender, *Receiver) {
+	s, r := p.start(size, byGrants{newTold(), g})
+	p.to.Forget(r.qp)
+	var err error
+	if r, err = p.to.Expect(s.Flow, wire.FlowParams{Src: wire.Addr{10, 0, 0, 2}, Dst: wire.Addr{10, 0, 0, 1}, DestQP: s.qp, TOS: wire.ControlTOS(6), HeadersOnly: p.to.HeadersOnly}, nil); err != nil {
+		p.Fatal(err)
+	}
+	r.Lend(s.controller.(cc.ByGrants))
+	r.Begin()
+	return s, r
+}
+
+// sends takes what h0 sends, up to a time, and gives it to h1 at once. Answers wait for answers.
+func (p *pair) sends(until vtime.Time) (sent []wire.Packet) {
+	p.Helper()
+	for {
+		f, wake := p.from.Dequeue(p.now, 0)
+		if f == nil {
+			if wake > until {
+				return sent
+			}
+			p.now = wake
+			continue
+		}
+		data := slices.Clone(f.Data())
+		p.pool.Put(f)
+		sent = append(sent, p.parse(data))
+		p.to.Receive(p.now, whole(data))
+	}
+}
+
+func kinds(all []wire.Packet) (k []wire.Kind) {
+	for i := range all {
+		k = append(k, all[i].Kind)
+	}
+	return k
+}
+
+// TestGrants: a flow of 20 packets sends 3 before it hears of its receiver, and then what it is granted, in turns of a packet's time at the rate
+// of the port. The demand that packets tell, by hand (uec.cpp, computePullTarget): least of what is to be sent and max_cwnd (10 packets), less
+// the credit that is left, more what has been granted; while nothing has been heard at least a packet.
+//
+//	sent   before a grant: 1, 2, 3   by the first grant: 4    by the second: 5
+//	left                   2, 1, 0                       0                   0
+//	demand                 8, 9, 10                      1+10=11             2+10=12
+func TestGrants(t *testing.T) {
+	p, g := newGranted(t, nil)
+	s, r := p.grantedFlow(20*mtu, g)
+	var told []uint64
+	tell := func(sent []wire.Packet) {
+		for i := range sent {
+			sum, _ := sent[i].Demand()
+			told = append(told, sum/mtu)
+		}
+	}
+	tell(p.sends(10 * us))
+	if s.state != senderBlocked || len(told) != 3 {
+		t.Fatalf("%d packets without a grant, state %d", len(told), s.state)
+	}
+	// A frame of a packet is 14+20+8+12+8+1000+4 bytes, or 1066, and on the line 1090: 218 ns.
+	const turn = 218 * vtime.Nanosecond
+	p.now = 10 * us
+	var at []vtime.Time
+	for len(at) < 17 {
+		f, wake := p.to.Dequeue(p.now, 0)
+		if f == nil {
+			tell(p.sends(p.now))
+			if wake == vtime.Never {
+				t.Fatalf("no more after %d grants", len(at))
+			}
+			p.now = wake
+			continue
+		}
+		data := slices.Clone(f.Data())
+		p.pool.Put(f)
+		if w := p.parse(data); w.Kind == wire.KindGrant {
+			at = append(at, p.now)
+			if w.Sum() != uint64(len(at)*mtu) {
+				t.Errorf("grant %d is for %d bytes", len(at), w.Sum())
+			}
+		}
+		p.from.Receive(p.now, whole(data))
+		tell(p.sends(p.now))
+	}
+	tell(p.sends(p.now + us))
+	for i := range at {
+		// The first was due at once and had to wait: that lets one follow it, and no more.
+		if want := 10*us + vtime.Time(max(0, i-1))*turn; at[i] != want {
+			t.Errorf("grant %d at %v, want %v", i+1, at[i], want)
+		}
+	}
+	want := []uint64{8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 17, 17, 17, 17, 17, 17, 17, 17, 17, 17}
+	if !slices.Equal(told, want) {
+		t.Errorf("demands %v, want %v", told, want)
+	}
+	if got, ok := s.GrantCounts(r); !ok || got != (GrantCounts{Demand: 17 * mtu, Granted: 17 * mtu, Heard: 17 * mtu, Initial: 3 * mtu}) {
+		t.Errorf("%+v, %t", got, ok)
+	}
+	if p.answers(); len(p.done) != 1 {
+		t.Error("the flow has not ended")
+	}
+}
+
+// TestInitialCreditIsForfeited: what a flow has not sent when it first hears of its receiver it may not send without a grant any more
+// (uec.cpp, stopSpeculating).
+func TestInitialCreditIsForfeited(t *testing.T) {
+	p, g := newGranted(t, nil)
+	s, _ := p.grantedFlow(20*mtu, g)
+	f, _ := p.from.Dequeue(p.now, 0)
+	p.to.Receive(p.now, f)
+	p.pool.Put(f)
+	ack, _ := p.to.Dequeue(p.now, 0)
+	p.from.Receive(p.now, ack)
+	if s.credit.left != 0 || s.credit.forfeit != 2*mtu {
+		t.Errorf("%d bytes are left, %d forfeited", s.credit.left, s.credit.forfeit)
+	}
+	if sent := p.sends(p.now + us); len(sent) != 0 {
+		t.Errorf("%v", kinds(sent))
+	}
+}
+
+// TestGrantsTakeTurns: receivers of a NIC grant in turns, whatever their demands; one that has been granted all loses its turn.
+func TestGrantsTakeTurns(t *testing.T) {
+	p, g := newGranted(t, nil)
+	g.Initial = mtu
+	var flows []*Sender
+	for _, packets := range []int64{9, 3, 9} {
+		s, _ := p.grantedFlow(packets*mtu, g)
+		flows = append(flows, s)
+	}
+	p.sends(us)
+	p.now = us
+	var order []int
+	for {
+		f, wake := p.to.Dequeue(p.now, 0)
+		if f == nil {
+			if wake == vtime.Never {
+				break
+			}
+			p.now = wake
+			continue
+		}
+		if w := p.parse(f.Data()); w.Kind == wire.KindGrant {
+			order = append(order, int(w.DestQP)-1)
+		}
+		p.from.Receive(p.now, f)
+		p.pool.Put(f)
+		p.sends(p.now)
+	}
+	// The first has a packet of the initial credit, each: demands of 8, 2 and 8 packets, of which max_cwnd for three flows lets each ask for 3.
+	if want := []int{0, 1, 2, 0, 1, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2}; !slices.Equal(order, want) {
+		t.Errorf("grants went to %v, want %v", order, want)
+	}
+	if len(p.done) != len(flows) {
+		t.Errorf("%d flows have ended", len(p.done))
+	}
+}
+
+// TestLostGrant: a flow that hears of no grant asks for it after a time, and is told again; nothing more is granted for that.
+func TestLostGrant(t *testing.T) {
+	p, g := newGranted(t, nil)
+	g.Initial = 0
+	s, r := p.grantedFlow(2*mtu, g)
+	if sent := p.sends(0); !slices.Equal(kinds(sent), []wire.Kind{wire.KindRequest}) || sent[0].Sum() != 2*mtu {
+		t.Fatalf("a flow without credit sends %v", kinds(sent))
+	}
+	for p.now = 0; p.now < us; p.now += us / 4 { // both grants are lost
+		for f, _ := p.to.Dequeue(p.now, 0); f != nil; f, _ = p.to.Dequeue(p.now, 0) {
+			p.pool.Put(f)
+		}
+	}
+	if r.lender.granted != 2*mtu || s.Waits() || !p.from.Pacing(p.now) {
+		t.Fatalf("%d bytes granted; waits for ever: %t", r.lender.granted, s.Waits())
+	}
+	if at := p.armed[s]; at != 100*us {
+		t.Fatalf("it asks again at %v", at)
+	}
+	p.now = 100 * us
+	s.OnTimer(p.now)
+	if sent := p.sends(p.now); len(sent) != 1 || sent[0].Kind != wire.KindRequest || sent[0].Sum() != 2*mtu {
+		t.Fatalf("%v", kinds(sent))
+	}
+	if told := p.answers(); len(told) != 1 || told[0].Kind != wire.KindGrant || told[0].Sum() != 2*mtu {
+		t.Fatalf("%v", kinds(told))
+	}
+	p.sends(p.now + us)
+	p.answers()
+	if len(p.done) != 1 || p.to.BytesGranted != 2*mtu || p.from.RequestsSent != 2 {
+		t.Errorf("done %d, granted %d, %d requests", len(p.done), p.to.BytesGranted, p.from.RequestsSent)
+	}
+}
+
+// TestTrimmedPacketIsGrantedAgain: what is sent again needs a grant, and a trimmed packet tells the receiver so.
+func TestTrimmedPacketIsGrantedAgain(t *testing.T) {
+	p, g := newGranted(t, func(s *Settings) { s.Recovery, s.Selective.Cap, s.RetransmitTimeout = SelectiveRepeat, 0, 300*us })
+	g.Initial = 2 * mtu
+	s, r := p.grantedFlow(2*mtu, g)
+	for i := range 2 {
+		f := p.next()
+		if i == 0 {
+			wire.Trim(f, 6, true)
+			f = f[:wire.TrimmedLen(wire.OpWriteOnly.WithDemand())]
+		}
+		p.to.Receive(p.now, whole(f))
+	}
+	// The second packet of two tells that nothing is to be granted, the first that a packet is, as nothing has been heard: that was so.
+	if r.lender.demand != 2*mtu {
+		t.Errorf("a demand of %d bytes", r.lender.demand)
+	}
+	for range 5 {
+		p.answers()
+		p.sends(p.now)
+		p.now += us
+	}
+	if len(p.done) != 1 || s.Retransmitted != mtu {
+		t.Errorf("%d flows have ended, %d bytes were sent again", len(p.done), s.Retransmitted)
+	}
+	if c, _ := s.GrantCounts(r); c.Initial+c.Heard != 3*mtu+c.Left || c.Granted > c.Demand {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,75 @@
+package wire
+
+import "encoding/binary"
+
+// Grants, which a receiver-driven congestion control goes by (RCCC). A sender tells its demand: the payload bytes, from the flow's start on, that
+// grants are to come to in all. A grant tells how many they have come to. Both are running sums, so that a later one makes up for any that is lost.
+//
+// Data packets carry the demand in 8 bytes directly after the BTH; the opcode then is one of the range for manufacturers (Opcode.WithDemand).
+// A grant, and a request of a sender that has nothing that it may send, is an ACK whose AETH has a syndrome that the standard
+// reserves, and whose PSN and MSN are the sum's upper and lower 24 bits.
+
+// DemandLen is the length of the demand in a data packet.
+const DemandLen = 8
+
+// Syndromes of grants and requests. Bits 6 and 5 are 10, which the standard reserves.
+const (
+	SyndromeGrant   uint8 = 0x40
+	SyndromeRequest uint8 = 0x41
+)
+
+// MostSum is the most that a grant or a request can tell, in bytes.
+const MostSum = 1<<48 - 1
+
+// minDemandFrame is as long as the headers, up to the demand, of any packet that has one are.
+const minDemandFrame = roceHeaderLen + DemandLen
+
+// opDemand is the opcodes of WRITEs' packets with a demand: its upper four bits, and the operation's lower. Those of SENDs there
+// are other packets' (OpAck.WithTimestamp).
+const (
+	opDemand        Opcode = 0xf0
+	opDemandFirst          = opDemand | OpWriteFirst
+	opDemandOperand Opcode = 0x0f
+)
+
+// WithDemand is the opcode of a WRITE's data packet that does the same and carries a demand.
+func (o Opcode) WithDemand() Opcode { return opDemand | o&opDemandOperand }
+
+// HasDemand says whether the opcode is one with a demand.
+func (o Opcode) HasDemand() bool { return o >= opDemandFirst }
+
+// SetDemand is what the following data packets with a demand tell.
+func (h *FlowHeader) SetDemand(sum uint64) { h.demand = sum }
+
+// Demand is that of a data packet; ok is false if it carries none.
+func (p *Packet) Demand() (sum uint64, ok bool) {
+	if p.Kind != KindData || !p.Opcode.HasDemand() {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(p.frame[roceHeaderLen:]), true
+}
+
+// PutSum writes a grant or a request, by its syndrome, and returns its length, AckLen. sum is MostSum or less.
+func PutSum(buf []byte, h *FlowHeader, syndrome uint8, sum uint64) int {
+	return PutAck(buf, h, syndrome, uint32(sum>>24), uint32(sum&PSNMask))
+}
+
+// Sum is what a grant or a request tells.
+func (p *Packet) Sum() uint64 { return uint64(p.PSN)<<24 | uint64(p.MSN) }
+
+// kindOfAnswer is the kind of a packet whose AETH has that syndrome.
+func kindOfAnswer(syndrome uint8) Kind {
+	switch syndrome & syndromeKindMask {
+	case syndromeKindAck:
+		return KindAck
+	case syndromeKindRNR, syndromeKindNak:
+		return KindNak
+	}
+	switch syndrome {
+	case SyndromeGrant:
+		return KindGrant
+	case SyndromeRequest:
+		return KindRequest
+	}
+	return KindOther
+}
