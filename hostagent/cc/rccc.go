@@ -26,7 +26,7 @@ var rcccSpec = define(Spec{
 		},
 		{
 			Name: "initial_credit", Kind: SizeKind, Default: "1.5bdp", Max: "1000GB",
-			Doc: "payload that a new flow may send before it has heard of its receiver; 0: it asks first",
+			Doc: "payload that a new flow may send before it has heard of its receiver, kept within max_cwnd; 0: it asks first",
 		},
 		{
 			Name: "max_cwnd", Kind: SizeKind, Default: "1.5bdp", Min: "1B", Max: "1000GB",
@@ -62,12 +62,12 @@ var rcccSpec = define(Spec{
 		},
 	},
 }, func(env Env, s *Settings) (*rcccConstants, error) {
-	if s.Size("max_cwnd") < 1 || int64(s.Size("max_cwnd")) < int64(env.MTU) {
+	if int64(s.Size("max_cwnd")) < int64(env.MTU) {
 		return nil, schema.Errorf("max_cwnd", "%v is less than a packet, %d B", s.Size("max_cwnd"), env.MTU)
 	}
 	return &rcccConstants{line: float64(env.LineRate), Grants: Grants{
 		Share: s.Number("share"), Each: int64(s.Integer("grant_packets")) * int64(env.MTU),
-		Initial: int64(s.Size("initial_credit")), Most: int64(s.Size("max_cwnd")), Timeout: s.Time("request_timeout"),
+		Initial: int64(min(s.Size("initial_credit"), s.Size("max_cwnd"))), Most: int64(s.Size("max_cwnd")), Timeout: s.Time("request_timeout"),
 		Period: s.Time("adjust_period"), Target: s.Number("target_marks"), Gain: s.Number("mark_gain"),
 		Decrease: s.Number("decrease"), Increase: s.Number("increase"), Least: s.Number("min_share"),
 	}}, nil
