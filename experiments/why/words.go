@@ -32,6 +32,9 @@ func (r *Run) path(x *rundir.WhyRow) (path []word) {
 	case "sending":
 		return append(path, r.sending(x)...)
 	case "window":
+		if x.What == "grant" {
+			return append(path, about(ungranted))
+		}
 		path = append(path, about("its window was closed: waiting for an ACK"), r.signal(x))
 	case "repair":
 		path = append(path, about("waiting for what says that a packet was lost"))
@@ -90,6 +93,9 @@ func (r *Run) journey(x *rundir.WhyRow) []word {
 	}
 	return []word{about("something else than an ACK opened it, or nothing did by the end of the run")}
 }
+
+// ungranted is why a flow under RCCC waits.
+const ungranted = "it had nothing granted: its receiver's turns, at the rate of its port"
 
 // signal is what had a congestion control lower its rate or window.
 func (r *Run) signal(x *rundir.WhyRow) word { return word{r.signalText(x), x.SignalPort} }
@@ -216,6 +222,8 @@ func (r *Run) root(x *rundir.WhyRow) word {
 		return about("its congestion control")
 	case "timeout":
 		return about("lost packets: the retransmission timeout")
+	case "grant":
+		return about("grants: its receiver's turns")
 	case "unanswered":
 		return about("no answer by the end of the run")
 	}

@@ -8,7 +8,7 @@ type Stage uint8
 // Stages.
 const (
 	Sending   Stage = iota // a packet was to leave its sender
-	Awaiting               // the window was closed: an ACK was awaited that opened it
+	Awaiting               // the window was closed, or nothing was granted: an ACK, or a grant, was awaited
 	Repairing              // nothing more could be sent: a NAK was awaited, or the retransmission timeout
 	Finishing              // all had been sent: the way of the packet whose ACK ended the flow, and that ACK's
 	Stages
@@ -29,6 +29,7 @@ const (
 	Closed                  // by its window, with no ACK to tell where the time went: something else opened it, or nothing yet
 	Timeout                 // the retransmission timeout ran
 	Unanswered              // the run ended before the answer came
+	Ungranted               // its receiver had granted it nothing: others had their turns, or it had its own at the rate of the port
 	Whats
 )
 
@@ -93,7 +94,7 @@ func (s Stage) String() string {
 // String is the name in files.
 func (w What) String() string {
 	return [Whats]string{
-		"serialisation", "propagation", "queue", "paused", "stopped", "receiver", "pacing", "window", "timeout", "unanswered",
+		"serialisation", "propagation", "queue", "paused", "stopped", "receiver", "pacing", "window", "timeout", "unanswered", "grant",
 	}[w]
 }
 

@@ -153,7 +153,12 @@ func (n *nic) Blocked(now vtime.Time, flow int) {
 // Opened is told that it is open again.
 func (n *nic) Opened(now vtime.Time, flow int) {
 	s := &n.senders[flow]
-	n.await(now, s, Awaiting, Closed)
+	if n.current != nil && n.kind == wire.KindGrant {
+		s.add(Part{Stage: Awaiting, What: Ungranted, Port: -1, Signal: Signal{Port: -1}}, now-s.cursor)
+		s.cursor = now
+	} else {
+		n.await(now, s, Awaiting, Closed)
+	}
 	s.state = waiting
 }
 
@@ -253,6 +258,10 @@ func (n *nic) Answered(now vtime.Time, flow int, f *frame.Frame, kind wire.Kind)
 	j.answer = true
 	j.join(now, n.line)
 	j.hold = 0
+	if kind == wire.KindGrant || kind == wire.KindRequest { // it echoes nothing
+		j.signal = Signal{}
+		return
+	}
 	if kind == wire.KindCNP {
 		j.signal = Signal{CNP, r.mark.Hold, -1}
 		if r.mark.Kind != NoSignal {
