@@ -14,12 +14,38 @@ import (
 // In the steady state nothing allocates: not a frame, not an event, not a pass. A run of unbounded flows with PFC, ECN
 // and CNPs going on is warmed up until every pool and queue has its size; from then on the heap's count must stand.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	t.Run("pfc", func(t *testing.T) { steadyState(t, switchagent.FlowPFC) })
-	t.Run("cbfc", func(t *testing.T) { steadyState(t, switchagent.FlowCBFC) })
+	t.Run("pfc", func(t *testing.T) { steadyState(t, nil) })
+	t.Run("cbfc", func(t *testing.T) {
+		steadyState(t, func(sw *switchagent.Settings, _ *hostagent.Settings) { sw.FlowControl = switchagent.FlowCBFC })
+	})
+	lossy := func(sw *switchagent.Settings, host *hostagent.Settings) {
+		sw.PFC.Priorities, sw.LossyLimit, sw.CNM.QECN = 0, 25_000, 20_000
+		host.Recovery, host.RetransmitTimeout, host.Selective.Cap = hostagent.SelectiveRepeat, 320*vtime.Microsecond, 100_000
+	}
+	t.Run("selective repeat", func(t *testing.T) {
+		e := steadyState(t, lossy)
+		again := int64(0)
+		for i := range e.Flows() {
+			again += e.Flows()[i].Retransmitted()
+		}
+		if e.Dropped < 1000 || again < 1_000_000 || e.NIC(0).OutOfOrder < 1000 {
+			t.Errorf("%d frames dropped, %d bytes sent again, %d packets out of order: too few to tell", e.Dropped, again, e.NIC(0).OutOfOrder)
+		}
+	})
+	t.Run("trimming", func(t *testing.T) {
+		e := steadyState(t, func(sw *switchagent.Settings, host *hostagent.Settings) {
+			lossy(sw, host)
+			sw.Trim = true
+			sw.Scheduler.Quantum[host.DataPriority], sw.Scheduler.Quantum[host.ControlPriority] = 1074, 740
+		})
+		if n := e.NIC(0).Trimmed; n < 1000 {
+			t.Errorf("%d packets came trimmed: too few to tell", n)
+		}
+	})
 }
 
-// steady is a star of unbounded flows into one host, under DCON; run drives it until a time.
-func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run func(until vtime.Time)) {
+// steady is a star of unbounded flows into one host, under DCON, with other settings if set makes some; run drives it until a time.
+func steady(t testing.TB, set func(*switchagent.Settings, *hostagent.Settings)) (e *Engine, run func(until vtime.Time)) {
 	t.Helper()
 	plan, err := topologies.Builtin("star")
 	if err != nil {
@@ -32,7 +58,9 @@ func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run f
 	t.Cleanup(func() { plane.Close() })
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON = 40_000, 38_000
-	sw.FlowControl = flowControl
+	if set != nil {
+		set(&sw, &host)
+	}
 	e = newEngine(t, Config{
 		Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host, Features: Features{BurstDetection: true}, Seed: 1,
 	})
@@ -61,9 +89,9 @@ func steady(t testing.TB, flowControl switchagent.FlowControl) (e *Engine, run f
 	}
 }
 
-func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
+func steadyState(t *testing.T, set func(*switchagent.Settings, *hostagent.Settings)) *Engine {
 	t.Helper()
-	e, run := steady(t, flowControl)
+	e, run := steady(t, set)
 	run(20 * vtime.Millisecond)
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -78,11 +106,12 @@ func steadyState(t *testing.T, flowControl switchagent.FlowControl) {
 	if n := after.Mallocs - before.Mallocs; n > 20 {
 		t.Errorf("%d allocations in %d passes", n, passes)
 	}
+	return e
 }
 
 // BenchmarkHop is what a frame costs through one link and both pipelines, on the wasm plane. An operation is 10 us of virtual time.
 func BenchmarkHop(b *testing.B) {
-	e, run := steady(b, switchagent.FlowPFC)
+	e, run := steady(b, nil)
 	now := 20 * vtime.Millisecond
 	run(now)
 	before := e.Passes
