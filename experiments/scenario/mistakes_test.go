@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestOneMistakeOneMessage: what is wrong is said once, where it is, and what only follows from it is not.
@@ -43,6 +44,7 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{"flows: [{from: h0, to: h1, size: 1KB, stop: 1ms}]\n", "1:45 stop 1ms is not before the run's end"},
 		{"flows: [{from: h0, to: h1, size: 1KB, start: 5us, stop: 5us}]\n", "1:57 stop 5us is not after the start, 5us"},
 		{"flows: [{from: h0, to: h1, size: 1KB, on_off: {on: 0s, off: 1us}}]\n", "1:47 on_off: a time of 0"},
+		{"flows: [{from: h0, to: h1, size: 1KB, on_off: {true: 1us, false: 2us}}]\n", "1:47 on_off has keys true and false: a program that goes by YAML 1.1"},
 		{"flows: [{from: h0, to: h1, size: 1KB, on_off: 5us}]\n", "1:47 on_off is a mapping"},
 		{"flows: [{from: h0, to: h1, size: 1KB, qps: 129}]\n", "1:44 129 is outside 1..128"},
 		{"flows: [{from: h0, to: h1, size: 1KB, qps: {count: 1, message: 1KB}}]\n", "1:45 a flow of one QP has nothing to split"},
@@ -69,6 +71,20 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		got := fmt.Sprintf("%d:%d %s", problems[0].Line, problems[0].Column, problems[0].Message)
 		if len(problems) != 1 || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s\ngot %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+// on and off are keys, be they plain or in quotes, as they are in YAML 1.2; in 1.1 they would be true and false.
+func TestOnOffKeys(t *testing.T) {
+	for _, text := range []string{"{on: 10us, off: 40us}", `{"on": 10us, 'off': 40us}`, "{on: \"10us\", \"off\": 40us}", "\n      on: 10us\n      off: 40us"} {
+		s, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\nflows:\n  - from: h0\n    to: h1\n    size: 1KB\n    on_off: "+text+"\n"), nil)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if own := s.Flows[0].own(); own.On != 10*vtime.Microsecond || own.Off != 40*vtime.Microsecond {
+			t.Errorf("%q: on %v, off %v", text, own.On, own.Off)
 		}
 	}
 }

@@ -182,6 +182,10 @@ func (d *decoder) onOff(v *yamlspec.Value, own *Own) {
 		v.Errorf("on_off is a mapping such as {on: 10us, off: 40us}")
 		return
 	}
+	if v.Has("true") || v.Has("false") {
+		v.Errorf(`on_off has keys true and false: a program that goes by YAML 1.1 has read on and off as those; write {"on": 10us, "off": 40us}`)
+		return
+	}
 	m := v.Mapping()
 	on, off := m.Need("on"), m.Need("off")
 	both := on.Time(&own.On) && off.Time(&own.Off)
