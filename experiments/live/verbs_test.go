@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pausenet/pausenet/orchestrator/verbs"
 )
@@ -64,5 +65,87 @@ func TestVerbsDevices(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("ibv_devinfo on h2 lacks %q:\n%s", want, out)
 		}
+	}
+}
+
+// together runs a program on one node that another on a second node connects to, and returns what both wrote. The second is started again until
+// the first listens.
+func together(t *testing.T, f *Fabric, server string, serve []string, client string, connect []string) (served, connected string) {
+	t.Helper()
+	var atServer bytes.Buffer
+	first := rdma(t, serve...)
+	first.Stdout, first.Stderr = &atServer, &atServer
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(server, first) }()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(100 * time.Millisecond) {
+		var out bytes.Buffer
+		cmd := rdma(t, connect...)
+		cmd.Stdout, cmd.Stderr = &out, &out
+		err := f.Run(client, cmd)
+		if err == nil {
+			if err := <-ended; err != nil {
+				t.Fatalf("%s: %v: %v\n%s", server, serve, err, atServer.String())
+			}
+			return atServer.String(), out.String()
+		}
+		select {
+		case serr := <-ended:
+			t.Fatalf("%s: %v: %v\n%s\n%s: %v: %v\n%s", client, connect, err, out.String(), server, serve, serr, atServer.String())
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %v: %v\n%s", client, connect, err, out.String())
+		}
+	}
+}
+
+// TestVerbsPingpong sends messages to and fro, whose data the programs check.
+func TestVerbsPingpong(t *testing.T) {
+	program(t, "ibv_rc_pingpong", "ibverbs-utils")
+	f := bringUp(t, "")
+	defer down(t, f)
+	for _, more := range [][]string{nil, {"-e"}} { // polling, and sleeping until a completion is told
+		command := append([]string{"ibv_rc_pingpong", "-g", "0", "-n", "30", "-s", "3001", "-c"}, more...)
+		served, connected := together(t, f, "h1", command, "h5", append(command, "h1"))
+		for _, out := range []string{served, connected} {
+			if !strings.Contains(out, "30 iters in") || strings.Contains(out, "invalid data") {
+				t.Errorf("%v:\n%s", command, out)
+			}
+		}
+	}
+}
+
+// TestVerbsPerftest runs perftest's programs of each kind of operation, with connections by TCP and by the connection manager.
+func TestVerbsPerftest(t *testing.T) {
+	program(t, "ib_write_bw", "perftest")
+	f := bringUp(t, "")
+	defer down(t, f)
+	for _, command := range [][]string{
+		{"ib_write_bw", "-n", "20"},
+		{"ib_send_bw", "-n", "20", "-s", "5000"},
+		{"ib_read_bw", "-n", "20", "-s", "5000"},
+		{"ib_send_lat", "-n", "20"},
+		{"ib_write_lat", "-n", "20", "-R"},
+		{"ib_read_lat", "-n", "20"},
+	} {
+		_, connected := together(t, f, "h1", append(command, "-F"), "h5", append(command, "-F", "h1"))
+		if !strings.Contains(connected, " 20  ") {
+			t.Errorf("%v:\n%s", command, connected)
+		}
+	}
+}
+
+// TestVerbsRping has the connection manager connect, and refuse where nobody listens.
+func TestVerbsRping(t *testing.T) {
+	program(t, "rping", "rdmacm-utils")
+	f := bringUp(t, "")
+	defer down(t, f)
+	cmd := rdma(t, "rping", "-c", "-C", "3", "-a", "10.0.0.2")
+	if err := f.Run("h5", cmd); err == nil {
+		t.Error("rping connected to nobody")
+	}
+	_, connected := together(t, f, "h1", []string{"rping", "-s", "-C", "3"}, "h5", []string{"rping", "-c", "-v", "-V", "-C", "3", "-a", "10.0.0.2"})
+	if !strings.Contains(connected, "ping data: rdma-ping-2: CDEF") {
+		t.Errorf("rping:\n%s", connected)
 	}
 }

@@ -3,12 +3,12 @@
 package verbs
 
 import (
-	"errors"
 	"net"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
@@ -23,11 +23,10 @@ type connection struct {
 	memory  *addressSpace
 	page    *page
 	events  *channel
-	objects map[uint32]any // *domain, *region, *channel, *queue, *sharedReceives, *pair
+	objects map[uint32]any // *domain, *region, *channel, *queue, *receives, *pair
 	regions map[uint32]*region
 	handles uint32
 	keys    uint32
-	later   []func() // what a callback of a queue pair may not do
 
 	has holdings // beside the connection itself
 
@@ -123,7 +122,6 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 	}
 	err := c.server.Do(func(e *engine.Engine) error {
 		answered = c.control(e, op, r, files)
-		c.deferred()
 		return nil
 	})
 	if err != nil { // the fabric has ended
@@ -133,23 +131,14 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 	return answered
 }
 
-// deferred does what callbacks have left to be done.
-func (c *connection) deferred() {
-	for len(c.later) > 0 {
-		do := c.later[0]
-		c.later = c.later[1:]
-		do()
-	}
-}
-
 // end frees all that the program had.
 func (c *connection) end() {
 	c.conn.Close()
 	c.server.manager.leave(c)
-	if c.server.Do(func(*engine.Engine) error { c.free(); return nil }) != nil {
-		c.free() // the engine has ended, and calls nobody
+	if c.server.Do(func(*engine.Engine) error { c.freePairs(); c.free(); return nil }) != nil {
+		c.free() // the engine has ended: it calls nobody, and is not to be called
 	}
 }
 
 // errAccess is a key, an address or a right that a program has not.
-var errAccess = errors.New("no right")
+var errAccess = hostagent.ErrAccess

@@ -229,9 +229,8 @@ func (c *connection) freeQueue(q *queue) {
 	q.close()
 }
 
-// free frees all, queue pairs first: they use the rest.
+// free frees all but queue pairs, which must have ended before.
 func (c *connection) free() {
-	c.freePairs()
 	for _, o := range c.objects {
 		switch o := o.(type) {
 		case *channel:

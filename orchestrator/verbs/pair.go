@@ -3,13 +3,447 @@
 package verbs
 
 import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
 )
 
-func (c *connection) pairControl(_ *engine.Engine, _ uint64, _ *request) reply {
-	return failed(unix.EOPNOTSUPP)
+// Events of other objects than queue pairs, as enum ibv_event_type has them.
+const (
+	eventQueueError   = 0
+	eventReceivesFew  = 15
+	attributeOfState  = 1 << 0 // of enum ibv_qp_attr_mask
+	attributeOfAccess = 1 << 3
+)
+
+// receives is a receive queue that several queue pairs share.
+type receives struct {
+	queue  *hostagent.ReceiveQueue
+	pd     *domain
+	depth  int
+	limit  int // below it the program is told, once; 0: it is not
+	cookie uint64
+	users  int
 }
-func (c *connection) destroyPair(any) unix.Errno { return unix.EINVAL }
-func (c *connection) freePairs()                 {}
+
+// pair is a queue pair of a program; hostagent calls it for the program.
+type pair struct {
+	*engine.Pair
+	connection *connection
+	pd         *domain
+	send, recv *queue
+	shared     *receives // nil: it has a receive queue of its own
+	access     uint64    // that peers have, whatever regions say
+	work       int       // work requests that it has places for
+	cookie     uint64
+}
+
+// pairControl does a request about queue pairs, on the engine's goroutine.
+func (c *connection) pairControl(e *engine.Engine, op uint64, r *request) reply {
+	switch op {
+	case opCreateSRQ:
+		return c.makeReceives(r)
+	case opCreateQP:
+		return c.makePair(e, r)
+	case opModifySRQ:
+		s, ok := object[receives](c, r.small())
+		limit := r.small()
+		if r.bad || !ok || limit > maxWork {
+			return failed(unix.EINVAL)
+		}
+		s.limit = int(limit)
+		c.few(s)
+		return reply{}
+	case opPostRecv:
+		return c.postReceives(r)
+	}
+	p, ok := object[pair](c, r.small())
+	if r.bad || !ok {
+		return failed(unix.EINVAL)
+	}
+	switch op {
+	case opModifyQP:
+		return failed(c.modify(p, r))
+	case opQueryQP:
+		return answer(uint64(p.State()))
+	default: // opPostSend
+		return c.postSends(p, r)
+	}
+}
+
+func (c *connection) makeReceives(r *request) reply {
+	pd, ok := object[domain](c, r.small())
+	depth, cookie := r.small(), r.next()
+	if r.bad || !ok || depth == 0 || depth > maxWork {
+		return failed(unix.EINVAL)
+	}
+	if !c.take(holdings{work: int(depth)}) {
+		return failed(unix.ENOMEM)
+	}
+	answered := c.made(&receives{queue: hostagent.NewReceiveQueue(int(depth)), pd: pd, depth: int(depth), cookie: cookie})
+	if answered.status != 0 {
+		c.give(holdings{work: int(depth)})
+		return answered
+	}
+	pd.users++
+	return answered
+}
+
+func (c *connection) makePair(e *engine.Engine, r *request) reply {
+	pd, ok1 := object[domain](c, r.small())
+	send, ok2 := object[queue](c, r.small())
+	recv, ok3 := object[queue](c, r.small())
+	srq := r.small()
+	shared, ok4 := object[receives](c, srq)
+	sends, receiving, all, cookie := r.small(), r.small(), r.next(), r.next()
+	if r.bad || !ok1 || !ok2 || !ok3 || !ok4 && srq != 0 || sends == 0 || sends > maxWork || receiving > maxWork {
+		return failed(unix.EINVAL)
+	}
+	p := &pair{connection: c, pd: pd, send: send, recv: recv, shared: shared, cookie: cookie, work: int(sends)}
+	config := engine.PairConfig{
+		Interface: c.server.Plan.Ports[c.server.Plan.Nodes[c.host.id].Ports[c.place]].Interface, Program: p, SendDepth: int(sends), SignalAll: all != 0,
+	}
+	if shared != nil {
+		config.Receives = shared.queue
+	} else {
+		config.ReceiveDepth = int(receiving)
+		p.work += int(receiving)
+	}
+	if !c.take(holdings{work: p.work}) {
+		return failed(unix.ENOMEM)
+	}
+	own, err := e.OpenPair(config)
+	if err != nil {
+		c.give(holdings{work: p.work})
+		return failed(unix.EOPNOTSUPP)
+	}
+	p.Pair = own
+	answered := c.made(p, uint64(own.Number()))
+	if answered.status != 0 {
+		own.Close()
+		c.give(holdings{work: p.work})
+		return answered
+	}
+	pd.users++
+	send.users++
+	recv.users++
+	if shared != nil {
+		shared.users++
+	}
+	return answered
+}
+
+// destroyPair destroys a queue pair or a shared receive queue.
+func (c *connection) destroyPair(o any) unix.Errno {
+	switch o := o.(type) {
+	case *receives:
+		if o.users > 0 {
+			return unix.EBUSY
+		}
+		o.pd.users--
+		c.give(holdings{work: o.depth})
+	case *pair:
+		o.Close()
+		o.pd.users--
+		o.send.users--
+		o.recv.users--
+		if o.shared != nil {
+			o.shared.users--
+		}
+		c.give(holdings{work: o.work})
+	default:
+		return unix.EINVAL
+	}
+	return 0
+}
+
+// freePairs ends all queue pairs.
+func (c *connection) freePairs() {
+	for _, o := range c.objects {
+		if p, ok := o.(*pair); ok {
+			p.Close()
+		}
+	}
+}
+
+// modify sets attributes of a queue pair, and its state.
+func (c *connection) modify(p *pair, r *request) unix.Errno {
+	state, mask, access := r.small(), r.small(), r.next()
+	to := addressOf(uint64(r.small()))
+	remote := hostagent.Remote{QP: r.small(), PSN: r.small() & 0xffffff}
+	mtu := r.small()
+	remote.Reads, remote.RNRTimer = int(r.small()), uint8(r.small()&31)
+	own := hostagent.Requester{PSN: r.small() & 0xffffff, Reads: int(r.small()), Timeout: uint8(r.small() & 31)}
+	own.Retry, own.RNRRetry = uint8(r.small()&7), uint8(r.small()&7)
+	if r.bad || access&^accessKnown != 0 {
+		return unix.EINVAL
+	}
+	if mask&attributeOfAccess != 0 {
+		p.access = access
+	}
+	if mask&attributeOfState == 0 {
+		return 0
+	}
+	var err error
+	switch now := p.State(); hostagent.PairState(state) {
+	case hostagent.PairReset:
+		p.Reset()
+	case hostagent.PairInit:
+		if now != hostagent.PairInit {
+			err = p.Init()
+		}
+	case hostagent.PairRTR:
+		remote.MTU = min(int(mtu), c.server.Plan.MTU&^3)
+		err = c.connect(p, to, remote, mtu)
+	case hostagent.PairRTS:
+		if now != hostagent.PairRTS {
+			err = p.Send(own)
+		}
+	case hostagent.PairError:
+		p.Fail()
+	default:
+		err = unix.EOPNOTSUPP
+	}
+	return statusOf(err)
+}
+
+// connect has a queue pair receive from another host.
+func (c *connection) connect(p *pair, to netip.Addr, remote hostagent.Remote, mtu uint32) error {
+	destination, known := c.server.ends[to]
+	switch {
+	case !known:
+		return unix.ENETUNREACH
+	case destination.host == c.host.id: // no frame leaves a NIC for itself
+		return unix.EHOSTUNREACH
+	case mtu < 256 || mtu > 4096 || remote.Reads > hostagent.MostReads:
+		return unix.EINVAL
+	}
+	flow, err := c.server.Flow(c.host.id, destination.host, topologies.Pair{From: c.place, To: destination.place}, uint64(p.Number()))
+	if err != nil {
+		return err
+	}
+	return p.Ready(remote, flow)
+}
+
+// statusOf is the error number for an error.
+func statusOf(err error) unix.Errno {
+	var n unix.Errno
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &n):
+		return n
+	case errors.Is(err, hostagent.ErrFull):
+		return unix.ENOMEM
+	case errors.Is(err, hostagent.ErrLength):
+		return unix.EMSGSIZE
+	}
+	return unix.EINVAL
+}
+
+// sges reads so many elements of a scatter or gather list.
+func (r *request) sges(n uint64, into []hostagent.SGE) []hostagent.SGE {
+	if n > maxSGE {
+		r.bad = true
+		return nil
+	}
+	for range n {
+		a, l := r.next(), r.next()
+		into = append(into, hostagent.SGE{Addr: a, Length: uint32(l), LKey: uint32(l >> 32)})
+	}
+	return into
+}
+
+// postSends posts work requests until one cannot be.
+func (c *connection) postSends(p *pair, r *request) reply {
+	var space [maxSGE]hostagent.SGE
+	count := r.next()
+	for done := range count {
+		id, what, remote, key, compare, swap, size := r.next(), r.next(), r.next(), r.next(), r.next(), r.next(), r.next()
+		flags, op := what>>32, uint32(what)
+		w := hostagent.WorkRequest{
+			ID: id, Op: hostagent.WorkOp(op), Remote: remote, RKey: uint32(key), Imm: uint32(key >> 32), Compare: compare, Swap: swap,
+			Signaled: flags&flagSignaled != 0, Solicited: flags&flagSolicited != 0, Fence: flags&flagFence != 0,
+		}
+		switch {
+		case flags&flagInline == 0:
+			w.SGEs = r.sges(size, space[:0])
+		case size>>32 > maxInline:
+			r.bad = true
+		default:
+			if w.Inline = r.bytes(int(size >> 32)); w.Inline == nil {
+				w.Inline = []byte{}
+			}
+		}
+		err := error(unix.EINVAL)
+		if !r.bad && op <= uint32(hostagent.WorkFetchAdd) {
+			err = p.PostSend(&w)
+		}
+		if err != nil {
+			return reply{status: statusOf(err), words: []uint64{done}}
+		}
+	}
+	return answer(count)
+}
+
+// postReceives posts receive requests to a queue pair's own queue, or to a shared one, until one cannot be.
+func (c *connection) postReceives(r *request) reply {
+	var space [maxSGE]hostagent.SGE
+	handle, count := r.small(), r.next()
+	var post func(w *hostagent.ReceiveRequest) error
+	if p, ok := object[pair](c, handle); ok && p.shared == nil {
+		post = p.PostReceive
+	} else if s, ok := object[receives](c, handle); ok {
+		post = s.queue.Post
+	}
+	if r.bad || post == nil {
+		return reply{status: unix.EINVAL, words: []uint64{0}}
+	}
+	for done := range count {
+		w := hostagent.ReceiveRequest{ID: r.next()}
+		w.SGEs = r.sges(r.next(), space[:0])
+		err := error(unix.EINVAL)
+		if !r.bad {
+			err = post(&w)
+		}
+		if err != nil {
+			return reply{status: statusOf(err), words: []uint64{done}}
+		}
+	}
+	return answer(count)
+}
+
+// walk has part be called for each piece of memory of n bytes of a message that lies in a list, from an offset on.
+func (p *pair) walk(sges []hostagent.SGE, offset uint32, b []byte, access uint64, part func(address uint64, b []byte) error) error {
+	for i := range sges {
+		s := &sges[i]
+		if offset >= s.Length {
+			offset -= s.Length
+			continue
+		}
+		n := min(int(s.Length-offset), len(b))
+		if n == 0 {
+			return nil
+		}
+		at, err := p.connection.find(p.pd, s.LKey, s.Addr+uint64(offset), uint64(n), access)
+		if err != nil {
+			return err
+		}
+		if err := part(at, b[:n]); err != nil {
+			return err
+		}
+		b, offset = b[n:], 0
+	}
+	if len(b) > 0 {
+		return errAccess
+	}
+	return nil
+}
+
+// Gather reads a part of a message.
+func (p *pair) Gather(sges []hostagent.SGE, offset uint32, into []byte) error {
+	return p.walk(sges, offset, into, 0, p.connection.memory.read)
+}
+
+// Scatter writes a part of a message.
+func (p *pair) Scatter(sges []hostagent.SGE, offset uint32, from []byte) error {
+	return p.walk(sges, offset, from, accessLocalWrite, p.connection.memory.write)
+}
+
+// rights are those that a kind of access needs.
+var rights = [...]uint64{hostagent.AccessRead: accessRemoteRead, hostagent.AccessWrite: accessRemoteWrite, hostagent.AccessAtomic: accessRemoteAtomic}
+
+// Allows says whether the other end may have memory.
+func (p *pair) Allows(_, key uint32, address, length uint64, a hostagent.Access) error {
+	need := rights[a]
+	if p.access&need == 0 {
+		return errAccess
+	}
+	_, err := p.connection.find(p.pd, key, address, length, need)
+	return err
+}
+
+// RemoteRead reads memory for the other end.
+func (p *pair) RemoteRead(_, key uint32, address uint64, into []byte) error {
+	at, err := p.connection.find(p.pd, key, address, uint64(len(into)), accessRemoteRead)
+	if err != nil {
+		return err
+	}
+	return p.connection.memory.read(at, into)
+}
+
+// RemoteWrite writes memory for the other end.
+func (p *pair) RemoteWrite(_, key uint32, address uint64, from []byte) error {
+	at, err := p.connection.find(p.pd, key, address, uint64(len(from)), accessRemoteWrite)
+	if err != nil {
+		return err
+	}
+	return p.connection.memory.write(at, from)
+}
+
+// RemoteAtomic does an atomic operation for the other end: among all operations of the NIC, not with those of processors (IBV_ATOMIC_HCA).
+func (p *pair) RemoteAtomic(_, key uint32, address uint64, op hostagent.WorkOp, compare, swap uint64) (before uint64, err error) {
+	at, err := p.connection.find(p.pd, key, address, 8, accessRemoteAtomic)
+	if err != nil {
+		return 0, err
+	}
+	var b [8]byte
+	if err := p.connection.memory.read(at, b[:]); err != nil {
+		return 0, err
+	}
+	before = binary.NativeEndian.Uint64(b[:])
+	after := before + swap
+	if op == hostagent.WorkCompareSwap {
+		if before != compare {
+			return before, nil
+		}
+		after = swap
+	}
+	binary.NativeEndian.PutUint64(b[:], after)
+	return before, p.connection.memory.write(at, b[:])
+}
+
+// Complete tells the program of a work request that is done.
+func (p *pair) Complete(done hostagent.Completion) {
+	c, q := p.connection, p.send
+	if done.Receive {
+		q = p.recv
+	}
+	e := completion{
+		id: done.ID, status: uint32(done.Status), opcode: uint32(done.Op), length: done.Length, immediate: done.Imm, qp: done.QP, src: done.Remote,
+	}
+	if done.WithImm {
+		e.flags = doneImm
+	}
+	if !q.push(&e) {
+		if !q.overrun {
+			q.overrun = true
+			c.events.tell(eventQueueError, q.cookie)
+		}
+		return
+	}
+	c.page.completed()
+	q.notify(done.Solicited || done.Status != hostagent.StatusOK)
+	if done.Receive && p.shared != nil {
+		c.few(p.shared)
+	}
+}
+
+// few tells the program once that a shared receive queue has become shorter than it wants.
+func (c *connection) few(s *receives) {
+	if s.limit > 0 && s.queue.Len() < s.limit {
+		s.limit = 0
+		c.events.tell(eventReceivesFew, s.cookie)
+	}
+}
+
+// Event tells the program of what happened to a queue pair.
+func (p *pair) Event(_ uint32, kind hostagent.EventKind) {
+	p.connection.events.tell(uint64(kind), p.cookie)
+}

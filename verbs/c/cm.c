@@ -472,6 +472,9 @@ EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_
 		while (n < 0 && errno == EINTR);
 		if (n < (ssize_t)(CM_EVENT_WORDS * sizeof(uint64_t))) {
 			free(e);
+			/* A thread of the program has destroyed the channel: of the kernel's, the read would never return. */
+			while (n == 0 && CALL(&server, NULL, 0, OP_DEVICES, PROTOCOL_VERSION) == 0)
+				pause();
 			return n < 0 ? -1 : result(EIO);
 		}
 		struct id *id = (struct id *)(uintptr_t)words[1];
@@ -570,11 +573,11 @@ EXPORT int rdma_create_qp_ex(struct rdma_cm_id *cm, struct ibv_qp_init_attr_ex *
 EXPORT int rdma_create_qp(struct rdma_cm_id *cm, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp_init_attr_ex all = {0};
-	memcpy(&all, attr, sizeof(*attr));
+	memcpy(&all, attr, offsetof(struct ibv_qp_init_attr_ex, comp_mask)); /* they begin alike; attr may end in padding */
 	all.comp_mask = pd ? IBV_QP_INIT_ATTR_PD : 0;
 	all.pd = pd;
 	int failed = rdma_create_qp_ex(cm, &all);
-	memcpy(attr, &all, sizeof(*attr));
+	memcpy(attr, &all, offsetof(struct ibv_qp_init_attr_ex, comp_mask));
 	return failed;
 }
 

@@ -360,7 +360,7 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	i->qp_type = IBV_QPT_RC;
 	pthread_mutex_init(&i->mutex, NULL);
 	pthread_cond_init(&i->cond, NULL);
-	memcpy(&q->init, attr, sizeof(q->init));
+	memcpy(&q->init, attr, offsetof(struct ibv_qp_init_attr_ex, comp_mask));
 	q->attr.cap = attr->cap;
 	q->extended = extended;
 	pthread_mutex_init(&q->building, NULL);
@@ -371,7 +371,7 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp_init_attr_ex all = {.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd};
-	memcpy(&all, attr, sizeof(*attr));
+	memcpy(&all, attr, offsetof(struct ibv_qp_init_attr_ex, comp_mask)); /* they begin alike; attr may end in padding */
 	struct ibv_qp *qp = create_qp_ex(pd->context, &all);
 	if (qp)
 		attr->cap = all.cap;
