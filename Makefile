@@ -130,6 +130,7 @@ bench-compare: ## Go benchmarks beside the committed baseline, or with BASE=REVI
 live-cycles: ## bring a live fabric up and down CYCLES times, and kill one as often (needs root): nothing may be left
 	PAUSENET_CYCLES=$(or $(CYCLES),100) $(GO) test ./experiments/live -count=1 -v -run '^TestCycles$$'
 	PAUSENET_KILLS=$(or $(CYCLES),100) $(GO) test ./command -count=1 -v -run '^TestKill$$'
+	PAUSENET_KILLS=$(or $(CYCLES),100) $(GO) test ./experiments/live -count=1 -v -run '^TestVerbsKill$$'
 
 .PHONY: test-vagrant
 test-vagrant: ## run the Vagrantfile's provisioning in a Debian root (needs debootstrap)

@@ -4,9 +4,14 @@ package live
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,35 +73,40 @@ func TestVerbsDevices(t *testing.T) {
 	}
 }
 
-// together runs a program on one node that another on a second node connects to, and returns what both wrote. The second is started again until
+// meet runs a program on one node that another on a second node connects to, and returns what both wrote. The second is started again until
 // the first listens.
-func together(t *testing.T, f *Fabric, server string, serve []string, client string, connect []string) (served, connected string) {
-	t.Helper()
+func meet(f *Fabric, server string, serve *exec.Cmd, client string, connect func() *exec.Cmd) (served, connected string, err error) {
 	var atServer bytes.Buffer
-	first := rdma(t, serve...)
-	first.Stdout, first.Stderr = &atServer, &atServer
+	serve.Stdout, serve.Stderr = &atServer, &atServer
 	ended := make(chan error, 1)
-	go func() { ended <- f.Run(server, first) }()
+	go func() { ended <- f.Run(server, serve) }()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(100 * time.Millisecond) {
 		var out bytes.Buffer
-		cmd := rdma(t, connect...)
+		cmd := connect()
 		cmd.Stdout, cmd.Stderr = &out, &out
-		err := f.Run(client, cmd)
-		if err == nil {
-			if err := <-ended; err != nil {
-				t.Fatalf("%s: %v: %v\n%s", server, serve, err, atServer.String())
-			}
-			return atServer.String(), out.String()
+		if err = f.Run(client, cmd); err == nil {
+			err = <-ended
+			return atServer.String(), out.String(), err
 		}
 		select {
-		case serr := <-ended:
-			t.Fatalf("%s: %v: %v\n%s\n%s: %v: %v\n%s", client, connect, err, out.String(), server, serve, serr, atServer.String())
+		case <-ended:
+			return atServer.String(), out.String(), err
 		default:
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: %v: %v\n%s", client, connect, err, out.String())
+			return "", out.String(), err
 		}
 	}
+}
+
+// together is meet of programs that must do well.
+func together(t *testing.T, f *Fabric, server string, serve []string, client string, connect []string) (served, connected string) {
+	t.Helper()
+	served, connected, err := meet(f, server, rdma(t, serve...), client, func() *exec.Cmd { return rdma(t, connect...) })
+	if err != nil {
+		t.Fatalf("%s: %v, %s: %v: %v\n%s\n%s", server, serve, client, connect, err, served, connected)
+	}
+	return served, connected
 }
 
 // TestVerbsPingpong sends messages to and fro, whose data the programs check.
@@ -148,4 +158,141 @@ func TestVerbsRping(t *testing.T) {
 	if !strings.Contains(connected, "ping data: rdma-ping-2: CDEF") {
 		t.Errorf("rping:\n%s", connected)
 	}
+}
+
+// TestVerbsIncast has eight programs write to one host: without a congestion control its switch pauses them, under DCQCN their NICs get CNPs. A
+// capture of a sender's wires shows it.
+func TestVerbsIncast(t *testing.T) {
+	program(t, "ib_write_bw", "perftest")
+	program(t, "tshark", "tshark")
+	verbsFolder(t)
+	const senders = 8
+	for _, k := range []struct{ controller, filter string }{{"none", "macc.cbfc.pause_time.c3 > 0"}, {"dcqcn", "infiniband.bth.opcode == 0x81"}} {
+		t.Run(k.controller, func(t *testing.T) {
+			f := bringUpFrom(t, "topology: dcon-testbed\n", k.controller, Options{Slowdown: 1000})
+			defer down(t, f)
+			hosts := f.Plan.Hosts
+			name := func(i int) string { return f.Plan.Nodes[hosts[i]].Name }
+			path := filepath.Join(t.TempDir(), "capture.pcapng")
+			file, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop, captured := make(chan struct{}), make(chan error, 1)
+			go func() { captured <- f.Capture(f.Plan.Nodes[hosts[1]].Ports, file, stop) }()
+			target := f.Plan.Address(f.Plan.Nodes[hosts[0]].Ports[0]).String()
+			ended := make(chan error, senders)
+			for i := range senders {
+				command := []string{"ib_write_bw", "-F", "-n", "20", "-p", strconv.Itoa(18515 + i)}
+				serve := rdma(t, command...)
+				go func() {
+					served, connected, err := meet(f, name(0), serve, name(1+i), func() *exec.Cmd {
+						cmd := exec.Command(command[0], append(command[1:len(command):len(command)], target)...)
+						cmd.Env = serve.Env
+						return cmd
+					})
+					if err != nil {
+						err = fmt.Errorf("sender %d: %w\n%s\n%s", i, err, served, connected)
+					}
+					ended <- err
+				}()
+			}
+			for range senders {
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			}
+			close(stop)
+			if err := errors.Join(<-captured, file.Close()); err != nil {
+				t.Fatal(err)
+			}
+			for filter, least := range map[string]int{k.filter: 1, "infiniband.bth.opcode == 6 || infiniband.bth.opcode == 10": 20} { // RDMA WRITE First, Only
+				out, err := exec.Command("tshark", "-r", path, "-Y", filter).Output()
+				if n := strings.Count(string(out), "\n"); err != nil || n < least {
+					t.Errorf("%d frames are %s, want %d at least: %v", n, filter, least, err)
+				}
+			}
+		})
+	}
+}
+
+// TestVerbsKill kills one program of two, or both, at random times: nothing may stay of them. PAUSENET_KILLS says how often; make live-cycles has
+// it done a hundred times.
+func TestVerbsKill(t *testing.T) {
+	program(t, "ib_write_bw", "perftest")
+	verbsFolder(t)
+	kills := 6
+	if n, err := strconv.Atoi(os.Getenv("PAUSENET_KILLS")); err == nil {
+		kills = n
+	}
+	f := bringUp(t, "")
+	defer down(t, f)
+	rng := rand.New(rand.NewPCG(19, 1))
+	pingpong := []string{"ibv_rc_pingpong", "-g", "0", "-n", "10"}
+	together(t, f, "h1", pingpong, "h5", append(pingpong, "h1")) // nodes' namespaces are made as their first program comes
+	before := openFiles(t)
+	for i := range kills {
+		tool := []string{"ib_write_bw", "ib_send_bw", "ib_read_bw"}[i%3]
+		connection := [][]string{nil, {"-R"}}[i/3%2]
+		command := append([]string{tool, "-F", "-D", "60"}, connection...)
+		contexts, cancels := [2]context.Context{}, [2]context.CancelFunc{}
+		ended := make(chan struct{}, 2)
+		for side := range contexts {
+			contexts[side], cancels[side] = context.WithCancel(context.Background())
+			args := command
+			if side == 1 {
+				args = append(command[:len(command):len(command)], "10.0.0.2")
+			}
+			cmd := exec.CommandContext(contexts[side], args[0], args[1:]...)
+			cmd.Env = rdma(t, "true").Env
+			node := []string{"h1", "h5"}[side]
+			go func() {
+				_ = f.Run(node, cmd)
+				ended <- struct{}{}
+			}()
+			if side == 0 {
+				time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
+			}
+		}
+		time.Sleep(time.Duration(rng.IntN(600)) * time.Millisecond)
+		first := rng.IntN(2)
+		cancels[first]()
+		time.Sleep(time.Duration(rng.IntN(50)) * time.Millisecond)
+		cancels[1-first]()
+		<-ended
+		<-ended
+	}
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
+		connections, objects := f.verbs.InUse()
+		if connections == 0 && objects == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %d kills there are %d connections and %d objects", kills, connections, objects)
+		}
+	}
+	if after := openFiles(t); after > before {
+		t.Errorf("%d files were open, %d are", before, after)
+	}
+	together(t, f, "h1", pingpong, "h5", append(pingpong, "h1"))
+}
+
+// TestVerbsHostile has a program on one host post work requests with random addresses and keys to queue pairs of another host's program, whose memory
+// but for what it offers must stay as it is, and send the server whatever comes to its mind.
+func TestVerbsHostile(t *testing.T) {
+	program(t, "python3", "python3")
+	verbsFolder(t)
+	f := bringUp(t, "")
+	defer down(t, f)
+	script, err := filepath.Abs("testdata/hostile.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, connected := together(t, f, "h1", []string{"python3", script}, "h5", []string{"python3", script, "10.0.0.2"})
+	for _, out := range []string{served, connected} {
+		if !strings.Contains(out, "unharmed") {
+			t.Errorf("%s\n%s", served, connected)
+		}
+	}
+	together(t, f, "h1", []string{"ibv_rc_pingpong", "-g", "0", "-n", "10"}, "h5", []string{"ibv_rc_pingpong", "-g", "0", "-n", "10", "h1"})
 }

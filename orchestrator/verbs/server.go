@@ -35,6 +35,7 @@ type Config struct {
 type Server struct {
 	Config
 	listeners []*net.UnixListener
+	hosts     []*host
 	ends      map[netip.Addr]end
 	manager   manager
 	mutex     sync.Mutex
@@ -78,6 +79,7 @@ func Serve(c Config) (s *Server, err error) {
 		}
 		s.listeners = append(s.listeners, l)
 		h := &host{id: id, quota: quota{left: ofHost(len(c.Plan.Hosts))}}
+		s.hosts = append(s.hosts, h)
 		s.running.Add(1)
 		go s.accept(l, h)
 	}
@@ -170,6 +172,18 @@ func (s *Server) Close() {
 	s.mutex.Unlock()
 	s.running.Wait()
 	s.manager.stop()
+}
+
+// InUse is how many connections programs have on all hosts, and how many objects by all of these.
+func (s *Server) InUse() (connections, objects int) {
+	full := ofHost(len(s.hosts))
+	for _, h := range s.hosts {
+		h.quota.mutex.Lock()
+		connections += full.connections - h.quota.left.connections
+		objects += full.objects - h.quota.left.objects
+		h.quota.mutex.Unlock()
+	}
+	return connections, objects
 }
 
 // devices are a host's, in the words of the reply to opDevices.
