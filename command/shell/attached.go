@@ -55,9 +55,10 @@ func (a *Attached) Attach() error {
 	a.name, a.nodes, a.done = d.Name, map[string]string{}, make(chan struct{})
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		a.nodes[n.Name] = n.Address
+		a.nodes[n.Name] = ""
 		a.order = append(a.order, n.Name)
 		if n.Kind == topologies.Host.String() {
+			a.nodes[n.Name] = n.Address
 			a.hosts = append(a.hosts, n.Name)
 		}
 	}

@@ -6,13 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 var runVerbs = []verb{
@@ -52,10 +55,15 @@ func (s *Shell) onNode(node string, words []string, line string) error {
 	return s.attached(cmd, func() error { return s.Fabric.Run(node, cmd) })
 }
 
-// nodeCommand is the command that a line about a node means. address is a host's; "" of what is none.
+// nodeCommand is the command that a line about a node means. address is a host's IPv4 address; "" of what is none. A command that asks for IPv6
+// gets that.
 func nodeCommand(words []string, line string, address func(name string) string) []string {
+	six := slices.Contains(words, "-6") || slices.Contains([]string{"ping6", "traceroute6", "tracepath6"}, words[0])
 	for i, w := range words {
 		if a := address(w); a != "" && i > 0 {
+			if v4, err := netip.ParseAddr(a); six && err == nil {
+				a = topologies.IPv6(v4).String()
+			}
 			words[i] = a
 		}
 	}

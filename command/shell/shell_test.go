@@ -352,3 +352,22 @@ func FuzzLine(f *testing.F) {
 		_, _ = s.Do(line)
 	})
 }
+
+// Hosts' names become addresses: IPv4's, or IPv6's of a command that asks for it. The program's own name stays, and so does what a shell is to read.
+func TestNodeCommand(t *testing.T) {
+	address := func(name string) string {
+		return map[string]string{"h5": "10.0.0.6", "leaf0": ""}[name]
+	}
+	for line, want := range map[string]string{
+		"h1 ping h5":           "ping 10.0.0.6",
+		"h1 ping -6 -c 1 h5":   "ping -6 -c 1 fd00::a00:6",
+		"h1 traceroute6 h5":    "traceroute6 fd00::a00:6",
+		"h1 ping leaf0":        "ping leaf0",
+		"h1 h5":                "h5",
+		"h1 ping -6 h5 | tail": "sh -c ping -6 h5 | tail",
+	} {
+		if got := strings.Join(nodeCommand(strings.Fields(line)[1:], line, address), " "); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}

@@ -28,6 +28,8 @@ type NodeDescription struct {
 	Kind    string `json:"kind"`
 	Tier    int    `json:"tier"` // 0 of hosts, 1 of the switches that they are cabled to, and so on
 	Address string `json:"address,omitempty"`
+	// Address6 is the IPv6 address that stands for it.
+	Address6 string `json:"address6,omitempty"`
 	// Addresses are those of a host of several ports, by port; Address is the first of them.
 	Addresses []string `json:"addresses,omitempty"`
 	Ports     int      `json:"ports"`
@@ -52,8 +54,12 @@ func (f *Fabric) Describe() (*Description, error) {
 		for i := range f.Plan.Nodes {
 			n := &f.Plan.Nodes[i]
 			own := NodeDescription{Name: n.Name, Kind: n.Kind.String(), Tier: n.Tier, Ports: len(n.Ports)}
+			address := n.Addr
+			if n.Kind == topologies.Switch {
+				address = f.Plan.SwitchAddress(n.Index)
+			}
+			own.Address, own.Address6 = address.String(), topologies.IPv6(address).String()
 			if n.Kind == topologies.Host {
-				own.Address = n.Addr.String()
 				for _, id := range n.Ports {
 					if len(n.Ports) > 1 {
 						own.Addresses = append(own.Addresses, f.Plan.Address(id).String())

@@ -52,16 +52,13 @@ func (p IPv6) Src() Addr6 { return Addr6(p[ip6Src:ip6Dst]) }
 // Dst is the destination address.
 func (p IPv6) Dst() Addr6 { return Addr6(p[ip6Dst:IPv6Len]) }
 
-// PriorityOf is the priority of a frame by its DSCP; 0 of what is not IP.
+// PriorityOf is the priority of a frame by its DSCP; 0 of what is not IP. What a short frame lacks is 0, as what pads it.
 func PriorityOf(frame []byte) uint8 {
-	if len(frame) < EthernetLen+2 {
-		return 0
-	}
-	switch Ethernet(frame).Type() {
-	case EtherTypeIPv4:
-		return frame[EthernetLen+ipTOS] >> 5
-	case EtherTypeIPv6:
-		return IPv6(frame[EthernetLen:]).TrafficClass() >> 5
+	switch ip := frame[EthernetLen:]; {
+	case Ethernet(frame).Type() == EtherTypeIPv4 && len(ip) > ipTOS:
+		return ip[ipTOS] >> 5
+	case Ethernet(frame).Type() == EtherTypeIPv6 && len(ip) > 0:
+		return ip[0] & 0xf >> 1
 	}
 	return 0
 }
