@@ -125,6 +125,9 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	made, err := live.NewSetup(scenario, f.controller)
+	if err == nil {
+		err = shell.CheckCommands(scenario.Topology)
+	}
 	if err != nil {
 		return badInput(err)
 	}
@@ -170,6 +173,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	describeUp(out, fabric)
 	page.describe(out)
 	writeWarnings(os.Stderr, made.Scenario.Name, fabric.Warnings())
+	startPrograms(out, fabric)
 	var failed error
 	if f.detach {
 		detached(live.LogPath(f.name))

@@ -8,7 +8,7 @@ import (
 // plan builds the plan of a checked draft.
 func (d *draft) plan() *Plan {
 	p := &Plan{
-		Name: d.name, Description: d.description, Framing: d.framing, MTU: d.mtu,
+		Name: d.name, Description: d.description, Framing: d.framing, MTU: d.mtu, Commands: d.commands,
 		Nodes: make([]Node, len(d.nodes)),
 		Ports: make([]Port, 2*len(d.links)),
 		Links: make([]Link, len(d.links)),
@@ -16,7 +16,7 @@ func (d *draft) plan() *Plan {
 	for i := range d.nodes {
 		from := &d.nodes[i]
 		n := &p.Nodes[i]
-		*n = Node{ID: NodeID(i), Name: from.name, Kind: from.kind, Buffer: from.buffer}
+		*n = Node{ID: NodeID(i), Name: from.name, Kind: from.kind, Buffer: from.buffer, Programs: d.programsOf(from)}
 		if n.Kind == Host {
 			n.Index, n.Addr = len(p.Hosts), hostAddress(len(p.Hosts))
 			p.Hosts = append(p.Hosts, n.ID)

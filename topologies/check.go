@@ -52,6 +52,7 @@ func (d *draft) check(sound bool) {
 		}
 	}
 	d.checkTwice()
+	d.checkPrograms()
 	if !sound {
 		return
 	}

@@ -21,5 +21,5 @@
 //   - Paths: routes.go, hpcc_routes.go (in the order of HPCC's simulator), balancing.go (how switches choose among equal
 //     ones), dependency.go (which queues can wait for which, and cycles).
 //   - A spec: spec.go (the file), builders.go (star, leaf-spine, fat-tree, rails, planes), hpcc.go (files of HPCC's simulator), check.go (what keeps it
-//     from being a plan); builtin.go has those that come with the program.
+//     from being a plan), programs.go (what programs on nodes find); builtin.go has those that come with the program.
 package topologies

@@ -93,6 +93,7 @@ type Plan struct {
 	MTU         int // payload bytes of a full RoCE packet
 	// InterfaceMTU is the largest MTU of the interfaces, in bytes of a packet of IP; a full RoCE packet fits any.
 	InterfaceMTU int
+	Commands     []Command // of the shell of a live fabric
 
 	routes Routes
 }
@@ -107,6 +108,8 @@ type Node struct {
 	Ports  []PortID
 	Addr   netip.Addr  // of a host's first port; invalid for a switch
 	Buffer units.Bytes // shared buffer of a switch; 0: as the scenario's switch settings say
+
+	Programs *Programs // what those of a live fabric find; nil: the machine's files alone
 }
 
 // Port is one end of a link.

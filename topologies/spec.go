@@ -103,6 +103,10 @@ type draft struct {
 	nodes  []draftNode
 	links  []draftLink
 	byName map[string]int
+
+	defaults *Programs // nil: nothing; of kinds, too
+	kinds    [2]*Programs
+	commands []Command
 }
 
 type draftNode struct {
@@ -111,6 +115,8 @@ type draftNode struct {
 	buffer units.Bytes
 	at     *yamlspec.Value
 	links  []int
+
+	programs *Programs // its own; nil: nothing
 }
 
 type draftLink struct {
@@ -167,6 +173,11 @@ func (d *draft) decode(v *yamlspec.Value) {
 	for _, item := range m.Get("change_links").Items() {
 		d.changeLinks(item, changed)
 	}
+	for _, item := range m.Get("change_nodes").Items() {
+		d.changeNodes(item)
+	}
+	d.decodeDefaults(m)
+	d.decodeCommands(m.Get("commands"))
 	m.Done()
 	if builders == 0 && nodes == nil && v.IsMapping() {
 		v.Errorf("a topology is a star, a leafspine, a fattree, a rail or planes, a file of HPCC's simulator (hpcc), or nodes and links of your own")
@@ -218,13 +229,14 @@ func (d *draft) decodeNodes(v *yamlspec.Value) {
 	case b.Bytes(&buffer) && buffer == 0:
 		b.Errorf("a buffer must be positive; leave it out to use the scenario's")
 	}
+	programs := decodePrograms(m, len(names) == 1)
 	m.Done()
 	if len(d.nodes)+len(names) > MaxHosts+MaxSwitches {
 		v.Errorf("more than %d hosts and %d switches", MaxHosts, MaxSwitches)
 		return
 	}
 	for _, n := range names {
-		node := draftNode{name: n.Text, at: n.At, buffer: buffer}
+		node := draftNode{name: n.Text, at: n.At, buffer: buffer, programs: programs}
 		if kind == "switch" {
 			node.kind = Switch
 		}

@@ -19,6 +19,7 @@ type View struct {
 	MTU         int        `json:"mtu_bytes"`
 	Nodes       []NodeView `json:"nodes"`
 	Links       []LinkView `json:"links"`
+	Commands    []Command  `json:"commands,omitempty"`
 }
 
 // NodeView is a node of a View.
@@ -30,6 +31,7 @@ type NodeView struct {
 	// Addresses are those of a host of several ports, by port; Address is the first of them.
 	Addresses []string    `json:"addresses,omitempty"`
 	Buffer    units.Bytes `json:"buffer_bytes,omitempty"`
+	Programs  *Programs   `json:"programs,omitempty"`
 }
 
 // LinkView is a link of a View; its ends are interface names.
@@ -49,10 +51,10 @@ type LinkView struct {
 
 // View is p for programs.
 func (p *Plan) View() View {
-	v := View{Name: p.Name, Description: p.Description, Framing: p.Framing.String(), MTU: p.MTU}
+	v := View{Name: p.Name, Description: p.Description, Framing: p.Framing.String(), MTU: p.MTU, Commands: p.Commands}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		node := NodeView{Name: n.Name, Kind: n.Kind.String(), Tier: n.Tier, Buffer: n.Buffer}
+		node := NodeView{Name: n.Name, Kind: n.Kind.String(), Tier: n.Tier, Buffer: n.Buffer, Programs: n.Programs}
 		if n.Kind == Host {
 			node.Address = n.Addr.String()
 			for _, id := range n.Ports {

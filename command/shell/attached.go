@@ -29,6 +29,7 @@ type Attached struct {
 	nodes    map[string]string // addresses, by name; "" of switches
 	order    []string          // the nodes' names, and of these
 	hosts    []string
+	commands []topologies.Command
 	name     string
 	events   *live.Client
 	mutex    sync.Mutex
@@ -52,7 +53,7 @@ func (a *Attached) Attach() error {
 	if err != nil {
 		return err
 	}
-	a.name, a.nodes, a.done = d.Name, map[string]string{}, make(chan struct{})
+	a.name, a.nodes, a.done, a.commands = d.Name, map[string]string{}, make(chan struct{}), d.Commands
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		a.nodes[n.Name] = ""
@@ -175,7 +176,7 @@ func (a *Attached) Do(line string) (done bool, err error) {
 		return false, Top(a.In, a.Out, a.take)
 	}
 	if !isVerb(words[0]) {
-		if c, err := findCustom(words[0]); c != nil || err != nil {
+		if c, err := findCustom(words[0], a.commands); c != nil || err != nil {
 			if err == nil {
 				err = a.custom(c, words[1:])
 			}

@@ -34,7 +34,7 @@ func (s *Shell) candidates(words []string, begun string) []string {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		return slices.Concat(completeVerbs(s, nil), customNames(), s.Fabric.Plan.Names())
+		return slices.Concat(completeVerbs(s, nil), customNames(s.Fabric.Plan.Commands), s.Fabric.Plan.Names())
 	}
 	if s.Fabric.Plan.NodeByName(words[0]) != nil {
 		return s.names(s.Fabric.Plan.Hosts)

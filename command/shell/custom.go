@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // commandFile is a user's command: a few lines.
@@ -25,6 +26,8 @@ type custom struct {
 	name    string
 	lines   []string
 	program string // a path; empty: it is lines
+
+	topology bool // it is the topology's
 }
 
 // customFolder is where the user's commands are, a file each; empty: nowhere.
@@ -36,16 +39,31 @@ func customFolder() string {
 	return filepath.Join(folder, "pausenet", "commands")
 }
 
-// customNames are the names of the user's commands, sorted.
-func customNames() (names []string) {
+// customNames are the names of the user's commands, and the topology's, sorted.
+func customNames(of []topologies.Command) (names []string) {
 	entries, _ := os.ReadDir(customFolder())
 	for _, e := range entries {
 		if name := e.Name(); isCustomName(name) && !isVerb(name) {
 			names = append(names, name)
 		}
 	}
+	for i := range of {
+		if !isVerb(of[i].Name) {
+			names = append(names, of[i].Name)
+		}
+	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
+}
+
+// CheckCommands refuses a topology's commands that nobody can reach.
+func CheckCommands(plan *topologies.Plan) (err error) {
+	for i := range plan.Commands {
+		if c := &plan.Commands[i]; isVerb(c.Name) {
+			err = c.Refuse("%s is a verb of the shell, which takes precedence: choose another name", c.Name)
+		}
+	}
+	return err
 }
 
 // isCustomName says whether a file's name may be a command's: what an editor leaves beside it is none.
@@ -57,8 +75,13 @@ func isVerb(name string) bool {
 	return slices.ContainsFunc(verbs, func(v verb) bool { return v.name == name })
 }
 
-// findCustom finds a command of the user's; nil: there is none of that name.
-func findCustom(name string) (*custom, error) {
+// findCustom finds a command of the topology's, or of the user's; nil: there is none of that name.
+func findCustom(name string, of []topologies.Command) (*custom, error) {
+	for i := range of {
+		if of[i].Name == name {
+			return &custom{name: name, lines: of[i].Lines, topology: true}, nil
+		}
+	}
 	folder := customFolder()
 	if folder == "" || !isCustomName(name) {
 		return nil, nil
@@ -96,6 +119,9 @@ func (c *custom) help() string {
 		if text, found := strings.CutPrefix(strings.TrimSpace(c.lines[0]), "#"); found && strings.TrimSpace(text) != "" {
 			return strings.TrimSpace(text)
 		}
+	}
+	if c.topology {
+		return "the topology's command"
 	}
 	return "your command"
 }

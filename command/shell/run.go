@@ -180,7 +180,7 @@ func (s *Shell) help(args []string) error {
 				return nil
 			}
 		}
-		if c, err := findCustom(args[0]); c != nil || err != nil {
+		if c, err := findCustom(args[0], s.Fabric.Plan.Commands); c != nil || err != nil {
 			if err == nil {
 				fmt.Fprintf(s.Out, "%s\n  %s\n", c.name, c.help())
 			}
@@ -196,8 +196,8 @@ func (s *Shell) help(args []string) error {
 		fmt.Fprintf(s.Out, "  %-38s %s\n", verbs[i].usage(), verbs[i].help)
 	}
 	fmt.Fprintf(s.Out, "  %-38s %s\n", "NODE COMMAND", "run a program on a node, hosts' names for addresses: h1 ping -c 3 h2, h1 bash")
-	for _, name := range customNames() {
-		if c, err := findCustom(name); err == nil && c != nil {
+	for _, name := range customNames(s.Fabric.Plan.Commands) {
+		if c, err := findCustom(name, s.Fabric.Plan.Commands); err == nil && c != nil {
 			fmt.Fprintf(s.Out, "  %-38s %s\n", name, c.help())
 		}
 	}

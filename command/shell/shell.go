@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // Shell reads lines and does what they say.
@@ -73,21 +73,21 @@ func (s *Shell) Do(line string) (done bool, err error) {
 		}
 		return false, err
 	}
-	if c, err := findCustom(words[0]); c != nil || err != nil {
+	if c, err := findCustom(words[0], s.Fabric.Plan.Commands); c != nil || err != nil {
 		if err == nil {
 			err = s.custom(c, words[1:])
 		}
 		return false, err
 	}
-	return false, unknown(words[0], s.Fabric.Plan.Names())
+	return false, unknown(words[0], s.Fabric.Plan)
 }
 
 // unknown says of a word that it begins no line.
-func unknown(word string, nodes []string) error {
+func unknown(word string, plan *topologies.Plan) error {
 	if hint := elsewhere[word]; hint != "" {
 		return fmt.Errorf("no verb %q: %s", word, hint)
 	}
-	names := append(slices.Clone(nodes), customNames()...)
+	names := append(plan.Names(), customNames(plan.Commands)...)
 	for i := range verbs {
 		names = append(names, verbs[i].name)
 	}

@@ -39,7 +39,7 @@ func Of(kind string) ([]byte, error) {
 	schema["title"] = "pausenet " + kind
 	definitions := settings.JSONSchemaKinds()
 	if kind == "scenario" || kind == "topology" {
-		definitions["topology"] = topologyFile()
+		definitions["topology"], definitions["texts"] = topologyFile(), list(node{"type": "string"})
 	}
 	if kind == "scenario" || kind == "sweep" {
 		definitions["switch"], definitions["host"] = switchSettings(), hostSettings()
@@ -140,10 +140,18 @@ func topologyFile() node {
 			"hosts_per_edge": count("hosts of an edge switch"),
 		}))),
 		"hpcc": text("a topology file of HPCC's simulator"),
-		"nodes": list(object(node{
+		"nodes": list(object(programs(true, node{
 			"name": names("the node, or several: H0..H15"), "kind": words("what they are", "host", "switch"),
 			"buffer": with("shared buffer of a switch (default: the scenario's)", ref("size")),
-		}, "name", "kind")),
+		}), "name", "kind")),
+		"change_nodes": list(object(programs(true, node{"name": names("nodes that there are: h0..h3")}), "name")),
+		"defaults":     with("what programs on all nodes find, in a live fabric", object(programs(false, node{}))),
+		"kinds": with("the same of all hosts, or all switches", object(node{
+			"host": object(programs(false, node{})), "switch": object(programs(false, node{})),
+		})),
+		"commands": node{
+			"type": "object", "additionalProperties": ref("texts"), "description": "verbs of your own for the shell of a live fabric: its lines, with $1 to $9 and $@",
+		},
 		"links": list(object(cable(node{
 			"from": names("one side: each is cabled to each of the other"), "to": names("the other side"), "count": count("parallel links (default: 1)"), "weight": weight,
 			"breakout": node{"type": "integer", "minimum": 2, "maximum": 8, "description": "into how many ports of equal rate each port of from is broken out; rate is the whole port's"},
@@ -154,6 +162,24 @@ func topologyFile() node {
 			"interface_mtu": interfaceMTU(),
 		}, "from", "to")),
 	}))
+}
+
+// programs are the keys of what programs on nodes find.
+func programs(single bool, n node) node {
+	maps.Copy(n, node{
+		"image":   text("a root folder, or a container image's archive, in the place of the machine's files"),
+		"binds":   with("SOURCE:TARGET or SOURCE:TARGET:ro: files and folders of the machine's", ref("texts")),
+		"private": with("empty folders of the node's own, in memory", ref("texts")),
+		"overlay": with("the machine's folders, of which what is changed is the node's own", ref("texts")),
+		"env":     node{"type": "object", "additionalProperties": node{"type": []any{"string", "number", "boolean"}}, "description": "variables of programs"},
+		"exec":    with("commands for sh as the fabric comes up", ref("texts")),
+		"nat":     flag("reaches the machine's network, by eth0"),
+		"ports":   false,
+	})
+	if single {
+		n["ports"] = with(`"8080:80": ports of the machine that lead to the host's`, ref("texts"))
+	}
+	return n
 }
 
 func ofScenario() node {

@@ -290,13 +290,15 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	if err != nil {
 		return err
 	}
-	if len(files) != kernel.PlaceFiles {
-		return fmt.Errorf("the fabric gave %d of the %d namespaces of %s", len(files), kernel.PlaceFiles, node)
-	}
-	var open [kernel.PlaceFiles]int
+	open := make([]int, len(files))
 	for i := range open {
 		open[i] = int(files[i].Fd())
 	}
+	place, err := kernel.PlaceOf(open)
+	if err != nil {
+		return fmt.Errorf("the fabric gave %w, of %s", err, node)
+	}
+	place.Privileged, place.Environment = reply.Privileged, reply.Environment
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan struct{})
@@ -309,7 +311,7 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Whoever is stopped while the program runs is not to hold the namespaces of a fabric that has ended.
 	verbs.Prepare(cmd, cmd.Stderr)
-	err = kernel.RunIn(kernel.PlaceOf(open, reply.Privileged), cmd, func() {
+	err = kernel.RunIn(place, cmd, func() {
 		letGo()
 		go func() {
 			for {

@@ -47,8 +47,10 @@ type Reply struct {
 	Error   string       `json:"error,omitempty"`
 	Inspect *Description `json:"inspect,omitempty"`
 	// Privileged says that programs on nodes have all of root's powers. A node's namespaces come with it, as open files.
-	Privileged bool      `json:"privileged,omitempty"`
-	Snapshot   *Snapshot `json:"snapshot,omitempty"`
+	Privileged bool `json:"privileged,omitempty"`
+	// Environment are variables of a node's programs, "NAME=value".
+	Environment []string  `json:"environment,omitempty"`
+	Snapshot    *Snapshot `json:"snapshot,omitempty"`
 	// Lines are what complete offers, and the interfaces of way. Output is what a line prints, in pieces; the reply with End is its last.
 	Lines  []string `json:"lines,omitempty"`
 	Output string   `json:"output,omitempty"`
@@ -222,7 +224,7 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 		if err != nil {
 			return Reply{Error: err.Error()}
 		}
-		return Reply{Privileged: place.Privileged, files: place.Files()}
+		return Reply{Privileged: place.Privileged, Environment: place.Environment, files: place.Files()}
 	case "capture":
 		if _, err := f.CapturePorts(r.Node, r.Port); err != nil {
 			return Reply{Error: err.Error()}

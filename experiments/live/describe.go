@@ -20,6 +20,8 @@ type Description struct {
 	Owner      Owner             `json:"owner"`
 	Nodes      []NodeDescription `json:"nodes"`
 	Links      []LinkDescription `json:"links"`
+	// Commands are verbs of the shell that the topology brings.
+	Commands []topologies.Command `json:"commands,omitempty"`
 }
 
 // NodeDescription is a node of it.
@@ -48,7 +50,7 @@ type LinkDescription struct {
 
 // Describe is the fabric as it is now.
 func (f *Fabric) Describe() (*Description, error) {
-	d := &Description{Name: f.Name, PID: os.Getpid(), Scenario: f.Made.Scenario.Name, Controller: f.Made.Name, Privileged: f.options.Privileged, Owner: f.options.Owner}
+	d := &Description{Name: f.Name, PID: os.Getpid(), Scenario: f.Made.Scenario.Name, Controller: f.Made.Name, Privileged: f.options.Privileged, Owner: f.options.Owner, Commands: f.Plan.Commands}
 	return d, f.Do(func(e *engine.Engine) error {
 		d.Clock = clockOf(f.live.Status())
 		for i := range f.Plan.Nodes {

@@ -134,6 +134,9 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	if f.Chosen {
 		f.live.Adapt(shortestRTT(plan), f.watch.slowed)
 	}
+	if err := f.nodes.Prepare(); err != nil {
+		return f, errors.Join(err, f.nodes.Close())
+	}
 	if err := f.serveVerbs(); err != nil {
 		return f, &runner.EnvironmentError{Err: err}
 	}

@@ -37,9 +37,19 @@ func onPlanes(t *testing.T, test func(t *testing.T, plane string)) {
 // bringUpAs brings it up by some options.
 func bringUpAs(t testing.TB, o Options, sets ...string) *Fabric {
 	t.Helper()
+	f, err := bringUpFile(t, o, "", "topology: small\n", sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// bringUpFile brings the fabric of a scenario's text up, which stands in a file.
+func bringUpFile(t testing.TB, o Options, file, text string, sets ...string) (*Fabric, error) {
+	t.Helper()
 	testenv.NeedRoot(t)
 	reread := func(more []string) (*scenario.Scenario, error) {
-		return scenario.Reading{Live: true, Sets: append(sets[:len(sets):len(sets)], more...)}.Parse("", []byte("topology: small\n"))
+		return scenario.Reading{Live: true, Sets: append(sets[:len(sets):len(sets)], more...)}.Parse(file, []byte(text))
 	}
 	s, err := reread(nil)
 	if err != nil {
@@ -50,11 +60,7 @@ func bringUpAs(t testing.TB, o Options, sets ...string) *Fabric {
 		t.Fatal(err)
 	}
 	o.Slowdown, o.Seed, o.Reread = 500, 1, reread
-	f, err := BringUp(made, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return BringUp(made, o)
 }
 
 // down ends a fabric, whose invariants must hold. That the machine follows the clock is not asked for.

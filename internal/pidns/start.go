@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -17,12 +18,20 @@ import (
 // ErrEnded says that a PID namespace has ended: nothing can be started in it.
 var ErrEnded = errors.New("the process that its programs hang on has ended: nothing can be started any more")
 
+// NoRoot is Start's root where that is the calling thread's.
+const NoRoot = -1
+
 // Start starts a command in a PID namespace, with some powers and no others, and returns when it is the program. The command is killed
-// when the calling thread ends.
+// when the calling thread ends. A name without a slash is looked up where the program is to run. root is an open folder that is to be the
+// program's root folder, or NoRoot.
 //
 // The thread must be locked, and starts processes in the PID namespace from then on. It may be in a mount namespace whose /proc shows
 // that.
-func Start(namespace int, cmd *exec.Cmd, powers Powers) error {
+func Start(namespace int, cmd *exec.Cmd, powers Powers, root int) error {
+	path := cmd.Path
+	if errors.Is(cmd.Err, exec.ErrNotFound) || len(cmd.Args) > 0 && !strings.Contains(cmd.Args[0], "/") && filepath.Base(path) == cmd.Args[0] {
+		path, cmd.Err = cmd.Args[0], nil
+	}
 	if cmd.Err != nil {
 		return cmd.Err
 	}
@@ -42,8 +51,18 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers) error {
 	defer said.Close()
 	cmd.ExtraFiles = append(cmd.ExtraFiles, self, says)
 	fd := 1 + len(cmd.ExtraFiles) // of self; says is the next
-	cmd.Args = append([]string{becomeName, strconv.Itoa(fd), powers.String(), cmd.Path}, cmd.Args...)
-	path := cmd.Path
+	rootArgument := strconv.Itoa(NoRoot)
+	if root != NoRoot {
+		own, err := unix.FcntlInt(uintptr(root), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open the root folder: %w", err)
+		}
+		file := os.NewFile(uintptr(own), "root")
+		defer file.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, file)
+		rootArgument = strconv.Itoa(fd + 2)
+	}
+	cmd.Args = append([]string{becomeName, strconv.Itoa(fd), powers.String(), rootArgument, path}, cmd.Args...)
 	cmd.Path = "/proc/self/exe"
 	err = cmd.Start()
 	says.Close()
@@ -61,8 +80,15 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers) error {
 		if n, nerr := strconv.Atoi(text); nerr == nil {
 			number = unix.Errno(n)
 		}
-		if err = fmt.Errorf("give the program its powers: %w", number); step == "exec" {
+		switch step {
+		case "find":
+			err = &exec.Error{Name: path, Err: exec.ErrNotFound}
+		case "exec":
 			err = &os.PathError{Op: "exec", Path: path, Err: number}
+		case "root":
+			err = fmt.Errorf("enter the root folder: %w", number)
+		default:
+			err = fmt.Errorf("give the program its powers: %w", number)
 		}
 	}
 	if err != nil {
@@ -73,9 +99,9 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers) error {
 }
 
 // become makes this process a program. Its arguments are a descriptor of the process that started it, before one that tells that one why
-// it did not, the program's powers, its file and its arguments.
+// it did not, the program's powers, its root folder, its file or name, and its arguments.
 func become(args []string) {
-	if len(args) < 4 {
+	if len(args) < 5 {
 		return
 	}
 	parent, err := strconv.Atoi(args[0])
@@ -89,6 +115,14 @@ func become(args []string) {
 		var number unix.Errno
 		if errors.As(err, &number) {
 			_, _ = unix.Write(says, fmt.Appendf(nil, "%s %d", step, int(number)))
+		}
+	}
+	if root, err := strconv.Atoi(args[2]); err != nil {
+		return
+	} else if root != NoRoot {
+		if err := enterRoot(root); err != nil {
+			fail("root", err)
+			return
 		}
 	}
 	powers, err := parsePowers(args[1])
@@ -108,7 +142,33 @@ func become(args []string) {
 	if hasEnded(parent) { // before that
 		return
 	}
-	fail("exec", unix.Exec(args[2], args[3:], os.Environ()))
+	path, err := exec.LookPath(args[3])
+	if err != nil && !strings.Contains(args[3], "/") {
+		fail("find", unix.ENOENT)
+		return
+	}
+	if err != nil {
+		path = args[3] // to say why
+	}
+	fail("exec", unix.Exec(path, args[4:], os.Environ()))
+}
+
+// enterRoot has the process have another root folder, and be in the folder of the name where it was, or in that. The folder is no
+// descriptor of the program's.
+func enterRoot(root int) error {
+	folder, err := os.Getwd()
+	if err != nil {
+		folder = "/"
+	}
+	err = unix.Fchdir(root)
+	if err == nil {
+		err = unix.Chroot(".")
+	}
+	unix.Close(root)
+	if err == nil && unix.Chdir(folder) != nil {
+		err = unix.Chdir("/")
+	}
+	return err
 }
 
 // hasEnded says whether the process behind a pidfd has.

@@ -26,19 +26,33 @@ type Place struct {
 	Root    int // the root folder
 	Names   int // UTS
 	PIDs    int // the fabric's, of all of its nodes
+	Image   int // the root folder of programs; pidns.NoRoot: Root
+	// Environment are variables of programs, "NAME=value", that take precedence over those which a command has.
+	Environment []string
 	// Privileged programs may do to the machine what root may.
 	Privileged bool
 }
 
 // Files are the place's file descriptors, in the order in which PlaceOf takes them.
-func (p *Place) Files() []int { return []int{p.Network, p.Mounts, p.Root, p.Names, p.PIDs} }
+func (p *Place) Files() []int {
+	files := []int{p.Network, p.Mounts, p.Root, p.Names, p.PIDs}
+	if p.Image != pidns.NoRoot {
+		files = append(files, p.Image)
+	}
+	return files
+}
 
-// PlaceFiles is how many files a place has.
-const PlaceFiles = 5
-
-// PlaceOf is the place that has those files.
-func PlaceOf(files [PlaceFiles]int, privileged bool) Place {
-	return Place{Network: files[0], Mounts: files[1], Root: files[2], Names: files[3], PIDs: files[4], Privileged: privileged}
+// PlaceOf is the place that has those files; an error if a place has not as many.
+func PlaceOf(files []int) (Place, error) {
+	const least = 5
+	if len(files) < least || len(files) > least+1 {
+		return Place{}, fmt.Errorf("%d namespaces and folders, where a node has %d or %d", len(files), least, least+1)
+	}
+	p := Place{Network: files[0], Mounts: files[1], Root: files[2], Names: files[3], PIDs: files[4], Image: pidns.NoRoot}
+	if len(files) > least {
+		p.Image = files[least]
+	}
+	return p, nil
 }
 
 // RunIn runs a command in a place until it ends. It dies with the calling process, and with all else in the PID namespace when that ends;
@@ -57,7 +71,10 @@ func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 			if place.Privileged {
 				powers = pidns.AllPowers
 			}
-			err = pidns.Start(place.PIDs, cmd, powers)
+			if len(place.Environment) > 0 {
+				cmd.Env = append(cmd.Environ(), place.Environment...) // the last of a name counts
+			}
+			err = pidns.Start(place.PIDs, cmd, powers, place.Image)
 		}
 		// The thread has to outlive the command, which dies with it. There it could hold the namespaces of a fabric that has ended.
 		home()

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/nodefs"
 	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -26,10 +27,19 @@ type Nodes struct {
 	made       map[topologies.NodeID]*own
 }
 
-// own are a node's own namespaces, and its root folder.
-type own struct{ mounts, root, names *os.File }
+// own are a node's own namespaces, its mount namespace's root folder, and its image, which is its programs' root folder then.
+type own struct {
+	mounts, root, names *os.File
+	image               *os.File // nil: there is none
+}
 
-func (o *own) close() error { return errors.Join(o.mounts.Close(), o.root.Close(), o.names.Close()) }
+func (o *own) close() error {
+	errs := []error{o.mounts.Close(), o.root.Close(), o.names.Close()}
+	if o.image != nil {
+		errs = append(errs, o.image.Close())
+	}
+	return errors.Join(errs...)
+}
 
 // NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not.
 func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool) *Nodes {
@@ -44,14 +54,49 @@ func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
 	if o == nil {
 		var err error
 		if o, err = n.make(id); err != nil {
-			return Place{}, fmt.Errorf("make the namespaces of %s: %w", n.fabric.plan.Nodes[id].Name, err)
+			node := &n.fabric.plan.Nodes[id]
+			var wrong *nodefs.Error
+			switch {
+			case !errors.As(err, &wrong):
+				return Place{}, fmt.Errorf("make the namespaces of %s: %w", node.Name, err)
+			case wrong.Mount < 0:
+				return Place{}, node.Programs.Image.Refuse("%s: %v", node.Name, err)
+			}
+			return Place{}, node.Programs.Mounts[wrong.Mount].Refuse("%s: %v", node.Name, err)
 		}
 		n.made[id] = o
 	}
-	return Place{
+	p := Place{
 		Network: n.fabric.Namespace(id), Mounts: int(o.mounts.Fd()), Root: int(o.root.Fd()), Names: int(o.names.Fd()),
-		PIDs: int(n.programs.File().Fd()), Privileged: n.privileged,
-	}, nil
+		PIDs: int(n.programs.File().Fd()), Image: pidns.NoRoot, Privileged: n.privileged,
+	}
+	if o.image != nil {
+		p.Image = int(o.image.Fd())
+	}
+	if programs := n.fabric.plan.Nodes[id].Programs; programs != nil {
+		for _, e := range programs.Env {
+			p.Environment = append(p.Environment, e.Text)
+		}
+	}
+	return p, nil
+}
+
+// Prepare makes the namespaces of the nodes for which the topology says what programs find there. What of that cannot be had is an error
+// with its place in the file.
+func (n *Nodes) Prepare() error {
+	for i := range n.fabric.plan.Nodes {
+		node := &n.fabric.plan.Nodes[i]
+		if node.Programs == nil {
+			continue
+		}
+		if node.Programs.NAT || len(node.Programs.Ports) > 0 {
+			return fmt.Errorf("%s: nat and ports are not there yet", node.Name)
+		}
+		if _, err := n.Place(node.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close lets go of the namespaces.
@@ -67,9 +112,13 @@ func (n *Nodes) Close() error {
 }
 
 // make makes a node's own namespaces: its name is the host's there, /proc shows the fabric's processes, /sys the node's network,
-// /etc/hosts knows the fabric's hosts, and no name server is known.
+// /etc/hosts knows the fabric's hosts, and no name server is known. Its files are as the topology says.
 func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 	node := &n.fabric.plan.Nodes[id]
+	layout, err := layoutOf(n.fabric.plan, node)
+	if err != nil {
+		return nil, err
+	}
 	err = onOwnThread(func() error {
 		home, err := leaving()
 		if err != nil {
@@ -94,19 +143,19 @@ func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 		if err := unix.Sethostname([]byte(node.Name)); err != nil {
 			return fmt.Errorf("set its host name: %w", err)
 		}
-		// Where /sys, /etc/hosts or /etc/resolv.conf cannot be mounted over, as in some containers, programs see the outer ones.
+		// Where /sys cannot be mounted over, as in some containers, programs see the outer one.
 		_ = unix.Mount("pausenet", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
-		if err := nameHosts(hosts(n.fabric.plan, node)); err != nil {
-			return err
-		}
-		var errs [3]error
+		var errs [4]error
 		made := &own{}
 		made.mounts, errs[0] = openIn(self, "mnt")
 		made.names, errs[1] = openIn(self, "uts")
 		made.root, errs[2] = os.Open("/")
-		if err := errors.Join(errs[:]...); err != nil {
-			_ = made.close()
-			return err
+		made.image, errs[3] = layout.Make()
+		for _, err := range errs {
+			if err != nil {
+				_ = made.close()
+				return err
+			}
 		}
 		o = made
 		return nil
@@ -157,22 +206,32 @@ const preference = "precedence ::ffff:0:0/96 100\n"
 // for a name that the hosts file has not would wait for 20 s, with none it is told at once that there is none.
 const resolver = "# no name server can be reached from a fabric: names are those of /etc/hosts\n"
 
-// nameHosts puts the hosts file over /etc/hosts, an empty list of name servers over /etc/resolv.conf, and over /etc/gai.conf what is preferred. They are written into a file
-// system in memory that covers a folder for as long.
-func nameHosts(hosts string) error {
-	const cover = "/mnt"
-	if err := unix.Mount("pausenet", cover, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=755"); err != nil {
-		return nil //nolint:nilerr // names stay unknown, addresses work
+// layoutOf are a node's files. Paths of the machine's are relative to the process's folder.
+func layoutOf(plan *topologies.Plan, node *topologies.Node) (*nodefs.Layout, error) {
+	l := &nodefs.Layout{Files: []nodefs.File{{Path: "/etc/hosts", Text: hosts(plan, node)}, {Path: "/etc/resolv.conf", Text: resolver}, {Path: "/etc/gai.conf", Text: preference}}}
+	p := node.Programs
+	if p == nil {
+		return l, nil
 	}
-	defer unix.Unmount(cover, unix.MNT_DETACH) //nolint:errcheck // it ends with the mount namespace
-	for _, over := range []struct{ path, text string }{{"/etc/hosts", hosts}, {"/etc/resolv.conf", resolver}, {"/etc/gai.conf", preference}} {
-		file := cover + "/" + filepath.Base(over.path)
-		if err := os.WriteFile(file, []byte(over.text), 0o644); err != nil {
-			return fmt.Errorf("write what is to be %s: %w", over.path, err)
+	if p.Image != nil {
+		path, err := filepath.Abs(p.Image.Text)
+		if err != nil {
+			return nil, err
 		}
-		if err := unix.Mount(file, over.path, "", unix.MS_BIND, ""); err != nil && err != unix.ENOENT {
-			return fmt.Errorf("put a file over %s: %w", over.path, err)
-		}
+		l.Image = path
+		l.Files = append(l.Files, nodefs.File{Path: "/etc/hostname", Text: node.Name + "\n"})
 	}
-	return nil
+	kinds := map[topologies.MountKind]nodefs.Kind{topologies.Bind: nodefs.Bind, topologies.Private: nodefs.Private, topologies.Overlay: nodefs.Overlay}
+	for i := range p.Mounts {
+		m := nodefs.Mount{Kind: kinds[p.Mounts[i].Kind], Source: p.Mounts[i].Source, Target: p.Mounts[i].Target, ReadOnly: p.Mounts[i].ReadOnly}
+		if m.Kind == nodefs.Bind {
+			path, err := filepath.Abs(m.Source)
+			if err != nil {
+				return nil, err
+			}
+			m.Source = path
+		}
+		l.Mounts = append(l.Mounts, m)
+	}
+	return l, nil
 }

@@ -1,0 +1,174 @@
+//go:build linux
+
+package live
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// imageOf makes a root folder with some of the machine's programs and the libraries that they need, and a program of its own.
+func imageOf(t *testing.T, programs ...string) string {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "image")
+	copyFile := func(path string) {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = os.MkdirAll(root+filepath.Dir(path), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(root+path, data, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range programs {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copyFile(path)
+		libraries, err := exec.Command("ldd", path).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range strings.Fields(string(libraries)) {
+			if strings.HasPrefix(word, "/") {
+				copyFile(word)
+			}
+		}
+	}
+	own := filepath.Join(root, "usr", "bin", "mine")
+	for _, err := range []error{
+		os.MkdirAll(filepath.Dir(own), 0o755), os.WriteFile(own, []byte("#!"+mustLook(t, "sh")+"\necho mine of $(hostname)\n"), 0o755),
+		os.MkdirAll(filepath.Join(root, "etc"), 0o755), os.Symlink("/run", filepath.Join(root, "var")), os.Symlink("../nowhere", filepath.Join(root, "etc", "hosts")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func mustLook(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestFiles: programs on a node find the files and variables that the topology says, change nothing on the machine but what is bound to be
+// written, and other nodes find none of it.
+func TestFiles(t *testing.T) {
+	folder := t.TempDir()
+	image := imageOf(t, "sh", "cat", "ls", "hostname", "touch")
+	for _, name := range []string{"site", "data", "private/deep", "layered"} {
+		if err := os.MkdirAll(filepath.Join(folder, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"site/page": "hello\n", "layered/old": "old\n", "private/theirs": "", "one": "a file\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := strings.NewReplacer("FOLDER", folder, "IMAGE", image).Replace(`
+topology:
+  star: {hosts: 4}
+  defaults: {env: {EVERYWHERE: 1, WHO: nobody}}
+  kinds: {host: {env: {WHO: host}}}
+  change_nodes:
+    - name: h1
+      private: [FOLDER/private, /var/tmp]
+      overlay: [FOLDER/layered, /etc]
+      binds: [site:FOLDER/private/made/site:ro, data:FOLDER/data, one:/etc/one]
+      env: {WHO: h1}
+    - {name: h2..h3, image: IMAGE, binds: [data:/srv/data, one:/etc/one:ro], private: [/tmp]}
+`)
+	f, err := bringUpFile(t, Options{}, filepath.Join(folder, "lab.yaml"), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer down(t, f)
+	look := func(node, script, want string) {
+		t.Helper()
+		if got := strings.Join(strings.Fields(on(t, f, node, "sh", "-c", strings.ReplaceAll(script, "FOLDER", folder)+" 2>&1; true")), " "); got != want {
+			t.Errorf("%s: %s\n%q, want\n%q", node, script, got, want)
+		}
+	}
+	look("s0", "echo $EVERYWHERE $WHO", "1 nobody")
+	look("h0", "echo $EVERYWHERE $WHO; ls FOLDER/private", "1 host deep theirs")
+	look("h1", "echo $EVERYWHERE $WHO; ls FOLDER/private; cat FOLDER/private/made/site/page", "1 h1 made hello")
+	look("h1", "touch FOLDER/private/made/site/new && echo no", "touch: cannot touch '"+folder+"/private/made/site/new': Read-only file system")
+	look("h1", "touch FOLDER/data/from-h1 FOLDER/private/x FOLDER/layered/x /etc/pausenet-test /var/tmp/pausenet-test; rm FOLDER/layered/old; ls FOLDER/layered", "x")
+	look("h1", "cat /etc/one; grep '^10.* h3$' /etc/hosts; hostname; stat -c %a /var/tmp", "a file 10.0.0.4 h3 h1 1777")
+	look("h0", "ls FOLDER/layered FOLDER/data; for f in /etc/one /etc/pausenet-test /var/tmp/pausenet-test; do test ! -e $f || echo $f; done", folder+"/data: from-h1 "+folder+"/layered: old")
+	look("h2", "mine; read a </etc/hosts; echo $a; cat /etc/one /etc/hostname; ls / /srv/data; ls /sys/class/net; cat /proc/1/comm",
+		"mine of h2 127.0.0.1 localhost a file h2 "+
+			strings.Join(append([]string{"/:"}, rootOf(t, image, "dev", "proc", "srv", "sys", "tmp")...), " ")+" /srv/data: from-h1 h2-eth1 lo pausenet-init")
+	look("h2", "touch /made /tmp/made; ls /tmp; echo x >/dev/null && echo written", "made written")
+	look("h3", "ls /made /tmp", "ls: cannot access '/made': No such file or directory /tmp:")
+	if _, err := os.Stat(filepath.Join(image, "made")); err == nil {
+		t.Error("the image has changed")
+	}
+	if got := on(t, f, "h2", "mine"); got != "mine of h2\n" { // which the machine has not
+		t.Errorf("%q", got)
+	}
+	if err := f.Run("h0", exec.Command("mine")); err == nil || !strings.Contains(err.Error(), `"mine": executable file not found in $PATH`) {
+		t.Error(err)
+	}
+	if err := f.Run("h2", exec.Command("tar")); err == nil || !strings.Contains(err.Error(), `"tar": executable file not found in $PATH`) {
+		t.Error(err)
+	}
+}
+
+// rootOf are the entries of an image's root and others, sorted as ls has them.
+func rootOf(t *testing.T, image string, more ...string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	names = append(names, more...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// TestFilesRefused: what cannot be had of a topology's files is refused with its place in the file, and leaves nothing on the machine.
+func TestFilesRefused(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for keys, want := range map[string]string{
+		"binds: [nowhere:/tmp]":        "lab.yaml:4:26: h0: bind " + folder + "/nowhere: no such file or directory",
+		"binds: [file:/nowhere/there]": "h0: there is no file /nowhere/there to mount at: make one, or have a folder above it be private",
+		"binds: [.:/nowhere]":          "h0: there is no folder /nowhere to mount at",
+		"binds: [file:/tmp]":           "h0: /tmp is a folder, and " + folder + "/file is none",
+		"private: [FOLDER/file]":       "h0: " + folder + "/file is no folder",
+		"overlay: [/nowhere]":          "h0: /nowhere is no folder of the machine's",
+		"image: nowhere":               "h0: stat " + folder + "/nowhere: no such file or directory",
+	} {
+		text := "topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h0, " + strings.ReplaceAll(keys, "FOLDER", folder) + "}\n"
+		f, err := bringUpFile(t, Options{}, filepath.Join(folder, "lab.yaml"), text)
+		if err == nil {
+			t.Errorf("%s is fine", keys)
+			down(t, f)
+		} else if !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "lab.yaml:4:") {
+			t.Errorf("%s: %v\nwant %s", keys, err, want)
+		}
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

@@ -1,0 +1,442 @@
+//go:build linux
+
+// Package nodefs lays out the files that programs on a node find, in a mount namespace of the node's own: all of it goes with the
+// namespace, however that ends. Changes are kept in memory.
+package nodefs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kind says what a mount is.
+type Kind uint8
+
+// Kinds of mounts.
+const (
+	Bind    Kind = iota // a file or folder that there is
+	Private             // an empty folder, in memory
+	Overlay             // the folder that there is, of which changes are kept in memory
+)
+
+// Mount is what is found at a path.
+type Mount struct {
+	Kind     Kind
+	Source   string // of a bind
+	Target   string // clean, from / on
+	ReadOnly bool   // of a bind
+}
+
+// File is a text that is found at a path.
+type File struct{ Path, Text string }
+
+// Layout are a node's files.
+type Layout struct {
+	Image  string  // the root folder, of which changes are kept in memory; empty: the calling thread's, as it is
+	Mounts []Mount // what another is in stands before it
+	Files  []File  // where there is such a file; in an image, always
+}
+
+// Error is why a layout cannot be had.
+type Error struct {
+	Mount int // of Layout.Mounts; -1: it is the image
+	Err   error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Make makes the layout. The calling thread must be locked, and have a mount namespace and a root folder of its own. If there is an image
+// it ends up in that as its root, which is returned as an open folder.
+func (l *Layout) Make() (image *os.File, err error) {
+	b := &builder{Layout: l, trees: make([]int, len(l.Mounts))}
+	defer b.close()
+	if err := b.openSources(); err != nil {
+		return nil, err
+	}
+	if err := b.coverUp(); err != nil {
+		return nil, err
+	}
+	if l.Image != "" {
+		if image, err = b.enterImage(); err != nil {
+			return nil, &Error{-1, err}
+		}
+	}
+	for i := range l.Mounts {
+		if err = b.mount(i); err != nil {
+			err = &Error{i, err}
+			break
+		}
+	}
+	if err == nil {
+		err = b.putFiles()
+	}
+	if err != nil && image != nil {
+		image.Close()
+		image = nil
+	}
+	return image, err
+}
+
+// builder is a layout in the making.
+type builder struct {
+	*Layout
+	trees []int  // of binds: detached copies of their sources' mounts, plus 1; 0: none
+	old   bool   // the kernel makes them read-only only once they are mounted
+	cover string // a folder that memory lies over meanwhile; empty: none
+	n     int    // of folders there
+}
+
+func (b *builder) close() {
+	for _, tree := range b.trees {
+		if tree > 0 {
+			unix.Close(tree - 1)
+		}
+	}
+	if b.cover != "" && b.Image == "" { // else it is out of sight, and the image's changes are in it
+		_ = unix.Unmount(b.cover, unix.MNT_DETACH)
+	}
+}
+
+// openSources takes hold of what is to be bound before anything lies over it.
+func (b *builder) openSources() error {
+	for i := range b.Mounts {
+		m := &b.Mounts[i]
+		if m.Kind != Bind {
+			continue
+		}
+		tree, err := openTree(m.Source)
+		if err != nil {
+			return &Error{i, err}
+		}
+		b.trees[i] = tree + 1
+		if !m.ReadOnly {
+			continue
+		}
+		err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+		if b.old = err == unix.ENOSYS; err != nil && !b.old { // before Linux 5.12
+			return &Error{i, fmt.Errorf("make %s read-only: %w", m.Source, err)}
+		}
+	}
+	return nil
+}
+
+// openTree is a detached copy of the mounts from a path on.
+func openTree(path string) (fd int, err error) {
+	fd, err = unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return -1, &os.PathError{Op: "bind", Path: path, Err: err}
+	}
+	return fd, nil
+}
+
+// covers are folders that memory may lie over for a moment.
+var covers = []string{"/mnt", "/media", "/srv", "/opt", "/home"}
+
+// needsCover says whether changes are to be kept, or files to be laid over others.
+func (b *builder) needsCover() bool {
+	if b.Image != "" || len(b.Files) > 0 {
+		return true
+	}
+	for i := range b.Mounts {
+		if b.Mounts[i].Kind == Overlay {
+			return true
+		}
+	}
+	return false
+}
+
+// coverUp lays memory over a folder that nothing of the layout is in.
+func (b *builder) coverUp() error {
+	if !b.needsCover() {
+		return nil
+	}
+	var last error
+	for _, folder := range covers {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() || b.uses(folder) {
+			continue
+		}
+		if last = unix.Mount("pausenet", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); last == nil {
+			b.cover = folder
+			return nil
+		}
+	}
+	if last == nil {
+		last = fmt.Errorf("one of %s must be a folder that no mount is in", strings.Join(covers, ", "))
+	}
+	for i := range b.Mounts {
+		if b.Mounts[i].Kind == Overlay {
+			return &Error{i, last}
+		}
+	}
+	if b.Image != "" {
+		return &Error{-1, last}
+	}
+	return nil // where nothing can be mounted, as in some containers, files are the outer ones
+}
+
+func (b *builder) uses(folder string) bool {
+	for i := range b.Mounts {
+		if b.Image == "" && (within(b.Mounts[i].Target, folder) || within(folder, b.Mounts[i].Target)) {
+			return true
+		}
+	}
+	return b.Image != "" && b.Image != "/" && within(b.Image, folder)
+}
+
+// within says whether a path is a folder or in it.
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// optionEscapes are for paths among overlayfs' options.
+var optionEscapes = strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`)
+
+// overlay mounts a folder's content at a target, with a place in memory for what is changed.
+func (b *builder) overlay(lower, target string) error {
+	b.n++
+	folder := fmt.Sprintf("%s/%d", b.cover, b.n)
+	for _, sub := range []string{"/upper", "/work"} {
+		if err := os.MkdirAll(folder+sub, 0o755); err != nil {
+			return err
+		}
+	}
+	likeness(lower, folder+"/upper")
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", optionEscapes.Replace(lower), folder, folder)
+	if err := unix.Mount("pausenet", target, "overlay", 0, options); err != nil {
+		return fmt.Errorf("have changes of %s in memory (overlayfs): %w", lower, err)
+	}
+	return nil
+}
+
+// likeness gives a folder the owner and rights of another.
+func likeness(of, folder string) {
+	var s unix.Stat_t
+	if unix.Stat(of, &s) == nil {
+		_ = unix.Chown(folder, int(s.Uid), int(s.Gid))
+		_ = unix.Chmod(folder, s.Mode&0o7777)
+	}
+}
+
+// enterImage has the thread's root be the image, with the kernel's file systems in it.
+func (b *builder) enterImage() (*os.File, error) {
+	info, err := os.Stat(b.Image)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is no folder", b.Image)
+	}
+	root := b.cover + "/root"
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return nil, err
+	}
+	if err := b.overlay(b.Image, root); err != nil {
+		return nil, err
+	}
+	var kernels []int
+	defer func() {
+		for _, fd := range kernels {
+			unix.Close(fd)
+		}
+	}()
+	folders := []string{"/proc", "/sys", "/dev"}
+	for _, folder := range folders {
+		fd, err := openTree(folder)
+		if err != nil {
+			return nil, err
+		}
+		kernels = append(kernels, fd)
+	}
+	image, err := os.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	if err = unix.Fchdir(int(image.Fd())); err == nil {
+		err = unix.Chroot(".")
+	}
+	for i, folder := range folders {
+		if err == nil {
+			err = os.MkdirAll(folder, 0o755)
+		}
+		if err == nil {
+			err = attach(kernels[i], folder)
+		}
+	}
+	if err != nil {
+		image.Close()
+		return nil, err
+	}
+	return image, nil
+}
+
+// attach has detached mounts be found at a path.
+func attach(tree int, target string) error {
+	err := unix.MoveMount(tree, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_SYMLINKS)
+	if err != nil {
+		return &os.PathError{Op: "mount", Path: target, Err: err}
+	}
+	return nil
+}
+
+func (b *builder) mount(i int) error {
+	m := &b.Mounts[i]
+	switch m.Kind {
+	case Overlay:
+		if b.Image != "" {
+			return nil // all of it is the node's own
+		}
+		if info, err := os.Stat(m.Target); err != nil || !info.IsDir() {
+			return fmt.Errorf("%s is no folder of the machine's", m.Target)
+		}
+		return b.overlay(m.Target, m.Target)
+	case Private:
+		if err := b.needFolder(i); err != nil {
+			return err
+		}
+		if err := unix.Mount("pausenet", m.Target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, rights(m.Target)); err != nil {
+			return &os.PathError{Op: "mount memory", Path: m.Target, Err: err}
+		}
+		return nil
+	}
+	var s unix.Stat_t
+	if err := unix.Fstat(b.trees[i]-1, &s); err != nil {
+		return err
+	}
+	if s.Mode&unix.S_IFMT == unix.S_IFDIR {
+		if err := b.needFolder(i); err != nil {
+			return err
+		}
+	} else if err := b.needFile(i); err != nil {
+		return err
+	}
+	if err := attach(b.trees[i]-1, m.Target); err != nil || !m.ReadOnly || !b.old {
+		return err
+	}
+	if err := unix.Mount("", m.Target, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		return fmt.Errorf("make %s read-only: %w", m.Target, err)
+	}
+	return nil
+}
+
+// rights are tmpfs' options for a folder like the one that it lies over.
+func rights(folder string) string {
+	var s unix.Stat_t
+	if unix.Stat(folder, &s) != nil {
+		return "mode=755"
+	}
+	return fmt.Sprintf("mode=%o,uid=%d,gid=%d", s.Mode&0o7777, s.Uid, s.Gid)
+}
+
+// own says whether what is made at a path, before some mount, is the node's own and not left on the machine.
+func (b *builder) own(path string, before int) bool {
+	if b.Image != "" {
+		return !b.bound(path, before)
+	}
+	for i := before - 1; i >= 0; i-- {
+		if m := &b.Mounts[i]; within(path, m.Target) {
+			return m.Kind != Bind
+		}
+	}
+	return false
+}
+
+func (b *builder) bound(path string, before int) bool {
+	for i := before - 1; i >= 0; i-- {
+		if m := &b.Mounts[i]; within(path, m.Target) && m.Kind != Overlay {
+			return m.Kind == Bind
+		}
+	}
+	return false
+}
+
+// errNoTarget says that nothing is made on the machine.
+func errNoTarget(path, what string) error {
+	return fmt.Errorf("there is no %s %s to mount at: make one, or have a folder above it be private, an overlay or an image's, where it is made", what, path)
+}
+
+func (b *builder) needFolder(i int) error {
+	target := b.Mounts[i].Target
+	info, err := os.Stat(target)
+	switch {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s is no folder", target)
+	case !b.own(target, i):
+		return errNoTarget(target, "folder")
+	}
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		return err
+	}
+	if b.Mounts[i].Kind == Private && path.Base(target) == "tmp" {
+		return os.Chmod(target, 0o777|os.ModeSticky)
+	}
+	return nil
+}
+
+func (b *builder) needFile(i int) error {
+	target := b.Mounts[i].Target
+	info, err := os.Stat(target)
+	switch {
+	case err == nil && !info.IsDir():
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s is a folder, and %s is none", target, b.Mounts[i].Source)
+	case !b.own(target, i):
+		return errNoTarget(target, "file")
+	}
+	return put(File{Path: target})
+}
+
+// put writes a file, in the place of a link that may be there.
+func put(f File) error {
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+		return err
+	}
+	_ = os.Remove(f.Path)
+	return os.WriteFile(f.Path, []byte(f.Text), 0o644)
+}
+
+// putFiles puts the files where no mount is, in the place of what there is.
+func (b *builder) putFiles() error {
+	for _, f := range b.Files {
+		if b.mounted(f.Path) {
+			continue
+		}
+		if b.own(f.Path, len(b.Mounts)) {
+			if err := put(f); err != nil {
+				return fmt.Errorf("write %s: %w", f.Path, err)
+			}
+			continue
+		}
+		if b.cover == "" || b.Image != "" {
+			continue
+		}
+		file := b.cover + "/" + filepath.Base(f.Path)
+		if err := put(File{file, f.Text}); err != nil {
+			return fmt.Errorf("write what is to be %s: %w", f.Path, err)
+		}
+		if err := unix.Mount(file, f.Path, "", unix.MS_BIND, ""); err != nil && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("put a file over %s: %w", f.Path, err)
+		}
+	}
+	return nil
+}
+
+// mounted says whether a mount is for this path alone.
+func (b *builder) mounted(path string) bool {
+	for i := range b.Mounts {
+		if b.Mounts[i].Target == path {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,425 @@
+package topologies
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// Programs are what programs on a node find in a live fabric, beside their network, and what of the machine's they reach. A run has no
+// programs. The zero value is a node that has the machine's files and reaches nothing.
+type Programs struct {
+	// Image has the node's files: a root folder, or a container image's archive. Programs' changes are the node's own. Without: the machine's.
+	Image *Text `json:"image,omitempty"`
+	// Mounts are laid over the node's files, parents before what is in them.
+	Mounts []Mount   `json:"mounts,omitempty"`
+	Env    []Text    `json:"env,omitempty"`  // "NAME=value", sorted
+	Exec   []Text    `json:"exec,omitempty"` // command lines for sh as the fabric comes up, one after the other
+	NAT    bool      `json:"nat,omitempty"`  // reaches the machine's network
+	Ports  []Forward `json:"ports,omitempty"`
+
+	nat *yamlspec.Value // nil: the file says nothing of NAT
+}
+
+// Text is a text in a file, and where it stands.
+type Text struct {
+	Text string
+	Place
+}
+
+// MarshalText is the text alone.
+func (t Text) MarshalText() ([]byte, error) { return []byte(t.Text), nil }
+
+// Place is where something stands in a file.
+type Place struct{ at *yamlspec.Value }
+
+// Refuse reports a mistake there that shows only as a fabric comes up. The error is all that were reported of the file since it was read.
+func (p Place) Refuse(format string, args ...any) error {
+	if p.at == nil {
+		return fmt.Errorf(format, args...)
+	}
+	p.at.Errorf(format, args...)
+	return p.at.Report().Err()
+}
+
+// String is the file and the line.
+func (p Place) String() string {
+	if p.at == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", p.at.File(), p.at.Line())
+}
+
+// MountKind says what is mounted.
+type MountKind string
+
+// Kinds of mounts.
+const (
+	Bind    MountKind = "bind"    // a file or folder of the machine's
+	Private MountKind = "private" // an empty folder of the node's own, in memory
+	Overlay MountKind = "overlay" // the machine's folder, of which what is changed is the node's own, in memory
+)
+
+// Mount is what programs on a node find at a path.
+type Mount struct {
+	Kind     MountKind `json:"kind"`
+	Source   string    `json:"source,omitempty"` // of a bind: an absolute path
+	Target   string    `json:"target"`           // an absolute path, clean
+	ReadOnly bool      `json:"read_only,omitempty"`
+	Place    `json:"-"`
+}
+
+// Forward is a port of the machine that leads to one of a host.
+type Forward struct {
+	Machine  netip.AddrPort `json:"machine"`
+	Port     uint16         `json:"port"` // of the host
+	Protocol string         `json:"protocol"`
+	Place    `json:"-"`
+}
+
+// Command is a verb of the user's for the shell of a live fabric.
+type Command struct {
+	Name  string   `json:"name"`
+	Lines []string `json:"lines"`
+	Place `json:"-"`
+}
+
+var (
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	commandName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+)
+
+// programKeys are the keys that decodePrograms reads.
+var programKeys = []string{"image", "binds", "private", "overlay", "env", "exec", "nat", "ports"}
+
+// decodePrograms reads what a mapping says of nodes' programs, nil if that is nothing. Ports are of nodes alone, not of all of a kind.
+func decodePrograms(m *yamlspec.Mapping, single bool) *Programs {
+	p := new(Programs)
+	if v := m.Get("image"); v != nil {
+		if path, ok := hostPath(v); ok {
+			p.Image = &Text{path, Place{v}}
+		}
+	}
+	for _, v := range m.Get("binds").Items() {
+		decodeBind(v, p)
+	}
+	for _, kind := range []MountKind{Private, Overlay} {
+		for _, v := range m.Get(string(kind)).Items() {
+			path := ""
+			if v.String(&path) && target(v, &path) {
+				p.mount(Mount{Kind: kind, Target: path, Place: Place{v}})
+			}
+		}
+	}
+	m.Get("env").Mapping().All(func(key, v *yamlspec.Value) {
+		value := ""
+		if name := key.Raw(); !variableName.MatchString(name) {
+			key.Errorf("%q is no variable's name: letters, digits and _, and no digit first", name)
+		} else if v.String(&value) {
+			p.Env = append(p.Env, Text{name + "=" + value, Place{v}})
+		}
+	})
+	for _, v := range m.Get("exec").Items() {
+		line := ""
+		if v.String(&line) {
+			if strings.TrimSpace(line) == "" {
+				v.Errorf("an empty command: write one as for sh, such as iperf3 -s -D")
+				continue
+			}
+			p.Exec = append(p.Exec, Text{line, Place{v}})
+		}
+	}
+	if v := m.Get("nat"); v.Bool(&p.NAT) {
+		p.nat = v
+	}
+	if v := m.Get("ports"); v != nil {
+		if !single {
+			m.Key("ports").Errorf("ports of the machine lead to one host: write them with a node of that name alone")
+		}
+		for _, item := range v.Items() {
+			if f, ok := decodeForward(item); ok {
+				p.Ports = append(p.Ports, f)
+			}
+		}
+	}
+	if slices.ContainsFunc(programKeys, func(key string) bool { return m.Key(key) != nil }) {
+		return p
+	}
+	return nil
+}
+
+// hostPath is a path of the machine's: absolute, or relative to the file's folder.
+func hostPath(v *yamlspec.Value) (path string, ok bool) {
+	if !v.String(&path) {
+		return "", false
+	}
+	if path == "" {
+		v.Errorf("an empty path")
+		return "", false
+	}
+	return fromFolder(v, path), true
+}
+
+func fromFolder(v *yamlspec.Value, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(filepath.Dir(v.File()), path)
+}
+
+// colons decodes text with colons in it. Without quotes within {...} the YAML parser takes what is behind the last for a value.
+func colons(v *yamlspec.Value, text *string) bool {
+	if !v.IsMapping() {
+		return v.String(text)
+	}
+	var parts []string
+	plain := true
+	v.Mapping().All(func(key, value *yamlspec.Value) {
+		parts = append(parts, key.Raw(), value.Raw())
+		plain = plain && value.IsScalar()
+	})
+	if len(parts) != 2 || !plain {
+		return v.String(text) // which says what it is
+	}
+	*text = parts[0] + ":" + parts[1]
+	return true
+}
+
+// decodeBind reads "/source:/target" or "/source:/target:ro".
+func decodeBind(v *yamlspec.Value, p *Programs) {
+	text := ""
+	if !colons(v, &text) {
+		return
+	}
+	parts := strings.Split(text, ":")
+	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" {
+		v.Errorf("%q: a bind is SOURCE:TARGET, or SOURCE:TARGET:ro, as in ./site:/var/www:ro", text)
+		return
+	}
+	b := Mount{Kind: Bind, Source: fromFolder(v, parts[0]), Target: parts[1], Place: Place{v}}
+	if len(parts) == 3 {
+		switch parts[2] {
+		case "ro":
+			b.ReadOnly = true
+		case "rw":
+		default:
+			v.Errorf("%q: ro or rw, behind the target", parts[2])
+			return
+		}
+	}
+	if target(v, &b.Target) {
+		p.mount(b)
+	}
+}
+
+// target checks and cleans a path on a node that something is to be mounted at.
+func target(v *yamlspec.Value, path *string) bool {
+	clean := filepath.ToSlash(filepath.Clean(*path))
+	switch {
+	case !strings.HasPrefix(*path, "/"):
+		v.Errorf("%q: what is on a node is named from / on, as in /tmp", *path)
+		return false
+	case clean == "/":
+		v.Errorf("/ has other files with image, such as image: / for the machine's, of which changes are the node's own")
+		return false
+	}
+	for _, kernel := range []string{"/proc", "/sys"} {
+		if clean == kernel || strings.HasPrefix(clean, kernel+"/") {
+			v.Errorf("%s is the kernel's: it shows the node's own as it is", kernel)
+			return false
+		}
+	}
+	*path = clean
+	return true
+}
+
+// mount adds a mount, in the place of another at its target.
+func (p *Programs) mount(m Mount) {
+	at, found := slices.BinarySearchFunc(p.Mounts, m, func(a, b Mount) int { return cmp.Compare(a.Target, b.Target) })
+	if found {
+		p.Mounts[at] = m
+		return
+	}
+	p.Mounts = slices.Insert(p.Mounts, at, m)
+}
+
+// decodeForward reads "8080:80", "127.0.0.1:8080:80" or "[::1]:8080:80", with /udp or /tcp behind it.
+func decodeForward(v *yamlspec.Value) (f Forward, ok bool) {
+	text := ""
+	if !colons(v, &text) {
+		return f, false
+	}
+	wrong := func() (Forward, bool) {
+		v.Errorf(`%q: write "MACHINE:HOST", as in "8080:80", with an address of the machine before it if not 127.0.0.1, and /udp behind it if not TCP`, text)
+		return f, false
+	}
+	ports, protocol, given := strings.Cut(text, "/")
+	if f.Protocol = "tcp"; given {
+		if f.Protocol = protocol; protocol != "tcp" && protocol != "udp" {
+			return wrong()
+		}
+	}
+	last := strings.LastIndexByte(ports, ':')
+	if last < 0 {
+		return wrong()
+	}
+	to, err := strconv.ParseUint(ports[last+1:], 10, 16)
+	if err != nil || to == 0 {
+		return wrong()
+	}
+	f.Port = uint16(to)
+	from := ports[:last]
+	if !strings.Contains(from, ":") {
+		from = "127.0.0.1:" + from
+	}
+	if f.Machine, err = netip.ParseAddrPort(from); err != nil || f.Machine.Port() == 0 {
+		return wrong()
+	}
+	f.Place = Place{v}
+	return f, true
+}
+
+// with is p with what more says of the same nodes: the latter's word counts, lists grow.
+func (p *Programs) with(more *Programs) *Programs {
+	switch {
+	case p == nil:
+		return more
+	case more == nil:
+		return p
+	}
+	both := &Programs{
+		Image: p.Image, Mounts: slices.Clone(p.Mounts), Env: slices.Clone(p.Env), Exec: slices.Concat(p.Exec, more.Exec), NAT: p.NAT,
+		Ports: slices.Concat(p.Ports, more.Ports), nat: p.nat,
+	}
+	if more.nat != nil {
+		both.NAT, both.nat = more.NAT, more.nat
+	}
+	if more.Image != nil {
+		both.Image = more.Image
+	}
+	for _, m := range more.Mounts {
+		both.mount(m)
+	}
+	for _, e := range more.Env {
+		name, _, _ := strings.Cut(e.Text, "=")
+		if i := slices.IndexFunc(both.Env, func(b Text) bool { return strings.HasPrefix(b.Text, name+"=") }); i >= 0 {
+			both.Env[i] = e
+		} else {
+			both.Env = append(both.Env, e)
+		}
+	}
+	return both
+}
+
+// changeNodes reads one entry of change_nodes: {name: h0..h3, binds: [/srv:/srv]}.
+func (d *draft) changeNodes(v *yamlspec.Value) {
+	if !v.IsMapping() {
+		v.Errorf("a change is a mapping such as {name: h0..h3, exec: [iperf3 -s -D]}")
+		return
+	}
+	m := v.Mapping()
+	names := m.Need("name").Names()
+	programs := decodePrograms(m, len(names) == 1)
+	m.Done()
+	if programs == nil {
+		v.Errorf("a change says %s, or several of these: this one changes nothing", strings.Join(programKeys, ", "))
+	}
+	for _, id := range d.find(names) {
+		if id >= 0 {
+			d.nodes[id].programs = d.nodes[id].programs.with(programs)
+		}
+	}
+}
+
+// decodeDefaults reads what all nodes have, or all of a kind.
+func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
+	read := func(v *yamlspec.Value) *Programs {
+		if v == nil {
+			return nil
+		}
+		own := v.Mapping()
+		p := decodePrograms(own, false)
+		own.Done()
+		return p
+	}
+	d.defaults = read(m.Get("defaults"))
+	kinds := m.Get("kinds").Mapping()
+	for _, kind := range []Kind{Host, Switch} {
+		d.kinds[kind] = read(kinds.Get(kind.String()))
+	}
+	if p := d.kinds[Switch]; p != nil && p.NAT {
+		p.nat.Errorf("switches have no address: nat is hosts'")
+	}
+	kinds.Done()
+}
+
+// decodeCommands reads verbs for the shell: {flap: [link leaf0 spine0 down, link leaf0 spine0 up]}.
+func (d *draft) decodeCommands(v *yamlspec.Value) {
+	v.Mapping().All(func(key, lines *yamlspec.Value) {
+		c := Command{Name: key.Raw(), Place: Place{key}}
+		if !commandName.MatchString(c.Name) {
+			key.Errorf("%q: a command's name is letters, digits, _ and -, and begins with a letter", c.Name)
+		}
+		if i, ok := d.byName[c.Name]; ok {
+			key.Errorf("%q is a node's name (line %d), which takes precedence: choose another", c.Name, d.nodes[i].at.Line())
+		}
+		for _, item := range lines.Items() {
+			text := ""
+			if item.String(&text) {
+				c.Lines = append(c.Lines, strings.Split(strings.TrimRight(text, "\n"), "\n")...)
+			}
+		}
+		if len(c.Lines) == 0 {
+			key.Errorf("%s has no lines: write what the shell is to do", c.Name)
+		}
+		d.commands = append(d.commands, c)
+	})
+}
+
+// programsOf is what programs on a node find, nil if that is the machine's alone.
+func (d *draft) programsOf(n *draftNode) *Programs {
+	p := d.defaults.with(d.kinds[n.kind]).with(n.programs)
+	if p != nil && p.NAT && n.kind == Switch { // by what is said of all nodes
+		own := *p
+		own.NAT = false
+		return &own
+	}
+	return p
+}
+
+// checkPrograms reports what nodes' programs cannot have.
+func (d *draft) checkPrograms() {
+	type port struct {
+		machine  netip.AddrPort
+		protocol string
+	}
+	taken := map[port]string{}
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		p := n.programs
+		if p == nil {
+			continue
+		}
+		if n.kind == Switch && p.NAT {
+			p.nat.Errorf("%s is a switch, which has no address: nat is hosts'", n.name)
+		}
+		if n.kind == Switch && len(p.Ports) > 0 {
+			p.Ports[0].at.Errorf("%s is a switch, which has no address: ports are hosts'", n.name)
+			continue
+		}
+		for _, f := range p.Ports {
+			key := port{f.Machine, f.Protocol}
+			if other, is := taken[key]; is {
+				f.at.Errorf("%v/%s of the machine leads to %s already", f.Machine, f.Protocol, other)
+			}
+			taken[key] = n.name
+		}
+	}
+}
