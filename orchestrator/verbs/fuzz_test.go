@@ -1,135 +1,127 @@
 //go:build linux
 
-package verbs
+package verbs_test
 
 import (
 	"encoding/binary"
 	"math/rand/v2"
-	"net"
-	"net/netip"
-	"os"
-	"sync"
 	"testing"
-	"time"
+	"unsafe"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/verbs"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
-// testServer is one without sockets, of the small fabric.
-func testServer(t testing.TB, e *engine.Engine, plan *topologies.Plan) *Server {
-	t.Helper()
-	var mutex sync.Mutex
-	s := &Server{
-		Config: Config{
-			Plan: plan, OneWay: func() time.Duration { return 0 },
-			Do: func(f func(*engine.Engine) error) error {
-				mutex.Lock()
-				defer mutex.Unlock()
-				return f(e)
-			},
-		},
-		ends: map[netip.Addr]end{}, open: map[*connection]bool{},
-	}
-	s.manager.server, s.manager.listening = s, map[netip.AddrPort]*cmID{}
-	for _, id := range plan.Hosts {
-		for place, port := range plan.Nodes[id].Ports {
-			s.ends[plan.Address(port)] = end{id, uint8(place)}
-		}
-	}
-	return s
-}
-
-// program is a connection of a host, and the other end of its socket.
-func program(t testing.TB, s *Server, h *host) *connection {
-	t.Helper()
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := os.NewFile(uintptr(pair[0]), "connection")
-	defer file.Close()
-	conn, err := net.FileConn(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unix.Close(pair[1]) })
-	return newConnection(s, h, conn.(*net.UnixConn))
-}
-
-func smallPlan(t testing.TB) *topologies.Plan {
-	t.Helper()
-	plan, err := topologies.Builtin("small")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan
-}
-
-// ask does a request as the server would, and closes what comes back.
-func ask(c *connection, files []int, words ...uint64) reply {
-	r := c.answer(&request{words: putWords(nil, words...)}, &files)
-	closeAll(files)
-	closeAll(r.files)
-	return r
-}
-
-// openMemory opens the device with this process's memory.
-func openMemory(t testing.TB, c *connection) {
-	t.Helper()
-	fd, err := unix.Open("/proc/self/mem", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := ask(c, []int{fd}, opOpen, protocolVersion, 0); r.status != 0 {
-		t.Fatal(r.status)
-	}
-}
-
-// FuzzRequests does requests of any words on two hosts, and then wants everything back.
+// FuzzRequests does requests of any words on two hosts with queue pairs that are connected, drives the engine between them, and then wants everything
+// back. A program's words may be addresses of its memory: 0x1000 and up mean a part that a region has.
 func FuzzRequests(f *testing.F) {
-	plan := smallPlan(f)
+	s, err := scenario.Reading{Live: true}.Parse("", []byte("topology: small\n"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	made, err := live.NewSetup(s, "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	plan := s.Topology
 	rng := rand.New(rand.NewPCG(19, 0))
-	for op := range uint64(opLast + 2) {
+	for op := range uint64(verbs.OpLast + 2) {
 		var b []byte
 		for range 20 {
-			words := []uint64{op, 1 + rng.Uint64N(4), rng.Uint64N(8), rng.Uint64N(3), rng.Uint64N(3), 16, 16, 0, 1}
+			words := []uint64{op, 1 + rng.Uint64N(5), rng.Uint64N(8), rng.Uint64N(3), rng.Uint64N(3), 16, 16, 0, 1, 1, 0x1000, 8 | 1<<32}
 			b = append(b, byte(len(words)))
-			b = putWords(b, words...)
+			for _, w := range words {
+				b = binary.NativeEndian.AppendUint64(b, w)
+			}
 		}
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := testServer(t, nil, plan)
-		hosts := [2]*host{}
-		programs := [2]*connection{}
-		full := ofHost(len(plan.Hosts))
-		for i := range hosts {
-			hosts[i] = &host{id: plan.Hosts[i], quota: quota{left: full}}
-			programs[i] = program(t, s, hosts[i])
-			openMemory(t, programs[i])
-			ask(programs[i], nil, opAllocPD)
-			ask(programs[i], nil, opCreateCQ, 16, 0, 1)
+		plane, err := engine.OpenWasmPlane(plan, made.Fabric().Features)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for n := 0; len(b) > 0; n++ {
+		defer plane.Close()
+		config := made.Engine(1)
+		config.Plane = plane
+		e, err := engine.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Start()
+		server := verbs.NewServer(e, plan, func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64) (engine.FlowConfig, error) {
+			return made.Flow(&scenario.Flow{Source: source, Destination: destination, Pair: pair}, "", salt)
+		})
+		memory := [2][]byte{make([]byte, 1<<14), make([]byte, 1<<14)} // what is around the region must stay
+		var programs [2]*verbs.Connection
+		var numbers [2]uint64
+		const offered, size = 4096, 8192
+		for i := range programs {
+			c := server.Program(t, i)
+			programs[i] = c
+			at := uint64(uintptr(unsafe.Pointer(&memory[i][0]))) + offered
+			c.Ask(nil, verbs.OpAllocPD)                         // 1
+			c.Ask(nil, verbs.OpCreateCQ, 64, 0, 1)              // 2
+			c.Ask(nil, verbs.OpRegMR, 1, at, size, 0x1000, 0xf) // 3
+			_, got := c.Ask(nil, verbs.OpCreateQP, 1, 2, 2, 0, 16, 16, 1, 7)
+			if len(got) != 2 {
+				t.Fatal("there is no queue pair")
+			}
+			numbers[i] = got[1]
+		}
+		for i, c := range programs {
+			for state, mask := range []uint64{0, 1 | 8, 1, 1} {
+				if state > 0 {
+					status, _ := c.Ask(nil, verbs.OpModifyQP, 4, uint64(state), mask, 0xf, 10<<24+uint64(2-i), numbers[1-i], 0, 1024, 4, 1, 0, 4, 1, 1, 1)
+					if status != 0 {
+						t.Fatalf("state %d: %v", state, status)
+					}
+				}
+			}
+		}
+		drive := func(most int) {
+			for range most {
+				at := e.Next()
+				if at == vtime.Never {
+					return
+				}
+				if err := e.Step(at); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for n := 0; len(b) > 0 && n < 64; n++ {
 			length := min(int(b[0])%64*8, len(b)-1) &^ 7
 			words := make([]uint64, length/8)
 			for i := range words {
 				words[i] = binary.NativeEndian.Uint64(b[1+8*i:])
 			}
 			b = b[1+length:]
-			if len(words) > 0 && words[0] >= opCreateSRQ && words[0] <= opPostRecv {
-				continue // they are the engine's: TestHostile has one
+			if len(words) == 0 || words[0] == verbs.OpRegMR { // memory that it has not offered is not to be offered either
+				continue
 			}
-			ask(programs[n%2], nil, words...)
+			programs[n%2].Ask(nil, words...)
+			drive(200)
 		}
+		drive(5000)
 		for i, c := range programs {
-			c.end()
-			if hosts[i].quota.left != full {
-				t.Errorf("host %d has %+v left of %+v", i, hosts[i].quota.left, full)
+			c.End()
+			drive(200)
+			for at, v := range memory[i] {
+				if v != 0 && (at < offered || at >= offered+size) {
+					t.Fatalf("host %d: byte %d of memory that nobody may write is %d", i, at, v)
+				}
 			}
+		}
+		if !server.Clean() {
+			t.Error("something is left")
+		}
+		for _, v := range e.Check() {
+			t.Error(v)
 		}
 	})
 }

@@ -1,0 +1,103 @@
+//go:build linux
+
+package verbs
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// What package verbs_test uses, which may import what brings an engine.
+
+// Connection is a program's.
+type Connection = connection
+
+// Of requests, and of enum ibv_qp_attr_mask.
+const (
+	OpDevices  = opDevices
+	OpOpen     = opOpen
+	OpAllocPD  = opAllocPD
+	OpRegMR    = opRegMR
+	OpCreateCQ = opCreateCQ
+	OpCreateQP = opCreateQP
+	OpModifyQP = opModifyQP
+	OpLast     = opLast
+)
+
+// NewServer is one without sockets, and Program a program of one of its hosts that has opened its device.
+func NewServer(e *engine.Engine, plan *topologies.Plan, flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64) (engine.FlowConfig, error)) *Server {
+	var mutex sync.Mutex
+	s := &Server{
+		Config: Config{
+			Plan: plan, OneWay: func() time.Duration { return 0 }, Flow: flow,
+			Do: func(f func(*engine.Engine) error) error {
+				mutex.Lock()
+				defer mutex.Unlock()
+				return f(e)
+			},
+		},
+		ends: map[netip.Addr]end{}, open: map[*connection]bool{},
+	}
+	s.manager.server, s.manager.listening = s, map[netip.AddrPort]*cmID{}
+	for _, id := range plan.Hosts {
+		s.hosts = append(s.hosts, &host{id: id, quota: quota{left: ofHost(len(plan.Hosts))}})
+		for place, port := range plan.Nodes[id].Ports {
+			s.ends[plan.Address(port)] = end{id, uint8(place)}
+		}
+	}
+	return s
+}
+
+func (s *Server) Program(t testing.TB, host int) *Connection {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := os.NewFile(uintptr(pair[0]), "connection")
+	defer file.Close()
+	conn, err := net.FileConn(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(pair[1])
+	c := newConnection(s, s.hosts[host], conn.(*net.UnixConn))
+	fd, err := unix.Open("/proc/self/mem", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := c.Ask([]int{fd}, opOpen, protocolVersion, 0); status != 0 {
+		t.Fatal(status)
+	}
+	return c
+}
+
+// Ask does a request as the server would, and closes what comes back.
+func (c *Connection) Ask(files []int, words ...uint64) (status unix.Errno, answered []uint64) {
+	r := c.answer(&request{words: putWords(nil, words...)}, &files)
+	closeAll(files)
+	closeAll(r.files)
+	return r.status, r.words
+}
+
+// End is the end of the program.
+func (c *Connection) End() { c.end() }
+
+// Clean says whether all that programs had is given back.
+func (s *Server) Clean() bool {
+	for _, h := range s.hosts {
+		if h.quota.left != ofHost(len(s.hosts)) {
+			return false
+		}
+	}
+	return true
+}
