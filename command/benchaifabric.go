@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -106,6 +107,9 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 	batch.Started = progress.start(batch)
 	results, err := batch.Run(ctx)
 	progress.wait()
+	if f.out == "" && errors.Is(err, context.Canceled) {
+		return &exitError{exitVerdict, errors.New("interrupted: without --out nothing is kept")}
+	}
 	if err != nil {
 		return runError(err)
 	}

@@ -105,10 +105,12 @@ func TestTable(t *testing.T) {
 }
 
 func TestMarking(t *testing.T) {
-	r, _ := report(t, Options{}, "ecn")
-	for _, row := range r.Rows {
-		if row.Verdict != Within {
-			t.Errorf("%s, %s: %s, %s", row.KPI, row.Case, row.Text(), row.Verdict)
+	for seed := range uint64(3) {
+		r, _ := report(t, Options{Seed: 1 + seed}, "ecn")
+		for _, row := range r.Rows {
+			if row.Verdict != Within {
+				t.Errorf("seed %d: %s, %s: %s, %s", 1+seed, row.KPI, row.Case, row.Text(), row.Verdict)
+			}
 		}
 	}
 	// A switch that marks elsewhere than it is said to is found out.

@@ -66,7 +66,7 @@ func markingOf(r *run) (*marking, error) {
 	return m, nil
 }
 
-// markedBelow are the packets marked while the queue was below Kmin.
+// markedBelow are the packets marked while the queue was below Kmin, by more than may come and go between two samples.
 func markedBelow(r, _ *run) (float64, error) {
 	m, err := markingOf(r)
 	if err != nil {
@@ -74,7 +74,7 @@ func markedBelow(r, _ *run) (float64, error) {
 	}
 	sum := 0.0
 	for _, s := range m.samples {
-		if s.high <= m.kmin {
+		if s.high <= m.kmin-m.margin {
 			sum += s.marks
 		}
 	}

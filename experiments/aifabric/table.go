@@ -113,7 +113,7 @@ var tests = []test{
 		values: []value{
 			{kpi: "packets marked below Kmin", of: markedBelow, bound: atMost(0, procedure)},
 			{kpi: "packets marked above Kmax", of: markedAbove, unit: "%", bound: atLeast(100, procedure)},
-			{kpi: "marks between, off RED's ramp", of: offRamp, unit: "sigma", bound: atMost(3, own)},
+			{kpi: "marks between, off RED's ramp", of: offRamp, unit: "sigma", bound: atMost(4, own)},
 			{kpi: "upper threshold off Kmax", of: offKmax, unit: "%", bound: atMost(2, own)},
 		},
 	},
