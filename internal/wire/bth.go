@@ -78,13 +78,13 @@ func (o Opcode) HasTimestamp() bool { return o&opService == opTimestamp && o < o
 
 // Operation is the opcode without telemetry, timestamp or demand.
 func (o Opcode) Operation() Opcode {
+	if o < opINT {
+		return o
+	}
 	if o.HasDemand() {
 		return o & opDemandOperand
 	}
-	if o.HasINT() || o.HasTimestamp() {
-		return o & opOperation
-	}
-	return o
+	return o & opOperation
 }
 
 // HasRETH says whether data packets of the opcode carry a RETH: WRITE first and only.
@@ -114,6 +114,8 @@ func (o Opcode) extensions() int {
 // added is how many bytes of headers a packet of the opcode has that one of its operation has not.
 func (o Opcode) added() int {
 	switch {
+	case o < opINT:
+		return 0
 	case o.HasINT():
 		return INTLen
 	case o.HasTimestamp():
