@@ -71,6 +71,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.timeouts()
 	w.telemetry()
 	w.controllers()
+	w.grants()
 	w.weights()
 	w.qps()
 	w.balancing()
@@ -736,6 +737,23 @@ func (w *warner) qps() {
 			unit = strings.Replace(unit, "s of ", " of ", 1)
 		}
 		w.warn("flows %s have %d QPs, and the longest is %v, %s: %d of the QPs carry nothing; qps %d is enough", k.tag, k.of.Count, longest[k], unit, k.of.Count-used, used)
+	}
+}
+
+// grants warns of a rate to begin with where receivers' grants are all that a flow goes by.
+func (w *warner) grants() {
+	for i := range w.s.Flows {
+		f := &w.s.Flows[i]
+		spec := w.spec
+		if own := f.own().CC; own != "" {
+			var err error
+			if spec, err = w.s.lookup(own); err != nil {
+				continue // Check says so
+			}
+		}
+		if spec.Needs.Grants && f.Extra().StartRate > 0 {
+			w.warn("start_rate has no effect under %s, whose flows send what their receivers grant: leave it out, or set cc.%s.initial_credit", spec.Name, spec.Name)
+		}
 	}
 }
 

@@ -169,3 +169,16 @@ func TestCapIsTheLongestPath(t *testing.T) {
 		t.Errorf("a cap of %v, want %d packets", got, want)
 	}
 }
+
+// A flow that sends what it is granted has no rate to begin with.
+func TestWarningsOfGrants(t *testing.T) {
+	for name, want := range map[string]string{
+		"dcqcn": "",
+		"rccc":  "start_rate has no effect under rccc, whose flows send what their receivers grant: leave it out, or set cc.rccc.initial_credit",
+	} {
+		s := mustLoad(t, "incast", "flows.incast.start_rate=10Gbps", "controllers=["+name+"]")
+		if got := strings.Join(Warnings(s, s.Controllers), "\n"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -59,6 +59,14 @@ func (spec *Spec) check() error {
 	case spec.Departure == "":
 		return fmt.Errorf("%s does not say what a change of the rate does to a departure that is already timed: set its Departure", spec.Name)
 	}
+	if n := spec.Needs; n.Grants {
+		switch {
+		case n.INT || n.Timestamps:
+			return fmt.Errorf("%s needs grants, and telemetry or timestamps: a data packet carries one of the three", spec.Name)
+		case !spec.HasWindow:
+			return fmt.Errorf("%s needs grants, which limit what is in flight: set its HasWindow", spec.Name)
+		}
+	}
 	seen := map[string]bool{}
 	for i := range spec.Parameters {
 		p := &spec.Parameters[i]

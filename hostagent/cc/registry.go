@@ -78,7 +78,7 @@ type SwitchNeeds struct {
 	// Timestamps has data packets carry the time at which they left, and ACKs carry it back: the sender's RTTs are from that.
 	Timestamps bool `json:"timestamps"`
 	// Grants has senders tell receivers what they still have to send, and send no more than receivers grant (RCCC). Its controllers are
-	// ByGrants.
+	// ByGrants, and need neither INT nor Timestamps.
 	Grants bool `json:"grants"`
 
 	CNM bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)

@@ -45,6 +45,8 @@ func TestRegister(t *testing.T) {
 		"there is a congestion control aimd already": func(*Spec) {},
 		`"DCQCN" is no name`:                         func(s *Spec) { s.Name = "DCQCN" },
 		`"all" is no name`:                           func(s *Spec) { s.Name = "all" },
+		"carries one of the three":                   func(s *Spec) { s.Needs = SwitchNeeds{Grants: true, INT: true} },
+		"set its HasWindow":                          func(s *Spec) { s.Needs, s.HasWindow = SwitchNeeds{Grants: true}, false },
 		`"../up" is no name`:                         func(s *Spec) { s.Name = "../up" },
 		"make it by cc.Define":                       func(s *Spec) { s.New = nil },
 		"no Summary or no Source":                    func(s *Spec) { s.Source = "" },
