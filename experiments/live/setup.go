@@ -79,6 +79,7 @@ func (l *Setup) features() engine.Features {
 func (l *Setup) Engine(seed uint64) engine.Config {
 	hosts := l.spec.Needs
 	hosts.ACK = true // some flow's control may work by ACKs
+	hosts.Grants = carriesDemands(hosts)
 	return engine.Config{
 		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: scenario.HostSettings(l.Scenario, hosts),
 		Features: l.features(), Seed: seed,
@@ -110,8 +111,11 @@ func (l *Setup) Controllers() []string {
 // suits says whether a controller can work on switches that are as another needs them.
 func suits(needs, are cc.SwitchNeeds) bool {
 	return (!needs.ECN || are.ECN) && needs.ECNStep == are.ECNStep && (!needs.CNM || are.CNM) && (!needs.INT || are.INT) &&
-		needs.TCD == are.TCD && needs.PCN == are.PCN
+		needs.TCD == are.TCD && needs.PCN == are.PCN && (!needs.Grants || carriesDemands(are))
 }
+
+// carriesDemands says whether data packets have room for a demand: they carry neither telemetry nor a timestamp.
+func carriesDemands(n cc.SwitchNeeds) bool { return !n.INT && !n.Timestamps }
 
 // Flow is the engine's configuration of a flow. controller is empty for the fabric's.
 func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.FlowConfig, error) {
@@ -129,6 +133,9 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 			return engine.FlowConfig{}, err
 		}
 		if spec = named; spec.Name != l.spec.Name && !slices.Contains(l.Controllers(), spec.Name) {
+			if spec.Needs.Grants && !carriesDemands(l.spec.Needs) {
+				return engine.FlowConfig{}, fmt.Errorf("%s has data packets carry a demand, and those of this fabric carry what %s needs: bring it up with --cc %s", spec.Name, l.spec.Name, spec.Name)
+			}
 			return engine.FlowConfig{}, fmt.Errorf("%s needs other switches (%v) than this fabric's (%v): bring it up with --cc %s",
 				spec.Name, spec.Needs, l.spec.Needs, spec.Name)
 		}
