@@ -40,6 +40,7 @@ type upFlags struct {
 	detach     bool
 	plane      string
 	privileged bool
+	nat        bool
 	metrics    string
 	events     string
 	web        string
@@ -80,6 +81,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.plane, "plane", engine.PlaneKernel, "where the switches' pipelines run: kernel (eBPF), or wasm, in this process, for a lower slow-down")
 	flags.BoolVar(&f.detach, "detach", false, "leave the fabric in the background")
 	flags.BoolVar(&f.privileged, "privileged", false, "leave programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
+	flags.BoolVar(&f.nat, "nat", false, "have all hosts reach the machine's network, by their interface eth0")
 	flags.StringVar(&f.metrics, "metrics", "", "serve Prometheus' metrics at a TCP `address`; without one at "+live.DefaultMetrics)
 	flags.Lookup("metrics").NoOptDefVal = live.DefaultMetrics
 	flags.StringVar(&f.events, "events", "", "write what happens to a `file`, a line of JSON each")
@@ -123,6 +125,9 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	scenario, err := reread(nil)
 	if err != nil {
 		return err
+	}
+	if f.nat {
+		scenario.Topology = scenario.Topology.WithNAT()
 	}
 	made, err := live.NewSetup(scenario, f.controller)
 	if err == nil {

@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"orchestrator/provenance":    {"topologies", "hostagent", "orchestrator/engine"},
 	"orchestrator/kernel":        {"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm/reference", "hostagent", "switchagent", "orchestrator/engine"},
 	"orchestrator/kernel/doctor": {"topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
+	"orchestrator/outside":       {"topologies", "orchestrator/kernel"},
 	"orchestrator/live":          {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 
 	"orchestrator/verbs": {"topologies", "hostagent", "orchestrator/engine", "orchestrator/kernel"},
@@ -92,7 +93,7 @@ var mayImport = map[string][]string{
 	},
 	"experiments/bench": {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 	"experiments/live": {
-		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/live", "orchestrator/verbs",
+		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/live", "orchestrator/outside", "orchestrator/verbs",
 	},
 	"experiments/lab": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/report", "experiments/runner", "experiments/suite", "hostagent", "orchestrator/engine",

@@ -28,6 +28,24 @@ type Programs struct {
 	nat *yamlspec.Value // nil: the file says nothing of NAT
 }
 
+// OutsideGateway is the address by which hosts reach the machine's network, and at which there is the machine's name server. It is one of those
+// for tests of devices (RFC 2544, section C.2.2), which no network routes.
+var OutsideGateway = netip.MustParseAddr("198.19.255.254")
+
+// WithNAT is the plan with all hosts reaching the machine's network.
+func (p *Plan) WithNAT() *Plan {
+	q := *p
+	q.Nodes = slices.Clone(p.Nodes)
+	for _, id := range q.Hosts {
+		n := &q.Nodes[id]
+		n.Programs = n.Programs.with(&Programs{})
+		own := *n.Programs
+		own.NAT = true
+		n.Programs = &own
+	}
+	return &q
+}
+
 // Text is a text in a file, and where it stands.
 type Text struct {
 	Text string

@@ -15,9 +15,11 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/pidns"
+	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/orchestrator/live"
+	"github.com/pausenet/pausenet/orchestrator/outside"
 	"github.com/pausenet/pausenet/orchestrator/verbs"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -65,6 +67,7 @@ type Fabric struct {
 	programs *pidns.Namespace
 	nodes    *kernel.Nodes
 	verbs    *verbs.Server
+	outside  *outside.Outside // what leads to the machine's network
 	watch    *watcher
 	begun    bool                                      // the scenario: on the engine's goroutine
 	stopped  map[topologies.NodeID][]topologies.PortID // switches, and which links they took down: on the engine's goroutine
@@ -137,6 +140,17 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	if err := f.nodes.Prepare(); err != nil {
 		return f, errors.Join(err, f.nodes.Close())
 	}
+	if f.outside, err = outside.Open(outside.Config{Plan: plan, Namespace: plane.Fabric().Namespace}); err != nil {
+		if problems := yamlspec.Problems(nil); !errors.As(err, &problems) { // it is no port of the user's choice
+			err = &runner.EnvironmentError{Err: err}
+		}
+		return f, errors.Join(err, f.nodes.Close())
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.outside.Close())
+		}
+	}()
 	if err := f.serveVerbs(); err != nil {
 		return f, &runner.EnvironmentError{Err: err}
 	}
@@ -247,6 +261,7 @@ func (f *Fabric) Close() (Verdict, error) {
 		}
 	}
 	f.programs.End()
+	err = errors.Join(err, f.outside.Close())
 	f.verbs.Close()
 	err = errors.Join(err, f.nodes.Close())
 	if cerr := f.plane.Close(); cerr != nil {

@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -42,6 +43,30 @@ func newNamespace() (netns.NsHandle, error) {
 		return netns.None(), fmt.Errorf("disable IPv6: %w", err)
 	}
 	return ns, nil
+}
+
+// NewNamespace makes an anonymous network namespace, prepared by a thread in it. It lives as long as something refers to it.
+func NewNamespace(prepare func() error) (ns netns.NsHandle, err error) {
+	err = onOwnThread(func() error {
+		if ns, err = newNamespace(); err != nil {
+			return err
+		}
+		if err := prepare(); err != nil {
+			return errors.Join(err, ns.Close())
+		}
+		return nil
+	})
+	return ns, err
+}
+
+// In calls f on a thread in a network namespace, given as a file descriptor.
+func In(namespace int, f func() error) error {
+	return onOwnThread(func() error {
+		if err := unix.Setns(namespace, unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		return f()
+	})
 }
 
 // writeExisting writes to a file of procfs; one that does not exist (no IPv6 in this kernel) is fine.

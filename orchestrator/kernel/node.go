@@ -89,9 +89,6 @@ func (n *Nodes) Prepare() error {
 		if node.Programs == nil {
 			continue
 		}
-		if node.Programs.NAT || len(node.Programs.Ports) > 0 {
-			return fmt.Errorf("%s: nat and ports are not there yet", node.Name)
-		}
 		if _, err := n.Place(node.ID); err != nil {
 			return err
 		}
@@ -212,6 +209,9 @@ func layoutOf(plan *topologies.Plan, node *topologies.Node) (*nodefs.Layout, err
 	p := node.Programs
 	if p == nil {
 		return l, nil
+	}
+	if p.NAT {
+		l.Files[1].Text = fmt.Sprintf("nameserver %v\n", topologies.OutsideGateway)
 	}
 	if p.Image != nil {
 		path, err := filepath.Abs(p.Image.Text)

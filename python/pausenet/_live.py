@@ -289,6 +289,7 @@ def up(
     set: Optional[Settings] = None,
     seed: Optional[int] = None,
     privileged: bool = False,
+    nat: bool = False,
     check: bool = False,
 ) -> Net:
     """Bring a live fabric up, whose clock follows the wall clock, slowed down, and whose hosts run any program. Needs root and Linux.
@@ -304,7 +305,7 @@ def up(
     folder = tempfile.TemporaryDirectory(prefix="pausenet-")
     errors = Path(folder.name) / "errors"
     words = ["up", *_command.arguments({
-        "name": called, "slowdown": slowdown, "cc": cc, "seed": seed, "privileged": privileged, "events": Path(folder.name) / "events",
+        "name": called, "slowdown": slowdown, "cc": cc, "seed": seed, "privileged": privileged, "nat": nat, "events": Path(folder.name) / "events",
     }), *_sets(set), *(["--", str(what)] if what is not None else [])]
     command = [_command.binary(), *words]
     # The fabric lasts as long as somebody can write to its standard input: it ends with this process, however that ends. Ctrl-C is not for it.

@@ -1,0 +1,247 @@
+//go:build linux
+
+package live
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// echoTCP answers each line with itself, once, behind who sent it.
+func echoTCP(t *testing.T, l net.Listener) {
+	t.Helper()
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			line, _ := bufio.NewReader(conn).ReadString('\n')
+			fmt.Fprintf(conn, "echo %s", line)
+			conn.Close()
+		}
+	}()
+}
+
+func echoUDP(t *testing.T, l net.PacketConn) {
+	t.Helper()
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		buffer := make([]byte, 2048)
+		for {
+			n, from, err := l.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			_, _ = l.WriteTo(append([]byte("echo "), buffer[:n]...), from)
+		}
+	}()
+}
+
+// socketOn is a socket on a host, bound to an address or a device.
+func socketOn(t *testing.T, f *Fabric, host string, kind int, device string, bind *unix.SockaddrInet4) *os.File {
+	t.Helper()
+	h, err := f.Host(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(h.ID), unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := os.NewFile(uintptr(fd), host)
+	t.Cleanup(func() { file.Close() })
+	if device != "" {
+		if err := unix.SetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE, device); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bind != nil {
+		if err := unix.Bind(fd, bind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file
+}
+
+// said is what comes back of a line by a connection; "" if it is reset, or refused.
+func said(t *testing.T, conn net.Conn, line string) string {
+	t.Helper()
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(timeout))
+	_, err := io.WriteString(conn, line)
+	buffer := make([]byte, 2048)
+	n := 0
+	if err == nil {
+		n, err = conn.Read(buffer)
+	}
+	if err != nil && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, unix.EPIPE) && !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	return string(buffer[:n])
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// TestPorts: ports of the machine lead to servers on hosts, and are free again after.
+func TestPorts(t *testing.T) {
+	port := freePort(t)
+	text := fmt.Sprintf("topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h1, ports: [\"%d:80\", \"%d:53/udp\"]}\n", port, port)
+	f, err := bringUpFile(t, Options{}, filepath.Join(t.TempDir(), "lab.yaml"), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	dial := func(network string) net.Conn {
+		conn, err := net.Dial(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	if got := said(t, dial("tcp"), "nobody\n"); got != "" {
+		t.Errorf("nobody listens, and says %q", got)
+	}
+	server := socketOn(t, f, "h1", unix.SOCK_STREAM, "", &unix.SockaddrInet4{Port: 80})
+	if err := unix.Listen(int(server.Fd()), 16); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.FileListener(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoTCP(t, l)
+	p, err := net.FilePacketConn(socketOn(t, f, "h1", unix.SOCK_DGRAM, "", &unix.SockaddrInet4{Port: 53}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoUDP(t, p)
+	for range 3 {
+		if got := said(t, dial("tcp"), "hello\n"); got != "echo hello\n" {
+			t.Errorf("by TCP %q", got)
+		}
+		if got := said(t, dial("udp"), "hello"); got != "echo hello" {
+			t.Errorf("by UDP %q", got)
+		}
+	}
+	again, err := bringUpFile(t, Options{}, "lab.yaml", text)
+	if err == nil {
+		t.Error("a port of the machine is two fabrics'")
+		down(t, again)
+	} else if !strings.Contains(err.Error(), "lab.yaml:4:26: h1: listen tcp 127.0.0.1:") || !strings.Contains(err.Error(), "address already in use") {
+		t.Error(err)
+	}
+	down(t, f)
+	taken, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken.Close()
+}
+
+// machineAddress is one of the machine's that is not its loopback's.
+func machineAddress(t *testing.T) netip.Addr {
+	t.Helper()
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addresses {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() && !p.Addr().IsLoopback() {
+			return p.Addr()
+		}
+	}
+	t.Skip("this test needs a network")
+	return netip.Addr{}
+}
+
+// TestNAT: hosts reach the machine's network by TCP and UDP, if the topology says so, and nothing else of the machine; others do not.
+func TestNAT(t *testing.T) {
+	machine := machineAddress(t)
+	before, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := bringUpFile(t, Options{}, "lab.yaml", "topology:\n  star: {hosts: 3}\n  defaults: {nat: true}\n  change_nodes: [{name: h2, nat: false}]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer down(t, f)
+	l, err := net.Listen("tcp", netip.AddrPortFrom(machine, 0).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoTCP(t, l)
+	port := l.Addr().(*net.TCPAddr).Port
+	p, err := net.ListenPacket("udp", netip.AddrPortFrom(machine, uint16(port)).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoUDP(t, p)
+	from := func(host string, kind int, to netip.Addr) net.Conn {
+		t.Helper()
+		file := socketOn(t, f, host, kind, "eth0", nil) // the fabric's own addresses may be the machine's, too
+		if err := unix.Connect(int(file.Fd()), &unix.SockaddrInet4{Addr: to.As4(), Port: port}); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.FileConn(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	for _, host := range []string{"h0", "h1", "h0"} {
+		if got := said(t, from(host, unix.SOCK_STREAM, machine), "hello\n"); got != "echo hello\n" {
+			t.Errorf("%s by TCP: %q", host, got)
+		}
+		conn := from(host, unix.SOCK_DGRAM, machine)
+		for range 3 { // the first is not connected at the gate
+			_ = conn.SetDeadline(time.Now().Add(timeout))
+			buffer := make([]byte, 64)
+			if _, err := conn.Write([]byte("hello")); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := conn.Read(buffer); err != nil || string(buffer[:n]) != "echo hello" {
+				t.Errorf("%s by UDP: %q, %v", host, buffer[:n], err)
+			}
+		}
+		conn.Close()
+	}
+	// The gate's own address is the name server's, and leads to no other port of the machine.
+	if got := said(t, from("h0", unix.SOCK_STREAM, topologies.OutsideGateway), "hello\n"); got != "" {
+		t.Errorf("the gate says %q", got)
+	}
+	if got := on(t, f, "h0", "cat", "/etc/resolv.conf"); got != "nameserver 198.19.255.254\n" {
+		t.Errorf("%q", got)
+	}
+	if got := on(t, f, "h2", "ls", "/sys/class/net"); got != "h2-eth1\nlo\n" {
+		t.Errorf("h2 has %s", got)
+	}
+	on(t, f, "h0", "ping", "-c", "1", "-W", "180", "h1") // over the fabric
+	if now, err := net.Interfaces(); err != nil || len(now) != len(before) {
+		t.Errorf("the machine has %v, %v; before %v", now, err, before)
+	}
+}

@@ -1,0 +1,132 @@
+//go:build linux
+
+package outside
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// forward has a port of the machine lead to one of a host.
+func (o *Outside) forward(f *topologies.Forward, host *topologies.Node, namespace int) error {
+	to := netip.AddrPortFrom(host.Addr, f.Port)
+	if f.Protocol == "udp" {
+		l, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(f.Machine))
+		if err != nil {
+			return err
+		}
+		o.exchange(l, func() (net.Conn, error) { return dialIn(namespace, unix.SOCK_DGRAM, to) })
+		return nil
+	}
+	l, err := net.Listen("tcp", f.Machine.String())
+	if err != nil {
+		return err
+	}
+	o.pass(l, func(netip.AddrPort) (net.Conn, error) { return dialIn(namespace, unix.SOCK_STREAM, to) })
+	return nil
+}
+
+// dialIn connects to an address of IPv4 from a network namespace.
+func dialIn(namespace, kind int, to netip.AddrPort) (net.Conn, error) {
+	fd, err := kernel.SocketIn(namespace, unix.AF_INET, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), to.String())
+	defer file.Close()
+	if err := connect(file, to); err != nil {
+		return nil, err
+	}
+	return net.FileConn(file)
+}
+
+// connect connects a socket that does not block.
+func connect(file *os.File, to netip.AddrPort) error {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	_ = file.SetDeadline(time.Now().Add(dialTimeout))
+	begun := false
+	var failed error
+	err = raw.Write(func(fd uintptr) (done bool) {
+		if !begun {
+			begun = true
+			failed = unix.Connect(int(fd), &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())})
+			return failed != unix.EINPROGRESS
+		}
+		number, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
+		switch {
+		case err != nil:
+			failed = err
+		case number != 0:
+			failed = unix.Errno(number)
+		default:
+			if _, err := unix.Getpeername(int(fd)); errors.Is(err, unix.ENOTCONN) {
+				return false // woken too early
+			}
+			failed = nil
+		}
+		return true
+	})
+	return errors.Join(err, failed)
+}
+
+// exchange passes datagrams on: those of each sender by a connection of their own, and what comes back to the sender.
+func (o *Outside) exchange(l *net.UDPConn, dial func() (net.Conn, error)) {
+	o.keep(l)
+	o.work.Go(func() {
+		senders := map[netip.AddrPort]net.Conn{}
+		ended := make(chan netip.AddrPort, mostSessions)
+		buffer := make([]byte, largestDatagram)
+		for {
+			n, from, err := l.ReadFromUDPAddrPort(buffer)
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			for waiting := true; waiting; {
+				select {
+				case gone := <-ended:
+					delete(senders, gone)
+				default:
+					waiting = false
+				}
+			}
+			if err != nil {
+				continue
+			}
+			conn := senders[from]
+			if conn == nil {
+				select {
+				case o.sessions <- struct{}{}:
+				default:
+					continue // as a full queue has it
+				}
+				if conn, err = dial(); err != nil {
+					<-o.sessions
+					continue
+				}
+				senders[from] = conn
+				o.keep(conn)
+				o.work.Go(func() {
+					o.answers(conn, func(datagram []byte) error {
+						_, err := l.WriteToUDPAddrPort(datagram, from)
+						return err
+					})
+					o.drop(conn)
+					<-o.sessions
+					ended <- from
+				})
+			}
+			_, _ = conn.Write(buffer[:n]) // or it is lost
+		}
+	})
+}

@@ -1,0 +1,370 @@
+//go:build linux
+
+package outside
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Addresses of the hosts' interface that leads out, and of the gate behind it. They are those for tests of devices (RFC 2544, section C.2.2),
+// which no network routes.
+var (
+	firstInside = netip.MustParseAddr("198.18.0.1")
+	inside      = netip.MustParsePrefix("198.18.0.0/15")
+)
+
+// Interface is what it is called on hosts.
+const Interface = "eth0"
+
+// gate is a network namespace between hosts and the machine: all addresses are its own, and one socket takes the connections to all ports.
+type gate struct {
+	namespace netns.NsHandle
+	closers   []io.Closer
+}
+
+func (g *gate) close() error {
+	if g == nil {
+		return nil
+	}
+	var errs []error
+	for _, c := range g.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(append(errs, g.namespace.Close())...)
+}
+
+// openGate has hosts reach the machine's network.
+func (o *Outside) openGate(hosts []*topologies.Node, namespace func(topologies.NodeID) int) error {
+	ns, err := kernel.NewNamespace(prepareGate)
+	if err != nil {
+		return fmt.Errorf("make the gate to the machine's network: %w", err)
+	}
+	o.gate = &gate{namespace: ns}
+	for i, h := range hosts {
+		if err := kernel.In(namespace(h.ID), func() error { return leadOut(ns, i) }); err != nil {
+			return fmt.Errorf("give %s an interface to the machine's network: %w", h.Name, err)
+		}
+		if err := kernel.In(int(ns), func() error { return leadIn(i) }); err != nil {
+			return fmt.Errorf("have %s be reached from the machine's network: %w", h.Name, err)
+		}
+	}
+	connections, err := gateSocket(int(ns), unix.SOCK_STREAM)
+	if err != nil {
+		return err
+	}
+	o.gate.closers = append(o.gate.closers, connections)
+	if err := unix.Listen(int(connections.Fd()), unix.SOMAXCONN); err != nil {
+		return err
+	}
+	datagrams, err := gateSocket(int(ns), unix.SOCK_DGRAM)
+	if err != nil {
+		return err
+	}
+	o.gate.closers = append(o.gate.closers, datagrams)
+	if err := o.gate.takeAll(connections, datagrams); err != nil {
+		return fmt.Errorf("take the connections to all ports (sk_lookup, Linux 5.9): %w", err)
+	}
+	l, err := net.FileListener(connections)
+	if err != nil {
+		return err
+	}
+	o.pass(l, func(to netip.AddrPort) (net.Conn, error) { return dialOut("tcp", to) })
+	packets, err := net.FilePacketConn(datagrams)
+	if err != nil {
+		return err
+	}
+	o.relay(packets.(*net.UDPConn), int(ns))
+	return nil
+}
+
+// prepareGate makes the namespace, in which the thread is, one whose own all addresses are, but for those of hosts.
+func prepareGate() error {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return err
+	}
+	if err := netlink.LinkSetUp(lo); err != nil {
+		return err
+	}
+	if err := netlink.AddrAdd(lo, &netlink.Addr{IPNet: single(topologies.OutsideGateway)}); err != nil {
+		return err
+	}
+	// A ping would be answered for everybody.
+	if err := os.WriteFile("/proc/sys/net/ipv4/icmp_echo_ignore_all", []byte("1"), 0); err != nil {
+		return err
+	}
+	return netlink.RouteAdd(&netlink.Route{
+		LinkIndex: lo.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}, Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST, Table: unix.RT_TABLE_MAIN,
+	})
+}
+
+func single(a netip.Addr) *net.IPNet { return &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(32, 32)} }
+
+// insideAddress is that of the n-th host.
+func insideAddress(n int) netip.Addr {
+	first := firstInside.As4()
+	var a [4]byte
+	binary.BigEndian.PutUint32(a[:], binary.BigEndian.Uint32(first[:])+uint32(n))
+	return netip.AddrFrom4(a)
+}
+
+// leadOut gives the n-th host, in whose namespace the thread is, its interface.
+func leadOut(gate netns.NsHandle, n int) error {
+	attributes := netlink.NewLinkAttrs()
+	attributes.Name = Interface
+	err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attributes, PeerName: peerName(n), PeerNamespace: netlink.NsFd(gate)})
+	if err != nil {
+		return err
+	}
+	own, err := netlink.LinkByName(Interface)
+	if err != nil {
+		return err
+	}
+	if err := netlink.AddrAdd(own, &netlink.Addr{IPNet: single(insideAddress(n))}); err != nil {
+		return err
+	}
+	if err := netlink.LinkSetUp(own); err != nil {
+		return err
+	}
+	return netlink.RouteAdd(&netlink.Route{
+		LinkIndex: own.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}, Gw: topologies.OutsideGateway.AsSlice(), Src: insideAddress(n).AsSlice(),
+		Flags: int(netlink.FLAG_ONLINK),
+	})
+}
+
+func peerName(n int) string { return fmt.Sprintf("host%d", n) }
+
+// leadIn has the gate, in whose namespace the thread is, reach the n-th host.
+func leadIn(n int) error {
+	peer, err := netlink.LinkByName(peerName(n))
+	if err != nil {
+		return err
+	}
+	if err := netlink.LinkSetUp(peer); err != nil {
+		return err
+	}
+	return netlink.RouteAdd(&netlink.Route{LinkIndex: peer.Attrs().Index, Dst: single(insideAddress(n)), Scope: netlink.SCOPE_LINK, Src: topologies.OutsideGateway.AsSlice()})
+}
+
+// gateSocket is a socket of the gate's that may have any address.
+func gateSocket(namespace, kind int) (*os.File, error) {
+	fd, err := kernel.SocketIn(namespace, unix.AF_INET, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), "gate")
+	for _, err := range []error{
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_TRANSPARENT, 1),
+		unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVORIGDSTADDR, 1), unix.Bind(fd, &unix.SockaddrInet4{Port: gatePort}),
+	} {
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+	}
+	return file, nil
+}
+
+// gatePort is some port: takeAll gives the sockets what is for all others, too.
+const gatePort = 1
+
+// takeAll has two sockets take what comes to any port and is nobody's.
+func (g *gate) takeAll(connections, datagrams *os.File) error {
+	sockets, err := ebpf.NewMap(&ebpf.MapSpec{Name: "gate", Type: ebpf.SockMap, KeySize: 4, ValueSize: 8, MaxEntries: 2})
+	if err != nil {
+		return err
+	}
+	defer sockets.Close()
+	for key, file := range []*os.File{connections, datagrams} {
+		if err := sockets.Put(uint32(key), uint64(file.Fd())); err != nil {
+			return err
+		}
+	}
+	const protocolAt = 12 // of struct bpf_sk_lookup (linux/bpf.h)
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "gate", Type: ebpf.SkLookup, AttachType: ebpf.AttachSkLookup, License: "Dual BSD/GPL",
+		Instructions: asm.Instructions{
+			asm.Mov.Reg(asm.R6, asm.R1),
+			asm.Mov.Imm(asm.R7, 0),
+			asm.LoadMem(asm.R2, asm.R6, protocolAt, asm.Word),
+			asm.JEq.Imm(asm.R2, unix.IPPROTO_TCP, "key"),
+			asm.Mov.Imm(asm.R7, 1),
+			asm.StoreMem(asm.RFP, -4, asm.R7, asm.Word).WithSymbol("key"),
+			asm.Mov.Reg(asm.R2, asm.RFP),
+			asm.Add.Imm(asm.R2, -4),
+			asm.LoadMapPtr(asm.R1, sockets.FD()),
+			asm.FnMapLookupElem.Call(),
+			asm.JEq.Imm(asm.R0, 0, "pass"),
+			asm.Mov.Reg(asm.R7, asm.R0),
+			asm.Mov.Reg(asm.R1, asm.R6),
+			asm.Mov.Reg(asm.R2, asm.R7),
+			asm.Mov.Imm(asm.R3, 0),
+			asm.FnSkAssign.Call(),
+			asm.Mov.Reg(asm.R1, asm.R7),
+			asm.FnSkRelease.Call(),
+			asm.Mov.Imm(asm.R0, 1).WithSymbol("pass"), // SK_PASS
+			asm.Return(),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	l, err := link.AttachNetNs(int(g.namespace), program)
+	if err != nil {
+		return err
+	}
+	g.closers = append([]io.Closer{l}, g.closers...)
+	return nil
+}
+
+// errNowhere says that hosts do not reach an address.
+var errNowhere = errors.New("not an address of the machine's network")
+
+// dialOut connects to what a host means by an address: the gate's own is the machine's name server.
+func dialOut(network string, to netip.AddrPort) (net.Conn, error) {
+	a := to.Addr().Unmap()
+	switch {
+	case a == topologies.OutsideGateway && to.Port() == 53:
+		to = nameServer()
+	case inside.Contains(a), a.IsLoopback(), a.IsUnspecified(), a.IsMulticast(), a == netip.MustParseAddr("255.255.255.255"):
+		return nil, errNowhere
+	}
+	return net.DialTimeout(network, to.String(), dialTimeout)
+}
+
+// nameServer is the machine's first; resolv.conf(5) has the machine itself where there is none.
+func nameServer() netip.AddrPort {
+	text, _ := os.ReadFile("/etc/resolv.conf")
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[0] != "nameserver" {
+			continue
+		}
+		if a, err := netip.ParseAddr(words[1]); err == nil {
+			return netip.AddrPortFrom(a, 53)
+		}
+	}
+	return netip.MustParseAddrPort("127.0.0.1:53")
+}
+
+// relay passes datagrams from hosts on, and what comes back.
+func (o *Outside) relay(l *net.UDPConn, namespace int) {
+	type pair struct{ from, to netip.AddrPort }
+	o.keep(l)
+	o.work.Go(func() {
+		sessions := map[pair]net.Conn{}
+		ended := make(chan pair, mostSessions)
+		buffer, control := make([]byte, largestDatagram), make([]byte, 256)
+		for {
+			n, nc, _, from, err := l.ReadMsgUDPAddrPort(buffer, control)
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			for waiting := true; waiting; {
+				select {
+				case gone := <-ended:
+					delete(sessions, gone)
+				default:
+					waiting = false
+				}
+			}
+			to, ok := destination(control[:nc])
+			if err != nil || !ok {
+				continue
+			}
+			p := pair{netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), to}
+			conn := sessions[p]
+			if conn == nil {
+				select {
+				case o.sessions <- struct{}{}:
+				default:
+					continue
+				}
+				back, err := dialBack(namespace, p.to, p.from)
+				if err == nil {
+					if conn, err = dialOut("udp", p.to); err != nil {
+						back.Close()
+					}
+				}
+				if err != nil {
+					<-o.sessions
+					continue
+				}
+				sessions[p] = conn
+				o.keep(conn)
+				o.keep(back)
+				// What the host sends from now on comes by back, which is connected.
+				o.work.Go(func() {
+					o.answers(back, func(datagram []byte) error { _, _ = conn.Write(datagram); return nil })
+					o.drop(back)
+				})
+				o.work.Go(func() {
+					o.answers(conn, func(datagram []byte) error {
+						_ = back.SetReadDeadline(time.Now().Add(idleTimeout))
+						_, err := back.Write(datagram)
+						return err
+					})
+					o.drop(conn)
+					o.drop(back)
+					<-o.sessions
+					ended <- p
+				})
+			}
+			_, _ = conn.Write(buffer[:n])
+		}
+	})
+}
+
+// destination is where a datagram was sent to (IP_ORIGDSTADDR, ip(7)).
+func destination(control []byte) (to netip.AddrPort, ok bool) {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return to, false
+	}
+	for i := range messages {
+		m := &messages[i]
+		if m.Header.Level == unix.SOL_IP && m.Header.Type == unix.IP_ORIGDSTADDR && len(m.Data) >= 8 {
+			return netip.AddrPortFrom(netip.AddrFrom4([4]byte(m.Data[4:8])), binary.BigEndian.Uint16(m.Data[2:])), true
+		}
+	}
+	return to, false
+}
+
+// dialBack is a socket that sends to a host as if it were somebody else's.
+func dialBack(namespace int, as, to netip.AddrPort) (net.Conn, error) {
+	fd, err := kernel.SocketIn(namespace, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), "back")
+	defer file.Close()
+	for _, err := range []error{
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_TRANSPARENT, 1),
+		unix.Bind(fd, &unix.SockaddrInet4{Addr: as.Addr().As4(), Port: int(as.Port())}),
+		unix.Connect(fd, &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())}),
+	} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return net.FileConn(file)
+}
