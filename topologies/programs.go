@@ -16,7 +16,7 @@ import (
 // Programs are what programs on a node find in a live fabric, beside their network, and what of the machine's they reach. A run has no
 // programs. The zero value is a node that has the machine's files and reaches nothing.
 type Programs struct {
-	// Image has the node's files: a root folder, or a container image's archive. Programs' changes are the node's own. Without: the machine's.
+	// Image is a root folder with the node's files. Programs' changes are the node's own. Without: the machine's.
 	Image *Text `json:"image,omitempty"`
 	// Mounts are laid over the node's files, parents before what is in them.
 	Mounts []Mount   `json:"mounts,omitempty"`

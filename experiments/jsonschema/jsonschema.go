@@ -167,7 +167,7 @@ func topologyFile() node {
 // programs are the keys of what programs on nodes find.
 func programs(single bool, n node) node {
 	maps.Copy(n, node{
-		"image":   text("a root folder, or a container image's archive, in the place of the machine's files"),
+		"image":   text("a root folder in the place of the machine's files, such as an unpacked container image"),
 		"binds":   with("SOURCE:TARGET or SOURCE:TARGET:ro: files and folders of the machine's", ref("texts")),
 		"private": with("empty folders of the node's own, in memory", ref("texts")),
 		"overlay": with("the machine's folders, of which what is changed is the node's own", ref("texts")),

@@ -157,6 +157,7 @@ func TestFilesRefused(t *testing.T) {
 		"binds: [file:/tmp]":           "h0: /tmp is a folder, and " + folder + "/file is none",
 		"private: [FOLDER/file]":       "h0: " + folder + "/file is no folder",
 		"overlay: [/nowhere]":          "h0: /nowhere is no folder of the machine's",
+		"image: file":                  "h0: " + folder + "/file is no folder: an image is a root folder; a container's becomes one by docker create",
 		"image: nowhere":               "h0: stat " + folder + "/nowhere: no such file or directory",
 	} {
 		text := "topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h0, " + strings.ReplaceAll(keys, "FOLDER", folder) + "}\n"

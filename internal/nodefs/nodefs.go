@@ -232,7 +232,7 @@ func (b *builder) enterImage() (*os.File, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("%s is no folder", b.Image)
+		return nil, fmt.Errorf("%s is no folder: an image is a root folder; a container's becomes one by docker create --name x IMAGE && docker export x | tar -x -C FOLDER", b.Image)
 	}
 	root := b.cover + "/root"
 	if err := os.Mkdir(root, 0o755); err != nil {

@@ -202,6 +202,10 @@ class Net:
         """Take the links between two nodes ``"down"`` or ``"up"``, or have them ``"loss=0.01"`` and so on: ``shell("help link")``."""
         self.shell(f"link {a} {b} {what}")
 
+    def switch(self, name: str, what: str) -> None:
+        """``"stop"``: take all links of a switch down, as if it had no power; ``"start"``: up again."""
+        self.shell(f"switch {name} {what}")
+
     def configLinkStatus(self, a: str, b: str, status: str) -> None:  # noqa: N802
         """link, as Mininet calls it."""
         self.link(a, b, status)

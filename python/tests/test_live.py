@@ -103,6 +103,10 @@ def test_changes(net):
     assert len(down) == 1 and {down[0]["a"].split("-")[0], down[0]["b"].split("-")[0]} == {"leaf0", "spine0"}
     net.configLinkStatus("leaf0", "spine0", "up")
     assert all(x["up"] for x in net.links)
+    net.switch("spine1", "stop")
+    assert sum(not x["up"] for x in net.links) == 2
+    net.switch("spine1", "start")
+    assert all(x["up"] for x in net.links)
     net.set("switch.pfc.xoff", "150KB")
     net.set({"leaf0.pfc.xoff": "160KB"})
     said = net.shell("dump")
