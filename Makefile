@@ -292,6 +292,7 @@ FUZZ = \
 	hostagent/guest/wasm:FuzzMutant \
 	hostagent/guest/wasm:FuzzRead \
 	hostagent/lstm:FuzzParse \
+	hostagent:FuzzPairFrames \
 	hostagent:FuzzRecovery \
 	internal/wire:FuzzParse \
 	internal/wire:FuzzParseHeaders \

@@ -59,6 +59,7 @@ var vocabulary = []term{
 		{"internal/links_test.go", "fenced"}, // code in Markdown
 		{"verbs/c/", "FENCE"},                // a flag of work requests (IBTA volume 1 section 10.8.3.3)
 		{"orchestrator/verbs/", "Fence"},     // the same
+		{"orchestrator/live/", "Fence"},      // the same
 		{"hostagent/", "Fence"},              // the fence indicator of a work request (IBTA volume 1 section 10.8.3.3)
 	}},
 	{was: "rim|rims", now: "target-specific entry points"},

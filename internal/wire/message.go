@@ -189,11 +189,11 @@ func BeginMessage(buf []byte, h *FlowHeader, m *Message) (payload []byte) {
 	n := roceHeaderLen + m.Op.extension() + m.Payload + padding + ICRCLen
 	h.put(buf, n, m.Op, flags, 0, ackPSN)
 	at := roceHeaderLen
-	if m.Op.HasINT() {
+	if m.Op.HasINT() && m.Op.IsData() {
 		clear(buf[at : at+INTLen])
 		at += INTLen
 	}
-	if m.Op.HasTimestamp() {
+	if m.Op.HasTimestamp() && m.Op.IsData() {
 		binary.BigEndian.PutUint64(buf[at:], m.Timestamp)
 		at += TimestampLen
 	}
