@@ -2,6 +2,8 @@ package engine
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
@@ -246,4 +248,69 @@ func TestNobodysAddress(t *testing.T) {
 	if p.State().Pass.Verdict == ebpf.VerdictNone {
 		t.Error("no pass was made")
 	}
+}
+
+// Whatever programs send, under any flow control, the invariants hold: Check at the end has them all.
+func TestAnyProgramsFrames(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			topology := []string{square, square + "\ninterface_mtu: 4000\nchange_links: [{from: leaf1, to: h3, interface_mtu: 1500}]", "star: {hosts: 4, ports_per_host: 2}"}[r.IntN(3)]
+			p := newPrograms(t, topology, func(s *switchagent.Settings) {
+				s.LossyLimit = 30_000
+				switch r.IntN(3) {
+				case 0:
+					s.FlowControl = switchagent.FlowCBFC
+				case 1:
+					s.PFC.Priorities = 0xff
+				}
+			})
+			hosts := []string{"h0", "h1", "h2", "h3"}
+			for range 400 {
+				from := hosts[r.IntN(4)]
+				p.offer(from, p.anyFrame(r, from, hosts[r.IntN(4)]))
+				if r.IntN(8) == 0 {
+					if err := p.Step(p.Next()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			p.drive()
+		})
+	}
+}
+
+// anyFrame is a frame of some kind from one host to another, some of its bytes changed.
+func (p *programs) anyFrame(r *rand.Rand, from, to string) []byte {
+	n := 60 + r.IntN(1455)
+	dst := wire.Addr(p.plan.NodeByName(to).Addr.As4())
+	if r.IntN(4) == 0 {
+		dst = p.plan.SwitchAddress(r.IntN(len(p.plan.Switch) + 1)).As4()
+	}
+	f := p.datagram(from, dst, byte(r.Uint32()), byte(1+r.IntN(4)), n)
+	src := wire.Map(p.plan.NodeByName(from).Addr.As4())
+	switch r.IntN(5) {
+	case 0: // IPv6
+		wire.Ethernet(f).SetType(wire.EtherTypeIPv6)
+		clear(f[14:54])
+		f[14], f[15], f[20], f[21] = 0x60|byte(r.IntN(16)), byte(r.Uint32()), []byte{17, 6, 58, 0, 44}[r.IntN(5)], byte(1+r.IntN(4))
+		binary.BigEndian.PutUint16(f[18:], uint16(n-54))
+		six := wire.Map(dst)
+		copy(f[22:], src[:])
+		copy(f[38:], six[:])
+	case 1: // ARP
+		wire.Ethernet(f).SetType(wire.EtherTypeARP)
+		copy(f[14:], []byte{0, 1, 8, 0, 6, 4, 0, 1})
+		copy(f[28:], src[12:])
+		copy(f[38:], dst[:])
+		f[0] |= byte(r.IntN(2))
+	case 2: // for all
+		copy(f, "\xff\xff\xff\xff\xff\xff")
+	case 3: // ICMP
+		f[23], f[34], f[35] = wire.ProtocolICMP, 8, 0
+	}
+	for range r.IntN(3) {
+		f[14+r.IntN(46)] = byte(r.Uint32())
+	}
+	return f[:max(14, len(f)-r.IntN(2)*r.IntN(len(f)))]
 }
