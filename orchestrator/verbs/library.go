@@ -53,14 +53,12 @@ func Prepare(cmd *exec.Cmd, notes io.Writer) {
 func WithLibrary(environment []string, folder string) []string {
 	const name = searchPath + "="
 	i := slices.IndexFunc(environment, func(v string) bool { return strings.HasPrefix(v, name) })
-	switch {
-	case i < 0:
+	if i < 0 {
 		return append(slices.Clip(environment), name+folder)
-	case environment[i] != name && environment[i] != name+folder && !strings.HasPrefix(environment[i], name+folder+":"):
-		folder += ":" + strings.TrimPrefix(environment[i], name)
 	}
+	folders := slices.DeleteFunc(strings.Split(strings.TrimPrefix(environment[i], name), ":"), func(f string) bool { return f == "" || f == folder })
 	environment = slices.Clone(environment)
-	environment[i] = name + folder
+	environment[i] = name + strings.Join(append([]string{folder}, folders...), ":")
 	return environment
 }
 
