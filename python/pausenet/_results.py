@@ -122,6 +122,9 @@ _MISSING = {
     "why": "run with why=True",
     "causes": "run with why=True",
     "panels": "the scenario has no report",
+    "qps": "no flow has several QPs (qps)",
+    "recovery": "the run is not of selective repeat (host.recovery: selective)",
+    "collectives": "the scenario has no collectives",
     "flows": "the run did not end",
     "links": "the run did not end",
 }
@@ -248,6 +251,21 @@ class Results:
     def rates(self) -> "pandas.DataFrame":
         """rates.csv: flows' rates, goodput and RTT over time."""
         return self.table("rates")
+
+    @property
+    def qps(self) -> "pandas.DataFrame":
+        """qps.csv: a row a QP, of flows with several (``qps``)."""
+        return self.table("qps")
+
+    @property
+    def recovery(self) -> "pandas.DataFrame":
+        """recovery.csv, of ``host.recovery: selective``: what selective repeat met in each flow, in packets."""
+        return self.table("recovery")
+
+    @property
+    def collectives(self) -> "pandas.DataFrame":
+        """collectives.csv: a row a collective of a workload ``collective``, ``job``, ``goal``, ``chakra`` or ``messages``, beside its limit."""
+        return self.table("collectives")
 
     @property
     def panels(self) -> "pandas.DataFrame":

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TEXTS = frozenset({
     "tag", "src", "dst", "node", "port", "peer", "event", "detail",
     "stage", "what", "way", "behind", "signal", "signal_port", "kind", "queue",
-    "point", "controller", "state", "verdict", "fingerprint", "same_as",
+    "point", "algorithm", "straggler", "controller", "state", "verdict", "fingerprint", "same_as",
 })
 
 

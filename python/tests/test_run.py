@@ -45,6 +45,26 @@ def test_tables_are_the_files(burst, name):
             assert (value != value and text == "") or value == float(text), (column, value, text)
 
 
+def test_tables_that_some_runs_have(burst, tmp_path):
+    """QPs, selective repeat and collectives are tables of the runs that have them; of others they are errors that say why."""
+    (tmp_path / "steps.yaml").write_text(
+        "topology: {star: {hosts: 4}}\nhost: {recovery: selective}\nworkloads:\n"
+        "  - {tag: ring, qps: 2, collective: {kind: allreduce, algorithm: ring, size: 40KB}}\nduration: 1ms\ndrain: true\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = pausenet.run(tmp_path / "steps.yaml", cc="none", seeds=[1, 2])
+    assert list(results.collectives.columns[:3]) == ["controller", "seed", "collective"]
+    assert results.collectives["kind"].tolist() == ["allreduce"] * 2 and results.collectives["algorithm"].tolist() == ["ring"] * 2
+    assert (results.collectives["completion_ns"] >= results.collectives["limit_ns"]).all()
+    # 2 (n-1) steps of n ranks, in two QPs each, and two seeds.
+    assert len(results.flows) == 2 * 6 * 4 and len(results.qps) == 2 * len(results.flows) and len(results.recovery) == len(results.flows)
+    assert results.qps["size_bytes"].sum() == results.flows["size_bytes"].sum()
+    assert results.recovery["duplicates"].sum() == 0
+    for name, why in {"qps": "no flow has several QPs", "recovery": "not of selective repeat", "collectives": "has no collectives"}.items():
+        with pytest.raises(pausenet.Error, match=why):
+            getattr(burst, name)
+
+
 def test_types(burst):
     flows = burst.flows
     assert flows["size_bytes"].dtype == "int64" and flows["slowdown"].dtype == "float64"
