@@ -120,7 +120,7 @@ func completeControllers(s *Shell) (words []string) {
 	for _, name := range s.Fabric.Made.Controllers() {
 		words = append(words, "cc="+name)
 	}
-	return append(words, "&")
+	return append(words, "qps=", "&")
 }
 
 func completeTags(s *Shell, _ []string) (tags []string) {

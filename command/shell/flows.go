@@ -9,32 +9,52 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/units"
 )
 
 var flowVerbs = []verb{
-	{"flow", "FROM TO SIZE [cc=NAME] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow, completeFlow},
-	{"incast", "N TO SIZE [cc=NAME] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast, completeIncast},
+	{"flow", "FROM TO SIZE [cc=NAME] [qps=N] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow, completeFlow},
+	{"incast", "N TO SIZE [cc=NAME] [qps=N] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast, completeIncast},
 	{"start", "[TAG] [&]", "start the flows of the scenario, or those of one tag", (*Shell).scenario, completeTags},
 	{"wait", "", "wait for the flows in the background", (*Shell).wait, nil},
 }
 
-// options takes cc=NAME and & off a verb's arguments.
-func options(args []string) (rest []string, cc string, background bool) {
+// flowOptions are what may follow a verb's arguments.
+type flowOptions struct {
+	cc         string
+	qps        int // 0: one
+	background bool
+}
+
+// options takes cc=NAME, qps=N and & off a verb's arguments.
+func options(args []string) (rest []string, o flowOptions, err error) {
 	for _, a := range args {
-		if name, found := strings.CutPrefix(a, "cc="); found {
-			cc = name
-		} else if a == "&" {
-			background = true
-		} else {
+		key, value, _ := strings.Cut(a, "=")
+		switch {
+		case a == "&":
+			o.background = true
+		case key == "cc" && key != a:
+			o.cc = value
+		case key == "qps" && key != a:
+			o.qps, err = strconv.Atoi(value)
+			if err != nil || o.qps < 1 || o.qps > scenario.MostQPs {
+				return nil, o, fmt.Errorf("qps=%s: a flow has 1..%d QPs, such as qps=4", value, scenario.MostQPs)
+			}
+		case key != a:
+			return nil, o, fmt.Errorf("unknown option %s: there are cc=NAME and qps=N; priority, weight, stop and on_off are for scenarios that pausenet run takes", a)
+		default:
 			rest = append(rest, a)
 		}
 	}
-	return rest, cc, background
+	return rest, o, nil
 }
 
 func (s *Shell) flow(args []string) error {
-	rest, cc, background := options(args)
+	rest, o, err := options(args)
+	if err != nil {
+		return err
+	}
 	if len(rest) != 3 {
 		return errUsage
 	}
@@ -42,11 +62,14 @@ func (s *Shell) flow(args []string) error {
 	if err != nil {
 		return err
 	}
-	return s.start([]live.FlowRequest{{From: rest[0], To: rest[1], Size: size, CC: cc}}, background)
+	return s.start([]live.FlowRequest{{From: rest[0], To: rest[1], Size: size, CC: o.cc, QPs: o.qps}}, o.background)
 }
 
 func (s *Shell) incast(args []string) error {
-	rest, cc, background := options(args)
+	rest, o, err := options(args)
+	if err != nil {
+		return err
+	}
 	if len(rest) != 3 {
 		return errUsage
 	}
@@ -58,16 +81,22 @@ func (s *Shell) incast(args []string) error {
 	if err != nil {
 		return err
 	}
-	requests, err := s.Fabric.Incast(n, rest[1], size, cc)
+	requests, err := s.Fabric.Incast(n, rest[1], size, o.cc)
 	if err != nil {
 		return err
 	}
-	return s.start(requests, background)
+	for i := range requests {
+		requests[i].QPs = o.qps
+	}
+	return s.start(requests, o.background)
 }
 
 func (s *Shell) scenario(args []string) error {
-	rest, _, background := options(args)
-	if len(rest) > 1 {
+	rest, o, err := options(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 1 || o.cc != "" || o.qps > 0 {
 		return errUsage
 	}
 	requests, err := s.Fabric.ScenarioFlows(strings.Join(rest, ""))
@@ -81,7 +110,7 @@ func (s *Shell) scenario(args []string) error {
 	if wall := s.Fabric.Wall(first); wall >= time.Second {
 		fmt.Fprintf(s.Out, "the first flow starts after %v of virtual time: in %v here\n", first, wall.Round(time.Second))
 	}
-	return s.start(requests, background)
+	return s.start(requests, o.background)
 }
 
 // start starts flows, and unless in the background waits for those that end and prints what they came to. A deadlock ends the wait.

@@ -23,6 +23,7 @@ type FlowRequest struct {
 	From, To string
 	Size     units.Bytes
 	CC       string // empty: the fabric's
+	QPs      int    // that it is sent by; 0: one
 
 	own *scenario.Flow // of the scenario's flows
 }
@@ -102,6 +103,9 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		if r.Size <= 0 {
 			return fmt.Errorf("a flow of %v: give a size such as 10MB", r.Size)
 		}
+		if r.QPs > 1 && f.Plan.Hash == topologies.HashHPCC {
+			return errors.New("qps: routing.hash is that of HPCC's simulator, which has one QP a flow: leave qps out")
+		}
 		flows[i] = scenario.Flow{Source: from.ID, Destination: to.ID, Size: r.Size, Pair: topologies.Pair{From: fromPlace, To: toPlace}}
 		if fromNamed {
 			flows[i].Named |= topologies.NamedFrom
@@ -119,17 +123,29 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			runner.ScheduleFaults(e, f.Made.Scenario, e.Now())
 		}
 		for i, r := range requests {
-			salt := f.options.Seed<<32 ^ uint64(e.AddedFlows())
 			own := &flows[i]
 			own.Start += e.Now()
 			own.Join(f.Plan, e.AddedFlows())
-			config, err := f.Made.Flow(own, r.CC, salt)
-			if err != nil {
-				return err
+			of := scenario.QPs{Count: r.QPs}
+			var qps []measure.QPPath
+			var configs []engine.FlowConfig
+			for k, size := range of.Split(own.Size, f.Plan.MTU) {
+				part := *own
+				part.Size = size
+				config, err := f.Made.Flow(&part, r.CC, f.options.Seed<<32^uint64(e.AddedFlows()+k))
+				if err != nil {
+					return err
+				}
+				configs = append(configs, config)
+				qps = append(qps, measure.QPPath{
+					Path: engine.Path(f.Plan, own.Source, own.Destination, config.Ports), Back: engine.WayBack(f.Plan, own.Source, own.Destination, config.Ports), Size: int64(size),
+				})
 			}
-			ideal := idealFCT(f.Plan, own.Source, own.Destination, int64(own.Size), config.Ports)
-			id := e.AddFlow(config)
-			f.watch.flowAdded(id, func(now vtime.Time) {
+			ideal, left := measure.IdealOfQPs(f.Plan, qps), len(configs)
+			end := func(now vtime.Time) {
+				if left--; left > 0 {
+					return
+				}
 				fct := now - own.Start
 				result := FlowResult{
 					FlowRequest: r, Began: own.Start, FCT: fct, Ideal: ideal,
@@ -137,11 +153,15 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 				}
 				f.ended.add(&result)
 				ended(result)
-			})
-			if own.Start > e.Now() {
-				e.Call(own.Start, func(now vtime.Time) { f.watch.flowStarted(now, id) })
-			} else {
-				f.watch.flowStarted(e.Now(), id)
+			}
+			for k := range configs {
+				id := e.AddFlow(configs[k])
+				f.watch.flowAdded(id, end)
+				if own.Start > e.Now() {
+					e.Call(own.Start, func(now vtime.Time) { f.watch.flowStarted(now, id) })
+				} else {
+					f.watch.flowStarted(e.Now(), id)
+				}
 			}
 		}
 		return nil
@@ -228,7 +248,7 @@ func (f *Fabric) Way(number int) (ports []string, err error) {
 	})
 }
 
-// idealFCT is the time that a flow takes that has its path to itself.
+// idealFCT is the time that a flow of one QP takes that has its path to itself.
 func idealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports engine.Ports) vtime.Time {
 	path, back := engine.Path(plan, source, destination, ports), engine.WayBack(plan, source, destination, ports)
 	return measure.IdealFCT(plan, path, back, size)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -60,4 +61,22 @@ func TestHostsOfSeveralPorts(t *testing.T) {
 	}) {
 		t.Errorf("%v: %+v", err, d)
 	}
+}
+
+// TestQPs: a flow by several QPs is as many flows of the engine's, and ends once, as the last of them does.
+func TestQPs(t *testing.T) {
+	f := bringUp(t, "")
+	defer down(t, f)
+	ended := make(chan FlowResult, 4)
+	must(t, f.StartFlows([]FlowRequest{{From: "h0", To: "h5", Size: 30_500, QPs: 4}}, func(r FlowResult) { ended <- r }))
+	r := <-ended
+	if r.Size != 30_500 || r.Slowdown() < 1 || len(ended) > 0 {
+		t.Errorf("%+v, slowdown %v, and %d more", r, r.Slowdown(), len(ended))
+	}
+	must(t, f.Do(func(e *engine.Engine) error {
+		if n, bytes := e.AddedFlows(), e.NIC(5).BytesDelivered; n != 4 || bytes != 30_500 {
+			t.Errorf("%d flows brought %d bytes", n, bytes)
+		}
+		return nil
+	}))
 }

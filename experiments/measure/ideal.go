@@ -88,6 +88,37 @@ func hopsOf(plan *topologies.Plan, path []topologies.PortID) []hop {
 	return hops
 }
 
+// QPPath is what a QP of a flow has of it, and its way and that of its ACKs.
+type QPPath struct {
+	Path, Back []topologies.PortID
+	Size       int64
+}
+
+// IdealOfQPs is, likewise, the time that a flow of several QPs takes alone: no less than any QP needs alone on its path, nor than any link needs for what
+// QPs have it carry together, before and after which a packet has the rest of its way.
+func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
+	ideal := vtime.Time(0)
+	line, least := map[topologies.PortID]int64{}, map[topologies.PortID]vtime.Time{} // by link: what it carries, and the time of a packet's whole way
+	for _, q := range qps {
+		ideal = max(ideal, IdealFCT(plan, q.Path, q.Back, q.Size))
+		_, _, bytes := FramesOf(plan, q.Size)
+		one, path := IdealFCT(plan, q.Path, q.Back, 1), q.Path
+		if plan.Balancing.Moving { // the rest of the way differs from packet to packet
+			path = []topologies.PortID{path[0], path[len(path)-1]}
+		}
+		for _, id := range path {
+			line[id] += bytes
+			if rest := one - plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(wire.DataLen(wire.OpWriteOnly, 1))); least[id] == 0 || rest < least[id] {
+				least[id] = rest
+			}
+		}
+	}
+	for id, bytes := range line {
+		ideal = max(ideal, plan.Ports[id].Rate.TimeFor(bytes)+least[id])
+	}
+	return ideal
+}
+
 // IdealFCT is the time a flow takes alone on its path: from the start of its first packet until the ACK of its last has
 // arrived, every link storing and forwarding, no packet carrying telemetry. Where load balancing moves packets it is what their paths
 // together allow.

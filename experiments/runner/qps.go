@@ -7,9 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -119,40 +117,23 @@ func (s *flowSet) lastRTT(flow int) vtime.Time {
 	return last
 }
 
-// ideal is a flow's completion time alone, for so many bytes of it: no less than any QP needs alone on its path, nor than any link needs for what QPs have
-// it carry together, before and after which a packet has the rest of its way.
+// ideal is a flow's completion time alone, for so many bytes of it, by all of its QPs.
 func (r *runner) ideal(flow int, size int64) vtime.Time {
 	plan, s := r.Scenario.Topology, r.flows()
 	others := s.others(flow)
 	n, total := int64(1+len(others)), int64(r.Scenario.Flows[flow].Size)
-	ideal := vtime.Time(0)
-	line, least := map[topologies.PortID]int64{}, map[topologies.PortID]vtime.Time{} // by link: what it carries, and the time of a packet's whole way
+	qps := make([]measure.QPPath, 0, n)
 	for _, q := range append([]int32{int32(flow)}, others...) {
 		f := &s.qps[q]
 		part := size / n
 		if total > 0 { // in proportion to what it has of the flow
 			part = int64(float64(size) * float64(f.Size) / float64(total))
 		}
-		part = max(part, 1)
-		path := engine.Path(plan, f.Source, f.Destination, f.Ports)
-		back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
-		ideal = max(ideal, measure.IdealFCT(plan, path, back, part))
-		_, _, bytes := measure.FramesOf(plan, part)
-		one := measure.IdealFCT(plan, path, back, 1)
-		if plan.Balancing.Moving { // the rest of the way differs from packet to packet
-			path = []topologies.PortID{path[0], path[len(path)-1]}
-		}
-		for _, id := range path {
-			line[id] += bytes
-			if rest := one - plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(wire.DataLen(wire.OpWriteOnly, 1))); least[id] == 0 || rest < least[id] {
-				least[id] = rest
-			}
-		}
+		qps = append(qps, measure.QPPath{
+			Path: engine.Path(plan, f.Source, f.Destination, f.Ports), Back: engine.WayBack(plan, f.Source, f.Destination, f.Ports), Size: max(part, 1),
+		})
 	}
-	for id, bytes := range line {
-		ideal = max(ideal, plan.Ports[id].Rate.TimeFor(bytes)+least[id])
-	}
-	return ideal
+	return measure.IdealOfQPs(plan, qps)
 }
 
 // writeQPs writes qps.csv, if a flow has several QPs: a row a QP of these flows.

@@ -98,8 +98,8 @@ func (t *flowReader) extras(start vtime.Time, column func(string) *yamlspec.Valu
 	}
 	if at := column("qps"); at != nil && at.Raw() != "" {
 		n, err := strconv.Atoi(at.Raw())
-		if err != nil || n < 1 || n > mostQPs {
-			at.Errorf("%q is not a number of QPs from 1 to %d", at.Raw(), mostQPs)
+		if err != nil || n < 1 || n > MostQPs {
+			at.Errorf("%q is not a number of QPs from 1 to %d", at.Raw(), MostQPs)
 		} else if n > 1 {
 			own.QPs.Count = n
 		}

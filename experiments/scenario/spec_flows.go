@@ -131,17 +131,17 @@ func (d *decoder) flow(v *yamlspec.Value) {
 // ownController is the key of a flow's, or a workload's, own congestion control.
 const ownController = "cc"
 
-// mostQPs bounds the QPs of a flow. NCCL's NCCL_IB_QPS_PER_CONNECTION has 128 at most.
-const mostQPs = 128
+// MostQPs bounds the QPs of a flow. NCCL's NCCL_IB_QPS_PER_CONNECTION has 128 at most.
+const MostQPs = 128
 
 // qps reads a flow's QPs: their number, or a mapping.
 func (d *decoder) qps(v *yamlspec.Value, own *Own) {
 	q := &own.QPs
 	if !v.IsMapping() {
-		v.Int(&q.Count, 1, mostQPs)
+		v.Int(&q.Count, 1, MostQPs)
 	} else {
 		m := v.Mapping()
-		m.Need("count").Int(&q.Count, 1, mostQPs)
+		m.Need("count").Int(&q.Count, 1, MostQPs)
 		if at := m.Get("message"); at.Bytes(&q.Message) && q.Message == 0 {
 			at.Errorf("message 0: give the size of the messages that QPs take in turn, or leave it out for equal shares of the packets")
 		}
