@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"github.com/pausenet/pausenet/experiments/fluid"
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -80,7 +81,7 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 		return nil, err
 	}
 	m := &fluidModel{s: s, flows: make([]fluidFlow, len(s.Flows))}
-	portsOf := s.PortsOf(s.Seed)
+	portsOf := s.QPPortsOf(s.Seed)
 	for i := range m.flows {
 		if err := m.flows[i].trace(s, portsOf, i); err != nil {
 			return nil, err
@@ -102,6 +103,9 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 	}
 	if b.Sized > 0 {
 		b.MeanFCT = m.leastSumOfAny() / float64(b.Sized) / float64(vtime.Nanosecond)
+	}
+	if left := m.leftOut(); left != "" {
+		b.Notes = append(b.Notes, "flows' "+left+" are left out: the shares are those of flows that are alike. No order of service has a lower mean than the least one here")
 	}
 	if n := len(s.Faults); n > 0 {
 		b.Notes = append(b.Notes, fmt.Sprintf("the bound is of the fabric without faults: the scenario's (%d) are left out", n))
@@ -159,47 +163,130 @@ type fluidModel struct {
 	flows []fluidFlow
 }
 
-// fluidFlow is a flow and its way. A flow without a size has no times.
-type fluidFlow struct {
-	path, back  []topologies.PortID
-	ack         vtime.Time // on its way back
-	first, last int        // frames
-	line        int64      // bytes of line time
-	latency     float64    // ps of the ideal FCT beyond the fluid's time alone
+// leftOut are the keys of flows that change who is served when, and nothing else.
+func (m *fluidModel) leftOut() string {
+	weights, priorities := false, false
+	for i := range m.s.Flows {
+		own := m.s.Flows[i].Extra().Own
+		weights, priorities = weights || own.Weight > 0, priorities || own.Priority > 0
+	}
+	switch {
+	case weights && priorities:
+		return "weights and priorities"
+	case weights:
+		return "weights"
+	case priorities:
+		return "priorities"
+	}
+	return ""
 }
 
-// trace finds the flow's way in a run.
-func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(int) (engine.Ports, error), number int) error {
-	plan, given := s.Topology, &s.Flows[number]
-	ports, err := portsOf(number)
-	if err != nil {
-		return err
+// fluidFlow is a flow and its way; of one with several QPs, its first. A flow without a size has no times.
+type fluidFlow struct {
+	size        units.Bytes
+	path, back  []topologies.PortID
+	ack         vtime.Time  // on its way back
+	first, last int         // frames
+	line        int64       // bytes of line time
+	latency     float64     // ps of the ideal FCT beyond the fluid's time alone; with several QPs see joint
+	paced       float64     // ps that the pace of a constant rate has its last packet count for, and that it does not take
+	more        []fluidFlow // the other QPs
+}
+
+// qps are all QPs of the flow.
+func (f *fluidFlow) qps() []fluidFlow {
+	if f.more == nil {
+		return []fluidFlow{*f}
 	}
+	return append([]fluidFlow{*f}, f.more...)
+}
+
+// trace finds the flow's way in a run, and those of its QPs.
+func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(flow, qp int) (engine.Ports, error), number int) error {
+	given := &s.Flows[number]
+	qps := given.Extra().QPs
+	shares := qps.Split(given.Size, s.Topology.MTU)
+	for k, size := range shares {
+		own := f
+		if k > 0 {
+			f.more = append(f.more, fluidFlow{})
+			own = &f.more[k-1]
+		}
+		ports, err := portsOf(number, k)
+		if err != nil {
+			return err
+		}
+		own.follow(s, given, ports, size, len(shares))
+	}
+	return nil
+}
+
+// follow finds the way of one of a flow's n QPs, which has so much of it.
+func (f *fluidFlow) follow(s *scenario.Scenario, given *scenario.Flow, ports engine.Ports, size units.Bytes, n int) {
+	plan := s.Topology
+	f.size = size
 	f.path = engine.Path(plan, given.Source, given.Destination, ports)
 	if given.Size == 0 {
-		return nil
+		return
 	}
 	f.back = engine.WayBack(plan, given.Source, given.Destination, ports)
 	if given.Waits() {
-		return nil
+		return
 	}
 	f.ack = measure.OneWay(plan, f.back, measure.ACKFrame)
-	f.first, f.last, f.line = measure.FramesOf(plan, int64(given.Size))
+	f.first, f.last, f.line = measure.FramesOf(plan, int64(size))
 	slowest := plan.Ports[f.path[0]].Rate
 	for _, id := range f.path {
 		slowest = min(slowest, plan.Ports[id].Rate)
 	}
-	f.latency = float64(measure.IdealFCT(plan, f.path, f.back, int64(given.Size))) - alone(f.line, slowest)
-	if rate := given.Extra().ConstantRate; rate > 0 && rate < slowest { // it says when packets leave: the last one goes as fast as any
+	f.latency = float64(measure.IdealFCT(plan, f.path, f.back, int64(size))) - alone(f.line, slowest)
+	if rate := given.Extra().ConstantRate / units.Rate(n); rate > 0 && rate < slowest { // it says when packets leave: the last one goes as fast as any
 		last := plan.Framing.LineBytes(f.last)
-		f.latency -= alone(last, rate) - alone(last, slowest)
+		f.paced = alone(last, rate) - alone(last, slowest)
+		f.latency -= f.paced
 	}
-	return nil
 }
 
 // alone is how long, in ps, a fluid takes on a link that it has to itself.
 func alone(line int64, rate units.Rate) float64 {
 	return float64(line) * 8 * float64(vtime.Second) / float64(rate)
+}
+
+// fluid is the QP as a fluid of a flow with n of them.
+func (f *fluidFlow) fluid(given *scenario.Flow, n int) fluid.Flow {
+	of := fluid.Flow{Start: given.Start, Work: f.line, Cap: given.Extra().ConstantRate / units.Rate(n)}
+	for _, id := range f.path {
+		of.Path = append(of.Path, int(id))
+	}
+	return of
+}
+
+// joint is, in ps, what the ideal FCT of a flow with several QPs is beyond the time that its fluids take together and alone, and that ideal FCT.
+func (f *fluidFlow) joint(plan *topologies.Plan, given *scenario.Flow, d fluid.Discipline) (latency float64, ideal vtime.Time) {
+	var rates []units.Rate // of the links that they go by, and no other
+	at := map[int]int{}
+	var fluids []fluid.Flow
+	var paths []measure.QPPath
+	qps, paced := f.qps(), 0.0
+	for k := range qps {
+		q := &qps[k]
+		of := q.fluid(given, len(qps))
+		of.Start, of.Cap = 0, 0 // as the ideal time has it
+		paced = max(paced, q.paced)
+		for i, link := range of.Path {
+			own, known := at[link]
+			if !known {
+				own = len(rates)
+				at[link] = own
+				rates = append(rates, plan.Ports[link].Rate)
+			}
+			of.Path[i] = own
+		}
+		fluids = append(fluids, of)
+		paths = append(paths, measure.QPPath{Path: q.path, Back: q.back, Size: int64(q.size)})
+	}
+	ideal = measure.IdealOfQPs(plan, paths)
+	return float64(ideal) - slices.Max(fluid.Run(rates, fluids, d, vtime.Never)) - paced, ideal
 }
 
 // under has the fluids run under a discipline.
@@ -210,17 +297,20 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 		rates[i] = plan.Ports[i].Rate
 	}
 	var fluids []fluid.Flow
-	var numbers []int // of the flows, which are those that do not wait
+	var numbers []int // of the flows whose QPs they are: those that do not wait
+	latency, ideal := make([]float64, len(m.flows)), map[int]vtime.Time{}
 	for i := range m.flows {
-		given := &m.s.Flows[i]
+		given, own := &m.s.Flows[i], &m.flows[i]
 		if given.Waits() {
 			continue
 		}
-		f := fluid.Flow{Start: given.Start, Work: m.flows[i].line, Cap: given.Extra().ConstantRate}
-		for _, id := range m.flows[i].path {
-			f.Path = append(f.Path, int(id))
+		if latency[i] = own.latency; own.more != nil && given.Size > 0 {
+			latency[i], ideal[i] = own.joint(plan, given, d)
 		}
-		fluids, numbers = append(fluids, f), append(numbers, i)
+		qps := own.qps()
+		for k := range qps {
+			fluids, numbers = append(fluids, qps[k].fluid(given, len(qps))), append(numbers, i)
+		}
 	}
 	until := vtime.Never
 	if !m.s.Drain {
@@ -228,7 +318,7 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 	}
 	stop := until // when no flow can end any more in time
 	for i := range m.flows {
-		if late := vtime.Time(max(0, -m.flows[i].latency)); until != vtime.Never {
+		if late := vtime.Time(max(0, -latency[i])); until != vtime.Never {
 			stop = max(stop, until+late)
 		}
 	}
@@ -236,14 +326,23 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 	for i := range m.flows {
 		result.flows[i] = measure.FlowRecord{Size: int64(m.s.Flows[i].Size), End: vtime.Never}
 	}
+	took := make([]float64, len(m.flows)) // by its last QP
+	for k, own := range fluid.Run(rates, fluids, d, stop) {
+		took[numbers[k]] = max(took[numbers[k]], own)
+	}
 	timed := make(measure.Records, 0, len(numbers))
-	for k, took := range fluid.Run(rates, fluids, d, stop) {
-		i := numbers[k]
+	for i := range m.flows {
 		given, own := &m.s.Flows[i], &m.flows[i]
+		if given.Waits() {
+			continue
+		}
 		f := measure.FlowRecord{Size: int64(given.Size), Start: given.Start, End: vtime.Never}
-		if fct := math.Round(took + own.latency); fct <= float64(until-given.Start) && fct < float64(vtime.Never) {
+		if fct := math.Round(took[i] + latency[i]); fct <= float64(until-given.Start) && fct < float64(vtime.Never) {
 			f.End, f.Ended = given.Start+vtime.Time(fct), true
 			f.Times = measure.TimesOf(plan, own.path, own.back, f.Size, vtime.Time(fct))
+			if alone, several := ideal[i]; several {
+				f.Times.Ideal = alone
+			}
 		}
 		result.flows[i] = f
 		timed = append(timed, f)
@@ -263,8 +362,12 @@ func (m *fluidModel) limits(b *Bound) {
 		}
 		parts := func(message int32) []measure.Part {
 			flow := w.First() + int(message)
-			own := &m.flows[flow]
-			return []measure.Part{{Size: int64(m.s.Flows[flow].Size), Path: own.path, Back: own.back}}
+			all := []measure.Part{}
+			qps := m.flows[flow].qps()
+			for k := range qps {
+				all = append(all, measure.Part{Size: int64(qps[k].size), Path: qps[k].path, Back: qps[k].back})
+			}
+			return all
 		}
 		order, _ := w.Graph.Order()
 		whole := measure.StepsLimit(plan, w.Graph, order, 0, int32(len(w.Graph.Operations)), parts)
@@ -291,8 +394,11 @@ func (m *fluidModel) limits(b *Bound) {
 func (m *fluidModel) leastSumOfAny() float64 {
 	busy := make([]float64, len(m.s.Topology.Ports))
 	for i := range m.flows {
-		for _, id := range m.flows[i].path {
-			busy[id] += alone(m.flows[i].line, m.s.Topology.Ports[id].Rate)
+		qps := m.flows[i].qps()
+		for k := range qps {
+			for _, id := range qps[k].path {
+				busy[id] += alone(qps[k].line, m.s.Topology.Ports[id].Rate)
+			}
 		}
 	}
 	return max(
@@ -309,6 +415,24 @@ func (m *fluidModel) leastSumOfAny() float64 {
 	)
 }
 
+// together is what a flow's QPs have the first link of their paths carry, or the last: the bytes, and the least time of a frame until there and from
+// there on.
+func (f *fluidFlow) together(plan *topologies.Plan, last bool) (work int64, before, after vtime.Time) {
+	before, after = vtime.Never, vtime.Never
+	qps := f.qps()
+	for k := range qps {
+		q := &qps[k]
+		at := 0
+		if last {
+			at = len(q.path) - 1
+		}
+		work += q.line
+		before = min(before, measure.OneWay(plan, q.path[:at], q.first))
+		after = min(after, plan.Ports[q.path[at]].Delay+measure.OneWay(plan, q.path[at+1:], q.last)+q.ack)
+	}
+	return work, before, after
+}
+
 // leastSum is a lower bound, in ps, of the summed FCTs of the flows with a size: each takes what it takes at the link of its path that choose names, and
 // the way of its first frame until there and of its last from there on.
 func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64 {
@@ -321,6 +445,16 @@ func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64
 			continue
 		}
 		at := choose(f.path)
+		if f.more != nil { // all of them go by the first link, and by the last
+			work, before, after := f.together(plan, at > 0)
+			link := &plan.Ports[f.path[0]]
+			if at > 0 {
+				link = &plan.Ports[f.path[len(f.path)-1]]
+			}
+			jobs[link.ID] = append(jobs[link.ID], fluid.Job{Release: float64(m.s.Flows[i].Start + before), Work: alone(work, link.Rate)})
+			sum += float64(before + after)
+			continue
+		}
 		link := &plan.Ports[f.path[at]]
 		before := measure.OneWay(plan, f.path[:at], f.first)
 		after := link.Delay + measure.OneWay(plan, f.path[at+1:], f.last) + f.ack

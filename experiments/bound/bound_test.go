@@ -57,13 +57,13 @@ drain: true
 			// links.csv counts bytes of frames: on Ethernet 24 fewer than they take of the line.
 			frames, sent := make([]int64, len(s.Topology.Ports)), make([]int64, len(s.Topology.Ports))
 			used := map[string]bool{}
-			portsOf := s.PortsOf(s.Seed)
+			portsOf := s.QPPortsOf(s.Seed)
 			for i := range s.Flows {
 				var f fluidFlow
 				if err := f.trace(s, portsOf, i); err != nil {
 					t.Fatal(err)
 				}
-				ports, err := portsOf(i)
+				ports, err := portsOf(i, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -284,5 +284,50 @@ func TestBoundWithoutFaults(t *testing.T) {
 	}
 	if b := findBound(t, s); len(b.Notes) != 1 || !strings.Contains(b.Notes[0], "without faults") {
 		t.Errorf("notes: %q", b.Notes)
+	}
+}
+
+// TestBoundOfQPs: two flows of two QPs over two spines. Of each flow's line bytes L a spine's links carry half; a flow alone takes L/2 at their rate, and as
+// long as its ideal FCT in all. Both together have each QP share its links with one of the other flow: L at the rate, L/2 later. Shortest first, one of
+// them is served as if alone.
+func TestBoundOfQPs(t *testing.T) {
+	const fabric = "topology: {delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, host_rate: 100Gbps, fabric_rate: 25Gbps}}\ncontrollers: [none]\nduration: 20ms\ndrain: true\nflows:\n"
+	const flow, other = "  - {from: h0, to: h2, size: 1MB, qps: {count: 2, via: [spine0, spine1]}}\n", "  - {from: h1, to: h3, size: 1MB, qps: {count: 2, via: [spine0, spine1]}}\n"
+	single := findBound(t, parse(t, fabric+flow))
+	for _, d := range single.Disciplines {
+		if d.Slowdown.Mean != 1 {
+			t.Errorf("%s: alone a slowdown of %v", d.Name, d.Slowdown.Mean)
+		}
+	}
+	one := single.Disciplines[0].FCT.Mean
+	const half = 500 * 1082 * 8 / 25.0 // ns: 500 packets of 1000 B of payload, 58 of headers and ICRC, 24 of FCS, preamble and gap, at 25 Gb/s
+	if one < half || one > half+20_000 {
+		t.Errorf("alone it takes %v ns, and its halves %v", one, half)
+	}
+	both := findBound(t, parse(t, fabric+flow+other))
+	for i, want := range []float64{one + half, one + half/2} {
+		if got := both.Disciplines[i].FCT.Mean; math.Abs(got-want) > half/1000 {
+			t.Errorf("%s: a mean of %v ns, want %v", both.Disciplines[i].Name, got, want)
+		}
+	}
+	if both.MeanFCT <= 0 || both.MeanFCT > both.Disciplines[1].FCT.Mean {
+		t.Errorf("least mean %v ns, and one that is reached %v", both.MeanFCT, both.Disciplines[1].FCT.Mean)
+	}
+	same := findBound(t, parse(t, fabric+strings.ReplaceAll(flow+other, "}}\n", "}, weight: 3, priority: 4}\n")))
+	if same.MeanFCT != both.MeanFCT || len(same.Notes) != 1 || !strings.Contains(same.Notes[0], "weights and priorities are left out") {
+		t.Errorf("least mean %v ns with weights and priorities, %v without; notes %q", same.MeanFCT, both.MeanFCT, same.Notes)
+	}
+	// At a constant rate of 2 Gb/s each of two QPs sends 500 packets at 1 Gb/s, the last of which goes as fast as any; one byte is one packet of one QP.
+	paced := findBound(t, parse(t, fabric+strings.Replace(flow, "}}", "}, constant_rate: 2Gbps}", 1)))
+	if got := paced.Disciplines[0].FCT.Mean; math.Abs(got-499*1082*8) > 20_000 {
+		t.Errorf("paced it takes %v ns", got)
+	}
+	tiny := findBound(t, parse(t, fabric+strings.Replace(strings.Replace(flow, "}}", "}, constant_rate: 2Gbps}", 1), "1MB", "1B", 1)))
+	if got := tiny.Disciplines[0].Slowdown.Mean; math.Abs(got-1) > 0.001 {
+		t.Errorf("one byte has a slowdown of %v", got)
+	}
+	waits := findBound(t, parse(t, strings.Replace(fabric, "flows:\n", "", 1)+"workloads: [{qps: 2, collective: {kind: allreduce, algorithm: ring, size: 100KB}}]\n"))
+	if len(waits.Collectives) != 1 || waits.Collectives[0].Time <= 0 {
+		t.Errorf("%+v", waits.Collectives)
 	}
 }

@@ -55,11 +55,23 @@ func (s *Scenario) WhyFits() error {
 // BoundFits says what of a scenario a bound cannot be given for; nil: nothing.
 func (s *Scenario) BoundFits() error {
 	if s.Topology.Balancing.Moving {
-		return fmt.Errorf("scenario %s: a bound is of flows that keep their paths, and switch.load_balancing.mode is %v: "+
-			"with host.entropy %v: "+
+		return fmt.Errorf("scenario %s: a bound is of flows that keep their paths, and packets take several with switch.load_balancing.mode %v and host.entropy %v: "+
 			"--set switch.load_balancing.mode=ecmp and host.entropy=flow have the bound of ECMP's paths", s.Name, s.Switch.Balancing.Mode, s.Host.Entropy)
 	}
-	return s.simple(fmt.Sprintf("scenario %s: a bound", s.Name), func(*Own) bool { return false })
+	for i := range s.Flows {
+		own, key := s.Flows[i].own(), ""
+		switch {
+		case own.Stop > 0:
+			key = "stop"
+		case own.Off > 0:
+			key = "on_off"
+		default:
+			continue
+		}
+		return fmt.Errorf("scenario %s: a bound is of flows that send all they have as soon as links let them, and flow %d (%s) has %s: leave one of the two out",
+			s.Name, i, s.Flows[i].Tag, key)
+	}
+	return nil
 }
 
 // LiveFits says what of a flow a live fabric cannot have; nil: nothing.

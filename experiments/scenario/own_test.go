@@ -48,10 +48,10 @@ func TestOwnTogether(t *testing.T) {
 	}
 	for own, want := range map[string][3]bool{ // --why, bound, live
 		"cc: swift":                       {true, true, true},
-		"qps: 2":                          {},
+		"qps: 2":                          {false, true, false},
 		"stop: 5us":                       {},
 		"on_off: {on: 1us, off: 1us}":     {},
-		"weight: 2":                       {},
+		"weight: 2":                       {false, true, false},
 		"priority: 4":                     {false, true, false},
 		"expect_unfinished: true, qps: 1": {true, true, true},
 	} {

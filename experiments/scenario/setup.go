@@ -104,7 +104,7 @@ func (u *Setup) resolveFlows() error {
 		Own
 	}
 	resolved := map[kind]*ControllerSetup{}
-	portsOf := s.qpPortsOf(u.Seed)
+	portsOf := s.QPPortsOf(u.Seed)
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		own := f.own()
@@ -326,12 +326,12 @@ func ConfigurationHash(s *Scenario, controller string, seed uint64) (string, err
 
 // PortsOf are the ports that the flows have in a run with that seed. They decide the flows' paths: see engine.Path.
 func (s *Scenario) PortsOf(seed uint64) func(flow int) (engine.Ports, error) {
-	of := s.qpPortsOf(seed)
+	of := s.QPPortsOf(seed)
 	return func(flow int) (engine.Ports, error) { return of(flow, 0) }
 }
 
-// qpPortsOf are, likewise, those of each of a flow's QPs. The first's are those of a flow with one.
-func (s *Scenario) qpPortsOf(seed uint64) func(flow, qp int) (engine.Ports, error) {
+// QPPortsOf are, likewise, those of each of a flow's QPs. The first's are those of a flow with one.
+func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (engine.Ports, error) {
 	salt := s.salts(seed)
 	first := func(flow, qp int) engine.Ports {
 		own := salt(flow)
