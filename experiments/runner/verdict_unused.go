@@ -41,7 +41,11 @@ func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 		}
 	}
 	if late > 0 && !r.mayBeUnused(scenario.UnusedFaults) {
-		v.Worsen(measure.Warn, "%d faults never happened: they were to come after %v, when the run ended", late, r.engine.Now())
+		faults := "1 fault never happened: it was"
+		if late > 1 {
+			faults = fmt.Sprintf("%d faults never happened: they were", late)
+		}
+		v.Worsen(measure.Warn, "%s to come after %v, when the run ended", faults, r.engine.Now())
 	}
 }
 

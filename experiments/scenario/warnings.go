@@ -736,7 +736,7 @@ func (w *warner) qps() {
 		if used == 1 {
 			unit = strings.Replace(unit, "s of ", " of ", 1)
 		}
-		w.warn("flows %s have %d QPs, and the longest is %v, %s: %d of the QPs carry nothing; qps %d is enough", k.tag, k.of.Count, longest[k], unit, k.of.Count-used, used)
+		w.warn("flows %s have %d QPs, and the longest is %v, %s: the others carry nothing; qps %d is enough", k.tag, k.of.Count, longest[k], unit, used)
 	}
 }
 
