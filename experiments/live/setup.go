@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
@@ -23,6 +24,8 @@ type Setup struct {
 
 	mutex   sync.Mutex
 	catalog cc.Catalog // the scenario's, and those from files that flows have come with
+	// notifying is of hosts that send CNPs though the fabric's congestion control needs none; nil: no flow has asked for it.
+	notifying *hostagent.Settings
 }
 
 // NewSetup is a scenario, read with Reading.Setup, under the named congestion control; empty: the scenario's first.
@@ -77,13 +80,18 @@ func (l *Setup) features() engine.Features {
 
 // Engine is the engine's configuration but for its plane and observer.
 func (l *Setup) Engine(seed uint64) engine.Config {
+	return engine.Config{
+		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: scenario.HostSettings(l.Scenario, l.hostNeeds()),
+		Features: l.features(), Seed: seed,
+	}
+}
+
+// hostNeeds are what all hosts do.
+func (l *Setup) hostNeeds() cc.SwitchNeeds {
 	hosts := l.spec.Needs
 	hosts.ACK = true // some flow's control may work by ACKs
 	hosts.Grants = carriesDemands(hosts)
-	return engine.Config{
-		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: scenario.HostSettings(l.Scenario, hosts),
-		Features: l.features(), Seed: seed,
-	}
+	return hosts
 }
 
 // Warnings are what is off with the fabric, or with the switches of some indexes, though it can be run.
@@ -116,6 +124,21 @@ func suits(needs, are cc.SwitchNeeds) bool {
 
 // carriesDemands says whether data packets have room for a demand: they carry neither telemetry nor a timestamp.
 func carriesDemands(n cc.SwitchNeeds) bool { return !n.INT && !n.Timestamps }
+
+// hostsOf are the settings of the hosts of flows under a congestion control that needs CNPs where the fabric's own does not; nil: those of all hosts.
+func (l *Setup) hostsOf(spec *cc.Spec) *hostagent.Settings {
+	if !spec.Needs.CNP || l.spec.Needs.CNP || l.spec.Needs.PCN {
+		return nil
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.notifying == nil {
+		needs := l.hostNeeds()
+		needs.CNP = true
+		l.notifying = scenario.HostSettings(l.Scenario, needs)
+	}
+	return l.notifying
+}
 
 // Flow is the engine's configuration of a flow. controller is empty for the fabric's.
 func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.FlowConfig, error) {
@@ -155,7 +178,7 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 		return engine.FlowConfig{}, err
 	}
 	return engine.FlowConfig{
-		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Controller: spec.Name,
+		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Controller: spec.Name, Hosts: l.hostsOf(spec),
 		NewController: func(int) (cc.Controller, error) {
 			if extra.ConstantRate > 0 {
 				return cc.Constant(float64(extra.ConstantRate)), nil

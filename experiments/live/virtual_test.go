@@ -171,3 +171,21 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	}
 	return e.Fingerprint()
 }
+
+// TestNotifiedUnderAnother: a flow whose congestion control needs CNPs has them where the fabric's needs none.
+func TestNotifiedUnderAnother(t *testing.T) {
+	for controller, want := range map[string]bool{"dcqcn": true, "": false} {
+		f := bringUp(t, "", "controllers=[nscc]")
+		requests, err := f.Incast(7, "h1", 256_000, controller)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runFlows(t, f, requests)
+		cnps := int64(0)
+		must(t, f.Do(func(e *engine.Engine) error { cnps = e.NIC(1).CNPsSent; return nil }))
+		if (cnps > 0) != want {
+			t.Errorf("under %q h1 sent %d CNPs", controller, cnps)
+		}
+		down(t, f)
+	}
+}
