@@ -255,6 +255,7 @@ func TestDoesNotHalt(t *testing.T) {
 	}
 	close(goOn)
 	<-f.Done()
+	f.verbs.Close() // those who have to end it could wait for ever
 	if err := f.plane.Close(); err != nil {
 		t.Error(err)
 	}
