@@ -159,7 +159,7 @@ func (q *QueuePair) Connect(now vtime.Time, r Remote, c SenderConfig, back wire.
 	case settings.Recovery == SelectiveRepeat:
 		return errors.New("queue pairs of programs repair losses by go-back-N alone: selective repeat places packets that are WRITEs of their own. Leave out recovery: selective")
 	}
-	if settings.Grants {
+	if _, granted := c.Controller.(cc.ByGrants); granted && settings.Grants { // of others hosts may grant, and nobody asks
 		return errors.New("queue pairs of programs send without grants: choose another congestion control than one by which receivers grant")
 	}
 	header, err := wire.NewFlowHeader(c.Wire)
