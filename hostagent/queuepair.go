@@ -230,11 +230,11 @@ func (q *QueuePair) Fail(now vtime.Time) {
 	if q.state == PairError || q.state == PairReset {
 		return
 	}
-	q.toError(now)
+	q.toError()
 }
 
 // toError flushes both queues, in the order of posting.
-func (q *QueuePair) toError(now vtime.Time) {
+func (q *QueuePair) toError() {
 	q.state = PairError
 	q.halt()
 	for q.count > 0 {

@@ -176,7 +176,7 @@ func (q *QueuePair) sendRequest(now vtime.Time) *frame.Frame {
 	} else if m.Payload > 0 {
 		source = n.staged(m.Payload)
 		if err := q.Program.Gather(w.SGEs, uint32(offset), source); err != nil {
-			q.poison(now, w, localStatus(err))
+			q.poison(w, localStatus(err))
 			return nil
 		}
 	}
@@ -309,7 +309,7 @@ func (q *QueuePair) acknowledge(now vtime.Time, p *wire.Packet, behind int64) {
 		q.finishWork(StatusOK)
 	}
 	if q.count > 0 && q.nth(0).failed != StatusOK {
-		q.fail(now, q.nth(0).failed)
+		q.fail(q.nth(0).failed)
 	}
 }
 
@@ -338,20 +338,20 @@ func (q *QueuePair) finishWork(status Status) {
 }
 
 // fail completes the oldest work with an error, and flushes all else.
-func (q *QueuePair) fail(now vtime.Time, status Status) {
+func (q *QueuePair) fail(status Status) {
 	q.finishWork(status)
-	q.toError(now)
+	q.toError()
 }
 
 // poison has a work be completed with an error as soon as those before it have been completed. It and what is behind it is not sent any more.
-func (q *QueuePair) poison(now vtime.Time, w *work, status Status) {
+func (q *QueuePair) poison(w *work, status Status) {
 	if w.failed == StatusOK {
 		w.failed = status
 		q.poisoned++
 		q.sender.size = min(q.sender.size, w.first*q.sender.mtu)
 	}
 	if w == q.nth(0) {
-		q.fail(now, w.failed)
+		q.fail(w.failed)
 	}
 }
 
@@ -378,7 +378,7 @@ func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
 			return
 		}
 		if q.rnrs++; q.Requester.RNRRetry < 7 && q.rnrs > int(q.Requester.RNRRetry) {
-			q.poison(now, w, StatusRNRRetryExceeded)
+			q.poison(w, StatusRNRRetryExceeded)
 			return
 		}
 		q.notBefore = now + rnrTime(syndrome)
@@ -386,18 +386,18 @@ func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
 		s.goBackTo(now, packet)
 		s.adjust(now)
 	case syndrome == wire.SyndromeNakSequence:
-		if packet*s.mtu >= s.next || !q.retry(now, w) {
+		if packet*s.mtu >= s.next || !q.retry(w) {
 			return
 		}
 		s.goBackTo(now, packet)
 		s.controller.OnNak(now)
 		s.adjust(now)
 	case syndrome == wire.SyndromeNakInvalid:
-		q.poison(now, w, StatusRemoteInvalid)
+		q.poison(w, StatusRemoteInvalid)
 	case syndrome == wire.SyndromeNakAccess:
-		q.poison(now, w, StatusRemoteAccess)
+		q.poison(w, StatusRemoteAccess)
 	case syndrome == wire.SyndromeNakOperational:
-		q.poison(now, w, StatusRemoteOperation)
+		q.poison(w, StatusRemoteOperation)
 	}
 }
 
@@ -412,9 +412,9 @@ func (q *QueuePair) workOf(psn int64) *work {
 }
 
 // retry counts that requests go again, from a work on; false if that was too often.
-func (q *QueuePair) retry(now vtime.Time, w *work) bool {
+func (q *QueuePair) retry(w *work) bool {
 	if q.retries++; q.retries > int(q.Requester.Retry) {
-		q.poison(now, w, StatusRetriesExceeded)
+		q.poison(w, StatusRetriesExceeded)
 		return false
 	}
 	q.Retries++
@@ -426,7 +426,7 @@ func (q *QueuePair) retry(now vtime.Time, w *work) bool {
 func (q *QueuePair) timedOut(now vtime.Time) bool {
 	if q.ownTimeout > 0 && now >= q.stuck+vtime.Time(int(q.Requester.Retry)+1)*q.ownTimeout {
 		if q.count > 0 {
-			q.fail(now, StatusRetriesExceeded)
+			q.fail(StatusRetriesExceeded)
 		}
 		return false
 	}
@@ -468,7 +468,7 @@ func (q *QueuePair) response(now vtime.Time, p *wire.Packet) {
 			return
 		}
 		q.gapFor, q.gapWork, q.gapAt = due, w.first, now
-		if q.retry(now, w) {
+		if q.retry(w) {
 			s.goBackTo(now, w.first)
 			s.controller.OnNak(now)
 			s.adjust(now)
@@ -480,7 +480,7 @@ func (q *QueuePair) response(now vtime.Time, p *wire.Packet) {
 		return
 	}
 	if (p.Kind == wire.KindAtomicAck) != (w.Op > WorkRead) {
-		q.fail(now, StatusBadResponse)
+		q.fail(StatusBadResponse)
 		return
 	}
 	var err error
@@ -489,7 +489,7 @@ func (q *QueuePair) response(now vtime.Time, p *wire.Packet) {
 	} else {
 		offset := w.got * s.mtu
 		if int64(p.Payload) != min(s.mtu, int64(w.length)-offset) {
-			q.fail(now, StatusBadResponse)
+			q.fail(StatusBadResponse)
 			return
 		}
 		if p.Payload > 0 {
@@ -497,7 +497,7 @@ func (q *QueuePair) response(now vtime.Time, p *wire.Packet) {
 		}
 	}
 	if err != nil {
-		q.fail(now, localStatus(err))
+		q.fail(localStatus(err))
 		return
 	}
 	q.BytesRead += int64(p.Payload)

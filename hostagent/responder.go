@@ -266,7 +266,7 @@ func (q *QueuePair) refuse(now vtime.Time, p *wire.Packet, syndrome uint8, event
 func (q *QueuePair) end(now vtime.Time, p *wire.Packet) {
 	q.answer(now, p, q.ending, q.endingPSN)
 	q.Program.Event(q.Number, q.endingEvent)
-	q.toError(now)
+	q.toError()
 }
 
 // completeReceive completes the current receive request. p is the last packet of its message, nil if it failed.
