@@ -142,7 +142,7 @@ func TestTerminal(t *testing.T) {
 	lab.see("\nh1:_") // its prompt, and not the line that begins it
 	typed("echo $((6*7)) h2; getent hosts h2; stty size", "50 180")
 	lab.see("42 h2")
-	lab.see("10.0.0.3")
+	lab.see("fd00::a00:3")
 	typed("sh -c 'echo begun; exec sleep 1000'", "\nbegun")
 	lab.tmux("send-keys", "-t", "lab", "C-z")
 	lab.see("Stopped")
