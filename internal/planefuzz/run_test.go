@@ -167,7 +167,7 @@ func featuresOf(s *scenario.Scenario) engine.Features {
 }
 
 // fit ends the case when it is long enough: by the wasm plane, after about c.Hops frame-hops; with c.Finish it may run on
-// until every flow has ended. Flows that would start later are left out.
+// until every flow has ended. Flows that would start later are left out, and so are stops.
 func fit(c *testCase) error {
 	s, err := c.scenario()
 	if err != nil {
@@ -197,6 +197,11 @@ func fit(c *testCase) error {
 	c.Flows = slices.DeleteFunc(c.Flows, func(f flow) bool { return f.Start >= c.Duration })
 	if len(c.Flows) == 0 {
 		return errEmpty
+	}
+	for i := range c.Flows {
+		if f := &c.Flows[i]; f.Stop >= c.Duration { // as a scenario cannot say
+			f.Stop = 0
+		}
 	}
 	return plane.Close()
 }
