@@ -91,16 +91,11 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 		}
 		defer os.RemoveAll(batch.Directory)
 	}
-	unlock, err := lockResults(c.Context(), batch)
+	unlock, err := claimResults(c.Context(), batch, f.force)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if !f.force {
-		if err := refuseOverwriting(batch.Overwrites(), batch.Directory); err != nil {
-			return err
-		}
-	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
 	progress := newProgress(os.Stderr)

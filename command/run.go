@@ -171,16 +171,11 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		}
 	}
 	spareMemory(batch)
-	unlock, err := lockResults(c.Context(), batch)
+	unlock, err := claimResults(c.Context(), batch, f.force)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if !f.force {
-		if err := refuseOverwriting(batch.Overwrites(), batch.Directory); err != nil {
-			return err
-		}
-	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
 	if why != "" {
@@ -192,6 +187,18 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	progress.wait()
 	f.results, f.interrupted = results, ctx.Err() != nil
 	return f.conclude(c.OutOrStdout(), batch, results, err)
+}
+
+// claimResults locks a suite's folders, and refuses to run what would take the place of other results there, unless that is forced.
+func claimResults(ctx context.Context, batch *suite.Suite, force bool) (unlock func(), err error) {
+	if unlock, err = lockResults(ctx, batch); err != nil || force {
+		return unlock, err
+	}
+	if err := refuseOverwriting(batch.Overwrites(), batch.Directory); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
 }
 
 // refuseOverwriting refuses to run what would take the place of results of other settings in a folder: err says which.
