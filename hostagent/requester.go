@@ -228,36 +228,25 @@ func (w *work) opcode(index int64) wire.Opcode {
 	case WorkFetchAdd:
 		return wire.OpFetchAdd
 	}
-	first, last := index == 0, index == w.packets-1
-	imm := last && (w.Op == WorkSendImm || w.Op == WorkWriteImm)
+	// The opcodes of WRITE are those of SEND in the same order.
+	kind := wire.OpWriteFirst - wire.OpSendFirst
 	if w.Op == WorkSend || w.Op == WorkSendImm {
-		switch {
-		case first && imm:
-			return wire.OpSendOnlyImm
-		case first && last:
-			return wire.OpSendOnly
-		case first:
-			return wire.OpSendFirst
-		case imm:
-			return wire.OpSendLastImm
-		case last:
-			return wire.OpSendLast
-		}
-		return wire.OpSendMiddle
+		kind = 0
 	}
-	switch {
+	first, last := index == 0, index == w.packets-1
+	switch imm := last && (w.Op == WorkSendImm || w.Op == WorkWriteImm); {
 	case first && imm:
-		return wire.OpWriteOnlyImm
+		return kind + wire.OpSendOnlyImm
 	case first && last:
-		return wire.OpWriteOnly
+		return kind + wire.OpSendOnly
 	case first:
-		return wire.OpWriteFirst
+		return kind + wire.OpSendFirst
 	case imm:
-		return wire.OpWriteLastImm
+		return kind + wire.OpSendLastImm
 	case last:
-		return wire.OpWriteLast
+		return kind + wire.OpSendLast
 	}
-	return wire.OpWriteMiddle
+	return kind + wire.OpSendMiddle
 }
 
 // whole is the whole number of a PSN near the oldest work; ok is false if nothing with it is under way.
