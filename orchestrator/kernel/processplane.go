@@ -5,7 +5,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -100,11 +99,10 @@ func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
 func (p *ProcessPlane) Inject(port int, data []byte) error {
 	to := engine.OuterIfindex(0) + int32(port)
 	err := p.outside.send(to, data)
-	for start, pause := time.Now(), firstSendRest; err != nil && noRoom(err) && time.Since(start) < liveTimeout; pause = min(2*pause, longestSendRest) {
-		rest(pause)
-		err = p.outside.send(to, data)
+	if err == nil || !noRoom(err) {
+		return err
 	}
-	return err
+	return p.outside.sendAgain(to, data, liveTimeout, func() bool { return false })
 }
 
 // Close removes the sockets, the pipelines and the fabric.

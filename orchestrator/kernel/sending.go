@@ -79,17 +79,28 @@ func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 		return err
 	}
 	done := atomic.LoadUint64(&p.pass.Done)
-	start := time.Now()
-	for pause := firstSendRest; noRoom(err) && time.Since(start) < timeout; pause = min(2*pause, longestSendRest) {
-		rest(pause)
+	return p.ring.sendAgain(engine.OuterIfindex(0)+int32(in), f.Data(), timeout, func() (sent bool) {
 		if atomic.LoadUint64(&p.pass.Done) != done { // it did come through
-			return nil
+			return true
 		}
 		p.before.restore(p.state)
 		p.Resent.Add(1)
-		err = p.ring.send(engine.OuterIfindex(0)+int32(in), f.Data())
+		return false
+	})
+}
+
+// sendAgain sends a frame for which the kernel had no room, until it has some, for as long as the timeout. Each time after a rest it asks whether the
+// frame has been sent after all.
+func (r *ring) sendAgain(ifindex int32, frame []byte, timeout time.Duration, sent func() bool) error {
+	for start, pause := time.Now(), firstSendRest; ; pause = min(2*pause, longestSendRest) {
+		rest(pause)
+		if sent() {
+			return nil
+		}
+		if err := r.send(ifindex, frame); err == nil || !noRoom(err) || time.Since(start) >= timeout {
+			return err
+		}
 	}
-	return err
 }
 
 // notSent is the error of a frame that could not be put into the outer end of a port.
