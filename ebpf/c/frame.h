@@ -69,7 +69,10 @@ static __always_inline __u16 get16(const __u8 *p)
 
 static __always_inline __u32 get32(const __u8 *p)
 {
-	return (__u32)p[0] << 24 | (__u32)p[1] << 16 | (__u32)p[2] << 8 | p[3];
+	__u32 word;
+
+	__builtin_memcpy(&word, p, sizeof(word)); /* one load where the machine has any that need not be aligned */
+	return __builtin_bswap32(word);
 }
 
 static __always_inline void put16(__u8 *p, __u16 v)
@@ -86,8 +89,19 @@ static __always_inline void put32(__u8 *p, __u32 v)
 
 static __always_inline void put_mac(__u8 *p, const __u8 *mac)
 {
-	for (int i = 0; i < 6; i++)
-		p[i] = mac[i];
+	__builtin_memcpy(p, mac, 6);
+}
+
+static __always_inline int same_mac(const __u8 *p, const __u8 *mac)
+{
+	__u32 word, other;
+	__u16 half, other_half;
+
+	__builtin_memcpy(&word, p, sizeof(word));
+	__builtin_memcpy(&other, mac, sizeof(other));
+	__builtin_memcpy(&half, p + 4, sizeof(half));
+	__builtin_memcpy(&other_half, mac + 4, sizeof(other_half));
+	return !((word ^ other) | (half ^ other_half));
 }
 
 /* 0: an IPv4 packet without options, filled into p. A fragment's ports are 0, as it has none that can be trusted. */

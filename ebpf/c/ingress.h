@@ -17,10 +17,13 @@ static __always_inline __u32 choose_port(struct pass *x, struct switch_state *sw
 		return r->port_or_first;
 	if (r->count == AT_LEAF)
 		return to->port;
-	if (sw->choice == CHOICE_HASH)
+	if (sw->choice == CHOICE_HASH) {
 		pick = ecmp_hash(sw->ecmp_seed, p) % r->count;
-	else
-		pick = balance(x, sw, node, to->leaf, r->port_or_first, r->count, p, h);
+	} else {
+		struct packet copy = *p; /* p itself stays in registers */
+
+		pick = balance(x, sw, node, to->leaf, r->port_or_first, r->count, &copy, h);
+	}
 	hop = next_hop_at(r->port_or_first + pick);
 	return hop ? (__u32)*hop : NO_PORT;
 }
@@ -165,15 +168,6 @@ COLD void generate(struct pass *x, struct switch_state *sw, struct port *in, __u
 	}
 }
 
-static __always_inline int addressed_to(const struct port *in, const __u8 *h)
-{
-	int equal = 1;
-
-	for (int i = 0; i < 6; i++)
-		equal &= h[i] == in->mac[i];
-	return equal;
-}
-
 static __always_inline void ingress(struct pass *x, __u8 *h, __u32 len)
 {
 	struct port *in = port_at(x->in_port);
@@ -218,7 +212,7 @@ static __always_inline void ingress(struct pass *x, __u8 *h, __u32 len)
 			x->verdict = VERDICT_HOST;
 			x->egress = x->in_port;
 		}
-	} else if (addressed_to(in, h)) {
+	} else if (same_mac(h, in->mac)) {
 		if (ethertype == ETHERTYPE_IPV4) {
 			forward_ipv4(x, sw, in, h, counted(sw->uncounted, len));
 		} else if (ethertype == ETHERTYPE_CNM) {

@@ -1076,8 +1076,10 @@ func (m *Module) fn5() {
 }
 
 func (m *Module) Xenter(v0 int32) {
-	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26 int32
-	var v27, v28, v29, v30, v31, v32, v33, v34, v35 int64
+	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 int32
+	var v18, v19 int64
+	var v20 int32
+	var v21, v22, v23, v24, v25, v26, v27 int64
 	t0 := m.g0
 	v1 = t0 - i32(16)
 	m.g0 = v1
@@ -1183,1212 +1185,1160 @@ func (m *Module) Xenter(v0 int32) {
 			l6:
 				{
 					{
-						if v4&i32(0xffff) != i32(34824) {
-							goto l10
-						}
-						t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-						v0 = t18
-						if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
-							goto l11
-						}
-						t19 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-						v0 = t19
-						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
-							goto l11
-						}
-						t20 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-						v0 = t20
-						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
-							goto l11
-						}
-						m.fn9(v2)
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
-						goto l0
-					}
-				l10:
-					if v3 != 0 {
-						goto l12
-					}
-					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(3)))
-					v0 = v4 & i32(0xffff)
-					switch v0 + i32(-34997) {
-					case 1:
-						t21 := int32(m.memory[uint64(uint32(v2))+28])
-						if t21 == 0 {
+						{
+							if v4&i32(0xffff) != i32(34824) {
+								goto l10
+							}
+							t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+							if t18 != i32(0xc28001) {
+								goto l11
+							}
+							t19 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+							v0 = t19
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
+								goto l11
+							}
+							t20 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+							v0 = t20
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
+								goto l11
+							}
+							m.fn9(v2)
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
 							goto l0
 						}
-						t22 := m.fn10(v2)
-						p23 := i32(5)
-						if t22 != 0 {
-							p23 = i32(4)
+					l10:
+						if v3 != 0 {
+							goto l12
 						}
-						v4 = p23
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
-						goto l16
-					default:
-						if v0 != i32(2048) {
-							goto l0
-						}
-						t24 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-						if t24 != i32(69) {
-							goto l11
-						}
-						t25 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-						t26 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-						if t25<<8&i32(16128)|t26 != 0 {
-							goto l11
-						}
-						{
-							t27 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-							v0 = t27
-							switch v0 + i32(-6) {
-							case 0, 11:
-								goto l17
-							default:
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(3)))
+						v0 = v4 & i32(0xffff)
+						switch v0 + i32(-34997) {
+						case 1:
+							t21 := int32(m.memory[uint64(uint32(v2))+28])
+							if t21 == 0 {
+								goto l0
+							}
+							t22 := m.fn10(v2)
+							p23 := i32(5)
+							if t22 != 0 {
+								p23 = i32(4)
+							}
+							v4 = p23
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
+							goto l16
+						default:
+							if v0 != i32(2048) {
+								goto l0
+							}
+							t24 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+							if t24 != i32(69) {
 								goto l11
 							}
-						}
-					l17:
-						if v0 != i32(17) {
-							goto l11
-						}
-						t28 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-						var p29 int32
-						if v0 == i32(17) {
-							p29 = 1
-						}
-						v0 = t28
-						var p30 int32
-						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-							p30 = 1
-						}
-						v0 = p30
-						if p29&v0|v0 == 0 {
-							goto l11
-						}
-						fallthrough
-					case 0:
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
-						t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-						store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t31))
-						goto l0
-					}
-				l12:
-					{
-						t32 := int32(m.memory[uint64(uint32(i32(0)))+1872])
-						t33 := int32(m.memory[uint64(uint32(v2))+16])
-						if t32 != t33 {
-							goto l18
-						}
-						t34 := int32(m.memory[uint64(uint32(i32(0)))+1873])
-						t35 := int32(m.memory[uint32(v2+i32(17))])
-						if t34&i32(255) != t35&i32(255) {
-							goto l18
-						}
-						t36 := int32(m.memory[uint64(uint32(i32(0)))+1874])
-						t37 := int32(m.memory[uint32(v2+i32(18))])
-						if t36&i32(255) != t37&i32(255) {
-							goto l18
-						}
-						t38 := int32(m.memory[uint64(uint32(i32(0)))+1875])
-						t39 := int32(m.memory[uint32(v2+i32(19))])
-						if t38&i32(255) != t39&i32(255) {
-							goto l18
-						}
-						t40 := int32(m.memory[uint64(uint32(i32(0)))+1876])
-						t41 := int32(m.memory[uint32(v2+i32(20))])
-						if t40&i32(255) != t41&i32(255) {
-							goto l18
-						}
-						t42 := int32(m.memory[uint64(uint32(i32(0)))+1877])
-						t43 := int32(m.memory[uint32(v2+i32(21))])
-						if t42&i32(255) != t43&i32(255) {
-							goto l18
-						}
-						v4 = v4 & i32(0xffff)
-						if v4 == i32(34997) {
-							t276 := int32(load32(m.memory, uint32(v2+i32(4))))
-							m.fn12(t276)
-							t277 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-							v4 = t277
-							if v4 != i32(1) {
-								goto l16
-							}
-							t278 := int32(load32(m.memory, uint64(uint32(v3))+28))
-							v0 = v0 - t278
-							p279 := i32(60)
-							if uint32(v0) > uint32(i32(60)) {
-								p279 = v0
-							}
-							v0 = p279
-							{
-								t280 := int32(m.memory[uint32(v2+i32(30))])
-								t281 := v3
-								v4 = t280 & i32(31)
-								t282 := int64(load64(m.memory, uint32(t281+v4*i32(56)+i32(184))))
-								v27 = t282
-								if v27 == 0 {
-									goto l69
-								}
-								t283 := int32(m.memory[uint64(uint32(v3))+24])
-								if t283&i32(128) == 0 {
-									goto l69
-								}
-								t284 := int64(load64(m.memory, uint64(uint32(v2))+512))
-								v28 = int64(uint32(v0))
-								t285 := int32(load32(m.memory, uint64(uint32(v2))+764))
-								t286 := t284 + v28
-								v5 = t285
-								t287 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-								t288 := t286 - int64(uint32(v5))
-								v29 = t287
-								t289 := int64(load64(m.memory, uint32(v3)))
-								t290 := v29
-								v30 = t289
-								t291 := int64(load64(m.memory, uint64(uint32(v3))+8))
-								t292 := int64(load64(m.memory, uint64(uint32(v3))+88))
-								t293 := v30
-								v31 = t292
-								v32 = t291 - v31
-								p294 := i64(0)
-								if uint64(v30) > uint64(v32) {
-									p294 = int64(uint64((t293-v32)*v27) >> 16)
-								}
-								v30 = p294
-								p295 := v30
-								if uint64(v30) > uint64(v29) {
-									p295 = t290
-								}
-								p296 := v30
-								if v29 != i64(0) {
-									p296 = p295
-								}
-								if uint64(t288) <= uint64(p296) {
-									goto l69
-								}
-								store64(m.memory, uint64(uint32(v3))+88, uint64(v31+v28))
-								store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
-							}
-						l69:
-							t297 := int64(load64(m.memory, uint64(uint32(v2))+512))
-							t298 := v2
-							v30 = int64(uint32(v0))
-							v29 = t297 + v30
-							store64(m.memory, uint64(uint32(t298))+512, uint64(v29))
-							{
-								t299 := int64(load32(m.memory, uint32(v2+i32(560))))
-								if uint64(v29) <= uint64(t299) {
-									goto l70
-								}
-								store32(m.memory, uint64(uint32(v2))+560, uint32(v29))
-							}
-						l70:
-							t300 := int64(load64(m.memory, uint64(uint32(v3))+8))
-							t301 := v3
-							v30 = t300 + v30
-							store64(m.memory, uint64(uint32(t301))+8, uint64(v30))
-							t302 := int32(m.memory[uint64(uint32(v3))+24])
-							if t302&i32(128) == 0 {
-								goto l11
-							}
-							t303 := int32(m.memory[uint32(v2+i32(572))])
-							if t303 != 0 {
+							t25 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+							t26 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+							if t25<<8&i32(16128)|t26 != 0 {
 								goto l11
 							}
 							{
-								t304 := int32(load32(m.memory, uint64(uint32(v2))+764))
-								if t304 != 0 {
-									goto l71
-								}
-								{
-									{
-										if v27 != i64(0) {
-											goto l72
-										}
-										t305 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-										v30 = t305
-										goto l73
-									}
-								l72:
-									t306 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-									v32 = t306
-									t307 := int64(load64(m.memory, uint32(v3)))
-									t308 := v32
-									v28 = t307
-									t309 := int64(load64(m.memory, uint64(uint32(v3))+88))
-									t310 := v28
-									v30 = v30 - t309
-									p311 := i64(0)
-									if uint64(v28) > uint64(v30) {
-										p311 = int64(uint64((t310-v30)*v27) >> 16)
-									}
-									v30 = p311
-									p312 := v30
-									if uint64(v30) > uint64(v32) {
-										p312 = t308
-									}
-									p313 := v30
-									if v32 != i64(0) {
-										p313 = p312
-									}
-									v30 = p313
-								}
-							l73:
-								if uint64(v29) < uint64(v30) {
-									goto l11
-								}
-							}
-						l71:
-							t314 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-							store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t314|i32(1)))
-							goto l11
-						}
-						if v4 != i32(2048) {
-							m.fn13(v3, v2, v0, i32(1))
-							goto l11
-						}
-						v4 = i32(0)
-						{
-							{
-								t44 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-								if t44 != i32(69) {
-									store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
-									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-									goto l11
-								}
-								t45 := int32(load32(m.memory, uint64(uint32(v3))+28))
-								v6 = t45
-								m.memory[uint64(uint32(v1))+14] = byte(i32(0))
-								store32(m.memory, uint64(uint32(v1))+8, uint32(i32(0)))
-								t46 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								t47 := v1
-								v7 = t46
-								m.memory[uint64(uint32(t47))+13] = byte(v7)
-								t48 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-								t49 := v1
-								v8 = t48
-								m.memory[uint64(uint32(t49))+12] = byte(v8)
-								t50 := int32(m.memory[uint64(uint32(i32(0)))+1899])
-								t51 := v1
-								v9 = t50
-								t52 := int32(m.memory[uint64(uint32(i32(0)))+1898])
-								t53 := v9 << 16
-								v10 = t52
-								t54 := int32(m.memory[uint64(uint32(i32(0)))+1900])
-								t55 := t53 | v10<<24
-								v11 = t54
-								t56 := int32(m.memory[uint64(uint32(i32(0)))+1901])
-								t57 := t55 | v11<<8
-								v12 = t56
-								v13 = t57 | v12
-								store32(m.memory, uint32(t51), uint32(v13))
-								t58 := int32(m.memory[uint64(uint32(i32(0)))+1903])
-								t59 := v1
-								v14 = t58
-								t60 := int32(m.memory[uint64(uint32(i32(0)))+1902])
-								t61 := v14 << 16
-								v15 = t60
-								v16 = t61 | v15<<24
-								t62 := int32(m.memory[uint64(uint32(i32(0)))+1904])
-								t63 := v16
-								v17 = t62
-								t64 := int32(m.memory[uint64(uint32(i32(0)))+1905])
-								t65 := t63 | v17<<8
-								v18 = t64
-								v19 = t65 | v18
-								store32(m.memory, uint64(uint32(t59))+4, uint32(v19))
-								v5 = i32(0)
-								v20 = i32(0)
-								t66 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-								t67 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-								if t66<<8&i32(16128)|t67 != 0 {
-									goto l22
-								}
-								v4 = i32(0)
-								v5 = i32(0)
-								v20 = i32(0)
-								switch v8 + i32(-6) {
-								default:
-									goto l22
+								t27 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+								v0 = t27
+								switch v0 + i32(-6) {
 								case 0, 11:
-									v4 = i32(0)
-									t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
-									t69 := v1
-									v5 = t68
-									v20 = v5<<8 | int32(uint32(v5)>>8)
-									store16(m.memory, uint64(uint32(t69))+8, uint16(v20))
-									t70 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-									t71 := v1
-									v5 = t70
-									v21 = v5<<8 | int32(uint32(v5)>>8)
-									store16(m.memory, uint64(uint32(t71))+10, uint16(v21))
-									if v8 == i32(17) {
-										v5 = i32(4791)
-										if v21&i32(0xffff) == i32(4791) {
-											goto l25
+									goto l17
+								default:
+									goto l11
+								}
+							}
+						l17:
+							if v0 != i32(17) {
+								goto l11
+							}
+							t28 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+							var p29 int32
+							if v0 == i32(17) {
+								p29 = 1
+							}
+							v0 = t28
+							var p30 int32
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
+								p30 = 1
+							}
+							v0 = p30
+							if p29&v0|v0 == 0 {
+								goto l11
+							}
+							fallthrough
+						case 0:
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
+							t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+							store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t31))
+							goto l0
+						}
+					l12:
+						{
+							t32 := int32(load32(m.memory, uint64(uint32(v2))+16))
+							t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+							t34 := int32(load16(m.memory, uint32(v2+i32(20))))
+							t35 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+							if t32^t33|(t34^t35) != 0 {
+								goto l18
+							}
+							{
+								v4 = v4 & i32(0xffff)
+								if v4 == i32(34997) {
+									t248 := int32(load32(m.memory, uint32(v2+i32(4))))
+									m.fn12(t248)
+									t249 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+									v4 = t249
+									if v4 != i32(1) {
+										goto l16
+									}
+									t250 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v0 = v0 - t250
+									p251 := i32(60)
+									if uint32(v0) > uint32(i32(60)) {
+										p251 = v0
+									}
+									v0 = p251
+									{
+										t252 := int32(m.memory[uint32(v2+i32(30))])
+										t253 := v3
+										v4 = t252 & i32(31)
+										t254 := int64(load64(m.memory, uint32(t253+v4*i32(56)+i32(184))))
+										v18 = t254
+										if v18 == 0 {
+											goto l69
 										}
-										v5 = v21
+										t255 := int32(m.memory[uint64(uint32(v3))+24])
+										if t255&i32(128) == 0 {
+											goto l69
+										}
+										t256 := int64(load64(m.memory, uint64(uint32(v2))+512))
+										v19 = int64(uint32(v0))
+										t257 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										t258 := t256 + v19
+										v5 = t257
+										t259 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+										t260 := t258 - int64(uint32(v5))
+										v21 = t259
+										t261 := int64(load64(m.memory, uint32(v3)))
+										t262 := v21
+										v22 = t261
+										t263 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t264 := int64(load64(m.memory, uint64(uint32(v3))+88))
+										t265 := v22
+										v23 = t264
+										v24 = t263 - v23
+										p266 := i64(0)
+										if uint64(v22) > uint64(v24) {
+											p266 = int64(uint64((t265-v24)*v18) >> 16)
+										}
+										v22 = p266
+										p267 := v22
+										if uint64(v22) > uint64(v21) {
+											p267 = t262
+										}
+										p268 := v22
+										if v21 != i64(0) {
+											p268 = p267
+										}
+										if uint64(t260) <= uint64(p268) {
+											goto l69
+										}
+										store64(m.memory, uint64(uint32(v3))+88, uint64(v23+v19))
+										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
+									}
+								l69:
+									t269 := int64(load64(m.memory, uint64(uint32(v2))+512))
+									t270 := v2
+									v22 = int64(uint32(v0))
+									v21 = t269 + v22
+									store64(m.memory, uint64(uint32(t270))+512, uint64(v21))
+									{
+										t271 := int64(load32(m.memory, uint32(v2+i32(560))))
+										if uint64(v21) <= uint64(t271) {
+											goto l70
+										}
+										store32(m.memory, uint64(uint32(v2))+560, uint32(v21))
+									}
+								l70:
+									t272 := int64(load64(m.memory, uint64(uint32(v3))+8))
+									t273 := v3
+									v22 = t272 + v22
+									store64(m.memory, uint64(uint32(t273))+8, uint64(v22))
+									t274 := int32(m.memory[uint64(uint32(v3))+24])
+									if t274&i32(128) == 0 {
+										goto l11
+									}
+									t275 := int32(m.memory[uint32(v2+i32(572))])
+									if t275 != 0 {
+										goto l11
+									}
+									{
+										t276 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										if t276 != 0 {
+											goto l71
+										}
+										{
+											{
+												if v18 != i64(0) {
+													goto l72
+												}
+												t277 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+												v22 = t277
+												goto l73
+											}
+										l72:
+											t278 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+											v24 = t278
+											t279 := int64(load64(m.memory, uint32(v3)))
+											t280 := v24
+											v19 = t279
+											t281 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t282 := v19
+											v22 = v22 - t281
+											p283 := i64(0)
+											if uint64(v19) > uint64(v22) {
+												p283 = int64(uint64((t282-v22)*v18) >> 16)
+											}
+											v22 = p283
+											p284 := v22
+											if uint64(v22) > uint64(v24) {
+												p284 = t280
+											}
+											p285 := v22
+											if v24 != i64(0) {
+												p285 = p284
+											}
+											v22 = p285
+										}
+									l73:
+										if uint64(v21) < uint64(v22) {
+											goto l11
+										}
+									}
+								l71:
+									t286 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t286|i32(1)))
+									goto l11
+								}
+								if v4 != i32(2048) {
+									m.fn13(v3, v2, v0, i32(1))
+									goto l11
+								}
+								v4 = i32(3)
+								t36 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								if t36 != i32(69) {
+									goto l21
+								}
+								t37 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+								v6 = t37
+								v5 = i32(0)
+								v7 = i32(0)
+								v8 = i32(0)
+								{
+									t38 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+									t39 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+									if t38<<8&i32(16128)|t39 != 0 {
 										goto l22
 									}
-									v5 = v21
-									goto l22
+									v5 = i32(0)
+									v7 = i32(0)
+									v8 = i32(0)
+									switch v6 + i32(-6) {
+									default:
+										goto l22
+									case 0, 11:
+										v5 = i32(0)
+										t40 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+										v4 = t40
+										v4 = v4<<8 | int32(uint32(v4)>>8)
+										t41 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
+										v7 = t41
+										v8 = v7<<8 | int32(uint32(v7)>>8)
+										if v6 == i32(17) {
+											goto l24
+										}
+										v7 = v4
+										goto l22
+									l24:
+										v7 = i32(4791)
+										if v4&i32(0xffff) == i32(4791) {
+											goto l25
+										}
+										v7 = v4
+										goto l22
+									l25:
+										t42 := int32(m.memory[uint64(uint32(i32(0)))+1914])
+										v4 = t42
+										var p43 int32
+										if v4 != i32(129) {
+											p43 = 1
+										}
+										var p44 int32
+										if v4&i32(31) != i32(17) {
+											p44 = 1
+										}
+										v5 = p43 & p44
+									}
 								}
-							}
-						l25:
-							t72 := int32(m.memory[uint64(uint32(i32(0)))+1914])
-							t73 := v1
-							v4 = t72
-							var p74 int32
-							if v4 != i32(129) {
-								p74 = 1
-							}
-							var p75 int32
-							if v4&i32(31) != i32(17) {
-								p75 = 1
-							}
-							v4 = p74 & p75
-							m.memory[uint64(uint32(t73))+14] = byte(v4)
-						}
-					l22:
-						{
-							t76 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-							if uint32(t76) > uint32(i32(1)) {
+							l22:
+								v4 = i32(2)
+								t45 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+								if uint32(t45) < uint32(i32(2)) {
+									goto l21
+								}
 								{
-									if v15 != i32(10) {
-										goto l27
+									t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1902))
+									v4 = t46
+									v9 = v4<<24 | v4<<8&i32(0xff0000) | (int32(uint32(v4)>>8)&i32(0xff00) | int32(uint32(v4)>>24))
+									if v9&i32(-0x1000000) != i32(0xa000000) {
+										goto l26
 									}
-									t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-									v21 = v19&i32(0xffffff) + i32(-1)
-									if uint32(t77) <= uint32(v21) {
-										goto l27
+									t47 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									v4 = v9&i32(0xffffff) + i32(-1)
+									if uint32(t47) <= uint32(v4) {
+										goto l26
 									}
-									t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-									v22 = t78
-									if v22 == 0 {
-										goto l27
+									t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+									v10 = t48
+									if v10 == 0 {
+										goto l26
 									}
-									t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-									t80 := int32(load32(m.memory, uint64(uint32(v2))+4))
-									v23 = t80
-									if uint32(t79) <= uint32(v23) {
-										goto l27
+									t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+									t50 := int32(load32(m.memory, uint64(uint32(v2))+4))
+									v11 = t50
+									if uint32(t49) <= uint32(v11) {
+										goto l26
 									}
-									t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-									v24 = t81
-									t82 := int32(load32(m.memory, uint64(uint32(v22+v21<<4))+4))
-									t83 := v24
-									v25 = t82
-									if uint32(t83) <= uint32(v25) {
-										goto l27
+									t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+									v12 = t51
+									t52 := int32(load32(m.memory, uint64(uint32(v10+v4<<4))+4))
+									t53 := v12
+									v13 = t52
+									if uint32(t53) <= uint32(v13) {
+										goto l26
 									}
-									t84 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-									v26 = t84
-									if v26 == 0 {
-										goto l27
+									t54 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+									v14 = t54
+									if v14 == 0 {
+										goto l26
 									}
+									t55 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v15 = t55
+									t56 := int32(load32(m.memory, uint64(uint32(i32(0)))+1898))
+									v16 = t56
+									v16 = v16<<24 | v16<<8&i32(0xff0000) | (int32(uint32(v16)>>8)&i32(0xff00) | int32(uint32(v16)>>24))
+									t57 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+									v17 = t57
 									{
-										v24 = v26 + v24*v23<<3 + v25<<3
-										t85 := int32(load32(m.memory, uint64(uint32(v24))+4))
-										v26 = t85
-										switch v26 + i32(1) {
+										v12 = v14 + v12*v11<<3 + v13<<3
+										t58 := int32(load32(m.memory, uint64(uint32(v12))+4))
+										v14 = t58
+										switch v14 + i32(1) {
 										case 1:
-											goto l27
+											goto l26
 										case 2:
-											t86 := int32(load32(m.memory, uint32(v24)))
-											v19 = t86
-											goto l31
+											t59 := int32(load32(m.memory, uint32(v12)))
+											v4 = t59
+											goto l30
 										case 0:
-											t87 := int32(load32(m.memory, uint64(uint32(v22+v21<<4))+8))
-											v19 = t87
-											goto l31
+											t60 := int32(load32(m.memory, uint64(uint32(v10+v4<<4))+8))
+											v4 = t60
+											goto l30
 										default:
 											{
 												{
-													t88 := int32(load32(m.memory, uint64(uint32(v3))+124))
-													if t88 != 0 {
-														goto l32
+													t61 := int32(load32(m.memory, uint64(uint32(v3))+124))
+													if t61 != 0 {
+														goto l31
 													}
-													t89 := int32(load32(m.memory, uint64(uint32(v3))+104))
-													v13 = t89 ^ v13
-													v19 = (int32(uint32(v13)>>16)^v13)*i32(-2048144789) ^ v19
-													v19 = (int32(uint32(v19)>>13)^v19)*i32(-1028477387) ^ (v20<<16 | v5&i32(0xffff))
-													v19 = (int32(uint32(v19)>>16) ^ v19) * i32(-2048144789)
-													v19 = (v19 ^ v8 ^ int32(uint32(v19)>>13)) * i32(-1028477387)
-													t90 := int32(uint32(int32(uint32(v19)>>16)^v19) % uint32(v26))
-													v19 = t90
-													goto l33
+													t62 := int32(load32(m.memory, uint64(uint32(v3))+104))
+													v4 = t62 ^ v16
+													v4 = (int32(uint32(v4)>>16)^v4)*i32(-2048144789) ^ v9
+													v4 = (int32(uint32(v4)>>13)^v4)*i32(-1028477387) ^ (v8<<16 | v7&i32(0xffff))
+													v4 = (int32(uint32(v4)>>16) ^ v4) * i32(-2048144789)
+													v4 = (v4 ^ v6 ^ int32(uint32(v4)>>13)) * i32(-1028477387)
+													t63 := int32(uint32(int32(uint32(v4)>>16)^v4) % uint32(v14))
+													v4 = t63
+													goto l32
 												}
-											l32:
-												t91 := int32(load32(m.memory, uint32(v24)))
-												t92 := m.fn11(v3, v23, v25, t91, v26, v1)
-												v19 = t92
+											l31:
+												m.memory[uint64(uint32(v1))+14] = byte(v5)
+												m.memory[uint64(uint32(v1))+13] = byte(v17)
+												m.memory[uint64(uint32(v1))+12] = byte(v6)
+												store16(m.memory, uint64(uint32(v1))+10, uint16(v7))
+												store16(m.memory, uint64(uint32(v1))+8, uint16(v8))
+												store32(m.memory, uint64(uint32(v1))+4, uint32(v9))
+												store32(m.memory, uint32(v1), uint32(v16))
+												t64 := int32(load32(m.memory, uint32(v12)))
+												t65 := m.fn11(v3, v11, v13, t64, v14, v1)
+												v4 = t65
 											}
-										l33:
-											t93 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-											t94 := int32(load32(m.memory, uint32(v24)))
-											v19 = t94 + v19
-											if uint32(t93) <= uint32(v19) {
-												goto l27
+										l32:
+											t66 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											t67 := int32(load32(m.memory, uint32(v12)))
+											v4 = t67 + v4
+											if uint32(t66) <= uint32(v4) {
+												goto l26
 											}
-											t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-											v13 = t95
-											if v13 == 0 {
-												goto l27
+											t68 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+											v10 = t68
+											if v10 == 0 {
+												goto l26
 											}
-											t96 := int32(load32(m.memory, uint32(v13+v19<<3)))
-											v19 = t96
+											t69 := int32(load32(m.memory, uint32(v10+v4<<3)))
+											v4 = t69
 										}
 									}
-								l31:
-									if v19 == i32(-1) {
-										goto l27
+								l30:
+									if v4 == i32(-1) {
+										goto l26
 									}
-									t97 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-									if uint32(t97) <= uint32(v19) {
-										goto l27
+									t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+									if uint32(t70) <= uint32(v4) {
+										goto l26
 									}
-									t98 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-									v13 = t98
-									if v13 != 0 {
-										v0 = v0 - v6
-										p99 := i32(60)
+									t71 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+									v11 = t71
+									if v11 != 0 {
+										v0 = v0 - v15
+										p72 := i32(60)
 										if uint32(v0) > uint32(i32(60)) {
-											p99 = v0
+											p72 = v0
 										}
-										v6 = p99
-										t100 := v2
-										v16 = int32(uint32(v7)>>5) & i32(7)
-										v22 = t100 + v16<<2 + i32(736)
-										v21 = v2 + v16<<6
-										v0 = v21 + i32(64)
+										v13 = p72
+										t73 := v2
+										v0 = int32(uint32(v17)>>5) & i32(7)
+										v14 = t73 + v0<<2 + i32(736)
+										v12 = v2 + v0<<6
+										v10 = v12 + i32(64)
 										{
-											t101 := int32(m.memory[uint32(v2+i32(30))])
-											t102 := v3
-											v23 = t101 & i32(31)
-											t103 := int64(load64(m.memory, uint32(t102+v23*i32(56)+i32(184))))
-											v27 = t103
-											if v27 == 0 {
+											t74 := int32(m.memory[uint32(v2+i32(30))])
+											t75 := v3
+											v15 = t74 & i32(31)
+											t76 := int64(load64(m.memory, uint32(t75+v15*i32(56)+i32(184))))
+											v18 = t76
+											if v18 == 0 {
 												goto l35
 											}
-											t104 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											if i32_shr_u(t104, v16)&i32(1) == 0 {
+											t77 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											if i32_shr_u(t77, v0)&i32(1) == 0 {
 												goto l35
 											}
-											t105 := int64(load64(m.memory, uint32(v0)))
-											v28 = int64(uint32(v6))
-											t106 := int32(load32(m.memory, uint32(v22)))
-											t107 := t105 + v28
-											v25 = t106
-											t108 := int64(load64(m.memory, uint32(v3+v23*i32(56)+i32(168))))
-											t109 := t107 - int64(uint32(v25))
-											v29 = t108
-											t110 := int64(load64(m.memory, uint32(v3)))
-											t111 := v29
-											v30 = t110
-											t112 := int64(load64(m.memory, uint64(uint32(v3))+8))
-											t113 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t114 := v30
-											v31 = t113
-											v32 = t112 - v31
-											p115 := i64(0)
-											if uint64(v30) > uint64(v32) {
-												p115 = int64(uint64((t114-v32)*v27) >> 16)
+											t78 := int64(load64(m.memory, uint32(v10)))
+											v19 = int64(uint32(v13))
+											t79 := int32(load32(m.memory, uint32(v14)))
+											t80 := t78 + v19
+											v20 = t79
+											t81 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
+											t82 := t80 - int64(uint32(v20))
+											v21 = t81
+											t83 := int64(load64(m.memory, uint32(v3)))
+											t84 := v21
+											v22 = t83
+											t85 := int64(load64(m.memory, uint64(uint32(v3))+8))
+											t86 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t87 := v22
+											v23 = t86
+											v24 = t85 - v23
+											p88 := i64(0)
+											if uint64(v22) > uint64(v24) {
+												p88 = int64(uint64((t87-v24)*v18) >> 16)
 											}
-											v30 = p115
-											p116 := v30
-											if uint64(v30) > uint64(v29) {
-												p116 = t111
+											v22 = p88
+											p89 := v22
+											if uint64(v22) > uint64(v21) {
+												p89 = t84
 											}
-											p117 := v30
-											if v29 != i64(0) {
-												p117 = p116
+											p90 := v22
+											if v21 != i64(0) {
+												p90 = p89
 											}
-											if uint64(t109) <= uint64(p117) {
+											if uint64(t82) <= uint64(p90) {
 												goto l35
 											}
-											store64(m.memory, uint64(uint32(v3))+88, uint64(v31+v28))
-											store32(m.memory, uint32(v22), uint32(v25+v6))
+											store64(m.memory, uint64(uint32(v3))+88, uint64(v23+v19))
+											store32(m.memory, uint32(v14), uint32(v20+v13))
 										}
 									l35:
-										t118 := int64(load64(m.memory, uint32(v0)))
-										t119 := v0
-										v30 = int64(uint32(v6))
-										v29 = t118 + v30
-										store64(m.memory, uint32(t119), uint64(v29))
+										t91 := int64(load64(m.memory, uint32(v10)))
+										t92 := v10
+										v22 = int64(uint32(v13))
+										v21 = t91 + v22
+										store64(m.memory, uint32(t92), uint64(v21))
 										{
-											t120 := v29
-											v0 = v21 + i32(112)
-											t121 := int64(load32(m.memory, uint32(v0)))
-											if uint64(t120) <= uint64(t121) {
+											t93 := v21
+											v10 = v12 + i32(112)
+											t94 := int64(load32(m.memory, uint32(v10)))
+											if uint64(t93) <= uint64(t94) {
 												goto l36
 											}
-											store32(m.memory, uint32(v0), uint32(v29))
+											store32(m.memory, uint32(v10), uint32(v21))
 										}
 									l36:
-										t122 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t123 := v3
-										v32 = t122 + v30
-										store64(m.memory, uint64(uint32(t123))+8, uint64(v32))
+										t95 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t96 := v3
+										v24 = t95 + v22
+										store64(m.memory, uint64(uint32(t96))+8, uint64(v24))
 										{
-											t124 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											v0 = i32_shl(i32(1), v16)
-											if t124&v0 == 0 {
+											t97 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											v10 = i32_shl(i32(1), v0)
+											if t97&v10 == 0 {
 												goto l37
 											}
 											{
-												t125 := int32(m.memory[uint32(v2+v16<<6+i32(124))])
-												if t125 != 0 {
+												t98 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
+												if t98 != 0 {
 													goto l38
 												}
 												{
-													t126 := int32(load32(m.memory, uint32(v22)))
-													if t126 != 0 {
+													t99 := int32(load32(m.memory, uint32(v14)))
+													if t99 != 0 {
 														goto l39
 													}
 													{
 														{
-															if v27 != i64(0) {
+															if v18 != i64(0) {
 																goto l40
 															}
-															t127 := int64(load64(m.memory, uint32(v3+v23*i32(56)+i32(168))))
-															v27 = t127
+															t100 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
+															v18 = t100
 															goto l41
 														}
 													l40:
-														t128 := int64(load64(m.memory, uint32(v3+v23*i32(56)+i32(168))))
-														v28 = t128
-														t129 := int64(load64(m.memory, uint32(v3)))
-														t130 := v28
-														v31 = t129
-														t131 := int64(load64(m.memory, uint64(uint32(v3))+88))
-														t132 := v31
-														v32 = v32 - t131
-														p133 := i64(0)
-														if uint64(v31) > uint64(v32) {
-															p133 = int64(uint64((t132-v32)*v27) >> 16)
+														t101 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
+														v19 = t101
+														t102 := int64(load64(m.memory, uint32(v3)))
+														t103 := v19
+														v23 = t102
+														t104 := int64(load64(m.memory, uint64(uint32(v3))+88))
+														t105 := v23
+														v24 = v24 - t104
+														p106 := i64(0)
+														if uint64(v23) > uint64(v24) {
+															p106 = int64(uint64((t105-v24)*v18) >> 16)
 														}
-														v27 = p133
-														p134 := v27
-														if uint64(v27) > uint64(v28) {
-															p134 = t130
+														v18 = p106
+														p107 := v18
+														if uint64(v18) > uint64(v19) {
+															p107 = t103
 														}
-														p135 := v27
-														if v28 != i64(0) {
-															p135 = p134
+														p108 := v18
+														if v19 != i64(0) {
+															p108 = p107
 														}
-														v27 = p135
+														v18 = p108
 													}
 												l41:
-													if uint64(v29) < uint64(v27) {
+													if uint64(v21) < uint64(v18) {
 														goto l38
 													}
 												}
 											l39:
-												t136 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t136|i32(1)))
+												t109 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t109|i32(1)))
 											}
 										l38:
-											t137 := int32(load32(m.memory, uint64(uint32(v3))+48))
-											if t137 == 0 {
+											t110 := int32(load32(m.memory, uint64(uint32(v3))+48))
+											if t110 == 0 {
 												goto l37
 											}
-											if v4 == 0 {
+											if v5 == 0 {
 												goto l37
 											}
-											t138 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
-											v6 = t138
-											v4 = v6 ^ v9
-											t139 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v10 = t139
-											v4 = v10 ^ int32(uint32(v6)>>8) ^ v11
-											t140 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v6 = t140
-											v4 = (v6^int32(uint32(v10)>>8))&i32(0xffff) ^ v12
-											t141 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t142 := int32(uint32((v6^v20)&i32(0xff00)) >> 8)
-											v6 = t141
-											v4 = t142 ^ v6
-											t143 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t144 := int32(uint32(v6)>>8) ^ v20&i32(255)
-											v20 = t143
-											v4 = t144 ^ v20
-											t145 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v6 = t145
-											v4 = v6 ^ int32(uint32(v20)>>8) ^ v15
-											t146 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v20 = t146
-											v4 = v20 ^ int32(uint32(v6)>>8) ^ v14
-											t147 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v15 = t147
-											v4 = v15 ^ int32(uint32(v20)>>8) ^ v17
-											t148 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v20 = t148
-											v4 = (v20^int32(uint32(v15)>>8))&i32(0xffff) ^ v18
-											t149 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t150 := int32(uint32((v20^v5)&i32(0xff00)) >> 8)
-											v20 = t149
-											v4 = t150 ^ v20
-											t151 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t152 := int32(uint32(v20)>>8) ^ v5&i32(255)
-											v5 = t151
-											v4 = t152 ^ v5
-											t153 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v20 = t153
-											v4 = v20 ^ int32(uint32(v5)>>8) ^ v8
-											t154 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-											v8 = t154
-											t155 := int32(load32(m.memory, uint64(uint32(v2))+4))
-											t156 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t157 := v8
-											v5 = t155<<16 | (t156 ^ int32(uint32(v20)>>8))
-											t158 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-											t159 := t157 + v5*i32(48)
-											v15 = t158
-											p160 := i32(0)
-											if uint32(v15) > uint32(v5) {
-												p160 = t159
+											v5 = int32(uint32(v16) >> 24)
+											t111 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t112 := int32(uint32(v16)>>16) & i32(255)
+											v13 = t111
+											v5 = t112 ^ v13
+											t113 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t114 := int32(uint32(v16)>>8) & i32(255)
+											v12 = t113
+											v5 = t114 ^ (v12 ^ int32(uint32(v13)>>8))
+											t115 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t116 := v16 & i32(255)
+											v13 = t115
+											v5 = t116 ^ (v13^int32(uint32(v12)>>8))&i32(0xffff)
+											t117 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t118 := int32(uint32((v13^v8)&i32(0xff00)) >> 8)
+											v13 = t117
+											v5 = t118 ^ v13
+											t119 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t120 := int32(uint32(v13)>>8) ^ v8&i32(255)
+											v8 = t119
+											v5 = t120 ^ v8
+											t121 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t122 := int32(uint32(v9) >> 24)
+											v13 = t121
+											v5 = t122 ^ (v13 ^ int32(uint32(v8)>>8))
+											t123 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t124 := int32(uint32(v9)>>16) & i32(255)
+											v8 = t123
+											v5 = t124 ^ (v8 ^ int32(uint32(v13)>>8))
+											t125 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t126 := int32(uint32(v9)>>8) & i32(255)
+											v13 = t125
+											v5 = t126 ^ (v13 ^ int32(uint32(v8)>>8))
+											t127 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t128 := v9 & i32(255)
+											v8 = t127
+											v5 = t128 ^ (v8^int32(uint32(v13)>>8))&i32(0xffff)
+											t129 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t130 := int32(uint32((v8^v7)&i32(0xff00)) >> 8)
+											v8 = t129
+											v5 = t130 ^ v8
+											t131 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t132 := int32(uint32(v8)>>8) ^ v7&i32(255)
+											v7 = t131
+											v5 = t132 ^ v7
+											t133 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											v8 = t133
+											v5 = v8 ^ int32(uint32(v7)>>8) ^ v6
+											t134 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+											v6 = t134
+											t135 := int32(load32(m.memory, uint64(uint32(v2))+4))
+											t136 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t137 := v6
+											v7 = t135<<16 | (t136 ^ int32(uint32(v8)>>8))
+											t138 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+											t139 := t137 + v7*i32(48)
+											v9 = t138
+											p140 := i32(0)
+											if uint32(v9) > uint32(v7) {
+												p140 = t139
 											}
-											v4 = p160
-											if v4 == 0 {
+											v5 = p140
+											if v5 == 0 {
 												goto l37
 											}
-											t161 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
-											t162 := int32(load32(m.memory, uint64(uint32(v2))+12))
-											t163 := int32(load32(m.memory, uint64(uint32(v2))+8))
-											v20 = t162 + v19 - t163
-											t164 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-											p165 := i32(0)
-											if uint32(t164) > uint32(v20) {
-												p165 = t161 + v20<<3
+											t141 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
+											t142 := int32(load32(m.memory, uint64(uint32(v2))+12))
+											t143 := int32(load32(m.memory, uint64(uint32(v2))+8))
+											v8 = t142 + v4 - t143
+											t144 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+											p145 := i32(0)
+											if uint32(t144) > uint32(v8) {
+												p145 = t141 + v8<<3
 											}
-											v20 = p165
-											if v20 == 0 {
+											v8 = p145
+											if v8 == 0 {
 												goto l37
 											}
-											v6 = i32(0)
+											v13 = i32(0)
 											{
-												t166 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-												v29 = t166
-												t167 := int64(load64(m.memory, uint64(uint32(v2))+656))
-												t168 := v29
-												v27 = t167
-												v28 = t168 - v27
-												t169 := int64(load64(m.memory, uint64(uint32(v3))+64))
-												t170 := v28
-												v32 = t169
-												if uint64(t170) < uint64(v32) {
+												t146 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+												v21 = t146
+												t147 := int64(load64(m.memory, uint64(uint32(v2))+656))
+												t148 := v21
+												v18 = t147
+												v19 = t148 - v18
+												t149 := int64(load64(m.memory, uint64(uint32(v3))+64))
+												t150 := v19
+												v24 = t149
+												if uint64(t150) < uint64(v24) {
 													goto l42
 												}
 												{
-													if uint64(v28-v32) >= uint64(v32) {
+													if uint64(v19-v24) >= uint64(v24) {
 														goto l43
 													}
-													t171 := int32(load32(m.memory, uint64(uint32(v2))+616))
-													v6 = t171
+													t151 := int32(load32(m.memory, uint64(uint32(v2))+616))
+													v13 = t151
 												}
 											l43:
-												store64(m.memory, uint64(uint32(v2))+656, uint64(v29))
+												store64(m.memory, uint64(uint32(v2))+656, uint64(v21))
 												store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v2))+664, uint32(v6))
-												v27 = v29
+												store32(m.memory, uint64(uint32(v2))+664, uint32(v13))
+												v18 = v21
 											}
 										l42:
 											{
-												t172 := int64(load64(m.memory, uint32(v20)))
-												if uint64(t172) > uint64(v27) {
+												t152 := int64(load64(m.memory, uint32(v8)))
+												if uint64(t152) > uint64(v18) {
 													goto l44
 												}
-												t173 := int32(load32(m.memory, uint64(uint32(v2))+616))
-												store32(m.memory, uint64(uint32(v2))+616, uint32(t173+i32(1)))
+												t153 := int32(load32(m.memory, uint64(uint32(v2))+616))
+												store32(m.memory, uint64(uint32(v2))+616, uint32(t153+i32(1)))
 											}
 										l44:
-											store64(m.memory, uint32(v20), uint64(v29+i64(1)))
-											t174 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-											t175 := v4
-											v29 = t174
-											store64(m.memory, uint32(t175), uint64(v29))
-											t176 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-											store32(m.memory, uint64(uint32(v4))+24, uint32(t176))
-											t177 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-											store16(m.memory, uint64(uint32(v4))+40, uint16(t177))
-											t178 := int32(load32(m.memory, uint64(uint32(i32(0)))+1880))
-											store32(m.memory, uint32(v4+i32(42)), uint32(t178))
+											store64(m.memory, uint32(v8), uint64(v21+i64(1)))
+											t154 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+											t155 := v5
+											v21 = t154
+											store64(m.memory, uint32(t155), uint64(v21))
+											t156 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+											store32(m.memory, uint64(uint32(v5))+24, uint32(t156))
+											t157 := int32(load32(m.memory, uint64(uint32(i32(0)))+1878))
+											store32(m.memory, uint64(uint32(v5))+40, uint32(t157))
+											t158 := int32(load16(m.memory, uint64(uint32(i32(0)))+1882))
+											store16(m.memory, uint32(v5+i32(44)), uint16(t158))
 											{
 												{
-													t179 := int32(load32(m.memory, uint64(uint32(v4))+20))
-													v6 = t179
-													if v6 == 0 {
+													t159 := int32(load32(m.memory, uint64(uint32(v5))+20))
+													v13 = t159
+													if v13 == 0 {
 														goto l45
 													}
-													v20 = v5 + i32(1)
+													v8 = v7 + i32(1)
 													goto l46
 												}
 											l45:
-												v20 = v13 + v19*i32(1088)
-												v10 = v20 + i32(624)
+												v8 = v11 + v4*i32(1088)
+												v12 = v8 + i32(624)
 												{
-													t180 := int32(load32(m.memory, uint64(uint32(v20))+624))
-													v20 = t180
-													if v20 == 0 {
+													t160 := int32(load32(m.memory, uint64(uint32(v8))+624))
+													v8 = t160
+													if v8 == 0 {
 														goto l47
 													}
-													t181 := v15
-													v9 = v20 + i32(-1)
-													if uint32(t181) > uint32(v9) {
+													t161 := v9
+													v16 = v8 + i32(-1)
+													if uint32(t161) > uint32(v16) {
 														goto l48
 													}
 												}
 											l47:
-												store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v4))+28, uint32(v19))
-												store32(m.memory, uint64(uint32(v4))+32, uint32(v20))
+												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
+												store32(m.memory, uint64(uint32(v5))+32, uint32(v8))
 												goto l49
 											l48:
-												store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v4))+28, uint32(v19))
-												store32(m.memory, uint64(uint32(v4))+32, uint32(v20))
-												if v8 == 0 {
+												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
+												store32(m.memory, uint64(uint32(v5))+32, uint32(v8))
+												if v6 == 0 {
 													goto l49
 												}
-												store32(m.memory, uint64(uint32(v8+v9*i32(48)))+36, uint32(v5+i32(1)))
+												store32(m.memory, uint64(uint32(v6+v16*i32(48)))+36, uint32(v7+i32(1)))
 											l49:
-												t182 := v10
-												v20 = v5 + i32(1)
-												store32(m.memory, uint32(t182), uint32(v20))
-												v15 = v13 + v19*i32(1088)
-												t183 := int32(load32(m.memory, uint64(uint32(v15))+620))
-												store32(m.memory, uint64(uint32(v15))+620, uint32(t183+i32(1)))
+												t162 := v12
+												v8 = v7 + i32(1)
+												store32(m.memory, uint32(t162), uint32(v8))
+												v9 = v11 + v4*i32(1088)
+												t163 := int32(load32(m.memory, uint64(uint32(v9))+620))
+												store32(m.memory, uint64(uint32(v9))+620, uint32(t163+i32(1)))
 											}
 										l46:
-											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v20))
-											store32(m.memory, uint64(uint32(v4))+20, uint32(v6+i32(1)))
-											if v8 == 0 {
+											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v8))
+											store32(m.memory, uint64(uint32(v5))+20, uint32(v13+i32(1)))
+											if v6 == 0 {
 												goto l37
 											}
 											{
 												{
-													v4 = v13 + v19*i32(1088)
-													v15 = v4 + v16<<6
-													t184 := int64(load64(m.memory, uint32(v15+i32(72))))
-													v32 = t184
-													t185 := int32(m.memory[uint32(v4+i32(30))])
-													t186 := int64(load64(m.memory, uint32(v3+t185&i32(31)*i32(56)+i32(192))))
-													t187 := v32
-													v27 = t186
-													var p188 int32
-													if uint64(t187) >= uint64(v27) {
-														p188 = 1
+													v5 = v11 + v4*i32(1088)
+													v9 = v5 + v0<<6
+													t164 := int64(load64(m.memory, uint32(v9+i32(72))))
+													v24 = t164
+													t165 := int32(m.memory[uint32(v5+i32(30))])
+													t166 := int64(load64(m.memory, uint32(v3+t165&i32(31)*i32(56)+i32(192))))
+													t167 := v24
+													v18 = t166
+													var p168 int32
+													if uint64(t167) >= uint64(v18) {
+														p168 = 1
 													}
-													t189 := p188 << 1
-													v15 = v15 + i32(125)
-													t190 := int32(m.memory[uint32(v15)])
-													v6 = t190
-													p191 := v6
-													if v6 == i32(2) {
-														p191 = t189
+													t169 := p168 << 1
+													v9 = v9 + i32(125)
+													t170 := int32(m.memory[uint32(v9)])
+													v13 = t170
+													p171 := v13
+													if v13 == i32(2) {
+														p171 = t169
 													}
-													if p191 == i32(2) {
+													if p171 == i32(2) {
 														goto l50
 													}
 													{
-														t192 := int32(load32(m.memory, uint64(uint32(v2))+636))
-														if t192 == v19 {
+														t172 := int32(load32(m.memory, uint64(uint32(v2))+636))
+														if t172 == v4 {
 															goto l51
 														}
-														store32(m.memory, uint64(uint32(v2))+636, uint32(v19))
-														t193 := int64(load64(m.memory, uint64(uint32(v2))+32))
-														store64(m.memory, uint64(uint32(v2))+640, uint64(t193))
+														store32(m.memory, uint64(uint32(v2))+636, uint32(v4))
+														t173 := int64(load64(m.memory, uint64(uint32(v2))+32))
+														store64(m.memory, uint64(uint32(v2))+640, uint64(t173))
 													}
 												l51:
-													store64(m.memory, uint64(uint32(v2))+32, uint64(v29))
+													store64(m.memory, uint64(uint32(v2))+32, uint64(v21))
 													{
-														t194 := int32(load32(m.memory, uint32(v2+i32(616))))
-														v4 = t194
-														t195 := int32(load32(m.memory, uint32(v2+i32(664))))
-														t196 := v4
-														v5 = t195
-														p197 := v5
-														if uint32(v4) > uint32(v5) {
-															p197 = t196
+														t174 := int32(load32(m.memory, uint32(v2+i32(616))))
+														v5 = t174
+														t175 := int32(load32(m.memory, uint32(v2+i32(664))))
+														t176 := v5
+														v7 = t175
+														p177 := v7
+														if uint32(v5) > uint32(v7) {
+															p177 = t176
 														}
-														v5 = p197
-														t198 := v5
-														v4 = v13 + v19*i32(1088)
-														t199 := int32(load32(m.memory, uint64(uint32(v4))+632))
-														v20 = t199
-														if uint32(t198) >= uint32(v20) {
+														v7 = p177
+														t178 := v7
+														v5 = v11 + v4*i32(1088)
+														t179 := int32(load32(m.memory, uint64(uint32(v5))+632))
+														v8 = t179
+														if uint32(t178) >= uint32(v8) {
 															goto l52
 														}
-														t200 := int64(load64(m.memory, uint64(uint32(v4))+648))
-														t201 := int64(load64(m.memory, uint64(uint32(v3))+64))
-														if uint64(v29-t200) < uint64(t201) {
+														t180 := int64(load64(m.memory, uint64(uint32(v5))+648))
+														t181 := int64(load64(m.memory, uint64(uint32(v3))+64))
+														if uint64(v21-t180) < uint64(t181) {
 															goto l53
 														}
 													}
 												l52:
-													store32(m.memory, uint32(v4+i32(632)), uint32(v5))
-													store64(m.memory, uint64(uint32(v4))+648, uint64(v29))
-													v20 = v5
+													store32(m.memory, uint32(v5+i32(632)), uint32(v7))
+													store64(m.memory, uint64(uint32(v5))+648, uint64(v21))
+													v8 = v7
 												l53:
-													v28 = v32 + v30
+													v19 = v24 + v22
 													{
-														t202 := int64(load64(m.memory, uint64(uint32(v3))+56))
-														v32 = t202
-														if v32 != i64(0) {
+														t182 := int64(load64(m.memory, uint64(uint32(v3))+56))
+														v24 = t182
+														if v24 != i64(0) {
 															goto l54
 														}
-														p203 := i32(1)
-														if v20 != 0 {
-															p203 = v20
+														p183 := i32(1)
+														if v8 != 0 {
+															p183 = v8
 														}
-														v31 = int64(uint32(p203))
+														v23 = int64(uint32(p183))
 														{
 															{
-																t204 := int32(m.memory[uint32(v2+i32(30))])
-																v4 = v3 + t204&i32(31)*i32(56)
-																t205 := int64(load64(m.memory, uint32(v4+i32(184))))
-																v33 = t205
-																if v33 != i64(0) {
+																t184 := int32(m.memory[uint32(v2+i32(30))])
+																v2 = v3 + t184&i32(31)*i32(56)
+																t185 := int64(load64(m.memory, uint32(v2+i32(184))))
+																v25 = t185
+																if v25 != i64(0) {
 																	goto l55
 																}
-																t206 := int64(load64(m.memory, uint32(v4+i32(168))))
-																v33 = t206
+																t186 := int64(load64(m.memory, uint32(v2+i32(168))))
+																v25 = t186
 																goto l56
 															}
 														l55:
-															t207 := int64(load64(m.memory, uint32(v4+i32(168))))
-															v32 = t207
-															t208 := int64(load64(m.memory, uint32(v3)))
-															t209 := v32
-															v34 = t208
-															t210 := int64(load64(m.memory, uint64(uint32(v3))+8))
-															t211 := int64(load64(m.memory, uint64(uint32(v3))+88))
-															t212 := v34
-															v35 = t210 - t211
-															p213 := i64(0)
-															if uint64(v34) > uint64(v35) {
-																p213 = int64(uint64((t212-v35)*v33) >> 16)
+															t187 := int64(load64(m.memory, uint32(v2+i32(168))))
+															v24 = t187
+															t188 := int64(load64(m.memory, uint32(v3)))
+															t189 := v24
+															v26 = t188
+															t190 := int64(load64(m.memory, uint64(uint32(v3))+8))
+															t191 := int64(load64(m.memory, uint64(uint32(v3))+88))
+															t192 := v26
+															v27 = t190 - t191
+															p193 := i64(0)
+															if uint64(v26) > uint64(v27) {
+																p193 = int64(uint64((t192-v27)*v25) >> 16)
 															}
-															v33 = p213
-															p214 := v33
-															if uint64(v33) > uint64(v32) {
-																p214 = t209
+															v25 = p193
+															p194 := v25
+															if uint64(v25) > uint64(v24) {
+																p194 = t189
 															}
-															p215 := v33
-															if v32 != i64(0) {
-																p215 = p214
+															p195 := v25
+															if v24 != i64(0) {
+																p195 = p194
 															}
-															v33 = p215
+															v25 = p195
 														}
 													l56:
-														v32 = v27
-														t216 := int64(uint64(v33) / uint64(v31))
-														v33 = t216
-														t217 := int64(load64(m.memory, uint64(uint32(v13+v19*i32(1088)))+592))
-														t218 := v33
-														v31 = t217 * (v31 + i64(-1))
-														if uint64(t218) <= uint64(v31) {
+														v24 = v18
+														t196 := int64(uint64(v25) / uint64(v23))
+														v25 = t196
+														t197 := int64(load64(m.memory, uint64(uint32(v11+v4*i32(1088)))+592))
+														t198 := v25
+														v23 = t197 * (v23 + i64(-1))
+														if uint64(t198) <= uint64(v23) {
 															goto l54
 														}
-														t219 := v27
-														v32 = v33 - v31
-														p220 := v32
-														if uint64(v32) < uint64(v27) {
-															p220 = t219
+														t199 := v18
+														v24 = v25 - v23
+														p200 := v24
+														if uint64(v24) < uint64(v18) {
+															p200 = t199
 														}
-														v32 = p220
+														v24 = p200
 													}
 												l54:
 													{
-														if uint64(v28) < uint64(v32) {
-															var p224 int32
-															if uint64(v28) >= uint64(v27) {
-																p224 = 1
+														if uint64(v19) < uint64(v24) {
+															var p204 int32
+															if uint64(v19) >= uint64(v18) {
+																p204 = 1
 															}
-															v6 = p224
+															v2 = p204
 															goto l58
 														}
-														v6 = i32(2)
-														t221 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t221|i32(2)))
-														v4 = v13 + v19*i32(1088)
-														t222 := int32(load32(m.memory, uint64(uint32(v4))+624))
-														store32(m.memory, uint64(uint32(v4))+628, uint32(t222))
-														store64(m.memory, uint32(v4+v16<<3+i32(672)), uint64(v29))
-														t223 := int64(load64(m.memory, uint64(uint32(v4))+608))
-														store64(m.memory, uint64(uint32(v4))+608, uint64(t223+i64(1)))
+														v2 = i32(2)
+														t201 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t201|i32(2)))
+														v5 = v11 + v4*i32(1088)
+														t202 := int32(load32(m.memory, uint64(uint32(v5))+624))
+														store32(m.memory, uint64(uint32(v5))+628, uint32(t202))
+														store64(m.memory, uint32(v5+v0<<3+i32(672)), uint64(v21))
+														t203 := int64(load64(m.memory, uint64(uint32(v5))+608))
+														store64(m.memory, uint64(uint32(v5))+608, uint64(t203+i64(1)))
 														goto l58
 													}
 												}
 											l50:
-												t225 := int64(load64(m.memory, uint64(uint32(v2))+32))
-												v27 = t225
+												t205 := int64(load64(m.memory, uint64(uint32(v2))+32))
+												v18 = t205
 												{
-													t226 := int32(load32(m.memory, uint64(uint32(v2))+636))
-													if t226 != v19 {
+													t206 := int32(load32(m.memory, uint64(uint32(v2))+636))
+													if t206 != v4 {
 														goto l59
 													}
 													{
-														t227 := int32(load32(m.memory, uint64(uint32(v3))+84))
-														switch t227 {
+														t207 := int32(load32(m.memory, uint64(uint32(v3))+84))
+														switch t207 {
 														default:
 															goto l59
 														case 0:
-															t228 := int32(m.memory[uint64(uint32(v2))+31])
-															if t228 == 0 {
+															t208 := int32(m.memory[uint64(uint32(v2))+31])
+															if t208 == 0 {
 																goto l59
 															}
 															fallthrough
 														case 2:
-															t229 := int64(load64(m.memory, uint64(uint32(v2))+640))
-															v27 = t229
+															t209 := int64(load64(m.memory, uint64(uint32(v2))+640))
+															v18 = t209
 														}
 													}
 												}
 											l59:
-												v6 = i32(2)
-												if v27 == 0 {
+												v2 = i32(2)
+												if v18 == 0 {
 													goto l58
 												}
 												{
-													t230 := int32(load32(m.memory, uint64(uint32(v3))+80))
-													p231 := i32(1728)
-													if t230 != 0 {
-														p231 = v4 + v16<<3 + i32(672)
+													t210 := int32(load32(m.memory, uint64(uint32(v3))+80))
+													p211 := i32(1728)
+													if t210 != 0 {
+														p211 = v5 + v0<<3 + i32(672)
 													}
-													t232 := int64(load64(m.memory, uint32(p231)))
-													v32 = t232
-													if uint64(v32) <= uint64(v27) {
+													t212 := int64(load64(m.memory, uint32(p211)))
+													v24 = t212
+													if uint64(v24) <= uint64(v18) {
 														goto l62
 													}
-													t233 := int64(load64(m.memory, uint64(uint32(v3))+64))
-													if uint64(v32-v27) >= uint64(t233) {
+													t213 := int64(load64(m.memory, uint64(uint32(v3))+64))
+													if uint64(v24-v18) >= uint64(t213) {
 														goto l58
 													}
 												}
 											l62:
 												{
-													t234 := int64(load64(m.memory, uint64(uint32(v8+v5*i32(48)))+8))
-													v27 = t234
-													if v27 == 0 {
+													t214 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(48)))+8))
+													v18 = t214
+													if v18 == 0 {
 														goto l63
 													}
-													t235 := int64(load64(m.memory, uint64(uint32(v3))+72))
-													if uint64(v29-v27) >= uint64(t235) {
+													t215 := int64(load64(m.memory, uint64(uint32(v3))+72))
+													if uint64(v21-v18) >= uint64(t215) {
 														goto l63
 													}
-													t236 := int32(load32(m.memory, uint64(uint32(v13+v19*i32(1088)))+620))
-													t237 := int32(load32(m.memory, uint64(uint32(v8+v5*i32(48)))+16))
-													if uint32(t236<<3) <= uint32(t237*i32(9)) {
+													t216 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(1088)))+620))
+													t217 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(48)))+16))
+													if uint32(t216<<3) <= uint32(t217*i32(9)) {
 														goto l58
 													}
 												}
 											l63:
-												store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v20+i32(-1)))
-												t238 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t238|i32(4)))
+												store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v8+i32(-1)))
+												t218 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t218|i32(4)))
 											}
 										l58:
-											m.memory[uint32(v15)] = byte(v6)
+											m.memory[uint32(v9)] = byte(v2)
 										}
 									l37:
 										{
-											t239 := int32(load32(m.memory, uint64(uint32(v3))+120))
-											if t239 == 0 {
+											t219 := int32(load32(m.memory, uint64(uint32(v3))+120))
+											if t219 == 0 {
 												goto l64
 											}
-											t240 := int32(load32(m.memory, uint64(uint32(v3))+36))
-											if t240&v0 == 0 {
+											t220 := int32(load32(m.memory, uint64(uint32(v3))+36))
+											if t220&v10 == 0 {
 												goto l64
 											}
-											v0 = v7 & i32(3)
-											if v0 == 0 {
+											v2 = v17 & i32(3)
+											if v2 == 0 {
 												goto l64
 											}
-											v4 = v13 + v19*i32(1088)
-											v5 = v4 + v16<<6
-											t241 := int32(m.memory[uint32(v5+i32(125))])
-											if t241 == i32(2) {
+											v5 = v11 + v4*i32(1088)
+											v7 = v5 + v0<<6
+											t221 := int32(m.memory[uint32(v7+i32(125))])
+											if t221 == i32(2) {
 												goto l64
 											}
-											t242 := int64(load64(m.memory, uint32(v5+i32(72))))
-											v29 = t242 + v30
-											t243 := int32(m.memory[uint32(v4+i32(30))])
-											v4 = t243 & i32(31)
+											t222 := int64(load64(m.memory, uint32(v7+i32(72))))
+											v21 = t222 + v22
+											t223 := int32(m.memory[uint32(v5+i32(30))])
+											v5 = t223 & i32(31)
 											{
 												{
-													t244 := int32(load32(m.memory, uint64(uint32(v3))+32))
-													if t244 != i32(2) {
+													t224 := int32(load32(m.memory, uint64(uint32(v3))+32))
+													if t224 != i32(2) {
 														goto l65
 													}
-													t245 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(160))))
-													var p246 int32
-													if uint64(t245) < uint64(v29) {
-														p246 = 1
+													t225 := int64(load64(m.memory, uint32(v3+v5*i32(56)+i32(160))))
+													var p226 int32
+													if uint64(t225) < uint64(v21) {
+														p226 = 1
 													}
-													v3 = p246
+													v3 = p226
 													goto l66
 												}
 											l65:
-												t247 := v29
-												v4 = v3 + v4*i32(56)
-												t248 := int64(load64(m.memory, uint32(v4+i32(152))))
-												v30 = t248
-												if uint64(t247) <= uint64(v30) {
+												t227 := v21
+												v5 = v3 + v5*i32(56)
+												t228 := int64(load64(m.memory, uint32(v5+i32(152))))
+												v22 = t228
+												if uint64(t227) <= uint64(v22) {
 													goto l64
 												}
-												t249 := int64(load64(m.memory, uint32(v4+i32(160))))
-												v27 = t249
-												if uint64(v27) < uint64(v29) {
+												t229 := int64(load64(m.memory, uint32(v5+i32(160))))
+												v18 = t229
+												if uint64(v18) < uint64(v21) {
 													goto l67
 												}
-												v4 = v13 + v19*i32(1088)
-												t250 := int64(load64(m.memory, uint64(uint32(v4))+600))
-												t251 := v4
-												v32 = t250
-												store64(m.memory, uint64(uint32(t251))+600, uint64(v32+i64(1)))
-												t252 := int64(load64(m.memory, uint64(uint32(v3))+40))
-												t253 := int64(uint64(t252*(v29-v30)) / uint64(v27-v30))
-												t254 := int64(load64(m.memory, uint32(v3+i32(96))))
-												v29 = int64(uint32(v19))<<40 + v32*i64(-0x61c8864680b583eb) + t254 + i64(-0x61c8864680b583eb)
-												v29 = (int64(uint64(v29)>>30) ^ v29) * i64(-4658895280553007687)
-												v29 = (int64(uint64(v29)>>27) ^ v29) * i64(-0x6b2fb644ecceee15)
-												var p255 int32
-												if uint64(t253) > uint64(int64(uint64(v29)>>63)^int64(uint64(v29)>>32)) {
-													p255 = 1
+												v5 = v11 + v4*i32(1088)
+												t230 := int64(load64(m.memory, uint64(uint32(v5))+600))
+												t231 := v5
+												v24 = t230
+												store64(m.memory, uint64(uint32(t231))+600, uint64(v24+i64(1)))
+												t232 := int64(load64(m.memory, uint64(uint32(v3))+40))
+												t233 := int64(uint64(t232*(v21-v22)) / uint64(v18-v22))
+												t234 := int64(load64(m.memory, uint32(v3+i32(96))))
+												v21 = int64(uint32(v4))<<40 + v24*i64(-0x61c8864680b583eb) + t234 + i64(-0x61c8864680b583eb)
+												v21 = (int64(uint64(v21)>>30) ^ v21) * i64(-4658895280553007687)
+												v21 = (int64(uint64(v21)>>27) ^ v21) * i64(-0x6b2fb644ecceee15)
+												var p235 int32
+												if uint64(t233) > uint64(int64(uint64(v21)>>63)^int64(uint64(v21)>>32)) {
+													p235 = 1
 												}
-												v3 = p255
+												v3 = p235
 											}
 										l66:
 											if v3 == 0 {
 												goto l64
 											}
-											if v0 != i32(3) {
+											if v2 != i32(3) {
 												goto l68
 											}
 											goto l64
 										l67:
-											if v0 == i32(3) {
+											if v2 == i32(3) {
 												goto l64
 											}
 										l68:
-											t256 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-											v0 = t256
-											v0 = v0<<8 | int32(uint32(v0)>>8)
-											v3 = v0 | i32(3)
+											t236 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+											v2 = t236
+											v2 = v2<<8 | int32(uint32(v2)>>8)
+											v3 = v2 | i32(3)
 											m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
-											t257 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-											t258 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-											v0 = v3&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t257<<8 | t258 ^ i32(0xffff))
-											v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
-											v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
-											store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
-											v0 = v13 + v19*i32(1088)
-											t259 := int64(load64(m.memory, uint64(uint32(v0))+56))
-											store64(m.memory, uint64(uint32(v0))+56, uint64(t259+i64(1)))
+											t237 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+											t238 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+											v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t237<<8 | t238 ^ i32(0xffff))
+											v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
+											v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
+											store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+											v2 = v11 + v4*i32(1088)
+											t239 := int64(load64(m.memory, uint64(uint32(v2))+56))
+											store64(m.memory, uint64(uint32(v2))+56, uint64(t239+i64(1)))
 										}
 									l64:
-										t260 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-										v0 = t260
-										m.memory[uint64(uint32(i32(0)))+1894] = byte(v0 + i32(-1))
-										t261 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-										v0 = v0<<8 | t261
-										t262 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-										t263 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-										v0 = (v0+i32(-256))&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t262<<8 | t263 ^ i32(0xffff))
-										v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
-										v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
-										store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
-										v0 = v13 + v19*i32(1088)
-										t264 := int32(m.memory[uint64(uint32(v0))+22])
-										m.memory[uint64(uint32(i32(0)))+1872] = byte(t264)
-										t265 := int32(m.memory[uint32(v0+i32(23))])
-										m.memory[uint64(uint32(i32(0)))+1873] = byte(t265)
-										t266 := int32(m.memory[uint32(v0+i32(24))])
-										m.memory[uint64(uint32(i32(0)))+1874] = byte(t266)
-										t267 := int32(m.memory[uint32(v0+i32(25))])
-										m.memory[uint64(uint32(i32(0)))+1875] = byte(t267)
-										t268 := int32(m.memory[uint32(v0+i32(26))])
-										m.memory[uint64(uint32(i32(0)))+1876] = byte(t268)
-										t269 := int32(m.memory[uint32(v0+i32(27))])
-										m.memory[uint64(uint32(i32(0)))+1877] = byte(t269)
-										t270 := int32(m.memory[uint64(uint32(v0))+16])
-										m.memory[uint64(uint32(i32(0)))+1878] = byte(t270)
-										t271 := int32(m.memory[uint32(v0+i32(17))])
-										m.memory[uint64(uint32(i32(0)))+1879] = byte(t271)
-										t272 := int32(m.memory[uint32(v0+i32(18))])
-										m.memory[uint64(uint32(i32(0)))+1880] = byte(t272)
-										t273 := int32(m.memory[uint32(v0+i32(19))])
-										m.memory[uint64(uint32(i32(0)))+1881] = byte(t273)
-										t274 := int32(m.memory[uint32(v0+i32(20))])
-										m.memory[uint64(uint32(i32(0)))+1882] = byte(t274)
-										t275 := int32(m.memory[uint32(v0+i32(21))])
-										m.memory[uint64(uint32(i32(0)))+1883] = byte(t275)
+										t240 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+										v2 = t240
+										m.memory[uint64(uint32(i32(0)))+1894] = byte(v2 + i32(-1))
+										t241 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+										v2 = v2<<8 | t241
+										t242 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+										t243 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+										v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t242<<8 | t243 ^ i32(0xffff))
+										v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
+										v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
+										store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+										v2 = v11 + v4*i32(1088)
+										t244 := int32(load32(m.memory, uint64(uint32(v2))+22))
+										store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t244))
+										t245 := int32(load16(m.memory, uint32(v2+i32(26))))
+										store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t245))
+										t246 := int32(load32(m.memory, uint64(uint32(v2))+16))
+										v3 = t246
+										t247 := int32(load16(m.memory, uint32(v2+i32(20))))
+										v2 = t247
 										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v19))
-										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v16))
-										goto l11
+										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v4))
+										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v0))
+										store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v2))
+										store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(v3))
+										goto l0
 									}
 								}
-							l27:
+							l26:
+								v4 = i32(1)
 								store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
 								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-								if v16 != i32(0xafe0000) {
-									goto l11
+								if v9&i32(-65536) != i32(0xafe0000) {
+									goto l34
 								}
 								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+								goto l0
+							}
+						}
+					l18:
+						{
+							if v4&i32(0xffff) != i32(34998) {
+								goto l74
+							}
+							t287 := m.fn10(v2)
+							if t287 == 0 {
 								goto l11
 							}
-							store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-							goto l11
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+							goto l0
 						}
+					l74:
+						m.fn13(v3, v2, v0, i32(0))
+					l11:
+						t288 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+						v4 = t288
 					}
-				l18:
-					{
-						if v4&i32(0xffff) != i32(34998) {
-							goto l74
-						}
-						t315 := m.fn10(v2)
-						if t315 == 0 {
-							goto l11
-						}
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+				l16:
+					if v4 != i32(5) {
 						goto l0
 					}
-				l74:
-					m.fn13(v3, v2, v0, i32(0))
-				l11:
-					t316 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-					v4 = t316
-				}
-			l16:
-				if v4 != i32(5) {
+					t289 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
+					v4 = t289
+					if uint32(v4) < uint32(i32(5)) {
+						goto l34
+					}
 					goto l0
 				}
-				t317 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
-				v0 = t317
-				if uint32(v0) > uint32(i32(4)) {
-					goto l0
-				}
-				v2 = v2 + v0<<3 + i32(824)
-				t318 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t318+i64(1)))
+			l21:
+				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(v4))
+				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+			l34:
+				v2 = v2 + v4<<3 + i32(824)
+				t290 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t290+i64(1)))
 			}
 		}
 	}
 l0:
-	t319 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
-	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t319+i64(1)))
+	t291 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
+	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t291+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 
 func (m *Module) fn7(v0, v1 int32) {
 	var v2, v3 int32
 	var v4 int64
-	var v5, v6, v7 int32
-	var v8, v9, v10, v11 int64
-	var v12, v13, v14, v15, v16, v17 int32
+	var v5, v6, v7, v8 int32
+	var v9, v10, v11, v12 int64
+	var v13, v14, v15, v16, v17, v18 int32
 	v2 = i32(0)
 	{
 		{
@@ -2401,13 +2351,13 @@ func (m *Module) fn7(v0, v1 int32) {
 				{
 					t1 := int32(m.memory[uint64(uint32(v1))+28])
 					t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1748))
-					v3 = t2 & i32(7)
-					if i32_shr_u(t1, v3)&i32(1) == 0 {
+					v0 = t2 & i32(7)
+					if i32_shr_u(t1, v0)&i32(1) == 0 {
 						goto l1
 					}
 					v2 = i32(0)
 					{
-						t3 := int64(load64(m.memory, uint32(v1+v3<<6+i32(64))))
+						t3 := int64(load64(m.memory, uint32(v1+v0<<6+i32(64))))
 						v4 = t3
 						t4 := int32(load32(m.memory, uint64(uint32(v1))+928))
 						t5 := v4
@@ -2415,7 +2365,7 @@ func (m *Module) fn7(v0, v1 int32) {
 						if uint64(t5) >= uint64(uint32(v5)) {
 							goto l2
 						}
-						v0 = i32(2048)
+						v6 = i32(2048)
 						t6 := int32(m.memory[uint64(uint32(v1))+29])
 						v2 = i32_shr_u(v5-int32(v4), t6)
 						if uint32(v2) > uint32(i32(2047)) {
@@ -2423,16 +2373,16 @@ func (m *Module) fn7(v0, v1 int32) {
 						}
 					}
 				l2:
-					v0 = v2
+					v6 = v2
 				l3:
 					store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(256)))
 					store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(i32(0xc28001)))
 					store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46728)))
-					t7 := int32(load16(m.memory, uint64(uint32(v1))+16))
-					store16(m.memory, uint64(uint32(i32(0)))+1878, uint16(t7))
-					t8 := int32(load32(m.memory, uint32(v1+i32(18))))
-					store32(m.memory, uint64(uint32(i32(0)))+1880, uint32(t8))
-					v2 = v1 + v3<<3
+					t7 := int32(load32(m.memory, uint64(uint32(v1))+16))
+					store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t7))
+					t8 := int32(load16(m.memory, uint32(v1+i32(20))))
+					store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(t8))
+					v2 = v1 + v0<<3
 					t9 := int32(load16(m.memory, uint32(v2+i32(968))))
 					v5 = t9
 					store16(m.memory, uint64(uint32(i32(0)))+1886, uint16(v5<<8|int32(uint32(v5)>>8)))
@@ -2443,9 +2393,9 @@ func (m *Module) fn7(v0, v1 int32) {
 					store64(m.memory, uint64(uint32(i32(0)))+1906, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1898, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1890, uint64(i64(0)))
-					v2 = v0 + v2
+					v2 = v6 + v2
 					m.memory[uint64(uint32(i32(0)))+1889] = byte(v2)
-					m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v2&i32(3840)|v3<<12) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v2&i32(3840)|v0<<12) >> 8))
 					store16(m.memory, uint64(uint32(i32(0)))+1930, uint16(i32(0)))
 					t11 := int64(load64(m.memory, uint64(uint32(v1))+936))
 					store64(m.memory, uint64(uint32(v1))+936, uint64(t11+i64(1)))
@@ -2467,283 +2417,277 @@ func (m *Module) fn7(v0, v1 int32) {
 					v2 = i32(0)
 					t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1748))
 					t13 := v1
-					v5 = t12 & i32(7)
-					v6 = t13 + v5<<6 + i32(124)
-					t14 := int32(m.memory[uint32(v6)])
-					v7 = t14
+					v6 = t12 & i32(7)
+					v7 = t13 + v6<<6 + i32(124)
+					t14 := int32(m.memory[uint32(v7)])
+					v5 = t14
 					{
 						{
 							if v3 != i32(1) {
 								goto l10
 							}
-							t15 := int32(load32(m.memory, uint32(v1+v5<<2+i32(736))))
-							v3 = t15
+							t15 := int32(load32(m.memory, uint32(v1+v6<<2+i32(736))))
+							v8 = t15
 							{
 								{
-									if v7&i32(255) == 0 {
+									if v5&i32(255) == 0 {
 										goto l11
 									}
-									if v3 != 0 {
+									if v8 != 0 {
 										goto l12
 									}
-									t16 := int64(load64(m.memory, uint32(v1+v5<<6+i32(64))))
+									t16 := int64(load64(m.memory, uint32(v1+v6<<6+i32(64))))
 									v4 = t16
 									{
 										{
 											t17 := int32(m.memory[uint32(v1+i32(30))])
-											v3 = v0 + t17&i32(31)*i32(56)
-											t18 := int64(load64(m.memory, uint32(v3+i32(184))))
-											v8 = t18
-											if v8 != i64(0) {
+											v5 = v0 + t17&i32(31)*i32(56)
+											t18 := int64(load64(m.memory, uint32(v5+i32(184))))
+											v9 = t18
+											if v9 != i64(0) {
 												goto l13
 											}
-											t19 := int64(load64(m.memory, uint32(v3+i32(176))))
-											v9 = t19
+											t19 := int64(load64(m.memory, uint32(v5+i32(176))))
+											v10 = t19
 											goto l14
 										}
 									l13:
-										t20 := int64(load64(m.memory, uint32(v3+i32(168))))
-										v9 = t20
+										t20 := int64(load64(m.memory, uint32(v5+i32(168))))
+										v10 = t20
 										t21 := int64(load64(m.memory, uint32(v0)))
-										t22 := v9
-										v10 = t21
+										t22 := v10
+										v11 = t21
 										t23 := int64(load64(m.memory, uint64(uint32(v0))+8))
 										t24 := int64(load64(m.memory, uint64(uint32(v0))+88))
-										t25 := v10
-										v11 = t23 - t24
+										t25 := v11
+										v12 = t23 - t24
 										p26 := i64(0)
-										if uint64(v10) > uint64(v11) {
-											p26 = int64(uint64((t25-v11)*v8) >> 16)
+										if uint64(v11) > uint64(v12) {
+											p26 = int64(uint64((t25-v12)*v9) >> 16)
 										}
-										v8 = p26
-										p27 := v8
-										if uint64(v8) > uint64(v9) {
+										v9 = p26
+										p27 := v9
+										if uint64(v9) > uint64(v10) {
 											p27 = t22
 										}
-										p28 := v8
-										if v9 != i64(0) {
+										p28 := v9
+										if v10 != i64(0) {
 											p28 = p27
 										}
-										v9 = p28
+										v10 = p28
 										t29 := int64(load64(m.memory, uint64(uint32(v0))+16))
-										v8 = v9 - t29
-										p30 := v8
-										if uint64(v8) > uint64(v9) {
+										v9 = v10 - t29
+										p30 := v9
+										if uint64(v9) > uint64(v10) {
 											p30 = i64(0)
 										}
-										v9 = p30
+										v10 = p30
 									}
 								l14:
-									if uint64(v4) > uint64(v9) {
+									if uint64(v4) > uint64(v10) {
 										goto l12
 									}
 									goto l15
 								}
 							l11:
-								if v3 != 0 {
+								if v8 != 0 {
 									goto l12
 								}
-								t31 := int64(load64(m.memory, uint32(v1+v5<<6+i32(64))))
+								t31 := int64(load64(m.memory, uint32(v1+v6<<6+i32(64))))
 								v4 = t31
 								{
 									{
 										t32 := int32(m.memory[uint32(v1+i32(30))])
-										v3 = v0 + t32&i32(31)*i32(56)
-										t33 := int64(load64(m.memory, uint32(v3+i32(184))))
-										v8 = t33
-										if v8 != i64(0) {
+										v5 = v0 + t32&i32(31)*i32(56)
+										t33 := int64(load64(m.memory, uint32(v5+i32(184))))
+										v9 = t33
+										if v9 != i64(0) {
 											goto l16
 										}
-										t34 := int64(load64(m.memory, uint32(v3+i32(168))))
-										v9 = t34
+										t34 := int64(load64(m.memory, uint32(v5+i32(168))))
+										v10 = t34
 										goto l17
 									}
 								l16:
-									t35 := int64(load64(m.memory, uint32(v3+i32(168))))
-									v9 = t35
+									t35 := int64(load64(m.memory, uint32(v5+i32(168))))
+									v10 = t35
 									t36 := int64(load64(m.memory, uint32(v0)))
-									t37 := v9
-									v10 = t36
+									t37 := v10
+									v11 = t36
 									t38 := int64(load64(m.memory, uint64(uint32(v0))+8))
 									t39 := int64(load64(m.memory, uint64(uint32(v0))+88))
-									t40 := v10
-									v11 = t38 - t39
+									t40 := v11
+									v12 = t38 - t39
 									p41 := i64(0)
-									if uint64(v10) > uint64(v11) {
-										p41 = int64(uint64((t40-v11)*v8) >> 16)
+									if uint64(v11) > uint64(v12) {
+										p41 = int64(uint64((t40-v12)*v9) >> 16)
 									}
-									v8 = p41
-									p42 := v8
-									if uint64(v8) > uint64(v9) {
+									v9 = p41
+									p42 := v9
+									if uint64(v9) > uint64(v10) {
 										p42 = t37
 									}
-									p43 := v8
-									if v9 != i64(0) {
+									p43 := v9
+									if v10 != i64(0) {
 										p43 = p42
 									}
-									v9 = p43
+									v10 = p43
 								}
 							l17:
-								if uint64(v4) < uint64(v9) {
+								if uint64(v4) < uint64(v10) {
 									goto l15
 								}
 							}
 						l12:
-							m.memory[uint32(v6)] = byte(i32(1))
+							m.memory[uint32(v7)] = byte(i32(1))
 							store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(256)))
 							store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(i32(0xc28001)))
-							t44 := int32(m.memory[uint64(uint32(v1))+16])
-							m.memory[uint64(uint32(i32(0)))+1878] = byte(t44)
+							t44 := int32(load32(m.memory, uint64(uint32(v1))+16))
+							store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t44))
 							store32(m.memory, uint64(uint32(i32(0)))+1884, uint32(i32(16844936)))
 							t45 := int64(load64(m.memory, uint64(uint32(v1))+792))
 							store64(m.memory, uint64(uint32(v1))+792, uint64(t45+i64(1)))
-							t46 := int32(m.memory[uint32(v1+i32(21))])
-							v3 = t46
-							t47 := int32(load32(m.memory, uint32(v1+i32(17))))
-							v7 = t47
-							t48 := int32(load16(m.memory, uint64(uint32(v0))+116))
-							v2 = t48
+							t46 := int32(load16(m.memory, uint32(v1+i32(20))))
+							v5 = t46
+							m.memory[uint64(uint32(i32(0)))+1889] = byte(i32_shl(i32(1), v6))
+							t47 := int32(load16(m.memory, uint64(uint32(v0))+116))
+							v2 = t47
+							p48 := v2
+							if v6 != 0 {
+								p48 = i32(0)
+							}
+							v0 = p48
+							m.memory[uint64(uint32(i32(0)))+1891] = byte(v0)
 							p49 := i32(0)
-							if v5 == i32(1) {
+							if v6 == i32(1) {
 								p49 = v2
 							}
-							v0 = p49
-							m.memory[uint64(uint32(i32(0)))+1893] = byte(v0)
+							v7 = p49
+							m.memory[uint64(uint32(i32(0)))+1893] = byte(v7)
 							p50 := i32(0)
-							if v5 == i32(2) {
+							if v6 == i32(2) {
 								p50 = v2
 							}
-							v6 = p50
-							m.memory[uint64(uint32(i32(0)))+1895] = byte(v6)
+							v8 = p50
+							m.memory[uint64(uint32(i32(0)))+1895] = byte(v8)
 							p51 := i32(0)
-							if v5 == i32(3) {
+							if v6 == i32(3) {
 								p51 = v2
 							}
-							v12 = p51
-							m.memory[uint64(uint32(i32(0)))+1897] = byte(v12)
+							v13 = p51
+							m.memory[uint64(uint32(i32(0)))+1897] = byte(v13)
 							p52 := i32(0)
-							if v5 == i32(4) {
+							if v6 == i32(4) {
 								p52 = v2
 							}
-							v13 = p52
-							m.memory[uint64(uint32(i32(0)))+1899] = byte(v13)
+							v14 = p52
+							m.memory[uint64(uint32(i32(0)))+1899] = byte(v14)
 							p53 := i32(0)
-							if v5 == i32(5) {
+							if v6 == i32(5) {
 								p53 = v2
 							}
-							v14 = p53
-							m.memory[uint64(uint32(i32(0)))+1901] = byte(v14)
+							v15 = p53
+							m.memory[uint64(uint32(i32(0)))+1901] = byte(v15)
 							p54 := i32(0)
-							if v5 == i32(6) {
+							if v6 == i32(6) {
 								p54 = v2
 							}
-							v15 = p54
-							m.memory[uint64(uint32(i32(0)))+1903] = byte(v15)
-							p55 := v2
-							if v5 != 0 {
-								p55 = i32(0)
+							v16 = p54
+							m.memory[uint64(uint32(i32(0)))+1903] = byte(v16)
+							store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v5))
+							m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v0) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v7) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v8) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1896] = byte(int32(uint32(v13) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1898] = byte(int32(uint32(v14) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1900] = byte(int32(uint32(v15) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1902] = byte(int32(uint32(v16) >> 8))
+							p55 := i32(0)
+							if v6 == i32(7) {
+								p55 = v2
 							}
-							v16 = p55
-							m.memory[uint64(uint32(i32(0)))+1891] = byte(v16)
-							m.memory[uint64(uint32(i32(0)))+1889] = byte(i32_shl(i32(1), v5))
-							store32(m.memory, uint64(uint32(i32(0)))+1879, uint32(v7))
-							m.memory[uint64(uint32(i32(0)))+1883] = byte(v3)
-							m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v6) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1896] = byte(int32(uint32(v12) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1898] = byte(int32(uint32(v13) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1900] = byte(int32(uint32(v14) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1902] = byte(int32(uint32(v15) >> 8))
-							p56 := i32(0)
-							if v5 == i32(7) {
-								p56 = v2
-							}
-							v2 = p56
+							v2 = p55
 							m.memory[uint64(uint32(i32(0)))+1904] = byte(int32(uint32(v2) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v0) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v16) >> 8))
 							m.memory[uint64(uint32(i32(0)))+1888] = byte(i32(0))
 							goto l18
 						}
 					l10:
-						if v7&i32(255) == 0 {
+						if v5&i32(255) == 0 {
 							goto l15
 						}
-						t57 := int32(load32(m.memory, uint32(v1+v5<<2+i32(736))))
-						if t57 != 0 {
+						t56 := int32(load32(m.memory, uint32(v1+v6<<2+i32(736))))
+						if t56 != 0 {
 							goto l15
 						}
-						t58 := int64(load64(m.memory, uint32(v1+v5<<6+i32(64))))
-						v4 = t58
+						t57 := int64(load64(m.memory, uint32(v1+v6<<6+i32(64))))
+						v4 = t57
 						{
 							{
-								t59 := int32(m.memory[uint32(v1+i32(30))])
-								v3 = v0 + t59&i32(31)*i32(56)
-								t60 := int64(load64(m.memory, uint32(v3+i32(184))))
-								v8 = t60
-								if v8 != i64(0) {
+								t58 := int32(m.memory[uint32(v1+i32(30))])
+								v5 = v0 + t58&i32(31)*i32(56)
+								t59 := int64(load64(m.memory, uint32(v5+i32(184))))
+								v9 = t59
+								if v9 != i64(0) {
 									goto l19
 								}
-								t61 := int64(load64(m.memory, uint32(v3+i32(176))))
-								v9 = t61
+								t60 := int64(load64(m.memory, uint32(v5+i32(176))))
+								v10 = t60
 								goto l20
 							}
 						l19:
-							t62 := int64(load64(m.memory, uint32(v3+i32(168))))
-							v9 = t62
-							t63 := int64(load64(m.memory, uint32(v0)))
-							t64 := v9
-							v10 = t63
-							t65 := int64(load64(m.memory, uint64(uint32(v0))+8))
-							t66 := int64(load64(m.memory, uint64(uint32(v0))+88))
-							t67 := v10
-							v11 = t65 - t66
-							p68 := i64(0)
-							if uint64(v10) > uint64(v11) {
-								p68 = int64(uint64((t67-v11)*v8) >> 16)
+							t61 := int64(load64(m.memory, uint32(v5+i32(168))))
+							v10 = t61
+							t62 := int64(load64(m.memory, uint32(v0)))
+							t63 := v10
+							v11 = t62
+							t64 := int64(load64(m.memory, uint64(uint32(v0))+8))
+							t65 := int64(load64(m.memory, uint64(uint32(v0))+88))
+							t66 := v11
+							v12 = t64 - t65
+							p67 := i64(0)
+							if uint64(v11) > uint64(v12) {
+								p67 = int64(uint64((t66-v12)*v9) >> 16)
 							}
-							v8 = p68
-							p69 := v8
-							if uint64(v8) > uint64(v9) {
-								p69 = t64
+							v9 = p67
+							p68 := v9
+							if uint64(v9) > uint64(v10) {
+								p68 = t63
 							}
-							p70 := v8
-							if v9 != i64(0) {
-								p70 = p69
+							p69 := v9
+							if v10 != i64(0) {
+								p69 = p68
 							}
-							v9 = p70
-							t71 := int64(load64(m.memory, uint64(uint32(v0))+16))
-							v8 = v9 - t71
-							p72 := v8
-							if uint64(v8) > uint64(v9) {
-								p72 = i64(0)
+							v10 = p69
+							t70 := int64(load64(m.memory, uint64(uint32(v0))+16))
+							v9 = v10 - t70
+							p71 := v9
+							if uint64(v9) > uint64(v10) {
+								p71 = i64(0)
 							}
-							v9 = p72
+							v10 = p71
 						}
 					l20:
-						if uint64(v4) > uint64(v9) {
+						if uint64(v4) > uint64(v10) {
 							goto l15
 						}
 						v2 = i32(0)
-						m.memory[uint32(v6)] = byte(i32(0))
+						m.memory[uint32(v7)] = byte(i32(0))
 						store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(256)))
 						store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(i32(0xc28001)))
-						t73 := int32(m.memory[uint64(uint32(v1))+16])
-						m.memory[uint64(uint32(i32(0)))+1878] = byte(t73)
+						t72 := int32(load32(m.memory, uint64(uint32(v1))+16))
+						store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t72))
 						store32(m.memory, uint64(uint32(i32(0)))+1884, uint32(i32(16844936)))
-						t74 := int64(load64(m.memory, uint64(uint32(v1))+800))
-						store64(m.memory, uint64(uint32(v1))+800, uint64(t74+i64(1)))
-						t75 := int32(m.memory[uint32(v1+i32(21))])
-						v3 = t75
-						t76 := int32(load32(m.memory, uint32(v1+i32(17))))
-						v0 = t76
-						store64(m.memory, uint64(uint32(i32(0)))+1893, uint64(i64(0)))
-						m.memory[uint64(uint32(i32(0)))+1889] = byte(i32_shl(i32(1), v5))
-						store32(m.memory, uint64(uint32(i32(0)))+1879, uint32(v0))
-						m.memory[uint64(uint32(i32(0)))+1883] = byte(v3)
+						t73 := int64(load64(m.memory, uint64(uint32(v1))+800))
+						store64(m.memory, uint64(uint32(v1))+800, uint64(t73+i64(1)))
+						t74 := int32(load16(m.memory, uint32(v1+i32(20))))
+						v0 = t74
+						m.memory[uint64(uint32(i32(0)))+1889] = byte(i32_shl(i32(1), v6))
+						store64(m.memory, uint64(uint32(i32(0)))+1890, uint64(i64(0)))
+						store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v0))
 						m.memory[uint64(uint32(i32(0)))+1888] = byte(i32(0))
-						store32(m.memory, uint64(uint32(i32(0)))+1901, uint32(i32(0)))
-						store16(m.memory, uint64(uint32(i32(0)))+1891, uint16(i32(0)))
-						m.memory[uint64(uint32(i32(0)))+1890] = byte(i32(0))
+						m.memory[uint64(uint32(i32(0)))+1904] = byte(i32(0))
+						store32(m.memory, uint64(uint32(i32(0)))+1898, uint32(i32(0)))
+						store16(m.memory, uint64(uint32(i32(0)))+1902, uint16(i32(0)))
 					}
 				l18:
 					store64(m.memory, uint64(uint32(i32(0)))+1922, uint64(i64(0)))
@@ -2756,702 +2700,671 @@ func (m *Module) fn7(v0, v1 int32) {
 					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
 					goto l4
 				case 2:
-					v6 = v1 + i32(628)
+					v8 = v1 + i32(628)
 					{
-						t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-						v13 = t77
-						if v13 != 0 {
-							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-							v14 = t79
-							t80 := int32(load32(m.memory, uint32(v6)))
-							v2 = t80
-							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-							v17 = t81
+						t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+						v14 = t75
+						if v14 != 0 {
+							t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+							v15 = t77
+							t78 := int32(load32(m.memory, uint32(v8)))
+							v2 = t78
+							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+							v17 = t79
 							if v17 == 0 {
 								goto l23
 							}
-							t82 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-							v9 = t82
-							t83 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-							v16 = t83
+							t80 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+							v10 = t80
+							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+							v18 = t81
 							v7 = i32(32)
-						l31:
-							if v2 == 0 {
-								goto l22
-							}
+						l30:
 							{
-								t84 := v14
+								if v2 == 0 {
+									goto l22
+								}
+								t82 := v15
 								v5 = v2 + i32(-1)
-								if uint32(t84) > uint32(v5) {
-									t85 := v6
-									v3 = v13 + v5*i32(48)
-									t86 := int32(load32(m.memory, uint64(uint32(v3))+32))
-									v2 = t86
-									store32(m.memory, uint32(t85), uint32(v2))
+								if uint32(t82) <= uint32(v5) {
+									goto l9
+								}
+								t83 := v8
+								v6 = v14 + v5*i32(48)
+								t84 := int32(load32(m.memory, uint64(uint32(v6))+32))
+								v2 = t84
+								store32(m.memory, uint32(t83), uint32(v2))
+								{
+									t85 := int32(load32(m.memory, uint64(uint32(v6))+24))
+									t86 := v18
+									v13 = t85
+									if uint32(t86) <= uint32(v13) {
+										goto l24
+									}
+									v16 = v17 + v13*i32(1088)
+									t87 := int64(load64(m.memory, uint64(uint32(v16))+32))
+									v4 = t87
 									{
-										t87 := int32(load32(m.memory, uint64(uint32(v3))+24))
-										t88 := v16
-										v12 = t87
-										if uint32(t88) <= uint32(v12) {
-											goto l25
-										}
-										v15 = v17 + v12*i32(1088)
-										t89 := int64(load64(m.memory, uint64(uint32(v15))+32))
-										v4 = t89
-										{
-											t90 := int32(load32(m.memory, uint64(uint32(v15))+636))
-											t91 := int32(load32(m.memory, uint64(uint32(v3))+28))
-											if t90 != t91 {
-												goto l26
-											}
-											{
-												t92 := int32(load32(m.memory, uint64(uint32(v0))+84))
-												switch t92 {
-												default:
-													goto l26
-												case 0:
-													t93 := int32(m.memory[uint64(uint32(v15))+31])
-													if t93 == 0 {
-														goto l26
-													}
-													fallthrough
-												case 2:
-													t94 := int64(load64(m.memory, uint64(uint32(v15))+640))
-													v4 = t94
-												}
-											}
-										}
-									l26:
-										if v4 == 0 {
+										t88 := int32(load32(m.memory, uint64(uint32(v16))+636))
+										t89 := int32(load32(m.memory, uint64(uint32(v6))+28))
+										if t88 != t89 {
 											goto l25
 										}
 										{
-											if uint64(v9) <= uint64(v4) {
-												goto l29
-											}
-											t95 := int64(load64(m.memory, uint64(uint32(v0))+64))
-											if uint64(v9-v4) >= uint64(t95) {
+											t90 := int32(load32(m.memory, uint64(uint32(v0))+84))
+											switch t90 {
+											default:
 												goto l25
+											case 0:
+												t91 := int32(m.memory[uint64(uint32(v16))+31])
+												if t91 == 0 {
+													goto l25
+												}
+												fallthrough
+											case 2:
+												t92 := int64(load64(m.memory, uint64(uint32(v16))+640))
+												v4 = t92
 											}
 										}
-									l29:
-										t96 := int64(load64(m.memory, uint64(uint32(v1))+808))
-										store64(m.memory, uint64(uint32(v1))+808, uint64(t96+i64(1)))
-										v0 = v13 + v5*i32(48)
-										t97 := int32(load32(m.memory, uint64(uint32(v1))+620))
-										t98 := v0
-										v6 = t97
-										store32(m.memory, uint64(uint32(t98))+16, uint32(v6))
-										store64(m.memory, uint64(uint32(v0))+8, uint64(v9))
-										v7 = i32(0)
-										t99 := int32(m.memory[uint64(uint32(v0))+40])
-										m.memory[uint64(uint32(i32(0)))+1872] = byte(t99)
-										t100 := int32(m.memory[uint32(v0+i32(41))])
-										m.memory[uint64(uint32(i32(0)))+1873] = byte(t100)
-										t101 := int32(m.memory[uint32(v0+i32(42))])
-										m.memory[uint64(uint32(i32(0)))+1874] = byte(t101)
-										t102 := int32(m.memory[uint32(v0+i32(43))])
-										m.memory[uint64(uint32(i32(0)))+1875] = byte(t102)
-										t103 := int32(m.memory[uint32(v0+i32(44))])
-										m.memory[uint64(uint32(i32(0)))+1876] = byte(t103)
-										t104 := int32(m.memory[uint32(v0+i32(45))])
-										m.memory[uint64(uint32(i32(0)))+1877] = byte(t104)
-										v0 = v17 + v12*i32(1088)
-										t105 := int32(m.memory[uint64(uint32(v0))+16])
-										m.memory[uint64(uint32(i32(0)))+1878] = byte(t105)
-										t106 := int32(m.memory[uint32(v0+i32(17))])
-										m.memory[uint64(uint32(i32(0)))+1879] = byte(t106)
-										t107 := int32(m.memory[uint32(v0+i32(18))])
-										m.memory[uint64(uint32(i32(0)))+1880] = byte(t107)
-										t108 := int32(m.memory[uint32(v0+i32(19))])
-										m.memory[uint64(uint32(i32(0)))+1881] = byte(t108)
-										t109 := int32(m.memory[uint32(v0+i32(20))])
-										m.memory[uint64(uint32(i32(0)))+1882] = byte(t109)
-										t110 := int32(m.memory[uint32(v0+i32(21))])
-										m.memory[uint64(uint32(i32(0)))+1883] = byte(t110)
-										m.memory[uint64(uint32(i32(0)))+1886] = byte(v5)
-										m.memory[uint64(uint32(i32(0)))+1889] = byte(v5)
-										store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46472)))
-										store64(m.memory, uint64(uint32(i32(0)))+1896, uint64(i64(0)))
-										store64(m.memory, uint64(uint32(i32(0)))+1904, uint64(i64(0)))
-										store64(m.memory, uint64(uint32(i32(0)))+1912, uint64(i64(0)))
-										store64(m.memory, uint64(uint32(i32(0)))+1920, uint64(i64(0)))
-										t111 := int32(load32(m.memory, uint64(uint32(v1))+876))
-										v0 = t111
-										m.memory[uint64(uint32(i32(0)))+1895] = byte(v0)
-										m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v0) >> 8))
-										m.memory[uint64(uint32(i32(0)))+1893] = byte(int32(uint32(v0) >> 16))
-										m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v0) >> 24))
-										p112 := i32(0xffff)
-										if uint32(v6) < uint32(i32(0xffff)) {
-											p112 = v6
-										}
-										v0 = p112
-										m.memory[uint64(uint32(i32(0)))+1891] = byte(v0)
-										m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v0) >> 8))
-										m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v5) >> 8))
-										p113 := i32(255)
-										if uint32(v6) < uint32(i32(255)) {
-											p113 = v6
-										}
-										m.memory[uint64(uint32(i32(0)))+1887] = byte(p113)
-										store32(m.memory, uint64(uint32(i32(0)))+1928, uint32(i32(0)))
-										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
-										t114 := int32(load32(m.memory, uint32(v3+i32(24))))
-										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t114))
-										goto l30
 									}
 								l25:
-									v7 = v7 + i32(-1)
-									if v7 != 0 {
-										goto l31
+									if v4 == 0 {
+										goto l24
 									}
-									goto l32
+									{
+										if uint64(v10) <= uint64(v4) {
+											goto l28
+										}
+										t93 := int64(load64(m.memory, uint64(uint32(v0))+64))
+										if uint64(v10-v4) >= uint64(t93) {
+											goto l24
+										}
+									}
+								l28:
+									t94 := int64(load64(m.memory, uint64(uint32(v1))+808))
+									store64(m.memory, uint64(uint32(v1))+808, uint64(t94+i64(1)))
+									v8 = v14 + v5*i32(48)
+									store64(m.memory, uint64(uint32(v8))+8, uint64(v10))
+									t95 := int32(load32(m.memory, uint64(uint32(v1))+620))
+									t96 := v8
+									v7 = t95
+									store32(m.memory, uint64(uint32(t96))+16, uint32(v7))
+									v0 = i32(0)
+									t97 := int32(load32(m.memory, uint64(uint32(v8))+40))
+									store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t97))
+									t98 := int32(load16(m.memory, uint32(v8+i32(44))))
+									store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t98))
+									v8 = v17 + v13*i32(1088)
+									t99 := int32(load16(m.memory, uint32(v8+i32(20))))
+									v13 = t99
+									t100 := int32(load32(m.memory, uint64(uint32(v8))+16))
+									v14 = t100
+									m.memory[uint64(uint32(i32(0)))+1886] = byte(v5)
+									m.memory[uint64(uint32(i32(0)))+1889] = byte(v5)
+									store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46472)))
+									store64(m.memory, uint64(uint32(i32(0)))+1896, uint64(i64(0)))
+									store64(m.memory, uint64(uint32(i32(0)))+1904, uint64(i64(0)))
+									store64(m.memory, uint64(uint32(i32(0)))+1912, uint64(i64(0)))
+									store64(m.memory, uint64(uint32(i32(0)))+1920, uint64(i64(0)))
+									t101 := int32(load32(m.memory, uint64(uint32(v1))+876))
+									v8 = t101
+									m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v8) >> 8))
+									m.memory[uint64(uint32(i32(0)))+1893] = byte(int32(uint32(v8) >> 16))
+									m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v8) >> 24))
+									p102 := i32(0xffff)
+									if uint32(v7) < uint32(i32(0xffff)) {
+										p102 = v7
+									}
+									v15 = p102
+									m.memory[uint64(uint32(i32(0)))+1891] = byte(v15)
+									m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v15) >> 8))
+									m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v5) >> 8))
+									p103 := i32(255)
+									if uint32(v7) < uint32(i32(255)) {
+										p103 = v7
+									}
+									m.memory[uint64(uint32(i32(0)))+1887] = byte(p103)
+									m.memory[uint64(uint32(i32(0)))+1895] = byte(v8)
+									store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(v14))
+									store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v13))
+									store32(m.memory, uint64(uint32(i32(0)))+1928, uint32(i32(0)))
+									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+									store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
+									t104 := int32(load32(m.memory, uint32(v6+i32(24))))
+									store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t104))
+									goto l29
 								}
-								v3 = i32(3)
-								goto l9
+							l24:
+								v7 = v7 + i32(-1)
+								if v7 != 0 {
+									goto l30
+								}
+								goto l31
 							}
 						}
-						v3 = i32(3)
-						t78 := int32(load32(m.memory, uint32(v6)))
-						if t78 != 0 {
+						t76 := int32(load32(m.memory, uint32(v8)))
+						if t76 != 0 {
 							goto l9
 						}
 						goto l22
 					}
 				case 3:
-					v3 = i32(4)
-					t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-					t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
-					v2 = t116
-					if uint32(t115) <= uint32(v2) {
+					t105 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+					t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
+					v2 = t106
+					if uint32(t105) <= uint32(v2) {
 						goto l9
 					}
-					t117 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-					v5 = t117
-					if v5 == 0 {
-						goto l9
-					}
-					t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-					v7 = t118
-					t119 := v7
-					v6 = v5 + v2*i32(48)
-					t120 := int32(load32(m.memory, uint64(uint32(v6))+24))
-					v0 = t120
-					t121 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-					t122 := t119 + v0*i32(1088)
-					v12 = t121
-					p123 := i32(0)
-					if uint32(v12) > uint32(v0) {
-						p123 = t122
-					}
-					v0 = p123
+					t107 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+					v0 = t107
 					if v0 == 0 {
 						goto l9
 					}
-					t124 := int32(load32(m.memory, uint64(uint32(v6))+28))
-					t125 := v7
-					v13 = t124
-					p126 := i32(0)
-					if uint32(v12) > uint32(v13) {
-						p126 = t125 + v13*i32(1088)
+					t108 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+					v8 = t108
+					t109 := v8
+					v5 = v0 + v2*i32(48)
+					t110 := int32(load32(m.memory, uint64(uint32(v5))+24))
+					v6 = t110
+					t111 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+					t112 := t109 + v6*i32(1088)
+					v13 = t111
+					p113 := i32(0)
+					if uint32(v13) > uint32(v6) {
+						p113 = t112
 					}
-					v7 = p126
+					v7 = p113
 					if v7 == 0 {
 						goto l9
 					}
-					t127 := int64(load64(m.memory, uint64(uint32(v7))+808))
-					store64(m.memory, uint64(uint32(v7))+808, uint64(t127+i64(1)))
-					v1 = v5 + v2*i32(48)
-					t128 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-					store64(m.memory, uint64(uint32(v1))+8, uint64(t128))
-					t129 := int32(load32(m.memory, uint64(uint32(v7))+620))
-					t130 := v1
-					v3 = t129
-					store32(m.memory, uint64(uint32(t130))+16, uint32(v3))
-					t131 := int32(m.memory[uint64(uint32(v1))+40])
-					m.memory[uint64(uint32(i32(0)))+1872] = byte(t131)
-					t132 := int32(m.memory[uint32(v1+i32(41))])
-					m.memory[uint64(uint32(i32(0)))+1873] = byte(t132)
-					t133 := int32(m.memory[uint32(v1+i32(42))])
-					m.memory[uint64(uint32(i32(0)))+1874] = byte(t133)
-					t134 := int32(m.memory[uint32(v1+i32(43))])
-					m.memory[uint64(uint32(i32(0)))+1875] = byte(t134)
-					t135 := int32(m.memory[uint32(v1+i32(44))])
-					m.memory[uint64(uint32(i32(0)))+1876] = byte(t135)
-					t136 := int32(m.memory[uint32(v1+i32(45))])
-					v1 = t136
-					t137 := int32(load16(m.memory, uint32(v0+i32(17))))
-					store16(m.memory, uint64(uint32(i32(0)))+1879, uint16(t137))
-					m.memory[uint64(uint32(i32(0)))+1877] = byte(v1)
-					t138 := int32(m.memory[uint64(uint32(v0))+16])
-					m.memory[uint64(uint32(i32(0)))+1878] = byte(t138)
-					t139 := int32(m.memory[uint32(v0+i32(19))])
-					m.memory[uint64(uint32(i32(0)))+1881] = byte(t139)
-					t140 := int32(load32(m.memory, uint64(uint32(v7))+876))
-					v1 = t140
-					t141 := int32(m.memory[uint32(v0+i32(20))])
-					m.memory[uint64(uint32(i32(0)))+1882] = byte(t141)
-					p142 := i32(0xffff)
-					if uint32(v3) < uint32(i32(0xffff)) {
-						p142 = v3
+					t114 := int32(load32(m.memory, uint64(uint32(v5))+28))
+					t115 := v8
+					v6 = t114
+					p116 := i32(0)
+					if uint32(v13) > uint32(v6) {
+						p116 = t115 + v6*i32(1088)
 					}
-					v5 = p142
-					m.memory[uint64(uint32(i32(0)))+1891] = byte(v5)
-					m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v5) >> 8))
-					m.memory[uint64(uint32(i32(0)))+1889] = byte(v2)
+					v6 = p116
+					if v6 == 0 {
+						goto l9
+					}
+					t117 := int64(load64(m.memory, uint64(uint32(v6))+808))
+					store64(m.memory, uint64(uint32(v6))+808, uint64(t117+i64(1)))
+					v3 = v0 + v2*i32(48)
+					t118 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+					store64(m.memory, uint64(uint32(v3))+8, uint64(t118))
+					t119 := int32(load32(m.memory, uint64(uint32(v6))+620))
+					t120 := v3
+					v1 = t119
+					store32(m.memory, uint64(uint32(t120))+16, uint32(v1))
+					t121 := int32(load32(m.memory, uint64(uint32(v3))+40))
+					v0 = t121
+					t122 := int32(load16(m.memory, uint32(v7+i32(20))))
+					v8 = t122
+					t123 := int32(load16(m.memory, uint32(v3+i32(44))))
+					v13 = t123
+					t124 := int32(load32(m.memory, uint64(uint32(v7))+16))
+					v7 = t124
 					m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v2) >> 8))
-					p143 := i32(255)
-					if uint32(v3) < uint32(i32(255)) {
-						p143 = v3
+					p125 := i32(0xffff)
+					if uint32(v1) < uint32(i32(0xffff)) {
+						p125 = v1
 					}
-					m.memory[uint64(uint32(i32(0)))+1887] = byte(p143)
-					store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46472)))
-					m.memory[uint64(uint32(i32(0)))+1886] = byte(v2)
-					m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v1) >> 24))
-					t144 := int32(m.memory[uint32(v0+i32(21))])
-					m.memory[uint64(uint32(i32(0)))+1883] = byte(t144)
+					v3 = p125
+					m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v3) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1891] = byte(v3)
+					t126 := int32(load32(m.memory, uint64(uint32(v6))+876))
+					v3 = t126
+					m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v3) >> 24))
+					m.memory[uint64(uint32(i32(0)))+1893] = byte(int32(uint32(v3) >> 16))
+					m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v3) >> 8))
 					store64(m.memory, uint64(uint32(i32(0)))+1920, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1912, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1904, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1896, uint64(i64(0)))
-					m.memory[uint64(uint32(i32(0)))+1895] = byte(v1)
-					m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v1) >> 8))
-					m.memory[uint64(uint32(i32(0)))+1893] = byte(int32(uint32(v1) >> 16))
+					m.memory[uint64(uint32(i32(0)))+1889] = byte(v2)
+					m.memory[uint64(uint32(i32(0)))+1895] = byte(v3)
+					store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(v13))
+					store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46472)))
+					p127 := i32(255)
+					if uint32(v1) < uint32(i32(255)) {
+						p127 = v1
+					}
+					m.memory[uint64(uint32(i32(0)))+1887] = byte(p127)
+					store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v8))
+					store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(v7))
+					store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(v0))
+					m.memory[uint64(uint32(i32(0)))+1886] = byte(v2)
 					store32(m.memory, uint64(uint32(i32(0)))+1928, uint32(i32(0)))
 					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
 					store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
-					t145 := int32(load32(m.memory, uint32(v6+i32(24))))
-					store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t145))
+					t128 := int32(load32(m.memory, uint32(v5+i32(24))))
+					store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t128))
 					return
 				}
 			l23:
 				if v2 == 0 {
 					goto l22
 				}
-				v3 = i32(3)
-				t146 := v14
+				t129 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t146) <= uint32(v2) {
+				if uint32(t129) <= uint32(v2) {
 					goto l9
 				}
-				t147 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t148 := v6
-				v2 = t147
-				store32(m.memory, uint32(t148), uint32(v2))
+				t130 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t131 := v8
+				v2 = t130
+				store32(m.memory, uint32(t131), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t149 := v14
+				t132 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t149) <= uint32(v2) {
+				if uint32(t132) <= uint32(v2) {
 					goto l9
 				}
-				t150 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t151 := v6
-				v2 = t150
-				store32(m.memory, uint32(t151), uint32(v2))
+				t133 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t134 := v8
+				v2 = t133
+				store32(m.memory, uint32(t134), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t152 := v14
+				t135 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t152) <= uint32(v2) {
+				if uint32(t135) <= uint32(v2) {
 					goto l9
 				}
-				t153 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t154 := v6
-				v2 = t153
-				store32(m.memory, uint32(t154), uint32(v2))
+				t136 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t137 := v8
+				v2 = t136
+				store32(m.memory, uint32(t137), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t155 := v14
+				t138 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t155) <= uint32(v2) {
+				if uint32(t138) <= uint32(v2) {
 					goto l9
 				}
-				t156 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t157 := v6
-				v2 = t156
-				store32(m.memory, uint32(t157), uint32(v2))
+				t139 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t140 := v8
+				v2 = t139
+				store32(m.memory, uint32(t140), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t158 := v14
+				t141 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t158) <= uint32(v2) {
+				if uint32(t141) <= uint32(v2) {
 					goto l9
 				}
-				t159 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t160 := v6
-				v2 = t159
-				store32(m.memory, uint32(t160), uint32(v2))
+				t142 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t143 := v8
+				v2 = t142
+				store32(m.memory, uint32(t143), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t161 := v14
+				t144 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t161) <= uint32(v2) {
+				if uint32(t144) <= uint32(v2) {
 					goto l9
 				}
-				t162 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t163 := v6
-				v2 = t162
-				store32(m.memory, uint32(t163), uint32(v2))
+				t145 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t146 := v8
+				v2 = t145
+				store32(m.memory, uint32(t146), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t164 := v14
+				t147 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t164) <= uint32(v2) {
+				if uint32(t147) <= uint32(v2) {
 					goto l9
 				}
-				t165 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t166 := v6
-				v2 = t165
-				store32(m.memory, uint32(t166), uint32(v2))
+				t148 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t149 := v8
+				v2 = t148
+				store32(m.memory, uint32(t149), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t167 := v14
+				t150 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t167) <= uint32(v2) {
+				if uint32(t150) <= uint32(v2) {
 					goto l9
 				}
-				t168 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t169 := v6
-				v2 = t168
-				store32(m.memory, uint32(t169), uint32(v2))
+				t151 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t152 := v8
+				v2 = t151
+				store32(m.memory, uint32(t152), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t170 := v14
+				t153 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t170) <= uint32(v2) {
+				if uint32(t153) <= uint32(v2) {
 					goto l9
 				}
-				t171 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t172 := v6
-				v2 = t171
-				store32(m.memory, uint32(t172), uint32(v2))
+				t154 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t155 := v8
+				v2 = t154
+				store32(m.memory, uint32(t155), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t173 := v14
+				t156 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t173) <= uint32(v2) {
+				if uint32(t156) <= uint32(v2) {
 					goto l9
 				}
-				t174 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t175 := v6
-				v2 = t174
-				store32(m.memory, uint32(t175), uint32(v2))
+				t157 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t158 := v8
+				v2 = t157
+				store32(m.memory, uint32(t158), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t176 := v14
+				t159 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t176) <= uint32(v2) {
+				if uint32(t159) <= uint32(v2) {
 					goto l9
 				}
-				t177 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t178 := v6
-				v2 = t177
-				store32(m.memory, uint32(t178), uint32(v2))
+				t160 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t161 := v8
+				v2 = t160
+				store32(m.memory, uint32(t161), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t179 := v14
+				t162 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t179) <= uint32(v2) {
+				if uint32(t162) <= uint32(v2) {
 					goto l9
 				}
-				t180 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t181 := v6
-				v2 = t180
-				store32(m.memory, uint32(t181), uint32(v2))
+				t163 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t164 := v8
+				v2 = t163
+				store32(m.memory, uint32(t164), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t182 := v14
+				t165 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t182) <= uint32(v2) {
+				if uint32(t165) <= uint32(v2) {
 					goto l9
 				}
-				t183 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t184 := v6
-				v2 = t183
-				store32(m.memory, uint32(t184), uint32(v2))
+				t166 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t167 := v8
+				v2 = t166
+				store32(m.memory, uint32(t167), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t185 := v14
+				t168 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t185) <= uint32(v2) {
+				if uint32(t168) <= uint32(v2) {
 					goto l9
 				}
-				t186 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t187 := v6
-				v2 = t186
-				store32(m.memory, uint32(t187), uint32(v2))
+				t169 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t170 := v8
+				v2 = t169
+				store32(m.memory, uint32(t170), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t188 := v14
+				t171 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t188) <= uint32(v2) {
+				if uint32(t171) <= uint32(v2) {
 					goto l9
 				}
-				t189 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t190 := v6
-				v2 = t189
-				store32(m.memory, uint32(t190), uint32(v2))
+				t172 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t173 := v8
+				v2 = t172
+				store32(m.memory, uint32(t173), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t191 := v14
+				t174 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t191) <= uint32(v2) {
+				if uint32(t174) <= uint32(v2) {
 					goto l9
 				}
-				t192 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t193 := v6
-				v2 = t192
-				store32(m.memory, uint32(t193), uint32(v2))
+				t175 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t176 := v8
+				v2 = t175
+				store32(m.memory, uint32(t176), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t194 := v14
+				t177 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t194) <= uint32(v2) {
+				if uint32(t177) <= uint32(v2) {
 					goto l9
 				}
-				t195 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t196 := v6
-				v2 = t195
-				store32(m.memory, uint32(t196), uint32(v2))
+				t178 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t179 := v8
+				v2 = t178
+				store32(m.memory, uint32(t179), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t197 := v14
+				t180 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t197) <= uint32(v2) {
+				if uint32(t180) <= uint32(v2) {
 					goto l9
 				}
-				t198 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t199 := v6
-				v2 = t198
-				store32(m.memory, uint32(t199), uint32(v2))
+				t181 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t182 := v8
+				v2 = t181
+				store32(m.memory, uint32(t182), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t200 := v14
+				t183 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t200) <= uint32(v2) {
+				if uint32(t183) <= uint32(v2) {
 					goto l9
 				}
-				t201 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t202 := v6
-				v2 = t201
-				store32(m.memory, uint32(t202), uint32(v2))
+				t184 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t185 := v8
+				v2 = t184
+				store32(m.memory, uint32(t185), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t203 := v14
+				t186 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t203) <= uint32(v2) {
+				if uint32(t186) <= uint32(v2) {
 					goto l9
 				}
-				t204 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t205 := v6
-				v2 = t204
-				store32(m.memory, uint32(t205), uint32(v2))
+				t187 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t188 := v8
+				v2 = t187
+				store32(m.memory, uint32(t188), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t206 := v14
+				t189 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t206) <= uint32(v2) {
+				if uint32(t189) <= uint32(v2) {
 					goto l9
 				}
-				t207 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t208 := v6
-				v2 = t207
-				store32(m.memory, uint32(t208), uint32(v2))
+				t190 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t191 := v8
+				v2 = t190
+				store32(m.memory, uint32(t191), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t209 := v14
+				t192 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t209) <= uint32(v2) {
+				if uint32(t192) <= uint32(v2) {
 					goto l9
 				}
-				t210 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t211 := v6
-				v2 = t210
-				store32(m.memory, uint32(t211), uint32(v2))
+				t193 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t194 := v8
+				v2 = t193
+				store32(m.memory, uint32(t194), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t212 := v14
+				t195 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t212) <= uint32(v2) {
+				if uint32(t195) <= uint32(v2) {
 					goto l9
 				}
-				t213 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t214 := v6
-				v2 = t213
-				store32(m.memory, uint32(t214), uint32(v2))
+				t196 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t197 := v8
+				v2 = t196
+				store32(m.memory, uint32(t197), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t215 := v14
+				t198 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t215) <= uint32(v2) {
+				if uint32(t198) <= uint32(v2) {
 					goto l9
 				}
-				t216 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t217 := v6
-				v2 = t216
-				store32(m.memory, uint32(t217), uint32(v2))
+				t199 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t200 := v8
+				v2 = t199
+				store32(m.memory, uint32(t200), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t218 := v14
+				t201 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t218) <= uint32(v2) {
+				if uint32(t201) <= uint32(v2) {
 					goto l9
 				}
-				t219 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t220 := v6
-				v2 = t219
-				store32(m.memory, uint32(t220), uint32(v2))
+				t202 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t203 := v8
+				v2 = t202
+				store32(m.memory, uint32(t203), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t221 := v14
+				t204 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t221) <= uint32(v2) {
+				if uint32(t204) <= uint32(v2) {
 					goto l9
 				}
-				t222 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t223 := v6
-				v2 = t222
-				store32(m.memory, uint32(t223), uint32(v2))
+				t205 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t206 := v8
+				v2 = t205
+				store32(m.memory, uint32(t206), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t224 := v14
+				t207 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t224) <= uint32(v2) {
+				if uint32(t207) <= uint32(v2) {
 					goto l9
 				}
-				t225 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t226 := v6
-				v2 = t225
-				store32(m.memory, uint32(t226), uint32(v2))
+				t208 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t209 := v8
+				v2 = t208
+				store32(m.memory, uint32(t209), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t227 := v14
+				t210 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t227) <= uint32(v2) {
+				if uint32(t210) <= uint32(v2) {
 					goto l9
 				}
-				t228 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t229 := v6
-				v2 = t228
-				store32(m.memory, uint32(t229), uint32(v2))
+				t211 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t212 := v8
+				v2 = t211
+				store32(m.memory, uint32(t212), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t230 := v14
+				t213 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t230) <= uint32(v2) {
+				if uint32(t213) <= uint32(v2) {
 					goto l9
 				}
-				t231 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t232 := v6
-				v2 = t231
-				store32(m.memory, uint32(t232), uint32(v2))
+				t214 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t215 := v8
+				v2 = t214
+				store32(m.memory, uint32(t215), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t233 := v14
+				t216 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t233) <= uint32(v2) {
+				if uint32(t216) <= uint32(v2) {
 					goto l9
 				}
-				t234 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t235 := v6
-				v2 = t234
-				store32(m.memory, uint32(t235), uint32(v2))
+				t217 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t218 := v8
+				v2 = t217
+				store32(m.memory, uint32(t218), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t236 := v14
+				t219 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t236) <= uint32(v2) {
+				if uint32(t219) <= uint32(v2) {
 					goto l9
 				}
-				t237 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t238 := v6
-				v2 = t237
-				store32(m.memory, uint32(t238), uint32(v2))
+				t220 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t221 := v8
+				v2 = t220
+				store32(m.memory, uint32(t221), uint32(v2))
 				if v2 == 0 {
 					goto l22
 				}
-				t239 := v14
+				t222 := v15
 				v2 = v2 + i32(-1)
-				if uint32(t239) <= uint32(v2) {
+				if uint32(t222) <= uint32(v2) {
 					goto l9
 				}
-				t240 := int32(load32(m.memory, uint64(uint32(v13+v2*i32(48)))+32))
-				t241 := v6
-				v2 = t240
-				store32(m.memory, uint32(t241), uint32(v2))
+				t223 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t224 := v8
+				v2 = t223
+				store32(m.memory, uint32(t224), uint32(v2))
 			}
-		l32:
-			v7 = i32(1)
-		l30:
+		l31:
+			v0 = i32(1)
+		l29:
 			{
 				if v2 == 0 {
-					goto l33
+					goto l32
 				}
-				t242 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-				store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t242|i32(2)))
+				t225 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+				store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t225|i32(2)))
 			}
-		l33:
-			if v7 != 0 {
+		l32:
+			if v0 != 0 {
 				goto l22
 			}
 			v2 = i32(1)
-			v3 = i32(1788)
-			goto l34
+			v0 = i32(1788)
+			goto l33
 		l22:
 			v2 = i32(0)
 		l4:
-			v3 = i32(1736)
-		l34:
-			t243 := int32(load32(m.memory, uint32(v3)))
-			store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t243))
+			v0 = i32(1736)
+		l33:
+			t226 := int32(load32(m.memory, uint32(v0)))
+			store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t226))
 			if v2 != 0 {
 				return
 			}
-			t244 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
-			v3 = t244
 		}
 	l9:
 		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
-		t245 := int64(load64(m.memory, uint64(uint32(v1))+768))
-		t246 := v1
-		var p247 int32
+		t227 := int64(load64(m.memory, uint64(uint32(v1))+768))
+		t228 := v1
+		var p229 int32
 		if v3 != i32(3) {
-			p247 = 1
+			p229 = 1
 		}
-		store64(m.memory, uint64(uint32(t246))+768, uint64(t245+int64(uint32(p247))))
+		store64(m.memory, uint64(uint32(t228))+768, uint64(t227+int64(uint32(p229))))
 		return
 	}
 }
@@ -4319,42 +4232,26 @@ func (m *Module) fn12(v0 int32) {
 			return
 		}
 		v0 = v1 + v0*i32(48)
-		t8 := int32(m.memory[uint64(uint32(v0))+40])
-		m.memory[uint64(uint32(i32(0)))+1872] = byte(t8)
-		t9 := int32(m.memory[uint32(v0+i32(41))])
-		m.memory[uint64(uint32(i32(0)))+1873] = byte(t9)
-		t10 := int32(m.memory[uint32(v0+i32(42))])
-		m.memory[uint64(uint32(i32(0)))+1874] = byte(t10)
-		t11 := int32(m.memory[uint32(v0+i32(43))])
-		m.memory[uint64(uint32(i32(0)))+1875] = byte(t11)
-		t12 := int32(m.memory[uint32(v0+i32(44))])
-		m.memory[uint64(uint32(i32(0)))+1876] = byte(t12)
-		t13 := int32(m.memory[uint32(v0+i32(45))])
-		m.memory[uint64(uint32(i32(0)))+1877] = byte(t13)
+		t8 := int32(load32(m.memory, uint64(uint32(v0))+40))
+		store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t8))
+		t9 := int32(load16(m.memory, uint32(v0+i32(44))))
+		store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t9))
 		v0 = v3 + v2*i32(1088)
-		t14 := int32(m.memory[uint64(uint32(v0))+16])
-		m.memory[uint64(uint32(i32(0)))+1878] = byte(t14)
-		t15 := int32(m.memory[uint32(v0+i32(17))])
-		m.memory[uint64(uint32(i32(0)))+1879] = byte(t15)
-		t16 := int32(m.memory[uint32(v0+i32(18))])
-		m.memory[uint64(uint32(i32(0)))+1880] = byte(t16)
-		t17 := int32(m.memory[uint32(v0+i32(19))])
-		m.memory[uint64(uint32(i32(0)))+1881] = byte(t17)
-		t18 := int32(m.memory[uint32(v0+i32(20))])
-		m.memory[uint64(uint32(i32(0)))+1882] = byte(t18)
-		t19 := int32(m.memory[uint32(v0+i32(21))])
-		m.memory[uint64(uint32(i32(0)))+1883] = byte(t19)
+		t10 := int32(load32(m.memory, uint64(uint32(v0))+16))
+		store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t10))
+		t11 := int32(load16(m.memory, uint32(v0+i32(20))))
+		store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(t11))
 		store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
 		store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v2))
 		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-		t20 := int64(load64(m.memory, uint64(uint32(v0))+816))
-		store64(m.memory, uint64(uint32(v0))+816, uint64(t20+i64(1)))
+		t12 := int64(load64(m.memory, uint64(uint32(v0))+816))
+		store64(m.memory, uint64(uint32(v0))+816, uint64(t12+i64(1)))
 	}
 }
 
 func (m *Module) fn13(v0, v1, v2, v3 int32) {
-	var v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16 int32
-	var v17, v18, v19, v20, v21, v22 int64
+	var v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 int32
+	var v18, v19, v20, v21, v22, v23 int64
 	t0 := m.g0
 	v4 = t0 - i32(16)
 	m.g0 = v4
@@ -4367,19 +4264,16 @@ func (m *Module) fn13(v0, v1, v2, v3 int32) {
 				goto l0
 			}
 			t2 := int32(m.memory[uint64(uint32(i32(0)))+1872])
-			v3 = t2
-			if v3&i32(1) == 0 {
+			if t2&i32(1) == 0 {
 				goto l1
 			}
 			{
-				t3 := int32(m.memory[uint64(uint32(i32(0)))+1873])
-				t4 := int32(m.memory[uint64(uint32(i32(0)))+1874])
-				t5 := int32(m.memory[uint64(uint32(i32(0)))+1875])
-				if t3<<16|v3<<24|t4<<8|t5 != i32(25215488) {
+				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+				if t3 != i32(0xc28001) {
 					goto l2
 				}
-				t6 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-				v3 = t6
+				t4 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+				v3 = t4
 				if uint32((v3<<8|int32(uint32(v3)>>8))&i32(0xffff)) < uint32(i32(16)) {
 					goto l1
 				}
@@ -4388,13 +4282,13 @@ func (m *Module) fn13(v0, v1, v2, v3 int32) {
 			v3 = v5 & i32(0xffff)
 			switch v3 + i32(-2048) {
 			case 0:
-				t122 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-				if t122&i32(240) != i32(64) {
+				t104 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+				if t104&i32(240) != i32(64) {
 					goto l1
 				}
 				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(7)))
-				t123 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-				v3 = int32(uint32(t123) >> 5)
+				t105 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+				v3 = int32(uint32(t105) >> 5)
 				goto l33
 			case 1, 2, 3, 4, 5:
 				goto l1
@@ -4407,84 +4301,62 @@ func (m *Module) fn13(v0, v1, v2, v3 int32) {
 	l0:
 		v3 = v5 & i32(0xffff)
 		if v3 == i32(34525) {
-			v5 = i32(0)
 			{
 				{
-					t7 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-					v3 = t7
-					if v3&i32(240) != i32(96) {
+					t5 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+					v6 = t5
+					if v6&i32(240) != i32(96) {
 						store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
 						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
 						goto l1
 					}
-					t8 := int32(load32(m.memory, uint64(uint32(v0))+28))
-					v6 = t8
-					t9 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-					t10 := v4
-					v7 = t9
-					m.memory[uint64(uint32(t10))+12] = byte(v7)
-					t11 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-					t12 := v4
-					v8 = int32(uint32(v3<<8|t11) >> 4)
-					m.memory[uint64(uint32(t12))+13] = byte(v8)
+					v5 = i32(0)
 					{
-						t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1894))
-						v3 = t13
-						if v3<<24|v3<<8&i32(0xff0000)|(int32(uint32(v3)>>8)&i32(0xff00)|int32(uint32(v3)>>24)) != i32(-0x3000000) {
+						t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1894))
+						if t6 != i32(253) {
 							goto l8
 						}
 						v5 = i32(0)
-						t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1898))
-						v3 = t14
-						if v3<<24|v3<<8&i32(0xff0000)|(int32(uint32(v3)>>8)&i32(0xff00)|int32(uint32(v3)>>24)) != 0 {
+						t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1898))
+						if t7 != 0 {
 							goto l8
 						}
 						v5 = i32(0)
-						t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1902))
-						v3 = t15
-						if v3<<24|v3<<8&i32(0xff0000)|(int32(uint32(v3)>>8)&i32(0xff00)|int32(uint32(v3)>>24)) != 0 {
+						t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1902))
+						if t8 != 0 {
 							goto l8
 						}
-						t16 := int32(load32(m.memory, uint64(uint32(i32(0)))+1906))
-						v3 = t16
+						t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1906))
+						v3 = t9
 						v5 = v3<<24 | v3<<8&i32(0xff0000) | (int32(uint32(v3)>>8)&i32(0xff00) | int32(uint32(v3)>>24))
 					}
 				l8:
-					store32(m.memory, uint32(v4), uint32(v5))
-					v9 = i32(0)
+					t10 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+					v7 = t10
+					v8 = i32(0)
 					v3 = i32(0)
 					{
-						t17 := int32(m.memory[uint64(uint32(i32(0)))+1911])
-						v10 = t17
-						t18 := int32(m.memory[uint64(uint32(i32(0)))+1910])
-						t19 := v10 << 16
-						v11 = t18
-						t20 := int32(m.memory[uint64(uint32(i32(0)))+1912])
-						t21 := int32(m.memory[uint64(uint32(i32(0)))+1913])
-						if t19|v11<<24|t20<<8|t21 != i32(-0x3000000) {
+						t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1910))
+						v9 = t11
+						if v9 != i32(253) {
 							goto l9
 						}
 						v3 = i32(0)
-						t22 := int32(load32(m.memory, uint64(uint32(i32(0)))+1914))
-						v12 = t22
-						if v12<<24|v12<<8&i32(0xff0000)|(int32(uint32(v12)>>8)&i32(0xff00)|int32(uint32(v12)>>24)) != 0 {
+						t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1914))
+						if t12 != 0 {
 							goto l9
 						}
 						v3 = i32(0)
-						t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1918))
-						v12 = t23
-						if v12<<24|v12<<8&i32(0xff0000)|(int32(uint32(v12)>>8)&i32(0xff00)|int32(uint32(v12)>>24)) != 0 {
+						t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1918))
+						if t13 != 0 {
 							goto l9
 						}
-						t24 := int32(load32(m.memory, uint64(uint32(i32(0)))+1922))
-						v3 = t24
+						t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1922))
+						v3 = t14
 						v3 = v3<<24 | v3<<8&i32(0xff0000) | (int32(uint32(v3)>>8)&i32(0xff00) | int32(uint32(v3)>>24))
 					}
 				l9:
-					store32(m.memory, uint64(uint32(v4))+4, uint32(v3))
-					m.memory[uint64(uint32(v4))+14] = byte(i32(0))
-					store32(m.memory, uint64(uint32(v4))+8, uint32(i32(0)))
-					v12 = i32(0)
+					v10 = i32(0)
 					switch v7 + i32(-6) {
 					case 0, 11:
 						goto l10
@@ -4493,373 +4365,363 @@ func (m *Module) fn13(v0, v1, v2, v3 int32) {
 					}
 				}
 			l10:
-				t25 := int32(load16(m.memory, uint64(uint32(i32(0)))+1926))
-				t26 := v4
-				v12 = t25
-				v12 = v12<<8 | int32(uint32(v12)>>8)
-				store16(m.memory, uint64(uint32(t26))+8, uint16(v12))
-				t27 := int32(load16(m.memory, uint64(uint32(i32(0)))+1928))
-				t28 := v4
-				v9 = t27
-				v9 = v9<<8 | int32(uint32(v9)>>8)
-				store16(m.memory, uint64(uint32(t28))+10, uint16(v9))
+				t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1928))
+				v8 = t15
+				v8 = v8<<8 | int32(uint32(v8)>>8)
+				t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1926))
+				v10 = t16
+				v10 = v10<<8 | int32(uint32(v10)>>8)
 			}
 		l11:
-			if (v11<<8|v10)&i32(65472) != i32(65152) {
-				t29 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-				if uint32(t29) > uint32(i32(1)) {
+			if v9&i32(49407) != i32(33022) {
+				t17 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+				if uint32(t17) > uint32(i32(1)) {
 					{
 						if v3&i32(-0x1000000) != i32(0xa000000) {
 							goto l14
 						}
-						t30 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-						v10 = v3&i32(0xffffff) + i32(-1)
-						if uint32(t30) <= uint32(v10) {
+						t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+						v9 = v3&i32(0xffffff) + i32(-1)
+						if uint32(t18) <= uint32(v9) {
 							goto l14
 						}
-						t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-						v11 = t31
+						t19 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+						v11 = t19
 						if v11 == 0 {
 							goto l14
 						}
-						t32 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-						t33 := int32(load32(m.memory, uint64(uint32(v1))+4))
-						v13 = t33
-						if uint32(t32) <= uint32(v13) {
+						t20 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+						t21 := int32(load32(m.memory, uint64(uint32(v1))+4))
+						v12 = t21
+						if uint32(t20) <= uint32(v12) {
 							goto l14
 						}
-						t34 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-						v14 = t34
-						t35 := int32(load32(m.memory, uint64(uint32(v11+v10<<4))+4))
-						t36 := v14
-						v15 = t35
-						if uint32(t36) <= uint32(v15) {
+						t22 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+						v13 = t22
+						t23 := int32(load32(m.memory, uint64(uint32(v11+v9<<4))+4))
+						t24 := v13
+						v14 = t23
+						if uint32(t24) <= uint32(v14) {
 							goto l14
 						}
-						t37 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-						v16 = t37
-						if v16 == 0 {
+						t25 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+						v15 = t25
+						if v15 == 0 {
 							goto l14
 						}
+						t26 := int32(load32(m.memory, uint64(uint32(v0))+28))
+						v16 = t26
+						t27 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+						v17 = int32(uint32(v6<<8|t27) >> 4)
 						{
-							v14 = v16 + v14*v13<<3 + v15<<3
-							t38 := int32(load32(m.memory, uint64(uint32(v14))+4))
-							v16 = t38
-							switch v16 + i32(1) {
+							v6 = v15 + v13*v12<<3 + v14<<3
+							t28 := int32(load32(m.memory, uint64(uint32(v6))+4))
+							v13 = t28
+							switch v13 + i32(1) {
 							case 1:
 								goto l14
 							case 2:
-								t39 := int32(load32(m.memory, uint32(v14)))
-								v5 = t39
+								t29 := int32(load32(m.memory, uint32(v6)))
+								v5 = t29
 								goto l18
 							case 0:
-								t40 := int32(load32(m.memory, uint64(uint32(v11+v10<<4))+8))
-								v5 = t40
+								t30 := int32(load32(m.memory, uint64(uint32(v11+v9<<4))+8))
+								v5 = t30
 								goto l18
 							default:
 								{
 									{
-										t41 := int32(load32(m.memory, uint64(uint32(v0))+124))
-										if t41 != 0 {
+										t31 := int32(load32(m.memory, uint64(uint32(v0))+124))
+										if t31 != 0 {
 											goto l19
 										}
-										t42 := int32(load32(m.memory, uint64(uint32(v0))+104))
-										v5 = t42 ^ v5
+										t32 := int32(load32(m.memory, uint64(uint32(v0))+104))
+										v5 = t32 ^ v5
 										v5 = (int32(uint32(v5)>>16)^v5)*i32(-2048144789) ^ v3
-										v5 = (int32(uint32(v5)>>13)^v5)*i32(-1028477387) ^ (v12<<16 | v9&i32(0xffff))
+										v5 = (int32(uint32(v5)>>13)^v5)*i32(-1028477387) ^ (v10<<16 | v8&i32(0xffff))
 										v5 = (int32(uint32(v5)>>16) ^ v5) * i32(-2048144789)
 										v5 = (v5 ^ v7 ^ int32(uint32(v5)>>13)) * i32(-1028477387)
-										t43 := int32(uint32(int32(uint32(v5)>>16)^v5) % uint32(v16))
-										v5 = t43
+										t33 := int32(uint32(int32(uint32(v5)>>16)^v5) % uint32(v13))
+										v5 = t33
 										goto l20
 									}
 								l19:
-									t44 := int32(load32(m.memory, uint32(v14)))
-									t45 := m.fn11(v0, v13, v15, t44, v16, v4)
-									v5 = t45
+									m.memory[uint64(uint32(v4))+14] = byte(i32(0))
+									m.memory[uint64(uint32(v4))+13] = byte(v17)
+									m.memory[uint64(uint32(v4))+12] = byte(v7)
+									store16(m.memory, uint64(uint32(v4))+10, uint16(v8))
+									store16(m.memory, uint64(uint32(v4))+8, uint16(v10))
+									store32(m.memory, uint64(uint32(v4))+4, uint32(v3))
+									store32(m.memory, uint32(v4), uint32(v5))
+									t34 := int32(load32(m.memory, uint32(v6)))
+									t35 := m.fn11(v0, v12, v14, t34, v13, v4)
+									v5 = t35
 								}
 							l20:
-								t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-								t47 := int32(load32(m.memory, uint32(v14)))
-								v5 = t47 + v5
-								if uint32(t46) <= uint32(v5) {
+								t36 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+								t37 := int32(load32(m.memory, uint32(v6)))
+								v5 = t37 + v5
+								if uint32(t36) <= uint32(v5) {
 									goto l14
 								}
-								t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-								v7 = t48
-								if v7 == 0 {
+								t38 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+								v6 = t38
+								if v6 == 0 {
 									goto l14
 								}
-								t49 := int32(load32(m.memory, uint32(v7+v5<<3)))
-								v5 = t49
+								t39 := int32(load32(m.memory, uint32(v6+v5<<3)))
+								v5 = t39
 							}
 						}
 					l18:
 						if v5 == i32(-1) {
 							goto l14
 						}
-						t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-						if uint32(t50) <= uint32(v5) {
+						t40 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+						if uint32(t40) <= uint32(v5) {
 							goto l14
 						}
-						t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-						v7 = t51
-						if v7 != 0 {
-							v3 = v2 - v6
-							p52 := i32(60)
+						t41 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+						v6 = t41
+						if v6 != 0 {
+							v3 = v2 - v16
+							p42 := i32(60)
 							if uint32(v3) > uint32(i32(60)) {
-								p52 = v3
+								p42 = v3
 							}
-							v10 = p52
-							t53 := v1
-							v2 = int32(uint32(v8&i32(224)) >> 5)
-							v12 = t53 + v2<<2 + i32(736)
-							v11 = v1 + v2<<6
-							v3 = v11 + i32(64)
+							v7 = p42
+							t43 := v1
+							v3 = int32(uint32(v17&i32(224)) >> 5)
+							v8 = t43 + v3<<2 + i32(736)
+							v9 = v1 + v3<<6
+							v2 = v9 + i32(64)
 							{
-								t54 := int32(m.memory[uint32(v1+i32(30))])
-								t55 := v0
-								v9 = t54 & i32(31)
-								t56 := int64(load64(m.memory, uint32(t55+v9*i32(56)+i32(184))))
-								v17 = t56
-								if v17 == 0 {
+								t44 := int32(m.memory[uint32(v1+i32(30))])
+								t45 := v0
+								v10 = t44 & i32(31)
+								t46 := int64(load64(m.memory, uint32(t45+v10*i32(56)+i32(184))))
+								v18 = t46
+								if v18 == 0 {
 									goto l22
 								}
-								t57 := int32(load32(m.memory, uint64(uint32(v0))+24))
-								if i32_shr_u(t57, v2)&i32(1) == 0 {
+								t47 := int32(load32(m.memory, uint64(uint32(v0))+24))
+								if i32_shr_u(t47, v3)&i32(1) == 0 {
 									goto l22
 								}
-								t58 := int64(load64(m.memory, uint32(v3)))
-								v18 = int64(uint32(v10))
-								t59 := int32(load32(m.memory, uint32(v12)))
-								t60 := t58 + v18
-								v6 = t59
-								t61 := int64(load64(m.memory, uint32(v0+v9*i32(56)+i32(168))))
-								t62 := t60 - int64(uint32(v6))
-								v19 = t61
-								t63 := int64(load64(m.memory, uint32(v0)))
-								t64 := v19
-								v20 = t63
-								t65 := int64(load64(m.memory, uint64(uint32(v0))+8))
-								t66 := int64(load64(m.memory, uint64(uint32(v0))+88))
-								t67 := v20
-								v21 = t66
-								v22 = t65 - v21
-								p68 := i64(0)
-								if uint64(v20) > uint64(v22) {
-									p68 = int64(uint64((t67-v22)*v17) >> 16)
+								t48 := int64(load64(m.memory, uint32(v2)))
+								v19 = int64(uint32(v7))
+								t49 := int32(load32(m.memory, uint32(v8)))
+								t50 := t48 + v19
+								v11 = t49
+								t51 := int64(load64(m.memory, uint32(v0+v10*i32(56)+i32(168))))
+								t52 := t50 - int64(uint32(v11))
+								v20 = t51
+								t53 := int64(load64(m.memory, uint32(v0)))
+								t54 := v20
+								v21 = t53
+								t55 := int64(load64(m.memory, uint64(uint32(v0))+8))
+								t56 := int64(load64(m.memory, uint64(uint32(v0))+88))
+								t57 := v21
+								v22 = t56
+								v23 = t55 - v22
+								p58 := i64(0)
+								if uint64(v21) > uint64(v23) {
+									p58 = int64(uint64((t57-v23)*v18) >> 16)
 								}
-								v20 = p68
-								p69 := v20
-								if uint64(v20) > uint64(v19) {
-									p69 = t64
+								v21 = p58
+								p59 := v21
+								if uint64(v21) > uint64(v20) {
+									p59 = t54
 								}
-								p70 := v20
-								if v19 != i64(0) {
-									p70 = p69
+								p60 := v21
+								if v20 != i64(0) {
+									p60 = p59
 								}
-								if uint64(t62) <= uint64(p70) {
+								if uint64(t52) <= uint64(p60) {
 									goto l22
 								}
-								store64(m.memory, uint64(uint32(v0))+88, uint64(v21+v18))
-								store32(m.memory, uint32(v12), uint32(v6+v10))
+								store64(m.memory, uint64(uint32(v0))+88, uint64(v22+v19))
+								store32(m.memory, uint32(v8), uint32(v11+v7))
 							}
 						l22:
-							t71 := int64(load64(m.memory, uint32(v3)))
-							t72 := v3
-							v20 = int64(uint32(v10))
-							v19 = t71 + v20
-							store64(m.memory, uint32(t72), uint64(v19))
+							t61 := int64(load64(m.memory, uint32(v2)))
+							t62 := v2
+							v21 = int64(uint32(v7))
+							v20 = t61 + v21
+							store64(m.memory, uint32(t62), uint64(v20))
 							{
-								t73 := v19
-								v3 = v11 + i32(112)
-								t74 := int64(load32(m.memory, uint32(v3)))
-								if uint64(t73) <= uint64(t74) {
+								t63 := v20
+								v2 = v9 + i32(112)
+								t64 := int64(load32(m.memory, uint32(v2)))
+								if uint64(t63) <= uint64(t64) {
 									goto l23
 								}
-								store32(m.memory, uint32(v3), uint32(v19))
+								store32(m.memory, uint32(v2), uint32(v20))
 							}
 						l23:
-							t75 := int64(load64(m.memory, uint64(uint32(v0))+8))
-							t76 := v0
-							v22 = t75 + v20
-							store64(m.memory, uint64(uint32(t76))+8, uint64(v22))
+							t65 := int64(load64(m.memory, uint64(uint32(v0))+8))
+							t66 := v0
+							v23 = t65 + v21
+							store64(m.memory, uint64(uint32(t66))+8, uint64(v23))
 							{
-								t77 := int32(load32(m.memory, uint64(uint32(v0))+24))
-								v3 = i32_shl(i32(1), v2)
-								if t77&v3 == 0 {
+								t67 := int32(load32(m.memory, uint64(uint32(v0))+24))
+								v2 = i32_shl(i32(1), v3)
+								if t67&v2 == 0 {
 									goto l24
 								}
-								t78 := int32(m.memory[uint32(v1+v2<<6+i32(124))])
-								if t78 != 0 {
+								t68 := int32(m.memory[uint32(v1+v3<<6+i32(124))])
+								if t68 != 0 {
 									goto l24
 								}
 								{
-									t79 := int32(load32(m.memory, uint32(v12)))
-									if t79 != 0 {
+									t69 := int32(load32(m.memory, uint32(v8)))
+									if t69 != 0 {
 										goto l25
 									}
 									{
 										{
-											if v17 != i64(0) {
+											if v18 != i64(0) {
 												goto l26
 											}
-											t80 := int64(load64(m.memory, uint32(v0+v9*i32(56)+i32(168))))
-											v17 = t80
+											t70 := int64(load64(m.memory, uint32(v0+v10*i32(56)+i32(168))))
+											v18 = t70
 											goto l27
 										}
 									l26:
-										t81 := int64(load64(m.memory, uint32(v0+v9*i32(56)+i32(168))))
-										v18 = t81
-										t82 := int64(load64(m.memory, uint32(v0)))
-										t83 := v18
-										v21 = t82
-										t84 := int64(load64(m.memory, uint64(uint32(v0))+88))
-										t85 := v21
-										v22 = v22 - t84
-										p86 := i64(0)
-										if uint64(v21) > uint64(v22) {
-											p86 = int64(uint64((t85-v22)*v17) >> 16)
+										t71 := int64(load64(m.memory, uint32(v0+v10*i32(56)+i32(168))))
+										v19 = t71
+										t72 := int64(load64(m.memory, uint32(v0)))
+										t73 := v19
+										v22 = t72
+										t74 := int64(load64(m.memory, uint64(uint32(v0))+88))
+										t75 := v22
+										v23 = v23 - t74
+										p76 := i64(0)
+										if uint64(v22) > uint64(v23) {
+											p76 = int64(uint64((t75-v23)*v18) >> 16)
 										}
-										v17 = p86
-										p87 := v17
-										if uint64(v17) > uint64(v18) {
-											p87 = t83
+										v18 = p76
+										p77 := v18
+										if uint64(v18) > uint64(v19) {
+											p77 = t73
 										}
-										p88 := v17
-										if v18 != i64(0) {
-											p88 = p87
+										p78 := v18
+										if v19 != i64(0) {
+											p78 = p77
 										}
-										v17 = p88
+										v18 = p78
 									}
 								l27:
-									if uint64(v19) < uint64(v17) {
+									if uint64(v20) < uint64(v18) {
 										goto l24
 									}
 								}
 							l25:
-								t89 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-								store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t89|i32(1)))
+								t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+								store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t79|i32(1)))
 							}
 						l24:
 							{
-								t90 := int32(load32(m.memory, uint64(uint32(v0))+120))
-								if t90 == 0 {
+								t80 := int32(load32(m.memory, uint64(uint32(v0))+120))
+								if t80 == 0 {
 									goto l28
 								}
-								t91 := int32(load32(m.memory, uint64(uint32(v0))+36))
-								if t91&v3 == 0 {
+								t81 := int32(load32(m.memory, uint64(uint32(v0))+36))
+								if t81&v2 == 0 {
 									goto l28
 								}
-								v3 = v8 & i32(3)
-								if v3 == 0 {
+								v1 = v17 & i32(3)
+								if v1 == 0 {
 									goto l28
 								}
-								v1 = v7 + v5*i32(1088)
-								v10 = v1 + v2<<6
-								t92 := int32(m.memory[uint32(v10+i32(125))])
-								if t92 == i32(2) {
+								v2 = v6 + v5*i32(1088)
+								v7 = v2 + v3<<6
+								t82 := int32(m.memory[uint32(v7+i32(125))])
+								if t82 == i32(2) {
 									goto l28
 								}
-								t93 := int64(load64(m.memory, uint32(v10+i32(72))))
-								v19 = t93 + v20
-								t94 := int32(m.memory[uint32(v1+i32(30))])
-								v1 = t94 & i32(31)
+								t83 := int64(load64(m.memory, uint32(v7+i32(72))))
+								v20 = t83 + v21
+								t84 := int32(m.memory[uint32(v2+i32(30))])
+								v2 = t84 & i32(31)
 								{
 									{
-										t95 := int32(load32(m.memory, uint64(uint32(v0))+32))
-										if t95 != i32(2) {
+										t85 := int32(load32(m.memory, uint64(uint32(v0))+32))
+										if t85 != i32(2) {
 											goto l29
 										}
-										t96 := int64(load64(m.memory, uint32(v0+v1*i32(56)+i32(160))))
-										var p97 int32
-										if uint64(t96) < uint64(v19) {
-											p97 = 1
+										t86 := int64(load64(m.memory, uint32(v0+v2*i32(56)+i32(160))))
+										var p87 int32
+										if uint64(t86) < uint64(v20) {
+											p87 = 1
 										}
-										v0 = p97
+										v0 = p87
 										goto l30
 									}
 								l29:
-									t98 := v19
-									v1 = v0 + v1*i32(56)
-									t99 := int64(load64(m.memory, uint32(v1+i32(152))))
-									v20 = t99
-									if uint64(t98) <= uint64(v20) {
+									t88 := v20
+									v2 = v0 + v2*i32(56)
+									t89 := int64(load64(m.memory, uint32(v2+i32(152))))
+									v21 = t89
+									if uint64(t88) <= uint64(v21) {
 										goto l28
 									}
-									t100 := int64(load64(m.memory, uint32(v1+i32(160))))
-									v17 = t100
-									if uint64(v17) < uint64(v19) {
+									t90 := int64(load64(m.memory, uint32(v2+i32(160))))
+									v18 = t90
+									if uint64(v18) < uint64(v20) {
 										goto l31
 									}
-									v1 = v7 + v5*i32(1088)
-									t101 := int64(load64(m.memory, uint64(uint32(v1))+600))
-									t102 := v1
-									v22 = t101
-									store64(m.memory, uint64(uint32(t102))+600, uint64(v22+i64(1)))
-									t103 := int64(load64(m.memory, uint64(uint32(v0))+40))
-									t104 := int64(uint64(t103*(v19-v20)) / uint64(v17-v20))
-									t105 := int64(load64(m.memory, uint32(v0+i32(96))))
-									v19 = int64(uint32(v5))<<40 + v22*i64(-0x61c8864680b583eb) + t105 + i64(-0x61c8864680b583eb)
-									v19 = (int64(uint64(v19)>>30) ^ v19) * i64(-4658895280553007687)
-									v19 = (int64(uint64(v19)>>27) ^ v19) * i64(-0x6b2fb644ecceee15)
-									var p106 int32
-									if uint64(t104) > uint64(int64(uint64(v19)>>63)^int64(uint64(v19)>>32)) {
-										p106 = 1
+									v2 = v6 + v5*i32(1088)
+									t91 := int64(load64(m.memory, uint64(uint32(v2))+600))
+									t92 := v2
+									v23 = t91
+									store64(m.memory, uint64(uint32(t92))+600, uint64(v23+i64(1)))
+									t93 := int64(load64(m.memory, uint64(uint32(v0))+40))
+									t94 := int64(uint64(t93*(v20-v21)) / uint64(v18-v21))
+									t95 := int64(load64(m.memory, uint32(v0+i32(96))))
+									v20 = int64(uint32(v5))<<40 + v23*i64(-0x61c8864680b583eb) + t95 + i64(-0x61c8864680b583eb)
+									v20 = (int64(uint64(v20)>>30) ^ v20) * i64(-4658895280553007687)
+									v20 = (int64(uint64(v20)>>27) ^ v20) * i64(-0x6b2fb644ecceee15)
+									var p96 int32
+									if uint64(t94) > uint64(int64(uint64(v20)>>63)^int64(uint64(v20)>>32)) {
+										p96 = 1
 									}
-									v0 = p106
+									v0 = p96
 								}
 							l30:
 								if v0 == 0 {
 									goto l28
 								}
-								if v3 != i32(3) {
+								if v1 != i32(3) {
 									goto l32
 								}
 								goto l28
 							l31:
-								if v3 == i32(3) {
+								if v1 == i32(3) {
 									goto l28
 								}
 							l32:
-								t107 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								m.memory[uint64(uint32(i32(0)))+1887] = byte(t107 | i32(48))
-								v3 = v7 + v5*i32(1088)
-								t108 := int64(load64(m.memory, uint64(uint32(v3))+56))
-								store64(m.memory, uint64(uint32(v3))+56, uint64(t108+i64(1)))
+								t97 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+								m.memory[uint64(uint32(i32(0)))+1887] = byte(t97 | i32(48))
+								v1 = v6 + v5*i32(1088)
+								t98 := int64(load64(m.memory, uint64(uint32(v1))+56))
+								store64(m.memory, uint64(uint32(v1))+56, uint64(t98+i64(1)))
 							}
 						l28:
-							t109 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-							m.memory[uint64(uint32(i32(0)))+1893] = byte(t109 + i32(-1))
-							v3 = v7 + v5*i32(1088)
-							t110 := int32(m.memory[uint64(uint32(v3))+22])
-							m.memory[uint64(uint32(i32(0)))+1872] = byte(t110)
-							t111 := int32(m.memory[uint32(v3+i32(23))])
-							m.memory[uint64(uint32(i32(0)))+1873] = byte(t111)
-							t112 := int32(m.memory[uint32(v3+i32(24))])
-							m.memory[uint64(uint32(i32(0)))+1874] = byte(t112)
-							t113 := int32(m.memory[uint32(v3+i32(25))])
-							m.memory[uint64(uint32(i32(0)))+1875] = byte(t113)
-							t114 := int32(m.memory[uint32(v3+i32(26))])
-							m.memory[uint64(uint32(i32(0)))+1876] = byte(t114)
-							t115 := int32(m.memory[uint32(v3+i32(27))])
-							m.memory[uint64(uint32(i32(0)))+1877] = byte(t115)
-							t116 := int32(m.memory[uint64(uint32(v3))+16])
-							m.memory[uint64(uint32(i32(0)))+1878] = byte(t116)
-							t117 := int32(m.memory[uint32(v3+i32(17))])
-							m.memory[uint64(uint32(i32(0)))+1879] = byte(t117)
-							t118 := int32(m.memory[uint32(v3+i32(18))])
-							m.memory[uint64(uint32(i32(0)))+1880] = byte(t118)
-							t119 := int32(m.memory[uint32(v3+i32(19))])
-							m.memory[uint64(uint32(i32(0)))+1881] = byte(t119)
-							t120 := int32(m.memory[uint32(v3+i32(20))])
-							m.memory[uint64(uint32(i32(0)))+1882] = byte(t120)
-							t121 := int32(m.memory[uint32(v3+i32(21))])
-							v3 = t121
-							store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v2))
+							t99 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+							m.memory[uint64(uint32(i32(0)))+1893] = byte(t99 + i32(-1))
+							v1 = v6 + v5*i32(1088)
+							t100 := int32(load32(m.memory, uint64(uint32(v1))+22))
+							store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t100))
+							t101 := int32(load16(m.memory, uint32(v1+i32(26))))
+							store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t101))
+							t102 := int32(load32(m.memory, uint64(uint32(v1))+16))
+							store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t102))
+							t103 := int32(load16(m.memory, uint32(v1+i32(20))))
+							store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(t103))
+							store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v3))
 							store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v5))
 							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-							m.memory[uint64(uint32(i32(0)))+1883] = byte(v3)
 							goto l1
 						}
 					}
@@ -4889,8 +4751,8 @@ func (m *Module) fn13(v0, v1, v2, v3 int32) {
 		if v3 != i32(34525) {
 			goto l1
 		}
-		t124 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-		v3 = t124
+		t106 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+		v3 = t106
 		if v3&i32(240) != i32(96) {
 			goto l1
 		}
@@ -4906,8 +4768,10 @@ l1:
 func (m *Module) Xprocess(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
 	var v12, v13, v14, v15 int64
-	var v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30 int32
-	var v31, v32, v33, v34, v35 int64
+	var v16, v17, v18, v19, v20, v21 int32
+	var v22 int64
+	var v23 int32
+	var v24, v25, v26, v27 int64
 	t0 := m.g0
 	v1 = t0 - i32(16)
 	m.g0 = v1
@@ -5239,566 +5103,517 @@ l1:
 			l18:
 				{
 					{
-						if v4&i32(0xffff) != i32(34824) {
-							goto l22
-						}
-						t66 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-						v0 = t66
-						if v0<<24|v0<<8&i32(0xff0000)|(int32(uint32(v0)>>8)&i32(0xff00)|int32(uint32(v0)>>24)) != i32(25215488) {
-							goto l23
-						}
-						t67 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-						v0 = t67
-						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
-							goto l23
-						}
-						t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-						v0 = t68
-						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
-							goto l23
-						}
-						m.fn9(v2)
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
-						goto l12
-					}
-				l22:
-					if v3 != 0 {
-						goto l24
-					}
-					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(3)))
-					v0 = v4 & i32(0xffff)
-					switch v0 + i32(-34997) {
-					case 1:
-						t69 := int32(m.memory[uint64(uint32(v2))+28])
-						if t69 == 0 {
+						{
+							if v4&i32(0xffff) != i32(34824) {
+								goto l22
+							}
+							t66 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+							if t66 != i32(0xc28001) {
+								goto l23
+							}
+							t67 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+							v0 = t67
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
+								goto l23
+							}
+							t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+							v0 = t68
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
+								goto l23
+							}
+							m.fn9(v2)
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
 							goto l12
 						}
-						t70 := m.fn10(v2)
-						p71 := i32(5)
-						if t70 != 0 {
-							p71 = i32(4)
+					l22:
+						if v3 != 0 {
+							goto l24
 						}
-						v4 = p71
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
-						goto l28
-					default:
-						if v0 != i32(2048) {
-							goto l12
-						}
-						t72 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-						if t72 != i32(69) {
-							goto l23
-						}
-						t73 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-						t74 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-						if t73<<8&i32(16128)|t74 != 0 {
-							goto l23
-						}
-						{
-							t75 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-							v0 = t75
-							switch v0 + i32(-6) {
-							case 0, 11:
-								goto l29
-							default:
+						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(3)))
+						v0 = v4 & i32(0xffff)
+						switch v0 + i32(-34997) {
+						case 1:
+							t69 := int32(m.memory[uint64(uint32(v2))+28])
+							if t69 == 0 {
+								goto l12
+							}
+							t70 := m.fn10(v2)
+							p71 := i32(5)
+							if t70 != 0 {
+								p71 = i32(4)
+							}
+							v4 = p71
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
+							goto l28
+						default:
+							if v0 != i32(2048) {
+								goto l12
+							}
+							t72 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+							if t72 != i32(69) {
 								goto l23
 							}
-						}
-					l29:
-						if v0 != i32(17) {
-							goto l23
-						}
-						t76 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-						var p77 int32
-						if v0 == i32(17) {
-							p77 = 1
-						}
-						v0 = t76
-						var p78 int32
-						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-							p78 = 1
-						}
-						v0 = p78
-						if p77&v0|v0 == 0 {
-							goto l23
-						}
-						fallthrough
-					case 0:
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
-						t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-						store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t79))
-						goto l12
-					}
-				l24:
-					{
-						t80 := int32(m.memory[uint64(uint32(i32(0)))+1872])
-						t81 := int32(m.memory[uint64(uint32(v2))+16])
-						if t80 != t81 {
-							goto l30
-						}
-						t82 := int32(m.memory[uint64(uint32(i32(0)))+1873])
-						t83 := int32(m.memory[uint32(v2+i32(17))])
-						if t82&i32(255) != t83&i32(255) {
-							goto l30
-						}
-						t84 := int32(m.memory[uint64(uint32(i32(0)))+1874])
-						t85 := int32(m.memory[uint32(v2+i32(18))])
-						if t84&i32(255) != t85&i32(255) {
-							goto l30
-						}
-						t86 := int32(m.memory[uint64(uint32(i32(0)))+1875])
-						t87 := int32(m.memory[uint32(v2+i32(19))])
-						if t86&i32(255) != t87&i32(255) {
-							goto l30
-						}
-						t88 := int32(m.memory[uint64(uint32(i32(0)))+1876])
-						t89 := int32(m.memory[uint32(v2+i32(20))])
-						if t88&i32(255) != t89&i32(255) {
-							goto l30
-						}
-						t90 := int32(m.memory[uint64(uint32(i32(0)))+1877])
-						t91 := int32(m.memory[uint32(v2+i32(21))])
-						if t90&i32(255) != t91&i32(255) {
-							goto l30
-						}
-						v4 = v4 & i32(0xffff)
-						if v4 == i32(34997) {
-							t324 := int32(load32(m.memory, uint32(v2+i32(4))))
-							m.fn12(t324)
-							t325 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-							v4 = t325
-							if v4 != i32(1) {
-								goto l28
-							}
-							t326 := int32(load32(m.memory, uint64(uint32(v3))+28))
-							v0 = v0 - t326
-							p327 := i32(60)
-							if uint32(v0) > uint32(i32(60)) {
-								p327 = v0
-							}
-							v0 = p327
-							{
-								t328 := int32(m.memory[uint32(v2+i32(30))])
-								t329 := v3
-								v4 = t328 & i32(31)
-								t330 := int64(load64(m.memory, uint32(t329+v4*i32(56)+i32(184))))
-								v14 = t330
-								if v14 == 0 {
-									goto l81
-								}
-								t331 := int32(m.memory[uint64(uint32(v3))+24])
-								if t331&i32(128) == 0 {
-									goto l81
-								}
-								t332 := int64(load64(m.memory, uint64(uint32(v2))+512))
-								v31 = int64(uint32(v0))
-								t333 := int32(load32(m.memory, uint64(uint32(v2))+764))
-								t334 := t332 + v31
-								v5 = t333
-								t335 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-								t336 := t334 - int64(uint32(v5))
-								v12 = t335
-								t337 := int64(load64(m.memory, uint32(v3)))
-								t338 := v12
-								v13 = t337
-								t339 := int64(load64(m.memory, uint64(uint32(v3))+8))
-								t340 := int64(load64(m.memory, uint64(uint32(v3))+88))
-								t341 := v13
-								v32 = t340
-								v15 = t339 - v32
-								p342 := i64(0)
-								if uint64(v13) > uint64(v15) {
-									p342 = int64(uint64((t341-v15)*v14) >> 16)
-								}
-								v13 = p342
-								p343 := v13
-								if uint64(v13) > uint64(v12) {
-									p343 = t338
-								}
-								p344 := v13
-								if v12 != i64(0) {
-									p344 = p343
-								}
-								if uint64(t336) <= uint64(p344) {
-									goto l81
-								}
-								store64(m.memory, uint64(uint32(v3))+88, uint64(v32+v31))
-								store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
-							}
-						l81:
-							t345 := int64(load64(m.memory, uint64(uint32(v2))+512))
-							t346 := v2
-							v13 = int64(uint32(v0))
-							v12 = t345 + v13
-							store64(m.memory, uint64(uint32(t346))+512, uint64(v12))
-							{
-								t347 := int64(load32(m.memory, uint32(v2+i32(560))))
-								if uint64(v12) <= uint64(t347) {
-									goto l82
-								}
-								store32(m.memory, uint64(uint32(v2))+560, uint32(v12))
-							}
-						l82:
-							t348 := int64(load64(m.memory, uint64(uint32(v3))+8))
-							t349 := v3
-							v13 = t348 + v13
-							store64(m.memory, uint64(uint32(t349))+8, uint64(v13))
-							t350 := int32(m.memory[uint64(uint32(v3))+24])
-							if t350&i32(128) == 0 {
-								goto l23
-							}
-							t351 := int32(m.memory[uint32(v2+i32(572))])
-							if t351 != 0 {
+							t73 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+							t74 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+							if t73<<8&i32(16128)|t74 != 0 {
 								goto l23
 							}
 							{
-								t352 := int32(load32(m.memory, uint64(uint32(v2))+764))
-								if t352 != 0 {
-									goto l83
-								}
-								{
-									{
-										if v14 != i64(0) {
-											goto l84
-										}
-										t353 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-										v13 = t353
-										goto l85
-									}
-								l84:
-									t354 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-									v15 = t354
-									t355 := int64(load64(m.memory, uint32(v3)))
-									t356 := v15
-									v31 = t355
-									t357 := int64(load64(m.memory, uint64(uint32(v3))+88))
-									t358 := v31
-									v13 = v13 - t357
-									p359 := i64(0)
-									if uint64(v31) > uint64(v13) {
-										p359 = int64(uint64((t358-v13)*v14) >> 16)
-									}
-									v13 = p359
-									p360 := v13
-									if uint64(v13) > uint64(v15) {
-										p360 = t356
-									}
-									p361 := v13
-									if v15 != i64(0) {
-										p361 = p360
-									}
-									v13 = p361
-								}
-							l85:
-								if uint64(v12) < uint64(v13) {
-									goto l23
-								}
-							}
-						l83:
-							t362 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-							store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t362|i32(1)))
-							goto l23
-						}
-						if v4 != i32(2048) {
-							m.fn13(v3, v2, v0, i32(1))
-							goto l23
-						}
-						v4 = i32(0)
-						{
-							{
-								t92 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-								if t92 != i32(69) {
-									store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
-									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-									goto l23
-								}
-								t93 := int32(load32(m.memory, uint64(uint32(v3))+28))
-								v16 = t93
-								m.memory[uint64(uint32(v1))+14] = byte(i32(0))
-								store32(m.memory, uint64(uint32(v1))+8, uint32(i32(0)))
-								t94 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								t95 := v1
-								v11 = t94
-								m.memory[uint64(uint32(t95))+13] = byte(v11)
-								t96 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-								t97 := v1
-								v7 = t96
-								m.memory[uint64(uint32(t97))+12] = byte(v7)
-								t98 := int32(m.memory[uint64(uint32(i32(0)))+1899])
-								t99 := v1
-								v17 = t98
-								t100 := int32(m.memory[uint64(uint32(i32(0)))+1898])
-								t101 := v17 << 16
-								v18 = t100
-								t102 := int32(m.memory[uint64(uint32(i32(0)))+1900])
-								t103 := t101 | v18<<24
-								v19 = t102
-								t104 := int32(m.memory[uint64(uint32(i32(0)))+1901])
-								t105 := t103 | v19<<8
-								v20 = t104
-								v21 = t105 | v20
-								store32(m.memory, uint32(t99), uint32(v21))
-								t106 := int32(m.memory[uint64(uint32(i32(0)))+1903])
-								t107 := v1
-								v22 = t106
-								t108 := int32(m.memory[uint64(uint32(i32(0)))+1902])
-								t109 := v22 << 16
-								v8 = t108
-								v10 = t109 | v8<<24
-								t110 := int32(m.memory[uint64(uint32(i32(0)))+1904])
-								t111 := v10
-								v23 = t110
-								t112 := int32(m.memory[uint64(uint32(i32(0)))+1905])
-								t113 := t111 | v23<<8
-								v24 = t112
-								v9 = t113 | v24
-								store32(m.memory, uint64(uint32(t107))+4, uint32(v9))
-								v5 = i32(0)
-								v6 = i32(0)
-								t114 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-								t115 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-								if t114<<8&i32(16128)|t115 != 0 {
-									goto l34
-								}
-								v4 = i32(0)
-								v5 = i32(0)
-								v6 = i32(0)
-								switch v7 + i32(-6) {
-								default:
-									goto l34
+								t75 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+								v0 = t75
+								switch v0 + i32(-6) {
 								case 0, 11:
-									v4 = i32(0)
-									t116 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
-									t117 := v1
-									v5 = t116
-									v6 = v5<<8 | int32(uint32(v5)>>8)
-									store16(m.memory, uint64(uint32(t117))+8, uint16(v6))
-									t118 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-									t119 := v1
-									v5 = t118
-									v25 = v5<<8 | int32(uint32(v5)>>8)
-									store16(m.memory, uint64(uint32(t119))+10, uint16(v25))
-									if v7 == i32(17) {
-										v5 = i32(4791)
-										if v25&i32(0xffff) == i32(4791) {
-											goto l37
+									goto l29
+								default:
+									goto l23
+								}
+							}
+						l29:
+							if v0 != i32(17) {
+								goto l23
+							}
+							t76 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+							var p77 int32
+							if v0 == i32(17) {
+								p77 = 1
+							}
+							v0 = t76
+							var p78 int32
+							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
+								p78 = 1
+							}
+							v0 = p78
+							if p77&v0|v0 == 0 {
+								goto l23
+							}
+							fallthrough
+						case 0:
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
+							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+							store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t79))
+							goto l12
+						}
+					l24:
+						{
+							t80 := int32(load32(m.memory, uint64(uint32(v2))+16))
+							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+							t82 := int32(load16(m.memory, uint32(v2+i32(20))))
+							t83 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+							if t80^t81|(t82^t83) != 0 {
+								goto l30
+							}
+							{
+								v4 = v4 & i32(0xffff)
+								if v4 == i32(34997) {
+									t296 := int32(load32(m.memory, uint32(v2+i32(4))))
+									m.fn12(t296)
+									t297 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+									v4 = t297
+									if v4 != i32(1) {
+										goto l28
+									}
+									t298 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v0 = v0 - t298
+									p299 := i32(60)
+									if uint32(v0) > uint32(i32(60)) {
+										p299 = v0
+									}
+									v0 = p299
+									{
+										t300 := int32(m.memory[uint32(v2+i32(30))])
+										t301 := v3
+										v4 = t300 & i32(31)
+										t302 := int64(load64(m.memory, uint32(t301+v4*i32(56)+i32(184))))
+										v14 = t302
+										if v14 == 0 {
+											goto l81
 										}
-										v5 = v25
+										t303 := int32(m.memory[uint64(uint32(v3))+24])
+										if t303&i32(128) == 0 {
+											goto l81
+										}
+										t304 := int64(load64(m.memory, uint64(uint32(v2))+512))
+										v22 = int64(uint32(v0))
+										t305 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										t306 := t304 + v22
+										v5 = t305
+										t307 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+										t308 := t306 - int64(uint32(v5))
+										v12 = t307
+										t309 := int64(load64(m.memory, uint32(v3)))
+										t310 := v12
+										v13 = t309
+										t311 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t312 := int64(load64(m.memory, uint64(uint32(v3))+88))
+										t313 := v13
+										v24 = t312
+										v15 = t311 - v24
+										p314 := i64(0)
+										if uint64(v13) > uint64(v15) {
+											p314 = int64(uint64((t313-v15)*v14) >> 16)
+										}
+										v13 = p314
+										p315 := v13
+										if uint64(v13) > uint64(v12) {
+											p315 = t310
+										}
+										p316 := v13
+										if v12 != i64(0) {
+											p316 = p315
+										}
+										if uint64(t308) <= uint64(p316) {
+											goto l81
+										}
+										store64(m.memory, uint64(uint32(v3))+88, uint64(v24+v22))
+										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
+									}
+								l81:
+									t317 := int64(load64(m.memory, uint64(uint32(v2))+512))
+									t318 := v2
+									v13 = int64(uint32(v0))
+									v12 = t317 + v13
+									store64(m.memory, uint64(uint32(t318))+512, uint64(v12))
+									{
+										t319 := int64(load32(m.memory, uint32(v2+i32(560))))
+										if uint64(v12) <= uint64(t319) {
+											goto l82
+										}
+										store32(m.memory, uint64(uint32(v2))+560, uint32(v12))
+									}
+								l82:
+									t320 := int64(load64(m.memory, uint64(uint32(v3))+8))
+									t321 := v3
+									v13 = t320 + v13
+									store64(m.memory, uint64(uint32(t321))+8, uint64(v13))
+									t322 := int32(m.memory[uint64(uint32(v3))+24])
+									if t322&i32(128) == 0 {
+										goto l23
+									}
+									t323 := int32(m.memory[uint32(v2+i32(572))])
+									if t323 != 0 {
+										goto l23
+									}
+									{
+										t324 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										if t324 != 0 {
+											goto l83
+										}
+										{
+											{
+												if v14 != i64(0) {
+													goto l84
+												}
+												t325 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+												v13 = t325
+												goto l85
+											}
+										l84:
+											t326 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+											v15 = t326
+											t327 := int64(load64(m.memory, uint32(v3)))
+											t328 := v15
+											v22 = t327
+											t329 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t330 := v22
+											v13 = v13 - t329
+											p331 := i64(0)
+											if uint64(v22) > uint64(v13) {
+												p331 = int64(uint64((t330-v13)*v14) >> 16)
+											}
+											v13 = p331
+											p332 := v13
+											if uint64(v13) > uint64(v15) {
+												p332 = t328
+											}
+											p333 := v13
+											if v15 != i64(0) {
+												p333 = p332
+											}
+											v13 = p333
+										}
+									l85:
+										if uint64(v12) < uint64(v13) {
+											goto l23
+										}
+									}
+								l83:
+									t334 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t334|i32(1)))
+									goto l23
+								}
+								if v4 != i32(2048) {
+									m.fn13(v3, v2, v0, i32(1))
+									goto l23
+								}
+								v4 = i32(3)
+								t84 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								if t84 != i32(69) {
+									goto l33
+								}
+								t85 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+								v8 = t85
+								v5 = i32(0)
+								v6 = i32(0)
+								v7 = i32(0)
+								{
+									t86 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+									t87 := int32(m.memory[uint64(uint32(i32(0)))+1893])
+									if t86<<8&i32(16128)|t87 != 0 {
 										goto l34
 									}
-									v5 = v25
-									goto l34
+									v5 = i32(0)
+									v6 = i32(0)
+									v7 = i32(0)
+									switch v8 + i32(-6) {
+									default:
+										goto l34
+									case 0, 11:
+										v5 = i32(0)
+										t88 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
+										v4 = t88
+										v4 = v4<<8 | int32(uint32(v4)>>8)
+										t89 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
+										v6 = t89
+										v7 = v6<<8 | int32(uint32(v6)>>8)
+										if v8 == i32(17) {
+											goto l36
+										}
+										v6 = v4
+										goto l34
+									l36:
+										v6 = i32(4791)
+										if v4&i32(0xffff) == i32(4791) {
+											goto l37
+										}
+										v6 = v4
+										goto l34
+									l37:
+										t90 := int32(m.memory[uint64(uint32(i32(0)))+1914])
+										v4 = t90
+										var p91 int32
+										if v4 != i32(129) {
+											p91 = 1
+										}
+										var p92 int32
+										if v4&i32(31) != i32(17) {
+											p92 = 1
+										}
+										v5 = p91 & p92
+									}
 								}
-							}
-						l37:
-							t120 := int32(m.memory[uint64(uint32(i32(0)))+1914])
-							t121 := v1
-							v4 = t120
-							var p122 int32
-							if v4 != i32(129) {
-								p122 = 1
-							}
-							var p123 int32
-							if v4&i32(31) != i32(17) {
-								p123 = 1
-							}
-							v4 = p122 & p123
-							m.memory[uint64(uint32(t121))+14] = byte(v4)
-						}
-					l34:
-						{
-							t124 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-							if uint32(t124) > uint32(i32(1)) {
+							l34:
+								v4 = i32(2)
+								t93 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+								if uint32(t93) < uint32(i32(2)) {
+									goto l33
+								}
 								{
-									if v8 != i32(10) {
-										goto l39
+									t94 := int32(load32(m.memory, uint64(uint32(i32(0)))+1902))
+									v4 = t94
+									v10 = v4<<24 | v4<<8&i32(0xff0000) | (int32(uint32(v4)>>8)&i32(0xff00) | int32(uint32(v4)>>24))
+									if v10&i32(-0x1000000) != i32(0xa000000) {
+										goto l38
 									}
-									t125 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-									v25 = v9&i32(0xffffff) + i32(-1)
-									if uint32(t125) <= uint32(v25) {
-										goto l39
+									t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									v4 = v10&i32(0xffffff) + i32(-1)
+									if uint32(t95) <= uint32(v4) {
+										goto l38
 									}
-									t126 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-									v26 = t126
-									if v26 == 0 {
-										goto l39
+									t96 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+									v9 = t96
+									if v9 == 0 {
+										goto l38
 									}
-									t127 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-									t128 := int32(load32(m.memory, uint64(uint32(v2))+4))
-									v27 = t128
-									if uint32(t127) <= uint32(v27) {
-										goto l39
+									t97 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+									t98 := int32(load32(m.memory, uint64(uint32(v2))+4))
+									v11 = t98
+									if uint32(t97) <= uint32(v11) {
+										goto l38
 									}
-									t129 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-									v28 = t129
-									t130 := int32(load32(m.memory, uint64(uint32(v26+v25<<4))+4))
-									t131 := v28
-									v29 = t130
-									if uint32(t131) <= uint32(v29) {
-										goto l39
+									t99 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
+									v16 = t99
+									t100 := int32(load32(m.memory, uint64(uint32(v9+v4<<4))+4))
+									t101 := v16
+									v17 = t100
+									if uint32(t101) <= uint32(v17) {
+										goto l38
 									}
-									t132 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-									v30 = t132
-									if v30 == 0 {
-										goto l39
+									t102 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+									v18 = t102
+									if v18 == 0 {
+										goto l38
 									}
+									t103 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v19 = t103
+									t104 := int32(load32(m.memory, uint64(uint32(i32(0)))+1898))
+									v20 = t104
+									v20 = v20<<24 | v20<<8&i32(0xff0000) | (int32(uint32(v20)>>8)&i32(0xff00) | int32(uint32(v20)>>24))
+									t105 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+									v21 = t105
 									{
-										v28 = v30 + v28*v27<<3 + v29<<3
-										t133 := int32(load32(m.memory, uint64(uint32(v28))+4))
-										v30 = t133
-										switch v30 + i32(1) {
+										v16 = v18 + v16*v11<<3 + v17<<3
+										t106 := int32(load32(m.memory, uint64(uint32(v16))+4))
+										v18 = t106
+										switch v18 + i32(1) {
 										case 1:
-											goto l39
+											goto l38
 										case 2:
-											t134 := int32(load32(m.memory, uint32(v28)))
-											v9 = t134
-											goto l43
+											t107 := int32(load32(m.memory, uint32(v16)))
+											v4 = t107
+											goto l42
 										case 0:
-											t135 := int32(load32(m.memory, uint64(uint32(v26+v25<<4))+8))
-											v9 = t135
-											goto l43
+											t108 := int32(load32(m.memory, uint64(uint32(v9+v4<<4))+8))
+											v4 = t108
+											goto l42
 										default:
 											{
 												{
-													t136 := int32(load32(m.memory, uint64(uint32(v3))+124))
-													if t136 != 0 {
-														goto l44
+													t109 := int32(load32(m.memory, uint64(uint32(v3))+124))
+													if t109 != 0 {
+														goto l43
 													}
-													t137 := int32(load32(m.memory, uint64(uint32(v3))+104))
-													v21 = t137 ^ v21
-													v9 = (int32(uint32(v21)>>16)^v21)*i32(-2048144789) ^ v9
-													v9 = (int32(uint32(v9)>>13)^v9)*i32(-1028477387) ^ (v6<<16 | v5&i32(0xffff))
-													v9 = (int32(uint32(v9)>>16) ^ v9) * i32(-2048144789)
-													v9 = (v9 ^ v7 ^ int32(uint32(v9)>>13)) * i32(-1028477387)
-													t138 := int32(uint32(int32(uint32(v9)>>16)^v9) % uint32(v30))
-													v9 = t138
-													goto l45
+													t110 := int32(load32(m.memory, uint64(uint32(v3))+104))
+													v4 = t110 ^ v20
+													v4 = (int32(uint32(v4)>>16)^v4)*i32(-2048144789) ^ v10
+													v4 = (int32(uint32(v4)>>13)^v4)*i32(-1028477387) ^ (v7<<16 | v6&i32(0xffff))
+													v4 = (int32(uint32(v4)>>16) ^ v4) * i32(-2048144789)
+													v4 = (v4 ^ v8 ^ int32(uint32(v4)>>13)) * i32(-1028477387)
+													t111 := int32(uint32(int32(uint32(v4)>>16)^v4) % uint32(v18))
+													v4 = t111
+													goto l44
 												}
-											l44:
-												t139 := int32(load32(m.memory, uint32(v28)))
-												t140 := m.fn11(v3, v27, v29, t139, v30, v1)
-												v9 = t140
+											l43:
+												m.memory[uint64(uint32(v1))+14] = byte(v5)
+												m.memory[uint64(uint32(v1))+13] = byte(v21)
+												m.memory[uint64(uint32(v1))+12] = byte(v8)
+												store16(m.memory, uint64(uint32(v1))+10, uint16(v6))
+												store16(m.memory, uint64(uint32(v1))+8, uint16(v7))
+												store32(m.memory, uint64(uint32(v1))+4, uint32(v10))
+												store32(m.memory, uint32(v1), uint32(v20))
+												t112 := int32(load32(m.memory, uint32(v16)))
+												t113 := m.fn11(v3, v11, v17, t112, v18, v1)
+												v4 = t113
 											}
-										l45:
-											t141 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-											t142 := int32(load32(m.memory, uint32(v28)))
-											v9 = t142 + v9
-											if uint32(t141) <= uint32(v9) {
-												goto l39
+										l44:
+											t114 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											t115 := int32(load32(m.memory, uint32(v16)))
+											v4 = t115 + v4
+											if uint32(t114) <= uint32(v4) {
+												goto l38
 											}
-											t143 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-											v21 = t143
-											if v21 == 0 {
-												goto l39
+											t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+											v9 = t116
+											if v9 == 0 {
+												goto l38
 											}
-											t144 := int32(load32(m.memory, uint32(v21+v9<<3)))
-											v9 = t144
+											t117 := int32(load32(m.memory, uint32(v9+v4<<3)))
+											v4 = t117
 										}
 									}
-								l43:
-									if v9 == i32(-1) {
-										goto l39
+								l42:
+									if v4 == i32(-1) {
+										goto l38
 									}
-									t145 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-									if uint32(t145) <= uint32(v9) {
-										goto l39
+									t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+									if uint32(t118) <= uint32(v4) {
+										goto l38
 									}
-									t146 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-									v21 = t146
-									if v21 != 0 {
-										v0 = v0 - v16
-										p147 := i32(60)
+									t119 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+									v11 = t119
+									if v11 != 0 {
+										v0 = v0 - v19
+										p120 := i32(60)
 										if uint32(v0) > uint32(i32(60)) {
-											p147 = v0
+											p120 = v0
 										}
-										v16 = p147
-										t148 := v2
-										v10 = int32(uint32(v11)>>5) & i32(7)
-										v26 = t148 + v10<<2 + i32(736)
-										v25 = v2 + v10<<6
-										v0 = v25 + i32(64)
+										v17 = p120
+										t121 := v2
+										v0 = int32(uint32(v21)>>5) & i32(7)
+										v18 = t121 + v0<<2 + i32(736)
+										v16 = v2 + v0<<6
+										v9 = v16 + i32(64)
 										{
-											t149 := int32(m.memory[uint32(v2+i32(30))])
-											t150 := v3
-											v27 = t149 & i32(31)
-											t151 := int64(load64(m.memory, uint32(t150+v27*i32(56)+i32(184))))
-											v14 = t151
+											t122 := int32(m.memory[uint32(v2+i32(30))])
+											t123 := v3
+											v19 = t122 & i32(31)
+											t124 := int64(load64(m.memory, uint32(t123+v19*i32(56)+i32(184))))
+											v14 = t124
 											if v14 == 0 {
 												goto l47
 											}
-											t152 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											if i32_shr_u(t152, v10)&i32(1) == 0 {
+											t125 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											if i32_shr_u(t125, v0)&i32(1) == 0 {
 												goto l47
 											}
-											t153 := int64(load64(m.memory, uint32(v0)))
-											v31 = int64(uint32(v16))
-											t154 := int32(load32(m.memory, uint32(v26)))
-											t155 := t153 + v31
-											v29 = t154
-											t156 := int64(load64(m.memory, uint32(v3+v27*i32(56)+i32(168))))
-											t157 := t155 - int64(uint32(v29))
-											v12 = t156
-											t158 := int64(load64(m.memory, uint32(v3)))
-											t159 := v12
-											v13 = t158
-											t160 := int64(load64(m.memory, uint64(uint32(v3))+8))
-											t161 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t162 := v13
-											v32 = t161
-											v15 = t160 - v32
-											p163 := i64(0)
+											t126 := int64(load64(m.memory, uint32(v9)))
+											v22 = int64(uint32(v17))
+											t127 := int32(load32(m.memory, uint32(v18)))
+											t128 := t126 + v22
+											v23 = t127
+											t129 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
+											t130 := t128 - int64(uint32(v23))
+											v12 = t129
+											t131 := int64(load64(m.memory, uint32(v3)))
+											t132 := v12
+											v13 = t131
+											t133 := int64(load64(m.memory, uint64(uint32(v3))+8))
+											t134 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t135 := v13
+											v24 = t134
+											v15 = t133 - v24
+											p136 := i64(0)
 											if uint64(v13) > uint64(v15) {
-												p163 = int64(uint64((t162-v15)*v14) >> 16)
+												p136 = int64(uint64((t135-v15)*v14) >> 16)
 											}
-											v13 = p163
-											p164 := v13
+											v13 = p136
+											p137 := v13
 											if uint64(v13) > uint64(v12) {
-												p164 = t159
+												p137 = t132
 											}
-											p165 := v13
+											p138 := v13
 											if v12 != i64(0) {
-												p165 = p164
+												p138 = p137
 											}
-											if uint64(t157) <= uint64(p165) {
+											if uint64(t130) <= uint64(p138) {
 												goto l47
 											}
-											store64(m.memory, uint64(uint32(v3))+88, uint64(v32+v31))
-											store32(m.memory, uint32(v26), uint32(v29+v16))
+											store64(m.memory, uint64(uint32(v3))+88, uint64(v24+v22))
+											store32(m.memory, uint32(v18), uint32(v23+v17))
 										}
 									l47:
-										t166 := int64(load64(m.memory, uint32(v0)))
-										t167 := v0
-										v13 = int64(uint32(v16))
-										v12 = t166 + v13
-										store64(m.memory, uint32(t167), uint64(v12))
+										t139 := int64(load64(m.memory, uint32(v9)))
+										t140 := v9
+										v13 = int64(uint32(v17))
+										v12 = t139 + v13
+										store64(m.memory, uint32(t140), uint64(v12))
 										{
-											t168 := v12
-											v0 = v25 + i32(112)
-											t169 := int64(load32(m.memory, uint32(v0)))
-											if uint64(t168) <= uint64(t169) {
+											t141 := v12
+											v9 = v16 + i32(112)
+											t142 := int64(load32(m.memory, uint32(v9)))
+											if uint64(t141) <= uint64(t142) {
 												goto l48
 											}
-											store32(m.memory, uint32(v0), uint32(v12))
+											store32(m.memory, uint32(v9), uint32(v12))
 										}
 									l48:
-										t170 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t171 := v3
-										v15 = t170 + v13
-										store64(m.memory, uint64(uint32(t171))+8, uint64(v15))
+										t143 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t144 := v3
+										v15 = t143 + v13
+										store64(m.memory, uint64(uint32(t144))+8, uint64(v15))
 										{
-											t172 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											v0 = i32_shl(i32(1), v10)
-											if t172&v0 == 0 {
+											t145 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											v9 = i32_shl(i32(1), v0)
+											if t145&v9 == 0 {
 												goto l49
 											}
 											{
-												t173 := int32(m.memory[uint32(v2+v10<<6+i32(124))])
-												if t173 != 0 {
+												t146 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
+												if t146 != 0 {
 													goto l50
 												}
 												{
-													t174 := int32(load32(m.memory, uint32(v26)))
-													if t174 != 0 {
+													t147 := int32(load32(m.memory, uint32(v18)))
+													if t147 != 0 {
 														goto l51
 													}
 													{
@@ -5806,33 +5621,33 @@ l1:
 															if v14 != i64(0) {
 																goto l52
 															}
-															t175 := int64(load64(m.memory, uint32(v3+v27*i32(56)+i32(168))))
-															v14 = t175
+															t148 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
+															v14 = t148
 															goto l53
 														}
 													l52:
-														t176 := int64(load64(m.memory, uint32(v3+v27*i32(56)+i32(168))))
-														v31 = t176
-														t177 := int64(load64(m.memory, uint32(v3)))
-														t178 := v31
-														v32 = t177
-														t179 := int64(load64(m.memory, uint64(uint32(v3))+88))
-														t180 := v32
-														v15 = v15 - t179
-														p181 := i64(0)
-														if uint64(v32) > uint64(v15) {
-															p181 = int64(uint64((t180-v15)*v14) >> 16)
+														t149 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
+														v22 = t149
+														t150 := int64(load64(m.memory, uint32(v3)))
+														t151 := v22
+														v24 = t150
+														t152 := int64(load64(m.memory, uint64(uint32(v3))+88))
+														t153 := v24
+														v15 = v15 - t152
+														p154 := i64(0)
+														if uint64(v24) > uint64(v15) {
+															p154 = int64(uint64((t153-v15)*v14) >> 16)
 														}
-														v14 = p181
-														p182 := v14
-														if uint64(v14) > uint64(v31) {
-															p182 = t178
+														v14 = p154
+														p155 := v14
+														if uint64(v14) > uint64(v22) {
+															p155 = t151
 														}
-														p183 := v14
-														if v31 != i64(0) {
-															p183 = p182
+														p156 := v14
+														if v22 != i64(0) {
+															p156 = p155
 														}
-														v14 = p183
+														v14 = p156
 													}
 												l53:
 													if uint64(v12) < uint64(v14) {
@@ -5840,602 +5655,599 @@ l1:
 													}
 												}
 											l51:
-												t184 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t184|i32(1)))
+												t157 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t157|i32(1)))
 											}
 										l50:
-											t185 := int32(load32(m.memory, uint64(uint32(v3))+48))
-											if t185 == 0 {
+											t158 := int32(load32(m.memory, uint64(uint32(v3))+48))
+											if t158 == 0 {
 												goto l49
 											}
-											if v4 == 0 {
+											if v5 == 0 {
 												goto l49
 											}
-											t186 := int32(load16(m.memory, uint32(v18&i32(255)<<1+i32(1024))))
-											v16 = t186
-											v4 = v16 ^ v17
-											t187 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v18 = t187
-											v4 = v18 ^ int32(uint32(v16)>>8) ^ v19
-											t188 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v16 = t188
-											v4 = (v16^int32(uint32(v18)>>8))&i32(0xffff) ^ v20
-											t189 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t190 := int32(uint32((v16^v6)&i32(0xff00)) >> 8)
-											v16 = t189
-											v4 = t190 ^ v16
-											t191 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t192 := int32(uint32(v16)>>8) ^ v6&i32(255)
-											v6 = t191
-											v4 = t192 ^ v6
-											t193 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v16 = t193
-											v4 = v16 ^ int32(uint32(v6)>>8) ^ v8
-											t194 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v6 = t194
-											v4 = v6 ^ int32(uint32(v16)>>8) ^ v22
-											t195 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v8 = t195
-											v4 = v8 ^ int32(uint32(v6)>>8) ^ v23
-											t196 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v6 = t196
-											v4 = (v6^int32(uint32(v8)>>8))&i32(0xffff) ^ v24
-											t197 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t198 := int32(uint32((v6^v5)&i32(0xff00)) >> 8)
-											v6 = t197
-											v4 = t198 ^ v6
-											t199 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t200 := int32(uint32(v6)>>8) ^ v5&i32(255)
-											v5 = t199
-											v4 = t200 ^ v5
-											t201 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											v6 = t201
-											v4 = v6 ^ int32(uint32(v5)>>8) ^ v7
-											t202 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-											v7 = t202
-											t203 := int32(load32(m.memory, uint64(uint32(v2))+4))
-											t204 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-											t205 := v7
-											v5 = t203<<16 | (t204 ^ int32(uint32(v6)>>8))
-											t206 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-											t207 := t205 + v5*i32(48)
-											v8 = t206
-											p208 := i32(0)
-											if uint32(v8) > uint32(v5) {
-												p208 = t207
+											v5 = int32(uint32(v20) >> 24)
+											t159 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t160 := int32(uint32(v20)>>16) & i32(255)
+											v17 = t159
+											v5 = t160 ^ v17
+											t161 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t162 := int32(uint32(v20)>>8) & i32(255)
+											v16 = t161
+											v5 = t162 ^ (v16 ^ int32(uint32(v17)>>8))
+											t163 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t164 := v20 & i32(255)
+											v17 = t163
+											v5 = t164 ^ (v17^int32(uint32(v16)>>8))&i32(0xffff)
+											t165 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t166 := int32(uint32((v17^v7)&i32(0xff00)) >> 8)
+											v17 = t165
+											v5 = t166 ^ v17
+											t167 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t168 := int32(uint32(v17)>>8) ^ v7&i32(255)
+											v7 = t167
+											v5 = t168 ^ v7
+											t169 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t170 := int32(uint32(v10) >> 24)
+											v17 = t169
+											v5 = t170 ^ (v17 ^ int32(uint32(v7)>>8))
+											t171 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t172 := int32(uint32(v10)>>16) & i32(255)
+											v7 = t171
+											v5 = t172 ^ (v7 ^ int32(uint32(v17)>>8))
+											t173 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t174 := int32(uint32(v10)>>8) & i32(255)
+											v17 = t173
+											v5 = t174 ^ (v17 ^ int32(uint32(v7)>>8))
+											t175 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t176 := v10 & i32(255)
+											v7 = t175
+											v5 = t176 ^ (v7^int32(uint32(v17)>>8))&i32(0xffff)
+											t177 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t178 := int32(uint32((v7^v6)&i32(0xff00)) >> 8)
+											v7 = t177
+											v5 = t178 ^ v7
+											t179 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t180 := int32(uint32(v7)>>8) ^ v6&i32(255)
+											v6 = t179
+											v5 = t180 ^ v6
+											t181 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											v7 = t181
+											v5 = v7 ^ int32(uint32(v6)>>8) ^ v8
+											t182 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+											v8 = t182
+											t183 := int32(load32(m.memory, uint64(uint32(v2))+4))
+											t184 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t185 := v8
+											v6 = t183<<16 | (t184 ^ int32(uint32(v7)>>8))
+											t186 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+											t187 := t185 + v6*i32(48)
+											v10 = t186
+											p188 := i32(0)
+											if uint32(v10) > uint32(v6) {
+												p188 = t187
 											}
-											v4 = p208
-											if v4 == 0 {
+											v5 = p188
+											if v5 == 0 {
 												goto l49
 											}
-											t209 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
-											t210 := int32(load32(m.memory, uint64(uint32(v2))+12))
-											t211 := int32(load32(m.memory, uint64(uint32(v2))+8))
-											v6 = t210 + v9 - t211
-											t212 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-											p213 := i32(0)
-											if uint32(t212) > uint32(v6) {
-												p213 = t209 + v6<<3
+											t189 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
+											t190 := int32(load32(m.memory, uint64(uint32(v2))+12))
+											t191 := int32(load32(m.memory, uint64(uint32(v2))+8))
+											v7 = t190 + v4 - t191
+											t192 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
+											p193 := i32(0)
+											if uint32(t192) > uint32(v7) {
+												p193 = t189 + v7<<3
 											}
-											v6 = p213
-											if v6 == 0 {
+											v7 = p193
+											if v7 == 0 {
 												goto l49
 											}
-											v16 = i32(0)
+											v17 = i32(0)
 											{
-												t214 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-												v12 = t214
-												t215 := int64(load64(m.memory, uint64(uint32(v2))+656))
-												t216 := v12
-												v14 = t215
-												v31 = t216 - v14
-												t217 := int64(load64(m.memory, uint64(uint32(v3))+64))
-												t218 := v31
-												v15 = t217
-												if uint64(t218) < uint64(v15) {
+												t194 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+												v12 = t194
+												t195 := int64(load64(m.memory, uint64(uint32(v2))+656))
+												t196 := v12
+												v14 = t195
+												v22 = t196 - v14
+												t197 := int64(load64(m.memory, uint64(uint32(v3))+64))
+												t198 := v22
+												v15 = t197
+												if uint64(t198) < uint64(v15) {
 													goto l54
 												}
 												{
-													if uint64(v31-v15) >= uint64(v15) {
+													if uint64(v22-v15) >= uint64(v15) {
 														goto l55
 													}
-													t219 := int32(load32(m.memory, uint64(uint32(v2))+616))
-													v16 = t219
+													t199 := int32(load32(m.memory, uint64(uint32(v2))+616))
+													v17 = t199
 												}
 											l55:
 												store64(m.memory, uint64(uint32(v2))+656, uint64(v12))
 												store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v2))+664, uint32(v16))
+												store32(m.memory, uint64(uint32(v2))+664, uint32(v17))
 												v14 = v12
 											}
 										l54:
 											{
-												t220 := int64(load64(m.memory, uint32(v6)))
-												if uint64(t220) > uint64(v14) {
+												t200 := int64(load64(m.memory, uint32(v7)))
+												if uint64(t200) > uint64(v14) {
 													goto l56
 												}
-												t221 := int32(load32(m.memory, uint64(uint32(v2))+616))
-												store32(m.memory, uint64(uint32(v2))+616, uint32(t221+i32(1)))
+												t201 := int32(load32(m.memory, uint64(uint32(v2))+616))
+												store32(m.memory, uint64(uint32(v2))+616, uint32(t201+i32(1)))
 											}
 										l56:
-											store64(m.memory, uint32(v6), uint64(v12+i64(1)))
-											t222 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-											t223 := v4
-											v12 = t222
-											store64(m.memory, uint32(t223), uint64(v12))
-											t224 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-											store32(m.memory, uint64(uint32(v4))+24, uint32(t224))
-											t225 := int32(load16(m.memory, uint64(uint32(i32(0)))+1878))
-											store16(m.memory, uint64(uint32(v4))+40, uint16(t225))
-											t226 := int32(load32(m.memory, uint64(uint32(i32(0)))+1880))
-											store32(m.memory, uint32(v4+i32(42)), uint32(t226))
+											store64(m.memory, uint32(v7), uint64(v12+i64(1)))
+											t202 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+											t203 := v5
+											v12 = t202
+											store64(m.memory, uint32(t203), uint64(v12))
+											t204 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+											store32(m.memory, uint64(uint32(v5))+24, uint32(t204))
+											t205 := int32(load32(m.memory, uint64(uint32(i32(0)))+1878))
+											store32(m.memory, uint64(uint32(v5))+40, uint32(t205))
+											t206 := int32(load16(m.memory, uint64(uint32(i32(0)))+1882))
+											store16(m.memory, uint32(v5+i32(44)), uint16(t206))
 											{
 												{
-													t227 := int32(load32(m.memory, uint64(uint32(v4))+20))
-													v16 = t227
-													if v16 == 0 {
+													t207 := int32(load32(m.memory, uint64(uint32(v5))+20))
+													v17 = t207
+													if v17 == 0 {
 														goto l57
 													}
-													v6 = v5 + i32(1)
+													v7 = v6 + i32(1)
 													goto l58
 												}
 											l57:
-												v6 = v21 + v9*i32(1088)
-												v18 = v6 + i32(624)
+												v7 = v11 + v4*i32(1088)
+												v16 = v7 + i32(624)
 												{
-													t228 := int32(load32(m.memory, uint64(uint32(v6))+624))
-													v6 = t228
-													if v6 == 0 {
+													t208 := int32(load32(m.memory, uint64(uint32(v7))+624))
+													v7 = t208
+													if v7 == 0 {
 														goto l59
 													}
-													t229 := v8
-													v17 = v6 + i32(-1)
-													if uint32(t229) > uint32(v17) {
+													t209 := v10
+													v20 = v7 + i32(-1)
+													if uint32(t209) > uint32(v20) {
 														goto l60
 													}
 												}
 											l59:
-												store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
-												store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
+												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
+												store32(m.memory, uint64(uint32(v5))+32, uint32(v7))
 												goto l61
 											l60:
-												store32(m.memory, uint64(uint32(v4))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v4))+28, uint32(v9))
-												store32(m.memory, uint64(uint32(v4))+32, uint32(v6))
-												if v7 == 0 {
+												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
+												store32(m.memory, uint64(uint32(v5))+32, uint32(v7))
+												if v8 == 0 {
 													goto l61
 												}
-												store32(m.memory, uint64(uint32(v7+v17*i32(48)))+36, uint32(v5+i32(1)))
+												store32(m.memory, uint64(uint32(v8+v20*i32(48)))+36, uint32(v6+i32(1)))
 											l61:
-												t230 := v18
-												v6 = v5 + i32(1)
-												store32(m.memory, uint32(t230), uint32(v6))
-												v8 = v21 + v9*i32(1088)
-												t231 := int32(load32(m.memory, uint64(uint32(v8))+620))
-												store32(m.memory, uint64(uint32(v8))+620, uint32(t231+i32(1)))
+												t210 := v16
+												v7 = v6 + i32(1)
+												store32(m.memory, uint32(t210), uint32(v7))
+												v10 = v11 + v4*i32(1088)
+												t211 := int32(load32(m.memory, uint64(uint32(v10))+620))
+												store32(m.memory, uint64(uint32(v10))+620, uint32(t211+i32(1)))
 											}
 										l58:
-											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v6))
-											store32(m.memory, uint64(uint32(v4))+20, uint32(v16+i32(1)))
-											if v7 == 0 {
+											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v7))
+											store32(m.memory, uint64(uint32(v5))+20, uint32(v17+i32(1)))
+											if v8 == 0 {
 												goto l49
 											}
 											{
 												{
-													v4 = v21 + v9*i32(1088)
-													v8 = v4 + v10<<6
-													t232 := int64(load64(m.memory, uint32(v8+i32(72))))
-													v15 = t232
-													t233 := int32(m.memory[uint32(v4+i32(30))])
-													t234 := int64(load64(m.memory, uint32(v3+t233&i32(31)*i32(56)+i32(192))))
-													t235 := v15
-													v14 = t234
-													var p236 int32
-													if uint64(t235) >= uint64(v14) {
-														p236 = 1
+													v5 = v11 + v4*i32(1088)
+													v10 = v5 + v0<<6
+													t212 := int64(load64(m.memory, uint32(v10+i32(72))))
+													v15 = t212
+													t213 := int32(m.memory[uint32(v5+i32(30))])
+													t214 := int64(load64(m.memory, uint32(v3+t213&i32(31)*i32(56)+i32(192))))
+													t215 := v15
+													v14 = t214
+													var p216 int32
+													if uint64(t215) >= uint64(v14) {
+														p216 = 1
 													}
-													t237 := p236 << 1
-													v8 = v8 + i32(125)
-													t238 := int32(m.memory[uint32(v8)])
-													v16 = t238
-													p239 := v16
-													if v16 == i32(2) {
-														p239 = t237
+													t217 := p216 << 1
+													v10 = v10 + i32(125)
+													t218 := int32(m.memory[uint32(v10)])
+													v17 = t218
+													p219 := v17
+													if v17 == i32(2) {
+														p219 = t217
 													}
-													if p239 == i32(2) {
+													if p219 == i32(2) {
 														goto l62
 													}
 													{
-														t240 := int32(load32(m.memory, uint64(uint32(v2))+636))
-														if t240 == v9 {
+														t220 := int32(load32(m.memory, uint64(uint32(v2))+636))
+														if t220 == v4 {
 															goto l63
 														}
-														store32(m.memory, uint64(uint32(v2))+636, uint32(v9))
-														t241 := int64(load64(m.memory, uint64(uint32(v2))+32))
-														store64(m.memory, uint64(uint32(v2))+640, uint64(t241))
+														store32(m.memory, uint64(uint32(v2))+636, uint32(v4))
+														t221 := int64(load64(m.memory, uint64(uint32(v2))+32))
+														store64(m.memory, uint64(uint32(v2))+640, uint64(t221))
 													}
 												l63:
 													store64(m.memory, uint64(uint32(v2))+32, uint64(v12))
 													{
-														t242 := int32(load32(m.memory, uint32(v2+i32(616))))
-														v4 = t242
-														t243 := int32(load32(m.memory, uint32(v2+i32(664))))
-														t244 := v4
-														v5 = t243
-														p245 := v5
-														if uint32(v4) > uint32(v5) {
-															p245 = t244
+														t222 := int32(load32(m.memory, uint32(v2+i32(616))))
+														v5 = t222
+														t223 := int32(load32(m.memory, uint32(v2+i32(664))))
+														t224 := v5
+														v6 = t223
+														p225 := v6
+														if uint32(v5) > uint32(v6) {
+															p225 = t224
 														}
-														v5 = p245
-														t246 := v5
-														v4 = v21 + v9*i32(1088)
-														t247 := int32(load32(m.memory, uint64(uint32(v4))+632))
-														v6 = t247
-														if uint32(t246) >= uint32(v6) {
+														v6 = p225
+														t226 := v6
+														v5 = v11 + v4*i32(1088)
+														t227 := int32(load32(m.memory, uint64(uint32(v5))+632))
+														v7 = t227
+														if uint32(t226) >= uint32(v7) {
 															goto l64
 														}
-														t248 := int64(load64(m.memory, uint64(uint32(v4))+648))
-														t249 := int64(load64(m.memory, uint64(uint32(v3))+64))
-														if uint64(v12-t248) < uint64(t249) {
+														t228 := int64(load64(m.memory, uint64(uint32(v5))+648))
+														t229 := int64(load64(m.memory, uint64(uint32(v3))+64))
+														if uint64(v12-t228) < uint64(t229) {
 															goto l65
 														}
 													}
 												l64:
-													store32(m.memory, uint32(v4+i32(632)), uint32(v5))
-													store64(m.memory, uint64(uint32(v4))+648, uint64(v12))
-													v6 = v5
+													store32(m.memory, uint32(v5+i32(632)), uint32(v6))
+													store64(m.memory, uint64(uint32(v5))+648, uint64(v12))
+													v7 = v6
 												l65:
-													v31 = v15 + v13
+													v22 = v15 + v13
 													{
-														t250 := int64(load64(m.memory, uint64(uint32(v3))+56))
-														v15 = t250
+														t230 := int64(load64(m.memory, uint64(uint32(v3))+56))
+														v15 = t230
 														if v15 != i64(0) {
 															goto l66
 														}
-														p251 := i32(1)
-														if v6 != 0 {
-															p251 = v6
+														p231 := i32(1)
+														if v7 != 0 {
+															p231 = v7
 														}
-														v32 = int64(uint32(p251))
+														v24 = int64(uint32(p231))
 														{
 															{
-																t252 := int32(m.memory[uint32(v2+i32(30))])
-																v4 = v3 + t252&i32(31)*i32(56)
-																t253 := int64(load64(m.memory, uint32(v4+i32(184))))
-																v33 = t253
-																if v33 != i64(0) {
+																t232 := int32(m.memory[uint32(v2+i32(30))])
+																v2 = v3 + t232&i32(31)*i32(56)
+																t233 := int64(load64(m.memory, uint32(v2+i32(184))))
+																v25 = t233
+																if v25 != i64(0) {
 																	goto l67
 																}
-																t254 := int64(load64(m.memory, uint32(v4+i32(168))))
-																v33 = t254
+																t234 := int64(load64(m.memory, uint32(v2+i32(168))))
+																v25 = t234
 																goto l68
 															}
 														l67:
-															t255 := int64(load64(m.memory, uint32(v4+i32(168))))
-															v15 = t255
-															t256 := int64(load64(m.memory, uint32(v3)))
-															t257 := v15
-															v34 = t256
-															t258 := int64(load64(m.memory, uint64(uint32(v3))+8))
-															t259 := int64(load64(m.memory, uint64(uint32(v3))+88))
-															t260 := v34
-															v35 = t258 - t259
-															p261 := i64(0)
-															if uint64(v34) > uint64(v35) {
-																p261 = int64(uint64((t260-v35)*v33) >> 16)
+															t235 := int64(load64(m.memory, uint32(v2+i32(168))))
+															v15 = t235
+															t236 := int64(load64(m.memory, uint32(v3)))
+															t237 := v15
+															v26 = t236
+															t238 := int64(load64(m.memory, uint64(uint32(v3))+8))
+															t239 := int64(load64(m.memory, uint64(uint32(v3))+88))
+															t240 := v26
+															v27 = t238 - t239
+															p241 := i64(0)
+															if uint64(v26) > uint64(v27) {
+																p241 = int64(uint64((t240-v27)*v25) >> 16)
 															}
-															v33 = p261
-															p262 := v33
-															if uint64(v33) > uint64(v15) {
-																p262 = t257
+															v25 = p241
+															p242 := v25
+															if uint64(v25) > uint64(v15) {
+																p242 = t237
 															}
-															p263 := v33
+															p243 := v25
 															if v15 != i64(0) {
-																p263 = p262
+																p243 = p242
 															}
-															v33 = p263
+															v25 = p243
 														}
 													l68:
 														v15 = v14
-														t264 := int64(uint64(v33) / uint64(v32))
-														v33 = t264
-														t265 := int64(load64(m.memory, uint64(uint32(v21+v9*i32(1088)))+592))
-														t266 := v33
-														v32 = t265 * (v32 + i64(-1))
-														if uint64(t266) <= uint64(v32) {
+														t244 := int64(uint64(v25) / uint64(v24))
+														v25 = t244
+														t245 := int64(load64(m.memory, uint64(uint32(v11+v4*i32(1088)))+592))
+														t246 := v25
+														v24 = t245 * (v24 + i64(-1))
+														if uint64(t246) <= uint64(v24) {
 															goto l66
 														}
-														t267 := v14
-														v15 = v33 - v32
-														p268 := v15
+														t247 := v14
+														v15 = v25 - v24
+														p248 := v15
 														if uint64(v15) < uint64(v14) {
-															p268 = t267
+															p248 = t247
 														}
-														v15 = p268
+														v15 = p248
 													}
 												l66:
 													{
-														if uint64(v31) < uint64(v15) {
-															var p272 int32
-															if uint64(v31) >= uint64(v14) {
-																p272 = 1
+														if uint64(v22) < uint64(v15) {
+															var p252 int32
+															if uint64(v22) >= uint64(v14) {
+																p252 = 1
 															}
-															v16 = p272
+															v2 = p252
 															goto l70
 														}
-														v16 = i32(2)
-														t269 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t269|i32(2)))
-														v4 = v21 + v9*i32(1088)
-														t270 := int32(load32(m.memory, uint64(uint32(v4))+624))
-														store32(m.memory, uint64(uint32(v4))+628, uint32(t270))
-														store64(m.memory, uint32(v4+v10<<3+i32(672)), uint64(v12))
-														t271 := int64(load64(m.memory, uint64(uint32(v4))+608))
-														store64(m.memory, uint64(uint32(v4))+608, uint64(t271+i64(1)))
+														v2 = i32(2)
+														t249 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t249|i32(2)))
+														v5 = v11 + v4*i32(1088)
+														t250 := int32(load32(m.memory, uint64(uint32(v5))+624))
+														store32(m.memory, uint64(uint32(v5))+628, uint32(t250))
+														store64(m.memory, uint32(v5+v0<<3+i32(672)), uint64(v12))
+														t251 := int64(load64(m.memory, uint64(uint32(v5))+608))
+														store64(m.memory, uint64(uint32(v5))+608, uint64(t251+i64(1)))
 														goto l70
 													}
 												}
 											l62:
-												t273 := int64(load64(m.memory, uint64(uint32(v2))+32))
-												v14 = t273
+												t253 := int64(load64(m.memory, uint64(uint32(v2))+32))
+												v14 = t253
 												{
-													t274 := int32(load32(m.memory, uint64(uint32(v2))+636))
-													if t274 != v9 {
+													t254 := int32(load32(m.memory, uint64(uint32(v2))+636))
+													if t254 != v4 {
 														goto l71
 													}
 													{
-														t275 := int32(load32(m.memory, uint64(uint32(v3))+84))
-														switch t275 {
+														t255 := int32(load32(m.memory, uint64(uint32(v3))+84))
+														switch t255 {
 														default:
 															goto l71
 														case 0:
-															t276 := int32(m.memory[uint64(uint32(v2))+31])
-															if t276 == 0 {
+															t256 := int32(m.memory[uint64(uint32(v2))+31])
+															if t256 == 0 {
 																goto l71
 															}
 															fallthrough
 														case 2:
-															t277 := int64(load64(m.memory, uint64(uint32(v2))+640))
-															v14 = t277
+															t257 := int64(load64(m.memory, uint64(uint32(v2))+640))
+															v14 = t257
 														}
 													}
 												}
 											l71:
-												v16 = i32(2)
+												v2 = i32(2)
 												if v14 == 0 {
 													goto l70
 												}
 												{
-													t278 := int32(load32(m.memory, uint64(uint32(v3))+80))
-													p279 := i32(1728)
-													if t278 != 0 {
-														p279 = v4 + v10<<3 + i32(672)
+													t258 := int32(load32(m.memory, uint64(uint32(v3))+80))
+													p259 := i32(1728)
+													if t258 != 0 {
+														p259 = v5 + v0<<3 + i32(672)
 													}
-													t280 := int64(load64(m.memory, uint32(p279)))
-													v15 = t280
+													t260 := int64(load64(m.memory, uint32(p259)))
+													v15 = t260
 													if uint64(v15) <= uint64(v14) {
 														goto l74
 													}
-													t281 := int64(load64(m.memory, uint64(uint32(v3))+64))
-													if uint64(v15-v14) >= uint64(t281) {
+													t261 := int64(load64(m.memory, uint64(uint32(v3))+64))
+													if uint64(v15-v14) >= uint64(t261) {
 														goto l70
 													}
 												}
 											l74:
 												{
-													t282 := int64(load64(m.memory, uint64(uint32(v7+v5*i32(48)))+8))
-													v14 = t282
+													t262 := int64(load64(m.memory, uint64(uint32(v8+v6*i32(48)))+8))
+													v14 = t262
 													if v14 == 0 {
 														goto l75
 													}
-													t283 := int64(load64(m.memory, uint64(uint32(v3))+72))
-													if uint64(v12-v14) >= uint64(t283) {
+													t263 := int64(load64(m.memory, uint64(uint32(v3))+72))
+													if uint64(v12-v14) >= uint64(t263) {
 														goto l75
 													}
-													t284 := int32(load32(m.memory, uint64(uint32(v21+v9*i32(1088)))+620))
-													t285 := int32(load32(m.memory, uint64(uint32(v7+v5*i32(48)))+16))
-													if uint32(t284<<3) <= uint32(t285*i32(9)) {
+													t264 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(1088)))+620))
+													t265 := int32(load32(m.memory, uint64(uint32(v8+v6*i32(48)))+16))
+													if uint32(t264<<3) <= uint32(t265*i32(9)) {
 														goto l70
 													}
 												}
 											l75:
-												store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v6+i32(-1)))
-												t286 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t286|i32(4)))
+												store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v7+i32(-1)))
+												t266 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t266|i32(4)))
 											}
 										l70:
-											m.memory[uint32(v8)] = byte(v16)
+											m.memory[uint32(v10)] = byte(v2)
 										}
 									l49:
 										{
-											t287 := int32(load32(m.memory, uint64(uint32(v3))+120))
-											if t287 == 0 {
+											t267 := int32(load32(m.memory, uint64(uint32(v3))+120))
+											if t267 == 0 {
 												goto l76
 											}
-											t288 := int32(load32(m.memory, uint64(uint32(v3))+36))
-											if t288&v0 == 0 {
+											t268 := int32(load32(m.memory, uint64(uint32(v3))+36))
+											if t268&v9 == 0 {
 												goto l76
 											}
-											v0 = v11 & i32(3)
-											if v0 == 0 {
+											v2 = v21 & i32(3)
+											if v2 == 0 {
 												goto l76
 											}
-											v4 = v21 + v9*i32(1088)
-											v5 = v4 + v10<<6
-											t289 := int32(m.memory[uint32(v5+i32(125))])
-											if t289 == i32(2) {
+											v5 = v11 + v4*i32(1088)
+											v6 = v5 + v0<<6
+											t269 := int32(m.memory[uint32(v6+i32(125))])
+											if t269 == i32(2) {
 												goto l76
 											}
-											t290 := int64(load64(m.memory, uint32(v5+i32(72))))
-											v12 = t290 + v13
-											t291 := int32(m.memory[uint32(v4+i32(30))])
-											v4 = t291 & i32(31)
+											t270 := int64(load64(m.memory, uint32(v6+i32(72))))
+											v12 = t270 + v13
+											t271 := int32(m.memory[uint32(v5+i32(30))])
+											v5 = t271 & i32(31)
 											{
 												{
-													t292 := int32(load32(m.memory, uint64(uint32(v3))+32))
-													if t292 != i32(2) {
+													t272 := int32(load32(m.memory, uint64(uint32(v3))+32))
+													if t272 != i32(2) {
 														goto l77
 													}
-													t293 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(160))))
-													var p294 int32
-													if uint64(t293) < uint64(v12) {
-														p294 = 1
+													t273 := int64(load64(m.memory, uint32(v3+v5*i32(56)+i32(160))))
+													var p274 int32
+													if uint64(t273) < uint64(v12) {
+														p274 = 1
 													}
-													v3 = p294
+													v3 = p274
 													goto l78
 												}
 											l77:
-												t295 := v12
-												v4 = v3 + v4*i32(56)
-												t296 := int64(load64(m.memory, uint32(v4+i32(152))))
-												v13 = t296
-												if uint64(t295) <= uint64(v13) {
+												t275 := v12
+												v5 = v3 + v5*i32(56)
+												t276 := int64(load64(m.memory, uint32(v5+i32(152))))
+												v13 = t276
+												if uint64(t275) <= uint64(v13) {
 													goto l76
 												}
-												t297 := int64(load64(m.memory, uint32(v4+i32(160))))
-												v14 = t297
+												t277 := int64(load64(m.memory, uint32(v5+i32(160))))
+												v14 = t277
 												if uint64(v14) < uint64(v12) {
 													goto l79
 												}
-												v4 = v21 + v9*i32(1088)
-												t298 := int64(load64(m.memory, uint64(uint32(v4))+600))
-												t299 := v4
-												v15 = t298
-												store64(m.memory, uint64(uint32(t299))+600, uint64(v15+i64(1)))
-												t300 := int64(load64(m.memory, uint64(uint32(v3))+40))
-												t301 := int64(uint64(t300*(v12-v13)) / uint64(v14-v13))
-												t302 := int64(load64(m.memory, uint32(v3+i32(96))))
-												v12 = int64(uint32(v9))<<40 + v15*i64(-0x61c8864680b583eb) + t302 + i64(-0x61c8864680b583eb)
+												v5 = v11 + v4*i32(1088)
+												t278 := int64(load64(m.memory, uint64(uint32(v5))+600))
+												t279 := v5
+												v15 = t278
+												store64(m.memory, uint64(uint32(t279))+600, uint64(v15+i64(1)))
+												t280 := int64(load64(m.memory, uint64(uint32(v3))+40))
+												t281 := int64(uint64(t280*(v12-v13)) / uint64(v14-v13))
+												t282 := int64(load64(m.memory, uint32(v3+i32(96))))
+												v12 = int64(uint32(v4))<<40 + v15*i64(-0x61c8864680b583eb) + t282 + i64(-0x61c8864680b583eb)
 												v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
 												v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
-												var p303 int32
-												if uint64(t301) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
-													p303 = 1
+												var p283 int32
+												if uint64(t281) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
+													p283 = 1
 												}
-												v3 = p303
+												v3 = p283
 											}
 										l78:
 											if v3 == 0 {
 												goto l76
 											}
-											if v0 != i32(3) {
+											if v2 != i32(3) {
 												goto l80
 											}
 											goto l76
 										l79:
-											if v0 == i32(3) {
+											if v2 == i32(3) {
 												goto l76
 											}
 										l80:
-											t304 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-											v0 = t304
-											v0 = v0<<8 | int32(uint32(v0)>>8)
-											v3 = v0 | i32(3)
+											t284 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+											v2 = t284
+											v2 = v2<<8 | int32(uint32(v2)>>8)
+											v3 = v2 | i32(3)
 											m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
-											t305 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-											t306 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-											v0 = v3&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t305<<8 | t306 ^ i32(0xffff))
-											v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
-											v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
-											store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
-											v0 = v21 + v9*i32(1088)
-											t307 := int64(load64(m.memory, uint64(uint32(v0))+56))
-											store64(m.memory, uint64(uint32(v0))+56, uint64(t307+i64(1)))
+											t285 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+											t286 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+											v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t285<<8 | t286 ^ i32(0xffff))
+											v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
+											v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
+											store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+											v2 = v11 + v4*i32(1088)
+											t287 := int64(load64(m.memory, uint64(uint32(v2))+56))
+											store64(m.memory, uint64(uint32(v2))+56, uint64(t287+i64(1)))
 										}
 									l76:
-										t308 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-										v0 = t308
-										m.memory[uint64(uint32(i32(0)))+1894] = byte(v0 + i32(-1))
-										t309 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-										v0 = v0<<8 | t309
-										t310 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-										t311 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-										v0 = (v0+i32(-256))&i32(0xffff) + (v0^i32(-1))&i32(0xffff) + (t310<<8 | t311 ^ i32(0xffff))
-										v0 = v0&i32(0xffff) + int32(uint32(v0)>>16)
-										v0 = int32(uint32(v0)>>16) + v0 ^ i32(-1)
-										store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v0<<8|int32(uint32(v0&i32(0xff00))>>8)))
-										v0 = v21 + v9*i32(1088)
-										t312 := int32(m.memory[uint64(uint32(v0))+22])
-										m.memory[uint64(uint32(i32(0)))+1872] = byte(t312)
-										t313 := int32(m.memory[uint32(v0+i32(23))])
-										m.memory[uint64(uint32(i32(0)))+1873] = byte(t313)
-										t314 := int32(m.memory[uint32(v0+i32(24))])
-										m.memory[uint64(uint32(i32(0)))+1874] = byte(t314)
-										t315 := int32(m.memory[uint32(v0+i32(25))])
-										m.memory[uint64(uint32(i32(0)))+1875] = byte(t315)
-										t316 := int32(m.memory[uint32(v0+i32(26))])
-										m.memory[uint64(uint32(i32(0)))+1876] = byte(t316)
-										t317 := int32(m.memory[uint32(v0+i32(27))])
-										m.memory[uint64(uint32(i32(0)))+1877] = byte(t317)
-										t318 := int32(m.memory[uint64(uint32(v0))+16])
-										m.memory[uint64(uint32(i32(0)))+1878] = byte(t318)
-										t319 := int32(m.memory[uint32(v0+i32(17))])
-										m.memory[uint64(uint32(i32(0)))+1879] = byte(t319)
-										t320 := int32(m.memory[uint32(v0+i32(18))])
-										m.memory[uint64(uint32(i32(0)))+1880] = byte(t320)
-										t321 := int32(m.memory[uint32(v0+i32(19))])
-										m.memory[uint64(uint32(i32(0)))+1881] = byte(t321)
-										t322 := int32(m.memory[uint32(v0+i32(20))])
-										m.memory[uint64(uint32(i32(0)))+1882] = byte(t322)
-										t323 := int32(m.memory[uint32(v0+i32(21))])
-										m.memory[uint64(uint32(i32(0)))+1883] = byte(t323)
+										t288 := int32(m.memory[uint64(uint32(i32(0)))+1894])
+										v2 = t288
+										m.memory[uint64(uint32(i32(0)))+1894] = byte(v2 + i32(-1))
+										t289 := int32(m.memory[uint64(uint32(i32(0)))+1895])
+										v2 = v2<<8 | t289
+										t290 := int32(m.memory[uint64(uint32(i32(0)))+1896])
+										t291 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+										v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t290<<8 | t291 ^ i32(0xffff))
+										v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
+										v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
+										store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+										v2 = v11 + v4*i32(1088)
+										t292 := int32(load32(m.memory, uint64(uint32(v2))+22))
+										store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t292))
+										t293 := int32(load16(m.memory, uint32(v2+i32(26))))
+										store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t293))
+										t294 := int32(load32(m.memory, uint64(uint32(v2))+16))
+										v3 = t294
+										t295 := int32(load16(m.memory, uint32(v2+i32(20))))
+										v2 = t295
 										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v9))
-										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v10))
-										goto l23
+										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v4))
+										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v0))
+										store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v2))
+										store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(v3))
+										goto l12
 									}
 								}
-							l39:
+							l38:
+								v4 = i32(1)
 								store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
 								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-								if v10 != i32(0xafe0000) {
-									goto l23
+								if v10&i32(-65536) != i32(0xafe0000) {
+									goto l46
 								}
 								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+								goto l12
+							}
+						}
+					l30:
+						{
+							if v4&i32(0xffff) != i32(34998) {
+								goto l86
+							}
+							t335 := m.fn10(v2)
+							if t335 == 0 {
 								goto l23
 							}
-							store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-							goto l23
+							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+							goto l12
 						}
+					l86:
+						m.fn13(v3, v2, v0, i32(0))
+					l23:
+						t336 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
+						v4 = t336
 					}
-				l30:
-					{
-						if v4&i32(0xffff) != i32(34998) {
-							goto l86
-						}
-						t363 := m.fn10(v2)
-						if t363 == 0 {
-							goto l23
-						}
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+				l28:
+					if v4 != i32(5) {
 						goto l12
 					}
-				l86:
-					m.fn13(v3, v2, v0, i32(0))
-				l23:
-					t364 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-					v4 = t364
-				}
-			l28:
-				if v4 != i32(5) {
+					t337 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
+					v4 = t337
+					if uint32(v4) < uint32(i32(5)) {
+						goto l46
+					}
 					goto l12
 				}
-				t365 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
-				v0 = t365
-				if uint32(v0) > uint32(i32(4)) {
-					goto l12
-				}
-				v2 = v2 + v0<<3 + i32(824)
-				t366 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t366+i64(1)))
+			l33:
+				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(v4))
+				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+			l46:
+				v2 = v2 + v4<<3 + i32(824)
+				t338 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t338+i64(1)))
 			}
 		}
 	}
 l12:
-	t367 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
-	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t367+i64(1)))
+	t339 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
+	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t339+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 
