@@ -91,8 +91,8 @@ func TestNegativeWindow(t *testing.T) {
 	c := newTold()
 	s, _ := p.start(100_000, c)
 	p.next()
-	c.window = -3
-	p.now = 10 * us
+	c.window, p.now = -3, 10*us
+	s.onCNP(p.now, &wire.Packet{BECN: true})
 	p.silent("with a negative window")
 	if b := s.Broken(p.now, 0); b == nil || b.At != 10*us || b.String() != "a window of -3 B" {
 		t.Errorf("%+v", b)

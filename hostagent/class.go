@@ -87,26 +87,13 @@ func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 		if s.state == senderDone { // acknowledged in full after it had gone back
 			continue
 		}
-		if s.spent() {
-			s.state = senderDrained
-			if n.Recorder != nil {
-				n.Recorder.Blocked(now, s.Flow) // until an answer comes
-			}
+		if s.special && !s.admitted(now) {
 			continue
-		}
-		if s.traits != nil && !s.mayGo(now) {
-			continue
-		}
-		if s.pair != nil {
-			if !s.pair.mayGo(now) {
-				continue
-			}
-			if len(s.pair.jobs) > 0 { // the window is one for requests
-				n.calling = s.caller()
-				return s
-			}
 		}
 		n.calling = s.caller()
+		if s.pair != nil && len(s.pair.jobs) > 0 { // the window is one for requests
+			return s
+		}
 		if s.blocked(now) {
 			s.state = senderBlocked
 			if n.Recorder != nil {
@@ -121,6 +108,18 @@ func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 		return s
 	}
 	return nil
+}
+
+// admitted says whether what a flow has that most have not lets its next packet go. If not, the flow has been put where it belongs.
+func (s *Sender) admitted(now vtime.Time) bool {
+	if s.spent() {
+		s.state = senderDrained
+		if s.nic.Recorder != nil {
+			s.nic.Recorder.Blocked(now, s.Flow) // until an answer comes
+		}
+		return false
+	}
+	return (s.traits == nil || s.mayGo(now)) && (s.pair == nil || s.pair.mayGo(now))
 }
 
 // served notes that a flow of the class has sent a packet, which may be one of several in its turn.

@@ -173,6 +173,7 @@ func (q *QueuePair) Connect(now vtime.Time, r Remote, c SenderConfig, back wire.
 	s := n.newSender(now, &c, header)
 	s.size, s.mtu, s.qp, s.pair, s.state = 0, int64(r.MTU), q.Number, q, senderDrained
 	s.sent = make([]vtime.Time, 64)
+	s.special = true
 	r.PSN &= wire.PSNMask
 	q.Remote, q.header, q.source, q.remote, q.port = r, header, c.Wire.Src, c.Wire.Dst, back.SrcPort
 	q.sender = s

@@ -102,7 +102,7 @@ func (s *Sender) onAnswer(now vtime.Time, p *wire.Packet) {
 	fresh := about >= una
 	rtt := s.LastRTT
 	if rtt == 0 {
-		rtt = now - s.sent[una%int64(len(s.sent))]
+		rtt = now - *s.sentAt(una)
 	}
 	if fresh && !trimmed && p.Syndrome != wire.SyndromeAckAgain {
 		rtt = s.sample(now, p, about)
@@ -154,7 +154,7 @@ func (s *Sender) onAnswer(now vtime.Time, p *wire.Packet) {
 // sample is the RTT that the answer to a packet in flight tells, which is recorded. Of one that was sent twice nobody knows which answer it is
 // (Karn's algorithm, RFC 6298 section 3), unless it has the time: there is the last RTT then.
 func (s *Sender) sample(now vtime.Time, p *wire.Packet, number int64) vtime.Time {
-	rtt := now - s.sent[number%int64(len(s.sent))]
+	rtt := now - *s.sentAt(number)
 	if at, ok := p.Timestamp(); ok && at <= uint64(now) {
 		rtt = now - vtime.Time(at)
 	} else if *s.repeat.at(number)&packetResent != 0 {

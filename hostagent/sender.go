@@ -3,6 +3,7 @@ package hostagent
 import (
 	"cmp"
 	"math"
+	"math/bits"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/frame"
@@ -31,7 +32,6 @@ type Sender struct {
 	nic        *NIC
 	settings   *Settings
 	class      *class
-	traits     *traits // nil: it has none
 	Flow       int
 	controller cc.Controller
 	header     *wire.FlowHeader
@@ -47,18 +47,20 @@ type Sender struct {
 	high  int64 // most of next ever: below it is retransmission
 
 	state     senderState
-	position  int // in the pacer
+	special   bool // it has traits, or any of pair, repeat, entropy and credit: most flows have not, and one look says so
+	position  int  // in the pacer
 	rate      float64
 	window    int64
 	eligible  vtime.Time // when its next packet may leave; Never while no rate says when
 	stoppedAt vtime.Time // since when that is Never
 	lastStart vtime.Time // of the last packet sent
 	lastLine  int64
-	sent      []vtime.Time // starts of the packets in flight, by packet number modulo the length
+	sent      []vtime.Time // starts of the packets in flight, by packet number modulo the length, a power of 2
 	asked     int64        // bytes sent up to the last packet that asked for an ACK: one is due while they are more than acked
 	progress  vtime.Time   // last time that acked moved, or that an ACK became due
 	armed     vtime.Time
 
+	traits   *traits    // nil: it has none
 	pair     *QueuePair // whose messages it sends; nil: it sends a flow
 	repeat   *selective // nil: lost packets are repaired by go-back-N
 	entropy  *entropies // nil: all packets have the flow's source port
@@ -103,11 +105,12 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	if c.Traits != nil {
 		s.traits = &traits{Traits: c.Traits, begun: now}
 	}
-	s.sent = make([]vtime.Time, min((s.size-1)/s.mtu+1, 64)) // remember has it grow
+	s.sent = make([]vtime.Time, 1<<bits.Len64(uint64(min((s.size-1)/s.mtu, 63)))) // remember has it grow
 	if s.settings.Recovery == SelectiveRepeat {
 		s.repeat = &selective{flags: make([]uint8, len(s.sent))}
 	}
 	s.credit = s.newCredit()
+	s.special = s.traits != nil || s.repeat != nil || s.entropy != nil || s.credit != nil
 	n.add(s)
 	n.calling = s.caller()
 	s.window = s.controller.Window()
@@ -158,7 +161,7 @@ func (s *Sender) blocked(now vtime.Time) bool {
 	if s.credit != nil && s.credit.lacks() {
 		return true
 	}
-	w := s.controller.Window()
+	w := s.window
 	if w < 0 {
 		s.breaks(now, Broken{Window: w})
 		return true
@@ -190,17 +193,25 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	if s.pair != nil {
 		return s.pair.send(now)
 	}
-	n, at := s.nic, s.next
-	if s.repeat != nil && s.repeat.lost > 0 {
-		at = s.repeat.take() * s.mtu
+	n, at, window := s.nic, s.next, s.window
+	if s.repeat != nil {
+		if s.repeat.lost > 0 {
+			at = s.repeat.take() * s.mtu
+		}
+		window = s.limit(window)
 	}
 	payload := min(s.mtu, s.size-at)
 	number, again := at/s.mtu, at < s.high
 	op, last := s.opcode(at, number, payload)
 	// A packet that fills the window asks for its ACK too: nothing else would open it again.
-	window := s.limit(s.controller.Window())
-	full := window > 0 && at+payload-s.acked >= window || s.credit != nil && s.credit.left <= payload
-	ackRequest := last || full || (number+1)%int64(s.settings.AckEvery) == 0 || again && s.repeat != nil
+	full := window > 0 && at+payload-s.acked >= window
+	ackRequest := last || full || (number+1)%int64(s.settings.AckEvery) == 0
+	if s.special {
+		ackRequest = ackRequest || s.credit != nil && s.credit.left <= payload || again && s.repeat != nil
+		if s.entropy != nil {
+			s.header.SetSourcePort(s.entropy.next())
+		}
+	}
 	switch {
 	case s.settings.INT:
 		op = op.WithINT()
@@ -211,9 +222,6 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 		op = op.WithDemand()
 		s.credit.left -= payload
 		s.header.SetDemand(s.tell(max(s.next, at+payload)))
-	}
-	if s.entropy != nil {
-		s.header.SetSourcePort(s.entropy.next())
 	}
 	var f *frame.Frame
 	if length := wire.DataLen(op, int(payload)); s.briefData() {
@@ -304,18 +312,21 @@ func (s *Sender) time(now vtime.Time) {
 }
 
 func (s *Sender) remember(number int64, now vtime.Time) {
-	if number-s.acked/s.mtu >= int64(len(s.sent)) {
+	if number*s.mtu-s.acked >= int64(len(s.sent))*s.mtu { // acked is that of whole packets
 		grown := make([]vtime.Time, 2*len(s.sent))
 		for i := s.acked / s.mtu; i < number; i++ {
-			grown[i%int64(len(grown))] = s.sent[i%int64(len(s.sent))]
+			grown[i&int64(len(grown)-1)] = *s.sentAt(i)
 		}
 		s.sent = grown
 		if s.repeat != nil {
 			s.repeat.grow(s.acked/s.mtu, number, len(grown))
 		}
 	}
-	s.sent[number%int64(len(s.sent))] = now
+	*s.sentAt(number) = now
 }
+
+// sentAt is where the start of a packet in flight is remembered.
+func (s *Sender) sentAt(number int64) *vtime.Time { return &s.sent[number&int64(len(s.sent)-1)] }
 
 // packetNumber is the whole number of a 24-bit PSN, near what is in flight.
 func (s *Sender) packetNumber(psn uint32) int64 {
@@ -338,7 +349,7 @@ func (s *Sender) advance(now vtime.Time, p *wire.Packet, number int64, timed boo
 	if s.state == senderDone || acked <= s.acked || acked > s.high {
 		return
 	}
-	sent := s.sent[number%int64(len(s.sent))]
+	sent := *s.sentAt(number)
 	// A packet that was sent twice has the time of each.
 	if at, ok := p.Timestamp(); ok && at <= uint64(s.lastStart) {
 		sent = vtime.Time(at)
