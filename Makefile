@@ -28,16 +28,17 @@ build: ## build bin/pausenet (the default)
 VERBS_C = $(sort $(wildcard verbs/c/*.c verbs/c/*.h verbs/c/*.map))
 VERBS_FLAGS = -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -Wl,-z,defs
 RDMACM_C = $(wildcard verbs/c/cm*.c)
+VERBS ?= bin/verbs
 
 .PHONY: verbs
-verbs: bin/verbs/librdmacm.so.1 ## build bin/verbs, the libraries for RDMA programs on hosts of live fabrics (needs gcc, libibverbs-dev, librdmacm-dev)
+verbs: $(VERBS)/librdmacm.so.1 ## build bin/verbs, the libraries for RDMA programs on hosts of live fabrics (needs gcc, libibverbs-dev, librdmacm-dev)
 
-bin/verbs/libibverbs.so.1: $(VERBS_C)
-	@mkdir -p bin/verbs
+$(VERBS)/libibverbs.so.1: $(VERBS_C)
+	@mkdir -p $(VERBS)
 	$(CC) $(VERBS_FLAGS) -Wl,-soname,libibverbs.so.1 -Wl,--version-script=verbs/c/libibverbs.map -o $@ $(filter-out $(RDMACM_C),$(filter %.c,$(VERBS_C))) -lpthread
 
-bin/verbs/librdmacm.so.1: $(VERBS_C) bin/verbs/libibverbs.so.1
-	$(CC) $(VERBS_FLAGS) -Wl,-soname,librdmacm.so.1 -Wl,--version-script=verbs/c/librdmacm.map -o $@ $(RDMACM_C) bin/verbs/libibverbs.so.1 -lpthread
+$(VERBS)/librdmacm.so.1: $(VERBS_C) $(VERBS)/libibverbs.so.1
+	$(CC) $(VERBS_FLAGS) -Wl,-soname,librdmacm.so.1 -Wl,--version-script=verbs/c/librdmacm.map -o $@ $(RDMACM_C) $(VERBS)/libibverbs.so.1 -lpthread
 
 .PHONY: run
 run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-burst/report.html
@@ -231,9 +232,21 @@ install-texts: ## write the manual pages and the shells' completions into bin/te
 		bin/texts/pausenet completion zsh > bin/texts/completions/_pausenet && \
 		bin/texts/pausenet completion fish > bin/texts/completions/pausenet.fish && rm bin/texts/pausenet
 
+# The libraries for RDMA programs, for each Linux that packages are for.
+PACKAGED = $(addprefix bin/packaged/linux_,amd64 arm64)
+
+.PHONY: packaged
+packaged: $(PACKAGED)
+
+.PHONY: $(PACKAGED)
+$(PACKAGED):
+	verbs/package.sh $@ $(@:bin/packaged/linux_%=%)
+
 .PHONY: install
-install: static install-texts ## install the program, manual pages and completions below DESTDIR and PREFIX (/usr/local)
+install: static install-texts ## install the program, libraries, manual pages and completions below DESTDIR and PREFIX (/usr/local)
 	install -D -m 755 bin/static/pausenet $(DESTDIR)$(PREFIX)/bin/pausenet
+	if [ "$$($(GO) env GOOS)" = linux ]; then verbs/package.sh bin/packaged/installed "$$($(GO) env GOARCH)" && \
+		install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/pausenet/verbs bin/packaged/installed/*; fi
 	install -d $(share)/man/man1 && install -m 644 bin/texts/man/* $(share)/man/man1
 	install -D -m 644 bin/texts/completions/pausenet.bash $(share)/bash-completion/completions/pausenet
 	install -D -m 644 bin/texts/completions/_pausenet $(share)/zsh/site-functions/_pausenet
