@@ -44,37 +44,38 @@ static __always_inline void no_way(struct pass *x, __u32 destination)
 		x->verdict = VERDICT_PROCESSOR;
 }
 
-static __always_inline void forward_ipv4(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h,
-					 __u32 size)
+/* Sends a parsed packet of IP on to its destination. six: it is IPv6, a constant. */
+static __always_inline void forward(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h, __u32 size,
+				    const struct packet *p, int six)
 {
-	struct packet p;
-	struct port *out;
-	__u32 egress, priority;
+	__u32 egress = choose_port(x, sw, in->node, p, h);
+	struct port *out = egress == NO_PORT ? 0 : port_at(egress);
+	__u32 priority;
 
-	if (parse_ipv4(h, &p))
-		return drop(x, REASON_MALFORMED);
-	if (h[OFF_TTL] <= 1)
-		return drop(x, REASON_TTL);
-	egress = choose_port(x, sw, in->node, &p, h);
-	out = egress == NO_PORT ? 0 : port_at(egress);
 	if (!out)
-		return no_way(x, p.destination);
-	priority = p.tos >> 5; /* the class selector bits of the DSCP */
+		return no_way(x, p->destination);
+	priority = p->tos >> 5; /* the class selector bits of the DSCP */
 	account(x, sw, in, priority, size);
-	if (sw->cnm && p.data && sw->lossless >> priority & 1) {
-		struct flow *f = flow_list_add(x, in, egress, out, in->node * FLOW_IDS + flow_id(&p), h,
+	if (sw->cnm && p->data && sw->lossless >> priority & 1) {
+		struct flow *f = flow_list_add(x, in, egress, out, in->node * FLOW_IDS + flow_id(p), h,
 					       sw->cnm_window);
 
 		if (f)
 			detect_burst(x, sw, in, egress, out, f, priority, size);
 	}
-	if (sw->ecn_at_enqueue && sw->ecn_priorities >> priority & 1 && p.tos & ECN_MASK &&
+	if (sw->ecn_at_enqueue && sw->ecn_priorities >> priority & 1 && p->tos & ECN_MASK &&
 	    out->class[priority & 7].burst != BURST_BURST &&
-	    queue_marks(sw, out, egress, out->class[priority & 7].queue_bytes + size) && (p.tos & ECN_MASK) != ECN_CE) {
-		set_ecn(h, ECN_CE);
+	    queue_marks(sw, out, egress, out->class[priority & 7].queue_bytes + size) && (p->tos & ECN_MASK) != ECN_CE) {
+		if (six)
+			set_ecn6(h, ECN_CE);
+		else
+			set_ecn(h, ECN_CE);
 		out->ecn_marked++;
 	}
-	decrement_ttl(h);
+	if (six)
+		h[OFF_HOP_LIMIT6]--;
+	else
+		decrement_ttl(h);
 	put_mac(h, out->peer_mac);
 	put_mac(h + 6, out->mac);
 	x->verdict = VERDICT_FORWARD;
@@ -82,13 +83,22 @@ static __always_inline void forward_ipv4(struct pass *x, struct switch_state *sw
 	x->out_priority = priority;
 }
 
-/* An IPv6 packet to this switch: forward_ipv4 without what concerns RoCE. */
+static __always_inline void forward_ipv4(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h,
+					 __u32 size)
+{
+	struct packet p;
+
+	if (parse_ipv4(h, &p))
+		return drop(x, REASON_MALFORMED);
+	if (h[OFF_TTL] <= 1)
+		return drop(x, REASON_TTL);
+	forward(x, sw, in, h, size, &p, 0);
+}
+
 static __always_inline void forward_ipv6(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h,
 					 __u32 size)
 {
 	struct packet p;
-	struct port *out;
-	__u32 egress, priority;
 
 	if (parse_ipv6(h, &p))
 		return drop(x, REASON_MALFORMED);
@@ -98,24 +108,7 @@ static __always_inline void forward_ipv6(struct pass *x, struct switch_state *sw
 	}
 	if (h[OFF_HOP_LIMIT6] <= 1)
 		return drop(x, REASON_TTL);
-	egress = choose_port(x, sw, in->node, &p, h);
-	out = egress == NO_PORT ? 0 : port_at(egress);
-	if (!out)
-		return no_way(x, p.destination);
-	priority = p.tos >> 5;
-	account(x, sw, in, priority, size);
-	if (sw->ecn_at_enqueue && sw->ecn_priorities >> priority & 1 && p.tos & ECN_MASK &&
-	    out->class[priority & 7].burst != BURST_BURST &&
-	    queue_marks(sw, out, egress, out->class[priority & 7].queue_bytes + size) && (p.tos & ECN_MASK) != ECN_CE) {
-		set_ecn6(h, ECN_CE);
-		out->ecn_marked++;
-	}
-	h[OFF_HOP_LIMIT6]--;
-	put_mac(h, out->peer_mac);
-	put_mac(h + 6, out->mac);
-	x->verdict = VERDICT_FORWARD;
-	x->egress = egress;
-	x->out_priority = priority;
+	forward(x, sw, in, h, size, &p, 1);
 }
 
 /* To a group of stations, but of those that no bridge forwards (IEEE 802.1D, table 7-10). */

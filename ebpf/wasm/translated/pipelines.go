@@ -1685,68 +1685,72 @@ func (m *Module) Xenter(v0 int32) {
 										{
 											t97 := int32(load32(m.memory, uint64(uint32(v3))+24))
 											v10 = i32_shl(i32(1), v0)
-											if t97&v10 == 0 {
+											v13 = t97 & v10
+											if v13 == 0 {
+												goto l37
+											}
+											t98 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
+											if t98 != 0 {
 												goto l37
 											}
 											{
-												t98 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
-												if t98 != 0 {
+												t99 := int32(load32(m.memory, uint32(v14)))
+												if t99 != 0 {
 													goto l38
 												}
 												{
-													t99 := int32(load32(m.memory, uint32(v14)))
-													if t99 != 0 {
-														goto l39
-													}
 													{
-														{
-															if v18 != i64(0) {
-																goto l40
-															}
-															t100 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
-															v18 = t100
-															goto l41
+														if v18 != i64(0) {
+															goto l39
 														}
-													l40:
-														t101 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
-														v19 = t101
-														t102 := int64(load64(m.memory, uint32(v3)))
-														t103 := v19
-														v23 = t102
-														t104 := int64(load64(m.memory, uint64(uint32(v3))+88))
-														t105 := v23
-														v24 = v24 - t104
-														p106 := i64(0)
-														if uint64(v23) > uint64(v24) {
-															p106 = int64(uint64((t105-v24)*v18) >> 16)
-														}
-														v18 = p106
-														p107 := v18
-														if uint64(v18) > uint64(v19) {
-															p107 = t103
-														}
-														p108 := v18
-														if v19 != i64(0) {
-															p108 = p107
-														}
-														v18 = p108
+														t100 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
+														v18 = t100
+														goto l40
 													}
-												l41:
-													if uint64(v21) < uint64(v18) {
-														goto l38
+												l39:
+													t101 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
+													v19 = t101
+													t102 := int64(load64(m.memory, uint32(v3)))
+													t103 := v19
+													v23 = t102
+													t104 := int64(load64(m.memory, uint64(uint32(v3))+88))
+													t105 := v23
+													v24 = v24 - t104
+													p106 := i64(0)
+													if uint64(v23) > uint64(v24) {
+														p106 = int64(uint64((t105-v24)*v18) >> 16)
 													}
+													v18 = p106
+													p107 := v18
+													if uint64(v18) > uint64(v19) {
+														p107 = t103
+													}
+													p108 := v18
+													if v19 != i64(0) {
+														p108 = p107
+													}
+													v18 = p108
 												}
-											l39:
-												t109 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t109|i32(1)))
+											l40:
+												if uint64(v21) < uint64(v18) {
+													goto l37
+												}
 											}
 										l38:
+											t109 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+											store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t109|i32(1)))
+										}
+									l37:
+										{
 											t110 := int32(load32(m.memory, uint64(uint32(v3))+48))
 											if t110 == 0 {
-												goto l37
+												goto l41
 											}
 											if v5 == 0 {
-												goto l37
+												goto l41
+											}
+											if v13 == 0 {
+												goto l41
 											}
 											v5 = int32(uint32(v16) >> 24)
 											t111 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
@@ -1811,7 +1815,7 @@ func (m *Module) Xenter(v0 int32) {
 											}
 											v5 = p140
 											if v5 == 0 {
-												goto l37
+												goto l41
 											}
 											t141 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
 											t142 := int32(load32(m.memory, uint64(uint32(v2))+12))
@@ -1824,7 +1828,7 @@ func (m *Module) Xenter(v0 int32) {
 											}
 											v8 = p145
 											if v8 == 0 {
-												goto l37
+												goto l41
 											}
 											v13 = i32(0)
 											{
@@ -1924,7 +1928,7 @@ func (m *Module) Xenter(v0 int32) {
 											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v8))
 											store32(m.memory, uint64(uint32(v5))+20, uint32(v13+i32(1)))
 											if v6 == 0 {
-												goto l37
+												goto l41
 											}
 											{
 												{
@@ -2152,7 +2156,7 @@ func (m *Module) Xenter(v0 int32) {
 										l58:
 											m.memory[uint32(v9)] = byte(v2)
 										}
-									l37:
+									l41:
 										{
 											t219 := int32(load32(m.memory, uint64(uint32(v3))+120))
 											if t219 == 0 {
@@ -5603,68 +5607,72 @@ l1:
 										{
 											t145 := int32(load32(m.memory, uint64(uint32(v3))+24))
 											v9 = i32_shl(i32(1), v0)
-											if t145&v9 == 0 {
+											v17 = t145 & v9
+											if v17 == 0 {
+												goto l49
+											}
+											t146 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
+											if t146 != 0 {
 												goto l49
 											}
 											{
-												t146 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
-												if t146 != 0 {
+												t147 := int32(load32(m.memory, uint32(v18)))
+												if t147 != 0 {
 													goto l50
 												}
 												{
-													t147 := int32(load32(m.memory, uint32(v18)))
-													if t147 != 0 {
-														goto l51
-													}
 													{
-														{
-															if v14 != i64(0) {
-																goto l52
-															}
-															t148 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
-															v14 = t148
-															goto l53
+														if v14 != i64(0) {
+															goto l51
 														}
-													l52:
-														t149 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
-														v22 = t149
-														t150 := int64(load64(m.memory, uint32(v3)))
-														t151 := v22
-														v24 = t150
-														t152 := int64(load64(m.memory, uint64(uint32(v3))+88))
-														t153 := v24
-														v15 = v15 - t152
-														p154 := i64(0)
-														if uint64(v24) > uint64(v15) {
-															p154 = int64(uint64((t153-v15)*v14) >> 16)
-														}
-														v14 = p154
-														p155 := v14
-														if uint64(v14) > uint64(v22) {
-															p155 = t151
-														}
-														p156 := v14
-														if v22 != i64(0) {
-															p156 = p155
-														}
-														v14 = p156
+														t148 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
+														v14 = t148
+														goto l52
 													}
-												l53:
-													if uint64(v12) < uint64(v14) {
-														goto l50
+												l51:
+													t149 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
+													v22 = t149
+													t150 := int64(load64(m.memory, uint32(v3)))
+													t151 := v22
+													v24 = t150
+													t152 := int64(load64(m.memory, uint64(uint32(v3))+88))
+													t153 := v24
+													v15 = v15 - t152
+													p154 := i64(0)
+													if uint64(v24) > uint64(v15) {
+														p154 = int64(uint64((t153-v15)*v14) >> 16)
 													}
+													v14 = p154
+													p155 := v14
+													if uint64(v14) > uint64(v22) {
+														p155 = t151
+													}
+													p156 := v14
+													if v22 != i64(0) {
+														p156 = p155
+													}
+													v14 = p156
 												}
-											l51:
-												t157 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t157|i32(1)))
+											l52:
+												if uint64(v12) < uint64(v14) {
+													goto l49
+												}
 											}
 										l50:
+											t157 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
+											store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t157|i32(1)))
+										}
+									l49:
+										{
 											t158 := int32(load32(m.memory, uint64(uint32(v3))+48))
 											if t158 == 0 {
-												goto l49
+												goto l53
 											}
 											if v5 == 0 {
-												goto l49
+												goto l53
+											}
+											if v17 == 0 {
+												goto l53
 											}
 											v5 = int32(uint32(v20) >> 24)
 											t159 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
@@ -5729,7 +5737,7 @@ l1:
 											}
 											v5 = p188
 											if v5 == 0 {
-												goto l49
+												goto l53
 											}
 											t189 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
 											t190 := int32(load32(m.memory, uint64(uint32(v2))+12))
@@ -5742,7 +5750,7 @@ l1:
 											}
 											v7 = p193
 											if v7 == 0 {
-												goto l49
+												goto l53
 											}
 											v17 = i32(0)
 											{
@@ -5842,7 +5850,7 @@ l1:
 											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v7))
 											store32(m.memory, uint64(uint32(v5))+20, uint32(v17+i32(1)))
 											if v8 == 0 {
-												goto l49
+												goto l53
 											}
 											{
 												{
@@ -6070,7 +6078,7 @@ l1:
 										l70:
 											m.memory[uint32(v10)] = byte(v2)
 										}
-									l49:
+									l53:
 										{
 											t267 := int32(load32(m.memory, uint64(uint32(v3))+120))
 											if t267 == 0 {
