@@ -3,6 +3,7 @@ package topologies
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"path/filepath"
 	"regexp"
@@ -344,19 +345,33 @@ func (d *draft) changeNodes(v *yamlspec.Value) {
 	}
 	m := v.Mapping()
 	names := m.Need("name").Names()
-	programs := decodePrograms(m, len(names) == 1)
+	programs, group := decodePrograms(m, len(names) == 1), groupOf(m)
 	m.Done()
-	if programs == nil {
-		v.Errorf("a change says %s, or several of these: this one changes nothing", strings.Join(programKeys, ", "))
+	if programs == nil && !v.Has("group") {
+		v.Errorf("a change says group, %s, or several of these: this one changes nothing", strings.Join(programKeys, ", "))
 	}
 	for _, id := range d.find(names) {
-		if id >= 0 {
-			d.nodes[id].programs = d.nodes[id].programs.with(programs)
+		if id < 0 {
+			continue
+		}
+		d.nodes[id].programs = d.nodes[id].programs.with(programs)
+		if group.Text != "" {
+			d.nodes[id].group = group
 		}
 	}
 }
 
-// decodeDefaults reads what all nodes have, or all of a kind.
+// groupOf is the group that a mapping names; none if it names none.
+func groupOf(m *yamlspec.Mapping) (group Text) {
+	v := m.Get("group")
+	if v.String(&group.Text) && group.Text == "" {
+		v.Errorf("an empty name: leave group out for none")
+	}
+	group.at = v
+	return group
+}
+
+// decodeDefaults reads what all nodes have, all of a kind, or all of a group.
 func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
 	read := func(v *yamlspec.Value) *Programs {
 		if v == nil {
@@ -388,6 +403,18 @@ func (d *draft) decodeCommands(v *yamlspec.Value) {
 		if i, ok := d.byName[c.Name]; ok {
 			key.Errorf("%q is a node's name (line %d), which takes precedence: choose another", c.Name, d.nodes[i].at.Line())
 		}
+	d.groups = map[string]*Programs{}
+	m.Get("groups").Mapping().All(func(key, v *yamlspec.Value) {
+		name := key.Raw()
+		p := read(v)
+		if p == nil {
+			v.Errorf("a group says %s, or several of these: this one says nothing", strings.Join(programKeys, ", "))
+		}
+		if !slices.ContainsFunc(d.nodes, func(n draftNode) bool { return n.group.Text == name }) {
+			key.Errorf("no node is in group %q: write group: %s with an entry of nodes, or of change_nodes for nodes that there are", name, name)
+		}
+		d.groups[name] = p
+	})
 		for _, item := range lines.Items() {
 			text := ""
 			if item.String(&text) {
@@ -403,7 +430,7 @@ func (d *draft) decodeCommands(v *yamlspec.Value) {
 
 // programsOf is what programs on a node find, nil if that is the machine's alone.
 func (d *draft) programsOf(n *draftNode) *Programs {
-	p := d.defaults.with(d.kinds[n.kind]).with(n.programs)
+	p := d.defaults.with(d.kinds[n.kind]).with(d.groups[n.group.Text]).with(n.programs)
 	if p != nil && p.NAT && n.kind == Switch { // by what is said of all nodes
 		own := *p
 		own.NAT = false
@@ -441,3 +468,12 @@ func (d *draft) checkPrograms() {
 		}
 	}
 }
+		if group := n.group.Text; group != "" {
+			p, known := d.groups[group]
+			switch {
+			case !known:
+				n.group.at.Errorf("no group %q%s", group, yamlspec.Suggest(group, slices.Sorted(maps.Keys(d.groups))))
+			case n.kind == Switch && p != nil && p.NAT:
+				n.group.at.Errorf("%s is a switch, which has no address, and group %s has nat (line %d): nat is hosts'", n.name, group, p.nat.Line())
+			}
+		}

@@ -2,22 +2,28 @@ package topologies_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestPrograms: what all nodes, all of a kind and a node itself have is put together; the nearest counts, lists grow.
+// TestPrograms: what all nodes, all of a kind, all of a group and a node itself have is put together; the nearest counts, lists grow.
 func TestPrograms(t *testing.T) {
 	plan, err := topologies.Parse("/lab/pod.yaml", []byte(`
 star: {hosts: 3}
 defaults: {private: [/tmp], env: {A: 1, B: 1}, exec: [true], nat: true}
 kinds:
   host: {env: {B: 2, C: "x y"}, image: images/alpine}
+groups:
+  storage: {env: {B: g, C: g}, image: images/debian, exec: [g]}
+  lab: {env: {A: lab}}
 nodes:
-  - {name: h9, kind: host, exec: "sleep 1 &", binds: [/a:/tmp:ro, b:/srv]}
+  - {name: h9, kind: host, exec: "sleep 1 &", binds: [/a:/tmp:ro, b:/srv], env: {C: own}, group: lab}
 links: [{from: h9, to: s0}]
 change_nodes:
+  - {name: [h9, s0], group: storage}
+  - {name: h2, group: lab}
   - {name: h0..h1, env: {C: 3}, overlay: /etc/}
   - {name: h0, nat: false, image: /, ports: [8080:80, "[::1]:53:53/udp"]}
   - name: h0
@@ -29,13 +35,13 @@ commands: {flap: [link h0 s0 down, link h0 s0 up], both: "nodes\nnet\n"}
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"s0": `{"mounts":[{"kind":"private","target":"/tmp"}],"env":["A=1","B=1"],"exec":["true"]}`,
+		"s0": `{"image":"/lab/images/debian","mounts":[{"kind":"private","target":"/tmp"}],"env":["A=1","B=g","C=g"],"exec":["true","g"]}`,
 		"h0": `{"image":"/","mounts":[{"kind":"bind","source":"/x","target":"/etc"},{"kind":"private","target":"/tmp"}],"env":["A=1","B=2","C=3"],"exec":["true"],` +
 			`"ports":[{"machine":"127.0.0.1:8080","port":80,"protocol":"tcp"},{"machine":"[::1]:53","port":53,"protocol":"udp"}]}`,
 		"h1": `{"image":"/lab/images/alpine","mounts":[{"kind":"overlay","target":"/etc"},{"kind":"private","target":"/tmp"}],"env":["A=1","B=2","C=3"],"exec":["true"],"nat":true}`,
-		"h2": `{"image":"/lab/images/alpine","mounts":[{"kind":"private","target":"/tmp"}],"env":["A=1","B=2","C=x y"],"exec":["true"],"nat":true}`,
-		"h9": `{"image":"/lab/images/alpine","mounts":[{"kind":"bind","source":"/lab/b","target":"/srv"},{"kind":"bind","source":"/a","target":"/tmp","read_only":true}],` +
-			`"env":["A=1","B=2","C=x y"],"exec":["true","sleep 1 \u0026"],"nat":true}`,
+		"h2": `{"image":"/lab/images/alpine","mounts":[{"kind":"private","target":"/tmp"}],"env":["A=lab","B=2","C=x y"],"exec":["true"],"nat":true}`,
+		"h9": `{"image":"/lab/images/debian","mounts":[{"kind":"bind","source":"/lab/b","target":"/srv"},{"kind":"bind","source":"/a","target":"/tmp","read_only":true}],` +
+			`"env":["A=1","B=g","C=own"],"exec":["true","g","sleep 1 \u0026"],"nat":true}`,
 	} {
 		if got, err := json.Marshal(plan.NodeByName(name).Programs); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v\nwant %s", name, got, err, want)
@@ -43,5 +49,22 @@ commands: {flap: [link h0 s0 down, link h0 s0 up], both: "nodes\nnet\n"}
 	}
 	if got, err := json.Marshal(plan.Commands); err != nil || string(got) != `[{"name":"flap","lines":["link h0 s0 down","link h0 s0 up"]},{"name":"both","lines":["nodes","net"]}]` {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// TestGroupsRefused: groups that are not there, that nobody is in, or that say nothing or what their nodes cannot have.
+func TestGroupsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"groups: {a: {nat: true}}":                                          `x.yaml:2:10: no node is in group "a": write group: a with an entry of nodes, or of change_nodes`,
+		"groups: {a: {}}\nchange_nodes: [{name: h0, group: a}]":             "a group says image, binds, private, overlay, env, exec, nat, ports, or several of these: this one says nothing",
+		"groups: {ab: {exec: x}}\nchange_nodes: [{name: h0, group: aa}]":    `no group "aa": did you mean "ab"?`,
+		"groups: {a: {nat: true}}\nchange_nodes: [{name: s0, group: a}]":    "s0 is a switch, which has no address, and group a has nat (line 2): nat is hosts'",
+		"groups: {a: {ports: 80:80}}\nchange_nodes: [{name: h0, group: a}]": "ports of the machine lead to one host",
+		"change_nodes: [{name: h0}]":                                        "a change says group, image, binds,",
+		"change_nodes: [{name: h0, group: ''}]":                             "an empty name: leave group out for none",
+	} {
+		if _, err := topologies.Parse("x.yaml", []byte("star: {hosts: 2}\n"+text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }

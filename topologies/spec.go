@@ -106,6 +106,7 @@ type draft struct {
 
 	defaults *Programs // nil: nothing; of kinds, too
 	kinds    [2]*Programs
+	groups   map[string]*Programs // by name
 	commands []Command
 }
 
@@ -117,6 +118,7 @@ type draftNode struct {
 	links  []int
 
 	programs *Programs // its own; nil: nothing
+	group    Text      // that it is in; empty: none
 }
 
 type draftLink struct {
@@ -229,14 +231,14 @@ func (d *draft) decodeNodes(v *yamlspec.Value) {
 	case b.Bytes(&buffer) && buffer == 0:
 		b.Errorf("a buffer must be positive; leave it out to use the scenario's")
 	}
-	programs := decodePrograms(m, len(names) == 1)
+	programs, group := decodePrograms(m, len(names) == 1), groupOf(m)
 	m.Done()
 	if len(d.nodes)+len(names) > MaxHosts+MaxSwitches {
 		v.Errorf("more than %d hosts and %d switches", MaxHosts, MaxSwitches)
 		return
 	}
 	for _, n := range names {
-		node := draftNode{name: n.Text, at: n.At, buffer: buffer, programs: programs}
+		node := draftNode{name: n.Text, at: n.At, buffer: buffer, programs: programs, group: group}
 		if kind == "switch" {
 			node.kind = Switch
 		}

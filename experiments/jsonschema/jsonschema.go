@@ -110,6 +110,7 @@ func topologyFile() node {
 		return object(keys)
 	}
 	weight := node{"type": "integer", "minimum": 1, "maximum": 64, "description": "flows that take the link, beside those that take others of equal cost (default: 1)"}
+	group := text("one of groups, whose programs' keys count before those of kinds and defaults")
 	portsPerHost := func(keys node) node {
 		keys["ports_per_host"] = count("parallel links of a host to its switch (default: 1)")
 		return keys
@@ -142,13 +143,16 @@ func topologyFile() node {
 		"hpcc": text("a topology file of HPCC's simulator"),
 		"nodes": list(object(programs(true, node{
 			"name": names("the node, or several: H0..H15"), "kind": words("what they are", "host", "switch"),
-			"buffer": with("shared buffer of a switch (default: the scenario's)", ref("size")),
+			"buffer": with("shared buffer of a switch (default: the scenario's)", ref("size")), "group": group,
 		}), "name", "kind")),
-		"change_nodes": list(object(programs(true, node{"name": names("nodes that there are: h0..h3")}), "name")),
+		"change_nodes": list(object(programs(true, node{"name": names("nodes that there are: h0..h3"), "group": group}), "name")),
 		"defaults":     with("what programs on all nodes find, in a live fabric", object(programs(false, node{}))),
 		"kinds": with("the same of all hosts, or all switches", object(node{
 			"host": object(programs(false, node{})), "switch": object(programs(false, node{})),
 		})),
+		"groups": node{
+			"type": "object", "additionalProperties": object(programs(false, node{})), "description": "the same of all nodes that name the group, before kinds and defaults",
+		},
 		"commands": node{
 			"type": "object", "additionalProperties": ref("texts"), "description": "verbs of your own for the shell of a live fabric: its lines, with $1 to $9 and $@",
 		},
@@ -167,7 +171,7 @@ func topologyFile() node {
 // programs are the keys of what programs on nodes find.
 func programs(single bool, n node) node {
 	maps.Copy(n, node{
-		"image":   text("a root folder in the place of the machine's files, such as an unpacked container image"),
+		"image":   text("a root folder in the place of the machine's files, or a container image: an archive of docker save, podman save or docker export, or an OCI layout"),
 		"binds":   with("SOURCE:TARGET or SOURCE:TARGET:ro: files and folders of the machine's", ref("texts")),
 		"private": with("empty folders of the node's own, in memory", ref("texts")),
 		"overlay": with("the machine's folders, of which what is changed is the node's own", ref("texts")),
