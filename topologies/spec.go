@@ -180,6 +180,8 @@ func (d *draft) decode(v *yamlspec.Value) {
 	}
 	d.decodeDefaults(m)
 	d.decodeCommands(m.Get("commands"))
+	m.Refuse("l2", "hosts are routed: each link of a host is a network of its own, and its leaf answers ARP and neighbour discovery for all of the fabric, so that there is nothing "+
+		"to learn. Leave l2 out: unicast, broadcast and multicast get there as they are")
 	m.Done()
 	if builders == 0 && nodes == nil && v.IsMapping() {
 		v.Errorf("a topology is a star, a leafspine, a fattree, a rail or planes, a file of HPCC's simulator (hpcc), or nodes and links of your own")
