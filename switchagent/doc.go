@@ -18,7 +18,7 @@
 //
 //   - The traffic manager: switch.go, scheduler.go (which priority is next), discard.go (what a port refuses, or throws away),
 //     trim.go (what goes on without its payload).
-//   - The switch's own processor, in live fabrics: processor.go (ARP, neighbour discovery, ICMP).
+//   - The switch's own processor, in live fabrics: processor.go (ARP, neighbour discovery, ICMP), fragments.go (of what exceeds a port's MTU).
 //   - What is set: settings.go, detector.go (ECN or TCD), watchdog.go, balancing.go.
 //   - Flow control: flowcontrol.go (PFC or credits), and auto.go (buffers, thresholds and credits that follow from cables).
 package switchagent

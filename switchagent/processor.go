@@ -135,7 +135,7 @@ func (p *Processor) answerIPv4(buf, frame []byte, on *Link, why Cause, mtu int) 
 		return reply(errorClass, wire.ICMPTimeExceeded, 0, 0, quoted)
 	case why == CauseSize && ip[6]&0x40 != 0:
 		return reply(errorClass, wire.ICMPUnreachable, wire.ICMPCodeFragmentation, uint32(mtu), quoted)
-	case why == CauseSize: // a switch does not fragment
+	case why == CauseSize: // it has been cut into fragments, or is none that can be
 		return 0
 	case why == CauseRoute:
 		return reply(errorClass, wire.ICMPUnreachable, wire.ICMPCodeNet, 0, quoted)

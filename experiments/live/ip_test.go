@@ -52,6 +52,9 @@ func TestPathIsShown(t *testing.T) {
 func TestPathMTU(t *testing.T) {
 	f := bringUp(t, "", "topology.interface_mtu=9000", "topology.change_links=[{from: leaf1, to: h5, interface_mtu: 1400}]")
 	defer down(t, f)
+	if got := on(t, f, "h1", "ping", "-4", "-M", "dont", "-c", "1", "-W", "180", "-s", "8900", "h5"); !strings.Contains(got, " 0% packet loss") {
+		t.Errorf("ping in fragments that leaf1 makes:\n%s", got)
+	}
 	for _, family := range []string{"-4", "-6"} {
 		if got := on(t, f, "h1", "ping", family, "-M", "do", "-c", "1", "-W", "180", "-s", "8900", "h6"); !strings.Contains(got, " 0% packet loss") {
 			t.Errorf("ping %s:\n%s", family, got)

@@ -351,7 +351,11 @@ func (l *lane) takeSlowPath(in *port, f *frame.Frame) error {
 	switch x.Verdict {
 	case ebpf.VerdictForward:
 		egress := int32(x.Egress)
-		l.state.Release(int(in.id), uint8(x.OutPriority), int(f.Length), x.Flow)
+		priority := uint8(x.OutPriority)
+		l.state.Release(int(in.id), priority, int(f.Length), x.Flow)
+		if switchagent.MayFragment(f.Data()) {
+			return l.fragment(egress, f, priority)
+		}
 		return l.answer(in, f, switchagent.CauseSize, l.mtuOf(egress))
 	case ebpf.VerdictFlood:
 		return l.flood(in, f, uint8(x.OutPriority))
@@ -408,6 +412,29 @@ func (l *lane) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int) 
 	l.Created.add(n)
 	l.Built++
 	return l.sendOn(in.id, reply, wire.PriorityOf(reply.Data()))
+}
+
+// fragment sends the fragments of a frame, which ends, by port out, whose MTU it exceeds.
+func (l *lane) fragment(out int32, f *frame.Frame, priority uint8) error {
+	mtu := l.mtuOf(out)
+	for at, more := 0, true; more; {
+		part := l.pool.Get(mtu + wire.EthernetLen)
+		n, next := switchagent.Fragment(part.Data(), f.Data(), at, mtu)
+		if short := ebpf.FrameMin - n; short > 0 {
+			clear(part.Data()[n:ebpf.FrameMin])
+			n = ebpf.FrameMin
+		}
+		part.Length = int32(n)
+		part.MakeHostStack()
+		l.Created.add(n)
+		l.Built++
+		if err := l.sendOn(out, part, priority); err != nil {
+			return err
+		}
+		at, more = next, next > 0
+	}
+	l.takeFrame(f, l.senderOf(f))
+	return nil
 }
 
 // takeFrame ends a program's frame that a switch has taken, of the sender that has sent it, or nil: another switch has made it.

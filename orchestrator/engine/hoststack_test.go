@@ -210,23 +210,23 @@ func TestSwitchesAnswer(t *testing.T) {
 	}
 }
 
-// A packet that is longer than the MTU of the port that it would leave by is answered, and takes no place in the switch.
+// A packet that is longer than the MTU of the port that it would leave by is cut, or answered, and takes no place in the switch.
 func TestTooLongForPort(t *testing.T) {
 	p := newPrograms(t, square+"\ninterface_mtu: 9000\nchange_links: [{from: leaf1, to: h3, interface_mtu: 1500}]", nil)
 	to := p.plan.NodeByName("h3").Addr.As4()
 	long := p.datagram("h0", to, 3<<5, 9, 9014)
-	p.send("h0", long) // fragments may be made of it, which switches do not
-	p.want("without DF", 0, 0, 0, 0)
+	p.send("h0", long)
+	p.want("without DF, in fragments of 1480, 1480, ... 112 bytes", 0, 0, 0, 7)
 	long[20] = 0x40
 	wire.IPv4(long[14:]).UpdateChecksum()
 	p.send("h0", long)
-	p.want("with DF", 1, 0, 0, 0)
+	p.want("with DF", 1, 0, 0, 7)
 	other := p.plan.NodeByName("h2").Addr.As4()
 	p.send("h0", p.datagram("h0", other, 0, 9, 9014))
-	p.want("where it fits", 1, 0, 1, 0)
+	p.want("where it fits", 1, 0, 1, 7)
 	p.send("h0", p.multicast("h0", 0, 9014))
-	p.want("multicast where it fits", 1, 1, 2, 0)
-	if o := p.HostStack(0); o.Refused != 2 {
+	p.want("multicast where it fits", 1, 1, 2, 7)
+	if o := p.HostStack(0); o.Refused != 1 || o.Taken != 2 {
 		t.Errorf("h0's program has %+v", o)
 	}
 	p.send("h3", p.datagram("h3", other, 0, 9, 1515))

@@ -1,0 +1,79 @@
+package switchagent
+
+import (
+	"encoding/binary"
+
+	"github.com/pausenet/pausenet/internal/wire"
+)
+
+// Of the third word of an IPv4 header (RFC 791, section 3.1).
+const (
+	dontFragment   = 0x4000
+	moreFragments  = 0x2000
+	fragmentOffset = 0x1fff // in units of 8 bytes
+)
+
+// mostData is the most bytes of the data of an IPv4 packet that is put together again.
+const mostData = 0xffff
+
+// MayFragment says whether a frame is a packet of IPv4 that may be cut into fragments: IPv6's routers never do (RFC 8200, section 5).
+func MayFragment(frame []byte) bool {
+	if wire.Ethernet(frame).Type() != wire.EtherTypeIPv4 || frame[0]&1 != 0 {
+		return false
+	}
+	packet, ok := ipv4Of(frame)
+	if !ok {
+		return false
+	}
+	word := binary.BigEndian.Uint16(packet[6:])
+	end := int(word&fragmentOffset)*8 + len(packet) - wire.IPv4(packet).HeaderLen()
+	return word&dontFragment == 0 && end <= mostData
+}
+
+// Fragment writes one fragment of a frame that MayFragment into buf, that whose data begins at a byte of the packet's (RFC 791, section 3.2). mtu is
+// in bytes of a packet, and buf has so many beside an Ethernet header. The fragment is n bytes, and the next one begins at next; 0: it is the last.
+func Fragment(buf, frame []byte, at, mtu int) (n, next int) {
+	packet, _ := ipv4Of(frame)
+	header := wire.IPv4(packet).HeaderLen()
+	data := packet[header+at:]
+	copy(buf, frame[:wire.EthernetLen+header])
+	own := wire.IPv4(buf[wire.EthernetLen:])
+	if at > 0 {
+		header = copyOptions(own, packet[:header])
+	}
+	word := binary.BigEndian.Uint16(packet[6:]) + uint16(at/8)
+	if header+len(data) > mtu {
+		room := (mtu - header) &^ 7
+		data, next = data[:room], at+room
+		word |= moreFragments
+	}
+	n = header + copy(own[header:], data)
+	own[0] = own[0]&0xf0 | byte(header/4)
+	binary.BigEndian.PutUint16(own[2:], uint16(n))
+	binary.BigEndian.PutUint16(own[6:], word)
+	own.UpdateChecksum()
+	return wire.EthernetLen + n, next
+}
+
+// copyOptions leaves those options in a header that all fragments have, and gives its length.
+func copyOptions(to, header []byte) int {
+	const endOfOptions, noOperation, copied = 0, 1, 0x80
+	n := wire.IPv4Len
+	for options := header[wire.IPv4Len:]; len(options) > 0 && options[0] != endOfOptions; {
+		length := 1
+		if options[0] != noOperation {
+			if len(options) < 2 || options[1] < 2 || int(options[1]) > len(options) {
+				break
+			}
+			length = int(options[1])
+			if options[0]&copied != 0 {
+				n += copy(to[n:], options[:length])
+			}
+		}
+		options = options[length:]
+	}
+	for ; n%4 != 0; n++ {
+		to[n] = endOfOptions
+	}
+	return n
+}
