@@ -39,7 +39,7 @@ func (d *draft) plan() *Plan {
 		l := &p.Links[i]
 		l.Rate, l.Delay, l.Weight = from.rate, from.delay, max(from.weight, 1)
 		if from.mtu == 0 {
-			from.mtu = max(1500, d.mtu+roceHeaders)
+			from.mtu = p.UsualInterfaceMTU()
 		}
 		p.InterfaceMTU = max(p.InterfaceMTU, from.mtu)
 		l.A, l.B = p.addPort(first[from.a], from.a, i, from.cable), p.addPort(first[from.b], from.b, i, from.cable)
@@ -51,6 +51,9 @@ func (d *draft) plan() *Plan {
 	p.routes = p.shortestPaths()
 	return p
 }
+
+// UsualInterfaceMTU is the MTU of interfaces of which the spec says nothing, in bytes of a packet of IP.
+func (p *Plan) UsualInterfaceMTU() int { return max(1500, p.MTU+roceHeaders) }
 
 func (p *Plan) addPort(first PortID, node, link int, c cable) PortID {
 	n := &p.Nodes[node]

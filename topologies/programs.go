@@ -119,6 +119,24 @@ var (
 var programKeys = []string{"image", "binds", "private", "overlay", "env", "exec", "nat", "ports"}
 
 // decodePrograms reads what a mapping says of nodes' programs, nil if that is nothing. Ports are of nodes alone, not of all of a kind.
+// Keys are the keys that say it, in the order in which they are documented; none of nil.
+func (p *Programs) Keys() (keys []string) {
+	if p == nil {
+		return nil
+	}
+	mounts := func(kind MountKind) bool {
+		return slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Kind == kind })
+	}
+	for i, said := range []bool{
+		p.Image != nil, mounts(Bind), mounts(Private), mounts(Overlay), len(p.Env) > 0, len(p.Exec) > 0, p.NAT, len(p.Ports) > 0,
+	} {
+		if said {
+			keys = append(keys, programKeys[i])
+		}
+	}
+	return keys
+}
+
 func decodePrograms(m *yamlspec.Mapping, single bool) *Programs {
 	p := new(Programs)
 	if v := m.Get("image"); v != nil {

@@ -76,6 +76,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.qps()
 	w.balancing()
 	w.polarisation()
+	w.programs()
 	return w.texts
 }
 
@@ -766,5 +767,40 @@ func (w *warner) controllers() {
 	}
 	if len(w.s.Flows) > 0 {
 		w.warn("no flow is under %s: each has a congestion control of its own (cc), so that controllers and --cc decide nothing but what runs are called", w.spec.Name)
+	}
+}
+
+// programs warns of what a topology says for programs, which a run has not.
+func (w *warner) programs() {
+	plan := w.s.Topology
+	var nodes, keys, verbs, links []string
+	for i := range plan.Nodes {
+		n := &plan.Nodes[i]
+		own := n.Programs.Keys()
+		if len(own) > 0 {
+			nodes = append(nodes, n.Name)
+		}
+		for _, key := range own {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	if len(nodes) > 0 {
+		w.warn("%s of %s: no effect in a run, which has no programs; pausenet up deploys what programs on nodes find", strings.Join(keys, ", "), Few(nodes))
+	}
+	for _, c := range plan.Commands {
+		verbs = append(verbs, c.Name)
+	}
+	if len(verbs) > 0 {
+		w.warn("commands %s: no effect in a run, which has no shell; they are verbs of pausenet up", Few(verbs))
+	}
+	for i := range plan.Links {
+		if a := &plan.Ports[plan.Links[i].A]; a.MTU != plan.UsualInterfaceMTU() {
+			links = append(links, PortLabel(plan, a.ID))
+		}
+	}
+	if len(links) > 0 {
+		w.warn("interface_mtu of %s: no effect in a run, which has no programs; flows' packets go by topology.mtu, %d", Few(links), plan.MTU)
 	}
 }

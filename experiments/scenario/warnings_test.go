@@ -182,3 +182,28 @@ func TestWarningsOfGrants(t *testing.T) {
 		}
 	}
 }
+
+// What is for programs on live fabrics does nothing in a run.
+func TestWarningsOfPrograms(t *testing.T) {
+	const ends = "controllers: [none]\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB}]\n"
+	for _, c := range []struct{ topology, want string }{
+		{"star: {hosts: 3}", ""},
+		{"star: {hosts: 3}, mtu: 4000", ""},
+		{
+			"star: {hosts: 3}, defaults: {env: {A: 1}, nat: true}, change_nodes: [{name: h0, exec: x, binds: ['/a:/b']}]",
+			"env, binds, exec, nat of s0, h0, h1 and 1 others: no effect in a run, which has no programs",
+		},
+		{"star: {hosts: 3}, commands: {flap: nodes}", "commands flap: no effect in a run, which has no shell"},
+		{"star: {hosts: 3, interface_mtu: 9000}", "interface_mtu of h0:s0, h1:s0, h2:s0: no effect in a run, which has no programs; flows' packets go by topology.mtu, 1000"},
+		{"star: {hosts: 3}, change_links: [{from: s0, to: h2, interface_mtu: 1400}]", "interface_mtu of h2:s0: no effect"},
+	} {
+		s, err := Parse("x.yaml", []byte("topology: {"+c.topology+"}\n"+ends), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", c.topology, err)
+		}
+		got := strings.Join(Warnings(s, s.Controllers), "\n")
+		if (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.topology, got, c.want)
+		}
+	}
+}
