@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -54,13 +56,13 @@ func echoUDP(t *testing.T, l net.PacketConn) {
 }
 
 // socketOn is a socket on a host, bound to an address or a device.
-func socketOn(t *testing.T, f *Fabric, host string, kind int, device string, bind *unix.SockaddrInet4) *os.File {
+func socketOn(t *testing.T, f *Fabric, host string, family, kind int, device string, bind unix.Sockaddr) *os.File {
 	t.Helper()
 	h, err := f.Host(host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(h.ID), unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
+	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(h.ID), family, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +108,25 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// echoesOn serves on a host.
+func echoesOn(t *testing.T, f *Fabric, host string, family int, tcp, udp unix.Sockaddr) {
+	t.Helper()
+	server := socketOn(t, f, host, family, unix.SOCK_STREAM, "", tcp)
+	if err := unix.Listen(int(server.Fd()), 16); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.FileListener(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoTCP(t, l)
+	p, err := net.FilePacketConn(socketOn(t, f, host, family, unix.SOCK_DGRAM, "", udp))
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoUDP(t, p)
+}
+
 // TestPorts: ports of the machine lead to servers on hosts, and are free again after.
 func TestPorts(t *testing.T) {
 	port := freePort(t)
@@ -125,20 +146,7 @@ func TestPorts(t *testing.T) {
 	if got := said(t, dial("tcp"), "nobody\n"); got != "" {
 		t.Errorf("nobody listens, and says %q", got)
 	}
-	server := socketOn(t, f, "h1", unix.SOCK_STREAM, "", &unix.SockaddrInet4{Port: 80})
-	if err := unix.Listen(int(server.Fd()), 16); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.FileListener(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	echoTCP(t, l)
-	p, err := net.FilePacketConn(socketOn(t, f, "h1", unix.SOCK_DGRAM, "", &unix.SockaddrInet4{Port: 53}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	echoUDP(t, p)
+	echoesOn(t, f, "h1", unix.AF_INET, &unix.SockaddrInet4{Port: 80}, &unix.SockaddrInet4{Port: 53})
 	for range 3 {
 		if got := said(t, dial("tcp"), "hello\n"); got != "echo hello\n" {
 			t.Errorf("by TCP %q", got)
@@ -202,33 +210,13 @@ func TestNAT(t *testing.T) {
 	}
 	echoUDP(t, p)
 	from := func(host string, kind int, to netip.Addr) net.Conn {
-		t.Helper()
-		file := socketOn(t, f, host, kind, "eth0", nil) // the fabric's own addresses may be the machine's, too
-		if err := unix.Connect(int(file.Fd()), &unix.SockaddrInet4{Addr: to.As4(), Port: port}); err != nil {
-			t.Fatal(err)
-		}
-		conn, err := net.FileConn(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return conn
+		return connectedTo(t, f, host, kind, netip.AddrPortFrom(to, uint16(port)))
 	}
 	for _, host := range []string{"h0", "h1", "h0"} {
 		if got := said(t, from(host, unix.SOCK_STREAM, machine), "hello\n"); got != "echo hello\n" {
 			t.Errorf("%s by TCP: %q", host, got)
 		}
-		conn := from(host, unix.SOCK_DGRAM, machine)
-		for range 3 { // the first is not connected at the gate
-			_ = conn.SetDeadline(time.Now().Add(timeout))
-			buffer := make([]byte, 64)
-			if _, err := conn.Write([]byte("hello")); err != nil {
-				t.Fatal(err)
-			}
-			if n, err := conn.Read(buffer); err != nil || string(buffer[:n]) != "echo hello" {
-				t.Errorf("%s by UDP: %q, %v", host, buffer[:n], err)
-			}
-		}
-		conn.Close()
+		exchanges(t, from(host, unix.SOCK_DGRAM, machine))
 	}
 	// The gate's own address is the name server's, and leads to no other port of the machine.
 	if got := said(t, from("h0", unix.SOCK_STREAM, topologies.OutsideGateway), "hello\n"); got != "" {
@@ -243,5 +231,121 @@ func TestNAT(t *testing.T) {
 	on(t, f, "h0", "ping", "-c", "1", "-W", "180", "h1") // over the fabric
 	if now, err := net.Interfaces(); err != nil || len(now) != len(before) {
 		t.Errorf("the machine has %v, %v; before %v", now, err, before)
+	}
+}
+
+// connectedTo is a connection from a host's eth0: the fabric's own addresses may be the machine's, too.
+func connectedTo(t *testing.T, f *Fabric, host string, kind int, to netip.AddrPort) net.Conn {
+	t.Helper()
+	family, address := unix.AF_INET, unix.Sockaddr(nil)
+	if to.Addr().Is4() {
+		address = &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())}
+	} else {
+		family, address = unix.AF_INET6, &unix.SockaddrInet6{Addr: to.Addr().As16(), Port: int(to.Port())}
+	}
+	file := socketOn(t, f, host, family, kind, "eth0", nil)
+	if err := unix.Connect(int(file.Fd()), address); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.FileConn(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// exchanges has datagrams be echoed: the first is not connected at the gate.
+func exchanges(t *testing.T, conn net.Conn) {
+	t.Helper()
+	defer conn.Close()
+	for range 3 {
+		_ = conn.SetDeadline(time.Now().Add(timeout))
+		buffer := make([]byte, 64)
+		if _, err := conn.Write([]byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := conn.Read(buffer); err != nil || string(buffer[:n]) != "echo hello" {
+			t.Errorf("by UDP: %q, %v", buffer[:n], err)
+		}
+	}
+}
+
+// TestNAT6: hosts reach the machine's network by IPv6 if that has routes of it, and servers on hosts are reached from IPv6 ports of the machine. The
+// machine is a network namespace here, whose addresses are for examples (RFC 3849).
+func TestNAT6(t *testing.T) {
+	if _, there := os.LookupEnv("PAUSENET_TEST_NAT6"); !there {
+		testenv.NeedRoot(t)
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", "-ec", `ip link set lo up
+ip link add d0 type veth peer name d1
+ip link set d0 up
+ip link set d1 up
+ip -6 addr add 2001:db8::1/64 dev d0 nodad
+ip -6 route add default dev d0
+exec "$0" -test.v -test.run='^TestNAT6$'`, self)
+		cmd.Env = append(os.Environ(), "PAUSENET_TEST_NAT6=1")
+		cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNET}
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestNAT6") {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	port, other := freePort(t), freePort(t)
+	text := fmt.Sprintf("topology:\n  star: {hosts: 3}\n  defaults: {nat: true}\n  change_nodes:\n    - {name: h2, nat: false}\n"+
+		"    - {name: h1, ports: [\"[::1]:%d:80\", \"[::1]:%d:53/udp\", \"[::1]:%d:81\"]}\n", port, port, other)
+	f, err := bringUpFile(t, Options{}, filepath.Join(t.TempDir(), "lab.yaml"), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer down(t, f)
+	l, err := net.Listen("tcp", "[2001:db8::1]:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoTCP(t, l)
+	to := l.Addr().(*net.TCPAddr).AddrPort()
+	p, err := net.ListenPacket("udp", to.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoUDP(t, p)
+	for _, host := range []string{"h0", "h1", "h0"} {
+		if got := said(t, connectedTo(t, f, host, unix.SOCK_STREAM, to), "hello\n"); got != "echo hello\n" {
+			t.Errorf("%s by TCP: %q", host, got)
+		}
+		exchanges(t, connectedTo(t, f, host, unix.SOCK_DGRAM, to))
+	}
+	if got := said(t, connectedTo(t, f, "h0", unix.SOCK_STREAM, netip.MustParseAddrPort("[2001:2:0:ffff::1]:53")), "hello\n"); got != "" {
+		t.Errorf("the gate says %q", got)
+	}
+	if got := on(t, f, "h2", "ip", "-6", "route", "show", "default"); got != "" {
+		t.Errorf("h2 has %s", got)
+	}
+	on(t, f, "h0", "ping", "-6", "-c", "1", "-W", "180", "h1") // over the fabric
+
+	echoesOn(t, f, "h1", unix.AF_INET6, &unix.SockaddrInet6{Port: 80}, &unix.SockaddrInet6{Port: 53})
+	server := socketOn(t, f, "h1", unix.AF_INET, unix.SOCK_STREAM, "", &unix.SockaddrInet4{Port: 81})
+	if err := unix.Listen(int(server.Fd()), 16); err != nil {
+		t.Fatal(err)
+	}
+	l4, err := net.FileListener(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoTCP(t, l4)
+	for _, c := range []struct {
+		network string
+		port    int
+	}{{"tcp", port}, {"udp", port}, {"tcp", other}} { // the last by IPv4, which its server has alone
+		conn, err := net.Dial(c.network, fmt.Sprintf("[::1]:%d", c.port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := said(t, conn, "hello\n"); got != "echo hello\n" {
+			t.Errorf("%s port %d: %q", c.network, c.port, got)
+		}
 	}
 }

@@ -15,28 +15,41 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// forward has a port of the machine lead to one of a host.
+// forward has a port of the machine lead to one of a host: from an address of IPv6 by IPv6, and connections that nobody takes there by IPv4.
 func (o *Outside) forward(f *topologies.Forward, host *topologies.Node, namespace int) error {
 	to := netip.AddrPortFrom(host.Addr, f.Port)
+	to6 := netip.AddrPortFrom(topologies.IPv6(host.Addr), f.Port)
 	if f.Protocol == "udp" {
 		l, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(f.Machine))
 		if err != nil {
 			return err
 		}
-		o.exchange(l, func() (net.Conn, error) { return dialIn(namespace, unix.SOCK_DGRAM, to) })
+		o.exchange(l, func(from netip.Addr) (net.Conn, error) {
+			if from.Unmap().Is4() {
+				return dialIn(namespace, unix.SOCK_DGRAM, to)
+			}
+			return dialIn(namespace, unix.SOCK_DGRAM, to6)
+		})
 		return nil
 	}
 	l, err := net.Listen("tcp", f.Machine.String())
 	if err != nil {
 		return err
 	}
-	o.pass(l, func(netip.AddrPort) (net.Conn, error) { return dialIn(namespace, unix.SOCK_STREAM, to) })
+	o.pass(l, func(local netip.AddrPort) (net.Conn, error) {
+		if !local.Addr().Unmap().Is4() {
+			if conn, err := dialIn(namespace, unix.SOCK_STREAM, to6); err == nil {
+				return conn, nil
+			}
+		}
+		return dialIn(namespace, unix.SOCK_STREAM, to)
+	})
 	return nil
 }
 
-// dialIn connects to an address of IPv4 from a network namespace.
+// dialIn connects to an address from a network namespace.
 func dialIn(namespace, kind int, to netip.AddrPort) (net.Conn, error) {
-	fd, err := kernel.SocketIn(namespace, unix.AF_INET, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	fd, err := kernel.SocketIn(namespace, familyOf(to.Addr()), kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +73,7 @@ func connect(file *os.File, to netip.AddrPort) error {
 	err = raw.Write(func(fd uintptr) (done bool) {
 		if !begun {
 			begun = true
-			failed = unix.Connect(int(fd), &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())})
+			failed = unix.Connect(int(fd), sockaddr(to))
 			return failed != unix.EINPROGRESS
 		}
 		number, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
@@ -81,7 +94,7 @@ func connect(file *os.File, to netip.AddrPort) error {
 }
 
 // exchange passes datagrams on: those of each sender by a connection of their own, and what comes back to the sender.
-func (o *Outside) exchange(l *net.UDPConn, dial func() (net.Conn, error)) {
+func (o *Outside) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
 	o.keep(l)
 	o.work.Go(func() {
 		senders := map[netip.AddrPort]net.Conn{}
@@ -110,7 +123,7 @@ func (o *Outside) exchange(l *net.UDPConn, dial func() (net.Conn, error)) {
 				default:
 					continue // as a full queue has it
 				}
-				if conn, err = dial(); err != nil {
+				if conn, err = dial(from.Addr()); err != nil {
 					<-o.sessions
 					continue
 				}

@@ -53,50 +53,55 @@ func (g *gate) close() error {
 
 // openGate has hosts reach the machine's network.
 func (o *Outside) openGate(hosts []*topologies.Node, namespace func(topologies.NodeID) int) error {
-	ns, err := kernel.NewNamespace(prepareGate)
+	families := []int{unix.AF_INET}
+	if machineHasIPv6() {
+		families = append(families, unix.AF_INET6)
+	}
+	six := len(families) > 1
+	ns, err := kernel.NewNamespace(func() error { return prepareGate(six) })
 	if err != nil {
 		return fmt.Errorf("make the gate to the machine's network: %w", err)
 	}
 	o.gate = &gate{namespace: ns}
 	for i, h := range hosts {
-		if err := kernel.In(namespace(h.ID), func() error { return leadOut(ns, i) }); err != nil {
+		if err := kernel.In(namespace(h.ID), func() error { return leadOut(ns, i, six) }); err != nil {
 			return fmt.Errorf("give %s an interface to the machine's network: %w", h.Name, err)
 		}
-		if err := kernel.In(int(ns), func() error { return leadIn(i) }); err != nil {
+		if err := kernel.In(int(ns), func() error { return leadIn(i, six) }); err != nil {
 			return fmt.Errorf("have %s be reached from the machine's network: %w", h.Name, err)
 		}
 	}
-	connections, err := gateSocket(int(ns), unix.SOCK_STREAM)
-	if err != nil {
-		return err
+	var sockets []*os.File // of each family connections', then datagrams'
+	for _, family := range families {
+		for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM} {
+			s, err := gateSocket(int(ns), family, kind)
+			if err != nil {
+				return err
+			}
+			o.gate.closers = append(o.gate.closers, s)
+			sockets = append(sockets, s)
+		}
 	}
-	o.gate.closers = append(o.gate.closers, connections)
-	if err := unix.Listen(int(connections.Fd()), unix.SOMAXCONN); err != nil {
-		return err
-	}
-	datagrams, err := gateSocket(int(ns), unix.SOCK_DGRAM)
-	if err != nil {
-		return err
-	}
-	o.gate.closers = append(o.gate.closers, datagrams)
-	if err := o.gate.takeAll(connections, datagrams); err != nil {
+	if err := o.gate.takeAll(sockets); err != nil {
 		return fmt.Errorf("take the connections to all ports (sk_lookup, Linux 5.9): %w", err)
 	}
-	l, err := net.FileListener(connections)
-	if err != nil {
-		return err
+	for i := 0; i < len(sockets); i += 2 {
+		l, err := net.FileListener(sockets[i])
+		if err != nil {
+			return err
+		}
+		o.pass(l, func(to netip.AddrPort) (net.Conn, error) { return dialOut("tcp", to) })
+		packets, err := net.FilePacketConn(sockets[i+1])
+		if err != nil {
+			return err
+		}
+		o.relay(packets.(*net.UDPConn), int(ns))
 	}
-	o.pass(l, func(to netip.AddrPort) (net.Conn, error) { return dialOut("tcp", to) })
-	packets, err := net.FilePacketConn(datagrams)
-	if err != nil {
-		return err
-	}
-	o.relay(packets.(*net.UDPConn), int(ns))
 	return nil
 }
 
-// prepareGate makes the namespace, in which the thread is, one whose own all addresses are, but for those of hosts.
-func prepareGate() error {
+// prepareGate makes the namespace, in which the thread is, one whose own all addresses are, but for those of hosts; of IPv6 if six.
+func prepareGate(six bool) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		return err
@@ -110,6 +115,11 @@ func prepareGate() error {
 	// A ping would be answered for everybody.
 	if err := os.WriteFile("/proc/sys/net/ipv4/icmp_echo_ignore_all", []byte("1"), 0); err != nil {
 		return err
+	}
+	if six {
+		if err := prepareGate6(lo); err != nil {
+			return fmt.Errorf("IPv6: %w", err)
+		}
 	}
 	return netlink.RouteAdd(&netlink.Route{
 		LinkIndex: lo.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}, Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST, Table: unix.RT_TABLE_MAIN,
@@ -127,10 +137,10 @@ func insideAddress(n int) netip.Addr {
 }
 
 // leadOut gives the n-th host, in whose namespace the thread is, its interface.
-func leadOut(gate netns.NsHandle, n int) error {
+func leadOut(gate netns.NsHandle, n int, six bool) error {
 	attributes := netlink.NewLinkAttrs()
-	attributes.Name = Interface
-	err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attributes, PeerName: peerName(n), PeerNamespace: netlink.NsFd(gate)})
+	attributes.Name, attributes.HardwareAddr = Interface, hardware(false, n)
+	err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attributes, PeerName: peerName(n), PeerHardwareAddr: hardware(true, n), PeerNamespace: netlink.NsFd(gate)})
 	if err != nil {
 		return err
 	}
@@ -144,6 +154,11 @@ func leadOut(gate netns.NsHandle, n int) error {
 	if err := netlink.LinkSetUp(own); err != nil {
 		return err
 	}
+	if six {
+		if err := leadOut6(own, n); err != nil {
+			return fmt.Errorf("IPv6: %w", err)
+		}
+	}
 	return netlink.RouteAdd(&netlink.Route{
 		LinkIndex: own.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}, Gw: topologies.OutsideGateway.AsSlice(), Src: insideAddress(n).AsSlice(),
 		Flags: int(netlink.FLAG_ONLINK),
@@ -153,7 +168,7 @@ func leadOut(gate netns.NsHandle, n int) error {
 func peerName(n int) string { return fmt.Sprintf("host%d", n) }
 
 // leadIn has the gate, in whose namespace the thread is, reach the n-th host.
-func leadIn(n int) error {
+func leadIn(n int, six bool) error {
 	peer, err := netlink.LinkByName(peerName(n))
 	if err != nil {
 		return err
@@ -161,24 +176,33 @@ func leadIn(n int) error {
 	if err := netlink.LinkSetUp(peer); err != nil {
 		return err
 	}
+	if six {
+		if err := leadIn6(peer, n); err != nil {
+			return fmt.Errorf("IPv6: %w", err)
+		}
+	}
 	return netlink.RouteAdd(&netlink.Route{LinkIndex: peer.Attrs().Index, Dst: single(insideAddress(n)), Scope: netlink.SCOPE_LINK, Src: topologies.OutsideGateway.AsSlice()})
 }
 
-// gateSocket is a socket of the gate's that may have any address.
-func gateSocket(namespace, kind int) (*os.File, error) {
-	fd, err := kernel.SocketIn(namespace, unix.AF_INET, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+// gateSocket is a socket of the gate's that may have any address; one for connections listens.
+func gateSocket(namespace, family, kind int) (*os.File, error) {
+	fd, err := kernel.SocketIn(namespace, family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	file := os.NewFile(uintptr(fd), "gate")
-	for _, err := range []error{
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_TRANSPARENT, 1),
-		unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVORIGDSTADDR, 1), unix.Bind(fd, &unix.SockaddrInet4{Port: gatePort}),
-	} {
-		if err != nil {
-			file.Close()
-			return nil, err
-		}
+	errs := []error{anyAddress(fd, family, netip.AddrPortFrom(unspecified(family), gatePort))}
+	if family == unix.AF_INET {
+		errs = append(errs, unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVORIGDSTADDR, 1))
+	} else {
+		errs = append(errs, unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_RECVORIGDSTADDR, 1))
+	}
+	if kind == unix.SOCK_STREAM {
+		errs = append(errs, unix.Listen(fd, unix.SOMAXCONN))
+	}
+	if err := errors.Join(errs...); err != nil {
+		file.Close()
+		return nil, err
 	}
 	return file, nil
 }
@@ -186,27 +210,63 @@ func gateSocket(namespace, kind int) (*os.File, error) {
 // gatePort is some port: takeAll gives the sockets what is for all others, too.
 const gatePort = 1
 
-// takeAll has two sockets take what comes to any port and is nobody's.
-func (g *gate) takeAll(connections, datagrams *os.File) error {
-	sockets, err := ebpf.NewMap(&ebpf.MapSpec{Name: "gate", Type: ebpf.SockMap, KeySize: 4, ValueSize: 8, MaxEntries: 2})
+func unspecified(family int) netip.Addr {
+	if family == unix.AF_INET6 {
+		return netip.IPv6Unspecified()
+	}
+	return netip.IPv4Unspecified()
+}
+
+// anyAddress binds a socket of a family to an address that may be somebody else's.
+func anyAddress(fd, family int, a netip.AddrPort) error {
+	errs := []error{unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)}
+	if family == unix.AF_INET6 {
+		errs = append(errs, unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_V6ONLY, 1), unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_TRANSPARENT, 1))
+	} else {
+		errs = append(errs, unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_TRANSPARENT, 1))
+	}
+	return errors.Join(append(errs, unix.Bind(fd, sockaddr(a)))...)
+}
+
+// familyOf is the family of an address's sockets.
+func familyOf(a netip.Addr) int {
+	if a.Is4() {
+		return unix.AF_INET
+	}
+	return unix.AF_INET6
+}
+
+func sockaddr(a netip.AddrPort) unix.Sockaddr {
+	if a.Addr().Is4() {
+		return &unix.SockaddrInet4{Addr: a.Addr().As4(), Port: int(a.Port())}
+	}
+	return &unix.SockaddrInet6{Addr: a.Addr().As16(), Port: int(a.Port())}
+}
+
+// takeAll has sockets take what comes to any port and is nobody's: connections of IPv4, its datagrams, and the same of IPv6 if there are four.
+func (g *gate) takeAll(files []*os.File) error {
+	sockets, err := ebpf.NewMap(&ebpf.MapSpec{Name: "gate", Type: ebpf.SockMap, KeySize: 4, ValueSize: 8, MaxEntries: uint32(len(files))})
 	if err != nil {
 		return err
 	}
 	defer sockets.Close()
-	for key, file := range []*os.File{connections, datagrams} {
+	for key, file := range files {
 		if err := sockets.Put(uint32(key), uint64(file.Fd())); err != nil {
 			return err
 		}
 	}
-	const protocolAt = 12 // of struct bpf_sk_lookup (linux/bpf.h)
+	const familyAt, protocolAt = 8, 12 // of struct bpf_sk_lookup (linux/bpf.h)
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "gate", Type: ebpf.SkLookup, AttachType: ebpf.AttachSkLookup, License: "Dual BSD/GPL",
 		Instructions: asm.Instructions{
 			asm.Mov.Reg(asm.R6, asm.R1),
 			asm.Mov.Imm(asm.R7, 0),
 			asm.LoadMem(asm.R2, asm.R6, protocolAt, asm.Word),
-			asm.JEq.Imm(asm.R2, unix.IPPROTO_TCP, "key"),
+			asm.JEq.Imm(asm.R2, unix.IPPROTO_TCP, "family"),
 			asm.Mov.Imm(asm.R7, 1),
+			asm.LoadMem(asm.R2, asm.R6, familyAt, asm.Word).WithSymbol("family"),
+			asm.JNE.Imm(asm.R2, unix.AF_INET6, "key"),
+			asm.Add.Imm(asm.R7, 2),
 			asm.StoreMem(asm.RFP, -4, asm.R7, asm.Word).WithSymbol("key"),
 			asm.Mov.Reg(asm.R2, asm.RFP),
 			asm.Add.Imm(asm.R2, -4),
@@ -245,7 +305,7 @@ func dialOut(network string, to netip.AddrPort) (net.Conn, error) {
 	switch {
 	case a == topologies.OutsideGateway && to.Port() == 53:
 		to = nameServer()
-	case inside.Contains(a), a.IsLoopback(), a.IsUnspecified(), a.IsMulticast(), a == netip.MustParseAddr("255.255.255.255"):
+	case inside.Contains(a), inside6.Contains(a), a.IsLoopback(), a.IsUnspecified(), a.IsMulticast(), a.IsLinkLocalUnicast() && a.Is6(), a == netip.MustParseAddr("255.255.255.255"):
 		return nil, errNowhere
 	}
 	return net.DialTimeout(network, to.String(), dialTimeout)
@@ -334,7 +394,7 @@ func (o *Outside) relay(l *net.UDPConn, namespace int) {
 	})
 }
 
-// destination is where a datagram was sent to (IP_ORIGDSTADDR, ip(7)).
+// destination is where a datagram was sent to (IP_ORIGDSTADDR, ip(7), and IPV6_ORIGDSTADDR).
 func destination(control []byte) (to netip.AddrPort, ok bool) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
@@ -345,26 +405,24 @@ func destination(control []byte) (to netip.AddrPort, ok bool) {
 		if m.Header.Level == unix.SOL_IP && m.Header.Type == unix.IP_ORIGDSTADDR && len(m.Data) >= 8 {
 			return netip.AddrPortFrom(netip.AddrFrom4([4]byte(m.Data[4:8])), binary.BigEndian.Uint16(m.Data[2:])), true
 		}
+		if m.Header.Level == unix.SOL_IPV6 && m.Header.Type == unix.IPV6_ORIGDSTADDR && len(m.Data) >= 24 {
+			return netip.AddrPortFrom(netip.AddrFrom16([16]byte(m.Data[8:24])), binary.BigEndian.Uint16(m.Data[2:])), true
+		}
 	}
 	return to, false
 }
 
 // dialBack is a socket that sends to a host as if it were somebody else's.
 func dialBack(namespace int, as, to netip.AddrPort) (net.Conn, error) {
-	fd, err := kernel.SocketIn(namespace, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	family := familyOf(as.Addr())
+	fd, err := kernel.SocketIn(namespace, family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	file := os.NewFile(uintptr(fd), "back")
 	defer file.Close()
-	for _, err := range []error{
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_TRANSPARENT, 1),
-		unix.Bind(fd, &unix.SockaddrInet4{Addr: as.Addr().As4(), Port: int(as.Port())}),
-		unix.Connect(fd, &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())}),
-	} {
-		if err != nil {
-			return nil, err
-		}
+	if err := errors.Join(anyAddress(fd, family, as), unix.Connect(fd, sockaddr(to))); err != nil {
+		return nil, err
 	}
 	return net.FileConn(file)
 }
