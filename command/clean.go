@@ -39,7 +39,8 @@ removes names that the namespace was given with ip netns.
 
 It touches only namespaces that pausenet marked (ip link shows the mark as lo's alias)
 and whose process no longer runs. In /run/pausenet it removes the sockets of fabrics that
-were killed and the records of those that ended by themselves.`,
+were killed and the records of those that ended by themselves, and in ~/.cache/pausenet the
+images that were unpacked for nodes and that no fabric uses.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkFormat(format); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/image"
 	"github.com/spf13/cobra"
 )
 
@@ -70,6 +71,9 @@ func clientError(err error, code int) error {
 func filesLeft() (files []leftFile) {
 	for _, l := range live.Left() {
 		files = append(files, leftFile{l.Path, l.What, l.Remove})
+	}
+	for _, folder := range image.Left() {
+		files = append(files, leftFile{folder, "an image unpacked for nodes of fabrics", func() error { return image.Remove(folder) }})
 	}
 	return files
 }

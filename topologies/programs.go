@@ -17,7 +17,8 @@ import (
 // Programs are what programs on a node find in a live fabric, beside their network, and what of the machine's they reach. A run has no
 // programs. The zero value is a node that has the machine's files and reaches nothing.
 type Programs struct {
-	// Image is a root folder with the node's files. Programs' changes are the node's own. Without: the machine's.
+	// Image is where the node's files are: a root folder, or a container image's (package internal/image). Programs' changes are the node's own.
+	// Without: the machine's.
 	Image *Text `json:"image,omitempty"`
 	// Mounts are laid over the node's files, parents before what is in them.
 	Mounts []Mount   `json:"mounts,omitempty"`
@@ -118,7 +119,6 @@ var (
 // programKeys are the keys that decodePrograms reads.
 var programKeys = []string{"image", "binds", "private", "overlay", "env", "exec", "nat", "ports"}
 
-// decodePrograms reads what a mapping says of nodes' programs, nil if that is nothing. Ports are of nodes alone, not of all of a kind.
 // Keys are the keys that say it, in the order in which they are documented; none of nil.
 func (p *Programs) Keys() (keys []string) {
 	if p == nil {
@@ -137,10 +137,13 @@ func (p *Programs) Keys() (keys []string) {
 	return keys
 }
 
+// decodePrograms reads what a mapping says of nodes' programs, nil if that is nothing. Ports are of nodes alone, not of all of a kind.
 func decodePrograms(m *yamlspec.Mapping, single bool) *Programs {
 	p := new(Programs)
 	if v := m.Get("image"); v != nil {
-		if path, ok := hostPath(v); ok {
+		if strings.Contains(v.Raw(), "://") {
+			v.Errorf("%q: images are files; skopeo copy %s oci:FOLDER fetches one from a registry, for image: FOLDER", v.Raw(), v.Raw())
+		} else if path, ok := hostPath(v); ok {
 			p.Image = &Text{path, Place{v}}
 		}
 	}
@@ -400,6 +403,18 @@ func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
 		own.Done()
 		return p
 	}
+	d.groups = map[string]*Programs{}
+	m.Get("groups").Mapping().All(func(key, v *yamlspec.Value) {
+		name := key.Raw()
+		p := read(v)
+		if p == nil {
+			v.Errorf("a group says %s, or several of these: this one says nothing", strings.Join(programKeys, ", "))
+		}
+		if !slices.ContainsFunc(d.nodes, func(n draftNode) bool { return n.group.Text == name }) {
+			key.Errorf("no node is in group %q: write group: %s with an entry of nodes, or of change_nodes for nodes that there are", name, name)
+		}
+		d.groups[name] = p
+	})
 	d.defaults = read(m.Get("defaults"))
 	kinds := m.Get("kinds").Mapping()
 	for _, kind := range []Kind{Host, Switch} {
@@ -421,18 +436,6 @@ func (d *draft) decodeCommands(v *yamlspec.Value) {
 		if i, ok := d.byName[c.Name]; ok {
 			key.Errorf("%q is a node's name (line %d), which takes precedence: choose another", c.Name, d.nodes[i].at.Line())
 		}
-	d.groups = map[string]*Programs{}
-	m.Get("groups").Mapping().All(func(key, v *yamlspec.Value) {
-		name := key.Raw()
-		p := read(v)
-		if p == nil {
-			v.Errorf("a group says %s, or several of these: this one says nothing", strings.Join(programKeys, ", "))
-		}
-		if !slices.ContainsFunc(d.nodes, func(n draftNode) bool { return n.group.Text == name }) {
-			key.Errorf("no node is in group %q: write group: %s with an entry of nodes, or of change_nodes for nodes that there are", name, name)
-		}
-		d.groups[name] = p
-	})
 		for _, item := range lines.Items() {
 			text := ""
 			if item.String(&text) {
@@ -466,6 +469,15 @@ func (d *draft) checkPrograms() {
 	taken := map[port]string{}
 	for i := range d.nodes {
 		n := &d.nodes[i]
+		if group := n.group.Text; group != "" {
+			p, known := d.groups[group]
+			switch {
+			case !known:
+				n.group.at.Errorf("no group %q%s", group, yamlspec.Suggest(group, slices.Sorted(maps.Keys(d.groups))))
+			case n.kind == Switch && p != nil && p.NAT:
+				n.group.at.Errorf("%s is a switch, which has no address, and group %s has nat (line %d): nat is hosts'", n.name, group, p.nat.Line())
+			}
+		}
 		p := n.programs
 		if p == nil {
 			continue
@@ -486,12 +498,3 @@ func (d *draft) checkPrograms() {
 		}
 	}
 }
-		if group := n.group.Text; group != "" {
-			p, known := d.groups[group]
-			switch {
-			case !known:
-				n.group.at.Errorf("no group %q%s", group, yamlspec.Suggest(group, slices.Sorted(maps.Keys(d.groups))))
-			case n.kind == Switch && p != nil && p.NAT:
-				n.group.at.Errorf("%s is a switch, which has no address, and group %s has nat (line %d): nat is hosts'", n.name, group, p.nat.Line())
-			}
-		}

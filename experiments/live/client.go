@@ -298,7 +298,7 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	if err != nil {
 		return fmt.Errorf("the fabric gave %w, of %s", err, node)
 	}
-	place.Privileged, place.Environment = reply.Privileged, reply.Environment
+	place.Privileged, place.Environment, place.Folder = reply.Privileged, reply.Environment, reply.Folder
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan struct{})

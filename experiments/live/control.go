@@ -50,6 +50,7 @@ type Reply struct {
 	Privileged bool `json:"privileged,omitempty"`
 	// Environment are variables of a node's programs, "NAME=value".
 	Environment []string  `json:"environment,omitempty"`
+	Folder      string    `json:"folder,omitempty"` // where they begin; empty: where they would
 	Snapshot    *Snapshot `json:"snapshot,omitempty"`
 	// Lines are what complete offers, and the interfaces of way. Output is what a line prints, in pieces; the reply with End is its last.
 	Lines  []string `json:"lines,omitempty"`
@@ -224,7 +225,7 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 		if err != nil {
 			return Reply{Error: err.Error()}
 		}
-		return Reply{Privileged: place.Privileged, Environment: place.Environment, files: place.Files()}
+		return Reply{Privileged: place.Privileged, Environment: place.Environment, Folder: place.Folder, files: place.Files()}
 	case "capture":
 		if _, err := f.CapturePorts(r.Node, r.Port); err != nil {
 			return Reply{Error: err.Error()}

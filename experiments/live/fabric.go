@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/image"
 	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -138,6 +139,9 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		f.live.Adapt(shortestRTT(plan), f.watch.slowed)
 	}
 	if err := f.nodes.Prepare(); err != nil {
+		if cache := new(image.CacheError); errors.As(err, &cache) {
+			err = &runner.EnvironmentError{Err: err}
+		}
 		return f, errors.Join(err, f.nodes.Close())
 	}
 	if f.outside, err = outside.Open(outside.Config{Plan: plan, Namespace: plane.Fabric().Namespace}); err != nil {

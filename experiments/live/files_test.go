@@ -3,9 +3,12 @@
 package live
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -157,8 +160,8 @@ func TestFilesRefused(t *testing.T) {
 		"binds: [file:/tmp]":           "h0: /tmp is a folder, and " + folder + "/file is none",
 		"private: [FOLDER/file]":       "h0: " + folder + "/file is no folder",
 		"overlay: [/nowhere]":          "h0: /nowhere is no folder of the machine's",
-		"image: file":                  "h0: " + folder + "/file is no folder: an image is a root folder; a container's becomes one by docker create",
-		"image: nowhere":               "h0: stat " + folder + "/nowhere: no such file or directory",
+		"image: file":                  "h0: " + folder + "/file is no image: an image is a root folder, an archive as docker save",
+		"image: nowhere":               "h0: stat " + folder + "/nowhere: no such file or directory: images are files; skopeo copy docker://NAME oci:" + folder + "/nowhere",
 	} {
 		text := "topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h0, " + strings.ReplaceAll(keys, "FOLDER", folder) + "}\n"
 		f, err := bringUpFile(t, Options{}, filepath.Join(folder, "lab.yaml"), text)
@@ -171,5 +174,68 @@ func TestFilesRefused(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// archiveOf makes an archive of a root folder, as docker save does of an image with one layer, and a configuration.
+func archiveOf(t *testing.T, root, config string) string {
+	t.Helper()
+	folder := t.TempDir()
+	layer, err := exec.Command("tar", "-C", root, "-c", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"layer.tar": string(layer), "manifest.json": `[{"Config": "config.json", "RepoTags": ["own:1"], "Layers": ["layer.tar"]}]`,
+		"config.json": fmt.Sprintf(`{"os": "linux", "architecture": %q, "config": %s, "rootfs": {"type": "layers", "diff_ids": ["sha256:%x"]}}`, runtime.GOARCH, config, sha256.Sum256(layer)),
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive := filepath.Join(folder, "image.tar.gz")
+	if out, err := exec.Command("tar", "-C", folder, "-czf", archive, "manifest.json", "config.json", "layer.tar").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return archive
+}
+
+// TestImageArchive: programs on nodes have the files, variables and folder of a container image, from other terminals too; what is not taken of it is told.
+func TestImageArchive(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	root := imageOf(t, "sh", "cat", "ls", "hostname")
+	if err := os.MkdirAll(filepath.Join(root, "srv", "own"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	archive := archiveOf(t, root, fmt.Sprintf(`{"Env": ["PATH=%s", "WHO=image", "A=image"], "WorkingDir": "/srv/own", "User": "web", "Cmd": ["mine", "a b"]}`, os.Getenv("PATH")))
+	text := "topology:\n  star: {hosts: 4}\n  kinds: {host: {image: " + archive + "}}\n  change_nodes:\n    - {name: h1, env: {WHO: h1}, exec: mine}\n    - {name: h3, image: /}\n"
+	f, err := bringUpFile(t, Options{Name: "image-archive"}, "lab.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer down(t, f)
+	for node, want := range map[string]string{"h0": "/srv/own image image\nmine of h0\n", "h1": "/srv/own h1 image\nmine of h1\n"} {
+		if got := on(t, f, node, "sh", "-c", "echo $(pwd) $WHO $A; mine"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	client, err := Dial(f.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.Exec("h2", []string{"sh", "-c", "test $(pwd) = /srv/own && test $WHO = image && touch /made 2>/dev/null || echo >/made"}, nil); err != nil {
+		t.Error(err)
+	}
+	if got := on(t, f, "h0", "ls", "/"); strings.Contains(got, "made") {
+		t.Errorf("h2 has changed h0's files: %s", got)
+	}
+	warned := strings.Join(f.Warnings(), "\n")
+	for _, want := range []string{
+		"h0, h1, h2: the image's user, web, is not taken: programs on nodes are root's", `h0, h2: the image's command is not started; exec: ["mine 'a b' &"] starts it`,
+	} {
+		if !strings.Contains(warned, want) {
+			t.Errorf("warned of %s, not %s", warned, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/live"
@@ -16,6 +17,9 @@ import (
 // Warnings are what is off with the fabric, though it is up: with its settings, and with a slow-down that somebody asked for.
 func (f *Fabric) Warnings() []string {
 	texts := f.Made.Warnings()
+	for _, n := range f.nodes.Notes() {
+		texts = append(texts, fmt.Sprintf("%s: %s", scenario.Few(n.Nodes), n.Text))
+	}
 	if f.Chosen {
 		return texts
 	}

@@ -200,7 +200,7 @@ func within(path, folder string) bool {
 var optionEscapes = strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`)
 
 // overlay mounts a folder's content at a target, with a place in memory for what is changed.
-func (b *builder) overlay(lower, target string) error {
+func (b *builder) overlay(lower, target string, flags uintptr) error {
 	b.n++
 	folder := fmt.Sprintf("%s/%d", b.cover, b.n)
 	for _, sub := range []string{"/upper", "/work"} {
@@ -210,7 +210,7 @@ func (b *builder) overlay(lower, target string) error {
 	}
 	likeness(lower, folder+"/upper")
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", optionEscapes.Replace(lower), folder, folder)
-	if err := unix.Mount("pausenet", target, "overlay", 0, options); err != nil {
+	if err := unix.Mount("pausenet", target, "overlay", flags, options); err != nil {
 		return fmt.Errorf("have changes of %s in memory (overlayfs): %w", lower, err)
 	}
 	return nil
@@ -225,20 +225,13 @@ func likeness(of, folder string) {
 	}
 }
 
-// enterImage has the thread's root be the image, with the kernel's file systems in it.
+// enterImage has the thread's root be the image, with the kernel's file systems in it. Devices are those of the machine's /dev alone.
 func (b *builder) enterImage() (*os.File, error) {
-	info, err := os.Stat(b.Image)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%s is no folder: an image is a root folder; a container's becomes one by docker create --name x IMAGE && docker export x | tar -x -C FOLDER", b.Image)
-	}
 	root := b.cover + "/root"
 	if err := os.Mkdir(root, 0o755); err != nil {
 		return nil, err
 	}
-	if err := b.overlay(b.Image, root); err != nil {
+	if err := b.overlay(b.Image, root, unix.MS_NODEV); err != nil {
 		return nil, err
 	}
 	var kernels []int
@@ -296,7 +289,7 @@ func (b *builder) mount(i int) error {
 		if info, err := os.Stat(m.Target); err != nil || !info.IsDir() {
 			return fmt.Errorf("%s is no folder of the machine's", m.Target)
 		}
-		return b.overlay(m.Target, m.Target)
+		return b.overlay(m.Target, m.Target, 0)
 	case Private:
 		if err := b.needFolder(i); err != nil {
 			return err

@@ -34,7 +34,7 @@ func with(n *Namespace, powers Powers, cmd *exec.Cmd, then func() error) error {
 		runtime.LockOSThread()
 		err := n.EnterMounts()
 		if err == nil {
-			err = Start(int(n.File().Fd()), cmd, powers, NoRoot)
+			err = Start(int(n.File().Fd()), cmd, powers, NoRoot, "")
 		}
 		if err == nil {
 			err = then()

@@ -23,11 +23,11 @@ const NoRoot = -1
 
 // Start starts a command in a PID namespace, with some powers and no others, and returns when it is the program. The command is killed
 // when the calling thread ends. A name without a slash is looked up where the program is to run. root is an open folder that is to be the
-// program's root folder, or NoRoot.
+// program's root folder, or NoRoot. With a root, folder is where the program begins, if there is such; empty: the calling process' folder.
 //
 // The thread must be locked, and starts processes in the PID namespace from then on. It may be in a mount namespace whose /proc shows
 // that.
-func Start(namespace int, cmd *exec.Cmd, powers Powers, root int) error {
+func Start(namespace int, cmd *exec.Cmd, powers Powers, root int, folder string) error {
 	path := cmd.Path
 	if errors.Is(cmd.Err, exec.ErrNotFound) || len(cmd.Args) > 0 && !strings.Contains(cmd.Args[0], "/") && filepath.Base(path) == cmd.Args[0] {
 		path, cmd.Err = cmd.Args[0], nil
@@ -62,7 +62,7 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers, root int) error {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, file)
 		rootArgument = strconv.Itoa(fd + 2)
 	}
-	cmd.Args = append([]string{becomeName, strconv.Itoa(fd), powers.String(), rootArgument, path}, cmd.Args...)
+	cmd.Args = append([]string{becomeName, strconv.Itoa(fd), powers.String(), rootArgument, folder, path}, cmd.Args...)
 	cmd.Path = "/proc/self/exe"
 	err = cmd.Start()
 	says.Close()
@@ -99,9 +99,9 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers, root int) error {
 }
 
 // become makes this process a program. Its arguments are a descriptor of the process that started it, before one that tells that one why
-// it did not, the program's powers, its root folder, its file or name, and its arguments.
+// it did not, the program's powers, its root folder, the folder it begins in, its file or name, and its arguments.
 func become(args []string) {
-	if len(args) < 5 {
+	if len(args) < 6 {
 		return
 	}
 	parent, err := strconv.Atoi(args[0])
@@ -120,7 +120,7 @@ func become(args []string) {
 	if root, err := strconv.Atoi(args[2]); err != nil {
 		return
 	} else if root != NoRoot {
-		if err := enterRoot(root); err != nil {
+		if err := enterRoot(root, args[3]); err != nil {
 			fail("root", err)
 			return
 		}
@@ -142,25 +142,24 @@ func become(args []string) {
 	if hasEnded(parent) { // before that
 		return
 	}
-	path, err := exec.LookPath(args[3])
-	if err != nil && !strings.Contains(args[3], "/") {
+	path, err := exec.LookPath(args[4])
+	if err != nil && !strings.Contains(args[4], "/") {
 		fail("find", unix.ENOENT)
 		return
 	}
 	if err != nil {
-		path = args[3] // to say why
+		path = args[4] // to say why
 	}
-	fail("exec", unix.Exec(path, args[4:], os.Environ()))
+	fail("exec", unix.Exec(path, args[5:], os.Environ()))
 }
 
-// enterRoot has the process have another root folder, and be in the folder of the name where it was, or in that. The folder is no
-// descriptor of the program's.
-func enterRoot(root int) error {
-	folder, err := os.Getwd()
-	if err != nil {
-		folder = "/"
+// enterRoot has the process have another root folder, and be in a folder there, by default that of the name where it was, or in the root folder. That
+// is no descriptor of the program's.
+func enterRoot(root int, folder string) error {
+	if folder == "" {
+		folder, _ = os.Getwd()
 	}
-	err = unix.Fchdir(root)
+	err := unix.Fchdir(root)
 	if err == nil {
 		err = unix.Chroot(".")
 	}

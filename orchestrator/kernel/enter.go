@@ -27,6 +27,8 @@ type Place struct {
 	Names   int // UTS
 	PIDs    int // the fabric's, of all of its nodes
 	Image   int // the root folder of programs; pidns.NoRoot: Root
+	// Folder is where programs in an image begin; empty: in the folder of the name where the process is.
+	Folder string
 	// Environment are variables of programs, "NAME=value", that take precedence over those which a command has.
 	Environment []string
 	// Privileged programs may do to the machine what root may.
@@ -57,7 +59,7 @@ func PlaceOf(files []int) (Place, error) {
 
 // RunIn runs a command in a place until it ends. It dies with the calling process, and with all else in the PID namespace when that ends;
 // then the error is pidns.ErrEnded if the command had not begun. started, unless nil, is called as soon as the place is not needed any more.
-// The command begins in this process's working directory, or in / if there is none of that name there.
+// The command begins in the place's folder, or else in this process's working directory, or in / if there is none of that name there.
 func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 	return onOwnThread(func() error {
 		home, err := leaving()
@@ -74,7 +76,7 @@ func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 			if len(place.Environment) > 0 {
 				cmd.Env = append(cmd.Environ(), place.Environment...) // the last of a name counts
 			}
-			err = pidns.Start(place.PIDs, cmd, powers, place.Image)
+			err = pidns.Start(place.PIDs, cmd, powers, place.Image, place.Folder)
 		}
 		// The thread has to outlive the command, which dies with it. There it could hold the namespaces of a fabric that has ended.
 		home()

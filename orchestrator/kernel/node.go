@@ -5,13 +5,16 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/image"
 	"github.com/pausenet/pausenet/internal/nodefs"
 	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/topologies"
@@ -25,6 +28,7 @@ type Nodes struct {
 	privileged bool
 	mutex      sync.Mutex
 	made       map[topologies.NodeID]*own
+	images     map[string]*image.Image // by path
 }
 
 // own are a node's own namespaces, its mount namespace's root folder, and its image, which is its programs' root folder then.
@@ -43,7 +47,7 @@ func (o *own) close() error {
 
 // NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not.
 func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool) *Nodes {
-	return &Nodes{fabric: fabric, programs: programs, privileged: privileged, made: map[topologies.NodeID]*own{}}
+	return &Nodes{fabric: fabric, programs: programs, privileged: privileged, made: map[topologies.NodeID]*own{}, images: map[string]*image.Image{}}
 }
 
 // Place is where a node's programs run. It is valid until Close.
@@ -74,6 +78,10 @@ func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
 		p.Image = int(o.image.Fd())
 	}
 	if programs := n.fabric.plan.Nodes[id].Programs; programs != nil {
+		if programs.Image != nil {
+			own := n.images[programs.Image.Text]
+			p.Folder, p.Environment = own.Folder, slices.Clone(own.Env)
+		}
 		for _, e := range programs.Env {
 			p.Environment = append(p.Environment, e.Text)
 		}
@@ -104,7 +112,11 @@ func (n *Nodes) Close() error {
 	for _, o := range n.made {
 		errs = append(errs, o.close())
 	}
+	for _, i := range n.images {
+		errs = append(errs, i.Close())
+	}
 	clear(n.made)
+	clear(n.images)
 	return errors.Join(errs...)
 }
 
@@ -112,7 +124,11 @@ func (n *Nodes) Close() error {
 // /etc/hosts knows the fabric's hosts, and no name server is known. Its files are as the topology says.
 func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 	node := &n.fabric.plan.Nodes[id]
-	layout, err := layoutOf(n.fabric.plan, node)
+	root, err := n.imageOf(node)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := layoutOf(n.fabric.plan, node, root)
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +176,74 @@ func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 	return o, err
 }
 
+// imageOf is the root folder of a node's image, unpacked; empty: it has none.
+func (n *Nodes) imageOf(node *topologies.Node) (root string, err error) {
+	if node.Programs == nil || node.Programs.Image == nil {
+		return "", nil
+	}
+	text := node.Programs.Image.Text
+	if n.images[text] == nil {
+		path, err := filepath.Abs(text)
+		if err != nil {
+			return "", err
+		}
+		i, err := image.Open(path)
+		var cache *image.CacheError
+		switch {
+		case errors.As(err, &cache):
+			return "", err
+		case err != nil:
+			return "", &nodefs.Error{Mount: -1, Err: err}
+		}
+		n.images[text] = i
+	}
+	return n.images[text].Root, nil
+}
+
+// Note is something of an image that is left to the user.
+type Note struct {
+	Nodes []string // of those it is
+	Text  string
+}
+
+// Notes are those of the nodes' images.
+func (n *Nodes) Notes() (notes []Note) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	for _, path := range slices.Sorted(maps.Keys(n.images)) {
+		var all, idle []string
+		for i := range n.fabric.plan.Nodes {
+			node := &n.fabric.plan.Nodes[i]
+			if node.Programs == nil || node.Programs.Image == nil || node.Programs.Image.Text != path {
+				continue
+			}
+			all = append(all, node.Name)
+			if len(node.Programs.Exec) == 0 {
+				idle = append(idle, node.Name)
+			}
+		}
+		own := n.images[path]
+		if own.User != "" {
+			notes = append(notes, Note{all, fmt.Sprintf("the image's user, %s, is not taken: programs on nodes are root's", own.User)})
+		}
+		if own.Starts() && len(idle) > 0 {
+			notes = append(notes, Note{idle, fmt.Sprintf("the image's command is not started; exec: [%q] starts it", words(own.Command)+" &")})
+		}
+	}
+	return notes
+}
+
+// words is a command as sh takes it.
+func words(command []string) string {
+	quoted := make([]string, len(command))
+	for i, w := range command {
+		if quoted[i] = w; w == "" || strings.ContainsAny(w, " \t\n\"'`$&|;<>()*?[]#~\\!{}") {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
 // openIn opens a file of a folder that no path leads to.
 func openIn(folder *os.File, name string) (*os.File, error) {
 	fd, err := unix.Openat(int(folder.Fd()), name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -203,8 +287,8 @@ const preference = "precedence ::ffff:0:0/96 100\n"
 // for a name that the hosts file has not would wait for 20 s, with none it is told at once that there is none.
 const resolver = "# no name server can be reached from a fabric: names are those of /etc/hosts\n"
 
-// layoutOf are a node's files. Paths of the machine's are relative to the process's folder.
-func layoutOf(plan *topologies.Plan, node *topologies.Node) (*nodefs.Layout, error) {
+// layoutOf are a node's files, on an image's root folder unless that is empty. Paths of the machine's are relative to the process's folder.
+func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*nodefs.Layout, error) {
 	l := &nodefs.Layout{Files: []nodefs.File{{Path: "/etc/hosts", Text: hosts(plan, node)}, {Path: "/etc/resolv.conf", Text: resolver}, {Path: "/etc/gai.conf", Text: preference}}}
 	p := node.Programs
 	if p == nil {
@@ -213,12 +297,8 @@ func layoutOf(plan *topologies.Plan, node *topologies.Node) (*nodefs.Layout, err
 	if p.NAT {
 		l.Files[1].Text = fmt.Sprintf("nameserver %v\n", topologies.OutsideGateway)
 	}
-	if p.Image != nil {
-		path, err := filepath.Abs(p.Image.Text)
-		if err != nil {
-			return nil, err
-		}
-		l.Image = path
+	if image != "" {
+		l.Image = image
 		l.Files = append(l.Files, nodefs.File{Path: "/etc/hostname", Text: node.Name + "\n"})
 	}
 	kinds := map[topologies.MountKind]nodefs.Kind{topologies.Bind: nodefs.Bind, topologies.Private: nodefs.Private, topologies.Overlay: nodefs.Overlay}

@@ -1,0 +1,181 @@
+//go:build linux
+
+package image
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// CacheError says that the cache cannot be used: it is no mistake of an image's.
+type CacheError struct{ Err error }
+
+func (e *CacheError) Error() string { return fmt.Sprintf("keep images unpacked: %v", e.Err) }
+
+func (e *CacheError) Unwrap() error { return e.Err }
+
+// unfinished is how folders of the cache are called that are being made or removed.
+const unfinished = "unfinished-"
+
+// where is the folder of the cache: below $XDG_CACHE_HOME, or ~/.cache.
+func where() string {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		base = "/var/cache"
+	}
+	return filepath.Join(base, "pausenet", "images")
+}
+
+// made is the folder of the cache, which is the user's alone.
+func made() (string, error) {
+	folder := where()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", &CacheError{err}
+	}
+	return folder, nil
+}
+
+// scratch is a file without a name on the cache's file system.
+func scratch() (*os.File, error) {
+	folder, err := made()
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(folder, unfinished)
+	if err == nil {
+		err = os.Remove(file.Name())
+	}
+	if err != nil {
+		return nil, &CacheError{err}
+	}
+	return file, nil
+}
+
+// cached gives the folder of an image, which fill fills if it is not there. It stays as long as the lock is open.
+func cached(id string, fill func(folder string) error) (folder string, lock *os.File, err error) {
+	cache, err := made()
+	if err != nil {
+		return "", nil, err
+	}
+	sweep(cache)
+	folder = filepath.Join(cache, id)
+	if lock, err = take(folder); lock != nil || err != nil {
+		return folder, lock, err
+	}
+	making := filepath.Join(cache, unfinished+rand.Text())
+	for lock == nil && err == nil { // another may sweep it away before it is locked
+		if err = os.Mkdir(making, 0o700); err == nil {
+			lock, err = take(making)
+		}
+	}
+	if err != nil {
+		return "", nil, &CacheError{err}
+	}
+	err = fill(making)
+	if err == nil {
+		err = os.Chmod(making, 0o755) // it becomes the root folder
+	}
+	if err == nil {
+		err = os.Rename(making, folder)
+	}
+	if err == nil {
+		return folder, lock, nil
+	}
+	lock.Close()
+	_ = os.RemoveAll(making)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, unix.ENOTEMPTY) { // somebody else was quicker
+		if lock, err := take(folder); lock != nil || err != nil {
+			return folder, lock, err
+		}
+	}
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EROFS) {
+		err = &CacheError{err}
+	}
+	return "", nil, err
+}
+
+// take opens a folder of the cache so that it stays; nil: there is none.
+func take(folder string) (*os.File, error) {
+	for {
+		file, err := os.Open(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err == nil {
+			err = unix.Flock(int(file.Fd()), unix.LOCK_SH)
+		}
+		if err != nil {
+			return nil, &CacheError{err}
+		}
+		own, err := file.Stat()
+		if err != nil {
+			file.Close()
+			return nil, &CacheError{err}
+		}
+		if now, err := os.Stat(folder); err == nil && os.SameFile(own, now) {
+			return file, nil
+		}
+		file.Close() // it was removed meanwhile
+	}
+}
+
+// remove removes a folder of the cache. It is false if somebody uses it.
+func remove(folder string) (bool, error) {
+	file, err := os.Open(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return false, nil
+	}
+	gone := filepath.Join(filepath.Dir(folder), unfinished+rand.Text())
+	if err := os.Rename(folder, gone); err != nil {
+		return false, err
+	}
+	return true, os.RemoveAll(gone)
+}
+
+// sweep removes what others that were killed have not finished.
+func sweep(cache string) {
+	entries, _ := os.ReadDir(cache)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), unfinished) && e.IsDir() {
+			_, _ = remove(filepath.Join(cache, e.Name()))
+		}
+	}
+}
+
+// Left are the folders of the cache that nobody uses.
+func Left() (folders []string) {
+	cache := where()
+	entries, _ := os.ReadDir(cache)
+	for _, e := range entries {
+		folder := filepath.Join(cache, e.Name())
+		file, err := os.Open(folder)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			folders = append(folders, folder)
+		}
+		file.Close()
+	}
+	return folders
+}
+
+// Remove removes a folder of the cache, unless somebody has begun to use it.
+func Remove(folder string) error {
+	_, err := remove(folder)
+	return err
+}
