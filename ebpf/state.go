@@ -2,7 +2,7 @@ package ebpf
 
 import "github.com/pausenet/pausenet/vtime"
 
-// The structures of c/state.h. Times in them are picoseconds (vtime.Time), sizes bytes.
+// The structures of c/state.h, and Out of c/kernel.c. Times in them are picoseconds (vtime.Time), sizes bytes.
 type (
 	Pass        = pipelinesPass
 	Port        = pipelinesPort
@@ -14,6 +14,7 @@ type (
 	Route       = pipelinesRoute
 	Flow        = pipelinesFlow
 	Flowlet     = pipelinesFlowlet
+	Out         = pipelinesOut
 )
 
 // Verdicts: what became of the frame of a pass.

@@ -74,6 +74,14 @@ type pipelinesHost struct {
 	Unused  uint32
 }
 
+type pipelinesOut struct {
+	_       structs.HostLayout
+	Filled  uint64
+	Ifindex uint32
+	Length  uint32
+	Frame   [9280]uint8
+}
+
 type pipelinesPass struct {
 	_            structs.HostLayout
 	Now          uint64

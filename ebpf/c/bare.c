@@ -4,6 +4,9 @@
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
+/* That of the pipelines' output. Set as the object is loaded. */
+const volatile __u32 mark = 0;
+
 SEC("tc")
 int bare_egress(struct __sk_buff *skb)
 {
@@ -14,6 +17,7 @@ int bare_egress(struct __sk_buff *skb)
 SEC("tc")
 int bare_ingress(struct __sk_buff *skb)
 {
+	skb->mark = mark;
 	return bpf_redirect_peer(skb->ifindex, 0);
 }
 

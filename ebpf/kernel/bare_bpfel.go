@@ -18,6 +18,7 @@ import (
 const (
 	bareProgBareEgress  = "bare_egress"
 	bareProgBareIngress = "bare_ingress"
+	bareVarMark         = "mark"
 )
 
 // loadBare returns the embedded CollectionSpec for bare.
@@ -76,6 +77,7 @@ type bareMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type bareVariableSpecs struct {
+	Mark *ebpf.VariableSpec `ebpf:"mark"`
 }
 
 // bareObjects contains all objects after they have been loaded into the kernel.
@@ -108,6 +110,7 @@ func (m *bareMaps) Close() error {
 //
 // It can be passed to loadBareObjects or ebpf.CollectionSpec.LoadAndAssign.
 type bareVariables struct {
+	Mark *ebpf.Variable `ebpf:"mark"`
 }
 
 // barePrograms contains all programs after they have been loaded into the kernel.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	cilium "github.com/cilium/ebpf"
+
+	"github.com/pausenet/pausenet/ebpf"
 )
 
 // Bare are programs that send every frame back: with them a pass costs what the kernel itself takes.
@@ -15,8 +17,15 @@ type Bare struct {
 
 // LoadBare loads the programs.
 func LoadBare() (*Bare, error) {
+	spec, err := loadBare()
+	if err != nil {
+		return nil, fmt.Errorf("read the embedded bare programs: %w", err)
+	}
+	if err := spec.Variables["mark"].Set(ebpf.FrameMark); err != nil {
+		return nil, fmt.Errorf("set the mark: %w", err)
+	}
 	b := &Bare{}
-	if err := loadBareObjects(&b.objects, nil); err != nil {
+	if err := spec.LoadAndAssign(&b.objects, nil); err != nil {
 		return nil, fmt.Errorf("load the bare programs: %w", err)
 	}
 	b.Ingress, b.Egress = b.objects.BareIngress, b.objects.BareEgress

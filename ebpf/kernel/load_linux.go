@@ -18,6 +18,8 @@ type Pipelines struct {
 	// one's ingress hook.
 	Ingress, Egress, End *cilium.Program
 	State                ebpf.State
+	// Outbox is where End puts what Ingress has sent out of a port.
+	Outbox Outbox
 
 	objects  pipelinesObjects
 	mappings [][]byte
@@ -76,7 +78,13 @@ func (k *Pipelines) mapTables() error {
 		return err
 	}
 	k.State.Pass = &passes[0]
+	begun, err := table[uint64](k, k.objects.OutsBegun)
+	if err != nil {
+		return err
+	}
+	k.Outbox.begun = &begun[0]
 	return errors.Join(
+		assign(&k.Outbox.places, k, k.objects.Outs),
 		assign(&k.State.Ports, k, k.objects.Ports),
 		assign(&k.State.Switches, k, k.objects.Switches),
 		assign(&k.State.Routes, k, k.objects.Routes),

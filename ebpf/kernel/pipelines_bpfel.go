@@ -21,6 +21,8 @@ const (
 	pipelinesMapFlows            = "flows"
 	pipelinesMapHosts            = "hosts"
 	pipelinesMapNextHops         = "next_hops"
+	pipelinesMapOuts             = "outs"
+	pipelinesMapOutsBegun        = "outs_begun"
 	pipelinesMapPasses           = "passes"
 	pipelinesMapPorts            = "ports"
 	pipelinesMapRoutes           = "routes"
@@ -95,15 +97,17 @@ type pipelinesProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type pipelinesMapSpecs struct {
-	Fanouts  *ebpf.MapSpec `ebpf:"fanouts"`
-	Flowlets *ebpf.MapSpec `ebpf:"flowlets"`
-	Flows    *ebpf.MapSpec `ebpf:"flows"`
-	Hosts    *ebpf.MapSpec `ebpf:"hosts"`
-	NextHops *ebpf.MapSpec `ebpf:"next_hops"`
-	Passes   *ebpf.MapSpec `ebpf:"passes"`
-	Ports    *ebpf.MapSpec `ebpf:"ports"`
-	Routes   *ebpf.MapSpec `ebpf:"routes"`
-	Switches *ebpf.MapSpec `ebpf:"switches"`
+	Fanouts   *ebpf.MapSpec `ebpf:"fanouts"`
+	Flowlets  *ebpf.MapSpec `ebpf:"flowlets"`
+	Flows     *ebpf.MapSpec `ebpf:"flows"`
+	Hosts     *ebpf.MapSpec `ebpf:"hosts"`
+	NextHops  *ebpf.MapSpec `ebpf:"next_hops"`
+	Outs      *ebpf.MapSpec `ebpf:"outs"`
+	OutsBegun *ebpf.MapSpec `ebpf:"outs_begun"`
+	Passes    *ebpf.MapSpec `ebpf:"passes"`
+	Ports     *ebpf.MapSpec `ebpf:"ports"`
+	Routes    *ebpf.MapSpec `ebpf:"routes"`
+	Switches  *ebpf.MapSpec `ebpf:"switches"`
 }
 
 // pipelinesVariableSpecs contains global variables before they are loaded into the kernel.
@@ -146,15 +150,17 @@ func (o *pipelinesObjects) Close() error {
 //
 // It can be passed to loadPipelinesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type pipelinesMaps struct {
-	Fanouts  *ebpf.Map `ebpf:"fanouts"`
-	Flowlets *ebpf.Map `ebpf:"flowlets"`
-	Flows    *ebpf.Map `ebpf:"flows"`
-	Hosts    *ebpf.Map `ebpf:"hosts"`
-	NextHops *ebpf.Map `ebpf:"next_hops"`
-	Passes   *ebpf.Map `ebpf:"passes"`
-	Ports    *ebpf.Map `ebpf:"ports"`
-	Routes   *ebpf.Map `ebpf:"routes"`
-	Switches *ebpf.Map `ebpf:"switches"`
+	Fanouts   *ebpf.Map `ebpf:"fanouts"`
+	Flowlets  *ebpf.Map `ebpf:"flowlets"`
+	Flows     *ebpf.Map `ebpf:"flows"`
+	Hosts     *ebpf.Map `ebpf:"hosts"`
+	NextHops  *ebpf.Map `ebpf:"next_hops"`
+	Outs      *ebpf.Map `ebpf:"outs"`
+	OutsBegun *ebpf.Map `ebpf:"outs_begun"`
+	Passes    *ebpf.Map `ebpf:"passes"`
+	Ports     *ebpf.Map `ebpf:"ports"`
+	Routes    *ebpf.Map `ebpf:"routes"`
+	Switches  *ebpf.Map `ebpf:"switches"`
 }
 
 func (m *pipelinesMaps) Close() error {
@@ -164,6 +170,8 @@ func (m *pipelinesMaps) Close() error {
 		m.Flows,
 		m.Hosts,
 		m.NextHops,
+		m.Outs,
+		m.OutsBegun,
 		m.Passes,
 		m.Ports,
 		m.Routes,

@@ -16,7 +16,7 @@ import (
 type BarePass struct {
 	programs *kernel.Bare
 	fabric   *Fabric
-	ring     *ring
+	into     *injector
 	frames   [2][]byte
 }
 
@@ -36,28 +36,28 @@ func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err erro
 	if b.fabric, err = NewFabric(plan, FabricOptions{Hooks: HooksClsact, bare: b.programs}); err != nil {
 		return b, err
 	}
-	p := &Plane{fabric: b.fabric}
-	return b, p.fabric.inHub(func() (err error) {
-		b.ring, err = newRing(engine.FrameSize(plan), ringSlots, nil)
+	return b, b.fabric.inHub(func() (err error) {
+		b.into, err = newInjector()
 		return err
 	})
 }
 
 // Send makes n passes.
 func (b *BarePass) Send(n int) error {
+	out := &b.fabric.pipelines.Outbox
 	for i := range n {
-		if err := b.ring.send(engine.OuterIfindex(0), b.frames[i&1]); err != nil {
+		if err := b.into.send(engine.OuterIfindex(0), b.frames[i&1]); err != nil {
 			return fmt.Errorf("bare pass: %w", err)
 		}
-		data, _, ok := b.ring.receive()
+		data, _, ok := out.Receive()
 		for spins := 0; !ok; spins++ {
 			if spins > 1<<28 {
 				return errors.New("bare pass: the frame did not come back")
 			}
-			data, _, ok = b.ring.receive()
+			data, _, ok = out.Receive()
 		}
 		copy(b.frames[i&1], data)
-		b.ring.release()
+		out.Release()
 	}
 	return nil
 }
@@ -65,8 +65,8 @@ func (b *BarePass) Send(n int) error {
 // Close removes the fabric.
 func (b *BarePass) Close() error {
 	var errs []error
-	if b.ring != nil {
-		errs = append(errs, b.ring.Close())
+	if b.into != nil {
+		errs = append(errs, b.into.Close())
 	}
 	if b.fabric != nil {
 		errs = append(errs, b.fabric.Close())

@@ -54,7 +54,7 @@ func (p *programFrames) Disturbed() (all []Disturbance) {
 	_ = p.fabric.inHub(func() (err error) { downs, err = carrierDowns(); return err }) // it could be listed as the fabric came up
 	for i := range p.fabric.plan.Ports {
 		port := &p.fabric.plan.Ports[i]
-		up, err := carrier(p.outside.tx, port.Name) // of the outer end
+		up, err := carrier(p.outside.rx, port.Name) // of the outer end
 		switch {
 		case errors.Is(err, unix.ENODEV):
 			all = append(all, Disturbance{port.ID, "was deleted"})

@@ -21,9 +21,9 @@
 //     build tag wazero.
 //   - A fabric: fabric.go builds it, of netns.go (namespaces), links.go (veth pairs and hosts' addresses) and attach.go (the programs on
 //     each port); mark.go writes down whose a namespace is.
-//   - Frames: plane.go (passes through the pipelines), sending.go (into a port, also where the kernel is short of room), ring.go (out of
-//     it), tap.go (what is on a wire).
-//   - Live fabrics: liveplane.go (passes while users do what they like), processplane.go (switches in this process, between hosts in the kernel), programs.go (the frames
+//   - Frames: plane.go (passes through the pipelines), sending.go (into a port, also where the kernel is short of room), tap.go (what
+//     is on a wire); out of a port they come by ebpf/kernel's Outbox.
+//   - Live fabrics: liveplane.go (passes while users do what they like), processplane.go (switches in this process, between hosts in the kernel), programs.go and ring.go (the frames
 //     of programs), liveports.go (hosts' interfaces made fit for programs), disturbed.go
 //     (interfaces that somebody has deleted, moved or taken down).
 //   - Programs on nodes: node.go (the namespaces of a node), enter.go (running there), foreground.go (who has the terminal).

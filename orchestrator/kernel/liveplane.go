@@ -42,9 +42,6 @@ const (
 // Live says whether the plane was opened for a live fabric.
 func (p *Plane) Live() bool { return p.live != nil }
 
-// Descriptors are what can be polled for programs' frames, and for what comes out of the pipelines.
-func (p *Plane) Descriptors() (programs, pipelines int) { return p.outside.rx, p.ring.rx }
-
 // processLive is Process where users may take interfaces down, programs away, and the machine may be slow.
 func (p *Plane) processLive(in int, f *frame.Frame) error {
 	x, l := p.pass, p.live
@@ -79,7 +76,7 @@ func (p *Plane) processLive(in int, f *frame.Frame) error {
 	var ifindex int32
 	want := engine.OuterIfindex(0) + int32(x.Egress)
 	for {
-		ok := l.await(passTimeout, func() (ok bool) { data, ifindex, ok = p.ring.receive(); return ok })
+		ok := l.await(passTimeout, func() (ok bool) { data, ifindex, ok = p.out.Receive(); return ok })
 		if !ok {
 			return p.notOut(in)
 		}
@@ -92,7 +89,7 @@ func (p *Plane) processLive(in int, f *frame.Frame) error {
 		}
 	}
 	copy(f.Data(), data)
-	p.ring.release()
+	p.out.Release()
 	return nil
 }
 
@@ -131,7 +128,7 @@ func (p *Plane) Unasked() error {
 		p.done = done
 	}
 	for {
-		_, ifindex, ok := p.ring.receive()
+		_, ifindex, ok := p.out.Receive()
 		if !ok {
 			return nil
 		}
@@ -154,7 +151,7 @@ func (p *Plane) disown(ifindex int32) error {
 	}
 	p.live.owed[port]--
 	p.expected++
-	p.ring.release()
+	p.out.Release()
 	return nil
 }
 

@@ -12,20 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // Plane carries frames through the kernel: into a port's outer end, through the programs, out of another's into the
-// receive ring.
+// outbox.
 type Plane struct {
 	fabric   *Fabric
 	state    *ebpf.State
 	pass     *ebpf.Pass
-	ring     *ring
+	into     *injector
+	out      *kernel.Outbox
 	done     uint64 // passes begun: what pass.Done must become
 	expected uint64 // frames that had to come out
-	counted  uint32 // frames that the kernel put into the ring, as far as Check has asked
 
 	taps           map[int]*tap
 	live           *livePlane // nil: in virtual time
@@ -44,18 +45,14 @@ const passTimeout = 20 * time.Second
 
 // NewPlane drives a fabric. frameSize is the most bytes of a frame.
 func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
-	p := &Plane{fabric: f, state: f.State(), pass: f.State().Pass, taps: map[int]*tap{}}
+	p := &Plane{fabric: f, state: f.State(), pass: f.State().Pass, out: &f.pipelines.Outbox, taps: map[int]*tap{}}
 	err := f.inHub(func() (err error) {
-		if !f.live {
-			p.ring, err = newRing(frameSize, ringSlots, nil)
+		if p.into, err = newInjector(); err != nil || !f.live {
 			return err
 		}
 		p.live = &livePlane{dead: make([]bool, len(f.plan.Ports)), owed: make([]uint64, len(f.plan.Ports))}
-		if p.ring, err = newRing(frameSize, ringSlots, marked(true)); err != nil {
-			return err
-		}
 		if p.programFrames, err = newPrograms(f, frameSize); err != nil {
-			return errors.Join(err, p.ring.Close())
+			return errors.Join(err, p.into.Close())
 		}
 		return nil
 	})
@@ -99,9 +96,9 @@ func (p *Plane) Process(in int, f *frame.Frame) error {
 		return nil
 	}
 	p.expected++
-	data, ifindex, ok := p.ring.receive()
+	data, ifindex, ok := p.out.Receive()
 	if !ok {
-		if !p.wait(func() bool { data, ifindex, ok = p.ring.receive(); return ok }) {
+		if !p.wait(func() bool { data, ifindex, ok = p.out.Receive(); return ok }) {
 			return p.notOut(in)
 		}
 	}
@@ -114,7 +111,7 @@ func (p *Plane) Process(in int, f *frame.Frame) error {
 			p.fabric.plan.Ports[in].Name, len(f.Data()), len(data))
 	}
 	copy(f.Data(), data)
-	p.ring.release()
+	p.out.Release()
 	return nil
 }
 
@@ -163,19 +160,8 @@ func (p *Plane) Check() []string {
 	if p.pass.Marked < p.done || p.pass.Marked > p.done+unfinished {
 		problems = append(problems, fmt.Sprintf("%d passes were begun, the egress pipelines saw %d", p.done, p.pass.Marked))
 	}
-	packets, drops, err := p.ring.statistics() // since the last time
-	if err != nil {
-		return append(problems, err.Error())
-	}
-	p.counted += packets
-	packets = p.counted
-	if drops != 0 {
-		problems = append(problems, fmt.Sprintf("the receive ring had no room for %d frames", drops))
-	}
-	// The kernel's count is 32 bits wide.
-	if packets != uint32(p.expected) || p.ring.Received != p.expected {
-		problems = append(problems, fmt.Sprintf("%d frames had to come out, the kernel counted %d, the ring gave %d",
-			p.expected, packets, p.ring.Received))
+	if came := p.out.Begun(); came != p.expected || p.out.Taken != p.expected {
+		problems = append(problems, fmt.Sprintf("%d frames had to come out, the kernel counted %d, the outbox gave %d", p.expected, came, p.out.Taken))
 	}
 	return problems
 }
@@ -190,5 +176,5 @@ func (p *Plane) Close() error {
 	if p.programFrames != nil {
 		errs = append(errs, p.programFrames.end())
 	}
-	return errors.Join(append(errs, p.ring.Close(), p.fabric.Close())...)
+	return errors.Join(append(errs, p.into.Close(), p.fabric.Close())...)
 }

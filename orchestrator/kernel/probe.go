@@ -61,7 +61,7 @@ func ProbeVeth() (string, error) {
 // ProbeRing sets a receive ring up.
 func ProbeRing() (string, error) {
 	err := inNewNamespace(func() error {
-		r, err := newRing(2048, ringSlots, nil)
+		r, err := newRing(2048, ProgramSlots, unmarked())
 		if err != nil {
 			return err
 		}

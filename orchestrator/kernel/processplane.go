@@ -20,6 +20,7 @@ import (
 type ProcessPlane struct {
 	*engine.WasmPlane
 	*programFrames
+	into    *injector
 	ports   []ebpf.Port
 	running []*unix.Ifreq // by port: asks whether the outer end has a carrier
 }
@@ -36,8 +37,13 @@ func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) 
 	}
 	p := &ProcessPlane{WasmPlane: inside, ports: inside.State().Ports, running: make([]*unix.Ifreq, len(plan.Ports))}
 	err = f.inHub(func() (err error) {
-		p.programFrames, err = newPrograms(f, engine.FrameSize(plan))
-		return err
+		if p.into, err = newInjector(); err != nil {
+			return err
+		}
+		if p.programFrames, err = newPrograms(f, engine.FrameSize(plan)); err != nil {
+			return errors.Join(err, p.into.Close())
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, errors.Join(err, f.Close(), inside.Close())
@@ -59,9 +65,6 @@ func (p *ProcessPlane) Fabric() *Fabric { return p.fabric }
 // CarriesPayload says that frames are whole: programs read what others sent.
 func (p *ProcessPlane) CarriesPayload() bool { return true }
 
-// Descriptors are what can be polled for programs' frames; for the pipelines' nothing can.
-func (p *ProcessPlane) Descriptors() (programs, pipelines int) { return p.outside.rx, -1 }
-
 // Unasked is nil: the pipelines do nothing unasked.
 func (p *ProcessPlane) Unasked() error { return nil }
 
@@ -78,7 +81,7 @@ func (p *ProcessPlane) Process(in int, f *frame.Frame) error {
 
 // deliver sends a frame into a host's interface. One that the host cannot take is lost, and said to be.
 func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
-	err := unix.IoctlIfreq(p.outside.tx, unix.SIOCGIFFLAGS, p.running[in])
+	err := unix.IoctlIfreq(p.into.socket, unix.SIOCGIFFLAGS, p.running[in])
 	if err == nil && p.running[in].Uint16()&unix.IFF_RUNNING == 0 { // a veth pair loses it without a word
 		err = unix.ENETDOWN
 	}
@@ -98,14 +101,14 @@ func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
 // Inject sends a frame into the outer end of a port: again while the kernel has no room for it, for as long as a live fabric waits for a host.
 func (p *ProcessPlane) Inject(port int, data []byte) error {
 	to := engine.OuterIfindex(0) + int32(port)
-	err := p.outside.send(to, data)
+	err := p.into.send(to, data)
 	if err == nil || !noRoom(err) {
 		return err
 	}
-	return p.outside.sendAgain(to, data, liveTimeout, func() bool { return false })
+	return p.into.sendAgain(to, data, liveTimeout, func() bool { return false })
 }
 
 // Close removes the sockets, the pipelines and the fabric.
 func (p *ProcessPlane) Close() error {
-	return errors.Join(p.programFrames.end(), p.WasmPlane.Close(), p.fabric.Close())
+	return errors.Join(p.programFrames.end(), p.into.Close(), p.WasmPlane.Close(), p.fabric.Close())
 }

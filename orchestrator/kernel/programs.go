@@ -25,8 +25,8 @@ type LivePlane interface {
 	Waiting() bool
 	// Overrun is the programs' frames for which there was no room since the last call.
 	Overrun() (frames uint32, err error)
-	// Descriptors are what can be polled for programs' frames, and for what comes out of the pipelines; -1: nothing can.
-	Descriptors() (programs, pipelines int)
+	// Descriptor can be polled for programs' frames.
+	Descriptor() int
 	// Unasked deals with what the pipelines have done since the last pass. An error ends the fabric.
 	Unasked() error
 	// Disturbed says which interfaces somebody has deleted, moved or taken down since the fabric came up, in the order of ports.
@@ -46,7 +46,7 @@ const ProgramSlots = 4096
 // newPrograms opens their ring, in the calling thread's namespace, the hub.
 func newPrograms(f *Fabric, frameSize int) (p *programFrames, err error) {
 	p = &programFrames{fabric: f}
-	if p.outside, err = newRing(frameSize, ProgramSlots, marked(false)); err != nil {
+	if p.outside, err = newRing(frameSize, ProgramSlots, unmarked()); err != nil {
 		return nil, err
 	}
 	if err := p.outside.stampEarly(); err != nil {
@@ -81,6 +81,9 @@ func (p *programFrames) Receive() (f ProgramFrame, ok bool) {
 // Release has done with the frame that Receive returned.
 func (p *programFrames) Release() { p.outside.release() }
 
+// Descriptor can be polled for programs' frames.
+func (p *programFrames) Descriptor() int { return p.outside.rx }
+
 // Waiting says whether a program's frame waits.
 func (p *programFrames) Waiting() bool {
 	_, _, ok := p.outside.receive()
@@ -89,6 +92,5 @@ func (p *programFrames) Waiting() bool {
 
 // Overrun is the programs' frames for which there was no room since the last call.
 func (p *programFrames) Overrun() (frames uint32, err error) {
-	_, frames, err = p.outside.statistics()
-	return frames, err
+	return p.outside.drops()
 }

@@ -14,21 +14,15 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// ring is an AF_PACKET receive ring (TPACKET_V2) over every interface of the hub namespace, and the socket that frames are
-// injected through. V3 would hold a lone frame back until its block fills; V2 delivers it at once.
+// ring is an AF_PACKET receive ring (TPACKET_V2) over every interface of the hub namespace: what programs send. V3 would hold a lone frame back
+// until its block fills; V2 delivers it at once.
 type ring struct {
-	rx, tx  int
-	memory  []byte
-	slot    int // bytes
-	slots   int
-	next    int
-	address unix.RawSockaddrLinklayer // of the interface to send into
-
-	// Received counts the frames taken from the ring.
-	Received uint64
+	rx     int
+	memory []byte
+	slot   int // bytes
+	slots  int
+	next   int
 }
-
-const ringSlots = 32
 
 // Offsets in a TPACKET_V2 slot: struct tpacket2_hdr, then struct sockaddr_ll.
 const (
@@ -42,10 +36,10 @@ const (
 	tpHeadroom = 32 + 20 + 64 // header, address, and what the kernel aligns before the frame
 )
 
-// newRing opens the sockets in the calling thread's namespace. frame is the most bytes of a frame; slots a power of 2, at
-// least 32. With a filter the ring gets only the frames that it accepts.
+// newRing opens the socket in the calling thread's namespace. frame is the most bytes of a frame; slots a power of 2, at
+// least 32. The ring gets only the frames that the filter accepts.
 func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
-	r = &ring{rx: -1, tx: -1, slots: slots, slot: 2048}
+	r = &ring{rx: -1, slots: slots, slot: 2048}
 	for r.slot < frame+tpHeadroom {
 		r.slot *= 2
 	}
@@ -61,7 +55,7 @@ func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
 	if err := unix.SetsockoptInt(r.rx, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2); err != nil {
 		return r, fmt.Errorf("choose TPACKET_V2: %w", err)
 	}
-	// Injected frames are outgoing ones of the outer ends; only what comes back matters.
+	// What is sent into the outer ends is outgoing there.
 	if err := unix.SetsockoptInt(r.rx, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
 		return r, fmt.Errorf("ignore outgoing frames: %w", err)
 	}
@@ -78,34 +72,23 @@ func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
 	if err != nil {
 		return r, fmt.Errorf("map the receive ring: %w", err)
 	}
-	if filter != nil {
-		if err := attachFilter(r.rx, filter); err != nil {
-			return r, fmt.Errorf("filter the receive ring: %w", err)
-		}
+	if err := attachFilter(r.rx, filter); err != nil {
+		return r, fmt.Errorf("filter the receive ring: %w", err)
 	}
 	if err := unix.Bind(r.rx, &unix.SockaddrLinklayer{Protocol: hostToNetwork(unix.ETH_P_ALL)}); err != nil {
 		return r, fmt.Errorf("bind the receive ring: %w", err)
 	}
-	// Protocol 0: this one receives nothing.
-	if r.tx, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
-		return r, fmt.Errorf("open the sending packet socket: %w", err)
-	}
-	r.address = unix.RawSockaddrLinklayer{Family: unix.AF_PACKET}
 	return r, nil
 }
 
-// marked is a filter that accepts the frames whose mark is that of the pipelines' output, or all others.
-func marked(want bool) []unix.SockFilter {
+// unmarked is a filter that accepts the frames whose mark is not that of the pipelines' output.
+func unmarked() []unix.SockFilter {
 	const adMark = 0xfffff000 + 20 // SKF_AD_OFF + SKF_AD_MARK of linux/filter.h
-	accept := [2]uint32{1 << 18, 0}
-	if !want {
-		accept = [2]uint32{0, 1 << 18}
-	}
 	return []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: adMark},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: ebpf.FrameMark, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: accept[0]},
-		{Code: unix.BPF_RET | unix.BPF_K, K: accept[1]},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18},
 	}
 }
 
@@ -115,17 +98,6 @@ func attachFilter(fd int, program []unix.SockFilter) error {
 }
 
 func hostToNetwork(v uint16) uint16 { return v<<8 | v>>8 }
-
-// send injects a frame into an interface of the hub namespace: one system call, no allocation.
-func (r *ring) send(ifindex int32, frame []byte) error {
-	r.address.Ifindex = ifindex
-	_, _, e := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(r.tx), uintptr(unsafe.Pointer(unsafe.SliceData(frame))),
-		uintptr(len(frame)), 0, uintptr(unsafe.Pointer(&r.address)), unsafe.Sizeof(r.address))
-	if e != 0 {
-		return e
-	}
-	return nil
-}
 
 func (r *ring) status(slot []byte) *uint32 { return (*uint32)(unsafe.Pointer(&slot[tpStatus])) }
 
@@ -172,34 +144,31 @@ func (r *ring) release() {
 	if r.next == r.slots {
 		r.next = 0
 	}
-	r.Received++
 }
 
-// statistics are the kernel's own counts since the last call: frames put into the ring, and frames it had no room for.
-func (r *ring) statistics() (packets, drops uint32, err error) {
+// drops is the kernel's count of the frames that the ring had no room for since the last call.
+func (r *ring) drops() (frames uint32, err error) {
 	var s unix.TpacketStats
 	size := uint32(unsafe.Sizeof(s))
 	_, _, e := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(r.rx), unix.SOL_PACKET, unix.PACKET_STATISTICS,
 		uintptr(unsafe.Pointer(&s)), uintptr(unsafe.Pointer(&size)), 0)
 	runtime.KeepAlive(&s)
 	if e != 0 {
-		return 0, 0, fmt.Errorf("read the ring's statistics: %w", e)
+		return 0, fmt.Errorf("read the ring's statistics: %w", e)
 	}
-	return s.Packets, s.Drops, nil
+	return s.Drops, nil
 }
 
-// Close closes the sockets and unmaps the ring.
+// Close closes the socket and unmaps the ring.
 func (r *ring) Close() error {
 	var errs []error
 	if r.memory != nil {
 		errs = append(errs, unix.Munmap(r.memory))
 		r.memory = nil
 	}
-	for _, fd := range []*int{&r.rx, &r.tx} {
-		if *fd >= 0 {
-			errs = append(errs, unix.Close(*fd))
-			*fd = -1
-		}
+	if r.rx >= 0 {
+		errs = append(errs, unix.Close(r.rx))
+		r.rx = -1
 	}
 	return errors.Join(errs...)
 }

@@ -281,12 +281,7 @@ func (l *Driver) wait(now time.Time) {
 		left = l.Clock().until(at, now)
 	}
 	if left > spinBelow {
-		programs, pipelines := l.plane.Descriptors()
-		fds := [3]unix.PollFd{
-			{Fd: int32(programs), Events: unix.POLLIN},
-			{Fd: int32(pipelines), Events: unix.POLLIN}, // what should not come
-			{Fd: int32(l.wake), Events: unix.POLLIN},
-		}
+		fds := [2]unix.PollFd{{Fd: int32(l.plane.Descriptor()), Events: unix.POLLIN}, {Fd: int32(l.wake), Events: unix.POLLIN}}
 		pollRaw(fds[:], left-spinBelow)
 		return
 	}
