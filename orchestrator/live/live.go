@@ -45,6 +45,7 @@ type Driver struct {
 
 	lateness *hdrhistogram.Histogram // virtual ns
 	lateSum  int64                   // of those
+	followed []vtime.Time            // when the events were due that a step has done after its first
 	frames   *hdrhistogram.Histogram // lateness of programs' frames, wall ns
 	frameSum time.Duration           // of those
 	busy     time.Duration           // not waiting
@@ -69,6 +70,9 @@ const (
 	// MostLate is how far the wall clock may get ahead: as long as a program's TCP waits before it sends again (TCP_RTO_MIN). Beyond it
 	// virtual time stands still until the machine has caught up.
 	MostLate = 200 * time.Millisecond
+	// mostFollowing is how many more events a step does that are due as well: reading the clock and looking for other work costs as much
+	// as an event that makes no pass. Their lateness is counted to the step's end, which is late by that many passes at most.
+	mostFollowing = 7
 	// mostLateness is the greatest lateness that a histogram tells apart, in ns.
 	mostLateness = int64(time.Hour)
 )
@@ -90,6 +94,7 @@ func New(e *engine.Engine, p kernel.LivePlane, slowdown float64) (*Driver, error
 	}
 	l := &Driver{
 		engine: e, plane: p, first: slowdown, wake: wake, lateness: hdrhistogram.New(1, mostLateness, 3), frames: hdrhistogram.New(1, mostLateness, 3),
+		followed: make([]vtime.Time, 0, mostFollowing),
 	}
 	l.clock.Store(newClock(time.Now(), slowdown))
 	e.Replies(l.replies)
@@ -152,8 +157,7 @@ func (l *Driver) Run(ctx context.Context) (err error) {
 	l.started = time.Now()
 	l.emptied = l.started
 	l.clock.Store(newClock(l.started, l.first))
-	for {
-		now := time.Now()
+	for now := l.started; ; {
 		l.thread.follow(now)
 		l.steps.Add(1)
 		l.adapt(now)
@@ -164,9 +168,13 @@ func (l *Driver) Run(ctx context.Context) (err error) {
 		if !worked {
 			l.thread.prefer(true)
 			l.wait(now)
-		} else {
-			l.busy += time.Since(now)
+			now = time.Now()
+			continue
 		}
+		then := now
+		now = time.Now()
+		l.busy += now.Sub(then)
+		l.countLate(now)
 	}
 }
 
@@ -198,13 +206,38 @@ func (l *Driver) step(now time.Time) (worked bool, err error) {
 		l.stalled += late - MostLate
 		l.thread.prefer(false)
 	}
-	nanoseconds := min(mostLateness, (virtual - at).Nanoseconds())
+	l.eventLate(virtual - at)
+	for {
+		if err := e.Step(at); err != nil {
+			return true, err
+		}
+		if at = e.Next(); at > virtual || len(l.followed) == cap(l.followed) || l.plane.Waiting() || l.asked.Load() {
+			return true, nil
+		}
+		l.followed = append(l.followed, at)
+	}
+}
+
+// eventLate counts how late an event was.
+func (l *Driver) eventLate(late vtime.Time) {
+	nanoseconds := min(mostLateness, late.Nanoseconds())
 	_ = l.lateness.RecordValue(nanoseconds)
 	l.lateSum += nanoseconds
 	if l.pace != nil {
-		l.pace.saw(virtual - at)
+		l.pace.saw(late)
 	}
-	return true, e.Step(at)
+}
+
+// countLate counts the lateness of the events that followed the first of a step, which all have happened by now.
+func (l *Driver) countLate(now time.Time) {
+	if len(l.followed) == 0 {
+		return
+	}
+	virtual := l.Clock().Virtual(now)
+	for _, at := range l.followed {
+		l.eventLate(virtual - at)
+	}
+	l.followed = l.followed[:0]
 }
 
 // adapt has virtual time go more slowly where the machine cannot follow.
