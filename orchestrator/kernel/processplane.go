@@ -5,6 +5,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,7 +24,12 @@ type ProcessPlane struct {
 	into    *injector
 	ports   []ebpf.Port
 	running []*unix.Ifreq // by port: asks whether the outer end has a carrier
+	asked   []time.Time   // by port: when
 }
+
+// carrierAge is how old an answer to that may be: asking takes a fifth as long as sending the frame, and the kernel itself may put off for longer
+// to say it.
+const carrierAge = time.Millisecond
 
 func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) {
 	inside, err := engine.OpenWasmPlane(plan, o.Features)
@@ -35,7 +41,7 @@ func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) 
 	if err != nil {
 		return nil, errors.Join(err, inside.Close())
 	}
-	p := &ProcessPlane{WasmPlane: inside, ports: inside.State().Ports, running: make([]*unix.Ifreq, len(plan.Ports))}
+	p := &ProcessPlane{WasmPlane: inside, ports: inside.State().Ports, running: make([]*unix.Ifreq, len(plan.Ports)), asked: make([]time.Time, len(plan.Ports))}
 	err = f.inHub(func() (err error) {
 		if p.into, err = newInjector(); err != nil {
 			return err
@@ -81,10 +87,7 @@ func (p *ProcessPlane) Process(in int, f *frame.Frame) error {
 
 // deliver sends a frame into a host's interface. One that the host cannot take is lost, and said to be.
 func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
-	err := unix.IoctlIfreq(p.into.socket, unix.SIOCGIFFLAGS, p.running[in])
-	if err == nil && p.running[in].Uint16()&unix.IFF_RUNNING == 0 { // a veth pair loses it without a word
-		err = unix.ENETDOWN
-	}
+	err := p.connected(in)
 	if err == nil {
 		err = p.Inject(in, f.Data())
 	}
@@ -96,6 +99,22 @@ func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
 	}
 	p.ports[in].RxFrames-- // it is counted as lost
 	return engine.ErrUnfinished
+}
+
+// connected is nil if a port's interface was up a moment ago: a veth pair loses what is sent into it otherwise without a word.
+func (p *ProcessPlane) connected(port int) error {
+	now := time.Now()
+	if now.Sub(p.asked[port]) < carrierAge {
+		return nil
+	}
+	if err := unix.IoctlIfreq(p.into.socket, unix.SIOCGIFFLAGS, p.running[port]); err != nil {
+		return err
+	}
+	if p.running[port].Uint16()&unix.IFF_RUNNING == 0 {
+		return unix.ENETDOWN
+	}
+	p.asked[port] = now
+	return nil
 }
 
 // Inject sends a frame into the outer end of a port: again while the kernel has no room for it, for as long as a live fabric waits for a host.
