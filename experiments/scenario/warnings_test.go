@@ -207,3 +207,46 @@ func TestWarningsOfPrograms(t *testing.T) {
 		}
 	}
 }
+
+// Settings that cannot act under any congestion control of the run, nor of the scenario, are told of with why.
+func TestWarningsOfIdleSettings(t *testing.T) {
+	for _, c := range []struct{ controller, set, want string }{
+		{"dcqcn", "switch={ecn: {kmin: 9KB, kmax: 90KB, pmax: 0.1}}", ""},
+		{"dcqcn", "switch={ecn: {mode: step, kmin: 9KB, kmax: 90KB}}", "switch.ecn.kmin has no effect: switch.ecn.mode is step"},
+		{"dctcp", "switch={ecn: {kmax: 90KB}}", "switch.ecn.kmax has no effect: the congestion control has switches mark by a step of 30KB for each 10Gbps"},
+		{"dctcp", "switch={ecn: {mode: step, kmax: 90KB}}", ""},
+		{"hpcc", "switch={ecn: {kmax: 90KB}}", ""}, // for who compares it with others by --cc
+		{"hpcc", "host={cnp_interval: 9us, coalesce_acks: 4}", "host.cnp_interval has no effect: no congestion control has receivers send CNPs\nhost.coalesce_acks has no effect"},
+		{"dcqcn", "host={cnp_interval: 9us, coalesce_acks: 4}", ""},
+		{"dcqcn", "switch={cnm: {window: 9us}, cbfc: {period: 9us}}", "switch.cbfc.period has no effect: switch.flow_control is pfc\nswitch.cnm.window has no effect"},
+		{"dcon", "switch={cnm: {window: 9us}}", ""},
+		{"dcqcn", "switch={flow_control: cbfc, pfc: {xoff: 90KB}}", "switch.pfc.xoff has no effect: switch.flow_control is cbfc"},
+		{"dcqcn", "switch={tcd: {q_len: 9KB}}", "switch.tcd.q_len has no effect: switch.detector is threshold"},
+		{"dcqcn+tcd", "switch={tcd: {q_len: 9KB}}", ""},
+		{"dcqcn", "switch={pfc: {per_rate: 40Gbps}, ecn: {per_rate: 40Gbps}}", "switch.ecn.per_rate has no effect: it scales switch.ecn.kmin and switch.ecn.kmax"},
+		{"dcqcn", "switch={pfc: {per_rate: 40Gbps, headroom: 75KB}, ecn: {per_rate: 40Gbps, kmin: 9KB, kmax: 90KB}}", ""},
+		{"dcqcn", "switch={detector: tcd, ecn: {mode: step}}", "switch.ecn.mode has no effect: switch.detector is tcd"},
+		{"dcqcn", "switch={pfc: {alpha: 0.1, xoff: 90KB, xon: 9KB}}", "switch.pfc.xon has no effect: with switch.pfc.alpha RESUME is sent"},
+		{"dcqcn", "switch={pfc: {xoff: 90KB, xon: 9KB, xoff_to_xon: 4KB}}", "switch.pfc.xoff_to_xon has no effect: switch.pfc.xon says"},
+		{"dcqcn", "switch={pfc: {xoff: 90KB, xoff_to_xon: 4KB}}", ""},
+		{"dcqcn", "switch={trim: true}", "switch.trim has no effect: no data is lossy"},
+		{"dcqcn", "host={ack_when_paused: true}", "host.ack_when_paused has no effect: PFC is not on priority 6, which ACK, NAK and CNP have"},
+	} {
+		s := mustLoad(t, "incast", "controllers=["+c.controller+"]", "switch={}", c.set)
+		got := strings.Join(Warnings(s, []string{c.controller}), "\n")
+		if (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s, %s: %q, want %q", c.controller, c.set, got, c.want)
+		}
+	}
+	// What one of a comparison has no use for is nothing to warn of, whichever of it is run.
+	s := mustLoad(t, "incast", "controllers=[dctcp, dcqcn]", "switch={ecn: {kmax: 90KB}}")
+	if got := Warnings(s, []string{"dctcp"}); got != nil {
+		t.Errorf("%q", got)
+	}
+	for _, name := range BuiltinNames() {
+		s := mustLoad(t, name)
+		if got := s.idleSettings(s.Controllers); got != nil {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
